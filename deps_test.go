@@ -1,0 +1,26 @@
+package volnode
+
+import (
+	_ "github.com/cockroachdb/datadriven"
+	_ "github.com/container-storage-interface/spec/lib/go/csi"
+	_ "github.com/fsnotify/fsnotify"
+	_ "github.com/kubernetes-csi/csi-test/v5/pkg/sanity"
+	_ "github.com/moby/sys/mountinfo"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/spf13/cobra"
+	_ "github.com/stretchr/testify/require"
+	_ "github.com/google/uuid"
+	_ "k8s.io/apimachinery/pkg/apis/meta/v1"
+	_ "golang.org/x/sys/unix"
+	_ "golang.org/x/tools/go/analysis/multichecker"
+	_ "golang.org/x/tools/go/analysis/analysistest"
+	_ "golang.org/x/tools/go/packages"
+	_ "google.golang.org/grpc"
+	_ "k8s.io/api/core/v1"
+	_ "k8s.io/api/storage/v1"
+	_ "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
+	_ "k8s.io/mount-utils"
+	_ "k8s.io/utils/exec"
+	_ "pgregory.net/rapid"
+	_ "sigs.k8s.io/yaml"
+)

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/volnode/volnode/engine/plugin"
+)
+
+// Config is what the operator decides. The zero value of a field means its default.
+type Config struct {
+	NodeName string
+	RootDir  string // absolute, no symbolic links in it
+	// NoRuntime: the host has no container runtime, so a pod that is removed has no containers left, and neither has a pod that is known only from
+	// the journal once every source is synced and does not name it.
+	NoRuntime bool
+
+	CallTimeout    time.Duration // of CSI calls but NodeUnstageVolume; default 2 min
+	UnstageTimeout time.Duration // default 30 s
+	Settle         time.Duration // Z of CSI drivers; default 120 s
+	// Drivers overrides the above for single drivers, by name.
+	Drivers map[string]plugin.DriverConfig
+	// JournalBytes is the size of each of the journal's two files; default 4 MiB.
+	JournalBytes int64
+	// Log receives one line for each completed operation and each change of a driver or source; nil discards. Called on the owner.
+	Log func(Entry)
+}
+
+// Entry is one line of the engine's log.
+type Entry struct {
+	Level   Level
+	Message string
+	// Fields are alternating names and values, free of secrets.
+	Fields []string
+}
+
+// Level of an [Entry].
+type Level uint8
+
+const (
+	LevelInfo Level = iota
+	LevelWarn
+	LevelError
+)

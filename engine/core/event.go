@@ -1,0 +1,77 @@
+package core
+
+import "github.com/volnode/volnode/hal"
+
+// Event is one of the types below: something that happened or was asked.
+type Event interface{ event() }
+
+type (
+	// Wanted: the pod wants these rungs, all of them, in place of those of an earlier Wanted. Complete is false while some volume of the pod could
+	// not be resolved: then the pod is not ready, and rungs missing from the list are kept as they are.
+	Wanted struct {
+		Pod      PodUID
+		Rungs    []Rung
+		Complete bool
+	}
+	// Unwanted: the pod wants nothing any more; its containers may still run.
+	Unwanted struct{ Pod PodUID }
+	// Gone: no container of the pod runs.
+	Gone struct{ Pod PodUID }
+	// Completed: an operation has ended.
+	Completed struct {
+		Op     hal.OpID
+		Result Result
+	}
+	// Answered: an answer of the operation's call came after its deadline. It ends that call.
+	Answered struct{ Op hal.OpID }
+	// ActorGone: that life of an actor is dead with all that it started.
+	ActorGone struct{ Actor, Instance string }
+	// Registered: an actor can be reached, perhaps again.
+	Registered struct{ Actor string }
+	// Observed: what stands at a rung's place, read at or after the Step numbered Since.
+	Observed struct {
+		Key         hal.Key
+		Fingerprint string
+		Since       uint64
+	}
+	// ChildSeen: a helper process of an earlier run still lives and may act on the rung.
+	ChildSeen struct {
+		Key  hal.Key
+		What string // for people: "pid 4121 mkdir /mnt/a (state D)"
+	}
+	// ChildGone: that helper process is dead.
+	ChildGone struct{ Key hal.Key }
+	// AllSynced: every source has said everything it knows. Nothing is torn down before.
+	AllSynced struct{}
+	// Refused: lines of a batch could not be written; its operations were not started.
+	Refused struct {
+		Ops    []hal.OpID
+		Reason string
+	}
+	// Await registers a waiter. It is woken when the condition holds, at once if it does.
+	Await struct {
+		Waiter Waiter
+		Pod    PodUID
+		For    Condition
+	}
+	// Forget takes a waiter back.
+	Forget struct{ Waiter Waiter }
+	// Wake: the instant of NextWake has come.
+	Wake struct{}
+)
+
+func (Wanted) event()     {}
+func (Unwanted) event()   {}
+func (Gone) event()       {}
+func (Completed) event()  {}
+func (Answered) event()   {}
+func (ActorGone) event()  {}
+func (Registered) event() {}
+func (Observed) event()   {}
+func (ChildSeen) event()  {}
+func (ChildGone) event()  {}
+func (AllSynced) event()  {}
+func (Refused) event()    {}
+func (Await) event()      {}
+func (Forget) event()     {}
+func (Wake) event()       {}

@@ -1,0 +1,97 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// Verb is what an operation does to a rung.
+type Verb uint8
+
+const (
+	// Look reads what is there and changes nothing.
+	Look Verb = iota
+	// Climb brings a rung up, from any state.
+	Climb
+	// Refresh repeats the climb of a standing rung; its failure leaves the rung standing.
+	Refresh
+	// Descend takes a rung down, from any state.
+	Descend
+)
+
+func (v Verb) String() string { return [...]string{"look", "climb", "refresh", "descend"}[v] }
+
+// Foundation is one rung below the one operated on, as it stood when the operation was decided.
+type Foundation struct {
+	Key         hal.Key
+	Kind        Kind
+	Facts       []Fact
+	Fingerprint string
+}
+
+// Op is one operation: everything its verb may know. Its effects on the node are those of running it once, however often it runs.
+type Op struct {
+	ID     hal.OpID
+	Verb   Verb
+	Key    hal.Key
+	Kind   Kind
+	Pod    PodUID
+	Volume string
+	Actor  string
+
+	Params []Param // Climb, Refresh: what is wanted. Descend, Look: what the rung was made with.
+	Facts  []Fact  // of the rung's last Done
+	Below  []Foundation
+
+	// Fingerprint is the confirmed one of this rung, "" if none.
+	Fingerprint string
+	// Seen is what a look saw at the rung's path before the first intent, "" if nothing.
+	Seen string
+	// First: no earlier climb of this rung can have left anything. A climb that ends NotDone then removes what it made.
+	First bool
+	// Quiet: no climb of this rung is without a known end.
+	Quiet bool
+	// Deadline is the instant at which the operation's calls give up; 0 is none.
+	Deadline hal.Instant
+}
+
+func (o Op) String() string { return fmt.Sprintf("#%d %s %s", o.ID, o.Verb, o.Key) }
+
+// Answer is what the actor said last, as far as it tells whether calls of ours have ended.
+type Answer uint8
+
+const (
+	// NoAnswer: none was asked, or none came, or one that a broken connection could have made up.
+	NoAnswer Answer = iota
+	// Final: the server's own status, OK included, that ends this call.
+	Final
+	// Aborted: the server says that another operation on the volume is under way.
+	Aborted
+)
+
+func (a Answer) String() string { return [...]string{"none", "final", "aborted"}[a] }
+
+// Result is how an operation ended.
+type Result struct {
+	Outcome hal.Outcome
+	// Fenced, with Unknown: the call has no known end and may still act until its deadline and the rung's Settle have passed.
+	Fenced   bool
+	Answer   Answer
+	Instance string // of the actor that was asked, "" if not known
+
+	Facts       []Fact // with Done
+	Fingerprint string // with Done: what is there, "" for nothing
+
+	Short     string      // with Done: what is missing, "" for nothing; the rung is Present and Degraded
+	RefreshBy hal.Instant // with Done: when the climb must be repeated; 0 is never
+
+	// BelowUnknown: the actor denies what the rung stands on; the rungs below are Unknown from now on, whatever a look shows.
+	BelowUnknown bool
+	// NegateFirst, with Unknown: the actor holds something incompatible; descend before the next climb.
+	NegateFirst bool
+	// Blocked: repeating will not help until something that Reason names changes.
+	Blocked bool
+
+	Reason string // why it is not Done, for people; free of secrets
+}

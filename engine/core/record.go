@@ -1,0 +1,66 @@
+package core
+
+import "github.com/volnode/volnode/hal"
+
+// Phase is what the last line of a rung says.
+type Phase uint8
+
+const (
+	// Intent: a climb may have been sent.
+	Intent Phase = iota
+	// Confirmed: it ended Done and was looked at.
+	Confirmed
+	// Leaving: a descent may have been sent.
+	Leaving
+)
+
+func (p Phase) String() string { return [...]string{"intent", "confirmed", "leaving"}[p] }
+
+// Record is what the journal holds of one rung: all that is needed to take it down, or to adopt it, after a restart.
+type Record struct {
+	Rung  Rung // Want: the parameters the last climb was started with
+	Phase Phase
+	Boot  hal.BootID // the boot in which it was written
+
+	Facts       []Fact
+	Fingerprint string       // with Confirmed, and kept in Leaving
+	Seen        string       // what stood at the path before the first intent
+	Generation  []Foundation // what it was climbed on; only Key and Fingerprint are set
+
+	ClimbUntil   hal.Instant // of Boot: the latest bound of climbs whose end is not known; 0 is none
+	DescendUntil hal.Instant // of Boot: the same for descents
+	WasUp        bool        // containers may have run on it, until ContainersGone
+	Seq          uint64      // order of first intents
+}
+
+// Line is one change of the journal. Lines of one batch are durable, where they ask for it, before any operation of the batch starts.
+type Line struct {
+	Key    hal.Key
+	Drop   bool // the record goes; Record is unset
+	Record Record
+	Sync   bool // durable before what follows
+	// Room is the bytes to keep free for the further records of this ladder, over this line's own size; 0 for all but a ladder's first record.
+	Room int
+}
+
+// Batch is what Step asks of its caller, in this order: Lines written and, if any has Sync, made durable; then Start; then Wake.
+type Batch struct {
+	Lines []Line
+	Start []Op
+	Wake  []Waiter
+}
+
+// Waiter names one registered wait.
+type Waiter uint64
+
+// Condition is what a waiter waits for.
+type Condition uint8
+
+const (
+	// PodReady: every rung that the pod wants at the top is Present, made with what is wanted, and recorded.
+	PodReady Condition = iota
+	// PodGone: no rung of the pod is anything but Absent.
+	PodGone
+	// AllGone: no rung of any pod is anything but Absent.
+	AllGone
+)

@@ -1,0 +1,103 @@
+package core
+
+import (
+	"time"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// PodUID is a pod's metadata.uid.
+type PodUID string
+
+// Kind names what sort of thing a rung is, and so the verbs that move it: "csi.stage". Core only prints and compares it.
+type Kind string
+
+// OnChange says what a change of a parameter asks of a rung that stands.
+type OnChange uint8
+
+const (
+	// OnChangeKeep: nothing; the value of the last climb stays in force until the rung is made anew.
+	OnChangeKeep OnChange = iota
+	// OnChangeRefresh: the climb is repeated on the standing rung.
+	OnChangeRefresh
+	// OnChangeRebuild: what stands on the rung is descended, then the rung, then it is climbed; never under a live container.
+	OnChangeRebuild
+	// OnChangeGrow: the rung is enlarged in place.
+	OnChangeGrow
+)
+
+func (c OnChange) String() string { return [...]string{"keep", "refresh", "rebuild", "grow"}[c] }
+
+// Param is one input of a climb. Values hold no secrets.
+type Param struct {
+	Name, Value string
+	OnChange    OnChange
+}
+
+// Fact is one thing that an operation learnt and that later operations, also after a restart, need.
+type Fact struct{ Name, Value string }
+
+// Limits are the times of a rung's operations.
+type Limits struct {
+	Climb   time.Duration // time-out of climb and refresh; 0 is none (class syscall: it ends when it ends)
+	Descend time.Duration // time-out of descend
+	// Settle is Z: how long after its deadline a call without a known end may still act. Meaningful where a time-out exists.
+	Settle time.Duration
+	// ActsAfterReply: the actor is known to act after an answer; then every answer that leaves the effect open is fenced.
+	ActsAfterReply bool
+}
+
+// Rung is one thing that can be up or down on this node. A plugin's ladder makes it; core knows no source by name.
+type Rung struct {
+	Key  hal.Key // injective over everything that the rung is
+	Kind Kind
+	Pod  PodUID // the pod whose containers use it; "" for what pods share
+
+	Below []hal.Key // what it stands on, directly
+	Need  int       // how many of Below must be Present before it may climb; 0 is all
+
+	Want []Param // sorted by name
+
+	Volume    string // "driver^handle": operations on one volume of a serial actor exclude each other
+	Actor     string // the party that acts on a call: a CSI driver's name; "" is this agent
+	Exclusive string // rungs with the same non-empty value are not up together (ReadWriteOncePod)
+
+	// Intent: its effects cannot all be listed by a start (an RPC, a daemon, a device), so they are announced in the journal first, and what
+	// stands at its path is looked at before that.
+	Intent bool
+	Limits Limits
+}
+
+// State is what is known of a rung.
+type State uint8
+
+const (
+	// Unknown: it may be up, down or half-way.
+	Unknown State = iota
+	// Absent: it is down. While its fence is open it may come back: then it is not Absent for good.
+	Absent
+	// Present: it is up, with the facts and the fingerprint of the last look.
+	Present
+)
+
+func (s State) String() string { return [...]string{"Unknown", "Absent", "Present"}[s] }
+
+// Value returns the value of the parameter name, "" if there is none.
+func Value(params []Param, name string) string {
+	for _, p := range params {
+		if p.Name == name {
+			return p.Value
+		}
+	}
+	return ""
+}
+
+// FactOf returns the value of the fact name, "" if there is none.
+func FactOf(facts []Fact, name string) string {
+	for _, f := range facts {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,64 @@
+// Package plugin holds the volume sources: for each, the ladder of rungs that a volume of it is (pure), and the verbs that move those rungs.
+package plugin
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// Verbs move the rungs of one kind. A verb is blocking code over the Host, read from top to bottom: look, act, look again, return what came of it.
+// Running it twice has the effect of running it once. It never retries, logs, sleeps or reads the clock. Refresh is Climb on a standing rung.
+type Verbs struct {
+	Climb   func(h *hal.Host, op core.Op) core.Result
+	Descend func(h *hal.Host, op core.Op) core.Result
+	// Look ends Done with the fingerprint of what is there ("" for nothing), or NotDone if it can't tell.
+	Look func(h *hal.Host, op core.Op) core.Result
+}
+
+// DriverFacts is what a registered CSI driver said of itself, as of one registration.
+type DriverFacts struct {
+	Name                  string
+	NodeID                string
+	Instance              string // of the process, "" if not known
+	StageUnstage          bool   // STAGE_UNSTAGE_VOLUME
+	SingleNodeMultiWriter bool   // SINGLE_NODE_MULTI_WRITER
+	VolumeMountGroup      bool   // VOLUME_MOUNT_GROUP
+}
+
+// DriverConfig is what the operator says of a CSI driver.
+type DriverConfig struct {
+	Climb, Descend, Unstage time.Duration // time-outs of its calls
+	Settle                  time.Duration // Z: how long after its time-out a call may still act
+	ActsAfterReply          bool          // it is known to act after it has answered
+	PublishesWithoutMount   bool          // a published filesystem volume need not be a mount
+}
+
+// Volume is one volume of a pod with all objects that describe it. The objects are not changed.
+type Volume struct {
+	Root     string // the agent's root directory
+	NodeName string
+	Pod      *corev1.Pod
+	Spec     *corev1.Volume
+	ReadOnly bool // every use of it in the pod is read-only, or the claim source says so
+	Block    bool // used by volumeDevices
+
+	Claim  *corev1.PersistentVolumeClaim // nil for inline sources
+	PV     *corev1.PersistentVolume      // nil for inline sources
+	Object *storagev1.CSIDriver          // nil if there is none
+	Driver *DriverFacts                  // nil until it is registered
+	Config DriverConfig
+}
+
+// Problem says why a volume has no ladder.
+type Problem struct {
+	Field   string // the path of the field that is to blame: "spec.volumes[data].csi.driver"
+	Message string // a sentence: what is wrong and what would help
+}
+
+func (p *Problem) Error() string { return fmt.Sprintf("%s: %s", p.Field, p.Message) }

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// Condition is a state that a person sees, of a rung, a volume or a pod. A volume has the worst of its rungs', a pod of its volumes'.
+type Condition string
+
+// The conditions, best first.
+const (
+	Gone      Condition = "Gone"      // nothing of it is left
+	Ready     Condition = "Ready"     // up, as wanted
+	Degraded  Condition = "Degraded"  // up, with something missing
+	Working   Condition = "Working"   // an operation is in flight, or the next starts at once
+	Waiting   Condition = "Waiting"   // for a time (backoff, the bound of a call) or for a rung below
+	Uncertain Condition = "Uncertain" // a call without a known end may still act
+	Blocked   Condition = "Blocked"   // until something named changes
+	Stuck     Condition = "Stuck"     // a call is overdue, or a descent is refused for good
+)
+
+// Status is a snapshot of everything, sorted by name.
+type Status struct {
+	Node    string          `json:"node"`
+	Synced  bool            `json:"synced"` // every source has said all it knows
+	Pods    []PodStatus     `json:"pods"`
+	Rungs   []RungStatus    `json:"rungs"` // all of them, those no pod wants included
+	Drivers []DriverStatus  `json:"drivers"`
+	Sources []SourceTrouble `json:"sources,omitempty"` // files and objects that can't be used
+	Journal JournalStatus   `json:"journal"`
+}
+
+// PodStatus is one pod.
+type PodStatus struct {
+	UID       core.PodUID    `json:"uid"`
+	Namespace string         `json:"namespace,omitempty"` // "" for a pod known only from the journal
+	Name      string         `json:"name,omitempty"`
+	State     Condition      `json:"state"`
+	Wanted    bool           `json:"wanted"`
+	Volumes   []VolumeStatus `json:"volumes"`
+}
+
+// VolumeStatus is one volume of a pod.
+type VolumeStatus struct {
+	Name  string    `json:"name"` // spec.volumes[].name
+	State Condition `json:"state"`
+	// Path is where the pod finds it; "" until known.
+	Path string    `json:"path,omitempty"`
+	Why  string    `json:"why,omitempty"`
+	Keys []hal.Key `json:"rungs,omitempty"` // its ladder, top first
+}
+
+// RungStatus is one rung: what is known, what is under way, since when, why, and what comes next.
+type RungStatus struct {
+	Key         hal.Key       `json:"key"`
+	Kind        core.Kind     `json:"kind"`
+	Pod         core.PodUID   `json:"pod,omitempty"`
+	Volume      string        `json:"volume,omitempty"`
+	State       Condition     `json:"state"`
+	Actual      string        `json:"actual"`  // Unknown, Absent, Present
+	Desired     string        `json:"desired"` // wanted, held, unwanted
+	Fingerprint string        `json:"fingerprint,omitempty"`
+	Step        string        `json:"step,omitempty"`           // the operation in flight: "#7 descend csi/…"
+	Age         time.Duration `json:"ageNanoseconds,omitempty"` // of the step
+	Attempts    int           `json:"attempts,omitempty"`       // failed in a row
+	Why         string        `json:"why,omitempty"`
+	Next        string        `json:"next,omitempty"` // "retry in 4s", "when driver x registers"
+	Below       []hal.Key     `json:"below,omitempty"`
+}
+
+// DriverStatus is one CSI driver whose registration socket is or was there.
+type DriverStatus struct {
+	Name       string `json:"name"`
+	Socket     string `json:"socket"`
+	Endpoint   string `json:"endpoint,omitempty"`
+	Registered bool   `json:"registered"`
+	NodeID     string `json:"nodeID,omitempty"`
+	Why        string `json:"why,omitempty"` // not registered: what failed, and when it is tried again
+}
+
+// SourceTrouble is one file or object that can't be used as it is.
+type SourceTrouble struct {
+	Source hal.Source `json:"source"`
+	Where  string     `json:"where"`
+	Why    string     `json:"why"`
+}
+
+// JournalStatus is the journal's own state.
+type JournalStatus struct {
+	Records int    `json:"records"`
+	Bytes   int64  `json:"bytes"`
+	Size    int64  `json:"size"`
+	Why     string `json:"why,omitempty"` // what is wrong with it: damage found at the start, a failed write
+}

@@ -1,0 +1,117 @@
+package hal
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+)
+
+// Code is a gRPC status code (grpc.io, "Status codes and their use in gRPC"). The numbers are the protocol's.
+type Code uint32
+
+const (
+	CodeOK                 Code = 0
+	CodeCanceled           Code = 1
+	CodeUnknown            Code = 2
+	CodeInvalidArgument    Code = 3
+	CodeDeadlineExceeded   Code = 4
+	CodeNotFound           Code = 5
+	CodeAlreadyExists      Code = 6
+	CodePermissionDenied   Code = 7
+	CodeResourceExhausted  Code = 8
+	CodeFailedPrecondition Code = 9
+	CodeAborted            Code = 10
+	CodeOutOfRange         Code = 11
+	CodeUnimplemented      Code = 12
+	CodeInternal           Code = 13
+	CodeUnavailable        Code = 14
+	CodeDataLoss           Code = 15
+	CodeUnauthenticated    Code = 16
+)
+
+var codeNames = [...]string{
+	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
+	"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
+	"UNAUTHENTICATED",
+}
+
+func (c Code) String() string {
+	if int(c) < len(codeNames) {
+		return codeNames[c]
+	}
+	return fmt.Sprintf("CODE(%d)", uint32(c))
+}
+
+// Reply says how far an RPC got. It is meaningful only in an [Error] of class RPC.
+type Reply uint8
+
+const (
+	// ReplyNone: the request may have been sent and no status came back before the deadline or the end of the connection.
+	ReplyNone Reply = iota
+	// ReplyNever: the request was never sent: no driver registered, dial refused, deadline already passed.
+	ReplyNever
+	// ReplyStatus: the server itself answered with Code.
+	ReplyStatus
+)
+
+// Error is what every method of a Host returns when it fails.
+type Error struct {
+	Op      string // the call: "umount", "NodeStageVolume"
+	Object  string // what it acted on: a path, a driver and volume
+	Class   Class
+	Outcome Outcome // what is known of this call's effect, by its class alone; RPC callers refine it by the code
+	Errno   syscall.Errno
+	Exit    int // exit code of a helper process, 0 if none ran
+	Code    Code
+	Reply   Reply
+	Detail  string // free of secrets
+}
+
+// Error prints in one line, like "umount /var/lib/v/a: device or resource busy (not done)".
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: ", e.Op, e.Object)
+	switch {
+	case e.Class == ClassRPC && e.Reply == ReplyNever:
+		b.WriteString("not sent")
+	case e.Class == ClassRPC && e.Reply == ReplyNone:
+		b.WriteString("no reply")
+	case e.Class == ClassRPC:
+		b.WriteString(e.Code.String())
+	case e.Errno != 0:
+		b.WriteString(e.Errno.Error())
+	case e.Exit != 0:
+		fmt.Fprintf(&b, "exit code %d", e.Exit)
+	default:
+		b.WriteString("failed")
+	}
+	if e.Detail != "" {
+		b.WriteString(": ")
+		b.WriteString(e.Detail)
+	}
+	fmt.Fprintf(&b, " (%s)", e.Outcome)
+	return b.String()
+}
+
+// Unwrap yields the errno, so that errors.Is(err, syscall.EBUSY) works.
+func (e *Error) Unwrap() error {
+	if e.Errno == 0 {
+		return nil
+	}
+	return e.Errno
+}
+
+// OutcomeOf returns Done for nil, the outcome of the [*Error] in err's chain, and Unknown for any other error.
+func OutcomeOf(err error) Outcome {
+	if err == nil {
+		return Done
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Outcome
+	}
+	return Unknown
+}
+
+// Is reports whether err carries errno. It is errors.Is for the common case.
+func Is(err error, errno syscall.Errno) bool { return errors.Is(err, errno) }

@@ -1,0 +1,102 @@
+package hal
+
+import "fmt"
+
+// FileType is the type of a directory entry. The zero value is a type that nothing is made of.
+type FileType uint8
+
+const (
+	TypeOther FileType = iota
+	TypeFile
+	TypeDirectory
+	TypeSymlink
+	TypeSocket
+	TypeBlockDevice
+	TypeCharDevice
+)
+
+func (t FileType) String() string {
+	names := [...]string{"other", "file", "directory", "symlink", "socket", "block device", "character device"}
+	if int(t) < len(names) {
+		return names[t]
+	}
+	return fmt.Sprintf("type(%d)", uint8(t))
+}
+
+// Entry is one name in a directory.
+type Entry struct {
+	Name string
+	Type FileType
+}
+
+// Info is what lstat tells of a path.
+type Info struct {
+	Type  FileType
+	Inode uint64
+	Size  int64 // bytes
+	Mode  uint32
+	UID   uint32
+	// MountPoint: a mount stands on this name. The other fields are then those of the mount's root where the kernel tells them without touching
+	// the filesystem, else zero.
+	MountPoint bool
+}
+
+// Tree is the directories and names below the agent's root directory. Class file. No method follows a symbolic link in any component
+// (openat2(2), RESOLVE_NO_SYMLINKS) nor reads below a mount point: a path that leads through one fails with EXDEV.
+type Tree interface {
+	// Mkdir makes one directory with exactly mode (umask does not count). EEXIST if the name is taken.
+	Mkdir(c Call, path string, mode uint32) error
+	// Remove removes one name: a file, link, socket or an empty directory. EBUSY on a mount point, ENOTEMPTY, ENOENT.
+	Remove(c Call, path string) error
+	// RemoveTree removes path and all below it, by directory handles; EBUSY, with the rest left, if a mount stands anywhere below. It may be
+	// cut short at any point by the death of the agent; ENOENT is success.
+	RemoveTree(c Call, path string) error
+	// Rename moves a name, replacing a file at the new one. EBUSY if a mount stands on either.
+	Rename(c Call, oldPath, newPath string) error
+	// List returns a directory's entries sorted by name, without "." and "..".
+	List(c Call, path string) ([]Entry, error)
+	// Stat tells of path itself, not of what it links to.
+	Stat(c Call, path string) (Info, error)
+}
+
+// Files is the content of files below the agent's root directory. Class file. No method follows a symbolic link.
+// Nothing is durable before Sync of the file, and its name not before Sync of the directory.
+type Files interface {
+	// Read returns the content. EFBIG if it is longer than limit bytes.
+	Read(c Call, path string, limit int64) ([]byte, error)
+	// Write makes the file with mode, or truncates it, and writes data.
+	Write(c Call, path string, data []byte, mode uint32) error
+	// WriteAt writes data at offset of an existing file.
+	WriteAt(c Call, path string, offset int64, data []byte) error
+	// Allocate makes the file with mode if missing, size bytes long, zero filled, its blocks reserved (fallocate(2)): a later WriteAt within size does not meet ENOSPC.
+	Allocate(c Call, path string, size int64, mode uint32) error
+	// Sync makes the content of a file, or the names in a directory, durable (fsync(2)). After an error what was written since the last good
+	// Sync may be gone, and a later Sync may succeed all the same.
+	Sync(c Call, path string) error
+}
+
+// HostPaths is paths of the host that are not the agent's: a hostPath volume's. Links are followed, as hostPath has always done. They may lie on
+// any filesystem and hang, so each call is a helper process (class helper).
+type HostPaths interface {
+	// Type tells what path is; ENOENT if nothing.
+	Type(c Call, path string) (FileType, error)
+	// Make makes path as a directory (0755, with parents) or an empty file (0644, parents must exist) if nothing is there; EEXIST if something is.
+	Make(c Call, path string, t FileType) error
+}
+
+// Child is a helper process of an earlier run of the agent that still lives.
+type Child struct {
+	PID   int
+	Start uint64 // start time in clock ticks since boot (proc_pid_stat(5), field 22): with PID it names the process
+	Key   Key    // the rung it was started for
+	What  string // the call: "mkdir /mnt/a"
+	State string // one letter of proc_pid_stat(5): "D"
+}
+
+// Children lists helper processes that earlier runs of the agent left behind.
+type Children interface {
+	// Living returns those that still live.
+	Living(Call) ([]Child, error)
+	// Gone calls f on the owner once child is seen dead. Owner or a task; does not block.
+	Gone(child Child, f func())
+}

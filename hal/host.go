@@ -1,0 +1,38 @@
+package hal
+
+import "context"
+
+// Host is everything the engine can touch. All fields are set; a wrapper replaces fields one by one.
+type Host struct {
+	Runtime       Runtime
+	Mounts        Mounts
+	Tree          Tree
+	Files         Files
+	HostPaths     HostPaths
+	Children      Children
+	Registration  Registration
+	Drivers       Drivers
+	CSIIdentity   CSIIdentity
+	CSINode       CSINode
+	CSIController CSIController
+	Cluster       Cluster
+	Watches       Watches
+}
+
+// Runtime is time, tasks and the owner. The owner is the one thread of control that may touch the engine's state; functions given to Post, At and
+// to the watches run on it, one at a time.
+type Runtime interface {
+	// Now returns the current instant. Any goroutine.
+	Now() Instant
+	// BootID names the present boot. Any goroutine.
+	BootID() BootID
+	// Post queues f to run on the owner, in the order of the Posts of one caller. Any goroutine; never blocks.
+	Post(f func())
+	// At queues f to run on the owner at t or soon after. An instant that has passed means at once. It cannot be cancelled. Any goroutine.
+	At(t Instant, f func())
+	// Go runs task beside the owner. A task is where the other interfaces of a Host may be called. Owner or a task.
+	Go(task func())
+	// Await runs register on the owner and blocks until the function that register was given is called, or ctx is over (then it returns
+	// context.Cause(ctx)). Any goroutine but the owner. done may be called more than once, and after Await has returned.
+	Await(ctx context.Context, register func(done func())) error
+}

@@ -1,0 +1,63 @@
+package hal
+
+import "fmt"
+
+// MountID is the unique id of a mount (statx(2) STATX_MNT_ID_UNIQUE): never used again in a boot. 0 is no mount.
+type MountID uint64
+
+// Device is a device number as mountinfo shows it.
+type Device struct{ Major, Minor uint32 }
+
+func (d Device) String() string { return fmt.Sprintf("%d:%d", d.Major, d.Minor) }
+
+// Mount is one line of the mount table (proc_pid_mountinfo(5), statmount(2)).
+type Mount struct {
+	ID       MountID
+	Parent   MountID
+	Path     string // mount point, absolute, octal escapes decoded
+	Root     string // the path within the filesystem that forms the root of this mount
+	Device   Device // of the superblock
+	FSType   string
+	Source   string
+	ReadOnly bool     // of this mount, not of the superblock
+	Options  []string // per-mount options, sorted: "nodev", "nosuid", …
+	Shared   bool     // has a peer group: what is mounted here propagates
+}
+
+// Fingerprint is what a mount is, in one comparable line: unique id, device, root and type.
+func (m Mount) Fingerprint() string {
+	return fmt.Sprintf("mount %d dev %s root %s type %s", m.ID, m.Device, m.Root, m.FSType)
+}
+
+// BindSpec is one bind mount.
+type BindSpec struct {
+	Source, Target string
+	ReadOnly       bool // in effect before the mount is visible (mount_setattr(2) on the detached copy); mount(2)'s MS_BIND|MS_RDONLY alone would be writable
+}
+
+// NewMount is one mount of a new superblock.
+type NewMount struct {
+	FSType, Source, Target string
+	Options                []Option // filesystem parameters, in order (fsconfig(2))
+	Flags                  []string // "nodev", "nosuid", "noexec", "ro"
+}
+
+// Option is one filesystem parameter. A Value of "" is a flag.
+type Option struct{ Key, Value string }
+
+// Mounts is the mount table of the agent's namespace. Class syscall; mount and unmount of a superblock that can block run in a helper child.
+//
+// Mounting over a mount point stacks; the top mount hides the others. Unmounting takes the top one. A mount point in use answers EBUSY.
+type Mounts interface {
+	// Table returns the whole table as of one instant: a table that changed while it was read is read again. Order: as the kernel lists it,
+	// parents before children, a stack bottom first.
+	Table(Call) ([]Mount, error)
+	// At returns the stack of mounts at path, bottom first; empty if path is no mount point. It neither follows links nor touches what is below path.
+	At(c Call, path string) ([]Mount, error)
+	// Mount makes a superblock and attaches it at Target, which must exist.
+	Mount(c Call, m NewMount) error
+	// Bind attaches a copy of the mount at Source, rooted at Source, at Target. Not recursive.
+	Bind(c Call, b BindSpec) error
+	// Unmount detaches the top mount at path, if it is id; EINVAL if another mount or none is there. Never lazy. NotDone on EBUSY.
+	Unmount(c Call, path string, id MountID) error
+}

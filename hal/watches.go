@@ -1,0 +1,20 @@
+package hal
+
+// SocketEvent says that a plugin's registration socket stands at Path, or is gone.
+type SocketEvent struct {
+	Path    string
+	Present bool
+	// Problem, when not "", says why what stands at Path is not taken for a registration socket.
+	Problem string
+}
+
+// Watches tells of changes that the agent did not make. Each f runs on the owner; each watch lasts until the agent ends. Notices may be late, doubled
+// or merged, never lost for good.
+type Watches interface {
+	// MountTable calls f after the mount table has changed, own changes included.
+	MountTable(f func())
+	// PluginSockets calls f for each socket below dir that is there, appears, is replaced or vanishes. dir is made if missing.
+	PluginSockets(dir string, f func(SocketEvent))
+	// Directory calls f after names in dir, or files named in it, have changed, and once at the start.
+	Directory(dir string, f func())
+}
