@@ -1,0 +1,193 @@
+package lint
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// Arrows reports direct imports that the architecture does not draw, and what engine/core uses of hal beyond its values.
+var Arrows = &analysis.Analyzer{
+	Name: "arrows",
+	Doc:  "report imports against the direction of the architecture: what may import what, by directory",
+	Run:  runArrows,
+}
+
+// arrow is what one tree of the module may import directly. The innermost tree that holds a package decides.
+type arrow struct {
+	tree string
+	// ours lists the places of this module; an entry that ends in "/..." is a whole tree. nil means any but cmd and e2e.
+	ours []string
+	// standard lists packages of the standard library; nil means all.
+	standard []string
+	// others lists trees of other modules; nil means all.
+	others []string
+	// tests lists what test files may import of this module in addition. Of the standard library and of other modules a test may import all.
+	tests []string
+}
+
+// simulated is what the engine's tests run on: the simulator is the fake.
+var simulated = []string{"hal/fault/...", "hal/manifest/...", "hal/sim/...", "hal/trace/..."}
+
+// wrappers are hal and what works over any Host.
+var wrappers = []string{"hal", "hal/fault/...", "hal/manifest/...", "hal/trace/..."}
+
+var arrows = []arrow{
+	{
+		tree: "engine/core",
+		ours: []string{"engine/core/...", "hal"},
+		standard: []string{
+			"bytes", "cmp", "encoding/binary", "errors", "fmt", "hash/fnv", "iter", "maps", "math/bits", "slices", "sort", "strconv", "strings",
+			"time",
+		},
+		others: []string{},
+	},
+	{tree: "engine", ours: []string{"engine/...", "hal"}, tests: simulated},
+	{
+		tree:   "hal",
+		ours:   []string{},
+		others: []string{"github.com/container-storage-interface/spec", "k8s.io/api"},
+		tests:  []string{"hal/..."},
+	},
+	{tree: "hal/fault", ours: wrappers, tests: []string{"hal/sim/..."}},
+	{tree: "hal/haltest", ours: []string{"hal/..."}},
+	{tree: "hal/linux", ours: slices.Concat(wrappers, []string{"hal/linux/..."}), tests: []string{"hal/haltest/..."}},
+	{tree: "hal/manifest", ours: wrappers, tests: []string{"hal/sim/..."}},
+	{tree: "hal/sim", ours: slices.Concat(wrappers, []string{"hal/sim/..."}), tests: []string{"hal/haltest/..."}},
+	{tree: "hal/trace", ours: wrappers, tests: []string{"hal/sim/..."}},
+	{
+		tree: "scenarios",
+		ours: slices.Concat(wrappers, []string{"engine/...", "hal/sim/...", "scenarios/..."}),
+	},
+	{tree: "."},
+}
+
+// leaves are the trees that only their own packages import.
+var leaves = []string{"cmd", "e2e"}
+
+// coreValues are the types of hal that engine/core may name. Their constants and methods come with them.
+var coreValues = []string{"BootID", "Instant", "Key", "OpID", "Outcome"}
+
+func runArrows(pass *analysis.Pass) (any, error) {
+	dir, ok := placeOf(pass)
+	if !ok {
+		return nil, nil
+	}
+	files, err := filesOf(pass)
+	if err != nil {
+		return nil, err
+	}
+	a := arrowOf(dir)
+	for _, f := range files {
+		for _, s := range f.Imports {
+			if why := a.refuse(dir, importPath(s), f.test); why != "" {
+				pass.Reportf(s.Pos(), "arrows: %s must not import %s: %s", dir, importPath(s), why)
+			}
+		}
+		if within(dir, "engine/core") && f.typed && !f.test {
+			checkCoreValues(pass, f.File)
+		}
+	}
+	return nil, nil
+}
+
+// arrowOf returns the rule of the innermost tree that holds dir. The rule of the root has no conditions but the leaves.
+func arrowOf(dir string) arrow {
+	best := arrow{tree: "."}
+	for _, a := range arrows {
+		if within(dir, a.tree) && len(a.tree) >= len(best.tree) {
+			best = a
+		}
+	}
+	return best
+}
+
+// refuse says why a package at dir may not import path, "" if it may.
+func (a arrow) refuse(dir, path string, test bool) string {
+	to, ours := place(path)
+	switch {
+	case ours:
+		return a.refuseOurs(dir, to, test)
+	case path == "C":
+		return "cgo is not used here"
+	case test:
+		return ""
+	case standard(path) && a.standard != nil && !slices.Contains(a.standard, path):
+		return "of the standard library " + a.tree + " imports only " + list(a.standard)
+	case !standard(path) && a.others != nil && !within(path, a.others...):
+		return "of other modules " + a.tree + " imports " + list(a.others)
+	}
+	return ""
+}
+
+func (a arrow) refuseOurs(dir, to string, test bool) string {
+	for _, leaf := range leaves {
+		if within(to, leaf) && !within(dir, leaf) {
+			return "nothing outside " + leaf + " imports it"
+		}
+	}
+	if a.ours == nil || listed(a.ours, to) || test && listed(a.tests, to) {
+		return ""
+	}
+	return "of this module " + a.tree + " imports " + list(a.ours)
+}
+
+// listed reports whether dir is among places, some of which end in "/..." and name a tree.
+func listed(places []string, dir string) bool {
+	return slices.ContainsFunc(places, func(p string) bool {
+		if tree, ok := strings.CutSuffix(p, "/..."); ok {
+			return within(dir, tree)
+		}
+		return p == dir
+	})
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return strings.Join(names, ", ")
+}
+
+// checkCoreValues reports uses of hal in a file of engine/core that are not values.
+func checkCoreValues(pass *analysis.Pass, f *ast.File) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		obj := pass.TypesInfo.Uses[id]
+		if obj == nil || obj.Pkg() == nil || obj.Pkg().Path() != module+"/hal" || isCoreValue(obj) {
+			return true
+		}
+		pass.Reportf(id.Pos(), "arrows: engine/core must not use hal.%s: of hal it knows only %s", obj.Name(), list(coreValues))
+		return true
+	})
+}
+
+// isCoreValue reports whether obj, of hal, is one of the value types, a constant or a method of one.
+func isCoreValue(obj types.Object) bool {
+	switch obj := obj.(type) {
+	case *types.TypeName:
+		return slices.Contains(coreValues, obj.Name())
+	case *types.Const:
+		return slices.Contains(coreValues, typeName(obj.Type()))
+	case *types.Func:
+		recv := obj.Signature().Recv()
+		return recv != nil && slices.Contains(coreValues, typeName(recv.Type()))
+	case *types.Var:
+		return !obj.IsField() && obj.Parent() != obj.Pkg().Scope() // a parameter of a signature
+	}
+	return false
+}
+
+// typeName returns the name of a defined type, "" for any other.
+func typeName(t types.Type) string {
+	if n, ok := types.Unalias(t).(*types.Named); ok {
+		return n.Obj().Name()
+	}
+	return ""
+}
