@@ -1,0 +1,116 @@
+package csidriver
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+func nodeCapability(t csi.NodeServiceCapability_RPC_Type) *csi.NodeServiceCapability {
+	rpc := &csi.NodeServiceCapability_RPC{Type: t}
+	return &csi.NodeServiceCapability{Type: &csi.NodeServiceCapability_Rpc{Rpc: rpc}}
+}
+
+// NodeGetCapabilities implements csi.NodeServer.
+func (s nodeServer) NodeGetCapabilities(
+	context.Context, *csi.NodeGetCapabilitiesRequest,
+) (*csi.NodeGetCapabilitiesResponse, error) {
+	answer := &csi.NodeGetCapabilitiesResponse{Capabilities: []*csi.NodeServiceCapability{
+		nodeCapability(csi.NodeServiceCapability_RPC_GET_VOLUME_STATS),
+		nodeCapability(csi.NodeServiceCapability_RPC_EXPAND_VOLUME),
+		nodeCapability(csi.NodeServiceCapability_RPC_SINGLE_NODE_MULTI_WRITER),
+	}}
+	if !s.driver.config.NoStaging {
+		stage := nodeCapability(csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME)
+		answer.Capabilities = append(answer.Capabilities, stage)
+	}
+	return answer, nil
+}
+
+// NodeGetInfo implements csi.NodeServer.
+func (s nodeServer) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
+	return &csi.NodeGetInfoResponse{
+		NodeId:            s.driver.config.NodeID,
+		MaxVolumesPerNode: s.driver.config.MaxVolumes,
+	}, nil
+}
+
+// usedAt is the access with which the volume is staged or published at path; anything else is NOT_FOUND.
+func (d *Driver) usedAt(v Volume, path string) (Access, error) {
+	path = filepath.Clean(path)
+	if p, published := d.publication(v, path); published {
+		return p.Access, nil
+	}
+	if s, staged := d.staging(v); staged && s.Path == path {
+		return s.Access, nil
+	}
+	return Access{}, status.Errorf(codes.NotFound, "volume %s is not at %s", v.ID, path)
+}
+
+// NodeGetVolumeStats implements csi.NodeServer.
+func (s nodeServer) NodeGetVolumeStats(
+	_ context.Context, r *csi.NodeGetVolumeStatsRequest,
+) (*csi.NodeGetVolumeStatsResponse, error) {
+	if r.GetVolumePath() == "" {
+		return nil, status.Error(codes.InvalidArgument, "volume path is missing")
+	}
+	v, err := s.driver.existing(r.GetVolumeId())
+	if err != nil {
+		return nil, err
+	}
+	access, err := s.driver.usedAt(v, r.GetVolumePath())
+	if err != nil {
+		return nil, err
+	}
+	if access.Block {
+		total := &csi.VolumeUsage{Total: v.Bytes, Unit: csi.VolumeUsage_BYTES}
+		return &csi.NodeGetVolumeStatsResponse{Usage: []*csi.VolumeUsage{total}}, nil
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(r.GetVolumePath(), &st); err != nil {
+		return nil, status.Errorf(codes.Internal, "statfs %s: %v", r.GetVolumePath(), err)
+	}
+	size := st.Frsize
+	return &csi.NodeGetVolumeStatsResponse{Usage: []*csi.VolumeUsage{{
+		Unit:      csi.VolumeUsage_BYTES,
+		Total:     int64(st.Blocks) * size,
+		Available: int64(st.Bavail) * size,
+		Used:      int64(st.Blocks-st.Bfree) * size,
+	}, {
+		Unit:      csi.VolumeUsage_INODES,
+		Total:     int64(st.Files),
+		Available: int64(st.Ffree),
+		Used:      int64(st.Files - st.Ffree),
+	}}}, nil
+}
+
+// NodeExpandVolume implements csi.NodeServer. It makes the node see the size that ControllerExpandVolume made.
+func (s nodeServer) NodeExpandVolume(
+	_ context.Context, r *csi.NodeExpandVolumeRequest,
+) (*csi.NodeExpandVolumeResponse, error) {
+	d := s.driver
+	if r.GetVolumePath() == "" {
+		return nil, status.Error(codes.InvalidArgument, "volume path is missing")
+	}
+	v, err := d.existing(r.GetVolumeId())
+	if err != nil {
+		return nil, err
+	}
+	access, err := d.usedAt(v, r.GetVolumePath())
+	if err != nil {
+		return nil, err
+	}
+	if required := r.GetCapacityRange().GetRequiredBytes(); required > v.Bytes {
+		return nil, status.Errorf(codes.OutOfRange, "%d bytes are required and the volume has %d", required, v.Bytes)
+	}
+	if v.Backend == BackendLoop {
+		if err := d.loop.resize(v, r.GetVolumePath(), access.Block); err != nil {
+			return nil, failed(err)
+		}
+	}
+	return &csi.NodeExpandVolumeResponse{CapacityBytes: v.Bytes}, nil
+}
