@@ -1,0 +1,206 @@
+package core
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// rung is one Rung with all that is known of it.
+type rung struct {
+	Rung // as wanted last, else as recorded
+
+	// The actual state and its evidence.
+	state       State
+	made        []Param      // what the last Done climb, or the recorded one, was started with
+	generation  []Foundation // what it was climbed on
+	facts       []Fact
+	fingerprint string // of the last Done; kept while leaving, as the proof of what is ours
+	trusted     bool   // Unknown, yet nothing was sent since fingerprint was confirmed: a look that finds it again is enough
+	purged      bool   // Invariant: no climb that was ever sent can have left anything since the last Done descent began, or none was ever sent.
+	seen        string // what stood at the path before the first intent
+	looked      bool   // seen is known
+	short       string
+	refreshBy   hal.Instant
+	wasUp       bool // containers may have run on it
+	denier      bool // it made what it stands on Unknown by what its actor said
+	negate      bool // the actor holds something incompatible
+	calls       []call
+	child       string // a helper of an earlier run that may still act
+	op          *flight
+	changed     uint64 // step of the last change that a look may not know
+
+	// What the journal holds.
+	recorded bool
+	phase    Phase
+	seq      uint64
+
+	// Why it is as it is, and when to try again.
+	reason  string
+	blocked bool
+	up      backoff // of Look, Climb and Refresh
+	down    backoff // of Descend
+	next    decision
+
+	pods    []PodUID // that want it at the top of a ladder, sorted
+	timer   hal.Instant
+	isDirty bool
+}
+
+// flight is an operation under way.
+type flight struct {
+	Op
+	since   hal.Instant
+	quiet   bool // no climb was without end when it started
+	crowded bool // another operation on the same volume was in flight at some time
+}
+
+// add makes the rung of a spec, Absent and never touched, and enters it in the indexes.
+func (c *Core) add(spec Rung) *rung {
+	if c.rungs[spec.Key] != nil {
+		panic(fmt.Sprintf("core: rung %s made twice", spec.Key))
+	}
+	r := &rung{Rung: spec, state: Absent, purged: true}
+	c.rungs[spec.Key] = r
+	c.index(r)
+	c.markAround(r)
+	return r
+}
+
+// respec replaces the spec of a rung.
+func (c *Core) respec(r *rung, spec Rung) {
+	c.unindex(r)
+	r.Rung = spec
+	c.index(r)
+	c.markAround(r)
+}
+
+// remove forgets a rung of which nothing is left.
+func (c *Core) remove(r *rung) {
+	c.markAround(r)
+	c.unindex(r)
+	delete(c.rungs, r.Key)
+}
+
+func (c *Core) index(r *rung) {
+	for _, key := range r.Below {
+		c.upon[key] = insert(c.upon[key], r)
+	}
+	if r.Volume != "" {
+		c.volumes[r.Volume] = insert(c.volumes[r.Volume], r)
+	}
+	if r.Exclusive != "" {
+		c.claims[r.Exclusive] = insert(c.claims[r.Exclusive], r)
+	}
+	if r.Actor != "" {
+		c.actors[r.Actor] = insert(c.actors[r.Actor], r)
+	}
+	if r.Pod != "" {
+		p := c.pod(r.Pod)
+		p.rungs = insert(p.rungs, r)
+	}
+}
+
+func (c *Core) unindex(r *rung) {
+	for _, key := range r.Below {
+		withdraw(c.upon, key, r)
+	}
+	withdraw(c.volumes, r.Volume, r)
+	withdraw(c.claims, r.Exclusive, r)
+	withdraw(c.actors, r.Actor, r)
+	if r.Pod != "" {
+		p := c.pod(r.Pod)
+		p.rungs = slices.DeleteFunc(p.rungs, func(o *rung) bool { return o == r })
+		c.touch(p)
+		c.forgetPod(p)
+	}
+}
+
+// insert adds r to a slice sorted by key, once.
+func insert(rs []*rung, r *rung) []*rung {
+	i, found := slices.BinarySearchFunc(rs, r.Key, func(o *rung, key hal.Key) int { return cmp.Compare(o.Key, key) })
+	if found {
+		return rs
+	}
+	return slices.Insert(rs, i, r)
+}
+
+// withdraw takes r out of an index.
+func withdraw[K comparable](index map[K][]*rung, key K, r *rung) {
+	rs := slices.DeleteFunc(index[key], func(o *rung) bool { return o == r })
+	if len(rs) == 0 {
+		delete(index, key)
+		return
+	}
+	index[key] = rs
+}
+
+// below returns the rungs that r stands on and that exist.
+func (c *Core) below(r *rung) []*rung {
+	rs := make([]*rung, 0, len(r.Below))
+	for _, key := range r.Below {
+		if b := c.rungs[key]; b != nil {
+			rs = append(rs, b)
+		}
+	}
+	return rs
+}
+
+// foundations describes what r stands on now.
+func (c *Core) foundations(r *rung) []Foundation {
+	fs := make([]Foundation, 0, len(r.Below))
+	for _, b := range c.below(r) {
+		if b.state == Present {
+			fs = append(fs, Foundation{Key: b.Key, Kind: b.Kind, Facts: b.facts, Fingerprint: b.fingerprint})
+		}
+	}
+	return fs
+}
+
+// isGone reports whether r is Absent for good: down by a descent that began after every climb had ended, and nothing may act on it any more.
+func (r *rung) isGone() bool {
+	return r.state == Absent && r.purged && len(r.calls) == 0 && r.op == nil && r.child == ""
+}
+
+// lose makes a standing rung Unknown because its object is not what it was, and with it all that stands on it. trusted says whether a look that
+// finds the fingerprint again is enough to believe in it.
+func (c *Core) lose(r *rung, reason string, trusted bool) {
+	if r.state != Present {
+		r.trusted = r.trusted && trusted
+		return
+	}
+	r.state, r.trusted, r.reason = Unknown, trusted, reason
+	r.changed = c.step
+	r.resetBackoff()
+	c.markAround(r)
+	for _, a := range c.upon[r.Key] {
+		c.lose(a, fmt.Sprintf("%s below it was lost", r.Key), true)
+	}
+}
+
+// observed takes in what stands at a rung's place. What was read before the rung last changed says nothing.
+func (c *Core) observed(e Observed) {
+	r := c.rungs[e.Key]
+	if r == nil || r.op != nil || r.changed > e.Since || r.state != Present || r.fingerprint == e.Fingerprint {
+		return
+	}
+	c.lose(r, fmt.Sprintf("found %s in place of %s", orNothing(e.Fingerprint), orNothing(r.fingerprint)), false)
+}
+
+func orNothing(fingerprint string) string {
+	if fingerprint == "" {
+		return "nothing"
+	}
+	return fingerprint
+}
+
+// sinceOp is how long the operation in flight has lasted.
+func (r *rung) sinceOp(now hal.Instant) time.Duration {
+	if r.op == nil {
+		return 0
+	}
+	return now.Sub(r.op.since)
+}

@@ -1,0 +1,100 @@
+package core
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// Clone returns a copy that shares nothing that either changes.
+func (c *Core) Clone() *Core {
+	d := *c
+	copies := make(map[*rung]*rung, len(c.rungs))
+	d.rungs = make(map[hal.Key]*rung, len(c.rungs))
+	for _, key := range c.keys() {
+		r := *c.rungs[key]
+		r.pods, r.calls = slices.Clone(r.pods), slices.Clone(r.calls)
+		if r.op != nil {
+			op := *r.op
+			r.op = &op
+		}
+		copies[c.rungs[key]] = &r
+		d.rungs[key] = &r
+	}
+	list := func(rs []*rung) []*rung {
+		out := make([]*rung, len(rs))
+		for i, r := range rs {
+			out[i] = copies[r]
+		}
+		return out
+	}
+	d.upon, d.volumes, d.claims, d.actors = cloneIndex(c.upon, list), cloneIndex(c.volumes, list), cloneIndex(c.claims, list), cloneIndex(c.actors, list)
+	d.ops, d.open = map[hal.OpID]*rung{}, map[hal.OpID]*rung{}
+	for _, id := range slices.Sorted(maps.Keys(c.ops)) {
+		d.ops[id] = copies[c.ops[id]]
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.open)) {
+		if r := copies[c.open[id]]; r != nil {
+			d.open[id] = r
+		}
+	}
+	d.pods = make(map[PodUID]*pod, len(c.pods))
+	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
+		p := *c.pods[uid]
+		p.tops, p.rungs, p.waiters = slices.Clone(p.tops), list(p.rungs), slices.Clone(p.waiters)
+		d.pods[uid] = &p
+	}
+	d.serial, d.timers, d.all = maps.Clone(c.serial), slices.Clone(c.timers), slices.Clone(c.all)
+	d.dirty, d.touched, d.batch = nil, nil, Batch{}
+	return &d
+}
+
+func cloneIndex[K ~string](index map[K][]*rung, list func([]*rung) []*rung) map[K][]*rung {
+	out := make(map[K][]*rung, len(index))
+	for _, key := range slices.Sorted(maps.Keys(index)) {
+		out[key] = list(index[key])
+	}
+	return out
+}
+
+// planLimit bounds a plan: a ladder that never settles is cut off there.
+const planLimit = 10000
+
+// Plan returns the operations that would be carried out, in order, if e came now and every operation ended Done at once. Nothing is changed.
+// Operations in flight are taken to end Done too.
+func (c *Core) Plan(events ...Event) []Op {
+	d := c.Clone()
+	var queue, plan []Op
+	for _, id := range slices.Sorted(maps.Keys(d.ops)) {
+		queue = append(queue, d.ops[id].op.Op)
+	}
+	for _, e := range events {
+		queue = append(queue, d.Step(d.now, e).Start...)
+	}
+	for len(plan) < planLimit {
+		if len(queue) == 0 {
+			at := d.NextWake()
+			if at == 0 || d.isSettled() {
+				return plan
+			}
+			queue = d.Step(at, Wake{}).Start
+			continue
+		}
+		op := queue[0]
+		if op.Verb != Look {
+			plan = append(plan, op)
+		}
+		done := Completed{Op: op.ID, Result: Result{Outcome: hal.Done, Facts: op.Facts, Fingerprint: "planned"}}
+		queue = append(queue[1:], d.Step(d.now, done).Start...)
+	}
+	return plan
+}
+
+// isSettled reports whether time alone changes nothing worth planning: only refreshes are left.
+func (c *Core) isSettled() bool {
+	return !slices.ContainsFunc(c.keys(), func(key hal.Key) bool {
+		r := c.rungs[key]
+		return r.next.until > c.now && r.next.why != whyReady
+	})
+}

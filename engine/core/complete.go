@@ -1,0 +1,218 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/volnode/volnode/hal"
+)
+
+func sortByKey(rs []*rung) {
+	slices.SortFunc(rs, func(a, b *rung) int { return cmp.Compare(a.Key, b.Key) })
+}
+
+// start puts an operation on r into the batch, behind the line that announces it.
+func (c *Core) start(r *rung, v Verb) {
+	c.lastOp++
+	limit := r.Limits.Climb
+	params := r.made
+	switch v {
+	case Descend:
+		limit = r.Limits.Descend
+	case Climb, Refresh:
+		params = r.Want
+	case Look:
+		limit = 0
+		if params == nil {
+			params = r.Want
+		}
+	}
+	op := Op{
+		ID: c.lastOp, Verb: v, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
+		Params: params, Facts: r.facts, Below: c.foundations(r), Fingerprint: r.fingerprint, Seen: r.seen,
+		First: r.state == Absent && r.purged && len(r.calls) == 0, Quiet: r.bound(Climb) == 0,
+	}
+	if limit > 0 {
+		op.Deadline = c.now.Add(limit)
+	}
+	r.op = &flight{Op: op, since: c.now, quiet: op.Quiet}
+	c.crowd(r)
+	c.ops[op.ID] = r
+	r.changed = c.step
+	if v == Climb && r.seq == 0 {
+		c.lastSeq++
+		r.seq = c.lastSeq
+	}
+	c.announce(r, v)
+	c.batch.Start = append(c.batch.Start, op)
+	c.markAround(r)
+}
+
+// crowd notes which operations on one volume are in flight together: an ABORTED among them shows a serial actor.
+func (c *Core) crowd(r *rung) {
+	if r.Volume == "" || r.op.Verb == Look {
+		return
+	}
+	for _, o := range c.volumes[r.Volume] {
+		if o != r && o.op != nil && o.op.Verb != Look {
+			o.op.crowded, r.op.crowded = true, true
+		}
+	}
+}
+
+// complete takes in the end of an operation.
+func (c *Core) complete(id hal.OpID, res Result) {
+	r := c.ops[id]
+	if r == nil {
+		return
+	}
+	delete(c.ops, id)
+	in := r.op
+	r.op = nil
+	r.changed = c.step
+	r.reason, r.blocked = res.Reason, res.Blocked
+	c.hear(r, in.Op, res)
+	switch in.Verb {
+	case Look:
+		c.lookedAt(r, res)
+	case Climb, Refresh:
+		c.climbed(r, in, res)
+	case Descend:
+		c.descended(r, in, res)
+	}
+	if res.Outcome != hal.Done {
+		c.setBack(r, in, res)
+	}
+	if res.BelowUnknown {
+		c.deny(r)
+	}
+	if in.Verb != Look {
+		c.settle(r)
+	}
+	c.markAround(r)
+	for _, o := range c.volumes[r.Volume] {
+		c.mark(o)
+	}
+}
+
+// setBack starts the wait before the next attempt. An ABORTED that another call of ours explains costs nothing: it is retried when that call ends.
+func (c *Core) setBack(r *rung, in *flight, res Result) {
+	wait := r.backoff(in.Verb)
+	if res.Answer == Aborted && in.crowded {
+		c.serial[r.Actor] = true
+		return
+	}
+	if res.Blocked {
+		wait.hold(c.now, r.Key, in.Verb)
+		return
+	}
+	wait.fail(c.now, r.Key, in.Verb)
+}
+
+// deny makes what r stands on Unknown, whatever a look shows: the actor says that it is not there. Neither that change nor its mending resets r's own
+// backoff: a driver that denies each stage it has made would be called without end.
+func (c *Core) deny(r *rung) {
+	up, down := r.up, r.down
+	r.denier = true
+	for _, b := range c.below(r) {
+		c.lose(b, "its driver denies it: "+r.reason, false)
+		b.trusted = false
+	}
+	r.up, r.down = up, down
+}
+
+func (c *Core) lookedAt(r *rung, res Result) {
+	if res.Outcome != hal.Done {
+		return
+	}
+	switch {
+	case r.state == Unknown && r.trusted && res.Fingerprint == r.fingerprint:
+		r.state = Present
+		r.up = backoff{}
+		c.resetAbove(r)
+	case r.state == Unknown && r.trusted:
+		r.trusted = false
+	default:
+		r.seen, r.looked = res.Fingerprint, true
+	}
+}
+
+func (c *Core) climbed(r *rung, in *flight, res Result) {
+	switch res.Outcome {
+	case hal.Done:
+		changed := r.state != Present || r.fingerprint != res.Fingerprint
+		r.state, r.trusted, r.purged, r.negate = Present, true, false, false
+		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint
+		r.short, r.refreshBy, r.reason = res.Short, res.RefreshBy, res.Short
+		r.wasUp = r.Pod != ""
+		r.up, r.down = backoff{}, backoff{}
+		if res.Short != "" {
+			r.up.fail(c.now, r.Key, in.Verb)
+		}
+		if changed {
+			c.resetAbove(r)
+		}
+	case hal.NotDone:
+		// It teaches nothing about the state.
+	case hal.Unknown:
+		r.state, r.trusted, r.purged = Unknown, false, false
+		r.negate = r.negate || res.NegateFirst
+		if len(r.made) == 0 {
+			r.made = in.Params // a descent must know what may have been made
+		}
+		c.fenceOff(r, in, res, r.Limits.Climb)
+	}
+}
+
+func (c *Core) descended(r *rung, in *flight, res Result) {
+	switch res.Outcome {
+	case hal.Done:
+		r.state, r.trusted, r.negate = Absent, false, false
+		r.purged = in.quiet
+		r.wasUp, r.short, r.refreshBy, r.reason = false, "", 0, ""
+		if r.purged {
+			r.seen, r.looked = "", false // until then what a late climb makes is ours, and a look would take it for what stood there before
+		}
+		r.up, r.down = backoff{}, backoff{}
+	case hal.NotDone:
+		// The known end of a descent that did nothing leaves the rung as it was: a joining pod is not fenced out.
+	case hal.Unknown:
+		r.state, r.trusted = Unknown, false
+		c.fenceOff(r, in, res, r.Limits.Descend)
+	}
+}
+
+// fenceOff remembers a call without a known end until its bound.
+func (c *Core) fenceOff(r *rung, in *flight, res Result, limit time.Duration) {
+	if !res.Fenced || limit == 0 {
+		return
+	}
+	r.fence(call{op: in.ID, verb: fenceVerb(in.Verb), until: in.Deadline.Add(r.Limits.Settle), instance: res.Instance})
+	c.open[in.ID] = r
+}
+
+// resetAbove lets what stands on r try at once: r changed.
+func (c *Core) resetAbove(r *rung) {
+	for _, a := range c.upon[r.Key] {
+		if !a.denier {
+			a.up = backoff{}
+		}
+		a.denier = false
+	}
+}
+
+func generation(below []Foundation) []Foundation {
+	g := make([]Foundation, len(below))
+	for i, b := range below {
+		g[i] = Foundation{Key: b.Key, Fingerprint: b.Fingerprint}
+	}
+	return g
+}
+
+// refused ends operations whose lines could not be written. They were not started.
+func (c *Core) refused(e Refused) {
+	for _, id := range e.Ops {
+		c.complete(id, Result{Outcome: hal.NotDone, Reason: e.Reason})
+	}
+}

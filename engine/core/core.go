@@ -1,0 +1,244 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// Core is the state and the decisions of one node. Not safe for concurrent use: it has one owner. The zero value is not usable; see [New].
+type Core struct {
+	now  hal.Instant
+	boot hal.BootID
+	step uint64
+
+	rungs   map[hal.Key]*rung
+	upon    map[hal.Key][]*rung // the rungs that name a key in Below, sorted by key; the key itself need not exist
+	volumes map[string][]*rung  // by Volume
+	claims  map[string][]*rung  // by Exclusive
+	actors  map[string][]*rung  // by Actor
+	pods    map[PodUID]*pod
+	ops     map[hal.OpID]*rung // in flight
+	open    map[hal.OpID]*rung // ended without a known end: an answer may still come
+	serial  map[string]bool    // actors that work on one call a volume at a time
+
+	synced  bool
+	lastOp  hal.OpID
+	lastSeq uint64
+
+	dirty   []*rung // to decide on, in any order, no duplicates (rung.isDirty)
+	touched []*pod  // whose waiters may be satisfied, no duplicates (pod.isTouched)
+	timers  timers
+	all     []waiter // AllGone
+	batch   Batch
+}
+
+// Start is what a start knows.
+type Start struct {
+	Now      hal.Instant
+	Boot     hal.BootID
+	Records  []Record // of the journal
+	Found    []Found  // what stands at the place of each record; a missing one could not be read
+	Strays   []Rung   // found on the node without a record: Want is what can be told of them
+	Children []ChildSeen
+}
+
+// Found is what a look saw at a rung's place, "" for nothing.
+type Found struct {
+	Key         hal.Key
+	Fingerprint string
+}
+
+// New returns the core of a start. A rung is Present without a call only if its last record is confirmed, of this boot, and its fingerprint is what
+// is there now. Everything else with a record or a trace is Unknown, and reconcile resolves it.
+func New(s Start) *Core {
+	c := &Core{
+		now: s.Now, boot: s.Boot,
+		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, claims: map[string][]*rung{},
+		actors: map[string][]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
+	}
+	found := map[hal.Key]string{}
+	for _, f := range s.Found {
+		found[f.Key] = f.Fingerprint
+	}
+	for _, rec := range s.Records {
+		fp, ok := found[rec.Rung.Key]
+		c.recall(rec, fp, ok)
+	}
+	for _, stray := range s.Strays {
+		if c.rungs[stray.Key] != nil {
+			continue
+		}
+		r := c.add(stray)
+		r.state, r.purged, r.made = Unknown, false, stray.Want
+		// What left a trace and no record may have been up: unknown is running.
+		r.wasUp = r.Pod != ""
+	}
+	for _, child := range s.Children {
+		c.childSeen(child)
+	}
+	return c
+}
+
+// recall makes the rung of one record.
+func (c *Core) recall(rec Record, fingerprint string, looked bool) {
+	r := c.add(rec.Rung)
+	r.made, r.facts, r.fingerprint, r.seq = rec.Rung.Want, rec.Facts, rec.Fingerprint, rec.Seq
+	r.generation = rec.Generation
+	r.recorded, r.phase = true, rec.Phase
+	r.purged = false
+	c.lastSeq = max(c.lastSeq, rec.Seq)
+	if rec.Boot != c.boot {
+		return // nothing of another boot is mounted, runs or acts on this node
+	}
+	r.wasUp = rec.WasUp
+	r.seen, r.looked = rec.Seen, true
+	r.fence(call{verb: Climb, until: rec.ClimbUntil})
+	r.fence(call{verb: Descend, until: rec.DescendUntil})
+	if rec.Phase != Confirmed {
+		return
+	}
+	r.trusted = !looked
+	if looked && fingerprint == rec.Fingerprint {
+		r.state, r.trusted = Present, true
+	}
+}
+
+// Step takes in one event at instant now and returns what must be done about it. Events may come in any order; those about operations or rungs that
+// are not known are ignored. An instant before an earlier one counts as that one.
+func (c *Core) Step(now hal.Instant, e Event) Batch {
+	c.now = max(c.now, now)
+	c.step++
+	c.apply(e)
+	c.ring()
+	c.reconcile()
+	c.wake()
+	b := c.batch
+	c.batch = Batch{}
+	return b
+}
+
+// NextWake returns the instant at which time alone changes a decision; 0 is never.
+func (c *Core) NextWake() hal.Instant { return c.timers.first() }
+
+// Seq numbers the steps. An [Observed] of something read after Seq returned n says Since: n.
+func (c *Core) Seq() uint64 { return c.step }
+
+func (c *Core) apply(e Event) {
+	switch e := e.(type) {
+	case Wanted:
+		c.wanted(e)
+	case Unwanted:
+		c.unwanted(e.Pod)
+	case Gone:
+		c.gone(e.Pod)
+	case Completed:
+		c.complete(e.Op, e.Result)
+	case Answered:
+		c.answered(e.Op)
+	case ActorGone:
+		c.actorGone(e.Actor, e.Instance)
+	case Registered:
+		c.registered(e.Actor)
+	case Observed:
+		c.observed(e)
+	case ChildSeen:
+		c.childSeen(e)
+	case ChildGone:
+		c.childGone(e.Key)
+	case AllSynced:
+		c.allSynced()
+	case Refused:
+		c.refused(e)
+	case Await:
+		c.await(e)
+	case Forget:
+		c.forget(e.Waiter)
+	case Wake:
+	default:
+		panic(fmt.Sprintf("core: event %T", e))
+	}
+}
+
+// ring marks the rungs whose timer has come.
+func (c *Core) ring() {
+	for {
+		key, ok := c.timers.due(c.now)
+		if !ok {
+			return
+		}
+		if r := c.rungs[key]; r != nil {
+			r.timer = 0
+			c.mark(r)
+		}
+	}
+}
+
+// mark queues r for a decision.
+func (c *Core) mark(r *rung) {
+	if !r.isDirty {
+		r.isDirty = true
+		c.dirty = append(c.dirty, r)
+	}
+}
+
+// markAround queues r and all whose decisions look at r: what it stands on and what stands on it.
+func (c *Core) markAround(r *rung) {
+	c.mark(r)
+	for _, key := range r.Below {
+		if b := c.rungs[key]; b != nil {
+			c.mark(b)
+		}
+	}
+	for _, a := range c.upon[r.Key] {
+		c.mark(a)
+	}
+	for _, o := range c.claims[r.Exclusive] {
+		c.mark(o)
+	}
+	if p := c.pods[r.Pod]; r.Pod != "" && p != nil {
+		c.touch(p)
+	}
+}
+
+func (c *Core) allSynced() {
+	c.synced = true
+	for _, key := range c.keys() {
+		c.mark(c.rungs[key])
+	}
+}
+
+func (c *Core) registered(actor string) {
+	delete(c.serial, actor)
+	for _, r := range c.actors[actor] {
+		r.resetBackoff()
+		c.mark(r)
+	}
+}
+
+func (c *Core) childSeen(e ChildSeen) {
+	r := c.rungs[e.Key]
+	if r == nil {
+		// The child's rung left neither record nor trace: it is held in mind by its key alone, so that it is not climbed beside the child.
+		r = c.add(Rung{Key: e.Key})
+		r.state = Absent
+	}
+	r.child = e.What
+	c.markAround(r)
+}
+
+func (c *Core) childGone(key hal.Key) {
+	if r := c.rungs[key]; r != nil && r.child != "" {
+		r.child = ""
+		r.resetBackoff()
+		if r.Kind != "" { // whatever the child did last, it did after the last look
+			r.state, r.purged, r.trusted = Unknown, false, false
+		}
+		c.markAround(r)
+	}
+}
+
+// keys returns all keys, sorted.
+func (c *Core) keys() []hal.Key { return slices.Sorted(maps.Keys(c.rungs)) }

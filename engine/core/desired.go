@@ -1,0 +1,168 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// pod is what is wanted of one pod.
+type pod struct {
+	uid       PodUID
+	wanted    bool
+	complete  bool      // all of its volumes could be resolved
+	gone      bool      // no container of it runs
+	tops      []hal.Key // the rungs it wants at the top, sorted
+	rungs     []*rung   // all rungs that are its own, sorted by key
+	waiters   []waiter
+	isTouched bool
+}
+
+// desire is whether a rung should be up.
+type desire uint8
+
+const (
+	unwanted desire = iota
+	// held: not wanted, but containers may still run on it: neither climbed nor descended.
+	held
+	wanted
+)
+
+func (d desire) String() string { return [...]string{"unwanted", "held", "wanted"}[d] }
+
+func (c *Core) pod(uid PodUID) *pod {
+	p := c.pods[uid]
+	if p == nil {
+		p = &pod{uid: uid}
+		c.pods[uid] = p
+	}
+	return p
+}
+
+// forgetPod drops a pod of which nothing is known but its name.
+func (c *Core) forgetPod(p *pod) {
+	if !p.wanted && len(p.rungs) == 0 && len(p.waiters) == 0 && !p.isTouched {
+		delete(c.pods, p.uid)
+	}
+}
+
+// desire derives whether r is wanted: by a pod, or by a wanted rung that stands on it. Users are this derived set, never a count.
+func (c *Core) desire(r *rung) desire {
+	if len(r.pods) > 0 {
+		return wanted
+	}
+	for _, a := range c.upon[r.Key] {
+		if c.desire(a) == wanted {
+			return wanted
+		}
+	}
+	if c.runs(r) {
+		return held
+	}
+	return unwanted
+}
+
+// runs reports whether containers of r's own pod may run on it. Unknown is running.
+func (c *Core) runs(r *rung) bool {
+	return r.wasUp && r.Pod != "" && !c.pod(r.Pod).gone
+}
+
+// live reports whether containers may run on r or on anything that stands on it.
+func (c *Core) live(r *rung) bool {
+	if c.runs(r) {
+		return true
+	}
+	return slices.ContainsFunc(c.upon[r.Key], c.live)
+}
+
+func (c *Core) wanted(e Wanted) {
+	p := c.pod(e.Pod)
+	fresh := !p.wanted
+	p.wanted, p.complete, p.gone = true, e.Complete, false
+	var tops []hal.Key
+	for _, spec := range e.Rungs {
+		r := c.enlist(spec, fresh)
+		if !slices.ContainsFunc(e.Rungs, func(o Rung) bool { return slices.Contains(o.Below, spec.Key) }) {
+			tops = append(tops, r.Key)
+		}
+	}
+	if !e.Complete {
+		tops = append(tops, p.tops...)
+	}
+	slices.Sort(tops)
+	c.retop(p, slices.Compact(tops))
+}
+
+// retop replaces the rungs that a pod wants at the top.
+func (c *Core) retop(p *pod, tops []hal.Key) {
+	for _, key := range p.tops {
+		if r := c.rungs[key]; r != nil && !slices.Contains(tops, key) {
+			r.pods = slices.DeleteFunc(r.pods, func(uid PodUID) bool { return uid == p.uid })
+			c.markDown(r)
+		}
+	}
+	for _, key := range tops {
+		r := c.rungs[key]
+		if i, found := slices.BinarySearch(r.pods, p.uid); !found {
+			r.pods = slices.Insert(r.pods, i, p.uid)
+			c.markDown(r)
+		}
+	}
+	p.tops = tops
+	c.touch(p)
+}
+
+// markDown marks r and everything below it: a change of who wants it reaches that far.
+func (c *Core) markDown(r *rung) {
+	c.mark(r)
+	for _, b := range c.below(r) {
+		c.markDown(b)
+	}
+}
+
+// enlist makes or updates the rung of a wanted spec.
+func (c *Core) enlist(spec Rung, fresh bool) *rung {
+	r := c.rungs[spec.Key]
+	if r == nil {
+		return c.add(spec)
+	}
+	if !r.isGone() {
+		// A ladder is fixed by its first line and descended as recorded: Below may grow, never shrink.
+		for _, key := range r.Below {
+			if !slices.Contains(spec.Below, key) {
+				spec.Below = append(slices.Clone(spec.Below), key)
+			}
+		}
+	}
+	if fresh || !slices.Equal(r.Want, spec.Want) {
+		r.resetBackoff()
+	}
+	c.respec(r, spec)
+	return r
+}
+
+func (c *Core) unwanted(uid PodUID) {
+	p := c.pods[uid]
+	if p == nil {
+		return
+	}
+	p.wanted, p.complete = false, false
+	c.retop(p, nil)
+	for _, r := range p.rungs {
+		c.markDown(r)
+	}
+}
+
+func (c *Core) gone(uid PodUID) {
+	p := c.pods[uid]
+	if p == nil {
+		return
+	}
+	p.gone = true
+	for _, r := range p.rungs {
+		r.wasUp = false
+		r.down = backoff{}
+		c.markDown(r)
+	}
+	c.touch(p)
+}

@@ -1,0 +1,113 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// call is one call of ours whose end is not known: an actor that may still work on its rung until its bound.
+type call struct {
+	op       hal.OpID // 0 for one of an earlier run, known by its bound only
+	verb     Verb     // Climb or Descend
+	until    hal.Instant
+	instance string // of the actor it was sent to
+	aborted  bool   // a later repeat was answered ABORTED by the same process: this call was the one it was busy with
+}
+
+// fence adds a call without a known end. A bound of zero is no call.
+func (r *rung) fence(k call) {
+	if k.until != 0 {
+		r.calls = append(r.calls, k)
+	}
+}
+
+// bound returns the latest bound of the calls of a verb, 0 if none is open.
+func (r *rung) bound(v Verb) hal.Instant {
+	var until hal.Instant
+	for _, k := range r.calls {
+		if k.verb == v {
+			until = max(until, k.until)
+		}
+	}
+	return until
+}
+
+// lapse takes away the calls whose bound has passed, and those that end matches. It reports whether any went.
+func (c *Core) lapse(r *rung, end func(call) bool) bool {
+	before := len(r.calls)
+	r.calls = slices.DeleteFunc(r.calls, func(k call) bool {
+		over := k.until <= c.now || end(k)
+		if over {
+			delete(c.open, k.op)
+		}
+		return over
+	})
+	if len(r.calls) == before {
+		return false
+	}
+	c.settle(r)
+	c.markAround(r)
+	return true
+}
+
+func never(call) bool { return false }
+
+// answered: the late answer of that very call is the proof of its end.
+func (c *Core) answered(op hal.OpID) {
+	if r := c.open[op]; r != nil {
+		c.lapse(r, func(k call) bool { return k.op == op })
+	}
+}
+
+// actorGone: the process is dead and its cgroup is empty, so nothing it was asked to do can still happen.
+func (c *Core) actorGone(actor, instance string) {
+	if instance == "" {
+		return
+	}
+	for _, r := range c.actors[actor] {
+		c.lapse(r, func(k call) bool { return k.instance == instance })
+	}
+}
+
+// hear takes in what an answer proves of the one call of ours on the volume that has no known end: a repeat of it was ABORTED by the same process,
+// so that call was at work; a still later repeat got a final answer, so it no longer is.
+func (c *Core) hear(r *rung, op Op, res Result) {
+	if res.Answer == NoAnswer || res.Instance == "" || c.openCalls(r) != 1 {
+		return
+	}
+	i := slices.IndexFunc(r.calls, func(k call) bool {
+		return k.op != 0 && k.op < op.ID && k.verb == fenceVerb(op.Verb) && k.instance == res.Instance
+	})
+	if i < 0 {
+		return
+	}
+	if res.Answer == Aborted {
+		r.calls[i].aborted = true
+		return
+	}
+	if r.calls[i].aborted {
+		ended := r.calls[i].op
+		c.lapse(r, func(k call) bool { return k.op == ended })
+	}
+}
+
+// openCalls counts the calls without a known end on the volume of r.
+func (c *Core) openCalls(r *rung) int {
+	if r.Volume == "" {
+		return len(r.calls)
+	}
+	n := 0
+	for _, o := range c.volumes[r.Volume] {
+		n += len(o.calls)
+	}
+	return n
+}
+
+// fenceVerb is the side on which a verb's call acts.
+func fenceVerb(v Verb) Verb {
+	if v == Descend {
+		return Descend
+	}
+	return Climb
+}

@@ -1,0 +1,112 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// announce writes the line that must be durable before the first effect of an operation: an intent, or leaving, with the bound of its call in it.
+// Effects that a start can list completely need none.
+func (c *Core) announce(r *rung, v Verb) {
+	if !r.Intent || v == Look {
+		return
+	}
+	first := !r.recorded
+	rec := c.record(r)
+	if v == Descend {
+		rec.Phase = Leaving
+		rec.DescendUntil = max(rec.DescendUntil, r.within(r.op.Deadline))
+	} else {
+		rec.Phase = Intent
+		rec.Rung.Want = r.op.Params
+		rec.ClimbUntil = max(rec.ClimbUntil, r.within(r.op.Deadline))
+	}
+	line := Line{Key: r.Key, Record: rec, Sync: true}
+	if first && v == Climb && !slices.ContainsFunc(c.below(r), func(b *rung) bool { return b.recorded }) {
+		line.Room = c.room(r)
+	}
+	r.recorded, r.phase = true, rec.Phase
+	c.batch.Lines = append(c.batch.Lines, line)
+}
+
+// within is the bound of a call with this deadline; 0 if it has none.
+func (r *rung) within(deadline hal.Instant) hal.Instant {
+	if deadline == 0 {
+		return 0
+	}
+	return deadline.Add(r.Limits.Settle)
+}
+
+// settle writes what is known after an operation or a fence has ended. None of it needs to be durable at once: what is on disk claims more.
+func (c *Core) settle(r *rung) {
+	if r.op != nil {
+		return // the line of its own end will say it
+	}
+	if r.isGone() {
+		if r.recorded {
+			r.recorded = false
+			r.seq = 0
+			c.batch.Lines = append(c.batch.Lines, Line{Key: r.Key, Drop: true})
+		}
+		r.made, r.facts, r.fingerprint, r.generation = nil, nil, "", nil
+		return
+	}
+	if !r.recorded && !r.Intent && r.state != Present {
+		return
+	}
+	rec := c.record(r)
+	switch {
+	case r.state == Present:
+		rec.Phase = Confirmed
+	case r.phase == Confirmed && r.trusted:
+		rec.Phase = Confirmed
+	case r.state == Absent || r.phase == Leaving:
+		rec.Phase = Leaving
+	default:
+		rec.Phase = Intent
+	}
+	r.recorded, r.phase = true, rec.Phase
+	c.batch.Lines = append(c.batch.Lines, Line{Key: r.Key, Record: rec})
+}
+
+// release writes the end of a rung's obligations once its last fence has passed, wanted or not.
+func (c *Core) release(r *rung) {
+	if r.recorded && r.isGone() {
+		c.settle(r)
+		c.markAround(r)
+	}
+}
+
+// record composes the record of r as it stands. The caller sets Phase.
+func (c *Core) record(r *rung) Record {
+	spec := r.Rung
+	if r.made != nil {
+		spec.Want = r.made
+	}
+	return Record{
+		Rung: spec, Phase: r.phase, Boot: c.boot, Facts: r.facts, Fingerprint: r.fingerprint, Seen: r.seen, Generation: r.generation,
+		ClimbUntil: r.bound(Climb), DescendUntil: r.bound(Descend), WasUp: r.wasUp, Seq: r.seq,
+	}
+}
+
+// room estimates the bytes that the rest of r's ladder will need in the journal, one publish included.
+func (c *Core) room(r *rung) int {
+	n := 0
+	for _, a := range c.upon[r.Key] {
+		n = max(n, a.size()+c.room(a))
+	}
+	return n
+}
+
+// size estimates the bytes of a rung's record: its strings, and room for facts, fingerprints and bounds.
+func (r *rung) size() int {
+	n := 1024 + len(r.Key) + len(r.Kind) + len(r.Pod) + len(r.Volume) + len(r.Actor) + len(r.Exclusive)
+	for _, key := range r.Below {
+		n += 2*len(key) + 128
+	}
+	for _, p := range r.Want {
+		n += len(p.Name) + len(p.Value) + 4
+	}
+	return n
+}

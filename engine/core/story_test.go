@@ -1,0 +1,270 @@
+package core_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// A story file tells one sequence of events, and after each what core did about it. Rungs have short names: stage/a, publish/a/p.
+//
+//	want pod=p vol=a [ladder=publish,stage] [opt=x] [rwop] [driver=d] [more]  the pod wants the volume, beside those it wanted before
+//	partial pod=p           one of its volumes can't be resolved: what it wanted stays
+//	unwant pod=p            the pod wants nothing; its containers may still run
+//	gone pod=p              no container of it runs
+//	done|notdone|unknown op=N [fp=…] [fenced] [answer=final|aborted] [instance=i] [denied] [negate] [blocked] [short=…]
+//	answered op=N · actor-gone driver=d instance=i · registered driver=d · refused op=N
+//	observe rung=stage/a fp=…       a look at the mount table
+//	child rung=… · child-gone rung=…
+//	advance 500ms                   time passes, with a Wake at each NextWake on the way
+//	sync                            every source is synced
+//	restart [boot=b2] [found=rung:fp,…] [lost=rung,…]   the agent dies; the next one starts from the journal
+//	await pod=p for=ready|gone · status
+type story struct {
+	t       *testing.T
+	c       *core.Core
+	now     hal.Instant
+	boot    hal.BootID
+	journal map[hal.Key]core.Record
+	rungs   map[core.PodUID]map[hal.Key]core.Rung
+	waiters core.Waiter
+	out     strings.Builder
+}
+
+func TestStories(t *testing.T) {
+	datadriven.Walk(t, "testdata/stories", func(t *testing.T, path string) {
+		s := &story{t: t, now: hal.Instant(time.Second), boot: "b1", journal: map[hal.Key]core.Record{}, rungs: map[core.PodUID]map[hal.Key]core.Rung{}}
+		s.c = core.New(core.Start{Now: s.now, Boot: s.boot})
+		s.c.Step(s.now, core.AllSynced{})
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			s.out.Reset()
+			s.command(d)
+			if s.out.Len() == 0 {
+				return "idle\n"
+			}
+			return s.out.String()
+		})
+	})
+}
+
+func (s *story) command(d *datadriven.TestData) {
+	switch d.Cmd {
+	case "want", "partial", "unwant", "gone":
+		s.pod(d)
+	case "done", "notdone", "unknown":
+		s.end(d)
+	case "advance":
+		s.advance(d)
+	case "restart":
+		s.restart(d)
+	case "status":
+		s.status()
+	default:
+		s.step(s.event(d))
+	}
+}
+
+func (s *story) event(d *datadriven.TestData) core.Event {
+	switch d.Cmd {
+	case "answered":
+		return core.Answered{Op: opArg(d)}
+	case "actor-gone":
+		return core.ActorGone{Actor: arg(d, "driver"), Instance: arg(d, "instance")}
+	case "registered":
+		return core.Registered{Actor: arg(d, "driver")}
+	case "refused":
+		return core.Refused{Ops: []hal.OpID{opArg(d)}, Reason: "disk full"}
+	case "observe":
+		return core.Observed{Key: hal.Key(arg(d, "rung")), Fingerprint: arg(d, "fp"), Since: s.c.Seq()}
+	case "child":
+		return core.ChildSeen{Key: hal.Key(arg(d, "rung")), What: "pid 7 (state D)"}
+	case "child-gone":
+		return core.ChildGone{Key: hal.Key(arg(d, "rung"))}
+	case "sync":
+		return core.AllSynced{}
+	case "await":
+		s.waiters++
+		on := map[string]core.Condition{"ready": core.PodReady, "gone": core.PodGone, "all": core.AllGone}[arg(d, "for")]
+		return core.Await{Waiter: s.waiters, Pod: core.PodUID(arg(d, "pod")), For: on}
+	}
+	d.Fatalf(s.t, "command %s", d.Cmd)
+	return nil
+}
+
+func (s *story) pod(d *datadriven.TestData) {
+	uid := core.PodUID(arg(d, "pod"))
+	switch d.Cmd {
+	case "gone":
+		s.step(core.Gone{Pod: uid})
+		return
+	case "unwant":
+		delete(s.rungs, uid)
+		s.step(core.Unwanted{Pod: uid})
+		return
+	case "partial":
+		s.step(core.Wanted{Pod: uid})
+		return
+	}
+	if s.rungs[uid] == nil || !d.HasArg("more") {
+		s.rungs[uid] = map[hal.Key]core.Rung{}
+	}
+	for _, r := range ladder(d, uid) {
+		s.rungs[uid][r.Key] = r
+	}
+	e := core.Wanted{Pod: uid, Complete: true}
+	for _, key := range sortedKeys(s.rungs[uid]) {
+		e.Rungs = append(e.Rungs, s.rungs[uid][key])
+	}
+	s.step(e)
+}
+
+// ladder makes the rungs of one volume, top first.
+func ladder(d *datadriven.TestData, uid core.PodUID) []core.Rung {
+	vol, kinds, driver := arg(d, "vol"), strings.Split(argOr(d, "ladder", "publish,stage"), ","), argOr(d, "driver", "d")
+	var rungs []core.Rung
+	for i, kind := range kinds {
+		r := core.Rung{
+			Key: hal.Key(kind + "/" + vol), Kind: core.Kind(kind), Volume: driver + "^" + vol, Actor: driver, Intent: true,
+			Want:   []core.Param{{Name: "opt", Value: argOr(d, "opt", ""), OnChange: core.OnChangeRebuild}, {Name: "token", Value: argOr(d, "token", ""), OnChange: core.OnChangeRefresh}},
+			Limits: core.Limits{Climb: 2 * time.Minute, Descend: 2 * time.Minute, Settle: 2 * time.Minute},
+		}
+		if kind == "local" {
+			r.Intent, r.Actor, r.Volume, r.Limits = false, "", "", core.Limits{}
+		}
+		if i == 0 {
+			r.Key += hal.Key("/" + uid)
+			r.Pod = uid
+			if d.HasArg("rwop") {
+				r.Exclusive = vol
+			}
+		}
+		if i+1 < len(kinds) {
+			r.Below = []hal.Key{hal.Key(kinds[i+1] + "/" + vol)}
+		}
+		rungs = append(rungs, r)
+	}
+	return rungs
+}
+
+func (s *story) end(d *datadriven.TestData) {
+	res := core.Result{
+		Outcome:     map[string]hal.Outcome{"done": hal.Done, "notdone": hal.NotDone, "unknown": hal.Unknown}[d.Cmd],
+		Fingerprint: argOr(d, "fp", ""), Fenced: d.HasArg("fenced"), Instance: argOr(d, "instance", ""), Short: argOr(d, "short", ""),
+		BelowUnknown: d.HasArg("denied"), NegateFirst: d.HasArg("negate"), Blocked: d.HasArg("blocked"),
+	}
+	res.Answer = map[string]core.Answer{"": core.NoAnswer, "final": core.Final, "aborted": core.Aborted}[argOr(d, "answer", "")]
+	if in := argOr(d, "refresh", ""); in != "" {
+		after, err := time.ParseDuration(in)
+		require.NoError(s.t, err)
+		res.RefreshBy = s.now.Add(after)
+	}
+	s.step(core.Completed{Op: opArg(d), Result: res})
+}
+
+func (s *story) advance(d *datadriven.TestData) {
+	by, err := time.ParseDuration(d.CmdArgs[0].Key)
+	require.NoError(s.t, err)
+	end := s.now.Add(by)
+	for {
+		at := s.c.NextWake()
+		if at == 0 || at > end {
+			break
+		}
+		s.now = max(s.now, at)
+		s.step(core.Wake{})
+	}
+	s.now = end
+	s.step(core.Wake{})
+}
+
+func (s *story) restart(d *datadriven.TestData) {
+	s.boot = hal.BootID(argOr(d, "boot", string(s.boot)))
+	if d.HasArg("boot") {
+		s.now = hal.Instant(time.Second)
+	}
+	found := map[hal.Key]string{}
+	for _, pair := range strings.Split(argOr(d, "found", ""), "|") {
+		if key, fp, ok := strings.Cut(pair, ":"); ok {
+			found[hal.Key(key)] = fp
+		}
+	}
+	start := core.Start{Now: s.now, Boot: s.boot}
+	for _, key := range sortedKeys(s.journal) {
+		start.Records = append(start.Records, s.journal[key])
+		if argOr(d, "unread", "") != string(key) {
+			start.Found = append(start.Found, core.Found{Key: key, Fingerprint: found[key]})
+		}
+	}
+	s.rungs = map[core.PodUID]map[hal.Key]core.Rung{}
+	s.c = core.New(start)
+	s.step(core.Wake{})
+}
+
+func (s *story) step(e core.Event) {
+	b := s.c.Step(s.now, e)
+	for _, l := range b.Lines {
+		if l.Drop {
+			delete(s.journal, l.Key)
+			fmt.Fprintf(&s.out, "  journal: drop %s\n", l.Key)
+			continue
+		}
+		s.journal[l.Key] = l.Record
+		fmt.Fprintf(&s.out, "  journal: %s %s%s%s%s\n", l.Record.Phase, l.Key, bound(" climb-until ", l.Record.ClimbUntil), bound(" descend-until ", l.Record.DescendUntil),
+			map[bool]string{true: " sync"}[l.Sync])
+	}
+	for _, op := range b.Start {
+		fmt.Fprintf(&s.out, "#%d %s %s%s\n", op.ID, op.Verb, op.Key, bound(" by ", op.Deadline))
+	}
+	for _, w := range b.Wake {
+		fmt.Fprintf(&s.out, "wake waiter %d\n", w)
+	}
+}
+
+func bound(text string, at hal.Instant) string {
+	if at == 0 {
+		return ""
+	}
+	return text + time.Duration(at).Round(time.Second).String()
+}
+
+func (s *story) status() {
+	for _, v := range s.c.View() {
+		fmt.Fprintf(&s.out, "%s %s %s: %s", v.Key, v.Desired, v.State, v.Why)
+		if v.IsWaiting {
+			fmt.Fprintf(&s.out, ", until %s", time.Duration(v.Until).Round(time.Second))
+		}
+		s.out.WriteByte('\n')
+	}
+}
+
+func arg(d *datadriven.TestData, name string) string {
+	for _, a := range d.CmdArgs {
+		if a.Key == name {
+			return strings.Join(a.Vals, ",")
+		}
+	}
+	panic(fmt.Sprintf("%s: %s needs %s=", d.Pos, d.Cmd, name))
+}
+
+func argOr(d *datadriven.TestData, name, otherwise string) string {
+	if d.HasArg(name) {
+		return arg(d, name)
+	}
+	return otherwise
+}
+
+func opArg(d *datadriven.TestData) hal.OpID {
+	n, err := strconv.ParseUint(arg(d, "op"), 10, 64)
+	if err != nil {
+		panic(fmt.Sprintf("%s: op=%s", d.Pos, arg(d, "op")))
+	}
+	return hal.OpID(n)
+}

@@ -1,0 +1,112 @@
+package core
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// View is one rung as it stands. It shares nothing that changes.
+type View struct {
+	Key         hal.Key
+	Kind        Kind
+	Pod         PodUID
+	Volume      string
+	Actor       string
+	Below       []hal.Key
+	State       State
+	Desired     string // wanted, held, unwanted
+	Fingerprint string
+	Made        []Param // what it was made with; nil if it never was
+	Facts       []Fact
+	Short       string
+
+	Step       hal.OpID // in flight, 0 for none
+	Verb       Verb     // of Step
+	Since      hal.Instant
+	Deadline   hal.Instant // of Step, 0 for none
+	Attempts   int         // failed in a row, in the direction it is going
+	Reason     string      // of the last end that was not Done
+	IsBlocked  bool        // that end said that repeating will not help
+	Child      string      // a helper of an earlier run
+	ClimbOpen  hal.Instant // bound of climbs without a known end, 0 for none
+	DescOpen   hal.Instant // the same of descents
+	Recorded   bool        // in the journal
+	Why        string      // the present decision's reason
+	IsWaiting  bool        // for an instant: Until
+	Until      hal.Instant
+	IsRebuild  bool // it must be made anew
+	IsProvided bool // up, as wanted
+}
+
+// View returns all rungs, sorted by key.
+func (c *Core) View() []View {
+	vs := make([]View, 0, len(c.rungs))
+	for _, key := range c.keys() {
+		vs = append(vs, c.viewOf(c.rungs[key]))
+	}
+	return vs
+}
+
+// Rung returns one rung as it stands.
+func (c *Core) Rung(key hal.Key) (View, bool) {
+	r := c.rungs[key]
+	if r == nil {
+		return View{}, false
+	}
+	return c.viewOf(r), true
+}
+
+// Standing calls f with the key and fingerprint of each Present rung, in the order of keys.
+func (c *Core) Standing(f func(key hal.Key, made []Param, fingerprint string)) {
+	for _, key := range c.keys() {
+		if r := c.rungs[key]; r.state == Present {
+			f(key, r.made, r.fingerprint)
+		}
+	}
+}
+
+func (c *Core) viewOf(r *rung) View {
+	v := View{
+		Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor, Below: slices.Clone(r.Below), State: r.state,
+		Desired: c.desire(r).String(), Fingerprint: r.fingerprint, Made: r.made, Facts: r.facts, Short: r.short, Reason: r.reason,
+		IsBlocked: r.blocked, Child: r.child, ClimbOpen: r.bound(Climb), DescOpen: r.bound(Descend), Recorded: r.recorded,
+		Why: r.next.text(), Until: r.next.until, IsWaiting: r.next.until > c.now, IsRebuild: c.change(r) == OnChangeRebuild,
+		Attempts: max(r.up.attempts, r.down.attempts),
+	}
+	if v.Desired != wanted.String() {
+		v.Attempts = r.down.attempts
+	}
+	v.IsProvided = r.state == Present && !v.IsRebuild
+	if r.op != nil {
+		v.Step, v.Verb, v.Since, v.Deadline = r.op.ID, r.op.Verb, r.op.since, r.op.Deadline
+	}
+	return v
+}
+
+// PodView is one pod as core knows it.
+type PodView struct {
+	UID    PodUID
+	Wanted bool
+	Ready  bool
+	Tops   []hal.Key // the rungs it wants at the top
+	Rungs  []hal.Key // all rungs of its own
+}
+
+// Pods returns all pods, those known only from records included, sorted by uid.
+func (c *Core) Pods() []PodView {
+	var vs []PodView
+	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
+		p := c.pods[uid]
+		v := PodView{UID: uid, Wanted: p.wanted, Ready: c.ready(p), Tops: slices.Clone(p.tops)}
+		for _, r := range p.rungs {
+			v.Rungs = append(v.Rungs, r.Key)
+		}
+		vs = append(vs, v)
+	}
+	return vs
+}
+
+// Synced reports whether AllSynced has been.
+func (c *Core) Synced() bool { return c.synced }

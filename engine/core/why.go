@@ -1,0 +1,63 @@
+package core
+
+import "fmt"
+
+// why is the reason of a decision.
+type why uint8
+
+const (
+	whyNothing why = iota
+	whyReady
+	whyInFlight
+	whyChild
+	whyHeld
+	whyWanted
+	whyUnknown
+	whyRefresh
+	whyRebuild
+	whyRebuildHeld
+	whyDenied
+	whyUnwanted
+	whyNotSynced
+	whyStoodOn
+	whyBelow
+	whyBackoff
+	whyNeighbour
+	whySerial
+	whyClimbOpen
+	whyDescentOpen
+	whySecondDescent
+	whyYields
+)
+
+var whyTexts = [...]string{
+	whyNothing:       "nothing to do",
+	whyReady:         "as wanted",
+	whyInFlight:      "an operation is in flight",
+	whyChild:         "a helper process of an earlier run still lives",
+	whyHeld:          "not wanted, but containers may still run on it",
+	whyWanted:        "wanted",
+	whyUnknown:       "not known to be up",
+	whyRefresh:       "wants a refresh",
+	whyRebuild:       "must be made anew",
+	whyRebuildHeld:   "must be made anew once no container runs on it",
+	whyDenied:        "the driver holds something incompatible, and containers may run on it",
+	whyUnwanted:      "not wanted",
+	whyNotSynced:     "nothing is torn down before every source is synced",
+	whyStoodOn:       "%s stands on it",
+	whyBelow:         "waits for %s",
+	whyBackoff:       "waits to try again",
+	whyNeighbour:     "waits for the operation on %s",
+	whySerial:        "waits for the operation on %s, its driver works on one call a volume",
+	whyClimbOpen:     "a call without a known end may still bring it up",
+	whyDescentOpen:   "a call without a known end may still take it down",
+	whySecondDescent: "taken down once more after the end of the last climb",
+	whyYields:        "waits for another to go down",
+}
+
+func (d decision) text() string {
+	if d.on != "" {
+		return fmt.Sprintf(whyTexts[d.why], d.on)
+	}
+	return whyTexts[d.why]
+}
