@@ -116,7 +116,9 @@ func matcher(f *types.Func) bool {
 }
 
 // editors are the functions of strings and bytes whose result is still the text they were given.
-var editors = []string{"Clone", "Replace", "ReplaceAll", "ToLower", "ToUpper", "Trim", "TrimLeft", "TrimPrefix", "TrimRight", "TrimSpace", "TrimSuffix"}
+var editors = []string{
+	"Clone", "Replace", "ReplaceAll", "ToLower", "ToUpper", "Trim", "TrimLeft", "TrimPrefix", "TrimRight", "TrimSpace", "TrimSuffix",
+}
 
 // is reports whether x is the text of an error: err.Error(), status.Message(), an edited or converted form of it, or a variable that holds it.
 func (t texts) is(x ast.Expr) bool {
@@ -128,7 +130,7 @@ func (t texts) is(x ast.Expr) bool {
 			return len(x.Args) == 1 && t.is(x.Args[0])
 		}
 		f := t.callee(x)
-		if f == nil || f.Pkg() == nil && f.Name() != "Error" {
+		if f == nil {
 			return false
 		}
 		if f.Pkg() != nil && (f.Pkg().Path() == "strings" || f.Pkg().Path() == "bytes") {

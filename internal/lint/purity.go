@@ -14,7 +14,7 @@ import (
 // the operating system, variables of a package, the order of a map.
 var Purity = &analysis.Analyzer{
 	Name: "purity",
-	Doc:  "report concurrency, clocks, chance, I/O, mutable package variables and map order in engine/** and hal/sim/** (but sched.go)",
+	Doc:  "report concurrency, clocks, chance, I/O, mutable package variables and map order in engine/** and hal/sim/** (but scheduler.go)",
 	Run:  runPurity,
 }
 
@@ -29,6 +29,7 @@ var facades = []string{"engine", "hal/sim"}
 // partly are packages of which some functions do what a pure package must not do.
 var partly = map[string][]string{
 	"fmt":                                  {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
+	"iter":                                 {"Pull", "Pull2"},
 	"k8s.io/apimachinery/pkg/apis/meta/v1": {"Now", "NowMicro"},
 	"path/filepath":                        {"Abs", "EvalSymlinks", "Glob", "Walk", "WalkDir"},
 }
@@ -39,7 +40,7 @@ func pure(dir, file string) bool {
 }
 
 // scheduler reports whether a file is the simulator's scheduler, the one place where tasks are made.
-func scheduler(dir, file string) bool { return dir == "hal/sim" && file == "sched.go" }
+func scheduler(dir, file string) bool { return dir == "hal/sim" && file == "scheduler.go" }
 
 func runPurity(pass *analysis.Pass) (any, error) {
 	dir, ok := placeOf(pass)
@@ -148,7 +149,7 @@ func impureUse(obj types.Object) string {
 		}
 	default:
 		if slices.Contains(partly[path], obj.Name()) {
-			return "it reaches past the HAL"
+			return "it reaches past the HAL or the scheduler"
 		}
 	}
 	return ""
@@ -172,7 +173,7 @@ func parameterTypes(f *ast.File) map[ast.Expr]bool {
 func checkContext(pass *analysis.Pass, dir string, s *ast.SelectorExpr, params map[ast.Expr]bool) {
 	if obj := pass.TypesInfo.Uses[s.Sel]; obj != nil && obj.Pkg() != nil && obj.Pkg().Path() == "context" && isQualified(pass, s) {
 		if obj.Name() != "Context" || !params[s] {
-			pass.Reportf(s.Pos(), "purity: no context.%s here: only context.Context, as the type of a parameter that goes on to Runtime.Await", obj.Name())
+			pass.Reportf(s.Pos(), "purity: no context.%s here: only context.Context, as the type of a parameter for Runtime.Await", obj.Name())
 		}
 		return
 	}

@@ -12,7 +12,7 @@ type runtime interface {
 }
 
 type held struct {
-	ctx context.Context // want `purity: no context.Context here: only context.Context, as the type of a parameter that goes on to Runtime.Await`
+	ctx context.Context // want `purity: no context.Context here: only context.Context, as the type of a parameter for Runtime.Await`
 }
 
 func wait(ctx context.Context, r runtime) error {

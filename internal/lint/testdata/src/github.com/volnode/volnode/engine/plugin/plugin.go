@@ -3,6 +3,7 @@ package plugin
 import (
 	"context" // want `purity: engine/plugin must not import context`
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2" // want `purity: engine/plugin must not import math/rand/v2`
 	"os/exec"      // want `purity: engine/plugin must not import os/exec`
@@ -45,9 +46,10 @@ func outside(err error) {
 	var e syscall.Errno = syscall.EBUSY
 	_ = e.Error()
 	_ = syscall.Getpid()      // want `purity: no syscall.Getpid: .*`
-	fmt.Println(fmt.Sprint()) // want `purity: no fmt.Println: it reaches past the HAL`
-	_, _ = filepath.Glob("a") // want `purity: no filepath.Glob: it reaches past the HAL`
+	fmt.Println(fmt.Sprint()) // want `purity: no fmt.Println: it reaches past the HAL or the scheduler`
+	_, _ = filepath.Glob("a") // want `purity: no filepath.Glob: it reaches past the HAL or the scheduler`
 	_ = filepath.Join("a")
+	iter.Pull(maps.Keys(set{})) // want `purity: no iter.Pull: .*` `purity: maps.Keys has no order: .*`
 }
 
 type set map[string]bool

@@ -1,0 +1,131 @@
+# Everything a developer or CI runs. make help lists it. build needs Go, git and make; test installs or names the rest.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+.NOTPARALLEL:
+
+TOOL := go tool -modfile=go.tool.mod
+PROGRAMS := ./cmd/volnode ./cmd/volsim ./e2e/cmd/csidriver
+
+# Packages whose tests run real goroutines. The simulator has one thread of control in each world.
+RACE := ./engine/... ./hal/linux/... ./cmd/...
+# Packages with a target of their own, which no other target runs.
+OWN := /(hal/haltest|e2e/demo|e2e/killmatrix|e2e/sanity)$$
+
+# The size of things; make test sets smaller ones.
+RUNS ?= 100000
+BUDGET ?= 30m
+SEED ?= 1
+WORKERS ?= $(shell nproc)
+MUTANT_BUDGET ?= 60s
+FUZZTIME ?= 30s
+COUNT ?= 6
+SHORT ?=
+
+.PHONY: build
+build: ## build volnode, volsim and the test driver into bin/
+	go build -trimpath -o bin/ $(PROGRAMS)
+
+.PHONY: demo
+demo: build ## one pod with volumes, from an empty root directory and back, on this host and in the simulator
+	if [ -x e2e/demo/demo.sh ]; then e2e/demo/demo.sh; else go run ./e2e/demo; fi
+
+.PHONY: test
+test: deps format vet laws unit ## all that proves the project, in reduced size: under 15 minutes on 2 cores
+	$(MAKE) --no-print-directory conform SHORT=-short
+	$(MAKE) --no-print-directory sanity SHORT=-short
+	$(MAKE) --no-print-directory hunt RUNS=20000 BUDGET=90s
+	$(MAKE) --no-print-directory mutants
+	$(MAKE) --no-print-directory kill-matrix SHORT=-short
+	$(MAKE) --no-print-directory demo
+
+.PHONY: check
+check: deps format vet laws lint unit ## what must be clean before a change is proposed
+
+.PHONY: deps
+deps:
+	e2e/install-deps.sh
+
+.PHONY: format
+format:
+	@files=$$(git ls-files -co --exclude-standard '*.go' | while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done | xargs gofmt -l); \
+	if [ -n "$$files" ]; then echo "not formatted (gofmt -w):"; echo "$$files"; exit 1; fi
+
+.PHONY: vet
+vet:
+	go vet ./...
+
+.PHONY: laws
+laws: ## the laws of ARCHITECTURE.md: import arrows, purity, outcome
+	go run ./internal/lint/cmd/volnodelint ./...
+
+.PHONY: lint
+lint:
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: unit
+unit:
+	go test -race -short $(RACE)
+	go test -short $$(go list ./... | grep -vxFf <(go list $(RACE)) | grep -vE '$(OWN)')
+
+.PHONY: fuzz
+fuzz: ## every fuzz test, FUZZTIME (30s) each
+	@grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
+		for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$$dir"/*_test.go | cut -d' ' -f2); do \
+			echo "fuzz $$dir $$f"; \
+			go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) "$$dir"; \
+		done; \
+	done
+
+.PHONY: hunt
+hunt: build ## simulated schedules until RUNS (100000) or BUDGET (30m) are used up or one fails; SEED, WORKERS
+	bin/volsim hunt --runs $(RUNS) --budget $(BUDGET) --seed $(SEED) --workers $(WORKERS)
+
+.PHONY: conform
+conform: ## one suite, recorded from Linux, on hal/linux and hal/sim
+	@mkdir -p bin
+	go test -count=1 -timeout 30m $(SHORT) -v -run Conform ./hal/haltest | tee bin/conform.log
+	@grep -oE '[0-9]+ cases, [0-9]+ sequences, [0-9]+ differences' bin/conform.log | tail -n 1
+
+.PHONY: sanity
+sanity: ## csi-sanity against the test driver, mount and block
+	go test -count=1 -timeout 30m $(SHORT) -v ./e2e/sanity
+
+.PHONY: kill-matrix
+kill-matrix: ## volnode killed before and after each call of mount, unmount and restart
+	@mkdir -p bin
+	go test -count=1 -timeout 60m $(SHORT) -v ./e2e/killmatrix | tee bin/kill-matrix.log
+	@grep -oE 'mount [0-9]+ of [0-9]+, unmount [0-9]+ of [0-9]+, restart [0-9]+ of [0-9]+' bin/kill-matrix.log | tail -n 1
+
+.PHONY: mutants
+mutants: build ## faulty engines that the simulator must tell from the true one, each within MUTANT_BUDGET (60s) of CPU
+	bin/volsim mutants --budget $(MUTANT_BUDGET)
+
+.PHONY: bench
+bench: ## benchmarks, COUNT (6) times; with BASE=<commit> compared to that commit
+	@mkdir -p bin
+	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./... | tee bin/bench.new
+ifdef BASE
+	rm -rf bin/base && git worktree prune && git worktree add --detach bin/base $(BASE)
+	cd bin/base && go test -run '^$$' -bench . -benchmem -count $(COUNT) ./... > ../bench.old; cd ../.. && git worktree remove --force bin/base
+	$(TOOL) benchstat bin/bench.old bin/bench.new
+endif
+
+.PHONY: golden
+golden: ## rewrite the golden files and show what changed
+	go test $$(grep -rlE --include='*_test.go' 'cockroachdb/datadriven|"rewrite"' . | xargs -r -n1 dirname | sort -u) -rewrite
+	git --no-pager diff --stat
+	git --no-pager diff
+
+.PHONY: vuln
+vuln: ## known vulnerabilities in what is linked (asks vuln.go.dev)
+	$(TOOL) govulncheck ./...
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,0 +1,174 @@
+// Package volnode has no code of its own: its test checks, over the whole tree, what a linter cannot.
+package volnode
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const (
+	maxFileLines     = 500
+	maxFunctionLines = 70
+)
+
+// sources returns the paths of all files of the tree that people write, slash-separated and sorted.
+func sources(t *testing.T) []string {
+	t.Helper()
+	var paths []string
+	err := fs.WalkDir(os.DirFS("."), ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || p == "bin"):
+			return fs.SkipDir
+		case d.Type().IsRegular():
+			paths = append(paths, p)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+func read(t *testing.T, p string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(filepath.FromSlash(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func isText(content []byte) bool {
+	return utf8.Valid(content) && !bytes.ContainsRune(content, 0)
+}
+
+// Names say what a thing is. These say only that nobody knew.
+func TestNames(t *testing.T) {
+	banned := []string{"base", "common", "helper", "helpers", "impl", "misc", "util", "utils"}
+	for _, p := range sources(t) {
+		for _, element := range strings.Split(p, "/") {
+			name, _, _ := strings.Cut(element, ".")
+			for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' }) {
+				if slices.Contains(banned, strings.ToLower(word)) && path.Ext(p) == ".go" {
+					t.Errorf("%s: %q is no name for a package or file", p, word)
+				}
+			}
+		}
+	}
+}
+
+// A note of work to do is an issue, or it is never done: TODO(#12).
+func TestNotes(t *testing.T) {
+	note := regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
+	issue := regexp.MustCompile(`\bTODO\(#[0-9]+\)`)
+	for _, p := range sources(t) {
+		if p == "tidy_test.go" || path.Ext(p) != ".go" && path.Base(p) != "Makefile" && path.Ext(p) != ".sh" {
+			continue
+		}
+		for i, line := range strings.Split(string(read(t, p)), "\n") {
+			if note.MatchString(line) && !issue.MatchString(line) {
+				t.Errorf("%s:%d: a note of work to do names its issue: TODO(#12)", p, i+1)
+			}
+		}
+	}
+}
+
+// What is here makes sense on every machine: no path of the machine that it was written on.
+func TestPlaces(t *testing.T) {
+	places := []string{"../sha" + "red", "/wo" + "rk/"}
+	for _, p := range sources(t) {
+		content := read(t, p)
+		if !isText(content) {
+			continue
+		}
+		for i, line := range strings.Split(string(content), "\n") {
+			for _, place := range places {
+				if strings.Contains(line, place) {
+					t.Errorf("%s:%d: %q exists on one machine only", p, i+1, place)
+				}
+			}
+		}
+	}
+}
+
+// Every relative link of a document leads to a file.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(#[^)\s]*)?\)`)
+	for _, p := range sources(t) {
+		if path.Ext(p) != ".md" {
+			continue
+		}
+		for _, m := range link.FindAllStringSubmatch(string(read(t, p)), -1) {
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			if _, err := os.Stat(filepath.FromSlash(path.Join(path.Dir(p), m[1]))); err != nil {
+				t.Errorf("%s: link to %s: %v", p, m[1], err)
+			}
+		}
+	}
+}
+
+// Every make target that a document names is in the Makefile.
+func TestTargets(t *testing.T) {
+	makefile := string(read(t, "Makefile"))
+	quoted := regexp.MustCompile("(?m)(?:`|^\\s*(?:\\$ |# )?)make ([a-z][a-z-]*)")
+	for _, p := range sources(t) {
+		if path.Ext(p) != ".md" {
+			continue
+		}
+		for _, m := range quoted.FindAllStringSubmatch(string(read(t, p)), -1) {
+			if !strings.Contains(makefile, "\n"+m[1]+":") {
+				t.Errorf("%s: the Makefile has no target %s", p, m[1])
+			}
+		}
+	}
+}
+
+// A file is read in one sitting, a function on one screen.
+func TestSizes(t *testing.T) {
+	for _, p := range sources(t) {
+		if path.Ext(p) != ".go" || strings.Contains(p, "/testdata/") {
+			continue
+		}
+		content := read(t, p)
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, p, content, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if ast.IsGenerated(file) {
+			continue
+		}
+		if n := bytes.Count(content, []byte("\n")); n > maxFileLines {
+			t.Errorf("%s: %d lines, more than %d", p, n, maxFileLines)
+		}
+		if strings.HasSuffix(p, "_test.go") {
+			continue
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Body == nil {
+				continue
+			}
+			if n := fset.Position(f.Body.Rbrace).Line - fset.Position(f.Body.Lbrace).Line - 1; n > maxFunctionLines {
+				t.Errorf("%s: %s has %d lines, more than %d", fset.Position(f.Pos()), f.Name.Name, n, maxFunctionLines)
+			}
+		}
+	}
+}
