@@ -35,11 +35,7 @@ func Cleanup(stateDir string) error {
 // DetachLoops detaches every loop device whose file is below the state directory, whatever the records say. A device that
 // is still mounted somewhere goes when it is unmounted.
 func DetachLoops(stateDir string) error {
-	dir, err := filepath.EvalSymlinks(stateDir)
-	if err != nil {
-		return err
-	}
-	devices, err := loopsUnder(dir)
+	devices, err := AttachedLoops(stateDir)
 	if err != nil {
 		return err
 	}
@@ -48,4 +44,13 @@ func DetachLoops(stateDir string) error {
 		failures = append(failures, detachLoop(device))
 	}
 	return errors.Join(failures...)
+}
+
+// AttachedLoops lists the loop devices whose file is below the state directory; those stacked on others come first.
+func AttachedLoops(stateDir string) ([]string, error) {
+	dir, err := filepath.EvalSymlinks(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	return loopsUnder(dir)
 }
