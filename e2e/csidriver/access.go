@@ -39,7 +39,7 @@ func accessOf(c *csi.VolumeCapability) (Access, error) {
 		return Access{}, status.Error(codes.InvalidArgument, "volume capability has no access type")
 	}
 	if a.FsType != "" && !fsTypes[a.FsType] {
-		return Access{}, status.Errorf(codes.InvalidArgument, "filesystem %q is not offered: ext4 and xfs are", a.FsType)
+		return Access{}, status.Errorf(codes.InvalidArgument, "filesystem %q: want ext4 or xfs", a.FsType)
 	}
 	return a, nil
 }
@@ -56,8 +56,8 @@ func (a Access) readerOnly() bool {
 
 // oneTarget says that the mode allows one target path only.
 //
-// NB: SINGLE_NODE_WRITER is not among them. A caller that does not know the two newer single-node modes publishes such a
-// volume for every pod of the node that uses it, and drivers in the field let it.
+// NB: SINGLE_NODE_WRITER is not among them. A caller that does not know the two newer single-node modes publishes
+// such a volume for every pod of the node that uses it, and drivers in the field let it.
 func (a Access) oneTarget() bool {
 	return a.Mode == csi.VolumeCapability_AccessMode_SINGLE_NODE_SINGLE_WRITER.String()
 }

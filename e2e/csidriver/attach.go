@@ -48,7 +48,7 @@ func (s controllerServer) ControllerPublishVolume(
 	case attached && have.Readonly == want.Readonly && have.Access.equal(want.Access):
 		return answer, nil
 	case attached:
-		return nil, status.Errorf(codes.AlreadyExists, "volume %s is attached to %s in another way", v.ID, r.GetNodeId())
+		return nil, status.Errorf(codes.AlreadyExists, "volume %s is attached in another way", v.ID)
 	case d.config.MaxVolumes > 0 && count >= d.config.MaxVolumes:
 		return nil, status.Errorf(codes.ResourceExhausted, "node %s has %d volumes already", r.GetNodeId(), count)
 	}
@@ -57,9 +57,9 @@ func (s controllerServer) ControllerPublishVolume(
 	}))
 }
 
-// ControllerUnpublishVolume implements csi.ControllerServer. A volume that is not attached, does not exist, or a node that
-// is not known counts as detached (CSI spec, ControllerUnpublishVolume). A volume that is still staged here is detached
-// all the same, as a control plane does that has given the node up.
+// ControllerUnpublishVolume implements csi.ControllerServer. A volume that is not attached, does not exist, or a node
+// that is not known counts as detached (CSI spec, ControllerUnpublishVolume). A volume that is still staged here is
+// detached all the same, as a control plane does that has given the node up.
 func (s controllerServer) ControllerUnpublishVolume(
 	_ context.Context, r *csi.ControllerUnpublishVolumeRequest,
 ) (*csi.ControllerUnpublishVolumeResponse, error) {

@@ -103,7 +103,8 @@ func unmountAll(path string, ours func() (bool, error)) error {
 	return fmt.Errorf("%s is still a mount point after %d unmounts", path, maxStacked)
 }
 
-// makeTarget creates what a volume is published on: an empty file for a device, else a directory. One that exists stays.
+// makeTarget creates what a volume is published on: an empty file for a device, else a directory. One that exists
+// stays.
 func makeTarget(path string, block bool) error {
 	info, err := os.Lstat(path)
 	if err == nil {

@@ -56,7 +56,7 @@ func ReadCalls(path string) ([]Call, error) {
 	for {
 		line, err := reader.ReadBytes('\n')
 		if err != nil {
-			return calls, nil //nolint:nilerr // the end of the file, or the cut line that the comment speaks of
+			return calls, nil
 		}
 		var c Call
 		if err := json.Unmarshal(line, &c); err != nil {
@@ -131,8 +131,8 @@ func (l *callLog) write(c Call) error {
 	return err
 }
 
-// describeCall picks the paths and the volume out of any request that has them. A volume that does not exist yet goes by
-// the ID that it will get.
+// describeCall picks the paths and the volume out of any request that has them. A volume that does not exist yet goes
+// by the ID that it will get.
 func describeCall(method string, request any) Call {
 	c := Call{Method: method, VolumeID: lockKey(request)}
 	if r, ok := request.(interface{ GetTargetPath() string }); ok {

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 )
 
-// Cleanup undoes on the host what the driver with this state directory has mounted and attached, and empties the records
-// of it. Volumes and their data stay. It is for a driver that does not run: ErrInUse otherwise. What cannot be undone
-// stays recorded and is in the error; calling again continues.
+// Cleanup undoes on the host what the driver with this state directory has mounted and attached, and empties the
+// records of it. Volumes and their data stay. It is for a driver that does not run: ErrInUse otherwise. What cannot
+// be undone stays recorded and is in the error; calling again continues.
 func Cleanup(stateDir string) error {
 	// The endpoint and the node are for a driver that serves; this one does not.
 	d, err := New(Config{StateDir: stateDir, Endpoint: "/", NodeID: "none"})
@@ -32,8 +32,8 @@ func Cleanup(stateDir string) error {
 	return errors.Join(append(failures, DetachLoops(d.config.StateDir))...)
 }
 
-// DetachLoops detaches every loop device whose file is below the state directory, whatever the records say. A device that
-// is still mounted somewhere goes when it is unmounted.
+// DetachLoops detaches every loop device whose file is below the state directory, whatever the records say. A device
+// that is still mounted somewhere goes when it is unmounted.
 func DetachLoops(stateDir string) error {
 	devices, err := AttachedLoops(stateDir)
 	if err != nil {

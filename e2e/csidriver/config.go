@@ -25,7 +25,7 @@ type Config struct {
 	Name            string         // the CSI driver name; empty means DefaultName
 	Endpoint        string         // the CSI socket: a path, with or without "unix://"
 	NodeID          string         // what NodeGetInfo answers; the only node ControllerPublishVolume knows
-	StateDir        string         // state file, backing stores and lock; the driver writes nowhere else on its own account
+	StateDir        string         // state file, lock and what the volumes are made of
 	RegistrationDir string         // where kubelet looks for plugin sockets; empty means no registration
 	CallLog         string         // file that gets one JSON line per start and end of a call; empty means none
 	Faults          string         // control file with []Rule, read on every call; empty means no faults

@@ -14,7 +14,7 @@
 // A volume moves through these states; each arrow is one call and each state survives a restart of the driver:
 //
 //	          CreateVolume           ControllerPublish          NodeStage            NodePublish
-//	(nothing) ───────────▶ volume ───────────────────▶ attached ─────────▶ staged ─────────────▶ published (0..n targets)
+//	(nothing) ───────────▶ volume ───────────────────▶ attached ─────────▶ staged ─────────────▶ published (0..n)
 //	          ◀─────────── volume ◀─────────────────── attached ◀───────── staged ◀─────────────
 //	          DeleteVolume          ControllerUnpublish        NodeUnstage           NodeUnpublish
 //

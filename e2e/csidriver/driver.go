@@ -38,8 +38,8 @@ type Driver struct {
 }
 
 // New opens the state directory and makes it agree with the host: static volumes are created, and stagings and
-// publications whose mount is gone, as after a reboot, are forgotten. The process must be root. ErrConfig and ErrInUse are
-// the errors that a caller can do something about.
+// publications whose mount is gone, as after a reboot, are forgotten. The process must be root. ErrConfig and
+// ErrInUse are the errors that a caller can do something about.
 func New(c Config) (*Driver, error) {
 	c, err := c.complete()
 	if err != nil {
@@ -106,7 +106,8 @@ func (d *Driver) createStatic() error {
 			return fmt.Errorf("%w: volume %s exists with backend %s", ErrConfig, s.Name, v.Backend)
 		}
 		if !exists {
-			v = Volume{ID: s.Name, Name: s.Name, Backend: s.Backend, Bytes: roundUp(s.Bytes), FsType: s.FsType, Static: true}
+			v = Volume{ID: s.Name, Name: s.Name, Backend: s.Backend, FsType: s.FsType, Static: true}
+			v.Bytes = roundUp(s.Bytes)
 		}
 		if err := d.backing(v).ensure(v); err != nil {
 			return fmt.Errorf("create volume %s: %w", s.Name, err)
@@ -159,7 +160,8 @@ func (d *Driver) reportLook(err error, id, path string) {
 	}
 }
 
-// Run serves until ctx ends, then lets the calls under way end and removes the sockets. Mounts stay. A Driver runs once.
+// Run serves until ctx ends, then lets the calls under way end and removes the sockets. Mounts stay. A Driver runs
+// once.
 func (d *Driver) Run(ctx context.Context) error {
 	defer d.lock.Close()
 	defer d.calls.close()

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Rule is one fault. The first rule of the control file that matches a call and is not used up applies to it; all others
-// are ignored for that call. A rule acts in this order:
+// Rule is one fault. The first rule of the control file that matches a call and is not used up applies to it; all
+// others are ignored for that call. A rule acts in this order:
 //
 //	DelayBefore, Crash "before", FailBefore, the effect, DelayAfter, Crash "after", FailAfter, Reply
 //
@@ -142,8 +142,8 @@ func WriteFaults(path string, rules ...Rule) error {
 	return writeDurably(path, append(data, '\n'))
 }
 
-// faults picks the rule for each call. How often a rule was used is kept on disk beside the control file, because a rule
-// that crashes the driver once must not do so again after the restart.
+// faults picks the rule for each call. How often a rule was used is kept on disk beside the control file, because a
+// rule that crashes the driver once must not do so again after the restart.
 type faults struct {
 	path string // empty: none
 
@@ -241,7 +241,10 @@ func (f *faults) readUsage(generation string) (usage, error) {
 		return fresh, err
 	}
 	var u usage
-	if err := json.Unmarshal(data, &u); err != nil || u.Generation != generation || u.Matched == nil {
+	if err := json.Unmarshal(data, &u); err != nil {
+		return fresh, fmt.Errorf("%w: %s: %w", ErrFaults, f.usagePath(), err)
+	}
+	if u.Generation != generation {
 		return fresh, nil
 	}
 	return u, nil

@@ -30,8 +30,8 @@ var serialised = map[string]bool{
 	"NodeUnstageVolume":         true,
 }
 
-// intercept surrounds every call: log, lock, fault, effect, fault, log. The lock is inside the log, so that a refused call
-// is seen, and outside the fault, so that a slow call keeps its volume busy.
+// intercept surrounds every call: log, lock, fault, effect, fault, log. The lock is inside the log, so that a refused
+// call is seen, and outside the fault, so that a slow call keeps its volume busy.
 func (d *Driver) intercept(
 	ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
 ) (any, error) {

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// tokenPrefix marks the driver's own page tokens. The rest is the last volume ID of the page before, so that a page stays
-// right when volumes come and go between two calls.
+// tokenPrefix marks the driver's own page tokens. The rest is the last volume ID of the page before, so that a page
+// stays right when volumes come and go between two calls.
 const tokenPrefix = "after:"
 
 var controllerCapabilities = []csi.ControllerServiceCapability_RPC_Type{

@@ -14,9 +14,9 @@ import (
 // loopBacking makes volumes of sparse image files.
 //
 // A filesystem volume's device is in autoclear mode: it lives exactly as long as its mounts, and a driver that dies
-// between attach and mount leaves nothing behind. A raw block volume's device has no mount that could hold it, so it stays
-// until release detaches it. A read-only publication of a raw block volume gets a read-only device stacked on the first:
-// a read-only bind mount of a device node would not keep anyone from writing to the device.
+// between attach and mount leaves nothing behind. A raw block volume's device has no mount that could hold it, so it
+// stays until release detaches it. A read-only publication of a raw block volume gets a read-only device stacked on
+// the first: a read-only bind mount of a device node would not keep anyone from writing to the device.
 type loopBacking struct {
 	stateDir string
 	mounter  *mount.SafeFormatAndMount

@@ -33,8 +33,8 @@ func (m loopMode) flags() uint32 {
 	return flags
 }
 
-// attachLoop puts a loop device over backing, or takes the one that exists, and returns it open. Closing the file lets go
-// of a device in autoclear mode unless it was mounted in between.
+// attachLoop puts a loop device over backing, or takes the one that exists, and returns it open. Closing the file
+// lets go of a device in autoclear mode unless it was mounted in between.
 func attachLoop(backing string, m loopMode) (*os.File, error) {
 	device, err := findLoop(backing, m.readonly)
 	if err != nil {

@@ -171,7 +171,9 @@ func TestRawBlockVolume(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 	require.Equal(t, "payload", string(got))
-	stats, err := r.node.NodeGetVolumeStats(t.Context(), &csi.NodeGetVolumeStatsRequest{VolumeId: id, VolumePath: target})
+	stats, err := r.node.NodeGetVolumeStats(t.Context(), &csi.NodeGetVolumeStatsRequest{
+		VolumeId: id, VolumePath: target,
+	})
 	require.NoError(t, err)
 	require.EqualValues(t, 4*mib, stats.GetUsage()[0].GetTotal())
 	require.NoError(t, r.unpublish(id, readonly))

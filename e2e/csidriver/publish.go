@@ -79,7 +79,7 @@ func (d *Driver) checkTargets(v Volume, target string, want Publication) error {
 	}
 	for other, p := range have {
 		if p.Access.oneTarget() || want.Access.oneTarget() {
-			return status.Errorf(codes.FailedPrecondition, "volume %s is published at %s for a single writer", v.ID, other)
+			return status.Errorf(codes.FailedPrecondition, "volume %s has its only writer at %s", v.ID, other)
 		}
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 // redacted stands where a secret was.
 const redacted = "***"
 
-// redact returns a copy of m in which every field that the CSI spec marks with csi_secret has its values replaced, at any
-// depth. The keys of a secret map stay: they name what was sent and are no secrets.
+// redact returns a copy of m in which every field that the CSI spec marks with csi_secret has its values replaced, at
+// any depth. The keys of a secret map stay: they name what was sent and are no secrets.
 func redact(m proto.Message) proto.Message {
 	c := proto.Clone(m)
 	redactFields(c.ProtoReflect())

@@ -2,9 +2,9 @@
 //
 //	go build -o bin/csidriver ./e2e/cmd/csidriver && go run ./e2e/sanity --driver bin/csidriver
 //
-// A ginkgo suite runs once per process, so every suite is a child process. Each has a mount namespace of its own, which the
-// kernel takes away together with all its mounts when the child and its driver end, however they end. What is left to do
-// by hand is to detach loop devices and to remove one temporary directory.
+// A ginkgo suite runs once per process, so every suite is a child process. Each has a mount namespace of its own,
+// which the kernel takes away together with all its mounts when the child and its driver end, however they end. What
+// is left to do by hand is to detach loop devices and to remove one temporary directory.
 package main
 
 import (

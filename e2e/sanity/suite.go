@@ -192,8 +192,8 @@ func writeSecrets(path string) error {
 	return os.WriteFile(path, text.Bytes(), 0o600)
 }
 
-// checkLeftovers looks at what the suite cannot see: that nothing stays mounted, attached or recorded, and that no file of
-// the driver holds a secret.
+// checkLeftovers looks at what the suite cannot see: that nothing stays mounted, attached or recorded, and that no
+// file of the driver holds a secret.
 func checkLeftovers(dir string) error {
 	var problems []error
 	state, err := csidriver.ReadState(stateDir(dir))

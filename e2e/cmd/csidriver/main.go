@@ -95,7 +95,7 @@ func serveCommand(started *bool) *cobra.Command {
 	set.StringVar(&c.Endpoint, "endpoint", "", "CSI socket, a path with or without unix://")
 	set.StringVar(&c.NodeID, "node-id", hostname, "ID of this node")
 	set.StringVar(&c.StateDir, "state-dir", "", "directory for state and volumes")
-	set.StringVar(&c.RegistrationDir, "registration-dir", "", "kubelet's plugin registration directory; empty: do not register")
+	set.StringVar(&c.RegistrationDir, "registration-dir", "", "kubelet's plugin registration directory; empty: none")
 	set.StringVar(&c.CallLog, "call-log", "", "append one JSON line to this file when a call starts and when it ends")
 	set.StringVar(&c.Faults, "faults", "", "JSON file with fault rules, read on every call")
 	set.StringVar(&f.backend, "backend", string(csidriver.BackendDir), "backend of volumes that name none: dir or loop")
