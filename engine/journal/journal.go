@@ -1,0 +1,231 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// MinSize is the least size of a generation's file, in bytes.
+const MinSize = 8 << 10
+
+// ErrSize: the size is out of range.
+var ErrSize = errors.New("the size of a journal is from 8 KiB to 256 MiB")
+
+const (
+	namePrefix  = "journal."
+	nameSpare   = namePrefix + "spare"
+	nameDamaged = namePrefix + "damaged"
+	fileMode    = 0o600
+	dirMode     = 0o700
+)
+
+// Journal is the owner's side of the journal: which records there are, and what comes next. All its methods are the owner's, and none blocks
+// but Append; what blocks is in [Batch.Write], for a task. One batch is under way at a time.
+type Journal struct {
+	dir    string
+	size   int64 // configured, of a file
+	ledger ledger
+
+	live       int64  // size of the file of the present generation
+	generation uint64 // the highest number that a file may have
+	end        int64  // where the next frame goes
+	seq        uint64 // number of the last batch of this generation
+	synced     uint64 // number of the last that is durable
+
+	broken     error // why the present generation is not written any more; nil if it is
+	spare      bool  // the spare is there, of spareSize, and was never written
+	spareSize  int64
+	spareError error    // why there is no spare
+	stale      []string // names to remove once another generation is durable
+	aside      []string // names to keep as journal.damaged then
+
+	buffer  []byte
+	batch   Batch
+	pending bool // batch is with a task
+}
+
+// Stats is what there is to say of a journal.
+type Stats struct {
+	Records    int
+	Bytes      int64 // what the live records and the rooms they reserve may come to take
+	Capacity   int64 // how much of Bytes there can be
+	Size       int64 // of a file
+	Generation uint64
+	// Why says what the journal can't do at present and why, "" if it can all. It mends itself with the next batch, an empty one included: whoever
+	// has none to write writes an empty one from time to time.
+	Why string
+}
+
+// capacityOf is what all records may come to take in a file of that size: a quarter stays for lines, and for what was not foreseen.
+func capacityOf(size int64) int64 {
+	return size - size/4 - headerSize - int64(frameSize(binary.MaxVarintLen64))
+}
+
+// Stats returns the state of j.
+func (j *Journal) Stats() Stats {
+	s := Stats{
+		Records: len(j.ledger.entries), Bytes: j.ledger.used, Capacity: capacityOf(j.size), Size: j.size, Generation: j.generation,
+	}
+	switch {
+	case j.broken != nil:
+		s.Why = fmt.Sprintf("nothing is written, and nothing starts: %v", j.broken)
+	case !j.spare:
+		s.Why = "no volume is begun: " + j.closed()
+	}
+	return s
+}
+
+func (j *Journal) closed() string {
+	if j.spareError == nil {
+		return "the journal has no spare file"
+	}
+	return fmt.Sprintf("the journal has no spare file: %v", j.spareError)
+}
+
+// Admit returns the keys of those lines that Prepare would refuse: first records for which there is no room, where no ladder below has any
+// left. Lines count in their order. A line that replaces or drops a record, and the first line of a descent, is never refused.
+func (j *Journal) Admit(lines []core.Line) []hal.Key {
+	return j.ledger.refused(lines, capacityOf(j.size), j.spare)
+}
+
+// Prepare makes the lines part of the journal in memory and returns the batch that writes them. On a [*RoomError] nothing has changed.
+// It panics if the batch before was not settled. The lines may be changed after it returns; the batch is valid until it is settled.
+func (j *Journal) Prepare(lines []core.Line) (*Batch, error) {
+	if j.pending {
+		panic(fmt.Sprintf("journal: a batch of %d lines before the batch under way was settled", len(lines)))
+	}
+	if refused := j.Admit(lines); len(refused) > 0 {
+		why := fmt.Sprintf("%d of %d bytes are taken", j.ledger.used, capacityOf(j.size))
+		if !j.spare {
+			why = j.closed()
+		}
+		return nil, &RoomError{Keys: refused, Why: why}
+	}
+	sync := j.enter(lines)
+	j.pending = true
+	j.batch = Batch{
+		dir: j.dir, size: j.size, spare: j.spare, spareSize: j.spareSize, spareError: j.spareError,
+		stale: j.stale, aside: j.aside, sync: sync,
+	}
+	if j.broken != nil || j.end+int64(len(j.buffer)) > j.live {
+		j.generation++
+		j.batch.generation = j.generation
+		j.batch.image = j.snapshot()
+		j.batch.need = j.size
+		if n := int64(len(j.batch.image)); n > j.size-j.size/8 {
+			// Records have outgrown what was kept for them. Space for a larger file is not sure to be there, but nothing is given up.
+			j.batch.need = n + n/2
+		}
+		return &j.batch, nil
+	}
+	j.batch.generation, j.batch.offset, j.batch.data = j.generation, j.end, j.buffer
+	return &j.batch, nil
+}
+
+// enter applies the lines to the ledger and leaves their frame in buffer. It reports whether they are to be durable.
+func (j *Journal) enter(lines []core.Line) (sync bool) {
+	j.buffer = j.buffer[:0]
+	if len(lines) == 0 {
+		return false
+	}
+	b := appendHead(j.buffer, kindBatch, j.seq+1, j.synced)
+	for i := range lines {
+		l := &lines[i]
+		sync = sync || l.Sync
+		if l.Drop {
+			b = appendDrop(b, l)
+			j.ledger.drop(l.Key)
+			continue
+		}
+		if l.Key != l.Record.Rung.Key {
+			panic(fmt.Sprintf("journal: line of %s has the record of %s", l.Key, l.Record.Rung.Key))
+		}
+		b = appendPut(b, l)
+		at := len(b)
+		b = appendRecord(b, &l.Record)
+		j.ledger.put(&l.Record, b[at:], int64(l.Room))
+	}
+	j.buffer = sealFrame(b, 0, j.generation)
+	return sync
+}
+
+// snapshot is the content of a file that holds all live records, as generation.
+func (j *Journal) snapshot() []byte {
+	b := make([]byte, 0, headerSize+j.ledger.used)
+	b = appendHeader(b, j.generation)
+	for _, key := range slices.Sorted(maps.Keys(j.ledger.entries)) {
+		e := j.ledger.entries[key]
+		at := len(b)
+		b = appendHead(b, kindRecord, 0, 0)
+		b = binary.AppendUvarint(b, uint64(e.room()))
+		b = append(b, e.encoded...)
+		b = sealFrame(b, at, j.generation)
+	}
+	at := len(b)
+	b = appendHead(b, kindEnd, 0, 0)
+	b = binary.AppendUvarint(b, uint64(len(j.ledger.entries)))
+	return sealFrame(b, at, j.generation)
+}
+
+// Settle takes back a batch that was written. After an error its lines are in the journal's memory and go with the next batch; until one
+// succeeds nothing of them may be acted on.
+func (j *Journal) Settle(b *Batch) error {
+	if b != &j.batch || !j.pending {
+		panic("journal: settled a batch that is not under way")
+	}
+	j.pending = false
+	j.spare, j.spareSize, j.spareError = b.spare, b.spareSize, b.spareError
+	j.stale, j.aside = b.stale, b.aside
+	switch {
+	case b.err != nil:
+		j.broken = b.err
+		if b.image != nil {
+			j.stale = append(j.stale, nameOf(b.generation))
+		}
+		return fmt.Errorf("journal: lines not written: %w", b.err)
+	case b.image != nil:
+		j.broken = nil
+		// The next generation makes this one stale.
+		j.stale = append(j.stale, nameOf(b.generation))
+		j.live, j.end, j.seq, j.synced = b.need, int64(len(b.image)), 0, 0
+	case len(b.data) > 0:
+		j.end += int64(len(b.data))
+		j.seq++
+		if b.sync {
+			j.synced = j.seq
+		}
+	}
+	return nil
+}
+
+// Append writes lines: Prepare, Write and Settle in one. It blocks; for a caller that is owner and task in one.
+func (j *Journal) Append(h *hal.Host, c hal.Call, lines []core.Line) error {
+	b, err := j.Prepare(lines)
+	if err != nil {
+		return err
+	}
+	b.Write(h, c)
+	return j.Settle(b)
+}
+
+func nameOf(generation uint64) string { return namePrefix + strconv.FormatUint(generation, 10) }
+
+// generationOf is the inverse of nameOf.
+func generationOf(name string) (uint64, bool) {
+	if len(name) <= len(namePrefix) || name[:len(namePrefix)] != namePrefix {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(name[len(namePrefix):], 10, 64)
+	return n, err == nil && n < math.MaxUint64/2 && nameOf(n) == name
+}
+
+func (j *Journal) path(name string) string { return path.Join(j.dir, name) }

@@ -1,0 +1,203 @@
+package journal
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"syscall"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// VersionError is the refusal of a journal that a newer volnode has written. Nothing was changed.
+type VersionError struct {
+	File    string
+	Version uint32
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("journal %s has format version %d, and this volnode reads up to version %d: it was left as it is; "+
+		"run the volnode that wrote it, or a newer one", e.File, e.Version, Version)
+}
+
+// Loaded is what a journal held when it was opened.
+type Loaded struct {
+	Records []core.Record // sorted by key
+	Damages []Damage      // each of them may have been a record, which is not known any more
+	New     bool          // there was no journal
+}
+
+// Open reads the journal in dir, which is made if missing, and begins another generation with what it read. size is the size of a file in bytes.
+// A start that can't write does not fail: [Journal.Stats] says why, and the next batch tries again. It fails if it can't read all there is, with
+// [*VersionError] if a newer volnode has written it, and with [ErrSize]. It blocks.
+func Open(h *hal.Host, c hal.Call, dir string, size int64) (*Journal, Loaded, error) {
+	if size < MinSize || size > maxFileSize {
+		return nil, Loaded{}, fmt.Errorf("%w: %d", ErrSize, size)
+	}
+	if err := makeDir(h, c, dir); err != nil {
+		return nil, Loaded{}, err
+	}
+	j := &Journal{
+		dir: dir, size: size, ledger: ledger{entries: map[hal.Key]*entry{}}, broken: errNotBegun,
+	}
+	found, damages, err := j.load(h, c)
+	if err != nil {
+		return nil, Loaded{}, err
+	}
+	loaded := Loaded{
+		Records: make([]core.Record, 0, len(found)), Damages: damages, New: j.generation == 0,
+	}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		loaded.Records = append(loaded.Records, found[key].record)
+	}
+	j.refill(found)
+	// An error is in Stats.
+	_ = j.Append(h, c, nil)
+	return j, loaded, nil
+}
+
+var errNotBegun = errors.New("no generation was begun since the start")
+
+// makeDir makes dir and its parent durably.
+func makeDir(h *hal.Host, c hal.Call, dir string) error {
+	parent := path.Dir(dir)
+	err := h.Tree.Mkdir(c, dir, dirMode)
+	if hal.Is(err, syscall.ENOENT) {
+		if err = h.Tree.Mkdir(c, parent, dirMode); err != nil {
+			return err
+		}
+		if err = h.Files.Sync(c, path.Dir(parent)); err != nil {
+			return err
+		}
+		err = h.Tree.Mkdir(c, dir, dirMode)
+	}
+	if err != nil && !hal.Is(err, syscall.EEXIST) {
+		return err
+	}
+	// Also if it was there: the agent may have died before it synced the name.
+	return h.Files.Sync(c, parent)
+}
+
+// load reads the files. What is no whole generation is damage, and only adds to the newest that is whole.
+func (j *Journal) load(h *hal.Host, c hal.Call) (content, []Damage, error) {
+	generations, spare, err := j.list(h, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	var images []image
+	for _, generation := range slices.Backward(generations) {
+		j.generation = max(j.generation, generation)
+		im, err := readImage(h, c, j.path(nameOf(generation)), generation)
+		if err != nil {
+			return nil, nil, err
+		}
+		images = append(images, im)
+		if im.whole {
+			break
+		}
+	}
+	if spare {
+		j.inspectSpare(h, c)
+	}
+	found := content{}
+	var damages []Damage
+	for _, im := range slices.Backward(images) {
+		for _, f := range im.frames {
+			if err := found.apply(f); err != nil {
+				im.damages = append(im.damages, Damage{im.file, int64(f.at), "lines with a good checksum do not parse"})
+			}
+		}
+		if len(im.damages) > 0 {
+			j.aside = append(j.aside, path.Base(im.file))
+		}
+		damages = append(damages, im.damages...)
+	}
+	for _, generation := range generations {
+		if name := nameOf(generation); !slices.Contains(j.aside, name) {
+			j.stale = append(j.stale, name)
+		}
+	}
+	return found, damages, nil
+}
+
+// list returns the generations in dir, ascending, and whether something has the spare's name.
+func (j *Journal) list(h *hal.Host, c hal.Call) (generations []uint64, spare bool, err error) {
+	entries, err := h.Tree.List(c, j.dir)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, e := range entries {
+		if generation, ok := generationOf(e.Name); ok && e.Type == hal.TypeFile {
+			generations = append(generations, generation)
+		}
+		spare = spare || e.Name == nameSpare
+	}
+	slices.Sort(generations)
+	return generations, spare, nil
+}
+
+// image is one file as read.
+type image struct {
+	scanned
+	file    string
+	damages []Damage
+}
+
+func readImage(h *hal.Host, c hal.Call, file string, generation uint64) (image, error) {
+	b, err := h.Files.Read(c, file, maxFileSize)
+	if hal.Is(err, syscall.EFBIG) {
+		return image{file: file, damages: []Damage{{file, 0, "it is longer than any journal, and was not read"}}}, nil
+	}
+	if err != nil {
+		return image{}, fmt.Errorf("the journal can't be read, and without it nothing is touched; to go on without, move it away: %w", err)
+	}
+	return parseImage(file, b, generation)
+}
+
+// parseImage reads the content of a file that has the name of generation.
+func parseImage(file string, b []byte, generation uint64) (image, error) {
+	im := image{file: file}
+	version, written, err := parseHeader(b)
+	switch {
+	case err != nil:
+		im.damages = append(im.damages, Damage{file, 0, err.Error()})
+	case version > Version:
+		return image{}, &VersionError{File: file, Version: version}
+	case written != generation:
+		im.damages = append(im.damages, Damage{file, 0, fmt.Sprintf("it was written as %s", nameOf(written))})
+		generation = written
+	}
+	im.scanned = scan(b, generation)
+	im.whole = im.whole && len(im.damages) == 0
+	im.damages = append(im.damages, im.scanned.damages(file, b)...)
+	return im, nil
+}
+
+// inspectSpare keeps a spare that was never written, so that a start on a full disk has one. Anything else of that name is half a
+// snapshot, which nothing depends on.
+func (j *Journal) inspectSpare(h *hal.Host, c hal.Call) {
+	spare := j.path(nameSpare)
+	b, err := h.Files.Read(c, spare, maxFileSize)
+	if err != nil || int64(len(b)) != j.size || len(bytes.TrimRight(b, "\x00")) > 0 {
+		return
+	}
+	if h.Files.Allocate(c, spare, j.size, fileMode) == nil {
+		j.spare, j.spareSize = true, j.size
+	}
+}
+
+// refill enters what was read in the ledger, each record after those it stands on, so that it finds its ladder.
+func (j *Journal) refill(found content) {
+	byAge := slices.SortedFunc(maps.Values(found), func(a, b *kept) int {
+		return cmp.Or(cmp.Compare(a.record.Seq, b.record.Seq), cmp.Compare(a.record.Rung.Key, b.record.Rung.Key))
+	})
+	for _, k := range byAge {
+		j.buffer = appendRecord(j.buffer[:0], &k.record)
+		j.ledger.put(&k.record, j.buffer, int64(k.room))
+	}
+}

@@ -1,0 +1,192 @@
+package journal
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// Damage is a part of a journal's file that says nothing any more. What it said is not known: a rung may be up without a record.
+type Damage struct {
+	File   string
+	Offset int64
+	What   string // a sentence, without the place
+}
+
+func (d Damage) String() string { return fmt.Sprintf("%s at offset %d: %s", d.File, d.Offset, d.What) }
+
+// hole is a run of bytes that are no frame.
+type hole struct {
+	start, end int
+	last       uint64 // number of the last batch before it
+	snapshot   bool   // part of the snapshot may have stood there
+	tail       bool   // no frame follows
+}
+
+// scanned is what an image holds.
+type scanned struct {
+	frames []frame
+	holes  []hole
+	whole  bool // the snapshot is there to its end, and nothing is missing in it
+}
+
+// scan finds all frames of an image. Of a frame only the checksum was looked at.
+func scan(image []byte, generation uint64) scanned {
+	var s scanned
+	records, last, ended := 0, uint64(0), false
+	for at := headerSize; at < len(image); {
+		f, size, ok := parseFrame(image, at, generation)
+		if ok && f.fits(last, ended) {
+			s.frames = append(s.frames, f)
+			at += size
+			switch f.kind {
+			case kindRecord:
+				records++
+			case kindEnd:
+				count, err := decodeCount(f.payload)
+				ended, s.whole = true, err == nil && count == records && len(s.holes) == 0
+			case kindBatch:
+				last = f.seq
+				// A batch behind a hole in which the end of the snapshot was lost.
+				ended = true
+			}
+			continue
+		}
+		h := hole{start: at, last: last, snapshot: !ended}
+		at = nextFrame(image, at+frameAlign, generation)
+		h.end, h.tail = at, at >= len(image)
+		if h.tail {
+			h.end = h.start + len(bytes.TrimRight(image[h.start:], "\x00"))
+		}
+		if h.end > h.start || h.snapshot {
+			s.holes = append(s.holes, h)
+		}
+	}
+	return s
+}
+
+// fits reports whether a writer could have put the frame behind the batch numbered last.
+func (f frame) fits(last uint64, ended bool) bool {
+	switch f.kind {
+	case kindRecord, kindEnd:
+		return !ended
+	case kindBatch:
+		return f.seq > last
+	}
+	return false
+}
+
+// nextFrame returns the offset of the first frame at or after from, or the length of the image.
+func nextFrame(image []byte, from int, generation uint64) int {
+	for from < len(image) {
+		i := bytes.Index(image[from:], []byte(frameMagic))
+		if i < 0 {
+			break
+		}
+		at := from + i
+		if at%frameAlign == 0 {
+			if _, _, ok := parseFrame(image, at, generation); ok {
+				return at
+			}
+		}
+		from = at + 1
+	}
+	return len(image)
+}
+
+// torn reports whether the bytes of a hole at the end of a file show a write that was cut short: its trailer, or a sector of it, is missing.
+// One byte of the trailer may be wrong, so that damage to the trailer does not look like a write cut short.
+func torn(image []byte, h hole) bool {
+	end := min((h.end+frameAlign-1)/frameAlign*frameAlign, len(image))
+	good := 0
+	for i := range frameTrailer {
+		if p := end - len(frameTrailer) + i; p >= h.start && image[p] == frameTrailer[i] {
+			good++
+		}
+	}
+	if good < len(frameTrailer)-1 {
+		return true
+	}
+	for at := h.start; at < end; {
+		next := min((at/sectorSize+1)*sectorSize, end)
+		if len(bytes.TrimRight(image[at:next], "\x00")) == 0 {
+			return true
+		}
+		at = next
+	}
+	return false
+}
+
+// damages tells which holes are damage.
+func (s scanned) damages(file string, image []byte) []Damage {
+	var synced uint64
+	ended := false
+	for _, f := range s.frames {
+		synced = max(synced, f.synced)
+		ended = ended || f.kind == kindEnd
+	}
+	var out []Damage
+	for _, h := range s.holes {
+		what := ""
+		switch {
+		case h.snapshot:
+			what = "part of the snapshot is not readable"
+		case h.last < synced:
+			what = "lines that were durable are not readable"
+		case h.tail && !torn(image, h):
+			what = "the last lines are not readable, and were written whole"
+		default:
+			continue
+		}
+		out = append(out, Damage{file, int64(h.start), fmt.Sprintf("%s (%d bytes)", what, h.end-h.start)})
+	}
+	if !ended && len(out) == 0 {
+		out = append(out, Damage{file, int64(len(image)), "the snapshot has no end"})
+	}
+	return out
+}
+
+// content is the records of a journal, by key, with the room that their ladders reserve.
+type content map[hal.Key]*kept
+
+type kept struct {
+	record core.Record
+	room   int
+}
+
+// put does what a line that is no drop does. A replaced record keeps the room of its first line.
+func (c content) put(record core.Record, room int) {
+	if k := c[record.Rung.Key]; k != nil {
+		k.record = record
+		return
+	}
+	c[record.Rung.Key] = &kept{record, room}
+}
+
+// apply does what a frame says: all of it, or nothing if it does not parse.
+func (c content) apply(f frame) error {
+	switch f.kind {
+	case kindRecord:
+		record, room, err := decodeRecord(f.payload)
+		if err != nil {
+			return err
+		}
+		c.put(record, room)
+	case kindBatch:
+		lines, err := decodeBatch(f.payload)
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			if l.Drop {
+				delete(c, l.Key)
+			} else {
+				c.put(l.Record, l.Room)
+			}
+		}
+	case kindEnd:
+	}
+	return nil
+}
