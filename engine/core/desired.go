@@ -23,7 +23,7 @@ type desire uint8
 
 const (
 	unwanted desire = iota
-	// held: not wanted, but containers may still run on it: neither climbed nor descended.
+	// held: not wanted, but containers may still run on it, or its pod's wishes are not known in full: neither climbed nor descended.
 	held
 	wanted
 )
@@ -56,10 +56,19 @@ func (c *Core) desire(r *rung) desire {
 			return wanted
 		}
 	}
-	if c.runs(r) {
+	if c.runs(r) || c.unresolved(r) {
 		return held
 	}
 	return unwanted
+}
+
+// unresolved reports whether r belongs to a wanted pod some volume of which could not be resolved: it may be that volume's.
+func (c *Core) unresolved(r *rung) bool {
+	if r.Pod == "" {
+		return false
+	}
+	p := c.pod(r.Pod)
+	return p.wanted && !p.complete
 }
 
 // runs reports whether containers of r's own pod may run on it. Unknown is running.
@@ -110,6 +119,9 @@ func (c *Core) retop(p *pod, tops []hal.Key) {
 	}
 	p.tops = tops
 	c.touch(p)
+	for _, r := range p.rungs {
+		c.mark(r)
+	}
 }
 
 // markDown marks r and everything below it: a change of who wants it reaches that far.
