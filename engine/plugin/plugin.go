@@ -53,6 +53,8 @@ type Volume struct {
 	Object *storagev1.CSIDriver          // nil if there is none
 	Driver *DriverFacts                  // nil until it is registered
 	Config DriverConfig
+	// Registered names the drivers that are registered, sorted, for the problem that says that this one is not.
+	Registered []string
 }
 
 // Problem says why a volume has no ladder.

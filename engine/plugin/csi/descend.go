@@ -1,0 +1,148 @@
+package csi
+
+import (
+	"fmt"
+	"path"
+	"syscall"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/hal"
+)
+
+func unstage(h *hal.Host, o core.Op) core.Result {
+	w := begin(h, o)
+	if r, bad := w.incomplete(); bad {
+		return r
+	}
+	_, err := h.CSINode.Unstage(w.c, w.param(paramDriver), &csi.NodeUnstageVolumeRequest{
+		VolumeId: w.param(paramHandle), StagingTargetPath: w.path(),
+	})
+	return w.down(err)
+}
+
+func unpublish(h *hal.Host, o core.Op) core.Result {
+	w := begin(h, o)
+	if r, bad := w.incomplete(); bad {
+		return r
+	}
+	_, err := h.CSINode.Unpublish(w.c, w.param(paramDriver), &csi.NodeUnpublishVolumeRequest{
+		VolumeId: w.param(paramHandle), TargetPath: w.path(),
+	})
+	return w.down(err)
+}
+
+// down ends a descent after the driver's reply err: it looks, takes away what the driver has left of ours, and then the names.
+func (w work) down(err error) core.Result {
+	v := judge(core.Descend, err, w.o.Quiet, w.is(paramActs))
+	if v.outcome != hal.Done {
+		return v.result(err)
+	}
+	seen, err := op.Look(w.h, w.c, w.path())
+	if err != nil {
+		return w.answered(op.Unknown("the driver says that it is gone, but that can't be looked at: " + err.Error()))
+	}
+	if len(seen.Stack) > 0 {
+		if r, ok := w.unmount(seen); !ok {
+			return w.answered(r)
+		}
+		if seen, err = op.Look(w.h, w.c, w.path()); err != nil {
+			return w.answered(op.Unknown("unmounted, but that can't be looked at: " + err.Error()))
+		}
+		if top, mounted := seen.Top(); mounted {
+			return w.answered(w.stuck(top))
+		}
+	}
+	if err := w.clear(seen); err != nil {
+		return w.answered(op.Unknown("the driver has let go of the volume, but what is left at its path can't be removed: " + err.Error()))
+	}
+	return w.answered(core.Result{Outcome: hal.Done})
+}
+
+// unmount takes down what the driver has left mounted, as far as it is ours, each mount once and never lazily.
+func (w work) unmount(seen op.Seen) (core.Result, bool) {
+	for i := len(seen.Stack) - 1; i >= 0; i-- {
+		m := seen.Stack[i]
+		if !w.own(m) {
+			return w.stuck(m), false
+		}
+		err := w.h.Mounts.Unmount(w.c, w.path(), m.ID)
+		switch {
+		case err == nil:
+		case hal.Is(err, syscall.EBUSY) && i == len(seen.Stack)-1:
+			return op.NotDone("the driver has left it mounted, and it is in use: " + err.Error()), false
+		default:
+			return op.Unknown("the driver has left it mounted: " + err.Error()), false
+		}
+	}
+	return core.Result{}, true
+}
+
+// own: m is this rung's. Either it is the very mount that was confirmed, or no call can be about to change what stands here and m shows the device of
+// the rung below; where there is no rung below, our first intent saw nothing at the path, so what came since came through us.
+func (w work) own(m hal.Mount) bool {
+	if m.Fingerprint() == w.o.Fingerprint {
+		return true
+	}
+	if !w.o.Quiet {
+		return false
+	}
+	if len(w.o.Below) > 0 {
+		return w.below() != "" && m.Device.String() == w.below()
+	}
+	return w.o.Seen == ""
+}
+
+func (w work) stuck(m hal.Mount) core.Result {
+	r := op.Unknown(fmt.Sprintf("the driver says that it is gone, but at %s stands %s, which is not known to be ours (recorded: %s); "+
+		"unmount it by hand", w.path(), m.Fingerprint(), op.Show(w.o.Fingerprint)))
+	r.Blocked = true
+	return r
+}
+
+// clear removes the names of a rung on which nothing is mounted: the path, vol_data.json, and directories that are left empty. Nothing is removed
+// with content in it.
+func (w work) clear(seen op.Seen) error {
+	if seen.Exists {
+		if err := w.removePath(seen); err != nil {
+			return err
+		}
+	}
+	stop := w.param(paramStop)
+	data := w.param(paramData)
+	if w.block() {
+		// Raw block: the data file is shared by the pods of the volume, whose published devices are side by side.
+		if err := op.Prune(w.h, w.c, path.Dir(w.path()), stop); err != nil {
+			return err
+		}
+		others, err := op.Look(w.h, w.c, path.Dir(w.path()))
+		if err != nil {
+			return err
+		}
+		if w.o.Kind == KindPublish && others.Exists {
+			return nil
+		}
+	}
+	if data != "" {
+		if err := op.RemoveFile(w.h, w.c, data); err != nil {
+			return err
+		}
+		if err := op.Prune(w.h, w.c, path.Dir(data), stop); err != nil {
+			return err
+		}
+	}
+	return op.Prune(w.h, w.c, path.Dir(w.path()), stop)
+}
+
+// removePath removes the name itself. A filesystem's is a directory; a raw block volume's may be any name.
+func (w work) removePath(seen op.Seen) error {
+	if !w.block() && seen.Type != hal.TypeDirectory {
+		return &hal.Error{
+			Op: "rmdir", Object: w.path(), Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.ENOTDIR,
+			Detail: "a " + seen.Type.String() + " is there",
+		}
+	}
+	return op.Remove(w.h, w.c, w.path())
+}

@@ -1,0 +1,263 @@
+package csi
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// StageKey is the key of the stage of a volume.
+func StageKey(driver, handle string) hal.Key {
+	return hal.Key(string(KindStage) + "/" + driver + "^" + plugin.Escape(handle))
+}
+
+// PublishKey is the key of the publish of a volume for a pod. spec is the volume's spec name.
+func PublishKey(driver, handle, uid, spec string) hal.Key {
+	return hal.Key(string(KindPublish) + "/" + driver + "^" + plugin.Escape(handle) + "/" + uid + "/" + spec)
+}
+
+// wish is what a volume comes to, whichever object describes it.
+type wish struct {
+	driver, handle string
+	spec, pv       string // pv is "" for an inline volume
+	block          bool
+	readOnly       bool
+	fsType         string
+	flags          []string
+	access         string
+	exclusive      bool // ReadWriteOncePod
+	attributes     map[string]string
+	stageSecret    string
+	publishSecret  string
+	staging        bool
+}
+
+// Ladder makes the rungs of a CSI volume, top first, or says why it can't be served.
+func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
+	if p := v.BadNames(); p != nil {
+		return nil, p
+	}
+	var w wish
+	var p *plugin.Problem
+	if v.PV != nil {
+		w, p = persistent(v)
+	} else {
+		w, p = inline(v)
+	}
+	if p != nil {
+		return nil, p
+	}
+	publish := publishRung(v, w)
+	if !w.staging {
+		return []core.Rung{publish}, nil
+	}
+	return []core.Rung{publish, stageRung(v, w)}, nil
+}
+
+// persistent reads a wish from a PersistentVolume.
+func persistent(v plugin.Volume) (wish, *plugin.Problem) {
+	src := v.PV.Spec.CSI
+	if src == nil {
+		return wish{}, plugin.Problemf(v.PVField("spec"), "is not of a CSI driver; volnode serves PersistentVolumes with spec.csi")
+	}
+	w := wish{
+		driver: src.Driver, handle: src.VolumeHandle, spec: v.PV.Name, pv: v.PV.Name, block: v.Block,
+		readOnly: v.ReadOnly || src.ReadOnly, fsType: src.FSType, flags: v.PV.Spec.MountOptions, attributes: src.VolumeAttributes,
+	}
+	if w.block {
+		w.fsType, w.flags = "", nil
+	}
+	if p := checkPersistent(v, w); p != nil {
+		return wish{}, p
+	}
+	if p := checkDriver(v, w, false); p != nil {
+		return wish{}, p
+	}
+	var p *plugin.Problem
+	if w.stageSecret, p = secretOf(v.PVField("spec.csi.nodeStageSecretRef"), src.NodeStageSecretRef); p != nil {
+		return wish{}, p
+	}
+	if w.publishSecret, p = secretOf(v.PVField("spec.csi.nodePublishSecretRef"), src.NodePublishSecretRef); p != nil {
+		return wish{}, p
+	}
+	var first corev1.PersistentVolumeAccessMode
+	if len(v.PV.Spec.AccessModes) > 0 {
+		first = v.PV.Spec.AccessModes[0]
+	}
+	mode, ok := access(string(first), v.Driver.SingleNodeMultiWriter)
+	if !ok {
+		return wish{}, plugin.Problemf(v.PVField("spec.accessModes"), "%q is not an access mode that volnode knows", first)
+	}
+	w.access, w.exclusive, w.staging = mode.String(), first == corev1.ReadWriteOncePod, v.Driver.StageUnstage
+	return finish(v, w, v.PVField("spec.csi.volumeAttributes"))
+}
+
+func checkPersistent(v plugin.Volume, w wish) *plugin.Problem {
+	if bad := plugin.BadObjectName(w.spec); bad != "" {
+		return plugin.Problemf(v.PVField("metadata.name"), "%q %s", w.spec, bad)
+	}
+	if w.handle == "" {
+		return plugin.Problemf(v.PVField("spec.csi.volumeHandle"), "is empty; it must name the volume in the driver's terms")
+	}
+	if bad := plugin.BadCSIString(w.handle); bad != "" {
+		return plugin.Problemf(v.PVField("spec.csi.volumeHandle"), "%s", bad)
+	}
+	if p := badFSType(v.PVField("spec.csi.fsType"), w.fsType); p != nil {
+		return p
+	}
+	size := 0
+	for _, option := range w.flags {
+		size += len(option)
+		if option == "" || strings.ContainsFunc(option, func(r rune) bool { return r < ' ' || r == ',' || r == 0x7f }) {
+			return plugin.Problemf(v.PVField("spec.mountOptions"),
+				"%q is empty or has a comma or a control character; write one option in each entry", option)
+		}
+	}
+	if size > plugin.MaxCSIMap {
+		return plugin.Problemf(v.PVField("spec.mountOptions"), "has %d bytes, CSI allows %d", size, plugin.MaxCSIMap)
+	}
+	return nil
+}
+
+// inline reads a wish from a volume of the pod itself.
+func inline(v plugin.Volume) (wish, *plugin.Problem) {
+	src := v.Spec.CSI
+	if src == nil {
+		return wish{}, plugin.Problemf(v.Field(""), "is not of a CSI driver")
+	}
+	if v.Block {
+		return wish{}, plugin.Problemf(v.Field(".csi"), "an inline volume can't be a raw block device; use it in volumeMounts")
+	}
+	w := wish{
+		driver: src.Driver, handle: plugin.InlineHandle(string(v.Pod.UID), v.Spec.Name), spec: v.Spec.Name,
+		readOnly: v.ReadOnly || src.ReadOnly != nil && *src.ReadOnly, attributes: src.VolumeAttributes,
+	}
+	if src.FSType != nil {
+		w.fsType = *src.FSType
+	}
+	if p := badFSType(v.Field(".csi.fsType"), w.fsType); p != nil {
+		return wish{}, p
+	}
+	if p := checkDriver(v, w, true); p != nil {
+		return wish{}, p
+	}
+	if ref := src.NodePublishSecretRef; ref != nil {
+		var p *plugin.Problem
+		w.publishSecret, p = secretOf(v.Field(".csi.nodePublishSecretRef"), &corev1.SecretReference{Name: ref.Name, Namespace: v.Pod.Namespace})
+		if p != nil {
+			return wish{}, p
+		}
+	}
+	mode, _ := access("", v.Driver.SingleNodeMultiWriter)
+	w.access = mode.String()
+	return finish(v, w, v.Field(".csi.volumeAttributes"))
+}
+
+// checkDriver says what of the driver, its CSIDriver object included, keeps the volume from being served.
+func checkDriver(v plugin.Volume, w wish, inline bool) *plugin.Problem {
+	field := v.Field(".csi.driver")
+	if !inline {
+		field = v.PVField("spec.csi.driver")
+	}
+	if bad := plugin.BadDriverName(w.driver); bad != "" {
+		return plugin.Problemf(field, "%q %s", w.driver, bad)
+	}
+	if p := checkObject(v, w, inline); p != nil {
+		return p
+	}
+	if p := checkOwnership(v, w); p != nil {
+		return p
+	}
+	if v.Driver == nil {
+		registered := "none"
+		if len(v.Registered) > 0 {
+			registered = strings.Join(v.Registered, ", ")
+		}
+		return plugin.Problemf(field, "driver %s is not registered; registered: %s", w.driver, registered)
+	}
+	return nil
+}
+
+func checkObject(v plugin.Volume, w wish, inline bool) *plugin.Problem {
+	field := func(path string) string { return "CSIDriver " + w.driver + " " + path }
+	if v.Object == nil {
+		return plugin.Problemf(field("metadata.name"), "there is no such object; add it, with spec.attachRequired: false, to say that the driver "+
+			"needs no attaching and which volumes it serves")
+	}
+	spec := v.Object.Spec
+	mode := storagev1.VolumeLifecyclePersistent
+	if inline {
+		mode = storagev1.VolumeLifecycleEphemeral
+	}
+	supports := !inline && len(spec.VolumeLifecycleModes) == 0 // the default is Persistent alone
+	for _, m := range spec.VolumeLifecycleModes {
+		supports = supports || m == mode
+	}
+	switch {
+	case !supports:
+		return plugin.Problemf(field("spec.volumeLifecycleModes"), "does not contain %s, which volume %q is", mode, v.Spec.Name)
+	case !inline && (spec.AttachRequired == nil || *spec.AttachRequired):
+		return plugin.Problemf(field("spec.attachRequired"), "is true or not set; volnode does not attach volumes yet, so it serves drivers with false")
+	case len(spec.TokenRequests) > 0:
+		return plugin.Problemf(field("spec.tokenRequests"), "the driver wants service account tokens, which volnode does not provide")
+	case spec.RequiresRepublish != nil && *spec.RequiresRepublish:
+		return plugin.Problemf(field("spec.requiresRepublish"), "the driver wants to be called again from time to time, which volnode does not do")
+	}
+	return nil
+}
+
+// checkOwnership: the kubelet leaves ownership alone for raw block and read-only volumes, and where the driver says that it has none (K:G51).
+func checkOwnership(v plugin.Volume, w wish) *plugin.Problem {
+	if w.block || w.readOnly {
+		return v.WantsContext()
+	}
+	if policy := v.Object.Spec.FSGroupPolicy; policy != nil && *policy == storagev1.NoneFSGroupPolicy {
+		return v.WantsContext()
+	}
+	return v.WantsOwnership()
+}
+
+// finish adds what podInfoOnMount asks for and checks the size of the whole.
+func finish(v plugin.Volume, w wish, field string) (wish, *plugin.Problem) {
+	if bad := plugin.BadCSIMap(w.attributes); bad != "" {
+		return wish{}, plugin.Problemf(field, "%s", bad)
+	}
+	if info := v.Object.Spec.PodInfoOnMount; info != nil && *info {
+		if bad := plugin.BadCSIMap(podInfo(w.attributes, v, w.pv == "")); bad != "" {
+			return wish{}, plugin.Problemf(field, "with the pod information that the driver asks for it %s", bad)
+		}
+	}
+	return w, nil
+}
+
+func badFSType(field, fsType string) *plugin.Problem {
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
+	}
+	if strings.HasPrefix(fsType, "-") || strings.HasPrefix(fsType, ".") || strings.ContainsFunc(fsType, odd) {
+		return plugin.Problemf(field, "%q is not the name of a filesystem; use letters, digits, . _ and -", fsType)
+	}
+	if bad := plugin.BadCSIString(fsType); bad != "" {
+		return plugin.Problemf(field, "%s", bad)
+	}
+	return nil
+}
+
+// secretOf makes "namespace/name" of a reference, "" of none.
+func secretOf(field string, ref *corev1.SecretReference) (string, *plugin.Problem) {
+	if ref == nil {
+		return "", nil
+	}
+	if bad := plugin.BadObjectName(ref.Namespace); bad != "" {
+		return "", plugin.Problemf(field+".namespace", "%q %s", ref.Namespace, bad)
+	}
+	if bad := plugin.BadObjectName(ref.Name); bad != "" {
+		return "", plugin.Problemf(field+".name", "%q %s", ref.Name, bad)
+	}
+	return ref.Namespace + "/" + ref.Name, nil
+}

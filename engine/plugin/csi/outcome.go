@@ -1,0 +1,86 @@
+package csi
+
+import (
+	"errors"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// verdict is what the reply to one call says of its effect, before any look.
+type verdict struct {
+	outcome      hal.Outcome
+	fenced       bool
+	answer       core.Answer
+	belowUnknown bool
+	negateFirst  bool
+}
+
+// judge is the table of outcomes of CSI calls, in full. A status that the server itself gave ends its call; one that a broken connection or an
+// interceptor could have made up does not. acts: this driver is known to act after it has answered, so no answer ends a call whose effect is open.
+//
+//	reply                                    climb                             descent
+//	never sent, UNIMPLEMENTED,
+//	INVALID_ARGUMENT, ABORTED                not done                          not done
+//	NOT_FOUND                                not done                          done if quiet, else unknown
+//	FAILED_PRECONDITION                      not done, below unknown           unknown
+//	ALREADY_EXISTS                           unknown, negate first             unknown
+//	OK                                       done, after a look                done, after a look
+//	DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE,
+//	UNKNOWN, no status                       unknown, fenced                   unknown, fenced
+//	any other status                         unknown                           unknown
+func judge(verb core.Verb, err error, quiet, acts bool) verdict {
+	if err == nil {
+		return verdict{outcome: hal.Done, answer: core.Final}
+	}
+	e, ok := errors.AsType[*hal.Error](err)
+	switch {
+	case ok && e.Class == hal.ClassRPC && e.Reply == hal.ReplyNever:
+		return verdict{outcome: hal.NotDone}
+	case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:
+		return verdict{outcome: hal.Unknown, fenced: true}
+	}
+	open := verdict{outcome: hal.Unknown, fenced: acts, answer: core.Final}
+	notDone := verdict{outcome: hal.NotDone, answer: core.Final}
+	descent := verb == core.Descend
+	switch e.Code {
+	case hal.CodeAborted:
+		return verdict{outcome: hal.NotDone, answer: core.Aborted}
+	case hal.CodeUnimplemented, hal.CodeInvalidArgument:
+		return notDone
+	case hal.CodeNotFound:
+		if !descent {
+			return notDone
+		}
+		if quiet {
+			return verdict{outcome: hal.Done, answer: core.Final}
+		}
+		return open
+	case hal.CodeFailedPrecondition:
+		if !descent {
+			notDone.belowUnknown = true
+			return notDone
+		}
+		return open
+	case hal.CodeAlreadyExists:
+		open.negateFirst = !descent
+		return open
+	case hal.CodeOK, hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable, hal.CodeUnknown:
+		return verdict{outcome: hal.Unknown, fenced: true}
+	case hal.CodePermissionDenied, hal.CodeResourceExhausted, hal.CodeOutOfRange, hal.CodeInternal, hal.CodeDataLoss, hal.CodeUnauthenticated:
+		return open
+	}
+	return open
+}
+
+// result is the verdict as the end of an operation, with the reason why.
+func (v verdict) result(err error) core.Result {
+	r := core.Result{
+		Outcome: v.outcome, Fenced: v.fenced, Answer: v.answer,
+		BelowUnknown: v.belowUnknown, NegateFirst: v.negateFirst,
+	}
+	if err != nil {
+		r.Reason = err.Error()
+	}
+	return r
+}

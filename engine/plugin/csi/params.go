@@ -1,0 +1,162 @@
+package csi
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+)
+
+// The kinds of rungs of this package.
+const (
+	KindStage   core.Kind = "csi.stage"
+	KindPublish core.Kind = "csi.publish"
+)
+
+// The parameters of both kinds. "" stands for what a volume does not have.
+const (
+	paramDriver    = "driver"
+	paramHandle    = "handle"
+	paramMode      = "mode"      // "filesystem" or "block"
+	paramPath      = "path"      // staging target path; target path
+	paramData      = "data"      // path of vol_data.json
+	paramStop      = "stop"      // empty directories above path are removed up to here
+	paramSpec      = "spec"      // the volume's spec name: the PersistentVolume's, or of an inline volume the pod's name for it
+	paramPV        = "pv"        // the PersistentVolume's name, for people and for the claim side
+	paramNode      = "node"      // the node's name
+	paramLifecycle = "lifecycle" // "Persistent" or "Ephemeral"
+	paramFSType    = "fsType"
+	paramFlags     = "mountFlags" // JSON list
+	paramAccess    = "access"     // name of a CSI access mode
+	paramContext   = "context"    // volume_context, JSON map
+	paramSecret    = "secret"     // namespace/name
+	paramActs      = "actsAfterReply"
+
+	// Of csi.publish only.
+	paramStaging      = "staging" // the staging target path to pass
+	paramReadOnly     = "readOnly"
+	paramWithoutMount = "publishesWithoutMount"
+)
+
+// The facts. A stage says which device stands at its path, "" if none does; a publish says where the pod finds the volume.
+const (
+	factDevice = "device"
+	factPath   = "path"
+)
+
+const (
+	modeFilesystem = "filesystem"
+	modeBlock      = "block"
+	yes            = "true"
+)
+
+// access names the CSI access mode of a volume from the first access mode of its PersistentVolume, as the kubelet does (K:G28).
+func access(mode string, singleNodeMultiWriter bool) (csi.VolumeCapability_AccessMode_Mode, bool) {
+	switch mode {
+	case "", "ReadWriteOnce":
+		if singleNodeMultiWriter {
+			return csi.VolumeCapability_AccessMode_SINGLE_NODE_MULTI_WRITER, true
+		}
+		return csi.VolumeCapability_AccessMode_SINGLE_NODE_WRITER, true
+	case "ReadWriteOncePod":
+		if singleNodeMultiWriter {
+			return csi.VolumeCapability_AccessMode_SINGLE_NODE_SINGLE_WRITER, true
+		}
+		return csi.VolumeCapability_AccessMode_SINGLE_NODE_WRITER, true
+	case "ReadOnlyMany":
+		return csi.VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY, true
+	case "ReadWriteMany":
+		return csi.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER, true
+	}
+	return csi.VolumeCapability_AccessMode_UNKNOWN, false
+}
+
+// capability is the volume_capability that the parameters describe. It is the same for stage and publish of a volume (CSI spec).
+func capability(params []core.Param) *csi.VolumeCapability {
+	mode := csi.VolumeCapability_AccessMode_Mode(csi.VolumeCapability_AccessMode_Mode_value[core.Value(params, paramAccess)])
+	c := &csi.VolumeCapability{AccessMode: &csi.VolumeCapability_AccessMode{Mode: mode}}
+	if core.Value(params, paramMode) == modeBlock {
+		c.AccessType = &csi.VolumeCapability_Block{Block: &csi.VolumeCapability_BlockVolume{}}
+		return c
+	}
+	c.AccessType = &csi.VolumeCapability_Mount{Mount: &csi.VolumeCapability_MountVolume{
+		FsType:     core.Value(params, paramFSType),
+		MountFlags: listOf(core.Value(params, paramFlags)),
+	}}
+	return c
+}
+
+// mapText writes a map as canonical JSON: keys sorted, "" for an empty map.
+func mapText(m map[string]string) string {
+	if len(m) == 0 {
+		return ""
+	}
+	return jsonText(m) // encoding/json sorts the keys of a map
+}
+
+func listText(l []string) string {
+	if len(l) == 0 {
+		return ""
+	}
+	return jsonText(l)
+}
+
+func jsonText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("a map or list of strings did not marshal: " + err.Error())
+	}
+	return string(text)
+}
+
+// mapOf reads what mapText wrote. Text that it did not write is an empty map: a descent, which must always be possible, needs no map.
+func mapOf(text string) map[string]string {
+	var m map[string]string
+	if json.Unmarshal([]byte(text), &m) != nil {
+		return nil
+	}
+	return m
+}
+
+func listOf(text string) []string {
+	var l []string
+	if json.Unmarshal([]byte(text), &l) != nil {
+		return nil
+	}
+	return l
+}
+
+func flag(b bool) string {
+	if b {
+		return yes
+	}
+	return ""
+}
+
+// sorted sorts by name. Empty values stay, so that one that comes or goes is a change like any other.
+func sorted(params []core.Param) []core.Param {
+	slices.SortFunc(params, func(a, b core.Param) int { return cmp.Compare(a.Name, b.Name) })
+	return params
+}
+
+// podInfo adds what podInfoOnMount asks for (K:G48) to a copy of attributes.
+func podInfo(attributes map[string]string, v plugin.Volume, inline bool) map[string]string {
+	m := maps.Clone(attributes)
+	if m == nil {
+		m = map[string]string{}
+	}
+	m["csi.storage.k8s.io/pod.name"] = v.Pod.Name
+	m["csi.storage.k8s.io/pod.namespace"] = v.Pod.Namespace
+	m["csi.storage.k8s.io/pod.uid"] = string(v.Pod.UID)
+	m["csi.storage.k8s.io/serviceAccount.name"] = v.Pod.Spec.ServiceAccountName
+	m["csi.storage.k8s.io/ephemeral"] = "false"
+	if inline {
+		m["csi.storage.k8s.io/ephemeral"] = yes
+	}
+	return m
+}

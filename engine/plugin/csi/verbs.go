@@ -1,0 +1,219 @@
+package csi
+
+import (
+	"fmt"
+	"path"
+	"syscall"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// Stage moves csi.stage: NodeStageVolume and NodeUnstageVolume.
+func Stage() plugin.Verbs { return plugin.Verbs{Climb: stage, Descend: unstage, Look: look} }
+
+// Publish moves csi.publish: NodePublishVolume and NodeUnpublishVolume.
+func Publish() plugin.Verbs { return plugin.Verbs{Climb: publish, Descend: unpublish, Look: look} }
+
+// work is one operation on a rung of this package.
+type work struct {
+	h *hal.Host
+	o core.Op
+	c hal.Call
+}
+
+func begin(h *hal.Host, o core.Op) work { return work{h, o, op.Call(o)} }
+
+func (w work) param(name string) string { return core.Value(w.o.Params, name) }
+func (w work) is(name string) bool      { return w.param(name) == yes }
+func (w work) block() bool              { return w.param(paramMode) == modeBlock }
+func (w work) path() string             { return w.param(paramPath) }
+
+// incomplete refuses parameters that a verb can't work with, before anything is touched.
+func (w work) incomplete() (core.Result, bool) {
+	for _, name := range []string{paramDriver, paramHandle, paramPath} {
+		if w.param(name) == "" {
+			return op.NotDone("the record of " + string(w.o.Key) + " has no " + name), true
+		}
+	}
+	return core.Result{}, false
+}
+
+func look(h *hal.Host, o core.Op) core.Result {
+	w := begin(h, o)
+	if w.path() == "" {
+		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
+	}
+	return op.LookResult(op.Look(h, w.c, w.path()))
+}
+
+func stage(h *hal.Host, o core.Op) core.Result {
+	w := begin(h, o)
+	if r, bad := w.incomplete(); bad {
+		return r
+	}
+	secret, r, ok := w.secret()
+	if !ok {
+		return r
+	}
+	if err := w.prepare(w.path()); err != nil {
+		return w.giveUp(op.NotDone(err.Error()))
+	}
+	_, err := h.CSINode.Stage(w.c, w.param(paramDriver), &csi.NodeStageVolumeRequest{
+		VolumeId:          w.param(paramHandle),
+		StagingTargetPath: w.path(),
+		VolumeCapability:  capability(o.Params),
+		Secrets:           secret.Reveal(),
+		VolumeContext:     mapOf(w.param(paramContext)),
+	})
+	if err != nil {
+		return w.giveUp(scrub(judge(core.Climb, err, o.Quiet, w.is(paramActs)).result(err), secret))
+	}
+	return w.staged()
+}
+
+// staged looks at what the driver has made. A driver may stage a volume without mounting anything: then that is the fingerprint.
+func (w work) staged() core.Result {
+	seen, err := op.Look(w.h, w.c, w.path())
+	if err != nil {
+		return w.answered(op.Unknown("the driver has staged the volume, but it can't be looked at: " + err.Error()))
+	}
+	r := core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint()}
+	device := ""
+	if top, mounted := seen.Top(); mounted {
+		if w.wasThere(top) {
+			return w.answered(w.foreign(top))
+		}
+		device = top.Device.String()
+	}
+	r.Facts = []core.Fact{{Name: factDevice, Value: device}}
+	return w.answered(r)
+}
+
+func publish(h *hal.Host, o core.Op) core.Result {
+	w := begin(h, o)
+	if r, bad := w.incomplete(); bad {
+		return r
+	}
+	secret, r, ok := w.secret()
+	if !ok {
+		return r
+	}
+	// The target path itself is the driver's to make (CSI spec, NodePublishVolume).
+	if err := w.prepare(path.Dir(w.path())); err != nil {
+		return w.giveUp(op.NotDone(err.Error()))
+	}
+	_, err := h.CSINode.Publish(w.c, w.param(paramDriver), &csi.NodePublishVolumeRequest{
+		VolumeId:          w.param(paramHandle),
+		StagingTargetPath: w.param(paramStaging),
+		TargetPath:        w.path(),
+		VolumeCapability:  capability(o.Params),
+		Readonly:          w.is(paramReadOnly),
+		Secrets:           secret.Reveal(),
+		VolumeContext:     mapOf(w.param(paramContext)),
+	})
+	if err != nil {
+		return w.giveUp(scrub(judge(core.Climb, err, o.Quiet, w.is(paramActs)).result(err), secret))
+	}
+	return w.published()
+}
+
+// published looks at what the driver has made, and takes it for the volume only with proof: for a filesystem, a mount of the device that is
+// staged; where no device is staged, a mount that was not there before we began.
+func (w work) published() core.Result {
+	seen, err := op.Look(w.h, w.c, w.path())
+	if err != nil {
+		return w.answered(op.Unknown("the driver has published the volume, but it can't be looked at: " + err.Error()))
+	}
+	done := core.Result{
+		Outcome: hal.Done, Fingerprint: seen.Fingerprint(),
+		Facts: []core.Fact{{Name: factPath, Value: w.path()}},
+	}
+	top, mounted := seen.Top()
+	switch {
+	case mounted && !w.block() && w.below() != "":
+		if top.Device.String() != w.below() {
+			return w.answered(w.foreign(top))
+		}
+	case mounted:
+		if w.wasThere(top) {
+			return w.answered(w.foreign(top))
+		}
+	case w.block() && !seen.Exists:
+		return w.answered(op.Unknown(fmt.Sprintf("driver %s answered OK to NodePublishVolume, but there is nothing at %s",
+			w.param(paramDriver), w.path())))
+	case !w.block() && !w.is(paramWithoutMount):
+		return w.answered(op.Unknown(fmt.Sprintf("driver %s answered OK to NodePublishVolume, but nothing is mounted at %s; "+
+			"if it publishes without mounting, configure publishesWithoutMount for it", w.param(paramDriver), w.path())))
+	}
+	return w.answered(done)
+}
+
+// below is the device that stands on the rung below, "" if none does or none is known.
+func (w work) below() string {
+	for _, f := range w.o.Below {
+		if f.Kind == KindStage {
+			return core.FactOf(f.Facts, factDevice)
+		}
+	}
+	return ""
+}
+
+// wasThere: m stood at the path before our first intent, and no operation of ours has confirmed it since.
+func (w work) wasThere(m hal.Mount) bool {
+	return m.Fingerprint() == w.o.Seen && m.Fingerprint() != w.o.Fingerprint
+}
+
+// foreign is the end of a climb that finds somebody else's mount at its path. It is shown and left.
+func (w work) foreign(m hal.Mount) core.Result {
+	r := op.Unknown(fmt.Sprintf("at %s stands a mount that is not this volume's: %s; before the first call there was %s, device below %s; "+
+		"unmount it by hand if nobody needs it", w.path(), m.Fingerprint(), op.Show(w.o.Seen), op.Show(w.below())))
+	r.Blocked = true
+	return r
+}
+
+// answered marks r as coming after the driver's own OK.
+func (w work) answered(r core.Result) core.Result {
+	r.Answer = core.Final
+	r.Fenced = r.Outcome == hal.Unknown && w.is(paramActs)
+	return r
+}
+
+// prepare makes dir and writes vol_data.json, so that whoever finds the directory knows what it is before the driver is asked to use it.
+func (w work) prepare(dir string) error {
+	if err := op.Mkdirs(w.h, w.c, dir, op.ParentMode); err != nil {
+		return err
+	}
+	data := w.param(paramData)
+	if data == "" {
+		return nil
+	}
+	if err := op.Mkdirs(w.h, w.c, path.Dir(data), op.ParentMode); err != nil {
+		return err
+	}
+	return op.WriteFile(w.h, w.c, data, volData(w.o.Params).Marshal(), 0o640)
+}
+
+// giveUp ends a climb that has not come up. Where nothing of an earlier climb can be left, and the driver has done nothing, what was made for it
+// goes again. What stood there before we began stays, and all around it.
+func (w work) giveUp(r core.Result) core.Result {
+	if r.Outcome != hal.NotDone || !w.o.First || w.o.Seen != "" || w.o.Verb != core.Climb {
+		return r
+	}
+	seen, err := op.Look(w.h, w.c, w.path())
+	if err == nil && len(seen.Stack) > 0 {
+		err = &hal.Error{Op: "rmdir", Object: w.path(), Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.EBUSY, Detail: "is mounted"}
+	}
+	if err == nil {
+		err = w.clear(seen)
+	}
+	if err != nil {
+		r.Outcome = hal.Unknown
+		r.Reason += "; and what was made for it is still there: " + err.Error()
+	}
+	return r
+}

@@ -1,0 +1,62 @@
+package csi
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+)
+
+// MaxVolData is the longest vol_data.json that is read, in bytes.
+const MaxVolData = 64 << 10
+
+// VolData is the content of a vol_data.json: which volume a directory of the kubelet's layout belongs to (K:G20). All of it is written beside
+// the staging and beside the target path, so that either tells the whole story.
+type VolData struct {
+	SpecVolID           string `json:"specVolID,omitempty"`
+	VolumeHandle        string `json:"volumeHandle,omitempty"`
+	DriverName          string `json:"driverName,omitempty"`
+	NodeName            string `json:"nodeName,omitempty"`
+	AttachmentID        string `json:"attachmentID,omitempty"`
+	Lifecycle           string `json:"volumeLifecycleMode,omitempty"`
+	SELinuxMountContext string `json:"seLinuxMountContext,omitempty"`
+}
+
+// ParseVolData reads a vol_data.json of ours or of a kubelet. Keys it does not know are ignored, whatever they hold. A file that was cut short
+// is an error, not an empty file (K:G23).
+func ParseVolData(data []byte) (VolData, error) {
+	if len(data) > MaxVolData {
+		return VolData{}, fmt.Errorf("longer than %d bytes", MaxVolData)
+	}
+	var d *VolData
+	if err := json.Unmarshal(data, &d); err != nil {
+		return VolData{}, fmt.Errorf("not the JSON of a vol_data.json: %w", err)
+	}
+	if d == nil || *d == (VolData{}) {
+		return VolData{}, fmt.Errorf("names no volume")
+	}
+	return *d, nil
+}
+
+// Marshal writes what [ParseVolData] reads.
+func (d VolData) Marshal() []byte {
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic("strings did not marshal: " + err.Error())
+	}
+	return append(text, '\n')
+}
+
+// volData is what the parameters of a rung say.
+func volData(params []core.Param) VolData {
+	value := func(name string) string { return core.Value(params, name) }
+	return VolData{
+		SpecVolID:    value(paramSpec),
+		VolumeHandle: value(paramHandle),
+		DriverName:   value(paramDriver),
+		NodeName:     value(paramNode),
+		AttachmentID: plugin.AttachmentName(value(paramHandle), value(paramDriver), value(paramNode)),
+		Lifecycle:    value(paramLifecycle),
+	}
+}

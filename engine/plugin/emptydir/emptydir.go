@@ -1,0 +1,83 @@
+// Package emptydir is the volume source emptyDir: a directory of the pod's own, on disk or in memory. Its content lives as long as the pod.
+//
+// Its effects can all be listed by a start, so its one rung needs no intent.
+package emptydir
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// Kind is the kind of the rungs of this package.
+const Kind core.Kind = "emptydir"
+
+const (
+	paramPath   = "path"
+	paramStop   = "stop"   // directories above path that are left empty are removed up to here
+	paramMedium = "medium" // "" or "Memory"
+	paramSize   = "size"   // bytes, of Memory; "" is the kernel's default, half of the RAM (tmpfs(5))
+
+	factPath = "path"
+	memory   = "Memory"
+)
+
+// Key is the key of a pod's emptyDir.
+func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + volume) }
+
+// Ladder makes the one rung of an emptyDir, or says why it can't be served.
+func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
+	if p := v.BadNames(); p != nil {
+		return nil, p
+	}
+	src := v.Spec.EmptyDir
+	if src == nil {
+		return nil, plugin.Problemf(v.Field(""), "is not an emptyDir")
+	}
+	if v.Block {
+		return nil, plugin.Problemf(v.Field(".emptyDir"), "an emptyDir can't be a raw block device; use it in volumeMounts")
+	}
+	size := ""
+	switch src.Medium {
+	case corev1.StorageMediumDefault:
+		if src.SizeLimit != nil && !src.SizeLimit.IsZero() {
+			return nil, plugin.Problemf(v.Field(".emptyDir.sizeLimit"),
+				"volnode does not limit the size of a directory on disk; remove the limit, or use medium: Memory")
+		}
+	case corev1.StorageMediumMemory:
+		if src.SizeLimit != nil && !src.SizeLimit.IsZero() {
+			if src.SizeLimit.Value() < 0 {
+				return nil, plugin.Problemf(v.Field(".emptyDir.sizeLimit"), "%s is negative", src.SizeLimit)
+			}
+			size = strconv.FormatInt(src.SizeLimit.Value(), 10)
+		}
+	default:
+		return nil, plugin.Problemf(v.Field(".emptyDir.medium"), "%q is not supported; use Memory, or leave it out for the disk", src.Medium)
+	}
+	if p := v.WantsOwnership(); p != nil {
+		return nil, p
+	}
+	place := plugin.EmptyDirPlace(v.Root, string(v.Pod.UID), v.Spec.Name)
+	return []core.Rung{rung(string(v.Pod.UID), v.Spec.Name, place, string(src.Medium), size)}, nil
+}
+
+// Found is the rung of an emptyDir's directory that no record tells of, made such that it can be descended.
+func Found(root, uid, volume string) core.Rung {
+	return rung(uid, volume, plugin.EmptyDirPlace(root, uid, volume), "", "")
+}
+
+func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung {
+	return core.Rung{
+		Key: Key(uid, volume), Kind: Kind, Pod: core.PodUID(uid),
+		Want: []core.Param{
+			{Name: paramMedium, Value: medium, OnChange: core.OnChangeRebuild},
+			{Name: paramPath, Value: place.Path, OnChange: core.OnChangeRebuild},
+			{Name: paramSize, Value: size}, // a filesystem in use keeps its size until it is made anew
+			{Name: paramStop, Value: place.Stop},
+		},
+	}
+}

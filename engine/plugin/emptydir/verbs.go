@@ -1,0 +1,150 @@
+package emptydir
+
+import (
+	"fmt"
+	"path"
+	"syscall"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// source marks the filesystems in memory that are ours, in the mount table, across restarts.
+const source = "volnode-emptydir"
+
+// Verbs move the rungs of this package.
+func Verbs() plugin.Verbs { return plugin.Verbs{Climb: climb, Descend: descend, Look: look} }
+
+func look(h *hal.Host, o core.Op) core.Result {
+	return op.LookResult(op.Look(h, op.Call(o), core.Value(o.Params, paramPath)))
+}
+
+func climb(h *hal.Host, o core.Op) core.Result {
+	c, dir := op.Call(o), core.Value(o.Params, paramPath)
+	if dir == "" {
+		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
+	}
+	if err := op.Mkdirs(h, c, path.Dir(dir), op.ParentMode); err != nil {
+		return op.Failed(err)
+	}
+	// 0777 whatever the umask, as any user of the pod may write (K:G97).
+	if err := op.Mkdirs(h, c, dir, 0o777); err != nil {
+		return op.Failed(err)
+	}
+	if core.Value(o.Params, paramMedium) == memory {
+		if r, ok := mountMemory(h, o, dir); !ok {
+			return r
+		}
+	}
+	seen, err := op.Look(h, c, dir)
+	if err != nil {
+		return op.Unknown("it has been made, but can't be looked at: " + err.Error())
+	}
+	top, mounted := seen.Top()
+	inMemory := core.Value(o.Params, paramMedium) == memory
+	if mounted != inMemory || mounted && !own(o, top) {
+		return foreign(o, dir, seen)
+	}
+	return core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint(), Facts: []core.Fact{{Name: factPath, Value: dir}}}
+}
+
+// mountMemory mounts the filesystem in memory, unless it stands. Its second result is false if the climb ends here.
+func mountMemory(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
+	c := op.Call(o)
+	seen, err := op.Look(h, c, dir)
+	if err != nil {
+		return op.NotDone(err.Error()), false
+	}
+	if _, mounted := seen.Top(); mounted {
+		return core.Result{}, true // ours or not: the look that follows tells
+	}
+	options := []hal.Option{{Key: "mode", Value: "0777"}}
+	if size := core.Value(o.Params, paramSize); size != "" {
+		options = append(options, hal.Option{Key: "size", Value: size})
+	}
+	err = h.Mounts.Mount(c, hal.NewMount{FSType: "tmpfs", Source: source, Target: dir, Options: options, Flags: []string{"nosuid", "nodev"}})
+	if err != nil {
+		return op.Failed(err), false
+	}
+	return core.Result{}, true
+}
+
+// own: m is the mount that was confirmed, or carries our mark.
+func own(o core.Op, m hal.Mount) bool {
+	return m.Fingerprint() == o.Fingerprint || m.FSType == "tmpfs" && m.Source == source
+}
+
+func foreign(o core.Op, dir string, seen op.Seen) core.Result {
+	r := op.Unknown(fmt.Sprintf("at %s stands %s, which is not this volume's (recorded: %s); unmount it by hand",
+		dir, seen.Fingerprint(), op.Show(o.Fingerprint)))
+	r.Blocked = true
+	return r
+}
+
+// descend moves the directory aside before it deletes it, so that what stands at the path is always whole or gone, and one that was cut short
+// goes on where it was. A mount below the directory, which a container may have left there, stops it before anything is touched.
+func descend(h *hal.Host, o core.Op) core.Result {
+	c, dir := op.Call(o), core.Value(o.Params, paramPath)
+	if dir == "" {
+		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
+	}
+	trash := plugin.EmptyDirTrash(dir)
+	if r, ok := clearMounts(h, o, dir, trash); !ok {
+		return r
+	}
+	if err := h.Tree.RemoveTree(c, trash); err != nil {
+		return leftover(err)
+	}
+	err := h.Tree.Rename(c, dir, trash)
+	switch {
+	case hal.Is(err, syscall.ENOENT):
+	case err != nil:
+		return op.Unknown(err.Error())
+	default:
+		if err := h.Tree.RemoveTree(c, trash); err != nil {
+			return leftover(err)
+		}
+	}
+	if err := op.Prune(h, c, path.Dir(dir), core.Value(o.Params, paramStop)); err != nil {
+		return op.Unknown(err.Error())
+	}
+	return core.Result{Outcome: hal.Done}
+}
+
+// clearMounts unmounts the volume's own filesystem and makes sure that no other mount is at or below the directory.
+func clearMounts(h *hal.Host, o core.Op, dir, trash string) (core.Result, bool) {
+	c := op.Call(o)
+	table, err := h.Mounts.Table(c)
+	if err != nil {
+		return op.NotDone(err.Error()), false
+	}
+	below := append(op.MountsBelow(table, dir), op.MountsBelow(table, trash)...)
+	if len(below) > 0 {
+		r := op.NotDone(fmt.Sprintf("at %s, below the volume, stands %s, which is not ours; unmount it by hand",
+			below[0].Path, below[0].Fingerprint()))
+		return r, false
+	}
+	seen, err := op.Look(h, c, dir)
+	if err != nil {
+		return op.NotDone(err.Error()), false
+	}
+	for i := len(seen.Stack) - 1; i >= 0; i-- {
+		if m := seen.Stack[i]; !own(o, m) {
+			return foreign(o, dir, op.Seen{Stack: seen.Stack[:i+1], Exists: true}), false
+		}
+		if err := h.Mounts.Unmount(c, dir, seen.Stack[i].ID); err != nil {
+			if i < len(seen.Stack)-1 {
+				return op.Unknown(err.Error()), false
+			}
+			return op.Failed(err), false
+		}
+	}
+	return core.Result{}, true
+}
+
+// leftover: the volume is gone from its path, what it held is not yet deleted.
+func leftover(err error) core.Result {
+	return op.Unknown("its content is not all deleted: " + err.Error())
+}

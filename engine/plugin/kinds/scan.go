@@ -1,0 +1,159 @@
+package kinds
+
+import (
+	"path"
+	"syscall"
+
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/csi"
+	"github.com/volnode/volnode/hal"
+)
+
+// Listing is what a start finds in the layout below the root directory: which names are there, and what their data files hold.
+type Listing struct {
+	Pods   []PodEntry
+	Staged []StagedEntry
+	Blocks []BlockEntry
+}
+
+// PodEntry is pods/<Pod>/volumes/<Plugin>/<Name>.
+type PodEntry struct {
+	Pod, Plugin, Name string
+	Data              File // of vol_data.json, for kubernetes.io~csi
+}
+
+// StagedEntry is plugins/kubernetes.io/csi/<Driver>/<Name>.
+type StagedEntry struct {
+	Driver, Name string
+	Data         File
+}
+
+// BlockEntry is plugins/kubernetes.io/csi/volumeDevices/<Spec>, with what is published of it.
+type BlockEntry struct {
+	Spec   string
+	Data   File
+	Staged bool     // staging/<Spec> is there
+	Pods   []string // publish/<Spec>/<pod uid>
+}
+
+// File is the content of a file. Problem, when not "", says why there is none.
+type File struct {
+	Data    []byte
+	Problem string
+}
+
+// Scan lists the layout. From a task. An error means that something could not be listed: then nothing may be concluded from what is missing. Data
+// files that can't be read are part of the listing.
+func Scan(h *hal.Host, c hal.Call, root string) (Listing, error) {
+	s := scanner{h, c}
+	var l Listing
+	pods, err := s.list(plugin.PodsDir(root))
+	if err != nil {
+		return Listing{}, err
+	}
+	for _, pod := range pods {
+		if err := s.pod(&l, root, pod.Name); err != nil {
+			return Listing{}, err
+		}
+	}
+	drivers, err := s.list(plugin.CSIDir(root))
+	if err != nil {
+		return Listing{}, err
+	}
+	for _, driver := range drivers {
+		if driver.Name == "volumeDevices" {
+			err = s.blocks(&l, path.Join(plugin.CSIDir(root), driver.Name))
+		} else {
+			err = s.staged(&l, root, driver.Name)
+		}
+		if err != nil {
+			return Listing{}, err
+		}
+	}
+	return l, nil
+}
+
+type scanner struct {
+	h *hal.Host
+	c hal.Call
+}
+
+// list is the entries of a directory; none if it is missing, or if the name is not a directory's.
+func (s scanner) list(dir string) ([]hal.Entry, error) {
+	entries, err := s.h.Tree.List(s.c, dir)
+	if hal.Is(err, syscall.ENOENT) || hal.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	return entries, err
+}
+
+func (s scanner) data(file string) File {
+	data, err := s.h.Files.Read(s.c, file, csi.MaxVolData)
+	if err != nil {
+		return File{Problem: err.Error()}
+	}
+	return File{Data: data}
+}
+
+func (s scanner) pod(l *Listing, root, pod string) error {
+	volumes := path.Join(plugin.PodDir(root, pod), "volumes")
+	plugins, err := s.list(volumes)
+	if err != nil {
+		return err
+	}
+	for _, p := range plugins {
+		names, err := s.list(path.Join(volumes, p.Name))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			e := PodEntry{Pod: pod, Plugin: p.Name, Name: name.Name}
+			if p.Name == "kubernetes.io~csi" {
+				e.Data = s.data(path.Join(volumes, p.Name, name.Name, "vol_data.json"))
+			}
+			l.Pods = append(l.Pods, e)
+		}
+	}
+	return nil
+}
+
+func (s scanner) staged(l *Listing, root, driver string) error {
+	dir := path.Join(plugin.CSIDir(root), driver)
+	names, err := s.list(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		l.Staged = append(l.Staged, StagedEntry{driver, name.Name, s.data(path.Join(dir, name.Name, "vol_data.json"))})
+	}
+	return nil
+}
+
+func (s scanner) blocks(l *Listing, dir string) error {
+	specs, err := s.list(dir)
+	if err != nil {
+		return err
+	}
+	staged, err := s.list(path.Join(dir, "staging"))
+	if err != nil {
+		return err
+	}
+	for _, spec := range specs {
+		if spec.Name == "staging" || spec.Name == "publish" {
+			continue
+		}
+		b := BlockEntry{Spec: spec.Name, Data: s.data(path.Join(dir, spec.Name, "data", "vol_data.json"))}
+		for _, e := range staged {
+			b.Staged = b.Staged || e.Name == spec.Name
+		}
+		pods, err := s.list(path.Join(dir, "publish", spec.Name))
+		if err != nil {
+			return err
+		}
+		for _, pod := range pods {
+			b.Pods = append(b.Pods, pod.Name)
+		}
+		l.Blocks = append(l.Blocks, b)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package plugin
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"strings"
+)
+
+// The layout below the root directory is the kubelet's (K:G1-G6), so that one can take over from the other. Names that go into it have been
+// checked (see [BadDriverName] and its kin); volume handles go in hashed.
+const (
+	csiPlugin     = "plugins/kubernetes.io/csi"
+	csiPod        = "kubernetes.io~csi"
+	emptyDirPod   = "kubernetes.io~empty-dir"
+	dataFile      = "vol_data.json"
+	volumeDevices = "volumeDevices"
+)
+
+// Place is where one rung lives on disk.
+type Place struct {
+	Path string // staging target path, target path, or an emptyDir's directory
+	Data string // its vol_data.json, "" if it has none
+	Stop string // directories above Path that are left empty are removed up to this one, itself excluded
+}
+
+// PodsDir is where the directories of pods are.
+func PodsDir(root string) string { return path.Join(root, "pods") }
+
+// PodDir is the directory of one pod.
+func PodDir(root, uid string) string { return path.Join(root, "pods", uid) }
+
+// CSIDir is where drivers and their staged volumes are.
+func CSIDir(root string) string { return path.Join(root, csiPlugin) }
+
+// HandleHash is the name of a staged volume's directory.
+func HandleHash(handle string) string {
+	sum := sha256.Sum256([]byte(handle))
+	return hex.EncodeToString(sum[:])
+}
+
+// InlineHandle is the volume handle of an inline volume (K:G5).
+func InlineHandle(uid, volume string) string { return "csi-" + HandleHash(uid+volume) }
+
+// AttachmentName is the name of the VolumeAttachment of a volume (K:G4).
+func AttachmentName(handle, driver, node string) string {
+	return "csi-" + HandleHash(handle+driver+node)
+}
+
+// StagePlace is where a filesystem volume is staged.
+func StagePlace(root, driver, handle string) Place {
+	dir := path.Join(root, csiPlugin, driver, HandleHash(handle))
+	return Place{Path: path.Join(dir, "globalmount"), Data: path.Join(dir, dataFile), Stop: path.Join(root, csiPlugin, driver)}
+}
+
+// PublishPlace is where a filesystem volume is published for a pod. spec is the name of the PersistentVolume, or the pod's volume if inline.
+func PublishPlace(root, uid, spec string) Place {
+	dir := path.Join(PodDir(root, uid), "volumes", csiPod, spec)
+	return Place{Path: path.Join(dir, "mount"), Data: path.Join(dir, dataFile), Stop: PodsDir(root)}
+}
+
+// BlockStagePlace is where a raw block volume is staged.
+func BlockStagePlace(root, spec string) Place {
+	dir := path.Join(root, csiPlugin, volumeDevices)
+	return Place{Path: path.Join(dir, "staging", spec), Data: path.Join(dir, spec, "data", dataFile), Stop: dir}
+}
+
+// BlockPublishPlace is where a raw block volume is published for a pod. The data file is the stage's, shared by all pods of the node; a
+// driver without staging has it from the publish.
+func BlockPublishPlace(root, uid, spec string) Place {
+	dir := path.Join(root, csiPlugin, volumeDevices)
+	return Place{Path: path.Join(dir, "publish", spec, uid), Data: path.Join(dir, spec, "data", dataFile), Stop: dir}
+}
+
+// EmptyDirPlace is where an emptyDir is.
+func EmptyDirPlace(root, uid, volume string) Place {
+	return Place{Path: path.Join(PodDir(root, uid), "volumes", emptyDirPod, volume), Stop: PodsDir(root)}
+}
+
+// EmptyDirTrash is where the emptyDir at dir is moved before it is deleted: beside it, so on the same filesystem, under a name that no volume has.
+func EmptyDirTrash(dir string) string {
+	parent, name := path.Split(dir)
+	return path.Join(parent, "."+name+trashSuffix)
+}
+
+const trashSuffix = ".deleting"
+
+// EmptyDirTrashed is the name of the volume that a directory of emptyDirs is, or was before it was moved to its trash.
+func EmptyDirTrashed(name string) string {
+	if inner, ok := strings.CutPrefix(name, "."); ok {
+		if volume, ok := strings.CutSuffix(inner, trashSuffix); ok {
+			return volume
+		}
+	}
+	return name
+}

@@ -1,0 +1,92 @@
+package plugin
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Problemf is a [Problem] of field.
+func Problemf(field, format string, args ...any) *Problem {
+	return &Problem{Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// Field is the path of a field of the volume's entry in the pod: v.Field(".csi.driver") is "spec.volumes[data].csi.driver".
+func (v Volume) Field(suffix string) string {
+	return fmt.Sprintf("spec.volumes[%s]%s", v.Spec.Name, suffix)
+}
+
+// PVField is the path of a field of the volume's PersistentVolume.
+func (v Volume) PVField(path string) string {
+	return fmt.Sprintf("PersistentVolume %s %s", v.PV.Name, path)
+}
+
+// BadNames says whether the pod's uid or the volume's name can't be a part of a path.
+func (v Volume) BadNames() *Problem {
+	if bad := BadPodUID(string(v.Pod.UID)); bad != "" {
+		return Problemf("metadata.uid", "%q %s; give the pod a uid made of letters, digits, . and -", v.Pod.UID, bad)
+	}
+	if bad := BadVolumeName(v.Spec.Name); bad != "" {
+		return Problemf(v.Field(".name"), "%q %s; name the volume with a-z, 0-9 and -", v.Spec.Name, bad)
+	}
+	return nil
+}
+
+// WantsOwnership says that the pod wants the files of a volume to be given to a group or an SELinux context, which volnode does not do.
+func (v Volume) WantsOwnership() *Problem {
+	if c := v.Pod.Spec.SecurityContext; c != nil && c.FSGroup != nil {
+		return Problemf("spec.securityContext.fsGroup",
+			"volume %q would have to be given to group %d, which volnode does not do; set the group on the volume and remove fsGroup",
+			v.Spec.Name, *c.FSGroup)
+	}
+	return v.WantsContext()
+}
+
+// WantsContext is the SELinux part of [Volume.WantsOwnership].
+func (v Volume) WantsContext() *Problem {
+	message := "volume %q would have to carry this SELinux context, which volnode does not set; remove seLinuxOptions"
+	if c := v.Pod.Spec.SecurityContext; c != nil && c.SELinuxOptions != nil {
+		return Problemf("spec.securityContext.seLinuxOptions", message, v.Spec.Name)
+	}
+	for _, c := range Containers(v.Pod) {
+		if c.SecurityContext != nil && c.SecurityContext.SELinuxOptions != nil && c.uses(v.Spec.Name) {
+			return Problemf(c.Field+".securityContext.seLinuxOptions", message, v.Spec.Name)
+		}
+	}
+	return nil
+}
+
+// Container is what volumes need to know of a container of any sort.
+type Container struct {
+	Field           string // "spec.containers[app]"
+	Mounts          []corev1.VolumeMount
+	Devices         []corev1.VolumeDevice
+	SecurityContext *corev1.SecurityContext
+}
+
+func (c Container) uses(volume string) bool {
+	return slices.ContainsFunc(c.Mounts, func(m corev1.VolumeMount) bool { return m.Name == volume }) ||
+		slices.ContainsFunc(c.Devices, func(d corev1.VolumeDevice) bool { return d.Name == volume })
+}
+
+// Containers lists the containers of a pod that may use its volumes: init, app and ephemeral (K:B10).
+func Containers(pod *corev1.Pod) []Container {
+	var all []Container
+	add := func(sort, name string, m []corev1.VolumeMount, d []corev1.VolumeDevice, s *corev1.SecurityContext) {
+		all = append(all, Container{fmt.Sprintf("spec.%s[%s]", sort, name), m, d, s})
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		add("initContainers", c.Name, c.VolumeMounts, c.VolumeDevices, c.SecurityContext)
+	}
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		add("containers", c.Name, c.VolumeMounts, c.VolumeDevices, c.SecurityContext)
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		c := &pod.Spec.EphemeralContainers[i]
+		add("ephemeralContainers", c.Name, c.VolumeMounts, c.VolumeDevices, c.SecurityContext)
+	}
+	return all
+}
