@@ -1,0 +1,171 @@
+package linux
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// files is hal.Files.
+type files struct{ host *Host }
+
+// openFile opens a regular file. O_NONBLOCK keeps an open of a FIFO from waiting for its other end; it means nothing for a file.
+func (f *files) openFile(path string, a access, flags int, mode uint32) (*os.File, error) {
+	fd, err := f.host.open(path, a, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, mode)
+	if err != nil {
+		return nil, err
+	}
+	info, err := statFD(fd)
+	switch {
+	case err != nil:
+	case info.Type == hal.TypeDirectory:
+		err = syscall.EISDIR
+	case info.Type != hal.TypeFile:
+		err = because(syscall.EINVAL, "is a "+info.Type.String()+", not a file")
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	// A blocking descriptor: os.File would hand a non-blocking one to the poller, which takes no files.
+	_ = unix.SetNonblock(fd, false)
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// openOrMake opens path for writing and tells whether it made it, with exactly mode.
+func (f *files) openOrMake(path string, mode uint32, flags int) (file *os.File, made bool, err error) {
+	file, err = f.openFile(path, writing, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, mode&0o7777)
+	if err == nil {
+		return file, true, unix.Fchmod(int(file.Fd()), mode&0o7777)
+	}
+	if err != unix.EEXIST {
+		return nil, false, err
+	}
+	file, err = f.openFile(path, writing, unix.O_WRONLY|flags, 0)
+	return file, false, err
+}
+
+func (f *files) Read(c hal.Call, path string, limit int64) ([]byte, error) {
+	var data []byte
+	err := f.host.within(c, hal.ClassFile, "read", path, func() error {
+		file, err := f.openFile(path, reading, unix.O_RDONLY, 0)
+		if err != nil {
+			return failure(hal.ClassFile, "read", path, err)
+		}
+		defer file.Close()
+		if data, err = io.ReadAll(io.LimitReader(file, limit+1)); err != nil {
+			return failure(hal.ClassFile, "read", path, err)
+		}
+		if int64(len(data)) > limit {
+			data = nil
+			return failure(hal.ClassFile, "read", path, because(syscall.EFBIG, fmt.Sprintf("longer than %d bytes", limit)))
+		}
+		return nil
+	})
+	return data, err
+}
+
+func (f *files) Write(c hal.Call, path string, data []byte, mode uint32) error {
+	return f.host.within(c, hal.ClassFile, "write", path, func() error {
+		file, _, err := f.openOrMake(path, mode, unix.O_TRUNC)
+		if file == nil {
+			return failure(hal.ClassFile, "write", path, err)
+		}
+		defer file.Close()
+		if err == nil {
+			_, err = file.Write(data)
+		}
+		if err != nil {
+			return partial(hal.ClassFile, "write", path, err)
+		}
+		return nil
+	})
+}
+
+func (f *files) WriteAt(c hal.Call, path string, offset int64, data []byte) error {
+	return f.host.within(c, hal.ClassFile, "write", path, func() error {
+		if offset < 0 {
+			return failure(hal.ClassFile, "write", path, syscall.EINVAL)
+		}
+		file, err := f.openFile(path, writing, unix.O_WRONLY, 0)
+		if err != nil {
+			return failure(hal.ClassFile, "write", path, err)
+		}
+		defer file.Close()
+		if _, err := file.WriteAt(data, offset); err != nil {
+			return partial(hal.ClassFile, "write", path, err)
+		}
+		return nil
+	})
+}
+
+func (f *files) Allocate(c hal.Call, path string, size int64, mode uint32) error {
+	return f.host.within(c, hal.ClassFile, "allocate", path, func() error {
+		if size <= 0 {
+			return failure(hal.ClassFile, "allocate", path, syscall.EINVAL) // as fallocate(2)
+		}
+		file, made, err := f.openOrMake(path, mode, 0)
+		if file == nil {
+			return failure(hal.ClassFile, "allocate", path, err)
+		}
+		defer file.Close()
+		if err == nil {
+			err = reserve(file, size)
+		}
+		if err != nil {
+			if made {
+				_ = (&tree{f.host}).Remove(hal.Call{}, path) // a file without its room is of no use to anybody
+			}
+			return partial(hal.ClassFile, "allocate", path, err)
+		}
+		return nil
+	})
+}
+
+// reserve gives file its blocks, up to size. A filesystem without fallocate(2) gets zeros written where the file ends.
+func reserve(file *os.File, size int64) error {
+	for {
+		err := unix.Fallocate(int(file.Fd()), 0, 0, size)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != unix.EOPNOTSUPP {
+			return err
+		}
+		break
+	}
+	st, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	zeros := make([]byte, 64<<10)
+	for at := st.Size(); at < size; {
+		n, err := file.WriteAt(zeros[:min(int64(len(zeros)), size-at)], at)
+		if err != nil {
+			return err
+		}
+		at += int64(n)
+	}
+	return nil
+}
+
+// NB: Sync opens the file anew. The kernel reports a write-back error that nobody has seen to the next fsync(2) of any descriptor, unless the inode was
+// evicted from memory in between.
+func (f *files) Sync(c hal.Call, path string) error {
+	return f.host.within(c, hal.ClassFile, "sync", path, func() error {
+		fd, err := f.host.open(path, writing, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+		if err != nil {
+			return failure(hal.ClassFile, "sync", path, err)
+		}
+		defer unix.Close(fd)
+		if err := unix.Fsync(fd); err != nil {
+			return partial(hal.ClassFile, "sync", path, err)
+		}
+		return nil
+	})
+}

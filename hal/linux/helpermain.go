@@ -1,0 +1,129 @@
+package linux
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// IsHelper reports whether this process was started as a helper child.
+func IsHelper() bool { return os.Args[0] == helperName }
+
+// HelperMain does what the agent asked this helper child for, answers and exits. It never returns.
+func HelperMain() {
+	var req request
+	// An agent that died before the whole request was written leaves a short one, and nothing is done.
+	if err := gob.NewDecoder(os.Stdin).Decode(&req); err != nil {
+		fmt.Fprintln(os.Stderr, helperName+": started by volnode, for volnode only:", err)
+		os.Exit(2)
+	}
+	unix.Umask(0)
+	if err := gob.NewEncoder(os.Stdout).Encode(perform(req)); err != nil {
+		os.Exit(3)
+	}
+	os.Exit(0)
+}
+
+func perform(req request) response {
+	switch {
+	case req.Mount != nil:
+		return answer(attachNew(*req.Mount), hal.NotDone)
+	case req.Unmount != nil:
+		// The agent looked already; the child may have waited for a processor since.
+		if id, err := topMount(req.Unmount.Path); err == nil && id != req.Unmount.ID {
+			return answer(because(syscall.EINVAL, fmt.Sprintf("the top mount there is %d, not %d", id, req.Unmount.ID)), hal.NotDone)
+		}
+		return answer(detach(req.Unmount.Path), hal.NotDone)
+	case req.Type != nil:
+		t, err := hostType(req.Type.Path)
+		resp := answer(err, hal.NotDone)
+		resp.Type = t
+		return resp
+	case req.Make != nil:
+		outcome, err := hostMake(req.Make.Path, req.Make.Type)
+		return answer(err, outcome)
+	}
+	return answer(because(syscall.ENOSYS, "a call this program does not know"), hal.NotDone)
+}
+
+func answer(err error, onError hal.Outcome) response {
+	if err == nil {
+		return response{Outcome: hal.Done}
+	}
+	return response{Failed: true, Errno: errnoOf(err), Detail: detailOf(err), Outcome: onError}
+}
+
+// hostType follows links, as hostPath has always done.
+func hostType(path string) (hal.FileType, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return 0, err
+	}
+	return typeOf(st.Mode), nil
+}
+
+func hostMake(path string, t hal.FileType) (hal.Outcome, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err == nil {
+		return hal.NotDone, syscall.EEXIST
+	} else if !errors.Is(err, syscall.ENOENT) {
+		return hal.NotDone, err
+	}
+	if t == hal.TypeFile {
+		fd, err := unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)
+		if err != nil {
+			return hal.NotDone, err
+		}
+		return hal.Done, unix.Close(fd)
+	}
+	return makeDirs(path)
+}
+
+// makeDirs makes path and the parents it lacks; not done means that no parent was made either.
+func makeDirs(path string) (hal.Outcome, error) {
+	err := unix.Mkdir(path, 0o755)
+	if !errors.Is(err, syscall.ENOENT) || path == "/" {
+		if err != nil {
+			return hal.NotDone, err
+		}
+		return hal.Done, nil
+	}
+	outcome, err := makeDirs(filepath.Dir(path))
+	if err != nil && !errors.Is(err, syscall.EEXIST) {
+		return outcome, err
+	}
+	if err := unix.Mkdir(path, 0o755); err != nil {
+		return hal.Unknown, err
+	}
+	return hal.Done, nil
+}
+
+// hostPaths is hal.HostPaths.
+type hostPaths struct{ host *Host }
+
+func (p *hostPaths) Type(c hal.Call, path string) (hal.FileType, error) {
+	var resp response
+	err := p.host.within(c, hal.ClassHelper, "stat", path, func() (err error) {
+		resp, err = p.host.help(c, hal.ClassHelper, "stat", path, request{Type: &pathRequest{path}})
+		return err
+	})
+	return resp.Type, err
+}
+
+func (p *hostPaths) Make(c hal.Call, path string, t hal.FileType) error {
+	op := map[hal.FileType]string{hal.TypeDirectory: "mkdir", hal.TypeFile: "create"}[t]
+	if op == "" {
+		return failure(hal.ClassHelper, "make", path, because(syscall.EINVAL, "only a directory or a file can be made, not a "+t.String()))
+	}
+	return p.host.within(c, hal.ClassHelper, op, path, func() error {
+		_, err := p.host.help(c, hal.ClassHelper, op, path, request{Make: &makeRequest{path, t}})
+		return err
+	})
+}

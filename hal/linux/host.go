@@ -1,0 +1,119 @@
+package linux
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// Options configure a [Host].
+type Options struct {
+	// RootDir is the agent's root directory: absolute, clean, no component a symbolic link. It is made (0750) if missing. Tree and Files work below it.
+	RootDir string
+	// MoreDirs are directories that Tree.List, Tree.Stat and Files.Read may also touch: a manifest directory.
+	MoreDirs []string
+	// HelperPath is the program started for a helper child; its main must begin as the package says. Default /proc/self/exe.
+	HelperPath string
+	// LateWindow is how long after its deadline an RPC with Call.Late may still be answered. Default 120 s.
+	LateWindow time.Duration
+}
+
+// Host is the node this program runs on.
+type Host struct {
+	options  Options
+	runtime  *owner
+	drivers  *drivers
+	children *children
+	watches  *watches
+	mounts   *mounts
+
+	stop  chan struct{} // closed by Close
+	once  sync.Once
+	tasks sync.WaitGroup // watchers
+}
+
+// New opens the node. It starts no owner: see Run.
+func New(o Options) (*Host, error) {
+	if o.HelperPath == "" {
+		o.HelperPath = "/proc/self/exe"
+	}
+	if o.LateWindow == 0 {
+		o.LateWindow = 120 * time.Second
+	}
+	if err := checkDirs(o); err != nil {
+		return nil, err
+	}
+	r, err := newOwner()
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{options: o, runtime: r, stop: make(chan struct{})}
+	h.drivers = &drivers{host: h, byName: map[string]*driver{}}
+	h.children = &children{host: h, running: map[int]bool{}}
+	h.watches = &watches{host: h, rescanEvery: time.Minute}
+	h.mounts = &mounts{host: h}
+	return h, nil
+}
+
+func checkDirs(o Options) error {
+	if !filepath.IsAbs(o.RootDir) || filepath.Clean(o.RootDir) != o.RootDir || o.RootDir == "/" {
+		return fmt.Errorf("root directory %q: want an absolute path without dots or double slashes, and not /", o.RootDir)
+	}
+	for _, d := range o.MoreDirs {
+		if !filepath.IsAbs(d) || filepath.Clean(d) != d {
+			return fmt.Errorf("directory %q: want an absolute path without dots or double slashes", d)
+		}
+	}
+	if err := os.MkdirAll(o.RootDir, 0o750); err != nil {
+		return err
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, o.RootDir, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	switch err {
+	case nil:
+		return unix.Close(fd)
+	case unix.ELOOP:
+		// The mount table shows real paths, and drivers are handed the same string: a link in it would make the two differ.
+		real, _ := filepath.EvalSymlinks(o.RootDir)
+		return fmt.Errorf("root directory %q leads through a symbolic link: use %q", o.RootDir, real)
+	case unix.ENOSYS:
+		return fmt.Errorf("openat2(2): %w: Linux 5.12 or later is needed", err)
+	}
+	return fmt.Errorf("root directory %q: %w", o.RootDir, err)
+}
+
+// HAL returns the node's interfaces. Cluster is nil: the caller sets it.
+func (h *Host) HAL() hal.Host {
+	return hal.Host{
+		Runtime: h.runtime, Mounts: h.mounts, Tree: &tree{h}, Files: &files{h}, HostPaths: &hostPaths{h}, Children: h.children,
+		Registration: &registration{h}, Drivers: h.drivers, CSIIdentity: &csiIdentity{h.drivers}, CSINode: &csiNode{h.drivers},
+		CSIController: &csiController{h.drivers}, Watches: h.watches,
+	}
+}
+
+// Run is the owner: it runs what is posted, in order, until ctx is over.
+func (h *Host) Run(ctx context.Context) { h.runtime.run(ctx) }
+
+// Close ends the watches and closes the connections. Helper children and calls in flight go on.
+func (h *Host) Close() {
+	h.once.Do(func() { close(h.stop) })
+	h.drivers.close()
+	h.tasks.Wait()
+}
+
+// watch runs a watcher that ends when h.stop is closed.
+func (h *Host) watch(f func()) {
+	h.tasks.Add(1)
+	go func() {
+		defer h.tasks.Done()
+		f()
+	}()
+}

@@ -1,0 +1,207 @@
+package linux
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// progress says how far one RPC got. Both are facts seen, never guesses: a call is "never sent" only if no frame of it was given to a connection, and a
+// status is the server's only if its trailers came.
+type progress struct {
+	sent     atomic.Bool
+	answered atomic.Bool
+}
+
+type progressKey struct{}
+
+// progressHandler keeps the progress of calls whose context carries one (grpc-go, package stats).
+type progressHandler struct{}
+
+func (progressHandler) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (progressHandler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (progressHandler) HandleConn(context.Context, stats.ConnStats)                       {}
+
+func (progressHandler) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	p, ok := ctx.Value(progressKey{}).(*progress)
+	if !ok {
+		return
+	}
+	switch s.(type) {
+	case *stats.OutHeader, *stats.OutPayload:
+		p.sent.Store(true)
+	case *stats.InTrailer:
+		p.answered.Store(true)
+	}
+}
+
+// until returns a context that is over at t; never for the zero Instant.
+func (h *Host) until(t hal.Instant) (context.Context, context.CancelFunc) {
+	if t == 0 {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithTimeout(context.Background(), t.Sub(h.runtime.Now()))
+}
+
+// invoke makes one RPC of a connected driver, with the generated client that service makes. At the deadline the answer is ReplyNone; with Call.Late the RPC
+// then goes on for the late window, and what proves its end is given to Late.
+func invoke[Client, Req, Resp any](
+	d *drivers, c hal.Call, driver, op string, in Req, service func(grpc.ClientConnInterface) Client,
+	rpc func(Client, context.Context, Req, ...grpc.CallOption) (Resp, error),
+) (Resp, error) {
+	type result struct {
+		out Resp
+		err *hal.Error
+	}
+	var none Resp
+	object := rpcObject(driver, in)
+	if err := d.host.expired(c, hal.ClassRPC, op, object); err != nil {
+		return none, neverSent(op, object, err)
+	}
+	end := c.Deadline
+	if end != 0 && c.Late != nil {
+		end = end.Add(d.host.options.LateWindow)
+	}
+	results := make(chan result, 1)
+	var overdue atomic.Bool // taken by whoever is first: the answer or the deadline
+	go func() {
+		ctx, cancel := d.host.until(end)
+		defer cancel()
+		out, err := d.invokeOnce(ctx, driver, op, object, in, func(ctx context.Context, cc grpc.ClientConnInterface) (any, error) {
+			return rpc(service(cc), ctx, in)
+		})
+		if overdue.Swap(true) {
+			d.late(c, err)
+			return
+		}
+		r := result{err: err}
+		if err == nil {
+			r.out = out.(Resp)
+		}
+		results <- r
+	}()
+	ctx, cancel := d.host.until(c.Deadline)
+	defer cancel()
+	select {
+	case <-ctx.Done():
+		if !overdue.Swap(true) {
+			return none, noReply(op, object)
+		}
+	case r := <-results:
+		return r.out, orNil(r.err)
+	}
+	r := <-results // the answer was first after all
+	return r.out, orNil(r.err)
+}
+
+func orNil(e *hal.Error) error {
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+// late tells the caller of a call that passed its deadline how it ended, if it is known to have ended.
+func (d *drivers) late(c hal.Call, e *hal.Error) {
+	if c.Late == nil || e != nil && e.Reply == hal.ReplyNone {
+		return
+	}
+	d.host.runtime.Post(func() { c.Late(orNil(e)) })
+}
+
+func (d *drivers) invokeOnce(
+	ctx context.Context, driver, op, object string, in any, call func(context.Context, grpc.ClientConnInterface) (any, error),
+) (any, *hal.Error) {
+	conn, err := d.acquire(ctx, driver)
+	if err != nil {
+		return nil, neverSent(op, object, err)
+	}
+	defer conn.release()
+	var p progress
+	out, err := call(context.WithValue(ctx, progressKey{}, &p), conn)
+	if err != nil {
+		return nil, rpcError(op, object, err, &p, secretsOf(in))
+	}
+	return out, nil
+}
+
+// rpcError says how far a failed RPC got.
+func rpcError(op, object string, err error, p *progress, secrets []string) *hal.Error {
+	st := status.Convert(err)
+	e := &hal.Error{
+		Op: op, Object: object, Class: hal.ClassRPC, Outcome: hal.Unknown, Code: hal.Code(st.Code()), Reply: hal.ReplyNone,
+		Detail: oneLine(scrub(st.Message(), secrets)),
+	}
+	switch {
+	case !p.sent.Load():
+		e.Reply, e.Outcome = hal.ReplyNever, hal.NotDone
+	case p.answered.Load() && st.Code() != codes.OK:
+		e.Reply = hal.ReplyStatus
+	}
+	return e
+}
+
+func neverSent(op, object string, err error) *hal.Error {
+	return &hal.Error{
+		Op: op, Object: object, Class: hal.ClassRPC, Outcome: hal.NotDone, Errno: errnoOf(err), Code: hal.CodeUnavailable, Reply: hal.ReplyNever,
+		Detail: oneLine(err.Error()),
+	}
+}
+
+func noReply(op, object string) *hal.Error {
+	return &hal.Error{
+		Op: op, Object: object, Class: hal.ClassRPC, Outcome: hal.Unknown, Code: hal.CodeDeadlineExceeded, Reply: hal.ReplyNone,
+		Detail: "no answer before the deadline",
+	}
+}
+
+// rpcObject names the driver and what the request is about.
+func rpcObject(driver string, in any) string {
+	switch r := in.(type) {
+	case interface{ GetVolumeId() string }:
+		return driver + " " + r.GetVolumeId()
+	case interface{ GetName() string }:
+		return driver + " " + r.GetName()
+	}
+	return driver
+}
+
+// secretsOf returns the secret values of a request, longest first: the fields that the CSI spec marks csi_secret are all named secrets.
+func secretsOf(in any) []string {
+	r, ok := in.(interface{ GetSecrets() map[string]string })
+	if !ok {
+		return nil
+	}
+	var values []string
+	for _, v := range r.GetSecrets() {
+		if v != "" {
+			values = append(values, v)
+		}
+	}
+	slices.SortFunc(values, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	return values
+}
+
+// scrub takes secret values out of a text, also as they look quoted or encoded.
+func scrub(text string, secrets []string) string {
+	for _, s := range secrets {
+		quoted := strconv.Quote(s)
+		forms := []string{s, quoted[1 : len(quoted)-1], base64.StdEncoding.EncodeToString([]byte(s)), url.QueryEscape(s), url.PathEscape(s)}
+		for _, form := range forms {
+			text = strings.ReplaceAll(text, form, "***")
+		}
+	}
+	return text
+}

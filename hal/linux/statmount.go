@@ -1,0 +1,144 @@
+package linux
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// Parts of struct statmount to ask for (linux/mount.h).
+const (
+	statmountSBBasic   = 0x1
+	statmountMntBasic  = 0x2
+	statmountPropagate = 0x4
+	statmountMntRoot   = 0x8
+	statmountMntPoint  = 0x10
+	statmountFSType    = 0x20
+	statmountSubtype   = 0x100
+	statmountSBSource  = 0x200 // Linux 6.13
+
+	statmountAll = statmountSBBasic | statmountMntBasic | statmountPropagate | statmountMntRoot | statmountMntPoint | statmountFSType |
+		statmountSubtype | statmountSBSource
+
+	listmountRoot = ^uint64(0) // LSMT_ROOT: every mount below the root of the caller
+	msShared      = 1 << 20    // MS_SHARED in mnt_propagation
+)
+
+// mntIDReq is struct mnt_id_req, MNT_ID_REQ_SIZE_VER0.
+type mntIDReq struct {
+	size  uint32
+	spare uint32
+	id    uint64
+	param uint64
+}
+
+// listmount returns the unique ids of all mounts, oldest first (listmount(2)).
+func listmount() ([]uint64, error) {
+	var ids []uint64
+	page := make([]uint64, 512)
+	req := mntIDReq{size: 24, id: listmountRoot}
+	for {
+		n, _, errno := unix.Syscall6(unix.SYS_LISTMOUNT, uintptr(unsafe.Pointer(&req)), uintptr(unsafe.Pointer(&page[0])), uintptr(len(page)), 0, 0, 0)
+		if errno != 0 {
+			return nil, errno
+		}
+		ids = append(ids, page[:n]...)
+		if int(n) < len(page) {
+			return ids, nil
+		}
+		req.param = page[n-1]
+	}
+}
+
+// mountState is a mount as statmount(2) tells it.
+type mountState struct {
+	hal.Mount
+	oldID uint64 // the id of /proc/self/mountinfo
+	mask  uint64 // what the kernel told
+}
+
+// The head of struct statmount and its fields; the strings come after it, each field holding its string's place.
+const (
+	statmountHead     = 512
+	statmountMaxBytes = 1 << 20
+)
+
+// statmount asks for the parts in mask of mount id. buf is used again and returned, larger if it had to grow.
+func statmount(id, mask uint64, buf []byte) (mountState, []byte, error) {
+	req := mntIDReq{size: 24, id: id, param: mask}
+	for {
+		_, _, errno := unix.Syscall6(unix.SYS_STATMOUNT, uintptr(unsafe.Pointer(&req)), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0, 0)
+		switch {
+		case errno == unix.EOVERFLOW && len(buf) < statmountMaxBytes:
+			buf = make([]byte, 4*len(buf))
+		case errno == unix.EINTR:
+		case errno != 0:
+			return mountState{}, buf, errno
+		default:
+			state, err := decodeStatmount(buf)
+			return state, buf, err
+		}
+	}
+}
+
+func decodeStatmount(buf []byte) (mountState, error) {
+	u32 := func(at int) uint32 { return binary.NativeEndian.Uint32(buf[at:]) }
+	u64 := func(at int) uint64 { return binary.NativeEndian.Uint64(buf[at:]) }
+	mask := u64(8)
+	text := func(part uint64, at int) string {
+		start := statmountHead + int(u32(at))
+		if mask&part == 0 || start >= len(buf) {
+			return ""
+		}
+		s, _, _ := strings.Cut(string(buf[start:]), "\x00")
+		return s
+	}
+	if size := int(u32(0)); size > len(buf) || size < statmountHead {
+		return mountState{}, fmt.Errorf("statmount(2) answered %d bytes", size)
+	}
+	m := hal.Mount{
+		ID: hal.MountID(u64(40)), Parent: hal.MountID(u64(48)),
+		Path: text(statmountMntPoint, 108), Root: text(statmountMntRoot, 104),
+		Device: hal.Device{Major: u32(16), Minor: u32(20)},
+		FSType: text(statmountFSType, 36), Source: text(statmountSBSource, 124),
+		Shared: u64(72)&msShared != 0,
+	}
+	if sub := text(statmountSubtype, 120); sub != "" {
+		m.FSType += "." + sub
+	}
+	m.ReadOnly, m.Options = attrOptions(u64(64))
+	return mountState{Mount: m, oldID: uint64(u32(56)), mask: mask}, nil
+}
+
+// flagAttrs are the mount flags and options known by name (mount_setattr(2)).
+var flagAttrs = map[string]uint64{
+	"nodev": unix.MOUNT_ATTR_NODEV, "nosuid": unix.MOUNT_ATTR_NOSUID, "noexec": unix.MOUNT_ATTR_NOEXEC, "ro": unix.MOUNT_ATTR_RDONLY,
+	"nodiratime": unix.MOUNT_ATTR_NODIRATIME, "nosymfollow": unix.MOUNT_ATTR_NOSYMFOLLOW,
+	"noatime": unix.MOUNT_ATTR_NOATIME, "strictatime": unix.MOUNT_ATTR_STRICTATIME, "relatime": unix.MOUNT_ATTR_RELATIME,
+}
+
+// attrOptions turns MOUNT_ATTR_ bits into options as mountinfo shows them, sorted, without ro and rw.
+func attrOptions(attr uint64) (readOnly bool, options []string) {
+	for _, name := range []string{"nodev", "nodiratime", "noexec", "nosuid", "nosymfollow"} {
+		if attr&flagAttrs[name] != 0 {
+			options = append(options, name)
+		}
+	}
+	switch attr & unix.MOUNT_ATTR__ATIME {
+	case unix.MOUNT_ATTR_NOATIME:
+		options = append(options, "noatime")
+	case unix.MOUNT_ATTR_RELATIME:
+		options = append(options, "relatime")
+	}
+	if attr&unix.MOUNT_ATTR_IDMAP != 0 {
+		options = append(options, "idmapped")
+	}
+	slices.Sort(options)
+	return attr&unix.MOUNT_ATTR_RDONLY != 0, options
+}

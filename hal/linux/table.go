@@ -1,0 +1,294 @@
+package linux
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// tableReads bounds how often a table that changes while it is read is read again.
+const tableReads = 50
+
+// mounts is hal.Mounts.
+type mounts struct {
+	host *Host
+	// old is set once the kernel is seen to lack statmount(2): before Linux 6.8.
+	// NB: mount ids are then those of /proc/self/mountinfo, which the kernel uses again once a mount is gone.
+	old atomic.Bool
+}
+
+func (m *mounts) Table(c hal.Call) ([]hal.Mount, error) {
+	var table []hal.Mount
+	err := m.host.within(c, hal.ClassSyscall, "listmount", "/", func() (err error) {
+		if table, err = m.table(); err != nil {
+			return failure(hal.ClassSyscall, "listmount", "/", err)
+		}
+		return nil
+	})
+	return table, err
+}
+
+// table reads until the kernel says that nothing has changed since the read began: an open /proc/self/mountinfo polls as POLLPRI after any change of the
+// namespace's mounts (proc_pid_mountinfo(5)), whatever the table is read with.
+func (m *mounts) table() ([]hal.Mount, error) {
+	// Not os.Open: it would hand the descriptor to the runtime's poller, and a poll by anybody takes the notice away.
+	fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	info := os.NewFile(uintptr(fd), "/proc/self/mountinfo")
+	defer info.Close()
+	for range tableReads {
+		table, err := m.read(info)
+		if err != nil && err != unix.ENOENT { // ENOENT: a mount went between listmount and statmount
+			return nil, err
+		}
+		changed, pollErr := mountsChanged(fd)
+		if pollErr != nil {
+			return nil, pollErr
+		}
+		if !changed && err == nil {
+			return parentsFirst(table), nil
+		}
+	}
+	return nil, because(syscall.EAGAIN, fmt.Sprintf("the mount table changed during each of %d reads", tableReads))
+}
+
+// mountsChanged reports whether the table has changed since fd was opened or last asked.
+func mountsChanged(fd int) (bool, error) {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLPRI}}
+	for {
+		n, err := unix.Poll(p, 0)
+		if err != unix.EINTR {
+			return n > 0 && p[0].Revents&(unix.POLLPRI|unix.POLLERR) != 0, err
+		}
+	}
+}
+
+func (m *mounts) read(info *os.File) ([]hal.Mount, error) {
+	if m.old.Load() {
+		return readMountinfo(info)
+	}
+	table, err := readStatmount(info)
+	if err == unix.ENOSYS || err == unix.EPERM { // EPERM: a seccomp filter older than the call
+		m.old.Store(true)
+		return readMountinfo(info)
+	}
+	return table, err
+}
+
+func readStatmount(info *os.File) ([]hal.Mount, error) {
+	ids, err := listmount()
+	if err != nil {
+		return nil, err
+	}
+	table := make([]hal.Mount, 0, len(ids))
+	oldIDs := make([]uint64, 0, len(ids))
+	buf := make([]byte, 4096)
+	told := uint64(0)
+	for _, id := range ids {
+		var state mountState
+		if state, buf, err = statmount(id, statmountAll, buf); err != nil {
+			return nil, err
+		}
+		table, oldIDs = append(table, state.Mount), append(oldIDs, state.oldID)
+		told |= state.mask
+	}
+	if told&statmountSBSource != 0 {
+		return table, nil
+	}
+	return table, fillSources(table, oldIDs, info)
+}
+
+// fillSources completes a table of Linux 6.8 to 6.12, where statmount(2) tells no source.
+func fillSources(table []hal.Mount, oldIDs []uint64, info *os.File) error {
+	lines, err := readMountinfo(info)
+	if err != nil {
+		return err
+	}
+	sources := make(map[hal.MountID]string, len(lines))
+	for _, l := range lines {
+		sources[l.ID] = l.Source
+	}
+	for i := range table {
+		if table[i].Source == "" {
+			table[i].Source = sources[hal.MountID(oldIDs[i])]
+		}
+	}
+	return nil
+}
+
+func readMountinfo(info *os.File) ([]hal.Mount, error) {
+	if _, err := info.Seek(0, 0); err != nil {
+		return nil, err
+	}
+	lines, err := mountinfo.GetMountsFromReader(info, nil)
+	if err != nil {
+		return nil, err
+	}
+	table := make([]hal.Mount, 0, len(lines))
+	for _, l := range lines {
+		table = append(table, fromMountinfo(l))
+	}
+	return table, nil
+}
+
+func fromMountinfo(l *mountinfo.Info) hal.Mount {
+	m := hal.Mount{
+		ID: hal.MountID(l.ID), Parent: hal.MountID(l.Parent), Path: l.Mountpoint, Root: l.Root,
+		Device: hal.Device{Major: uint32(l.Major), Minor: uint32(l.Minor)}, FSType: l.FSType, Source: l.Source,
+		Shared: strings.Contains(l.Optional, "shared:"),
+	}
+	for o := range strings.SplitSeq(l.Options, ",") {
+		switch o {
+		case "ro":
+			m.ReadOnly = true
+		case "rw", "":
+		default:
+			m.Options = append(m.Options, o)
+		}
+	}
+	slices.Sort(m.Options)
+	return m
+}
+
+// parentsFirst keeps the kernel's order, by age, save that a mount comes after its parent: one that was made early may be moved onto a later one.
+func parentsFirst(table []hal.Mount) []hal.Mount {
+	listed := make(map[hal.MountID]bool, len(table))
+	for _, m := range table {
+		listed[m.ID] = true
+	}
+	sorted := make([]hal.Mount, 0, len(table))
+	waiting := map[hal.MountID][]hal.Mount{}
+	var emit func(m hal.Mount)
+	emit = func(m hal.Mount) {
+		sorted = append(sorted, m)
+		delete(listed, m.ID)
+		children := waiting[m.ID]
+		delete(waiting, m.ID)
+		for _, c := range children {
+			emit(c)
+		}
+	}
+	for _, m := range table {
+		if m.Parent != m.ID && listed[m.Parent] {
+			waiting[m.Parent] = append(waiting[m.Parent], m)
+			continue
+		}
+		emit(m)
+	}
+	return sorted
+}
+
+func (m *mounts) At(c hal.Call, path string) ([]hal.Mount, error) {
+	var stack []hal.Mount
+	err := m.host.within(c, hal.ClassSyscall, "statmount", path, func() (err error) {
+		if stack, err = m.at(path); err != nil {
+			return failure(hal.ClassSyscall, "statmount", path, err)
+		}
+		return nil
+	})
+	return stack, err
+}
+
+func (m *mounts) at(path string) ([]hal.Mount, error) {
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+		return nil, because(syscall.EINVAL, "not an absolute path without dots or double slashes")
+	}
+	for range tableReads {
+		stack, err := m.stackAt(path)
+		if err != unix.ENOENT && err != unix.ENOSYS && err != unix.EPERM {
+			return stack, err
+		}
+		if err != unix.ENOENT {
+			m.old.Store(true)
+		}
+	}
+	return nil, because(syscall.EAGAIN, fmt.Sprintf("the mounts there changed during each of %d reads", tableReads))
+}
+
+// stackAt walks from the top mount at path to its parents for as long as they are mounted there, too. ENOENT: the stack changed meanwhile.
+func (m *mounts) stackAt(path string) ([]hal.Mount, error) {
+	if m.old.Load() {
+		table, err := m.table()
+		return atPath(table, path), err
+	}
+	id, err := topMount(path)
+	if id == 0 || err != nil {
+		return nil, err
+	}
+	var stack []hal.Mount
+	buf := make([]byte, 4096)
+	for {
+		var state mountState
+		if state, buf, err = statmount(uint64(id), statmountAll, buf); err == unix.ENOENT && len(stack) > 0 {
+			break // the root's parent lies outside the namespace
+		} else if err != nil {
+			return nil, err
+		}
+		if state.Path != path {
+			break
+		}
+		if state.mask&statmountSBSource == 0 {
+			table, err := m.table()
+			return atPath(table, path), err
+		}
+		stack = append(stack, state.Mount)
+		if id = state.Parent; id == state.ID {
+			break
+		}
+	}
+	slices.Reverse(stack)
+	return stack, nil
+}
+
+func atPath(table []hal.Mount, path string) []hal.Mount {
+	var stack []hal.Mount
+	for _, m := range table {
+		if m.Path == path {
+			stack = append(stack, m)
+		}
+	}
+	return stack
+}
+
+// topMount returns the unique id of the mount whose root is at path, 0 if path is no mount point: nothing there, below a link, or an ordinary name.
+// The mount's filesystem is asked for nothing: AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT (statx(2)).
+func topMount(path string) (hal.MountID, error) {
+	dir, name := filepath.Split(path)
+	parent, err := openat2(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY, 0, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
+	switch err {
+	case nil:
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
+		return 0, nil
+	default:
+		return 0, err
+	}
+	defer unix.Close(parent)
+	if name == "" {
+		name = "."
+	}
+	var st unix.Statx_t
+	const flags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_STATX_DONT_SYNC
+	err = unix.Statx(parent, name, flags, unix.STATX_MNT_ID_UNIQUE, &st)
+	switch {
+	case err == unix.ENOENT || err == unix.ENOTDIR:
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case st.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0:
+		return 0, nil
+	case st.Mask&unix.STATX_MNT_ID_UNIQUE == 0:
+		return 0, unix.ENOSYS
+	}
+	return hal.MountID(st.Mnt_id), nil
+}

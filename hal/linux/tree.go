@@ -1,0 +1,237 @@
+package linux
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// tree is hal.Tree.
+type tree struct{ host *Host }
+
+func (t *tree) Mkdir(c hal.Call, path string, mode uint32) error {
+	return t.host.within(c, hal.ClassFile, "mkdir", path, func() error {
+		parent, name, err := t.host.openParent(path, writing)
+		if errnoOf(err) == unix.EBUSY {
+			err = syscall.EEXIST
+		}
+		if err != nil {
+			return failure(hal.ClassFile, "mkdir", path, err)
+		}
+		defer unix.Close(parent)
+		if err := unix.Mkdirat(parent, name, mode&0o7777); err != nil {
+			return failure(hal.ClassFile, "mkdir", path, err)
+		}
+		if err := chmodAt(parent, name, mode); err != nil {
+			return partial(hal.ClassFile, "mkdir", path, err)
+		}
+		return nil
+	})
+}
+
+// chmodAt gives a directory just made exactly mode: mkdir(2) takes the umask away, and a parent with the set-group-ID bit adds it.
+func chmodAt(parent int, name string, mode uint32) error {
+	fd, err := openat2(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0, resolveBelow)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Fchmod(fd, mode&0o7777)
+}
+
+func (t *tree) Remove(c hal.Call, path string) error {
+	return t.host.within(c, hal.ClassFile, "remove", path, func() error {
+		parent, name, err := t.host.openParent(path, writing)
+		if err != nil {
+			return failure(hal.ClassFile, "remove", path, err)
+		}
+		defer unix.Close(parent)
+		if err := removeAt(parent, name); err != nil {
+			return failure(hal.ClassFile, "remove", path, err)
+		}
+		return nil
+	})
+}
+
+// removeAt removes one name of whatever type. Both calls answer EBUSY on a mount point of this namespace.
+func removeAt(parent int, name string) error {
+	err := unix.Unlinkat(parent, name, 0)
+	if err == unix.EISDIR {
+		return unix.Unlinkat(parent, name, unix.AT_REMOVEDIR)
+	}
+	return err
+}
+
+func (t *tree) Rename(c hal.Call, oldPath, newPath string) error {
+	return t.host.within(c, hal.ClassFile, "rename", oldPath+" to "+newPath, func() error {
+		fail := func(err error) error { return failure(hal.ClassFile, "rename", oldPath+" to "+newPath, err) }
+		from, oldName, err := t.host.openParent(oldPath, writing)
+		if err != nil {
+			return fail(err)
+		}
+		defer unix.Close(from)
+		to, newName, err := t.host.openParent(newPath, writing)
+		if err != nil {
+			return fail(err)
+		}
+		defer unix.Close(to)
+		if err := unix.Renameat2(from, oldName, to, newName, 0); err != nil {
+			return fail(err)
+		}
+		return nil
+	})
+}
+
+func (t *tree) List(c hal.Call, path string) ([]hal.Entry, error) {
+	var entries []hal.Entry
+	err := t.host.within(c, hal.ClassFile, "list", path, func() error {
+		fd, err := t.host.open(path, reading, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			return failure(hal.ClassFile, "list", path, err)
+		}
+		defer unix.Close(fd)
+		if entries, err = readDir(fd); err != nil {
+			return failure(hal.ClassFile, "list", path, err)
+		}
+		return nil
+	})
+	return entries, err
+}
+
+// readDir reads the rest of a directory, sorted by name.
+func readDir(fd int) ([]hal.Entry, error) {
+	var entries []hal.Entry
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := unix.Getdents(fd, buf)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			break
+		}
+		if entries, err = appendDirents(entries, fd, buf[:n]); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(entries, func(a, b hal.Entry) int { return strings.Compare(a.Name, b.Name) })
+	return entries, nil
+}
+
+// appendDirents decodes struct linux_dirent64 (getdents(2)): inode 8 bytes, offset 8, record length 2, type 1, name with a zero byte.
+func appendDirents(entries []hal.Entry, dir int, buf []byte) ([]hal.Entry, error) {
+	for len(buf) > 0 {
+		size := int(buf[16]) | int(buf[17])<<8
+		name, _, _ := strings.Cut(string(buf[19:size]), "\x00")
+		kind, known := direntTypes[buf[18]]
+		buf = buf[size:]
+		if name == "." || name == ".." {
+			continue
+		}
+		if !known {
+			// Some filesystems answer DT_UNKNOWN (readdir(3)).
+			var err error
+			if kind, err = typeAt(dir, name); err == unix.ENOENT {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		entries = append(entries, hal.Entry{Name: name, Type: kind})
+	}
+	return entries, nil
+}
+
+var direntTypes = map[byte]hal.FileType{
+	unix.DT_REG: hal.TypeFile, unix.DT_DIR: hal.TypeDirectory, unix.DT_LNK: hal.TypeSymlink, unix.DT_SOCK: hal.TypeSocket,
+	unix.DT_BLK: hal.TypeBlockDevice, unix.DT_CHR: hal.TypeCharDevice, unix.DT_FIFO: hal.TypeOther,
+}
+
+func typeAt(dir int, name string) (hal.FileType, error) {
+	info, err := statAt(dir, name)
+	if err == unix.EXDEV {
+		return hal.TypeDirectory, nil // a mount point; its own type was not told, and only a directory mount is worth the guess
+	}
+	return info.Type, err
+}
+
+func typeOf(mode uint32) hal.FileType {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return hal.TypeFile
+	case unix.S_IFDIR:
+		return hal.TypeDirectory
+	case unix.S_IFLNK:
+		return hal.TypeSymlink
+	case unix.S_IFSOCK:
+		return hal.TypeSocket
+	case unix.S_IFBLK:
+		return hal.TypeBlockDevice
+	case unix.S_IFCHR:
+		return hal.TypeCharDevice
+	}
+	return hal.TypeOther
+}
+
+func (t *tree) Stat(c hal.Call, path string) (hal.Info, error) {
+	var info hal.Info
+	err := t.host.within(c, hal.ClassFile, "stat", path, func() (err error) {
+		if info, err = t.stat(path); err != nil {
+			return failure(hal.ClassFile, "stat", path, err)
+		}
+		return nil
+	})
+	return info, err
+}
+
+func (t *tree) stat(path string) (hal.Info, error) {
+	dir, rest, err := t.host.home(path, reading)
+	if err != nil {
+		return hal.Info{}, err
+	}
+	if rest == "." {
+		fd, err := openHome(dir)
+		if err != nil {
+			return hal.Info{}, err
+		}
+		defer unix.Close(fd)
+		return statFD(fd)
+	}
+	parent, name, err := t.host.openParent(path, reading)
+	if err != nil {
+		return hal.Info{}, err
+	}
+	defer unix.Close(parent)
+	info, err := statAt(parent, name)
+	if err == unix.EXDEV {
+		return hal.Info{MountPoint: true}, nil
+	}
+	return info, err
+}
+
+// statAt looks at name without stepping onto a mount that stands there: then EXDEV. (statx(2) would step onto it, and with some filesystems, 9p for
+// one, even that asks the server.)
+func statAt(dir int, name string) (hal.Info, error) {
+	fd, err := openat2(dir, name, unix.O_PATH|unix.O_NOFOLLOW, 0, resolveBelow)
+	if err != nil {
+		return hal.Info{}, err
+	}
+	defer unix.Close(fd)
+	return statFD(fd)
+}
+
+func statFD(fd int) (hal.Info, error) {
+	var st unix.Statx_t
+	const flags = unix.AT_EMPTY_PATH | unix.AT_STATX_DONT_SYNC | unix.AT_SYMLINK_NOFOLLOW
+	if err := unix.Statx(fd, "", flags, unix.STATX_BASIC_STATS, &st); err != nil {
+		return hal.Info{}, err
+	}
+	return hal.Info{
+		Type: typeOf(uint32(st.Mode)), Inode: st.Ino, Size: int64(st.Size), Mode: uint32(st.Mode) & 0o7777, UID: st.Uid,
+		MountPoint: st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
+	}, nil
+}

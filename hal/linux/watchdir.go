@@ -1,0 +1,158 @@
+package linux
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// Directory watches dir and what holds it, so that dir may come, go and be replaced.
+func (w *watches) Directory(dir string, f func()) {
+	n := &notifier{runtime: w.host.runtime, f: f}
+	var last string
+	follow := &follower{
+		watches: w,
+		watch:   func() []string { return existing(dir) },
+		cares: func(path string) bool { // about dir, a name in it, or what leads to it
+			return path == dir || filepath.Dir(path) == dir || strings.HasPrefix(dir, path+"/")
+		},
+		look: func(noticed bool) {
+			now := signature(dir)
+			if noticed || now != last {
+				n.post()
+			}
+			last = now
+		},
+	}
+	w.host.watch(follow.run)
+}
+
+// signature tells two states of a directory apart, as far as names, inodes, sizes and times can.
+func signature(dir string) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue
+		}
+		fmt.Fprintf(&b, "%q %s\n", e.Name(), identity(info))
+	}
+	return b.String()
+}
+
+// identity changes when a name is replaced, written, or given another owner or mode.
+func identity(info fs.FileInfo) string {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return info.Mode().String()
+	}
+	return fmt.Sprintf("%d %d %d %d.%d %d.%d", st.Ino, st.Mode, st.Uid, st.Mtim.Sec, st.Mtim.Nsec, st.Ctim.Sec, st.Ctim.Nsec)
+}
+
+// PluginSockets keeps what was last told of each path and tells the differences. Names that begin with a dot are left out, directories too.
+func (w *watches) PluginSockets(dir string, f func(hal.SocketEvent)) {
+	s := &sockets{dir: dir, told: map[string]string{}, tell: func(e hal.SocketEvent) {
+		w.host.runtime.Post(func() { f(e) })
+	}}
+	follow := &follower{
+		watches: w,
+		watch:   s.directories,
+		cares:   func(path string) bool { return !strings.HasPrefix(filepath.Base(path), ".") },
+		look:    func(bool) { s.scan() },
+	}
+	w.host.watch(follow.run)
+}
+
+type sockets struct {
+	dir  string
+	told map[string]string // path to the identity it had, and its problem
+	tell func(hal.SocketEvent)
+}
+
+// directories makes dir if missing and returns it, what lies below it, and what holds it.
+func (s *sockets) directories() []string {
+	_ = os.MkdirAll(s.dir, 0o750) // if that fails the next look tries again, and what is not there is not told
+	dirs := existing(s.dir)
+	s.walk(func(path string, info fs.FileInfo) {
+		if info.IsDir() && path != s.dir {
+			dirs = append(dirs, path)
+		}
+	})
+	return dirs
+}
+
+// walk visits what lies below dir and follows no link. What vanishes meanwhile is left out.
+func (s *sockets) walk(visit func(path string, info fs.FileInfo)) (complete bool) {
+	complete = true
+	_ = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			complete = complete && os.IsNotExist(err)
+			return nil
+		}
+		if path != s.dir && strings.HasPrefix(d.Name(), ".") {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			complete = complete && os.IsNotExist(err)
+			return nil
+		}
+		visit(path, info)
+		return nil
+	})
+	return complete
+}
+
+func (s *sockets) scan() {
+	seen := map[string]bool{}
+	complete := s.walk(func(path string, info fs.FileInfo) {
+		if info.IsDir() {
+			return
+		}
+		seen[path] = true
+		problem := socketProblem(path, info)
+		if now := identity(info) + problem; s.told[path] != now {
+			s.told[path] = now
+			s.tell(hal.SocketEvent{Path: path, Present: problem == "", Problem: problem})
+		}
+	})
+	if !complete {
+		return // a directory that can't be read is not an empty one
+	}
+	for path := range s.told {
+		if !seen[path] {
+			delete(s.told, path)
+			s.tell(hal.SocketEvent{Path: path})
+		}
+	}
+}
+
+// socketProblem says why what stands at path is not taken for a registration socket.
+func socketProblem(path string, info fs.FileInfo) string {
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return "is a symbolic link, which is not followed"
+	}
+	if info.Mode()&fs.ModeSocket == 0 {
+		return "is not a socket"
+	}
+	socket, err := openSocket(path)
+	if err != nil {
+		return err.Error()
+	}
+	unix.Close(socket)
+	return ""
+}

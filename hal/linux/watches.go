@@ -1,0 +1,196 @@
+package linux
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// watches is hal.Watches.
+type watches struct {
+	host *Host
+	// rescanEvery is how often a directory is looked at without a notice: inotify(7) loses what happens in a directory before it is watched.
+	rescanEvery time.Duration
+}
+
+// notifier posts f to the owner, at most one at a time: while one waits to run, another change adds nothing.
+type notifier struct {
+	runtime *owner
+	waiting atomic.Bool
+	f       func()
+}
+
+func (n *notifier) post() {
+	if n.waiting.Swap(true) {
+		return
+	}
+	n.runtime.Post(func() {
+		n.waiting.Store(false) // before f looks: what changes while it looks is posted again
+		n.f()
+	})
+}
+
+// MountTable waits for POLLPRI of /proc/self/mountinfo (proc_pid_mountinfo(5)): it tells of everything that changes the table, also of a remount, of which
+// fanotify's mount events (FAN_REPORT_MNT) say nothing.
+func (w *watches) MountTable(f func()) {
+	n := &notifier{runtime: w.host.runtime, f: f}
+	w.host.watch(func() {
+		for !w.host.stopped() {
+			if info, err := os.Open("/proc/self/mountinfo"); err == nil {
+				w.followMounts(info, n)
+				info.Close()
+				continue
+			}
+			// Out of descriptors, or no /proc: a notice that may be for nothing is better than none.
+			n.post()
+			w.host.pause(lookAgain)
+		}
+	})
+}
+
+// followMounts posts for each wake-up of the poller. The poller's own look at the descriptor takes the POLLPRI away, so it can't be asked for here; the
+// first wake-up, for the descriptor being readable at all, is a notice for nothing.
+func (w *watches) followMounts(info *os.File, n *notifier) {
+	for {
+		asked := false
+		changed := awaitPoll(info, w.host.stop, func(uintptr) bool {
+			again := asked
+			asked = true
+			return again
+		})
+		if !changed {
+			return
+		}
+		n.post()
+	}
+}
+
+func (h *Host) stopped() bool {
+	select {
+	case <-h.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause waits for d, or less if the host is closed.
+func (h *Host) pause(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-h.stop:
+	}
+}
+
+// follower looks at a directory, whenever something may have changed in it, until the host is closed.
+type follower struct {
+	watches *watches
+	// watch returns the directories to watch. It is asked before each look, since which exist changes.
+	watch func() []string
+	// look looks. noticed is false for a look made without a notice.
+	look func(noticed bool)
+	// cares reports whether a notice about path is worth a look.
+	cares func(path string) bool
+}
+
+func (f *follower) run() {
+	stop := f.watches.host.stop
+	ticker := time.NewTicker(f.watches.rescanEvery)
+	defer ticker.Stop()
+	notify, err := fsnotify.NewWatcher()
+	if err != nil {
+		// Out of inotify instances (fs.inotify.max_user_instances): the rescan is all there is.
+		notify = &fsnotify.Watcher{}
+	} else {
+		defer notify.Close()
+	}
+	noticed := true // the first look counts as one: the start is a change
+	for {
+		if notify.Events != nil {
+			f.rewatch(notify)
+		}
+		f.look(noticed)
+		if noticed, err = f.wait(notify, ticker, stop); err != nil {
+			return
+		}
+	}
+}
+
+var errStopped = errors.New("stopped")
+
+// wait returns after a notice worth a look, with the rest of what came with it taken, or when a rescan is due.
+func (f *follower) wait(notify *fsnotify.Watcher, ticker *time.Ticker, stop <-chan struct{}) (noticed bool, err error) {
+	for {
+		select {
+		case e := <-notify.Events:
+			if !f.cares(e.Name) {
+				continue
+			}
+			f.drain(notify)
+			return true, nil
+		case <-notify.Errors: // an overflow (IN_Q_OVERFLOW): anything may have happened
+			f.drain(notify)
+			return true, nil
+		case <-ticker.C:
+			return false, nil
+		case <-stop:
+			return false, errStopped
+		}
+	}
+}
+
+func (f *follower) drain(notify *fsnotify.Watcher) {
+	for {
+		select {
+		case <-notify.Events:
+		case <-notify.Errors:
+		default:
+			return
+		}
+	}
+}
+
+// rewatch watches what should be watched. A watch ends by itself when its directory goes; Add on one that is watched changes nothing.
+func (f *follower) rewatch(notify *fsnotify.Watcher) {
+	want := map[string]bool{}
+	for _, dir := range f.watch() {
+		want[dir] = true
+		_ = notify.Add(dir) // it may be gone again; the rescan comes anyway
+	}
+	for _, dir := range notify.WatchList() {
+		if !want[dir] {
+			_ = notify.Remove(dir)
+		}
+	}
+}
+
+// existing returns dir and its parent, or the nearest ancestor that exists: where a missing dir will show first.
+func existing(dir string) []string {
+	dirs := []string{}
+	if isDir(dir) {
+		dirs = append(dirs, dir)
+	}
+	for up := filepath.Dir(dir); ; up = filepath.Dir(up) {
+		if isDir(up) {
+			return append(dirs, up)
+		}
+		if up == "/" {
+			return dirs
+		}
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+var _ hal.Watches = (*watches)(nil)
