@@ -9,7 +9,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Batch is the lines of one Prepare on their way to the files. From Prepare to Settle it belongs to the task that writes it.
+// Batch is the lines of one Prepare on their way to the files. From Prepare to Settle it belongs to the task that
+// writes it.
 type Batch struct {
 	dir        string
 	generation uint64
@@ -33,7 +34,8 @@ type Batch struct {
 	err error
 }
 
-// Write brings the batch to the files. It blocks, and is called once, from a task. What came of it is [Journal.Settle]'s to say.
+// Write brings the batch to the files. It blocks, and is called once, from a task. What came of it is
+// [Journal.Settle]'s to say.
 func (b *Batch) Write(h *hal.Host, c hal.Call) {
 	switch {
 	case b.image != nil:
@@ -59,7 +61,8 @@ func (b *Batch) appendFrame(h *hal.Host, c hal.Call) error {
 	return h.Files.Sync(c, file)
 }
 
-// writeGeneration writes the image to the spare and gives it its name. The generation before stays until that is durable.
+// writeGeneration writes the image to the spare and gives it its name. The generation before stays until that is
+// durable.
 func (b *Batch) writeGeneration(h *hal.Host, c hal.Call) error {
 	if !b.spare {
 		b.makeSpare(h, c)
@@ -94,7 +97,8 @@ func (b *Batch) writeGeneration(h *hal.Host, c hal.Call) error {
 	return nil
 }
 
-// tidy takes away the generations before. A name that can't be taken away stays for the next time: an older generation harms nobody.
+// tidy takes away the generations before. A name that can't be taken away stays for the next time: an older
+// generation harms nobody.
 func (b *Batch) tidy(h *hal.Host, c hal.Call) {
 	b.aside = slices.DeleteFunc(b.aside, func(name string) bool {
 		return gone(h.Tree.Rename(c, b.path(name), b.path(nameDamaged)))

@@ -10,8 +10,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// disk is a small model of directories and files: what is written is seen at once, and durable after a sync; a power cut keeps of each sector
-// any of its versions since then, and of the changes of names any. A sync that fails drops what it should have written, and the next succeeds.
+// disk is a small model of directories and files: what is written is seen at once, and durable after a sync; a power
+// cut keeps of each sector any of its versions since then, and of the changes of names any. A sync that fails drops
+// what it should have written, and the next succeeds.
 type disk struct {
 	names   map[string]*inode // as seen
 	durable map[string]*inode
@@ -174,7 +175,7 @@ func (d *disk) Allocate(_ hal.Call, p string, size int64, mode uint32) error {
 	for _, other := range d.names {
 		used += int64(len(other.data))
 	}
-	if d.quota > 0 && used > d.quota {
+	if d.quota > 0 && size > int64(len(f.data)) && used > d.quota {
 		return d.error("allocate", p, syscall.ENOSPC)
 	}
 	f.data = append(f.data, make([]byte, max(size-int64(len(f.data)), 0))...)

@@ -110,15 +110,18 @@ func syncFlag(l *core.Line) byte {
 	return 0
 }
 
-// worstSize is what r, of that many bytes encoded, may take in a snapshot before it goes: with both fences, a fingerprint and facts.
+// worstSize is what r, of that many bytes encoded, may take in a snapshot before it goes: with both fences, a
+// fingerprint and facts.
 func worstSize(r *core.Record, encoded int) int64 {
 	facts := 0
 	for i := range r.Facts {
 		facts += len(r.Facts[i].Name) + len(r.Facts[i].Value)
 	}
-	grow := growNumbers + max(growFacts-facts, 0) + max(growFingerprint-len(r.Fingerprint), 0) + max(growBoot-len(r.Boot), 0)
+	grow := growNumbers + max(growFacts-facts, 0)
+	grow += max(growFingerprint-len(r.Fingerprint), 0) + max(growBoot-len(r.Boot), 0)
 	return int64(frameSize(encoded + grow))
 }
 
-// WorstSize is how many bytes of a journal the record may take before it goes: what [core.Line].Room should keep for it.
+// WorstSize is how many bytes of a journal the record may take before it goes: what [core.Line].Room should keep for
+// it.
 func WorstSize(r core.Record) int { return int(worstSize(&r, len(appendRecord(nil, &r)))) }

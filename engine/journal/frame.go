@@ -13,7 +13,8 @@ const (
 	headerMagic = "\xffvolnj\xfe\n"
 	headerSize  = 64
 
-	// The magic of a frame has bytes that UTF-8 has not, so that no text inside a record reads as the start of a frame.
+	// The magic of a frame has bytes that UTF-8 has not, so that no text inside a record reads as the start of a
+	// frame.
 	frameMagic   = "\xffvj\xfe"
 	frameTrailer = "\xa5\xa5\xa5\xa5"
 	frameHead    = 32
@@ -55,7 +56,8 @@ func checksum(generation uint64, b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(seed[:], castagnoli), castagnoli, b)
 }
 
-// appendHead begins a frame; the payload is appended next, then [sealFrame] is called with the offset at which the head began.
+// appendHead begins a frame; the payload is appended next, then [sealFrame] is called with the offset at which the
+// head began.
 func appendHead(b []byte, kind frameKind, seq, synced uint64) []byte {
 	b = append(b, frameMagic...)
 	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -109,7 +111,7 @@ func appendHeader(b []byte, generation uint64) []byte {
 	for len(b) < at+headerSize-4 {
 		b = append(b, 0)
 	}
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
+	return binary.LittleEndian.AppendUint32(b, checksumOf(b[at:]))
 }
 
 // errNoHeader: the first bytes are no header of ours.
@@ -118,8 +120,10 @@ var errNoHeader = errors.New("the header is damaged")
 // parseHeader returns version and generation of an image.
 func parseHeader(image []byte) (version uint32, generation uint64, err error) {
 	if len(image) < headerSize || string(image[:len(headerMagic)]) != headerMagic ||
-		binary.LittleEndian.Uint32(image[headerSize-4:]) != crc32.Checksum(image[:headerSize-4], castagnoli) {
+		binary.LittleEndian.Uint32(image[headerSize-4:]) != checksumOf(image[:headerSize-4]) {
 		return 0, 0, errNoHeader
 	}
 	return binary.LittleEndian.Uint32(image[8:]), binary.LittleEndian.Uint64(image[16:]), nil
 }
+
+func checksumOf(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }

@@ -28,8 +28,9 @@ const (
 	dirMode     = 0o700
 )
 
-// Journal is the owner's side of the journal: which records there are, and what comes next. All its methods are the owner's, and none blocks
-// but Append; what blocks is in [Batch.Write], for a task. One batch is under way at a time.
+// Journal is the owner's side of the journal: which records there are, and what comes next. All its methods are the
+// owner's, and none blocks but Append; what blocks is in [Batch.Write], for a task. One batch is under way at a
+// time.
 type Journal struct {
 	dir    string
 	size   int64 // configured, of a file
@@ -60,12 +61,13 @@ type Stats struct {
 	Capacity   int64 // how much of Bytes there can be
 	Size       int64 // of a file
 	Generation uint64
-	// Why says what the journal can't do at present and why, "" if it can all. It mends itself with the next batch, an empty one included: whoever
-	// has none to write writes an empty one from time to time.
+	// Why says what the journal can't do at present and why, "" if it can all. It mends itself with the next batch,
+	// an empty one included: whoever has none to write writes an empty one from time to time.
 	Why string
 }
 
-// capacityOf is what all records may come to take in a file of that size: a quarter stays for lines, and for what was not foreseen.
+// capacityOf is what all records may come to take in a file of that size: a quarter stays for lines, and for what
+// was not foreseen.
 func capacityOf(size int64) int64 {
 	return size - size/4 - headerSize - int64(frameSize(binary.MaxVarintLen64))
 }
@@ -73,7 +75,8 @@ func capacityOf(size int64) int64 {
 // Stats returns the state of j.
 func (j *Journal) Stats() Stats {
 	s := Stats{
-		Records: len(j.ledger.entries), Bytes: j.ledger.used, Capacity: capacityOf(j.size), Size: j.size, Generation: j.generation,
+		Records: len(j.ledger.entries), Bytes: j.ledger.used,
+		Capacity: capacityOf(j.size), Size: j.size, Generation: j.generation,
 	}
 	switch {
 	case j.broken != nil:
@@ -91,14 +94,16 @@ func (j *Journal) closed() string {
 	return fmt.Sprintf("the journal has no spare file: %v", j.spareError)
 }
 
-// Admit returns the keys of those lines that Prepare would refuse: first records for which there is no room, where no ladder below has any
-// left. Lines count in their order. A line that replaces or drops a record, and the first line of a descent, is never refused.
+// Admit returns the keys of those lines that Prepare would refuse: first records for which there is no room, where
+// no ladder below has any left. Lines count in their order. A line that replaces or drops a record, and the first
+// line of a descent, is never refused.
 func (j *Journal) Admit(lines []core.Line) []hal.Key {
 	return j.ledger.refused(lines, capacityOf(j.size), j.spare)
 }
 
-// Prepare makes the lines part of the journal in memory and returns the batch that writes them. On a [*RoomError] nothing has changed.
-// It panics if the batch before was not settled. The lines may be changed after it returns; the batch is valid until it is settled.
+// Prepare makes the lines part of the journal in memory and returns the batch that writes them. On a [*RoomError]
+// nothing has changed. It panics if the batch before was not settled. The lines may be changed after it returns; the
+// batch is valid until it is settled.
 func (j *Journal) Prepare(lines []core.Line) (*Batch, error) {
 	if j.pending {
 		panic(fmt.Sprintf("journal: a batch of %d lines before the batch under way was settled", len(lines)))
@@ -122,7 +127,8 @@ func (j *Journal) Prepare(lines []core.Line) (*Batch, error) {
 		j.batch.image = j.snapshot()
 		j.batch.need = j.size
 		if n := int64(len(j.batch.image)); n > j.size-j.size/8 {
-			// Records have outgrown what was kept for them. Space for a larger file is not sure to be there, but nothing is given up.
+			// Records have outgrown what was kept for them. Space for a larger file is not sure to be there, but
+			// nothing is given up.
 			j.batch.need = n + n/2
 		}
 		return &j.batch, nil
@@ -176,8 +182,8 @@ func (j *Journal) snapshot() []byte {
 	return sealFrame(b, at, j.generation)
 }
 
-// Settle takes back a batch that was written. After an error its lines are in the journal's memory and go with the next batch; until one
-// succeeds nothing of them may be acted on.
+// Settle takes back a batch that was written. After an error its lines are in the journal's memory and go with the
+// next batch; until one succeeds nothing of them may be acted on.
 func (j *Journal) Settle(b *Batch) error {
 	if b != &j.batch || !j.pending {
 		panic("journal: settled a batch that is not under way")

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -30,11 +29,16 @@ type Loaded struct {
 	Records []core.Record // sorted by key
 	Damages []Damage      // each of them may have been a record, which is not known any more
 	New     bool          // there was no journal
+
+	// Doubtful are the keys of those Records, sorted, of which a later line may be among the damages: the rung may have
+	// moved since, and a call to it may be under way whose bound is not known.
+	Doubtful []hal.Key
 }
 
-// Open reads the journal in dir, which is made if missing, and begins another generation with what it read. size is the size of a file in bytes.
-// A start that can't write does not fail: [Journal.Stats] says why, and the next batch tries again. It fails if it can't read all there is, with
-// [*VersionError] if a newer volnode has written it, and with [ErrSize]. It blocks.
+// Open reads the journal in dir, which is made if missing, and begins another generation with what it read. size is
+// the size of a file in bytes. A start that can't write does not fail: [Journal.Stats] says why, and the next batch
+// tries again. It fails if it can't read all there is, with [*VersionError] if a newer volnode has written it, and
+// with [ErrSize]. It blocks.
 func Open(h *hal.Host, c hal.Call, dir string, size int64) (*Journal, Loaded, error) {
 	if size < MinSize || size > maxFileSize {
 		return nil, Loaded{}, fmt.Errorf("%w: %d", ErrSize, size)
@@ -54,6 +58,9 @@ func Open(h *hal.Host, c hal.Call, dir string, size int64) (*Journal, Loaded, er
 	}
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		loaded.Records = append(loaded.Records, found[key].record)
+		if found[key].doubtful {
+			loaded.Doubtful = append(loaded.Doubtful, key)
+		}
 	}
 	j.refill(found)
 	// An error is in Stats.
@@ -107,11 +114,8 @@ func (j *Journal) load(h *hal.Host, c hal.Call) (content, []Damage, error) {
 	found := content{}
 	var damages []Damage
 	for _, im := range slices.Backward(images) {
-		for _, f := range im.frames {
-			if err := found.apply(f); err != nil {
-				im.damages = append(im.damages, Damage{im.file, int64(f.at), "lines with a good checksum do not parse"})
-			}
-		}
+		found.doubt() // what an older generation says
+		im.apply(found)
 		if len(im.damages) > 0 {
 			j.aside = append(j.aside, path.Base(im.file))
 		}
@@ -146,6 +150,24 @@ type image struct {
 	scanned
 	file    string
 	damages []Damage
+	lost    int // offset of the last damage in which lines were lost, 0 if there is none
+}
+
+// apply brings what the image says to found.
+func (im *image) apply(found content) {
+	for _, f := range im.frames {
+		if im.lost > 0 && f.at > im.lost {
+			found.doubt()
+			im.lost = 0
+		}
+		if err := found.apply(f); err != nil {
+			im.damages = append(im.damages, Damage{im.file, int64(f.at), "what has a good checksum does not parse"})
+			found.doubt()
+		}
+	}
+	if im.lost > 0 {
+		found.doubt()
+	}
 }
 
 func readImage(h *hal.Host, c hal.Call, file string, generation uint64) (image, error) {
@@ -154,7 +176,7 @@ func readImage(h *hal.Host, c hal.Call, file string, generation uint64) (image, 
 		return image{file: file, damages: []Damage{{file, 0, "it is longer than any journal, and was not read"}}}, nil
 	}
 	if err != nil {
-		return image{}, fmt.Errorf("the journal can't be read, and without it nothing is touched; to go on without, move it away: %w", err)
+		return image{}, fmt.Errorf("the journal can't be read; nothing is done without it, unless it is moved away: %w", err)
 	}
 	return parseImage(file, b, generation)
 }
@@ -174,16 +196,17 @@ func parseImage(file string, b []byte, generation uint64) (image, error) {
 	}
 	im.scanned = scan(b, generation)
 	im.whole = im.whole && len(im.damages) == 0
-	im.damages = append(im.damages, im.scanned.damages(file, b)...)
+	damages, lost := im.scanned.damages(file, b)
+	im.damages, im.lost = append(im.damages, damages...), lost
 	return im, nil
 }
 
-// inspectSpare keeps a spare that was never written, so that a start on a full disk has one. Anything else of that name is half a
-// snapshot, which nothing depends on.
+// inspectSpare keeps a spare that was never written, so that a start on a full disk has one. Anything else of that
+// name is half a snapshot, which nothing depends on.
 func (j *Journal) inspectSpare(h *hal.Host, c hal.Call) {
 	spare := j.path(nameSpare)
 	b, err := h.Files.Read(c, spare, maxFileSize)
-	if err != nil || int64(len(b)) != j.size || len(bytes.TrimRight(b, "\x00")) > 0 {
+	if err != nil || int64(len(b)) != j.size || written(b) > 0 {
 		return
 	}
 	if h.Files.Allocate(c, spare, j.size, fileMode) == nil {

@@ -29,7 +29,8 @@ func (m *machine) open(t require.TestingT) Loaded {
 	return loaded
 }
 
-// check holds what was read against all batches since the last start: durable ones are there, the others whole or not at all.
+// check holds what was read against all batches since the last start: durable ones are there, the others whole or
+// not at all.
 func (m *machine) check(t require.TestingT, loaded Loaded) {
 	got := map[hal.Key]uint64{}
 	for _, r := range loaded.Records {
@@ -96,7 +97,8 @@ func (m *machine) lines(t *rapid.T) ([]core.Line, map[hal.Key]uint64) {
 	return lines, set
 }
 
-// append writes a batch. fault is the number of the call that fails with errno, or in which the agent dies when errno is 0; 0 is none.
+// append writes a batch. fault is the number of the call that fails with errno, or in which the agent dies when
+// errno is 0; 0 is none.
 func (m *machine) append(t *rapid.T, fault int, errno syscall.Errno) (alive bool) {
 	lines, set := m.lines(t)
 	m.disk.calls = nil

@@ -13,7 +13,8 @@ import (
 // ErrRoom: the journal has no room for another ladder. A [*RoomError] names the lines.
 var ErrRoom = errors.New("the journal is full")
 
-// RoomError is the refusal of the lines that begin a ladder for which there is no room. Nothing of their batch was written.
+// RoomError is the refusal of the lines that begin a ladder for which there is no room. Nothing of their batch was
+// written.
 type RoomError struct {
 	Keys []hal.Key
 	Why  string // a sentence
@@ -29,9 +30,9 @@ func (e *RoomError) Error() string {
 
 func (e *RoomError) Unwrap() error { return ErrRoom }
 
-// ladder is the room that the first record of a ladder, its base, reserves for the others, and what these, its members, use of it. It
-// costs the greater of the two, so that a record that goes gives its room back to its ladder, and not to another: a rung that was not
-// done, or the next pod on a stage, finds it there.
+// ladder is the room that the first record of a ladder, its base, reserves for the others, and what these, its
+// members, use of it. It costs the greater of the two, so that a record that goes gives its room back to its ladder,
+// and not to another: a rung that was not done, or the next pod on a stage, finds it there.
 //
 // Invariant: used is the sum of worst over the members.
 type ladder struct{ room, used int64 }
@@ -69,7 +70,8 @@ func (e *entry) room() int64 {
 	return 0
 }
 
-// join returns the ladder that a first record standing on below draws from: the first with enough left, else any, else nil.
+// join returns the ladder that a first record standing on below draws from: the first with enough left, else any,
+// else nil.
 func (g *ledger) join(below []hal.Key, worst int64) *ladder {
 	var found *ladder
 	for _, key := range below {

@@ -2,13 +2,17 @@ package journal
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 )
 
-// Damage is a part of a journal's file that says nothing any more. What it said is not known: a rung may be up without a record.
+// Damage is a part of a journal's file that says nothing any more. What it said is not known: a rung may be up
+// without a record.
 type Damage struct {
 	File   string
 	Offset int64
@@ -22,6 +26,7 @@ type hole struct {
 	start, end int
 	last       uint64 // number of the last batch before it
 	snapshot   bool   // part of the snapshot may have stood there
+	lines      bool   // lines may have stood there
 	tail       bool   // no frame follows
 }
 
@@ -58,13 +63,27 @@ func scan(image []byte, generation uint64) scanned {
 		at = nextFrame(image, at+frameAlign, generation)
 		h.end, h.tail = at, at >= len(image)
 		if h.tail {
-			h.end = h.start + len(bytes.TrimRight(image[h.start:], "\x00"))
+			h.end = h.start + written(image[h.start:])
 		}
+		// More of the snapshot behind it: then it was part of the snapshot and nothing else.
+		h.lines = ended || h.tail || frameKind(binary.LittleEndian.Uint32(image[at+12:])) == kindBatch
 		if h.end > h.start || h.snapshot {
 			s.holes = append(s.holes, h)
 		}
 	}
 	return s
+}
+
+// written returns how long b is without the zeros at its end.
+func written(b []byte) int {
+	n := len(b)
+	for n >= 8 && binary.LittleEndian.Uint64(b[n-8:]) == 0 {
+		n -= 8
+	}
+	for n > 0 && b[n-1] == 0 {
+		n--
+	}
+	return n
 }
 
 // fits reports whether a writer could have put the frame behind the batch numbered last.
@@ -96,8 +115,8 @@ func nextFrame(image []byte, from int, generation uint64) int {
 	return len(image)
 }
 
-// torn reports whether the bytes of a hole at the end of a file show a write that was cut short: its trailer, or a sector of it, is missing.
-// One byte of the trailer may be wrong, so that damage to the trailer does not look like a write cut short.
+// torn reports whether the bytes of a hole show a write that was cut short: its trailer, or a sector of it, is
+// missing. One byte of the trailer may be wrong, so that damage to the trailer does not look like a write cut short.
 func torn(image []byte, h hole) bool {
 	end := min((h.end+frameAlign-1)/frameAlign*frameAlign, len(image))
 	good := 0
@@ -111,7 +130,7 @@ func torn(image []byte, h hole) bool {
 	}
 	for at := h.start; at < end; {
 		next := min((at/sectorSize+1)*sectorSize, end)
-		if len(bytes.TrimRight(image[at:next], "\x00")) == 0 {
+		if written(image[at:next]) == 0 {
 			return true
 		}
 		at = next
@@ -119,15 +138,14 @@ func torn(image []byte, h hole) bool {
 	return false
 }
 
-// damages tells which holes are damage.
-func (s scanned) damages(file string, image []byte) []Damage {
+// damages tells which holes are damage, and the offset of the last in which lines were lost, 0 if none were.
+func (s scanned) damages(file string, image []byte) (out []Damage, lost int) {
 	var synced uint64
 	ended := false
 	for _, f := range s.frames {
 		synced = max(synced, f.synced)
 		ended = ended || f.kind == kindEnd
 	}
-	var out []Damage
 	for _, h := range s.holes {
 		what := ""
 		switch {
@@ -135,34 +153,46 @@ func (s scanned) damages(file string, image []byte) []Damage {
 			what = "part of the snapshot is not readable"
 		case h.last < synced:
 			what = "lines that were durable are not readable"
-		case h.tail && !torn(image, h):
-			what = "the last lines are not readable, and were written whole"
+		case !torn(image, h):
+			what = "lines that were written whole are not readable"
 		default:
 			continue
 		}
 		out = append(out, Damage{file, int64(h.start), fmt.Sprintf("%s (%d bytes)", what, h.end-h.start)})
+		if h.lines {
+			lost = h.start
+		}
 	}
 	if !ended && len(out) == 0 {
 		out = append(out, Damage{file, int64(len(image)), "the snapshot has no end"})
+		lost = len(image)
 	}
-	return out
+	return out, lost
 }
 
 // content is the records of a journal, by key, with the room that their ladders reserve.
 type content map[hal.Key]*kept
 
 type kept struct {
-	record core.Record
-	room   int
+	record   core.Record
+	room     int
+	doubtful bool // a later line of it may be lost
 }
 
 // put does what a line that is no drop does. A replaced record keeps the room of its first line.
 func (c content) put(record core.Record, room int) {
 	if k := c[record.Rung.Key]; k != nil {
-		k.record = record
+		k.record, k.doubtful = record, false
 		return
 	}
-	c[record.Rung.Key] = &kept{record, room}
+	c[record.Rung.Key] = &kept{record: record, room: room}
+}
+
+// doubt marks all records: something is lost that may have changed each of them.
+func (c content) doubt() {
+	for _, key := range slices.Sorted(maps.Keys(c)) {
+		c[key].doubtful = true
+	}
 }
 
 // apply does what a frame says: all of it, or nothing if it does not parse.

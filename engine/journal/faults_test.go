@@ -1,0 +1,321 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+func openOn(t require.TestingT, d *disk, size int64) (*Journal, Loaded) {
+	j, loaded, err := Open(d.host(), hal.Call{}, testDir, size)
+	require.NoError(t, err)
+	return j, loaded
+}
+
+func add(j *Journal, d *disk, lines ...core.Line) error { return j.Append(d.host(), hal.Call{}, lines) }
+
+func TestEmptyDirectory(t *testing.T) {
+	d := newDisk()
+	j, loaded := openOn(t, d, testSize)
+	require.Equal(t, Loaded{Records: []core.Record{}, New: true}, loaded)
+	require.Equal(t, []string{"journal.1", "journal.spare"}, d.files())
+	require.Equal(t, Stats{Capacity: capacityOf(testSize), Size: testSize, Generation: 1}, j.Stats())
+	require.Equal(t, uint32(0o700), d.names[testDir].mode)
+	require.Equal(t, uint32(0o600), d.names[testDir+"/journal.1"].mode)
+	require.Equal(t, uint32(0o600), d.names[testDir+"/journal.spare"].mode)
+
+	_, loaded = openOn(t, d.restart(), testSize)
+	require.False(t, loaded.New)
+	require.Equal(t, []string{"journal.2", "journal.spare"}, d.files())
+}
+
+func TestWhatABatchCosts(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, testSize)
+	d.calls = nil
+	unsynced := put(stage(1))
+	unsynced.Sync = false
+	require.NoError(t, add(j, d, put(stage(1))))
+	require.NoError(t, add(j, d, unsynced))
+	require.NoError(t, add(j, d))
+	require.Equal(t, []string{"write journal.1", "sync journal.1", "write journal.1"}, d.calls)
+}
+
+func TestRotation(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, testSize)
+	for j.generation == 1 {
+		d.calls = nil
+		require.NoError(t, add(j, d, put(stage(1)), put(stage(2))))
+	}
+	require.Equal(t, []string{
+		"write journal.spare", "sync journal.spare", "rename journal.spare", "sync journal", "remove journal.1",
+		"remove journal.spare", "allocate journal.spare",
+	}, d.calls)
+	_, loaded := openOn(t, d.restart(), testSize)
+	require.Equal(t, []core.Record{stage(1), stage(2)}, loaded.Records)
+}
+
+// Whatever one call of a start or of a batch answers, what was durable stays, and the next batch mends it.
+func TestEachCallFails(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EIO, syscall.ENOSPC} {
+		for n := 1; ; n++ {
+			d := newDisk()
+			j, _ := openOn(t, d, testSize)
+			require.NoError(t, add(j, d, put(stage(1))))
+			full := j.end
+			j.end = j.live - 8 // the next batch does not fit
+			failed := false
+			d.calls = nil
+			d.fault = func(k int, _ string) syscall.Errno {
+				if k != n {
+					return 0
+				}
+				failed = true
+				return errno
+			}
+			err := add(j, d, put(stage(2)))
+			d.fault = nil
+			if !failed {
+				require.Greater(t, n, 6)
+				break
+			}
+			j.end = max(j.end, full)
+			if err != nil {
+				require.Contains(t, j.Stats().Why, "nothing starts")
+				require.ErrorIs(t, err, errno)
+				require.ErrorIs(t, add(j, d, put(stage(9))), ErrRoom, "no ladder is begun without a spare")
+			}
+			require.NoError(t, add(j, d))
+			require.NoError(t, add(j, d, put(stage(3))), "call %d", n)
+			require.Empty(t, j.Stats().Why)
+			cut := d.cut(func(int) int { return 0 })
+			_, loaded := openOn(t, cut, testSize)
+			require.Empty(t, loaded.Damages)
+			require.Equal(t, []core.Record{stage(1), stage(2), stage(3)}, loaded.Records, "call %d", n)
+		}
+	}
+}
+
+func TestEachCallOfAStartFails(t *testing.T) {
+	for n := 1; ; n++ {
+		d := newDisk()
+		j, _ := openOn(t, d, testSize)
+		require.NoError(t, add(j, d, put(stage(1))))
+		d.restart()
+		failed := false
+		d.fault = func(k int, _ string) syscall.Errno {
+			if k != n {
+				return 0
+			}
+			failed = true
+			return syscall.EIO
+		}
+		j, loaded, err := Open(d.host(), hal.Call{}, testDir, testSize)
+		d.restart()
+		if !failed {
+			require.Greater(t, n, 8)
+			break
+		}
+		if err == nil {
+			require.Equal(t, []core.Record{stage(1)}, loaded.Records)
+			require.NoError(t, add(j, d))
+			require.NoError(t, add(j, d, put(stage(2))))
+			require.Empty(t, j.Stats().Why)
+		}
+		_, loaded = openOn(t, d.cut(func(int) int { return 0 }), testSize)
+		require.Equal(t, stage(1), loaded.Records[0])
+		require.Len(t, loaded.Records, map[bool]int{true: 2, false: 1}[err == nil])
+	}
+}
+
+// A sync that fails and then succeeds has proved nothing: the generation is left at once.
+func TestFailedSyncIsNotRepeated(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, testSize)
+	require.NoError(t, add(j, d, put(stage(1))))
+	d.fault = func(_ int, call string) syscall.Errno {
+		if call == "sync" {
+			return syscall.EIO
+		}
+		return 0
+	}
+	err := add(j, d, put(stage(2)))
+	require.ErrorIs(t, err, syscall.EIO)
+	require.Error(t, add(j, d, put(stage(3))))
+	d.fault, d.calls = nil, nil
+	require.NoError(t, add(j, d))
+	require.NotContains(t, d.calls, "sync journal.1")
+	require.Contains(t, d.calls, "sync journal.spare")
+	_, loaded := openOn(t, d.cut(func(int) int { return 0 }), testSize)
+	require.Equal(t, []core.Record{stage(1), stage(2), stage(3)}, loaded.Records)
+}
+
+// On a full disk descents go on, volumes are not begun, and a start keeps the spare.
+func TestFullDisk(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, testSize)
+	require.NoError(t, add(j, d, put(stage(1))))
+	d.quota = 2 * testSize
+	for range 300 {
+		leaving := put(stage(1))
+		leaving.Record.Phase = core.Leaving
+		require.NoError(t, add(j, d, leaving))
+	}
+	require.Greater(t, j.generation, uint64(2))
+	j, loaded := openOn(t, d.restart(), testSize)
+	require.Len(t, loaded.Records, 1)
+	require.Empty(t, j.Stats().Why)
+
+	// Somebody takes the space of the old generation before the spare is made.
+	d.quota = testSize
+	j, _ = openOn(t, d.restart(), testSize)
+	require.Contains(t, j.Stats().Why, "no space left on device")
+	require.ErrorIs(t, add(j, d, put(stage(2))), ErrRoom)
+	leaving := put(stage(1))
+	leaving.Record.Phase = core.Leaving
+	require.NoError(t, add(j, d, leaving))
+	d.quota = 0
+	require.NoError(t, add(j, d))
+	require.Empty(t, j.Stats().Why)
+	require.NoError(t, add(j, d, put(stage(2))))
+}
+
+func TestNewerVersionIsRefused(t *testing.T) {
+	d := newDisk()
+	openOn(t, d, testSize)
+	f := d.names[testDir+"/journal.1"]
+	f.data[8] = Version + 1
+	copy(f.data, appendHeader(nil, 1)[:8])
+	seal := appendHeader(nil, 1)
+	seal[8] = Version + 1
+	copy(f.data, resealed(seal))
+	before := slices.Clone(f.data)
+	_, _, err := Open(d.restart().host(), hal.Call{}, testDir, testSize)
+	var refusal *VersionError
+	require.ErrorAs(t, err, &refusal)
+	require.EqualError(t, err, "journal /r/volnode/journal/journal.1 has format version 2, "+
+		"and this volnode reads up to version 1: it was left as it is; run the volnode that wrote it, or a newer one")
+	require.Equal(t, before, d.names[testDir+"/journal.1"].data)
+	require.Equal(t, []string{"journal.1", "journal.spare"}, d.files())
+}
+
+// resealed gives a changed header a good checksum.
+func resealed(h []byte) []byte {
+	sum := checksumOf(h[:headerSize-4])
+	return append(h[:headerSize-4:headerSize-4], byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24))
+}
+
+// Each byte of a small journal, changed in several ways, is reported or makes no difference; and no record is ever
+// another.
+func TestDamageAtEachByte(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, MinSize)
+	require.NoError(t, add(j, d, put(stage(1)), put(stage(2))))
+	j, _ = openOn(t, d.restart(), MinSize)
+	require.NoError(t, add(j, d, put(publish(1, 1))))
+	confirmed := put(stage(2))
+	confirmed.Record.Phase, confirmed.Record.Fingerprint, confirmed.Sync = core.Confirmed, "mount 1", false
+	require.NoError(t, add(j, d, confirmed))
+	require.NoError(t, add(j, d, core.Line{Key: "publish/v1/p1", Drop: true, Sync: true}, put(stage(3))))
+	good := d.names[testDir+"/journal.2"].data
+	want := []core.Record{stage(1), confirmed.Record, stage(3)}
+	all := append([]core.Record{stage(2), publish(1, 1)}, want...)
+	for at := range good {
+		for _, flip := range []byte{1, 0x80, 0xff, 0xa5} {
+			bad := newDisk()
+			openOn(t, bad, MinSize)
+			data := slices.Clone(good)
+			data[at] ^= flip
+			delete(bad.names, testDir+"/journal.1")
+			bad.names[testDir+"/journal.2"] = &inode{data: data}
+			_, loaded := openOn(t, bad, MinSize)
+			for _, r := range loaded.Records {
+				require.Contains(t, all, r)
+				_, doubtful := slices.BinarySearch(loaded.Doubtful, r.Rung.Key)
+				require.True(t, doubtful || slices.ContainsFunc(want, func(w core.Record) bool {
+					return w.Rung.Key == r.Rung.Key && w.Phase == r.Phase
+				}), "byte %d: an older record is not doubted: %v", at, r.Rung.Key)
+			}
+			if at >= int(j.end) {
+				require.Equal(t, want, loaded.Records)
+				continue
+			}
+			require.NotEmpty(t, loaded.Damages, "byte %d of %d, flip %x", at, j.end, flip)
+			require.Contains(t, bad.files(), "journal.damaged")
+			require.Equal(t, data, bad.names[testDir+"/journal.damaged"].data)
+			_, loaded = openOn(t, bad.restart(), MinSize)
+			require.Empty(t, loaded.Damages, "reported once")
+		}
+	}
+}
+
+func TestDamagedNewestFallsBack(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, testSize)
+	require.NoError(t, add(j, d, put(stage(1)), put(stage(2))))
+	older := slices.Clone(d.names[testDir+"/journal.1"].data)
+	j, _ = openOn(t, d.restart(), testSize)
+	require.NoError(t, add(j, d, put(stage(3))))
+	d.names[testDir+"/journal.1"] = &inode{data: older}
+	d.names[testDir+"/journal.2"].data[headerSize+40]++ // the first record of the snapshot
+	_, loaded := openOn(t, d.restart(), testSize)
+	require.Equal(t, []core.Record{stage(1), stage(2), stage(3)}, loaded.Records)
+	require.Equal(t, []Damage{{testDir + "/journal.2", headerSize, loaded.Damages[0].What}}, loaded.Damages)
+	require.Equal(t, []hal.Key{"stage/v1"}, loaded.Doubtful, "it was in the damaged part, or is gone")
+	require.Contains(t, loaded.Damages[0].String(), "part of the snapshot is not readable")
+	require.Equal(t, []string{"journal.3", "journal.damaged", "journal.spare"}, d.files())
+}
+
+func TestOddFiles(t *testing.T) {
+	for what, data := range map[string][]byte{
+		"empty": {}, "short": make([]byte, 10), "zeros": make([]byte, testSize), "text": []byte(fmt.Sprintf("%09000d", 7)),
+		"too long": make([]byte, maxFileSize+1),
+	} {
+		d := newDisk()
+		openOn(t, d, testSize)
+		d.names[testDir+"/journal.5"] = &inode{data: data}
+		d.names[testDir+"/journal.damaged"] = &inode{data: []byte("old")}
+		d.names[testDir+"/notes.txt"] = &inode{data: []byte("an admin's")}
+		j, loaded := openOn(t, d.restart(), testSize)
+		require.NotEmpty(t, loaded.Damages, what)
+		require.False(t, loaded.New)
+		require.Empty(t, j.Stats().Why)
+		require.Equal(t, []string{"journal.6", "journal.damaged", "journal.spare", "notes.txt"}, d.files())
+	}
+}
+
+func TestUnreadableIsNotEmpty(t *testing.T) {
+	d := newDisk()
+	openOn(t, d, testSize)
+	for _, call := range []string{"list", "read"} {
+		d.restart().fault = func(_ int, c string) syscall.Errno {
+			if c == call {
+				return syscall.EIO
+			}
+			return 0
+		}
+		_, _, err := Open(d.host(), hal.Call{}, testDir, testSize)
+		require.ErrorIs(t, err, syscall.EIO)
+	}
+}
+
+func TestMisuse(t *testing.T) {
+	d := newDisk()
+	_, _, err := Open(d.host(), hal.Call{}, testDir, 100)
+	require.True(t, errors.Is(err, ErrSize))
+	j, _ := openOn(t, d, testSize)
+	b, err := j.Prepare(nil)
+	require.NoError(t, err)
+	require.Panics(t, func() { _, _ = j.Prepare(nil) })
+	require.NoError(t, j.Settle(b))
+	require.Panics(t, func() { _ = j.Settle(b) })
+	require.Panics(t, func() { _, _ = j.Prepare([]core.Line{{Key: "a"}}) })
+}
