@@ -58,7 +58,7 @@ func isText(content []byte) bool {
 
 // Names say what a thing is. These say only that nobody knew.
 func TestNames(t *testing.T) {
-	banned := []string{"base", "common", "helper", "helpers", "impl", "misc", "util", "utils"}
+	banned := []string{"base", "common", "helpers", "impl", "misc", "util", "utils"}
 	for _, p := range sources(t) {
 		for _, element := range strings.Split(p, "/") {
 			name, _, _ := strings.Cut(element, ".")
