@@ -13,7 +13,7 @@ import (
 // Loop devices are found by the file behind them, never by a remembered number: numbers are reused, and the driver may
 // have died between attaching a device and writing down which one it got.
 
-// attachAttempts bounds the race for a free loop device between processes of the host.
+// attachAttempts bounds the races with other users of loop devices on the host.
 const attachAttempts = 32
 
 // loopMode says how a loop device is attached.
@@ -36,6 +36,17 @@ func (m loopMode) flags() uint32 {
 // attachLoop puts a loop device over backing, or takes the one that exists, and returns it open. Closing the file
 // lets go of a device in autoclear mode unless it was mounted in between.
 func attachLoop(backing string, m loopMode) (*os.File, error) {
+	for range attachAttempts {
+		dev, err := attachOnce(backing, m)
+		// EBUSY: somebody else took the free device. ENXIO: the existing one was on its way out.
+		if !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENXIO) {
+			return dev, err
+		}
+	}
+	return nil, fmt.Errorf("loop device for %s: none after %d attempts", backing, attachAttempts)
+}
+
+func attachOnce(backing string, m loopMode) (*os.File, error) {
 	device, err := findLoop(backing, m.readonly)
 	if err != nil {
 		return nil, err
@@ -52,21 +63,16 @@ func attachLoop(backing string, m loopMode) (*os.File, error) {
 		return nil, err
 	}
 	defer file.Close()
-	for range attachAttempts {
-		dev, err := configureFreeLoop(file, m)
-		if !errors.Is(err, unix.EBUSY) {
-			return dev, err
-		}
-	}
-	return nil, fmt.Errorf("loop device for %s: none free after %d attempts", backing, attachAttempts)
+	return configureFreeLoop(file, m)
 }
 
 // reuseLoop opens an attached device and sets its autoclear mode to what is asked for.
 func reuseLoop(device string, m loopMode) (*os.File, error) {
-	dev, err := os.OpenFile(device, os.O_RDWR, 0)
+	access := os.O_RDWR
 	if m.readonly {
-		dev, err = os.OpenFile(device, os.O_RDONLY, 0)
+		access = os.O_RDONLY
 	}
+	dev, err := os.OpenFile(device, access, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,13 @@
 package csidriver
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
@@ -185,6 +188,32 @@ func TestRawBlockVolume(t *testing.T) {
 	require.Empty(t, left)
 	_, err = r.controller.DeleteVolume(t.Context(), &csi.DeleteVolumeRequest{VolumeId: id})
 	require.NoError(t, err)
+}
+
+func TestManyLoopVolumesAtOnce(t *testing.T) {
+	r := newRig(t)
+	const volumes, rounds = 12, 3
+	results := make([]error, volumes)
+	var group sync.WaitGroup
+	for i := range volumes {
+		c := blockCapability()
+		if i%2 == 0 {
+			c = mountCapability("")
+		}
+		name := fmt.Sprintf("v%d", i)
+		id := r.create(name, c, 4*mib, map[string]string{"backend": "loop"})
+		staging, target := r.mkdir("staging-"+name), r.path("target-"+name)
+		group.Go(func() {
+			for range rounds {
+				results[i] = errors.Join(results[i],
+					r.stage(id, staging, c), r.publish(id, staging, target, c, i%3 == 0),
+					r.unpublish(id, target), r.unstage(id, staging))
+			}
+		})
+	}
+	group.Wait()
+	require.NoError(t, errors.Join(results...))
+	require.Empty(t, r.state().Staged)
 }
 
 func TestExpandExt4Online(t *testing.T) {

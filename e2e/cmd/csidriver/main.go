@@ -34,7 +34,7 @@ with the parameter "backend", or from --volume, which needs no provisioner.
 SIGTERM stops it and leaves the mounts; a new start goes on from the state directory.`
 
 // errNotRoot is a usage error in spirit, but not one that the usage text helps with.
-var errNotRoot = errors.New("csidriver mounts filesystems and attaches loop devices: run it as root (uid 0)")
+var errNotRoot = errors.New("run it as root (uid 0): it mounts filesystems and attaches loop devices")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
