@@ -33,6 +33,6 @@ type Runtime interface {
 	// Go runs task beside the owner. A task is where the other interfaces of a Host may be called. Owner or a task.
 	Go(task func())
 	// Await runs register on the owner and blocks until the function that register was given is called, or ctx is over (then it returns
-	// context.Cause(ctx)). Any goroutine but the owner. done may be called more than once, and after Await has returned.
+	// context.Cause(ctx); a nil ctx is never over). Any goroutine but the owner. done may be called more than once, and after Await has returned.
 	Await(ctx context.Context, register func(done func())) error
 }

@@ -1,0 +1,18 @@
+package wrap
+
+import (
+	"github.com/volnode/volnode/hal"
+)
+
+type hostPaths struct {
+	inner  hal.HostPaths
+	around Around
+}
+
+func (w hostPaths) Type(c hal.Call, path string) (hal.FileType, error) {
+	return get(w.around, Site{"host stat", path, hal.ClassHelper, false}, c, func() (hal.FileType, error) { return w.inner.Type(c, path) })
+}
+
+func (w hostPaths) Make(c hal.Call, path string, t hal.FileType) error {
+	return w.around(Site{"host make", path, hal.ClassHelper, true}, c, func() error { return w.inner.Make(c, path, t) })
+}
