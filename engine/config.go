@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
 )
 
 // Config is what the operator decides. The zero value of a field means its default.
@@ -13,6 +14,9 @@ type Config struct {
 	// NoRuntime: the host has no container runtime, so a pod that is removed has no containers left, and neither has a pod that is known only from
 	// the journal once every source is synced and does not name it.
 	NoRuntime bool
+
+	// Sources are the cluster's sources; nothing is torn down before each of them is synced. Default: "manifest".
+	Sources []hal.Source
 
 	CallTimeout    time.Duration // of CSI calls but NodeUnstageVolume; default 2 min
 	UnstageTimeout time.Duration // default 30 s

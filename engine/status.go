@@ -90,8 +90,10 @@ type SourceTrouble struct {
 
 // JournalStatus is the journal's own state.
 type JournalStatus struct {
-	Records int    `json:"records"`
-	Bytes   int64  `json:"bytes"`
-	Size    int64  `json:"size"`
-	Why     string `json:"why,omitempty"` // what is wrong with it: damage found at the start, a failed write
+	Records int   `json:"records"`
+	Bytes   int64 `json:"bytes"`
+	Size    int64 `json:"size"`
+	// Damage is what the start could not read of it.
+	Damage []string `json:"damage,omitempty"`
+	Why    string   `json:"why,omitempty"` // what it cannot do at present; before core has begun, why the start cannot get on
 }

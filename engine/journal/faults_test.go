@@ -319,3 +319,51 @@ func TestMisuse(t *testing.T) {
 	require.Panics(t, func() { _ = j.Settle(b) })
 	require.Panics(t, func() { _, _ = j.Prepare([]core.Line{{Key: "a"}}) })
 }
+
+// What a later frame calls durable was durable, also where nothing of it is left; what none calls so may be missing.
+func TestMissingBatches(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, testSize)
+	for j.generation == 1 {
+		require.NoError(t, add(j, d, put(stage(1))))
+	}
+	unsynced := put(stage(2))
+	unsynced.Sync = false
+	begin := j.end
+	require.NoError(t, add(j, d, unsynced))
+	middle := j.end
+	require.NoError(t, add(j, d, put(stage(3))))
+	last := j.end
+	require.NoError(t, add(j, d, put(stage(4))))
+	good := d.names[testDir+"/journal.2"].data
+	without := func(from, to, end int64) Loaded {
+		data := slices.Clone(good)
+		clear(data[from:to])
+		clear(data[end:])
+		d.restart().names[testDir+"/journal.9"] = &inode{data: reread(data, 2, 9)}
+		_, loaded := openOn(t, d, testSize)
+		delete(d.names, testDir+"/journal.10")
+		return loaded
+	}
+	loaded := without(begin, middle, last)
+	require.Empty(t, loaded.Damages, "the power cut took it")
+	require.Equal(t, []core.Record{stage(1), stage(3)}, loaded.Records)
+	loaded = without(begin, middle, j.end)
+	require.Len(t, loaded.Damages, 1, "the sync of the next made it durable, and the one after says so")
+	require.Contains(t, loaded.Damages[0].What, "lines that were durable")
+	require.Equal(t, []core.Record{stage(1), stage(3), stage(4)}, loaded.Records)
+	require.Equal(t, []hal.Key{"stage/v1"}, loaded.Doubtful)
+}
+
+// reread is a file of one generation with the number of another.
+func reread(data []byte, from, to uint64) []byte {
+	out := appendHeader(nil, to)
+	for _, f := range scan(data, from).frames {
+		for len(out) < f.at {
+			out = append(out, 0)
+		}
+		at := len(out)
+		out = sealFrame(append(appendHead(out, f.kind, f.seq, f.synced), f.payload...), at, to)
+	}
+	return append(out, make([]byte, len(data)-len(out))...)
+}

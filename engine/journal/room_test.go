@@ -50,6 +50,10 @@ func TestTwoPodsInTheRoomOfFour(t *testing.T) {
 	require.Equal(t, used, j.Stats().Bytes, "the room was theirs before")
 	require.Equal(t, []hal.Key{"publish/v1/p7"}, j.Admit([]core.Line{put(publish(1, 7))}), "a second pod has no room")
 
+	require.Len(t, roomFor(t, newDisk(), 2).Admit([]core.Line{
+		put(publish(6, 6)), put(publish(7, 7)), put(publish(8, 8)),
+	}), 1, "lines of one batch count together")
+
 	// One pod leaves; its stage is kept by the next pod, and finds the room of the first.
 	require.NoError(t, add(j, d, core.Line{Key: "publish/v1/p1", Drop: true}))
 	require.Equal(t, []hal.Key{"stage/v3"}, j.Admit([]core.Line{first(3)}))

@@ -2,7 +2,6 @@ package kinds
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/volnode/volnode/engine/core"
@@ -18,7 +17,7 @@ type Unrecognised struct{ Path, Why string }
 // Discover makes rungs of what a start has found, so that what has no record, because the journal is lost or damaged, can still be taken down. The
 // keys are those that the ladders make, and lower rungs come first. Whether a rung has a record, or is wanted, is not its business.
 func Discover(root string, l Listing, config func(driver string) plugin.DriverConfig) ([]core.Rung, []Unrecognised) {
-	d := discovery{root: root, config: config, stages: map[hal.Key]*csi.Found{}}
+	d := discovery{root: root, config: config, stages: map[hal.Key]*csi.Found{}, dirs: map[hal.Key]bool{}}
 	for _, e := range l.Staged {
 		d.staged(e)
 	}
@@ -35,6 +34,7 @@ type discovery struct {
 	root         string
 	config       func(string) plugin.DriverConfig
 	stages       map[hal.Key]*csi.Found
+	dirs         map[hal.Key]bool // emptyDirs
 	lower, upper []core.Rung
 	left         []Unrecognised
 }
@@ -136,7 +136,8 @@ func (d *discovery) pod(e PodEntry) {
 		}
 		// A directory and the remains of an earlier one of the same name are one rung.
 		key := emptydir.Key(e.Pod, name)
-		if !slices.ContainsFunc(d.upper, func(r core.Rung) bool { return r.Key == key }) {
+		if !d.dirs[key] {
+			d.dirs[key] = true
 			d.upper = append(d.upper, emptydir.Found(d.root, e.Pod, name))
 		}
 	case "kubernetes.io~csi":

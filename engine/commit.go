@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/journal"
+	"github.com/volnode/volnode/hal"
+)
+
+// commits is the queue of batches on their way into the journal. One write is under way at a time; what comes meanwhile shares the next one.
+type commits struct {
+	busy    bool
+	waiting []core.Batch
+	held    []core.Waiter // whose confirmed record could not be written yet
+	failed  bool          // the journal has lines that it could not write
+	mending bool          // a batch to mend it is queued
+}
+
+// journalRetry is the wait before the journal is written again after a failure.
+const journalRetry = time.Second
+
+// dispatch carries out a batch: its lines are in the journal, durable where they ask for it, before its operations start and its waiters wake.
+func (m *VolumeManager) dispatch(b core.Batch) {
+	if len(b.Lines) == 0 && len(b.Start) == 0 && len(b.Wake) == 0 {
+		return
+	}
+	if len(b.Lines) == 0 && !m.commits.busy && len(m.commits.waiting) == 0 && !m.commits.failed {
+		m.release(b)
+		return
+	}
+	m.commits.waiting = append(m.commits.waiting, b)
+	m.commit()
+}
+
+// commit writes all waiting batches at once.
+func (m *VolumeManager) commit() {
+	if m.commits.busy || len(m.commits.waiting) == 0 {
+		return
+	}
+	var all core.Batch
+	for _, b := range m.commits.waiting {
+		all.Lines = append(all.Lines, b.Lines...)
+		all.Start = append(all.Start, b.Start...)
+		all.Wake = append(all.Wake, b.Wake...)
+	}
+	m.commits.waiting = nil
+	refused := m.admit(&all)
+	m.commits.busy = true
+	batch, err := m.journal.Prepare(all.Lines)
+	if err != nil {
+		panic(err) // admit took out all that could be refused
+	}
+	m.h.Runtime.Go(func() {
+		batch.Write(&m.h, hal.Call{})
+		m.h.Runtime.Post(func() { m.committed(all, batch, refused) })
+	})
+}
+
+// admit takes the operations out of a batch for whose ladders the journal has no room, and returns them.
+func (m *VolumeManager) admit(b *core.Batch) []hal.OpID {
+	keys := m.journal.Admit(b.Lines)
+	if len(keys) == 0 {
+		return nil
+	}
+	var refused []hal.OpID
+	b.Lines = slices.DeleteFunc(b.Lines, func(l core.Line) bool { return slices.Contains(keys, l.Key) })
+	b.Start = slices.DeleteFunc(b.Start, func(op core.Op) bool {
+		if !slices.Contains(keys, op.Key) {
+			return false
+		}
+		refused = append(refused, op.ID)
+		return true
+	})
+	return refused
+}
+
+func (m *VolumeManager) committed(b core.Batch, batch *journal.Batch, refused []hal.OpID) {
+	m.commits.busy = false
+	err := m.journal.Settle(batch)
+	m.commits.failed = err != nil
+	m.mend()
+	if err != nil {
+		m.log(LevelError, "journal not written, nothing is started", "error", err.Error())
+		m.commits.held = append(m.commits.held, b.Wake...)
+		var ops []hal.OpID
+		for _, op := range b.Start {
+			ops = append(ops, op.ID)
+		}
+		m.step(core.Refused{Ops: append(ops, refused...), Reason: reason("journal", err)})
+		return
+	}
+	b.Wake = append(m.commits.held, b.Wake...)
+	m.commits.held = nil
+	m.release(b)
+	if len(refused) > 0 {
+		m.step(core.Refused{Ops: refused, Reason: "the journal has no room for another ladder: raise journalBytes, or remove pods"})
+	}
+	m.commit()
+	m.checkStopped()
+}
+
+// mend writes an empty batch some time after something went wrong with the journal: with it the journal mends itself.
+func (m *VolumeManager) mend() {
+	if m.commits.mending || m.journal.Stats().Why == "" {
+		return
+	}
+	m.commits.mending = true
+	m.h.Runtime.At(m.h.Runtime.Now().Add(journalRetry), func() {
+		m.commits.mending = false
+		if m.journal.Stats().Why != "" && !m.stopping {
+			m.commits.waiting = append(m.commits.waiting, core.Batch{})
+			m.commit()
+		}
+	})
+}
+
+// release starts the operations of a batch and wakes its waiters.
+func (m *VolumeManager) release(b core.Batch) {
+	for _, op := range b.Start {
+		if m.stopping {
+			continue // nothing is started; the journal's intent is resolved by the next run
+		}
+		m.launch(op)
+	}
+	for _, id := range b.Wake {
+		if done := m.waits[id]; done != nil {
+			delete(m.waits, id)
+			done()
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// drift compares the mount table with what core believes, each time the table has changed.
+type drift struct {
+	reading bool
+	again   bool // it changed while it was read
+}
+
+// driftRetry is the wait after a table that could not be read.
+const driftRetry = time.Second
+
+func (m *VolumeManager) tableChanged() {
+	if m.drift.reading {
+		m.drift.again = true
+		return
+	}
+	m.drift.reading = true
+	since := m.core.Seq()
+	m.h.Runtime.Go(func() {
+		table, err := m.h.Mounts.Table(hal.Call{})
+		m.h.Runtime.Post(func() { m.tableRead(table, since, err) })
+	})
+}
+
+func (m *VolumeManager) tableRead(table []hal.Mount, since uint64, err error) {
+	m.drift.reading = false
+	if err != nil {
+		m.h.Runtime.At(m.h.Runtime.Now().Add(driftRetry), m.tableChanged)
+		return
+	}
+	tops := make(map[string]hal.Mount, len(table))
+	for _, mount := range table {
+		tops[mount.Path] = mount // a stack is listed bottom first
+	}
+	for _, e := range m.differing(tops, since) {
+		m.log(LevelWarn, "changed behind our back", "rung", string(e.Key), "found", e.Fingerprint)
+		m.step(e)
+	}
+	if m.drift.again {
+		m.drift.again = false
+		m.tableChanged()
+	}
+}
+
+// differing returns the standing rungs that were a mount and are not that mount any more.
+func (m *VolumeManager) differing(tops map[string]hal.Mount, since uint64) []core.Observed {
+	var events []core.Observed
+	m.core.Standing(func(key hal.Key, made []core.Param, fingerprint string) {
+		at := core.Value(made, "path")
+		if at == "" || !strings.HasPrefix(fingerprint, "mount ") {
+			return
+		}
+		found := ""
+		if mount, ok := tops[at]; ok {
+			found = mount.Fingerprint()
+		}
+		if found != fingerprint {
+			events = append(events, core.Observed{Key: key, Fingerprint: found, Since: since})
+		}
+	})
+	return events
+}
+
+func childText(c hal.Child) string {
+	return fmt.Sprintf("pid %d (state %s) of an earlier run: %s", c.PID, c.State, c.What)
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

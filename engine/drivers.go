@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// drivers is the registry of CSI drivers: one entry for each registration socket, and for each name the socket that serves it.
+type drivers struct {
+	sockets map[string]*socket
+	serving map[string]*socket // by driver name: the last that registered
+}
+
+// socket is one registration socket.
+type socket struct {
+	path     string
+	gen      int // counts its events: what a task learnt of an earlier one is dropped
+	present  bool
+	facts    plugin.DriverFacts // Name is known once it has answered
+	endpoint string
+	attempts int
+	why      string
+}
+
+const (
+	registerTimeout  = 10 * time.Second
+	registerRetry    = time.Second
+	registerRetryMax = 30 * time.Second
+)
+
+func (d *drivers) init() { d.sockets, d.serving = map[string]*socket{}, map[string]*socket{} }
+
+// facts returns what is known of a registered driver, nil if it is not registered.
+func (d *drivers) facts(name string) *plugin.DriverFacts {
+	if s := d.serving[name]; s != nil {
+		return &s.facts
+	}
+	return nil
+}
+
+// registered returns the names of all registered drivers, sorted.
+func (d *drivers) registered() []string { return slices.Sorted(maps.Keys(d.serving)) }
+
+func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
+	s := m.drivers.sockets[e.Path]
+	if s == nil {
+		s = &socket{path: e.Path}
+		m.drivers.sockets[e.Path] = s
+	}
+	s.gen++
+	s.attempts = 0
+	s.present, s.why = e.Present, e.Problem
+	switch {
+	case !e.Present:
+		m.deregister(s)
+		delete(m.drivers.sockets, e.Path)
+	case e.Problem != "":
+		m.log(LevelWarn, "plugin socket refused", "socket", e.Path, "why", e.Problem)
+	default:
+		m.register(s)
+	}
+}
+
+// deregister forgets what a socket served. A driver that another socket serves by now stays.
+func (m *VolumeManager) deregister(s *socket) {
+	name := s.facts.Name
+	if m.drivers.serving[name] != s {
+		return
+	}
+	delete(m.drivers.serving, name)
+	m.h.Drivers.Disconnect(name)
+	m.log(LevelInfo, "driver deregistered", "driver", name, "socket", s.path)
+	m.objects.changed(m, driverRef(name))
+}
+
+// register asks the plugin who it is, connects to it and takes it in. Any failure starts it over, after a wait.
+func (m *VolumeManager) register(s *socket) {
+	gen := s.gen
+	m.h.Runtime.Go(func() {
+		facts, endpoint, err := m.introduce(s.path)
+		m.h.Runtime.Post(func() {
+			if s.gen != gen || m.stopping {
+				return
+			}
+			if err != nil {
+				m.retryRegister(s, err)
+				return
+			}
+			s.facts, s.endpoint, s.why, s.attempts = facts, endpoint, "", 0
+			m.drivers.serving[facts.Name] = s
+			m.log(LevelInfo, "driver registered", "driver", facts.Name, "socket", s.path, "node", facts.NodeID)
+			// The pods first: what they want by the driver's facts is known before its rungs move again.
+			m.objects.changed(m, driverRef(facts.Name))
+			m.step(core.Registered{Actor: facts.Name})
+		})
+	})
+}
+
+func (m *VolumeManager) retryRegister(s *socket, err error) {
+	s.why = err.Error()
+	wait := min(registerRetry<<min(s.attempts, 5), registerRetryMax)
+	s.attempts++
+	m.log(LevelWarn, "registration failed", "socket", s.path, "why", s.why, "retry", wait.String())
+	gen := s.gen
+	m.h.Runtime.At(m.h.Runtime.Now().Add(wait), func() {
+		if s.gen == gen && !m.stopping {
+			m.register(s)
+		}
+	})
+}
+
+// introduce runs as a task: GetInfo, connect, the driver's own name, node id and capabilities, and the answer to the plugin.
+func (m *VolumeManager) introduce(socketPath string) (plugin.DriverFacts, string, error) {
+	call := func() hal.Call { return hal.Call{Deadline: m.h.Runtime.Now().Add(registerTimeout)} }
+	info, err := m.h.Registration.Info(call(), socketPath)
+	if err != nil {
+		return plugin.DriverFacts{}, "", err
+	}
+	facts, err := m.interview(info, call)
+	if err != nil {
+		// That the refusal could not be delivered changes nothing: the plugin is asked again.
+		_ = m.h.Registration.Notify(call(), socketPath, false, err.Error())
+		return plugin.DriverFacts{}, "", err
+	}
+	if err := m.h.Registration.Notify(call(), socketPath, true, ""); err != nil {
+		return plugin.DriverFacts{}, "", err
+	}
+	return facts, info.Endpoint, nil
+}
+
+func (m *VolumeManager) interview(info hal.PluginInfo, call func() hal.Call) (plugin.DriverFacts, error) {
+	f := plugin.DriverFacts{Name: info.Name}
+	if err := acceptable(info); err != nil {
+		return f, err
+	}
+	var peer hal.Peer
+	peer, err := m.h.Drivers.Connect(call(), info.Name, info.Endpoint, func() {
+		m.step(core.ActorGone{Actor: info.Name, Instance: peer.Instance})
+	})
+	if err != nil {
+		return f, err
+	}
+	f.Instance = peer.Instance
+	name, err := m.h.CSIIdentity.PluginInfo(call(), info.Name, &csi.GetPluginInfoRequest{})
+	if err != nil {
+		return f, err
+	}
+	if name.GetName() != info.Name {
+		return f, fmt.Errorf("the plugin registers as %q and its CSI endpoint says it is %q", info.Name, name.GetName())
+	}
+	node, err := m.h.CSINode.Info(call(), info.Name, &csi.NodeGetInfoRequest{})
+	if err != nil {
+		return f, err
+	}
+	if node.GetNodeId() == "" {
+		return f, fmt.Errorf("NodeGetInfo of %s: the node id is empty", info.Name)
+	}
+	f.NodeID = node.GetNodeId()
+	caps, err := m.h.CSINode.Capabilities(call(), info.Name, &csi.NodeGetCapabilitiesRequest{})
+	if err != nil {
+		return f, err
+	}
+	for _, c := range caps.GetCapabilities() {
+		switch c.GetRpc().GetType() {
+		case csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME:
+			f.StageUnstage = true
+		case csi.NodeServiceCapability_RPC_SINGLE_NODE_MULTI_WRITER:
+			f.SingleNodeMultiWriter = true
+		case csi.NodeServiceCapability_RPC_VOLUME_MOUNT_GROUP:
+			f.VolumeMountGroup = true
+		default: // what the engine makes no use of
+		}
+	}
+	return f, nil
+}
+
+// acceptable checks what a plugin says of itself.
+func acceptable(info hal.PluginInfo) error {
+	if info.Type != "CSIPlugin" {
+		return fmt.Errorf("plugin type %q is not CSIPlugin", info.Type)
+	}
+	if why := plugin.BadDriverName(info.Name); why != "" {
+		return fmt.Errorf("driver name %q: %s", info.Name, why)
+	}
+	if !strings.HasPrefix(info.Endpoint, "/") {
+		return fmt.Errorf("endpoint %q is not an absolute path", info.Endpoint)
+	}
+	if !slices.ContainsFunc(info.Versions, func(v string) bool { return strings.HasPrefix(strings.TrimPrefix(v, "v"), "1.") }) {
+		return fmt.Errorf("driver %s supports the CSI versions %v, and none of them is 1.x", info.Name, info.Versions)
+	}
+	return nil
+}

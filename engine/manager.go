@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/journal"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// VolumeManager is the public face of the engine: it owns the state, runs the operations that core asks for, and answers questions. Its exported
+// methods may be called from any goroutine but the owner; they only post.
+type VolumeManager struct {
+	h   hal.Host
+	cfg Config
+
+	// All fields below belong to the owner.
+	core    *core.Core // nil until a start has read the node
+	journal *journal.Journal
+	early   []core.Event // those that came before
+	why     string       // the start can't get on: what failed
+	damage  []string     // of the journal, found by the start
+	strays  []plugin.Stray
+	starts  int // failed attempts of it
+
+	commits commits
+	objects objects
+	drivers drivers
+	drift   drift
+
+	waits      map[core.Waiter]func()
+	lastWaiter core.Waiter
+	armed      hal.Instant // the earliest wake-up that is queued, 0 for none
+	running    map[hal.OpID]core.Op
+	stopping   bool
+	stopped    func()
+}
+
+// New returns a manager that does nothing yet.
+func New(h hal.Host, cfg Config) *VolumeManager {
+	m := &VolumeManager{h: h, cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}, running: map[hal.OpID]core.Op{}}
+	m.objects.init()
+	m.drivers.init()
+	return m
+}
+
+// ErrStopped is returned by Run, and by waits that outlive it, when Stop has been called.
+var ErrStopped = errors.New("volume manager stopped")
+
+// Run starts the manager and blocks until Stop has been called and the operations then in flight have ended, or until ctx is over.
+func (m *VolumeManager) Run(ctx context.Context) error {
+	return m.h.Runtime.Await(ctx, func(done func()) {
+		m.stopped = done
+		m.start()
+	})
+}
+
+// Start starts the manager without waiting for its end. For hosts that own their owner.
+func (m *VolumeManager) Start() { m.h.Runtime.Post(m.start) }
+
+// Stop takes no more work: no operation is started from now on, and every mount is left as it is. Run returns once those in flight have ended.
+func (m *VolumeManager) Stop() {
+	m.h.Runtime.Post(func() {
+		m.stopping = true
+		m.checkStopped()
+	})
+}
+
+func (m *VolumeManager) checkStopped() {
+	if m.stopping && len(m.running) == 0 && !m.commits.busy && m.stopped != nil {
+		m.stopped()
+	}
+}
+
+// step feeds core and carries out what it asks for.
+func (m *VolumeManager) step(e core.Event) {
+	if m.core == nil {
+		m.early = append(m.early, e)
+		return
+	}
+	m.dispatch(m.core.Step(m.h.Runtime.Now(), e))
+	m.arm()
+}
+
+// arm queues a wake-up for the next instant at which time alone changes a decision, unless one is queued that comes before it.
+func (m *VolumeManager) arm() {
+	at := m.core.NextWake()
+	if at == 0 || (m.armed != 0 && m.armed <= at) {
+		return
+	}
+	m.armed = at
+	m.h.Runtime.At(at, func() {
+		if m.armed == at {
+			m.armed = 0
+		}
+		m.step(core.Wake{})
+	})
+}
+
+func (m *VolumeManager) log(level Level, message string, fields ...string) {
+	if m.cfg.Log != nil {
+		m.cfg.Log(Entry{Level: level, Message: message, Fields: fields})
+	}
+}
+
+// dirs are the directories below the root, in the order of their making.
+func (m *VolumeManager) dirs() []string {
+	root := m.cfg.RootDir
+	return []string{path.Join(root, "volnode"), m.journalDir(), path.Join(root, "pods"), path.Join(root, "plugins"), m.registryDir()}
+}
+
+func (m *VolumeManager) journalDir() string  { return path.Join(m.cfg.RootDir, "volnode", "journal") }
+func (m *VolumeManager) registryDir() string { return path.Join(m.cfg.RootDir, "plugins_registry") }
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.CallTimeout, 2*time.Minute)
+	setDefault(&c.UnstageTimeout, 30*time.Second)
+	setDefault(&c.Settle, 120*time.Second)
+	setDefault(&c.JournalBytes, 4<<20)
+	if len(c.Sources) == 0 {
+		c.Sources = []hal.Source{"manifest"}
+	}
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// driverConfig is what the operator says of one driver, defaults filled in.
+func (m *VolumeManager) driverConfig(name string) plugin.DriverConfig {
+	d := m.cfg.Drivers[name]
+	setDefault(&d.Climb, m.cfg.CallTimeout)
+	setDefault(&d.Descend, m.cfg.CallTimeout)
+	setDefault(&d.Unstage, m.cfg.UnstageTimeout)
+	setDefault(&d.Settle, m.cfg.Settle)
+	return d
+}
+
+func reason(what string, err error) string { return fmt.Sprintf("%s: %v", what, err) }

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// launch runs an operation beside the owner and feeds its end to core.
+func (m *VolumeManager) launch(op core.Op) {
+	m.running[op.ID] = op
+	h := m.h
+	h.CSINode = lateNode{m.h.CSINode, m}
+	m.h.Runtime.Go(func() {
+		res := run(&h, op)
+		m.h.Runtime.Post(func() { m.ended(op, res) })
+	})
+}
+
+func (m *VolumeManager) ended(op core.Op, res core.Result) {
+	delete(m.running, op.ID)
+	if op.Verb != core.Look {
+		level := LevelInfo
+		if res.Outcome != hal.Done {
+			level = LevelWarn
+		}
+		m.log(level, "operation", "op", fmt.Sprint(op.ID), "verb", op.Verb.String(), "rung", string(op.Key), "outcome", res.Outcome.String(),
+			"reason", res.Reason)
+	}
+	m.step(core.Completed{Op: op.ID, Result: res})
+	m.checkStopped()
+}
+
+// run carries out one verb.
+func run(h *hal.Host, op core.Op) core.Result {
+	verbs, ok := plugin.VerbsOf(op.Kind)
+	if !ok {
+		return core.Result{Outcome: hal.NotDone, Blocked: true, Reason: fmt.Sprintf("no plugin for kind %q: the journal comes from another build", op.Kind)}
+	}
+	switch op.Verb {
+	case core.Look:
+		return verbs.Look(h, op)
+	case core.Climb, core.Refresh:
+		return verbs.Climb(h, op)
+	case core.Descend:
+		return verbs.Descend(h, op)
+	}
+	panic(fmt.Sprintf("engine: verb %d", op.Verb))
+}
+
+// lateNode sees to it that an answer that comes after a call's deadline reaches core: it is the proof that the call has ended.
+type lateNode struct {
+	hal.CSINode
+	m *VolumeManager
+}
+
+func (n lateNode) late(c hal.Call) hal.Call {
+	op := c.Op
+	c.Late = func(error) { n.m.step(core.Answered{Op: op}) }
+	return c
+}
+
+func (n lateNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
+	return n.CSINode.Stage(n.late(c), driver, r)
+}
+
+func (n lateNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
+	return n.CSINode.Unstage(n.late(c), driver, r)
+}
+
+func (n lateNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
+	return n.CSINode.Publish(n.late(c), driver, r)
+}
+
+func (n lateNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+	return n.CSINode.Unpublish(n.late(c), driver, r)
+}

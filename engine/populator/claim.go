@@ -1,0 +1,78 @@
+package populator
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine/plugin"
+)
+
+const protection = "kubernetes.io/pvc-protection"
+
+// claim follows a claim to its PersistentVolume. Each must name the other: a claim that alone says so could take another's data.
+func (p *populator) claim(v *plugin.Volume) *plugin.Problem {
+	src := v.Spec.PersistentVolumeClaim
+	namespace, field := p.Pod.Namespace, v.Field(".persistentVolumeClaim.claimName")
+	if bad := plugin.BadObjectName(src.ClaimName); bad != "" {
+		return plugin.Problemf(field, "%q %s", src.ClaimName, bad)
+	}
+	p.consult(RefClaim, namespace, src.ClaimName)
+	claim := p.Claim(namespace, src.ClaimName)
+	if claim == nil {
+		return plugin.Problemf(field, "there is no PersistentVolumeClaim %s in namespace %s", src.ClaimName, namespace)
+	}
+	of := func(path string) string { return "PersistentVolumeClaim " + namespace + "/" + claim.Name + " " + path }
+	switch phase := claim.Status.Phase; {
+	case claim.DeletionTimestamp != nil && !slices.Contains(claim.Finalizers, protection):
+		return plugin.Problemf(of("metadata.deletionTimestamp"), "the claim is being deleted, and nothing protects its volume")
+	case claim.Spec.VolumeName == "":
+		return plugin.Problemf(of("spec.volumeName"), "the claim is not bound to a PersistentVolume; volnode does not bind claims, so name one there")
+	case phase != "" && phase != corev1.ClaimBound:
+		// A manifest has no status; where there is one, it counts.
+		return plugin.Problemf(of("status.phase"), "is %s; the claim must be Bound", phase)
+	}
+	p.consult(RefVolume, "", claim.Spec.VolumeName)
+	v.Claim, v.PV = claim, p.Volume(claim.Spec.VolumeName)
+	if v.PV == nil {
+		return plugin.Problemf(of("spec.volumeName"), "there is no PersistentVolume %s", claim.Spec.VolumeName)
+	}
+	v.ReadOnly = v.ReadOnly || src.ReadOnly
+	if problem := bound(v); problem != nil {
+		return problem
+	}
+	return mode(v)
+}
+
+// bound checks that the PersistentVolume names the claim.
+func bound(v *plugin.Volume) *plugin.Problem {
+	ref, claim := v.PV.Spec.ClaimRef, v.Claim
+	switch {
+	case ref == nil:
+		return plugin.Problemf(v.PVField("spec.claimRef"), "is not set; name namespace %s and claim %s there to bind the volume",
+			claim.Namespace, claim.Name)
+	case ref.Namespace != claim.Namespace || ref.Name != claim.Name:
+		return plugin.Problemf(v.PVField("spec.claimRef"), "names claim %s/%s, not %s/%s", ref.Namespace, ref.Name, claim.Namespace, claim.Name)
+	case ref.UID != "" && claim.UID != "" && ref.UID != claim.UID:
+		return plugin.Problemf(v.PVField("spec.claimRef.uid"), "is of an earlier claim of that name (%s, not %s)", ref.UID, claim.UID)
+	}
+	return nil
+}
+
+// mode checks that the volume is used as what it is (K:B17).
+func mode(v *plugin.Volume) *plugin.Problem {
+	is := corev1.PersistentVolumeFilesystem
+	if v.PV.Spec.VolumeMode != nil {
+		is = *v.PV.Spec.VolumeMode
+	}
+	field := v.PVField("spec.volumeMode")
+	switch {
+	case is != corev1.PersistentVolumeFilesystem && is != corev1.PersistentVolumeBlock:
+		return plugin.Problemf(field, "%q is neither Filesystem nor Block", is)
+	case v.Block && is != corev1.PersistentVolumeBlock:
+		return plugin.Problemf(field, "is Filesystem, and volume %q is used in volumeDevices; use it in volumeMounts", v.Spec.Name)
+	case !v.Block && is == corev1.PersistentVolumeBlock:
+		return plugin.Problemf(field, "is Block, and volume %q is used in volumeMounts; use it in volumeDevices", v.Spec.Name)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+// Package populator turns a pod and the objects that describe its volumes into rungs, or into a problem that names the field to blame. It is a
+// pure function: it reads nothing itself, and what a version does not support is a problem, never ignored.
+package populator
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/kinds"
+	"github.com/volnode/volnode/hal"
+)
+
+// Input is a pod and how to find the objects around it. The functions return nil for what is not known; objects are not changed.
+type Input struct {
+	Root, NodeName string
+	Pod            *corev1.Pod
+
+	Claim  func(namespace, name string) *corev1.PersistentVolumeClaim
+	Volume func(name string) *corev1.PersistentVolume
+	Object func(driver string) *storagev1.CSIDriver
+	Driver func(driver string) *plugin.DriverFacts // nil until it is registered
+	Config func(driver string) plugin.DriverConfig
+	// Registered names the drivers that are registered, sorted.
+	Registered []string
+}
+
+// RefKind says what a [Ref] refers to.
+type RefKind string
+
+// The kinds of things that a pod's volumes may depend on.
+const (
+	RefClaim  RefKind = "PersistentVolumeClaim"
+	RefVolume RefKind = "PersistentVolume"
+	RefObject RefKind = "CSIDriver"
+	RefDriver RefKind = "driver" // a registration
+)
+
+// Ref is something that was consulted, whether it was found or not: when it changes, the pod is to be populated again.
+type Ref struct {
+	Kind            RefKind
+	Namespace, Name string // Namespace only of claims
+}
+
+// Volume is one used volume of the pod: its rungs, top first, or a problem.
+type Volume struct {
+	Name    string
+	Rungs   []core.Rung
+	Problem *plugin.Problem
+}
+
+// Result is what became of the volumes of a pod that its containers use, in the pod's order.
+type Result struct {
+	Volumes []Volume
+	Refs    []Ref // each once, in the order of their first use
+}
+
+// Complete says that every volume has rungs.
+func (r Result) Complete() bool {
+	return !slices.ContainsFunc(r.Volumes, func(v Volume) bool { return v.Problem != nil })
+}
+
+// Rungs are the rungs of all volumes, each once.
+func (r Result) Rungs() []core.Rung {
+	var all []core.Rung
+	for _, v := range r.Volumes {
+		for _, rung := range v.Rungs {
+			if !slices.ContainsFunc(all, func(o core.Rung) bool { return o.Key == rung.Key }) {
+				all = append(all, rung)
+			}
+		}
+	}
+	return all
+}
+
+// Populate resolves the volumes of in.Pod. Volumes that no container uses are left out, as the kubelet leaves them (K:B10).
+func Populate(in Input) Result {
+	p := populator{Input: in}
+	uses := usesOf(in.Pod)
+	for i := range in.Pod.Spec.Volumes {
+		spec := &in.Pod.Spec.Volumes[i]
+		if u, used := uses[spec.Name]; used {
+			p.result.Volumes = append(p.result.Volumes, p.volume(spec, u))
+		}
+	}
+	for _, m := range missing(in.Pod) {
+		p.result.Volumes = append(p.result.Volumes, m)
+	}
+	p.conflicts()
+	return p.result
+}
+
+type populator struct {
+	Input
+	result Result
+}
+
+func (p *populator) consult(kind RefKind, namespace, name string) {
+	if ref := (Ref{kind, namespace, name}); !slices.Contains(p.result.Refs, ref) {
+		p.result.Refs = append(p.result.Refs, ref)
+	}
+}
+
+// volume resolves one used volume.
+func (p *populator) volume(spec *corev1.Volume, u use) Volume {
+	v := plugin.Volume{
+		Root: p.Root, NodeName: p.NodeName, Pod: p.Pod, Spec: spec, Block: u.block, ReadOnly: u.readOnly, Registered: p.Registered,
+	}
+	result := Volume{Name: spec.Name, Problem: u.problem}
+	if result.Problem == nil {
+		result.Problem = p.source(&v)
+	}
+	if result.Problem == nil {
+		p.driver(&v)
+		result.Rungs, result.Problem = kinds.Ladder(v)
+	}
+	return result
+}
+
+// source checks which source the volume has, and finds the claim's objects.
+func (p *populator) source(v *plugin.Volume) *plugin.Problem {
+	if n := count(p.Pod, v.Spec.Name); n > 1 {
+		return plugin.Problemf(v.Field(".name"), "%d volumes of the pod have this name; give each its own", n)
+	}
+	sources := sourcesOf(v.Spec)
+	switch {
+	case len(sources) == 0:
+		return plugin.Problemf(v.Field(""), "names no source; write emptyDir: {} for an empty directory")
+	case len(sources) > 1:
+		return plugin.Problemf(v.Field(""), "names more than one source: %v; keep one", sources)
+	}
+	switch sources[0] {
+	case "csi", "emptyDir", "hostPath":
+		return nil
+	case "persistentVolumeClaim":
+		return p.claim(v)
+	case "ephemeral":
+		return plugin.Problemf(v.Field(".ephemeral"), "volnode does not serve generic ephemeral volumes; create the claim and use persistentVolumeClaim")
+	}
+	return plugin.Problemf(v.Field("."+sources[0]),
+		"volnode does not serve this source; it serves persistentVolumeClaim, csi, emptyDir and hostPath")
+}
+
+// driver finds what is known of the volume's CSI driver, if it has one.
+func (p *populator) driver(v *plugin.Volume) {
+	var name string
+	switch {
+	case v.PV != nil && v.PV.Spec.CSI != nil:
+		name = v.PV.Spec.CSI.Driver
+	case v.PV == nil && v.Spec.CSI != nil:
+		name = v.Spec.CSI.Driver
+	default:
+		return
+	}
+	p.consult(RefObject, "", name)
+	p.consult(RefDriver, "", name)
+	v.Object, v.Driver, v.Config = p.Object(name), p.Driver(name), p.Config(name)
+}
+
+// conflicts: two volumes of the pod may come to the same rungs, as when both name one claim. They must want the same of them.
+func (p *populator) conflicts() {
+	owner := map[hal.Key]int{} // the index of the first volume with this rung
+	for i := range p.result.Volumes {
+		v := &p.result.Volumes[i]
+		for _, rung := range v.Rungs {
+			first, taken := owner[rung.Key]
+			if !taken {
+				owner[rung.Key] = i
+				continue
+			}
+			other := p.result.Volumes[first]
+			at := slices.IndexFunc(other.Rungs, func(o core.Rung) bool { return o.Key == rung.Key })
+			if name := difference(other.Rungs[at].Want, rung.Want); name != "" {
+				v.Rungs = nil
+				v.Problem = plugin.Problemf(fmt.Sprintf("spec.volumes[%s]", v.Name),
+					"is the same volume as %q and differs from it in %s; use it in one way", other.Name, name)
+				break
+			}
+		}
+	}
+}
+
+// difference names the first parameter that the same rung can't have both ways, "" if there is none.
+func difference(a, b []core.Param) string {
+	for _, p := range a {
+		if p.OnChange != core.OnChangeKeep && core.Value(b, p.Name) != p.Value {
+			return p.Name
+		}
+	}
+	return ""
+}

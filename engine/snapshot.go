@@ -1,0 +1,222 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/populator"
+	"github.com/volnode/volnode/hal"
+)
+
+// overdue is how long an operation may last, beyond its deadline if it has one, before it counts as Stuck.
+const overdue = 30 * time.Second
+
+// rank orders the conditions, best first: a whole has the worst of its parts.
+var rank = map[Condition]int{Gone: 0, Ready: 1, Degraded: 2, Working: 3, Waiting: 4, Uncertain: 5, Blocked: 6, Stuck: 7}
+
+func worse(a, b Condition) Condition {
+	if rank[b] > rank[a] {
+		return b
+	}
+	return a
+}
+
+// snapshot composes the status. Owner only.
+func (m *VolumeManager) snapshot() Status {
+	s := Status{Node: m.cfg.NodeName, Synced: m.objects.all, Journal: m.journalStatus(), Drivers: m.driverStatus(), Sources: m.sourceStatus()}
+	if m.core == nil {
+		return s
+	}
+	rungs := map[hal.Key]RungStatus{}
+	for _, v := range m.core.View() {
+		r := m.rungStatus(v)
+		rungs[v.Key] = r
+		s.Rungs = append(s.Rungs, r)
+	}
+	for _, p := range m.core.Pods() {
+		s.Pods = append(s.Pods, m.podStatus(p, rungs))
+	}
+	return s
+}
+
+func (m *VolumeManager) rungStatus(v core.View) RungStatus {
+	now := m.h.Runtime.Now()
+	r := RungStatus{
+		Key: v.Key, Kind: v.Kind, Pod: v.Pod, Volume: v.Volume, Actual: v.State.String(), Desired: v.Desired, Fingerprint: v.Fingerprint,
+		Attempts: v.Attempts, Why: v.Reason, Next: v.Why, Below: v.Below,
+	}
+	if v.IsWaiting {
+		r.Next = fmt.Sprintf("%s, in %s", v.Why, v.Until.Sub(now).Round(100*time.Millisecond))
+	}
+	if v.Step != 0 {
+		r.Step = core.Op{ID: v.Step, Verb: v.Verb, Key: v.Key}.String()
+		r.Age = now.Sub(v.Since)
+	}
+	if v.Child != "" {
+		r.Why = v.Child
+	}
+	r.State = condition(v, now)
+	return r
+}
+
+// condition is what a person should think of one rung.
+func condition(v core.View, now hal.Instant) Condition {
+	switch {
+	case v.Child != "":
+		return Stuck
+	case v.Step != 0 && now.Sub(max(v.Deadline, v.Since)) > overdue:
+		return Stuck
+	case v.Step != 0:
+		return Working
+	case v.IsProvided && v.Short != "":
+		return Degraded
+	case v.IsProvided && v.Desired != "unwanted":
+		return Ready
+	case v.State == core.Present && v.IsRebuild:
+		return Degraded
+	case v.IsBlocked && v.Desired == "unwanted":
+		return Stuck
+	case v.IsBlocked:
+		return Blocked
+	case v.ClimbOpen != 0 || v.DescOpen != 0:
+		return Uncertain
+	}
+	return Waiting
+}
+
+func (m *VolumeManager) podStatus(p core.PodView, rungs map[hal.Key]RungStatus) PodStatus {
+	s := PodStatus{UID: p.UID, Wanted: p.Wanted, State: Gone}
+	if entry := m.objects.pods[p.UID]; entry != nil {
+		s.Namespace, s.Name = entry.pod.Namespace, entry.pod.Name
+	}
+	for _, n := range m.volumeNames(p.UID) {
+		v := m.volumeStatus(n, rungs)
+		s.State = worse(s.State, v.State)
+		s.Volumes = append(s.Volumes, v)
+	}
+	if p.Wanted && len(s.Volumes) == 0 {
+		s.State = Ready
+	}
+	return s
+}
+
+// named is one volume of a pod: its name there and the top of its ladder.
+type named struct {
+	volume  string
+	top     hal.Key
+	path    string // planned, for a volume that is not up
+	problem string
+}
+
+// volumeNames returns the volumes of a pod: those it wants, and those known of it only by rungs.
+func (m *VolumeManager) volumeNames(uid core.PodUID) []named {
+	var names []named
+	if entry := m.objects.pods[uid]; entry != nil {
+		for _, v := range entry.volumes {
+			names = append(names, nameOf(v))
+		}
+	}
+	for _, p := range m.core.Pods() {
+		if p.UID != uid {
+			continue
+		}
+		for _, key := range p.Rungs {
+			if slices.ContainsFunc(names, func(n named) bool { return n.top == key }) {
+				continue
+			}
+			v, _ := m.core.Rung(key)
+			names = append(names, named{volume: core.Value(v.Made, "spec"), top: key})
+		}
+	}
+	return names
+}
+
+func nameOf(v populator.Volume) named {
+	n := named{volume: v.Name}
+	if v.Problem != nil {
+		n.problem = v.Problem.Error()
+	}
+	if len(v.Rungs) > 0 {
+		n.top = v.Rungs[0].Key
+	}
+	return n
+}
+
+func (m *VolumeManager) volumeStatus(n named, rungs map[hal.Key]RungStatus) VolumeStatus {
+	s := VolumeStatus{Name: n.volume, State: Waiting}
+	if n.problem != "" {
+		return VolumeStatus{Name: n.volume, State: Blocked, Why: n.problem}
+	}
+	top, ok := rungs[n.top]
+	if !ok {
+		s.State = Gone
+		return s
+	}
+	if v, ok := m.core.Rung(n.top); ok {
+		s.Path = core.FactOf(v.Facts, "path")
+	}
+	s.State, s.Why = top.State, whyOf(top)
+	// A top rung that only waits says less than what it waits for.
+	for queue := []hal.Key{n.top}; len(queue) > 0; queue = queue[1:] {
+		r, ok := rungs[queue[0]]
+		if !ok {
+			continue
+		}
+		s.Keys = append(s.Keys, r.Key)
+		queue = append(queue, r.Below...)
+		if r.Key != n.top && top.State == Waiting && r.State != Ready {
+			s.State, s.Why = r.State, whyOf(r)
+		}
+	}
+	return s
+}
+
+// whyOf is one line about a rung that is not as it should be.
+func whyOf(r RungStatus) string {
+	switch {
+	case r.State == Ready:
+		return ""
+	case r.Step != "":
+		return fmt.Sprintf("%s for %s", r.Step, r.Age.Round(time.Second))
+	case r.Why == "":
+		return r.Next
+	}
+	return fmt.Sprintf("%s (%s)", r.Why, r.Next)
+}
+
+func (m *VolumeManager) driverStatus() []DriverStatus {
+	var out []DriverStatus
+	for _, at := range slices.Sorted(maps.Keys(m.drivers.sockets)) {
+		s := m.drivers.sockets[at]
+		out = append(out, DriverStatus{
+			Name: s.facts.Name, Socket: s.path, Endpoint: s.endpoint, NodeID: s.facts.NodeID, Why: s.why,
+			Registered: s.facts.Name != "" && m.drivers.serving[s.facts.Name] == s,
+		})
+	}
+	return out
+}
+
+func (m *VolumeManager) sourceStatus() []SourceTrouble {
+	var out []SourceTrouble
+	for _, at := range slices.Sorted(maps.Keys(m.objects.trouble)) {
+		t := m.objects.trouble[at]
+		out = append(out, SourceTrouble{Source: t.Source, Where: t.Where, Why: t.Problem})
+	}
+	for _, s := range m.strays {
+		out = append(out, SourceTrouble{Source: "node", Where: s.Path, Why: s.Why})
+	}
+	return out
+}
+
+func (m *VolumeManager) journalStatus() JournalStatus {
+	s := JournalStatus{Damage: m.damage, Why: m.why}
+	if m.journal == nil {
+		return s
+	}
+	stats := m.journal.Stats()
+	s.Records, s.Bytes, s.Size, s.Why = stats.Records, stats.Bytes, stats.Size, stats.Why
+	return s
+}
