@@ -10,6 +10,7 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -25,7 +26,7 @@ type VolumeManager struct {
 	early   []core.Event // those that came before
 	why     string       // the start can't get on: what failed
 	damage  []string     // of the journal, found by the start
-	strays  []plugin.Stray
+	left    []kinds.Unrecognised
 	starts  int // failed attempts of it
 
 	commits commits

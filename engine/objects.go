@@ -40,7 +40,7 @@ func (o *objects) init() {
 }
 
 func driverRef(name string) populator.Ref {
-	return populator.Ref{Kind: populator.KindDriver, Name: name}
+	return populator.Ref{Kind: populator.RefDriver, Name: name}
 }
 
 func (m *VolumeManager) clusterEvent(e hal.ClusterEvent) {
@@ -75,14 +75,14 @@ func (m *VolumeManager) applied(object any, gone bool) {
 		m.populate(uid)
 	case *corev1.PersistentVolume:
 		put(o.volumes, obj.Name, obj, gone)
-		o.changed(m, populator.Ref{Kind: populator.KindPV, Name: obj.Name})
+		o.changed(m, populator.Ref{Kind: populator.RefVolume, Name: obj.Name})
 	case *corev1.PersistentVolumeClaim:
 		name := obj.Namespace + "/" + obj.Name
 		put(o.claims, name, obj, gone)
-		o.changed(m, populator.Ref{Kind: populator.KindClaim, Name: name})
+		o.changed(m, populator.Ref{Kind: populator.RefClaim, Namespace: obj.Namespace, Name: obj.Name})
 	case *storagev1.CSIDriver:
 		put(o.drivers, obj.Name, obj, gone)
-		o.changed(m, populator.Ref{Kind: populator.KindDriverObject, Name: obj.Name})
+		o.changed(m, populator.Ref{Kind: populator.RefObject, Name: obj.Name})
 	}
 }
 
@@ -128,9 +128,7 @@ func (o *objects) forget(uid core.PodUID, entry *podEntry) {
 func (m *VolumeManager) populate(uid core.PodUID) {
 	o := &m.objects
 	entry := o.pods[uid]
-	res := populator.Populate(populator.Input{
-		Root: m.cfg.RootDir, NodeName: m.cfg.NodeName, Pod: entry.pod, Lookup: lookup{m}, Registered: m.drivers.registered(),
-	})
+	res := populator.Populate(m.input(entry.pod))
 	o.forget(uid, entry)
 	entry.refs = res.Refs
 	for _, ref := range res.Refs {
@@ -142,12 +140,19 @@ func (m *VolumeManager) populate(uid core.PodUID) {
 	m.keepApart(uid, res.Volumes)
 	m.logProblems(entry, res.Volumes)
 	entry.volumes = res.Volumes
-	e := core.Wanted{Pod: uid, Complete: true}
-	for _, v := range res.Volumes {
-		e.Rungs = append(e.Rungs, v.Rungs...)
-		e.Complete = e.Complete && v.Problem == nil
+	m.step(core.Wanted{Pod: uid, Rungs: res.Rungs(), Complete: res.Complete()})
+}
+
+// input shows the populator the objects and the drivers.
+func (m *VolumeManager) input(pod *corev1.Pod) populator.Input {
+	o := &m.objects
+	return populator.Input{
+		Root: m.cfg.RootDir, NodeName: m.cfg.NodeName, Pod: pod,
+		Claim:  func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
+		Volume: func(name string) *corev1.PersistentVolume { return o.volumes[name] },
+		Object: func(driver string) *storagev1.CSIDriver { return o.drivers[driver] },
+		Driver: m.drivers.facts, Config: m.driverConfig, Registered: m.drivers.registered(),
 	}
-	m.step(e)
 }
 
 // logProblems tells of each problem once, when it comes.
@@ -170,7 +175,7 @@ func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) {
 		for _, r := range v.Rungs {
 			if other, why := m.conflict(uid, r); other != "" {
 				volumes[i].Problem = &plugin.Problem{
-					Field:   v.Field,
+					Field:   "spec.volumes[" + v.Name + "]",
 					Message: "PersistentVolume " + core.Value(r.Want, "pv") + " names the volume " + r.Volume + ", and so does " + other + " with another " + why + ", which a pod on this node uses: give both the same options, or stop the pod that uses the other",
 				}
 				volumes[i].Rungs = nil
@@ -242,14 +247,3 @@ func (m *VolumeManager) troubled(e hal.Trouble) {
 	m.objects.trouble[at] = e
 	m.log(LevelError, "source in trouble", "source", string(e.Source), "where", e.Where, "why", e.Problem)
 }
-
-// lookup shows the populator the objects and the drivers.
-type lookup struct{ m *VolumeManager }
-
-func (l lookup) Claim(namespace, name string) *corev1.PersistentVolumeClaim {
-	return l.m.objects.claims[namespace+"/"+name]
-}
-func (l lookup) PV(name string) *corev1.PersistentVolume       { return l.m.objects.volumes[name] }
-func (l lookup) DriverObject(name string) *storagev1.CSIDriver { return l.m.objects.drivers[name] }
-func (l lookup) Driver(name string) *plugin.DriverFacts        { return l.m.drivers.facts(name) }
-func (l lookup) Config(name string) plugin.DriverConfig        { return l.m.driverConfig(name) }

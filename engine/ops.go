@@ -6,7 +6,7 @@ import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
 	"github.com/volnode/volnode/engine/core"
-	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -37,7 +37,7 @@ func (m *VolumeManager) ended(op core.Op, res core.Result) {
 
 // run carries out one verb.
 func run(h *hal.Host, op core.Op) core.Result {
-	verbs, ok := plugin.VerbsOf(op.Kind)
+	verbs, ok := kinds.VerbsOf(op.Kind)
 	if !ok {
 		return core.Result{Outcome: hal.NotDone, Blocked: true, Reason: fmt.Sprintf("no plugin for kind %q: the journal comes from another build", op.Kind)}
 	}

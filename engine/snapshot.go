@@ -205,7 +205,7 @@ func (m *VolumeManager) sourceStatus() []SourceTrouble {
 		t := m.objects.trouble[at]
 		out = append(out, SourceTrouble{Source: t.Source, Where: t.Where, Why: t.Problem})
 	}
-	for _, s := range m.strays {
+	for _, s := range m.left {
 		out = append(out, SourceTrouble{Source: "node", Where: s.Path, Why: s.Why})
 	}
 	return out

@@ -2,12 +2,13 @@ package engine
 
 import (
 	"path"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/journal"
-	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -21,7 +22,7 @@ type node struct {
 	journal *journal.Journal
 	loaded  journal.Loaded
 	start   core.Start
-	strays  plugin.Discovery
+	left    []kinds.Unrecognised // in the layout, of which no rung can be made
 }
 
 // start reads the node, beside the owner, until it could be read; then core begins. What can't be read is not taken for absent: the start waits.
@@ -58,6 +59,7 @@ func (m *VolumeManager) read() (n node, err error) {
 	if err != nil {
 		return n, err
 	}
+	m.doubt(n.loaded)
 	n.start = core.Start{Boot: m.h.Runtime.BootID(), Records: n.loaded.Records}
 	// One reading of the table serves the looks of all records.
 	h := m.h
@@ -68,10 +70,11 @@ func (m *VolumeManager) read() (n node, err error) {
 			n.start.Found = append(n.start.Found, core.Found{Key: rec.Rung.Key, Fingerprint: res.Fingerprint})
 		}
 	}
-	if n.strays, err = plugin.Discover(&h, c, m.cfg.RootDir); err != nil {
+	listing, err := kinds.Scan(&h, c, m.cfg.RootDir)
+	if err != nil {
 		return n, err
 	}
-	n.start.Strays = m.straysOf(n)
+	n.start.Strays, n.left = kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
 	children, err := m.h.Children.Living(c)
 	if err != nil {
 		return n, err
@@ -108,24 +111,28 @@ func (m *VolumeManager) tell(n node) {
 		m.damage = append(m.damage, d.String())
 		m.log(LevelError, "journal damaged", "damage", d.String())
 	}
-	for _, s := range n.strays.Unknown {
-		m.log(LevelWarn, "left alone: not recognised", "path", s.Path, "why", s.Why)
+	for _, s := range n.left {
+		m.log(LevelWarn, "not recognised, left alone", "path", s.Path, "why", s.Why)
 	}
-	m.strays = n.strays.Unknown
+	m.left = n.left
 	m.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "strays", itoa(len(n.start.Strays)), "children", itoa(len(n.start.Children)))
 }
 
-// straysOf gives the rungs found without a record the limits of their drivers.
-func (m *VolumeManager) straysOf(n node) []core.Rung {
-	rungs := n.strays.Rungs
-	for i, r := range rungs {
-		if r.Actor == "" {
+// doubt takes the certainty out of records of which a later line may be lost: what they stand for is Unknown, and a call may act on it as long as
+// one that was sent just now.
+func (m *VolumeManager) doubt(loaded journal.Loaded) {
+	now := m.h.Runtime.Now()
+	for i := range loaded.Records {
+		rec := &loaded.Records[i]
+		if !slices.Contains(loaded.Doubtful, rec.Rung.Key) {
 			continue
 		}
-		d := m.driverConfig(r.Actor)
-		rungs[i].Limits = core.Limits{Climb: d.Climb, Descend: d.Descend, Settle: d.Settle, ActsAfterReply: d.ActsAfterReply}
+		limits := rec.Rung.Limits
+		rec.Phase, rec.Boot = core.Intent, m.h.Runtime.BootID()
+		rec.WasUp = rec.Rung.Pod != ""
+		rec.ClimbUntil = max(rec.ClimbUntil, now.Add(limits.Climb+limits.Settle))
+		rec.DescendUntil = max(rec.DescendUntil, now.Add(limits.Descend+limits.Settle))
 	}
-	return rungs
 }
 
 func dirMode(dir string) uint32 {

@@ -26,7 +26,8 @@ type rung struct {
 	short       string
 	refreshBy   hal.Instant
 	wasUp       bool // containers may have run on it
-	denier      bool // it made what it stands on Unknown by what its actor said
+	denier      bool // its actor denied what it stands on since it last was up, or its waits began anew
+	denied      bool // an actor said that it is not there, and it was not mended since
 	negate      bool // the actor holds something incompatible
 	calls       []call
 	child       string // a helper of an earlier run that may still act
@@ -54,8 +55,15 @@ type rung struct {
 type flight struct {
 	Op
 	since   hal.Instant
-	quiet   bool // no climb was without end when it started
-	crowded bool // another operation on the same volume was in flight at some time
+	until   hal.Instant // the bound of its call, as announced; 0 is none
+	quiet   bool        // no climb was without end when it started
+	crowded bool        // another operation on the same volume was in flight at some time
+	ended   bool        // its call's answer came late, yet before the operation ended
+}
+
+// uses reports whether the operation stands on the rung key.
+func (f *flight) uses(key hal.Key) bool {
+	return slices.ContainsFunc(f.Below, func(b Foundation) bool { return b.Key == key })
 }
 
 // add makes the rung of a spec, Absent and never touched, and enters it in the indexes.
@@ -70,12 +78,26 @@ func (c *Core) add(spec Rung) *rung {
 	return r
 }
 
-// respec replaces the spec of a rung.
+// respec replaces the spec of a rung. What it stood on and no longer does is decided on again too.
 func (c *Core) respec(r *rung, spec Rung) {
+	if sameSpec(&r.Rung, &spec) {
+		c.mark(r)
+		return
+	}
+	c.markAround(r)
 	c.unindex(r)
+	grown := len(spec.Below) > len(r.Below)
 	r.Rung = spec
 	c.index(r)
 	c.markAround(r)
+	if grown && r.recorded {
+		c.settle(r) // before the first line of a rung that is new below it
+	}
+}
+
+func sameSpec(a, b *Rung) bool {
+	return a.Key == b.Key && a.Kind == b.Kind && a.Pod == b.Pod && a.Need == b.Need && a.Volume == b.Volume && a.Actor == b.Actor &&
+		a.Exclusive == b.Exclusive && a.Intent == b.Intent && a.Limits == b.Limits && slices.Equal(a.Below, b.Below) && slices.Equal(a.Want, b.Want)
 }
 
 // remove forgets a rung of which nothing is left.

@@ -51,4 +51,4 @@ func (r *rung) backoff(v Verb) *backoff {
 }
 
 // resetBackoff lets both directions try at once.
-func (r *rung) resetBackoff() { r.up, r.down, r.blocked = backoff{}, backoff{}, false }
+func (r *rung) resetBackoff() { r.up, r.down, r.blocked, r.denier = backoff{}, backoff{}, false, false }

@@ -46,7 +46,11 @@ func (c *Core) Clone() *Core {
 		d.pods[uid] = &p
 	}
 	d.serial, d.timers, d.all = maps.Clone(c.serial), slices.Clone(c.timers), slices.Clone(c.all)
-	d.dirty, d.touched, d.batch = nil, nil, Batch{}
+	d.dead, d.waits = maps.Clone(c.dead), maps.Clone(c.waits)
+	d.dirty, d.touched, d.batch = list(c.dirty), nil, Batch{}
+	for _, p := range c.touched {
+		d.touched = append(d.touched, d.pods[p.uid])
+	}
 	return &d
 }
 

@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -24,9 +23,9 @@ func (c *Core) start(r *rung, v Verb) {
 		params = r.Want
 	case Look:
 		limit = 0
-		if params == nil {
-			params = r.Want
-		}
+	}
+	if params == nil {
+		params = r.Want
 	}
 	op := Op{
 		ID: c.lastOp, Verb: v, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
@@ -36,7 +35,7 @@ func (c *Core) start(r *rung, v Verb) {
 	if limit > 0 {
 		op.Deadline = c.now.Add(limit)
 	}
-	r.op = &flight{Op: op, since: c.now, quiet: op.Quiet}
+	r.op = &flight{Op: op, since: c.now, until: r.within(op.Deadline), quiet: op.Quiet}
 	c.crowd(r)
 	c.ops[op.ID] = r
 	r.changed = c.step
@@ -72,7 +71,7 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	r.op = nil
 	r.changed = c.step
 	r.reason, r.blocked = res.Reason, res.Blocked
-	c.hear(r, in.Op, res)
+	c.hear(r, in, res)
 	switch in.Verb {
 	case Look:
 		c.lookedAt(r, res)
@@ -113,13 +112,12 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 // deny makes what r stands on Unknown, whatever a look shows: the actor says that it is not there. Neither that change nor its mending resets r's own
 // backoff: a driver that denies each stage it has made would be called without end.
 func (c *Core) deny(r *rung) {
-	up, down := r.up, r.down
-	r.denier = true
+	up, down, blocked := r.up, r.down, r.blocked
 	for _, b := range c.below(r) {
 		c.lose(b, "its driver denies it: "+r.reason, false)
-		b.trusted = false
+		b.trusted, b.denied = false, true
 	}
-	r.up, r.down = up, down
+	r.up, r.down, r.blocked, r.denier = up, down, blocked, true
 }
 
 func (c *Core) lookedAt(r *rung, res Result) {
@@ -128,9 +126,9 @@ func (c *Core) lookedAt(r *rung, res Result) {
 	}
 	switch {
 	case r.state == Unknown && r.trusted && res.Fingerprint == r.fingerprint:
-		r.state = Present
+		r.state, r.denied = Present, false
 		r.up = backoff{}
-		c.resetAbove(r)
+		c.resetAbove(r, false)
 	case r.state == Unknown && r.trusted:
 		r.trusted = false
 	default:
@@ -141,27 +139,34 @@ func (c *Core) lookedAt(r *rung, res Result) {
 func (c *Core) climbed(r *rung, in *flight, res Result) {
 	switch res.Outcome {
 	case hal.Done:
-		changed := r.state != Present || r.fingerprint != res.Fingerprint
-		r.state, r.trusted, r.purged, r.negate = Present, true, false, false
+		changed, mended := r.state != Present || r.fingerprint != res.Fingerprint, r.denied
+		r.state, r.trusted, r.purged, r.negate, r.denied, r.denier = Present, true, false, false, false, false
 		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint
 		r.short, r.refreshBy, r.reason = res.Short, res.RefreshBy, res.Short
 		r.wasUp = r.Pod != ""
+		attempts := r.up.attempts
 		r.up, r.down = backoff{}, backoff{}
-		if res.Short != "" {
+		if res.Short != "" || (res.RefreshBy != 0 && res.RefreshBy <= c.now) {
+			if in.Verb == Refresh {
+				r.up.attempts = attempts // still short: the next wait is longer
+			}
 			r.up.fail(c.now, r.Key, in.Verb)
 		}
 		if changed {
-			c.resetAbove(r)
+			c.resetAbove(r, mended)
 		}
 	case hal.NotDone:
 		// It teaches nothing about the state.
 	case hal.Unknown:
-		r.state, r.trusted, r.purged = Unknown, false, false
-		r.negate = r.negate || res.NegateFirst
-		if len(r.made) == 0 {
+		c.fenceOff(r, in, res)
+		if in.Verb == Refresh && r.state == Present {
+			return // what stands was not asked to go: it stands, and the refresh is tried again
+		}
+		if r.state == Absent || r.made == nil {
 			r.made = in.Params // a descent must know what may have been made
 		}
-		c.fenceOff(r, in, res, r.Limits.Climb)
+		r.state, r.trusted, r.purged = Unknown, false, false
+		r.negate = r.negate || res.NegateFirst
 	}
 }
 
@@ -174,31 +179,35 @@ func (c *Core) descended(r *rung, in *flight, res Result) {
 		if r.purged {
 			r.seen, r.looked = "", false // until then what a late climb makes is ours, and a look would take it for what stood there before
 		}
-		r.up, r.down = backoff{}, backoff{}
+		r.down = backoff{} // and not r.up: a climb that is negated each time still waits longer each time
 	case hal.NotDone:
 		// The known end of a descent that did nothing leaves the rung as it was: a joining pod is not fenced out.
 	case hal.Unknown:
 		r.state, r.trusted = Unknown, false
-		c.fenceOff(r, in, res, r.Limits.Descend)
+		c.fenceOff(r, in, res)
 	}
 }
 
 // fenceOff remembers a call without a known end until its bound.
-func (c *Core) fenceOff(r *rung, in *flight, res Result, limit time.Duration) {
-	if !res.Fenced || limit == 0 {
+func (c *Core) fenceOff(r *rung, in *flight, res Result) {
+	acts := r.Limits.ActsAfterReply
+	if in.until == 0 || !(res.Fenced || acts) || (in.ended && !acts) {
 		return
 	}
-	r.fence(call{op: in.ID, verb: fenceVerb(in.Verb), until: in.Deadline.Add(r.Limits.Settle), instance: res.Instance})
+	if res.Instance != "" && c.dead[r.Actor] == res.Instance {
+		return
+	}
+	r.fence(call{op: in.ID, verb: fenceVerb(in.Verb), until: in.until, instance: res.Instance})
 	c.open[in.ID] = r
 }
 
-// resetAbove lets what stands on r try at once: r changed.
-func (c *Core) resetAbove(r *rung) {
+// resetAbove lets what stands on r try at once: r changed. A change that only mends what an actor denied is none for those whose actor denied it, or
+// two of them would call without end, each at the other's mending.
+func (c *Core) resetAbove(r *rung, mended bool) {
 	for _, a := range c.upon[r.Key] {
-		if !a.denier {
-			a.up = backoff{}
+		if !mended || !a.denier {
+			a.up, a.denier = backoff{}, false
 		}
-		a.denier = false
 	}
 }
 

@@ -23,6 +23,8 @@ type Core struct {
 	ops     map[hal.OpID]*rung // in flight
 	open    map[hal.OpID]*rung // ended without a known end: an answer may still come
 	serial  map[string]bool    // actors that work on one call a volume at a time
+	dead    map[string]string  // by actor: the life of it that was seen dead last
+	waits   map[Waiter]PodUID  // where a waiter is registered
 
 	synced  bool
 	lastOp  hal.OpID
@@ -58,6 +60,7 @@ func New(s Start) *Core {
 		now: s.Now, boot: s.Boot,
 		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, claims: map[string][]*rung{},
 		actors: map[string][]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
+		dead: map[string]string{}, waits: map[Waiter]PodUID{},
 	}
 	found := map[hal.Key]string{}
 	for _, f := range s.Found {
@@ -85,15 +88,14 @@ func New(s Start) *Core {
 // recall makes the rung of one record.
 func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r := c.add(rec.Rung)
-	r.made, r.facts, r.fingerprint, r.seq = rec.Rung.Want, rec.Facts, rec.Fingerprint, rec.Seq
-	r.generation = rec.Generation
+	r.state, r.purged = Unknown, false
+	r.made, r.facts, r.seq = rec.Rung.Want, rec.Facts, rec.Seq
 	r.recorded, r.phase = true, rec.Phase
-	r.purged = false
 	c.lastSeq = max(c.lastSeq, rec.Seq)
 	if rec.Boot != c.boot {
-		return // nothing of another boot is mounted, runs or acts on this node
+		return // nothing of another boot is mounted, runs or acts on this node, and its fingerprints prove nothing
 	}
-	r.wasUp = rec.WasUp
+	r.fingerprint, r.generation, r.wasUp = rec.Fingerprint, rec.Generation, rec.WasUp
 	r.seen, r.looked = rec.Seen, true
 	r.fence(call{verb: Climb, until: rec.ClimbUntil})
 	r.fence(call{verb: Descend, until: rec.DescendUntil})
@@ -204,6 +206,9 @@ func (c *Core) markAround(r *rung) {
 }
 
 func (c *Core) allSynced() {
+	if c.synced {
+		return
+	}
 	c.synced = true
 	for _, key := range c.keys() {
 		c.mark(c.rungs[key])

@@ -87,7 +87,8 @@ func (c *Core) live(r *rung) bool {
 func (c *Core) wanted(e Wanted) {
 	p := c.pod(e.Pod)
 	fresh := !p.wanted
-	p.wanted, p.complete, p.gone = true, e.Complete, false
+	p.wanted, p.complete = true, e.Complete
+	c.revive(p)
 	var tops []hal.Key
 	for _, spec := range e.Rungs {
 		r := c.enlist(spec, fresh)
@@ -100,6 +101,19 @@ func (c *Core) wanted(e Wanted) {
 	}
 	slices.Sort(tops)
 	c.retop(p, slices.Compact(tops))
+}
+
+// revive takes back that no container of p runs: p is wanted again, and what still stands will be used. The records say so before Ready is told.
+func (c *Core) revive(p *pod) {
+	if !p.gone {
+		return
+	}
+	p.gone = false
+	for _, r := range p.rungs {
+		if r.wasUp && r.recorded {
+			c.settle(r)
+		}
+	}
 }
 
 // retop replaces the rungs that a pod wants at the top.
@@ -172,7 +186,6 @@ func (c *Core) gone(uid PodUID) {
 	}
 	p.gone = true
 	for _, r := range p.rungs {
-		r.wasUp = false
 		r.down = backoff{}
 		c.markDown(r)
 	}

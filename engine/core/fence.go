@@ -53,9 +53,12 @@ func (c *Core) lapse(r *rung, end func(call) bool) bool {
 
 func never(call) bool { return false }
 
-// answered: the late answer of that very call is the proof of its end.
+// answered: the late answer of that very call is the proof of its end, unless its actor is known to act after it has answered.
 func (c *Core) answered(op hal.OpID) {
-	if r := c.open[op]; r != nil {
+	if r := c.ops[op]; r != nil {
+		r.op.ended = true
+	}
+	if r := c.open[op]; r != nil && !r.Limits.ActsAfterReply {
 		c.lapse(r, func(k call) bool { return k.op == op })
 	}
 }
@@ -65,25 +68,27 @@ func (c *Core) actorGone(actor, instance string) {
 	if instance == "" {
 		return
 	}
+	c.dead[actor] = instance
 	for _, r := range c.actors[actor] {
 		c.lapse(r, func(k call) bool { return k.instance == instance })
 	}
 }
 
 // hear takes in what an answer proves of the one call of ours on the volume that has no known end: a repeat of it was ABORTED by the same process,
-// so that call was at work; a still later repeat got a final answer, so it no longer is.
-func (c *Core) hear(r *rung, op Op, res Result) {
-	if res.Answer == NoAnswer || res.Instance == "" || c.openCalls(r) != 1 {
+// so that call was at work; a still later repeat got a final answer, so it no longer is. An ABORTED while other calls of ours were in flight on the
+// volume may speak of those and proves nothing; nor does an answer of an actor that acts after it has answered.
+func (c *Core) hear(r *rung, in *flight, res Result) {
+	if in.Verb == Look || res.Answer == NoAnswer || res.Instance == "" || r.Limits.ActsAfterReply || c.openCalls(r) != 1 {
 		return
 	}
 	i := slices.IndexFunc(r.calls, func(k call) bool {
-		return k.op != 0 && k.op < op.ID && k.verb == fenceVerb(op.Verb) && k.instance == res.Instance
+		return k.op != 0 && k.op < in.ID && k.verb == fenceVerb(in.Verb) && k.instance == res.Instance
 	})
 	if i < 0 {
 		return
 	}
 	if res.Answer == Aborted {
-		r.calls[i].aborted = true
+		r.calls[i].aborted = r.calls[i].aborted || !in.crowded
 		return
 	}
 	if r.calls[i].aborted {

@@ -16,11 +16,11 @@ func (c *Core) announce(r *rung, v Verb) {
 	rec := c.record(r)
 	if v == Descend {
 		rec.Phase = Leaving
-		rec.DescendUntil = max(rec.DescendUntil, r.within(r.op.Deadline))
+		rec.DescendUntil = max(rec.DescendUntil, r.op.until)
 	} else {
 		rec.Phase = Intent
 		rec.Rung.Want = r.op.Params
-		rec.ClimbUntil = max(rec.ClimbUntil, r.within(r.op.Deadline))
+		rec.ClimbUntil = max(rec.ClimbUntil, r.op.until)
 	}
 	line := Line{Key: r.Key, Record: rec, Sync: true}
 	if first && v == Climb && !slices.ContainsFunc(c.below(r), func(b *rung) bool { return b.recorded }) {
@@ -86,7 +86,7 @@ func (c *Core) record(r *rung) Record {
 	}
 	return Record{
 		Rung: spec, Phase: r.phase, Boot: c.boot, Facts: r.facts, Fingerprint: r.fingerprint, Seen: r.seen, Generation: r.generation,
-		ClimbUntil: r.bound(Climb), DescendUntil: r.bound(Descend), WasUp: r.wasUp, Seq: r.seq,
+		ClimbUntil: r.bound(Climb), DescendUntil: r.bound(Descend), WasUp: c.runs(r), Seq: r.seq,
 	}
 }
 

@@ -1,6 +1,9 @@
 package core
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/volnode/volnode/hal"
 )
 
@@ -45,7 +48,13 @@ func (c *Core) reconcile() {
 func (c *Core) decide(r *rung) {
 	c.lapse(r, never)
 	c.release(r)
+	before := r.next
 	r.next = c.next(r)
+	if r.next != before {
+		for _, a := range c.upon[r.Key] {
+			c.mark(a) // whether it may stand depends on what becomes of r
+		}
+	}
 	switch {
 	case r.next.act:
 		c.start(r, r.next.verb)
@@ -72,6 +81,9 @@ func (c *Core) next(r *rung) decision {
 	case want == held:
 		return idle(whyHeld)
 	case want == wanted && !c.yields(r):
+		if d, ok := c.claim(r); !ok {
+			return d
+		}
 		return c.nextUp(r)
 	default:
 		return c.nextDown(r, want)
@@ -90,6 +102,9 @@ func (c *Core) nextUp(r *rung) decision {
 	case Unknown:
 		if r.bound(Descend) != 0 {
 			// Only the same descent may be sent until its end; the climb waits.
+			if _, ok := c.uncovered(r); !ok {
+				return waitUntil(whyDescentOpen, r.bound(Descend))
+			}
 			return c.try(r, Descend, whyDescentOpen)
 		}
 		if r.trusted {
@@ -112,7 +127,7 @@ func (c *Core) nextUp(r *rung) decision {
 // nextStanding decides on a wanted rung that is up and need not be made anew.
 func (c *Core) nextStanding(r *rung, change OnChange) decision {
 	due := r.refreshBy != 0 && r.refreshBy <= c.now
-	if change != OnChangeRefresh && r.short == "" && !due {
+	if change == OnChangeKeep && r.short == "" && !due {
 		return decision{why: whyReady, until: r.refreshBy}
 	}
 	if d, ok := c.foundation(r); !ok {
@@ -132,7 +147,7 @@ func (c *Core) nextRebuild(r *rung) decision {
 	if on, ok := c.uncovered(r); !ok {
 		return waitOn(whyStoodOn, on)
 	}
-	return c.try(r, Descend, whyRebuild)
+	return c.takeDown(r, whyRebuild)
 }
 
 // nextDown decides on a rung that must be down, or may not stand at present.
@@ -141,7 +156,7 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 		return waitOn(whyStoodOn, on)
 	}
 	if r.state != Absent {
-		return c.try(r, Descend, whyUnwanted)
+		return c.takeDown(r, whyUnwanted)
 	}
 	if at := r.bound(Climb); at != 0 {
 		return waitUntil(whyClimbOpen, at)
@@ -158,6 +173,15 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 	return decision{drop: true}
 }
 
+// takeDown descends a rung that nothing stands on. What an intent of this boot did not see before is looked at first, so that the descent can tell
+// it from what is ours.
+func (c *Core) takeDown(r *rung, w why) decision {
+	if r.Intent && !r.looked {
+		return c.try(r, Look, w)
+	}
+	return c.try(r, Descend, w)
+}
+
 // try starts v unless its backoff, a neighbour's operation or a serial actor stands against it.
 func (c *Core) try(r *rung, v Verb, w why) decision {
 	if v == Descend && !c.synced {
@@ -166,15 +190,8 @@ func (c *Core) try(r *rung, v Verb, w why) decision {
 	if wait := r.backoff(v); wait.until > c.now {
 		return waitUntil(whyBackoff, wait.until)
 	}
-	for _, b := range c.below(r) {
-		if b.op != nil || (b.child != "" && v != Look) {
-			return waitOn(whyNeighbour, b.Key)
-		}
-	}
-	for _, a := range c.upon[r.Key] {
-		if a.op != nil || (a.child != "" && v != Look) {
-			return waitOn(whyNeighbour, a.Key)
-		}
+	if on, ok := c.undisturbed(r, v); !ok {
+		return waitOn(whyNeighbour, on)
 	}
 	if c.serial[r.Actor] && v != Look {
 		for _, o := range c.volumes[r.Volume] {
@@ -184,6 +201,23 @@ func (c *Core) try(r *rung, v Verb, w why) decision {
 		}
 	}
 	return act(v, w)
+}
+
+// undisturbed reports whether nothing is under way on the rungs that v on r shares with others, and names one where something is. A climb uses
+// what is Present below it and no more: a login to a dead portal does not delay the good path.
+func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
+	for _, b := range c.below(r) {
+		if (b.state == Present || v == Descend) && (b.op != nil || (b.child != "" && v != Look)) {
+			return b.Key, false
+		}
+	}
+	for _, a := range c.upon[r.Key] {
+		uses := r.state == Present || v == Descend || a.op == nil || a.op.Verb == Descend || a.op.uses(r.Key)
+		if uses && (a.op != nil || (a.child != "" && v != Look)) {
+			return a.Key, false
+		}
+	}
+	return "", true
 }
 
 // foundation reports whether enough of what r stands on is up, and stays.
@@ -212,11 +246,12 @@ func (c *Core) firm(b *rung) bool {
 	switch c.change(b) {
 	case OnChangeRebuild:
 		return false
-	case OnChangeRefresh:
+	case OnChangeRefresh, OnChangeGrow:
 		return !b.negate && b.up.attempts > 0
-	default:
+	case OnChangeKeep:
 		return !b.negate
 	}
+	panic(fmt.Sprintf("core: rung %s has a change %d", b.Key, c.change(b)))
 }
 
 // uncovered reports whether all that stand on r are Absent for good, and names the first that is not.
@@ -238,11 +273,24 @@ func (c *Core) yields(r *rung) bool {
 	}
 	for _, b := range c.below(r) {
 		rebuild := b.state != Absent && (b.negate || c.change(b) == OnChangeRebuild)
-		if (rebuild && !b.negate && !c.live(b)) || c.yields(b) {
+		if (rebuild && !c.live(b)) || c.yields(b) {
 			return true
 		}
 	}
 	return false
+}
+
+// claim reports whether nothing else is, or may come, up under the exclusive claim of r. A rung that stands keeps standing.
+func (c *Core) claim(r *rung) (decision, bool) {
+	if r.Exclusive == "" || r.state == Present {
+		return decision{}, true
+	}
+	for _, o := range c.claims[r.Exclusive] {
+		if o != r && !o.isGone() {
+			return waitOn(whyClaim, o.Key), false
+		}
+	}
+	return decision{}, true
 }
 
 // owner returns the rung that an exclusive claim belongs to: the one that was up, else the oldest intent; nil if none is anything but gone.
@@ -264,19 +312,33 @@ func (c *Core) change(r *rung) OnChange {
 	if r.state == Absent {
 		return OnChangeKeep
 	}
-	worst := OnChangeKeep
+	worst := c.shifted(r)
 	for _, w := range r.Want {
 		if Value(r.made, w.Name) != w.Value && (worst == OnChangeKeep || w.OnChange == OnChangeRebuild) {
 			worst = w.OnChange
 		}
 	}
-	if worst == OnChangeRebuild {
-		return worst
-	}
+	return worst
+}
+
+// shifted compares what r was made on with what stands there. One that needs all of it must be made anew when a part of it was; one that needs only
+// some (the legs of a device) is repeated with the legs that stand.
+func (c *Core) shifted(r *rung) OnChange {
 	for _, g := range r.generation {
 		if b := c.rungs[g.Key]; b != nil && b.state == Present && b.fingerprint != g.Fingerprint {
-			return OnChangeRebuild
+			if r.Need == 0 {
+				return OnChangeRebuild
+			}
+			return OnChangeRefresh
 		}
 	}
-	return worst
+	if r.Need == 0 {
+		return OnChangeKeep
+	}
+	for _, b := range c.below(r) {
+		if b.state == Present && !slices.ContainsFunc(r.generation, func(g Foundation) bool { return g.Key == b.Key }) {
+			return OnChangeRefresh
+		}
+	}
+	return OnChangeKeep
 }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/volnode/volnode/hal"
@@ -15,6 +14,10 @@ type waiter struct {
 
 func (c *Core) await(e Await) {
 	w := waiter{e.Waiter, e.Pod, e.For}
+	if _, known := c.waits[e.Waiter]; known {
+		return
+	}
+	c.waits[e.Waiter] = e.Pod
 	if e.For == AllGone {
 		c.all = append(c.all, w)
 		return
@@ -27,11 +30,11 @@ func (c *Core) await(e Await) {
 func (c *Core) forget(id Waiter) {
 	is := func(w waiter) bool { return w.id == id }
 	c.all = slices.DeleteFunc(c.all, is)
-	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
-		p := c.pods[uid]
+	if p := c.pods[c.waits[id]]; p != nil {
 		p.waiters = slices.DeleteFunc(p.waiters, is)
 		c.forgetPod(p)
 	}
+	delete(c.waits, id)
 }
 
 // touch remembers that the waiters of p may be satisfied.
@@ -52,18 +55,23 @@ func (c *Core) wake() {
 		p.waiters = slices.DeleteFunc(p.waiters, func(w waiter) bool {
 			ok := (w.on == PodReady && c.ready(p)) || (w.on == PodGone && c.down(p))
 			if ok {
-				c.batch.Wake = append(c.batch.Wake, w.id)
+				c.tell(w)
 			}
 			return ok
 		})
 		c.forgetPod(p)
 	}
-	if len(c.all) > 0 && len(c.rungs) == 0 {
+	if len(c.all) > 0 && c.allDown() {
 		for _, w := range c.all {
-			c.batch.Wake = append(c.batch.Wake, w.id)
+			c.tell(w)
 		}
 		c.all = nil
 	}
+}
+
+func (c *Core) tell(w waiter) {
+	delete(c.waits, w.id)
+	c.batch.Wake = append(c.batch.Wake, w.id)
 }
 
 // Ready reports whether the pod's volumes can be used: all are resolved, up, and made as wanted.
@@ -83,6 +91,12 @@ func (c *Core) ready(p *pod) bool {
 }
 
 // down reports whether nothing of the pod is up.
-func (c *Core) down(p *pod) bool {
-	return !p.wanted && !slices.ContainsFunc(p.rungs, func(r *rung) bool { return r.state != Absent || r.op != nil || r.child != "" })
+func (c *Core) down(p *pod) bool { return !p.wanted && !slices.ContainsFunc(p.rungs, (*rung).isUp) }
+
+// allDown reports whether no pod is wanted and nothing is up, shared rungs included.
+func (c *Core) allDown() bool {
+	return !slices.ContainsFunc(c.keys(), func(key hal.Key) bool { return len(c.rungs[key].pods) > 0 || c.rungs[key].isUp() })
 }
+
+// isUp reports whether a rung is, or is about to be, anything but Absent.
+func (r *rung) isUp() bool { return r.state != Absent || r.op != nil || r.child != "" }

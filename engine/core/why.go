@@ -28,6 +28,7 @@ const (
 	whyDescentOpen
 	whySecondDescent
 	whyYields
+	whyClaim
 )
 
 var whyTexts = [...]string{
@@ -53,6 +54,7 @@ var whyTexts = [...]string{
 	whyDescentOpen:   "a call without a known end may still take it down",
 	whySecondDescent: "taken down once more after the end of the last climb",
 	whyYields:        "waits for another to go down",
+	whyClaim:         "waits for %s, which may hold its exclusive claim",
 }
 
 func (d decision) text() string {

@@ -1,0 +1,67 @@
+package csi
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/plugintest"
+	"github.com/volnode/volnode/hal"
+)
+
+// replies are all that can come back from a call.
+func replies() (names []string, errs []error) {
+	add := func(name string, err error) { names, errs = append(names, name), append(errs, err) }
+	add("OK", nil)
+	add("never sent", plugintest.NotSent())
+	add("no reply", plugintest.NoReply())
+	add("not a hal.Error", errors.New("?"))
+	for code := hal.CodeOK; code <= hal.CodeUnauthenticated+1; code++ {
+		add("status "+code.String(), plugintest.Status(code))
+	}
+	return names, errs
+}
+
+func TestOutcomes(t *testing.T) {
+	names, errs := replies()
+	datadriven.RunTest(t, "testdata/outcomes", func(t *testing.T, d *datadriven.TestData) string {
+		verb := map[string]core.Verb{"climb": core.Climb, "refresh": core.Refresh, "descend": core.Descend}[d.Cmd]
+		var b strings.Builder
+		for i, name := range names {
+			v := judge(verb, errs[i], d.HasArg("quiet"), d.HasArg("acts"))
+			fmt.Fprintf(&b, "%-28s %-8s answer %s", name, v.outcome, v.answer)
+			for _, flag := range []struct {
+				is   bool
+				name string
+			}{{v.fenced, "fenced"}, {v.belowUnknown, "below unknown"}, {v.negateFirst, "negate first"}} {
+				if flag.is {
+					b.WriteString(", " + flag.name)
+				}
+			}
+			b.WriteString("\n")
+		}
+		return b.String()
+	})
+}
+
+func TestOutcomesHoldTogether(t *testing.T) {
+	names, errs := replies()
+	for i, err := range errs {
+		for _, verb := range []core.Verb{core.Climb, core.Refresh, core.Descend} {
+			for _, quiet := range []bool{false, true} {
+				v, acts := judge(verb, err, quiet, false), judge(verb, err, quiet, true)
+				require.Equal(t, v.outcome, acts.outcome, names[i])
+				require.False(t, v.fenced && v.outcome != hal.Unknown, names[i])
+				require.False(t, v.fenced && v.answer != core.NoAnswer, "an answer ends the call: %s", names[i])
+				require.Equal(t, v.outcome == hal.Unknown, acts.fenced, names[i])
+				require.False(t, v.negateFirst && v.outcome != hal.Unknown, names[i])
+				require.False(t, verb == core.Descend && (v.negateFirst || v.belowUnknown), names[i])
+			}
+		}
+	}
+}
