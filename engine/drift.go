@@ -3,10 +3,10 @@ package engine
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
-	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
 
