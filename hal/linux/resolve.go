@@ -49,7 +49,7 @@ func (h *Host) home(path string, a access) (dir, rest string, err error) {
 		}
 	}
 	if dir == "" {
-		return "", "", because(syscall.EACCES, "lies outside the agent's directories")
+		return "", "", because(syscall.EXDEV, "lies outside the agent's directories")
 	}
 	return dir, rest, nil
 }

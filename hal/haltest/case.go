@@ -1,0 +1,122 @@
+package haltest
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Case is one named script of the contract.
+type Case struct {
+	Name   string
+	Script []string
+}
+
+// Golden is the histories of all cases as Linux made them: for each case a line "== name" and its history.
+//
+//go:embed testdata/cases.golden
+var Golden string
+
+//go:embed testdata/cases.txt
+var scripts string
+
+// Cases are the cases of testdata/cases.txt: a name in a line that begins with "== ", its script, comments after #, blank lines between.
+func Cases() []Case {
+	var all []Case
+	for line := range strings.Lines(scripts) {
+		line, _, _ = strings.Cut(line, "#")
+		line = strings.TrimSpace(line)
+		name, head := strings.CutPrefix(line, "== ")
+		switch {
+		case head:
+			all = append(all, Case{Name: name})
+		case line != "":
+			all[len(all)-1].Script = append(all[len(all)-1].Script, line)
+		}
+	}
+	return all
+}
+
+// Record runs all cases, each on a world of its own, and returns the golden text.
+func Record(newWorld func() World) string {
+	var b strings.Builder
+	for _, c := range Cases() {
+		b.WriteString(section(c.Name, runOn(newWorld, c.Script, false)))
+	}
+	return b.String()
+}
+
+func section(name string, history []string) string {
+	return "== " + name + "\n" + strings.Join(history, "\n") + "\n"
+}
+
+func runOn(newWorld func() World, script []string, states bool) []string {
+	w := newWorld()
+	defer w.Close()
+	return Run(w, script, states)
+}
+
+// Difference is one script whose histories differ.
+type Difference struct {
+	Name       string
+	Script     []string
+	Want, Have []string
+}
+
+// String shows the script up to the first line that differs.
+func (d Difference) String() string {
+	i := 0
+	for i < len(d.Want) && i < len(d.Have) && d.Want[i] == d.Have[i] {
+		i++
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", d.Name)
+	for _, l := range d.Want[:i] {
+		if strings.HasPrefix(l, "> ") || strings.HasPrefix(l, "  ") && !strings.HasPrefix(l, "    ") {
+			fmt.Fprintf(&b, "  %s\n", l)
+		}
+	}
+	op := i
+	for op > 0 && (op >= len(d.Want) || !strings.HasPrefix(d.Want[op], "> ")) {
+		op--
+	}
+	b.WriteString("  the last one:\n")
+	writeRest(&b, "want", d.Want, op)
+	writeRest(&b, "have", d.Have, op)
+	return b.String()
+}
+
+// writeRest shows the lines of one operation.
+func writeRest(b *strings.Builder, who string, history []string, from int) {
+	for i := from; i < len(history) && (i == from || !strings.HasPrefix(history[i], "> ")); i++ {
+		fmt.Fprintf(b, "  %s |%s\n", who, history[i])
+	}
+}
+
+// CheckCases compares the histories of all cases with the golden file.
+func CheckCases(newWorld func() World) []Difference {
+	want := map[string][]string{}
+	for part := range strings.SplitSeq(Golden, "== ") {
+		name, history, _ := strings.Cut(part, "\n")
+		want[name] = strings.Split(strings.TrimSuffix(history, "\n"), "\n")
+	}
+	var differences []Difference
+	for _, c := range Cases() {
+		have := runOn(newWorld, c.Script, false)
+		if !slices.Equal(want[c.Name], have) {
+			differences = append(differences, Difference{c.Name, c.Script, want[c.Name], have})
+		}
+	}
+	return differences
+}
+
+// CheckSequence compares the histories of one random script.
+func CheckSequence(seed uint64, want, have func() World) (Difference, bool) {
+	script := Sequence(seed)
+	d := Difference{
+		Name: fmt.Sprintf("sequence %d", seed), Script: script,
+		Want: runOn(want, script, true), Have: runOn(have, script, true),
+	}
+	return d, slices.Equal(d.Want, d.Have)
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/haltest"
+	"github.com/volnode/volnode/hal/linux"
+)
+
+// linuxWorld is a directory of this machine, on a tmpfs of its own in a private mount namespace.
+type linuxWorld struct {
+	host *linux.Host
+	disk string // where the tmpfs is mounted
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+func newLinux() haltest.World {
+	disk := must(os.MkdirTemp("", "volnode-conform-"))
+	disk = must(filepath.EvalSymlinks(disk))
+	check(unix.Mount("conform", disk, "tmpfs", 0, "mode=0755"))
+	dir := filepath.Join(disk, "root")
+	check(os.Mkdir(dir, 0o755))
+	h := must(linux.New(linux.Options{RootDir: dir}))
+	ctx, stop := context.WithCancel(context.Background())
+	w := &linuxWorld{host: h, disk: disk, stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		h.Run(ctx)
+	}()
+	return w
+}
+
+func (w *linuxWorld) Host() hal.Host { return w.host.HAL() }
+func (w *linuxWorld) Dir() string    { return filepath.Join(w.disk, "root") }
+func (w *linuxWorld) Do(f func())    { f() }
+
+func (w *linuxWorld) Hold(path string) (func(), error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	return func() { unix.Close(fd) }, err
+}
+
+func (w *linuxWorld) Symlink(target, path string) error { return unix.Symlink(target, path) }
+
+// Close takes the tmpfs with everything mounted below it away.
+func (w *linuxWorld) Close() {
+	w.stop()
+	<-w.done
+	w.host.Close()
+	check(unix.Unmount(w.disk, unix.MNT_DETACH))
+	check(os.Remove(w.disk))
+}
+
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

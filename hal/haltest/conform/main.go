@@ -1,0 +1,69 @@
+// Command conform runs the contract of package hal on both backends: all cases against the golden file recorded from Linux, and random sequences of
+// operations against each other. Its last line is the sum: "79 cases, 2000 sequences, 0 differences". It needs root, for mounts in a namespace of its own.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/volnode/volnode/hal/haltest"
+	"github.com/volnode/volnode/hal/linux"
+)
+
+func main() {
+	if linux.IsHelper() {
+		linux.HelperMain()
+	}
+	os.Exit(haltest.InPrivateMounts(run))
+}
+
+// shownDifferences bounds what is printed; all are counted.
+const shownDifferences = 10
+
+func run() int {
+	rewrite := flag.Bool("rewrite", false, "record the golden file anew, from Linux")
+	golden := flag.String("golden", "hal/haltest/testdata/cases.golden", "the golden file to record")
+	sequences := flag.Uint64("sequences", 2000, "how many random sequences to run")
+	seed := flag.Uint64("seed", 1, "seed of the first sequence")
+	flag.Parse()
+	if !haltest.PrivateMounts() {
+		fmt.Fprintln(os.Stderr, "conform: needs root: it mounts, in a mount namespace of its own")
+		return 77
+	}
+	if *rewrite {
+		if err := os.WriteFile(*golden, []byte(haltest.Record(newLinux)), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "conform:", err)
+			return 1
+		}
+		return 0
+	}
+	differences := 0
+	for backend, newWorld := range backends {
+		for _, d := range haltest.CheckCases(newWorld) {
+			differences++
+			show(differences, backend+": "+d.String())
+		}
+	}
+	if newSim == nil {
+		fmt.Println("no simulator: no sequences run")
+		*sequences = 0
+	}
+	for s := *seed; s < *seed+*sequences; s++ {
+		if d, same := haltest.CheckSequence(s, newLinux, newSim); !same {
+			differences++
+			show(differences, d.String()+fmt.Sprintf("  replay: go run ./hal/haltest/conform -sequences 1 -seed %d\n", s))
+		}
+	}
+	fmt.Printf("%d cases, %d sequences, %d differences\n", len(haltest.Cases()), *sequences, differences)
+	if differences > 0 {
+		return 1
+	}
+	return 0
+}
+
+func show(n int, text string) {
+	if n <= shownDifferences {
+		fmt.Println(text)
+	}
+}

@@ -1,0 +1,129 @@
+package haltest
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// run is one script on one world.
+type run struct {
+	world World
+	host  hal.Host
+	names numbering
+	holds map[string]func()
+	late  bool // the present operation's deadline has passed
+}
+
+// Run executes a script on a fresh world and returns its history. With states the state is shown after each operation, else after the last.
+//
+//	mkdir P [MODE]      rm P        rmtree P     mv P Q       ls P        stat P
+//	write P DATA [MODE] writeat P OFFSET DATA    alloc P SIZE [MODE]      read P [LIMIT]   sync P
+//	mount TYPE P [SOURCE] [flag,flag] [key=value,key]         bind S P [ro]
+//	umount P [bottom|wrong]         at P         table
+//	type P              make P dir|file          hold P       release P   link TARGET P
+//
+// Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it is. "-" stands for an empty word.
+// "late" before an operation of the host gives it a deadline that has passed.
+func Run(w World, script []string, states bool) []string {
+	var history []string
+	w.Do(func() {
+		r := &run{world: w, host: w.Host(), holds: map[string]func(){}}
+		r.names.learn(r)
+		for i, line := range script {
+			result, data := r.step(line)
+			history = append(history, "> "+line, "  "+result)
+			history = append(history, indent(data)...)
+			if states || i == len(script)-1 {
+				history = append(history, indent(r.state())...)
+			}
+		}
+		for _, release := range r.holds {
+			release()
+		}
+	})
+	return history
+}
+
+func indent(lines []string) []string {
+	indented := make([]string, len(lines))
+	for i, l := range lines {
+		indented[i] = "    " + l
+	}
+	return indented
+}
+
+// step runs one line.
+func (r *run) step(line string) (result string, data []string) {
+	words := strings.Fields(line)
+	if r.late = words[0] == "late"; r.late {
+		words = words[1:]
+	}
+	do, known := verbs[words[0]]
+	if !known {
+		panic("haltest: no such operation: " + line)
+	}
+	data, err := do(r, args(words[1:]))
+	if table, tableErr := r.host.Mounts.Table(hal.Call{}); tableErr == nil {
+		r.names.forgetDevices(table)
+	}
+	return resultOf(err), data
+}
+
+func (r *run) call() hal.Call {
+	if r.late {
+		return hal.Call{Deadline: r.host.Runtime.Now() - 1}
+	}
+	return hal.Call{}
+}
+
+// resultOf shows the errno and the outcome; the texts of errors are each backend's own.
+func resultOf(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	name := "no errno"
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		name = unix.ErrnoName(errno)
+	}
+	return fmt.Sprintf("%s (%s)", name, hal.OutcomeOf(err))
+}
+
+// args are the words after the verb.
+type args []string
+
+func (a args) at(i int) string {
+	if i >= len(a) || a[i] == "-" {
+		return ""
+	}
+	return a[i]
+}
+
+// number reads word i, octal after a 0.
+func (a args) number(i int, otherwise int64) int64 {
+	if a.at(i) == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(a[i], 0, 64)
+	if err != nil {
+		panic("haltest: " + err.Error())
+	}
+	return n
+}
+
+// path makes word i absolute.
+func (r *run) path(word string) string {
+	switch {
+	case word == ".":
+		return r.world.Dir()
+	case strings.HasPrefix(word, "/"):
+		return word
+	}
+	return r.world.Dir() + "/" + word
+}

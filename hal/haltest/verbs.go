@@ -1,0 +1,151 @@
+package haltest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"strings"
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+type verb func(r *run, a args) (data []string, err error)
+
+var verbs = collect(treeVerbs, fileVerbs, mountVerbs, hostVerbs)
+
+func collect(tables ...map[string]verb) map[string]verb {
+	all := map[string]verb{}
+	for _, t := range tables {
+		maps.Copy(all, t)
+	}
+	return all
+}
+
+var treeVerbs = map[string]verb{
+	"mkdir": func(r *run, a args) ([]string, error) {
+		return nil, r.host.Tree.Mkdir(r.call(), r.path(a[0]), uint32(a.number(1, 0o750)))
+	},
+	"rm":     func(r *run, a args) ([]string, error) { return nil, r.host.Tree.Remove(r.call(), r.path(a[0])) },
+	"rmtree": func(r *run, a args) ([]string, error) { return nil, r.host.Tree.RemoveTree(r.call(), r.path(a[0])) },
+	"mv": func(r *run, a args) ([]string, error) {
+		return nil, r.host.Tree.Rename(r.call(), r.path(a[0]), r.path(a[1]))
+	},
+	"ls": func(r *run, a args) ([]string, error) {
+		entries, err := r.host.Tree.List(r.call(), r.path(a[0]))
+		var data []string
+		for _, e := range entries {
+			data = append(data, e.Name+" "+e.Type.String())
+		}
+		return data, err
+	},
+	"stat": func(r *run, a args) ([]string, error) {
+		info, err := r.host.Tree.Stat(r.call(), r.path(a[0]))
+		if err != nil {
+			return nil, err
+		}
+		return []string{r.names.info(info)}, nil
+	},
+}
+
+var fileVerbs = map[string]verb{
+	"read": func(r *run, a args) ([]string, error) {
+		content, err := r.host.Files.Read(r.call(), r.path(a[0]), a.number(1, 1<<20))
+		if err != nil {
+			return nil, err
+		}
+		return []string{show(content)}, nil
+	},
+	"write": func(r *run, a args) ([]string, error) {
+		return nil, r.host.Files.Write(r.call(), r.path(a[0]), []byte(a.at(1)), uint32(a.number(2, 0o640)))
+	},
+	"writeat": func(r *run, a args) ([]string, error) {
+		return nil, r.host.Files.WriteAt(r.call(), r.path(a[0]), a.number(1, 0), []byte(a.at(2)))
+	},
+	"alloc": func(r *run, a args) ([]string, error) {
+		return nil, r.host.Files.Allocate(r.call(), r.path(a[0]), a.number(1, 0), uint32(a.number(2, 0o640)))
+	},
+	"sync": func(r *run, a args) ([]string, error) { return nil, r.host.Files.Sync(r.call(), r.path(a[0])) },
+}
+
+var mountVerbs = map[string]verb{
+	"mount": func(r *run, a args) ([]string, error) {
+		m := hal.NewMount{FSType: a[0], Target: r.path(a[1]), Source: a.at(2)}
+		if a.at(3) != "" {
+			m.Flags = strings.Split(a.at(3), ",")
+		}
+		for o := range strings.SplitSeq(a.at(4), ",") {
+			if key, value, _ := strings.Cut(o, "="); key != "" {
+				m.Options = append(m.Options, hal.Option{Key: key, Value: value})
+			}
+		}
+		return nil, r.host.Mounts.Mount(r.call(), m)
+	},
+	"bind": func(r *run, a args) ([]string, error) {
+		return nil, r.host.Mounts.Bind(r.call(), hal.BindSpec{Source: r.path(a[0]), Target: r.path(a[1]), ReadOnly: a.at(2) == "ro"})
+	},
+	"umount": func(r *run, a args) ([]string, error) {
+		stack, err := r.host.Mounts.At(hal.Call{}, r.path(a[0]))
+		if err != nil {
+			return nil, err
+		}
+		id := hal.MountID(1 << 62)
+		switch {
+		case len(stack) == 0 || a.at(1) == "wrong":
+		case a.at(1) == "bottom":
+			id = stack[0].ID
+		default:
+			id = stack[len(stack)-1].ID
+		}
+		return nil, r.host.Mounts.Unmount(r.call(), r.path(a[0]), id)
+	},
+	"at": func(r *run, a args) ([]string, error) {
+		stack, err := r.host.Mounts.At(r.call(), r.path(a[0]))
+		return r.names.mounts(stack), err
+	},
+	"table": func(r *run, _ args) ([]string, error) {
+		table, err := r.host.Mounts.Table(r.call())
+		return r.names.mounts(r.below(table)), err
+	},
+}
+
+var hostVerbs = map[string]verb{
+	"type": func(r *run, a args) ([]string, error) {
+		t, err := r.host.HostPaths.Type(r.call(), r.path(a[0]))
+		if err != nil {
+			return nil, err
+		}
+		return []string{t.String()}, nil
+	},
+	"make": func(r *run, a args) ([]string, error) {
+		t := map[string]hal.FileType{"dir": hal.TypeDirectory, "file": hal.TypeFile}[a[1]]
+		return nil, r.host.HostPaths.Make(r.call(), r.path(a[0]), t)
+	},
+	"hold": func(r *run, a args) ([]string, error) {
+		if r.holds[a[0]] != nil {
+			return nil, syscall.EALREADY
+		}
+		release, err := r.world.Hold(r.path(a[0]))
+		if err == nil {
+			r.holds[a[0]] = release
+		}
+		return nil, err
+	},
+	"release": func(r *run, a args) ([]string, error) {
+		if release := r.holds[a[0]]; release != nil {
+			release()
+			delete(r.holds, a[0])
+		}
+		return nil, nil
+	},
+	"link": func(r *run, a args) ([]string, error) { return nil, r.world.Symlink(a[0], r.path(a[1])) },
+}
+
+// show prints content short: zeros at the end are counted.
+func show(content []byte) string {
+	text := bytes.TrimRight(content, "\x00")
+	if zeros := len(content) - len(text); zeros > 0 {
+		return fmt.Sprintf("%q and %d zeros", text, zeros)
+	}
+	return fmt.Sprintf("%q", text)
+}

@@ -1,0 +1,17 @@
+package haltest
+
+import "github.com/volnode/volnode/hal"
+
+// World is a node to run scripts on, with what a test needs beyond the Host.
+type World interface {
+	Host() hal.Host
+	// Dir is the agent's root directory. It is empty, and what is mounted below it is private: no peer group.
+	Dir() string
+	// Do runs f where the methods of the Host may be called, and returns when f has.
+	Do(f func())
+	// Hold opens what is at path, as a foreign process would: links and mounts are followed.
+	Hold(path string) (release func(), err error)
+	// Symlink makes a symbolic link.
+	Symlink(target, path string) error
+	Close()
+}
