@@ -1,0 +1,227 @@
+package sim
+
+import (
+	"syscall"
+	"time"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// site is one place of choice.
+type site struct {
+	name string
+	hash uint64
+}
+
+func newSite(name string) site { return site{name, hashString(name)} }
+
+// callSite is one method of the host, with its places of choice.
+type callSite struct {
+	site
+	class  hal.Class
+	writes bool
+
+	fault, crash, request, reply, more site
+}
+
+func newCallSite(name string, class hal.Class, writes bool) *callSite {
+	return &callSite{
+		newSite(name), class, writes,
+		newSite(name + "/fault"), newSite(name + "/crash"), newSite(name + "/request"), newSite(name + "/reply"), newSite(name + "/more"),
+	}
+}
+
+// subject is what a choice is about.
+type subject struct {
+	name string
+	hash uint64
+	nth  uint32
+}
+
+// subject counts the choices of a site and object.
+func (w *World) subject(at *site, name string) subject {
+	h := hashString(name)
+	key := idHash(at.hash, h, 0)
+	nth := w.nth[key]
+	w.nth[key] = nth + 1
+	return subject{name, h, nth}
+}
+
+func (s *subject) id(at *site) ID {
+	return ID{at.name, s.name, s.nth, idHash(at.hash, s.hash, s.nth)}
+}
+
+// pick draws from a menu.
+func (w *World) pick(at *site, s *subject, m *menu) Fault {
+	if !m.live || w.calm {
+		return NoFault
+	}
+	f := m.faults[w.chooser.Pick(s.id(at), m.weights)]
+	if f != NoFault {
+		w.trace.add(Record{At: w.sched.now, Mark: MarkFault, What: at.name, Object: s.name, Fault: f, hash: at.hash ^ s.hash})
+	}
+	return f
+}
+
+// happens draws one fault for the subject name.
+func (w *World) happens(f Fault, at *site, name string) bool {
+	if !w.menus.single[f].live || w.calm {
+		return false
+	}
+	s := w.subject(at, name)
+	return w.pick(at, &s, &w.menus.single[f]) == f
+}
+
+// time draws a time for the subject name; lo is the benign one.
+func (w *World) time(at *site, name string, lo, hi time.Duration) time.Duration {
+	s := w.subject(at, name)
+	return time.Duration(w.chooser.Between(s.id(at), int64(lo), int64(hi)))
+}
+
+// latency bounds by class: the way there, and the way back.
+const (
+	fastest     = time.Microsecond
+	syscallMost = 2 * time.Millisecond
+	fileMost    = 20 * time.Millisecond
+	rpcMost     = 50 * time.Millisecond
+	hangLeast   = time.Second
+	hangMost    = 20 * time.Minute
+)
+
+func mostOf(c hal.Class) time.Duration {
+	switch c {
+	case hal.ClassSyscall:
+		return syscallMost
+	case hal.ClassFile:
+		return fileMost
+	case hal.ClassHelper, hal.ClassRPC:
+		return rpcMost
+	}
+	return rpcMost
+}
+
+// call is one call into the host, from its request to its reply.
+type call struct {
+	h       *host
+	w       *World
+	site    *callSite
+	c       hal.Call
+	subject subject
+	begin   uint64 // trace record
+	fault   Fault
+	crash   Fault
+	expired bool // the deadline had passed before it was sent
+	// timedOut: a helper was given up at the deadline; its effect may still come.
+	timedOut bool
+}
+
+// enter begins a call on the current task: it draws what will happen to it and parks for the way there.
+func (h *host) enter(at *callSite, object string, c hal.Call, m *menu) call {
+	w := h.w
+	w.sched.alive(h.inc, at.name)
+	k := call{h: h, w: w, site: at, c: c, subject: w.subject(&at.site, object)}
+	k.begin = w.trace.add(k.record(MarkCall))
+	if c.Deadline != 0 && at.class != hal.ClassSyscall && h.now() >= c.Deadline {
+		k.expired = true
+		return k
+	}
+	k.fault = w.pick(&at.fault, &k.subject, m)
+	crashes := &w.menus.crashIdle
+	if at.writes {
+		crashes = &w.menus.crash
+	}
+	k.crash = w.pick(&at.crash, &k.subject, crashes)
+	wait := time.Duration(w.chooser.Between(k.subject.id(&at.request), int64(fastest), int64(mostOf(at.class))))
+	if k.fault == Slow {
+		wait *= 1000
+	}
+	k.sleep(wait)
+	if k.crash == CrashBefore || k.crash == Reboot || k.crash == PowerCut && k.subject.hash&1 == 0 {
+		k.die()
+	}
+	return k
+}
+
+func (k *call) record(m Mark) Record {
+	return Record{
+		Cause: k.begin, At: k.w.sched.now, Run: k.h.inc.number, Op: k.c.Op, Mark: m, What: k.site.name, Object: k.subject.name,
+		Fault: k.fault, hash: k.site.hash ^ k.subject.hash,
+	}
+}
+
+// sleep parks the task.
+func (k *call) sleep(d time.Duration) {
+	s := k.w.sched
+	s.wake(s.now.Add(d), k.subject.hash+uint64(k.subject.nth), s.current)
+	s.park()
+}
+
+// die carries out the crash that was drawn for the call. It does not return.
+func (k *call) die() {
+	k.w.down = k.crash
+	k.w.sched.die(k.h.inc)
+}
+
+// leave ends a call: crashes that come after the effect, the way back, and the error.
+func (k *call) leave(errno syscall.Errno, outcome hal.Outcome) error {
+	w := k.w
+	if !k.expired && k.site.writes {
+		if k.crash == CrashAfter || k.crash == PowerCut {
+			k.die()
+		}
+		k.sleep(time.Duration(w.chooser.Between(k.subject.id(&k.site.reply), int64(fastest), int64(mostOf(k.site.class)))))
+	}
+	if k.crash == CrashReplied {
+		w.dieSoon(k.h.inc)
+	}
+	r := k.record(MarkReply)
+	r.Outcome, r.Errno = hal.Done, errno
+	if errno == 0 {
+		w.trace.add(r)
+		return nil
+	}
+	r.Outcome = outcome
+	w.trace.add(r)
+	return &hal.Error{
+		Op: k.site.name, Object: k.subject.name, Class: k.site.class, Outcome: outcome, Errno: errno, Detail: k.detail(),
+	}
+}
+
+func (k *call) detail() string {
+	if k.expired {
+		return "deadline passed before it was sent"
+	}
+	return ""
+}
+
+// done ends a call whose error, if any, means no effect.
+func (k *call) done(errno syscall.Errno) error {
+	if k.expired {
+		return k.leave(syscall.ETIMEDOUT, hal.NotDone)
+	}
+	if k.timedOut {
+		return k.leave(errno, hal.Unknown)
+	}
+	return k.leave(errno, hal.NotDone)
+}
+
+// acts says whether the call may have its effect, and otherwise why not.
+func (k *call) acts() (syscall.Errno, bool) {
+	switch {
+	case k.expired:
+		return syscall.ETIMEDOUT, false
+	case k.fault == FailNone:
+		return syscall.EIO, false
+	case k.fault == NoSpace:
+		return syscall.ENOSPC, false
+	}
+	return 0, true
+}
+
+// dieSoon kills the agent a moment from now: after it has the reply, somewhere in what it does next.
+func (w *World) dieSoon(inc *incarnation) {
+	w.sched.at(w.sched.now.Add(fastest/2), 0, inc, func() {
+		w.down = CrashReplied
+		w.sched.dying = inc
+	})
+}

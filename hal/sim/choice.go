@@ -1,0 +1,229 @@
+package sim
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// ID names one choice by what it is about, so that it stays the same choice when others are taken away.
+type ID struct {
+	Site   string // where in the model: "csi.stage/fault"
+	Object string // on what: a path, a driver and volume
+	Nth    uint32 // for the how-manieth time there, from 0
+	hash   uint64
+}
+
+// NewID makes an id.
+func NewID(site, object string, nth uint32) ID {
+	return ID{site, object, nth, idHash(hashString(site), hashString(object), nth)}
+}
+
+// Hash is the id in 64 bits: what choosers draw from.
+func (id ID) Hash() uint64 { return id.hash }
+
+// String prints the id as site@object#nth. [ParseID] reads it.
+func (id ID) String() string {
+	return id.Site + "@" + id.Object + "#" + strconv.FormatUint(uint64(id.Nth), 10)
+}
+
+// ParseID reads what String prints.
+func ParseID(s string) (ID, error) {
+	at, hash := strings.IndexByte(s, '@'), strings.LastIndexByte(s, '#')
+	if at < 0 || hash < at {
+		return ID{}, fmt.Errorf("choice id %q: want site@object#n", s)
+	}
+	nth, err := strconv.ParseUint(s[hash+1:], 10, 32)
+	if err != nil {
+		return ID{}, fmt.Errorf("choice id %q: %w", s, err)
+	}
+	return NewID(s[:at], s[at+1:hash], uint32(nth)), nil
+}
+
+// Chooser makes every choice of a world. A choice is a function of its id, not of what was chosen before.
+type Chooser interface {
+	// Pick returns an index of weights. Index 0 is the benign one. A weight of 0 is never picked.
+	Pick(id ID, weights []uint32) int
+	// Between returns a value of lo to hi, both included. lo is the benign one.
+	Between(id ID, lo, hi int64) int64
+}
+
+// mix is the finaliser of splitmix64.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// hashString hashes s, eight bytes at a time. It is the same in every process.
+func hashString(s string) uint64 {
+	h := uint64(len(s)) * 0x9e3779b97f4a7c15
+	for len(s) >= 8 {
+		v := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		h = fold(h ^ v)
+		s = s[8:]
+	}
+	var v uint64
+	for i := range len(s) {
+		v |= uint64(s[i]) << (8 * i)
+	}
+	return fold(h ^ v)
+}
+
+// fold multiplies to 128 bits and folds the halves.
+func fold(h uint64) uint64 {
+	hi, lo := bits.Mul64(h^0xa0761d6478bd642f, 0xe7037ed1a0b428db)
+	return hi ^ lo
+}
+
+func idHash(site, object uint64, nth uint32) uint64 {
+	return mix(site ^ bits.RotateLeft64(object, 17) ^ uint64(nth)*0xd1342543de82ef95)
+}
+
+// Benign makes the benign choice, always.
+type Benign struct{}
+
+// Pick returns 0.
+func (Benign) Pick(ID, []uint32) int { return 0 }
+
+// Between returns lo.
+func (Benign) Between(_ ID, lo, _ int64) int64 { return lo }
+
+// Seeded draws each choice from a seed and the choice's id.
+type Seeded uint64
+
+// Pick draws an index by weight.
+func (s Seeded) Pick(id ID, weights []uint32) int {
+	var total uint64
+	for _, w := range weights {
+		total += uint64(w)
+	}
+	if total == 0 {
+		return 0
+	}
+	r, _ := bits.Mul64(mix(uint64(s)^id.hash), total)
+	for i, w := range weights {
+		if r < uint64(w) {
+			return i
+		}
+		r -= uint64(w)
+	}
+	return 0
+}
+
+// Between draws a value: how many bits its distance from lo has first, then the bits. Small distances are as frequent as large ones.
+func (s Seeded) Between(id ID, lo, hi int64) int64 {
+	if hi <= lo {
+		return lo
+	}
+	h := mix(uint64(s) ^ id.hash)
+	width := uint64(bits.Len64(uint64(hi - lo)))
+	n, _ := bits.Mul64(h, width+1)
+	return min(lo+int64(mix(h)&(1<<n-1)), hi)
+}
+
+// Masked lets Inner choose only where Allowed says so; everything else is benign. It is how a failing run is minimised.
+type Masked struct {
+	Inner   Chooser
+	Allowed map[uint64]bool // by ID.Hash
+	// Times: values of Between come from Inner, allowed or not, so that faults can be taken away first and times evened out later.
+	Times bool
+}
+
+// NewMasked allows ids.
+func NewMasked(inner Chooser, times bool, ids ...ID) *Masked {
+	m := &Masked{Inner: inner, Allowed: make(map[uint64]bool, len(ids)), Times: times}
+	for _, id := range ids {
+		m.Allowed[id.hash] = true
+	}
+	return m
+}
+
+// Pick asks Inner if id is allowed.
+func (m *Masked) Pick(id ID, weights []uint32) int {
+	if !m.Allowed[id.hash] {
+		return 0
+	}
+	return m.Inner.Pick(id, weights)
+}
+
+// Between asks Inner if id is allowed or Times is set.
+func (m *Masked) Between(id ID, lo, hi int64) int64 {
+	if !m.Times && !m.Allowed[id.hash] {
+		return lo
+	}
+	return m.Inner.Between(id, lo, hi)
+}
+
+// Choice is one choice that was not benign.
+type Choice struct {
+	ID    ID
+	Time  bool  // made by Between
+	Value int64 // the index of Pick, the value of Between
+}
+
+// Recorder notes the choices of Inner that are not benign.
+type Recorder struct {
+	Inner   Chooser
+	Times   bool // also those of Between
+	Choices []Choice
+}
+
+// Pick asks Inner.
+func (r *Recorder) Pick(id ID, weights []uint32) int {
+	i := r.Inner.Pick(id, weights)
+	if i != 0 {
+		r.Choices = append(r.Choices, Choice{ID: id, Value: int64(i)})
+	}
+	return i
+}
+
+// Between asks Inner.
+func (r *Recorder) Between(id ID, lo, hi int64) int64 {
+	v := r.Inner.Between(id, lo, hi)
+	if v != lo && r.Times {
+		r.Choices = append(r.Choices, Choice{ID: id, Time: true, Value: v})
+	}
+	return v
+}
+
+// Recorded replays a list of choices; what is not in it is benign.
+type Recorded struct {
+	values map[uint64]int64
+	met    map[uint64]bool
+}
+
+// NewRecorded replays choices.
+func NewRecorded(choices []Choice) *Recorded {
+	r := &Recorded{values: make(map[uint64]int64, len(choices)), met: make(map[uint64]bool, len(choices))}
+	for _, c := range choices {
+		r.values[c.ID.hash] = c.Value
+	}
+	return r
+}
+
+// Met says whether the choice came up in the replay: a case that no longer reaches its faults is stale.
+func (r *Recorded) Met(id ID) bool { return r.met[id.hash] }
+
+// Pick returns the recorded index.
+func (r *Recorded) Pick(id ID, weights []uint32) int {
+	v, ok := r.values[id.hash]
+	if !ok {
+		return 0
+	}
+	r.met[id.hash] = true
+	return min(int(v), len(weights)-1)
+}
+
+// Between returns the recorded value.
+func (r *Recorded) Between(id ID, lo, hi int64) int64 {
+	v, ok := r.values[id.hash]
+	if !ok {
+		return lo
+	}
+	r.met[id.hash] = true
+	return min(max(v, lo), hi)
+}

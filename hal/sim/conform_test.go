@@ -1,0 +1,131 @@
+package sim_test
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+const root = "/var/lib/volnode"
+
+func benign(t *testing.T, c sim.Config) *sim.World {
+	t.Helper()
+	w := sim.New(c)
+	t.Cleanup(w.Close)
+	return w
+}
+
+func wantErrno(t *testing.T, want syscall.Errno, err error) {
+	t.Helper()
+	require.Error(t, err)
+	require.Truef(t, hal.Is(err, want), "want %v, got %v", want, err)
+}
+
+func TestTreeAnswersLikeTheKernel(t *testing.T) {
+	w := benign(t, sim.Config{})
+	h := w.Host()
+	c := hal.Call{}
+	w.MakeLink(root+"/link", "/etc")
+	w.WriteFile("/outside/x", []byte("x"))
+	w.Do(func() {
+		tree := h.Tree
+		require.NoError(t, tree.Mkdir(c, root+"/a", 0o750))
+		wantErrno(t, syscall.EEXIST, tree.Mkdir(c, root+"/a", 0o750))
+		wantErrno(t, syscall.ENOENT, tree.Mkdir(c, root+"/b/c", 0o750))
+		require.NoError(t, tree.Mkdir(c, root+"/a/b", 0o700))
+		wantErrno(t, syscall.ENOTEMPTY, tree.Remove(c, root+"/a"))
+		wantErrno(t, syscall.ELOOP, tree.Mkdir(c, root+"/link/b", 0o700))
+		wantErrno(t, syscall.EXDEV, tree.Mkdir(c, "/outside/b", 0o700))
+		_, err := tree.List(c, root+"/link")
+		wantErrno(t, syscall.ELOOP, err)
+		require.NoError(t, h.Files.Write(c, root+"/f", []byte("hello"), 0o600))
+		wantErrno(t, syscall.ENOTDIR, tree.Mkdir(c, root+"/f/x", 0o700))
+		_, err = h.Files.Read(c, root+"/f", 4)
+		wantErrno(t, syscall.EFBIG, err)
+		data, err := h.Files.Read(c, root+"/f", 5)
+		require.NoError(t, err)
+		require.Equal(t, "hello", string(data))
+		_, err = h.Files.Read(c, root+"/a", 5)
+		wantErrno(t, syscall.EISDIR, err)
+		info, err := tree.Stat(c, root+"/link")
+		require.NoError(t, err)
+		require.Equal(t, hal.TypeSymlink, info.Type)
+		require.NoError(t, tree.Rename(c, root+"/f", root+"/a/g"))
+		wantErrno(t, syscall.EINVAL, tree.Rename(c, root+"/a", root+"/a/b/c"))
+		wantErrno(t, syscall.ENOTDIR, tree.Rename(c, root+"/a", root+"/link"))
+		entries, err := tree.List(c, root+"/a")
+		require.NoError(t, err)
+		require.Equal(t, []hal.Entry{{Name: "b", Type: hal.TypeDirectory}, {Name: "g", Type: hal.TypeFile}}, entries)
+		require.NoError(t, tree.RemoveTree(c, root+"/a"))
+		require.NoError(t, tree.RemoveTree(c, root+"/a"))
+		_, err = tree.Stat(c, root+"/a")
+		wantErrno(t, syscall.ENOENT, err)
+	})
+}
+
+func TestMountTableAnswersLikeTheKernel(t *testing.T) {
+	w := benign(t, sim.Config{})
+	h := w.Host()
+	c := hal.Call{}
+	w.Do(func() {
+		for _, d := range []string{"/src", "/src/sub", "/dst", "/dst2"} {
+			require.NoError(t, h.Tree.Mkdir(c, root+d, 0o755))
+		}
+		require.NoError(t, h.Files.Write(c, root+"/file", nil, 0o600))
+		bind := func(from, to string, ro bool) error {
+			return h.Mounts.Bind(c, hal.BindSpec{Source: root + from, Target: root + to, ReadOnly: ro})
+		}
+		wantErrno(t, syscall.ENOENT, bind("/none", "/dst", false))
+		wantErrno(t, syscall.ENOENT, bind("/src", "/none", false))
+		wantErrno(t, syscall.ENOTDIR, bind("/src", "/file", false))
+		require.NoError(t, bind("/src", "/dst", false))
+		first, err := h.Mounts.At(c, root+"/dst")
+		require.NoError(t, err)
+		require.Len(t, first, 1)
+		require.Equal(t, root+"/src", first[0].Root)
+		require.NoError(t, bind("/src/sub", "/dst", true))
+		both, err := h.Mounts.At(c, root+"/dst")
+		require.NoError(t, err)
+		require.Len(t, both, 2)
+		require.Equal(t, first[0].ID, both[0].ID)
+		require.Equal(t, both[0].ID, both[1].Parent)
+		require.True(t, both[1].ReadOnly)
+
+		wantErrno(t, syscall.EINVAL, h.Mounts.Unmount(c, root+"/dst", first[0].ID))
+		wantErrno(t, syscall.EINVAL, h.Mounts.Unmount(c, root+"/dst2", first[0].ID))
+		wantErrno(t, syscall.EBUSY, h.Tree.Remove(c, root+"/dst"))
+		wantErrno(t, syscall.EBUSY, h.Tree.Rename(c, root+"/dst", root+"/dst3"))
+		wantErrno(t, syscall.EBUSY, h.Tree.RemoveTree(c, root+"/dst"))
+		wantErrno(t, syscall.EXDEV, h.Tree.Mkdir(c, root+"/dst/x", 0o755))
+		_, err = h.Tree.List(c, root+"/dst")
+		wantErrno(t, syscall.EXDEV, err)
+		info, err := h.Tree.Stat(c, root+"/dst")
+		require.NoError(t, err)
+		require.True(t, info.MountPoint)
+
+		release := w.HoldOpen(root + "/dst")
+		wantErrno(t, syscall.EBUSY, h.Mounts.Unmount(c, root+"/dst", both[1].ID))
+		release()
+		require.NoError(t, h.Mounts.Unmount(c, root+"/dst", both[1].ID))
+		require.NoError(t, h.Tree.Rename(c, root+"/dst2", root+"/dst4"))
+		require.NoError(t, h.Mounts.Unmount(c, root+"/dst", first[0].ID))
+		wantErrno(t, syscall.EINVAL, h.Mounts.Unmount(c, root+"/dst", first[0].ID))
+		require.NoError(t, bind("/src", "/dst", false))
+		again, err := h.Mounts.At(c, root+"/dst")
+		require.NoError(t, err)
+		require.Greater(t, again[0].ID, both[1].ID, "ids are never used again")
+
+		err = h.Mounts.Mount(c, hal.NewMount{FSType: "tmpfs", Target: root + "/none"})
+		wantErrno(t, syscall.ENOENT, err)
+		require.NoError(t, h.Mounts.Mount(c, hal.NewMount{
+			FSType: "tmpfs", Source: "tmpfs", Target: root + "/src", Flags: []string{"nosuid", "nodev"},
+		}))
+		table, err := h.Mounts.Table(c)
+		require.NoError(t, err)
+		require.Equal(t, []string{"nodev", "nosuid", "relatime"}, table[len(table)-1].Options)
+	})
+}

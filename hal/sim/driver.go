@@ -1,0 +1,334 @@
+package sim
+
+import (
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// StageStyle is what a driver mounts when it stages a volume.
+type StageStyle uint8
+
+// The styles.
+const (
+	StageMounts StageStyle = iota // at the staging target path
+	StageBelow                    // at a directory that it makes below it
+	StageNothing
+)
+
+// Personality is how a CSI driver behaves. The zero value is a polite driver without staging.
+type Personality struct {
+	Staging     bool // STAGE_UNSTAGE_VOLUME
+	Style       StageStyle
+	BlockDevice bool // a volume is a device with a filesystem of its own, else a directory of the root filesystem
+	MultiWriter bool // SINGLE_NODE_MULTI_WRITER
+	MountGroup  bool // VOLUME_MOUNT_GROUP
+	Attach      bool // PUBLISH_UNPUBLISH_VOLUME of the controller service
+
+	Serial     bool // ABORTED while another operation on the volume runs
+	Forgetful  bool // what it staged is not known to it after a restart
+	Slow       bool // operations take up to minutes
+	NotFound   bool // an unpublish or unstage of what is not there is answered NOT_FOUND
+	Watchful   bool // an unstage of what is published is answered FAILED_PRECONDITION
+	Nameless   bool // the platform can't tell its process (Peer.Instance is "")
+	Checks     bool // at publish it looks whether the staging mount is there; without, it binds what it finds
+	KeepsNodes bool // unpublish leaves the target's directory or file
+}
+
+// Polite is a driver of common kind that makes no trouble.
+func Polite() Personality { return Personality{Staging: true, BlockDevice: true, Checks: true} }
+
+var (
+	sitePersonality = newSite("driver.personality")
+	siteDriverStart = newSite("driver.start")
+	siteRegister    = newSite("driver.register")
+	siteAgain       = newSite("driver.register-again")
+	siteSocketStays = newSite("driver.socket-stays")
+	siteOrphan      = newSite("driver.orphan")
+	siteUnseen      = newSite("driver.gone-unseen")
+)
+
+// DrawPersonality draws the traits of a driver that are not a matter of its kind.
+func (w *World) DrawPersonality(name string, p Personality) Personality {
+	nasty := func(trait string) bool { return w.happens(DriverNasty, &sitePersonality, name+" "+trait) }
+	p.Serial = p.Serial || nasty("serial")
+	p.Forgetful = p.Forgetful || nasty("forgetful")
+	p.Slow = p.Slow || nasty("slow")
+	p.NotFound = p.NotFound || nasty("not found")
+	p.Watchful = p.Watchful || nasty("watchful")
+	p.Nameless = p.Nameless || nasty("nameless")
+	if p.Style == StageMounts && nasty("below") {
+		p.Style = StageBelow
+	}
+	if p.Style == StageMounts && nasty("nothing") {
+		p.Style = StageNothing
+	}
+	if nasty("unchecked") {
+		p.Checks = false
+	}
+	return p
+}
+
+// DriverSpec is what a driver is made from.
+type DriverSpec struct {
+	Name        string
+	Personality Personality
+	NodeID      string // default "node-of-" and the name
+	// Endpoint and Socket default to plugins/<name>/csi.sock and plugins_registry/<name>-reg.sock below the agent's root directory.
+	Endpoint string
+	Socket   string
+}
+
+// driver is one CSI driver with its processes: plugin and registrar.
+type driver struct {
+	w        *World
+	name     string
+	is       Personality
+	nodeID   string
+	endpoint string
+	socket   string
+	up       bool
+	broken   Breakage
+	process  uint32 // number of the present or last life
+	pid      int
+	volumes  []*volume
+	orphans  int // calls of the last life that may still act
+	accepted bool
+}
+
+// Breakage is a permanent fault of a driver, for the calm in which others must work.
+type Breakage uint8
+
+// The breakages.
+const (
+	Works   Breakage = iota
+	Hangs            // calls are taken and never answered
+	Refuses          // calls are answered UNAVAILABLE
+	Fails            // calls are answered INTERNAL
+)
+
+// AddDriver installs a driver and starts it.
+func (w *World) AddDriver(spec DriverSpec) {
+	if spec.NodeID == "" {
+		spec.NodeID = "node-of-" + spec.Name
+	}
+	if spec.Endpoint == "" {
+		spec.Endpoint = w.base + "/plugins/" + spec.Name + "/csi.sock"
+	}
+	if spec.Socket == "" {
+		spec.Socket = w.base + "/plugins_registry/" + spec.Name + "-reg.sock"
+	}
+	d := &driver{
+		w: w, name: spec.Name, is: spec.Personality, nodeID: spec.NodeID, endpoint: spec.Endpoint, socket: spec.Socket,
+	}
+	w.drivers = append(w.drivers, d)
+	d.startIn(w.time(&siteDriverStart, d.name, fastest, time.Minute))
+}
+
+func (w *World) driver(name string) *driver {
+	for _, d := range w.drivers {
+		if d.name == name {
+			return d
+		}
+	}
+	return nil
+}
+
+// mustDriver is for the world's own calls, where a wrong name is a mistake of the scenario.
+func (w *World) mustDriver(name string) *driver {
+	d := w.driver(name)
+	if d == nil {
+		panic("sim: there is no driver " + strconv.Quote(name))
+	}
+	return d
+}
+
+// BreakDriver breaks a driver for good, or (Works) mends it.
+func (w *World) BreakDriver(name string, b Breakage) { w.mustDriver(name).broken = b }
+
+// StopDriver kills a driver's processes. It comes back after StartDriver.
+func (w *World) StopDriver(name string) { w.mustDriver(name).crash() }
+
+// StartDriver starts a driver that is down.
+func (w *World) StartDriver(name string) { w.mustDriver(name).start() }
+
+// RestartDriver kills a driver; it is back after a drawn time.
+func (w *World) RestartDriver(name string) {
+	d := w.mustDriver(name)
+	d.crash()
+	d.startIn(w.time(&siteDriverStart, d.name, time.Second, restartMost))
+}
+
+func (d *driver) startIn(wait time.Duration) {
+	boot := d.w.boot
+	d.w.sched.at(d.w.sched.now.Add(wait), siteDriverStart.hash^hashString(d.name), nil, func() {
+		if d.w.boot == boot && !d.w.off {
+			d.start()
+		}
+	})
+}
+
+// start begins a life of the driver's processes: its endpoint stands at once, its registration socket later.
+func (d *driver) start() {
+	w := d.w
+	if d.up || w.off {
+		return
+	}
+	d.up, d.accepted = true, false
+	d.process++
+	w.pids++
+	d.pid = w.pids
+	w.event("driver.up", d.name)
+	w.tell(actor{}, Effect{Kind: EffectDriverUp, Actor: d.name, Driver: d.name, Outcome: hal.Done})
+	d.listen(d.endpoint)
+	wait := w.time(&siteRegister, d.name, fastest, 5*time.Second)
+	if w.happens(RegistersLate, &siteRegister, d.name) {
+		wait = w.time(&siteRegister, d.name, time.Second, restartMost)
+	}
+	d.registerIn(wait)
+	if w.happens(RegistersTwice, &siteAgain, d.name) {
+		d.registerIn(wait + w.time(&siteAgain, d.name, time.Millisecond, restartMost))
+	}
+}
+
+func (d *driver) registerIn(wait time.Duration) {
+	process := d.process
+	d.w.sched.at(d.w.sched.now.Add(wait), siteRegister.hash^hashString(d.name), nil, func() {
+		if d.up && d.process == process {
+			d.listen(d.socket)
+		}
+	})
+}
+
+// listen makes a socket at path, in place of what is there.
+func (d *driver) listen(path string) {
+	w := d.w
+	dir := w.makeDirs(path[:lastSlash(path)])
+	name := path[lastSlash(path)+1:]
+	by := actor{}
+	if dir.n.child(name) != nil {
+		w.unlink(by, dir, name)
+	}
+	k := dir.n.sb.newNode(hal.TypeSocket, 0o600)
+	k.server = d
+	w.link(by, dir, name, k)
+}
+
+func lastSlash(path string) int {
+	i := len(path) - 1
+	for path[i] != '/' {
+		i--
+	}
+	return i
+}
+
+// close ends the listening at path. The file may stay.
+func (d *driver) close(path string) {
+	w := d.w
+	at, _, errno := w.walk(path, walkNoLastLink)
+	if errno != 0 || at.n.server != d {
+		return
+	}
+	at.n.server = nil
+	if !w.happens(StaleSocket, &siteSocketStays, path) {
+		w.removeOne(actor{}, path)
+	}
+}
+
+// crash kills the driver's processes. Its mounts stay; calls in flight are dropped, or go on in a child of it.
+func (d *driver) crash() {
+	w := d.w
+	if !d.up {
+		return
+	}
+	d.up = false
+	w.event("driver.down", d.name)
+	w.tell(actor{}, Effect{Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Outcome: hal.Done})
+	d.close(d.endpoint)
+	d.close(d.socket)
+	if d.is.Forgetful {
+		d.forget()
+	}
+	for _, r := range slices.Clone(w.rpcs) {
+		if r.d != d || r.process != d.process {
+			continue
+		}
+		r.broken()
+		switch {
+		case r.state == rpcEnded:
+		case r.state >= rpcStarted && w.happens(OrphanActs, &siteOrphan, r.subject.name):
+			d.orphans++
+			r.orphan = true
+			w.sched.at(w.sched.now.Add(w.time(&siteOrphan, r.subject.name, fastest, r.left())), r.subject.hash, nil, r.orphanActs)
+		default:
+			r.end()
+		}
+	}
+	d.seenGone()
+}
+
+// seenGone tells those connected, once no process of the driver's last life is left, that it is dead.
+func (d *driver) seenGone() {
+	w := d.w
+	if d.orphans > 0 {
+		return
+	}
+	inc := w.watching()
+	if inc == nil {
+		return
+	}
+	for _, c := range inc.conns {
+		if c.d != d || c.gone == nil || c.process == d.process && d.up {
+			continue
+		}
+		gone := c.gone
+		c.gone = nil
+		if !d.is.Nameless && !w.happens(GoneUnseen, &siteUnseen, d.name) {
+			w.notify(inc, &siteUnseen, d.name, gone)
+		}
+	}
+}
+
+// powerOff ends the driver with the node.
+func (d *driver) powerOff() {
+	if d.up {
+		d.up = false
+		d.w.tell(actor{}, Effect{Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Outcome: hal.Done})
+	}
+	d.orphans = 0
+	for _, path := range []string{d.endpoint, d.socket} {
+		if at, _, errno := d.w.walk(path, walkNoLastLink); errno == 0 && at.n.server == d {
+			at.n.server = nil // the file stays on the disk
+		}
+	}
+	for _, v := range d.volumes {
+		v.staged, v.published = nil, nil
+	}
+}
+
+// forget clears the memory of what is staged and published. The truth stays.
+func (d *driver) forget() {
+	for _, v := range d.volumes {
+		for i := range v.staged {
+			v.staged[i].known = false
+		}
+		for i := range v.published {
+			v.published[i].known = false
+		}
+	}
+}
+
+// listener returns the driver that listens at a socket.
+func (w *World) listener(path string) (*driver, syscall.Errno) {
+	at, _, errno := w.walk(path, walkNoLastLink)
+	switch {
+	case errno != 0:
+		return nil, errno
+	case at.n.kind != hal.TypeSocket || at.n.server == nil || !at.n.server.up:
+		return nil, syscall.ECONNREFUSED
+	}
+	return at.n.server, 0
+}

@@ -1,0 +1,112 @@
+package sim
+
+import "github.com/volnode/volnode/hal"
+
+// EffectKind is what an effect changed.
+type EffectKind uint8
+
+// The kinds of effect.
+const (
+	// EffectMount: a mount was made at Path.
+	EffectMount EffectKind = iota + 1
+	// EffectUnmount: the mount at Path was removed.
+	EffectUnmount
+	// EffectMade: a directory, file or socket was made at Path.
+	EffectMade
+	// EffectRemoved: a name was removed at Path.
+	EffectRemoved
+	// EffectRemovedTree: Path and all below it was removed, or (Outcome Unknown) a part of it.
+	EffectRemovedTree
+	// EffectRenamed: Path became NewPath.
+	EffectRenamed
+	// EffectWritten: the content of the file Path changed.
+	EffectWritten
+	// EffectSynced: the file or directory Path was synced; Outcome NotDone if that failed.
+	EffectSynced
+	// EffectSent: an RPC left the agent. From here on it may act.
+	EffectSent
+	// EffectStarted: the driver began to carry an RPC out.
+	EffectStarted
+	// EffectActed: an RPC has acted on the node or the driver's state.
+	EffectActed
+	// EffectEnded: an RPC can act no more.
+	EffectEnded
+	// EffectStaged: the driver holds the volume staged at Path.
+	EffectStaged
+	// EffectUnstaged: it does not any more.
+	EffectUnstaged
+	// EffectPublished: the driver holds the volume published at Path.
+	EffectPublished
+	// EffectUnpublished: it does not any more.
+	EffectUnpublished
+	// EffectAgentStarted: a new life of the agent began.
+	EffectAgentStarted
+	// EffectAgentDied: the agent was killed.
+	EffectAgentDied
+	// EffectNodeDown: the node went down.
+	EffectNodeDown
+	// EffectNodeUp: the node has booted.
+	EffectNodeUp
+	// EffectDriverUp: a driver's process runs.
+	EffectDriverUp
+	// EffectDriverDown: a driver's process died.
+	EffectDriverDown
+)
+
+var effectNames = [...]string{
+	"", "mount", "unmount", "made", "removed", "removed tree", "renamed", "written", "synced", "sent", "started", "acted", "ended",
+	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up", "driver up",
+	"driver down",
+}
+
+func (k EffectKind) String() string { return effectNames[k] }
+
+// Effect is one change of the truth, told at its instant, after it has happened.
+type Effect struct {
+	Kind    EffectKind
+	At      hal.Instant // of the world's clock
+	Actor   string      // "agent", or a driver's name
+	Run     uint32      // the incarnation whose call this is
+	Op      hal.OpID    // and its operation
+	Key     hal.Key     // and its rung
+	Path    string
+	NewPath string    // EffectRenamed
+	Mount   hal.Mount // EffectMount, EffectUnmount
+	Outcome hal.Outcome
+
+	// Of an RPC, and of what it changed.
+	Call    uint64 // names the RPC, never used again; 0 if no RPC is the cause
+	Driver  string
+	Method  string // "NodeStageVolume"
+	Volume  string
+	Staging string // its staging target path
+	Target  string // its target path
+	Code    hal.Code
+	Late    bool // the RPC's deadline has passed, or its sender is dead
+}
+
+// actor is who has an effect: the agent by a call, a driver by an RPC or on its own, or the world.
+type actor struct {
+	call *call
+	rpc  *rpc
+	kid  *child
+}
+
+func (w *World) tell(a actor, e Effect) {
+	if len(w.observe) == 0 {
+		return
+	}
+	e.At = w.sched.now
+	switch {
+	case a.rpc != nil:
+		a.rpc.describe(&e)
+	case a.call != nil:
+		e.Actor, e.Run, e.Op, e.Key = "agent", a.call.h.inc.number, a.call.c.Op, a.call.c.Key
+	case a.kid != nil:
+		e.Actor, e.Run, e.Op, e.Key = "agent", a.kid.run, a.kid.op, a.kid.key
+		e.Late = true
+	}
+	for _, f := range w.observe {
+		f(e)
+	}
+}

@@ -1,0 +1,300 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// node is one file or directory: an inode and its one name. There are no hard links.
+type node struct {
+	parent *node // nil for the root of a superblock, and once it is unlinked
+	name   string
+	kind   hal.FileType
+	sb     *superblock
+	inode  uint64
+	mode   uint32
+	uid    uint32
+	kids   []*node    // of a directory, sorted by name
+	link   string     // of a symbolic link
+	dev    hal.Device // of a block device
+	file   *content   // of a file
+	mounts []*mount   // whose mount point this is, in any parent mount
+	server *driver    // of a socket: who listens; nil is nobody
+	gone   bool       // unlinked
+}
+
+// superblock is one filesystem.
+type superblock struct {
+	dev    hal.Device
+	fsType string
+	source string
+	root   *node
+	inodes uint64
+	pages  *pageCache // nil where a power cut loses nothing, or everything
+}
+
+// filesystem is all superblocks: what exists, mounted or not.
+type filesystem struct {
+	w       *World
+	root    *superblock
+	devices []*superblock // of block devices, kept over reboots
+	minor   uint32        // of the last anonymous device
+}
+
+const nameMax = 255
+
+func newFilesystem(w *World) *filesystem {
+	f := &filesystem{w: w, minor: 30}
+	f.root = newSuperblock(hal.Device{Major: 8, Minor: 1}, "ext4", "/dev/sda1")
+	if w.config.Disk == DiskEager {
+		f.root.fsType = "xfs"
+	}
+	f.root.pages = &pageCache{disk: w.config.Disk}
+	return f
+}
+
+func newSuperblock(dev hal.Device, fsType, source string) *superblock {
+	sb := &superblock{dev: dev, fsType: fsType, source: source}
+	sb.root = sb.newNode(hal.TypeDirectory, 0o755)
+	return sb
+}
+
+// anonymous returns the next device number of a superblock without a device.
+func (f *filesystem) anonymous() hal.Device {
+	f.minor++
+	return hal.Device{Minor: f.minor}
+}
+
+func (sb *superblock) newNode(kind hal.FileType, mode uint32) *node {
+	sb.inodes++
+	n := &node{kind: kind, sb: sb, inode: sb.inodes + 1, mode: mode}
+	if kind == hal.TypeFile {
+		n.file = &content{}
+	}
+	return n
+}
+
+func (n *node) isDir() bool { return n.kind == hal.TypeDirectory }
+
+func (n *node) position(name string) (int, bool) {
+	return slices.BinarySearchFunc(n.kids, name, func(k *node, name string) int { return strings.Compare(k.name, name) })
+}
+
+// child returns the entry of a directory, nil if there is none.
+func (n *node) child(name string) *node {
+	if i, ok := n.position(name); ok {
+		return n.kids[i]
+	}
+	return nil
+}
+
+// attach puts k into the directory n.
+func (n *node) attach(name string, k *node) {
+	i, taken := n.position(name)
+	if taken {
+		panic("sim: " + n.path() + "/" + name + " is taken")
+	}
+	n.kids = slices.Insert(n.kids, i, k)
+	k.parent, k.name, k.gone = n, name, false
+}
+
+// detach takes n out of its directory. Its own name stays readable.
+func (n *node) detach() {
+	i, ok := n.parent.position(n.name)
+	if !ok || n.parent.kids[i] != n {
+		panic("sim: " + n.path() + " is not in its directory")
+	}
+	n.parent.kids = slices.Delete(n.parent.kids, i, i+1)
+	n.parent, n.gone = nil, true
+}
+
+// path is the path within the superblock; what is unlinked reads as the kernel shows it.
+func (n *node) path() string {
+	if n.parent == nil {
+		if n.gone {
+			return "/" + n.name + "//deleted"
+		}
+		return "/"
+	}
+	var parts []string
+	for m := n; m.parent != nil; m = m.parent {
+		parts = append(parts, m.name)
+	}
+	slices.Reverse(parts)
+	return "/" + strings.Join(parts, "/")
+}
+
+// inside says whether n is top or lies below it, in one superblock.
+func (n *node) inside(top *node) bool {
+	for m := n; m != nil; m = m.parent {
+		if m == top {
+			return true
+		}
+	}
+	return false
+}
+
+// location is a place in the mounted tree.
+type location struct {
+	m *mount
+	n *node
+}
+
+// walkMode says how a path is followed.
+type walkMode uint8
+
+const (
+	// walkAll follows links and mounts, the last name included.
+	walkAll walkMode = iota
+	// walkNoLastLink does not follow a link at the last name.
+	walkNoLastLink
+	// walkParent stops at the directory that holds the last name.
+	walkParent
+)
+
+// linksMax is where the kernel gives up (path_resolution(7)).
+const linksMax = 40
+
+// walk resolves an absolute path as the kernel does for a process that sees everything.
+func (w *World) walk(path string, mode walkMode) (location, string, syscall.Errno) {
+	links := 0
+	return w.walkFrom(w.mounts.rootLocation(), path, mode, &links)
+}
+
+func (w *World) walkFrom(at location, path string, mode walkMode, links *int) (location, string, syscall.Errno) {
+	if path == "" {
+		return at, "", syscall.ENOENT
+	}
+	if path[0] == '/' {
+		at = w.mounts.rootLocation()
+	}
+	for {
+		name, rest := nextName(path)
+		if name == "" {
+			return at, "", 0
+		}
+		if !at.n.isDir() {
+			return at, "", syscall.ENOTDIR
+		}
+		if mode == walkParent && rest == "" {
+			return at, name, 0
+		}
+		path = rest
+		if name == "." || name == ".." {
+			if name == ".." {
+				at = w.mounts.up(at)
+			}
+			continue
+		}
+		if len(name) > nameMax {
+			return at, "", syscall.ENAMETOOLONG
+		}
+		k := at.n.child(name)
+		if k == nil {
+			return at, "", syscall.ENOENT
+		}
+		if k.kind == hal.TypeSymlink && (rest != "" || mode == walkAll) {
+			if *links++; *links > linksMax {
+				return at, "", syscall.ELOOP
+			}
+			next, _, errno := w.walkFrom(at, k.link, walkAll, links)
+			if errno != 0 {
+				return at, "", errno
+			}
+			at = next
+			continue
+		}
+		at = w.mounts.top(location{at.m, k})
+	}
+}
+
+// nextName splits the first name off a path.
+func nextName(path string) (name, rest string) {
+	path = strings.TrimLeft(path, "/")
+	i := strings.IndexByte(path, '/')
+	if i < 0 {
+		return path, ""
+	}
+	return path[:i], strings.TrimLeft(path[i:], "/")
+}
+
+// beneath resolves a path below the agent's root directory: through no link, no mount, and not out of it (openat2(2)). It returns the
+// directory and the last name; for the root directory itself, name is "".
+func (w *World) beneath(path string) (dir location, name string, errno syscall.Errno) {
+	if !strings.HasPrefix(path, w.base) || len(path) > len(w.base) && path[len(w.base)] != '/' {
+		return dir, "", syscall.EXDEV
+	}
+	at := w.mounts.baseLocation()
+	if at.n == nil {
+		return at, "", syscall.ENOENT
+	}
+	path = path[len(w.base):]
+	for {
+		var next string
+		next, path = nextName(path)
+		switch {
+		case next == "" || next == ".":
+			if path == "" {
+				return at, "", 0
+			}
+			continue
+		case next == "..":
+			return at, "", syscall.EXDEV
+		case len(next) > nameMax:
+			return at, "", syscall.ENAMETOOLONG
+		case path == "":
+			return at, next, 0
+		}
+		k := at.n.child(next)
+		switch {
+		case k == nil:
+			return at, "", syscall.ENOENT
+		case w.mounts.child(at.m, k) != nil:
+			return at, "", syscall.EXDEV
+		case k.kind == hal.TypeSymlink:
+			return at, "", syscall.ELOOP
+		case !k.isDir():
+			return at, "", syscall.ENOTDIR
+		}
+		at.n = k
+	}
+}
+
+// open resolves a path below the agent's root directory to what stands there, not over a mount and not through a link.
+func (w *World) open(path string) (location, syscall.Errno) {
+	dir, name, errno := w.beneath(path)
+	if errno != 0 || name == "" {
+		return dir, errno
+	}
+	k := dir.n.child(name)
+	switch {
+	case k == nil:
+		return dir, syscall.ENOENT
+	case w.mounts.child(dir.m, k) != nil:
+		return dir, syscall.EXDEV
+	case k.kind == hal.TypeSymlink:
+		return dir, syscall.ELOOP
+	}
+	return location{dir.m, k}, 0
+}
+
+// makeDirs makes a directory with its parents, durable.
+func (w *World) makeDirs(path string) location {
+	at := w.mounts.rootLocation()
+	for {
+		var name string
+		name, path = nextName(path)
+		if name == "" {
+			return at
+		}
+		k := at.n.child(name)
+		if k == nil {
+			k = at.n.sb.newNode(hal.TypeDirectory, 0o755)
+			at.n.attach(name, k)
+		}
+		at = w.mounts.top(location{at.m, k})
+	}
+}

@@ -1,0 +1,172 @@
+package sim
+
+import (
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+type hostFiles struct{ *host }
+
+var (
+	callRead     = newCallSite("files.read", hal.ClassFile, false)
+	callWrite    = newCallSite("files.write", hal.ClassFile, true)
+	callWriteAt  = newCallSite("files.write-at", hal.ClassFile, true)
+	callAllocate = newCallSite("files.allocate", hal.ClassFile, true)
+	callSync     = newCallSite("files.sync", hal.ClassFile, true)
+	siteDrop     = newSite("files.sync/drop")
+)
+
+func (h hostFiles) Read(c hal.Call, path string, limit int64) ([]byte, error) {
+	k := h.enter(callRead, path, c, &h.w.menus.read)
+	errno, ok := k.acts()
+	if !ok {
+		return nil, k.done(errno)
+	}
+	at, errno := h.w.open(path)
+	switch {
+	case errno != 0:
+	case at.n.isDir():
+		errno = syscall.EISDIR
+	case at.n.kind == hal.TypeSocket:
+		errno = syscall.ENXIO
+	case at.n.file == nil:
+		errno = syscall.EINVAL
+	case at.n.file.size > limit:
+		errno = syscall.EFBIG
+	default:
+		return at.n.file.read(), k.done(0)
+	}
+	return nil, k.done(errno)
+}
+
+func (h hostFiles) Write(c hal.Call, path string, data []byte, mode uint32) error {
+	w := h.w
+	k := h.enter(callWrite, path, c, &w.menus.file)
+	if errno, ok := k.acts(); !ok && k.fault != NoSpace {
+		return k.done(errno)
+	}
+	n, errno := k.create(path, mode)
+	if errno != 0 {
+		return k.done(errno)
+	}
+	w.empty(n)
+	if k.fault == NoSpace { // a part is written, or nothing
+		w.put(n, 0, data[:len(data)/2])
+		return k.leave(syscall.ENOSPC, hal.Unknown)
+	}
+	w.put(n, 0, data)
+	k.written(path)
+	return k.done(0)
+}
+
+// create opens a file, making it with mode if it is missing.
+func (k *call) create(path string, mode uint32) (*node, syscall.Errno) {
+	w := k.w
+	dir, name, errno := w.beneath(path)
+	if errno != 0 {
+		return nil, errno
+	}
+	if name == "" {
+		return nil, syscall.EISDIR
+	}
+	n := dir.n.child(name)
+	if n == nil {
+		n = dir.n.sb.newNode(hal.TypeFile, mode)
+		w.link(actor{call: k}, dir, name, n)
+		return n, 0
+	}
+	at, errno := w.open(path)
+	switch {
+	case errno != 0:
+		return nil, errno
+	case at.n.isDir():
+		return nil, syscall.EISDIR
+	case at.n.file == nil:
+		return nil, syscall.ENXIO
+	}
+	return at.n, 0
+}
+
+func (k *call) written(path string) {
+	k.w.contentChanged(path)
+	if len(k.w.observe) > 0 {
+		k.w.tell(actor{call: k}, Effect{Kind: EffectWritten, Path: path, Outcome: hal.Done})
+	}
+}
+
+func (h hostFiles) WriteAt(c hal.Call, path string, offset int64, data []byte) error {
+	w := h.w
+	k := h.enter(callWriteAt, path, c, &w.menus.file)
+	errno, ok := k.acts()
+	at, openErrno := location{}, syscall.Errno(0)
+	if ok || k.fault == NoSpace {
+		at, openErrno = w.open(path)
+	}
+	switch {
+	case openErrno != 0:
+		return k.done(openErrno)
+	case at.n != nil && at.n.isDir():
+		return k.done(syscall.EISDIR)
+	case at.n != nil && at.n.file == nil:
+		return k.done(syscall.ENXIO)
+	case k.fault == NoSpace && offset+int64(len(data)) > at.n.file.size:
+		return k.done(syscall.ENOSPC)
+	case !ok && k.fault != NoSpace: // EIO at write(2): nothing reached the page cache, or a part did
+		return k.leave(errno, hal.Unknown)
+	}
+	w.put(at.n, offset, data)
+	k.written(path)
+	return k.done(0)
+}
+
+func (h hostFiles) Allocate(c hal.Call, path string, size int64, mode uint32) error {
+	w := h.w
+	k := h.enter(callAllocate, path, c, &w.menus.file)
+	if errno, ok := k.acts(); !ok && k.fault != NoSpace {
+		return k.done(errno)
+	}
+	n, errno := k.create(path, mode)
+	if errno != 0 {
+		return k.done(errno)
+	}
+	if k.fault == NoSpace { // the file was made, its blocks were not found
+		return k.leave(syscall.ENOSPC, hal.Unknown)
+	}
+	if size > n.file.size {
+		w.resize(n, size)
+	}
+	k.written(path)
+	return k.done(0)
+}
+
+func (h hostFiles) Sync(c hal.Call, path string) error {
+	w := h.w
+	k := h.enter(callSync, path, c, &w.menus.fsync)
+	if errno, ok := k.acts(); !ok {
+		return k.done(errno)
+	}
+	at, errno := w.open(path)
+	if errno != 0 {
+		return k.done(errno)
+	}
+	outcome := hal.Done
+	if p := at.n.sb.pages; p != nil {
+		if k.fault == SyncFails {
+			outcome = hal.NotDone
+			if at.n.file != nil {
+				s := w.subject(&siteDrop, path)
+				at.n.file.drop(w.chooser.Pick(s.id(&siteDrop), []uint32{1, 1}) == 1)
+			}
+		} else {
+			p.sync(at.n)
+		}
+	}
+	if len(w.observe) > 0 {
+		w.tell(actor{call: &k}, Effect{Kind: EffectSynced, Path: path, Outcome: outcome})
+	}
+	if outcome != hal.Done {
+		return k.leave(syscall.EIO, hal.Unknown)
+	}
+	return k.done(0)
+}

@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+type hostMounts struct{ *host }
+
+var (
+	callTable   = newCallSite("mounts.table", hal.ClassSyscall, false)
+	callAt      = newCallSite("mounts.at", hal.ClassSyscall, false)
+	callMount   = newCallSite("mounts.mount", hal.ClassSyscall, true)
+	callBind    = newCallSite("mounts.bind", hal.ClassSyscall, true)
+	callUnmount = newCallSite("mounts.unmount", hal.ClassSyscall, true)
+)
+
+func (h hostMounts) Table(c hal.Call) ([]hal.Mount, error) {
+	k := h.enter(callTable, "", c, &h.w.menus.read)
+	errno, ok := k.acts()
+	var table []hal.Mount
+	if ok {
+		table = h.w.Mounts()
+	}
+	return table, k.done(errno)
+}
+
+func (h hostMounts) At(c hal.Call, path string) ([]hal.Mount, error) {
+	k := h.enter(callAt, path, c, &h.w.menus.read)
+	errno, ok := k.acts()
+	var stack []hal.Mount
+	if ok {
+		stack = h.w.MountsAt(path)
+	}
+	return stack, k.done(errno)
+}
+
+// networkTypes can fail with their whole effect done.
+var networkTypes = []string{"nfs", "nfs4", "cifs", "ceph"}
+
+func (h hostMounts) Mount(c hal.Call, m hal.NewMount) error {
+	w := h.w
+	menu := &w.menus.mount
+	network := slices.Contains(networkTypes, m.FSType)
+	if network {
+		menu = &w.menus.netMount
+	}
+	k := h.enter(callMount, m.Target, c, menu)
+	errno, ok := k.acts()
+	if ok {
+		errno = k.inKernel("mount "+m.Target, func(by actor) syscall.Errno { return w.mounts.mountNew(by, m) })
+	}
+	if k.fault == FailFull && errno == 0 {
+		return k.leave(syscall.ETIMEDOUT, hal.Unknown)
+	}
+	return k.done(errno)
+}
+
+func (h hostMounts) Bind(c hal.Call, b hal.BindSpec) error {
+	w := h.w
+	k := h.enter(callBind, b.Target, c, &w.menus.mount)
+	errno, ok := k.acts()
+	if ok {
+		errno = k.inKernel("bind "+b.Target, func(by actor) syscall.Errno {
+			_, errno := w.mounts.bind(by, b.Source, b.Target, b.ReadOnly)
+			return errno
+		})
+	}
+	return k.done(errno)
+}
+
+func (h hostMounts) Unmount(c hal.Call, path string, id hal.MountID) error {
+	w := h.w
+	k := h.enter(callUnmount, path, c, &w.menus.mount)
+	errno, ok := k.acts()
+	if ok {
+		errno = k.inKernel("umount "+path, func(by actor) syscall.Errno {
+			if id == 0 {
+				return syscall.EINVAL
+			}
+			return w.mounts.unmount(by, path, id)
+		})
+	}
+	return k.done(errno)
+}
+
+// mountFlags are the flags of a NewMount.
+var mountFlags = []string{"nodev", "noexec", "nosuid", "ro"}
+
+// tmpfsOptions are the parameters that tmpfs(5) knows and the model accepts.
+var tmpfsOptions = []string{"gid", "huge", "inode32", "inode64", "mode", "noswap", "nr_blocks", "nr_inodes", "size", "uid"}
+
+// mountNew makes a superblock and attaches it.
+func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
+	sb, errno := t.w.fs.superblockFor(m)
+	if errno != 0 {
+		return errno
+	}
+	made := t.newMount(sb.root)
+	made.options = []string{"relatime"}
+	for _, f := range m.Flags {
+		switch {
+		case !slices.Contains(mountFlags, f):
+			return syscall.EINVAL
+		case f == "ro":
+			made.readOnly = true
+		default:
+			made.options = append(made.options, f)
+		}
+	}
+	slices.Sort(made.options)
+	to, _, errno := t.w.walk(m.Target, walkAll)
+	switch {
+	case errno != 0:
+		return errno
+	case !to.n.isDir():
+		return syscall.ENOTDIR
+	}
+	t.place(by, to, made)
+	return 0
+}
+
+// superblockFor returns the filesystem that a mount(2) would attach.
+func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) {
+	switch m.FSType {
+	case "tmpfs", "ramfs":
+		for _, o := range m.Options {
+			if m.FSType == "tmpfs" && !slices.Contains(tmpfsOptions, o.Key) {
+				return nil, syscall.EINVAL
+			}
+		}
+		return newSuperblock(f.anonymous(), m.FSType, m.Source), 0
+	case "nfs", "nfs4", "cifs", "ceph":
+		return newSuperblock(f.anonymous(), m.FSType, m.Source), 0
+	case "ext4", "xfs":
+		for _, sb := range f.devices {
+			if sb.source == m.Source {
+				if sb.fsType != m.FSType {
+					return nil, syscall.EINVAL
+				}
+				return sb, 0
+			}
+		}
+		if strings.HasPrefix(m.Source, "/") {
+			return nil, syscall.ENOENT
+		}
+		return nil, syscall.ENOTBLK
+	}
+	return nil, syscall.ENODEV
+}

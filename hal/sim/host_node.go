@@ -1,0 +1,173 @@
+package sim
+
+import (
+	"github.com/container-storage-interface/spec/lib/go/csi"
+
+	"github.com/volnode/volnode/hal"
+)
+
+type hostNode struct{ *host }
+
+var (
+	callNodeInfo  = newCallSite("csi.node-info", hal.ClassRPC, false)
+	callNodeCaps  = newCallSite("csi.node-capabilities", hal.ClassRPC, false)
+	callStage     = newCallSite("csi.stage", hal.ClassRPC, true)
+	callUnstage   = newCallSite("csi.unstage", hal.ClassRPC, true)
+	callPublish   = newCallSite("csi.publish", hal.ClassRPC, true)
+	callUnpublish = newCallSite("csi.unpublish", hal.ClassRPC, true)
+)
+
+func (h hostNode) Info(c hal.Call, driver string, _ *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
+	res, err := h.ask(callNodeInfo, c, driver, "", request{method: "NodeGetInfo"})
+	if err != nil {
+		return nil, err
+	}
+	return &csi.NodeGetInfoResponse{NodeId: res.driver.nodeID}, nil
+}
+
+func (h hostNode) Capabilities(
+	c hal.Call, driver string, _ *csi.NodeGetCapabilitiesRequest,
+) (*csi.NodeGetCapabilitiesResponse, error) {
+	res, err := h.ask(callNodeCaps, c, driver, "", request{method: "NodeGetCapabilities"})
+	if err != nil {
+		return nil, err
+	}
+	reply := &csi.NodeGetCapabilitiesResponse{}
+	add := func(has bool, t csi.NodeServiceCapability_RPC_Type) {
+		if has {
+			reply.Capabilities = append(reply.Capabilities, &csi.NodeServiceCapability{
+				Type: &csi.NodeServiceCapability_Rpc{Rpc: &csi.NodeServiceCapability_RPC{Type: t}},
+			})
+		}
+	}
+	is := res.driver.is
+	add(is.Staging, csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME)
+	add(is.MultiWriter, csi.NodeServiceCapability_RPC_SINGLE_NODE_MULTI_WRITER)
+	add(is.MountGroup, csi.NodeServiceCapability_RPC_VOLUME_MOUNT_GROUP)
+	return reply, nil
+}
+
+func (h hostNode) Stage(c hal.Call, driver string, q *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
+	_, err := h.ask(callStage, c, driver, "", request{
+		method: "NodeStageVolume", effects: true, volume: q.GetVolumeId(), staging: q.GetStagingTargetPath(),
+		block: q.GetVolumeCapability().GetBlock() != nil,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &csi.NodeStageVolumeResponse{}, nil
+}
+
+func (h hostNode) Unstage(
+	c hal.Call, driver string, q *csi.NodeUnstageVolumeRequest,
+) (*csi.NodeUnstageVolumeResponse, error) {
+	_, err := h.ask(callUnstage, c, driver, "", request{
+		method: "NodeUnstageVolume", effects: true, volume: q.GetVolumeId(), staging: q.GetStagingTargetPath(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &csi.NodeUnstageVolumeResponse{}, nil
+}
+
+// ephemeralKey is the volume context key by which the kubelet marks an inline volume.
+const ephemeralKey = "csi.storage.k8s.io/ephemeral"
+
+func (h hostNode) Publish(
+	c hal.Call, driver string, q *csi.NodePublishVolumeRequest,
+) (*csi.NodePublishVolumeResponse, error) {
+	_, err := h.ask(callPublish, c, driver, "", request{
+		method: "NodePublishVolume", effects: true, volume: q.GetVolumeId(), staging: q.GetStagingTargetPath(),
+		target: q.GetTargetPath(), readOnly: q.GetReadonly(), block: q.GetVolumeCapability().GetBlock() != nil,
+		inline: q.GetVolumeContext()[ephemeralKey] == "true",
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &csi.NodePublishVolumeResponse{}, nil
+}
+
+func (h hostNode) Unpublish(
+	c hal.Call, driver string, q *csi.NodeUnpublishVolumeRequest,
+) (*csi.NodeUnpublishVolumeResponse, error) {
+	_, err := h.ask(callUnpublish, c, driver, "", request{
+		method: "NodeUnpublishVolume", effects: true, volume: q.GetVolumeId(), target: q.GetTargetPath(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &csi.NodeUnpublishVolumeResponse{}, nil
+}
+
+type hostController struct{ *host }
+
+var (
+	callControllerCaps      = newCallSite("csi.controller-capabilities", hal.ClassRPC, false)
+	callCreate              = newCallSite("csi.create", hal.ClassRPC, true)
+	callDelete              = newCallSite("csi.delete", hal.ClassRPC, true)
+	callControllerPublish   = newCallSite("csi.controller-publish", hal.ClassRPC, true)
+	callControllerUnpublish = newCallSite("csi.controller-unpublish", hal.ClassRPC, true)
+)
+
+func (h hostController) Capabilities(
+	c hal.Call, driver string, _ *csi.ControllerGetCapabilitiesRequest,
+) (*csi.ControllerGetCapabilitiesResponse, error) {
+	res, err := h.ask(callControllerCaps, c, driver, "", request{method: "ControllerGetCapabilities"})
+	if err != nil {
+		return nil, err
+	}
+	types := []csi.ControllerServiceCapability_RPC_Type{csi.ControllerServiceCapability_RPC_CREATE_DELETE_VOLUME}
+	if res.driver.is.Attach {
+		types = append(types, csi.ControllerServiceCapability_RPC_PUBLISH_UNPUBLISH_VOLUME)
+	}
+	reply := &csi.ControllerGetCapabilitiesResponse{}
+	for _, t := range types {
+		reply.Capabilities = append(reply.Capabilities, &csi.ControllerServiceCapability{
+			Type: &csi.ControllerServiceCapability_Rpc{Rpc: &csi.ControllerServiceCapability_RPC{Type: t}},
+		})
+	}
+	return reply, nil
+}
+
+func (h hostController) Create(c hal.Call, driver string, q *csi.CreateVolumeRequest) (*csi.CreateVolumeResponse, error) {
+	res, err := h.ask(callCreate, c, driver, "", request{
+		method: "CreateVolume", effects: true, volume: "name=" + q.GetName(), name: q.GetName(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	size := q.GetCapacityRange().GetRequiredBytes()
+	return &csi.CreateVolumeResponse{Volume: &csi.Volume{VolumeId: res.volume, CapacityBytes: size}}, nil
+}
+
+func (h hostController) Delete(c hal.Call, driver string, q *csi.DeleteVolumeRequest) (*csi.DeleteVolumeResponse, error) {
+	_, err := h.ask(callDelete, c, driver, "", request{method: "DeleteVolume", effects: true, volume: q.GetVolumeId()})
+	if err != nil {
+		return nil, err
+	}
+	return &csi.DeleteVolumeResponse{}, nil
+}
+
+func (h hostController) Publish(
+	c hal.Call, driver string, q *csi.ControllerPublishVolumeRequest,
+) (*csi.ControllerPublishVolumeResponse, error) {
+	_, err := h.ask(callControllerPublish, c, driver, "", request{
+		method: "ControllerPublishVolume", effects: true, volume: q.GetVolumeId(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &csi.ControllerPublishVolumeResponse{}, nil
+}
+
+func (h hostController) Unpublish(
+	c hal.Call, driver string, q *csi.ControllerUnpublishVolumeRequest,
+) (*csi.ControllerUnpublishVolumeResponse, error) {
+	_, err := h.ask(callControllerUnpublish, c, driver, "", request{
+		method: "ControllerUnpublishVolume", effects: true, volume: q.GetVolumeId(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &csi.ControllerUnpublishVolumeResponse{}, nil
+}

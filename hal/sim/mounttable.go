@@ -1,0 +1,255 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// mount is one mount: a part of a superblock, attached at a place of another mount.
+type mount struct {
+	id       hal.MountID
+	parent   *mount // nil for the root of the namespace
+	point    *node  // in the parent
+	root     *node  // what is seen there
+	readOnly bool
+	options  []string // immutable once made
+	shared   bool
+	holders  int // processes that have something open in it
+	children []*mount
+	path     string // from the namespace's root
+}
+
+// mountTable is the mount table of the agent's namespace.
+type mountTable struct {
+	w    *World
+	last hal.MountID // never reset in a boot; ids of different boots may be equal
+	list []*mount    // in the order of their ids: parents before children, a stack bottom first
+	base location    // the agent's root directory, nil node when not looked up
+}
+
+var defaultOptions = []string{"relatime"}
+
+func newMountTable(w *World) *mountTable { return &mountTable{w: w} }
+
+// reset makes the table of a fresh boot.
+func (t *mountTable) reset() {
+	for _, m := range t.list {
+		if m.point != nil {
+			m.point.mounts = nil
+		}
+	}
+	t.list, t.last, t.base = nil, 0, location{}
+	f := t.w.fs
+	root := t.newMount(f.root.root)
+	root.path = "/"
+	t.list = append(t.list, root)
+	for _, d := range [...]struct{ path, fsType string }{{"/dev", "devtmpfs"}, {"/run", "tmpfs"}} {
+		at := t.w.makeDirs(d.path)
+		sb := newSuperblock(f.anonymous(), d.fsType, d.fsType)
+		t.attach(at, t.newMount(sb.root))
+	}
+}
+
+func (t *mountTable) newMount(root *node) *mount {
+	t.last++
+	return &mount{id: t.last, root: root, options: defaultOptions, shared: !t.w.config.Private}
+}
+
+func (t *mountTable) rootLocation() location {
+	m := t.list[0]
+	return t.top(location{m, m.root})
+}
+
+// baseLocation is the agent's root directory.
+func (t *mountTable) baseLocation() location {
+	if t.base.n == nil || t.base.n.gone {
+		at, _, errno := t.w.walk(t.w.base, walkAll)
+		if errno != 0 {
+			return location{}
+		}
+		t.base = at
+	}
+	return t.base
+}
+
+// child returns the mount that stands on n as seen in m, nil if none.
+func (t *mountTable) child(m *mount, n *node) *mount {
+	for _, k := range n.mounts {
+		if k.parent == m {
+			return k
+		}
+	}
+	return nil
+}
+
+// top follows the stack of mounts at a place.
+func (t *mountTable) top(at location) location {
+	for k := t.child(at.m, at.n); k != nil; k = t.child(at.m, at.n) {
+		at = location{k, k.root}
+	}
+	return at
+}
+
+// up is "..".
+func (t *mountTable) up(at location) location {
+	for at.n == at.m.root {
+		if at.m.parent == nil {
+			return at
+		}
+		at = location{at.m.parent, at.m.point}
+	}
+	return t.top(location{at.m, at.n.parent})
+}
+
+// attach puts m on top of what is at a place, which must be the top of its stack.
+func (t *mountTable) attach(at location, m *mount) {
+	m.parent, m.point = at.m, at.n
+	m.shared = m.shared && at.m.shared
+	m.path = t.pathOf(at)
+	at.n.mounts = append(at.n.mounts, m)
+	at.m.children = append(at.m.children, m)
+	t.list = append(t.list, m)
+}
+
+// pathOf is the path of a place from the namespace's root.
+func (t *mountTable) pathOf(at location) string {
+	var parts []string
+	for {
+		if at.n == at.m.root {
+			if at.m.parent == nil {
+				break
+			}
+			at = location{at.m.parent, at.m.point}
+			continue
+		}
+		parts = append(parts, at.n.name)
+		if at.n.parent == nil {
+			break
+		}
+		at.n = at.n.parent
+	}
+	slices.Reverse(parts)
+	return "/" + strings.Join(parts, "/")
+}
+
+// detach takes m, which has no children, out of the table.
+func (t *mountTable) detach(m *mount) {
+	same := func(k *mount) bool { return k == m }
+	m.point.mounts = slices.DeleteFunc(m.point.mounts, same)
+	m.parent.children = slices.DeleteFunc(m.parent.children, same)
+	i, _ := slices.BinarySearchFunc(t.list, m.id, func(k *mount, id hal.MountID) int { return int(k.id) - int(id) })
+	t.list = slices.Delete(t.list, i, i+1)
+}
+
+// moved renews the paths of mounts after a directory above them was renamed.
+func (t *mountTable) moved() {
+	for _, m := range t.list {
+		if m.parent != nil {
+			m.path = t.pathOf(location{m.parent, m.point})
+		}
+	}
+}
+
+// stack returns the mounts at a path, bottom first. Links at the last name are not followed.
+func (t *mountTable) stack(path string) []*mount {
+	dir, name, errno := t.w.walk(path, walkParent)
+	if errno != 0 {
+		return nil
+	}
+	if name == "" { // the root
+		var all []*mount
+		for m := t.list[0]; m != nil; m = t.child(m, m.root) {
+			all = append(all, m)
+		}
+		return all
+	}
+	n := dir.n.child(name)
+	if n == nil {
+		return nil
+	}
+	var all []*mount
+	for m := t.child(dir.m, n); m != nil; m = t.child(m, m.root) {
+		all = append(all, m)
+	}
+	return all
+}
+
+// show is one line of the table.
+func (m *mount) show() hal.Mount {
+	h := hal.Mount{
+		ID: m.id, Path: m.path, Root: m.root.path(), Device: m.root.sb.dev, FSType: m.root.sb.fsType, Source: m.root.sb.source,
+		ReadOnly: m.readOnly, Options: m.options, Shared: m.shared,
+	}
+	if m.parent != nil {
+		h.Parent = m.parent.id
+	}
+	return h
+}
+
+// busy says whether an unmount answers EBUSY.
+func (m *mount) busy() bool { return m.holders > 0 || len(m.children) > 0 || m.parent == nil }
+
+// bind attaches a copy of the mount at source, rooted there, at target.
+func (t *mountTable) bind(by actor, source, target string, readOnly bool) (*mount, syscall.Errno) {
+	from, _, errno := t.w.walk(source, walkAll)
+	if errno != 0 {
+		return nil, errno
+	}
+	to, _, errno := t.w.walk(target, walkAll)
+	switch {
+	case errno != 0:
+		return nil, errno
+	case from.n.isDir() != to.n.isDir():
+		return nil, syscall.ENOTDIR
+	case from.n.gone || to.n.gone:
+		return nil, syscall.ENOENT
+	}
+	m := t.newMount(from.n)
+	m.readOnly = readOnly || from.m.readOnly
+	m.options = from.m.options
+	m.shared = from.m.shared
+	t.place(by, to, m)
+	return m, 0
+}
+
+// place attaches m and tells of it.
+func (t *mountTable) place(by actor, at location, m *mount) {
+	t.attach(at, m)
+	t.w.tableChanged()
+	if len(t.w.observe) > 0 {
+		t.w.tell(by, Effect{Kind: EffectMount, Path: m.path, Mount: m.show(), Outcome: hal.Done})
+	}
+}
+
+// unmount takes the top mount off a path. id 0 is any; else EINVAL if the top is another one.
+func (t *mountTable) unmount(by actor, path string, id hal.MountID) syscall.Errno {
+	stack := t.stack(path)
+	if len(stack) == 0 {
+		return syscall.EINVAL
+	}
+	m := stack[len(stack)-1]
+	switch {
+	case id != 0 && m.id != id:
+		return syscall.EINVAL
+	case m.busy():
+		return syscall.EBUSY
+	}
+	t.detach(m)
+	t.w.tableChanged()
+	if len(t.w.observe) > 0 {
+		t.w.tell(by, Effect{Kind: EffectUnmount, Path: m.path, Mount: m.show(), Outcome: hal.Done})
+	}
+	return 0
+}
+
+// find returns the mount with that id, nil if there is none.
+func (t *mountTable) find(id hal.MountID) *mount {
+	i, ok := slices.BinarySearchFunc(t.list, id, func(k *mount, id hal.MountID) int { return int(k.id) - int(id) })
+	if !ok {
+		return nil
+	}
+	return t.list[i]
+}

@@ -1,0 +1,328 @@
+package sim
+
+import (
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// amount is how much of an operation's effect happens.
+type amount uint8
+
+const (
+	nothing amount = iota
+	part
+	whole
+)
+
+// perform is what a driver does for a request, as far as amount says, and the status it would answer with.
+func (d *driver) perform(r *rpc, much amount) hal.Code {
+	switch r.method {
+	case "NodeStageVolume":
+		return d.stage(r, much)
+	case "NodeUnstageVolume":
+		return d.unstage(r, much)
+	case "NodePublishVolume":
+		return d.publish(r, much)
+	case "NodeUnpublishVolume":
+		return d.unpublish(r, much)
+	case "CreateVolume":
+		return d.create(r, much)
+	case "DeleteVolume":
+		return d.delete(r, much)
+	case "ControllerPublishVolume", "ControllerUnpublishVolume":
+		return d.attach(r, much)
+	case "NotifyRegistrationStatus":
+		d.accepted = d.accepted || r.readOnly
+	}
+	return hal.CodeOK
+}
+
+// stagingMount is the path at which a driver's staging mount stands.
+func (d *driver) stagingMount(staging string) string {
+	if d.is.Style == StageBelow {
+		return staging + "/mount"
+	}
+	return staging
+}
+
+func (d *driver) stage(r *rpc, much amount) hal.Code {
+	w := d.w
+	switch {
+	case !d.is.Staging:
+		return hal.CodeUnimplemented
+	case r.volume == "" || r.staging == "":
+		return hal.CodeInvalidArgument
+	}
+	v := d.volume(r.volume)
+	switch {
+	case v == nil:
+		return hal.CodeNotFound
+	case d.is.Attach && !v.attached:
+		return hal.CodeFailedPrecondition
+	case much == nothing:
+		return hal.CodeOK
+	}
+	if d.is.Style != StageNothing && !r.block {
+		if code := d.stageMount(r, v, much); code != hal.CodeOK {
+			return code
+		}
+	}
+	if much == whole {
+		v.staged = setHold(v.staged, r.staging, false)
+		w.tell(actor{rpc: r}, Effect{Kind: EffectStaged, Path: r.staging, Outcome: hal.Done})
+	}
+	return hal.CodeOK
+}
+
+func (d *driver) stageMount(r *rpc, v *volume, much amount) hal.Code {
+	w := d.w
+	path := d.stagingMount(r.staging)
+	if d.is.Style == StageBelow {
+		if errno := w.makeOne(actor{rpc: r}, path, hal.TypeDirectory, 0o750); errno != 0 && errno != syscall.EEXIST {
+			return hal.CodeInternal
+		}
+	}
+	if w.shows(v, path) != nil || much == part && d.is.Style == StageBelow {
+		return hal.CodeOK
+	}
+	if w.attachVolume(actor{rpc: r}, v, path, false) != 0 {
+		return hal.CodeInternal
+	}
+	return hal.CodeOK
+}
+
+// attachVolume mounts a volume's root at path.
+func (w *World) attachVolume(by actor, v *volume, path string, readOnly bool) syscall.Errno {
+	if v.sb == nil {
+		_, errno := w.mounts.bind(by, v.backing, path, readOnly)
+		return errno
+	}
+	to, _, errno := w.walk(path, walkAll)
+	switch {
+	case errno != 0:
+		return errno
+	case !to.n.isDir():
+		return syscall.ENOTDIR
+	}
+	m := w.mounts.newMount(v.sb.root)
+	m.readOnly = readOnly
+	w.mounts.place(by, to, m)
+	return 0
+}
+
+func (d *driver) unstage(r *rpc, much amount) hal.Code {
+	w := d.w
+	switch {
+	case !d.is.Staging:
+		return hal.CodeUnimplemented
+	case r.volume == "" || r.staging == "":
+		return hal.CodeInvalidArgument
+	}
+	v := d.volume(r.volume)
+	if v == nil {
+		return d.notThere()
+	}
+	if d.is.Watchful && len(v.published) > 0 && v.published[0].known {
+		return hal.CodeFailedPrecondition
+	}
+	if much == nothing {
+		return hal.CodeOK
+	}
+	path := d.stagingMount(r.staging)
+	there := findHold(v.staged, r.staging) != nil
+	if w.shows(v, path) != nil {
+		there = true
+		if w.mounts.unmount(actor{rpc: r}, path, 0) != 0 {
+			return hal.CodeInternal
+		}
+	}
+	if d.is.Style == StageBelow && much == whole {
+		if errno := w.removeOne(actor{rpc: r}, path); errno != 0 && errno != syscall.ENOENT {
+			return hal.CodeInternal
+		}
+	}
+	if much != whole {
+		return hal.CodeOK
+	}
+	if findHold(v.staged, r.staging) != nil {
+		v.staged = dropHold(v.staged, r.staging)
+		w.tell(actor{rpc: r}, Effect{Kind: EffectUnstaged, Path: r.staging, Outcome: hal.Done})
+	}
+	if !there {
+		return d.notThere()
+	}
+	return hal.CodeOK
+}
+
+// notThere is the answer to taking down what is not up.
+func (d *driver) notThere() hal.Code {
+	if d.is.NotFound {
+		return hal.CodeNotFound
+	}
+	return hal.CodeOK
+}
+
+func (d *driver) publish(r *rpc, much amount) hal.Code {
+	w := d.w
+	if r.volume == "" || r.target == "" {
+		return hal.CodeInvalidArgument
+	}
+	v := d.volume(r.volume)
+	if v == nil && r.inline && much != nothing {
+		v = d.addVolume(r.volume)
+		v.inline = true
+	}
+	if v == nil {
+		if r.inline {
+			return hal.CodeOK
+		}
+		return hal.CodeNotFound
+	}
+	source, code := d.sourceOf(r, v)
+	if code != hal.CodeOK || much == nothing {
+		return code
+	}
+	if m := w.shows(v, r.target); m != nil {
+		if m.readOnly != r.readOnly {
+			return hal.CodeAlreadyExists
+		}
+	} else if code := d.bindTo(r, v, source, much); code != hal.CodeOK {
+		return code
+	}
+	if much == whole {
+		v.published = setHold(v.published, r.target, r.readOnly)
+		w.tell(actor{rpc: r}, Effect{Kind: EffectPublished, Path: r.target, Outcome: hal.Done})
+	}
+	return hal.CodeOK
+}
+
+// sourceOf is what a publish binds, "" for the volume's own root.
+func (d *driver) sourceOf(r *rpc, v *volume) (string, hal.Code) {
+	staged := d.is.Staging && !r.inline
+	if staged {
+		h := findHold(v.staged, r.staging)
+		if h == nil || !h.known {
+			return "", hal.CodeFailedPrecondition
+		}
+	}
+	switch {
+	case r.block:
+		return v.device, hal.CodeOK
+	case !staged || d.is.Style == StageNothing:
+		return "", hal.CodeOK
+	}
+	path := d.stagingMount(r.staging)
+	if d.is.Checks && d.w.shows(v, path) == nil {
+		return "", hal.CodeFailedPrecondition
+	}
+	return path, hal.CodeOK
+}
+
+func (d *driver) bindTo(r *rpc, v *volume, source string, much amount) hal.Code {
+	w := d.w
+	kind, mode := hal.TypeDirectory, uint32(0o750)
+	if r.block {
+		kind, mode = hal.TypeFile, 0o660
+	}
+	if errno := w.makeOne(actor{rpc: r}, r.target, kind, mode); errno != 0 && errno != syscall.EEXIST {
+		return hal.CodeInternal
+	}
+	if much == part {
+		return hal.CodeOK
+	}
+	errno := syscall.Errno(0)
+	if source == "" {
+		errno = w.attachVolume(actor{rpc: r}, v, r.target, r.readOnly)
+	} else {
+		_, errno = w.mounts.bind(actor{rpc: r}, source, r.target, r.readOnly)
+	}
+	if errno != 0 {
+		return hal.CodeInternal
+	}
+	return hal.CodeOK
+}
+
+func (d *driver) unpublish(r *rpc, much amount) hal.Code {
+	w := d.w
+	if r.volume == "" || r.target == "" {
+		return hal.CodeInvalidArgument
+	}
+	v := d.volume(r.volume)
+	if v == nil {
+		return d.notThere()
+	}
+	if much == nothing {
+		return hal.CodeOK
+	}
+	there := findHold(v.published, r.target) != nil
+	if len(w.mounts.stack(r.target)) > 0 {
+		there = true
+		if w.mounts.unmount(actor{rpc: r}, r.target, 0) != 0 {
+			return hal.CodeInternal
+		}
+	}
+	if much == part {
+		return hal.CodeOK
+	}
+	if !d.is.KeepsNodes {
+		switch w.removeOne(actor{rpc: r}, r.target) {
+		case 0, syscall.ENOENT, syscall.ENOTDIR:
+		default:
+			return hal.CodeInternal
+		}
+	}
+	if findHold(v.published, r.target) != nil {
+		v.published = dropHold(v.published, r.target)
+		w.tell(actor{rpc: r}, Effect{Kind: EffectUnpublished, Path: r.target, Outcome: hal.Done})
+	}
+	if v.inline && len(v.published) == 0 {
+		d.removeVolume(v)
+	}
+	if !there {
+		return d.notThere()
+	}
+	return hal.CodeOK
+}
+
+func (d *driver) create(r *rpc, much amount) hal.Code {
+	if r.name == "" {
+		return hal.CodeInvalidArgument
+	}
+	r.result.volume = d.name + "-" + r.name
+	if much != nothing && d.volume(r.result.volume) == nil {
+		d.addVolume(r.result.volume)
+	}
+	return hal.CodeOK
+}
+
+func (d *driver) delete(r *rpc, much amount) hal.Code {
+	if r.volume == "" {
+		return hal.CodeInvalidArgument
+	}
+	v := d.volume(r.volume)
+	switch {
+	case v == nil:
+	case len(v.staged)+len(v.published) > 0 || v.attached:
+		return hal.CodeFailedPrecondition
+	case much != nothing:
+		d.removeVolume(v)
+	}
+	return hal.CodeOK
+}
+
+func (d *driver) attach(r *rpc, much amount) hal.Code {
+	v := d.volume(r.volume)
+	up := r.method == "ControllerPublishVolume"
+	switch {
+	case !d.is.Attach:
+		return hal.CodeUnimplemented
+	case r.volume == "":
+		return hal.CodeInvalidArgument
+	case v == nil && up:
+		return hal.CodeNotFound
+	case v != nil && much != nothing:
+		v.attached = up
+	}
+	return hal.CodeOK
+}

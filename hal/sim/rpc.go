@@ -1,0 +1,349 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// Settle is how long after its deadline a call may still act: the simulator's Z.
+const Settle = 120 * time.Second
+
+// rpcState is how far an RPC has got.
+type rpcState uint8
+
+const (
+	rpcSent rpcState = iota
+	rpcStarted
+	rpcActed
+	rpcEnded
+)
+
+// request is what the model needs of an RPC's message.
+type request struct {
+	method   string
+	volume   string
+	staging  string
+	target   string
+	readOnly bool
+	block    bool
+	inline   bool
+	name     string // CreateVolume
+	effects  bool   // it changes something
+}
+
+// rpc is one request to a driver. It may act until it has ended, whoever waits.
+type rpc struct {
+	request
+	w        *World
+	id       uint64
+	d        *driver
+	process  uint32
+	inc      *incarnation
+	call     hal.Call
+	deadline hal.Instant // of the world's clock; 0 is none
+	site     *callSite
+	subject  subject
+	begin    uint64
+	fault    Fault
+	dies     bool // the agent dies once it has acted
+	state    rpcState
+	orphan   bool // its driver is dead, and a child of it goes on
+	repeat   bool // it acts once more
+
+	task     *task // that waits
+	park     uint32
+	answered bool // the task has, or is about to get, the answer
+	code     hal.Code
+	reply    hal.Reply
+	result   result
+}
+
+// result is what the reply of an RPC carries, other than its code.
+type result struct {
+	volume string
+	driver *driver
+}
+
+func (r *rpc) describe(e *Effect) {
+	e.Actor = r.d.name
+	e.Run, e.Op, e.Key, e.Call = r.inc.number, r.call.Op, r.call.Key, r.id
+	e.Driver, e.Method, e.Volume, e.Staging, e.Target = r.d.name, r.method, r.volume, r.staging, r.target
+	if e.Code == 0 {
+		e.Code = r.code
+	}
+	e.Late = r.inc.dead || r.deadline != 0 && r.w.sched.now > r.deadline
+}
+
+func (r *rpc) tell(kind EffectKind, outcome hal.Outcome) {
+	r.w.tell(actor{rpc: r}, Effect{Kind: kind, Outcome: outcome})
+}
+
+// note adds a trace record.
+func (r *rpc) note(m Mark) {
+	r.w.trace.add(Record{
+		Cause: r.begin, At: r.w.sched.now, Run: r.inc.number, Op: r.call.Op, Mark: m, What: r.site.name, Object: r.subject.name,
+		Code: r.code, Fault: r.fault, hash: r.site.hash ^ r.subject.hash,
+	})
+}
+
+// left is the time in which the call may still act.
+func (r *rpc) left() time.Duration {
+	end := r.deadline
+	if end == 0 {
+		end = r.w.sched.now
+	}
+	return max(end.Add(Settle).Sub(r.w.sched.now), 0)
+}
+
+// later schedules f, unless the call ends before.
+func (r *rpc) later(wait time.Duration, f func()) {
+	r.w.sched.at(r.w.sched.now.Add(wait), r.subject.hash^r.id, nil, func() {
+		if r.state != rpcEnded {
+			f()
+		}
+	})
+}
+
+func (r *rpc) between(at *site, lo, hi time.Duration) time.Duration {
+	return time.Duration(r.w.chooser.Between(r.subject.id(at), int64(lo), int64(max(lo, hi))))
+}
+
+const (
+	connectionDies  = time.Minute // of a connection whose peer says nothing
+	executeMost     = 3 * time.Second
+	executeSlowMost = 5 * time.Minute
+)
+
+// send lets the request leave the agent; what becomes of it was drawn before.
+func (r *rpc) send() {
+	w := r.w
+	w.rpcCount++
+	r.id = w.rpcCount
+	w.rpcs = append(w.rpcs, r)
+	if r.effects {
+		r.tell(EffectSent, hal.Unknown)
+	}
+	wait := r.between(&r.site.request, fastest, rpcMost)
+	switch r.fault {
+	case Dropped:
+		r.later(wait, r.end)
+		return
+	case Late:
+		from := max(r.untilDeadline(), 0)
+		wait = r.between(&r.site.more, from, from+Settle)
+	}
+	r.later(wait, r.arrive)
+}
+
+// untilDeadline is 0 without a deadline.
+func (r *rpc) untilDeadline() time.Duration {
+	if r.deadline == 0 {
+		return 0
+	}
+	return r.deadline.Sub(r.w.sched.now)
+}
+
+// busy says whether another operation on the volume runs in this driver.
+func (d *driver) busy(not *rpc) bool {
+	for _, r := range d.w.rpcs {
+		if r != not && r.d == d && r.effects && r.volume == not.volume && r.state == rpcStarted {
+			return true
+		}
+	}
+	return false
+}
+
+// arrive is the request reaching the driver.
+func (r *rpc) arrive() {
+	w := r.w
+	switch {
+	case !r.d.up || r.d.process != r.process:
+		r.broken()
+		r.end()
+		return
+	case r.fault == DriverCrash && r.subject.nth&1 == 0:
+		r.restartDriver()
+		return
+	case r.effects && r.d.is.Serial && r.d.busy(r):
+		r.fault = NoFault
+		r.answer(hal.CodeAborted)
+		r.end()
+		return
+	case r.d.broken == Hangs:
+		r.state = rpcStarted
+		r.later(r.left(), r.end)
+		return
+	case r.d.broken != Works:
+		r.fault = NoFault
+		r.answer([...]hal.Code{0, 0, hal.CodeUnavailable, hal.CodeInternal}[r.d.broken])
+		r.end()
+		return
+	}
+	r.state = rpcStarted
+	if r.effects {
+		r.tell(EffectStarted, hal.Unknown)
+	}
+	most := executeMost
+	if r.d.is.Slow {
+		most = executeSlowMost
+	}
+	if !r.effects {
+		most = rpcMost
+	}
+	wait := r.between(&r.site.reply, fastest, most)
+	if r.fault == Slow {
+		wait *= 100
+	}
+	if r.fault == Stalled {
+		from := max(r.untilDeadline(), 0)
+		wait = r.between(&r.site.more, from, from+Settle)
+	}
+	// An operation may outlast its deadline, but not the time after which nobody expects it to act.
+	w.sched.at(w.sched.now.Add(min(wait, max(r.left(), fastest))), r.subject.hash^r.id, nil, func() {
+		if r.state == rpcStarted && !r.orphan {
+			r.act()
+		}
+	})
+}
+
+func (r *rpc) restartDriver() {
+	d := r.d
+	d.crash()
+	d.startIn(r.w.time(&siteDriverStart, d.name, time.Second, restartMost))
+}
+
+// act carries the operation out, and answers.
+func (r *rpc) act() {
+	amount := whole
+	failed := hal.CodeOK
+	switch r.fault {
+	case ErrorNone:
+		amount, failed = nothing, r.errorCode()
+	case ErrorPart:
+		amount, failed = part, r.errorCode()
+	case ErrorFull:
+		failed = r.errorCode()
+	case Stalled:
+		if r.subject.nth&1 == 1 {
+			amount, failed = nothing, hal.CodeDeadlineExceeded
+		}
+	}
+	code := r.d.perform(r, amount)
+	if failed != hal.CodeOK && code == hal.CodeOK {
+		code = failed
+	}
+	r.code = code
+	r.state = rpcActed
+	if r.effects {
+		r.note(MarkEffect)
+		r.tell(EffectActed, hal.Done)
+	}
+	switch {
+	case r.dies && !r.inc.dead:
+		r.w.down = CrashAfter
+		r.w.sched.dying = r.inc
+		r.end()
+	case r.fault == DriverCrash:
+		r.restartDriver()
+	case r.fault == Doubled && !r.repeat:
+		r.repeat = true
+		r.later(r.between(&r.site.more, fastest, r.left()), r.act)
+	case r.fault == Lost || r.fault == Doubled:
+		r.end()
+	default:
+		r.answer(code)
+		r.end()
+	}
+}
+
+// errorCodes are the statuses that a driver fails with. All of them leave the effect open; they end the call.
+var errorCodes = [...]hal.Code{
+	hal.CodeInternal, hal.CodeResourceExhausted, hal.CodeUnauthenticated, hal.CodeDataLoss, hal.CodePermissionDenied, hal.CodeUnknown,
+	hal.CodeDeadlineExceeded,
+}
+
+func (r *rpc) errorCode() hal.Code {
+	return errorCodes[r.w.chooser.Between(r.subject.id(&r.site.more), 0, int64(len(errorCodes)-1))]
+}
+
+// orphanActs is the effect of a call whose driver is dead.
+func (r *rpc) orphanActs() {
+	if r.state == rpcEnded {
+		return
+	}
+	if r.state == rpcStarted {
+		r.d.perform(r, whole)
+		r.state = rpcActed
+		r.note(MarkEffect)
+		r.tell(EffectActed, hal.Done)
+	}
+	r.end()
+}
+
+// end: the call can act no more.
+func (r *rpc) end() {
+	if r.state == rpcEnded {
+		return
+	}
+	w := r.w
+	r.state = rpcEnded
+	w.rpcs = slices.DeleteFunc(w.rpcs, func(k *rpc) bool { return k == r })
+	if r.effects {
+		r.tell(EffectEnded, hal.Unknown)
+	}
+	if r.deadline == 0 && r.reply == hal.ReplyNone { // nobody else would end the wait
+		r.code = hal.CodeUnavailable
+		w.sched.at(w.sched.now.Add(connectionDies), r.subject.hash^r.id, r.inc, r.deliver)
+	}
+	if r.orphan && r.d.orphans > 0 {
+		r.d.orphans--
+		r.d.seenGone()
+	}
+}
+
+// answer sends the driver's status back.
+func (r *rpc) answer(code hal.Code) {
+	r.code, r.reply = code, hal.ReplyStatus
+	r.w.sched.at(r.w.sched.now.Add(r.between(&r.site.reply, fastest, rpcMost)), r.subject.hash^r.id, r.inc, r.deliver)
+}
+
+// broken is the end of the connection, before an answer.
+func (r *rpc) broken() {
+	if r.reply == hal.ReplyStatus || r.state == rpcEnded {
+		return
+	}
+	r.code, r.reply = hal.CodeUnavailable, hal.ReplyNone
+	r.w.sched.at(r.w.sched.now.Add(fastest), r.subject.hash^r.id, r.inc, r.deliver)
+}
+
+var siteLate = newSite("rpc.late-reply")
+
+// deliver hands the answer to the task that waits, or, after the deadline, to the call's Late.
+func (r *rpc) deliver() {
+	w := r.w
+	if !r.task.done && r.task.parked == r.park {
+		r.answered = true
+		w.sched.wake(w.sched.now, r.subject.hash, r.task)
+		return
+	}
+	if r.reply != hal.ReplyStatus || r.call.Late == nil || w.happens(LateDropped, &siteLate, r.subject.name) {
+		return
+	}
+	late := r.call.Late
+	err := r.failure()
+	r.note(MarkReply)
+	w.sched.post(r.inc, 0, func() { late(err) })
+}
+
+// failure is the error of an answer, nil for OK.
+func (r *rpc) failure() error {
+	if r.reply == hal.ReplyStatus && r.code == hal.CodeOK {
+		return nil
+	}
+	e := &hal.Error{
+		Op: r.method, Object: r.subject.name, Class: hal.ClassRPC, Outcome: hal.Unknown, Code: r.code, Reply: r.reply,
+	}
+	return e
+}

@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"strconv"
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is the truth, for those who judge: reading takes no time and changes nothing.
+
+// Mounts is the mount table.
+func (w *World) Mounts() []hal.Mount {
+	table := make([]hal.Mount, len(w.mounts.list))
+	for i, m := range w.mounts.list {
+		table[i] = m.show()
+	}
+	return table
+}
+
+// MountsAt is the stack of mounts at a path, bottom first.
+func (w *World) MountsAt(path string) []hal.Mount {
+	stack := w.mounts.stack(path)
+	if len(stack) == 0 {
+		return nil
+	}
+	shown := make([]hal.Mount, len(stack))
+	for i, m := range stack {
+		shown[i] = m.show()
+	}
+	return shown
+}
+
+// Held is one path at which a driver holds a volume.
+type Held struct {
+	Driver, Volume, Path string
+	ReadOnly             bool
+	Known                bool // the driver remembers it
+}
+
+// Staged is what is staged: by effect, whether its driver remembers it or not.
+func (w *World) Staged() []Held { return w.held(func(v *volume) []hold { return v.staged }) }
+
+// Published is what is published.
+func (w *World) Published() []Held { return w.held(func(v *volume) []hold { return v.published }) }
+
+func (w *World) held(of func(*volume) []hold) []Held {
+	var all []Held
+	for _, d := range w.drivers {
+		for _, v := range d.volumes {
+			for _, h := range of(v) {
+				all = append(all, Held{d.name, v.handle, h.path, h.readOnly, h.known})
+			}
+		}
+	}
+	return all
+}
+
+// ActiveCall is an RPC that can still act.
+type ActiveCall struct {
+	Call                            uint64
+	Driver, Method, Volume          string
+	Staging, Target                 string
+	Run                             uint32
+	Op                              hal.OpID
+	Key                             hal.Key
+	Deadline                        hal.Instant // of the world's clock; 0 is none
+	Started, Acted, Orphan, Awaited bool
+}
+
+// Active is the RPCs with effects that can still act, oldest first.
+func (w *World) Active() []ActiveCall {
+	var all []ActiveCall
+	for _, r := range w.rpcs {
+		if !r.effects {
+			continue
+		}
+		all = append(all, ActiveCall{
+			Call: r.id, Driver: r.d.name, Method: r.method, Volume: r.volume, Staging: r.staging, Target: r.target,
+			Run: r.inc.number, Op: r.call.Op, Key: r.call.Key, Deadline: r.deadline,
+			Started: r.state >= rpcStarted, Acted: r.state >= rpcActed, Orphan: r.orphan,
+			Awaited: !r.task.done && r.task.parked == r.park,
+		})
+	}
+	return all
+}
+
+// DriverState is a driver as it is.
+type DriverState struct {
+	Name, Endpoint, Socket, NodeID, Instance string
+	Is                                       Personality
+	Up                                       bool
+	Accepted                                 bool // the agent told this life of it that it was taken
+}
+
+// Drivers is the drivers, in the order they were added.
+func (w *World) Drivers() []DriverState {
+	all := make([]DriverState, len(w.drivers))
+	for i, d := range w.drivers {
+		all[i] = DriverState{d.name, d.endpoint, d.socket, d.nodeID, d.instance(), d.is, d.up, d.accepted}
+	}
+	return all
+}
+
+func (d *driver) instance() string {
+	return d.name + "/" + strconv.FormatUint(uint64(d.w.boot.number), 10) + "." + strconv.FormatUint(uint64(d.process), 10)
+}
+
+// Volumes is the handles of a driver's volumes, and the device number that a mount of each shows.
+func (w *World) VolumeDevice(driver, handle string) (hal.Device, bool) {
+	v := w.mustDriver(driver).volume(handle)
+	if v == nil {
+		return hal.Device{}, false
+	}
+	return w.rootOf(v).sb.dev, true
+}
+
+// Shows says whether the top mount at path shows the volume.
+func (w *World) Shows(driver, handle, path string) bool {
+	v := w.mustDriver(driver).volume(handle)
+	return v != nil && w.shows(v, path) != nil
+}
+
+// Living is the helper processes that have not ended.
+func (w *World) Living() []hal.Child {
+	var all []hal.Child
+	for _, c := range w.children {
+		all = append(all, hal.Child{PID: c.pid, Start: c.begun, Key: c.key, What: c.what, State: "D"})
+	}
+	return all
+}
+
+// Exists says what is at a path, following mounts; false if nothing.
+func (w *World) Exists(path string) (hal.FileType, bool) {
+	at, _, errno := w.walk(path, walkNoLastLink)
+	if errno != 0 {
+		return hal.TypeOther, false
+	}
+	return at.n.kind, true
+}
+
+// Entries is the names in a directory, following mounts.
+func (w *World) Entries(path string) []string {
+	at, _, errno := w.walk(path, walkAll)
+	if errno != 0 {
+		return nil
+	}
+	names := make([]string, len(at.n.kids))
+	for i, k := range at.n.kids {
+		names[i] = k.name
+	}
+	return names
+}
+
+// ReadFile is the content of a file; nil if there is none.
+func (w *World) ReadFile(path string) []byte {
+	at, _, errno := w.walk(path, walkAll)
+	if errno != 0 || at.n.file == nil {
+		return nil
+	}
+	return at.n.file.read()
+}
+
+// WriteFile makes a file with its directories, as somebody on the node would; what it writes is durable.
+func (w *World) WriteFile(path string, data []byte) {
+	dir := w.makeDirs(path[:lastSlash(path)])
+	name := path[lastSlash(path)+1:]
+	n := dir.n.child(name)
+	if n == nil {
+		n = dir.n.sb.newNode(hal.TypeFile, 0o644)
+		dir.n.attach(name, n)
+		w.nameChanged(dir, name, n, true)
+	}
+	n.file = &content{}
+	n.file.size = int64(len(data))
+	n.file.write(0, data, 0, 0, false)
+	w.contentChanged(path)
+}
+
+// MakeDir makes a directory with its parents.
+func (w *World) MakeDir(path string) { w.makeDirs(path) }
+
+// MakeLink makes a symbolic link.
+func (w *World) MakeLink(path, target string) {
+	dir := w.makeDirs(path[:lastSlash(path)])
+	k := dir.n.sb.newNode(hal.TypeSymlink, 0o777)
+	k.link = target
+	w.link(actor{}, dir, path[lastSlash(path)+1:], k)
+}
+
+// RemoveFile removes one name, as somebody on the node would.
+func (w *World) RemoveFile(path string) syscall.Errno { return w.removeOne(actor{}, path) }
+
+// BindMount binds, as somebody on the node would.
+func (w *World) BindMount(source, target string, readOnly bool) syscall.Errno {
+	_, errno := w.mounts.bind(actor{}, source, target, readOnly)
+	return errno
+}
+
+// UnmountTop unmounts the top mount at a path, as somebody on the node would.
+func (w *World) UnmountTop(path string) syscall.Errno { return w.mounts.unmount(actor{}, path, 0) }
+
+// HoldOpen opens something in the top mount at path: its unmount answers EBUSY until release.
+func (w *World) HoldOpen(path string) (release func()) {
+	stack := w.mounts.stack(path)
+	if len(stack) == 0 {
+		return func() {}
+	}
+	m := stack[len(stack)-1]
+	m.holders++
+	return func() { m.holders-- }
+}
+
+// Hash is a hash of the whole truth: tree, mounts, drivers. It is the same for equal worlds.
+func (w *World) Hash() uint64 {
+	h := hashTree(w.fs.root.root, uint64(w.boot.number))
+	for _, sb := range w.fs.devices {
+		h = fold(h ^ hashTree(sb.root, h))
+	}
+	for _, m := range w.mounts.list {
+		h = fold(h ^ uint64(m.id) ^ hashString(m.path) ^ hashString(m.root.path())<<1)
+	}
+	for _, holds := range [...][]Held{w.Staged(), w.Published()} {
+		for _, s := range holds {
+			h = fold(h ^ hashString(s.Driver+"^"+s.Volume+" "+s.Path))
+		}
+	}
+	return fold(h ^ uint64(len(w.rpcs)))
+}
+
+func hashTree(n *node, h uint64) uint64 {
+	h = fold(h ^ hashString(n.name) ^ uint64(n.kind)<<32 ^ uint64(n.mode))
+	if n.file != nil {
+		h = fold(h ^ n.file.hash())
+	}
+	for _, k := range n.kids {
+		h = hashTree(k, h)
+	}
+	return fold(h ^ uint64(len(n.kids)))
+}
+

@@ -1,0 +1,130 @@
+package sim
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// hold is one path at which a driver holds a volume staged or published.
+type hold struct {
+	path     string
+	readOnly bool
+	known    bool // the driver remembers it
+}
+
+// volume is one volume of a driver.
+type volume struct {
+	d         *driver
+	handle    string
+	number    uint32
+	inline    bool
+	attached  bool
+	sb        *superblock // of a volume that is a device; else nil
+	backing   string      // a directory of the host, for a volume that is not
+	device    string      // path of its block device node
+	staged    []hold
+	published []hold
+}
+
+// AddVolume makes a volume of a driver, as its controller would have done.
+func (w *World) AddVolume(driver, handle string) { w.mustDriver(driver).addVolume(handle) }
+
+func (d *driver) addVolume(handle string) *volume {
+	w := d.w
+	w.volumes++
+	v := &volume{d: d, handle: handle, number: w.volumes}
+	name := "vol" + strconv.FormatUint(uint64(v.number), 10)
+	v.device = "/dev/" + name
+	dev := hal.Device{Major: 253, Minor: v.number}
+	if d.is.BlockDevice {
+		v.sb = newSuperblock(dev, "ext4", v.device)
+		w.fs.devices = append(w.fs.devices, v.sb)
+	} else {
+		v.backing = "/var/lib/csi/" + d.name + "/" + name
+		w.makeDirs(v.backing)
+	}
+	w.makeDevice(v)
+	d.volumes = append(d.volumes, v)
+	return v
+}
+
+// makeDevice makes the volume's node below /dev.
+func (w *World) makeDevice(v *volume) {
+	dir := w.makeDirs("/dev")
+	k := dir.n.sb.newNode(hal.TypeBlockDevice, 0o660)
+	k.dev = hal.Device{Major: 253, Minor: v.number}
+	if dir.n.child(v.device[len("/dev/"):]) == nil {
+		dir.n.attach(v.device[len("/dev/"):], k)
+	}
+}
+
+// makeDevices fills /dev at a boot.
+func (w *World) makeDevices() {
+	for _, d := range w.drivers {
+		for _, v := range d.volumes {
+			w.makeDevice(v)
+		}
+	}
+}
+
+func (d *driver) volume(handle string) *volume {
+	for _, v := range d.volumes {
+		if v.handle == handle {
+			return v
+		}
+	}
+	return nil
+}
+
+func (d *driver) removeVolume(v *volume) {
+	d.volumes = slices.DeleteFunc(d.volumes, func(k *volume) bool { return k == v })
+}
+
+// root is what a mount of the volume shows.
+func (w *World) rootOf(v *volume) *node {
+	if v.sb != nil {
+		return v.sb.root
+	}
+	at, _, errno := w.walk(v.backing, walkAll)
+	if errno != 0 {
+		at = w.makeDirs(v.backing)
+	}
+	return at.n
+}
+
+// shows says whether the top mount at a path shows the volume, and returns it.
+func (w *World) shows(v *volume, path string) *mount {
+	stack := w.mounts.stack(path)
+	if len(stack) == 0 {
+		return nil
+	}
+	m := stack[len(stack)-1]
+	if m.root == w.rootOf(v) || m.root.kind == hal.TypeBlockDevice && m.root.dev.Minor == v.number {
+		return m
+	}
+	return nil
+}
+
+func findHold(list []hold, path string) *hold {
+	for i := range list {
+		if list[i].path == path {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// setHold notes that the volume is held at path.
+func setHold(list []hold, path string, readOnly bool) []hold {
+	if h := findHold(list, path); h != nil {
+		h.known, h.readOnly = true, readOnly
+		return list
+	}
+	return append(list, hold{path, readOnly, true})
+}
+
+func dropHold(list []hold, path string) []hold {
+	return slices.DeleteFunc(list, func(h hold) bool { return h.path == path })
+}

@@ -1,0 +1,179 @@
+package sim
+
+import (
+	"strings"
+	"time"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// watchSet is what an incarnation watches.
+type watchSet struct {
+	table       []func()
+	tableMarked bool // a notice is under way
+	dirs        []*dirWatch
+	sockets     []socketWatch
+}
+
+type dirWatch struct {
+	path   string
+	f      func()
+	marked bool
+}
+
+type socketWatch struct {
+	dir string
+	f   func(hal.SocketEvent)
+}
+
+const (
+	noticeMost     = 200 * time.Millisecond
+	noticeLateMost = 30 * time.Second
+)
+
+var (
+	siteTable     = newSite("watch.mount-table")
+	siteDirectory = newSite("watch.directory")
+	siteSockets   = newSite("watch.plugin-sockets")
+)
+
+// notify runs f on the owner of inc after a drawn time, sometimes twice.
+func (w *World) notify(inc *incarnation, at *site, object string, f func()) {
+	if inc.dead {
+		return
+	}
+	h := &host{w, inc}
+	wait := w.time(at, object, fastest, noticeMost)
+	if w.happens(NoticeLate, at, object) {
+		wait = w.time(at, object, time.Second, noticeLateMost)
+	}
+	w.sched.at(w.sched.now.Add(wait), at.hash, inc, func() { h.post(f) })
+	if w.happens(NoticeDoubled, at, object) {
+		wait += w.time(at, object, fastest, noticeLateMost)
+		w.sched.at(w.sched.now.Add(wait), at.hash, inc, func() { h.post(f) })
+	}
+}
+
+// watching returns the incarnation whose watches are to be told, nil if none lives.
+func (w *World) watching() *incarnation {
+	if w.AgentLives() {
+		return w.inc
+	}
+	return nil
+}
+
+// tableChanged tells the watches of the mount table. Changes until the notice arrives are merged into it.
+func (w *World) tableChanged() {
+	inc := w.watching()
+	if inc == nil || len(inc.watches.table) == 0 || inc.watches.tableMarked {
+		return
+	}
+	inc.watches.tableMarked = true
+	w.notify(inc, &siteTable, "", func() {
+		inc.watches.tableMarked = false
+		for _, f := range inc.watches.table {
+			f()
+		}
+	})
+}
+
+// nameChanged tells the watches of directories and plugin sockets.
+func (w *World) nameChanged(dir location, name string, k *node, _ bool) {
+	inc := w.watching()
+	if inc == nil || len(inc.watches.dirs)+len(inc.watches.sockets) == 0 {
+		return
+	}
+	path := w.mounts.pathOf(dir)
+	w.dirChanged(inc, path)
+	if k.isDir() {
+		return
+	}
+	path += "/" + name
+	for _, s := range inc.watches.sockets {
+		if below(path, s.dir) {
+			w.socketNotice(inc, s, path)
+		}
+	}
+}
+
+// below says whether path lies below dir.
+func below(path, dir string) bool {
+	return len(path) > len(dir) && strings.HasPrefix(path, dir) && (path[len(dir)] == '/' || dir == "/")
+}
+
+// contentChanged tells the watches of the directory that the file is in.
+func (w *World) contentChanged(path string) {
+	if inc := w.watching(); inc != nil && len(inc.watches.dirs) > 0 {
+		w.dirChanged(inc, path[:max(strings.LastIndexByte(path, '/'), 0)])
+	}
+}
+
+func (w *World) dirChanged(inc *incarnation, dir string) {
+	for _, d := range inc.watches.dirs {
+		if d.path == dir && !d.marked {
+			d.marked = true
+			w.notify(inc, &siteDirectory, dir, func() {
+				d.marked = false
+				d.f()
+			})
+		}
+	}
+}
+
+// socketNotice tells of what stands at path when the notice arrives.
+func (w *World) socketNotice(inc *incarnation, s socketWatch, path string) {
+	w.notify(inc, &siteSockets, path, func() { s.f(w.socketAt(path)) })
+}
+
+func (w *World) socketAt(path string) hal.SocketEvent {
+	e := hal.SocketEvent{Path: path}
+	at, _, errno := w.walk(path, walkNoLastLink)
+	if errno != 0 {
+		return e
+	}
+	e.Present = true
+	if at.n.kind != hal.TypeSocket {
+		e.Problem = "not a socket but a " + at.n.kind.String()
+	}
+	return e
+}
+
+type hostWatches struct{ *host }
+
+func (h hostWatches) MountTable(f func()) {
+	if !h.inc.dead {
+		h.inc.watches.table = append(h.inc.watches.table, f)
+	}
+}
+
+func (h hostWatches) PluginSockets(dir string, f func(hal.SocketEvent)) {
+	if h.inc.dead {
+		return
+	}
+	s := socketWatch{dir, f}
+	h.inc.watches.sockets = append(h.inc.watches.sockets, s)
+	h.w.sockets(h.inc, s, h.w.makeDirs(dir).n, dir)
+}
+
+// sockets tells of all that stands below a directory.
+func (w *World) sockets(inc *incarnation, s socketWatch, n *node, path string) {
+	for _, k := range n.kids {
+		if k.isDir() {
+			w.sockets(inc, s, k, path+"/"+k.name)
+		} else {
+			w.socketNotice(inc, s, path+"/"+k.name)
+		}
+	}
+}
+
+func (h hostWatches) Directory(dir string, f func()) {
+	if h.inc.dead {
+		return
+	}
+	d := &dirWatch{path: dir, f: f, marked: true}
+	h.inc.watches.dirs = append(h.inc.watches.dirs, d)
+	h.w.notify(h.inc, &siteDirectory, dir, func() {
+		d.marked = false
+		d.f()
+	})
+}

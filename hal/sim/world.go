@@ -1,0 +1,190 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// Config is what a world starts from. The zero value is a world without faults.
+type Config struct {
+	Chooser Chooser // default Benign
+	Profile Profile // which faults are possible, and how often; default none
+	Tie     uint64  // seed of the order of what happens at one instant; 0 is first in, first out
+	Keep    bool    // keep the trace's records, not only its hash
+
+	RootDir string     // the agent's root directory; default /var/lib/volnode
+	Source  hal.Source // of the cluster's objects; default "manifest"
+	Private bool       // mounts do not propagate; else as systemd leaves it: shared
+	Disk    Disk       // of the root filesystem; default drawn
+}
+
+// World is one node and all that surrounds it.
+type World struct {
+	config  Config
+	sched   *scheduler
+	chooser Chooser
+	profile Profile
+	menus   *menus
+	calm    bool
+	nth     map[uint64]uint32
+	trace   Trace
+	observe []func(Effect)
+
+	fs       *filesystem
+	mounts   *mountTable
+	base     string // the agent's root directory
+	boot     *boot
+	inc      *incarnation // the present or last life of the agent
+	start    func(hal.Host)
+	down     Fault // how the agent that is dying dies
+	restarts bool
+	off      bool // between two boots
+	drivers  []*driver
+	rpcs     []*rpc // that have not ended
+	rpcCount uint64
+	cluster  clusterTruth
+	children []*child
+	pids     int
+	lives    uint32
+	volumes  uint32
+}
+
+// boot is one boot of the node.
+type boot struct {
+	world  *World
+	number uint32
+	id     hal.BootID
+	began  hal.Instant // of the world's clock
+}
+
+// bootClock is what the monotonic clock of a boot shows when the boot begins.
+const bootClock = hal.Instant(time.Second)
+
+var siteDisk = newSite("world.disk")
+
+// New makes a world: a booted node without an agent.
+func New(c Config) *World {
+	if c.Chooser == nil {
+		c.Chooser = Benign{}
+	}
+	if c.RootDir == "" {
+		c.RootDir = "/var/lib/volnode"
+	}
+	if c.Source == "" {
+		c.Source = "manifest"
+	}
+	w := &World{
+		config: c, chooser: c.Chooser, profile: c.Profile, menus: c.Profile.menus(), base: c.RootDir,
+		nth: make(map[uint64]uint32, 256), sched: &scheduler{tie: c.Tie}, restarts: true, pids: 1000,
+	}
+	w.trace.Keep = c.Keep
+	w.sched.onKill = w.agentDies
+	if c.Disk == DiskDrawn {
+		s := w.subject(&siteDisk, "")
+		w.config.Disk = DiskOrdered + Disk(w.chooser.Pick(s.id(&siteDisk), []uint32{1, 1, 1}))
+	}
+	w.fs = newFilesystem(w)
+	w.mounts = newMountTable(w)
+	w.bootNode()
+	return w
+}
+
+// Close ends all coroutines of the world. A world that is not closed leaks them.
+func (w *World) Close() {
+	w.sched.kill(w.inc)
+	w.sched.close()
+}
+
+// bootNode begins a boot.
+func (w *World) bootNode() {
+	n := uint32(1)
+	if w.boot != nil {
+		n = w.boot.number + 1
+	}
+	w.off = false
+	w.boot = &boot{world: w, number: n, id: hal.BootID(fmt.Sprintf("00000000-0000-4000-8000-%012d", n)), began: w.sched.now}
+	w.mounts.reset()
+	w.makeDirs(w.base)
+	w.makeDevices()
+	w.event("node.booted", string(w.boot.id))
+}
+
+// event adds a record of something that happened in the world.
+func (w *World) event(what, object string) uint64 {
+	return w.trace.add(Record{At: w.sched.now, Run: w.run(), What: what, Object: object, hash: hashString(what) ^ hashString(object)})
+}
+
+func (w *World) run() uint32 {
+	if w.inc == nil {
+		return 0
+	}
+	return w.inc.number
+}
+
+// Now is the time since the world began. It goes on over reboots.
+func (w *World) Now() hal.Instant { return w.sched.now }
+
+// Steps is the number of events so far.
+func (w *World) Steps() uint64 { return w.sched.steps }
+
+// Trace is what has happened so far.
+func (w *World) Trace() *Trace { return &w.trace }
+
+// After runs f as an event of the world, d from now. key names it: events of one instant are ordered by their keys.
+func (w *World) After(d time.Duration, key string, f func()) {
+	w.sched.at(w.sched.now.Add(d), hashString(key), nil, f)
+}
+
+// Run lets the world go on until the instant until of its clock. It ends early, with a *Failure, if code of the agent panics.
+func (w *World) Run(until hal.Instant) error {
+	s := w.sched
+	for s.failure == nil {
+		if s.dying == nil && (len(s.events.list) == 0 || s.events.list[0].at > until) {
+			s.now = max(s.now, until)
+			return nil
+		}
+		s.step()
+	}
+	return s.failure
+}
+
+// RunFor lets the world go on for d.
+func (w *World) RunFor(d time.Duration) error { return w.Run(w.sched.now.Add(d)) }
+
+// Step runs one event; false if nothing is left to happen, or the run has failed.
+func (w *World) Step() bool { return w.sched.failure == nil && w.sched.step() }
+
+// Next is the instant of the next event; false if there is none.
+func (w *World) Next() (hal.Instant, bool) {
+	if len(w.sched.events.list) == 0 {
+		return 0, false
+	}
+	return w.sched.events.list[0].at, true
+}
+
+// Calm ends the injection of faults; what is under way (late calls, broken drivers) stays.
+func (w *World) Calm() { w.calm = true }
+
+// Resume lets faults be injected again after Calm.
+func (w *World) Resume() { w.calm = false }
+
+// Do runs f as a task of the agent's present incarnation and lets the world go on until f has ended. A panic of f is raised again here.
+func (w *World) Do(f func()) {
+	t := w.sched.spawn(w.living(), f)
+	for !t.done && w.sched.failure == nil {
+		if !w.sched.step() {
+			panic("sim: Do: nothing is left to happen, and the function still waits")
+		}
+	}
+	if w.sched.failure != nil {
+		panic(w.sched.failure)
+	}
+}
+
+// Go runs f as a task of the agent's present incarnation: a client of it, which dies with it.
+func (w *World) Go(f func()) { w.sched.spawn(w.living(), f) }
+
+// OnEffect calls f at the instant of each effect. f looks and judges; it changes nothing.
+func (w *World) OnEffect(f func(Effect)) { w.observe = append(w.observe, f) }
