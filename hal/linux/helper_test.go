@@ -1,0 +1,202 @@
+package linux
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// agentRole is an agent that makes one directory of the host and says how it went.
+func agentRole(args []string) {
+	h, err := New(Options{RootDir: args[0]})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("calling")
+	fmt.Println(h.HAL().HostPaths.Make(hal.Call{Key: "publish/v/p"}, args[1], hal.TypeDirectory))
+}
+
+// frozen returns a mounted ext4 whose writers wait until thaw (ioctl_fifreeze(2)).
+func frozen(t *testing.T) (dir string, thaw func()) {
+	t.Helper()
+	device := ext4Loop(t)
+	dir = t.TempDir()
+	require.NoError(t, unix.Mount(device, dir, "ext4", 0, ""))
+	f, err := os.Open(dir)
+	require.NoError(t, err)
+	const fifreeze, fithaw = 0xc0045877, 0xc0045878
+	require.NoError(t, unix.IoctlSetInt(int(f.Fd()), fifreeze, 0))
+	thawed := false
+	thaw = func() {
+		if !thawed {
+			thawed = true
+			require.NoError(t, unix.IoctlSetInt(int(f.Fd()), fithaw, 0))
+		}
+	}
+	t.Cleanup(func() {
+		thaw()
+		require.NoError(t, f.Close())
+		require.NoError(t, unix.Unmount(dir, 0))
+	})
+	return dir, thaw
+}
+
+// waitForD blocks until the process hangs in the kernel: it reads its own end of nothing, so it looks again and again, giving the processor away.
+func waitForD(t *testing.T, pid int) {
+	t.Helper()
+	for range 1 << 20 {
+		_, state, err := threadStates(fmt.Sprintf("/proc/%d/", pid))
+		require.NoError(t, err)
+		if state == "D" {
+			return
+		}
+		p := []unix.PollFd{}
+		_, _ = unix.Poll(p, 1)
+	}
+	require.FailNow(t, "the helper never came to hang")
+}
+
+func TestHungHelperIsFoundByTheNextAgent(t *testing.T) {
+	dir, thaw := frozen(t)
+	root := t.TempDir()
+	agent := exec.Command("/proc/self/exe", root, filepath.Join(dir, "made"))
+	agent.Env = append(os.Environ(), "VOLNODE_TEST_ROLE=agent")
+	out, err := agent.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, agent.Start())
+	says := bufio.NewScanner(out)
+	require.True(t, says.Scan())
+	require.Equal(t, "calling", says.Text())
+	helper := childOf(t, agent.Process.Pid)
+	waitForD(t, helper)
+	require.NoError(t, agent.Process.Kill())
+	_ = agent.Wait()
+
+	h := startHostAt(t, root)
+	living, err := h.children.Living(hal.Call{})
+	require.NoError(t, err)
+	require.Len(t, living, 1)
+	require.Equal(t, hal.Child{
+		PID: helper, Start: living[0].Start, Key: "publish/v/p", What: "mkdir " + filepath.Join(dir, "made"), State: "D",
+	}, living[0])
+	session, err := unix.Getsid(helper)
+	require.NoError(t, err)
+	require.Equal(t, helper, session, "the helper is in a session of its own")
+
+	ended := make(chan struct{})
+	h.children.Gone(living[0], func() { close(ended) })
+	require.NoError(t, unix.Kill(helper, unix.SIGKILL)) // it hangs, so this does nothing yet
+	select {
+	case <-ended:
+		require.Fail(t, "gone while it hangs")
+	default:
+	}
+	thaw()
+	receive(t, ended, "end of the helper")
+	living, err = h.children.Living(hal.Call{})
+	require.NoError(t, err)
+	require.Empty(t, living)
+	// Whether the directory was made is the kernel's affair: the kill may have come first. That is why the rung was fenced.
+}
+
+// childOf waits for the one child of a process to be the helper.
+func childOf(t *testing.T, pid int) int {
+	t.Helper()
+	for range 1 << 20 {
+		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		require.NoError(t, err)
+		for _, task := range tasks {
+			children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
+			if err != nil || len(children) == 0 {
+				continue
+			}
+			child, err := strconv.Atoi(string(children[:len(children)-1]))
+			require.NoError(t, err)
+			if cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child)); len(cmdline) > len(helperName) &&
+				string(cmdline[:len(helperName)]) == helperName {
+				return child
+			}
+		}
+		_, _ = unix.Poll(nil, 1)
+	}
+	require.FailNow(t, "no helper was started")
+	return 0
+}
+
+func TestHelperIsKilledAtTheDeadline(t *testing.T) {
+	h, root := startHost(t)
+	// A FIFO whose other end nobody opens holds no stat(2); a stopped helper stands in for one that is slow and can be killed.
+	h.options.HelperPath = stoppingHelper(t, root)
+	err := (&hostPaths{h}).Make(hal.Call{Deadline: h.runtime.Now().Add(50e6)}, filepath.Join(root, "x"), hal.TypeDirectory)
+	e := requireHALError(t, err)
+	require.Equal(t, hal.Unknown, e.Outcome)
+	require.Equal(t, unix.ETIMEDOUT, e.Errno)
+	living, err := h.children.Living(hal.Call{})
+	require.NoError(t, err)
+	require.Empty(t, living)
+}
+
+// stoppingHelper is a program that stops itself.
+func stoppingHelper(t *testing.T, dir string) string {
+	t.Helper()
+	path := filepath.Join(dir, "helper.sh")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nkill -STOP $$\n"), 0o755))
+	return path
+}
+
+func TestHelperThatDiesLeavesTheOutcomeUnknown(t *testing.T) {
+	h, root := startHost(t)
+	h.options.HelperPath = "/bin/false"
+	err := (&hostPaths{h}).Make(hal.Call{}, filepath.Join(root, "x"), hal.TypeDirectory)
+	e := requireHALError(t, err)
+	require.Equal(t, hal.Unknown, e.Outcome)
+	require.Equal(t, 1, e.Exit)
+
+	h.options.HelperPath = "/nonexistent"
+	err = (&hostPaths{h}).Make(hal.Call{}, filepath.Join(root, "x"), hal.TypeDirectory)
+	require.Equal(t, hal.NotDone, hal.OutcomeOf(err))
+	require.ErrorIs(t, err, unix.ENOENT)
+}
+
+func TestLivingTakesOnlyRootsWordForIt(t *testing.T) {
+	h, root := startHost(t)
+	start := func(argv ...string) *exec.Cmd {
+		cmd := &exec.Cmd{Path: "/bin/sleep", Args: argv}
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		return cmd
+	}
+	// sleep(1) takes the sum of its words: each must be a number, so no word can be told to it. A shell script's name can.
+	other := start(helperName, "1000")
+	_, ok, err := readChild(other.Process.Pid, root)
+	require.NoError(t, err)
+	require.False(t, ok, "too few words")
+	_, ok, err = readChild(os.Getpid(), root)
+	require.NoError(t, err)
+	require.False(t, ok)
+	_, ok, err = readChild(1<<22-1, root)
+	require.NoError(t, err)
+	require.False(t, ok, "no such process")
+	living, err := h.children.Living(hal.Call{})
+	require.NoError(t, err)
+	require.Empty(t, living)
+}
+
+func TestGoneOfAProcessThatIsGone(t *testing.T) {
+	h, _ := startHost(t)
+	ended := make(chan struct{})
+	h.children.Gone(hal.Child{PID: os.Getpid(), Start: 1}, func() { close(ended) }) // the pid was given to somebody else
+	receive(t, ended, "end")
+}

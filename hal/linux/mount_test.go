@@ -1,0 +1,117 @@
+package linux
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/haltest"
+)
+
+// ext4Loop returns a loop device with an empty ext4.
+func ext4Loop(t *testing.T) string {
+	t.Helper()
+	haltest.NeedPrivateMounts(t)
+	for _, tool := range []string{"mkfs.ext4", "losetup"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("needs " + tool)
+		}
+	}
+	image := filepath.Join(t.TempDir(), "image")
+	require.NoError(t, os.WriteFile(image, nil, 0o600))
+	require.NoError(t, os.Truncate(image, 16<<20))
+	out, err := exec.Command("mkfs.ext4", "-q", "-F", image).CombinedOutput()
+	require.NoError(t, err, string(out))
+	out, err = exec.Command("losetup", "--find", "--show", image).CombinedOutput()
+	if err != nil {
+		t.Skip("needs a loop device: " + string(out))
+	}
+	device := strings.TrimSpace(string(out))
+	t.Cleanup(func() {
+		out, err := exec.Command("losetup", "--detach", device).CombinedOutput()
+		require.NoError(t, err, string(out))
+	})
+	return device
+}
+
+func TestBlockSuperblockIsMountedByAChild(t *testing.T) {
+	device := ext4Loop(t)
+	h, root := startHost(t)
+	target, bound := filepath.Join(root, "a"), filepath.Join(root, "b")
+	require.NoError(t, os.Mkdir(target, 0o755))
+	require.NoError(t, os.Mkdir(bound, 0o755))
+	require.NoError(t, h.mounts.Mount(hal.Call{Key: "stage/a"}, hal.NewMount{
+		FSType: "ext4", Source: device, Target: target, Flags: []string{"nosuid", "nodev"},
+		Options: []hal.Option{{Key: "errors", Value: "remount-ro"}, {Key: "nodelalloc"}},
+	}))
+	require.NoError(t, h.mounts.Bind(hal.Call{}, hal.BindSpec{Source: target, Target: bound, ReadOnly: true}))
+	stack, err := h.mounts.At(hal.Call{}, target)
+	require.NoError(t, err)
+	require.Len(t, stack, 1)
+	m := stack[0]
+	require.Equal(t, "ext4 "+device, m.FSType+" "+m.Source)
+	require.Equal(t, []string{"nodev", "nosuid", "relatime"}, m.Options)
+
+	held, err := os.Open(target)
+	require.NoError(t, err)
+	err = h.mounts.Unmount(hal.Call{}, target, m.ID)
+	require.ErrorIs(t, err, unix.EBUSY)
+	require.Equal(t, hal.NotDone, hal.OutcomeOf(err))
+	require.NoError(t, held.Close())
+	require.NoError(t, h.mounts.Unmount(hal.Call{}, target, m.ID))
+	stack, err = h.mounts.At(hal.Call{}, bound)
+	require.NoError(t, err)
+	require.True(t, stack[0].ReadOnly)
+	require.NoError(t, h.mounts.Unmount(hal.Call{}, bound, stack[0].ID))
+}
+
+func TestMountSaysWhatTheFilesystemSays(t *testing.T) {
+	device := ext4Loop(t)
+	h, root := startHost(t)
+	err := h.mounts.Mount(hal.Call{}, hal.NewMount{
+		FSType: "ext4", Source: device, Target: root, Options: []hal.Option{{Key: "nonsense", Value: "1"}},
+	})
+	e := requireHALError(t, err)
+	require.Equal(t, unix.EINVAL, e.Errno)
+	require.Equal(t, hal.NotDone, e.Outcome)
+	require.Contains(t, e.Detail, "nonsense")
+}
+
+func TestMountRefusesUnknownFlags(t *testing.T) {
+	h, root := startHost(t)
+	err := h.mounts.Mount(hal.Call{}, hal.NewMount{FSType: "tmpfs", Target: root, Flags: []string{"suid"}})
+	require.ErrorIs(t, err, unix.EINVAL)
+}
+
+// The ways of kernels before Linux 5.12.
+func TestMountByMount(t *testing.T) {
+	_, root := startHost(t)
+	mountDisk(t, filepath.Join(root, "disk"))
+	a, b := filepath.Join(root, "disk/a"), filepath.Join(root, "disk/b")
+	require.NoError(t, os.Mkdir(a, 0o755))
+	require.NoError(t, os.Mkdir(b, 0o755))
+	fd, err := openPoint(a)
+	require.NoError(t, err)
+	require.NoError(t, mountByMount(hal.NewMount{
+		FSType: "tmpfs", Source: "old", Flags: []string{"nosuid"}, Options: []hal.Option{{Key: "size", Value: "1m"}, {Key: "mode", Value: "0700"}},
+	}, fd))
+	require.NoError(t, unix.Close(fd))
+	from, err := openPoint(a)
+	require.NoError(t, err)
+	to, err := openPoint(b)
+	require.NoError(t, err)
+	require.NoError(t, bindByMount(from, to, true))
+	require.NoError(t, unix.Close(from))
+	require.NoError(t, unix.Close(to))
+	h := startHostAt(t, root)
+	stack, err := h.mounts.At(hal.Call{}, b)
+	require.NoError(t, err)
+	require.True(t, stack[0].ReadOnly)
+	require.Equal(t, []string{"nosuid", "relatime"}, stack[0].Options)
+}
