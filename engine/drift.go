@@ -55,7 +55,7 @@ func (m *VolumeManager) tableRead(table []hal.Mount, since uint64, err error) {
 // differing returns the standing rungs that were a mount and are not that mount any more.
 func (m *VolumeManager) differing(tops map[string]hal.Mount, since uint64) []core.Observed {
 	var events []core.Observed
-	m.core.Standing(func(key hal.Key, made []core.Param, fingerprint string) {
+	m.core.Standing(since, func(key hal.Key, made []core.Param, fingerprint string) {
 		at := core.Value(made, "path")
 		if at == "" || !strings.HasPrefix(fingerprint, "mount ") {
 			return

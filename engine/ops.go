@@ -28,8 +28,11 @@ func (m *VolumeManager) ended(op core.Op, res core.Result) {
 		if res.Outcome != hal.Done {
 			level = LevelWarn
 		}
-		m.log(level, "operation", "op", fmt.Sprint(op.ID), "verb", op.Verb.String(), "rung", string(op.Key), "outcome", res.Outcome.String(),
-			"reason", res.Reason)
+		fields := []string{"op", fmt.Sprint(op.ID), "verb", op.Verb.String(), "rung", string(op.Key), "outcome", res.Outcome.String()}
+		if res.Reason != "" {
+			fields = append(fields, "reason", res.Reason)
+		}
+		m.log(level, "operation", fields...)
 	}
 	m.step(core.Completed{Op: op.ID, Result: res})
 	m.checkStopped()

@@ -58,10 +58,11 @@ func (c *Core) Rung(key hal.Key) (View, bool) {
 	return c.viewOf(r), true
 }
 
-// Standing calls f with the key and fingerprint of each Present rung, in the order of keys.
-func (c *Core) Standing(f func(key hal.Key, made []Param, fingerprint string)) {
+// Standing calls f with the key, parameters and fingerprint of each Present rung of which what was read after the Step numbered since can tell
+// something: none that is operated on or has changed meanwhile. In the order of keys.
+func (c *Core) Standing(since uint64, f func(key hal.Key, made []Param, fingerprint string)) {
 	for _, key := range c.keys() {
-		if r := c.rungs[key]; r.state == Present {
+		if r := c.rungs[key]; r.state == Present && r.op == nil && r.changed <= since {
 			f(key, r.made, r.fingerprint)
 		}
 	}

@@ -93,6 +93,10 @@ func (r *owner) Await(ctx context.Context, register func(done func())) error {
 	over := make(chan struct{})
 	var once sync.Once
 	r.Post(func() { register(func() { once.Do(func() { close(over) }) }) })
+	if ctx == nil {
+		<-over
+		return nil
+	}
 	select {
 	case <-over:
 		return nil

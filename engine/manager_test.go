@@ -1,0 +1,125 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+const driverName = "csi.example.com"
+
+// bench is a benign world with one driver and the engine in it.
+type bench struct {
+	t     *testing.T
+	w     *sim.World
+	m     *engine.VolumeManager
+	calls []string // effects of RPCs and mounts, as they hit
+	log   []string
+	cfg   engine.Config
+}
+
+func newBench(t *testing.T, p sim.Personality) *bench {
+	b := &bench{t: t, w: sim.New(sim.Config{Keep: true})}
+	t.Cleanup(b.w.Close)
+	b.cfg = engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, Log: func(e engine.Entry) {
+		b.log = append(b.log, e.Message+" "+strings.Join(e.Fields, " "))
+	}}
+	b.w.SetAgent(func(h hal.Host) {
+		b.m = engine.New(h, b.cfg)
+		b.m.Start()
+	})
+	b.w.AddDriver(sim.DriverSpec{Name: driverName, Personality: p})
+	b.w.AddVolume(driverName, "a")
+	b.w.Apply(csiDriver(), volume("pv-a", "a"), claim("a", "pv-a"))
+	b.w.StartAgent()
+	return b
+}
+
+func csiDriver() *storagev1.CSIDriver {
+	no := false
+	return &storagev1.CSIDriver{
+		ObjectMeta: metav1.ObjectMeta{Name: driverName},
+		Spec:       storagev1.CSIDriverSpec{AttachRequired: &no, VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{"Persistent", "Ephemeral"}},
+	}
+}
+
+func volume(name, handle string) *corev1.PersistentVolume {
+	return &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PersistentVolumeSpec{
+			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+			ClaimRef:               &corev1.ObjectReference{Namespace: "default", Name: handle},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driverName, VolumeHandle: handle}},
+		},
+	}
+}
+
+func claim(name, pv string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: pv, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}},
+	}
+}
+
+func pod(name, claim string) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
+		Spec: corev1.PodSpec{
+			Volumes: []corev1.Volume{
+				{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}},
+				{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},
+			},
+			Containers: []corev1.Container{{Name: "c", Image: "x", VolumeMounts: []corev1.VolumeMount{
+				{Name: "data", MountPath: "/data"}, {Name: "scratch", MountPath: "/scratch"},
+			}}},
+		},
+	}
+	return p
+}
+
+func (b *bench) run(d time.Duration) {
+	b.t.Helper()
+	require.NoError(b.t, b.w.RunFor(d))
+}
+
+func (b *bench) status() engine.Status {
+	var s engine.Status
+	b.w.Do(func() { s, _ = b.m.Status(nil) }) //nolint:staticcheck // a nil context is never over
+	return s
+}
+
+func TestUpRestartDown(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	web := pod("web", "a")
+	b.w.Apply(web)
+	b.run(time.Minute)
+	s := b.status()
+	require.Len(t, s.Pods, 1)
+	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s)
+
+	b.log = nil
+	b.w.KillAgent()
+	b.run(10 * time.Minute)
+	require.Equal(t, engine.Ready, b.status().Pods[0].State)
+	for _, line := range b.log {
+		require.NotContains(t, line, "operation", "a healthy volume is adopted without a call")
+	}
+
+	b.w.Delete(web)
+	b.run(5 * time.Minute)
+	s = b.status()
+	require.Empty(t, s.Rungs)
+	require.Zero(t, s.Journal.Records)
+}
