@@ -121,7 +121,7 @@ func (h *host) enter(at *callSite, object string, c hal.Call, m *menu) call {
 	w.sched.alive(h.inc, at.name)
 	k := call{h: h, w: w, site: at, c: c, subject: w.subject(&at.site, object)}
 	k.begin = w.trace.add(k.record(MarkCall))
-	if c.Deadline != 0 && at.class != hal.ClassSyscall && h.now() >= c.Deadline {
+	if c.Deadline != 0 && h.now() >= c.Deadline {
 		k.expired = true
 		return k
 	}

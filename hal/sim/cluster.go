@@ -16,7 +16,7 @@ import (
 type clusterTruth struct {
 	objects []*clusterObject // in the order of their making
 	sources []hal.Source     // that the agent waits for
-	holding []hal.Source     // that never say Synced until Release
+	holding []hal.Source     // that never say Synced until ReleaseSynced
 	secrets []clusterSecret
 	trouble []hal.Trouble
 	watch   func(hal.ClusterEvent)
@@ -116,14 +116,14 @@ func (w *World) DeleteSecret(namespace, name string) {
 	w.cluster.secrets = slices.DeleteFunc(w.cluster.secrets, func(s clusterSecret) bool { return s.name == namespace+"/"+name })
 }
 
-// Hold keeps a source from saying Synced, in this life of the agent and later ones, until Release.
-func (w *World) Hold(source hal.Source) {
+// HoldSynced keeps a source from saying Synced, in this life of the agent and later ones, until ReleaseSynced.
+func (w *World) HoldSynced(source hal.Source) {
 	w.addSource(source)
 	w.cluster.holding = append(w.cluster.holding, source)
 }
 
-// Release ends Hold.
-func (w *World) Release(source hal.Source) {
+// ReleaseSynced ends HoldSynced.
+func (w *World) ReleaseSynced(source hal.Source) {
 	w.cluster.holding = slices.DeleteFunc(w.cluster.holding, func(s hal.Source) bool { return s == source })
 	if inc := w.cluster.watcher; inc != nil && !inc.dead {
 		w.sayIn(inc, 0, hal.Synced{Source: source})

@@ -11,6 +11,7 @@ import (
 // node is one file or directory: an inode and its one name. There are no hard links.
 type node struct {
 	parent *node // nil for the root of a superblock, and once it is unlinked
+	was    *node // the directory it was unlinked from
 	name   string
 	kind   hal.FileType
 	sb     *superblock
@@ -108,23 +109,27 @@ func (n *node) detach() {
 		panic("sim: " + n.path() + " is not in its directory")
 	}
 	n.parent.kids = slices.Delete(n.parent.kids, i, i+1)
-	n.parent, n.gone = nil, true
+	n.parent, n.was, n.gone = nil, n.parent, true
 }
 
 // path is the path within the superblock; what is unlinked reads as the kernel shows it.
 func (n *node) path() string {
-	if n.parent == nil {
-		if n.gone {
-			return "/" + n.name + "//deleted"
-		}
+	if n.parent == nil && !n.gone {
 		return "/"
 	}
 	var parts []string
-	for m := n; m.parent != nil; m = m.parent {
+	deleted := ""
+	for m := n; m.parent != nil || m.gone; {
 		parts = append(parts, m.name)
+		if m.gone {
+			deleted = "//deleted"
+			m = m.was
+		} else {
+			m = m.parent
+		}
 	}
 	slices.Reverse(parts)
-	return "/" + strings.Join(parts, "/")
+	return "/" + strings.Join(parts, "/") + deleted
 }
 
 // inside says whether n is top or lies below it, in one superblock.
@@ -153,6 +158,8 @@ const (
 	walkNoLastLink
 	// walkParent stops at the directory that holds the last name.
 	walkParent
+	// walkNoLinks refuses every link, with ELOOP, and every path that is not clean, with EINVAL (openat2(2), RESOLVE_NO_SYMLINKS).
+	walkNoLinks
 )
 
 // linksMax is where the kernel gives up (path_resolution(7)).
@@ -161,6 +168,9 @@ const linksMax = 40
 // walk resolves an absolute path as the kernel does for a process that sees everything.
 func (w *World) walk(path string, mode walkMode) (location, string, syscall.Errno) {
 	links := 0
+	if mode == walkNoLinks && !clean(path) {
+		return location{}, "", syscall.EINVAL
+	}
 	return w.walkFrom(w.mounts.rootLocation(), path, mode, &links)
 }
 
@@ -196,6 +206,9 @@ func (w *World) walkFrom(at location, path string, mode walkMode, links *int) (l
 		if k == nil {
 			return at, "", syscall.ENOENT
 		}
+		if k.kind == hal.TypeSymlink && mode == walkNoLinks {
+			return at, "", syscall.ELOOP
+		}
 		if k.kind == hal.TypeSymlink && (rest != "" || mode == walkAll) {
 			if *links++; *links > linksMax {
 				return at, "", syscall.ELOOP
@@ -224,6 +237,9 @@ func nextName(path string) (name, rest string) {
 // beneath resolves a path below the agent's root directory: through no link, no mount, and not out of it (openat2(2)). It returns the
 // directory and the last name; for the root directory itself, name is "".
 func (w *World) beneath(path string) (dir location, name string, errno syscall.Errno) {
+	if !clean(path) {
+		return dir, "", syscall.EINVAL
+	}
 	if !strings.HasPrefix(path, w.base) || len(path) > len(w.base) && path[len(w.base)] != '/' {
 		return dir, "", syscall.EXDEV
 	}
@@ -236,13 +252,8 @@ func (w *World) beneath(path string) (dir location, name string, errno syscall.E
 		var next string
 		next, path = nextName(path)
 		switch {
-		case next == "" || next == ".":
-			if path == "" {
-				return at, "", 0
-			}
-			continue
-		case next == "..":
-			return at, "", syscall.EXDEV
+		case next == "":
+			return at, "", 0
 		case len(next) > nameMax:
 			return at, "", syscall.ENAMETOOLONG
 		case path == "":
@@ -263,6 +274,30 @@ func (w *World) beneath(path string) (dir location, name string, errno syscall.E
 	}
 }
 
+// clean says whether a path is absolute and without dots or double slashes: the host takes no other.
+func clean(path string) bool {
+	if path == "/" {
+		return true
+	}
+	if path == "" || path[0] != '/' {
+		return false
+	}
+	for begin := 1; ; {
+		name := path[begin:]
+		i := strings.IndexByte(name, '/')
+		if i >= 0 {
+			name = name[:i]
+		}
+		if name == "" || name == "." || name == ".." {
+			return false
+		}
+		if i < 0 {
+			return true
+		}
+		begin += i + 1
+	}
+}
+
 // open resolves a path below the agent's root directory to what stands there, not over a mount and not through a link.
 func (w *World) open(path string) (location, syscall.Errno) {
 	dir, name, errno := w.beneath(path)
@@ -279,6 +314,16 @@ func (w *World) open(path string) (location, syscall.Errno) {
 		return dir, syscall.ELOOP
 	}
 	return location{dir.m, k}, 0
+}
+
+// isLink says whether the last name of a path below the agent's root directory is a link.
+func (w *World) isLink(path string) bool {
+	dir, name, errno := w.beneath(path)
+	if errno != 0 || name == "" {
+		return false
+	}
+	n := dir.n.child(name)
+	return n != nil && n.kind == hal.TypeSymlink
 }
 
 // makeDirs makes a directory with its parents, durable.

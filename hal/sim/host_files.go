@@ -99,6 +99,9 @@ func (h hostFiles) WriteAt(c hal.Call, path string, offset int64, data []byte) e
 	w := h.w
 	k := h.enter(callWriteAt, path, c, &w.menus.file)
 	errno, ok := k.acts()
+	if offset < 0 && !k.expired {
+		return k.done(syscall.EINVAL)
+	}
 	at, openErrno := location{}, syscall.Errno(0)
 	if ok || k.fault == NoSpace {
 		at, openErrno = w.open(path)
@@ -125,6 +128,9 @@ func (h hostFiles) Allocate(c hal.Call, path string, size int64, mode uint32) er
 	k := h.enter(callAllocate, path, c, &w.menus.file)
 	if errno, ok := k.acts(); !ok && k.fault != NoSpace {
 		return k.done(errno)
+	}
+	if size <= 0 {
+		return k.done(syscall.EINVAL) // as fallocate(2)
 	}
 	n, errno := k.create(path, mode)
 	if errno != 0 {

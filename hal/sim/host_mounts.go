@@ -65,7 +65,7 @@ func (h hostMounts) Bind(c hal.Call, b hal.BindSpec) error {
 	errno, ok := k.acts()
 	if ok {
 		errno = k.inKernel("bind "+b.Target, func(by actor) syscall.Errno {
-			_, errno := w.mounts.bind(by, b.Source, b.Target, b.ReadOnly)
+			_, errno := w.mounts.bind(by, b.Source, b.Target, b.ReadOnly, walkNoLinks)
 			return errno
 		})
 	}
@@ -90,8 +90,21 @@ func (h hostMounts) Unmount(c hal.Call, path string, id hal.MountID) error {
 // mountFlags are the flags of a NewMount.
 var mountFlags = []string{"nodev", "noexec", "nosuid", "ro"}
 
-// tmpfsOptions are the parameters that tmpfs(5) knows and the model accepts.
-var tmpfsOptions = []string{"gid", "huge", "inode32", "inode64", "mode", "noswap", "nr_blocks", "nr_inodes", "size", "uid"}
+// tmpfsOption says whether tmpfs(5) takes a parameter.
+func tmpfsOption(o hal.Option) bool {
+	switch o.Key {
+	case "inode32", "inode64", "noswap":
+		return o.Value == ""
+	case "huge":
+		return slices.Contains([]string{"never", "always", "within_size", "advise"}, o.Value)
+	case "mode", "uid", "gid":
+		return o.Value != "" && strings.Trim(o.Value, "01234567") == "" || o.Key != "mode" && strings.Trim(o.Value, "0123456789") == ""
+	case "size", "nr_blocks", "nr_inodes":
+		digits := strings.TrimRight(o.Value, "kKmMgGtTpPeE%")
+		return digits != "" && len(o.Value)-len(digits) <= 1 && strings.Trim(digits, "0123456789") == ""
+	}
+	return false
+}
 
 // mountNew makes a superblock and attaches it.
 func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
@@ -112,12 +125,12 @@ func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
 		}
 	}
 	slices.Sort(made.options)
-	to, _, errno := t.w.walk(m.Target, walkAll)
+	to, _, errno := t.w.walk(m.Target, walkNoLinks)
 	switch {
 	case errno != 0:
 		return errno
 	case !to.n.isDir():
-		return syscall.ENOTDIR
+		return syscall.EINVAL // move_mount(2)
 	}
 	t.place(by, to, made)
 	return 0
@@ -128,7 +141,7 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 	switch m.FSType {
 	case "tmpfs", "ramfs":
 		for _, o := range m.Options {
-			if m.FSType == "tmpfs" && !slices.Contains(tmpfsOptions, o.Key) {
+			if m.FSType == "tmpfs" && !tmpfsOption(o) {
 				return nil, syscall.EINVAL
 			}
 		}

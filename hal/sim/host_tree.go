@@ -72,6 +72,9 @@ func (h hostTree) RemoveTree(c hal.Call, path string) error {
 	case name == "":
 		return k.done(syscall.EBUSY)
 	}
+	if w.mounted(dir.m, dir.n.child(name)) {
+		return k.done(syscall.EBUSY)
+	}
 	budget := wholeTree
 	if k.crash == CrashAfter {
 		budget = int(w.chooser.Between(k.subject.id(&callRemoveTree.more), 0, 16))
@@ -118,6 +121,8 @@ func (h hostTree) List(c hal.Call, path string) ([]hal.Entry, error) {
 	}
 	at, errno := w.open(path)
 	switch {
+	case errno == syscall.ELOOP && w.isLink(path): // O_DIRECTORY looks at the type first
+		return nil, k.done(syscall.ENOTDIR)
 	case errno != 0:
 		return nil, k.done(errno)
 	case !at.n.isDir():
@@ -148,9 +153,9 @@ func (h hostTree) Stat(c hal.Call, path string) (hal.Info, error) {
 		if n == nil {
 			return hal.Info{}, k.done(syscall.ENOENT)
 		}
-		top := w.mounts.top(location{dir.m, n})
-		info.MountPoint = top.n != n || top.m != dir.m
-		n = top.n
+		if w.mounts.child(dir.m, n) != nil {
+			return hal.Info{MountPoint: true}, k.done(0) // the rest could not be told without stepping onto the mount
+		}
 	}
 	info.Type, info.Inode, info.Mode, info.UID = n.kind, n.inode, n.mode, n.uid
 	if n.file != nil {

@@ -108,6 +108,7 @@ func (t *mountTable) up(at location) location {
 func (t *mountTable) attach(at location, m *mount) {
 	m.parent, m.point = at.m, at.n
 	m.shared = m.shared && at.m.shared
+	t.base = location{}
 	m.path = t.pathOf(at)
 	at.n.mounts = append(at.n.mounts, m)
 	at.m.children = append(at.m.children, m)
@@ -137,6 +138,7 @@ func (t *mountTable) pathOf(at location) string {
 
 // detach takes m, which has no children, out of the table.
 func (t *mountTable) detach(m *mount) {
+	t.base = location{}
 	same := func(k *mount) bool { return k == m }
 	m.point.mounts = slices.DeleteFunc(m.point.mounts, same)
 	m.parent.children = slices.DeleteFunc(m.parent.children, same)
@@ -146,6 +148,7 @@ func (t *mountTable) detach(m *mount) {
 
 // moved renews the paths of mounts after a directory above them was renamed.
 func (t *mountTable) moved() {
+	t.base = location{}
 	for _, m := range t.list {
 		if m.parent != nil {
 			m.path = t.pathOf(location{m.parent, m.point})
@@ -153,13 +156,21 @@ func (t *mountTable) moved() {
 	}
 }
 
-// stack returns the mounts at a path, bottom first. Links at the last name are not followed.
+// stack returns the mounts at a path, bottom first. Links are not followed.
 func (t *mountTable) stack(path string) []*mount {
-	dir, name, errno := t.w.walk(path, walkParent)
-	if errno != 0 {
+	if path != "/" && !clean(path) {
 		return nil
 	}
-	if name == "" { // the root
+	dir, name := location{t.list[0], t.list[0].root}, ""
+	if path != "/" {
+		cut := lastSlash(path)
+		at, _, errno := t.w.walk(path[:max(cut, 1)], walkNoLinks)
+		if errno != 0 {
+			return nil
+		}
+		dir, name = at, path[cut+1:]
+	}
+	if name == "" {
 		var all []*mount
 		for m := t.list[0]; m != nil; m = t.child(m, m.root) {
 			all = append(all, m)
@@ -193,17 +204,17 @@ func (m *mount) show() hal.Mount {
 func (m *mount) busy() bool { return m.holders > 0 || len(m.children) > 0 || m.parent == nil }
 
 // bind attaches a copy of the mount at source, rooted there, at target.
-func (t *mountTable) bind(by actor, source, target string, readOnly bool) (*mount, syscall.Errno) {
-	from, _, errno := t.w.walk(source, walkAll)
+func (t *mountTable) bind(by actor, source, target string, readOnly bool, mode walkMode) (*mount, syscall.Errno) {
+	from, _, errno := t.w.walk(source, mode)
 	if errno != 0 {
 		return nil, errno
 	}
-	to, _, errno := t.w.walk(target, walkAll)
+	to, _, errno := t.w.walk(target, mode)
 	switch {
 	case errno != 0:
 		return nil, errno
 	case from.n.isDir() != to.n.isDir():
-		return nil, syscall.ENOTDIR
+		return nil, syscall.EINVAL // move_mount(2)
 	case from.n.gone || to.n.gone:
 		return nil, syscall.ENOENT
 	}

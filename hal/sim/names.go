@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"syscall"
 
 	"github.com/volnode/volnode/hal"
@@ -93,6 +94,14 @@ func (w *World) rename(by actor, from location, name string, to location, newNam
 		})
 	}
 	return 0
+}
+
+// mounted says whether a mount stands on a node or below it, as seen in m.
+func (w *World) mounted(m *mount, n *node) bool {
+	if n == nil {
+		return false
+	}
+	return w.mounts.child(m, n) != nil || slices.ContainsFunc(n.kids, func(k *node) bool { return w.mounted(m, k) })
 }
 
 // removeTree removes what is at dir/name with all below it, at most budget names. It stops at the first mount.

@@ -180,12 +180,21 @@ func (w *World) WriteFile(path string, data []byte) {
 // MakeDir makes a directory with its parents.
 func (w *World) MakeDir(path string) { w.makeDirs(path) }
 
-// MakeLink makes a symbolic link.
-func (w *World) MakeLink(path, target string) {
-	dir := w.makeDirs(path[:lastSlash(path)])
+// Symlink makes a symbolic link, as somebody on the node would.
+func (w *World) Symlink(target, path string) error {
+	dir, name, errno := w.walk(path, walkParent)
+	switch {
+	case errno != 0:
+		return errno
+	case name == "" || dir.n.child(name) != nil:
+		return syscall.EEXIST
+	case dir.m.readOnly:
+		return syscall.EROFS
+	}
 	k := dir.n.sb.newNode(hal.TypeSymlink, 0o777)
 	k.link = target
-	w.link(actor{}, dir, path[lastSlash(path)+1:], k)
+	w.link(actor{}, dir, name, k)
+	return nil
 }
 
 // RemoveFile removes one name, as somebody on the node would.
@@ -193,23 +202,25 @@ func (w *World) RemoveFile(path string) syscall.Errno { return w.removeOne(actor
 
 // BindMount binds, as somebody on the node would.
 func (w *World) BindMount(source, target string, readOnly bool) syscall.Errno {
-	_, errno := w.mounts.bind(actor{}, source, target, readOnly)
+	_, errno := w.mounts.bind(actor{}, source, target, readOnly, walkAll)
 	return errno
 }
 
 // UnmountTop unmounts the top mount at a path, as somebody on the node would.
 func (w *World) UnmountTop(path string) syscall.Errno { return w.mounts.unmount(actor{}, path, 0) }
 
-// HoldOpen opens something in the top mount at path: its unmount answers EBUSY until release.
-func (w *World) HoldOpen(path string) (release func()) {
-	stack := w.mounts.stack(path)
-	if len(stack) == 0 {
-		return func() {}
+// Hold opens what is at path, as a process on the node would. The unmount of the mount it lies on answers EBUSY until release.
+func (w *World) Hold(path string) (release func(), err error) {
+	at, _, errno := w.walk(path, walkAll)
+	if errno != 0 {
+		return nil, errno
 	}
-	m := stack[len(stack)-1]
-	m.holders++
-	return func() { m.holders-- }
+	at.m.holders++
+	return func() { at.m.holders-- }, nil
 }
+
+// Dir is the agent's root directory.
+func (w *World) Dir() string { return w.base }
 
 // Hash is a hash of the whole truth: tree, mounts, drivers. It is the same for equal worlds.
 func (w *World) Hash() uint64 {
@@ -238,4 +249,3 @@ func hashTree(n *node, h uint64) uint64 {
 	}
 	return fold(h ^ uint64(len(n.kids)))
 }
-
