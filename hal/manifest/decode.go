@@ -1,0 +1,228 @@
+package manifest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	strict "sigs.k8s.io/json"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// id names an object among all objects of the directory. A pod that gets another uid is another pod.
+type id struct{ kind, namespace, name, uid string }
+
+func (i id) String() string {
+	if i.namespace == "" {
+		return i.kind + " " + i.name
+	}
+	return i.kind + " " + i.namespace + "/" + i.name
+}
+
+// object is one object of a manifest.
+type object struct {
+	id    id
+	value any // a hal.Object
+	sum   [sha256.Size]byte
+	where string // in its file
+}
+
+// content is what a manifest holds.
+type content struct {
+	objects []object
+	secrets map[string]hal.Secret // by namespace/name
+}
+
+const withheld = "details are withheld, as they might quote a secret"
+
+// decode reads a manifest, all of it or none. An error never quotes what a Secret holds.
+func decode(node string, data []byte) (content, error) {
+	documents, err := split(data)
+	if err != nil {
+		if _, quotes := errors.AsType[syntaxError](err); quotes && bytes.Contains(data, []byte("Secret")) {
+			return content{}, errors.New("not valid YAML; " + withheld)
+		}
+		return content{}, err
+	}
+	c := content{secrets: map[string]hal.Secret{}}
+	for _, d := range documents {
+		if err := c.add(node, d); err != nil {
+			return content{}, fmt.Errorf("%s: %w", d.where(), err)
+		}
+	}
+	if len(documents) == 0 {
+		return content{}, errors.New("holds no object; remove the file if that is meant")
+	}
+	return c, nil
+}
+
+// add decodes one document, or the items of a List.
+func (c *content) add(node string, d document) error {
+	var meta metav1.TypeMeta
+	if err := json.Unmarshal(d.json, &meta); err != nil {
+		return errors.New("not an object with apiVersion and kind; " + withheld)
+	}
+	switch meta.APIVersion + " " + meta.Kind {
+	case "v1 List":
+		return c.list(node, d)
+	case "v1 Secret":
+		return c.secret(d)
+	case "v1 ConfigMap", "storage.k8s.io/v1 StorageClass":
+		return nil
+	case "v1 Pod":
+		o := &corev1.Pod{}
+		return c.object(node, d, o, &o.ObjectMeta, true)
+	case "v1 PersistentVolume":
+		o := &corev1.PersistentVolume{}
+		return c.object(node, d, o, &o.ObjectMeta, false)
+	case "v1 PersistentVolumeClaim":
+		o := &corev1.PersistentVolumeClaim{}
+		return c.object(node, d, o, &o.ObjectMeta, true)
+	case "storage.k8s.io/v1 CSIDriver":
+		o := &storagev1.CSIDriver{}
+		return c.object(node, d, o, &o.ObjectMeta, false)
+	}
+	return fmt.Errorf("apiVersion %.100q, kind %.100q is not served; a manifest holds v1 Pod, PersistentVolume, PersistentVolumeClaim, Secret and List, and "+
+		"storage.k8s.io/v1 CSIDriver", meta.APIVersion, meta.Kind)
+}
+
+func (c *content) list(node string, d document) error {
+	var list struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        metav1.ListMeta   `json:"metadata"`
+		Items           []json.RawMessage `json:"items"`
+	}
+	if err := strictly(d.json, &list); err != nil {
+		return fmt.Errorf("not a valid List; %s", withheld)
+	}
+	for i, item := range list.Items {
+		var meta metav1.TypeMeta
+		if json.Unmarshal(item, &meta) == nil && meta.Kind == "List" {
+			return fmt.Errorf("item %d: a List in a List is not supported", i)
+		}
+		if err := c.add(node, document{item, d.number, d.line}); err != nil {
+			return fmt.Errorf("item %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// object decodes a document into o, whose metadata is m, and adds it.
+func (c *content) object(node string, d document, o any, m *metav1.ObjectMeta, namespaced bool) error {
+	if err := strictly(d.json, o); err != nil {
+		return err
+	}
+	kind := kindOf(o)
+	if namespaced && m.Namespace == "" {
+		m.Namespace = "default"
+	}
+	if err := checkNames(m, namespaced); err != nil {
+		return err
+	}
+	if m.UID == "" {
+		m.UID = uidOf(node, kind, m.Namespace, m.Name)
+	}
+	if pod, ok := o.(*corev1.Pod); ok && pod.Spec.NodeName == "" {
+		pod.Spec.NodeName = node
+	}
+	c.objects = append(c.objects, object{
+		id: id{kind, m.Namespace, m.Name, string(m.UID)}, value: o, sum: sha256.Sum256(d.json), where: d.where(),
+	})
+	return nil
+}
+
+func (c *content) secret(d document) error {
+	var s corev1.Secret
+	if strictly(d.json, &s) != nil {
+		return errors.New("not a valid Secret; " + withheld)
+	}
+	if s.Namespace == "" {
+		s.Namespace = "default"
+	}
+	if checkNames(&s.ObjectMeta, true) != nil {
+		return errors.New("not a valid Secret: its name or namespace is not a DNS name")
+	}
+	data := map[string]string{}
+	for k, v := range s.Data {
+		data[k] = string(v)
+	}
+	for k, v := range s.StringData {
+		data[k] = v
+	}
+	key := s.Namespace + "/" + s.Name
+	if _, twice := c.secrets[key]; twice {
+		return fmt.Errorf("Secret %s is in this file twice", key)
+	}
+	c.secrets[key] = hal.NewSecret(data)
+	return nil
+}
+
+// strictly decodes JSON and refuses fields that the type does not have, and those that come twice.
+func strictly(data []byte, into any) error {
+	problems, err := strict.UnmarshalStrict(data, into)
+	if err != nil {
+		return err
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	texts := make([]string, 0, len(problems))
+	for _, p := range problems[:min(len(problems), 5)] {
+		texts = append(texts, p.Error())
+	}
+	return errors.New(strings.Join(texts, ", "))
+}
+
+// checkNames makes sure that what names an object can be a part of a path, wherever it ends up.
+func checkNames(m *metav1.ObjectMeta, namespaced bool) error {
+	if problems := validation.IsDNS1123Subdomain(m.Name); len(problems) > 0 {
+		return fmt.Errorf("metadata.name %.100q: %s", m.Name, problems[0])
+	}
+	if namespaced {
+		if problems := validation.IsDNS1123Label(m.Namespace); len(problems) > 0 {
+			return fmt.Errorf("metadata.namespace %.100q: %s", m.Namespace, problems[0])
+		}
+	} else if m.Namespace != "" {
+		return fmt.Errorf("metadata.namespace %.100q: objects of this kind have none", m.Namespace)
+	}
+	if m.UID == "" {
+		return nil
+	}
+	if problems := validation.IsDNS1123Subdomain(strings.ToLower(string(m.UID))); len(problems) > 0 {
+		return fmt.Errorf("metadata.uid %.100q: must be made of letters, digits, . and -", m.UID)
+	}
+	return nil
+}
+
+func kindOf(o any) string {
+	switch o.(type) {
+	case *corev1.Pod:
+		return "Pod"
+	case *corev1.PersistentVolume:
+		return "PersistentVolume"
+	case *corev1.PersistentVolumeClaim:
+		return "PersistentVolumeClaim"
+	case *storagev1.CSIDriver:
+		return "CSIDriver"
+	}
+	panic(fmt.Sprintf("no kind for a %T", o))
+}
+
+// uidOf is the uid of an object whose manifest gives none: a UUID of version 5 (RFC 9562) made of what names it, so that it is the same after every
+// start. A pod's does not depend on its kind's name, since it is the one that people compute.
+func uidOf(node, kind, namespace, name string) types.UID {
+	text := node + "/" + namespace + "/" + name
+	if kind != "Pod" {
+		text += "/" + kind
+	}
+	return types.UID(uuid5(text))
+}

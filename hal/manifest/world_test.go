@@ -1,0 +1,230 @@
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// world is files, a clock that is moved by hand, and what has been delivered.
+type world struct {
+	t      *testing.T
+	names  map[string]hal.Info
+	data   map[string]string
+	fail   map[string]error // by operation and path
+	now    hal.Instant
+	timers []timer
+	queue  []func()
+	notice func()
+	cloud  hal.Cluster
+	events []string
+	raw    []hal.ClusterEvent
+}
+
+type timer struct {
+	at hal.Instant
+	f  func()
+}
+
+const (
+	dir   = "/etc/manifests"
+	cache = "/var/cache"
+)
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, names: map[string]hal.Info{}, data: map[string]string{}, fail: map[string]error{}}
+	w.names[dir] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755}
+	return w
+}
+
+// start is a life of the agent: what it holds in memory is gone, the files are not.
+func (w *world) start() *world {
+	w.timers, w.queue, w.events, w.raw = nil, nil, nil, nil
+	h := hal.Host{Runtime: runtime{w}, Tree: tree{w}, Files: files{w}, Watches: watches{w}}
+	w.cloud = New(h, Options{Dir: dir, CacheDir: cache, NodeName: "node1"})
+	w.cloud.Watch(w.take)
+	return w.pass(2 * time.Second)
+}
+
+func (w *world) take(e hal.ClusterEvent) {
+	w.raw = append(w.raw, e)
+	switch e := e.(type) {
+	case hal.Applied:
+		w.events = append(w.events, "applied "+show(e.Object))
+	case hal.Deleted:
+		w.events = append(w.events, "deleted "+show(e.Object))
+	case hal.Synced:
+		w.events = append(w.events, "synced")
+	case hal.Trouble:
+		if e.Problem == "" {
+			e.Problem = "over"
+		}
+		w.events = append(w.events, "trouble "+e.Where+": "+e.Problem)
+	}
+}
+
+func show(o any) string {
+	switch o := o.(type) {
+	case *corev1.Pod:
+		return "Pod " + o.Namespace + "/" + o.Name
+	case *corev1.PersistentVolume:
+		return "PersistentVolume " + o.Name
+	case *corev1.PersistentVolumeClaim:
+		return "PersistentVolumeClaim " + o.Namespace + "/" + o.Name
+	case *storagev1.CSIDriver:
+		return "CSIDriver " + o.Name
+	}
+	return fmt.Sprintf("%T", o)
+}
+
+func (w *world) put(name, text string) *world {
+	w.names[dir+"/"+name] = hal.Info{Type: hal.TypeFile, Mode: 0o644}
+	w.data[dir+"/"+name] = text
+	return w.changed()
+}
+
+func (w *world) rm(name string) *world {
+	delete(w.names, dir+"/"+name)
+	return w.changed()
+}
+
+func (w *world) changed() *world {
+	if w.notice != nil {
+		w.queue = append(w.queue, w.notice)
+	}
+	return w
+}
+
+// pass lets time go by, and all that happens in it happen.
+func (w *world) pass(d time.Duration) *world {
+	end := w.now.Add(d)
+	for {
+		for len(w.queue) > 0 {
+			f := w.queue[0]
+			w.queue = w.queue[1:]
+			f()
+		}
+		slices.SortStableFunc(w.timers, func(a, b timer) int { return int(a.at - b.at) })
+		if len(w.timers) == 0 || w.timers[0].at > end {
+			w.now = end
+			return w
+		}
+		w.now = max(w.now, w.timers[0].at)
+		w.queue = append(w.queue, w.timers[0].f)
+		w.timers = w.timers[1:]
+	}
+}
+
+// expect says what has been delivered since it was asked last.
+func (w *world) expect(events ...string) *world {
+	w.t.Helper()
+	require.Equal(w.t, strings.Join(events, "\n"), strings.Join(w.events, "\n"))
+	w.events = nil
+	return w
+}
+
+type runtime struct{ w *world }
+
+func (r runtime) Now() hal.Instant           { return r.w.now }
+func (r runtime) BootID() hal.BootID         { return "boot" }
+func (r runtime) Post(f func())              { r.w.queue = append(r.w.queue, f) }
+func (r runtime) At(t hal.Instant, f func()) { r.w.timers = append(r.w.timers, timer{t, f}) }
+func (r runtime) Go(task func())             { r.w.queue = append(r.w.queue, task) }
+func (r runtime) Await(_ context.Context, register func(func())) error {
+	ended := false
+	register(func() { ended = true })
+	require.True(r.w.t, ended)
+	return nil
+}
+
+type watches struct{ w *world }
+
+func (x watches) MountTable(func())                           {}
+func (x watches) PluginSockets(string, func(hal.SocketEvent)) {}
+func (x watches) Directory(_ string, f func())                { x.w.notice = f; x.w.changed() }
+
+func errno(op, at string, e syscall.Errno) error {
+	return &hal.Error{Op: op, Object: at, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: e}
+}
+
+type tree struct{ w *world }
+
+func (x tree) Mkdir(_ hal.Call, at string, mode uint32) error {
+	if _, ok := x.w.names[at]; ok {
+		return errno("mkdir", at, syscall.EEXIST)
+	}
+	x.w.names[at] = hal.Info{Type: hal.TypeDirectory, Mode: mode}
+	return nil
+}
+
+func (x tree) Remove(_ hal.Call, at string) error { delete(x.w.names, at); return nil }
+func (x tree) RemoveTree(hal.Call, string) error  { panic("manifests are never removed as a tree") }
+func (x tree) Rename(_ hal.Call, from, to string) error {
+	x.w.names[to], x.w.data[to] = x.w.names[from], x.w.data[from]
+	delete(x.w.names, from)
+	return nil
+}
+
+func (x tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
+	if err := x.w.fail["list "+at]; err != nil {
+		return nil, err
+	}
+	if _, ok := x.w.names[at]; !ok {
+		return nil, errno("list", at, syscall.ENOENT)
+	}
+	var all []hal.Entry
+	for _, name := range slices.Sorted(maps.Keys(x.w.names)) {
+		if path.Dir(name) == at {
+			all = append(all, hal.Entry{Name: path.Base(name), Type: x.w.names[name].Type})
+		}
+	}
+	return all, nil
+}
+
+func (x tree) Stat(_ hal.Call, at string) (hal.Info, error) {
+	info, ok := x.w.names[at]
+	if !ok {
+		return hal.Info{}, errno("stat", at, syscall.ENOENT)
+	}
+	return info, nil
+}
+
+type files struct{ w *world }
+
+func (x files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
+	if err := x.w.fail["read "+at]; err != nil {
+		return nil, err
+	}
+	if _, ok := x.w.names[at]; !ok {
+		return nil, errno("read", at, syscall.ENOENT)
+	}
+	if int64(len(x.w.data[at])) > limit {
+		return nil, errno("read", at, syscall.EFBIG)
+	}
+	return []byte(x.w.data[at]), nil
+}
+
+func (x files) Write(_ hal.Call, at string, data []byte, mode uint32) error {
+	if err := x.w.fail["write "+at]; err != nil {
+		return err
+	}
+	x.w.names[at], x.w.data[at] = hal.Info{Type: hal.TypeFile, Mode: mode}, string(data)
+	return nil
+}
+
+func (x files) WriteAt(hal.Call, string, int64, []byte) error  { panic("never") }
+func (x files) Allocate(hal.Call, string, int64, uint32) error { panic("never") }
+func (x files) Sync(hal.Call, string) error                    { return nil }

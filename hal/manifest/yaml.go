@@ -1,0 +1,195 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Limits of one manifest.
+const (
+	maxFile      = 1 << 20 // bytes
+	maxExpanded  = 4 << 20 // bytes of JSON that one document may become
+	maxDepth     = 100
+	maxDocuments = 1000
+)
+
+// document is one document of a manifest as JSON, items of a List apart.
+type document struct {
+	json   []byte
+	number int // from 1
+	line   int // where it begins, from 1
+}
+
+// where names the document for people.
+func (d document) where() string { return fmt.Sprintf("document %d, line %d", d.number, d.line) }
+
+// split cuts a manifest into its documents. JSON is read as JSON, since YAML refuses tabs that JSON allows. An error quotes nothing of the content.
+func split(data []byte) ([]document, error) {
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
+		if documents, err := splitJSON(data); err == nil {
+			return documents, nil
+		}
+		// YAML's flow style begins the same way.
+	}
+	return splitYAML(data)
+}
+
+func splitJSON(data []byte) ([]document, error) {
+	var all []document
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	for {
+		offset := skipSpace(data, int(decoder.InputOffset()))
+		var raw json.RawMessage
+		err := decoder.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil || len(all) == maxDocuments {
+			return nil, fmt.Errorf("not valid JSON, or more than %d documents", maxDocuments)
+		}
+		all = append(all, document{raw, len(all) + 1, 1 + bytes.Count(data[:offset], []byte("\n"))})
+	}
+}
+
+func skipSpace(data []byte, at int) int {
+	for at < len(data) && strings.IndexByte(" \t\r\n", data[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+func splitYAML(data []byte) ([]document, error) {
+	var all []document
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for number := 1; ; number++ {
+		var node yaml.Node
+		err := decoder.Decode(&node)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", number, syntaxError{err})
+		}
+		if number > maxDocuments {
+			return nil, fmt.Errorf("more than %d documents", maxDocuments)
+		}
+		if node.Kind != yaml.DocumentNode || len(node.Content) != 1 || empty(node.Content[0]) {
+			continue
+		}
+		w := writer{}
+		if err := w.value(node.Content[0], 0); err != nil {
+			return nil, fmt.Errorf("document %d: %w", number, err)
+		}
+		all = append(all, document{w.out.Bytes(), number, node.Content[0].Line})
+	}
+}
+
+// syntaxError is the YAML parser's own error, whose text may quote the file.
+type syntaxError struct{ error }
+
+func empty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// writer turns YAML into JSON. What it writes is bounded, so that aliases of aliases can't make much of little.
+type writer struct{ out bytes.Buffer }
+
+func (w *writer) value(n *yaml.Node, depth int) error {
+	switch {
+	case depth > maxDepth:
+		return fmt.Errorf("line %d: nested more than %d deep", n.Line, maxDepth)
+	case w.out.Len() > maxExpanded:
+		return fmt.Errorf("line %d: with its aliases written out the document is longer than %d bytes", n.Line, maxExpanded)
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return w.value(n.Alias, depth+1)
+	case yaml.MappingNode:
+		return w.mapping(n, depth)
+	case yaml.SequenceNode:
+		w.out.WriteByte('[')
+		for i, item := range n.Content {
+			if i > 0 {
+				w.out.WriteByte(',')
+			}
+			if err := w.value(item, depth+1); err != nil {
+				return err
+			}
+		}
+		w.out.WriteByte(']')
+		return nil
+	case yaml.ScalarNode:
+		return w.scalar(n)
+	}
+	return fmt.Errorf("line %d: not a value", n.Line)
+}
+
+// mapping refuses keys that come twice, and keys that are not plain text.
+func (w *writer) mapping(n *yaml.Node, depth int) error {
+	seen := map[string]bool{}
+	w.out.WriteByte('{')
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		switch {
+		case key.Kind != yaml.ScalarNode:
+			return fmt.Errorf("line %d: a key must be text", key.Line)
+		case key.ShortTag() == "!!merge":
+			return fmt.Errorf("line %d: merge keys (<<) are not supported; write the fields out", key.Line)
+		case seen[key.Value]:
+			return fmt.Errorf("line %d: the field is there twice", key.Line)
+		}
+		seen[key.Value] = true
+		if i > 0 {
+			w.out.WriteByte(',')
+		}
+		w.text(key.Value)
+		w.out.WriteByte(':')
+		if err := w.value(n.Content[i+1], depth+1); err != nil {
+			return err
+		}
+	}
+	w.out.WriteByte('}')
+	return nil
+}
+
+// scalar writes numbers, booleans and null as such and all else as text. Plain yes, no, on and off are booleans, as for kubectl (YAML 1.1).
+func (w *writer) scalar(n *yaml.Node) error {
+	tag := n.ShortTag()
+	if n.Style == 0 && tag == "!!str" {
+		switch strings.ToLower(n.Value) {
+		case "yes", "on":
+			w.out.WriteString("true")
+			return nil
+		case "no", "off":
+			w.out.WriteString("false")
+			return nil
+		}
+	}
+	switch tag {
+	case "!!str", "!!timestamp":
+		w.text(n.Value)
+		return nil
+	case "!!null", "!!bool", "!!int", "!!float":
+		var v any
+		if n.Decode(&v) == nil {
+			if text, err := json.Marshal(v); err == nil {
+				w.out.Write(text)
+				return nil
+			}
+		}
+		return fmt.Errorf("line %d: not a number or boolean", n.Line)
+	}
+	return fmt.Errorf("line %d: a tag that is not supported", n.Line)
+}
+
+func (w *writer) text(s string) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic("a string did not marshal: " + err.Error())
+	}
+	w.out.Write(text)
+}
