@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
@@ -27,6 +28,9 @@ type Config struct {
 	JournalBytes int64
 	// Log receives one line for each completed operation and each change of a driver or source; nil discards. Called on the owner.
 	Log func(Entry)
+	// Stepped is called on the owner after each step of core, before what it asks for is carried out; nil for nobody. It looks and changes nothing:
+	// the simulator compares beliefs with the truth by it.
+	Stepped func(*core.Core)
 }
 
 // Entry is one line of the engine's log.

@@ -84,7 +84,11 @@ func (m *VolumeManager) step(e core.Event) {
 		m.early = append(m.early, e)
 		return
 	}
-	m.dispatch(m.core.Step(m.h.Runtime.Now(), e))
+	batch := m.core.Step(m.h.Runtime.Now(), e)
+	if m.cfg.Stepped != nil {
+		m.cfg.Stepped(m.core)
+	}
+	m.dispatch(batch)
 	m.arm()
 }
 

@@ -30,8 +30,9 @@ type Core struct {
 	lastOp  hal.OpID
 	lastSeq uint64
 
-	dirty   []*rung // to decide on, in any order, no duplicates (rung.isDirty)
-	touched []*pod  // whose waiters may be satisfied, no duplicates (pod.isTouched)
+	dirty   []*rung   // to decide on, in any order, no duplicates (rung.isDirty)
+	decided []hal.Key // see Decided
+	touched []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
 	timers  timers
 	all     []waiter // AllGone
 	batch   Batch
@@ -113,6 +114,7 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 func (c *Core) Step(now hal.Instant, e Event) Batch {
 	c.now = max(c.now, now)
 	c.step++
+	c.decided = c.decided[:0]
 	c.apply(e)
 	c.ring()
 	c.reconcile()

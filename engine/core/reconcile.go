@@ -46,6 +46,7 @@ func (c *Core) reconcile() {
 
 // decide acts on one rung.
 func (c *Core) decide(r *rung) {
+	c.decided = append(c.decided, r.Key)
 	c.lapse(r, never)
 	c.release(r)
 	before := r.next
@@ -176,7 +177,7 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 // takeDown descends a rung that nothing stands on. What an intent of this boot did not see before is looked at first, so that the descent can tell
 // it from what is ours.
 func (c *Core) takeDown(r *rung, w why) decision {
-	if r.Intent && !r.looked {
+	if c.synced && r.Intent && !r.looked {
 		return c.try(r, Look, w)
 	}
 	return c.try(r, Descend, w)

@@ -1,0 +1,50 @@
+package core
+
+import "github.com/volnode/volnode/hal"
+
+// Belief is what is believed of one rung, without what it takes to print it: for those who compare it with a truth.
+type Belief struct {
+	Key         hal.Key
+	Kind        Kind
+	Pod         PodUID
+	State       State
+	Fingerprint string
+	Path        string      // the parameter of that name that it was made with
+	Verb        Verb        // of the operation in flight
+	InFlight    bool        // an operation is in flight
+	HasChild    bool        // a helper of an earlier run may act on it
+	IsGone      bool        // Absent for good: nothing is left and nothing can come
+	IsWanted    bool        // by a pod, or by a rung that stands on it
+	IsRebuild   bool        // it must be made anew
+	ClimbOpen   hal.Instant // bound of climbs without a known end, 0 for none
+	DescendOpen hal.Instant // the same of descents
+}
+
+// Belief returns what is believed of a rung; false if core knows of no such rung.
+func (c *Core) Belief(key hal.Key) (Belief, bool) {
+	r := c.rungs[key]
+	if r == nil {
+		return Belief{}, false
+	}
+	b := Belief{
+		Key: key, Kind: r.Kind, Pod: r.Pod, State: r.state, Fingerprint: r.fingerprint, Path: Value(r.made, "path"),
+		InFlight: r.op != nil, HasChild: r.child != "", IsGone: r.isGone(), IsWanted: c.desire(r) == wanted,
+		IsRebuild: c.change(r) == OnChangeRebuild, ClimbOpen: r.bound(Climb), DescendOpen: r.bound(Descend),
+	}
+	if r.op != nil {
+		b.Verb = r.op.Verb
+	}
+	return b, true
+}
+
+// Beliefs calls f with each rung, in the order of keys.
+func (c *Core) Beliefs(f func(Belief)) {
+	for _, key := range c.keys() {
+		b, _ := c.Belief(key)
+		f(b)
+	}
+}
+
+// Decided returns the keys of the rungs that the last Step decided on, some of them more than once: no belief of another rung has changed in it.
+// The slice is valid until the next Step.
+func (c *Core) Decided() []hal.Key { return c.decided }
