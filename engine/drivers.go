@@ -18,6 +18,7 @@ import (
 type drivers struct {
 	sockets map[string]*socket
 	serving map[string]*socket // by driver name: the last that registered
+	known   map[string]plugin.DriverFacts
 }
 
 // socket is one registration socket.
@@ -37,12 +38,15 @@ const (
 	registerRetryMax = 30 * time.Second
 )
 
-func (d *drivers) init() { d.sockets, d.serving = map[string]*socket{}, map[string]*socket{} }
+func (d *drivers) init() {
+	d.sockets, d.serving, d.known = map[string]*socket{}, map[string]*socket{}, map[string]plugin.DriverFacts{}
+}
 
-// facts returns what is known of a registered driver, nil if it is not registered.
+// facts returns what a driver said of itself at its last registration in this run, nil if it has never registered. While it is away its volumes
+// stay what they are, and calls to it are not sent.
 func (d *drivers) facts(name string) *plugin.DriverFacts {
-	if s := d.serving[name]; s != nil {
-		return &s.facts
+	if f, ok := d.known[name]; ok {
+		return &f
 	}
 	return nil
 }
@@ -79,7 +83,6 @@ func (m *VolumeManager) deregister(s *socket) {
 	delete(m.drivers.serving, name)
 	m.h.Drivers.Disconnect(name)
 	m.log(LevelInfo, "driver deregistered", "driver", name, "socket", s.path)
-	m.objects.changed(m, driverRef(name))
 }
 
 // register asks the plugin who it is, connects to it and takes it in. Any failure starts it over, after a wait.
@@ -96,7 +99,7 @@ func (m *VolumeManager) register(s *socket) {
 				return
 			}
 			s.facts, s.endpoint, s.why, s.attempts = facts, endpoint, "", 0
-			m.drivers.serving[facts.Name] = s
+			m.drivers.serving[facts.Name], m.drivers.known[facts.Name] = s, facts
 			m.log(LevelInfo, "driver registered", "driver", facts.Name, "socket", s.path, "node", facts.NodeID)
 			// The pods first: what they want by the driver's facts is known before its rungs move again.
 			m.objects.changed(m, driverRef(facts.Name))
