@@ -53,10 +53,13 @@ func (s *subject) id(at *site) ID {
 
 // pick draws from a menu.
 func (w *World) pick(at *site, s *subject, m *menu) Fault {
-	if !m.live || w.calm {
-		return NoFault
+	f := NoFault
+	if w.config.Script != nil {
+		f = w.config.Script(s.id(at), m.faults[1:])
 	}
-	f := m.faults[w.chooser.Pick(s.id(at), m.weights)]
+	if f == NoFault && m.live && !w.calm {
+		f = m.faults[w.chooser.Pick(s.id(at), m.weights)]
+	}
 	if f != NoFault {
 		w.trace.add(Record{At: w.sched.now, Mark: MarkFault, What: at.name, Object: s.name, Fault: f, hash: at.hash ^ s.hash})
 	}
@@ -65,7 +68,7 @@ func (w *World) pick(at *site, s *subject, m *menu) Fault {
 
 // happens draws one fault for the subject name.
 func (w *World) happens(f Fault, at *site, name string) bool {
-	if !w.menus.single[f].live || w.calm {
+	if (!w.menus.single[f].live || w.calm) && w.config.Script == nil {
 		return false
 	}
 	s := w.subject(at, name)

@@ -44,6 +44,7 @@ type Trace struct {
 	Records []Record // only with Keep
 	Keep    bool
 	count   uint64
+	marks   [len(markSigns)]uint64
 	hash    uint64
 }
 
@@ -53,9 +54,13 @@ func (t *Trace) Hash() uint64 { return t.hash }
 // Len is the number of records so far.
 func (t *Trace) Len() uint64 { return t.count }
 
+// Count is the number of records with that mark so far.
+func (t *Trace) Count(m Mark) uint64 { return t.marks[m] }
+
 // add appends r and returns its id.
 func (t *Trace) add(r Record) uint64 {
 	t.count++
+	t.marks[r.Mark]++
 	h := fold(t.hash ^ uint64(r.At))
 	h = fold(h ^ r.hash ^ uint64(r.Op)<<40 ^ uint64(r.Run)<<24 ^ uint64(r.Mark)<<16 ^ uint64(r.Outcome)<<8 ^ uint64(r.Fault))
 	t.hash = fold(h ^ uint64(r.Errno)<<32 ^ uint64(r.Code) ^ r.Cause<<8)

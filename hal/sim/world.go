@@ -11,6 +11,7 @@ import (
 type Config struct {
 	Chooser Chooser // default Benign
 	Profile Profile // which faults are possible, and how often; default none
+	Script  Script  // faults that are wanted at certain calls; default none
 	Tie     uint64  // seed of the order of what happens at one instant; 0 is first in, first out
 	Keep    bool    // keep the trace's records, not only its hash
 

@@ -1,0 +1,10 @@
+package sim
+
+import "github.com/volnode/volnode/hal"
+
+// Script is asked before the chooser, at each choice of a fault, whether the profile has it or not: which of the possible ones it shall be.
+// [NoFault] leaves the choice to the chooser. A scenario's own faults come in by it.
+type Script func(id ID, possible []Fault) Fault
+
+// ErrorCodes are the statuses that a driver fails with, in the order in which a choice at the site ".../more" numbers them.
+func ErrorCodes() []hal.Code { return append([]hal.Code(nil), errorCodes[:]...) }
