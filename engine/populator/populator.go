@@ -87,9 +87,7 @@ func Populate(in Input) Result {
 			p.result.Volumes = append(p.result.Volumes, p.volume(spec, u))
 		}
 	}
-	for _, m := range missing(in.Pod) {
-		p.result.Volumes = append(p.result.Volumes, m)
-	}
+	p.result.Volumes = append(p.result.Volumes, missing(in.Pod)...)
 	p.conflicts()
 	return p.result
 }

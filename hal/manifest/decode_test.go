@@ -91,13 +91,16 @@ spec:
 	require.True(t, p.Spec.Containers[0].VolumeMounts[0].ReadOnly)
 	require.Equal(t, "document 2, line 21", c.objects[1].where)
 
-	c, err = decode("n", []byte("\t{\"apiVersion\":\"v1\",\n\t\"kind\":\"Pod\",\"metadata\":{\"name\":\"b\"}}\n\n{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"c\"}}"))
+	c, err = decode("n", []byte("\t{\"apiVersion\":\"v1\",\n\t\"kind\":\"Pod\",\"metadata\":{\"name\":\"b\"}}\n\n"+
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"c"}}`))
 	require.NoError(t, err)
 	require.Equal(t, "document 2, line 4", c.objects[1].where)
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{pod("a"), secretOf("s", "v"), "a: &a [*a]", `{"kind":"List","apiVersion":"v1","items":[null]}`, "--- \n...\n", "? a\n"} {
+	for _, seed := range []string{
+		pod("a"), secretOf("s", "v"), "a: &a [*a]", `{"kind":"List","apiVersion":"v1","items":[null]}`, "--- \n...\n", "? a\n",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

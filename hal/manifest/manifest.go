@@ -9,8 +9,8 @@
 // A file without any object is bad; to delete its objects, remove the file. A tool that writes files should write to a hidden name and rename:
 // a file cut short exactly between two documents looks like one that is meant.
 //
-// Secrets are read from the files each time they are used. The copies of files hold the Secrets that the files hold: they are made with mode 0600 in a
-// directory of mode 0700.
+// Secrets are read from the files each time they are used. The copies of files hold the Secrets that the files hold: they
+// are made with mode 0600 in a directory of mode 0700.
 package manifest
 
 import (

@@ -41,7 +41,8 @@ func resolve(o Options, files map[string]file) resolved {
 			}
 			named[byName], owned[byUID] = where, where
 			if pod, ok := obj.value.(*corev1.Pod); ok && pod.Spec.NodeName != o.NodeName {
-				r.troubles[trouble] = fmt.Sprintf("%s is a pod for node %.100q, and this is %q; remove spec.nodeName, or the pod", where, pod.Spec.NodeName, o.NodeName)
+				r.troubles[trouble] = fmt.Sprintf("%s is a pod for node %.100q, and this is %q; remove spec.nodeName, or the pod",
+					where, pod.Spec.NodeName, o.NodeName)
 				continue
 			}
 			r.objects[obj.id] = obj

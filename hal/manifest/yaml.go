@@ -124,6 +124,7 @@ func (w *writer) value(n *yaml.Node, depth int) error {
 		return nil
 	case yaml.ScalarNode:
 		return w.scalar(n)
+	case yaml.DocumentNode:
 	}
 	return fmt.Errorf("line %d: not a value", n.Line)
 }
