@@ -41,8 +41,9 @@ type driver struct {
 // connection is one connection to a socket. It closes once it is retired and the last call on it has ended.
 type connection struct {
 	*grpc.ClientConn
+	raw    *net.UnixConn
 	peer   hal.Peer
-	broken atomic.Bool // its socket was closed by the other side
+	broken atomic.Bool // its socket failed, or was closed
 
 	mu      sync.Mutex
 	calls   int
@@ -127,11 +128,27 @@ func (d *drivers) acquire(ctx context.Context, name string) (*connection, error)
 func (c *connection) acquire() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.retired || c.broken.Load() {
+	if c.retired || c.broken.Load() || c.hungUp() {
 		return false
 	}
 	c.calls++
 	return true
+}
+
+// hungUp reports whether the other side has closed. gRPC comes to know it a moment later, and a call sent in that moment would be one whose end is
+// unknown.
+func (c *connection) hungUp() bool {
+	raw, err := c.raw.SyscallConn()
+	if err != nil {
+		return true
+	}
+	hungUp := false
+	err = raw.Control(func(fd uintptr) {
+		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+		n, err := unix.Poll(p, 0)
+		hungUp = err == nil && n > 0
+	})
+	return hungUp || err != nil
 }
 
 func (c *connection) release() {
@@ -165,7 +182,7 @@ func dial(ctx context.Context, endpoint string) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{}
+	c := &connection{raw: raw}
 	if c.peer, err = peerOf(raw); err != nil {
 		raw.Close()
 		return nil, err

@@ -54,21 +54,13 @@ func (w *watches) MountTable(f func()) {
 	})
 }
 
-// followMounts posts for each wake-up of the poller. The poller's own look at the descriptor takes the POLLPRI away, so it can't be asked for here; the
-// first wake-up, for the descriptor being readable at all, is a notice for nothing.
+// followMounts posts at the start and for each wake-up of the poller. The poller's own look at the descriptor takes the POLLPRI away, so it can't be asked
+// for here: a wake-up may be for nothing. All of them go through one Read, since a wake-up between two would be lost.
 func (w *watches) followMounts(info *os.File, n *notifier) {
-	for {
-		asked := false
-		changed := awaitPoll(info, w.host.stop, func(uintptr) bool {
-			again := asked
-			asked = true
-			return again
-		})
-		if !changed {
-			return
-		}
+	awaitPoll(info, w.host.stop, func(uintptr) bool {
 		n.post()
-	}
+		return false
+	})
 }
 
 func (h *Host) stopped() bool {
