@@ -1,8 +1,10 @@
 package main
 
-import "github.com/volnode/volnode/hal/haltest"
+import (
+	"github.com/volnode/volnode/hal/haltest"
+	"github.com/volnode/volnode/hal/sim"
+)
 
-var backends = map[string]func() haltest.World{"linux": newLinux}
+var backends = map[string]func() haltest.World{"linux": newLinux, "sim": newSim}
 
-// newSim is nil where there is no simulator to compare with.
-var newSim func() haltest.World
+func newSim() haltest.World { return sim.New(sim.Config{Private: true}) }
