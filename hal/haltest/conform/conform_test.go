@@ -1,0 +1,91 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/haltest"
+	"github.com/volnode/volnode/hal/linux"
+)
+
+func TestMain(m *testing.M) {
+	if linux.IsHelper() {
+		linux.HelperMain()
+	}
+	os.Exit(haltest.InPrivateMounts(m.Run))
+}
+
+func TestCases(t *testing.T) {
+	require.GreaterOrEqual(t, len(haltest.Cases()), 64)
+	for backend, newWorld := range backends {
+		t.Run(backend, func(t *testing.T) {
+			if backend == "linux" {
+				haltest.NeedPrivateMounts(t)
+			}
+			for _, d := range haltest.CheckCases(newWorld) {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestSequences(t *testing.T) {
+	haltest.NeedPrivateMounts(t)
+	for seed := range uint64(100) {
+		if d, same := haltest.CheckSequence(seed, newLinux, newSim); !same {
+			t.Error(d)
+		}
+	}
+}
+
+// Random scripts are of use only if their operations meet: enough succeed, and enough different errors come up.
+func TestSequencesMeet(t *testing.T) {
+	results := map[string]int{}
+	for seed := range uint64(200) {
+		w := newSim()
+		for _, line := range haltest.Run(w, haltest.Sequence(seed), false) {
+			if result, ok := strings.CutPrefix(line, "  "); ok && !strings.HasPrefix(result, "  ") {
+				results[result]++
+			}
+		}
+		w.Close()
+	}
+	require.Greater(t, results["ok"], 1200, results)
+	for _, errno := range []string{"EBUSY", "EEXIST", "EINVAL", "EISDIR", "ELOOP", "ENOENT", "ENOTDIR", "ENOTEMPTY", "EXDEV"} {
+		require.Positive(t, results[errno+" (not done)"], "%s in %v", errno, results)
+	}
+}
+
+// forgetfulWorld is a backend with a bug: it forgets that a bind was asked to be read-only.
+type forgetfulWorld struct{ haltest.World }
+
+type forgetfulMounts struct{ hal.Mounts }
+
+func (m forgetfulMounts) Bind(c hal.Call, b hal.BindSpec) error {
+	b.ReadOnly = false
+	return m.Mounts.Bind(c, b)
+}
+
+func (w forgetfulWorld) Host() hal.Host {
+	h := w.World.Host()
+	h.Mounts = forgetfulMounts{h.Mounts}
+	return h
+}
+
+func TestABugIsFound(t *testing.T) {
+	newWorld := func() haltest.World { return forgetfulWorld{newSim()} }
+	differences := haltest.CheckCases(newWorld)
+	require.NotEmpty(t, differences)
+	require.Contains(t, differences[0].String(), "bind a b ro")
+	found := 0
+	for seed := range uint64(50) {
+		if _, same := haltest.CheckSequence(seed, newSim, newWorld); !same {
+			found++
+		}
+	}
+	require.Positive(t, found)
+}
