@@ -21,13 +21,21 @@ type callSite struct {
 	class  hal.Class
 	writes bool
 
-	fault, crash, request, reply, more site
+	// Of each call: what goes wrong, whether the agent dies, and the times of the way there and back.
+	fault, crash, request, reply site
+	// Of an RPC: when it reaches the driver, how long it takes there, the second time and the status of some faults, when in it the agent dies.
+	arrive, execute, late, code, moment site
+	// Of RemoveTree: how many names are removed before the agent dies.
+	amount site
 }
 
 func newCallSite(name string, class hal.Class, writes bool) *callSite {
 	return &callSite{
-		newSite(name), class, writes,
-		newSite(name + "/fault"), newSite(name + "/crash"), newSite(name + "/request"), newSite(name + "/reply"), newSite(name + "/more"),
+		site: newSite(name), class: class, writes: writes,
+		fault: newSite(name + "/fault"), crash: newSite(name + "/crash"), request: newSite(name + "/request"),
+		reply: newSite(name + "/reply"), arrive: newSite(name + "/arrive"), execute: newSite(name + "/execute"),
+		late: newSite(name + "/late"), code: newSite(name + "/code"), moment: newSite(name + "/moment"),
+		amount: newSite(name + "/amount"),
 	}
 }
 

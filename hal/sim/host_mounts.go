@@ -131,6 +131,8 @@ func (t *mountTable) mountNew(by actor, m hal.NewMount) syscall.Errno {
 		return errno
 	case !to.n.isDir():
 		return syscall.EINVAL // move_mount(2)
+	case to.n.gone:
+		return syscall.ENOENT
 	}
 	t.place(by, to, made)
 	return 0

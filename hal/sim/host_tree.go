@@ -77,7 +77,7 @@ func (h hostTree) RemoveTree(c hal.Call, path string) error {
 	}
 	budget := wholeTree
 	if k.crash == CrashAfter {
-		budget = int(w.chooser.Between(k.subject.id(&callRemoveTree.more), 0, 16))
+		budget = int(w.chooser.Between(k.subject.id(&callRemoveTree.amount), 0, 16))
 	}
 	errno = w.removeTree(actor{call: &k}, dir, name, &budget)
 	outcome := hal.Done

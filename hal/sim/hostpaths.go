@@ -86,6 +86,8 @@ func (w *World) makeOne(by actor, path string, t hal.FileType, mode uint32) sysc
 		return errno
 	case name == "" || dir.n.child(name) != nil:
 		return syscall.EEXIST
+	case dir.n.gone:
+		return syscall.ENOENT
 	case dir.m.readOnly:
 		return syscall.EROFS
 	case len(name) > nameMax:

@@ -104,6 +104,8 @@ func (w *World) attachVolume(by actor, v *volume, path string, readOnly bool) sy
 		return errno
 	case !to.n.isDir():
 		return syscall.ENOTDIR
+	case to.n.gone:
+		return syscall.ENOENT
 	}
 	m := w.mounts.newMount(v.sb.root)
 	m.readOnly = readOnly

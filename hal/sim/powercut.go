@@ -64,11 +64,13 @@ type pageCache struct {
 const writeback = 30 * time.Second
 
 func (p *pageCache) log(now hal.Instant, c change) uint64 {
-	n := 0
-	for n < len(p.changes) && now.Sub(p.changes[n].at) > writeback {
-		n++
+	if p.count%64 == 63 { // not each time: it moves all that is left
+		n := 0
+		for n < len(p.changes) && now.Sub(p.changes[n].at) > writeback {
+			n++
+		}
+		p.changes = slices.Delete(p.changes, 0, n)
 	}
-	p.changes = slices.Delete(p.changes, 0, n)
 	p.count++
 	c.number, c.at = p.count, now
 	p.changes = append(p.changes, c)

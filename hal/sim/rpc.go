@@ -125,14 +125,14 @@ func (r *rpc) send() {
 	if r.effects {
 		r.tell(EffectSent, hal.Unknown)
 	}
-	wait := r.between(&r.site.request, fastest, rpcMost)
+	wait := r.between(&r.site.arrive, fastest, rpcMost)
 	switch r.fault {
 	case Dropped:
 		r.later(wait, r.end)
 		return
 	case Late:
 		from := max(r.untilDeadline(), 0)
-		wait = r.between(&r.site.more, from, from+Settle)
+		wait = r.between(&r.site.late, from, from+Settle)
 	}
 	r.later(wait, r.arrive)
 }
@@ -192,13 +192,13 @@ func (r *rpc) arrive() {
 	if !r.effects {
 		most = rpcMost
 	}
-	wait := r.between(&r.site.reply, fastest, most)
+	wait := r.between(&r.site.execute, fastest, most)
 	if r.fault == Slow {
 		wait *= 100
 	}
 	if r.fault == Stalled {
 		from := max(r.untilDeadline(), 0)
-		wait = r.between(&r.site.more, from, from+Settle)
+		wait = r.between(&r.site.late, from, from+Settle)
 	}
 	// An operation may outlast its deadline, but not the time after which nobody expects it to act.
 	w.sched.at(w.sched.now.Add(min(wait, max(r.left(), fastest))), r.subject.hash^r.id, nil, func() {
@@ -249,7 +249,7 @@ func (r *rpc) act() {
 		r.restartDriver()
 	case r.fault == Doubled && !r.repeat:
 		r.repeat = true
-		r.later(r.between(&r.site.more, fastest, r.left()), r.act)
+		r.later(r.between(&r.site.late, fastest, r.left()), r.act)
 	case r.fault == Lost || r.fault == Doubled:
 		r.end()
 	default:
@@ -265,7 +265,7 @@ var errorCodes = [...]hal.Code{
 }
 
 func (r *rpc) errorCode() hal.Code {
-	return errorCodes[r.w.chooser.Between(r.subject.id(&r.site.more), 0, int64(len(errorCodes)-1))]
+	return errorCodes[r.w.chooser.Between(r.subject.id(&r.site.code), 0, int64(len(errorCodes)-1))]
 }
 
 // orphanActs is the effect of a call whose driver is dead.

@@ -188,6 +188,8 @@ func (w *World) Symlink(target, path string) error {
 		return errno
 	case name == "" || dir.n.child(name) != nil:
 		return syscall.EEXIST
+	case dir.n.gone:
+		return syscall.ENOENT
 	case dir.m.readOnly:
 		return syscall.EROFS
 	}
