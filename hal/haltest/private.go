@@ -13,8 +13,9 @@ import (
 // privateEnv tells a program that it runs in a mount namespace of its own.
 const privateEnv = "VOLNODE_PRIVATE_MOUNTS"
 
-// InPrivateMounts runs f in a mount namespace of its own, so that no mount it makes is seen outside or outlives it: the program starts itself again there
-// (unshare(2), CLONE_NEWNS; all propagation off). It returns the exit code. Without root f runs where it is, and tests that call [NeedPrivateMounts] skip.
+// InPrivateMounts runs f in a mount namespace of its own, so that no mount it makes is seen outside or outlives it: the
+// program starts itself again there (unshare(2), CLONE_NEWNS; all propagation off). It returns the exit code. Without
+// root f runs where it is, and tests that call [NeedPrivateMounts] skip.
 func InPrivateMounts(f func() int) int {
 	if os.Getenv(privateEnv) != "" || os.Geteuid() != 0 {
 		return f()

@@ -29,8 +29,8 @@ type run struct {
 //	umount P [bottom|wrong]         at P         table
 //	type P              make P dir|file          hold P       release P   link TARGET P
 //
-// Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it is. "-" stands for an empty word.
-// "late" before an operation of the host gives it a deadline that has passed.
+// Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it
+// is. "-" stands for an empty word. "late" before an operation of the host gives it a deadline that has passed.
 func Run(w World, script []string, states bool) []string {
 	var history []string
 	w.Do(func() {

@@ -47,7 +47,9 @@ var kinds = []struct {
 	{8, func(r *rand.Rand, path func() string) string {
 		return fmt.Sprintf("write %s %s %#o", path(), strings.Repeat("w", 1+r.IntN(5)), []int{0o600, 0o644}[r.IntN(2)])
 	}},
-	{3, func(r *rand.Rand, path func() string) string { return fmt.Sprintf("writeat %s %d at", path(), r.IntN(9)) }},
+	{3, func(r *rand.Rand, path func() string) string {
+		return fmt.Sprintf("writeat %s %d at", path(), r.IntN(9))
+	}},
 	{2, func(r *rand.Rand, path func() string) string { return fmt.Sprintf("alloc %s %d", path(), 1+r.IntN(9)) }},
 	{3, func(r *rand.Rand, path func() string) string { return fmt.Sprintf("read %s %d", path(), r.IntN(9)) }},
 	{2, words("sync", 1)},

@@ -82,7 +82,8 @@ var mountVerbs = map[string]verb{
 		return nil, r.host.Mounts.Mount(r.call(), m)
 	},
 	"bind": func(r *run, a args) ([]string, error) {
-		return nil, r.host.Mounts.Bind(r.call(), hal.BindSpec{Source: r.path(a[0]), Target: r.path(a[1]), ReadOnly: a.at(2) == "ro"})
+		b := hal.BindSpec{Source: r.path(a[0]), Target: r.path(a[1]), ReadOnly: a.at(2) == "ro"}
+		return nil, r.host.Mounts.Bind(r.call(), b)
 	},
 	"umount": func(r *run, a args) ([]string, error) {
 		stack, err := r.host.Mounts.At(hal.Call{}, r.path(a[0]))

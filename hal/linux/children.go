@@ -49,8 +49,8 @@ func (ch *children) living() ([]hal.Child, error) {
 	return living, nil
 }
 
-// readChild tells whether pid is a helper child of an agent of this root directory. Only root may say so of itself, and by no set-user-ID program: else
-// any user could keep a rung fenced for ever.
+// readChild tells whether pid is a helper child of an agent of this root directory. Only root may say so of itself, and
+// by no set-user-ID program: else any user could keep a rung fenced for ever.
 func readChild(pid int, rootDir string) (hal.Child, bool, error) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	cmdline, err := os.ReadFile(dir + "cmdline")

@@ -21,7 +21,10 @@ func (s *csiIdentity) PluginInfo(
 func (s *csiIdentity) PluginCapabilities(
 	c hal.Call, driver string, r *csi.GetPluginCapabilitiesRequest,
 ) (*csi.GetPluginCapabilitiesResponse, error) {
-	return invoke(s.drivers, c, driver, "GetPluginCapabilities", r, csi.NewIdentityClient, csi.IdentityClient.GetPluginCapabilities)
+	return invoke(
+		s.drivers, c, driver, "GetPluginCapabilities", r,
+		csi.NewIdentityClient, csi.IdentityClient.GetPluginCapabilities,
+	)
 }
 
 func (s *csiIdentity) Probe(c hal.Call, driver string, r *csi.ProbeRequest) (*csi.ProbeResponse, error) {
@@ -65,7 +68,10 @@ func (s *csiNode) Unpublish(
 func (s *csiController) Capabilities(
 	c hal.Call, driver string, r *csi.ControllerGetCapabilitiesRequest,
 ) (*csi.ControllerGetCapabilitiesResponse, error) {
-	return invoke(s.drivers, c, driver, "ControllerGetCapabilities", r, csi.NewControllerClient, csi.ControllerClient.ControllerGetCapabilities)
+	return invoke(
+		s.drivers, c, driver, "ControllerGetCapabilities", r,
+		csi.NewControllerClient, csi.ControllerClient.ControllerGetCapabilities,
+	)
 }
 
 func (s *csiController) Create(
@@ -83,11 +89,17 @@ func (s *csiController) Delete(
 func (s *csiController) Publish(
 	c hal.Call, driver string, r *csi.ControllerPublishVolumeRequest,
 ) (*csi.ControllerPublishVolumeResponse, error) {
-	return invoke(s.drivers, c, driver, "ControllerPublishVolume", r, csi.NewControllerClient, csi.ControllerClient.ControllerPublishVolume)
+	return invoke(
+		s.drivers, c, driver, "ControllerPublishVolume", r,
+		csi.NewControllerClient, csi.ControllerClient.ControllerPublishVolume,
+	)
 }
 
 func (s *csiController) Unpublish(
 	c hal.Call, driver string, r *csi.ControllerUnpublishVolumeRequest,
 ) (*csi.ControllerUnpublishVolumeResponse, error) {
-	return invoke(s.drivers, c, driver, "ControllerUnpublishVolume", r, csi.NewControllerClient, csi.ControllerClient.ControllerUnpublishVolume)
+	return invoke(
+		s.drivers, c, driver, "ControllerUnpublishVolume", r,
+		csi.NewControllerClient, csi.ControllerClient.ControllerUnpublishVolume,
+	)
 }

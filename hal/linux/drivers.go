@@ -116,7 +116,8 @@ func (d *drivers) acquire(ctx context.Context, name string) (*connection, error)
 	}
 	if conn.peer.Instance == "" || conn.peer.Instance != dr.peer.Instance {
 		conn.retire()
-		return nil, fmt.Errorf("connection lost; another process (pid %d) listens at %s: connect again", conn.peer.PID, dr.endpoint)
+		const text = "connection lost; another process (pid %d) listens at %s: connect again"
+		return nil, fmt.Errorf(text, conn.peer.PID, dr.endpoint)
 	}
 	dr.conn.retire()
 	dr.conn = conn
@@ -171,8 +172,8 @@ func (c *connection) retire() {
 	}
 }
 
-// dial connects to a socket and waits for the server's first HTTP/2 frame: a process that listens and doesn't answer fails here. The connection is never
-// made again behind our back.
+// dial connects to a socket and waits for the server's first HTTP/2 frame: a process that listens and doesn't answer
+// fails here. The connection is never made again behind our back.
 func dial(ctx context.Context, endpoint string) (*connection, error) {
 	path, err := socketPath(endpoint)
 	if err != nil {
@@ -189,8 +190,9 @@ func dial(ctx context.Context, endpoint string) (*connection, error) {
 	}
 	var used atomic.Bool
 	c.ClientConn, err = grpc.NewClient("passthrough:///"+path,
-		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"), grpc.WithNoProxy(), grpc.WithIdleTimeout(0),
-		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(), grpc.WithStatsHandler(progressHandler{}),
+		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"), grpc.WithNoProxy(),
+		grpc.WithIdleTimeout(0), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
+		grpc.WithStatsHandler(progressHandler{}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
 		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) {
 			if used.Swap(true) {

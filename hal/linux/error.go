@@ -13,7 +13,9 @@ const maxDetail = 1024
 
 // failure is the error of a call of class syscall or file that had no effect.
 func failure(class hal.Class, op, object string, err error) *hal.Error {
-	return &hal.Error{Op: op, Object: object, Class: class, Outcome: hal.NotDone, Errno: errnoOf(err), Detail: detailOf(err)}
+	return &hal.Error{
+		Op: op, Object: object, Class: class, Outcome: hal.NotDone, Errno: errnoOf(err), Detail: detailOf(err),
+	}
 }
 
 // partial is the error of a call that may have had part of its effect.

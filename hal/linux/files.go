@@ -154,8 +154,8 @@ func reserve(file *os.File, size int64) error {
 	return nil
 }
 
-// NB: Sync opens the file anew. The kernel reports a write-back error that nobody has seen to the next fsync(2) of any descriptor, unless the inode was
-// evicted from memory in between.
+// NB: Sync opens the file anew. The kernel reports a write-back error that nobody has seen to the next fsync(2) of any
+// descriptor, unless the inode was evicted from memory in between.
 func (f *files) Sync(c hal.Call, path string) error {
 	return f.host.within(c, hal.ClassFile, "sync", path, func() error {
 		fd, err := f.host.open(path, writing, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)

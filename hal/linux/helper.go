@@ -12,12 +12,12 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// helperName is argv[0] of a helper child. After it come the agent's root directory, the rung's key and the call, for [children.Living] of a later agent:
-// neither key nor call holds a secret, since everybody on the node may read them.
+// helperName is argv[0] of a helper child. After it come the agent's root directory, the rung's key and the call, for
+// [children.Living] of a later agent: neither key nor call holds a secret, since everybody on the node may read them.
 const helperName = "volnode-helper"
 
-// request is what a helper child is to do, exactly one of its fields. It comes on standard input, since mount options may hold secrets, and as gob, since
-// JSON would change a path that is not UTF-8.
+// request is what a helper child is to do, exactly one of its fields. It comes on standard input, since mount options
+// may hold secrets, and as gob, since JSON would change a path that is not UTF-8.
 type request struct {
 	Mount   *hal.NewMount
 	Unmount *unmountRequest
@@ -46,8 +46,8 @@ type response struct {
 	Type    hal.FileType
 }
 
-// help runs req in a helper child and waits until it is reaped. A call of class helper kills the child at its deadline; if that does not end it, because it
-// hangs in the kernel, the wait goes on. Without an answer the outcome is Unknown.
+// help runs req in a helper child and waits until it is reaped. A call of class helper kills the child at its deadline;
+// if that does not end it, because it hangs in the kernel, the wait goes on. Without an answer the outcome is Unknown.
 func (h *Host) help(c hal.Call, class hal.Class, op, object string, req request) (response, error) {
 	var in, out bytes.Buffer
 	if err := gob.NewEncoder(&in).Encode(req); err != nil {
@@ -74,14 +74,19 @@ func (h *Host) help(c hal.Call, class hal.Class, op, object string, req request)
 		return response{}, unanswered(class, op, object, cmd, waited, late)
 	}
 	if resp.Failed {
-		return resp, &hal.Error{Op: op, Object: object, Class: class, Outcome: resp.Outcome, Errno: resp.Errno, Detail: resp.Detail}
+		return resp, &hal.Error{
+			Op: op, Object: object, Class: class, Outcome: resp.Outcome, Errno: resp.Errno, Detail: resp.Detail,
+		}
 	}
 	return resp, nil
 }
 
 // unanswered is the error of a call whose helper child ended without a word.
 func unanswered(class hal.Class, op, object string, cmd *exec.Cmd, waited error, late bool) error {
-	e := &hal.Error{Op: op, Object: object, Class: class, Outcome: hal.Unknown, Exit: cmd.ProcessState.ExitCode(), Detail: "helper child ended without an answer"}
+	e := &hal.Error{
+		Op: op, Object: object, Class: class, Outcome: hal.Unknown, Exit: cmd.ProcessState.ExitCode(),
+		Detail: "helper child ended without an answer",
+	}
 	if waited != nil {
 		e.Detail += ": " + waited.Error()
 	}

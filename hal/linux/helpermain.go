@@ -37,10 +37,7 @@ func perform(req request) response {
 		return answer(attachNew(*req.Mount), hal.NotDone)
 	case req.Unmount != nil:
 		// The agent looked already; the child may have waited for a processor since.
-		if id, err := topMount(req.Unmount.Path); err == nil && id != req.Unmount.ID {
-			return answer(because(syscall.EINVAL, fmt.Sprintf("the top mount there is %d, not %d", id, req.Unmount.ID)), hal.NotDone)
-		}
-		return answer(detach(req.Unmount.Path), hal.NotDone)
+		return answer(detachTop(*req.Unmount), hal.NotDone)
 	case req.Type != nil:
 		t, err := hostType(req.Type.Path)
 		resp := answer(err, hal.NotDone)
@@ -51,6 +48,13 @@ func perform(req request) response {
 		return answer(err, outcome)
 	}
 	return answer(because(syscall.ENOSYS, "a call this program does not know"), hal.NotDone)
+}
+
+func detachTop(u unmountRequest) error {
+	if id, err := topMount(u.Path); err == nil && id != u.ID {
+		return because(syscall.EINVAL, fmt.Sprintf("the top mount there is %d, not %d", id, u.ID))
+	}
+	return detach(u.Path)
 }
 
 func answer(err error, onError hal.Outcome) response {
@@ -120,7 +124,8 @@ func (p *hostPaths) Type(c hal.Call, path string) (hal.FileType, error) {
 func (p *hostPaths) Make(c hal.Call, path string, t hal.FileType) error {
 	op := map[hal.FileType]string{hal.TypeDirectory: "mkdir", hal.TypeFile: "create"}[t]
 	if op == "" {
-		return failure(hal.ClassHelper, "make", path, because(syscall.EINVAL, "only a directory or a file can be made, not a "+t.String()))
+		err := because(syscall.EINVAL, "only a directory or a file can be made, not a "+t.String())
+		return failure(hal.ClassHelper, "make", path, err)
 	}
 	return p.host.within(c, hal.ClassHelper, op, path, func() error {
 		_, err := p.host.help(c, hal.ClassHelper, op, path, request{Make: &makeRequest{path, t}})

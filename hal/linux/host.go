@@ -64,7 +64,7 @@ func New(o Options) (*Host, error) {
 
 func checkDirs(o Options) error {
 	if !filepath.IsAbs(o.RootDir) || filepath.Clean(o.RootDir) != o.RootDir || o.RootDir == "/" {
-		return fmt.Errorf("root directory %q: want an absolute path without dots or double slashes, and not /", o.RootDir)
+		return fmt.Errorf("root directory %q: want an absolute path without dots or double slashes, not /", o.RootDir)
 	}
 	for _, d := range o.MoreDirs {
 		if !filepath.IsAbs(d) || filepath.Clean(d) != d {
@@ -74,9 +74,7 @@ func checkDirs(o Options) error {
 	if err := os.MkdirAll(o.RootDir, 0o750); err != nil {
 		return err
 	}
-	fd, err := unix.Openat2(unix.AT_FDCWD, o.RootDir, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-	})
+	fd, err := openHome(o.RootDir)
 	switch err {
 	case nil:
 		return unix.Close(fd)
@@ -93,9 +91,9 @@ func checkDirs(o Options) error {
 // HAL returns the node's interfaces. Cluster is nil: the caller sets it.
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
-		Runtime: h.runtime, Mounts: h.mounts, Tree: &tree{h}, Files: &files{h}, HostPaths: &hostPaths{h}, Children: h.children,
-		Registration: &registration{h}, Drivers: h.drivers, CSIIdentity: &csiIdentity{h.drivers}, CSINode: &csiNode{h.drivers},
-		CSIController: &csiController{h.drivers}, Watches: h.watches,
+		Runtime: h.runtime, Mounts: h.mounts, Tree: &tree{h}, Files: &files{h}, HostPaths: &hostPaths{h},
+		Children: h.children, Registration: &registration{h}, Drivers: h.drivers, Watches: h.watches,
+		CSIIdentity: &csiIdentity{h.drivers}, CSINode: &csiNode{h.drivers}, CSIController: &csiController{h.drivers},
 	}
 }
 

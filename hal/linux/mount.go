@@ -14,7 +14,8 @@ import (
 
 // inMemory are the filesystems whose mount and unmount wait for no device, server or daemon.
 var inMemory = map[string]bool{
-	"tmpfs": true, "ramfs": true, "proc": true, "sysfs": true, "devtmpfs": true, "devpts": true, "mqueue": true, "cgroup2": true,
+	"tmpfs": true, "ramfs": true, "proc": true, "sysfs": true, "devtmpfs": true, "devpts": true, "mqueue": true,
+	"cgroup2": true,
 }
 
 func (m *mounts) Mount(c hal.Call, n hal.NewMount) error {
@@ -86,7 +87,7 @@ func openPoint(path string) (int, error) {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 		return -1, because(syscall.EINVAL, "not an absolute path without dots or double slashes")
 	}
-	return openat2(unix.AT_FDCWD, path, unix.O_PATH, 0, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
+	return openat2(unix.AT_FDCWD, path, unix.O_PATH, 0, withoutLinks)
 }
 
 // detach is umount2(2) with the directory that holds path resolved without links.
@@ -150,8 +151,9 @@ func bindByMount(source, target int, readOnly bool) error {
 	}
 	var fs unix.Statfs_t
 	if err = unix.Statfs(path, &fs); err == nil {
-		kept := uintptr(fs.Flags) & (unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_NOATIME | unix.MS_NODIRATIME | unix.MS_RELATIME)
-		err = unix.Mount("", path, "", kept|unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")
+		// statfs(2) shows them with the numbers of mount(2).
+		const keep = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_NOATIME | unix.MS_NODIRATIME
+		err = unix.Mount("", path, "", uintptr(fs.Flags)&keep|unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")
 	}
 	if err != nil {
 		return errors.Join(err, unix.Unmount(path, unix.UMOUNT_NOFOLLOW))
@@ -255,8 +257,9 @@ func explain(fs int, err error) error {
 // mountByMount serves kernels before Linux 5.2 and filters that refuse fsopen(2).
 func mountByMount(n hal.NewMount, target int) error {
 	names := map[string]uintptr{
-		"nodev": unix.MS_NODEV, "nosuid": unix.MS_NOSUID, "noexec": unix.MS_NOEXEC, "ro": unix.MS_RDONLY, "nodiratime": unix.MS_NODIRATIME,
-		"nosymfollow": unix.MS_NOSYMFOLLOW, "noatime": unix.MS_NOATIME, "strictatime": unix.MS_STRICTATIME, "relatime": unix.MS_RELATIME,
+		"nodev": unix.MS_NODEV, "nosuid": unix.MS_NOSUID, "noexec": unix.MS_NOEXEC, "ro": unix.MS_RDONLY,
+		"nodiratime": unix.MS_NODIRATIME, "nosymfollow": unix.MS_NOSYMFOLLOW, "noatime": unix.MS_NOATIME,
+		"strictatime": unix.MS_STRICTATIME, "relatime": unix.MS_RELATIME,
 	}
 	var flags uintptr
 	for _, f := range n.Flags {

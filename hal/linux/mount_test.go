@@ -99,7 +99,8 @@ func TestMountByMount(t *testing.T) {
 	fd, err := openPoint(a)
 	require.NoError(t, err)
 	require.NoError(t, mountByMount(hal.NewMount{
-		FSType: "tmpfs", Source: "old", Flags: []string{"nosuid"}, Options: []hal.Option{{Key: "size", Value: "1m"}, {Key: "mode", Value: "0700"}},
+		FSType: "tmpfs", Source: "old", Flags: []string{"nosuid"},
+		Options: []hal.Option{{Key: "size", Value: "1m"}, {Key: "mode", Value: "0700"}},
 	}, fd))
 	require.NoError(t, unix.Close(fd))
 	from, err := openPoint(a)

@@ -58,7 +58,8 @@ func TestAwait(t *testing.T) {
 		h.runtime.Post(func() { cancel(why) })
 	})
 	require.ErrorIs(t, h.runtime.Await(ctx, func(done func()) { late = done }), why)
-	require.NoError(t, h.runtime.Await(context.Background(), func(done func()) { done() })) // after the first register has run
+	// After this one the first register has run.
+	require.NoError(t, h.runtime.Await(context.Background(), func(done func()) { done() }))
 	late()
 }
 

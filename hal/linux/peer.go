@@ -14,8 +14,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// followPeer calls gone on the owner once the peer is dead and its cgroup, with all below it, is empty: then nothing that it started can still act. It
-// says nothing, ever, of a peer whose cgroup is ours, an ancestor's or the root: there it would wait for ourselves.
+// followPeer calls gone on the owner once the peer is dead and its cgroup, with all below it, is empty: then nothing
+// that it started can still act. It says nothing, ever, of a peer whose cgroup is ours, an ancestor's or the root: there
+// it would wait for ourselves.
 func (h *Host) followPeer(p hal.Peer, gone func()) {
 	if p.Instance == "" || gone == nil {
 		return
@@ -96,7 +97,8 @@ func cgroupRoot() (string, error) {
 	return found[0].Mountpoint, nil
 }
 
-// awaitEmpty waits until cgroup.events says populated 0, or the cgroup is removed (ENODEV): only an empty one can be. False if stop was closed before.
+// awaitEmpty waits until cgroup.events says populated 0, or the cgroup is removed (ENODEV): only an empty one can be.
+// False if stop was closed before.
 func awaitEmpty(events *os.File, stop <-chan struct{}) bool {
 	return awaitPoll(events, stop, func(fd uintptr) bool {
 		buf := make([]byte, 256)

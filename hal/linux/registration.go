@@ -14,12 +14,16 @@ import (
 // registration is hal.Registration. Each call has a connection of its own: they are two in the life of a plugin.
 type registration struct{ host *Host }
 
+type client = registerv1.RegistrationClient
+
 func (r *registration) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
 	var info hal.PluginInfo
-	err := r.call(c, "GetInfo", socket, func(ctx context.Context, client registerv1.RegistrationClient) error {
+	err := r.call(c, "GetInfo", socket, func(ctx context.Context, client client) error {
 		p, err := client.GetInfo(ctx, &registerv1.InfoRequest{})
 		if err == nil {
-			info = hal.PluginInfo{Type: p.GetType(), Name: p.GetName(), Endpoint: p.GetEndpoint(), Versions: p.GetSupportedVersions()}
+			info = hal.PluginInfo{
+				Type: p.GetType(), Name: p.GetName(), Endpoint: p.GetEndpoint(), Versions: p.GetSupportedVersions(),
+			}
 		}
 		return err
 	})
@@ -27,13 +31,14 @@ func (r *registration) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
 }
 
 func (r *registration) Notify(c hal.Call, socket string, registered bool, reason string) error {
-	return r.call(c, "NotifyRegistrationStatus", socket, func(ctx context.Context, client registerv1.RegistrationClient) error {
-		_, err := client.NotifyRegistrationStatus(ctx, &registerv1.RegistrationStatus{PluginRegistered: registered, Error: reason})
+	return r.call(c, "NotifyRegistrationStatus", socket, func(ctx context.Context, client client) error {
+		status := &registerv1.RegistrationStatus{PluginRegistered: registered, Error: reason}
+		_, err := client.NotifyRegistrationStatus(ctx, status)
 		return err
 	})
 }
 
-func (r *registration) call(c hal.Call, op, socket string, do func(context.Context, registerv1.RegistrationClient) error) error {
+func (r *registration) call(c hal.Call, op, socket string, do func(context.Context, client) error) error {
 	if err := r.host.expired(c, hal.ClassRPC, op, socket); err != nil {
 		return neverSent(op, socket, err)
 	}

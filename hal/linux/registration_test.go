@@ -21,7 +21,9 @@ type fakePlugin struct {
 }
 
 func (p *fakePlugin) GetInfo(context.Context, *registerv1.InfoRequest) (*registerv1.PluginInfo, error) {
-	return &registerv1.PluginInfo{Type: "CSIPlugin", Name: "d", Endpoint: "/csi/csi.sock", SupportedVersions: []string{"1.0.0"}}, nil
+	return &registerv1.PluginInfo{
+		Type: "CSIPlugin", Name: "d", Endpoint: "/csi/csi.sock", SupportedVersions: []string{"1.0.0"},
+	}, nil
 }
 
 func (p *fakePlugin) NotifyRegistrationStatus(
@@ -51,7 +53,9 @@ func TestRegistration(t *testing.T) {
 	soon := hal.Call{Deadline: h.runtime.Now().Add(10 * time.Second)}
 	info, err := r.Info(soon, socket)
 	require.NoError(t, err)
-	require.Equal(t, hal.PluginInfo{Type: "CSIPlugin", Name: "d", Endpoint: "/csi/csi.sock", Versions: []string{"1.0.0"}}, info)
+	require.Equal(t, hal.PluginInfo{
+		Type: "CSIPlugin", Name: "d", Endpoint: "/csi/csi.sock", Versions: []string{"1.0.0"},
+	}, info)
 	require.NoError(t, r.Notify(soon, socket, false, "because"))
 	told := receive(t, plugin.told, "status")
 	require.False(t, told.GetPluginRegistered())

@@ -11,6 +11,9 @@ import (
 // resolveBelow is how every path below an allowed directory is resolved: no link, no mount, no way out (openat2(2)).
 const resolveBelow = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 
+// withoutLinks is how paths are resolved that may lead through mounts.
+const withoutLinks = unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+
 // access says what a call is going to do to a path, and with it where the path may lie.
 type access int
 
@@ -57,7 +60,7 @@ func (h *Host) home(path string, a access) (dir, rest string, err error) {
 // openHome opens the allowed directory itself. Its own path may lead through mounts, not through links. It is opened anew for each call: a directory
 // that was mounted over since is then the one that everybody else sees at this path, too.
 func openHome(dir string) (int, error) {
-	return openat2(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY, 0, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
+	return openat2(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY, 0, withoutLinks)
 }
 
 // open opens path below its allowed directory. A last component that is a link fails with ELOOP unless flags has O_PATH and O_NOFOLLOW.

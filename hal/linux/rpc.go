@@ -18,8 +18,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// progress says how far one RPC got. Both are facts seen, never guesses: a call is "never sent" only if no frame of it was given to a connection, and a
-// status is the server's only if its trailers came.
+// progress says how far one RPC got. Both are facts seen, never guesses: a call is "never sent" only if no frame of it
+// was given to a connection, and a status is the server's only if its trailers came.
 type progress struct {
 	sent     atomic.Bool
 	answered atomic.Bool
@@ -55,8 +55,8 @@ func (h *Host) until(t hal.Instant) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), t.Sub(h.runtime.Now()))
 }
 
-// invoke makes one RPC of a connected driver, with the generated client that service makes. At the deadline the answer is ReplyNone; with Call.Late the RPC
-// then goes on for the late window, and what proves its end is given to Late.
+// invoke makes one RPC of a connected driver, with the generated client that service makes. At the deadline the answer
+// is ReplyNone; with Call.Late the RPC then goes on for the late window, and what proves its end is given to Late.
 func invoke[Client, Req, Resp any](
 	d *drivers, c hal.Call, driver, op string, in Req, service func(grpc.ClientConnInterface) Client,
 	rpc func(Client, context.Context, Req, ...grpc.CallOption) (Resp, error),
@@ -79,8 +79,8 @@ func invoke[Client, Req, Resp any](
 	go func() {
 		ctx, cancel := d.host.until(end)
 		defer cancel()
-		out, err := d.invokeOnce(ctx, driver, op, object, in, func(ctx context.Context, cc grpc.ClientConnInterface) (any, error) {
-			return rpc(service(cc), ctx, in)
+		out, err := d.invokeOnce(ctx, driver, op, object, in, func(ctx context.Context, conn *connection) (any, error) {
+			return rpc(service(conn), ctx, in)
 		})
 		if overdue.Swap(true) {
 			d.late(c, err)
@@ -122,7 +122,7 @@ func (d *drivers) late(c hal.Call, e *hal.Error) {
 }
 
 func (d *drivers) invokeOnce(
-	ctx context.Context, driver, op, object string, in any, call func(context.Context, grpc.ClientConnInterface) (any, error),
+	ctx context.Context, driver, op, object string, in any, call func(context.Context, *connection) (any, error),
 ) (any, *hal.Error) {
 	conn, err := d.acquire(ctx, driver)
 	if err != nil {
@@ -141,8 +141,8 @@ func (d *drivers) invokeOnce(
 func rpcError(op, object string, err error, p *progress, secrets []string) *hal.Error {
 	st := status.Convert(err)
 	e := &hal.Error{
-		Op: op, Object: object, Class: hal.ClassRPC, Outcome: hal.Unknown, Code: hal.Code(st.Code()), Reply: hal.ReplyNone,
-		Detail: oneLine(scrub(st.Message(), secrets)),
+		Op: op, Object: object, Class: hal.ClassRPC, Outcome: hal.Unknown, Reply: hal.ReplyNone,
+		Code: hal.Code(st.Code()), Detail: oneLine(scrub(st.Message(), secrets)),
 	}
 	switch {
 	case !p.sent.Load():
@@ -155,15 +155,15 @@ func rpcError(op, object string, err error, p *progress, secrets []string) *hal.
 
 func neverSent(op, object string, err error) *hal.Error {
 	return &hal.Error{
-		Op: op, Object: object, Class: hal.ClassRPC, Outcome: hal.NotDone, Errno: errnoOf(err), Code: hal.CodeUnavailable, Reply: hal.ReplyNever,
-		Detail: oneLine(err.Error()),
+		Op: op, Object: object, Class: hal.ClassRPC, Outcome: hal.NotDone, Reply: hal.ReplyNever,
+		Code: hal.CodeUnavailable, Errno: errnoOf(err), Detail: oneLine(err.Error()),
 	}
 }
 
 func noReply(op, object string) *hal.Error {
 	return &hal.Error{
-		Op: op, Object: object, Class: hal.ClassRPC, Outcome: hal.Unknown, Code: hal.CodeDeadlineExceeded, Reply: hal.ReplyNone,
-		Detail: "no answer before the deadline",
+		Op: op, Object: object, Class: hal.ClassRPC, Outcome: hal.Unknown, Reply: hal.ReplyNone,
+		Code: hal.CodeDeadlineExceeded, Detail: "no answer before the deadline",
 	}
 }
 
@@ -198,7 +198,9 @@ func secretsOf(in any) []string {
 func scrub(text string, secrets []string) string {
 	for _, s := range secrets {
 		quoted := strconv.Quote(s)
-		forms := []string{s, quoted[1 : len(quoted)-1], base64.StdEncoding.EncodeToString([]byte(s)), url.QueryEscape(s), url.PathEscape(s)}
+		forms := []string{
+			s, quoted[1 : len(quoted)-1], base64.StdEncoding.EncodeToString([]byte(s)), url.QueryEscape(s), url.PathEscape(s),
+		}
 		for _, form := range forms {
 			text = strings.ReplaceAll(text, form, "***")
 		}

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openSocket returns a handle of the socket at path. It must belong to root, like the directory that holds it, and nobody else may write to either: whoever
-// could put a socket there would be handed volumes and secrets. Links are refused with ELOOP.
+// openSocket returns a handle of the socket at path. It must belong to root, like the directory that holds it, and
+// nobody else may write to either: whoever could put a socket there would be handed volumes and secrets. Links are
+// refused with ELOOP.
 func openSocket(path string) (int, error) {
 	dir, err := openPoint(filepath.Dir(path))
 	if err != nil {
@@ -21,7 +22,8 @@ func openSocket(path string) (int, error) {
 	if err := rootOwned(dir, unix.S_IFDIR, "its directory "+filepath.Dir(path)); err != nil {
 		return -1, err
 	}
-	socket, err := openat2(dir, filepath.Base(path), unix.O_PATH|unix.O_NOFOLLOW, 0, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_MAGICLINKS)
+	const within = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS
+	socket, err := openat2(dir, filepath.Base(path), unix.O_PATH|unix.O_NOFOLLOW, 0, within)
 	if err != nil {
 		return -1, err
 	}
@@ -45,13 +47,14 @@ func rootOwned(fd int, want uint32, what string) error {
 	case st.Uid != 0:
 		return because(syscall.EACCES, fmt.Sprintf("%s belongs to user %d; it must belong to root", what, st.Uid))
 	case st.Mode&0o022 != 0:
-		return because(syscall.EACCES, fmt.Sprintf("%s has mode %04o; others than its owner must not be able to write to it", what, st.Mode&0o7777))
+		const text = "%s has mode %04o; others than its owner must not be able to write to it"
+		return because(syscall.EACCES, fmt.Sprintf(text, what, st.Mode&0o7777))
 	}
 	return nil
 }
 
-// dialSocket connects to the very socket that was checked: by its handle, so that neither a new socket at the path nor the 108 bytes of sun_path (unix(7))
-// stand in the way.
+// dialSocket connects to the very socket that was checked: by its handle, so that neither a new socket at the path nor
+// the 108 bytes of sun_path (unix(7)) stand in the way.
 func dialSocket(ctx context.Context, path string) (*net.UnixConn, error) {
 	socket, err := openSocket(path)
 	if err != nil {

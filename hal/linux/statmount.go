@@ -23,8 +23,8 @@ const (
 	statmountSubtype   = 0x100
 	statmountSBSource  = 0x200 // Linux 6.13
 
-	statmountAll = statmountSBBasic | statmountMntBasic | statmountPropagate | statmountMntRoot | statmountMntPoint | statmountFSType |
-		statmountSubtype | statmountSBSource
+	statmountAll = statmountSBBasic | statmountMntBasic | statmountPropagate | statmountMntRoot | statmountMntPoint |
+		statmountFSType | statmountSubtype | statmountSBSource
 
 	listmountRoot = ^uint64(0) // LSMT_ROOT: every mount below the root of the caller
 	msShared      = 1 << 20    // MS_SHARED in mnt_propagation
@@ -44,7 +44,8 @@ func listmount() ([]uint64, error) {
 	page := make([]uint64, 512)
 	req := mntIDReq{size: 24, id: listmountRoot}
 	for {
-		n, _, errno := unix.Syscall6(unix.SYS_LISTMOUNT, uintptr(unsafe.Pointer(&req)), uintptr(unsafe.Pointer(&page[0])), uintptr(len(page)), 0, 0, 0)
+		n, _, errno := unix.Syscall6(unix.SYS_LISTMOUNT,
+			uintptr(unsafe.Pointer(&req)), uintptr(unsafe.Pointer(&page[0])), uintptr(len(page)), 0, 0, 0)
 		if errno != 0 {
 			return nil, errno
 		}
@@ -73,7 +74,8 @@ const (
 func statmount(id, mask uint64, buf []byte) (mountState, []byte, error) {
 	req := mntIDReq{size: 24, id: id, param: mask}
 	for {
-		_, _, errno := unix.Syscall6(unix.SYS_STATMOUNT, uintptr(unsafe.Pointer(&req)), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0, 0)
+		_, _, errno := unix.Syscall6(unix.SYS_STATMOUNT,
+			uintptr(unsafe.Pointer(&req)), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0, 0)
 		switch {
 		case errno == unix.EOVERFLOW && len(buf) < statmountMaxBytes:
 			buf = make([]byte, 4*len(buf))
@@ -118,7 +120,8 @@ func decodeStatmount(buf []byte) (mountState, error) {
 
 // flagAttrs are the mount flags and options known by name (mount_setattr(2)).
 var flagAttrs = map[string]uint64{
-	"nodev": unix.MOUNT_ATTR_NODEV, "nosuid": unix.MOUNT_ATTR_NOSUID, "noexec": unix.MOUNT_ATTR_NOEXEC, "ro": unix.MOUNT_ATTR_RDONLY,
+	"nodev": unix.MOUNT_ATTR_NODEV, "nosuid": unix.MOUNT_ATTR_NOSUID, "noexec": unix.MOUNT_ATTR_NOEXEC,
+	"ro":         unix.MOUNT_ATTR_RDONLY,
 	"nodiratime": unix.MOUNT_ATTR_NODIRATIME, "nosymfollow": unix.MOUNT_ATTR_NOSYMFOLLOW,
 	"noatime": unix.MOUNT_ATTR_NOATIME, "strictatime": unix.MOUNT_ATTR_STRICTATIME, "relatime": unix.MOUNT_ATTR_RELATIME,
 }

@@ -37,8 +37,8 @@ func (m *mounts) Table(c hal.Call) ([]hal.Mount, error) {
 	return table, err
 }
 
-// table reads until the kernel says that nothing has changed since the read began: an open /proc/self/mountinfo polls as POLLPRI after any change of the
-// namespace's mounts (proc_pid_mountinfo(5)), whatever the table is read with.
+// table reads until the kernel says that nothing has changed since the read began: an open /proc/self/mountinfo polls as
+// POLLPRI after any change of the namespace's mounts (proc_pid_mountinfo(5)), whatever the table is read with.
 func (m *mounts) table() ([]hal.Mount, error) {
 	// Not os.Open: it would hand the descriptor to the runtime's poller, and a poll by anybody takes the notice away.
 	fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -265,7 +265,7 @@ func atPath(table []hal.Mount, path string) []hal.Mount {
 // The mount's filesystem is asked for nothing: AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT (statx(2)).
 func topMount(path string) (hal.MountID, error) {
 	dir, name := filepath.Split(path)
-	parent, err := openat2(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY, 0, unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
+	parent, err := openHome(dir)
 	switch err {
 	case nil:
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:

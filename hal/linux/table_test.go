@@ -120,7 +120,8 @@ func TestTableUnderChurn(t *testing.T) {
 		require.Contains(t, paths(table), stays)
 		seen := map[hal.MountID]bool{}
 		for i, m := range table {
-			require.True(t, i == 0 || seen[m.Parent] || !slices.ContainsFunc(table, func(p hal.Mount) bool { return p.ID == m.Parent }))
+			listed := slices.ContainsFunc(table, func(p hal.Mount) bool { return p.ID == m.Parent })
+			require.True(t, i == 0 || seen[m.Parent] || !listed)
 			seen[m.ID] = true
 		}
 	}
@@ -128,7 +129,9 @@ func TestTableUnderChurn(t *testing.T) {
 }
 
 func TestParentsFirst(t *testing.T) {
-	table := []hal.Mount{{ID: 2, Parent: 5}, {ID: 3, Parent: 2}, {ID: 4, Parent: 1}, {ID: 5, Parent: 4}, {ID: 6, Parent: 6}}
+	table := []hal.Mount{
+		{ID: 2, Parent: 5}, {ID: 3, Parent: 2}, {ID: 4, Parent: 1}, {ID: 5, Parent: 4}, {ID: 6, Parent: 6},
+	}
 	var order []hal.MountID
 	for _, m := range parentsFirst(table) {
 		order = append(order, m.ID)

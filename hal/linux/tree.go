@@ -154,7 +154,8 @@ var direntTypes = map[byte]hal.FileType{
 func typeAt(dir int, name string) (hal.FileType, error) {
 	info, err := statAt(dir, name)
 	if err == unix.EXDEV {
-		return hal.TypeDirectory, nil // a mount point; its own type was not told, and only a directory mount is worth the guess
+		// A mount point, whose type nobody tells.
+		return hal.TypeOther, nil
 	}
 	return info.Type, err
 }

@@ -57,7 +57,8 @@ func identity(info fs.FileInfo) string {
 	if !ok {
 		return info.Mode().String()
 	}
-	return fmt.Sprintf("%d %d %d %d.%d %d.%d", st.Ino, st.Mode, st.Uid, st.Mtim.Sec, st.Mtim.Nsec, st.Ctim.Sec, st.Ctim.Nsec)
+	m, c := st.Mtim, st.Ctim
+	return fmt.Sprintf("%d %d %d %d.%d %d.%d", st.Ino, st.Mode, st.Uid, m.Sec, m.Nsec, c.Sec, c.Nsec)
 }
 
 // PluginSockets keeps what was last told of each path and tells the differences. Names that begin with a dot are left out, directories too.

@@ -36,8 +36,8 @@ func (n *notifier) post() {
 	})
 }
 
-// MountTable waits for POLLPRI of /proc/self/mountinfo (proc_pid_mountinfo(5)): it tells of everything that changes the table, also of a remount, of which
-// fanotify's mount events (FAN_REPORT_MNT) say nothing.
+// MountTable waits for POLLPRI of /proc/self/mountinfo (proc_pid_mountinfo(5)): it tells of everything that changes the
+// table, also of a remount, of which fanotify's mount events (FAN_REPORT_MNT) say nothing.
 func (w *watches) MountTable(f func()) {
 	n := &notifier{runtime: w.host.runtime, f: f}
 	w.host.watch(func() {
@@ -54,8 +54,9 @@ func (w *watches) MountTable(f func()) {
 	})
 }
 
-// followMounts posts at the start and for each wake-up of the poller. The poller's own look at the descriptor takes the POLLPRI away, so it can't be asked
-// for here: a wake-up may be for nothing. All of them go through one Read, since a wake-up between two would be lost.
+// followMounts posts at the start and for each wake-up of the poller. The poller's own look at the descriptor takes the
+// POLLPRI away, so it can't be asked for here: a wake-up may be for nothing. All of them go through one Read, since a
+// wake-up between two would be lost.
 func (w *watches) followMounts(info *os.File, n *notifier) {
 	awaitPoll(info, w.host.stop, func(uintptr) bool {
 		n.post()

@@ -55,7 +55,7 @@ func TestSequencesMeet(t *testing.T) {
 		w.Close()
 	}
 	require.Greater(t, results["ok"], 1200, results)
-	for _, errno := range []string{"EBUSY", "EEXIST", "EINVAL", "EISDIR", "ELOOP", "ENOENT", "ENOTDIR", "ENOTEMPTY", "EXDEV"} {
+	for errno := range strings.FieldsSeq("EBUSY EEXIST EINVAL EISDIR ELOOP ENOENT ENOTDIR ENOTEMPTY EXDEV") {
 		require.Positive(t, results[errno+" (not done)"], "%s in %v", errno, results)
 	}
 }

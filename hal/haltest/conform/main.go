@@ -1,5 +1,6 @@
-// Command conform runs the contract of package hal on both backends: all cases against the golden file recorded from Linux, and random sequences of
-// operations against each other. Its last line is the sum: "79 cases, 2000 sequences, 0 differences". It needs root, for mounts in a namespace of its own.
+// Command conform runs the contract of package hal on both backends: all cases against the golden file recorded from
+// Linux, and random sequences of operations against each other. Its last line is the sum: "79 cases, 2000 sequences, 0
+// differences". It needs root, for mounts in a namespace of its own.
 package main
 
 import (
