@@ -15,6 +15,7 @@ const (
 	emptyDirPod   = "kubernetes.io~empty-dir"
 	dataFile      = "vol_data.json"
 	volumeDevices = "volumeDevices"
+	oldStage      = "pv" // where the kubelet staged before Kubernetes 1.24: plugins/kubernetes.io/csi/pv/<PV name>
 )
 
 // Place is where one rung lives on disk.

@@ -21,6 +21,9 @@ func BadDriverName(name string) string {
 	if len(name) > MaxDriverName {
 		return fmt.Sprintf("is longer than %d characters", MaxDriverName)
 	}
+	if name == volumeDevices || name == oldStage {
+		return "is a name that the layout of directories uses for itself"
+	}
 	return badDotted(name)
 }
 

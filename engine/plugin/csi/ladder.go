@@ -101,6 +101,9 @@ func checkPersistent(v plugin.Volume, w wish) *plugin.Problem {
 	if bad := plugin.BadObjectName(w.spec); bad != "" {
 		return plugin.Problemf(v.PVField("metadata.name"), "%q %s", w.spec, bad)
 	}
+	if w.block && (w.spec == "staging" || w.spec == "publish") {
+		return plugin.Problemf(v.PVField("metadata.name"), "%q is a name that the layout of raw block volumes uses for itself", w.spec)
+	}
 	if w.handle == "" {
 		return plugin.Problemf(v.PVField("spec.csi.volumeHandle"), "is empty; it must name the volume in the driver's terms")
 	}

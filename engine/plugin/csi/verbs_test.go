@@ -1,0 +1,375 @@
+package csi
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/plugintest"
+	"github.com/volnode/volnode/hal"
+)
+
+const (
+	stageDir = "/r/plugins/kubernetes.io/csi/d.example/aaa9402664f1a41f40ebbc52c9993eb66aeb366602958fdfaa283b71e64db123"
+	staging  = stageDir + "/globalmount"
+	podDir   = "/r/pods/u1/volumes/kubernetes.io~csi/pv1"
+	target   = podDir + "/mount"
+)
+
+var volume = hal.Device{Major: 8, Minor: 1}
+
+// stageOp and publishOp are the first climbs of the rungs of PersistentVolume pv1, handle h, of d.example, for pod u1.
+func stageOp(params ...core.Param) core.Op {
+	f := Found{
+		Place: plugin.StagePlace("/r", "d.example", "h"),
+		Data:  VolData{SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example", NodeName: "node1", Lifecycle: "Persistent"},
+	}
+	r := f.StageRung()
+	return opOf(r, params)
+}
+
+func publishOp(params ...core.Param) core.Op {
+	f := Found{
+		Place: plugin.PublishPlace("/r", "u1", "pv1"), Pod: "u1",
+		Data: VolData{SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example", NodeName: "node1", Lifecycle: "Persistent"},
+	}
+	stage := &Found{Place: plugin.StagePlace("/r", "d.example", "h")}
+	o := opOf(f.PublishRung(stage), params)
+	o.Below = []core.Foundation{{Key: stageOp().Key, Kind: KindStage, Facts: []core.Fact{{Name: factDevice, Value: volume.String()}}}}
+	return o
+}
+
+func opOf(r core.Rung, params []core.Param) core.Op {
+	params = append(params, core.Param{Name: paramAccess, Value: "SINGLE_NODE_WRITER"})
+	return core.Op{
+		ID: 1, Verb: core.Climb, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
+		Params: sorted(append(params, r.Want...)), First: true, Quiet: true,
+	}
+}
+
+func descending(o core.Op, fingerprint string) core.Op {
+	o.Verb, o.First, o.Fingerprint = core.Descend, false, fingerprint
+	return o
+}
+
+// newNode is a node whose driver does what it should.
+func newNode() *plugintest.Node {
+	n := plugintest.New("/r/pods", "/r/plugins/kubernetes.io/csi/d.example", "/r/plugins/kubernetes.io/csi/volumeDevices")
+	n.OnStage = func(r *csi.NodeStageVolumeRequest) {
+		if len(n.Stacks[r.StagingTargetPath]) == 0 {
+			n.Mount(r.StagingTargetPath, hal.Mount{Device: volume, FSType: "ext4"})
+		}
+	}
+	n.OnPublish = func(r *csi.NodePublishVolumeRequest) {
+		if len(n.Stacks[r.TargetPath]) == 0 {
+			n.Mount(r.TargetPath, hal.Mount{Device: volume, FSType: "ext4"})
+		}
+	}
+	n.OnUnstage = func(r *csi.NodeUnstageVolumeRequest) { n.Unmount(r.StagingTargetPath) }
+	n.OnUnpublish = func(r *csi.NodeUnpublishVolumeRequest) {
+		n.Unmount(r.TargetPath)
+		delete(n.Names, r.TargetPath)
+	}
+	return n
+}
+
+func TestUpAndDownAgainLeavesNothing(t *testing.T) {
+	n := newNode()
+	n.Secrets["sec/s"] = map[string]string{"key": "hunter2"}
+	before := n.Tree("/r")
+	context := core.Param{Name: paramContext, Value: `{"a":"1"}`}
+	secret := core.Param{Name: paramSecret, Value: "sec/s"}
+	flags := core.Param{Name: paramFlags, Value: `["noatime"]`}
+
+	s := stage(n.HAL(), stageOp(context, secret, flags))
+	require.Equal(t, core.Result{
+		Outcome: hal.Done, Answer: core.Final, Fingerprint: n.Stacks[staging][0].Fingerprint(),
+		Facts: []core.Fact{{Name: "device", Value: "8:1"}},
+	}, s)
+	p := publish(n.HAL(), publishOp(context, secret, flags, core.Param{Name: paramReadOnly, Value: yes}))
+	require.Equal(t, core.Result{
+		Outcome: hal.Done, Answer: core.Final, Fingerprint: n.Stacks[target][0].Fingerprint(),
+		Facts: []core.Fact{{Name: "path", Value: target}},
+	}, p)
+	require.Equal(t, p, publish(n.HAL(), publishOp(context, secret)), "climbing twice is climbing once")
+	require.EqualValues(t, 0o750, n.Modes[staging])
+	require.EqualValues(t, 0o750, n.Modes[podDir])
+	data, err := ParseVolData([]byte(n.Data[podDir+"/vol_data.json"]))
+	require.NoError(t, err)
+	require.Equal(t, VolData{
+		SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example", NodeName: "node1", Lifecycle: "Persistent",
+		AttachmentID: plugin.AttachmentName("h", "d.example", "node1"),
+	}, data)
+	require.Equal(t, n.Data[stageDir+"/vol_data.json"], n.Data[podDir+"/vol_data.json"])
+	calls := strings.Join(n.Calls, "\n")
+	require.Contains(t, calls, `NodeStageVolume d.example volume_id:"h" staging_target_path:"`+staging+`" volume_capability:{mount:{mount_flags:"noatime"} `+
+		`access_mode:{mode:SINGLE_NODE_WRITER}} secrets:{key:"key" value:"hunter2"} volume_context:{key:"a" value:"1"}`)
+	require.Contains(t, calls, `target_path:"`+target+`" volume_capability:{mount:{mount_flags:"noatime"} access_mode:{mode:SINGLE_NODE_WRITER}} readonly:true`)
+	require.NotContains(t, calls, "mkdir "+target, "the target path is the driver's to make")
+
+	require.Equal(t, p.Fingerprint, look(n.HAL(), publishOp()).Fingerprint)
+	require.Equal(t, core.Result{Outcome: hal.Done, Answer: core.Final}, unpublish(n.HAL(), descending(publishOp(), p.Fingerprint)))
+	require.Equal(t, core.Result{Outcome: hal.Done, Answer: core.Final}, unstage(n.HAL(), descending(stageOp(), s.Fingerprint)))
+	require.Equal(t, before, n.Tree("/r"))
+	require.Equal(t, hal.Done, unpublish(n.HAL(), descending(publishOp(), "")).Outcome, "descending twice is descending once")
+	require.Equal(t, hal.Done, unstage(n.HAL(), descending(stageOp(), "")).Outcome)
+}
+
+func TestAFirstClimbThatIsNotDoneLeavesNothing(t *testing.T) {
+	for name, err := range map[string]error{"not sent": plugintest.NotSent(), "refused": plugintest.Status(hal.CodeInvalidArgument)} {
+		n := newNode()
+		n.Fail["NodeStageVolume"], n.Fail["NodePublishVolume"] = err, err
+		r := stage(n.HAL(), stageOp())
+		require.Equal(t, hal.NotDone, r.Outcome, name)
+		require.NotContains(t, n.Tree("/r"), "globalmount")
+		require.NotContains(t, n.Tree("/r"), "vol_data")
+		r = publish(n.HAL(), publishOp())
+		require.Equal(t, hal.NotDone, r.Outcome, name)
+		require.NotContains(t, n.Tree("/r"), "/r/pods/u1")
+
+		n.Fail["rm "+staging] = plugintest.Errno("rmdir", staging, syscall.EIO)
+		r = stage(n.HAL(), stageOp())
+		require.Equal(t, hal.Unknown, r.Outcome)
+		require.Contains(t, r.Reason, "what was made for it is still there")
+
+		again := publishOp()
+		again.First = false
+		require.Equal(t, hal.NotDone, publish(n.HAL(), again).Outcome)
+		require.Contains(t, n.Tree("/r"), podDir+"/vol_data.json", "an earlier climb may have left something that it tells of")
+	}
+}
+
+func TestASecretThatIsMissingStopsBeforeAnythingIsMade(t *testing.T) {
+	n := newNode()
+	r := stage(n.HAL(), stageOp(core.Param{Name: paramSecret, Value: "sec/none"}))
+	require.Equal(t, core.Result{Outcome: hal.NotDone, Reason: "there is no Secret sec/none, which the volume refers to"}, r)
+	require.Empty(t, n.Calls)
+	n.Secrets["sec/big"] = map[string]string{"k": strings.Repeat("hunter2", 1000)}
+	r = stage(n.HAL(), stageOp(core.Param{Name: paramSecret, Value: "sec/big"}))
+	require.Equal(t, hal.NotDone, r.Outcome)
+	require.NotContains(t, r.Reason, "hunter2")
+}
+
+func TestSecretsThatADriverQuotesAreTakenOut(t *testing.T) {
+	n := newNode()
+	n.Secrets["sec/s"] = map[string]string{"a": "hunter2", "b": "hunter2hunter2", "c": "", "d": "x"}
+	failure := &hal.Error{Op: "NodeStageVolume", Object: "v", Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeInternal}
+	n.Fail["NodeStageVolume"] = failure
+	for _, detail := range []string{"login with hunter2 failed", "hunter2hunter2", "pin x is wrong"} {
+		failure.Detail = detail
+		r := stage(n.HAL(), stageOp(core.Param{Name: paramSecret, Value: "sec/s"}))
+		require.Equal(t, hal.Unknown, r.Outcome)
+		require.NotContains(t, r.Reason, "hunter2")
+		require.NotContains(t, r.Reason, "pin x")
+	}
+}
+
+func TestAPublishIsBelievedWithProofOnly(t *testing.T) {
+	foreign := hal.Mount{Device: hal.Device{Major: 9}, FSType: "xfs"}
+	none := func(o core.Op) core.Op { o.Below[0].Facts = nil; return o }
+	for name, c := range map[string]struct {
+		op      core.Op
+		driver  func(n *plugintest.Node)
+		before  func(n *plugintest.Node, o *core.Op)
+		want    hal.Outcome
+		blocked bool
+	}{
+		"nothing mounted": {op: publishOp(), driver: func(n *plugintest.Node) { n.Dir(target) }, want: hal.Unknown},
+		"nothing mounted, as configured": {
+			op: publishOp(core.Param{Name: paramWithoutMount, Value: yes}), driver: func(n *plugintest.Node) { n.Dir(target) }, want: hal.Done,
+		},
+		"another device":  {op: publishOp(), driver: func(n *plugintest.Node) { n.Mount(target, foreign) }, want: hal.Unknown, blocked: true},
+		"no device below": {op: none(publishOp()), driver: func(n *plugintest.Node) { n.Mount(target, foreign) }, want: hal.Done},
+		"no device below, and it was there before": {
+			op: none(publishOp()), before: func(n *plugintest.Node, o *core.Op) { o.Seen = n.Mount(target, foreign).Fingerprint() },
+			driver: func(*plugintest.Node) {}, want: hal.Unknown, blocked: true,
+		},
+		"no device below, and it is the one that was confirmed": {
+			op: none(publishOp()), before: func(n *plugintest.Node, o *core.Op) {
+				o.Seen = n.Mount(target, foreign).Fingerprint()
+				o.Fingerprint = o.Seen
+			},
+			driver: func(*plugintest.Node) {}, want: hal.Done,
+		},
+		"a foreign mount hides it": {
+			op: publishOp(), driver: func(n *plugintest.Node) { n.Mount(target, hal.Mount{Device: volume}); n.Mount(target, foreign) },
+			want: hal.Unknown, blocked: true,
+		},
+		"a block volume with nothing there": {
+			op: publishOp(core.Param{Name: paramMode, Value: modeBlock}), driver: func(*plugintest.Node) {}, want: hal.Unknown,
+		},
+		"a block volume": {
+			op:     publishOp(core.Param{Name: paramMode, Value: modeBlock}),
+			driver: func(n *plugintest.Node) { n.Put(target, hal.TypeBlockDevice) }, want: hal.Done,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, o := newNode(), c.op
+			o.Params = firstOf(o.Params)
+			if c.before != nil {
+				c.before(n, &o)
+			}
+			n.OnPublish = func(*csi.NodePublishVolumeRequest) { c.driver(n) }
+			r := publish(n.HAL(), o)
+			require.Equal(t, c.want, r.Outcome, r.Reason)
+			require.Equal(t, c.blocked, r.Blocked)
+			require.Equal(t, core.Final, r.Answer)
+			require.False(t, r.Fenced)
+			require.NotContains(t, strings.Join(n.Calls, "\n"), "umount")
+		})
+	}
+}
+
+// firstOf keeps the first parameter of each name: the one that the test gave.
+func firstOf(params []core.Param) []core.Param {
+	var all []core.Param
+	for _, p := range params {
+		if len(all) == 0 || all[len(all)-1].Name != p.Name {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func TestALookThatFailsIsNotAPathWithoutMount(t *testing.T) {
+	n := newNode()
+	n.Fail["at "+target] = plugintest.Errno("statmount", target, syscall.EIO)
+	n.Fail["at "+staging] = plugintest.Errno("statmount", staging, syscall.EIO)
+	require.Equal(t, hal.NotDone, look(n.HAL(), publishOp()).Outcome)
+	require.Equal(t, hal.Unknown, stage(n.HAL(), stageOp()).Outcome)
+	require.Equal(t, hal.Unknown, publish(n.HAL(), publishOp()).Outcome)
+	require.Equal(t, hal.Unknown, unpublish(n.HAL(), descending(publishOp(), "")).Outcome)
+	require.Equal(t, hal.Unknown, unstage(n.HAL(), descending(stageOp(), "")).Outcome)
+	require.Contains(t, n.Tree("/r"), stageDir+"/vol_data.json")
+}
+
+func TestWhatADriverLeavesMounted(t *testing.T) {
+	ours := hal.Mount{Device: volume, FSType: "ext4"}
+	foreign := hal.Mount{Device: hal.Device{Major: 9}, FSType: "xfs"}
+	for name, c := range map[string]struct {
+		stack     []hal.Mount
+		confirmed int // index of the mount that was confirmed, -1 for none
+		change    func(n *plugintest.Node, o *core.Op)
+		want      hal.Outcome
+		blocked   bool
+		left      int // mounts
+	}{
+		"the confirmed one":                  {stack: []hal.Mount{foreign}, confirmed: 0, want: hal.Done},
+		"ours by its device":                 {stack: []hal.Mount{ours}, confirmed: -1, want: hal.Done},
+		"twice ours":                         {stack: []hal.Mount{ours, ours}, confirmed: 1, want: hal.Done},
+		"foreign":                            {stack: []hal.Mount{foreign}, confirmed: -1, want: hal.Unknown, blocked: true, left: 1},
+		"foreign on ours":                    {stack: []hal.Mount{ours, foreign}, confirmed: 0, want: hal.Unknown, blocked: true, left: 2},
+		"ours on foreign":                    {stack: []hal.Mount{foreign, ours}, confirmed: 1, want: hal.Unknown, blocked: true, left: 1},
+		"by its device, a climb is open":     {stack: []hal.Mount{ours}, confirmed: -1, change: func(_ *plugintest.Node, o *core.Op) { o.Quiet = false }, want: hal.Unknown, blocked: true, left: 1},
+		"the device below is not known":      {stack: []hal.Mount{ours}, confirmed: -1, change: func(_ *plugintest.Node, o *core.Op) { o.Below[0].Facts = nil }, want: hal.Unknown, blocked: true, left: 1},
+		"no rung below, nothing was there":   {stack: []hal.Mount{ours}, confirmed: -1, change: func(_ *plugintest.Node, o *core.Op) { o.Below = nil }, want: hal.Done},
+		"no rung below, something was there": {stack: []hal.Mount{ours}, confirmed: -1, change: func(_ *plugintest.Node, o *core.Op) { o.Below, o.Seen = nil, "mount 1" }, want: hal.Unknown, blocked: true, left: 1},
+		"in use": {
+			stack: []hal.Mount{ours}, confirmed: 0,
+			change: func(n *plugintest.Node, _ *core.Op) {
+				n.Fail["umount "+target] = plugintest.Errno("umount", target, syscall.EBUSY)
+			},
+			want: hal.NotDone, left: 1,
+		},
+		"gone, but the directory is not empty": {
+			confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.Put(target+"/data", hal.TypeFile) }, want: hal.Unknown,
+		},
+		"gone, but a file is there": {
+			confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.Put(target, hal.TypeFile) }, want: hal.Unknown,
+		},
+		"an empty directory": {confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.Dir(target) }, want: hal.Done},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, o := newNode(), descending(publishOp(), "")
+			n.Put(podDir+"/vol_data.json", hal.TypeFile)
+			for i, m := range c.stack {
+				if m = n.Mount(target, m); i == c.confirmed {
+					o.Fingerprint = m.Fingerprint()
+				}
+			}
+			if c.change != nil {
+				c.change(n, &o)
+			}
+			n.OnUnpublish = nil
+			r := unpublish(n.HAL(), o)
+			require.Equal(t, c.want, r.Outcome, r.Reason)
+			require.Equal(t, c.blocked, r.Blocked, r.Reason)
+			require.Len(t, n.Stacks[target], c.left)
+			_, there := n.Names[podDir+"/vol_data.json"]
+			require.Equal(t, c.want != hal.Done, there, "the file goes last")
+			if c.want != hal.Done {
+				require.NotEmpty(t, r.Reason)
+			}
+		})
+	}
+}
+
+func TestDescentsThatTheDriverDoesNotFinish(t *testing.T) {
+	for name, c := range map[string]struct {
+		err    error
+		quiet  bool
+		want   hal.Outcome
+		fenced bool
+	}{
+		"not registered":       {plugintest.NotSent(), true, hal.NotDone, false},
+		"no reply":             {plugintest.NoReply(), true, hal.Unknown, true},
+		"not found":            {plugintest.Status(hal.CodeNotFound), true, hal.Done, false},
+		"not found, not quiet": {plugintest.Status(hal.CodeNotFound), false, hal.Unknown, false},
+		"internal":             {plugintest.Status(hal.CodeInternal), true, hal.Unknown, false},
+	} {
+		n := newNode()
+		s := stage(n.HAL(), stageOp())
+		o := descending(stageOp(), s.Fingerprint)
+		o.Quiet = c.quiet
+		n.Fail["NodeUnstageVolume"] = c.err
+		r := unstage(n.HAL(), o)
+		require.Equal(t, c.want, r.Outcome, name)
+		require.Equal(t, c.fenced, r.Fenced, name)
+		require.Equal(t, c.want == hal.Done, len(n.Stacks[staging]) == 0, name)
+	}
+}
+
+func TestBlockVolumesShareTheirDataFile(t *testing.T) {
+	n := newNode()
+	n.OnPublish = func(r *csi.NodePublishVolumeRequest) { n.Put(r.TargetPath, hal.TypeBlockDevice) }
+	n.OnUnpublish = nil // the driver leaves the device node behind
+	op := func(pod string) core.Op {
+		f := Found{
+			Place: plugin.BlockPublishPlace("/r", pod, "pv1"), Pod: pod, Block: true,
+			Data: VolData{SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example"},
+		}
+		return opOf(f.PublishRung(nil), nil)
+	}
+	before := n.Tree("/r")
+	require.Equal(t, hal.Done, publish(n.HAL(), op("u1")).Outcome)
+	require.Equal(t, hal.Done, publish(n.HAL(), op("u2")).Outcome)
+	data := "/r/plugins/kubernetes.io/csi/volumeDevices/pv1/data/vol_data.json"
+	require.Contains(t, n.Tree("/r"), data)
+	require.Equal(t, hal.Done, unpublish(n.HAL(), descending(op("u1"), "")).Outcome)
+	require.Contains(t, n.Tree("/r"), data)
+	require.Equal(t, hal.Done, unpublish(n.HAL(), descending(op("u2"), "")).Outcome)
+	require.Equal(t, before, n.Tree("/r"))
+}
+
+func FuzzParseVolData(f *testing.F) {
+	f.Add([]byte(`{"specVolID":"pv","volumeHandle":"h","driverName":"d","nodeName":"n","attachmentID":"a","volumeLifecycleMode":"Persistent"}`))
+	f.Add([]byte(`{"driverName":"d","future":{"x":[1,2]}}`))
+	f.Add([]byte(`{"driverName":1}`))
+	f.Add([]byte(`null`))
+	f.Add([]byte(``))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := ParseVolData(data)
+		if err != nil {
+			require.Zero(t, d)
+			return
+		}
+		again, err := ParseVolData(d.Marshal())
+		require.NoError(t, err)
+		require.Equal(t, d, again)
+	})
+}
