@@ -27,8 +27,8 @@ func New(rules []Rule, kill func(), fired func(Rule, wrap.Site)) *Injector {
 // Wrap returns h with the rules applied.
 func (i *Injector) Wrap(h hal.Host) hal.Host { return wrap.Host(h, i.around) }
 
-func (i *Injector) around(s wrap.Site, _ hal.Call, do func() error) error {
-	rule, ok := i.match(s)
+func (i *Injector) around(s wrap.Site, c hal.Call, do func() error) error {
+	rule, ok := i.match(s, c.Key)
 	if !ok {
 		return do()
 	}
@@ -45,12 +45,12 @@ func (i *Injector) around(s wrap.Site, _ hal.Call, do func() error) error {
 }
 
 // match counts the call for every rule that it fits and returns the first whose turn it is.
-func (i *Injector) match(s wrap.Site) (Rule, bool) {
+func (i *Injector) match(s wrap.Site, rung hal.Key) (Rule, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	hit := -1
 	for n, r := range i.rules {
-		if (r.Site != AnyCall && r.Site != SiteName(s.Name)) || !strings.Contains(s.Object, r.Object) {
+		if !r.fits(s, rung) {
 			continue
 		}
 		i.seen[n]++
@@ -62,6 +62,18 @@ func (i *Injector) match(s wrap.Site) (Rule, bool) {
 		return Rule{}, false
 	}
 	return i.rules[hit], true
+}
+
+func (r Rule) fits(s wrap.Site, rung hal.Key) bool {
+	switch {
+	case r.Site != AnyCall && r.Site != SiteName(s.Name):
+		return false
+	case r.Rung == NoRung && rung != "", r.Rung != "" && r.Rung != NoRung && r.Rung != string(rung):
+		return false
+	case r.Exact:
+		return s.Object == r.Object
+	}
+	return strings.Contains(s.Object, r.Object)
 }
 
 // SiteName is the name of a call as rules write it: one word.

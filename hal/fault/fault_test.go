@@ -17,7 +17,9 @@ func TestParsePrints(t *testing.T) {
 		r := Rule{
 			Site:   rapid.SampledFrom([]string{"umount", "remove-tree", "NodeStageVolume", AnyCall}).Draw(t, "site"),
 			Nth:    rapid.IntRange(0, 50).Draw(t, "nth"),
-			Object: rapid.StringMatching(`[a-z/.]{0,8}`).Draw(t, "object"),
+			Object: rapid.StringMatching(`[a-z/. ;%@=]{0,8}`).Draw(t, "object"),
+			Exact:  rapid.Bool().Draw(t, "exact"),
+			Rung:   rapid.SampledFrom([]string{"", NoRung, "csi.stage/d^vol 1"}).Draw(t, "rung"),
 			When:   rapid.SampledFrom([]When{Before, After}).Draw(t, "when"),
 		}
 		switch rapid.IntRange(0, 2).Draw(t, "action") {
@@ -35,7 +37,7 @@ func TestParsePrints(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, text := range []string{"", "umount", "umount before", "umount soon kill", "umount before EWHAT", "#1 before kill", "umount#0 before kill", "umount#01 after kill", "a b c d"} {
+	for _, text := range []string{"", "umount", "umount before", "umount soon kill", "umount before EWHAT", "#1 before kill", "umount#0 before kill", "umount#01 after kill", "a b c d", "umount@%4 before kill", "umount for before kill"} {
 		_, err := Parse(text)
 		require.ErrorIs(t, err, ErrRule, text)
 	}
@@ -45,6 +47,7 @@ func TestParseRefuses(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add("umount#2@a before kill")
+	f.Add("rename#1=/a%20/b for - after EIO")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := Parse(text)
 		if err != nil {
@@ -83,4 +86,24 @@ func TestAround(t *testing.T) {
 
 	_ = do("fsync", "/j", hal.ClassFile)
 	require.Equal(t, 1, killed)
+}
+
+// A rule that names the object in full and the rung counts those calls alone.
+func TestExact(t *testing.T) {
+	rules, err := ParseAll("mkdir#2=/a for - before kill; rename=/a%20/b for hostpath/p/v after kill")
+	require.NoError(t, err)
+	killed := 0
+	i := New(rules, func() { killed++ }, nil)
+	call := func(name, object string, rung hal.Key) {
+		_ = i.around(wrap.Site{Name: name, Object: object}, hal.Call{Key: rung}, func() error { return nil })
+	}
+	call("mkdir", "/a", "")
+	call("mkdir", "/a/b", "")
+	call("mkdir", "/a", "some/rung")
+	call("rename", "/a /b", "")
+	require.Zero(t, killed)
+	call("mkdir", "/a", "")
+	require.Equal(t, 1, killed)
+	call("rename", "/a /b", "hostpath/p/v")
+	require.Equal(t, 2, killed)
 }
