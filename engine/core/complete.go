@@ -126,8 +126,9 @@ func (c *Core) lookedAt(r *rung, res Result) {
 	}
 	switch {
 	case r.state == Unknown && r.trusted && res.Fingerprint == r.fingerprint:
-		r.state, r.denied = Present, false
+		r.state, r.denied, r.wasUp = Present, false, r.Pod != ""
 		r.up = backoff{}
+		c.settle(r)
 		c.resetAbove(r, false)
 	case r.state == Unknown && r.trusted:
 		r.trusted = false

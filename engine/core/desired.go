@@ -103,14 +103,14 @@ func (c *Core) wanted(e Wanted) {
 	c.retop(p, slices.Compact(tops))
 }
 
-// revive takes back that no container of p runs: p is wanted again, and what still stands will be used. The records say so before Ready is told.
+// revive takes back that no container of p runs: p is wanted, and what stands of it, kept from another life or recorded as left, will be used. The
+// records say so before Ready is told.
 func (c *Core) revive(p *pod) {
-	if !p.gone {
-		return
-	}
+	gone := p.gone
 	p.gone = false
 	for _, r := range p.rungs {
-		if r.wasUp && r.recorded {
+		if (gone && r.wasUp) || (r.state == Present && !r.wasUp) {
+			r.wasUp = r.wasUp || r.state == Present
 			c.settle(r)
 		}
 	}

@@ -7,9 +7,10 @@ import (
 )
 
 // announce writes the line that must be durable before the first effect of an operation: an intent, or leaving, with the bound of its call in it.
-// Effects that a start can list completely need none.
+// Effects that a start can list completely need none that is durable; the first climb writes one all the same, because a helper process that
+// outlives the agent may have its effect after the next start has listed what there is.
 func (c *Core) announce(r *rung, v Verb) {
-	if !r.Intent || v == Look {
+	if v == Look || (!r.Intent && (r.recorded || v == Descend)) {
 		return
 	}
 	first := !r.recorded
@@ -22,7 +23,7 @@ func (c *Core) announce(r *rung, v Verb) {
 		rec.Rung.Want = r.op.Params
 		rec.ClimbUntil = max(rec.ClimbUntil, r.op.until)
 	}
-	line := Line{Key: r.Key, Record: rec, Sync: true}
+	line := Line{Key: r.Key, Record: rec, Sync: r.Intent}
 	if first && v == Climb && !slices.ContainsFunc(c.below(r), func(b *rung) bool { return b.recorded }) {
 		line.Room = c.room(r)
 	}

@@ -128,13 +128,31 @@ func (s *story) pod(d *datadriven.TestData) {
 
 // ladder makes the rungs of one volume, top first.
 func ladder(d *datadriven.TestData, uid core.PodUID) []core.Rung {
-	vol, kinds, driver := arg(d, "vol"), strings.Split(argOr(d, "ladder", "publish,stage"), ","), argOr(d, "driver", "d")
+	v := volume{
+		name: arg(d, "vol"), kinds: strings.Split(argOr(d, "ladder", "publish,stage"), ","), driver: argOr(d, "driver", "d"),
+		opt: argOr(d, "opt", ""), token: argOr(d, "token", ""), rwop: d.HasArg("rwop"), acts: d.HasArg("acts"),
+	}
+	return v.rungs(uid)
+}
+
+// volume is what a story, or the state machine, says of one volume.
+type volume struct {
+	name       string
+	kinds      []string // of its rungs, top first
+	driver     string
+	opt, token string // a change of opt rebuilds, one of token refreshes
+	rwop, acts bool
+}
+
+func (v volume) rungs(uid core.PodUID) []core.Rung {
 	var rungs []core.Rung
-	for i, kind := range kinds {
+	for i, kind := range v.kinds {
 		r := core.Rung{
-			Key: hal.Key(kind + "/" + vol), Kind: core.Kind(kind), Volume: driver + "^" + vol, Actor: driver, Intent: true,
-			Want:   []core.Param{{Name: "opt", Value: argOr(d, "opt", ""), OnChange: core.OnChangeRebuild}, {Name: "token", Value: argOr(d, "token", ""), OnChange: core.OnChangeRefresh}},
-			Limits: core.Limits{Climb: 2 * time.Minute, Descend: 2 * time.Minute, Settle: 2 * time.Minute},
+			Key: hal.Key(kind + "/" + v.name), Kind: core.Kind(kind), Volume: v.driver + "^" + v.name, Actor: v.driver, Intent: true,
+			Want: []core.Param{
+				{Name: "opt", Value: v.opt, OnChange: core.OnChangeRebuild}, {Name: "token", Value: v.token, OnChange: core.OnChangeRefresh},
+			},
+			Limits: core.Limits{Climb: 2 * time.Minute, Descend: 2 * time.Minute, Settle: 2 * time.Minute, ActsAfterReply: v.acts},
 		}
 		if kind == "local" {
 			r.Intent, r.Actor, r.Volume, r.Limits = false, "", "", core.Limits{}
@@ -142,12 +160,12 @@ func ladder(d *datadriven.TestData, uid core.PodUID) []core.Rung {
 		if i == 0 {
 			r.Key += hal.Key("/" + uid)
 			r.Pod = uid
-			if d.HasArg("rwop") {
-				r.Exclusive = vol
+			if v.rwop {
+				r.Exclusive = v.name
 			}
 		}
-		if i+1 < len(kinds) {
-			r.Below = []hal.Key{hal.Key(kinds[i+1] + "/" + vol)}
+		if i+1 < len(v.kinds) {
+			r.Below = []hal.Key{hal.Key(v.kinds[i+1] + "/" + v.name)}
 		}
 		rungs = append(rungs, r)
 	}

@@ -79,7 +79,7 @@ func (c *Core) viewOf(r *rung) View {
 	if v.Desired != wanted.String() {
 		v.Attempts = r.down.attempts
 	}
-	v.IsProvided = r.state == Present && !v.IsRebuild
+	v.IsProvided = r.state == Present && !v.IsRebuild && (r.op == nil || r.op.Verb != Descend)
 	if r.op != nil {
 		v.Step, v.Verb, v.Since, v.Deadline = r.op.ID, r.op.Verb, r.op.since, r.op.Deadline
 	}

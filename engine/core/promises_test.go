@@ -1,0 +1,139 @@
+package core_test
+
+import (
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// check holds core's beliefs against the truth.
+func (m *machine) check(*rapid.T) {
+	for _, v := range m.c.View() {
+		if v.State == core.Present && v.Step == 0 && v.Child == "" && m.truth[v.Key] != v.Fingerprint {
+			m.t.Fatalf("%s is believed to be %q and is %q", v.Key, v.Fingerprint, m.truth[v.Key])
+		}
+		if v.State == core.Present && m.mayCome(v.Key, core.Descend) {
+			m.t.Fatalf("%s is believed to stand while a descent may still act", v.Key)
+		}
+	}
+	for _, p := range m.c.Pods() {
+		if p.Ready && !p.Wanted {
+			m.t.Fatalf("pod %s is ready and not wanted", p.UID)
+		}
+	}
+}
+
+// mayCome reports whether an abandoned call of that side may still act on key.
+func (m *machine) mayCome(key hal.Key, v core.Verb) bool {
+	return slices.ContainsFunc(m.pending, func(k *abandoned) bool { return k.key == key && (k.verb == core.Descend) == (v == core.Descend) })
+}
+
+// checkDrop: a rung is forgotten only when it is down and nothing can act on it any more.
+func (m *machine) checkDrop(key hal.Key) {
+	if m.truth[key] != "" || m.mayCome(key, core.Climb) || m.mayCome(key, core.Descend) || m.children[key] != nil {
+		m.t.Fatalf("%s is forgotten while it is %q, climb may come %t, descent may come %t", key, m.truth[key], m.mayCome(key, core.Climb), m.mayCome(key, core.Descend))
+	}
+}
+
+// checkStart holds an operation against the laws at the moment it starts.
+func (m *machine) checkStart(op core.Op) {
+	spec := m.spec(op.Key)
+	for _, id := range m.flying() {
+		f := m.inflight[id]
+		if f.Key != op.Key && (f.Verb == core.Look || op.Verb == core.Look) {
+			continue
+		}
+		if f.Key == op.Key {
+			m.t.Fatalf("%s beside %s on the same rung", op, f.Op)
+		}
+		if slices.Contains(spec.Below, f.Key) || slices.Contains(m.spec(f.Key).Below, op.Key) {
+			m.t.Fatalf("%s beside %s, one stands on the other", op, f.Op)
+		}
+	}
+	if m.children[op.Key] != nil {
+		m.t.Fatalf("%s while a helper works on it", op)
+	}
+	if op.Verb == core.Look {
+		return
+	}
+	m.checkAnnounced(op, spec)
+	if op.Verb == core.Descend {
+		m.checkDescent(op, spec)
+		return
+	}
+	if m.mayCome(op.Key, core.Descend) {
+		m.t.Fatalf("%s while a descent may still act on it", op)
+	}
+	for _, below := range spec.Below {
+		if m.truth[below] == "" || m.mayCome(below, core.Descend) {
+			m.t.Fatalf("%s on %s, which is %q, a descent may come: %t", op, below, m.truth[below], m.mayCome(below, core.Descend))
+		}
+	}
+	if spec.Exclusive == "" || op.Verb == core.Refresh {
+		return
+	}
+	for key, other := range m.specs {
+		if other.Exclusive == spec.Exclusive && key != op.Key && (m.truth[key] != "" || m.mayCome(key, core.Climb)) {
+			m.t.Fatalf("%s while %s is %q and may come: %t", op, key, m.truth[key], m.mayCome(key, core.Climb))
+		}
+	}
+}
+
+// checkAnnounced: what may have effects that a start can't list is durable in the journal before, with the bound of its call.
+func (m *machine) checkAnnounced(op core.Op, spec core.Rung) {
+	if !spec.Intent {
+		return
+	}
+	rec, ok := m.records(m.durable)[op.Key]
+	until := op.Deadline.Add(spec.Limits.Settle)
+	switch {
+	case !ok:
+		m.t.Fatalf("%s without a durable record", op)
+	case op.Verb == core.Descend && (rec.Phase != core.Leaving || rec.DescendUntil < until):
+		m.t.Fatalf("%s with the record %+v", op, rec)
+	case op.Verb != core.Descend && (rec.Phase != core.Intent || rec.ClimbUntil < until):
+		m.t.Fatalf("%s with the record %+v", op, rec)
+	}
+}
+
+// checkDescent: nothing goes down before every source is synced, under a container, or under something that is not gone for good.
+func (m *machine) checkDescent(op core.Op, spec core.Rung) {
+	if !m.synced {
+		m.t.Fatalf("%s before every source is synced", op)
+	}
+	if p := m.pods[spec.Pod]; spec.Pod != "" && p.running && m.isOf(p, op.Key) {
+		m.t.Fatalf("%s while containers run on it", op)
+	}
+	for key, above := range m.specs {
+		if !slices.Contains(above.Below, op.Key) {
+			continue
+		}
+		if m.truth[key] != "" || m.mayCome(key, core.Climb) || m.mayCome(key, core.Descend) || m.children[key] != nil {
+			m.t.Fatalf("%s under %s, which is %q; a climb may come: %t, a descent: %t", op, key, m.truth[key], m.mayCome(key, core.Climb), m.mayCome(key, core.Descend))
+		}
+	}
+}
+
+// isOf reports whether key is the top rung of one of the pod's volumes.
+func (m *machine) isOf(p *podModel, key hal.Key) bool {
+	return slices.ContainsFunc(p.volumes, func(name string) bool {
+		return slices.ContainsFunc(podNames, func(uid core.PodUID) bool { return m.volumes[name].rungs(uid)[0].Key == key })
+	})
+}
+
+// spec returns what a key stands for; it never changes but for its parameters.
+func (m *machine) spec(key hal.Key) core.Rung {
+	if _, ok := m.specs[key]; !ok {
+		for _, v := range m.volumes {
+			for _, uid := range podNames {
+				for _, r := range v.rungs(uid) {
+					m.specs[r.Key] = r
+				}
+			}
+		}
+	}
+	return m.specs[key]
+}
