@@ -165,6 +165,26 @@ type Choice struct {
 	Value int64 // the index of Pick, the value of Between
 }
 
+// String prints the choice as site@object#nth=value. [ParseChoice] reads it.
+func (c Choice) String() string { return c.ID.String() + "=" + strconv.FormatInt(c.Value, 10) }
+
+// ParseChoice reads what String prints.
+func ParseChoice(s string) (Choice, error) {
+	i := strings.LastIndexByte(s, '=')
+	if i < 0 {
+		return Choice{}, fmt.Errorf("choice %q: want site@object#n=value", s)
+	}
+	id, err := ParseID(s[:i])
+	if err != nil {
+		return Choice{}, err
+	}
+	v, err := strconv.ParseInt(s[i+1:], 10, 64)
+	if err != nil {
+		return Choice{}, fmt.Errorf("choice %q: %w", s, err)
+	}
+	return Choice{ID: id, Value: v}, nil
+}
+
 // Recorder notes the choices of Inner that are not benign.
 type Recorder struct {
 	Inner   Chooser
@@ -189,6 +209,27 @@ func (r *Recorder) Between(id ID, lo, hi int64) int64 {
 	}
 	return v
 }
+
+// Offer is one choice that a run came to.
+type Offer struct {
+	ID      ID
+	Indexes int // how many Pick could choose from, the benign one included
+}
+
+// Survey notes each Pick that Inner was asked for: the choices that an exhaustive explorer can make otherwise.
+type Survey struct {
+	Inner  Chooser
+	Offers []Offer
+}
+
+// Pick asks Inner.
+func (s *Survey) Pick(id ID, weights []uint32) int {
+	s.Offers = append(s.Offers, Offer{id, len(weights)})
+	return s.Inner.Pick(id, weights)
+}
+
+// Between asks Inner.
+func (s *Survey) Between(id ID, lo, hi int64) int64 { return s.Inner.Between(id, lo, hi) }
 
 // Recorded replays a list of choices; what is not in it is benign.
 type Recorded struct {

@@ -156,7 +156,7 @@ func (w *World) sayIn(inc *incarnation, wait time.Duration, e hal.ClusterEvent) 
 	w.sched.at(w.sched.now.Add(wait), siteObject.hash, inc, func() { h.post(func() { f(e) }) })
 }
 
-// tellObject delivers the present state of an object. One object's states arrive in their order; different objects' in any.
+// tellObject delivers the present state of an object, and returns when the first notice of it arrives. One object's states arrive in their order; different objects' in any.
 func (w *World) tellObject(c *clusterObject) hal.Instant {
 	inc := w.cluster.watcher
 	if inc == nil || inc.dead || c.now == nil && !c.known {
@@ -168,6 +168,7 @@ func (w *World) tellObject(c *clusterObject) hal.Instant {
 		wait = w.time(&siteObject, c.name, time.Second, objectLateMost)
 	}
 	at := max(w.sched.now.Add(wait), c.told+1)
+	first := at
 	if c.last != nil && c.now != nil && w.happens(ObjectStale, &siteObject, c.name) {
 		w.sayIn(inc, at.Sub(w.sched.now), hal.Applied{Source: c.source, Object: c.last})
 		at = at.Add(w.time(&siteObject, c.name, fastest, objectMost))
@@ -182,7 +183,7 @@ func (w *World) tellObject(c *clusterObject) hal.Instant {
 		w.sayIn(inc, at.Sub(w.sched.now), e)
 	}
 	c.told = at
-	return at
+	return first
 }
 
 type hostCluster struct{ *host }
@@ -198,7 +199,11 @@ func (h hostCluster) Watch(f func(hal.ClusterEvent)) {
 	last := w.sched.now
 	for _, c := range w.cluster.objects {
 		c.told, c.known = w.sched.now, false
-		if c.now != nil {
+		if c.now == nil && c.last != nil && w.happens(ObjectStale, &siteObject, c.name) {
+			c.known, c.told = true, w.sched.now+1 // the list is old: the deletion comes after it
+			w.sayIn(h.inc, 1, hal.Applied{Source: c.source, Object: c.last})
+		}
+		if c.now != nil || c.known {
 			last = max(last, w.tellObject(c))
 		}
 	}

@@ -53,7 +53,7 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 		}
 	}
 	k := h.enter(at, object, c, m)
-	if k.expired {
+	if k.expired = k.expired || c.Deadline != 0 && h.now() >= c.Deadline; k.expired {
 		return result{}, k.never(q.method, syscall.ETIMEDOUT)
 	}
 	if endpoint == "" {

@@ -55,9 +55,23 @@ func (h hostFiles) Write(c hal.Call, path string, data []byte, mode uint32) erro
 		w.put(n, 0, data[:len(data)/2])
 		return k.leave(syscall.ENOSPC, hal.Unknown)
 	}
-	w.put(n, 0, data)
+	w.put(n, 0, k.cut(data))
 	k.written(path)
 	return k.done(0)
+}
+
+// cut shortens what is written if the agent dies between open(2) with O_TRUNC and the end of write(2).
+func (k *call) cut(data []byte) []byte {
+	if k.crash != CrashAfter {
+		return data
+	}
+	switch k.w.chooser.Pick(k.subject.id(&k.site.amount), []uint32{2, 1, 1}) {
+	case 1:
+		return nil
+	case 2:
+		return data[:len(data)/2]
+	}
+	return data
 }
 
 // create opens a file, making it with mode if it is missing.
@@ -118,6 +132,9 @@ func (h hostFiles) WriteAt(c hal.Call, path string, offset int64, data []byte) e
 	case !ok && k.fault != NoSpace: // EIO at write(2): nothing reached the page cache, or a part did
 		return k.leave(errno, hal.Unknown)
 	}
+	if len(data) > chunkSize { // what fits a page is written as a whole
+		data = k.cut(data)
+	}
 	w.put(at.n, offset, data)
 	k.written(path)
 	return k.done(0)
@@ -139,7 +156,7 @@ func (h hostFiles) Allocate(c hal.Call, path string, size int64, mode uint32) er
 	if k.fault == NoSpace { // the file was made, its blocks were not found
 		return k.leave(syscall.ENOSPC, hal.Unknown)
 	}
-	if size > n.file.size {
+	if died := k.crash == CrashAfter && k.subject.nth&1 == 1; size > n.file.size && !died {
 		w.resize(n, size)
 	}
 	k.written(path)

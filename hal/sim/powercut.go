@@ -69,7 +69,9 @@ func (p *pageCache) log(now hal.Instant, c change) uint64 {
 		for n < len(p.changes) && now.Sub(p.changes[n].at) > writeback {
 			n++
 		}
-		p.changes = slices.Delete(p.changes, 0, n)
+		if n > len(p.changes)/2 {
+			p.changes = slices.Delete(p.changes, 0, n)
+		}
 	}
 	p.count++
 	c.number, c.at = p.count, now

@@ -7,6 +7,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
+// lastMoment is what a call that acts as late as it may leaves of Settle.
+const lastMoment = time.Millisecond
+
 // Settle is how long after its deadline a call may still act: the simulator's Z.
 const Settle = 120 * time.Second
 
@@ -94,7 +97,7 @@ func (r *rpc) left() time.Duration {
 	if end == 0 {
 		end = r.w.sched.now
 	}
-	return max(end.Add(Settle).Sub(r.w.sched.now), 0)
+	return max(end.Add(Settle-lastMoment).Sub(r.w.sched.now), 0)
 }
 
 // later schedules f, unless the call ends before.
@@ -132,7 +135,7 @@ func (r *rpc) send() {
 		return
 	case Late:
 		from := max(r.untilDeadline(), 0)
-		wait = r.between(&r.site.late, from, from+Settle)
+		wait = r.between(&r.site.late, from, from+Settle-2*lastMoment)
 	}
 	r.later(wait, r.arrive)
 }
@@ -148,7 +151,7 @@ func (r *rpc) untilDeadline() time.Duration {
 // busy says whether another operation on the volume runs in this driver.
 func (d *driver) busy(not *rpc) bool {
 	for _, r := range d.w.rpcs {
-		if r != not && r.d == d && r.effects && r.volume == not.volume && r.state == rpcStarted {
+		if r != not && r.d == d && r.process == d.process && r.effects && r.volume == not.volume && r.state == rpcStarted {
 			return true
 		}
 	}
@@ -198,7 +201,7 @@ func (r *rpc) arrive() {
 	}
 	if r.fault == Stalled {
 		from := max(r.untilDeadline(), 0)
-		wait = r.between(&r.site.late, from, from+Settle)
+		wait = r.between(&r.site.late, from, from+Settle-2*lastMoment)
 	}
 	// An operation may outlast its deadline, but not the time after which nobody expects it to act.
 	w.sched.at(w.sched.now.Add(min(wait, max(r.left(), fastest))), r.subject.hash^r.id, nil, func() {
