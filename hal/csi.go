@@ -26,7 +26,8 @@ type Peer struct {
 	PID      int
 }
 
-// Drivers keeps one connection for each CSI driver.
+// Drivers keeps one connection for each CSI driver. One that broke is opened again by the next call if the same process answers. If another one does,
+// calls are not sent (ReplyNever) until Connect is called again, so that whoever called it knows whose answers come.
 type Drivers interface {
 	// Connect opens the connection for driver, in place of an earlier one. gone is called on the owner if the peer is seen dead *and* its cgroup is
 	// empty, so that nothing it started can still act; it may never come.

@@ -4,7 +4,7 @@ package hal
 type SocketEvent struct {
 	Path    string
 	Present bool
-	// Problem, when not "", says why what stands at Path is not taken for a registration socket.
+	// Problem, when not "", says why what stands at Path is not taken for a registration socket. Present is then false.
 	Problem string
 }
 

@@ -158,12 +158,14 @@ func (ch *children) Gone(child hal.Child, f func()) {
 		ch.host.runtime.Post(f)
 		return
 	}
-	ch.host.watch(func() {
+	if !ch.host.watch(func() {
 		defer pidfd.Close()
 		if awaitEnd(pidfd, ch.host.stop) {
 			ch.host.runtime.Post(f)
 		}
-	})
+	}) {
+		pidfd.Close()
+	}
 }
 
 // openProcess returns a pidfd of the process that had pid at its start; ESRCH if it has ended.

@@ -202,6 +202,18 @@ func TestWithoutLateTheDeadlineIsTheServers(t *testing.T) {
 	require.Less(t, receive(t, d.left, "stage"), time.Second)
 }
 
+// While the connection is being made again nothing has been sent, and nothing is sent after the deadline.
+func TestDeadlineBeforeTheConnection(t *testing.T) {
+	h, socket, stop := connected(t, &fakeDriver{})
+	stop()
+	l := listen(t, socket) // accepts and never answers
+	defer l.Close()
+	late := make(chan error, 1)
+	c := hal.Call{Deadline: h.runtime.Now().Add(50 * time.Millisecond), Late: func(err error) { late <- err }}
+	requireNeverSent(t, stage(h, c, "ok"))
+	require.Empty(t, late)
+}
+
 func TestDisconnectLeavesCallsInFlight(t *testing.T) {
 	d := &fakeDriver{entered: make(chan string, 1), release: make(chan struct{})}
 	h, _, _ := connected(t, d)

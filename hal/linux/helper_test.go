@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -169,29 +170,32 @@ func TestHelperThatDiesLeavesTheOutcomeUnknown(t *testing.T) {
 
 func TestLivingTakesOnlyRootsWordForIt(t *testing.T) {
 	h, root := startHost(t)
-	start := func(argv ...string) *exec.Cmd {
-		cmd := &exec.Cmd{Path: "/bin/sleep", Args: argv}
+	// A helper child whose request never comes: it waits for it and does nothing.
+	start := func(user uint32, argv ...string) int {
+		cmd := &exec.Cmd{Path: "/proc/self/exe", Args: argv, Env: []string{}, SysProcAttr: &syscall.SysProcAttr{
+			Credential: &syscall.Credential{Uid: user}, Pdeathsig: syscall.SIGKILL,
+		}}
+		in, err := cmd.StdinPipe()
+		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
+			require.NoError(t, in.Close())
+			require.Error(t, cmd.Wait(), "it was given nothing to do")
 		})
-		return cmd
+		return cmd.Process.Pid
 	}
-	// sleep(1) takes the sum of its words: each must be a number, so no word can be told to it. A shell script's name can.
-	other := start(helperName, "1000")
-	_, ok, err := readChild(other.Process.Pid, root)
-	require.NoError(t, err)
-	require.False(t, ok, "too few words")
-	_, ok, err = readChild(os.Getpid(), root)
-	require.NoError(t, err)
-	require.False(t, ok)
-	_, ok, err = readChild(1<<22-1, root)
-	require.NoError(t, err)
-	require.False(t, ok, "no such process")
+	ours := start(0, helperName, root, "key", "mkdir /a b")
+	start(65534, helperName, root, "forged", "mkdir /a")
+	start(0, helperName, "/another/root", "key", "mkdir /a")
+	start(0, helperName, root)
 	living, err := h.children.Living(hal.Call{})
 	require.NoError(t, err)
-	require.Empty(t, living)
+	require.Len(t, living, 1)
+	require.Equal(t, ours, living[0].PID)
+	require.Equal(t, "key mkdir /a b", string(living[0].Key)+" "+living[0].What)
+	_, ok, err := readChild(1<<22-1, root)
+	require.NoError(t, err)
+	require.False(t, ok, "no such process")
 }
 
 func TestGoneOfAProcessThatIsGone(t *testing.T) {

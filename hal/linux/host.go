@@ -34,9 +34,10 @@ type Host struct {
 	watches  *watches
 	mounts   *mounts
 
-	stop  chan struct{} // closed by Close
-	once  sync.Once
-	tasks sync.WaitGroup // watchers
+	stop   chan struct{} // closed by Close
+	mu     sync.Mutex    // orders watch and Close
+	closed bool
+	tasks  sync.WaitGroup // watchers
 }
 
 // New opens the node. It starts no owner: see Run.
@@ -102,16 +103,23 @@ func (h *Host) Run(ctx context.Context) { h.runtime.run(ctx) }
 
 // Close ends the watches and closes the connections. Helper children and calls in flight go on.
 func (h *Host) Close() {
-	h.once.Do(func() { close(h.stop) })
+	h.mu.Lock()
+	if !h.closed {
+		close(h.stop)
+	}
+	h.closed = true
+	h.mu.Unlock()
 	h.drivers.close()
 	h.tasks.Wait()
 }
 
-// watch runs a watcher that ends when h.stop is closed.
-func (h *Host) watch(f func()) {
-	h.tasks.Add(1)
-	go func() {
-		defer h.tasks.Done()
-		f()
-	}()
+// watch runs a watcher that ends when h.stop is closed. It reports whether there is one: none after Close.
+func (h *Host) watch(f func()) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.tasks.Go(f)
+	return true
 }

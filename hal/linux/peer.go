@@ -41,13 +41,16 @@ func (h *Host) followPeer(p hal.Peer, gone func()) {
 		}
 		return
 	}
-	h.watch(func() {
+	if !h.watch(func() {
 		defer pidfd.Close()
 		defer events.Close()
 		if awaitEnd(pidfd, h.stop) && awaitEmpty(events, h.stop) {
 			h.runtime.Post(gone)
 		}
-	})
+	}) {
+		pidfd.Close()
+		events.Close()
+	}
 }
 
 // openCgroup opens cgroup.events of the version 2 cgroup of pid (cgroups(7)).

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -55,55 +56,81 @@ func (h *Host) until(t hal.Instant) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), t.Sub(h.runtime.Now()))
 }
 
-// invoke makes one RPC of a connected driver, with the generated client that service makes. At the deadline the answer
-// is ReplyNone; with Call.Late the RPC then goes on for the late window, and what proves its end is given to Late.
+// stage of a call, between the caller, who waits until the deadline, and the goroutine that makes the call.
+const (
+	callWaits   int32 = iota // for a connection: it may still be given up without a trace
+	callGoes                 // to the driver
+	callOverdue              // the caller has left
+	callEnded
+)
+
+// invoke makes one RPC of a connected driver, with the generated client that service makes. At the deadline the answer is
+// ReplyNone, or ReplyNever if there was no connection yet. With Call.Late the RPC then goes on for the late window, and
+// what proves its end is given to Late.
 func invoke[Client, Req, Resp any](
 	d *drivers, c hal.Call, driver, op string, in Req, service func(grpc.ClientConnInterface) Client,
 	rpc func(Client, context.Context, Req, ...grpc.CallOption) (Resp, error),
 ) (Resp, error) {
-	type result struct {
-		out Resp
-		err *hal.Error
-	}
 	var none Resp
 	object := rpcObject(driver, in)
 	if err := d.host.expired(c, hal.ClassRPC, op, object); err != nil {
 		return none, neverSent(op, object, err)
 	}
-	end := c.Deadline
-	if end != 0 && c.Late != nil {
-		end = end.Add(d.host.options.LateWindow)
-	}
-	results := make(chan result, 1)
-	var overdue atomic.Bool // taken by whoever is first: the answer or the deadline
+	var out Resp
+	var state atomic.Int32
+	ended := make(chan *hal.Error, 1)
 	go func() {
-		ctx, cancel := d.host.until(end)
-		defer cancel()
-		out, err := d.invokeOnce(ctx, driver, op, object, in, func(ctx context.Context, conn *connection) (any, error) {
-			return rpc(service(conn), ctx, in)
+		err := d.send(c, driver, op, object, in, &state, func(ctx context.Context, conn *connection) (err error) {
+			out, err = rpc(service(conn), ctx, in)
+			return err
 		})
-		if overdue.Swap(true) {
+		if state.Swap(callEnded) == callOverdue {
 			d.late(c, err)
 			return
 		}
-		r := result{err: err}
-		if err == nil {
-			r.out = out.(Resp)
-		}
-		results <- r
+		ended <- err
 	}()
 	ctx, cancel := d.host.until(c.Deadline)
 	defer cancel()
 	select {
+	case err := <-ended:
+		return out, orNil(err)
 	case <-ctx.Done():
-		if !overdue.Swap(true) {
-			return none, noReply(op, object)
-		}
-	case r := <-results:
-		return r.out, orNil(r.err)
 	}
-	r := <-results // the answer was first after all
-	return r.out, orNil(r.err)
+	switch state.Swap(callOverdue) {
+	case callWaits:
+		return none, neverSent(op, object, errors.New("no connection before the deadline"))
+	case callEnded: // the answer was first after all
+		return out, orNil(<-ended)
+	}
+	return none, noReply(op, object)
+}
+
+// send waits for a connection, until the deadline, and makes the call, until the deadline or the end of the late window.
+func (d *drivers) send(
+	c hal.Call, driver, op, object string, in any, state *atomic.Int32, call func(context.Context, *connection) error,
+) *hal.Error {
+	ctx, cancel := d.host.until(c.Deadline)
+	conn, err := d.acquire(ctx, driver)
+	cancel()
+	if err != nil {
+		return neverSent(op, object, err)
+	}
+	defer conn.release()
+	if !state.CompareAndSwap(callWaits, callGoes) {
+		return neverSent(op, object, errors.New("no connection before the deadline"))
+	}
+	end := c.Deadline
+	if end != 0 && c.Late != nil {
+		end = end.Add(d.host.options.LateWindow)
+	}
+	ctx, cancel = d.host.until(end)
+	defer cancel()
+	var p progress
+	if err := call(context.WithValue(ctx, progressKey{}, &p), conn); err != nil {
+		return rpcError(op, object, err, &p, secretsOf(in))
+	}
+	return nil
 }
 
 func orNil(e *hal.Error) error {
@@ -113,28 +140,13 @@ func orNil(e *hal.Error) error {
 	return e
 }
 
-// late tells the caller of a call that passed its deadline how it ended, if it is known to have ended.
+// late tells the caller of a call that passed its deadline how it ended, if it is known to have ended. A call that was
+// never sent was answered so at its deadline.
 func (d *drivers) late(c hal.Call, e *hal.Error) {
-	if c.Late == nil || e != nil && e.Reply == hal.ReplyNone {
+	if c.Late == nil || e != nil && e.Reply != hal.ReplyStatus {
 		return
 	}
 	d.host.runtime.Post(func() { c.Late(orNil(e)) })
-}
-
-func (d *drivers) invokeOnce(
-	ctx context.Context, driver, op, object string, in any, call func(context.Context, *connection) (any, error),
-) (any, *hal.Error) {
-	conn, err := d.acquire(ctx, driver)
-	if err != nil {
-		return nil, neverSent(op, object, err)
-	}
-	defer conn.release()
-	var p progress
-	out, err := call(context.WithValue(ctx, progressKey{}, &p), conn)
-	if err != nil {
-		return nil, rpcError(op, object, err, &p, secretsOf(in))
-	}
-	return out, nil
 }
 
 // rpcError says how far a failed RPC got.
