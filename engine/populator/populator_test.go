@@ -107,8 +107,11 @@ func printRung(b *strings.Builder, r core.Rung) {
 func TestPopulate(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, file string) {
 		o := &objects{
-			map[string]*corev1.PersistentVolumeClaim{}, map[string]*corev1.PersistentVolume{}, map[string]*storagev1.CSIDriver{},
-			map[string]*plugin.DriverFacts{}, plugin.DriverConfig{Climb: 120e9, Descend: 120e9, Unstage: 30e9, Settle: 120e9},
+			claims:  map[string]*corev1.PersistentVolumeClaim{},
+			volumes: map[string]*corev1.PersistentVolume{},
+			drivers: map[string]*storagev1.CSIDriver{},
+			facts:   map[string]*plugin.DriverFacts{},
+			config:  plugin.DriverConfig{Climb: 120e9, Descend: 120e9, Unstage: 30e9, Settle: 120e9},
 		}
 		datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {

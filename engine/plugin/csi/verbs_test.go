@@ -107,9 +107,10 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 	}, data)
 	require.Equal(t, n.Data[stageDir+"/vol_data.json"], n.Data[podDir+"/vol_data.json"])
 	calls := strings.Join(n.Calls, "\n")
-	require.Contains(t, calls, `NodeStageVolume d.example volume_id:"h" staging_target_path:"`+staging+`" volume_capability:{mount:{mount_flags:"noatime"} `+
-		`access_mode:{mode:SINGLE_NODE_WRITER}} secrets:{key:"key" value:"hunter2"} volume_context:{key:"a" value:"1"}`)
-	require.Contains(t, calls, `target_path:"`+target+`" volume_capability:{mount:{mount_flags:"noatime"} access_mode:{mode:SINGLE_NODE_WRITER}} readonly:true`)
+	capability := `volume_capability:{mount:{mount_flags:"noatime"} access_mode:{mode:SINGLE_NODE_WRITER}} `
+	require.Contains(t, calls, `NodeStageVolume d.example volume_id:"h" staging_target_path:"`+staging+`" `+capability+
+		`secrets:{key:"key" value:"hunter2"} volume_context:{key:"a" value:"1"}`)
+	require.Contains(t, calls, `target_path:"`+target+`" `+capability+`readonly:true`)
 	require.NotContains(t, calls, "mkdir "+target, "the target path is the driver's to make")
 
 	require.Equal(t, p.Fingerprint, look(n.HAL(), publishOp()).Fingerprint)
@@ -251,6 +252,10 @@ func TestALookThatFailsIsNotAPathWithoutMount(t *testing.T) {
 func TestWhatADriverLeavesMounted(t *testing.T) {
 	ours := hal.Mount{Device: volume, FSType: "ext4"}
 	foreign := hal.Mount{Device: hal.Device{Major: 9}, FSType: "xfs"}
+	climbOpen := func(_ *plugintest.Node, o *core.Op) { o.Quiet = false }
+	factsLost := func(_ *plugintest.Node, o *core.Op) { o.Below[0].Facts = nil }
+	noBelow := func(_ *plugintest.Node, o *core.Op) { o.Below = nil }
+	seenBefore := func(_ *plugintest.Node, o *core.Op) { o.Below, o.Seen = nil, "mount 1" }
 	for name, c := range map[string]struct {
 		stack     []hal.Mount
 		confirmed int // index of the mount that was confirmed, -1 for none
@@ -265,10 +270,10 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 		"foreign":                            {stack: []hal.Mount{foreign}, confirmed: -1, want: hal.Unknown, blocked: true, left: 1},
 		"foreign on ours":                    {stack: []hal.Mount{ours, foreign}, confirmed: 0, want: hal.Unknown, blocked: true, left: 2},
 		"ours on foreign":                    {stack: []hal.Mount{foreign, ours}, confirmed: 1, want: hal.Unknown, blocked: true, left: 1},
-		"by its device, a climb is open":     {stack: []hal.Mount{ours}, confirmed: -1, change: func(_ *plugintest.Node, o *core.Op) { o.Quiet = false }, want: hal.Unknown, blocked: true, left: 1},
-		"the device below is not known":      {stack: []hal.Mount{ours}, confirmed: -1, change: func(_ *plugintest.Node, o *core.Op) { o.Below[0].Facts = nil }, want: hal.Unknown, blocked: true, left: 1},
-		"no rung below, nothing was there":   {stack: []hal.Mount{ours}, confirmed: -1, change: func(_ *plugintest.Node, o *core.Op) { o.Below = nil }, want: hal.Done},
-		"no rung below, something was there": {stack: []hal.Mount{ours}, confirmed: -1, change: func(_ *plugintest.Node, o *core.Op) { o.Below, o.Seen = nil, "mount 1" }, want: hal.Unknown, blocked: true, left: 1},
+		"by its device, a climb is open":     {stack: []hal.Mount{ours}, confirmed: -1, change: climbOpen, want: hal.Unknown, blocked: true, left: 1},
+		"the device below is not known":      {stack: []hal.Mount{ours}, confirmed: -1, change: factsLost, want: hal.Unknown, blocked: true, left: 1},
+		"no rung below, nothing was there":   {stack: []hal.Mount{ours}, confirmed: -1, change: noBelow, want: hal.Done},
+		"no rung below, something was there": {stack: []hal.Mount{ours}, confirmed: -1, change: seenBefore, want: hal.Unknown, blocked: true, left: 1},
 		"in use": {
 			stack: []hal.Mount{ours}, confirmed: 0,
 			change: func(n *plugintest.Node, _ *core.Op) {

@@ -1,0 +1,125 @@
+package emptydir
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/plugintest"
+	"github.com/volnode/volnode/hal"
+)
+
+const dir = "/r/pods/u1/volumes/kubernetes.io~empty-dir/v"
+
+func opOf(medium, size string) core.Op {
+	r := rung("u1", "v", plugin.EmptyDirPlace("/r", "u1", "v"), medium, size)
+	return core.Op{ID: 1, Verb: core.Climb, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Params: r.Want}
+}
+
+func descending(o core.Op, fingerprint string) core.Op {
+	o.Verb, o.Fingerprint = core.Descend, fingerprint
+	return o
+}
+
+func TestUpAndDownAgainLeavesNothing(t *testing.T) {
+	for _, medium := range []string{"", memory} {
+		n := plugintest.New("/r/pods")
+		o := opOf(medium, "")
+		r := climb(n.HAL(), o)
+		require.Equal(t, hal.Done, r.Outcome, r.Reason)
+		require.Equal(t, []core.Fact{{Name: "path", Value: dir}}, r.Facts)
+		require.EqualValues(t, 0o777, n.Modes[dir])
+		require.EqualValues(t, 0o750, n.Modes["/r/pods/u1/volumes"])
+		require.Equal(t, medium == memory, len(n.Stacks[dir]) == 1)
+		require.Equal(t, r, climb(n.HAL(), o), "climbing twice is climbing once")
+		require.Equal(t, r.Fingerprint, look(n.HAL(), o).Fingerprint)
+		n.Put(dir+"/a/b", hal.TypeFile)
+		require.Equal(t, core.Result{Outcome: hal.Done}, descend(n.HAL(), descending(o, r.Fingerprint)))
+		require.Equal(t, "/r/pods directory\n", n.Tree("/r"))
+		require.Equal(t, core.Result{Outcome: hal.Done}, descend(n.HAL(), descending(o, "")), "descending twice is descending once")
+	}
+}
+
+func TestTheDirectoryIsWholeOrGone(t *testing.T) {
+	n := plugintest.New("/r/pods")
+	o := opOf("", "")
+	r := climb(n.HAL(), o)
+	n.Put(dir+"/a", hal.TypeFile)
+	trash := plugin.EmptyDirTrash(dir)
+	n.Fail["rmtree "+trash+"/a"] = plugintest.Errno("unlink", trash, syscall.EIO)
+	require.Equal(t, hal.Unknown, descend(n.HAL(), descending(o, r.Fingerprint)).Outcome)
+	require.NotContains(t, n.Tree("/r"), dir)
+	require.Contains(t, n.Tree("/r"), trash+"/a")
+
+	// The pod comes again meanwhile, and goes: neither meets the remains.
+	require.Equal(t, hal.Done, climb(n.HAL(), o).Outcome)
+	require.NotContains(t, n.Tree("/r"), dir+"/a")
+	clear(n.Fail)
+	require.Equal(t, hal.Done, descend(n.HAL(), descending(o, "")).Outcome)
+	require.Equal(t, "/r/pods directory\n", n.Tree("/r"))
+}
+
+func TestNothingIsDeletedBelowAMount(t *testing.T) {
+	n := plugintest.New("/r/pods")
+	o := opOf("", "")
+	r := climb(n.HAL(), o)
+	n.Put(dir+"/a", hal.TypeFile)
+	n.Mount(dir+"/nfs", hal.Mount{FSType: "nfs"})
+	down := descend(n.HAL(), descending(o, r.Fingerprint))
+	require.Equal(t, hal.NotDone, down.Outcome)
+	require.Contains(t, down.Reason, dir+"/nfs")
+	require.Contains(t, n.Tree("/r"), dir+"/a")
+
+	n.Fail["table"] = plugintest.Errno("statmount", "", syscall.EIO)
+	n.Unmount(dir + "/nfs")
+	require.Equal(t, hal.NotDone, descend(n.HAL(), descending(o, r.Fingerprint)).Outcome)
+	require.Contains(t, n.Tree("/r"), dir+"/a")
+}
+
+func TestAForeignMountIsLeft(t *testing.T) {
+	for _, medium := range []string{"", memory} {
+		n := plugintest.New("/r/pods")
+		n.Mount(dir, hal.Mount{FSType: "tmpfs", Source: "tmpfs"})
+		up := climb(n.HAL(), opOf(medium, ""))
+		require.Equal(t, hal.Unknown, up.Outcome)
+		require.True(t, up.Blocked)
+		down := descend(n.HAL(), descending(opOf(medium, ""), ""))
+		require.Equal(t, hal.Unknown, down.Outcome)
+		require.True(t, down.Blocked)
+		require.Len(t, n.Stacks[dir], 1)
+		require.NotContains(t, strings.Join(n.Calls, "\n"), "umount")
+	}
+}
+
+func TestMemoryInUseStays(t *testing.T) {
+	n := plugintest.New("/r/pods")
+	o := opOf(memory, "65536")
+	r := climb(n.HAL(), o)
+	n.Fail["umount "+dir] = plugintest.Errno("umount", dir, syscall.EBUSY)
+	require.Equal(t, hal.NotDone, descend(n.HAL(), descending(o, r.Fingerprint)).Outcome)
+	require.Equal(t, r.Fingerprint, look(n.HAL(), o).Fingerprint)
+}
+
+// Whatever call of a descent fails, the next descent finishes it.
+func TestADescentThatWasCutShortGoesOn(t *testing.T) {
+	for _, medium := range []string{"", memory} {
+		full := plugintest.New("/r/pods")
+		climb(full.HAL(), opOf(medium, ""))
+		full.Calls = nil
+		descend(full.HAL(), descending(opOf(medium, ""), ""))
+		require.NotEmpty(t, full.Calls)
+		for _, call := range full.Calls {
+			n := plugintest.New("/r/pods")
+			climb(n.HAL(), opOf(medium, ""))
+			n.Fail[call] = plugintest.Errno("any", call, syscall.EIO)
+			require.NotEqual(t, hal.Done, descend(n.HAL(), descending(opOf(medium, ""), "")).Outcome, call)
+			clear(n.Fail)
+			require.Equal(t, hal.Done, descend(n.HAL(), descending(opOf(medium, ""), "")).Outcome, call)
+			require.Equal(t, "/r/pods directory\n", n.Tree("/r"), call)
+		}
+	}
+}

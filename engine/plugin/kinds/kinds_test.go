@@ -1,0 +1,147 @@
+package kinds
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/csi"
+	"github.com/volnode/volnode/engine/plugin/plugintest"
+	"github.com/volnode/volnode/hal"
+)
+
+const (
+	plugins = "/r/plugins/kubernetes.io/csi"
+	pods    = "/r/pods"
+)
+
+func config(string) plugin.DriverConfig {
+	return plugin.DriverConfig{Climb: 1, Descend: 2, Unstage: 3, Settle: 4}
+}
+
+func data(spec, handle, lifecycle string) string {
+	return string(csi.VolData{SpecVolID: spec, VolumeHandle: handle, DriverName: "d.example", NodeName: "node1", Lifecycle: lifecycle}.Marshal())
+}
+
+func write(n *plugintest.Node, file, text string) {
+	n.Put(file, hal.TypeFile)
+	n.Data[file] = text
+}
+
+// world is a root directory as a node without a journal has it.
+func world() *plugintest.Node {
+	n := plugintest.New("/r")
+	stage := plugin.StagePlace("/r", "d.example", "h")
+	write(n, stage.Data, data("pv1", "h", "Persistent"))
+	n.Mount(stage.Path, hal.Mount{Device: hal.Device{Major: 8}})
+	publish := plugin.PublishPlace("/r", "u1", "pv1")
+	write(n, publish.Data, data("pv1", "h", "Persistent"))
+	n.Mount(publish.Path, hal.Mount{Device: hal.Device{Major: 8}})
+	inline := plugin.PublishPlace("/r", "u2", "v")
+	write(n, inline.Data, data("v", "csi-1", "Ephemeral"))
+	n.Dir(inline.Path)
+	n.Put(pods+"/u2/volumes/kubernetes.io~empty-dir/e/content", hal.TypeFile)
+	n.Put(pods+"/u2/volumes/kubernetes.io~empty-dir/.e.deleting/content", hal.TypeFile)
+	n.Put(pods+"/u3/volumes/kubernetes.io~empty-dir/.gone.deleting/content", hal.TypeFile)
+	write(n, plugins+"/pv/old/vol_data.json", data("old", "h-old", "Persistent"))
+	n.Dir(plugins + "/pv/old/globalmount")
+	write(n, plugins+"/volumeDevices/blk/data/vol_data.json", data("blk", "h-blk", ""))
+	n.Dir(plugins + "/volumeDevices/staging/blk")
+	n.Put(plugins+"/volumeDevices/publish/blk/u1", hal.TypeBlockDevice)
+	return n
+}
+
+func TestWhatIsFoundCanBeTakenDown(t *testing.T) {
+	n := world()
+	listing, err := Scan(n.HAL(), hal.Call{}, "/r")
+	require.NoError(t, err)
+	rungs, left := Discover("/r", listing, config)
+	require.Empty(t, left)
+	var keys []hal.Key
+	below := map[hal.Key][]hal.Key{}
+	for _, r := range rungs {
+		keys = append(keys, r.Key)
+		below[r.Key] = r.Below
+	}
+	require.Equal(t, []hal.Key{
+		"csi.stage/d.example^h", "csi.stage/d.example^h-old", "csi.stage/d.example^h-blk",
+		"csi.publish/d.example^h-blk/u1/blk", "csi.publish/d.example^h/u1/pv1", "csi.publish/d.example^csi-1/u2/v", "emptydir/u2/e", "emptydir/u3/gone",
+	}, keys)
+	require.Equal(t, []hal.Key{"csi.stage/d.example^h"}, below["csi.publish/d.example^h/u1/pv1"])
+	require.Equal(t, []hal.Key{"csi.stage/d.example^h-blk"}, below["csi.publish/d.example^h-blk/u1/blk"])
+	require.Empty(t, below["csi.publish/d.example^csi-1/u2/v"])
+
+	for i := len(rungs) - 1; i >= 0; i-- {
+		r := rungs[i]
+		verbs, ok := VerbsOf(r.Kind)
+		require.True(t, ok)
+		o := core.Op{ID: 1, Verb: core.Descend, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor, Params: r.Want, Quiet: true}
+		seen := verbs.Look(n.HAL(), o)
+		require.Equal(t, hal.Done, seen.Outcome)
+		o.Fingerprint = seen.Fingerprint
+		down := verbs.Descend(n.HAL(), o)
+		require.Equal(t, hal.Done, down.Outcome, "%s: %s", r.Key, down.Reason)
+	}
+	require.Equal(t, `/r/plugins directory
+/r/plugins/kubernetes.io directory
+/r/plugins/kubernetes.io/csi directory
+/r/plugins/kubernetes.io/csi/d.example directory
+/r/plugins/kubernetes.io/csi/pv directory
+/r/plugins/kubernetes.io/csi/volumeDevices directory
+/r/pods directory
+`, n.Tree("/r"))
+}
+
+func TestWhatIsNotRecognisedIsLeftAlone(t *testing.T) {
+	n := plugintest.New("/r")
+	long := data("x", string(make([]byte, 200)), "")
+	for file, text := range map[string]string{
+		plugins + "/d.example/0000/vol_data.json":                 data("pv1", "h", ""),
+		plugins + "/d.example/cut/vol_data.json":                  `{"driverName":"d.exa`,
+		plugins + "/d.example/empty/vol_data.json":                "",
+		plugins + "/d.example/long/vol_data.json":                 long,
+		plugins + "/evil/x/vol_data.json":                         `{"driverName":"../../..","volumeHandle":"h"}`,
+		plugins + "/volumeDevices/a/data/vol_data.json":           data("b", "h", ""),
+		pods + "/u1/volumes/kubernetes.io~csi/a/vol_data.json":    data("b", "h", ""),
+		pods + "/u1/volumes/kubernetes.io~csi/b/vol_data.json":    "null",
+		pods + "/-u/volumes/kubernetes.io~csi/b/vol_data.json":    data("b", "h", ""),
+		pods + "/u1/volumes/kubernetes.io~empty-dir/..deleting/x": "",
+		pods + "/u1/volumes/kubernetes.io~empty-dir/A/x":          "",
+		pods + "/u1/volumes/kubernetes.io~secret/token/x":         "",
+		pods + "/u1/volumes/kubernetes.io~csi/missing/mount/x":    "",
+		plugins + "/d.example/missing/globalmount/x":              "",
+	} {
+		write(n, file, text)
+	}
+	before := n.Tree("/r")
+	listing, err := Scan(n.HAL(), hal.Call{}, "/r")
+	require.NoError(t, err)
+	rungs, left := Discover("/r", listing, config)
+	require.Empty(t, rungs)
+	require.Len(t, left, 14)
+	for _, l := range left {
+		require.NotEmpty(t, l.Why)
+	}
+	require.Equal(t, before, n.Tree("/r"))
+	require.Empty(t, n.Calls)
+}
+
+func TestAListingThatFailsIsNotAnEmptyOne(t *testing.T) {
+	for _, dir := range []string{pods, pods + "/u1/volumes", pods + "/u1/volumes/kubernetes.io~csi", plugins, plugins + "/d.example"} {
+		n := world()
+		n.Fail["list "+dir] = plugintest.Errno("getdents", dir, syscall.EIO)
+		_, err := Scan(n.HAL(), hal.Call{}, "/r")
+		require.ErrorIs(t, err, syscall.EIO, dir)
+	}
+	listing, err := Scan(plugintest.New("/r").HAL(), hal.Call{}, "/r")
+	require.NoError(t, err)
+	require.Zero(t, listing)
+}
+
+func TestUnknownKinds(t *testing.T) {
+	_, ok := VerbsOf("iscsi.session")
+	require.False(t, ok)
+}
