@@ -1,0 +1,45 @@
+package main
+
+import (
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// What goes over the control socket: HTTP, with JSON as below. All of it is for the same version on both ends.
+
+// failureAnswer is the body of an answer that is not 200.
+type failureAnswer struct {
+	Error string `json:"error"`
+}
+
+// planStep is one operation that is to come.
+type planStep struct {
+	Verb   string      `json:"verb"` // look, climb, refresh, descend
+	Rung   hal.Key     `json:"rung"`
+	Kind   core.Kind   `json:"kind"`
+	Pod    core.PodUID `json:"pod,omitempty"`
+	Name   string      `json:"name,omitempty"` // of the pod, namespace/name
+	Volume string      `json:"volume,omitempty"`
+}
+
+// waitAnswer says how a wait ended.
+type waitAnswer struct {
+	IsMet bool `json:"met"`
+	// Message says in one line what is missing; "" if nothing is.
+	Message string `json:"message,omitempty"`
+	// Left is what the wait was still waiting for.
+	Left engine.Status `json:"left"`
+}
+
+// Conditions of a wait.
+const (
+	forReady = "ready"
+	forGone  = "gone"
+)
+
+// describeAnswer is what is known of one pod, volume or rung.
+type describeAnswer struct {
+	Pods  []engine.PodStatus  `json:"pods,omitempty"`
+	Rungs []engine.RungStatus `json:"rungs"`
+}

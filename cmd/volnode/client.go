@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// client asks a daemon over its control socket.
+type client struct{ socket string }
+
+// ask gets path with a query and decodes the answer into result.
+func (c client) ask(ctx context.Context, path string, query url.Values, timeout time.Duration, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", c.socket)
+	}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://volnode"+path+"?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return c.unreachable(err)
+	}
+	defer response.Body.Close()
+	decoder := json.NewDecoder(response.Body)
+	switch response.StatusCode {
+	case http.StatusOK:
+		if err := decoder.Decode(result); err != nil {
+			return fail(exitUnreachable, "the answer of the daemon at %s was cut short: %w", c.socket, err)
+		}
+		return nil
+	case http.StatusForbidden:
+		return fail(exitPermission, "the daemon at %s answers root only", c.socket)
+	}
+	var failure failureAnswer
+	if err := decoder.Decode(&failure); err != nil || failure.Error == "" {
+		failure.Error = response.Status
+	}
+	status := exitFailed
+	switch response.StatusCode {
+	case http.StatusBadRequest:
+		status = exitUsage
+	case http.StatusServiceUnavailable:
+		status = exitTemporary
+	}
+	return fail(status, "%s", failure.Error)
+}
+
+func (c client) unreachable(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fail(exitPermission, "%s: permission denied: only root may ask", c.socket)
+	case errors.Is(err, fs.ErrNotExist):
+		return fail(exitUnreachable, "no volnode serves %s: there is no such socket. Is volnode run started, with this --socket?", c.socket)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fail(exitUnreachable, "the daemon at %s does not answer", c.socket)
+	}
+	return fail(exitUnreachable, "no volnode serves %s: %w", c.socket, err)
+}
+
+// query makes a query of alternating names and values.
+func query(pairs ...string) url.Values {
+	v := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		v.Set(pairs[i], pairs[i+1])
+	}
+	return v
+}
+
+// shortAsk bounds a question that is answered at once.
+const shortAsk = 10 * time.Second
+
+// askShort asks a question that is answered at once.
+func (c client) askShort(ctx context.Context, path string, q url.Values, result any) error {
+	return c.ask(ctx, path, q, shortAsk, result)
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/plugin"
+)
+
+const (
+	configVersion = "volnode.dev/v1alpha1"
+	configKind    = "NodeConfiguration"
+)
+
+// Where things are if nobody says otherwise.
+const (
+	defaultRootDir     = "/var/lib/volnode"
+	defaultManifestDir = "/etc/volnode/manifests"
+	defaultSocket      = "/run/volnode/volnode.sock"
+)
+
+// configuration is what the operator decides: a NodeConfiguration file, with the flags over it. docs/volnode.md describes each key.
+type configuration struct {
+	APIVersion     string         `yaml:"apiVersion"`
+	Kind           string         `yaml:"kind"`
+	NodeName       string         `yaml:"nodeName"`
+	RootDir        string         `yaml:"rootDir"`
+	ManifestDir    string         `yaml:"manifestDir"`
+	MountNamespace mountNamespace `yaml:"mountNamespace"`
+	Socket         string         `yaml:"socket"`
+	Metrics        metricsConfig  `yaml:"metrics"`
+	CSI            csiConfig      `yaml:"csi"`
+	JournalBytes   size           `yaml:"journalBytes"`
+	Logging        loggingConfig  `yaml:"logging"`
+}
+
+type metricsConfig struct {
+	Address string `yaml:"address"` // of a loopback interface; "" is none
+}
+
+type csiConfig struct {
+	CallTimeout    time.Duration           `yaml:"callTimeout"`
+	UnstageTimeout time.Duration           `yaml:"unstageTimeout"`
+	Settle         time.Duration           `yaml:"settle"`
+	PerDriver      map[string]driverConfig `yaml:"perDriver"`
+}
+
+// driverConfig is one driver's; nil means as for all drivers.
+type driverConfig struct {
+	CallTimeout           *time.Duration `yaml:"callTimeout"`
+	UnstageTimeout        *time.Duration `yaml:"unstageTimeout"`
+	Settle                *time.Duration `yaml:"settle"`
+	ActsAfterReply        bool           `yaml:"actsAfterReply"`
+	PublishesWithoutMount bool           `yaml:"publishesWithoutMount"`
+}
+
+type loggingConfig struct {
+	Format logFormat  `yaml:"format"`
+	Level  slog.Level `yaml:"level"`
+}
+
+// mountNamespace says which mount namespace the agent must be in.
+type mountNamespace string
+
+const (
+	hostNamespace mountNamespace = "host" // that of process 1, so that everybody sees its mounts
+	ownNamespace  mountNamespace = "own"  // whichever it is started in
+)
+
+type logFormat string
+
+const (
+	logText logFormat = "text"
+	logJSON logFormat = "json"
+)
+
+// size is a number of bytes, written like 4Mi.
+type size int64
+
+func (s *size) UnmarshalYAML(n *yaml.Node) error {
+	q, err := resource.ParseQuantity(n.Value)
+	if err != nil || n.Kind != yaml.ScalarNode {
+		return fmt.Errorf("line %d: %q is not a size like 4Mi", n.Line, n.Value)
+	}
+	*s = size(q.Value())
+	return nil
+}
+
+func defaultConfiguration() configuration {
+	return configuration{
+		RootDir: defaultRootDir, ManifestDir: defaultManifestDir, Socket: defaultSocket, MountNamespace: hostNamespace,
+		CSI:          csiConfig{CallTimeout: 2 * time.Minute, UnstageTimeout: 30 * time.Second, Settle: 120 * time.Second},
+		JournalBytes: 4 << 20,
+		Logging:      loggingConfig{Format: logText, Level: slog.LevelInfo},
+	}
+}
+
+// Bounds of what can be configured.
+const (
+	minJournalBytes = 64 << 10
+	maxJournalBytes = 256 << 20
+	maxTimeout      = time.Hour
+	// maxSocketPath is the room in sun_path (unix(7)), less its NUL.
+	maxSocketPath = 107
+)
+
+// complete fills in the node's name and checks every value. Its errors name the key as the file spells it; a flag is the same in kebab case.
+func (c *configuration) complete() error {
+	if c.NodeName == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("nodeName: not given, and the host has no name: %w", err)
+		}
+		c.NodeName = name
+	}
+	if bad := plugin.BadObjectName(c.NodeName); bad != "" {
+		return fmt.Errorf("nodeName: %q %s", c.NodeName, bad)
+	}
+	for _, p := range []struct{ key, path string }{{"rootDir", c.RootDir}, {"manifestDir", c.ManifestDir}, {"socket", c.Socket}} {
+		if !filepath.IsAbs(p.path) || filepath.Clean(p.path) != p.path || p.path == "/" {
+			return fmt.Errorf("%s: %q is not an absolute path without dots and double slashes", p.key, p.path)
+		}
+	}
+	switch {
+	case len(c.Socket) > maxSocketPath:
+		return fmt.Errorf("socket: %q is longer than the %d bytes that a socket's path may have", c.Socket, maxSocketPath)
+	case c.MountNamespace != hostNamespace && c.MountNamespace != ownNamespace:
+		return fmt.Errorf("mountNamespace: %q is neither host nor own", c.MountNamespace)
+	case c.Logging.Format != logText && c.Logging.Format != logJSON:
+		return fmt.Errorf("logging.format: %q is neither text nor json", c.Logging.Format)
+	case c.JournalBytes < minJournalBytes || c.JournalBytes > maxJournalBytes:
+		return fmt.Errorf("journalBytes: %d is not between 64Ki and 256Mi", c.JournalBytes)
+	}
+	if err := checkMetricsAddress(c.Metrics.Address); err != nil {
+		return err
+	}
+	return c.CSI.check()
+}
+
+// checkMetricsAddress: metrics are told without asking who asks, so only this machine may.
+func checkMetricsAddress(address string) error {
+	if address == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("metrics.address: %q is not of the form 127.0.0.1:9810", address)
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("metrics.address: %q is not a loopback address; use 127.0.0.1 or ::1", address)
+	}
+	return nil
+}
+
+func (c csiConfig) check() error {
+	if err := checkTimes("csi", c.CallTimeout, c.UnstageTimeout, c.Settle); err != nil {
+		return err
+	}
+	for name, d := range c.PerDriver {
+		at := "csi.perDriver." + name
+		if bad := plugin.BadDriverName(name); bad != "" {
+			return fmt.Errorf("%s: the driver's name %s", at, bad)
+		}
+		one := time.Second
+		orOne := func(d *time.Duration) time.Duration {
+			if d == nil {
+				d = &one
+			}
+			return *d
+		}
+		if err := checkTimes(at, orOne(d.CallTimeout), orOne(d.UnstageTimeout), orOne(d.Settle)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkTimes(at string, call, unstage, settle time.Duration) error {
+	switch {
+	case call < time.Second || call > maxTimeout:
+		return fmt.Errorf("%s.callTimeout: %s is not between 1s and %s", at, call, maxTimeout)
+	case unstage < time.Second || unstage > maxTimeout:
+		return fmt.Errorf("%s.unstageTimeout: %s is not between 1s and %s", at, unstage, maxTimeout)
+	case settle < 0 || settle > maxTimeout || settle > 0 && settle < time.Millisecond:
+		return fmt.Errorf("%s.settle: %s is not 0s, and not between 1ms and %s", at, settle, maxTimeout)
+	}
+	return nil
+}
+
+// noSettle stands for a configured settle time of zero, where a zero would mean the default.
+const noSettle = time.Nanosecond
+
+// engineConfig is the part that the engine is told.
+func (c *configuration) engineConfig(log func(engine.Entry)) engine.Config {
+	drivers := map[string]plugin.DriverConfig{}
+	for name, d := range c.CSI.PerDriver {
+		p := plugin.DriverConfig{ActsAfterReply: d.ActsAfterReply, PublishesWithoutMount: d.PublishesWithoutMount}
+		if d.CallTimeout != nil {
+			p.Climb, p.Descend = *d.CallTimeout, *d.CallTimeout
+		}
+		if d.UnstageTimeout != nil {
+			p.Unstage = *d.UnstageTimeout
+		}
+		if d.Settle != nil {
+			p.Settle = max(*d.Settle, noSettle)
+		}
+		drivers[name] = p
+	}
+	return engine.Config{
+		NodeName: c.NodeName, RootDir: c.RootDir, NoRuntime: true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
+		Settle: max(c.CSI.Settle, noSettle), Drivers: drivers, JournalBytes: int64(c.JournalBytes), Log: log,
+	}
+}
+
+// lateWindow is how long the answer of a call that is over time is of use: until the longest settle time has passed.
+func (c *configuration) lateWindow() time.Duration {
+	longest := max(c.CSI.Settle, time.Second)
+	for _, d := range c.CSI.PerDriver {
+		if d.Settle != nil {
+			longest = max(longest, *d.Settle)
+		}
+	}
+	return longest
+}

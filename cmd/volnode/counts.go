@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal"
+)
+
+// allConditions lists the states of volumes, best first.
+var allConditions = []engine.Condition{
+	engine.Ready, engine.Degraded, engine.Working, engine.Waiting, engine.Uncertain, engine.Blocked, engine.Stuck, engine.Gone,
+}
+
+// pluginState is a pair of labels of volume_manager_total_volumes.
+type pluginState struct{ plugin, state string }
+
+// counts are the numbers in a status.
+type counts struct {
+	volumes     map[pluginState]int
+	states      map[engine.Condition]int // of the volumes of pods
+	uncertain   map[string]bool          // by volume, or by rung where a rung has none
+	oldestStuck time.Duration
+}
+
+func count(s engine.Status) counts {
+	c := counts{volumes: map[pluginState]int{}, states: map[engine.Condition]int{}, uncertain: map[string]bool{}}
+	for _, p := range s.Pods {
+		for _, v := range p.Volumes {
+			c.states[v.State]++
+			if p.Wanted {
+				c.volumes[pluginState{pluginOf(v), "desired_state_of_world"}]++
+			}
+		}
+	}
+	for _, r := range s.Rungs {
+		if r.Pod != "" && r.Actual != "Absent" {
+			c.volumes[pluginState{pluginName(kindOf(r.Key)), "actual_state_of_world"}]++
+		}
+		switch r.State {
+		case engine.Uncertain:
+			c.uncertain[orKey(r)] = true
+		case engine.Stuck:
+			c.oldestStuck = max(c.oldestStuck, r.Age)
+		default: // nothing that is counted
+		}
+	}
+	return c
+}
+
+// pluginOf is the plugin of a volume; one that is blocked has no rung that would tell.
+func pluginOf(v engine.VolumeStatus) string {
+	if len(v.Keys) == 0 {
+		return "unknown"
+	}
+	return pluginName(kindOf(v.Keys[0]))
+}
+
+func kindOf(key hal.Key) string {
+	kind, _, _ := strings.Cut(string(key), "/")
+	return kind
+}
+
+func orKey(r engine.RungStatus) string {
+	if r.Volume != "" {
+		return r.Volume
+	}
+	return string(r.Key)
+}
+
+// summary is the counts in one line: "3 volumes: 2 Ready, 1 Stuck".
+func (c counts) summary() string {
+	total := 0
+	var parts []string
+	for _, state := range allConditions {
+		if n := c.states[state]; n > 0 {
+			total += n
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	text := plural(total, "volume")
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	return text
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func asHALError(err error) (*hal.Error, bool) { return errors.AsType[*hal.Error](err) }

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/linux"
+	"github.com/volnode/volnode/hal/manifest"
+	"github.com/volnode/volnode/hal/trace"
+)
+
+// drainTime is how long operations in flight are waited for at the end. What is not over by then is left to the journal: its intents are there.
+const drainTime = 4 * time.Second
+
+// daemon is one run of the agent.
+type daemon struct {
+	config   configuration
+	log      *slog.Logger
+	names    *podNames
+	manager  *engine.VolumeManager
+	metrics  *metrics
+	notifier *notifier
+	runtime  hal.Runtime
+
+	stopping context.Context // over once the daemon is asked to stop
+	waits    chan struct{}   // one token for each wait under way
+	changed  chan struct{}   // holds at most one token: the engine has logged something since the last status line
+}
+
+// serve runs the agent until SIGTERM or SIGINT. Mounts stay as they are.
+func serve(c configuration, traceFile string) error {
+	n := newNotifier()
+	// No core dump, and no debugger of another user: the agent handles secrets.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("prctl PR_SET_DUMPABLE: %w", err)
+	}
+	unix.Umask(0o077)
+	signal.Ignore(syscall.SIGPIPE) // a reader of the log that has gone is no reason to end
+	if err := preflight(c); err != nil {
+		return err
+	}
+	lock, err := lockRoot(c.RootDir)
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	control, err := listenControl(c.Socket)
+	if err != nil {
+		return err
+	}
+	defer control.Close()
+	stopping, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	d := &daemon{
+		config: c, log: newLogger(c.Logging, os.Stderr), metrics: newMetrics(), notifier: n, stopping: stopping,
+		waits: make(chan struct{}, maxWaits), changed: make(chan struct{}, 1),
+	}
+	host, err := d.assemble(traceFile)
+	if err != nil {
+		return err
+	}
+	return d.run(host, control)
+}
+
+// assemble puts the node, the wrappers, the manifests and the engine together.
+func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
+	c := d.config
+	host, err := linux.New(linux.Options{RootDir: c.RootDir, MoreDirs: []string{c.ManifestDir}, LateWindow: c.lateWindow()})
+	if err != nil {
+		return nil, &exitError{exitConfig, err}
+	}
+	h := d.metrics.wrap(host.HAL())
+	if h, err = injectFaults(h); err != nil {
+		return nil, &exitError{exitConfig, err}
+	}
+	if traceFile != "" {
+		t, err := openCallTrace(traceFile)
+		if err != nil {
+			return nil, &exitError{exitConfig, err}
+		}
+		h = trace.Wrap(h, t.record)
+	}
+	d.runtime = h.Runtime
+	// The manifests are read through the wrappers: what is done for them is seen and goes wrong like everything else.
+	d.names = newPodNames(manifest.New(h, manifest.Options{
+		Dir: c.ManifestDir, CacheDir: filepath.Join(c.RootDir, "volnode", "manifests"), NodeName: c.NodeName,
+	}))
+	h.Cluster = d.names
+	d.manager = engine.New(h, c.engineConfig(d.entry))
+	d.metrics.registry.MustRegister(stateCollector{d.status})
+	return host, nil
+}
+
+// entry takes in a line of the engine's log. It runs on the owner.
+func (d *daemon) entry(e engine.Entry) {
+	logEntry(d.log, e)
+	if e.Message == operationMessage {
+		if op, err := strconv.ParseUint(fieldOfEntry(e, "op"), 10, 64); err == nil {
+			d.metrics.ended(e, hal.OpID(op), d.runtime.Now())
+		}
+	}
+	select {
+	case d.changed <- struct{}{}:
+	default: // the token that is there will do
+	}
+}
+
+func (d *daemon) run(host *linux.Host, control net.Listener) error {
+	// The owner outlives the manager, which posts to it until its end.
+	owning, release := context.WithCancel(context.Background())
+	defer release()
+	go host.Run(owning)
+
+	failed := make(chan error, 2)
+	servers := []*http.Server{d.serveOn(control, d.controlHandler(), failed)}
+	if address := d.config.Metrics.Address; address != "" {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return fmt.Errorf("metrics.address: %w", err)
+		}
+		servers = append(servers, d.serveOn(l, d.publicHandler(), failed))
+	}
+	defer func() {
+		for _, s := range servers {
+			_ = s.Close() // whoever still waits for an answer is told by the end of the connection
+		}
+	}()
+
+	draining, abandon := context.WithCancel(context.Background())
+	defer abandon()
+	ended := make(chan error, 1)
+	go func() { ended <- d.manager.Run(draining) }()
+	d.log.Info("serving", "node", d.config.NodeName, "root", d.config.RootDir, "manifests", d.config.ManifestDir, "socket", d.config.Socket,
+		"pid", os.Getpid())
+	d.notifier.feed(d.runtime)
+	d.notifier.tell("READY=1")
+	go d.tellStatus()
+
+	select {
+	case <-d.stopping.Done():
+	case err := <-failed:
+		return err
+	case err := <-ended:
+		return fmt.Errorf("the engine ended: %w", err)
+	}
+	d.notifier.tell("STOPPING=1\nSTATUS=waiting for operations in flight")
+	d.log.Info("stopping: nothing is started any more, mounts stay")
+	d.manager.Stop()
+	timer := time.AfterFunc(drainTime, abandon)
+	defer timer.Stop()
+	if err := <-ended; err != nil && !errors.Is(err, engine.ErrStopped) {
+		d.log.Warn("operations were in flight at the end: the next start resolves them by the journal")
+	}
+	d.log.Info("stopped")
+	return nil
+}
+
+// serveOn serves a listener. That it can't go on is told on failed.
+func (d *daemon) serveOn(l net.Listener, handler http.Handler, failed chan<- error) *http.Server {
+	s := newServer(d.stopping, handler, d.log)
+	go func() {
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			failed <- err
+		}
+	}()
+	return s
+}
+
+// tellStatus keeps the line that the service manager shows up to date.
+func (d *daemon) tellStatus() {
+	for range d.changed {
+		ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
+		s, err := d.status(ctx)
+		cancel()
+		if err == nil && d.stopping.Err() == nil {
+			d.notifier.tell("STATUS=" + count(s).summary())
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal"
+)
+
+const describeHelp = `describe shows what is known of one pod, volume or rung: what is wanted, what is there, what is being done, why, and what next.
+
+  volnode describe pod NAMESPACE/NAME        or its uid
+  volnode describe volume DRIVER^HANDLE
+  volnode describe rung KEY                  as in volnode status -o wide`
+
+func describeCommand(c *client) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use: "describe pod|volume|rung NAME", Short: "Show all that is known of one pod, volume or rung", Long: describeHelp,
+		Args: cobra.MatchAll(cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"pod", "volume", "rung"}, args[0]) {
+				return fmt.Errorf("%q: want pod, volume or rung", args[0])
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if output != outTable && output != outJSON {
+			return fail(exitUsage, "output format %q: want json", output)
+		}
+		ctx, cancel := interruptible()
+		defer cancel()
+		var a describeAnswer
+		if err := c.askShort(ctx, "/v1/describe", query("kind", args[0], "name", args[1]), &a); err != nil {
+			return err
+		}
+		if output == outJSON {
+			return printJSON(cmd.OutOrStdout(), a)
+		}
+		printDescription(cmd.OutOrStdout(), a)
+		return nil
+	}
+	return cmd
+}
+
+// printDescription shows pods with the ladders of their volumes, then the rungs that are in none of them.
+func printDescription(w io.Writer, a describeAnswer) {
+	shown := map[hal.Key]bool{}
+	for _, p := range a.Pods {
+		fmt.Fprintf(w, "pod %s\n", podText(p))
+		fields(w, "  ", "uid", string(p.UID), "state", string(p.State), "wanted", yesNo(p.Wanted))
+		for _, v := range p.Volumes {
+			fmt.Fprintf(w, "\n  volume %s\n", v.Name)
+			fields(w, "    ", "state", string(v.State), "path", v.Path, "why", v.Why)
+			for _, key := range v.Keys {
+				if i := slices.IndexFunc(a.Rungs, func(r engine.RungStatus) bool { return r.Key == key }); i >= 0 {
+					printRung(w, "    ", a.Rungs[i])
+					shown[key] = true
+				}
+			}
+		}
+	}
+	for _, r := range a.Rungs {
+		if !shown[r.Key] {
+			printRung(w, "", r)
+		}
+	}
+}
+
+func printRung(w io.Writer, indent string, r engine.RungStatus) {
+	fmt.Fprintf(w, "%srung %s\n", indent, r.Key)
+	failed := ""
+	if r.Attempts > 0 {
+		failed = plural(r.Attempts, "attempt") + " in a row"
+	}
+	below := ""
+	for _, key := range r.Below {
+		below += " " + string(key)
+	}
+	fields(w, indent+"  ", "state", string(r.State), "desired", r.Desired, "actual", r.Actual, "there", r.Fingerprint, "pod", string(r.Pod),
+		"volume", r.Volume, "stands on", strings.TrimSpace(below), "doing", r.Step, "for", age(r.Age), "failed", failed, "why", r.Why, "next", r.Next)
+}
+
+// fields prints the names and values that are not empty, one pair to a line.
+func fields(w io.Writer, indent string, pairs ...string) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			fmt.Fprintf(w, "%s%-10s %s\n", indent, pairs[i], printable(pairs[i+1]))
+		}
+	}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

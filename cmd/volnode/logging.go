@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/volnode/volnode/engine"
+)
+
+// newLogger writes to w in the configured format.
+func newLogger(c loggingConfig, w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.Level}
+	if c.Format == logJSON {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// operationMessage is the message of the engine's line about an operation that has ended.
+const operationMessage = "operation"
+
+// logEntry writes one line of the engine. A value that is empty is left out.
+func logEntry(log *slog.Logger, e engine.Entry) {
+	levels := map[engine.Level]slog.Level{engine.LevelInfo: slog.LevelInfo, engine.LevelWarn: slog.LevelWarn, engine.LevelError: slog.LevelError}
+	var attrs []slog.Attr
+	for i := 0; i+1 < len(e.Fields); i += 2 {
+		if e.Fields[i+1] != "" {
+			attrs = append(attrs, slog.String(e.Fields[i], e.Fields[i+1]))
+		}
+	}
+	log.LogAttrs(context.Background(), levels[e.Level], e.Message, attrs...)
+}
+
+// fieldOfEntry returns the value of a field, "" if it has none.
+func fieldOfEntry(e engine.Entry, name string) string {
+	for i := 0; i+1 < len(e.Fields); i += 2 {
+		if e.Fields[i] == name {
+			return e.Fields[i+1]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,67 @@
+// Command volnode makes the volumes of the pods in a directory of manifests ready on this node, and takes them down again. See docs/volnode.md.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/volnode/volnode/hal/linux"
+)
+
+func main() {
+	if linux.IsHelper() {
+		linux.HelperMain()
+	}
+	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// execute runs one command line and returns the exit status.
+func execute(args []string, stdout, stderr io.Writer) int {
+	began := false
+	root := rootCommand(&began)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	status := exitStatus(err, began)
+	if err != nil {
+		fmt.Fprintf(stderr, "volnode: %v\n", err)
+	}
+	if status == exitUsage {
+		fmt.Fprintln(stderr, "Run 'volnode --help', or 'volnode COMMAND --help', for what can be said.")
+	}
+	return status
+}
+
+const rootHelp = `volnode is a node volume manager: it makes the volumes of the pods in a directory of manifests ready on this
+node (CSI, emptyDir, hostPath), and takes them down again, through any error, time-out, crash or reboot.
+
+Exit status: 0 ok, 1 failed, 2 usage, 3 not ready in time, 69 daemon unreachable, 75 temporary failure,
+77 no permission, 78 configuration.`
+
+// rootCommand sets *began when a command's own work begins: what goes wrong before that is a usage error.
+func rootCommand(began *bool) *cobra.Command {
+	root := &cobra.Command{
+		Use: "volnode", Short: "A node volume manager", Long: rootHelp, Version: buildOf().version,
+		SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRun: func(*cobra.Command, []string) { *began = true },
+		Args:             cobra.NoArgs,
+		RunE:             func(*cobra.Command, []string) error { return fail(exitUsage, "a command is missing") },
+	}
+	root.SetVersionTemplate(buildOf().String())
+	var c client
+	root.PersistentFlags().StringVar(&c.socket, "socket", defaultSocket, "control socket of the daemon")
+	root.AddCommand(runCommand(&c), statusCommand(&c), describeCommand(&c), planCommand(&c), waitCommand(&c))
+	return root
+}
+
+// interruptible is the context of a command that asks the daemon.
+func interruptible() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+}

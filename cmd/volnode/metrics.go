@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/wrap"
+)
+
+// metrics are the program's, under the names that dashboards of the kubelet know where there is one. No label names a volume or a pod.
+type metrics struct {
+	registry   *prometheus.Registry
+	calls      *prometheus.HistogramVec // of CSI
+	operations *prometheus.HistogramVec
+
+	mu    sync.Mutex
+	began map[hal.OpID]hal.Instant // the first call of each operation in flight
+}
+
+func newMetrics() *metrics {
+	m := &metrics{registry: prometheus.NewRegistry(), began: map[hal.OpID]hal.Instant{}}
+	buckets := []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600}
+	m.calls = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "csi_operations_seconds", Help: "Calls of CSI drivers, by how they ended.", Buckets: buckets,
+	}, []string{"driver_name", "method_name", "grpc_status_code", "migrated"})
+	m.operations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "storage_operation_duration_seconds", Help: "Operations on volumes, by how they ended.", Buckets: buckets,
+	}, []string{"volume_plugin", "operation_name", "status", "migrated"})
+	b := buildOf()
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "volnode_build_info", Help: "1, with what this volnode was built from.",
+		ConstLabels: prometheus.Labels{"version": b.version, "commit": b.commit, "go_version": b.goVersion, "csi_version": b.csi},
+	})
+	info.Set(1)
+	m.registry.MustRegister(m.calls, m.operations, info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// wrap returns h with the time of each call taken.
+func (m *metrics) wrap(h hal.Host) hal.Host {
+	runtime := h.Runtime
+	return wrap.Host(h, func(s wrap.Site, c hal.Call, do func() error) error {
+		start := runtime.Now()
+		m.begin(c.Op, start)
+		err := do()
+		if method, ok := csiMethods[s.Name]; ok {
+			driver, _, _ := strings.Cut(s.Object, " ")
+			m.calls.WithLabelValues(driver, method, statusOf(err), "false").Observe(runtime.Now().Sub(start).Seconds())
+		}
+		return err
+	})
+}
+
+// csiMethods are the full names of the calls that go to CSI drivers, as the kubelet's metric has them.
+var csiMethods = map[string]string{
+	"GetPluginInfo":         "/csi.v1.Identity/GetPluginInfo",
+	"GetPluginCapabilities": "/csi.v1.Identity/GetPluginCapabilities",
+	"Probe":                 "/csi.v1.Identity/Probe",
+	"NodeGetInfo":           "/csi.v1.Node/NodeGetInfo",
+	"NodeGetCapabilities":   "/csi.v1.Node/NodeGetCapabilities",
+	"NodeStageVolume":       "/csi.v1.Node/NodeStageVolume",
+	"NodeUnstageVolume":     "/csi.v1.Node/NodeUnstageVolume",
+	"NodePublishVolume":     "/csi.v1.Node/NodePublishVolume",
+	"NodeUnpublishVolume":   "/csi.v1.Node/NodeUnpublishVolume",
+}
+
+// maxTimed bounds the operations whose time is taken. A look has no line at its end, so its start would be kept for ever.
+const maxTimed = 4096
+
+func (m *metrics) begin(op hal.OpID, at hal.Instant) {
+	if op == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, known := m.began[op]; !known {
+		m.began[op] = at
+		delete(m.began, op-maxTimed)
+	}
+}
+
+// ended takes the time of an operation from its first call to its line in the log.
+func (m *metrics) ended(e engine.Entry, op hal.OpID, now hal.Instant) {
+	m.mu.Lock()
+	start, known := m.began[op]
+	delete(m.began, op)
+	m.mu.Unlock()
+	if !known {
+		return
+	}
+	kind, _, _ := strings.Cut(fieldOfEntry(e, "rung"), "/")
+	status := "success"
+	if fieldOfEntry(e, "outcome") != hal.Done.String() {
+		status = "fail-" + strings.ReplaceAll(fieldOfEntry(e, "outcome"), " ", "-")
+	}
+	m.operations.WithLabelValues(pluginName(kind), operationName(kind, fieldOfEntry(e, "verb")), status, "false").Observe(now.Sub(start).Seconds())
+}
+
+// pluginName is the kubelet's name of the plugin that a kind of rung belongs to.
+func pluginName(kind string) string {
+	switch plugin, _, _ := strings.Cut(kind, "."); plugin {
+	case "csi":
+		return "kubernetes.io/csi"
+	case "emptydir", "emptyDir":
+		return "kubernetes.io/empty-dir"
+	case "hostpath", "hostPath":
+		return "kubernetes.io/host-path"
+	default:
+		return kind
+	}
+}
+
+// operationName is the kubelet's name of what a verb does to a kind of rung.
+func operationName(kind, verb string) string {
+	name := map[string]string{"climb": "volume_mount", "refresh": "volume_mount", "descend": "volume_unmount"}
+	if strings.HasSuffix(kind, ".stage") {
+		name = map[string]string{"climb": "mount_device", "refresh": "mount_device", "descend": "unmount_device"}
+	}
+	if n, ok := name[verb]; ok {
+		return n
+	}
+	return verb
+}
+
+// statusOf is the gRPC status that a call ended with.
+func statusOf(err error) string {
+	if err == nil {
+		return "OK"
+	}
+	e, ok := asHALError(err)
+	switch {
+	case !ok:
+		return "UNKNOWN"
+	case e.Reply == hal.ReplyStatus:
+		return e.Code.String()
+	case e.Reply == hal.ReplyNever:
+		return "NOT_SENT"
+	default:
+		return "NO_REPLY"
+	}
+}
+
+// stateTimeout bounds how long a scrape waits for the engine's owner.
+const stateTimeout = 2 * time.Second
+
+// stateCollector makes metrics of the engine's status at each scrape.
+type stateCollector struct {
+	status func(context.Context) (engine.Status, error)
+}
+
+var (
+	volumesDesc = prometheus.NewDesc("volume_manager_total_volumes", "Volumes of pods, as wanted and as they are.",
+		[]string{"plugin_name", "state"}, nil)
+	stateDesc     = prometheus.NewDesc("volnode_volume_state", "Volumes of pods by state.", []string{"state"}, nil)
+	uncertainDesc = prometheus.NewDesc("volnode_uncertain_volumes", "Volumes of which a call without a known end may still act.", nil, nil)
+	stuckDesc     = prometheus.NewDesc("volnode_oldest_stuck_seconds", "Age of the oldest operation that is overdue; 0 if none is.", nil, nil)
+	recordsDesc   = prometheus.NewDesc("volnode_journal_records", "Rungs that the journal has a record of.", nil, nil)
+	bytesDesc     = prometheus.NewDesc("volnode_journal_bytes", "Bytes of the journal's file that are in use.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (stateCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{volumesDesc, stateDesc, uncertainDesc, stuckDesc, recordsDesc, bytesDesc} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
+	defer cancel()
+	s, err := c.status(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(stateDesc, err)
+		return
+	}
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	counts := count(s)
+	for at, n := range counts.volumes {
+		gauge(volumesDesc, float64(n), at.plugin, at.state)
+	}
+	for _, state := range allConditions {
+		gauge(stateDesc, float64(counts.states[state]), string(state))
+	}
+	gauge(uncertainDesc, float64(len(counts.uncertain)))
+	gauge(stuckDesc, counts.oldestStuck.Seconds())
+	gauge(recordsDesc, float64(s.Journal.Records))
+	gauge(bytesDesc, float64(s.Journal.Bytes))
+}

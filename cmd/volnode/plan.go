@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+const planHelp = `plan shows the operations that are to come, in order, if all goes well. Nothing is done.
+
+  ?  look       + climb (bring up)       ~ refresh       - descend (take down)`
+
+func planCommand(c *client) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{Use: "plan", Short: "Show what would be done, doing nothing", Long: planHelp, Args: cobra.NoArgs}
+	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if output != outTable && output != outJSON {
+			return fail(exitUsage, "output format %q: want json", output)
+		}
+		ctx, cancel := interruptible()
+		defer cancel()
+		var steps []planStep
+		if err := c.askShort(ctx, "/v1/plan", nil, &steps); err != nil {
+			return err
+		}
+		if output == outJSON {
+			return printJSON(cmd.OutOrStdout(), steps)
+		}
+		printPlan(cmd.OutOrStdout(), steps)
+		return nil
+	}
+	return cmd
+}
+
+func printPlan(w io.Writer, steps []planStep) {
+	if len(steps) == 0 {
+		fmt.Fprintln(w, "nothing to do")
+		return
+	}
+	signs := map[string]string{"look": "?", "climb": "+", "refresh": "~", "descend": "-"}
+	t := newTable(w)
+	for _, s := range steps {
+		pod := s.Name
+		if pod == "" {
+			pod = string(s.Pod)
+		}
+		t.row(signs[s.Verb], s.Verb, string(s.Rung), pod)
+	}
+	t.end()
+}

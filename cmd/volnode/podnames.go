@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// podNames listens in on the cluster's stream: which pods the names stand for. The engine knows pods by uid, people by name, and a name may be asked
+// for before its pod is there or after it was removed.
+type podNames struct {
+	hal.Cluster
+
+	mu      sync.Mutex
+	pods    map[string]*podName // by namespace/name
+	events  int                 // of pods, so far
+	synced  bool                // every name that there is has been told
+	changed chan struct{}       // closed at each change
+}
+
+// podName is what a name stands for.
+type podName struct {
+	uid  core.PodUID   // "" if no source names it
+	left []core.PodUID // pods that had the name and were removed, the latest last
+	at   int           // the event that changed it last
+}
+
+// maxLeft bounds the removed pods that are remembered by one name.
+const maxLeft = 16
+
+func newPodNames(c hal.Cluster) *podNames {
+	return &podNames{Cluster: c, pods: map[string]*podName{}, changed: make(chan struct{})}
+}
+
+// Watch passes each event on to the engine first, so that who is woken finds it there.
+func (p *podNames) Watch(f func(hal.ClusterEvent)) {
+	p.Cluster.Watch(func(e hal.ClusterEvent) {
+		f(e)
+		p.note(e)
+	})
+}
+
+func (p *podNames) note(e hal.ClusterEvent) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var pod *corev1.Pod
+	gone := false
+	switch e := e.(type) {
+	case hal.Applied:
+		pod, _ = e.Object.(*corev1.Pod)
+	case hal.Deleted:
+		pod, _ = e.Object.(*corev1.Pod)
+		gone = true
+	case hal.Synced:
+		p.synced = true
+		p.change()
+	}
+	if pod == nil {
+		return
+	}
+	name, uid := pod.Namespace+"/"+pod.Name, core.PodUID(pod.UID)
+	n := p.pods[name]
+	if n == nil {
+		n = &podName{}
+		p.pods[name] = n
+	}
+	n.left = slices.DeleteFunc(n.left, func(u core.PodUID) bool { return u == uid })
+	switch {
+	case !gone:
+		if n.uid != "" && n.uid != uid {
+			n.left = append(n.left, n.uid)
+		}
+		n.uid = uid
+	default:
+		n.left = append(n.left, uid)
+		if n.uid == uid {
+			n.uid = ""
+		}
+	}
+	n.left = n.left[max(0, len(n.left)-maxLeft):]
+	p.events++
+	n.at = p.events
+	p.change()
+}
+
+func (p *podNames) change() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// lookup returns what a name stands for, and a channel that is closed when that may have changed.
+func (p *podNames) lookup(name string) (podName, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.pods[name]
+	if n == nil {
+		return podName{}, p.changed
+	}
+	return podName{n.uid, slices.Clone(n.left), n.at}, p.changed
+}
+
+// nameOf returns the name that a pod has or had.
+func (p *podNames) nameOf(uid core.PodUID) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, n := range p.pods {
+		if n.uid == uid || slices.Contains(n.left, uid) {
+			return name
+		}
+	}
+	return ""
+}
+
+// now returns the number of the latest event, for prune.
+func (p *podNames) now() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.events
+}
+
+// prune forgets the removed pods of which nothing is left. known was learnt after the event numbered since: what changed later is kept.
+func (p *podNames) prune(since int, known func(core.PodUID) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, n := range p.pods {
+		if n.at > since {
+			continue
+		}
+		n.left = slices.DeleteFunc(n.left, func(uid core.PodUID) bool { return !known(uid) })
+		if n.uid == "" && len(n.left) == 0 {
+			delete(p.pods, name)
+		}
+	}
+}
+
+// isSynced reports whether a name that stands for nothing is one that no source names, and a channel that is closed when that may have changed.
+func (p *podNames) isSynced() (bool, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.synced, p.changed
+}
+
+// until waits for a pod of that name, or the end of ctx.
+func (p *podNames) until(ctx context.Context, name string) (core.PodUID, error) {
+	for {
+		n, changed := p.lookup(name)
+		if n.uid != "" {
+			return n.uid, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+// while returns a context that ends with ctx, or when the name stands for another pod than uid.
+func (p *podNames) while(ctx context.Context, name string, uid core.PodUID) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		for {
+			n, changed := p.lookup(name)
+			if n.uid != uid {
+				cancel()
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, cancel
+}

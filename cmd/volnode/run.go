@@ -1,0 +1,66 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const runHelp = `run is the daemon. It reads the manifests, brings the volumes of their pods up, and follows every change.
+
+Flags take precedence over the file of --config, whose keys docs/volnode.md lists.
+SIGTERM and SIGINT stop it within 5 seconds. They leave every mount as it is: a later run goes on from there.`
+
+func runCommand(c *client) *cobra.Command {
+	var file, traceFile string
+	flags := defaultConfiguration()
+	cmd := &cobra.Command{Use: "run", Short: "Run the daemon", Long: runHelp, Args: cobra.NoArgs}
+	set := cmd.Flags()
+	set.StringVar(&file, "config", "", "configuration file")
+	set.StringVar(&flags.RootDir, "root-dir", flags.RootDir, "directory that everything is mounted below; on a shared mount")
+	set.StringVar(&flags.ManifestDir, "manifest-dir", flags.ManifestDir, "directory of the manifests")
+	set.StringVar(&flags.NodeName, "node-name", "", "name of this node (default: the host's name)")
+	set.StringVar((*string)(&flags.MountNamespace), "mount-namespace", string(flags.MountNamespace),
+		"host: must run in the mount namespace of process 1; own: in whichever it is started in")
+	set.StringVar(&flags.Metrics.Address, "metrics-address", "", "loopback address that also serves /metrics, /healthz and /readyz, like 127.0.0.1:9810")
+	set.StringVar((*string)(&flags.Logging.Format), "log-format", string(flags.Logging.Format), "text or json")
+	set.TextVar(&flags.Logging.Level, "log-level", flags.Logging.Level, "debug, info, warn or error")
+	set.StringVar(&traceFile, "trace", "", "append one JSON line for each call into the host to this file")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := requireRoot(); err != nil {
+			return err
+		}
+		flags.Socket = c.socket
+		config, err := configurationOf(file, flags, cmd.Flags())
+		if err != nil {
+			return &exitError{exitConfig, err}
+		}
+		return serve(config, traceFile)
+	}
+	return cmd
+}
+
+// configurationOf puts the flags that were given over the file, and the file over the defaults.
+func configurationOf(file string, flags configuration, given *pflag.FlagSet) (configuration, error) {
+	c := defaultConfiguration()
+	if file != "" {
+		var err error
+		if c, err = loadConfiguration(file); err != nil {
+			return c, err
+		}
+	}
+	for name, take := range map[string]func(){
+		"root-dir":        func() { c.RootDir = flags.RootDir },
+		"manifest-dir":    func() { c.ManifestDir = flags.ManifestDir },
+		"node-name":       func() { c.NodeName = flags.NodeName },
+		"mount-namespace": func() { c.MountNamespace = flags.MountNamespace },
+		"socket":          func() { c.Socket = flags.Socket },
+		"metrics-address": func() { c.Metrics.Address = flags.Metrics.Address },
+		"log-format":      func() { c.Logging.Format = flags.Logging.Format },
+		"log-level":       func() { c.Logging.Level = flags.Logging.Level },
+	} {
+		if given.Changed(name) {
+			take()
+		}
+	}
+	return c, c.complete()
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Bounds of a request.
+const (
+	requestTimeout = 10 * time.Second
+	maxHeaderBytes = 16 << 10
+	maxBodyBytes   = 1 << 10 // no request has a body
+	maxWait        = 24 * time.Hour
+	maxWaits       = maxConnections - 32 // the rest is for the short ones
+)
+
+// newServer serves handler with bounds on all that a client sends or is slow at.
+func newServer(ctx context.Context, handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           http.MaxBytesHandler(handler, maxBodyBytes),
+		ReadHeaderTimeout: requestTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: requestTimeout,
+		MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		BaseContext:    func(net.Listener) context.Context { return ctx },
+	}
+}
+
+// publicHandler is what everybody on this machine may ask, if there is a metrics address.
+func (d *daemon) publicHandler() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", d.healthz)
+	mux.HandleFunc("GET /readyz", d.readyz)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(d.metrics.registry, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: requestTimeout,
+	}))
+	return mux
+}
+
+// controlHandler is what root may ask.
+func (d *daemon) controlHandler() *http.ServeMux {
+	mux := d.publicHandler()
+	mux.HandleFunc("GET /v1/status", answer(func(r *http.Request) (any, error) { return d.status(r.Context()) }))
+	mux.HandleFunc("GET /v1/plan", answer(func(r *http.Request) (any, error) { return d.plan(r.Context()) }))
+	mux.HandleFunc("GET /v1/describe", answer(func(r *http.Request) (any, error) {
+		return d.describe(r.Context(), r.FormValue("kind"), r.FormValue("name"))
+	}))
+	mux.HandleFunc("GET /v1/wait", d.serveWait)
+	return mux
+}
+
+// httpError is an error with the HTTP status that it is told with.
+type httpError struct {
+	status int
+	text   string
+}
+
+func (e *httpError) Error() string { return e.text }
+
+// answer makes a handler of a question that is answered at once.
+func answer(question func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout/2)
+		defer cancel()
+		result, err := question(r.WithContext(ctx))
+		reply(w, result, err)
+	}
+}
+
+func reply(w http.ResponseWriter, result any, err error) {
+	status := http.StatusOK
+	if err != nil {
+		status = http.StatusServiceUnavailable // the owner did not answer in time, or the daemon is stopping
+		if e, ok := errors.AsType[*httpError](err); ok {
+			status = e.status
+		}
+		result = failureAnswer{Error: err.Error()}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// A client that has gone needs no answer.
+	_ = json.NewEncoder(w).Encode(result)
+}
+
+// serveWait answers once the condition holds, or its time is over.
+func (d *daemon) serveWait(w http.ResponseWriter, r *http.Request) {
+	q, err := parseWait(r)
+	if err != nil {
+		reply(w, nil, err)
+		return
+	}
+	select {
+	case d.waits <- struct{}{}:
+		defer func() { <-d.waits }()
+	default:
+		reply(w, nil, &httpError{http.StatusServiceUnavailable, fmt.Sprintf("%d waits are under way, which is all there may be", maxWaits)})
+		return
+	}
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(q.timeout + requestTimeout)); err != nil {
+		reply(w, nil, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), q.timeout)
+	defer cancel()
+	result, err := d.wait(ctx, q)
+	reply(w, result, err)
+}
+
+// waitQuery is what a wait is for.
+type waitQuery struct {
+	pod     string // namespace/name; "" is everything
+	on      string // forReady, forGone
+	timeout time.Duration
+}
+
+func parseWait(r *http.Request) (waitQuery, error) {
+	q := waitQuery{pod: r.FormValue("pod"), on: r.FormValue("for")}
+	bad := func(format string, args ...any) (waitQuery, error) {
+		return q, &httpError{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+	}
+	var err error
+	if q.timeout, err = time.ParseDuration(r.FormValue("timeout")); err != nil || q.timeout < 0 || q.timeout > maxWait {
+		return bad("timeout %q is not between 0s and %s", r.FormValue("timeout"), maxWait)
+	}
+	switch {
+	case q.on != forReady && q.on != forGone:
+		return bad("for=%q: want ready or gone", q.on)
+	case q.pod == "" && q.on != forGone:
+		return bad("all can be waited for to be gone only")
+	case q.pod != "" && strings.Count(q.pod, "/") != 1:
+		return bad("pod %q: want NAMESPACE/NAME", q.pod)
+	}
+	return q, nil
+}
+
+// healthz says that the engine's owner gets on.
+func (d *daemon) healthz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), stateTimeout)
+	defer cancel()
+	if _, err := d.status(ctx); err != nil {
+		http.Error(w, "the engine does not answer: "+err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
+
+// readyz says whether the engine can bring pods up and take them down, with ?verbose why not.
+func (d *daemon) readyz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), stateTimeout)
+	defer cancel()
+	checks := d.checks(ctx)
+	var b strings.Builder
+	ok := true
+	for _, c := range checks {
+		if c.problem == "" {
+			fmt.Fprintf(&b, "[+]%s ok\n", c.name)
+			continue
+		}
+		ok = false
+		fmt.Fprintf(&b, "[-]%s failed: %s\n", c.name, c.problem)
+	}
+	if !ok {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	if _, verbose := r.URL.Query()["verbose"]; !verbose && ok {
+		b.Reset()
+		b.WriteString("ok\n")
+	}
+	fmt.Fprint(w, b.String())
+}
+
+// readyCheck is one line of readyz.
+type readyCheck struct{ name, problem string }
+
+func (d *daemon) checks(ctx context.Context) []readyCheck {
+	s, err := d.status(ctx)
+	if err != nil {
+		return []readyCheck{{"engine", err.Error()}}
+	}
+	sources := readyCheck{name: "sources"}
+	if !s.Synced {
+		sources.problem = "not all manifests have been read: nothing is torn down until they are"
+		for _, t := range s.Sources {
+			sources.problem += "; " + t.Where + ": " + t.Why
+		}
+	}
+	return []readyCheck{{name: "engine"}, {"journal", s.Journal.Why}, sources}
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/volnode/volnode/engine"
+)
+
+const statusHelp = `status shows every volume of every pod: its state, why it is in it, and what comes next.
+
+States: Ready; Degraded (up, with something missing); Working (an operation is in flight); Waiting (for a time, or for what it
+stands on); Uncertain (a call without a known end may still act); Blocked (until something named changes); Stuck (a call is
+overdue, or refused for good); Gone.`
+
+// Output formats.
+const (
+	outTable = ""
+	outWide  = "wide"
+	outJSON  = "json"
+)
+
+func statusCommand(c *client) *cobra.Command {
+	var output string
+	var noHeaders bool
+	cmd := &cobra.Command{Use: "status", Short: "Show all volumes", Long: statusHelp, Args: cobra.NoArgs}
+	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json or wide (with paths, rungs and drivers)")
+	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "rows only")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if !slices.Contains([]string{outTable, outWide, outJSON}, output) {
+			return fail(exitUsage, "output format %q: want json or wide", output)
+		}
+		ctx, cancel := interruptible()
+		defer cancel()
+		var s engine.Status
+		if err := c.askShort(ctx, "/v1/status", nil, &s); err != nil {
+			return err
+		}
+		out := cmd.OutOrStdout()
+		if output == outJSON {
+			return printJSON(out, s)
+		}
+		printStatus(out, s, output == outWide, !noHeaders)
+		return nil
+	}
+	return cmd
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// printStatus shows a status: a line of its counts, the volumes, and what asks for somebody's attention.
+func printStatus(w io.Writer, s engine.Status, wide, headers bool) {
+	if headers {
+		fmt.Fprintln(w, headline(s))
+		fmt.Fprintln(w)
+	}
+	printVolumes(w, s, wide, headers)
+	if wide {
+		section(w, headers, func() { printRungs(w, s.Rungs, headers) })
+		section(w, headers, func() { printDrivers(w, s.Drivers, headers) })
+	}
+	if headers {
+		printTrouble(w, s)
+	}
+}
+
+func section(w io.Writer, headers bool, show func()) {
+	if headers {
+		fmt.Fprintln(w)
+	}
+	show()
+}
+
+func headline(s engine.Status) string {
+	registered := 0
+	for _, d := range s.Drivers {
+		if d.Registered {
+			registered++
+		}
+	}
+	text := fmt.Sprintf("%s  %s  %s  %d/%s registered  %s in the journal", s.Node, plural(len(s.Pods), "pod"), count(s).summary(), registered,
+		plural(len(s.Drivers), "driver"), plural(s.Journal.Records, "record"))
+	if !s.Synced {
+		text += "  not synced: nothing is torn down"
+	}
+	return text
+}
+
+// printVolumes lists the volumes of pods, and the shared rungs that no pod's volume stands on.
+func printVolumes(w io.Writer, s engine.Status, wide, headers bool) {
+	heads := []string{"POD", "VOLUME", "STATE", "WHY"}
+	if wide {
+		heads = []string{"POD", "VOLUME", "STATE", "PATH", "WHY"}
+	}
+	if !headers {
+		heads = nil
+	}
+	t := newTable(w, heads...)
+	row := func(pod, volume string, state engine.Condition, path, why string) {
+		if wide {
+			t.row(pod, volume, string(state), path, why)
+			return
+		}
+		t.row(pod, volume, string(state), why)
+	}
+	pods := slices.Clone(s.Pods)
+	slices.SortFunc(pods, func(a, b engine.PodStatus) int { return strings.Compare(podText(a), podText(b)) })
+	stood := map[string]bool{}
+	for _, p := range pods {
+		for _, v := range p.Volumes {
+			row(podText(p), v.Name, v.State, v.Path, v.Why)
+			for _, key := range v.Keys {
+				stood[string(key)] = true
+			}
+		}
+		if len(p.Volumes) == 0 {
+			row(podText(p), "", p.State, "", "")
+		}
+	}
+	for _, r := range s.Rungs {
+		if !stood[string(r.Key)] && r.Pod == "" {
+			row("", string(r.Key), r.State, "", rungWhy(r))
+		}
+	}
+	t.end()
+}
+
+// podText is a pod's name, or its uid if it has none any more.
+func podText(p engine.PodStatus) string {
+	if p.Name == "" {
+		return string(p.UID)
+	}
+	return p.Namespace + "/" + p.Name
+}
+
+// rungWhy is one line about a rung that is not as it should be.
+func rungWhy(r engine.RungStatus) string {
+	var parts []string
+	for _, part := range []string{r.Step, r.Why, r.Next} {
+		if part != "" && r.State != engine.Ready {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func printRungs(w io.Writer, rungs []engine.RungStatus, headers bool) {
+	var heads []string
+	if headers {
+		heads = []string{"RUNG", "STATE", "ACTUAL", "DESIRED", "STEP", "AGE", "FAILED", "WHY", "NEXT"}
+	}
+	t := newTable(w, heads...)
+	for _, r := range rungs {
+		t.row(string(r.Key), string(r.State), r.Actual, r.Desired, r.Step, age(r.Age), strconv.Itoa(r.Attempts), r.Why, r.Next)
+	}
+	t.end()
+}
+
+func printDrivers(w io.Writer, drivers []engine.DriverStatus, headers bool) {
+	var heads []string
+	if headers {
+		heads = []string{"DRIVER", "REGISTERED", "NODE", "SOCKET", "WHY"}
+	}
+	t := newTable(w, heads...)
+	for _, d := range drivers {
+		t.row(d.Name, strconv.FormatBool(d.Registered), d.NodeID, d.Socket, d.Why)
+	}
+	t.end()
+}
+
+// printTrouble says what somebody should do something about.
+func printTrouble(w io.Writer, s engine.Status) {
+	if s.Journal.Why != "" {
+		fmt.Fprintf(w, "journal: %s\n", printable(s.Journal.Why))
+	}
+	for _, damage := range s.Journal.Damage {
+		fmt.Fprintf(w, "journal damage: %s\n", printable(damage))
+	}
+	for _, t := range s.Sources {
+		fmt.Fprintf(w, "trouble: %s: %s\n", printable(t.Where), printable(t.Why))
+	}
+	for _, d := range s.Drivers {
+		if d.Why != "" {
+			fmt.Fprintf(w, "driver socket %s: %s\n", d.Socket, printable(d.Why))
+		}
+	}
+	for _, r := range s.Rungs {
+		if r.State == engine.Stuck {
+			fmt.Fprintf(w, "action: %s is stuck; see volnode describe rung '%s'\n", r.Key, r.Key)
+		}
+	}
+}

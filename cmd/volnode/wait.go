@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/volnode/volnode/engine"
+)
+
+const waitHelp = `wait returns once a pod's volumes can all be used, or once nothing is left of them.
+
+  volnode wait pod/NAMESPACE/NAME --for=ready       a pod that is not known yet is waited for
+  volnode wait pod/NAMESPACE/NAME --for=gone        also if it was never there
+  volnode wait all --for=gone                       nothing is left of any volume of any pod
+
+When the time is over it says what is missing and exits with status 3.`
+
+func waitCommand(c *client) *cobra.Command {
+	var on string
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use: "wait pod/NAMESPACE/NAME|all --for=ready|gone", Short: "Wait for a pod's volumes", Long: waitHelp, Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().StringVar(&on, "for", forReady, "ready or gone")
+	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		pod, err := waitTarget(args[0], on)
+		if err != nil {
+			return err
+		}
+		if timeout < 0 || timeout > maxWait {
+			return fail(exitUsage, "--timeout %s is not between 0s and %s", timeout, maxWait)
+		}
+		ctx, cancel := interruptible()
+		defer cancel()
+		var a waitAnswer
+		q := query("pod", pod, "for", on, "timeout", timeout.String())
+		if err := c.ask(ctx, "/v1/wait", q, timeout+shortAsk, &a); err != nil {
+			return err
+		}
+		if a.IsMet {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", args[0], on)
+			return nil
+		}
+		printLeft(cmd.ErrOrStderr(), a.Left)
+		return fail(exitNotReady, "%s is not %s after %s: %s", args[0], on, timeout, a.Message)
+	}
+	return cmd
+}
+
+// waitTarget reads what is waited for: a pod's namespace/name, or "" for everything.
+func waitTarget(target, on string) (string, error) {
+	if on != forReady && on != forGone {
+		return "", fail(exitUsage, "--for=%s: want ready or gone", on)
+	}
+	if target == "all" {
+		if on != forGone {
+			return "", fail(exitUsage, "all can be waited for with --for=gone only")
+		}
+		return "", nil
+	}
+	parts := strings.Split(target, "/")
+	if len(parts) != 3 || parts[0] != "pod" || parts[1] == "" || parts[2] == "" {
+		return "", fail(exitUsage, "%q: want pod/NAMESPACE/NAME or all", target)
+	}
+	return parts[1] + "/" + parts[2], nil
+}
+
+// printLeft says of each volume, and of each rung that is not as it should be, its state, why, and what next.
+func printLeft(w io.Writer, s engine.Status) {
+	for _, p := range s.Pods {
+		for _, v := range p.Volumes {
+			fmt.Fprintf(w, "%s: volume %s is %s", podText(p), v.Name, v.State)
+			if v.Why != "" {
+				fmt.Fprintf(w, ": %s", printable(v.Why))
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	for _, r := range s.Rungs {
+		if r.State == engine.Ready {
+			continue
+		}
+		fmt.Fprintf(w, "  %s is %s, %s and %s", r.Key, r.State, r.Actual, r.Desired)
+		if why := rungWhy(r); why != "" {
+			fmt.Fprintf(w, ": %s", printable(why))
+		}
+		fmt.Fprintln(w)
+	}
+	for _, t := range s.Sources {
+		fmt.Fprintf(w, "trouble: %s: %s\n", printable(t.Where), printable(t.Why))
+	}
+}

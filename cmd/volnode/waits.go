@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+)
+
+// wait blocks until what is asked for holds, or ctx is over: then the answer says what is missing.
+func (d *daemon) wait(ctx context.Context, q waitQuery) (waitAnswer, error) {
+	var err error
+	switch {
+	case q.pod == "":
+		err = d.manager.WaitForNothing(ctx)
+	case q.on == forReady:
+		err = d.waitReady(ctx, q.pod)
+	default:
+		err = d.waitGone(ctx, q.pod)
+	}
+	if err == nil {
+		return waitAnswer{IsMet: true}, nil
+	}
+	if d.stopping.Err() != nil {
+		return waitAnswer{}, errors.New("volnode is stopping")
+	}
+	status, err := d.status(context.WithoutCancel(ctx))
+	if err != nil {
+		return waitAnswer{}, err
+	}
+	return d.unmet(q, status), nil
+}
+
+// waitReady waits for a pod of that name, and for that pod. A pod that takes its place meanwhile is waited for in turn.
+func (d *daemon) waitReady(ctx context.Context, name string) error {
+	for {
+		uid, err := d.names.until(ctx, name)
+		if err != nil {
+			return err
+		}
+		its, cancel := d.names.while(ctx, name, uid)
+		err = d.manager.WaitForAttachAndMount(its, uid)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// waitGone waits until nothing is left of any pod that has or had the name. Pods that only the journal knows have no name: any of them may be it.
+func (d *daemon) waitGone(ctx context.Context, name string) error {
+	for {
+		synced, changed := d.names.isSynced()
+		if !synced {
+			select {
+			case <-changed:
+				continue
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		status, err := d.status(ctx)
+		if err != nil {
+			return err
+		}
+		uids := d.candidates(name, status)
+		if len(uids) == 0 {
+			return nil
+		}
+		if err := d.manager.WaitForAllPodsUnmount(ctx, uids); err != nil {
+			return err
+		}
+		if again, _ := d.names.lookup(name); again.uid == "" || slices.Contains(uids, again.uid) {
+			return nil
+		}
+	}
+}
+
+// candidates are the pods that a name may stand for and of which something is left, or which are wanted.
+func (d *daemon) candidates(name string, s engine.Status) []core.PodUID {
+	n, _ := d.names.lookup(name)
+	var uids []core.PodUID
+	for _, p := range s.Pods {
+		if p.UID == n.uid || slices.Contains(n.left, p.UID) || p.Name == "" {
+			uids = append(uids, p.UID)
+		}
+	}
+	return uids
+}
+
+// unmet composes the answer of a wait whose time is over.
+func (d *daemon) unmet(q waitQuery, s engine.Status) waitAnswer {
+	a := waitAnswer{Left: s}
+	if q.pod == "" {
+		a.Message = fmt.Sprintf("%s and %s are left", plural(len(s.Pods), "pod"), plural(len(s.Rungs), "rung"))
+		return a
+	}
+	uids := d.candidates(q.pod, s)
+	a.Left.Pods = slices.DeleteFunc(slices.Clone(s.Pods), func(p engine.PodStatus) bool { return !slices.Contains(uids, p.UID) })
+	a.Left.Rungs = rungsOf(s, a.Left.Pods)
+	switch n, _ := d.names.lookup(q.pod); {
+	case n.uid == "" && !s.Synced:
+		a.Message = fmt.Sprintf("pod %s is not known, and not all manifests have been read", q.pod)
+		for _, t := range s.Sources {
+			a.Message += fmt.Sprintf("; %s: %s", t.Where, t.Why)
+		}
+	case q.on == forReady && n.uid == "":
+		a.Message = fmt.Sprintf("pod %s is not known: no manifest names it", q.pod)
+	case q.on == forReady:
+		a.Message = fmt.Sprintf("pod %s is not ready", q.pod)
+	case n.uid != "":
+		a.Message = fmt.Sprintf("pod %s is still wanted: its manifest is there", q.pod)
+	default:
+		a.Message = fmt.Sprintf("something is left of pod %s", q.pod)
+	}
+	return a
+}
+
+// rungsOf returns the rungs of pods, with those that they stand on.
+func rungsOf(s engine.Status, pods []engine.PodStatus) []engine.RungStatus {
+	return slices.DeleteFunc(slices.Clone(s.Rungs), func(r engine.RungStatus) bool {
+		return !slices.ContainsFunc(pods, func(p engine.PodStatus) bool {
+			return r.Pod == p.UID || slices.ContainsFunc(p.Volumes, func(v engine.VolumeStatus) bool { return slices.Contains(v.Keys, r.Key) })
+		})
+	})
+}
+
+// status is the engine's, with the names of pods that were removed.
+func (d *daemon) status(ctx context.Context) (engine.Status, error) {
+	since := d.names.now()
+	s, err := d.manager.Status(ctx)
+	if err != nil {
+		return s, err
+	}
+	known := map[core.PodUID]bool{}
+	for i, p := range s.Pods {
+		known[p.UID] = true
+		if p.Name == "" {
+			s.Pods[i].Namespace, s.Pods[i].Name, _ = strings.Cut(d.names.nameOf(p.UID), "/")
+		}
+	}
+	if s.Synced {
+		d.names.prune(since, func(uid core.PodUID) bool { return known[uid] })
+	}
+	return s, nil
+}
+
+// plan is the engine's, with the names of pods.
+func (d *daemon) plan(ctx context.Context) ([]planStep, error) {
+	ops, err := d.manager.Plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]planStep, 0, len(ops))
+	for _, op := range ops {
+		steps = append(steps, planStep{
+			Verb: op.Verb.String(), Rung: op.Key, Kind: op.Kind, Pod: op.Pod, Name: d.names.nameOf(op.Pod), Volume: op.Volume,
+		})
+	}
+	return steps, nil
+}
+
+// describe finds one pod by namespace/name or uid, one volume by driver^handle, or one rung by its key.
+func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswer, error) {
+	s, err := d.status(ctx)
+	if err != nil {
+		return describeAnswer{}, err
+	}
+	var a describeAnswer
+	switch kind {
+	case "pod":
+		for _, p := range s.Pods {
+			if string(p.UID) == name || p.Namespace+"/"+p.Name == name {
+				a.Pods = append(a.Pods, p)
+			}
+		}
+		a.Rungs = rungsOf(s, a.Pods)
+	case "volume", "rung":
+		for _, r := range s.Rungs {
+			if kind == "volume" && r.Volume == name || string(r.Key) == name {
+				a.Rungs = append(a.Rungs, r)
+			}
+		}
+	default:
+		return a, &httpError{400, fmt.Sprintf("kind %q: want pod, volume or rung", kind)}
+	}
+	if len(a.Pods)+len(a.Rungs) == 0 {
+		return a, &httpError{404, fmt.Sprintf("%s %s is not known", kind, name)}
+	}
+	return a, nil
+}
