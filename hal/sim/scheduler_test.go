@@ -111,7 +111,7 @@ func TestADeadTaskDoesNothing(t *testing.T) {
 	require.False(t, ghost)
 }
 
-func TestAKilledTaskThatRecoversIsFound(t *testing.T) {
+func TestAKilledTaskMayRecoverIfItEnds(t *testing.T) {
 	w := sim.New(sim.Config{})
 	w.SetAgent(func(h hal.Host) {
 		h.Runtime.Go(func() {
@@ -159,7 +159,7 @@ func TestGoexitIsADefect(t *testing.T) {
 	require.ErrorContains(t, w.RunFor(time.Minute), "Goexit")
 }
 
-func TestMasterClockAndDeadlines(t *testing.T) {
+func TestACallPastItsDeadlineIsNotSent(t *testing.T) {
 	w := benign(t, sim.Config{})
 	h := w.Host()
 	w.Do(func() {
