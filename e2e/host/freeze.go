@@ -1,0 +1,116 @@
+package host
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// Frozen is a filesystem on which every change hangs in the kernel, unkillable, until it is thawed.
+type Frozen struct {
+	host  *Host
+	Path  string
+	guard *exec.Cmd
+	hold  io.WriteCloser
+}
+
+const guardEnv = "VOLNODE_E2E_THAW"
+
+// The requests of linux/fs.h that x/sys/unix does not have.
+const (
+	fiFreeze = 0xc0045877
+	fiThaw   = 0xc0045878
+)
+
+// MountImage makes a filesystem of its own, in an image file behind a loop device, and mounts it outside of the root directory.
+func (h *Host) MountImage(name string) string {
+	h.T.Helper()
+	image, dir := filepath.Join(h.Dir, name+".img"), filepath.Join(h.Dir, name)
+	require.NoError(h.T, os.WriteFile(image, nil, 0o600))
+	require.NoError(h.T, os.Truncate(image, 16<<20))
+	require.NoError(h.T, os.Mkdir(dir, 0o755))
+	for _, args := range [][]string{{"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, dir}} {
+		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
+		require.NoError(h.T, err, "%v: %s", args, out)
+	}
+	return dir
+}
+
+// Freeze freezes the filesystem at path (ioctl_fsfreeze: FIFREEZE). A guard process thaws it when this process ends, whatever ends it.
+func (h *Host) Freeze(path string) *Frozen {
+	h.T.Helper()
+	f := &Frozen{host: h, Path: path, guard: exec.Command("/proc/self/exe")}
+	f.guard.Env = append(os.Environ(), guardEnv+"="+path)
+	var err error
+	f.hold, err = f.guard.StdinPipe()
+	require.NoError(h.T, err)
+	opened, err := f.guard.StdoutPipe()
+	require.NoError(h.T, err)
+	require.NoError(h.T, f.guard.Start())
+	h.T.Cleanup(f.Thaw)
+	// It has opened the filesystem, and will need nothing else to thaw it.
+	_, err = io.ReadFull(opened, make([]byte, 1))
+	require.NoError(h.T, err)
+	dir, err := os.Open(path)
+	require.NoError(h.T, err)
+	defer dir.Close()
+	require.NoError(h.T, unix.IoctlSetInt(int(dir.Fd()), fiFreeze, 0))
+	return f
+}
+
+// Thaw thaws the filesystem. Twice does no harm.
+func (f *Frozen) Thaw() {
+	if f.hold == nil {
+		return
+	}
+	_ = f.hold.Close()
+	f.hold = nil
+	if err := f.guard.Wait(); err != nil {
+		f.host.T.Errorf("thaw %s: %v", f.Path, err)
+	}
+}
+
+// guardMain is the guard: it waits for the end of its standard input, then thaws.
+func guardMain() {
+	path := os.Getenv(guardEnv)
+	if path == "" {
+		return
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		os.Exit(1)
+	}
+	_, _ = os.Stdout.WriteString("\n")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if err := unix.IoctlSetInt(int(dir.Fd()), fiThaw, 0); err != nil && err != unix.EINVAL {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// AwaitHanging waits until a helper child hangs in the kernel, and returns it. The kernel tells nobody that a process has come to hang, so this is
+// the one wait that asks again and again.
+func (h *Host) AwaitHanging() Helper {
+	h.T.Helper()
+	ctx, cancel := patience()
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, p := range h.Helpers() {
+			if p.State == "D" {
+				return p
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			require.FailNow(h.T, "no helper hangs")
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/volnode/volnode/e2e/csidriver"
+)
+
+// DriverObject is the manifest that tells of the CSI driver.
+const DriverObject = `apiVersion: storage.k8s.io/v1
+kind: CSIDriver
+metadata: {name: ` + csidriver.DefaultName + `}
+spec: {attachRequired: false}
+`
+
+// ClaimAndVolume is a manifest of a claim and the PersistentVolume bound to it, both of that name, for a volume of the driver's. Options are further
+// lines of the PersistentVolume's spec.csi.
+func ClaimAndVolume(name, handle, options string) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %[1]s}
+spec:
+  capacity: {storage: 64Mi}
+  accessModes: [ReadWriteOnce]
+  claimRef: {namespace: default, name: %[1]s}
+  csi:
+    driver: %[3]s
+    volumeHandle: %[2]s
+%[4]s
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: %[1]s}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 64Mi}}
+  volumeName: %[1]s
+`, name, handle, csidriver.DefaultName, options)
+}
+
+// Pod is a manifest of a pod with these volumes: alternating names and sources, like "cache", "emptyDir: {}".
+func Pod(name, uid string, volumes ...string) string {
+	text := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, uid: %q}\nspec:\n  containers:\n  - name: app\n    image: none\n    volumeMounts:\n",
+		name, uid)
+	for i := 0; i+1 < len(volumes); i += 2 {
+		text += fmt.Sprintf("    - {name: %s, mountPath: /%[1]s}\n", volumes[i])
+	}
+	text += "  volumes:\n"
+	for i := 0; i+1 < len(volumes); i += 2 {
+		text += fmt.Sprintf("  - name: %s\n    %s\n", volumes[i], volumes[i+1])
+	}
+	return text
+}
+
+// Claim is the source of a volume that is a claim.
+func Claim(name string) string { return "persistentVolumeClaim: {claimName: " + name + "}" }
