@@ -8,6 +8,8 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/journal"
+	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
@@ -65,8 +67,8 @@ func (m *VolumeManager) read() (n node, err error) {
 	h := m.h
 	h.Mounts = tableOnce{Mounts: m.h.Mounts, stacks: stacksOf(table)}
 	for _, rec := range n.loaded.Records {
-		op := core.Op{Verb: core.Look, Key: rec.Rung.Key, Kind: rec.Rung.Kind, Params: rec.Rung.Want, Facts: rec.Facts, Fingerprint: rec.Fingerprint}
-		if res := run(&h, op); res.Outcome == hal.Done {
+		look := core.Op{Verb: core.Look, Key: rec.Rung.Key, Kind: rec.Rung.Kind, Params: rec.Rung.Want, Facts: rec.Facts, Fingerprint: rec.Fingerprint}
+		if res := run(&h, look); res.Outcome == hal.Done {
 			n.start.Found = append(n.start.Found, core.Found{Key: rec.Rung.Key, Fingerprint: res.Fingerprint})
 		}
 	}
@@ -75,6 +77,10 @@ func (m *VolumeManager) read() (n node, err error) {
 		return n, err
 	}
 	n.start.Strays, n.left = kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
+	for _, dir := range listing.Empty {
+		// Only empty directories go. One that can't be removed is in nobody's way; the next start tries again.
+		_ = op.Prune(&h, c, dir, plugin.PodsDir(m.cfg.RootDir))
+	}
 	children, err := m.h.Children.Living(c)
 	if err != nil {
 		return n, err

@@ -26,12 +26,13 @@ func climb(h *hal.Host, o core.Op) core.Result {
 	if dir == "" {
 		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
 	}
+	// A climb that fails from here on may have made directories, so it is Unknown: what it has made goes again if nobody wants it any more.
 	if err := op.Mkdirs(h, c, path.Dir(dir), op.ParentMode); err != nil {
-		return op.Failed(err)
+		return op.Unknown(err.Error())
 	}
 	// 0777 whatever the umask, as any user of the pod may write (K:G97).
 	if err := op.Mkdirs(h, c, dir, 0o777); err != nil {
-		return op.Failed(err)
+		return op.Unknown(err.Error())
 	}
 	if core.Value(o.Params, paramMedium) == memory {
 		if r, ok := mountMemory(h, o, dir); !ok {
@@ -55,7 +56,7 @@ func mountMemory(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 	c := op.Call(o)
 	seen, err := op.Look(h, c, dir)
 	if err != nil {
-		return op.NotDone(err.Error()), false
+		return op.Unknown(err.Error()), false
 	}
 	if _, mounted := seen.Top(); mounted {
 		return core.Result{}, true // ours or not: the look that follows tells
@@ -66,7 +67,7 @@ func mountMemory(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 	}
 	err = h.Mounts.Mount(c, hal.NewMount{FSType: "tmpfs", Source: source, Target: dir, Options: options, Flags: []string{"nosuid", "nodev"}})
 	if err != nil {
-		return op.Failed(err), false
+		return op.Unknown(err.Error()), false
 	}
 	return core.Result{}, true
 }

@@ -14,6 +14,8 @@ type Listing struct {
 	Pods   []PodEntry
 	Staged []StagedEntry
 	Blocks []BlockEntry
+	// Empty is the directories of pods in which there is no volume, each as deep as it goes: what a climb, or a descent, that was cut short has left.
+	Empty []string
 }
 
 // PodEntry is pods/<Pod>/volumes/<Plugin>/<Name>.
@@ -101,10 +103,16 @@ func (s scanner) pod(l *Listing, root, pod string) error {
 	if err != nil {
 		return err
 	}
+	if len(plugins) == 0 {
+		s.empty(l, volumes)
+	}
 	for _, p := range plugins {
 		names, err := s.list(path.Join(volumes, p.Name))
 		if err != nil {
 			return err
+		}
+		if len(names) == 0 {
+			s.empty(l, path.Join(volumes, p.Name))
 		}
 		for _, name := range names {
 			e := PodEntry{Pod: pod, Plugin: p.Name, Name: name.Name}
@@ -115,6 +123,14 @@ func (s scanner) pod(l *Listing, root, pod string) error {
 		}
 	}
 	return nil
+}
+
+// empty notes a directory without entries. What is no directory is somebody's file.
+func (s scanner) empty(l *Listing, dir string) {
+	info, err := s.h.Tree.Stat(s.c, dir)
+	if hal.Is(err, syscall.ENOENT) || err == nil && info.Type == hal.TypeDirectory && !info.MountPoint {
+		l.Empty = append(l.Empty, dir)
+	}
 }
 
 func (s scanner) staged(l *Listing, root, driver string) error {
