@@ -58,7 +58,7 @@ func (d *fakeDriver) NodeStageVolume(
 }
 
 // serve runs a driver at socket until stop.
-func (d *fakeDriver) serve(t *testing.T, socket string) (stop func()) {
+func (d *fakeDriver) serve(t testing.TB, socket string) (stop func()) {
 	t.Helper()
 	s := grpc.NewServer()
 	csi.RegisterNodeServer(s, d)
@@ -77,7 +77,7 @@ func (d *fakeDriver) serve(t *testing.T, socket string) (stop func()) {
 	return stop
 }
 
-func listen(t *testing.T, socket string) net.Listener {
+func listen(t testing.TB, socket string) net.Listener {
 	t.Helper()
 	l, err := net.Listen("unix", socket)
 	require.NoError(t, err)

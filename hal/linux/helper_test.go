@@ -198,6 +198,26 @@ func TestLivingTakesOnlyRootsWordForIt(t *testing.T) {
 	require.False(t, ok, "no such process")
 }
 
+func TestHelperKeepsNothingOfTheAgents(t *testing.T) {
+	lock := filepath.Join(t.TempDir(), "lock")
+	fd, err := unix.Open(lock, unix.O_CREAT|unix.O_RDWR, 0o600) // without O_CLOEXEC
+	require.NoError(t, err)
+	require.NoError(t, unix.Flock(fd, unix.LOCK_EX))
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{helperName, "/", "", ""}, Env: []string{}}
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		require.NoError(t, in.Close())
+		_ = cmd.Wait()
+	})
+	require.NoError(t, unix.Close(fd))
+	again, err := unix.Open(lock, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	require.NoError(t, err)
+	defer unix.Close(again)
+	require.NoError(t, unix.Flock(again, unix.LOCK_EX)) // waits for the helper to have begun, and no longer
+}
+
 func TestGoneOfAProcessThatIsGone(t *testing.T) {
 	h, _ := startHost(t)
 	ended := make(chan struct{})

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -18,6 +20,7 @@ func IsHelper() bool { return os.Args[0] == helperName }
 
 // HelperMain does what the agent asked this helper child for, answers and exits. It never returns.
 func HelperMain() {
+	dropDescriptors()
 	var req request
 	// An agent that died before the whole request was written leaves a short one, and nothing is done.
 	if err := gob.NewDecoder(os.Stdin).Decode(&req); err != nil {
@@ -29,6 +32,24 @@ func HelperMain() {
 		os.Exit(3)
 	}
 	os.Exit(0)
+}
+
+// dropDescriptors closes what the agent had open without O_CLOEXEC: a lock or a socket that a hanging helper kept would keep
+// the next agent from starting. The Go runtime's own, anonymous inodes all of them, stay.
+func dropDescriptors() {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil || fd <= 2 {
+			continue
+		}
+		if what, err := linkText("/proc/self/fd/" + e.Name()); err == nil && !strings.HasPrefix(what, "anon_inode:") {
+			unix.Close(fd)
+		}
+	}
 }
 
 func perform(req request) response {

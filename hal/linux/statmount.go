@@ -1,10 +1,10 @@
 package linux
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -70,49 +70,75 @@ const (
 	statmountMaxBytes = 1 << 20
 )
 
-// statmount asks for the parts in mask of mount id. buf is used again and returned, larger if it had to grow.
-func statmount(id, mask uint64, buf []byte) (mountState, []byte, error) {
-	req := mntIDReq{size: 24, id: id, param: mask}
+// reader asks for mounts one after another. The zero reader is ready.
+type reader struct {
+	buf   []byte
+	texts map[string]string // types, sources and roots, which many mounts share
+}
+
+// shared returns b as a string, the same one for the same text.
+func (r *reader) shared(b []byte) string {
+	if known, ok := r.texts[string(b)]; ok {
+		return known
+	}
+	if r.texts == nil {
+		r.texts = map[string]string{}
+	}
+	s := string(b)
+	r.texts[s] = s
+	return s
+}
+
+// statmount asks for all parts of mount id.
+func (r *reader) statmount(id uint64) (mountState, error) {
+	if r.buf == nil {
+		r.buf = make([]byte, 2048)
+	}
+	req := mntIDReq{size: 24, id: id, param: statmountAll}
 	for {
 		_, _, errno := unix.Syscall6(unix.SYS_STATMOUNT,
-			uintptr(unsafe.Pointer(&req)), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0, 0)
+			uintptr(unsafe.Pointer(&req)), uintptr(unsafe.Pointer(&r.buf[0])), uintptr(len(r.buf)), 0, 0, 0)
 		switch {
-		case errno == unix.EOVERFLOW && len(buf) < statmountMaxBytes:
-			buf = make([]byte, 4*len(buf))
+		case errno == unix.EOVERFLOW && len(r.buf) < statmountMaxBytes:
+			r.buf = make([]byte, 4*len(r.buf))
 		case errno == unix.EINTR:
 		case errno != 0:
-			return mountState{}, buf, errno
+			return mountState{}, errno
 		default:
-			state, err := decodeStatmount(buf)
-			return state, buf, err
+			return r.decode()
 		}
 	}
 }
 
-func decodeStatmount(buf []byte) (mountState, error) {
+// decode reads the struct statmount in the buffer.
+func (r *reader) decode() (mountState, error) {
+	buf := r.buf
 	u32 := func(at int) uint32 { return binary.NativeEndian.Uint32(buf[at:]) }
 	u64 := func(at int) uint64 { return binary.NativeEndian.Uint64(buf[at:]) }
 	mask := u64(8)
-	text := func(part uint64, at int) string {
+	text := func(part uint64, at int) []byte {
 		start := statmountHead + int(u32(at))
 		if mask&part == 0 || start >= len(buf) {
-			return ""
+			return nil
 		}
-		s, _, _ := strings.Cut(string(buf[start:]), "\x00")
-		return s
+		end := bytes.IndexByte(buf[start:], 0)
+		if end < 0 {
+			return buf[start:]
+		}
+		return buf[start : start+end]
 	}
 	if size := int(u32(0)); size > len(buf) || size < statmountHead {
 		return mountState{}, fmt.Errorf("statmount(2) answered %d bytes", size)
 	}
 	m := hal.Mount{
 		ID: hal.MountID(u64(40)), Parent: hal.MountID(u64(48)),
-		Path: text(statmountMntPoint, 108), Root: text(statmountMntRoot, 104),
+		Path: string(text(statmountMntPoint, 108)), Root: r.shared(text(statmountMntRoot, 104)),
 		Device: hal.Device{Major: u32(16), Minor: u32(20)},
-		FSType: text(statmountFSType, 36), Source: text(statmountSBSource, 124),
+		FSType: r.shared(text(statmountFSType, 36)), Source: r.shared(text(statmountSBSource, 124)),
 		Shared: u64(72)&msShared != 0,
 	}
-	if sub := text(statmountSubtype, 120); sub != "" {
-		m.FSType += "." + sub
+	if sub := text(statmountSubtype, 120); len(sub) > 0 {
+		m.FSType += "." + string(sub)
 	}
 	m.ReadOnly, m.Options = attrOptions(u64(64))
 	return mountState{Mount: m, oldID: uint64(u32(56)), mask: mask}, nil

@@ -93,11 +93,11 @@ func readStatmount(info *os.File) ([]hal.Mount, error) {
 	}
 	table := make([]hal.Mount, 0, len(ids))
 	oldIDs := make([]uint64, 0, len(ids))
-	buf := make([]byte, 4096)
+	var r reader
 	told := uint64(0)
 	for _, id := range ids {
-		var state mountState
-		if state, buf, err = statmount(id, statmountAll, buf); err != nil {
+		state, err := r.statmount(id)
+		if err != nil {
 			return nil, err
 		}
 		table, oldIDs = append(table, state.Mount), append(oldIDs, state.oldID)
@@ -227,12 +227,13 @@ func (m *mounts) stackAt(path string) ([]hal.Mount, error) {
 		return nil, err
 	}
 	var stack []hal.Mount
-	buf := make([]byte, 4096)
+	var r reader
 	for {
-		var state mountState
-		if state, buf, err = statmount(uint64(id), statmountAll, buf); err == unix.ENOENT && len(stack) > 0 {
+		state, err := r.statmount(uint64(id))
+		if err == unix.ENOENT && len(stack) > 0 {
 			break // the root's parent lies outside the namespace
-		} else if err != nil {
+		}
+		if err != nil {
 			return nil, err
 		}
 		if state.Path != path {

@@ -157,7 +157,7 @@ func FuzzStatmount(f *testing.F) {
 	f.Add(make([]byte, 600))
 	f.Fuzz(func(_ *testing.T, buf []byte) {
 		if len(buf) >= statmountHead {
-			_, _ = decodeStatmount(buf)
+			_, _ = (&reader{buf: buf}).decode()
 		}
 	})
 }
