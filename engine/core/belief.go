@@ -7,6 +7,7 @@ type Belief struct {
 	Key         hal.Key
 	Kind        Kind
 	Pod         PodUID
+	Volume      string
 	State       State
 	Fingerprint string
 	Path        string      // the parameter of that name that it was made with
@@ -27,7 +28,7 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 		return Belief{}, false
 	}
 	b := Belief{
-		Key: key, Kind: r.Kind, Pod: r.Pod, State: r.state, Fingerprint: r.fingerprint, Path: Value(r.made, "path"),
+		Key: key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, State: r.state, Fingerprint: r.fingerprint, Path: Value(r.made, "path"),
 		InFlight: r.op != nil, HasChild: r.child != "", IsGone: r.isGone(), IsWanted: c.desire(r) == wanted,
 		IsRebuild: c.change(r) == OnChangeRebuild, ClimbOpen: r.bound(Climb), DescendOpen: r.bound(Descend),
 	}

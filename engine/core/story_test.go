@@ -2,6 +2,8 @@ package core_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,7 +18,7 @@ import (
 
 // A story file tells one sequence of events, and after each what core did about it. Rungs have short names: stage/a, publish/a/p.
 //
-//	want pod=p vol=a [ladder=publish,stage] [opt=x] [rwop] [driver=d] [more]  the pod wants the volume, beside those it wanted before
+//	want pod=p vol=a [ladder=publish,stage] [opt=x] [token=x] [rwop] [acts] [driver=d] [more]   the pod wants the volume; more: beside those before
 //	partial pod=p           one of its volumes can't be resolved: what it wanted stays
 //	unwant pod=p            the pod wants nothing; its containers may still run
 //	gone pod=p              no container of it runs
@@ -26,8 +28,9 @@ import (
 //	child rung=… · child-gone rung=…
 //	advance 500ms                   time passes, with a Wake at each NextWake on the way
 //	sync                            every source is synced
-//	restart [boot=b2] [found=rung:fp,…] [lost=rung,…]   the agent dies; the next one starts from the journal
-//	await pod=p for=ready|gone · status
+//	restart [boot=b2] [found=rung:fp|…] [unread=rung]   the agent dies; the next one starts from the journal, and is not synced
+//	await pod=p for=ready|gone|all · forget waiter=N · status
+//	settle                          everything in flight, and all that follows, ends Done
 type story struct {
 	t       *testing.T
 	c       *core.Core
@@ -35,13 +38,14 @@ type story struct {
 	boot    hal.BootID
 	journal map[hal.Key]core.Record
 	rungs   map[core.PodUID]map[hal.Key]core.Rung
+	ops     map[hal.OpID]core.Op // in flight
 	waiters core.Waiter
 	out     strings.Builder
 }
 
 func TestStories(t *testing.T) {
 	datadriven.Walk(t, "testdata/stories", func(t *testing.T, path string) {
-		s := &story{t: t, now: hal.Instant(time.Second), boot: "b1", journal: map[hal.Key]core.Record{}, rungs: map[core.PodUID]map[hal.Key]core.Rung{}}
+		s := &story{t: t, now: hal.Instant(time.Second), boot: "b1", journal: map[hal.Key]core.Record{}, rungs: map[core.PodUID]map[hal.Key]core.Rung{}, ops: map[hal.OpID]core.Op{}}
 		s.c = core.New(core.Start{Now: s.now, Boot: s.boot})
 		s.c.Step(s.now, core.AllSynced{})
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -67,6 +71,8 @@ func (s *story) command(d *datadriven.TestData) {
 		s.restart(d)
 	case "status":
 		s.status()
+	case "settle":
+		s.settle()
 	default:
 		s.step(s.event(d))
 	}
@@ -88,12 +94,16 @@ func (s *story) event(d *datadriven.TestData) core.Event {
 		return core.ChildSeen{Key: hal.Key(arg(d, "rung")), What: "pid 7 (state D)"}
 	case "child-gone":
 		return core.ChildGone{Key: hal.Key(arg(d, "rung"))}
+	case "forget":
+		n, err := strconv.ParseUint(arg(d, "waiter"), 10, 64)
+		require.NoError(s.t, err)
+		return core.Forget{Waiter: core.Waiter(n)}
 	case "sync":
 		return core.AllSynced{}
 	case "await":
 		s.waiters++
 		on := map[string]core.Condition{"ready": core.PodReady, "gone": core.PodGone, "all": core.AllGone}[arg(d, "for")]
-		return core.Await{Waiter: s.waiters, Pod: core.PodUID(arg(d, "pod")), For: on}
+		return core.Await{Waiter: s.waiters, Pod: core.PodUID(argOr(d, "pod", "")), For: on}
 	}
 	d.Fatalf(s.t, "command %s", d.Cmd)
 	return nil
@@ -187,6 +197,18 @@ func (s *story) end(d *datadriven.TestData) {
 	s.step(core.Completed{Op: opArg(d), Result: res})
 }
 
+// settle ends what is in flight, oldest first, until nothing is. A look finds what core believes, a climb makes m and its number.
+func (s *story) settle() {
+	for len(s.ops) > 0 {
+		op := s.ops[slices.Min(slices.Collect(maps.Keys(s.ops)))]
+		res := core.Result{Outcome: hal.Done, Fingerprint: op.Fingerprint}
+		if op.Verb == core.Climb || op.Verb == core.Refresh {
+			res.Fingerprint = fmt.Sprintf("m%d", op.ID)
+		}
+		s.step(core.Completed{Op: op.ID, Result: res})
+	}
+}
+
 func (s *story) advance(d *datadriven.TestData) {
 	by, err := time.ParseDuration(d.CmdArgs[0].Key)
 	require.NoError(s.t, err)
@@ -221,12 +243,20 @@ func (s *story) restart(d *datadriven.TestData) {
 			start.Found = append(start.Found, core.Found{Key: key, Fingerprint: found[key]})
 		}
 	}
-	s.rungs = map[core.PodUID]map[hal.Key]core.Rung{}
+	s.rungs, s.ops = map[core.PodUID]map[hal.Key]core.Rung{}, map[hal.OpID]core.Op{}
 	s.c = core.New(start)
 	s.step(core.Wake{})
 }
 
 func (s *story) step(e core.Event) {
+	switch e := e.(type) {
+	case core.Completed:
+		delete(s.ops, e.Op)
+	case core.Refused:
+		for _, id := range e.Ops {
+			delete(s.ops, id)
+		}
+	}
 	b := s.c.Step(s.now, e)
 	for _, l := range b.Lines {
 		if l.Drop {
@@ -239,6 +269,7 @@ func (s *story) step(e core.Event) {
 			map[bool]string{true: " sync"}[l.Sync])
 	}
 	for _, op := range b.Start {
+		s.ops[op.ID] = op
 		fmt.Fprintf(&s.out, "#%d %s %s%s\n", op.ID, op.Verb, op.Key, bound(" by ", op.Deadline))
 	}
 	for _, w := range b.Wake {
