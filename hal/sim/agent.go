@@ -51,7 +51,7 @@ func (w *World) living() *incarnation {
 // AgentLives says whether an incarnation lives.
 func (w *World) AgentLives() bool { return w.inc != nil && !w.inc.dead }
 
-// Run is the number of the agent's present or last life, from 1; 0 before the first.
+// Life is the number of the agent's present or last life, from 1; 0 before the first.
 func (w *World) Life() uint32 { return w.lives }
 
 // Restarts says whether a dead agent, or node, is started again after a drawn time (the default), or stays down until StartAgent.

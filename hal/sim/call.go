@@ -147,7 +147,7 @@ func (h *host) enter(at *callSite, object string, c hal.Call, m *menu) call {
 		wait *= 1000
 	}
 	k.sleep(wait)
-	if k.crash == CrashBefore || k.crash == Reboot || k.crash == PowerCut && k.subject.hash&1 == 0 {
+	if k.crash == CrashBefore || k.crash == Reboot || k.crash == PowerCut && (!at.writes || k.subject.hash&1 == 0) {
 		k.die()
 	}
 	return k

@@ -213,7 +213,7 @@ func (d *driver) listen(path string) {
 		w.unlink(by, dir, name)
 	}
 	k := dir.n.sb.newNode(hal.TypeSocket, 0o600)
-	k.server = d
+	k.server, k.life = d, d.process
 	w.link(by, dir, name, k)
 }
 
@@ -327,7 +327,7 @@ func (w *World) listener(path string) (*driver, syscall.Errno) {
 	switch {
 	case errno != 0:
 		return nil, errno
-	case at.n.kind != hal.TypeSocket || at.n.server == nil || !at.n.server.up:
+	case at.n.kind != hal.TypeSocket || at.n.server == nil || !at.n.server.up || at.n.server.process != at.n.life:
 		return nil, syscall.ECONNREFUSED
 	}
 	return at.n.server, 0

@@ -36,7 +36,9 @@ func driverWorld(t *testing.T, c sim.Config, p sim.Personality) *client {
 	return k
 }
 
-func (k *client) call() hal.Call { return hal.Call{Op: 1, Deadline: k.h.Runtime.Now().Add(10 * time.Second)} }
+func (k *client) call() hal.Call {
+	return hal.Call{Op: 1, Deadline: k.h.Runtime.Now().Add(10 * time.Second)}
+}
 
 func (k *client) do(f func(c hal.Call) error) (err error) {
 	k.w.Do(func() { err = f(k.call()) })

@@ -24,6 +24,7 @@ type node struct {
 	file   *content   // of a file
 	mounts []*mount   // whose mount point this is, in any parent mount
 	server *driver    // of a socket: who listens; nil is nobody
+	life   uint32     // of a socket: of which life of the server it is
 	gone   bool       // unlinked
 }
 
@@ -339,6 +340,7 @@ func (w *World) makeDirs(path string) location {
 		if k == nil {
 			k = at.n.sb.newNode(hal.TypeDirectory, 0o755)
 			at.n.attach(name, k)
+			w.persist(at.n, name, k)
 		}
 		at = w.mounts.top(location{at.m, k})
 	}

@@ -16,6 +16,14 @@ func (w *World) logChange(n *node, c change) uint64 {
 	return n.sb.pages.log(w.sched.now, c)
 }
 
+// persist notes a new name that somebody else than the agent made, and syncs it.
+func (w *World) persist(dir *node, name string, k *node) {
+	if dir.sb.pages != nil {
+		w.logChange(dir, change{kind: changeLink, node: k, dir: dir, name: name})
+		dir.sb.pages.sync(dir)
+	}
+}
+
 // link makes a new node at dir/name. The name is free.
 func (w *World) link(by actor, dir location, name string, k *node) {
 	dir.n.attach(name, k)

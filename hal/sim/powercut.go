@@ -237,18 +237,27 @@ func (w *World) cutSectors(p *pageCache, n *node, gone map[uint64]bool, forced [
 	c.undo = nil
 }
 
+// move puts n at dir/name, or leaves it nowhere if that place is taken or lies below n: a later change, synced by itself, may have made it so.
+func move(n, dir *node, name string) {
+	if n.parent != nil {
+		n.detach()
+	}
+	if dir != nil && dir.child(name) == nil && !dir.inside(n) {
+		dir.attach(name, n)
+	}
+}
+
 func (c *change) undo() {
 	switch c.kind {
 	case changeLink:
-		c.node.detach()
+		move(c.node, nil, "")
 	case changeUnlink:
-		c.dir.attach(c.name, c.node)
+		move(c.node, c.dir, c.name)
 	case changeRename:
-		c.node.detach()
+		move(c.node, c.dir, c.name)
 		if c.replaced != nil {
-			c.newDir.attach(c.newName, c.replaced)
+			move(c.replaced, c.newDir, c.newName)
 		}
-		c.dir.attach(c.name, c.node)
 	case changeSize:
 		c.node.file.size = c.oldSize
 	case changeContent:

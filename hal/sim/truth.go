@@ -106,13 +106,37 @@ func (d *driver) instance() string {
 	return d.name + "/" + strconv.FormatUint(uint64(d.w.boot.number), 10) + "." + strconv.FormatUint(uint64(d.process), 10)
 }
 
-// Volumes is the handles of a driver's volumes, and the device number that a mount of each shows.
+// VolumeDevice is the device number that a mount of a volume shows; false if there is no such volume.
 func (w *World) VolumeDevice(driver, handle string) (hal.Device, bool) {
 	v := w.mustDriver(driver).volume(handle)
 	if v == nil {
 		return hal.Device{}, false
 	}
 	return w.rootOf(v).sb.dev, true
+}
+
+// VolumeFile is the content of a file at the root of a volume, mounted or not; nil if there is none.
+func (w *World) VolumeFile(driver, handle, name string) []byte {
+	v := w.mustDriver(driver).volume(handle)
+	if v == nil {
+		return nil
+	}
+	if k := w.rootOf(v).child(name); k != nil && k.file != nil {
+		return k.file.read()
+	}
+	return nil
+}
+
+// PutVolumeFile makes a file at the root of a volume, mounted or not. Volumes are not subject to power cuts.
+func (w *World) PutVolumeFile(driver, handle, name string, data []byte) {
+	root := w.rootOf(w.mustDriver(driver).volume(handle))
+	k := root.child(name)
+	if k == nil {
+		k = root.sb.newNode(hal.TypeFile, 0o644)
+		root.attach(name, k)
+	}
+	k.file = &content{size: int64(len(data))}
+	k.file.write(0, data, 0, 0, false)
 }
 
 // Shows says whether the top mount at path shows the volume.
@@ -169,6 +193,7 @@ func (w *World) WriteFile(path string, data []byte) {
 	if n == nil {
 		n = dir.n.sb.newNode(hal.TypeFile, 0o644)
 		dir.n.attach(name, n)
+		w.persist(dir.n, name, n)
 		w.nameChanged(dir, name, n, true)
 	}
 	n.file = &content{}
