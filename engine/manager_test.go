@@ -123,3 +123,26 @@ func TestUpRestartDown(t *testing.T) {
 	require.Empty(t, s.Rungs)
 	require.Zero(t, s.Journal.Records)
 }
+
+// Two PersistentVolumes with one handle and other options: the second is refused, with both names, until the first is not used any more.
+func TestTwoVolumesWithOneHandle(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	other := volume("pv-b", "a")
+	other.Spec.ClaimRef.Name = "b"
+	other.Spec.CSI.FSType = "xfs"
+	b.w.Apply(other, claim("b", "pv-b"), pod("first", "a"))
+	b.run(time.Minute)
+	b.w.Apply(pod("second", "b"))
+	b.run(time.Minute)
+
+	s := b.status()
+	require.Equal(t, engine.Ready, s.Pods[0].State)
+	require.Equal(t, engine.Blocked, s.Pods[1].State)
+	require.Contains(t, s.Pods[1].Volumes[0].Why, "PersistentVolume pv-b names the volume csi.example.com^a, and so does pv-a")
+
+	b.w.Delete(pod("first", "a"))
+	b.run(5 * time.Minute)
+	s = b.status()
+	require.Len(t, s.Pods, 1)
+	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s.Pods)
+}

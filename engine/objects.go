@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -20,6 +21,7 @@ type objects struct {
 	claims  map[string]*corev1.PersistentVolumeClaim // by namespace/name
 	drivers map[string]*storagev1.CSIDriver
 	users   map[populator.Ref]map[core.PodUID]bool // the pods whose population looked at an object
+	sharing map[hal.Key]map[core.PodUID]core.Rung  // the pods that want a rung that is no pod's own, and how
 	trouble map[string]hal.Trouble                 // by source and place
 	synced  map[hal.Source]bool
 	all     bool // every source is synced
@@ -36,7 +38,7 @@ func (o *objects) init() {
 	o.pods, o.volumes = map[core.PodUID]*podEntry{}, map[string]*corev1.PersistentVolume{}
 	o.claims, o.drivers = map[string]*corev1.PersistentVolumeClaim{}, map[string]*storagev1.CSIDriver{}
 	o.users, o.trouble = map[populator.Ref]map[core.PodUID]bool{}, map[string]hal.Trouble{}
-	o.synced = map[hal.Source]bool{}
+	o.sharing, o.synced = map[hal.Key]map[core.PodUID]core.Rung{}, map[hal.Source]bool{}
 }
 
 func driverRef(name string) populator.Ref {
@@ -106,22 +108,56 @@ func (o *objects) removePod(m *VolumeManager, uid core.PodUID) {
 	if entry == nil {
 		return
 	}
+	shared := sharedKeys(entry)
 	o.forget(uid, entry)
 	delete(o.pods, uid)
 	m.step(core.Unwanted{Pod: uid})
 	if m.cfg.NoRuntime {
 		m.step(core.Gone{Pod: uid})
 	}
+	for _, key := range shared {
+		o.changed(m, sharingRef(key))
+	}
+}
+
+// sharedKeys are the rungs of a pod's ladders that are no pod's own.
+func sharedKeys(entry *podEntry) []hal.Key {
+	var keys []hal.Key
+	for _, v := range entry.volumes {
+		for _, r := range v.Rungs {
+			if r.Pod == "" {
+				keys = append(keys, r.Key)
+			}
+		}
+	}
+	return keys
 }
 
 func (o *objects) forget(uid core.PodUID, entry *podEntry) {
 	for _, ref := range entry.refs {
-		delete(o.users[ref], uid)
-		if len(o.users[ref]) == 0 {
-			delete(o.users, ref)
+		leave(o.users, ref, uid)
+	}
+	for _, v := range entry.volumes {
+		for _, r := range v.Rungs {
+			leave(o.sharing, r.Key, uid)
 		}
 	}
-	entry.refs = nil
+	entry.refs, entry.volumes = nil, nil
+}
+
+// enter and leave keep an index of the pods that have to do with something.
+func enter[K comparable, V any](index map[K]map[core.PodUID]V, key K, uid core.PodUID, value V) {
+	if index[key] == nil {
+		index[key] = map[core.PodUID]V{}
+	}
+	index[key][uid] = value
+}
+
+func leave[K comparable, V any](index map[K]map[core.PodUID]V, key K, uid core.PodUID) {
+	delete(index[key], uid)
+	if len(index[key]) == 0 {
+		delete(index, key)
+	}
 }
 
 // populate makes the rungs that a pod wants of the objects as they are, and tells core.
@@ -129,17 +165,19 @@ func (m *VolumeManager) populate(uid core.PodUID) {
 	o := &m.objects
 	entry := o.pods[uid]
 	res := populator.Populate(m.input(entry.pod))
+	known := entry.volumes
 	o.forget(uid, entry)
-	entry.refs = res.Refs
+	res.Refs = append(res.Refs, o.keepApart(res.Volumes)...)
+	entry.refs, entry.volumes = res.Refs, res.Volumes
 	for _, ref := range res.Refs {
-		if o.users[ref] == nil {
-			o.users[ref] = map[core.PodUID]bool{}
-		}
-		o.users[ref][uid] = true
+		enter(o.users, ref, uid, true)
 	}
-	m.keepApart(uid, res.Volumes)
-	m.logProblems(entry, res.Volumes)
-	entry.volumes = res.Volumes
+	for _, r := range res.Rungs() {
+		if r.Pod == "" {
+			enter(o.sharing, r.Key, uid, r)
+		}
+	}
+	m.logProblems(entry, known)
 	m.step(core.Wanted{Pod: uid, Rungs: res.Rungs(), Complete: res.Complete()})
 }
 
@@ -156,12 +194,12 @@ func (m *VolumeManager) input(pod *corev1.Pod) populator.Input {
 }
 
 // logProblems tells of each problem once, when it comes.
-func (m *VolumeManager) logProblems(entry *podEntry, volumes []populator.Volume) {
-	for _, v := range volumes {
-		known := slices.ContainsFunc(entry.volumes, func(old populator.Volume) bool {
+func (m *VolumeManager) logProblems(entry *podEntry, known []populator.Volume) {
+	for _, v := range entry.volumes {
+		told := slices.ContainsFunc(known, func(old populator.Volume) bool {
 			return old.Name == v.Name && old.Problem != nil && v.Problem != nil && *old.Problem == *v.Problem
 		})
-		if v.Problem != nil && !known {
+		if v.Problem != nil && !told {
 			m.log(LevelWarn, "volume blocked", "pod", entry.pod.Namespace+"/"+entry.pod.Name, "volume", v.Name, "field", v.Problem.Field,
 				"why", v.Problem.Message)
 		}
@@ -169,40 +207,38 @@ func (m *VolumeManager) logProblems(entry *podEntry, volumes []populator.Volume)
 }
 
 // keepApart refuses a volume that shares a rung with another pod's volume of another PersistentVolume and wants it made differently: two
-// PersistentVolumes with one handle. The first keeps it.
-func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) {
+// PersistentVolumes with one handle. The first keeps it. What is refused depends on those who share the rung.
+func (o *objects) keepApart(volumes []populator.Volume) (refs []populator.Ref) {
 	for i, v := range volumes {
 		for _, r := range v.Rungs {
-			if other, why := m.conflict(uid, r); other != "" {
+			if other, why := o.conflict(r); other != "" {
 				volumes[i].Problem = &plugin.Problem{
-					Field:   "spec.volumes[" + v.Name + "]",
-					Message: "PersistentVolume " + core.Value(r.Want, "pv") + " names the volume " + r.Volume + ", and so does " + other + " with another " + why + ", which a pod on this node uses: give both the same options, or stop the pod that uses the other",
+					Field: "spec.volumes[" + v.Name + "]",
+					Message: fmt.Sprintf("PersistentVolume %s names the volume %s, and so does %s, which another pod on this node uses, "+
+						"with another %s; give both the same options, or stop the pod that uses the other", core.Value(r.Want, "pv"), r.Volume, other, why),
 				}
 				volumes[i].Rungs = nil
+				refs = append(refs, sharingRef(r.Key))
 				break
 			}
 		}
 	}
+	return refs
 }
 
+// sharingRef refers to those who want a rung that pods share.
+func sharingRef(key hal.Key) populator.Ref { return populator.Ref{Kind: "rung", Name: string(key)} }
+
 // conflict returns the PersistentVolume of another pod that wants the rung made differently, and in which parameter they differ.
-func (m *VolumeManager) conflict(uid core.PodUID, r core.Rung) (string, string) {
-	if r.Pod != "" {
-		return "", ""
-	}
-	for _, other := range slices.Sorted(maps.Keys(m.objects.pods)) {
-		if other == uid {
+func (o *objects) conflict(r core.Rung) (string, string) {
+	users := o.sharing[r.Key]
+	for _, uid := range slices.Sorted(maps.Keys(users)) {
+		other := users[uid]
+		if core.Value(other.Want, "pv") == core.Value(r.Want, "pv") {
 			continue
 		}
-		for _, v := range m.objects.pods[other].volumes {
-			for _, o := range v.Rungs {
-				if o.Key != r.Key || core.Value(o.Want, "pv") == core.Value(r.Want, "pv") {
-					continue
-				}
-				if name := differing(o.Want, r.Want); name != "" {
-					return core.Value(o.Want, "pv"), name
-				}
-			}
+		if name := differing(other.Want, r.Want); name != "" {
+			return core.Value(other.Want, "pv"), name
 		}
 	}
 	return "", ""

@@ -112,8 +112,7 @@ func (e *NotReadyError) Unwrap() error { return e.Cause }
 // missing composes the error of a wait that is over. It is taken whether or not the caller's context has ended.
 func (m *VolumeManager) missing(cause error, uid core.PodUID) error {
 	e := &NotReadyError{Pod: uid, Cause: cause}
-	var never context.Context // the caller's has ended
-	_ = m.ask(never, func() {
+	_ = m.ask(nil, func() { //nolint:staticcheck // a nil context is never over; the caller's is
 		for _, p := range m.snapshot().Pods {
 			if p.UID == uid {
 				e.Volumes = slices.DeleteFunc(p.Volumes, func(v VolumeStatus) bool { return v.State == Ready || v.State == Gone })

@@ -119,17 +119,12 @@ func (m *VolumeManager) volumeNames(uid core.PodUID) []named {
 			names = append(names, nameOf(v))
 		}
 	}
-	for _, p := range m.core.Pods() {
-		if p.UID != uid {
+	for _, key := range m.core.Pod(uid).Rungs {
+		if slices.ContainsFunc(names, func(n named) bool { return n.top == key }) {
 			continue
 		}
-		for _, key := range p.Rungs {
-			if slices.ContainsFunc(names, func(n named) bool { return n.top == key }) {
-				continue
-			}
-			v, _ := m.core.Rung(key)
-			names = append(names, named{volume: core.Value(v.Made, "spec"), top: key})
-		}
+		v, _ := m.core.Rung(key)
+		names = append(names, named{volume: core.Value(v.Made, "spec"), top: key})
 	}
 	return names
 }

@@ -97,16 +97,24 @@ type PodView struct {
 
 // Pods returns all pods, those known only from records included, sorted by uid.
 func (c *Core) Pods() []PodView {
-	var vs []PodView
+	vs := make([]PodView, 0, len(c.pods))
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
-		p := c.pods[uid]
-		v := PodView{UID: uid, Wanted: p.wanted, Ready: c.ready(p), Tops: slices.Clone(p.tops)}
-		for _, r := range p.rungs {
-			v.Rungs = append(v.Rungs, r.Key)
-		}
-		vs = append(vs, v)
+		vs = append(vs, c.Pod(uid))
 	}
 	return vs
+}
+
+// Pod returns one pod; one that is not known wants nothing and has nothing.
+func (c *Core) Pod(uid PodUID) PodView {
+	p := c.pods[uid]
+	if p == nil {
+		return PodView{UID: uid}
+	}
+	v := PodView{UID: uid, Wanted: p.wanted, Ready: c.ready(p), Tops: slices.Clone(p.tops)}
+	for _, r := range p.rungs {
+		v.Rungs = append(v.Rungs, r.Key)
+	}
+	return v
 }
 
 // Synced reports whether AllSynced has been.

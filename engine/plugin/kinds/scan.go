@@ -14,7 +14,8 @@ type Listing struct {
 	Pods   []PodEntry
 	Staged []StagedEntry
 	Blocks []BlockEntry
-	// Empty is the directories of pods in which there is no volume, each as deep as it goes: what a climb, or a descent, that was cut short has left.
+	// Empty is the names below the directories of pods in which there is no volume, each as deep as it goes: what a climb, or a descent, that
+	// was cut short has left. They may go, with the directories above them that are empty then.
 	Empty []string
 }
 
@@ -117,12 +118,56 @@ func (s scanner) pod(l *Listing, root, pod string) error {
 		for _, name := range names {
 			e := PodEntry{Pod: pod, Plugin: p.Name, Name: name.Name}
 			if p.Name == "kubernetes.io~csi" {
-				e.Data = s.data(path.Join(volumes, p.Name, name.Name, "vol_data.json"))
+				dir := path.Join(volumes, p.Name, name.Name)
+				husk, err := s.husk(dir)
+				if err != nil {
+					return err
+				}
+				if len(husk) > 0 {
+					l.Empty = append(l.Empty, husk...)
+					continue
+				}
+				e.Data = s.data(path.Join(dir, "vol_data.json"))
 			}
 			l.Pods = append(l.Pods, e)
 		}
 	}
 	return nil
+}
+
+// husk returns the names to remove of a published volume's directory that tells of no volume: it holds nothing but an unfinished data file and
+// a target path on which nothing stands and in which nothing is. It is what a climb that was cut short before its call, or a descent, has left.
+func (s scanner) husk(dir string) ([]string, error) {
+	entries, err := s.list(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		l := &Listing{}
+		s.empty(l, dir)
+		return l.Empty, nil
+	}
+	var names []string
+	for _, e := range entries {
+		name := path.Join(dir, e.Name)
+		switch e.Name {
+		case ".vol_data.json.new":
+			names = append(names, name)
+		case "mount":
+			l := &Listing{}
+			inside, err := s.list(name)
+			if err == nil && len(inside) == 0 {
+				s.empty(l, name)
+			}
+			if len(l.Empty) == 0 {
+				return nil, nil //nolint:nilerr // what can't be listed is no husk; a mount stands there, or it is in trouble
+			}
+			names = append(names, name)
+		default:
+			return nil, nil
+		}
+	}
+	return names, nil
 }
 
 // empty notes a directory without entries. What is no directory is somebody's file.
