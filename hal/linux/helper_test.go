@@ -7,8 +7,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -146,12 +148,59 @@ func TestHelperIsKilledAtTheDeadline(t *testing.T) {
 	require.Empty(t, living)
 }
 
+// A helper that hangs in the kernel outlives its deadline and its kill: the call goes on, so that the rung stays taken.
+func TestHungHelperOutlivesItsDeadline(t *testing.T) {
+	dir, thaw := frozen(t)
+	h, _ := startHost(t)
+	deadline := h.runtime.Now().Add(100 * time.Millisecond)
+	ended := make(chan error, 1)
+	h.runtime.Go(func() {
+		c := hal.Call{Key: "k", Deadline: deadline}
+		ended <- h.HAL().HostPaths.Make(c, filepath.Join(dir, "made"), hal.TypeDirectory)
+	})
+	waitForD(t, childOf(t, os.Getpid()))
+	killed := make(chan struct{})
+	h.runtime.At(deadline.Add(100*time.Millisecond), func() { close(killed) })
+	receive(t, killed, "deadline")
+	require.Empty(t, ended)
+	living, err := h.children.Living(hal.Call{})
+	require.NoError(t, err)
+	require.Empty(t, living, "it is this run's")
+	thaw()
+	err = receive(t, ended, "end of the helper")
+	require.Equal(t, hal.Unknown, hal.OutcomeOf(err))
+}
+
 // stoppingHelper is a program that stops itself.
 func stoppingHelper(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(dir, "helper.sh")
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nkill -STOP $$\n"), 0o755))
 	return path
+}
+
+func TestMakeSaysWhatItLeft(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.WriteFile(root+"/f", nil, 0o600))
+	outcome, err := hostMake(root+"/f/a/b", hal.TypeDirectory)
+	require.ErrorIs(t, err, unix.ENOTDIR)
+	require.Equal(t, hal.NotDone, outcome)
+	long := strings.Repeat("x", 300)
+	outcome, err = hostMake(root+"/a/b/"+long, hal.TypeDirectory)
+	require.ErrorIs(t, err, unix.ENAMETOOLONG)
+	require.Equal(t, hal.Unknown, outcome, "its parents were made")
+	require.DirExists(t, root+"/a/b")
+	require.NoError(t, unix.Symlink("nothing", root+"/l"))
+	_, err = hostMake(root+"/l", hal.TypeDirectory)
+	require.ErrorIs(t, err, unix.EEXIST)
+	outcome, err = hostMake(root+"/a/b/c", hal.TypeDirectory)
+	require.NoError(t, err)
+	require.Equal(t, hal.Done, outcome)
+	h, _ := startHost(t)
+	require.ErrorIs(t, h.HAL().HostPaths.Make(hal.Call{}, root+"/x", hal.TypeSocket), unix.EINVAL)
+	require.ErrorIs(t, h.HAL().HostPaths.Make(hal.Call{Deadline: 1}, root+"/x", hal.TypeFile), unix.ETIMEDOUT)
+	_, err = h.HAL().HostPaths.Type(hal.Call{}, "relative")
+	require.ErrorIs(t, err, unix.EINVAL)
 }
 
 func TestHelperThatDiesLeavesTheOutcomeUnknown(t *testing.T) {

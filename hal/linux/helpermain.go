@@ -135,6 +135,9 @@ type hostPaths struct{ host *Host }
 
 func (p *hostPaths) Type(c hal.Call, path string) (hal.FileType, error) {
 	var resp response
+	if !filepath.IsAbs(path) {
+		return 0, failure(hal.ClassHelper, "stat", path, because(syscall.EINVAL, "not an absolute path"))
+	}
 	err := p.host.within(c, hal.ClassHelper, "stat", path, func() (err error) {
 		resp, err = p.host.help(c, hal.ClassHelper, "stat", path, request{Type: &pathRequest{path}})
 		return err
@@ -144,8 +147,8 @@ func (p *hostPaths) Type(c hal.Call, path string) (hal.FileType, error) {
 
 func (p *hostPaths) Make(c hal.Call, path string, t hal.FileType) error {
 	op := map[hal.FileType]string{hal.TypeDirectory: "mkdir", hal.TypeFile: "create"}[t]
-	if op == "" {
-		err := because(syscall.EINVAL, "only a directory or a file can be made, not a "+t.String())
+	if op == "" || !filepath.IsAbs(path) {
+		err := because(syscall.EINVAL, "only a directory or a file can be made, at an absolute path; not a "+t.String())
 		return failure(hal.ClassHelper, "make", path, err)
 	}
 	return p.host.within(c, hal.ClassHelper, op, path, func() error {

@@ -46,6 +46,24 @@ func TestTableIsWhatMountinfoSays(t *testing.T) {
 	require.Contains(t, paths(modern), filepath.Join(root, "disk/\xff"))
 }
 
+// Linux 6.8 to 6.12 tell no source: it comes from mountinfo, by the mount's other id.
+func TestFillSources(t *testing.T) {
+	info, err := os.Open("/proc/self/mountinfo")
+	require.NoError(t, err)
+	defer info.Close()
+	lines, err := readMountinfo(info)
+	require.NoError(t, err)
+	table, ids := slices.Clone(lines), []uint64{}
+	for i := range table {
+		ids = append(ids, uint64(table[i].ID))
+		table[i].Source, table[i].ID = "", 0
+	}
+	require.NoError(t, fillSources(table, ids, info))
+	for i := range table {
+		require.Equal(t, lines[i].Source, table[i].Source)
+	}
+}
+
 func paths(table []hal.Mount) []string {
 	var all []string
 	for _, m := range table {
