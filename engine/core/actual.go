@@ -46,8 +46,9 @@ type rung struct {
 	down    backoff // of Descend
 	next    decision
 
-	pods    []PodUID // that want it at the top of a ladder, sorted
-	timer   hal.Instant
+	pods    []PodUID    // that want it at the top of a ladder, sorted
+	timer   hal.Instant // what it waits for, 0 for nothing; set by timers alone
+	slot    int
 	isDirty bool
 }
 
@@ -103,6 +104,7 @@ func sameSpec(a, b *Rung) bool {
 // remove forgets a rung of which nothing is left.
 func (c *Core) remove(r *rung) {
 	c.markAround(r)
+	c.timers.set(r, 0)
 	c.unindex(r)
 	delete(c.rungs, r.Key)
 }

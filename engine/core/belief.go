@@ -16,7 +16,7 @@ type Belief struct {
 	HasChild    bool        // a helper of an earlier run may act on it
 	IsGone      bool        // Absent for good: nothing is left and nothing can come
 	IsWanted    bool        // by a pod, or by a rung that stands on it
-	IsRebuild   bool        // it must be made anew
+	IsHeldBack  bool        // it must be made anew, once no container runs on it
 	ClimbOpen   hal.Instant // bound of climbs without a known end, 0 for none
 	DescendOpen hal.Instant // the same of descents
 }
@@ -30,7 +30,7 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 	b := Belief{
 		Key: key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, State: r.state, Fingerprint: r.fingerprint, Path: Value(r.made, "path"),
 		InFlight: r.op != nil, HasChild: r.child != "", IsGone: r.isGone(), IsWanted: c.desire(r) == wanted,
-		IsRebuild: c.change(r) == OnChangeRebuild, ClimbOpen: r.bound(Climb), DescendOpen: r.bound(Descend),
+		IsHeldBack: r.next.why == whyRebuildHeld || r.next.why == whyDenied, ClimbOpen: r.bound(Climb), DescendOpen: r.bound(Descend),
 	}
 	if r.op != nil {
 		b.Verb = r.op.Verb

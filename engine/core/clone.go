@@ -45,7 +45,7 @@ func (c *Core) Clone() *Core {
 		p.tops, p.rungs, p.waiters = slices.Clone(p.tops), list(p.rungs), slices.Clone(p.waiters)
 		d.pods[uid] = &p
 	}
-	d.serial, d.timers, d.all = maps.Clone(c.serial), slices.Clone(c.timers), slices.Clone(c.all)
+	d.serial, d.timers, d.all = maps.Clone(c.serial), list(c.timers), slices.Clone(c.all)
 	d.dead, d.waits = maps.Clone(c.dead), maps.Clone(c.waits)
 	d.dirty, d.touched, d.decided, d.batch = list(c.dirty), nil, nil, Batch{}
 	for _, p := range c.touched {

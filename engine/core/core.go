@@ -169,14 +169,11 @@ func (c *Core) apply(e Event) {
 // ring marks the rungs whose timer has come.
 func (c *Core) ring() {
 	for {
-		key, ok := c.timers.due(c.now)
-		if !ok {
+		r := c.timers.due(c.now)
+		if r == nil {
 			return
 		}
-		if r := c.rungs[key]; r != nil {
-			r.timer = 0
-			c.mark(r)
-		}
+		c.mark(r)
 	}
 }
 

@@ -67,7 +67,7 @@ func (c *Core) decide(r *rung) {
 	for _, k := range r.calls {
 		at = earlier(at, k.until)
 	}
-	c.arm(r, at)
+	c.timers.set(r, at)
 }
 
 // next is the decision table. It changes nothing.

@@ -1,66 +1,73 @@
 package core
 
-import "github.com/volnode/volnode/hal"
+import (
+	"container/heap"
 
-// timers is a binary heap of instants, with lazy removal: a rung whose timer has moved is rung once too often, which costs one decision.
-type timers []timer
+	"github.com/volnode/volnode/hal"
+)
 
-type timer struct {
-	at  hal.Instant
-	key hal.Key
+// timers holds the rungs that wait for an instant, each once, as a heap: first the earliest, of two the one with the lower key.
+// Invariant: timers[r.slot-1] is r for each rung in it, and slot is 0 for all others.
+type timers []*rung
+
+func (t timers) Len() int { return len(t) }
+
+func (t timers) Less(i, j int) bool {
+	return t[i].timer < t[j].timer || (t[i].timer == t[j].timer && t[i].Key < t[j].Key)
 }
 
-func (a timer) before(b timer) bool { return a.at < b.at || (a.at == b.at && a.key < b.key) }
+func (t timers) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].slot, t[j].slot = i+1, j+1
+}
 
+// Push is for [heap].
+func (t *timers) Push(x any) {
+	r, _ := x.(*rung)
+	*t = append(*t, r)
+	r.slot = len(*t)
+}
+
+// Pop is for [heap].
+func (t *timers) Pop() any {
+	last := len(*t) - 1
+	r := (*t)[last]
+	(*t)[last] = nil
+	*t = (*t)[:last]
+	r.slot = 0
+	return r
+}
+
+// first returns the earliest instant, 0 if nothing waits.
 func (t timers) first() hal.Instant {
 	if len(t) == 0 {
 		return 0
 	}
-	return t[0].at
+	return t[0].timer
 }
 
-func (t *timers) push(at hal.Instant, key hal.Key) {
-	h := append(*t, timer{at, key})
-	i := len(h) - 1
-	for i > 0 && h[i].before(h[(i-1)/2]) {
-		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
-		i = (i - 1) / 2
-	}
-	*t = h
-}
-
-// due takes the first timer off if its instant has come.
-func (t *timers) due(now hal.Instant) (hal.Key, bool) {
-	h := *t
-	if len(h) == 0 || h[0].at > now {
-		return "", false
-	}
-	key := h[0].key
-	last := len(h) - 1
-	h[0] = h[last]
-	h = h[:last]
-	for i := 0; ; {
-		least := i
-		for _, child := range [2]int{2*i + 1, 2*i + 2} {
-			if child < last && h[child].before(h[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			break
-		}
-		h[i], h[least] = h[least], h[i]
-		i = least
-	}
-	*t = h
-	return key, true
-}
-
-// arm makes sure that r is decided on again at instant at, or before.
-func (c *Core) arm(r *rung, at hal.Instant) {
-	if at == 0 || (r.timer != 0 && r.timer <= at) {
+// set lets r wait for instant at, in place of what it waited for; 0 is for nothing.
+func (t *timers) set(r *rung, at hal.Instant) {
+	if r.timer == at {
 		return
 	}
 	r.timer = at
-	c.timers.push(at, r.Key)
+	switch {
+	case at == 0:
+		heap.Remove(t, r.slot-1)
+	case r.slot == 0:
+		heap.Push(t, r)
+	default:
+		heap.Fix(t, r.slot-1)
+	}
+}
+
+// due takes the first rung off if its instant has come; nil if it has not.
+func (t *timers) due(now hal.Instant) *rung {
+	if len(*t) == 0 || (*t)[0].timer > now {
+		return nil
+	}
+	r := (*t)[0]
+	t.set(r, 0)
+	return r
 }

@@ -1,0 +1,241 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+const second = hal.Instant(time.Second)
+
+// legs is a device that needs one of two sessions, as the ladders of a SAN will be.
+func legs() []core.Rung {
+	limits := core.Limits{Climb: time.Minute, Descend: time.Minute, Settle: time.Minute}
+	return []core.Rung{
+		{Key: "publish", Kind: "publish", Pod: "p", Below: []hal.Key{"device"}},
+		{Key: "device", Kind: "device", Below: []hal.Key{"session1", "session2"}, Need: 1, Limits: limits},
+		{Key: "session1", Kind: "session", Limits: limits},
+		{Key: "session2", Kind: "session", Limits: limits},
+	}
+}
+
+func names(ops []core.Op) []string {
+	var texts []string
+	for _, op := range ops {
+		texts = append(texts, op.String())
+	}
+	return texts
+}
+
+func done(op hal.OpID, fingerprint string) core.Completed {
+	return core.Completed{Op: op, Result: core.Result{Outcome: hal.Done, Fingerprint: fingerprint}}
+}
+
+// A login to a dead portal does not delay the good path, and the leg that comes later is taken in by a refresh. On the way down the last leg waits.
+func TestOneLegIsEnough(t *testing.T) {
+	c := core.New(core.Start{Now: second, Boot: "b"})
+	c.Step(second, core.AllSynced{})
+	b := c.Step(second, core.Wanted{Pod: "p", Rungs: legs(), Complete: true})
+	require.Equal(t, []string{"#1 climb session1", "#2 climb session2"}, names(b.Start))
+	b = c.Step(second, done(2, "sid2"))
+	require.Equal(t, []string{"#3 climb device"}, names(b.Start), "session1 is still logging in")
+	require.Equal(t, []core.Foundation{{Key: "session2", Kind: "session", Fingerprint: "sid2"}}, b.Start[0].Below)
+	b = c.Step(second, done(3, "sda"))
+	require.Equal(t, []string{"#4 climb publish"}, names(b.Start))
+	c.Step(second, done(4, "mount"))
+	require.True(t, c.Ready("p"))
+	b = c.Step(second, done(1, "sid1"))
+	require.Equal(t, []string{"#5 refresh device"}, names(b.Start))
+	require.True(t, c.Ready("p"), "a leg more does not take the pod's volume away")
+	require.Len(t, b.Start[0].Below, 2)
+	require.Empty(t, c.Step(second, done(5, "sda")).Start)
+
+	c.Step(second, core.Unwanted{Pod: "p"})
+	b = c.Step(second, core.Gone{Pod: "p"})
+	require.Equal(t, []string{"#6 descend publish"}, names(b.Start))
+	require.Equal(t, []string{"#7 descend device"}, names(c.Step(second, done(6, "")).Start))
+	require.Equal(t, []string{"#8 descend session1", "#9 descend session2"}, names(c.Step(second, done(7, "")).Start))
+}
+
+// What is found on the node without a record is Unknown, looked at and taken down, a pod's own part not before its containers are gone.
+func TestStrays(t *testing.T) {
+	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
+	c := core.New(core.Start{Now: second, Boot: "b", Strays: v.rungs("p")})
+	require.Empty(t, c.Step(second, core.Wake{}).Start)
+	require.Empty(t, c.Step(second, core.AllSynced{}).Start, "unknown is running")
+	require.Equal(t, "held", c.View()[0].Desired)
+	require.Equal(t, []string{"#1 look publish/a/p"}, names(c.Step(second, core.Gone{Pod: "p"}).Start))
+	b := c.Step(second, done(1, "mount"))
+	require.Equal(t, []string{"#2 descend publish/a/p"}, names(b.Start))
+	require.Equal(t, "mount", b.Start[0].Seen, "it is not of an intent's making")
+	require.True(t, b.Lines[0].Sync)
+	require.Equal(t, []string{"#3 look stage/a"}, names(c.Step(second, done(2, "")).Start))
+	require.Equal(t, []string{"#4 descend stage/a"}, names(c.Step(second, done(3, "")).Start))
+	c.Step(second, done(4, ""))
+	require.Empty(t, c.View())
+	require.Empty(t, c.Pods())
+}
+
+// A helper whose rung left neither record nor trace keeps its key taken, and nothing else.
+func TestChildOfNothingKnown(t *testing.T) {
+	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
+	c := core.New(core.Start{Now: second, Boot: "b", Children: []core.ChildSeen{{Key: "stage/a", What: "pid 7"}}})
+	c.Step(second, core.AllSynced{})
+	require.Empty(t, c.Step(second, core.Wanted{Pod: "p", Rungs: v.rungs("p"), Complete: true}).Start)
+	require.NotEmpty(t, c.Step(second, core.ChildGone{Key: "stage/a"}).Start)
+}
+
+// A clone of a core that has not stepped yet decides what the core would.
+func TestCloneBeforeTheFirstStep(t *testing.T) {
+	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
+	start := core.Start{Now: second, Boot: "b"}
+	for _, r := range v.rungs("p") {
+		start.Records = append(start.Records, core.Record{Rung: r, Phase: core.Leaving, Boot: "b"})
+	}
+	c := core.New(start)
+	clone := c.Clone()
+	require.Equal(t, c.Step(second, core.AllSynced{}), clone.Step(second, core.AllSynced{}))
+	require.Equal(t, c.View(), clone.View())
+
+	c = core.New(start)
+	require.Equal(t, []string{"#1 descend publish/a/p", "#2 descend stage/a"}, names(c.Plan(core.AllSynced{})))
+	require.Equal(t, []string{"#1 descend publish/a/p"}, names(c.Step(second, core.AllSynced{}).Start), "planning did nothing")
+}
+
+// What a verb may know: the parameters, facts and fingerprint of the last Done, what was seen before the intent, and what the rung stands on.
+func TestWhatAVerbIsTold(t *testing.T) {
+	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
+	c := core.New(core.Start{Now: second, Boot: "b"})
+	c.Step(second, core.AllSynced{})
+	c.Step(second, core.Wanted{Pod: "p", Rungs: v.rungs("p"), Complete: true})
+	climb := c.Step(second, done(1, "foreign")).Start[0]
+	require.Equal(t, core.Op{
+		ID: 2, Verb: core.Climb, Key: "stage/a", Kind: "stage", Volume: "d^a", Actor: "d", Params: v.rungs("p")[1].Want, Below: []core.Foundation{},
+		Seen: "foreign", First: true, Quiet: true, Deadline: second.Add(2 * time.Minute),
+	}, climb)
+	facts := []core.Fact{{Name: "device", Value: "8:0"}}
+	c.Step(second, core.Completed{Op: 2, Result: core.Result{Outcome: hal.Done, Facts: facts, Fingerprint: "m"}})
+	climb = c.Step(second, done(3, "")).Start[0]
+	require.Equal(t, []core.Foundation{{Key: "stage/a", Kind: "stage", Facts: facts, Fingerprint: "m"}}, climb.Below)
+	c.Step(second, core.Completed{Op: climb.ID, Result: core.Result{Outcome: hal.Unknown, Fenced: true}})
+
+	changed := v
+	changed.token = "t2"
+	c.Step(second, core.Wanted{Pod: "p", Rungs: changed.rungs("p"), Complete: true})
+	again := c.Step(second, done(5, "m")).Start
+	for _, op := range again {
+		if op.Verb == core.Climb {
+			require.False(t, op.First, "an earlier climb may have left something")
+			require.False(t, op.Quiet)
+			require.Equal(t, "t2", core.Value(op.Params, "token"))
+		}
+	}
+	descend := c.Step(second, core.Unwanted{Pod: "p"}).Start
+	for _, op := range descend {
+		require.False(t, op.Quiet)
+	}
+}
+
+// Waits of one core grow with its rungs in number, not in work: see BenchmarkStep for the time, and here for what is allocated.
+func TestCostStaysFlat(t *testing.T) {
+	cost := func(volumes int) float64 {
+		c := filled(volumes)
+		n := 0
+		return testing.AllocsPerRun(20, func() {
+			n++
+			upAndDown(c, fmt.Sprintf("extra%d", n))
+		})
+	}
+	few, many := cost(100), cost(10_000)
+	require.Less(t, many, few*1.2, "allocations of one mount and unmount: %.0f beside 100 volumes, %.0f beside 10,000", few, many)
+}
+
+// filled is a core with so many volumes up.
+func filled(volumes int) *core.Core {
+	c := core.New(core.Start{Now: second, Boot: "b"})
+	c.Step(second, core.AllSynced{})
+	for i := range volumes {
+		up(c, core.PodUID(fmt.Sprintf("pod%d", i)), fmt.Sprintf("vol%d", i))
+	}
+	return c
+}
+
+func up(c *core.Core, uid core.PodUID, name string) {
+	v := volume{name: name, kinds: []string{"publish", "stage"}, driver: "d"}
+	finish(c, c.Step(second, core.Wanted{Pod: uid, Rungs: v.rungs(uid), Complete: true}))
+}
+
+// upAndDown mounts and unmounts one volume.
+func upAndDown(c *core.Core, name string) {
+	uid := core.PodUID("pod of " + name)
+	c.Step(second, core.Await{Waiter: 1, Pod: uid, For: core.PodReady})
+	up(c, uid, name)
+	c.Step(second, core.Forget{Waiter: 1})
+	c.Step(second, core.AllSynced{})
+	c.Step(second, core.Unwanted{Pod: uid})
+	finish(c, c.Step(second, core.Gone{Pod: uid}))
+	if _, ok := c.Rung(hal.Key("stage/" + name)); ok {
+		panic("not down")
+	}
+}
+
+func finish(c *core.Core, b core.Batch) {
+	for len(b.Start) > 0 {
+		fingerprint := ""
+		if b.Start[0].Verb == core.Climb {
+			fingerprint = "m"
+		}
+		b = c.Step(second, done(b.Start[0].ID, fingerprint))
+	}
+}
+
+func BenchmarkStep(b *testing.B) {
+	for _, volumes := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprintf("mount+unmount beside %d", volumes), func(b *testing.B) {
+			c := filled(volumes)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				upAndDown(c, "extra")
+			}
+		})
+	}
+}
+
+// BenchmarkSharedStage is the worst case of a mark: many pods of one volume.
+func BenchmarkSharedStage(b *testing.B) {
+	for _, pods := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("%d pods", pods), func(b *testing.B) {
+			c := core.New(core.Start{Now: second, Boot: "b"})
+			c.Step(second, core.AllSynced{})
+			for i := range pods {
+				up(c, core.PodUID(fmt.Sprintf("pod%d", i)), "vol")
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				up(c, "extra", "vol")
+				c.Step(second, core.Unwanted{Pod: "extra"})
+				finish(c, c.Step(second, core.Gone{Pod: "extra"}))
+			}
+		})
+	}
+}
+
+func BenchmarkRestart(b *testing.B) {
+	var start core.Start
+	for i := range 10_000 {
+		v := volume{name: fmt.Sprintf("vol%d", i), kinds: []string{"publish", "stage"}, driver: "d"}
+		for _, r := range v.rungs(core.PodUID(fmt.Sprintf("pod%d", i))) {
+			start.Records = append(start.Records, core.Record{Rung: r, Phase: core.Confirmed, Fingerprint: "m"})
+			start.Found = append(start.Found, core.Found{Key: r.Key, Fingerprint: "m"})
+		}
+	}
+	for b.Loop() {
+		c := core.New(start)
+		c.Step(second, core.Wake{})
+	}
+}

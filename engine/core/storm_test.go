@@ -1,0 +1,96 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// A driver that says the same for an hour, whatever it is asked, gets calls at the pace of backoff: 7 while the wait doubles, then one in two minutes.
+func TestNoStorm(t *testing.T) {
+	const pace = 10 + int(time.Hour/(2*time.Minute-20*time.Second))
+	replies := map[string]core.Result{
+		"never sent":  {Outcome: hal.NotDone},
+		"refused":     {Outcome: hal.NotDone, Answer: core.Final, Instance: "i", Blocked: true},
+		"aborted":     {Outcome: hal.NotDone, Answer: core.Aborted, Instance: "i"},
+		"denied":      {Outcome: hal.NotDone, Answer: core.Final, Instance: "i", BelowUnknown: true},
+		"exists":      {Outcome: hal.Unknown, Answer: core.Final, Instance: "i", NegateFirst: true},
+		"status":      {Outcome: hal.Unknown, Answer: core.Final, Instance: "i"},
+		"lost":        {Outcome: hal.Unknown, Fenced: true, Instance: "i"},
+		"short":       {Outcome: hal.Done, Answer: core.Final, Instance: "i", Fingerprint: "m", Short: "a leg"},
+		"always late": {Outcome: hal.Done, Answer: core.Final, Instance: "i", Fingerprint: "m", RefreshBy: 1},
+	}
+	for name, reply := range replies {
+		for _, side := range []string{"publish climbs", "stage climbs", "publish descends", "stage descends"} {
+			if side[len(side)-5:] != "limbs" && reply.Outcome == hal.Done {
+				continue
+			}
+			t.Run(name+", "+side, func(t *testing.T) {
+				each := pace
+				if reply.NegateFirst {
+					each *= 2 // a climb and its negation
+				}
+				calls := sayFor(side, reply, time.Hour)
+				require.LessOrEqual(t, calls["publish"], 3*each, "three publishes: %v", calls)
+				require.LessOrEqual(t, calls["stage"], 3*each+3, "one stage: %v", calls)
+			})
+		}
+	}
+}
+
+// sayFor has three pods want a volume, or leave it, while their driver answers one sort of call always the same. It returns the calls by kind.
+func sayFor(side string, reply core.Result, d time.Duration) map[core.Kind]int {
+	var kind core.Kind
+	var word string
+	_, _ = fmt.Sscan(side, &kind, &word)
+	now := hal.Instant(time.Second)
+	c := core.New(core.Start{Now: now, Boot: "b"})
+	calls := map[core.Kind]int{}
+	var queue []core.Op
+	step := func(e core.Event) { queue = append(queue, c.Step(now, e).Start...) }
+	answer := func(faulty bool) {
+		for len(queue) > 0 && calls["stage"]+calls["publish"] < 100_000 {
+			op := queue[0]
+			queue = queue[1:]
+			res := core.Result{Outcome: hal.Done, Fingerprint: op.Fingerprint}
+			if op.Verb == core.Climb || op.Verb == core.Refresh {
+				res.Fingerprint = "m"
+			}
+			if op.Verb != core.Look {
+				if faulty {
+					calls[op.Kind]++
+				}
+				if faulty && op.Kind == kind && (op.Verb == core.Descend) == (word == "descends") {
+					res = reply
+				}
+			}
+			step(core.Completed{Op: op.ID, Result: res})
+		}
+	}
+	step(core.AllSynced{})
+	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
+	for _, uid := range podNames {
+		step(core.Wanted{Pod: uid, Rungs: v.rungs(uid), Complete: true})
+	}
+	if word == "descends" {
+		answer(false)
+		for _, uid := range podNames {
+			step(core.Unwanted{Pod: uid})
+			step(core.Gone{Pod: uid})
+		}
+	}
+	for end := now.Add(d); ; {
+		answer(true)
+		at := c.NextWake()
+		if at == 0 || at > end {
+			return calls
+		}
+		now = at
+		step(core.Wake{})
+	}
+}
