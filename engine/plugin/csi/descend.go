@@ -132,6 +132,9 @@ func (w work) clear(seen op.Seen) error {
 		if err := op.Prune(w.h, w.c, path.Dir(data), stop); err != nil {
 			return err
 		}
+		if path.Dir(data) == path.Dir(w.path()) {
+			return nil
+		}
 	}
 	return op.Prune(w.h, w.c, path.Dir(w.path()), stop)
 }

@@ -57,5 +57,6 @@ func TestAPathThatCannotBeMade(t *testing.T) {
 }
 
 func opOf(kind string) core.Op {
-	return core.Op{ID: 1, Verb: core.Climb, Kind: Kind, Key: Key("u", "v"), Params: []core.Param{{Name: paramPath, Value: "/data"}, {Name: paramType, Value: kind}}}
+	params := []core.Param{{Name: paramPath, Value: "/data"}, {Name: paramType, Value: kind}}
+	return core.Op{ID: 1, Verb: core.Climb, Kind: Kind, Key: Key("u", "v"), Params: params}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/plugintest"
@@ -144,4 +145,34 @@ func TestAListingThatFailsIsNotAnEmptyOne(t *testing.T) {
 func TestUnknownKinds(t *testing.T) {
 	_, ok := VerbsOf("iscsi.session")
 	require.False(t, ok)
+}
+
+// What a climb or a descent that was cut short has left is found, as far as it is empty.
+func TestHusksAreFound(t *testing.T) {
+	const csi = pods + "/u1/volumes/kubernetes.io~csi"
+	n := plugintest.New(csi+"/bare", csi+"/target/mount", csi+"/mounted", pods+"/u2/volumes/kubernetes.io~empty-dir")
+	n.Put(csi+"/unwritten/.vol_data.json.new", hal.TypeFile)
+	n.Put(csi+"/both/.vol_data.json.new", hal.TypeFile)
+	n.Dir(csi + "/both/mount")
+	n.Mount(csi+"/mounted/mount", hal.Mount{})
+	n.Put(csi+"/content/mount/data", hal.TypeFile)
+	n.Put(csi+"/stranger/file", hal.TypeFile)
+	listing, err := Scan(n.HAL(), hal.Call{}, "/r")
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		csi + "/bare", csi + "/both/.vol_data.json.new", csi + "/both/mount", csi + "/target/mount", csi + "/unwritten/.vol_data.json.new",
+		pods + "/u2/volumes/kubernetes.io~empty-dir",
+	}, listing.Empty)
+	for _, name := range listing.Empty {
+		require.NoError(t, op.Prune(n.HAL(), hal.Call{}, name, pods))
+	}
+	rungs, left := Discover("/r", listing, config)
+	require.Empty(t, rungs)
+	require.Len(t, left, 3)
+	for _, name := range []string{"/mounted/mount", "/content/mount/data", "/stranger/file"} {
+		require.Contains(t, n.Tree("/r"), csi+name)
+	}
+	for _, name := range []string{"/bare", "/both", "/target", "/unwritten"} {
+		require.NotContains(t, n.Tree("/r"), csi+name)
+	}
 }
