@@ -91,7 +91,7 @@ func (w *World) agentDies(inc *incarnation) {
 		w.event("agent.died", strconv.FormatUint(uint64(inc.number), 10))
 		w.tell(actor{}, Effect{Kind: EffectAgentDied, Actor: "agent", Run: inc.number, Outcome: hal.Done})
 		if how != Reboot && how != PowerCut && w.restarts {
-			w.startAgentIn(w.time(&siteRestart, "", time.Second, restartMost))
+			w.startAgentIn(w.time(siteRestart, "", time.Second, restartMost))
 		}
 	}
 	if how == Reboot || how == PowerCut {
@@ -127,7 +127,7 @@ func (w *World) nodeDies(how Fault) {
 	w.mounts.reset()
 	w.tell(actor{}, Effect{Kind: EffectNodeDown, Outcome: hal.Done})
 	if w.restarts {
-		w.sched.at(w.sched.now.Add(w.time(&siteBoot, "", 10*time.Second, bootMost)), siteBoot.hash, nil, w.PowerOn)
+		w.sched.at(w.sched.now.Add(w.time(siteBoot, "", 10*time.Second, bootMost)), siteBoot.hash, nil, w.PowerOn)
 	}
 }
 
@@ -139,9 +139,9 @@ func (w *World) PowerOn() {
 	w.bootNode()
 	w.tell(actor{}, Effect{Kind: EffectNodeUp, Outcome: hal.Done})
 	for _, d := range w.drivers {
-		d.startIn(w.time(&siteDriverStart, d.name, time.Second, restartMost))
+		d.startIn(w.time(siteDriverStart, d.name, time.Second, restartMost))
 	}
-	w.startAgentIn(w.time(&siteRestart, "boot", time.Second, time.Minute))
+	w.startAgentIn(w.time(siteRestart, "boot", time.Second, time.Minute))
 }
 
 // Off says whether the node is down, between two boots.

@@ -13,7 +13,7 @@ type site struct {
 	hash uint64
 }
 
-func newSite(name string) site { return site{name, hashString(name)} }
+func newSite(name string) *site { return &site{name, hashString(name)} }
 
 // callSite is one method of the host, with its places of choice.
 type callSite struct {
@@ -22,16 +22,16 @@ type callSite struct {
 	writes bool
 
 	// Of each call: what goes wrong, whether the agent dies, and the times of the way there and back.
-	fault, crash, request, reply site
+	fault, crash, request, reply *site
 	// Of an RPC: when it reaches the driver, how long it takes there, the second time and the status of some faults, when in it the agent dies.
-	arrive, execute, late, code, moment site
+	arrive, execute, late, code, moment *site
 	// Of RemoveTree: how many names are removed before the agent dies.
-	amount site
+	amount *site
 }
 
 func newCallSite(name string, class hal.Class, writes bool) *callSite {
 	return &callSite{
-		site: newSite(name), class: class, writes: writes,
+		site: *newSite(name), class: class, writes: writes,
 		fault: newSite(name + "/fault"), crash: newSite(name + "/crash"), request: newSite(name + "/request"),
 		reply: newSite(name + "/reply"), arrive: newSite(name + "/arrive"), execute: newSite(name + "/execute"),
 		late: newSite(name + "/late"), code: newSite(name + "/code"), moment: newSite(name + "/moment"),
@@ -136,13 +136,13 @@ func (h *host) enter(at *callSite, object string, c hal.Call, m *menu) call {
 		k.expired = true
 		return k
 	}
-	k.fault = w.pick(&at.fault, &k.subject, m)
+	k.fault = w.pick(at.fault, &k.subject, m)
 	crashes := &w.menus.crashIdle
 	if at.writes {
 		crashes = &w.menus.crash
 	}
-	k.crash = w.pick(&at.crash, &k.subject, crashes)
-	wait := time.Duration(w.chooser.Between(k.subject.id(&at.request), int64(fastest), int64(mostOf(at.class))))
+	k.crash = w.pick(at.crash, &k.subject, crashes)
+	wait := time.Duration(w.chooser.Between(k.subject.id(at.request), int64(fastest), int64(mostOf(at.class))))
 	if k.fault == Slow {
 		wait *= 1000
 	}
@@ -180,7 +180,7 @@ func (k *call) leave(errno syscall.Errno, outcome hal.Outcome) error {
 		if k.crash == CrashAfter || k.crash == PowerCut {
 			k.die()
 		}
-		k.sleep(time.Duration(w.chooser.Between(k.subject.id(&k.site.reply), int64(fastest), int64(mostOf(k.site.class)))))
+		k.sleep(time.Duration(w.chooser.Between(k.subject.id(k.site.reply), int64(fastest), int64(mostOf(k.site.class)))))
 	}
 	if k.crash == CrashReplied {
 		w.dieSoon(k.h.inc)

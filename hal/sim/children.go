@@ -52,7 +52,7 @@ func (k *call) inKernel(what string, act func(actor) syscall.Errno) syscall.Errn
 		owner: w.sched.current,
 	}
 	w.children = append(w.children, c)
-	wait := w.time(&siteHang, what, hangLeast, hangMost)
+	wait := w.time(siteHang, what, hangLeast, hangMost)
 	boot := w.boot
 	w.sched.at(w.sched.now.Add(wait), k.subject.hash, nil, func() {
 		if w.boot == boot && !c.ended {
@@ -86,7 +86,7 @@ func (w *World) endChild(c *child, acts bool) {
 		w.sched.wake(w.sched.now, 0, t)
 	}
 	for _, g := range c.gone {
-		w.notify(g.inc, &siteGone, c.what, g.f)
+		w.notify(g.inc, siteGone, c.what, g.f)
 	}
 	c.gone = nil
 }
@@ -98,7 +98,7 @@ func (w *World) orphan() {
 			continue
 		}
 		c.owner = nil
-		if !w.happens(ChildLives, &siteLives, c.what) {
+		if !w.happens(ChildLives, siteLives, c.what) {
 			w.endChild(c, false)
 		}
 	}
@@ -133,5 +133,5 @@ func (h hostChildren) Gone(child hal.Child, f func()) {
 			return
 		}
 	}
-	h.w.notify(h.inc, &siteGone, strconv.Itoa(child.PID), f)
+	h.w.notify(h.inc, siteGone, strconv.Itoa(child.PID), f)
 }

@@ -139,7 +139,7 @@ func (w *World) SetTrouble(t hal.Trouble) {
 		w.cluster.trouble = append(w.cluster.trouble, t)
 	}
 	if inc := w.cluster.watcher; inc != nil && !inc.dead {
-		w.sayIn(inc, w.time(&siteObject, t.Where, fastest, objectMost), t)
+		w.sayIn(inc, w.time(siteObject, t.Where, fastest, objectMost), t)
 	}
 }
 
@@ -156,30 +156,31 @@ func (w *World) sayIn(inc *incarnation, wait time.Duration, e hal.ClusterEvent) 
 	w.sched.at(w.sched.now.Add(wait), siteObject.hash, inc, func() { h.post(func() { f(e) }) })
 }
 
-// tellObject delivers the present state of an object, and returns when the first notice of it arrives. One object's states arrive in their order; different objects' in any.
+// tellObject delivers the present state of an object, and returns when the first notice of it arrives. One object's
+// states arrive in their order; those of different objects in any.
 func (w *World) tellObject(c *clusterObject) hal.Instant {
 	inc := w.cluster.watcher
 	if inc == nil || inc.dead || c.now == nil && !c.known {
 		return 0
 	}
 	c.known = true
-	wait := w.time(&siteObject, c.name, fastest, objectMost)
-	if w.happens(ObjectLate, &siteObject, c.name) {
-		wait = w.time(&siteObject, c.name, time.Second, objectLateMost)
+	wait := w.time(siteObject, c.name, fastest, objectMost)
+	if w.happens(ObjectLate, siteObject, c.name) {
+		wait = w.time(siteObject, c.name, time.Second, objectLateMost)
 	}
 	at := max(w.sched.now.Add(wait), c.told+1)
 	first := at
-	if c.last != nil && c.now != nil && w.happens(ObjectStale, &siteObject, c.name) {
+	if c.last != nil && c.now != nil && w.happens(ObjectStale, siteObject, c.name) {
 		w.sayIn(inc, at.Sub(w.sched.now), hal.Applied{Source: c.source, Object: c.last})
-		at = at.Add(w.time(&siteObject, c.name, fastest, objectMost))
+		at = at.Add(w.time(siteObject, c.name, fastest, objectMost))
 	}
 	var e hal.ClusterEvent = hal.Applied{Source: c.source, Object: c.now}
 	if c.now == nil {
 		e = hal.Deleted{Source: c.source, Object: c.last}
 	}
 	w.sayIn(inc, at.Sub(w.sched.now), e)
-	if w.happens(ObjectRepeated, &siteObject, c.name) {
-		at = at.Add(w.time(&siteObject, c.name, fastest, objectMost))
+	if w.happens(ObjectRepeated, siteObject, c.name) {
+		at = at.Add(w.time(siteObject, c.name, fastest, objectMost))
 		w.sayIn(inc, at.Sub(w.sched.now), e)
 	}
 	c.told = at
@@ -199,7 +200,7 @@ func (h hostCluster) Watch(f func(hal.ClusterEvent)) {
 	last := w.sched.now
 	for _, c := range w.cluster.objects {
 		c.told, c.known = w.sched.now, false
-		if c.now == nil && c.last != nil && w.happens(ObjectStale, &siteObject, c.name) {
+		if c.now == nil && c.last != nil && w.happens(ObjectStale, siteObject, c.name) {
 			c.known, c.told = true, w.sched.now+1 // the list is old: the deletion comes after it
 			w.sayIn(h.inc, 1, hal.Applied{Source: c.source, Object: c.last})
 		}
@@ -208,12 +209,12 @@ func (h hostCluster) Watch(f func(hal.ClusterEvent)) {
 		}
 	}
 	for _, t := range w.cluster.trouble {
-		w.sayIn(h.inc, w.time(&siteObject, t.Where, fastest, objectMost), t)
+		w.sayIn(h.inc, w.time(siteObject, t.Where, fastest, objectMost), t)
 	}
 	for _, s := range w.cluster.sources {
-		wait := last.Sub(w.sched.now) + w.time(&siteSynced, string(s), fastest, objectMost)
-		if w.happens(SyncedLate, &siteSynced, string(s)) {
-			wait += w.time(&siteSynced, string(s), time.Second, objectLateMost)
+		wait := last.Sub(w.sched.now) + w.time(siteSynced, string(s), fastest, objectMost)
+		if w.happens(SyncedLate, siteSynced, string(s)) {
+			wait += w.time(siteSynced, string(s), time.Second, objectLateMost)
 		}
 		if !slices.Contains(w.cluster.holding, s) {
 			w.sayIn(h.inc, wait, hal.Synced{Source: s})

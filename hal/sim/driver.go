@@ -53,7 +53,7 @@ var (
 
 // DrawPersonality draws the traits of a driver that are not a matter of its kind.
 func (w *World) DrawPersonality(name string, p Personality) Personality {
-	nasty := func(trait string) bool { return w.happens(DriverNasty, &sitePersonality, name+" "+trait) }
+	nasty := func(trait string) bool { return w.happens(DriverNasty, sitePersonality, name+" "+trait) }
 	p.Serial = p.Serial || nasty("serial")
 	p.Forgetful = p.Forgetful || nasty("forgetful")
 	p.Slow = p.Slow || nasty("slow")
@@ -125,7 +125,7 @@ func (w *World) AddDriver(spec DriverSpec) {
 		w: w, name: spec.Name, is: spec.Personality, nodeID: spec.NodeID, endpoint: spec.Endpoint, socket: spec.Socket,
 	}
 	w.drivers = append(w.drivers, d)
-	d.startIn(w.time(&siteDriverStart, d.name, fastest, time.Minute))
+	d.startIn(w.time(siteDriverStart, d.name, fastest, time.Minute))
 }
 
 func (w *World) driver(name string) *driver {
@@ -159,7 +159,7 @@ func (w *World) StartDriver(name string) { w.mustDriver(name).start() }
 func (w *World) RestartDriver(name string) {
 	d := w.mustDriver(name)
 	d.crash()
-	d.startIn(w.time(&siteDriverStart, d.name, time.Second, restartMost))
+	d.startIn(w.time(siteDriverStart, d.name, time.Second, restartMost))
 }
 
 func (d *driver) startIn(wait time.Duration) {
@@ -184,13 +184,13 @@ func (d *driver) start() {
 	w.event("driver.up", d.name)
 	w.tell(actor{}, Effect{Kind: EffectDriverUp, Actor: d.name, Driver: d.name, Outcome: hal.Done})
 	d.listen(d.endpoint)
-	wait := w.time(&siteRegister, d.name, fastest, 5*time.Second)
-	if w.happens(RegistersLate, &siteRegister, d.name) {
-		wait = w.time(&siteRegister, d.name, time.Second, restartMost)
+	wait := w.time(siteRegister, d.name, fastest, 5*time.Second)
+	if w.happens(RegistersLate, siteRegister, d.name) {
+		wait = w.time(siteRegister, d.name, time.Second, restartMost)
 	}
 	d.registerIn(wait)
-	if w.happens(RegistersTwice, &siteAgain, d.name) {
-		d.registerIn(wait + w.time(&siteAgain, d.name, time.Millisecond, restartMost))
+	if w.happens(RegistersTwice, siteAgain, d.name) {
+		d.registerIn(wait + w.time(siteAgain, d.name, time.Millisecond, restartMost))
 	}
 }
 
@@ -210,7 +210,7 @@ func (d *driver) listen(path string) {
 	name := path[lastSlash(path)+1:]
 	by := actor{}
 	if dir.n.child(name) != nil {
-		w.unlink(by, dir, name)
+		_ = w.unlink(by, dir, name) // it is no mount point and no directory
 	}
 	k := dir.n.sb.newNode(hal.TypeSocket, 0o600)
 	k.server, k.life = d, d.process
@@ -233,8 +233,8 @@ func (d *driver) close(path string) {
 		return
 	}
 	at.n.server = nil
-	if !w.happens(StaleSocket, &siteSocketStays, path) {
-		w.removeOne(actor{}, path)
+	if !w.happens(StaleSocket, siteSocketStays, path) {
+		_ = w.removeOne(actor{}, path) // it was there a moment ago
 	}
 }
 
@@ -259,10 +259,10 @@ func (d *driver) crash() {
 		r.broken()
 		switch {
 		case r.state == rpcEnded:
-		case r.state >= rpcStarted && w.happens(OrphanActs, &siteOrphan, r.subject.name):
+		case r.state >= rpcStarted && w.happens(OrphanActs, siteOrphan, r.subject.name):
 			d.orphans++
 			r.orphan = true
-			w.sched.at(w.sched.now.Add(w.time(&siteOrphan, r.subject.name, fastest, r.left())), r.subject.hash, nil, r.orphanActs)
+			w.sched.at(w.sched.now.Add(w.time(siteOrphan, r.subject.name, fastest, r.left())), r.subject.hash, nil, r.orphanActs)
 		default:
 			r.end()
 		}
@@ -286,8 +286,8 @@ func (d *driver) seenGone() {
 		}
 		gone := c.gone
 		c.gone = nil
-		if !d.is.Nameless && !w.happens(GoneUnseen, &siteUnseen, d.name) {
-			w.notify(inc, &siteUnseen, d.name, gone)
+		if !d.is.Nameless && !w.happens(GoneUnseen, siteUnseen, d.name) {
+			w.notify(inc, siteUnseen, d.name, gone)
 		}
 	}
 }

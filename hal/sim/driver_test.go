@@ -26,14 +26,20 @@ func driverWorld(t *testing.T, c sim.Config, p sim.Personality) *client {
 	w.AddVolume("d", "v")
 	require.NoError(t, w.RunFor(time.Second))
 	k := &client{t, w, w.Host()}
+	k.connect()
 	w.Do(func() {
-		_, err := k.h.Drivers.Connect(hal.Call{}, "d", w.Drivers()[0].Endpoint, func() {})
-		require.NoError(t, err)
 		for _, d := range []string{"/s", "/p", "/q"} {
 			require.NoError(t, k.h.Tree.Mkdir(hal.Call{}, root+d, 0o755))
 		}
 	})
 	return k
+}
+
+func (k *client) connect() {
+	require.NoError(k.t, k.do(func(c hal.Call) error {
+		_, err := k.h.Drivers.Connect(c, "d", k.w.Drivers()[0].Endpoint, func() {})
+		return err
+	}))
 }
 
 func (k *client) call() hal.Call {
@@ -85,8 +91,12 @@ func (k *client) code(want hal.Code, err error) {
 
 func TestStyles(t *testing.T) {
 	for _, p := range []sim.Personality{
-		{Staging: true, BlockDevice: true, Checks: true}, {Staging: true}, {}, {BlockDevice: true},
-		{Staging: true, Style: sim.StageBelow, Checks: true}, {Staging: true, BlockDevice: true, Style: sim.StageNothing},
+		{Staging: true, BlockDevice: true, Checks: true},
+		{Staging: true},
+		{},
+		{BlockDevice: true},
+		{Staging: true, Style: sim.StageBelow, Checks: true},
+		{Staging: true, BlockDevice: true, Style: sim.StageNothing},
 	} {
 		k := driverWorld(t, sim.Config{}, p)
 		for range 2 { // twice is as once
@@ -152,6 +162,8 @@ func TestPersonalities(t *testing.T) {
 	k.w.RestartDriver("d")
 	require.NoError(t, k.w.RunFor(time.Minute))
 	require.False(t, k.w.Staged()[0].Known)
+	require.Equal(t, hal.NotDone, hal.OutcomeOf(k.stage()), "another process: not sent before Connect")
+	k.connect()
 	k.code(hal.CodeFailedPrecondition, k.publish(false))
 	require.NoError(t, k.stage())
 	require.NoError(t, k.publish(false))

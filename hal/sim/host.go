@@ -45,8 +45,8 @@ func (h hostRuntime) Post(f func()) { h.post(f) }
 
 func (h *host) post(f func()) {
 	wait := int64(0)
-	if !h.inc.drains && h.w.menus.single[Pause].live && h.w.happens(Pause, &sitePause, "") {
-		wait = int64(h.w.time(&siteTimer, "pause", 0, pauseMost))
+	if !h.inc.drains && h.w.menus.single[Pause].live && h.w.happens(Pause, sitePause, "") {
+		wait = int64(h.w.time(siteTimer, "pause", 0, pauseMost))
 	}
 	h.w.sched.post(h.inc, wait, f)
 }
@@ -65,5 +65,5 @@ func (h hostRuntime) Go(task func()) {
 }
 
 func (h hostRuntime) Await(ctx context.Context, register func(done func())) error {
-	return h.w.sched.await(h.inc, ctx, h.post, register)
+	return h.w.sched.await(ctx, h.inc, h.post, register)
 }

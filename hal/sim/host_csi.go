@@ -56,16 +56,19 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 	if k.expired = k.expired || c.Deadline != 0 && h.now() >= c.Deadline; k.expired {
 		return result{}, k.never(q.method, syscall.ETIMEDOUT)
 	}
+	var own *conn
 	if endpoint == "" {
-		conn := h.inc.conn(driver)
-		if conn == nil {
+		if own = h.inc.conn(driver); own == nil {
 			return result{}, k.never(q.method, 0)
 		}
-		endpoint = conn.endpoint
+		endpoint = own.endpoint
 	}
 	d, errno := w.listener(endpoint)
 	if errno != 0 {
 		return result{}, k.never(q.method, errno)
+	}
+	if own != nil && own.process != d.process {
+		return result{}, k.never(q.method, 0) // another process answers there: it has to be connected to anew
 	}
 	refusal := k.fault == Refused
 	if refusal && k.subject.hash+uint64(k.subject.nth)&1 == 0 {
@@ -89,7 +92,7 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 	}
 	if (k.crash == CrashAfter || k.crash == PowerCut) && q.effects {
 		// Half of these crashes come when the request is on its way, half when it has acted.
-		if k.crash == PowerCut || w.chooser.Pick(k.subject.id(&at.moment), []uint32{1, 1}) == 0 {
+		if k.crash == PowerCut || w.chooser.Pick(k.subject.id(at.moment), []uint32{1, 1}) == 0 {
 			k.die()
 		}
 		r.dies = true

@@ -65,7 +65,7 @@ func (k *call) cut(data []byte) []byte {
 	if k.crash != CrashAfter {
 		return data
 	}
-	switch k.w.chooser.Pick(k.subject.id(&k.site.amount), []uint32{2, 1, 1}) {
+	switch k.w.chooser.Pick(k.subject.id(k.site.amount), []uint32{2, 1, 1}) {
 	case 1:
 		return nil
 	case 2:
@@ -178,8 +178,8 @@ func (h hostFiles) Sync(c hal.Call, path string) error {
 		if k.fault == SyncFails {
 			outcome = hal.NotDone
 			if at.n.file != nil {
-				s := w.subject(&siteDrop, path)
-				at.n.file.drop(w.chooser.Pick(s.id(&siteDrop), []uint32{1, 1}) == 1)
+				s := w.subject(siteDrop, path)
+				at.n.file.drop(w.chooser.Pick(s.id(siteDrop), []uint32{1, 1}) == 1)
 			}
 		} else {
 			p.sync(at.n)

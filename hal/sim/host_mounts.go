@@ -65,8 +65,7 @@ func (h hostMounts) Bind(c hal.Call, b hal.BindSpec) error {
 	errno, ok := k.acts()
 	if ok {
 		errno = k.inKernel("bind "+b.Target, func(by actor) syscall.Errno {
-			_, errno := w.mounts.bind(by, b.Source, b.Target, b.ReadOnly, walkNoLinks)
-			return errno
+			return w.mounts.bind(by, b.Source, b.Target, b.ReadOnly, walkNoLinks)
 		})
 	}
 	return k.done(errno)

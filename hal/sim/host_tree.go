@@ -77,7 +77,7 @@ func (h hostTree) RemoveTree(c hal.Call, path string) error {
 	}
 	budget := wholeTree
 	if k.crash == CrashAfter {
-		budget = int(w.chooser.Between(k.subject.id(&callRemoveTree.amount), 0, 16))
+		budget = int(w.chooser.Between(k.subject.id(k.site.amount), 0, 16))
 	}
 	errno = w.removeTree(actor{call: &k}, dir, name, &budget)
 	outcome := hal.Done
@@ -147,7 +147,7 @@ func (h hostTree) Stat(c hal.Call, path string) (hal.Info, error) {
 		return hal.Info{}, k.done(errno)
 	}
 	n := dir.n
-	info := hal.Info{}
+	info := hal.Info{MountPoint: name == "" && n == dir.m.root && dir.m.parent != nil}
 	if name != "" {
 		n = dir.n.child(name)
 		if n == nil {

@@ -204,26 +204,26 @@ func (m *mount) show() hal.Mount {
 func (m *mount) busy() bool { return m.holders > 0 || len(m.children) > 0 || m.parent == nil }
 
 // bind attaches a copy of the mount at source, rooted there, at target.
-func (t *mountTable) bind(by actor, source, target string, readOnly bool, mode walkMode) (*mount, syscall.Errno) {
+func (t *mountTable) bind(by actor, source, target string, readOnly bool, mode walkMode) syscall.Errno {
 	from, _, errno := t.w.walk(source, mode)
 	if errno != 0 {
-		return nil, errno
+		return errno
 	}
 	to, _, errno := t.w.walk(target, mode)
 	switch {
 	case errno != 0:
-		return nil, errno
+		return errno
 	case from.n.isDir() != to.n.isDir():
-		return nil, syscall.EINVAL // move_mount(2)
+		return syscall.EINVAL // move_mount(2)
 	case from.n.gone || to.n.gone:
-		return nil, syscall.ENOENT
+		return syscall.ENOENT
 	}
 	m := t.newMount(from.n)
 	m.readOnly = readOnly || from.m.readOnly
 	m.options = from.m.options
 	m.shared = from.m.shared
 	t.place(by, to, m)
-	return m, 0
+	return 0
 }
 
 // place attaches m and tells of it.
@@ -254,13 +254,4 @@ func (t *mountTable) unmount(by actor, path string, id hal.MountID) syscall.Errn
 		t.w.tell(by, Effect{Kind: EffectUnmount, Path: m.path, Mount: m.show(), Outcome: hal.Done})
 	}
 	return 0
-}
-
-// find returns the mount with that id, nil if there is none.
-func (t *mountTable) find(id hal.MountID) *mount {
-	i, ok := slices.BinarySearchFunc(t.list, id, func(k *mount, id hal.MountID) int { return int(k.id) - int(id) })
-	if !ok {
-		return nil
-	}
-	return t.list[i]
 }

@@ -95,8 +95,7 @@ func (d *driver) stageMount(r *rpc, v *volume, much amount) hal.Code {
 // attachVolume mounts a volume's root at path.
 func (w *World) attachVolume(by actor, v *volume, path string, readOnly bool) syscall.Errno {
 	if v.sb == nil {
-		_, errno := w.mounts.bind(by, v.backing, path, readOnly, walkAll)
-		return errno
+		return w.mounts.bind(by, v.backing, path, readOnly, walkAll)
 	}
 	to, _, errno := w.walk(path, walkAll)
 	switch {
@@ -237,7 +236,7 @@ func (d *driver) bindTo(r *rpc, v *volume, source string, much amount) hal.Code 
 	if source == "" {
 		errno = w.attachVolume(actor{rpc: r}, v, r.target, r.readOnly)
 	} else {
-		_, errno = w.mounts.bind(actor{rpc: r}, source, r.target, r.readOnly, walkAll)
+		errno = w.mounts.bind(actor{rpc: r}, source, r.target, r.readOnly, walkAll)
 	}
 	if errno != 0 {
 		return hal.CodeInternal

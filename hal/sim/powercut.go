@@ -158,8 +158,8 @@ func (w *World) cut(p *pageCache) {
 	survives := make([]bool, len(p.changes))
 	newest := len(p.changes)
 	if p.disk != DiskMinimal && newest > 0 && w.menus.single[LostWrite].live {
-		s := w.subject(&sitePrefix, "")
-		newest -= int(w.chooser.Between(s.id(&sitePrefix), 0, int64(newest)))
+		s := w.subject(sitePrefix, "")
+		newest -= int(w.chooser.Between(s.id(sitePrefix), 0, int64(newest)))
 	}
 	gone := map[uint64]bool{}
 	for i := range p.changes {
@@ -200,7 +200,7 @@ func (w *World) changeSurvives(p *pageCache, i, newest int, survives []bool) boo
 		}
 	case DiskDrawn, DiskMinimal:
 	}
-	return !w.happens(LostWrite, &siteChange, c.node.name)
+	return !w.happens(LostWrite, siteChange, c.node.name)
 }
 
 // forcedData is the files whose data survives because a rename over another file did (auto_da_alloc).
@@ -226,7 +226,7 @@ func (w *World) cutSectors(p *pageCache, n *node, gone map[uint64]bool, forced [
 		lost := u.lost || gone[u.grows] && u.grows != 0
 		if !lost {
 			safe := slices.Contains(forced, n) || p.disk != DiskMinimal && u.grows != 0
-			lost = !safe && w.happens(LostWrite, &siteSector, n.name)
+			lost = !safe && w.happens(LostWrite, siteSector, n.name)
 		}
 		if lost {
 			copy(c.sector(u.sector), u.old[:])

@@ -128,14 +128,14 @@ func (r *rpc) send() {
 	if r.effects {
 		r.tell(EffectSent, hal.Unknown)
 	}
-	wait := r.between(&r.site.arrive, fastest, rpcMost)
-	switch r.fault {
-	case Dropped:
+	wait := r.between(r.site.arrive, fastest, rpcMost)
+	if r.fault == Dropped {
 		r.later(wait, r.end)
 		return
-	case Late:
+	}
+	if r.fault == Late {
 		from := max(r.untilDeadline(), 0)
-		wait = r.between(&r.site.late, from, from+Settle-2*lastMoment)
+		wait = r.between(r.site.late, from, from+Settle-2*lastMoment)
 	}
 	r.later(wait, r.arrive)
 }
@@ -195,13 +195,13 @@ func (r *rpc) arrive() {
 	if !r.effects {
 		most = rpcMost
 	}
-	wait := r.between(&r.site.execute, fastest, most)
+	wait := r.between(r.site.execute, fastest, most)
 	if r.fault == Slow {
 		wait *= 100
 	}
 	if r.fault == Stalled {
 		from := max(r.untilDeadline(), 0)
-		wait = r.between(&r.site.late, from, from+Settle-2*lastMoment)
+		wait = r.between(r.site.late, from, from+Settle-2*lastMoment)
 	}
 	// An operation may outlast its deadline, but not the time after which nobody expects it to act.
 	w.sched.at(w.sched.now.Add(min(wait, max(r.left(), fastest))), r.subject.hash^r.id, nil, func() {
@@ -214,7 +214,7 @@ func (r *rpc) arrive() {
 func (r *rpc) restartDriver() {
 	d := r.d
 	d.crash()
-	d.startIn(r.w.time(&siteDriverStart, d.name, time.Second, restartMost))
+	d.startIn(r.w.time(siteDriverStart, d.name, time.Second, restartMost))
 }
 
 // act carries the operation out, and answers.
@@ -232,6 +232,7 @@ func (r *rpc) act() {
 		if r.subject.nth&1 == 1 {
 			amount, failed = nothing, hal.CodeDeadlineExceeded
 		}
+	default: // the others do not change what is done
 	}
 	code := r.d.perform(r, amount)
 	if failed != hal.CodeOK && code == hal.CodeOK {
@@ -252,7 +253,7 @@ func (r *rpc) act() {
 		r.restartDriver()
 	case r.fault == Doubled && !r.repeat:
 		r.repeat = true
-		r.later(r.between(&r.site.late, fastest, r.left()), r.act)
+		r.later(r.between(r.site.late, fastest, r.left()), r.act)
 	case r.fault == Lost || r.fault == Doubled:
 		r.end()
 	default:
@@ -262,13 +263,16 @@ func (r *rpc) act() {
 }
 
 // errorCodes are the statuses that a driver fails with. All of them leave the effect open; they end the call.
-var errorCodes = [...]hal.Code{
-	hal.CodeInternal, hal.CodeResourceExhausted, hal.CodeUnauthenticated, hal.CodeDataLoss, hal.CodePermissionDenied, hal.CodeUnknown,
-	hal.CodeDeadlineExceeded,
+func errorCodes() [7]hal.Code {
+	return [...]hal.Code{
+		hal.CodeInternal, hal.CodeResourceExhausted, hal.CodeUnauthenticated, hal.CodeDataLoss, hal.CodePermissionDenied, hal.CodeUnknown,
+		hal.CodeDeadlineExceeded,
+	}
 }
 
 func (r *rpc) errorCode() hal.Code {
-	return errorCodes[r.w.chooser.Between(r.subject.id(&r.site.code), 0, int64(len(errorCodes)-1))]
+	codes := errorCodes()
+	return codes[r.w.chooser.Between(r.subject.id(r.site.code), 0, int64(len(codes)-1))]
 }
 
 // orphanActs is the effect of a call whose driver is dead.
@@ -309,7 +313,7 @@ func (r *rpc) end() {
 // answer sends the driver's status back.
 func (r *rpc) answer(code hal.Code) {
 	r.code, r.reply = code, hal.ReplyStatus
-	r.w.sched.at(r.w.sched.now.Add(r.between(&r.site.reply, fastest, rpcMost)), r.subject.hash^r.id, r.inc, r.deliver)
+	r.w.sched.at(r.w.sched.now.Add(r.between(r.site.reply, fastest, rpcMost)), r.subject.hash^r.id, r.inc, r.deliver)
 }
 
 // broken is the end of the connection, before an answer.
@@ -331,7 +335,7 @@ func (r *rpc) deliver() {
 		w.sched.wake(w.sched.now, r.subject.hash, r.task)
 		return
 	}
-	if r.reply != hal.ReplyStatus || r.call.Late == nil || w.happens(LateDropped, &siteLate, r.subject.name) {
+	if r.reply != hal.ReplyStatus || r.call.Late == nil || w.happens(LateDropped, siteLate, r.subject.name) {
 		return
 	}
 	late := r.call.Late

@@ -310,7 +310,7 @@ func (s *scheduler) close() {
 }
 
 // await parks the current task until the function that register was given is called, or ctx is over.
-func (s *scheduler) await(inc *incarnation, ctx context.Context, post func(func()), register func(done func())) error {
+func (s *scheduler) await(ctx context.Context, inc *incarnation, post func(func()), register func(done func())) error {
 	t := s.alive(inc, "Await")
 	if ctx == nil {
 		ctx = context.Background()

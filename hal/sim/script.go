@@ -6,5 +6,8 @@ import "github.com/volnode/volnode/hal"
 // [NoFault] leaves the choice to the chooser. A scenario's own faults come in by it.
 type Script func(id ID, possible []Fault) Fault
 
-// ErrorCodes are the statuses that a driver fails with, in the order in which a choice at the site ".../more" numbers them.
-func ErrorCodes() []hal.Code { return append([]hal.Code(nil), errorCodes[:]...) }
+// ErrorCodes are the statuses that a driver fails with, in the order in which a choice at the site ".../code" numbers them.
+func ErrorCodes() []hal.Code {
+	codes := errorCodes()
+	return codes[:]
+}

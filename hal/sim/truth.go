@@ -229,8 +229,7 @@ func (w *World) RemoveFile(path string) syscall.Errno { return w.removeOne(actor
 
 // BindMount binds, as somebody on the node would.
 func (w *World) BindMount(source, target string, readOnly bool) syscall.Errno {
-	_, errno := w.mounts.bind(actor{}, source, target, readOnly, walkAll)
-	return errno
+	return w.mounts.bind(actor{}, source, target, readOnly, walkAll)
 }
 
 // UnmountTop unmounts the top mount at a path, as somebody on the node would.

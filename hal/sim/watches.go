@@ -69,7 +69,7 @@ func (w *World) tableChanged() {
 		return
 	}
 	inc.watches.tableMarked = true
-	w.notify(inc, &siteTable, "", func() {
+	w.notify(inc, siteTable, "", func() {
 		inc.watches.tableMarked = false
 		for _, f := range inc.watches.table {
 			f()
@@ -112,7 +112,7 @@ func (w *World) dirChanged(inc *incarnation, dir string) {
 	for _, d := range inc.watches.dirs {
 		if d.path == dir && !d.marked {
 			d.marked = true
-			w.notify(inc, &siteDirectory, dir, func() {
+			w.notify(inc, siteDirectory, dir, func() {
 				d.marked = false
 				d.f()
 			})
@@ -122,7 +122,7 @@ func (w *World) dirChanged(inc *incarnation, dir string) {
 
 // socketNotice tells of what stands at path when the notice arrives.
 func (w *World) socketNotice(inc *incarnation, s socketWatch, path string) {
-	w.notify(inc, &siteSockets, path, func() { s.f(w.socketAt(path)) })
+	w.notify(inc, siteSockets, path, func() { s.f(w.socketAt(path)) })
 }
 
 func (w *World) socketAt(path string) hal.SocketEvent {
@@ -131,8 +131,8 @@ func (w *World) socketAt(path string) hal.SocketEvent {
 	if errno != 0 {
 		return e
 	}
-	e.Present = true
-	if at.n.kind != hal.TypeSocket {
+	e.Present = at.n.kind == hal.TypeSocket
+	if !e.Present {
 		e.Problem = "not a socket but a " + at.n.kind.String()
 	}
 	return e
@@ -172,7 +172,7 @@ func (h hostWatches) Directory(dir string, f func()) {
 	}
 	d := &dirWatch{path: dir, f: f, marked: true}
 	h.inc.watches.dirs = append(h.inc.watches.dirs, d)
-	h.w.notify(h.inc, &siteDirectory, dir, func() {
+	h.w.notify(h.inc, siteDirectory, dir, func() {
 		d.marked = false
 		d.f()
 	})

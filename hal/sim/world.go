@@ -83,8 +83,8 @@ func New(c Config) *World {
 	w.trace.Keep = c.Keep
 	w.sched.onKill = w.agentDies
 	if c.Disk == DiskDrawn {
-		s := w.subject(&siteDisk, "")
-		w.config.Disk = DiskOrdered + Disk(w.chooser.Pick(s.id(&siteDisk), []uint32{1, 1, 1}))
+		s := w.subject(siteDisk, "")
+		w.config.Disk = DiskOrdered + Disk(w.chooser.Pick(s.id(siteDisk), []uint32{1, 1, 1}))
 	}
 	w.fs = newFilesystem(w)
 	w.mounts = newMountTable(w)
@@ -113,8 +113,8 @@ func (w *World) bootNode() {
 }
 
 // event adds a record of something that happened in the world.
-func (w *World) event(what, object string) uint64 {
-	return w.trace.add(Record{At: w.sched.now, Run: w.run(), What: what, Object: object, hash: hashString(what) ^ hashString(object)})
+func (w *World) event(what, object string) {
+	w.trace.add(Record{At: w.sched.now, Run: w.run(), What: what, Object: object, hash: hashString(what) ^ hashString(object)})
 }
 
 func (w *World) run() uint32 {
