@@ -79,7 +79,11 @@ func (v verdict) result(err error) core.Result {
 		Outcome: v.outcome, Fenced: v.fenced, Answer: v.answer,
 		BelowUnknown: v.belowUnknown, NegateFirst: v.negateFirst,
 	}
-	if err != nil {
+	if e, ok := errors.AsType[*hal.Error](err); ok {
+		judged := *e
+		judged.Outcome = v.outcome // the HAL names what its class leaves open; the code says more
+		r.Reason = judged.Error()
+	} else if err != nil {
 		r.Reason = err.Error()
 	}
 	return r
