@@ -61,6 +61,6 @@ const (
 	PodReady Condition = iota
 	// PodGone: no rung of the pod is anything but Absent.
 	PodGone
-	// AllGone: no rung of any pod is anything but Absent.
+	// AllGone: every rung is Absent for good and has no record: no call without a known end may bring it up again.
 	AllGone
 )

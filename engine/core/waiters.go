@@ -93,9 +93,13 @@ func (c *Core) ready(p *pod) bool {
 // down reports whether nothing of the pod is up.
 func (c *Core) down(p *pod) bool { return !p.wanted && !slices.ContainsFunc(p.rungs, (*rung).isUp) }
 
-// allDown reports whether no pod is wanted and nothing is up, shared rungs included.
+// allDown reports whether no pod is wanted and nothing is left: no rung, shared ones included, is up or has a record, which it keeps as long as a
+// call may still act on it.
 func (c *Core) allDown() bool {
-	return !slices.ContainsFunc(c.keys(), func(key hal.Key) bool { return len(c.rungs[key].pods) > 0 || c.rungs[key].isUp() })
+	return !slices.ContainsFunc(c.keys(), func(key hal.Key) bool {
+		r := c.rungs[key]
+		return len(r.pods) > 0 || r.isUp() || r.recorded
+	})
 }
 
 // isUp reports whether a rung is, or is about to be, anything but Absent.
