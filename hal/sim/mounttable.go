@@ -117,23 +117,26 @@ func (t *mountTable) attach(at location, m *mount) {
 
 // pathOf is the path of a place from the namespace's root.
 func (t *mountTable) pathOf(at location) string {
-	var parts []string
-	for {
-		if at.n == at.m.root {
-			if at.m.parent == nil {
-				break
-			}
-			at = location{at.m.parent, at.m.point}
-			continue
-		}
-		parts = append(parts, at.n.name)
-		if at.n.parent == nil {
-			break
-		}
-		at.n = at.n.parent
+	if at.n == at.m.root {
+		return at.m.path
 	}
-	slices.Reverse(parts)
-	return "/" + strings.Join(parts, "/")
+	size := 0
+	for n := at.n; n != at.m.root && n.parent != nil; n = n.parent {
+		size += len(n.name) + 1
+	}
+	base := strings.TrimSuffix(at.m.path, "/")
+	b := make([]byte, len(base)+size)
+	copy(b, base)
+	end := len(b)
+	for n := at.n; n != at.m.root && n.parent != nil; n = n.parent {
+		end -= len(n.name) + 1
+		b[end] = '/'
+		copy(b[end+1:], n.name)
+	}
+	if len(b) == 0 { // an unlinked node
+		return "/"
+	}
+	return string(b)
 }
 
 // detach takes m, which has no children, out of the table.
