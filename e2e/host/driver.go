@@ -22,22 +22,24 @@ type Driver struct {
 func (h *Host) RegistryDir() string { return filepath.Join(h.Root, "plugins_registry") }
 
 func (h *Host) driverDir() string { return filepath.Join(h.Dir, "driver") }
-func (h *Host) stateDir() string  { return filepath.Join(h.driverDir(), "state") }
 func (h *Host) faults() string    { return filepath.Join(h.driverDir(), "faults.json") }
+
+// StateDir is where the driver keeps its state and its volumes.
+func (h *Host) StateDir() string { return filepath.Join(h.driverDir(), "state") }
 
 // CallLog is the driver's log of its calls.
 func (h *Host) CallLog() string { return filepath.Join(h.Output, "calls.jsonl") }
 
 // VolumeData is the directory in which a volume of the driver's has its files, of the backend dir.
 func (h *Host) VolumeData(volume string) string {
-	return filepath.Join(h.stateDir(), "volumes", volume, "data")
+	return filepath.Join(h.StateDir(), "volumes", volume, "data")
 }
 
 // StartDriver starts the CSI driver with further flags, like --volume=vol-1=dir.
 func (h *Host) StartDriver(flags ...string) *Driver {
 	h.T.Helper()
 	args := append([]string{
-		"--endpoint", filepath.Join(h.driverDir(), "csi.sock"), "--state-dir", h.stateDir(), "--node-id", NodeName,
+		"--endpoint", filepath.Join(h.driverDir(), "csi.sock"), "--state-dir", h.StateDir(), "--node-id", NodeName,
 		"--registration-dir", h.RegistryDir(), "--call-log", h.CallLog(), "--faults", h.faults(),
 	}, flags...)
 	cmd := exec.Command(program("csidriver"), args...)
@@ -73,7 +75,7 @@ func (h *Host) DriverFaults(rules ...csidriver.Rule) {
 // DriverState is what the driver remembers.
 func (h *Host) DriverState() csidriver.State {
 	h.T.Helper()
-	s, err := csidriver.ReadState(h.stateDir())
+	s, err := csidriver.ReadState(h.StateDir())
 	require.NoError(h.T, err)
 	return s
 }

@@ -91,13 +91,13 @@ func (h *Host) cleanUp() {
 		h.driver.kill()
 	}
 	if h.T.Failed() {
-		h.show()
+		h.show(max(0, len(h.agents)-3))
 	}
 	for _, m := range h.allMounts() {
 		_ = unix.Unmount(m, unix.MNT_DETACH)
 	}
 	// What the driver has attached.
-	if err := csidriver.Cleanup(h.stateDir()); err != nil {
+	if err := csidriver.Cleanup(h.StateDir()); err != nil {
 		h.T.Errorf("clean up of the driver: %v", err)
 	}
 	if err := os.RemoveAll(h.Dir); err != nil {
@@ -105,23 +105,19 @@ func (h *Host) cleanUp() {
 	}
 }
 
-// show prints the end of what the processes of a failed test have said.
-func (h *Host) show() {
+// show prints the end of what the driver and the agents from the given one on have said.
+func (h *Host) show(from int) {
+	h.T.Helper()
 	const lines = 60
-	entries, err := os.ReadDir(h.Output)
-	if err != nil {
-		return
+	logs := []string{filepath.Join(h.Output, "csidriver.log")}
+	for _, a := range h.agents[from:] {
+		logs = append(logs, a.Log)
 	}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".log") {
-			continue
+	for _, log := range logs {
+		if text, err := os.ReadFile(log); err == nil {
+			all := strings.Split(strings.TrimSpace(string(text)), "\n")
+			h.T.Logf("%s:\n%s", filepath.Base(log), strings.Join(all[max(0, len(all)-lines):], "\n"))
 		}
-		text, err := os.ReadFile(filepath.Join(h.Output, e.Name()))
-		if err != nil {
-			continue
-		}
-		all := strings.Split(strings.TrimSpace(string(text)), "\n")
-		h.T.Logf("%s:\n%s", e.Name(), strings.Join(all[max(0, len(all)-lines):], "\n"))
 	}
 }
 
@@ -131,6 +127,24 @@ func (h *Host) Apply(name, text string) {
 	next := filepath.Join(h.Manifests, "."+name)
 	require.NoError(h.T, os.WriteFile(next, []byte(text), 0o600))
 	require.NoError(h.T, os.Rename(next, filepath.Join(h.Manifests, name)))
+}
+
+// Applied tells whether a manifest of that name is there.
+func (h *Host) Applied(name string) bool {
+	_, err := os.Stat(filepath.Join(h.Manifests, name))
+	return err == nil
+}
+
+// Use has t fail in place of the test that made the host, until the function that it returns is called.
+func (h *Host) Use(t testing.TB) func() {
+	maker, agents := h.T, len(h.agents)
+	h.T = t
+	return func() {
+		if t.Failed() {
+			h.show(agents)
+		}
+		h.T = maker
+	}
 }
 
 // Remove removes a manifest.
