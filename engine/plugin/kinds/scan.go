@@ -160,7 +160,7 @@ func (s scanner) husk(dir string) ([]string, error) {
 				s.empty(l, name)
 			}
 			if len(l.Empty) == 0 {
-				return nil, nil //nolint:nilerr // what can't be listed is no husk; a mount stands there, or it is in trouble
+				return nil, nil // a mount stands there, or it is in trouble: no husk
 			}
 			names = append(names, name)
 		default:
