@@ -152,6 +152,9 @@ func (a *Agent) Kill() {
 	require.True(a.host.T, a.Killed(), "volnode had ended before: %s", a.ended())
 }
 
+// Terminate sends the agent SIGTERM.
+func (a *Agent) Terminate() error { return a.cmd.Process.Signal(syscall.SIGTERM) }
+
 // Exit waits for the end of the agent and returns its exit status, -1 after a signal.
 func (a *Agent) Exit() int {
 	a.host.T.Helper()

@@ -93,12 +93,11 @@ func (h *Host) cleanUp() {
 	if h.T.Failed() {
 		h.show(max(0, len(h.agents)-3))
 	}
-	for _, m := range h.allMounts() {
-		_ = unix.Unmount(m, unix.MNT_DETACH)
-	}
-	// What the driver has attached.
 	if err := csidriver.Cleanup(h.StateDir()); err != nil {
 		h.T.Errorf("clean up of the driver: %v", err)
+	}
+	for _, m := range h.allMounts() {
+		_ = unix.Unmount(m, unix.MNT_DETACH)
 	}
 	if err := os.RemoveAll(h.Dir); err != nil {
 		h.T.Errorf("clean up: %v", err)
