@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,6 +19,7 @@ func newSite(name string) *site { return &site{name, hashString(name)} }
 // callSite is one method of the host, with its places of choice.
 type callSite struct {
 	site
+	op     string // what errors call it: "umount"
 	class  hal.Class
 	writes bool
 
@@ -30,8 +32,12 @@ type callSite struct {
 }
 
 func newCallSite(name string, class hal.Class, writes bool) *callSite {
+	op := strings.ReplaceAll(name[strings.IndexByte(name, '.')+1:], "-", " ")
+	if op == "unmount" {
+		op = "umount"
+	}
 	return &callSite{
-		site: *newSite(name), class: class, writes: writes,
+		op: op, site: *newSite(name), class: class, writes: writes,
 		fault: newSite(name + "/fault"), crash: newSite(name + "/crash"), request: newSite(name + "/request"),
 		reply: newSite(name + "/reply"), arrive: newSite(name + "/arrive"), execute: newSite(name + "/execute"),
 		late: newSite(name + "/late"), code: newSite(name + "/code"), moment: newSite(name + "/moment"),
@@ -194,7 +200,7 @@ func (k *call) leave(errno syscall.Errno, outcome hal.Outcome) error {
 	r.Outcome = outcome
 	w.trace.add(r)
 	return &hal.Error{
-		Op: k.site.name, Object: k.subject.name, Class: k.site.class, Outcome: outcome, Errno: errno, Detail: k.detail(),
+		Op: k.site.op, Object: k.subject.name, Class: k.site.class, Outcome: outcome, Errno: errno, Detail: k.detail(),
 	}
 }
 
