@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -120,7 +121,10 @@ func (c *Core) index(r *rung) {
 		c.claims[r.Exclusive] = insert(c.claims[r.Exclusive], r)
 	}
 	if r.Actor != "" {
-		c.actors[r.Actor] = insert(c.actors[r.Actor], r)
+		if c.actors[r.Actor] == nil {
+			c.actors[r.Actor] = map[hal.Key]*rung{}
+		}
+		c.actors[r.Actor][r.Key] = r
 	}
 	if r.Pod != "" {
 		p := c.pod(r.Pod)
@@ -134,27 +138,54 @@ func (c *Core) unindex(r *rung) {
 	}
 	withdraw(c.volumes, r.Volume, r)
 	withdraw(c.claims, r.Exclusive, r)
-	withdraw(c.actors, r.Actor, r)
+	if of := c.actors[r.Actor]; of != nil {
+		delete(of, r.Key)
+		if len(of) == 0 {
+			delete(c.actors, r.Actor)
+		}
+	}
 	if r.Pod != "" {
 		p := c.pod(r.Pod)
-		p.rungs = slices.DeleteFunc(p.rungs, func(o *rung) bool { return o == r })
+		p.rungs = without(p.rungs, r)
 		c.touch(p)
 		c.forgetPod(p)
 	}
 }
 
+// of returns the rungs of an actor, sorted by key. They are many, and asked for only when something happens to the actor.
+func (c *Core) of(actor string) []*rung {
+	rs := make([]*rung, 0, len(c.actors[actor]))
+	for _, key := range slices.Sorted(maps.Keys(c.actors[actor])) {
+		rs = append(rs, c.actors[actor][key])
+	}
+	return rs
+}
+
 // insert adds r to a slice sorted by key, once.
 func insert(rs []*rung, r *rung) []*rung {
-	i, found := slices.BinarySearchFunc(rs, r.Key, func(o *rung, key hal.Key) int { return cmp.Compare(o.Key, key) })
+	i, found := place(rs, r)
 	if found {
 		return rs
 	}
 	return slices.Insert(rs, i, r)
 }
 
+// without takes r out of a slice sorted by key.
+func without(rs []*rung, r *rung) []*rung {
+	i, found := place(rs, r)
+	if !found {
+		return rs
+	}
+	return slices.Delete(rs, i, i+1)
+}
+
+func place(rs []*rung, r *rung) (int, bool) {
+	return slices.BinarySearchFunc(rs, r.Key, func(o *rung, key hal.Key) int { return cmp.Compare(o.Key, key) })
+}
+
 // withdraw takes r out of an index.
 func withdraw[K comparable](index map[K][]*rung, key K, r *rung) {
-	rs := slices.DeleteFunc(index[key], func(o *rung) bool { return o == r })
+	rs := without(index[key], r)
 	if len(rs) == 0 {
 		delete(index, key)
 		return

@@ -29,7 +29,14 @@ func (c *Core) Clone() *Core {
 		}
 		return out
 	}
-	d.upon, d.volumes, d.claims, d.actors = cloneIndex(c.upon, list), cloneIndex(c.volumes, list), cloneIndex(c.claims, list), cloneIndex(c.actors, list)
+	d.upon, d.volumes, d.claims = cloneIndex(c.upon, list), cloneIndex(c.volumes, list), cloneIndex(c.claims, list)
+	d.actors = make(map[string]map[hal.Key]*rung, len(c.actors))
+	for _, actor := range slices.Sorted(maps.Keys(c.actors)) {
+		d.actors[actor] = make(map[hal.Key]*rung, len(c.actors[actor]))
+		for _, r := range c.of(actor) {
+			d.actors[actor][r.Key] = copies[r]
+		}
+	}
 	d.ops, d.open = map[hal.OpID]*rung{}, map[hal.OpID]*rung{}
 	for _, id := range slices.Sorted(maps.Keys(c.ops)) {
 		d.ops[id] = copies[c.ops[id]]
@@ -89,7 +96,10 @@ func (c *Core) Plan(events ...Event) []Op {
 		if op.Verb != Look {
 			plan = append(plan, op)
 		}
-		done := Completed{Op: op.ID, Result: Result{Outcome: hal.Done, Facts: op.Facts, Fingerprint: "planned"}}
+		done := Completed{Op: op.ID, Result: Result{Outcome: hal.Done, Facts: op.Facts, Fingerprint: op.Fingerprint}}
+		if op.Verb == Climb && op.Fingerprint == "" {
+			done.Result.Fingerprint = "planned"
+		}
 		queue = append(queue[1:], d.Step(d.now, done).Start...)
 	}
 	return plan

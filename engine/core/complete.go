@@ -90,8 +90,10 @@ func (c *Core) complete(id hal.OpID, res Result) {
 		c.settle(r)
 	}
 	c.markAround(r)
-	for _, o := range c.volumes[r.Volume] {
-		c.mark(o)
+	if c.serial[r.Actor] {
+		for _, o := range c.volumes[r.Volume] {
+			c.mark(o)
+		}
 	}
 }
 

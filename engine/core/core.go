@@ -15,10 +15,10 @@ type Core struct {
 	step uint64
 
 	rungs   map[hal.Key]*rung
-	upon    map[hal.Key][]*rung // the rungs that name a key in Below, sorted by key; the key itself need not exist
-	volumes map[string][]*rung  // by Volume
-	claims  map[string][]*rung  // by Exclusive
-	actors  map[string][]*rung  // by Actor
+	upon    map[hal.Key][]*rung          // the rungs that name a key in Below, sorted by key; the key itself need not exist
+	volumes map[string][]*rung           // by Volume
+	claims  map[string][]*rung           // by Exclusive
+	actors  map[string]map[hal.Key]*rung // by Actor
 	pods    map[PodUID]*pod
 	ops     map[hal.OpID]*rung // in flight
 	open    map[hal.OpID]*rung // ended without a known end: an answer may still come
@@ -60,7 +60,7 @@ func New(s Start) *Core {
 	c := &Core{
 		now: s.Now, boot: s.Boot,
 		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, claims: map[string][]*rung{},
-		actors: map[string][]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
+		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
 		dead: map[string]string{}, waits: map[Waiter]PodUID{},
 	}
 	found := map[hal.Key]string{}
@@ -216,7 +216,7 @@ func (c *Core) allSynced() {
 
 func (c *Core) registered(actor string) {
 	delete(c.serial, actor)
-	for _, r := range c.actors[actor] {
+	for _, r := range c.of(actor) {
 		r.resetBackoff()
 		c.mark(r)
 	}

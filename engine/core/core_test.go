@@ -107,6 +107,52 @@ func TestCloneBeforeTheFirstStep(t *testing.T) {
 	require.Equal(t, []string{"#1 descend publish/a/p"}, names(c.Step(second, core.AllSynced{}).Start), "planning did nothing")
 }
 
+// A plan takes what stands for what it is: a refresh is a refresh, and what a restart could not read is looked at and found.
+func TestPlan(t *testing.T) {
+	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
+	c := core.New(core.Start{Now: second, Boot: "b"})
+	c.Step(second, core.AllSynced{})
+	want := func() core.Wanted { return core.Wanted{Pod: "p", Rungs: v.rungs("p"), Complete: true} }
+	climbs := []string{"#2 climb stage/a", "#4 climb publish/a/p"}
+	require.Equal(t, climbs, names(c.Plan(want())))
+	finish(c, c.Step(second, want()))
+	require.Empty(t, c.Plan(want()))
+	v.token = "t2"
+	require.Equal(t, []string{"#5 refresh stage/a", "#6 refresh publish/a/p"}, names(c.Plan(want())))
+	require.Equal(t, []string{"#5 descend publish/a/p", "#6 descend stage/a"}, names(c.Plan(core.Unwanted{Pod: "p"}, core.Gone{Pod: "p"})))
+	require.Empty(t, c.Plan(core.Unwanted{Pod: "p"}), "its containers may still run")
+}
+
+// The first record of a ladder asks for the room that the others will need, one publish included; a descent never asks.
+func TestRoom(t *testing.T) {
+	c := core.New(core.Start{Now: second, Boot: "b"})
+	c.Step(second, core.AllSynced{})
+	v := volume{name: "a", kinds: []string{"publish", "stage", "attach"}, driver: "d"}
+	rooms := map[hal.Key]int{}
+	step := func(e core.Event) []core.Op {
+		b := c.Step(second, e)
+		for _, l := range b.Lines {
+			if l.Record.Phase == core.Intent && !l.Drop {
+				rooms[l.Key] = l.Room
+			} else {
+				require.Zero(t, l.Room)
+			}
+		}
+		return b.Start
+	}
+	for _, uid := range podNames[:2] {
+		for ops := step(core.Wanted{Pod: uid, Rungs: v.rungs(uid), Complete: true}); len(ops) > 0; {
+			ops = step(done(ops[0].ID, "m"))
+		}
+	}
+	require.Greater(t, rooms["attach/a"], 2000, "a stage and a publish")
+	require.Less(t, rooms["attach/a"], 5000)
+	delete(rooms, "attach/a")
+	require.Equal(t, map[hal.Key]int{"stage/a": 0, "publish/a/p": 0, "publish/a/q": 0}, rooms)
+	step(core.Unwanted{Pod: "p"})
+	step(core.Gone{Pod: "p"})
+}
+
 // What a verb may know: the parameters, facts and fingerprint of the last Done, what was seen before the intent, and what the rung stands on.
 func TestWhatAVerbIsTold(t *testing.T) {
 	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}

@@ -39,7 +39,7 @@ type (
 		Key  hal.Key
 		What string // for people: "pid 4121 mkdir /mnt/a (state D)"
 	}
-	// ChildGone: that helper process is dead.
+	// ChildGone: that helper process, of several the last, is dead.
 	ChildGone struct{ Key hal.Key }
 	// AllSynced: every source has said everything it knows. Nothing is torn down before.
 	AllSynced struct{}

@@ -69,7 +69,7 @@ func (c *Core) actorGone(actor, instance string) {
 		return
 	}
 	c.dead[actor] = instance
-	for _, r := range c.actors[actor] {
+	for _, r := range c.of(actor) {
 		c.lapse(r, func(k call) bool { return k.instance == instance })
 	}
 }
