@@ -25,11 +25,14 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 	}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "u1"}}
 	for name, v := range map[string]plugin.Volume{
-		"staged":  {PV: pv, Driver: &plugin.DriverFacts{StageUnstage: true}},
-		"direct":  {PV: pv, Driver: &plugin.DriverFacts{}},
-		"block":   {PV: pv, Block: true, Driver: &plugin.DriverFacts{StageUnstage: true}},
-		"raw":     {PV: pv, Block: true, Driver: &plugin.DriverFacts{}},
-		"inline":  {Spec: &corev1.Volume{VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "d.example"}}}, Driver: &plugin.DriverFacts{}},
+		"staged": {PV: pv, Driver: &plugin.DriverFacts{StageUnstage: true}},
+		"direct": {PV: pv, Driver: &plugin.DriverFacts{}},
+		"block":  {PV: pv, Block: true, Driver: &plugin.DriverFacts{StageUnstage: true}},
+		"raw":    {PV: pv, Block: true, Driver: &plugin.DriverFacts{}},
+		"inline": {
+			Spec:   &corev1.Volume{VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "d.example"}}},
+			Driver: &plugin.DriverFacts{},
+		},
 		"scratch": {Spec: &corev1.Volume{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
