@@ -1,0 +1,306 @@
+package scenarios
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is what follows the timeline: no more faults, and everything must come right.
+
+const (
+	quiet = 10 * time.Minute // of calm in which nothing may be done
+	// longestHang is how long a helper may sit in the kernel (hal/sim), longestStart how long a node may take to boot and an agent to start.
+	longestHang  = 20 * time.Minute
+	longestStart = 15 * time.Minute
+	maxBackoff   = 2*time.Minute + 2*time.Second
+	// hasty is the bound of a restart of a healthy agent: no call is to be made.
+	hasty = 10 * time.Minute
+)
+
+// bound is laws.md section 9: time-out + Z + (rungs up + rungs down) × the longest backoff, and what was under way when the faults stopped.
+func (r *run) bound() time.Duration {
+	rungs := 0
+	if r.core != nil {
+		r.core.Beliefs(func(core.Belief) { rungs++ })
+	}
+	rungs = max(rungs, len(r.list)) + 2*len(r.pods)
+	return 2*time.Minute + sim.Settle + time.Duration(rungs)*maxBackoff + longestHang + longestStart
+}
+
+// finish is the liveness phase: calm, convergence, quiet, a restart without a call, everything deleted, nothing left.
+func (r *run) finish() {
+	r.stop = true
+	r.w.Calm()
+	if r.broken != "" {
+		if !r.settle("L2", "the core works", r.bound()) {
+			return
+		}
+		r.w.BreakDriver(r.broken, sim.Works)
+		r.broken = ""
+	}
+	if !r.settle("L2", "converged", r.bound()) || !r.told() || !r.isQuiet() || !r.restarts() {
+		return
+	}
+	r.empties()
+}
+
+// settle lets the world go on until everything is as wanted.
+func (r *run) settle(property, phase string, within time.Duration) bool {
+	end := r.w.Now().Add(within)
+	for step := time.Second; ; step = min(2*step, 30*time.Second) {
+		if !r.until(min(end, r.w.Now().Add(step))) {
+			return false
+		}
+		object, why := r.restless()
+		if why == "" {
+			return true
+		}
+		if r.w.Now() >= end {
+			r.fail(property, phase, object, fmt.Sprintf("%s after %s of calm: %s", why, within, r.tellWhy(object)))
+			return false
+		}
+	}
+}
+
+// restless names something that is not as it should stay, and why; "" if there is none.
+func (r *run) restless() (object, why string) {
+	switch {
+	case r.w.Off():
+		return "node", "it is down"
+	case !r.alive():
+		return "agent", "it has not started"
+	case !r.synced:
+		return "agent", "its source is not synced"
+	}
+	rebuilt := r.rebuilt()
+	r.core.Beliefs(func(b core.Belief) {
+		if why == "" && !r.isBroken(string(b.Key)) {
+			object, why = string(b.Key), unsettled(&b, rebuilt)
+		}
+	})
+	if why != "" {
+		return object, why
+	}
+	for _, p := range r.pods {
+		switch {
+		case r.uses(p, r.broken):
+		case p.isWanted && p.told != p.object:
+			return p.name, "the agent has not been told of it as it is"
+		case p.isWanted && !r.core.Ready(p.uid) && !r.isHeldBack(p):
+			return p.name, "the pod is not ready"
+		case !p.isWanted && p.told != nil:
+			return p.name, "the agent has not been told that it is gone"
+		}
+	}
+	if active := r.w.Active(); r.broken == "" && len(active) > 0 {
+		return string(active[0].Key), "a " + active[0].Method + " may still act"
+	}
+	return "", ""
+}
+
+// unsettled says why a rung will not stay as it is believed to be.
+func unsettled(b *core.Belief, rebuilt []string) string {
+	switch {
+	case b.InFlight:
+		return "an operation is in flight"
+	case b.HasChild:
+		return "a helper still lives"
+	case b.ClimbOpen != 0 || b.DescendOpen != 0:
+		return "a call has no known end"
+	case b.IsHeldBack || b.IsWanted && slices.Contains(rebuilt, b.Volume):
+		return ""
+	case b.IsWanted && b.State != core.Present:
+		return "it is wanted and " + strings.ToLower(b.State.String())
+	case !b.IsWanted && b.State != core.Present:
+		return "it is not wanted and " + strings.ToLower(b.State.String())
+	case !b.IsWanted:
+		return "it is not wanted and up"
+	}
+	return ""
+}
+
+// rebuilt returns the volumes, as driver^handle, whose stage must be made anew, which is done once no container runs on it. Until then nothing new is
+// made upon it.
+func (r *run) rebuilt() []string {
+	var all []string
+	r.core.Beliefs(func(b core.Belief) {
+		if b.IsHeldBack && b.Pod == "" {
+			all = append(all, b.Volume)
+		}
+	})
+	return all
+}
+
+// isHeldBack: the pod or a volume of it was edited, and what the edit asks for is made once no container runs on it.
+func (r *run) isHeldBack(p *pod) bool {
+	rebuilt, isHeld := r.rebuilt(), false
+	r.core.Beliefs(func(b core.Belief) { isHeld = isHeld || b.IsHeldBack && b.Pod == p.uid })
+	return isHeld || slices.ContainsFunc(p.uses, func(u use) bool {
+		return u.driver != "" && slices.Contains(rebuilt, u.driver+"^"+u.volume)
+	})
+}
+
+// isBroken reports whether a rung is of the driver that is broken for good.
+func (r *run) isBroken(key string) bool {
+	return r.broken != "" && strings.Contains(key, "/"+r.broken+"^")
+}
+
+func (r *run) uses(p *pod, driver string) bool {
+	return driver != "" && slices.ContainsFunc(p.uses, func(u use) bool { return u.driver == driver })
+}
+
+// told: a pod that is ready has been told so.
+func (r *run) told() bool {
+	if !r.until(r.w.Now().Add(3 * time.Second)) {
+		return false
+	}
+	for _, p := range r.pods {
+		if p.isWanted && !p.isRunning && !r.isHeldBack(p) && !r.uses(p, r.broken) {
+			r.fail("L2", "waiter", p.name, "pod "+p.name+" is ready, and who waits for it is not woken")
+			return false
+		}
+	}
+	return true
+}
+
+// isQuiet lets some time pass in which nothing may be done.
+func (r *run) isQuiet() bool {
+	before := r.actual.effects
+	if !r.until(r.w.Now().Add(quiet)) {
+		return false
+	}
+	if n := r.actual.effects - before; n > 0 {
+		r.fail("L7", "quiet", "agent", fmt.Sprintf("%d effects in %s of calm in which everything was as wanted", n, quiet))
+		return false
+	}
+	return true
+}
+
+// restarts kills the agent and starts it again: it must adopt everything without a call.
+func (r *run) restarts() bool {
+	isHealthy := true
+	r.core.Beliefs(func(b core.Belief) { isHealthy = isHealthy && b.State == core.Present && !b.IsHeldBack })
+	r.w.Restarts(false)
+	r.w.KillAgent()
+	before := r.actual.mounting
+	r.w.After(time.Second, "start the agent again", r.w.StartAgent)
+	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L6", "restarted", hasty) || !r.told() {
+		return false
+	}
+	r.w.Restarts(true)
+	if n := r.actual.mounting - before; n > 0 && isHealthy {
+		r.fail("L11", "restart", "agent", fmt.Sprintf("a restart of an agent whose volumes were all healthy made %d calls that stage, publish, mount or undo it", n))
+		return false
+	}
+	return true
+}
+
+// empties deletes all pods, and nothing may be left of them.
+func (r *run) empties() {
+	for _, p := range r.pods {
+		r.remove(p, time.Second)
+	}
+	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L4", "emptied", r.bound()) {
+		return
+	}
+	if what := r.leftover(); what != "" {
+		r.fail("L1", "emptied", what, "every pod is deleted, and this is left: "+what)
+	}
+}
+
+// leftover names something of a volume that is left, "" if nothing is.
+func (r *run) leftover() string {
+	left := ""
+	r.core.Beliefs(func(b core.Belief) { left = "the rung " + string(b.Key) })
+	if left != "" {
+		return left
+	}
+	for _, m := range r.w.Mounts() {
+		if isOurs(m.Path) {
+			return "the mount at " + m.Path
+		}
+	}
+	for _, h := range r.w.Staged() {
+		return "the stage of " + h.Volume + " at " + h.Path
+	}
+	for _, h := range r.w.Published() {
+		return "the publish of " + h.Volume + " at " + h.Path
+	}
+	if what := r.leftoverNames(); what != "" {
+		return what
+	}
+	status, ok := r.status()
+	if !ok {
+		return "an agent that does not answer"
+	}
+	if n := status.Journal.Records; n > 0 {
+		return fmt.Sprintf("%d records in the journal", n)
+	}
+	return r.leak(status)
+}
+
+func (r *run) leftoverNames() string {
+	if names := r.w.Entries(path.Join(rootDir, "pods")); len(names) > 0 {
+		return "the directory pods/" + names[0]
+	}
+	csi := path.Join(rootDir, "plugins/kubernetes.io/csi")
+	for _, driver := range r.w.Entries(csi) {
+		if names := r.w.Entries(path.Join(csi, driver)); len(names) > 0 {
+			return "the directory " + path.Join(driver, names[0])
+		}
+	}
+	return ""
+}
+
+// leak is S17 at the end: the journal and the status hold no secret.
+func (r *run) leak(status engine.Status) string {
+	dir := path.Join(rootDir, "volnode/journal")
+	for _, name := range r.w.Entries(dir) {
+		if strings.Contains(string(r.w.ReadFile(path.Join(dir, name))), r.mark) {
+			r.fail("S17", "journal", name, "a secret is in the journal")
+		}
+	}
+	if strings.Contains(fmt.Sprintf("%+v", status), r.mark) {
+		r.fail("S17", "status", "status", "a secret is in the status")
+	}
+	return ""
+}
+
+// status asks the engine for its status.
+func (r *run) status() (s engine.Status, ok bool) {
+	if !r.alive() {
+		return s, false
+	}
+	m := r.m
+	r.w.Do(func() {
+		status, err := m.Status(r.w.Context(0))
+		s, ok = status, err == nil
+	})
+	return s, ok
+}
+
+// tellWhy is what the engine itself says of a rung or pod.
+func (r *run) tellWhy(object string) string {
+	s, ok := r.status()
+	if !ok {
+		return "the agent does not answer"
+	}
+	for _, rung := range s.Rungs {
+		if string(rung.Key) == object {
+			return strings.Join([]string{string(rung.State), rung.Actual, rung.Desired, rung.Step, rung.Why, rung.Next}, "; ")
+		}
+	}
+	for _, p := range s.Pods {
+		if p.Namespace+"/"+p.Name == object {
+			return fmt.Sprintf("%s %+v", p.State, p.Volumes)
+		}
+	}
+	return "the engine does not know it"
+}

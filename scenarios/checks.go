@@ -1,0 +1,329 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is the checks at the instant of an effect, against the truth.
+
+// place is one path at which a driver may hold a volume, for one rung: the truth of it.
+type place struct {
+	key            hal.Key
+	path           string
+	driver, volume string
+	isPublish      bool
+	isHeld         bool // staged, or published
+	isTouched      bool // somebody else has changed what stands there: beliefs of it are excused
+	calls          []openCall
+	checked        seen
+}
+
+// openCall is an RPC that may still act.
+type openCall struct {
+	id     uint64
+	method string
+	run    uint32
+}
+
+const (
+	stage     = "NodeStageVolume"
+	unstage   = "NodeUnstageVolume"
+	publish   = "NodePublishVolume"
+	unpublish = "NodeUnpublishVolume"
+)
+
+// contrary is the call that undoes one, or that one undoes.
+var contrary = map[string]string{stage: unstage, unstage: stage, publish: unpublish, unpublish: publish}
+
+// effect looks at each effect at its instant.
+func (r *run) effect(e sim.Effect) {
+	switch e.Kind {
+	case sim.EffectSent:
+		r.actual.effects++
+		r.sent(&e)
+	case sim.EffectEnded:
+		if p := r.places[e.Key]; p != nil {
+			p.calls = slices.DeleteFunc(p.calls, func(c openCall) bool { return c.id == e.Call })
+		}
+	case sim.EffectStaged, sim.EffectPublished:
+		r.held(&e, true)
+	case sim.EffectUnstaged, sim.EffectUnpublished:
+		r.held(&e, false)
+	case sim.EffectMount:
+		r.mounted(&e)
+	case sim.EffectUnmount:
+		r.unmounted(&e)
+	case sim.EffectMade, sim.EffectWritten, sim.EffectSynced:
+		r.count(&e)
+	case sim.EffectRemoved, sim.EffectRemovedTree, sim.EffectRenamed:
+		r.count(&e)
+		r.removed(&e)
+	case sim.EffectAgentDied:
+		r.m, r.core = nil, nil
+		r.actual.crashes++
+	case sim.EffectNodeDown:
+		r.nodeDown()
+	case sim.EffectNodeUp:
+		r.nodeUp()
+	default:
+	}
+}
+
+func (r *run) count(e *sim.Effect) {
+	if e.Actor == "agent" {
+		r.actual.effects++
+	}
+}
+
+func (r *run) nodeDown() {
+	for _, p := range r.list {
+		p.isHeld, p.isTouched, p.calls = false, false, nil
+	}
+	for _, p := range r.pods {
+		r.halt(p)
+	}
+}
+
+// nodeUp: a deletion that the power cut undid is done again, as who deletes manifests would do.
+func (r *run) nodeUp() {
+	if !r.files {
+		return
+	}
+	for _, p := range r.pods {
+		if _, there := r.w.Exists(manifestPath(p.object)); there && !p.isWanted && !r.isNamed(p.name) {
+			r.take(p.object)
+		}
+	}
+}
+
+// isNamed reports whether a pod of that name is wanted.
+func (r *run) isNamed(name string) bool {
+	return slices.ContainsFunc(r.pods, func(p *pod) bool { return p.name == name && p.isWanted })
+}
+
+// placeOf returns the place of an RPC's rung.
+func (r *run) placeOf(e *sim.Effect) *place {
+	p := r.places[e.Key]
+	if p != nil {
+		return p
+	}
+	p = &place{key: e.Key, path: e.Staging, driver: e.Driver, volume: e.Volume}
+	if e.Method == publish || e.Method == unpublish {
+		p.path, p.isPublish = e.Target, true
+	}
+	r.places[e.Key] = p
+	r.byPath[p.path] = p
+	r.list = append(r.list, p)
+	return p
+}
+
+// sent judges an RPC as it leaves the agent.
+func (r *run) sent(e *sim.Effect) {
+	if contrary[e.Method] == "" {
+		return
+	}
+	r.actual.mounting++
+	p := r.placeOf(e)
+	r.crowded(p, e)
+	switch e.Method {
+	case publish:
+		r.publishSent(e)
+	case unstage:
+		r.unstageSent(p, e)
+		r.descends(e.Method, p)
+	case unpublish:
+		r.unpublishSent(p)
+		r.descends(e.Method, p)
+	}
+	p.calls = append(p.calls, openCall{e.Call, e.Method, e.Run})
+}
+
+// crowded is S6: a call occupies its rung as long as it may act. A call that is still awaited excludes all; one that was given up all but its own
+// repetition and, if it is a climb, its negation.
+func (r *run) crowded(p *place, e *sim.Effect) {
+	for _, c := range p.calls {
+		isClimb := c.method == stage || c.method == publish
+		if c.method == e.Method || isClimb && contrary[c.method] == e.Method {
+			if c.run != e.Run || !r.awaited(c.id) {
+				continue
+			}
+			r.fail("S6", "sent "+e.Method, string(p.key), e.Method+" is sent for "+p.volume+" while a "+c.method+" for it is awaited")
+			return
+		}
+		r.fail("S6", "sent "+e.Method, string(p.key), e.Method+" is sent for "+p.volume+" while an earlier "+c.method+" may still act")
+		return
+	}
+}
+
+func (r *run) awaited(id uint64) bool {
+	return slices.ContainsFunc(r.w.Active(), func(a sim.ActiveCall) bool { return a.Call == id && a.Awaited })
+}
+
+// publishSent is S4.
+func (r *run) publishSent(e *sim.Effect) {
+	if e.Staging == "" {
+		return
+	}
+	s := r.byPath[e.Staging]
+	if s != nil && s.isTouched {
+		return
+	}
+	if s == nil || !s.isHeld {
+		r.fail("S4", "sent "+publish, string(e.Key), "volume "+e.Volume+" is published, and it is not staged at "+e.Staging)
+		return
+	}
+	if slices.ContainsFunc(s.calls, func(c openCall) bool { return c.method == unstage }) {
+		r.fail("S4", "sent "+publish, string(e.Key), "volume "+e.Volume+" is published while an unstage of it may still act")
+	}
+}
+
+// unstageSent is S5.
+func (r *run) unstageSent(s *place, e *sim.Effect) {
+	for _, p := range r.list {
+		if !p.isPublish || p.driver != s.driver || p.volume != s.volume {
+			continue
+		}
+		why := ""
+		switch {
+		case p.isTouched:
+		case p.isHeld:
+			why = "is published at " + p.path
+		case slices.ContainsFunc(p.calls, func(c openCall) bool { return c.method == publish }):
+			why = "may still be published at " + p.path + " by an earlier call"
+		}
+		if why != "" {
+			r.fail("S5", "sent "+e.Method, string(s.key), "volume "+s.volume+" is unstaged, and it "+why)
+			return
+		}
+	}
+}
+
+// unpublishSent is S7 and a part of S22.
+func (r *run) unpublishSent(p *place) {
+	owner := r.podOf(p.path)
+	switch {
+	case owner == nil:
+	case owner.isRunning:
+		r.fail("S7", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", whose containers run")
+	case owner.isSteady:
+		r.fail("S22", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", which was wanted all along")
+	}
+}
+
+// descends is S22.
+func (r *run) descends(what string, p *place) {
+	if !r.synced {
+		r.fail("S22", "sent "+what, string(p.key), "volume "+p.volume+" is taken down before the source is synced")
+	}
+}
+
+// held notes what a driver holds.
+func (r *run) held(e *sim.Effect, up bool) {
+	p := r.placeOf(e)
+	p.isHeld = up
+	r.refine(p.key)
+	if e.Kind != sim.EffectUnstaged {
+		return
+	}
+	for _, q := range r.list {
+		if q.isPublish && q.isHeld && !q.isTouched && q.driver == p.driver && q.volume == p.volume {
+			r.fail("S5", "unstaged", string(p.key), "volume "+p.volume+" goes down while it is published at "+q.path)
+			return
+		}
+	}
+}
+
+// mounted is S18.
+func (r *run) mounted(e *sim.Effect) {
+	if e.Actor == "agent" {
+		r.actual.effects++
+		r.actual.mounting++
+	}
+	if e.Actor == "" {
+		r.touch(e.Path)
+		return
+	}
+	if !isOurs(e.Path) {
+		return
+	}
+	if stack := r.w.MountsAt(e.Path); len(stack) > 1 {
+		if p := r.byPath[e.Path]; p == nil || !p.isTouched {
+			r.fail("S18", "mount", e.Path, "a second mount is made at "+e.Path+", on top of "+stack[len(stack)-2].Fingerprint())
+		}
+	}
+}
+
+func (r *run) unmounted(e *sim.Effect) {
+	switch {
+	case e.Actor == "":
+		r.touch(e.Path)
+	case e.Actor == "agent":
+		r.actual.effects++
+		r.actual.mounting++
+		r.takes(e)
+	}
+	if p := r.byPath[e.Path]; p != nil {
+		r.refine(p.key)
+	}
+}
+
+// touch: somebody else has changed what stands at a path.
+func (r *run) touch(path string) {
+	for _, p := range r.list {
+		if p.path == path || below(path, p.path) {
+			p.isTouched = true
+		}
+	}
+}
+
+// takes is S7 and S22 for what the agent does by itself.
+func (r *run) takes(e *sim.Effect) {
+	if !isOurs(e.Path) || e.Run != r.w.Life() {
+		return
+	}
+	if !r.synced {
+		r.fail("S22", e.Kind.String(), e.Path, e.Path+" is taken down before the source is synced")
+	}
+	owner := r.podOf(e.Path)
+	if owner == nil || !owner.isRunning {
+		return
+	}
+	for _, u := range owner.uses {
+		if e.Path == u.path || below(e.Path, u.path) {
+			r.fail("S7", e.Kind.String(), e.Path, "volume "+u.name+" is taken from pod "+owner.name+", whose containers run")
+		}
+	}
+}
+
+// removed is S1: a name goes that is not the agent's to remove.
+func (r *run) removed(e *sim.Effect) {
+	if e.Actor != "agent" || !isOurs(e.Path) {
+		return
+	}
+	for _, p := range r.list {
+		if below(e.Path, p.path) && len(r.w.MountsAt(p.path)) > 0 {
+			r.fail("S1", e.Kind.String(), e.Path, "data of volume "+p.volume+" is deleted through "+p.path)
+			return
+		}
+	}
+	if strings.Contains(e.Path, "kubernetes.io~empty-dir/") {
+		r.takesDirectory(e)
+	}
+}
+
+// takesDirectory is S7 and S22 for an emptyDir.
+func (r *run) takesDirectory(e *sim.Effect) {
+	owner := r.podOf(e.Path)
+	if owner == nil || !owner.isRunning {
+		return
+	}
+	for _, u := range owner.uses {
+		if u.driver == "" && !u.exempt && (e.Path == u.path || below(e.Path, u.path)) {
+			r.fail("S1", e.Kind.String(), e.Path, "the emptyDir "+u.name+" of pod "+owner.name+", whose containers run, is deleted")
+		}
+	}
+}

@@ -1,0 +1,36 @@
+// Package scenarios runs the engine in simulated worlds and judges what it does there.
+//
+//   - A [Scenario] is one story: Kubernetes objects, drivers, a timeline and what is expected, read from a file of the catalogue (catalogue/*.txt).
+//   - [Hunt] makes worlds of its own out of seeds, each with pods that come and go and with every fault that the simulator knows.
+//   - Both run the same way: chaos or the timeline, then calm. In calm everything wanted must come up within a computed bound and nothing may be done
+//     any more; a restart must adopt it all without a call; and once every pod is deleted, nothing may be left.
+//   - The checks look at each effect at its instant (checks.go) and compare what the engine believes with the truth (refine.go). What they find is a
+//     [Violation], with the property of the list below that it breaks.
+//   - [Shrink] takes the choices of a failing run away until none can go.
+//
+// Every run is a function of its seed, or its scenario, alone.
+package scenarios
+
+// Properties are what the checks watch over, by code.
+var Properties = []struct{ Code, Text string }{
+	{"S1", "volume data is never deleted: only names that the agent made itself"},
+	{"S4", "a publish is sent only onto a stage that is up, and stays up"},
+	{"S5", "no unstage while a publish exists, is in flight or is uncertain"},
+	{"S6", "at most one operation for each volume and path, calls that were given up included"},
+	{"S7", "nothing is taken from a pod whose containers may run"},
+	{"S8", "nothing is told to be gone, or forgotten, while some of it is left or may still come"},
+	{"S14", "what is believed to be up or down is"},
+	{"S15", "a start knows of everything that an earlier run may have done"},
+	{"S17", "no secret in a log, a journal, a status or a trace"},
+	{"S18", "at most one mount of ours at each path"},
+	{"S21", "ready is told only of what is there"},
+	{"S22", "nothing is taken down before every source has said all it knows, nor of a pod that was wanted all along"},
+	{"L1", "everything is removed some time after its last user"},
+	{"L2", "everything wanted is up within a bound after the faults stop"},
+	{"L4", "the end of a pod ends"},
+	{"L6", "work resumes by itself after a driver or the agent restarts"},
+	{"L7", "once everything is as wanted, nothing is done any more"},
+	{"L11", "a restart adopts what is healthy without a call"},
+	{"panic", "the engine's own assertions hold"},
+	{"expect", "the scenario's expectations hold"},
+}

@@ -1,0 +1,280 @@
+package scenarios
+
+import (
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is the worlds that a hunt makes of seeds.
+
+const (
+	chaos = 20 * time.Minute // in which pods come and go and faults happen
+	slots = 3                // of the chaos, in each of which each pod may do one thing
+	grace = 30 * time.Second // the longest time that containers take to end
+)
+
+// Result is what became of one schedule.
+type Result struct {
+	Seed      uint64
+	Violation *Violation
+	Events    uint64
+	Calls     uint64
+	Faults    uint64
+	Crashes   int
+	Hash      uint64
+	Lasted    time.Duration // in the world
+}
+
+// Hunter makes worlds of seeds. It is used by one goroutine at a time; its caches hold objects that all of its worlds share.
+type Hunter struct {
+	cluster []any
+	pods    map[shape]built
+	volumes map[[2]uint8]*corev1.PersistentVolume
+	names   [huntPods]string
+}
+
+type built struct {
+	object *corev1.Pod
+	uses   []use
+}
+
+// NewHunter returns a hunter.
+func NewHunter() *Hunter {
+	h := &Hunter{cluster: clusterOfHunts(), pods: map[shape]built{}, volumes: map[[2]uint8]*corev1.PersistentVolume{}}
+	for i := range h.names {
+		h.names[i] = "pod-" + strconv.Itoa(i)
+	}
+	return h
+}
+
+func (h *Hunter) pod(s shape) built {
+	b, ok := h.pods[s]
+	if !ok {
+		b.object, b.uses = podOfHunts(s)
+		h.pods[s] = b
+	}
+	return b
+}
+
+func (h *Hunter) volume(i int, edits uint8) *corev1.PersistentVolume {
+	key := [2]uint8{uint8(i), edits}
+	if h.volumes[key] == nil {
+		h.volumes[key] = persistentVolume(i, edits)
+	}
+	return h.volumes[key]
+}
+
+// Schedule is one world to be: a seed, and who makes its choices in place of the seed.
+type Schedule struct {
+	Seed    uint64
+	Chooser sim.Chooser // nil is the seed itself
+	Keep    bool        // the trace's records
+	// Done sees the world before it is closed; nil for nobody.
+	Done func(*sim.World)
+	// Log reads the engine's log; nil for nobody.
+	Log func(engine.Entry)
+}
+
+// Run runs one schedule.
+func (h *Hunter) Run(s Schedule) Result {
+	if s.Chooser == nil {
+		s.Chooser = sim.Seeded(s.Seed)
+	}
+	w := sim.New(sim.Config{Chooser: s.Chooser, Profile: profileOf(s.Seed), Tie: s.Seed | 1, Keep: s.Keep, RootDir: rootDir})
+	defer w.Close()
+	t := traits(s.Seed)
+	r := newRun(w, engine.Config{NoRuntime: t.noRuntime, JournalBytes: 128 << 10})
+	r.files, r.lines = t.files, s.Log
+	g := &workload{hunter: h, r: r, choose: s.Chooser, sameUID: t.files}
+	g.begin()
+	if r.until(hal.Instant(chaos)) {
+		r.broken = g.breaks()
+		r.finish()
+	}
+	if s.Done != nil {
+		s.Done(w)
+	}
+	return Result{
+		Seed: s.Seed, Violation: r.violation, Events: w.Steps(), Calls: w.Trace().Count(sim.MarkCall), Faults: w.Trace().Count(sim.MarkFault),
+		Crashes: r.actual.crashes, Hash: w.Trace().Hash(), Lasted: w.Now().Sub(0),
+	}
+}
+
+// trait is what kind of host a schedule has.
+type trait struct{ noRuntime, files bool }
+
+func traits(seed uint64) trait {
+	t := trait{noRuntime: seed&1 == 0, files: seed%16 == 6}
+	return t
+}
+
+// profileOf draws which faults a schedule has: mostly a swarm, now and then all of them, or a storm of one.
+func profileOf(seed uint64) sim.Profile {
+	p := sim.Swarm(seed)
+	switch seed % 20 {
+	case 0, 1, 2:
+		p = sim.Uniform()
+	case 3, 4:
+		p = sim.Storm(seed)
+	}
+	// A life of the agent lasts long enough to get somewhere: a start alone is dozens of calls.
+	for _, f := range []sim.Fault{sim.CrashBefore, sim.CrashAfter, sim.CrashReplied, sim.Reboot, sim.PowerCut} {
+		p.Weight[f] = (p.Weight[f] + rarely - 1) / rarely
+	}
+	return p
+}
+
+// rarely is how much rarer deaths of the agent are than the simulator's profiles have them.
+const rarely = 16
+
+// workload makes pods come and go.
+type workload struct {
+	hunter  *Hunter
+	r       *run
+	choose  sim.Chooser
+	sameUID bool
+	pods    [huntPods]shape
+	edits   [huntVolumes]uint8
+}
+
+// pick draws from weights; the first is what happens if nothing does.
+func (g *workload) pick(site, object string, nth int, weights ...uint32) int {
+	return g.choose.Pick(sim.NewID(site, object, uint32(nth)), weights)
+}
+
+func (g *workload) time(site, object string, nth int, most time.Duration) time.Duration {
+	return time.Duration(g.choose.Between(sim.NewID(site, object, uint32(nth)), 0, int64(most)))
+}
+
+func (g *workload) begin() {
+	w := g.r.w
+	disk := sim.Personality{Staging: true, BlockDevice: true, Checks: true}
+	w.AddDriver(sim.DriverSpec{Name: "disk.example", Personality: w.DrawPersonality("disk.example", disk)})
+	file := [...]sim.Personality{{Staging: true, Checks: true}, {}, {BlockDevice: true}}[g.pick("workload.kind", "file.example", 0, 2, 2, 1)]
+	w.AddDriver(sim.DriverSpec{Name: "file.example", Personality: w.DrawPersonality("file.example", file)})
+	for _, v := range volumesOfHunts {
+		w.AddVolume(v.driver, v.handle)
+	}
+	for _, name := range []string{"stage", "publish"} {
+		w.PutSecret("default", name, map[string]string{"key": secretMark})
+		if g.r.files {
+			w.WriteFile(manifestDir+"/secret-"+name+".yaml", []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: "+name+"}\nstringData: {key: "+
+				secretMark+"}\n"))
+		}
+	}
+	g.r.give(g.hunter.cluster...)
+	w.StartAgent()
+	for i, name := range g.hunter.names {
+		g.plan(i, name)
+	}
+	for i := range volumesOfHunts {
+		g.editsVolume(i)
+	}
+	for _, name := range []string{"disk.example", "file.example"} {
+		for n := range 2 {
+			if g.pick("workload.driver", name, n, 6, 1) == 1 {
+				g.at(g.time("workload.driver-time", name, n, chaos), name, func() { w.RestartDriver(name) })
+			}
+		}
+	}
+}
+
+// at plans f, unless calm comes before.
+func (g *workload) at(d time.Duration, key string, f func()) {
+	g.r.w.After(d, "workload "+key, func() {
+		if !g.r.stop {
+			f()
+		}
+	})
+}
+
+// plan draws what pod i is and does.
+func (g *workload) plan(i int, name string) {
+	s := &g.pods[i]
+	s.index = uint8(i)
+	s.volumes = 1 << g.pick("workload.volume", name, 0, 1, 1, 1, 1)
+	for n := range 2 {
+		if v := g.pick("workload.more", name, n, 12, 1, 1, 1, 1); v > 0 {
+			s.volumes |= 1 << (v - 1)
+		}
+	}
+	s.scratch = scratch(g.pick("workload.scratch", name, 0, 2, 1, 1))
+	window := chaos / slots
+	for n := range slots {
+		what := g.pick("workload.pod", name, n, 6, 5, 1)
+		if what == 0 {
+			continue
+		}
+		when := time.Duration(n)*window + g.time("workload.time", name, n, window)
+		if what == 1 {
+			g.at(when, name, func() { g.flip(i, name, n) })
+		} else {
+			g.at(when, name, func() { g.edit(i) })
+		}
+	}
+}
+
+func (g *workload) current(i int) *pod {
+	return g.r.byUID[core.PodUID(g.hunter.pod(g.pods[i]).object.UID)]
+}
+
+// flip deletes the pod if it is there, and else makes it: again, or as another one of that name.
+func (g *workload) flip(i int, name string, n int) {
+	p := g.current(i)
+	if p != nil && p.isWanted {
+		g.r.remove(p, g.time("workload.grace", name, n, grace))
+		return
+	}
+	if p != nil && !g.sameUID && g.pick("workload.uid", name, n, 1, 1) == 1 {
+		g.pods[i].generation++
+	}
+	g.pods[i].edits++ // another object, so that it can be told whether the agent has heard of this one
+	g.apply(i)
+}
+
+func (g *workload) apply(i int) {
+	b := g.hunter.pod(g.pods[i])
+	g.r.apply(b.object, b.uses)
+	g.current(i).isPinned = i&1 == 1
+}
+
+// edit changes a pod that is there in a way that its first volume must be published anew.
+func (g *workload) edit(i int) {
+	if p := g.current(i); p != nil && p.isWanted {
+		g.pods[i].readOnly = !g.pods[i].readOnly
+		g.pods[i].edits++
+		g.apply(i)
+		p.isSteady = false
+	}
+}
+
+// editsVolume changes a volume in a way that it must be staged anew.
+func (g *workload) editsVolume(i int) {
+	name := "pv-" + strconv.Itoa(i)
+	if g.pick("workload.pv", name, 0, 8, 1) == 0 {
+		return
+	}
+	g.at(g.time("workload.pv-time", name, 0, chaos), name, func() {
+		g.edits[i]++
+		for _, p := range g.r.pods {
+			p.isSteady = false
+		}
+		g.r.give(g.hunter.volume(i, g.edits[i]))
+	})
+}
+
+// breaks draws a driver that stays broken while the others must work.
+func (g *workload) breaks() string {
+	name := [...]string{"", "disk.example", "file.example"}[g.pick("workload.broken", "", 0, 6, 1, 1)]
+	if name != "" {
+		g.r.w.BreakDriver(name, sim.Breakage(1+g.pick("workload.breakage", name, 0, 1, 1, 1)))
+	}
+	return name
+}

@@ -1,0 +1,154 @@
+package scenarios
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/volnode/volnode/engine/plugin"
+)
+
+// This file is the objects of a hunt's worlds. They are made once and shared: an object is not changed once it was handed out.
+
+const (
+	huntPods    = 8
+	huntVolumes = 4
+)
+
+// huntVolume is one volume that pods share. The handles resemble each other on purpose.
+type huntVolume struct{ driver, handle, secret string }
+
+var volumesOfHunts = [huntVolumes]huntVolume{
+	{driver: "disk.example", handle: "vol-1", secret: "stage"},
+	{driver: "disk.example", handle: "vol-10"},
+	{driver: "file.example", handle: "vol-1", secret: "publish"},
+	{driver: "file.example", handle: "vol-1.0"},
+}
+
+// scratch is the emptyDir of a pod.
+type scratch uint8
+
+const (
+	noScratch scratch = iota
+	onDisk
+	inMemory
+)
+
+// shape is what a pod of a hunt looks like.
+type shape struct {
+	index      uint8
+	generation uint8 // of its uid
+	volumes    uint8 // a set of volumesOfHunts
+	scratch    scratch
+	readOnly   bool // its first volume
+	edits      uint8
+}
+
+// clusterOfHunts is the objects that are there from the beginning.
+func clusterOfHunts() []any {
+	var all []any
+	no, yes := false, true
+	for _, name := range []string{"disk.example", "file.example"} {
+		info := &no
+		if name == "disk.example" {
+			info = &yes
+		}
+		all = append(all, &storagev1.CSIDriver{
+			TypeMeta: metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"}, ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: storagev1.CSIDriverSpec{AttachRequired: &no, PodInfoOnMount: info},
+		})
+	}
+	for i := range volumesOfHunts {
+		all = append(all, persistentVolume(i, 0), claimOf(i))
+	}
+	return all
+}
+
+// persistentVolume is a volume's object, in one of its versions.
+func persistentVolume(i int, edits uint8) *corev1.PersistentVolume {
+	v := volumesOfHunts[i]
+	src := &corev1.CSIPersistentVolumeSource{Driver: v.driver, VolumeHandle: v.handle, VolumeAttributes: map[string]string{"tier": "gold"}}
+	switch v.secret {
+	case "stage":
+		src.NodeStageSecretRef = &corev1.SecretReference{Namespace: "default", Name: "stage"}
+	case "publish":
+		src.NodePublishSecretRef = &corev1.SecretReference{Namespace: "default", Name: "publish"}
+	}
+	pv := &corev1.PersistentVolume{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}, ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pv-%d", i)},
+		Spec: corev1.PersistentVolumeSpec{
+			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+			ClaimRef:               &corev1.ObjectReference{Namespace: "default", Name: fmt.Sprintf("claim-%d", i)},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: src},
+		},
+	}
+	if edits > 0 {
+		pv.ResourceVersion = fmt.Sprint(edits)
+		pv.Spec.MountOptions = []string{fmt.Sprintf("commit=%d", edits)}
+	}
+	return pv
+}
+
+func claimOf(i int) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("claim-%d", i)},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			VolumeName: fmt.Sprintf("pv-%d", i), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}
+}
+
+// podOfHunts makes the pod of a shape, and what its containers use.
+func podOfHunts(s shape) (*corev1.Pod, []use) {
+	uid := fmt.Sprintf("%08d-0000-4000-8000-%012d", s.index, s.generation)
+	p := &corev1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: fmt.Sprintf("pod-%d", s.index), UID: types.UID(uid), ResourceVersion: fmt.Sprint(s.edits + 1),
+		},
+		Spec: corev1.PodSpec{NodeName: nodeName, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+	}
+	var uses []use
+	add := func(name string, src corev1.VolumeSource) {
+		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: src})
+		c := &p.Spec.Containers[0]
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: "/" + name})
+	}
+	for i, v := range volumesOfHunts {
+		if s.volumes&(1<<i) == 0 {
+			continue
+		}
+		name := fmt.Sprintf("data-%d", i)
+		add(name, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+			ClaimName: fmt.Sprintf("claim-%d", i), ReadOnly: s.readOnly && len(uses) == 0,
+		}})
+		path := plugin.PublishPlace(rootDir, uid, fmt.Sprintf("pv-%d", i)).Path
+		uses = append(uses, use{name: name, path: path, driver: v.driver, volume: v.handle})
+	}
+	if s.scratch != noScratch {
+		medium := corev1.StorageMediumDefault
+		if s.scratch == inMemory {
+			medium = corev1.StorageMediumMemory
+		}
+		add("scratch", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium}})
+		uses = append(uses, use{name: "scratch", path: plugin.EmptyDirPlace(rootDir, uid, "scratch").Path, memory: s.scratch == inMemory})
+	}
+	return p, uses
+}
+
+// manifestOf is an object as a file.
+func manifestOf(object any) []byte {
+	text, err := yaml.Marshal(object)
+	if err != nil {
+		panic(fmt.Sprintf("an object of ours does not print: %v", err))
+	}
+	return text
+}

@@ -1,0 +1,235 @@
+package scenarios
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// pod is one pod of the world: what the cluster wants of it, and whether its containers run.
+type pod struct {
+	name   string // namespace/name
+	uid    core.PodUID
+	object *corev1.Pod // as it was applied last
+	uses   []use
+
+	isWanted  bool
+	isSteady  bool // wanted all along, and never edited
+	isRunning bool // its containers run
+	isWaiting bool // the present life of the agent has been asked to say when it is ready
+	isPinned  bool // its containers keep its volumes busy
+	told      *corev1.Pod
+	release   []func() // what its containers hold open
+	stops     uint64   // counts deletions: a container that is about to stop belongs to one of them
+}
+
+// use is one volume of a pod: where its containers find it.
+type use struct {
+	name           string
+	path           string
+	driver, volume string // of a CSI volume
+	memory         bool   // an emptyDir in memory
+	exempt         bool   // what is there is not told by the path alone: raw block, hostPath
+}
+
+// register makes the world know a pod by its uid.
+func (r *run) register(object *corev1.Pod, uses []use) *pod {
+	p := r.byUID[core.PodUID(object.UID)]
+	if p == nil {
+		p = &pod{name: object.Namespace + "/" + object.Name, uid: core.PodUID(object.UID)}
+		r.pods = append(r.pods, p)
+		r.byUID[p.uid] = p
+	}
+	p.object, p.uses = object, uses
+	return p
+}
+
+// apply makes or edits a pod of the cluster.
+func (r *run) apply(object *corev1.Pod, uses []use) {
+	p := r.register(object, uses)
+	p.isSteady = !p.isWanted && p.stops == 0
+	p.isWanted = true
+	r.give(object)
+	if !p.isRunning {
+		r.await(p)
+	}
+}
+
+// remove deletes a pod. Its containers end after grace; without a runtime they have ended.
+func (r *run) remove(p *pod, grace time.Duration) {
+	if !p.isWanted {
+		return
+	}
+	p.isWanted, p.isSteady = false, false
+	p.stops++
+	r.take(p.object)
+	if r.cfg.NoRuntime {
+		r.halt(p)
+		return
+	}
+	stops := p.stops
+	r.w.After(grace, "containers end "+p.name, func() {
+		if p.stops == stops && !p.isWanted {
+			r.halt(p)
+			if p.told == nil {
+				r.tellGone(p)
+			}
+		}
+	})
+}
+
+// answers is the host's answer to an agent that has been told that a pod is gone: whether its containers are.
+func (r *run) answers(e hal.Deleted) {
+	object, ok := e.Object.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	if p := r.byUID[core.PodUID(object.UID)]; p != nil && !p.isWanted && !p.isRunning {
+		r.tellGone(p)
+	}
+}
+
+// halt ends the containers of p.
+func (r *run) halt(p *pod) {
+	p.isRunning = false
+	for _, release := range p.release {
+		release()
+	}
+	p.release = nil
+}
+
+// tellGone is the host's answer, as long as it is asked: no container of p runs.
+func (r *run) tellGone(p *pod) {
+	if r.m != nil && !r.cfg.NoRuntime && r.w.AgentLives() {
+		r.m.ContainersGone(p.uid)
+	}
+}
+
+// await has the engine say when p is ready. The question dies with the agent.
+func (r *run) await(p *pod) {
+	if p.isWaiting || r.m == nil || !r.w.AgentLives() {
+		return
+	}
+	p.isWaiting = true
+	m, life, fresh := r.m, r.w.Life(), p.told == p.object
+	r.w.Go(func() {
+		err := m.WaitForAttachAndMount(r.w.Context(0), p.uid)
+		if r.w.Life() != life {
+			return
+		}
+		p.isWaiting = false
+		if err == nil {
+			r.ready(p, fresh)
+		}
+	})
+}
+
+// ready: the engine says that all volumes of p are there. If it had been told of p as it is when it was asked, the containers of p start.
+func (r *run) ready(p *pod, fresh bool) {
+	if !p.isWanted || p.isRunning {
+		return
+	}
+	if !fresh || p.told != p.object {
+		r.w.After(time.Second, "ask again "+p.name, func() {
+			if p.isWanted && !p.isRunning {
+				r.await(p)
+			}
+		})
+		return
+	}
+	for _, u := range p.uses {
+		if why := r.lacks(u); why != "" {
+			r.fail("S21", "told ready", p.name, "pod "+p.name+" is told to be ready, and of its volume "+u.name+" "+why)
+			return
+		}
+	}
+	p.isRunning = true
+	if !p.isPinned {
+		return
+	}
+	for _, u := range p.uses {
+		if release, err := r.w.Hold(u.path); err == nil {
+			p.release = append(p.release, release)
+		}
+	}
+}
+
+// lacks says what is missing of a volume where its pod looks for it, "" if nothing.
+func (r *run) lacks(u use) string {
+	switch {
+	case u.exempt:
+		return ""
+	case u.driver != "" && !r.w.Shows(u.driver, u.volume, u.path):
+		return "nothing is mounted at " + u.path
+	case u.driver != "":
+		return ""
+	case u.memory && len(r.w.MountsAt(u.path)) == 0:
+		return "no memory is mounted at " + u.path
+	}
+	if _, there := r.w.Exists(u.path); !there {
+		return "there is no " + u.path
+	}
+	return ""
+}
+
+// hears notes what the present life of the agent is told.
+func (r *run) hears(e hal.ClusterEvent) {
+	switch e := e.(type) {
+	case hal.Applied:
+		if object, ok := e.Object.(*corev1.Pod); ok {
+			r.tells(object, false)
+		}
+	case hal.Deleted:
+		if object, ok := e.Object.(*corev1.Pod); ok {
+			r.tells(object, true)
+		}
+	case hal.Synced:
+		r.synced = true
+	case hal.Trouble:
+	}
+}
+
+// tells notes that the agent is told of a pod. A manifest's object is another one than ours, of the same resourceVersion.
+func (r *run) tells(object *corev1.Pod, gone bool) {
+	p := r.byUID[core.PodUID(object.UID)]
+	switch {
+	case p == nil:
+	case gone:
+		p.told = nil
+	case object == p.object || r.files && object.ResourceVersion == p.object.ResourceVersion:
+		p.told = p.object
+	default:
+		p.told = object
+	}
+}
+
+// give lets the cluster have objects, now or in a new version.
+func (r *run) give(objects ...any) {
+	if !r.files {
+		r.w.Apply(objects...)
+		return
+	}
+	for _, o := range objects {
+		r.w.WriteFile(manifestPath(o), manifestOf(o))
+	}
+}
+
+// take deletes objects from the cluster.
+func (r *run) take(objects ...any) {
+	if !r.files {
+		r.w.Delete(objects...)
+		return
+	}
+	for _, o := range objects {
+		r.w.RemoveFile(manifestPath(o))
+	}
+}
+
+func manifestPath(object any) string {
+	return manifestDir + "/" + strings.NewReplacer(" ", "-", "/", "-").Replace(sim.ObjectName(object)) + ".yaml"
+}

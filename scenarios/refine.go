@@ -1,0 +1,166 @@
+package scenarios
+
+import (
+	"strings"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/csi"
+	"github.com/volnode/volnode/engine/plugin/emptydir"
+	"github.com/volnode/volnode/hal"
+)
+
+// This file compares what the engine believes with the truth: a belief of Present or Absent is true, unless an operation is in flight on the rung, a
+// call that was given up is within its bound, a helper of an earlier run lives, or somebody else has changed what stands there.
+
+// seen is the belief that was compared last.
+type seen struct {
+	known       bool
+	state       core.State
+	fingerprint string
+	isGone      bool
+}
+
+// stepped is called after each step of core.
+func (r *run) stepped(c *core.Core) {
+	first := r.core == nil
+	r.core = c
+	if first {
+		r.begun()
+		return
+	}
+	for _, key := range c.Decided() {
+		r.refine(key)
+	}
+}
+
+// begun compares all beliefs of a new start. What it does not know of, nobody does.
+func (r *run) begun() {
+	for _, p := range r.list {
+		key := p.key
+		p.checked = seen{}
+		if _, ok := r.core.Belief(key); ok {
+			r.refine(key)
+			continue
+		}
+		if why := r.remains(p); why != "" && !p.isTouched {
+			r.fail("S15", "start", string(key), "the agent has started without a trace of "+string(key)+", and "+why)
+		}
+	}
+}
+
+// refine compares the belief of one rung with the truth.
+func (r *run) refine(key hal.Key) {
+	if !r.alive() {
+		return
+	}
+	b, ok := r.core.Belief(key)
+	switch {
+	case ok && b.Kind == emptydir.Kind:
+		r.refineDirectory(key, &b)
+		return
+	case !ok && strings.HasPrefix(string(key), string(emptydir.Kind)+"/"):
+		r.forgottenDirectory(key)
+		return
+	}
+	p := r.places[key]
+	if p == nil || p.isTouched {
+		return
+	}
+	now := seen{known: ok, state: b.State, fingerprint: b.Fingerprint, isGone: !ok || b.IsGone}
+	switch {
+	case ok && (b.InFlight || b.HasChild):
+		p.checked = seen{}
+		return
+	case now.isGone:
+		if p.checked == now && !p.isHeld {
+			return
+		}
+		if why := r.remains(p); why != "" {
+			r.fail("S8", "forgotten", string(key), string(key)+" is taken to be gone for good, and "+why)
+		}
+	case b.State == core.Absent && b.ClimbOpen == 0:
+		if why := r.stands(p); why != "" {
+			r.fail("S14", "believed Absent", string(key), string(key)+" is believed to be down, and "+why)
+		}
+	case b.State == core.Present && p.checked != now || b.State == core.Present && !p.isHeld:
+		if why := r.differs(p, &b); why != "" {
+			r.fail("S14", "believed Present", string(key), string(key)+" is believed to be up, and "+why)
+		}
+	}
+	p.checked = now
+}
+
+// stands says what there is of a place, "" for nothing.
+func (r *run) stands(p *place) string {
+	switch {
+	case p.isHeld && p.isPublish:
+		return "its driver has it published at " + p.path
+	case p.isHeld:
+		return "its driver has it staged at " + p.path
+	}
+	if stack := r.w.MountsAt(p.path); len(stack) > 0 {
+		return "at " + p.path + " stands " + stack[len(stack)-1].Fingerprint()
+	}
+	return ""
+}
+
+// remains says what there is, or may still come, of a place.
+func (r *run) remains(p *place) string {
+	if why := r.stands(p); why != "" {
+		return why
+	}
+	if len(p.calls) > 0 {
+		return "a " + p.calls[0].method + " of it may still act"
+	}
+	return ""
+}
+
+// differs says how the truth of a place differs from its being up.
+func (r *run) differs(p *place, b *core.Belief) string {
+	switch {
+	case !p.isHeld && p.isPublish:
+		return "its driver does not have it published at " + p.path
+	case !p.isHeld:
+		return "its driver does not have it staged at " + p.path
+	case !strings.HasPrefix(b.Fingerprint, "mount "):
+		return ""
+	}
+	stack := r.w.MountsAt(p.path)
+	if len(stack) == 0 {
+		return "nothing is mounted at " + p.path
+	}
+	if top := stack[len(stack)-1].Fingerprint(); top != b.Fingerprint {
+		return "at " + p.path + " stands " + top + ", not " + b.Fingerprint
+	}
+	return ""
+}
+
+// refineDirectory is refine for an emptyDir.
+func (r *run) refineDirectory(key hal.Key, b *core.Belief) {
+	if b.InFlight || b.HasChild || b.State == core.Unknown || b.Path == "" || b.State == core.Absent && !b.IsGone {
+		return
+	}
+	_, there := r.w.Exists(b.Path)
+	switch {
+	case b.State == core.Present && !there:
+		r.fail("S14", "believed Present", string(key), string(key)+" is believed to be up, and there is no "+b.Path)
+	case b.State == core.Present && strings.HasPrefix(b.Fingerprint, "mount ") && len(r.w.MountsAt(b.Path)) == 0:
+		r.fail("S14", "believed Present", string(key), string(key)+" is believed to be up, and nothing is mounted at "+b.Path)
+	case b.State == core.Absent && there:
+		r.fail("S14", "believed Absent", string(key), string(key)+" is believed to be down, and there is "+b.Path)
+	}
+}
+
+// forgottenDirectory is refine for an emptyDir that is taken to be gone for good.
+func (r *run) forgottenDirectory(key hal.Key) {
+	uid, volume, _ := strings.Cut(strings.TrimPrefix(string(key), string(emptydir.Kind)+"/"), "/")
+	if dir := plugin.EmptyDirPlace(rootDir, uid, volume).Path; dir != "" {
+		if _, there := r.w.Exists(dir); there {
+			r.fail("S8", "forgotten", string(key), string(key)+" is taken to be gone for good, and there is "+dir)
+		}
+	}
+}
+
+// isCSI reports whether a rung is a driver's.
+func isCSI(kind core.Kind) bool { return kind == csi.KindStage || kind == csi.KindPublish }

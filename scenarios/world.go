@@ -1,0 +1,191 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/manifest"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// Violation is one property that was seen broken.
+type Violation struct {
+	Property string      `json:"property"`
+	Site     string      `json:"site"`   // where it was seen: an effect, a claim of the engine, a phase
+	Object   string      `json:"object"` // a rung, a path, a pod
+	Story    string      `json:"story"`  // one sentence
+	At       hal.Instant `json:"at"`     // of the world's clock
+	Record   uint64      `json:"record"` // the last trace record before it
+}
+
+// Signature is what two runs that show the same defect have in common.
+func (v *Violation) Signature() string { return v.Property + " " + v.Site }
+
+func (v *Violation) String() string {
+	return v.Property + " at " + v.Site + " (" + v.Object + "): " + v.Story
+}
+
+const (
+	rootDir     = "/var/lib/volnode"
+	manifestDir = rootDir + "/manifests"
+	nodeName    = "node-1"
+)
+
+// run is one world with the engine in it, and all that watches over them.
+type run struct {
+	w    *sim.World
+	cfg  engine.Config
+	m    *engine.VolumeManager // of the present life of the agent, nil without one
+	core *core.Core            // its core, nil until it has begun
+	h    hal.Host              // of the present life, as the engine sees it
+
+	files  bool // objects reach the agent as manifests, by hal/manifest
+	synced bool // the present life has been told that its source is synced
+
+	pods   []*pod
+	byUID  map[core.PodUID]*pod
+	names  map[string]string // file mode: manifest by object name
+	broken string            // a driver that is broken for good, "" for none
+
+	places map[hal.Key]*place
+	byPath map[string]*place
+	list   []*place // all places, in the order in which they were first used
+	actual counts
+
+	mark      string // planted in every secret; it must come out nowhere
+	violation *Violation
+	lines     func(engine.Entry) // who else reads the log, nil for nobody
+	stop      bool               // no timeline event happens any more
+}
+
+// counts is what the agent has done so far.
+type counts struct {
+	effects  int // of any kind
+	mounting int // stages, publishes, mounts, and their contraries
+	crashes  int
+}
+
+// newRun puts the engine into w. cfg is completed.
+func newRun(w *sim.World, cfg engine.Config) *run {
+	r := &run{
+		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{},
+		places: map[hal.Key]*place{}, byPath: map[string]*place{}, mark: secretMark,
+	}
+	r.cfg.NodeName, r.cfg.RootDir = nodeName, rootDir
+	r.cfg.Log, r.cfg.Stepped = r.logged, r.stepped
+	w.OnEffect(r.effect)
+	w.SetAgent(r.start)
+	return r
+}
+
+// secretMark is in every secret of a world.
+const secretMark = "s3cr3t-do-not-show"
+
+// start makes the engine of a new life of the agent. It runs on the owner.
+func (r *run) start(h hal.Host) {
+	if r.files {
+		h.Cluster = manifest.New(h, manifest.Options{Dir: manifestDir, CacheDir: rootDir + "/volnode/manifests", NodeName: nodeName})
+	}
+	h.Cluster = heard{h.Cluster, r}
+	r.h, r.core, r.synced = h, nil, false
+	r.m = engine.New(h, r.cfg)
+	m := r.m
+	m.Start()
+	for _, p := range r.pods {
+		p.told, p.isWaiting = nil, false
+		switch {
+		case !p.isWanted && !p.isRunning:
+			r.tellGone(p)
+		case p.isWanted && !p.isRunning:
+			r.await(p)
+		}
+	}
+}
+
+// heard notes what the agent is told of the cluster, as it is told.
+type heard struct {
+	hal.Cluster
+	r *run
+}
+
+func (c heard) Watch(f func(hal.ClusterEvent)) {
+	c.Cluster.Watch(func(e hal.ClusterEvent) {
+		c.r.hears(e)
+		f(e)
+		if gone, ok := e.(hal.Deleted); ok {
+			c.r.answers(gone)
+		}
+	})
+}
+
+// fail notes a violation. The first one counts: what follows may be its consequence.
+func (r *run) fail(property, site, object, story string) {
+	if r.violation == nil {
+		r.violation = &Violation{
+			Property: property, Site: site, Object: object, Story: story, At: r.w.Now(), Record: r.w.Trace().Len(),
+		}
+	}
+}
+
+// until lets the world go on until t, or a violation. It reports whether there is none.
+func (r *run) until(t hal.Instant) bool {
+	for r.violation == nil {
+		next, ok := r.w.Next()
+		if !ok || next > t {
+			break
+		}
+		if !r.w.Step() {
+			break
+		}
+	}
+	if r.violation == nil {
+		if err := r.w.Run(t); err != nil {
+			what, _, _ := strings.Cut(err.Error(), "\n")
+			r.fail("panic", "engine", what, err.Error())
+		}
+	}
+	return r.violation == nil
+}
+
+// logged reads the engine's log.
+func (r *run) logged(e engine.Entry) {
+	for _, f := range e.Fields {
+		if strings.Contains(f, r.mark) {
+			r.fail("S17", "log", e.Message, "a secret is in the log: "+strings.ReplaceAll(f, r.mark, "<the secret>"))
+		}
+	}
+	if r.lines != nil {
+		r.lines(e)
+	}
+}
+
+// alive reports whether the agent lives and knows what it believes.
+func (r *run) alive() bool { return r.core != nil && r.w.AgentLives() }
+
+// podOf returns the pod whose directory a path lies in, nil if none.
+func (r *run) podOf(path string) *pod {
+	rest, ok := strings.CutPrefix(path, rootDir+"/pods/")
+	if !ok {
+		return nil
+	}
+	uid, _, _ := strings.Cut(rest, "/")
+	return r.byUID[core.PodUID(uid)]
+}
+
+// below reports whether path lies strictly below dir.
+func below(path, dir string) bool {
+	return len(path) > len(dir)+1 && path[len(dir)] == '/' && strings.HasPrefix(path, dir)
+}
+
+// isOurs reports whether a path is one where only volumes are.
+func isOurs(path string) bool {
+	return below(path, rootDir+"/pods") || below(path, rootDir+"/plugins/kubernetes.io")
+}
+
+// openCalls returns the calls of the driver's volume that can still act.
+func (r *run) openCalls(driver, volume string) []sim.ActiveCall {
+	return slices.DeleteFunc(r.w.Active(), func(a sim.ActiveCall) bool { return a.Driver != driver || a.Volume != volume })
+}
