@@ -278,6 +278,7 @@ func (m *VolumeManager) troubled(e hal.Trouble) {
 	at := string(e.Source) + "\x00" + e.Where
 	if e.Problem == "" {
 		delete(m.objects.trouble, at)
+		m.log(LevelInfo, "source in order again", "source", string(e.Source), "where", e.Where)
 		return
 	}
 	m.objects.trouble[at] = e
