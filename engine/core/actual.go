@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -250,12 +249,4 @@ func orNothing(fingerprint string) string {
 		return "nothing"
 	}
 	return fingerprint
-}
-
-// sinceOp is how long the operation in flight has lasted.
-func (r *rung) sinceOp(now hal.Instant) time.Duration {
-	if r.op == nil {
-		return 0
-	}
-	return now.Sub(r.op.since)
 }

@@ -33,8 +33,8 @@ func (r *rung) bound(v Verb) hal.Instant {
 	return until
 }
 
-// lapse takes away the calls whose bound has passed, and those that end matches. It reports whether any went.
-func (c *Core) lapse(r *rung, end func(call) bool) bool {
+// lapse takes away the calls whose bound has passed, and those that end matches.
+func (c *Core) lapse(r *rung, end func(call) bool) {
 	before := len(r.calls)
 	r.calls = slices.DeleteFunc(r.calls, func(k call) bool {
 		over := k.until <= c.now || end(k)
@@ -44,11 +44,10 @@ func (c *Core) lapse(r *rung, end func(call) bool) bool {
 		return over
 	})
 	if len(r.calls) == before {
-		return false
+		return
 	}
 	c.settle(r)
 	c.markAround(r)
-	return true
 }
 
 func never(call) bool { return false }

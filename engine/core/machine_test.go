@@ -68,7 +68,8 @@ func newMachine(t *rapid.T) *machine {
 	return m
 }
 
-// step is one Step with what its caller owes: lines into the journal, operations started. Sometimes the event comes twice, sometimes a clone goes first.
+// step is one Step with what its caller owes: lines into the journal, operations started. Sometimes the event comes twice, sometimes a clone goes
+// first.
 func (m *machine) step(e core.Event) {
 	m.t.Logf("%s %s", m.now, told(e))
 	var expected *core.Batch
@@ -108,11 +109,15 @@ func told(e core.Event) string {
 	return text
 }
 
+func written(rec core.Record) string {
+	return fmt.Sprintf("%s in %s, %q, climb %s, descend %s, up %t", rec.Phase, rec.Boot, rec.Fingerprint, rec.ClimbUntil, rec.DescendUntil, rec.WasUp)
+}
+
 // perform writes and starts what a batch asks for. Sometimes the journal can't be written.
 func (m *machine) perform(b core.Batch) {
 	m.lines = append(m.lines, b.Lines...)
 	for _, l := range b.Lines {
-		m.t.Logf("  line %s drop=%t %s %s climb %s descend %s sync=%t", l.Key, l.Drop, l.Record.Phase, l.Record.Fingerprint, l.Record.ClimbUntil, l.Record.DescendUntil, l.Sync)
+		m.t.Logf("  line %s drop=%t sync=%t %s", l.Key, l.Drop, l.Sync, written(l.Record))
 		if l.Drop {
 			m.checkDrop(l.Key)
 		}
@@ -333,7 +338,7 @@ func (m *machine) die(t *rapid.T) {
 	start := m.restart(t)
 	m.t.Logf("%s restart, boot %s, found %v, children %v", m.now, start.Boot, start.Found, start.Children)
 	for _, rec := range start.Records {
-		m.t.Logf("  record %s %s of %s, %q, climb %s descend %s, up %t", rec.Phase, rec.Rung.Key, rec.Boot, rec.Fingerprint, rec.ClimbUntil, rec.DescendUntil, rec.WasUp)
+		m.t.Logf("  record %s %s", rec.Rung.Key, written(rec))
 	}
 	m.c, m.synced = core.New(start), false
 	m.step(core.Wake{})
@@ -359,9 +364,18 @@ func (m *machine) nonsense(t *rapid.T) {
 	key := hal.Key(rapid.SampledFrom([]string{"stage/a", "publish/a/p", "none"}).Draw(t, "key"))
 	id := hal.OpID(rapid.Uint64Range(1<<40, 1<<41).Draw(t, "op"))
 	m.step(rapid.SampledFrom([]core.Event{
-		core.Completed{Op: id, Result: core.Result{Outcome: hal.Done}}, core.Answered{Op: id}, core.ActorGone{Actor: "none", Instance: "1"},
-		core.ActorGone{Actor: "d"}, core.Registered{Actor: "none"}, core.Observed{Key: key, Fingerprint: "odd", Since: 0}, core.ChildGone{Key: key + "x"},
-		core.Refused{Ops: []hal.OpID{id}}, core.Forget{Waiter: 1 << 40}, core.Unwanted{Pod: "none"}, core.Gone{Pod: "none"}, core.Wake{},
+		core.Completed{Op: id, Result: core.Result{Outcome: hal.Done}},
+		core.Answered{Op: id},
+		core.ActorGone{Actor: "none", Instance: "1"},
+		core.ActorGone{Actor: "d"},
+		core.Registered{Actor: "none"},
+		core.Observed{Key: key, Fingerprint: "odd", Since: 0},
+		core.ChildGone{Key: key + "x"},
+		core.Refused{Ops: []hal.OpID{id}},
+		core.Forget{Waiter: 1 << 40},
+		core.Unwanted{Pod: "none"},
+		core.Gone{Pod: "none"},
+		core.Wake{},
 	}).Draw(t, "event"))
 }
 

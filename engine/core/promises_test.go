@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"fmt"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -31,10 +32,20 @@ func (m *machine) mayCome(key hal.Key, v core.Verb) bool {
 	return slices.ContainsFunc(m.pending, func(k *abandoned) bool { return k.key == key && (k.verb == core.Descend) == (v == core.Descend) })
 }
 
+// isAlive reports whether key is there, or something may still act on it.
+func (m *machine) isAlive(key hal.Key) bool {
+	return m.truth[key] != "" || m.mayCome(key, core.Climb) || m.mayCome(key, core.Descend) || m.children[key] != nil
+}
+
+func (m *machine) how(key hal.Key) string {
+	return fmt.Sprintf("it is %q; a climb may come: %t, a descent: %t; helper: %t", m.truth[key], m.mayCome(key, core.Climb),
+		m.mayCome(key, core.Descend), m.children[key] != nil)
+}
+
 // checkDrop: a rung is forgotten only when it is down and nothing can act on it any more.
 func (m *machine) checkDrop(key hal.Key) {
-	if m.truth[key] != "" || m.mayCome(key, core.Climb) || m.mayCome(key, core.Descend) || m.children[key] != nil {
-		m.t.Fatalf("%s is forgotten while it is %q, climb may come %t, descent may come %t", key, m.truth[key], m.mayCome(key, core.Climb), m.mayCome(key, core.Descend))
+	if m.isAlive(key) {
+		m.t.Fatalf("%s is forgotten: %s", key, m.how(key))
 	}
 }
 
@@ -111,8 +122,8 @@ func (m *machine) checkDescent(op core.Op, spec core.Rung) {
 		if !slices.Contains(above.Below, op.Key) {
 			continue
 		}
-		if m.truth[key] != "" || m.mayCome(key, core.Climb) || m.mayCome(key, core.Descend) || m.children[key] != nil {
-			m.t.Fatalf("%s under %s, which is %q; a climb may come: %t, a descent: %t", op, key, m.truth[key], m.mayCome(key, core.Climb), m.mayCome(key, core.Descend))
+		if m.isAlive(key) {
+			m.t.Fatalf("%s under %s: %s", op, key, m.how(key))
 		}
 	}
 }

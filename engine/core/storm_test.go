@@ -11,7 +11,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A driver that says the same for an hour, whatever it is asked, gets calls at the pace of backoff: 7 while the wait doubles, then one in two minutes.
+// A driver that says the same for an hour, whatever it is asked, gets calls at the pace of backoff: some while the wait doubles, then one in two
+// minutes.
 func TestNoStorm(t *testing.T) {
 	const pace = 10 + int(time.Hour/(2*time.Minute-20*time.Second))
 	replies := map[string]core.Result{

@@ -45,7 +45,10 @@ type story struct {
 
 func TestStories(t *testing.T) {
 	datadriven.Walk(t, "testdata/stories", func(t *testing.T, path string) {
-		s := &story{t: t, now: hal.Instant(time.Second), boot: "b1", journal: map[hal.Key]core.Record{}, rungs: map[core.PodUID]map[hal.Key]core.Rung{}, ops: map[hal.OpID]core.Op{}}
+		s := &story{
+			t: t, now: hal.Instant(time.Second), boot: "b1", journal: map[hal.Key]core.Record{}, rungs: map[core.PodUID]map[hal.Key]core.Rung{},
+			ops: map[hal.OpID]core.Op{},
+		}
 		s.c = core.New(core.Start{Now: s.now, Boot: s.boot})
 		s.c.Step(s.now, core.AllSynced{})
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -265,8 +268,8 @@ func (s *story) step(e core.Event) {
 			continue
 		}
 		s.journal[l.Key] = l.Record
-		fmt.Fprintf(&s.out, "  journal: %s %s%s%s%s\n", l.Record.Phase, l.Key, bound(" climb-until ", l.Record.ClimbUntil), bound(" descend-until ", l.Record.DescendUntil),
-			map[bool]string{true: " sync"}[l.Sync])
+		fmt.Fprintf(&s.out, "  journal: %s %s%s%s%s\n", l.Record.Phase, l.Key, bound(" climb-until ", l.Record.ClimbUntil),
+			bound(" descend-until ", l.Record.DescendUntil), map[bool]string{true: " sync"}[l.Sync])
 	}
 	for _, op := range b.Start {
 		s.ops[op.ID] = op

@@ -42,8 +42,10 @@ func TestTimersComeInOrder(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	nominal := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second,
-		64 * time.Second, backoffMax, backoffMax, backoffMax}
+	nominal := []time.Duration{
+		500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, 64 * time.Second,
+		backoffMax, backoffMax, backoffMax,
+	}
 	differ := false
 	for _, key := range []hal.Key{"stage/a", "stage/b", "publish/a/p"} {
 		var b, again backoff

@@ -14,6 +14,7 @@ import (
 var (
 	podNames    = []core.PodUID{"p", "q", "r"}
 	volumeNames = []string{"a", "b", "c", "l"}
+	replyKinds  = []string{"done", "done", "done", "lost", "lost", "refused", "status", "never sent", "denied", "exists", "short"}
 )
 
 // world is the truth that core is checked against: dumb, and as hostile as the laws allow.
@@ -174,7 +175,7 @@ func (w *world) reply(t *rapid.T, id hal.OpID) core.Result {
 		res.Outcome, res.Answer = hal.NotDone, core.Aborted
 		return res
 	}
-	kind := rapid.SampledFrom([]string{"done", "done", "done", "lost", "lost", "refused", "status", "never sent", "denied", "exists", "short"}).Draw(t, "reply")
+	kind := rapid.SampledFrom(replyKinds).Draw(t, "reply")
 	if f.isDead {
 		kind = "lost"
 	}
