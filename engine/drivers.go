@@ -51,6 +51,14 @@ func (d *drivers) facts(name string) *plugin.DriverFacts {
 	return nil
 }
 
+// instance names the process that serves a driver, "" if there is none or it is not known.
+func (d *drivers) instance(name string) string {
+	if s := d.serving[name]; s != nil {
+		return s.facts.Instance
+	}
+	return ""
+}
+
 // registered returns the names of all registered drivers, sorted.
 func (d *drivers) registered() []string { return slices.Sorted(maps.Keys(d.serving)) }
 
@@ -88,9 +96,11 @@ func (m *VolumeManager) deregister(s *socket) {
 // register asks the plugin who it is, connects to it and takes it in. Any failure starts it over, after a wait.
 func (m *VolumeManager) register(s *socket) {
 	gen := s.gen
+	life := &peerLife{}
 	m.h.Runtime.Go(func() {
-		facts, endpoint, err := m.introduce(s.path)
+		facts, endpoint, err := m.introduce(s.path, func() { m.peerGone(life) })
 		m.h.Runtime.Post(func() {
+			m.peerKnown(life, facts)
 			if s.gen != gen || m.stopping {
 				return
 			}
@@ -121,34 +131,49 @@ func (m *VolumeManager) retryRegister(s *socket, err error) {
 	})
 }
 
+// peerLife is one life of a driver's process, as of one Connect: which it is may become known after its end. Owner only.
+type peerLife struct {
+	facts plugin.DriverFacts
+	gone  bool
+}
+
+func (m *VolumeManager) peerGone(life *peerLife) {
+	life.gone = true
+	m.step(core.ActorGone{Actor: life.facts.Name, Instance: life.facts.Instance})
+}
+
+func (m *VolumeManager) peerKnown(life *peerLife, facts plugin.DriverFacts) {
+	life.facts = facts
+	if life.gone {
+		m.peerGone(life)
+	}
+}
+
 // introduce runs as a task: GetInfo, connect, the driver's own name, node id and capabilities, and the answer to the plugin.
-func (m *VolumeManager) introduce(socketPath string) (plugin.DriverFacts, string, error) {
+func (m *VolumeManager) introduce(socketPath string, gone func()) (plugin.DriverFacts, string, error) {
 	call := func() hal.Call { return hal.Call{Deadline: m.h.Runtime.Now().Add(registerTimeout)} }
 	info, err := m.h.Registration.Info(call(), socketPath)
 	if err != nil {
 		return plugin.DriverFacts{}, "", err
 	}
-	facts, err := m.interview(info, call)
+	facts, err := m.interview(info, call, gone)
 	if err != nil {
 		// That the refusal could not be delivered changes nothing: the plugin is asked again.
 		_ = m.h.Registration.Notify(call(), socketPath, false, err.Error())
-		return plugin.DriverFacts{}, "", err
+		return facts, "", err
 	}
 	if err := m.h.Registration.Notify(call(), socketPath, true, ""); err != nil {
-		return plugin.DriverFacts{}, "", err
+		return facts, "", err
 	}
 	return facts, info.Endpoint, nil
 }
 
-func (m *VolumeManager) interview(info hal.PluginInfo, call func() hal.Call) (plugin.DriverFacts, error) {
+func (m *VolumeManager) interview(info hal.PluginInfo, call func() hal.Call, gone func()) (plugin.DriverFacts, error) {
 	f := plugin.DriverFacts{Name: info.Name}
 	if err := acceptable(info); err != nil {
 		return f, err
 	}
-	var peer hal.Peer
-	peer, err := m.h.Drivers.Connect(call(), info.Name, info.Endpoint, func() {
-		m.step(core.ActorGone{Actor: info.Name, Instance: peer.Instance})
-	})
+	peer, err := m.h.Drivers.Connect(call(), info.Name, info.Endpoint, gone)
 	if err != nil {
 		return f, err
 	}

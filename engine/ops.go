@@ -15,9 +15,16 @@ func (m *VolumeManager) launch(op core.Op) {
 	m.running[op.ID] = op
 	h := m.h
 	h.CSINode = lateNode{m.h.CSINode, m}
+	instance := m.drivers.instance(op.Actor)
 	m.h.Runtime.Go(func() {
 		res := run(&h, op)
-		m.h.Runtime.Post(func() { m.ended(op, res) })
+		m.h.Runtime.Post(func() {
+			// Which process was asked is known if there was one and the same all the time.
+			if m.drivers.instance(op.Actor) == instance {
+				res.Instance = instance
+			}
+			m.ended(op, res)
+		})
 	})
 }
 
