@@ -50,6 +50,7 @@ func (d *fakeDriver) NodeStageVolume(
 		select {
 		case <-d.release:
 		case <-ctx.Done():
+			return nil, status.FromContextError(ctx.Err()).Err()
 		}
 	case "die":
 		os.Exit(0)

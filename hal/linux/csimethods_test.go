@@ -65,7 +65,9 @@ func TestMethodsOfCSI(t *testing.T) {
 	checkMethod(expect, "Controller/ControllerUnpublishVolume", controller.Unpublish)
 }
 
-func checkMethod[Req, Resp any](expect func(string, error), want string, f func(hal.Call, string, *Req) (*Resp, error)) {
+func checkMethod[Req, Resp any](
+	expect func(string, error), want string, f func(hal.Call, string, *Req) (*Resp, error),
+) {
 	_, err := f(hal.Call{}, "d", new(Req))
 	expect(want, err)
 }
