@@ -29,6 +29,7 @@ type socket struct {
 	facts    plugin.DriverFacts // Name is known once it has answered
 	endpoint string
 	attempts int
+	again    bool // it will be registered anew
 	why      string
 }
 
@@ -115,6 +116,24 @@ func (m *VolumeManager) register(s *socket) {
 			m.objects.changed(m, driverRef(facts.Name))
 			m.step(core.Registered{Actor: facts.Name})
 		})
+	})
+}
+
+// unreached registers a driver anew to which a call could not be sent though its socket is there: its process may be another by now, without its
+// registration socket having changed.
+func (m *VolumeManager) unreached(driver string) {
+	s := m.drivers.serving[driver]
+	if s == nil || s.again {
+		return
+	}
+	s.again = true
+	gen := s.gen
+	m.h.Runtime.At(m.h.Runtime.Now().Add(registerRetry), func() {
+		s.again = false
+		if s.gen == gen && !m.stopping {
+			s.gen++
+			m.register(s)
+		}
 	})
 }
 

@@ -79,6 +79,7 @@ type Result struct {
 	Fenced   bool
 	Answer   Answer
 	Instance string // of the actor that was asked, "" if not known
+	Unsent   bool   // the actor could not be asked: it is not there, or it is not the one that registered
 
 	Facts       []Fact // with Done
 	Fingerprint string // with Done: what is there, "" for nothing

@@ -14,6 +14,7 @@ type verdict struct {
 	answer       core.Answer
 	belowUnknown bool
 	negateFirst  bool
+	unsent       bool
 }
 
 // judge is the table of outcomes of CSI calls, in full. A status that the server itself gave ends its call; one that a broken connection or an
@@ -36,7 +37,7 @@ func judge(verb core.Verb, err error, quiet, acts bool) verdict {
 	e, ok := errors.AsType[*hal.Error](err)
 	switch {
 	case ok && e.Class == hal.ClassRPC && e.Reply == hal.ReplyNever:
-		return verdict{outcome: hal.NotDone}
+		return verdict{outcome: hal.NotDone, unsent: true}
 	case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:
 		return verdict{outcome: hal.Unknown, fenced: true}
 	}
@@ -77,7 +78,7 @@ func judge(verb core.Verb, err error, quiet, acts bool) verdict {
 func (v verdict) result(err error) core.Result {
 	r := core.Result{
 		Outcome: v.outcome, Fenced: v.fenced, Answer: v.answer,
-		BelowUnknown: v.belowUnknown, NegateFirst: v.negateFirst,
+		BelowUnknown: v.belowUnknown, NegateFirst: v.negateFirst, Unsent: v.unsent,
 	}
 	if e, ok := errors.AsType[*hal.Error](err); ok {
 		judged := *e
