@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/stretchr/testify/require"
@@ -80,16 +81,21 @@ func (h *Host) DriverState() csidriver.State {
 	return s
 }
 
-// DriverCalls returns the calls that the driver has ended, each by its method, from the given number on.
-func (h *Host) DriverCalls(from int) []string {
+// DriverEvents returns the calls that the driver was sent, from the given number on.
+func (h *Host) DriverEvents(from int) []csidriver.Call {
 	h.T.Helper()
 	calls, err := csidriver.ReadCalls(h.CallLog())
 	require.NoError(h.T, err)
+	calls = slices.DeleteFunc(calls, func(c csidriver.Call) bool { return c.Event != csidriver.CallStarted })
+	return calls[min(from, len(calls)):]
+}
+
+// DriverCalls is DriverEvents by their methods alone.
+func (h *Host) DriverCalls(from int) []string {
+	h.T.Helper()
 	var methods []string
-	for _, c := range calls {
-		if c.Event == csidriver.CallStarted {
-			methods = append(methods, c.Method)
-		}
+	for _, c := range h.DriverEvents(from) {
+		methods = append(methods, c.Method)
 	}
-	return methods[min(from, len(methods)):]
+	return methods
 }
