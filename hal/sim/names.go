@@ -118,7 +118,7 @@ func (w *World) removeTree(by actor, dir location, name string, budget *int) sys
 	if k == nil {
 		return 0
 	}
-	if len(k.mounts) > 0 {
+	if w.mounts.child(dir.m, k) != nil {
 		return syscall.EBUSY
 	}
 	for len(k.kids) > 0 {

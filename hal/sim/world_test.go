@@ -174,12 +174,13 @@ func BenchmarkWorld(b *testing.B) {
 		if err := w.RunFor(10 * time.Minute); err != nil {
 			b.Fatal(err)
 		}
-		calls += w.Trace().Len()
+		calls += w.Trace().Count(sim.MarkCall)
 		steps += w.Steps()
 		w.Close()
 	}
 	b.ReportMetric(float64(steps)/b.Elapsed().Seconds(), "events/s")
 	b.ReportMetric(float64(steps)/float64(b.N), "events/world")
+	b.ReportMetric(float64(calls)/float64(b.N), "calls/world")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "worlds/s")
 }
 
