@@ -81,6 +81,23 @@ func TestStrays(t *testing.T) {
 	require.Empty(t, c.Pods())
 }
 
+// What was read before a rung changed says nothing of it: a look at the mount table may be older than the mount.
+func TestObservedTooLate(t *testing.T) {
+	v := volume{name: "a", kinds: []string{"publish"}, driver: "d"}
+	c := core.New(core.Start{Now: second, Boot: "b"})
+	c.Step(second, core.AllSynced{})
+	c.Step(second, core.Wanted{Pod: "p", Rungs: v.rungs("p"), Complete: true})
+	c.Step(second, done(1, ""))
+	before := c.Seq()
+	c.Step(second, done(2, "mount"))
+	c.Step(second, core.Observed{Key: "publish/a/p", Since: before})
+	require.True(t, c.Ready("p"))
+	c.Step(second, core.Observed{Key: "publish/a/p", Fingerprint: "mount", Since: c.Seq()})
+	require.True(t, c.Ready("p"))
+	c.Step(second, core.Observed{Key: "publish/a/p", Since: c.Seq()})
+	require.False(t, c.Ready("p"))
+}
+
 // A helper whose rung left neither record nor trace keeps its key taken, and nothing else.
 func TestChildOfNothingKnown(t *testing.T) {
 	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
