@@ -209,7 +209,7 @@ func (r *run) unpublishSent(p *place) {
 	case owner == nil:
 	case owner.isRunning:
 		r.fail("S7", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", whose containers run")
-	case owner.isSteady:
+	case owner.isSteady && !r.isEdited:
 		r.fail("S22", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", which was wanted all along")
 	}
 }

@@ -263,9 +263,7 @@ func (g *workload) editsVolume(i int) {
 	}
 	g.at(g.time("workload.pv-time", name, 0, chaos), name, func() {
 		g.edits[i]++
-		for _, p := range g.r.pods {
-			p.isSteady = false
-		}
+		g.r.isEdited = true
 		g.r.give(g.hunter.volume(i, g.edits[i]))
 	})
 }

@@ -58,6 +58,7 @@ type run struct {
 	mark      string // planted in every secret; it must come out nowhere
 	violation *Violation
 	lines     func(engine.Entry) // who else reads the log, nil for nobody
+	isEdited  bool               // a volume's object was changed: any pod's volumes may have to be made anew
 	stop      bool               // no timeline event happens any more
 }
 

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios"
+)
+
+// replayed is a replay as JSON.
+type replayed struct {
+	Seed      uint64               `json:"seed"`
+	Hash      string               `json:"hash"`
+	Events    uint64               `json:"events"`
+	HALCalls  uint64               `json:"halCalls"`
+	Faults    uint64               `json:"faults"`
+	Crashes   int                  `json:"crashes"`
+	Violation *scenarios.Violation `json:"violation,omitempty"`
+	Trace     []string             `json:"trace,omitempty"`
+}
+
+func replayCommand() *cobra.Command {
+	var seed uint64
+	var keep string
+	var still, asJSON, withLog, quiet bool
+	cmd := &cobra.Command{
+		Use: "replay", Short: "Run one seed and show its whole trace", Args: cobra.NoArgs,
+		Long: `Runs one schedule again and writes its trace: byte for byte the same every time. With --keep only those choices are made that
+volsim shrink has kept.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s := scenarios.Schedule{Seed: seed, Keep: !quiet}
+			if keep != "" || still {
+				c := scenarios.Case{Seed: seed, Still: still}
+				if keep != "" {
+					kept, err := scenarios.ParseKeep(keep)
+					if err != nil {
+						return err
+					}
+					c.Keep = kept
+				}
+				s.Chooser = c.Chooser()
+			}
+			return replay(cmd, s, asJSON, withLog)
+		},
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "the seed")
+	cmd.Flags().StringVar(&keep, "keep", "", "make only these choices, as volsim shrink prints them")
+	cmd.Flags().BoolVar(&still, "still", false, "the shortest latencies, but for what is kept")
+	cmd.Flags().BoolVar(&withLog, "log", false, "also the engine's log, at the end")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "only the result, not the trace")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	if err := cmd.MarkFlagRequired("seed"); err != nil {
+		panic(err)
+	}
+	return cmd
+}
+
+func replay(cmd *cobra.Command, s scenarios.Schedule, asJSON, withLog bool) error {
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	defer out.Flush() //nolint:errcheck // a broken pipe is the reader's wish
+	var trace, log []string
+	s.Done = func(w *sim.World) {
+		var line []byte
+		for i := range w.Trace().Records {
+			line = w.Trace().Records[i].AppendText(line[:0])
+			if asJSON {
+				trace = append(trace, string(line))
+				continue
+			}
+			_, _ = out.Write(append(line, '\n'))
+		}
+	}
+	if withLog {
+		s.Log = func(e engine.Entry) { log = append(log, logLine(e)) }
+	}
+	res := scenarios.NewHunter().Run(s)
+	if asJSON {
+		if err := tellJSON(cmd, replayed{
+			Seed: s.Seed, Hash: fmt.Sprintf("%016x", res.Hash), Events: res.Events, HALCalls: res.Calls, Faults: res.Faults, Crashes: res.Crashes,
+			Violation: res.Violation, Trace: trace,
+		}); err != nil {
+			return err
+		}
+	} else {
+		for _, line := range log {
+			fmt.Fprintln(out, line)
+		}
+		fmt.Fprintf(out, "seed %d: %d events, %d HAL calls, %d faults, %d crashes, hash %016x\n", s.Seed, res.Events, res.Calls, res.Faults, res.Crashes, res.Hash)
+		if res.Violation != nil {
+			fmt.Fprintf(out, "FAIL %s\n", res.Violation)
+		}
+	}
+	if res.Violation != nil {
+		return errViolation
+	}
+	return nil
+}

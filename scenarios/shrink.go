@@ -1,0 +1,200 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// Case is a schedule some of whose choices were taken away: what is not kept is benign.
+type Case struct {
+	Seed uint64
+	Keep []Kept
+	// Still: times are the shortest, but those of a choice that is kept. Else they are the seed's.
+	Still bool
+}
+
+// Kept is one choice that a case keeps.
+type Kept struct {
+	ID    sim.ID
+	Hash  uint64
+	Value int // what is chosen; 0 is what the seed chooses
+}
+
+// String is the value of the flag --keep that ParseKeep reads.
+func (c Case) String() string {
+	parts := make([]string, len(c.Keep))
+	for i, k := range c.Keep {
+		parts[i] = strconv.FormatUint(k.Hash, 16)
+		if k.Value != 0 {
+			parts[i] += ":" + strconv.Itoa(k.Value)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// ParseKeep reads the choices that a case keeps.
+func ParseKeep(text string) ([]Kept, error) {
+	var kept []Kept
+	for _, part := range strings.Split(text, ",") {
+		hash, value, hasValue := strings.Cut(part, ":")
+		h, err := strconv.ParseUint(hash, 16, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a choice: want its hash in hexadecimal, as volsim shrink prints it", part)
+		}
+		k := Kept{Hash: h}
+		if hasValue {
+			if k.Value, err = strconv.Atoi(value); err != nil || k.Value < 1 {
+				return nil, fmt.Errorf("%q: the number behind the colon is from 1", part)
+			}
+		}
+		kept = append(kept, k)
+	}
+	return kept, nil
+}
+
+// Chooser makes the choices of the case.
+func (c Case) Chooser() sim.Chooser {
+	k := &keeper{inner: sim.Seeded(c.Seed), values: make(map[uint64]int, len(c.Keep)), still: c.Still}
+	for _, kept := range c.Keep {
+		k.values[kept.Hash] = kept.Value
+	}
+	return k
+}
+
+type keeper struct {
+	inner  sim.Seeded
+	values map[uint64]int
+	still  bool
+}
+
+// Pick implements sim.Chooser.
+func (k *keeper) Pick(id sim.ID, weights []uint32) int {
+	v, ok := k.values[id.Hash()]
+	switch {
+	case !ok:
+		return 0
+	case v > 0 && v < len(weights) && weights[v] > 0:
+		return v
+	}
+	return k.inner.Pick(id, weights)
+}
+
+// Between implements sim.Chooser.
+func (k *keeper) Between(id sim.ID, lo, hi int64) int64 {
+	if k.still && !isWorkload(id.Site) {
+		return lo
+	}
+	return k.inner.Between(id, lo, hi)
+}
+
+func isWorkload(site string) bool { return strings.HasPrefix(site, "workload.") }
+
+// Shrunk is what became of a failing schedule.
+type Shrunk struct {
+	Case      Case
+	Choices   int // of the whole schedule
+	Runs      int // that it took
+	Violation *Violation
+	Equal     int // replays of three whose trace is the same
+}
+
+// shrinker takes choices away as long as the same property breaks at the same site.
+type shrinker struct {
+	hunter *Hunter
+	seed   uint64
+	want   string
+	runs   int
+}
+
+// Shrink minimises a failing seed; nil if it does not fail.
+func Shrink(h *Hunter, seed uint64) *Shrunk {
+	rec := &sim.Recorder{Inner: sim.Seeded(seed)}
+	whole := h.Run(Schedule{Seed: seed, Chooser: rec})
+	if whole.Violation == nil {
+		return nil
+	}
+	s := &shrinker{hunter: h, seed: seed, want: whole.Violation.Signature()}
+	c := Case{Seed: seed}
+	for _, choice := range rec.Choices {
+		c.Keep = append(c.Keep, Kept{ID: choice.ID, Hash: choice.ID.Hash()})
+	}
+	all := len(c.Keep)
+	c = s.minimise(c)
+	still := c
+	still.Still = true
+	if s.fails(still) {
+		c = s.minimise(still)
+	}
+	c = s.weaken(c)
+	first := h.Run(Schedule{Seed: seed, Chooser: c.Chooser()})
+	out := &Shrunk{Case: c, Choices: all, Runs: s.runs, Violation: first.Violation}
+	for range 3 {
+		if again := NewHunter().Run(Schedule{Seed: seed, Chooser: c.Chooser()}); again.Hash == first.Hash && again.Events == first.Events {
+			out.Equal++
+		}
+	}
+	return out
+}
+
+func (s *shrinker) fails(c Case) bool {
+	s.runs++
+	res := s.hunter.Run(Schedule{Seed: s.seed, Chooser: c.Chooser()})
+	return res.Violation != nil && res.Violation.Signature() == s.want
+}
+
+// minimise is ddmin: ever smaller parts are taken away, at last single choices, until none can go.
+func (s *shrinker) minimise(c Case) Case {
+	for size := max(len(c.Keep)/2, 1); ; {
+		gone := false
+		for i := 0; i < len(c.Keep); {
+			less := c
+			less.Keep = slices.Delete(slices.Clone(c.Keep), i, min(i+size, len(c.Keep)))
+			if s.fails(less) {
+				c, gone = less, true
+				continue
+			}
+			i += size
+		}
+		switch {
+		case size > 1:
+			size = size / 2
+		case !gone:
+			return c
+		}
+	}
+}
+
+// weaken replaces what is chosen by what comes before it in its menu, where that fails too: the menus begin with the milder faults.
+func (s *shrinker) weaken(c Case) Case {
+	for i := range c.Keep {
+		if isWorkload(c.Keep[i].ID.Site) {
+			continue
+		}
+		for v := 1; v < s.chosen(c.Keep[i]); v++ {
+			milder := c
+			milder.Keep = slices.Clone(c.Keep)
+			milder.Keep[i].Value = v
+			if s.fails(milder) {
+				c = milder
+				break
+			}
+		}
+	}
+	return c
+}
+
+// chosen is what the seed chooses.
+func (s *shrinker) chosen(k Kept) int {
+	rec := &sim.Recorder{Inner: sim.Seeded(s.seed)}
+	s.hunter.Run(Schedule{Seed: s.seed, Chooser: rec})
+	for _, c := range rec.Choices {
+		if c.ID.Hash() == k.Hash {
+			return int(c.Value)
+		}
+	}
+	return 0
+}
