@@ -9,7 +9,7 @@
 //
 //	wanted   │ Absent → (look) → climb        Unknown → look or climb      Present → refresh, rebuild or nothing
 //	held     │ nothing: not wanted, but containers may still run on it
-//	unwanted │ Present, Unknown → descend     Absent → forget it, once no call may still act on it
+//	unwanted │ Present, Unknown → (look) → descend     Absent → forget it, once no call may still act on it
 //
 // A call without a known end is an actor of its own (fence.go): a climb that may still come is negated at once and once more at its bound; a
 // descent that may still come may only be repeated, and the climb waits for its end. What may have been done is in the journal before it is done
