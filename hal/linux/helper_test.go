@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,24 +49,30 @@ func frozen(t *testing.T) (dir string, thaw func()) {
 	t.Cleanup(func() {
 		thaw()
 		require.NoError(t, f.Close())
-		require.NoError(t, unix.Unmount(dir, 0))
+		require.NoError(t, unix.Unmount(dir, unix.MNT_DETACH)) // a test that failed may have left a helper in it
 	})
 	return dir, thaw
 }
 
-// waitForD blocks until the process hangs in the kernel: it reads its own end of nothing, so it looks again and again, giving the processor away.
-func waitForD(t *testing.T, pid int) {
+// waitForD looks again and again until the process hangs in mkdir(2); false if it has ended.
+func waitForD(t *testing.T, pid int) bool {
 	t.Helper()
-	for range 1 << 20 {
-		_, state, err := threadStates(fmt.Sprintf("/proc/%d/", pid))
+	// Any wait for the disk shows as D for a moment, so the number of the system call counts as well: mkdir and mkdirat of
+	// amd64, mkdirat of arm64 (proc_pid_syscall(5)).
+	calls := []string{"83", "258", "34"}
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	for began := time.Now(); time.Since(began) < patience; {
+		alive, state, err := threadStates(dir)
 		require.NoError(t, err)
-		if state == "D" {
-			return
+		call, _ := os.ReadFile(dir + "syscall")
+		number, _, _ := strings.Cut(string(call), " ")
+		if !alive || state == "D" && slices.Contains(calls, number) {
+			return alive
 		}
-		p := []unix.PollFd{}
-		_, _ = unix.Poll(p, 1)
+		_, _ = unix.Poll(nil, 1)
 	}
-	require.FailNow(t, "the helper never came to hang")
+	require.FailNow(t, "the helper neither hangs nor ends")
+	return false
 }
 
 func TestHungHelperIsFoundByTheNextAgent(t *testing.T) {
@@ -80,7 +87,7 @@ func TestHungHelperIsFoundByTheNextAgent(t *testing.T) {
 	require.True(t, says.Scan())
 	require.Equal(t, "calling", says.Text())
 	helper := childOf(t, agent.Process.Pid)
-	waitForD(t, helper)
+	require.True(t, waitForD(t, helper), "the helper ended, and the filesystem is frozen")
 	require.NoError(t, agent.Process.Kill())
 	_ = agent.Wait()
 
@@ -114,7 +121,7 @@ func TestHungHelperIsFoundByTheNextAgent(t *testing.T) {
 // childOf waits for the one child of a process to be the helper.
 func childOf(t *testing.T, pid int) int {
 	t.Helper()
-	for range 1 << 20 {
+	for began := time.Now(); time.Since(began) < patience; {
 		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 		require.NoError(t, err)
 		for _, task := range tasks {
@@ -152,13 +159,20 @@ func TestHelperIsKilledAtTheDeadline(t *testing.T) {
 func TestHungHelperOutlivesItsDeadline(t *testing.T) {
 	dir, thaw := frozen(t)
 	h, _ := startHost(t)
-	deadline := h.runtime.Now().Add(100 * time.Millisecond)
+	var deadline hal.Instant
 	ended := make(chan error, 1)
-	h.runtime.Go(func() {
-		c := hal.Call{Key: "k", Deadline: deadline}
-		ended <- h.HAL().HostPaths.Make(c, filepath.Join(dir, "made"), hal.TypeDirectory)
-	})
-	waitForD(t, childOf(t, os.Getpid()))
+	// The deadline must leave the helper the time to come to the call: more each time, on a busy machine.
+	for wait := 200 * time.Millisecond; ; wait *= 2 {
+		deadline = h.runtime.Now().Add(wait)
+		h.runtime.Go(func() {
+			c := hal.Call{Key: "k", Deadline: deadline}
+			ended <- h.HAL().HostPaths.Make(c, filepath.Join(dir, "made"), hal.TypeDirectory)
+		})
+		if waitForD(t, childOf(t, os.Getpid())) {
+			break
+		}
+		receive(t, ended, "end of a helper that was too slow")
+	}
 	killed := make(chan struct{})
 	h.runtime.At(deadline.Add(100*time.Millisecond), func() { close(killed) })
 	receive(t, killed, "deadline")

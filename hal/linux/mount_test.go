@@ -1,10 +1,10 @@
 package linux
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,26 +18,48 @@ import (
 func ext4Loop(t *testing.T) string {
 	t.Helper()
 	haltest.NeedPrivateMounts(t)
-	for _, tool := range []string{"mkfs.ext4", "losetup"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip("needs " + tool)
-		}
+	if _, err := exec.LookPath("mkfs.ext4"); err != nil {
+		t.Skip("needs mkfs.ext4")
 	}
 	image := filepath.Join(t.TempDir(), "image")
 	require.NoError(t, os.WriteFile(image, nil, 0o600))
 	require.NoError(t, os.Truncate(image, 16<<20))
 	out, err := exec.Command("mkfs.ext4", "-q", "-F", image).CombinedOutput()
 	require.NoError(t, err, string(out))
-	out, err = exec.Command("losetup", "--find", "--show", image).CombinedOutput()
+	return attachLoop(t, image)
+}
+
+// attachLoop returns a loop device for image. It detaches itself with its last user (LO_FLAGS_AUTOCLEAR, loop(4)), however
+// this program ends.
+func attachLoop(t *testing.T, image string) string {
+	t.Helper()
+	file, err := os.OpenFile(image, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer file.Close()
+	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
-		t.Skip("needs a loop device: " + string(out))
+		t.Skip("needs loop devices: " + err.Error())
 	}
-	device := strings.TrimSpace(string(out))
-	t.Cleanup(func() {
-		out, err := exec.Command("losetup", "--detach", device).CombinedOutput()
-		require.NoError(t, err, string(out))
-	})
-	return device
+	defer control.Close()
+	for range 20 {
+		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		require.NoError(t, err)
+		path := fmt.Sprintf("/dev/loop%d", n)
+		device, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Skip("needs a loop device: " + err.Error())
+		}
+		config := unix.LoopConfig{Fd: uint32(file.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}}
+		err = unix.IoctlLoopConfigure(int(device.Fd()), &config)
+		if err == nil {
+			t.Cleanup(func() { require.NoError(t, device.Close()) })
+			return path
+		}
+		require.ErrorIs(t, err, unix.EBUSY, "another process took it meanwhile")
+		require.NoError(t, device.Close())
+	}
+	t.Skip("needs a loop device: all are taken at once")
+	return ""
 }
 
 func TestBlockSuperblockIsMountedByAChild(t *testing.T) {
