@@ -73,13 +73,15 @@ func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
 	s.attempts = 0
 	s.present, s.why = e.Present, e.Problem
 	switch {
-	case !e.Present:
-		m.deregister(s)
-		delete(m.drivers.sockets, e.Path)
+	case e.Present:
+		m.register(s)
 	case e.Problem != "":
+		// It stays in the status, so that somebody can see why its driver does not come.
+		m.deregister(s)
 		m.log(LevelWarn, "plugin socket refused", "socket", e.Path, "why", e.Problem)
 	default:
-		m.register(s)
+		m.deregister(s)
+		delete(m.drivers.sockets, e.Path)
 	}
 }
 
