@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"slices"
@@ -78,6 +79,11 @@ func (r *run) restless() (object, why string) {
 		return "agent", "it has not started"
 	case !r.synced:
 		return "agent", "its source is not synced"
+	}
+	for _, d := range r.w.Drivers() {
+		if d.Up && d.Name != r.broken && !r.registered[d.Name] {
+			return d.Name, "the driver is up and not registered"
+		}
 	}
 	rebuilt := r.rebuilt()
 	r.core.Beliefs(func(b core.Belief) {
@@ -263,7 +269,7 @@ func (r *run) leftoverNames() string {
 func (r *run) leak(status engine.Status) string {
 	dir := path.Join(rootDir, "volnode/journal")
 	for _, name := range r.w.Entries(dir) {
-		if strings.Contains(string(r.w.ReadFile(path.Join(dir, name))), r.mark) {
+		if bytes.Contains(r.w.ReadFile(path.Join(dir, name)), []byte(r.mark)) {
 			r.fail("S17", "journal", name, "a secret is in the journal")
 		}
 	}

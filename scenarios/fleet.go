@@ -38,8 +38,8 @@ func (t Tally) PerCPU(sum uint64) float64 {
 	return float64(sum) / max(t.CPU.Seconds(), 1e-9)
 }
 
-// gcPercent lets the heap grow to several times what lives before it is collected: worlds are small and short.
-const gcPercent = 800
+// gcPercent lets the heap grow to many times what lives before it is collected: worlds are small and short.
+const gcPercent = 4000
 
 // Hunt runs schedules until they are used up, the budget is, or one fails. It returns the failure of the lowest seed.
 func (f Fleet) Hunt() (Tally, *Result) {

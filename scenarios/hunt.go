@@ -90,9 +90,9 @@ func (h *Hunter) Run(s Schedule) Result {
 	w := sim.New(sim.Config{Chooser: s.Chooser, Profile: profileOf(s.Seed), Tie: s.Seed | 1, Keep: s.Keep, RootDir: rootDir})
 	defer w.Close()
 	t := traits(s.Seed)
-	r := newRun(w, engine.Config{NoRuntime: t.noRuntime, JournalBytes: 128 << 10})
+	r := newRun(w, engine.Config{NoRuntime: t.noRuntime, JournalBytes: 64 << 10})
 	r.files, r.lines = t.files, s.Log
-	g := &workload{hunter: h, r: r, choose: s.Chooser, sameUID: t.files}
+	g := &workload{hunter: h, r: r, choose: s.Chooser, sameUID: t.files, idle: t.idle}
 	g.begin()
 	if r.until(hal.Instant(chaos)) {
 		r.broken = g.breaks()
@@ -108,11 +108,14 @@ func (h *Hunter) Run(s Schedule) Result {
 }
 
 // trait is what kind of host a schedule has.
-type trait struct{ noRuntime, files bool }
+type trait struct {
+	noRuntime bool
+	files     bool
+	idle      uint32
+}
 
 func traits(seed uint64) trait {
-	t := trait{noRuntime: seed&1 == 0, files: seed%16 == 6}
-	return t
+	return trait{noRuntime: seed&1 == 0, files: seed%64 == 6, idle: [...]uint32{8, 24, 60}[seed/2%3]}
 }
 
 // profileOf draws which faults a schedule has: mostly a swarm, now and then all of them, or a storm of one.
@@ -140,6 +143,7 @@ type workload struct {
 	r       *run
 	choose  sim.Chooser
 	sameUID bool
+	idle    uint32 // the weight of doing nothing
 	pods    [huntPods]shape
 	edits   [huntVolumes]uint8
 }
@@ -208,7 +212,7 @@ func (g *workload) plan(i int, name string) {
 	s.scratch = scratch(g.pick("workload.scratch", name, 0, 2, 1, 1))
 	window := chaos / slots
 	for n := range slots {
-		what := g.pick("workload.pod", name, n, 6, 5, 1)
+		what := g.pick("workload.pod", name, n, g.idle, 5, 1)
 		if what == 0 {
 			continue
 		}

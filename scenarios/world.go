@@ -45,6 +45,9 @@ type run struct {
 	files  bool // objects reach the agent as manifests, by hal/manifest
 	synced bool // the present life has been told that its source is synced
 
+	// registered is the drivers that the present life has taken in.
+	registered map[string]bool
+
 	pods   []*pod
 	byUID  map[core.PodUID]*pod
 	names  map[string]string // file mode: manifest by object name
@@ -91,7 +94,7 @@ func (r *run) start(h hal.Host) {
 		h.Cluster = manifest.New(h, manifest.Options{Dir: manifestDir, CacheDir: rootDir + "/volnode/manifests", NodeName: nodeName})
 	}
 	h.Cluster = heard{h.Cluster, r}
-	r.h, r.core, r.synced = h, nil, false
+	r.h, r.core, r.synced, r.registered = h, nil, false, map[string]bool{}
 	r.m = engine.New(h, r.cfg)
 	m := r.m
 	m.Start()
@@ -157,6 +160,10 @@ func (r *run) logged(e engine.Entry) {
 		if strings.Contains(f, r.mark) {
 			r.fail("S17", "log", e.Message, "a secret is in the log: "+strings.ReplaceAll(f, r.mark, "<the secret>"))
 		}
+	}
+	switch e.Message {
+	case "driver registered", "driver deregistered":
+		r.registered[e.Fields[1]] = e.Message == "driver registered"
 	}
 	if r.lines != nil {
 		r.lines(e)
