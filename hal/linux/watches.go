@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -151,15 +152,23 @@ func (f *follower) drain(notify *fsnotify.Watcher) {
 	}
 }
 
-// rewatch watches what should be watched. A watch ends by itself when its directory goes; Add on one that is watched changes nothing.
+// rewatch watches what should be watched, until nothing more has come meanwhile: what was made between the look for it and
+// the watch on its parent gives no notice. A watch ends by itself when its directory goes; Add on one that is watched
+// changes nothing.
 func (f *follower) rewatch(notify *fsnotify.Watcher) {
-	want := map[string]bool{}
-	for _, dir := range f.watch() {
-		want[dir] = true
-		_ = notify.Add(dir) // it may be gone again; the rescan comes anyway
+	var dirs []string
+	for range 10 { // whoever makes directories faster is found by the rescan
+		now := f.watch()
+		if slices.Equal(dirs, now) {
+			break
+		}
+		for _, dir := range now {
+			_ = notify.Add(dir) // it may be gone again
+		}
+		dirs = now
 	}
 	for _, dir := range notify.WatchList() {
-		if !want[dir] {
+		if !slices.Contains(dirs, dir) {
 			_ = notify.Remove(dir)
 		}
 	}
