@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"syscall"
 	"time"
 )
 
@@ -32,14 +34,11 @@ func (c client) ask(ctx context.Context, path string, query url.Values, timeout 
 	}
 	defer response.Body.Close()
 	decoder := json.NewDecoder(response.Body)
-	switch response.StatusCode {
-	case http.StatusOK:
+	if response.StatusCode == http.StatusOK {
 		if err := decoder.Decode(result); err != nil {
 			return fail(exitUnreachable, "the answer of the daemon at %s was cut short: %w", c.socket, err)
 		}
 		return nil
-	case http.StatusForbidden:
-		return fail(exitPermission, "the daemon at %s answers root only", c.socket)
 	}
 	var failure failureAnswer
 	if err := decoder.Decode(&failure); err != nil || failure.Error == "" {
@@ -63,6 +62,8 @@ func (c client) unreachable(err error) error {
 		return fail(exitUnreachable, "no volnode serves %s: there is no such socket. Is volnode run started, with this --socket?", c.socket)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fail(exitUnreachable, "the daemon at %s does not answer", c.socket)
+	case os.Geteuid() != 0 && !errors.Is(err, syscall.ECONNREFUSED):
+		return fail(exitPermission, "the daemon at %s hung up: it answers root only", c.socket)
 	}
 	return fail(exitUnreachable, "no volnode serves %s: %w", c.socket, err)
 }

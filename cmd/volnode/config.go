@@ -189,8 +189,8 @@ func checkTimes(at string, call, unstage, settle time.Duration) error {
 		return fmt.Errorf("%s.callTimeout: %s is not between 1s and %s", at, call, maxTimeout)
 	case unstage < time.Second || unstage > maxTimeout:
 		return fmt.Errorf("%s.unstageTimeout: %s is not between 1s and %s", at, unstage, maxTimeout)
-	case settle < 0 || settle > maxTimeout || settle > 0 && settle < time.Millisecond:
-		return fmt.Errorf("%s.settle: %s is not 0s, and not between 1ms and %s", at, settle, maxTimeout)
+	case settle < 0 || settle > maxTimeout:
+		return fmt.Errorf("%s.settle: %s is not between 0s and %s", at, settle, maxTimeout)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -114,7 +113,6 @@ func (l *rootListener) Accept() (net.Conn, error) {
 			return &slotConn{Conn: conn, slots: l.slots}, nil
 		}
 		// The file modes keep others out; this holds where somebody has changed them.
-		_, _ = io.WriteString(conn, "HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 		_ = conn.Close()
 		<-l.slots
 	}

@@ -58,7 +58,7 @@ func (p *podNames) note(e hal.ClusterEvent) {
 		gone = true
 	case hal.Synced:
 		p.synced = true
-		p.change()
+		p.tell()
 	}
 	if pod == nil {
 		return
@@ -85,10 +85,18 @@ func (p *podNames) note(e hal.ClusterEvent) {
 	n.left = n.left[max(0, len(n.left)-maxLeft):]
 	p.events++
 	n.at = p.events
-	p.change()
+	p.tell()
 }
 
-func (p *podNames) change() {
+// change returns a channel that is closed at the next change.
+func (p *podNames) change() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.changed
+}
+
+// tell is called with the lock held.
+func (p *podNames) tell() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
@@ -138,11 +146,21 @@ func (p *podNames) prune(since int, known func(core.PodUID) bool) {
 	}
 }
 
-// isSynced reports whether a name that stands for nothing is one that no source names, and a channel that is closed when that may have changed.
-func (p *podNames) isSynced() (bool, <-chan struct{}) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.synced, p.changed
+// untilSynced waits until a name that stands for nothing is one that no source names.
+func (p *podNames) untilSynced(ctx context.Context) error {
+	for {
+		p.mu.Lock()
+		synced, changed := p.synced, p.changed
+		p.mu.Unlock()
+		if synced {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // until waits for a pod of that name, or the end of ctx.

@@ -16,7 +16,7 @@ func (d *daemon) wait(ctx context.Context, q waitQuery) (waitAnswer, error) {
 	var err error
 	switch {
 	case q.pod == "":
-		err = d.manager.WaitForNothing(ctx)
+		err = d.waitNothing(ctx)
 	case q.on == forReady:
 		err = d.waitReady(ctx, q.pod)
 	default:
@@ -53,16 +53,10 @@ func (d *daemon) waitReady(ctx context.Context, name string) error {
 
 // waitGone waits until nothing is left of any pod that has or had the name. Pods that only the journal knows have no name: any of them may be it.
 func (d *daemon) waitGone(ctx context.Context, name string) error {
+	if err := d.names.untilSynced(ctx); err != nil {
+		return err
+	}
 	for {
-		synced, changed := d.names.isSynced()
-		if !synced {
-			select {
-			case <-changed:
-				continue
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
 		status, err := d.status(ctx)
 		if err != nil {
 			return err
@@ -76,6 +70,32 @@ func (d *daemon) waitGone(ctx context.Context, name string) error {
 		}
 		if again, _ := d.names.lookup(name); again.uid == "" || slices.Contains(uids, again.uid) {
 			return nil
+		}
+	}
+}
+
+// waitNothing waits until no pod wants a volume and nothing is left of any.
+func (d *daemon) waitNothing(ctx context.Context) error {
+	if err := d.names.untilSynced(ctx); err != nil {
+		return err
+	}
+	for {
+		changed := d.names.change()
+		if err := d.manager.WaitForNothing(ctx); err != nil {
+			return err
+		}
+		// A pod whose volumes are Blocked has no rungs that the engine would wait for; it is not gone all the same.
+		s, err := d.status(ctx)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(s.Pods, func(p engine.PodStatus) bool { return p.Wanted && len(p.Volumes) > 0 }) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }

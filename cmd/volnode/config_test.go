@@ -1,0 +1,136 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const configHead = "apiVersion: volnode.dev/v1alpha1\nkind: NodeConfiguration\n"
+
+func TestConfigurationIsRead(t *testing.T) {
+	c, err := parseConfiguration([]byte(configHead + `
+nodeName: node-7
+rootDir: /srv/volnode
+manifestDir: /srv/manifests
+mountNamespace: own
+socket: /run/v/v.sock
+metrics: {address: "127.0.0.1:9810"}
+csi:
+  callTimeout: 5m
+  unstageTimeout: 40s
+  settle: 90s
+  perDriver:
+    san.example.com: {callTimeout: 10m, settle: 0s, actsAfterReply: true}
+    nfs.example.com: {publishesWithoutMount: true}
+journalBytes: 8Mi
+logging: {format: json, level: debug}
+`))
+	require.NoError(t, err)
+	require.NoError(t, c.complete())
+	require.Equal(t, "node-7", c.NodeName)
+	require.Equal(t, ownNamespace, c.MountNamespace)
+	require.Equal(t, loggingConfig{logJSON, slog.LevelDebug}, c.Logging)
+
+	e := c.engineConfig(nil)
+	require.True(t, e.NoRuntime)
+	require.EqualValues(t, 8<<20, e.JournalBytes)
+	require.Equal(t, []time.Duration{5 * time.Minute, 40 * time.Second, 90 * time.Second}, []time.Duration{e.CallTimeout, e.UnstageTimeout, e.Settle})
+	san := e.Drivers["san.example.com"]
+	require.Equal(t, 10*time.Minute, san.Climb)
+	require.Equal(t, noSettle, san.Settle, "none, and not the default")
+	require.True(t, san.ActsAfterReply)
+	require.Zero(t, e.Drivers["nfs.example.com"].Settle, "the default")
+	require.True(t, e.Drivers["nfs.example.com"].PublishesWithoutMount)
+	require.Equal(t, 90*time.Second, c.lateWindow())
+}
+
+func TestTheExampleConfigurationIsTheDefault(t *testing.T) {
+	c, err := loadConfiguration(filepath.Join("..", "..", "examples", "config.yaml"))
+	require.NoError(t, err)
+	want := defaultConfiguration()
+	want.APIVersion, want.Kind, want.CSI.PerDriver = configVersion, configKind, map[string]driverConfig{}
+	require.Equal(t, want, c)
+}
+
+func TestBadConfigurationIsRefused(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", "is empty"},
+		{"no version", "nodeName: a", `this volnode reads apiVersion volnode.dev/v1alpha1`},
+		{"other version", "apiVersion: volnode.dev/v2\nkind: NodeConfiguration", `is apiVersion "volnode.dev/v2"`},
+		{"unknown key", configHead + "rootdir: /a", `:3: unknown key "rootdir"; did you mean "rootDir"?`},
+		{"misspelt nested key", configHead + "csi:\n  calTimeout: 1s", `:4: unknown key "csi.calTimeout"; did you mean "callTimeout"?`},
+		{"key in another place", configHead + "callTimeout: 1s", `:3: unknown key "callTimeout"; did you mean "csi.callTimeout"?`},
+		{"key like no other", configHead + "xyzzy: 1", `:3: unknown key "xyzzy"; known here: apiVersion, csi,`},
+		{"unknown key of a driver", configHead + "csi: {perDriver: {a.b: {setle: 1s}}}", `unknown key "csi.perDriver.a.b.setle"; did you mean "settle"?`},
+		{"double key", configHead + "nodeName: a\nnodeName: b", `:4: key "nodeName" is given twice, first in line 3`},
+		{"double driver", configHead + "csi:\n  perDriver:\n    a.b: {}\n    a.b: {}", `:6: key "csi.perDriver.a.b" is given twice, first in line 5`},
+		{"alias", configHead + "csi: &a {}\nlogging: *a", ":3: anchors and aliases are not used here"},
+		{"two documents", configHead + "---\n" + configHead, "more than one document"},
+		{"list", "- a", ":1: the file must hold keys and values"},
+		{"scalar for a mapping", configHead + "csi: fast", ":3: csi must hold keys and values"},
+		{"no YAML", "a: [", "yaml: line 1"},
+		{"bad duration", configHead + "csi: {callTimeout: soon}", "line 3: cannot unmarshal"},
+		{"duration without a unit", configHead + "csi: {callTimeout: 30}", "line 3: cannot unmarshal !!int `30` into time.Duration"},
+		{"short time", configHead + "csi: {callTimeout: 30ms}", "csi.callTimeout: 30ms is not between 1s and 1h"},
+		{"settle of a driver", configHead + "csi: {perDriver: {a.b: {settle: -1s}}}", "csi.perDriver.a.b.settle: -1s"},
+		{"driver name", configHead + "csi: {perDriver: {a/b: {}}}", "the driver's name has characters outside"},
+		{"bad size", configHead + "journalBytes: much", `line 3: "much" is not a size like 4Mi`},
+		{"small journal", configHead + "journalBytes: 1Ki", "journalBytes: 1024 is not between"},
+		{"bad level", configHead + "logging: {level: chatty}", "unknown name"},
+		{"bad format", configHead + "logging: {format: xml}", `logging.format: "xml" is neither text nor json`},
+		{"bad namespace", configHead + "mountNamespace: private", `mountNamespace: "private" is neither host nor own`},
+		{"relative root", configHead + "rootDir: var/lib", `rootDir: "var/lib" is not an absolute path`},
+		{"dots", configHead + "manifestDir: /etc/../a", `manifestDir: "/etc/../a" is not an absolute path without dots`},
+		{"long socket", configHead + "socket: /" + strings.Repeat("a", 120), "longer than the 107 bytes"},
+		{"node name", configHead + "nodeName: a/b", "nodeName: "},
+		{"public metrics", configHead + `metrics: {address: "0.0.0.0:1"}`, "is not a loopback address"},
+		{"named metrics", configHead + `metrics: {address: "example.com:1"}`, "is not a loopback address"},
+		{"port only", configHead + `metrics: {address: "9810"}`, "is not of the form 127.0.0.1:9810"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "config.yaml")
+			require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
+			got, err := loadConfiguration(path)
+			if err == nil {
+				err = got.complete()
+			} else {
+				require.Contains(t, err.Error(), path)
+			}
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestBadConfigurationEndsWith78(t *testing.T) {
+	needRoot(t)
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	r := volnode(t, "run", "--config", path)
+	require.Equal(t, exitConfig, r.status)
+	require.Contains(t, r.errOut, "no such file")
+
+	require.NoError(t, os.WriteFile(path, []byte(configHead+"rotDir: /a\n"), 0o600))
+	r = volnode(t, "run", "--config", path)
+	require.Equal(t, exitConfig, r.status)
+	require.Contains(t, r.errOut, path+`:3: unknown key "rotDir"; did you mean "rootDir"?`)
+}
+
+func TestFlagsOverrideTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(configHead+"rootDir: /a\nmanifestDir: /b\nnodeName: c\nlogging: {level: warn}\n"), 0o600))
+	cmd := runCommand(&client{})
+	require.NoError(t, cmd.ParseFlags([]string{"--root-dir=/d", "--log-level=error"}))
+	flags := defaultConfiguration()
+	flags.RootDir, flags.Logging.Level = "/d", slog.LevelError
+	c, err := configurationOf(path, flags, cmd.Flags())
+	require.NoError(t, err)
+	require.Equal(t, "/d", c.RootDir)
+	require.Equal(t, "/b", c.ManifestDir)
+	require.Equal(t, "c", c.NodeName)
+	require.Equal(t, slog.LevelError, c.Logging.Level)
+}

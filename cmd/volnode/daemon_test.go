@@ -1,0 +1,207 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine"
+)
+
+func TestAPodComesUpAndGoes(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	r.apply("web.yaml", memoryPod)
+	require.Equal(t, "pod/demo/web ready\n", r.must("wait", "pod/demo/web", "--for=ready"))
+	require.Equal(t, 1, r.mountsBelow())
+
+	out := r.must("status")
+	require.Contains(t, out, "test-node  1 pod  1 volume: 1 Ready")
+	require.Regexp(t, `(?m)^demo/web +scratch +Ready +-$`, out)
+	require.Regexp(t, `^demo/web +scratch +Ready +-\n$`, r.must("status", "--no-headers"))
+	require.Regexp(t, `(?m)^emptydir/\S+/scratch +Ready +Present +wanted`, r.must("status", "-o", "wide"))
+	require.Equal(t, "nothing to do\n", r.must("plan"))
+	require.Contains(t, r.must("describe", "pod", "demo/web"), "volume scratch\n    state      Ready")
+	s := r.status()
+	require.Contains(t, r.must("describe", "pod", string(s.Pods[0].UID)), "pod demo/web")
+	require.Contains(t, r.must("describe", "rung", string(s.Rungs[0].Key)), "actual     Present")
+	unknown := r.ask("describe", "pod", "demo/none")
+	require.Equal(t, exitFailed, unknown.status)
+	require.Contains(t, unknown.errOut, "pod demo/none is not known")
+
+	r.remove("web.yaml")
+	require.Equal(t, "pod/demo/web gone\n", r.must("wait", "pod/demo/web", "--for=gone"))
+	require.Equal(t, "all gone\n", r.must("wait", "all", "--for=gone"))
+	require.Zero(t, r.mountsBelow())
+	require.Zero(t, r.status().Journal.Records)
+	require.Contains(t, r.daemon.logged(), `"msg":"operation","op":"1","verb":"climb"`)
+}
+
+func TestStopLeavesMountsAndTheNextRunGoesOn(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	r.apply("web.yaml", memoryPod)
+	r.must("wait", "pod/demo/web")
+	before := r.status().Rungs[0].Fingerprint
+	status, took := r.stop(syscall.SIGTERM)
+	require.Zero(t, status)
+	require.Less(t, took, 5*time.Second)
+	require.Equal(t, 1, r.mountsBelow())
+	require.NoFileExists(t, r.socket())
+
+	r.start()
+	r.must("wait", "pod/demo/web")
+	require.Equal(t, before, r.status().Rungs[0].Fingerprint)
+	require.NotContains(t, r.daemon.logged(), `"msg":"operation"`)
+
+	// What SIGKILL leaves is a socket that nobody serves.
+	require.NoError(t, r.daemon.cmd.Process.Kill())
+	<-r.daemon.done
+	require.FileExists(t, r.socket())
+	require.Equal(t, exitUnreachable, r.ask("status").status)
+	r.start()
+	r.must("wait", "pod/demo/web")
+
+	// A pod whose manifest went while nobody looked is known by the journal only, and so without its name.
+	status, _ = r.stop(syscall.SIGINT)
+	require.Zero(t, status)
+	r.remove("web.yaml")
+	r.start()
+	r.must("wait", "pod/demo/web", "--for=gone")
+	r.must("wait", "all", "--for=gone")
+	require.Zero(t, r.mountsBelow())
+}
+
+func TestStopDoesNotWaitForACallThatHangs(t *testing.T) {
+	r := newRig(t)
+	driver := newFakeDriver(t, r)
+	driver.hang = true
+	r.start()
+	r.apply("pod.yaml", driver.manifests(""))
+	<-driver.staging
+	status, took := r.stop(syscall.SIGTERM)
+	require.Zero(t, status)
+	require.Less(t, took, 5*time.Second)
+	require.Contains(t, r.daemon.logged(), "operations were in flight at the end")
+}
+
+func TestAWaitIsForAPodToCome(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	waiter := exec.Command("/proc/self/exe", "wait", "pod/demo/web", "--timeout=60s", "--socket", r.socket())
+	result := make(chan ended, 1)
+	go func() { result <- finish(t, waiter) }()
+	r.apply("other.yaml", strings.ReplaceAll(memoryPod, "web", "other"))
+	r.must("wait", "pod/demo/other")
+	r.apply("web.yaml", memoryPod)
+	e := <-result
+	require.Zero(t, e.status, e.errOut)
+}
+
+func TestAWaitWhoseTimeIsOverSaysWhatIsMissing(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	e := r.ask("wait", "pod/demo/web", "--timeout=10ms")
+	require.Equal(t, exitNotReady, e.status)
+	r.until("all sources synced")
+	e = r.ask("wait", "pod/demo/web", "--timeout=10ms")
+	require.Equal(t, exitNotReady, e.status)
+	require.Contains(t, e.errOut, "pod demo/web is not known: no manifest names it")
+	r.must("wait", "pod/demo/web", "--for=gone", "--timeout=10ms")
+
+	r.apply("pod.yaml", (&fakeDriver{}).manifests(""))
+	r.until("volume blocked")
+	e = r.ask("wait", "pod/demo/db", "--timeout=10ms")
+	require.Equal(t, exitNotReady, e.status)
+	require.Contains(t, e.errOut, "demo/db: volume data is Blocked: ")
+	require.Contains(t, e.errOut, "fake.example.com")
+	require.Contains(t, e.errOut, "pod/demo/db is not ready after 10ms: pod demo/db is not ready")
+
+	e = r.ask("wait", "pod/demo/db", "--for=gone", "--timeout=10ms")
+	require.Equal(t, exitNotReady, e.status)
+	require.Contains(t, e.errOut, "still wanted: its manifest is there")
+	e = r.ask("wait", "all", "--for=gone", "--timeout=10ms")
+	require.Equal(t, exitNotReady, e.status)
+}
+
+func TestNothingIsGoneBeforeAllManifestsAreRead(t *testing.T) {
+	r := newRig(t)
+	r.apply("bad.yaml", "kind: [")
+	r.start()
+	r.until("source in trouble")
+	e := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=10ms")
+	require.Equal(t, exitNotReady, e.status)
+	require.Contains(t, e.errOut, "not all manifests have been read")
+	require.Contains(t, e.errOut, "bad.yaml")
+	require.Contains(t, r.must("status"), "trouble: ")
+	status, body := r.get(t, "/readyz?verbose")
+	require.Equal(t, 503, status)
+	require.Contains(t, body, "[+]journal ok\n[-]sources failed: ")
+	status, _ = r.get(t, "/healthz")
+	require.Equal(t, 200, status)
+}
+
+func TestTheServiceManagerIsTold(t *testing.T) {
+	r := newRig(t)
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: r.path("run", "notify"), Net: "unixgram"})
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+	expect := func(want string) {
+		t.Helper()
+		for buffer := make([]byte, 4096); ; {
+			n, err := conn.Read(buffer)
+			require.NoError(t, err, "no %s came", want)
+			if strings.Contains(string(buffer[:n]), want) {
+				return
+			}
+		}
+	}
+	r.env = []string{"NOTIFY_SOCKET=" + r.path("run", "notify"), "WATCHDOG_USEC=40000"}
+	r.start()
+	expect("READY=1")
+	expect("WATCHDOG=1")
+	r.apply("web.yaml", memoryPod)
+	expect("STATUS=1 volume: 1 Ready")
+	require.NoError(t, r.daemon.cmd.Process.Signal(syscall.SIGTERM))
+	expect("STOPPING=1")
+}
+
+func TestThePlanIsWhatWillBeDone(t *testing.T) {
+	r := newRig(t)
+	driver := newFakeDriver(t, r)
+	driver.hang = true
+	r.start()
+	r.apply("pod.yaml", driver.manifests(""))
+	<-driver.staging
+	require.Regexp(t, `(?m)^\+ +climb +csi\.publish/\S+ +demo/db$`, r.must("plan"))
+	var steps []planStep
+	require.NoError(t, json.Unmarshal([]byte(r.must("plan", "-o", "json")), &steps))
+	require.NotEmpty(t, steps)
+	s := r.status()
+	require.Equal(t, engine.Working, s.Pods[0].State)
+	require.Contains(t, r.must("status"), "climb csi.stage/fake.example.com^vol-1 for ")
+}
+
+func TestTheTraceHasTheCalls(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	r.apply("web.yaml", memoryPod)
+	r.must("wait", "pod/demo/web")
+	trace, err := os.ReadFile(r.path("trace.jsonl"))
+	require.NoError(t, err)
+	found := false
+	for line := range strings.Lines(string(trace)) {
+		var c tracedCall
+		require.NoError(t, json.Unmarshal([]byte(line), &c))
+		found = found || c.Call == "mount" && strings.HasPrefix(c.Object, "tmpfs ") && c.Op != 0 && c.Effect && c.Outcome == "done"
+	}
+	require.True(t, found, "%s", trace)
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal/linux"
+)
+
+// Roles of copies of the test program.
+const (
+	insideEnv = "VOLNODE_TEST_INSIDE" // runs the tests, in a mount namespace of its own
+	mainEnv   = "VOLNODE_TEST_MAIN"   // is volnode
+)
+
+// TestMain runs the tests in a private mount namespace, so that no mount outlives them, and lets the test program be volnode itself.
+func TestMain(m *testing.M) {
+	switch {
+	case linux.IsHelper():
+		linux.HelperMain()
+	case os.Getenv(mainEnv) != "":
+		main()
+	case os.Geteuid() != 0 || os.Getenv(insideEnv) != "":
+		os.Exit(m.Run())
+	}
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), insideEnv+"=1")
+	// Unshareflags also makes the mounts below / private.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("skipped: volnode run needs root")
+	}
+}
+
+// ended is how a run of volnode came out.
+type ended struct {
+	status      int
+	out, errOut string
+}
+
+// volnode runs one command line of volnode to its end.
+func volnode(t *testing.T, args ...string) ended {
+	t.Helper()
+	return finish(t, exec.Command("/proc/self/exe", args...))
+}
+
+// mainEnviron makes a copy of the test program be volnode. A program with the race detector sleeps for a second at its end, unless told not to.
+func mainEnviron() []string { return append(os.Environ(), mainEnv+"=1", "GORACE=atexit_sleep_ms=0") }
+
+func finish(t *testing.T, cmd *exec.Cmd) ended {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	cmd.Env = mainEnviron()
+	err := cmd.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		t.Fatal(err)
+	}
+	return ended{cmd.ProcessState.ExitCode(), out.String(), errOut.String()}
+}
+
+func TestUsageErrorsEndWithTwo(t *testing.T) {
+	for _, args := range [][]string{
+		{},
+		{"fly"},
+		{"status", "now"},
+		{"status", "--output=xml"},
+		{"--colour"},
+		{"wait"},
+		{"wait", "web"},
+		{"wait", "pod/web"},
+		{"wait", "pod/demo/web", "--for=happy"},
+		{"wait", "all", "--for=ready"},
+		{"wait", "pod/demo/web", "--timeout=soon"},
+		{"wait", "pod/demo/web", "--timeout=-1s"},
+		{"describe", "pod"},
+		{"describe", "node", "a"},
+		{"plan", "-o", "yaml"},
+		{"run", "--log-level=chatty"},
+		{"run", "everything"},
+	} {
+		r := volnode(t, args...)
+		require.Equal(t, exitUsage, r.status, "volnode %q: %s", args, r.errOut)
+		require.Contains(t, r.errOut, "--help", "volnode %q", args)
+		require.Empty(t, r.out, "volnode %q", args)
+	}
+}
+
+func TestADaemonThatIsNotThereIsUnreachable(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "volnode.sock")
+	for _, args := range [][]string{{"status"}, {"plan"}, {"describe", "pod", "demo/web"}, {"wait", "all", "--for=gone"}} {
+		r := volnode(t, append(args, "--socket", socket)...)
+		require.Equal(t, exitUnreachable, r.status, "volnode %q", args)
+		require.Contains(t, r.errOut, socket)
+		require.Contains(t, r.errOut, "Is volnode run started")
+	}
+}
+
+func TestVersionSaysWhatItIsBuiltFrom(t *testing.T) {
+	r := volnode(t, "--version")
+	require.Zero(t, r.status)
+	for _, want := range []string{"volnode ", "commit ", "built with go1.", "CSI spec 1."} {
+		require.Contains(t, r.out, want)
+	}
+}
+
+func TestNotRootIsToldSo(t *testing.T) {
+	needRoot(t)
+	program := filepath.Join(openTempDir(t), "volnode")
+	content, err := os.ReadFile("/proc/self/exe")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(program, content, 0o755))
+	cmd := exec.Command(program, "run", "--config", "/root/none.yaml")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	r := finish(t, cmd)
+	require.Equal(t, exitPermission, r.status, r.errOut)
+	require.Contains(t, r.errOut, "needs root (it is uid 65534)")
+}
+
+const nobody = 65534
+
+// openTempDir is a temporary directory that everybody may enter.
+func openTempDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for at := dir; at != os.TempDir() && strings.HasPrefix(at, os.TempDir()); at = filepath.Dir(at) {
+		require.NoError(t, os.Chmod(at, 0o755))
+	}
+	return dir
+}
