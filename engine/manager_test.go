@@ -21,12 +21,11 @@ const driverName = "csi.example.com"
 
 // bench is a benign world with one driver and the engine in it.
 type bench struct {
-	t     *testing.T
-	w     *sim.World
-	m     *engine.VolumeManager
-	calls []string // effects of RPCs and mounts, as they hit
-	log   []string
-	cfg   engine.Config
+	t   *testing.T
+	w   *sim.World
+	m   *engine.VolumeManager
+	log []string
+	cfg engine.Config
 }
 
 func newBench(t *testing.T, p sim.Personality) *bench {
@@ -145,4 +144,33 @@ func TestTwoVolumesWithOneHandle(t *testing.T) {
 	s = b.status()
 	require.Len(t, s.Pods, 1)
 	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s.Pods)
+}
+
+// After a restart the pod that was refused may be named first: the one whose containers run on the volume keeps it, and nothing is called for.
+func TestTwoVolumesWithOneHandleAfterARestart(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	other := volume("pv-b", "a")
+	other.Spec.ClaimRef.Name = "b"
+	other.Spec.CSI.FSType = "xfs"
+	b.w.Apply(other, claim("b", "pv-b"), pod("second", "a"))
+	b.run(time.Minute)
+	b.w.Apply(pod("first", "b"))
+	b.run(time.Minute)
+	b.log = nil
+	b.w.KillAgent()
+	b.run(10 * time.Minute)
+	s := b.status()
+	require.Equal(t, engine.Blocked, s.Pods[0].Volumes[0].State, "%+v", s.Pods)
+	require.Equal(t, engine.Ready, s.Pods[1].State, "%+v", s.Pods)
+	for _, line := range b.log {
+		require.NotContains(t, line, "operation")
+	}
+
+	// It goes while nobody serves the node: at the end of the start nothing speaks for it any more.
+	b.w.KillAgent()
+	b.w.Delete(pod("second", "a"))
+	b.run(10 * time.Minute)
+	s = b.status()
+	require.Len(t, s.Pods, 1)
+	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s)
 }

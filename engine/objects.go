@@ -167,7 +167,7 @@ func (m *VolumeManager) populate(uid core.PodUID) {
 	res := populator.Populate(m.input(entry.pod))
 	known := entry.volumes
 	o.forget(uid, entry)
-	res.Refs = append(res.Refs, o.keepApart(res.Volumes)...)
+	res.Refs = append(res.Refs, m.keepApart(uid, res.Volumes)...)
 	entry.refs, entry.volumes = res.Refs, res.Volumes
 	for _, ref := range res.Refs {
 		enter(o.users, ref, uid, true)
@@ -207,11 +207,11 @@ func (m *VolumeManager) logProblems(entry *podEntry, known []populator.Volume) {
 }
 
 // keepApart refuses a volume that shares a rung with another pod's volume of another PersistentVolume and wants it made differently: two
-// PersistentVolumes with one handle. The first keeps it. What is refused depends on those who share the rung.
-func (o *objects) keepApart(volumes []populator.Volume) (refs []populator.Ref) {
+// PersistentVolumes with one handle. Whoever uses it keeps it, after a restart too, else the first. What is refused depends on those who share the rung.
+func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (refs []populator.Ref) {
 	for i, v := range volumes {
 		for _, r := range v.Rungs {
-			if other, why := o.conflict(r); other != "" {
+			if other, why := m.conflict(uid, r); other != "" {
 				volumes[i].Problem = &plugin.Problem{
 					Field: "spec.volumes[" + v.Name + "]",
 					Message: fmt.Sprintf("PersistentVolume %s names the volume %s, and so does %s, which another pod on this node uses, "+
@@ -227,21 +227,44 @@ func (o *objects) keepApart(volumes []populator.Volume) (refs []populator.Ref) {
 }
 
 // sharingRef refers to those who want a rung that pods share.
-func sharingRef(key hal.Key) populator.Ref { return populator.Ref{Kind: "rung", Name: string(key)} }
+func sharingRef(key hal.Key) populator.Ref { return populator.Ref{Kind: refRung, Name: string(key)} }
+
+func isSharing(ref populator.Ref) bool { return ref.Kind == refRung }
+
+const refRung populator.RefKind = "rung"
 
 // conflict returns the PersistentVolume of another pod that wants the rung made differently, and in which parameter they differ.
-func (o *objects) conflict(r core.Rung) (string, string) {
-	users := o.sharing[r.Key]
+func (m *VolumeManager) conflict(uid core.PodUID, r core.Rung) (string, string) {
+	users := m.objects.sharing[r.Key]
 	for _, uid := range slices.Sorted(maps.Keys(users)) {
-		other := users[uid]
-		if core.Value(other.Want, "pv") == core.Value(r.Want, "pv") {
-			continue
-		}
-		if name := differing(other.Want, r.Want); name != "" {
-			return core.Value(other.Want, "pv"), name
+		if other, name := apart(users[uid].Want, r.Want); name != "" {
+			return other, name
 		}
 	}
-	return "", ""
+	// After a restart the other pod may not have been named yet: then what stands speaks for it.
+	stands, _ := m.core.Rung(r.Key)
+	other, name := apart(stands.Made, r.Want)
+	if name == "" || stands.State == core.Absent || !m.usedByAnother(uid, r.Key) {
+		return "", ""
+	}
+	return other, name
+}
+
+// apart returns the PersistentVolume that a rung is made for, and in which parameter another PersistentVolume wants it made differently.
+func apart(made, want []core.Param) (string, string) {
+	volume := core.Value(made, "pv")
+	if volume == "" || volume == core.Value(want, "pv") {
+		return "", ""
+	}
+	return volume, differing(made, want)
+}
+
+// usedByAnother reports whether a rung of another pod stands on the rung, and the pod is wanted or may yet be named.
+func (m *VolumeManager) usedByAnother(uid core.PodUID, key hal.Key) bool {
+	return slices.ContainsFunc(m.core.View(), func(v core.View) bool {
+		return v.Pod != "" && v.Pod != uid && v.State != core.Absent && slices.Contains(v.Below, key) &&
+			(m.objects.pods[v.Pod] != nil || !m.objects.all)
+	})
 }
 
 // differing names the first parameter that would have the rung made anew.
@@ -263,6 +286,12 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 	o.all = true
 	m.log(LevelInfo, "all sources synced", "pods", itoa(len(o.pods)))
 	m.step(core.AllSynced{})
+	// A volume that was refused for a pod that might have been named may come up.
+	for _, uid := range slices.Sorted(maps.Keys(o.pods)) {
+		if slices.ContainsFunc(o.pods[uid].refs, isSharing) {
+			m.populate(uid)
+		}
+	}
 	if !m.cfg.NoRuntime {
 		return
 	}
