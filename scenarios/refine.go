@@ -79,7 +79,7 @@ func (r *run) refine(key hal.Key) {
 		if why := r.remains(p); why != "" {
 			r.fail("S8", "forgotten", string(key), string(key)+" is taken to be gone for good, and "+why)
 		}
-	case b.State == core.Absent && b.ClimbOpen == 0:
+	case b.State == core.Absent && b.ClimbOpen == 0 && !b.IsDoubtful:
 		if why := r.stands(p); why != "" {
 			r.fail("S14", "believed Absent", string(key), string(key)+" is believed to be down, and "+why)
 		}

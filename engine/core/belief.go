@@ -15,6 +15,7 @@ type Belief struct {
 	InFlight    bool        // an operation is in flight
 	HasChild    bool        // a helper of an earlier run may act on it
 	IsGone      bool        // Absent for good: nothing is left and nothing can come
+	IsDoubtful  bool        // Absent by a descent that began before the end of every climb: it will be taken down once more
 	IsWanted    bool        // by a pod, or by a rung that stands on it
 	IsHeldBack  bool        // it must be made anew, once no container runs on it
 	ClimbOpen   hal.Instant // bound of climbs without a known end, 0 for none
@@ -29,7 +30,7 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 	}
 	b := Belief{
 		Key: key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, State: r.state, Fingerprint: r.fingerprint, Path: Value(r.made, "path"),
-		InFlight: r.op != nil, HasChild: r.child != "", IsGone: r.isGone(), IsWanted: c.desire(r) == wanted,
+		InFlight: r.op != nil, HasChild: r.child != "", IsGone: r.isGone(), IsDoubtful: r.state == Absent && !r.purged, IsWanted: c.desire(r) == wanted,
 		IsHeldBack: r.next.why == whyRebuildHeld || r.next.why == whyDenied, ClimbOpen: r.bound(Climb), DescendOpen: r.bound(Descend),
 	}
 	if r.op != nil {

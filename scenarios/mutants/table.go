@@ -1,0 +1,101 @@
+package mutants
+
+// Table is the faulty engines. The old text of each is in its file exactly once.
+var Table = []Mutant{
+	{
+		"a time-out is read as not done", "laws 3.1", "engine/plugin/csi/outcome.go",
+		"case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:\n\t\treturn verdict{outcome: hal.Unknown, fenced: true}",
+		"case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:\n\t\treturn verdict{outcome: hal.NotDone}",
+	},
+	{
+		"a restart forgets the journal", "laws 5.4", "engine/core/core.go",
+		"for _, rec := range s.Records {", "for _, rec := range s.Records[:0] {",
+	},
+	{
+		"unstage while published", "S5, laws 2.1", "engine/core/reconcile.go",
+		"\t\tif !a.isGone() {\n\t\t\treturn a.Key, false", "\t\tif false {\n\t\t\treturn a.Key, false",
+	},
+	{
+		"not done means absent", "laws 3.1", "engine/core/complete.go",
+		"\t\t// It teaches nothing about the state.\n", "\t\tr.state, r.purged = Absent, true\n",
+	},
+	{
+		"no exclusion per rung", "laws 2.2", "engine/core/reconcile.go",
+		"\tif r.op != nil {\n\t\treturn idle(whyInFlight)", "\tif false {\n\t\treturn idle(whyInFlight)",
+	},
+	{
+		"no exclusion between neighbours", "laws 2.2", "engine/core/reconcile.go",
+		"func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {\n",
+		"func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {\n\tif c != nil {\n\t\treturn \"\", true\n\t}\n",
+	},
+	{
+		"publish before the stage is confirmed", "S4, laws 2.1", "engine/core/reconcile.go",
+		"if b != nil && b.state == Present && c.firm(b) {", "if b != nil && (b.state == Present || b.op != nil) {",
+	},
+	{
+		"the intent is written after the effect", "laws 5.1", "engine/commit.go",
+		"\tm.commits.waiting = append(m.commits.waiting, b)\n\tm.commit()\n",
+		"\tm.release(core.Batch{Start: b.Start})\n\tb.Start = nil\n\tm.commits.waiting = append(m.commits.waiting, b)\n\tm.commit()\n",
+	},
+	{
+		"a confirmed record ends the fence", "laws 5.2", "engine/core/core.go",
+		"\tr.fence(call{verb: Climb, until: rec.ClimbUntil})\n",
+		"\tif rec.Phase != Confirmed {\n\t\tr.fence(call{verb: Climb, until: rec.ClimbUntil})\n\t}\n",
+	},
+	{
+		"the fence bound Z is 0", "laws 4.1", "engine/core/lines.go",
+		"return deadline.Add(r.Limits.Settle)", "return deadline",
+	},
+	{
+		"absent after a negation without the second descent", "laws 4.4", "engine/core/complete.go",
+		"r.purged = in.quiet", "r.purged = true",
+	},
+	{
+		"a waiter is not woken", "L2", "engine/core/core.go",
+		"if p := c.pods[r.Pod]; r.Pod != \"\" && p != nil {\n\t\tc.touch(p)", "if p := c.pods[r.Pod]; false {\n\t\tc.touch(p)",
+	},
+	{
+		"torn down before every source is synced", "S22", "engine/core/reconcile.go",
+		"if v == Descend && !c.synced {", "if false {",
+	},
+	{
+		"taken from running containers", "S7, laws 1.4", "engine/core/reconcile.go",
+		"\tcase want == held:\n\t\treturn idle(whyHeld)\n", "",
+	},
+	{
+		"climbs while a descent may still act", "laws 4.2", "engine/core/reconcile.go",
+		"\t\tif r.bound(Descend) != 0 {\n", "\t\tif false {\n",
+	},
+	{
+		"a record goes while a call may still act", "laws 5.5", "engine/core/actual.go",
+		"return r.state == Absent && r.purged && len(r.calls) == 0 && r.op == nil", "return r.state == Absent && r.purged && r.op == nil",
+	},
+	{
+		"a restart believes every confirmed record", "laws 5.4", "engine/core/core.go",
+		"if looked && fingerprint == rec.Fingerprint {", "if looked {",
+	},
+	{
+		"records of another boot are believed", "laws 5.4", "engine/core/core.go",
+		"if rec.Boot != c.boot {", "if false {",
+	},
+	{
+		"an unknown descent means absent", "S14, laws 3.1", "engine/core/complete.go",
+		"\t\tr.state, r.trusted = Unknown, false\n\t\tc.fenceOff(r, in, res)\n", "\t\tr.state, r.trusted, r.purged = Absent, false, true\n",
+	},
+	{
+		"told ready of what is not known to be up", "S21", "engine/core/waiters.go",
+		"return r.state != Present || c.change(r)", "return r.state == Absent || c.change(r)",
+	},
+	{
+		"a new registration ends the calls of the old process", "laws 4.3", "engine/core/core.go",
+		"\tdelete(c.serial, actor)\n\tfor _, r := range c.actors[actor] {\n", "\tdelete(c.serial, actor)\n\tfor _, r := range c.actors[actor] {\n\t\tr.calls = nil\n",
+	},
+	{
+		"a failed emptyDir leaves its directories", "L1", "engine/plugin/emptydir/verbs.go",
+		"if err := op.Mkdirs(h, c, dir, 0o777); err != nil {\n\t\treturn op.Unknown(err.Error())", "if err := op.Mkdirs(h, c, dir, 0o777); err != nil {\n\t\treturn op.NotDone(err.Error())",
+	},
+	{
+		"a descent leaves the data file", "L1", "engine/plugin/csi/descend.go",
+		"if err := op.RemoveFile(w.h, w.c, data); err != nil {", "if err := error(nil); err != nil {",
+	},
+}
