@@ -215,7 +215,8 @@ func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (
 				volumes[i].Problem = &plugin.Problem{
 					Field: "spec.volumes[" + v.Name + "]",
 					Message: fmt.Sprintf("PersistentVolume %s names the volume %s, and so does %s, which another pod on this node uses, "+
-						"with another %s; give both the same options, or stop the pod that uses the other", core.Value(r.Want, "pv"), r.Volume, other, why),
+						"with another %s; give both the same options, or stop the pod that uses the other",
+						core.Value(r.Want, "pv"), r.Volume, other, why),
 				}
 				volumes[i].Rungs = nil
 				refs = append(refs, sharingRef(r.Key))

@@ -54,7 +54,8 @@ func (m *VolumeManager) wait(ctx context.Context, uid core.PodUID, on core.Condi
 	return err
 }
 
-// WaitForAttachAndMount blocks until all volumes of the pod are mounted, or ctx is over: then the error names each volume that is not, and why (K:F10).
+// WaitForAttachAndMount blocks until all volumes of the pod are mounted, or ctx is over: then the error names each volume that is not, and
+// why (K:F10).
 func (m *VolumeManager) WaitForAttachAndMount(ctx context.Context, uid core.PodUID) error {
 	if err := m.wait(ctx, uid, core.PodReady); err != nil {
 		return m.missing(err, uid)

@@ -107,7 +107,6 @@ func (m *VolumeManager) podStatus(p core.PodView, rungs map[hal.Key]RungStatus) 
 type named struct {
 	volume  string
 	top     hal.Key
-	path    string // planned, for a volume that is not up
 	problem string
 }
 

@@ -36,21 +36,22 @@ type Info struct {
 	Size  int64 // bytes
 	Mode  uint32
 	UID   uint32
-	// MountPoint: a mount stands on this name. The other fields are then zero: to tell them would be a look at the mounted filesystem. Of the agent's own
-	// directories, which may be mounts, they are told all the same.
+	// MountPoint: a mount stands on this name. The other fields are then zero: to tell them would be a look at the mounted filesystem. Of
+	// the agent's own directories, which may be mounts, they are told all the same.
 	MountPoint bool
 }
 
 // Tree is the directories and names below the agent's root directory. Class file. No method follows a symbolic link in any component
-// (openat2(2), RESOLVE_NO_SYMLINKS) nor reads below a mount point: a path that leads through one, or out of the agent's directories, fails with EXDEV.
+// (openat2(2), RESOLVE_NO_SYMLINKS) nor reads below a mount point: a path that leads through one, or out of the agent's directories, fails
+// with EXDEV.
 type Tree interface {
 	// Mkdir makes one directory with exactly mode (umask does not count). EEXIST if the name is taken.
 	Mkdir(c Call, path string, mode uint32) error
 	// Remove removes one name: a file, link, socket or an empty directory. EBUSY on a mount point, ENOTEMPTY, ENOENT.
 	Remove(c Call, path string) error
-	// RemoveTree removes path and all below it, by directory handles. EBUSY, NotDone, with everything left, if a mount stands on path or anywhere below it.
-	// A directory that is a mount point by another path to it answers EBUSY only when its turn comes: Unknown, with the rest left. It may be cut short at
-	// any point by the death of the agent; ENOENT is success.
+	// RemoveTree removes path and all below it, by directory handles. EBUSY, NotDone, with everything left, if a mount stands on path or
+	// anywhere below it. A directory that is a mount point by another path to it answers EBUSY only when its turn comes: Unknown, with the
+	// rest left. It may be cut short at any point by the death of the agent; ENOENT is success.
 	RemoveTree(c Call, path string) error
 	// Rename moves a name, replacing a file at the new one. EBUSY if a mount stands on either.
 	Rename(c Call, oldPath, newPath string) error
@@ -69,8 +70,9 @@ type Files interface {
 	Write(c Call, path string, data []byte, mode uint32) error
 	// WriteAt writes data at offset of an existing file.
 	WriteAt(c Call, path string, offset int64, data []byte) error
-	// Allocate makes the file with mode if missing and at least size bytes long, what is added zero filled, its blocks reserved (fallocate(2)): a later WriteAt
-	// within size does not meet ENOSPC. What is there stays, and a longer file stays as long as it is. EINVAL if size is not above 0.
+	// Allocate makes the file with mode if missing and at least size bytes long, what is added zero filled, its blocks reserved
+	// (fallocate(2)): a later WriteAt within size does not meet ENOSPC. What is there stays, and a longer file stays as long as it is.
+	// EINVAL if size is not above 0.
 	Allocate(c Call, path string, size int64, mode uint32) error
 	// Sync makes the content of a file, or the names in a directory, durable (fsync(2)). After an error what was written since the last good
 	// Sync may be gone, and a later Sync may succeed all the same.

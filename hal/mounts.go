@@ -32,7 +32,9 @@ func (m Mount) Fingerprint() string {
 // BindSpec is one bind mount.
 type BindSpec struct {
 	Source, Target string
-	ReadOnly       bool // in effect before the mount is visible (mount_setattr(2) on the detached copy); mount(2)'s MS_BIND|MS_RDONLY alone would be writable
+	// ReadOnly is in effect before the mount is visible (mount_setattr(2) on the detached copy); mount(2)'s MS_BIND|MS_RDONLY alone would be
+	// writable.
+	ReadOnly bool
 }
 
 // NewMount is one mount of a new superblock.
@@ -52,13 +54,13 @@ type Mounts interface {
 	// Table returns the whole table as of one instant: a table that changed while it was read is read again. Order: as the kernel lists it,
 	// parents before children, a stack bottom first.
 	Table(Call) ([]Mount, error)
-	// At returns the stack of mounts at path, bottom first; empty if path is no mount point. It neither follows links nor touches what is below path. A mount
-	// that another one hides, on a directory above it, is in the table and at no path.
+	// At returns the stack of mounts at path, bottom first; empty if path is no mount point. It neither follows links nor touches what is
+	// below path. A mount that another one hides, on a directory above it, is in the table and at no path.
 	At(c Call, path string) ([]Mount, error)
 	// Mount makes a superblock and attaches it at Target, which must exist. ELOOP if Target is or leads through a link.
 	Mount(c Call, m NewMount) error
-	// Bind attaches a copy of the mount at Source, rooted at Source, at Target. Not recursive. ELOOP if either is or leads through a link; EINVAL if one is a
-	// directory and the other is not.
+	// Bind attaches a copy of the mount at Source, rooted at Source, at Target. Not recursive. ELOOP if either is or leads through a link;
+	// EINVAL if one is a directory and the other is not.
 	Bind(c Call, b BindSpec) error
 	// Unmount detaches the top mount at path, if it is id; EINVAL if another mount or none is there. Never lazy. NotDone on EBUSY.
 	Unmount(c Call, path string, id MountID) error

@@ -1,10 +1,25 @@
 package wrap
 
 import (
+	"strings"
+
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
 	"github.com/volnode/volnode/hal"
 )
+
+// rpc is around for one call of a CSI service.
+func rpc[Q, R any](a Around, s Site, c hal.Call, driver string, request Q, do func(hal.Call, string, Q) (R, error)) (R, error) {
+	return get(a, s, c, func() (R, error) { return do(c, driver, request) })
+}
+
+// asks is the site of an RPC that changes nothing.
+func asks(name, driver string) Site { return Site{Name: name, Object: driver, Class: hal.ClassRPC} }
+
+// acts is the site of an RPC that may change the node, or the storage behind it.
+func acts(name string, object ...string) Site {
+	return Site{Name: name, Object: strings.Join(object, " "), Class: hal.ClassRPC, Effect: true}
+}
 
 type node struct {
 	inner  hal.CSINode
@@ -12,25 +27,27 @@ type node struct {
 }
 
 func (w node) Info(c hal.Call, driver string, r *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
-	return get(w.around, Site{"NodeGetInfo", driver, hal.ClassRPC, false}, c, func() (*csi.NodeGetInfoResponse, error) { return w.inner.Info(c, driver, r) })
+	return rpc(w.around, asks("NodeGetInfo", driver), c, driver, r, w.inner.Info)
 }
 
-func (w node) Capabilities(c hal.Call, driver string, r *csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
-	return get(w.around, Site{"NodeGetCapabilities", driver, hal.ClassRPC, false}, c, func() (*csi.NodeGetCapabilitiesResponse, error) { return w.inner.Capabilities(c, driver, r) })
+func (w node) Capabilities(
+	c hal.Call, driver string, r *csi.NodeGetCapabilitiesRequest,
+) (*csi.NodeGetCapabilitiesResponse, error) {
+	return rpc(w.around, asks("NodeGetCapabilities", driver), c, driver, r, w.inner.Capabilities)
 }
 
 func (w node) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
-	return get(w.around, Site{"NodeStageVolume", driver + " " + r.GetVolumeId() + " " + r.GetStagingTargetPath(), hal.ClassRPC, true}, c, func() (*csi.NodeStageVolumeResponse, error) { return w.inner.Stage(c, driver, r) })
+	return rpc(w.around, acts("NodeStageVolume", driver, r.GetVolumeId(), r.GetStagingTargetPath()), c, driver, r, w.inner.Stage)
 }
 
 func (w node) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
-	return get(w.around, Site{"NodeUnstageVolume", driver + " " + r.GetVolumeId() + " " + r.GetStagingTargetPath(), hal.ClassRPC, true}, c, func() (*csi.NodeUnstageVolumeResponse, error) { return w.inner.Unstage(c, driver, r) })
+	return rpc(w.around, acts("NodeUnstageVolume", driver, r.GetVolumeId(), r.GetStagingTargetPath()), c, driver, r, w.inner.Unstage)
 }
 
 func (w node) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
-	return get(w.around, Site{"NodePublishVolume", driver + " " + r.GetVolumeId() + " " + r.GetTargetPath(), hal.ClassRPC, true}, c, func() (*csi.NodePublishVolumeResponse, error) { return w.inner.Publish(c, driver, r) })
+	return rpc(w.around, acts("NodePublishVolume", driver, r.GetVolumeId(), r.GetTargetPath()), c, driver, r, w.inner.Publish)
 }
 
 func (w node) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
-	return get(w.around, Site{"NodeUnpublishVolume", driver + " " + r.GetVolumeId() + " " + r.GetTargetPath(), hal.ClassRPC, true}, c, func() (*csi.NodeUnpublishVolumeResponse, error) { return w.inner.Unpublish(c, driver, r) })
+	return rpc(w.around, acts("NodeUnpublishVolume", driver, r.GetVolumeId(), r.GetTargetPath()), c, driver, r, w.inner.Unpublish)
 }

@@ -14,5 +14,7 @@ func (w registration) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
 }
 
 func (w registration) Notify(c hal.Call, socket string, registered bool, reason string) error {
-	return w.around(Site{"NotifyRegistrationStatus", socket, hal.ClassRPC, false}, c, func() error { return w.inner.Notify(c, socket, registered, reason) })
+	return w.around(asks("NotifyRegistrationStatus", socket), c, func() error {
+		return w.inner.Notify(c, socket, registered, reason)
+	})
 }
