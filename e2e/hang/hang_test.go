@@ -42,7 +42,9 @@ func hanging(t *testing.T) (*host.Host, *host.Agent, *host.Frozen, host.Helper) 
 	return h, a, frozen, helper
 }
 
-func webPod() string { return host.Pod("web", "uid-web", "data", host.Claim("data"), "scratch", "emptyDir: {}") }
+func webPod() string {
+	return host.Pod("web", "uid-web", "data", host.Claim("data"), "scratch", "emptyDir: {}")
+}
 
 func rungOf(s engine.Status, key hal.Key) engine.RungStatus {
 	at := slices.IndexFunc(s.Rungs, func(r engine.RungStatus) bool { return r.Key == key })

@@ -12,9 +12,13 @@ import (
 	"github.com/volnode/volnode/e2e/csidriver"
 )
 
-// Driver is one life of the CSI driver.
+// Driver is a CSI driver: where it is, and one life of it at a time.
 type Driver struct {
-	host *Host
+	host  *Host
+	name  string
+	dir   string
+	flags []string
+
 	cmd  *exec.Cmd
 	done chan struct{} // closed once it is reaped
 }
@@ -23,7 +27,6 @@ type Driver struct {
 func (h *Host) RegistryDir() string { return filepath.Join(h.Root, "plugins_registry") }
 
 func (h *Host) driverDir() string { return filepath.Join(h.Dir, "driver") }
-func (h *Host) faults() string    { return filepath.Join(h.driverDir(), "faults.json") }
 
 // StateDir is where the driver keeps its state and its volumes.
 func (h *Host) StateDir() string { return filepath.Join(h.driverDir(), "state") }
@@ -36,44 +39,79 @@ func (h *Host) VolumeData(volume string) string {
 	return filepath.Join(h.StateDir(), "volumes", volume, "data")
 }
 
-// StartDriver starts the CSI driver with further flags, like --volume=vol-1=dir.
+// StartDriver starts the node's CSI driver, which goes by its default name, with further flags, like --volume=vol-1=dir.
 func (h *Host) StartDriver(flags ...string) *Driver {
 	h.T.Helper()
-	args := append([]string{
-		"--endpoint", filepath.Join(h.driverDir(), "csi.sock"), "--state-dir", h.StateDir(), "--node-id", NodeName,
-		"--registration-dir", h.RegistryDir(), "--call-log", h.CallLog(), "--faults", h.faults(),
-	}, flags...)
-	cmd := exec.Command(program("csidriver"), args...)
-	log, err := os.OpenFile(filepath.Join(h.Output, "csidriver.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	require.NoError(h.T, err)
-	defer log.Close()
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	require.NoError(h.T, cmd.Start())
-	d := &Driver{host: h, cmd: cmd, done: make(chan struct{})}
-	go func() {
-		defer close(d.done)
-		_ = cmd.Wait()
-	}()
-	h.driver = d
+	d := &Driver{host: h, name: csidriver.DefaultName, dir: h.driverDir(), flags: append([]string{"--call-log", h.CallLog()}, flags...)}
+	h.drivers = append([]*Driver{d}, h.drivers...)
+	d.Start()
 	return d
 }
 
+// OtherDriver makes another CSI driver, without starting it.
+func (h *Host) OtherDriver(name string, flags ...string) *Driver {
+	h.T.Helper()
+	d := &Driver{host: h, name: name, dir: filepath.Join(h.Dir, name), flags: flags}
+	require.NoError(h.T, os.Mkdir(d.dir, 0o755))
+	h.drivers = append(h.drivers, d)
+	return d
+}
+
+func (d *Driver) faults() string { return filepath.Join(d.dir, "faults.json") }
+
+// Start starts the driver.
+func (d *Driver) Start() {
+	h := d.host
+	h.T.Helper()
+	args := append([]string{
+		"--name", d.name, "--endpoint", filepath.Join(d.dir, "csi.sock"), "--state-dir", filepath.Join(d.dir, "state"), "--node-id", NodeName,
+		"--registration-dir", h.RegistryDir(), "--faults", d.faults(),
+	}, d.flags...)
+	d.cmd = exec.Command(program("csidriver"), args...)
+	log, err := os.OpenFile(filepath.Join(h.Output, "csidriver.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	require.NoError(h.T, err)
+	defer log.Close()
+	d.cmd.Stdout, d.cmd.Stderr = log, log
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(h.T, d.cmd.Start())
+	cmd, done := d.cmd, make(chan struct{})
+	d.done = done
+	go func() {
+		defer close(done)
+		_ = cmd.Wait()
+	}()
+}
+
 func (d *Driver) kill() {
-	_ = d.cmd.Process.Kill()
+	if d.cmd != nil {
+		_ = d.cmd.Process.Kill()
+		<-d.done
+	}
+}
+
+// Kill ends the driver by SIGKILL. Its registration socket stays, as a dead process leaves it.
+func (d *Driver) Kill() { d.kill() }
+
+// Stop ends the driver in good order.
+func (d *Driver) Stop() {
+	d.host.T.Helper()
+	require.NoError(d.host.T, d.cmd.Process.Signal(syscall.SIGTERM))
 	<-d.done
 }
 
-// Kill ends the driver by SIGKILL.
-func (d *Driver) Kill() { d.kill() }
-
-// DriverFaults replaces the rules of the driver's faults; none ends them all.
-func (h *Host) DriverFaults(rules ...csidriver.Rule) {
-	h.T.Helper()
-	require.NoError(h.T, csidriver.WriteFaults(h.faults(), rules...))
+// Faults replaces the rules of the driver's faults; none ends them all.
+func (d *Driver) Faults(rules ...csidriver.Rule) {
+	d.host.T.Helper()
+	require.NoError(d.host.T, csidriver.WriteFaults(d.faults(), rules...))
 }
 
-// DriverState is what the driver remembers.
+// DriverFaults is Faults of the node's driver.
+func (h *Host) DriverFaults(rules ...csidriver.Rule) {
+	h.T.Helper()
+	h.drivers[0].Faults(rules...)
+}
+
+// DriverState is what the node's driver remembers.
 func (h *Host) DriverState() csidriver.State {
 	h.T.Helper()
 	s, err := csidriver.ReadState(h.StateDir())

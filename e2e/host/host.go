@@ -29,8 +29,8 @@ type Host struct {
 	Config    string // the agent's configuration file
 	Settings  Settings
 
-	driver *Driver
-	agents []*Agent
+	drivers []*Driver // the node's first
+	agents  []*Agent
 }
 
 // Settings are what tests choose of the agent's configuration.
@@ -87,14 +87,14 @@ func (h *Host) cleanUp() {
 	for _, a := range h.agents {
 		a.kill()
 	}
-	if h.driver != nil {
-		h.driver.kill()
+	for _, d := range h.drivers {
+		d.kill()
+		if err := csidriver.Cleanup(filepath.Join(d.dir, "state")); err != nil {
+			h.T.Errorf("clean up of driver %s: %v", d.name, err)
+		}
 	}
 	if h.T.Failed() {
 		h.show(max(0, len(h.agents)-3))
-	}
-	if err := csidriver.Cleanup(h.StateDir()); err != nil {
-		h.T.Errorf("clean up of the driver: %v", err)
 	}
 	for _, m := range h.allMounts() {
 		_ = unix.Unmount(m, unix.MNT_DETACH)
