@@ -4,10 +4,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 )
 
@@ -133,4 +135,21 @@ func TestFlagsOverrideTheFile(t *testing.T) {
 	require.Equal(t, "/b", c.ManifestDir)
 	require.Equal(t, "c", c.NodeName)
 	require.Equal(t, slog.LevelError, c.Logging.Level)
+}
+
+func TestTheReferenceNamesEveryKeyAndFlag(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "volnode.md"))
+	require.NoError(t, err)
+	reference := string(content)
+	for _, key := range keysOf(reflect.TypeFor[configuration](), "") {
+		if key != "metrics" && key != "csi" && key != "logging" {
+			require.Contains(t, reference, "`"+key+"`")
+		}
+	}
+	for f := range reflect.TypeFor[driverConfig]().Fields() {
+		require.Contains(t, reference, f.Tag.Get("yaml")+"`")
+	}
+	runCommand(&client{}).Flags().VisitAll(func(f *pflag.Flag) {
+		require.Contains(t, reference, "--"+f.Name)
+	})
 }

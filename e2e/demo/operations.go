@@ -34,7 +34,7 @@ func operationOf(line string) (operation, bool) {
 		for _, name := range []string{"verb", "rung", "outcome"} {
 			fields[name], _ = object[name].(string)
 		}
-	} else {
+	} else if strings.Contains(line, "msg=operation ") {
 		for _, m := range operationField.FindAllStringSubmatch(line, -1) {
 			fields[m[1]] = strings.Trim(m[2], `"`)
 		}
