@@ -53,7 +53,7 @@ logging: {format: json, level: debug}
 }
 
 func TestTheExampleConfigurationIsTheDefault(t *testing.T) {
-	c, err := loadConfiguration(filepath.Join("..", "..", "examples", "config.yaml"))
+	c, err := loadConfiguration(filepath.Join("..", "..", "examples", "systemd", "config.yaml"))
 	require.NoError(t, err)
 	want := defaultConfiguration()
 	want.APIVersion, want.Kind, want.CSI.PerDriver = configVersion, configKind, map[string]driverConfig{}

@@ -40,7 +40,7 @@ func main() {
 	runtime.LockOSThread()
 	var s settings
 	flag.StringVar(&s.bin, "bin", "bin", "directory of the programs")
-	flag.StringVar(&s.examples, "examples", "examples/manifests", "directory of the manifests")
+	flag.StringVar(&s.examples, "examples", "examples", "directory of the manifests")
 	flag.StringVar(&s.scenario, "scenario", "demo", "the scenario that is the same story")
 	flag.StringVar(&s.half, "half", "both", "both, real or simulated")
 	flag.Parse()

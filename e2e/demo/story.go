@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	podName = "demo/web"
+	podName = "default/web"
 	// greeting is the data that must be in the volume, and stay there.
 	greeting = "hello from the pod\n"
 )
