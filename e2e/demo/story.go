@@ -145,8 +145,11 @@ func (t *story) ask(args ...string) (string, error) {
 // apply copies each manifest under a hidden name first: a file that is half written must not count.
 func (t *story) apply() error {
 	files, err := filepath.Glob(filepath.Join(t.examples, "*.yaml"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("no manifests in %s: %w", t.examples, err)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("there are no manifests in %s", t.examples)
 	}
 	for _, file := range files {
 		content, err := os.ReadFile(file)
