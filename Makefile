@@ -14,7 +14,7 @@ RACE := ./engine/... ./hal/linux/... ./cmd/...
 OWN := /(e2e/demo|e2e/killmatrix|e2e/sanity)$$
 
 # Build tags of faulty test builds. The laws hold for them too: without its tag a file is only parsed, with it it is also type-checked.
-TEST_TAGS :=
+TEST_TAGS := volnode_faults
 
 # The size of things; make test sets smaller ones.
 RUNS ?= 100000

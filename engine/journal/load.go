@@ -216,10 +216,11 @@ func (j *Journal) inspectSpare(h *hal.Host, c hal.Call) {
 
 // refill enters what was read in the ledger, each record after those it stands on, so that it finds its ladder.
 func (j *Journal) refill(found content) {
-	byAge := slices.SortedFunc(maps.Values(found), func(a, b *kept) int {
-		return cmp.Or(cmp.Compare(a.record.Seq, b.record.Seq), cmp.Compare(a.record.Rung.Key, b.record.Rung.Key))
+	byAge := slices.SortedFunc(maps.Keys(found), func(a, b hal.Key) int {
+		return cmp.Or(cmp.Compare(found[a].record.Seq, found[b].record.Seq), cmp.Compare(a, b))
 	})
-	for _, k := range byAge {
+	for _, key := range byAge {
+		k := found[key]
 		j.buffer = appendRecord(j.buffer[:0], &k.record)
 		j.ledger.put(&k.record, j.buffer, int64(k.room))
 	}

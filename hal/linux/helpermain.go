@@ -21,6 +21,8 @@ func IsHelper() bool { return os.Args[0] == helperName }
 // HelperMain does what the agent asked this helper child for, answers and exits. It never returns.
 func HelperMain() {
 	dropDescriptors()
+	// A helper carries paths of pods, and the agent's memory image: nobody but root looks into it (prctl(2), PR_SET_DUMPABLE).
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	var req request
 	// An agent that died before the whole request was written leaves a short one, and nothing is done.
 	if err := gob.NewDecoder(os.Stdin).Decode(&req); err != nil {

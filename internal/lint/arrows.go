@@ -33,7 +33,7 @@ type arrow struct {
 var simulated = []string{"hal/fault/...", "hal/manifest/...", "hal/sim/...", "hal/trace/..."}
 
 // wrappers are hal and what works over any Host.
-var wrappers = []string{"hal", "hal/fault/...", "hal/manifest/...", "hal/trace/..."}
+var wrappers = []string{"hal", "hal/fault/...", "hal/manifest/...", "hal/trace/...", "hal/wrap/..."}
 
 var arrows = []arrow{
 	{
@@ -58,6 +58,7 @@ var arrows = []arrow{
 	{tree: "hal/manifest", ours: wrappers, tests: []string{"hal/sim/..."}},
 	{tree: "hal/sim", ours: slices.Concat(wrappers, []string{"hal/sim/..."}), tests: []string{"hal/haltest/..."}},
 	{tree: "hal/trace", ours: wrappers, tests: []string{"hal/sim/..."}},
+	{tree: "hal/wrap", ours: []string{"hal"}, tests: []string{"hal/sim/..."}},
 	{
 		tree: "scenarios",
 		ours: slices.Concat(wrappers, []string{"engine/...", "hal/sim/...", "scenarios/..."}),
