@@ -116,6 +116,7 @@ func (m *VolumeManager) register(s *socket) {
 			m.log(LevelInfo, "driver registered", "driver", facts.Name, "socket", s.path, "node", facts.NodeID)
 			// The pods first: what they want by the driver's facts is known before its rungs move again.
 			m.objects.changed(m, driverRef(facts.Name))
+			m.populateStale()
 			m.step(core.Registered{Actor: facts.Name})
 		})
 	})

@@ -23,6 +23,7 @@ type objects struct {
 	users   map[populator.Ref]map[core.PodUID]bool // the pods whose population looked at an object
 	sharing map[hal.Key]map[core.PodUID]core.Rung  // the pods that want a rung that is no pod's own, and how
 	trouble map[string]hal.Trouble                 // by source and place
+	stale   map[core.PodUID]bool                   // to be populated anew, all at once at the end of what the owner has queued
 	synced  map[hal.Source]bool
 	all     bool // every source is synced
 }
@@ -38,6 +39,7 @@ func (o *objects) init() {
 	o.pods, o.volumes = map[core.PodUID]*podEntry{}, map[string]*corev1.PersistentVolume{}
 	o.claims, o.drivers = map[string]*corev1.PersistentVolumeClaim{}, map[string]*storagev1.CSIDriver{}
 	o.users, o.trouble = map[populator.Ref]map[core.PodUID]bool{}, map[string]hal.Trouble{}
+	o.stale = map[core.PodUID]bool{}
 	o.sharing, o.synced = map[hal.Key]map[core.PodUID]core.Rung{}, map[hal.Source]bool{}
 }
 
@@ -73,32 +75,56 @@ func (m *VolumeManager) applied(object any, gone bool) {
 			entry = &podEntry{}
 			o.pods[uid] = entry
 		}
-		entry.pod = obj
-		m.populate(uid)
+		if entry.pod != obj {
+			entry.pod = obj
+			o.mark(m, uid)
+		}
 	case *corev1.PersistentVolume:
-		put(o.volumes, obj.Name, obj, gone)
-		o.changed(m, populator.Ref{Kind: populator.RefVolume, Name: obj.Name})
+		if put(o.volumes, obj.Name, obj, gone) {
+			o.changed(m, populator.Ref{Kind: populator.RefVolume, Name: obj.Name})
+		}
 	case *corev1.PersistentVolumeClaim:
 		name := obj.Namespace + "/" + obj.Name
-		put(o.claims, name, obj, gone)
-		o.changed(m, populator.Ref{Kind: populator.RefClaim, Namespace: obj.Namespace, Name: obj.Name})
+		if put(o.claims, name, obj, gone) {
+			o.changed(m, populator.Ref{Kind: populator.RefClaim, Namespace: obj.Namespace, Name: obj.Name})
+		}
 	case *storagev1.CSIDriver:
-		put(o.drivers, obj.Name, obj, gone)
-		o.changed(m, populator.Ref{Kind: populator.RefObject, Name: obj.Name})
+		if put(o.drivers, obj.Name, obj, gone) {
+			o.changed(m, populator.Ref{Kind: populator.RefObject, Name: obj.Name})
+		}
 	}
 }
 
-func put[V any](index map[string]V, name string, object V, gone bool) {
+// put enters or takes away an object and reports whether that changed anything: the same version may come again, and objects are immutable.
+func put[V comparable](index map[string]V, name string, object V, gone bool) bool {
+	old, known := index[name]
 	if gone {
 		delete(index, name)
-		return
+		return known
 	}
 	index[name] = object
+	return !known || old != object
 }
 
-// changed populates again the pods that looked at an object.
+// changed has the pods that looked at an object populated again.
 func (o *objects) changed(m *VolumeManager, ref populator.Ref) {
 	for _, uid := range slices.Sorted(maps.Keys(o.users[ref])) {
+		o.mark(m, uid)
+	}
+}
+
+// mark has a pod populated again, once for all that the owner has queued: the objects of a pod come one by one.
+func (o *objects) mark(m *VolumeManager, uid core.PodUID) {
+	if len(o.stale) == 0 {
+		m.h.Runtime.Post(m.populateStale)
+	}
+	o.stale[uid] = true
+}
+
+func (m *VolumeManager) populateStale() {
+	stale := slices.Sorted(maps.Keys(m.objects.stale))
+	clear(m.objects.stale)
+	for _, uid := range stale {
 		m.populate(uid)
 	}
 }
@@ -111,6 +137,7 @@ func (o *objects) removePod(m *VolumeManager, uid core.PodUID) {
 	shared := sharedKeys(entry)
 	o.forget(uid, entry)
 	delete(o.pods, uid)
+	delete(o.stale, uid)
 	m.step(core.Unwanted{Pod: uid})
 	if m.cfg.NoRuntime {
 		m.step(core.Gone{Pod: uid})
@@ -285,6 +312,7 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 		return
 	}
 	o.all = true
+	m.populateStale() // what the pods want is told before anything is torn down
 	m.log(LevelInfo, "all sources synced", "pods", itoa(len(o.pods)))
 	m.step(core.AllSynced{})
 	// A volume that was refused for a pod that might have been named may come up.
