@@ -21,6 +21,8 @@ const (
 	longestHang  = 20 * time.Minute
 	longestStart = 15 * time.Minute
 	maxBackoff   = 2*time.Minute + 2*time.Second
+	// slowest is how long a call may take that was slow when calm came: a record that is being written, and who waits for it.
+	slowest = 30 * time.Second
 	// hasty is the bound of a restart of a healthy agent: no call is to be made.
 	hasty = 10 * time.Minute
 )
@@ -164,7 +166,7 @@ func (r *run) uses(p *pod, driver string) bool {
 
 // told: a pod that is ready has been told so.
 func (r *run) told() bool {
-	if !r.until(r.w.Now().Add(3 * time.Second)) {
+	if !r.until(r.w.Now().Add(slowest)) {
 		return false
 	}
 	for _, p := range r.pods {

@@ -38,6 +38,7 @@ type Hunter struct {
 	pods    map[shape]built
 	volumes map[[2]uint8]*corev1.PersistentVolume
 	names   [huntPods]string
+	canary  func(*run) // a check that tests add, at each step; nil for none
 }
 
 type built struct {
@@ -91,8 +92,8 @@ func (h *Hunter) Run(s Schedule) Result {
 	defer w.Close()
 	t := traits(s.Seed)
 	r := newRun(w, engine.Config{NoRuntime: t.noRuntime, JournalBytes: 64 << 10})
-	r.files, r.lines = t.files, s.Log
-	g := &workload{hunter: h, r: r, choose: s.Chooser, sameUID: t.files, idle: t.idle}
+	r.files, r.lines, r.canary = t.files, s.Log, h.canary
+	g := &workload{hunter: h, r: r, choose: s.Chooser, sameUID: t.files, idle: t.idle, isNervous: isNervous(s.Seed)}
 	g.begin()
 	if r.until(hal.Instant(chaos)) {
 		r.broken = g.breaks()
@@ -115,7 +116,7 @@ type trait struct {
 }
 
 func traits(seed uint64) trait {
-	return trait{noRuntime: seed&1 == 0, files: seed%64 == 6, idle: [...]uint32{8, 24, 60}[seed/2%3]}
+	return trait{noRuntime: seed&1 == 0, files: seed%64 == 6, idle: [...]uint32{10, 36, 90}[seed/2%3]}
 }
 
 // profileOf draws which faults a schedule has: mostly a swarm, now and then all of them, or a storm of one.
@@ -127,12 +128,22 @@ func profileOf(seed uint64) sim.Profile {
 	case 3, 4:
 		p = sim.Storm(seed)
 	}
+	if isNervous(seed) {
+		p = sim.Only(8000, sim.Late, sim.Lost, sim.Stalled)
+		for _, f := range []sim.Fault{sim.CrashAfter, sim.CrashReplied, sim.ChildLives, sim.LateDropped, sim.GoneUnseen} {
+			p.Weight[f] = sim.Uniform().Weight[f]
+		}
+		return p
+	}
 	// A life of the agent lasts long enough to get somewhere: a start alone is dozens of calls.
 	for _, f := range []sim.Fault{sim.CrashBefore, sim.CrashAfter, sim.CrashReplied, sim.Reboot, sim.PowerCut} {
 		p.Weight[f] = (p.Weight[f] + rarely - 1) / rarely
 	}
 	return p
 }
+
+// isNervous: a schedule in which calls have no reply and act late, the agent dies often, and pods come and go fast: it aims at the fences.
+func isNervous(seed uint64) bool { return seed%20 == 5 }
 
 // rarely is how much rarer deaths of the agent are than the simulator's profiles have them.
 const rarely = 16
@@ -144,8 +155,10 @@ type workload struct {
 	choose  sim.Chooser
 	sameUID bool
 	idle    uint32 // the weight of doing nothing
-	pods    [huntPods]shape
-	edits   [huntVolumes]uint8
+	// isNervous: all happens in a third of the time.
+	isNervous bool
+	pods      [huntPods]shape
+	edits     [huntVolumes]uint8
 }
 
 // pick draws from weights; the first is what happens if nothing does.
@@ -211,6 +224,9 @@ func (g *workload) plan(i int, name string) {
 	}
 	s.scratch = scratch(g.pick("workload.scratch", name, 0, 2, 1, 1))
 	window := chaos / slots
+	if g.isNervous {
+		window /= 3
+	}
 	for n := range slots {
 		what := g.pick("workload.pod", name, n, g.idle, 5, 1)
 		if what == 0 {

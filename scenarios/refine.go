@@ -23,6 +23,9 @@ type seen struct {
 
 // stepped is called after each step of core.
 func (r *run) stepped(c *core.Core) {
+	if r.canary != nil {
+		r.canary(r)
+	}
 	first := r.core == nil
 	r.core = c
 	if first {

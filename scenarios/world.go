@@ -59,6 +59,7 @@ type run struct {
 	actual counts
 
 	mark      string // planted in every secret; it must come out nowhere
+	canary    func(*run)
 	violation *Violation
 	lines     func(engine.Entry) // who else reads the log, nil for nobody
 	isEdited  bool               // a volume's object was changed: any pod's volumes may have to be made anew

@@ -51,7 +51,7 @@ func rootCommand() *cobra.Command {
 			return errors.New("a command is missing: volsim --help lists them")
 		},
 	}
-	root.AddCommand(huntCommand(), replayCommand(), shrinkCommand(), mutantsCommand())
+	root.AddCommand(huntCommand(), replayCommand(), shrinkCommand(), mutantsCommand(), runCommand(), listCommand())
 	return root
 }
 

@@ -20,11 +20,7 @@ var Table = []Mutant{
 		"\t\t// It teaches nothing about the state.\n", "\t\tr.state, r.purged = Absent, true\n",
 	},
 	{
-		"no exclusion per rung", "laws 2.2", "engine/core/reconcile.go",
-		"\tif r.op != nil {\n\t\treturn idle(whyInFlight)", "\tif false {\n\t\treturn idle(whyInFlight)",
-	},
-	{
-		"no exclusion between neighbours", "laws 2.2", "engine/core/reconcile.go",
+		"no exclusion per rung: beside what it stands on", "laws 2.2", "engine/core/reconcile.go",
 		"func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {\n",
 		"func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {\n\tif c != nil {\n\t\treturn \"\", true\n\t}\n",
 	},
@@ -88,7 +84,7 @@ var Table = []Mutant{
 	},
 	{
 		"a new registration ends the calls of the old process", "laws 4.3", "engine/core/core.go",
-		"\tdelete(c.serial, actor)\n\tfor _, r := range c.actors[actor] {\n", "\tdelete(c.serial, actor)\n\tfor _, r := range c.actors[actor] {\n\t\tr.calls = nil\n",
+		"\tdelete(c.serial, actor)\n\tfor _, r := range c.of(actor) {\n", "\tdelete(c.serial, actor)\n\tfor _, r := range c.of(actor) {\n\t\tr.calls = nil\n",
 	},
 	{
 		"a failed emptyDir leaves its directories", "L1", "engine/plugin/emptydir/verbs.go",

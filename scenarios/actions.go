@@ -1,0 +1,371 @@
+package scenarios
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is what the statements of a timeline do.
+
+// action is one kind of statement: its words, in which NAME, TIME and N stand for any one word.
+type action struct {
+	words string
+	do    func(t *story, args []string) string // returns why it does not hold, or can't be done
+}
+
+// actions are all of them.
+func actions() []action {
+	return []action{
+		{"apply all", func(t *story, _ []string) string { return t.applyAll() }},
+		{"apply pod NAME", func(t *story, a []string) string { return t.apply("pod "+a[0], "") }},
+		{"apply NAME NAME version NAME", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], a[2]) }},
+		{"apply NAME NAME", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], "") }},
+		{"delete pod NAME", func(t *story, a []string) string { return t.remove(a[0], 0) }},
+		{"delete pod NAME containers end TIME later", func(t *story, a []string) string { return t.remove(a[0], duration(a[1])) }},
+		{"delete NAME NAME", func(t *story, a []string) string { return t.deleteObject(a[0] + " " + a[1]) }},
+		{"kill agent", func(t *story, _ []string) string { t.w.KillAgent(); return "" }},
+		{"kill agent for TIME", func(t *story, a []string) string { return t.kill(duration(a[0])) }},
+		{"forget journal", func(t *story, _ []string) string { return t.forgetJournal() }},
+		{"reboot", func(t *story, _ []string) string { t.w.Reboot(); return "" }},
+		{"cut power", func(t *story, _ []string) string { t.w.CutPower(); return "" }},
+		{"stop driver NAME", func(t *story, a []string) string { t.w.StopDriver(a[0]); return "" }},
+		{"start driver NAME", func(t *story, a []string) string { return t.startDriver(a[0]) }},
+		{"restart driver NAME", func(t *story, a []string) string { t.w.RestartDriver(a[0]); return "" }},
+		{"break driver NAME NAME", func(t *story, a []string) string { return t.breaks(a[0], a[1]) }},
+		{"hold synced", func(t *story, _ []string) string { t.w.HoldSynced("manifest"); return "" }},
+		{"release synced", func(t *story, _ []string) string { t.w.ReleaseSynced("manifest"); return "" }},
+		{"spoil pod NAME", func(t *story, a []string) string { return t.spoil(a[0]) }},
+		{"unmount volume NAME of pod NAME", func(t *story, a []string) string { return t.unmount(a[0], a[1]) }},
+		{"expect pod NAME ready", func(t *story, a []string) string { return t.expectState(a[0], engine.Ready) }},
+		{"expect pod NAME gone", func(t *story, a []string) string { return t.expectGone(a[0]) }},
+		{"expect pod NAME not ready", func(t *story, a []string) string { return t.expectNotReady(a[0]) }},
+		{"expect pod NAME blocked NAME", func(t *story, a []string) string { return t.expectBlocked(a[0], a[1]) }},
+		{"expect N calls NAME", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", 0) }},
+		{"expect N calls NAME of NAME", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], a[2], 0) }},
+		{"expect N calls NAME since start", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", t.before) }},
+		{"expect log NAME", func(t *story, a []string) string { return t.expectLog(a[0]) }},
+		{"expect trouble NAME", func(t *story, a []string) string { return t.expectTrouble(a[0]) }},
+		{"expect nothing left", func(t *story, _ []string) string { return t.expectNothing() }},
+	}
+}
+
+// match returns the words that stand for something in the pattern, if words fit it.
+func match(pattern string, words []string) ([]string, bool) {
+	parts := strings.Fields(pattern)
+	if len(parts) != len(words) {
+		return nil, false
+	}
+	var args []string
+	for i, part := range parts {
+		switch part {
+		case "NAME":
+			args = append(args, words[i])
+		case "TIME":
+			if _, err := time.ParseDuration(words[i]); err != nil {
+				return nil, false
+			}
+			args = append(args, words[i])
+		case "N":
+			if _, err := strconv.ParseUint(words[i], 10, 31); err != nil {
+				return nil, false
+			}
+			args = append(args, words[i])
+		default:
+			if part != words[i] {
+				return nil, false
+			}
+		}
+	}
+	return args, true
+}
+
+// check makes sure that every statement means something, and names objects that there are.
+func (p *parser) check() error {
+	drivers := map[string]bool{}
+	for _, d := range p.s.Drivers {
+		if drivers[d.Name] {
+			return p.errorf("driver %s is there twice", d.Name)
+		}
+		drivers[d.Name] = true
+	}
+	for _, s := range p.s.Steps {
+		p.line = s.Line
+		known := false
+		for _, a := range actions() {
+			args, ok := match(a.words, s.Words)
+			if !ok {
+				continue
+			}
+			known = true
+			if err := p.names(a.words, args, drivers); err != nil {
+				return err
+			}
+			break
+		}
+		if !known {
+			return p.errorf("%q is nothing that can happen or be expected; docs/volsim.md lists what can", s)
+		}
+	}
+	return nil
+}
+
+func (p *parser) names(pattern string, args []string, drivers map[string]bool) error {
+	switch {
+	case strings.Contains(pattern, "pod NAME") && !strings.HasPrefix(pattern, "unmount"):
+		if p.s.object("pod "+args[0], "") == nil {
+			return p.errorf("there is no pod %s among the objects; write it as namespace/name", args[0])
+		}
+	case strings.Contains(pattern, "driver NAME"):
+		if !drivers[args[0]] {
+			return p.errorf("there is no driver %s; a line like this makes it: driver %s staging", args[0], args[0])
+		}
+	case strings.HasPrefix(pattern, "apply NAME NAME"):
+		version := ""
+		if len(args) > 2 {
+			version = args[2]
+		}
+		if p.s.object(args[0]+" "+args[1], version) == nil {
+			return p.errorf("there is no %s %s %s among the objects", args[0], args[1], version)
+		}
+	}
+	return nil
+}
+
+// act carries one statement out.
+func (t *story) act(words []string) string {
+	for _, a := range actions() {
+		if args, ok := match(a.words, words); ok {
+			return a.do(t, args)
+		}
+	}
+	return "it is nothing that can happen"
+}
+
+func duration(text string) time.Duration {
+	d, _ := time.ParseDuration(text) // match has looked at it
+	return d
+}
+
+func (t *story) applyAll() string {
+	for _, o := range t.s.Objects {
+		if pod, ok := o.Value.(*corev1.Pod); ok && o.Version == "" {
+			t.r.apply(pod, t.s.usesOf(pod))
+		}
+	}
+	return ""
+}
+
+func (t *story) apply(name, version string) string {
+	switch o := t.s.object(name, version).(type) {
+	case *corev1.Pod:
+		t.r.apply(o, t.s.usesOf(o))
+		if version != "" {
+			t.r.isEdited = true
+		}
+	case *corev1.Secret:
+	case nil:
+		return "there is no such object"
+	default:
+		t.r.isEdited = true
+		t.r.give(o)
+	}
+	return ""
+}
+
+func (t *story) deleteObject(name string) string {
+	o := t.s.object(name, "")
+	if o == nil {
+		return "there is no such object"
+	}
+	t.r.take(o)
+	return ""
+}
+
+func (t *story) remove(name string, grace time.Duration) string {
+	_, p := t.pod(name)
+	if p == nil {
+		return "the pod was never applied"
+	}
+	t.r.remove(p, grace)
+	return ""
+}
+
+func (t *story) kill(d time.Duration) string {
+	t.w.Restarts(false)
+	t.w.KillAgent()
+	t.w.After(d, "the agent comes back", func() {
+		t.w.Restarts(true)
+		t.w.StartAgent()
+	})
+	return ""
+}
+
+// forgetJournal removes the files of the journal, as an admin or a damaged disk would. The agent is dead meanwhile.
+func (t *story) forgetJournal() string {
+	if t.w.AgentLives() {
+		return "the agent lives; kill it for a while first"
+	}
+	dir := rootDir + "/volnode/journal"
+	for _, name := range t.w.Entries(dir) {
+		t.w.RemoveFile(dir + "/" + name)
+	}
+	return ""
+}
+
+func (t *story) breaks(name, how string) string {
+	b, ok := map[string]sim.Breakage{"works": sim.Works, "hangs": sim.Hangs, "refuses": sim.Refuses, "fails": sim.Fails}[how]
+	if !ok {
+		return "a driver works, hangs, refuses or fails"
+	}
+	t.w.BreakDriver(name, b)
+	return ""
+}
+
+func (t *story) startDriver(name string) string {
+	for _, d := range t.w.Drivers() {
+		if d.Name == name {
+			t.w.StartDriver(name)
+			return ""
+		}
+	}
+	for _, d := range t.s.Drivers {
+		if d.Name == name {
+			t.addDriver(d)
+		}
+	}
+	return ""
+}
+
+// spoil makes a pod's manifest one that can't be read.
+func (t *story) spoil(name string) string {
+	object, _ := t.pod(name)
+	if !t.s.Files {
+		return "only manifests can be spoilt; write: objects from files"
+	}
+	t.w.WriteFile(manifestPath(object), []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: [\n"))
+	return ""
+}
+
+func (t *story) unmount(volume, name string) string {
+	_, p := t.pod(name)
+	if p == nil {
+		return "the pod was never applied"
+	}
+	for _, u := range p.uses {
+		if u.name == volume {
+			if errno := t.w.UnmountTop(u.path); errno != 0 {
+				return errno.Error()
+			}
+			return ""
+		}
+	}
+	return "the pod has no such volume"
+}
+
+func (t *story) expectState(name string, want engine.Condition) string {
+	object, p := t.pod(name)
+	got := engine.Condition("unknown")
+	for _, s := range t.engineStatus().Pods {
+		if string(s.UID) == string(object.UID) {
+			got = s.State
+		}
+	}
+	if got != want {
+		return fmt.Sprintf("the pod is %s", got)
+	}
+	if p != nil && !p.isRunning {
+		return "who waits for it is not woken"
+	}
+	return ""
+}
+
+func (t *story) expectNotReady(name string) string {
+	if t.expectState(name, engine.Ready) == "" {
+		return "the pod is ready"
+	}
+	return ""
+}
+
+// expectGone: neither the engine nor the node has anything of the pod.
+func (t *story) expectGone(name string) string {
+	object, _ := t.pod(name)
+	for _, s := range t.engineStatus().Pods {
+		if string(s.UID) == string(object.UID) && s.State != engine.Gone {
+			return fmt.Sprintf("the pod is %s", s.State)
+		}
+	}
+	if _, there := t.w.Exists(rootDir + "/pods/" + string(object.UID)); there {
+		return "its directory is there"
+	}
+	return ""
+}
+
+func (t *story) expectBlocked(name, text string) string {
+	object, _ := t.pod(name)
+	why := "the engine does not know the pod"
+	for _, s := range t.engineStatus().Pods {
+		if string(s.UID) != string(object.UID) {
+			continue
+		}
+		why = fmt.Sprintf("the pod is %s", s.State)
+		for _, v := range s.Volumes {
+			if (v.State == engine.Blocked || v.State == engine.Stuck) && strings.Contains(v.Why, text) {
+				return ""
+			}
+			why += fmt.Sprintf("; volume %s is %s: %s", v.Name, v.State, v.Why)
+		}
+	}
+	return why
+}
+
+// methods are the calls that a scenario counts, by the names that a trace has for them.
+var methods = map[string]string{"csi.stage": stage, "csi.unstage": unstage, "csi.publish": publish, "csi.unpublish": unpublish}
+
+func (t *story) expectCalls(count, site, volume string, from int) string {
+	want, _ := strconv.Atoi(count) // match has looked at it
+	got := 0
+	for _, e := range t.calls[from:] {
+		if (e.Method == methods[site] || site == "any") && (volume == "" || e.Volume == volume) {
+			got++
+		}
+	}
+	if got != want {
+		return fmt.Sprintf("there were %d", got)
+	}
+	return ""
+}
+
+func (t *story) expectLog(text string) string {
+	for _, line := range t.log {
+		if strings.Contains(line, text) {
+			return ""
+		}
+	}
+	return "no line of the log has it"
+}
+
+func (t *story) expectTrouble(text string) string {
+	for _, s := range t.engineStatus().Sources {
+		if strings.Contains(s.Why, text) {
+			return ""
+		}
+	}
+	return "the status tells of no such trouble"
+}
+
+func (t *story) expectNothing() string {
+	if !t.r.alive() {
+		return "the agent has not started"
+	}
+	if what := t.r.leftover(); what != "" {
+		return what + " is left"
+	}
+	return ""
+}

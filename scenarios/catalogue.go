@@ -1,0 +1,48 @@
+package scenarios
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+)
+
+// catalogue is the stories, one in each file; a file's name is a sentence.
+//
+//go:embed catalogue/*.txt
+var catalogue embed.FS
+
+// Catalogue returns the scenarios of the catalogue, by name.
+func Catalogue() ([]*Scenario, error) {
+	entries, err := catalogue.ReadDir("catalogue")
+	if err != nil {
+		return nil, err
+	}
+	var all []*Scenario
+	for _, e := range entries {
+		file := "catalogue/" + e.Name()
+		text, err := catalogue.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		s, err := Parse("scenarios/"+file, string(text))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// Find returns the scenario of the catalogue with that name.
+func Find(name string) (*Scenario, error) {
+	all, err := Catalogue()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if s.Name == strings.TrimSuffix(name, ".txt") {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no scenario %q; volsim list --names lists them", name)
+}

@@ -1,0 +1,165 @@
+package scenarios
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// versionAnnotation marks the further versions of an object that is in a scenario more than once.
+const versionAnnotation = "volsim.volnode.dev/version"
+
+// Object is one manifest of a scenario.
+type Object struct {
+	Line    int
+	Name    string // "pod default/web"
+	Version string // "" for the first
+	Value   any    // a pointer to the typed object
+}
+
+// objects reads the manifests behind the statements.
+func (p *parser) objects(lines []string) error {
+	first := p.line + 1
+	var doc []string
+	for i := 0; i <= len(lines); i++ {
+		if i < len(lines) && strings.TrimSpace(lines[i]) != "---" {
+			doc = append(doc, lines[i])
+			continue
+		}
+		p.line = first
+		if strings.TrimSpace(strings.Join(doc, "")) != "" {
+			if err := p.object(strings.Join(doc, "\n")); err != nil {
+				return err
+			}
+		}
+		doc, first = nil, first+len(doc)+1
+	}
+	return nil
+}
+
+func (p *parser) object(text string) error {
+	var meta metav1.TypeMeta
+	if err := yaml.Unmarshal([]byte(text), &meta); err != nil {
+		return p.errorf("this is not YAML: %v", err)
+	}
+	var value any
+	var about *metav1.ObjectMeta
+	switch meta.APIVersion + " " + meta.Kind {
+	case "v1 Pod":
+		o := &corev1.Pod{}
+		value, about = o, &o.ObjectMeta
+	case "v1 PersistentVolume":
+		o := &corev1.PersistentVolume{}
+		value, about = o, &o.ObjectMeta
+	case "v1 PersistentVolumeClaim":
+		o := &corev1.PersistentVolumeClaim{}
+		value, about = o, &o.ObjectMeta
+	case "v1 Secret":
+		o := &corev1.Secret{}
+		value, about = o, &o.ObjectMeta
+	case "storage.k8s.io/v1 CSIDriver":
+		o := &storagev1.CSIDriver{}
+		value, about = o, &o.ObjectMeta
+	default:
+		return p.errorf("apiVersion %q, kind %q is no object of a scenario; Pod, PersistentVolume, PersistentVolumeClaim, Secret and CSIDriver are",
+			meta.APIVersion, meta.Kind)
+	}
+	if err := yaml.UnmarshalStrict([]byte(text), value); err != nil {
+		return p.errorf("the %s: %v", meta.Kind, err)
+	}
+	if about.Name == "" {
+		return p.errorf("the %s has no metadata.name", meta.Kind)
+	}
+	complete(value, about)
+	o := Object{Line: p.line, Version: about.Annotations[versionAnnotation], Value: value}
+	if s, ok := value.(*corev1.Secret); ok {
+		o.Name = "secret " + s.Namespace + "/" + s.Name
+	} else {
+		o.Name = sim.ObjectName(value)
+	}
+	for _, other := range p.s.Objects {
+		if other.Name == o.Name && other.Version == o.Version {
+			return p.errorf("%s is in line %d already; give it the annotation %s", o.Name, other.Line, versionAnnotation)
+		}
+	}
+	p.s.Objects = append(p.s.Objects, o)
+	return nil
+}
+
+// complete fills in what a manifest may leave out.
+func complete(value any, about *metav1.ObjectMeta) {
+	switch o := value.(type) {
+	case *corev1.PersistentVolume, *storagev1.CSIDriver:
+		return
+	case *corev1.Pod:
+		if o.Namespace == "" {
+			o.Namespace = "default"
+		}
+		if o.UID == "" {
+			h := fnv.New64a()
+			_, _ = h.Write([]byte(o.Namespace + "/" + o.Name)) // a hash never fails
+			o.UID = types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012x", h.Sum64()&0xffffffffffff))
+		}
+		o.Spec.NodeName, o.ResourceVersion = nodeName, o.Annotations[versionAnnotation]
+	}
+	if about.Namespace == "" {
+		about.Namespace = "default"
+	}
+}
+
+// object returns an object by name and version; nil if there is none.
+func (s *Scenario) object(name, version string) any {
+	for _, o := range s.Objects {
+		if o.Name == name && o.Version == version {
+			return o.Value
+		}
+	}
+	return nil
+}
+
+// usesOf is what the containers of a pod find, as far as the path tells.
+func (s *Scenario) usesOf(pod *corev1.Pod) []use {
+	mounted := map[string]bool{}
+	for _, c := range pod.Spec.Containers {
+		for _, m := range c.VolumeMounts {
+			mounted[m.Name] = true
+		}
+	}
+	var uses []use
+	uid := string(pod.UID)
+	for _, v := range pod.Spec.Volumes {
+		if !mounted[v.Name] {
+			continue
+		}
+		u := use{name: v.Name, exempt: true}
+		switch {
+		case v.EmptyDir != nil:
+			u.exempt, u.memory = false, v.EmptyDir.Medium == corev1.StorageMediumMemory
+			u.path = plugin.EmptyDirPlace(rootDir, uid, v.Name).Path
+		case v.CSI != nil:
+			u.exempt, u.driver, u.volume = false, v.CSI.Driver, plugin.InlineHandle(uid, v.Name)
+			u.path = plugin.PublishPlace(rootDir, uid, v.Name).Path
+		case v.PersistentVolumeClaim != nil:
+			claim, _ := s.object("pvc "+pod.Namespace+"/"+v.PersistentVolumeClaim.ClaimName, "").(*corev1.PersistentVolumeClaim)
+			if claim == nil {
+				break
+			}
+			pv, _ := s.object("pv "+claim.Spec.VolumeName, "").(*corev1.PersistentVolume)
+			if pv != nil && pv.Spec.CSI != nil {
+				u.exempt, u.driver, u.volume = false, pv.Spec.CSI.Driver, pv.Spec.CSI.VolumeHandle
+				u.path = plugin.PublishPlace(rootDir, uid, pv.Name).Path
+			}
+		}
+		uses = append(uses, u)
+	}
+	return uses
+}

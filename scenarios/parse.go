@@ -1,0 +1,322 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// Scenario is one story: a world and what happens in it. Its text is read by [Parse].
+//
+// A scenario file begins with comments that say what the story is and which bug it comes from. Its statements follow, one in each line:
+//
+//	host runtime                          containers outlive the deletion of their pod; the default is a host without a runtime
+//	objects from files                    the agent reads them from a directory of manifests; the default is a stream
+//	driver NAME TRAIT…                    staging device serial forgetful slow not-found watchful nameless unchecked stages-below stages-nothing absent
+//	fault SITE [of OBJECT] [nth N] KIND   one fault, at a call; SITE is as in a trace: csi.stage, mounts.mount, files.sync
+//	at TIME ACTION                        since the beginning
+//	after TIME ACTION                     since the statement before
+//	within TIME expect CONDITION          it holds at some moment from the statement before on
+//	end stuck                             the story ends with its last statement: there is no calm after it
+//
+// Behind a line --- are the objects: manifests of Pod, PersistentVolume, PersistentVolumeClaim, Secret and CSIDriver, separated by --- each.
+type Scenario struct {
+	Name    string
+	Head    []string // the comments, without #
+	Runtime bool
+	Files   bool
+	Stuck   bool
+	Drivers []sim.DriverSpec
+	Absent  map[string]bool // drivers that are not installed before a statement starts them
+	Faults  []FaultRule
+	Steps   []Step
+	Objects []Object
+}
+
+// Title is the first sentence of the head.
+func (s *Scenario) Title() string {
+	if len(s.Head) == 0 {
+		return ""
+	}
+	return s.Head[0]
+}
+
+// FaultRule is one fault that a scenario wants.
+type FaultRule struct {
+	Line   int
+	Site   string
+	Object string // what the call's object must contain
+	Nth    int    // of the calls that match, from 1
+	Faults []sim.Fault
+	Value  int64 // of the choice that goes with it: how late, which status; -1 is none
+	seen   int
+}
+
+// Step is one statement of the timeline.
+type Step struct {
+	Line   int
+	Wait   time.Duration
+	Since  bool // Wait is since the statement before
+	Within bool // an expectation that may become true up to Wait from the statement before
+	Words  []string
+}
+
+func (s Step) String() string { return strings.Join(s.Words, " ") }
+
+// parser reads one file.
+type parser struct {
+	file string
+	line int
+	s    *Scenario
+}
+
+func (p *parser) errorf(format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %s", p.file, p.line, fmt.Sprintf(format, args...))
+}
+
+// maxScenario is the longest text of a scenario, in bytes.
+const maxScenario = 256 << 10
+
+// Parse reads a scenario. file is for its errors, and its base without suffix is the scenario's name.
+func Parse(file string, text string) (*Scenario, error) {
+	p := &parser{file: file, s: &Scenario{Name: nameOf(file), Absent: map[string]bool{}}}
+	if len(text) > maxScenario {
+		return nil, fmt.Errorf("%s: longer than %d bytes", file, maxScenario)
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		p.line = i + 1
+		if strings.TrimSpace(line) == "---" {
+			if err := p.objects(lines[i+1:]); err != nil {
+				return nil, err
+			}
+			break
+		}
+		if err := p.statement(line); err != nil {
+			return nil, err
+		}
+	}
+	p.line = 1
+	switch {
+	case len(p.s.Head) == 0:
+		return nil, p.errorf("the scenario says nothing of itself; begin it with a comment: what happens, and the bug that it comes from")
+	case len(p.s.Steps) == 0:
+		return nil, p.errorf("nothing happens; write at least one line like: at 0s apply all")
+	}
+	return p.s, p.check()
+}
+
+func nameOf(file string) string {
+	file = file[strings.LastIndexByte(file, '/')+1:]
+	return strings.TrimSuffix(file, ".txt")
+}
+
+func (p *parser) statement(line string) error {
+	trimmed := strings.TrimSpace(line)
+	if comment, ok := strings.CutPrefix(trimmed, "#"); ok {
+		if len(p.s.Steps)+len(p.s.Drivers)+len(p.s.Faults) == 0 {
+			p.s.Head = append(p.s.Head, strings.TrimSpace(comment))
+		}
+		return nil
+	}
+	words, err := split(trimmed)
+	if err != nil {
+		return p.errorf("%v", err)
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	switch words[0] {
+	case "host":
+		return p.choice(words, "host runtime", "host no-runtime", &p.s.Runtime)
+	case "objects":
+		return p.choice(words, "objects from files", "objects from stream", &p.s.Files)
+	case "end":
+		return p.choice(words, "end stuck", "end calm", &p.s.Stuck)
+	case "driver":
+		return p.driver(words[1:])
+	case "fault":
+		return p.fault(words[1:])
+	case "at", "after", "within":
+		return p.step(words)
+	}
+	return p.errorf("%q begins no statement; one of host, objects, driver, fault, at, after, within, end does", words[0])
+}
+
+func (p *parser) choice(words []string, yes, no string, into *bool) error {
+	text := strings.Join(words, " ")
+	if text != yes && text != no {
+		return p.errorf("write %q or %q", yes, no)
+	}
+	*into = text == yes
+	return nil
+}
+
+// split splits a line into words; a word in double quotes may hold spaces. What follows a lone # is a comment.
+func split(line string) ([]string, error) {
+	var words []string
+	for {
+		line = strings.TrimLeft(line, " \t")
+		switch {
+		case line == "" || line[0] == '#':
+			return words, nil
+		case line[0] == '"':
+			end := strings.IndexByte(line[1:], '"')
+			if end < 0 {
+				return nil, fmt.Errorf("the quotation mark is not closed: %s", line)
+			}
+			words, line = append(words, line[1:1+end]), line[end+2:]
+		default:
+			end := strings.IndexAny(line, " \t")
+			if end < 0 {
+				end = len(line)
+			}
+			words, line = append(words, line[:end]), line[end:]
+		}
+	}
+}
+
+func (p *parser) driver(words []string) error {
+	if len(words) == 0 {
+		return p.errorf("write driver NAME TRAIT…")
+	}
+	d := sim.DriverSpec{Name: words[0], Personality: sim.Personality{Checks: true}}
+	is := &d.Personality
+	traits := map[string]func(){
+		"staging": func() { is.Staging = true }, "device": func() { is.BlockDevice = true }, "serial": func() { is.Serial = true },
+		"forgetful": func() { is.Forgetful = true }, "slow": func() { is.Slow = true }, "not-found": func() { is.NotFound = true },
+		"watchful": func() { is.Watchful = true }, "nameless": func() { is.Nameless = true }, "unchecked": func() { is.Checks = false },
+		"stages-below": func() { is.Style = sim.StageBelow }, "stages-nothing": func() { is.Style = sim.StageNothing },
+		"absent": func() { p.s.Absent[d.Name] = true },
+	}
+	for _, word := range words[1:] {
+		set := traits[word]
+		if set == nil {
+			return p.errorf("%q is no trait of a driver; the traits are in the doc of scenarios.Scenario", word)
+		}
+		set()
+	}
+	p.s.Drivers = append(p.s.Drivers, d)
+	return nil
+}
+
+// kinds are the faults by the words that a scenario has for them.
+var faultKinds = []struct {
+	words  string
+	takes  string // "", "time" or "code"
+	faults []sim.Fault
+}{
+	{"slow", "", []sim.Fault{sim.Slow}},
+	{"reply lost", "", []sim.Fault{sim.Lost}},
+	{"dropped", "", []sim.Fault{sim.Dropped}},
+	{"doubled", "", []sim.Fault{sim.Doubled}},
+	{"refused", "", []sim.Fault{sim.Refused}},
+	{"late", "time", []sim.Fault{sim.Late}},
+	{"stalled", "time", []sim.Fault{sim.Stalled}},
+	{"hangs", "time", []sim.Fault{sim.Hang}},
+	{"no effect", "code", []sim.Fault{sim.ErrorNone}},
+	{"half done", "code", []sim.Fault{sim.ErrorPart}},
+	{"all done", "code", []sim.Fault{sim.ErrorFull}},
+	{"fails", "", []sim.Fault{sim.FailNone, sim.SyncFails}},
+	{"no space", "", []sim.Fault{sim.NoSpace}},
+	{"driver dies", "", []sim.Fault{sim.DriverCrash}},
+	{"agent dies before", "", []sim.Fault{sim.CrashBefore}},
+	{"agent dies sending", "", []sim.Fault{sim.CrashAfter}},
+	{"agent dies after", "", []sim.Fault{sim.CrashAfter}},
+	{"agent dies replied", "", []sim.Fault{sim.CrashReplied}},
+	{"helper lives", "", []sim.Fault{sim.ChildLives}},
+	{"reboot", "", []sim.Fault{sim.Reboot}},
+	{"power cut", "", []sim.Fault{sim.PowerCut}},
+}
+
+func (p *parser) fault(words []string) error {
+	f := FaultRule{Line: p.line, Nth: 1, Value: -1}
+	if len(words) < 2 {
+		return p.errorf("write fault SITE [of OBJECT] [nth N] KIND, like: fault csi.stage of vol-a late 60s")
+	}
+	f.Site, words = words[0], words[1:]
+	if words[0] == "of" && len(words) > 1 {
+		f.Object, words = words[1], words[2:]
+	}
+	if len(words) > 1 && words[0] == "nth" {
+		n, err := strconv.Atoi(words[1])
+		if err != nil || n < 1 {
+			return p.errorf("nth %q: the number is from 1", words[1])
+		}
+		f.Nth, words = n, words[2:]
+	}
+	text := strings.Join(words, " ")
+	for _, k := range faultKinds {
+		rest, ok := strings.CutPrefix(text+" ", k.words+" ")
+		if !ok {
+			continue
+		}
+		f.Faults = k.faults
+		if k.words == "agent dies after" && strings.HasPrefix(f.Site, "csi.") {
+			f.Value = 1
+		}
+		if err := p.value(&f, k.takes, strings.TrimSpace(rest)); err != nil {
+			return err
+		}
+		p.s.Faults = append(p.s.Faults, f)
+		return nil
+	}
+	return p.errorf("%q is no kind of fault; the kinds are: %s", text, faultWords())
+}
+
+func (p *parser) value(f *FaultRule, takes, text string) error {
+	switch takes {
+	case "time":
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return p.errorf("%q is not how long; write it like 60s", text)
+		}
+		f.Value = int64(d)
+	case "code":
+		i := slices.IndexFunc(sim.ErrorCodes(), func(c hal.Code) bool { return c.String() == text })
+		if i < 0 {
+			return p.errorf("%q is not a status that a driver fails with; one of %v is", text, sim.ErrorCodes())
+		}
+		f.Value = int64(i)
+	default:
+		if text != "" {
+			return p.errorf("%q is too much", text)
+		}
+	}
+	return nil
+}
+
+func faultWords() string {
+	all := make([]string, len(faultKinds))
+	for i, k := range faultKinds {
+		all[i] = k.words
+		switch k.takes {
+		case "time":
+			all[i] += " TIME"
+		case "code":
+			all[i] += " STATUS"
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func (p *parser) step(words []string) error {
+	if len(words) < 3 {
+		return p.errorf("write %s TIME ACTION", words[0])
+	}
+	d, err := time.ParseDuration(words[1])
+	if err != nil || d < 0 || d > 24*time.Hour {
+		return p.errorf("%q is not a time of up to a day; write it like 90s or 2m", words[1])
+	}
+	s := Step{Line: p.line, Wait: d, Since: words[0] != "at", Within: words[0] == "within", Words: words[2:]}
+	if s.Within && s.Words[0] != "expect" {
+		return p.errorf("only an expectation has time; write within %s expect CONDITION", words[1])
+	}
+	p.s.Steps = append(p.s.Steps, s)
+	return nil
+}

@@ -1,0 +1,57 @@
+package scenarios
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBadScenariosAreRefusedWithTheirLine(t *testing.T) {
+	pod := "\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+	for text, want := range map[string]string{
+		"":                                       "s.txt:1: the scenario says nothing of itself",
+		"# a\n":                                  "s.txt:1: nothing happens",
+		"# a\nnonsense":                          `s.txt:2: "nonsense" begins no statement`,
+		"# a\nat soon apply all":                 `s.txt:2: "soon" is not a time`,
+		"# a\nat 0s fly":                         `s.txt:2: "fly" is nothing that can happen`,
+		"# a\nat 0s fly away":                    `s.txt:2: "fly away" is nothing that can happen`,
+		"# a\nwithin 1s apply all":               "s.txt:2: only an expectation has time",
+		"# a\ndriver d quick\nat 0s apply all":   `s.txt:2: "quick" is no trait`,
+		"# a\nfault csi.stage hmm":               `s.txt:2: "hmm" is no kind of fault`,
+		"# a\nfault csi.stage late soon":         `s.txt:2: "soon" is not how long`,
+		"# a\nfault csi.stage all done OK":       "s.txt:2: \"OK\" is not a status",
+		"# a\nat 0s expect log \"open":           "s.txt:2: the quotation mark is not closed",
+		"# a\nat 0s apply pod default/web":       "s.txt:2: there is no pod default/web",
+		"# a\nat 0s stop driver d":               "s.txt:2: there is no driver d",
+		"# a\nat 0s apply all" + pod + "spec: 1": "s.txt:4: the Pod",
+		"# a\nat 0s apply all" + pod + "oops: 1": "s.txt:4: the Pod: error unmarshaling JSON: while decoding JSON: json: unknown field \"oops\"",
+		"# a\nat 0s apply all" + pod + pod:       "s.txt:9: pod default/web is in line 4 already",
+		"# a\nat 0s apply all\n---\nkind: Job\n": "s.txt:4: apiVersion \"\", kind \"Job\" is no object",
+	} {
+		_, err := Parse("s.txt", text)
+		require.ErrorContains(t, err, want, "%q", text)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	entries, err := catalogue.ReadDir("catalogue")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := catalogue.ReadFile("catalogue/" + e.Name())
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Add("# a\nfault csi.stage of x nth 2 late 1s\nat 0s apply all")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse("s.txt", text)
+		if err != nil {
+			require.Contains(t, err.Error(), "s.txt")
+			return
+		}
+		require.NotEmpty(t, s.Steps)
+	})
+}

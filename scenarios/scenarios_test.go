@@ -1,0 +1,126 @@
+package scenarios
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// hunted is how many seeds a test run hunts: about ten seconds.
+const hunted = 2000
+
+func TestHunt(t *testing.T) {
+	f := Fleet{Runs: hunted, Seed: 1, Workers: 2}
+	if testing.Short() {
+		f.Runs = hunted / 4
+	}
+	tally, failed := f.Hunt()
+	if failed != nil {
+		t.Fatalf("%s\nreplay: go run ./cmd/volsim replay --seed %d", failed.Violation, failed.Seed)
+	}
+	require.GreaterOrEqual(t, tally.Per(tally.Calls), 300.0, "HAL calls per schedule")
+	require.GreaterOrEqual(t, tally.Per(tally.Faults), 3.0, "faults per schedule")
+	require.GreaterOrEqual(t, tally.Per(tally.Crashes), 0.5, "crashes per schedule")
+}
+
+func TestCatalogueRunsClean(t *testing.T) {
+	all, err := Catalogue()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(all), 20)
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
+			res := RunScenario(s, false, nil, nil)
+			require.Nil(t, res.Violation, "go run ./cmd/volsim run %s", s.Name)
+			require.Empty(t, res.Stale)
+			again := RunScenario(s, false, nil, nil)
+			require.Equal(t, res.Hash, again.Hash, "a scenario always runs the same")
+		})
+	}
+}
+
+// hashesEnv has the test binary print the hashes of some seeds in place of its tests.
+const hashesEnv = "SCENARIOS_TEST_HASHES"
+
+func TestMain(m *testing.M) {
+	n, err := strconv.ParseUint(os.Getenv(hashesEnv), 10, 64)
+	if err != nil {
+		os.Exit(m.Run())
+	}
+	h := NewHunter()
+	for seed := range n {
+		res := h.Run(Schedule{Seed: seed})
+		_, _ = os.Stdout.WriteString(strconv.FormatUint(res.Hash, 16) + " " + strconv.FormatUint(res.Events, 10) + "\n")
+	}
+}
+
+// TestSameSeedSameTrace runs seeds in other processes, under other schedulers and collectors. With -race this process is a race build, so the hashes
+// are those of one too.
+func TestSameSeedSameTrace(t *testing.T) {
+	const seeds = 60
+	var want strings.Builder
+	h := NewHunter()
+	for seed := range uint64(seeds) {
+		res := h.Run(Schedule{Seed: seed})
+		want.WriteString(strconv.FormatUint(res.Hash, 16) + " " + strconv.FormatUint(res.Events, 10) + "\n")
+	}
+	for _, env := range []string{"GOMAXPROCS=1", "GOMAXPROCS=2", "GOGC=10", "GOGC=off"} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), hashesEnv+"="+strconv.Itoa(seeds), env)
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		require.Equal(t, want.String(), string(out), env)
+	}
+}
+
+func TestReplayIsTheSameByteForByte(t *testing.T) {
+	traces := map[string]bool{}
+	for range 3 {
+		NewHunter().Run(Schedule{Seed: 7, Keep: true, Done: func(w *sim.World) { traces[w.Trace().String()] = true }})
+	}
+	require.Len(t, traces, 1)
+}
+
+// TestShrinkIsMinimal shrinks a schedule whose property is broken on purpose: by a check that no pod is ever ready.
+func TestShrinkIsMinimal(t *testing.T) {
+	h := NewHunter()
+	h.canary = func(r *run) {
+		for _, p := range r.pods {
+			if p.isRunning && p.name == "default/pod-3" {
+				r.fail("canary", "canary", p.name, "pod-3 is ready")
+			}
+		}
+	}
+	seed := uint64(1)
+	for h.Run(Schedule{Seed: seed}).Violation == nil {
+		seed++
+	}
+	s := Shrink(h, seed)
+	require.NotNil(t, s)
+	require.LessOrEqual(t, len(s.Case.Keep), 3, "%v", s.Case)
+	for i := range s.Case.Keep {
+		less := s.Case
+		less.Keep = append(append([]Kept(nil), s.Case.Keep[:i]...), s.Case.Keep[i+1:]...)
+		require.Nil(t, h.Run(Schedule{Seed: seed, Chooser: less.Chooser()}).Violation, "choice %s could go", s.Case.Keep[i].ID)
+	}
+	var lines []Line
+	h.Run(Schedule{Seed: seed, Chooser: s.Case.Chooser(), Keep: true, Done: func(w *sim.World) {
+		lines = Timeline(w.Trace().Records, s.Violation.Object)
+	}})
+	require.LessOrEqual(t, strings.Count(Report(s.Violation, seed, s, lines, "volsim"), "\n"), 30)
+	kept, err := ParseKeep(s.Case.String())
+	require.NoError(t, err)
+	require.Len(t, kept, len(s.Case.Keep))
+}
+
+func TestKeepRefusesNonsense(t *testing.T) {
+	for _, text := range []string{"", "xyz", "1:", "1:0", "1:-1", "1,,2"} {
+		_, err := ParseKeep(text)
+		require.Error(t, err, "%q", text)
+	}
+}

@@ -1,0 +1,230 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// StoryResult is what became of a scenario.
+type StoryResult struct {
+	Name      string
+	Violation *Violation
+	Events    uint64
+	Calls     uint64
+	Hash      uint64
+	Lasted    time.Duration
+	Stale     []string // faults that no call met
+}
+
+// story runs one scenario.
+type story struct {
+	s      *Scenario
+	r      *run
+	w      *sim.World
+	step   *Step
+	values map[uint64]int64 // of choices that go with faults
+	hang   int64
+	calls  []sim.Effect // RPCs that were sent
+	before int          // how many when the agent started last
+	log    []string
+}
+
+// RunScenario runs a scenario. log reads the engine's log up to the end of the timeline, done sees the world before it is closed; either may be nil.
+func RunScenario(s *Scenario, keep bool, log func(engine.Entry), done func(*sim.World)) StoryResult {
+	t := &story{s: s, values: map[uint64]int64{}, hang: -1}
+	t.w = sim.New(sim.Config{Chooser: t, Script: t.script, Keep: keep, RootDir: rootDir, Disk: sim.DiskOrdered})
+	defer t.w.Close()
+	t.r = newRun(t.w, engine.Config{NoRuntime: !s.Runtime, JournalBytes: 64 << 10})
+	t.r.files = s.Files
+	for i := range s.Faults {
+		s.Faults[i].seen = 0
+	}
+	t.r.lines = func(e engine.Entry) {
+		t.log = append(t.log, LogLine(e))
+		if log != nil {
+			log(e)
+		}
+	}
+	t.w.OnEffect(t.sent)
+	t.begin()
+	t.tell()
+	if t.r.violation == nil && !s.Stuck {
+		t.r.lines = nil
+		t.r.finish()
+	}
+	if done != nil {
+		done(t.w)
+	}
+	res := StoryResult{
+		Name: s.Name, Violation: t.r.violation, Events: t.w.Steps(), Calls: t.w.Trace().Count(sim.MarkCall), Hash: t.w.Trace().Hash(),
+		Lasted: t.w.Now().Sub(0),
+	}
+	for _, f := range s.Faults {
+		if f.seen < f.Nth {
+			res.Stale = append(res.Stale, fmt.Sprintf("line %d: the fault at %s is met by no call", f.Line, f.Site))
+		}
+	}
+	return res
+}
+
+// Pick implements sim.Chooser: what goes with a fault of the scenario, else the benign choice.
+func (t *story) Pick(id sim.ID, weights []uint32) int {
+	v := int(t.values[id.Hash()])
+	if v < len(weights) {
+		return v
+	}
+	return 0
+}
+
+// Between implements sim.Chooser.
+func (t *story) Between(id sim.ID, lo, hi int64) int64 {
+	if v, ok := t.values[id.Hash()]; ok {
+		return min(lo+v, hi)
+	}
+	if id.Site == "child.hang" && t.hang >= 0 {
+		v := t.hang
+		t.hang = -1
+		return min(max(v, lo), hi)
+	}
+	return lo
+}
+
+// script implements sim.Script.
+func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
+	for i := range t.s.Faults {
+		f := &t.s.Faults[i]
+		at := slices.IndexFunc(possible, func(p sim.Fault) bool { return slices.Contains(f.Faults, p) })
+		site, _, _ := strings.Cut(id.Site, "/")
+		if at < 0 || site != f.Site || !strings.Contains(id.Object, f.Object) {
+			continue
+		}
+		if f.seen++; f.seen != f.Nth {
+			continue
+		}
+		if f.Value >= 0 {
+			for _, of := range []string{"/late", "/code", "/moment"} {
+				t.values[sim.NewID(site+of, id.Object, id.Nth).Hash()] = f.Value
+			}
+			if possible[at] == sim.Hang {
+				t.hang = f.Value
+			}
+		}
+		return possible[at]
+	}
+	return sim.NoFault
+}
+
+func (t *story) sent(e sim.Effect) {
+	switch e.Kind {
+	case sim.EffectSent:
+		t.calls = append(t.calls, e)
+	case sim.EffectAgentStarted:
+		t.before = len(t.calls)
+	default:
+	}
+}
+
+// begin makes the world: drivers, their volumes, secrets, the objects that are no pods, and the agent.
+func (t *story) begin() {
+	for _, d := range t.s.Drivers {
+		if !t.s.Absent[d.Name] {
+			t.addDriver(d)
+		}
+	}
+	if t.s.Files {
+		t.w.MakeDir(manifestDir)
+	}
+	for _, o := range t.s.Objects {
+		if v, ok := o.Value.(*corev1.Secret); ok {
+			data := map[string]string{"mark": secretMark}
+			for key, value := range v.StringData {
+				data[key] = value
+			}
+			t.w.PutSecret(v.Namespace, v.Name, data)
+		}
+	}
+	for _, o := range t.s.Objects {
+		switch o.Value.(type) {
+		case *corev1.Pod, *corev1.Secret:
+		default:
+			if o.Version == "" {
+				t.r.give(o.Value)
+			}
+		}
+	}
+	t.w.StartAgent()
+}
+
+// addDriver installs a driver with the volumes that PersistentVolumes name.
+func (t *story) addDriver(d sim.DriverSpec) {
+	t.w.AddDriver(d)
+	for _, o := range t.s.Objects {
+		if v, ok := o.Value.(*corev1.PersistentVolume); ok && o.Version == "" && v.Spec.CSI != nil && v.Spec.CSI.Driver == d.Name {
+			t.w.AddVolume(d.Name, v.Spec.CSI.VolumeHandle)
+		}
+	}
+}
+
+// tell goes through the timeline.
+func (t *story) tell() {
+	for i := range t.s.Steps {
+		t.step = &t.s.Steps[i]
+		at := hal.Instant(t.step.Wait)
+		if t.step.Since {
+			at = t.w.Now().Add(t.step.Wait)
+		}
+		if t.step.Within {
+			t.await(at)
+		} else if t.r.until(at) {
+			if why := t.act(t.step.Words); why != "" {
+				t.fail(why)
+			}
+		}
+		if t.r.violation != nil {
+			return
+		}
+	}
+}
+
+// await lets an expectation become true.
+func (t *story) await(end hal.Instant) {
+	for {
+		why := t.act(t.step.Words)
+		switch {
+		case why == "" || t.r.violation != nil:
+			return
+		case t.w.Now() >= end:
+			t.fail(why)
+			return
+		}
+		t.r.until(min(end, t.w.Now().Add(100*time.Millisecond)))
+	}
+}
+
+func (t *story) fail(why string) {
+	t.r.fail("expect", t.step.String(), t.s.Name, fmt.Sprintf("line %d, %q: %s", t.step.Line, t.step, why))
+}
+
+// pod returns the pod of the words "pod NAME".
+func (t *story) pod(name string) (*corev1.Pod, *pod) {
+	object, _ := t.s.object("pod "+name, "").(*corev1.Pod)
+	if object == nil {
+		return nil, nil
+	}
+	return object, t.r.byUID[core.PodUID(object.UID)]
+}
+
+// engineStatus is the engine's own status, empty if there is none.
+func (t *story) engineStatus() engine.Status {
+	s, _ := t.r.status()
+	return s
+}
