@@ -16,6 +16,8 @@ import (
 // watches is hal.Watches.
 type watches struct {
 	host *Host
+	// mountEvents opens a queue of mount events, or says why there is none.
+	mountEvents func() (queue int, err error)
 	// rescanEvery is how often a directory is looked at without a notice: inotify(7) loses what happens in a directory before it is watched.
 	rescanEvery time.Duration
 }
@@ -37,15 +39,18 @@ func (n *notifier) post() {
 	})
 }
 
-// MountTable waits for POLLPRI of /proc/self/mountinfo (proc_pid_mountinfo(5)): it tells of everything that changes the
-// table, also of a remount, of which fanotify's mount events (FAN_REPORT_MNT) say nothing.
+// MountTable follows the kernel's mount events (fanotify(7), FAN_REPORT_MNT) and POLLPRI of /proc/self/mountinfo
+// (proc_pid_mountinfo(5)), and lives with the latter alone where there are no events. The poll is followed in any case:
+// it tells also of a remount and of mount_setattr(2), of which the events say nothing.
+//
+// NB: of a new propagation type given by mount(2), as by mount --make-shared, neither says anything.
 func (w *watches) MountTable(f func()) {
 	n := &notifier{runtime: w.host.runtime, f: f}
 	w.host.watch(func() {
 		for !w.host.stopped() {
-			if info, err := os.Open("/proc/self/mountinfo"); err == nil {
-				w.followMounts(info, n)
-				info.Close()
+			if t, err := openTableNotices(w.mountEvents); err == nil {
+				w.followMounts(t, n)
+				t.close()
 				continue
 			}
 			// Out of descriptors, or no /proc: a notice that may be for nothing is better than none.
@@ -55,11 +60,11 @@ func (w *watches) MountTable(f func()) {
 	})
 }
 
-// followMounts posts at the start and for each wake-up of the poller. The poller's own look at the descriptor takes the
-// POLLPRI away, so it can't be asked for here: a wake-up may be for nothing. All of them go through one Read, since a
-// wake-up between two would be lost.
-func (w *watches) followMounts(info *os.File, n *notifier) {
-	awaitPoll(info, w.host.stop, func(uintptr) bool {
+// followMounts posts at the start and for each wake-up, which may be for nothing. All of them go through one Read, since
+// a wake-up between two would be lost.
+func (w *watches) followMounts(t *tableNotices, n *notifier) {
+	awaitPoll(t.set, w.host.stop, func(uintptr) bool {
+		t.takeEvents() // before the look that is asked for here: what is taken is told
 		n.post()
 		return false
 	})

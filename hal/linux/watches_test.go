@@ -12,38 +12,6 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-func TestMountTableWatch(t *testing.T) {
-	h, root := startHost(t)
-	disk := filepath.Join(root, "disk")
-	mountDisk(t, disk)
-	changed := make(chan struct{}, 100)
-	h.watches.MountTable(func() { changed <- struct{}{} })
-	// f tells no more than that something changed; each change is followed by a look that shows it.
-	until := func(path string, want int) {
-		t.Helper()
-		for {
-			stack, err := h.mounts.At(hal.Call{}, path)
-			require.NoError(t, err)
-			if len(stack) == want {
-				return
-			}
-			receive(t, changed, "notice")
-		}
-	}
-	receive(t, changed, "first notice")
-	quiet(t, h, changed)
-	require.NoError(t, unix.Mount("x", disk, "tmpfs", 0, ""))
-	receive(t, changed, "notice of a mount")
-	until(disk, 2)
-	quiet(t, h, changed)
-	require.NoError(t, unix.Mount("", disk, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
-	receive(t, changed, "notice of a remount")
-	quiet(t, h, changed)
-	require.NoError(t, unix.Unmount(disk, 0))
-	receive(t, changed, "notice of an unmount")
-	until(disk, 1)
-}
-
 // quiet takes what was told up to here away. A notice that is still on its way does no harm: it is one more.
 func quiet[T any](t *testing.T, h *Host, c chan T) {
 	t.Helper()
