@@ -36,6 +36,7 @@ type Scenario struct {
 	Faults  []FaultRule
 	Steps   []Step
 	Objects []Object
+	meddle  func(*run) // what tests do to the world, at each step of the engine; nil for nothing
 }
 
 // Title is the first sentence of the head.

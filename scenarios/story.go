@@ -44,7 +44,7 @@ func RunScenario(s *Scenario, keep bool, log func(engine.Entry), done func(*sim.
 	t.w = sim.New(sim.Config{Chooser: t, Script: t.script, Keep: keep, RootDir: rootDir, Disk: sim.DiskOrdered})
 	defer t.w.Close()
 	t.r = newRun(t.w, engine.Config{NoRuntime: !s.Runtime, JournalBytes: 64 << 10})
-	t.r.files = s.Files
+	t.r.files, t.r.canary = s.Files, s.meddle
 	for i := range s.Faults {
 		s.Faults[i].seen = 0
 	}

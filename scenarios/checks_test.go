@@ -1,0 +1,186 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// Each check is shown a tiny world that breaks its property.
+
+const (
+	theStage   = hal.Key("csi.stage/d^v")
+	thePublish = hal.Key("csi.publish/d^v/u/pv")
+	stagePath  = rootDir + "/plugins/kubernetes.io/csi/d/h/globalmount"
+	target     = rootDir + "/pods/u/volumes/kubernetes.io~csi/pv/mount"
+)
+
+func bare(t *testing.T) *run {
+	w := sim.New(sim.Config{RootDir: rootDir})
+	t.Cleanup(w.Close)
+	r := newRun(w, engine.Config{})
+	r.synced, r.registered = true, map[string]bool{}
+	w.SetAgent(func(hal.Host) {})
+	w.AddDriver(sim.DriverSpec{Name: "d"})
+	w.AddVolume("d", "v")
+	w.StartAgent()
+	return r
+}
+
+func (r *run) sends(id uint64, method string) {
+	e := sim.Effect{Kind: sim.EffectSent, Actor: "d", Run: 1, Call: id, Driver: "d", Volume: "v", Method: method, Key: theStage, Staging: stagePath}
+	if method == publish || method == unpublish {
+		e.Key, e.Target = thePublish, target
+	}
+	r.effect(e)
+}
+
+func (r *run) holds(kind sim.EffectKind) {
+	e := sim.Effect{Kind: kind, Actor: "d", Run: 1, Driver: "d", Volume: "v", Method: stage, Key: theStage, Staging: stagePath, Path: stagePath}
+	if kind == sim.EffectPublished || kind == sim.EffectUnpublished {
+		e.Method, e.Key, e.Target, e.Path = publish, thePublish, target, target
+	}
+	r.effect(e)
+}
+
+func (r *run) runs() *pod {
+	p := r.register(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u"}}, []use{
+		{name: "data", path: target, driver: "d", volume: "v"}, {name: "scratch", path: rootDir + "/pods/u/volumes/kubernetes.io~empty-dir/scratch"},
+	})
+	p.isWanted, p.isRunning, p.told = true, true, p.object
+	return p
+}
+
+func TestChecksFire(t *testing.T) {
+	for name, c := range map[string]struct {
+		property string
+		breaks   func(r *run)
+	}{
+		"data deleted through a mount": {"S1", func(r *run) {
+			r.w.MakeDir(target)
+			r.holds(sim.EffectPublished)
+			require.Zero(t, r.w.BindMount("/", target, false))
+			r.byPath[target].isTouched = false
+			r.effect(sim.Effect{Kind: sim.EffectRemoved, Actor: "agent", Run: 1, Path: target + "/file"})
+		}},
+		"publish without a stage":           {"S4", func(r *run) { r.sends(1, publish) }},
+		"publish while an unstage may act":  {"S4", func(r *run) { r.holds(sim.EffectStaged); r.sends(1, unstage); r.sends(2, publish) }},
+		"unstage while published":           {"S5", func(r *run) { r.holds(sim.EffectPublished); r.sends(1, unstage) }},
+		"unstage while a publish may act":   {"S5", func(r *run) { r.holds(sim.EffectStaged); r.sends(1, publish); r.sends(2, unstage) }},
+		"goes down while published":         {"S5", func(r *run) { r.holds(sim.EffectPublished); r.holds(sim.EffectUnstaged) }},
+		"stage while an unstage may act":    {"S6", func(r *run) { r.sends(1, unstage); r.sends(2, stage) }},
+		"unpublish from running containers": {"S7", func(r *run) { r.runs(); r.sends(1, unpublish) }},
+		"umount from running containers": {"S7", func(r *run) {
+			r.runs()
+			r.effect(sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: target})
+		}},
+		"an emptyDir is deleted under its pod": {"S1", func(r *run) {
+			p := r.runs()
+			r.effect(sim.Effect{Kind: sim.EffectRenamed, Actor: "agent", Run: 1, Path: p.uses[1].path})
+		}},
+		"forgotten while staged":         {"S8", func(r *run) { r.believe(); r.holds(sim.EffectStaged) }},
+		"forgotten while a call may act": {"S8", func(r *run) { r.believe(); r.sends(1, stage); r.refine(theStage) }},
+		"believed up and is not":         {"S14", func(r *run) { r.believe(core.Present); r.sends(1, stage); r.refine(theStage) }},
+		"started without a trace of it":  {"S15", func(r *run) { r.holds(sim.EffectStaged); r.stepped(core.New(core.Start{Now: 1, Boot: "b"})) }},
+		"a secret in the log":            {"S17", func(r *run) { r.logged(engine.Entry{Message: "m", Fields: []string{"why", "it is " + secretMark}}) }},
+		"two mounts at one path": {"S18", func(r *run) {
+			r.w.MakeDir(target)
+			require.Zero(t, r.w.BindMount("/", target, false))
+			require.Zero(t, r.w.BindMount("/", target, false))
+			r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "d", Run: 1, Path: target})
+		}},
+		"told ready of nothing":  {"S21", func(r *run) { p := r.runs(); p.isRunning = false; r.ready(p, true) }},
+		"unstaged before synced": {"S22", func(r *run) { r.synced = false; r.sends(1, unstage) }},
+		"unmounted before synced": {"S22", func(r *run) {
+			r.synced = false
+			r.effect(sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: target})
+		}},
+		"taken from a pod that was wanted all along": {"S22", func(r *run) {
+			p := r.runs()
+			p.isRunning, p.isSteady = false, true
+			r.sends(1, unpublish)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			c.breaks(r)
+			require.NotNil(t, r.violation)
+			require.Equal(t, c.property, r.violation.Property, "%v", r.violation)
+		})
+	}
+}
+
+// believe gives the world a core that knows of nothing, or of the stage in a state.
+func (r *run) believe(states ...core.State) {
+	s := core.Start{Now: 1, Boot: "b"}
+	for range states {
+		s.Records = append(s.Records, core.Record{Rung: core.Rung{Key: theStage, Kind: "csi.stage", Intent: true}, Phase: core.Confirmed, Boot: "b", Fingerprint: "f"})
+		s.Found = append(s.Found, core.Found{Key: theStage, Fingerprint: "f"})
+	}
+	r.core = core.New(s)
+}
+
+const storyOfOnePod = `# one pod
+driver disk.example staging device
+at 0s apply all
+within 1m expect pod default/web ready
+`
+
+// TestCalmFinds breaks what the liveness phase looks for, by somebody who meddles with the world.
+func TestCalmFinds(t *testing.T) {
+	demo, err := Find("two_pods_share_a_volume")
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		property string
+		meddle   func(r *run)
+	}{
+		"a directory is left": {"L1", func(r *run) {
+			r.w.After(10*time.Minute+50*time.Second, "", func() { r.w.MakeDir(rootDir + "/pods/left") })
+		}},
+		"a waiter is not woken": {"L2", func(r *run) {
+			r.w.After(10*time.Second, "", func() {
+				for _, p := range r.pods {
+					p.isRunning = false
+				}
+			})
+		}},
+		"a pod can't go": {"L4", func(r *run) {
+			r.w.After(10*time.Minute+50*time.Second, "", func() { r.w.BreakDriver("disk.example", sim.Refuses) })
+		}},
+		"its driver is away at a restart": {"L6", func(r *run) { r.w.After(30*time.Second, "", func() { r.w.StopDriver("disk.example") }) }},
+		"it is never quiet":               {"L7", func(r *run) { r.w.After(7*time.Minute, "", func() { r.actual.effects++ }) }},
+		"a restart makes calls":           {"L11", func(r *run) { r.w.After(10*time.Minute+45*time.Second, "", func() { r.actual.mounting++ }) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := Parse("one_pod.txt", storyOfOnePod+manifestsOf(t, demo))
+			require.NoError(t, err)
+			meddled := false
+			s.meddle = func(r *run) {
+				if !meddled {
+					meddled = true
+					c.meddle(r)
+				}
+			}
+			res := RunScenario(s, false, nil, nil)
+			require.NotNil(t, res.Violation)
+			require.Equal(t, c.property, res.Violation.Property, "%v", res.Violation)
+		})
+	}
+}
+
+// manifestsOf is the objects of a scenario of the catalogue.
+func manifestsOf(t *testing.T, s *Scenario) string {
+	text, err := catalogue.ReadFile("catalogue/" + s.Name + ".txt")
+	require.NoError(t, err)
+	_, objects, _ := strings.Cut(string(text), "\n---\n")
+	return "---\n" + objects
+}
