@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -148,7 +149,10 @@ func (r *run) until(t hal.Instant) bool {
 	}
 	if r.violation == nil {
 		if err := r.w.Run(t); err != nil {
-			what, _, _ := strings.Cut(err.Error(), "\n")
+			what := "engine"
+			if f, ok := errors.AsType[*sim.Failure](err); ok {
+				what = f.What
+			}
 			r.fail("panic", "engine", what, err.Error())
 		}
 	}

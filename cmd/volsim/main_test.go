@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// volsim runs one command line.
+func volsim(args ...string) (status int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	status = execute(args, &out, &err)
+	return status, out.String(), err.String()
+}
+
+func TestExitStatus(t *testing.T) {
+	for _, c := range []struct {
+		args   []string
+		status int
+		says   string
+	}{
+		{[]string{}, exitUsage, "a command is missing"},
+		{[]string{"fly"}, exitUsage, "fly"},
+		{[]string{"run", "no_such_story"}, exitUsage, "volsim list --names lists them"},
+		{[]string{"run", "./no/such/file.txt"}, exitUsage, "no such file"},
+		{[]string{"replay"}, exitUsage, "seed"},
+		{[]string{"replay", "--seed", "1", "--keep", "zz"}, exitUsage, "not a choice"},
+		{[]string{"hunt", "--runs", "20"}, 0, "20 schedules"},
+		{[]string{"run", "demo"}, 0, "ok demo"},
+		{[]string{"shrink", "--seed", "1"}, 0, "breaks no property"},
+	} {
+		status, stdout, stderr := volsim(c.args...)
+		require.Equal(t, c.status, status, "%v: %s", c.args, stderr)
+		require.Contains(t, stdout+stderr, c.says, "%v", c.args)
+	}
+}
+
+func TestReplayShowsTheSameTrace(t *testing.T) {
+	_, first, _ := volsim("replay", "--seed", "3")
+	_, second, _ := volsim("replay", "--seed", "3")
+	require.Equal(t, first, second)
+	require.Greater(t, strings.Count(first, "\n"), 100)
+}
+
+func TestDemoShowsOperationsAsVolnodeDoes(t *testing.T) {
+	_, out, _ := volsim("run", "demo")
+	for _, line := range []string{
+		"verb=climb rung=csi.stage/csi.volnode.dev^", "verb=climb rung=csi.publish/csi.volnode.dev^", "verb=climb rung=emptydir/",
+		"verb=descend rung=csi.publish/", "verb=descend rung=csi.stage/", "verb=descend rung=emptydir/",
+	} {
+		require.Equal(t, 1, strings.Count(out, line), line)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	for _, args := range [][]string{
+		{"hunt", "--runs", "5", "--json"}, {"replay", "--seed", "1", "--json"}, {"run", "demo", "--json"},
+	} {
+		_, out, _ := volsim(args...)
+		require.True(t, json.Valid([]byte(out)), "%v: %s", args, out)
+	}
+	_, out, _ := volsim("list", "--json")
+	for line := range strings.Lines(out) {
+		require.True(t, json.Valid([]byte(line)), line)
+	}
+	_, names, _ := volsim("list", "--names")
+	require.Contains(t, strings.Split(names, "\n"), "demo")
+}
