@@ -19,6 +19,8 @@ type drivers struct {
 	sockets map[string]*socket
 	serving map[string]*socket // by driver name: the last that registered
 	known   map[string]plugin.DriverFacts
+	// meeting is the names under which a process is being connected to: until it has said who it is, calls may go to it or to the one before.
+	meeting map[string]bool
 }
 
 // socket is one registration socket.
@@ -41,6 +43,7 @@ const (
 
 func (d *drivers) init() {
 	d.sockets, d.serving, d.known = map[string]*socket{}, map[string]*socket{}, map[string]plugin.DriverFacts{}
+	d.meeting = map[string]bool{}
 }
 
 // facts returns what a driver said of itself at its last registration in this run, nil if it has never registered. While it is away its volumes
@@ -54,7 +57,7 @@ func (d *drivers) facts(name string) *plugin.DriverFacts {
 
 // instance names the process that serves a driver, "" if there is none or it is not known.
 func (d *drivers) instance(name string) string {
-	if s := d.serving[name]; s != nil {
+	if s := d.serving[name]; s != nil && !d.meeting[name] {
 		return s.facts.Instance
 	}
 	return ""
@@ -96,30 +99,77 @@ func (m *VolumeManager) deregister(s *socket) {
 	m.log(LevelInfo, "driver deregistered", "driver", name, "socket", s.path)
 }
 
-// register asks the plugin who it is, connects to it and takes it in. Any failure starts it over, after a wait.
+// register asks the plugin at a socket who it is, and meets the driver that it names. Any failure starts it over, after a wait.
 func (m *VolumeManager) register(s *socket) {
 	gen := s.gen
-	life := &peerLife{}
 	m.h.Runtime.Go(func() {
-		facts, endpoint, err := m.introduce(s.path, func() { m.peerGone(life) })
+		info, err := m.h.Registration.Info(m.introduction(), s.path)
+		if err == nil {
+			if err = acceptable(info); err != nil {
+				m.refuse(s.path, err)
+			}
+		}
 		m.h.Runtime.Post(func() {
-			m.peerKnown(life, facts)
-			if s.gen != gen || m.stopping {
-				return
-			}
-			if err != nil {
+			switch {
+			case s.gen != gen || m.stopping:
+			case err != nil:
 				m.retryRegister(s, err)
-				return
+			case m.drivers.meeting[info.Name]:
+				m.retryRegister(s, fmt.Errorf("driver %s is just being registered", info.Name))
+			default:
+				m.meet(s, info)
 			}
-			s.facts, s.endpoint, s.why, s.attempts = facts, endpoint, "", 0
-			m.drivers.serving[facts.Name], m.drivers.known[facts.Name] = s, facts
-			m.log(LevelInfo, "driver registered", "driver", facts.Name, "socket", s.path, "node", facts.NodeID)
-			// The pods first: what they want by the driver's facts is known before its rungs move again.
-			m.objects.changed(m, driverRef(facts.Name))
-			m.populateStale()
-			m.step(core.Registered{Actor: facts.Name})
 		})
 	})
+}
+
+// meet connects to a driver and takes it in. There is one meeting of a name at a time, so that it is known whom its connection leads to.
+func (m *VolumeManager) meet(s *socket, info hal.PluginInfo) {
+	gen, life := s.gen, &peerLife{}
+	m.drivers.meeting[info.Name] = true
+	m.h.Runtime.Go(func() {
+		facts, err := m.introduce(s.path, info, func() { m.peerGone(life) })
+		m.h.Runtime.Post(func() {
+			delete(m.drivers.meeting, info.Name)
+			m.peerKnown(life, facts)
+			current := s.gen == gen && !m.stopping
+			if err != nil || !current {
+				m.part(s, info.Name)
+			}
+			switch {
+			case !current:
+			case err != nil:
+				m.retryRegister(s, err)
+			default:
+				m.takeIn(s, facts, info.Endpoint)
+			}
+		})
+	})
+}
+
+// takeIn makes a socket the one that serves its driver.
+func (m *VolumeManager) takeIn(s *socket, facts plugin.DriverFacts, endpoint string) {
+	if s.facts.Name != facts.Name {
+		m.deregister(s) // what it served before, it serves no more
+	}
+	s.facts, s.endpoint, s.why, s.attempts = facts, endpoint, "", 0
+	m.drivers.serving[facts.Name], m.drivers.known[facts.Name] = s, facts
+	m.log(LevelInfo, "driver registered", "driver", facts.Name, "socket", s.path, "node", facts.NodeID)
+	// The pods first: what they want by the driver's facts is known before its rungs move again.
+	m.objects.changed(m, driverRef(facts.Name))
+	m.populateStale()
+	m.step(core.Registered{Actor: facts.Name})
+}
+
+// part ends a connection to a process that was not taken in: no call goes to it. A driver that another socket serves has lost its connection by
+// this, and is registered anew.
+func (m *VolumeManager) part(s *socket, name string) {
+	m.h.Drivers.Disconnect(name)
+	if m.drivers.serving[name] == s {
+		m.deregister(s)
+		return
+	}
+	m.unreached(name)
 }
 
 // unreached registers a driver anew to which a call could not be sent though its socket is there: its process may be another by now, without its
@@ -133,7 +183,7 @@ func (m *VolumeManager) unreached(driver string) {
 	gen := s.gen
 	m.h.Runtime.At(m.h.Runtime.Now().Add(registerRetry), func() {
 		s.again = false
-		if s.gen == gen && !m.stopping {
+		if s.gen == gen && !m.drivers.meeting[driver] && !m.stopping {
 			s.gen++
 			m.register(s)
 		}
@@ -171,30 +221,28 @@ func (m *VolumeManager) peerKnown(life *peerLife, facts plugin.DriverFacts) {
 	}
 }
 
-// introduce runs as a task: GetInfo, connect, the driver's own name, node id and capabilities, and the answer to the plugin.
-func (m *VolumeManager) introduce(socketPath string, gone func()) (plugin.DriverFacts, string, error) {
-	call := func() hal.Call { return hal.Call{Deadline: m.h.Runtime.Now().Add(registerTimeout)} }
-	info, err := m.h.Registration.Info(call(), socketPath)
-	if err != nil {
-		return plugin.DriverFacts{}, "", err
-	}
-	facts, err := m.interview(info, call, gone)
-	if err != nil {
-		// That the refusal could not be delivered changes nothing: the plugin is asked again.
-		_ = m.h.Registration.Notify(call(), socketPath, false, err.Error())
-		return facts, "", err
-	}
-	if err := m.h.Registration.Notify(call(), socketPath, true, ""); err != nil {
-		return facts, "", err
-	}
-	return facts, info.Endpoint, nil
+// introduction is a call that makes a driver known.
+func (m *VolumeManager) introduction() hal.Call {
+	return hal.Call{Deadline: m.h.Runtime.Now().Add(registerTimeout)}
 }
 
-func (m *VolumeManager) interview(info hal.PluginInfo, call func() hal.Call, gone func()) (plugin.DriverFacts, error) {
-	f := plugin.DriverFacts{Name: info.Name}
-	if err := acceptable(info); err != nil {
-		return f, err
+// refuse tells a plugin that it was not taken, from a task. That it could not be told changes nothing: it is asked again.
+func (m *VolumeManager) refuse(socketPath string, why error) {
+	_ = m.h.Registration.Notify(m.introduction(), socketPath, false, why.Error())
+}
+
+// introduce runs as a task: connect, the driver's own name, node id and capabilities, and the answer to the plugin.
+func (m *VolumeManager) introduce(socketPath string, info hal.PluginInfo, gone func()) (plugin.DriverFacts, error) {
+	facts, err := m.interview(info, gone)
+	if err != nil {
+		m.refuse(socketPath, err)
+		return facts, err
 	}
+	return facts, m.h.Registration.Notify(m.introduction(), socketPath, true, "")
+}
+
+func (m *VolumeManager) interview(info hal.PluginInfo, gone func()) (plugin.DriverFacts, error) {
+	f, call := plugin.DriverFacts{Name: info.Name}, m.introduction
 	peer, err := m.h.Drivers.Connect(call(), info.Name, info.Endpoint, gone)
 	if err != nil {
 		return f, err
