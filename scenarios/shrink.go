@@ -13,6 +13,8 @@ import (
 type Case struct {
 	Seed uint64
 	Keep []Kept
+	// Times is the seed of the times of what is not kept, in place of Seed; 0 is Seed.
+	Times uint64
 	// Still: times are the shortest, but those of a choice that is kept. Else they are the seed's.
 	Still bool
 }
@@ -58,7 +60,7 @@ func ParseKeep(text string) ([]Kept, error) {
 
 // Chooser makes the choices of the case.
 func (c Case) Chooser() sim.Chooser {
-	k := &keeper{inner: sim.Seeded(c.Seed), values: make(map[uint64]int, len(c.Keep)), still: c.Still}
+	k := &keeper{inner: sim.Seeded(c.Seed), times: sim.Seeded(c.Seed ^ c.Times), values: make(map[uint64]int, len(c.Keep)), still: c.Still}
 	for _, kept := range c.Keep {
 		k.values[kept.Hash] = kept.Value
 	}
@@ -67,6 +69,7 @@ func (c Case) Chooser() sim.Chooser {
 
 type keeper struct {
 	inner  sim.Seeded
+	times  sim.Seeded
 	values map[uint64]int
 	still  bool
 }
@@ -88,7 +91,7 @@ func (k *keeper) Between(id sim.ID, lo, hi int64) int64 {
 	if k.still && !isWorkload(id.Site) {
 		return lo
 	}
-	return k.inner.Between(id, lo, hi)
+	return k.times.Between(id, lo, hi)
 }
 
 func isWorkload(site string) bool { return strings.HasPrefix(site, "workload.") }
@@ -123,13 +126,14 @@ func Shrink(h *Hunter, seed uint64) *Shrunk {
 		c.Keep = append(c.Keep, Kept{ID: choice.ID, Hash: choice.ID.Hash()})
 	}
 	all := len(c.Keep)
-	c = s.minimise(c)
+	c = s.least(c)
 	still := c
 	still.Still = true
 	if s.fails(still) {
 		c = s.minimise(still)
 	}
-	c = s.weaken(c)
+	c = s.minimise(s.weaken(c))
+	c = s.retime(c)
 	first := h.Run(Schedule{Seed: seed, Chooser: c.Chooser()})
 	out := &Shrunk{Case: c, Choices: all, Runs: s.runs, Violation: first.Violation}
 	for range 3 {
@@ -144,6 +148,18 @@ func (s *shrinker) fails(c Case) bool {
 	s.runs++
 	res := s.hunter.Run(Schedule{Seed: s.seed, Chooser: c.Chooser()})
 	return res.Violation != nil && res.Violation.Signature() == s.want
+}
+
+// least minimises from the front and from the back, and takes the smaller result: what can't be taken away alone depends on what went before it.
+func (s *shrinker) least(c Case) Case {
+	back := c
+	back.Keep = slices.Clone(c.Keep)
+	slices.Reverse(back.Keep)
+	c, back = s.minimise(c), s.minimise(back)
+	if len(back.Keep) < len(c.Keep) {
+		return back
+	}
+	return c
 }
 
 // minimise is ddmin: ever smaller parts are taken away, at last single choices, until none can go.
@@ -166,6 +182,29 @@ func (s *shrinker) minimise(c Case) Case {
 			return c
 		}
 	}
+}
+
+// fewChoices are told in one screen.
+const (
+	fewChoices = 10
+	retimings  = 200
+)
+
+// retime looks for other times at which fewer choices do, if many are left: the agent's deaths are often there only to pass time.
+func (s *shrinker) retime(c Case) Case {
+	for times := uint64(1); times <= retimings && len(c.Keep) > fewChoices; times++ {
+		other := c
+		other.Times = times
+		for i := range c.Keep {
+			less := other
+			less.Keep = slices.Delete(slices.Clone(c.Keep), i, i+1)
+			if s.fails(less) {
+				c = s.minimise(less)
+				break
+			}
+		}
+	}
+	return c
 }
 
 // weaken replaces what is chosen by what comes before it in its menu, where that fails too: the menus begin with the milder faults.

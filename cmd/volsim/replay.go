@@ -24,7 +24,7 @@ type replayed struct {
 }
 
 func replayCommand() *cobra.Command {
-	var seed uint64
+	var seed, times uint64
 	var keep string
 	var still, asJSON, withLog, quiet bool
 	cmd := &cobra.Command{
@@ -33,8 +33,8 @@ func replayCommand() *cobra.Command {
 volsim shrink has kept.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := scenarios.Schedule{Seed: seed, Keep: !quiet}
-			if keep != "" || still {
-				c := scenarios.Case{Seed: seed, Still: still}
+			if keep != "" || still || times != 0 {
+				c := scenarios.Case{Seed: seed, Times: times, Still: still}
 				if keep != "" {
 					kept, err := scenarios.ParseKeep(keep)
 					if err != nil {
@@ -49,6 +49,7 @@ volsim shrink has kept.`,
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "the seed")
 	cmd.Flags().StringVar(&keep, "keep", "", "make only these choices, as volsim shrink prints them")
+	cmd.Flags().Uint64Var(&times, "times", 0, "with --keep: the seed of all times, as volsim shrink prints it")
 	cmd.Flags().BoolVar(&still, "still", false, "the shortest latencies, but for what is kept")
 	cmd.Flags().BoolVar(&withLog, "log", false, "also the engine's log, at the end")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "only the result, not the trace")

@@ -45,6 +45,9 @@ func shrink(cmd *cobra.Command, seed uint64, asJSON bool) error {
 		return nil
 	}
 	command := fmt.Sprintf("volsim replay --seed %d --keep %s", seed, s.Case)
+	if s.Case.Times != 0 {
+		command += fmt.Sprintf(" --times %d", s.Case.Times)
+	}
 	if s.Case.Still {
 		command += " --still"
 	}
