@@ -269,6 +269,9 @@ func (m *VolumeManager) conflict(uid core.PodUID, r core.Rung) (string, string) 
 			return other, name
 		}
 	}
+	if m.core == nil {
+		return "", "" // no driver is registered before the node has been read, so no rung of this pod is shared yet
+	}
 	// After a restart the other pod may not have been named yet: then what stands speaks for it.
 	stands, _ := m.core.Rung(r.Key)
 	other, name := apart(stands.Made, r.Want)
