@@ -124,21 +124,28 @@ func (m *VolumeManager) tell(n node) {
 	m.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "strays", itoa(len(n.start.Strays)), "children", itoa(len(n.start.Children)))
 }
 
-// doubt takes the certainty out of records of which a later line may be lost: what they stand for is Unknown, and a call may act on it as long as
-// one that was sent just now.
+// doubt takes the certainty out of records of which a later line may be lost.
 func (m *VolumeManager) doubt(loaded journal.Loaded) {
-	now := m.h.Runtime.Now()
-	for i := range loaded.Records {
-		rec := &loaded.Records[i]
-		if !slices.Contains(loaded.Doubtful, rec.Rung.Key) {
-			continue
+	now, boot := m.h.Runtime.Now(), m.h.Runtime.BootID()
+	for i, rec := range loaded.Records {
+		if slices.Contains(loaded.Doubtful, rec.Rung.Key) {
+			loaded.Records[i] = doubtful(rec, now, boot)
 		}
-		limits := rec.Rung.Limits
-		rec.Phase, rec.Boot = core.Intent, m.h.Runtime.BootID()
-		rec.WasUp = rec.Rung.Pod != ""
-		rec.ClimbUntil = max(rec.ClimbUntil, now.Add(limits.Climb+limits.Settle))
-		rec.DescendUntil = max(rec.DescendUntil, now.Add(limits.Descend+limits.Settle))
 	}
+}
+
+// doubtful is a record of which a later line, of this boot, may be lost: what it stands for is Unknown, and a call may act on it as long as one that
+// was sent just now. Of what another boot has written, neither instants nor fingerprints mean anything in this one.
+func doubtful(rec core.Record, now hal.Instant, boot hal.BootID) core.Record {
+	if rec.Boot != boot {
+		rec.Fingerprint, rec.Generation, rec.ClimbUntil, rec.DescendUntil = "", nil, 0, 0
+		rec.Seen = "something unknown"
+	}
+	limits := rec.Rung.Limits
+	rec.Phase, rec.Boot, rec.WasUp = core.Intent, boot, rec.Rung.Pod != ""
+	rec.ClimbUntil = max(rec.ClimbUntil, now.Add(limits.Climb+limits.Settle))
+	rec.DescendUntil = max(rec.DescendUntil, now.Add(limits.Descend+limits.Settle))
+	return rec
 }
 
 func dirMode(dir string) uint32 {
