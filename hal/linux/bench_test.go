@@ -86,6 +86,30 @@ func BenchmarkBind(b *testing.B) {
 	}
 }
 
+// BenchmarkBindCrowded binds a directory of the very mount that carries all others.
+func BenchmarkBindCrowded(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("mounts=%d", n), func(b *testing.B) {
+			h, root := benchHost(b, n)
+			spec := hal.BindSpec{Source: filepath.Join(root, "plain"), Target: filepath.Join(root, "target")}
+			if err := os.Mkdir(spec.Source, 0o755); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := h.mounts.Bind(hal.Call{}, spec); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if err := unix.Unmount(spec.Target, 0); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}
+
 func BenchmarkTable(b *testing.B) {
 	for _, n := range []int{10, 1000, 10000} {
 		b.Run(fmt.Sprintf("mounts=%d", n), func(b *testing.B) {

@@ -59,7 +59,7 @@ func New(o Options) (*Host, error) {
 	h.drivers = &drivers{host: h, byName: map[string]*driver{}}
 	h.children = &children{host: h, running: map[int]bool{}}
 	h.watches = &watches{host: h, mountEvents: openMountEvents, rescanEvery: time.Minute}
-	h.mounts = &mounts{host: h}
+	h.mounts = &mounts{host: h, crowded: &crowded{rootDir: o.RootDir, copied: -1}}
 	return h, nil
 }
 
@@ -81,8 +81,8 @@ func checkDirs(o Options) error {
 		return unix.Close(fd)
 	case unix.ELOOP:
 		// The mount table shows real paths, and drivers are handed the same string: a link in it would make the two differ.
-		real, _ := filepath.EvalSymlinks(o.RootDir)
-		return fmt.Errorf("root directory %q leads through a symbolic link: use %q", o.RootDir, real)
+		target, _ := filepath.EvalSymlinks(o.RootDir)
+		return fmt.Errorf("root directory %q leads through a symbolic link: use %q", o.RootDir, target)
 	case unix.ENOSYS:
 		return fmt.Errorf("openat2(2): %w: Linux 5.12 or later is needed", err)
 	}
@@ -110,6 +110,7 @@ func (h *Host) Close() {
 	h.closed = true
 	h.mu.Unlock()
 	h.drivers.close()
+	h.mounts.crowded.close()
 	h.tasks.Wait()
 }
 

@@ -30,7 +30,7 @@ func (m *mounts) Mount(c hal.Call, n hal.NewMount) error {
 
 func (m *mounts) Bind(c hal.Call, b hal.BindSpec) error {
 	return m.host.within(c, hal.ClassSyscall, "bind", b.Target, func() error {
-		return mountError("bind", b.Target, attachBind(b))
+		return mountError("bind", b.Target, m.attachBind(b))
 	})
 }
 
@@ -102,7 +102,7 @@ func detach(path string) error {
 
 const moveFDs = unix.MOVE_MOUNT_F_EMPTY_PATH | unix.MOVE_MOUNT_T_EMPTY_PATH
 
-func attachBind(b hal.BindSpec) error {
+func (m *mounts) attachBind(b hal.BindSpec) error {
 	source, err := openPoint(b.Source)
 	if err != nil {
 		return about(b.Source, err)
@@ -113,7 +113,10 @@ func attachBind(b hal.BindSpec) error {
 		return err
 	}
 	defer unix.Close(target)
-	copied, err := unix.OpenTree(source, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
+	copied, ok := m.crowded.copyAt(source, b.Source)
+	if !ok {
+		copied, err = openTree(source)
+	}
 	if err == unix.ENOSYS {
 		return bindByMount(source, target, b.ReadOnly)
 	}

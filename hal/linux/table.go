@@ -20,7 +20,8 @@ const tableReads = 50
 
 // mounts is hal.Mounts.
 type mounts struct {
-	host *Host
+	host    *Host
+	crowded *crowded
 	// old is set once the kernel is seen to lack statmount(2): before Linux 6.8.
 	// NB: mount ids are then those of /proc/self/mountinfo, which the kernel uses again once a mount is gone.
 	old atomic.Bool

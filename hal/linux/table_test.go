@@ -16,7 +16,7 @@ import (
 )
 
 // oddMounts makes mounts with names that mountinfo escapes, and a read-only bind.
-func oddMounts(t *testing.T, root string) {
+func oddMounts(t *testing.T, h *Host, root string) {
 	t.Helper()
 	mountDisk(t, root)
 	for _, name := range []string{"a space", "a\ttab", "a\\back", "ü", "a\nline", "\xff"} {
@@ -25,14 +25,14 @@ func oddMounts(t *testing.T, root string) {
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "from/sub dir"), 0o755))
 	require.NoError(t, os.Mkdir(filepath.Join(root, "to"), 0o755))
-	require.NoError(t, attachBind(hal.BindSpec{
+	require.NoError(t, h.mounts.attachBind(hal.BindSpec{
 		Source: filepath.Join(root, "from/sub dir"), Target: filepath.Join(root, "to"), ReadOnly: true,
 	}))
 }
 
 func TestTableIsWhatMountinfoSays(t *testing.T) {
 	h, root := startHost(t)
-	oddMounts(t, filepath.Join(root, "disk"))
+	oddMounts(t, h, filepath.Join(root, "disk"))
 	modern, err := h.mounts.Table(hal.Call{})
 	require.NoError(t, err)
 	if h.mounts.old.Load() {
