@@ -185,7 +185,7 @@ func dial(ctx context.Context, endpoint string) (*connection, error) {
 	}
 	c := &connection{raw: raw}
 	if c.peer, err = peerOf(raw); err != nil {
-		raw.Close()
+		_ = raw.Close()
 		return nil, err
 	}
 	var used atomic.Bool
@@ -201,12 +201,12 @@ func dial(ctx context.Context, endpoint string) (*connection, error) {
 			return &watchedConn{raw, &c.broken}, nil
 		}))
 	if err != nil {
-		raw.Close()
+		_ = raw.Close()
 		return nil, err
 	}
 	if err := c.ready(ctx); err != nil {
 		_ = c.Close()
-		raw.Close()
+		_ = raw.Close()
 		return nil, err
 	}
 	return c, nil

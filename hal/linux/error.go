@@ -18,9 +18,9 @@ func failure(class hal.Class, op, object string, err error) *hal.Error {
 	}
 }
 
-// partial is the error of a call that may have had part of its effect.
-func partial(class hal.Class, op, object string, err error) *hal.Error {
-	e := failure(class, op, object, err)
+// partial is the error of a call of class file that may have had part of its effect.
+func partial(op, object string, err error) *hal.Error {
+	e := failure(hal.ClassFile, op, object, err)
 	e.Outcome = hal.Unknown
 	return e
 }

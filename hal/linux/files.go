@@ -81,7 +81,7 @@ func (f *files) Write(c hal.Call, path string, data []byte, mode uint32) error {
 			_, err = file.Write(data)
 		}
 		if err != nil {
-			return partial(hal.ClassFile, "write", path, err)
+			return partial("write", path, err)
 		}
 		return nil
 	})
@@ -98,7 +98,7 @@ func (f *files) WriteAt(c hal.Call, path string, offset int64, data []byte) erro
 		}
 		defer file.Close()
 		if _, err := file.WriteAt(data, offset); err != nil {
-			return partial(hal.ClassFile, "write", path, err)
+			return partial("write", path, err)
 		}
 		return nil
 	})
@@ -121,7 +121,7 @@ func (f *files) Allocate(c hal.Call, path string, size int64, mode uint32) error
 			if made {
 				_ = (&tree{f.host}).Remove(hal.Call{}, path) // a file without its room is of no use to anybody
 			}
-			return partial(hal.ClassFile, "allocate", path, err)
+			return partial("allocate", path, err)
 		}
 		return nil
 	})
@@ -164,7 +164,7 @@ func (f *files) Sync(c hal.Call, path string) error {
 		}
 		defer unix.Close(fd)
 		if err := unix.Fsync(fd); err != nil {
-			return partial(hal.ClassFile, "sync", path, err)
+			return partial("sync", path, err)
 		}
 		return nil
 	})

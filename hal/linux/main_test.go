@@ -60,10 +60,12 @@ const patience = 30 * time.Second
 
 func receive[T any](t *testing.T, c <-chan T, what string) T {
 	t.Helper()
+	bound := time.NewTimer(patience)
+	defer bound.Stop()
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(patience):
+	case <-bound.C:
 		require.FailNow(t, "no "+what)
 		panic("unreachable")
 	}

@@ -29,7 +29,7 @@ func (t *tree) RemoveTree(c hal.Call, path string) error {
 		}
 		remove := walk{at: removeAt}
 		if err := remove.visit(parent, name, path, 0); err != nil {
-			return partial(hal.ClassFile, "remove tree", path, err)
+			return partial("remove tree", path, err)
 		}
 		return nil
 	})

@@ -31,7 +31,8 @@ type progressKey struct{}
 // progressHandler keeps the progress of calls whose context carries one (grpc-go, package stats).
 type progressHandler struct{}
 
-func (progressHandler) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (progressHandler) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
 func (progressHandler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (progressHandler) HandleConn(context.Context, stats.ConnStats)                       {}
 

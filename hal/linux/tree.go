@@ -27,7 +27,7 @@ func (t *tree) Mkdir(c hal.Call, path string, mode uint32) error {
 			return failure(hal.ClassFile, "mkdir", path, err)
 		}
 		if err := chmodAt(parent, name, mode); err != nil {
-			return partial(hal.ClassFile, "mkdir", path, err)
+			return partial("mkdir", path, err)
 		}
 		return nil
 	})

@@ -135,7 +135,7 @@ func (f *follower) wait(notify *fsnotify.Watcher, ticker *time.Ticker, stop <-ch
 			}
 			f.drain(notify)
 			return true, nil
-		case <-notify.Errors: // an overflow (IN_Q_OVERFLOW): anything may have happened
+		case <-notify.Errors: //nolint:errcheck // whichever it is, as an overflow (IN_Q_OVERFLOW): anything may have happened
 			f.drain(notify)
 			return true, nil
 		case <-ticker.C:
@@ -150,7 +150,7 @@ func (f *follower) drain(notify *fsnotify.Watcher) {
 	for {
 		select {
 		case <-notify.Events:
-		case <-notify.Errors:
+		case <-notify.Errors: //nolint:errcheck // the look that follows is for whatever it says
 		default:
 			return
 		}
