@@ -37,8 +37,10 @@ func TestParsePrints(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, text := range []string{"", "umount", "umount before", "umount soon kill", "umount before EWHAT",
-		"#1 before kill", "umount#0 before kill", "umount#01 after kill", "a b c d", "umount@%4 before kill", "umount for before kill"} {
+	for _, text := range []string{
+		"", "umount", "umount before", "umount soon kill", "umount before EWHAT",
+		"#1 before kill", "umount#0 before kill", "umount#01 after kill", "a b c d", "umount@%4 before kill", "umount for before kill",
+	} {
 		_, err := Parse(text)
 		require.ErrorIs(t, err, ErrRule, text)
 	}
