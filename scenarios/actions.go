@@ -214,7 +214,9 @@ func (t *story) forgetJournal() string {
 	}
 	dir := rootDir + "/volnode/journal"
 	for _, name := range t.w.Entries(dir) {
-		t.w.RemoveFile(dir + "/" + name)
+		if errno := t.w.RemoveFile(dir + "/" + name); errno != 0 {
+			return errno.Error()
+		}
 	}
 	return ""
 }

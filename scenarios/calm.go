@@ -204,7 +204,7 @@ func (r *run) restarts() bool {
 	}
 	r.w.Restarts(true)
 	if n := r.actual.mounting - before; n > 0 && isHealthy {
-		r.fail("L11", "restart", "agent", fmt.Sprintf("a restart of an agent whose volumes were all healthy made %d calls that stage, publish, mount or undo it", n))
+		r.fail("L11", "restart", "agent", fmt.Sprintf("a restart over healthy volumes made %d calls that stage, publish or mount them, or undo it", n))
 		return false
 	}
 	return true

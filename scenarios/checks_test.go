@@ -123,7 +123,9 @@ func TestChecksFire(t *testing.T) {
 func (r *run) believe(states ...core.State) {
 	s := core.Start{Now: 1, Boot: "b"}
 	for range states {
-		s.Records = append(s.Records, core.Record{Rung: core.Rung{Key: theStage, Kind: "csi.stage", Intent: true}, Phase: core.Confirmed, Boot: "b", Fingerprint: "f"})
+		s.Records = append(s.Records, core.Record{
+			Rung: core.Rung{Key: theStage, Kind: "csi.stage", Intent: true}, Phase: core.Confirmed, Boot: "b", Fingerprint: "f",
+		})
 		s.Found = append(s.Found, core.Found{Key: theStage, Fingerprint: "f"})
 	}
 	r.core = core.New(s)

@@ -226,7 +226,7 @@ func (r *run) take(objects ...any) {
 		return
 	}
 	for _, o := range objects {
-		r.w.RemoveFile(manifestPath(o))
+		_ = r.w.RemoveFile(manifestPath(o)) // what was never written need not go
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
-	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/hal"
 )
@@ -164,6 +163,3 @@ func (r *run) forgottenDirectory(key hal.Key) {
 		}
 	}
 }
-
-// isCSI reports whether a rung is a driver's.
-func isCSI(kind core.Kind) bool { return kind == csi.KindStage || kind == csi.KindPublish }

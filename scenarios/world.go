@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/volnode/volnode/engine"
@@ -196,9 +195,4 @@ func below(path, dir string) bool {
 // isOurs reports whether a path is one where only volumes are.
 func isOurs(path string) bool {
 	return below(path, rootDir+"/pods") || below(path, rootDir+"/plugins/kubernetes.io")
-}
-
-// openCalls returns the calls of the driver's volume that can still act.
-func (r *run) openCalls(driver, volume string) []sim.ActiveCall {
-	return slices.DeleteFunc(r.w.Active(), func(a sim.ActiveCall) bool { return a.Driver != driver || a.Volume != volume })
 }

@@ -90,7 +90,8 @@ func replay(cmd *cobra.Command, s scenarios.Schedule, asJSON, withLog bool) erro
 		for _, line := range log {
 			fmt.Fprintln(out, line)
 		}
-		fmt.Fprintf(out, "seed %d: %d events, %d HAL calls, %d faults, %d crashes, hash %016x\n", s.Seed, res.Events, res.Calls, res.Faults, res.Crashes, res.Hash)
+		fmt.Fprintf(out, "seed %d: %d events, %d HAL calls, %d faults, %d crashes, hash %016x\n", s.Seed, res.Events, res.Calls, res.Faults,
+			res.Crashes, res.Hash)
 		if res.Violation != nil {
 			fmt.Fprintf(out, "FAIL %s\n", res.Violation)
 		}

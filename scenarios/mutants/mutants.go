@@ -6,6 +6,7 @@ package mutants
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -96,7 +97,7 @@ func (l Lab) Hunt(m Mutant, n int) (Outcome, error) {
 	cmd := exec.Command(program, "hunt", "--json", "--runs", "100000000", "--seed", strconv.FormatUint(l.Seed, 10),
 		"--cpu", l.CPU.String(), "--workers", strconv.Itoa(l.Workers))
 	out, err := cmd.Output()
-	if status, ok := err.(*exec.ExitError); err != nil && (!ok || status.ExitCode() != 1) {
+	if status, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || status.ExitCode() != 1) {
 		return o, fmt.Errorf("mutant %q: its hunt failed: %w", m.Name, err)
 	}
 	var found struct {

@@ -84,11 +84,16 @@ var Table = []Mutant{
 	},
 	{
 		"a new registration ends the calls of the old process", "laws 4.3", "engine/core/core.go",
-		"\tdelete(c.serial, actor)\n\tfor _, r := range c.of(actor) {\n", "\tdelete(c.serial, actor)\n\tfor _, r := range c.of(actor) {\n\t\tr.calls = nil\n",
+		"\tdelete(c.serial, actor)\n\tfor _, r := range c.of(actor) {\n",
+		"\tdelete(c.serial, actor)\n\tfor _, r := range c.of(actor) {\n\t\tr.calls = nil\n",
 	},
 	{
-		"a failed emptyDir leaves its directories", "L1", "engine/plugin/emptydir/verbs.go",
-		"if err := op.Mkdirs(h, c, dir, 0o777); err != nil {\n\t\treturn op.Unknown(err.Error())", "if err := op.Mkdirs(h, c, dir, 0o777); err != nil {\n\t\treturn op.NotDone(err.Error())",
+		"told ready though a volume is not resolved", "S21", "engine/core/waiters.go",
+		"if !p.wanted || !p.complete {", "if !p.wanted {",
+	},
+	{
+		"a pod that is not resolved loses what it had", "S22", "engine/core/desired.go",
+		"return p.wanted && !p.complete\n", "return p.wanted && !p.complete && c == nil\n",
 	},
 	{
 		"a descent leaves the data file", "L1", "engine/plugin/csi/descend.go",
