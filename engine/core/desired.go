@@ -88,7 +88,9 @@ func (c *Core) wanted(e Wanted) {
 	p := c.pod(e.Pod)
 	fresh := !p.wanted
 	p.wanted, p.complete = true, e.Complete
-	c.revive(p)
+	if fresh {
+		c.revive(p)
+	}
 	var tops []hal.Key
 	for _, spec := range e.Rungs {
 		r := c.enlist(spec, fresh)
@@ -103,7 +105,7 @@ func (c *Core) wanted(e Wanted) {
 	c.retop(p, slices.Compact(tops))
 }
 
-// revive takes back that no container of p runs: p is wanted, and what stands of it, kept from another life or recorded as left, will be used. The
+// revive takes back that no container of p runs: p is wanted anew, and what stands of it, kept from another life or recorded as left, will be used. The
 // records say so before Ready is told.
 func (c *Core) revive(p *pod) {
 	gone := p.gone
