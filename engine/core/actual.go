@@ -23,6 +23,7 @@ type rung struct {
 	purged      bool   // Invariant: no climb that was ever sent can have left anything since the last Done descent began, or none was ever sent.
 	seen        string // what stood at the path before the first intent
 	looked      bool   // seen is known
+	traced      bool   // found without a record, by what a climb of ours left on disk before its first call: what stands there came after it
 	short       string
 	refreshBy   hal.Instant
 	wasUp       bool // containers may have run on it

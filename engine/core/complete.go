@@ -180,7 +180,7 @@ func (c *Core) descended(r *rung, in *flight, res Result) {
 		r.purged = in.quiet
 		r.wasUp, r.short, r.refreshBy, r.reason = false, "", 0, ""
 		if r.purged {
-			r.seen, r.looked = "", false // until then what a late climb makes is ours, and a look would take it for what stood there before
+			r.seen, r.looked, r.traced = "", false, false // until then what a late climb makes is ours, and a look would take it for what stood there before
 		}
 		r.down = backoff{} // and not r.up: a climb that is negated each time still waits longer each time
 	case hal.NotDone:

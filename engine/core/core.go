@@ -76,7 +76,7 @@ func New(s Start) *Core {
 			continue
 		}
 		r := c.add(stray)
-		r.state, r.purged, r.made = Unknown, false, stray.Want
+		r.state, r.purged, r.traced, r.made = Unknown, false, true, stray.Want
 		// What left a trace and no record may have been up: unknown is running.
 		r.wasUp = r.Pod != ""
 	}

@@ -302,3 +302,18 @@ func BenchmarkRestart(b *testing.B) {
 		c.Step(second, core.Wake{})
 	}
 }
+
+// The journal is lost under a running pod. The trace of the rung was written before its first call, so the mount that stands there is no obstacle:
+// it is climbed without taking that mount for somebody else's.
+func TestStrayThatIsWanted(t *testing.T) {
+	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
+	c := core.New(core.Start{Now: second, Boot: "b", Strays: v.rungs("p")})
+	c.Step(second, core.AllSynced{})
+	b := c.Step(second, core.Wanted{Pod: "p", Rungs: v.rungs("p"), Complete: true})
+	require.Equal(t, []string{"#1 climb stage/a"}, names(b.Start))
+	require.Empty(t, b.Start[0].Seen)
+	require.False(t, b.Start[0].First, "something may be left of an earlier climb")
+	require.Equal(t, []string{"#2 climb publish/a/p"}, names(c.Step(second, done(1, "mount")).Start))
+	c.Step(second, done(2, "mount"))
+	require.True(t, c.Ready("p"))
+}
