@@ -118,10 +118,11 @@ func (m *VolumeManager) mend() {
 
 // release starts the operations of a batch and wakes its waiters.
 func (m *VolumeManager) release(b core.Batch) {
+	if m.stopping {
+		m.refuseAll(b.Start)
+		b.Start = nil
+	}
 	for _, op := range b.Start {
-		if m.stopping {
-			continue // nothing is started; the journal's intent is resolved by the next run
-		}
 		m.launch(op)
 	}
 	for _, id := range b.Wake {
@@ -130,4 +131,16 @@ func (m *VolumeManager) release(b core.Batch) {
 			done()
 		}
 	}
+}
+
+// refuseAll ends operations that are not begun because the manager stops, so that the journal does not say that they may have been.
+func (m *VolumeManager) refuseAll(ops []core.Op) {
+	if len(ops) == 0 {
+		return
+	}
+	var ids []hal.OpID
+	for _, op := range ops {
+		ids = append(ids, op.ID)
+	}
+	m.step(core.Refused{Ops: ids, Reason: "the volume manager is stopping"})
 }

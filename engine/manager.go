@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"time"
@@ -50,10 +49,8 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	return m
 }
 
-// ErrStopped is returned by Run, and by waits that outlive it, when Stop has been called.
-var ErrStopped = errors.New("volume manager stopped")
-
-// Run starts the manager and blocks until Stop has been called and the operations then in flight have ended, or until ctx is over.
+// Run starts the manager and blocks until Stop has been called and the operations then in flight have ended, or until ctx is over: then it returns
+// the end of ctx. Waits that outlive it end with their own contexts.
 func (m *VolumeManager) Run(ctx context.Context) error {
 	return m.h.Runtime.Await(ctx, func(done func()) {
 		m.stopped = done
@@ -103,7 +100,9 @@ func (m *VolumeManager) arm() {
 		if m.armed == at {
 			m.armed = 0
 		}
-		m.step(core.Wake{})
+		if !m.stopping { // nothing would be started
+			m.step(core.Wake{})
+		}
 	})
 }
 

@@ -162,7 +162,7 @@ func (d *daemon) run(host *linux.Host, control net.Listener) error {
 	d.manager.Stop()
 	timer := time.AfterFunc(drainTime, abandon)
 	defer timer.Stop()
-	if err := <-ended; err != nil && !errors.Is(err, engine.ErrStopped) {
+	if err := <-ended; err != nil {
 		d.log.Warn("operations were in flight at the end: the next start resolves them by the journal")
 	}
 	d.log.Info("stopped")
