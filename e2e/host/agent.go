@@ -196,10 +196,13 @@ func (h *Host) Run(args ...string) (stdout, stderr string, status int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
+// waitTimeout is shorter, so that volnode itself can say what is missing.
+const waitTimeout = Patience / 2
+
 // Wait runs volnode wait: what is "pod/default/web" or "all", condition "ready" or "gone".
 func (h *Host) Wait(what, condition string) {
 	h.T.Helper()
-	stdout, stderr, status := h.Run("wait", what, "--for="+condition, "--timeout=60s")
+	stdout, stderr, status := h.Run("wait", what, "--for="+condition, "--timeout="+waitTimeout.String())
 	require.Zero(h.T, status, "volnode wait %s --for=%s: %s%s", what, condition, stdout, stderr)
 }
 

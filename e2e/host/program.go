@@ -13,7 +13,7 @@ import (
 )
 
 // Patience bounds every wait. It is never waited out where nothing is wrong.
-const Patience = 90 * time.Second
+const Patience = 60 * time.Second
 
 // programs are built once for all tests of a package.
 var programs struct {
