@@ -3,6 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,4 +72,22 @@ func TestJSON(t *testing.T) {
 	}
 	_, names, _ := volsim("list", "--names")
 	require.Contains(t, strings.Split(names, "\n"), "demo")
+}
+
+// TestPlainBuildHasTheSameTrace compares this process, which is a race build under make unit, with a plain build in other processes.
+func TestPlainBuildHasTheSameTrace(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "volsim")
+	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, procs := range []string{"GOMAXPROCS=1", "GOMAXPROCS=2"} {
+		for seed := range 8 {
+			args := []string{"replay", "--quiet", "--seed", strconv.Itoa(seed)}
+			_, want, _ := volsim(args...)
+			cmd := exec.Command(program, args...)
+			cmd.Env = append(os.Environ(), procs)
+			got, err := cmd.Output()
+			require.NoError(t, err)
+			require.Equal(t, want, string(got), procs)
+		}
+	}
 }
