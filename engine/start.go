@@ -85,11 +85,27 @@ func (m *VolumeManager) read() (n node, err error) {
 	if err != nil {
 		return n, err
 	}
+	m.follow(children)
 	for _, child := range children {
 		n.start.Children = append(n.start.Children, core.ChildSeen{Key: child.Key, What: childText(child)})
-		m.h.Children.Gone(child, func() { m.step(core.ChildGone{Key: child.Key}) })
 	}
 	return n, nil
+}
+
+// follow tells core once the last of a rung's helpers is dead.
+func (m *VolumeManager) follow(children []hal.Child) {
+	living := map[hal.Key]int{} // the owner's, from the first Gone on
+	for _, child := range children {
+		living[child.Key]++
+	}
+	for _, child := range children {
+		m.h.Children.Gone(child, func() {
+			living[child.Key]--
+			if living[child.Key] == 0 {
+				m.step(core.ChildGone{Key: child.Key})
+			}
+		})
+	}
 }
 
 // begin makes core from what was read and lets the world in.
