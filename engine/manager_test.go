@@ -174,3 +174,17 @@ func TestTwoVolumesWithOneHandleAfterARestart(t *testing.T) {
 	require.Len(t, s.Pods, 1)
 	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s)
 }
+
+// The journal is lost while the agent is down, and the pod stays.
+func TestJournalLost(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	b.w.Apply(pod("web", "a"))
+	b.run(time.Minute)
+	b.w.KillAgent()
+	for _, name := range b.w.Entries("/var/lib/volnode/volnode/journal") {
+		require.Zero(t, b.w.RemoveFile("/var/lib/volnode/volnode/journal/"+name))
+	}
+	b.run(10 * time.Minute)
+	s := b.status()
+	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s.Rungs)
+}

@@ -119,7 +119,7 @@ func (c *Core) nextUp(r *rung) decision {
 	if d, ok := c.foundation(r); !ok {
 		return d
 	}
-	if r.Intent && !r.looked {
+	if r.Intent && !r.looked && !r.traced {
 		return c.try(r, Look, whyWanted)
 	}
 	return c.try(r, Climb, whyWanted)
@@ -315,7 +315,9 @@ func (c *Core) change(r *rung) OnChange {
 	}
 	worst := c.shifted(r)
 	for _, w := range r.Want {
-		if Value(r.made, w.Name) != w.Value && (worst == OnChangeKeep || w.OnChange == OnChangeRebuild) {
+		// A parameter that made does not have is not known, as of a rung that was found without a record: that is no difference.
+		at := slices.IndexFunc(r.made, func(m Param) bool { return m.Name == w.Name })
+		if at >= 0 && r.made[at].Value != w.Value && (worst == OnChangeKeep || w.OnChange == OnChangeRebuild) {
 			worst = w.OnChange
 		}
 	}
