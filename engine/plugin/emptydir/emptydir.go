@@ -4,6 +4,8 @@
 package emptydir
 
 import (
+	"slices"
+
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -65,9 +67,11 @@ func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	return []core.Rung{rung(string(v.Pod.UID), v.Spec.Name, place, string(src.Medium), size)}, nil
 }
 
-// Found is the rung of an emptyDir's directory that no record tells of, made such that it can be descended.
+// Found is the rung of an emptyDir's directory that no record tells of, made such that it can be descended. Its medium and size are not known.
 func Found(root, uid, volume string) core.Rung {
-	return rung(uid, volume, plugin.EmptyDirPlace(root, uid, volume), "", "")
+	r := rung(uid, volume, plugin.EmptyDirPlace(root, uid, volume), "", "")
+	r.Want = slices.DeleteFunc(r.Want, func(p core.Param) bool { return p.Name == paramMedium || p.Name == paramSize })
+	return r
 }
 
 func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung {
