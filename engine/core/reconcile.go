@@ -29,9 +29,17 @@ func earlier(a, b hal.Instant) hal.Instant {
 	return a
 }
 
+const maxRounds = 10000
+
 // reconcile decides on every marked rung until nothing is left to decide. Rungs are taken in the order of their keys, round by round.
+//
+// Each round has a cause in the one before: an operation that starts, a fence that ends, a rung that goes. A ladder is a few rungs high, so what is
+// not at rest after that many rounds never will be, and a loop in here would stop the agent without a word.
 func (c *Core) reconcile() {
-	for len(c.dirty) > 0 {
+	for rounds := 0; len(c.dirty) > 0; rounds++ {
+		if rounds > maxRounds {
+			panic(fmt.Sprintf("core: no rest after %d rounds: %d rungs to decide on, the first %s", rounds, len(c.dirty), c.dirty[0].Key))
+		}
 		round := c.dirty
 		c.dirty = nil
 		sortByKey(round)
