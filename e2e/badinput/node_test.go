@@ -1,9 +1,12 @@
 package badinput
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +16,17 @@ import (
 	"github.com/volnode/volnode/engine"
 )
 
-func TestMain(m *testing.M) { host.Main(m) }
+// workers is how many tests run at a time. Most of a test is waiting.
+const workers = 4
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(workers)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	host.Main(m)
+}
 
 const (
 	web    = "pod/default/web"
@@ -28,9 +41,10 @@ type node struct {
 	calls  int
 }
 
-// running makes a node with a pod that is up, and has written.
+// running makes a node with a pod that is up, and has written. Other tests run beside it.
 func running(t *testing.T, volumes ...string) *node {
 	t.Helper()
+	t.Parallel()
 	h := host.New(t)
 	flags := []string{"--volume=vol-1=dir"}
 	for _, v := range volumes {

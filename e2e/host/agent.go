@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -194,6 +196,25 @@ func (h *Host) Run(args ...string) (stdout, stderr string, status int) {
 		require.NoError(h.T, err)
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// Ask gets a page from the daemon over its control socket.
+func (h *Host) Ask(page string) string {
+	h.T.Helper()
+	ctx, cancel := patience()
+	defer cancel()
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", h.socket())
+	}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://volnode"+page, nil)
+	require.NoError(h.T, err)
+	response, err := transport.RoundTrip(request)
+	require.NoError(h.T, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(h.T, err)
+	return string(text)
 }
 
 // waitTimeout is shorter, so that volnode itself can say what is missing.
