@@ -116,10 +116,12 @@ func climb(h *hal.Host, o core.Op) core.Result {
 	if got != want {
 		return op.NotDone(fmt.Sprintf("%s is a %s, and the pod asks for type %s", at, got, kind))
 	}
+	done.Fingerprint = "type " + got.String()
 	return done
 }
 
 func descend(*hal.Host, core.Op) core.Result { return core.Result{Outcome: hal.Done} }
 
-// look has nothing to look at: the path is the host's, and may hang.
+// look has nothing to look at: the path is the host's, and may hang. So a start does not find the type that was confirmed, and the climb that
+// follows checks it again.
 func look(*hal.Host, core.Op) core.Result { return core.Result{Outcome: hal.Done} }

@@ -40,6 +40,7 @@ func TestTypes(t *testing.T) {
 			}
 			require.Equal(t, []core.Fact{{Name: "path", Value: "/data"}}, r.Facts)
 			require.Equal(t, c.is, n.Host["/data"])
+			require.NotEqual(t, r.Fingerprint, look(n.HAL(), opOf(kind)).Fingerprint, "a start checks the type again")
 			require.Equal(t, core.Result{Outcome: hal.Done}, descend(n.HAL(), opOf(kind)))
 			require.Equal(t, c.is, n.Host["/data"], "what is the host's stays")
 		}
