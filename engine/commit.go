@@ -11,11 +11,29 @@ import (
 
 // commits is the queue of batches on their way into the journal. One write is under way at a time; what comes meanwhile shares the next one.
 type commits struct {
-	busy    bool
-	waiting []core.Batch
-	held    []core.Waiter // whose confirmed record could not be written yet
-	failed  bool          // the journal has lines that it could not write
-	mending bool          // a batch to mend it is queued
+	busy      bool
+	waiting   []core.Batch
+	held      []core.Waiter    // whose confirmed record could not be written yet
+	failed    bool             // the journal has lines that it could not write
+	mending   bool             // a batch to mend it is queued
+	unwritten map[hal.Key]bool // the rungs that are confirmed by a line that is not written yet
+}
+
+// note remembers which rungs the lines confirm, until they are written: before, nobody is told that they are up.
+func (c *commits) note(lines []core.Line) {
+	for _, l := range lines {
+		if l.Record.Phase == core.Confirmed && l.Record.Rung.Pod != "" && !l.Drop {
+			c.unwritten[l.Key] = true
+		}
+	}
+}
+
+// written forgets them, but for those of batches that wait.
+func (c *commits) written() {
+	clear(c.unwritten)
+	for _, b := range c.waiting {
+		c.note(b.Lines)
+	}
 }
 
 // journalRetry is the wait before the journal is written again after a failure.
@@ -30,6 +48,7 @@ func (m *VolumeManager) dispatch(b core.Batch) {
 		m.release(b)
 		return
 	}
+	m.commits.note(b.Lines)
 	m.commits.waiting = append(m.commits.waiting, b)
 	m.commit()
 }
@@ -91,6 +110,7 @@ func (m *VolumeManager) committed(b core.Batch, batch *journal.Batch, refused []
 		m.step(core.Refused{Ops: append(ops, refused...), Reason: reason("journal", err)})
 		return
 	}
+	m.commits.written()
 	b.Wake = append(m.commits.held, b.Wake...)
 	m.commits.held = nil
 	m.release(b)

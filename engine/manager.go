@@ -44,6 +44,7 @@ type VolumeManager struct {
 // New returns a manager that does nothing yet.
 func New(h hal.Host, cfg Config) *VolumeManager {
 	m := &VolumeManager{h: h, cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}, running: map[hal.OpID]core.Op{}}
+	m.commits.unwritten = map[hal.Key]bool{}
 	m.objects.init()
 	m.drivers.init()
 	return m

@@ -148,15 +148,18 @@ type MountedVolume struct {
 	Block    bool
 }
 
-// GetMountedVolumesForPod returns the volumes of a pod that are up, by spec.volumes[].name (K:F14).
+// GetMountedVolumesForPod returns the volumes of a pod that are up, and recorded as such, by spec.volumes[].name (K:F14).
 func (m *VolumeManager) GetMountedVolumesForPod(ctx context.Context, uid core.PodUID) (map[string]MountedVolume, error) {
-	return m.volumesOf(ctx, uid, func(v core.View) bool { return v.State == core.Present })
+	return m.volumesOf(ctx, uid, func(v core.View) bool { return v.State == core.Present && !m.commits.unwritten[v.Key] })
 }
 
 // GetPossiblyMountedVolumesForPod returns those that are up or may be (K:F15).
 func (m *VolumeManager) GetPossiblyMountedVolumesForPod(ctx context.Context, uid core.PodUID) (map[string]MountedVolume, error) {
-	return m.volumesOf(ctx, uid, func(v core.View) bool { return v.State != core.Absent || v.Step != 0 || v.ClimbOpen != 0 })
+	return m.volumesOf(ctx, uid, mayBeUp)
 }
+
+// mayBeUp: it is not known to be down, or something is under way that may bring it up.
+func mayBeUp(v core.View) bool { return v.State != core.Absent || v.Step != 0 || v.ClimbOpen != 0 || v.Child != "" }
 
 func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(core.View) bool) (map[string]MountedVolume, error) {
 	volumes := map[string]MountedVolume{}
@@ -198,7 +201,7 @@ func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bo
 			found = true // unknown is attached
 			return
 		}
-		found = slices.ContainsFunc(m.core.View(), func(v core.View) bool { return v.Volume == volume })
+		found = slices.ContainsFunc(m.core.View(), func(v core.View) bool { return v.Volume == volume && mayBeUp(v) })
 	})
 	return found, err
 }

@@ -59,6 +59,9 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 		r.Why = v.Child
 	}
 	r.State = condition(v, now)
+	if r.State == Ready && m.commits.unwritten[v.Key] {
+		r.State, r.Next = Working, "up; its record is being written"
+	}
 	return r
 }
 
