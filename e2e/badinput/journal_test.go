@@ -88,7 +88,8 @@ func TestNoRoomForAJournal(t *testing.T) {
 	n.agent = h.Start()
 	why := n.journalWhy()
 	t.Log(why)
-	require.Contains(t, why, "nothing is written, and nothing starts: allocate "+filepath.Join(h.Root, "volnode/journal/journal.spare")+": no space left on device")
+	require.Contains(t, why, "nothing is written, and nothing starts: allocate "+
+		filepath.Join(h.Root, "volnode/journal/journal.spare")+": no space left on device")
 	why = n.volume("web", "data", engine.Waiting)
 	t.Log(why)
 	require.Contains(t, why, "journal")

@@ -29,7 +29,10 @@ var badFiles = []struct{ name, text, why string }{
 	{"volume.yaml", "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: ../../x}\n", `metadata.name "../../x"`},
 	{"unknown.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {volumess: []}\n", `unknown field "spec.volumess"`},
 	{"twice.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nmetadata: {name: b}\n", "line 4: the field is there twice"},
-	{"kind.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n", `apiVersion "apps/v1", kind "Deployment" is not served; a manifest holds v1 Pod`},
+	{
+		"kind.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n",
+		`apiVersion "apps/v1", kind "Deployment" is not served; a manifest holds v1 Pod`,
+	},
 	{"torn.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a", "did not find expected"},
 	{"text.yaml", "hello\n", "not an object with apiVersion and kind"},
 	{"empty.yaml", "\n", "holds no object; remove the file if that is meant"},
@@ -96,8 +99,10 @@ func TestDuplicates(t *testing.T) {
 	for _, bad := range []struct{ name, text, why string }{
 		{"x-uid.yaml", host.Pod("other", webUID, "a", "emptyDir: {}"), "has the uid " + webUID + " of the object in "},
 		{"x-name.yaml", host.Pod("web", "another", "a", "emptyDir: {}"), "which counts; remove one of them"},
-		{"x-node.yaml", strings.Replace(host.Pod("far", "far", "a", "emptyDir: {}"), "spec:\n", "spec:\n  nodeName: node-b\n", 1),
-			`is a pod for node "node-b", and this is "node-a"; remove spec.nodeName, or the pod`},
+		{
+			"x-node.yaml", strings.Replace(host.Pod("far", "far", "a", "emptyDir: {}"), "spec:\n", "spec:\n  nodeName: node-b\n", 1),
+			`is a pod for node "node-b", and this is "node-a"; remove spec.nodeName, or the pod`,
+		},
 	} {
 		n.Apply(bad.name, bad.text)
 		why := n.trouble(bad.name)
@@ -169,7 +174,8 @@ func TestMissingDirectory(t *testing.T) {
 	n.ends()
 }
 
-// Names inside of good files that would lead out of the root directory, or options that volnode does not serve: the volume is blocked, naming the field.
+// Names inside of good files that would lead out of the root directory, or options that volnode does not serve: the volume is blocked, naming the
+// field.
 func TestHostileFields(t *testing.T) {
 	n := running(t)
 	n.Apply("hostile.yaml", host.ClaimAndVolume("hostile", "../../../../etc", "")+"---\n"+

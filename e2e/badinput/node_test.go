@@ -76,6 +76,7 @@ func (n *node) volumes() string { return filepath.Join(n.Root, "pods", webUID, "
 func (n *node) claimPath() string {
 	return filepath.Join(n.volumes(), "kubernetes.io~csi", "data", "mount")
 }
+
 func (n *node) scratchPath() string {
 	return filepath.Join(n.volumes(), "kubernetes.io~empty-dir", "scratch")
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
 
 	"github.com/volnode/volnode/e2e/csidriver"
 	"github.com/volnode/volnode/e2e/host"
@@ -106,9 +107,15 @@ func (n *node) plant() {
 // echoes are faults of the driver whose messages tell the secrets that the call was sent with. A descent is sent with none.
 func (n *node) echoes() []csidriver.Rule {
 	return []csidriver.Rule{
-		{Method: "NodeStageVolume", FailBefore: csidriver.Code(16), Message: "login failed: user=x password=" + canary + "stage key=" + canary + "encoded-stage"},
-		{Method: "NodePublishVolume", FailBefore: csidriver.Code(13), Message: "mount -o password=" + canary + "publish failed"},
-		{Method: "NodeUnpublishVolume", FailBefore: csidriver.Code(13), Message: "device busy"},
+		{
+			Method: "NodeStageVolume", FailBefore: csidriver.Code(codes.Unauthenticated),
+			Message: "login failed: user=x password=" + canary + "stage key=" + canary + "encoded-stage",
+		},
+		{
+			Method: "NodePublishVolume", FailBefore: csidriver.Code(codes.Internal),
+			Message: "mount -o password=" + canary + "publish failed",
+		},
+		{Method: "NodeUnpublishVolume", FailBefore: csidriver.Code(codes.Internal), Message: "device busy"},
 	}
 }
 
@@ -116,9 +123,16 @@ func (n *node) echoes() []csidriver.Rule {
 func (n *node) listen(said map[string]string) {
 	n.T.Helper()
 	for _, args := range [][]string{
-		{"status"}, {"status", "-o", "wide"}, {"status", "-o", "json"}, {"plan"}, {"plan", "-o", "json"}, {"describe", "pod", "default/second"},
-		{"describe", "pod", "default/second", "-o", "json"}, {"describe", "volume", "csi.volnode.dev^vol-2"},
-		{"wait", "pod/default/second", "--for=ready", "--timeout=0s"}, {"wait", "pod/default/second", "--for=gone", "--timeout=0s"},
+		{"status"},
+		{"status", "-o", "wide"},
+		{"status", "-o", "json"},
+		{"plan"},
+		{"plan", "-o", "json"},
+		{"describe", "pod", "default/second"},
+		{"describe", "pod", "default/second", "-o", "json"},
+		{"describe", "volume", "csi.volnode.dev^vol-2"},
+		{"wait", "pod/default/second", "--for=ready", "--timeout=0s"},
+		{"wait", "pod/default/second", "--for=gone", "--timeout=0s"},
 	} {
 		stdout, stderr, _ := n.Run(args...)
 		said[strings.Join(args, " ")] += stdout + stderr

@@ -40,8 +40,8 @@ spec:
 
 // Pod is a manifest of a pod with these volumes: alternating names and sources, like "cache", "emptyDir: {}".
 func Pod(name, uid string, volumes ...string) string {
-	text := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, uid: %q}\nspec:\n  containers:\n  - name: app\n    image: none\n    volumeMounts:\n",
-		name, uid)
+	text := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, uid: %q}\nspec:\n", name, uid)
+	text += "  containers:\n  - name: app\n    image: none\n    volumeMounts:\n"
 	for i := 0; i+1 < len(volumes); i += 2 {
 		text += fmt.Sprintf("    - {name: %s, mountPath: /%[1]s}\n", volumes[i])
 	}
