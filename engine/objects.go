@@ -234,7 +234,8 @@ func (m *VolumeManager) logProblems(entry *podEntry, known []populator.Volume) {
 }
 
 // keepApart refuses a volume that shares a rung with another pod's volume of another PersistentVolume and wants it made differently: two
-// PersistentVolumes with one handle. Whoever uses it keeps it, after a restart too, else the first. What is refused depends on those who share the rung.
+// PersistentVolumes with one handle. Whoever uses it keeps it, after a restart too, else the first. What is refused depends on those who share the
+// rung.
 func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (refs []populator.Ref) {
 	for i, v := range volumes {
 		for _, r := range v.Rungs {
