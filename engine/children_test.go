@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/hal/wrap"
 )
 
 // twins are two helpers of an earlier run that live on one rung.
@@ -41,4 +43,23 @@ func TestTwoHelpersOfOneRung(t *testing.T) {
 	b.w.Do(children.gone[1])
 	b.run(5 * time.Minute)
 	require.Equal(t, engine.Ready, scratch().State)
+}
+
+// A helper that ends while a start reads the node is listed, or what it has done is seen: the list comes first.
+func TestHelpersAreListedBeforeTheNodeIsLookedAt(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	var calls []string
+	b.w.SetAgent(func(h hal.Host) {
+		h = wrap.Host(h, func(s wrap.Site, _ hal.Call, do func() error) error {
+			calls = append(calls, s.Name)
+			return do()
+		})
+		b.m = engine.New(h, b.cfg)
+		b.m.Start()
+	})
+	b.w.KillAgent()
+	b.run(10 * time.Minute)
+	listed := slices.Index(calls, "children")
+	require.Positive(t, listed)
+	require.Less(t, listed, slices.Index(calls, "mount table"), "%v", calls)
 }

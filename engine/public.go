@@ -159,7 +159,9 @@ func (m *VolumeManager) GetPossiblyMountedVolumesForPod(ctx context.Context, uid
 }
 
 // mayBeUp: it is not known to be down, or something is under way that may bring it up.
-func mayBeUp(v core.View) bool { return v.State != core.Absent || v.Step != 0 || v.ClimbOpen != 0 || v.Child != "" }
+func mayBeUp(v core.View) bool {
+	return v.State != core.Absent || v.Step != 0 || v.ClimbOpen != 0 || v.Child != ""
+}
 
 func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(core.View) bool) (map[string]MountedVolume, error) {
 	volumes := map[string]MountedVolume{}

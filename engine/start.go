@@ -57,6 +57,11 @@ func (m *VolumeManager) read() (n node, err error) {
 	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.journalDir(), m.cfg.JournalBytes); err != nil {
 		return n, err
 	}
+	// Before anything is looked at: a helper that is not in the list is dead, and what it has done is seen.
+	children, err := m.h.Children.Living(c)
+	if err != nil {
+		return n, err
+	}
 	table, err := m.h.Mounts.Table(c)
 	if err != nil {
 		return n, err
@@ -80,10 +85,6 @@ func (m *VolumeManager) read() (n node, err error) {
 	for _, dir := range listing.Empty {
 		// Only empty directories go. One that can't be removed is in nobody's way; the next start tries again.
 		_ = op.Prune(&h, c, dir, plugin.PodsDir(m.cfg.RootDir))
-	}
-	children, err := m.h.Children.Living(c)
-	if err != nil {
-		return n, err
 	}
 	m.follow(children)
 	for _, child := range children {
