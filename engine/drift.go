@@ -13,7 +13,8 @@ import (
 // drift compares the mount table with what core believes, each time the table has changed.
 type drift struct {
 	reading bool
-	again   bool // it changed while it was read
+	blocked map[hal.Key]string // what stood at the place of each Blocked rung at the last reading
+	again   bool               // it changed while it was read
 }
 
 // driftRetry is the wait after a table that could not be read.
@@ -46,6 +47,9 @@ func (m *VolumeManager) tableRead(table []hal.Mount, since uint64, err error) {
 		m.log(LevelWarn, "changed behind our back", "rung", string(e.Key), "found", e.Fingerprint)
 		m.step(e)
 	}
+	for _, key := range m.unblocked(tops) {
+		m.step(core.Stirred{Key: key})
+	}
 	if m.drift.again {
 		m.drift.again = false
 		m.tableChanged()
@@ -69,6 +73,25 @@ func (m *VolumeManager) differing(tops map[string]hal.Mount, since uint64) []cor
 		}
 	})
 	return events
+}
+
+// unblocked returns the Blocked rungs at whose places something else stands than at the last reading.
+func (m *VolumeManager) unblocked(tops map[string]hal.Mount) []hal.Key {
+	var changed []hal.Key
+	blocked := map[hal.Key]string{}
+	m.core.Blocked(func(key hal.Key, params []core.Param) {
+		found := ""
+		if mount, ok := tops[core.Value(params, "path")]; ok {
+			found = mount.Fingerprint()
+		}
+		before, known := m.drift.blocked[key]
+		if known && before != found {
+			changed = append(changed, key)
+		}
+		blocked[key] = found
+	})
+	m.drift.blocked = blocked
+	return changed
 }
 
 func childText(c hal.Child) string {

@@ -188,3 +188,21 @@ func TestJournalLost(t *testing.T) {
 	s := b.status()
 	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s.Rungs)
 }
+
+// Somebody's mount stands at the path of a volume: it is left alone, and as soon as it is gone the volume comes up.
+func TestForeignMountGoes(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	b.run(time.Minute)
+	const path = "/var/lib/volnode/pods/uid-web/volumes/kubernetes.io~empty-dir/scratch"
+	b.w.MakeDir(path)
+	b.w.MakeDir("/srv/other")
+	require.Zero(t, b.w.BindMount("/srv/other", path, false))
+	b.w.Apply(pod("web", "a"))
+	b.run(time.Minute)
+	require.Equal(t, engine.Blocked, b.status().Pods[0].State)
+	require.NotEmpty(t, b.w.MountsAt(path))
+
+	require.Zero(t, b.w.UnmountTop(path))
+	b.run(5 * time.Second)
+	require.Equal(t, engine.Ready, b.status().Pods[0].State, "%+v", b.status().Rungs)
+}

@@ -42,6 +42,9 @@ func (m *VolumeManager) ended(op core.Op, res core.Result) {
 		m.log(level, "operation", fields...)
 	}
 	m.step(core.Completed{Op: op.ID, Result: res})
+	if res.Blocked {
+		m.tableChanged() // what stands there now is what a change is told from
+	}
 	if res.Unsent {
 		m.unreached(op.Actor)
 	}

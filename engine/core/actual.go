@@ -245,6 +245,14 @@ func (c *Core) observed(e Observed) {
 	c.lose(r, fmt.Sprintf("found %s in place of %s", orNothing(e.Fingerprint), orNothing(r.fingerprint)), false)
 }
 
+// stirred lets a Blocked rung try at once.
+func (c *Core) stirred(key hal.Key) {
+	if r := c.rungs[key]; r != nil && r.blocked {
+		r.resetBackoff()
+		c.mark(r)
+	}
+}
+
 func orNothing(fingerprint string) string {
 	if fingerprint == "" {
 		return "nothing"

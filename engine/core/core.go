@@ -148,6 +148,8 @@ func (c *Core) apply(e Event) {
 		c.registered(e.Actor)
 	case Observed:
 		c.observed(e)
+	case Stirred:
+		c.stirred(e.Key)
 	case ChildSeen:
 		c.childSeen(e)
 	case ChildGone:

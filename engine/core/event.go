@@ -34,6 +34,8 @@ type (
 		Fingerprint string
 		Since       uint64
 	}
+	// Stirred: what kept a Blocked rung from moving may have changed.
+	Stirred struct{ Key hal.Key }
 	// ChildSeen: a helper process of an earlier run still lives and may act on the rung.
 	ChildSeen struct {
 		Key  hal.Key
@@ -68,6 +70,7 @@ func (Answered) event()   {}
 func (ActorGone) event()  {}
 func (Registered) event() {}
 func (Observed) event()   {}
+func (Stirred) event()    {}
 func (ChildSeen) event()  {}
 func (ChildGone) event()  {}
 func (AllSynced) event()  {}

@@ -68,6 +68,21 @@ func (c *Core) Standing(since uint64, f func(key hal.Key, made []Param, fingerpr
 	}
 }
 
+// Blocked calls f with the key and parameters of each rung that waits for something to change, in the order of keys.
+func (c *Core) Blocked(f func(key hal.Key, params []Param)) {
+	for _, key := range c.keys() {
+		r := c.rungs[key]
+		if !r.blocked || r.op != nil {
+			continue
+		}
+		params := r.made
+		if params == nil {
+			params = r.Want
+		}
+		f(key, params)
+	}
+}
+
 func (c *Core) viewOf(r *rung) View {
 	v := View{
 		Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor, Below: slices.Clone(r.Below), State: r.state,
