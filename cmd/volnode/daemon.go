@@ -180,14 +180,31 @@ func (d *daemon) serveOn(l net.Listener, handler http.Handler, failed chan<- err
 	return s
 }
 
+// statusAgain is when the status line is looked at again while a volume is on its way: not all that becomes of it is logged.
+const statusAgain = time.Second
+
 // tellStatus keeps the line that the service manager shows up to date.
 func (d *daemon) tellStatus() {
-	for range d.changed {
+	again := time.NewTimer(statusAgain)
+	defer again.Stop()
+	for told := ""; ; {
+		select {
+		case <-d.changed:
+		case <-again.C:
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
 		s, err := d.status(ctx)
 		cancel()
-		if err == nil && d.stopping.Err() == nil {
-			d.notifier.tell("STATUS=" + count(s).summary())
+		if err != nil || d.stopping.Err() != nil {
+			continue
+		}
+		c := count(s)
+		if text := c.summary(); text != told {
+			told = text
+			d.notifier.tell("STATUS=" + text)
+		}
+		if c.states[engine.Working]+c.states[engine.Waiting]+c.states[engine.Uncertain] > 0 {
+			again.Reset(statusAgain)
 		}
 	}
 }
