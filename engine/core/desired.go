@@ -105,8 +105,8 @@ func (c *Core) wanted(e Wanted) {
 	c.retop(p, slices.Compact(tops))
 }
 
-// revive takes back that no container of p runs: p is wanted anew, and what stands of it, kept from another life or recorded as left, will be used. The
-// records say so before Ready is told.
+// revive takes back that no container of p runs: p is wanted anew, and what stands of it, kept from another life or recorded as left, will
+// be used. The records say so before Ready is told.
 func (c *Core) revive(p *pod) {
 	gone := p.gone
 	p.gone = false

@@ -139,8 +139,10 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestGenerationNames(t *testing.T) {
-	for _, name := range []string{"journal.", "journal.x", "journal.01", "journal.+1", "journal.spare", "journal.damaged",
-		"journal.18446744073709551615", "journal.99999999999999999999", "other"} {
+	for _, name := range []string{
+		"journal.", "journal.x", "journal.01", "journal.+1", "journal.spare", "journal.damaged",
+		"journal.18446744073709551615", "journal.99999999999999999999", "other",
+	} {
 		_, ok := generationOf(name)
 		require.False(t, ok, name)
 	}

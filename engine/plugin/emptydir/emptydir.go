@@ -5,7 +5,6 @@ package emptydir
 
 import (
 	"slices"
-
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
