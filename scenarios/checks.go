@@ -20,6 +20,7 @@ type place struct {
 	isTouched      bool // somebody else has changed what stands there: beliefs of it are excused
 	calls          []openCall
 	checked        seen
+	sent           map[string]*requests // by method
 }
 
 // openCall is an RPC that may still act.
@@ -129,6 +130,7 @@ func (r *run) sent(e *sim.Effect) {
 	r.actual.mounting++
 	p := r.placeOf(e)
 	r.crowded(p, e)
+	r.repeated(p, e)
 	switch e.Method {
 	case publish:
 		r.publishSent(e)

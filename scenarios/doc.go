@@ -29,7 +29,7 @@ var Properties = []struct{ Code, Text string }{
 	{"L2", "everything wanted is up within a bound after the faults stop"},
 	{"L4", "the end of a pod ends"},
 	{"L6", "work resumes by itself after a driver or the agent restarts"},
-	{"L7", "once everything is as wanted, nothing is done any more"},
+	{"L7", "once everything is as wanted, nothing is done any more, and nothing goes round in circles before"},
 	{"L11", "a restart adopts what is healthy without a call"},
 	{"panic", "the engine's own assertions hold"},
 	{"expect", "the scenario's expectations hold"},

@@ -110,6 +110,7 @@ type shrinker struct {
 	hunter *Hunter
 	seed   uint64
 	want   string
+	values map[uint64]int // what the seed chooses, by the choice's hash
 	runs   int
 }
 
@@ -120,10 +121,11 @@ func Shrink(h *Hunter, seed uint64) *Shrunk {
 	if whole.Violation == nil {
 		return nil
 	}
-	s := &shrinker{hunter: h, seed: seed, want: whole.Violation.Signature()}
+	s := &shrinker{hunter: h, seed: seed, want: whole.Violation.Signature(), values: make(map[uint64]int, len(rec.Choices))}
 	c := Case{Seed: seed}
 	for _, choice := range rec.Choices {
 		c.Keep = append(c.Keep, Kept{ID: choice.ID, Hash: choice.ID.Hash()})
+		s.values[choice.ID.Hash()] = int(choice.Value)
 	}
 	all := len(c.Keep)
 	c = s.least(c)
@@ -133,11 +135,13 @@ func Shrink(h *Hunter, seed uint64) *Shrunk {
 		c = s.minimise(still)
 	}
 	c = s.minimise(s.weaken(c))
-	c = s.retime(c)
+	c = s.stir(c)
 	first := h.Run(Schedule{Seed: seed, Chooser: c.Chooser()})
 	out := &Shrunk{Case: c, Choices: all, Runs: s.runs, Violation: first.Violation}
 	for range 3 {
-		if again := NewHunter().Run(Schedule{Seed: seed, Chooser: c.Chooser()}); again.Hash == first.Hash && again.Events == first.Events {
+		fresh := NewHunter()
+		fresh.canary = h.canary
+		if again := fresh.Run(Schedule{Seed: seed, Chooser: c.Chooser()}); again.Hash == first.Hash && again.Events == first.Events {
 			out.Equal++
 		}
 	}
@@ -184,29 +188,6 @@ func (s *shrinker) minimise(c Case) Case {
 	}
 }
 
-// fewChoices are told in one screen.
-const (
-	fewChoices = 10
-	retimings  = 200
-)
-
-// retime looks for other times at which fewer choices do, if many are left: the agent's deaths are often there only to pass time.
-func (s *shrinker) retime(c Case) Case {
-	for times := uint64(1); times <= retimings && len(c.Keep) > fewChoices; times++ {
-		other := c
-		other.Times = times
-		for i := range c.Keep {
-			less := other
-			less.Keep = slices.Delete(slices.Clone(c.Keep), i, i+1)
-			if s.fails(less) {
-				c = s.minimise(less)
-				break
-			}
-		}
-	}
-	return c
-}
-
 // weaken replaces what is chosen by what comes before it in its menu, where that fails too: the menus begin with the milder faults.
 func (s *shrinker) weaken(c Case) Case {
 	for i := range c.Keep {
@@ -226,14 +207,10 @@ func (s *shrinker) weaken(c Case) Case {
 	return c
 }
 
-// chosen is what the seed chooses.
+// chosen is what a choice chooses.
 func (s *shrinker) chosen(k Kept) int {
-	rec := &sim.Recorder{Inner: sim.Seeded(s.seed)}
-	s.hunter.Run(Schedule{Seed: s.seed, Chooser: rec})
-	for _, c := range rec.Choices {
-		if c.ID.Hash() == k.Hash {
-			return int(c.Value)
-		}
+	if k.Value != 0 {
+		return k.Value
 	}
-	return 0
+	return s.values[k.Hash]
 }

@@ -57,6 +57,7 @@ type run struct {
 	byPath map[string]*place
 	list   []*place // all places, in the order in which they were first used
 	actual counts
+	storm  storm
 
 	mark      string // planted in every secret; it must come out nowhere
 	canary    func(*run)
@@ -142,7 +143,7 @@ func (r *run) until(t hal.Instant) bool {
 		if !ok || next > t {
 			break
 		}
-		if !r.w.Step() {
+		if !r.w.Step() || r.isStorm() {
 			break
 		}
 	}

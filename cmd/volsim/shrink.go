@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 type shrunk struct {
 	Seed      uint64               `json:"seed"`
 	Choices   int                  `json:"choices"`
+	Lines     int                  `json:"lines"`
 	Of        int                  `json:"of"`
 	Kept      []string             `json:"kept"`
 	Runs      int                  `json:"runs"`
@@ -55,17 +57,18 @@ func shrink(cmd *cobra.Command, seed uint64, asJSON bool) error {
 	h.Run(scenarios.Schedule{Seed: seed, Chooser: s.Case.Chooser(), Keep: true, Done: func(w *sim.World) {
 		lines = scenarios.Timeline(w.Trace().Records, s.Violation.Object)
 	}})
+	report := scenarios.Report(s.Violation, seed, s, lines, command)
 	if asJSON {
 		kept := make([]string, len(s.Case.Keep))
 		for i, k := range s.Case.Keep {
 			kept[i] = k.ID.String()
 		}
-		err := tellJSON(cmd, shrunk{seed, len(s.Case.Keep), s.Choices, kept, s.Runs, s.Equal, s.Violation, lines, command})
+		err := tellJSON(cmd, shrunk{seed, len(s.Case.Keep), strings.Count(report, "\n"), s.Choices, kept, s.Runs, s.Equal, s.Violation, lines, command})
 		if err != nil {
 			return err
 		}
 		return errViolation
 	}
-	fmt.Fprint(cmd.OutOrStdout(), scenarios.Report(s.Violation, seed, s, lines, command))
+	fmt.Fprint(cmd.OutOrStdout(), report)
 	return errViolation
 }

@@ -46,6 +46,15 @@ type Trace struct {
 	count   uint64
 	marks   [len(markSigns)]uint64
 	hash    uint64
+	last    struct { // call
+		op           hal.OpID
+		what, object string
+	}
+}
+
+// LastCall is the operation, site and object of the last call that the agent made.
+func (t *Trace) LastCall() (op hal.OpID, site, object string) {
+	return t.last.op, t.last.what, t.last.object
 }
 
 // Hash is the hash of all records so far.
@@ -61,6 +70,9 @@ func (t *Trace) Count(m Mark) uint64 { return t.marks[m] }
 func (t *Trace) add(r Record) uint64 {
 	t.count++
 	t.marks[r.Mark]++
+	if r.Mark == MarkCall {
+		t.last.op, t.last.what, t.last.object = r.Op, r.What, r.Object
+	}
 	h := fold(t.hash ^ uint64(r.At))
 	h = fold(h ^ r.hash ^ uint64(r.Op)<<40 ^ uint64(r.Run)<<24 ^ uint64(r.Mark)<<16 ^ uint64(r.Outcome)<<8 ^ uint64(r.Fault))
 	t.hash = fold(h ^ uint64(r.Errno)<<32 ^ uint64(r.Code) ^ r.Cause<<8)

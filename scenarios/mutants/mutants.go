@@ -36,6 +36,7 @@ type Outcome struct {
 	Property string        `json:"property,omitempty"` // that was broken
 	Site     string        `json:"site,omitempty"`
 	Choices  int           `json:"choices,omitempty"` // of the shrunk case; 0 is not shrunk
+	Lines    int           `json:"lines,omitempty"`   // in which it is told
 }
 
 // Lab builds and hunts mutants.
@@ -116,19 +117,19 @@ func (l Lab) Hunt(m Mutant, n int) (Outcome, error) {
 	}
 	o.Property, o.Site = found.Violation.Property, found.Violation.Site
 	if l.Shrink {
-		o.Choices = shrunk(program, found.FailedSeed)
+		o.Choices, o.Lines = shrunk(program, found.FailedSeed)
 	}
 	return o, nil
 }
 
-// shrunk is the number of choices that are left of a failing seed; 0 if that is not known.
-func shrunk(program string, seed uint64) int {
+// shrunk is the number of choices that are left of a failing seed, and of the lines that tell it; 0 if that is not known.
+func shrunk(program string, seed uint64) (choices, lines int) {
 	out, _ := exec.Command(program, "shrink", "--json", "--seed", strconv.FormatUint(seed, 10)).Output() // it exits with 1
-	var s struct{ Choices int }
+	var s struct{ Choices, Lines int }
 	if json.Unmarshal(out, &s) != nil {
-		return 0
+		return 0, 0
 	}
-	return s.Choices
+	return s.Choices, s.Lines
 }
 
 // Row is one line of the table of outcomes.
@@ -137,7 +138,7 @@ func (o Outcome) Row() string {
 	if o.Killed {
 		verdict, by = "killed", o.Property+" at "+o.Site
 		if o.Choices > 0 {
-			by += fmt.Sprintf(", %d choices", o.Choices)
+			by += fmt.Sprintf(", %d choices in %d lines", o.Choices, o.Lines)
 		}
 	}
 	return fmt.Sprintf("%-8s %-54s %-16s %8d seeds %6.1f CPU-s  %s", verdict, o.Name, o.Law, o.Seeds, o.CPU.Seconds(), by)

@@ -3,6 +3,7 @@ package mutants
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -20,6 +21,27 @@ func TestMutantsFit(t *testing.T) {
 		names[m.Name] = true
 	}
 	require.GreaterOrEqual(t, len(Table), 12)
+}
+
+// TestKillsShrink: what a mutant is killed by is told on one screen.
+func TestKillsShrink(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds three programs")
+	}
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	lab := Lab{Root: root, Dir: t.TempDir(), CPU: time.Minute, Seed: 1, Workers: 2, Shrink: true}
+	for i, m := range Table {
+		switch m.Name {
+		case "records of another boot are believed", "the intent is written after the effect", "told ready of what is not known to be up":
+			o, err := lab.Hunt(m, i)
+			require.NoError(t, err)
+			require.True(t, o.Killed, m.Name)
+			require.LessOrEqual(t, o.Choices, 10, m.Name)
+			require.LessOrEqual(t, o.Lines, 30, m.Name)
+			require.Positive(t, o.Choices, m.Name)
+		}
+	}
 }
 
 func TestMutantWhoseTextIsGoneIsAnError(t *testing.T) {

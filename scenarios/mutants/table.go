@@ -25,6 +25,10 @@ var Table = []Mutant{
 		"func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {\n\tif c != nil {\n\t\treturn \"\", true\n\t}\n",
 	},
 	{
+		"no exclusion per rung: an operation in flight is not minded", "laws 2.2", "engine/core/reconcile.go",
+		"\tif r.op != nil {\n\t\treturn idle(whyInFlight)\n\t}\n", "",
+	},
+	{
 		"publish before the stage is confirmed", "S4, laws 2.1", "engine/core/reconcile.go",
 		"if b != nil && b.state == Present && c.firm(b) {", "if b != nil && (b.state == Present || b.op != nil) {",
 	},

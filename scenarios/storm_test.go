@@ -1,0 +1,40 @@
+package scenarios
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+func stormy(t *testing.T) *run {
+	w := sim.New(sim.Config{RootDir: rootDir})
+	t.Cleanup(w.Close)
+	return newRun(w, engine.Config{NoRuntime: true})
+}
+
+func TestWorldWithoutEndIsAStorm(t *testing.T) {
+	r := stormy(t)
+	var loop func()
+	loop = func() { r.w.After(time.Nanosecond, "loop", loop) }
+	loop()
+	require.False(t, r.until(hal.Instant(time.Hour)))
+	require.Equal(t, "L7 storm", r.violation.Signature())
+}
+
+func TestCallThatIsRepeatedWithoutBackoffIsAStorm(t *testing.T) {
+	r := stormy(t)
+	p := &place{key: "csi.stage/d^v", volume: "v"}
+	for i := range mostRequests {
+		at := hal.Instant(i) * hal.Instant(500*time.Millisecond)
+		r.repeated(p, &sim.Effect{Method: stage, At: at})
+		r.repeated(p, &sim.Effect{Method: unstage, At: at})
+	}
+	require.Nil(t, r.violation)
+	r.repeated(p, &sim.Effect{Method: stage, At: hal.Instant(stormWindow)})
+	require.Equal(t, "L7 storm of NodeStageVolume", r.violation.Signature())
+}
