@@ -190,6 +190,7 @@ func (d *daemon) tellStatus() {
 	for told := ""; ; {
 		select {
 		case <-d.changed:
+			told = "" // a line of the log has its notice, whether or not the line changes
 		case <-again.C:
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
