@@ -15,6 +15,7 @@ type verdict struct {
 	belowUnknown bool
 	negateFirst  bool
 	unsent       bool
+	blocked      bool
 }
 
 // judge is the table of outcomes of CSI calls, in full. A status that the server itself gave ends its call; one that a broken connection or an
@@ -48,6 +49,7 @@ func judge(verb core.Verb, err error, quiet, acts bool) verdict {
 	case hal.CodeAborted:
 		return verdict{outcome: hal.NotDone, answer: core.Aborted}
 	case hal.CodeUnimplemented, hal.CodeInvalidArgument:
+		notDone.blocked = descent // it will say so for ever: a person must know
 		return notDone
 	case hal.CodeNotFound:
 		if !descent {
@@ -78,7 +80,7 @@ func judge(verb core.Verb, err error, quiet, acts bool) verdict {
 func (v verdict) result(err error) core.Result {
 	r := core.Result{
 		Outcome: v.outcome, Fenced: v.fenced, Answer: v.answer,
-		BelowUnknown: v.belowUnknown, NegateFirst: v.negateFirst, Unsent: v.unsent,
+		BelowUnknown: v.belowUnknown, NegateFirst: v.negateFirst, Unsent: v.unsent, Blocked: v.blocked,
 	}
 	if e, ok := errors.AsType[*hal.Error](err); ok {
 		judged := *e

@@ -32,6 +32,17 @@ func (w work) secret() (hal.Secret, core.Result, bool) {
 	return s, core.Result{}, true
 }
 
+// discreet takes the secret of the rung out of what the driver said of a descent. A descent carries no secret, but a driver may quote one that it was
+// given before. One that can't be read any more can't be searched for: then the message goes.
+func (w work) discreet(r core.Result) core.Result {
+	secret, _, ok := w.secret()
+	if !ok {
+		r.Reason = "the driver's message is withheld: it may quote Secret " + w.param(paramSecret) + ", which can't be read"
+		return r
+	}
+	return scrub(r, secret)
+}
+
 // shortest is the length of a secret value below which its occurrences in a text can't be told from chance.
 const shortest = 4
 
