@@ -48,8 +48,14 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 		Key: v.Key, Kind: v.Kind, Pod: v.Pod, Volume: v.Volume, Actual: v.State.String(), Desired: v.Desired, Fingerprint: v.Fingerprint,
 		Attempts: v.Attempts, Why: v.Reason, Next: v.Why, Below: v.Below,
 	}
-	if v.IsWaiting {
-		r.Next = fmt.Sprintf("%s, in %s", v.Why, v.Until.Sub(now).Round(100*time.Millisecond))
+	switch left := v.Until.Sub(now).Round(100 * time.Millisecond); {
+	case v.IsWaiting && v.IsBackoff:
+		r.Next = fmt.Sprintf("tries again in %s", left)
+	case v.IsWaiting:
+		r.Next = fmt.Sprintf("%s, until %s from now", v.Why, left)
+	}
+	if open := max(v.ClimbOpen, v.DescOpen); open > now {
+		r.Next += fmt.Sprintf("; an earlier call has no known end and may act until %s from now", open.Sub(now).Round(time.Second))
 	}
 	if v.Step != 0 {
 		r.Step = core.Op{ID: v.Step, Verb: v.Verb, Key: v.Key}.String()
@@ -164,7 +170,7 @@ func (m *VolumeManager) volumeStatus(n named, rungs map[hal.Key]RungStatus) Volu
 		}
 		s.Keys = append(s.Keys, r.Key)
 		queue = append(queue, r.Below...)
-		if r.Key != n.top && top.State == Waiting && r.State != Ready {
+		if r.Key != n.top && top.State == Waiting && top.Why == "" && r.State != Ready {
 			s.State, s.Why = r.State, whyOf(r)
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"syscall"
@@ -81,7 +82,12 @@ func (m *VolumeManager) read() (n node, err error) {
 	if err != nil {
 		return n, err
 	}
-	n.start.Strays, n.left = kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
+	strays, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
+	n.left = left
+	n.start.Strays = slices.DeleteFunc(strays, func(r core.Rung) bool {
+		_, recorded := slices.BinarySearchFunc(n.loaded.Records, r.Key, func(rec core.Record, key hal.Key) int { return cmp.Compare(rec.Rung.Key, key) })
+		return recorded
+	})
 	for _, dir := range listing.Empty {
 		// Only empty directories go. One that can't be removed is in nobody's way; the next start tries again.
 		_ = op.Prune(&h, c, dir, plugin.PodsDir(m.cfg.RootDir))
@@ -138,7 +144,7 @@ func (m *VolumeManager) tell(n node) {
 		m.log(LevelWarn, "not recognised, left alone", "path", s.Path, "why", s.Why)
 	}
 	m.left = n.left
-	m.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "strays", itoa(len(n.start.Strays)), "children", itoa(len(n.start.Children)))
+	m.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "without-record", itoa(len(n.start.Strays)), "helpers-alive", itoa(len(n.start.Children)))
 }
 
 // doubt takes the certainty out of records of which a later line may be lost.

@@ -35,6 +35,7 @@ type View struct {
 	Recorded   bool        // in the journal
 	Why        string      // the present decision's reason
 	IsWaiting  bool        // for an instant: Until
+	IsBackoff  bool        // what it waits for is its next attempt
 	Until      hal.Instant
 	IsRebuild  bool // it must be made anew
 	IsProvided bool // up, as wanted
@@ -88,8 +89,9 @@ func (c *Core) viewOf(r *rung) View {
 		Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor, Below: slices.Clone(r.Below), State: r.state,
 		Desired: c.desire(r).String(), Fingerprint: r.fingerprint, Made: r.made, Facts: r.facts, Short: r.short, Reason: r.reason,
 		IsBlocked: r.blocked, Child: r.child, ClimbOpen: r.bound(Climb), DescOpen: r.bound(Descend), Recorded: r.recorded,
-		Why: r.next.text(), Until: r.next.until, IsWaiting: r.next.until > c.now, IsRebuild: c.change(r) == OnChangeRebuild,
-		Attempts: max(r.up.attempts, r.down.attempts),
+		Why: r.next.text(), Until: r.next.until, IsWaiting: r.next.until > c.now, IsBackoff: r.next.why == whyBackoff,
+		IsRebuild: c.change(r) == OnChangeRebuild,
+		Attempts:  max(r.up.attempts, r.down.attempts),
 	}
 	if v.Desired != wanted.String() {
 		v.Attempts = r.down.attempts
