@@ -172,3 +172,16 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// Nothing that is built or generated in bulk is in the tree.
+func TestSizes(t *testing.T) {
+	for _, p := range sources(t) {
+		info, err := os.Lstat(p)
+		if err != nil {
+			continue // gone since it was listed
+		}
+		if info.Size() > 1<<20 {
+			t.Errorf("%s has %d bytes; what is built is not tracked", p, info.Size())
+		}
+	}
+}
