@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
 
@@ -38,11 +40,15 @@ func actions() []action {
 		{"stop driver NAME", func(t *story, a []string) string { t.w.StopDriver(a[0]); return "" }},
 		{"start driver NAME", func(t *story, a []string) string { return t.startDriver(a[0]) }},
 		{"restart driver NAME", func(t *story, a []string) string { t.w.RestartDriver(a[0]); return "" }},
+		{"replace driver NAME", func(t *story, a []string) string { t.w.ReplaceDriver(a[0]); return "" }},
 		{"break driver NAME NAME", func(t *story, a []string) string { return t.breaks(a[0], a[1]) }},
 		{"hold synced", func(t *story, _ []string) string { t.w.HoldSynced("manifest"); return "" }},
 		{"release synced", func(t *story, _ []string) string { t.w.ReleaseSynced("manifest"); return "" }},
 		{"spoil pod NAME", func(t *story, a []string) string { return t.spoil(a[0]) }},
 		{"unmount volume NAME of pod NAME", func(t *story, a []string) string { return t.unmount(a[0], a[1]) }},
+		{"make directory NAME", func(t *story, a []string) string { t.w.MakeDir(a[0]); return "" }},
+		{"make file NAME", func(t *story, a []string) string { t.w.WriteFile(a[0], nil); return "" }},
+		{"write NAME in volume NAME of pod NAME", func(t *story, a []string) string { return t.write(a[0], a[1], a[2]) }},
 		{"expect pod NAME ready", func(t *story, a []string) string { return t.expectState(a[0], engine.Ready) }},
 		{"expect pod NAME gone", func(t *story, a []string) string { return t.expectGone(a[0]) }},
 		{"expect pod NAME not ready", func(t *story, a []string) string { return t.expectNotReady(a[0]) }},
@@ -50,6 +56,10 @@ func actions() []action {
 		{"expect N calls NAME", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", 0) }},
 		{"expect N calls NAME of NAME", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], a[2], 0) }},
 		{"expect N calls NAME since start", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", t.before) }},
+		{"expect directory NAME", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeDirectory) }},
+		{"expect file NAME", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeFile) }},
+		{"expect file NAME in volume NAME of pod NAME", func(t *story, a []string) string { return t.expectFile(a[0], a[1], a[2]) }},
+		{"expect volume NAME of pod NAME NAME", func(t *story, a []string) string { return t.expectVolume(a[0], a[1], a[2]) }},
 		{"expect log NAME", func(t *story, a []string) string { return t.expectLog(a[0]) }},
 		{"expect trouble NAME", func(t *story, a []string) string { return t.expectTrouble(a[0]) }},
 		{"expect nothing left", func(t *story, _ []string) string { return t.expectNothing() }},
@@ -118,9 +128,20 @@ func (p *parser) check() error {
 
 func (p *parser) names(pattern string, args []string, drivers map[string]bool) error {
 	switch {
-	case strings.Contains(pattern, "pod NAME") && !strings.HasPrefix(pattern, "unmount"):
-		if p.s.object("pod "+args[0], "") == nil {
-			return p.errorf("there is no pod %s among the objects; write it as namespace/name", args[0])
+	case strings.Contains(pattern, "pod NAME"):
+		name := args[0]
+		if before, _, inVolume := strings.Cut(pattern, " of pod NAME"); inVolume {
+			name = args[strings.Count(before, "NAME")]
+		}
+		if p.s.object("pod "+name, "") == nil {
+			return p.errorf("there is no pod %s among the objects; write it as namespace/name", name)
+		}
+		if strings.Contains(pattern, "NAME in volume") && strings.Contains(args[0], "/") {
+			return p.errorf("%q is no name of a file in a volume", args[0])
+		}
+	case pattern == "make directory NAME" || pattern == "make file NAME" || pattern == "expect directory NAME" || pattern == "expect file NAME":
+		if path.Clean(args[0]) != args[0] || !path.IsAbs(args[0]) || args[0] == "/" {
+			return p.errorf("%q is no path of the host; write it from the root on, like /srv/data", args[0])
 		}
 	case strings.Contains(pattern, "driver NAME"):
 		if !drivers[args[0]] {
@@ -253,22 +274,6 @@ func (t *story) spoil(name string) string {
 	}
 	t.w.WriteFile(manifestPath(object), []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: [\n"))
 	return ""
-}
-
-func (t *story) unmount(volume, name string) string {
-	_, p := t.pod(name)
-	if p == nil {
-		return "the pod was never applied"
-	}
-	for _, u := range p.uses {
-		if u.name == volume {
-			if errno := t.w.UnmountTop(u.path); errno != 0 {
-				return errno.Error()
-			}
-			return ""
-		}
-	}
-	return "the pod has no such volume"
 }
 
 func (t *story) expectState(name string, want engine.Condition) string {

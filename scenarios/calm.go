@@ -89,7 +89,7 @@ func (r *run) restless() (object, why string) {
 	}
 	rebuilt := r.rebuilt()
 	r.core.Beliefs(func(b core.Belief) {
-		if why == "" && !r.isBroken(string(b.Key)) {
+		if why == "" && !r.isBroken(string(b.Key)) && !r.awaitsClaim(&b) {
 			object, why = string(b.Key), unsettled(&b, rebuilt)
 		}
 	})
@@ -146,13 +146,25 @@ func (r *run) rebuilt() []string {
 	return all
 }
 
-// isHeldBack: the pod or a volume of it was edited, and what the edit asks for is made once no container runs on it.
+// isHeldBack: the pod or a volume of it was edited, and what the edit asks for is made once no container runs on it; or another pod has its claim.
 func (r *run) isHeldBack(p *pod) bool {
 	rebuilt, isHeld := r.rebuilt(), false
-	r.core.Beliefs(func(b core.Belief) { isHeld = isHeld || b.IsHeldBack && b.Pod == p.uid })
+	r.core.Beliefs(func(b core.Belief) { isHeld = isHeld || b.Pod == p.uid && (b.IsHeldBack || r.awaitsClaim(&b)) })
 	return isHeld || slices.ContainsFunc(p.uses, func(u use) bool {
 		return u.driver != "" && slices.Contains(rebuilt, u.driver+"^"+u.volume)
 	})
+}
+
+// awaitsClaim: the rung is of a ReadWriteOncePod claim that another pod has.
+func (r *run) awaitsClaim(b *core.Belief) bool {
+	if !r.exclusive[b.Volume] || b.Pod == "" || b.State != core.Absent || !b.IsWanted || b.InFlight || b.ClimbOpen != 0 || b.DescendOpen != 0 {
+		return false
+	}
+	isTaken := false
+	r.core.Beliefs(func(o core.Belief) {
+		isTaken = isTaken || o.Key != b.Key && o.Volume == b.Volume && o.Pod != "" && o.State == core.Present
+	})
+	return isTaken
 }
 
 // isBroken reports whether a rung is of the driver that is broken for good.

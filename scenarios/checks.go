@@ -46,6 +46,10 @@ func (r *run) effect(e sim.Effect) {
 	case sim.EffectSent:
 		r.actual.effects++
 		r.sent(&e)
+	case sim.EffectActed:
+		if e.Code == hal.CodeAlreadyExists {
+			r.denied[e.Driver+"^"+e.Volume] = true
+		}
 	case sim.EffectEnded:
 		if p := r.places[e.Key]; p != nil {
 			p.calls = slices.DeleteFunc(p.calls, func(c openCall) bool { return c.id == e.Call })
@@ -134,6 +138,7 @@ func (r *run) sent(e *sim.Effect) {
 	switch e.Method {
 	case publish:
 		r.publishSent(e)
+		r.claimed(p)
 	case unstage:
 		r.unstageSent(p, e)
 		r.descends(e.Method, p)
@@ -183,6 +188,20 @@ func (r *run) publishSent(e *sim.Effect) {
 	}
 }
 
+// claimed is S9: a claim that is ReadWriteOncePod has one publish.
+func (r *run) claimed(p *place) {
+	if !r.exclusive[p.driver+"^"+p.volume] {
+		return
+	}
+	for _, q := range r.list {
+		up := q.isHeld || slices.ContainsFunc(q.calls, func(c openCall) bool { return c.method == publish })
+		if q != p && q.isPublish && q.driver == p.driver && q.volume == p.volume && up && !q.isTouched {
+			r.fail("S9", "sent "+publish, string(p.key), "the claim of volume "+p.volume+" is for one pod, and it is or may yet be published at "+q.path)
+			return
+		}
+	}
+}
+
 // unstageSent is S5.
 func (r *run) unstageSent(s *place, e *sim.Effect) {
 	for _, p := range r.list {
@@ -211,7 +230,7 @@ func (r *run) unpublishSent(p *place) {
 	case owner == nil:
 	case owner.isRunning:
 		r.fail("S7", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", whose containers run")
-	case owner.isSteady && !r.isEdited:
+	case owner.isSteady && !r.isEdited && !r.denied[p.driver+"^"+p.volume] && !r.exclusive[p.driver+"^"+p.volume]:
 		r.fail("S22", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", which was wanted all along")
 	}
 }
@@ -303,6 +322,9 @@ func (r *run) takes(e *sim.Effect) {
 
 // removed is S1: a name goes that is not the agent's to remove.
 func (r *run) removed(e *sim.Effect) {
+	if e.Actor == "agent" && !below(e.Path, rootDir) {
+		r.fail("S1", e.Kind.String(), e.Path, e.Path+" of the host is removed")
+	}
 	if e.Actor != "agent" || !isOurs(e.Path) {
 		return
 	}

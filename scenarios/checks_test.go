@@ -98,7 +98,7 @@ func TestChecksFire(t *testing.T) {
 			require.Zero(t, r.w.BindMount("/", target, false))
 			r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "d", Run: 1, Path: target})
 		}},
-		"told ready of nothing":  {"S21", func(r *run) { p := r.runs(); p.isRunning = false; r.ready(p, true) }},
+		"told ready of nothing":  {"S21", func(r *run) { p := r.runs(); p.isRunning = false; r.ready(p, p.object) }},
 		"unstaged before synced": {"S22", func(r *run) { r.synced = false; r.sends(1, unstage) }},
 		"unmounted before synced": {"S22", func(r *run) {
 			r.synced = false

@@ -179,6 +179,8 @@ func (g *workload) begin() {
 	for _, v := range volumesOfHunts {
 		w.AddVolume(v.driver, v.handle)
 	}
+	one := volumesOfHunts[oneVolume]
+	g.r.exclusive[one.driver+"^"+one.handle] = true
 	for _, name := range []string{"stage", "publish"} {
 		w.PutSecret("default", name, map[string]string{"key": secretMark})
 		if g.r.files {
@@ -221,6 +223,16 @@ func (g *workload) plan(i int, name string) {
 		if v := g.pick("workload.more", name, n, 12, 1, 1, 1, 1); v > 0 {
 			s.volumes |= 1 << (v - 1)
 		}
+	}
+	switch g.pick("workload.extra", name, 0, 40, 1, 1, 1, 1) {
+	case 1:
+		s.volumes |= 1 << rawVolume
+	case 2:
+		s.volumes |= 1 << oneVolume
+	case 3:
+		s.inline = true
+	case 4:
+		s.hostPath = true
 	}
 	s.scratch = scratch(g.pick("workload.scratch", name, 0, 2, 1, 1))
 	window := chaos / slots

@@ -126,18 +126,13 @@ func (s *Scenario) object(name, version string) any {
 	return nil
 }
 
-// usesOf is what the containers of a pod find, as far as the path tells.
+// usesOf is what the containers of a pod find.
 func (s *Scenario) usesOf(pod *corev1.Pod) []use {
-	mounted := map[string]bool{}
-	for _, c := range pod.Spec.Containers {
-		for _, m := range c.VolumeMounts {
-			mounted[m.Name] = true
-		}
-	}
 	var uses []use
 	uid := string(pod.UID)
 	for _, v := range pod.Spec.Volumes {
-		if !mounted[v.Name] {
+		isUsed, isBlock, readOnly := used(pod, v.Name)
+		if !isUsed {
 			continue
 		}
 		u := use{name: v.Name, exempt: true}
@@ -145,21 +140,47 @@ func (s *Scenario) usesOf(pod *corev1.Pod) []use {
 		case v.EmptyDir != nil:
 			u.exempt, u.memory = false, v.EmptyDir.Medium == corev1.StorageMediumMemory
 			u.path = plugin.EmptyDirPlace(rootDir, uid, v.Name).Path
+		case v.HostPath != nil:
+			u.exempt, u.path = v.HostPath.Type == nil, v.HostPath.Path
 		case v.CSI != nil:
 			u.exempt, u.driver, u.volume = false, v.CSI.Driver, plugin.InlineHandle(uid, v.Name)
 			u.path = plugin.PublishPlace(rootDir, uid, v.Name).Path
+			u.readOnly = readOnly || v.CSI.ReadOnly != nil && *v.CSI.ReadOnly
 		case v.PersistentVolumeClaim != nil:
 			claim, _ := s.object("pvc "+pod.Namespace+"/"+v.PersistentVolumeClaim.ClaimName, "").(*corev1.PersistentVolumeClaim)
 			if claim == nil {
 				break
 			}
 			pv, _ := s.object("pv "+claim.Spec.VolumeName, "").(*corev1.PersistentVolume)
-			if pv != nil && pv.Spec.CSI != nil {
-				u.exempt, u.driver, u.volume = false, pv.Spec.CSI.Driver, pv.Spec.CSI.VolumeHandle
-				u.path = plugin.PublishPlace(rootDir, uid, pv.Name).Path
+			if pv == nil || pv.Spec.CSI == nil {
+				break
+			}
+			u.exempt, u.driver, u.volume = false, pv.Spec.CSI.Driver, pv.Spec.CSI.VolumeHandle
+			u.readOnly = readOnly || v.PersistentVolumeClaim.ReadOnly || pv.Spec.CSI.ReadOnly
+			u.path = plugin.PublishPlace(rootDir, uid, pv.Name).Path
+			if isBlock {
+				u.path = plugin.BlockPublishPlace(rootDir, uid, pv.Name).Path
 			}
 		}
+		u.bare = s.Bare[u.driver]
 		uses = append(uses, u)
 	}
 	return uses
+}
+
+// used says how the containers of a pod use a volume. It is read-only if every mount of it is.
+func used(pod *corev1.Pod, volume string) (isUsed, isBlock, readOnly bool) {
+	for _, c := range pod.Spec.Containers {
+		for _, m := range c.VolumeMounts {
+			if m.Name == volume {
+				isUsed, readOnly = true, m.ReadOnly && (readOnly || !isUsed)
+			}
+		}
+		for _, d := range c.VolumeDevices {
+			if d.Name == volume {
+				isUsed, isBlock = true, true
+			}
+		}
+	}
+	return isUsed, isBlock, readOnly
 }

@@ -17,7 +17,9 @@ import (
 
 const (
 	huntPods    = 8
-	huntVolumes = 4
+	huntVolumes = 6
+	// The last two are for few pods: a raw block volume, and one whose claim is ReadWriteOncePod.
+	rawVolume, oneVolume = 4, 5
 )
 
 // huntVolume is one volume that pods share. The handles resemble each other on purpose.
@@ -28,6 +30,8 @@ var volumesOfHunts = [huntVolumes]huntVolume{
 	{driver: "disk.example", handle: "vol-10"},
 	{driver: "file.example", handle: "vol-1", secret: "publish"},
 	{driver: "file.example", handle: "vol-1.0"},
+	{driver: "disk.example", handle: "vol-raw"},
+	{driver: "file.example", handle: "vol-one"},
 }
 
 // scratch is the emptyDir of a pod.
@@ -47,6 +51,25 @@ type shape struct {
 	scratch    scratch
 	readOnly   bool // its first volume
 	edits      uint8
+	inline     bool // it has an inline volume
+	hostPath   bool // and a directory of the host
+}
+
+const (
+	hostDirectory = "/srv/shared"
+	inlineDriver  = "disk.example"
+)
+
+// modeOf is the access mode and the volume mode of a volume.
+func modeOf(i int) ([]corev1.PersistentVolumeAccessMode, *corev1.PersistentVolumeMode) {
+	access, mode := corev1.ReadWriteMany, corev1.PersistentVolumeFilesystem
+	switch i {
+	case rawVolume:
+		mode = corev1.PersistentVolumeBlock
+	case oneVolume:
+		access = corev1.ReadWriteOncePod
+	}
+	return []corev1.PersistentVolumeAccessMode{access}, &mode
 }
 
 // clusterOfHunts is the objects that are there from the beginning.
@@ -60,7 +83,9 @@ func clusterOfHunts() []any {
 		}
 		all = append(all, &storagev1.CSIDriver{
 			TypeMeta: metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"}, ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: storagev1.CSIDriverSpec{AttachRequired: &no, PodInfoOnMount: info},
+			Spec: storagev1.CSIDriverSpec{AttachRequired: &no, PodInfoOnMount: info, VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
+				storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
+			}},
 		})
 	}
 	for i := range volumesOfHunts {
@@ -79,10 +104,12 @@ func persistentVolume(i int, edits uint8) *corev1.PersistentVolume {
 	case "publish":
 		src.NodePublishSecretRef = &corev1.SecretReference{Namespace: "default", Name: "publish"}
 	}
+	access, mode := modeOf(i)
 	pv := &corev1.PersistentVolume{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}, ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pv-%d", i)},
 		Spec: corev1.PersistentVolumeSpec{
-			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			AccessModes:            access,
+			VolumeMode:             mode,
 			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
 			ClaimRef:               &corev1.ObjectReference{Namespace: "default", Name: fmt.Sprintf("claim-%d", i)},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: src},
@@ -96,11 +123,12 @@ func persistentVolume(i int, edits uint8) *corev1.PersistentVolume {
 }
 
 func claimOf(i int) *corev1.PersistentVolumeClaim {
+	access, mode := modeOf(i)
 	return &corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("claim-%d", i)},
 		Spec: corev1.PersistentVolumeClaimSpec{
-			VolumeName: fmt.Sprintf("pv-%d", i), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			VolumeName: fmt.Sprintf("pv-%d", i), AccessModes: access, VolumeMode: mode,
 			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
 		},
 	}
@@ -120,6 +148,10 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 	add := func(name string, src corev1.VolumeSource) {
 		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: src})
 		c := &p.Spec.Containers[0]
+		if src.PersistentVolumeClaim != nil && src.PersistentVolumeClaim.ClaimName == fmt.Sprintf("claim-%d", rawVolume) {
+			c.VolumeDevices = append(c.VolumeDevices, corev1.VolumeDevice{Name: name, DevicePath: "/dev/" + name})
+			return
+		}
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: "/" + name})
 	}
 	for i, v := range volumesOfHunts {
@@ -131,7 +163,21 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 			ClaimName: fmt.Sprintf("claim-%d", i), ReadOnly: s.readOnly && len(uses) == 0,
 		}})
 		path := plugin.PublishPlace(rootDir, uid, fmt.Sprintf("pv-%d", i)).Path
-		uses = append(uses, use{name: name, path: path, driver: v.driver, volume: v.handle})
+		if i == rawVolume {
+			path = plugin.BlockPublishPlace(rootDir, uid, fmt.Sprintf("pv-%d", i)).Path
+		}
+		uses = append(uses, use{name: name, path: path, driver: v.driver, volume: v.handle, readOnly: s.readOnly && len(uses) == 0})
+	}
+	if s.inline {
+		add("inline", corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: inlineDriver, VolumeAttributes: map[string]string{"size": "1Gi"}}})
+		uses = append(uses, use{
+			name: "inline", path: plugin.PublishPlace(rootDir, uid, "inline").Path, driver: inlineDriver, volume: plugin.InlineHandle(uid, "inline"),
+		})
+	}
+	if s.hostPath {
+		kind := corev1.HostPathDirectoryOrCreate
+		add("host", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: hostDirectory, Type: &kind}})
+		uses = append(uses, use{name: "host", path: hostDirectory})
 	}
 	if s.scratch != noScratch {
 		medium := corev1.StorageMediumDefault

@@ -17,7 +17,8 @@ import (
 //
 //	host runtime                          containers outlive the deletion of their pod; the default is a host without a runtime
 //	objects from files                    the agent reads them from a directory of manifests; the default is a stream
-//	driver NAME TRAIT…                    staging device serial forgetful slow not-found watchful nameless unchecked stages-below stages-nothing absent
+//	driver NAME TRAIT…                    staging device serial forgetful slow not-found watchful nameless unchecked stages-below stages-nothing
+//	                                      publishes-nothing, without-mount (the engine is configured for it), absent (until it is started)
 //	fault SITE [of OBJECT] [nth N] KIND   one fault, at a call; SITE is as in a trace: csi.stage, mounts.mount, files.sync
 //	at TIME ACTION                        since the beginning
 //	after TIME ACTION                     since the statement before
@@ -33,6 +34,7 @@ type Scenario struct {
 	Stuck   bool
 	Drivers []sim.DriverSpec
 	Absent  map[string]bool // drivers that are not installed before a statement starts them
+	Bare    map[string]bool // drivers that the engine is configured to expect no mount of
 	Faults  []FaultRule
 	Steps   []Step
 	Objects []Object
@@ -85,7 +87,7 @@ const maxScenario = 256 << 10
 
 // Parse reads a scenario. file is for its errors, and its base without suffix is the scenario's name.
 func Parse(file string, text string) (*Scenario, error) {
-	p := &parser{file: file, s: &Scenario{Name: nameOf(file), Absent: map[string]bool{}}}
+	p := &parser{file: file, s: &Scenario{Name: nameOf(file), Absent: map[string]bool{}, Bare: map[string]bool{}}}
 	if len(text) > maxScenario {
 		return nil, fmt.Errorf("%s: longer than %d bytes", file, maxScenario)
 	}
@@ -193,6 +195,7 @@ func (p *parser) driver(words []string) error {
 		"forgetful": func() { is.Forgetful = true }, "slow": func() { is.Slow = true }, "not-found": func() { is.NotFound = true },
 		"watchful": func() { is.Watchful = true }, "nameless": func() { is.Nameless = true }, "unchecked": func() { is.Checks = false },
 		"stages-below": func() { is.Style = sim.StageBelow }, "stages-nothing": func() { is.Style = sim.StageNothing },
+		"publishes-nothing": func() { is.PublishesNothing = true }, "without-mount": func() { p.s.Bare[d.Name] = true },
 		"absent": func() { p.s.Absent[d.Name] = true },
 	}
 	for _, word := range words[1:] {

@@ -9,24 +9,28 @@ import (
 func TestBadScenariosAreRefusedWithTheirLine(t *testing.T) {
 	pod := "\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
 	for text, want := range map[string]string{
-		"":                                       "s.txt:1: the scenario says nothing of itself",
-		"# a\n":                                  "s.txt:1: nothing happens",
-		"# a\nnonsense":                          `s.txt:2: "nonsense" begins no statement`,
-		"# a\nat soon apply all":                 `s.txt:2: "soon" is not a time`,
-		"# a\nat 0s fly":                         `s.txt:2: "fly" is nothing that can happen`,
-		"# a\nat 0s fly away":                    `s.txt:2: "fly away" is nothing that can happen`,
-		"# a\nwithin 1s apply all":               "s.txt:2: only an expectation has time",
-		"# a\ndriver d quick\nat 0s apply all":   `s.txt:2: "quick" is no trait`,
-		"# a\nfault csi.stage hmm":               `s.txt:2: "hmm" is no kind of fault`,
-		"# a\nfault csi.stage late soon":         `s.txt:2: "soon" is not how long`,
-		"# a\nfault csi.stage all done OK":       "s.txt:2: \"OK\" is not a status",
-		"# a\nat 0s expect log \"open":           "s.txt:2: the quotation mark is not closed",
-		"# a\nat 0s apply pod default/web":       "s.txt:2: there is no pod default/web",
-		"# a\nat 0s stop driver d":               "s.txt:2: there is no driver d",
-		"# a\nat 0s apply all" + pod + "spec: 1": "s.txt:4: the Pod",
-		"# a\nat 0s apply all" + pod + "oops: 1": "s.txt:4: the Pod: error unmarshaling JSON: while decoding JSON: json: unknown field \"oops\"",
-		"# a\nat 0s apply all" + pod + pod:       "s.txt:9: pod default/web is in line 4 already",
-		"# a\nat 0s apply all\n---\nkind: Job\n": "s.txt:4: apiVersion \"\", kind \"Job\" is no object",
+		"":                                          "s.txt:1: the scenario says nothing of itself",
+		"# a\n":                                     "s.txt:1: nothing happens",
+		"# a\nnonsense":                             `s.txt:2: "nonsense" begins no statement`,
+		"# a\nat soon apply all":                    `s.txt:2: "soon" is not a time`,
+		"# a\nat 0s fly":                            `s.txt:2: "fly" is nothing that can happen`,
+		"# a\nat 0s fly away":                       `s.txt:2: "fly away" is nothing that can happen`,
+		"# a\nwithin 1s apply all":                  "s.txt:2: only an expectation has time",
+		"# a\ndriver d quick\nat 0s apply all":      `s.txt:2: "quick" is no trait`,
+		"# a\nfault csi.stage hmm":                  `s.txt:2: "hmm" is no kind of fault`,
+		"# a\nfault csi.stage late soon":            `s.txt:2: "soon" is not how long`,
+		"# a\nfault csi.stage all done OK":          "s.txt:2: \"OK\" is not a status",
+		"# a\nat 0s expect log \"open":              "s.txt:2: the quotation mark is not closed",
+		"# a\nat 0s apply pod default/web":          "s.txt:2: there is no pod default/web",
+		"# a\nat 0s stop driver d":                  "s.txt:2: there is no driver d",
+		"# a\nat 0s make file srv":                  `s.txt:2: "srv" is no path of the host`,
+		"# a\nat 0s expect directory /a/../b":       `s.txt:2: "/a/../b" is no path of the host`,
+		"# a\nat 0s write f in volume v of pod p/q": "s.txt:2: there is no pod p/q",
+		"# a\nat 0s write a/b in volume v of pod default/web" + pod: `s.txt:2: "a/b" is no name of a file in a volume`,
+		"# a\nat 0s apply all" + pod + "spec: 1":                    "s.txt:4: the Pod",
+		"# a\nat 0s apply all" + pod + "oops: 1":                    "json: unknown field \"oops\"",
+		"# a\nat 0s apply all" + pod + pod:                          "s.txt:9: pod default/web is in line 4 already",
+		"# a\nat 0s apply all\n---\nkind: Job\n":                    "s.txt:4: apiVersion \"\", kind \"Job\" is no object",
 	} {
 		_, err := Parse("s.txt", text)
 		require.ErrorContains(t, err, want, "%q", text)
@@ -45,6 +49,7 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(string(text))
 	}
+	f.Add("# a\ndriver d publishes-nothing without-mount\nat 0s replace driver d\nat 1s make file /srv/x\nat 2s expect file /srv/x")
 	f.Add("# a\nfault csi.stage of x nth 2 late 1s\nat 0s apply all")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse("s.txt", text)

@@ -34,7 +34,9 @@ type use struct {
 	path           string
 	driver, volume string // of a CSI volume
 	memory         bool   // an emptyDir in memory
-	exempt         bool   // what is there is not told by the path alone: raw block, hostPath
+	readOnly       bool   // of a CSI volume
+	bare           bool   // of a CSI volume whose driver mounts nothing, and is configured so
+	exempt         bool   // nothing is looked for
 }
 
 // register makes the world know a pod by its uid.
@@ -116,7 +118,7 @@ func (r *run) await(p *pod) {
 		return
 	}
 	p.isWaiting = true
-	m, life, fresh := r.m, r.w.Life(), p.told == p.object
+	m, life, told := r.m, r.w.Life(), p.told
 	r.w.Go(func() {
 		err := m.WaitForAttachAndMount(r.w.Context(0), p.uid)
 		if r.w.Life() != life {
@@ -124,17 +126,17 @@ func (r *run) await(p *pod) {
 		}
 		p.isWaiting = false
 		if err == nil {
-			r.ready(p, fresh)
+			r.ready(p, told)
 		}
 	})
 }
 
 // ready: the engine says that all volumes of p are there. If it had been told of p as it is when it was asked, the containers of p start.
-func (r *run) ready(p *pod, fresh bool) {
+func (r *run) ready(p *pod, asked *corev1.Pod) {
 	if !p.isWanted || p.isRunning {
 		return
 	}
-	if !fresh || p.told != p.object {
+	if asked != p.object || p.told != p.object {
 		r.w.After(time.Second, "ask again "+p.name, func() {
 			if p.isWanted && !p.isRunning {
 				r.await(p)
@@ -164,15 +166,25 @@ func (r *run) lacks(u use) string {
 	switch {
 	case u.exempt:
 		return ""
+	case u.bare:
 	case u.driver != "" && !r.w.Shows(u.driver, u.volume, u.path):
 		return "nothing is mounted at " + u.path
 	case u.driver != "":
-		return ""
+		return r.misses(u)
 	case u.memory && len(r.w.MountsAt(u.path)) == 0:
 		return "no memory is mounted at " + u.path
 	}
 	if _, there := r.w.Exists(u.path); !there {
 		return "there is no " + u.path
+	}
+	return ""
+}
+
+// misses is S19 of a volume that is mounted.
+func (r *run) misses(u use) string {
+	stack := r.w.MountsAt(u.path)
+	if top := stack[len(stack)-1]; top.ReadOnly != u.readOnly {
+		return map[bool]string{true: "the mount is writable, and it was asked for read-only", false: "the mount is read-only"}[u.readOnly]
 	}
 	return ""
 }

@@ -70,7 +70,7 @@ func (s *shrinker) survey(c Case) places {
 	return all
 }
 
-// stir takes some choices away at random, moves a fault and draws other times, again and again, and goes on from what fails like before and is smaller.
+// stir takes some choices away at random, moves a fault and draws other times, again and again, and goes on from what fails like before.
 // Who draws is made from the seed, so a case is always shrunk in the same way.
 func (s *shrinker) stir(c Case) Case {
 	draw := rand.New(rand.NewPCG(s.seed, uint64(len(c.Keep))))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -43,7 +44,10 @@ func RunScenario(s *Scenario, keep bool, log func(engine.Entry), done func(*sim.
 	t := &story{s: s, values: map[uint64]int64{}, hang: -1}
 	t.w = sim.New(sim.Config{Chooser: t, Script: t.script, Keep: keep, RootDir: rootDir, Disk: sim.DiskOrdered})
 	defer t.w.Close()
-	t.r = newRun(t.w, engine.Config{NoRuntime: !s.Runtime, JournalBytes: 64 << 10})
+	t.r = newRun(t.w, engine.Config{NoRuntime: !s.Runtime, JournalBytes: 64 << 10, Drivers: map[string]plugin.DriverConfig{}})
+	for name := range s.Bare {
+		t.r.cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
+	}
 	t.r.files, t.r.canary = s.Files, s.meddle
 	for i := range s.Faults {
 		s.Faults[i].seen = 0
@@ -167,9 +171,18 @@ func (t *story) begin() {
 // addDriver installs a driver with the volumes that PersistentVolumes name.
 func (t *story) addDriver(d sim.DriverSpec) {
 	t.w.AddDriver(d)
+	var handles []string
 	for _, o := range t.s.Objects {
-		if v, ok := o.Value.(*corev1.PersistentVolume); ok && o.Version == "" && v.Spec.CSI != nil && v.Spec.CSI.Driver == d.Name {
-			t.w.AddVolume(d.Name, v.Spec.CSI.VolumeHandle)
+		v, ok := o.Value.(*corev1.PersistentVolume)
+		if !ok || o.Version != "" || v.Spec.CSI == nil || v.Spec.CSI.Driver != d.Name {
+			continue
+		}
+		if handle := v.Spec.CSI.VolumeHandle; !slices.Contains(handles, handle) { // two objects may name one volume
+			handles = append(handles, handle)
+			t.w.AddVolume(d.Name, handle)
+		}
+		if slices.Contains(v.Spec.AccessModes, corev1.ReadWriteOncePod) {
+			t.r.exclusive[d.Name+"^"+v.Spec.CSI.VolumeHandle] = true
 		}
 	}
 }

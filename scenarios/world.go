@@ -47,6 +47,8 @@ type run struct {
 
 	// registered is the drivers that the present life has taken in.
 	registered map[string]bool
+	exclusive  map[string]bool // volumes of ReadWriteOncePod claims, as driver^handle
+	denied     map[string]bool // volumes of which a call was answered ALREADY_EXISTS: they may be taken down first, whoever wants them
 
 	pods   []*pod
 	byUID  map[core.PodUID]*pod
@@ -77,7 +79,7 @@ type counts struct {
 // newRun puts the engine into w. cfg is completed.
 func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
-		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{},
+		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, exclusive: map[string]bool{}, denied: map[string]bool{},
 		places: map[hal.Key]*place{}, byPath: map[string]*place{}, mark: secretMark,
 	}
 	r.cfg.NodeName, r.cfg.RootDir = nodeName, rootDir
@@ -181,6 +183,9 @@ func (r *run) alive() bool { return r.core != nil && r.w.AgentLives() }
 // podOf returns the pod whose directory a path lies in, nil if none.
 func (r *run) podOf(path string) *pod {
 	rest, ok := strings.CutPrefix(path, rootDir+"/pods/")
+	if block, isBlock := strings.CutPrefix(path, rootDir+"/plugins/kubernetes.io/csi/volumeDevices/publish/"); isBlock {
+		_, rest, ok = strings.Cut(block, "/")
+	}
 	if !ok {
 		return nil
 	}

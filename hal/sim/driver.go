@@ -36,6 +36,8 @@ type Personality struct {
 	Nameless   bool // the platform can't tell its process (Peer.Instance is "")
 	Checks     bool // at publish it looks whether the staging mount is there; without, it binds what it finds
 	KeepsNodes bool // unpublish leaves the target's directory or file
+
+	PublishesNothing bool // a publish mounts nothing
 }
 
 // Polite is a driver of common kind that makes no trouble.
@@ -162,6 +164,25 @@ func (w *World) RestartDriver(name string) {
 	d.startIn(w.time(siteDriverStart, d.name, time.Second, restartMost))
 }
 
+// ReplaceDriver puts another process in the place of a driver's plugin at once. Its registrar lives on: the registration socket does not change.
+func (w *World) ReplaceDriver(name string) {
+	d := w.mustDriver(name)
+	if !d.up {
+		return
+	}
+	d.fall(d.endpoint)
+	d.up = true
+	d.process++
+	w.pids++
+	d.pid = w.pids
+	if at, _, errno := w.walk(d.socket, walkNoLastLink); errno == 0 && at.n.server == d {
+		at.n.life = d.process
+	}
+	d.listen(d.endpoint)
+	w.event("driver.replaced", d.name)
+	w.tell(actor{}, Effect{Kind: EffectDriverUp, Actor: d.name, Driver: d.name, Outcome: hal.Done})
+}
+
 func (d *driver) startIn(wait time.Duration) {
 	boot := d.w.boot
 	d.w.sched.at(d.w.sched.now.Add(wait), siteDriverStart.hash^hashString(d.name), nil, func() {
@@ -239,7 +260,10 @@ func (d *driver) close(path string) {
 }
 
 // crash kills the driver's processes. Its mounts stay; calls in flight are dropped, or go on in a child of it.
-func (d *driver) crash() {
+func (d *driver) crash() { d.fall(d.endpoint, d.socket) }
+
+// fall ends the driver's processes that listen at sockets.
+func (d *driver) fall(sockets ...string) {
 	w := d.w
 	if !d.up {
 		return
@@ -247,8 +271,9 @@ func (d *driver) crash() {
 	d.up = false
 	w.event("driver.down", d.name)
 	w.tell(actor{}, Effect{Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Outcome: hal.Done})
-	d.close(d.endpoint)
-	d.close(d.socket)
+	for _, path := range sockets {
+		d.close(path)
+	}
 	if d.is.Forgetful {
 		d.forget()
 	}

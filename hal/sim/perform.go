@@ -184,7 +184,11 @@ func (d *driver) publish(r *rpc, much amount) hal.Code {
 	if code != hal.CodeOK || much == nothing {
 		return code
 	}
-	if m := w.shows(v, r.target); m != nil {
+	if d.is.PublishesNothing {
+		if errno := w.makeOne(actor{rpc: r}, r.target, hal.TypeDirectory, 0o750); errno != 0 && errno != syscall.EEXIST {
+			return hal.CodeInternal
+		}
+	} else if m := w.shows(v, r.target); m != nil {
 		if m.readOnly != r.readOnly {
 			return hal.CodeAlreadyExists
 		}

@@ -263,10 +263,10 @@ func (r *rpc) act() {
 }
 
 // errorCodes are the statuses that a driver fails with. All of them leave the effect open; they end the call.
-func errorCodes() [7]hal.Code {
+func errorCodes() [8]hal.Code {
 	return [...]hal.Code{
 		hal.CodeInternal, hal.CodeResourceExhausted, hal.CodeUnauthenticated, hal.CodeDataLoss, hal.CodePermissionDenied, hal.CodeUnknown,
-		hal.CodeDeadlineExceeded,
+		hal.CodeDeadlineExceeded, hal.CodeAlreadyExists,
 	}
 }
 

@@ -1,0 +1,89 @@
+package scenarios
+
+import (
+	"slices"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is the statements about a volume as the containers of a pod find it, and about paths of the host.
+
+// use returns a volume of a pod.
+func (t *story) use(volume, name string) (use, string) {
+	_, p := t.pod(name)
+	if p == nil {
+		return use{}, "the pod was never applied"
+	}
+	i := slices.IndexFunc(p.uses, func(u use) bool { return u.name == volume })
+	if i < 0 {
+		return use{}, "the pod has no such volume"
+	}
+	return p.uses[i], ""
+}
+
+func (t *story) unmount(volume, name string) string {
+	u, why := t.use(volume, name)
+	if why != "" {
+		return why
+	}
+	if errno := t.w.UnmountTop(u.path); errno != 0 {
+		return errno.Error()
+	}
+	return ""
+}
+
+// write is what a container of the pod does.
+func (t *story) write(file, volume, name string) string {
+	u, why := t.use(volume, name)
+	if why == "" {
+		t.w.WriteFile(u.path+"/"+file, []byte(file))
+	}
+	return why
+}
+
+func (t *story) expectFile(file, volume, name string) string {
+	u, why := t.use(volume, name)
+	if why != "" {
+		return why
+	}
+	return t.expectType(u.path+"/"+file, hal.TypeFile)
+}
+
+func (t *story) expectType(path string, want hal.FileType) string {
+	got, there := t.w.Exists(path)
+	switch {
+	case !there:
+		return "there is no " + path
+	case got != want:
+		return path + " is a " + got.String()
+	}
+	return ""
+}
+
+// expectVolume: how a volume stands at the path at which its pod finds it.
+func (t *story) expectVolume(volume, name, how string) string {
+	u, why := t.use(volume, name)
+	if why != "" {
+		return why
+	}
+	stack := t.w.MountsAt(u.path)
+	if len(stack) == 0 {
+		if how == "unmounted" {
+			return ""
+		}
+		return "nothing is mounted at " + u.path
+	}
+	kind, _ := t.w.Exists(u.path)
+	is := map[string]bool{
+		"read-only": stack[len(stack)-1].ReadOnly, "writable": !stack[len(stack)-1].ReadOnly, "raw": kind == hal.TypeBlockDevice,
+		"mounted": true, "unmounted": false,
+	}
+	holds, known := is[how]
+	switch {
+	case !known:
+		return "a volume is mounted, unmounted, read-only, writable or raw"
+	case !holds:
+		return "it is mounted otherwise: " + stack[len(stack)-1].Fingerprint()
+	}
+	return ""
+}
