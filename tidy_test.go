@@ -174,7 +174,7 @@ func TestSizes(t *testing.T) {
 }
 
 // Nothing that is built or generated in bulk is in the tree.
-func TestSizes(t *testing.T) {
+func TestNothingBuilt(t *testing.T) {
 	for _, p := range sources(t) {
 		info, err := os.Lstat(p)
 		if err != nil {
