@@ -148,6 +148,27 @@ func TestNothingIsGoneBeforeAllManifestsAreRead(t *testing.T) {
 	require.Equal(t, 200, status)
 }
 
+func TestAPodThatIsHeldBackSaysByWhichFile(t *testing.T) {
+	r := newRig(t)
+	r.apply("web.yaml", memoryPod)
+	r.start()
+	r.must("wait", "pod/demo/web")
+	r.apply("bad.yaml", "kind: [")
+	r.until("bad.yaml")
+	r.remove("web.yaml")
+	const held = "its manifest is gone, but nothing is deleted while "
+	r.until(held)
+	whole := held + r.path("manifests", "bad.yaml") + " cannot be read"
+	e := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=10ms")
+	require.Equal(t, exitNotReady, e.status)
+	require.Contains(t, e.errOut, "pod demo/web is still wanted: "+whole)
+	plan := r.must("plan")
+	require.Contains(t, plan, "nothing to do\n")
+	require.Contains(t, plan, "trouble: Pod demo/web: "+whole)
+	r.remove("bad.yaml")
+	r.must("wait", "pod/demo/web", "--for=gone")
+}
+
 func TestTheServiceManagerIsTold(t *testing.T) {
 	r := newRig(t)
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: r.path("run", "notify"), Net: "unixgram"})

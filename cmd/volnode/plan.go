@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/volnode/volnode/engine"
 )
 
 const planHelp = `plan shows the operations that are to come, in order, if all goes well. Nothing is done.
@@ -28,7 +30,12 @@ func planCommand(c *client) *cobra.Command {
 		if output == outJSON {
 			return printJSON(cmd.OutOrStdout(), steps)
 		}
+		var s engine.Status
+		if err := c.askShort(ctx, "/v1/status", nil, &s); err != nil {
+			return err
+		}
 		printPlan(cmd.OutOrStdout(), steps)
+		printHolds(cmd.OutOrStdout(), s)
 		return nil
 	}
 	return cmd
@@ -49,4 +56,14 @@ func printPlan(w io.Writer, steps []planStep) {
 		t.row(signs[s.Verb], s.Verb, string(s.Rung), pod)
 	}
 	t.end()
+}
+
+// printHolds says what keeps operations out of the plan that somebody may look for there.
+func printHolds(w io.Writer, s engine.Status) {
+	if !s.Synced {
+		fmt.Fprintln(w, "held back: nothing is torn down before all manifests have been read")
+	}
+	for _, t := range s.Sources {
+		fmt.Fprintf(w, "trouble: %s: %s\n", printable(t.Where), printable(t.Why))
+	}
 }

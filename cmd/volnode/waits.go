@@ -133,11 +133,24 @@ func (d *daemon) unmet(q waitQuery, s engine.Status) waitAnswer {
 	case q.on == forReady:
 		a.Message = fmt.Sprintf("pod %s is not ready", q.pod)
 	case n.uid != "":
-		a.Message = fmt.Sprintf("pod %s is still wanted: its manifest is there", q.pod)
+		a.Message = fmt.Sprintf("pod %s is still wanted: %s", q.pod, d.whyWanted(q.pod, s))
 	default:
 		a.Message = fmt.Sprintf("something is left of pod %s", q.pod)
 	}
 	return a
+}
+
+// whyWanted says why a pod is not given up.
+func (d *daemon) whyWanted(name string, s engine.Status) string {
+	for _, t := range s.Sources {
+		switch t.Where {
+		case "Pod " + name: // as the manifests name what they hold back
+			return t.Why
+		case d.config.ManifestDir:
+			return fmt.Sprintf("its manifest was there, and nothing is deleted while %s cannot be read", t.Where)
+		}
+	}
+	return "its manifest is there"
 }
 
 // rungsOf returns the rungs of pods, with those that they stand on.

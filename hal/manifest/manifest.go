@@ -17,6 +17,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"syscall"
 	"time"
@@ -111,6 +112,7 @@ func (c *cluster) take(f finding) {
 		c.secrets = r.secrets
 		maps.Copy(troubles, r.troubles)
 		c.apply(r.objects)
+		maps.Copy(troubles, c.held(r.objects))
 		if !f.unsettled && !f.state.blind() {
 			c.remove(r.objects)
 			if !c.synced {
@@ -153,6 +155,25 @@ func (c *cluster) remove(objects map[id]object) {
 		delete(c.known, key)
 		c.deliver(hal.Deleted{Source: Source, Object: o.value})
 	}
+}
+
+// held tells of each pod that is not deleted, though no manifest names it any more, because some file may hold it: its name, and why.
+func (c *cluster) held(objects map[id]object) map[string]string {
+	troubles := map[string]string{}
+	unread := c.state.unread()
+	if len(unread) == 0 {
+		return troubles
+	}
+	why := "its manifest is gone, but nothing is deleted while " + path.Join(c.o.Dir, unread[0]) + " cannot be read"
+	if more := len(unread) - 1; more > 0 {
+		why = fmt.Sprintf("%s, nor %d more", why, more)
+	}
+	for key := range c.known {
+		if _, ok := objects[key]; !ok && key.kind == "Pod" {
+			troubles[key.String()] = why
+		}
+	}
+	return troubles
 }
 
 // tell says which troubles have come, changed or gone.
@@ -220,6 +241,18 @@ func (s state) blind() bool {
 		}
 	}
 	return false
+}
+
+// unread lists the files that are bad and of which no earlier content is known. One that is merely not accepted yet is not among them.
+func (s state) unread() []string {
+	var names []string
+	for name, f := range s.files {
+		if !f.known && f.problem != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // file is what one manifest comes to.

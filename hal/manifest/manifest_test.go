@@ -98,13 +98,18 @@ func TestNothingIsDeletedWhileAFileIsUnknown(t *testing.T) {
 	require.Equal(t, "applied Pod default/a", w.events[0])
 	require.Len(t, w.events, 2) // and the trouble, but not synced
 	w.events = nil
-	w.rm("a.yaml").pass(second).expect()
+	held := "its manifest is gone, but nothing is deleted while /etc/manifests/%s.yaml cannot be read"
+	w.rm("a.yaml").pass(second).expect("trouble Pod default/a: " + fmt.Sprintf(held, "b"))
 	w.put("b.yaml", pod("b")).pass(second).
-		expect("applied Pod default/b", "deleted Pod default/a", "synced", "trouble /etc/manifests/b.yaml: over")
+		expect("applied Pod default/b", "deleted Pod default/a", "synced", "trouble /etc/manifests/b.yaml: over", "trouble Pod default/a: over")
 	w.put("c.yaml", "kind: [").pass(second)
 	w.events = nil
-	w.rm("b.yaml").pass(second).expect()
-	w.rm("c.yaml").pass(second).expect("deleted Pod default/b", "trouble /etc/manifests/c.yaml: over")
+	w.rm("b.yaml").pass(second).expect("trouble Pod default/b: " + fmt.Sprintf(held, "c"))
+	w.put("d.yaml", "kind: [").pass(second)
+	require.Contains(t, w.events, "trouble Pod default/b: "+fmt.Sprintf(held, "c")+", nor 1 more")
+	w.rm("d.yaml").pass(second)
+	w.events = nil
+	w.rm("c.yaml").pass(second).expect("deleted Pod default/b", "trouble /etc/manifests/c.yaml: over", "trouble Pod default/b: over")
 }
 
 func TestADirectoryThatCannotBeReadIsNotAnEmptyOne(t *testing.T) {
