@@ -49,6 +49,8 @@ func actions() []action {
 		{"make directory NAME", func(t *story, a []string) string { t.w.MakeDir(a[0]); return "" }},
 		{"make file NAME", func(t *story, a []string) string { t.w.WriteFile(a[0], nil); return "" }},
 		{"write NAME in volume NAME of pod NAME", func(t *story, a []string) string { return t.write(a[0], a[1], a[2]) }},
+		{"bind NAME in volume NAME of pod NAME", func(t *story, a []string) string { return t.bind(a[0], a[1], a[2]) }},
+		{"unbind NAME in volume NAME of pod NAME", func(t *story, a []string) string { return t.unbind(a[0], a[1], a[2]) }},
 		{"expect pod NAME ready", func(t *story, a []string) string { return t.expectState(a[0], engine.Ready) }},
 		{"expect pod NAME gone", func(t *story, a []string) string { return t.expectGone(a[0]) }},
 		{"expect pod NAME not ready", func(t *story, a []string) string { return t.expectNotReady(a[0]) }},

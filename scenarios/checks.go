@@ -135,6 +135,9 @@ func (r *run) sent(e *sim.Effect) {
 	p := r.placeOf(e)
 	r.crowded(p, e)
 	r.repeated(p, e)
+	if e.Deadline <= e.At {
+		r.fail("S8", "sent "+e.Method, string(p.key), e.Method+" is sent for "+p.volume+" without a deadline that is still to come: it may act at any time")
+	}
 	switch e.Method {
 	case publish:
 		r.publishSent(e)

@@ -38,6 +38,7 @@ func bare(t *testing.T) *run {
 
 func (r *run) sends(id uint64, method string) {
 	e := sim.Effect{Kind: sim.EffectSent, Actor: "d", Run: 1, Call: id, Driver: "d", Volume: "v", Method: method, Key: theStage, Staging: stagePath}
+	e.At, e.Deadline = r.w.Now(), r.w.Now().Add(time.Minute)
 	if method == publish || method == unpublish {
 		e.Key, e.Target = thePublish, target
 	}
@@ -71,6 +72,18 @@ func TestChecksFire(t *testing.T) {
 			require.Zero(t, r.w.BindMount("/", target, false))
 			r.byPath[target].isTouched = false
 			r.effect(sim.Effect{Kind: sim.EffectRemoved, Actor: "agent", Run: 1, Path: target + "/file"})
+		}},
+		"something of the host removed": {"S1", func(r *run) {
+			r.effect(sim.Effect{Kind: sim.EffectRemoved, Actor: "agent", Run: 1, Path: "/srv/data"})
+		}},
+		"sent without a deadline": {"S8", func(r *run) {
+			r.sent(&sim.Effect{Kind: sim.EffectSent, Actor: "d", Run: 1, Call: 1, Driver: "d", Volume: "v", Method: stage, Key: theStage, Staging: stagePath})
+		}},
+		"a claim of one pod published twice": {"S9", func(r *run) {
+			r.exclusive["d^v"] = true
+			r.list = append(r.list, &place{key: "another", isPublish: true, isHeld: true, driver: "d", volume: "v", path: "/another"})
+			r.holds(sim.EffectStaged)
+			r.sends(1, publish)
 		}},
 		"publish without a stage":           {"S4", func(r *run) { r.sends(1, publish) }},
 		"publish while an unstage may act":  {"S4", func(r *run) { r.holds(sim.EffectStaged); r.sends(1, unstage); r.sends(2, publish) }},

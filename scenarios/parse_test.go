@@ -50,6 +50,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(string(text))
 	}
 	f.Add("# a\ndriver d publishes-nothing without-mount\nat 0s replace driver d\nat 1s make file /srv/x\nat 2s expect file /srv/x")
+	f.Add("# a\nat 0s bind sub in volume v of pod default/web\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}")
 	f.Add("# a\nfault csi.stage of x nth 2 late 1s\nat 0s apply all")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse("s.txt", text)

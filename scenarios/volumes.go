@@ -41,6 +41,34 @@ func (t *story) write(file, volume, name string) string {
 	return why
 }
 
+// boundDirectory is what a container binds into its volume.
+const boundDirectory = "/srv/bound"
+
+// bind is what a privileged container does, and leaves behind: a mount of the host below its volume.
+func (t *story) bind(name, volume, pod string) string {
+	u, why := t.use(volume, pod)
+	if why != "" {
+		return why
+	}
+	t.w.WriteFile(boundDirectory+"/precious", []byte("precious"))
+	t.w.MakeDir(u.path + "/" + name)
+	if errno := t.w.BindMount(boundDirectory, u.path+"/"+name, false); errno != 0 {
+		return errno.Error()
+	}
+	return ""
+}
+
+func (t *story) unbind(name, volume, pod string) string {
+	u, why := t.use(volume, pod)
+	if why != "" {
+		return why
+	}
+	if errno := t.w.UnmountTop(u.path + "/" + name); errno != 0 {
+		return errno.Error()
+	}
+	return ""
+}
+
 func (t *story) expectFile(file, volume, name string) string {
 	u, why := t.use(volume, name)
 	if why != "" {

@@ -83,6 +83,8 @@ type Effect struct {
 	Target  string // its target path
 	Code    hal.Code
 	Late    bool // the RPC's deadline has passed, or its sender is dead
+	// Deadline of the RPC, of the world's clock; 0 is none.
+	Deadline hal.Instant
 }
 
 // actor is who has an effect: the agent by a call, a driver by an RPC or on its own, or the world.

@@ -76,6 +76,7 @@ func (r *rpc) describe(e *Effect) {
 	if e.Code == 0 {
 		e.Code = r.code
 	}
+	e.Deadline = r.deadline
 	e.Late = r.inc.dead || r.deadline != 0 && r.w.sched.now > r.deadline
 }
 

@@ -103,4 +103,38 @@ var Table = []Mutant{
 		"a descent leaves the data file", "L1", "engine/plugin/csi/descend.go",
 		"if err := op.RemoveFile(w.h, w.c, data); err != nil {", "if err := error(nil); err != nil {",
 	},
+	{
+		"a claim of one pod is given to two", "S9, laws 2.4", "engine/plugin/csi/rungs.go",
+		"\tif w.exclusive {\n", "\tif false {\n",
+	},
+	{
+		"no backoff", "L7, laws 2.5", "engine/core/backoff.go",
+		"b.until = now.Add(d - jitter(d, key, v, b.attempts))", "b.until = now.Add(d - d)",
+	},
+	{
+		"a final answer alone ends an earlier call", "laws 4.3c", "engine/core/fence.go",
+		"\tif r.calls[i].aborted {\n", "\tif true {\n",
+	},
+	{
+		"a call is sent without its deadline", "laws 3.2", "engine/op/place.go",
+		"Key: o.Key, Deadline: o.Deadline}", "Key: o.Key}",
+	},
+	{
+		"not done after leaving is not confirmed again", "L11, laws 5.1", "engine/core/lines.go",
+		"\tcase r.state == Present:\n", "\tcase r.state == Present && r.phase != Leaving:\n",
+	},
+	{
+		"lost means absent", "laws 7.1", "engine/core/actual.go",
+		"r.state, r.trusted, r.reason = Unknown, trusted, reason\n", "r.state, r.trusted, r.reason, r.purged = Absent, trusted, reason, true\n",
+	},
+	{
+		"what is asked for read-only is published writable", "S19", "engine/plugin/csi/verbs.go",
+		"Readonly:          w.is(paramReadOnly),", "Readonly:          false,",
+	},
+	{
+		"the OK of a publish is believed without a look", "S21, laws 3.3", "engine/plugin/csi/verbs.go",
+		"\tseen, err := op.Look(w.h, w.c, w.path())\n\tif err != nil {\n\t\treturn w.answered(op.Unknown(\"the driver has published",
+		"\treturn w.answered(core.Result{Outcome: hal.Done})\n\tseen, err := op.Look(w.h, w.c, w.path())\n\tif err != nil {\n" +
+			"\t\treturn w.answered(op.Unknown(\"the driver has published",
+	},
 }
