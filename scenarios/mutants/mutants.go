@@ -95,9 +95,12 @@ func (l Lab) Hunt(m Mutant, n int) (Outcome, error) {
 		return o, err
 	}
 	defer os.Remove(program) //nolint:errcheck // the whole directory goes later
-	cmd := exec.Command(program, "hunt", "--json", "--runs", "100000000", "--seed", strconv.FormatUint(l.Seed, 10),
-		"--cpu", l.CPU.String(), "--workers", strconv.Itoa(l.Workers))
-	out, err := cmd.Output()
+	out, err := l.limited(program, "hunt", "--json", "--runs", "100000000", "--seed", strconv.FormatUint(l.Seed, 10),
+		"--cpu", l.CPU.String(), "--workers", strconv.Itoa(l.Workers)).Output()
+	if isKilled(err) {
+		o.Killed, o.CPU, o.Property, o.Site = true, l.most(), "hang", "a schedule that does not end"
+		return o, nil
+	}
 	if status, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || status.ExitCode() != 1) {
 		return o, fmt.Errorf("mutant %q: its hunt failed: %w", m.Name, err)
 	}
@@ -120,6 +123,20 @@ func (l Lab) Hunt(m Mutant, n int) (Outcome, error) {
 		o.Choices, o.Lines = shrunk(program, found.FailedSeed)
 	}
 	return o, nil
+}
+
+// most is the CPU time after which a hunt is taken to hang: it looks at its own budget between two schedules alone.
+func (l Lab) most() time.Duration { return 2*l.CPU + time.Minute }
+
+// limited is a command that is killed once it has used that much CPU time. Verdicts of a hunt itself never hang on a clock.
+func (l Lab) limited(program string, args ...string) *exec.Cmd {
+	limit := fmt.Sprintf("ulimit -t %d; exec \"$0\" \"$@\"", int(l.most().Seconds()))
+	return exec.Command("sh", append([]string{"-c", limit, program}, args...)...)
+}
+
+func isKilled(err error) bool {
+	status, ok := errors.AsType[*exec.ExitError](err)
+	return ok && status.ExitCode() == -1
 }
 
 // shrunk is the number of choices that are left of a failing seed, and of the lines that tell it; 0 if that is not known.

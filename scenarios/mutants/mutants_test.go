@@ -44,6 +44,13 @@ func TestKillsShrink(t *testing.T) {
 	}
 }
 
+func TestProgramThatHangsIsKilled(t *testing.T) {
+	lab := Lab{CPU: -29500 * time.Millisecond} // so that it may use one second
+	require.True(t, isKilled(lab.limited("sh", "-c", "while :; do :; done").Run()))
+	require.False(t, isKilled(lab.limited("sh", "-c", "exit 1").Run()))
+	require.NoError(t, lab.limited("true").Run())
+}
+
 func TestMutantWhoseTextIsGoneIsAnError(t *testing.T) {
 	_, err := Mutant{Name: "stale", File: "mutants_test.go", Old: "no such text " + "anywhere"}.Mutate(".")
 	require.ErrorContains(t, err, "bring scenarios/mutants/table.go up to date")
