@@ -87,8 +87,8 @@ type size int64
 
 func (s *size) UnmarshalYAML(n *yaml.Node) error {
 	q, err := resource.ParseQuantity(n.Value)
-	if err != nil || n.Kind != yaml.ScalarNode {
-		return fmt.Errorf("line %d: %q is not a size like 4Mi", n.Line, n.Value)
+	if err != nil {
+		return fmt.Errorf("%q is not a size like 4Mi", n.Value)
 	}
 	*s = size(q.Value())
 	return nil
@@ -112,7 +112,16 @@ const (
 	maxSocketPath = 107
 )
 
-// complete fills in the node's name and checks every value. Its errors name the key as the file spells it; a flag is the same in kebab case.
+// valueError is a value that can't be. Its key is spelt as in the file.
+type valueError struct{ key, text string }
+
+func (e *valueError) Error() string { return e.key + ": " + e.text }
+
+func badValue(key, format string, args ...any) error {
+	return &valueError{key, fmt.Sprintf(format, args...)}
+}
+
+// complete fills in the node's name and checks every value. What is wrong with a value is a [valueError].
 func (c *configuration) complete() error {
 	if c.NodeName == "" {
 		name, err := os.Hostname()
@@ -122,22 +131,22 @@ func (c *configuration) complete() error {
 		c.NodeName = name
 	}
 	if bad := plugin.BadObjectName(c.NodeName); bad != "" {
-		return fmt.Errorf("nodeName: %q %s", c.NodeName, bad)
+		return badValue("nodeName", "%q %s", c.NodeName, bad)
 	}
 	for _, p := range []struct{ key, path string }{{"rootDir", c.RootDir}, {"manifestDir", c.ManifestDir}, {"socket", c.Socket}} {
 		if !filepath.IsAbs(p.path) || filepath.Clean(p.path) != p.path || p.path == "/" {
-			return fmt.Errorf("%s: %q is not an absolute path without dots and double slashes", p.key, p.path)
+			return badValue(p.key, "%q is not an absolute path without dots and double slashes", p.path)
 		}
 	}
 	switch {
 	case len(c.Socket) > maxSocketPath:
-		return fmt.Errorf("socket: %q is longer than the %d bytes that a socket's path may have", c.Socket, maxSocketPath)
+		return badValue("socket", "%q is longer than the %d bytes that a socket's path may have", c.Socket, maxSocketPath)
 	case c.MountNamespace != hostNamespace && c.MountNamespace != ownNamespace:
-		return fmt.Errorf("mountNamespace: %q is neither host nor own", c.MountNamespace)
+		return badValue("mountNamespace", "%q is neither host nor own", c.MountNamespace)
 	case c.Logging.Format != logText && c.Logging.Format != logJSON:
-		return fmt.Errorf("logging.format: %q is neither text nor json", c.Logging.Format)
+		return badValue("logging.format", "%q is neither text nor json", c.Logging.Format)
 	case c.JournalBytes < minJournalBytes || c.JournalBytes > maxJournalBytes:
-		return fmt.Errorf("journalBytes: %d is not between 64Ki and 256Mi", c.JournalBytes)
+		return badValue("journalBytes", "%d is not between 64Ki and 256Mi", c.JournalBytes)
 	}
 	if err := checkMetricsAddress(c.Metrics.Address); err != nil {
 		return err
@@ -152,10 +161,10 @@ func checkMetricsAddress(address string) error {
 	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("metrics.address: %q is not of the form 127.0.0.1:9810", address)
+		return badValue("metrics.address", "%q is not of the form 127.0.0.1:9810", address)
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("metrics.address: %q is not a loopback address; use 127.0.0.1 or ::1", address)
+		return badValue("metrics.address", "%q is not a loopback address; use 127.0.0.1 or ::1", address)
 	}
 	return nil
 }
@@ -167,7 +176,7 @@ func (c csiConfig) check() error {
 	for name, d := range c.PerDriver {
 		at := "csi.perDriver." + name
 		if bad := plugin.BadDriverName(name); bad != "" {
-			return fmt.Errorf("%s: the driver's name %s", at, bad)
+			return badValue(at, "the driver's name %s", bad)
 		}
 		one := time.Second
 		orOne := func(d *time.Duration) time.Duration {
@@ -186,11 +195,11 @@ func (c csiConfig) check() error {
 func checkTimes(at string, call, unstage, settle time.Duration) error {
 	switch {
 	case call < time.Second || call > maxTimeout:
-		return fmt.Errorf("%s.callTimeout: %s is not between 1s and %s", at, call, maxTimeout)
+		return badValue(at+".callTimeout", "%s is not between 1s and 1h", call)
 	case unstage < time.Second || unstage > maxTimeout:
-		return fmt.Errorf("%s.unstageTimeout: %s is not between 1s and %s", at, unstage, maxTimeout)
+		return badValue(at+".unstageTimeout", "%s is not between 1s and 1h", unstage)
 	case settle < 0 || settle > maxTimeout:
-		return fmt.Errorf("%s.settle: %s is not between 0s and %s", at, settle, maxTimeout)
+		return badValue(at+".settle", "%s is not between 0s and 1h", settle)
 	}
 	return nil
 }

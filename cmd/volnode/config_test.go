@@ -16,7 +16,7 @@ import (
 const configHead = "apiVersion: volnode.dev/v1alpha1\nkind: NodeConfiguration\n"
 
 func TestConfigurationIsRead(t *testing.T) {
-	c, err := parseConfiguration([]byte(configHead + `
+	c, _, err := parseConfiguration([]byte(configHead + `
 nodeName: node-7
 rootDir: /srv/volnode
 manifestDir: /srv/manifests
@@ -77,15 +77,17 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 		{"list", "- a", ":1: the file must hold keys and values"},
 		{"scalar for a mapping", configHead + "csi: fast", ":3: csi must hold keys and values"},
 		{"no YAML", "a: [", "yaml: line 1"},
-		{"bad duration", configHead + "csi: {callTimeout: soon}", "line 3: cannot unmarshal"},
-		{"duration without a unit", configHead + "csi: {callTimeout: 30}", "line 3: cannot unmarshal !!int `30` into time.Duration"},
-		{"short time", configHead + "csi: {callTimeout: 30ms}", "csi.callTimeout: 30ms is not between 1s and 1h"},
+		{"bad duration", configHead + "csi: {callTimeout: soon}", `:3: csi.callTimeout: "soon" is not a time like 30s or 2m`},
+		{"duration without a unit", configHead + "csi: {callTimeout: 30}", ":3: csi.callTimeout: 30 has no unit; write 30s"},
+		{"short time", configHead + "csi: {callTimeout: 30ms}", ":3: csi.callTimeout: 30ms is not between 1s and 1h"},
 		{"settle of a driver", configHead + "csi: {perDriver: {a.b: {settle: -1s}}}", "csi.perDriver.a.b.settle: -1s"},
 		{"driver name", configHead + "csi: {perDriver: {a/b: {}}}", "the driver's name has characters outside"},
-		{"bad size", configHead + "journalBytes: much", `line 3: "much" is not a size like 4Mi`},
-		{"small journal", configHead + "journalBytes: 1Ki", "journalBytes: 1024 is not between"},
-		{"bad level", configHead + "logging: {level: chatty}", "unknown name"},
-		{"bad format", configHead + "logging: {format: xml}", `logging.format: "xml" is neither text nor json`},
+		{"bad size", configHead + "journalBytes: much", `:3: journalBytes: "much" is not a size like 4Mi`},
+		{"list for a value", configHead + "nodeName: [a]", ":3: nodeName: must be one value"},
+		{"no boolean", configHead + "csi: {perDriver: {a.b: {actsAfterReply: perhaps}}}", `:3: csi.perDriver.a.b.actsAfterReply: "perhaps" is neither true nor false`},
+		{"small journal", configHead + "journalBytes: 1Ki", ":3: journalBytes: 1024 is not between"},
+		{"bad level", configHead + "logging:\n  level: chatty", `:4: logging.level: "chatty" is none of debug, info, warn, error`},
+		{"bad format", configHead + "logging: {format: xml}", `:3: logging.format: "xml" is neither text nor json`},
 		{"bad namespace", configHead + "mountNamespace: private", `mountNamespace: "private" is neither host nor own`},
 		{"relative root", configHead + "rootDir: var/lib", `rootDir: "var/lib" is not an absolute path`},
 		{"dots", configHead + "manifestDir: /etc/../a", `manifestDir: "/etc/../a" is not an absolute path without dots`},
@@ -98,12 +100,8 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "config.yaml")
 			require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
-			got, err := loadConfiguration(path)
-			if err == nil {
-				err = got.complete()
-			} else {
-				require.Contains(t, err.Error(), path)
-			}
+			_, err := loadConfiguration(path)
+			require.ErrorContains(t, err, path)
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -120,6 +118,34 @@ func TestBadConfigurationEndsWith78(t *testing.T) {
 	r = volnode(t, "run", "--config", path)
 	require.Equal(t, exitConfig, r.status)
 	require.Contains(t, r.errOut, path+`:3: unknown key "rotDir"; did you mean "rootDir"?`)
+
+	require.NoError(t, os.Chmod(path, 0o666))
+	r = volnode(t, "run", "--config", path)
+	require.Equal(t, exitConfig, r.status)
+	require.Contains(t, r.errOut, "can be written to by others than root (mode 0666): chmod go-w "+path)
+
+	require.NoError(t, os.Chown(path, nobody, nobody))
+	r = volnode(t, "run", "--config", path)
+	require.Equal(t, exitConfig, r.status)
+	require.Contains(t, r.errOut, "belongs to uid 65534, not to root: chown root "+path)
+}
+
+func TestBadFlagsEndWithTwoAndAreNamed(t *testing.T) {
+	needRoot(t)
+	for flag, want := range map[string]string{
+		"--log-format=xml":            `--log-format: "xml" is neither text nor json`,
+		"--mount-namespace=foo":       `--mount-namespace: "foo" is neither host nor own`,
+		"--root-dir=a":                `--root-dir: "a" is not an absolute path`,
+		"--manifest-dir=a":            `--manifest-dir: "a" is not an absolute path`,
+		"--socket=a":                  `--socket: "a" is not an absolute path`,
+		"--node-name=a/b":             `--node-name: "a/b" `,
+		"--metrics-address=1.2.3.4:1": `--metrics-address: "1.2.3.4:1" is not a loopback address`,
+		"--log-level=loud":            `for "--log-level" flag: "loud" is none of debug, info, warn, error`,
+	} {
+		r := volnode(t, "run", flag)
+		require.Equal(t, exitUsage, r.status, flag)
+		require.Contains(t, r.errOut, want)
+	}
 }
 
 func TestFlagsOverrideTheFile(t *testing.T) {

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -16,25 +19,58 @@ import (
 // maxConfigBytes bounds what is read of a configuration file.
 const maxConfigBytes = 1 << 20
 
-// loadConfiguration reads a configuration file over the defaults. Its errors name the file, and the line where there is one.
+// loadConfiguration reads a configuration file over the defaults, and checks every value. Its errors name the file, and the line where there is one.
 func loadConfiguration(path string) (configuration, error) {
-	f, err := os.Open(path)
+	content, err := readConfiguration(path)
 	if err != nil {
 		return configuration{}, err
 	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
-	if err != nil {
-		return configuration{}, err
-	}
-	if len(content) > maxConfigBytes {
-		return configuration{}, fmt.Errorf("%s: longer than %d bytes", path, maxConfigBytes)
-	}
-	c, err := parseConfiguration(content)
+	c, lines, err := parseConfiguration(content)
 	if err != nil {
 		return c, atLine(path, err)
 	}
+	whole := c
+	if whole.NodeName == "" {
+		whole.NodeName = "node" // a flag may give it
+	}
+	if err := whole.complete(); err != nil {
+		if e, ok := errors.AsType[*valueError](err); ok && lines[e.key] > 0 {
+			err = &lineError{lines[e.key], err.Error()}
+		}
+		return c, atLine(path, err)
+	}
 	return c, nil
+}
+
+// readConfiguration refuses a file that others could have written: it says where root mounts, and what it hands to whom.
+func readConfiguration(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: is not a regular file", path)
+	case !ok || st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		return nil, fmt.Errorf("%s: belongs to uid %d, not to root: chown root %[1]s, after a look at what is in it", path, st.Uid)
+	case info.Mode().Perm()&0o022 != 0:
+		return nil, fmt.Errorf("%s: can be written to by others than root (mode %04o): chmod go-w %[1]s, after a look at what is in it",
+			path, info.Mode().Perm())
+	}
+	content, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(content) > maxConfigBytes {
+		return nil, fmt.Errorf("%s: longer than %d bytes", path, maxConfigBytes)
+	}
+	return content, nil
 }
 
 // lineError is an error at a line of a file.
@@ -53,43 +89,48 @@ func atLine(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// parseConfiguration is strict: a key that is unknown or given twice, an alias, or a second document is an error.
-func parseConfiguration(content []byte) (configuration, error) {
-	c := defaultConfiguration()
+// parseConfiguration is strict: a key that is unknown or given twice, an alias, or a second document is an error. It also returns the line of each key.
+func parseConfiguration(content []byte) (configuration, map[string]int, error) {
+	c, k := defaultConfiguration(), keys{lines: map[string]int{}}
+	err := c.parse(content, k)
+	return c, k.lines, err
+}
+
+func (c *configuration) parse(content []byte, k keys) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	var document yaml.Node
 	if err := decoder.Decode(&document); err != nil {
 		if errors.Is(err, io.EOF) {
-			return c, fmt.Errorf("is empty; it begins with apiVersion: %s and kind: %s", configVersion, configKind)
+			return fmt.Errorf("is empty; it begins with apiVersion: %s and kind: %s", configVersion, configKind)
 		}
-		return c, err
+		return err
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return c, errors.New("has more than one document")
+		return errors.New("has more than one document")
 	}
-	if err := checkKeys(document.Content[0], reflect.TypeFor[configuration](), ""); err != nil {
-		return c, err
+	if err := k.check(document.Content[0], reflect.TypeFor[configuration](), ""); err != nil {
+		return err
 	}
-	if err := document.Decode(&c); err != nil {
-		if e, ok := errors.AsType[*yaml.TypeError](err); ok {
-			return c, errors.New(strings.Join(e.Errors, "; "))
-		}
-		return c, err
+	if err := document.Decode(c); err != nil {
+		return err
 	}
 	if c.APIVersion != configVersion || c.Kind != configKind {
-		return c, fmt.Errorf("is apiVersion %q, kind %q; this volnode reads apiVersion %s, kind %s", c.APIVersion, c.Kind, configVersion, configKind)
+		return fmt.Errorf("is apiVersion %q, kind %q; this volnode reads apiVersion %s, kind %s", c.APIVersion, c.Kind, configVersion, configKind)
 	}
-	return c, nil
+	return nil
 }
 
-// checkKeys walks a node beside the type that it will be decoded into.
-func checkKeys(n *yaml.Node, t reflect.Type, at string) error {
+// keys are the keys of a file.
+type keys struct{ lines map[string]int }
+
+// check walks a node beside the type that it will be decoded into.
+func (k keys) check(n *yaml.Node, t reflect.Type, at string) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return &lineError{n.Line, "anchors and aliases are not used here"}
 	}
 	isMap := t.Kind() == reflect.Map
 	if t.Kind() != reflect.Struct && !isMap {
-		return nil
+		return checkValue(n, t, at)
 	}
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
 		return nil
@@ -105,8 +146,9 @@ func checkKeys(n *yaml.Node, t reflect.Type, at string) error {
 			return &lineError{key.Line, fmt.Sprintf("key %q is given twice, first in line %d", name, line)}
 		}
 		first[key.Value] = key.Line
+		k.lines[name] = key.Line
 		if isMap {
-			if err := checkKeys(value, t.Elem(), name); err != nil {
+			if err := k.check(value, t.Elem(), name); err != nil {
 				return err
 			}
 			continue
@@ -115,8 +157,48 @@ func checkKeys(n *yaml.Node, t reflect.Type, at string) error {
 		if !ok {
 			return &lineError{key.Line, fmt.Sprintf("unknown key %q%s", name, suggestion(t, key.Value))}
 		}
-		if err := checkKeys(value, field, name); err != nil {
+		if err := k.check(value, field, name); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkValue refuses what the decoder would refuse in words of its own.
+func checkValue(n *yaml.Node, t reflect.Type, at string) error {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+		return nil // the default
+	}
+	bad := func(format string, args ...any) error {
+		return &lineError{n.Line, at + ": " + fmt.Sprintf(format, args...)}
+	}
+	if n.Kind != yaml.ScalarNode {
+		return bad("must be one value")
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	tag := n.ShortTag()
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		if _, err := time.ParseDuration(n.Value); err == nil && tag == "!!str" {
+			return nil
+		}
+		if tag == "!!int" || tag == "!!float" {
+			return bad("%s has no unit; write %[1]ss", n.Value)
+		}
+		return bad("%q is not a time like 30s or 2m", n.Value)
+	case reflect.TypeFor[slog.Level]():
+		if err := checkLevel(n.Value); err != nil {
+			return bad("%v", err)
+		}
+	case reflect.TypeFor[size]():
+		if err := new(size).UnmarshalYAML(n); err != nil {
+			return bad("%v", err)
+		}
+	case reflect.TypeFor[bool]():
+		if n.Decode(new(bool)) != nil {
+			return bad("%q is neither true nor false", n.Value)
 		}
 	}
 	return nil

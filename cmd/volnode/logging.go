@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/volnode/volnode/engine"
 )
@@ -17,19 +20,42 @@ func newLogger(c loggingConfig, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
+// levels are the names that a level of the log may be given by.
+var levels = []string{"debug", "info", "warn", "error"}
+
+func checkLevel(name string) error {
+	if !slices.Contains(levels, strings.ToLower(name)) {
+		return fmt.Errorf("%q is none of %s", name, strings.Join(levels, ", "))
+	}
+	return nil
+}
+
+// levelFlag is a level of the log as a flag. It implements pflag.Value.
+type levelFlag slog.Level
+
+func (f *levelFlag) String() string { return strings.ToLower(slog.Level(*f).String()) }
+func (f *levelFlag) Type() string   { return "level" }
+
+func (f *levelFlag) Set(name string) error {
+	if err := checkLevel(name); err != nil {
+		return err
+	}
+	return (*slog.Level)(f).UnmarshalText([]byte(name))
+}
+
 // operationMessage is the message of the engine's line about an operation that has ended.
 const operationMessage = "operation"
 
 // logEntry writes one line of the engine. A value that is empty is left out.
 func logEntry(log *slog.Logger, e engine.Entry) {
-	levels := map[engine.Level]slog.Level{engine.LevelInfo: slog.LevelInfo, engine.LevelWarn: slog.LevelWarn, engine.LevelError: slog.LevelError}
+	of := map[engine.Level]slog.Level{engine.LevelInfo: slog.LevelInfo, engine.LevelWarn: slog.LevelWarn, engine.LevelError: slog.LevelError}
 	var attrs []slog.Attr
 	for i := 0; i+1 < len(e.Fields); i += 2 {
 		if e.Fields[i+1] != "" {
 			attrs = append(attrs, slog.String(e.Fields[i], e.Fields[i+1]))
 		}
 	}
-	log.LogAttrs(context.Background(), levels[e.Level], e.Message, attrs...)
+	log.LogAttrs(context.Background(), of[e.Level], e.Message, attrs...)
 }
 
 // fieldOfEntry returns the value of a field, "" if it has none.

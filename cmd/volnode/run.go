@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"strings"
+	"unicode"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -23,7 +27,7 @@ func runCommand(c *client) *cobra.Command {
 		"host: must run in the mount namespace of process 1; own: in whichever it is started in")
 	set.StringVar(&flags.Metrics.Address, "metrics-address", "", "loopback address that also serves /metrics, /healthz and /readyz, like 127.0.0.1:9810")
 	set.StringVar((*string)(&flags.Logging.Format), "log-format", string(flags.Logging.Format), "text or json")
-	set.TextVar(&flags.Logging.Level, "log-level", flags.Logging.Level, "debug, info, warn or error")
+	set.Var((*levelFlag)(&flags.Logging.Level), "log-level", "debug, info, warn or error")
 	set.StringVar(&traceFile, "trace", "", "append one JSON line for each call into the host to this file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := requireRoot(); err != nil {
@@ -32,7 +36,7 @@ func runCommand(c *client) *cobra.Command {
 		flags.Socket = c.socket
 		config, err := configurationOf(file, flags, cmd.Flags())
 		if err != nil {
-			return &exitError{exitConfig, err}
+			return err
 		}
 		return serve(config, traceFile)
 	}
@@ -45,7 +49,7 @@ func configurationOf(file string, flags configuration, given *pflag.FlagSet) (co
 	if file != "" {
 		var err error
 		if c, err = loadConfiguration(file); err != nil {
-			return c, err
+			return c, &exitError{exitConfig, err}
 		}
 	}
 	for name, take := range map[string]func(){
@@ -62,5 +66,31 @@ func configurationOf(file string, flags configuration, given *pflag.FlagSet) (co
 			take()
 		}
 	}
-	return c, c.complete()
+	// The file's values are right by themselves, so one that is not is a flag's, or the host's name.
+	err := c.complete()
+	if e, ok := errors.AsType[*valueError](err); ok && given.Changed(flagOf(e.key)) {
+		return c, fail(exitUsage, "--%s: %s", flagOf(e.key), e.text)
+	}
+	if err != nil {
+		return c, &exitError{exitConfig, err}
+	}
+	return c, nil
+}
+
+// flagOf is the flag that sets what a key sets.
+func flagOf(key string) string {
+	switch key {
+	case "logging.format":
+		return "log-format"
+	case "metrics.address":
+		return "metrics-address"
+	}
+	var flag strings.Builder
+	for _, r := range key {
+		if unicode.IsUpper(r) {
+			flag.WriteByte('-')
+		}
+		flag.WriteRune(unicode.ToLower(r))
+	}
+	return flag.String()
 }
