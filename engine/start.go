@@ -144,7 +144,8 @@ func (m *VolumeManager) tell(n node) {
 		m.log(LevelWarn, "not recognised, left alone", "path", s.Path, "why", s.Why)
 	}
 	m.left = n.left
-	m.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "without-record", itoa(len(n.start.Strays)), "helpers-alive", itoa(len(n.start.Children)))
+	m.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "without-record", itoa(len(n.start.Strays)),
+		"helpers-alive", itoa(len(n.start.Children)))
 }
 
 // doubt takes the certainty out of records of which a later line may be lost.
