@@ -56,7 +56,7 @@ func decode(node string, data []byte) (content, error) {
 	c := content{secrets: map[string]hal.Secret{}}
 	for _, d := range documents {
 		if err := c.add(node, d); err != nil {
-			return content{}, fmt.Errorf("%s: %w", d.where(), err)
+			return content{}, fmt.Errorf("%s: %w", d.begins(), err)
 		}
 	}
 	if len(documents) == 0 {

@@ -29,6 +29,9 @@ type document struct {
 // where names the document for people.
 func (d document) where() string { return fmt.Sprintf("document %d, line %d", d.number, d.line) }
 
+// begins names the document where what is meant may be further down in it.
+func (d document) begins() string { return fmt.Sprintf("document %d (from line %d)", d.number, d.line) }
+
 // split cuts a manifest into its documents. JSON is read as JSON, since YAML refuses tabs that JSON allows. An error quotes nothing of the content.
 func split(data []byte) ([]document, error) {
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
