@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SilenceErrors = true
+	root.SilenceErrors, root.SilenceUsage = true, true
 	err := root.ExecuteContext(ctx)
 	switch {
 	case err == nil:
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "csidriver: %v\n", err)
 		return exitFailed
 	default:
-		fmt.Fprintf(stderr, "csidriver: %v\nRun 'csidriver --help' for the flags.\n", err)
+		fmt.Fprintf(stderr, "csidriver: %v\nRun 'csidriver --help' for usage.\n", err)
 		return exitUsage
 	}
 }
@@ -82,7 +82,6 @@ func serveCommand(started *bool) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			*started = true
-			cmd.SilenceUsage = true
 			return serve(cmd.Context(), c, f)
 		},
 	}
@@ -145,7 +144,6 @@ func stateCommand(started *bool) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			*started = true
-			cmd.SilenceUsage = true
 			state, err := csidriver.ReadState(dir)
 			if err != nil {
 				return err
@@ -167,7 +165,6 @@ func cleanupCommand(started *bool) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			*started = true
-			cmd.SilenceUsage = true
 			if os.Geteuid() != 0 {
 				return errNotRoot
 			}
