@@ -28,8 +28,8 @@ type waitAnswer struct {
 	IsMet bool `json:"met"`
 	// Message says in one line what is missing; "" if nothing is.
 	Message string `json:"message,omitempty"`
-	// Left is what the wait was still waiting for.
-	Left engine.Status `json:"left"`
+	// Left is what the wait was still waiting for; nil if nothing.
+	Left *engine.Status `json:"left,omitempty"`
 }
 
 // Conditions of a wait.

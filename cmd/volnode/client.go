@@ -60,9 +60,11 @@ func (c client) unreachable(err error) error {
 		return fail(exitPermission, "%s: permission denied: only root may ask", c.socket)
 	case errors.Is(err, fs.ErrNotExist):
 		return fail(exitUnreachable, "no volnode serves %s: there is no such socket. Is volnode run started, with this --socket?", c.socket)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fail(exitUnreachable, "no volnode serves %s: the socket is left from a volnode that has ended. Start volnode run", c.socket)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fail(exitUnreachable, "the daemon at %s does not answer", c.socket)
-	case os.Geteuid() != 0 && !errors.Is(err, syscall.ECONNREFUSED):
+	case os.Geteuid() != 0:
 		return fail(exitPermission, "the daemon at %s hung up: it answers root only", c.socket)
 	}
 	return fail(exitUnreachable, "no volnode serves %s: %w", c.socket, err)

@@ -84,7 +84,7 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 		{"driver name", configHead + "csi: {perDriver: {a/b: {}}}", "the driver's name has characters outside"},
 		{"bad size", configHead + "journalBytes: much", `:3: journalBytes: "much" is not a size like 4Mi`},
 		{"list for a value", configHead + "nodeName: [a]", ":3: nodeName: must be one value"},
-		{"no boolean", configHead + "csi: {perDriver: {a.b: {actsAfterReply: perhaps}}}", `:3: csi.perDriver.a.b.actsAfterReply: "perhaps" is neither true nor false`},
+		{"no boolean", configHead + "csi: {perDriver: {a.b: {actsAfterReply: perhaps}}}", `.actsAfterReply: "perhaps" is neither true nor false`},
 		{"small journal", configHead + "journalBytes: 1Ki", ":3: journalBytes: 1024 is not between"},
 		{"bad level", configHead + "logging:\n  level: chatty", `:4: logging.level: "chatty" is none of debug, info, warn, error`},
 		{"bad format", configHead + "logging: {format: xml}", `:3: logging.format: "xml" is neither text nor json`},

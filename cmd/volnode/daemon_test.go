@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal"
 )
 
 func TestAPodComesUpAndGoes(t *testing.T) {
@@ -65,7 +66,9 @@ func TestStopLeavesMountsAndTheNextRunGoesOn(t *testing.T) {
 	require.NoError(t, r.daemon.cmd.Process.Kill())
 	<-r.daemon.done
 	require.FileExists(t, r.socket())
-	require.Equal(t, exitUnreachable, r.ask("status").status)
+	unserved := r.ask("status")
+	require.Equal(t, exitUnreachable, unserved.status)
+	require.Contains(t, unserved.errOut, r.socket()+": the socket is left from a volnode that has ended")
 	r.start()
 	r.must("wait", "pod/demo/web")
 
@@ -122,7 +125,7 @@ func TestAWaitWhoseTimeIsOverSaysWhatIsMissing(t *testing.T) {
 	require.Equal(t, exitNotReady, e.status)
 	require.Contains(t, e.errOut, "demo/db: volume data is Blocked: ")
 	require.Contains(t, e.errOut, "fake.example.com")
-	require.Contains(t, e.errOut, "pod/demo/db is not ready after 10ms: pod demo/db is not ready")
+	require.Contains(t, e.errOut, "pod/demo/db is not ready after 10ms: 1 of 1 volume not ready")
 
 	e = r.ask("wait", "pod/demo/db", "--for=gone", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)
@@ -167,6 +170,18 @@ func TestAPodThatIsHeldBackSaysByWhichFile(t *testing.T) {
 	require.Contains(t, plan, "trouble: Pod demo/web: "+whole)
 	r.remove("bad.yaml")
 	r.must("wait", "pod/demo/web", "--for=gone")
+}
+
+func TestEachRowSaysWhatItIsOf(t *testing.T) {
+	var out strings.Builder
+	printStatus(&out, engine.Status{Pods: []engine.PodStatus{
+		{Namespace: "demo", Name: "a", State: engine.Ready, Wanted: true},
+		{Namespace: "demo", Name: "b", State: engine.Ready, Wanted: true, Volumes: []engine.VolumeStatus{
+			{Name: "v", State: engine.Ready},
+			{State: engine.Ready, Keys: []hal.Key{"emptydir/u/old"}},
+		}},
+	}}, false, false)
+	require.Regexp(t, `^demo/a +- +Ready +no container names a volume\ndemo/b +v +Ready +-\ndemo/b +emptydir/u/old +Ready +-\n$`, out.String())
 }
 
 func TestTheServiceManagerIsTold(t *testing.T) {

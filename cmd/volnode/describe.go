@@ -22,7 +22,7 @@ func describeCommand(c *client) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "describe pod|volume|rung NAME", Short: "Show all that is known of one pod, volume or rung", Long: describeHelp,
-		Args: cobra.MatchAll(cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
+		Args: cobra.MatchAll(wordsAre(2, "pod, volume or rung, and its name"), func(_ *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"pod", "volume", "rung"}, args[0]) {
 				return fmt.Errorf("%q: want pod, volume or rung", args[0])
 			}

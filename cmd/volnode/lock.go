@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,7 +27,7 @@ func lockRoot(rootDir string) (*rootLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := flockSoon(file); err != nil {
 		defer file.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, fail(exitTemporary, "another volnode (%s) serves the root directory %s: stop it, or give this one another --root-dir",
@@ -39,6 +40,24 @@ func lockRoot(rootDir string) (*rootLock, error) {
 		_, _ = fmt.Fprintf(file, "%d\n", os.Getpid())
 	}
 	return &rootLock{file}, nil
+}
+
+// A lock that is held is tried for again for a moment: a volnode that was killed holds it until the kernel has taken the process apart.
+const (
+	lockTries = 20
+	lockAgain = 50 * time.Millisecond
+)
+
+func flockSoon(file *os.File) error {
+	ticker := time.NewTicker(lockAgain)
+	defer ticker.Stop()
+	for try := 1; ; try++ {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || try == lockTries {
+			return err
+		}
+		<-ticker.C
+	}
 }
 
 // holder names the process that wrote its pid into the lock file.

@@ -34,7 +34,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "volnode: %v\n", err)
 	}
 	if status == exitUsage {
-		fmt.Fprintln(stderr, "Run 'volnode --help', or 'volnode COMMAND --help', for what can be said.")
+		fmt.Fprintln(stderr, "Run 'volnode --help', or 'volnode COMMAND --help', for usage.")
 	}
 	return status
 }
@@ -59,6 +59,19 @@ func rootCommand(began *bool) *cobra.Command {
 	root.PersistentFlags().StringVar(&c.socket, "socket", defaultSocket, "control socket of the daemon")
 	root.AddCommand(runCommand(&c), statusCommand(&c), describeCommand(&c), planCommand(&c), waitCommand(&c))
 	return root
+}
+
+// wordsAre checks how many words come after a command.
+func wordsAre(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) > n:
+			return fmt.Errorf("%s: %q is one word too many", cmd.Name(), args[n])
+		case len(args) < n:
+			return fmt.Errorf("%s: want %s", cmd.Name(), what)
+		}
+		return nil
+	}
 }
 
 // interruptible is the context of a command that asks the daemon.

@@ -97,6 +97,7 @@ func TestUsageErrorsEndWithTwo(t *testing.T) {
 		{"plan", "-o", "yaml"},
 		{"run", "--log-level=chatty"},
 		{"run", "everything"},
+		{"describe", "pod", "a", "b"},
 	} {
 		r := volnode(t, args...)
 		require.Equal(t, exitUsage, r.status, "volnode %q: %s", args, r.errOut)

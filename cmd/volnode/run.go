@@ -17,7 +17,7 @@ SIGTERM and SIGINT stop it within 5 seconds. They leave every mount as it is: a 
 func runCommand(c *client) *cobra.Command {
 	var file, traceFile string
 	flags := defaultConfiguration()
-	cmd := &cobra.Command{Use: "run", Short: "Run the daemon", Long: runHelp, Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "run", Short: "Run the daemon", Long: runHelp, Args: wordsAre(0, "")}
 	set := cmd.Flags()
 	set.StringVar(&file, "config", "", "configuration file")
 	set.StringVar(&flags.RootDir, "root-dir", flags.RootDir, "directory that everything is mounted below; on a shared mount")

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -127,8 +128,15 @@ func parseWait(r *http.Request) (waitQuery, error) {
 		return q, &httpError{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 	}
 	var err error
-	if q.timeout, err = time.ParseDuration(r.FormValue("timeout")); err != nil || q.timeout < 0 || q.timeout > maxWait {
-		return bad("timeout %q is not between 0s and %s", r.FormValue("timeout"), maxWait)
+	timeout := r.FormValue("timeout")
+	if q.timeout, err = time.ParseDuration(timeout); err != nil {
+		if _, err := strconv.ParseFloat(timeout, 64); err == nil {
+			return bad("timeout=%s has no unit; write %[1]ss", timeout)
+		}
+		return bad("timeout=%q: want a time like 30s or 2m", timeout)
+	}
+	if q.timeout < 0 || q.timeout > maxWait {
+		return bad("timeout=%s is not between 0s and %s", timeout, maxWait)
 	}
 	switch {
 	case q.on != forReady && q.on != forGone:

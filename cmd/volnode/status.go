@@ -29,7 +29,7 @@ const (
 func statusCommand(c *client) *cobra.Command {
 	var output string
 	var noHeaders bool
-	cmd := &cobra.Command{Use: "status", Short: "Show all volumes", Long: statusHelp, Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "status", Short: "Show all volumes", Long: statusHelp, Args: wordsAre(0, "")}
 	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json or wide (with paths, rungs and drivers)")
 	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "rows only")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -118,13 +118,21 @@ func printVolumes(w io.Writer, s engine.Status, wide, headers bool) {
 	stood := map[string]bool{}
 	for _, p := range pods {
 		for _, v := range p.Volumes {
-			row(podText(p), v.Name, v.State, v.Path, v.Why)
+			name := v.Name
+			if name == "" && len(v.Keys) > 0 {
+				name = string(v.Keys[0]) // one that the pod's manifest does not have any more
+			}
+			row(podText(p), name, v.State, v.Path, v.Why)
 			for _, key := range v.Keys {
 				stood[string(key)] = true
 			}
 		}
 		if len(p.Volumes) == 0 {
-			row(podText(p), "", p.State, "", "")
+			why := ""
+			if p.Wanted {
+				why = "no container names a volume"
+			}
+			row(podText(p), "", p.State, "", why)
 		}
 	}
 	for _, r := range s.Rungs {

@@ -23,7 +23,8 @@ func waitCommand(c *client) *cobra.Command {
 	var on string
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use: "wait pod/NAMESPACE/NAME|all --for=ready|gone", Short: "Wait for a pod's volumes", Long: waitHelp, Args: cobra.ExactArgs(1),
+		Use: "wait pod/NAMESPACE/NAME|all --for=ready|gone", Short: "Wait for a pod's volumes", Long: waitHelp,
+		Args: wordsAre(1, "pod/NAMESPACE/NAME or all"),
 	}
 	cmd.Flags().StringVar(&on, "for", forReady, "ready or gone")
 	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait")
@@ -46,7 +47,9 @@ func waitCommand(c *client) *cobra.Command {
 			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", args[0], on)
 			return nil
 		}
-		printLeft(cmd.ErrOrStderr(), a.Left)
+		if a.Left != nil {
+			printLeft(cmd.ErrOrStderr(), *a.Left)
+		}
 		return fail(exitNotReady, "%s is not %s after %s: %s", args[0], on, timeout, a.Message)
 	}
 	return cmd

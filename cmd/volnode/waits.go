@@ -114,14 +114,16 @@ func (d *daemon) candidates(name string, s engine.Status) []core.PodUID {
 
 // unmet composes the answer of a wait whose time is over.
 func (d *daemon) unmet(q waitQuery, s engine.Status) waitAnswer {
-	a := waitAnswer{Left: s}
+	a := waitAnswer{Left: &s}
 	if q.pod == "" {
 		a.Message = fmt.Sprintf("%s and %s are left", plural(len(s.Pods), "pod"), plural(len(s.Rungs), "rung"))
 		return a
 	}
 	uids := d.candidates(q.pod, s)
-	a.Left.Pods = slices.DeleteFunc(slices.Clone(s.Pods), func(p engine.PodStatus) bool { return !slices.Contains(uids, p.UID) })
-	a.Left.Rungs = rungsOf(s, a.Left.Pods)
+	left := s
+	left.Pods = slices.DeleteFunc(slices.Clone(s.Pods), func(p engine.PodStatus) bool { return !slices.Contains(uids, p.UID) })
+	left.Rungs = rungsOf(s, left.Pods)
+	a.Left = &left
 	switch n, _ := d.names.lookup(q.pod); {
 	case n.uid == "" && !s.Synced:
 		a.Message = fmt.Sprintf("pod %s is not known, and not all manifests have been read", q.pod)
@@ -131,13 +133,30 @@ func (d *daemon) unmet(q waitQuery, s engine.Status) waitAnswer {
 	case q.on == forReady && n.uid == "":
 		a.Message = fmt.Sprintf("pod %s is not known: no manifest names it", q.pod)
 	case q.on == forReady:
-		a.Message = fmt.Sprintf("pod %s is not ready", q.pod)
+		a.Message = notReady(left.Pods)
 	case n.uid != "":
 		a.Message = fmt.Sprintf("pod %s is still wanted: %s", q.pod, d.whyWanted(q.pod, s))
 	default:
 		a.Message = fmt.Sprintf("something is left of pod %s", q.pod)
 	}
 	return a
+}
+
+// notReady counts the volumes of pods that are not ready.
+func notReady(pods []engine.PodStatus) string {
+	all, not := 0, 0
+	for _, p := range pods {
+		for _, v := range p.Volumes {
+			all++
+			if v.State != engine.Ready {
+				not++
+			}
+		}
+	}
+	if not == 0 {
+		return "the pod is being brought up"
+	}
+	return fmt.Sprintf("%d of %s not ready", not, plural(all, "volume"))
 }
 
 // whyWanted says why a pod is not given up.
