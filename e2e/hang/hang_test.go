@@ -37,7 +37,7 @@ func hanging(t *testing.T) (*host.Host, *host.Agent, *host.Frozen, host.Helper) 
 	a := h.Start()
 	source := fmt.Sprintf("hostPath: {path: %s, type: DirectoryOrCreate}", filepath.Join(frozen.Path, "logs"))
 	h.Apply("stuck.yaml", host.Pod("stuck", stuckUID, "logs", source))
-	helper := h.AwaitHanging()
+	helper := h.AwaitHanging("mkdir")
 	require.Equal(t, string(stuckKey), helper.Rung)
 	return h, a, frozen, helper
 }

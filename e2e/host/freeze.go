@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -93,9 +94,10 @@ func guardMain() {
 	os.Exit(0)
 }
 
-// AwaitHanging waits until a helper child hangs in the kernel, and returns it. The kernel tells nobody that a process has come to hang, so this is
-// the one wait that asks again and again.
-func (h *Host) AwaitHanging() Helper {
+// AwaitHanging waits until the helper child of a call that begins like this hangs in the kernel, and returns it. Any helper sleeps like that for a
+// moment while it reads from the disk; the call that a frozen filesystem holds up is the one that writes. The kernel tells nobody that a process has
+// come to hang, so this is the one wait that asks again and again.
+func (h *Host) AwaitHanging(call string) Helper {
 	h.T.Helper()
 	ctx, cancel := patience()
 	defer cancel()
@@ -103,7 +105,7 @@ func (h *Host) AwaitHanging() Helper {
 	defer tick.Stop()
 	for {
 		for _, p := range h.Helpers() {
-			if p.State == "D" {
+			if p.State == "D" && strings.HasPrefix(p.Call, call) {
 				return p
 			}
 		}
