@@ -34,7 +34,7 @@ type Result struct {
 
 // Hunter makes worlds of seeds. It is used by one goroutine at a time; its caches hold objects that all of its worlds share.
 type Hunter struct {
-	cluster []any
+	cluster [huntVolumes + 1][]any // by the number of volumes; made when they are needed
 	pods    map[shape]built
 	volumes map[[2]uint8]*corev1.PersistentVolume
 	names   [huntPods]string
@@ -48,7 +48,7 @@ type built struct {
 
 // NewHunter returns a hunter.
 func NewHunter() *Hunter {
-	h := &Hunter{cluster: clusterOfHunts(), pods: map[shape]built{}, volumes: map[[2]uint8]*corev1.PersistentVolume{}}
+	h := &Hunter{pods: map[shape]built{}, volumes: map[[2]uint8]*corev1.PersistentVolume{}}
 	for i := range h.names {
 		h.names[i] = "pod-" + strconv.Itoa(i)
 	}
@@ -62,6 +62,13 @@ func (h *Hunter) pod(s shape) built {
 		h.pods[s] = b
 	}
 	return b
+}
+
+func (h *Hunter) objects(volumes int) []any {
+	if h.cluster[volumes] == nil {
+		h.cluster[volumes] = clusterOfHunts(volumes)
+	}
+	return h.cluster[volumes]
 }
 
 func (h *Hunter) volume(i int, edits uint8) *corev1.PersistentVolume {
@@ -93,7 +100,7 @@ func (h *Hunter) Run(s Schedule) Result {
 	t := traits(s.Seed)
 	r := newRun(w, engine.Config{NoRuntime: t.noRuntime, JournalBytes: 64 << 10})
 	r.files, r.lines, r.canary = t.files, s.Log, h.canary
-	g := &workload{hunter: h, r: r, choose: s.Chooser, sameUID: t.files, idle: t.idle, isNervous: isNervous(s.Seed)}
+	g := &workload{hunter: h, r: r, choose: s.Chooser, sameUID: t.files, idle: t.idle, volumes: t.volumes, isNervous: isNervous(s.Seed)}
 	g.begin()
 	if r.until(hal.Instant(chaos)) {
 		r.broken = g.breaks()
@@ -113,10 +120,15 @@ type trait struct {
 	noRuntime bool
 	files     bool
 	idle      uint32
+	volumes   int // how many of the volumes there are; with all of them, pods have the rare kinds
 }
 
 func traits(seed uint64) trait {
-	return trait{noRuntime: seed&1 == 0, files: seed%64 == 6, idle: [...]uint32{10, 36, 90}[seed/2%3]}
+	t := trait{noRuntime: seed&1 == 0, files: seed%64 == 6, idle: [...]uint32{10, 36, 90}[seed/2%3], volumes: rawVolume}
+	if seed%9 < 2 || t.files {
+		t.volumes = huntVolumes
+	}
+	return t
 }
 
 // profileOf draws which faults a schedule has: mostly a swarm, now and then all of them, or a storm of one.
@@ -155,6 +167,7 @@ type workload struct {
 	choose  sim.Chooser
 	sameUID bool
 	idle    uint32 // the weight of doing nothing
+	volumes int
 	// isNervous: all happens in a third of the time.
 	isNervous bool
 	pods      [huntPods]shape
@@ -176,7 +189,7 @@ func (g *workload) begin() {
 	w.AddDriver(sim.DriverSpec{Name: "disk.example", Personality: w.DrawPersonality("disk.example", disk)})
 	file := [...]sim.Personality{{Staging: true, Checks: true}, {}, {BlockDevice: true}}[g.pick("workload.kind", "file.example", 0, 2, 2, 1)]
 	w.AddDriver(sim.DriverSpec{Name: "file.example", Personality: w.DrawPersonality("file.example", file)})
-	for _, v := range volumesOfHunts {
+	for _, v := range volumesOfHunts[:g.volumes] {
 		w.AddVolume(v.driver, v.handle)
 	}
 	one := volumesOfHunts[oneVolume]
@@ -188,12 +201,12 @@ func (g *workload) begin() {
 				secretMark+"}\n"))
 		}
 	}
-	g.r.give(g.hunter.cluster...)
+	g.r.give(g.hunter.objects(g.volumes)...)
 	w.StartAgent()
 	for i, name := range g.hunter.names {
 		g.plan(i, name)
 	}
-	for i := range volumesOfHunts {
+	for i := range g.volumes {
 		g.editsVolume(i)
 	}
 	for _, name := range []string{"disk.example", "file.example"} {
@@ -224,15 +237,8 @@ func (g *workload) plan(i int, name string) {
 			s.volumes |= 1 << (v - 1)
 		}
 	}
-	switch g.pick("workload.extra", name, 0, 40, 1, 1, 1, 1) {
-	case 1:
-		s.volumes |= 1 << rawVolume
-	case 2:
-		s.volumes |= 1 << oneVolume
-	case 3:
-		s.inline = true
-	case 4:
-		s.hostPath = true
+	if g.volumes == huntVolumes {
+		g.planRare(s, name)
 	}
 	s.scratch = scratch(g.pick("workload.scratch", name, 0, 2, 1, 1))
 	window := chaos / slots
@@ -250,6 +256,20 @@ func (g *workload) plan(i int, name string) {
 		} else {
 			g.at(when, name, func() { g.edit(i) })
 		}
+	}
+}
+
+// planRare draws a volume of a kind that most pods don't have.
+func (g *workload) planRare(s *shape, name string) {
+	switch g.pick("workload.rare", name, 0, 10, 1, 2, 1, 1) {
+	case 1:
+		s.volumes |= 1 << rawVolume
+	case 2:
+		s.volumes |= 1 << oneVolume
+	case 3:
+		s.inline = true
+	case 4:
+		s.hostPath = true
 	}
 }
 

@@ -72,8 +72,8 @@ func modeOf(i int) ([]corev1.PersistentVolumeAccessMode, *corev1.PersistentVolum
 	return []corev1.PersistentVolumeAccessMode{access}, &mode
 }
 
-// clusterOfHunts is the objects that are there from the beginning.
-func clusterOfHunts() []any {
+// clusterOfHunts is the objects that are there from the beginning, with so many of the volumes.
+func clusterOfHunts(volumes int) []any {
 	var all []any
 	no, yes := false, true
 	for _, name := range []string{"disk.example", "file.example"} {
@@ -88,7 +88,7 @@ func clusterOfHunts() []any {
 			}},
 		})
 	}
-	for i := range volumesOfHunts {
+	for i := range volumes {
 		all = append(all, persistentVolume(i, 0), claimOf(i))
 	}
 	return all
