@@ -18,6 +18,9 @@ import (
 // versionAnnotation marks the further versions of an object that is in a scenario more than once.
 const versionAnnotation = "volsim.volnode.dev/version"
 
+// defaultNamespace is that of objects that name none.
+const defaultNamespace = "default"
+
 // Object is one manifest of a scenario.
 type Object struct {
 	Line    int
@@ -79,6 +82,11 @@ func (p *parser) object(text string) error {
 	if about.Name == "" {
 		return p.errorf("the %s has no metadata.name", meta.Kind)
 	}
+	return p.add(value, about)
+}
+
+// add enters an object of the scenario, complete.
+func (p *parser) add(value any, about *metav1.ObjectMeta) error {
 	complete(value, about)
 	o := Object{Line: p.line, Version: about.Annotations[versionAnnotation], Value: value}
 	if s, ok := value.(*corev1.Secret); ok {
@@ -102,7 +110,7 @@ func complete(value any, about *metav1.ObjectMeta) {
 		return
 	case *corev1.Pod:
 		if o.Namespace == "" {
-			o.Namespace = "default"
+			o.Namespace = defaultNamespace
 		}
 		if o.UID == "" {
 			h := fnv.New64a()
@@ -112,7 +120,7 @@ func complete(value any, about *metav1.ObjectMeta) {
 		o.Spec.NodeName, o.ResourceVersion = nodeName, o.Annotations[versionAnnotation]
 	}
 	if about.Namespace == "" {
-		about.Namespace = "default"
+		about.Namespace = defaultNamespace
 	}
 }
 

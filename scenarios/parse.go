@@ -19,13 +19,16 @@ import (
 //	objects from files                    the agent reads them from a directory of manifests; the default is a stream
 //	driver NAME TRAIT…                    staging device serial forgetful slow not-found watchful nameless unchecked stages-below stages-nothing
 //	                                      publishes-nothing, without-mount (the engine is configured for it), absent (until it is started)
+//	volume NAME of DRIVER TRAIT…          a claim NAME, its PersistentVolume pv-NAME and the CSIDriver: block one-pod read-only handle HANDLE option OPTION
+//	pod NS/NAME [version V] uses VOLUME…  a pod with volumes: NAME or NAME:ro of a volume line, scratch (emptyDir), memory (emptyDir), inline:DRIVER,
+//	                                      host:PATH
 //	fault SITE [of OBJECT] [nth N] KIND   one fault, at a call; SITE is as in a trace: csi.stage, mounts.mount, files.sync
 //	at TIME ACTION                        since the beginning
 //	after TIME ACTION                     since the statement before
 //	within TIME expect CONDITION          it holds at some moment from the statement before on
 //	end stuck                             the story ends with its last statement: there is no calm after it
 //
-// Behind a line --- are the objects: manifests of Pod, PersistentVolume, PersistentVolumeClaim, Secret and CSIDriver, separated by --- each.
+// Objects that need more than volume and pod say are behind a line ---: manifests of Pod, PersistentVolume, PersistentVolumeClaim, Secret and CSIDriver, separated by --- each.
 type Scenario struct {
 	Name    string
 	Head    []string // the comments, without #
@@ -76,6 +79,8 @@ type parser struct {
 	file string
 	line int
 	s    *Scenario
+	// claims are those of volume statements, true for block; served are the drivers that short statements name.
+	claims, served map[string]bool
 }
 
 func (p *parser) errorf(format string, args ...any) error {
@@ -87,7 +92,10 @@ const maxScenario = 256 << 10
 
 // Parse reads a scenario. file is for its errors, and its base without suffix is the scenario's name.
 func Parse(file string, text string) (*Scenario, error) {
-	p := &parser{file: file, s: &Scenario{Name: nameOf(file), Absent: map[string]bool{}, Bare: map[string]bool{}}}
+	p := &parser{
+		file: file, s: &Scenario{Name: nameOf(file), Absent: map[string]bool{}, Bare: map[string]bool{}},
+		claims: map[string]bool{}, served: map[string]bool{},
+	}
 	if len(text) > maxScenario {
 		return nil, fmt.Errorf("%s: longer than %d bytes", file, maxScenario)
 	}
@@ -105,6 +113,9 @@ func Parse(file string, text string) (*Scenario, error) {
 		}
 	}
 	p.line = 1
+	if err := p.serve(); err != nil {
+		return nil, err
+	}
 	switch {
 	case len(p.s.Head) == 0:
 		return nil, p.errorf("the scenario says nothing of itself; begin it with a comment: what happens, and the bug that it comes from")
@@ -122,7 +133,7 @@ func nameOf(file string) string {
 func (p *parser) statement(line string) error {
 	trimmed := strings.TrimSpace(line)
 	if comment, ok := strings.CutPrefix(trimmed, "#"); ok {
-		if len(p.s.Steps)+len(p.s.Drivers)+len(p.s.Faults) == 0 {
+		if len(p.s.Steps)+len(p.s.Drivers)+len(p.s.Faults)+len(p.s.Objects) == 0 {
 			p.s.Head = append(p.s.Head, strings.TrimSpace(comment))
 		}
 		return nil
@@ -143,12 +154,16 @@ func (p *parser) statement(line string) error {
 		return p.choice(words, "end stuck", "end calm", &p.s.Stuck)
 	case "driver":
 		return p.driver(words[1:])
+	case "volume":
+		return p.volume(words[1:])
+	case "pod":
+		return p.pod(words[1:])
 	case "fault":
 		return p.fault(words[1:])
 	case "at", "after", "within":
 		return p.step(words)
 	}
-	return p.errorf("%q begins no statement; one of host, objects, driver, fault, at, after, within, end does", words[0])
+	return p.errorf("%q begins no statement; one of host, objects, driver, volume, pod, fault, at, after, within, end does", words[0])
 }
 
 func (p *parser) choice(words []string, yes, no string, into *bool) error {

@@ -21,6 +21,14 @@ func TestBadScenariosAreRefusedWithTheirLine(t *testing.T) {
 		"# a\nfault csi.stage late soon":            `s.txt:2: "soon" is not how long`,
 		"# a\nfault csi.stage all done OK":          "s.txt:2: \"OK\" is not a status",
 		"# a\nat 0s expect log \"open":              "s.txt:2: the quotation mark is not closed",
+		"# a\nvolume v":                             "s.txt:2: write volume NAME of DRIVER",
+		"# a\nvolume v of d big":                    `s.txt:2: "big" is no trait of a volume`,
+		"# a\nvolume v of d handle":                 `s.txt:2: "handle" is no trait of a volume`,
+		"# a\nvolume v of d\nvolume v of d":         "s.txt:3: pv pv-v is in line 2 already",
+		"# a\npod web uses v":                       "s.txt:2: write pod NAMESPACE/NAME",
+		"# a\npod p/web uses v":                     `s.txt:2: "v" is no volume of a pod`,
+		"# a\npod p/web uses memory memory":         "s.txt:2: the pod uses memory twice",
+		"# a\nvolume v of d\npod p/web uses v":      "s.txt:3: v is claimed in the namespace default",
 		"# a\nat 0s apply pod default/web":          "s.txt:2: there is no pod default/web",
 		"# a\nat 0s stop driver d":                  "s.txt:2: there is no driver d",
 		"# a\nat 0s make file srv":                  `s.txt:2: "srv" is no path of the host`,
@@ -51,6 +59,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add("# a\ndriver d publishes-nothing without-mount\nat 0s replace driver d\nat 1s make file /srv/x\nat 2s expect file /srv/x")
 	f.Add("# a\nat 0s bind sub in volume v of pod default/web\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}")
+	f.Add("# a\ndriver d\nvolume v of d block handle h option o\npod default/p version 2 uses v:ro scratch memory inline:d host:/x\nat 0s apply all")
 	f.Add("# a\nfault csi.stage of x nth 2 late 1s\nat 0s apply all")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse("s.txt", text)
