@@ -88,6 +88,8 @@ type Schedule struct {
 	Done func(*sim.World)
 	// Log reads the engine's log; nil for nobody.
 	Log func(engine.Entry)
+	// probe looks at the run after each event; nil for nobody.
+	probe func(*run)
 }
 
 // Run runs one schedule.
@@ -99,7 +101,7 @@ func (h *Hunter) Run(s Schedule) Result {
 	defer w.Close()
 	t := traits(s.Seed)
 	r := newRun(w, engine.Config{NoRuntime: t.noRuntime, JournalBytes: 64 << 10})
-	r.files, r.lines, r.canary = t.files, s.Log, h.canary
+	r.files, r.lines, r.canary, r.probe = t.files, s.Log, h.canary, s.probe
 	g := &workload{hunter: h, r: r, choose: s.Chooser, sameUID: t.files, idle: t.idle, volumes: t.volumes, isNervous: isNervous(s.Seed)}
 	g.begin()
 	if r.until(hal.Instant(chaos)) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -124,6 +125,7 @@ type Shrunk struct {
 	Runs      int // that it took
 	Violation *Violation
 	Equal     int // replays of three whose trace is the same
+	CPU       time.Duration
 }
 
 // shrinker takes choices away as long as the same property breaks at the same site.
@@ -137,6 +139,7 @@ type shrinker struct {
 
 // Shrink minimises a failing seed; nil if it does not fail.
 func Shrink(h *Hunter, seed uint64) *Shrunk {
+	began := cpuTime()
 	rec := &sim.Recorder{Inner: sim.Seeded(seed)}
 	whole := h.Run(Schedule{Seed: seed, Chooser: rec})
 	if whole.Violation == nil {
@@ -168,6 +171,7 @@ func Shrink(h *Hunter, seed uint64) *Shrunk {
 			out.Equal++
 		}
 	}
+	out.CPU = cpuTime() - began
 	return out
 }
 

@@ -18,6 +18,7 @@ type Line struct {
 	Sign   string      `json:"sign"`
 	Event  string      `json:"event"`
 	Cause  int         `json:"cause,omitempty"` // the number of the line that led to it
+	Record uint64      `json:"record"`          // of the trace
 }
 
 // longest is how many lines a timeline has.
@@ -66,7 +67,7 @@ func tell(records []sim.Record, related []string, level int) []Line {
 		if event == "" || level > 0 && !isRelated(r, related) {
 			continue
 		}
-		l := Line{Number: len(lines) + 1, At: r.At, Lane: laneOf(r), Sign: sign, Event: event, Cause: numbers[r.Cause]}
+		l := Line{Number: len(lines) + 1, At: r.At, Lane: laneOf(r), Sign: sign, Event: event, Cause: numbers[r.Cause], Record: r.ID}
 		lines = append(lines, l)
 		numbers[r.ID] = l.Number
 		if r.Mark == sim.MarkReply && r.Cause != 0 {

@@ -63,6 +63,7 @@ type run struct {
 
 	mark      string // planted in every secret; it must come out nowhere
 	canary    func(*run)
+	probe     func(*run) // looks after each event, nil for nobody
 	violation *Violation
 	lines     func(engine.Entry) // who else reads the log, nil for nobody
 	isEdited  bool               // a volume's object was changed: any pod's volumes may have to be made anew
@@ -148,6 +149,12 @@ func (r *run) until(t hal.Instant) bool {
 		if !r.w.Step() || r.isStorm() {
 			break
 		}
+		if r.probe != nil {
+			r.probe(r)
+		}
+	}
+	if r.probe != nil {
+		r.probe(r)
 	}
 	if r.violation == nil {
 		if err := r.w.Run(t); err != nil {

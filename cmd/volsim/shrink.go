@@ -46,13 +46,7 @@ func shrink(cmd *cobra.Command, seed uint64, asJSON bool) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "seed %d breaks no property\n", seed)
 		return nil
 	}
-	command := fmt.Sprintf("volsim replay --seed %d --keep %s", seed, s.Case)
-	if s.Case.Times != 0 {
-		command += fmt.Sprintf(" --times %d", s.Case.Times)
-	}
-	if s.Case.Still {
-		command += " --still"
-	}
+	command := s.Case.Command("replay")
 	var lines []scenarios.Line
 	h.Run(scenarios.Schedule{Seed: seed, Chooser: s.Case.Chooser(), Keep: true, Done: func(w *sim.World) {
 		lines = scenarios.Timeline(w.Trace().Records, s.Violation.Object)

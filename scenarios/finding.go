@@ -1,0 +1,125 @@
+package scenarios
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// FindingSchema is the version of Finding's JSON. A field that changes its meaning, or goes, makes a new one.
+const FindingSchema = 1
+
+// Finding is a failing run, shrunk and explained: all that a report shows of it.
+type Finding struct {
+	Schema    int         `json:"schema"` // FindingSchema
+	Commit    string      `json:"commit"` // of the source that volsim was built of, with "+" for one with changes; "" if it is not known
+	Property  string      `json:"property"`
+	Signature string      `json:"signature"` // property and site: what findings of one defect have in common
+	Sentence  string      `json:"sentence"`  // who did what, and why that is wrong
+	Scenario  string      `json:"scenario,omitempty"`
+	Seed      uint64      `json:"seed"` // of a world that is no scenario
+	Case      string      `json:"case"` // the value of the flag --keep that replays it
+	Violation *Violation  `json:"violation"`
+	Choices   []Necessity `json:"choices"` // what is left, in the order in which the run comes to it
+	Total     int         `json:"total"`   // choices of the whole schedule
+	Runs      int         `json:"runs"`    // that it took to shrink it
+	Equal     int         `json:"equal"`   // of three replays, those whose trace is the same
+	Lines     []Line      `json:"lines"`   // the timeline, up to the violation
+	Frames    []Frame     `json:"frames"`  // one for each line, in their order
+	Command   string      `json:"command"` // replays it
+	// CPU is the CPU time that shrinking took, in nanoseconds. It is the only field that is not a function of the case.
+	CPU time.Duration `json:"cpuNanoseconds"`
+}
+
+// Necessity is one choice that is left, and what becomes of the run without it.
+type Necessity struct {
+	ID    string `json:"id"`   // site@object#nth
+	Text  string `json:"text"` // for people
+	Value int    `json:"value"`
+	// Needed: without this choice the run does not fail in the same way.
+	Needed bool `json:"needed"`
+	// Without is "passes", or the signature that the run has without the choice.
+	Without string `json:"without"`
+}
+
+// passes is the verdict of a run that breaks no property.
+const passes = "passes"
+
+// Frame is what the engine believed and what was true at one line of the timeline: once what happened there has taken effect.
+type Frame struct {
+	At    hal.Instant `json:"at"`    // of the world's clock
+	Line  int         `json:"line"`  // Line.Number
+	Rungs []RungFrame `json:"rungs"` // in the order of their keys
+}
+
+// RungFrame is one rung in a frame.
+type RungFrame struct {
+	Key      hal.Key `json:"key"`
+	Name     string  `json:"name"`     // short, for people
+	Believed string  `json:"believed"` // "Unknown", "Absent", "Present"; "" if the engine knows of no such rung, or does not live
+	Wanted   bool    `json:"wanted"`   // by the engine's own account
+	True     string  `json:"true"`     // "up" or "down"
+	Holder   string  `json:"holder"`   // who uses it or may yet act on it: "pod-3 runs", "NodeStageVolume may act"; "" for nobody
+}
+
+// Explain replays a shrunk case and tells all of it. h is the hunter that it was shrunk with.
+func Explain(h *Hunter, s *Shrunk) *Finding {
+	f := &Finding{
+		Schema: FindingSchema, Commit: commit(), Property: s.Violation.Property, Signature: s.Violation.Signature(), Seed: s.Case.Seed,
+		Case: s.Case.String(), Violation: s.Violation, Total: s.Choices, Runs: s.Runs, Equal: s.Equal, Command: s.Case.Command("replay"), CPU: s.CPU,
+	}
+	h.Run(Schedule{Seed: s.Case.Seed, Chooser: s.Case.Chooser(), Keep: true, Done: func(w *sim.World) {
+		f.Lines = Timeline(w.Trace().Records, s.Violation.Object)
+	}})
+	f.Frames = frames(h, s.Case, f.Lines)
+	f.Sentence = firstLine(s.Violation.Story)
+	for i, k := range s.Case.Keep {
+		less := s.Case
+		less.Keep = slices.Delete(slices.Clone(s.Case.Keep), i, i+1)
+		res := h.Run(Schedule{Seed: s.Case.Seed, Chooser: less.Chooser()})
+		n := Necessity{ID: k.ID.String(), Text: k.ID.String(), Value: k.Value, Needed: true, Without: passes}
+		if res.Violation != nil {
+			n.Without = res.Violation.Signature()
+			n.Needed = n.Without != f.Signature
+		}
+		f.Choices = append(f.Choices, n)
+	}
+	return f
+}
+
+// Command is the line that replays the case with a subcommand of volsim.
+func (c Case) Command(subcommand string) string {
+	command := fmt.Sprintf("volsim %s --seed %d --keep %s", subcommand, c.Seed, c)
+	if c.Times != 0 {
+		command += fmt.Sprintf(" --times %d", c.Times)
+	}
+	if c.Still {
+		command += " --still"
+	}
+	return command
+}
+
+// commit is what the program was built of.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	revision, modified := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = "+"
+		}
+	}
+	if revision == "" {
+		return ""
+	}
+	return revision + modified
+}

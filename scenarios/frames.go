@@ -1,0 +1,72 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is belief beside truth at each line of a timeline.
+
+// frames replays a case and looks at each rung as soon as the event of the world is over that made the record of a line.
+func frames(h *Hunter, c Case, lines []Line) []Frame {
+	all := make([]Frame, 0, len(lines))
+	h.Run(Schedule{Seed: c.Seed, Chooser: c.Chooser(), probe: func(r *run) {
+		for len(all) < len(lines) && lines[len(all)].Record <= r.w.Trace().Len() {
+			l := lines[len(all)]
+			all = append(all, Frame{At: l.At, Line: l.Number, Rungs: r.rungFrames()})
+		}
+	}})
+	return all
+}
+
+// rungFrames is all rungs that the engine knows of or that there is something of, in the order of their keys.
+func (r *run) rungFrames() []RungFrame {
+	all := []RungFrame{}
+	if r.alive() {
+		r.core.Beliefs(func(b core.Belief) {
+			all = append(all, RungFrame{Key: b.Key, Believed: b.State.String(), Wanted: b.IsWanted, True: r.truth(b.Key, b.Path), Holder: r.holder(b.Key)})
+		})
+	}
+	for _, p := range r.list {
+		isKnown := slices.ContainsFunc(all, func(f RungFrame) bool { return f.Key == p.key })
+		if !isKnown && r.remains(p) != "" {
+			all = append(all, RungFrame{Key: p.key, True: r.truth(p.key, p.path), Holder: r.holder(p.key)})
+		}
+	}
+	slices.SortFunc(all, func(a, b RungFrame) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	for i := range all {
+		all[i].Name = shorten(string(all[i].Key))
+	}
+	return all
+}
+
+// truth is "up" if there is something of a rung.
+func (r *run) truth(key hal.Key, path string) string {
+	isUp := false
+	if p := r.places[key]; p != nil {
+		isUp = r.stands(p) != ""
+	} else if path != "" {
+		_, isUp = r.w.Exists(path)
+	}
+	if isUp {
+		return "up"
+	}
+	return "down"
+}
+
+// holder is who uses a rung, or may yet act on it.
+func (r *run) holder(key hal.Key) string {
+	var all []string
+	if p := r.places[key]; p != nil {
+		if owner := r.podOf(p.path); owner != nil && owner.isRunning {
+			all = append(all, owner.name+" runs")
+		}
+		for _, c := range p.calls {
+			all = append(all, c.method+" may act")
+		}
+	}
+	return strings.Join(all, ", ")
+}
