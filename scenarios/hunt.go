@@ -82,6 +82,7 @@ func (h *Hunter) volume(i int, edits uint8) *corev1.PersistentVolume {
 // Schedule is one world to be: a seed, and who makes its choices in place of the seed.
 type Schedule struct {
 	Seed    uint64
+	Setup   *Setup      // nil is what the seed gives
 	Chooser sim.Chooser // nil is the seed itself
 	Keep    bool        // the trace's records
 	// Done sees the world before it is closed; nil for nobody.
@@ -90,6 +91,8 @@ type Schedule struct {
 	Log func(engine.Entry)
 	// probe looks at the run after each event; nil for nobody.
 	probe func(*run)
+	// isShort: the run ends before calm.
+	isShort bool
 }
 
 // Run runs one schedule.
@@ -97,14 +100,18 @@ func (h *Hunter) Run(s Schedule) Result {
 	if s.Chooser == nil {
 		s.Chooser = sim.Seeded(s.Seed)
 	}
-	w := sim.New(sim.Config{Chooser: s.Chooser, Profile: profileOf(s.Seed), Tie: s.Seed | 1, Keep: s.Keep, RootDir: rootDir})
+	is := s.Setup
+	if is == nil {
+		drawn := setupOf(s.Seed)
+		is = &drawn
+	}
+	w := sim.New(sim.Config{Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Keep: s.Keep, RootDir: rootDir})
 	defer w.Close()
-	t := traits(s.Seed)
-	r := newRun(w, engine.Config{NoRuntime: t.noRuntime, JournalBytes: 64 << 10})
-	r.files, r.lines, r.canary, r.probe = t.files, s.Log, h.canary, s.probe
-	g := &workload{hunter: h, r: r, choose: s.Chooser, sameUID: t.files, idle: t.idle, volumes: t.volumes, isNervous: isNervous(s.Seed)}
+	r := newRun(w, engine.Config{NoRuntime: is.NoRuntime, JournalBytes: 64 << 10})
+	r.files, r.lines, r.canary, r.probe = is.Files, s.Log, h.canary, s.probe
+	g := &workload{hunter: h, r: r, choose: s.Chooser, setup: is}
 	g.begin()
-	if r.until(hal.Instant(chaos)) {
+	if r.until(hal.Instant(is.Chaos)) && !s.isShort {
 		r.broken = g.breaks()
 		r.finish()
 	}
@@ -117,20 +124,28 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 }
 
-// trait is what kind of host a schedule has.
-type trait struct {
-	noRuntime bool
-	files     bool
-	idle      uint32
-	volumes   int // how many of the volumes there are; with all of them, pods have the rare kinds
+// Setup is all of a hunt's world that is not one of its choices.
+type Setup struct {
+	NoRuntime bool          // containers end when their pod is deleted
+	Files     bool          // the agent reads a directory of manifests
+	Nervous   bool          // all happens in the first third of each slot
+	Volumes   int           // how many of the volumes there are; with all of them, pods have the rare kinds
+	Idle      uint32        // the weight of doing nothing
+	Tie       uint64        // of the order of what happens at one instant
+	Chaos     time.Duration // then comes calm
+	Profile   sim.Profile
 }
 
-func traits(seed uint64) trait {
-	t := trait{noRuntime: seed&1 == 0, files: seed%64 == 6, idle: [...]uint32{10, 36, 90}[seed/2%3], volumes: rawVolume}
-	if seed%9 < 2 || t.files {
-		t.volumes = huntVolumes
+// setupOf is what a seed gives.
+func setupOf(seed uint64) Setup {
+	s := Setup{
+		NoRuntime: seed&1 == 0, Files: seed%64 == 6, Nervous: isNervous(seed), Volumes: rawVolume, Idle: [...]uint32{10, 36, 90}[seed/2%3],
+		Tie: seed | 1, Chaos: chaos, Profile: profileOf(seed),
 	}
-	return t
+	if seed%9 < 2 || s.Files {
+		s.Volumes = huntVolumes
+	}
+	return s
 }
 
 // profileOf draws which faults a schedule has: mostly a swarm, now and then all of them, or a storm of one.
@@ -164,16 +179,12 @@ const rarely = 16
 
 // workload makes pods come and go.
 type workload struct {
-	hunter  *Hunter
-	r       *run
-	choose  sim.Chooser
-	sameUID bool
-	idle    uint32 // the weight of doing nothing
-	volumes int
-	// isNervous: all happens in a third of the time.
-	isNervous bool
-	pods      [huntPods]shape
-	edits     [huntVolumes]uint8
+	hunter *Hunter
+	r      *run
+	choose sim.Chooser
+	setup  *Setup
+	pods   [huntPods]shape
+	edits  [huntVolumes]uint8
 }
 
 // pick draws from weights; the first is what happens if nothing does.
@@ -191,7 +202,7 @@ func (g *workload) begin() {
 	w.AddDriver(sim.DriverSpec{Name: "disk.example", Personality: w.DrawPersonality("disk.example", disk)})
 	file := [...]sim.Personality{{Staging: true, Checks: true}, {}, {BlockDevice: true}}[g.pick("workload.kind", "file.example", 0, 2, 2, 1)]
 	w.AddDriver(sim.DriverSpec{Name: "file.example", Personality: w.DrawPersonality("file.example", file)})
-	for _, v := range volumesOfHunts[:g.volumes] {
+	for _, v := range volumesOfHunts[:g.setup.Volumes] {
 		w.AddVolume(v.driver, v.handle)
 	}
 	one := volumesOfHunts[oneVolume]
@@ -203,12 +214,12 @@ func (g *workload) begin() {
 				secretMark+"}\n"))
 		}
 	}
-	g.r.give(g.hunter.objects(g.volumes)...)
+	g.r.give(g.hunter.objects(g.setup.Volumes)...)
 	w.StartAgent()
 	for i, name := range g.hunter.names {
 		g.plan(i, name)
 	}
-	for i := range g.volumes {
+	for i := range g.setup.Volumes {
 		g.editsVolume(i)
 	}
 	for _, name := range []string{"disk.example", "file.example"} {
@@ -239,16 +250,16 @@ func (g *workload) plan(i int, name string) {
 			s.volumes |= 1 << (v - 1)
 		}
 	}
-	if g.volumes == huntVolumes {
+	if g.setup.Volumes == huntVolumes {
 		g.planRare(s, name)
 	}
 	s.scratch = scratch(g.pick("workload.scratch", name, 0, 2, 1, 1))
 	window := chaos / slots
-	if g.isNervous {
+	if g.setup.Nervous {
 		window /= 3
 	}
 	for n := range slots {
-		what := g.pick("workload.pod", name, n, g.idle, 5, 1)
+		what := g.pick("workload.pod", name, n, g.setup.Idle, 5, 1)
 		if what == 0 {
 			continue
 		}
@@ -286,7 +297,7 @@ func (g *workload) flip(i int, name string, n int) {
 		g.r.remove(p, g.time("workload.grace", name, n, grace))
 		return
 	}
-	if p != nil && !g.sameUID && g.pick("workload.uid", name, n, 1, 1) == 1 {
+	if p != nil && !g.setup.Files && g.pick("workload.uid", name, n, 1, 1) == 1 {
 		g.pods[i].generation++
 	}
 	g.pods[i].edits++ // another object, so that it can be told whether the agent has heard of this one

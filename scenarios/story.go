@@ -29,6 +29,7 @@ type StoryResult struct {
 // story runs one scenario.
 type story struct {
 	s      *Scenario
+	play   Play
 	r      *run
 	w      *sim.World
 	step   *Step
@@ -39,23 +40,49 @@ type story struct {
 	log    []string
 }
 
+// Play is one run of a scenario.
+type Play struct {
+	Scenario *Scenario
+	// Choices makes the choices that the scenario says nothing of; nil makes all of them benign, and no fault can happen but the scenario's own.
+	Choices sim.Chooser
+	Keep    bool // the trace's records
+	// Log reads the engine's log up to the end of the timeline; nil for nobody.
+	Log func(engine.Entry)
+	// Done sees the world before it is closed; nil for nobody.
+	Done func(*sim.World)
+	// probe looks at the run after each event; nil for nobody.
+	probe func(*run)
+	// leaves says of which lines the faults and statements are left out; nil for none.
+	leaves func(line int) bool
+}
+
 // RunScenario runs a scenario. log reads the engine's log up to the end of the timeline, done sees the world before it is closed; either may be nil.
 func RunScenario(s *Scenario, keep bool, log func(engine.Entry), done func(*sim.World)) StoryResult {
-	t := &story{s: s, values: map[uint64]int64{}, hang: -1}
-	t.w = sim.New(sim.Config{Chooser: t, Script: t.script, Keep: keep, RootDir: rootDir, Disk: sim.DiskOrdered})
+	return Play{Scenario: s, Keep: keep, Log: log, Done: done}.Run()
+}
+
+// Run plays the scenario.
+func (p Play) Run() StoryResult {
+	s := p.Scenario
+	t := &story{s: s, play: p, values: map[uint64]int64{}, hang: -1}
+	profile := sim.Profile{}
+	if p.Choices != nil {
+		profile = sim.Everything()
+	}
+	t.w = sim.New(sim.Config{Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: rootDir, Disk: sim.DiskOrdered})
 	defer t.w.Close()
 	t.r = newRun(t.w, engine.Config{NoRuntime: !s.Runtime, JournalBytes: 64 << 10, Drivers: map[string]plugin.DriverConfig{}})
 	for name := range s.Bare {
 		t.r.cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
 	}
-	t.r.files, t.r.canary = s.Files, s.meddle
+	t.r.files, t.r.canary, t.r.probe = s.Files, s.meddle, p.probe
 	for i := range s.Faults {
 		s.Faults[i].seen = 0
 	}
 	t.r.lines = func(e engine.Entry) {
 		t.log = append(t.log, LogLine(e))
-		if log != nil {
-			log(e)
+		if p.Log != nil {
+			p.Log(e)
 		}
 	}
 	t.w.OnEffect(t.sent)
@@ -65,28 +92,45 @@ func RunScenario(s *Scenario, keep bool, log func(engine.Entry), done func(*sim.
 		t.r.lines = nil
 		t.r.finish()
 	}
-	if done != nil {
-		done(t.w)
+	if p.Done != nil {
+		p.Done(t.w)
 	}
 	res := StoryResult{
 		Name: s.Name, Violation: t.r.violation, Events: t.w.Steps(), Calls: t.w.Trace().Count(sim.MarkCall), Hash: t.w.Trace().Hash(),
 		Lasted: t.w.Now().Sub(0),
 	}
 	for _, f := range s.Faults {
-		if f.seen < f.Nth {
+		if f.seen < f.Nth && !t.leaves(f.Line) {
 			res.Stale = append(res.Stale, fmt.Sprintf("line %d: the fault at %s is met by no call", f.Line, f.Site))
 		}
 	}
 	return res
 }
 
-// Pick implements sim.Chooser: what goes with a fault of the scenario, else the benign choice.
+func (t *story) leaves(line int) bool { return t.play.leaves != nil && t.play.leaves(line) }
+
+// Pick implements sim.Chooser: what goes with a fault of the scenario, else what the play chooses.
 func (t *story) Pick(id sim.ID, weights []uint32) int {
-	v := int(t.values[id.Hash()])
-	if v < len(weights) {
-		return v
+	v, ok := t.values[id.Hash()]
+	switch {
+	case ok && int(v) < len(weights):
+		return int(v)
+	case !ok && t.play.Choices != nil:
+		return t.play.Choices.Pick(id, weights)
 	}
 	return 0
+}
+
+// PickFault implements sim.FaultChooser.
+func (t *story) PickFault(id sim.ID, faults []sim.Fault, weights []uint32) sim.Fault {
+	switch c := t.play.Choices.(type) {
+	case nil:
+		return sim.NoFault
+	case sim.FaultChooser:
+		return c.PickFault(id, faults, weights)
+	default:
+		return faults[c.Pick(id, weights)]
+	}
 }
 
 // Between implements sim.Chooser.
@@ -99,6 +143,9 @@ func (t *story) Between(id sim.ID, lo, hi int64) int64 {
 		t.hang = -1
 		return min(max(v, lo), hi)
 	}
+	if t.play.Choices != nil {
+		return t.play.Choices.Between(id, lo, hi)
+	}
 	return lo
 }
 
@@ -108,7 +155,7 @@ func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 		f := &t.s.Faults[i]
 		at := slices.IndexFunc(possible, func(p sim.Fault) bool { return slices.Contains(f.Faults, p) })
 		site, _, _ := strings.Cut(id.Site, "/")
-		if at < 0 || site != f.Site || !strings.Contains(id.Object, f.Object) {
+		if at < 0 || site != f.Site || t.leaves(f.Line) || !strings.Contains(id.Object, f.Object) {
 			continue
 		}
 		if f.seen++; f.seen != f.Nth {
@@ -195,9 +242,9 @@ func (t *story) tell() {
 		if t.step.Since {
 			at = t.w.Now().Add(t.step.Wait)
 		}
-		if t.step.Within {
+		if t.step.Within && !t.leaves(t.step.Line) {
 			t.await(at)
-		} else if t.r.until(at) {
+		} else if t.r.until(at) && !t.leaves(t.step.Line) {
 			if why := t.act(t.step.Words); why != "" {
 				t.fail(why)
 			}

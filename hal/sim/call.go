@@ -72,7 +72,7 @@ func (w *World) pick(at *site, s *subject, m *menu) Fault {
 		f = w.config.Script(s.id(at), m.faults[1:])
 	}
 	if f == NoFault && m.live && !w.calm {
-		f = m.faults[w.chooser.Pick(s.id(at), m.weights)]
+		f = w.draw(s.id(at), m)
 	}
 	if f != NoFault {
 		w.trace.add(Record{At: w.sched.now, Mark: MarkFault, What: at.name, Object: s.name, Fault: f, hash: at.hash ^ s.hash})
@@ -80,12 +80,19 @@ func (w *World) pick(at *site, s *subject, m *menu) Fault {
 	return f
 }
 
-// happens draws one fault for the subject name.
+func (w *World) draw(id ID, m *menu) Fault {
+	if w.faults != nil {
+		return w.faults.PickFault(id, m.faults, m.weights)
+	}
+	return m.faults[w.chooser.Pick(id, m.weights)]
+}
+
+// happens draws one fault for the subject name. The subject is counted in every profile, so that a choice has the same id in all of them.
 func (w *World) happens(f Fault, at *site, name string) bool {
+	s := w.subject(at, name)
 	if (!w.menus.single[f].live || w.calm) && w.config.Script == nil {
 		return false
 	}
-	s := w.subject(at, name)
 	return w.pick(at, &s, &w.menus.single[f]) == f
 }
 

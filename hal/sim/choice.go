@@ -49,6 +49,14 @@ type Chooser interface {
 	Between(id ID, lo, hi int64) int64
 }
 
+// FaultChooser is a Chooser that is asked for faults by what they are, and not by their places in a menu: what it replays stays the same when a menu
+// grows.
+type FaultChooser interface {
+	Chooser
+	// PickFault returns one of faults, the first of which is NoFault, the benign choice.
+	PickFault(id ID, faults []Fault, weights []uint32) Fault
+}
+
 // mix is the finaliser of splitmix64.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15

@@ -26,6 +26,7 @@ type World struct {
 	config  Config
 	sched   *scheduler
 	chooser Chooser
+	faults  FaultChooser // the chooser, if it is one
 	profile Profile
 	menus   *menus
 	calm    bool
@@ -80,6 +81,7 @@ func New(c Config) *World {
 		config: c, chooser: c.Chooser, profile: c.Profile, menus: c.Profile.menus(), base: c.RootDir,
 		nth: make(map[uint64]uint32, 256), sched: &scheduler{tie: c.Tie}, restarts: true, pids: 1000,
 	}
+	w.faults, _ = c.Chooser.(FaultChooser)
 	w.trace.Keep = c.Keep
 	w.sched.onKill = w.agentDies
 	if c.Disk == DiskDrawn {
