@@ -11,6 +11,16 @@ import (
 //go:embed catalogue/*.txt
 var catalogue embed.FS
 
+const catalogueDir = "scenarios/catalogue/"
+
+// Argument is what names the scenario in a command line of volsim: its name if it is of the catalogue, else its file.
+func (s *Scenario) Argument() string {
+	if strings.HasPrefix(s.File, catalogueDir) {
+		return s.Name
+	}
+	return s.File
+}
+
 // Catalogue returns the scenarios of the catalogue, by name.
 func Catalogue() ([]*Scenario, error) {
 	entries, err := catalogue.ReadDir("catalogue")
@@ -19,12 +29,11 @@ func Catalogue() ([]*Scenario, error) {
 	}
 	var all []*Scenario
 	for _, e := range entries {
-		file := "catalogue/" + e.Name()
-		text, err := catalogue.ReadFile(file)
+		text, err := catalogue.ReadFile("catalogue/" + e.Name())
 		if err != nil {
 			return nil, err
 		}
-		s, err := Parse("scenarios/"+file, string(text))
+		s, err := Parse(catalogueDir+e.Name(), string(text))
 		if err != nil {
 			return nil, err
 		}

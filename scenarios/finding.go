@@ -1,9 +1,7 @@
 package scenarios
 
 import (
-	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/volnode/volnode/hal"
@@ -72,35 +70,21 @@ func Explain(h *Hunter, s *Shrunk) *Finding {
 		Schema: FindingSchema, Commit: commit(), Property: s.Violation.Property, Signature: s.Violation.Signature(), Seed: s.Case.Seed,
 		Case: s.Case.String(), Violation: s.Violation, Total: s.Choices, Runs: s.Runs, Equal: s.Equal, Command: s.Case.Command("replay"), CPU: s.CPU,
 	}
-	h.Run(Schedule{Seed: s.Case.Seed, Chooser: s.Case.Chooser(), Keep: true, Done: func(w *sim.World) {
-		f.Lines = Timeline(w.Trace().Records, s.Violation.Object)
-	}})
+	h.Rerun(s.Case, Watch{Keep: true, Done: func(w *sim.World) { f.Lines = Timeline(w.Trace().Records, s.Violation.Object) }})
 	f.Frames = frames(h, s.Case, f.Lines)
 	f.Sentence = firstLine(s.Violation.Story)
 	for i, k := range s.Case.Keep {
-		less := s.Case
-		less.Keep = slices.Delete(slices.Clone(s.Case.Keep), i, i+1)
-		res := h.Run(Schedule{Seed: s.Case.Seed, Chooser: less.Chooser()})
-		n := Necessity{ID: k.ID.String(), Text: k.ID.String(), Value: k.Value, Needed: true, Without: passes}
-		if res.Violation != nil {
+		if !k.isChoice() {
+			continue
+		}
+		n := Necessity{ID: k.ID.String(), Text: k.ID.String(), Value: int(k.Value), Needed: true, Without: passes}
+		if res := h.Rerun(s.Case.without(i, i+1), Watch{}); res.Violation != nil {
 			n.Without = res.Violation.Signature()
 			n.Needed = n.Without != f.Signature
 		}
 		f.Choices = append(f.Choices, n)
 	}
 	return f
-}
-
-// Command is the line that replays the case with a subcommand of volsim.
-func (c Case) Command(subcommand string) string {
-	command := fmt.Sprintf("volsim %s --seed %d --keep %s", subcommand, c.Seed, c)
-	if c.Times != 0 {
-		command += fmt.Sprintf(" --times %d", c.Times)
-	}
-	if c.Still {
-		command += " --still"
-	}
-	return command
 }
 
 // commit is what the program was built of.

@@ -38,7 +38,7 @@ func TestFindingHasAFrameForEachLine(t *testing.T) {
 			require.Contains(t, []string{"up", "down"}, rung.True)
 		}
 	}
-	require.Len(t, f.Choices, len(s.Case.Keep))
+	require.Len(t, f.Choices, len(s.Case.Choices()))
 	for _, c := range f.Choices {
 		require.True(t, c.Needed, c.ID)
 	}

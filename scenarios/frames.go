@@ -13,7 +13,7 @@ import (
 // frames replays a case and looks at each rung as soon as the event of the world is over that made the record of a line.
 func frames(h *Hunter, c Case, lines []Line) []Frame {
 	all := make([]Frame, 0, len(lines))
-	h.Run(Schedule{Seed: c.Seed, Chooser: c.Chooser(), probe: func(r *run) {
+	h.Rerun(c, Watch{probe: func(r *run) {
 		for len(all) < len(lines) && lines[len(all)].Record <= r.w.Trace().Len() {
 			l := lines[len(all)]
 			all = append(all, Frame{At: l.At, Line: l.Number, Rungs: r.rungFrames()})

@@ -31,6 +31,7 @@ import (
 // Objects that need more than volume and pod say are behind a line ---: manifests of Pod, PersistentVolume, PersistentVolumeClaim, Secret and CSIDriver, separated by --- each.
 type Scenario struct {
 	Name    string
+	File    string   // that it was read from
 	Head    []string // the comments, without #
 	Runtime bool
 	Files   bool
@@ -93,7 +94,7 @@ const maxScenario = 256 << 10
 // Parse reads a scenario. file is for its errors, and its base without suffix is the scenario's name.
 func Parse(file string, text string) (*Scenario, error) {
 	p := &parser{
-		file: file, s: &Scenario{Name: nameOf(file), Absent: map[string]bool{}, Bare: map[string]bool{}},
+		file: file, s: &Scenario{Name: nameOf(file), File: file, Absent: map[string]bool{}, Bare: map[string]bool{}},
 		claims: map[string]bool{}, served: map[string]bool{},
 	}
 	if len(text) > maxScenario {

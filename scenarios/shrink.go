@@ -1,127 +1,18 @@
 package scenarios
 
 import (
-	"fmt"
+	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// Case is a schedule some of whose choices were taken away: what is not kept is benign.
-type Case struct {
-	Seed uint64
-	Keep []Kept
-	// Times is the seed of the times of what is not kept, in place of Seed; 0 is Seed.
-	Times uint64
-	// Still: times are the shortest, but those of a choice that is kept. Else they are the seed's.
-	Still bool
-}
-
-// Kept is one choice that a case keeps.
-type Kept struct {
-	ID    sim.ID
-	Hash  uint64
-	Value int // what is chosen; 0 is what the seed chooses
-}
-
-// String is the value of the flag --keep that ParseKeep reads.
-func (c Case) String() string {
-	parts := make([]string, len(c.Keep))
-	for i, k := range c.Keep {
-		parts[i] = strconv.FormatUint(k.Hash, 16)
-		if k.Value != 0 {
-			parts[i] += ":" + strconv.Itoa(k.Value)
-		}
-	}
-	return strings.Join(parts, ",")
-}
-
-// ParseKeep reads the choices that a case keeps.
-func ParseKeep(text string) ([]Kept, error) {
-	var kept []Kept
-	for _, part := range strings.Split(text, ",") {
-		hash, value, hasValue := strings.Cut(part, ":")
-		h, err := strconv.ParseUint(hash, 16, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%q is not a choice: want its hash in hexadecimal, as volsim shrink prints it", part)
-		}
-		k := Kept{Hash: h}
-		if hasValue {
-			if k.Value, err = strconv.Atoi(value); err != nil || k.Value < 1 {
-				return nil, fmt.Errorf("%q: the number behind the colon is from 1", part)
-			}
-		}
-		kept = append(kept, k)
-	}
-	return kept, nil
-}
-
-// Chooser makes the choices of the case.
-func (c Case) Chooser() sim.Chooser {
-	k := &keeper{
-		inner: sim.Seeded(c.Seed), times: sim.Seeded(c.Seed ^ c.Times), values: make(map[uint64]int, len(c.Keep)), still: c.Still, even: c.Times % 3,
-	}
-	for _, kept := range c.Keep {
-		k.values[kept.Hash] = kept.Value
-	}
-	return k
-}
-
-type keeper struct {
-	inner  sim.Seeded
-	times  sim.Seeded
-	values map[uint64]int
-	still  bool
-	even   uint64 // 0: none of the times of the workload are even, 1: all, 2: some
-}
-
-// isEven: pods come and go at any time alike, and not mostly at the beginning of their slots. So it is quickly found which times bring about what
-// else takes many deaths of the agent to wait for.
-func (k *keeper) isEven(id sim.ID) bool {
-	return k.even != 0 && id.Site == "workload.time" && (k.even == 1 || id.Hash()&1 == 0)
-}
-
-const evenSteps = 64
-
-var evenWeights = func() (w [evenSteps]uint32) {
-	for i := range w {
-		w[i] = 1
-	}
-	return w
-}()
-
-// Pick implements sim.Chooser.
-func (k *keeper) Pick(id sim.ID, weights []uint32) int {
-	v, ok := k.values[id.Hash()]
-	switch {
-	case !ok:
-		return 0
-	case v > 0 && v < len(weights) && weights[v] > 0:
-		return v
-	}
-	return k.inner.Pick(id, weights)
-}
-
-// Between implements sim.Chooser.
-func (k *keeper) Between(id sim.ID, lo, hi int64) int64 {
-	if k.still && !isWorkload(id.Site) {
-		return lo
-	}
-	if k.isEven(id) {
-		return lo + (hi-lo)/evenSteps*int64(k.times.Pick(id, evenWeights[:]))
-	}
-	return k.times.Between(id, lo, hi)
-}
-
-func isWorkload(site string) bool { return strings.HasPrefix(site, "workload.") }
-
-// Shrunk is what became of a failing schedule.
+// Shrunk is what became of a failing run.
 type Shrunk struct {
 	Case      Case
-	Choices   int // of the whole schedule
+	Choices   int // of the whole run
 	Runs      int // that it took
 	Violation *Violation
 	Equal     int // replays of three whose trace is the same
@@ -130,76 +21,173 @@ type Shrunk struct {
 
 // shrinker takes choices away as long as the same property breaks at the same site.
 type shrinker struct {
-	hunter *Hunter
-	seed   uint64
-	want   string
-	values map[uint64]int // what the seed chooses, by the choice's hash
-	runs   int
+	hunter  *Hunter
+	want    string
+	isShort bool // the property broke before calm
+	runs    int
+	known   map[uint64]bool // verdicts, by the hash of the case
+	draw    *rand.Rand
 }
 
 // Shrink minimises a failing seed; nil if it does not fail.
 func Shrink(h *Hunter, seed uint64) *Shrunk {
+	c := Case{Seed: seed}
+	return shrink(h, c, sim.Seeded(seed))
+}
+
+// ShrinkCase minimises a failing case further: a scenario, with choices or without; nil if it does not fail.
+func ShrinkCase(h *Hunter, c Case) *Shrunk { return shrink(h, c, nil) }
+
+// shrink records what a run chooses, and shrinks that. drawn makes the choices of the first run; nil is the case itself.
+func shrink(h *Hunter, c Case, drawn sim.Chooser) *Shrunk {
 	began := cpuTime()
-	rec := &sim.Recorder{Inner: sim.Seeded(seed)}
-	whole := h.Run(Schedule{Seed: seed, Chooser: rec})
-	if whole.Violation == nil {
+	whole := surveyOf(c, drawn)
+	failed := h.Rerun(c, Watch{Chooser: whole})
+	if failed.Violation == nil {
 		return nil
 	}
-	s := &shrinker{hunter: h, seed: seed, want: whole.Violation.Signature(), values: make(map[uint64]int, len(rec.Choices))}
-	c := Case{Seed: seed}
-	for _, choice := range rec.Choices {
-		c.Keep = append(c.Keep, Kept{ID: choice.ID, Hash: choice.ID.Hash()})
-		s.values[choice.ID.Hash()] = int(choice.Value)
+	s := &shrinker{
+		hunter: h, want: failed.Violation.Signature(), isShort: c.Scenario == nil && time.Duration(failed.Violation.At) < c.setup().Chaos,
+		runs: 1, known: map[uint64]bool{}, draw: rand.New(rand.NewPCG(c.Seed, 0)),
 	}
-	all := len(c.Keep)
-	c = s.least(c)
-	still := c
-	still.Still = true
-	if s.fails(still) {
-		c = s.minimise(still)
+	if drawn != nil {
+		c.Keep = slices.DeleteFunc(slices.Clone(whole.chose), func(k Kept) bool { return k.Time })
 	}
-	c = s.minimise(s.weaken(c))
-	for n := uint64(0); n < 1 || n < stirs && len(c.Keep) > fewChoices; n++ {
-		c = s.stir(c, n)
-	}
-	first := h.Run(Schedule{Seed: seed, Chooser: c.Chooser()})
-	out := &Shrunk{Case: c, Choices: all, Runs: s.runs, Violation: first.Violation}
+	all := len(c.Choices())
+	c = s.reduce(c)
+	first := h.Rerun(c, Watch{})
+	out := &Shrunk{Case: c, Choices: all, Violation: first.Violation}
 	for range 3 {
 		fresh := NewHunter()
 		fresh.canary = h.canary
-		if again := fresh.Run(Schedule{Seed: seed, Chooser: c.Chooser()}); again.Hash == first.Hash && again.Events == first.Events {
+		if again := fresh.Rerun(c, Watch{}); again.Hash == first.Hash && again.Events == first.Events {
 			out.Equal++
 		}
 	}
-	out.CPU = cpuTime() - began
+	out.Runs, out.CPU = s.runs, cpuTime()-began
 	return out
 }
 
-func (s *shrinker) fails(c Case) bool {
-	s.runs++
-	res := s.hunter.Run(Schedule{Seed: s.seed, Chooser: c.Chooser()})
-	return res.Violation != nil && res.Violation.Signature() == s.want
+// reduce is the whole way from what a seed chose to what is needed.
+func (s *shrinker) reduce(c Case) Case {
+	if c.Scenario != nil {
+		c = s.dropLines(c)
+	}
+	c = s.minimise(s.dropGroups(c), Kept.isChoice)
+	c = s.stand(c)
+	if s.isShort { // what is left is quickly run to the end, where it may break the same with less
+		s.isShort, s.known = false, map[uint64]bool{}
+	}
+	c = s.minimise(s.dropGroups(c), removable)
+	c = s.carry(s.weaken(c))
+	c = s.stir(c)
+	c = s.minimise(c, removable)
+	if c.Still {
+		c = s.minimise(s.snap(s.weaken(c)), removable)
+	}
+	return inOrder(s, c)
 }
 
-// least minimises from the front and from the back, and takes the smaller result: what can't be taken away alone depends on what went before it.
-func (s *shrinker) least(c Case) Case {
-	back := c
-	back.Keep = slices.Clone(c.Keep)
-	slices.Reverse(back.Keep)
-	c, back = s.minimise(c), s.minimise(back)
-	if len(back.Keep) < len(c.Keep) {
-		return back
+// removable: what makes a case shorter by being kept is not.
+func removable(k Kept) bool { return k.ID.Site != siteWithout && k.ID.Hash() != setChaos.Hash() }
+
+// fails runs a case, unless it has been run.
+func (s *shrinker) fails(c Case) bool {
+	key := c.hash()
+	verdict, isKnown := s.known[key]
+	if !isKnown {
+		s.runs++
+		res := s.hunter.Rerun(c, Watch{isShort: s.isShort})
+		verdict = res.Violation != nil && res.Violation.Signature() == s.want
+		s.known[key] = verdict
+	}
+	return verdict
+}
+
+// hash is the same for cases that keep the same, in any order.
+func (c Case) hash() uint64 {
+	h := c.Times * 3
+	if c.Still {
+		h++
+	}
+	for i := range c.Keep {
+		k := &c.Keep[i]
+		x := k.ID.Hash() ^ uint64(k.Value)*0x9e3779b97f4a7c15 ^ uint64(k.Fault)<<56
+		x ^= x >> 29
+		x *= 0xbf58476d1ce4e5b9
+		h += x ^ x>>32
+	}
+	return h
+}
+
+// survey runs a case, and tells what it came to and whether it fails.
+func (s *shrinker) survey(c Case) (*survey, bool) {
+	seen := surveyOf(c, nil)
+	s.runs++
+	res := s.hunter.Rerun(c, Watch{Chooser: seen, isShort: s.isShort})
+	verdict := res.Violation != nil && res.Violation.Signature() == s.want
+	s.known[c.hash()] = verdict
+	return seen, verdict
+}
+
+// dropGroups takes away what belongs together: all faults of a kind, all that a pod or a driver does, all faults at one site.
+func (s *shrinker) dropGroups(c Case) Case {
+	for _, of := range []func(Kept) string{
+		func(k Kept) string { return k.Fault.String() },
+		func(k Kept) string {
+			if isWorkload(k.ID.Site) {
+				return k.ID.Object
+			}
+			return ""
+		},
+		func(k Kept) string {
+			site, _, _ := strings.Cut(k.ID.Site, "/")
+			return site
+		},
+	} {
+		for _, name := range groups(c.Keep, of) {
+			less := c
+			less.Keep = slices.DeleteFunc(slices.Clone(c.Keep), func(k Kept) bool { return of(k) == name })
+			if s.fails(less) {
+				c = less
+			}
+		}
 	}
 	return c
 }
 
-// minimise is ddmin: ever smaller parts are taken away, at last single choices, until none can go.
-func (s *shrinker) minimise(c Case) Case {
-	for size := max(len(c.Keep)/2, 1); ; {
+// groups are the names of the groups of two and more, the largest first.
+func groups(kept []Kept, of func(Kept) string) []string {
+	count := map[string]int{}
+	var names []string
+	for _, k := range kept {
+		name := of(k)
+		if name == "" {
+			continue
+		}
+		if count[name]++; count[name] == 2 {
+			names = append(names, name)
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return count[b] - count[a] })
+	return names
+}
+
+// minimise is delta debugging: ever smaller parts of what is eligible are taken away, at last single choices, until none can go.
+func (s *shrinker) minimise(c Case, eligible func(Kept) bool) Case {
+	n := 0
+	for _, k := range c.Keep {
+		if eligible(k) {
+			n++
+		}
+	}
+	for size := max(n/2, 1); ; {
 		gone := false
-		for i := 0; i < len(c.Keep); {
-			less := c
-			less.Keep = slices.Delete(slices.Clone(c.Keep), i, min(i+size, len(c.Keep)))
+		for i := 0; ; {
+			less, cut := c.cut(i, size, eligible)
+			if cut == 0 {
+				break
+			}
 			if s.fails(less) {
 				c, gone = less, true
 				continue
@@ -208,25 +196,86 @@ func (s *shrinker) minimise(c Case) Case {
 		}
 		switch {
 		case size > 1:
-			size = size / 2
+			size /= 2
 		case !gone:
 			return c
 		}
 	}
 }
 
-// weaken replaces what is chosen by what comes before it in its menu, where that fails too: the menus begin with the milder faults.
+// cut takes the i-th eligible choice away and those after it, n in all. It returns how many it took.
+func (c Case) cut(i, n int, eligible func(Kept) bool) (Case, int) {
+	less := c
+	less.Keep = make([]Kept, 0, len(c.Keep))
+	at, cut := 0, 0
+	for _, k := range c.Keep {
+		if eligible(k) {
+			at++
+			if at > i && at <= i+n {
+				cut++
+				continue
+			}
+		}
+		less.Keep = append(less.Keep, k)
+	}
+	return less, cut
+}
+
+// stand makes a case that no longer hangs on its seed: the setup and the times that it needs are kept, the others are the plainest and the shortest.
+func (s *shrinker) stand(c Case) Case {
+	if c.Still || c.Scenario != nil {
+		c.Still = true
+		return c
+	}
+	seen, _ := s.survey(c)
+	for _, times := range []func(Kept) bool{
+		func(Kept) bool { return false },
+		func(k Kept) bool { return !isLatency(k.ID.Site) },
+		func(Kept) bool { return true },
+	} {
+		still := Case{Seed: c.Seed, Still: true, Keep: c.setup().settings()}
+		for _, k := range seen.chose {
+			if !k.Time || times(k) {
+				still.Keep = append(still.Keep, k)
+			}
+		}
+		if s.fails(still) {
+			return s.minimise(still, func(k Kept) bool { return !k.isChoice() })
+		}
+	}
+	return c
+}
+
+// isLatency: the times of this site are those that each call takes.
+func isLatency(site string) bool {
+	_, part, _ := strings.Cut(site, "/")
+	switch part {
+	case "request", "reply", "arrive", "execute":
+		return true
+	}
+	return false
+}
+
+// milder is the faults of a call, and the deaths at a call, from the mildest on.
+var milder = [][]sim.Fault{
+	{
+		sim.Slow, sim.Refused, sim.FailNone, sim.ErrorNone, sim.NoSpace, sim.FailPart, sim.ErrorPart, sim.FailFull, sim.ErrorFull, sim.Lost,
+		sim.Dropped, sim.Late, sim.Stalled, sim.Doubled, sim.Hang, sim.DriverCrash,
+	},
+	{sim.CrashBefore, sim.CrashAfter, sim.CrashReplied, sim.Reboot, sim.PowerCut},
+}
+
+// weaken replaces faults by milder ones of the same call, and other picks by what comes before them, where that fails too.
 func (s *shrinker) weaken(c Case) Case {
+	seen, _ := s.survey(c)
 	for i := range c.Keep {
-		if isWorkload(c.Keep[i].ID.Site) {
+		k := c.Keep[i]
+		if !k.isChoice() {
 			continue
 		}
-		for v := 1; v < s.chosen(c.Keep[i]); v++ {
-			milder := c
-			milder.Keep = slices.Clone(c.Keep)
-			milder.Keep[i].Value = v
-			if s.fails(milder) {
-				c = milder
+		for _, other := range weaker(k, seen.menus[k.ID.Hash()]) {
+			if s.fails(c.with(i, other)) {
+				c = c.with(i, other)
 				break
 			}
 		}
@@ -234,10 +283,53 @@ func (s *shrinker) weaken(c Case) Case {
 	return c
 }
 
-// chosen is what a choice chooses.
-func (s *shrinker) chosen(k Kept) int {
-	if k.Value != 0 {
-		return k.Value
+func weaker(k Kept, menu menuKey) []Kept {
+	var all []Kept
+	for _, faults := range milder {
+		at := slices.Index(faults, k.Fault)
+		for i := 0; i < at; i++ {
+			if menu.has(faults[i]) {
+				all = append(all, Kept{ID: k.ID, Fault: faults[i]})
+			}
+		}
 	}
-	return s.values[k.Hash]
+	if k.Fault == sim.NoFault {
+		for v := int64(1); v < k.Value; v++ {
+			all = append(all, Kept{ID: k.ID, Value: v})
+		}
+	}
+	return all
+}
+
+// inOrder sorts what is kept as the run comes to it; the settings come first.
+func inOrder(s *shrinker, c Case) Case {
+	seen, _ := s.survey(c)
+	at := make(map[uint64]int, len(seen.chose))
+	for i, k := range seen.chose {
+		at[k.ID.Hash()] = i + 1
+	}
+	c.Keep = slices.Clone(c.Keep)
+	slices.SortStableFunc(c.Keep, func(a, b Kept) int { return at[a.ID.Hash()] - at[b.ID.Hash()] })
+	return c
+}
+
+// dropLines leaves out what a scenario can do without: its faults, and what it says that nothing else looks at.
+func (s *shrinker) dropLines(c Case) Case {
+	var lines []int
+	for _, f := range c.Scenario.Faults {
+		lines = append(lines, f.Line)
+	}
+	if !strings.HasPrefix(s.want, "expect ") { // else it could fail because what it expects was never asked for
+		for _, step := range c.Scenario.Steps {
+			lines = append(lines, step.Line)
+		}
+	}
+	for _, line := range lines {
+		less := c
+		less.Keep = append(slices.Clone(c.Keep), withoutLine(line))
+		if s.fails(less) {
+			c = less
+		}
+	}
+	return c
 }

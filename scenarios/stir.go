@@ -1,8 +1,9 @@
 package scenarios
 
 import (
-	"math/rand/v2"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -11,148 +12,270 @@ import (
 // there only so that this call is made at all. The same fault at another call, at other times, does with less.
 
 const (
-	// fewChoices are told in one screen.
-	fewChoices = 10
-	// fewTrials is how often a case that is small is stirred in vain, manyTrials one that is not.
-	fewTrials, manyTrials = 200, 4000
-	// stirs is how often a case that stays large is stirred.
-	stirs = 4
-	// seatings is how many calls are tried for the faults of one trial.
-	seatings = 6
+	// fewChoices are what a case should come down to.
+	fewChoices = 6
+	// trials is how many runs a case that is larger is stirred for, fewTrials one that is not.
+	trials, fewTrials = 500, 60
+	// seatings is how many calls are tried for one fault whose own is gone.
+	seatings = 4
 )
 
-// offers is what a run could have chosen: for each menu of faults where it was laid out, and the menu of each choice, by the hash of its id.
-type offers struct {
-	byMenu map[uint64][]sim.ID
-	menus  map[uint64]uint64
-}
-
-// surveyor notes the faults that a run could have chosen.
-type surveyor struct {
-	sim.Chooser
-	offers
-}
-
-// Pick implements sim.Chooser.
-func (s *surveyor) Pick(id sim.ID, weights []uint32) int {
-	if !isWorkload(id.Site) {
-		menu := uint64(len(weights))
-		for _, w := range weights {
-			menu = menu*0x100000001b3 ^ uint64(w)
-		}
-		s.menus[id.Hash()] = menu
-		s.byMenu[menu] = append(s.byMenu[menu], id)
-	}
-	return s.Chooser.Pick(id, weights)
-}
-
-// survey runs a case and reports whether it fails like before, and what else it could have chosen.
-func (s *shrinker) survey(c Case) (offers, bool) {
-	run := &surveyor{c.Chooser(), offers{map[uint64][]sim.ID{}, map[uint64]uint64{}}}
-	s.runs++
-	res := s.hunter.Run(Schedule{Seed: s.seed, Chooser: run})
-	return run.offers, res.Violation != nil && res.Violation.Signature() == s.want
-}
-
-// stir takes some choices away at random, seats faults anew and draws other times, again and again, and goes on from what fails like before. Who
-// draws is made from the seed, so a case is always shrunk in the same way.
-func (s *shrinker) stir(c Case, nth uint64) Case {
-	draw := rand.New(rand.NewPCG(s.seed, nth))
-	at, _ := s.survey(c)
-	for vain := 0; vain < trials(c); vain++ {
-		other, ok := s.stirred(c, at, draw)
-		if !ok {
-			continue
-		}
-		if len(other.Keep) < len(c.Keep) {
-			other, vain = s.minimise(other), 0
-		}
-		c = other
-		at, _ = s.survey(c)
-	}
-	return s.minimise(c) // a fault that sits elsewhere may have made another one superfluous
-}
-
-func trials(c Case) int {
-	switch n := len(c.Keep); {
-	case n <= 1:
-		return 0
-	case n <= fewChoices:
-		return fewTrials
-	}
-	return manyTrials
-}
-
-// stirred makes one trial of a case whose run offered at. It reports whether it fails.
-func (s *shrinker) stirred(c Case, at offers, draw *rand.Rand) (Case, bool) {
-	less := lighter(c, draw)
-	if len(less.Keep) == 0 {
-		return c, false
-	}
-	if draw.IntN(4) > 0 {
-		other := disturbed(less, draw)
-		for range draw.IntN(3) {
-			s.seat(&other, draw.IntN(len(other.Keep)), at, at, draw)
-		}
-		return other, s.fails(other)
-	}
-	// The calls that the faults sat at may be gone with what was taken away: they need others.
-	seen, fails := s.survey(less)
-	if fails {
-		return less, len(less.Keep) < len(c.Keep)
-	}
-	for range seatings {
-		other := disturbed(less, draw)
-		for i, k := range other.Keep {
-			if _, isMet := seen.menus[k.Hash]; !isMet {
-				s.seat(&other, i, at, seen, draw)
+// carry takes each choice away and seats those that lost their calls by it anew, at the call of the same kind that is nearest.
+func (s *shrinker) carry(c Case) Case {
+	for again := true; again; {
+		again = false
+		for i := 0; i < len(c.Keep); i++ {
+			if !c.Keep[i].isChoice() {
+				continue
+			}
+			if less, ok := s.carried(c.without(i, i+1), 3); ok {
+				c, again = s.minimise(less, removable), true
+				break
 			}
 		}
-		if s.fails(other) {
+	}
+	return c
+}
+
+// carried seats what a run does not come to any more anew, at most so many choices, and reports whether it fails then.
+func (s *shrinker) carried(c Case, most int) (Case, bool) {
+	seen, fails := s.survey(c)
+	if fails {
+		return c, true
+	}
+	lost := slices.IndexFunc(c.Keep, func(k Kept) bool { return k.isChoice() && !seen.Met(k.ID) })
+	if lost < 0 || most == 0 {
+		return c, false
+	}
+	for _, id := range s.near(c, lost, seen) {
+		if other, ok := s.carried(c.moved(lost, id), most-1); ok {
 			return other, true
 		}
 	}
 	return c, false
 }
 
-// disturbed draws, as often as not, other times for a copy of the case.
-func disturbed(c Case, draw *rand.Rand) Case {
+// near returns calls of the kind of a lost choice, the nearest first.
+func (s *shrinker) near(c Case, lost int, seen *survey) []sim.ID {
+	id := c.Keep[lost].ID
+	var all []sim.ID
+	if isWorkload(id.Site) {
+		for n := range id.Nth {
+			all = append(all, sim.NewID(id.Site, id.Object, id.Nth-1-n))
+		}
+	}
+	for _, key := range sortedMenus(seen) {
+		if key.has(c.Keep[lost].Fault) {
+			all = append(all, seen.byMenu[key]...)
+		}
+	}
+	all = slices.DeleteFunc(all, func(o sim.ID) bool {
+		return o.Site != id.Site || slices.ContainsFunc(c.Keep, func(k Kept) bool { return k.ID == o })
+	})
+	slices.SortStableFunc(all, func(a, b sim.ID) int { return distance(a, id) - distance(b, id) })
+	return all[:min(len(all), seatings)]
+}
+
+func distance(a, b sim.ID) int {
+	d := int(b.Nth) - int(a.Nth)
+	d = max(d, -d)
+	if a.Object != b.Object {
+		d += 1 << 16
+	}
+	return d
+}
+
+func sortedMenus(seen *survey) []menuKey {
+	keys := make([]menuKey, 0, len(seen.byMenu))
+	for key := range seen.byMenu {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b menuKey) int { return slices.Compare(a[:], b[:]) })
+	return keys
+}
+
+// moved seats the i-th choice elsewhere, with the times that go with it.
+func (c Case) moved(i int, to sim.ID) Case {
+	from := c.Keep[i].ID
+	base := func(site string) string {
+		if isWorkload(site) {
+			return "workload"
+		}
+		head, _, _ := strings.Cut(site, "/")
+		return head
+	}
 	c.Keep = slices.Clone(c.Keep)
-	if draw.IntN(2) == 0 {
-		c.Times, c.Still = draw.Uint64N(1<<16), draw.IntN(3) == 0
+	for j, k := range c.Keep {
+		if k.Time && k.ID.Object == from.Object && k.ID.Nth == from.Nth && base(k.ID.Site) == base(from.Site) {
+			site := k.ID.Site
+			if _, part, ok := strings.Cut(site, "/"); ok {
+				site = base(to.Site) + "/" + part
+			}
+			c.Keep[j].ID = sim.NewID(site, to.Object, to.Nth)
+		}
+	}
+	c.Keep[i].ID = to
+	return c
+}
+
+// stir takes some choices away at random, seats faults anew and draws other times, again and again, and goes on from what fails like before. Who
+// draws is made from the seed, so a case is always shrunk in the same way.
+func (s *shrinker) stir(c Case) Case {
+	end := s.runs + trials
+	seen, _ := s.survey(c)
+	for vain := 0; s.runs < end && vain < fewTrials || s.runs < end && len(c.Choices()) > fewChoices; vain++ {
+		if len(c.Choices()) <= 2 {
+			break
+		}
+		before := s.runs
+		other, ok := s.stirred(c, seen)
+		if s.runs == before {
+			s.runs++ // a trial that was known already counts, so that this ends
+		}
+		if !ok {
+			continue
+		}
+		if len(other.Choices()) < len(c.Choices()) {
+			other, vain = s.minimise(other, removable), 0
+		}
+		c = other
+		seen, _ = s.survey(c)
 	}
 	return c
 }
 
-// lighter takes away up to three choices, or all that is drawn about one object of the workload.
-func lighter(c Case, draw *rand.Rand) Case {
+// stirred makes one trial of a case whose run came to what was seen. It reports whether it fails.
+func (s *shrinker) stirred(c Case, seen *survey) (Case, bool) {
+	less := s.lighter(c)
+	if len(less.Keep) == 0 {
+		return c, false
+	}
+	if s.draw.IntN(3) == 0 {
+		return s.carried(s.disturbed(less, seen), 2)
+	}
+	other := s.disturbed(less, seen)
+	for range s.draw.IntN(3) {
+		other = s.seat(other, seen)
+	}
+	return other, s.fails(other)
+}
+
+// lighter takes away up to two choices, or all that is drawn about one object of the workload.
+func (s *shrinker) lighter(c Case) Case {
 	c.Keep = slices.Clone(c.Keep)
-	if k := c.Keep[draw.IntN(len(c.Keep))]; isWorkload(k.ID.Site) && draw.IntN(2) == 0 {
+	if k := c.Keep[s.draw.IntN(len(c.Keep))]; isWorkload(k.ID.Site) && s.draw.IntN(2) == 0 {
 		c.Keep = slices.DeleteFunc(c.Keep, func(o Kept) bool { return isWorkload(o.ID.Site) && o.ID.Object == k.ID.Object })
 		return c
 	}
-	for range draw.IntN(min(4, len(c.Keep))) {
-		i := draw.IntN(len(c.Keep))
-		c.Keep = slices.Delete(c.Keep, i, i+1)
+	for range 1 + s.draw.IntN(2) {
+		if len(c.Keep) > 1 {
+			i := s.draw.IntN(len(c.Keep))
+			c.Keep = slices.Delete(c.Keep, i, i+1)
+		}
 	}
 	return c
 }
 
-// seat puts a fault of the case elsewhere: at a call of any kind that can meet it or, as often, of its own kind. at knows its menu, to has the calls.
-func (s *shrinker) seat(c *Case, i int, at, to offers, draw *rand.Rand) {
-	k := c.Keep[i]
-	ids := to.byMenu[at.menus[k.Hash]]
-	if isWorkload(k.ID.Site) {
-		return
+// disturbed draws, as often as not, other times.
+func (s *shrinker) disturbed(c Case, seen *survey) Case {
+	if s.draw.IntN(2) == 0 || len(seen.spans) == 0 {
+		return c
 	}
-	if draw.IntN(2) == 0 {
+	if !c.Still {
+		c.Times = s.draw.Uint64N(1 << 16)
+		return c
+	}
+	long := slices.DeleteFunc(slices.Clone(seen.spans), func(t span) bool { return isLatency(t.id.Site) || t.hi < int64(time.Second) })
+	for range 1 + s.draw.IntN(2) {
+		if len(long) == 0 {
+			break
+		}
+		t := long[s.draw.IntN(len(long))]
+		k := Kept{ID: t.id, Time: true, Value: s.draw.Int64N(t.hi)}
+		if s.draw.IntN(2) == 0 {
+			k.Value >>= s.draw.IntN(8)
+		}
+		if at := slices.IndexFunc(c.Keep, func(o Kept) bool { return o.ID == k.ID }); at >= 0 {
+			c = c.with(at, k)
+		} else {
+			c.Keep = append(slices.Clone(c.Keep), k)
+		}
+	}
+	return c
+}
+
+// seat puts a fault of the case elsewhere: at a call of any kind that can meet it or, as often, of its own kind.
+func (s *shrinker) seat(c Case, seen *survey) Case {
+	i := s.draw.IntN(len(c.Keep))
+	k := c.Keep[i]
+	if k.Fault == sim.NoFault {
+		return c
+	}
+	ids := seen.byMenu[seen.menus[k.ID.Hash()]]
+	if s.draw.IntN(2) == 0 {
 		ids = slices.DeleteFunc(slices.Clone(ids), func(id sim.ID) bool { return id.Site != k.ID.Site })
 	}
 	if len(ids) == 0 {
-		return
+		return c
 	}
-	id := ids[draw.IntN(len(ids))]
-	if !slices.ContainsFunc(c.Keep, func(o Kept) bool { return o.Hash == id.Hash() }) {
-		c.Keep[i] = Kept{ID: id, Hash: id.Hash(), Value: s.chosen(k)}
+	to := ids[s.draw.IntN(len(ids))]
+	if slices.ContainsFunc(c.Keep, func(o Kept) bool { return o.ID == to }) {
+		return c
 	}
+	return c.moved(i, to)
+}
+
+// grid is the times that a case prefers.
+var grid = []time.Duration{
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 3 * time.Minute,
+	5 * time.Minute, 10 * time.Minute, 15 * time.Minute,
+}
+
+// snap makes times round and short, and lets pods do what they do in the earliest slots.
+func (s *shrinker) snap(c Case) Case {
+	for i := range c.Keep {
+		if k := c.Keep[i]; isWorkload(k.ID.Site) && k.isChoice() && k.ID.Nth > 0 {
+			c = s.sooner(c, i)
+		}
+	}
+	for i := range c.Keep {
+		k := c.Keep[i]
+		if !k.Time || k.Value < int64(time.Millisecond) {
+			continue
+		}
+		was := time.Duration(k.Value)
+		whole := was.Truncate(time.Second)
+		for _, d := range append(slices.Clone(grid), whole, whole+time.Second, was.Truncate(time.Millisecond)) {
+			k.Value = int64(d)
+			if d > 0 && (d <= was || was > 10*time.Second && d < was+time.Second) && s.fails(c.with(i, k)) {
+				c = c.with(i, k)
+				break
+			}
+		}
+	}
+	if s.isShort || c.Scenario != nil {
+		return c
+	}
+	for _, d := range grid {
+		sooner := c
+		sooner.Keep = append(slices.Clone(c.Keep), Kept{ID: setChaos, Value: int64(d), Time: true})
+		if s.fails(sooner) {
+			return sooner
+		}
+	}
+	return c
+}
+
+func (s *shrinker) sooner(c Case, i int) Case {
+	id := c.Keep[i].ID
+	for nth := range id.Nth {
+		to := sim.NewID(id.Site, id.Object, nth)
+		if slices.ContainsFunc(c.Keep, func(o Kept) bool { return o.ID == to }) {
+			continue
+		}
+		if other := c.moved(i, to); s.fails(other) {
+			return other
+		}
+	}
+	return c
 }

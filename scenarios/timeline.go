@@ -152,7 +152,7 @@ func Report(v *Violation, seed uint64, s *Shrunk, lines []Line, command string) 
 	fmt.Fprintf(&b, "FAIL %s %s   %s\n", v.Property, v.Site, shorten(v.Object))
 	fmt.Fprintf(&b, "     %s\n", shorten(firstLine(v.Story)))
 	if s != nil {
-		fmt.Fprintf(&b, "     seed %d, %d of %d choices left after %d runs, %d of 3 replays equal\n", seed, len(s.Case.Keep), s.Choices, s.Runs, s.Equal)
+		fmt.Fprintf(&b, "     seed %d, %d of %d choices left after %d runs, %d of 3 replays equal\n", seed, len(s.Case.Choices()), s.Choices, s.Runs, s.Equal)
 	}
 	for _, l := range lines {
 		cause := ""

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -32,35 +34,38 @@ func replayCommand() *cobra.Command {
 		Long: `Runs one schedule again and writes its trace: byte for byte the same every time. With --keep only those choices are made that
 volsim shrink has kept.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s := scenarios.Schedule{Seed: seed, Keep: !quiet}
-			if keep != "" || still || times != 0 {
-				c := scenarios.Case{Seed: seed, Times: times, Still: still}
-				if keep != "" {
-					kept, err := scenarios.ParseKeep(keep)
-					if err != nil {
-						return err
-					}
-					c.Keep = kept
-				}
-				s.Chooser = c.Chooser()
+			c := scenarios.Case{Seed: seed, Times: times, Still: still || !cmd.Flags().Changed("seed")}
+			var err error
+			switch {
+			case keep != "":
+				c.Keep, err = scenarios.ParseKeep(keep)
+			case c.Still && !still:
+				err = errors.New("what shall be replayed? Name a --seed, or the choices to --keep")
 			}
-			return replay(cmd, s, asJSON, withLog)
+			if drawn := slices.IndexFunc(c.Keep, func(k scenarios.Kept) bool { return k.Drawn }); err == nil && c.Still && drawn >= 0 {
+				err = fmt.Errorf("%s has no value: write one behind =, or name the --seed that draws it", c.Keep[drawn])
+			}
+			if err != nil {
+				return err
+			}
+			w := scenarios.Watch{Keep: !quiet}
+			if keep == "" && !still && times == 0 {
+				w.Chooser = sim.Seeded(seed)
+			}
+			return replay(cmd, c, w, asJSON, withLog)
 		},
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "the seed")
-	cmd.Flags().StringVar(&keep, "keep", "", "make only these choices, as volsim shrink prints them")
+	cmd.Flags().StringVar(&keep, "keep", "", "make only these choices, as volsim shrink prints them; without --seed nothing else is drawn")
 	cmd.Flags().Uint64Var(&times, "times", 0, "with --keep: the seed of all times, as volsim shrink prints it")
 	cmd.Flags().BoolVar(&still, "still", false, "the shortest latencies, but for what is kept")
 	cmd.Flags().BoolVar(&withLog, "log", false, "also the engine's log, at the end")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "only the result, not the trace")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
-	if err := cmd.MarkFlagRequired("seed"); err != nil {
-		panic(err)
-	}
 	return cmd
 }
 
-func replay(cmd *cobra.Command, s scenarios.Schedule, asJSON, withLog bool) error {
+func replay(cmd *cobra.Command, c scenarios.Case, s scenarios.Watch, asJSON, withLog bool) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	defer out.Flush() //nolint:errcheck // a broken pipe is the reader's wish
 	var trace, log []string
@@ -78,10 +83,10 @@ func replay(cmd *cobra.Command, s scenarios.Schedule, asJSON, withLog bool) erro
 	if withLog {
 		s.Log = func(e engine.Entry) { log = append(log, logLine(e)) }
 	}
-	res := scenarios.NewHunter().Run(s)
+	res := scenarios.NewHunter().Rerun(c, s)
 	if asJSON {
 		if err := tellJSON(cmd, replayed{
-			Seed: s.Seed, Hash: fmt.Sprintf("%016x", res.Hash), Events: res.Events, HALCalls: res.Calls, Faults: res.Faults, Crashes: res.Crashes,
+			Seed: c.Seed, Hash: fmt.Sprintf("%016x", res.Hash), Events: res.Events, HALCalls: res.Calls, Faults: res.Faults, Crashes: res.Crashes,
 			Violation: res.Violation, Trace: trace,
 		}); err != nil {
 			return err
@@ -90,7 +95,7 @@ func replay(cmd *cobra.Command, s scenarios.Schedule, asJSON, withLog bool) erro
 		for _, line := range log {
 			fmt.Fprintln(out, line)
 		}
-		fmt.Fprintf(out, "seed %d: %d events, %d HAL calls, %d faults, %d crashes, hash %016x\n", s.Seed, res.Events, res.Calls, res.Faults,
+		fmt.Fprintf(out, "seed %d: %d events, %d HAL calls, %d faults, %d crashes, hash %016x\n", c.Seed, res.Events, res.Calls, res.Faults,
 			res.Crashes, res.Hash)
 		if res.Violation != nil {
 			fmt.Fprintf(out, "FAIL %s\n", res.Violation)

@@ -48,7 +48,7 @@ func shrink(cmd *cobra.Command, seed uint64, asJSON bool) error {
 	}
 	command := s.Case.Command("replay")
 	var lines []scenarios.Line
-	h.Run(scenarios.Schedule{Seed: seed, Chooser: s.Case.Chooser(), Keep: true, Done: func(w *sim.World) {
+	h.Rerun(s.Case, scenarios.Watch{Keep: true, Done: func(w *sim.World) {
 		lines = scenarios.Timeline(w.Trace().Records, s.Violation.Object)
 	}})
 	report := scenarios.Report(s.Violation, seed, s, lines, command)
@@ -57,7 +57,7 @@ func shrink(cmd *cobra.Command, seed uint64, asJSON bool) error {
 		for i, k := range s.Case.Keep {
 			kept[i] = k.ID.String()
 		}
-		err := tellJSON(cmd, shrunk{seed, len(s.Case.Keep), strings.Count(report, "\n"), s.Choices, kept, s.Runs, s.Equal, s.Violation, lines, command})
+		err := tellJSON(cmd, shrunk{seed, len(s.Case.Choices()), strings.Count(report, "\n"), s.Choices, kept, s.Runs, s.Equal, s.Violation, lines, command})
 		if err != nil {
 			return err
 		}
