@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -146,14 +145,15 @@ func (r *run) believe(states ...core.State) {
 
 const storyOfOnePod = `# one pod
 driver disk.example staging device
+volume vol-a of disk.example
+pod default/web uses vol-a
+pod default/second uses vol-a
 at 0s apply all
 within 1m expect pod default/web ready
 `
 
 // TestCalmFinds breaks what the liveness phase looks for, by somebody who meddles with the world.
 func TestCalmFinds(t *testing.T) {
-	demo, err := Find("two_pods_share_a_volume")
-	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		property string
 		meddle   func(r *run)
@@ -176,7 +176,7 @@ func TestCalmFinds(t *testing.T) {
 		"a restart makes calls":           {"L11", func(r *run) { r.w.After(10*time.Minute+45*time.Second, "", func() { r.actual.mounting++ }) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := Parse("one_pod.txt", storyOfOnePod+manifestsOf(t, demo))
+			s, err := Parse("one_pod.txt", storyOfOnePod)
 			require.NoError(t, err)
 			meddled := false
 			s.meddle = func(r *run) {
@@ -190,12 +190,4 @@ func TestCalmFinds(t *testing.T) {
 			require.Equal(t, c.property, res.Violation.Property, "%v", res.Violation)
 		})
 	}
-}
-
-// manifestsOf is the objects of a scenario of the catalogue.
-func manifestsOf(t *testing.T, s *Scenario) string {
-	text, err := catalogue.ReadFile("catalogue/" + s.Name + ".txt")
-	require.NoError(t, err)
-	_, objects, _ := strings.Cut(string(text), "\n---\n")
-	return "---\n" + objects
 }
