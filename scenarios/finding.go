@@ -67,7 +67,7 @@ type RungFrame struct {
 // Explain replays a shrunk case and tells all of it. h is the hunter that it was shrunk with.
 func Explain(h *Hunter, s *Shrunk) *Finding {
 	f := &Finding{
-		Schema: FindingSchema, Commit: commit(), Property: s.Violation.Property, Signature: s.Violation.Signature(), Seed: s.Case.Seed,
+		Schema: FindingSchema, Commit: Commit(), Property: s.Violation.Property, Signature: s.Violation.Signature(), Seed: s.Case.Seed,
 		Case: s.Case.String(), Violation: s.Violation, Total: s.Choices, Runs: s.Runs, Equal: s.Equal, Command: s.Case.Command("replay"), CPU: s.CPU,
 	}
 	h.Rerun(s.Case, Watch{Keep: true, Done: func(w *sim.World) { f.Lines = Timeline(w.Trace().Records, s.Violation.Object) }})
@@ -87,8 +87,8 @@ func Explain(h *Hunter, s *Shrunk) *Finding {
 	return f
 }
 
-// commit is what the program was built of.
-func commit() string {
+// Commit is what the program was built of: the hash of a commit, with "+" behind it if sources were changed; "" if that is not known.
+func Commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""

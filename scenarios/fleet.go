@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"cmp"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -10,28 +12,48 @@ import (
 
 // Fleet is a hunt over many seeds at once.
 type Fleet struct {
-	Runs    uint64 // schedules, from Seed on
+	Runs    uint64 // schedules, from Seed on, of all shards together; the last seed is below MaxSeed
 	Seed    uint64
+	Shard   Shard // which of the seeds are run here
 	Workers int
-	Budget  time.Duration // of the clock on the wall; 0 is none
-	CPU     time.Duration // of the process's CPU time; 0 is none
-	// Progress is told how things stand, about once a second; nil for nobody.
+	Budget  time.Duration   // of the clock on the wall; 0 is none
+	CPU     time.Duration   // of the process's CPU time; 0 is none
+	Stop    <-chan struct{} // once it is closed, no further schedule is begun; nil is never
+	// Progress is told how things stand, about once a second; nil for nobody. One call at a time.
 	Progress func(Tally)
+	// Batch is told of each batch as it ends; nil for nobody. One call at a time.
+	Batch func(Batch)
+}
+
+// Sums is what was counted in schedules.
+type Sums struct {
+	Schedules uint64 `json:"schedules"`
+	Events    uint64 `json:"events"`
+	Calls     uint64 `json:"halCalls"`
+	Faults    uint64 `json:"faults"`
+	Crashes   uint64 `json:"crashes"`
 }
 
 // Tally is how far a hunt has got.
 type Tally struct {
-	Schedules uint64        `json:"schedules"`
-	Events    uint64        `json:"events"`
-	Calls     uint64        `json:"halCalls"`
-	Faults    uint64        `json:"faults"`
-	Crashes   uint64        `json:"crashes"`
-	CPU       time.Duration `json:"cpuNanoseconds"`
-	Elapsed   time.Duration `json:"elapsedNanoseconds"`
+	Sums
+	CPU     time.Duration `json:"cpuNanoseconds"`
+	Elapsed time.Duration `json:"elapsedNanoseconds"`
+	Next    uint64        `json:"nextSeed"` // every seed below it that is the hunt's has been run
+}
+
+// Batch is all seeds from From up to but not including To. They are of one block, and each was run.
+type Batch struct {
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+	Sums
+	Failed []Result `json:"-"` // those that broke a property, lowest seed first
+
+	running int
 }
 
 // Per divides a sum by the number of schedules.
-func (t Tally) Per(sum uint64) float64 { return float64(sum) / float64(max(t.Schedules, 1)) }
+func (t Sums) Per(sum uint64) float64 { return float64(sum) / float64(max(t.Schedules, 1)) }
 
 // PerCPU divides a sum by the CPU-seconds used.
 func (t Tally) PerCPU(sum uint64) float64 {
@@ -41,62 +63,131 @@ func (t Tally) PerCPU(sum uint64) float64 {
 // gcPercent lets the heap grow to many times what lives before it is collected: worlds are small and short.
 const gcPercent = 4000
 
+// campaign is a hunt that is under way.
+type campaign struct {
+	fleet    Fleet
+	began    time.Time
+	beganCPU time.Duration
+	halt     atomic.Bool // a schedule has failed
+
+	mu     sync.Mutex
+	next   uint64 // the seed that is run next
+	told   time.Time
+	tally  Tally
+	failed *Result
+	open   []*Batch // that have not ended, lowest seeds first
+}
+
 // Hunt runs schedules until they are used up, the budget is, or one fails. It returns the failure of the lowest seed.
 func (f Fleet) Hunt() (Tally, *Result) {
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
-	var (
-		next   atomic.Uint64
-		halt   atomic.Bool
-		mu     sync.Mutex
-		tally  Tally
-		failed *Result
-		wait   sync.WaitGroup
-	)
-	begin, beginCPU := time.Now(), cpuTime()
-	now := func() Tally {
-		t := tally
-		t.Elapsed, t.CPU = time.Since(begin), cpuTime()-beginCPU
-		return t
-	}
-	over := func() bool {
-		return halt.Load() || f.Budget > 0 && time.Since(begin) >= f.Budget || f.CPU > 0 && cpuTime()-beginCPU >= f.CPU
-	}
-	told := begin
+	c := &campaign{fleet: f, began: time.Now(), beganCPU: cpuTime(), next: f.Seed}
+	c.told = c.began
+	var wait sync.WaitGroup
 	for range max(f.Workers, 1) {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			h := NewHunter()
-			for !over() {
-				n := next.Add(1) - 1
-				if n >= f.Runs {
-					return
-				}
-				res := h.Run(Schedule{Seed: f.Seed + n})
-				mu.Lock()
-				tally.add(res)
-				if res.Violation != nil && (failed == nil || res.Seed < failed.Seed) {
-					failed = &res
-					halt.Store(true)
-				}
-				if f.Progress != nil && time.Since(told) >= time.Second {
-					told = time.Now()
-					f.Progress(now())
-				}
-				mu.Unlock()
-			}
-		}()
+		wait.Go(c.work)
 	}
 	wait.Wait()
-	return now(), failed
+	for _, b := range c.open {
+		c.end(b)
+	}
+	return c.now(), c.failed
 }
 
-func (t *Tally) add(r Result) {
+func (c *campaign) work() {
+	h := NewHunter()
+	for !c.isOver() {
+		seed, batch, ok := c.claim()
+		if !ok {
+			return
+		}
+		res := h.Run(Schedule{Seed: seed})
+		c.add(res, batch)
+	}
+}
+
+func (c *campaign) isOver() bool {
+	select {
+	case <-c.fleet.Stop:
+		return true
+	default:
+	}
+	return c.halt.Load() || c.fleet.Budget > 0 && time.Since(c.began) >= c.fleet.Budget ||
+		c.fleet.CPU > 0 && cpuTime()-c.beganCPU >= c.fleet.CPU
+}
+
+// claim returns the next seed, and the batch that it is of; not ok if there is none left.
+func (c *campaign) claim() (seed uint64, batch *Batch, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seed = c.fleet.Shard.from(c.next)
+	if seed-c.fleet.Seed >= c.fleet.Runs {
+		c.next = c.fleet.Seed + c.fleet.Runs
+		return 0, nil, false
+	}
+	c.next = seed + 1
+	if n := len(c.open); n > 0 && c.open[n-1].From/BlockSeeds == seed/BlockSeeds {
+		batch = c.open[n-1]
+	} else {
+		batch = &Batch{From: seed}
+		c.open = append(c.open, batch)
+	}
+	batch.To = seed + 1
+	batch.running++
+	return seed, batch, true
+}
+
+func (c *campaign) add(res Result, batch *Batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tally.add(res)
+	batch.add(res)
+	if res.Violation != nil {
+		batch.Failed = append(batch.Failed, res)
+		if c.failed == nil || res.Seed < c.failed.Seed {
+			c.failed = &res
+		}
+		c.halt.Store(true)
+	}
+	if batch.running--; batch.running == 0 && batch.To%BlockSeeds == 0 {
+		c.open = slices.DeleteFunc(c.open, func(b *Batch) bool { return b == batch })
+		c.end(batch)
+	}
+	if c.fleet.Progress != nil && time.Since(c.told) >= time.Second {
+		c.told = time.Now()
+		c.fleet.Progress(c.now())
+	}
+}
+
+// end tells of a batch that is complete.
+func (c *campaign) end(b *Batch) {
+	if c.fleet.Batch != nil {
+		slices.SortFunc(b.Failed, func(x, y Result) int { return cmp.Compare(x.Seed, y.Seed) })
+		c.fleet.Batch(*b)
+	}
+}
+
+func (c *campaign) now() Tally {
+	t := c.tally
+	t.Elapsed, t.CPU, t.Next = time.Since(c.began), cpuTime()-c.beganCPU, c.next
+	return t
+}
+
+func (t *Sums) add(r Result) {
 	t.Schedules++
 	t.Events += r.Events
 	t.Calls += r.Calls
 	t.Faults += r.Faults
 	t.Crashes += uint64(r.Crashes)
+}
+
+// Add adds other schedules.
+func (t *Sums) Add(other Sums) {
+	t.Schedules += other.Schedules
+	t.Events += other.Events
+	t.Calls += other.Calls
+	t.Faults += other.Faults
+	t.Crashes += other.Crashes
 }
 
 // cpuTime is the CPU time that the process has used, in user and system mode.

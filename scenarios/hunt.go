@@ -89,6 +89,8 @@ type Schedule struct {
 	Done func(*sim.World)
 	// Log reads the engine's log; nil for nobody.
 	Log func(engine.Entry)
+	// Watch is told of each effect at its instant; nil for nobody.
+	Watch func(sim.Effect)
 	// probe looks at the run after each event; nil for nobody.
 	probe func(*run)
 	// isShort: the run ends before calm.
@@ -107,6 +109,9 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 	w := sim.New(sim.Config{Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Keep: s.Keep, RootDir: rootDir})
 	defer w.Close()
+	if s.Watch != nil {
+		w.OnEffect(s.Watch)
+	}
 	r := newRun(w, engine.Config{NoRuntime: is.NoRuntime, JournalBytes: 64 << 10})
 	r.files, r.lines, r.canary, r.probe = is.Files, s.Log, h.canary, s.probe
 	g := &workload{hunter: h, r: r, choose: s.Chooser, setup: is}

@@ -50,6 +50,8 @@ type Play struct {
 	Log func(engine.Entry)
 	// Done sees the world before it is closed; nil for nobody.
 	Done func(*sim.World)
+	// Watch is told of each effect at its instant; nil for nobody.
+	Watch func(sim.Effect)
 	// probe looks at the run after each event; nil for nobody.
 	probe func(*run)
 	// leaves says of which lines the faults and statements are left out; nil for none.
@@ -86,6 +88,9 @@ func (p Play) Run() StoryResult {
 		}
 	}
 	t.w.OnEffect(t.sent)
+	if p.Watch != nil {
+		t.w.OnEffect(p.Watch)
+	}
 	t.begin()
 	t.tell()
 	if t.r.violation == nil && !s.Stuck {

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,9 @@ import (
 
 // Exit statuses.
 const (
-	exitViolation = 1 // a property does not hold
-	exitUsage     = 2
+	exitViolation   = 1 // a property does not hold
+	exitUsage       = 2
+	exitInterrupted = 130 // a signal ended a hunt, and nothing was broken so far
 )
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -22,17 +24,22 @@ func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
 // errViolation ends a command that has told what it found.
 var errViolation = errors.New("a property is broken")
 
+// errInterrupted ends a hunt that a signal has ended.
+var errInterrupted = errors.New("interrupted")
+
 // execute runs one command line and returns the exit status.
 func execute(args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	switch err := root.Execute(); {
+	switch err := root.ExecuteContext(context.Background()); {
 	case err == nil:
 		return 0
 	case errors.Is(err, errViolation):
 		return exitViolation
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
 	default:
 		fmt.Fprintf(stderr, "volsim: %v\n", err)
 		return exitUsage
@@ -42,7 +49,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 const rootHelp = `volsim runs volnode's engine in simulated worlds: stories of the catalogue (run), and worlds that are made of seeds, with
 every fault that a node can meet (hunt). A seed, or a scenario, always gives the same run.
 
-Exit status: 0 every property holds, 1 one is broken, 2 usage.`
+Exit status: 0 every property holds, 1 one is broken, 2 usage, 130 a signal ended a hunt.`
 
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
@@ -51,7 +58,7 @@ func rootCommand() *cobra.Command {
 			return errors.New("a command is missing: volsim --help lists them")
 		},
 	}
-	root.AddCommand(huntCommand(), replayCommand(), shrinkCommand(), mutantsCommand(), runCommand(), listCommand())
+	root.AddCommand(huntCommand(), mergeCommand(), replayCommand(), shrinkCommand(), mutantsCommand(), runCommand(), listCommand())
 	return root
 }
 

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSignalEndsAHuntThatCanGoOn(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "volsim")
+	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		cmd := exec.Command(program, "hunt", "--runs", "100000000", "--seed-from", "a text", "--workers", "1")
+		stderr, err := cmd.StderrPipe()
+		require.NoError(t, err)
+		var stdout strings.Builder
+		cmd.Stdout = &stdout
+		require.NoError(t, cmd.Start())
+		line, err := bufio.NewReader(stderr).ReadString('\n') // signals are awaited by now
+		require.NoError(t, err)
+		require.Contains(t, line, `made of "a text"`)
+		require.NoError(t, cmd.Process.Signal(s))
+		status, ok := errors.AsType[*exec.ExitError](cmd.Wait())
+		require.True(t, ok)
+		require.Equal(t, exitInterrupted, status.ExitCode())
+		lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+		require.Len(t, lines, 2)
+		require.Contains(t, lines[0], "interrupted; go on with: volsim hunt --seed ")
+		require.Contains(t, lines[0], " --workers=1")
+		require.Contains(t, lines[1], "0 violations")
+	}
+}
+
+func TestShardsMerge(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")
+	for i, path := range []string{a, b} {
+		status, _, stderr := volsim("hunt", "--seed", "350", "--runs", "20", "--shard", []string{"0/2", "1/2"}[i], "--jsonl", path)
+		require.Zero(t, status, stderr)
+	}
+	status, out, stderr := volsim("merge", a, b)
+	require.Zero(t, status, stderr)
+	require.Contains(t, out, "2 hunts of version")
+	require.Contains(t, out, "\n20 schedules, ")
+
+	status, _, stderr = volsim("merge", a, b, a)
+	require.Equal(t, exitUsage, status)
+	require.Contains(t, stderr, a+":2 and in "+a+":2")
+
+	text, err := os.ReadFile(a)
+	require.NoError(t, err)
+	failed := string(text) + `{"schema":1,"kind":"failure","seed":351,"violation":{"property":"S5","site":"unstage","story":"it was published"}}` + "\n"
+	require.NoError(t, os.WriteFile(a, []byte(failed), 0o600))
+	status, out, _ = volsim("merge", a, b)
+	require.Equal(t, exitViolation, status)
+	require.Contains(t, out, "FAIL S5 at unstage")
+	require.Contains(t, out, "replay: volsim replay --seed 351")
+
+	require.NoError(t, os.WriteFile(b, []byte("torn\n"), 0o600))
+	status, _, stderr = volsim("merge", b)
+	require.Equal(t, exitUsage, status)
+	require.Contains(t, stderr, b+":1: no line of a hunt")
+}
+
+func TestLinesOnStandardOutputAreAlone(t *testing.T) {
+	status, stdout, stderr := volsim("hunt", "--runs", "3", "--jsonl", "-", "--seed-from", "x")
+	require.Zero(t, status)
+	require.Empty(t, stderr)
+	require.Equal(t, 3, strings.Count(stdout, "\n"))
+	for line := range strings.Lines(stdout) {
+		require.True(t, strings.HasPrefix(line, `{"schema":1,"kind":"`), line)
+	}
+}
+
+func TestHuntRefuses(t *testing.T) {
+	for _, c := range [][]string{
+		{"--shard", "4/4", "--shard: \"4/4\" is not a shard"},
+		{"--seed", "1", "--seed-from", "x", "leave one out"},
+		{"--seed-from", "", "the text is empty"},
+		{"--seed", "9223372036854775807", "seeds end at"},
+		{"--jsonl", "/no/such/dir/x", "--jsonl: open /no/such/dir/x"},
+	} {
+		status, _, stderr := volsim(append([]string{"hunt"}, c[:len(c)-1]...)...)
+		require.Equal(t, exitUsage, status, "%v", c)
+		require.Contains(t, stderr, c[len(c)-1])
+	}
+}

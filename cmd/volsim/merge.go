@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/report"
+)
+
+// merged is the result of merge as JSON.
+type merged struct {
+	scenarios.Tally
+	Commit     string           `json:"commit"`
+	Hunts      int              `json:"hunts"`
+	Ended      int              `json:"ended"`
+	Missing    []string         `json:"missingShards,omitempty"`
+	Violations int              `json:"violations"`
+	Signatures []signature      `json:"signatures,omitempty"`
+	Failures   []report.Failure `json:"failures,omitempty"`
+	Damaged    []string         `json:"damaged,omitempty"`
+}
+
+type signature struct {
+	Signature string `json:"signature"`
+	Seeds     int    `json:"seeds"` // how many broke it
+	First     uint64 `json:"firstSeed"`
+	Replay    string `json:"replay"`
+}
+
+func mergeCommand() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "merge FILE…", Short: "Add up what hunts wrote with --jsonl; - is standard input", Args: cobra.MinimumNArgs(1),
+		Long: `Adds up the results of hunts over different seeds: of shards, of machines, of days. Lines of several hunts may be mixed in one file. A seed that was
+run twice, and hunts of different versions, are refused. Lines that can't be read are told with file and line; the others are added up all the same.
+
+Exit status: 0 every property holds, 1 one is broken, 2 lines can't be read or don't fit together.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m := &report.Merged{}
+			for _, name := range args {
+				if err := readInto(cmd, m, name); err != nil {
+					return err
+				}
+			}
+			return mergeAll(cmd, m, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	return cmd
+}
+
+func readInto(cmd *cobra.Command, m *report.Merged, name string) error {
+	if name == "-" {
+		return m.Read("standard input", cmd.InOrStdin())
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return m.Read(name, f)
+}
+
+func mergeAll(cmd *cobra.Command, m *report.Merged, asJSON bool) error {
+	if err := m.Check(); err != nil {
+		return errors.Join(append(m.Damaged, err)...)
+	}
+	result := merged{
+		Tally: m.Tally(), Commit: m.Commit, Hunts: m.Hunts, Ended: m.Ended, Missing: m.Missing, Violations: len(m.Failures), Failures: m.Failures,
+	}
+	order, by := m.Signatures()
+	for _, s := range order {
+		first := by[s][0]
+		result.Signatures = append(result.Signatures, signature{s, len(by[s]), first.Seed, fmt.Sprintf("volsim replay --seed %d", first.Seed)})
+	}
+	for _, err := range m.Damaged {
+		result.Damaged = append(result.Damaged, err.Error())
+	}
+	if asJSON {
+		if err := tellJSON(cmd, result); err != nil {
+			return err
+		}
+	} else {
+		tellMerged(cmd, result, by)
+	}
+	switch {
+	case len(m.Failures) > 0:
+		return errViolation
+	case len(m.Damaged) > 0:
+		return errors.New("lines can't be read; the sums are without them")
+	}
+	return nil
+}
+
+func tellMerged(cmd *cobra.Command, m merged, by map[string][]report.Failure) {
+	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	for _, d := range m.Damaged {
+		fmt.Fprintln(errOut, d)
+	}
+	if len(m.Missing) > 0 {
+		fmt.Fprintf(errOut, "nothing of the shards %s\n", strings.Join(m.Missing, ", "))
+	}
+	if m.Ended < m.Hunts {
+		fmt.Fprintf(errOut, "%d of %d hunts did not tell their end; their CPU time is not known\n", m.Hunts-m.Ended, m.Hunts)
+	}
+	for _, s := range m.Signatures {
+		fmt.Fprintf(out, "FAIL %s\n  %s from %d on\n  replay: %s\n", by[s.Signature][0].Violation, count(s.Seeds, "seed"), s.First, s.Replay)
+	}
+	fmt.Fprintf(out, "%s of version %s\n%s\n", count(m.Hunts, "hunt"), versionOf(m.Commit), sumLine(m.Tally, m.Violations))
+}
+
+func versionOf(commit string) string {
+	if commit == "" {
+		return "unknown"
+	}
+	return commit
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

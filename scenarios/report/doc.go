@@ -1,0 +1,25 @@
+// Package report tells what hunts, scenarios and mutants came to: a progress line for people, a page (HTML) that needs nothing but itself, JSONL to
+// add up what many machines did, JUnit XML for what reads tests, and the trace format of Perfetto for a single run.
+package report
+
+import (
+	"github.com/volnode/volnode/scenarios"
+)
+
+// Failure is one schedule that broke a property.
+type Failure struct {
+	Seed      uint64               `json:"seed"`
+	Violation *scenarios.Violation `json:"violation"`
+	Finding   *scenarios.Finding   `json:"finding,omitempty"` // nil if it was not shrunk
+}
+
+// Signature is what failures of one defect have in common.
+func (f Failure) Signature() string { return f.Violation.Signature() }
+
+// Head says which schedules a hunt was asked for.
+type Head struct {
+	Commit string `json:"commit"` // of the source that volsim was built of; "" if that is not known
+	Seed   uint64 `json:"seed"`
+	Runs   uint64 `json:"runs"`
+	Shard  string `json:"shard"` // "0/1" is all
+}
