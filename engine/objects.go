@@ -199,13 +199,14 @@ func (m *VolumeManager) populate(uid core.PodUID) {
 	for _, ref := range res.Refs {
 		enter(o.users, ref, uid, true)
 	}
-	for _, r := range res.Rungs() {
+	rungs := res.Rungs()
+	for _, r := range rungs {
 		if r.Pod == "" {
 			enter(o.sharing, r.Key, uid, r)
 		}
 	}
 	m.logProblems(entry, known)
-	m.step(core.Wanted{Pod: uid, Rungs: res.Rungs(), Complete: res.Complete()})
+	m.step(core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
 }
 
 // input shows the populator the objects and the drivers.

@@ -1,6 +1,6 @@
 package hal
 
-import "fmt"
+import "strconv"
 
 // MountID is the unique id of a mount (statx(2) STATX_MNT_ID_UNIQUE): never used again in a boot. 0 is no mount.
 type MountID uint64
@@ -8,7 +8,9 @@ type MountID uint64
 // Device is a device number as mountinfo shows it.
 type Device struct{ Major, Minor uint32 }
 
-func (d Device) String() string { return fmt.Sprintf("%d:%d", d.Major, d.Minor) }
+func (d Device) String() string {
+	return strconv.FormatUint(uint64(d.Major), 10) + ":" + strconv.FormatUint(uint64(d.Minor), 10)
+}
 
 // Mount is one line of the mount table (proc_pid_mountinfo(5), statmount(2)).
 type Mount struct {
@@ -26,7 +28,7 @@ type Mount struct {
 
 // Fingerprint is what a mount is, in one comparable line: unique id, device, root and type.
 func (m Mount) Fingerprint() string {
-	return fmt.Sprintf("mount %d dev %s root %s type %s", m.ID, m.Device, m.Root, m.FSType)
+	return "mount " + strconv.FormatUint(uint64(m.ID), 10) + " dev " + m.Device.String() + " root " + m.Root + " type " + m.FSType
 }
 
 // BindSpec is one bind mount.

@@ -74,7 +74,7 @@ func (c *Core) add(spec Rung) *rung {
 		panic(fmt.Sprintf("core: rung %s made twice", spec.Key))
 	}
 	r := &rung{Rung: spec, state: Absent, purged: true}
-	c.rungs[spec.Key] = r
+	c.rungs[spec.Key], c.order = r, nil
 	c.index(r)
 	c.markAround(r)
 	return r
@@ -108,6 +108,7 @@ func (c *Core) remove(r *rung) {
 	c.timers.set(r, 0)
 	c.unindex(r)
 	delete(c.rungs, r.Key)
+	c.order = nil
 }
 
 func (c *Core) index(r *rung) {

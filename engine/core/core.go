@@ -15,6 +15,7 @@ type Core struct {
 	step uint64
 
 	rungs   map[hal.Key]*rung
+	order   []hal.Key                    // the keys of rungs, sorted; nil until they are asked for
 	upon    map[hal.Key][]*rung          // the rungs that name a key in Below, sorted by key; the key itself need not exist
 	volumes map[string][]*rung           // by Volume
 	claims  map[string][]*rung           // by Exclusive
@@ -246,5 +247,11 @@ func (c *Core) childGone(key hal.Key) {
 	}
 }
 
-// keys returns all keys, sorted.
-func (c *Core) keys() []hal.Key { return slices.Sorted(maps.Keys(c.rungs)) }
+// keys returns all keys, sorted. The slice is not changed, by either side: what comes or goes later makes another one.
+func (c *Core) keys() []hal.Key {
+	if c.order == nil {
+		c.order = slices.AppendSeq(make([]hal.Key, 0, len(c.rungs)), maps.Keys(c.rungs))
+		slices.Sort(c.order)
+	}
+	return c.order
+}

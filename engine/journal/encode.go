@@ -124,4 +124,6 @@ func worstSize(r *core.Record, encoded int) int64 {
 
 // WorstSize is how many bytes of a journal the record may take before it goes: what [core.Line].Room should keep for
 // it.
-func WorstSize(r core.Record) int { return int(worstSize(&r, len(appendRecord(nil, &r)))) }
+func WorstSize(r core.Record) int {
+	return int(worstSize(&r, len(appendRecord(make([]byte, 0, 2<<10), &r))))
+}

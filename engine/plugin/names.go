@@ -98,13 +98,15 @@ func BadCSIMap(m map[string]string) string {
 // Escape makes any string a segment of a key: what is not a printable ASCII character, and "/", "^", "%" and the space, become %XX.
 // It is injective.
 func Escape(s string) string {
-	var b strings.Builder
+	const digits = "0123456789ABCDEF"
+	special := func(c byte) bool { return c <= ' ' || c > '~' || c == '/' || c == '^' || c == '%' }
+	b := make([]byte, 0, 3*len(s))
 	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c > '~' || c == '/' || c == '^' || c == '%' {
-			fmt.Fprintf(&b, "%%%02X", c)
+		if c := s[i]; special(c) {
+			b = append(b, '%', digits[c>>4], digits[c&15])
 		} else {
-			b.WriteByte(c)
+			b = append(b, c)
 		}
 	}
-	return b.String()
+	return string(b)
 }

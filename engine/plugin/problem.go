@@ -14,12 +14,12 @@ func Problemf(field, format string, args ...any) *Problem {
 
 // Field is the path of a field of the volume's entry in the pod: v.Field(".csi.driver") is "spec.volumes[data].csi.driver".
 func (v Volume) Field(suffix string) string {
-	return fmt.Sprintf("spec.volumes[%s]%s", v.Spec.Name, suffix)
+	return "spec.volumes[" + v.Spec.Name + "]" + suffix
 }
 
 // PVField is the path of a field of the volume's PersistentVolume.
 func (v Volume) PVField(path string) string {
-	return fmt.Sprintf("PersistentVolume %s %s", v.PV.Name, path)
+	return "PersistentVolume " + v.PV.Name + " " + path
 }
 
 // BadNames says whether the pod's uid or the volume's name can't be a part of a path.
@@ -74,7 +74,7 @@ func (c Container) uses(volume string) bool {
 func Containers(pod *corev1.Pod) []Container {
 	var all []Container
 	add := func(sort, name string, m []corev1.VolumeMount, d []corev1.VolumeDevice, s *corev1.SecurityContext) {
-		all = append(all, Container{fmt.Sprintf("spec.%s[%s]", sort, name), m, d, s})
+		all = append(all, Container{"spec." + sort + "[" + name + "]", m, d, s})
 	}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]

@@ -80,14 +80,15 @@ func (r Result) Rungs() []core.Rung {
 // Populate resolves the volumes of in.Pod. Volumes that no container uses are left out, as the kubelet leaves them (K:B10).
 func Populate(in Input) Result {
 	p := populator{Input: in}
-	uses := usesOf(in.Pod)
+	containers := plugin.Containers(in.Pod)
+	uses := usesOf(containers)
 	for i := range in.Pod.Spec.Volumes {
 		spec := &in.Pod.Spec.Volumes[i]
 		if u, used := uses[spec.Name]; used {
 			p.result.Volumes = append(p.result.Volumes, p.volume(spec, u))
 		}
 	}
-	p.result.Volumes = append(p.result.Volumes, missing(in.Pod)...)
+	p.result.Volumes = append(p.result.Volumes, missing(in.Pod, containers)...)
 	p.conflicts()
 	return p.result
 }

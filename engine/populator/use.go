@@ -1,10 +1,9 @@
 package populator
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -19,25 +18,25 @@ type use struct {
 }
 
 // usesOf finds how each volume is used, by its name. A volume that nobody uses is not in it.
-func usesOf(pod *corev1.Pod) map[string]use {
+func usesOf(containers []plugin.Container) map[string]use {
 	uses := map[string]use{}
 	mounted := map[string]string{} // volume: the field that mounts it
-	for _, c := range plugin.Containers(pod) {
+	for _, c := range containers {
 		for _, m := range c.Mounts {
 			u, known := uses[m.Name]
 			u.readOnly = m.ReadOnly && (u.readOnly || !known)
 			if u.problem == nil {
-				u.problem = unsupported(fmt.Sprintf("%s.volumeMounts[%s]", c.Field, m.MountPath), m)
+				u.problem = unsupported(&c, &m)
 			}
 			uses[m.Name], mounted[m.Name] = u, c.Field
 		}
 	}
-	for _, c := range plugin.Containers(pod) {
+	for _, c := range containers {
 		for _, d := range c.Devices {
 			u := uses[d.Name]
 			u.block, u.readOnly = true, false
 			if by, also := mounted[d.Name]; also && u.problem == nil {
-				u.problem = plugin.Problemf(fmt.Sprintf("%s.volumeDevices[%s]", c.Field, d.DevicePath),
+				u.problem = plugin.Problemf(c.Field+".volumeDevices["+d.DevicePath+"]",
 					"volume %q is also mounted as a filesystem, by %s; use it in one way", d.Name, by)
 			}
 			uses[d.Name] = u
@@ -47,36 +46,37 @@ func usesOf(pod *corev1.Pod) map[string]use {
 }
 
 // unsupported says which option of a mount volnode does not serve.
-func unsupported(field string, m corev1.VolumeMount) *plugin.Problem {
+func unsupported(c *plugin.Container, m *corev1.VolumeMount) *plugin.Problem {
+	field := func(name string) string { return c.Field + ".volumeMounts[" + m.MountPath + "]." + name }
 	switch {
 	case m.SubPath != "":
-		return plugin.Problemf(field+".subPath", "volnode does not serve parts of a volume; mount volume %q as a whole", m.Name)
+		return plugin.Problemf(field("subPath"), "volnode does not serve parts of a volume; mount volume %q as a whole", m.Name)
 	case m.SubPathExpr != "":
-		return plugin.Problemf(field+".subPathExpr", "volnode does not serve parts of a volume; mount volume %q as a whole", m.Name)
+		return plugin.Problemf(field("subPathExpr"), "volnode does not serve parts of a volume; mount volume %q as a whole", m.Name)
 	case m.MountPropagation != nil && *m.MountPropagation != corev1.MountPropagationNone:
-		return plugin.Problemf(field+".mountPropagation", "volnode serves None alone; %s on volume %q is not supported", *m.MountPropagation, m.Name)
+		return plugin.Problemf(field("mountPropagation"), "volnode serves None alone; %s on volume %q is not supported", *m.MountPropagation, m.Name)
 	case m.RecursiveReadOnly != nil && *m.RecursiveReadOnly == corev1.RecursiveReadOnlyEnabled:
-		return plugin.Problemf(field+".recursiveReadOnly", "volnode can't promise it for volume %q; use IfPossible or Disabled", m.Name)
+		return plugin.Problemf(field("recursiveReadOnly"), "volnode can't promise it for volume %q; use IfPossible or Disabled", m.Name)
 	}
 	return nil
 }
 
 // missing lists the volumes that containers use and the pod does not have.
-func missing(pod *corev1.Pod) []Volume {
+func missing(pod *corev1.Pod, containers []plugin.Container) []Volume {
 	var all []Volume
-	add := func(field, name string) {
+	add := func(c *plugin.Container, list, path, name string) {
 		known := slices.ContainsFunc(all, func(v Volume) bool { return v.Name == name })
 		if !known && count(pod, name) == 0 {
-			problem := plugin.Problemf(field, "the pod has no volume %q; add it to spec.volumes, or correct the name", name)
+			problem := plugin.Problemf(c.Field+"."+list+"["+path+"].name", "the pod has no volume %q; add it to spec.volumes, or correct the name", name)
 			all = append(all, Volume{Name: name, Problem: problem})
 		}
 	}
-	for _, c := range plugin.Containers(pod) {
+	for _, c := range containers {
 		for _, m := range c.Mounts {
-			add(fmt.Sprintf("%s.volumeMounts[%s].name", c.Field, m.MountPath), m.Name)
+			add(&c, "volumeMounts", m.MountPath, m.Name)
 		}
 		for _, d := range c.Devices {
-			add(fmt.Sprintf("%s.volumeDevices[%s].name", c.Field, d.DevicePath), d.Name)
+			add(&c, "volumeDevices", d.DevicePath, d.Name)
 		}
 	}
 	return all
@@ -94,13 +94,14 @@ func count(pod *corev1.Pod, volume string) int {
 
 // sourcesOf names the sources that a volume has set, as they are spelled in a manifest. It knows those of Kubernetes that volnode does not.
 func sourcesOf(v *corev1.Volume) []string {
-	text, err := json.Marshal(v.VolumeSource)
-	if err != nil {
-		return nil
+	var set []string
+	sources := reflect.ValueOf(&v.VolumeSource).Elem()
+	for i := range sources.NumField() {
+		if !sources.Field(i).IsZero() {
+			name, _, _ := strings.Cut(sources.Type().Field(i).Tag.Get("json"), ",")
+			set = append(set, name)
+		}
 	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(text, &fields) != nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(fields))
+	slices.Sort(set)
+	return set
 }

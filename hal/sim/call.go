@@ -55,10 +55,52 @@ type subject struct {
 // subject counts the choices of a site and object.
 func (w *World) subject(at *site, name string) subject {
 	h := hashString(name)
-	key := idHash(at.hash, h, 0)
-	nth := w.nth[key]
-	w.nth[key] = nth + 1
-	return subject{name, h, nth}
+	return subject{name, h, w.nth.next(idHash(at.hash, h, 0))}
+}
+
+// counters counts by key: a hash table with open addressing, for keys that are hashes already. The zero value is empty.
+type counters struct {
+	slots []counter // a power of two of them, at most half of them used
+	used  int
+}
+
+type counter struct {
+	key   uint64
+	count uint32 // 0 is a free slot
+}
+
+// next returns how often it was asked for key before.
+func (c *counters) next(key uint64) uint32 {
+	if 2*c.used >= len(c.slots) {
+		c.grow()
+	}
+	s := c.slot(key)
+	if s.count == 0 {
+		s.key = key
+		c.used++
+	}
+	s.count++
+	return s.count - 1
+}
+
+// slot is where key is, or would be.
+func (c *counters) slot(key uint64) *counter {
+	mask := uint64(len(c.slots) - 1)
+	for i := key & mask; ; i = (i + 1) & mask {
+		if s := &c.slots[i]; s.count == 0 || s.key == key {
+			return s
+		}
+	}
+}
+
+func (c *counters) grow() {
+	old := c.slots
+	c.slots = make([]counter, max(1024, 2*len(old)))
+	for _, s := range old {
+		if s.count > 0 {
+			*c.slot(s.key) = s
+		}
+	}
 }
 
 func (s *subject) id(at *site) ID {

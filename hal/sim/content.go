@@ -1,10 +1,16 @@
 package sim
 
-import "github.com/volnode/volnode/hal"
+import (
+	"bytes"
+	"slices"
+
+	"github.com/volnode/volnode/hal"
+)
 
 const (
 	sectorSize = 512
-	chunkSize  = 4096
+	chunkSize  = 1024 // most files are small
+	pageSize   = 4096
 )
 
 // content is the bytes of a file, sparse, with what it takes to undo the writes that are not durable.
@@ -26,8 +32,8 @@ type sectorUndo struct {
 }
 
 func (c *content) chunk(i int64) *[chunkSize]byte {
-	for int64(len(c.chunks)) <= i {
-		c.chunks = append(c.chunks, nil)
+	if more := int(i) + 1 - len(c.chunks); more > 0 {
+		c.chunks = append(c.chunks, make([]*[chunkSize]byte, more)...)
 	}
 	if c.chunks[i] == nil {
 		c.chunks[i] = new([chunkSize]byte)
@@ -46,6 +52,9 @@ func (c *content) write(offset int64, data []byte, at hal.Instant, grows uint64,
 		return
 	}
 	end := offset + int64(len(data))
+	if logged {
+		c.undo = slices.Grow(c.undo, int((end-1)/sectorSize-offset/sectorSize)+1)
+	}
 	for s := offset / sectorSize; s*sectorSize < end; s++ {
 		sector := c.sector(s)
 		if logged {
@@ -67,6 +76,23 @@ func (c *content) read() []byte {
 		}
 	}
 	return b
+}
+
+// has says whether text, which has no zeros, is in the file.
+func (c *content) has(text []byte) bool {
+	var window []byte // the bytes so far that text may begin in, and a chunk
+	for i, chunk := range c.chunks {
+		if chunk == nil {
+			window = window[:0]
+			continue
+		}
+		window = append(window, chunk[:max(0, min(chunkSize, c.size-int64(i)*chunkSize))]...)
+		if bytes.Contains(window, text) {
+			return true
+		}
+		window = append(window[:0], window[max(0, len(window)-len(text)+1):]...)
+	}
+	return false
 }
 
 // durable forgets the undo of writes that fsync made durable. What an earlier failed fsync lost stays lost, unless written again since.

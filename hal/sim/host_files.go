@@ -132,7 +132,7 @@ func (h hostFiles) WriteAt(c hal.Call, path string, offset int64, data []byte) e
 	case !ok && k.fault != NoSpace: // EIO at write(2): nothing reached the page cache, or a part did
 		return k.leave(errno, hal.Unknown)
 	}
-	if len(data) > chunkSize { // what fits a page is written as a whole
+	if len(data) > pageSize { // what fits a page is written as a whole
 		data = k.cut(data)
 	}
 	w.put(at.n, offset, data)

@@ -31,6 +31,8 @@ type mountTable struct {
 	last hal.MountID // never reset in a boot; ids of different boots may be equal
 	list []*mount    // in the order of their ids: parents before children, a stack bottom first
 	base location    // the agent's root directory, nil node when not looked up
+
+	spelt []byte // see spell
 }
 
 var defaultOptions = []string{"relatime"}
@@ -123,12 +125,18 @@ func (t *mountTable) pathOf(at location) string {
 	if at.n == at.m.root {
 		return at.m.path
 	}
+	return string(t.spell(at))
+}
+
+// spell is pathOf in bytes that are valid until the next call.
+func (t *mountTable) spell(at location) []byte {
 	size := 0
 	for n := at.n; n != at.m.root && n.parent != nil; n = n.parent {
 		size += len(n.name) + 1
 	}
 	base := strings.TrimSuffix(at.m.path, "/")
-	b := make([]byte, len(base)+size)
+	b := slices.Grow(t.spelt[:0], len(base)+size)[:len(base)+size]
+	t.spelt = b
 	copy(b, base)
 	end := len(b)
 	for n := at.n; n != at.m.root && n.parent != nil; n = n.parent {
@@ -136,10 +144,10 @@ func (t *mountTable) pathOf(at location) string {
 		b[end] = '/'
 		copy(b[end+1:], n.name)
 	}
-	if len(b) == 0 { // an unlinked node
-		return "/"
+	if len(b) == 0 { // the root, or an unlinked node
+		return append(b, '/')
 	}
-	return string(b)
+	return b
 }
 
 // detach takes m, which has no children, out of the table.

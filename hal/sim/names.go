@@ -167,12 +167,9 @@ func (w *World) empty(n *node) {
 
 // pathTo is the path of a name from the namespace's root.
 func (w *World) pathTo(dir location, name string) string {
-	p := w.mounts.pathOf(dir)
-	switch {
-	case name == "":
-		return p
-	case p == "/":
-		return p + name
+	p := w.mounts.spell(dir)
+	if name != "" && len(p) > 1 {
+		p = append(p, '/')
 	}
-	return p + "/" + name
+	return string(append(p, name...))
 }

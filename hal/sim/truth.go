@@ -185,6 +185,12 @@ func (w *World) ReadFile(path string) []byte {
 	return at.n.file.read()
 }
 
+// FileHas says whether text, which has no zeros, is in a file.
+func (w *World) FileHas(path, text string) bool {
+	at, _, errno := w.walk(path, walkAll)
+	return errno == 0 && at.n.file != nil && at.n.file.has([]byte(text))
+}
+
 // WriteFile makes a file with its directories, as somebody on the node would; what it writes is durable.
 func (w *World) WriteFile(path string, data []byte) {
 	dir := w.makeDirs(path[:lastSlash(path)])

@@ -83,22 +83,22 @@ func (w *World) nameChanged(dir location, name string, k *node, _ bool) {
 	if inc == nil || len(inc.watches.dirs)+len(inc.watches.sockets) == 0 {
 		return
 	}
-	path := w.mounts.pathOf(dir)
-	w.dirChanged(inc, path)
+	if len(inc.watches.dirs) > 0 {
+		w.dirChanged(inc, w.mounts.pathOf(dir))
+	}
 	if k.isDir() {
 		return
 	}
-	path += "/" + name
 	for _, s := range inc.watches.sockets {
-		if below(path, s.dir) {
-			w.socketNotice(inc, s, path)
+		if isIn(w.mounts.spell(dir), s.dir) {
+			w.socketNotice(inc, s, w.pathTo(dir, name))
 		}
 	}
 }
 
-// below says whether path lies below dir.
-func below(path, dir string) bool {
-	return len(path) > len(dir) && strings.HasPrefix(path, dir) && (path[len(dir)] == '/' || dir == "/")
+// isIn says whether a path is dir or lies below it.
+func isIn(path []byte, dir string) bool {
+	return len(path) >= len(dir) && string(path[:len(dir)]) == dir && (len(path) == len(dir) || path[len(dir)] == '/' || dir == "/")
 }
 
 // contentChanged tells the watches of the directory that the file is in.

@@ -30,7 +30,7 @@ type World struct {
 	profile Profile
 	menus   *menus
 	calm    bool
-	nth     map[uint64]uint32
+	nth     counters // of choices, by site and object
 	trace   Trace
 	observe []func(Effect)
 
@@ -79,7 +79,7 @@ func New(c Config) *World {
 	}
 	w := &World{
 		config: c, chooser: c.Chooser, profile: c.Profile, menus: c.Profile.menus(), base: c.RootDir,
-		nth: make(map[uint64]uint32, 256), sched: &scheduler{tie: c.Tie}, restarts: true, pids: 1000,
+		sched: &scheduler{tie: c.Tie}, restarts: true, pids: 1000,
 	}
 	w.faults, _ = c.Chooser.(FaultChooser)
 	w.trace.Keep = c.Keep
