@@ -305,6 +305,9 @@ func (t *story) expectNotReady(name string) string {
 // expectGone: neither the engine nor the node has anything of the pod.
 func (t *story) expectGone(name string) string {
 	object, _ := t.pod(name)
+	if !t.r.alive() {
+		return "the agent has not started"
+	}
 	for _, s := range t.engineStatus().Pods {
 		if string(s.UID) == string(object.UID) && s.State != engine.Gone {
 			return fmt.Sprintf("the pod is %s", s.State)

@@ -121,6 +121,8 @@ func unsettled(b *core.Belief, rebuilt []string) string {
 		return "a helper still lives"
 	case b.ClimbOpen != 0 || b.DescendOpen != 0:
 		return "a call has no known end"
+	case b.IsTimed:
+		return "something will be tried again"
 	case b.IsHeldBack || b.IsWanted && slices.Contains(rebuilt, b.Volume):
 		return ""
 	case b.IsWanted && b.State != core.Present:

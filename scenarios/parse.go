@@ -80,8 +80,9 @@ type parser struct {
 	file string
 	line int
 	s    *Scenario
-	// claims are those of volume statements, true for block; served are the drivers that short statements name.
-	claims, served map[string]bool
+	// claims are those of volume statements, true for block; served are the drivers that short statements name, inline those of inline volumes, which
+	// learn from the pod's information that a volume is one.
+	claims, served, inline map[string]bool
 }
 
 func (p *parser) errorf(format string, args ...any) error {
@@ -95,7 +96,7 @@ const maxScenario = 256 << 10
 func Parse(file string, text string) (*Scenario, error) {
 	p := &parser{
 		file: file, s: &Scenario{Name: nameOf(file), File: file, Absent: map[string]bool{}, Bare: map[string]bool{}},
-		claims: map[string]bool{}, served: map[string]bool{},
+		claims: map[string]bool{}, served: map[string]bool{}, inline: map[string]bool{},
 	}
 	if len(text) > maxScenario {
 		return nil, fmt.Errorf("%s: longer than %d bytes", file, maxScenario)

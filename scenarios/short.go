@@ -118,7 +118,7 @@ func (p *parser) podVolume(word string) (v corev1.Volume, isBlock bool, err erro
 		src := &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: src}}, false, nil
 	case name == "inline" && rest != "":
-		p.served[rest] = true
+		p.served[rest], p.inline[rest] = true, true
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: rest}}}, false, nil
 	case name == "host" && strings.HasPrefix(rest, "/"):
 		kind := corev1.HostPathDirectoryOrCreate
@@ -134,9 +134,9 @@ func (p *parser) serve() error {
 		if !p.served[d.Name] || p.s.object("csidriver "+d.Name, "") != nil {
 			continue
 		}
-		no := false
+		no, isInline := false, p.inline[d.Name]
 		o := &storagev1.CSIDriver{TypeMeta: kindOf("storage.k8s.io/v1", "CSIDriver"), ObjectMeta: metav1.ObjectMeta{Name: d.Name}}
-		o.Spec = storagev1.CSIDriverSpec{AttachRequired: &no, VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
+		o.Spec = storagev1.CSIDriverSpec{AttachRequired: &no, PodInfoOnMount: &isInline, VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
 			storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
 		}}
 		if err := p.add(o, &o.ObjectMeta); err != nil {

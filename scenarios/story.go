@@ -156,27 +156,29 @@ func (t *story) Between(id sim.ID, lo, hi int64) int64 {
 
 // script implements sim.Script.
 func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
+	fault := sim.NoFault
 	for i := range t.s.Faults {
 		f := &t.s.Faults[i]
 		at := slices.IndexFunc(possible, func(p sim.Fault) bool { return slices.Contains(f.Faults, p) })
 		site, _, _ := strings.Cut(id.Site, "/")
-		if at < 0 || site != f.Site || t.leaves(f.Line) || !strings.Contains(id.Object, f.Object) {
+		if at < 0 || site != f.Site || !strings.Contains(id.Object, f.Object) {
 			continue
 		}
-		if f.seen++; f.seen != f.Nth {
+		// Each rule counts every call that it matches, also one at which another has its fault.
+		if f.seen++; f.seen != f.Nth || fault != sim.NoFault {
 			continue
 		}
+		fault = possible[at]
 		if f.Value >= 0 {
 			for _, of := range []string{"/late", "/code", "/moment"} {
 				t.values[sim.NewID(site+of, id.Object, id.Nth).Hash()] = f.Value
 			}
-			if possible[at] == sim.Hang {
+			if fault == sim.Hang {
 				t.hang = f.Value
 			}
 		}
-		return possible[at]
 	}
-	return sim.NoFault
+	return fault
 }
 
 func (t *story) sent(e sim.Effect) {

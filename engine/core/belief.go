@@ -18,6 +18,7 @@ type Belief struct {
 	IsDoubtful  bool        // Absent by a descent that began before the end of every climb: it will be taken down once more
 	IsWanted    bool        // by a pod, or by a rung that stands on it
 	IsHeldBack  bool        // it must be made anew, once no container runs on it
+	IsTimed     bool        // it waits for a time, and then something is done
 	ClimbOpen   hal.Instant // bound of climbs without a known end, 0 for none
 	DescendOpen hal.Instant // the same of descents
 }
@@ -31,7 +32,8 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 	b := Belief{
 		Key: key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, State: r.state, Fingerprint: r.fingerprint, Path: Value(r.made, "path"),
 		InFlight: r.op != nil, HasChild: r.child != "", IsGone: r.isGone(), IsDoubtful: r.state == Absent && !r.purged, IsWanted: c.desire(r) == wanted,
-		IsHeldBack: r.next.why == whyRebuildHeld || r.next.why == whyDenied, ClimbOpen: r.bound(Climb), DescendOpen: r.bound(Descend),
+		IsHeldBack: r.next.why == whyRebuildHeld || r.next.why == whyDenied,
+		IsTimed:    c.isTimed(r), ClimbOpen: r.bound(Climb), DescendOpen: r.bound(Descend),
 	}
 	if r.op != nil {
 		b.Verb = r.op.Verb

@@ -107,8 +107,8 @@ func (c *Core) Plan(events ...Event) []Op {
 
 // isSettled reports whether time alone changes nothing worth planning: only refreshes are left.
 func (c *Core) isSettled() bool {
-	return !slices.ContainsFunc(c.keys(), func(key hal.Key) bool {
-		r := c.rungs[key]
-		return r.next.until > c.now && r.next.why != whyReady
-	})
+	return !slices.ContainsFunc(c.keys(), func(key hal.Key) bool { return c.isTimed(c.rungs[key]) })
 }
+
+// isTimed reports whether time alone has something done to a rung, other than a refresh.
+func (c *Core) isTimed(r *rung) bool { return r.next.until > c.now && r.next.why != whyReady }

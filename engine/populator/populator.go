@@ -160,27 +160,48 @@ func (p *populator) driver(v *plugin.Volume) {
 	v.Object, v.Driver, v.Config = p.Object(name), p.Driver(name), p.Config(name)
 }
 
-// conflicts: two volumes of the pod may come to the same rungs, as when both name one claim. They must want the same of them.
+// conflicts: two volumes of the pod may come to the same rungs, as when both name one claim. They must want the same of them. And two that come to
+// different rungs must not come to one path, as an inline volume does that is called like the PersistentVolume of another.
 func (p *populator) conflicts() {
-	owner := map[hal.Key]int{} // the index of the first volume with this rung
+	owner, at := map[hal.Key]int{}, map[string]int{} // the indexes of the first volumes with this rung and at this path
 	for i := range p.result.Volumes {
 		v := &p.result.Volumes[i]
+		if problem := p.conflict(v, owner, at); problem != nil {
+			v.Rungs, v.Problem = nil, problem
+			continue
+		}
 		for _, rung := range v.Rungs {
-			first, taken := owner[rung.Key]
-			if !taken {
-				owner[rung.Key] = i
-				continue
-			}
-			other := p.result.Volumes[first]
-			at := slices.IndexFunc(other.Rungs, func(o core.Rung) bool { return o.Key == rung.Key })
-			if name := difference(other.Rungs[at].Want, rung.Want); name != "" {
-				v.Rungs = nil
-				v.Problem = plugin.Problemf(fmt.Sprintf("spec.volumes[%s]", v.Name),
-					"is the same volume as %q and differs from it in %s; use it in one way", other.Name, name)
-				break
-			}
+			enter(owner, rung.Key, i)
+			enter(at, core.Value(rung.Want, "path"), i)
 		}
 	}
+}
+
+func enter[K comparable](index map[K]int, key K, i int) {
+	if _, taken := index[key]; !taken {
+		index[key] = i
+	}
+}
+
+// conflict says which volume before v keeps it from being served.
+func (p *populator) conflict(v *Volume, owner map[hal.Key]int, at map[string]int) *plugin.Problem {
+	field := fmt.Sprintf("spec.volumes[%s]", v.Name)
+	for _, rung := range v.Rungs {
+		if first, taken := owner[rung.Key]; taken {
+			other := p.result.Volumes[first]
+			same := slices.IndexFunc(other.Rungs, func(o core.Rung) bool { return o.Key == rung.Key })
+			if name := difference(other.Rungs[same].Want, rung.Want); name != "" {
+				return plugin.Problemf(field, "is the same volume as %q and differs from it in %s; use it in one way", other.Name, name)
+			}
+			continue
+		}
+		path := core.Value(rung.Want, "path")
+		if first, taken := at[path]; taken && path != "" {
+			return plugin.Problemf(field, "comes to the same path as %q, %s; an inline volume must not be called like a PersistentVolume of its pod",
+				p.result.Volumes[first].Name, path)
+		}
+	}
+	return nil
 }
 
 // difference names the first parameter that the same rung can't have both ways, "" if there is none.
