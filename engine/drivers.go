@@ -32,6 +32,7 @@ type socket struct {
 	endpoint string
 	attempts int
 	again    bool // it will be registered anew
+	isIdle   bool // it was taken in, and nothing has happened to it since
 	why      string
 }
 
@@ -74,7 +75,7 @@ func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
 	}
 	s.gen++
 	s.attempts = 0
-	s.present, s.why = e.Present, e.Problem
+	s.present, s.why, s.isIdle = e.Present, e.Problem, false
 	switch {
 	case e.Present:
 		m.register(s)
@@ -97,10 +98,22 @@ func (m *VolumeManager) deregister(s *socket) {
 	delete(m.drivers.serving, name)
 	m.h.Drivers.Disconnect(name)
 	m.log(LevelInfo, "driver deregistered", "driver", name, "socket", s.path)
+	m.fallBack(name)
+}
+
+// fallBack registers anew the other sockets under which a driver was taken in: of two versions of it, the one that registered last may be the first to
+// go, with its socket or without. One that is just being registered goes on with that.
+func (m *VolumeManager) fallBack(name string) {
+	for _, path := range slices.Sorted(maps.Keys(m.drivers.sockets)) {
+		if s := m.drivers.sockets[path]; s.isIdle && s.facts.Name == name && m.drivers.serving[name] != s {
+			m.register(s)
+		}
+	}
 }
 
 // register asks the plugin at a socket who it is, and meets the driver that it names. Any failure starts it over, after a wait.
 func (m *VolumeManager) register(s *socket) {
+	s.isIdle = false
 	gen := s.gen
 	m.h.Runtime.Go(func() {
 		info, err := m.h.Registration.Info(m.introduction(), s.path)
@@ -152,7 +165,7 @@ func (m *VolumeManager) takeIn(s *socket, facts plugin.DriverFacts, endpoint str
 	if s.facts.Name != facts.Name {
 		m.deregister(s) // what it served before, it serves no more
 	}
-	s.facts, s.endpoint, s.why, s.attempts = facts, endpoint, "", 0
+	s.facts, s.endpoint, s.why, s.attempts, s.isIdle = facts, endpoint, "", 0, true
 	m.drivers.serving[facts.Name], m.drivers.known[facts.Name] = s, facts
 	m.log(LevelInfo, "driver registered", "driver", facts.Name, "socket", s.path, "node", facts.NodeID)
 	// The pods first: what they want by the driver's facts is known before its rungs move again.
@@ -161,15 +174,18 @@ func (m *VolumeManager) takeIn(s *socket, facts plugin.DriverFacts, endpoint str
 	m.step(core.Registered{Actor: facts.Name})
 }
 
-// part ends a connection to a process that was not taken in: no call goes to it. A driver that another socket serves has lost its connection by
-// this, and is registered anew.
+// part ends a connection to a process that was not taken in: no call goes to it. A driver that another socket serves, or may serve, has lost its
+// connection by this, and is registered anew.
 func (m *VolumeManager) part(s *socket, name string) {
 	m.h.Drivers.Disconnect(name)
-	if m.drivers.serving[name] == s {
+	switch m.drivers.serving[name] {
+	case s:
 		m.deregister(s)
-		return
+	case nil:
+		m.fallBack(name)
+	default:
+		m.unreached(name)
 	}
-	m.unreached(name)
 }
 
 // unreached registers a driver anew to which a call could not be sent though its socket is there: its process may be another by now, without its
@@ -195,6 +211,9 @@ func (m *VolumeManager) retryRegister(s *socket, err error) {
 	wait := min(registerRetry<<min(s.attempts, 5), registerRetryMax)
 	s.attempts++
 	m.log(LevelWarn, "registration failed", "socket", s.path, "why", s.why, "retry", wait.String())
+	if m.drivers.serving[s.facts.Name] == s {
+		m.fallBack(s.facts.Name)
+	}
 	gen := s.gen
 	m.h.Runtime.At(m.h.Runtime.Now().Add(wait), func() {
 		if s.gen == gen && !m.stopping {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -112,7 +113,7 @@ func (h *Hunter) Run(s Schedule) Result {
 	if s.Watch != nil {
 		w.OnEffect(s.Watch)
 	}
-	r := newRun(w, engine.Config{NoRuntime: is.NoRuntime, JournalBytes: 64 << 10})
+	r := newRun(w, engine.Config{NoRuntime: is.NoRuntime, JournalBytes: 64 << 10, Drivers: map[string]plugin.DriverConfig{}})
 	r.files, r.lines, r.canary, r.probe = is.Files, s.Log, h.canary, s.probe
 	g := &workload{hunter: h, r: r, choose: s.Chooser, setup: is}
 	g.begin()
@@ -204,9 +205,9 @@ func (g *workload) time(site, object string, nth int, most time.Duration) time.D
 func (g *workload) begin() {
 	w := g.r.w
 	disk := sim.Personality{Staging: true, BlockDevice: true, Checks: true}
-	w.AddDriver(sim.DriverSpec{Name: "disk.example", Personality: w.DrawPersonality("disk.example", disk)})
+	g.driver("disk.example", disk)
 	file := [...]sim.Personality{{Staging: true, Checks: true}, {}, {BlockDevice: true}}[g.pick("workload.kind", "file.example", 0, 2, 2, 1)]
-	w.AddDriver(sim.DriverSpec{Name: "file.example", Personality: w.DrawPersonality("file.example", file)})
+	g.driver("file.example", file)
 	for _, v := range volumesOfHunts[:g.setup.Volumes] {
 		w.AddVolume(v.driver, v.handle)
 	}
@@ -234,6 +235,15 @@ func (g *workload) begin() {
 			}
 		}
 	}
+}
+
+// driver installs a driver, with manners that are drawn, and configures the engine for it.
+func (g *workload) driver(name string, kind sim.Personality) {
+	is := g.r.w.DrawPersonality(name, kind)
+	if is.ActsBehind {
+		g.r.cfg.Drivers[name] = plugin.DriverConfig{ActsAfterReply: true}
+	}
+	g.r.w.AddDriver(sim.DriverSpec{Name: name, Personality: is})
 }
 
 // at plans f, unless calm comes before.
@@ -264,16 +274,36 @@ func (g *workload) plan(i int, name string) {
 		window /= 3
 	}
 	for n := range slots {
-		what := g.pick("workload.pod", name, n, g.setup.Idle, 5, 1)
+		what := g.pick("workload.pod", name, n, g.setup.Idle, 5, 1, 1)
 		if what == 0 {
 			continue
 		}
 		when := time.Duration(n)*window + g.time("workload.time", name, n, window)
-		if what == 1 {
+		switch what {
+		case 1:
 			g.at(when, name, func() { g.flip(i, name, n) })
-		} else {
+		case 2:
 			g.at(when, name, func() { g.edit(i) })
+		case 3:
+			g.at(when, name, func() { g.flutter(i, name, n) })
 		}
+	}
+}
+
+// roundTrip is about how long news of a change takes to get to the agent.
+const roundTrip = time.Second
+
+// flutter has the pod come, go and come again, or go and come, before the agent need have heard of it.
+func (g *workload) flutter(i int, name string, n int) {
+	flips := 3
+	if p := g.current(i); p != nil && p.isWanted {
+		flips = 2
+	}
+	when := time.Duration(0)
+	for k := range flips {
+		nth := slots*(k+1) + n
+		g.at(when, name, func() { g.flip(i, name, nth) })
+		when += g.time("workload.flutter", name, nth, roundTrip)
 	}
 }
 

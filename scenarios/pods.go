@@ -227,7 +227,7 @@ func (r *run) give(objects ...any) {
 		return
 	}
 	for _, o := range objects {
-		r.w.WriteFile(manifestPath(o), manifestOf(o))
+		r.w.WriteManifest(manifestPath(o), manifestOf(o))
 	}
 }
 

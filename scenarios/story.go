@@ -77,6 +77,12 @@ func (p Play) Run() StoryResult {
 	for name := range s.Bare {
 		t.r.cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
 	}
+	for _, d := range s.Drivers {
+		if c := t.r.cfg.Drivers[d.Name]; d.Personality.ActsBehind {
+			c.ActsAfterReply = true
+			t.r.cfg.Drivers[d.Name] = c
+		}
+	}
 	t.r.files, t.r.canary, t.r.probe = s.Files, s.meddle, p.probe
 	for i := range s.Faults {
 		s.Faults[i].seen = 0

@@ -116,6 +116,7 @@ func (w *World) nodeDies(how Fault) {
 	for _, d := range w.drivers {
 		d.powerOff()
 	}
+	w.dropOld()
 	for len(w.rpcs) > 0 {
 		w.rpcs[0].end()
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"syscall"
@@ -21,6 +22,8 @@ type clusterTruth struct {
 	trouble []hal.Trouble
 	watch   func(hal.ClusterEvent)
 	watcher *incarnation
+	outages []*outage   // of the present watch
+	listed  hal.Instant // when all objects that the present watch found have been told
 }
 
 // clusterObject is one object of one source, by its versions.
@@ -29,8 +32,14 @@ type clusterObject struct {
 	name   string // kind, namespace and name
 	now    any    // nil once deleted
 	last   any    // the version before, nil if there is none; after a deletion the last content
-	told   hal.Instant
-	known  bool // the present watcher has been told of it, or will be
+
+	// Of the present watcher:
+	as     any         // what it was told last, or is about to be; nil for nothing, or that it is gone
+	left   any         // what it was told last to be gone
+	told   hal.Instant // when the last notice arrives
+	said   uint32      // notices so far
+	merged uint32      // the notices up to this one bring newest
+	newest any
 }
 
 type clusterSecret struct {
@@ -38,16 +47,9 @@ type clusterSecret struct {
 	data map[string]string
 }
 
-const (
-	objectMost     = 500 * time.Millisecond
-	objectLateMost = 5 * time.Minute
-)
+var siteManifest = newSite("cluster.manifest")
 
-var (
-	siteObject = newSite("cluster.object")
-	siteSynced = newSite("cluster.synced")
-	callSecret = newCallSite("cluster.secret", hal.ClassRPC, false)
-)
+var callSecret = newCallSite("cluster.secret", hal.ClassRPC, false)
 
 // ObjectName names an object: kind, namespace and name.
 func ObjectName(o any) string {
@@ -86,6 +88,11 @@ func (w *World) ApplyFrom(source hal.Source, objects ...any) {
 			c = &clusterObject{source: source, name: name}
 			w.cluster.objects = append(w.cluster.objects, c)
 		}
+		if c.now != nil && !isSame(c.now, o) { // another one of that name: the first must have been deleted
+			c.last, c.now = c.now, nil
+			w.event("cluster.deleted", name)
+			w.tellObject(c)
+		}
 		c.last, c.now = c.now, o
 		w.event("cluster.applied", name)
 		w.tellObject(c)
@@ -104,6 +111,24 @@ func (w *World) Delete(objects ...any) {
 		w.tellObject(c)
 	}
 }
+
+// WriteManifest makes a file of objects, as WriteFile does; who writes it may be half done for a while.
+func (w *World) WriteManifest(path string, data []byte) {
+	if !w.happens(ManifestTorn, siteManifest, path) {
+		w.WriteFile(path, data)
+		return
+	}
+	torn := append(slices.Clone(data[:len(data)/2]), tornEnd...)
+	w.WriteFile(path, torn)
+	w.sched.at(w.sched.now.Add(w.time(siteManifest, path, time.Second, outageMost)), siteManifest.hash, nil, func() {
+		if bytes.Equal(w.ReadFile(path), torn) { // nobody has written it or removed it since
+			w.WriteFile(path, data)
+		}
+	})
+}
+
+// tornEnd makes half a manifest one that can't be read: otherwise the half might be another pod.
+const tornEnd = "\n\t{"
 
 // PutSecret makes or changes a secret.
 func (w *World) PutSecret(namespace, name string, data map[string]string) {
@@ -146,79 +171,6 @@ func (w *World) SetTrouble(t hal.Trouble) {
 func (w *World) addSource(s hal.Source) {
 	if !slices.Contains(w.cluster.sources, s) {
 		w.cluster.sources = append(w.cluster.sources, s)
-	}
-}
-
-// sayIn delivers an event to the watcher.
-func (w *World) sayIn(inc *incarnation, wait time.Duration, e hal.ClusterEvent) {
-	h := &host{w, inc}
-	f := w.cluster.watch
-	w.sched.at(w.sched.now.Add(wait), siteObject.hash, inc, func() { h.post(func() { f(e) }) })
-}
-
-// tellObject delivers the present state of an object, and returns when the first notice of it arrives. One object's
-// states arrive in their order; those of different objects in any.
-func (w *World) tellObject(c *clusterObject) hal.Instant {
-	inc := w.cluster.watcher
-	if inc == nil || inc.dead || c.now == nil && !c.known {
-		return 0
-	}
-	c.known = true
-	wait := w.time(siteObject, c.name, fastest, objectMost)
-	if w.happens(ObjectLate, siteObject, c.name) {
-		wait = w.time(siteObject, c.name, time.Second, objectLateMost)
-	}
-	at := max(w.sched.now.Add(wait), c.told+1)
-	first := at
-	if c.last != nil && c.now != nil && w.happens(ObjectStale, siteObject, c.name) {
-		w.sayIn(inc, at.Sub(w.sched.now), hal.Applied{Source: c.source, Object: c.last})
-		at = at.Add(w.time(siteObject, c.name, fastest, objectMost))
-	}
-	var e hal.ClusterEvent = hal.Applied{Source: c.source, Object: c.now}
-	if c.now == nil {
-		e = hal.Deleted{Source: c.source, Object: c.last}
-	}
-	w.sayIn(inc, at.Sub(w.sched.now), e)
-	if w.happens(ObjectRepeated, siteObject, c.name) {
-		at = at.Add(w.time(siteObject, c.name, fastest, objectMost))
-		w.sayIn(inc, at.Sub(w.sched.now), e)
-	}
-	c.told = at
-	return first
-}
-
-type hostCluster struct{ *host }
-
-// Watch tells of all objects that exist, then, once all were told, Synced for each source.
-func (h hostCluster) Watch(f func(hal.ClusterEvent)) {
-	w := h.w
-	if h.inc.dead {
-		return
-	}
-	w.cluster.watch, w.cluster.watcher = f, h.inc
-	w.addSource(w.config.Source)
-	last := w.sched.now
-	for _, c := range w.cluster.objects {
-		c.told, c.known = w.sched.now, false
-		if c.now == nil && c.last != nil && w.happens(ObjectStale, siteObject, c.name) {
-			c.known, c.told = true, w.sched.now+1 // the list is old: the deletion comes after it
-			w.sayIn(h.inc, 1, hal.Applied{Source: c.source, Object: c.last})
-		}
-		if c.now != nil || c.known {
-			last = max(last, w.tellObject(c))
-		}
-	}
-	for _, t := range w.cluster.trouble {
-		w.sayIn(h.inc, w.time(siteObject, t.Where, fastest, objectMost), t)
-	}
-	for _, s := range w.cluster.sources {
-		wait := last.Sub(w.sched.now) + w.time(siteSynced, string(s), fastest, objectMost)
-		if w.happens(SyncedLate, siteSynced, string(s)) {
-			wait += w.time(siteSynced, string(s), time.Second, objectLateMost)
-		}
-		if !slices.Contains(w.cluster.holding, s) {
-			w.sayIn(h.inc, wait, hal.Synced{Source: s})
-		}
 	}
 }
 

@@ -38,6 +38,10 @@ type Personality struct {
 	KeepsNodes bool // unpublish leaves the target's directory or file
 
 	PublishesNothing bool // a publish mounts nothing
+
+	Queues     bool  // it does one thing at a time, and what waits in any order, whether or not somebody still waits for it
+	CrashesOn  uint8 // in each of its lives it dies of that call with effects, from 1; 0 is never
+	ActsBehind bool  // what it answers with an error may act after the answer: the agent has to be configured for that
 }
 
 // Polite is a driver of common kind that makes no trouble.
@@ -51,7 +55,11 @@ var (
 	siteSocketStays = newSite("driver.socket-stays")
 	siteOrphan      = newSite("driver.orphan")
 	siteUnseen      = newSite("driver.gone-unseen")
+	siteCrashesOn   = newSite("driver.crashes-on")
+	siteLost        = newSite("driver.socket-lost")
 )
+
+const crashesOnMost = 12
 
 // DrawPersonality draws the traits of a driver that are not a matter of its kind.
 func (w *World) DrawPersonality(name string, p Personality) Personality {
@@ -71,6 +79,11 @@ func (w *World) DrawPersonality(name string, p Personality) Personality {
 	if nasty("unchecked") {
 		p.Checks = false
 	}
+	p.Queues = p.Queues || w.happens(DriverQueues, sitePersonality, name+" queues")
+	p.ActsBehind = p.ActsBehind || w.happens(DriverActsBehind, sitePersonality, name+" acts behind")
+	if p.CrashesOn == 0 && w.happens(DriverCrashes, sitePersonality, name+" crashes") {
+		p.CrashesOn = uint8(w.time(siteCrashesOn, name, 2, crashesOnMost))
+	}
 	return p
 }
 
@@ -84,10 +97,18 @@ type DriverSpec struct {
 	Socket   string
 }
 
-// driver is one CSI driver with its processes: plugin and registrar.
+// backend is what all versions of a driver have in common.
+type backend struct {
+	name      string
+	volumes   []*volume
+	processes uint32 // lives of all versions so far
+	versions  int
+}
+
+// driver is one version of a CSI driver with its processes: plugin and registrar.
 type driver struct {
+	*backend
 	w        *World
-	name     string
 	is       Personality
 	nodeID   string
 	endpoint string
@@ -95,10 +116,15 @@ type driver struct {
 	up       bool
 	broken   Breakage
 	process  uint32 // number of the present or last life
-	pid      int
-	volumes  []*volume
-	orphans  int // calls of the last life that may still act
-	accepted bool
+	// registrar counts the lives of the process that makes the registration socket: it outlives a plugin that is replaced.
+	registrar uint32
+	pid       int
+	served    uint8  // calls with effects in this life, as far as they are counted
+	queue     []*rpc // that wait for another one's end
+	orphans   int    // calls of the last life that may still act
+	accepted  bool
+	replaced  bool // another version is taking its place
+	retired   bool // and has taken it
 }
 
 // Breakage is a permanent fault of a driver, for the calm in which others must work.
@@ -123,15 +149,18 @@ func (w *World) AddDriver(spec DriverSpec) {
 	if spec.Socket == "" {
 		spec.Socket = w.base + "/plugins_registry/" + spec.Name + "-reg.sock"
 	}
+	b := &backend{name: spec.Name, versions: 1}
+	w.backends = append(w.backends, b)
 	d := &driver{
-		w: w, name: spec.Name, is: spec.Personality, nodeID: spec.NodeID, endpoint: spec.Endpoint, socket: spec.Socket,
+		backend: b, w: w, is: spec.Personality, nodeID: spec.NodeID, endpoint: spec.Endpoint, socket: spec.Socket,
 	}
 	w.drivers = append(w.drivers, d)
 	d.startIn(w.time(siteDriverStart, d.name, fastest, time.Minute))
 }
 
+// driver returns the newest version of a driver.
 func (w *World) driver(name string) *driver {
-	for _, d := range w.drivers {
+	for _, d := range slices.Backward(w.drivers) {
 		if d.name == name {
 			return d
 		}
@@ -148,8 +177,15 @@ func (w *World) mustDriver(name string) *driver {
 	return d
 }
 
-// BreakDriver breaks a driver for good, or (Works) mends it.
-func (w *World) BreakDriver(name string, b Breakage) { w.mustDriver(name).broken = b }
+// BreakDriver breaks a driver, in all its versions, for good, or (Works) mends it.
+func (w *World) BreakDriver(name string, b Breakage) {
+	w.mustDriver(name).broken = b
+	for _, d := range w.drivers {
+		if d.name == name {
+			d.broken = b
+		}
+	}
+}
 
 // StopDriver kills a driver's processes. It comes back after StartDriver.
 func (w *World) StopDriver(name string) { w.mustDriver(name).crash() }
@@ -157,36 +193,10 @@ func (w *World) StopDriver(name string) { w.mustDriver(name).crash() }
 // StartDriver starts a driver that is down.
 func (w *World) StartDriver(name string) { w.mustDriver(name).start() }
 
-// RestartDriver kills a driver; it is back after a drawn time.
-func (w *World) RestartDriver(name string) {
-	d := w.mustDriver(name)
-	d.crash()
-	d.startIn(w.time(siteDriverStart, d.name, time.Second, restartMost))
-}
-
-// ReplaceDriver puts another process in the place of a driver's plugin at once. Its registrar lives on: the registration socket does not change.
-func (w *World) ReplaceDriver(name string) {
-	d := w.mustDriver(name)
-	if !d.up {
-		return
-	}
-	d.fall(d.endpoint)
-	d.up = true
-	d.process++
-	w.pids++
-	d.pid = w.pids
-	if at, _, errno := w.walk(d.socket, walkNoLastLink); errno == 0 && at.n.server == d {
-		at.n.life = d.process
-	}
-	d.listen(d.endpoint)
-	w.event("driver.replaced", d.name)
-	w.tell(actor{}, Effect{Kind: EffectDriverUp, Actor: d.name, Driver: d.name, Outcome: hal.Done})
-}
-
 func (d *driver) startIn(wait time.Duration) {
 	boot := d.w.boot
 	d.w.sched.at(d.w.sched.now.Add(wait), siteDriverStart.hash^hashString(d.name), nil, func() {
-		if d.w.boot == boot && !d.w.off {
+		if d.w.boot == boot && !d.w.off && !d.retired {
 			d.start()
 		}
 	})
@@ -198,10 +208,8 @@ func (d *driver) start() {
 	if d.up || w.off {
 		return
 	}
-	d.up, d.accepted = true, false
-	d.process++
-	w.pids++
-	d.pid = w.pids
+	d.live()
+	d.registrar++
 	w.event("driver.up", d.name)
 	w.tell(actor{}, Effect{Kind: EffectDriverUp, Actor: d.name, Driver: d.name, Outcome: hal.Done})
 	d.listen(d.endpoint)
@@ -215,12 +223,32 @@ func (d *driver) start() {
 	}
 }
 
+// live begins a life of the plugin's process.
+func (d *driver) live() {
+	d.up, d.accepted, d.served = true, false, 0
+	d.processes++
+	d.process = d.processes
+	d.w.pids++
+	d.pid = d.w.pids
+}
+
+// registerIn makes the registration socket. It may get lost, and is made again then.
 func (d *driver) registerIn(wait time.Duration) {
-	process := d.process
-	d.w.sched.at(d.w.sched.now.Add(wait), siteRegister.hash^hashString(d.name), nil, func() {
-		if d.up && d.process == process {
-			d.listen(d.socket)
+	w, life := d.w, d.registrar
+	w.sched.at(w.sched.now.Add(wait), siteRegister.hash^hashString(d.name), nil, func() {
+		if !d.up || d.registrar != life {
+			return
 		}
+		d.listen(d.socket)
+		if !w.happens(SocketLost, siteLost, d.name) {
+			return
+		}
+		w.sched.at(w.sched.now.Add(w.time(siteLost, d.name, time.Second, restartMost)), siteLost.hash, nil, func() {
+			if d.up && d.registrar == life {
+				d.loseSocket()
+				d.registerIn(w.time(siteLost, d.name, time.Second, restartMost))
+			}
+		})
 	})
 }
 
@@ -337,11 +365,12 @@ func (d *driver) powerOff() {
 // forget clears the memory of what is staged and published. The truth stays.
 func (d *driver) forget() {
 	for _, v := range d.volumes {
-		for i := range v.staged {
-			v.staged[i].known = false
-		}
-		for i := range v.published {
-			v.published[i].known = false
+		for _, list := range [...][]hold{v.staged, v.published} {
+			for i := range list {
+				if list[i].mind == d {
+					list[i].mind = nil
+				}
+			}
 		}
 	}
 }

@@ -267,7 +267,16 @@ func TestEveryFaultIsMet(t *testing.T) {
 				w.Apply(pod("a"))
 			}
 		})
-		h := func() { useTheRest(w) }
+		h := func() {
+			useTheRest(w)
+			w.RestartDriver("d")
+			w.WriteManifest("/etc/volnode/pod.yaml", []byte("x"))
+			w.Apply(version(pod("b"), "1"), version(pod("b"), "2"))
+			w.Delete(pod("b"))
+			other := pod("b")
+			other.UID = "another"
+			w.Apply(other)
+		}
 		for i := range 100 {
 			w.After(time.Duration(i)*10*time.Second, "rest", h)
 		}

@@ -69,7 +69,7 @@ func (d *driver) stage(r *rpc, much amount) hal.Code {
 		}
 	}
 	if much == whole {
-		v.staged = setHold(v.staged, r.staging, false)
+		v.staged = d.setHold(v.staged, r.staging, false)
 		w.tell(actor{rpc: r}, Effect{Kind: EffectStaged, Path: r.staging, Outcome: hal.Done})
 	}
 	return hal.CodeOK
@@ -124,7 +124,7 @@ func (d *driver) unstage(r *rpc, much amount) hal.Code {
 	if v == nil {
 		return d.notThere()
 	}
-	if d.is.Watchful && len(v.published) > 0 && v.published[0].known {
+	if d.is.Watchful && len(v.published) > 0 && d.knows(&v.published[0]) {
 		return hal.CodeFailedPrecondition
 	}
 	if much == nothing {
@@ -196,7 +196,7 @@ func (d *driver) publish(r *rpc, much amount) hal.Code {
 		return code
 	}
 	if much == whole {
-		v.published = setHold(v.published, r.target, r.readOnly)
+		v.published = d.setHold(v.published, r.target, r.readOnly)
 		w.tell(actor{rpc: r}, Effect{Kind: EffectPublished, Path: r.target, Outcome: hal.Done})
 	}
 	return hal.CodeOK
@@ -207,7 +207,7 @@ func (d *driver) sourceOf(r *rpc, v *volume) (string, hal.Code) {
 	staged := d.is.Staging && !r.inline
 	if staged {
 		h := findHold(v.staged, r.staging)
-		if h == nil || !h.known {
+		if h == nil || !d.knows(h) {
 			return "", hal.CodeFailedPrecondition
 		}
 	}

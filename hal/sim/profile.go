@@ -78,6 +78,30 @@ const (
 	ObjectStale
 	// SyncedLate: a source says Synced up to minutes after its last object.
 	SyncedLate
+	// ObjectMerged: an object that changes again before the last change has arrived comes in its newest version only.
+	ObjectMerged
+	// ObjectCrossed: a pod arrives before the notice that another one of its name, of another uid, is gone.
+	ObjectCrossed
+	// WatchBreaks: nothing of the cluster arrives for up to minutes; then all of it is listed anew.
+	WatchBreaks
+	// KindFails: objects of one kind can't be read for up to minutes, which the source says.
+	KindFails
+	// ListEmpty: a start is told of no object for up to minutes, then of all, and then that this is all.
+	ListEmpty
+	// ManifestTorn: a manifest is half written for up to minutes.
+	ManifestTorn
+	// DriverUpgraded: a driver that is restarted is upgraded: another version of it runs beside the old one for a while.
+	DriverUpgraded
+	// DriverReplaced: a driver that is restarted is another process at once, and its registration socket stays.
+	DriverReplaced
+	// SocketLost: the registration socket of a driver that lives is removed, and made again up to minutes later.
+	SocketLost
+	// DriverQueues: a driver does one thing at a time, and keeps what waits.
+	DriverQueues
+	// DriverCrashes: a driver dies of the same call in each of its lives.
+	DriverCrashes
+	// DriverActsBehind: a driver may act after it has answered with an error.
+	DriverActsBehind
 	// DriverNasty: a driver's personality is not the polite one.
 	DriverNasty
 	// LostWrite: what was not synced before a power cut is lost.
@@ -91,7 +115,9 @@ var faultNames = [numFaults]string{
 	"fail, part", "fail, full effect", "hang", "no space", "sync fails", "refused", "error, no effect", "error, part",
 	"error, full effect", "reply lost", "dropped", "late", "stalled", "doubled", "driver crash", "late reply dropped", "orphan acts",
 	"gone unseen", "stale socket", "registers late", "registers twice", "child lives", "notice doubled", "notice late",
-	"object late", "object repeated", "object stale", "synced late", "driver nasty", "lost write",
+	"object late", "object repeated", "object stale", "synced late", "object merged", "object crossed", "watch breaks", "kind fails", "list empty",
+	"manifest torn", "driver upgraded", "driver replaced", "socket lost", "driver queues",
+	"driver crashes", "driver acts behind", "driver nasty", "lost write",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -118,7 +144,9 @@ var uniform = [numFaults]uint32{
 	Refused: 1600, ErrorNone: 2000, ErrorPart: 1200, ErrorFull: 1600, Lost: 1600, Dropped: 1200, Late: 1600, Stalled: 800, Doubled: 400,
 	DriverCrash: 600, LateDropped: 24000, OrphanActs: 24000, GoneUnseen: 24000, StaleSocket: 20000, RegistersLate: 16000,
 	RegistersTwice: 12000, ChildLives: 30000, NoticeDoubled: 2000, NoticeLate: 2000,
-	ObjectLate: 3000, ObjectRepeated: 3000, ObjectStale: 1500, SyncedLate: 12000, DriverNasty: 32000, LostWrite: 30000,
+	ObjectLate: 3000, ObjectRepeated: 3000, ObjectStale: 1500, SyncedLate: 12000, ObjectMerged: 20000,
+	ObjectCrossed: 20000, WatchBreaks: 400, KindFails: 300, ListEmpty: 6000, ManifestTorn: 6000, DriverUpgraded: 16000, DriverReplaced: 10000,
+	SocketLost: 6000, DriverQueues: 4000, DriverCrashes: 3000, DriverActsBehind: 6000, DriverNasty: 32000, LostWrite: 30000,
 }
 
 // Uniform has every fault at its usual rate.

@@ -54,6 +54,7 @@ type rpc struct {
 	state    rpcState
 	orphan   bool // its driver is dead, and a child of it goes on
 	repeat   bool // it acts once more
+	replied  bool // it was answered, and acts nevertheless
 
 	task     *task // that waits
 	park     uint32
@@ -149,6 +150,8 @@ func (r *rpc) untilDeadline() time.Duration {
 	return r.deadline.Sub(r.w.sched.now)
 }
 
+var siteQueue = newSite("driver.queue")
+
 // busy says whether another operation on the volume runs in this driver.
 func (d *driver) busy(not *rpc) bool {
 	for _, r := range d.w.rpcs {
@@ -157,6 +160,45 @@ func (d *driver) busy(not *rpc) bool {
 		}
 	}
 	return false
+}
+
+// waits: a driver that does one thing at a time keeps the call until another has ended. It may have lost its turn by then.
+func (r *rpc) waits() bool {
+	d := r.d
+	if !d.is.Queues || !r.effects || !d.works(r) {
+		return false
+	}
+	d.queue = append(d.queue, r)
+	r.later(r.left(), r.end)
+	return true
+}
+
+// works says whether the driver carries out another operation with effects.
+func (d *driver) works(not *rpc) bool {
+	return slices.ContainsFunc(d.w.rpcs, func(r *rpc) bool {
+		return r != not && r.d == d && r.process == d.process && r.effects && r.state == rpcStarted
+	})
+}
+
+// next takes one of the calls that wait, not always the oldest.
+func (d *driver) next() {
+	if len(d.queue) == 0 || d.works(nil) {
+		return
+	}
+	s := d.w.subject(siteQueue, d.name)
+	i := int(d.w.chooser.Between(s.id(siteQueue), 0, int64(len(d.queue)-1)))
+	r := d.queue[i]
+	d.queue = slices.Delete(d.queue, i, i+1)
+	r.later(fastest, r.arrive)
+}
+
+// serves counts a call of the driver's life, and says whether it dies of it.
+func (d *driver) serves() bool {
+	if d.is.CrashesOn == 0 || d.w.calm || d.served >= d.is.CrashesOn {
+		return false
+	}
+	d.served++
+	return d.served == d.is.CrashesOn
 }
 
 // arrive is the request reaching the driver.
@@ -184,10 +226,15 @@ func (r *rpc) arrive() {
 		r.answer([...]hal.Code{0, 0, hal.CodeUnavailable, hal.CodeInternal}[r.d.broken])
 		r.end()
 		return
+	case r.waits():
+		return
 	}
 	r.state = rpcStarted
 	if r.effects {
 		r.tell(EffectStarted, hal.Unknown)
+		if r.d.serves() {
+			r.fault = DriverCrash
+		}
 	}
 	most := executeMost
 	if r.d.is.Slow {
@@ -222,6 +269,9 @@ func (r *rpc) restartDriver() {
 func (r *rpc) act() {
 	amount := whole
 	failed := hal.CodeOK
+	if r.actsBehind() {
+		return
+	}
 	switch r.fault {
 	case ErrorNone:
 		amount, failed = nothing, r.errorCode()
@@ -246,6 +296,8 @@ func (r *rpc) act() {
 		r.tell(EffectActed, hal.Done)
 	}
 	switch {
+	case r.replied:
+		r.end()
 	case r.dies && !r.inc.dead:
 		r.w.down = CrashAfter
 		r.w.sched.dying = r.inc
@@ -261,6 +313,17 @@ func (r *rpc) act() {
 		r.answer(code)
 		r.end()
 	}
+}
+
+// actsBehind: a driver of that kind answers with an error at once, and does what it was asked for afterwards.
+func (r *rpc) actsBehind() bool {
+	if r.fault != ErrorPart && r.fault != ErrorFull || !r.d.is.ActsBehind || r.replied {
+		return false
+	}
+	r.answer(r.errorCode())
+	r.replied = true
+	r.later(r.between(r.site.late, fastest, r.left()), r.act)
+	return true
 }
 
 // errorCodes are the statuses that a driver fails with. All of them leave the effect open; they end the call.
@@ -298,6 +361,10 @@ func (r *rpc) end() {
 	w := r.w
 	r.state = rpcEnded
 	w.rpcs = slices.DeleteFunc(w.rpcs, func(k *rpc) bool { return k == r })
+	if r.d.is.Queues {
+		r.d.queue = slices.DeleteFunc(r.d.queue, func(k *rpc) bool { return k == r })
+		r.d.next()
+	}
 	if r.effects {
 		r.tell(EffectEnded, hal.Unknown)
 	}

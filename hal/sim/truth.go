@@ -46,10 +46,10 @@ func (w *World) Published() []Held { return w.held(func(v *volume) []hold { retu
 
 func (w *World) held(of func(*volume) []hold) []Held {
 	var all []Held
-	for _, d := range w.drivers {
-		for _, v := range d.volumes {
+	for _, b := range w.backends {
+		for _, v := range b.volumes {
 			for _, h := range of(v) {
-				all = append(all, Held{d.name, v.handle, h.path, h.readOnly, h.known})
+				all = append(all, Held{b.name, v.handle, h.path, h.readOnly, h.mind != nil})
 			}
 		}
 	}
@@ -93,7 +93,7 @@ type DriverState struct {
 	Accepted                                 bool // the agent told this life of it that it was taken
 }
 
-// Drivers is the drivers, in the order they were added.
+// Drivers is the drivers, in the order they were added. During an upgrade two of them have one name.
 func (w *World) Drivers() []DriverState {
 	all := make([]DriverState, len(w.drivers))
 	for i, d := range w.drivers {

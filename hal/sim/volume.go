@@ -11,12 +11,14 @@ import (
 type hold struct {
 	path     string
 	readOnly bool
-	known    bool // the driver remembers it
+	mind     *driver // who remembers it, nil for nobody
 }
+
+// knows says whether the driver remembers a hold: of its own making or, from what is durable, of another version's.
+func (d *driver) knows(h *hold) bool { return h.mind == d || h.mind != nil && !d.is.Forgetful }
 
 // volume is one volume of a driver.
 type volume struct {
-	d         *driver
 	handle    string
 	number    uint32
 	inline    bool
@@ -34,7 +36,7 @@ func (w *World) AddVolume(driver, handle string) { w.mustDriver(driver).addVolum
 func (d *driver) addVolume(handle string) *volume {
 	w := d.w
 	w.volumes++
-	v := &volume{d: d, handle: handle, number: w.volumes}
+	v := &volume{handle: handle, number: w.volumes}
 	name := "vol" + strconv.FormatUint(uint64(v.number), 10)
 	v.device = "/dev/" + name
 	dev := hal.Device{Major: 253, Minor: v.number}
@@ -62,15 +64,15 @@ func (w *World) makeDevice(v *volume) {
 
 // makeDevices fills /dev at a boot.
 func (w *World) makeDevices() {
-	for _, d := range w.drivers {
-		for _, v := range d.volumes {
+	for _, b := range w.backends {
+		for _, v := range b.volumes {
 			w.makeDevice(v)
 		}
 	}
 }
 
-func (d *driver) volume(handle string) *volume {
-	for _, v := range d.volumes {
+func (b *backend) volume(handle string) *volume {
+	for _, v := range b.volumes {
 		if v.handle == handle {
 			return v
 		}
@@ -78,8 +80,8 @@ func (d *driver) volume(handle string) *volume {
 	return nil
 }
 
-func (d *driver) removeVolume(v *volume) {
-	d.volumes = slices.DeleteFunc(d.volumes, func(k *volume) bool { return k == v })
+func (b *backend) removeVolume(v *volume) {
+	b.volumes = slices.DeleteFunc(b.volumes, func(k *volume) bool { return k == v })
 }
 
 // root is what a mount of the volume shows.
@@ -116,13 +118,13 @@ func findHold(list []hold, path string) *hold {
 	return nil
 }
 
-// setHold notes that the volume is held at path.
-func setHold(list []hold, path string, readOnly bool) []hold {
+// setHold notes that the volume is held at path, as d remembers.
+func (d *driver) setHold(list []hold, path string, readOnly bool) []hold {
 	if h := findHold(list, path); h != nil {
-		h.known, h.readOnly = true, readOnly
+		h.mind, h.readOnly = d, readOnly
 		return list
 	}
-	return append(list, hold{path, readOnly, true})
+	return append(list, hold{path, readOnly, d})
 }
 
 func dropHold(list []hold, path string) []hold {

@@ -44,6 +44,7 @@ type World struct {
 	restarts bool
 	off      bool // between two boots
 	drivers  []*driver
+	backends []*backend
 	rpcs     []*rpc // that have not ended
 	rpcCount uint64
 	cluster  clusterTruth

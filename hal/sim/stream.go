@@ -1,0 +1,233 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is how the agent is told of the cluster: late, twice, in older versions, across each other, with parts missing for a while; never
+// otherwise than hal.Cluster's contract allows. What was told last of an object is true, and Synced comes after all that exists.
+
+const (
+	objectMost     = 500 * time.Millisecond
+	objectLateMost = 5 * time.Minute
+	outageMost     = 5 * time.Minute
+)
+
+var (
+	siteObject = newSite("cluster.object")
+	siteSynced = newSite("cluster.synced")
+	siteWatch  = newSite("cluster.watch")
+	siteKind   = newSite("cluster.kind")
+	siteList   = newSite("cluster.list")
+)
+
+// outage is a time in which nothing arrives of the objects of a kind, "" for all.
+type outage struct{ kind string }
+
+// isSame reports whether two objects of one name are one: pods are told apart by their uids.
+func isSame(a, b any) bool {
+	p, ok := a.(*corev1.Pod)
+	q, both := b.(*corev1.Pod)
+	return !ok || !both || p.UID == q.UID
+}
+
+func kindOf(o any) string {
+	switch o.(type) {
+	case *corev1.Pod:
+		return "pods"
+	case *corev1.PersistentVolume:
+		return "persistent volumes"
+	case *corev1.PersistentVolumeClaim:
+		return "claims"
+	}
+	return "drivers"
+}
+
+func (c *clusterObject) kind() string {
+	if c.now != nil {
+		return kindOf(c.now)
+	}
+	return kindOf(c.last)
+}
+
+// sayIn delivers an event to the watcher.
+func (w *World) sayIn(inc *incarnation, wait time.Duration, e hal.ClusterEvent) {
+	h := &host{w, inc}
+	f := w.cluster.watch
+	w.sched.at(w.sched.now.Add(wait), siteObject.hash, inc, func() { h.post(func() { f(e) }) })
+}
+
+// say delivers a notice of an object at an instant, or the version that it was merged into by then. gone: that object is gone.
+func (w *World) say(inc *incarnation, c *clusterObject, at hal.Instant, object any, gone bool) {
+	c.said++
+	h, f, nth := &host{w, inc}, w.cluster.watch, c.said
+	c.told = max(c.told, at)
+	w.sched.at(at, siteObject.hash, inc, func() {
+		var e hal.ClusterEvent = hal.Applied{Source: c.source, Object: object}
+		switch {
+		case nth <= c.merged && isSame(object, c.newest):
+			e = hal.Applied{Source: c.source, Object: c.newest}
+		case gone:
+			e = hal.Deleted{Source: c.source, Object: object}
+		}
+		h.post(func() { f(e) })
+	})
+}
+
+// again says the last notice once more, or not.
+func (w *World) again(inc *incarnation, c *clusterObject, object any, gone bool) {
+	if w.happens(ObjectRepeated, siteObject, c.name) {
+		w.say(inc, c, c.told.Add(w.time(siteObject, c.name, fastest, objectMost)), object, gone)
+	}
+}
+
+// tellObject delivers the present state of an object, unless it is kept back, and returns when the first notice of it arrives. The states of one object
+// arrive in their order; those of different objects in any.
+func (w *World) tellObject(c *clusterObject) hal.Instant {
+	inc := w.cluster.watcher
+	if inc == nil || inc.dead || c.now == nil && c.as == nil || w.isOut(inc, c) {
+		return 0
+	}
+	wait := w.time(siteObject, c.name, fastest, objectMost)
+	if w.happens(ObjectLate, siteObject, c.name) {
+		wait = w.time(siteObject, c.name, time.Second, objectLateMost)
+	}
+	at := max(w.sched.now.Add(wait), c.told+1)
+	if gone := c.as; gone != nil && (c.now == nil || !isSame(gone, c.now)) {
+		w.say(inc, c, at, gone, true)
+		w.again(inc, c, gone, true)
+		c.as, c.left = nil, gone
+		if c.now == nil {
+			return at
+		}
+	}
+	return w.tellNow(inc, c, max(at, c.told+1))
+}
+
+// tellNow delivers an object that is there.
+func (w *World) tellNow(inc *incarnation, c *clusterObject, at hal.Instant) hal.Instant {
+	isUnderWay := c.told > w.sched.now+1
+	other := c.as == nil && c.left != nil && !isSame(c.left, c.now)
+	first := at
+	switch {
+	case isUnderWay && other && w.happens(ObjectCrossed, siteObject, c.name):
+		first = w.sched.now.Add(w.time(siteObject, c.name, fastest, c.told.Sub(w.sched.now)-1))
+		at = first
+	case isUnderWay && !other && w.happens(ObjectMerged, siteObject, c.name):
+		c.merged, c.newest = c.said, c.now
+	case c.last != nil && isSame(c.last, c.now) && w.happens(ObjectStale, siteObject, c.name):
+		w.say(inc, c, at, c.last, false)
+		at = at.Add(w.time(siteObject, c.name, fastest, objectMost))
+	}
+	w.say(inc, c, at, c.now, false)
+	c.as = c.now
+	w.again(inc, c, c.now, false)
+	return first
+}
+
+// isOut says whether an object is kept back: it is told when the outage is over. An outage may begin with it.
+func (w *World) isOut(inc *incarnation, c *clusterObject) bool {
+	kind := c.kind()
+	if w.outageOf(kind) != nil {
+		return true
+	}
+	switch {
+	case w.happens(WatchBreaks, siteWatch, ""):
+		w.breaks(inc, "", w.time(siteWatch, "", time.Second, outageMost))
+	case w.happens(KindFails, siteKind, kind):
+		w.breaks(inc, kind, w.time(siteKind, kind, time.Second, outageMost))
+	default:
+		return false
+	}
+	return true
+}
+
+func (w *World) outageOf(kind string) *outage {
+	for _, o := range w.cluster.outages {
+		if o.kind == "" || o.kind == kind {
+			return o
+		}
+	}
+	return nil
+}
+
+// BreakWatch keeps all news from the agent's watch for a while, or those of one kind ("pods", "persistent volumes", "claims", "drivers"): then the source
+// says so. At the end all is listed anew.
+func (w *World) BreakWatch(kind string, lasts time.Duration) {
+	if inc := w.cluster.watcher; inc != nil && !inc.dead {
+		w.breaks(inc, kind, lasts)
+	}
+}
+
+// breaks begins an outage. At its end all that it kept back is listed anew: only the last state of each object is told.
+func (w *World) breaks(inc *incarnation, kind string, lasts time.Duration) {
+	o := &outage{kind}
+	w.cluster.outages = append(w.cluster.outages, o)
+	w.event("cluster.outage", kind)
+	trouble := hal.Trouble{Source: w.config.Source, Where: kind, Problem: "the list of " + kind + " fails"}
+	if kind != "" {
+		w.sayIn(inc, w.time(siteKind, kind, fastest, objectMost), trouble)
+	}
+	w.sched.at(w.sched.now.Add(lasts), siteWatch.hash^hashString(kind), inc, func() {
+		w.cluster.outages = slices.DeleteFunc(w.cluster.outages, func(k *outage) bool { return k == o })
+		w.event("cluster.back", kind)
+		if kind != "" {
+			trouble.Problem = ""
+			w.sayIn(inc, w.time(siteKind, kind, objectMost, 2*objectMost), trouble)
+		}
+		w.list(inc, kind)
+	})
+}
+
+// list tells of all objects of a kind, "" for all, and then, unless another kind is missing, Synced.
+func (w *World) list(inc *incarnation, kind string) {
+	for _, c := range w.cluster.objects {
+		if kind == "" || c.kind() == kind {
+			w.cluster.listed = max(w.cluster.listed, w.tellObject(c))
+		}
+	}
+	if len(w.cluster.outages) > 0 {
+		return
+	}
+	for _, s := range w.cluster.sources {
+		wait := max(w.cluster.listed.Sub(w.sched.now), 0) + w.time(siteSynced, string(s), fastest, objectMost)
+		if w.happens(SyncedLate, siteSynced, string(s)) {
+			wait += w.time(siteSynced, string(s), time.Second, objectLateMost)
+		}
+		if !slices.Contains(w.cluster.holding, s) {
+			w.sayIn(inc, wait, hal.Synced{Source: s})
+		}
+	}
+}
+
+type hostCluster struct{ *host }
+
+// Watch tells of all objects that exist, then, once all were told, Synced for each source.
+func (h hostCluster) Watch(f func(hal.ClusterEvent)) {
+	w := h.w
+	if h.inc.dead {
+		return
+	}
+	w.cluster.watch, w.cluster.watcher, w.cluster.outages, w.cluster.listed = f, h.inc, nil, w.sched.now
+	w.addSource(w.config.Source)
+	for _, c := range w.cluster.objects {
+		c.told, c.as, c.left = w.sched.now, nil, nil
+		if c.now == nil && c.last != nil && w.happens(ObjectStale, siteObject, c.name) {
+			w.say(h.inc, c, w.sched.now+1, c.last, false) // the list is old: the deletion comes after it
+			c.as = c.last
+		}
+	}
+	if w.happens(ListEmpty, siteList, "") {
+		w.breaks(h.inc, "", w.time(siteList, "", time.Second, outageMost))
+	} else {
+		w.list(h.inc, "")
+	}
+	for _, t := range w.cluster.trouble {
+		w.sayIn(h.inc, w.time(siteObject, t.Where, fastest, objectMost), t)
+	}
+}
