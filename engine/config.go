@@ -31,6 +31,8 @@ type Config struct {
 	// Stepped is called on the owner after each step of core, before what it asks for is carried out; nil for nobody. It looks and changes nothing:
 	// the simulator compares beliefs with the truth by it.
 	Stepped func(*core.Core)
+	// Stepping is called on the owner before each step of core, with what it is about to take in; nil for nobody. It looks and changes nothing.
+	Stepping func(*core.Core, core.Event)
 }
 
 // Entry is one line of the engine's log.

@@ -82,6 +82,9 @@ func (m *VolumeManager) step(e core.Event) {
 		m.early = append(m.early, e)
 		return
 	}
+	if m.cfg.Stepping != nil {
+		m.cfg.Stepping(m.core, e)
+	}
 	batch := m.core.Step(m.h.Runtime.Now(), e)
 	if m.cfg.Stepped != nil {
 		m.cfg.Stepped(m.core)

@@ -55,6 +55,7 @@ func (r *run) finish() {
 
 // settle lets the world go on until everything is as wanted.
 func (r *run) settle(property, phase string, within time.Duration) bool {
+	r.judges(property)
 	end := r.w.Now().Add(within)
 	for step := time.Second; ; step = min(2*step, 30*time.Second) {
 		if !r.until(min(end, r.w.Now().Add(step))) {
@@ -197,6 +198,7 @@ func (r *run) isQuiet() bool {
 	if !r.until(r.w.Now().Add(quiet)) {
 		return false
 	}
+	r.judges("L7")
 	if n := r.actual.effects - before; n > 0 {
 		r.fail("L7", "quiet", "agent", fmt.Sprintf("%d effects in %s of calm in which everything was as wanted", n, quiet))
 		return false
@@ -216,6 +218,9 @@ func (r *run) restarts() bool {
 		return false
 	}
 	r.w.Restarts(true)
+	if isHealthy {
+		r.judges("L11")
+	}
 	if n := r.actual.mounting - before; n > 0 && isHealthy {
 		r.fail("L11", "restart", "agent", fmt.Sprintf("a restart over healthy volumes made %d calls that stage, publish or mount them, or undo it", n))
 		return false
@@ -231,6 +236,7 @@ func (r *run) empties() {
 	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L4", "emptied", r.bound()) {
 		return
 	}
+	r.judges("L1")
 	if what := r.leftover(); what != "" {
 		r.fail("L1", "emptied", what, "every pod is deleted, and this is left: "+what)
 	}

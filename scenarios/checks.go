@@ -135,6 +135,7 @@ func (r *run) sent(e *sim.Effect) {
 	p := r.placeOf(e)
 	r.crowded(p, e)
 	r.repeated(p, e)
+	r.judges("S8")
 	if e.Deadline <= e.At {
 		r.fail("S8", "sent "+e.Method, string(p.key), e.Method+" is sent for "+p.volume+" without a deadline that is still to come: it may act at any time")
 	}
@@ -156,6 +157,7 @@ func (r *run) sent(e *sim.Effect) {
 // repetition and, if it is a climb, its negation.
 func (r *run) crowded(p *place, e *sim.Effect) {
 	for _, c := range p.calls {
+		r.judges("S6")
 		isClimb := c.method == stage || c.method == publish
 		if c.method == e.Method || isClimb && contrary[c.method] == e.Method {
 			if c.run != e.Run || !r.awaited(c.id) {
@@ -182,6 +184,7 @@ func (r *run) publishSent(e *sim.Effect) {
 	if s != nil && s.isTouched {
 		return
 	}
+	r.judges("S4")
 	if s == nil || !s.isHeld {
 		r.fail("S4", "sent "+publish, string(e.Key), "volume "+e.Volume+" is published, and it is not staged at "+e.Staging)
 		return
@@ -197,6 +200,7 @@ func (r *run) claimed(p *place) {
 		return
 	}
 	for _, q := range r.list {
+		r.judges("S9")
 		up := q.isHeld || slices.ContainsFunc(q.calls, func(c openCall) bool { return c.method == publish })
 		if q != p && q.isPublish && q.driver == p.driver && q.volume == p.volume && up && !q.isTouched {
 			r.fail("S9", "sent "+publish, string(p.key), "the claim of volume "+p.volume+" is for one pod, and it is or may yet be published at "+q.path)
@@ -211,6 +215,7 @@ func (r *run) unstageSent(s *place, e *sim.Effect) {
 		if !p.isPublish || p.driver != s.driver || p.volume != s.volume {
 			continue
 		}
+		r.judges("S5")
 		why := ""
 		switch {
 		case p.isTouched:
@@ -229,6 +234,7 @@ func (r *run) unstageSent(s *place, e *sim.Effect) {
 // unpublishSent is S7 and a part of S22.
 func (r *run) unpublishSent(p *place) {
 	owner := r.podOf(p.path)
+	r.judges("S7")
 	switch {
 	case owner == nil:
 	case owner.isRunning:
@@ -240,6 +246,7 @@ func (r *run) unpublishSent(p *place) {
 
 // descends is S22.
 func (r *run) descends(what string, p *place) {
+	r.judges("S22")
 	if !r.synced {
 		r.fail("S22", "sent "+what, string(p.key), "volume "+p.volume+" is taken down before the source is synced")
 	}
@@ -274,6 +281,7 @@ func (r *run) mounted(e *sim.Effect) {
 	if !isOurs(e.Path) {
 		return
 	}
+	r.judges("S18")
 	if stack := r.w.MountsAt(e.Path); len(stack) > 1 {
 		if p := r.byPath[e.Path]; p == nil || !p.isTouched {
 			r.fail("S18", "mount", e.Path, "a second mount is made at "+e.Path+", on top of "+stack[len(stack)-2].Fingerprint())
@@ -331,6 +339,7 @@ func (r *run) removed(e *sim.Effect) {
 	if e.Actor != "agent" || !isOurs(e.Path) {
 		return
 	}
+	r.judges("S1")
 	for _, p := range r.list {
 		if below(e.Path, p.path) && len(r.w.MountsAt(p.path)) > 0 {
 			r.fail("S1", e.Kind.String(), e.Path, "data of volume "+p.volume+" is deleted through "+p.path)

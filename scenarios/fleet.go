@@ -18,6 +18,7 @@ type Fleet struct {
 	Workers int
 	Budget  time.Duration   // of the clock on the wall; 0 is none
 	CPU     time.Duration   // of the process's CPU time; 0 is none
+	Cover   bool            // tell what the schedules have reached; they take longer
 	Stop    <-chan struct{} // once it is closed, no further schedule is begun; nil is never
 	// Progress is told how things stand, about once a second; nil for nobody. One call at a time.
 	Progress func(Tally)
@@ -40,6 +41,9 @@ type Tally struct {
 	CPU     time.Duration `json:"cpuNanoseconds"`
 	Elapsed time.Duration `json:"elapsedNanoseconds"`
 	Next    uint64        `json:"nextSeed"` // every seed below it that is the hunt's has been run
+	// Coverage is what the schedules have reached, and Curve how it grew, if Fleet.Cover asks.
+	Coverage *Coverage `json:"coverage,omitempty"`
+	Curve    []Growth  `json:"curve,omitempty"`
 }
 
 // Batch is all seeds from From up to but not including To. They are of one block, and each was run.
@@ -76,12 +80,16 @@ type campaign struct {
 	tally  Tally
 	failed *Result
 	open   []*Batch // that have not ended, lowest seeds first
+	growth *growing // nil if nobody asks
 }
 
 // Hunt runs schedules until they are used up, the budget is, or one fails. It returns the failure of the lowest seed.
 func (f Fleet) Hunt() (Tally, *Result) {
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	c := &campaign{fleet: f, began: time.Now(), beganCPU: cpuTime(), next: f.Seed}
+	if f.Cover {
+		c.growth = newGrowing()
+	}
 	c.told = c.began
 	var wait sync.WaitGroup
 	for range max(f.Workers, 1) {
@@ -101,7 +109,7 @@ func (c *campaign) work() {
 		if !ok {
 			return
 		}
-		res := h.Run(Schedule{Seed: seed})
+		res := h.Run(Schedule{Seed: seed, Cover: c.fleet.Cover})
 		c.add(res, batch)
 	}
 }
@@ -126,6 +134,9 @@ func (c *campaign) claim() (seed uint64, batch *Batch, ok bool) {
 		return 0, nil, false
 	}
 	c.next = seed + 1
+	if c.growth != nil {
+		c.growth.awaits(seed)
+	}
 	if n := len(c.open); n > 0 && c.open[n-1].From/BlockSeeds == seed/BlockSeeds {
 		batch = c.open[n-1]
 	} else {
@@ -141,6 +152,9 @@ func (c *campaign) add(res Result, batch *Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tally.add(res)
+	if c.growth != nil {
+		c.growth.add(res.Seed, res.Coverage)
+	}
 	batch.add(res)
 	if res.Violation != nil {
 		batch.Failed = append(batch.Failed, res)
@@ -170,6 +184,9 @@ func (c *campaign) end(b *Batch) {
 func (c *campaign) now() Tally {
 	t := c.tally
 	t.Elapsed, t.CPU, t.Next = time.Since(c.began), cpuTime()-c.beganCPU, c.next
+	if c.growth != nil {
+		t.Coverage, t.Curve = c.growth.all, c.growth.told()
+	}
 	return t
 }
 

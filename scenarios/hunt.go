@@ -31,6 +31,7 @@ type Result struct {
 	Crashes   int
 	Hash      uint64
 	Lasted    time.Duration // in the world
+	Coverage  *Coverage     // what it has reached, if Schedule.Cover asks
 }
 
 // Hunter makes worlds of seeds. It is used by one goroutine at a time; its caches hold objects that all of its worlds share.
@@ -86,6 +87,7 @@ type Schedule struct {
 	Setup   *Setup      // nil is what the seed gives
 	Chooser sim.Chooser // nil is the seed itself
 	Keep    bool        // the trace's records
+	Cover   bool        // tell what the run has reached
 	// Done sees the world before it is closed; nil for nobody.
 	Done func(*sim.World)
 	// Log reads the engine's log; nil for nobody.
@@ -115,6 +117,9 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 	r := newRun(w, engine.Config{NoRuntime: is.NoRuntime, JournalBytes: 64 << 10, Drivers: map[string]plugin.DriverConfig{}})
 	r.files, r.lines, r.canary, r.probe = is.Files, s.Log, h.canary, s.probe
+	if s.Cover {
+		r.covers()
+	}
 	g := &workload{hunter: h, r: r, choose: s.Chooser, setup: is}
 	g.begin()
 	if r.until(hal.Instant(is.Chaos)) && !s.isShort {
@@ -126,7 +131,7 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 	return Result{
 		Seed: s.Seed, Violation: r.violation, Events: w.Steps(), Calls: w.Trace().Count(sim.MarkCall), Faults: w.Trace().Count(sim.MarkFault),
-		Crashes: r.actual.crashes, Hash: w.Trace().Hash(), Lasted: w.Now().Sub(0),
+		Crashes: r.actual.crashes, Hash: w.Trace().Hash(), Lasted: w.Now().Sub(0), Coverage: r.cover,
 	}
 }
 

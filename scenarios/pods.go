@@ -145,6 +145,7 @@ func (r *run) ready(p *pod, asked *corev1.Pod) {
 		return
 	}
 	for _, u := range p.uses {
+		r.judges("S21")
 		if why := r.lacks(u); why != "" {
 			r.fail("S21", "told ready", p.name, "pod "+p.name+" is told to be ready, and of its volume "+u.name+" "+why)
 			return

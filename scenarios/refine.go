@@ -27,6 +27,9 @@ func (r *run) stepped(c *core.Core) {
 	}
 	first := r.core == nil
 	r.core = c
+	if r.cover != nil {
+		r.covered(c, first)
+	}
 	if first {
 		r.begun()
 		return
@@ -40,6 +43,7 @@ func (r *run) stepped(c *core.Core) {
 func (r *run) begun() {
 	for _, p := range r.list {
 		key := p.key
+		r.judges("S15")
 		p.checked = seen{}
 		if _, ok := r.core.Belief(key); ok {
 			r.refine(key)
@@ -78,14 +82,17 @@ func (r *run) refine(key hal.Key) {
 		if p.checked == now && !p.isHeld {
 			return
 		}
+		r.judges("S8")
 		if why := r.remains(p); why != "" {
 			r.fail("S8", "forgotten", string(key), string(key)+" is taken to be gone for good, and "+why)
 		}
 	case b.State == core.Absent && b.ClimbOpen == 0 && !b.IsDoubtful:
+		r.judges("S14")
 		if why := r.stands(p); why != "" {
 			r.fail("S14", "believed Absent", string(key), string(key)+" is believed to be down, and "+why)
 		}
 	case b.State == core.Present && p.checked != now || b.State == core.Present && !p.isHeld:
+		r.judges("S14")
 		if why := r.differs(p, &b); why != "" {
 			r.fail("S14", "believed Present", string(key), string(key)+" is believed to be up, and "+why)
 		}

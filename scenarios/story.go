@@ -23,7 +23,8 @@ type StoryResult struct {
 	Calls     uint64
 	Hash      uint64
 	Lasted    time.Duration
-	Stale     []string // faults that no call met
+	Stale     []string  // faults that no call met
+	Coverage  *Coverage // what it has reached, if Play.Cover asks
 }
 
 // story runs one scenario.
@@ -46,6 +47,7 @@ type Play struct {
 	// Choices makes the choices that the scenario says nothing of; nil makes all of them benign, and no fault can happen but the scenario's own.
 	Choices sim.Chooser
 	Keep    bool // the trace's records
+	Cover   bool // tell what the run has reached
 	// Log reads the engine's log up to the end of the timeline; nil for nobody.
 	Log func(engine.Entry)
 	// Done sees the world before it is closed; nil for nobody.
@@ -93,6 +95,9 @@ func (p Play) Run() StoryResult {
 			p.Log(e)
 		}
 	}
+	if p.Cover {
+		t.r.covers()
+	}
 	t.w.OnEffect(t.sent)
 	if p.Watch != nil {
 		t.w.OnEffect(p.Watch)
@@ -108,7 +113,7 @@ func (p Play) Run() StoryResult {
 	}
 	res := StoryResult{
 		Name: s.Name, Violation: t.r.violation, Events: t.w.Steps(), Calls: t.w.Trace().Count(sim.MarkCall), Hash: t.w.Trace().Hash(),
-		Lasted: t.w.Now().Sub(0),
+		Lasted: t.w.Now().Sub(0), Coverage: t.r.cover,
 	}
 	for _, f := range s.Faults {
 		if f.seen < f.Nth && !t.leaves(f.Line) {
@@ -254,6 +259,9 @@ func (t *story) tell() {
 		at := hal.Instant(t.step.Wait)
 		if t.step.Since {
 			at = t.w.Now().Add(t.step.Wait)
+		}
+		if t.step.Words[0] == "expect" {
+			t.r.judges("expect")
 		}
 		if t.step.Within && !t.leaves(t.step.Line) {
 			t.await(at)

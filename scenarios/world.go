@@ -65,6 +65,8 @@ type run struct {
 	canary    func(*run)
 	probe     func(*run) // looks after each event, nil for nobody
 	violation *Violation
+	cover     *Coverage          // what the run reaches, nil for nobody who asks
+	probing   probing            // for cover
 	lines     func(engine.Entry) // who else reads the log, nil for nobody
 	isEdited  bool               // a volume's object was changed: any pod's volumes may have to be made anew
 	stop      bool               // no timeline event happens any more
@@ -157,6 +159,7 @@ func (r *run) until(t hal.Instant) bool {
 		r.probe(r)
 	}
 	if r.violation == nil {
+		r.judges("panic")
 		if err := r.w.Run(t); err != nil {
 			what := "engine"
 			if f, ok := errors.AsType[*sim.Failure](err); ok {
@@ -170,6 +173,7 @@ func (r *run) until(t hal.Instant) bool {
 
 // logged reads the engine's log.
 func (r *run) logged(e engine.Entry) {
+	r.judges("S17")
 	for _, f := range e.Fields {
 		if strings.Contains(f, r.mark) {
 			r.fail("S17", "log", e.Message, "a secret is in the log: "+strings.ReplaceAll(f, r.mark, "<the secret>"))
@@ -178,6 +182,9 @@ func (r *run) logged(e engine.Entry) {
 	switch e.Message {
 	case "driver registered", "driver deregistered":
 		r.registered[e.Fields[1]] = e.Message == "driver registered"
+	}
+	if r.cover != nil {
+		r.probeLine(e)
 	}
 	if r.lines != nil {
 		r.lines(e)

@@ -56,6 +56,7 @@ type rung struct {
 // flight is an operation under way.
 type flight struct {
 	Op
+	why     why // it was started
 	since   hal.Instant
 	until   hal.Instant // the bound of its call, as announced; 0 is none
 	quiet   bool        // no climb was without end when it started

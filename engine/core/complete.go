@@ -35,7 +35,7 @@ func (c *Core) start(r *rung, v Verb) {
 	if limit > 0 {
 		op.Deadline = c.now.Add(limit)
 	}
-	r.op = &flight{Op: op, since: c.now, until: r.within(op.Deadline), quiet: op.Quiet}
+	r.op = &flight{Op: op, why: r.next.why, since: c.now, until: r.within(op.Deadline), quiet: op.Quiet}
 	c.crowd(r)
 	c.ops[op.ID] = r
 	r.changed = c.step

@@ -50,12 +50,13 @@ type subject struct {
 	name string
 	hash uint64
 	nth  uint32
+	key  hal.Key // the rung that a call is for, "" if it is for none
 }
 
 // subject counts the choices of a site and object.
 func (w *World) subject(at *site, name string) subject {
 	h := hashString(name)
-	return subject{name, h, w.nth.next(idHash(at.hash, h, 0))}
+	return subject{name: name, hash: h, nth: w.nth.next(idHash(at.hash, h, 0))}
 }
 
 // counters counts by key: a hash table with open addressing, for keys that are hashes already. The zero value is empty.
@@ -118,6 +119,9 @@ func (w *World) pick(at *site, s *subject, m *menu) Fault {
 	}
 	if f != NoFault {
 		w.trace.add(Record{At: w.sched.now, Mark: MarkFault, What: at.name, Object: s.name, Fault: f, hash: at.hash ^ s.hash})
+		for _, look := range w.faulted {
+			look(Injected{Site: at.name, Object: s.name, Key: s.key, Fault: f})
+		}
 	}
 	return f
 }
@@ -186,6 +190,7 @@ func (h *host) enter(at *callSite, object string, c hal.Call, m *menu) call {
 	w := h.w
 	w.sched.alive(h.inc, at.name)
 	k := call{h: h, w: w, site: at, c: c, subject: w.subject(&at.site, object)}
+	k.subject.key = c.Key
 	k.begin = w.trace.add(k.record(MarkCall))
 	if c.Deadline != 0 && h.now() >= c.Deadline {
 		k.expired = true

@@ -33,6 +33,7 @@ type World struct {
 	nth     counters // of choices, by site and object
 	trace   Trace
 	observe []func(Effect)
+	faulted []func(Injected)
 
 	fs       *filesystem
 	mounts   *mountTable
@@ -192,3 +193,6 @@ func (w *World) Go(f func()) { w.sched.spawn(w.living(), f) }
 
 // OnEffect calls f at the instant of each effect. f looks and judges; it changes nothing.
 func (w *World) OnEffect(f func(Effect)) { w.observe = append(w.observe, f) }
+
+// OnFault calls f with each fault as it is injected, before it has any effect. f looks and changes nothing.
+func (w *World) OnFault(f func(Injected)) { w.faulted = append(w.faulted, f) }
