@@ -268,6 +268,9 @@ func notNegative(text string, value int64) error {
 
 // Command is the line that has a subcommand of volsim run the case.
 func (c Case) Command(subcommand string) string {
+	if c.Scenario != nil && len(c.Keep) == 0 {
+		return "volsim run " + c.Scenario.Argument()
+	}
 	var b strings.Builder
 	b.WriteString("volsim " + subcommand)
 	switch {
@@ -276,7 +279,7 @@ func (c Case) Command(subcommand string) string {
 	case !c.Still:
 		fmt.Fprintf(&b, " --seed %d", c.Seed)
 	}
-	if len(c.Keep) > 0 || c.Scenario == nil {
+	if len(c.Keep) > 0 {
 		b.WriteString(" --keep '" + c.String() + "'")
 	}
 	if c.Times != 0 {

@@ -22,6 +22,7 @@ type Finding struct {
 	Seed      uint64      `json:"seed"` // of a world that is no scenario
 	Case      string      `json:"case"` // the value of the flag --keep that replays it
 	Violation *Violation  `json:"violation"`
+	Subject   string      `json:"subject"` // the violation's object by its short name
 	Choices   []Necessity `json:"choices"` // what is left, in the order in which the run comes to it
 	Total     int         `json:"total"`   // choices of the whole schedule
 	Runs      int         `json:"runs"`    // that it took to shrink it
@@ -66,18 +67,13 @@ type RungFrame struct {
 
 // Explain replays a shrunk case and tells all of it. h is the hunter that it was shrunk with.
 func Explain(h *Hunter, s *Shrunk) *Finding {
-	f := &Finding{
-		Schema: FindingSchema, Commit: Commit(), Property: s.Violation.Property, Signature: s.Violation.Signature(), Seed: s.Case.Seed,
-		Case: s.Case.String(), Violation: s.Violation, Total: s.Choices, Runs: s.Runs, Equal: s.Equal, Command: s.Case.Command("replay"), CPU: s.CPU,
-	}
-	h.Rerun(s.Case, Watch{Keep: true, Done: func(w *sim.World) { f.Lines = Timeline(w.Trace().Records, s.Violation.Object) }})
-	f.Frames = frames(h, s.Case, f.Lines)
-	f.Sentence = firstLine(s.Violation.Story)
+	f, short := tell(h, s.Case)
+	f.Total, f.Runs, f.Equal, f.CPU = s.Choices, s.Runs, s.Equal, s.CPU
 	for i, k := range s.Case.Keep {
 		if !k.isChoice() {
 			continue
 		}
-		n := Necessity{ID: k.ID.String(), Text: k.ID.String(), Value: int(k.Value), Needed: true, Without: passes}
+		n := Necessity{ID: k.ID.String(), Text: short.text(s.Case, k), Value: int(k.Value), Needed: true, Without: passes}
 		if res := h.Rerun(s.Case.without(i, i+1), Watch{}); res.Violation != nil {
 			n.Without = res.Violation.Signature()
 			n.Needed = n.Without != f.Signature
@@ -85,6 +81,33 @@ func Explain(h *Hunter, s *Shrunk) *Finding {
 		f.Choices = append(f.Choices, n)
 	}
 	return f
+}
+
+// Tell runs a case and tells what it breaks, without what shrinking knows of it; nil if it breaks nothing.
+func Tell(h *Hunter, c Case) *Finding {
+	f, _ := tell(h, c)
+	return f
+}
+
+func tell(h *Hunter, c Case) (*Finding, *names) {
+	var n *names
+	var records []sim.Record
+	res := h.Rerun(c, Watch{
+		Keep: true, Done: func(w *sim.World) { records = w.Trace().Records }, ended: func(r *run) { n = r.naming() },
+	})
+	v := res.Violation
+	if v == nil {
+		return nil, nil
+	}
+	f := &Finding{
+		Schema: FindingSchema, Commit: Commit(), Property: v.Property, Signature: v.Signature(), Sentence: n.tale(c, v), Seed: c.Seed, Case: c.String(),
+		Violation: v, Subject: n.name(v.Object), Lines: timeline(records, n, v.Object), Command: c.Command("replay"),
+	}
+	if c.Scenario != nil {
+		f.Scenario = c.Scenario.Name
+	}
+	f.Frames = frames(h, c, f.Lines)
+	return f, n
 }
 
 // Commit is what the program was built of: the hash of a commit, with "+" behind it if sources were changed; "" if that is not known.

@@ -36,9 +36,10 @@ func (r *run) rungFrames() []RungFrame {
 			all = append(all, RungFrame{Key: p.key, True: r.truth(p.key, p.path), Holder: r.holder(p.key)})
 		}
 	}
+	n := r.naming()
 	slices.SortFunc(all, func(a, b RungFrame) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	for i := range all {
-		all[i].Name = shorten(string(all[i].Key))
+		all[i].Name = n.name(string(all[i].Key))
 	}
 	return all
 }
@@ -62,7 +63,7 @@ func (r *run) holder(key hal.Key) string {
 	var all []string
 	if p := r.places[key]; p != nil {
 		if owner := r.podOf(p.path); owner != nil && owner.isRunning {
-			all = append(all, owner.name+" runs")
+			all = append(all, strings.TrimPrefix(owner.name, "default/")+" runs")
 		}
 		for _, c := range p.calls {
 			all = append(all, c.method+" may act")

@@ -96,6 +96,8 @@ type Schedule struct {
 	Watch func(sim.Effect)
 	// probe looks at the run after each event; nil for nobody.
 	probe func(*run)
+	// ended sees the run before its world is closed; nil for nobody.
+	ended func(*run)
 	// isShort: the run ends before calm.
 	isShort bool
 }
@@ -125,6 +127,9 @@ func (h *Hunter) Run(s Schedule) Result {
 	if r.until(hal.Instant(is.Chaos)) && !s.isShort {
 		r.broken = g.breaks()
 		r.finish()
+	}
+	if s.ended != nil {
+		s.ended(r)
 	}
 	if s.Done != nil {
 		s.Done(w)

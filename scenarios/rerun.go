@@ -20,7 +20,8 @@ type Watch struct {
 	Chooser sim.Chooser
 
 	probe   func(*run)
-	isShort bool // the run ends before calm
+	ended   func(*run) // sees the run before its world is closed
+	isShort bool       // the run ends before calm
 }
 
 // Rerun runs a case.
@@ -30,7 +31,7 @@ func (h *Hunter) Rerun(c Case, o Watch) Result {
 	}
 	if c.Scenario != nil {
 		gone := c.leftOut()
-		p := Play{Scenario: c.Scenario, Choices: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, probe: o.probe}
+		p := Play{Scenario: c.Scenario, Choices: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, probe: o.probe, ended: o.ended}
 		if len(gone) > 0 {
 			p.leaves = func(line int) bool { return slices.Contains(gone, line) }
 		}
@@ -39,7 +40,7 @@ func (h *Hunter) Rerun(c Case, o Watch) Result {
 	}
 	is := c.setup()
 	return h.Run(Schedule{
-		Seed: c.Seed, Setup: &is, Chooser: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, probe: o.probe, isShort: o.isShort,
+		Seed: c.Seed, Setup: &is, Chooser: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, probe: o.probe, ended: o.ended, isShort: o.isShort,
 	})
 }
 

@@ -111,11 +111,7 @@ func TestShrinkIsMinimal(t *testing.T) {
 		less.Keep = append(append([]Kept(nil), s.Case.Keep[:i]...), s.Case.Keep[i+1:]...)
 		require.Nil(t, h.Rerun(less, Watch{}).Violation, "choice %s could go", s.Case.Keep[i].ID)
 	}
-	var lines []Line
-	h.Rerun(s.Case, Watch{Keep: true, Done: func(w *sim.World) {
-		lines = Timeline(w.Trace().Records, s.Violation.Object)
-	}})
-	require.LessOrEqual(t, strings.Count(Report(s.Violation, seed, s, lines, "volsim"), "\n"), 30)
+	require.LessOrEqual(t, strings.Count(Explain(h, s).Text(), "\n"), 30)
 	kept, err := ParseKeep(s.Case.String())
 	require.NoError(t, err)
 	require.Len(t, kept, len(s.Case.Keep))

@@ -54,18 +54,28 @@ func shrink(h *Hunter, c Case, drawn sim.Chooser) *Shrunk {
 		c.Keep = slices.DeleteFunc(slices.Clone(whole.chose), func(k Kept) bool { return k.Time })
 	}
 	all := len(c.Choices())
-	c = s.reduce(c)
+	out := AsItIs(h, s.reduce(c))
+	out.Choices, out.Runs, out.CPU = all, s.runs, cpuTime()-began
+	return out
+}
+
+// AsItIs takes a case for shrunk as it is, and replays it three times; nil if it does not fail.
+func AsItIs(h *Hunter, c Case) *Shrunk {
+	began := cpuTime()
 	first := h.Rerun(c, Watch{})
-	out := &Shrunk{Case: c, Choices: all, Violation: first.Violation}
+	if first.Violation == nil {
+		return nil
+	}
+	s := &Shrunk{Case: c, Choices: len(c.Choices()), Runs: 4, Violation: first.Violation}
 	for range 3 {
 		fresh := NewHunter()
 		fresh.canary = h.canary
 		if again := fresh.Rerun(c, Watch{}); again.Hash == first.Hash && again.Events == first.Events {
-			out.Equal++
+			s.Equal++
 		}
 	}
-	out.Runs, out.CPU = s.runs, cpuTime()-began
-	return out
+	s.CPU = cpuTime() - began
+	return s
 }
 
 // reduce is the whole way from what a seed chose to what is needed.

@@ -56,6 +56,8 @@ type Play struct {
 	Watch func(sim.Effect)
 	// probe looks at the run after each event; nil for nobody.
 	probe func(*run)
+	// ended sees the run before its world is closed; nil for nobody.
+	ended func(*run)
 	// leaves says of which lines the faults and statements are left out; nil for none.
 	leaves func(line int) bool
 }
@@ -107,6 +109,9 @@ func (p Play) Run() StoryResult {
 	if t.r.violation == nil && !s.Stuck {
 		t.r.lines = nil
 		t.r.finish()
+	}
+	if p.ended != nil {
+		p.ended(t.r)
 	}
 	if p.Done != nil {
 		p.Done(t.w)

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -26,39 +24,25 @@ type replayed struct {
 }
 
 func replayCommand() *cobra.Command {
-	var seed, times uint64
-	var keep string
-	var still, asJSON, withLog, quiet bool
+	var o chosen
+	var asJSON, withLog, quiet bool
 	cmd := &cobra.Command{
-		Use: "replay", Short: "Run one seed and show its whole trace", Args: cobra.NoArgs,
+		Use: "replay [NAME|FILE]", Short: "Run one seed, case or scenario and show its whole trace", Args: cobra.MaximumNArgs(1),
 		Long: `Runs one schedule again and writes its trace: byte for byte the same every time. With --keep only those choices are made that
 volsim shrink has kept.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c := scenarios.Case{Seed: seed, Times: times, Still: still || !cmd.Flags().Changed("seed")}
-			var err error
-			switch {
-			case keep != "":
-				c.Keep, err = scenarios.ParseKeep(keep)
-			case c.Still && !still:
-				err = errors.New("what shall be replayed? Name a --seed, or the choices to --keep")
-			}
-			if drawn := slices.IndexFunc(c.Keep, func(k scenarios.Kept) bool { return k.Drawn }); err == nil && c.Still && drawn >= 0 {
-				err = fmt.Errorf("%s has no value: write one behind =, or name the --seed that draws it", c.Keep[drawn])
-			}
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, isSeed, err := o.read(cmd, args)
 			if err != nil {
 				return err
 			}
 			w := scenarios.Watch{Keep: !quiet}
-			if keep == "" && !still && times == 0 {
-				w.Chooser = sim.Seeded(seed)
+			if isSeed {
+				w.Chooser = sim.Seeded(c.Seed)
 			}
 			return replay(cmd, c, w, asJSON, withLog)
 		},
 	}
-	cmd.Flags().Uint64Var(&seed, "seed", 0, "the seed")
-	cmd.Flags().StringVar(&keep, "keep", "", "make only these choices, as volsim shrink prints them; without --seed nothing else is drawn")
-	cmd.Flags().Uint64Var(&times, "times", 0, "with --keep: the seed of all times, as volsim shrink prints it")
-	cmd.Flags().BoolVar(&still, "still", false, "the shortest latencies, but for what is kept")
+	o.flags(cmd)
 	cmd.Flags().BoolVar(&withLog, "log", false, "also the engine's log, at the end")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "only the result, not the trace")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")

@@ -93,7 +93,7 @@ func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (bool
 		fmt.Fprintf(out, "STALE %s: %s\n", s.Name, stale)
 	}
 	if res.Violation != nil {
-		fmt.Fprint(out, scenarios.Report(res.Violation, 0, nil, scenarios.Timeline(records, res.Violation.Object), "volsim run "+s.Name))
+		fmt.Fprint(out, scenarios.Tell(scenarios.NewHunter(), scenarios.Case{Scenario: s, Still: true}).Text())
 		return false, nil
 	}
 	if ok {

@@ -142,11 +142,11 @@ func isKilled(err error) bool {
 // shrunk is the number of choices that are left of a failing seed, and of the lines that tell it; 0 if that is not known.
 func shrunk(program string, seed uint64) (choices, lines int) {
 	out, _ := exec.Command(program, "shrink", "--json", "--seed", strconv.FormatUint(seed, 10)).Output() // it exits with 1
-	var s struct{ Choices, Lines int }
+	var s struct{ Choices, Lines []struct{} }
 	if json.Unmarshal(out, &s) != nil {
 		return 0, 0
 	}
-	return s.Choices, s.Lines
+	return len(s.Choices), len(s.Lines)
 }
 
 // Row is one line of the table of outcomes.

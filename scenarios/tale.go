@@ -1,0 +1,106 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file tells choices in words, and a finding in one sentence.
+
+// text says what a choice of a case does.
+func (n *names) text(c Case, k Kept) string {
+	what := n.what(c, k)
+	for _, t := range c.Keep {
+		isOfIt := t.Time && t.ID.Object == k.ID.Object && t.ID.Nth == k.ID.Nth
+		if isOfIt && t.ID.Site == "workload.time" && k.ID.Site == "workload.pod" {
+			what += " at " + c.slotTime(t).String()
+		} else if isOfIt && k.Fault != sim.NoFault && strings.HasPrefix(t.ID.Site, strings.TrimSuffix(k.ID.Site, "fault")) && strings.HasSuffix(t.ID.Site, "/late") &&
+			t.Value >= int64(time.Second) {
+			what += " (" + time.Duration(t.Value).Round(time.Second).String() + " later)"
+		}
+	}
+	return what
+}
+
+// slotTime is when a pod does something.
+func (c Case) slotTime(t Kept) time.Duration {
+	window := chaos / slots
+	if c.setup().Nervous {
+		window /= 3
+	}
+	return (time.Duration(t.ID.Nth)*window + time.Duration(t.Value)).Round(time.Second)
+}
+
+func (n *names) what(c Case, k Kept) string {
+	if k.Fault != sim.NoFault {
+		return n.faultText(k.Fault, k.ID)
+	}
+	object := k.ID.Object
+	switch k.ID.Site {
+	case "workload.pod":
+		return object + " is " + c.flips(k)
+	case "workload.volume":
+		return object + " uses " + volumeOfHunt(int(k.Value))
+	case "workload.more":
+		return object + " also uses " + volumeOfHunt(int(k.Value)-1)
+	case "workload.rare":
+		return object + " has " + [...]string{"", "a raw block volume", "a volume whose claim is ReadWriteOncePod", "an inline volume", "a directory of the host"}[min(k.Value, 4)]
+	case "workload.scratch":
+		return object + " has an emptyDir " + [...]string{"", "on disk", "in memory"}[min(k.Value, 2)]
+	case "workload.uid":
+		return object + " comes back with another uid"
+	case "workload.pv":
+		return "the object " + object + " is edited"
+	case "workload.driver":
+		return "driver " + object + " is restarted"
+	case "workload.broken":
+		return "driver " + [...]string{"", "disk.example", "file.example"}[min(k.Value, 2)] + " stays broken"
+	case "workload.kind":
+		return "driver " + object + " " + [...]string{"", "has no staging", "is of block devices, without staging"}[min(k.Value, 2)]
+	}
+	return fmt.Sprintf("%s %s is %d", k.ID.Site, n.name(object), k.Value)
+}
+
+func volumeOfHunt(i int) string {
+	v := volumesOfHunts[max(min(i, huntVolumes-1), 0)]
+	driver, _, _ := strings.Cut(v.driver, ".")
+	return driver + ":" + v.handle
+}
+
+// flips: a pod that does something for the first time is created, then deleted, then created again.
+func (c Case) flips(k Kept) string {
+	if k.Value == 2 {
+		return "edited"
+	}
+	before := 0
+	for _, o := range c.Keep {
+		if o.ID.Site == k.ID.Site && o.ID.Object == k.ID.Object && o.Value == 1 && o.ID.Nth < k.ID.Nth {
+			before++
+		}
+	}
+	return [...]string{"created", "deleted", "created again"}[min(before, 2)]
+}
+
+// tale is one sentence: what happens, and why what follows is wrong.
+func (n *names) tale(c Case, v *Violation) string {
+	var happens []string
+	for _, k := range c.Choices() {
+		happens = append(happens, n.text(c, k))
+	}
+	if c.Scenario != nil && len(happens) == 0 {
+		happens = append(happens, "in "+c.Scenario.Name)
+	}
+	text := n.sentence(v.Story)
+	if len(happens) > 0 {
+		text = strings.Join(happens, ", ") + ": then " + text
+	}
+	for _, p := range Properties {
+		if p.Code == v.Property {
+			text += "; but " + p.Text + " (" + p.Code + ")"
+		}
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
