@@ -84,9 +84,13 @@ func Sites() []Site {
 		at     *site
 		faults []Fault
 	}{
-		{siteLives, []Fault{ChildLives}}, {siteObject, []Fault{ObjectLate, ObjectStale, ObjectRepeated}}, {siteSynced, []Fault{SyncedLate}},
-		{sitePersonality, []Fault{DriverNasty}}, {siteRegister, []Fault{RegistersLate}}, {siteAgain, []Fault{RegistersTwice}},
-		{siteSocketStays, []Fault{StaleSocket}}, {siteOrphan, []Fault{OrphanActs}}, {siteUnseen, []Fault{GoneUnseen}}, {siteLate, []Fault{LateDropped}},
+		{siteLives, []Fault{ChildLives}}, {siteGone, []Fault{NoticeLate, NoticeDoubled}}, {siteManifest, []Fault{ManifestTorn}}, {siteSynced, []Fault{SyncedLate}},
+		{siteObject, []Fault{ObjectLate, ObjectStale, ObjectRepeated, ObjectMerged, ObjectCrossed}},
+		{siteWatch, []Fault{WatchBreaks}}, {siteKind, []Fault{KindFails}}, {siteList, []Fault{ListEmpty}},
+		{sitePersonality, []Fault{DriverNasty, DriverQueues, DriverActsBehind, DriverCrashes}}, {siteLost, []Fault{SocketLost}},
+		{siteUpgrade, []Fault{DriverUpgraded}}, {siteReplace, []Fault{DriverReplaced}}, {siteVersion, []Fault{DriverNasty}},
+		{siteRegister, []Fault{RegistersLate}}, {siteAgain, []Fault{RegistersTwice}},
+		{siteSocketStays, []Fault{StaleSocket}}, {siteOrphan, []Fault{OrphanActs}}, {siteUnseen, []Fault{GoneUnseen, NoticeLate, NoticeDoubled}}, {siteLate, []Fault{LateDropped}},
 		{sitePause, []Fault{Pause}}, {siteChange, []Fault{LostWrite}}, {siteSector, []Fault{LostWrite}},
 		{siteTable, []Fault{NoticeLate, NoticeDoubled}}, {siteDirectory, []Fault{NoticeLate, NoticeDoubled}}, {siteSockets, []Fault{NoticeLate, NoticeDoubled}},
 	} {
