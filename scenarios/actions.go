@@ -54,6 +54,8 @@ func actions() []action {
 		{"release synced", func(t *story, _ []string) string { t.w.ReleaseSynced("manifest"); return "" }},
 		{"spoil pod NAME", func(t *story, a []string) string { return t.spoil(a[0]) }},
 		{"unmount volume NAME of pod NAME", func(t *story, a []string) string { return t.unmount(a[0], a[1]) }},
+		{"mount over volume NAME of pod NAME", func(t *story, a []string) string { return t.mountOver(a[0], a[1]) }},
+		{"unmount the foreign mounts", func(t *story, _ []string) string { t.w.SweepForeign(rootDir); return "" }},
 		{"make directory NAME", func(t *story, a []string) string { t.w.MakeDir(a[0]); return "" }},
 		{"make file NAME", func(t *story, a []string) string { t.w.WriteFile(a[0], nil); return "" }},
 		{"write NAME in volume NAME of pod NAME", func(t *story, a []string) string { return t.write(a[0], a[1], a[2]) }},

@@ -40,6 +40,7 @@ func (r *run) bound() time.Duration {
 func (r *run) finish() {
 	r.stop = true
 	r.w.Calm()
+	r.w.SweepForeign(rootDir)
 	if r.broken != "" {
 		if !r.settle("L2", "the core works", r.bound()) {
 			return
@@ -47,7 +48,7 @@ func (r *run) finish() {
 		r.w.BreakDriver(r.broken, sim.Works)
 		r.broken = ""
 	}
-	if !r.settle("L2", "converged", r.bound()) || !r.told() || !r.isQuiet() || !r.restarts() {
+	if !r.settle("L2", "converged", r.bound()) || !r.told() || !r.untouched() || !r.isQuiet() || !r.restarts() {
 		return
 	}
 	r.empties()

@@ -17,7 +17,9 @@ type place struct {
 	driver, volume string
 	isPublish      bool
 	isHeld         bool // staged, or published
-	isTouched      bool // somebody else has changed what stands there: beliefs of it are excused
+	isTouched      bool // somebody else has changed what stands there: see foreign.go
+	touchedAt      hal.Instant
+	climbUntil     hal.Instant // until when a climb that was sent may act, as far as the agent knows
 	calls          []openCall
 	checked        seen
 	sent           map[string]*requests // by method
@@ -86,8 +88,10 @@ func (r *run) count(e *sim.Effect) {
 
 func (r *run) nodeDown() {
 	for _, p := range r.list {
-		p.isHeld, p.isTouched, p.calls = false, false, nil
+		p.isHeld, p.isTouched, p.climbUntil, p.calls = false, false, 0, nil
 	}
+	clear(r.foreign)
+	r.isBegun = false
 	for _, p := range r.pods {
 		r.halt(p)
 	}
@@ -138,6 +142,9 @@ func (r *run) sent(e *sim.Effect) {
 	r.judges("S8")
 	if e.Deadline <= e.At {
 		r.fail("S8", "sent "+e.Method, string(p.key), e.Method+" is sent for "+p.volume+" without a deadline that is still to come: it may act at any time")
+	}
+	if e.Method == stage || e.Method == publish {
+		p.climbUntil = max(p.climbUntil, e.Deadline.Add(sim.Settle))
 	}
 	switch e.Method {
 	case publish:
@@ -275,6 +282,7 @@ func (r *run) mounted(e *sim.Effect) {
 		r.actual.mounting++
 	}
 	if e.Actor == "" {
+		r.mountedOver(e.Mount)
 		r.touch(e.Path)
 		return
 	}
@@ -297,18 +305,10 @@ func (r *run) unmounted(e *sim.Effect) {
 		r.actual.effects++
 		r.actual.mounting++
 		r.takes(e)
+		r.undoes(e)
 	}
 	if p := r.byPath[e.Path]; p != nil {
 		r.refine(p.key)
-	}
-}
-
-// touch: somebody else has changed what stands at a path.
-func (r *run) touch(path string) {
-	for _, p := range r.list {
-		if p.path == path || below(path, p.path) {
-			p.isTouched = true
-		}
 	}
 }
 

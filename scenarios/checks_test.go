@@ -110,6 +110,15 @@ func TestChecksFire(t *testing.T) {
 			require.Zero(t, r.w.BindMount("/", target, false))
 			r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "d", Run: 1, Path: target})
 		}},
+		"another's mount is unmounted": {"S1", func(r *run) {
+			m := r.mountsOver(t)
+			require.NoError(t, r.w.RunFor(2*noticing))
+			r.effect(sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: target, Mount: m})
+		}},
+		"another's mount is taken for ours": {"S14", func(r *run) {
+			m := r.mountsOver(t)
+			r.refineTouched(r.byPath[target], &core.Belief{State: core.Present, Fingerprint: m.Fingerprint()})
+		}},
 		"told ready of nothing":  {"S21", func(r *run) { p := r.runs(); p.isRunning = false; r.ready(p, p.object) }},
 		"unstaged before synced": {"S22", func(r *run) { r.synced = false; r.sends(1, unstage) }},
 		"unmounted before synced": {"S22", func(r *run) {
@@ -129,6 +138,14 @@ func TestChecksFire(t *testing.T) {
 			require.Equal(t, c.property, r.violation.Property, "%v", r.violation)
 		})
 	}
+}
+
+// mountsOver has somebody mount over the target before the agent has begun.
+func (r *run) mountsOver(t *testing.T) hal.Mount {
+	r.holds(sim.EffectPublished)
+	r.w.MakeDir(target)
+	require.Zero(t, r.w.MountForeign(target))
+	return r.w.MountsAt(target)[0]
 }
 
 // believe gives the world a core that knows of nothing, or of the stage in a state.

@@ -137,16 +137,17 @@ func (r *run) ready(p *pod, asked *corev1.Pod) {
 		return
 	}
 	if asked != p.object || p.told != p.object {
-		r.w.After(time.Second, "ask again "+p.name, func() {
-			if p.isWanted && !p.isRunning {
-				r.await(p)
-			}
-		})
+		r.askAgain(p)
 		return
 	}
 	for _, u := range p.uses {
 		r.judges("S21")
-		if why := r.lacks(u); why != "" {
+		why := r.lacks(u)
+		if why != "" && r.isDisturbed(u.path) {
+			r.askAgain(p)
+			return
+		}
+		if why != "" {
 			r.fail("S21", "told ready", p.name, "pod "+p.name+" is told to be ready, and of its volume "+u.name+" "+why)
 			return
 		}
@@ -160,6 +161,15 @@ func (r *run) ready(p *pod, asked *corev1.Pod) {
 			p.release = append(p.release, release)
 		}
 	}
+}
+
+// askAgain asks a moment later whether p is ready.
+func (r *run) askAgain(p *pod) {
+	r.w.After(time.Second, "ask again "+p.name, func() {
+		if p.isWanted && !p.isRunning {
+			r.await(p)
+		}
+	})
 }
 
 // lacks says what is missing of a volume where its pod looks for it, "" if nothing.

@@ -31,6 +31,7 @@ func (r *run) stepped(c *core.Core) {
 		r.covered(c, first)
 	}
 	if first {
+		r.isBegun = true
 		r.begun()
 		return
 	}
@@ -70,7 +71,11 @@ func (r *run) refine(key hal.Key) {
 		return
 	}
 	p := r.places[key]
-	if p == nil || p.isTouched {
+	if p == nil {
+		return
+	}
+	if p.isTouched {
+		r.refineTouched(p, &b)
 		return
 	}
 	now := seen{known: ok, state: b.State, fingerprint: b.Fingerprint, isGone: !ok || b.IsGone}

@@ -32,6 +32,18 @@ func (t *story) unmount(volume, name string) string {
 	return ""
 }
 
+// mountOver mounts something that is nobody's volume over a volume of a pod.
+func (t *story) mountOver(volume, name string) string {
+	u, why := t.use(volume, name)
+	if why != "" {
+		return why
+	}
+	if errno := t.w.MountForeign(u.path); errno != 0 {
+		return errno.Error()
+	}
+	return ""
+}
+
 // write is what a container of the pod does.
 func (t *story) write(file, volume, name string) string {
 	u, why := t.use(volume, name)

@@ -55,6 +55,9 @@ type run struct {
 	names  map[string]string // file mode: manifest by object name
 	broken string            // a driver that is broken for good, "" for none
 
+	foreign map[hal.MountID]foreign // mounts of this boot that somebody else has made
+	isBegun bool                    // the agent has begun in this boot
+
 	places map[hal.Key]*place
 	byPath map[string]*place
 	list   []*place // all places, in the order in which they were first used
@@ -83,7 +86,7 @@ type counts struct {
 func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
 		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, exclusive: map[string]bool{}, denied: map[string]bool{},
-		places: map[hal.Key]*place{}, byPath: map[string]*place{}, mark: secretMark,
+		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, mark: secretMark,
 	}
 	r.cfg.NodeName, r.cfg.RootDir = nodeName, rootDir
 	r.cfg.Log, r.cfg.Stepped = r.logged, r.stepped

@@ -238,12 +238,21 @@ func (c *Core) lose(r *rung, reason string, trusted bool) {
 	}
 }
 
+// saw notes what stands at the place of a rung that is to be climbed again: it is not the rung, and only what comes after the next intent may be. As
+// long as a climb may act, what it makes is ours, and is not to be taken for what stood there before.
+func (r *rung) saw(fingerprint string) {
+	if r.bound(Climb) == 0 {
+		r.seen, r.looked, r.traced = fingerprint, true, false
+	}
+}
+
 // observed takes in what stands at a rung's place. What was read before the rung last changed says nothing.
 func (c *Core) observed(e Observed) {
 	r := c.rungs[e.Key]
 	if r == nil || r.op != nil || r.changed > e.Since || r.state != Present || r.fingerprint == e.Fingerprint {
 		return
 	}
+	r.saw(e.Fingerprint)
 	c.lose(r, fmt.Sprintf("found %s in place of %s", orNothing(e.Fingerprint), orNothing(r.fingerprint)), false)
 }
 

@@ -118,6 +118,9 @@ func (c *Core) deny(r *rung) {
 	for _, b := range c.below(r) {
 		c.lose(b, "its driver denies it: "+r.reason, false)
 		b.trusted, b.denied = false, true
+		if b.bound(Climb) == 0 {
+			b.looked, b.traced = false, false // what stands there by now need not be what did
+		}
 	}
 	r.up, r.down, r.blocked, r.denier = up, down, blocked, true
 }
@@ -134,8 +137,12 @@ func (c *Core) lookedAt(r *rung, res Result) {
 		c.resetAbove(r, false)
 	case r.state == Unknown && r.trusted:
 		r.trusted = false
+		r.saw(res.Fingerprint)
 	default:
 		r.seen, r.looked = res.Fingerprint, true
+		if res.Fingerprint == r.fingerprint {
+			r.seen = "" // what stands there is ours
+		}
 	}
 }
 

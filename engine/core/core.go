@@ -107,6 +107,8 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r.trusted = !looked
 	if looked && fingerprint == rec.Fingerprint {
 		r.state, r.trusted = Present, true
+	} else if looked {
+		r.saw(fingerprint)
 	}
 }
 

@@ -205,6 +205,35 @@ func TestWhatAVerbIsTold(t *testing.T) {
 }
 
 // Waits of one core grow with its rungs in number, not in work: see BenchmarkStep for the time, and here for what is allocated.
+func TestWhatStandsInPlaceOfARungIsNotIt(t *testing.T) {
+	publish := core.Rung{Key: "publish", Kind: "publish", Pod: "p", Intent: true, Limits: core.Limits{Climb: time.Minute, Settle: time.Minute}}
+	up := func(c *core.Core) {
+		c.Step(second, core.AllSynced{})
+		c.Step(second, core.Wanted{Pod: "p", Rungs: []core.Rung{publish}, Complete: true})
+		c.Step(second, done(1, "")) // nothing is there
+	}
+	c := core.New(core.Start{Now: second, Boot: "b"})
+	up(c)
+	c.Step(second, done(2, "mount 5"))
+	b := c.Step(second, core.Observed{Key: "publish", Fingerprint: "mount 9", Since: c.Seq()})
+	require.Equal(t, "mount 9", b.Start[0].Seen, "another's mount over a standing rung was there before the next call")
+
+	c = core.New(core.Start{Now: second, Boot: "b"})
+	up(c)
+	c.Step(second, core.Completed{Op: 2, Result: core.Result{Outcome: hal.Unknown, Fenced: true}})
+	b = c.Step(5*second, core.Wake{})
+	require.Equal(t, []string{"#3 climb publish"}, names(b.Start))
+	c.Step(6*second, done(3, "mount 5"))
+	b = c.Step(7*second, core.Observed{Key: "publish", Fingerprint: "mount 9", Since: c.Seq()})
+	require.Empty(t, b.Start[0].Seen, "it may be the late effect of the first call")
+
+	confirmed := core.Record{Rung: publish, Phase: core.Confirmed, Boot: "b", Fingerprint: "mount 5", Seq: 1}
+	c = core.New(core.Start{Now: second, Boot: "b", Records: []core.Record{confirmed}, Found: []core.Found{{Key: "publish", Fingerprint: "mount 9"}}})
+	b = c.Step(second, core.Wanted{Pod: "p", Rungs: []core.Rung{publish}, Complete: true})
+	require.Len(t, b.Start, 1)
+	require.Equal(t, "mount 9", b.Start[0].Seen, "it was there before this life's first call")
+}
+
 func TestCostStaysFlat(t *testing.T) {
 	cost := func(volumes int) float64 {
 		c := filled(volumes)

@@ -111,6 +111,7 @@ func (w *World) startAgentIn(d time.Duration) {
 // nodeDies ends the boot and begins the next a drawn time later.
 func (w *World) nodeDies(how Fault) {
 	w.off = true
+	held := w.heldPaths()
 	w.event("node.died", how.String())
 	w.children = nil
 	for _, d := range w.drivers {
@@ -126,6 +127,7 @@ func (w *World) nodeDies(how Fault) {
 		w.fs.root.pages.syncAll()
 	}
 	w.mounts.reset()
+	w.heldBefore = held
 	w.tell(actor{}, Effect{Kind: EffectNodeDown, Outcome: hal.Done})
 	if w.restarts {
 		w.sched.at(w.sched.now.Add(w.time(siteBoot, "", 10*time.Second, bootMost)), siteBoot.hash, nil, w.PowerOn)
@@ -139,6 +141,7 @@ func (w *World) PowerOn() {
 	}
 	w.bootNode()
 	w.tell(actor{}, Effect{Kind: EffectNodeUp, Outcome: hal.Done})
+	w.coverAtBoot(w.heldBefore)
 	for _, d := range w.drivers {
 		d.startIn(w.time(siteDriverStart, d.name, time.Second, restartMost))
 	}

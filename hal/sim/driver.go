@@ -36,6 +36,7 @@ type Personality struct {
 	Nameless   bool // the platform can't tell its process (Peer.Instance is "")
 	Checks     bool // at publish it looks whether the staging mount is there; without, it binds what it finds
 	KeepsNodes bool // unpublish leaves the target's directory or file
+	Credulous  bool // a mount at its path is taken for the volume's, whatever it shows
 
 	PublishesNothing bool // a publish mounts nothing
 
@@ -76,6 +77,7 @@ func (w *World) DrawPersonality(name string, p Personality) Personality {
 	if p.Style == StageMounts && nasty("nothing") {
 		p.Style = StageNothing
 	}
+	p.Credulous = p.Credulous || nasty("credulous")
 	if nasty("unchecked") {
 		p.Checks = false
 	}

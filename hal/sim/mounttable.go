@@ -17,7 +17,8 @@ type mount struct {
 	readOnly bool
 	options  []string // immutable once made
 	shared   bool
-	holders  int // processes that have something open in it
+	holders  int  // processes that have something open in it
+	stray    bool // nobody's volume: somebody on the node made it, or a driver that bound what was not its own
 	children []*mount
 	path     string // from the namespace's root
 }

@@ -83,13 +83,30 @@ func (d *driver) stageMount(r *rpc, v *volume, much amount) hal.Code {
 			return hal.CodeInternal
 		}
 	}
-	if w.shows(v, path) != nil || much == part && d.is.Style == StageBelow {
+	switch {
+	case d.takes(v, path) || much == part && d.is.Style == StageBelow:
 		return hal.CodeOK
+	case d.isTaken(path):
+		return hal.CodeInternal
 	}
 	if w.attachVolume(actor{rpc: r}, v, path, false) != 0 {
 		return hal.CodeInternal
 	}
+	if d.is.Style == StageMounts {
+		d.meddle(v, path, true)
+	}
 	return hal.CodeOK
+}
+
+// takes says whether the driver takes what is mounted at path for the volume.
+func (d *driver) takes(v *volume, path string) bool {
+	return d.w.shows(v, path) != nil || d.is.Credulous && len(d.w.mounts.stack(path)) > 0
+}
+
+// isTaken says whether somebody else's mount stands at path: a driver does not mount over it.
+func (d *driver) isTaken(path string) bool {
+	stack := d.w.mounts.stack(path)
+	return len(stack) > 0 && stack[len(stack)-1].stray
 }
 
 // attachVolume mounts a volume's root at path.
@@ -192,6 +209,10 @@ func (d *driver) publish(r *rpc, much amount) hal.Code {
 		if m.readOnly != r.readOnly {
 			return hal.CodeAlreadyExists
 		}
+	} else if d.takes(v, r.target) {
+		much = whole // it looks no further
+	} else if d.isTaken(r.target) {
+		return hal.CodeInternal
 	} else if code := d.bindTo(r, v, source, much); code != hal.CodeOK {
 		return code
 	}
@@ -245,7 +266,22 @@ func (d *driver) bindTo(r *rpc, v *volume, source string, much amount) hal.Code 
 	if errno != 0 {
 		return hal.CodeInternal
 	}
+	if !r.block {
+		d.boundAt(v, r.target)
+	}
 	return hal.CodeOK
+}
+
+// boundAt is what others may do to a new mount. One that a driver made of what it found at a staging path need not be the volume.
+func (d *driver) boundAt(v *volume, target string) {
+	w := d.w
+	if w.shows(v, target) != nil {
+		d.meddle(v, target, false)
+		return
+	}
+	if stack := w.mounts.stack(target); len(stack) > 0 {
+		stack[len(stack)-1].stray, w.isStrayed = true, true
+	}
 }
 
 func (d *driver) unpublish(r *rpc, much amount) hal.Code {
@@ -261,7 +297,9 @@ func (d *driver) unpublish(r *rpc, much amount) hal.Code {
 		return hal.CodeOK
 	}
 	there := findHold(v.published, r.target) != nil
-	if len(w.mounts.stack(r.target)) > 0 {
+	stack := w.mounts.stack(r.target)
+	isOthers := d.isTaken(r.target) && d.is.Checks
+	if len(stack) > 0 && !isOthers {
 		there = true
 		if w.mounts.unmount(actor{rpc: r}, r.target, 0) != 0 {
 			return hal.CodeInternal
@@ -270,7 +308,7 @@ func (d *driver) unpublish(r *rpc, much amount) hal.Code {
 	if much == part {
 		return hal.CodeOK
 	}
-	if !d.is.KeepsNodes {
+	if !d.is.KeepsNodes && !isOthers {
 		switch w.removeOne(actor{rpc: r}, r.target) {
 		case 0, syscall.ENOENT, syscall.ENOTDIR:
 		default:

@@ -106,6 +106,12 @@ const (
 	DriverNasty
 	// LostWrite: what was not synced before a power cut is lost.
 	LostWrite
+	// ForeignUnmount: somebody on the node unmounts what a driver has mounted.
+	ForeignUnmount
+	// ForeignMount: somebody mounts over it; at a boot, over a path of the boot before.
+	ForeignMount
+	// HeldOpen: a process on the node keeps a mount busy for some time.
+	HeldOpen
 
 	numFaults
 )
@@ -118,6 +124,7 @@ var faultNames = [numFaults]string{
 	"object late", "object repeated", "object stale", "synced late", "object merged", "object crossed", "watch breaks", "kind fails", "list empty",
 	"manifest torn", "driver upgraded", "driver replaced", "socket lost", "driver queues",
 	"driver crashes", "driver acts behind", "driver nasty", "lost write",
+	"foreign unmount", "foreign mount", "held open",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -147,6 +154,7 @@ var uniform = [numFaults]uint32{
 	ObjectLate: 3000, ObjectRepeated: 3000, ObjectStale: 1500, SyncedLate: 12000, ObjectMerged: 20000,
 	ObjectCrossed: 20000, WatchBreaks: 400, KindFails: 300, ListEmpty: 6000, ManifestTorn: 6000, DriverUpgraded: 16000, DriverReplaced: 10000,
 	SocketLost: 6000, DriverQueues: 4000, DriverCrashes: 3000, DriverActsBehind: 6000, DriverNasty: 32000, LostWrite: 30000,
+	ForeignUnmount: 800, ForeignMount: 1000, HeldOpen: 1600,
 }
 
 // Uniform has every fault at its usual rate.

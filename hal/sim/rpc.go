@@ -129,6 +129,9 @@ func (r *rpc) send() {
 	w.rpcs = append(w.rpcs, r)
 	if r.effects {
 		r.tell(EffectSent, hal.Unknown)
+		if v := r.d.volume(r.volume); v != nil && (r.method == "NodeStageVolume" || r.method == "NodePublishVolume") {
+			v.climbing = max(v.climbing, r.deadline.Add(Settle))
+		}
 	}
 	wait := r.between(r.site.arrive, fastest, rpcMost)
 	if r.fault == Dropped {

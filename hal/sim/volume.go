@@ -28,6 +28,7 @@ type volume struct {
 	device    string      // path of its block device node
 	staged    []hold
 	published []hold
+	climbing  hal.Instant // until when a stage or publish that was sent may act, as far as its sender can know
 }
 
 // AddVolume makes a volume of a driver, as its controller would have done.

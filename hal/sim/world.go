@@ -53,6 +53,9 @@ type World struct {
 	pids     int
 	lives    uint32
 	volumes  uint32
+	// heldBefore is the paths at which volumes were held when the last boot ended.
+	heldBefore []string
+	isStrayed  bool // some mount was a stray
 }
 
 // boot is one boot of the node.

@@ -1,0 +1,113 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is what holds of a place at which somebody else than the agent and the drivers has changed what stands there. Most beliefs of it are
+// excused until it is as believed again; these are not:
+//
+//   - what somebody else has mounted is never unmounted by the agent (S1);
+//   - it is never taken for a volume that stood there when it came (S14);
+//   - once everything is as wanted, what is believed to be up stands there (S14).
+
+// noticing is how long it may take until the agent has heard of a change of the mount table: a notice that is late, an owner that runs late, a table
+// that can't be read at first.
+const noticing = 5 * time.Minute
+
+// touch: somebody else has changed what stands at a path.
+func (r *run) touch(path string) {
+	for _, p := range r.list {
+		if p.path == path || below(path, p.path) {
+			p.isTouched, p.touchedAt = true, r.w.Now()
+		}
+	}
+}
+
+// mountedOver: somebody else has mounted m at a path. What the agent can know to be another's is held against it if it takes it for its own: what
+// came before it has begun in this boot, and what came over a rung that it has confirmed while no call could bring that up again. All else may, for
+// all that it can see, be the late effect of a call of its own.
+func (r *run) mountedOver(m hal.Mount) {
+	if !r.w.IsForeign(m.ID) {
+		return
+	}
+	p := r.byPath[m.Path]
+	isOther := p != nil && (!r.isBegun || r.isUsed(p) && len(p.calls) == 0 && r.w.Now() > p.climbUntil)
+	r.foreign[m.ID] = foreign{since: r.w.Now(), isOther: isOther}
+}
+
+// foreign is a mount that somebody else has made.
+type foreign struct {
+	since   hal.Instant
+	isOther bool // the agent can tell that it is not its own
+}
+
+// isUsed reports whether containers run on a place: then the agent has confirmed it.
+func (r *run) isUsed(p *place) bool {
+	return slices.ContainsFunc(r.pods, func(o *pod) bool {
+		return o.isRunning && slices.ContainsFunc(o.uses, func(u use) bool {
+			return u.path == p.path || !p.isPublish && u.driver == p.driver && u.volume == p.volume
+		})
+	})
+}
+
+// undoes is S1 for what others have mounted. What the agent has not been told of yet, it need not know.
+func (r *run) undoes(e *sim.Effect) {
+	if m := r.foreign[e.Mount.ID]; m.isOther && r.w.Now().Sub(m.since) > noticing {
+		r.fail("S1", "unmount foreign", e.Path, "the mount that somebody else has made at "+e.Path+" is unmounted: "+e.Mount.Fingerprint())
+	}
+}
+
+// refineTouched is refine for a place that was touched.
+func (r *run) refineTouched(p *place, b *core.Belief) {
+	if b.State != core.Present || b.InFlight || !strings.HasPrefix(b.Fingerprint, "mount ") {
+		return
+	}
+	for _, m := range r.w.MountsAt(p.path) {
+		if r.foreign[m.ID].isOther && m.Fingerprint() == b.Fingerprint {
+			r.fail("S14", "taken for ours", string(p.key), string(p.key)+" stood when somebody mounted "+b.Fingerprint+" over it, and that is taken for it")
+			return
+		}
+	}
+}
+
+// untouched compares what is believed of touched places with the truth, once everything is as wanted. From then on nothing of them is excused.
+func (r *run) untouched() bool {
+	for _, p := range r.list {
+		if !p.isTouched || r.broken != "" && p.driver == r.broken {
+			continue
+		}
+		b, ok := r.core.Belief(p.key)
+		if ok && b.State == core.Present && !b.IsHeldBack {
+			if why := r.differs(p, &b); why != "" {
+				r.fail("S14", "never noticed", string(p.key), string(p.key)+" is believed to be up, and "+why)
+				return false
+			}
+		}
+		if len(r.w.MountsAt(p.path)) <= 1 {
+			p.isTouched, p.checked = false, seen{}
+		}
+	}
+	return true
+}
+
+// isDisturbed reports whether somebody has changed what stands at a path, and the agent need not know it yet.
+func (r *run) isDisturbed(path string) bool {
+	p := r.byPath[path]
+	if p == nil || !p.isTouched {
+		return false
+	}
+	stack := r.w.MountsAt(path)
+	return r.w.Now().Sub(p.touchedAt) < noticing || len(stack) > 0 && r.isForeign(stack[len(stack)-1])
+}
+
+func (r *run) isForeign(m hal.Mount) bool {
+	_, is := r.foreign[m.ID]
+	return is
+}
