@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ func ShrinkCase(h *Hunter, c Case) *Shrunk { return shrink(h, c, nil) }
 
 // shrink records what a run chooses, and shrinks that. drawn makes the choices of the first run; nil is the case itself.
 func shrink(h *Hunter, c Case, drawn sim.Chooser) *Shrunk {
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	began := cpuTime()
 	whole := surveyOf(c, drawn)
 	failed := h.Rerun(c, Watch{Chooser: whole})
@@ -85,12 +87,13 @@ func (s *shrinker) reduce(c Case) Case {
 	}
 	c = s.minimise(s.dropGroups(c), Kept.isChoice)
 	c = s.stand(c)
-	if s.isShort { // what is left is quickly run to the end, where it may break the same with less
-		s.isShort, s.known = false, map[uint64]bool{}
-	}
+	isShort := s.isShort
+	s.isShort = false // what is left is quickly run to the end, where it may break the same with less
 	c = s.minimise(s.dropGroups(c), removable)
 	c = s.carry(s.weaken(c))
+	s.isShort = isShort
 	c = s.stir(c)
+	s.isShort = false
 	c = s.minimise(c, removable)
 	if c.Still {
 		c = s.minimise(s.snap(s.weaken(c)), removable)
@@ -103,14 +106,25 @@ func removable(k Kept) bool { return k.ID.Site != siteWithout && k.ID.Hash() != 
 
 // fails runs a case, unless it has been run.
 func (s *shrinker) fails(c Case) bool {
-	key := c.hash()
-	verdict, isKnown := s.known[key]
+	verdict, isKnown := s.known[s.key(c)]
 	if !isKnown {
 		s.runs++
-		res := s.hunter.Rerun(c, Watch{isShort: s.isShort})
-		verdict = res.Violation != nil && res.Violation.Signature() == s.want
-		s.known[key] = verdict
+		verdict = s.note(c, s.hunter.Rerun(c, Watch{isShort: s.isShort}))
 	}
+	return verdict
+}
+
+// key is of a verdict: one of a run that ended before calm is another.
+func (s *shrinker) key(c Case) uint64 {
+	if s.isShort {
+		return ^c.hash()
+	}
+	return c.hash()
+}
+
+func (s *shrinker) note(c Case, res Result) bool {
+	verdict := res.Violation != nil && res.Violation.Signature() == s.want
+	s.known[s.key(c)] = verdict
 	return verdict
 }
 
@@ -134,10 +148,7 @@ func (c Case) hash() uint64 {
 func (s *shrinker) survey(c Case) (*survey, bool) {
 	seen := surveyOf(c, nil)
 	s.runs++
-	res := s.hunter.Rerun(c, Watch{Chooser: seen, isShort: s.isShort})
-	verdict := res.Violation != nil && res.Violation.Signature() == s.want
-	s.known[c.hash()] = verdict
-	return seen, verdict
+	return seen, s.note(c, s.hunter.Rerun(c, Watch{Chooser: seen, isShort: s.isShort}))
 }
 
 // dropGroups takes away what belongs together: all faults of a kind, all that a pod or a driver does, all faults at one site.

@@ -14,21 +14,21 @@ import (
 const (
 	// fewChoices are what a case should come down to.
 	fewChoices = 6
-	// trials is how many runs a case that is larger is stirred for, fewTrials one that is not.
-	trials, fewTrials = 500, 60
+	// mostRuns is after how many runs a case is left as it is, but for what can go alone; fewTrials is how often one that is small is stirred in vain.
+	mostRuns, fewTrials = 1200, 60
 	// seatings is how many calls are tried for one fault whose own is gone.
-	seatings = 4
+	seatings = 3
 )
 
 // carry takes each choice away and seats those that lost their calls by it anew, at the call of the same kind that is nearest.
 func (s *shrinker) carry(c Case) Case {
-	for again := true; again; {
+	for again := true; again && s.runs < mostRuns; {
 		again = false
 		for i := 0; i < len(c.Keep); i++ {
 			if !c.Keep[i].isChoice() {
 				continue
 			}
-			if less, ok := s.carried(c.without(i, i+1), 3); ok {
+			if less, ok := s.carried(c.without(i, i+1), 2); ok {
 				c, again = s.minimise(less, removable), true
 				break
 			}
@@ -121,9 +121,8 @@ func (c Case) moved(i int, to sim.ID) Case {
 // stir takes some choices away at random, seats faults anew and draws other times, again and again, and goes on from what fails like before. Who
 // draws is made from the seed, so a case is always shrunk in the same way.
 func (s *shrinker) stir(c Case) Case {
-	end := s.runs + trials
 	seen, _ := s.survey(c)
-	for vain := 0; s.runs < end && vain < fewTrials || s.runs < end && len(c.Choices()) > fewChoices; vain++ {
+	for vain := 0; s.runs < mostRuns && (vain < fewTrials || len(c.Choices()) > fewChoices); vain++ {
 		if len(c.Choices()) <= 2 {
 			break
 		}
