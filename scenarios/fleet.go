@@ -16,10 +16,12 @@ type Fleet struct {
 	Seed    uint64
 	Shard   Shard // which of the seeds are run here
 	Workers int
-	Budget  time.Duration   // of the clock on the wall; 0 is none
-	CPU     time.Duration   // of the process's CPU time; 0 is none
-	Cover   bool            // tell what the schedules have reached; they take longer
-	Stop    <-chan struct{} // once it is closed, no further schedule is begun; nil is never
+	Budget  time.Duration // of the clock on the wall; 0 is none
+	CPU     time.Duration // of the process's CPU time; 0 is none
+	// KeepGoing: a schedule that fails does not end the hunt.
+	KeepGoing bool
+	Cover     bool            // tell what the schedules have reached; they take longer
+	Stop      <-chan struct{} // once it is closed, no further schedule is begun; nil is never
 	// Progress is told how things stand, about once a second; nil for nobody. One call at a time.
 	Progress func(Tally)
 	// Batch is told of each batch as it ends; nil for nobody. One call at a time.
@@ -41,9 +43,19 @@ type Tally struct {
 	CPU     time.Duration `json:"cpuNanoseconds"`
 	Elapsed time.Duration `json:"elapsedNanoseconds"`
 	Next    uint64        `json:"nextSeed"` // every seed below it that is the hunt's has been run
+	// Found is what failed, each signature once, lowest seed first. A hunt that does not keep going has at most what its workers were at.
+	Found []Found `json:"found,omitempty"`
 	// Coverage is what the schedules have reached, and Curve how it grew, if Fleet.Cover asks.
 	Coverage *Coverage `json:"coverage,omitempty"`
 	Curve    []Growth  `json:"curve,omitempty"`
+}
+
+// Found is the schedules that failed in one way.
+type Found struct {
+	Signature string     `json:"signature"`
+	Seed      uint64     `json:"seed"` // the lowest
+	Schedules uint64     `json:"schedules"`
+	Violation *Violation `json:"violation"` // of that seed
 }
 
 // Batch is all seeds from From up to but not including To. They are of one block, and each was run.
@@ -79,6 +91,7 @@ type campaign struct {
 	told   time.Time
 	tally  Tally
 	failed *Result
+	found  []Found
 	open   []*Batch // that have not ended, lowest seeds first
 	growth *growing // nil if nobody asks
 }
@@ -161,7 +174,8 @@ func (c *campaign) add(res Result, batch *Batch) {
 		if c.failed == nil || res.Seed < c.failed.Seed {
 			c.failed = &res
 		}
-		c.halt.Store(true)
+		c.note(res)
+		c.halt.Store(!c.fleet.KeepGoing)
 	}
 	if batch.running--; batch.running == 0 && batch.To%BlockSeeds == 0 {
 		c.open = slices.DeleteFunc(c.open, func(b *Batch) bool { return b == batch })
@@ -171,6 +185,21 @@ func (c *campaign) add(res Result, batch *Batch) {
 		c.told = time.Now()
 		c.fleet.Progress(c.now())
 	}
+}
+
+// note keeps the lowest seed of each signature.
+func (c *campaign) note(res Result) {
+	f := Found{Signature: res.Violation.Signature(), Seed: res.Seed, Schedules: 1, Violation: res.Violation}
+	i := slices.IndexFunc(c.found, func(o Found) bool { return o.Signature == f.Signature })
+	if i < 0 {
+		c.found = append(c.found, f)
+		return
+	}
+	f.Schedules += c.found[i].Schedules
+	if c.found[i].Seed < f.Seed {
+		f.Seed, f.Violation = c.found[i].Seed, c.found[i].Violation
+	}
+	c.found[i] = f
 }
 
 // end tells of a batch that is complete.
@@ -183,6 +212,8 @@ func (c *campaign) end(b *Batch) {
 
 func (c *campaign) now() Tally {
 	t := c.tally
+	t.Found = slices.Clone(c.found)
+	slices.SortFunc(t.Found, func(a, b Found) int { return cmp.Compare(a.Seed, b.Seed) })
 	t.Elapsed, t.CPU, t.Next = time.Since(c.began), cpuTime()-c.beganCPU, c.next
 	if c.growth != nil {
 		t.Coverage, t.Curve = c.growth.all, c.growth.told()

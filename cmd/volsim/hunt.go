@@ -58,6 +58,7 @@ SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the 
 	flags.Uint64Var(&h.fleet.Seed, "seed", 1, "the first seed")
 	flags.StringVar(&h.seedFrom, "seed-from", "", "make the first seed of this text, like the hash of a commit")
 	flags.StringVar(&h.shard, "shard", "0/1", "i/n: run only the i-th of n parts of the seeds, i from 0 to n-1")
+	flags.BoolVar(&h.fleet.KeepGoing, "keep-going", false, "go on after a failure, and tell at the end the lowest seed of each property and site that broke")
 	flags.IntVar(&h.fleet.Workers, "workers", runtime.GOMAXPROCS(0), "how many worlds run side by side")
 	flags.BoolVar(&h.asJSON, "json", false, "tell the summary as one JSON object")
 	h.out.flags(flags, "jsonl")
@@ -131,13 +132,21 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result, isInterr
 	s := summary{Tally: tally, FirstSeed: h.fleet.Seed, Interrupted: isInterrupted}
 	if failed != nil {
 		s.Violations, s.Seed, s.Violation = 1, failed.Seed, failed.Violation
+		if h.fleet.KeepGoing {
+			s.Violations = len(tally.Found)
+		}
 		s.Replay = fmt.Sprintf("volsim replay --seed %d", failed.Seed)
 	}
 	if h.asJSON {
 		return tellJSON(h.cmd, s)
 	}
 	out := h.cmd.OutOrStdout()
-	if failed != nil {
+	for _, f := range tally.Found {
+		if h.fleet.KeepGoing {
+			fmt.Fprintf(out, "FAIL %s\n  %d schedules, the first is seed %d\n  shrink: volsim shrink --seed %d\n", f.Violation, f.Schedules, f.Seed, f.Seed)
+		}
+	}
+	if failed != nil && !h.fleet.KeepGoing {
 		fmt.Fprintf(out, "FAIL %s\n  seed %d, after %s in the world\n  replay: %s\n  shrink: volsim shrink --seed %d\n", failed.Violation, failed.Seed,
 			failed.Lasted.Round(time.Millisecond), s.Replay, failed.Seed)
 	}

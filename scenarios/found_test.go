@@ -1,0 +1,21 @@
+package scenarios
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestHuntThatKeepsGoingHasTheLowestSeedOfEachSignature(t *testing.T) {
+	c := &campaign{}
+	for _, f := range []struct {
+		seed uint64
+		site string
+	}{{9, "a"}, {4, "b"}, {7, "a"}, {8, "a"}} {
+		c.note(Result{Seed: f.seed, Violation: &Violation{Property: "S8", Site: f.site}})
+	}
+	found := c.now().Found
+	require.Len(t, found, 2)
+	require.Equal(t, Found{Signature: "S8 b", Seed: 4, Schedules: 1, Violation: &Violation{Property: "S8", Site: "b"}}, found[0])
+	require.Equal(t, Found{Signature: "S8 a", Seed: 7, Schedules: 3, Violation: &Violation{Property: "S8", Site: "a"}}, found[1])
+}
