@@ -58,8 +58,8 @@ func (m *VolumeManager) commit() {
 	if m.commits.busy || len(m.commits.waiting) == 0 {
 		return
 	}
-	var all core.Batch
-	for _, b := range m.commits.waiting {
+	all := m.commits.waiting[0]
+	for _, b := range m.commits.waiting[1:] {
 		all.Lines = append(all.Lines, b.Lines...)
 		all.Start = append(all.Start, b.Start...)
 		all.Wake = append(all.Wake, b.Wake...)

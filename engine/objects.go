@@ -240,6 +240,9 @@ func (m *VolumeManager) logProblems(entry *podEntry, known []populator.Volume) {
 func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (refs []populator.Ref) {
 	for i, v := range volumes {
 		for _, r := range v.Rungs {
+			if r.Pod != "" {
+				continue // no other pod's
+			}
 			if other, why := m.conflict(uid, r); other != "" {
 				volumes[i].Problem = &plugin.Problem{
 					Field: "spec.volumes[" + v.Name + "]",

@@ -76,8 +76,9 @@ func (t Tally) PerCPU(sum uint64) float64 {
 	return float64(sum) / max(t.CPU.Seconds(), 1e-9)
 }
 
-// gcPercent lets the heap grow to many times what lives before it is collected: worlds are small and short.
-const gcPercent = 4000
+// gcPercent lets the heap grow to many times what lives before it is collected: worlds are small and short. More than this is slower: the memory
+// that is used next is then in no cache.
+const gcPercent = 1500
 
 // campaign is a hunt that is under way.
 type campaign struct {

@@ -54,7 +54,7 @@ func (c *Core) Clone() *Core {
 	}
 	d.serial, d.timers, d.all = maps.Clone(c.serial), list(c.timers), slices.Clone(c.all)
 	d.dead, d.waits = maps.Clone(c.dead), maps.Clone(c.waits)
-	d.dirty, d.touched, d.decided, d.batch = list(c.dirty), nil, nil, Batch{}
+	d.dirty, d.round, d.touched, d.decided, d.batch = list(c.dirty), nil, nil, nil, Batch{}
 	for _, p := range c.touched {
 		d.touched = append(d.touched, d.pods[p.uid])
 	}

@@ -32,6 +32,7 @@ type Core struct {
 	lastSeq uint64
 
 	dirty   []*rung   // to decide on, in any order, no duplicates (rung.isDirty)
+	round   []*rung   // those that were decided on last: its memory is that of dirty's next round
 	decided []hal.Key // see Decided
 	touched []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
 	timers  timers

@@ -41,7 +41,7 @@ func (c *Core) reconcile() {
 			panic(fmt.Sprintf("core: no rest after %d rounds: %d rungs to decide on, the first %s", rounds, len(c.dirty), c.dirty[0].Key))
 		}
 		round := c.dirty
-		c.dirty = nil
+		c.dirty, c.round = c.round[:0], round
 		sortByKey(round)
 		for _, r := range round {
 			r.isDirty = false

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"path"
 	"slices"
 	"strconv"
 	"syscall"
@@ -48,7 +47,7 @@ func (b *Batch) Write(h *hal.Host, c hal.Call) {
 	}
 }
 
-func (b *Batch) path(name string) string { return path.Join(b.dir, name) }
+func (b *Batch) path(name string) string { return b.dir + "/" + name }
 
 func (b *Batch) appendFrame(h *hal.Host, c hal.Call) error {
 	file := b.path(nameOf(b.generation))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path"
 	"slices"
 	"strconv"
 
@@ -234,4 +233,4 @@ func generationOf(name string) (uint64, bool) {
 	return n, err == nil && n < math.MaxUint64/2 && nameOf(n) == name
 }
 
-func (j *Journal) path(name string) string { return path.Join(j.dir, name) }
+func (j *Journal) path(name string) string { return j.dir + "/" + name }

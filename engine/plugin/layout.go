@@ -29,7 +29,7 @@ type Place struct {
 func PodsDir(root string) string { return path.Join(root, "pods") }
 
 // PodDir is the directory of one pod.
-func PodDir(root, uid string) string { return path.Join(root, "pods", uid) }
+func PodDir(root, uid string) string { return PodsDir(root) + "/" + uid }
 
 // CSIDir is where drivers and their staged volumes are.
 func CSIDir(root string) string { return path.Join(root, csiPlugin) }
@@ -50,14 +50,15 @@ func AttachmentName(handle, driver, node string) string {
 
 // StagePlace is where a filesystem volume is staged.
 func StagePlace(root, driver, handle string) Place {
-	dir := path.Join(root, csiPlugin, driver, HandleHash(handle))
-	return Place{Path: path.Join(dir, "globalmount"), Data: path.Join(dir, dataFile), Stop: path.Join(root, csiPlugin, driver)}
+	above := CSIDir(root) + "/" + driver
+	dir := above + "/" + HandleHash(handle)
+	return Place{Path: dir + "/globalmount", Data: dir + "/" + dataFile, Stop: above}
 }
 
 // PublishPlace is where a filesystem volume is published for a pod. spec is the name of the PersistentVolume, or the pod's volume if inline.
 func PublishPlace(root, uid, spec string) Place {
-	dir := path.Join(PodDir(root, uid), "volumes", csiPod, spec)
-	return Place{Path: path.Join(dir, "mount"), Data: path.Join(dir, dataFile), Stop: PodsDir(root)}
+	dir := PodDir(root, uid) + "/volumes/" + csiPod + "/" + spec
+	return Place{Path: dir + "/mount", Data: dir + "/" + dataFile, Stop: PodsDir(root)}
 }
 
 // BlockStagePlace is where a raw block volume is staged.
@@ -75,7 +76,7 @@ func BlockPublishPlace(root, uid, spec string) Place {
 
 // EmptyDirPlace is where an emptyDir is.
 func EmptyDirPlace(root, uid, volume string) Place {
-	return Place{Path: path.Join(PodDir(root, uid), "volumes", emptyDirPod, volume), Stop: PodsDir(root)}
+	return Place{Path: PodDir(root, uid) + "/volumes/" + emptyDirPod + "/" + volume, Stop: PodsDir(root)}
 }
 
 // EmptyDirTrash is where the emptyDir at dir is moved before it is deleted: beside it, so on the same filesystem, under a name that no volume has.

@@ -96,12 +96,23 @@ func count(pod *corev1.Pod, volume string) int {
 func sourcesOf(v *corev1.Volume) []string {
 	var set []string
 	sources := reflect.ValueOf(&v.VolumeSource).Elem()
-	for i := range sources.NumField() {
-		if !sources.Field(i).IsZero() {
-			name, _, _ := strings.Cut(sources.Type().Field(i).Tag.Get("json"), ",")
+	for i, name := range sourceNames {
+		if !sources.Field(i).IsNil() {
 			set = append(set, name)
 		}
 	}
 	slices.Sort(set)
 	return set
+}
+
+// sourceNames are the fields of a [corev1.VolumeSource], all of them pointers, in their order.
+var sourceNames = namesOfSources()
+
+func namesOfSources() []string {
+	t := reflect.TypeFor[corev1.VolumeSource]()
+	names := make([]string, t.NumField())
+	for i := range names {
+		names[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	}
+	return names
 }

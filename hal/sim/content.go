@@ -9,15 +9,14 @@ import (
 
 const (
 	sectorSize = 512
-	chunkSize  = 1024 // most files are small
 	pageSize   = 4096
 )
 
 // content is the bytes of a file, sparse, with what it takes to undo the writes that are not durable.
 type content struct {
-	size   int64
-	chunks []*[chunkSize]byte // nil is zeros
-	undo   []sectorUndo       // in the order of the writes
+	size    int64
+	sectors []*[sectorSize]byte // nil is zeros
+	undo    []sectorUndo        // in the order of the writes
 }
 
 // sectorUndo is one sector before one write to it.
@@ -28,40 +27,34 @@ type sectorUndo struct {
 	grows uint64
 	// lost: a failed fsync dropped the write from memory; no later fsync makes it durable.
 	lost bool
-	old  [sectorSize]byte
+	old  *[sectorSize]byte // nil is zeros
 }
 
-func (c *content) chunk(i int64) *[chunkSize]byte {
-	if more := int(i) + 1 - len(c.chunks); more > 0 {
-		c.chunks = append(c.chunks, make([]*[chunkSize]byte, more)...)
-	}
-	if c.chunks[i] == nil {
-		c.chunks[i] = new([chunkSize]byte)
-	}
-	return c.chunks[i]
-}
-
-func (c *content) sector(s int64) []byte {
-	off := s * sectorSize
-	return c.chunk(off / chunkSize)[off%chunkSize:][:sectorSize]
-}
-
-// write puts data at offset, noting what was there.
+// write puts data at offset, noting what was there. What is noted is not written to: a logged write makes a sector anew.
 func (c *content) write(offset int64, data []byte, at hal.Instant, grows uint64, logged bool) {
 	if len(data) == 0 {
 		return
 	}
 	end := offset + int64(len(data))
-	if logged {
-		c.undo = slices.Grow(c.undo, int((end-1)/sectorSize-offset/sectorSize)+1)
+	first, last := offset/sectorSize, (end-1)/sectorSize
+	if more := int(last) + 1 - len(c.sectors); more > 0 {
+		c.sectors = append(c.sectors, make([]*[sectorSize]byte, more)...)
 	}
-	for s := offset / sectorSize; s*sectorSize < end; s++ {
-		sector := c.sector(s)
-		if logged {
-			u := sectorUndo{sector: s, at: at, grows: grows}
-			copy(u.old[:], sector)
-			c.undo = append(c.undo, u)
+	if logged {
+		c.undo = slices.Grow(c.undo, int(last-first)+1)
+	}
+	for s := first; s <= last; s++ {
+		sector := c.sectors[s]
+		if sector == nil || logged {
+			sector = new([sectorSize]byte)
+			if old := c.sectors[s]; old != nil {
+				*sector = *old
+			}
 		}
+		if logged {
+			c.undo = append(c.undo, sectorUndo{sector: s, at: at, grows: grows, old: c.sectors[s]})
+		}
+		c.sectors[s] = sector
 		begin := max(offset, s*sectorSize)
 		copy(sector[begin-s*sectorSize:], data[begin-offset:min(end, (s+1)*sectorSize)-offset])
 	}
@@ -70,9 +63,9 @@ func (c *content) write(offset int64, data []byte, at hal.Instant, grows uint64,
 // read returns all bytes.
 func (c *content) read() []byte {
 	b := make([]byte, c.size)
-	for i, chunk := range c.chunks {
-		if begin := int64(i) * chunkSize; chunk != nil && begin < c.size {
-			copy(b[begin:], chunk[:])
+	for i, sector := range c.sectors {
+		if begin := int64(i) * sectorSize; sector != nil && begin < c.size {
+			copy(b[begin:], sector[:])
 		}
 	}
 	return b
@@ -80,13 +73,13 @@ func (c *content) read() []byte {
 
 // has says whether text, which has no zeros, is in the file.
 func (c *content) has(text []byte) bool {
-	var window []byte // the bytes so far that text may begin in, and a chunk
-	for i, chunk := range c.chunks {
-		if chunk == nil {
+	var window []byte // the bytes so far that text may begin in, and a sector
+	for i, sector := range c.sectors {
+		if sector == nil {
 			window = window[:0]
 			continue
 		}
-		window = append(window, chunk[:max(0, min(chunkSize, c.size-int64(i)*chunkSize))]...)
+		window = append(window, sector[:max(0, min(sectorSize, c.size-int64(i)*sectorSize))]...)
 		if bytes.Contains(window, text) {
 			return true
 		}
@@ -117,7 +110,7 @@ func (c *content) durable() {
 func (c *content) drop(atOnce bool) {
 	if atOnce {
 		for i := len(c.undo) - 1; i >= 0; i-- {
-			copy(c.sector(c.undo[i].sector), c.undo[i].old[:])
+			c.sectors[c.undo[i].sector] = c.undo[i].old
 		}
 		c.undo = nil
 		return
@@ -129,9 +122,9 @@ func (c *content) drop(atOnce bool) {
 
 func (c *content) hash() uint64 {
 	h := uint64(c.size)
-	for i, chunk := range c.chunks {
-		if chunk != nil && *chunk != ([chunkSize]byte{}) {
-			h = fold(h ^ uint64(i) ^ hashString(string(chunk[:])))
+	for i, sector := range c.sectors {
+		if sector != nil && *sector != ([sectorSize]byte{}) {
+			h = fold(h ^ uint64(i) ^ hashString(string(sector[:])))
 		}
 	}
 	return h

@@ -118,10 +118,9 @@ func (n *node) path() string {
 	if n.parent == nil && !n.gone {
 		return "/"
 	}
-	var parts []string
-	deleted := ""
+	path, deleted := "", ""
 	for m := n; m.parent != nil || m.gone; {
-		parts = append(parts, m.name)
+		path = "/" + m.name + path
 		if m.gone {
 			deleted = "//deleted"
 			m = m.was
@@ -129,8 +128,7 @@ func (n *node) path() string {
 			m = m.parent
 		}
 	}
-	slices.Reverse(parts)
-	return "/" + strings.Join(parts, "/") + deleted
+	return path + deleted
 }
 
 // inside says whether n is top or lies below it, in one superblock.

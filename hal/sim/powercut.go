@@ -229,7 +229,7 @@ func (w *World) cutSectors(p *pageCache, n *node, gone map[uint64]bool, forced [
 			lost = !safe && w.happens(LostWrite, siteSector, n.name)
 		}
 		if lost {
-			copy(c.sector(u.sector), u.old[:])
+			c.sectors[u.sector] = u.old
 		} else {
 			settled[u.sector] = true
 		}
