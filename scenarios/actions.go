@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"strconv"
@@ -35,6 +36,7 @@ func actions() []action {
 		{"kill agent", func(t *story, _ []string) string { t.w.KillAgent(); return "" }},
 		{"kill agent for TIME", func(t *story, a []string) string { return t.kill(duration(a[0])) }},
 		{"forget journal", func(t *story, _ []string) string { return t.forgetJournal() }},
+		{"spoil journal", func(t *story, _ []string) string { return t.spoilJournal() }},
 		{"reboot", func(t *story, _ []string) string { t.w.Reboot(); return "" }},
 		{"cut power", func(t *story, _ []string) string { t.w.CutPower(); return "" }},
 		{"stop driver NAME", func(t *story, a []string) string { t.w.StopDriver(a[0]); return "" }},
@@ -241,6 +243,27 @@ func (t *story) kill(d time.Duration) string {
 }
 
 // forgetJournal removes the files of the journal, as an admin or a damaged disk would. The agent is dead meanwhile.
+// spoilJournal turns a byte in the middle of what the journal holds.
+func (t *story) spoilJournal() string {
+	if t.w.AgentLives() {
+		return "the agent lives; kill it for a while first"
+	}
+	dir := rootDir + "/volnode/journal"
+	name, used := "", []byte(nil)
+	for _, file := range t.w.Entries(dir) {
+		if data := bytes.TrimRight(t.w.ReadFile(dir+"/"+file), "\x00"); len(data) > len(used) {
+			name, used = file, data
+		}
+	}
+	if len(used) == 0 {
+		return "the journal is empty"
+	}
+	data := t.w.ReadFile(dir + "/" + name)
+	data[len(used)/2] ^= 0x40
+	t.w.WriteFile(dir+"/"+name, data)
+	return ""
+}
+
 func (t *story) forgetJournal() string {
 	if t.w.AgentLives() {
 		return "the agent lives; kill it for a while first"

@@ -57,3 +57,30 @@ func TestCoverageIsReadBack(t *testing.T) {
 		require.Error(t, json.Unmarshal([]byte(bad), NewCoverage()), bad)
 	}
 }
+
+// TestEverythingIsReached hunts a fixed number of seeds and runs the catalogue: what they never reach has a reason, and what has one is not reached.
+func TestEverythingIsReached(t *testing.T) {
+	tally, failed := Fleet{Runs: 3000, Seed: 1, Workers: 2, Cover: true}.Hunt()
+	require.Nil(t, failed)
+	all, err := Catalogue()
+	require.NoError(t, err)
+	for _, s := range all {
+		tally.Coverage.Add(Play{Scenario: s, Cover: true}.Run().Coverage)
+	}
+	for _, g := range tally.Coverage.Gaps() {
+		if g.Why == "" {
+			t.Errorf("%s is never reached: make the worlds reach it, or say in gaps.go why that can't be", g.Item)
+		}
+	}
+	for _, g := range tally.Coverage.Refuted() {
+		t.Errorf("%s is reached, and gaps.go says why that can't be: %s", g.Item, g.Why)
+	}
+	items := map[Item]bool{}
+	for _, i := range Items() {
+		require.False(t, items[i], "%s is listed twice", i)
+		items[i] = true
+	}
+	for i := range reasons {
+		require.True(t, items[i], "gaps.go gives a reason for %s, which there is not", i)
+	}
+}

@@ -246,6 +246,8 @@ var faultKinds = []struct {
 	{"no effect", "code", []sim.Fault{sim.ErrorNone}},
 	{"half done", "code", []sim.Fault{sim.ErrorPart}},
 	{"all done", "code", []sim.Fault{sim.ErrorFull}},
+	{"fails half done", "", []sim.Fault{sim.FailPart}},
+	{"fails all done", "", []sim.Fault{sim.FailFull}},
 	{"fails", "", []sim.Fault{sim.FailNone, sim.SyncFails}},
 	{"no space", "", []sim.Fault{sim.NoSpace}},
 	{"driver dies", "", []sim.Fault{sim.DriverCrash}},
@@ -253,6 +255,8 @@ var faultKinds = []struct {
 	{"agent dies sending", "", []sim.Fault{sim.CrashAfter}},
 	{"agent dies after", "", []sim.Fault{sim.CrashAfter}},
 	{"agent dies replied", "", []sim.Fault{sim.CrashReplied}},
+	{"told late", "", []sim.Fault{sim.NoticeLate}},
+	{"told twice", "", []sim.Fault{sim.NoticeDoubled}},
 	{"helper lives", "", []sim.Fault{sim.ChildLives}},
 	{"reboot", "", []sim.Fault{sim.Reboot}},
 	{"power cut", "", []sim.Fault{sim.PowerCut}},
@@ -308,9 +312,10 @@ func (p *parser) value(f *FaultRule, takes, text string) error {
 		}
 		f.Value = int64(d)
 	case "code":
-		i := slices.IndexFunc(sim.ErrorCodes(), func(c hal.Code) bool { return c.String() == text })
+		codes := sim.ErrorCodes(f.Faults[0])
+		i := slices.IndexFunc(codes, func(c hal.Code) bool { return c.String() == text })
 		if i < 0 {
-			return p.errorf("%q is not a status that a driver fails with; one of %v is", text, sim.ErrorCodes())
+			return p.errorf("%q is not a status that a driver fails with; one of %v is", text, codes)
 		}
 		f.Value = int64(i)
 	default:

@@ -33,6 +33,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"replay"}, exitUsage, "seed"},
 		{[]string{"replay", "--seed", "1", "--keep", "zz"}, exitUsage, "not a choice"},
 		{[]string{"hunt", "--runs", "20"}, 0, "20 schedules"},
+		{[]string{"coverage", "--runs", "20"}, exitViolation, "NEVER REACHED, without a reason"},
 		{[]string{"run", "demo"}, 0, "ok demo"},
 		{[]string{"shrink", "--seed", "1"}, 0, "breaks no property"},
 	} {

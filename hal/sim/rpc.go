@@ -338,7 +338,7 @@ func errorCodes() [8]hal.Code {
 }
 
 func (r *rpc) errorCode() hal.Code {
-	codes := errorCodes()
+	codes := ErrorCodes(r.fault)
 	return codes[r.w.chooser.Between(r.subject.id(r.site.code), 0, int64(len(codes)-1))]
 }
 

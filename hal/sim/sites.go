@@ -90,7 +90,8 @@ func Sites() []Site {
 		{sitePersonality, []Fault{DriverNasty, DriverQueues, DriverActsBehind, DriverCrashes}}, {siteLost, []Fault{SocketLost}},
 		{siteUpgrade, []Fault{DriverUpgraded}}, {siteReplace, []Fault{DriverReplaced}}, {siteVersion, []Fault{DriverNasty}},
 		{siteRegister, []Fault{RegistersLate}}, {siteAgain, []Fault{RegistersTwice}},
-		{siteSocketStays, []Fault{StaleSocket}}, {siteOrphan, []Fault{OrphanActs}}, {siteUnseen, []Fault{GoneUnseen, NoticeLate, NoticeDoubled}}, {siteLate, []Fault{LateDropped}},
+		{siteSocketStays, []Fault{StaleSocket}}, {siteHolder, []Fault{HeldOpen}}, {siteVanish, []Fault{ForeignUnmount}}, {siteCover, []Fault{ForeignMount}}, {siteAtBoot, []Fault{ForeignMount}},
+		{siteOrphan, []Fault{OrphanActs}}, {siteUnseen, []Fault{GoneUnseen, NoticeLate, NoticeDoubled}}, {siteLate, []Fault{LateDropped}},
 		{sitePause, []Fault{Pause}}, {siteChange, []Fault{LostWrite}}, {siteSector, []Fault{LostWrite}},
 		{siteTable, []Fault{NoticeLate, NoticeDoubled}}, {siteDirectory, []Fault{NoticeLate, NoticeDoubled}}, {siteSockets, []Fault{NoticeLate, NoticeDoubled}},
 	} {
