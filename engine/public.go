@@ -163,6 +163,9 @@ func mayBeUp(v core.View) bool {
 	return v.State != core.Absent || v.Step != 0 || v.ClimbOpen != 0 || v.Child != ""
 }
 
+// isLeft: it may be up, a call that takes it down may still act, or it is recorded.
+func isLeft(v core.View) bool { return mayBeUp(v) || v.DescOpen != 0 || v.Recorded }
+
 func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(core.View) bool) (map[string]MountedVolume, error) {
 	volumes := map[string]MountedVolume{}
 	err := m.ask(ctx, func() {
@@ -195,7 +198,8 @@ func (m *VolumeManager) GetVolumesInUse(context.Context) ([]corev1.UniqueVolumeN
 // MarkVolumesAsReportedInUse takes in what the server acknowledged of GetVolumesInUse.
 func (m *VolumeManager) MarkVolumesAsReportedInUse([]corev1.UniqueVolumeName) {}
 
-// VolumeIsAttached reports whether anything of the volume named driver^handle may be up on this node.
+// VolumeIsAttached reports whether anything of the volume named driver^handle is left on this node: something that is or may be up, a call that may still
+// act, a record. While it does, no other node is to get the volume.
 func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bool, error) {
 	found := false
 	err := m.ask(ctx, func() {
@@ -203,7 +207,7 @@ func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bo
 			found = true // unknown is attached
 			return
 		}
-		found = slices.ContainsFunc(m.core.View(), func(v core.View) bool { return v.Volume == volume && mayBeUp(v) })
+		found = slices.ContainsFunc(m.core.View(), func(v core.View) bool { return v.Volume == volume && isLeft(v) })
 	})
 	return found, err
 }

@@ -46,6 +46,7 @@ func actions() []action {
 		{"upgrade driver NAME for TIME", func(t *story, a []string) string { t.w.UpgradeDriver(a[0], duration(a[1])); return "" }},
 		{"lose socket of driver NAME", func(t *story, a []string) string { t.w.LoseSocket(a[0]); return "" }},
 		{"make socket of driver NAME", func(t *story, a []string) string { t.w.FindSocket(a[0]); return "" }},
+		{"hand over NAME of driver NAME for TIME", func(t *story, a []string) string { t.r.handsOver(a[1], a[0], duration(a[2])); return "" }},
 		{"silence cluster for TIME", func(t *story, a []string) string { t.w.BreakWatch("", duration(a[0])); return "" }},
 		{"fail pods for TIME", func(t *story, a []string) string { t.w.BreakWatch("pods", duration(a[0])); return "" }},
 		{"fail claims for TIME", func(t *story, a []string) string { t.w.BreakWatch("claims", duration(a[0])); return "" }},
@@ -70,6 +71,7 @@ func actions() []action {
 		{"expect N calls NAME", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", 0) }},
 		{"expect N calls NAME of NAME", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], a[2], 0) }},
 		{"expect N calls NAME since start", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", t.before) }},
+		{"expect NAME of driver NAME away", func(t *story, a []string) string { return t.expectAway(a[0], a[1]) }},
 		{"expect directory NAME", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeDirectory) }},
 		{"expect file NAME", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeFile) }},
 		{"expect file NAME in volume NAME of pod NAME", func(t *story, a []string) string { return t.expectFile(a[0], a[1], a[2]) }},
@@ -158,8 +160,9 @@ func (p *parser) names(pattern string, args []string, drivers map[string]bool) e
 			return p.errorf("%q is no path of the host; write it from the root on, like /srv/data", args[0])
 		}
 	case strings.Contains(pattern, "driver NAME"):
-		if !drivers[args[0]] {
-			return p.errorf("there is no driver %s; a line like this makes it: driver %s staging", args[0], args[0])
+		before, _, _ := strings.Cut(pattern, "driver NAME")
+		if name := args[strings.Count(before, "NAME")]; !drivers[name] {
+			return p.errorf("there is no driver %s; a line like this makes it: driver %s staging", name, name)
 		}
 	case strings.HasPrefix(pattern, "apply NAME NAME"):
 		version := ""
@@ -233,12 +236,7 @@ func (t *story) remove(name string, grace time.Duration) string {
 }
 
 func (t *story) kill(d time.Duration) string {
-	t.w.Restarts(false)
-	t.w.KillAgent()
-	t.w.After(d, "the agent comes back", func() {
-		t.w.Restarts(true)
-		t.w.StartAgent()
-	})
+	t.r.sleeps(d)
 	return ""
 }
 

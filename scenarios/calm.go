@@ -271,7 +271,26 @@ func (r *run) leftover() string {
 	if n := status.Journal.Records; n > 0 {
 		return fmt.Sprintf("%d records in the journal", n)
 	}
+	if what := r.stillInUse(); what != "" {
+		return what
+	}
 	return r.leak(status)
+}
+
+// stillInUse is L5: of a volume of which nothing is left it is not told that it is in use.
+func (r *run) stillInUse() string {
+	left := ""
+	m := r.m
+	r.w.Do(func() {
+		for _, p := range r.list {
+			if name := p.driver + "^" + p.volume; left == "" {
+				if isInUse, err := m.VolumeIsAttached(r.w.Context(0), name); err != nil || isInUse {
+					left = "the volume " + name + ", which is told to be in use"
+				}
+			}
+		}
+	})
+	return left
 }
 
 func (r *run) leftoverNames() string {

@@ -264,6 +264,9 @@ func (r *run) held(e *sim.Effect, up bool) {
 	p := r.placeOf(e)
 	p.isHeld = up
 	r.refine(p.key)
+	if up {
+		r.arrivesTwice(p, e.Kind.String())
+	}
 	if e.Kind != sim.EffectUnstaged {
 		return
 	}

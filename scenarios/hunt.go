@@ -214,12 +214,16 @@ func (g *workload) time(site, object string, nth int, most time.Duration) time.D
 
 func (g *workload) begin() {
 	w := g.r.w
-	disk := sim.Personality{Staging: true, BlockDevice: true, Checks: true}
+	disk := sim.Personality{Staging: true, BlockDevice: true, Checks: true, Attach: g.pick("workload.nodes", "", 0, 7, 1) == 1}
 	g.driver("disk.example", disk)
 	file := [...]sim.Personality{{Staging: true, Checks: true}, {}, {BlockDevice: true}}[g.pick("workload.kind", "file.example", 0, 2, 2, 1)]
 	g.driver("file.example", file)
 	for _, v := range volumesOfHunts[:g.setup.Volumes] {
 		w.AddVolume(v.driver, v.handle)
+		w.SetAttached(v.driver, v.handle, true)
+	}
+	if disk.Attach {
+		g.planMoves()
 	}
 	one := volumesOfHunts[oneVolume]
 	g.r.exclusive[one.driver+"^"+one.handle] = true
@@ -244,6 +248,30 @@ func (g *workload) begin() {
 				g.at(g.time("workload.driver-time", name, n, chaos), name, func() { w.RestartDriver(name) })
 			}
 		}
+	}
+}
+
+const awayMost = 8 * time.Minute
+
+// planMoves draws when a volume goes to another node: its pods here go, at times with the agent away for longer than the controller waits.
+func (g *workload) planMoves() {
+	v := volumesOfHunts[movingVolume]
+	for n := range 2 {
+		how := g.pick("workload.move", v.handle, n, 1, 2, 1)
+		if how == 0 {
+			continue
+		}
+		g.at(g.time("workload.move-time", v.handle, n, chaos), v.handle, func() {
+			for i, name := range g.hunter.names {
+				if p := g.current(i); p != nil && p.isWanted && g.pods[i].volumes&(1<<movingVolume) != 0 {
+					g.r.remove(p, g.time("workload.grace", name, slots*4+n, grace))
+				}
+			}
+			if how == 2 {
+				g.r.sleeps(forceAfter + attachPeriod + g.time("workload.away", v.handle, n, 2*time.Minute))
+			}
+			g.r.handsOver(v.driver, v.handle, time.Second+g.time("workload.there", v.handle, n, awayMost))
+		})
 	}
 }
 

@@ -20,6 +20,8 @@ const (
 	huntVolumes = 6
 	// The last two are for few pods: a raw block volume, and one whose claim is ReadWriteOncePod.
 	rawVolume, oneVolume = 4, 5
+	// This one may go to another node.
+	movingVolume = 1
 )
 
 // huntVolume is one volume that pods share. The handles resemble each other on purpose.
@@ -64,6 +66,8 @@ const (
 func modeOf(i int) ([]corev1.PersistentVolumeAccessMode, *corev1.PersistentVolumeMode) {
 	access, mode := corev1.ReadWriteMany, corev1.PersistentVolumeFilesystem
 	switch i {
+	case movingVolume:
+		access = corev1.ReadWriteOnce
 	case rawVolume:
 		mode = corev1.PersistentVolumeBlock
 	case oneVolume:

@@ -127,3 +127,15 @@ func (t *story) expectVolume(volume, name, how string) string {
 	}
 	return ""
 }
+
+// expectAway: the other node has the volume.
+func (t *story) expectAway(handle, driver string) string {
+	v := t.r.away[driver+"^"+handle]
+	switch {
+	case v == nil:
+		return "it is here, and nobody has asked for it"
+	case !v.isThere:
+		return "it is still here"
+	}
+	return ""
+}

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
@@ -58,6 +59,8 @@ type run struct {
 	foreign map[hal.MountID]foreign // mounts of this boot that somebody else has made
 	isBegun bool                    // the agent has begun in this boot
 
+	away map[string]*handOver // volumes that go to another node, or are there, by driver^handle
+
 	places map[hal.Key]*place
 	byPath map[string]*place
 	list   []*place // all places, in the order in which they were first used
@@ -87,6 +90,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
 		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, exclusive: map[string]bool{}, denied: map[string]bool{},
 		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, mark: secretMark,
+		away: map[string]*handOver{},
 	}
 	r.cfg.NodeName, r.cfg.RootDir = nodeName, rootDir
 	r.cfg.Log, r.cfg.Stepped = r.logged, r.stepped
@@ -132,6 +136,16 @@ func (c heard) Watch(f func(hal.ClusterEvent)) {
 		if gone, ok := e.(hal.Deleted); ok {
 			c.r.answers(gone)
 		}
+	})
+}
+
+// sleeps kills the agent, and keeps it away for d.
+func (r *run) sleeps(d time.Duration) {
+	r.w.Restarts(false)
+	r.w.KillAgent()
+	r.w.After(d, "the agent comes back", func() {
+		r.w.Restarts(true)
+		r.w.StartAgent()
 	})
 }
 
