@@ -91,6 +91,7 @@ func (r *run) nodeDown() {
 		p.isHeld, p.isTouched, p.climbUntil, p.calls = false, false, 0, nil
 	}
 	clear(r.foreign)
+	r.losesBlocks(nil)
 	r.isBegun = false
 	for _, p := range r.pods {
 		r.halt(p)
@@ -304,6 +305,9 @@ func (r *run) unmounted(e *sim.Effect) {
 	switch {
 	case e.Actor == "":
 		r.touch(e.Path)
+		if owner := r.podOf(e.Path); owner != nil && e.Mount.FSType == "tmpfs" {
+			r.losesBlocks(owner)
+		}
 	case e.Actor == "agent":
 		r.actual.effects++
 		r.actual.mounting++

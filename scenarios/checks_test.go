@@ -119,6 +119,25 @@ func TestChecksFire(t *testing.T) {
 			m := r.mountsOver(t)
 			r.refineTouched(r.byPath[target], &core.Belief{State: core.Present, Fingerprint: m.Fingerprint()})
 		}},
+		"a block of another volume": {"S10", func(r *run) {
+			u := use{name: "v", path: "/srv/v", driver: "d", volume: "v"}
+			r.w.WriteFile("/srv/v/blocks-u", make([]byte, blockSize))
+			v, errno := r.w.OpenView("/srv/v")
+			require.Zero(t, errno)
+			r.reads(&pod{name: "n/p"}, &u, v)
+		}},
+		"a block is lost": {"S10", func(r *run) {
+			u := use{name: "v", path: "/srv/v", driver: "d", volume: "v"}
+			r.w.MakeDir("/srv/v")
+			v, errno := r.w.OpenView("/srv/v")
+			require.Zero(t, errno)
+			p := &pod{name: "n/p", uid: "u", writer: &writer{views: []view{{v, &u}}}}
+			r.writes(p)
+			r.reads(p, &u, v)
+			require.Nil(t, r.violation)
+			require.Zero(t, r.w.RemoveFile("/srv/v/blocks-u"))
+			r.reads(p, &u, v)
+		}},
 		"told ready of nothing":  {"S21", func(r *run) { p := r.runs(); p.isRunning = false; r.ready(p, p.object) }},
 		"unstaged before synced": {"S22", func(r *run) { r.synced = false; r.sends(1, unstage) }},
 		"unmounted before synced": {"S22", func(r *run) {

@@ -380,7 +380,11 @@ func (g *workload) flip(i int, name string, n int) {
 func (g *workload) apply(i int) {
 	b := g.hunter.pod(g.pods[i])
 	g.r.apply(b.object, b.uses)
-	g.current(i).isPinned = i&1 == 1
+	p := g.current(i)
+	p.isPinned = i&1 == 1
+	if p.writer == nil && g.pick("workload.writes", p.name, 0, 4, 1) == 1 {
+		p.writer = &writer{}
+	}
 }
 
 // edit changes a pod that is there in a way that its first volume must be published anew.

@@ -152,7 +152,7 @@ func (s *Scenario) usesOf(pod *corev1.Pod) []use {
 			u.exempt, u.path = v.HostPath.Type == nil, v.HostPath.Path
 		case v.CSI != nil:
 			u.exempt, u.driver, u.volume = false, v.CSI.Driver, plugin.InlineHandle(uid, v.Name)
-			u.path = plugin.PublishPlace(rootDir, uid, v.Name).Path
+			u.path, u.ephemeral = plugin.PublishPlace(rootDir, uid, v.Name).Path, true
 			u.readOnly = readOnly || v.CSI.ReadOnly != nil && *v.CSI.ReadOnly
 		case v.PersistentVolumeClaim != nil:
 			claim, _ := s.object("pvc "+pod.Namespace+"/"+v.PersistentVolumeClaim.ClaimName, "").(*corev1.PersistentVolumeClaim)
@@ -167,7 +167,7 @@ func (s *Scenario) usesOf(pod *corev1.Pod) []use {
 			u.readOnly = readOnly || v.PersistentVolumeClaim.ReadOnly || pv.Spec.CSI.ReadOnly
 			u.path = plugin.PublishPlace(rootDir, uid, pv.Name).Path
 			if isBlock {
-				u.path = plugin.BlockPublishPlace(rootDir, uid, pv.Name).Path
+				u.path, u.raw = plugin.BlockPublishPlace(rootDir, uid, pv.Name).Path, true
 			}
 		}
 		u.bare = s.Bare[u.driver]

@@ -170,12 +170,13 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 		if i == rawVolume {
 			path = plugin.BlockPublishPlace(rootDir, uid, fmt.Sprintf("pv-%d", i)).Path
 		}
-		uses = append(uses, use{name: name, path: path, driver: v.driver, volume: v.handle, readOnly: s.readOnly && len(uses) == 0})
+		uses = append(uses, use{name: name, path: path, driver: v.driver, volume: v.handle, readOnly: s.readOnly && len(uses) == 0, raw: i == rawVolume})
 	}
 	if s.inline {
 		add("inline", corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: inlineDriver, VolumeAttributes: map[string]string{"size": "1Gi"}}})
 		uses = append(uses, use{
 			name: "inline", path: plugin.PublishPlace(rootDir, uid, "inline").Path, driver: inlineDriver, volume: plugin.InlineHandle(uid, "inline"),
+			ephemeral: true,
 		})
 	}
 	if s.hostPath {

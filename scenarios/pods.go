@@ -25,6 +25,7 @@ type pod struct {
 	isPinned  bool // its containers keep its volumes busy
 	told      *corev1.Pod
 	release   []func() // what its containers hold open
+	writer    *writer  // nil if its containers write nothing
 	stops     uint64   // counts deletions: a container that is about to stop belongs to one of them
 }
 
@@ -36,6 +37,8 @@ type use struct {
 	memory         bool   // an emptyDir in memory
 	readOnly       bool   // of a CSI volume
 	bare           bool   // of a CSI volume whose driver mounts nothing, and is configured so
+	raw            bool   // a block device
+	ephemeral      bool   // an inline volume
 	exempt         bool   // nothing is looked for
 }
 
@@ -44,6 +47,9 @@ func (r *run) register(object *corev1.Pod, uses []use) *pod {
 	p := r.byUID[core.PodUID(object.UID)]
 	if p == nil {
 		p = &pod{name: object.Namespace + "/" + object.Name, uid: core.PodUID(object.UID)}
+		if r.allWrite {
+			p.writer = &writer{}
+		}
 		r.pods = append(r.pods, p)
 		r.byUID[p.uid] = p
 	}
@@ -69,6 +75,7 @@ func (r *run) remove(p *pod, grace time.Duration) {
 	}
 	p.isWanted, p.isSteady = false, false
 	p.stops++
+	r.losesBlocks(p)
 	r.take(p.object)
 	if r.cfg.NoRuntime {
 		r.halt(p)
@@ -140,19 +147,17 @@ func (r *run) ready(p *pod, asked *corev1.Pod) {
 		r.askAgain(p)
 		return
 	}
-	for _, u := range p.uses {
-		r.judges("S21")
-		why := r.lacks(u)
-		if why != "" && r.isDisturbed(u.path) {
-			r.askAgain(p)
-			return
-		}
-		if why != "" {
-			r.fail("S21", "told ready", p.name, "pod "+p.name+" is told to be ready, and of its volume "+u.name+" "+why)
-			return
-		}
+	if !r.finds(p) {
+		r.askAgain(p)
+		return
 	}
 	p.isRunning = true
+	for i := range p.uses {
+		if p.uses[i].ephemeral { // it may have been made anew since its containers ended
+			delete(r.blocks, dataID(p, &p.uses[i]))
+		}
+	}
+	r.startWriting(p)
 	if !p.isPinned {
 		return
 	}
@@ -161,6 +166,22 @@ func (r *run) ready(p *pod, asked *corev1.Pod) {
 			p.release = append(p.release, release)
 		}
 	}
+}
+
+// finds is S21: containers of p that start find all their volumes. It reports whether they do.
+func (r *run) finds(p *pod) bool {
+	for _, u := range p.uses {
+		r.judges("S21")
+		why := r.lacks(u)
+		if why == "" {
+			continue
+		}
+		if !r.isDisturbed(u.path) {
+			r.fail("S21", "told ready", p.name, "pod "+p.name+" is told to be ready, and of its volume "+u.name+" "+why)
+		}
+		return false
+	}
+	return true
 }
 
 // askAgain asks a moment later whether p is ready.

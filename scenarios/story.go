@@ -87,7 +87,7 @@ func (p Play) Run() StoryResult {
 			t.r.cfg.Drivers[d.Name] = c
 		}
 	}
-	t.r.files, t.r.canary, t.r.probe = s.Files, s.meddle, p.probe
+	t.r.files, t.r.canary, t.r.probe, t.r.allWrite = s.Files, s.meddle, p.probe, true
 	for i := range s.Faults {
 		s.Faults[i].seen = 0
 	}

@@ -56,8 +56,10 @@ type run struct {
 	names  map[string]string // file mode: manifest by object name
 	broken string            // a driver that is broken for good, "" for none
 
-	foreign map[hal.MountID]foreign // mounts of this boot that somebody else has made
-	isBegun bool                    // the agent has begun in this boot
+	allWrite bool                      // containers of all pods write
+	blocks   map[string]map[string]int // how many blocks are written and synced, by volume and file
+	foreign  map[hal.MountID]foreign   // mounts of this boot that somebody else has made
+	isBegun  bool                      // the agent has begun in this boot
 
 	away map[string]*handOver // volumes that go to another node, or are there, by driver^handle
 
@@ -90,7 +92,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
 		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, exclusive: map[string]bool{}, denied: map[string]bool{},
 		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, mark: secretMark,
-		away: map[string]*handOver{},
+		away: map[string]*handOver{}, blocks: map[string]map[string]int{},
 	}
 	r.cfg.NodeName, r.cfg.RootDir = nodeName, rootDir
 	r.cfg.Log, r.cfg.Stepped = r.logged, r.stepped

@@ -148,6 +148,11 @@ func (w *World) time(at *site, name string, lo, hi time.Duration) time.Duration 
 	return time.Duration(w.chooser.Between(s.id(at), int64(lo), int64(hi)))
 }
 
+// DrawTime draws a time for what others do in the world, who are told apart by site and object. lo is the benign one.
+func (w *World) DrawTime(site, object string, lo, hi time.Duration) time.Duration {
+	return w.time(newSite(site), object, lo, hi)
+}
+
 // latency bounds by class: the way there, and the way back.
 const (
 	fastest     = time.Microsecond

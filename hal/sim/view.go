@@ -1,0 +1,81 @@
+package sim
+
+import (
+	"strings"
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// View is what a container sees of a volume: a copy of what stood at a path when the container started, in a mount namespace of its own. What becomes of
+// the mount at that path does not reach it, and it keeps no mount of the agent's namespace busy (mount_namespaces(7), private propagation).
+type View struct {
+	w    *World
+	at   location
+	boot *boot
+}
+
+// OpenView is what a container that starts now finds at path.
+func (w *World) OpenView(path string) (*View, syscall.Errno) {
+	at, _, errno := w.walk(path, walkAll)
+	switch {
+	case errno != 0:
+		return nil, errno
+	case !at.n.isDir():
+		return nil, syscall.ENOTDIR
+	}
+	return &View{w, at, w.boot}, 0
+}
+
+// file is a file in the view's directory, made if it is missing and make is set.
+func (v *View) file(name string, make bool) (*node, syscall.Errno) {
+	switch {
+	case v.boot != v.w.boot || v.w.off:
+		return nil, syscall.ESHUTDOWN // the container is gone with its boot
+	case make && v.at.m.readOnly:
+		return nil, syscall.EROFS
+	}
+	k := v.at.n.child(name)
+	switch {
+	case k != nil && k.file == nil:
+		return nil, syscall.EISDIR
+	case k == nil && (!make || v.at.n.gone):
+		return nil, syscall.ENOENT
+	case k == nil:
+		k = v.at.n.sb.newNode(hal.TypeFile, 0o644)
+		v.at.n.attach(name, k)
+		v.w.persist(v.at.n, name, k)
+	}
+	return k, 0
+}
+
+// Write puts data at offset of a file in the directory, durable: as a container that syncs what it has written.
+func (v *View) Write(name string, offset int64, data []byte) syscall.Errno {
+	k, errno := v.file(name, true)
+	if errno != 0 {
+		return errno
+	}
+	k.file.size = max(k.file.size, offset+int64(len(data)))
+	k.file.write(offset, data, 0, 0, false)
+	return 0
+}
+
+// Read is the content of a file in the directory.
+func (v *View) Read(name string) ([]byte, syscall.Errno) {
+	k, errno := v.file(name, false)
+	if errno != 0 {
+		return nil, errno
+	}
+	return k.file.read(), 0
+}
+
+// Files are the names of the files in the directory that begin with prefix, sorted.
+func (v *View) Files(prefix string) []string {
+	var names []string
+	for _, k := range v.at.n.kids {
+		if k.file != nil && strings.HasPrefix(k.name, prefix) {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}
