@@ -135,50 +135,49 @@ type Keeper struct {
 	times  sim.Chooser // of what is not kept; nil for the shortest
 }
 
-func (k *Keeper) find(id sim.ID) *Kept {
-	kept := k.values[id.Hash()]
-	if kept != nil {
-		k.met[id.Hash()] = true
-	}
-	return kept
-}
-
-// Met says whether the run came to a choice that is kept: a case that no longer comes to its own is stale.
+// Met says whether the run came to a choice that is kept, and could choose so: a case that no longer comes to its own is stale.
 func (k *Keeper) Met(id sim.ID) bool { return k.met[id.Hash()] }
 
 // Pick implements sim.Chooser.
 func (k *Keeper) Pick(id sim.ID, weights []uint32) int {
-	kept := k.find(id)
+	kept := k.values[id.Hash()]
 	switch {
 	case kept == nil:
 		return 0
 	case kept.Drawn && k.seed != nil:
+		k.met[id.Hash()] = true
 		return k.seed.Pick(id, weights)
+	case kept.Value < 0 || kept.Value >= int64(len(weights)):
+		return 0
 	}
-	return int(min(max(kept.Value, 0), int64(len(weights)-1)))
+	k.met[id.Hash()] = true
+	return int(kept.Value)
 }
 
 // PickFault implements sim.FaultChooser. A fault that the call can't meet is none.
 func (k *Keeper) PickFault(id sim.ID, faults []sim.Fault, weights []uint32) sim.Fault {
-	kept := k.find(id)
+	kept := k.values[id.Hash()]
+	f := sim.NoFault
 	switch {
 	case kept == nil:
-		return sim.NoFault
+		return f
 	case kept.Drawn && k.seed != nil:
-		return faults[k.seed.Pick(id, weights)]
-	case kept.Fault == sim.NoFault:
-		return faults[min(max(kept.Value, 0), int64(len(faults)-1))]
+		f = faults[k.seed.Pick(id, weights)]
 	case slices.Contains(faults, kept.Fault):
-		return kept.Fault
+		f = kept.Fault
 	}
-	return sim.NoFault
+	if f != sim.NoFault {
+		k.met[id.Hash()] = true
+	}
+	return f
 }
 
 // Between implements sim.Chooser.
 func (k *Keeper) Between(id sim.ID, lo, hi int64) int64 {
-	kept := k.find(id)
+	kept := k.values[id.Hash()]
 	switch {
 	case kept != nil:
+		k.met[id.Hash()] = true
 		return min(lo+kept.Value, hi)
 	case k.times != nil:
 		return k.times.Between(id, lo, hi)

@@ -30,6 +30,8 @@ type Finding struct {
 	Lines     []Line      `json:"lines"`   // the timeline, up to the violation
 	Frames    []Frame     `json:"frames"`  // one for each line, in their order
 	Command   string      `json:"command"` // replays it
+	// Difference is where replays part that are not equal; nil if all are.
+	Difference *Difference `json:"difference,omitempty"`
 	// CPU is the CPU time that shrinking took, in nanoseconds. It is the only field that is not a function of the case.
 	CPU time.Duration `json:"cpuNanoseconds"`
 }
@@ -68,7 +70,7 @@ type RungFrame struct {
 // Explain replays a shrunk case and tells all of it. h is the hunter that it was shrunk with.
 func Explain(h *Hunter, s *Shrunk) *Finding {
 	f, short := tell(h, s.Case)
-	f.Total, f.Runs, f.Equal, f.CPU = s.Choices, s.Runs, s.Equal, s.CPU
+	f.Total, f.Runs, f.Equal, f.CPU, f.Difference = s.Choices, s.Runs, s.Equal, s.CPU, s.Difference
 	for i, k := range s.Case.Keep {
 		if !k.isChoice() {
 			continue

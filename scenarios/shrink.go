@@ -18,6 +18,8 @@ type Shrunk struct {
 	Violation *Violation
 	Equal     int // replays of three whose trace is the same
 	CPU       time.Duration
+	// Difference is where a replay that is not equal parts from the first; nil if all are equal.
+	Difference *Difference
 }
 
 // shrinker takes choices away as long as the same property breaks at the same site.
@@ -74,10 +76,21 @@ func AsItIs(h *Hunter, c Case) *Shrunk {
 		fresh.canary = h.canary
 		if again := fresh.Rerun(c, Watch{}); again.Hash == first.Hash && again.Events == first.Events {
 			s.Equal++
+		} else if s.Difference == nil {
+			s.Difference = differs(h, fresh, c)
 		}
 	}
 	s.CPU = cpuTime() - began
 	return s
+}
+
+// differs is where the traces of a case part in two hunters; nil if these two runs are equal.
+func differs(a, b *Hunter, c Case) *Difference {
+	d := Diff(TraceOf(a, c, nil), TraceOf(b, c, nil))
+	if d != nil {
+		d.NameA, d.NameB = "the first run", "a replay"
+	}
+	return d
 }
 
 // reduce is the whole way from what a seed chose to what is needed.
@@ -85,7 +98,7 @@ func (s *shrinker) reduce(c Case) Case {
 	if c.Scenario != nil {
 		c = s.dropLines(c)
 	}
-	c = s.minimise(s.dropGroups(c), Kept.isChoice)
+	c = s.least(s.dropGroups(c))
 	c = s.stand(c)
 	isShort := s.isShort
 	s.isShort = false // what is left is quickly run to the end, where it may break the same with less
@@ -168,7 +181,7 @@ func (s *shrinker) dropGroups(c Case) Case {
 	} {
 		for _, name := range groups(c.Keep, of) {
 			less := c
-			less.Keep = slices.DeleteFunc(slices.Clone(c.Keep), func(k Kept) bool { return of(k) == name })
+			less.Keep = slices.DeleteFunc(slices.Clone(c.Keep), func(k Kept) bool { return of(k) == name && removable(k) })
 			if s.fails(less) {
 				c = less
 			}
@@ -183,7 +196,7 @@ func groups(kept []Kept, of func(Kept) string) []string {
 	var names []string
 	for _, k := range kept {
 		name := of(k)
-		if name == "" {
+		if name == "" || !removable(k) {
 			continue
 		}
 		if count[name]++; count[name] == 2 {
@@ -192,6 +205,34 @@ func groups(kept []Kept, of func(Kept) string) []string {
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return count[b] - count[a] })
 	return names
+}
+
+// orders is in how many orders a case is minimised that does not become small.
+const orders = 6
+
+// least minimises from the front, from the back and in orders that are drawn, and takes the smallest result: what can't be taken away alone depends on
+// what went before it.
+func (s *shrinker) least(c Case) Case {
+	best := c
+	for n := range orders {
+		other := c
+		other.Keep = slices.Clone(c.Keep)
+		switch n {
+		case 0:
+		case 1:
+			slices.Reverse(other.Keep)
+		default:
+			s.draw.Shuffle(len(other.Keep), func(i, j int) { other.Keep[i], other.Keep[j] = other.Keep[j], other.Keep[i] })
+		}
+		other = s.minimise(other, Kept.isChoice)
+		if len(other.Keep) < len(best.Keep) {
+			best = other
+		}
+		if len(best.Keep) <= fewChoices || s.runs > mostRuns/2 {
+			break
+		}
+	}
+	return best
 }
 
 // minimise is delta debugging: ever smaller parts of what is eligible are taken away, at last single choices, until none can go.

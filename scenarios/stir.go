@@ -15,16 +15,19 @@ const (
 	// fewChoices are what a case should come down to.
 	fewChoices = 6
 	// mostRuns is after how many runs a case is left as it is, but for what can go alone; fewTrials is how often one that is small is stirred in vain.
-	mostRuns, fewTrials = 1200, 60
+	mostRuns, fewTrials = 1000, 60
+	// carries is how many runs are spent on seating anew what lost its calls, before chance is tried.
+	carries = 300
 	// seatings is how many calls are tried for one fault whose own is gone.
 	seatings = 3
 )
 
 // carry takes each choice away and seats those that lost their calls by it anew, at the call of the same kind that is nearest.
 func (s *shrinker) carry(c Case) Case {
-	for again := true; again && s.runs < mostRuns; {
+	end := s.runs + carries
+	for again := true; again; {
 		again = false
-		for i := 0; i < len(c.Keep); i++ {
+		for i := 0; i < len(c.Keep) && s.runs < end; i++ {
 			if !c.Keep[i].isChoice() {
 				continue
 			}

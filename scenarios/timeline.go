@@ -259,6 +259,9 @@ func (f *Finding) Text() string {
 	if f.Runs > 0 {
 		f.tellChoices(&b)
 	}
+	if f.Difference != nil {
+		b.WriteString(f.Difference.Text())
+	}
 	fmt.Fprintf(&b, "replay: %s\n", f.Command)
 	return b.String()
 }

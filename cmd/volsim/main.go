@@ -58,7 +58,7 @@ func rootCommand() *cobra.Command {
 			return errors.New("a command is missing: volsim --help lists them")
 		},
 	}
-	root.AddCommand(huntCommand(), mergeCommand(), replayCommand(), coverageCommand(), shrinkCommand(), explainCommand(), mutantsCommand(), runCommand(), listCommand())
+	root.AddCommand(huntCommand(), mergeCommand(), replayCommand(), coverageCommand(), shrinkCommand(), explainCommand(), diffCommand(), mutantsCommand(), runCommand(), listCommand())
 	return root
 }
 

@@ -34,11 +34,7 @@ everything must come up, then stay as it is, be adopted by a restart without a c
 		RunE: func(cmd *cobra.Command, args []string) error {
 			failed := false
 			for _, arg := range args {
-				s, err := load(arg)
-				if err != nil {
-					return err
-				}
-				ok, err := runOne(cmd, s, asJSON, trace)
+				ok, err := runArgument(cmd, arg, asJSON, trace)
 				if err != nil {
 					return err
 				}
@@ -53,6 +49,22 @@ everything must come up, then stay as it is, be adopted by a restart without a c
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each scenario")
 	cmd.Flags().BoolVar(&trace, "trace", false, "also the trace")
 	return cmd
+}
+
+// runArgument runs a stored case or a scenario.
+func runArgument(cmd *cobra.Command, arg string, asJSON, trace bool) (bool, error) {
+	r, err := loadRegression(arg)
+	switch {
+	case err != nil:
+		return false, err
+	case r != nil:
+		return runRegression(cmd, r, asJSON)
+	}
+	s, err := load(arg)
+	if err != nil {
+		return false, err
+	}
+	return runOne(cmd, s, asJSON, trace)
 }
 
 // load finds a scenario: a file if there is one of that name, else in the catalogue.

@@ -27,21 +27,24 @@ func (o *chosen) flags(cmd *cobra.Command) {
 func (o *chosen) read(cmd *cobra.Command, args []string) (scenarios.Case, bool, error) {
 	isSeed := cmd.Flags().Changed("seed")
 	c := scenarios.Case{Seed: o.seed, Times: o.times, Still: o.still || !isSeed}
-	var err error
 	if len(args) > 0 {
 		if isSeed {
 			return c, false, errors.New("a scenario has no seed: name one or the other")
 		}
-		if c.Scenario, err = load(args[0]); err != nil {
+		found, err := loadCase(args[0])
+		if err != nil {
 			return c, false, err
 		}
+		c.Scenario, c.Keep = found.Scenario, found.Keep
 	}
 	if o.keep != "" {
-		if c.Keep, err = scenarios.ParseKeep(o.keep); err != nil {
+		kept, err := scenarios.ParseKeep(o.keep)
+		if err != nil {
 			return c, false, err
 		}
+		c.Keep = append(c.Keep, kept...)
 	}
-	if c.Still && !isSeed && o.keep == "" && c.Scenario == nil {
+	if c.Still && !isSeed && len(c.Keep) == 0 && c.Scenario == nil {
 		return c, false, errors.New("which run? Name a --seed, the choices to --keep, or a scenario")
 	}
 	for _, k := range c.Keep {
@@ -54,32 +57,48 @@ func (o *chosen) read(cmd *cobra.Command, args []string) (scenarios.Case, bool, 
 
 func shrinkCommand() *cobra.Command {
 	var o chosen
-	asJSON := false
+	asJSON, name := false, ""
 	cmd := &cobra.Command{
 		Use: "shrink [NAME|FILE]", Short: "Take choices away from a failing seed or scenario until none can go", Args: cobra.MaximumNArgs(1),
 		Long: `Shrinks a failing seed, or a failing scenario, with what is kept of it: the fewest and mildest faults, the fewest objects, the shortest and
-roundest times. What is left is told in a sentence and a timeline, with the command that replays it, and what becomes of it without each choice.`,
+roundest times. What is left is told in a sentence and a timeline, with the command that replays it, and what becomes of it without each choice.
+With --store it becomes a file of scenarios/regressions, which volsim run and the tests run ever after.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, isSeed, err := o.read(cmd, args)
-			if err != nil {
-				return err
+			if name != "" && !storedName.MatchString(name) {
+				return fmt.Errorf("--store %q: a name is words of a-z and 0-9 with _ between them", name)
 			}
 			h := scenarios.NewHunter()
-			var s *scenarios.Shrunk
-			if isSeed {
-				s = scenarios.Shrink(h, c.Seed)
-			} else {
-				s = scenarios.ShrinkCase(h, c)
+			c, s, err := o.shrunk(cmd, h, args, scenarios.ShrinkCase)
+			if err != nil || s == nil {
+				return tellNothing(cmd, c, err)
 			}
-			if s == nil {
-				return tellNothing(cmd, c)
+			f := scenarios.Explain(h, s)
+			if name != "" {
+				if err := store(cmd, name, f, s); err != nil {
+					return err
+				}
 			}
-			return tellFinding(cmd, scenarios.Explain(h, s), asJSON)
+			return tellFinding(cmd, f, asJSON)
 		},
 	}
 	o.flags(cmd)
+	cmd.Flags().StringVar(&name, "store", "", "store the case under this name; a case of that name is made anew, and keeps its story")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
 	return cmd
+}
+
+// shrunk reads the case and shrinks it: a whole seed in full, all else in the way that is given. It returns nil if nothing fails.
+func (o *chosen) shrunk(cmd *cobra.Command, h *scenarios.Hunter, args []string, how func(*scenarios.Hunter, scenarios.Case) *scenarios.Shrunk) (
+	scenarios.Case, *scenarios.Shrunk, error,
+) {
+	c, isSeed, err := o.read(cmd, args)
+	switch {
+	case err != nil:
+		return c, nil, err
+	case isSeed:
+		return c, scenarios.Shrink(h, c.Seed), nil
+	}
+	return c, how(h, c), nil
 }
 
 func explainCommand() *cobra.Command {
@@ -87,22 +106,13 @@ func explainCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "explain [NAME|FILE]", Short: "Tell what a failing seed, case or scenario does, and which of its choices it needs", Args: cobra.MaximumNArgs(1),
-		Long: `Tells a failing run as it is: in a sentence and a timeline, with what becomes of it without each choice that it keeps. It shrinks nothing,
+		Long: `Tells a failing run as it is: in a sentence and a timeline, with what becomes of it without each choice that it keeps. It shrinks nothing
 but a whole seed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, isSeed, err := o.read(cmd, args)
-			if err != nil {
-				return err
-			}
 			h := scenarios.NewHunter()
-			var s *scenarios.Shrunk
-			if isSeed {
-				s = scenarios.Shrink(h, c.Seed)
-			} else {
-				s = scenarios.AsItIs(h, c)
-			}
-			if s == nil {
-				return tellNothing(cmd, c)
+			c, s, err := o.shrunk(cmd, h, args, scenarios.AsItIs)
+			if err != nil || s == nil {
+				return tellNothing(cmd, c, err)
 			}
 			return tellFinding(cmd, scenarios.Explain(h, s), asJSON)
 		},
@@ -112,7 +122,10 @@ but a whole seed.`,
 	return cmd
 }
 
-func tellNothing(cmd *cobra.Command, c scenarios.Case) error {
+func tellNothing(cmd *cobra.Command, c scenarios.Case, err error) error {
+	if err != nil {
+		return err
+	}
 	name := fmt.Sprintf("seed %d", c.Seed)
 	switch {
 	case c.Scenario != nil:
@@ -120,7 +133,7 @@ func tellNothing(cmd *cobra.Command, c scenarios.Case) error {
 	case c.Still:
 		name = "the case"
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s breaks no property\n", name)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s breaks no property\n", name)
 	return err
 }
 

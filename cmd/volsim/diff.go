@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios"
+)
+
+func diffCommand() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "diff A B", Short: "Show the first record in which two runs differ", Args: cobra.ExactArgs(2),
+		Long: `Compares two traces, record by record, and shows the first that differs, with what came before it. A run is a seed, the choices that
+volsim shrink has kept of one (its --keep), a stored case or a scenario, or a file that volsim replay has written.
+
+Exit status: 0 the traces are equal, 1 they differ, 2 usage.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var traces [2][]string
+			for i, arg := range args {
+				var err error
+				if traces[i], err = traceOf(arg); err != nil {
+					return err
+				}
+			}
+			d := scenarios.Diff(traces[0], traces[1])
+			if d == nil {
+				if asJSON {
+					return tellJSON(cmd, struct{}{})
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "equal: %d lines\n", len(traces[0]))
+				return err
+			}
+			d.NameA, d.NameB = args[0], args[1]
+			if asJSON {
+				if err := tellJSON(cmd, d); err != nil {
+					return err
+				}
+			} else {
+				fmt.Fprint(cmd.OutOrStdout(), d.Text())
+			}
+			return errViolation
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	return cmd
+}
+
+// traceOf reads or makes the trace that an argument of diff names.
+func traceOf(arg string) ([]string, error) {
+	h := scenarios.NewHunter()
+	if seed, err := strconv.ParseUint(arg, 10, 64); err == nil {
+		return scenarios.TraceOf(h, scenarios.Case{Seed: seed}, sim.Seeded(seed)), nil
+	}
+	if strings.Contains(arg, "=") {
+		kept, err := scenarios.ParseKeep(arg)
+		if err != nil {
+			return nil, err
+		}
+		return scenarios.TraceOf(h, scenarios.Case{Still: true, Keep: kept}, nil), nil
+	}
+	if isTrace(arg) {
+		f, err := os.Open(arg)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close() //nolint:errcheck // it was only read
+		return scenarios.ReadTrace(f)
+	}
+	c, err := loadCase(arg)
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.TraceOf(h, c, nil), nil
+}
+
+// isTrace: it is a file that begins like a record, with its number.
+func isTrace(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	begin := make([]byte, 2)
+	n, err := f.Read(begin)
+	return err == nil && n == 2 && string(begin) == "1 "
+}

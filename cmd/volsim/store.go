@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/volnode/volnode/scenarios"
+)
+
+var storedName = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
+
+// store writes a shrunk case to a file of the source tree, or anew if there is one of that name.
+func store(cmd *cobra.Command, name string, f *scenarios.Finding, s *scenarios.Shrunk) error {
+	if !s.Case.Still {
+		return fmt.Errorf("--store: the case needs the times of seed %d, so it can't be stored by itself", s.Case.Seed)
+	}
+	file := scenarios.RegressionDir + name + ".json"
+	if _, err := os.Stat(scenarios.RegressionDir); err != nil {
+		return fmt.Errorf("--store: %w; run it at the root of the source tree", err)
+	}
+	var old *scenarios.Regression
+	switch text, err := os.ReadFile(file); {
+	case err == nil:
+		if old, err = scenarios.ParseRegression(file, text); err != nil {
+			old = nil // of another schema, or one that does not read any more: it is replaced
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	text, err := scenarios.NewRegression(name, f, s.Case, old).Text()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, text, 0o644); err != nil { //nolint:gosec // a source file
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "stored in %s\n", file)
+	return err
+}
+
+// loadRegression finds a stored case: a file that ends in .json, or one of the tree by its name; nil if it is none of the two.
+func loadRegression(arg string) (*scenarios.Regression, error) {
+	if strings.HasSuffix(arg, ".json") {
+		text, err := os.ReadFile(arg)
+		if err != nil {
+			return nil, err
+		}
+		return scenarios.ParseRegression(arg, text)
+	}
+	all, err := scenarios.Regressions()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range all {
+		if r.Name == arg {
+			return r, nil
+		}
+	}
+	return nil, nil
+}
+
+// loadCase finds a scenario or a stored case.
+func loadCase(arg string) (scenarios.Case, error) {
+	r, err := loadRegression(arg)
+	switch {
+	case err != nil:
+		return scenarios.Case{}, err
+	case r != nil:
+		return r.Case()
+	}
+	s, err := load(arg)
+	return scenarios.Case{Scenario: s, Still: true}, err
+}
+
+// ranRegression is the result of a stored case as JSON.
+type ranRegression struct {
+	Name      string               `json:"name"`
+	OK        bool                 `json:"ok"`
+	Violation *scenarios.Violation `json:"violation,omitempty"`
+	Stale     []string             `json:"stale,omitempty"`
+	Events    uint64               `json:"events"`
+	HALCalls  uint64               `json:"halCalls"`
+	Hash      string               `json:"hash"`
+}
+
+// runRegression runs a stored case and tells of it. It reports whether it is clean.
+func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON bool) (bool, error) {
+	h := scenarios.NewHunter()
+	res, err := r.Run(h)
+	if err != nil {
+		return false, err
+	}
+	ok := res.Violation == nil && len(res.Stale) == 0
+	if asJSON {
+		return ok, tellJSON(cmd, ranRegression{r.Name, ok, res.Violation, res.Stale, res.Events, res.Calls, fmt.Sprintf("%016x", res.Hash)})
+	}
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "# %s: %s\n", r.Name, r.Story)
+	for _, choice := range res.Stale {
+		fmt.Fprintf(out, "STALE %s: no call comes to %s\n", r.Name, choice)
+	}
+	switch {
+	case res.Violation != nil:
+		c, err := r.Case()
+		if err != nil {
+			return false, err
+		}
+		fmt.Fprint(out, scenarios.Tell(h, c).Text())
+	case ok:
+		fmt.Fprintf(out, "ok %s: %d events, %d HAL calls\n", r.Name, res.Events, res.Calls)
+	default:
+		fmt.Fprintf(out, "the world has moved: find the defect again in an engine that has it, and volsim shrink --store %s; or, if it is the sound\n"+
+			"engine that does not come to these, list them under \"unreached\"\n", r.Name)
+	}
+	return ok, nil
+}
