@@ -58,7 +58,8 @@ func rootCommand() *cobra.Command {
 			return errors.New("a command is missing: volsim --help lists them")
 		},
 	}
-	root.AddCommand(huntCommand(), mergeCommand(), replayCommand(), coverageCommand(), shrinkCommand(), explainCommand(), diffCommand(), mutantsCommand(), runCommand(), listCommand())
+	root.AddCommand(huntCommand(), mergeCommand(), coverageCommand(), replayCommand(), shrinkCommand(), explainCommand(), diffCommand(),
+		mutantsCommand(), runCommand(), listCommand())
 	return root
 }
 
