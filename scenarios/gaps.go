@@ -122,81 +122,50 @@ func reasonFor(i Item) string {
 
 // impossible says which law keeps a transition from being, "" if it can be.
 func impossible(t core.Transition) string {
-	from := func(standings ...core.Standing) bool {
-		for _, s := range standings {
-			if t.From == s {
-				return true
-			}
-		}
-		return false
+	if t.From == core.StandsNowhere && t.On != core.HappensWanted {
+		return "only a rung that there is is told of it; an operation or a helper keeps its rung"
 	}
-	nowhere, up, down, doubtful := core.StandsNowhere, core.StandsUp, core.StandsDown, core.StandsDoubtful
+	if t.On >= core.HappensLookDone && t.On <= core.HappensDescendUnknown {
+		return impossibleEnd(t)
+	}
+	isUp, isDown, isDoubtful := t.From == core.StandsUp, t.From == core.StandsDown, t.From == core.StandsDoubtful
+	switch {
+	case t.On == core.HappensAnswered && isDown:
+		return "no call of a rung that is down for good is without an end (laws 4.3), and one that is awaited is not late"
+	case t.On == core.HappensObserved && !isUp:
+		return "only what stands is compared with the mount table"
+	case t.On == core.HappensStirred && (isDown || isDoubtful):
+		return "a climb is blocked by what is at its path, which leaves its rung Unknown (laws 3.4)"
+	case (t.On == core.HappensChildSeen || t.On == core.HappensChildGone) && isUp:
+		return "what may still act leaves no confirmed record (laws 5.1)"
+	case (t.On == core.HappensChildSeen || t.On == core.HappensChildGone) && isDoubtful:
+		return "a start knows of no rung that is down but by its record, and then it is Unknown (laws 5.4)"
+	case t.On == core.HappensAllSynced && isDoubtful:
+		return "nothing is taken down before every source is synced (laws 5.4)"
+	}
+	return ""
+}
+
+// impossibleEnd is impossible of the end of an operation.
+func impossibleEnd(t core.Transition) string {
 	switch t.On {
-	case core.HappensWanted:
-	case core.HappensUnwanted, core.HappensGone, core.HappensActorGone, core.HappensRegistered, core.HappensAnswered:
-		switch {
-		case from(nowhere):
-			return "only rungs that there are are told of it"
-		case t.On == core.HappensAnswered && from(down):
-			return "no call of a rung that is down for good is without an end (laws 4.3), and one that is awaited is not late"
-		}
 	case core.HappensLookUnknown:
 		return "a look changes nothing: it ends Done or NotDone (laws 3.1)"
 	case core.HappensLookDone, core.HappensLookNotDone:
-		switch {
-		case from(nowhere):
-			return "an operation keeps its rung"
-		case from(doubtful):
-			return "what was there before the first intent was looked at before it (laws 3.4); after it a look would take a late climb's mount for that"
+		if t.From == core.StandsDoubtful {
+			return "what stood there was looked at before the first intent (laws 3.4); later a look would take a late climb's mount for it"
 		}
 	case core.HappensClimbDone, core.HappensClimbNotDone, core.HappensClimbUnknown:
-		switch {
-		case from(nowhere):
-			return "an operation keeps its rung"
-		case from(up):
+		if t.From == core.StandsUp {
 			return "a climb begins on a rung that is not up, and nothing else brings it up meanwhile (laws 2.2)"
 		}
 	case core.HappensRefreshDone, core.HappensRefreshNotDone, core.HappensRefreshUnknown:
-		if !from(up) {
+		if t.From != core.StandsUp {
 			return "a refresh begins on a rung that is up, and nothing else takes it down meanwhile (laws 2.2)"
 		}
-	case core.HappensDescendDone, core.HappensDescendNotDone, core.HappensDescendUnknown:
-		switch {
-		case from(nowhere):
-			return "an operation keeps its rung"
-		case from(down):
+	default: // a descent
+		if t.From == core.StandsDown {
 			return "what is down for good is not taken down (laws 4.4)"
-		}
-	case core.HappensObserved:
-		if !from(up) {
-			return "only what stands is compared with the mount table"
-		}
-	case core.HappensStirred:
-		switch {
-		case from(nowhere):
-			return "only a rung that is blocked is stirred"
-		case from(down, doubtful):
-			return "a climb is blocked by what is at its path, which leaves its rung Unknown (laws 3.4)"
-		}
-	case core.HappensChildSeen, core.HappensChildGone:
-		switch {
-		case from(nowhere):
-			return "a helper makes its rung known (laws 4.5)"
-		case from(up):
-			return "what may still act leaves no confirmed record (laws 5.1)"
-		case from(doubtful):
-			return "a start knows of no rung that is down but by its record, and then it is Unknown (laws 5.4)"
-		}
-	case core.HappensAllSynced:
-		switch {
-		case from(nowhere):
-			return "only rungs that there are are told of it"
-		case from(doubtful):
-			return "nothing is taken down before every source is synced (laws 5.4)"
-		}
-	case core.HappensRefused, core.HappensWake:
-		if from(nowhere) {
-			return "only rungs that there are are told of it"
 		}
 	}
 	return ""
