@@ -204,13 +204,12 @@ func (r *run) isQuiet() bool {
 		r.fail("L7", "quiet", "agent", fmt.Sprintf("%d effects in %s of calm in which everything was as wanted", n, quiet))
 		return false
 	}
-	return true
+	return r.plansNothing()
 }
 
 // restarts kills the agent and starts it again: it must adopt everything without a call.
 func (r *run) restarts() bool {
-	isHealthy := true
-	r.core.Beliefs(func(b core.Belief) { isHealthy = isHealthy && b.State == core.Present && !b.IsHeldBack })
+	isHealthy := r.isHealthy()
 	r.w.Restarts(false)
 	r.w.KillAgent()
 	before := r.actual.mounting
@@ -231,10 +230,11 @@ func (r *run) restarts() bool {
 
 // empties deletes all pods, and nothing may be left of them.
 func (r *run) empties() {
+	isTold := r.asksForTheEnd()
 	for _, p := range r.pods {
 		r.remove(p, time.Second)
 	}
-	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L4", "emptied", r.bound()) {
+	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L4", "emptied", r.bound()) || !isTold() {
 		return
 	}
 	r.judges("L1")

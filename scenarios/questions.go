@@ -1,0 +1,61 @@
+package scenarios
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/volnode/volnode/engine/core"
+)
+
+// This file is what the host asks the engine once the world is calm, and what must be answered.
+
+// plansNothing is a part of L7: once everything is as wanted, nothing is planned either.
+func (r *run) plansNothing() bool {
+	if r.broken != "" || !r.isHealthy() {
+		return true
+	}
+	var plan []core.Op
+	m := r.m
+	r.w.Do(func() { plan, _ = m.Plan(r.w.Context(0)) })
+	if len(plan) > 0 {
+		r.fail("L7", "plan", string(plan[0].Key), fmt.Sprintf("everything is as wanted, and %d operations are planned, the first %s", len(plan), plan[0]))
+	}
+	return r.violation == nil
+}
+
+// isHealthy: every rung is up and as wanted.
+func (r *run) isHealthy() bool {
+	healthy := true
+	r.core.Beliefs(func(b core.Belief) { healthy = healthy && b.State == core.Present && !b.IsHeldBack })
+	return healthy
+}
+
+// impatience is how long who asks for something that will not come waits.
+const impatience = 2 * time.Second
+
+// asksForTheEnd is a part of L4: who waits until nothing is left is told, and so is who waits until a pod is down; before, who has no more time is told
+// that it is not. The answers must be there when check is called.
+func (r *run) asksForTheEnd() (check func() bool) {
+	m, life := r.m, r.w.Life()
+	asked, told, early := "", false, false
+	for _, p := range r.pods {
+		if p.isWanted && p.isRunning {
+			asked = p.name
+			r.w.Go(func() { early = m.WaitForUnmount(r.w.Context(impatience), p.uid) == nil })
+			break
+		}
+	}
+	if asked != "" && !r.until(r.w.Now().Add(2*impatience)) {
+		return func() bool { return false }
+	}
+	if early {
+		r.fail("L4", "waiter", asked, "pod "+asked+" runs, and who waits for its end is told of it")
+	}
+	r.w.Go(func() { told = m.WaitForNothing(r.w.Context(0)) == nil })
+	return func() bool {
+		if r.until(r.w.Now().Add(slowest)) && !told && r.w.Life() == life {
+			r.fail("L4", "waiter", "agent", "nothing is left, and who waits for that is not told")
+		}
+		return r.violation == nil
+	}
+}
