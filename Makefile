@@ -88,6 +88,20 @@ fuzz: ## every fuzz test, FUZZTIME (30s) each
 hunt: build ## simulated schedules until RUNS (100000) or BUDGET (30m) are used up or one fails; SEED, WORKERS
 	bin/volsim hunt --runs $(RUNS) --budget $(BUDGET) --seed $(SEED) --workers $(WORKERS)
 
+# The packages of which COVERED percent of the lines must be run by the simulator: by the catalogue and a hunt, and by no unit test.
+SIMULATED := engine/core engine/op engine/plugin engine/plugin/csi engine/plugin/emptydir engine/plugin/hostpath engine/plugin/kinds
+COVERED ?= 90
+
+.PHONY: coverage
+coverage: ## lines of the engine that the simulator runs; fails below COVERED (90) percent of a package. The rest: bin/coverage.html
+	@mkdir -p bin
+	go test ./scenarios -run '^TestEverythingIsReached$$' -count=1 -coverprofile bin/coverage.out \
+		-coverpkg "$$(printf './%s,' $(SIMULATED) | sed 's/,$$//')"
+	go tool cover -html bin/coverage.out -o bin/coverage.html
+	@awk -v least=$(COVERED) 'NR > 1 { split($$1, at, ":"); dir = at[1]; sub("/[^/]*$$", "", dir); all[dir] += $$2; run[dir] += ($$3 > 0) * $$2 } \
+		END { for (dir in all) { part = 100 * run[dir] / all[dir]; if (part < least) low = 1; printf "%5.1f %% of %4d  %s\n", part, all[dir], dir } exit low }' \
+		bin/coverage.out | sort -k5
+
 .PHONY: conform
 conform: ## one suite, recorded from Linux, on hal/linux and hal/sim
 	go run ./hal/haltest/conform
