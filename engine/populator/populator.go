@@ -11,6 +11,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/hostpath"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
@@ -172,9 +173,17 @@ func (p *populator) conflicts() {
 		}
 		for _, rung := range v.Rungs {
 			enter(owner, rung.Key, i)
-			enter(at, core.Value(rung.Want, "path"), i)
+			enter(at, placeOf(rung), i)
 		}
 	}
+}
+
+// placeOf is the path that a rung makes its own, "" for none: a hostPath is the host's, and several volumes may name one.
+func placeOf(rung core.Rung) string {
+	if rung.Kind == hostpath.Kind {
+		return ""
+	}
+	return core.Value(rung.Want, "path")
 }
 
 func enter[K comparable](index map[K]int, key K, i int) {
@@ -195,7 +204,7 @@ func (p *populator) conflict(v *Volume, owner map[hal.Key]int, at map[string]int
 			}
 			continue
 		}
-		path := core.Value(rung.Want, "path")
+		path := placeOf(rung)
 		if first, taken := at[path]; taken && path != "" {
 			return plugin.Problemf(field, "comes to the same path as %q, %s; an inline volume must not be called like a PersistentVolume of its pod",
 				p.result.Volumes[first].Name, path)
