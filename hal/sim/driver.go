@@ -42,6 +42,7 @@ type Personality struct {
 
 	Queues     bool  // it does one thing at a time, and what waits in any order, whether or not somebody still waits for it
 	CrashesOn  uint8 // in each of its lives it dies of that call with effects, from 1; 0 is never
+	Daemon     bool  // its process serves the filesystems of its volumes itself (FUSE); only with BlockDevice and StageMounts or StageNothing
 	ActsBehind bool  // what it answers with an error may act after the answer: the agent has to be configured for that
 }
 
@@ -83,6 +84,7 @@ func (w *World) DrawPersonality(name string, p Personality) Personality {
 	}
 	p.Queues = p.Queues || w.happens(DriverQueues, sitePersonality, name+" queues")
 	p.ActsBehind = p.ActsBehind || w.happens(DriverActsBehind, sitePersonality, name+" acts behind")
+	p.Daemon = p.Daemon || p.BlockDevice && p.Style != StageBelow && w.happens(DriverDaemon, sitePersonality, name+" daemon")
 	if p.CrashesOn == 0 && w.happens(DriverCrashes, sitePersonality, name+" crashes") {
 		p.CrashesOn = uint8(w.time(siteCrashesOn, name, 2, crashesOnMost))
 	}
@@ -125,8 +127,9 @@ type driver struct {
 	queue     []*rpc // that wait for another one's end
 	orphans   int    // calls of the last life that may still act
 	accepted  bool
-	replaced  bool // another version is taking its place
-	retired   bool // and has taken it
+	replaced  bool          // another version is taking its place
+	retired   bool          // and has taken it
+	conns     []*connection // of the filesystems that this life of it serves
 }
 
 // Breakage is a permanent fault of a driver, for the calm in which others must work.
@@ -304,6 +307,7 @@ func (d *driver) fall(sockets ...string) {
 	for _, path := range sockets {
 		d.close(path)
 	}
+	d.disconnect()
 	if d.is.Forgetful {
 		d.forget()
 	}
@@ -353,6 +357,7 @@ func (d *driver) powerOff() {
 		d.up = false
 		d.w.tell(actor{}, Effect{Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Outcome: hal.Done})
 	}
+	d.disconnect()
 	d.orphans = 0
 	for _, path := range []string{d.endpoint, d.socket} {
 		if at, _, errno := d.w.walk(path, walkNoLastLink); errno == 0 && at.n.server == d {

@@ -188,6 +188,9 @@ func (w *World) walkFrom(at location, path string, mode walkMode, links *int) (l
 		if !at.n.isDir() {
 			return at, "", syscall.ENOTDIR
 		}
+		if at.m.isDead() {
+			return at, "", syscall.ENOTCONN
+		}
 		if mode == walkParent && rest == "" {
 			return at, name, 0
 		}

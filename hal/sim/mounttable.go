@@ -17,8 +17,9 @@ type mount struct {
 	readOnly bool
 	options  []string // immutable once made
 	shared   bool
-	holders  int  // processes that have something open in it
-	stray    bool // nobody's volume: somebody on the node made it, or a driver that bound what was not its own
+	holders  int         // processes that have something open in it
+	conn     *connection // of a filesystem that a process serves, else nil
+	stray    bool        // nobody's volume: somebody on the node made it, or a driver that bound what was not its own
 	children []*mount
 	path     string // from the namespace's root
 }
@@ -209,6 +210,9 @@ func (m *mount) show() hal.Mount {
 		ID: m.id, Path: m.path, Root: m.root.path(), Device: m.root.sb.dev, FSType: m.root.sb.fsType, Source: m.root.sb.source,
 		ReadOnly: m.readOnly, Options: m.options, Shared: m.shared,
 	}
+	if m.conn != nil {
+		h.Device, h.FSType = m.conn.dev, "fuse"
+	}
 	if m.parent != nil {
 		h.Parent = m.parent.id
 	}
@@ -236,6 +240,7 @@ func (t *mountTable) bind(by actor, source, target string, readOnly bool, mode w
 	m := t.newMount(from.n)
 	m.readOnly = readOnly || from.m.readOnly
 	m.options = from.m.options
+	m.conn = from.m.conn
 	m.shared = from.m.shared
 	t.place(by, to, m)
 	return 0

@@ -89,7 +89,7 @@ func (d *driver) stageMount(r *rpc, v *volume, much amount) hal.Code {
 	case d.isTaken(path):
 		return hal.CodeInternal
 	}
-	if w.attachVolume(actor{rpc: r}, v, path, false) != 0 {
+	if d.mend(r, path) != 0 || d.attachVolume(r, v, path, false) != 0 {
 		return hal.CodeInternal
 	}
 	if d.is.Style == StageMounts {
@@ -100,7 +100,7 @@ func (d *driver) stageMount(r *rpc, v *volume, much amount) hal.Code {
 
 // takes says whether the driver takes what is mounted at path for the volume.
 func (d *driver) takes(v *volume, path string) bool {
-	return d.w.shows(v, path) != nil || d.is.Credulous && len(d.w.mounts.stack(path)) > 0
+	return d.w.shows(v, path) != nil && !d.w.isBroken(path) || d.is.Credulous && len(d.w.mounts.stack(path)) > 0
 }
 
 // isTaken says whether somebody else's mount stands at path: a driver does not mount over it.
@@ -110,7 +110,12 @@ func (d *driver) isTaken(path string) bool {
 }
 
 // attachVolume mounts a volume's root at path.
-func (w *World) attachVolume(by actor, v *volume, path string, readOnly bool) syscall.Errno {
+func (d *driver) attachVolume(r *rpc, v *volume, path string, readOnly bool) syscall.Errno {
+	w, by := d.w, actor{rpc: r}
+	conn, errno := d.connect(v)
+	if errno != 0 {
+		return errno
+	}
 	if v.sb == nil {
 		return w.mounts.bind(by, v.backing, path, readOnly, walkAll)
 	}
@@ -124,7 +129,7 @@ func (w *World) attachVolume(by actor, v *volume, path string, readOnly bool) sy
 		return syscall.ENOENT
 	}
 	m := w.mounts.newMount(v.sb.root)
-	m.readOnly = readOnly
+	m.readOnly, m.conn = readOnly, conn
 	w.mounts.place(by, to, m)
 	return 0
 }
@@ -205,7 +210,7 @@ func (d *driver) publish(r *rpc, much amount) hal.Code {
 		if errno := w.makeOne(actor{rpc: r}, r.target, hal.TypeDirectory, 0o750); errno != 0 && errno != syscall.EEXIST {
 			return hal.CodeInternal
 		}
-	} else if m := w.shows(v, r.target); m != nil {
+	} else if m := w.shows(v, r.target); m != nil && !m.isDead() {
 		if m.readOnly != r.readOnly {
 			return hal.CodeAlreadyExists
 		}
@@ -239,7 +244,7 @@ func (d *driver) sourceOf(r *rpc, v *volume) (string, hal.Code) {
 		return "", hal.CodeOK
 	}
 	path := d.stagingMount(r.staging)
-	if d.is.Checks && d.w.shows(v, path) == nil {
+	if d.is.Checks && d.w.shows(v, path) == nil || d.w.isBroken(path) {
 		return "", hal.CodeFailedPrecondition
 	}
 	return path, hal.CodeOK
@@ -257,10 +262,12 @@ func (d *driver) bindTo(r *rpc, v *volume, source string, much amount) hal.Code 
 	if much == part {
 		return hal.CodeOK
 	}
-	errno := syscall.Errno(0)
-	if source == "" {
-		errno = w.attachVolume(actor{rpc: r}, v, r.target, r.readOnly)
-	} else {
+	errno := d.mend(r, r.target)
+	switch {
+	case errno != 0:
+	case source == "":
+		errno = d.attachVolume(r, v, r.target, r.readOnly)
+	default:
 		errno = w.mounts.bind(actor{rpc: r}, source, r.target, r.readOnly, walkAll)
 	}
 	if errno != 0 {

@@ -32,6 +32,8 @@ func (v *View) file(name string, make bool) (*node, syscall.Errno) {
 	switch {
 	case v.boot != v.w.boot || v.w.off:
 		return nil, syscall.ESHUTDOWN // the container is gone with its boot
+	case v.IsDead():
+		return nil, syscall.ENOTCONN
 	case make && v.at.m.readOnly:
 		return nil, syscall.EROFS
 	}
@@ -68,6 +70,9 @@ func (v *View) Read(name string) ([]byte, syscall.Errno) {
 	}
 	return k.file.read(), 0
 }
+
+// IsDead says whether what serves the filesystem has ended: everything in it answers ENOTCONN.
+func (v *View) IsDead() bool { return v.at.m.isDead() }
 
 // Files are the names of the files in the directory that begin with prefix, sorted.
 func (v *View) Files(prefix string) []string {

@@ -1,0 +1,61 @@
+package sim
+
+import (
+	"slices"
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is filesystems that a driver's process serves itself (FUSE). With the process goes the connection, and every mount over it stays in the
+// table and answers ENOTCONN to all that steps into it; it can be unmounted like any other. A look at the mount table, or at a mount's root with
+// AT_STATX_DONT_SYNC, asks the filesystem for nothing and sees no difference.
+
+// connection is what the mounts of one filesystem have in common: a device number of its own, and the process behind it.
+type connection struct {
+	dev    hal.Device
+	volume *volume
+	isDead bool
+}
+
+// isDead says whether what serves the mount has ended.
+func (m *mount) isDead() bool { return m.conn != nil && m.conn.isDead }
+
+// connect returns the driver's connection for a volume, making it if there is none: nil for a driver that serves no filesystems, ENOTCONN from what
+// is left of one whose process has ended.
+func (d *driver) connect(v *volume) (*connection, syscall.Errno) {
+	if !d.is.Daemon || v.sb == nil {
+		return nil, 0
+	}
+	if !d.up {
+		return nil, syscall.ENOTCONN
+	}
+	i := slices.IndexFunc(d.conns, func(c *connection) bool { return c.volume == v })
+	if i < 0 {
+		i = len(d.conns)
+		d.conns = append(d.conns, &connection{dev: d.w.fs.anonymous(), volume: v})
+	}
+	return d.conns[i], 0
+}
+
+// disconnect ends what the driver's process serves.
+func (d *driver) disconnect() {
+	for _, c := range d.conns {
+		c.isDead = true
+	}
+	d.conns = nil
+}
+
+// isBroken says whether a mount whose filesystem is gone stands at path.
+func (w *World) isBroken(path string) bool {
+	stack := w.mounts.stack(path)
+	return len(stack) > 0 && stack[len(stack)-1].isDead()
+}
+
+// mend takes the mount of a filesystem that is gone off a path, as drivers do before they mount there anew.
+func (d *driver) mend(r *rpc, path string) syscall.Errno {
+	if !d.w.isBroken(path) {
+		return 0
+	}
+	return d.w.mounts.unmount(actor{rpc: r}, path, 0)
+}
