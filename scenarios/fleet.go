@@ -21,6 +21,7 @@ type Fleet struct {
 	// KeepGoing: a schedule that fails does not end the hunt.
 	KeepGoing bool
 	Cover     bool            // tell what the schedules have reached; they take longer
+	Sample    uint64          // with Cover: of one in so many schedules; 0 is all
 	Stop      <-chan struct{} // once it is closed, no further schedule is begun; nil is never
 	// Progress is told how things stand, about once a second; nil for nobody. One call at a time.
 	Progress func(Tally)
@@ -116,6 +117,11 @@ func (f Fleet) Hunt() (Tally, *Result) {
 	return c.now(), c.failed
 }
 
+// covers: what a schedule reaches is told. The samples are spread over the families of schedules.
+func (f Fleet) covers(seed uint64) bool {
+	return f.Cover && (f.Sample < 2 || seed*0x9e3779b97f4a7c15>>32%f.Sample == 0)
+}
+
 func (c *campaign) work() {
 	h := NewHunter()
 	for !c.isOver() {
@@ -123,7 +129,7 @@ func (c *campaign) work() {
 		if !ok {
 			return
 		}
-		res := h.Run(Schedule{Seed: seed, Cover: c.fleet.Cover})
+		res := h.Run(Schedule{Seed: seed, Cover: c.fleet.covers(seed)})
 		c.add(res, batch)
 	}
 }
@@ -148,7 +154,7 @@ func (c *campaign) claim() (seed uint64, batch *Batch, ok bool) {
 		return 0, nil, false
 	}
 	c.next = seed + 1
-	if c.growth != nil {
+	if c.fleet.covers(seed) {
 		c.growth.awaits(seed)
 	}
 	if n := len(c.open); n > 0 && c.open[n-1].From/BlockSeeds == seed/BlockSeeds {
@@ -166,7 +172,7 @@ func (c *campaign) add(res Result, batch *Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tally.add(res)
-	if c.growth != nil {
+	if c.fleet.covers(res.Seed) {
 		c.growth.add(res.Seed, res.Coverage)
 	}
 	batch.add(res)

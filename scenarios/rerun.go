@@ -15,6 +15,8 @@ type Watch struct {
 	Keep bool // the trace's records
 	Log  func(engine.Entry)
 	Done func(*sim.World)
+	// Effect is told of each effect at its instant.
+	Effect func(sim.Effect)
 
 	// Chooser makes the choices in place of the case; nil is the case.
 	Chooser sim.Chooser
@@ -31,7 +33,9 @@ func (h *Hunter) Rerun(c Case, o Watch) Result {
 	}
 	if c.Scenario != nil {
 		gone := c.leftOut()
-		p := Play{Scenario: c.Scenario, Choices: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, probe: o.probe, ended: o.ended}
+		p := Play{
+			Scenario: c.Scenario, Choices: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, Watch: o.Effect, probe: o.probe, ended: o.ended,
+		}
 		if len(gone) > 0 {
 			p.leaves = func(line int) bool { return slices.Contains(gone, line) }
 		}
@@ -40,7 +44,8 @@ func (h *Hunter) Rerun(c Case, o Watch) Result {
 	}
 	is := c.setup()
 	return h.Run(Schedule{
-		Seed: c.Seed, Setup: &is, Chooser: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, probe: o.probe, ended: o.ended, isShort: o.isShort,
+		Seed: c.Seed, Setup: &is, Chooser: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, Watch: o.Effect, probe: o.probe, ended: o.ended,
+		isShort: o.isShort,
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/report"
 )
 
 // covered is what volsim coverage tells as JSON.
@@ -94,7 +95,7 @@ func unmet(c *scenarios.Coverage) []string {
 }
 
 func (c covered) tell(w io.Writer) {
-	fmt.Fprintf(w, "%s and %s\n", count(int(c.Schedules), "schedule"), count(c.Stories, "scenario"))
+	fmt.Fprintf(w, "%s and %s\n", report.Count(int(c.Schedules), "schedule"), report.Count(c.Stories, "scenario"))
 	fmt.Fprintln(w, "\nfaults by site")
 	for _, s := range sim.Sites() {
 		var parts []string

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
 	"github.com/volnode/volnode/scenarios/report"
 )
@@ -39,6 +42,8 @@ type hunting struct {
 	seedFrom string
 	asJSON   bool
 	out      outputs
+	lines    *report.Lines // nil for nobody
+	results  report.Results
 }
 
 func huntCommand() *cobra.Command {
@@ -61,7 +66,7 @@ SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the 
 	flags.BoolVar(&h.fleet.KeepGoing, "keep-going", false, "go on after a failure, and tell at the end the lowest seed of each property and site that broke")
 	flags.IntVar(&h.fleet.Workers, "workers", runtime.GOMAXPROCS(0), "how many worlds run side by side")
 	flags.BoolVar(&h.asJSON, "json", false, "tell the summary as one JSON object")
-	h.out.flags(flags, "jsonl")
+	h.out.flags(h.cmd, "report", "junit", "jsonl", "perfetto")
 	return h.cmd
 }
 
@@ -90,15 +95,24 @@ func (h *hunting) run() error {
 	if err := h.prepare(); err != nil {
 		return err
 	}
-	files, err := h.out.open(h.cmd)
-	if err != nil {
+	if err := h.out.check(); err != nil {
 		return err
 	}
-	defer files.Close()
+	if h.out.jsonl == "-" {
+		return h.hunt(h.cmd.OutOrStdout())
+	}
+	if h.out.jsonl == "" {
+		return h.hunt(nil)
+	}
+	return save(h.out.jsonl, h.hunt)
+}
+
+// hunt hunts and tells. lines is where lines of JSON go; nil is nowhere.
+func (h *hunting) hunt(lines io.Writer) error {
 	ctx, free := signal.NotifyContext(h.cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer free()
 	h.fleet.Stop = ctx.Done()
-	isQuiet := h.asJSON || files.isStdout
+	isQuiet := h.asJSON || h.out.jsonl == "-"
 	if h.seedFrom != "" && !isQuiet {
 		fmt.Fprintf(h.cmd.ErrOrStderr(), "seed %d, made of %q\n", h.fleet.Seed, h.seedFrom)
 	}
@@ -106,30 +120,77 @@ func (h *hunting) run() error {
 	if !isQuiet {
 		h.fleet.Progress = progress.Tell
 	}
-	files.begin(&h.fleet)
+	if lines != nil {
+		h.lines = report.NewLines(lines)
+		h.lines.Head(report.NewHead(h.fleet))
+	}
+	// A sample shows the growth, and costs next to nothing.
+	h.fleet.Cover, h.fleet.Sample = !isQuiet || h.out.report != "", 16
+	h.results.Families = map[string]uint64{}
+	h.fleet.Batch = h.batch
 	tally, failed := h.fleet.Hunt()
+	h.results.Curve, tally.Curve, tally.Coverage = tally.Curve, nil, nil
 	progress.Close()
-	isInterrupted := ctx.Err() != nil && failed == nil && tally.Next < h.fleet.Seed+h.fleet.Runs
+	h.results.Interrupted = ctx.Err() != nil && (failed == nil || h.fleet.KeepGoing) && tally.Next < h.fleet.Seed+h.fleet.Runs
 	free() // a second signal ends what follows
-	if err := files.end(h.fleet, tally, isInterrupted); err != nil {
+	if err := h.write(tally, failed); err != nil {
 		return err
 	}
-	if !files.isStdout {
-		if err := h.tell(tally, failed, isInterrupted); err != nil {
+	if h.out.jsonl != "-" {
+		if err := h.tell(tally, failed); err != nil {
 			return err
 		}
 	}
 	switch {
 	case failed != nil:
 		return errViolation
-	case isInterrupted:
+	case h.results.Interrupted:
 		return errInterrupted
 	}
 	return nil
 }
 
-func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result, isInterrupted bool) error {
-	s := summary{Tally: tally, FirstSeed: h.fleet.Seed, Interrupted: isInterrupted}
+func (h *hunting) batch(b scenarios.Batch) {
+	for seed := b.From; seed < b.To; seed++ {
+		h.results.Families[scenarios.FamilyOf(seed)]++
+	}
+	for _, res := range b.Failed {
+		h.results.Failures = append(h.results.Failures, report.Failure{Seed: res.Seed, Violation: res.Violation})
+	}
+	if h.lines != nil {
+		h.lines.Batch(b)
+	}
+}
+
+// write writes the files that were asked for.
+func (h *hunting) write(tally scenarios.Tally, failed *scenarios.Result) error {
+	r := &h.results
+	slices.SortFunc(r.Failures, func(a, b report.Failure) int { return cmp.Compare(a.Seed, b.Seed) })
+	if h.out.explains() {
+		explain(r.Failures)
+	}
+	if h.lines != nil {
+		for _, f := range r.Failures {
+			h.lines.Failure(f)
+		}
+		if err := h.lines.End(report.End{
+			Shard: h.fleet.Shard.String(), Tally: tally, Violations: len(r.Failures), Interrupted: r.Interrupted,
+		}); err != nil {
+			return fmt.Errorf("--jsonl: %w", err)
+		}
+	}
+	r.Title, r.Tally = "Hunt", &tally
+	if err := h.out.write(*r); err != nil {
+		return err
+	}
+	if failed == nil {
+		return h.out.trace(scenarios.Case{Seed: h.fleet.Seed}, sim.Seeded(h.fleet.Seed))
+	}
+	return h.out.trace(scenarios.Case{Seed: failed.Seed}, sim.Seeded(failed.Seed))
+}
+
+func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
+	s := summary{Tally: tally, FirstSeed: h.fleet.Seed, Interrupted: h.results.Interrupted}
 	if failed != nil {
 		s.Violations, s.Seed, s.Violation = 1, failed.Seed, failed.Violation
 		if h.fleet.KeepGoing {
@@ -150,7 +211,7 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result, isInterr
 		fmt.Fprintf(out, "FAIL %s\n  seed %d, after %s in the world\n  replay: %s\n  shrink: volsim shrink --seed %d\n", failed.Violation, failed.Seed,
 			failed.Lasted.Round(time.Millisecond), s.Replay, failed.Seed)
 	}
-	if isInterrupted {
+	if h.results.Interrupted {
 		fmt.Fprintf(out, "interrupted; go on with: %s\n", h.goOn(tally))
 	}
 	fmt.Fprintln(out, sumLine(tally, s.Violations))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -92,4 +93,63 @@ func TestHuntRefuses(t *testing.T) {
 		require.Equal(t, exitUsage, status, "%v", c)
 		require.Contains(t, stderr, c[len(c)-1])
 	}
+}
+
+func TestFilesAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range [][]string{
+		{"hunt", "--runs", "5", "--report", "<", "--junit", "<", "--perfetto", "<", "--jsonl", "<"},
+		{"run", "demo", "--report", "<", "--junit", "<", "--perfetto", "<"},
+		{"replay", "--seed", "3", "--perfetto", "<"},
+	} {
+		var files []string
+		for i, arg := range c {
+			if arg == "<" {
+				c[i] = filepath.Join(dir, c[0]+c[i-1])
+				files = append(files, c[i])
+			}
+		}
+		status, _, stderr := volsim(c...)
+		require.Zero(t, status, "%v: %s", c, stderr)
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			switch {
+			case strings.HasSuffix(path, "report"):
+				require.Contains(t, string(text), "Every property holds")
+				require.Contains(t, string(text), "volsim "+c[0])
+			case strings.HasSuffix(path, "junit"):
+				require.Contains(t, string(text), `failures="0"`)
+			case strings.HasSuffix(path, "perfetto"):
+				require.True(t, json.Valid(text))
+				require.Contains(t, string(text), `"thread_name"`)
+			}
+		}
+	}
+	for _, c := range [][]string{
+		{"run", "demo", "demo", "--perfetto", filepath.Join(dir, "x"), "name one scenario"},
+		{"hunt", "--report", "-", "only --jsonl can go to standard output"},
+		{"run", "demo", "--junit", "/no/such/dir/x", "--junit: open /no/such/dir/x"},
+	} {
+		status, _, stderr := volsim(c[:len(c)-1]...)
+		require.Equal(t, exitUsage, status, "%v", c)
+		require.Contains(t, stderr, c[len(c)-1])
+	}
+}
+
+// TestFailureIsReported runs a scenario that expects what is not so.
+func TestFailureIsReported(t *testing.T) {
+	dir := t.TempDir()
+	story, page, junit := filepath.Join(dir, "story.txt"), filepath.Join(dir, "x.html"), filepath.Join(dir, "x.xml")
+	require.NoError(t, os.WriteFile(story, []byte("# A pod is never ready.\ndriver disk.example staging\nvolume vol-a of disk.example\n"+
+		"pod default/web uses vol-a\nat 0s apply all\nafter 5s expect pod default/web not ready\n"), 0o600))
+	status, _, _ := volsim("run", story, "--report", page, "--junit", junit)
+	require.Equal(t, exitViolation, status)
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `<article class="card" id="finding-1"`)
+	require.Contains(t, string(text), "1 failure<")
+	text, err = os.ReadFile(junit)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `<failure type="expect"`)
 }

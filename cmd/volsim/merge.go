@@ -34,6 +34,7 @@ type signature struct {
 
 func mergeCommand() *cobra.Command {
 	asJSON := false
+	var out outputs
 	cmd := &cobra.Command{
 		Use: "merge FILE…", Short: "Add up what hunts wrote with --jsonl; - is standard input", Args: cobra.MinimumNArgs(1),
 		Long: `Adds up the results of hunts over different seeds: of shards, of machines, of days. Lines of several hunts may be mixed in one file. A seed that was
@@ -41,16 +42,20 @@ run twice, and hunts of different versions, are refused. Lines that can't be rea
 
 Exit status: 0 every property holds, 1 one is broken, 2 lines can't be read or don't fit together.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.check(); err != nil {
+				return err
+			}
 			m := &report.Merged{}
 			for _, name := range args {
 				if err := readInto(cmd, m, name); err != nil {
 					return err
 				}
 			}
-			return mergeAll(cmd, m, asJSON)
+			return mergeAll(cmd, m, &out, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	out.flags(cmd, "report", "junit")
 	return cmd
 }
 
@@ -66,7 +71,7 @@ func readInto(cmd *cobra.Command, m *report.Merged, name string) error {
 	return m.Read(name, f)
 }
 
-func mergeAll(cmd *cobra.Command, m *report.Merged, asJSON bool) error {
+func mergeAll(cmd *cobra.Command, m *report.Merged, out *outputs, asJSON bool) error {
 	if err := m.Check(); err != nil {
 		return errors.Join(append(m.Damaged, err)...)
 	}
@@ -80,6 +85,9 @@ func mergeAll(cmd *cobra.Command, m *report.Merged, asJSON bool) error {
 	}
 	for _, err := range m.Damaged {
 		result.Damaged = append(result.Damaged, err.Error())
+	}
+	if err := out.write(m.Results()); err != nil {
+		return err
 	}
 	if asJSON {
 		if err := tellJSON(cmd, result); err != nil {
@@ -109,9 +117,9 @@ func tellMerged(cmd *cobra.Command, m merged, by map[string][]report.Failure) {
 		fmt.Fprintf(errOut, "%d of %d hunts did not tell their end; their CPU time is not known\n", m.Hunts-m.Ended, m.Hunts)
 	}
 	for _, s := range m.Signatures {
-		fmt.Fprintf(out, "FAIL %s\n  %s from %d on\n  replay: %s\n", by[s.Signature][0].Violation, count(s.Seeds, "seed"), s.First, s.Replay)
+		fmt.Fprintf(out, "FAIL %s\n  %s from %d on\n  replay: %s\n", by[s.Signature][0].Violation, report.Count(s.Seeds, "seed"), s.First, s.Replay)
 	}
-	fmt.Fprintf(out, "%s of version %s\n%s\n", count(m.Hunts, "hunt"), versionOf(m.Commit), sumLine(m.Tally, m.Violations))
+	fmt.Fprintf(out, "%s of version %s\n%s\n", report.Count(m.Hunts, "hunt"), versionOf(m.Commit), sumLine(m.Tally, m.Violations))
 }
 
 func versionOf(commit string) string {
@@ -119,11 +127,4 @@ func versionOf(commit string) string {
 		return "unknown"
 	}
 	return commit
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -5,106 +5,174 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
 	"github.com/volnode/volnode/scenarios/report"
 )
 
 // outputs is the files that a command is asked to write, beside what it prints; "" is none.
 type outputs struct {
-	jsonl string
+	report, junit, jsonl, perfetto string
+	cmd                            *cobra.Command
 }
 
-var outputUsage = map[string]string{
-	"jsonl": "write the results as lines of JSON to this file, - for standard output, for volsim merge",
+// outputFlags are their flags.
+var outputFlags = []struct {
+	name, usage string
+	path        func(*outputs) *string
+}{
+	{"report", "write a report for people to this file: one page of HTML", func(o *outputs) *string { return &o.report }},
+	{"junit", "write the results as JUnit XML to this file", func(o *outputs) *string { return &o.junit }},
+	{"jsonl", "write the results as lines of JSON to this file, for volsim merge; - is standard output", func(o *outputs) *string { return &o.jsonl }},
+	{"perfetto", "write the trace of what failed, or of what was run, to this file, for ui.perfetto.dev", func(o *outputs) *string { return &o.perfetto }},
 }
 
-func isOutput(flag string) bool { return outputUsage[flag] != "" }
+func isOutput(flag string) bool {
+	for _, f := range outputFlags {
+		if f.name == flag {
+			return true
+		}
+	}
+	return false
+}
 
-// flags adds the flags of that names.
-func (o *outputs) flags(set *pflag.FlagSet, names ...string) {
-	for name, to := range map[string]*string{"jsonl": &o.jsonl} {
-		if slices.Contains(names, name) {
-			set.StringVar(to, name, "", outputUsage[name])
+// flags adds the flags of those names.
+func (o *outputs) flags(cmd *cobra.Command, names ...string) {
+	o.cmd = cmd
+	for _, f := range outputFlags {
+		if slices.Contains(names, f.name) {
+			cmd.Flags().StringVar(f.path(o), f.name, "", f.usage)
 		}
 	}
 }
 
-// written is the files while a hunt runs. They are opened before it begins, so that a path that can't be written is found at once.
-type written struct {
-	lines    *report.Lines
-	isStdout bool // the lines go there, and nothing else does
-	failures []report.Failure
-	open     []*os.File
-}
-
-func (o *outputs) open(cmd *cobra.Command) (*written, error) {
-	w := &written{isStdout: o.jsonl == "-"}
-	if w.isStdout {
-		w.lines = report.NewLines(cmd.OutOrStdout())
-		return w, nil
-	}
-	if o.jsonl != "" {
-		out, err := w.create("jsonl", o.jsonl)
-		if err != nil {
-			return nil, err
-		}
-		w.lines = report.NewLines(out)
-	}
-	return w, nil
-}
-
-func (w *written) create(flag, path string) (io.Writer, error) {
-	f, err := os.Create(path)
-	if err != nil {
-		w.Close()
-		return nil, fmt.Errorf("--%s: %w", flag, err)
-	}
-	w.open = append(w.open, f)
-	return f, nil
-}
-
-// Close closes what is still open.
-func (w *written) Close() {
-	for _, f := range w.open {
-		_ = f.Close() // closed already, unless the command fails anyway
-	}
-}
-
-// begin has the hunt tell what it does.
-func (w *written) begin(f *scenarios.Fleet) {
-	if w.lines != nil {
-		w.lines.Head(report.NewHead(*f))
-	}
-	f.Batch = func(b scenarios.Batch) {
-		if w.lines != nil {
-			w.lines.Batch(b)
-		}
-		for _, res := range b.Failed {
-			failure := report.Failure{Seed: res.Seed, Violation: res.Violation}
-			w.failures = append(w.failures, failure)
-			if w.lines != nil {
-				w.lines.Failure(failure)
+// check finds a file that can't be written before a long command has run. What is there stays until there is something to write.
+func (o *outputs) check() error {
+	for _, f := range outputFlags {
+		path := *f.path(o)
+		switch {
+		case path == "":
+			continue
+		case path == "-":
+			if f.name == "jsonl" {
+				continue
 			}
+			return fmt.Errorf("--%s: only --jsonl can go to standard output; name a file", f.name)
 		}
-	}
-}
-
-// end writes what is known only once the hunt has ended, and closes the files.
-func (w *written) end(f scenarios.Fleet, t scenarios.Tally, isInterrupted bool) error {
-	if w.lines != nil {
-		err := w.lines.End(report.End{Shard: f.Shard.String(), Tally: t, Violations: len(w.failures), Interrupted: isInterrupted})
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // a report is for everybody
 		if err != nil {
-			return fmt.Errorf("--jsonl: %w", err)
+			return fmt.Errorf("--%s: %w", f.name, err)
 		}
-	}
-	for _, file := range w.open {
 		if err := file.Close(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// explains: what fails is shrunk and explained for a file that was asked for.
+func (o *outputs) explains() bool { return o.report != "" || o.junit != "" || o.jsonl != "" }
+
+// write writes the report and JUnit.
+func (o *outputs) write(r report.Results) error {
+	r.Command = commandLine(o.cmd)
+	if r.Commit == "" {
+		r.Commit = scenarios.Commit()
+	}
+	if err := save(o.report, r.WritePage); err != nil {
+		return err
+	}
+	return save(o.junit, r.WriteJUnit)
+}
+
+// save writes a file, if there is one to write.
+func save(path string, write func(io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		_ = f.Close() // the first error counts
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return f.Close()
+}
+
+// finding writes the files of a single finding, of that case.
+func (o *outputs) finding(f *scenarios.Finding, c scenarios.Case) error {
+	r := report.Results{
+		Title: "A finding", Failures: []report.Failure{{Seed: f.Seed, Scenario: f.Scenario, Violation: f.Violation, Finding: f}},
+	}
+	if err := o.write(r); err != nil {
+		return err
+	}
+	return o.trace(c, nil)
+}
+
+// trace runs a case once more and writes its trace for Perfetto.
+func (o *outputs) trace(c scenarios.Case, choices sim.Chooser) error {
+	if o.perfetto == "" {
+		return nil
+	}
+	var tracer report.Tracer
+	var err error
+	scenarios.NewHunter().Rerun(c, scenarios.Watch{Keep: true, Chooser: choices, Effect: tracer.Effect, Done: func(w *sim.World) {
+		err = save(o.perfetto, func(out io.Writer) error { return tracer.Write(out, w.Trace().Records) })
+	}})
+	return err
+}
+
+// explain shrinks and explains the first failure of each signature.
+func explain(failures []report.Failure) {
+	known := map[string]bool{}
+	for i := range failures {
+		f := &failures[i]
+		name := f.Scenario + " " + f.Signature()
+		if known[name] || f.Finding != nil {
+			continue
+		}
+		known[name] = true
+		h := scenarios.NewHunter()
+		var s *scenarios.Shrunk
+		if f.Case != nil {
+			s = scenarios.ShrinkCase(h, *f.Case)
+		} else {
+			s = scenarios.Shrink(h, f.Seed)
+		}
+		if s != nil {
+			f.Finding = scenarios.Explain(h, s)
+		}
+	}
+}
+
+// commandLine is what was typed.
+func commandLine(cmd *cobra.Command) string {
+	words := []string{cmd.CommandPath()}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "bool" {
+			words = append(words, "--"+f.Name)
+		} else {
+			words = append(words, "--"+f.Name, quoted(f.Value.String()))
+		}
+	})
+	for _, arg := range cmd.Flags().Args() {
+		words = append(words, quoted(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell reads it.
+func quoted(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`!*?[](){}<>|&;#~") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -25,6 +25,7 @@ type replayed struct {
 
 func replayCommand() *cobra.Command {
 	var o chosen
+	var out outputs
 	var asJSON, withLog, quiet bool
 	cmd := &cobra.Command{
 		Use: "replay [NAME|FILE]", Short: "Run one seed, case or scenario and show its whole trace", Args: cobra.MaximumNArgs(1),
@@ -32,6 +33,9 @@ func replayCommand() *cobra.Command {
 volsim shrink has kept.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, isSeed, err := o.read(cmd, args)
+			if err == nil {
+				err = out.check()
+			}
 			if err != nil {
 				return err
 			}
@@ -39,10 +43,14 @@ volsim shrink has kept.`,
 			if isSeed {
 				w.Chooser = sim.Seeded(c.Seed)
 			}
+			if err := out.trace(c, w.Chooser); err != nil {
+				return err
+			}
 			return replay(cmd, c, w, asJSON, withLog)
 		},
 	}
 	o.flags(cmd)
+	out.flags(cmd, "perfetto")
 	cmd.Flags().BoolVar(&withLog, "log", false, "also the engine's log, at the end")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "only the result, not the trace")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/report"
 )
 
 // ran is one scenario's result as JSON.
@@ -27,18 +29,31 @@ type ran struct {
 
 func runCommand() *cobra.Command {
 	asJSON, trace := false, false
+	var out outputs
 	cmd := &cobra.Command{
 		Use: "run FILE|NAME…", Short: "Run scenarios: of the catalogue by their names, or from files", Args: cobra.MinimumNArgs(1),
 		Long: `Runs scenarios and shows the engine's log of each, in the form that volnode writes, up to the end of its timeline. What follows is calm:
 everything must come up, then stay as it is, be adopted by a restart without a call, and leave nothing behind.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			failed := false
+			if out.perfetto != "" && len(args) > 1 {
+				return errors.New("--perfetto: a trace is of one run; name one scenario")
+			}
+			if err := out.check(); err != nil {
+				return err
+			}
+			failed, results := false, report.Results{Title: "Scenarios"}
 			for _, arg := range args {
-				ok, err := runArgument(cmd, arg, asJSON, trace)
+				ok, err := runArgument(cmd, arg, asJSON, trace, &out, &results)
 				if err != nil {
 					return err
 				}
 				failed = failed || !ok
+			}
+			if out.explains() {
+				explain(results.Failures)
+			}
+			if err := out.write(results); err != nil {
+				return err
 			}
 			if failed {
 				return errViolation
@@ -48,23 +63,46 @@ everything must come up, then stay as it is, be adopted by a restart without a c
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each scenario")
 	cmd.Flags().BoolVar(&trace, "trace", false, "also the trace")
+	out.flags(cmd, "report", "junit", "perfetto")
 	return cmd
 }
 
-// runArgument runs a stored case or a scenario.
-func runArgument(cmd *cobra.Command, arg string, asJSON, trace bool) (bool, error) {
+// runArgument runs a stored case or a scenario, tells what it comes to, and adds it to results. It reports whether all is well.
+func runArgument(cmd *cobra.Command, arg string, asJSON, trace bool, out *outputs, results *report.Results) (bool, error) {
 	r, err := loadRegression(arg)
-	switch {
-	case err != nil:
-		return false, err
-	case r != nil:
-		return runRegression(cmd, r, asJSON)
-	}
-	s, err := load(arg)
 	if err != nil {
 		return false, err
 	}
-	return runOne(cmd, s, asJSON, trace)
+	var c scenarios.Case
+	var story report.Story
+	var v *scenarios.Violation
+	if r != nil {
+		if c, err = r.Case(); err != nil {
+			return false, err
+		}
+		var res scenarios.RegressionResult
+		if res, err = runRegression(cmd, r, asJSON); err == nil {
+			story, v = report.Story{Name: r.Name, Title: r.Story, Stale: res.Stale, Events: res.Events, Calls: res.Calls}, res.Violation
+		}
+	} else {
+		if c.Scenario, err = load(arg); err != nil {
+			return false, err
+		}
+		c.Still = true
+		var res scenarios.StoryResult
+		if res, err = runOne(cmd, c.Scenario, asJSON, trace); err == nil {
+			story, v = report.Story{Name: res.Name, Title: c.Scenario.Title(), Stale: res.Stale, Events: res.Events, Calls: res.Calls}, res.Violation
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	if v != nil {
+		story.Broken = v.Signature()
+		results.Failures = append(results.Failures, report.Failure{Scenario: story.Name, Violation: v, Case: &c})
+	}
+	results.Stories = append(results.Stories, story)
+	return story.Verdict() == report.Passes, out.trace(c, nil)
 }
 
 // load finds a scenario: a file if there is one of that name, else in the catalogue.
@@ -79,7 +117,8 @@ func load(arg string) (*scenarios.Scenario, error) {
 	return scenarios.Find(arg)
 }
 
-func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (bool, error) {
+// runOne runs a scenario and tells what it comes to.
+func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (scenarios.StoryResult, error) {
 	out := cmd.OutOrStdout()
 	var log []string
 	var records []sim.Record
@@ -94,7 +133,7 @@ func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (bool
 	res := scenarios.RunScenario(s, true, tell, func(w *sim.World) { records = w.Trace().Records })
 	ok := res.Violation == nil && len(res.Stale) == 0
 	if asJSON {
-		return ok, tellJSON(cmd, ran{res.Name, ok, res.Violation, res.Stale, res.Events, res.Calls, fmt.Sprintf("%016x", res.Hash), log})
+		return res, tellJSON(cmd, ran{res.Name, ok, res.Violation, res.Stale, res.Events, res.Calls, fmt.Sprintf("%016x", res.Hash), log})
 	}
 	if trace {
 		for i := range records {
@@ -106,12 +145,10 @@ func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (bool
 	}
 	if res.Violation != nil {
 		fmt.Fprint(out, scenarios.Tell(scenarios.NewHunter(), scenarios.Case{Scenario: s, Still: true}).Text())
-		return false, nil
-	}
-	if ok {
+	} else if ok {
 		fmt.Fprintf(out, "ok %s: %d events, %d HAL calls, %s in the world\n", s.Name, res.Events, res.Calls, res.Lasted.Round(time.Second))
 	}
-	return ok, nil
+	return res, nil
 }
 
 func listCommand() *cobra.Command {

@@ -57,6 +57,7 @@ func (o *chosen) read(cmd *cobra.Command, args []string) (scenarios.Case, bool, 
 
 func shrinkCommand() *cobra.Command {
 	var o chosen
+	var out outputs
 	asJSON, name := false, ""
 	cmd := &cobra.Command{
 		Use: "shrink [NAME|FILE]", Short: "Take choices away from a failing seed or scenario until none can go", Args: cobra.MaximumNArgs(1),
@@ -66,6 +67,9 @@ With --store it becomes a file of scenarios/regressions, which volsim run and th
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name != "" && !storedName.MatchString(name) {
 				return fmt.Errorf("--store %q: a name is words of a-z and 0-9 with _ between them", name)
+			}
+			if err := out.check(); err != nil {
+				return err
 			}
 			h := scenarios.NewHunter()
 			c, s, err := o.shrunk(cmd, h, args, scenarios.ShrinkCase)
@@ -78,10 +82,14 @@ With --store it becomes a file of scenarios/regressions, which volsim run and th
 					return err
 				}
 			}
+			if err := out.finding(f, s.Case); err != nil {
+				return err
+			}
 			return tellFinding(cmd, f, asJSON)
 		},
 	}
 	o.flags(cmd)
+	out.flags(cmd, "report", "perfetto")
 	cmd.Flags().StringVar(&name, "store", "", "store the case under this name; a case of that name is made anew, and keeps its story")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
 	return cmd
@@ -103,21 +111,30 @@ func (o *chosen) shrunk(cmd *cobra.Command, h *scenarios.Hunter, args []string, 
 
 func explainCommand() *cobra.Command {
 	var o chosen
+	var out outputs
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "explain [NAME|FILE]", Short: "Tell what a failing seed, case or scenario does, and which of its choices it needs", Args: cobra.MaximumNArgs(1),
 		Long: `Tells a failing run as it is: in a sentence and a timeline, with what becomes of it without each choice that it keeps. It shrinks nothing
 but a whole seed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.check(); err != nil {
+				return err
+			}
 			h := scenarios.NewHunter()
 			c, s, err := o.shrunk(cmd, h, args, scenarios.AsItIs)
 			if err != nil || s == nil {
 				return tellNothing(cmd, c, err)
 			}
-			return tellFinding(cmd, scenarios.Explain(h, s), asJSON)
+			f := scenarios.Explain(h, s)
+			if err := out.finding(f, s.Case); err != nil {
+				return err
+			}
+			return tellFinding(cmd, f, asJSON)
 		},
 	}
 	o.flags(cmd)
+	out.flags(cmd, "report", "perfetto")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
 	return cmd
 }

@@ -89,16 +89,16 @@ type ranRegression struct {
 	Hash      string               `json:"hash"`
 }
 
-// runRegression runs a stored case and tells of it. It reports whether it is clean.
-func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON bool) (bool, error) {
+// runRegression runs a stored case and tells what it comes to.
+func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON bool) (scenarios.RegressionResult, error) {
 	h := scenarios.NewHunter()
 	res, err := r.Run(h)
 	if err != nil {
-		return false, err
+		return res, err
 	}
 	ok := res.Violation == nil && len(res.Stale) == 0
 	if asJSON {
-		return ok, tellJSON(cmd, ranRegression{r.Name, ok, res.Violation, res.Stale, res.Events, res.Calls, fmt.Sprintf("%016x", res.Hash)})
+		return res, tellJSON(cmd, ranRegression{r.Name, ok, res.Violation, res.Stale, res.Events, res.Calls, fmt.Sprintf("%016x", res.Hash)})
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "# %s: %s\n", r.Name, r.Story)
@@ -109,7 +109,7 @@ func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON bool) (bo
 	case res.Violation != nil:
 		c, err := r.Case()
 		if err != nil {
-			return false, err
+			return res, err
 		}
 		fmt.Fprint(out, scenarios.Tell(h, c).Text())
 	case ok:
@@ -118,5 +118,5 @@ func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON bool) (bo
 		fmt.Fprintf(out, "the world has moved: find the defect again in an engine that has it, and volsim shrink --store %s; or, if it is the sound\n"+
 			"engine that does not come to these, list them under \"unreached\"\n", r.Name)
 	}
-	return ok, nil
+	return res, nil
 }

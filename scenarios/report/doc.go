@@ -9,8 +9,10 @@ import (
 // Failure is one schedule that broke a property.
 type Failure struct {
 	Seed      uint64               `json:"seed"`
+	Scenario  string               `json:"scenario,omitempty"` // in place of a seed
 	Violation *scenarios.Violation `json:"violation"`
 	Finding   *scenarios.Finding   `json:"finding,omitempty"` // nil if it was not shrunk
+	Case      *scenarios.Case      `json:"-"`                 // of Scenario, or of a stored case of that name
 }
 
 // Signature is what failures of one defect have in common.

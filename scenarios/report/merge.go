@@ -54,6 +54,18 @@ func (m *Merged) Tally() scenarios.Tally {
 	return scenarios.Tally{Sums: m.Sums, CPU: m.CPU, Elapsed: m.Elapsed}
 }
 
+// Results is the sums as the results of one hunt.
+func (m *Merged) Results() Results {
+	t := m.Tally()
+	r := Results{Title: "Hunts", Commit: m.Commit, Tally: &t, Hunts: m.Hunts, Families: map[string]uint64{}, Failures: m.Failures}
+	for _, b := range m.batches {
+		for seed := b.what.From; seed < b.what.To; seed++ {
+			r.Families[scenarios.FamilyOf(seed)]++
+		}
+	}
+	return r
+}
+
 // Read adds the lines of one file. Lines that can't be read go to Damaged; the error is that of reading alone.
 func (m *Merged) Read(name string, in io.Reader) error {
 	lines := bufio.NewReader(in)
@@ -98,7 +110,7 @@ func (m *Merged) line(line []byte, place string) error {
 		if err := json.Unmarshal(line, &b); err != nil {
 			return err
 		}
-		if b.From >= b.To || b.To-b.From != b.Schedules {
+		if b.From >= b.To || b.To-b.From != b.Schedules || b.Schedules > scenarios.BlockSeeds {
 			return fmt.Errorf("a batch of the seeds %d up to %d can't have %d schedules", b.From, b.To, b.Schedules)
 		}
 		m.batches = append(m.batches, placed[scenarios.Batch]{b, place})

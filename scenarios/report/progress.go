@@ -17,8 +17,9 @@ type Progress struct {
 	Width int // of the terminal, in columns; 0 is no terminal
 	Fleet scenarios.Fleet
 
-	told  time.Duration // when the last line was
-	shown bool          // a line is on the terminal
+	told   time.Duration // when the last line was
+	tuples int           // as it told
+	shown  bool          // a line is on the terminal
 }
 
 // Tell shows how things stand.
@@ -27,11 +28,15 @@ func (p *Progress) Tell(t scenarios.Tally) {
 	if p.Width > 0 {
 		fmt.Fprintf(p.Out, "\r\x1b[K%.*s", p.Width-1, line)
 		p.shown = true
+		if t.Elapsed-p.told >= between {
+			p.told, p.tuples = t.Elapsed, tuples(t)
+		}
 		return
 	}
 	if t.Elapsed-p.told >= between {
 		p.told = t.Elapsed
 		fmt.Fprintln(p.Out, line)
+		p.tuples = tuples(t)
 	}
 }
 
@@ -43,9 +48,20 @@ func (p *Progress) Close() {
 	}
 }
 
+// tuples is how many states have met a fault, in the schedules that were looked at.
+func tuples(t scenarios.Tally) int {
+	if n := len(t.Curve); n > 0 {
+		return t.Curve[n-1].Tuples
+	}
+	return 0
+}
+
 func (p *Progress) line(t scenarios.Tally) string {
 	line := fmt.Sprintf("%5.0fs %9d schedules %6.0f/s %6.1f faults %5.2f crashes", t.Elapsed.Seconds(), t.Schedules,
 		float64(t.Schedules)/max(t.Elapsed.Seconds(), 1e-9), t.Per(t.Faults), t.Per(t.Crashes))
+	if n := tuples(t); n > 0 {
+		line += fmt.Sprintf("  coverage %d (+%d)", n, n-p.tuples)
+	}
 	if left, ok := p.left(t); ok {
 		line += fmt.Sprintf("  %s left", left.Round(time.Second))
 	}
