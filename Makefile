@@ -24,6 +24,7 @@ WORKERS ?= $(shell nproc)
 MUTANT_BUDGET ?= 60s
 FUZZTIME ?= 30s
 COUNT ?= 6
+BENCHTIME ?= 10s
 SHORT ?=
 
 .PHONY: build
@@ -58,6 +59,7 @@ format:
 .PHONY: vet
 vet:
 	go vet ./...
+	cd bench && go vet ./...
 
 .PHONY: laws
 laws: ## the laws of ARCHITECTURE.md: import arrows, purity, outcome
@@ -122,7 +124,7 @@ mutants: build ## faulty engines that the simulator must tell from the true one,
 	bin/volsim mutants --budget $(MUTANT_BUDGET)
 
 .PHONY: bench
-bench: ## benchmarks, COUNT (6) times; with BASE=<commit> compared to that commit
+bench: ## benchmarks, COUNT (6) times; with BASE=<commit> compared to that commit; then the simulator's table, BENCHTIME (10s) a world
 	@mkdir -p bin
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./... | tee bin/bench.new
 ifdef BASE
@@ -130,6 +132,7 @@ ifdef BASE
 	cd bin/base && go test -run '^$$' -bench . -benchmem -count $(COUNT) ./... > ../bench.old; cd ../.. && git worktree remove --force bin/base
 	$(TOOL) benchstat bin/bench.old bin/bench.new
 endif
+	cd bench && go test -run '^$$' -bench . -benchtime $(BENCHTIME) .
 
 .PHONY: golden
 golden: ## rewrite the golden files and show what changed

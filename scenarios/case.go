@@ -70,7 +70,7 @@ func (c Case) with(i int, k Kept) Case {
 
 // plain is the setup with no settings. Every fault can happen, so that none depends on which others can.
 func plain() Setup {
-	return Setup{Volumes: rawVolume, Idle: 1, Chaos: chaos, Profile: sim.Everything()}
+	return Setup{Pods: huntPods, Volumes: rawVolume, Idle: 1, Chaos: chaos, Profile: sim.Everything()}
 }
 
 // settings are what makes the plain setup one like s.

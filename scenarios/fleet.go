@@ -77,9 +77,9 @@ func (t Tally) PerCPU(sum uint64) float64 {
 	return float64(sum) / max(t.CPU.Seconds(), 1e-9)
 }
 
-// gcPercent lets the heap grow to many times what lives before it is collected: worlds are small and short. More than this is slower: the memory
+// GCPercent lets the heap grow to many times what lives before it is collected: worlds are small and short. More than this is slower: the memory
 // that is used next is then in no cache.
-const gcPercent = 1500
+const GCPercent = 1500
 
 // campaign is a hunt that is under way.
 type campaign struct {
@@ -100,7 +100,7 @@ type campaign struct {
 
 // Hunt runs schedules until they are used up, the budget is, or one fails. It returns the failure of the lowest seed.
 func (f Fleet) Hunt() (Tally, *Result) {
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent))
 	c := &campaign{fleet: f, began: time.Now(), beganCPU: cpuTime(), next: f.Seed}
 	if f.Cover {
 		c.growth = newGrowing()

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -36,10 +37,10 @@ type Result struct {
 
 // Hunter makes worlds of seeds. It is used by one goroutine at a time; its caches hold objects that all of its worlds share.
 type Hunter struct {
-	cluster [huntVolumes + 1][]any // by the number of volumes; made when they are needed
+	cluster map[int][]any // by the number of volumes; made when they are needed
 	pods    map[shape]built
 	volumes map[[2]uint8]*corev1.PersistentVolume
-	names   [huntPods]string
+	names   []string   // of pods
 	canary  func(*run) // a check that tests add, at each step; nil for none
 }
 
@@ -50,11 +51,15 @@ type built struct {
 
 // NewHunter returns a hunter.
 func NewHunter() *Hunter {
-	h := &Hunter{pods: map[shape]built{}, volumes: map[[2]uint8]*corev1.PersistentVolume{}}
-	for i := range h.names {
-		h.names[i] = "pod-" + strconv.Itoa(i)
+	return &Hunter{cluster: map[int][]any{}, pods: map[shape]built{}, volumes: map[[2]uint8]*corev1.PersistentVolume{}}
+}
+
+// podNames are the names of so many pods.
+func (h *Hunter) podNames(pods int) []string {
+	for i := len(h.names); i < pods; i++ {
+		h.names = append(h.names, "pod-"+strconv.Itoa(i))
 	}
-	return h
+	return h.names[:pods]
 }
 
 func (h *Hunter) pod(s shape) built {
@@ -117,12 +122,15 @@ func (h *Hunter) Run(s Schedule) Result {
 	if s.Watch != nil {
 		w.OnEffect(s.Watch)
 	}
-	r := newRun(w, engine.Config{NoRuntime: is.NoRuntime, JournalBytes: 64 << 10, Drivers: map[string]plugin.DriverConfig{}})
+	r := newRun(w, engine.Config{NoRuntime: is.NoRuntime, JournalBytes: int64(is.Pods) * 8 << 10, Drivers: map[string]plugin.DriverConfig{}})
 	r.files, r.lines, r.canary, r.probe = is.Files, s.Log, h.canary, s.probe
 	if s.Cover {
 		r.covers()
 	}
-	g := &workload{hunter: h, r: r, choose: s.Chooser, setup: is}
+	g := &workload{
+		hunter: h, r: r, choose: s.Chooser, setup: is, names: h.podNames(is.Pods), pods: make([]shape, is.Pods), edits: make([]uint8, is.Volumes),
+		plain: plainVolumes(is.Volumes),
+	}
 	g.begin()
 	if r.until(hal.Instant(is.Chaos)) && !s.isShort {
 		r.broken = g.breaks()
@@ -145,7 +153,8 @@ type Setup struct {
 	NoRuntime bool          // containers end when their pod is deleted
 	Files     bool          // the agent reads a directory of manifests
 	Nervous   bool          // all happens in the first third of each slot
-	Volumes   int           // how many of the volumes there are; with all of them, pods have the rare kinds
+	Pods      int           // how many pods come and go; at most maxPods
+	Volumes   int           // how many volumes there are, at most maxVolumes; from huntVolumes on, pods have the rare kinds
 	Idle      uint32        // the weight of doing nothing
 	Tie       uint64        // of the order of what happens at one instant
 	Chaos     time.Duration // then comes calm
@@ -155,12 +164,19 @@ type Setup struct {
 // setupOf is what a seed gives.
 func setupOf(seed uint64) Setup {
 	s := Setup{
-		NoRuntime: seed&1 == 0, Files: seed%64 == 6, Nervous: isNervous(seed), Volumes: rawVolume, Idle: [...]uint32{10, 36, 90}[seed/2%3],
-		Tie: seed | 1, Chaos: chaos, Profile: profileOf(seed),
+		NoRuntime: seed&1 == 0, Files: seed%64 == 6, Nervous: isNervous(seed), Pods: huntPods, Volumes: rawVolume,
+		Idle: [...]uint32{10, 36, 90}[seed/2%3], Tie: seed | 1, Chaos: chaos, Profile: profileOf(seed),
 	}
 	if seed%9 < 2 || s.Files {
 		s.Volumes = huntVolumes
 	}
+	return s
+}
+
+// Large is the setup of a large world, with the faults that the seed gives: 24 pods on 20 volumes.
+func Large(seed uint64) Setup {
+	s := setupOf(seed)
+	s.Files, s.Pods, s.Volumes = false, 24, 20
 	return s
 }
 
@@ -199,8 +215,10 @@ type workload struct {
 	r      *run
 	choose sim.Chooser
 	setup  *Setup
-	pods   [huntPods]shape
-	edits  [huntVolumes]uint8
+	names  []string // of pods
+	pods   []shape
+	edits  []uint8 // of volumes
+	plain  []int   // the volumes that any pod may use
 }
 
 // pick draws from weights; the first is what happens if nothing does.
@@ -218,7 +236,8 @@ func (g *workload) begin() {
 	g.driver("disk.example", disk)
 	file := [...]sim.Personality{{Staging: true, Checks: true}, {}, {BlockDevice: true}}[g.pick("workload.kind", "file.example", 0, 2, 2, 1)]
 	g.driver("file.example", file)
-	for _, v := range volumesOfHunts[:g.setup.Volumes] {
+	for i := range g.setup.Volumes {
+		v := volumeAt(i)
 		w.AddVolume(v.driver, v.handle)
 		w.SetAttached(v.driver, v.handle, true)
 	}
@@ -236,7 +255,7 @@ func (g *workload) begin() {
 	}
 	g.r.give(g.hunter.objects(g.setup.Volumes)...)
 	w.StartAgent()
-	for i, name := range g.hunter.names {
+	for i, name := range g.names {
 		g.plan(i, name)
 	}
 	for i := range g.setup.Volumes {
@@ -262,7 +281,7 @@ func (g *workload) planMoves() {
 			continue
 		}
 		g.at(g.time("workload.move-time", v.handle, n, chaos), v.handle, func() {
-			for i, name := range g.hunter.names {
+			for i, name := range g.names {
 				if p := g.current(i); p != nil && p.isWanted && g.pods[i].volumes&(1<<movingVolume) != 0 {
 					g.r.remove(p, g.time("workload.grace", name, slots*4+n, grace))
 				}
@@ -297,13 +316,15 @@ func (g *workload) at(d time.Duration, key string, f func()) {
 func (g *workload) plan(i int, name string) {
 	s := &g.pods[i]
 	s.index = uint8(i)
-	s.volumes = 1 << g.pick("workload.volume", name, 0, 1, 1, 1, 1)
+	weights := slices.Repeat([]uint32{1}, len(g.plain))
+	s.volumes = 1 << g.plain[g.pick("workload.volume", name, 0, weights...)]
+	weights = append([]uint32{3 * uint32(len(g.plain))}, weights...)
 	for n := range 2 {
-		if v := g.pick("workload.more", name, n, 12, 1, 1, 1, 1); v > 0 {
-			s.volumes |= 1 << (v - 1)
+		if v := g.pick("workload.more", name, n, weights...); v > 0 {
+			s.volumes |= 1 << g.plain[v-1]
 		}
 	}
-	if g.setup.Volumes == huntVolumes {
+	if g.setup.Volumes >= huntVolumes {
 		g.planRare(s, name)
 	}
 	s.scratch = scratch(g.pick("workload.scratch", name, 0, 2, 1, 1))

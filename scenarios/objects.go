@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -18,6 +19,8 @@ import (
 const (
 	huntPods    = 8
 	huntVolumes = 6
+	maxPods     = 256 // shape.index
+	maxVolumes  = 32  // shape.volumes
 	// The last two are for few pods: a raw block volume, and one whose claim is ReadWriteOncePod.
 	rawVolume, oneVolume = 4, 5
 	// This one may go to another node.
@@ -36,6 +39,25 @@ var volumesOfHunts = [huntVolumes]huntVolume{
 	{driver: "file.example", handle: "vol-one"},
 }
 
+// volumeAt is volume i; large worlds have more than are listed.
+func volumeAt(i int) huntVolume {
+	if i < huntVolumes {
+		return volumesOfHunts[i]
+	}
+	return huntVolume{driver: volumesOfHunts[i%4].driver, handle: "vol-more-" + strconv.Itoa(i)}
+}
+
+// plainVolumes are those of the first n volumes that any pod may use.
+func plainVolumes(n int) []int {
+	var plain []int
+	for i := range n {
+		if i != rawVolume && i != oneVolume {
+			plain = append(plain, i)
+		}
+	}
+	return plain
+}
+
 // scratch is the emptyDir of a pod.
 type scratch uint8
 
@@ -48,8 +70,8 @@ const (
 // shape is what a pod of a hunt looks like.
 type shape struct {
 	index      uint8
-	generation uint8 // of its uid
-	volumes    uint8 // a set of volumesOfHunts
+	generation uint8  // of its uid
+	volumes    uint32 // a set, by volumeAt
 	scratch    scratch
 	readOnly   bool // its first volume
 	edits      uint8
@@ -100,7 +122,7 @@ func clusterOfHunts(volumes int) []any {
 
 // persistentVolume is a volume's object, in one of its versions.
 func persistentVolume(i int, edits uint8) *corev1.PersistentVolume {
-	v := volumesOfHunts[i]
+	v := volumeAt(i)
 	src := &corev1.CSIPersistentVolumeSource{Driver: v.driver, VolumeHandle: v.handle, VolumeAttributes: map[string]string{"tier": "gold"}}
 	switch v.secret {
 	case "stage":
@@ -158,10 +180,11 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 		}
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: "/" + name})
 	}
-	for i, v := range volumesOfHunts {
+	for i := range maxVolumes {
 		if s.volumes&(1<<i) == 0 {
 			continue
 		}
+		v := volumeAt(i)
 		name := fmt.Sprintf("data-%d", i)
 		add(name, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
 			ClaimName: fmt.Sprintf("claim-%d", i), ReadOnly: s.readOnly && len(uses) == 0,

@@ -43,7 +43,7 @@ func ShrinkCase(h *Hunter, c Case) *Shrunk { return shrink(h, c, nil) }
 
 // shrink records what a run chooses, and shrinks that. drawn makes the choices of the first run; nil is the case itself.
 func shrink(h *Hunter, c Case, drawn sim.Chooser) *Shrunk {
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent))
 	began := cpuTime()
 	whole := surveyOf(c, drawn)
 	failed := h.Rerun(c, Watch{Chooser: whole})

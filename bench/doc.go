@@ -1,0 +1,3 @@
+// Package bench measures the simulator as it is used: with all checks on. It is a module of its own, so that what is only measured against never
+// becomes a dependency of volnode.
+package bench

@@ -1,0 +1,27 @@
+package scenarios
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A large world is a hunt's with more in it: the same checks hold, and what is beyond the listed volumes is used.
+func TestLarge(t *testing.T) {
+	h := NewHunter()
+	more := 0
+	for seed := uint64(1); seed <= 12; seed++ {
+		setup := Large(seed)
+		res := h.Run(Schedule{Seed: seed, Setup: &setup, ended: func(r *run) {
+			for _, p := range r.list {
+				for i := huntVolumes; i < setup.Volumes; i++ {
+					if v := volumeAt(i); p.driver == v.driver && p.volume == v.handle && p.isPublish {
+						more++
+					}
+				}
+			}
+		}})
+		require.Nil(t, res.Violation, "seed %d: %v", seed, res.Violation)
+	}
+	require.Greater(t, more, 12, "publishes of the volumes that only large worlds have")
+}
