@@ -100,7 +100,7 @@ func (d *driver) stageMount(r *rpc, v *volume, much amount) hal.Code {
 
 // takes says whether the driver takes what is mounted at path for the volume.
 func (d *driver) takes(v *volume, path string) bool {
-	return d.w.shows(v, path) != nil && !d.w.isBroken(path) || d.is.Credulous && len(d.w.mounts.stack(path)) > 0
+	return !d.w.isBroken(path) && (d.w.shows(v, path) != nil || d.is.Credulous && len(d.w.mounts.stack(path)) > 0)
 }
 
 // isTaken says whether somebody else's mount stands at path: a driver does not mount over it.
