@@ -42,7 +42,7 @@ func (r *run) finish() {
 	r.w.Calm()
 	r.w.SweepForeign(rootDir)
 	if r.broken != "" {
-		if !r.settle("L2", "the core works", r.bound()) {
+		if !r.settle("L2", "the core works", r.bound()) || !r.told() || !r.isolates() {
 			return
 		}
 		r.w.BreakDriver(r.broken, sim.Works)

@@ -29,6 +29,7 @@ var Properties = []struct{ Code, Text string }{
 	{"S22", "nothing is taken down before every source has said all it knows, nor of a pod that was wanted all along"},
 	{"L1", "everything is removed some time after its last user"},
 	{"L2", "everything wanted is up within a bound after the faults stop"},
+	{"L3", "a driver that is broken delays no pod that does not use it"},
 	{"L4", "the end of a pod ends"},
 	{"L6", "work resumes by itself after a driver or the agent restarts"},
 	{"L7", "once everything is as wanted, nothing is done any more, and nothing goes round in circles before"},
