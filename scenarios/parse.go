@@ -58,6 +58,7 @@ func (s *Scenario) Title() string {
 // FaultRule is one fault that a scenario wants.
 type FaultRule struct {
 	Line   int
+	Text   string // as it is written, without the word fault
 	Site   string
 	Object string // what the call's object must contain
 	Nth    int    // of the calls that match, from 1
@@ -264,9 +265,12 @@ var faultKinds = []struct {
 }
 
 func (p *parser) fault(words []string) error {
-	f := FaultRule{Line: p.line, Nth: 1, Value: -1}
+	f := FaultRule{Line: p.line, Text: strings.Join(words, " "), Nth: 1, Value: -1}
 	if len(words) < 2 {
 		return p.errorf("write fault SITE [of OBJECT] [nth N] KIND, like: fault csi.stage of vol-a late 60s")
+	}
+	if _, ok := siteNumbers[words[0]]; !ok {
+		return p.errorf("%q is no site at which a fault can be injected; do you mean %s? docs/fault-atlas.md lists all", words[0], nearestSite(words[0]))
 	}
 	f.Site, words = words[0], words[1:]
 	if words[0] == "of" && len(words) > 1 {
@@ -302,6 +306,23 @@ func (p *parser) fault(words []string) error {
 		return nil
 	}
 	return p.errorf("%q is no kind of fault; the kinds are: %s", text, faultWords())
+}
+
+// nearestSite is the name of a site that shares the most pairs of letters with a wrong one.
+func nearestSite(name string) string {
+	best, most := "", -1.0
+	for _, site := range siteNames {
+		n := 0
+		for i := range len(name) - 1 {
+			if strings.Contains(site, name[i:i+2]) {
+				n++
+			}
+		}
+		if score := float64(n) / float64(len(site)+len(name)); score > most {
+			best, most = site, score
+		}
+	}
+	return best
 }
 
 func (p *parser) value(f *FaultRule, takes, text string) error {

@@ -122,7 +122,7 @@ func (p Play) Run() StoryResult {
 	}
 	for _, f := range s.Faults {
 		if f.seen < f.Nth && !t.leaves(f.Line) {
-			res.Stale = append(res.Stale, fmt.Sprintf("line %d: the fault at %s is met by no call", f.Line, f.Site))
+			res.Stale = append(res.Stale, fmt.Sprintf("line %d: fault %s is met by no call", f.Line, f.Text))
 		}
 	}
 	return res

@@ -47,6 +47,9 @@ Fails if something was never reached without a reason in scenarios/gaps.go, or w
 }
 
 func coverage(cmd *cobra.Command, f scenarios.Fleet, stories, asJSON bool) error {
+	if f.Runs == 0 || f.Workers < 1 {
+		return fmt.Errorf("--runs %d --workers %d: both are at least 1", f.Runs, f.Workers)
+	}
 	tally, failed := f.Hunt()
 	if failed != nil {
 		return fmt.Errorf("%w: %s\n  volsim replay --seed %d shows it", errViolation, failed.Violation, failed.Seed)

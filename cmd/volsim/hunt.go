@@ -73,6 +73,14 @@ SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the 
 // prepare checks what the flags say.
 func (h *hunting) prepare() error {
 	var err error
+	switch {
+	case h.fleet.Runs == 0:
+		return errors.New("--runs 0: write how many schedules are to be run, at least 1")
+	case h.fleet.Workers < 1:
+		return fmt.Errorf("--workers %d: at least one world must run", h.fleet.Workers)
+	case h.fleet.Budget < 0 || h.fleet.CPU < 0:
+		return errors.New("--budget and --cpu are times like 10m; 0 is no limit")
+	}
 	if h.fleet.Shard, err = scenarios.ParseShard(h.shard); err != nil {
 		return fmt.Errorf("--shard: %w", err)
 	}

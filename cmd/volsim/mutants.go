@@ -66,6 +66,9 @@ func huntMutants(cmd *cobra.Command, lab mutants.Lab, only []string, asJSON bool
 			return err
 		}
 	}
+	if hunted == 0 {
+		return fmt.Errorf("--only %s: no mutant's name contains that; scenarios/mutants/table.go has them", strings.Join(only, ","))
+	}
 	if !asJSON {
 		fmt.Fprintf(cmd.OutOrStdout(), "%d mutants, %d killed, %d survived (%s)\n", hunted, hunted-survived, survived, filepath.Base(lab.Root))
 	}
