@@ -64,7 +64,8 @@ func ParseRegression(file string, text []byte) (*Regression, error) {
 	base := strings.TrimSuffix(file[strings.LastIndexByte(file, '/')+1:], ".json")
 	switch {
 	case r.Schema != RegressionSchema:
-		return nil, fmt.Errorf("%s: schema %d, and this volsim reads %d; make the case anew with volsim shrink --store %s", file, r.Schema, RegressionSchema, base)
+		return nil, fmt.Errorf("%s: schema %d, and this volsim reads %d; make the case anew with volsim shrink --store %s", file, r.Schema,
+			RegressionSchema, base)
 	case r.Name != base:
 		return nil, fmt.Errorf("%s: its name is %q; a stored case is called like its file", file, r.Name)
 	case len(r.Choices) == 0 && r.Scenario == "":

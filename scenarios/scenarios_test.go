@@ -125,7 +125,8 @@ func TestKeepRefusesNonsense(t *testing.T) {
 }
 
 func TestKeepPrintsAndParses(t *testing.T) {
-	text := "hunt.tie=7,workload.pod@pod-1#2=1,workload.time@pod-1#2=1m0s,mounts.mount/fault@~/pods/u/volumes/kubernetes.io~csi/v/mount#0=fail-no-effect," +
+	text := "hunt.tie=7,workload.pod@pod-1#2=1,workload.time@pod-1#2=1m0s," +
+		"mounts.mount/fault@~/pods/u/volumes/kubernetes.io~csi/v/mount#0=fail-no-effect," +
 		"driver.personality@disk.example not found#0=driver-nasty,csi.stage/crash@d^v#1"
 	kept, err := ParseKeep(text)
 	require.NoError(t, err)

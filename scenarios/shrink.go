@@ -210,8 +210,8 @@ func groups(kept []Kept, of func(Kept) string) []string {
 // orders is in how many orders a case is minimised that does not become small.
 const orders = 6
 
-// least minimises from the front, from the back and in orders that are drawn, and takes the smallest result: what can't be taken away alone depends on
-// what went before it.
+// least minimises from the front, from the back and in orders that are drawn, and takes the smallest result: what can't be taken away alone depends
+// on what went before it.
 func (s *shrinker) least(c Case) Case {
 	best := c
 	for n := range orders {

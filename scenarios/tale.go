@@ -17,8 +17,7 @@ func (n *names) text(c Case, k Kept) string {
 		isOfIt := t.Time && t.ID.Object == k.ID.Object && t.ID.Nth == k.ID.Nth
 		if isOfIt && t.ID.Site == "workload.time" && k.ID.Site == "workload.pod" {
 			what += " at " + c.slotTime(t).String()
-		} else if isOfIt && k.Fault != sim.NoFault && strings.HasPrefix(t.ID.Site, strings.TrimSuffix(k.ID.Site, "fault")) && strings.HasSuffix(t.ID.Site, "/late") &&
-			t.Value >= int64(time.Second) {
+		} else if isOfIt && k.Fault != sim.NoFault && t.ID.Site == strings.TrimSuffix(k.ID.Site, "fault")+"late" && t.Value >= int64(time.Second) {
 			what += " (" + time.Duration(t.Value).Round(time.Second).String() + " later)"
 		}
 	}
@@ -47,7 +46,9 @@ func (n *names) what(c Case, k Kept) string {
 	case "workload.more":
 		return object + " also uses " + volumeOfHunt(int(k.Value)-1)
 	case "workload.rare":
-		return object + " has " + [...]string{"", "a raw block volume", "a volume whose claim is ReadWriteOncePod", "an inline volume", "a directory of the host"}[min(k.Value, 4)]
+		return object + " has " + [...]string{
+			"", "a raw block volume", "a volume whose claim is ReadWriteOncePod", "an inline volume", "a directory of the host",
+		}[min(k.Value, 4)]
 	case "workload.scratch":
 		return object + " has an emptyDir " + [...]string{"", "on disk", "in memory"}[min(k.Value, 2)]
 	case "workload.uid":

@@ -216,8 +216,11 @@ func (t *teller) happened(r *sim.Record) string {
 		}
 		return strings.TrimPrefix(r.What, "driver.")
 	}
-	_, verb, _ := strings.Cut(r.What, ".")
-	return object + " is " + verb
+	who, verb, _ := strings.Cut(r.What, ".")
+	if who == "cluster" {
+		return object + " is " + verb
+	}
+	return strings.TrimSpace(strings.ReplaceAll(verb, "-", " ") + " " + object)
 }
 
 // laneOf is what a record is about.

@@ -69,7 +69,7 @@ func traceOf(arg string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close() //nolint:errcheck // it was only read
+		defer f.Close()
 		return scenarios.ReadTrace(f)
 	}
 	c, err := loadCase(arg)
@@ -85,7 +85,7 @@ func isTrace(file string) bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	begin := make([]byte, 2)
 	n, err := f.Read(begin)
 	return err == nil && n == 2 && string(begin) == "1 "
