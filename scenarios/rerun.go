@@ -119,7 +119,7 @@ func (s *survey) PickFault(id sim.ID, faults []sim.Fault, weights []uint32) sim.
 	key := keyOf(faults)
 	s.menus[id.Hash()] = key
 	s.byMenu[key] = append(s.byMenu[key], id)
-	f := sim.NoFault
+	var f sim.Fault
 	if c, ok := s.inner.(sim.FaultChooser); ok {
 		f = c.PickFault(id, faults, weights)
 	} else {
