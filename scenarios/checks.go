@@ -48,7 +48,7 @@ func (r *run) effect(e sim.Effect) {
 	case sim.EffectSent:
 		r.actual.effects++
 		r.sent(&e)
-	case sim.EffectActed:
+	case sim.EffectActed, sim.EffectAnswered:
 		if e.Code == hal.CodeAlreadyExists {
 			r.denied[e.Driver+"^"+e.Volume] = true
 		}

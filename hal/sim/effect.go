@@ -29,6 +29,8 @@ const (
 	EffectStarted
 	// EffectActed: an RPC has acted on the node or the driver's state.
 	EffectActed
+	// EffectAnswered: an RPC was answered before it has acted.
+	EffectAnswered
 	// EffectEnded: an RPC can act no more.
 	EffectEnded
 	// EffectStaged: the driver holds the volume staged at Path.
@@ -54,7 +56,7 @@ const (
 )
 
 var effectNames = [...]string{
-	"", "mount", "unmount", "made", "removed", "removed tree", "renamed", "written", "synced", "sent", "started", "acted", "ended",
+	"", "mount", "unmount", "made", "removed", "removed tree", "renamed", "written", "synced", "sent", "started", "acted", "answered", "ended",
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up", "driver up",
 	"driver down",
 }

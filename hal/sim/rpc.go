@@ -323,8 +323,10 @@ func (r *rpc) actsBehind() bool {
 	if r.fault != ErrorPart && r.fault != ErrorFull || !r.d.is.ActsBehind || r.replied {
 		return false
 	}
-	r.answer(r.errorCode())
+	r.code = r.errorCode()
+	r.answer(r.code)
 	r.replied = true
+	r.tell(EffectAnswered, hal.Done)
 	r.later(r.between(r.site.late, fastest, r.left()), r.act)
 	return true
 }
