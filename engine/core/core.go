@@ -253,8 +253,7 @@ func (c *Core) childGone(key hal.Key) {
 // keys returns all keys, sorted. The slice is not changed, by either side: what comes or goes later makes another one.
 func (c *Core) keys() []hal.Key {
 	if c.order == nil {
-		c.order = slices.AppendSeq(make([]hal.Key, 0, len(c.rungs)), maps.Keys(c.rungs))
-		slices.Sort(c.order)
+		c.order = slices.Sorted(maps.Keys(c.rungs))
 	}
 	return c.order
 }

@@ -204,7 +204,6 @@ func TestWhatAVerbIsTold(t *testing.T) {
 	}
 }
 
-// Waits of one core grow with its rungs in number, not in work: see BenchmarkStep for the time, and here for what is allocated.
 func TestWhatStandsInPlaceOfARungIsNotIt(t *testing.T) {
 	publish := core.Rung{Key: "publish", Kind: "publish", Pod: "p", Intent: true, Limits: core.Limits{Climb: time.Minute, Settle: time.Minute}}
 	up := func(c *core.Core) {
@@ -234,6 +233,7 @@ func TestWhatStandsInPlaceOfARungIsNotIt(t *testing.T) {
 	require.Equal(t, "mount 9", b.Start[0].Seen, "it was there before this life's first call")
 }
 
+// Waits of one core grow with its rungs in number, not in work: see BenchmarkStep for the time, and here for what is allocated.
 func TestCostStaysFlat(t *testing.T) {
 	cost := func(volumes int) float64 {
 		c := filled(volumes)
