@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -22,11 +24,27 @@ func (r *run) isolates() bool {
 	}
 	r.judges("L3")
 	r.remove(p, time.Second)
+	if !r.hearsOf(p, nil) {
+		return r.violation == nil
+	}
 	if !r.promptly(p, "go", func() bool { return !p.isRunning && p.told == nil && !r.hasRungs(p) }) {
 		return false
 	}
 	r.apply(p.object, p.uses)
+	if !r.hearsOf(p, p.object) {
+		return r.violation == nil
+	}
 	return r.promptly(p, "come", func() bool { return p.isRunning })
+}
+
+// hearsOf lets the agent be told of the pod: a cluster that was silent when calm came may stay so for minutes. It reports whether it was.
+func (r *run) hearsOf(p *pod, as *corev1.Pod) bool {
+	for end := r.w.Now().Add(longestStart); p.told != as && r.w.Now() < end; {
+		if !r.until(r.w.Now().Add(time.Second)) {
+			return false
+		}
+	}
+	return p.told == as
 }
 
 // promptly waits for something that the pod comes to.
