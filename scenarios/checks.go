@@ -126,6 +126,9 @@ func (r *run) placeOf(e *sim.Effect) *place {
 		p.path, p.isPublish = e.Target, true
 	}
 	r.places[e.Key] = p
+	if q := r.byPath[p.path]; q != nil {
+		r.fail("S13", "sent "+e.Method, string(p.key), string(p.key)+" and "+string(q.key)+" have one path, "+p.path)
+	}
 	r.byPath[p.path] = p
 	r.list = append(r.list, p)
 	return p

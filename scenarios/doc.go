@@ -21,6 +21,7 @@ var Properties = []struct{ Code, Text string }{
 	{"S8", "nothing is told to be gone, not in use, or forgotten, while some of it is left or may still come"},
 	{"S9", "a ReadWriteOncePod claim is published for one pod at a time, and a volume that another node has does not come up here"},
 	{"S10", "what containers write and sync is in their volume, and there for who comes next"},
+	{"S13", "no two rungs have one path"},
 	{"S14", "what is believed to be up or down is"},
 	{"S15", "a start knows of everything that an earlier run may have done"},
 	{"S17", "no secret in a log, a journal, a status or a trace"},

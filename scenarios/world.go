@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/manifest"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/hal/trace"
 )
 
 // Violation is one property that was seen broken.
@@ -109,6 +111,9 @@ func (r *run) start(h hal.Host) {
 	if r.files {
 		h.Cluster = manifest.New(h, manifest.Options{Dir: manifestDir, CacheDir: rootDir + "/volnode/manifests", NodeName: nodeName})
 	}
+	if slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Is.Quotes }) {
+		h = trace.Wrap(h, r.traced)
+	}
 	h.Cluster = heard{h.Cluster, r}
 	r.h, r.core, r.synced, r.registered = h, nil, false, map[string]bool{}
 	r.m = engine.New(h, r.cfg)
@@ -207,6 +212,13 @@ func (r *run) logged(e engine.Entry) {
 	}
 	if r.lines != nil {
 		r.lines(e)
+	}
+}
+
+// traced reads the trace of the calls, as volnode writes it.
+func (r *run) traced(t trace.Record) {
+	if strings.Contains(t.String(), r.mark) {
+		r.fail("S17", "trace", t.Name, "a secret is in the trace of the calls: "+strings.ReplaceAll(t.String(), r.mark, "<the secret>"))
 	}
 }
 

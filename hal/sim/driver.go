@@ -43,6 +43,7 @@ type Personality struct {
 	Queues     bool  // it does one thing at a time, and what waits in any order, whether or not somebody still waits for it
 	CrashesOn  uint8 // in each of its lives it dies of that call with effects, from 1; 0 is never
 	Daemon     bool  // its process serves the filesystems of its volumes itself (FUSE); only with BlockDevice and StageMounts or StageNothing
+	Quotes     bool  // its errors quote the secrets that it was given for the volume
 	ActsBehind bool  // what it answers with an error may act after the answer: the agent has to be configured for that
 }
 
@@ -83,6 +84,7 @@ func (w *World) DrawPersonality(name string, p Personality) Personality {
 		p.Checks = false
 	}
 	p.Queues = p.Queues || w.happens(DriverQueues, sitePersonality, name+" queues")
+	p.Quotes = p.Quotes || w.happens(DriverQuotes, sitePersonality, name+" quotes")
 	p.ActsBehind = p.ActsBehind || w.happens(DriverActsBehind, sitePersonality, name+" acts behind")
 	p.Daemon = p.Daemon || p.BlockDevice && p.Style != StageBelow && w.happens(DriverDaemon, sitePersonality, name+" daemon")
 	if p.CrashesOn == 0 && w.happens(DriverCrashes, sitePersonality, name+" crashes") {

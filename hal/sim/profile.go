@@ -104,6 +104,8 @@ const (
 	DriverActsBehind
 	// DriverDaemon: a driver serves the filesystems of its volumes itself, and they end with it.
 	DriverDaemon
+	// DriverQuotes: a driver's errors quote the secrets that it was given for the volume, also in calls that carry none.
+	DriverQuotes
 	// DriverNasty: a driver's personality is not the polite one.
 	DriverNasty
 	// LostWrite: what was not synced before a power cut is lost.
@@ -125,7 +127,7 @@ var faultNames = [numFaults]string{
 	"gone unseen", "stale socket", "registers late", "registers twice", "child lives", "notice doubled", "notice late",
 	"object late", "object repeated", "object stale", "synced late", "object merged", "object crossed", "watch breaks", "kind fails", "list empty",
 	"manifest torn", "driver upgraded", "driver replaced", "socket lost", "driver queues",
-	"driver crashes", "driver acts behind", "driver daemon", "driver nasty", "lost write",
+	"driver crashes", "driver acts behind", "driver daemon", "driver quotes", "driver nasty", "lost write",
 	"foreign unmount", "foreign mount", "held open",
 }
 
@@ -155,7 +157,7 @@ var uniform = [numFaults]uint32{
 	RegistersTwice: 12000, ChildLives: 30000, NoticeDoubled: 2000, NoticeLate: 2000,
 	ObjectLate: 3000, ObjectRepeated: 3000, ObjectStale: 1500, SyncedLate: 12000, ObjectMerged: 20000,
 	ObjectCrossed: 20000, WatchBreaks: 400, KindFails: 300, ListEmpty: 6000, ManifestTorn: 6000, DriverUpgraded: 16000, DriverReplaced: 10000,
-	SocketLost: 6000, DriverQueues: 4000, DriverCrashes: 3000, DriverActsBehind: 6000, DriverDaemon: 10000, DriverNasty: 32000, LostWrite: 30000,
+	SocketLost: 6000, DriverQueues: 4000, DriverCrashes: 3000, DriverActsBehind: 6000, DriverDaemon: 10000, DriverQuotes: 6000, DriverNasty: 32000, LostWrite: 30000,
 	ForeignUnmount: 800, ForeignMount: 1000, HeldOpen: 1600,
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -33,7 +34,8 @@ type request struct {
 	block    bool
 	inline   bool
 	name     string // CreateVolume
-	effects  bool   // it changes something
+	secrets  map[string]string
+	effects  bool // it changes something
 }
 
 // rpc is one request to a driver. It may act until it has ended, whoever waits.
@@ -195,6 +197,19 @@ func (d *driver) next() {
 	r.later(fastest, r.arrive)
 }
 
+// learns keeps a secret of a request, for a driver that quotes them.
+func (d *driver) learns(r *rpc) {
+	if !d.is.Quotes {
+		return
+	}
+	v := d.volume(r.volume)
+	for _, name := range slices.Sorted(maps.Keys(r.secrets)) {
+		if v != nil {
+			v.secret = r.secrets[name]
+		}
+	}
+}
+
 // serves counts a call of the driver's life, and says whether it dies of it.
 func (d *driver) serves() bool {
 	if d.is.CrashesOn == 0 || d.w.calm || d.served >= d.is.CrashesOn {
@@ -233,6 +248,7 @@ func (r *rpc) arrive() {
 		return
 	}
 	r.state = rpcStarted
+	r.d.learns(r)
 	if r.effects {
 		r.tell(EffectStarted, hal.Unknown)
 		if r.d.serves() {
@@ -424,6 +440,9 @@ func (r *rpc) failure() error {
 	}
 	e := &hal.Error{
 		Op: r.method, Object: r.subject.name, Class: hal.ClassRPC, Outcome: hal.Unknown, Code: r.code, Reply: r.reply,
+	}
+	if v := r.d.volume(r.volume); r.d.is.Quotes && v != nil && v.secret != "" && r.reply == hal.ReplyStatus {
+		e.Detail = "the back-end takes no key " + v.secret
 	}
 	return e
 }

@@ -88,6 +88,7 @@ func Sites() []Site {
 		{siteObject, []Fault{ObjectLate, ObjectStale, ObjectRepeated, ObjectMerged, ObjectCrossed}},
 		{siteWatch, []Fault{WatchBreaks}}, {siteKind, []Fault{KindFails}}, {siteList, []Fault{ListEmpty}},
 		{sitePersonality, []Fault{DriverNasty, DriverQueues, DriverActsBehind, DriverCrashes, DriverDaemon}}, {siteLost, []Fault{SocketLost}},
+		{sitePersonality, []Fault{DriverNasty, DriverQueues, DriverActsBehind, DriverCrashes, DriverQuotes}}, {siteLost, []Fault{SocketLost}},
 		{siteUpgrade, []Fault{DriverUpgraded}}, {siteReplace, []Fault{DriverReplaced}}, {siteVersion, []Fault{DriverNasty}},
 		{siteRegister, []Fault{RegistersLate}}, {siteAgain, []Fault{RegistersTwice}},
 		{siteSocketStays, []Fault{StaleSocket}}, {siteHolder, []Fault{HeldOpen}}, {siteVanish, []Fault{ForeignUnmount}}, {siteCover, []Fault{ForeignMount}}, {siteAtBoot, []Fault{ForeignMount}},

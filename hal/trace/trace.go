@@ -2,6 +2,7 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/volnode/volnode/hal"
@@ -16,7 +17,7 @@ type Record struct {
 	Start   hal.Instant
 	End     hal.Instant
 	Outcome hal.Outcome
-	Error   string // "" if it succeeded
+	Error   string // "" if it succeeded; of an RPC that was sent, without what the driver said
 }
 
 // String is one line: "#3 NodeStageVolume csi.example.com vol-1 /…/globalmount: done".
@@ -39,9 +40,20 @@ func Wrap(h hal.Host, sink func(Record)) hal.Host {
 		err := do()
 		r.End, r.Outcome = runtime.Now(), hal.OutcomeOf(err)
 		if err != nil {
-			r.Error = err.Error()
+			r.Error = textOf(err)
 		}
 		sink(r)
 		return err
 	})
+}
+
+// textOf is an error without what a driver said: it may quote a secret that it was given in an earlier call, which nobody here knows. Who may read the
+// secret takes it out of the message and tells the rest, in the log and the status.
+func textOf(err error) string {
+	if e, ok := errors.AsType[*hal.Error](err); ok && e.Class == hal.ClassRPC && e.Reply != hal.ReplyNever && e.Detail != "" {
+		short := *e
+		short.Detail = "message withheld"
+		return short.Error()
+	}
+	return err.Error()
 }

@@ -38,7 +38,7 @@ func unpublish(h *hal.Host, o core.Op) core.Result {
 func (w work) down(err error) core.Result {
 	v := judge(core.Descend, err, w.o.Quiet, w.is(paramActs))
 	if v.outcome != hal.Done {
-		return w.discreet(v.result(err))
+		return w.discreet(v.result(err), paramSecret, paramOther)
 	}
 	seen, err := op.Look(w.h, w.c, w.path())
 	if err != nil {

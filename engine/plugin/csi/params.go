@@ -31,10 +31,11 @@ const (
 	paramNode      = "node"      // the node's name
 	paramLifecycle = "lifecycle" // "Persistent" or "Ephemeral"
 	paramFSType    = "fsType"
-	paramFlags     = "mountFlags" // JSON list
-	paramAccess    = "access"     // name of a CSI access mode
-	paramContext   = "context"    // volume_context, JSON map
-	paramSecret    = "secret"     // namespace/name
+	paramFlags     = "mountFlags"  // JSON list
+	paramAccess    = "access"      // name of a CSI access mode
+	paramContext   = "context"     // volume_context, JSON map
+	paramSecret    = "secret"      // namespace/name
+	paramOther     = "otherSecret" // the volume's other one: a driver may quote it as well
 	paramActs      = "actsAfterReply"
 
 	// Of csi.publish only.

@@ -14,6 +14,7 @@ func stageRung(v plugin.Volume, w wish) core.Rung {
 	}
 	params := append(shared(v, w, place),
 		core.Param{Name: paramSecret, Value: w.stageSecret},
+		core.Param{Name: paramOther, Value: w.publishSecret},
 		core.Param{Name: paramContext, Value: mapText(w.attributes), OnChange: core.OnChangeRebuild},
 	)
 	return core.Rung{
@@ -47,6 +48,7 @@ func publishRung(v plugin.Volume, w wish) core.Rung {
 	}
 	params := append(shared(v, w, place),
 		core.Param{Name: paramSecret, Value: w.publishSecret},
+		core.Param{Name: paramOther, Value: w.stageSecret},
 		core.Param{Name: paramContext, Value: mapText(attributes), OnChange: core.OnChangeRebuild},
 		core.Param{Name: paramReadOnly, Value: flag(w.readOnly), OnChange: core.OnChangeRebuild},
 		core.Param{Name: paramWithoutMount, Value: flag(v.Config.PublishesWithoutMount)},

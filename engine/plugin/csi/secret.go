@@ -12,9 +12,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// secret reads the secret that the rung refers to, if any, at the moment it is used.
-func (w work) secret() (hal.Secret, core.Result, bool) {
-	ref := w.param(paramSecret)
+// secret reads the secret that a parameter of the rung refers to, if any, at the moment it is used.
+func (w work) secret(param string) (hal.Secret, core.Result, bool) {
+	ref := w.param(param)
 	if ref == "" {
 		return hal.Secret{}, core.Result{}, true
 	}
@@ -32,15 +32,18 @@ func (w work) secret() (hal.Secret, core.Result, bool) {
 	return s, core.Result{}, true
 }
 
-// discreet takes the secret of the rung out of what the driver said of a descent. A descent carries no secret, but a driver may quote one that it was
-// given before. One that can't be read any more can't be searched for: then the message goes.
-func (w work) discreet(r core.Result) core.Result {
-	secret, _, ok := w.secret()
-	if !ok {
-		r.Reason = "the driver's message is withheld: it may quote Secret " + w.param(paramSecret) + ", which can't be read"
-		return r
+// discreet takes secrets of the volume out of what the driver said: it may quote one that it was given before, in a call that carries none or another. One
+// that can't be read any more can't be searched for: then the message goes.
+func (w work) discreet(r core.Result, params ...string) core.Result {
+	for _, param := range params {
+		secret, _, ok := w.secret(param)
+		if !ok {
+			r.Reason = "the driver's message is withheld: it may quote Secret " + w.param(param) + ", which can't be read"
+			return r
+		}
+		r = scrub(r, secret)
 	}
-	return scrub(r, secret)
+	return r
 }
 
 // shortest is the length of a secret value below which its occurrences in a text can't be told from chance.

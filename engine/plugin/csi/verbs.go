@@ -56,7 +56,7 @@ func stage(h *hal.Host, o core.Op) core.Result {
 	if r, bad := w.incomplete(); bad {
 		return r
 	}
-	secret, r, ok := w.secret()
+	secret, r, ok := w.secret(paramSecret)
 	if !ok {
 		return r
 	}
@@ -71,7 +71,7 @@ func stage(h *hal.Host, o core.Op) core.Result {
 		VolumeContext:     mapOf(w.param(paramContext)),
 	})
 	if err != nil {
-		return w.giveUp(scrub(judge(core.Climb, err, o.Quiet, w.is(paramActs)).result(err), secret))
+		return w.giveUp(w.discreet(scrub(judge(core.Climb, err, o.Quiet, w.is(paramActs)).result(err), secret), paramOther))
 	}
 	return w.staged()
 }
@@ -99,7 +99,7 @@ func publish(h *hal.Host, o core.Op) core.Result {
 	if r, bad := w.incomplete(); bad {
 		return r
 	}
-	secret, r, ok := w.secret()
+	secret, r, ok := w.secret(paramSecret)
 	if !ok {
 		return r
 	}
@@ -117,7 +117,7 @@ func publish(h *hal.Host, o core.Op) core.Result {
 		VolumeContext:     mapOf(w.param(paramContext)),
 	})
 	if err != nil {
-		return w.giveUp(scrub(judge(core.Climb, err, o.Quiet, w.is(paramActs)).result(err), secret))
+		return w.giveUp(w.discreet(scrub(judge(core.Climb, err, o.Quiet, w.is(paramActs)).result(err), secret), paramOther))
 	}
 	return w.published()
 }
