@@ -92,6 +92,7 @@ func (r *run) asksInUse(v *handOver) {
 		if err != nil || isInUse || v.isThere {
 			return
 		}
+		r.judges("S8")
 		after := r.here(v)
 		for _, what := range after {
 			if slices.Contains(before, what) {
@@ -148,6 +149,7 @@ func (r *run) back(v *handOver) {
 
 // arrivesTwice is S9 between nodes: what the other node has, and this one was not cut off from, does not come up here.
 func (r *run) arrivesTwice(p *place, what string) {
+	r.judges("S9")
 	if v := r.away[p.driver+"^"+p.volume]; v != nil && v.isThere && !v.isFenced {
 		r.fail("S9", what, string(p.key), "volume "+p.volume+" comes up at "+p.path+", and another node has it")
 	}

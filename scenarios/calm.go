@@ -45,6 +45,9 @@ func (r *run) finish() {
 		if !r.settle("L2", "the core works", r.bound()) || !r.told() || !r.isolates() {
 			return
 		}
+		if !r.explains() {
+			return
+		}
 		r.w.BreakDriver(r.broken, sim.Works)
 		r.broken = ""
 	}
@@ -52,6 +55,30 @@ func (r *run) finish() {
 		return
 	}
 	r.empties()
+}
+
+// explains is L12: what is not as it should be says why, or what is under way.
+func (r *run) explains() bool {
+	status, ok := r.status()
+	if !ok {
+		return true
+	}
+	r.judges("L12")
+	for _, k := range status.Rungs {
+		if k.State != engine.Ready && k.State != engine.Gone && k.Why == "" && k.Next == "" && k.Step == "" {
+			r.fail("L12", "status", string(k.Key), string(k.Key)+" is "+string(k.State)+", and the status does not say why")
+			return false
+		}
+	}
+	for _, p := range status.Pods {
+		for _, v := range p.Volumes {
+			if v.State != engine.Ready && v.State != engine.Gone && v.Why == "" {
+				r.fail("L12", "status", p.Name, "volume "+v.Name+" of pod "+p.Name+" is "+string(v.State)+", and the status does not say why")
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // settle lets the world go on until everything is as wanted.
@@ -271,26 +298,22 @@ func (r *run) leftover() string {
 	if n := status.Journal.Records; n > 0 {
 		return fmt.Sprintf("%d records in the journal", n)
 	}
-	if what := r.stillInUse(); what != "" {
-		return what
-	}
+	r.notInUse()
 	return r.leak(status)
 }
 
-// stillInUse is L5: of a volume of which nothing is left it is not told that it is in use.
-func (r *run) stillInUse() string {
-	left := ""
+// notInUse is L5.
+func (r *run) notInUse() {
 	m := r.m
 	r.w.Do(func() {
 		for _, p := range r.list {
-			if name := p.driver + "^" + p.volume; left == "" {
-				if isInUse, err := m.VolumeIsAttached(r.w.Context(0), name); err != nil || isInUse {
-					left = "the volume " + name + ", which is told to be in use"
-				}
+			r.judges("L5")
+			name := p.driver + "^" + p.volume
+			if isInUse, err := m.VolumeIsAttached(r.w.Context(0), name); err != nil || isInUse {
+				r.fail("L5", "emptied", name, "nothing is left of volume "+name+", and it is told to be in use")
 			}
 		}
 	})
-	return left
 }
 
 func (r *run) leftoverNames() string {

@@ -126,6 +126,7 @@ func (r *run) placeOf(e *sim.Effect) *place {
 		p.path, p.isPublish = e.Target, true
 	}
 	r.places[e.Key] = p
+	r.judges("S13")
 	if q := r.byPath[p.path]; q != nil {
 		r.fail("S13", "sent "+e.Method, string(p.key), string(p.key)+" and "+string(q.key)+" have one path, "+p.path)
 	}

@@ -32,9 +32,11 @@ var Properties = []struct{ Code, Text string }{
 	{"L2", "everything wanted is up within a bound after the faults stop"},
 	{"L3", "a driver that is broken delays no pod that does not use it"},
 	{"L4", "the end of a pod ends"},
+	{"L5", "a volume of which nothing is left is not told to be in use"},
 	{"L6", "work resumes by itself after a driver or the agent restarts"},
 	{"L7", "once everything is as wanted, nothing is done any more, and nothing goes round in circles before"},
 	{"L11", "a restart adopts what is healthy without a call"},
+	{"L12", "what is not as it should be says why, or what is under way"},
 	{"panic", "the engine's own assertions hold"},
 	{"expect", "the scenario's expectations hold"},
 }

@@ -217,6 +217,7 @@ func (r *run) logged(e engine.Entry) {
 
 // traced reads the trace of the calls, as volnode writes it.
 func (r *run) traced(t trace.Record) {
+	r.judges("S17")
 	if strings.Contains(t.String(), r.mark) {
 		r.fail("S17", "trace", t.Name, "a secret is in the trace of the calls: "+strings.ReplaceAll(t.String(), r.mark, "<the secret>"))
 	}
