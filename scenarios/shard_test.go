@@ -93,3 +93,15 @@ func TestSeedFromIsAFunctionOfItsText(t *testing.T) {
 	require.NotEqual(t, SeedFrom("4f2a"), SeedFrom("4f2b"))
 	require.Less(t, SeedFrom("4f2a"), uint64(1)<<48)
 }
+
+func TestFaultOfALineThatIsLeftOutDoesNotHappen(t *testing.T) {
+	s, err := Parse("late.txt", "# late\ndriver disk.example staging\nvolume vol-a of disk.example\npod default/web uses vol-a\n"+
+		"fault csi.stage of vol-a late 60s\nat 0s apply all\nwithin 5m expect pod default/web ready\n")
+	require.NoError(t, err)
+	h := NewHunter()
+	whole := h.Rerun(Case{Scenario: s, Still: true}, Watch{})
+	less := h.Rerun(Case{Scenario: s, Still: true, Keep: []Kept{withoutLine(5)}}, Watch{})
+	require.Nil(t, whole.Violation)
+	require.Nil(t, less.Violation)
+	require.Greater(t, whole.Calls, less.Calls, "a stage that is late is called again")
+}

@@ -177,7 +177,7 @@ func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 		f := &t.s.Faults[i]
 		at := slices.IndexFunc(possible, func(p sim.Fault) bool { return slices.Contains(f.Faults, p) })
 		site, _, _ := strings.Cut(id.Site, "/")
-		if at < 0 || site != f.Site || !strings.Contains(id.Object, f.Object) {
+		if at < 0 || site != f.Site || !strings.Contains(id.Object, f.Object) || t.leaves(f.Line) {
 			continue
 		}
 		// Each rule counts every call that it matches, also one at which another has its fault.
