@@ -293,7 +293,9 @@ func (t *story) await(end hal.Instant) {
 			t.fail(why)
 			return
 		}
-		t.r.until(min(end, t.w.Now().Add(100*time.Millisecond)))
+		if !t.r.until(min(end, t.w.Now().Add(100*time.Millisecond))) {
+			return // an engine that has failed answers no more questions
+		}
 	}
 }
 

@@ -4,76 +4,167 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/volnode/volnode/scenarios"
 	"github.com/volnode/volnode/scenarios/mutants"
 )
 
+// mutantsFlags are what mutants is asked for.
+type mutantsFlags struct {
+	lab     mutants.Lab
+	only    []string
+	workers int
+	asJSON  bool
+}
+
 func mutantsCommand() *cobra.Command {
-	lab := mutants.Lab{}
-	var only []string
-	asJSON := false
+	var f mutantsFlags
 	cmd := &cobra.Command{
-		Use: "mutants", Short: "Build engines with a known defect each and hunt them: none may survive", Args: cobra.NoArgs,
-		Long: `Builds each mutant of scenarios/mutants from the source tree around the working directory (go build -overlay) and hunts it. Needs Go.
-Fails if one survives its budget of CPU time.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return huntMutants(cmd, lab, only, asJSON) },
+		Use: "mutants", Short: "Build engines with a known defect each and try to kill them: none may survive", Args: cobra.NoArgs,
+		Long: `Builds the mutants of scenarios/mutants from the source tree around the working directory (go build -overlay), plays the catalogue with each
+and, if no scenario fails, hunts it: first the seed that is known to kill it, then from --seed on. --full hunts every mutant from scratch. Needs Go.
+Fails if a mutant survives, if one is killed that is listed as equivalent to the engine, or if a scenario passes with a mutant that its head names
+behind "caught by:".`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	cmd.Flags().DurationVar(&lab.CPU, "budget", time.Minute, "CPU time for each mutant")
-	cmd.Flags().Uint64Var(&lab.Seed, "seed", 1, "the first seed")
-	cmd.Flags().IntVar(&lab.Workers, "workers", runtime.GOMAXPROCS(0), "how many worlds run side by side")
-	cmd.Flags().BoolVar(&lab.Shrink, "shrink", false, "also shrink what each mutant was killed by")
-	cmd.Flags().StringSliceVar(&only, "only", nil, "only mutants whose names contain one of these")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each mutant")
+	cmd.Flags().DurationVar(&f.lab.CPU, "budget", time.Minute, "CPU time for the hunt of each mutant")
+	cmd.Flags().Uint64Var(&f.lab.Seed, "seed", 1, "the first seed")
+	cmd.Flags().IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "how many mutants are tried side by side")
+	cmd.Flags().BoolVar(&f.lab.Full, "full", false, "hunt each from scratch, also those that the catalogue kills")
+	cmd.Flags().BoolVar(&f.lab.Shrink, "shrink", false, "also shrink what a hunt finds")
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "only mutants whose names contain one of these")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "one JSON object for each mutant")
 	return cmd
 }
 
-func huntMutants(cmd *cobra.Command, lab mutants.Lab, only []string, asJSON bool) error {
+// chosen returns the mutants whose names contain one of the words, all if there is none.
+func (f *mutantsFlags) chosen() ([]mutants.Mutant, error) {
+	chosen := slices.DeleteFunc(slices.Clone(mutants.Table), func(m mutants.Mutant) bool {
+		return len(f.only) > 0 && !slices.ContainsFunc(f.only, func(word string) bool { return strings.Contains(m.Name, word) })
+	})
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no mutant's name contains %s; scenarios/mutants lists them", strings.Join(f.only, " or "))
+	}
+	return chosen, nil
+}
+
+// prepare finds the sources and the catalogue, and what each scenario promises to catch.
+func (f *mutantsFlags) prepare() (map[string][]string, error) {
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/volnode/volnode").Output()
 	if err != nil {
-		return fmt.Errorf("the source tree is not found from here (go list -m): %w", err)
+		return nil, fmt.Errorf("the source tree is not found from here (go list -m): %w", err)
 	}
-	lab.Root = strings.TrimSpace(string(root))
-	if lab.Dir, err = os.MkdirTemp("", "volsim-mutants-"); err != nil {
+	f.lab.Root = strings.TrimSpace(string(root))
+	all, err := scenarios.Catalogue()
+	if err != nil {
+		return nil, err
+	}
+	promises := map[string][]string{}
+	for _, s := range all {
+		f.lab.Scenarios = append(f.lab.Scenarios, s.Name)
+		if name := s.CaughtBy(); name != "" {
+			promises[name] = append(promises[name], s.Name)
+		}
+	}
+	return promises, nil
+}
+
+func (f *mutantsFlags) run(cmd *cobra.Command) error {
+	chosen, err := f.chosen()
+	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(lab.Dir) //nolint:errcheck // what is left is in the temporary directory
-	survived, hunted := 0, 0
-	for i, m := range mutants.Table {
-		if len(only) > 0 && !slices.ContainsFunc(only, func(word string) bool { return strings.Contains(m.Name, word) }) {
-			continue
+	promises, err := f.prepare()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "volsim-mutants-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // what is left is in the temporary directory
+	build, err := f.lab.Build(chosen, dir)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if !f.asJSON {
+		fmt.Fprintln(out, mutants.Header())
+	}
+	var all []mutants.Outcome
+	for tried := range f.tries(chosen) {
+		if tried.err != nil {
+			return tried.err
 		}
-		o, err := lab.Hunt(m, i)
-		if err != nil {
-			return err
-		}
-		hunted++
-		if !o.Killed {
-			survived++
-		}
-		if asJSON {
-			err = tellJSON(cmd, o)
+		all = append(all, tried.outcome)
+		if f.asJSON {
+			err = tellJSON(cmd, tried.outcome)
 		} else {
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), o.Row())
+			_, err = fmt.Fprintln(out, tried.outcome.Row())
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if hunted == 0 {
-		return fmt.Errorf("--only %s: no mutant's name contains that; scenarios/mutants/table.go has them", strings.Join(only, ","))
+	unkept := mutants.Unkept(promises, all)
+	if !f.asJSON {
+		fmt.Fprintln(out, mutants.Summary(all, build))
 	}
-	if !asJSON {
-		fmt.Fprintf(cmd.OutOrStdout(), "%d mutants, %d killed, %d survived (%s)\n", hunted, hunted-survived, survived, filepath.Base(lab.Root))
+	for _, u := range unkept {
+		fmt.Fprintln(cmd.ErrOrStderr(), u)
 	}
-	if survived > 0 {
+	if len(unkept) > 0 || slices.ContainsFunc(all, mutants.Outcome.IsWrong) {
 		return errViolation
 	}
 	return nil
+}
+
+// tried is one outcome, or why there is none.
+type tried struct {
+	outcome mutants.Outcome
+	err     error
+}
+
+// tries tries mutants side by side and yields what comes of them in their order.
+func (f *mutantsFlags) tries(chosen []mutants.Mutant) func(func(tried) bool) {
+	results := make([]chan tried, len(chosen))
+	next, stop := make(chan int), make(chan struct{})
+	var wait sync.WaitGroup
+	for range max(f.workers, 1) {
+		wait.Go(func() {
+			for i := range next {
+				o, err := f.lab.Try(chosen[i], i+1)
+				results[i] <- tried{o, err}
+			}
+		})
+	}
+	for i := range results {
+		results[i] = make(chan tried, 1)
+	}
+	go func() {
+		defer close(next)
+		for i := range chosen {
+			select {
+			case next <- i:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return func(yield func(tried) bool) {
+		defer wait.Wait()
+		defer close(stop)
+		for i := range chosen {
+			if !yield(<-results[i]) {
+				return
+			}
+		}
+	}
 }

@@ -1,16 +1,15 @@
 // Package mutants tests the tests: engines with one known defect each, every one of which the simulator must tell from the true one.
 //
-// A mutant is a text of one source file and what replaces it; it is built by go build -overlay, so the sources have no hooks. A mutant whose old text
-// is not in its file exactly once is an error: it must be brought up to date.
+// A mutant is a text of one function and what replaces it; it is built by go build -overlay, so the sources have no hooks. A mutant whose old text is
+// not in its file exactly once is an error: it must be brought up to date. A mutant is killed by the catalogue, one of whose scenarios fails with
+// it, or by a hunt.
 package mutants
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -19,144 +18,144 @@ import (
 // Mutant is one faulty engine.
 type Mutant struct {
 	Name string // what is wrong with it
-	Law  string // the property or clause that it breaks
+	Law  string // the property or clause that it breaks, and the issues of which it is a model, "kubernetes#82190"
 	File string // from the module's root
 	Old  string
 	New  string
 }
 
-// Outcome is what a hunt came to.
-type Outcome struct {
-	Mutant   Mutant        `json:"-"`
-	Name     string        `json:"name"`
-	Law      string        `json:"law"`
-	Killed   bool          `json:"killed"`
-	Seeds    uint64        `json:"seeds"` // until it was killed, or all
-	CPU      time.Duration `json:"cpuNanoseconds"`
-	Property string        `json:"property,omitempty"` // that was broken
-	Site     string        `json:"site,omitempty"`
-	Choices  int           `json:"choices,omitempty"` // of the shrunk case; 0 is not shrunk
-	Lines    int           `json:"lines,omitempty"`   // in which it is told
-}
-
-// Lab builds and hunts mutants.
+// Lab builds mutants and tries to kill them: [Lab.Build] once, then [Lab.Try] for each, side by side if need be.
 type Lab struct {
-	Root    string // the module's
-	Dir     string // for what is built; it exists
-	CPU     time.Duration
-	Seed    uint64
-	Workers int
-	Shrink  bool // also shrink what a mutant was killed by
+	Root      string // the module's
+	Scenarios []string
+	CPU       time.Duration // for the hunt of one mutant
+	Seed      uint64        // the first of a hunt
+	Full      bool          // hunt what the catalogue kills too, and make nothing of the seeds that are known to kill
+	Shrink    bool          // also shrink what a hunt has found
+
+	program string // with all mutants in it
 }
 
-// Mutate returns the content of the mutant's file.
-func (m Mutant) Mutate(root string) ([]byte, error) {
-	source, err := os.ReadFile(filepath.Join(root, m.File))
-	if err != nil {
-		return nil, err
-	}
+// find returns the offset of the mutant's old text, which is once in its file.
+func (m Mutant) find(source []byte) (int, error) {
 	if n := strings.Count(string(source), m.Old); n != 1 {
-		return nil, fmt.Errorf("mutant %q: its old text is %d times in %s, not once; bring scenarios/mutants/table.go up to date", m.Name, n, m.File)
+		return 0, fmt.Errorf("mutant %q: its old text is %d times in %s, not once; bring scenarios/mutants up to date", m.Name, n, m.File)
 	}
-	return []byte(strings.Replace(string(source), m.Old, m.New, 1)), nil
+	return strings.Index(string(source), m.Old), nil
 }
 
-// build makes a volsim with the mutant in it.
-func (l Lab) build(m Mutant, n int) (string, error) {
-	text, err := m.Mutate(l.Root)
-	if err != nil {
-		return "", err
+// Try tries to kill the mutant with that number of the table that was built, from 1 on.
+func (l Lab) Try(m Mutant, number int) (Outcome, error) {
+	o := Outcome{Name: m.Name, Law: m.Law, Proof: equivalent[m.Name], number: number}
+	var err error
+	if len(l.Scenarios) > 0 {
+		err = l.play(&o)
 	}
-	base := filepath.Join(l.Dir, strconv.Itoa(n))
-	source, overlay, program := base+".go", base+".json", base+".volsim"
-	if err := os.WriteFile(source, text, 0o600); err != nil {
-		return "", err
-	}
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(l.Root, m.File): source}})
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(overlay, replace, 0o600); err != nil {
-		return "", err
-	}
-	cmd := exec.Command("go", "build", "-overlay", overlay, "-o", program, "./cmd/volsim")
-	cmd.Dir = l.Root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("mutant %q does not build: %w\n%s", m.Name, err, out)
-	}
-	return program, nil
-}
-
-// Hunt builds a mutant and hunts it. The mutant's program is removed again.
-func (l Lab) Hunt(m Mutant, n int) (Outcome, error) {
-	o := Outcome{Mutant: m, Name: m.Name, Law: m.Law}
-	program, err := l.build(m, n)
-	if err != nil {
+	if err != nil || !l.Full && (o.Killed || o.Proof != "") {
 		return o, err
 	}
-	defer os.Remove(program) //nolint:errcheck // the whole directory goes later
-	out, err := l.limited(program, "hunt", "--json", "--runs", "100000000", "--seed", strconv.FormatUint(l.Seed, 10),
-		"--cpu", l.CPU.String(), "--workers", strconv.Itoa(l.Workers)).Output()
-	if isKilled(err) {
-		o.Killed, o.CPU, o.Property, o.Site = true, l.most(), "hang", "a schedule that does not end"
-		return o, nil
+	if seed, isKnown := killers[m.Name]; isKnown && !l.Full {
+		if err := l.hunt(seed, 1, &o); err != nil || o.Killed {
+			return o, err
+		}
 	}
-	if status, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || status.ExitCode() != 1) {
-		return o, fmt.Errorf("mutant %q: its hunt failed: %w", m.Name, err)
+	return o, l.hunt(l.Seed, 100_000_000, &o)
+}
+
+// play runs the catalogue with a mutant.
+func (l Lab) play(o *Outcome) error {
+	cmd := l.limited(o.number, append([]string{"run", "--json"}, l.Scenarios...)...)
+	out, err := cmd.Output()
+	o.CPU += used(cmd)
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); decoder.More(); {
+		var ran struct {
+			Name      string
+			Violation *struct{ Property, Site string }
+		}
+		if err := decoder.Decode(&ran); err != nil {
+			return fmt.Errorf("mutant %q: its catalogue said %.200q", o.Name, out)
+		}
+		if ran.Violation != nil {
+			o.Scenarios = append(o.Scenarios, ran.Name)
+			o.kill(ran.Violation.Property, ran.Violation.Site)
+		}
+	}
+	if isKilled(cmd) {
+		o.kill("hang", "a scenario that does not end")
+		return nil
+	}
+	if status := cmd.ProcessState; status == nil || status.ExitCode() > 1 {
+		return fmt.Errorf("mutant %q: its catalogue failed: %w", o.Name, err)
+	}
+	return nil
+}
+
+// hunt runs seeds with a mutant until one kills it.
+func (l Lab) hunt(seed, runs uint64, o *Outcome) error {
+	cmd := l.limited(o.number, "hunt", "--json", "--runs", strconv.FormatUint(runs, 10), "--seed", strconv.FormatUint(seed, 10),
+		"--cpu", l.CPU.String(), "--workers", "1")
+	out, err := cmd.Output()
+	o.CPU += used(cmd)
+	o.Hunt += used(cmd)
+	if isKilled(cmd) {
+		o.Found = true
+		o.kill("hang", "a schedule that does not end")
+		return nil
+	}
+	if status := cmd.ProcessState; status == nil || status.ExitCode() > 1 {
+		return fmt.Errorf("mutant %q: its hunt failed: %w", o.Name, err)
 	}
 	var found struct {
-		Schedules  uint64        `json:"schedules"`
-		CPU        time.Duration `json:"cpuNanoseconds"`
-		Violations int           `json:"violations"`
-		FailedSeed uint64        `json:"failedSeed"`
+		Schedules  uint64
+		FailedSeed uint64
 		Violation  *struct{ Property, Site string }
 	}
 	if err := json.Unmarshal(out, &found); err != nil {
-		return o, fmt.Errorf("mutant %q: its hunt said %.200q", m.Name, out)
+		return fmt.Errorf("mutant %q: its hunt said %.200q", o.Name, out)
 	}
-	o.Killed, o.Seeds, o.CPU = found.Violations > 0, found.Schedules, found.CPU
-	if !o.Killed {
-		return o, nil
+	o.Seeds += found.Schedules
+	if found.Violation == nil {
+		return nil
 	}
-	o.Property, o.Site = found.Violation.Property, found.Violation.Site
+	o.Found, o.Seed, o.Property = true, found.FailedSeed, "" // rather than what a scenario has said
+	o.kill(found.Violation.Property, found.Violation.Site)
 	if l.Shrink {
-		o.Choices, o.Lines = shrunk(program, found.FailedSeed)
+		o.Choices, o.Lines = l.shrunk(o.number, "--seed", strconv.FormatUint(found.FailedSeed, 10))
 	}
-	return o, nil
+	return nil
 }
 
-// most is the CPU time after which a hunt is taken to hang: it looks at its own budget between two schedules alone.
+// most is the CPU time after which a program is taken to hang: a hunt looks at its own budget between two schedules alone.
 func (l Lab) most() time.Duration { return 2*l.CPU + time.Minute }
 
-// limited is a command that is killed once it has used that much CPU time. Verdicts of a hunt itself never hang on a clock.
-func (l Lab) limited(program string, args ...string) *exec.Cmd {
+// limited is a command of the program as the mutant with that number. It is killed once it has used that much CPU time. Verdicts of a hunt itself
+// never hang on a clock.
+func (l Lab) limited(number int, args ...string) *exec.Cmd {
 	limit := fmt.Sprintf("ulimit -t %d; exec \"$0\" \"$@\"", int(l.most().Seconds()))
-	return exec.Command("sh", append([]string{"-c", limit, program}, args...)...)
+	cmd := exec.Command("sh", append([]string{"-c", limit, l.program}, args...)...)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, number))
+	return cmd
 }
 
-func isKilled(err error) bool {
-	status, ok := errors.AsType[*exec.ExitError](err)
-	return ok && status.ExitCode() == -1
+// isKilled reports whether a command that has run was ended by a signal.
+func isKilled(cmd *exec.Cmd) bool {
+	return cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == -1
 }
 
-// shrunk is the number of choices that are left of a failing seed, and of the lines that tell it; 0 if that is not known.
-func shrunk(program string, seed uint64) (choices, lines int) {
-	out, _ := exec.Command(program, "shrink", "--json", "--seed", strconv.FormatUint(seed, 10)).Output() // it exits with 1
+// used is the CPU time of a command that has run.
+func used(cmd *exec.Cmd) time.Duration {
+	if cmd.ProcessState == nil {
+		return 0
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+}
+
+// shrunk is the number of choices that are left of a failing seed, or of a failing scenario, and of the lines that tell it; 0 if that is not known.
+func (l Lab) shrunk(number int, which ...string) (choices, lines int) {
+	out, _ := l.limited(number, append([]string{"shrink", "--json"}, which...)...).Output() // it exits with 1
 	var s struct{ Choices, Lines []struct{} }
 	if json.Unmarshal(out, &s) != nil {
 		return 0, 0
 	}
 	return len(s.Choices), len(s.Lines)
-}
-
-// Row is one line of the table of outcomes.
-func (o Outcome) Row() string {
-	verdict, by := "SURVIVED", ""
-	if o.Killed {
-		verdict, by = "killed", o.Property+" at "+o.Site
-		if o.Choices > 0 {
-			by += fmt.Sprintf(", %d choices in %d lines", o.Choices, o.Lines)
-		}
-	}
-	return fmt.Sprintf("%-8s %-54s %-16s %8d seeds %6.1f CPU-s  %s", verdict, o.Name, o.Law, o.Seeds, o.CPU.Seconds(), by)
 }

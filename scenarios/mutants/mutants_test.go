@@ -12,10 +12,10 @@ import (
 func TestMutantsFit(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
+	_, err = sourcesOf(root, Table)
+	require.NoError(t, err)
 	names := map[string]bool{}
 	for _, m := range Table {
-		_, err := m.Mutate(root)
-		require.NoError(t, err)
 		require.NotEqual(t, m.Old, m.New)
 		require.False(t, names[m.Name], m.Name)
 		names[m.Name] = true
@@ -26,17 +26,19 @@ func TestMutantsFit(t *testing.T) {
 // TestKillsShrink: what a mutant is killed by is told on one screen.
 func TestKillsShrink(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds three programs")
+		t.Skip("builds a program")
 	}
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	lab := Lab{Root: root, Dir: t.TempDir(), CPU: time.Minute, Seed: 1, Workers: 2, Shrink: true}
+	lab := Lab{Root: root, CPU: time.Minute, Seed: 1, Full: true, Shrink: true}
+	_, err = lab.Build(Table, t.TempDir())
+	require.NoError(t, err)
 	for i, m := range Table {
 		switch m.Name {
 		case "records of another boot are believed", "the intent is written after the effect", "told ready of what is not known to be up":
-			o, err := lab.Hunt(m, i)
+			o, err := lab.Try(m, i+1)
 			require.NoError(t, err)
-			require.True(t, o.Killed, m.Name)
+			require.True(t, o.Found, m.Name)
 			require.LessOrEqual(t, o.Choices, 10, m.Name)
 			require.LessOrEqual(t, o.Lines, 30, m.Name)
 			require.Positive(t, o.Choices, m.Name)
@@ -45,13 +47,15 @@ func TestKillsShrink(t *testing.T) {
 }
 
 func TestProgramThatHangsIsKilled(t *testing.T) {
-	lab := Lab{CPU: -29500 * time.Millisecond} // so that it may use one second
-	require.True(t, isKilled(lab.limited("sh", "-c", "while :; do :; done").Run()))
-	require.False(t, isKilled(lab.limited("sh", "-c", "exit 1").Run()))
-	require.NoError(t, lab.limited("true").Run())
+	lab := Lab{CPU: -29500 * time.Millisecond, program: "sh"} // so that it may use one second
+	for script, want := range map[string]bool{"while :; do :; done": true, "exit 1": false, "true": false} {
+		cmd := lab.limited(0, "-c", script)
+		_ = cmd.Run() // its status is what is looked at
+		require.Equal(t, want, isKilled(cmd), script)
+	}
 }
 
 func TestMutantWhoseTextIsGoneIsAnError(t *testing.T) {
-	_, err := Mutant{Name: "stale", File: "mutants_test.go", Old: "no such text " + "anywhere"}.Mutate(".")
-	require.ErrorContains(t, err, "bring scenarios/mutants/table.go up to date")
+	_, err := sourcesOf(".", []Mutant{{Name: "stale", File: "mutants_test.go", Old: "no such text " + "anywhere"}})
+	require.ErrorContains(t, err, "bring scenarios/mutants up to date")
 }

@@ -1,9 +1,14 @@
 package mutants
 
+import "slices"
+
 // Table is the faulty engines. The old text of each is in its file exactly once.
-var Table = []Mutant{
+var Table = slices.Concat(first, decisions, outcomes, fences, records, starts, sources)
+
+// first is of all parts of the engine.
+var first = []Mutant{
 	{
-		"a time-out is read as not done", "laws 3.1", "engine/plugin/csi/outcome.go",
+		"a time-out is read as not done", "laws 3.1, kubernetes#82190", "engine/plugin/csi/outcome.go",
 		"case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:\n\t\treturn verdict{outcome: hal.Unknown, fenced: true}",
 		"case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:\n\t\treturn verdict{outcome: hal.NotDone}",
 	},
@@ -33,7 +38,7 @@ var Table = []Mutant{
 		"if b != nil && b.state == Present && c.firm(b) {", "if b != nil && (b.state == Present || b.op != nil) {",
 	},
 	{
-		"the intent is written after the effect", "laws 5.1", "engine/commit.go",
+		"the intent is written after the effect", "laws 5.1, simplyblock-csi#439", "engine/commit.go",
 		"\tm.commits.waiting = append(m.commits.waiting, b)\n\tm.commit()\n",
 		"\tm.release(core.Batch{Start: b.Start})\n\tb.Start = nil\n\tm.commits.waiting = append(m.commits.waiting, b)\n\tm.commit()\n",
 	},
@@ -55,15 +60,15 @@ var Table = []Mutant{
 		"if p := c.pods[r.Pod]; r.Pod != \"\" && p != nil {\n\t\tc.touch(p)", "if p := c.pods[r.Pod]; false {\n\t\tc.touch(p)",
 	},
 	{
-		"torn down before every source is synced", "S22", "engine/core/reconcile.go",
+		"torn down before every source is synced", "S22, kubernetes#120150", "engine/core/reconcile.go",
 		"if v == Descend && !c.synced {", "if false {",
 	},
 	{
-		"taken from running containers", "S7, laws 1.4", "engine/core/reconcile.go",
+		"taken from running containers", "S7, laws 1.4, kubernetes#28160", "engine/core/reconcile.go",
 		"\tcase want == held:\n\t\treturn idle(whyHeld)\n", "",
 	},
 	{
-		"climbs while a descent may still act", "laws 4.2", "engine/core/reconcile.go",
+		"climbs while a descent may still act", "laws 4.2, kubernetes#121357", "engine/core/reconcile.go",
 		"\t\tif r.bound(Descend) != 0 {\n", "\t\tif false {\n",
 	},
 	{
@@ -71,7 +76,7 @@ var Table = []Mutant{
 		"return r.state == Absent && r.purged && len(r.calls) == 0 && r.op == nil", "return r.state == Absent && r.purged && r.op == nil",
 	},
 	{
-		"a restart believes every confirmed record", "laws 5.4", "engine/core/core.go",
+		"a restart believes every confirmed record", "laws 5.4, kubernetes#51982", "engine/core/core.go",
 		"if looked && fingerprint == rec.Fingerprint {", "if looked {",
 	},
 	{
@@ -92,11 +97,11 @@ var Table = []Mutant{
 		"\tdelete(c.serial, actor)\n\tfor _, r := range c.of(actor) {\n\t\tr.calls = nil\n",
 	},
 	{
-		"told ready though a volume is not resolved", "S21", "engine/core/waiters.go",
+		"told ready though a volume is not resolved", "S21, kubernetes#109955", "engine/core/waiters.go",
 		"if !p.wanted || !p.complete {", "if !p.wanted {",
 	},
 	{
-		"a pod that is not resolved loses what it had", "S22", "engine/core/desired.go",
+		"a pod that is not resolved loses what it had", "S22, kubernetes#130684", "engine/core/desired.go",
 		"return p.wanted && !p.complete\n", "return p.wanted && !p.complete && c == nil\n",
 	},
 	{
@@ -108,7 +113,7 @@ var Table = []Mutant{
 		"\tif w.exclusive {\n", "\tif false {\n",
 	},
 	{
-		"no backoff", "L7, laws 2.5", "engine/core/backoff.go",
+		"no backoff", "L7, laws 2.5, kubernetes#71569", "engine/core/backoff.go",
 		"b.until = now.Add(d - jitter(d, key, v, b.attempts))", "b.until = now.Add(d - d)",
 	},
 	{
@@ -128,7 +133,7 @@ var Table = []Mutant{
 		"r.state, r.trusted, r.reason = Unknown, trusted, reason\n", "r.state, r.trusted, r.reason, r.purged = Absent, trusted, reason, true\n",
 	},
 	{
-		"what is asked for read-only is published writable", "S19", "engine/plugin/csi/verbs.go",
+		"what is asked for read-only is published writable", "S19, kubernetes#70503", "engine/plugin/csi/verbs.go",
 		"Readonly:          w.is(paramReadOnly),", "Readonly:          false,",
 	},
 	{

@@ -1,0 +1,135 @@
+package mutants
+
+// decisions is what core decides: rungs, reconcile and backoff (laws 1 and 2).
+var decisions = []Mutant{
+	{
+		"climbs without what it stands on", "S4, laws 1.1, kubernetes#89112", "engine/core/reconcile.go",
+		"\tif up < need {\n", "\tif false {\n",
+	},
+	{
+		"climbs on what must be made anew", "laws 1.1", "engine/core/reconcile.go",
+		"\tcase OnChangeRebuild:\n\t\treturn false\n", "\tcase OnChangeRebuild:\n\t\treturn true\n",
+	},
+	{
+		"an edit during the climb is taken to be in force", "laws 1.2, kubernetes#67313", "engine/core/complete.go",
+		"r.made, r.generation, r.facts, r.fingerprint = in.Params,", "r.made, r.generation, r.facts, r.fingerprint = r.Want,",
+	},
+	{
+		"the facts of a climb are not recorded", "laws 1.2", "engine/core/lines.go",
+		"Boot: c.boot, Facts: r.facts,", "Boot: c.boot, Facts: nil,",
+	},
+	{
+		"a change of what is wanted is not minded", "laws 1.2, kubernetes#70503", "engine/core/reconcile.go",
+		"\t\t\tworst = w.OnChange\n", "\t\t\t_ = w.OnChange\n",
+	},
+	{
+		"what is made anew below is not minded", "laws 1.3, democratic-csi#559", "engine/core/reconcile.go",
+		"\t\t\tif r.Need == 0 {\n\t\t\t\treturn OnChangeRebuild\n\t\t\t}\n", "\t\t\tif r.Need == 0 {\n\t\t\t\treturn OnChangeKeep\n\t\t\t}\n",
+	},
+	{
+		"the generation is not recorded", "laws 1.3", "engine/core/lines.go",
+		"Seen: r.seen, Generation: r.generation,", "Seen: r.seen,",
+	},
+	{
+		"made anew under a live container", "S7, laws 1.3, kubernetes#121271", "engine/core/reconcile.go",
+		"\tif c.live(r) {\n\t\tif r.negate {", "\tif c.live(r) && r == nil {\n\t\tif r.negate {",
+	},
+	{
+		"made anew under what stands on it", "S5, laws 1.3", "engine/core/reconcile.go",
+		"\tif on, ok := c.uncovered(r); !ok {\n\t\treturn waitOn(whyStoodOn, on)\n\t}\n\treturn c.takeDown(r, whyRebuild)\n",
+		"\treturn c.takeDown(r, whyRebuild)\n",
+	},
+	{
+		"what stands on a rung that is made anew does not yield", "L2, laws 1.3", "engine/core/reconcile.go",
+		"\t\tif (rebuild && !c.live(b)) || c.yields(b) {\n", "\t\tif false && rebuild {\n",
+	},
+	{
+		"a stage has one user", "S12, laws 1.4, csi-wekafs#659", "engine/core/desired.go",
+		"\tfor _, a := range c.upon[r.Key] {\n\t\tif c.desire(a) == wanted {", "\tfor _, a := range c.upon[r.Key][:min(1, len(c.upon[r.Key]))] {\n\t\tif c.desire(a) == wanted {",
+	},
+	{
+		"containers are taken to run on what was never up", "L4, laws 1.4", "engine/core/desired.go",
+		"return r.wasUp && r.Pod != \"\" && !c.pod(r.Pod).gone", "return r.Pod != \"\" && !c.pod(r.Pod).gone",
+	},
+	{
+		"an unwanted pod's containers are taken to be gone", "S7, laws 1.4, nomad#25819", "engine/core/desired.go",
+		"return r.wasUp && r.Pod != \"\" && !c.pod(r.Pod).gone", "return r.wasUp && r.Pod != \"\" && c.pod(r.Pod).wanted",
+	},
+	{
+		"a pod that comes again is taken to be gone still", "S7, laws 1.4", "engine/core/desired.go",
+		"\tgone := p.gone\n\tp.gone = false\n", "\tgone := p.gone\n",
+	},
+	{
+		"a ladder shrinks with its spec", "laws 1.5", "engine/core/desired.go",
+		"\t\t\tif !slices.Contains(spec.Below, key) {\n", "\t\t\tif false {\n",
+	},
+	{
+		"an unknown rung is climbed without a look", "L11, laws 2.1", "engine/core/reconcile.go",
+		"\t\tif r.trusted {\n\t\t\treturn c.try(r, Look, whyUnknown)\n\t\t}\n", "",
+	},
+	{
+		"goes down under an operation of what stands on it", "S5, laws 2.1, kubernetes#121357", "engine/core/actual.go",
+		"len(r.calls) == 0 && r.op == nil && r.child == \"\"", "len(r.calls) == 0 && r.child == \"\"",
+	},
+	{
+		"the decision is not taken again when a neighbour moves", "L2, laws 2.2", "engine/core/core.go",
+		"\tc.mark(r)\n\tfor _, key := range r.Below {\n\t\tif b := c.rungs[key]; b != nil {\n\t\t\tc.mark(b)\n\t\t}\n\t}\n", "\tc.mark(r)\n",
+	},
+	{
+		"every ABORTED is retried at once", "L7, laws 2.3, aws-fsx-csi-driver#369", "engine/core/complete.go",
+		"if res.Answer == Aborted && in.crowded {", "if res.Answer == Aborted {",
+	},
+	{
+		"a serial driver is never recognised", "laws 2.3", "engine/core/complete.go",
+		"\t\tc.serial[r.Actor] = true\n\t\treturn\n", "\t\treturn\n",
+	},
+	{
+		"a serial driver is asked again before it has answered", "laws 2.3", "engine/core/reconcile.go",
+		"if o != r && o.op != nil && o.op.Verb != Look {\n\t\t\t\treturn waitOn(whySerial, o.Key)", "if o != r && o.op != nil && o.op.Verb == Look {\n\t\t\t\treturn waitOn(whySerial, o.Key)",
+	},
+	{
+		"an exclusive claim belongs to nobody", "L2, laws 2.4", "engine/core/reconcile.go",
+		"if o := c.owner(r.Exclusive); o != nil && o != r {", "if o := c.owner(r.Exclusive); o != nil && o != r && c == nil {",
+	},
+	{
+		"an exclusive claim passes to the latest intent", "L2, laws 2.4", "engine/core/reconcile.go",
+		"(r.wasUp == first.wasUp && r.seq < first.seq)", "(r.wasUp == first.wasUp && r.seq > first.seq)",
+	},
+	{
+		"an exclusive claim passes while its last publish may act", "S9, laws 2.4", "engine/core/reconcile.go",
+		"if o != r && !o.isGone() {\n\t\t\treturn waitOn(whyClaim, o.Key), false", "if o != r && o.state == Present {\n\t\t\treturn waitOn(whyClaim, o.Key), false",
+	},
+	{
+		"a registration does not reset the backoff", "L6, laws 2.5, kubernetes#72500", "engine/core/core.go",
+		"\tfor _, r := range c.of(actor) {\n\t\tr.resetBackoff()\n", "\tfor _, r := range c.of(actor) {\n",
+	},
+	{
+		"a pod that is added does not reset the backoff", "L2, laws 2.5", "engine/core/desired.go",
+		"if fresh || !slices.Equal(r.Want, spec.Want) {", "if !slices.Equal(r.Want, spec.Want) {",
+	},
+	{
+		"a change of a rung below does not reset the backoff", "L2, laws 2.5, kubernetes#88141", "engine/core/complete.go",
+		"\t\t\ta.up, a.denier = backoff{}, false\n", "\t\t\ta.denier = false\n",
+	},
+	{
+		"a denial resets the backoff of who caused it", "L7, laws 2.5", "engine/core/complete.go",
+		"\tr.up, r.down, r.blocked, r.denier = up, down, blocked, true\n", "\t_, _, _ = up, down, blocked\n",
+	},
+	{
+		"a mended denial resets the backoff of its denier", "L7, laws 2.5", "engine/core/complete.go",
+		"if !mended || !a.denier {", "if true {",
+	},
+	{
+		"a negation waits for the backoff of the climb", "laws 2.5", "engine/core/backoff.go",
+		"\tif v == Descend {\n\t\treturn &r.down\n\t}\n", "",
+	},
+	{
+		"what blocks a rung may go without being noticed", "L2, laws 2.5", "engine/core/actual.go",
+		"r != nil && r.blocked {\n\t\tr.resetBackoff()", "r != nil && r.blocked {",
+	},
+	{
+		"not done of a descent leaves nothing known", "laws 2.6", "engine/core/complete.go",
+		"\t\t// The known end of a descent that did nothing leaves the rung as it was: a joining pod is not fenced out.\n",
+		"\t\tr.state, r.trusted = Unknown, false\n",
+	},
+}

@@ -1,0 +1,57 @@
+package mutants
+
+// sources is what comes from outside: objects of the cluster, drivers, and what the populator makes of them.
+var sources = []Mutant{
+	{
+		"synced is told before the pods", "S22, kubernetes#120150", "engine/objects.go",
+		"\tm.populateStale() // what the pods want is told before anything is torn down\n", "",
+	},
+	{
+		"a pod is gone as soon as its source is synced", "S7, laws 1.4, nomad#13028", "engine/objects.go",
+		"\tif !m.cfg.NoRuntime {\n\t\treturn\n\t}\n", "",
+	},
+	{
+		"a registration that fails is not tried again", "L6, kubernetes#118317", "engine/drivers.go",
+		"\t\tif s.gen == gen && !m.stopping {\n\t\t\tm.register(s)\n", "\t\tif s.gen == gen && m.stopping {\n\t\t\tm.register(s)\n",
+	},
+	{
+		"a pod that waits for a driver is not told of it", "L6, kubernetes#72500", "engine/drivers.go",
+		"\tm.objects.changed(m, driverRef(facts.Name))\n", "",
+	},
+	{
+		"a driver that is away loses its volumes", "S22, kubernetes#91758", "engine/drivers.go",
+		"\tif f, ok := d.known[name]; ok {\n", "\tif f, ok := d.known[name]; ok && d.serving[name] != nil {\n",
+	},
+	{
+		"the process of a call is not known", "laws 4.3b", "engine/ops.go",
+		"if m.drivers.instance(op.Actor) == instance {", "if instance != \"\" {",
+	},
+	{
+		"two volumes with one handle share a stage", "S13, kubernetes#105868", "engine/objects.go",
+		"\t\t\tif other, why := m.conflict(uid, r); other != \"\" {\n", "\t\t\tif other, why := m.conflict(uid, r); other == \"\" && why != \"\" {\n",
+	},
+	{
+		"two volumes of a driver have one key", "S13, csi-driver-smb#720", "engine/plugin/csi/ladder.go",
+		"return hal.Key(string(KindStage) + \"/\" + driver + \"^\" + plugin.Escape(handle))", "return hal.Key(string(KindStage) + \"/\" + driver + \"^\" + plugin.Escape(handle)[:4])",
+	},
+	{
+		"a claim of another pod's namespace is taken", "S13", "engine/populator/claim.go",
+		"case ref.Namespace != claim.Namespace || ref.Name != claim.Name:", "case ref.Name != claim.Name:",
+	},
+	{
+		"a secret is told", "S17", "engine/plugin/csi/secret.go",
+		"\t\t\tr.Reason = strings.ReplaceAll(r.Reason, value, \"***\")\n", "\t\t\treturn r\n",
+	},
+	{
+		"a changed object is not populated again", "L2", "engine/objects.go",
+		"\tfor _, uid := range slices.Sorted(maps.Keys(o.users[ref])) {\n\t\to.mark(m, uid)\n\t}\n", "",
+	},
+	{
+		"a stage takes the options of the first pod", "S19, kubernetes#67313", "engine/plugin/csi/rungs.go",
+		"{Name: paramFlags, Value: listText(w.flags), OnChange: change},", "{Name: paramFlags, Value: listText(w.flags)},",
+	},
+	{
+		"an unstage names no path", "S11", "engine/plugin/csi/descend.go",
+		"VolumeId: w.param(paramHandle), StagingTargetPath: w.path(),", "VolumeId: w.param(paramHandle), StagingTargetPath: w.path() + \"/\",",
+	},
+}
