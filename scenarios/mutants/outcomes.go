@@ -121,7 +121,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"a mount is known by its device", "laws 7.2, democratic-csi#559", "hal/mounts.go",
-		"m.ID, m.Device, m.Root, m.FSType)", "m.ID*0, m.Device, m.Root, m.FSType)",
+		"strconv.FormatUint(uint64(m.ID), 10)", "strconv.Itoa(0)",
 	},
 	{
 		"a mount below an emptyDir is deleted through", "S1, laws 7.3, kubernetes#37698", "engine/plugin/emptydir/verbs.go",
