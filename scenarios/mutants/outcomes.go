@@ -76,7 +76,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"a raw block publish that makes nothing is believed", "S21, laws 3.3", "engine/plugin/csi/verbs.go",
-		"\tcase w.block() && !seen.Exists:\n", "\tcase false:\n",
+		"\tcase w.block() && seen.Type != hal.TypeBlockDevice:\n", "\tcase false:\n",
 	},
 	{
 		"the OK of a descent is believed without a look", "S21, laws 3.3, proxmox-csi-plugin#601", "engine/plugin/csi/descend.go",

@@ -143,8 +143,8 @@ func (w work) published() core.Result {
 		if w.wasThere(top) {
 			return w.answered(w.foreign(top))
 		}
-	case w.block() && !seen.Exists:
-		return w.answered(op.Unknown(fmt.Sprintf("driver %s answered OK to NodePublishVolume, but there is nothing at %s",
+	case w.block() && seen.Type != hal.TypeBlockDevice:
+		return w.answered(op.Unknown(fmt.Sprintf("driver %s answered OK to NodePublishVolume, but there is no device at %s",
 			w.param(paramDriver), w.path())))
 	case !w.block() && !w.is(paramWithoutMount):
 		return w.answered(op.Unknown(fmt.Sprintf("driver %s answered OK to NodePublishVolume, but nothing is mounted at %s; "+
