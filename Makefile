@@ -22,6 +22,7 @@ BUDGET ?= 30m
 SEED ?= 1
 WORKERS ?= $(shell nproc)
 MUTANT_BUDGET ?= 60s
+MUTANT_FLAGS ?= --full --shrink
 FUZZTIME ?= 30s
 COUNT ?= 6
 BENCHTIME ?= 10s
@@ -40,7 +41,7 @@ test: deps format vet laws unit ## all that proves the project, in reduced size:
 	$(MAKE) --no-print-directory conform
 	$(MAKE) --no-print-directory sanity
 	$(MAKE) --no-print-directory hunt RUNS=20000 BUDGET=90s
-	$(MAKE) --no-print-directory mutants
+	$(MAKE) --no-print-directory mutants MUTANT_FLAGS=
 	$(MAKE) --no-print-directory kill-matrix SHORT=-short
 	$(MAKE) --no-print-directory demo
 
@@ -120,8 +121,8 @@ kill-matrix: ## volnode killed before and after each call of mount, unmount and 
 	@grep -oE 'mount [0-9]+ of [0-9]+, unmount [0-9]+ of [0-9]+, restart [0-9]+ of [0-9]+' bin/kill-matrix.log | tail -n 1
 
 .PHONY: mutants
-mutants: build ## faulty engines that the simulator must tell from the true one, each within MUTANT_BUDGET (60s) of CPU
-	bin/volsim mutants --budget $(MUTANT_BUDGET)
+mutants: build ## faulty engines that the simulator must tell from the true one, each within MUTANT_BUDGET (60s) of CPU; MUTANT_FLAGS
+	bin/volsim mutants --budget $(MUTANT_BUDGET) $(MUTANT_FLAGS)
 
 .PHONY: bench
 bench: ## benchmarks, COUNT (6) times; with BASE=<commit> compared to that commit; then the simulator's table, BENCHTIME (10s) a world

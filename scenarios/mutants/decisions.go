@@ -15,20 +15,8 @@ var decisions = []Mutant{
 		"r.made, r.generation, r.facts, r.fingerprint = in.Params,", "r.made, r.generation, r.facts, r.fingerprint = r.Want,",
 	},
 	{
-		"the facts of a climb are not recorded", "laws 1.2", "engine/core/lines.go",
-		"Boot: c.boot, Facts: r.facts,", "Boot: c.boot, Facts: nil,",
-	},
-	{
 		"a change of what is wanted is not minded", "laws 1.2, kubernetes#70503", "engine/core/reconcile.go",
 		"\t\t\tworst = w.OnChange\n", "\t\t\t_ = w.OnChange\n",
-	},
-	{
-		"what is made anew below is not minded", "laws 1.3, democratic-csi#559", "engine/core/reconcile.go",
-		"\t\t\tif r.Need == 0 {\n\t\t\t\treturn OnChangeRebuild\n\t\t\t}\n", "\t\t\tif r.Need == 0 {\n\t\t\t\treturn OnChangeKeep\n\t\t\t}\n",
-	},
-	{
-		"the generation is not recorded", "laws 1.3", "engine/core/lines.go",
-		"Seen: r.seen, Generation: r.generation,", "Seen: r.seen,",
 	},
 	{
 		"made anew under a live container", "S7, laws 1.3, kubernetes#121271", "engine/core/reconcile.go",
@@ -44,10 +32,6 @@ var decisions = []Mutant{
 		"\t\tif (rebuild && !c.live(b)) || c.yields(b) {\n", "\t\tif false && rebuild {\n",
 	},
 	{
-		"a stage has one user", "S12, laws 1.4, csi-wekafs#659", "engine/core/desired.go",
-		"\tfor _, a := range c.upon[r.Key] {\n\t\tif c.desire(a) == wanted {", "\tfor _, a := range c.upon[r.Key][:min(1, len(c.upon[r.Key]))] {\n\t\tif c.desire(a) == wanted {",
-	},
-	{
 		"containers are taken to run on what was never up", "L4, laws 1.4", "engine/core/desired.go",
 		"return r.wasUp && r.Pod != \"\" && !c.pod(r.Pod).gone", "return r.Pod != \"\" && !c.pod(r.Pod).gone",
 	},
@@ -58,10 +42,6 @@ var decisions = []Mutant{
 	{
 		"a pod that comes again is taken to be gone still", "S7, laws 1.4", "engine/core/desired.go",
 		"\tgone := p.gone\n\tp.gone = false\n", "\tgone := p.gone\n",
-	},
-	{
-		"a ladder shrinks with its spec", "laws 1.5", "engine/core/desired.go",
-		"\t\t\tif !slices.Contains(spec.Below, key) {\n", "\t\t\tif false {\n",
 	},
 	{
 		"an unknown rung is climbed without a look", "L11, laws 2.1", "engine/core/reconcile.go",
@@ -96,28 +76,12 @@ var decisions = []Mutant{
 		"(r.wasUp == first.wasUp && r.seq < first.seq)", "(r.wasUp == first.wasUp && r.seq > first.seq)",
 	},
 	{
-		"an exclusive claim passes while its last publish may act", "S9, laws 2.4", "engine/core/reconcile.go",
-		"if o != r && !o.isGone() {\n\t\t\treturn waitOn(whyClaim, o.Key), false", "if o != r && o.state == Present {\n\t\t\treturn waitOn(whyClaim, o.Key), false",
-	},
-	{
 		"a registration does not reset the backoff", "L6, laws 2.5, kubernetes#72500", "engine/core/core.go",
 		"\tfor _, r := range c.of(actor) {\n\t\tr.resetBackoff()\n", "\tfor _, r := range c.of(actor) {\n",
 	},
 	{
 		"a pod that is added does not reset the backoff", "L2, laws 2.5", "engine/core/desired.go",
 		"if fresh || !slices.Equal(r.Want, spec.Want) {", "if !slices.Equal(r.Want, spec.Want) {",
-	},
-	{
-		"a change of a rung below does not reset the backoff", "L2, laws 2.5, kubernetes#88141", "engine/core/complete.go",
-		"\t\t\ta.up, a.denier = backoff{}, false\n", "\t\t\ta.denier = false\n",
-	},
-	{
-		"a denial resets the backoff of who caused it", "L7, laws 2.5", "engine/core/complete.go",
-		"\tr.up, r.down, r.blocked, r.denier = up, down, blocked, true\n", "\t_, _, _ = up, down, blocked\n",
-	},
-	{
-		"a mended denial resets the backoff of its denier", "L7, laws 2.5", "engine/core/complete.go",
-		"if !mended || !a.denier {", "if true {",
 	},
 	{
 		"a negation waits for the backoff of the climb", "laws 2.5", "engine/core/backoff.go",

@@ -19,11 +19,6 @@ var fences = []Mutant{
 		"\tif rec.Boot != c.boot {\n", "\tr.fence(call{verb: Climb, until: rec.ClimbUntil})\n\tif rec.Boot != c.boot {\n",
 	},
 	{
-		"a climb that was given up is not negated before its bound", "L4, laws 4.2", "engine/core/reconcile.go",
-		"\tif r.state != Absent {\n\t\treturn c.takeDown(r, whyUnwanted)\n\t}\n\tif at := r.bound(Climb); at != 0 {\n\t\treturn waitUntil(whyClimbOpen, at)\n\t}\n",
-		"\tif at := r.bound(Climb); at != 0 {\n\t\treturn waitUntil(whyClimbOpen, at)\n\t}\n\tif r.state != Absent {\n\t\treturn c.takeDown(r, whyUnwanted)\n\t}\n",
-	},
-	{
 		"climbs from absent while a descent may still act", "laws 4.2, kubernetes#121357", "engine/core/reconcile.go",
 		"\tcase Absent:\n\t\tif at := r.bound(Descend); at != 0 {\n\t\t\treturn waitUntil(whyDescentOpen, at)\n\t\t}\n", "",
 	},
@@ -36,46 +31,6 @@ var fences = []Mutant{
 		"func(k call) bool { return k.op == op })", "func(k call) bool { return k.op != 0 })",
 	},
 	{
-		"a late answer is not heard", "laws 4.3a", "engine/core/fence.go",
-		"if r := c.open[op]; r != nil && !r.Limits.ActsAfterReply {", "if r := c.open[op]; r != nil && r.Limits.ActsAfterReply {",
-	},
-	{
-		"an answer that came just before the operation ended is not heard", "laws 4.3a", "engine/core/complete.go",
-		"|| (in.ended && !acts) {", "|| (in.ended && acts) {",
-	},
-	{
-		"the end of one process ends the calls of another", "laws 4.3b", "engine/core/fence.go",
-		"func(k call) bool { return k.instance == instance })", "func(k call) bool { return k.instance != \"\" })",
-	},
-	{
-		"the end of a process is not heard", "laws 4.3b", "engine/core/fence.go",
-		"func(k call) bool { return k.instance == instance })", "func(k call) bool { return k.instance == \"\" && k.op != 0 })",
-	},
-	{
-		"a lost connection is taken for the end of a process", "laws 4.3b", "engine/ops.go",
-		"\tif res.Unsent {\n\t\tm.unreached(op.Actor)\n", "\tif res.Unsent {\n\t\tm.step(core.ActorGone{Actor: op.Actor, Instance: m.drivers.instance(op.Actor)})\n\t\tm.unreached(op.Actor)\n",
-	},
-	{
-		"a final answer ends one of several calls", "laws 4.3c", "engine/core/fence.go",
-		"c.openCalls(r) != 1 {", "c.openCalls(r) < 1 {",
-	},
-	{
-		"a final answer of another process ends a call", "laws 4.3c", "engine/core/fence.go",
-		"k.verb == fenceVerb(in.Verb) && k.instance == res.Instance", "k.verb == fenceVerb(in.Verb)",
-	},
-	{
-		"an ABORTED that other calls explain counts", "laws 4.3c", "engine/core/fence.go",
-		"r.calls[i].aborted || !in.crowded", "true",
-	},
-	{
-		"a descent that began before the end of a climb is enough", "laws 4.4", "engine/core/complete.go",
-		"r.purged = in.quiet", "r.purged = r.bound(Climb) == 0",
-	},
-	{
-		"a record goes without the second descent", "S8, laws 4.4, kubernetes#82190", "engine/core/actual.go",
-		"return r.state == Absent && r.purged && len(r.calls) == 0", "return r.state == Absent && len(r.calls) == 0",
-	},
-	{
 		"the second descent does not wait for the bound", "laws 4.4", "engine/core/reconcile.go",
 		"\tif at := r.bound(Climb); at != 0 {\n\t\treturn waitUntil(whyClimbOpen, at)\n\t}\n", "",
 	},
@@ -84,19 +39,7 @@ var fences = []Mutant{
 		"\tif r.child != \"\" {\n\t\treturn idle(whyChild)\n\t}\n", "",
 	},
 	{
-		"a helper of an earlier run has done nothing", "S14, laws 4.5", "engine/core/core.go",
-		"\t\t\tr.state, r.purged, r.trusted = Unknown, false, false\n", "\t\t\tr.trusted = false\n",
-	},
-	{
-		"a helper without a record excludes nothing", "S6, laws 4.5", "engine/core/core.go",
-		"\t\tr = c.add(Rung{Key: e.Key})\n\t\tr.state = Absent\n", "\t\treturn\n",
-	},
-	{
 		"helpers of an earlier run are not looked for", "S6, laws 4.5", "engine/start.go",
 		"\tm.follow(children)\n", "\tchildren = nil\n",
-	},
-	{
-		"the first helper that ends stands for all of a rung", "S6, laws 4.5", "engine/start.go",
-		"\t\t\tif living[child.Key] == 0 {\n", "\t\t\tif living[child.Key] >= 0 {\n",
 	},
 }

@@ -2,10 +2,14 @@ package mutants
 
 import (
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/scenarios"
 )
 
 // TestMutantsFit: the sources have moved on if the old text of a mutant is not in its file exactly once.
@@ -20,7 +24,7 @@ func TestMutantsFit(t *testing.T) {
 		require.False(t, names[m.Name], m.Name)
 		names[m.Name] = true
 	}
-	require.GreaterOrEqual(t, len(Table), 12)
+	require.GreaterOrEqual(t, len(Table), 60)
 }
 
 // TestKillsShrink: what a mutant is killed by is told on one screen.
@@ -44,6 +48,34 @@ func TestKillsShrink(t *testing.T) {
 			require.Positive(t, o.Choices, m.Name)
 		}
 	}
+}
+
+// TestScenariosNameWhatCatchesThem: behind "caught by:" is a mutant or a property. That the mutant really fails the scenario is what volsim mutants sees.
+func TestScenariosNameWhatCatchesThem(t *testing.T) {
+	all, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	for _, s := range all {
+		what := s.CaughtBy()
+		isMutant := slices.ContainsFunc(Table, func(m Mutant) bool { return m.Name == what })
+		isProperty := slices.ContainsFunc(scenarios.Properties, func(p struct{ Code, Text string }) bool { return p.Code == what })
+		require.True(t, isMutant || isProperty, "%s is caught by %q", s.Name, what)
+	}
+}
+
+// TestModels: every clause has its mutant, and many are models of bugs that others had.
+func TestModels(t *testing.T) {
+	issues := 0
+	for _, m := range Table {
+		require.NotEmpty(t, m.Law, m.Name)
+		if strings.Contains(m.Law, "#") {
+			issues++
+		}
+	}
+	require.GreaterOrEqual(t, issues, 20)
+	for name := range equivalent {
+		require.True(t, slices.ContainsFunc(Table, func(m Mutant) bool { return m.Name == name }), name)
+	}
+	require.LessOrEqual(t, len(equivalent), 2)
 }
 
 func TestProgramThatHangsIsKilled(t *testing.T) {

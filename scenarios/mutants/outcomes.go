@@ -11,10 +11,6 @@ var outcomes = []Mutant{
 		"\t\tr.state, r.trusted, r.purged = Unknown, false, false\n\t\tr.negate", "\t\tr.state, r.trusted, r.purged = Present, false, false\n\t\tr.negate",
 	},
 	{
-		"a refresh that fails takes the rung down", "laws 3.1, kubernetes#139045", "engine/core/complete.go",
-		"if in.Verb == Refresh && r.state == Present {", "if in.Verb == Refresh && r.state == Absent {",
-	},
-	{
 		"a call that was not sent may act", "laws 3.3", "engine/plugin/csi/outcome.go",
 		"return verdict{outcome: hal.NotDone, unsent: true}", "return verdict{outcome: hal.Unknown, fenced: true, unsent: true}",
 	},
@@ -28,16 +24,8 @@ var outcomes = []Mutant{
 		"\t\tif descent {\n\t\t\treturn verdict{outcome: hal.Done, answer: core.Final}\n\t\t}\n",
 	},
 	{
-		"ABORTED is a final answer", "laws 3.3, ceph-csi#2289", "engine/plugin/csi/outcome.go",
-		"return verdict{outcome: hal.NotDone, answer: core.Aborted}", "return verdict{outcome: hal.NotDone, answer: core.Final}",
-	},
-	{
 		"NOT_FOUND is no end of a descent", "L4, laws 3.3, kubernetes#138454", "engine/plugin/csi/outcome.go",
 		"\t\tif quiet {\n", "\t\tif quiet && descent != descent {\n",
-	},
-	{
-		"NOT_FOUND ends a descent though a climb may act", "S8, laws 3.3, kubernetes#82492", "engine/plugin/csi/outcome.go",
-		"\t\tif quiet {\n", "\t\tif true {\n",
 	},
 	{
 		"a stage that its driver denies is believed", "L2, laws 3.3, csi-lib#74", "engine/plugin/csi/outcome.go",
@@ -55,11 +43,6 @@ var outcomes = []Mutant{
 	{
 		"ALREADY_EXISTS is taken for OK", "laws 3.3, longhorn#2629", "engine/plugin/csi/outcome.go",
 		"\t\topen.negateFirst = !descent\n\t\treturn open\n", "\t\treturn verdict{outcome: hal.Done, answer: core.Final}\n",
-	},
-	{
-		"UNAVAILABLE is taken for an answer", "S6, laws 3.3", "engine/plugin/csi/outcome.go",
-		"hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable, hal.CodeUnknown:\n\t\treturn verdict{outcome: hal.Unknown, fenced: true}",
-		"hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable, hal.CodeUnknown:\n\t\treturn open",
 	},
 	{
 		"INTERNAL is taken for not done", "S14, laws 3.3, kubernetes#82492", "engine/plugin/csi/outcome.go",
@@ -83,19 +66,6 @@ var outcomes = []Mutant{
 		"\tif len(seen.Stack) > 0 {\n\t\tif r, ok := w.unmount(seen); !ok {", "\tif false {\n\t\tif r, ok := w.unmount(seen); !ok {",
 	},
 	{
-		"EBUSY of an unmount of ours is ignored", "S21, laws 3.3, lvm-localpv#469", "engine/plugin/csi/descend.go",
-		"case hal.Is(err, syscall.EBUSY) && i == len(seen.Stack)-1:\n\t\t\treturn op.NotDone(\"the driver has left it mounted, and it is in use: \" + err.Error()), false",
-		"case hal.Is(err, syscall.EBUSY) && i == len(seen.Stack)-1:\n\t\t\treturn core.Result{}, true",
-	},
-	{
-		"what a driver leaves mounted is always ours", "laws 3.3, 7.3", "engine/plugin/csi/descend.go",
-		"\tif m.Fingerprint() == w.o.Fingerprint {\n\t\treturn true\n\t}\n", "\tif m.ID != 0 {\n\t\treturn true\n\t}\n",
-	},
-	{
-		"only the confirmed mount is ours", "L4, laws 3.3", "engine/plugin/csi/descend.go",
-		"\tif !w.o.Quiet {\n\t\treturn false\n\t}\n", "\tif w.h != nil {\n\t\treturn false\n\t}\n",
-	},
-	{
 		"a mount of another device is accepted", "S3, laws 3.4, democratic-csi#559", "engine/plugin/csi/verbs.go",
 		"\t\tif top.Device.String() != w.below() {\n", "\t\tif false {\n",
 	},
@@ -108,31 +78,11 @@ var outcomes = []Mutant{
 		"\tif r.Intent && !r.looked && !r.traced {\n\t\treturn c.try(r, Look, whyWanted)\n\t}\n", "",
 	},
 	{
-		"nothing is looked at before a descent", "laws 3.4, 7.3", "engine/core/reconcile.go",
-		"\tif c.synced && r.Intent && !r.looked {\n\t\treturn c.try(r, Look, w)\n\t}\n", "",
-	},
-	{
-		"what stands on a lost rung is believed", "laws 7.1, kubernetes#109955", "engine/core/actual.go",
-		"\tfor _, a := range c.upon[r.Key] {\n\t\tc.lose(a, fmt.Sprintf(\"%s below it was lost\", r.Key), true)\n\t}\n", "",
-	},
-	{
 		"what changes behind our back is not noticed", "L9, laws 7.1, kubernetes#109955", "engine/drift.go",
 		"\t\tif found != fingerprint {\n", "\t\tif false {\n",
 	},
 	{
-		"a mount is known by its device", "laws 7.2, democratic-csi#559", "hal/mounts.go",
-		"strconv.FormatUint(uint64(m.ID), 10)", "strconv.Itoa(0)",
-	},
-	{
 		"a mount below an emptyDir is deleted through", "S1, laws 7.3, kubernetes#37698", "engine/plugin/emptydir/verbs.go",
 		"\tif len(below) > 0 {\n", "\tif false {\n",
-	},
-	{
-		"what is mounted on an emptyDir is always ours", "laws 7.3, kubernetes#122114", "engine/plugin/emptydir/verbs.go",
-		"return m.Fingerprint() == o.Fingerprint || m.FSType == \"tmpfs\" && m.Source == source", "return m.ID != 0 || o.Key != \"\"",
-	},
-	{
-		"an emptyDir in memory is left on the disk", "S21, K:G97", "engine/plugin/emptydir/verbs.go",
-		"\tif mounted != inMemory || mounted && !own(o, top) {\n", "\tif mounted && !inMemory || mounted && !own(o, top) {\n",
 	},
 }

@@ -19,10 +19,6 @@ var records = []Mutant{
 		"\tif v == Look || (!r.Intent && (r.recorded || v == Descend)) {\n", "\tif v == Look || v == Descend || !r.Intent && r.recorded {\n",
 	},
 	{
-		"lines are not made durable", "S15, laws 5.1", "engine/core/lines.go",
-		"line := Line{Key: r.Key, Record: rec, Sync: r.Intent}", "line := Line{Key: r.Key, Record: rec}",
-	},
-	{
 		"a record goes with an unpublish", "S15, laws 5.1, kubernetes#85476", "engine/core/complete.go",
 		"\t\tr.purged = in.quiet\n", "\t\tr.purged = in.quiet\n\t\tfor _, b := range c.below(r) {\n\t\t\tc.batch.Lines = append(c.batch.Lines, Line{Key: b.Key, Drop: true})\n\t\t}\n",
 	},
@@ -35,61 +31,19 @@ var records = []Mutant{
 		"r.fingerprint, r.generation, r.wasUp = rec.Fingerprint, rec.Generation, rec.WasUp", "r.fingerprint, r.generation = rec.Fingerprint, rec.Generation",
 	},
 	{
-		"told ready before the record is written", "S7, laws 5.2, kubernetes#40417", "engine/commit.go",
-		"\tm.commits.note(b.Lines)\n\tm.commits.waiting = append(m.commits.waiting, b)\n",
-		"\tm.commits.note(b.Lines)\n\tm.release(core.Batch{Wake: b.Wake})\n\tb.Wake = nil\n\tm.commits.waiting = append(m.commits.waiting, b)\n",
-	},
-	{
-		"a directory is made without a word", "laws 5.3", "engine/core/lines.go",
-		"\tif v == Look || (!r.Intent && (r.recorded || v == Descend)) {\n", "\tif v == Look || !r.Intent {\n",
-	},
-	{
 		"a start does not list what has no record", "S15, laws 5.4, kubernetes#72257", "engine/core/core.go",
 		"\tfor _, stray := range s.Strays {\n", "\tfor _, stray := range s.Strays[:0] {\n",
-	},
-	{
-		"containers do not run on what has no record", "S7, laws 5.4", "engine/core/core.go",
-		"\t\tr.wasUp = r.Pod != \"\"\n\t}\n\tfor _, child", "\t}\n\tfor _, child",
 	},
 	{
 		"records go before directories", "S15, laws 5.5, kubernetes#101911", "engine/plugin/csi/descend.go",
 		"\tif err := w.clear(seen); err != nil {\n", "\tif err := error(nil); err != nil {\n",
 	},
 	{
-		"no room is reserved for a ladder", "L2, laws 5.5", "engine/core/lines.go",
-		"\t\tline.Room = c.room(r)\n", "",
-	},
-	{
-		"a descent needs room", "L4, laws 5.5", "engine/journal/room.go",
-		" && l.Record.Phase != core.Leaving {", " {",
-	},
-	{
 		"lines that were not written are forgotten", "S15, laws 5.5", "engine/journal/journal.go",
 		"\t\tj.broken = b.err\n\t\tif b.image", "\t\tif b.image",
 	},
 	{
-		"operations start though their lines are not written", "S15, laws 5.5", "engine/commit.go",
-		"\tm.commits.failed = err != nil\n", "\tm.commits.failed, err = err != nil, nil\n",
-	},
-	{
-		"a new generation is named before it is durable", "S15, laws 5.5", "engine/journal/batch.go",
-		"\tif err := h.Files.WriteAt(c, spare, 0, b.image); err != nil {\n\t\treturn err\n\t}\n\tif err := h.Files.Sync(c, spare); err != nil {\n\t\treturn err\n\t}\n",
-		"\tif err := h.Files.WriteAt(c, spare, 0, b.image); err != nil {\n\t\treturn err\n\t}\n",
-	},
-	{
-		"the name of a new generation is not durable", "S15, laws 5.5", "engine/journal/batch.go",
-		"\tif err := h.Files.Sync(c, b.dir); err != nil {\n\t\treturn err\n\t}\n\tb.tidy(h, c)\n", "\tb.tidy(h, c)\n",
-	},
-	{
 		"the generation before goes first", "S15, laws 5.5", "engine/journal/batch.go",
 		"\tif err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {\n", "\tb.tidy(h, c)\n\tif err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {\n",
-	},
-	{
-		"a torn frame is read", "laws 5.4, kubernetes#108217", "engine/journal/frame.go",
-		"if size > len(b) || binary.LittleEndian.Uint32(b[4:]) != checksum(generation, b[8:size]) {", "if size > len(b) {",
-	},
-	{
-		"what follows damage is not doubted", "laws 5.4", "engine/start.go",
-		"if slices.Contains(loaded.Doubtful, rec.Rung.Key) {", "if false {",
 	},
 }

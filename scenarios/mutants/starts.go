@@ -3,24 +3,8 @@ package mutants
 // starts is what a start reads of the node, and how much a read that failed says (laws 5.4).
 var starts = []Mutant{
 	{
-		"a start that can't read the mount table takes it for empty", "S22, laws 5.4, kubernetes#101791", "engine/start.go",
-		"\ttable, err := m.h.Mounts.Table(c)\n\tif err != nil {\n\t\treturn n, err\n\t}\n", "\ttable, _ := m.h.Mounts.Table(c)\n",
-	},
-	{
-		"a directory that can't be listed is empty", "S22, laws 5.4, kubernetes#72257", "engine/plugin/kinds/scan.go",
-		"\treturn entries, err\n", "\treturn entries, nil\n",
-	},
-	{
 		"a look that fails sees nothing", "S22, laws 5.4, kubernetes#103754", "engine/op/place.go",
 		"\tif err != nil && !hal.Is(err, syscall.ENOENT) {\n\t\treturn Seen{}, err\n\t}\n", "\tif err != nil {\n\t\treturn Seen{}, nil\n\t}\n",
-	},
-	{
-		"a drift reading that fails sees nothing", "S22, laws 7.1, kubernetes#105833", "engine/drift.go",
-		"\tif err != nil {\n\t\tm.h.Runtime.At(", "\tif err != nil && m == nil {\n\t\tm.h.Runtime.At(",
-	},
-	{
-		"a drift reading of before a change counts", "S14, laws 7.1, kubernetes#128219", "engine/core/actual.go",
-		"r.op != nil || r.changed > e.Since ||", "r.op != nil ||",
 	},
 	{
 		"a journal that can't be read is empty", "S15, laws 5.4, kubernetes#33203", "engine/journal/load.go",

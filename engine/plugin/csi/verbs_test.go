@@ -204,6 +204,9 @@ func TestAPublishIsBelievedWithProofOnly(t *testing.T) {
 		"a block volume with nothing there": {
 			op: publishOp(core.Param{Name: paramMode, Value: modeBlock}), driver: func(*plugintest.Node) {}, want: hal.Unknown,
 		},
+		"a block volume with a file in place of the device": {
+			op: publishOp(core.Param{Name: paramMode, Value: modeBlock}), driver: func(n *plugintest.Node) { n.Put(target, hal.TypeFile) }, want: hal.Unknown,
+		},
 		"a block volume": {
 			op:     publishOp(core.Param{Name: paramMode, Value: modeBlock}),
 			driver: func(n *plugintest.Node) { n.Put(target, hal.TypeBlockDevice) }, want: hal.Done,
