@@ -28,8 +28,8 @@ func mutantsCommand() *cobra.Command {
 	var f mutantsFlags
 	cmd := &cobra.Command{
 		Use: "mutants", Short: "Build engines with a known defect each and try to kill them: none may survive", Args: cobra.NoArgs,
-		Long: `Builds the mutants of scenarios/mutants from the source tree around the working directory (go build -overlay), plays the catalogue with each
-and, if no scenario fails, hunts it: first the seed that is known to kill it, then from --seed on. --full hunts every mutant from scratch. Needs Go.
+		Long: `Builds the mutants of scenarios/mutants from the source tree around the working directory (go build -overlay), and tries each: first with the
+scenarios and the seed that are known to kill it, then with the whole catalogue, then in a hunt from --seed on. --full plays and hunts all. Needs Go.
 Fails if a mutant survives, if one is killed that is listed as equivalent to the engine, or if a scenario passes with a mutant that its head names
 behind "caught by:".`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -73,6 +73,7 @@ func (f *mutantsFlags) prepare() (map[string][]string, error) {
 			promises[name] = append(promises[name], s.Name)
 		}
 	}
+	f.lab.Promises = promises
 	return promises, nil
 }
 

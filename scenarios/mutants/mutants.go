@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,12 +27,13 @@ type Mutant struct {
 
 // Lab builds mutants and tries to kill them: [Lab.Build] once, then [Lab.Try] for each, side by side if need be.
 type Lab struct {
-	Root      string // the module's
-	Scenarios []string
-	CPU       time.Duration // for the hunt of one mutant
-	Seed      uint64        // the first of a hunt
-	Full      bool          // hunt what the catalogue kills too, and make nothing of the seeds that are known to kill
-	Shrink    bool          // also shrink what a hunt has found
+	Root      string              // the module's
+	Scenarios []string            // the names of the catalogue
+	Promises  map[string][]string // those that say that they catch a mutant, by its name
+	CPU       time.Duration       // for the hunt of one mutant
+	Seed      uint64              // the first of a hunt
+	Full      bool                // play all and hunt all, and make nothing of what is known to kill
+	Shrink    bool                // also shrink what a hunt has found
 
 	program string // with all mutants in it
 }
@@ -47,24 +49,33 @@ func (m Mutant) find(source []byte) (int, error) {
 // Try tries to kill the mutant with that number of the table that was built, from 1 on.
 func (l Lab) Try(m Mutant, number int) (Outcome, error) {
 	o := Outcome{Name: m.Name, Law: m.Law, Proof: equivalent[m.Name], number: number}
-	var err error
-	if len(l.Scenarios) > 0 {
-		err = l.play(&o)
-	}
-	if err != nil || !l.Full && (o.Killed || o.Proof != "") {
-		return o, err
-	}
-	if seed, isKnown := killers[m.Name]; isKnown && !l.Full {
-		if err := l.hunt(seed, 1, &o); err != nil || o.Killed {
+	known := killers[m.Name]
+	if !l.Full {
+		first := slices.Clone(l.Promises[m.Name])
+		if known.scenario != "" && !slices.Contains(first, known.scenario) && slices.Contains(l.Scenarios, known.scenario) {
+			first = append(first, known.scenario)
+		}
+		if err := l.play(first, &o); err != nil || o.Killed {
 			return o, err
 		}
+		if known.seed != 0 {
+			if err := l.hunt(known.seed, 1, &o); err != nil || o.Killed {
+				return o, err
+			}
+		}
+	}
+	if err := l.play(l.Scenarios, &o); err != nil || !l.Full && (o.Killed || o.Proof != "") {
+		return o, err
 	}
 	return o, l.hunt(l.Seed, 100_000_000, &o)
 }
 
-// play runs the catalogue with a mutant.
-func (l Lab) play(o *Outcome) error {
-	cmd := l.limited(o.number, append([]string{"run", "--json"}, l.Scenarios...)...)
+// play runs scenarios of the catalogue with a mutant.
+func (l Lab) play(scenarios []string, o *Outcome) error {
+	if len(scenarios) == 0 {
+		return nil
+	}
+	cmd := l.limited(o.number, append([]string{"run", "--json"}, scenarios...)...)
 	out, err := cmd.Output()
 	o.CPU += used(cmd)
 	for decoder := json.NewDecoder(strings.NewReader(string(out))); decoder.More(); {
