@@ -104,8 +104,6 @@ var reasons = map[Item]string{
 	{"site", "csi.plugin-capabilities"}:     "the engine asks for the node's capabilities only",
 	{"site", "csi.probe"}:                   "the engine asks a driver for its name and its node, which proves as much as a probe",
 	{"site", "mounts.bind"}:                 "the engine binds nothing: drivers bind, and a hostPath is used where it is",
-	{"decision", "waits for %s, which may hold its exclusive claim"}: "a rung that may not have the claim yields before it gets here (laws 2.4); this is the " +
-		"second lock",
 }
 
 // reasonFor returns why an item is never reached, "" if it should be.
