@@ -10,7 +10,6 @@ type killer struct {
 var killers = map[string]killer{
 	"ALREADY_EXISTS is not negated":                               {scenario: "already_exists_is_negated_first"},
 	"ALREADY_EXISTS is taken for OK":                              {scenario: "already_exists_is_negated_first"},
-	"FAILED_PRECONDITION ends a descent":                          {scenario: "failed_precondition_does_not_end_an_unstage"},
 	"INTERNAL is taken for not done":                              {scenario: "failed_unstage_is_not_stood_on"},
 	"INVALID_ARGUMENT ends a descent":                             {scenario: "driver_that_refuses_to_unpublish_is_asked_again_when_something_changes"},
 	"NOT_FOUND is no end of a descent":                            {scenario: "not_found_ends_an_unstage"},

@@ -32,11 +32,6 @@ var outcomes = []Mutant{
 		"\t\t\tnotDone.belowUnknown = true\n", "",
 	},
 	{
-		"FAILED_PRECONDITION ends a descent", "S14, laws 3.3", "engine/plugin/csi/outcome.go",
-		"\t\t\tnotDone.belowUnknown = true\n\t\t\treturn notDone\n\t\t}\n\t\treturn open\n",
-		"\t\t\tnotDone.belowUnknown = true\n\t\t\treturn notDone\n\t\t}\n\t\treturn verdict{outcome: hal.Done, answer: core.Final}\n",
-	},
-	{
 		"ALREADY_EXISTS is not negated", "L2, laws 3.3", "engine/plugin/csi/outcome.go",
 		"open.negateFirst = !descent", "open.negateFirst = false",
 	},
