@@ -50,7 +50,7 @@ func (f *mutantsFlags) chosen() ([]mutants.Mutant, error) {
 		return len(f.only) > 0 && !slices.ContainsFunc(f.only, func(word string) bool { return strings.Contains(m.Name, word) })
 	})
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no mutant's name contains %s; scenarios/mutants lists them", strings.Join(f.only, " or "))
+		return nil, fmt.Errorf("--only %s: no mutant's name contains that; scenarios/mutants lists them", strings.Join(f.only, ","))
 	}
 	return chosen, nil
 }
