@@ -24,6 +24,7 @@ WORKERS ?= $(shell nproc)
 MUTANT_BUDGET ?= 60s
 MUTANT_FLAGS ?= --full --shrink
 FUZZTIME ?= 30s
+DEPTH ?= 1
 COUNT ?= 6
 BENCHTIME ?= 10s
 SHORT ?=
@@ -41,6 +42,7 @@ test: deps format vet laws unit ## all that proves the project, in reduced size:
 	$(MAKE) --no-print-directory conform
 	$(MAKE) --no-print-directory sanity
 	$(MAKE) --no-print-directory hunt RUNS=20000 BUDGET=90s
+	$(MAKE) --no-print-directory exhaust
 	$(MAKE) --no-print-directory mutants MUTANT_FLAGS=
 	$(MAKE) --no-print-directory kill-matrix SHORT=-short
 	$(MAKE) --no-print-directory demo
@@ -104,6 +106,10 @@ coverage: ## lines of the engine that the simulator runs; fails below COVERED (9
 	@awk -v least=$(COVERED) 'NR > 1 { split($$1, at, ":"); dir = at[1]; sub("/[^/]*$$", "", dir); all[dir] += $$2; run[dir] += ($$3 > 0) * $$2 } \
 		END { for (dir in all) { part = 100 * run[dir] / all[dir]; if (part < least) low = 1; printf "%5.1f %% of %4d  %s\n", part, all[dir], dir } exit low }' \
 		bin/coverage.out | sort -k5
+
+.PHONY: exhaust
+exhaust: build ## the catalogue with every combination of DEPTH (1) faults on top; WORKERS
+	bin/volsim exhaust --depth $(DEPTH) --workers $(WORKERS)
 
 .PHONY: conform
 conform: ## one suite, recorded from Linux, on hal/linux and hal/sim

@@ -93,6 +93,9 @@ func (r *run) settle(property, phase string, within time.Duration) bool {
 		if why == "" {
 			return true
 		}
+		if r.alive() && r.w.Now() >= end.Add(-within/2) {
+			r.unmix()
+		}
 		if r.w.Now() >= end {
 			r.fail(property, phase, object, fmt.Sprintf("%s after %s of calm: %s", why, within, r.tellWhy(object)))
 			return false

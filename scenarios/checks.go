@@ -17,7 +17,9 @@ type place struct {
 	driver, volume string
 	isPublish      bool
 	isHeld         bool // staged, or published
+	wasUp          bool // it was believed to be up since the containers of its pod were started
 	isTouched      bool // somebody else has changed what stands there: see foreign.go
+	isMixedUp      bool // somebody else has mounted here what the agent can't tell from its own
 	touchedAt      hal.Instant
 	climbUntil     hal.Instant // until when a climb that was sent may act, as far as the agent knows
 	calls          []openCall
@@ -249,7 +251,7 @@ func (r *run) unpublishSent(p *place) {
 	r.judges("S7")
 	switch {
 	case owner == nil:
-	case owner.isRunning:
+	case owner.isRunning && owner.has(p):
 		r.fail("S7", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", whose containers run")
 	case owner.isSteady && !r.isEdited && !r.denied[p.driver+"^"+p.volume] && !r.exclusive[p.driver+"^"+p.volume]:
 		r.fail("S22", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", which was wanted all along")

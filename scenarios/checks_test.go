@@ -56,7 +56,7 @@ func (r *run) runs() *pod {
 	p := r.register(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u"}}, []use{
 		{name: "data", path: target, driver: "d", volume: "v"}, {name: "scratch", path: rootDir + "/pods/u/volumes/kubernetes.io~empty-dir/scratch"},
 	})
-	p.isWanted, p.isRunning, p.told = true, true, p.object
+	p.isWanted, p.isRunning, p.told, p.given = true, true, p.object, p.uses
 	return p
 }
 

@@ -101,7 +101,7 @@ type campaign struct {
 // Hunt runs schedules until they are used up, the budget is, or one fails. It returns the failure of the lowest seed.
 func (f Fleet) Hunt() (Tally, *Result) {
 	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent))
-	c := &campaign{fleet: f, began: time.Now(), beganCPU: cpuTime(), next: f.Seed}
+	c := &campaign{fleet: f, began: time.Now(), beganCPU: CPUTime(), next: f.Seed}
 	if f.Cover {
 		c.growth = newGrowing()
 	}
@@ -141,7 +141,7 @@ func (c *campaign) isOver() bool {
 	default:
 	}
 	return c.halt.Load() || c.fleet.Budget > 0 && time.Since(c.began) >= c.fleet.Budget ||
-		c.fleet.CPU > 0 && cpuTime()-c.beganCPU >= c.fleet.CPU
+		c.fleet.CPU > 0 && CPUTime()-c.beganCPU >= c.fleet.CPU
 }
 
 // claim returns the next seed, and the batch that it is of; not ok if there is none left.
@@ -221,7 +221,7 @@ func (c *campaign) now() Tally {
 	t := c.tally
 	t.Found = slices.Clone(c.found)
 	slices.SortFunc(t.Found, func(a, b Found) int { return cmp.Compare(a.Seed, b.Seed) })
-	t.Elapsed, t.CPU, t.Next = time.Since(c.began), cpuTime()-c.beganCPU, c.next
+	t.Elapsed, t.CPU, t.Next = time.Since(c.began), CPUTime()-c.beganCPU, c.next
 	if c.growth != nil {
 		t.Coverage, t.Curve = c.growth.all, c.growth.told()
 	}
@@ -245,8 +245,8 @@ func (t *Sums) Add(other Sums) {
 	t.Crashes += other.Crashes
 }
 
-// cpuTime is the CPU time that the process has used, in user and system mode.
-func cpuTime() time.Duration {
+// CPUTime is the CPU time that the process has used, in user and system mode.
+func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0

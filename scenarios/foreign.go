@@ -40,6 +40,20 @@ func (r *run) mountedOver(m hal.Mount) {
 	p := r.byPath[m.Path]
 	isOther := p != nil && (!r.isBegun || r.isUsed(p) && len(p.calls) == 0 && r.w.Now() > p.climbUntil)
 	r.foreign[m.ID] = foreign{since: r.w.Now(), isOther: isOther}
+	if p != nil && !isOther {
+		p.isMixedUp = true
+	}
+}
+
+// unmix does what the agent asks a person for who reads its status: where it may have taken another's mount for its own, it takes its own for another's
+// once that is gone, and leaves it alone. So it is unmounted by hand.
+func (r *run) unmix() {
+	for _, p := range r.list {
+		if b, ok := r.core.Belief(p.key); ok && p.isMixedUp && b.State != core.Present && !b.InFlight {
+			_ = r.w.UnmountTop(p.path) // a container keeps it busy, or nothing is left there
+		}
+		p.isMixedUp = false
+	}
 }
 
 // foreign is a mount that somebody else has made.

@@ -65,7 +65,6 @@ type FaultRule struct {
 	Nth    int    // of the calls that match, from 1
 	Faults []sim.Fault
 	Value  int64 // of the choice that goes with it: how late, which status; -1 is none
-	seen   int
 }
 
 // Step is one statement of the timeline.
@@ -75,6 +74,7 @@ type Step struct {
 	Since  bool // Wait is since the statement before
 	Within bool // an expectation that may become true up to Wait from the statement before
 	Words  []string
+	act    func(*story) string // carries the statement out; returns why it does not hold, or can't be done
 }
 
 func (s Step) String() string { return strings.Join(s.Words, " ") }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ type pod struct {
 	uid    core.PodUID
 	object *corev1.Pod // as it was applied last
 	uses   []use
+	given  []use // with which its containers were started
 
 	isWanted  bool
 	isSteady  bool // wanted all along, and never edited
@@ -27,6 +29,13 @@ type pod struct {
 	release   []func() // what its containers hold open
 	writer    *writer  // nil if its containers write nothing
 	stops     uint64   // counts deletions: a container that is about to stop belongs to one of them
+}
+
+// has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the pod after they were started, as
+// long as it has never been up.
+func (p *pod) has(at *place) bool {
+	is := func(u use) bool { return u.driver == at.driver && u.volume == at.volume }
+	return at.wasUp || slices.ContainsFunc(p.given, is) || !slices.ContainsFunc(p.uses, is)
 }
 
 // use is one volume of a pod: where its containers find it.
@@ -106,6 +115,9 @@ func (r *run) answers(e hal.Deleted) {
 // halt ends the containers of p.
 func (r *run) halt(p *pod) {
 	p.isRunning = false
+	for _, at := range r.list {
+		at.wasUp = at.wasUp && r.podOf(at.path) != p
+	}
 	for _, release := range p.release {
 		release()
 	}
@@ -151,7 +163,7 @@ func (r *run) ready(p *pod, asked *corev1.Pod) {
 		r.askAgain(p)
 		return
 	}
-	p.isRunning = true
+	p.isRunning, p.given = true, p.uses
 	for i := range p.uses {
 		if p.uses[i].ephemeral { // it may have been made anew since its containers ended
 			delete(r.blocks, dataID(p, &p.uses[i]))

@@ -74,6 +74,7 @@ func (r *run) refine(key hal.Key) {
 	if p == nil {
 		return
 	}
+	p.wasUp = p.wasUp || ok && b.State == core.Present
 	if p.isTouched {
 		r.refineTouched(p, &b)
 		return

@@ -32,14 +32,9 @@ func (h *Hunter) Rerun(c Case, o Watch) Result {
 		o.Chooser = c.Chooser()
 	}
 	if c.Scenario != nil {
-		gone := c.leftOut()
-		p := Play{
-			Scenario: c.Scenario, Choices: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, Watch: o.Effect, probe: o.probe, ended: o.ended,
-		}
-		if len(gone) > 0 {
-			p.leaves = func(line int) bool { return slices.Contains(gone, line) }
-		}
-		res := p.Run()
+		res := c.Play(Play{
+			Choices: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, Watch: o.Effect, probe: o.probe, ended: o.ended,
+		}).Run()
 		return Result{Violation: res.Violation, Events: res.Events, Calls: res.Calls, Hash: res.Hash, Lasted: res.Lasted}
 	}
 	is := c.setup()
@@ -47,6 +42,15 @@ func (h *Hunter) Rerun(c Case, o Watch) Result {
 		Seed: c.Seed, Setup: &is, Chooser: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, Watch: o.Effect, probe: o.probe, ended: o.ended,
 		isShort: o.isShort,
 	})
+}
+
+// Play is a play of the case's scenario, with all else as in p.
+func (c Case) Play(p Play) Play {
+	p.Scenario, p.IsVaried = c.Scenario, len(c.Choices()) > 0
+	if gone := c.leftOut(); len(gone) > 0 {
+		p.leaves = func(line int) bool { return slices.Contains(gone, line) }
+	}
+	return p
 }
 
 const siteWithout = "hunt.without-line" // leaves a line of a scenario out

@@ -44,7 +44,7 @@ func ShrinkCase(h *Hunter, c Case) *Shrunk { return shrink(h, c, nil) }
 // shrink records what a run chooses, and shrinks that. drawn makes the choices of the first run; nil is the case itself.
 func shrink(h *Hunter, c Case, drawn sim.Chooser) *Shrunk {
 	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent))
-	began := cpuTime()
+	began := CPUTime()
 	whole := surveyOf(c, drawn)
 	failed := h.Rerun(c, Watch{Chooser: whole})
 	if failed.Violation == nil {
@@ -59,13 +59,13 @@ func shrink(h *Hunter, c Case, drawn sim.Chooser) *Shrunk {
 	}
 	all := len(c.Choices())
 	out := AsItIs(h, s.reduce(c))
-	out.Choices, out.Runs, out.CPU = all, s.runs, cpuTime()-began
+	out.Choices, out.Runs, out.CPU = all, s.runs, CPUTime()-began
 	return out
 }
 
 // AsItIs takes a case for shrunk as it is, and replays it three times; nil if it does not fail.
 func AsItIs(h *Hunter, c Case) *Shrunk {
-	began := cpuTime()
+	began := CPUTime()
 	first := h.Rerun(c, Watch{})
 	if first.Violation == nil {
 		return nil
@@ -80,7 +80,7 @@ func AsItIs(h *Hunter, c Case) *Shrunk {
 			s.Difference = differs(h, fresh, c)
 		}
 	}
-	s.CPU = cpuTime() - began
+	s.CPU = CPUTime() - began
 	return s
 }
 

@@ -38,7 +38,8 @@ type story struct {
 	hang   int64
 	calls  []sim.Effect // RPCs that were sent
 	before int          // how many when the agent started last
-	log    []string
+	log    []engine.Entry
+	met    []int // how many calls each fault of the scenario has matched
 }
 
 // Play is one run of a scenario.
@@ -48,6 +49,12 @@ type Play struct {
 	Choices sim.Chooser
 	Keep    bool // the trace's records
 	Cover   bool // tell what the run has reached
+	// IsVaried: Choices add to what goes wrong, so the scenario's expectations, which are about the story without that, say nothing of this run: each is
+	// waited for as long as it is in the story, and then the timeline goes on. What can't be done (a container writes that does not run) is left out.
+	// All properties are judged as ever.
+	IsVaried bool
+	// Made sees the world before anything happens in it; nil for nobody.
+	Made func(*sim.World)
 	// Log reads the engine's log up to the end of the timeline; nil for nobody.
 	Log func(engine.Entry)
 	// Done sees the world before it is closed; nil for nobody.
@@ -67,10 +74,10 @@ func RunScenario(s *Scenario, keep bool, log func(engine.Entry), done func(*sim.
 	return Play{Scenario: s, Keep: keep, Log: log, Done: done}.Run()
 }
 
-// Run plays the scenario.
+// Run plays the scenario. Any number of goroutines may play the same one.
 func (p Play) Run() StoryResult {
 	s := p.Scenario
-	t := &story{s: s, play: p, values: map[uint64]int64{}, hang: -1}
+	t := &story{s: s, play: p, met: make([]int, len(s.Faults)), values: map[uint64]int64{}, hang: -1}
 	profile := sim.Profile{}
 	if p.Choices != nil {
 		profile = sim.Everything()
@@ -88,11 +95,11 @@ func (p Play) Run() StoryResult {
 		}
 	}
 	t.r.files, t.r.canary, t.r.probe, t.r.allWrite = s.Files, s.meddle, p.probe, true
-	for i := range s.Faults {
-		s.Faults[i].seen = 0
+	if p.Made != nil {
+		p.Made(t.w)
 	}
 	t.r.lines = func(e engine.Entry) {
-		t.log = append(t.log, LogLine(e))
+		t.log = append(t.log, e)
 		if p.Log != nil {
 			p.Log(e)
 		}
@@ -120,8 +127,8 @@ func (p Play) Run() StoryResult {
 		Name: s.Name, Violation: t.r.violation, Events: t.w.Steps(), Calls: t.w.Trace().Count(sim.MarkCall), Hash: t.w.Trace().Hash(),
 		Lasted: t.w.Now().Sub(0), Coverage: t.r.cover,
 	}
-	for _, f := range s.Faults {
-		if f.seen < f.Nth && !t.leaves(f.Line) {
+	for i, f := range s.Faults {
+		if t.met[i] < f.Nth && !t.leaves(f.Line) && !p.IsVaried {
 			res.Stale = append(res.Stale, fmt.Sprintf("line %d: fault %s is met by no call", f.Line, f.Text))
 		}
 	}
@@ -173,6 +180,9 @@ func (t *story) Between(id sim.ID, lo, hi int64) int64 {
 // script implements sim.Script.
 func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 	fault := sim.NoFault
+	if t.r.stop {
+		return fault // calm has come without it
+	}
 	for i := range t.s.Faults {
 		f := &t.s.Faults[i]
 		at := slices.IndexFunc(possible, func(p sim.Fault) bool { return slices.Contains(f.Faults, p) })
@@ -181,7 +191,7 @@ func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 			continue
 		}
 		// Each rule counts every call that it matches, also one at which another has its fault.
-		if f.seen++; f.seen != f.Nth || fault != sim.NoFault {
+		if t.met[i]++; t.met[i] != f.Nth || fault != sim.NoFault {
 			continue
 		}
 		fault = possible[at]
@@ -272,7 +282,7 @@ func (t *story) tell() {
 		if t.step.Within && !t.leaves(t.step.Line) {
 			t.await(at)
 		} else if t.r.until(at) && !t.leaves(t.step.Line) {
-			if why := t.act(t.step.Words); why != "" {
+			if why := t.step.act(t); why != "" {
 				t.fail(why)
 			}
 		}
@@ -285,7 +295,7 @@ func (t *story) tell() {
 // await lets an expectation become true.
 func (t *story) await(end hal.Instant) {
 	for {
-		why := t.act(t.step.Words)
+		why := t.step.act(t)
 		switch {
 		case why == "" || t.r.violation != nil:
 			return
@@ -293,13 +303,30 @@ func (t *story) await(end hal.Instant) {
 			t.fail(why)
 			return
 		}
-		if !t.r.until(min(end, t.w.Now().Add(100*time.Millisecond))) {
+		if !t.r.until(t.nextLook(end)) {
 			return // an engine that has failed answers no more questions
 		}
 	}
 }
 
+// looksEach is how often an expectation is looked at that may become true.
+const looksEach = 100 * time.Millisecond
+
+// nextLook is when to look again: not before something has happened, as nothing becomes true by itself.
+func (t *story) nextLook(end hal.Instant) hal.Instant {
+	wait := looksEach
+	if next, ok := t.w.Next(); !ok {
+		return end
+	} else if idle := next.Sub(t.w.Now()); idle > wait {
+		wait = (idle + looksEach - 1) / looksEach * looksEach
+	}
+	return min(end, t.w.Now().Add(wait))
+}
+
 func (t *story) fail(why string) {
+	if t.play.IsVaried {
+		return
+	}
 	t.r.fail("expect", t.step.String(), t.s.Name, fmt.Sprintf("line %d, %q: %s", t.step.Line, t.step, why))
 }
 

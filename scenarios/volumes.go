@@ -21,6 +21,15 @@ func (t *story) use(volume, name string) (use, string) {
 	return p.uses[i], ""
 }
 
+// container returns a volume of a pod for what its containers do there.
+func (t *story) container(volume, name string) (use, string) {
+	u, why := t.use(volume, name)
+	if _, p := t.pod(name); why == "" && !p.isRunning {
+		why = "no container of the pod runs"
+	}
+	return u, why
+}
+
 func (t *story) unmount(volume, name string) string {
 	u, why := t.use(volume, name)
 	if why != "" {
@@ -46,7 +55,7 @@ func (t *story) mountOver(volume, name string) string {
 
 // write is what a container of the pod does.
 func (t *story) write(file, volume, name string) string {
-	u, why := t.use(volume, name)
+	u, why := t.container(volume, name)
 	if why == "" {
 		t.w.WriteFile(u.path+"/"+file, []byte(file))
 	}
@@ -58,7 +67,7 @@ const boundDirectory = "/srv/bound"
 
 // bind is what a privileged container does, and leaves behind: a mount of the host below its volume.
 func (t *story) bind(name, volume, pod string) string {
-	u, why := t.use(volume, pod)
+	u, why := t.container(volume, pod)
 	if why != "" {
 		return why
 	}

@@ -111,7 +111,8 @@ func (c *Core) nextUp(r *rung) decision {
 	case Unknown:
 		if r.bound(Descend) != 0 {
 			// Only the same descent may be sent until its end; the climb waits.
-			if _, ok := c.uncovered(r); !ok {
+			// Under live containers not even that: whether there is one at all may be in doubt.
+			if _, ok := c.uncovered(r); !ok || c.live(r) {
 				return waitUntil(whyDescentOpen, r.bound(Descend))
 			}
 			return c.try(r, Descend, whyDescentOpen)

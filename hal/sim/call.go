@@ -104,6 +104,11 @@ func (c *counters) grow() {
 	}
 }
 
+// NextID is the id that the next choice at a site about an object will have. It is asked for while another choice is being made.
+func (w *World) NextID(site, object string) ID {
+	return NewID(site, object, w.nth.slot(idHash(hashString(site), hashString(object), 0)).count)
+}
+
 func (s *subject) id(at *site) ID {
 	return ID{at.name, s.name, s.nth, idHash(at.hash, s.hash, s.nth)}
 }
@@ -201,6 +206,7 @@ func (h *host) enter(at *callSite, object string, c hal.Call, m *menu) call {
 		k.expired = true
 		return k
 	}
+	w.entered = at
 	k.fault = w.pick(at.fault, &k.subject, m)
 	crashes := &w.menus.crashIdle
 	if at.writes {
@@ -216,6 +222,25 @@ func (h *host) enter(at *callSite, object string, c hal.Call, m *menu) call {
 		k.die()
 	}
 	return k
+}
+
+// Caller is the call that a choice is about.
+type Caller struct {
+	Site   string // "csi.stage"; "" is none
+	Class  hal.Class
+	Writes bool // it changes something
+	Run    uint32
+	Op     hal.OpID
+}
+
+// Caller returns the call that the choice id, which is being made, is about: what goes wrong with it, or whether the agent dies at it. It is the zero
+// Caller for other choices.
+func (w *World) Caller(id ID) Caller {
+	at := w.entered
+	if at == nil || id.Site != at.fault.name && id.Site != at.crash.name {
+		return Caller{}
+	}
+	return Caller{at.name, at.class, at.writes, w.run(), w.trace.last.op}
 }
 
 func (k *call) record(m Mark) Record {

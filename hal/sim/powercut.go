@@ -65,11 +65,7 @@ const writeback = 30 * time.Second
 
 func (p *pageCache) log(now hal.Instant, c change) uint64 {
 	if p.count%64 == 63 { // not each time: it moves all that is left
-		n := 0
-		for n < len(p.changes) && now.Sub(p.changes[n].at) > writeback {
-			n++
-		}
-		if n > len(p.changes)/2 {
+		if n := p.written(now); n > len(p.changes)/2 {
 			p.changes = slices.Delete(p.changes, 0, n)
 		}
 	}
@@ -77,6 +73,15 @@ func (p *pageCache) log(now hal.Instant, c change) uint64 {
 	c.number, c.at = p.count, now
 	p.changes = append(p.changes, c)
 	return p.count
+}
+
+// written is how many of the changes the kernel has written out by itself.
+func (p *pageCache) written(now hal.Instant) int {
+	n := 0
+	for n < len(p.changes) && now.Sub(p.changes[n].at) > writeback {
+		n++
+	}
+	return n
 }
 
 func (p *pageCache) soil(n *node) {
@@ -155,6 +160,7 @@ var (
 
 // cut takes back a legal part of what is not durable.
 func (w *World) cut(p *pageCache) {
+	p.changes = slices.Delete(p.changes, 0, p.written(w.sched.now))
 	survives := make([]bool, len(p.changes))
 	newest := len(p.changes)
 	if p.disk != DiskMinimal && newest > 0 && w.menus.single[LostWrite].live {

@@ -34,6 +34,7 @@ type World struct {
 	trace   Trace
 	observe []func(Effect)
 	faulted []func(Injected)
+	entered *callSite // the call that entered last
 
 	fs       *filesystem
 	mounts   *mountTable

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/explore"
+)
+
+// exhausted is one scenario's result as JSON.
+type exhausted struct {
+	explore.Exhausted
+	Replay string `json:"replay,omitempty"`
+}
+
+func exhaustCommand() *cobra.Command {
+	e := explore.Exhaust{}
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "exhaust [NAME|FILE…]", Short: "Run scenarios with every combination of few faults on top of their own",
+		Long: `Runs each scenario, by default all of the catalogue, as it is written and then with every fault, or every two of them and so on up to --depth, at
+every effect, RPC and fsync, and with the death of the agent or the node after each. The calls of an operation that only look share one point.
+
+With a further fault a scenario's own expectations say nothing any more: they are waited for, and not judged. All properties are, and so is calm. It
+stops at the first combination that breaks one, and shows the command that replays it.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if e.Depth < 1 {
+				return errors.New("--depth is from 1: how many faults at most are made at the same time")
+			}
+			return exhaust(cmd, e, args, asJSON)
+		},
+	}
+	cmd.Flags().IntVar(&e.Depth, "depth", 1, "how many faults at most on top of a scenario's own")
+	cmd.Flags().IntVar(&e.Workers, "workers", runtime.GOMAXPROCS(0), "how many scenarios run side by side")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each scenario and one for the sum")
+	return cmd
+}
+
+func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) error {
+	var err error
+	if len(args) == 0 {
+		if e.Scenarios, err = scenarios.Catalogue(); err != nil {
+			return err
+		}
+	}
+	for _, arg := range args {
+		s, err := load(arg)
+		if err != nil {
+			return err
+		}
+		e.Scenarios = append(e.Scenarios, s)
+	}
+	out, begin := cmd.OutOrStdout(), scenarios.CPUTime()
+	e.Progress = func(x explore.Exhausted) {
+		r := exhausted{Exhausted: x}
+		if x.Violation != nil {
+			r.Replay = x.Case.Command("replay")
+		}
+		if asJSON {
+			err = errors.Join(err, tellJSON(cmd, r))
+			return
+		}
+		fmt.Fprintf(out, "%-64s %8d generated %8d run\n", x.Name, x.Generated, x.Run)
+		for _, stale := range x.Stale {
+			fmt.Fprintf(out, "STALE %s: %s\n", x.Name, stale)
+		}
+		if x.Violation != nil {
+			fmt.Fprintf(out, "FAIL %s\n  replay: %s\n", x.Violation, r.Replay)
+		}
+	}
+	all := e.Run()
+	sum := explore.Total(all)
+	if asJSON {
+		err = errors.Join(err, tellJSON(cmd, sum))
+	} else {
+		fmt.Fprintf(out, "%-64s %8d generated %8d run, %d events, %.1f CPU-seconds\n", fmt.Sprintf("%d scenarios, depth %d", len(all), e.Depth),
+			sum.Generated, sum.Run, sum.Events, (scenarios.CPUTime() - begin).Seconds())
+	}
+	if err == nil && len(all) > 0 && all[len(all)-1].Failed() {
+		return errViolation
+	}
+	return err
+}

@@ -1,0 +1,35 @@
+package explore
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/scenarios"
+)
+
+// TestCatalogueWithEveryFault is a part of what make exhaust does in full.
+func TestCatalogueWithEveryFault(t *testing.T) {
+	all, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	if testing.Short() {
+		all = all[:4]
+	}
+	done := Exhaust{Scenarios: all, Depth: 1, Workers: 2}.Run()
+	last := done[len(done)-1]
+	require.False(t, last.Failed(), "%v %v\n%s", last.Violation, last.Stale, last.Case.Command("replay"))
+	require.Len(t, done, len(all))
+	sum := Total(done)
+	require.Equal(t, sum.Generated, sum.Run)
+	require.Greater(t, sum.Run, uint64(200*len(all)))
+}
+
+// TestSameOutcomeWithAnyNumberOfWorkers compares what is found, not when.
+func TestSameOutcomeWithAnyNumberOfWorkers(t *testing.T) {
+	all, err := scenarios.Catalogue()
+	require.NoError(t, err)
+	e := Exhaust{Scenarios: all[:3], Depth: 1, Workers: 1}
+	want := e.Run()
+	e.Workers = 3
+	require.Equal(t, want, e.Run())
+}

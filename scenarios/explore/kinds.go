@@ -1,0 +1,121 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios"
+)
+
+// longest is longer than any time; it is cut to what the call allows.
+const longest = 24 * time.Hour
+
+// offer is one choice of a fault that a run came to.
+type offer struct {
+	id     sim.ID
+	faults []sim.Fault // what can be chosen, the first is none
+	caller sim.Caller  // the call that it is about; its zero value if it is about none
+	next   func(site, object string) sim.ID
+}
+
+// alternatives are what can be chosen at an offer in place of nothing, each as the choices that make it up. Of the menu of the class only one of those
+// is left that differ in nothing but what nobody sees:
+//
+//   - the agent dies after an effect, not also before the next one or with its reply: nothing happens between these, and its memory is gone at all three;
+//   - an RPC that the agent dies at has been sent only, or has acted;
+//   - a status is one of each row of the CSI outcome table (engine/plugin/csi/outcome.go) that a driver may answer with whatever it has done;
+//   - what acts late does so at once after its deadline, or as late as it may; what is slow is slow by so much that other things happen meanwhile;
+//   - a power cut leaves all that was not synced, or nothing of it.
+func alternatives(o offer) [][]scenarios.Kept {
+	var all [][]scenarios.Kept
+	for _, f := range o.faults {
+		if f != sim.NoFault {
+			all = append(all, variants(o, scenarios.Kept{ID: o.id, Fault: f})...)
+		}
+	}
+	return all
+}
+
+// variants are the ways in which one fault can happen.
+func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
+	only := [][]scenarios.Kept{{c}}
+	also := func(all ...scenarios.Kept) [][]scenarios.Kept {
+		for _, other := range all {
+			only = append(only, []scenarios.Kept{c, other})
+		}
+		return only
+	}
+	value := func(of string, v int64) scenarios.Kept { return scenarios.Kept{ID: beside(o.id, of), Value: v} }
+	lasts := func(of string, d time.Duration) scenarios.Kept {
+		return scenarios.Kept{ID: beside(o.id, of), Value: int64(d), Time: true}
+	}
+	site, isRPC := o.caller.Site, o.caller.Class == hal.ClassRPC
+	switch c.Fault {
+	case sim.CrashBefore, sim.CrashReplied:
+		return nil
+	case sim.CrashAfter:
+		switch {
+		case isRPC:
+			return also(value("moment", 1))
+		case site == "files.write":
+			return also(value("amount", 1), value("amount", 2))
+		case site == "tree.remove-tree":
+			return also(value("amount", 1))
+		}
+	case sim.PowerCut:
+		return also(scenarios.Kept{ID: o.next("powercut.names", ""), Value: int64(longest)})
+	case sim.Slow:
+		switch {
+		case isRPC && o.caller.Writes:
+			return also(lasts("execute", time.Second))[1:] // a hundred times that, within the deadline
+		case site == "files.sync":
+			return also(lasts("request", longest))[1:]
+		}
+		return nil
+	case sim.Late, sim.Doubled:
+		return also(lasts("late", longest))
+	case sim.Hang:
+		return also(scenarios.Kept{ID: o.next("child.hang", helper[site]+o.id.Object), Value: int64(longest), Time: true})
+	case sim.SyncFails:
+		return also(scenarios.Kept{ID: o.next("files.sync/drop", o.id.Object), Value: 1})
+	case sim.ErrorNone, sim.ErrorPart, sim.ErrorFull:
+		if o.caller.Writes {
+			var codes []scenarios.Kept
+			for _, code := range []hal.Code{hal.CodeUnknown, hal.CodeAlreadyExists, hal.CodeInvalidArgument} {
+				if i := slices.Index(sim.ErrorCodes(c.Fault), code); i >= 0 {
+					codes = append(codes, value("code", int64(i)))
+				}
+			}
+			return also(codes...)
+		}
+	default:
+	}
+	return only
+}
+
+// helper is what a helper process is called that carries out a call, before the object of the call.
+var helper = map[string]string{"mounts.mount": "mount ", "mounts.bind": "bind ", "mounts.unmount": "umount "}
+
+// beside is another choice about the same call: its time, its status.
+func beside(id sim.ID, of string) sim.ID {
+	site, _, _ := strings.Cut(id.Site, "/")
+	return sim.NewID(site+"/"+of, id.Object, id.Nth)
+}
+
+// isPoint reports whether an offer is a choice point at all. Deaths are offered at calls that change something: those at others are the same. What
+// else can happen is about an RPC, a death or a driver's life; not what the cluster or the kernel delivers, when.
+func isPoint(o offer) bool {
+	if o.caller.Site == "" {
+		area, _, _ := strings.Cut(o.id.Site, ".")
+		return area != "runtime" && area != "watch" && area != "cluster"
+	}
+	return o.caller.Writes || !strings.HasSuffix(o.id.Site, "/crash")
+}
+
+// isLook reports whether an offer is about a call that only looks, of the kernel or a file.
+func isLook(o offer) bool {
+	return o.caller.Site != "" && !o.caller.Writes && o.caller.Class != hal.ClassRPC
+}
