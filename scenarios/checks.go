@@ -74,11 +74,23 @@ func (r *run) effect(e sim.Effect) {
 	case sim.EffectAgentDied:
 		r.m, r.core = nil, nil
 		r.actual.crashes++
+	case sim.EffectDriverUp:
+		r.driverUp(e.Driver)
 	case sim.EffectNodeDown:
 		r.nodeDown()
 	case sim.EffectNodeUp:
 		r.nodeUp()
 	default:
+	}
+}
+
+// driverUp: a version of a driver that gains or loses SINGLE_NODE_MULTI_WRITER wants its volumes in another access mode.
+func (r *run) driverUp(name string) {
+	for _, d := range r.w.Drivers() {
+		if before, known := r.writers[d.Name]; d.Name == name && known && before != d.Is.MultiWriter {
+			r.isEdited = true
+		}
+		r.writers[d.Name] = d.Is.MultiWriter
 	}
 }
 

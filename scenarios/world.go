@@ -53,6 +53,8 @@ type run struct {
 	exclusive  map[string]bool // volumes of ReadWriteOncePod claims, as driver^handle
 	denied     map[string]bool // volumes of which a call was answered ALREADY_EXISTS: they may be taken down first, whoever wants them
 
+	writers map[string]bool // the drivers, true for those with SINGLE_NODE_MULTI_WRITER
+
 	pods   []*pod
 	byUID  map[core.PodUID]*pod
 	names  map[string]string // file mode: manifest by object name
@@ -94,7 +96,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
 		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, exclusive: map[string]bool{}, denied: map[string]bool{},
 		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, mark: secretMark,
-		away: map[string]*handOver{}, blocks: map[string]map[string]int{},
+		away: map[string]*handOver{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
 	}
 	r.cfg.NodeName, r.cfg.RootDir = nodeName, rootDir
 	r.cfg.Log, r.cfg.Stepped = r.logged, r.stepped

@@ -106,18 +106,21 @@ func (c *content) durable() {
 	c.undo = kept
 }
 
-// drop is a failed fsync: what was not durable is gone, at once or, while it stays in memory, at the next power cut.
-func (c *content) drop(atOnce bool) {
-	if atOnce {
-		for i := len(c.undo) - 1; i >= 0; i-- {
-			c.sectors[c.undo[i].sector] = c.undo[i].old
-		}
-		c.undo = nil
-		return
-	}
+// lose is a failed fsync: what was not durable stays readable and is gone with the next power cut; no later fsync makes it durable. That is what ext4 and
+// XFS do (fsync(2), ERRORS) as long as the pages stay in memory. That they leave it before the agent has read its journal again is not modelled: a
+// record that is written and not synced outlives its process (engine: laws of the journal).
+func (c *content) lose() {
 	for i := range c.undo {
 		c.undo[i].lost = true
 	}
+}
+
+// revert takes back all writes that are not durable.
+func (c *content) revert() {
+	for i := len(c.undo) - 1; i >= 0; i-- {
+		c.sectors[c.undo[i].sector] = c.undo[i].old
+	}
+	c.undo = nil
 }
 
 func (c *content) hash() uint64 {

@@ -14,7 +14,6 @@ var (
 	callWriteAt  = newCallSite("files.write-at", hal.ClassFile, true)
 	callAllocate = newCallSite("files.allocate", hal.ClassFile, true)
 	callSync     = newCallSite("files.sync", hal.ClassFile, true)
-	siteDrop     = newSite("files.sync/drop")
 )
 
 func (h hostFiles) Read(c hal.Call, path string, limit int64) ([]byte, error) {
@@ -178,8 +177,7 @@ func (h hostFiles) Sync(c hal.Call, path string) error {
 		if k.fault == SyncFails {
 			outcome = hal.NotDone
 			if at.n.file != nil {
-				s := w.subject(siteDrop, path)
-				at.n.file.drop(w.chooser.Pick(s.id(siteDrop), []uint32{1, 1}) == 1)
+				at.n.file.lose()
 			}
 		} else {
 			p.sync(at.n)

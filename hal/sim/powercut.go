@@ -149,7 +149,7 @@ func (p *pageCache) syncAll() {
 
 // revertLost takes back what failed fsyncs lost: memory no longer covers it.
 func (p *pageCache) revertLost(n *node) {
-	n.file.drop(true)
+	n.file.revert()
 }
 
 var (
