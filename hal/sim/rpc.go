@@ -324,7 +324,7 @@ func (r *rpc) act() {
 	case r.fault == DriverCrash:
 		r.restartDriver()
 	case r.fault == Doubled && !r.repeat:
-		r.repeat = true
+		r.repeat, r.state = true, rpcStarted // a driver that does one thing at a time has not done with it
 		r.later(r.between(r.site.late, fastest, r.left()), r.act)
 	case r.fault == Lost || r.fault == Doubled:
 		r.end()
