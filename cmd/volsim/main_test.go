@@ -37,6 +37,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"hunt", "--workers", "0"}, exitUsage, "at least one world"},
 		{[]string{"hunt", "--budget", "-1s"}, exitUsage, "0 is no limit"},
 		{[]string{"mutants", "--only", "nonexist"}, exitUsage, "no mutant's name contains that"},
+		{[]string{"mutants", "--only", "journal", "--junit", "/nonexist/x.xml"}, exitUsage, "--junit: open /nonexist/x.xml"},
 		{[]string{"coverage", "--runs", "20"}, exitViolation, "NEVER REACHED, without a reason"},
 		{[]string{"run", "demo"}, 0, "ok demo"},
 		{[]string{"shrink", "--seed", "1"}, 0, "breaks no property"},

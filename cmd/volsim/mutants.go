@@ -14,6 +14,7 @@ import (
 
 	"github.com/volnode/volnode/scenarios"
 	"github.com/volnode/volnode/scenarios/mutants"
+	"github.com/volnode/volnode/scenarios/report"
 )
 
 // mutantsFlags are what mutants is asked for.
@@ -22,6 +23,7 @@ type mutantsFlags struct {
 	only    []string
 	workers int
 	asJSON  bool
+	out     outputs
 }
 
 func mutantsCommand() *cobra.Command {
@@ -41,6 +43,7 @@ behind "caught by:".`,
 	cmd.Flags().BoolVar(&f.lab.Shrink, "shrink", false, "also shrink what a hunt finds")
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "only mutants whose names contain one of these")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "one JSON object for each mutant")
+	f.out.flags(cmd, "report", "junit")
 	return cmd
 }
 
@@ -82,6 +85,9 @@ func (f *mutantsFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := f.out.check(); err != nil {
+		return err
+	}
 	promises, err := f.prepare()
 	if err != nil {
 		return err
@@ -113,6 +119,9 @@ func (f *mutantsFlags) run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
+	}
+	if err := f.out.write(report.Results{Title: "Mutants", Mutants: all}); err != nil {
+		return err
 	}
 	unkept := mutants.Unkept(promises, all)
 	if !f.asJSON {

@@ -37,6 +37,17 @@ func (o *Outcome) kill(property, site string) {
 // IsWrong reports whether the outcome is not what it should be: a mutant that lives, or one whose proof does not hold.
 func (o Outcome) IsWrong() bool { return o.Killed == (o.Proof != "") }
 
+// Verdict is one word for it.
+func (o Outcome) Verdict() string {
+	switch {
+	case o.Killed:
+		return "killed"
+	case o.Proof != "":
+		return "equivalent"
+	}
+	return "survived"
+}
+
 const row = "%-10s %-60s %-38s %-34s %8s %-40s %7s %7s %5s"
 
 // Header is the titles of the columns of a [Outcome.Row].
@@ -46,15 +57,15 @@ func Header() string {
 
 // Row is one line of the kill table.
 func (o Outcome) Row() string {
-	verdict, by, seeds := "survived", "", "-"
+	by, seeds := "", "-"
 	switch {
 	case o.Killed:
-		verdict, by = "killed", o.Property+" at "+o.Site
+		by = o.Property + " at " + o.Site
 		if o.Property == "expect" {
 			by = o.Property // its site is a statement of the scenario
 		}
 	case o.Proof != "":
-		verdict, by = "equivalent", o.Proof
+		by = o.Proof
 	}
 	if o.Seeds > 0 {
 		seeds = fmt.Sprint(o.Seeds)
@@ -69,7 +80,7 @@ func (o Outcome) Row() string {
 			scenario = fmt.Sprintf("%d, %s", n+1, scenario)
 		}
 	}
-	return fmt.Sprintf(row, verdict, o.Name, o.Law, by, seeds, short(scenario, 40), fmt.Sprintf("%.1f", o.CPU.Seconds()), number(o.Choices), number(o.Lines))
+	return fmt.Sprintf(row, o.Verdict(), o.Name, o.Law, by, seeds, short(scenario, 40), fmt.Sprintf("%.1f", o.CPU.Seconds()), number(o.Choices), number(o.Lines))
 }
 
 func short(text string, most int) string {

@@ -133,8 +133,13 @@ func (p Results) mutantSuite() junitSuite {
 	s := junitSuite{Name: "mutants"}
 	for _, m := range p.Mutants {
 		c := junitCase{Class: s.Name, Name: m.Name, Time: fmt.Sprintf("%.3f", m.CPU.Seconds())}
-		if !m.Killed {
-			c.Failure = &junitFailure{"survived", fmt.Sprintf("no property was broken in %d schedules", m.Seeds), m.Row()}
+		switch {
+		case m.IsWrong() && m.Killed:
+			c.Failure = &junitFailure{m.Verdict(), "it is listed as equivalent to the engine", m.Row()}
+		case m.IsWrong():
+			c.Failure = &junitFailure{m.Verdict(), fmt.Sprintf("no property was broken in %d schedules", m.Seeds), m.Row()}
+		case !m.Killed:
+			c.Skipped = &junitSkipped{"equivalent to the engine: " + m.Proof}
 		}
 		s.Cases = append(s.Cases, c)
 	}

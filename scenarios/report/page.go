@@ -92,10 +92,10 @@ func (p Results) WritePage(out io.Writer) error {
 }
 
 func (p Results) verdict() (isBroken bool, text string) {
-	survived, stale := 0, 0
+	wrong, stale := 0, 0
 	for _, m := range p.Mutants {
-		if !m.Killed {
-			survived++
+		if m.IsWrong() {
+			wrong++
 		}
 	}
 	for _, s := range p.Stories {
@@ -108,10 +108,10 @@ func (p Results) verdict() (isBroken bool, text string) {
 		return true, Count(len(p.Failures), "failure")
 	case stale > 0:
 		return true, Count(stale, "scenario") + " stale"
-	case survived > 0:
-		return true, fmt.Sprintf("%d of %s survived", survived, Count(len(p.Mutants), "mutant"))
+	case wrong > 0:
+		return true, fmt.Sprintf("%d of %s survived, or killed against a proof", wrong, Count(len(p.Mutants), "mutant"))
 	case len(p.Mutants) > 0:
-		return false, "Every mutant was killed"
+		return false, "Every mutant was killed, save those that are proven equivalent"
 	case p.Interrupted:
 		return false, "No property was broken before a signal ended the hunt"
 	}
