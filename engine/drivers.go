@@ -101,8 +101,8 @@ func (m *VolumeManager) deregister(s *socket) {
 	m.fallBack(name)
 }
 
-// fallBack registers anew the other sockets under which a driver was taken in: of two versions of it, the one that registered last may be the first to
-// go, with its socket or without. One that is just being registered goes on with that.
+// fallBack registers anew the other sockets under which a driver was taken in: of two versions of it, the one that registered last may be the first
+// to go, with its socket or without. One that is just being registered goes on with that.
 func (m *VolumeManager) fallBack(name string) {
 	for _, path := range slices.Sorted(maps.Keys(m.drivers.sockets)) {
 		if s := m.drivers.sockets[path]; s.isIdle && s.facts.Name == name && m.drivers.serving[name] != s {

@@ -198,8 +198,8 @@ func (m *VolumeManager) GetVolumesInUse(context.Context) ([]corev1.UniqueVolumeN
 // MarkVolumesAsReportedInUse takes in what the server acknowledged of GetVolumesInUse.
 func (m *VolumeManager) MarkVolumesAsReportedInUse([]corev1.UniqueVolumeName) {}
 
-// VolumeIsAttached reports whether anything of the volume named driver^handle is left on this node: something that is or may be up, a call that may still
-// act, a record. While it does, no other node is to get the volume.
+// VolumeIsAttached reports whether anything of the volume named driver^handle is left on this node: something that is or may be up, a call that may
+// still act, a record. While it does, no other node is to get the volume.
 func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bool, error) {
 	found := false
 	err := m.ask(ctx, func() {

@@ -137,8 +137,8 @@ func (r *run) moves(v *handOver) {
 	r.w.After(v.lasts, "given back "+v.name(), func() { r.back(v) })
 }
 
-// back attaches the volume to this node again. After a detachment by force, not before what was left of it here is gone, for the device under it is dead;
-// but if it is wanted here again a controller does not ask what is left, and a repeated stage has to do with that.
+// back attaches the volume to this node again. After a detachment by force, not before what was left of it here is gone, for the device under it is
+// dead; but if it is wanted here again a controller does not ask what is left, and a repeated stage has to do with that.
 func (r *run) back(v *handOver) {
 	if v.isFenced && len(r.here(v)) > 0 && !r.isWantedHere(v) {
 		r.look(v, r.back)

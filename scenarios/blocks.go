@@ -17,8 +17,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is S10, byte by byte: containers write numbered blocks through their paths, and who comes to a volume later must find all blocks that were
-// written and synced there, and no block of another volume. It looks at bytes alone, whatever is mounted and whoever says so.
+// This file is S10, byte by byte: containers write numbered blocks through their paths, and who comes to a volume later must find all blocks that
+// were written and synced there, and no block of another volume. It looks at bytes alone, whatever is mounted and whoever says so.
 
 const (
 	blockSize   = 16 // bytes

@@ -45,8 +45,8 @@ func (r *run) mountedOver(m hal.Mount) {
 	}
 }
 
-// unmix does what the agent asks a person for who reads its status: where it may have taken another's mount for its own, it takes its own for another's
-// once that is gone, and leaves it alone. So it is unmounted by hand.
+// unmix does what the agent asks a person for who reads its status: where it may have taken another's mount for its own, it takes its own for
+// another's once that is gone, and leaves it alone. So it is unmounted by hand.
 func (r *run) unmix() {
 	for _, p := range r.list {
 		if b, ok := r.core.Belief(p.key); ok && p.isMixedUp && b.State != core.Present && !b.InFlight {

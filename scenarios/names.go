@@ -8,7 +8,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is short names for what keys and paths are about: disk:vol-1 is a volume, disk:vol-1@pod-3 what a pod has of it, pod-3/scratch an emptyDir.
+// This file is short names for what keys and paths are about: disk:vol-1 is a volume, disk:vol-1@pod-3 what a pod has of it, pod-3/scratch an
+// emptyDir.
 
 // names replaces keys, paths and handles by short names.
 type names struct {

@@ -31,7 +31,8 @@ import (
 //	within TIME expect CONDITION          it holds at some moment from the statement before on
 //	end stuck                             the story ends with its last statement: there is no calm after it
 //
-// Objects that need more than volume and pod say are behind a line ---: manifests of Pod, PersistentVolume, PersistentVolumeClaim, Secret and CSIDriver, separated by --- each.
+// Objects that need more than volume and pod say are behind a line ---: manifests of Pod, PersistentVolume, PersistentVolumeClaim, Secret and
+// CSIDriver, separated by --- each.
 type Scenario struct {
 	Name    string
 	File    string   // that it was read from

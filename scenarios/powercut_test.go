@@ -82,8 +82,8 @@ func (j *journalCut) run(t *testing.T, chooser sim.Chooser) {
 	})
 }
 
-// TestJournalOverAllSubsetsOfAPowerCut cuts the power at each call of a short life of the journal. Where few changes are not synced, it tries every legal
-// subset of them.
+// TestJournalOverAllSubsetsOfAPowerCut cuts the power at each call of a short life of the journal. Where few changes are not synced, it tries every
+// legal subset of them.
 func TestJournalOverAllSubsetsOfAPowerCut(t *testing.T) {
 	cuts, subsets := 0, 0
 	for _, disk := range []sim.Disk{sim.DiskOrdered, sim.DiskEager, sim.DiskMinimal} {

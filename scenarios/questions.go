@@ -33,8 +33,8 @@ func (r *run) isHealthy() bool {
 // impatience is how long who asks for something that will not come waits.
 const impatience = 2 * time.Second
 
-// asksForTheEnd is a part of L4: who waits until nothing is left is told, and so is who waits until a pod is down; before, who has no more time is told
-// that it is not. The answers must be there when check is called.
+// asksForTheEnd is a part of L4: who waits until nothing is left is told, and so is who waits until a pod is down; before, who has no more time is
+// told that it is not. The answers must be there when check is called.
 func (r *run) asksForTheEnd() (check func() bool) {
 	m, life := r.m, r.w.Life()
 	asked, told, early := "", false, false

@@ -217,7 +217,8 @@ func (c *Core) standing(r *rung) Standing {
 // StandingOf returns how a rung stands.
 func (c *Core) StandingOf(key hal.Key) Standing { return c.standing(c.rungs[key]) }
 
-// Reason returns the kind of reason, one of [Reasons], of the operation in flight on a rung, or of there being none; "" if core knows of no such rung.
+// Reason returns the kind of reason, one of [Reasons], of the operation in flight on a rung, or of there being none; "" if core knows of no such
+// rung.
 func (c *Core) Reason(key hal.Key) string {
 	r := c.rungs[key]
 	switch {

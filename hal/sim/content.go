@@ -106,9 +106,9 @@ func (c *content) durable() {
 	c.undo = kept
 }
 
-// lose is a failed fsync: what was not durable stays readable and is gone with the next power cut; no later fsync makes it durable. That is what ext4 and
-// XFS do (fsync(2), ERRORS) as long as the pages stay in memory. That they leave it before the agent has read its journal again is not modelled: a
-// record that is written and not synced outlives its process (engine: laws of the journal).
+// lose is a failed fsync: what was not durable stays readable and is gone with the next power cut; no later fsync makes it durable. That is what ext4
+// and XFS do (fsync(2), ERRORS) as long as the pages stay in memory. That they leave it before the agent has read its journal again is not modelled:
+// a record that is written and not synced outlives its process (engine: laws of the journal).
 func (c *content) lose() {
 	for i := range c.undo {
 		c.undo[i].lost = true

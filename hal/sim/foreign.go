@@ -145,8 +145,8 @@ func (w *World) heldPaths() []string {
 	return all
 }
 
-// SweepForeign has an admin clean up below dir from now on: what stands on top of a stack and is no volume's is unmounted, at once and each minute. In
-// a world where nobody has mounted anything of that kind, nothing happens.
+// SweepForeign has an admin clean up below dir from now on: what stands on top of a stack and is no volume's is unmounted, at once and each minute.
+// In a world where nobody has mounted anything of that kind, nothing happens.
 func (w *World) SweepForeign(dir string) {
 	if !w.isStrayed {
 		return

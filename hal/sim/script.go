@@ -6,8 +6,8 @@ import "github.com/volnode/volnode/hal"
 // [NoFault] leaves the choice to the chooser. A scenario's own faults come in by it.
 type Script func(id ID, possible []Fault) Fault
 
-// ErrorCodes are the statuses that a driver fails with in a fault, in the order in which a choice at the site ".../code" numbers them. One of them says
-// that nothing was done.
+// ErrorCodes are the statuses that a driver fails with in a fault, in the order in which a choice at the site ".../code" numbers them. One of them
+// says that nothing was done.
 func ErrorCodes(f Fault) []hal.Code {
 	codes := errorCodes()
 	if f == ErrorNone {

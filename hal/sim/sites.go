@@ -15,7 +15,8 @@ type Injected struct {
 	Fault  Fault
 }
 
-// Menu is a kind of choice: what can go wrong at the sites that have it. The menus are the class table: what is on none of a site's is not injected there.
+// Menu is a kind of choice: what can go wrong at the sites that have it. The menus are the class table: what is on none of a site's is not injected
+// there.
 type Menu struct {
 	Name   string // for people: "RPC with effects"
 	Faults []Fault

@@ -86,8 +86,8 @@ func (w *World) again(inc *incarnation, c *clusterObject, object any, gone bool)
 	}
 }
 
-// tellObject delivers the present state of an object, unless it is kept back, and returns when the first notice of it arrives. The states of one object
-// arrive in their order; those of different objects in any.
+// tellObject delivers the present state of an object, unless it is kept back, and returns when the first notice of it arrives. The states of one
+// object arrive in their order; those of different objects in any.
 func (w *World) tellObject(c *clusterObject) hal.Instant {
 	inc := w.cluster.watcher
 	if inc == nil || inc.dead || c.now == nil && c.as == nil || w.isOut(inc, c) {
@@ -156,8 +156,8 @@ func (w *World) outageOf(kind string) *outage {
 	return nil
 }
 
-// BreakWatch keeps all news from the agent's watch for a while, or those of one kind ("pods", "persistent volumes", "claims", "drivers"): then the source
-// says so. At the end all is listed anew.
+// BreakWatch keeps all news from the agent's watch for a while, or those of one kind ("pods", "persistent volumes", "claims", "drivers"): then the
+// source says so. At the end all is listed anew.
 func (w *World) BreakWatch(kind string, lasts time.Duration) {
 	if inc := w.cluster.watcher; inc != nil && !inc.dead {
 		w.breaks(inc, kind, lasts)

@@ -48,8 +48,8 @@ func (w *World) ReplaceDriver(name string) {
 	w.tell(actor{}, Effect{Kind: EffectDriverUp, Actor: d.name, Driver: d.name, Outcome: hal.Done})
 }
 
-// UpgradeDriver starts another version of a driver beside the one that serves: a process and sockets of its own, manners that may differ, the same name
-// and volumes. The old one serves on, as far as it is asked, and ends after overlap.
+// UpgradeDriver starts another version of a driver beside the one that serves: a process and sockets of its own, manners that may differ, the same
+// name and volumes. The old one serves on, as far as it is asked, and ends after overlap.
 func (w *World) UpgradeDriver(name string, overlap time.Duration) {
 	old := w.mustDriver(name)
 	old.versions++

@@ -47,8 +47,8 @@ func Wrap(h hal.Host, sink func(Record)) hal.Host {
 	})
 }
 
-// textOf is an error without what a driver said: it may quote a secret that it was given in an earlier call, which nobody here knows. Who may read the
-// secret takes it out of the message and tells the rest, in the log and the status.
+// textOf is an error without what a driver said: it may quote a secret that it was given in an earlier call, which nobody here knows. Who may read
+// the secret takes it out of the message and tells the rest, in the log and the status.
 func textOf(err error) string {
 	if e, ok := errors.AsType[*hal.Error](err); ok && e.Class == hal.ClassRPC && e.Reply != hal.ReplyNever && e.Detail != "" {
 		short := *e

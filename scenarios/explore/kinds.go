@@ -21,8 +21,8 @@ type offer struct {
 	next   func(site, object string) sim.ID
 }
 
-// alternatives are what can be chosen at an offer in place of nothing, each as the choices that make it up. Of the menu of the class only one of those
-// is left that differ in nothing but what nobody sees:
+// alternatives are what can be chosen at an offer in place of nothing, each as the choices that make it up. Of the menu of the class only one of
+// those is left that differ in nothing but what nobody sees:
 //
 //   - the agent dies after an effect, not also before the next one or with its reply: nothing happens between these, and its memory is gone at all three;
 //   - an RPC that the agent dies at has been sent only, or has acted;

@@ -50,7 +50,8 @@ func TestKillsShrink(t *testing.T) {
 	}
 }
 
-// TestScenariosNameWhatCatchesThem: behind "caught by:" is a mutant or a property. That the mutant really fails the scenario is what volsim mutants sees.
+// TestScenariosNameWhatCatchesThem: behind "caught by:" is a mutant or a property. That the mutant really fails the scenario is what volsim mutants
+// sees.
 func TestScenariosNameWhatCatchesThem(t *testing.T) {
 	all, err := scenarios.Catalogue()
 	require.NoError(t, err)

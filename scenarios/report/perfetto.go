@@ -13,8 +13,8 @@ import (
 )
 
 // This file is the trace format of Chrome and Perfetto (ui.perfetto.dev opens it). The node is the process. An operation is an asynchronous span with
-// the HAL calls of it nested within and the effects as points; each lane of the node is a thread with what happened there; an effect that comes when its
-// call has ended already is joined to it by an arrow.
+// the HAL calls of it nested within and the effects as points; each lane of the node is a thread with what happened there; an effect that comes when
+// its call has ended already is joined to it by an arrow.
 
 // Tracer notes what a trace alone does not tell. Effect is given to the world as a watcher.
 type Tracer struct {

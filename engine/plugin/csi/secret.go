@@ -32,8 +32,8 @@ func (w work) secret(param string) (hal.Secret, core.Result, bool) {
 	return s, core.Result{}, true
 }
 
-// discreet takes secrets of the volume out of what the driver said: it may quote one that it was given before, in a call that carries none or another. One
-// that can't be read any more can't be searched for: then the message goes.
+// discreet takes secrets of the volume out of what the driver said: it may quote one that it was given before, in a call that carries none or
+// another. One that can't be read any more can't be searched for: then the message goes.
 func (w work) discreet(r core.Result, params ...string) core.Result {
 	for _, param := range params {
 		secret, _, ok := w.secret(param)
