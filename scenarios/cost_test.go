@@ -16,7 +16,8 @@ type cost struct{ calls, effects uint64 }
 func costOf(t *testing.T, pods int, change bool) cost {
 	t.Helper()
 	var text strings.Builder
-	text.WriteString("# Pods that stay, and one that comes and goes.\ndriver disk.example staging device\nvolume vol-x of disk.example\npod default/x uses vol-x\n")
+	text.WriteString("# Pods that stay, and one that comes and goes.\n" +
+		"driver disk.example staging device\nvolume vol-x of disk.example\npod default/x uses vol-x\n")
 	for i := range pods {
 		fmt.Fprintf(&text, "volume vol-%d of disk.example\npod default/p%d uses vol-%d\n", i, i, i)
 	}
@@ -28,7 +29,8 @@ func costOf(t *testing.T, pods int, change bool) cost {
 		fmt.Fprintf(&text, "within 1m expect pod default/p%d ready\n", i)
 	}
 	if change {
-		text.WriteString("at 5m apply pod default/x\nwithin 1m expect pod default/x ready\nat 10m delete pod default/x\nwithin 1m expect pod default/x gone\n")
+		text.WriteString("at 5m apply pod default/x\nwithin 1m expect pod default/x ready\n" +
+			"at 10m delete pod default/x\nwithin 1m expect pod default/x gone\n")
 	}
 	text.WriteString("at 20m expect pod default/p0 ready\n")
 	s, err := Parse("cost.txt", text.String())

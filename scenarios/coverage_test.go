@@ -53,7 +53,9 @@ func TestCoverageIsReadBack(t *testing.T) {
 	require.Zero(t, read.Add(tally.Coverage), "nothing of it is new")
 	require.Equal(t, uint64(60), read.Runs)
 	require.Positive(t, NewCoverage().Add(read))
-	for _, bad := range []string{`{"tuples": {"nonsense": 1}}`, `{"faults": {"csi.stage: flies": 1}}`, `{"probes": {"": 1}}`, `{"transitions": {"a + b": 1}}`} {
+	for _, bad := range []string{
+		`{"tuples": {"nonsense": 1}}`, `{"faults": {"csi.stage: flies": 1}}`, `{"probes": {"": 1}}`, `{"transitions": {"a + b": 1}}`,
+	} {
 		require.Error(t, json.Unmarshal([]byte(bad), NewCoverage()), bad)
 	}
 }

@@ -18,11 +18,12 @@ import (
 //	host runtime                          containers outlive the deletion of their pod; the default is a host without a runtime
 //	objects from files                    the agent reads them from a directory of manifests; the default is a stream
 //	driver NAME TRAIT…                    staging device serial forgetful slow not-found watchful nameless unchecked stages-below stages-nothing
-//	                                      publishes-nothing, credulous (of any mount), daemon (FUSE), queues (one thing at a time, in any order), crashes-on-third (call of each life),
-//	                                      acts-behind (after an answer; the engine is configured for it), attach (its volumes can go to another node),
-//	                                      quotes (secrets, in its errors),
+//	                                      publishes-nothing, credulous (of any mount), daemon (FUSE), queues (one thing at a time, in any order),
+//	                                      crashes-on-third (call of each life), acts-behind (after an answer; the engine is configured for it),
+//	                                      attach (its volumes can go to another node), quotes (secrets, in its errors),
 //	                                      without-mount (the engine is configured for it), absent (until it is started)
-//	volume NAME of DRIVER TRAIT…          a claim NAME, its PersistentVolume pv-NAME and the CSIDriver: block one-pod read-only handle HANDLE option OPTION
+//	volume NAME of DRIVER TRAIT…          a claim NAME, its PersistentVolume pv-NAME and the CSIDriver: block one-pod read-only handle HANDLE
+//	                                      option OPTION
 //	pod NS/NAME [version V] uses VOLUME…  a pod with volumes: NAME or NAME:ro of a volume line, scratch (emptyDir), memory (emptyDir), inline:DRIVER,
 //	                                      host:PATH
 //	fault SITE [of OBJECT] [nth N] KIND   one fault, at a call; SITE is as in a trace: csi.stage, mounts.mount, files.sync
@@ -218,7 +219,8 @@ func (p *parser) driver(words []string) error {
 		"watchful": func() { is.Watchful = true }, "nameless": func() { is.Nameless = true }, "unchecked": func() { is.Checks = false },
 		"stages-below": func() { is.Style = sim.StageBelow }, "stages-nothing": func() { is.Style = sim.StageNothing },
 		"publishes-nothing": func() { is.PublishesNothing = true }, "without-mount": func() { p.s.Bare[d.Name] = true },
-		"absent": func() { p.s.Absent[d.Name] = true }, "credulous": func() { is.Credulous = true }, "daemon": func() { is.Daemon = true }, "queues": func() { is.Queues = true },
+		"absent": func() { p.s.Absent[d.Name] = true }, "credulous": func() { is.Credulous = true }, "daemon": func() { is.Daemon = true },
+		"queues": func() { is.Queues = true },
 		"attach": func() { is.Attach = true }, "quotes": func() { is.Quotes = true },
 		"acts-behind": func() { is.ActsBehind = true }, "crashes-on-third": func() { is.CrashesOn = 3 },
 	}

@@ -62,8 +62,8 @@ const (
 
 var probeNames = [numProbes]string{
 	"a climb acts late", "a descent acts late", "a climb that may act is negated", "a descent that may act is repeated", "a late answer ends a wait",
-	"the death of a driver ends a wait", "an aborted repeat ends a wait", "a driver denies what a rung stands on", "a start adopts", "a start is in doubt",
-	"a start finds a stray", "a start fails", "the journal is damaged", "the journal can't be written", "the journal is full",
+	"the death of a driver ends a wait", "an aborted repeat ends a wait", "a driver denies what a rung stands on", "a start adopts",
+	"a start is in doubt", "a start finds a stray", "a start fails", "the journal is damaged", "the journal can't be written", "the journal is full",
 	"a foreign change is noticed", "a claim is passed on", "a volume has a second user", "a volume is blocked", "a registration fails",
 }
 

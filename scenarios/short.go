@@ -125,7 +125,8 @@ func (p *parser) podVolume(word string) (v corev1.Volume, isBlock bool, err erro
 		src := &corev1.HostPathVolumeSource{Path: rest, Type: &kind}
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: src}}, false, nil
 	}
-	return v, false, p.errorf("%q is no volume of a pod; a name from a volume line, that with :ro, scratch, memory, inline:DRIVER and host:PATH are", word)
+	return v, false, p.errorf(
+		"%q is no volume of a pod; a name from a volume line, that with :ro, scratch, memory, inline:DRIVER and host:PATH are", word)
 }
 
 // serve makes the CSIDriver objects of the drivers that short statements name, unless a manifest is there.

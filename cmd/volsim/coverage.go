@@ -120,7 +120,8 @@ func (c covered) tell(w io.Writer) {
 	section(w, "rare things", c.Coverage.Probes)
 	fmt.Fprintln(w, "\ngrowth: different tuples of site, fault and the state that it met")
 	for _, g := range c.Curve {
-		fmt.Fprintf(w, "  %8d schedules  %5d tuples  %3d transitions  %2d decisions  %2d rare things\n", g.Schedules, g.Tuples, g.Transitions, g.Decisions, g.Probes)
+		fmt.Fprintf(w, "  %8d schedules  %5d tuples  %3d transitions  %2d decisions  %2d rare things\n",
+			g.Schedules, g.Tuples, g.Transitions, g.Decisions, g.Probes)
 	}
 	c.tellNever(w)
 	if len(c.Unmet) > 0 {

@@ -22,8 +22,9 @@ func exhaustCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "exhaust [NAME|FILE…]", Short: "Run scenarios with every combination of few faults on top of their own",
-		Long: `Runs each scenario, by default all of the catalogue, as it is written and then with every fault, or every two of them and so on up to --depth, at
-every effect, RPC and fsync, and with the death of the agent or the node after each. The calls of an operation that only look share one point.
+		Long: `Runs each scenario, by default all of the catalogue, as it is written and then with every fault, or every two of them and so on
+up to --depth, at every effect, RPC and fsync, and with the death of the agent or the node after each. The calls of
+an operation that only look share one point.
 
 With a further fault a scenario's own expectations say nothing any more: they are waited for, and not judged. All properties are, and so is calm. It
 stops at the first combination that breaks one, and shows the command that replays it.`,

@@ -63,7 +63,8 @@ SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the 
 	flags.Uint64Var(&h.fleet.Seed, "seed", 1, "the first seed")
 	flags.StringVar(&h.seedFrom, "seed-from", "", "make the first seed of this text, like the hash of a commit")
 	flags.StringVar(&h.shard, "shard", "0/1", "i/n: run only the i-th of n parts of the seeds, i from 0 to n-1")
-	flags.BoolVar(&h.fleet.KeepGoing, "keep-going", false, "go on after a failure, and tell at the end the lowest seed of each property and site that broke")
+	flags.BoolVar(&h.fleet.KeepGoing, "keep-going", false,
+		"go on after a failure, and tell at the end the lowest seed of each property and site that broke")
 	flags.IntVar(&h.fleet.Workers, "workers", runtime.GOMAXPROCS(0), "how many worlds run side by side")
 	flags.BoolVar(&h.asJSON, "json", false, "tell the summary as one JSON object")
 	h.out.flags(h.cmd, "report", "junit", "jsonl", "perfetto")

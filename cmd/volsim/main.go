@@ -58,8 +58,8 @@ func rootCommand() *cobra.Command {
 			return errors.New("a command is missing: volsim --help lists them")
 		},
 	}
-	root.AddCommand(huntCommand(), mergeCommand(), exhaustCommand(), coverageCommand(), replayCommand(), shrinkCommand(), explainCommand(), diffCommand(),
-		mutantsCommand(), runCommand(), listCommand())
+	root.AddCommand(huntCommand(), mergeCommand(), exhaustCommand(), coverageCommand(), replayCommand(), shrinkCommand(), explainCommand(),
+		diffCommand(), mutantsCommand(), runCommand(), listCommand())
 	return root
 }
 

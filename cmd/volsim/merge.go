@@ -37,8 +37,9 @@ func mergeCommand() *cobra.Command {
 	var out outputs
 	cmd := &cobra.Command{
 		Use: "merge FILE…", Short: "Add up what hunts wrote with --jsonl; - is standard input", Args: cobra.MinimumNArgs(1),
-		Long: `Adds up the results of hunts over different seeds: of shards, of machines, of days. Lines of several hunts may be mixed in one file. A seed that was
-run twice, and hunts of different versions, are refused. Lines that can't be read are told with file and line; the others are added up all the same.
+		Long: `Adds up the results of hunts over different seeds: of shards, of machines, of days. Lines of several hunts may be mixed in one file.
+A seed that was run twice, and hunts of different versions, are refused. Lines that can't be read are told with file and line; the others
+are added up all the same.
 
 Exit status: 0 every property holds, 1 one is broken, 2 lines can't be read or don't fit together.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -29,7 +29,10 @@ var outputFlags = []struct {
 	{"report", "write a report for people to this file: one page of HTML", func(o *outputs) *string { return &o.report }},
 	{"junit", "write the results as JUnit XML to this file", func(o *outputs) *string { return &o.junit }},
 	{"jsonl", "write the results as lines of JSON to this file, for volsim merge; - is standard output", func(o *outputs) *string { return &o.jsonl }},
-	{"perfetto", "write the trace of what failed, or of what was run, to this file, for ui.perfetto.dev", func(o *outputs) *string { return &o.perfetto }},
+	{
+		"perfetto", "write the trace of what failed, or of what was run, to this file, for ui.perfetto.dev",
+		func(o *outputs) *string { return &o.perfetto },
+	},
 }
 
 func isOutput(flag string) bool {

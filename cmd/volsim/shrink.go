@@ -114,7 +114,8 @@ func explainCommand() *cobra.Command {
 	var out outputs
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "explain [NAME|FILE]", Short: "Tell what a failing seed, case or scenario does, and which of its choices it needs", Args: cobra.MaximumNArgs(1),
+		Use: "explain [NAME|FILE]", Short: "Tell what a failing seed, case or scenario does, and which of its choices it needs",
+		Args: cobra.MaximumNArgs(1),
 		Long: `Tells a failing run as it is: in a sentence and a timeline, with what becomes of it without each choice that it keeps. It shrinks nothing
 but a whole seed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -157,8 +157,8 @@ var uniform = [numFaults]uint32{
 	RegistersTwice: 12000, ChildLives: 30000, NoticeDoubled: 2000, NoticeLate: 2000,
 	ObjectLate: 3000, ObjectRepeated: 3000, ObjectStale: 1500, SyncedLate: 12000, ObjectMerged: 20000,
 	ObjectCrossed: 20000, WatchBreaks: 400, KindFails: 300, ListEmpty: 6000, ManifestTorn: 6000, DriverUpgraded: 16000, DriverReplaced: 10000,
-	SocketLost: 6000, DriverQueues: 4000, DriverCrashes: 3000, DriverActsBehind: 6000, DriverDaemon: 10000, DriverQuotes: 6000, DriverNasty: 32000, LostWrite: 30000,
-	ForeignUnmount: 800, ForeignMount: 1000, HeldOpen: 1600,
+	SocketLost: 6000, DriverQueues: 4000, DriverCrashes: 3000, DriverActsBehind: 6000, DriverDaemon: 10000, DriverQuotes: 6000, DriverNasty: 32000,
+	LostWrite: 30000, ForeignUnmount: 800, ForeignMount: 1000, HeldOpen: 1600,
 }
 
 // Uniform has every fault at its usual rate.

@@ -55,7 +55,8 @@ func Sites() []Site {
 	all := Everything()
 	m := all.menus()
 	named := func(name string, from *menu) Menu { return Menu{name, from.faults[1:]} }
-	death, deathAtRead := named("death of the agent or the node", &m.crash), named("death of the agent or the node, at a call that only reads", &m.crashIdle)
+	death := named("death of the agent or the node", &m.crash)
+	deathAtRead := named("death of the agent or the node, at a call that only reads", &m.crashIdle)
 	read, file, fsync := named("reading, or removing", &m.read), named("file", &m.file), named("fsync", &m.fsync)
 	mount, netMount := named("mount", &m.mount), named("mount of a network filesystem", &m.netMount)
 	helper, ask, effects := named("helper process", &m.helper), named("RPC without effects", &m.ask), named("RPC with effects", &m.rpc)
@@ -81,22 +82,48 @@ func Sites() []Site {
 	add(file, callWrite, callWriteAt, callAllocate, callMkdir, callRename)
 	add(fsync, callSync)
 	add(helper, callType, callMake)
-	for _, e := range []struct {
-		at     *site
-		faults []Fault
-	}{
-		{siteLives, []Fault{ChildLives}}, {siteGone, []Fault{NoticeLate, NoticeDoubled}}, {siteManifest, []Fault{ManifestTorn}}, {siteSynced, []Fault{SyncedLate}},
-		{siteObject, []Fault{ObjectLate, ObjectStale, ObjectRepeated, ObjectMerged, ObjectCrossed}},
-		{siteWatch, []Fault{WatchBreaks}}, {siteKind, []Fault{KindFails}}, {siteList, []Fault{ListEmpty}},
-		{sitePersonality, []Fault{DriverNasty, DriverQueues, DriverActsBehind, DriverCrashes, DriverDaemon, DriverQuotes}}, {siteLost, []Fault{SocketLost}},
-		{siteUpgrade, []Fault{DriverUpgraded}}, {siteReplace, []Fault{DriverReplaced}}, {siteVersion, []Fault{DriverNasty}},
-		{siteRegister, []Fault{RegistersLate}}, {siteAgain, []Fault{RegistersTwice}},
-		{siteSocketStays, []Fault{StaleSocket}}, {siteHolder, []Fault{HeldOpen}}, {siteVanish, []Fault{ForeignUnmount}}, {siteCover, []Fault{ForeignMount}}, {siteAtBoot, []Fault{ForeignMount}},
-		{siteOrphan, []Fault{OrphanActs}}, {siteUnseen, []Fault{GoneUnseen, NoticeLate, NoticeDoubled}}, {siteLate, []Fault{LateDropped}},
-		{sitePause, []Fault{Pause}}, {siteChange, []Fault{LostWrite}}, {siteSector, []Fault{LostWrite}},
-		{siteTable, []Fault{NoticeLate, NoticeDoubled}}, {siteDirectory, []Fault{NoticeLate, NoticeDoubled}}, {siteSockets, []Fault{NoticeLate, NoticeDoubled}},
-	} {
+	for _, e := range eventSites() {
 		sites = append(sites, Site{Name: e.at.name, Menus: []Menu{{"event of the world", e.faults}}})
 	}
 	return sites
+}
+
+// eventSite is a place where the world does something of its own accord.
+type eventSite struct {
+	at     *site
+	faults []Fault
+}
+
+func eventSites() []eventSite {
+	return []eventSite{
+		{siteLives, []Fault{ChildLives}},
+		{siteGone, []Fault{NoticeLate, NoticeDoubled}},
+		{siteManifest, []Fault{ManifestTorn}},
+		{siteSynced, []Fault{SyncedLate}},
+		{siteObject, []Fault{ObjectLate, ObjectStale, ObjectRepeated, ObjectMerged, ObjectCrossed}},
+		{siteWatch, []Fault{WatchBreaks}},
+		{siteKind, []Fault{KindFails}},
+		{siteList, []Fault{ListEmpty}},
+		{sitePersonality, []Fault{DriverNasty, DriverQueues, DriverActsBehind, DriverCrashes, DriverDaemon, DriverQuotes}},
+		{siteLost, []Fault{SocketLost}},
+		{siteUpgrade, []Fault{DriverUpgraded}},
+		{siteReplace, []Fault{DriverReplaced}},
+		{siteVersion, []Fault{DriverNasty}},
+		{siteRegister, []Fault{RegistersLate}},
+		{siteAgain, []Fault{RegistersTwice}},
+		{siteSocketStays, []Fault{StaleSocket}},
+		{siteHolder, []Fault{HeldOpen}},
+		{siteVanish, []Fault{ForeignUnmount}},
+		{siteCover, []Fault{ForeignMount}},
+		{siteAtBoot, []Fault{ForeignMount}},
+		{siteOrphan, []Fault{OrphanActs}},
+		{siteUnseen, []Fault{GoneUnseen, NoticeLate, NoticeDoubled}},
+		{siteLate, []Fault{LateDropped}},
+		{sitePause, []Fault{Pause}},
+		{siteChange, []Fault{LostWrite}},
+		{siteSector, []Fault{LostWrite}},
+		{siteTable, []Fault{NoticeLate, NoticeDoubled}},
+		{siteDirectory, []Fault{NoticeLate, NoticeDoubled}},
+		{siteSockets, []Fault{NoticeLate, NoticeDoubled}},
+	}
 }

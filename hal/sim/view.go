@@ -27,21 +27,21 @@ func (w *World) OpenView(path string) (*View, syscall.Errno) {
 	return &View{w, at, w.boot}, 0
 }
 
-// file is a file in the view's directory, made if it is missing and make is set.
-func (v *View) file(name string, make bool) (*node, syscall.Errno) {
+// file is a file in the view's directory, made if it is missing and creating is set.
+func (v *View) file(name string, creating bool) (*node, syscall.Errno) {
 	switch {
 	case v.boot != v.w.boot || v.w.off:
 		return nil, syscall.ESHUTDOWN // the container is gone with its boot
 	case v.IsDead():
 		return nil, syscall.ENOTCONN
-	case make && v.at.m.readOnly:
+	case creating && v.at.m.readOnly:
 		return nil, syscall.EROFS
 	}
 	k := v.at.n.child(name)
 	switch {
 	case k != nil && k.file == nil:
 		return nil, syscall.EISDIR
-	case k == nil && (!make || v.at.n.gone):
+	case k == nil && (!creating || v.at.n.gone):
 		return nil, syscall.ENOENT
 	case k == nil:
 		k = v.at.n.sb.newNode(hal.TypeFile, 0o644)

@@ -12,7 +12,8 @@ import (
 
 func TestWhatADriverSaidIsNotTraced(t *testing.T) {
 	said := &hal.Error{
-		Op: "NodeUnstageVolume", Object: "d v", Class: hal.ClassRPC, Outcome: hal.Unknown, Code: hal.CodeInternal, Reply: hal.ReplyStatus, Detail: "no key hunter2",
+		Op: "NodeUnstageVolume", Object: "d v", Class: hal.ClassRPC, Outcome: hal.Unknown,
+		Code: hal.CodeInternal, Reply: hal.ReplyStatus, Detail: "no key hunter2",
 	}
 	require.Equal(t, "NodeUnstageVolume d v: INTERNAL: message withheld (unknown)", textOf(said))
 	require.Equal(t, "no key hunter2", said.Detail, "the error itself stays as it is")

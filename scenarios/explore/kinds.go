@@ -24,7 +24,8 @@ type offer struct {
 // alternatives are what can be chosen at an offer in place of nothing, each as the choices that make it up. Of the menu of the class only one of
 // those is left that differ in nothing but what nobody sees:
 //
-//   - the agent dies after an effect, not also before the next one or with its reply: nothing happens between these, and its memory is gone at all three;
+//   - the agent dies after an effect, not also before the next one or with its reply: nothing happens between these, and its memory is gone
+//     at all three;
 //   - an RPC that the agent dies at has been sent only, or has acted;
 //   - a status is one of each row of the CSI outcome table (engine/plugin/csi/outcome.go) that a driver may answer with whatever it has done;
 //   - what acts late does so at once after its deadline, or as late as it may; what is slow is slow by so much that other things happen meanwhile;

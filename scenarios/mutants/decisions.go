@@ -65,7 +65,8 @@ var decisions = []Mutant{
 	},
 	{
 		"a serial driver is asked again before it has answered", "laws 2.3", "engine/core/reconcile.go",
-		"if o != r && o.op != nil && o.op.Verb != Look {\n\t\t\t\treturn waitOn(whySerial, o.Key)", "if o != r && o.op != nil && o.op.Verb == Look {\n\t\t\t\treturn waitOn(whySerial, o.Key)",
+		"if o != r && o.op != nil && o.op.Verb != Look {\n\t\t\t\treturn waitOn(whySerial, o.Key)",
+		"if o != r && o.op != nil && o.op.Verb == Look {\n\t\t\t\treturn waitOn(whySerial, o.Key)",
 	},
 	{
 		"an exclusive claim belongs to nobody", "L2, laws 2.4", "engine/core/reconcile.go",

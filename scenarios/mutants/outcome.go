@@ -80,7 +80,8 @@ func (o Outcome) Row() string {
 			scenario = fmt.Sprintf("%d, %s", n+1, scenario)
 		}
 	}
-	return fmt.Sprintf(row, o.Verdict(), o.Name, o.Law, by, seeds, short(scenario, 40), fmt.Sprintf("%.1f", o.CPU.Seconds()), number(o.Choices), number(o.Lines))
+	return fmt.Sprintf(row, o.Verdict(), o.Name, o.Law, by, seeds, short(scenario, 40),
+		fmt.Sprintf("%.1f", o.CPU.Seconds()), number(o.Choices), number(o.Lines))
 }
 
 func short(text string, most int) string {

@@ -46,7 +46,8 @@ var outcomes = []Mutant{
 	},
 	{
 		"every error is fenced", "laws 3.3", "engine/plugin/csi/outcome.go",
-		"open := verdict{outcome: hal.Unknown, fenced: acts, answer: core.Final}", "open := verdict{outcome: hal.Unknown, fenced: true, answer: core.Final}",
+		"open := verdict{outcome: hal.Unknown, fenced: acts, answer: core.Final}",
+		"open := verdict{outcome: hal.Unknown, fenced: true, answer: core.Final}",
 	},
 	{
 		"a publish that mounts nothing is believed", "S21, laws 3.3, kubernetes#109955", "engine/plugin/csi/verbs.go",

@@ -20,7 +20,8 @@ var records = []Mutant{
 	},
 	{
 		"a record goes with an unpublish", "S15, laws 5.1, kubernetes#85476", "engine/core/complete.go",
-		"\t\tr.purged = in.quiet\n", "\t\tr.purged = in.quiet\n\t\tfor _, b := range c.below(r) {\n\t\t\tc.batch.Lines = append(c.batch.Lines, Line{Key: b.Key, Drop: true})\n\t\t}\n",
+		"\t\tr.purged = in.quiet\n",
+		"\t\tr.purged = in.quiet\n\t\tfor _, b := range c.below(r) {\n\t\t\tc.batch.Lines = append(c.batch.Lines, Line{Key: b.Key, Drop: true})\n\t\t}\n",
 	},
 	{
 		"that a rung was up is not recorded", "S7, laws 5.2, nomad#25819", "engine/core/lines.go",
@@ -28,7 +29,8 @@ var records = []Mutant{
 	},
 	{
 		"that a rung was up is not recalled", "S7, laws 5.2", "engine/core/core.go",
-		"r.fingerprint, r.generation, r.wasUp = rec.Fingerprint, rec.Generation, rec.WasUp", "r.fingerprint, r.generation = rec.Fingerprint, rec.Generation",
+		"r.fingerprint, r.generation, r.wasUp = rec.Fingerprint, rec.Generation, rec.WasUp",
+		"r.fingerprint, r.generation = rec.Fingerprint, rec.Generation",
 	},
 	{
 		"a start does not list what has no record", "S15, laws 5.4, kubernetes#72257", "engine/core/core.go",
@@ -44,6 +46,7 @@ var records = []Mutant{
 	},
 	{
 		"the generation before goes first", "S15, laws 5.5", "engine/journal/batch.go",
-		"\tif err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {\n", "\tb.tidy(h, c)\n\tif err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {\n",
+		"\tif err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {\n",
+		"\tb.tidy(h, c)\n\tif err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {\n",
 	},
 }

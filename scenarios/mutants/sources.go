@@ -24,7 +24,8 @@ var sources = []Mutant{
 	},
 	{
 		"two volumes of a driver have one key", "S13, csi-driver-smb#720", "engine/plugin/csi/ladder.go",
-		"return hal.Key(string(KindStage) + \"/\" + driver + \"^\" + plugin.Escape(handle))", "return hal.Key(string(KindStage) + \"/\" + driver + \"^\" + plugin.Escape(handle)[:4])",
+		"return hal.Key(string(KindStage) + \"/\" + driver + \"^\" + plugin.Escape(handle))",
+		"return hal.Key(string(KindStage) + \"/\" + driver + \"^\" + plugin.Escape(handle)[:4])",
 	},
 	{
 		"a changed object is not populated again", "L2", "engine/objects.go",

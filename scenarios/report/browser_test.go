@@ -110,7 +110,8 @@ func (b *browser) call(method string, params, result any) {
 // open loads a file and waits until its scripts have run.
 func (b *browser) open(path string) {
 	b.call("Page.navigate", map[string]any{"url": "file://" + path}, nil)
-	for b.read().Method != "Page.loadEventFired" {
+	for isLoaded := false; !isLoaded; {
+		isLoaded = b.read().Method == "Page.loadEventFired"
 	}
 }
 

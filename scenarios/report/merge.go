@@ -71,7 +71,8 @@ func (m *Merged) Read(name string, in io.Reader) error {
 	lines := bufio.NewReader(in)
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
+		isLast := errors.Is(err, io.EOF)
+		if err != nil && !isLast {
 			return fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 		place := fmt.Sprintf("%s:%d", name, n)
@@ -80,7 +81,7 @@ func (m *Merged) Read(name string, in io.Reader) error {
 				m.Damaged = append(m.Damaged, fmt.Errorf("%s: %w", place, wrong))
 			}
 		}
-		if err != nil {
+		if isLast {
 			return nil
 		}
 	}

@@ -75,8 +75,10 @@ func TestMergeTellsDamagedLinesAndMissingShards(t *testing.T) {
 	require.NoError(t, m.Check())
 	require.Equal(t, []string{"0/2"}, m.Missing)
 	require.EqualValues(t, 4, m.Sums.Schedules)
-	says := []string{"5: no line of a hunt", "6: schema 2", `7: "party" is no kind`, "8: a batch of the seeds 5 up to 4", "9: a failure without",
-		"10: \"2/2\" is not a shard", "11: no line"}
+	says := []string{
+		"5: no line of a hunt", "6: schema 2", `7: "party" is no kind`, "8: a batch of the seeds 5 up to 4", "9: a failure without",
+		"10: \"2/2\" is not a shard", "11: no line",
+	}
 	require.Len(t, m.Damaged, len(says))
 	for i, err := range m.Damaged {
 		require.ErrorContains(t, err, "x.jsonl:"+says[i])

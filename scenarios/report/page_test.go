@@ -31,7 +31,8 @@ func example() Results {
 		}
 	}
 	f := &scenarios.Finding{
-		Schema: scenarios.FindingSchema, Property: "S8", Signature: "S8 forgotten", Sentence: "A late stage is forgotten " + evil, Seed: 9, Subject: "vol-a",
+		Schema: scenarios.FindingSchema, Property: "S8", Signature: "S8 forgotten", Sentence: "A late stage is forgotten " + evil, Seed: 9,
+		Subject: "vol-a",
 		Violation: &scenarios.Violation{
 			Property: "S8", Site: "forgotten", Object: "csi.stage/disk.example^vol-a", Story: "it is up " + evil, At: 190 * second,
 		},
@@ -64,9 +65,13 @@ func example() Results {
 	tally.Schedules, tally.Events, tally.Faults = 12345, 1e7, 22222
 	return Results{
 		Title: "Hunt " + evil, Command: "volsim hunt --seed 1 " + evil, Commit: "abc", Tally: &tally, Families: map[string]uint64{"swarm": 12345},
-		Curve:    []scenarios.Growth{{Schedules: 1, Tuples: 40}, {Schedules: 10, Tuples: 200}, {Schedules: 100, Tuples: 400}, {Schedules: 771, Tuples: 473}},
-		Stories:  []Story{{Name: "a_story", Title: evil}, {Name: "another", Broken: "S8 x", Stale: []string{"line 3: " + evil}}},
-		Mutants:  []mutants.Outcome{{Name: "a law " + evil, Law: "S5", Killed: true, Seeds: 7, CPU: time.Second, Property: "S5"}, {Name: "other", Law: "L1"}},
+		Curve: []scenarios.Growth{
+			{Schedules: 1, Tuples: 40}, {Schedules: 10, Tuples: 200}, {Schedules: 100, Tuples: 400}, {Schedules: 771, Tuples: 473},
+		},
+		Stories: []Story{{Name: "a_story", Title: evil}, {Name: "another", Broken: "S8 x", Stale: []string{"line 3: " + evil}}},
+		Mutants: []mutants.Outcome{
+			{Name: "a law " + evil, Law: "S5", Killed: true, Seeds: 7, CPU: time.Second, Property: "S5"}, {Name: "other", Law: "L1"},
+		},
 		Failures: []Failure{{Seed: 9, Violation: f.Violation, Finding: f}, {Seed: 12, Violation: f.Violation}},
 	}
 }
@@ -197,7 +202,10 @@ const contrasts = `(() => {
 	const behind = (e) => {
 		const layers = [];
 		for (; e; e = e.parentElement) layers.push(parts(getComputedStyle(e).backgroundColor));
-		return layers.reverse().reduce((under, c) => { const a = c.length > 3 ? c[3] : 1; return under.map((v, i) => v * (1 - a) + c[i] * a) }, [255, 255, 255]);
+		return layers.reverse().reduce((under, c) => {
+			const a = c.length > 3 ? c[3] : 1;
+			return under.map((v, i) => v * (1 - a) + c[i] * a);
+		}, [255, 255, 255]);
 	};
 	const bad = [];
 	for (const e of document.body.querySelectorAll("*")) {
@@ -225,8 +233,8 @@ func TestPageCanBeRead(t *testing.T) {
 	}
 	require.Len(t, backs, 2, "dark is another page than light")
 	var nameless []string
-	b.eval(`[...document.querySelectorAll("input, button")].filter((e) => !(e.labels && e.labels.length) && !e.textContent.trim()).map((e) => e.outerHTML)`,
-		&nameless)
+	b.eval(`[...document.querySelectorAll("input, button")]
+		.filter((e) => !(e.labels && e.labels.length) && !e.textContent.trim()).map((e) => e.outerHTML)`, &nameless)
 	require.Empty(t, nameless)
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
 	var wide bool
