@@ -40,7 +40,9 @@ type Hunter struct {
 	cluster map[int][]any // by the number of volumes; made when they are needed
 	pods    map[shape]built
 	volumes map[[2]uint8]*corev1.PersistentVolume
-	names   []string   // of pods
+	texts   map[any][]byte // manifests of objects
+	names   []string       // of pods
+	buffers sim.Buffers
 	canary  func(*run) // a check that tests add, at each step; nil for none
 }
 
@@ -51,7 +53,7 @@ type built struct {
 
 // NewHunter returns a hunter.
 func NewHunter() *Hunter {
-	return &Hunter{cluster: map[int][]any{}, pods: map[shape]built{}, volumes: map[[2]uint8]*corev1.PersistentVolume{}}
+	return &Hunter{cluster: map[int][]any{}, pods: map[shape]built{}, volumes: map[[2]uint8]*corev1.PersistentVolume{}, texts: map[any][]byte{}}
 }
 
 // podNames are the names of so many pods.
@@ -117,13 +119,13 @@ func (h *Hunter) Run(s Schedule) Result {
 		drawn := setupOf(s.Seed)
 		is = &drawn
 	}
-	w := sim.New(sim.Config{Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Keep: s.Keep, RootDir: rootDir})
+	w := sim.New(sim.Config{Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Keep: s.Keep, RootDir: rootDir, Buffers: &h.buffers})
 	defer w.Close()
 	if s.Watch != nil {
 		w.OnEffect(s.Watch)
 	}
 	r := newRun(w, engine.Config{NoRuntime: is.NoRuntime, JournalBytes: int64(is.Pods) * 8 << 10, Drivers: map[string]plugin.DriverConfig{}})
-	r.files, r.lines, r.canary, r.probe = is.Files, s.Log, h.canary, s.probe
+	r.files, r.texts, r.lines, r.canary, r.probe = is.Files, h.texts, s.Log, h.canary, s.probe
 	if s.Cover {
 		r.covers()
 	}

@@ -271,7 +271,14 @@ func (r *run) give(objects ...any) {
 		return
 	}
 	for _, o := range objects {
-		r.w.WriteManifest(manifestPath(o), manifestOf(o))
+		text := r.texts[o]
+		if text == nil {
+			text = manifestOf(o)
+			if r.texts != nil {
+				r.texts[o] = text
+			}
+		}
+		r.w.WriteManifest(manifestPath(o), text)
 	}
 }
 

@@ -45,8 +45,9 @@ type run struct {
 	core *core.Core            // its core, nil until it has begun
 	h    hal.Host              // of the present life, as the engine sees it
 
-	files  bool // objects reach the agent as manifests, by hal/manifest
-	synced bool // the present life has been told that its source is synced
+	files  bool           // objects reach the agent as manifests, by hal/manifest
+	texts  map[any][]byte // the manifests, by object; nil keeps none
+	synced bool           // the present life has been told that its source is synced
 
 	// registered is the drivers that the present life has taken in.
 	registered map[string]bool
@@ -220,7 +221,7 @@ func (r *run) logged(e engine.Entry) {
 // traced reads the trace of the calls, as volnode writes it.
 func (r *run) traced(t trace.Record) {
 	r.judges("S17")
-	if strings.Contains(t.String(), r.mark) {
+	if strings.Contains(t.Name, r.mark) || strings.Contains(t.Object, r.mark) || strings.Contains(t.Error, r.mark) {
 		r.fail("S17", "trace", t.Name, "a secret is in the trace of the calls: "+strings.ReplaceAll(t.String(), r.mark, "<the secret>"))
 	}
 }

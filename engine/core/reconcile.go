@@ -323,6 +323,9 @@ func (c *Core) change(r *rung) OnChange {
 		return OnChangeKeep
 	}
 	worst := c.shifted(r)
+	if slices.Equal(r.made, r.Want) {
+		return worst
+	}
 	for _, w := range r.Want {
 		// A parameter that made does not have is not known, as of a rung that was found without a record: that is no difference.
 		at := slices.IndexFunc(r.made, func(m Param) bool { return m.Name == w.Name })

@@ -2,8 +2,6 @@ package plugin
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -81,8 +79,7 @@ func BadCSIString(s string) string {
 // BadCSIMap says what is wrong with a map of a CSI message, "" if nothing. It quotes no value.
 func BadCSIMap(m map[string]string) string {
 	size, bad := 0, false
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		v := m[k]
+	for k, v := range m {
 		size += len(k) + len(v)
 		bad = bad || !utf8.ValidString(k) || !utf8.ValidString(v)
 	}

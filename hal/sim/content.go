@@ -63,12 +63,53 @@ func (c *content) write(offset int64, data []byte, at hal.Instant, grows uint64,
 // read returns all bytes.
 func (c *content) read() []byte {
 	b := make([]byte, c.size)
-	for i, sector := range c.sectors {
-		if begin := int64(i) * sectorSize; sector != nil && begin < c.size {
-			copy(b[begin:], sector[:])
+	c.fill(b)
+	return b
+}
+
+// fill makes b, which is as long as the file, what the file holds.
+func (c *content) fill(b []byte) {
+	for _, sector := range c.sectors {
+		n := min(len(b), sectorSize)
+		if sector == nil {
+			clear(b[:n])
+		} else {
+			copy(b, sector[:n])
+		}
+		b = b[n:]
+	}
+	clear(b) // what was never written
+}
+
+// Buffers is memory for the long files that agents read. A world borrows of it until it is closed, so that the next one makes none. The zero value is
+// empty. It serves one world at a time.
+type Buffers struct{ free, lent [][]byte }
+
+// longFile is from how many bytes on a file is read into memory that was used before: a journal is, and hardly anything else.
+const longFile = 2 * pageSize
+
+// lend returns size bytes, which hold anything.
+func (b *Buffers) lend(size int64) []byte {
+	if b == nil || size < longFile {
+		return make([]byte, size)
+	}
+	for i := len(b.free) - 1; i >= 0; i-- {
+		if buffer := b.free[i]; int64(cap(buffer)) >= size {
+			b.free = slices.Delete(b.free, i, i+1)
+			b.lent = append(b.lent, buffer)
+			return buffer[:size]
 		}
 	}
-	return b
+	buffer := make([]byte, size)
+	b.lent = append(b.lent, buffer)
+	return buffer
+}
+
+// end takes all back.
+func (b *Buffers) end() {
+	if b != nil {
+		b.free, b.lent = append(b.free, b.lent...), b.lent[:0]
+	}
 }
 
 // has says whether text, which has no zeros, is in the file.

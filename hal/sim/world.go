@@ -19,6 +19,8 @@ type Config struct {
 	Source  hal.Source // of the cluster's objects; default "manifest"
 	Private bool       // mounts do not propagate; else as systemd leaves it: shared
 	Disk    Disk       // of the root filesystem; default drawn
+
+	Buffers *Buffers // for what the agent reads, which it may use until the world is closed; default none: all that is read is made
 }
 
 // World is one node and all that surrounds it.
@@ -104,6 +106,7 @@ func New(c Config) *World {
 func (w *World) Close() {
 	w.sched.kill(w.inc)
 	w.sched.close()
+	w.config.Buffers.end()
 }
 
 // bootNode begins a boot.
