@@ -197,7 +197,11 @@ func (c Case) String() string {
 // String is site@object#n=value: the value is a fault, an index or a time. What is about no object, for the first time, is site=value, and ~/ is
 // the agent's root directory.
 func (k Kept) String() string {
-	id := strings.ReplaceAll(strings.TrimSuffix(k.ID.String(), "@#0"), rootDir+"/", "~/")
+	id := k.ID.Site
+	if k.ID.Object != "" || k.ID.Nth > 0 {
+		id = k.ID.String()
+	}
+	id = strings.ReplaceAll(id, rootDir+"/", "~/")
 	switch {
 	case k.Drawn:
 		return id

@@ -38,20 +38,23 @@ func NewCoverage() *Coverage {
 // Add takes in what other runs have reached. It returns how many transitions, decisions, probes and tuples of other c did not have.
 func (c *Coverage) Add(other *Coverage) (news int) {
 	c.Runs += other.Runs
-	news += addTo(c.Transitions, other.Transitions) + addTo(c.Decisions, other.Decisions)
-	news += addTo(c.Probes, other.Probes) + addTo(c.Tuples, other.Tuples)
-	addTo(c.Faults, other.Faults)
-	addTo(c.Checks, other.Checks)
+	news += addTo(&c.Transitions, other.Transitions) + addTo(&c.Decisions, other.Decisions)
+	news += addTo(&c.Probes, other.Probes) + addTo(&c.Tuples, other.Tuples)
+	addTo(&c.Faults, other.Faults)
+	addTo(&c.Checks, other.Checks)
 	return news
 }
 
-// addTo adds counts to counts, and returns how many keys are new.
-func addTo[K comparable](to, from map[K]uint64) (news int) {
+// addTo adds counts to counts, which may be nil if they were read, and returns how many keys are new.
+func addTo[K comparable](to *map[K]uint64, from map[K]uint64) (news int) {
+	if *to == nil {
+		*to = make(map[K]uint64, len(from))
+	}
 	for key, n := range from {
-		if to[key] == 0 {
+		if (*to)[key] == 0 {
 			news++
 		}
-		to[key] += n
+		(*to)[key] += n
 	}
 	return news
 }

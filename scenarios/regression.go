@@ -61,6 +61,9 @@ func ParseRegression(file string, text []byte) (*Regression, error) {
 	if err := in.Decode(r); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+	if in.More() {
+		return nil, fmt.Errorf("%s: something follows the stored case; there is one in a file", file)
+	}
 	base := strings.TrimSuffix(file[strings.LastIndexByte(file, '/')+1:], ".json")
 	switch {
 	case r.Schema != RegressionSchema:

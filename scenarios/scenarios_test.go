@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"strconv"
@@ -50,6 +51,10 @@ const hashesEnv = "SCENARIOS_TEST_HASHES"
 func TestMain(m *testing.M) {
 	n, err := strconv.ParseUint(os.Getenv(hashesEnv), 10, 64)
 	if err != nil {
+		// What rapid finds is replayed by a command.
+		if err := flag.Set("rapid.nofailfile", "true"); err != nil {
+			panic(err)
+		}
 		os.Exit(m.Run())
 	}
 	h := NewHunter()

@@ -26,6 +26,34 @@ func TestIDsPrintAndParse(t *testing.T) {
 	}
 }
 
+func FuzzParseID(f *testing.F) {
+	f.Add("csi.stage/fault@disk.example^vol-1 /p#3")
+	f.Add("a@@#0")
+	f.Fuzz(func(t *testing.T, text string) {
+		id, err := sim.ParseID(text)
+		if err != nil {
+			return
+		}
+		again, err := sim.ParseID(id.String())
+		require.NoError(t, err)
+		require.Equal(t, id, again)
+	})
+}
+
+func FuzzParseChoice(f *testing.F) {
+	f.Add("csi.stage/fault@disk.example^vol-1 /p#3=12")
+	f.Add("a@=#0=-1")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := sim.ParseChoice(text)
+		if err != nil {
+			return
+		}
+		again, err := sim.ParseChoice(c.String())
+		require.NoError(t, err)
+		require.Equal(t, c, again)
+	})
+}
+
 func TestSeededIsAFunctionOfTheID(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := sim.Seeded(rapid.Uint64().Draw(t, "seed"))
