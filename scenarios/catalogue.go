@@ -13,12 +13,22 @@ var catalogue embed.FS
 
 const catalogueDir = "scenarios/catalogue/"
 
-// Argument is what names the scenario in a command line of volsim: its name if it is of the catalogue, else its file.
+// Argument is what names the scenario in a command line of volsim: its name if it is of the catalogue, else its file, quoted if a shell needs that.
 func (s *Scenario) Argument() string {
-	if strings.HasPrefix(s.File, catalogueDir) {
+	if s.stored {
 		return s.Name
 	}
-	return s.File
+	isPlain := func(c rune) bool {
+		return c > 127 || c == '_' || strings.ContainsRune("./-+,:@%=", c) || isAlphanumeric(c)
+	}
+	if strings.IndexFunc(s.File, func(c rune) bool { return !isPlain(c) }) < 0 {
+		return s.File
+	}
+	return "'" + strings.ReplaceAll(s.File, "'", `'\''`) + "'"
+}
+
+func isAlphanumeric(c rune) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
 // Catalogue returns the scenarios of the catalogue, by name.
@@ -37,6 +47,7 @@ func Catalogue() ([]*Scenario, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.stored = true
 		all = append(all, s)
 	}
 	return all, nil

@@ -37,6 +37,7 @@ import (
 type Scenario struct {
 	Name    string
 	File    string   // that it was read from
+	stored  bool     // it is of the catalogue, and not read from a file
 	Head    []string // the comments, without #
 	Runtime bool
 	Files   bool
@@ -52,10 +53,11 @@ type Scenario struct {
 
 // Title is the first sentence of the head.
 func (s *Scenario) Title() string {
-	if len(s.Head) == 0 {
-		return ""
+	title := strings.Join(slices.DeleteFunc(slices.Clone(s.Head), func(line string) bool { return strings.HasPrefix(line, caughtBy) }), " ")
+	if end := strings.Index(title, ". "); end >= 0 {
+		title = title[:end+1]
 	}
-	return s.Head[0]
+	return title
 }
 
 // FaultRule is one fault that a scenario wants.

@@ -70,3 +70,22 @@ func FuzzParse(f *testing.F) {
 		require.NotEmpty(t, s.Steps)
 	})
 }
+
+// TestWhatNamesAScenario: a command line names a file as it was given, a scenario of the catalogue by its name, and no code stands in a title.
+func TestWhatNamesAScenario(t *testing.T) {
+	const text = "# a#1: it is slow,\n# but it ends. It takes long.\n# caught by: L2\nat 0s apply all\n"
+	for file, argument := range map[string]string{
+		"a/b.txt": "a/b.txt", catalogueDir + "demo.txt": catalogueDir + "demo.txt", "it's here.txt": `'it'\''s here.txt'`,
+	} {
+		s, err := Parse(file, text)
+		require.NoError(t, err)
+		require.Equal(t, argument, s.Argument())
+		require.Equal(t, "a#1: it is slow, but it ends.", s.Title())
+	}
+	all, err := Catalogue()
+	require.NoError(t, err)
+	for _, s := range all {
+		require.Equal(t, s.Name, s.Argument())
+		require.NotRegexp(t, `^(laws|[BF]\d+|[SL]\d+|K:|Pattern)\b`, s.Title())
+	}
+}

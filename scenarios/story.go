@@ -327,7 +327,7 @@ func (t *story) fail(why string) {
 	if t.play.IsVaried {
 		return
 	}
-	t.r.fail("expect", t.step.String(), t.s.Name, fmt.Sprintf("line %d, %q: %s", t.step.Line, t.step, why))
+	t.r.fail("expect", strings.TrimPrefix(t.step.String(), "expect "), t.s.Name, fmt.Sprintf("line %d, %q: %s", t.step.Line, t.step, why))
 }
 
 // pod returns the pod of the words "pod NAME".

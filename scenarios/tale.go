@@ -99,7 +99,7 @@ func (n *names) tale(c Case, v *Violation) string {
 		text = strings.Join(happens, ", ") + ": then " + text
 	}
 	for _, p := range Properties {
-		if p.Code == v.Property {
+		if p.Code == v.Property && p.Code != "expect" { // the story says it all
 			text += "; but " + p.Text + " (" + p.Code + ")"
 		}
 	}

@@ -98,7 +98,7 @@ func unmet(c *scenarios.Coverage) []string {
 }
 
 func (c covered) tell(w io.Writer) {
-	fmt.Fprintf(w, "%s and %s\n", report.Count(int(c.Schedules), "schedule"), report.Count(c.Stories, "scenario"))
+	fmt.Fprintf(w, "%s and %s\n", report.Count(c.Schedules, "schedule"), report.Count(c.Stories, "scenario"))
 	fmt.Fprintln(w, "\nfaults by site")
 	for _, s := range sim.Sites() {
 		var parts []string

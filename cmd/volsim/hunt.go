@@ -213,7 +213,8 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
 	out := h.cmd.OutOrStdout()
 	for _, f := range tally.Found {
 		if h.fleet.KeepGoing {
-			fmt.Fprintf(out, "FAIL %s\n  %d schedules, the first is seed %d\n  shrink: volsim shrink --seed %d\n", f.Violation, f.Schedules, f.Seed, f.Seed)
+			fmt.Fprintf(out, "FAIL %s\n  %s, the first is seed %d\n  shrink: volsim shrink --seed %d\n", f.Violation,
+				report.Count(f.Schedules, "schedule"), f.Seed, f.Seed)
 		}
 	}
 	if failed != nil && !h.fleet.KeepGoing {
@@ -229,9 +230,10 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
 
 // sumLine is the last line of a hunt, for people.
 func sumLine(t scenarios.Tally, violations int) string {
-	return fmt.Sprintf("%d schedules, %d events, %d HAL calls (%.0f per schedule), %.1f faults and %.2f crashes per schedule, %d violations, "+
-		"%.0f schedules and %.2f M events per CPU-second, %.1f CPU-seconds", t.Schedules, t.Events, t.Calls, t.Per(t.Calls), t.Per(t.Faults),
-		t.Per(t.Crashes), violations, t.PerCPU(t.Schedules), t.PerCPU(t.Events)/1e6, t.CPU.Seconds())
+	return fmt.Sprintf("%s, %s, %s (%.0f per schedule), %.1f faults and %.2f crashes per schedule, %s, "+
+		"%.0f schedules and %.2f M events per CPU-second, %.1f CPU-seconds", report.Count(t.Schedules, "schedule"), report.Count(t.Events, "event"),
+		report.Count(t.Calls, "HAL call"), t.Per(t.Calls), t.Per(t.Faults), t.Per(t.Crashes), report.Count(violations, "violation"),
+		t.PerCPU(t.Schedules), t.PerCPU(t.Events)/1e6, t.CPU.Seconds())
 }
 
 // goOn is the command that runs what is left. Files are not named: they hold what was done so far.

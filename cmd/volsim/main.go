@@ -2,14 +2,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/volnode/volnode/scenarios"
 )
 
 // Exit statuses.
@@ -54,13 +59,24 @@ Exit status: 0 every property holds, 1 one is broken, 2 usage, 130 a signal ende
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use: "volsim", Short: "The engine of volnode in simulated worlds", Long: rootHelp, SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		Version: version(),
+		Args:    cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 			return errors.New("a command is missing: volsim --help lists them")
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}")
 	root.AddCommand(huntCommand(), mergeCommand(), exhaustCommand(), coverageCommand(), replayCommand(), shrinkCommand(), explainCommand(),
 		diffCommand(), mutantsCommand(), runCommand(), listCommand())
 	return root
+}
+
+// version tells what the program was built from.
+func version() string {
+	number := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		number = info.Main.Version
+	}
+	return fmt.Sprintf("volsim %s\ncommit %s\nbuilt with %s\n", number, cmp.Or(scenarios.Commit(), "unknown"), runtime.Version())
 }
 
 // tellJSON writes v as one line.

@@ -39,6 +39,8 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"mutants", "--only", "nonexist"}, exitUsage, "no mutant's name contains that"},
 		{[]string{"mutants", "--only", "journal", "--junit", "/nonexist/x.xml"}, exitUsage, "--junit: open /nonexist/x.xml"},
 		{[]string{"coverage", "--runs", "20"}, exitViolation, "NEVER REACHED, without a reason"},
+		{[]string{"--version"}, 0, "commit "},
+		{[]string{"hunt", "--runs", "1"}, 0, "1 schedule, "},
 		{[]string{"run", "demo"}, 0, "ok demo"},
 		{[]string{"shrink", "--seed", "1"}, 0, "breaks no property"},
 	} {

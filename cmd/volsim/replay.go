@@ -9,6 +9,7 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/report"
 )
 
 // replayed is a replay as JSON.
@@ -87,8 +88,8 @@ func replay(cmd *cobra.Command, c scenarios.Case, s scenarios.Watch, asJSON, wit
 		for _, line := range log {
 			fmt.Fprintln(out, line)
 		}
-		fmt.Fprintf(out, "seed %d: %d events, %d HAL calls, %d faults, %d crashes, hash %016x\n", c.Seed, res.Events, res.Calls, res.Faults,
-			res.Crashes, res.Hash)
+		fmt.Fprintf(out, "seed %d: %s, %s, %s, %s, hash %016x\n", c.Seed, report.Count(res.Events, "event"), report.Count(res.Calls, "HAL call"),
+			report.Count(res.Faults, "fault"), report.Count(res.Crashes, "crash"), res.Hash)
 		if res.Violation != nil {
 			fmt.Fprintf(out, "FAIL %s\n", res.Violation)
 		}

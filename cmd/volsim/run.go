@@ -146,7 +146,8 @@ func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (scen
 	if res.Violation != nil {
 		fmt.Fprint(out, scenarios.Tell(scenarios.NewHunter(), scenarios.Case{Scenario: s, Still: true}).Text())
 	} else if ok {
-		fmt.Fprintf(out, "ok %s: %d events, %d HAL calls, %s in the world\n", s.Name, res.Events, res.Calls, res.Lasted.Round(time.Second))
+		fmt.Fprintf(out, "ok %s: %s, %s, %s in the world\n", s.Name, report.Count(res.Events, "event"), report.Count(res.Calls, "HAL call"),
+			res.Lasted.Round(time.Second))
 	}
 	return res, nil
 }
@@ -160,6 +161,10 @@ func listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			width := 0
+			for _, s := range all {
+				width = max(width, len(s.Name))
+			}
 			for _, s := range all {
 				switch {
 				case asJSON:
@@ -167,7 +172,7 @@ func listCommand() *cobra.Command {
 				case names:
 					_, err = fmt.Fprintln(cmd.OutOrStdout(), s.Name)
 				default:
-					_, err = fmt.Fprintf(cmd.OutOrStdout(), "%-56s %s\n", s.Name, s.Title())
+					_, err = fmt.Fprintf(cmd.OutOrStdout(), "%-*s  %s\n", width, s.Name, s.Title())
 				}
 				if err != nil {
 					return err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/report"
 )
 
 var storedName = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
@@ -113,7 +114,7 @@ func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON bool) (sc
 		}
 		fmt.Fprint(out, scenarios.Tell(h, c).Text())
 	case ok:
-		fmt.Fprintf(out, "ok %s: %d events, %d HAL calls\n", r.Name, res.Events, res.Calls)
+		fmt.Fprintf(out, "ok %s: %s, %s\n", r.Name, report.Count(res.Events, "event"), report.Count(res.Calls, "HAL call"))
 	default:
 		fmt.Fprintf(out, "the world has moved: find the defect again in an engine that has it, and volsim shrink --store %s; or, if it is the sound\n"+
 			"engine that does not come to these, list them under \"unreached\"\n", r.Name)

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/volnode/volnode/scenarios"
 	"github.com/volnode/volnode/scenarios/mutants"
@@ -143,11 +144,14 @@ func (p Results) facts() []fact {
 }
 
 // Count is a number of things, with the right plural.
-func Count(n int, what string) string {
+func Count[N int | uint64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return strconv.Itoa(n) + " " + what + "s"
+	if strings.HasSuffix(what, "sh") {
+		what += "e"
+	}
+	return fmt.Sprint(n) + " " + what + "s"
 }
 
 // grouped is a number with a thin gap after each three digits.
