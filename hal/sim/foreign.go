@@ -123,6 +123,12 @@ func (w *World) holdFor(path string) {
 	w.sched.at(w.sched.now.Add(w.time(siteHolder, path, time.Second, holderMost)), siteHolder.hash^hashString(path), nil, func() { m.holders-- })
 }
 
+// IsHeldOpen says whether a process keeps what is mounted at a path busy, as [HeldOpen] has it.
+func (w *World) IsHeldOpen(path string) bool {
+	stack := w.mounts.stack(path)
+	return len(stack) > 0 && stack[len(stack)-1].holders > 0
+}
+
 // coverAtBoot draws for each path that a volume was held at in the last boot whether somebody mounts over it before the agent starts.
 func (w *World) coverAtBoot(paths []string) {
 	for _, path := range paths {
@@ -153,10 +159,22 @@ func (w *World) SweepForeign(dir string) {
 	}
 	for i := len(w.mounts.list) - 1; i >= 0; i-- {
 		if i < len(w.mounts.list) && w.mounts.list[i].stray && strings.HasPrefix(w.mounts.list[i].path, dir+"/") {
+			w.clearOf(w.mounts.list[i])
 			w.uncover(w.mounts.list[i].path)
 		}
 	}
 	w.sched.at(w.sched.now.Add(sweepEach), siteSweeping.hash, nil, func() { w.SweepForeign(dir) })
+}
+
+// clearOf unmounts what was mounted below a foreign mount, as a driver does that makes its mount in a directory of the path that it is given: umount -R.
+// What covers it is left alone.
+func (w *World) clearOf(m *mount) {
+	for _, child := range slices.Clone(m.children) {
+		if child.path != m.path && !child.stray && !child.busy() {
+			w.event("foreign.unmount", child.path)
+			_ = w.mounts.unmount(actor{}, child.path, child.id) // it was looked at just now
+		}
+	}
 }
 
 // IsForeign says whether a mount is nobody's volume: made by somebody on the node, or by a driver that bound what was not its own.

@@ -49,4 +49,8 @@ var records = []Mutant{
 		"\tif err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {\n",
 		"\tb.tidy(h, c)\n\tif err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {\n",
 	},
+	{
+		"a descent in doubt is sent under live containers", "S7, laws 4.2, 5.4", "engine/core/reconcile.go",
+		"if _, ok := c.uncovered(r); !ok || c.live(r) {", "if _, ok := c.uncovered(r); !ok {",
+	},
 }
