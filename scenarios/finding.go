@@ -19,8 +19,9 @@ type Finding struct {
 	Signature string      `json:"signature"` // property and site: what findings of one defect have in common
 	Sentence  string      `json:"sentence"`  // who did what, and why that is wrong
 	Scenario  string      `json:"scenario,omitempty"`
-	Seed      uint64      `json:"seed"` // of a world that is no scenario
-	Case      string      `json:"case"` // the value of the flag --keep that replays it
+	Seed      uint64      `json:"seed"`                // of a world that is no scenario
+	InsteadOf uint64      `json:"insteadOf,omitempty"` // the seed that was asked for, if Seed is another that breaks the same
+	Case      string      `json:"case"`                // the value of the flag --keep that replays it
 	Violation *Violation  `json:"violation"`
 	Subject   string      `json:"subject"` // the violation's object by its short name
 	Choices   []Necessity `json:"choices"` // what is left, in the order in which the run comes to it
@@ -70,7 +71,7 @@ type RungFrame struct {
 // Explain replays a shrunk case and tells all of it. h is the hunter that it was shrunk with.
 func Explain(h *Hunter, s *Shrunk) *Finding {
 	f, short := tell(h, s.Case)
-	f.Total, f.Runs, f.Equal, f.CPU, f.Difference = s.Choices, s.Runs, s.Equal, s.CPU, s.Difference
+	f.Total, f.Runs, f.Equal, f.CPU, f.Difference, f.InsteadOf = s.Choices, s.Runs, s.Equal, s.CPU, s.Difference, s.InsteadOf
 	for i, k := range s.Case.Keep {
 		if !k.isChoice() {
 			continue

@@ -274,6 +274,9 @@ func (f *Finding) tellChoices(b *strings.Builder) {
 	if from == "" {
 		from = fmt.Sprintf("seed %d", f.Seed)
 	}
+	if f.InsteadOf != 0 {
+		from += fmt.Sprintf(", which breaks the same as seed %d and comes down to less", f.InsteadOf)
+	}
 	fmt.Fprintf(b, "%s: %d of %d choices left after %d runs in %.1f s of CPU, %d of 3 replays equal\n", from, len(f.Choices), f.Total, f.Runs,
 		f.CPU.Seconds(), f.Equal)
 	for _, c := range f.Choices {
