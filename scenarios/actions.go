@@ -231,7 +231,6 @@ func (t *story) kill(d time.Duration) string {
 	return ""
 }
 
-// forgetJournal removes the files of the journal, as an admin or a damaged disk would. The agent is dead meanwhile.
 // spoilJournal turns a byte in the middle of what the journal holds.
 func (t *story) spoilJournal() string {
 	if t.w.AgentLives() {
@@ -253,6 +252,7 @@ func (t *story) spoilJournal() string {
 	return ""
 }
 
+// forgetJournal removes the files of the journal, as an admin or a damaged disk would. The agent is dead meanwhile.
 func (t *story) forgetJournal() string {
 	if t.w.AgentLives() {
 		return "the agent lives; kill it for a while first"
