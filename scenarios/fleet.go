@@ -20,9 +20,11 @@ type Fleet struct {
 	CPU     time.Duration // of the process's CPU time; 0 is none
 	// KeepGoing: a schedule that fails does not end the hunt.
 	KeepGoing bool
-	Cover     bool            // tell what the schedules have reached; they take longer
-	Sample    uint64          // with Cover: of one in so many schedules; 0 is all
-	Stop      <-chan struct{} // once it is closed, no further schedule is begun; nil is never
+	// Canaries: the schedules of IsCanary have a defect in their judge, so that they fail. They are counted apart.
+	Canaries bool
+	Cover    bool            // tell what the schedules have reached; they take longer
+	Sample   uint64          // with Cover: of one in so many schedules; 0 is all
+	Stop     <-chan struct{} // once it is closed, no further schedule is begun; nil is never
 	// Progress is told how things stand, about once a second; nil for nobody. One call at a time.
 	Progress func(Tally)
 	// Batch is told of each batch as it ends; nil for nobody. One call at a time.
@@ -36,6 +38,9 @@ type Sums struct {
 	Calls     uint64 `json:"halCalls"`
 	Faults    uint64 `json:"faults"`
 	Crashes   uint64 `json:"crashes"`
+	// Canaries are those of the schedules that must fail, and Caught those of them that did. One that breaks a real property is none.
+	Canaries uint64 `json:"canaries,omitempty"`
+	Caught   uint64 `json:"canariesCaught,omitempty"`
 }
 
 // Tally is how far a hunt has got.
@@ -129,7 +134,7 @@ func (c *campaign) work() {
 		if !ok {
 			return
 		}
-		res := h.Run(Schedule{Seed: seed, Cover: c.fleet.covers(seed)})
+		res := h.Run(Schedule{Seed: seed, Cover: c.fleet.covers(seed), Canary: c.fleet.Canaries && IsCanary(seed)})
 		c.add(res, batch)
 	}
 }
@@ -176,7 +181,7 @@ func (c *campaign) add(res Result, batch *Batch) {
 		c.growth.add(res.Seed, res.Coverage)
 	}
 	batch.add(res)
-	if res.Violation != nil {
+	if res.Violation != nil && !res.isCaught() {
 		batch.Failed = append(batch.Failed, res)
 		if c.failed == nil || res.Seed < c.failed.Seed {
 			c.failed = &res
@@ -234,6 +239,13 @@ func (t *Sums) add(r Result) {
 	t.Calls += r.Calls
 	t.Faults += r.Faults
 	t.Crashes += uint64(r.Crashes)
+	switch {
+	case r.isCaught():
+		t.Canaries++
+		t.Caught++
+	case r.Canary && r.Violation == nil:
+		t.Canaries++
+	}
 }
 
 // Add adds other schedules.
@@ -243,6 +255,8 @@ func (t *Sums) Add(other Sums) {
 	t.Calls += other.Calls
 	t.Faults += other.Faults
 	t.Crashes += other.Crashes
+	t.Canaries += other.Canaries
+	t.Caught += other.Caught
 }
 
 // CPUTime is the CPU time that the process has used, in user and system mode.

@@ -25,6 +25,7 @@ const (
 // Result is what became of one schedule.
 type Result struct {
 	Seed      uint64
+	Canary    bool // it must fail
 	Violation *Violation
 	Events    uint64
 	Calls     uint64
@@ -54,6 +55,17 @@ type built struct {
 // NewHunter returns a hunter.
 func NewHunter() *Hunter {
 	return &Hunter{cluster: map[int][]any{}, pods: map[shape]built{}, volumes: map[[2]uint8]*corev1.PersistentVolume{}, texts: map[any][]byte{}}
+}
+
+// mostShapes is after how many pods a hunter forgets those that it has made, so that a long hunt takes no more memory than a short one.
+const mostShapes = 4096
+
+// forgets lets go of the objects of earlier worlds, once they are many.
+func (h *Hunter) forgets() {
+	if len(h.pods) > mostShapes {
+		clear(h.pods)
+		clear(h.texts)
+	}
 }
 
 // podNames are the names of so many pods.
@@ -95,6 +107,7 @@ type Schedule struct {
 	Chooser sim.Chooser // nil is the seed itself
 	Keep    bool        // the trace's records
 	Cover   bool        // tell what the run has reached
+	Canary  bool        // the judge has a defect, so that the run fails
 	// Done sees the world before it is closed; nil for nobody.
 	Done func(*sim.World)
 	// Log reads the engine's log; nil for nobody.
@@ -111,6 +124,7 @@ type Schedule struct {
 
 // Run runs one schedule.
 func (h *Hunter) Run(s Schedule) Result {
+	h.forgets()
 	if s.Chooser == nil {
 		s.Chooser = sim.Seeded(s.Seed)
 	}
@@ -126,6 +140,9 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 	r := newRun(w, engine.Config{NoRuntime: is.NoRuntime, JournalBytes: int64(is.Pods) * 8 << 10, Drivers: map[string]plugin.DriverConfig{}})
 	r.files, r.texts, r.lines, r.canary, r.probe = is.Files, h.texts, s.Log, h.canary, s.probe
+	if s.Canary {
+		r.canary = breaksCalm
+	}
 	if s.Cover {
 		r.covers()
 	}
@@ -145,7 +162,7 @@ func (h *Hunter) Run(s Schedule) Result {
 		s.Done(w)
 	}
 	return Result{
-		Seed: s.Seed, Violation: r.violation, Events: w.Steps(), Calls: w.Trace().Count(sim.MarkCall), Faults: w.Trace().Count(sim.MarkFault),
+		Seed: s.Seed, Canary: s.Canary, Violation: r.violation, Events: w.Steps(), Calls: w.Trace().Count(sim.MarkCall), Faults: w.Trace().Count(sim.MarkFault),
 		Crashes: r.actual.crashes, Hash: w.Trace().Hash(), Lasted: w.Now().Sub(0), Coverage: r.cover,
 	}
 }

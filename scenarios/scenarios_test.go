@@ -3,8 +3,6 @@ package scenarios
 import (
 	"flag"
 	"os"
-	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -45,42 +43,15 @@ func TestCatalogueRunsClean(t *testing.T) {
 	}
 }
 
-// hashesEnv has the test binary print the hashes of some seeds in place of its tests.
-const hashesEnv = "SCENARIOS_TEST_HASHES"
-
 func TestMain(m *testing.M) {
-	n, err := strconv.ParseUint(os.Getenv(hashesEnv), 10, 64)
-	if err != nil {
-		// What rapid finds is replayed by a command.
-		if err := flag.Set("rapid.nofailfile", "true"); err != nil {
-			panic(err)
-		}
-		os.Exit(m.Run())
+	if isOther() {
+		return
 	}
-	h := NewHunter()
-	for seed := range n {
-		res := h.Run(Schedule{Seed: seed})
-		_, _ = os.Stdout.WriteString(strconv.FormatUint(res.Hash, 16) + " " + strconv.FormatUint(res.Events, 10) + "\n")
+	// What rapid finds is replayed by a command.
+	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
+		panic(err)
 	}
-}
-
-// TestSameSeedSameTrace runs seeds in other processes, under other schedulers and collectors. With -race this process is a race build, so the hashes
-// are those of one too.
-func TestSameSeedSameTrace(t *testing.T) {
-	const seeds = 60
-	var want strings.Builder
-	h := NewHunter()
-	for seed := range uint64(seeds) {
-		res := h.Run(Schedule{Seed: seed})
-		want.WriteString(strconv.FormatUint(res.Hash, 16) + " " + strconv.FormatUint(res.Events, 10) + "\n")
-	}
-	for _, env := range []string{"GOMAXPROCS=1", "GOMAXPROCS=2", "GOGC=10", "GOGC=off"} {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), hashesEnv+"="+strconv.Itoa(seeds), env)
-		out, err := cmd.Output()
-		require.NoError(t, err)
-		require.Equal(t, want.String(), string(out), env)
-	}
+	os.Exit(m.Run())
 }
 
 func TestReplayIsTheSameByteForByte(t *testing.T) {

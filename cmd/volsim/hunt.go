@@ -65,6 +65,7 @@ SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the 
 	flags.StringVar(&h.shard, "shard", "0/1", "i/n: run only the i-th of n parts of the seeds, i from 0 to n-1")
 	flags.BoolVar(&h.fleet.KeepGoing, "keep-going", false,
 		"go on after a failure, and tell at the end the lowest seed of each property and site that broke")
+	flags.BoolVar(&h.fleet.Canaries, "canary", false, "let each hundredth seed fail by a defect that is planted in its judge; they are counted apart, and all must be found")
 	flags.IntVar(&h.fleet.Workers, "workers", runtime.GOMAXPROCS(0), "how many worlds run side by side")
 	flags.BoolVar(&h.asJSON, "json", false, "tell the summary as one JSON object")
 	h.out.flags(h.cmd, "report", "junit", "jsonl", "perfetto")
@@ -153,6 +154,8 @@ func (h *hunting) hunt(lines io.Writer) error {
 	switch {
 	case failed != nil:
 		return errViolation
+	case tally.MissedCanaries() > 0:
+		return missed(h.cmd, tally.Sums)
 	case h.results.Interrupted:
 		return errInterrupted
 	}
@@ -230,10 +233,21 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
 
 // sumLine is the last line of a hunt, for people.
 func sumLine(t scenarios.Tally, violations int) string {
+	canaries := ""
+	if t.Canaries > 0 {
+		canaries = fmt.Sprintf("%d of %d canaries found, ", t.Caught, t.Canaries)
+	}
 	return fmt.Sprintf("%s, %s, %s (%.0f per schedule), %.1f faults and %.2f crashes per schedule, %s, "+
-		"%.0f schedules and %.2f M events per CPU-second, %.1f CPU-seconds", report.Count(t.Schedules, "schedule"), report.Count(t.Events, "event"),
-		report.Count(t.Calls, "HAL call"), t.Per(t.Calls), t.Per(t.Faults), t.Per(t.Crashes), report.Count(violations, "violation"),
+		"%s%.0f schedules and %.2f M events per CPU-second, %.1f CPU-seconds", report.Count(t.Schedules, "schedule"), report.Count(t.Events, "event"),
+		report.Count(t.Calls, "HAL call"), t.Per(t.Calls), t.Per(t.Faults), t.Per(t.Crashes), report.Count(violations, "violation"), canaries,
 		t.PerCPU(t.Schedules), t.PerCPU(t.Events)/1e6, t.CPU.Seconds())
+}
+
+// missed tells that canaries broke nothing: what their hunt says of real defects is worth nothing.
+func missed(cmd *cobra.Command, t scenarios.Sums) error {
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d canaries passed, and each must fail: this hunt would not tell of a real defect either\n", t.MissedCanaries(),
+		t.Canaries)
+	return errViolation
 }
 
 // goOn is the command that runs what is left. Files are not named: they hold what was done so far.

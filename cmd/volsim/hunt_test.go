@@ -153,3 +153,24 @@ func TestFailureIsReported(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), `<failure type="expect"`)
 }
+
+func TestCanariesMustBeFound(t *testing.T) {
+	dir := t.TempDir()
+	lines := filepath.Join(dir, "a.jsonl")
+	status, out, stderr := volsim("hunt", "--seed", "95", "--runs", "10", "--canary", "--jsonl", lines)
+	require.Zero(t, status, stderr)
+	require.Contains(t, out, " 0 violations, 1 of 1 canaries found, ")
+	status, out, stderr = volsim("merge", lines)
+	require.Zero(t, status, stderr)
+	require.Contains(t, out, "1 of 1 canaries found")
+
+	text, err := os.ReadFile(lines)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"canariesCaught":1`)
+	deaf := strings.ReplaceAll(string(text), `,"canariesCaught":1`, "")
+	require.NoError(t, os.WriteFile(lines, []byte(deaf), 0o600))
+	status, out, stderr = volsim("merge", lines)
+	require.Equal(t, exitViolation, status)
+	require.Contains(t, out, "0 of 1 canaries found")
+	require.Contains(t, stderr, "1 of 1 canaries passed, and each must fail")
+}

@@ -100,6 +100,8 @@ func mergeAll(cmd *cobra.Command, m *report.Merged, out *outputs, asJSON bool) e
 	switch {
 	case len(m.Failures) > 0:
 		return errViolation
+	case m.Sums.MissedCanaries() > 0:
+		return missed(cmd, m.Sums)
 	case len(m.Damaged) > 0:
 		return errors.New("lines can't be read; the sums are without them")
 	}

@@ -129,6 +129,7 @@ func (p Results) facts() []fact {
 			fact{"HAL calls", grouped(t.Calls)},
 			fact{"Faults", fmt.Sprintf("%s (%.1f per schedule)", grouped(t.Faults), t.Per(t.Faults))},
 			fact{"Crashes", fmt.Sprintf("%s (%.2f per schedule)", grouped(t.Crashes), t.Per(t.Crashes))},
+			fact{"Canaries found", canariesOf(t.Sums)},
 			fact{"CPU time", fmt.Sprintf("%.1f s", t.CPU.Seconds())},
 			fact{"Time", fmt.Sprintf("%.1f s", t.Elapsed.Seconds())},
 		)
@@ -141,6 +142,14 @@ func (p Results) facts() []fact {
 		version = "not known"
 	}
 	return append(all, fact{"Version", version})
+}
+
+// canariesOf tells how many schedules that had to fail did.
+func canariesOf(t scenarios.Sums) string {
+	if t.Canaries == 0 {
+		return "none planted"
+	}
+	return fmt.Sprintf("%d of %d", t.Caught, t.Canaries)
 }
 
 // Count is a number of things, with the right plural.

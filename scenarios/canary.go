@@ -1,0 +1,23 @@
+package scenarios
+
+// CanaryProperty is what a canary breaks.
+const CanaryProperty = "canary"
+
+// canaryEvery is how many schedules of a hunt with canaries there are for each of them.
+const canaryEvery = 100
+
+// IsCanary: in a hunt with canaries, the schedule of this seed must fail.
+func IsCanary(seed uint64) bool { return seed%canaryEvery == 0 }
+
+// breaksCalm is the defect of a canary. It is the judge's: no calm may come.
+func breaksCalm(r *run) {
+	if r.stop {
+		r.fail(CanaryProperty, "calm", "", "this schedule is a canary: it must fail")
+	}
+}
+
+// isCaught: the canary has failed as it must.
+func (r Result) isCaught() bool { return r.Violation != nil && r.Violation.Property == CanaryProperty }
+
+// MissedCanaries is how many canaries broke nothing: a hunt that has some would not tell of a real defect either.
+func (t Sums) MissedCanaries() uint64 { return t.Canaries - min(t.Caught, t.Canaries) }

@@ -1,0 +1,34 @@
+package scenarios
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCanariesAreFoundAndCountedApart(t *testing.T) {
+	f := Fleet{Seed: 95, Runs: 110, Workers: 2, Canaries: true}
+	var batches Sums
+	f.Batch = func(b Batch) {
+		require.Empty(t, b.Failed)
+		batches.Add(b.Sums)
+	}
+	tally, failed := f.Hunt()
+	require.Nil(t, failed)
+	require.Empty(t, tally.Found)
+	require.EqualValues(t, 110, tally.Schedules)
+	require.EqualValues(t, 2, tally.Canaries, "100 and 200")
+	require.EqualValues(t, 2, tally.Caught)
+	require.Equal(t, tally.Sums, batches)
+	require.Zero(t, tally.MissedCanaries())
+}
+
+func TestCanaryThatPassesIsMissed(t *testing.T) {
+	var sums Sums
+	sums.add(Result{Canary: true})
+	sums.add(Result{Canary: true, Violation: &Violation{Property: CanaryProperty}})
+	sums.add(Result{Canary: true, Violation: &Violation{Property: "S5"}})
+	sums.add(Result{})
+	require.EqualValues(t, 1, sums.MissedCanaries())
+	require.EqualValues(t, 2, sums.Canaries)
+}

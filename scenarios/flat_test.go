@@ -1,0 +1,51 @@
+package scenarios
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestWorldsLeaveNothing runs many worlds: no goroutine and no memory is left of them. A hunter's own objects are dropped with it.
+func TestWorldsLeaveNothing(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent))
+	rounds, worlds := 20, 500
+	if testing.Short() {
+		rounds, worlds = 4, 100
+	}
+	seed := uint64(0)
+	hunt := func(h *Hunter) {
+		for range worlds {
+			h.Run(Schedule{Seed: seed})
+			seed++
+		}
+	}
+	round := func() (goroutines int, heap uint64) {
+		hunt(NewHunter())
+		for range 2 { // the second collection frees what the first one has finalised
+			runtime.GC()
+		}
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return runtime.NumGoroutine(), m.HeapAlloc
+	}
+	goroutines, heap := round() // what is made once for all
+	for range rounds - 1 {
+		nowGoroutines, nowHeap := round()
+		require.LessOrEqual(t, nowGoroutines, goroutines, "after %d worlds", seed)
+		require.LessOrEqual(t, nowHeap, heap+512<<10, "bytes after %d worlds", seed)
+	}
+}
+
+func TestHunterForgetsPods(t *testing.T) {
+	h := NewHunter()
+	want := h.Run(Schedule{Seed: 7})
+	for i := len(h.pods); i <= mostShapes; i++ {
+		h.pods[shape{edits: uint8(i), generation: uint8(i >> 8), index: 200}] = built{}
+	}
+	got := h.Run(Schedule{Seed: 7})
+	require.Less(t, len(h.pods), mostShapes)
+	require.Equal(t, want.Hash, got.Hash)
+}
