@@ -82,34 +82,38 @@ func (c *content) fill(b []byte) {
 }
 
 // Buffers is memory for the long files that agents read. A world borrows of it until it is closed, so that the next one makes none. The zero value is
-// empty. It serves one world at a time.
-type Buffers struct{ free, lent [][]byte }
+// empty. It is used by one goroutine at a time.
+type Buffers struct{ free [][]byte }
 
 // longFile is from how many bytes on a file is read into memory that was used before: a journal is, and hardly anything else.
 const longFile = 2 * pageSize
 
-// lend returns size bytes, which hold anything.
-func (b *Buffers) lend(size int64) []byte {
-	if b == nil || size < longFile {
+// buffer returns size bytes, which hold anything, for the life of the world.
+func (w *World) buffer(size int64) []byte {
+	from := w.config.Buffers
+	if from == nil || size < longFile {
 		return make([]byte, size)
 	}
-	for i := len(b.free) - 1; i >= 0; i-- {
-		if buffer := b.free[i]; int64(cap(buffer)) >= size {
-			b.free = slices.Delete(b.free, i, i+1)
-			b.lent = append(b.lent, buffer)
-			return buffer[:size]
-		}
+	i := len(from.free) - 1 // what was used last is still in the CPU's caches
+	for i >= 0 && int64(cap(from.free[i])) < size {
+		i--
 	}
-	buffer := make([]byte, size)
-	b.lent = append(b.lent, buffer)
-	return buffer
+	if i < 0 {
+		w.borrowed = append(w.borrowed, make([]byte, size))
+		return w.borrowed[len(w.borrowed)-1]
+	}
+	b := from.free[i][:size]
+	from.free = slices.Delete(from.free, i, i+1)
+	w.borrowed = append(w.borrowed, b)
+	return b
 }
 
-// end takes all back.
-func (b *Buffers) end() {
-	if b != nil {
-		b.free, b.lent = append(b.free, b.lent...), b.lent[:0]
+// returns gives back what was borrowed.
+func (w *World) returns() {
+	if w.config.Buffers != nil {
+		w.config.Buffers.free = append(w.config.Buffers.free, w.borrowed...)
 	}
+	w.borrowed = nil
 }
 
 // has says whether text, which has no zeros, is in the file.

@@ -34,7 +34,7 @@ func (h hostFiles) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 	case at.n.file.size > limit:
 		errno = syscall.EFBIG
 	default:
-		b := h.w.config.Buffers.lend(at.n.file.size)
+		b := h.w.buffer(at.n.file.size)
 		at.n.file.fill(b)
 		return b, k.done(0)
 	}

@@ -59,6 +59,7 @@ type World struct {
 	// heldBefore is the paths at which volumes were held when the last boot ended.
 	heldBefore []string
 	isStrayed  bool // some mount was a stray
+	borrowed   [][]byte
 }
 
 // boot is one boot of the node.
@@ -106,7 +107,7 @@ func New(c Config) *World {
 func (w *World) Close() {
 	w.sched.kill(w.inc)
 	w.sched.close()
-	w.config.Buffers.end()
+	w.returns()
 }
 
 // bootNode begins a boot.
