@@ -57,6 +57,10 @@ func (n *names) what(c Case, k Kept) string {
 		return "the object " + object + " is edited"
 	case "workload.driver":
 		return "driver " + object + " is restarted"
+	case "workload.nodes":
+		return "a driver attaches its volumes"
+	case "workload.move":
+		return object + " goes to another node" + [...]string{"", "", " while the agent is kept away"}[min(k.Value, 2)]
 	case "workload.broken":
 		return "driver " + [...]string{"", "disk.example", "file.example"}[min(k.Value, 2)] + " stays broken"
 	case "workload.kind":

@@ -155,6 +155,7 @@ func (r *run) sleeps(d time.Duration) {
 	r.w.KillAgent()
 	r.w.After(d, "the agent comes back", func() {
 		r.w.Restarts(true)
+		r.w.PowerOn() // a boot starts the agent as well: a node that went down under that one is down still
 		r.w.StartAgent()
 	})
 }
