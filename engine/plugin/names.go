@@ -2,6 +2,8 @@ package plugin
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -79,7 +81,8 @@ func BadCSIString(s string) string {
 // BadCSIMap says what is wrong with a map of a CSI message, "" if nothing. It quotes no value.
 func BadCSIMap(m map[string]string) string {
 	size, bad := 0, false
-	for k, v := range m {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		v := m[k]
 		size += len(k) + len(v)
 		bad = bad || !utf8.ValidString(k) || !utf8.ValidString(v)
 	}
