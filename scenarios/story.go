@@ -40,6 +40,8 @@ type story struct {
 	before int          // how many when the agent started last
 	log    []engine.Entry
 	met    []int // how many calls each fault of the scenario has matched
+
+	isKnown bool // how it goes on is known: see Play.Reaches
 }
 
 // Play is one run of a scenario.
@@ -53,6 +55,9 @@ type Play struct {
 	// waited for as long as it is in the story, and then the timeline goes on. What can't be done (a container writes that does not run) is left out.
 	// All properties are judged as ever.
 	IsVaried bool
+	// Reaches is told of each statement of the timeline that is about to come at its time, and then of calm, by their numbers. The run ends, as if all
+	// had gone well, if it returns false; nil for nobody. state is that of the run; false if something is under way.
+	Reaches func(step int, state func(*Comparer) (State, bool)) bool
 	// Made sees the world before anything happens in it; nil for nobody.
 	Made func(*sim.World)
 	// Log reads the engine's log up to the end of the timeline; nil for nobody.
@@ -113,7 +118,7 @@ func (p Play) Run() StoryResult {
 	}
 	t.begin()
 	t.tell()
-	if t.r.violation == nil && !s.Stuck {
+	if t.r.violation == nil && t.reaches(len(s.Steps)) && !s.Stuck {
 		t.r.lines = nil
 		t.r.finish()
 	}
@@ -282,6 +287,9 @@ func (t *story) tell() {
 		if t.step.Within && !t.leaves(t.step.Line) {
 			t.await(at)
 		} else if t.r.until(at) && !t.leaves(t.step.Line) {
+			if !t.reaches(i) {
+				return
+			}
 			if why := t.step.act(t); why != "" {
 				t.fail(why)
 			}
@@ -290,6 +298,15 @@ func (t *story) tell() {
 			return
 		}
 	}
+}
+
+// reaches tells of a statement, and reports whether the run goes on.
+func (t *story) reaches(step int) bool {
+	if t.play.Reaches == nil || t.isKnown {
+		return !t.isKnown
+	}
+	t.isKnown = !t.play.Reaches(step, func(c *Comparer) (State, bool) { return t.state(c, step) })
+	return !t.isKnown
 }
 
 // await lets an expectation become true.

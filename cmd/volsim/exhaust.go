@@ -19,7 +19,7 @@ type exhausted struct {
 
 func exhaustCommand() *cobra.Command {
 	e := explore.Exhaust{}
-	asJSON := false
+	asJSON, prune := false, false
 	cmd := &cobra.Command{
 		Use: "exhaust [NAME|FILE…]", Short: "Run scenarios with every combination of few faults on top of their own",
 		Long: `Runs each scenario, by default all of the catalogue, as it is written and then with every fault, or every two of them and so on
@@ -32,11 +32,13 @@ stops at the first combination that breaks one, and shows the command that repla
 			if e.Depth < 1 {
 				return errors.New("--depth is from 1: how many faults at most are made at the same time")
 			}
+			e.All = !prune
 			return exhaust(cmd, e, args, asJSON)
 		},
 	}
 	cmd.Flags().IntVar(&e.Depth, "depth", 1, "how many faults at most on top of a scenario's own")
 	cmd.Flags().IntVar(&e.Workers, "workers", runtime.GOMAXPROCS(0), "how many scenarios run side by side")
+	cmd.Flags().BoolVar(&prune, "prune", true, "cut a run short that comes to a state, after its last fault, in which an earlier one has been")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each scenario and one for the sum")
 	return cmd
 }
@@ -65,7 +67,7 @@ func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) 
 			err = errors.Join(err, tellJSON(cmd, r))
 			return
 		}
-		fmt.Fprintf(out, "%-64s %8d generated %8d run\n", x.Name, x.Generated, x.Run)
+		fmt.Fprintf(out, "%-64s %8d generated %8d run %8d cut short\n", x.Name, x.Generated, x.Run, x.Pruned)
 		for _, stale := range x.Stale {
 			fmt.Fprintf(out, "STALE %s: %s\n", x.Name, stale)
 		}
@@ -78,8 +80,8 @@ func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) 
 	if asJSON {
 		err = errors.Join(err, tellJSON(cmd, sum))
 	} else {
-		fmt.Fprintf(out, "%-64s %8d generated %8d run, %d events, %.1f CPU-seconds\n", fmt.Sprintf("%d scenarios, depth %d", len(all), e.Depth),
-			sum.Generated, sum.Run, sum.Events, (scenarios.CPUTime() - begin).Seconds())
+		fmt.Fprintf(out, "%-64s %8d generated %8d run %8d cut short, %d events, %.1f CPU-seconds\n", fmt.Sprintf("%d scenarios, depth %d", len(all), e.Depth),
+			sum.Generated, sum.Run, sum.Pruned, sum.Events, (scenarios.CPUTime() - begin).Seconds())
 	}
 	if err == nil && len(all) > 0 && all[len(all)-1].Failed() {
 		return errViolation

@@ -50,6 +50,32 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
+func TestExhaustTellsWhatFails(t *testing.T) {
+	story := filepath.Join(t.TempDir(), "never.txt")
+	require.NoError(t, os.WriteFile(story, []byte(`# a driver that is never there
+driver disk.example staging device absent
+volume vol-a of disk.example
+pod default/web uses vol-a
+at 0s apply all
+within 10s expect pod default/web ready
+`), 0o600))
+	status, stdout, stderr := volsim("exhaust", story)
+	require.Equal(t, exitViolation, status, stderr)
+	require.Contains(t, stdout, "FAIL expect at")
+	require.Contains(t, stdout, "replay: volsim run "+story)
+
+	status, stdout, stderr = volsim("exhaust", "pod_asks_for_what_is_not_served")
+	require.Zero(t, status, stderr)
+	require.Regexp(t, `(\d+) generated +(\d+) run +[1-9]\d* cut short`, stdout)
+	_, stdout, _ = volsim("exhaust", "--prune=false", "pod_asks_for_what_is_not_served")
+	require.Contains(t, stdout, " 0 cut short")
+
+	for _, args := range [][]string{{"exhaust", "--depth", "0"}, {"exhaust", "no_such_story"}} {
+		status, _, stderr = volsim(args...)
+		require.Equal(t, exitUsage, status, "%v: %s", args, stderr)
+	}
+}
+
 func TestReplayShowsTheSameTrace(t *testing.T) {
 	_, first, _ := volsim("replay", "--seed", "3")
 	_, second, _ := volsim("replay", "--seed", "3")

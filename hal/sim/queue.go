@@ -6,6 +6,7 @@ import "github.com/volnode/volnode/hal"
 type event struct {
 	at   hal.Instant
 	key  uint64 // order among events of one instant
+	name uint64 // what it is, as key was given
 	seq  uint64 // order among events of one instant and key
 	run  func()
 	task *task

@@ -127,7 +127,7 @@ func (s *scheduler) at(t hal.Instant, key uint64, inc *incarnation, run func()) 
 
 func (s *scheduler) push(e event) {
 	s.seq++
-	e.seq = s.seq
+	e.seq, e.name = s.seq, e.key
 	if s.tie != 0 {
 		e.key = mix(s.tie ^ e.key)
 	} else {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -280,4 +281,44 @@ func hashTree(n *node, h uint64) uint64 {
 		h = hashTree(k, h)
 	}
 	return fold(h ^ uint64(len(n.kids)))
+}
+
+// Upcoming is something that will happen by itself.
+type Upcoming struct {
+	At      hal.Instant // of the world's clock
+	Name    uint64      // of what it is; 0 for a timer of the agent
+	IsAgent bool        // it is a timer of the agent
+}
+
+// Upcoming is what will happen by itself, in its order; false if something is under way: a call, an RPC that may act, a helper, a death, a boot, or
+// what the agent has been told and not yet taken up.
+func (w *World) Upcoming() ([]Upcoming, bool) {
+	s := w.sched
+	if s.dying != nil || s.failure != nil || len(w.rpcs)+len(w.children) > 0 || w.off || w.inc == nil || w.inc.dead || w.inc.drains {
+		return nil, false
+	}
+	var events []event
+	for _, e := range s.events.list {
+		switch {
+		case e.inc != nil && e.inc.dead, e.task != nil && (e.task.done || e.task.parked != e.park): // void
+		case e.task != nil, e.inc != nil && e.name != siteTimer.hash:
+			return nil, false
+		default:
+			events = append(events, e)
+		}
+	}
+	slices.SortFunc(events, func(a, b event) int {
+		if a.before(&b) {
+			return -1
+		}
+		return 1
+	})
+	all := make([]Upcoming, len(events))
+	for i, e := range events {
+		all[i] = Upcoming{At: e.at, IsAgent: e.inc != nil}
+		if e.inc == nil {
+			all[i].Name = e.name
+		}
+	}
+	return all, true
 }

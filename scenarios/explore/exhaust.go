@@ -15,7 +15,9 @@ import (
 type Exhaust struct {
 	Scenarios []*scenarios.Scenario
 	Depth     int // at least 1
-	Workers   int // how many scenarios at the same time; the outcome is the same with any number
+	// All: no run is cut short when it comes to a state that an earlier one has come to, and what can follow is tried on top of both.
+	All     bool
+	Workers int // how many scenarios at the same time; the outcome is the same with any number
 	// Progress is told of each scenario when it is through, in no certain order, by one goroutine at a time; nil for nobody.
 	Progress func(Exhausted)
 }
@@ -25,6 +27,7 @@ type Exhausted struct {
 	Name      string `json:"name"`
 	Generated uint64 `json:"generated"` // combinations, the one without a fault included
 	Run       uint64 `json:"run"`       // of them, those that were told
+	Pruned    uint64 `json:"pruned"`    // of those, the ones that were cut short: they came to a state that an earlier one had come to
 	Events    uint64 `json:"events"`
 	// Violation is what the first combination breaks that breaks something; nil if none does.
 	Violation *scenarios.Violation `json:"violation,omitempty"`
@@ -78,6 +81,7 @@ func Total(all []Exhausted) Exhausted {
 	for _, x := range all {
 		sum.Generated += x.Generated
 		sum.Run += x.Run
+		sum.Pruned += x.Pruned
 		sum.Events += x.Events
 	}
 	return sum
@@ -91,6 +95,23 @@ type node struct {
 	deep int       // how many points were chosen
 }
 
+// states is what the runs of a scenario came to after their last faults. Those who came first have at least as many faults to come: what can follow
+// is tried, or will be, on top of their faults.
+type states struct {
+	*scenarios.Comparer
+	all map[scenarios.State]bool
+}
+
+// has notes a state, and reports whether it was there.
+func (s *states) has(state func(*scenarios.Comparer) (scenarios.State, bool)) bool {
+	at, ok := state(s.Comparer)
+	was := s.all[at]
+	if ok {
+		s.all[at] = true
+	}
+	return ok && was
+}
+
 // operation names one operation of one life of the agent.
 type operation struct {
 	run uint32
@@ -101,16 +122,24 @@ type operation struct {
 func (e Exhaust) one(s *scenarios.Scenario, isOver func() bool) Exhausted {
 	out := Exhausted{Name: s.Name, Generated: 1}
 	queue := []node{{}}
+	seen := states{scenarios.NewComparer(), map[scenarios.State]bool{}}
 	for len(queue) > 0 && !isOver() {
 		n := queue[0]
 		queue = queue[1:]
-		f := finder{node: n, isPast: n.deep == 0, looked: map[operation]bool{}}
+		f := finder{node: n, isDeepest: n.deep == e.Depth, isPast: n.deep == 0, looked: map[operation]bool{}}
 		c := scenarios.Case{Scenario: s, Still: true, Keep: n.with}
-		v := &variation{Keeper: c.Chooser()}
-		if n.deep < e.Depth {
-			v.hear = f.hear
+		v := &variation{Keeper: c.Chooser(), hear: f.hear}
+		play := scenarios.Play{Choices: v, Made: func(w *sim.World) { v.world = w }}
+		if !e.All {
+			play.Reaches = func(_ int, state func(*scenarios.Comparer) (scenarios.State, bool)) bool {
+				isKnown := f.isPast && seen.has(state) && n.deep > 0
+				if isKnown {
+					out.Pruned++
+				}
+				return !isKnown
+			}
 		}
-		res := c.Play(scenarios.Play{Choices: v, Made: func(w *sim.World) { v.world = w }}).Run()
+		res := c.Play(play).Run()
 		out.Run++
 		out.Events += res.Events
 		if n.deep == 0 {
@@ -130,23 +159,22 @@ func (e Exhaust) one(s *scenarios.Scenario, isOver func() bool) Exhausted {
 type variation struct {
 	*scenarios.Keeper
 	world *sim.World
-	hear  func(offer) // of each fault that can be chosen; nil for nobody
+	hear  func(offer) // of each fault that can be chosen
 }
 
 // PickFault implements sim.FaultChooser.
 func (v *variation) PickFault(id sim.ID, faults []sim.Fault, weights []uint32) sim.Fault {
-	if v.hear != nil {
-		v.hear(offer{id, faults, v.world.Caller(id), v.world.NextID})
-	}
+	v.hear(offer{id, faults, v.world.Caller(id), v.world.NextID})
 	return v.Keeper.PickFault(id, faults, weights)
 }
 
 // finder finds the combinations that have one point more than a node, behind its last: so each set of points comes up once.
 type finder struct {
-	node   node
-	isPast bool               // the last point of the node has come up
-	looked map[operation]bool // the operation has looked since its last effect, or its begin
-	found  []node
+	node      node
+	isDeepest bool               // nothing is added to the node
+	isPast    bool               // the last point of the node has come up
+	looked    map[operation]bool // the operation has looked since its last effect, or its begin
+	found     []node
 }
 
 func (f *finder) hear(o offer) {
@@ -162,6 +190,8 @@ func (f *finder) hear(o offer) {
 	switch {
 	case !f.isPast:
 		f.isPast = o.id == f.node.last
+		return
+	case f.isDeepest:
 		return
 	case !isPoint(o) || !isNew || isLook(o) && f.node.deep > 0 && f.node.look == by:
 		return

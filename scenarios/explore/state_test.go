@@ -1,0 +1,74 @@
+package explore
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios"
+)
+
+// reached is one state that a run came to, and what it had in its trace by then.
+type reached struct {
+	state  scenarios.State
+	at     time.Duration
+	record int
+}
+
+// TestEqualStatesGoOnAlike compares what follows two equal states of different runs: every call, effect and reply, and when.
+func TestEqualStatesGoOnAlike(t *testing.T) {
+	for _, name := range []string{"demo", "two_pods_share_a_volume", "power_cut_tears_the_journal", "driver_restarts_and_forgets_what_it_staged"} {
+		s, err := scenarios.Find(name)
+		require.NoError(t, err)
+		compare, futures, equal := scenarios.NewComparer(), map[scenarios.State]string{}, 0
+		play := func(n node) []node {
+			f := finder{node: n, isPast: n.deep == 0, looked: map[operation]bool{}}
+			c := scenarios.Case{Scenario: s, Still: true, Keep: n.with}
+			v := &variation{Keeper: c.Chooser(), hear: f.hear}
+			var all []reached
+			p := scenarios.Play{Choices: v, Keep: true, Made: func(w *sim.World) { v.world = w }}
+			p.Reaches = func(_ int, state func(*scenarios.Comparer) (scenarios.State, bool)) bool {
+				if at, ok := state(compare); ok && f.isPast {
+					all = append(all, reached{at, v.world.Now().Sub(0), len(v.world.Trace().Records)})
+				}
+				return true
+			}
+			p.Done = func(w *sim.World) {
+				for _, r := range all {
+					future := futureOf(w.Trace().Records[r.record:], r.at)
+					if known, ok := futures[r.state]; ok {
+						require.Equal(t, known, future, "%s %s at %s", name, c, r.at)
+						equal++
+					}
+					futures[r.state] = future
+				}
+			}
+			require.Nil(t, c.Play(p).Run().Violation)
+			return f.found
+		}
+		for i, n := range play(node{}) {
+			if i%3 == 0 && (!testing.Short() || i%5 == 0) {
+				play(n)
+			}
+		}
+		t.Logf("%s: %d states, %d met again", name, len(futures), equal)
+		require.Greater(t, equal, 50, name)
+	}
+}
+
+// futureOf tells records without what only counts: lives, generations of the journal.
+func futureOf(records []sim.Record, since time.Duration) string {
+	var b strings.Builder
+	for _, r := range records {
+		object := r.Object
+		if strings.Contains(object, "journal") || strings.HasPrefix(r.What, "agent.") {
+			object = ""
+		}
+		line := sim.Record{At: r.At.Add(-since), Mark: r.Mark, What: r.What, Object: object, Outcome: r.Outcome, Errno: r.Errno, Code: r.Code, Fault: r.Fault}
+		b.Write(append(line.AppendText(nil), '\n'))
+	}
+	return b.String()
+}
