@@ -17,9 +17,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file tells whether two runs of one scenario have come to one state, from which both go on alike. It follows every field of the world, the engine
-// and the checks, so that what somebody adds is a part of the state: at worst two states are told apart that are none. What is left out stands in
-// notAsItIs.
+// This file tells whether two runs of one scenario have come to one state, from which both go on alike. It follows every field
+// of the world, the engine and the checks, so that what somebody adds is a part of the state: at worst, two are told apart that
+// are one. What is left out stands in notAsItIs.
 
 // State is a hash of all that decides how a run goes on.
 type State uint64

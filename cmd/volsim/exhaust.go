@@ -80,8 +80,8 @@ func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) 
 	if asJSON {
 		err = errors.Join(err, tellJSON(cmd, sum))
 	} else {
-		fmt.Fprintf(out, "%-64s %8d generated %8d run %8d cut short, %d events, %.1f CPU-seconds\n", fmt.Sprintf("%d scenarios, depth %d", len(all), e.Depth),
-			sum.Generated, sum.Run, sum.Pruned, sum.Events, (scenarios.CPUTime() - begin).Seconds())
+		fmt.Fprintf(out, "%-64s %8d generated %8d run %8d cut short, %d events, %.1f CPU-seconds\n",
+			fmt.Sprintf("%d scenarios, depth %d", len(all), e.Depth), sum.Generated, sum.Run, sum.Pruned, sum.Events, (scenarios.CPUTime() - begin).Seconds())
 	}
 	if err == nil && len(all) > 0 && all[len(all)-1].Failed() {
 		return errViolation

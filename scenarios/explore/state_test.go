@@ -67,7 +67,9 @@ func futureOf(records []sim.Record, since time.Duration) string {
 		if strings.Contains(object, "journal") || strings.HasPrefix(r.What, "agent.") {
 			object = ""
 		}
-		line := sim.Record{At: r.At.Add(-since), Mark: r.Mark, What: r.What, Object: object, Outcome: r.Outcome, Errno: r.Errno, Code: r.Code, Fault: r.Fault}
+		line := sim.Record{
+			At: r.At.Add(-since), Mark: r.Mark, What: r.What, Object: object, Outcome: r.Outcome, Errno: r.Errno, Code: r.Code, Fault: r.Fault,
+		}
 		b.Write(append(line.AppendText(nil), '\n'))
 	}
 	return b.String()
