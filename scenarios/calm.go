@@ -188,14 +188,14 @@ func (r *run) isHeldBack(p *pod) bool {
 	})
 }
 
-// awaitsClaim: the rung is of a ReadWriteOncePod claim that another pod has.
+// awaitsClaim: the rung is of a ReadWriteOncePod claim that another pod has, be it that its containers keep its volume from being made anew.
 func (r *run) awaitsClaim(b *core.Belief) bool {
 	if !r.exclusive[b.Volume] || b.Pod == "" || b.State != core.Absent || !b.IsWanted || b.InFlight || b.ClimbOpen != 0 || b.DescendOpen != 0 {
 		return false
 	}
 	isTaken := false
 	r.core.Beliefs(func(o core.Belief) {
-		isTaken = isTaken || o.Key != b.Key && o.Volume == b.Volume && o.Pod != "" && o.State == core.Present
+		isTaken = isTaken || o.Key != b.Key && o.Volume == b.Volume && o.Pod != "" && (o.State == core.Present || o.IsHeldBack)
 	})
 	return isTaken
 }
