@@ -183,7 +183,7 @@ type Setup struct {
 // setupOf is what a seed gives.
 func setupOf(seed uint64) Setup {
 	s := Setup{
-		NoRuntime: seed&1 == 0, Files: seed%64 == 6, Nervous: isNervous(seed), Pods: podsOf(seed), Volumes: rawVolume,
+		NoRuntime: seed&1 == 0, Files: seed%128 == 6, Nervous: isNervous(seed), Pods: podsOf(seed), Volumes: rawVolume,
 		Idle: [...]uint32{10, 36, 90}[seed/2%3], Tie: seed | 1, Chaos: chaos, Profile: profileOf(seed),
 	}
 	if seed%9 < 2 || s.Files {
