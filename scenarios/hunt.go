@@ -162,8 +162,8 @@ func (h *Hunter) Run(s Schedule) Result {
 		s.Done(w)
 	}
 	return Result{
-		Seed: s.Seed, Canary: s.Canary, Violation: r.violation, Events: w.Steps(), Calls: w.Trace().Count(sim.MarkCall), Faults: w.Trace().Count(sim.MarkFault),
-		Crashes: r.actual.crashes, Hash: w.Trace().Hash(), Lasted: w.Now().Sub(0), Coverage: r.cover,
+		Seed: s.Seed, Canary: s.Canary, Violation: r.violation, Events: w.Steps(), Calls: w.Trace().Count(sim.MarkCall),
+		Faults: w.Trace().Count(sim.MarkFault), Crashes: r.actual.crashes, Hash: w.Trace().Hash(), Lasted: w.Now().Sub(0), Coverage: r.cover,
 	}
 }
 
@@ -192,8 +192,8 @@ func setupOf(seed uint64) Setup {
 	return s
 }
 
-// podsOf is how many pods come and go in a world of a hunt: few in two of three, so that more worlds are seen in the same time. What a defect needs is
-// nearly always there with few of them, and with many there is more of what happens by accident.
+// podsOf is how many pods come and go in a world of a hunt: few in two of three, so that more worlds are seen in the same time. What a defect needs
+// is nearly always there with few of them, and with many there is more of what happens by accident.
 func podsOf(seed uint64) int { return [...]int{huntPods, 6, 4}[seed/54%3] }
 
 // Large is the setup of a large world, with the faults that the seed gives: 24 pods on 20 volumes.

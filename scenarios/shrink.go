@@ -40,8 +40,8 @@ const (
 	neighbours = 2500
 )
 
-// Shrink minimises a failing seed; nil if it does not fail. What a schedule comes down to is a matter of its luck. Where that is too much to read, the
-// seeds behind it are asked for one that breaks the same property at the same site, and comes down to less.
+// Shrink minimises a failing seed; nil if it does not fail. What a schedule comes down to is a matter of its luck. Where that is too much to read,
+// the seeds behind it are asked for one that breaks the same property at the same site, and comes down to less.
 func Shrink(h *Hunter, seed uint64) *Shrunk {
 	best := shrink(h, Case{Seed: seed}, sim.Seeded(seed))
 	if best == nil {

@@ -65,7 +65,8 @@ SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the 
 	flags.StringVar(&h.shard, "shard", "0/1", "i/n: run only the i-th of n parts of the seeds, i from 0 to n-1")
 	flags.BoolVar(&h.fleet.KeepGoing, "keep-going", false,
 		"go on after a failure, and tell at the end the lowest seed of each property and site that broke")
-	flags.BoolVar(&h.fleet.Canaries, "canary", false, "let each hundredth seed fail by a defect that is planted in its judge; they are counted apart, and all must be found")
+	flags.BoolVar(&h.fleet.Canaries, "canary", false,
+		"let each hundredth seed fail by a defect that is planted in its judge; they are counted apart, and all must be found")
 	flags.IntVar(&h.fleet.Workers, "workers", runtime.GOMAXPROCS(0), "how many worlds run side by side")
 	flags.BoolVar(&h.asJSON, "json", false, "tell the summary as one JSON object")
 	h.out.flags(h.cmd, "report", "junit", "jsonl", "perfetto")
@@ -245,8 +246,8 @@ func sumLine(t scenarios.Tally, violations int) string {
 
 // missed tells that canaries broke nothing: what their hunt says of real defects is worth nothing.
 func missed(cmd *cobra.Command, t scenarios.Sums) error {
-	fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d canaries passed, and each must fail: this hunt would not tell of a real defect either\n", t.MissedCanaries(),
-		t.Canaries)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d canaries passed, and each must fail: this hunt would not tell of a real defect either\n",
+		t.MissedCanaries(), t.Canaries)
 	return errViolation
 }
 

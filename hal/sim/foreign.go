@@ -166,7 +166,8 @@ func (w *World) SweepForeign(dir string) {
 	w.sched.at(w.sched.now.Add(sweepEach), siteSweeping.hash, nil, func() { w.SweepForeign(dir) })
 }
 
-// clearOf unmounts what was mounted below a foreign mount, as a driver does that makes its mount in a directory of the path that it is given: umount -R.
+// clearOf unmounts what was mounted below a foreign mount, as a driver does that makes its mount in a directory of the path that it is given:
+// umount -R.
 // What covers it is left alone.
 func (w *World) clearOf(m *mount) {
 	for _, child := range slices.Clone(m.children) {

@@ -112,7 +112,8 @@ func (m *Merged) line(line []byte, place string) error {
 			return err
 		}
 		if b.From >= b.To || b.To-b.From != b.Schedules || b.Schedules > scenarios.BlockSeeds || b.Caught > b.Canaries || b.Canaries > b.Schedules {
-			return fmt.Errorf("a batch of the seeds %d up to %d can't have %d schedules with %d of %d canaries", b.From, b.To, b.Schedules, b.Caught, b.Canaries)
+			return fmt.Errorf("a batch of the seeds %d up to %d can't have %d schedules with %d of %d canaries",
+				b.From, b.To, b.Schedules, b.Caught, b.Canaries)
 		}
 		m.batches = append(m.batches, placed[scenarios.Batch]{b, place})
 		m.Sums.Add(b.Sums)
