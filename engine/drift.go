@@ -50,6 +50,10 @@ func (m *VolumeManager) tableRead(table []hal.Mount, since uint64, err error) {
 	for _, key := range m.unblocked(tops) {
 		m.step(core.Stirred{Key: key})
 	}
+	// Of what has come to stand since the reading began it says nothing for certain, and there may be no other notice: what differs is read again.
+	if now := m.core.Seq(); now > since && len(m.differing(tops, now)) > 0 {
+		m.drift.again = true
+	}
 	if m.drift.again {
 		m.drift.again = false
 		m.tableChanged()
