@@ -20,6 +20,8 @@ type Fleet struct {
 	CPU     time.Duration // of the process's CPU time; 0 is none
 	// KeepGoing: a schedule that fails does not end the hunt.
 	KeepGoing bool
+	// Guided: the schedules of IsGuided vary others that have reached something new. What they are hangs on all seeds of the hunt before.
+	Guided bool
 	// Canaries: the schedules of IsCanary have a defect in their judge, so that they fail. They are counted apart.
 	Canaries bool
 	Cover    bool            // tell what the schedules have reached; they take longer
@@ -62,6 +64,7 @@ type Found struct {
 	Seed      uint64     `json:"seed"` // the lowest
 	Schedules uint64     `json:"schedules"`
 	Violation *Violation `json:"violation"` // of that seed
+	Case      *Case      `json:"-"`         // of it, if it was guided
 }
 
 // Batch is all seeds from From up to but not including To. They are of one block, and each was run.
@@ -101,12 +104,13 @@ type campaign struct {
 	found  []Found
 	open   []*Batch // that have not ended, lowest seeds first
 	growth *growing // nil if nobody asks
+	guide  *guide
 }
 
 // Hunt runs schedules until they are used up, the budget is, or one fails. It returns the failure of the lowest seed.
 func (f Fleet) Hunt() (Tally, *Result) {
 	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent))
-	c := &campaign{fleet: f, began: time.Now(), beganCPU: CPUTime(), next: f.Seed}
+	c := &campaign{fleet: f, began: time.Now(), beganCPU: CPUTime(), next: f.Seed, guide: newGuide()}
 	if f.Cover {
 		c.growth = newGrowing()
 	}
@@ -127,14 +131,23 @@ func (f Fleet) covers(seed uint64) bool {
 	return f.Cover && (f.Sample < 2 || seed*0x9e3779b97f4a7c15>>32%f.Sample == 0)
 }
 
+func (f Fleet) isCanary(seed uint64) bool { return f.Canaries && IsCanary(seed) }
+
+func (f Fleet) isGuided(seed uint64) bool { return f.Guided && IsGuided(seed) && !f.isCanary(seed) }
+
 func (c *campaign) work() {
 	h := NewHunter()
 	for !c.isOver() {
-		seed, batch, ok := c.claim()
+		seed, ticket, batch, ok := c.claim()
 		if !ok {
 			return
 		}
-		res := h.Run(Schedule{Seed: seed, Cover: c.fleet.covers(seed), Canary: c.fleet.Canaries && IsCanary(seed)})
+		var res Result
+		if c.fleet.isGuided(seed) {
+			res = c.guide.run(h, seed, ticket)
+		} else {
+			res = h.Run(Schedule{Seed: seed, Cover: c.fleet.covers(seed), Canary: c.fleet.isCanary(seed)})
+		}
 		c.add(res, batch)
 	}
 }
@@ -149,16 +162,19 @@ func (c *campaign) isOver() bool {
 		c.fleet.CPU > 0 && CPUTime()-c.beganCPU >= c.fleet.CPU
 }
 
-// claim returns the next seed, and the batch that it is of; not ok if there is none left.
-func (c *campaign) claim() (seed uint64, batch *Batch, ok bool) {
+// claim returns the next seed, its ticket if it is guided, and the batch that it is of; not ok if there is none left.
+func (c *campaign) claim() (seed, ticket uint64, batch *Batch, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seed = c.fleet.Shard.from(c.next)
 	if seed-c.fleet.Seed >= c.fleet.Runs {
 		c.next = c.fleet.Seed + c.fleet.Runs
-		return 0, nil, false
+		return 0, 0, nil, false
 	}
 	c.next = seed + 1
+	if c.fleet.isGuided(seed) {
+		ticket = c.guide.ticket()
+	}
 	if c.fleet.covers(seed) {
 		c.growth.awaits(seed)
 	}
@@ -170,7 +186,7 @@ func (c *campaign) claim() (seed uint64, batch *Batch, ok bool) {
 	}
 	batch.To = seed + 1
 	batch.running++
-	return seed, batch, true
+	return seed, ticket, batch, true
 }
 
 func (c *campaign) add(res Result, batch *Batch) {
@@ -201,7 +217,7 @@ func (c *campaign) add(res Result, batch *Batch) {
 
 // note keeps the lowest seed of each signature.
 func (c *campaign) note(res Result) {
-	f := Found{Signature: res.Violation.Signature(), Seed: res.Seed, Schedules: 1, Violation: res.Violation}
+	f := Found{Signature: res.Violation.Signature(), Seed: res.Seed, Schedules: 1, Violation: res.Violation, Case: res.Case}
 	i := slices.IndexFunc(c.found, func(o Found) bool { return o.Signature == f.Signature })
 	if i < 0 {
 		c.found = append(c.found, f)
@@ -209,7 +225,7 @@ func (c *campaign) note(res Result) {
 	}
 	f.Schedules += c.found[i].Schedules
 	if c.found[i].Seed < f.Seed {
-		f.Seed, f.Violation = c.found[i].Seed, c.found[i].Violation
+		f.Seed, f.Violation, f.Case = c.found[i].Seed, c.found[i].Violation, c.found[i].Case
 	}
 	c.found[i] = f
 }

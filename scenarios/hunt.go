@@ -34,6 +34,15 @@ type Result struct {
 	Hash      uint64
 	Lasted    time.Duration // in the world
 	Coverage  *Coverage     // what it has reached, if Schedule.Cover asks
+	Case      *Case         // of a guided schedule that broke a property: its choices. nil of all others, whose seed tells all
+}
+
+// ToCase is the schedule of the result as a case, and who makes its choices in place of that case; nil is nobody.
+func (r Result) ToCase() (Case, sim.Chooser) {
+	if r.Case != nil {
+		return *r.Case, nil
+	}
+	return Case{Seed: r.Seed}, sim.Seeded(r.Seed)
 }
 
 // Hunter makes worlds of seeds. It is used by one goroutine at a time; its caches hold objects that all of its worlds share.

@@ -65,6 +65,8 @@ SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the 
 	flags.StringVar(&h.shard, "shard", "0/1", "i/n: run only the i-th of n parts of the seeds, i from 0 to n-1")
 	flags.BoolVar(&h.fleet.KeepGoing, "keep-going", false,
 		"go on after a failure, and tell at the end the lowest seed of each property and site that broke")
+	flags.BoolVar(&h.fleet.Guided, "guided", true,
+		"vary, with the last 24 of each 360 seeds, schedules that have reached something new, in place of running those seeds")
 	flags.BoolVar(&h.fleet.Canaries, "canary", false,
 		"let each hundredth seed fail by a defect that is planted in its judge; they are counted apart, and all must be found")
 	flags.IntVar(&h.fleet.Workers, "workers", runtime.GOMAXPROCS(0), "how many worlds run side by side")
@@ -168,7 +170,7 @@ func (h *hunting) batch(b scenarios.Batch) {
 		h.results.Families[scenarios.FamilyOf(seed)]++
 	}
 	for _, res := range b.Failed {
-		h.results.Failures = append(h.results.Failures, report.Failure{Seed: res.Seed, Violation: res.Violation})
+		h.results.Failures = append(h.results.Failures, report.Failure{Seed: res.Seed, Violation: res.Violation, Case: res.Case})
 	}
 	if h.lines != nil {
 		h.lines.Batch(b)
@@ -199,17 +201,19 @@ func (h *hunting) write(tally scenarios.Tally, failed *scenarios.Result) error {
 	if failed == nil {
 		return h.out.trace(scenarios.Case{Seed: h.fleet.Seed}, sim.Seeded(h.fleet.Seed))
 	}
-	return h.out.trace(scenarios.Case{Seed: failed.Seed}, sim.Seeded(failed.Seed))
+	return h.out.trace(failed.ToCase())
 }
 
 func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
+	shrink := ""
 	s := summary{Tally: tally, FirstSeed: h.fleet.Seed, Interrupted: h.results.Interrupted}
 	if failed != nil {
 		s.Violations, s.Seed, s.Violation = 1, failed.Seed, failed.Violation
 		if h.fleet.KeepGoing {
 			s.Violations = len(tally.Found)
 		}
-		s.Replay = fmt.Sprintf("volsim replay --seed %d", failed.Seed)
+		c, _ := failed.ToCase()
+		s.Replay, shrink = c.Command("replay"), c.Command("shrink")
 	}
 	if h.asJSON {
 		return tellJSON(h.cmd, s)
@@ -217,13 +221,14 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
 	out := h.cmd.OutOrStdout()
 	for _, f := range tally.Found {
 		if h.fleet.KeepGoing {
-			fmt.Fprintf(out, "FAIL %s\n  %s, the first is seed %d\n  shrink: volsim shrink --seed %d\n", f.Violation,
-				report.Count(f.Schedules, "schedule"), f.Seed, f.Seed)
+			c, _ := scenarios.Result{Seed: f.Seed, Case: f.Case}.ToCase()
+			fmt.Fprintf(out, "FAIL %s\n  %s, the first is seed %d\n  shrink: %s\n", f.Violation, report.Count(f.Schedules, "schedule"), f.Seed,
+				c.Command("shrink"))
 		}
 	}
 	if failed != nil && !h.fleet.KeepGoing {
-		fmt.Fprintf(out, "FAIL %s\n  seed %d, after %s in the world\n  replay: %s\n  shrink: volsim shrink --seed %d\n", failed.Violation, failed.Seed,
-			failed.Lasted.Round(time.Millisecond), s.Replay, failed.Seed)
+		fmt.Fprintf(out, "FAIL %s\n  seed %d, after %s in the world\n  replay: %s\n  shrink: %s\n", failed.Violation, failed.Seed,
+			failed.Lasted.Round(time.Millisecond), s.Replay, shrink)
 	}
 	if h.results.Interrupted {
 		fmt.Fprintf(out, "interrupted; go on with: %s\n", h.goOn(tally))

@@ -82,7 +82,11 @@ func mergeAll(cmd *cobra.Command, m *report.Merged, out *outputs, asJSON bool) e
 	order, by := m.Signatures()
 	for _, s := range order {
 		first := by[s][0]
-		result.Signatures = append(result.Signatures, signature{s, len(by[s]), first.Seed, fmt.Sprintf("volsim replay --seed %d", first.Seed)})
+		replay := fmt.Sprintf("volsim replay --seed %d", first.Seed)
+		if first.Finding != nil && scenarios.IsGuided(first.Seed) { // the seed alone need not be what was run
+			replay = first.Finding.Command
+		}
+		result.Signatures = append(result.Signatures, signature{s, len(by[s]), first.Seed, replay})
 	}
 	for _, err := range m.Damaged {
 		result.Damaged = append(result.Damaged, err.Error())
