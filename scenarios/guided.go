@@ -8,8 +8,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is coverage-guided exploration: a share of a hunt's schedules are not what their seeds make, but variations of schedules that met faults in
-// states in which none had met them before.
+// This file is coverage-guided exploration: a share of a hunt's schedules are not what their seeds make, but variations of schedules that met faults
+// in states in which none had met them before.
 
 const (
 	// guidedOf is how many seeds of each block are guided: its last ones.
