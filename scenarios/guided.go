@@ -20,6 +20,9 @@ const (
 	mostParents, mostLayers = 512, 12
 	// fewParents is how many there must be: before, what is new is easily found by chance.
 	fewParents = 256
+	// mostEvents is how long a schedule may be that is varied, about five times the usual: variations take after it, and the longest would take the time
+	// of many others.
+	mostEvents = 7000
 )
 
 // IsGuided: in a hunt that is guided, the schedule of this seed is.
@@ -96,7 +99,7 @@ func (g *guide) run(h *Hunter, seed, ticket uint64) Result {
 		c := v.asCase(h)
 		res.Case = &c
 	}
-	g.learn(v, res.Coverage)
+	g.learn(v, res)
 	g.mu.Lock()
 	g.turn++
 	g.mu.Unlock()
@@ -117,8 +120,8 @@ func (g *guide) vary(seed uint64) varied {
 }
 
 // learn keeps a schedule that has reached something new.
-func (g *guide) learn(v varied, reached *Coverage) {
-	if g.all.Add(reached) == 0 || len(v) == mostLayers {
+func (g *guide) learn(v varied, res Result) {
+	if g.all.Add(res.Coverage) == 0 || len(v) == mostLayers || res.Events > mostEvents {
 		return
 	}
 	if len(g.parents) == mostParents {
