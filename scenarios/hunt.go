@@ -147,7 +147,9 @@ func (h *Hunter) Run(s Schedule) Result {
 	if s.Watch != nil {
 		w.OnEffect(s.Watch)
 	}
-	r := newRun(w, engine.Config{NoRuntime: is.NoRuntime, JournalBytes: int64(max(is.Pods, huntPods)) * 8 << 10, Drivers: map[string]plugin.DriverConfig{}})
+	r := newRun(w, engine.Config{
+		NoRuntime: is.NoRuntime, JournalBytes: int64(max(is.Pods, huntPods)) * 8 << 10, Drivers: map[string]plugin.DriverConfig{},
+	})
 	r.files, r.texts, r.lines, r.canary, r.probe = is.Files, h.texts, s.Log, h.canary, s.probe
 	if s.Canary {
 		r.canary = breaksCalm
