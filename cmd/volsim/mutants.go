@@ -24,6 +24,8 @@ type mutantsFlags struct {
 	workers int
 	asJSON  bool
 	out     outputs
+	// candidates is of those that are not in the table.
+	candidates bool
 }
 
 func mutantsCommand() *cobra.Command {
@@ -41,6 +43,7 @@ behind "caught by:".`,
 	cmd.Flags().IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "how many mutants are tried side by side")
 	cmd.Flags().BoolVar(&f.lab.Full, "full", false, "hunt each from scratch, also those that the catalogue kills")
 	cmd.Flags().BoolVar(&f.lab.Shrink, "shrink", false, "also shrink what a hunt finds")
+	cmd.Flags().BoolVar(&f.candidates, "candidates", false, "try those of which no kill is known yet, in place of all others")
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "only mutants whose names contain one of these")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "one JSON object for each mutant")
 	f.out.flags(cmd, "report", "junit")
@@ -49,7 +52,11 @@ behind "caught by:".`,
 
 // chosen returns the mutants whose names contain one of the words, all if there is none.
 func (f *mutantsFlags) chosen() ([]mutants.Mutant, error) {
-	chosen := slices.DeleteFunc(slices.Clone(mutants.Table), func(m mutants.Mutant) bool {
+	all := mutants.Table
+	if f.candidates {
+		all = mutants.Candidates
+	}
+	chosen := slices.DeleteFunc(slices.Clone(all), func(m mutants.Mutant) bool {
 		return len(f.only) > 0 && !slices.ContainsFunc(f.only, func(word string) bool { return strings.Contains(m.Name, word) })
 	})
 	if len(chosen) == 0 {

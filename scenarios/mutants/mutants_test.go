@@ -16,10 +16,11 @@ import (
 func TestMutantsFit(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	_, err = sourcesOf(root, Table)
+	all := slices.Concat(Table, Candidates)
+	_, err = sourcesOf(root, all)
 	require.NoError(t, err)
 	names := map[string]bool{}
-	for _, m := range Table {
+	for _, m := range all {
 		require.NotEqual(t, m.Old, m.New)
 		require.False(t, names[m.Name], m.Name)
 		names[m.Name] = true
