@@ -115,6 +115,9 @@ func (r *run) answers(e hal.Deleted) {
 // halt ends the containers of p.
 func (r *run) halt(p *pod) {
 	p.isRunning = false
+	if !p.isWanted {
+		r.losesBlocks(p) // its emptyDirs go, with what was written since it was deleted
+	}
 	for _, at := range r.list {
 		at.wasUp = at.wasUp && r.podOf(at.path) != p
 	}
