@@ -116,10 +116,13 @@ func (m *VolumeManager) log(level Level, message string, fields ...string) {
 	}
 }
 
-// dirs are the directories below the root, in the order of their making.
+const dirMode = 0o750
+
+// dirs are the directories below the root that a start makes. They are not synced: what stands below them ends with the boot. The journal makes its
+// own.
 func (m *VolumeManager) dirs() []string {
 	root := m.cfg.RootDir
-	return []string{path.Join(root, "volnode"), m.journalDir(), path.Join(root, "pods"), path.Join(root, "plugins"), m.registryDir()}
+	return []string{path.Join(root, "pods"), path.Join(root, "plugins"), m.registryDir()}
 }
 
 func (m *VolumeManager) journalDir() string  { return path.Join(m.cfg.RootDir, "volnode", "journal") }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"syscall"
 	"time"
@@ -51,7 +50,7 @@ func (m *VolumeManager) start() {
 func (m *VolumeManager) read() (n node, err error) {
 	c := hal.Call{}
 	for _, dir := range m.dirs() {
-		if err := m.h.Tree.Mkdir(c, dir, dirMode(dir)); err != nil && !hal.Is(err, syscall.EEXIST) {
+		if err := m.h.Tree.Mkdir(c, dir, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
 			return n, err
 		}
 	}
@@ -170,15 +169,6 @@ func doubtful(rec core.Record, now hal.Instant, boot hal.BootID) core.Record {
 	rec.ClimbUntil = max(rec.ClimbUntil, now.Add(limits.Climb+limits.Settle))
 	rec.DescendUntil = max(rec.DescendUntil, now.Add(limits.Descend+limits.Settle))
 	return rec
-}
-
-func dirMode(dir string) uint32 {
-	switch path.Base(dir) {
-	case "volnode", "journal":
-		return 0o700
-	default:
-		return 0o750
-	}
 }
 
 // tableOnce answers At from one reading of the mount table.

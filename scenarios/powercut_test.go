@@ -18,7 +18,7 @@ const (
 	manySubsets   = 64 // that are drawn where there are more
 	journalRounds = 30
 	recordBytes   = 1200 // few records fill a file, and each spans sectors
-	journalDir    = rootDir + "/journal"
+	journalDir    = rootDir + "/volnode/journal"
 )
 
 // journalCut writes batches to a journal, with a power cut at the nth call that changes something, and reads what is left.

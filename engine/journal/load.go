@@ -35,7 +35,7 @@ type Loaded struct {
 	Doubtful []hal.Key
 }
 
-// Open reads the journal in dir, which is made if missing, and begins another generation with what it read. size is
+// Open reads the journal in dir, which is made if missing, as its parent is, and begins another generation with what it read. size is
 // the size of a file in bytes. A start that can't write does not fail: [Journal.Stats] says why, and the next batch
 // tries again. It fails if it can't read all there is, with [*VersionError] if a newer volnode has written it, and
 // with [ErrSize]. It blocks.
@@ -70,24 +70,18 @@ func Open(h *hal.Host, c hal.Call, dir string, size int64) (*Journal, Loaded, er
 
 var errNotBegun = errors.New("no generation was begun since the start")
 
-// makeDir makes dir and its parent durably.
+// makeDir makes dir and its parent durably: a power cut that takes away a directory's name takes all that was synced in it.
 func makeDir(h *hal.Host, c hal.Call, dir string) error {
-	parent := path.Dir(dir)
-	err := h.Tree.Mkdir(c, dir, dirMode)
-	if hal.Is(err, syscall.ENOENT) {
-		if err = h.Tree.Mkdir(c, parent, dirMode); err != nil {
+	for _, at := range []string{path.Dir(dir), dir} {
+		if err := h.Tree.Mkdir(c, at, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
 			return err
 		}
-		if err = h.Files.Sync(c, path.Dir(parent)); err != nil {
+		// Also if it was there: the agent may have died before it synced the name.
+		if err := h.Files.Sync(c, path.Dir(at)); err != nil {
 			return err
 		}
-		err = h.Tree.Mkdir(c, dir, dirMode)
 	}
-	if err != nil && !hal.Is(err, syscall.EEXIST) {
-		return err
-	}
-	// Also if it was there: the agent may have died before it synced the name.
-	return h.Files.Sync(c, parent)
+	return nil
 }
 
 // load reads the files. What is no whole generation is damage, and only adds to the newest that is whole.

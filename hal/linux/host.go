@@ -2,7 +2,9 @@ package linux
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -72,7 +74,7 @@ func checkDirs(o Options) error {
 			return fmt.Errorf("directory %q: want an absolute path without dots or double slashes", d)
 		}
 	}
-	if err := os.MkdirAll(o.RootDir, 0o750); err != nil {
+	if err := makeDurably(o.RootDir); err != nil {
 		return err
 	}
 	fd, err := openHome(o.RootDir)
@@ -87,6 +89,30 @@ func checkDirs(o Options) error {
 		return fmt.Errorf("openat2(2): %w: Linux 5.12 or later is needed", err)
 	}
 	return fmt.Errorf("root directory %q: %w", o.RootDir, err)
+}
+
+// makeDurably makes dir and what is missing above it, and has the name of each on disk: the journal's durability begins with the root directory's.
+// The name of dir itself is synced also if it was there: the agent may have died before it did so.
+func makeDurably(dir string) error {
+	parent := filepath.Dir(dir)
+	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
+		if err := makeDurably(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	f, err := os.Open(parent)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	// Some filesystems don't know fsync(2) of directories (EINVAL); theirs is not ours to mend.
+	if err := f.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
+		return err
+	}
+	return nil
 }
 
 // HAL returns the node's interfaces. Cluster is nil: the caller sets it.

@@ -32,6 +32,10 @@ func (r reader) keep(name string, data []byte) error {
 	if err := r.h.Tree.Mkdir(r.call, r.o.CacheDir, cacheMode); err != nil && !hal.Is(err, syscall.EEXIST) {
 		return err
 	}
+	// Also if it was there: the agent may have died before it synced the name.
+	if err := r.h.Files.Sync(r.call, path.Dir(r.o.CacheDir)); err != nil {
+		return err
+	}
 	at := path.Join(r.o.CacheDir, next)
 	if err := r.h.Files.Write(r.call, at, data, copyMode); err != nil {
 		return err
