@@ -142,6 +142,17 @@ type Keeper struct {
 // Met says whether the run came to a choice that is kept, and could choose so: a case that no longer comes to its own is stale.
 func (k *Keeper) Met(id sim.ID) bool { return k.met[id.Hash()] }
 
+// Unmet returns the choices of the case that the run did not come to, as --keep has them.
+func (k *Keeper) Unmet(c Case) []string {
+	var all []string
+	for _, kept := range c.Choices() {
+		if !k.Met(kept.ID) {
+			all = append(all, kept.String())
+		}
+	}
+	return all
+}
+
 // Pick implements sim.Chooser.
 func (k *Keeper) Pick(id sim.ID, weights []uint32) int {
 	kept := k.values[id.Hash()]

@@ -18,13 +18,18 @@ func (s *Scenario) Argument() string {
 	if s.stored {
 		return s.Name
 	}
+	return Quoted(s.File)
+}
+
+// Quoted is a word as a shell reads it.
+func Quoted(word string) string {
 	isPlain := func(c rune) bool {
 		return c > 127 || c == '_' || strings.ContainsRune("./-+,:@%=", c) || isAlphanumeric(c)
 	}
-	if strings.IndexFunc(s.File, func(c rune) bool { return !isPlain(c) }) < 0 {
-		return s.File
+	if word != "" && strings.IndexFunc(word, func(c rune) bool { return !isPlain(c) }) < 0 {
+		return word
 	}
-	return "'" + strings.ReplaceAll(s.File, "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 func isAlphanumeric(c rune) bool {

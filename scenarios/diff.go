@@ -82,7 +82,7 @@ func ReadTrace(r io.Reader) ([]string, error) {
 	in.Buffer(nil, 1<<20)
 	var lines []string
 	for in.Scan() {
-		if line := in.Text(); !strings.Contains(line, " HAL calls, ") {
+		if line := in.Text(); !strings.Contains(line, " HAL call") {
 			lines = append(lines, line)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -127,21 +128,18 @@ type RegressionResult struct {
 	Stale []string // choices that the run does not come to
 }
 
-// Run runs a stored case. The world has moved under one that is stale: it tests nothing any more.
-func (r *Regression) Run(h *Hunter) (RegressionResult, error) {
+// Run runs a stored case, with its own chooser in place of w's. The world has moved under one that is stale: it tests nothing any more.
+func (r *Regression) Run(h *Hunter, w Watch) (RegressionResult, error) {
 	c, err := r.Case()
 	if err != nil {
 		return RegressionResult{}, err
 	}
 	choices := c.Chooser()
-	res := RegressionResult{Result: h.Rerun(c, Watch{Chooser: choices})}
-	excused := map[string]bool{}
-	for _, text := range r.Unreached {
-		excused[text] = true
-	}
-	for _, k := range c.Choices() {
-		if !choices.Met(k.ID) && !excused[k.String()] {
-			res.Stale = append(res.Stale, k.String())
+	w.Chooser = choices
+	res := RegressionResult{Result: h.Rerun(c, w)}
+	for _, text := range choices.Unmet(c) {
+		if !slices.Contains(r.Unreached, text) {
+			res.Stale = append(res.Stale, text)
 		}
 	}
 	return res, nil

@@ -13,11 +13,11 @@ func TestRegressions(t *testing.T) {
 	require.NotEmpty(t, all)
 	for _, r := range all {
 		t.Run(r.Name, func(t *testing.T) {
-			res, err := r.Run(NewHunter())
+			res, err := r.Run(NewHunter(), Watch{})
 			require.NoError(t, err)
 			require.Nil(t, res.Violation, "go run ./cmd/volsim run %s", r.Name)
 			require.Empty(t, res.Stale, "STALE: the world has moved under the case; docs/volsim.md, \"A case that is kept\", says how it is made anew")
-			again, err := r.Run(NewHunter())
+			again, err := r.Run(NewHunter(), Watch{})
 			require.NoError(t, err)
 			require.Equal(t, res.Hash, again.Hash)
 		})
@@ -29,13 +29,13 @@ func TestRegressionThatIsNotMetIsStale(t *testing.T) {
 		Schema: RegressionSchema, Name: "r",
 		Choices: []string{"workload.pod@pod-1#0=1", "csi.stage/fault@disk.example^vol-1#0=refused", "csi.stage/fault@disk.example^vol-1#7=refused"},
 	}
-	res, err := r.Run(NewHunter())
+	res, err := r.Run(NewHunter(), Watch{})
 	require.NoError(t, err)
 	require.Nil(t, res.Violation)
 	require.Equal(t, []string{"csi.stage/fault@disk.example^vol-1#7=refused"}, res.Stale)
 	r.Choices[1] = "csi.stage/fault@disk.example^vol-1#0=power-cut" // no call can meet that
 	r.Unreached = r.Choices[2:]
-	res, err = r.Run(NewHunter())
+	res, err = r.Run(NewHunter(), Watch{})
 	require.NoError(t, err)
 	require.Equal(t, r.Choices[1:2], res.Stale)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -30,7 +31,7 @@ func coverageCommand() *cobra.Command {
 	f := scenarios.Fleet{Workers: runtime.GOMAXPROCS(0), Cover: true}
 	asJSON, stories := false, true
 	cmd := &cobra.Command{
-		Use: "coverage", Short: "Tell what a hunt and the catalogue reach: faults, checks, transitions, decisions, rare things", Args: cobra.NoArgs,
+		Use: "coverage", Short: "Tell what a hunt and the catalogue reach: faults, checks, transitions, decisions, rare things", Args: noArguments,
 		Long: `Runs the catalogue and then schedules, one for each seed from --seed on, and tells what they have reached: which faults at which
 sites, what each property has judged, which event met a rung in which state, for which reasons it was decided, which rare things have happened, how
 the number of different states in which faults were met has grown, and what was never reached, each with the reason.
@@ -47,12 +48,18 @@ Fails if something was never reached without a reason in scenarios/gaps.go, or w
 }
 
 func coverage(cmd *cobra.Command, f scenarios.Fleet, stories, asJSON bool) error {
-	if f.Runs == 0 || f.Workers < 1 {
-		return fmt.Errorf("--runs %d --workers %d: both are at least 1", f.Runs, f.Workers)
+	switch {
+	case f.Workers < 1:
+		return noWorkers(f.Workers)
+	case f.Runs == 0:
+		return errors.New("--runs 0: write how many schedules are to be run, at least 1")
+	case f.Seed >= scenarios.MaxSeed || f.Runs >= scenarios.MaxSeed-f.Seed:
+		return fmt.Errorf("--seed %d with --runs %d: seeds end at %d", f.Seed, f.Runs, uint64(scenarios.MaxSeed))
 	}
 	tally, failed := f.Hunt()
 	if failed != nil {
-		return fmt.Errorf("%w: %s\n  volsim replay --seed %d shows it", errViolation, failed.Violation, failed.Seed)
+		fmt.Fprintf(cmd.ErrOrStderr(), "FAIL %s\n  replay: volsim replay --seed %d\n", failed.Violation, failed.Seed)
+		return errViolation
 	}
 	c := covered{Schedules: tally.Schedules, Curve: tally.Curve, Coverage: tally.Coverage}
 	if stories {

@@ -32,6 +32,9 @@ stops at the first combination that breaks one, and shows the command that repla
 			if e.Depth < 1 {
 				return errors.New("--depth is from 1: how many faults at most are made at the same time")
 			}
+			if e.Workers < 1 {
+				return noWorkers(e.Workers)
+			}
 			e.All = !prune
 			return exhaust(cmd, e, args, asJSON)
 		},

@@ -49,7 +49,7 @@ type hunting struct {
 func huntCommand() *cobra.Command {
 	h := &hunting{}
 	h.cmd = &cobra.Command{
-		Use: "hunt", Short: "Run worlds made of seeds until one breaks a property", Args: cobra.NoArgs,
+		Use: "hunt", Short: "Run worlds made of seeds until one breaks a property", Args: noArguments,
 		Long: `Runs schedules, one for each seed from --seed on, until --runs are done or the budget is used up, or until one breaks a property:
 then its replay command is shown. A schedule is 20 minutes of pods that come and go and of faults, then calm.
 
@@ -75,6 +75,8 @@ SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the 
 	return h.cmd
 }
 
+func noWorkers(n int) error { return fmt.Errorf("--workers %d: at least one must work", n) }
+
 // prepare checks what the flags say.
 func (h *hunting) prepare() error {
 	var err error
@@ -82,7 +84,9 @@ func (h *hunting) prepare() error {
 	case h.fleet.Runs == 0:
 		return errors.New("--runs 0: write how many schedules are to be run, at least 1")
 	case h.fleet.Workers < 1:
-		return fmt.Errorf("--workers %d: at least one world must run", h.fleet.Workers)
+		return noWorkers(h.fleet.Workers)
+	case h.asJSON && h.out.jsonl == "-":
+		return errors.New("--json and --jsonl=- both write to standard output: leave one out")
 	case h.fleet.Budget < 0 || h.fleet.CPU < 0:
 		return errors.New("--budget and --cpu are times like 10m; 0 is no limit")
 	}

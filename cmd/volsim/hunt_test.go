@@ -98,7 +98,7 @@ func TestHuntRefuses(t *testing.T) {
 func TestFilesAreWritten(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range [][]string{
-		{"hunt", "--runs", "5", "--report", "<", "--junit", "<", "--perfetto", "<", "--jsonl", "<"},
+		{"hunt", "--runs", "5", "--guided=false", "--report", "<", "--junit", "<", "--perfetto", "<", "--jsonl", "<"},
 		{"run", "demo", "--report", "<", "--junit", "<", "--perfetto", "<"},
 		{"replay", "--seed", "3", "--perfetto", "<"},
 	} {
@@ -118,6 +118,7 @@ func TestFilesAreWritten(t *testing.T) {
 			case strings.HasSuffix(path, "report"):
 				require.Contains(t, string(text), "Every property holds")
 				require.Contains(t, string(text), "volsim "+c[0])
+				require.Equal(t, c[0] == "hunt", strings.Contains(string(text), "volsim hunt --guided=false --"))
 			case strings.HasSuffix(path, "junit"):
 				require.Contains(t, string(text), `failures="0"`)
 			case strings.HasSuffix(path, "perfetto"):

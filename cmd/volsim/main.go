@@ -11,16 +11,18 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/volnode/volnode/scenarios"
 )
 
 // Exit statuses.
 const (
-	exitViolation   = 1 // a property does not hold
-	exitUsage       = 2
+	exitViolation   = 1   // a property does not hold
+	exitUsage       = 2   // or a file can't be read or written
 	exitInterrupted = 130 // a signal ended a hunt, and nothing was broken so far
 )
 
@@ -35,10 +37,15 @@ var errInterrupted = errors.New("interrupted")
 // execute runs one command line and returns the exit status.
 func execute(args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
+	out := &output{Writer: stdout}
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
-	switch err := root.ExecuteContext(context.Background()); {
+	err := root.ExecuteContext(context.Background())
+	if out.err != nil { // whatever was found, nobody was told
+		err = fmt.Errorf("standard output: %w", out.err)
+	}
+	switch {
 	case err == nil:
 		return 0
 	case errors.Is(err, errViolation):
@@ -51,23 +58,78 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	}
 }
 
+// output is standard output. It keeps the first error, so that a full disk is told of though most of what writes does not look.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
 const rootHelp = `volsim runs volnode's engine in simulated worlds: stories of the catalogue (run), and worlds that are made of seeds, with
 every fault that a node can meet (hunt). A seed, or a scenario, always gives the same run.
 
-Exit status: 0 every property holds, 1 one is broken, 2 usage, 130 a signal ended a hunt.`
+Exit status: 0 every property holds, 1 one is broken, 2 usage, or a file that can't be read or written, 130 a signal ended a hunt.`
 
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use: "volsim", Short: "The engine of volnode in simulated worlds", Long: rootHelp, SilenceErrors: true, SilenceUsage: true,
 		Version: version(),
-		Args:    cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("there is no command %q: volsim --help lists them", args[0])
+			}
 			return errors.New("a command is missing: volsim --help lists them")
 		},
+		Args: cobra.ArbitraryArgs,
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	root.SetVersionTemplate("{{.Version}}")
 	root.AddCommand(huntCommand(), mergeCommand(), exhaustCommand(), coverageCommand(), replayCommand(), shrinkCommand(), explainCommand(),
 		diffCommand(), mutantsCommand(), runCommand(), listCommand())
 	return root
+}
+
+// flagError says of a flag's value what it must be.
+func flagError(err error) error {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	want := map[string]string{
+		"uint64": "a whole number, not below 0", "int": "a whole number", "duration": "a time like 90s or 10m", "bool": "true or false",
+	}[invalid.GetFlag().Value.Type()]
+	if want == "" {
+		return err
+	}
+	return fmt.Errorf("--%s %s: want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+}
+
+// noArguments refuses arguments of a command that takes none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no argument, and %q is one", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// arguments refuses fewer than least and more than most arguments; those that a command takes are what.
+func arguments(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return fmt.Errorf("%s: name %s", cmd.CommandPath(), what)
+		case len(args) > most:
+			return fmt.Errorf("%s takes %s; these are %d: %s", cmd.CommandPath(), what, len(args), strings.Join(args, " "))
+		}
+		return nil
+	}
 }
 
 // version tells what the program was built from.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,11 +35,30 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"replay", "--seed", "1", "--keep", "zz"}, exitUsage, "not a choice"},
 		{[]string{"hunt", "--runs", "20"}, 0, "20 schedules"},
 		{[]string{"hunt", "--runs", "0"}, exitUsage, "at least 1"},
-		{[]string{"hunt", "--workers", "0"}, exitUsage, "at least one world"},
+		{[]string{"hunt", "--workers", "0"}, exitUsage, "at least one must work"},
 		{[]string{"hunt", "--budget", "-1s"}, exitUsage, "0 is no limit"},
 		{[]string{"mutants", "--only", "nonexist"}, exitUsage, "no mutant's name contains that"},
 		{[]string{"mutants", "--only", "journal", "--junit", "/nonexist/x.xml"}, exitUsage, "--junit: open /nonexist/x.xml"},
 		{[]string{"coverage", "--runs", "20"}, exitViolation, "NEVER REACHED, without a reason"},
+		{[]string{"hunt", "--runs", "-1"}, exitUsage, "--runs -1: want a whole number, not below 0"},
+		{[]string{"hunt", "--budget", "5"}, exitUsage, "--budget 5: want a time like 90s or 10m"},
+		{[]string{"hunt", "now"}, exitUsage, `volsim hunt takes no argument, and "now" is one`},
+		{[]string{"hunt", "--json", "--jsonl=-"}, exitUsage, "leave one out"},
+		{[]string{"run"}, exitUsage, "volsim run: name scenarios"},
+		{[]string{"run", "demo", "--trace", "--json"}, exitUsage, "leave --json out"},
+		{[]string{"run", "."}, exitUsage, "there is no scenario \".\""},
+		{[]string{"run", "demo", "--report", "x", "--junit", "x"}, exitUsage, "--report and --junit name the same file"},
+		{[]string{"list", "--names", "--json"}, exitUsage, "leave one out"},
+		{[]string{"replay", "demo", "--times", "4"}, exitUsage, "--times goes with --seed and --keep"},
+		{[]string{"replay", "--seed", "1", "--still"}, exitUsage, "--still goes with --seed and --keep"},
+		{[]string{"replay", "demo", "--quiet"}, 0, "demo: "},
+		{[]string{"replay", "demo", "--quiet", "--keep", "csi.stage/fault@nobody#0=late"}, 0, "no call comes to csi.stage/fault@nobody#0=late"},
+		{[]string{"diff", "1"}, exitUsage, "volsim diff: name two runs"},
+		{[]string{"diff", "1", "2", "3"}, exitUsage, "volsim diff takes two runs; these are 3"},
+		{[]string{"exhaust", "--workers", "0"}, exitUsage, "at least one must work"},
+		{[]string{"mutants", "--workers", "0"}, exitUsage, "at least one must work"},
+		{[]string{"mutants", "--budget", "0"}, exitUsage, "a mutant needs some CPU time"},
+		{[]string{"coverage", "--runs", "0"}, exitUsage, "at least 1"},
 		{[]string{"--version"}, 0, "commit "},
 		{[]string{"hunt", "--runs", "1"}, 0, "1 schedule, "},
 		{[]string{"run", "demo"}, 0, "ok demo"},
@@ -48,6 +68,37 @@ func TestExitStatus(t *testing.T) {
 		require.Equal(t, c.status, status, "%v: %s", c.args, stderr)
 		require.Contains(t, stdout+stderr, c.says, "%v", c.args)
 	}
+}
+
+// full is a disk on which nothing has room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestFullDiskIsToldOf(t *testing.T) {
+	for _, args := range [][]string{{"list"}, {"run", "demo"}, {"replay", "--seed", "1"}, {"hunt", "--runs", "1"}, {"diff", "1", "2"}, {"shrink", "--seed", "1"}} {
+		var stderr bytes.Buffer
+		require.Equal(t, exitUsage, execute(args, full{}, &stderr), "%v", args)
+		require.Contains(t, stderr.String(), "standard output: no space left on device", "%v", args)
+	}
+}
+
+func TestFileOfAFindingThatIsNoneIsNotMade(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "x.html")
+	status, _, stderr := volsim("shrink", "--seed", "1", "--report", page)
+	require.Zero(t, status, stderr)
+	require.NoFileExists(t, page)
+}
+
+// TestOnlyTheCatalogueIsStored: a case names its scenario, which must be there when it is run.
+func TestOnlyTheCatalogueIsStored(t *testing.T) {
+	t.Chdir("../..")
+	story := filepath.Join(t.TempDir(), "own.txt")
+	require.NoError(t, os.WriteFile(story, []byte("# It is never up.\ndriver d absent\nvolume v of d\npod default/web uses v\nat 0s apply all\n"), 0o600))
+	status, _, stderr := volsim("shrink", story, "--store", "never_stored")
+	require.Equal(t, exitUsage, status)
+	require.Contains(t, stderr, `there is no scenario "own"`)
+	require.NoFileExists(t, "scenarios/regressions/never_stored.json")
 }
 
 func TestExhaustTellsWhatFails(t *testing.T) {
@@ -95,7 +146,8 @@ func TestDemoShowsOperationsAsVolnodeDoes(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	for _, args := range [][]string{
-		{"hunt", "--runs", "5", "--json"}, {"replay", "--seed", "1", "--json"}, {"run", "demo", "--json"},
+		{"hunt", "--runs", "5", "--json"}, {"replay", "--seed", "1", "--json"}, {"run", "demo", "--json"}, {"replay", "demo", "--log", "--json"},
+		{"shrink", "--seed", "1", "--json"}, {"explain", "--seed", "1", "--json"}, {"diff", "1", "1", "--json"}, {"diff", "1", "2", "--json"},
 	} {
 		_, out, _ := volsim(args...)
 		require.True(t, json.Valid([]byte(out)), "%v: %s", args, out)

@@ -31,7 +31,7 @@ type mutantsFlags struct {
 func mutantsCommand() *cobra.Command {
 	var f mutantsFlags
 	cmd := &cobra.Command{
-		Use: "mutants", Short: "Build engines with a known defect each and try to kill them: none may survive", Args: cobra.NoArgs,
+		Use: "mutants", Short: "Build engines with a known defect each and try to kill them: none may survive", Args: noArguments,
 		Long: `Builds the mutants of scenarios/mutants from the source tree around the working directory (go build -overlay), and tries each: first with the
 scenarios and the seed that are known to kill it, then with the whole catalogue, then in a hunt from --seed on. --full plays and hunts all. Needs Go.
 Fails if a mutant survives, if one is killed that is listed as equivalent to the engine, or if a scenario passes with a mutant that its head names
@@ -88,6 +88,12 @@ func (f *mutantsFlags) prepare() (map[string][]string, error) {
 }
 
 func (f *mutantsFlags) run(cmd *cobra.Command) error {
+	switch {
+	case f.workers < 1:
+		return noWorkers(f.workers)
+	case f.lab.CPU <= 0:
+		return fmt.Errorf("--budget %v: a mutant needs some CPU time to be hunted in, like 60s", f.lab.CPU)
+	}
 	chosen, err := f.chosen()
 	if err != nil {
 		return err
@@ -154,7 +160,7 @@ func (f *mutantsFlags) tries(chosen []mutants.Mutant) func(func(tried) bool) {
 	results := make([]chan tried, len(chosen))
 	next, stop := make(chan int), make(chan struct{})
 	var wait sync.WaitGroup
-	for range max(f.workers, 1) {
+	for range f.workers {
 		wait.Go(func() {
 			for i := range next {
 				o, err := f.lab.Try(chosen[i], i+1)

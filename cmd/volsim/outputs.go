@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -56,6 +58,7 @@ func (o *outputs) flags(cmd *cobra.Command, names ...string) {
 
 // check finds a file that can't be written before a long command has run. What is there stays until there is something to write.
 func (o *outputs) check() error {
+	taken := map[string]string{}
 	for _, f := range outputFlags {
 		path := *f.path(o)
 		switch {
@@ -67,15 +70,29 @@ func (o *outputs) check() error {
 			}
 			return fmt.Errorf("--%s: only --jsonl can go to standard output; name a file", f.name)
 		}
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // a report is for everybody
-		if err != nil {
-			return fmt.Errorf("--%s: %w", f.name, err)
+		if other, ok := taken[path]; ok {
+			return fmt.Errorf("--%s and --%s name the same file", other, f.name)
 		}
-		if err := file.Close(); err != nil {
-			return err
+		taken[path] = f.name
+		if err := writable(path); err != nil {
+			return fmt.Errorf("--%s: %w", f.name, err)
 		}
 	}
 	return nil
+}
+
+// writable tries whether a file can be written. One that was not there is not there afterwards: nothing may come to be written.
+func writable(path string) error {
+	_, missing := os.Lstat(path)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // a report is for everybody
+	if err != nil {
+		return err
+	}
+	err = file.Close()
+	if errors.Is(missing, fs.ErrNotExist) {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // explains: what fails is shrunk and explained for a file that was asked for.
@@ -160,22 +177,17 @@ func explain(failures []report.Failure) {
 func commandLine(cmd *cobra.Command) string {
 	words := []string{cmd.CommandPath()}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Value.Type() == "bool" {
+		switch {
+		case f.Value.String() == f.NoOptDefVal: // a bool that is true
 			words = append(words, "--"+f.Name)
-		} else {
-			words = append(words, "--"+f.Name, quoted(f.Value.String()))
+		case f.NoOptDefVal != "":
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		default:
+			words = append(words, "--"+f.Name, scenarios.Quoted(f.Value.String()))
 		}
 	})
 	for _, arg := range cmd.Flags().Args() {
-		words = append(words, quoted(arg))
+		words = append(words, scenarios.Quoted(arg))
 	}
 	return strings.Join(words, " ")
-}
-
-// quoted is a word as a shell reads it.
-func quoted(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`!*?[](){}<>|&;#~") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

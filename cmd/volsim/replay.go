@@ -14,14 +14,17 @@ import (
 
 // replayed is a replay as JSON.
 type replayed struct {
-	Seed      uint64               `json:"seed"`
+	Seed      uint64               `json:"seed"` // of a world of a hunt
+	Scenario  string               `json:"scenario,omitempty"`
 	Hash      string               `json:"hash"`
 	Events    uint64               `json:"events"`
 	HALCalls  uint64               `json:"halCalls"`
 	Faults    uint64               `json:"faults"`
 	Crashes   int                  `json:"crashes"`
 	Violation *scenarios.Violation `json:"violation,omitempty"`
+	Unmet     []string             `json:"unmet,omitempty"` // choices of the case that the run did not come to
 	Trace     []string             `json:"trace,omitempty"`
+	Log       []string             `json:"log,omitempty"`
 }
 
 func replayCommand() *cobra.Command {
@@ -29,7 +32,7 @@ func replayCommand() *cobra.Command {
 	var out outputs
 	var asJSON, withLog, quiet bool
 	cmd := &cobra.Command{
-		Use: "replay [NAME|FILE]", Short: "Run one seed, case or scenario and show its whole trace", Args: cobra.MaximumNArgs(1),
+		Use: "replay [NAME|FILE]", Short: "Run one seed, case or scenario and show its whole trace", Args: oneRun,
 		Long: `Runs one schedule again and writes its trace: byte for byte the same every time. With --keep only those choices are made that
 volsim shrink has kept.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,35 +63,45 @@ volsim shrink has kept.`,
 
 func replay(cmd *cobra.Command, c scenarios.Case, s scenarios.Watch, asJSON, withLog bool) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
-	defer out.Flush() //nolint:errcheck // a broken pipe is the reader's wish
+	defer out.Flush() //nolint:errcheck // standard output keeps its error
 	var trace, log []string
 	s.Done = func(w *sim.World) {
-		var line []byte
+		if !asJSON {
+			tellTrace(out, w)
+			return
+		}
 		for i := range w.Trace().Records {
-			line = w.Trace().Records[i].AppendText(line[:0])
-			if asJSON {
-				trace = append(trace, string(line))
-				continue
-			}
-			_, _ = out.Write(append(line, '\n'))
+			trace = append(trace, string(w.Trace().Records[i].AppendText(nil)))
 		}
 	}
 	if withLog {
 		s.Log = func(e engine.Entry) { log = append(log, logLine(e)) }
 	}
+	choices := c.Chooser()
+	if s.Chooser == nil {
+		s.Chooser = choices
+	}
 	res := scenarios.NewHunter().Rerun(c, s)
+	unmet := choices.Unmet(c)
 	if asJSON {
-		if err := tellJSON(cmd, replayed{
+		r := replayed{
 			Seed: c.Seed, Hash: fmt.Sprintf("%016x", res.Hash), Events: res.Events, HALCalls: res.Calls, Faults: res.Faults, Crashes: res.Crashes,
-			Violation: res.Violation, Trace: trace,
-		}); err != nil {
+			Violation: res.Violation, Unmet: unmet, Trace: trace, Log: log,
+		}
+		if c.Scenario != nil {
+			r.Scenario = c.Scenario.Name
+		}
+		if err := tellJSON(cmd, r); err != nil {
 			return err
 		}
 	} else {
 		for _, line := range log {
 			fmt.Fprintln(out, line)
 		}
-		fmt.Fprintf(out, "seed %d: %s, %s, %s, %s, hash %016x\n", c.Seed, report.Count(res.Events, "event"), report.Count(res.Calls, "HAL call"),
+		for _, choice := range unmet { // not in the trace, so that traces of one run are equal
+			fmt.Fprintf(cmd.ErrOrStderr(), "no call comes to %s\n", choice)
+		}
+		fmt.Fprintf(out, "%s: %s, %s, %s, %s, hash %016x\n", nameOf(c), report.Count(res.Events, "event"), report.Count(res.Calls, "HAL call"),
 			report.Count(res.Faults, "fault"), report.Count(res.Crashes, "crash"), res.Hash)
 		if res.Violation != nil {
 			fmt.Fprintf(out, "FAIL %s\n", res.Violation)

@@ -3,8 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"math"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +19,7 @@ import (
 	"github.com/volnode/volnode/scenarios/report"
 )
 
-// ran is one scenario's result as JSON.
+// ran is the result of a scenario or of a stored case as JSON.
 type ran struct {
 	Name      string               `json:"name"`
 	OK        bool                 `json:"ok"`
@@ -24,19 +28,22 @@ type ran struct {
 	Events    uint64               `json:"events"`
 	HALCalls  uint64               `json:"halCalls"`
 	Hash      string               `json:"hash"`
-	Log       []string             `json:"log,omitempty"`
+	Log       []string             `json:"log,omitempty"` // of a scenario
 }
 
 func runCommand() *cobra.Command {
 	asJSON, trace := false, false
 	var out outputs
 	cmd := &cobra.Command{
-		Use: "run FILE|NAME…", Short: "Run scenarios: of the catalogue by their names, or from files", Args: cobra.MinimumNArgs(1),
+		Use: "run FILE|NAME…", Short: "Run scenarios: of the catalogue by their names, or from files", Args: arguments(1, math.MaxInt, "scenarios or stored cases"),
 		Long: `Runs scenarios and shows the engine's log of each, in the form that volnode writes, up to the end of its timeline. What follows is calm:
 everything must come up, then stay as it is, be adopted by a restart without a call, and leave nothing behind.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out.perfetto != "" && len(args) > 1 {
 				return errors.New("--perfetto: a trace is of one run; name one scenario")
+			}
+			if asJSON && trace {
+				return errors.New("--trace is for people: leave --json out, or use volsim replay --json")
 			}
 			if err := out.check(); err != nil {
 				return err
@@ -81,7 +88,7 @@ func runArgument(cmd *cobra.Command, arg string, asJSON, trace bool, out *output
 			return false, err
 		}
 		var res scenarios.RegressionResult
-		if res, err = runRegression(cmd, r, asJSON); err == nil {
+		if res, err = runRegression(cmd, r, asJSON, trace); err == nil {
 			story, v = report.Story{Name: r.Name, Title: r.Story, Stale: res.Stale, Events: res.Events, Calls: res.Calls}, res.Violation
 		}
 	} else {
@@ -111,17 +118,16 @@ func load(arg string) (*scenarios.Scenario, error) {
 	switch {
 	case err == nil:
 		return scenarios.Parse(arg, string(text))
-	case strings.ContainsRune(arg, '/'):
-		return nil, err
+	case (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR)) && !strings.ContainsRune(arg, '/'):
+		return scenarios.Find(arg)
 	}
-	return scenarios.Find(arg)
+	return nil, err
 }
 
 // runOne runs a scenario and tells what it comes to.
 func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (scenarios.StoryResult, error) {
 	out := cmd.OutOrStdout()
 	var log []string
-	var records []sim.Record
 	tell := func(e engine.Entry) {
 		if log = append(log, logLine(e)); !asJSON {
 			fmt.Fprintln(out, logLine(e))
@@ -130,15 +136,14 @@ func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (scen
 	if !asJSON {
 		fmt.Fprintf(out, "# %s: %s\n", s.Name, s.Title())
 	}
-	res := scenarios.RunScenario(s, true, tell, func(w *sim.World) { records = w.Trace().Records })
+	res := scenarios.RunScenario(s, trace, tell, func(w *sim.World) {
+		if trace {
+			tellTrace(out, w)
+		}
+	})
 	ok := res.Violation == nil && len(res.Stale) == 0
 	if asJSON {
 		return res, tellJSON(cmd, ran{res.Name, ok, res.Violation, res.Stale, res.Events, res.Calls, fmt.Sprintf("%016x", res.Hash), log})
-	}
-	if trace {
-		for i := range records {
-			fmt.Fprintln(out, string(records[i].AppendText(nil)))
-		}
 	}
 	for _, stale := range res.Stale {
 		fmt.Fprintf(out, "STALE %s: %s\n", s.Name, stale)
@@ -152,11 +157,21 @@ func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (scen
 	return res, nil
 }
 
+// tellTrace writes a trace, a line for each record.
+func tellTrace(out io.Writer, w *sim.World) {
+	for i := range w.Trace().Records {
+		fmt.Fprintf(out, "%s\n", w.Trace().Records[i].AppendText(nil))
+	}
+}
+
 func listCommand() *cobra.Command {
 	names, asJSON := false, false
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the catalogue", Args: cobra.NoArgs,
+		Use: "list", Short: "List the catalogue", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if names && asJSON {
+				return errors.New("--names and --json are two forms of the list: leave one out")
+			}
 			all, err := scenarios.Catalogue()
 			if err != nil {
 				return err

@@ -9,6 +9,9 @@ import (
 	"github.com/volnode/volnode/scenarios"
 )
 
+// oneRun lets a command have the name or the file of a scenario or stored case, or none.
+var oneRun = arguments(0, 1, "one scenario or stored case")
+
 // chosen is the flags and arguments that name a case.
 type chosen struct {
 	seed, times uint64
@@ -26,6 +29,11 @@ func (o *chosen) flags(cmd *cobra.Command) {
 // read makes the case. It reports whether it is a whole seed, whose choices are drawn.
 func (o *chosen) read(cmd *cobra.Command, args []string) (scenarios.Case, bool, error) {
 	isSeed := cmd.Flags().Changed("seed")
+	for _, name := range []string{"times", "still"} {
+		if cmd.Flags().Changed(name) && (!isSeed || o.keep == "") {
+			return scenarios.Case{}, false, fmt.Errorf("--%s goes with --seed and --keep", name)
+		}
+	}
 	c := scenarios.Case{Seed: o.seed, Times: o.times, Still: o.still || !isSeed}
 	if len(args) > 0 {
 		if isSeed {
@@ -52,7 +60,7 @@ func (o *chosen) read(cmd *cobra.Command, args []string) (scenarios.Case, bool, 
 			return c, false, fmt.Errorf("%s has no value: write one behind =, or name the --seed that draws it", k)
 		}
 	}
-	return c, isSeed && o.keep == "" && !o.still && o.times == 0, nil
+	return c, isSeed && o.keep == "", nil
 }
 
 func shrinkCommand() *cobra.Command {
@@ -60,7 +68,7 @@ func shrinkCommand() *cobra.Command {
 	var out outputs
 	asJSON, name := false, ""
 	cmd := &cobra.Command{
-		Use: "shrink [NAME|FILE]", Short: "Take choices away from a failing seed or scenario until none can go", Args: cobra.MaximumNArgs(1),
+		Use: "shrink [NAME|FILE]", Short: "Take choices away from a failing seed or scenario until none can go", Args: oneRun,
 		Long: `Shrinks a failing seed, or a failing scenario, with what is kept of it: the fewest and mildest faults, the fewest objects, the shortest and
 roundest times. What is left is told in a sentence and a timeline, with the command that replays it, and what becomes of it without each choice.
 With --store it becomes a file of scenarios/regressions, which volsim run and the tests run ever after.`,
@@ -74,7 +82,7 @@ With --store it becomes a file of scenarios/regressions, which volsim run and th
 			h := scenarios.NewHunter()
 			c, s, err := o.shrunk(cmd, h, args, scenarios.ShrinkCase)
 			if err != nil || s == nil {
-				return tellNothing(cmd, c, err)
+				return tellNothing(cmd, c, asJSON, err)
 			}
 			f := scenarios.Explain(h, s)
 			if name != "" {
@@ -91,7 +99,7 @@ With --store it becomes a file of scenarios/regressions, which volsim run and th
 	o.flags(cmd)
 	out.flags(cmd, "report", "perfetto")
 	cmd.Flags().StringVar(&name, "store", "", "store the case under this name; a case of that name is made anew, and keeps its story")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object; {} if nothing fails")
 	return cmd
 }
 
@@ -115,7 +123,7 @@ func explainCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "explain [NAME|FILE]", Short: "Tell what a failing seed, case or scenario does, and which of its choices it needs",
-		Args: cobra.MaximumNArgs(1),
+		Args: oneRun,
 		Long: `Tells a failing run as it is: in a sentence and a timeline, with what becomes of it without each choice that it keeps. It shrinks nothing
 but a whole seed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -125,7 +133,7 @@ but a whole seed.`,
 			h := scenarios.NewHunter()
 			c, s, err := o.shrunk(cmd, h, args, scenarios.AsItIs)
 			if err != nil || s == nil {
-				return tellNothing(cmd, c, err)
+				return tellNothing(cmd, c, asJSON, err)
 			}
 			f := scenarios.Explain(h, s)
 			if err := out.finding(f, s.Case); err != nil {
@@ -136,23 +144,31 @@ but a whole seed.`,
 	}
 	o.flags(cmd)
 	out.flags(cmd, "report", "perfetto")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object; {} if nothing fails")
 	return cmd
 }
 
-func tellNothing(cmd *cobra.Command, c scenarios.Case, err error) error {
-	if err != nil {
+// tellNothing tells that nothing fails, or why that is not known.
+func tellNothing(cmd *cobra.Command, c scenarios.Case, asJSON bool, err error) error {
+	switch {
+	case err != nil:
 		return err
+	case asJSON:
+		return tellJSON(cmd, struct{}{})
 	}
-	name := fmt.Sprintf("seed %d", c.Seed)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s breaks no property\n", nameOf(c))
+	return err
+}
+
+// nameOf is what a case is called.
+func nameOf(c scenarios.Case) string {
 	switch {
 	case c.Scenario != nil:
-		name = c.Scenario.Name
+		return c.Scenario.Name
 	case c.Still:
-		name = "the case"
+		return "the case"
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s breaks no property\n", name)
-	return err
+	return fmt.Sprintf("seed %d", c.Seed)
 }
 
 func tellFinding(cmd *cobra.Command, f *scenarios.Finding, asJSON bool) error {

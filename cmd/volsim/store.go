@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
 	"github.com/volnode/volnode/scenarios/report"
 )
@@ -20,6 +21,11 @@ var storedName = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
 func store(cmd *cobra.Command, name string, f *scenarios.Finding, s *scenarios.Shrunk) error {
 	if !s.Case.Still {
 		return fmt.Errorf("--store: the case needs the times of seed %d, so it can't be stored by itself", s.Case.Seed)
+	}
+	if c := s.Case.Scenario; c != nil {
+		if _, err := scenarios.Find(c.Name); err != nil {
+			return fmt.Errorf("--store: a stored case of a scenario needs it in the catalogue: %w", err)
+		}
 	}
 	file := scenarios.RegressionDir + name + ".json"
 	if _, err := os.Stat(scenarios.RegressionDir); err != nil {
@@ -79,30 +85,25 @@ func loadCase(arg string) (scenarios.Case, error) {
 	return scenarios.Case{Scenario: s, Still: true}, err
 }
 
-// ranRegression is the result of a stored case as JSON.
-type ranRegression struct {
-	Name      string               `json:"name"`
-	OK        bool                 `json:"ok"`
-	Violation *scenarios.Violation `json:"violation,omitempty"`
-	Stale     []string             `json:"stale,omitempty"`
-	Events    uint64               `json:"events"`
-	HALCalls  uint64               `json:"halCalls"`
-	Hash      string               `json:"hash"`
-}
-
 // runRegression runs a stored case and tells what it comes to.
-func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON bool) (scenarios.RegressionResult, error) {
+func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON, trace bool) (scenarios.RegressionResult, error) {
 	h := scenarios.NewHunter()
-	res, err := r.Run(h)
+	out := cmd.OutOrStdout()
+	if !asJSON {
+		fmt.Fprintf(out, "# %s: %s\n", r.Name, r.Story)
+	}
+	res, err := r.Run(h, scenarios.Watch{Keep: trace, Done: func(w *sim.World) {
+		if trace {
+			tellTrace(out, w)
+		}
+	}})
 	if err != nil {
 		return res, err
 	}
 	ok := res.Violation == nil && len(res.Stale) == 0
 	if asJSON {
-		return res, tellJSON(cmd, ranRegression{r.Name, ok, res.Violation, res.Stale, res.Events, res.Calls, fmt.Sprintf("%016x", res.Hash)})
+		return res, tellJSON(cmd, ran{r.Name, ok, res.Violation, res.Stale, res.Events, res.Calls, fmt.Sprintf("%016x", res.Hash), nil})
 	}
-	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "# %s: %s\n", r.Name, r.Story)
 	for _, choice := range res.Stale {
 		fmt.Fprintf(out, "STALE %s: no call comes to %s\n", r.Name, choice)
 	}
