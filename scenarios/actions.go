@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,6 +47,10 @@ func actions() []action {
 		{"upgrade driver NAME for TIME", func(t *story, a []string) string { t.w.UpgradeDriver(a[0], duration(a[1])); return "" }},
 		{"lose socket of driver NAME", func(t *story, a []string) string { t.w.LoseSocket(a[0]); return "" }},
 		{"make socket of driver NAME", func(t *story, a []string) string { t.w.FindSocket(a[0]); return "" }},
+		{"silence server of NAME of driver NAME for TIME", func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) }},
+		{"export NAME of driver NAME anew", func(t *story, a []string) string { return t.exportAnew(a[1], a[0]) }},
+		{"mount share NAME", func(t *story, a []string) string { t.w.MountShare(a[0]); return "" }},
+		{"silence share NAME for TIME", func(t *story, a []string) string { return t.silenceShare(a[0], duration(a[1])) }},
 		{"hand over NAME of driver NAME for TIME", func(t *story, a []string) string { t.r.handsOver(a[1], a[0], duration(a[2])); return "" }},
 		{"silence cluster for TIME", func(t *story, a []string) string { t.w.BreakWatch("", duration(a[0])); return "" }},
 		{"fail pods for TIME", func(t *story, a []string) string { t.w.BreakWatch("pods", duration(a[0])); return "" }},
@@ -143,6 +148,9 @@ func (p *parser) check() error {
 	return nil
 }
 
+// pathPatterns are the statements about a path of the host.
+var pathPatterns = [...]string{"mount share NAME", "make directory NAME", "make file NAME", "expect directory NAME", "expect file NAME"}
+
 func (p *parser) names(pattern string, args []string, drivers map[string]bool) error {
 	switch {
 	case strings.Contains(pattern, "pod NAME"):
@@ -156,7 +164,7 @@ func (p *parser) names(pattern string, args []string, drivers map[string]bool) e
 		if strings.Contains(pattern, "NAME in volume") && strings.Contains(args[0], "/") {
 			return p.errorf("%q is no name of a file in a volume", args[0])
 		}
-	case pattern == "make directory NAME" || pattern == "make file NAME" || pattern == "expect directory NAME" || pattern == "expect file NAME":
+	case slices.Contains(pathPatterns[:], pattern):
 		if path.Clean(args[0]) != args[0] || !path.IsAbs(args[0]) || args[0] == "/" {
 			return p.errorf("%q is no path of the host; write it from the root on, like /srv/data", args[0])
 		}

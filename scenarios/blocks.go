@@ -106,8 +106,8 @@ func (r *run) startWriting(p *pod) {
 
 // reads compares what a volume holds with what was written to it.
 func (r *run) reads(p *pod, u *use, v *sim.View) {
-	if v.IsDead() {
-		return // its driver has ended, which no look at a mount shows
+	if v.IsDead() || v.IsHung() {
+		return // what serves it has ended, or says nothing, which no look at a mount shows
 	}
 	r.judges("S10")
 	id := dataID(p, u)
@@ -136,6 +136,9 @@ func (r *run) reads(p *pod, u *use, v *sim.View) {
 func (r *run) writes(p *pod) {
 	file := blockPrefix + string(p.uid)
 	for _, v := range p.writer.views {
+		if v.IsHung() {
+			continue // it waits, and nobody was told that it is written
+		}
 		id := dataID(p, v.use)
 		n := r.blocks[id][file]
 		data := block(fileNumber(id, file), n)

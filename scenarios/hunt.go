@@ -269,6 +269,12 @@ func (g *workload) begin() {
 	disk := sim.Personality{Staging: true, BlockDevice: true, Checks: true, Attach: g.pick("workload.nodes", "", 0, 7, 1) == 1}
 	g.driver("disk.example", disk)
 	file := [...]sim.Personality{{Staging: true, Checks: true}, {}, {BlockDevice: true}}[g.pick("workload.kind", "file.example", 0, 2, 2, 1)]
+	switch g.pick("workload.server", "file.example", 0, 10, 1, 1) {
+	case 1:
+		file = sim.Personality{Staging: true, Checks: true, Network: true}
+	case 2:
+		file = sim.Personality{Network: true}
+	}
 	g.driver("file.example", file)
 	for i := range g.setup.Volumes {
 		v := volumeAt(i)
@@ -277,6 +283,9 @@ func (g *workload) begin() {
 	}
 	if disk.Attach {
 		g.planMoves()
+	}
+	if g.setup.Volumes >= huntVolumes && g.pick("workload.host-share", hostShare, 0, 3, 1) == 1 {
+		g.sharesHost()
 	}
 	one := volumesOfHunts[oneVolume]
 	g.r.exclusive[one.driver+"^"+one.handle] = true
@@ -301,6 +310,16 @@ func (g *workload) begin() {
 				g.at(g.time("workload.driver-time", name, n, chaos), name, func() { w.RestartDriver(name) })
 			}
 		}
+	}
+}
+
+// sharesHost has the host mount what hostPath volumes are on from a server, which is silent twice.
+func (g *workload) sharesHost() {
+	g.r.w.MountShare(hostShare)
+	for n := range 2 {
+		g.at(g.time("workload.host-share-time", hostShare, n, chaos), hostShare, func() {
+			g.r.w.SilenceShare(hostShare, time.Second+g.time("workload.host-share-silent", hostShare, n, awayMost))
+		})
 	}
 }
 

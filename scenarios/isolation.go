@@ -78,7 +78,7 @@ func (r *run) bystander() *pod {
 	for _, p := range r.pods {
 		isPlain := !slices.ContainsFunc(p.uses, func(u use) bool {
 			return slow[u.driver] || r.exclusive[u.driver+"^"+u.volume] || r.away[u.driver+"^"+u.volume] != nil || r.isDisturbed(u.path) ||
-				r.w.IsHeldOpen(u.path)
+				r.w.IsHeldOpen(u.path) || r.isSilent(u)
 		})
 		if p.isWanted && p.isRunning && isPlain && !r.isHeldBack(p) {
 			return p

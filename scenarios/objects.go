@@ -80,7 +80,8 @@ type shape struct {
 }
 
 const (
-	hostDirectory = "/srv/shared"
+	hostShare     = "/srv" // that the host mounts from a server in some worlds
+	hostDirectory = hostShare + "/shared"
 	inlineDriver  = "disk.example"
 )
 

@@ -21,6 +21,7 @@ import (
 //	                                      publishes-nothing, credulous (of any mount), daemon (FUSE), queues (one thing at a time, in any order),
 //	                                      crashes-on-third (call of each life), acts-behind (after an answer; the engine is configured for it),
 //	                                      attach (its volumes can go to another node), quotes (secrets, in its errors),
+//	                                      network (its volumes are those of a server, NFS),
 //	                                      without-mount (the engine is configured for it), absent (until it is started)
 //	volume NAME of DRIVER TRAIT…          a claim NAME, its PersistentVolume pv-NAME and the CSIDriver: block one-pod read-only handle HANDLE
 //	                                      option OPTION
@@ -222,7 +223,7 @@ func (p *parser) driver(words []string) error {
 		"stages-below": func() { is.Style = sim.StageBelow }, "stages-nothing": func() { is.Style = sim.StageNothing },
 		"publishes-nothing": func() { is.PublishesNothing = true }, "without-mount": func() { p.s.Bare[d.Name] = true },
 		"absent": func() { p.s.Absent[d.Name] = true }, "credulous": func() { is.Credulous = true }, "daemon": func() { is.Daemon = true },
-		"queues": func() { is.Queues = true },
+		"queues": func() { is.Queues = true }, "network": func() { is.Network = true },
 		"attach": func() { is.Attach = true }, "quotes": func() { is.Quotes = true },
 		"acts-behind": func() { is.ActsBehind = true }, "crashes-on-third": func() { is.CrashesOn = 3 },
 	}

@@ -90,9 +90,20 @@ func (r *run) remove(p *pod, grace time.Duration) {
 		r.halt(p)
 		return
 	}
-	stops := p.stops
-	r.w.After(grace, "containers end "+p.name, func() {
-		if p.stops == stops && !p.isWanted {
+	r.ends(p, p.stops, grace)
+}
+
+// hungAgain is how often it is looked whether containers that hang have ended.
+const hungAgain = 30 * time.Second
+
+// ends lets the containers of a deleted pod end in a while. Those that wait for a server that is silent can't be killed.
+func (r *run) ends(p *pod, stops uint64, in time.Duration) {
+	r.w.After(in, "containers end "+p.name, func() {
+		switch {
+		case p.stops != stops || p.isWanted:
+		case p.isRunning && slices.ContainsFunc(p.given, r.isSilent):
+			r.ends(p, stops, hungAgain)
+		default:
 			r.halt(p)
 			if p.told == nil {
 				r.tellGone(p)
@@ -100,6 +111,9 @@ func (r *run) remove(p *pod, grace time.Duration) {
 		}
 	})
 }
+
+// isSilent reports whether the server of a volume does not answer.
+func (r *run) isSilent(u use) bool { return u.driver != "" && r.w.IsSilent(u.driver, u.volume) }
 
 // answers is the host's answer to an agent that has been told that a pod is gone: whether its containers are.
 func (r *run) answers(e hal.Deleted) {

@@ -76,7 +76,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		scenarios.run: cfg h canary probe cover probing lines storm actual mark
 		scenarios.place: sent
 		scenarios.handOver: life
-		sim.World: config chooser faults profile menus nth trace observe faulted entered start pids lives rpcCount sched borrowed
+		sim.World: config chooser faults profile menus nth trace observe faulted entered start pids lives rpcCount sched borrowed hungAt
 		sim.incarnation: number started drained queue
 		sim.task: inc w index parked
 		sim.driver: pid registrar

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"slices"
+	"time"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -145,6 +146,33 @@ func (t *story) expectAway(handle, driver string) string {
 		return "it is here, and nobody has asked for it"
 	case !v.isThere:
 		return "it is still here"
+	}
+	return ""
+}
+
+// noServer is why the server of a volume can do nothing.
+const noServer = "no server has the volume; give its driver the trait network"
+
+// silence keeps the server of a volume from answering.
+func (t *story) silence(driver, handle string, d time.Duration) string {
+	if !t.w.SilenceServer(driver, handle, d) {
+		return noServer
+	}
+	return ""
+}
+
+// exportAnew makes what is mounted of a volume stale.
+func (t *story) exportAnew(driver, handle string) string {
+	if !t.w.ExportAnew(driver, handle) {
+		return noServer
+	}
+	return ""
+}
+
+// silenceShare keeps the server of a share that the host has mounted from answering.
+func (t *story) silenceShare(path string, d time.Duration) string {
+	if !t.w.SilenceShare(path, d) {
+		return "no share is mounted there; write before: mount share " + path
 	}
 	return ""
 }

@@ -20,6 +20,7 @@ type child struct {
 	act   func(actor) syscall.Errno
 	errno syscall.Errno
 	ended bool
+	hung  bool  // it waits for a server: it can't be killed
 	owner *task // the task that waits for it; nil once it is dead
 	gone  []goneNotice
 }
@@ -41,10 +42,12 @@ const clockTicks = time.Second / 100
 // inKernel carries out the effect of a call that may hang: at once, or after a time during which the call sits in a helper in D state. If the
 // agent dies meanwhile, the helper may live on, and act.
 func (k *call) inKernel(what string, act func(actor) syscall.Errno) syscall.Errno {
-	if k.fault != Hang {
-		return act(actor{call: k})
-	}
 	w := k.w
+	if k.fault != Hang {
+		if errno := act(actor{call: k}); errno != hangs {
+			return errno
+		}
+	}
 	w.pids++
 	begun := uint64(time.Duration(k.h.now()) / clockTicks)
 	c := &child{
@@ -52,13 +55,11 @@ func (k *call) inKernel(what string, act func(actor) syscall.Errno) syscall.Errn
 		owner: w.sched.current,
 	}
 	w.children = append(w.children, c)
-	wait := w.time(siteHang, what, hangLeast, hangMost)
-	boot := w.boot
-	w.sched.at(w.sched.now.Add(wait), k.subject.hash, nil, func() {
-		if w.boot == boot && !c.ended {
-			w.endChild(c, true)
-		}
-	})
+	if k.fault == Hang {
+		w.sched.at(w.sched.now.Add(w.time(siteHang, what, hangLeast, hangMost)), k.subject.hash, nil, w.goesOn(c))
+	} else {
+		w.hangsOn(c)
+	}
 	if k.site.class == hal.ClassHelper && k.c.Deadline != 0 {
 		w.sched.wake(k.h.instant(k.c.Deadline), k.subject.hash, c.owner)
 	}
@@ -71,11 +72,32 @@ func (k *call) inKernel(what string, act func(actor) syscall.Errno) syscall.Errn
 	return c.errno
 }
 
-// endChild lets a helper end, with its effect or without.
+// hangsOn keeps a helper in the kernel until the server answers that its last call waits for.
+func (w *World) hangsOn(c *child) {
+	c.hung = true
+	w.hungAt.wait(w.goesOn(c))
+}
+
+// goesOn is what lets a helper that sits in the kernel go on, unless it has ended meanwhile.
+func (w *World) goesOn(c *child) func() {
+	boot := w.boot
+	return func() {
+		if w.boot == boot && !c.ended {
+			w.endChild(c, true)
+		}
+	}
+}
+
+// endChild lets a helper end, with its effect or without; or it hangs on.
 func (w *World) endChild(c *child, acts bool) {
+	if acts {
+		if c.errno = c.act(actor{kid: c}); c.errno == hangs {
+			w.hangsOn(c)
+			return
+		}
+	}
 	c.ended = true
 	if acts {
-		c.errno = c.act(actor{kid: c})
 		w.trace.add(Record{
 			At: w.sched.now, Run: c.run, Op: c.op, Mark: MarkEffect, What: "child.acted", Object: c.what, Errno: c.errno,
 			hash: hashString(c.what),
@@ -91,14 +113,14 @@ func (w *World) endChild(c *child, acts bool) {
 	c.gone = nil
 }
 
-// orphan decides for each helper of a dead agent whether it lives on. One that does not dies without effect.
+// orphan decides for each helper of a dead agent whether it lives on. One that does not dies without effect. One that waits for a server lives on.
 func (w *World) orphan() {
 	for _, c := range slices.Clone(w.children) {
 		if c.owner == nil {
 			continue
 		}
 		c.owner = nil
-		if !w.happens(ChildLives, siteLives, c.what) {
+		if !c.hung && !w.happens(ChildLives, siteLives, c.what) {
 			w.endChild(c, false)
 		}
 	}

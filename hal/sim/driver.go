@@ -43,6 +43,7 @@ type Personality struct {
 	Queues     bool  // it does one thing at a time, and what waits in any order, whether or not somebody still waits for it
 	CrashesOn  uint8 // in each of its lives it dies of that call with effects, from 1; 0 is never
 	Daemon     bool  // its process serves the filesystems of its volumes itself (FUSE); only with BlockDevice and StageMounts or StageNothing
+	Network    bool  // a server elsewhere serves its volumes (NFS); not with BlockDevice, Daemon or StageBelow
 	Quotes     bool  // its errors quote the secrets that it was given for the volume
 	ActsBehind bool  // what it answers with an error may act after the answer: the agent has to be configured for that
 }
@@ -73,7 +74,7 @@ func (w *World) DrawPersonality(name string, p Personality) Personality {
 	p.NotFound = p.NotFound || nasty("not found")
 	p.Watchful = p.Watchful || nasty("watchful")
 	p.Nameless = p.Nameless || nasty("nameless")
-	if p.Style == StageMounts && nasty("below") {
+	if p.Style == StageMounts && !p.Network && nasty("below") {
 		p.Style = StageBelow
 	}
 	if p.Style == StageMounts && nasty("nothing") {
@@ -184,13 +185,16 @@ func (w *World) mustDriver(name string) *driver {
 	return d
 }
 
-// BreakDriver breaks a driver, in all its versions, for good, or (Works) mends it.
+// BreakDriver breaks a driver, in all its versions, for good, or (Works) mends it. With one that hangs, the servers of its volumes hang.
 func (w *World) BreakDriver(name string, b Breakage) {
 	w.mustDriver(name).broken = b
 	for _, d := range w.drivers {
 		if d.name == name {
 			d.broken = b
 		}
+	}
+	if b == Hangs || b == Works {
+		w.mustDriver(name).silenceAll(b == Hangs)
 	}
 }
 

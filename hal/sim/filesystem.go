@@ -188,8 +188,8 @@ func (w *World) walkFrom(at location, path string, mode walkMode, links *int) (l
 		if !at.n.isDir() {
 			return at, "", syscall.ENOTDIR
 		}
-		if at.m.isDead() {
-			return at, "", syscall.ENOTCONN
+		if errno := at.m.refuses(w); errno != 0 {
+			return at, "", errno
 		}
 		if mode == walkParent && rest == "" {
 			return at, name, 0

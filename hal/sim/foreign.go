@@ -51,6 +51,7 @@ func (w *World) MountForeign(path string) syscall.Errno {
 // block volumes are left alone too: what stands at their paths are device files.
 func (d *driver) meddle(v *volume, path string, isStage bool) {
 	w := d.w
+	w.troubles(d, v, path)
 	if w.happens(HeldOpen, siteHolder, path) {
 		w.holdFor(path)
 	}

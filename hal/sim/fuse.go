@@ -11,19 +11,25 @@ import (
 // table and answers ENOTCONN to all that steps into it; it can be unmounted like any other. A look at the mount table, or at a mount's root with
 // AT_STATX_DONT_SYNC, asks the filesystem for nothing and sees no difference.
 
-// connection is what the mounts of one filesystem have in common: a device number of its own, and the process behind it.
+// connection is what the mounts of one filesystem have in common: a device number of its own, and what serves it: a process, or a
+// server elsewhere.
 type connection struct {
 	dev    hal.Device
+	fsType string
 	volume *volume
-	isDead bool
+	broken syscall.Errno // what its mounts answer once what serves them is gone; 0 while it is there
+	share  *share        // of a filesystem that a server elsewhere serves; else nil
 }
 
 // isDead says whether what serves the mount has ended.
-func (m *mount) isDead() bool { return m.conn != nil && m.conn.isDead }
+func (m *mount) isDead() bool { return m.conn != nil && m.conn.broken != 0 }
 
-// connect returns the driver's connection for a volume, making it if there is none: nil for a driver that serves no filesystems, ENOTCONN from what
-// is left of one whose process has ended.
+// connect returns the connection for a volume, making it if there is none: nil for a driver whose volumes nobody serves, ENOTCONN from what is left of
+// one whose process has ended.
 func (d *driver) connect(v *volume) (*connection, syscall.Errno) {
+	if v.share != nil {
+		return d.w.export(v.share, v), 0
+	}
 	if !d.is.Daemon || v.sb == nil {
 		return nil, 0
 	}
@@ -33,7 +39,7 @@ func (d *driver) connect(v *volume) (*connection, syscall.Errno) {
 	i := slices.IndexFunc(d.conns, func(c *connection) bool { return c.volume == v })
 	if i < 0 {
 		i = len(d.conns)
-		d.conns = append(d.conns, &connection{dev: d.w.fs.anonymous(), volume: v})
+		d.conns = append(d.conns, &connection{dev: d.w.fs.anonymous(), fsType: "fuse", volume: v})
 	}
 	return d.conns[i], 0
 }
@@ -41,7 +47,7 @@ func (d *driver) connect(v *volume) (*connection, syscall.Errno) {
 // disconnect ends what the driver's process serves.
 func (d *driver) disconnect() {
 	for _, c := range d.conns {
-		c.isDead = true
+		c.broken = syscall.ENOTCONN
 	}
 	d.conns = nil
 }

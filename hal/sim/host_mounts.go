@@ -77,8 +77,11 @@ func (h hostMounts) Unmount(c hal.Call, path string, id hal.MountID) error {
 	errno, ok := k.acts()
 	if ok {
 		errno = k.inKernel("umount "+path, func(by actor) syscall.Errno {
-			if id == 0 {
+			switch {
+			case id == 0:
 				return syscall.EINVAL
+			case w.mounts.isHung(path):
+				return hangs
 			}
 			return w.mounts.unmount(by, path, id)
 		})

@@ -18,7 +18,7 @@ type mount struct {
 	options  []string // immutable once made
 	shared   bool
 	holders  int         // processes that have something open in it
-	conn     *connection // of a filesystem that a process serves, else nil
+	conn     *connection // of a filesystem that a process or a server serves, else nil
 	stray    bool        // nobody's volume: somebody on the node made it, or a driver that bound what was not its own
 	children []*mount
 	path     string // from the namespace's root
@@ -211,7 +211,7 @@ func (m *mount) show() hal.Mount {
 		ReadOnly: m.readOnly, Options: m.options, Shared: m.shared,
 	}
 	if m.conn != nil {
-		h.Device, h.FSType = m.conn.dev, "fuse"
+		h.Device, h.FSType = m.conn.dev, m.conn.fsType
 	}
 	if m.parent != nil {
 		h.Parent = m.parent.id

@@ -286,6 +286,9 @@ func (r *rpc) restartDriver() {
 
 // act carries the operation out, and answers.
 func (r *rpc) act() {
+	if r.hung(r.act) {
+		return
+	}
 	amount := whole
 	failed := hal.CodeOK
 	if r.actsBehind() {
@@ -362,7 +365,7 @@ func (r *rpc) errorCode() hal.Code {
 
 // orphanActs is the effect of a call whose driver is dead.
 func (r *rpc) orphanActs() {
-	if r.state == rpcEnded {
+	if r.state == rpcEnded || r.state == rpcStarted && r.hung(r.orphanActs) {
 		return
 	}
 	if r.state == rpcStarted {

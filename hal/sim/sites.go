@@ -116,6 +116,8 @@ func eventSites() []eventSite {
 		{siteVanish, []Fault{ForeignUnmount}},
 		{siteCover, []Fault{ForeignMount}},
 		{siteAtBoot, []Fault{ForeignMount}},
+		{siteServer, []Fault{ServerSilent}},
+		{siteExport, []Fault{ServerStale}},
 		{siteOrphan, []Fault{OrphanActs}},
 		{siteUnseen, []Fault{GoneUnseen, NoticeLate, NoticeDoubled}},
 		{siteLate, []Fault{LateDropped}},

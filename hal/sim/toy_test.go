@@ -130,7 +130,11 @@ func (a *toy) log(path, text string) error {
 // toyWorld is a world with a toy agent and one driver.
 func toyWorld(c sim.Config, volumes int) *sim.World {
 	w := sim.New(c)
-	w.AddDriver(sim.DriverSpec{Name: "d", Personality: w.DrawPersonality("d", sim.Polite())})
+	kind := sim.Polite()
+	if c.Tie%8 == 7 {
+		kind = sim.Personality{Staging: true, Checks: true, Network: true}
+	}
+	w.AddDriver(sim.DriverSpec{Name: "d", Personality: w.DrawPersonality("d", kind)})
 	for v := range volumes {
 		w.AddVolume("d", fmt.Sprintf("v%d", v))
 	}

@@ -33,7 +33,7 @@ func (v *View) file(name string, creating bool) (*node, syscall.Errno) {
 	case v.boot != v.w.boot || v.w.off:
 		return nil, syscall.ESHUTDOWN // the container is gone with its boot
 	case v.IsDead():
-		return nil, syscall.ENOTCONN
+		return nil, v.at.m.conn.broken
 	case creating && v.at.m.readOnly:
 		return nil, syscall.EROFS
 	}
@@ -71,8 +71,11 @@ func (v *View) Read(name string) ([]byte, syscall.Errno) {
 	return k.file.read(), 0
 }
 
-// IsDead says whether what serves the filesystem has ended: everything in it answers ENOTCONN.
+// IsDead says whether what serves the filesystem has ended: everything in it answers ENOTCONN, or ESTALE.
 func (v *View) IsDead() bool { return v.at.m.isDead() }
+
+// IsHung says whether the filesystem's server is silent: a container that reads or writes there waits in the kernel.
+func (v *View) IsHung() bool { return v.at.m.isSilent() }
 
 // Files are the names of the files in the directory that begin with prefix, sorted.
 func (v *View) Files(prefix string) []string {

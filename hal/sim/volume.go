@@ -29,6 +29,7 @@ type volume struct {
 	device    string      // path of its block device node
 	staged    []hold
 	published []hold
+	share     *share      // of a volume that a server elsewhere serves; else nil
 	climbing  hal.Instant // until when a stage or publish that was sent may act, as far as its sender can know
 }
 
@@ -51,7 +52,9 @@ func (d *driver) addVolume(handle string) *volume {
 	name := "vol" + strconv.FormatUint(uint64(v.number), 10)
 	v.device = "/dev/" + name
 	dev := hal.Device{Major: 253, Minor: v.number}
-	if d.is.BlockDevice {
+	if d.is.Network {
+		v.newShare(d.name, dev)
+	} else if d.is.BlockDevice {
 		v.sb = newSuperblock(dev, "ext4", v.device)
 		w.fs.devices = append(w.fs.devices, v.sb)
 	} else {

@@ -58,7 +58,10 @@ type World struct {
 	volumes  uint32
 	// heldBefore is the paths at which volumes were held when the last boot ended.
 	heldBefore []string
-	isStrayed  bool // some mount was a stray
+	isStrayed  bool     // some mount was a stray
+	shares     []*share // that are no volume's
+	isLooking  bool     // somebody looks who waits for no server
+	hungAt     *share   // for which the system call waits that has just answered hangs
 	borrowed   [][]byte
 }
 
