@@ -37,7 +37,7 @@ func (r *run) bound() time.Duration {
 }
 
 // finish is the liveness phase: calm, convergence, quiet, a restart without a call, everything deleted, nothing left.
-func (r *run) finish() {
+func (r *run) finish(restart bool) {
 	r.stop = true
 	r.w.Calm()
 	r.w.SweepForeign(rootDir)
@@ -51,7 +51,7 @@ func (r *run) finish() {
 		r.w.BreakDriver(r.broken, sim.Works)
 		r.broken = ""
 	}
-	if !r.settle("L2", "converged", r.bound()) || !r.told() || !r.untouched() || !r.isQuiet() || !r.restarts() {
+	if !r.settle("L2", "converged", r.bound()) || !r.told() || !r.untouched() || !r.isQuiet() || restart && !r.restarts() {
 		return
 	}
 	r.empties()

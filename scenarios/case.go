@@ -38,6 +38,7 @@ var (
 	setRuntime = sim.NewID("hunt.no-runtime", "", 0)
 	setFiles   = sim.NewID("hunt.files", "", 0)
 	setNervous = sim.NewID("hunt.nervous", "", 0)
+	setRestart = sim.NewID("hunt.no-restart", "", 0)
 	setPods    = sim.NewID("hunt.pods", "", 0)
 	setVolumes = sim.NewID("hunt.volumes", "", 0)
 	setTie     = sim.NewID("hunt.tie", "", 0)
@@ -86,9 +87,13 @@ func (s Setup) settings() []Kept {
 	add(setRuntime, flag[s.NoRuntime], 0)
 	add(setFiles, flag[s.Files], 0)
 	add(setNervous, flag[s.Nervous], 0)
+	add(setRestart, flag[s.NoRestart], 0)
 	add(setPods, int64(s.Pods), huntPods)
 	add(setVolumes, int64(s.Volumes), rawVolume)
 	add(setTie, int64(s.Tie), 0)
+	if s.Chaos != chaos {
+		all = append(all, Kept{ID: setChaos, Value: int64(s.Chaos), Time: true})
+	}
 	return all
 }
 
@@ -106,6 +111,8 @@ func (c Case) setup() Setup {
 			s.Files = k.Value != 0
 		case setNervous.Hash():
 			s.Nervous = k.Value != 0
+		case setRestart.Hash():
+			s.NoRestart = k.Value != 0
 		case setPods.Hash():
 			s.Pods = int(min(max(k.Value, 1), huntPods))
 		case setVolumes.Hash():

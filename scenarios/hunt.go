@@ -164,7 +164,7 @@ func (h *Hunter) Run(s Schedule) Result {
 	g.begin()
 	if r.until(hal.Instant(is.Chaos)) && !s.isShort {
 		r.broken = g.breaks()
-		r.finish()
+		r.finish(!is.NoRestart)
 	}
 	if s.ended != nil {
 		s.ended(r)
@@ -183,6 +183,7 @@ type Setup struct {
 	NoRuntime bool          // containers end when their pod is deleted
 	Files     bool          // the agent reads a directory of manifests
 	Nervous   bool          // all happens in the first third of each slot
+	NoRestart bool          // in calm the agent is not started anew
 	Pods      int           // how many pods come and go; at most maxPods
 	Volumes   int           // how many volumes there are, at most maxVolumes; from huntVolumes on, pods have the rare kinds
 	Idle      uint32        // the weight of doing nothing
@@ -194,8 +195,8 @@ type Setup struct {
 // setupOf is what a seed gives.
 func setupOf(seed uint64) Setup {
 	s := Setup{
-		NoRuntime: seed&1 == 0, Files: seed%128 == 6, Nervous: isNervous(seed), Pods: podsOf(seed), Volumes: rawVolume,
-		Idle: [...]uint32{10, 36, 90}[seed/2%3], Tie: seed | 1, Chaos: chaos, Profile: profileOf(seed),
+		NoRuntime: seed&1 == 0, Files: seed%128 == 6, Nervous: isNervous(seed), NoRestart: seed/5%3 > 0, Pods: huntPods, Volumes: rawVolume,
+		Idle: [...]uint32{10, 60, 150}[seed/2%3], Tie: seed | 1, Chaos: chaosOf(seed), Profile: profileOf(seed),
 	}
 	if seed%9 < 2 || s.Files {
 		s.Volumes = huntVolumes
@@ -203,14 +204,15 @@ func setupOf(seed uint64) Setup {
 	return s
 }
 
-// podsOf is how many pods come and go in a world of a hunt: few in two of three, so that more worlds are seen in the same time. What a defect needs
-// is nearly always there with few of them, and with many there is more of what happens by accident.
-func podsOf(seed uint64) int { return [...]int{huntPods, 6, 4}[seed/54%3] }
+// chaosOf is how long pods come and go in a world of a hunt: not for all slots in two of three, so that more worlds are seen in the same time.
+func chaosOf(seed uint64) time.Duration {
+	return time.Duration([...]int{3, 2, 1}[seed/54%3]) * chaos / slots
+}
 
-// Large is the setup of a large world, with the faults that the seed gives: 24 pods on 20 volumes.
+// Large is the setup of a large world, with the faults that the seed gives: 24 pods on 20 volumes, for the longest time.
 func Large(seed uint64) Setup {
 	s := setupOf(seed)
-	s.Files, s.Pods, s.Volumes = false, 24, 20
+	s.Files, s.NoRestart, s.Pods, s.Volumes, s.Chaos = false, false, 24, 20, chaos
 	return s
 }
 
@@ -386,6 +388,9 @@ func (g *workload) plan(i int, name string) {
 		window /= 3
 	}
 	for n := range slots {
+		if time.Duration(n)*chaos/slots >= g.setup.Chaos {
+			break
+		}
 		what := g.pick("workload.pod", name, n, g.setup.Idle, 5, 1, 1)
 		if what == 0 {
 			continue

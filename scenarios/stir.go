@@ -260,7 +260,8 @@ func (s *shrinker) snap(c Case) Case {
 	}
 	for _, d := range grid {
 		sooner := c
-		sooner.Keep = append(slices.Clone(c.Keep), Kept{ID: setChaos, Value: int64(d), Time: true})
+		isChaos := func(k Kept) bool { return k.ID == setChaos }
+		sooner.Keep = append(slices.DeleteFunc(slices.Clone(c.Keep), isChaos), Kept{ID: setChaos, Value: int64(d), Time: true})
 		if s.fails(sooner) {
 			return sooner
 		}

@@ -120,7 +120,7 @@ func (p Play) Run() StoryResult {
 	t.tell()
 	if t.r.violation == nil && t.reaches(len(s.Steps)) && !s.Stuck {
 		t.r.lines = nil
-		t.r.finish()
+		t.r.finish(true)
 	}
 	if p.ended != nil {
 		p.ended(t.r)
