@@ -3,6 +3,7 @@ package scenarios
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -18,7 +19,7 @@ import (
 
 // This file is what the statements of a timeline do.
 
-// action is one kind of statement: its words, in which NAME, TIME and N stand for any one word.
+// action is one kind of statement: its words. Those in capitals stand for any one word, and parser.means says what that must be.
 type action struct {
 	words string
 	do    func(t *story, args []string) string // returns why it does not hold, or can't be done
@@ -28,162 +29,183 @@ type action struct {
 func actions() []action {
 	return []action{
 		{"apply all", func(t *story, _ []string) string { return t.applyAll() }},
-		{"apply pod NAME", func(t *story, a []string) string { return t.apply("pod "+a[0], "") }},
-		{"apply NAME NAME version NAME", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], a[2]) }},
-		{"apply NAME NAME", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], "") }},
-		{"delete pod NAME", func(t *story, a []string) string { return t.remove(a[0], 0) }},
-		{"delete pod NAME containers end TIME later", func(t *story, a []string) string { return t.remove(a[0], duration(a[1])) }},
-		{"delete NAME NAME", func(t *story, a []string) string { return t.deleteObject(a[0] + " " + a[1]) }},
+		{"apply pod POD", func(t *story, a []string) string { return t.apply("pod "+a[0], "") }},
+		{"apply KIND OBJECT version VERSION", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], a[2]) }},
+		{"apply KIND OBJECT", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], "") }},
+		{"delete pod POD", func(t *story, a []string) string { return t.remove(a[0], 0) }},
+		{"delete pod POD containers end TIME later", func(t *story, a []string) string { return t.remove(a[0], duration(a[1])) }},
+		{"delete KIND OBJECT", func(t *story, a []string) string { return t.deleteObject(a[0] + " " + a[1]) }},
 		{"kill agent", func(t *story, _ []string) string { t.w.KillAgent(); return "" }},
 		{"kill agent for TIME", func(t *story, a []string) string { return t.kill(duration(a[0])) }},
 		{"forget journal", func(t *story, _ []string) string { return t.forgetJournal() }},
 		{"spoil journal", func(t *story, _ []string) string { return t.spoilJournal() }},
 		{"reboot", func(t *story, _ []string) string { t.w.Reboot(); return "" }},
 		{"cut power", func(t *story, _ []string) string { t.w.CutPower(); return "" }},
-		{"stop driver NAME", func(t *story, a []string) string { t.w.StopDriver(a[0]); return "" }},
-		{"start driver NAME", func(t *story, a []string) string { return t.startDriver(a[0]) }},
-		{"restart driver NAME", func(t *story, a []string) string { t.w.RestartDriver(a[0]); return "" }},
-		{"replace driver NAME", func(t *story, a []string) string { t.w.ReplaceDriver(a[0]); return "" }},
-		{"upgrade driver NAME for TIME", func(t *story, a []string) string { t.w.UpgradeDriver(a[0], duration(a[1])); return "" }},
-		{"lose socket of driver NAME", func(t *story, a []string) string { t.w.LoseSocket(a[0]); return "" }},
-		{"make socket of driver NAME", func(t *story, a []string) string { t.w.FindSocket(a[0]); return "" }},
-		{"silence server of NAME of driver NAME for TIME", func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) }},
-		{"export NAME of driver NAME anew", func(t *story, a []string) string { return t.exportAnew(a[1], a[0]) }},
-		{"mount share NAME", func(t *story, a []string) string { t.w.MountShare(a[0]); return "" }},
-		{"silence share NAME for TIME", func(t *story, a []string) string { return t.silenceShare(a[0], duration(a[1])) }},
-		{"hand over NAME of driver NAME for TIME", func(t *story, a []string) string { t.r.handsOver(a[1], a[0], duration(a[2])); return "" }},
+		{"stop driver DRIVER", func(t *story, a []string) string { t.w.StopDriver(a[0]); return "" }},
+		{"start driver DRIVER", func(t *story, a []string) string { return t.startDriver(a[0]) }},
+		{"restart driver DRIVER", func(t *story, a []string) string { t.w.RestartDriver(a[0]); return "" }},
+		{"replace driver DRIVER", func(t *story, a []string) string { t.w.ReplaceDriver(a[0]); return "" }},
+		{"upgrade driver DRIVER for TIME", func(t *story, a []string) string { t.w.UpgradeDriver(a[0], duration(a[1])); return "" }},
+		{"lose socket of driver DRIVER", func(t *story, a []string) string { t.w.LoseSocket(a[0]); return "" }},
+		{"make socket of driver DRIVER", func(t *story, a []string) string { t.w.FindSocket(a[0]); return "" }},
+		{"silence server of HANDLE of driver DRIVER for TIME", func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) }},
+		{"export HANDLE of driver DRIVER anew", func(t *story, a []string) string { return t.exportAnew(a[1], a[0]) }},
+		{"mount share PATH", func(t *story, a []string) string { t.w.MountShare(a[0]); return "" }},
+		{"silence share PATH for TIME", func(t *story, a []string) string { return t.silenceShare(a[0], duration(a[1])) }},
+		{"hand over HANDLE of driver DRIVER for TIME", func(t *story, a []string) string { t.r.handsOver(a[1], a[0], duration(a[2])); return "" }},
 		{"silence cluster for TIME", func(t *story, a []string) string { t.w.BreakWatch("", duration(a[0])); return "" }},
 		{"fail pods for TIME", func(t *story, a []string) string { t.w.BreakWatch("pods", duration(a[0])); return "" }},
 		{"fail claims for TIME", func(t *story, a []string) string { t.w.BreakWatch("claims", duration(a[0])); return "" }},
 		{"fail volumes for TIME", func(t *story, a []string) string { t.w.BreakWatch("persistent volumes", duration(a[0])); return "" }},
 		{"fail drivers for TIME", func(t *story, a []string) string { t.w.BreakWatch("drivers", duration(a[0])); return "" }},
-		{"break driver NAME NAME", func(t *story, a []string) string { return t.breaks(a[0], a[1]) }},
+		{"break driver DRIVER BREAKAGE", func(t *story, a []string) string { t.w.BreakDriver(a[0], breakages[a[1]]); return "" }},
 		{"hold synced", func(t *story, _ []string) string { t.w.HoldSynced("manifest"); return "" }},
 		{"release synced", func(t *story, _ []string) string { t.w.ReleaseSynced("manifest"); return "" }},
-		{"spoil pod NAME", func(t *story, a []string) string { return t.spoil(a[0]) }},
-		{"unmount volume NAME of pod NAME", func(t *story, a []string) string { return t.unmount(a[0], a[1]) }},
-		{"mount over volume NAME of pod NAME", func(t *story, a []string) string { return t.mountOver(a[0], a[1]) }},
+		{"spoil pod POD", func(t *story, a []string) string { return t.spoil(a[0]) }},
+		{"unmount volume VOLUME of pod POD", func(t *story, a []string) string { return t.unmount(a[0], a[1]) }},
+		{"mount over volume VOLUME of pod POD", func(t *story, a []string) string { return t.mountOver(a[0], a[1]) }},
 		{"unmount the foreign mounts", func(t *story, _ []string) string { t.w.SweepForeign(rootDir); return "" }},
-		{"make directory NAME", func(t *story, a []string) string { t.w.MakeDir(a[0]); return "" }},
-		{"make file NAME", func(t *story, a []string) string { t.w.WriteFile(a[0], nil); return "" }},
-		{"write NAME in volume NAME of pod NAME", func(t *story, a []string) string { return t.write(a[0], a[1], a[2]) }},
-		{"bind NAME in volume NAME of pod NAME", func(t *story, a []string) string { return t.bind(a[0], a[1], a[2]) }},
-		{"unbind NAME in volume NAME of pod NAME", func(t *story, a []string) string { return t.unbind(a[0], a[1], a[2]) }},
-		{"expect pod NAME ready", func(t *story, a []string) string { return t.expectState(a[0], engine.Ready) }},
-		{"expect pod NAME gone", func(t *story, a []string) string { return t.expectGone(a[0]) }},
-		{"expect pod NAME not ready", func(t *story, a []string) string { return t.expectNotReady(a[0]) }},
-		{"expect pod NAME blocked NAME", func(t *story, a []string) string { return t.expectBlocked(a[0], a[1]) }},
-		{"expect N calls NAME", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", 0) }},
-		{"expect N calls NAME of NAME", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], a[2], 0) }},
-		{"expect N calls NAME since start", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", t.before) }},
-		{"expect NAME of driver NAME away", func(t *story, a []string) string { return t.expectAway(a[0], a[1]) }},
-		{"expect directory NAME", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeDirectory) }},
-		{"expect file NAME", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeFile) }},
-		{"expect file NAME in volume NAME of pod NAME", func(t *story, a []string) string { return t.expectFile(a[0], a[1], a[2]) }},
-		{"expect volume NAME of pod NAME NAME", func(t *story, a []string) string { return t.expectVolume(a[0], a[1], a[2]) }},
-		{"expect log NAME", func(t *story, a []string) string { return t.expectLog(a[0]) }},
-		{"expect trouble NAME", func(t *story, a []string) string { return t.expectTrouble(a[0]) }},
+		{"make directory PATH", func(t *story, a []string) string { t.w.MakeDir(a[0]); return "" }},
+		{"make file PATH", func(t *story, a []string) string { t.w.WriteFile(a[0], nil); return "" }},
+		{"write FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.write(a[0], a[1], a[2]) }},
+		{"bind FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.bind(a[0], a[1], a[2]) }},
+		{"unbind FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.unbind(a[0], a[1], a[2]) }},
+		{"expect pod POD ready", func(t *story, a []string) string { return t.expectState(a[0], engine.Ready) }},
+		{"expect pod POD gone", func(t *story, a []string) string { return t.expectGone(a[0]) }},
+		{"expect pod POD not ready", func(t *story, a []string) string { return t.expectNotReady(a[0]) }},
+		{"expect pod POD blocked TEXT", func(t *story, a []string) string { return t.expectBlocked(a[0], a[1]) }},
+		{"expect N calls METHOD", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", 0) }},
+		{"expect N calls METHOD of HANDLE", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], a[2], 0) }},
+		{"expect N calls METHOD since start", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", t.before) }},
+		{"expect HANDLE of driver DRIVER away", func(t *story, a []string) string { return t.expectAway(a[0], a[1]) }},
+		{"expect directory PATH", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeDirectory) }},
+		{"expect file PATH", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeFile) }},
+		{"expect file FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.expectFile(a[0], a[1], a[2]) }},
+		{"expect volume VOLUME of pod POD STANDING", func(t *story, a []string) string { return t.expectVolume(a[0], a[1], a[2]) }},
+		{"expect log TEXT", func(t *story, a []string) string { return t.expectLog(a[0]) }},
+		{"expect trouble TEXT", func(t *story, a []string) string { return t.expectTrouble(a[0]) }},
 		{"expect nothing left", func(t *story, _ []string) string { return t.expectNothing() }},
 	}
 }
 
+func isPlaceholder(part string) bool { return part == strings.ToUpper(part) }
+
 // match returns the words that stand for something in the pattern, if words fit it.
-func match(pattern string, words []string) ([]string, bool) {
-	parts := strings.Fields(pattern)
-	if len(parts) != len(words) {
+func match(pattern []string, words []string) ([]string, bool) {
+	if len(pattern) != len(words) {
 		return nil, false
 	}
 	var args []string
-	for i, part := range parts {
-		switch part {
-		case "NAME":
+	for i, part := range pattern {
+		switch {
+		case isPlaceholder(part):
 			args = append(args, words[i])
-		case "TIME":
-			if _, err := time.ParseDuration(words[i]); err != nil {
-				return nil, false
-			}
-			args = append(args, words[i])
-		case "N":
-			if _, err := strconv.ParseUint(words[i], 10, 31); err != nil {
-				return nil, false
-			}
-			args = append(args, words[i])
-		default:
-			if part != words[i] {
-				return nil, false
-			}
+		case part != words[i]:
+			return nil, false
 		}
 	}
 	return args, true
 }
 
-// check makes sure that every statement means something, and names objects that there are.
+// check makes sure that every statement means something, names objects that there are, and comes at a time that is not over.
 func (p *parser) check() error {
-	drivers := map[string]bool{}
-	for _, d := range p.s.Drivers {
-		if drivers[d.Name] {
-			return p.errorf("driver %s is there twice", d.Name)
-		}
-		drivers[d.Name] = true
-	}
-	all := actions()
+	all, earliest := actions(), time.Duration(0)
 	for i := range p.s.Steps {
 		s := &p.s.Steps[i]
 		p.line = s.Line
 		for _, a := range all {
-			args, ok := match(a.words, s.Words)
+			pattern := strings.Fields(a.words)
+			args, ok := match(pattern, s.Words)
 			if !ok {
 				continue
 			}
-			if err := p.names(a.words, args, drivers); err != nil {
-				return err
+			for at, part := range pattern {
+				if err := p.means(part, s.Words, at); err != nil {
+					return err
+				}
 			}
 			s.act = func(t *story) string { return a.do(t, args) }
 			break
 		}
-		if s.act == nil {
+		switch {
+		case s.act == nil:
 			return p.errorf("%q is nothing that can happen or be expected; docs/volsim.md lists what can", s)
+		case s.Since && !s.Within:
+			earliest += s.Wait
+		case !s.Since && s.Wait < earliest:
+			return p.errorf("at %v is over by then: what comes before it comes at %v or later", s.Wait, earliest)
+		case !s.Since:
+			earliest = s.Wait
 		}
 	}
 	return nil
 }
 
-// pathPatterns are the statements about a path of the host.
-var pathPatterns = [...]string{"mount share NAME", "make directory NAME", "make file NAME", "expect directory NAME", "expect file NAME"}
-
-func (p *parser) names(pattern string, args []string, drivers map[string]bool) error {
-	switch {
-	case strings.Contains(pattern, "pod NAME"):
-		name := args[0]
-		if before, _, inVolume := strings.Cut(pattern, " of pod NAME"); inVolume {
-			name = args[strings.Count(before, "NAME")]
+// means says why the word at that place of a statement is not what the pattern has there.
+func (p *parser) means(part string, words []string, at int) error {
+	word := words[at]
+	switch part {
+	case "TIME":
+		if d, err := time.ParseDuration(word); err != nil || d < 0 || d > longestWait {
+			return p.errorf("%q is not a time of up to a day; write it like 90s or 2m", word)
 		}
-		if p.s.object("pod "+name, "") == nil {
-			return p.errorf("there is no pod %s among the objects; write it as namespace/name", name)
+	case "N":
+		if _, err := strconv.ParseUint(word, 10, 31); err != nil {
+			return p.errorf("%q is not how many; write a whole number", word)
 		}
-		if strings.Contains(pattern, "NAME in volume") && strings.Contains(args[0], "/") {
-			return p.errorf("%q is no name of a file in a volume", args[0])
+	case "POD":
+		if p.s.object("pod "+word, "") == nil {
+			return p.errorf("there is no pod %s among the objects; write it as namespace/name", word)
 		}
-	case slices.Contains(pathPatterns[:], pattern):
-		if path.Clean(args[0]) != args[0] || !path.IsAbs(args[0]) || args[0] == "/" {
-			return p.errorf("%q is no path of the host; write it from the root on, like /srv/data", args[0])
+	case "VOLUME": // of pod POD
+		if pod := words[at+3]; p.s.object("pod "+pod, "") != nil && !p.s.hasVolume(pod, word) {
+			return p.errorf("the pod %s has no volume %s", pod, word)
 		}
-	case strings.Contains(pattern, "driver NAME"):
-		before, _, _ := strings.Cut(pattern, "driver NAME")
-		if name := args[strings.Count(before, "NAME")]; !drivers[name] {
-			return p.errorf("there is no driver %s; a line like this makes it: driver %s staging", name, name)
+	case "DRIVER":
+		if p.s.driver(word) == nil {
+			return p.errorf("there is no driver %s; a line like this makes it: driver %s staging", word, word)
 		}
-	case strings.HasPrefix(pattern, "apply NAME NAME"):
-		version := ""
-		if len(args) > 2 {
-			version = args[2]
+	case "HANDLE":
+		if !p.s.hasHandle(word) {
+			return p.errorf("no volume has the handle %s", word)
 		}
-		if p.s.object(args[0]+" "+args[1], version) == nil {
-			return p.errorf("there is no %s %s %s among the objects", args[0], args[1], version)
+		if d := p.s.driver(words[len(words)-3]); words[0] == "hand" && d != nil && !d.Personality.Attach {
+			return p.errorf("the volumes of %s can't go to another node; write: driver %s attach", d.Name, d.Name)
+		}
+	case "OBJECT": // behind its KIND, and before its version
+		name, version := words[at-1]+" "+word, ""
+		if len(words) == at+3 {
+			version = words[at+2]
+		}
+		if p.s.object(name, version) == nil {
+			return p.errorf("there is no %s among the objects; they are %s", strings.TrimSpace(name+" "+version), p.s.objectNames())
+		}
+	case "METHOD":
+		if _, ok := methods[word]; !ok && word != anyMethod {
+			return p.errorf("%q is no call that is counted; %s and %s are", word, strings.Join(slices.Sorted(maps.Keys(methods)), ", "), anyMethod)
+		}
+	case "BREAKAGE":
+		if _, ok := breakages[word]; !ok {
+			return p.errorf("%q is nothing that a driver can come to; works, hangs, refuses and fails are", word)
+		}
+	case "STANDING":
+		if !slices.Contains(standings, word) {
+			return p.errorf("%q is not how a volume stands; %s are", word, strings.Join(standings, ", "))
+		}
+	case "FILE":
+		if strings.Contains(word, "/") {
+			return p.errorf("%q is no name of a file in a volume", word)
+		}
+	case "PATH":
+		if path.Clean(word) != word || !path.IsAbs(word) || word == "/" {
+			return p.errorf("%q is no path of the host; write it from the root on, like /srv/data", word)
 		}
 	}
 	return nil
 }
+
+// longestWait is the longest time that a statement may name.
+const longestWait = 24 * time.Hour
 
 func duration(text string) time.Duration {
 	d, _ := time.ParseDuration(text) // match has looked at it
@@ -207,8 +229,6 @@ func (t *story) apply(name, version string) string {
 			t.r.isEdited = true
 		}
 	case *corev1.Secret:
-	case nil:
-		return "there is no such object"
 	default:
 		t.r.isEdited = true
 		t.r.give(o)
@@ -217,11 +237,7 @@ func (t *story) apply(name, version string) string {
 }
 
 func (t *story) deleteObject(name string) string {
-	o := t.s.object(name, "")
-	if o == nil {
-		return "there is no such object"
-	}
-	t.r.take(o)
+	t.r.take(t.s.object(name, ""))
 	return ""
 }
 
@@ -279,14 +295,8 @@ func (t *story) forgetJournal() string {
 	return ""
 }
 
-func (t *story) breaks(name, how string) string {
-	b, ok := map[string]sim.Breakage{"works": sim.Works, "hangs": sim.Hangs, "refuses": sim.Refuses, "fails": sim.Fails}[how]
-	if !ok {
-		return "a driver works, hangs, refuses or fails"
-	}
-	t.w.BreakDriver(name, b)
-	return ""
-}
+// breakages are what a driver can be made to do, by the words for it.
+var breakages = map[string]sim.Breakage{"works": sim.Works, "hangs": sim.Hangs, "refuses": sim.Refuses, "fails": sim.Fails}
 
 func (t *story) startDriver(name string) string {
 	for _, d := range t.w.Drivers() {
@@ -295,11 +305,7 @@ func (t *story) startDriver(name string) string {
 			return ""
 		}
 	}
-	for _, d := range t.s.Drivers {
-		if d.Name == name {
-			t.addDriver(d)
-		}
-	}
+	t.addDriver(*t.s.driver(name))
 	return ""
 }
 
@@ -375,11 +381,14 @@ func (t *story) expectBlocked(name, text string) string {
 // methods are the calls that a scenario counts, by the names that a trace has for them.
 var methods = map[string]string{"csi.stage": stage, "csi.unstage": unstage, "csi.publish": publish, "csi.unpublish": unpublish}
 
+// anyMethod stands for all of them, and for all other calls.
+const anyMethod = "any"
+
 func (t *story) expectCalls(count, site, volume string, from int) string {
 	want, _ := strconv.Atoi(count) // match has looked at it
 	got := 0
 	for _, e := range t.calls[from:] {
-		if (e.Method == methods[site] || site == "any") && (volume == "" || e.Volume == volume) {
+		if (e.Method == methods[site] || site == anyMethod) && (volume == "" || e.Volume == volume) {
 			got++
 		}
 	}

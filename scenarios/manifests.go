@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -132,6 +133,48 @@ func (s *Scenario) object(name, version string) any {
 		}
 	}
 	return nil
+}
+
+// objectNames lists the objects, each version of one.
+func (s *Scenario) objectNames() string {
+	var all []string
+	for _, o := range s.Objects {
+		all = append(all, strings.TrimSpace(o.Name+" "+o.Version))
+	}
+	return strings.Join(all, ", ")
+}
+
+// driver returns a driver by its name; nil if there is none.
+func (s *Scenario) driver(name string) *sim.DriverSpec {
+	for i := range s.Drivers {
+		if s.Drivers[i].Name == name {
+			return &s.Drivers[i]
+		}
+	}
+	return nil
+}
+
+// hasVolume reports whether some version of a pod has a volume of that name.
+func (s *Scenario) hasVolume(pod, volume string) bool {
+	return slices.ContainsFunc(s.Objects, func(o Object) bool {
+		p, ok := o.Value.(*corev1.Pod)
+		return ok && o.Name == "pod "+pod && slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume })
+	})
+}
+
+// hasHandle reports whether some volume has that handle.
+func (s *Scenario) hasHandle(handle string) bool {
+	return slices.ContainsFunc(s.Objects, func(o Object) bool {
+		switch o := o.Value.(type) {
+		case *corev1.PersistentVolume:
+			return o.Spec.CSI != nil && o.Spec.CSI.VolumeHandle == handle
+		case *corev1.Pod:
+			return slices.ContainsFunc(o.Spec.Volumes, func(v corev1.Volume) bool {
+				return v.CSI != nil && plugin.InlineHandle(string(o.UID), v.Name) == handle
+			})
+		}
+		return false
+	})
 }
 
 // usesOf is what the containers of a pod find.

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -214,6 +215,9 @@ func (p *parser) driver(words []string) error {
 	if len(words) == 0 {
 		return p.errorf("write driver NAME TRAIT…")
 	}
+	if p.s.driver(words[0]) != nil {
+		return p.errorf("driver %s is there twice", words[0])
+	}
 	d := sim.DriverSpec{Name: words[0], Personality: sim.Personality{Checks: true}}
 	is := &d.Personality
 	traits := map[string]func(){
@@ -230,7 +234,7 @@ func (p *parser) driver(words []string) error {
 	for _, word := range words[1:] {
 		set := traits[word]
 		if set == nil {
-			return p.errorf("%q is no trait of a driver; the traits are in the doc of scenarios.Scenario", word)
+			return p.errorf("%q is no trait of a driver; they are %s", word, strings.Join(slices.Sorted(maps.Keys(traits)), ", "))
 		}
 		set()
 	}
@@ -297,6 +301,9 @@ func (p *parser) fault(words []string) error {
 			continue
 		}
 		f.Faults = k.faults
+		if err := p.possible(&f, k.words); err != nil {
+			return err
+		}
 		if k.words == "agent dies after" && strings.HasPrefix(f.Site, "csi.") {
 			f.Value = 1
 		}
@@ -309,10 +316,22 @@ func (p *parser) fault(words []string) error {
 	// What a site has only one kind of is called by the fault's own name.
 	if i := slices.IndexFunc(sim.Faults(), func(k sim.Fault) bool { return k.String() == text }); i >= 0 {
 		f.Faults = sim.Faults()[i : i+1]
+		if err := p.possible(&f, text); err != nil {
+			return err
+		}
 		p.s.Faults = append(p.s.Faults, f)
 		return nil
 	}
 	return p.errorf("%q is no kind of fault; the kinds are: %s", text, faultWords())
+}
+
+// possible refuses a fault that no call of its site can meet.
+func (p *parser) possible(f *FaultRule, words string) error {
+	can := sim.Sites()[siteNumbers[f.Site]].Faults()
+	if slices.ContainsFunc(f.Faults, func(k sim.Fault) bool { return slices.Contains(can, k) }) {
+		return nil
+	}
+	return p.errorf("%q can't be at %s; docs/fault-atlas.md says what can: %v", words, f.Site, can)
 }
 
 // nearestSite is the name of a site that shares the most pairs of letters with a wrong one.
@@ -338,6 +357,9 @@ func (p *parser) value(f *FaultRule, takes, text string) error {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
 			return p.errorf("%q is not how long; write it like 60s", text)
+		}
+		if isHang := f.Faults[0] == sim.Hang; isHang && (d < sim.HangLeast || d > sim.HangMost) || !isHang && d >= sim.Settle {
+			return p.errorf("%v is too long or too short: a call hangs %v to %v, and acts less than %v after its deadline", d, sim.HangLeast, sim.HangMost, sim.Settle)
 		}
 		f.Value = int64(d)
 	case "code":
@@ -374,7 +396,7 @@ func (p *parser) step(words []string) error {
 		return p.errorf("write %s TIME ACTION", words[0])
 	}
 	d, err := time.ParseDuration(words[1])
-	if err != nil || d < 0 || d > 24*time.Hour {
+	if err != nil || d < 0 || d > longestWait {
 		return p.errorf("%q is not a time of up to a day; write it like 90s or 2m", words[1])
 	}
 	s := Step{Line: p.line, Wait: d, Since: words[0] != "at", Within: words[0] == "within", Words: words[2:]}

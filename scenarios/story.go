@@ -134,7 +134,7 @@ func (p Play) Run() StoryResult {
 	}
 	for i, f := range s.Faults {
 		if t.met[i] < f.Nth && !t.leaves(f.Line) && !p.IsVaried {
-			res.Stale = append(res.Stale, fmt.Sprintf("line %d: fault %s is met by no call", f.Line, f.Text))
+			res.Stale = append(res.Stale, fmt.Sprintf("line %d: fault %s is met by no call before the timeline ends", f.Line, f.Text))
 		}
 	}
 	return res

@@ -164,8 +164,12 @@ const (
 	syscallMost = 2 * time.Millisecond
 	fileMost    = 20 * time.Millisecond
 	rpcMost     = 50 * time.Millisecond
-	hangLeast   = time.Second
-	hangMost    = 20 * time.Minute
+)
+
+// A call that hangs sits in the kernel for HangLeast to HangMost.
+const (
+	HangLeast = time.Second
+	HangMost  = 20 * time.Minute
 )
 
 func mostOf(c hal.Class) time.Duration {

@@ -56,7 +56,7 @@ func (k *call) inKernel(what string, act func(actor) syscall.Errno) syscall.Errn
 	}
 	w.children = append(w.children, c)
 	if k.fault == Hang {
-		w.sched.at(w.sched.now.Add(w.time(siteHang, what, hangLeast, hangMost)), k.subject.hash, nil, w.goesOn(c))
+		w.sched.at(w.sched.now.Add(w.time(siteHang, what, HangLeast, HangMost)), k.subject.hash, nil, w.goesOn(c))
 	} else {
 		w.hangsOn(c)
 	}

@@ -30,7 +30,7 @@ var (
 )
 
 // silentMost is how long a server is silent: as long as a helper may hang.
-const silentMost = hangMost
+const silentMost = HangMost
 
 // refuses is the answer to what steps into a mount: 0, hangs, or what is left of a filesystem whose process or export is gone.
 func (m *mount) refuses(w *World) syscall.Errno {
