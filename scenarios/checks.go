@@ -46,6 +46,7 @@ var contrary = map[string]string{stage: unstage, unstage: stage, publish: unpubl
 
 // effect looks at each effect at its instant.
 func (r *run) effect(e sim.Effect) {
+	r.beside(&e)
 	switch e.Kind {
 	case sim.EffectSent:
 		r.actual.effects++
@@ -194,6 +195,20 @@ func (r *run) crowded(p *place, e *sim.Effect) {
 		}
 		r.fail("S6", "sent "+e.Method, string(p.key), e.Method+" is sent for "+p.volume+" while an earlier "+c.method+" may still act")
 		return
+	}
+}
+
+// beside is S6 for helpers: one of an earlier run excludes everything on its rung until it is dead.
+func (r *run) beside(e *sim.Effect) {
+	if e.Key == "" || e.Run != r.w.Life() || e.Actor != "agent" && e.Kind != sim.EffectSent {
+		return
+	}
+	for _, c := range r.w.Outlived() {
+		r.judges("S6")
+		if c.Key == e.Key {
+			r.fail("S6", "beside a helper", string(e.Key), e.Kind.String()+" of "+string(e.Key)+" while a helper of an earlier run may still act: "+c.What)
+			return
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ const (
 )
 
 func bare(t *testing.T) *run {
-	w := sim.New(sim.Config{RootDir: rootDir})
+	w := sim.New(sim.Config{RootDir: rootDir, Chooser: hanging{}, Script: hangs})
 	t.Cleanup(w.Close)
 	r := newRun(w, engine.Config{})
 	r.synced, r.registered = true, map[string]bool{}
@@ -33,6 +33,26 @@ func bare(t *testing.T) *run {
 	w.AddVolume("d", "v")
 	w.StartAgent()
 	return r
+}
+
+// hanging is benign, and what hangs does so for long.
+type hanging struct{ sim.Benign }
+
+func (hanging) Between(id sim.ID, lo, hi int64) int64 {
+	if id.Site == "child.hang" {
+		return hi
+	}
+	return lo
+}
+
+// hangs lets every mount hang, and its helper live on.
+func hangs(_ sim.ID, possible []sim.Fault) sim.Fault {
+	for _, f := range possible {
+		if f == sim.Hang || f == sim.ChildLives {
+			return f
+		}
+	}
+	return sim.NoFault
 }
 
 func (r *run) sends(id uint64, method string) {
@@ -115,6 +135,25 @@ func TestChecksFire(t *testing.T) {
 			require.NoError(t, r.w.RunFor(2*noticing))
 			r.effect(sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: target, Mount: m})
 		}},
+		"another's mount on an emptyDir is unmounted": {"S1", func(r *run) {
+			dir := r.runs().uses[1].path
+			r.w.MakeDir(dir)
+			require.Zero(t, r.w.MountForeign(dir))
+			m := r.w.MountsAt(dir)[0]
+			r.pods[0].isRunning = false
+			require.NoError(t, r.w.RunFor(2*noticing))
+			r.effect(sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: dir, Mount: m})
+		}},
+		"a mount beside a helper of an earlier run": {"S6", func(r *run) {
+			r.outlived(t, "emptydir/u/scratch")
+			r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: r.w.Life(), Key: "emptydir/u/scratch", Path: "/srv/scratch"})
+		}},
+		"told ready beside a helper of an earlier run": {"S21", func(r *run) {
+			p := r.runs()
+			p.isRunning = false
+			r.outlived(t, "emptydir/u/scratch")
+			r.ready(p, p.object)
+		}},
 		"another's mount is taken for ours": {"S14", func(r *run) {
 			m := r.mountsOver(t)
 			r.refineTouched(r.byPath[target], &core.Belief{State: core.Present, Fingerprint: m.Fingerprint()})
@@ -165,6 +204,23 @@ func (r *run) mountsOver(t *testing.T) hal.Mount {
 	r.w.MakeDir(target)
 	require.Zero(t, r.w.MountForeign(target))
 	return r.w.MountsAt(target)[0]
+}
+
+// outlived has a helper of a rung outlive the agent.
+func (r *run) outlived(t *testing.T, key hal.Key) {
+	r.w.SetAgent(func(h hal.Host) {
+		if r.w.Life() > 2 {
+			return
+		}
+		h.Runtime.Go(func() {
+			_ = h.Mounts.Mount(hal.Call{Key: key}, hal.NewMount{FSType: "tmpfs", Source: "tmpfs", Target: "/srv"})
+		})
+	})
+	r.w.KillAgent()
+	require.NoError(t, r.w.RunFor(2*time.Second))
+	r.w.KillAgent()
+	require.NoError(t, r.w.RunFor(2*time.Second))
+	require.Len(t, r.w.Outlived(), 1)
 }
 
 // believe gives the world a core that knows of nothing, or of the stage in a state.

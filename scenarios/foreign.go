@@ -31,18 +31,24 @@ func (r *run) touch(path string) {
 }
 
 // mountedOver: somebody else has mounted m at a path. What the agent can know to be another's is held against it if it takes it for its own: what
-// came before it has begun in this boot, and what came over a rung that it has confirmed while no call could bring that up again. All else may, for
-// all that it can see, be the late effect of a call of its own.
+// came before it has begun in this boot, what came over a rung that it has confirmed while no call could bring that up again, and what stands on an
+// emptyDir. All else may, for all that it can see, be the late effect of a call of its own.
 func (r *run) mountedOver(m hal.Mount) {
 	if !r.w.IsForeign(m.ID) {
 		return
 	}
 	p := r.byPath[m.Path]
-	isOther := p != nil && (!r.isBegun || r.isUsed(p) && len(p.calls) == 0 && r.w.Now() > p.climbUntil)
+	isOther := p == nil && r.isEmptyDir(m.Path) || p != nil && (!r.isBegun || r.isUsed(p) && len(p.calls) == 0 && r.w.Now() > p.climbUntil)
 	r.foreign[m.ID] = foreign{since: r.w.Now(), isOther: isOther}
 	if p != nil && !isOther {
 		p.isMixedUp = true
 	}
+}
+
+// isEmptyDir reports whether a path is that of an emptyDir: what the agent mounts there carries its mark.
+func (r *run) isEmptyDir(path string) bool {
+	owner := r.podOf(path)
+	return owner != nil && slices.ContainsFunc(owner.uses, func(u use) bool { return u.driver == "" && !u.exempt && u.path == path })
 }
 
 // unmix does what the agent asks a person for who reads its status: where it may have taken another's mount for its own, it takes its own for

@@ -134,8 +134,6 @@ func impossible(t core.Transition) string {
 		return "only what stands is compared with the mount table"
 	case t.On == core.HappensStirred && (isDown || isDoubtful):
 		return "a climb is blocked by what is at its path, which leaves its rung Unknown (laws 3.4)"
-	case (t.On == core.HappensChildSeen || t.On == core.HappensChildGone) && isUp:
-		return "what may still act leaves no confirmed record (laws 5.1)"
 	case (t.On == core.HappensChildSeen || t.On == core.HappensChildGone) && isDoubtful:
 		return "a start knows of no rung that is down but by its record, and then it is Unknown (laws 5.4)"
 	case t.On == core.HappensAllSynced && isDoubtful:

@@ -197,8 +197,14 @@ func (r *run) ready(p *pod, asked *corev1.Pod) {
 	}
 }
 
-// finds is S21: containers of p that start find all their volumes. It reports whether they do.
+// finds is S21: containers of p that start find all their volumes, and no helper of an earlier run may yet take one away. It reports whether they do.
 func (r *run) finds(p *pod) bool {
+	for _, c := range r.w.Outlived() {
+		if strings.Contains(string(c.Key), string(p.uid)) {
+			r.fail("S21", "told ready", p.name, "pod "+p.name+" is told to be ready, and a helper of an earlier run may still act on its volume: "+c.What)
+			return false
+		}
+	}
 	for _, u := range p.uses {
 		r.judges("S21")
 		why := r.lacks(u)

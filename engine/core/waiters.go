@@ -75,7 +75,8 @@ func (c *Core) tell(w waiter) {
 	c.batch.Wake = append(c.batch.Wake, w.id)
 }
 
-// Ready reports whether the pod's volumes can be used: all are resolved, up, not on their way down, and made as wanted.
+// Ready reports whether the pod's volumes can be used: all are resolved, up, not on their way down, and made as wanted, and no helper of an earlier
+// run may still act on them, which may be an unmount.
 func (c *Core) Ready(uid PodUID) bool {
 	p := c.pods[uid]
 	return p != nil && c.ready(p)
@@ -87,7 +88,7 @@ func (c *Core) ready(p *pod) bool {
 	}
 	return !slices.ContainsFunc(p.tops, func(key hal.Key) bool {
 		r := c.rungs[key]
-		return r.state != Present || c.change(r) == OnChangeRebuild || (r.op != nil && r.op.Verb == Descend)
+		return r.state != Present || r.child != "" || c.change(r) == OnChangeRebuild || (r.op != nil && r.op.Verb == Descend)
 	})
 }
 

@@ -163,6 +163,17 @@ func (w *World) look(path string, mode walkMode) (location, string, syscall.Errn
 	return at, name, errno
 }
 
+// Outlived is the helper processes that have outlived the agent that started them, and have not ended.
+func (w *World) Outlived() []hal.Child {
+	var all []hal.Child
+	for _, c := range w.children {
+		if c.owner == nil && c.run != w.run() {
+			all = append(all, hal.Child{PID: c.pid, Start: c.begun, Key: c.key, What: c.what, State: "D"})
+		}
+	}
+	return all
+}
+
 // Exists says what is at a path, following mounts; false if nothing.
 func (w *World) Exists(path string) (hal.FileType, bool) {
 	at, _, errno := w.look(path, walkNoLastLink)

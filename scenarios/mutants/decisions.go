@@ -97,4 +97,9 @@ var decisions = []Mutant{
 		"\t\t// The known end of a descent that did nothing leaves the rung as it was: a joining pod is not fenced out.\n",
 		"\t\tr.state, r.trusted = Unknown, false\n",
 	},
+	{
+		"a stage has one user", "S12, laws 1.4, csi-wekafs#659", "engine/core/desired.go",
+		"\tfor _, a := range c.upon[r.Key] {\n\t\tif c.desire(a) == wanted {",
+		"\tfor _, a := range c.upon[r.Key][:min(1, len(c.upon[r.Key]))] {\n\t\tif c.desire(a) == wanted {",
+	},
 }

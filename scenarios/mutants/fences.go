@@ -42,4 +42,36 @@ var fences = []Mutant{
 		"helpers of an earlier run are not looked for", "S6, laws 4.5", "engine/start.go",
 		"\tm.follow(children)\n", "\tchildren = nil\n",
 	},
+	{
+		"a climb that was given up is not negated before its bound", "L4, laws 4.2", "engine/core/reconcile.go",
+		"\tif r.state != Absent {\n\t\treturn c.takeDown(r, whyUnwanted)\n\t}\n\tif at := r.bound(Climb); at != 0 {\n" +
+			"\t\treturn waitUntil(whyClimbOpen, at)\n\t}\n",
+		"\tif at := r.bound(Climb); at != 0 {\n\t\treturn waitUntil(whyClimbOpen, at)\n\t}\n\tif r.state != Absent {\n" +
+			"\t\treturn c.takeDown(r, whyUnwanted)\n\t}\n",
+	},
+	{
+		"a late answer is not heard", "laws 4.3a", "engine/core/fence.go",
+		"if r := c.open[op]; r != nil && !r.Limits.ActsAfterReply {", "if r := c.open[op]; r != nil && r.Limits.ActsAfterReply {",
+	},
+	{
+		"the end of a process is not heard", "laws 4.3b", "engine/core/fence.go",
+		"func(k call) bool { return k.instance == instance })", "func(k call) bool { return k.instance == \"\" && k.op != 0 })",
+	},
+	{
+		"a lost connection is taken for the end of a process", "laws 4.3b", "engine/ops.go",
+		"\tif res.Unsent {\n\t\tm.unreached(op.Actor)\n",
+		"\tif res.Unsent {\n\t\tm.step(core.ActorGone{Actor: op.Actor, Instance: m.drivers.instance(op.Actor)})\n\t\tm.unreached(op.Actor)\n",
+	},
+	{
+		"a helper of an earlier run has done nothing", "S14, laws 4.5", "engine/core/core.go",
+		"\t\t\tr.state, r.purged, r.trusted = Unknown, false, false\n", "\t\t\tr.trusted = false\n",
+	},
+	{
+		"a helper without a record excludes nothing", "S6, laws 4.5", "engine/core/core.go",
+		"\t\tr = c.add(Rung{Key: e.Key})\n\t\tr.state = Absent\n", "\t\treturn\n",
+	},
+	{
+		"told ready while a helper may still act", "S21, laws 4.5", "engine/core/waiters.go",
+		"r.state != Present || r.child != \"\" || c.change(r)", "r.state != Present || c.change(r)",
+	},
 }

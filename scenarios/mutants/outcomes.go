@@ -81,4 +81,24 @@ var outcomes = []Mutant{
 		"a mount below an emptyDir is deleted through", "S1, laws 7.3, kubernetes#37698", "engine/plugin/emptydir/verbs.go",
 		"\tif len(below) > 0 {\n", "\tif false {\n",
 	},
+	{
+		"what a driver leaves mounted is always ours", "laws 3.3, 7.3", "engine/plugin/csi/descend.go",
+		"\tif m.Fingerprint() == w.o.Fingerprint {\n\t\treturn true\n\t}\n", "\tif m.ID != 0 {\n\t\treturn true\n\t}\n",
+	},
+	{
+		"only the confirmed mount is ours", "L4, laws 3.3", "engine/plugin/csi/descend.go",
+		"\tif !w.o.Quiet {\n\t\treturn false\n\t}\n", "\tif w.h != nil {\n\t\treturn false\n\t}\n",
+	},
+	{
+		"nothing is looked at before a descent", "laws 3.4, 7.3", "engine/core/reconcile.go",
+		"\tif c.synced && r.Intent && !r.looked {\n\t\treturn c.try(r, Look, w)\n\t}\n", "",
+	},
+	{
+		"what is mounted on an emptyDir is always ours", "laws 7.3, kubernetes#122114", "engine/plugin/emptydir/verbs.go",
+		"return m.Fingerprint() == o.Fingerprint || m.FSType == \"tmpfs\" && m.Source == source", "return m.ID != 0 || o.Key != \"\"",
+	},
+	{
+		"a drift reading that fails sees nothing", "S22, laws 7.1, kubernetes#105833", "engine/drift.go",
+		"\tif err != nil {\n\t\tm.h.Runtime.At(", "\tif err != nil && m == nil {\n\t\tm.h.Runtime.At(",
+	},
 }

@@ -53,4 +53,12 @@ var records = []Mutant{
 		"a descent in doubt is sent under live containers", "S7, laws 4.2, 5.4", "engine/core/reconcile.go",
 		"if _, ok := c.uncovered(r); !ok || c.live(r) {", "if _, ok := c.uncovered(r); !ok {",
 	},
+	{
+		"containers do not run on what has no record", "S7, laws 5.4", "engine/core/core.go",
+		"\t\tr.wasUp = r.Pod != \"\"\n\t}\n\tfor _, child", "\t}\n\tfor _, child",
+	},
+	{
+		"a torn frame is read", "laws 5.4, kubernetes#108217", "engine/journal/frame.go",
+		"if size > len(b) || binary.LittleEndian.Uint32(b[4:]) != checksum(generation, b[8:size]) {", "if size > len(b) {",
+	},
 }

@@ -39,4 +39,16 @@ var sources = []Mutant{
 		"an unstage names no path", "S11", "engine/plugin/csi/descend.go",
 		"VolumeId: w.param(paramHandle), StagingTargetPath: w.path(),", "VolumeId: w.param(paramHandle), StagingTargetPath: w.path() + \"/\",",
 	},
+	{
+		"a driver that is away loses its volumes", "S22, kubernetes#91758", "engine/drivers.go",
+		"\tif f, ok := d.known[name]; ok {\n", "\tif f, ok := d.known[name]; ok && d.serving[name] != nil {\n",
+	},
+	{
+		"a claim of another pod's namespace is taken", "S13", "engine/populator/claim.go",
+		"case ref.Namespace != claim.Namespace || ref.Name != claim.Name:", "case ref.Name != claim.Name:",
+	},
+	{
+		"a secret is told", "S17", "engine/plugin/csi/secret.go",
+		"\t\t\tr.Reason = strings.ReplaceAll(r.Reason, value, \"***\")\n", "\t\t\treturn r\n",
+	},
 }

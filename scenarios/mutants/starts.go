@@ -20,4 +20,12 @@ var starts = []Mutant{
 		"a start that fails is not tried again", "L2", "engine/start.go",
 		"\t\t\t\tm.h.Runtime.At(m.h.Runtime.Now().Add(wait), m.start)\n", "\t\t\t\t_ = wait\n",
 	},
+	{
+		"a start that can't read the mount table takes it for empty", "S22, laws 5.4, kubernetes#101791", "engine/start.go",
+		"\ttable, err := m.h.Mounts.Table(c)\n\tif err != nil {\n\t\treturn n, err\n\t}\n", "\ttable, _ := m.h.Mounts.Table(c)\n",
+	},
+	{
+		"a directory that can't be listed is empty", "S22, laws 5.4, kubernetes#72257", "engine/plugin/kinds/scan.go",
+		"\treturn entries, err\n", "\treturn entries, nil\n",
+	},
 }

@@ -89,7 +89,7 @@ var first = []Mutant{
 	},
 	{
 		"told ready of what is not known to be up", "S21", "engine/core/waiters.go",
-		"return r.state != Present || c.change(r)", "return r.state == Absent || c.change(r)",
+		"return r.state != Present || r.child", "return r.state == Absent || r.child",
 	},
 	{
 		"a new registration ends the calls of the old process", "laws 4.3", "engine/core/core.go",
