@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,12 +21,18 @@ type objects struct {
 	volumes map[string]*corev1.PersistentVolume
 	claims  map[string]*corev1.PersistentVolumeClaim // by namespace/name
 	drivers map[string]*storagev1.CSIDriver
-	users   map[populator.Ref]map[core.PodUID]bool // the pods whose population looked at an object
-	sharing map[hal.Key]map[core.PodUID]core.Rung  // the pods that want a rung that is no pod's own, and how
-	trouble map[string]hal.Trouble                 // by source and place
-	stale   map[core.PodUID]bool                   // to be populated anew, all at once at the end of what the owner has queued
+	users   map[populator.Ref][]core.PodUID // the pods whose population looked at an object, sorted
+	sharing map[hal.Key][]sharer            // the pods that want a rung that is no pod's own, sorted
+	trouble map[string]hal.Trouble          // by source and place
+	stale   []core.PodUID                   // to be populated anew, all at once at the end of what the owner has queued; sorted
 	synced  map[hal.Source]bool
 	all     bool // every source is synced
+}
+
+// sharer is a pod, and how it wants a rung that pods share.
+type sharer struct {
+	pod  core.PodUID
+	rung core.Rung
 }
 
 // podEntry is one pod that is wanted.
@@ -38,9 +45,8 @@ type podEntry struct {
 func (o *objects) init() {
 	o.pods, o.volumes = map[core.PodUID]*podEntry{}, map[string]*corev1.PersistentVolume{}
 	o.claims, o.drivers = map[string]*corev1.PersistentVolumeClaim{}, map[string]*storagev1.CSIDriver{}
-	o.users, o.trouble = map[populator.Ref]map[core.PodUID]bool{}, map[string]hal.Trouble{}
-	o.stale = map[core.PodUID]bool{}
-	o.sharing, o.synced = map[hal.Key]map[core.PodUID]core.Rung{}, map[hal.Source]bool{}
+	o.users, o.trouble = map[populator.Ref][]core.PodUID{}, map[string]hal.Trouble{}
+	o.sharing, o.synced = map[hal.Key][]sharer{}, map[hal.Source]bool{}
 }
 
 func driverRef(name string) populator.Ref {
@@ -108,7 +114,7 @@ func put[V comparable](index map[string]V, name string, object V, gone bool) boo
 
 // changed has the pods that looked at an object populated again.
 func (o *objects) changed(m *VolumeManager, ref populator.Ref) {
-	for _, uid := range slices.Sorted(maps.Keys(o.users[ref])) {
+	for _, uid := range o.users[ref] {
 		o.mark(m, uid)
 	}
 }
@@ -118,14 +124,20 @@ func (o *objects) mark(m *VolumeManager, uid core.PodUID) {
 	if len(o.stale) == 0 {
 		m.h.Runtime.Post(m.populateStale)
 	}
-	o.stale[uid] = true
+	if at, known := slices.BinarySearch(o.stale, uid); !known {
+		o.stale = slices.Insert(o.stale, at, uid)
+	}
 }
 
 func (m *VolumeManager) populateStale() {
-	stale := slices.Sorted(maps.Keys(m.objects.stale))
-	clear(m.objects.stale)
+	stale := m.objects.stale
+	if len(stale) == 0 {
+		return
+	}
+	m.objects.stale = nil
+	in := m.input()
 	for _, uid := range stale {
-		m.populate(uid)
+		m.populate(uid, in)
 	}
 }
 
@@ -137,7 +149,9 @@ func (o *objects) removePod(m *VolumeManager, uid core.PodUID) {
 	shared := sharedKeys(entry)
 	o.forget(uid, entry)
 	delete(o.pods, uid)
-	delete(o.stale, uid)
+	if at, known := slices.BinarySearch(o.stale, uid); known {
+		o.stale = slices.Delete(o.stale, at, at+1)
+	}
 	m.step(core.Unwanted{Pod: uid})
 	if m.cfg.NoRuntime {
 		m.step(core.Gone{Pod: uid})
@@ -161,59 +175,84 @@ func sharedKeys(entry *podEntry) []hal.Key {
 }
 
 func (o *objects) forget(uid core.PodUID, entry *podEntry) {
-	for _, ref := range entry.refs {
-		leave(o.users, ref, uid)
+	o.refer(uid, entry, nil)
+	o.unshare(uid, entry)
+	entry.volumes = nil
+}
+
+// refer makes refs those of a pod, in the index too. Mostly they are what they were.
+func (o *objects) refer(uid core.PodUID, entry *podEntry, refs []populator.Ref) {
+	if slices.Equal(entry.refs, refs) {
+		return
 	}
+	for _, ref := range entry.refs {
+		leave(o.users, ref, uid, cmp.Compare)
+	}
+	entry.refs = refs
+	for _, ref := range refs {
+		enter(o.users, ref, uid, uid, cmp.Compare)
+	}
+}
+
+func (o *objects) unshare(uid core.PodUID, entry *podEntry) {
 	for _, v := range entry.volumes {
 		for _, r := range v.Rungs {
-			leave(o.sharing, r.Key, uid)
+			if r.Pod == "" {
+				leave(o.sharing, r.Key, uid, sharer.compare)
+			}
 		}
 	}
-	entry.refs, entry.volumes = nil, nil
 }
 
-// enter and leave keep an index of the pods that have to do with something.
-func enter[K comparable, V any](index map[K]map[core.PodUID]V, key K, uid core.PodUID, value V) {
-	if index[key] == nil {
-		index[key] = map[core.PodUID]V{}
+func (s sharer) compare(pod core.PodUID) int { return cmp.Compare(s.pod, pod) }
+
+// enter and leave keep an index of the pods that have to do with something: for each key a list that is sorted by pod.
+func enter[K comparable, V any](index map[K][]V, key K, uid core.PodUID, value V, compare func(V, core.PodUID) int) {
+	list := index[key]
+	if at, known := slices.BinarySearchFunc(list, uid, compare); known {
+		list[at] = value
+	} else {
+		index[key] = slices.Insert(list, at, value)
 	}
-	index[key][uid] = value
 }
 
-func leave[K comparable, V any](index map[K]map[core.PodUID]V, key K, uid core.PodUID) {
-	delete(index[key], uid)
-	if len(index[key]) == 0 {
+func leave[K comparable, V any](index map[K][]V, key K, uid core.PodUID, compare func(V, core.PodUID) int) {
+	list := index[key]
+	if at, known := slices.BinarySearchFunc(list, uid, compare); known {
+		list = slices.Delete(list, at, at+1)
+		index[key] = list
+	}
+	if len(list) == 0 {
 		delete(index, key)
 	}
 }
 
-// populate makes the rungs that a pod wants of the objects as they are, and tells core.
-func (m *VolumeManager) populate(uid core.PodUID) {
+// populate makes the rungs that a pod wants of the objects as they are, which in shows, and tells core.
+func (m *VolumeManager) populate(uid core.PodUID, in populator.Input) {
 	o := &m.objects
 	entry := o.pods[uid]
-	res := populator.Populate(m.input(entry.pod))
+	in.Pod = entry.pod
+	res := populator.Populate(in)
 	known := entry.volumes
-	o.forget(uid, entry)
+	o.unshare(uid, entry)
 	res.Refs = append(res.Refs, m.keepApart(uid, res.Volumes)...)
-	entry.refs, entry.volumes = res.Refs, res.Volumes
-	for _, ref := range res.Refs {
-		enter(o.users, ref, uid, true)
-	}
+	o.refer(uid, entry, res.Refs)
+	entry.volumes = res.Volumes
 	rungs := res.Rungs()
 	for _, r := range rungs {
 		if r.Pod == "" {
-			enter(o.sharing, r.Key, uid, r)
+			enter(o.sharing, r.Key, uid, sharer{uid, r}, sharer.compare)
 		}
 	}
 	m.logProblems(entry, known)
 	m.step(core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
 }
 
-// input shows the populator the objects and the drivers.
-func (m *VolumeManager) input(pod *corev1.Pod) populator.Input {
+// input shows the populator the objects and the drivers as they are, but no pod.
+func (m *VolumeManager) input() populator.Input {
 	o := &m.objects
 	return populator.Input{
-		Root: m.cfg.RootDir, NodeName: m.cfg.NodeName, Pod: pod,
+		Root: m.cfg.RootDir, NodeName: m.cfg.NodeName,
 		Claim:  func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
 		Volume: func(name string) *corev1.PersistentVolume { return o.volumes[name] },
 		Object: func(driver string) *storagev1.CSIDriver { return o.drivers[driver] },
@@ -268,9 +307,8 @@ const refRung populator.RefKind = "rung"
 
 // conflict returns the PersistentVolume of another pod that wants the rung made differently, and in which parameter they differ.
 func (m *VolumeManager) conflict(uid core.PodUID, r core.Rung) (string, string) {
-	users := m.objects.sharing[r.Key]
-	for _, uid := range slices.Sorted(maps.Keys(users)) {
-		if other, name := apart(users[uid].Want, r.Want); name != "" {
+	for _, s := range m.objects.sharing[r.Key] {
+		if other, name := apart(s.rung.Want, r.Want); name != "" {
 			return other, name
 		}
 	}
@@ -324,9 +362,10 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 	m.log(LevelInfo, "all sources synced", "pods", itoa(len(o.pods)))
 	m.step(core.AllSynced{})
 	// A volume that was refused for a pod that might have been named may come up.
+	in := m.input()
 	for _, uid := range slices.Sorted(maps.Keys(o.pods)) {
 		if slices.ContainsFunc(o.pods[uid].refs, isSharing) {
-			m.populate(uid)
+			m.populate(uid, in)
 		}
 	}
 	if !m.cfg.NoRuntime {

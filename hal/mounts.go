@@ -9,7 +9,12 @@ type MountID uint64
 type Device struct{ Major, Minor uint32 }
 
 func (d Device) String() string {
-	return strconv.FormatUint(uint64(d.Major), 10) + ":" + strconv.FormatUint(uint64(d.Minor), 10)
+	return string(d.append(make([]byte, 0, 16)))
+}
+
+func (d Device) append(b []byte) []byte {
+	b = strconv.AppendUint(b, uint64(d.Major), 10)
+	return strconv.AppendUint(append(b, ':'), uint64(d.Minor), 10)
 }
 
 // Mount is one line of the mount table (proc_pid_mountinfo(5), statmount(2)).
@@ -28,7 +33,12 @@ type Mount struct {
 
 // Fingerprint is what a mount is, in one comparable line: unique id, device, root and type.
 func (m Mount) Fingerprint() string {
-	return "mount " + strconv.FormatUint(uint64(m.ID), 10) + " dev " + m.Device.String() + " root " + m.Root + " type " + m.FSType
+	b := make([]byte, 0, 96)
+	b = strconv.AppendUint(append(b, "mount "...), uint64(m.ID), 10)
+	b = m.Device.append(append(b, " dev "...))
+	b = append(append(b, " root "...), m.Root...)
+	b = append(append(b, " type "...), m.FSType...)
+	return string(b)
 }
 
 // BindSpec is one bind mount.

@@ -165,9 +165,12 @@ func (j *Journal) enter(lines []core.Line) (sync bool) {
 
 // snapshot is the content of a file that holds all live records, as generation.
 func (j *Journal) snapshot() []byte {
-	b := make([]byte, 0, headerSize+j.ledger.used)
-	b = appendHeader(b, j.generation)
-	for _, key := range slices.Sorted(maps.Keys(j.ledger.entries)) {
+	keys, size := slices.Sorted(maps.Keys(j.ledger.entries)), headerSize+frameSize(binary.MaxVarintLen64)
+	for _, key := range keys {
+		size += frameSize(binary.MaxVarintLen64 + len(j.ledger.entries[key].encoded))
+	}
+	b := appendHeader(make([]byte, 0, size), j.generation)
+	for _, key := range keys {
 		e := j.ledger.entries[key]
 		at := len(b)
 		b = appendHead(b, kindRecord, 0, 0)

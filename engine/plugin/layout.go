@@ -26,13 +26,13 @@ type Place struct {
 }
 
 // PodsDir is where the directories of pods are.
-func PodsDir(root string) string { return path.Join(root, "pods") }
+func PodsDir(root string) string { return root + "/pods" }
 
 // PodDir is the directory of one pod.
 func PodDir(root, uid string) string { return PodsDir(root) + "/" + uid }
 
 // CSIDir is where drivers and their staged volumes are.
-func CSIDir(root string) string { return path.Join(root, csiPlugin) }
+func CSIDir(root string) string { return root + "/" + csiPlugin }
 
 // HandleHash is the name of a staged volume's directory.
 func HandleHash(handle string) string {
@@ -63,15 +63,15 @@ func PublishPlace(root, uid, spec string) Place {
 
 // BlockStagePlace is where a raw block volume is staged.
 func BlockStagePlace(root, spec string) Place {
-	dir := path.Join(root, csiPlugin, volumeDevices)
-	return Place{Path: path.Join(dir, "staging", spec), Data: path.Join(dir, spec, "data", dataFile), Stop: dir}
+	dir := CSIDir(root) + "/" + volumeDevices
+	return Place{Path: dir + "/staging/" + spec, Data: dir + "/" + spec + "/data/" + dataFile, Stop: dir}
 }
 
 // BlockPublishPlace is where a raw block volume is published for a pod. The data file is the stage's, shared by all pods of the node; a
 // driver without staging has it from the publish.
 func BlockPublishPlace(root, uid, spec string) Place {
-	dir := path.Join(root, csiPlugin, volumeDevices)
-	return Place{Path: path.Join(dir, "publish", spec, uid), Data: path.Join(dir, spec, "data", dataFile), Stop: dir}
+	dir := CSIDir(root) + "/" + volumeDevices
+	return Place{Path: dir + "/publish/" + spec + "/" + uid, Data: dir + "/" + spec + "/data/" + dataFile, Stop: dir}
 }
 
 // EmptyDirPlace is where an emptyDir is.

@@ -3,7 +3,6 @@
 package populator
 
 import (
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -194,19 +193,19 @@ func enter[K comparable](index map[K]int, key K, i int) {
 
 // conflict says which volume before v keeps it from being served.
 func (p *populator) conflict(v *Volume, owner map[hal.Key]int, at map[string]int) *plugin.Problem {
-	field := fmt.Sprintf("spec.volumes[%s]", v.Name)
+	field := func() string { return "spec.volumes[" + v.Name + "]" }
 	for _, rung := range v.Rungs {
 		if first, taken := owner[rung.Key]; taken {
 			other := p.result.Volumes[first]
 			same := slices.IndexFunc(other.Rungs, func(o core.Rung) bool { return o.Key == rung.Key })
 			if name := difference(other.Rungs[same].Want, rung.Want); name != "" {
-				return plugin.Problemf(field, "is the same volume as %q and differs from it in %s; use it in one way", other.Name, name)
+				return plugin.Problemf(field(), "is the same volume as %q and differs from it in %s; use it in one way", other.Name, name)
 			}
 			continue
 		}
 		path := placeOf(rung)
 		if first, taken := at[path]; taken && path != "" {
-			return plugin.Problemf(field, "comes to the same path as %q, %s; an inline volume must not be called like a PersistentVolume of its pod",
+			return plugin.Problemf(field(), "comes to the same path as %q, %s; an inline volume must not be called like a PersistentVolume of its pod",
 				p.result.Volumes[first].Name, path)
 		}
 	}

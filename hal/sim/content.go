@@ -31,7 +31,7 @@ type sectorUndo struct {
 }
 
 // write puts data at offset, noting what was there. What is noted is not written to: a logged write makes a sector anew.
-func (c *content) write(offset int64, data []byte, at hal.Instant, grows uint64, logged bool) {
+func (c *content) write(offset int64, data []byte, at hal.Instant, grows uint64, logged bool, from *slabs) {
 	if len(data) == 0 {
 		return
 	}
@@ -46,7 +46,7 @@ func (c *content) write(offset int64, data []byte, at hal.Instant, grows uint64,
 	for s := first; s <= last; s++ {
 		sector := c.sectors[s]
 		if sector == nil || logged {
-			sector = new([sectorSize]byte)
+			sector = from.sector()
 			if old := c.sectors[s]; old != nil {
 				*sector = *old
 			}
@@ -81,9 +81,43 @@ func (c *content) fill(b []byte) {
 	clear(b) // what was never written
 }
 
-// Buffers is memory for the long files that agents read. A world borrows of it until it is closed, so that the next one makes none. The zero value is
-// empty. It is used by one goroutine at a time.
-type Buffers struct{ free [][]byte }
+// Buffers is memory for the sectors of files and for the long files that agents read. A world borrows of it until it is closed, so that the next one
+// makes none. The zero value is empty. It is used by one goroutine at a time.
+type Buffers struct {
+	free  [][]byte
+	slabs []*slab
+}
+
+// slab is as many sectors as are made at once.
+type slab [64][sectorSize]byte
+
+// slabs is where a world has its sectors from.
+type slabs struct {
+	from  *Buffers // nil for none
+	taken []*slab
+	used  int // of the last one
+}
+
+// sector returns a sector of zeros for the life of the world.
+func (s *slabs) sector() *[sectorSize]byte {
+	if len(s.taken) == 0 || s.used == len(slab{}) {
+		s.taken, s.used = append(s.taken, s.borrow()), 0
+	}
+	sector := &s.taken[len(s.taken)-1][s.used]
+	s.used++
+	*sector = [sectorSize]byte{}
+	return sector
+}
+
+func (s *slabs) borrow() *slab {
+	if s.from == nil || len(s.from.slabs) == 0 {
+		return new(slab)
+	}
+	last := len(s.from.slabs) - 1
+	free := s.from.slabs[last]
+	s.from.slabs = s.from.slabs[:last]
+	return free
+}
 
 // longFile is from how many bytes on a file is read into memory that was used before: a journal is, and hardly anything else.
 const longFile = 2 * pageSize
@@ -112,8 +146,9 @@ func (w *World) buffer(size int64) []byte {
 func (w *World) returns() {
 	if w.config.Buffers != nil {
 		w.config.Buffers.free = append(w.config.Buffers.free, w.borrowed...)
+		w.config.Buffers.slabs = append(w.config.Buffers.slabs, w.slabs.taken...)
 	}
-	w.borrowed = nil
+	w.borrowed, w.slabs = nil, slabs{from: w.config.Buffers}
 }
 
 // has says whether text, which has no zeros, is in the file.

@@ -35,6 +35,7 @@ type superblock struct {
 	source string
 	root   *node
 	inodes uint64
+	moves  uint64     // counts what may change the path of a node that has one
 	pages  *pageCache // nil where a power cut loses nothing, or everything
 }
 
@@ -100,6 +101,9 @@ func (n *node) attach(name string, k *node) {
 		panic("sim: " + n.path() + "/" + name + " is taken")
 	}
 	n.kids = slices.Insert(n.kids, i, k)
+	if k.gone {
+		k.sb.moves++
+	}
 	k.parent, k.name, k.gone = n, name, false
 }
 
@@ -111,6 +115,7 @@ func (n *node) detach() {
 	}
 	n.parent.kids = slices.Delete(n.parent.kids, i, i+1)
 	n.parent, n.was, n.gone = nil, n.parent, true
+	n.sb.moves++
 }
 
 // path is the path within the superblock; what is unlinked reads as the kernel shows it.

@@ -22,6 +22,8 @@ type mount struct {
 	stray    bool        // nobody's volume: somebody on the node made it, or a driver that bound what was not its own
 	children []*mount
 	path     string // from the namespace's root
+	rootPath string // of root in its superblock, as of rootSeen; "" if it was never asked for
+	rootSeen uint64 // superblock.moves
 }
 
 // mountTable is the mount table of the agent's namespace.
@@ -207,7 +209,7 @@ func (t *mountTable) stack(path string) []*mount {
 // show is one line of the table.
 func (m *mount) show() hal.Mount {
 	h := hal.Mount{
-		ID: m.id, Path: m.path, Root: m.root.path(), Device: m.root.sb.dev, FSType: m.root.sb.fsType, Source: m.root.sb.source,
+		ID: m.id, Path: m.path, Root: m.showRoot(), Device: m.root.sb.dev, FSType: m.root.sb.fsType, Source: m.root.sb.source,
 		ReadOnly: m.readOnly, Options: m.options, Shared: m.shared,
 	}
 	if m.conn != nil {
@@ -217,6 +219,14 @@ func (m *mount) show() hal.Mount {
 		h.Parent = m.parent.id
 	}
 	return h
+}
+
+// showRoot is the path of the mount's root in its superblock.
+func (m *mount) showRoot() string {
+	if m.rootPath == "" || m.rootSeen != m.root.sb.moves {
+		m.rootPath, m.rootSeen = m.root.path(), m.root.sb.moves
+	}
+	return m.rootPath
 }
 
 // busy says whether an unmount answers EBUSY.

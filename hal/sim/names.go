@@ -146,7 +146,7 @@ func (w *World) put(n *node, offset int64, data []byte) {
 			n.file.durable()
 		}
 	}
-	n.file.write(offset, data, w.sched.now, grows, logged)
+	n.file.write(offset, data, w.sched.now, grows, logged, &w.slabs)
 }
 
 func (w *World) resize(n *node, size int64) uint64 {

@@ -137,7 +137,7 @@ func (w *World) PutVolumeFile(driver, handle, name string, data []byte) {
 		root.attach(name, k)
 	}
 	k.file = &content{size: int64(len(data))}
-	k.file.write(0, data, 0, 0, false)
+	k.file.write(0, data, 0, 0, false, &w.slabs)
 }
 
 // Shows says whether the top mount at path shows the volume.
@@ -224,7 +224,7 @@ func (w *World) WriteFile(path string, data []byte) {
 	}
 	n.file = &content{}
 	n.file.size = int64(len(data))
-	n.file.write(0, data, 0, 0, false)
+	n.file.write(0, data, 0, 0, false, &w.slabs)
 	w.contentChanged(path)
 }
 

@@ -58,7 +58,7 @@ func (v *View) Write(name string, offset int64, data []byte) syscall.Errno {
 		return errno
 	}
 	k.file.size = max(k.file.size, offset+int64(len(data)))
-	k.file.write(offset, data, 0, 0, false)
+	k.file.write(offset, data, 0, 0, false, &v.w.slabs)
 	return 0
 }
 

@@ -63,6 +63,7 @@ type World struct {
 	isLooking  bool     // somebody looks who waits for no server
 	hungAt     *share   // for which the system call waits that has just answered hangs
 	borrowed   [][]byte
+	slabs      slabs
 }
 
 // boot is one boot of the node.
@@ -93,6 +94,7 @@ func New(c Config) *World {
 		config: c, chooser: c.Chooser, profile: c.Profile, menus: c.Profile.menus(), base: c.RootDir,
 		sched: &scheduler{tie: c.Tie}, restarts: true, pids: 1000,
 	}
+	w.slabs.from = c.Buffers
 	w.faults, _ = c.Chooser.(FaultChooser)
 	w.trace.Keep = c.Keep
 	w.sched.onKill = w.agentDies
