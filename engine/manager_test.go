@@ -175,6 +175,30 @@ func TestTwoVolumesWithOneHandleAfterARestart(t *testing.T) {
 	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s)
 }
 
+// A pod that went while the agent was down, and whose driver does not let go, is called by its name: it is in the journal.
+func TestPodThatWentDuringARestartHasItsName(t *testing.T) {
+	for _, isLost := range []bool{false, true} {
+		b := newBench(t, sim.Polite())
+		b.w.Apply(pod("web", "a"))
+		b.run(time.Minute)
+		b.w.KillAgent()
+		b.w.Delete(pod("web", "a"))
+		b.w.BreakDriver(driverName, sim.Hangs)
+		name := "web"
+		if isLost {
+			name = "" // of a pod that left only its directories nothing tells more than its uid
+			for _, file := range b.w.Entries("/var/lib/volnode/volnode/journal") {
+				require.Zero(t, b.w.RemoveFile("/var/lib/volnode/volnode/journal/"+file))
+			}
+		}
+		b.run(time.Minute)
+		s := b.status()
+		require.Len(t, s.Pods, 1)
+		require.Equal(t, "uid-web", string(s.Pods[0].UID))
+		require.Equal(t, name, s.Pods[0].Name)
+	}
+}
+
 // The journal is lost while the agent is down, and the pod stays.
 func TestJournalLost(t *testing.T) {
 	b := newBench(t, sim.Polite())

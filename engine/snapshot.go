@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/engine/populator"
 	"github.com/volnode/volnode/hal"
 )
@@ -100,6 +101,12 @@ func (m *VolumeManager) podStatus(p core.PodView, rungs map[hal.Key]RungStatus) 
 	s := PodStatus{UID: p.UID, Wanted: p.Wanted, State: Gone}
 	if entry := m.objects.pods[p.UID]; entry != nil {
 		s.Namespace, s.Name = entry.pod.Namespace, entry.pod.Name
+	}
+	for _, key := range m.core.Pod(p.UID).Rungs {
+		if s.Name == "" {
+			v, _ := m.core.Rung(key)
+			s.Namespace, s.Name = kinds.PodOf(v.Made)
+		}
 	}
 	for _, n := range m.volumeNames(p.UID) {
 		v := m.volumeStatus(n, rungs)

@@ -36,7 +36,7 @@ type Status struct {
 // PodStatus is one pod.
 type PodStatus struct {
 	UID       core.PodUID    `json:"uid"`
-	Namespace string         `json:"namespace,omitempty"` // "" for a pod known only from the journal
+	Namespace string         `json:"namespace,omitempty"` // "" for a pod of which only what stands on the node is known
 	Name      string         `json:"name,omitempty"`
 	State     Condition      `json:"state"`
 	Wanted    bool           `json:"wanted"`

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,11 +73,20 @@ func TestStopLeavesMountsAndTheNextRunGoesOn(t *testing.T) {
 	r.start()
 	r.must("wait", "pod/demo/web")
 
-	// A pod whose manifest went while nobody looked is known by the journal only, and so without its name.
+	// A pod whose manifest went while nobody looked is known by the journal, which has its name.
+	open, err := os.Create(filepath.Join(r.status().Pods[0].Volumes[0].Path, "open"))
+	require.NoError(t, err)
+	defer open.Close()
 	status, _ = r.stop(syscall.SIGINT)
 	require.Zero(t, status)
 	r.remove("web.yaml")
 	r.start()
+	r.until("busy")
+	require.Regexp(t, `(?m)^demo/web +emptydir/\S+/scratch `, r.must("status", "--no-headers"))
+	require.Regexp(t, `(?m)^- +descend +emptydir/\S+ +demo/web$`, r.must("plan"))
+	require.Equal(t, exitNotReady, r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=10ms").status)
+	r.must("wait", "pod/demo/other", "--for=gone")
+	require.NoError(t, open.Close())
 	r.must("wait", "pod/demo/web", "--for=gone")
 	r.must("wait", "all", "--for=gone")
 	require.Zero(t, r.mountsBelow())

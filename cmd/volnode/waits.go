@@ -9,6 +9,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/kinds"
 )
 
 // wait blocks until what is asked for holds, or ctx is over: then the answer says what is missing.
@@ -51,7 +52,7 @@ func (d *daemon) waitReady(ctx context.Context, name string) error {
 	}
 }
 
-// waitGone waits until nothing is left of any pod that has or had the name. Pods that only the journal knows have no name: any of them may be it.
+// waitGone waits until nothing is left of any pod that has or had the name. A pod without a record has no name: any of those may be it.
 func (d *daemon) waitGone(ctx context.Context, name string) error {
 	if err := d.names.untilSynced(ctx); err != nil {
 		return err
@@ -105,7 +106,7 @@ func (d *daemon) candidates(name string, s engine.Status) []core.PodUID {
 	n, _ := d.names.lookup(name)
 	var uids []core.PodUID
 	for _, p := range s.Pods {
-		if p.UID == n.uid || slices.Contains(n.left, p.UID) || p.Name == "" {
+		if p.UID == n.uid || slices.Contains(n.left, p.UID) || p.Name == "" || p.Namespace+"/"+p.Name == name {
 			uids = append(uids, p.UID)
 		}
 	}
@@ -209,8 +210,12 @@ func (d *daemon) plan(ctx context.Context) ([]planStep, error) {
 	}
 	steps := make([]planStep, 0, len(ops))
 	for _, op := range ops {
+		name := d.names.nameOf(op.Pod)
+		if ns, pod := kinds.PodOf(op.Params); name == "" && pod != "" {
+			name = ns + "/" + pod
+		}
 		steps = append(steps, planStep{
-			Verb: op.Verb.String(), Rung: op.Key, Kind: op.Kind, Pod: op.Pod, Name: d.names.nameOf(op.Pod), Volume: op.Volume,
+			Verb: op.Verb.String(), Rung: op.Key, Kind: op.Kind, Pod: op.Pod, Name: name, Volume: op.Volume,
 		})
 	}
 	return steps, nil

@@ -2,7 +2,9 @@
 package plugin
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,6 +57,12 @@ type Volume struct {
 	Config DriverConfig
 	// Registered names the drivers that are registered, sorted, for the problem that says that this one is not.
 	Registered []string
+}
+
+// Sorted sorts parameters by name. Empty values stay, so that one that comes or goes is a change like any other.
+func Sorted(params []core.Param) []core.Param {
+	slices.SortFunc(params, func(a, b core.Param) int { return cmp.Compare(a.Name, b.Name) })
+	return params
 }
 
 // Problem says why a volume has no ladder.

@@ -40,7 +40,7 @@ func (f Found) PublishRung(stage *Found) core.Rung {
 		params = append(params, core.Param{Name: paramStaging, Value: stage.Place.Path, OnChange: core.OnChangeRebuild})
 		r.Below = []hal.Key{StageKey(f.Data.DriverName, f.Data.VolumeHandle)}
 	}
-	r.Want = sorted(params)
+	r.Want = plugin.Sorted(params)
 	return r
 }
 
@@ -55,7 +55,7 @@ func (f Found) params() []core.Param {
 	if f.Data.Lifecycle == "Ephemeral" {
 		pv = ""
 	}
-	return sorted([]core.Param{
+	return plugin.Sorted([]core.Param{
 		{Name: paramDriver, Value: f.Data.DriverName},
 		{Name: paramHandle, Value: f.Data.VolumeHandle},
 		{Name: paramMode, Value: mode, OnChange: core.OnChangeRebuild},

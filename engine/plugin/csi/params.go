@@ -1,10 +1,8 @@
 package csi
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
-	"slices"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
@@ -137,12 +135,6 @@ func flag(b bool) string {
 		return yes
 	}
 	return ""
-}
-
-// sorted sorts by name. Empty values stay, so that one that comes or goes is a change like any other.
-func sorted(params []core.Param) []core.Param {
-	slices.SortFunc(params, func(a, b core.Param) int { return cmp.Compare(a.Name, b.Name) })
-	return params
 }
 
 // podInfo adds what podInfoOnMount asks for (K:G48) to a copy of attributes.

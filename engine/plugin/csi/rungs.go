@@ -18,7 +18,7 @@ func stageRung(v plugin.Volume, w wish) core.Rung {
 		core.Param{Name: paramContext, Value: mapText(w.attributes), OnChange: core.OnChangeRebuild},
 	)
 	return core.Rung{
-		Key: StageKey(w.driver, w.handle), Kind: KindStage, Want: sorted(params),
+		Key: StageKey(w.driver, w.handle), Kind: KindStage, Want: plugin.Sorted(params),
 		Volume: volumeOf(w), Actor: w.driver, Intent: true,
 		Limits: core.Limits{
 			Climb: v.Config.Climb, Descend: v.Config.Unstage, Settle: v.Config.Settle, ActsAfterReply: v.Config.ActsAfterReply,
@@ -64,7 +64,7 @@ func publishRung(v plugin.Volume, w wish) core.Rung {
 	if w.exclusive {
 		r.Exclusive = "rwop/" + volumeOf(w)
 	}
-	r.Want = sorted(params)
+	r.Want = plugin.Sorted(params)
 	return r
 }
 

@@ -48,7 +48,7 @@ func opOf(r core.Rung, params []core.Param) core.Op {
 	params = append(params, core.Param{Name: paramAccess, Value: "SINGLE_NODE_WRITER"})
 	return core.Op{
 		ID: 1, Verb: core.Climb, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
-		Params: sorted(append(params, r.Want...)), First: true, Quiet: true,
+		Params: plugin.Sorted(append(params, r.Want...)), First: true, Quiet: true,
 	}
 }
 

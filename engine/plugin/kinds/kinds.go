@@ -2,6 +2,8 @@
 package kinds
 
 import (
+	"strings"
+
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/csi"
@@ -26,6 +28,25 @@ func VerbsOf(kind core.Kind) (plugin.Verbs, bool) {
 
 // Ladder makes the rungs of a volume, top first, or says why it can't be served. The top rung's fact "path" is where the pod finds the volume.
 func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
+	rungs, problem := ladder(v)
+	for i := range rungs {
+		if r := &rungs[i]; r.Pod != "" {
+			r.Want = plugin.Sorted(append(r.Want, core.Param{Name: paramPod, Value: v.Pod.Namespace + "/" + v.Pod.Name}))
+		}
+	}
+	return rungs, problem
+}
+
+// paramPod is a parameter of each rung that is a pod's own: who it is, for people who find it in the journal after a restart. No verb reads it.
+const paramPod = "pod"
+
+// PodOf returns the namespace and the name of the pod whose rung was made with these parameters; "" if they do not say, as those of a stray.
+func PodOf(made []core.Param) (namespace, name string) {
+	namespace, name, _ = strings.Cut(core.Value(made, paramPod), "/")
+	return namespace, name
+}
+
+func ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	switch {
 	case v.PV != nil || v.Spec.CSI != nil:
 		return csi.Ladder(v)
