@@ -391,7 +391,7 @@ func (r *run) removed(e *sim.Effect) {
 	}
 }
 
-// takesDirectory is S7 and S22 for an emptyDir.
+// takesDirectory is S1 for the emptyDir of a pod whose containers run.
 func (r *run) takesDirectory(e *sim.Effect) {
 	owner := r.podOf(e.Path)
 	if owner == nil || !owner.isRunning {

@@ -12,6 +12,7 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/hal/trace"
 )
 
 // Each check is shown a tiny world that breaks its property.
@@ -21,6 +22,9 @@ const (
 	thePublish = hal.Key("csi.publish/d^v/u/pv")
 	stagePath  = rootDir + "/plugins/kubernetes.io/csi/d/h/globalmount"
 	target     = rootDir + "/pods/u/volumes/kubernetes.io~csi/pv/mount"
+
+	scratchRung = hal.Key("emptydir/u/scratch")
+	scratchPath = rootDir + "/pods/u/volumes/kubernetes.io~empty-dir/scratch"
 )
 
 func bare(t *testing.T) *run {
@@ -123,7 +127,38 @@ func TestChecksFire(t *testing.T) {
 		"forgotten while a call may act": {"S8", func(r *run) { r.believe(); r.sends(1, stage); r.refine(theStage) }},
 		"believed up and is not":         {"S14", func(r *run) { r.believe(core.Present); r.sends(1, stage); r.refine(theStage) }},
 		"started without a trace of it":  {"S15", func(r *run) { r.holds(sim.EffectStaged); r.stepped(core.New(core.Start{Now: 1, Boot: "b"})) }},
-		"a secret in the log":            {"S17", func(r *run) { r.logged(engine.Entry{Message: "m", Fields: []string{"why", "it is " + secretMark}}) }},
+		"two rungs with one path": {"S13", func(r *run) {
+			r.holds(sim.EffectPublished)
+			r.placeOf(&sim.Effect{Key: "csi.publish/d^w/u/pv", Method: publish, Driver: "d", Volume: "w", Target: target})
+		}},
+		"a secret in the trace":  {"S17", func(r *run) { r.traced(trace.Record{Error: "it is " + secretMark}) }},
+		"a secret in the status": {"S17", func(r *run) { r.leaks(engine.Status{Sources: []engine.SourceTrouble{{Why: "it is " + secretMark}}}) }},
+		"a secret in the journal": {"S17", func(r *run) {
+			r.w.WriteFile(rootDir+"/volnode/journal/a", []byte("it is "+secretMark))
+			r.leaks(engine.Status{})
+		}},
+		"an emptyDir believed up and is not": {"S14", func(r *run) {
+			r.refineDirectory(scratchRung, &core.Belief{State: core.Present, Path: scratchPath})
+		}},
+		"an emptyDir in memory believed up and is not": {"S14", func(r *run) {
+			r.w.MakeDir(scratchPath)
+			r.refineDirectory(scratchRung, &core.Belief{State: core.Present, Path: scratchPath, Fingerprint: "mount 7"})
+		}},
+		"an emptyDir believed gone and is not": {"S14", func(r *run) {
+			r.w.MakeDir(scratchPath)
+			r.refineDirectory(scratchRung, &core.Belief{State: core.Absent, IsGone: true, Path: scratchPath})
+		}},
+		"an emptyDir forgotten while it is there": {"S8", func(r *run) {
+			r.w.MakeDir(scratchPath)
+			r.forgottenDirectory(scratchRung)
+		}},
+		"a foreign unmount is never noticed": {"S14", func(r *run) {
+			r.believe(core.Present)
+			p := r.placeOf(&sim.Effect{Key: theStage, Method: stage, Driver: "d", Volume: "v", Staging: stagePath})
+			p.isTouched = true
+			r.untouched()
+		}},
+		"a secret in the log": {"S17", func(r *run) { r.logged(engine.Entry{Message: "m", Fields: []string{"why", "it is " + secretMark}}) }},
 		"two mounts at one path": {"S18", func(r *run) {
 			r.w.MakeDir(target)
 			require.Zero(t, r.w.BindMount("/", target, false))
@@ -235,6 +270,18 @@ func (r *run) believe(states ...core.State) {
 	r.core = core.New(s)
 }
 
+const storyOfTwoDrivers = `# two drivers, of which one will be broken
+driver disk.example staging device
+driver file.example
+volume vol-a of disk.example
+volume vol-b of file.example
+pod default/web uses vol-a
+pod default/second uses vol-b
+at 0s apply all
+within 1m expect pod default/web ready
+within 1m expect pod default/second ready
+`
+
 const storyOfOnePod = `# one pod
 driver disk.example staging device
 volume vol-a of disk.example
@@ -250,6 +297,10 @@ func TestCalmFinds(t *testing.T) {
 		property string
 		meddle   func(r *run)
 	}{
+		"another driver's pod can't go": {"L3", func(r *run) {
+			r.broken = "disk.example"
+			r.w.After(31*time.Second+500*time.Millisecond, "", func() { r.w.BreakDriver("file.example", sim.Refuses) })
+		}},
 		"a directory is left": {"L1", func(r *run) {
 			r.w.After(10*time.Minute+50*time.Second, "", func() { r.w.MakeDir(rootDir + "/pods/left") })
 		}},
@@ -268,7 +319,11 @@ func TestCalmFinds(t *testing.T) {
 		"a restart makes calls":           {"L11", func(r *run) { r.w.After(10*time.Minute+45*time.Second, "", func() { r.actual.mounting++ }) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := Parse("one_pod.txt", storyOfOnePod)
+			text := storyOfOnePod
+			if c.property == "L3" {
+				text = storyOfTwoDrivers
+			}
+			s, err := Parse("one_pod.txt", text)
 			require.NoError(t, err)
 			meddled := false
 			s.meddle = func(r *run) {

@@ -16,8 +16,12 @@ func (r *run) plansNothing() bool {
 	}
 	var plan []core.Op
 	m := r.m
-	r.w.Do(func() { plan, _ = m.Plan(r.w.Context(0)) })
-	if len(plan) > 0 {
+	var err error
+	r.w.Do(func() { plan, err = m.Plan(r.w.Context(0)) })
+	switch {
+	case err != nil:
+		r.fail("L7", "plan", "agent", "the engine does not say what it plans: "+err.Error())
+	case len(plan) > 0:
 		r.fail("L7", "plan", string(plan[0].Key), fmt.Sprintf("everything is as wanted, and %d operations are planned, the first %s", len(plan), plan[0]))
 	}
 	return r.violation == nil
