@@ -27,7 +27,10 @@ func worse(a, b Condition) Condition {
 
 // snapshot composes the status. Owner only.
 func (m *VolumeManager) snapshot() Status {
-	s := Status{Node: m.cfg.NodeName, Synced: m.objects.all, Journal: m.journalStatus(), Drivers: m.driverStatus(), Sources: m.sourceStatus()}
+	s := Status{
+		Node: m.cfg.NodeName, Synced: m.objects.all, Journal: m.journalStatus(), Drivers: m.driverStatus(), Sources: m.sourceStatus(),
+		Pods: []PodStatus{}, Rungs: []RungStatus{}, // as JSON none is [], not null
+	}
 	if m.core == nil {
 		return s
 	}
@@ -98,7 +101,7 @@ func condition(v core.View, now hal.Instant) Condition {
 }
 
 func (m *VolumeManager) podStatus(p core.PodView, rungs map[hal.Key]RungStatus) PodStatus {
-	s := PodStatus{UID: p.UID, Wanted: p.Wanted, State: Gone}
+	s := PodStatus{UID: p.UID, Wanted: p.Wanted, State: Gone, Volumes: []VolumeStatus{}}
 	if entry := m.objects.pods[p.UID]; entry != nil {
 		s.Namespace, s.Name = entry.pod.Namespace, entry.pod.Name
 	}
@@ -198,7 +201,7 @@ func whyOf(r RungStatus) string {
 }
 
 func (m *VolumeManager) driverStatus() []DriverStatus {
-	var out []DriverStatus
+	out := []DriverStatus{}
 	for _, at := range slices.Sorted(maps.Keys(m.drivers.sockets)) {
 		s := m.drivers.sockets[at]
 		out = append(out, DriverStatus{
