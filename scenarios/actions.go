@@ -58,7 +58,7 @@ func actions() []action {
 		{"fail claims for TIME", func(t *story, a []string) string { t.w.BreakWatch("claims", duration(a[0])); return "" }},
 		{"fail volumes for TIME", func(t *story, a []string) string { t.w.BreakWatch("persistent volumes", duration(a[0])); return "" }},
 		{"fail drivers for TIME", func(t *story, a []string) string { t.w.BreakWatch("drivers", duration(a[0])); return "" }},
-		{"break driver DRIVER BREAKAGE", func(t *story, a []string) string { t.w.BreakDriver(a[0], breakages[a[1]]); return "" }},
+		{"break driver DRIVER BREAKAGE", func(t *story, a []string) string { return t.breaks(a[0], breakages[a[1]]) }},
 		{"hold synced", func(t *story, _ []string) string { t.w.HoldSynced("manifest"); return "" }},
 		{"release synced", func(t *story, _ []string) string { t.w.ReleaseSynced("manifest"); return "" }},
 		{"spoil pod POD", func(t *story, a []string) string { return t.spoil(a[0]) }},
@@ -186,7 +186,7 @@ func (p *parser) means(part string, words []string, at int) error {
 		}
 	case "BREAKAGE":
 		if _, ok := breakages[word]; !ok {
-			return p.errorf("%q is nothing that a driver can come to; works, hangs, refuses and fails are", word)
+			return p.errorf("%q is nothing that a driver can come to; works, hangs, refuses, fails and hides are", word)
 		}
 	case "STANDING":
 		if !slices.Contains(standings, word) {
@@ -296,7 +296,20 @@ func (t *story) forgetJournal() string {
 }
 
 // breakages are what a driver can be made to do, by the words for it.
-var breakages = map[string]sim.Breakage{"works": sim.Works, "hangs": sim.Hangs, "refuses": sim.Refuses, "fails": sim.Fails}
+var breakages = map[string]sim.Breakage{"works": sim.Works, "hangs": sim.Hangs, "refuses": sim.Refuses, "fails": sim.Fails, "hides": sim.Hides}
+
+func (t *story) breaks(name string, b sim.Breakage) string {
+	if b == sim.Hides && !t.r.looks(name) {
+		return "a driver with the trait unchecked can't hide its mounts"
+	}
+	t.w.BreakDriver(name, b)
+	return ""
+}
+
+// looks reports whether a driver looks at what is staged before it publishes.
+func (r *run) looks(name string) bool {
+	return slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Name == name && d.Is.Checks })
+}
 
 func (t *story) startDriver(name string) string {
 	for _, d := range t.w.Drivers() {

@@ -493,7 +493,11 @@ func (g *workload) editsVolume(i int) {
 func (g *workload) breaks() string {
 	name := [...]string{"", "disk.example", "file.example"}[g.pick("workload.broken", "", 0, 6, 1, 1)]
 	if name != "" {
-		g.r.w.BreakDriver(name, sim.Breakage(1+g.pick("workload.breakage", name, 0, 1, 1, 1)))
+		how := sim.Breakage(1 + g.pick("workload.breakage", name, 0, 1, 1, 1, 1))
+		if how == sim.Hides && !g.r.looks(name) {
+			how = sim.Hangs
+		}
+		g.r.w.BreakDriver(name, how)
 	}
 	return name
 }

@@ -133,6 +133,8 @@ type driver struct {
 	replaced  bool          // another version is taking its place
 	retired   bool          // and has taken it
 	conns     []*connection // of the filesystems that this life of it serves
+	isHidden  bool          // what this life of it mounts does not reach the host
+	hidden    []hiddenMount
 }
 
 // Breakage is a permanent fault of a driver, for the calm in which others must work.
@@ -144,6 +146,7 @@ const (
 	Hangs            // calls are taken and never answered
 	Refuses          // calls are answered UNAVAILABLE
 	Fails            // calls are answered INTERNAL
+	Hides            // calls work, and what it mounts does not reach the host; only with Checks
 )
 
 // AddDriver installs a driver and starts it.
@@ -187,14 +190,20 @@ func (w *World) mustDriver(name string) *driver {
 
 // BreakDriver breaks a driver, in all its versions, for good, or (Works) mends it. With one that hangs, the servers of its volumes hang.
 func (w *World) BreakDriver(name string, b Breakage) {
-	w.mustDriver(name).broken = b
+	newest := w.mustDriver(name)
 	for _, d := range w.drivers {
-		if d.name == name {
-			d.broken = b
+		if d.name != name {
+			continue
+		}
+		was := d.broken
+		d.broken = b
+		if d.up && (was == Hides) != (b == Hides) {
+			d.crash()
+			d.start()
 		}
 	}
 	if b == Hangs || b == Works {
-		w.mustDriver(name).silenceAll(b == Hangs)
+		newest.silenceAll(b == Hangs)
 	}
 }
 
@@ -241,6 +250,7 @@ func (d *driver) live() {
 	d.process = d.processes
 	d.w.pids++
 	d.pid = d.w.pids
+	d.drawNamespace()
 }
 
 // registerIn makes the registration socket. It may get lost, and is made again then.

@@ -44,12 +44,12 @@ func (d *driver) connect(v *volume) (*connection, syscall.Errno) {
 	return d.conns[i], 0
 }
 
-// disconnect ends what the driver's process serves.
+// disconnect ends what the driver's process serves, and what is mounted in its namespace alone.
 func (d *driver) disconnect() {
 	for _, c := range d.conns {
 		c.broken = syscall.ENOTCONN
 	}
-	d.conns = nil
+	d.conns, d.hidden = nil, nil
 }
 
 // isBroken says whether a mount whose filesystem is gone stands at path.
@@ -63,5 +63,5 @@ func (d *driver) mend(r *rpc, path string) syscall.Errno {
 	if !d.w.isBroken(path) {
 		return 0
 	}
-	return d.w.mounts.unmount(actor{rpc: r}, path, 0)
+	return d.unmount(r, path)
 }

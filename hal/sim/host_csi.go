@@ -76,7 +76,7 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 	}
 	r := &rpc{
 		request: q, w: w, d: d, process: d.process, inc: h.inc, call: c, site: at, subject: k.subject, begin: k.begin,
-		fault: k.fault, task: w.sched.current,
+		fault: k.fault, task: w.sched.current, isHidden: d.isHidden,
 	}
 	r.park = r.task.parked
 	if c.Deadline != 0 {

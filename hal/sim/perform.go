@@ -84,7 +84,7 @@ func (d *driver) stageMount(r *rpc, v *volume, much amount) hal.Code {
 		}
 	}
 	switch {
-	case d.takes(v, path) || much == part && d.is.Style == StageBelow:
+	case d.takes(v, path) || d.hides(v, path) || much == part && d.is.Style == StageBelow:
 		return hal.CodeOK
 	case d.isTaken(path):
 		return hal.CodeInternal
@@ -92,7 +92,7 @@ func (d *driver) stageMount(r *rpc, v *volume, much amount) hal.Code {
 	if d.mend(r, path) != 0 || d.attachVolume(r, v, path, false) != 0 {
 		return hal.CodeInternal
 	}
-	if d.is.Style == StageMounts {
+	if d.is.Style == StageMounts && !r.isHidden {
 		d.meddle(v, path, true)
 	}
 	return hal.CodeOK
@@ -113,8 +113,11 @@ func (d *driver) isTaken(path string) bool {
 func (d *driver) attachVolume(r *rpc, v *volume, path string, readOnly bool) syscall.Errno {
 	w, by := d.w, actor{rpc: r}
 	conn, errno := d.connect(v)
-	if errno != 0 {
+	switch {
+	case errno != 0:
 		return errno
+	case r.isHidden:
+		return d.hide(r, v, path)
 	}
 	if v.sb == nil {
 		return w.mounts.bind(by, v.backing, path, readOnly, walkAll)
@@ -154,14 +157,14 @@ func (d *driver) unstage(r *rpc, much amount) hal.Code {
 	}
 	path := d.stagingMount(r.staging)
 	there := findHold(v.staged, r.staging) != nil
-	if w.shows(v, path) != nil {
+	if d.sees(v, path) {
 		there = true
-		if w.mounts.unmount(actor{rpc: r}, path, 0) != 0 {
+		if d.unmount(r, path) != 0 {
 			return hal.CodeInternal
 		}
 	}
 	if d.is.Style == StageBelow && much == whole {
-		if errno := w.removeOne(actor{rpc: r}, path); errno != 0 && errno != syscall.ENOENT {
+		if errno := d.remove(r, path); errno != 0 && errno != syscall.ENOENT {
 			return hal.CodeInternal
 		}
 	}
@@ -214,7 +217,7 @@ func (d *driver) publish(r *rpc, much amount) hal.Code {
 		if m.readOnly != r.readOnly {
 			return hal.CodeAlreadyExists
 		}
-	} else if d.takes(v, r.target) {
+	} else if d.takes(v, r.target) || d.hides(v, r.target) {
 		much = whole // it looks no further
 	} else if d.isTaken(r.target) {
 		return hal.CodeInternal
@@ -244,7 +247,7 @@ func (d *driver) sourceOf(r *rpc, v *volume) (string, hal.Code) {
 		return "", hal.CodeOK
 	}
 	path := d.stagingMount(r.staging)
-	if d.is.Checks && d.w.shows(v, path) == nil || d.w.isBroken(path) {
+	if d.is.Checks && !d.sees(v, path) || d.w.isBroken(path) && !d.hides(v, path) {
 		return "", hal.CodeFailedPrecondition
 	}
 	return path, hal.CodeOK
@@ -265,6 +268,8 @@ func (d *driver) bindTo(r *rpc, v *volume, source string, much amount) hal.Code 
 	errno := d.mend(r, r.target)
 	switch {
 	case errno != 0:
+	case r.isHidden:
+		errno = d.hide(r, v, r.target)
 	case source == "":
 		errno = d.attachVolume(r, v, r.target, r.readOnly)
 	default:
@@ -273,7 +278,7 @@ func (d *driver) bindTo(r *rpc, v *volume, source string, much amount) hal.Code 
 	if errno != 0 {
 		return hal.CodeInternal
 	}
-	if !r.block {
+	if !r.block && !r.isHidden {
 		d.boundAt(v, r.target)
 	}
 	return hal.CodeOK
@@ -306,9 +311,9 @@ func (d *driver) unpublish(r *rpc, much amount) hal.Code {
 	there := findHold(v.published, r.target) != nil
 	stack := w.mounts.stack(r.target)
 	isOthers := d.isTaken(r.target) && d.is.Checks
-	if len(stack) > 0 && !isOthers {
+	if (len(stack) > 0 || d.hides(v, r.target)) && !isOthers {
 		there = true
-		if w.mounts.unmount(actor{rpc: r}, r.target, 0) != 0 {
+		if d.unmount(r, r.target) != 0 {
 			return hal.CodeInternal
 		}
 	}
@@ -316,7 +321,7 @@ func (d *driver) unpublish(r *rpc, much amount) hal.Code {
 		return hal.CodeOK
 	}
 	if !d.is.KeepsNodes && !isOthers {
-		switch w.removeOne(actor{rpc: r}, r.target) {
+		switch d.remove(r, r.target) {
 		case 0, syscall.ENOENT, syscall.ENOTDIR:
 		default:
 			return hal.CodeInternal

@@ -55,6 +55,7 @@ type rpc struct {
 	dies     bool // the agent dies once it has acted
 	state    rpcState
 	orphan   bool // its driver is dead, and a child of it goes on
+	isHidden bool // what it mounts does not reach the host
 	repeat   bool // it acts once more
 	replied  bool // it was answered, and acts nevertheless
 
@@ -239,7 +240,7 @@ func (r *rpc) arrive() {
 		r.state = rpcStarted
 		r.later(r.left(), r.end)
 		return
-	case r.d.broken != Works:
+	case r.d.broken == Refuses || r.d.broken == Fails:
 		r.fault = NoFault
 		r.answer([...]hal.Code{0, 0, hal.CodeUnavailable, hal.CodeInternal}[r.d.broken])
 		r.end()

@@ -109,6 +109,7 @@ func eventSites() []eventSite {
 		{siteUpgrade, []Fault{DriverUpgraded}},
 		{siteReplace, []Fault{DriverReplaced}},
 		{siteVersion, []Fault{DriverNasty}},
+		{siteNamespace, []Fault{DriverHides}},
 		{siteRegister, []Fault{RegistersLate}},
 		{siteAgain, []Fault{RegistersTwice}},
 		{siteSocketStays, []Fault{StaleSocket}},

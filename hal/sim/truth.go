@@ -92,13 +92,14 @@ type DriverState struct {
 	Is                                       Personality
 	Up                                       bool
 	Accepted                                 bool // the agent told this life of it that it was taken
+	Hides                                    bool // what this life of it mounts does not reach the host
 }
 
 // Drivers is the drivers, in the order they were added. During an upgrade two of them have one name.
 func (w *World) Drivers() []DriverState {
 	all := make([]DriverState, len(w.drivers))
 	for i, d := range w.drivers {
-		all[i] = DriverState{d.name, d.endpoint, d.socket, d.nodeID, d.instance(), d.is, d.up, d.accepted}
+		all[i] = DriverState{d.name, d.endpoint, d.socket, d.nodeID, d.instance(), d.is, d.up, d.accepted, d.isHidden}
 	}
 	return all
 }
