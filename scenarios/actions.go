@@ -34,6 +34,7 @@ func actions() []action {
 		{"apply KIND OBJECT", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], "") }},
 		{"delete pod POD", func(t *story, a []string) string { return t.remove(a[0], 0) }},
 		{"delete pod POD containers end TIME later", func(t *story, a []string) string { return t.remove(a[0], duration(a[1])) }},
+		{"delete pod POD gracefully in TIME", func(t *story, a []string) string { return t.terminate(a[0], duration(a[1])) }},
 		{"delete KIND OBJECT", func(t *story, a []string) string { return t.deleteObject(a[0] + " " + a[1]) }},
 		{"kill agent", func(t *story, _ []string) string { t.w.KillAgent(); return "" }},
 		{"kill agent for TIME", func(t *story, a []string) string { return t.kill(duration(a[0])) }},
@@ -247,6 +248,18 @@ func (t *story) remove(name string, grace time.Duration) string {
 		return "the pod was never applied"
 	}
 	t.r.remove(p, grace)
+	return ""
+}
+
+func (t *story) terminate(name string, grace time.Duration) string {
+	_, p := t.pod(name)
+	switch {
+	case p == nil:
+		return "the pod was never applied"
+	case !t.s.Runtime || t.s.Files:
+		return "only a host with a runtime, and with objects from a stream, deletes gracefully; write: host runtime"
+	}
+	t.r.terminates(p, grace)
 	return ""
 }
 

@@ -129,6 +129,8 @@ func (r *run) restless() (object, why string) {
 	}
 	for _, p := range r.pods {
 		switch {
+		case p.isLeaving:
+			return p.name, "it is being deleted"
 		case r.uses(p, r.broken):
 		case p.isWanted && p.told != p.object:
 			return p.name, "the agent has not been told of it as it is"

@@ -446,7 +446,7 @@ func (g *workload) current(i int) *pod {
 func (g *workload) flip(i int, name string, n int) {
 	p := g.current(i)
 	if p != nil && p.isWanted {
-		g.r.remove(p, g.time("workload.grace", name, n, grace))
+		g.end(p, i, n)
 		return
 	}
 	if p != nil && !g.setup.Files && g.pick("workload.uid", name, n, 1, 1) == 1 {
@@ -454,6 +454,28 @@ func (g *workload) flip(i int, name string, n int) {
 	}
 	g.pods[i].edits++ // another object, so that it can be told whether the agent has heard of this one
 	g.apply(i)
+}
+
+// end deletes a pod: mostly by force, now and then gracefully, or while the agent is away, for which time it may be there again under its name.
+func (g *workload) end(p *pod, i, n int) {
+	name, last := g.names[i], g.time("workload.grace", g.names[i], n, grace)
+	how := g.pick("workload.end", name, n, 20, 2, 1)
+	switch {
+	case how == 1 && !p.isLeaving && !g.r.cfg.NoRuntime && !g.r.files:
+		g.r.terminates(p, last)
+		return
+	case how == 2 && g.r.w.AgentLives():
+		away := time.Second + g.time("workload.away", name, n, awayMost)
+		g.r.sleeps(away)
+		if g.pick("workload.again", name, n, 1, 1) == 1 {
+			g.at(g.time("workload.again-time", name, n, away), name, func() {
+				if c := g.current(i); c != nil && !c.isWanted {
+					g.flip(i, name, slots*4+n)
+				}
+			})
+		}
+	}
+	g.r.remove(p, last)
 }
 
 func (g *workload) apply(i int) {

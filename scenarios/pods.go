@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
@@ -22,6 +23,7 @@ type pod struct {
 
 	isWanted  bool
 	isSteady  bool // wanted all along, and never edited
+	isLeaving bool // its object says that it is being deleted, and is there until its containers have ended
 	isRunning bool // its containers run
 	isWaiting bool // the present life of the agent has been asked to say when it is ready
 	isPinned  bool // its containers keep its volumes busy
@@ -70,19 +72,37 @@ func (r *run) register(object *corev1.Pod, uses []use) *pod {
 func (r *run) apply(object *corev1.Pod, uses []use) {
 	p := r.register(object, uses)
 	p.isSteady = !p.isWanted && p.stops == 0
-	p.isWanted = true
+	p.isWanted, p.isLeaving = true, false
 	r.give(object)
 	if !p.isRunning {
 		r.await(p)
 	}
 }
 
-// remove deletes a pod. Its containers end after grace; without a runtime they have ended.
+// terminates deletes a pod gracefully, as an API server does: its object says that it is being deleted, no container of it starts any more, those that
+// run end after grace, and then the object goes.
+func (r *run) terminates(p *pod, grace time.Duration) {
+	if !p.isWanted || p.isLeaving {
+		return
+	}
+	object, stops := p.object.DeepCopy(), p.stops
+	object.ResourceVersion += "0"
+	object.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
+	p.object, p.isLeaving, p.isSteady = object, true, false
+	r.give(object)
+	r.w.After(grace, "the end of "+p.name, func() {
+		if p.stops == stops && p.isLeaving {
+			r.remove(p, 0)
+		}
+	})
+}
+
+// remove deletes a pod by force: its object goes at once, and its containers end after grace; without a runtime they have ended.
 func (r *run) remove(p *pod, grace time.Duration) {
 	if !p.isWanted {
 		return
 	}
-	p.isWanted, p.isSteady = false, false
+	p.isWanted, p.isSteady, p.isLeaving = false, false, false
 	p.stops++
 	r.losesBlocks(p)
 	r.take(p.object)
@@ -169,7 +189,7 @@ func (r *run) await(p *pod) {
 
 // ready: the engine says that all volumes of p are there. If it had been told of p as it is when it was asked, the containers of p start.
 func (r *run) ready(p *pod, asked *corev1.Pod) {
-	if !p.isWanted || p.isRunning {
+	if !p.isWanted || p.isRunning || p.isLeaving {
 		return
 	}
 	if asked != p.object || p.told != p.object {

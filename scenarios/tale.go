@@ -53,6 +53,14 @@ func (n *names) what(c Case, k Kept) string {
 		return object + " has an emptyDir " + [...]string{"", "on disk", "in memory"}[min(k.Value, 2)]
 	case "workload.uid":
 		return object + " comes back with another uid"
+	case "workload.end":
+		return object + " is deleted " + [...]string{"by force", "gracefully", "while the agent is away"}[min(k.Value, 2)]
+	case "workload.again":
+		return object + " is there again when the agent comes back"
+	case "workload.server":
+		return "the volumes of driver " + object + " are those of a server" + [...]string{"", "", ", without staging"}[min(k.Value, 2)]
+	case "workload.host-share":
+		return "the host mounts " + object + " from a server"
 	case "workload.pv":
 		return "the object " + object + " is edited"
 	case "workload.driver":

@@ -24,8 +24,8 @@ type connection struct {
 // isDead says whether what serves the mount has ended.
 func (m *mount) isDead() bool { return m.conn != nil && m.conn.broken != 0 }
 
-// connect returns the connection for a volume, making it if there is none: nil for a driver whose volumes nobody serves, ENOTCONN from what is left of
-// one whose process has ended.
+// connect returns the connection for a volume, making it if there is none: nil for a driver whose volumes nobody serves, ENOTCONN from what is left
+// of one whose process has ended.
 func (d *driver) connect(v *volume) (*connection, syscall.Errno) {
 	if v.share != nil {
 		return d.w.export(v.share, v), 0

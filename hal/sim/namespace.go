@@ -76,8 +76,8 @@ func (d *driver) unmount(r *rpc, path string) syscall.Errno {
 	return d.w.mounts.unmount(actor{rpc: r}, path, 0)
 }
 
-// remove removes a name as the driver sees it. What is mounted on it in another namespace does not keep it: it is detached from there (rename(2), rmdir(2)
-// since Linux 3.18).
+// remove removes a name as the driver sees it. What is mounted on it in another namespace does not keep it: it is detached from there (since Linux
+// 3.18).
 func (d *driver) remove(r *rpc, path string) syscall.Errno {
 	if stack := d.w.mounts.stack(path); r.isHidden && len(stack) > 0 {
 		d.w.mounts.detachAll(actor{rpc: r}, stack[0])
