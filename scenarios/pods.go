@@ -79,8 +79,8 @@ func (r *run) apply(object *corev1.Pod, uses []use) {
 	}
 }
 
-// terminates deletes a pod gracefully, as an API server does: its object says that it is being deleted, no container of it starts any more, those that
-// run end after grace, and then the object goes.
+// terminates deletes a pod gracefully, as an API server does: its object says that it is being deleted, no container of it starts any more, those
+// that run end after grace, and then the object goes.
 func (r *run) terminates(p *pod, grace time.Duration) {
 	if !p.isWanted || p.isLeaving {
 		return

@@ -10,7 +10,8 @@ import (
 
 // This file is filesystems that a server elsewhere serves (NFS). While the server is silent, whatever steps into a mount of it, or unmounts one, sits
 // in the kernel until it answers (nfs(5), hard). When the server exports the same files anew, the mounts that there are answer ESTALE for good; they
-// can be unmounted, and what is mounted from then on is sound. A look at the mount table, or at a mount's root with AT_STATX_DONT_SYNC, asks no server.
+// can be unmounted, and what is mounted from then on is sound. A look at the mount table, or at a mount's root with AT_STATX_DONT_SYNC, asks no
+// server.
 
 // share is what a server exports.
 type share struct {
@@ -164,8 +165,8 @@ func (d *driver) silenceAll(on bool) {
 	}
 }
 
-// hung: the call is about a share whose server is silent. f is called when that answers, if the call may still act then. If it may not, it ends without
-// effect: what waits for a server can be killed (TASK_KILLABLE), and its driver does.
+// hung: the call is about a share whose server is silent. f is called when that answers, if the call may still act then. If it may not, it ends
+// without effect: what waits for a server can be killed (TASK_KILLABLE), and its driver does.
 func (r *rpc) hung(f func()) bool {
 	if !r.effects {
 		return false

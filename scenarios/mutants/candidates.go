@@ -66,7 +66,7 @@ var Candidates = []Mutant{
 	},
 	{
 		"a mount is known by its device", "laws 7.2, democratic-csi#559", "hal/mounts.go",
-		"strconv.FormatUint(uint64(m.ID), 10)", "strconv.Itoa(0)",
+		"strconv.AppendUint(append(b, \"mount \"...), uint64(m.ID), 10)", "strconv.AppendUint(append(b, \"mount \"...), 0, 10)",
 	},
 	{
 		"an emptyDir in memory is left on the disk", "S21, K:G97", "engine/plugin/emptydir/verbs.go",

@@ -29,7 +29,7 @@ var sources = []Mutant{
 	},
 	{
 		"a changed object is not populated again", "L2", "engine/objects.go",
-		"\tfor _, uid := range slices.Sorted(maps.Keys(o.users[ref])) {\n\t\to.mark(m, uid)\n\t}\n", "",
+		"\tfor _, uid := range o.users[ref] {\n\t\to.mark(m, uid)\n\t}\n", "",
 	},
 	{
 		"a stage takes the options of the first pod", "S19, kubernetes#67313", "engine/plugin/csi/rungs.go",
