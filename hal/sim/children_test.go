@@ -11,7 +11,7 @@ import (
 )
 
 func TestAHelperInTheKernelOutlivesTheAgentAndActs(t *testing.T) {
-	w := benign(t, sim.Config{Chooser: sim.NewRecorded([]sim.Choice{
+	w := benign(t, sim.Config{Chooser: newRecorded([]choice{
 		{ID: sim.NewID("mounts.bind/fault", root+"/m", 0), Value: 3}, // hang
 		{ID: sim.NewID("child.hang", "bind "+root+"/m", 0), Time: true, Value: int64(time.Minute)},
 		{ID: sim.NewID("child.lives", "bind "+root+"/m", 0), Value: 1},
@@ -52,7 +52,7 @@ func TestAHelperInTheKernelOutlivesTheAgentAndActs(t *testing.T) {
 }
 
 func TestAHelperThatDiesWithTheAgentDoesNothing(t *testing.T) {
-	w := benign(t, sim.Config{Chooser: sim.NewRecorded([]sim.Choice{
+	w := benign(t, sim.Config{Chooser: newRecorded([]choice{
 		{ID: sim.NewID("mounts.bind/fault", root+"/m", 0), Value: 3},
 	}), Profile: sim.Everything()})
 	w.MakeDir(root + "/m")
@@ -66,7 +66,7 @@ func TestAHelperThatDiesWithTheAgentDoesNothing(t *testing.T) {
 }
 
 func TestAHelperPastItsDeadlineMayStillAct(t *testing.T) {
-	w := benign(t, sim.Config{Chooser: sim.NewRecorded([]sim.Choice{
+	w := benign(t, sim.Config{Chooser: newRecorded([]choice{
 		{ID: sim.NewID("hostpaths.make/fault", "/mnt/x", 0), Value: 5},
 		{ID: sim.NewID("child.hang", "mkdir /mnt/x", 0), Time: true, Value: int64(time.Minute)},
 	}), Profile: sim.Everything()})

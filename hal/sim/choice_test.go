@@ -15,10 +15,6 @@ func TestIDsPrintAndParse(t *testing.T) {
 		back, err := sim.ParseID(id.String())
 		require.NoError(t, err)
 		require.Equal(t, id, back)
-		c := sim.Choice{ID: id, Value: rapid.Int64().Draw(t, "value")}
-		again, err := sim.ParseChoice(c.String())
-		require.NoError(t, err)
-		require.Equal(t, c, again)
 	})
 	for _, bad := range []string{"", "a", "a@b", "a#1", "a@b#", "a@b#-1"} {
 		_, err := sim.ParseID(bad)
@@ -37,20 +33,6 @@ func FuzzParseID(f *testing.F) {
 		again, err := sim.ParseID(id.String())
 		require.NoError(t, err)
 		require.Equal(t, id, again)
-	})
-}
-
-func FuzzParseChoice(f *testing.F) {
-	f.Add("csi.stage/fault@disk.example^vol-1 /p#3=12")
-	f.Add("a@=#0=-1")
-	f.Fuzz(func(t *testing.T, text string) {
-		c, err := sim.ParseChoice(text)
-		if err != nil {
-			return
-		}
-		again, err := sim.ParseChoice(c.String())
-		require.NoError(t, err)
-		require.Equal(t, c, again)
 	})
 }
 
@@ -86,7 +68,7 @@ func TestMaskedChoicesDoNotMoveOthers(t *testing.T) {
 	a, b := sim.NewID("s", "a", 0), sim.NewID("s", "b", 0)
 	weights := []uint32{1, 100, 100}
 	for seed := range uint64(100) {
-		m := sim.NewMasked(sim.Seeded(seed), false, b)
+		m := newMasked(sim.Seeded(seed), false, b)
 		require.Zero(t, m.Pick(a, weights))
 		require.Equal(t, sim.Seeded(seed).Pick(b, weights), m.Pick(b, weights))
 		require.EqualValues(t, 5, m.Between(a, 5, 50))

@@ -76,10 +76,8 @@ func (w *World) object(source hal.Source, name string) *clusterObject {
 }
 
 // Apply makes or changes objects of the cluster, which are not changed afterwards. The agent hears of each a drawn time later.
-func (w *World) Apply(objects ...any) { w.ApplyFrom(w.config.Source, objects...) }
-
-// ApplyFrom is Apply for a source other than the world's own.
-func (w *World) ApplyFrom(source hal.Source, objects ...any) {
+func (w *World) Apply(objects ...any) {
+	source := w.config.Source
 	w.addSource(source)
 	for _, o := range objects {
 		name := ObjectName(o)

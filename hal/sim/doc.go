@@ -7,7 +7,7 @@
 // at a time and shares nothing with others.
 //
 // Every choice is keyed by identity (see [ID]): which site, on which object, for the how-manieth time. Taking one fault away leaves all
-// others in place, so a run is minimised by a [Masked] chooser. A world whose chooser is [Benign] has no faults, and each call takes a fixed
+// others in place, so a run is minimised by making the others only. A world whose chooser is [Benign] has no faults, and each call takes a fixed
 // tiny latency: the conformance cases of hal/haltest run on it.
 //
 // A simulated death unwinds the tasks of an incarnation by a private panic, before and after each park: a dead task never sees a result and

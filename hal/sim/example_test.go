@@ -11,8 +11,7 @@ import (
 // A run: a world from a seed, a driver with a volume, an agent, a judge, twenty minutes of faults, and a calm.
 func Example() {
 	seed := uint64(4711)
-	record := &sim.Recorder{Inner: sim.Seeded(seed)}
-	w := sim.New(sim.Config{Chooser: record, Profile: sim.Swarm(seed), Tie: seed, Keep: true})
+	w := sim.New(sim.Config{Chooser: sim.Seeded(seed), Profile: sim.Swarm(seed), Tie: seed, Keep: true})
 	defer w.Close()
 
 	w.AddDriver(sim.DriverSpec{Name: "disk.example", Personality: w.DrawPersonality("disk.example", sim.Polite())})
@@ -35,11 +34,5 @@ func Example() {
 	w.Calm()
 	_ = w.RunFor(10 * time.Minute)
 	fmt.Println(len(w.Staged()), len(w.Active()))
-
-	// The same run with only the choices that matter: sim.NewMasked(sim.Seeded(seed), true, ids...) as the Chooser, and the same Tie and Profile.
-	again := sim.NewMasked(sim.Seeded(seed), true)
-	for _, c := range record.Choices {
-		again.Allowed[c.ID.Hash()] = true
-	}
 	// Output: 0 0
 }

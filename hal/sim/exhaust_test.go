@@ -17,12 +17,12 @@ func TestEverySingleFault(t *testing.T) {
 		require.NoError(t, w.RunFor(12*time.Second))
 		return w
 	}
-	survey := &sim.Survey{Inner: sim.Benign{}}
+	survey := &survey{Inner: sim.Benign{}}
 	run(survey).Close()
 	runs := 0
 	for _, offer := range survey.Offers {
 		for i := 1; i < offer.Indexes; i++ {
-			c := sim.NewRecorded([]sim.Choice{{ID: offer.ID, Value: int64(i)}})
+			c := newRecorded([]choice{{ID: offer.ID, Value: int64(i)}})
 			w := run(c)
 			require.Truef(t, c.Met(offer.ID), "%s=%d", offer.ID, i)
 			w.Calm()

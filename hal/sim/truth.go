@@ -117,30 +117,6 @@ func (w *World) VolumeDevice(driver, handle string) (hal.Device, bool) {
 	return w.rootOf(v).sb.dev, true
 }
 
-// VolumeFile is the content of a file at the root of a volume, mounted or not; nil if there is none.
-func (w *World) VolumeFile(driver, handle, name string) []byte {
-	v := w.mustDriver(driver).volume(handle)
-	if v == nil {
-		return nil
-	}
-	if k := w.rootOf(v).child(name); k != nil && k.file != nil {
-		return k.file.read()
-	}
-	return nil
-}
-
-// PutVolumeFile makes a file at the root of a volume, mounted or not. Volumes are not subject to power cuts.
-func (w *World) PutVolumeFile(driver, handle, name string, data []byte) {
-	root := w.rootOf(w.mustDriver(driver).volume(handle))
-	k := root.child(name)
-	if k == nil {
-		k = root.sb.newNode(hal.TypeFile, 0o644)
-		root.attach(name, k)
-	}
-	k.file = &content{size: int64(len(data))}
-	k.file.write(0, data, 0, 0, false, &w.slabs)
-}
-
 // Shows says whether the top mount at path shows the volume.
 func (w *World) Shows(driver, handle, path string) bool {
 	v := w.mustDriver(driver).volume(handle)

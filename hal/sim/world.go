@@ -185,9 +185,6 @@ func (w *World) Next() (hal.Instant, bool) {
 // Calm ends the injection of faults; what is under way (late calls, broken drivers) stays.
 func (w *World) Calm() { w.calm = true }
 
-// Resume lets faults be injected again after Calm.
-func (w *World) Resume() { w.calm = false }
-
 // Do runs f as a task of the agent's present incarnation and lets the world go on until f has ended. A panic of f is raised again here.
 func (w *World) Do(f func()) {
 	t := w.sched.spawn(w.living(), f)

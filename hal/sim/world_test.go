@@ -96,7 +96,7 @@ func TestWorldsLeaveNoGoroutines(t *testing.T) {
 
 func TestMaskTakesSingleFaultsAway(t *testing.T) {
 	seed := uint64(11)
-	all := &sim.Recorder{Inner: sim.Seeded(seed)}
+	all := &recorder{Inner: sim.Seeded(seed)}
 	c := sim.Config{Chooser: all, Profile: sim.Uniform(), Tie: 1}
 	run := func(c sim.Config) *sim.World {
 		w := toyWorld(c, 3)
@@ -110,20 +110,20 @@ func TestMaskTakesSingleFaultsAway(t *testing.T) {
 	for i, choice := range all.Choices {
 		ids[i] = choice.ID
 	}
-	c.Chooser = sim.NewMasked(sim.Seeded(seed), true, ids...)
+	c.Chooser = newMasked(sim.Seeded(seed), true, ids...)
 	require.Equal(t, whole.Trace().Hash(), run(c).Trace().Hash(), "all choices allowed: the same run")
 
-	few := &sim.Recorder{Inner: sim.NewMasked(sim.Seeded(seed), true, ids[:5]...)}
+	few := &recorder{Inner: newMasked(sim.Seeded(seed), true, ids[:5]...)}
 	c.Chooser = few
 	run(c)
 	for _, choice := range few.Choices {
 		require.Contains(t, ids[:5], choice.ID)
 	}
 
-	both := &sim.Recorder{Inner: sim.Seeded(seed), Times: true}
+	both := &recorder{Inner: sim.Seeded(seed), Times: true}
 	c.Chooser = both
 	run(c)
-	c.Chooser = sim.NewRecorded(both.Choices)
+	c.Chooser = newRecorded(both.Choices)
 	require.Equal(t, whole.Trace().Hash(), run(c).Trace().Hash(), "a replay of all choices: the same run")
 }
 
