@@ -38,6 +38,7 @@ func actions() []action {
 		{"delete KIND OBJECT", func(t *story, a []string) string { return t.deleteObject(a[0] + " " + a[1]) }},
 		{"kill agent", func(t *story, _ []string) string { t.w.KillAgent(); return "" }},
 		{"kill agent for TIME", func(t *story, a []string) string { return t.kill(duration(a[0])) }},
+		{"stall agent for TIME", func(t *story, a []string) string { t.w.StallAgent(duration(a[0])); return "" }},
 		{"forget journal", func(t *story, _ []string) string { return t.forgetJournal() }},
 		{"spoil journal", func(t *story, _ []string) string { return t.spoilJournal() }},
 		{"reboot", func(t *story, _ []string) string { t.w.Reboot(); return "" }},

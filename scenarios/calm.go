@@ -110,6 +110,8 @@ func (r *run) restless() (object, why string) {
 		return "node", "it is down"
 	case !r.alive():
 		return "agent", "it has not started"
+	case r.w.IsStalled():
+		return "agent", "its threads do not run"
 	case !r.synced:
 		return "agent", "its source is not synced"
 	}

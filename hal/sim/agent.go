@@ -9,6 +9,7 @@ import (
 
 const (
 	pauseMost   = 20 * time.Second
+	stallMost   = 3 * time.Minute // longer than an RPC is waited for
 	restartMost = 8 * time.Minute // longer than the six minutes after which a controller detaches by force
 	bootMost    = 5 * time.Minute
 )
@@ -56,6 +57,18 @@ func (w *World) Life() uint32 { return w.lives }
 
 // Restarts says whether a dead agent, or node, is started again after a drawn time (the default), or stays down until StartAgent.
 func (w *World) Restarts(on bool) { w.restarts = on }
+
+// StallAgent keeps the agent's threads from running for some time, while its clock goes on: a process that is stopped (SIGSTOP), a cgroup that is
+// frozen, a node that is starved. Drivers and the cluster go on. Then all that was due comes at once: timers, answers, notices.
+func (w *World) StallAgent(d time.Duration) {
+	if w.AgentLives() {
+		w.inc.stalled = max(w.inc.stalled, w.sched.now.Add(d))
+		w.event("agent.stalled", d.String())
+	}
+}
+
+// IsStalled says whether the agent's threads are kept from running.
+func (w *World) IsStalled() bool { return w.AgentLives() && w.inc.stalled > w.sched.now }
 
 // KillAgent kills the agent (SIGKILL). From a task or the owner of the agent, it dies as soon as that parks or ends.
 func (w *World) KillAgent() { w.bringDown(CrashBefore) }

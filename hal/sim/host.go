@@ -35,6 +35,7 @@ type hostRuntime struct{ *host }
 
 var (
 	sitePause = newSite("runtime.pause")
+	siteStall = newSite("runtime.stall")
 	siteTimer = newSite("runtime.timer")
 )
 
@@ -47,6 +48,9 @@ func (h *host) post(f func()) {
 	wait := int64(0)
 	if !h.inc.drains && h.w.menus.single[Pause].live && h.w.happens(Pause, sitePause, "") {
 		wait = int64(h.w.time(siteTimer, "pause", 0, pauseMost))
+		if h.w.happens(Stall, siteStall, "") {
+			h.w.StallAgent(h.w.time(siteStall, "", pauseMost, stallMost))
+		}
 	}
 	h.w.sched.post(h.inc, wait, f)
 }

@@ -122,6 +122,8 @@ const (
 	ServerStale
 	// DriverHides: for a life of a driver, what it mounts stays in its own mount namespace.
 	DriverHides
+	// Stall: no thread of the agent runs for up to minutes; then all that was due comes at once.
+	Stall
 
 	numFaults
 )
@@ -134,7 +136,7 @@ var faultNames = [numFaults]string{
 	"object late", "object repeated", "object stale", "synced late", "object merged", "object crossed", "watch breaks", "kind fails", "list empty",
 	"manifest torn", "driver upgraded", "driver replaced", "socket lost", "driver queues",
 	"driver crashes", "driver acts behind", "driver daemon", "driver quotes", "driver nasty", "lost write",
-	"foreign unmount", "foreign mount", "held open", "server silent", "server stale", "driver hides",
+	"foreign unmount", "foreign mount", "held open", "server silent", "server stale", "driver hides", "stall",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -164,7 +166,7 @@ var uniform = [numFaults]uint32{
 	ObjectLate: 3000, ObjectRepeated: 3000, ObjectStale: 1500, SyncedLate: 12000, ObjectMerged: 20000,
 	ObjectCrossed: 20000, WatchBreaks: 400, KindFails: 300, ListEmpty: 6000, ManifestTorn: 6000, DriverUpgraded: 16000, DriverReplaced: 10000,
 	SocketLost: 6000, DriverQueues: 4000, DriverCrashes: 3000, DriverActsBehind: 6000, DriverDaemon: 10000, DriverQuotes: 6000, DriverNasty: 32000,
-	LostWrite: 30000, ForeignUnmount: 800, ForeignMount: 1000, HeldOpen: 1600, ServerSilent: 8000, ServerStale: 8000, DriverHides: 2500,
+	LostWrite: 30000, ForeignUnmount: 800, ForeignMount: 1000, HeldOpen: 1600, ServerSilent: 8000, ServerStale: 8000, DriverHides: 2500, Stall: 8000,
 }
 
 // Uniform has every fault at its usual rate.

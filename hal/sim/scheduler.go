@@ -52,6 +52,7 @@ type incarnation struct {
 	number  uint32
 	boot    *boot
 	dead    bool
+	stalled hal.Instant // until when nothing of it runs, of the world's clock
 	tasks   []*task
 	queue   []func() // posted to the owner
 	drains  bool     // a drain of the queue is scheduled or under way
@@ -252,8 +253,16 @@ func (s *scheduler) step() bool {
 	}
 	e := s.events.pop()
 	s.now = e.at
-	if e.inc != nil && e.inc.dead {
-		return true
+	if e.inc != nil {
+		switch {
+		case e.inc.dead:
+			return true
+		case e.inc.stalled > e.at: // it comes when the agent goes on, in its order
+			s.seq++
+			e.at, e.seq = e.inc.stalled, s.seq
+			s.events.push(e)
+			return true
+		}
 	}
 	s.steps++
 	switch {

@@ -169,3 +169,32 @@ func TestACallPastItsDeadlineIsNotSent(t *testing.T) {
 	_, made := w.Exists(root + "/x")
 	require.False(t, made)
 }
+
+func TestAStalledAgentGoesOnInOrder(t *testing.T) {
+	w := benign(t, sim.Config{})
+	h := w.Host()
+	var order []string
+	note := func(what string) func() { return func() { order = append(order, what) } }
+	h.Runtime.At(h.Runtime.Now().Add(2*time.Second), note("second"))
+	h.Runtime.At(h.Runtime.Now().Add(time.Second), note("first"))
+	w.After(3*time.Second, "", note("world"))
+	slept := hal.Instant(0)
+	w.Go(func() {
+		_ = h.Runtime.Await(w.Context(4*time.Second), func(func()) {})
+		slept = w.Now()
+		note("task")()
+	})
+	require.NoError(t, w.RunFor(time.Millisecond))
+	began := w.Now()
+	w.StallAgent(time.Minute)
+	require.True(t, w.IsStalled())
+	require.NoError(t, w.RunFor(59*time.Second))
+	require.Equal(t, []string{"world"}, order)
+	require.NoError(t, w.RunFor(2*time.Second))
+	require.False(t, w.IsStalled())
+	require.Equal(t, []string{"world", "task", "first", "second"}, order, "a timer is posted to the owner, a task goes on by itself")
+	require.Equal(t, time.Minute, slept.Sub(began))
+	w.StallAgent(time.Hour)
+	w.KillAgent()
+	require.False(t, w.IsStalled(), "the next life runs")
+}

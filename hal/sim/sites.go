@@ -123,6 +123,7 @@ func eventSites() []eventSite {
 		{siteUnseen, []Fault{GoneUnseen, NoticeLate, NoticeDoubled}},
 		{siteLate, []Fault{LateDropped}},
 		{sitePause, []Fault{Pause}},
+		{siteStall, []Fault{Stall}},
 		{siteChange, []Fault{LostWrite}},
 		{siteSector, []Fault{LostWrite}},
 		{siteTable, []Fault{NoticeLate, NoticeDoubled}},

@@ -14,8 +14,9 @@ import (
 // the operating system, variables of a package, the order of a map.
 var Purity = &analysis.Analyzer{
 	Name: "purity",
-	Doc:  "report concurrency, clocks, chance, I/O, mutable package variables and map order in engine/** and hal/sim/** (but scheduler.go)",
-	Run:  runPurity,
+	Doc: "report concurrency, clocks, chance, I/O, mutable package variables and map order in engine/** and hal/sim/** (but scheduler.go); " +
+		"wall time also in hal and its wrappers",
+	Run: runPurity,
 }
 
 // impure packages, by tree.
@@ -33,6 +34,10 @@ var partly = map[string][]string{
 	"k8s.io/apimachinery/pkg/apis/meta/v1": {"Now", "NowMicro"},
 	"path/filepath":                        {"Abs", "EvalSymlinks", "Glob", "Walk", "WalkDir"},
 }
+
+// timeless are the packages that the engine sees and that need not be pure: what they show it has no wall time in it, so that no jump of the wall
+// clock changes what is decided.
+var timeless = []string{"hal", "hal/fault", "hal/manifest", "hal/trace", "hal/wrap"}
 
 // pure reports whether the law holds for a package's file.
 func pure(dir, file string) bool {
@@ -57,6 +62,9 @@ func runPurity(pass *analysis.Pass) (any, error) {
 		}
 		if f.typed && !scheduler(dir, f.name) {
 			checkVariables(pass, f.File)
+		}
+		if f.typed && slices.Contains(timeless, dir) {
+			checkWallTime(pass, f.File)
 		}
 		if !pure(dir, f.name) {
 			continue
@@ -130,6 +138,22 @@ func checkUses(pass *analysis.Pass, dir string, f *ast.File) {
 			}
 			if why := impureUse(obj); why != "" {
 				pass.Reportf(n.Pos(), "purity: no %s.%s: %s", obj.Pkg().Name(), obj.Name(), why)
+			}
+		}
+		return true
+	})
+}
+
+// checkWallTime reports what of package time is not a Duration.
+func checkWallTime(pass *analysis.Pass, f *ast.File) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		if obj := pass.TypesInfo.Uses[id]; obj != nil && obj.Pkg() != nil && obj.Pkg().Path() == "time" && obj.Parent() == obj.Pkg().Scope() {
+			if why := impureUse(obj); why != "" {
+				pass.Reportf(id.Pos(), "purity: no time.%s in what the engine sees: %s", obj.Name(), why)
 			}
 		}
 		return true

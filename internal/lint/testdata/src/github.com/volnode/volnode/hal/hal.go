@@ -28,7 +28,10 @@ func (t Instant) Add(d time.Duration) Instant { return t + Instant(d) }
 
 type Key string
 
-type Mount struct{ Path string }
+type Mount struct {
+	Path string
+	Made time.Time // want `purity: no time.Time in what the engine sees: of time only Duration and its constants`
+}
 
 type Error struct{ Outcome Outcome }
 
