@@ -51,7 +51,7 @@ func huntCommand() *cobra.Command {
 	h.cmd = &cobra.Command{
 		Use: "hunt", Short: "Run worlds made of seeds until one breaks a property", Args: noArguments,
 		Long: `Runs schedules, one for each seed from --seed on, until --runs are done or the budget is used up, or until one breaks a property:
-then its replay command is shown. A schedule is 20 minutes of pods that come and go and of faults, then calm.
+then its replay command is shown. A schedule is up to 20 minutes of pods that come and go and of faults, then calm.
 
 SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the command that goes on, and exits with 130.`,
 		RunE: func(*cobra.Command, []string) error { return h.run() },
