@@ -359,7 +359,8 @@ func (p *parser) value(f *FaultRule, takes, text string) error {
 			return p.errorf("%q is not how long; write it like 60s", text)
 		}
 		if isHang := f.Faults[0] == sim.Hang; isHang && (d < sim.HangLeast || d > sim.HangMost) || !isHang && d >= sim.Settle {
-			return p.errorf("%v is too long or too short: a call hangs %v to %v, and acts less than %v after its deadline", d, sim.HangLeast, sim.HangMost, sim.Settle)
+			return p.errorf("%v is too long or too short: a call hangs %v to %v, and acts less than %v after its deadline", d, sim.HangLeast,
+				sim.HangMost, sim.Settle)
 		}
 		f.Value = int64(d)
 	case "code":

@@ -76,7 +76,9 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 func TestFullDiskIsToldOf(t *testing.T) {
-	for _, args := range [][]string{{"list"}, {"run", "demo"}, {"replay", "--seed", "1"}, {"hunt", "--runs", "1"}, {"diff", "1", "2"}, {"shrink", "--seed", "1"}} {
+	for _, args := range [][]string{
+		{"list"}, {"run", "demo"}, {"replay", "--seed", "1"}, {"hunt", "--runs", "1"}, {"diff", "1", "2"}, {"shrink", "--seed", "1"},
+	} {
 		var stderr bytes.Buffer
 		require.Equal(t, exitUsage, execute(args, full{}, &stderr), "%v", args)
 		require.Contains(t, stderr.String(), "standard output: no space left on device", "%v", args)
@@ -94,7 +96,8 @@ func TestFileOfAFindingThatIsNoneIsNotMade(t *testing.T) {
 func TestOnlyTheCatalogueIsStored(t *testing.T) {
 	t.Chdir("../..")
 	story := filepath.Join(t.TempDir(), "own.txt")
-	require.NoError(t, os.WriteFile(story, []byte("# It is never up.\ndriver d absent\nvolume v of d\npod default/web uses v\nat 0s apply all\n"), 0o600))
+	const text = "# It is never up.\ndriver d absent\nvolume v of d\npod default/web uses v\nat 0s apply all\n"
+	require.NoError(t, os.WriteFile(story, []byte(text), 0o600))
 	status, _, stderr := volsim("shrink", story, "--store", "never_stored")
 	require.Equal(t, exitUsage, status)
 	require.Contains(t, stderr, `there is no scenario "own"`)
@@ -146,8 +149,14 @@ func TestDemoShowsOperationsAsVolnodeDoes(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	for _, args := range [][]string{
-		{"hunt", "--runs", "5", "--json"}, {"replay", "--seed", "1", "--json"}, {"run", "demo", "--json"}, {"replay", "demo", "--log", "--json"},
-		{"shrink", "--seed", "1", "--json"}, {"explain", "--seed", "1", "--json"}, {"diff", "1", "1", "--json"}, {"diff", "1", "2", "--json"},
+		{"hunt", "--runs", "5", "--json"},
+		{"replay", "--seed", "1", "--json"},
+		{"run", "demo", "--json"},
+		{"replay", "demo", "--log", "--json"},
+		{"shrink", "--seed", "1", "--json"},
+		{"explain", "--seed", "1", "--json"},
+		{"diff", "1", "1", "--json"},
+		{"diff", "1", "2", "--json"},
 	} {
 		_, out, _ := volsim(args...)
 		require.True(t, json.Valid([]byte(out)), "%v: %s", args, out)

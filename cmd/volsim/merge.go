@@ -37,7 +37,8 @@ func mergeCommand() *cobra.Command {
 	asJSON := false
 	var out outputs
 	cmd := &cobra.Command{
-		Use: "merge FILE…", Short: "Add up what hunts wrote with --jsonl; - is standard input", Args: arguments(1, math.MaxInt, "files that volsim hunt --jsonl wrote"),
+		Use: "merge FILE…", Short: "Add up what hunts wrote with --jsonl; - is standard input",
+		Args: arguments(1, math.MaxInt, "files that volsim hunt --jsonl wrote"),
 		Long: `Adds up the results of hunts over different seeds: of shards, of machines, of days. Lines of several hunts may be mixed in one file.
 A seed that was run twice, and hunts of different versions, are refused. Lines that can't be read are told with file and line; the others
 are added up all the same.

@@ -35,7 +35,8 @@ func runCommand() *cobra.Command {
 	asJSON, trace := false, false
 	var out outputs
 	cmd := &cobra.Command{
-		Use: "run FILE|NAME…", Short: "Run scenarios: of the catalogue by their names, or from files", Args: arguments(1, math.MaxInt, "scenarios or stored cases"),
+		Use: "run FILE|NAME…", Short: "Run scenarios: of the catalogue by their names, or from files",
+		Args: arguments(1, math.MaxInt, "scenarios or stored cases"),
 		Long: `Runs scenarios and shows the engine's log of each, in the form that volnode writes, up to the end of its timeline. What follows is calm:
 everything must come up, then stay as it is, be adopted by a restart without a call, and leave nothing behind.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
