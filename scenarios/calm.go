@@ -115,8 +115,14 @@ func (r *run) restless() (object, why string) {
 	case !r.synced:
 		return "agent", "its source is not synced"
 	}
-	for _, d := range r.w.Drivers() {
-		if d.Up && d.Name != r.broken && !r.registered[d.Name] {
+	drivers := r.w.Drivers()
+	for _, d := range drivers {
+		isServed := slices.ContainsFunc(drivers, func(o sim.DriverState) bool { return o.Name == d.Name && o.Up })
+		switch {
+		case d.Name == r.broken:
+		case !isServed:
+			return d.Name, "the driver is down"
+		case d.Up && !r.registered[d.Name]:
 			return d.Name, "the driver is up and not registered"
 		}
 	}

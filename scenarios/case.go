@@ -42,8 +42,11 @@ var (
 	setPods    = sim.NewID("hunt.pods", "", 0)
 	setVolumes = sim.NewID("hunt.volumes", "", 0)
 	setTie     = sim.NewID("hunt.tie", "", 0)
+	setDepth   = sim.NewID("hunt.depth", "", 0)
 	setChaos   = sim.NewID("hunt.chaos", "", 0)
 )
+
+const mostDepth = 8
 
 func (k Kept) isSetting() bool { return strings.HasPrefix(k.ID.Site, "hunt.") }
 
@@ -91,6 +94,7 @@ func (s Setup) settings() []Kept {
 	add(setPods, int64(s.Pods), huntPods)
 	add(setVolumes, int64(s.Volumes), rawVolume)
 	add(setTie, int64(s.Tie), 0)
+	add(setDepth, int64(s.Depth), 0)
 	if s.Chaos != chaos {
 		all = append(all, Kept{ID: setChaos, Value: int64(s.Chaos), Time: true})
 	}
@@ -119,6 +123,8 @@ func (c Case) setup() Setup {
 			s.Volumes = int(min(max(k.Value, rawVolume), huntVolumes))
 		case setTie.Hash():
 			s.Tie = uint64(k.Value)
+		case setDepth.Hash():
+			s.Depth = int(min(max(k.Value, 0), mostDepth))
 		case setChaos.Hash():
 			s.Chaos = min(max(time.Duration(k.Value), time.Second), chaos)
 		}

@@ -19,7 +19,7 @@ const (
 	// mostParents is how many schedules are kept to be varied, the newest, and mostLayers how often in a row.
 	mostParents, mostLayers = 512, 12
 	// fewParents is how many there must be: before, what is new is easily found by chance.
-	fewParents = 256
+	fewParents = 128
 	// mostEvents is how long a schedule may be that is varied, about five times the usual: variations take after it, and the longest would take the time
 	// of many others.
 	mostEvents = 7000

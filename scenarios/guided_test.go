@@ -12,9 +12,9 @@ import (
 // TestGuidedReachesMore has as many schedules of the same seeds, guided and not.
 func TestGuidedReachesMore(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent))
-	runs, more := uint64(2000), 110
+	runs, more := uint64(2000), 120
 	if testing.Short() {
-		runs, more = 1200, 105
+		runs, more = 1200, 110
 	}
 	h, g, plain := NewHunter(), newGuide(), NewCoverage()
 	for seed := uint64(1); seed <= runs; seed++ {

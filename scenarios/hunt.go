@@ -142,7 +142,7 @@ func (h *Hunter) Run(s Schedule) Result {
 		drawn := setupOf(s.Seed)
 		is = &drawn
 	}
-	w := sim.New(sim.Config{Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Keep: s.Keep, RootDir: rootDir, Buffers: &h.buffers})
+	w := sim.New(sim.Config{Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Depth: is.Depth, Keep: s.Keep, RootDir: rootDir, Buffers: &h.buffers})
 	defer w.Close()
 	if s.Watch != nil {
 		w.OnEffect(s.Watch)
@@ -188,6 +188,7 @@ type Setup struct {
 	Volumes   int           // how many volumes there are, at most maxVolumes; from huntVolumes on, pods have the rare kinds
 	Idle      uint32        // the weight of doing nothing
 	Tie       uint64        // of the order of what happens at one instant
+	Depth     int           // of the order that threads of control keep (PCT); 0 is none
 	Chaos     time.Duration // then comes calm
 	Profile   sim.Profile
 }
@@ -197,6 +198,9 @@ func setupOf(seed uint64) Setup {
 	s := Setup{
 		NoRuntime: seed&1 == 0, Files: seed%128 == 6, Nervous: isNervous(seed), NoRestart: seed/5%3 > 0, Pods: huntPods, Volumes: rawVolume,
 		Idle: [...]uint32{10, 60, 150}[seed/2%3], Tie: seed | 1, Chaos: chaosOf(seed), Profile: profileOf(seed),
+	}
+	if seed/20%8 == 3 {
+		s.Depth = 1 + int(seed/160%4)
 	}
 	if seed%9 < 2 || s.Files {
 		s.Volumes = huntVolumes

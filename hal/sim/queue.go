@@ -1,6 +1,11 @@
 package sim
 
-import "github.com/volnode/volnode/hal"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/volnode/volnode/hal"
+)
 
 // event is something that will happen: a function of the world, or a task that goes on.
 type event struct {
@@ -39,6 +44,13 @@ func (q *eventQueue) push(e event) {
 		i = parent
 	}
 	q.list[i] = e
+}
+
+// sort restores the order after keys have changed: what is sorted is a heap.
+func (q *eventQueue) sort() {
+	slices.SortFunc(q.list, func(e, f event) int {
+		return cmp.Or(cmp.Compare(e.at, f.at), cmp.Compare(e.key, f.key), cmp.Compare(e.seq, f.seq))
+	})
 }
 
 func (q *eventQueue) pop() event {

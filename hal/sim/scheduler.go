@@ -40,6 +40,7 @@ type worker struct {
 type task struct {
 	fn     func()
 	inc    *incarnation
+	id     uint64 // among all tasks of the world
 	w      *worker
 	index  int    // in inc.tasks
 	parked uint32 // number of the present park; a wake-up for an earlier one is void
@@ -67,6 +68,7 @@ type scheduler struct {
 	now     hal.Instant // since the world began; it never restarts
 	events  eventQueue
 	tie     uint64 // seed of the order of events at one instant; 0 is first in, first out
+	ranks   *ranks // nil: events of one instant have no order but the tie's
 	seq     uint64
 	steps   uint64
 	current *task
@@ -129,9 +131,13 @@ func (s *scheduler) at(t hal.Instant, key uint64, inc *incarnation, run func()) 
 func (s *scheduler) push(e event) {
 	s.seq++
 	e.seq, e.name = s.seq, e.key
-	if s.tie != 0 {
+	switch {
+	case s.ranks != nil:
+		e.at = roundUp(e.at)
+		e.key = s.ranks.of(s.tie, e.chain())
+	case s.tie != 0:
 		e.key = mix(s.tie ^ e.key)
-	} else {
+	default:
 		e.key = 0
 	}
 	s.events.push(e)
@@ -139,10 +145,10 @@ func (s *scheduler) push(e event) {
 
 // spawn starts fn as a task of inc.
 func (s *scheduler) spawn(inc *incarnation, fn func()) *task {
-	t := &task{fn: fn, inc: inc, index: len(inc.tasks)}
-	inc.tasks = append(inc.tasks, t)
 	inc.started++
-	s.push(event{at: s.now, key: mix(uint64(inc.number)<<32 | uint64(inc.started)), task: t, inc: inc})
+	t := &task{fn: fn, inc: inc, id: mix(uint64(inc.number)<<32 | uint64(inc.started)), index: len(inc.tasks)}
+	inc.tasks = append(inc.tasks, t)
+	s.push(event{at: s.now, key: t.id, task: t, inc: inc})
 	return t
 }
 
@@ -251,6 +257,9 @@ func (s *scheduler) step() bool {
 	if len(s.events.list) == 0 {
 		return false
 	}
+	if s.ranks != nil && s.ranks.falls(s.steps) {
+		s.ranks.fall(&s.events)
+	}
 	e := s.events.pop()
 	s.now = e.at
 	if e.inc != nil {
@@ -284,7 +293,9 @@ func (s *scheduler) post(inc *incarnation, wait int64, f func()) {
 		return
 	}
 	inc.drains = true
-	inc.drained++
+	if s.ranks == nil {
+		inc.drained++ // with ranks the owner is one thread of control
+	}
 	s.at(s.now+hal.Instant(wait), mix(uint64(inc.number)<<40|uint64(inc.drained)), inc, func() { s.drain(inc) })
 }
 

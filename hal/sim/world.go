@@ -13,6 +13,7 @@ type Config struct {
 	Profile Profile // which faults are possible, and how often; default none
 	Script  Script  // faults that are wanted at certain calls; default none
 	Tie     uint64  // seed of the order of what happens at one instant; 0 is first in, first out
+	Depth   int     // of PCT: threads of control keep their order but for Depth-1 changes, and instants are milliseconds; 0 is none of it
 	Keep    bool    // keep the trace's records, not only its hash
 
 	RootDir string     // the agent's root directory; default /var/lib/volnode
@@ -92,7 +93,7 @@ func New(c Config) *World {
 	}
 	w := &World{
 		config: c, chooser: c.Chooser, profile: c.Profile, menus: c.Profile.menus(), base: c.RootDir,
-		sched: &scheduler{tie: c.Tie}, restarts: true, pids: 1000,
+		sched: &scheduler{tie: c.Tie, ranks: newRanks(c.Depth, c.Tie)}, restarts: true, pids: 1000,
 	}
 	w.slabs.from = c.Buffers
 	w.faults, _ = c.Chooser.(FaultChooser)
