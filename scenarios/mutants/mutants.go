@@ -119,6 +119,7 @@ func (l Lab) hunt(seed, runs uint64, o *Outcome) error {
 	var found struct {
 		Schedules  uint64
 		FailedSeed uint64
+		Replay     string
 		Violation  *struct{ Property, Site string }
 	}
 	if err := json.Unmarshal(out, &found); err != nil {
@@ -128,12 +129,22 @@ func (l Lab) hunt(seed, runs uint64, o *Outcome) error {
 	if found.Violation == nil {
 		return nil
 	}
-	o.Found, o.Seed, o.Property = true, found.FailedSeed, "" // rather than what a scenario has said
+	o.Found, o.Property = true, "" // rather than what a scenario has said
 	o.kill(found.Violation.Property, found.Violation.Site)
+	which := caseOf(found.Replay)
+	if which[0] == "--seed" {
+		o.Seed = found.FailedSeed
+	}
 	if l.Shrink {
-		o.Choices, o.Lines = l.shrunk(o.number, "--seed", strconv.FormatUint(found.FailedSeed, 10))
+		o.Choices, o.Lines = l.shrunk(o.number, which...)
 	}
 	return nil
+}
+
+// caseOf is the flag that names a case, and its value, of the command that replays it: a schedule that a hunt has varied is no seed's.
+func caseOf(replay string) []string {
+	flag, value, _ := strings.Cut(strings.TrimPrefix(replay, "volsim replay "), " ")
+	return []string{flag, strings.Trim(value, "'")}
 }
 
 // most is the CPU time after which a program is taken to hang: a hunt looks at its own budget between two schedules alone.

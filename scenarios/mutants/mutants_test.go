@@ -51,6 +51,20 @@ func TestKillsShrink(t *testing.T) {
 	}
 }
 
+// TestCaseOfAReplay: what a hunt tells is what shrinking is asked for, also if it is no seed's.
+func TestCaseOfAReplay(t *testing.T) {
+	kept, err := scenarios.ParseKeep("workload.pod@pod-1#0=1,csi.stage/fault@disk.example^vol-1#0=error-no-effect")
+	require.NoError(t, err)
+	for _, c := range []scenarios.Case{{Seed: 7}, {Still: true, Keep: kept}} {
+		which := caseOf(c.Command("replay"))
+		if c.Still {
+			require.Equal(t, []string{"--keep", c.String()}, which)
+		} else {
+			require.Equal(t, []string{"--seed", "7"}, which)
+		}
+	}
+}
+
 // TestScenariosNameWhatCatchesThem: behind "caught by:" is a mutant or a property. That the mutant really fails the scenario is what volsim mutants
 // sees.
 func TestScenariosNameWhatCatchesThem(t *testing.T) {

@@ -18,7 +18,7 @@ type Outcome struct {
 	Scenarios []string      `json:"scenarios,omitempty"` // of the catalogue that fail with it
 	Found     bool          `json:"found"`               // by a hunt
 	Seeds     uint64        `json:"seeds"`               // that were hunted
-	Seed      uint64        `json:"seed,omitempty"`      // that killed it
+	Seed      uint64        `json:"seed,omitempty"`      // that killed it; 0 for none, and for a schedule that the hunt varied
 	CPU       time.Duration `json:"cpuNanoseconds"`      // of the catalogue and the hunt
 	Hunt      time.Duration `json:"huntNanoseconds"`
 	Choices   int           `json:"choices,omitempty"` // of the shrunk case; 0 is not shrunk
