@@ -75,7 +75,8 @@ func (o *output) Write(p []byte) (int, error) {
 const rootHelp = `volsim runs volnode's engine in simulated worlds: stories of the catalogue (run), and worlds that are made of seeds, with
 every fault that a node can meet (hunt). A seed, or a scenario, always gives the same run.
 
-Exit status: 0 every property holds, 1 one is broken, 2 usage, or a file that can't be read or written, 130 a signal ended a hunt.`
+Exit status: 0 every property holds, 1 one is broken, 2 usage, or a file that can't be read or written, 130 a signal ended a hunt, or the
+trial of mutants.`
 
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -110,6 +113,12 @@ func (f *mutantsFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left is in the temporary directory
+	ctx, free := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer free()
+	defer context.AfterFunc(ctx, func() {
+		_ = os.RemoveAll(dir) // see above
+		os.Exit(exitInterrupted)
+	})()
 	build, err := f.lab.Build(chosen, dir)
 	if err != nil {
 		return err
