@@ -134,6 +134,9 @@ func TestPopulate(t *testing.T) {
 				r := Populate(o.input(pod))
 				require.Equal(t, before, pod, "objects are not changed")
 				require.Equal(t, r, Populate(o.input(pod)), "a pure function")
+				for _, rung := range r.Rungs() {
+					require.Equal(t, plugin.Sorted(slices.Clone(rung.Want)), rung.Want, "parameters are sorted")
+				}
 				return r.print(d.HasArg("full"))
 			default:
 				t.Fatalf("command %q", d.Cmd)

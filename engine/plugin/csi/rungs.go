@@ -12,13 +12,9 @@ func stageRung(v plugin.Volume, w wish) core.Rung {
 	if w.block {
 		place = plugin.BlockStagePlace(v.Root, w.spec)
 	}
-	params := append(shared(v, w, place),
-		core.Param{Name: paramSecret, Value: w.stageSecret},
-		core.Param{Name: paramOther, Value: w.publishSecret},
-		core.Param{Name: paramContext, Value: mapText(w.attributes), OnChange: core.OnChangeRebuild},
-	)
 	return core.Rung{
-		Key: StageKey(w.driver, w.handle), Kind: KindStage, Want: plugin.Sorted(params),
+		Key: StageKey(w.driver, w.handle), Kind: KindStage,
+		Want:   params(v, w, told{place: place, secret: w.stageSecret, other: w.publishSecret, attributes: w.attributes}),
 		Volume: volumeOf(w), Actor: w.driver, Intent: true,
 		Limits: core.Limits{
 			Climb: v.Config.Climb, Descend: v.Config.Unstage, Settle: v.Config.Settle, ActsAfterReply: v.Config.ActsAfterReply,
@@ -46,30 +42,32 @@ func publishRung(v plugin.Volume, w wish) core.Rung {
 			Climb: v.Config.Climb, Descend: v.Config.Descend, Settle: v.Config.Settle, ActsAfterReply: v.Config.ActsAfterReply,
 		},
 	}
-	params := append(shared(v, w, place),
-		core.Param{Name: paramSecret, Value: w.publishSecret},
-		core.Param{Name: paramOther, Value: w.stageSecret},
-		core.Param{Name: paramContext, Value: mapText(attributes), OnChange: core.OnChangeRebuild},
-		core.Param{Name: paramReadOnly, Value: flag(w.readOnly), OnChange: core.OnChangeRebuild},
-		core.Param{Name: paramWithoutMount, Value: flag(v.Config.PublishesWithoutMount)},
-	)
+	t := told{place: place, secret: w.publishSecret, other: w.stageSecret, attributes: attributes, publishes: true}
 	if w.staging {
 		stage := plugin.StagePlace(v.Root, w.driver, w.handle)
 		if w.block {
 			stage = plugin.BlockStagePlace(v.Root, w.spec)
 		}
-		params = append(params, core.Param{Name: paramStaging, Value: stage.Path, OnChange: core.OnChangeRebuild})
-		r.Below = []hal.Key{StageKey(w.driver, w.handle)}
+		t.stage, r.Below = stage.Path, []hal.Key{StageKey(w.driver, w.handle)}
 	}
 	if w.exclusive {
 		r.Exclusive = "rwop/" + volumeOf(w)
 	}
-	r.Want = plugin.Sorted(params)
+	r.Want = params(v, w, t)
 	return r
 }
 
-// shared is the parameters that stage and publish have in common.
-func shared(v plugin.Volume, w wish, place plugin.Place) []core.Param {
+// told is in what the parameters of a stage and a publish differ.
+type told struct {
+	place         plugin.Place
+	secret, other string
+	attributes    map[string]string
+	publishes     bool
+	stage         string // staging target path to pass to a publish, "" for none
+}
+
+// params are the parameters of a rung, sorted by name. Empty values stay, so that one that comes or goes is a change like any other.
+func params(v plugin.Volume, w wish, t told) []core.Param {
 	const change = core.OnChangeRebuild
 	mode, lifecycle := modeFilesystem, "Persistent"
 	if w.block {
@@ -78,22 +76,33 @@ func shared(v plugin.Volume, w wish, place plugin.Place) []core.Param {
 	if w.pv == "" {
 		lifecycle = "Ephemeral"
 	}
-	return []core.Param{
-		{Name: paramDriver, Value: w.driver},
-		{Name: paramHandle, Value: w.handle},
-		{Name: paramMode, Value: mode, OnChange: change},
-		{Name: paramPath, Value: place.Path, OnChange: change},
-		{Name: paramData, Value: place.Data, OnChange: change},
-		{Name: paramStop, Value: place.Stop},
-		{Name: paramSpec, Value: w.spec},
-		{Name: paramPV, Value: w.pv},
-		{Name: paramNode, Value: v.NodeName},
-		{Name: paramLifecycle, Value: lifecycle},
-		{Name: paramFSType, Value: w.fsType, OnChange: change},
-		{Name: paramFlags, Value: listText(w.flags), OnChange: change},
-		{Name: paramAccess, Value: w.access, OnChange: change},
-		{Name: paramActs, Value: flag(v.Config.ActsAfterReply)},
+	all := append(make([]core.Param, 0, 20),
+		core.Param{Name: paramAccess, Value: w.access, OnChange: change},
+		core.Param{Name: paramActs, Value: flag(v.Config.ActsAfterReply)},
+		core.Param{Name: paramContext, Value: mapText(t.attributes), OnChange: change},
+		core.Param{Name: paramData, Value: t.place.Data, OnChange: change},
+		core.Param{Name: paramDriver, Value: w.driver},
+		core.Param{Name: paramFSType, Value: w.fsType, OnChange: change},
+		core.Param{Name: paramHandle, Value: w.handle},
+		core.Param{Name: paramLifecycle, Value: lifecycle},
+		core.Param{Name: paramMode, Value: mode, OnChange: change},
+		core.Param{Name: paramFlags, Value: listText(w.flags), OnChange: change},
+		core.Param{Name: paramNode, Value: v.NodeName},
+		core.Param{Name: paramOther, Value: t.other},
+		core.Param{Name: paramPath, Value: t.place.Path, OnChange: change},
+	)
+	if t.publishes {
+		all = append(all, core.Param{Name: paramWithoutMount, Value: flag(v.Config.PublishesWithoutMount)})
 	}
+	all = append(all, core.Param{Name: paramPV, Value: w.pv})
+	if t.publishes {
+		all = append(all, core.Param{Name: paramReadOnly, Value: flag(w.readOnly), OnChange: change})
+	}
+	all = append(all, core.Param{Name: paramSecret, Value: t.secret}, core.Param{Name: paramSpec, Value: w.spec})
+	if t.stage != "" {
+		all = append(all, core.Param{Name: paramStaging, Value: t.stage, OnChange: change})
+	}
+	return append(all, core.Param{Name: paramStop, Value: t.place.Stop})
 }
 
 // volumeOf names the volume among all volumes of all drivers. A driver's name has no "^".
