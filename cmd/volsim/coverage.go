@@ -58,7 +58,8 @@ func coverage(cmd *cobra.Command, f scenarios.Fleet, stories, asJSON bool) error
 	}
 	tally, failed := f.Hunt()
 	if failed != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "FAIL %s\n  replay: volsim replay --seed %d\n", failed.Violation, failed.Seed)
+		c, _ := failed.ToCase()
+		fmt.Fprintf(cmd.ErrOrStderr(), "FAIL %s\n  replay: %s\n", failed.Violation, c.Command("replay"))
 		return errViolation
 	}
 	c := covered{Schedules: tally.Schedules, Curve: tally.Curve, Coverage: tally.Coverage}

@@ -84,9 +84,9 @@ func mergeAll(cmd *cobra.Command, m *report.Merged, out *outputs, asJSON bool) e
 	order, by := m.Signatures()
 	for _, s := range order {
 		first := by[s][0]
-		replay := fmt.Sprintf("volsim replay --seed %d", first.Seed)
-		if first.Finding != nil && scenarios.IsGuided(first.Seed) { // the seed alone need not be what was run
-			replay = first.Finding.Command
+		replay := scenarios.Case{Seed: first.Seed}.Command("replay")
+		if scenarios.IsGuided(first.Seed) { // the seed alone need not be what was run
+			replay = first.Replay()
 		}
 		result.Signatures = append(result.Signatures, signature{s, len(by[s]), first.Seed, replay})
 	}

@@ -12,7 +12,19 @@ type Failure struct {
 	Scenario  string               `json:"scenario,omitempty"` // in place of a seed
 	Violation *scenarios.Violation `json:"violation"`
 	Finding   *scenarios.Finding   `json:"finding,omitempty"` // nil if it was not shrunk
-	Case      *scenarios.Case      `json:"-"`                 // of Scenario, or of a stored case of that name
+	// Case is what failed, if it is not all of Seed: of Scenario, of a stored case of that name, or a schedule that a hunt has varied.
+	Case *scenarios.Case `json:"-"`
+}
+
+// Replay is the command that runs again what failed.
+func (f Failure) Replay() string {
+	switch {
+	case f.Finding != nil:
+		return f.Finding.Command
+	case f.Case != nil:
+		return f.Case.Command("replay")
+	}
+	return scenarios.Case{Seed: f.Seed}.Command("replay")
 }
 
 // Signature is what failures of one defect have in common.

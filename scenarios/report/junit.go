@@ -166,7 +166,7 @@ func (f Failure) Sentence() string {
 // text is the timeline, and the command that replays it.
 func (f Failure) text() string {
 	if f.Finding == nil {
-		return fmt.Sprintf("%s\nreplay: volsim replay --seed %d\n", f.Violation, f.Seed)
+		return fmt.Sprintf("%s\nreplay: %s\n", f.Violation, f.Replay())
 	}
 	return f.Finding.Text()
 }

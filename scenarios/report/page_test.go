@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
 	"github.com/volnode/volnode/scenarios/mutants"
 )
@@ -270,6 +271,9 @@ func TestJUnit(t *testing.T) {
 	require.Len(t, failures, 4)
 	require.Contains(t, failures["hunt.swarm S8"], "* #1 stage acts")
 	require.Contains(t, failures["hunt.swarm S8"], "replay: volsim replay --seed 12\n", "both seeds")
+	kept := []scenarios.Kept{{ID: sim.NewID("a.b", "c", 0), Value: 1}}
+	varied := Failure{Seed: 359, Violation: r.Failures[0].Violation, Case: &scenarios.Case{Still: true, Keep: kept}}
+	require.Contains(t, varied.text(), "replay: volsim replay --keep 'a.b@c#0=1'\n", "a schedule that was varied is no seed's")
 	require.Contains(t, failures, "scenario.another S8")
 	require.Contains(t, failures, "scenario.another its faults are met")
 	require.Contains(t, failures, "mutants other")
