@@ -57,12 +57,14 @@ func (r *run) finish(restart bool) {
 	r.empties()
 }
 
-// explains is L12: what is not as it should be says why, or what is under way.
+// explains asks for the status while a driver is broken.
 func (r *run) explains() bool {
 	status, ok := r.status()
-	if !ok {
-		return true
-	}
+	return !ok || r.explained(status)
+}
+
+// explained is L12: what is not as it should be says why, or what is under way.
+func (r *run) explained(status engine.Status) bool {
 	r.judges("L12")
 	for _, k := range status.Rungs {
 		if k.State != engine.Ready && k.State != engine.Gone && k.Why == "" && k.Next == "" && k.Step == "" {
@@ -311,23 +313,28 @@ func (r *run) leftover() string {
 	if n := status.Journal.Records; n > 0 {
 		return fmt.Sprintf("%d records in the journal", n)
 	}
-	r.notInUse()
+	r.asksInUseAtLast()
 	r.leaks(status)
 	return ""
 }
 
-// notInUse is L5.
-func (r *run) notInUse() {
+// asksInUseAtLast asks the engine, of which nothing is left, for each volume that was there.
+func (r *run) asksInUseAtLast() {
 	m := r.m
 	r.w.Do(func() {
-		for _, p := range r.list {
-			r.judges("L5")
-			name := p.driver + "^" + p.volume
-			if isInUse, err := m.VolumeIsAttached(r.w.Context(0), name); err != nil || isInUse {
-				r.fail("L5", "emptied", name, "nothing is left of volume "+name+", and it is told to be in use")
-			}
-		}
+		r.notInUse(func(name string) (bool, error) { return m.VolumeIsAttached(r.w.Context(0), name) })
 	})
+}
+
+// notInUse is L5. ask is the engine's answer for a volume, driver^handle.
+func (r *run) notInUse(ask func(string) (bool, error)) {
+	for _, p := range r.list {
+		r.judges("L5")
+		name := p.driver + "^" + p.volume
+		if isInUse, err := ask(name); err != nil || isInUse {
+			r.fail("L5", "emptied", name, "nothing is left of volume "+name+", and it is told to be in use")
+		}
+	}
 }
 
 func (r *run) leftoverNames() string {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"syscall"
 	"testing"
 	"time"
 
@@ -211,6 +212,21 @@ func TestChecksFire(t *testing.T) {
 			require.Nil(t, r.violation)
 			require.Zero(t, r.w.RemoveFile("/srv/v/blocks-u"))
 			r.reads(p, &u, v)
+		}},
+		"told to be in use and is not": {"L5", func(r *run) {
+			r.holds(sim.EffectStaged)
+			r.notInUse(func(string) (bool, error) { return true, nil })
+		}},
+		"not told whether it is in use": {"L5", func(r *run) {
+			r.holds(sim.EffectStaged)
+			r.notInUse(func(string) (bool, error) { return false, syscall.EIO })
+		}},
+		"a rung is stuck and does not say why": {"L12", func(r *run) {
+			r.explained(engine.Status{Rungs: []engine.RungStatus{{Key: theStage, State: engine.Stuck}}})
+		}},
+		"a volume is blocked and does not say why": {"L12", func(r *run) {
+			volumes := []engine.VolumeStatus{{Name: "data", State: engine.Blocked}}
+			r.explained(engine.Status{Pods: []engine.PodStatus{{Name: "web", Volumes: volumes}}})
 		}},
 		"told ready of nothing":  {"S21", func(r *run) { p := r.runs(); p.isRunning = false; r.ready(p, p.object) }},
 		"unstaged before synced": {"S22", func(r *run) { r.synced = false; r.sends(1, unstage) }},
