@@ -48,6 +48,8 @@ func actions() []action {
 		{"restart driver DRIVER", func(t *story, a []string) string { t.w.RestartDriver(a[0]); return "" }},
 		{"replace driver DRIVER", func(t *story, a []string) string { t.w.ReplaceDriver(a[0]); return "" }},
 		{"upgrade driver DRIVER for TIME", func(t *story, a []string) string { t.w.UpgradeDriver(a[0], duration(a[1])); return "" }},
+		{"upgrade driver DRIVER for TIME without staging", func(t *story, a []string) string { t.w.ChangeDriver(a[0], false, duration(a[1])); return "" }},
+		{"upgrade driver DRIVER for TIME with staging", func(t *story, a []string) string { t.w.ChangeDriver(a[0], true, duration(a[1])); return "" }},
 		{"lose socket of driver DRIVER", func(t *story, a []string) string { t.w.LoseSocket(a[0]); return "" }},
 		{"make socket of driver DRIVER", func(t *story, a []string) string { t.w.FindSocket(a[0]); return "" }},
 		{"silence server of HANDLE of driver DRIVER for TIME", func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) }},
@@ -188,7 +190,7 @@ func (p *parser) means(part string, words []string, at int) error {
 		}
 	case "BREAKAGE":
 		if _, ok := breakages[word]; !ok {
-			return p.errorf("%q is nothing that a driver can come to; works, hangs, refuses, fails and hides are", word)
+			return p.errorf("%q is nothing that a driver can come to; works, hangs, refuses, fails, hides and denies are", word)
 		}
 	case "STANDING":
 		if !slices.Contains(standings, word) {
@@ -310,7 +312,9 @@ func (t *story) forgetJournal() string {
 }
 
 // breakages are what a driver can be made to do, by the words for it.
-var breakages = map[string]sim.Breakage{"works": sim.Works, "hangs": sim.Hangs, "refuses": sim.Refuses, "fails": sim.Fails, "hides": sim.Hides}
+var breakages = map[string]sim.Breakage{
+	"works": sim.Works, "hangs": sim.Hangs, "refuses": sim.Refuses, "fails": sim.Fails, "hides": sim.Hides, "denies": sim.Denies,
+}
 
 func (t *story) breaks(name string, b sim.Breakage) string {
 	if b == sim.Hides && !t.r.looks(name) {

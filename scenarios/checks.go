@@ -102,8 +102,12 @@ func (r *run) count(e *sim.Effect) {
 }
 
 func (r *run) nodeDown() {
+	lasting := r.w.Staged()
 	for _, p := range r.list {
 		p.isHeld, p.isTouched, p.climbUntil, p.calls = false, false, 0, nil
+		for _, h := range lasting {
+			p.isHeld = p.isHeld || h.Path == p.path && !p.isPublish
+		}
 	}
 	clear(r.foreign)
 	r.losesBlocks(nil)

@@ -128,8 +128,6 @@ func impossible(t core.Transition) string {
 	}
 	isUp, isDown, isDoubtful := t.From == core.StandsUp, t.From == core.StandsDown, t.From == core.StandsDoubtful
 	switch {
-	case t.On == core.HappensAnswered && isDown:
-		return "no call of a rung that is down for good is without an end (laws 4.3), and one that is awaited is not late"
 	case t.On == core.HappensObserved && !isUp:
 		return "only what stands is compared with the mount table"
 	case t.On == core.HappensStirred && (isDown || isDoubtful):

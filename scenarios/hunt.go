@@ -178,77 +178,6 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 }
 
-// Setup is all of a hunt's world that is not one of its choices.
-type Setup struct {
-	NoRuntime bool          // containers end when their pod is deleted
-	Files     bool          // the agent reads a directory of manifests
-	Nervous   bool          // all happens in the first third of each slot
-	NoRestart bool          // in calm the agent is not started anew
-	Pods      int           // how many pods come and go; at most maxPods
-	Volumes   int           // how many volumes there are, at most maxVolumes; from huntVolumes on, pods have the rare kinds
-	Idle      uint32        // the weight of doing nothing
-	Tie       uint64        // of the order of what happens at one instant
-	Depth     int           // of the order that threads of control keep (PCT); 0 is none
-	Chaos     time.Duration // then comes calm
-	Profile   sim.Profile
-}
-
-// setupOf is what a seed gives.
-func setupOf(seed uint64) Setup {
-	s := Setup{
-		NoRuntime: seed&1 == 0, Files: seed%128 == 6, Nervous: isNervous(seed), NoRestart: seed/5%3 > 0, Pods: huntPods, Volumes: rawVolume,
-		Idle: [...]uint32{10, 60, 150}[seed/2%3], Tie: seed | 1, Chaos: chaosOf(seed), Profile: profileOf(seed),
-	}
-	if seed/20%8 == 3 {
-		s.Depth = 1 + int(seed/160%4)
-	}
-	if seed%9 < 2 || s.Files {
-		s.Volumes = huntVolumes
-	}
-	return s
-}
-
-// chaosOf is how long pods come and go in a world of a hunt: not for all slots in two of three, so that more worlds are seen in the same time.
-func chaosOf(seed uint64) time.Duration {
-	return time.Duration([...]int{3, 2, 1}[seed/54%3]) * chaos / slots
-}
-
-// Large is the setup of a large world, with the faults that the seed gives: 24 pods on 20 volumes, for the longest time.
-func Large(seed uint64) Setup {
-	s := setupOf(seed)
-	s.Files, s.NoRestart, s.Pods, s.Volumes, s.Chaos = false, false, 24, 20, chaos
-	return s
-}
-
-// profileOf draws which faults a schedule has: mostly a swarm, now and then all of them, or a storm of one.
-func profileOf(seed uint64) sim.Profile {
-	p := sim.Swarm(seed)
-	switch seed % 20 {
-	case 0, 1, 2:
-		p = sim.Uniform()
-	case 3, 4:
-		p = sim.Storm(seed)
-	}
-	if isNervous(seed) {
-		p = sim.Only(8000, sim.Late, sim.Lost, sim.Stalled)
-		for _, f := range []sim.Fault{sim.CrashAfter, sim.CrashReplied, sim.ChildLives, sim.LateDropped, sim.GoneUnseen} {
-			p.Weight[f] = sim.Uniform().Weight[f]
-		}
-		return p
-	}
-	// A life of the agent lasts long enough to get somewhere: a start alone is dozens of calls.
-	for _, f := range []sim.Fault{sim.CrashBefore, sim.CrashAfter, sim.CrashReplied, sim.Reboot, sim.PowerCut} {
-		p.Weight[f] = (p.Weight[f] + rarely - 1) / rarely
-	}
-	return p
-}
-
-// isNervous: a schedule in which calls have no reply and act late, the agent dies often, and pods come and go fast: it aims at the fences.
-func isNervous(seed uint64) bool { return seed%20 == 5 }
-
-// rarely is how much rarer deaths of the agent are than the simulator's profiles have them.
-const rarely = 16
-
 // workload makes pods come and go.
 type workload struct {
 	hunter *Hunter
@@ -519,7 +448,7 @@ func (g *workload) editsVolume(i int) {
 func (g *workload) breaks() string {
 	name := [...]string{"", "disk.example", "file.example"}[g.pick("workload.broken", "", 0, 6, 1, 1)]
 	if name != "" {
-		how := sim.Breakage(1 + g.pick("workload.breakage", name, 0, 1, 1, 1, 1))
+		how := sim.Breakage(1 + g.pick("workload.breakage", name, 0, 1, 1, 1, 1, 1))
 		if how == sim.Hides && !g.r.looks(name) {
 			how = sim.Hangs
 		}

@@ -135,6 +135,7 @@ var faultTexts = map[sim.Fault]string{
 	sim.NoSpace:        "X finds no space",
 	sim.SyncFails:      "X fails, and what was not synced is gone",
 	sim.Refused:        "X is refused by its driver's socket",
+	sim.Intercepted:    "X is answered by something before its driver, and acts later",
 	sim.ErrorNone:      "X is answered with an error, nothing done",
 	sim.ErrorPart:      "X is answered with an error, half done",
 	sim.ErrorFull:      "X is answered with an error and is done all the same",

@@ -227,7 +227,7 @@ func (p *parser) driver(words []string) error {
 		"stages-below": func() { is.Style = sim.StageBelow }, "stages-nothing": func() { is.Style = sim.StageNothing },
 		"publishes-nothing": func() { is.PublishesNothing = true }, "without-mount": func() { p.s.Bare[d.Name] = true },
 		"absent": func() { p.s.Absent[d.Name] = true }, "credulous": func() { is.Credulous = true }, "daemon": func() { is.Daemon = true },
-		"queues": func() { is.Queues = true }, "network": func() { is.Network = true },
+		"queues": func() { is.Queues = true }, "leaves-mounts": func() { is.Leaves = true }, "lasting": func() { is.Lasting = true }, "network": func() { is.Network = true },
 		"attach": func() { is.Attach = true }, "quotes": func() { is.Quotes = true },
 		"acts-behind": func() { is.ActsBehind = true }, "crashes-on-third": func() { is.CrashesOn = 3 },
 	}
@@ -252,6 +252,7 @@ var faultKinds = []struct {
 	{"reply lost", "", []sim.Fault{sim.Lost}},
 	{"dropped", "", []sim.Fault{sim.Dropped}},
 	{"doubled", "", []sim.Fault{sim.Doubled}},
+	{"intercepted", "code", []sim.Fault{sim.Intercepted}},
 	{"refused", "", []sim.Fault{sim.Refused}},
 	{"late", "time", []sim.Fault{sim.Late}},
 	{"stalled", "time", []sim.Fault{sim.Stalled}},

@@ -192,8 +192,12 @@ func (r *run) ready(p *pod, asked *corev1.Pod) {
 	if !p.isWanted || p.isRunning || p.isLeaving {
 		return
 	}
-	if asked != p.object || p.told != p.object {
+	switch {
+	case p.told != p.object:
 		r.askAgain(p)
+		return
+	case asked != p.object:
+		r.await(p) // it was asked too early; now it knows of whom
 		return
 	}
 	if !r.finds(p) {
@@ -227,6 +231,10 @@ func (r *run) finds(p *pod) bool {
 	}
 	for _, u := range p.uses {
 		r.judges("S21")
+		if r.isLeftBehind(p, u) {
+			r.fail("S10", "told ready", p.name, "pod "+p.name+" is told to be ready, and its volume "+u.name+" is of a stage that has ended and was made anew")
+			return false
+		}
 		why := r.lacks(u)
 		if why == "" {
 			continue
@@ -237,6 +245,25 @@ func (r *run) finds(p *pod) bool {
 		return false
 	}
 	return true
+}
+
+// isLeftBehind: what is mounted for a pod is dead, and the stage that it should be of is alive and believed to be what it is; and yet the pod is
+// believed to be ready. A publish belongs to one stage (laws 1.3).
+func (r *run) isLeftBehind(p *pod, u use) bool {
+	if u.driver == "" || u.raw || u.bare || !r.w.IsDead(u.path) || r.core == nil || !r.core.Ready(p.uid) {
+		return false
+	}
+	for _, s := range r.list {
+		if s.isPublish || s.driver != u.driver || s.volume != u.volume || s.isTouched || r.w.IsDead(s.path) {
+			continue
+		}
+		stack := r.w.MountsAt(s.path)
+		b, known := r.core.Belief(s.key)
+		if known && b.State == core.Present && !b.InFlight && len(stack) == 1 && stack[0].Fingerprint() == b.Fingerprint {
+			return true
+		}
+	}
+	return false
 }
 
 // askAgain asks a moment later whether p is ready.

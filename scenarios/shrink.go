@@ -349,7 +349,7 @@ func isLatency(site string) bool {
 var milder = [][]sim.Fault{
 	{
 		sim.Slow, sim.Refused, sim.FailNone, sim.ErrorNone, sim.NoSpace, sim.FailPart, sim.ErrorPart, sim.FailFull, sim.ErrorFull, sim.Lost,
-		sim.Dropped, sim.Late, sim.Stalled, sim.Doubled, sim.Hang, sim.DriverCrash,
+		sim.Dropped, sim.Late, sim.Stalled, sim.Intercepted, sim.Doubled, sim.Hang, sim.DriverCrash,
 	},
 	{sim.CrashBefore, sim.CrashAfter, sim.CrashReplied, sim.Reboot, sim.PowerCut},
 }

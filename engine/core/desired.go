@@ -88,9 +88,6 @@ func (c *Core) wanted(e Wanted) {
 	p := c.pod(e.Pod)
 	fresh := !p.wanted
 	p.wanted, p.complete = true, e.Complete
-	if fresh {
-		c.revive(p)
-	}
 	var tops []hal.Key
 	for _, spec := range e.Rungs {
 		r := c.enlist(spec, fresh)
@@ -98,6 +95,7 @@ func (c *Core) wanted(e Wanted) {
 			tops = append(tops, r.Key)
 		}
 	}
+	c.revive(p, fresh)
 	if !e.Complete {
 		tops = append(tops, p.tops...)
 	}
@@ -105,16 +103,24 @@ func (c *Core) wanted(e Wanted) {
 	c.retop(p, slices.Compact(tops))
 }
 
-// revive takes back that no container of p runs: p is wanted anew, and what stands of it, kept from another life or recorded as left, will
-// be used. The records say so before Ready is told.
-func (c *Core) revive(p *pod) {
-	gone := p.gone
-	p.gone = false
+// revive takes back, if p is wanted anew, that no container of it runs: what stands of it, kept from another life or recorded as left, will
+// be used. The records say so before Ready is told. What must be made anew before it can be told is not used as it stands: no container runs on it,
+// unless what is wanted changes once more.
+func (c *Core) revive(p *pod, fresh bool) {
+	gone := p.gone && fresh
+	p.gone = p.gone && !fresh
 	for _, r := range p.rungs {
-		if (gone && r.wasUp) || (r.state == Present && !r.wasUp) {
-			r.wasUp = r.wasUp || r.state == Present
-			c.settle(r)
+		rebuild := c.change(r) == OnChangeRebuild
+		switch {
+		case gone && r.wasUp && rebuild:
+			r.wasUp = false
+		case gone && r.wasUp:
+		case r.state == Present && !r.wasUp && !rebuild:
+			r.wasUp = true
+		default:
+			continue
 		}
+		c.settle(r)
 	}
 }
 

@@ -39,6 +39,8 @@ type Personality struct {
 	Credulous  bool // a mount at its path is taken for the volume's, whatever it shows
 
 	PublishesNothing bool // a publish mounts nothing
+	Leaves           bool // what it has mounted stays mounted when it lets go of it; only with StageMounts, and not of raw blocks
+	Lasting          bool // what it has staged is staged still after a boot, without its mount: its back-end remembers
 
 	Queues     bool  // it does one thing at a time, and what waits in any order, whether or not somebody still waits for it
 	CrashesOn  uint8 // in each of its lives it dies of that call with effects, from 1; 0 is never
@@ -84,10 +86,12 @@ func (w *World) DrawPersonality(name string, p Personality) Personality {
 	if nasty("unchecked") {
 		p.Checks = false
 	}
+	p.Leaves = p.Leaves || p.Style == StageMounts && p.Checks && !p.Credulous && !p.Network && nasty("leaves") && nasty("always leaves")
+	p.Lasting = p.Lasting || nasty("lasting")
 	p.Queues = p.Queues || w.happens(DriverQueues, sitePersonality, name+" queues")
 	p.Quotes = p.Quotes || w.happens(DriverQuotes, sitePersonality, name+" quotes")
 	p.ActsBehind = p.ActsBehind || w.happens(DriverActsBehind, sitePersonality, name+" acts behind")
-	p.Daemon = p.Daemon || p.BlockDevice && p.Style != StageBelow && w.happens(DriverDaemon, sitePersonality, name+" daemon")
+	p.Daemon = p.Daemon || p.BlockDevice && p.Style != StageBelow && !p.Leaves && w.happens(DriverDaemon, sitePersonality, name+" daemon")
 	if p.CrashesOn == 0 && w.happens(DriverCrashes, sitePersonality, name+" crashes") {
 		p.CrashesOn = uint8(w.time(siteCrashesOn, name, 2, crashesOnMost))
 	}
@@ -147,6 +151,7 @@ const (
 	Refuses          // calls are answered UNAVAILABLE
 	Fails            // calls are answered INTERNAL
 	Hides            // calls work, and what it mounts does not reach the host; only with Checks
+	Denies           // each publish is answered FAILED_PRECONDITION, whatever was staged
 )
 
 // AddDriver installs a driver and starts it.
@@ -381,7 +386,13 @@ func (d *driver) powerOff() {
 		}
 	}
 	for _, v := range d.volumes {
-		v.staged, v.published = nil, nil
+		v.published = nil
+		if !d.is.Lasting {
+			v.staged = nil
+		}
+	}
+	if d.is.Forgetful {
+		d.forget()
 	}
 }
 

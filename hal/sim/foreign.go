@@ -48,14 +48,14 @@ func (w *World) MountForeign(path string) syscall.Errno {
 // meddle draws what becomes of a mount that a driver has just made for a request: somebody may unmount it, mount over it, or keep it busy.
 //
 // A driver that does not look before it binds would pass on what others did to the staging path, and no agent could tell: there, nobody meddles. Raw
-// block volumes are left alone too: what stands at their paths are device files.
+// block volumes are left alone too: what stands at their paths are device files. What a driver leaves mounted could not be told from another's.
 func (d *driver) meddle(v *volume, path string, isStage bool) {
 	w := d.w
 	w.troubles(d, v, path)
 	if w.happens(HeldOpen, siteHolder, path) {
 		w.holdFor(path)
 	}
-	if isStage && !d.is.Checks {
+	if isStage && !d.is.Checks || d.is.Leaves {
 		return
 	}
 	if w.happens(ForeignUnmount, siteVanish, path) {
@@ -139,12 +139,12 @@ func (w *World) coverAtBoot(paths []string) {
 	}
 }
 
-// heldPaths is where drivers hold volumes, each path once.
+// heldPaths is where drivers hold volumes, each path once, that leave nothing mounted.
 func (w *World) heldPaths() []string {
 	var all []string
 	for _, list := range [...][]Held{w.Staged(), w.Published()} {
 		for _, h := range list {
-			if !slices.Contains(all, h.Path) {
+			if d := w.driver(h.Driver); d != nil && !d.is.Leaves && !slices.Contains(all, h.Path) {
 				all = append(all, h.Path)
 			}
 		}

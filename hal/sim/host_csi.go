@@ -2,6 +2,7 @@ package sim
 
 import (
 	"syscall"
+	"time"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
@@ -105,6 +106,9 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 func (k *call) answer(r *rpc) (result, error) {
 	if k.crash == CrashReplied {
 		k.w.dieSoon(k.h.inc)
+	}
+	if !r.answered && r.deadline != 0 && k.w.happens(Pause, siteTimedOut, k.subject.name) {
+		k.sleep(k.w.time(siteTimedOut, k.subject.name, time.Millisecond, time.Second)) // an answer that comes meanwhile is late
 	}
 	rec := k.record(MarkReply)
 	var err error

@@ -159,7 +159,7 @@ func (d *driver) unstage(r *rpc, much amount) hal.Code {
 	there := findHold(v.staged, r.staging) != nil
 	if d.sees(v, path) {
 		there = true
-		if d.unmount(r, path) != 0 {
+		if !d.is.Leaves && d.unmount(r, path) != 0 {
 			return hal.CodeInternal
 		}
 	}
@@ -313,14 +313,14 @@ func (d *driver) unpublish(r *rpc, much amount) hal.Code {
 	isOthers := d.isTaken(r.target) && d.is.Checks
 	if (len(stack) > 0 || d.hides(v, r.target)) && !isOthers {
 		there = true
-		if d.unmount(r, r.target) != 0 {
+		if !d.leaves(v, r.target) && d.unmount(r, r.target) != 0 {
 			return hal.CodeInternal
 		}
 	}
 	if much == part {
 		return hal.CodeOK
 	}
-	if !d.is.KeepsNodes && !isOthers {
+	if !d.is.KeepsNodes && !isOthers && !d.leaves(v, r.target) {
 		switch d.remove(r, r.target) {
 		case 0, syscall.ENOENT, syscall.ENOTDIR:
 		default:
@@ -338,6 +338,12 @@ func (d *driver) unpublish(r *rpc, much amount) hal.Code {
 		return d.notThere()
 	}
 	return hal.CodeOK
+}
+
+// leaves says whether the driver leaves what it has published at a path mounted.
+func (d *driver) leaves(v *volume, target string) bool {
+	at, _, errno := d.w.walk(target, walkAll)
+	return d.is.Leaves && d.w.shows(v, target) != nil && errno == 0 && at.n.isDir()
 }
 
 func (d *driver) create(r *rpc, much amount) hal.Code {

@@ -50,6 +50,8 @@ const (
 	Stalled
 	// Doubled: an RPC acts a second time, later.
 	Doubled
+	// Intercepted: an RPC is answered by something between agent and driver, with a status that tells nothing of it, and acts later.
+	Intercepted
 	// DriverCrash: the driver dies when an RPC comes, before or after its effect.
 	DriverCrash
 	// LateDropped: the answer of an RPC that comes after the deadline is not delivered.
@@ -131,7 +133,7 @@ const (
 var faultNames = [numFaults]string{
 	"", "slow", "pause", "crash before", "crash after", "crash replied", "reboot", "power cut", "fail, no effect",
 	"fail, part", "fail, full effect", "hang", "no space", "sync fails", "refused", "error, no effect", "error, part",
-	"error, full effect", "reply lost", "dropped", "late", "stalled", "doubled", "driver crash", "late reply dropped", "orphan acts",
+	"error, full effect", "reply lost", "dropped", "late", "stalled", "doubled", "intercepted", "driver crash", "late reply dropped", "orphan acts",
 	"gone unseen", "stale socket", "registers late", "registers twice", "child lives", "notice doubled", "notice late",
 	"object late", "object repeated", "object stale", "synced late", "object merged", "object crossed", "watch breaks", "kind fails", "list empty",
 	"manifest torn", "driver upgraded", "driver replaced", "socket lost", "driver queues",
@@ -160,7 +162,7 @@ const certain = 1 << 16
 var uniform = [numFaults]uint32{
 	Slow: 1500, Pause: 400, CrashBefore: 100, CrashAfter: 160, CrashReplied: 100, Reboot: 12, PowerCut: 24,
 	FailNone: 800, FailPart: 800, FailFull: 800, Hang: 500, NoSpace: 200, SyncFails: 300,
-	Refused: 1600, ErrorNone: 2000, ErrorPart: 1200, ErrorFull: 1600, Lost: 1600, Dropped: 1200, Late: 1600, Stalled: 800, Doubled: 400,
+	Refused: 1600, ErrorNone: 2000, ErrorPart: 1200, ErrorFull: 1600, Lost: 1600, Dropped: 1200, Late: 1600, Stalled: 800, Doubled: 400, Intercepted: 400,
 	DriverCrash: 600, LateDropped: 24000, OrphanActs: 24000, GoneUnseen: 24000, StaleSocket: 20000, RegistersLate: 16000,
 	RegistersTwice: 12000, ChildLives: 30000, NoticeDoubled: 2000, NoticeLate: 2000,
 	ObjectLate: 3000, ObjectRepeated: 3000, ObjectStale: 1500, SyncedLate: 12000, ObjectMerged: 20000,
@@ -273,7 +275,7 @@ func (p *Profile) menus() *menus {
 		netMount:  p.menuOf(1, Slow, FailNone, FailFull, Hang),
 		helper:    p.menuOf(1, Slow, FailNone, FailPart, FailFull, Hang),
 		rpc: p.menuOf(1, Slow, Refused, ErrorNone, ErrorPart, ErrorFull, Lost, Dropped, Late, Stalled, Doubled,
-			DriverCrash),
+			DriverCrash, Intercepted),
 		ask: p.menuOf(1, Slow, Refused, ErrorNone, Lost, DriverCrash),
 	}
 	for f := NoFault + 1; f < numFaults; f++ {

@@ -119,9 +119,11 @@ func (r *rpc) between(at *site, lo, hi time.Duration) time.Duration {
 }
 
 const (
-	connectionDies  = time.Minute // of a connection whose peer says nothing
-	executeMost     = 3 * time.Second
-	executeSlowMost = 5 * time.Minute
+	connectionDies = time.Minute // of a connection whose peer says nothing
+	// interceptedLeast is how long a call that something else has answered goes on at least.
+	interceptedLeast = time.Second
+	executeMost      = 3 * time.Second
+	executeSlowMost  = 5 * time.Minute
 )
 
 // send lets the request leave the agent; what becomes of it was drawn before.
@@ -240,9 +242,9 @@ func (r *rpc) arrive() {
 		r.state = rpcStarted
 		r.later(r.left(), r.end)
 		return
-	case r.d.broken == Refuses || r.d.broken == Fails:
+	case r.d.broken == Refuses || r.d.broken == Fails || r.d.broken == Denies && r.method == "NodePublishVolume":
 		r.fault = NoFault
-		r.answer([...]hal.Code{0, 0, hal.CodeUnavailable, hal.CodeInternal}[r.d.broken])
+		r.answer(map[Breakage]hal.Code{Refuses: hal.CodeUnavailable, Fails: hal.CodeInternal, Denies: hal.CodeFailedPrecondition}[r.d.broken])
 		r.end()
 		return
 	case r.waits():
@@ -312,7 +314,9 @@ func (r *rpc) act() {
 	if failed != hal.CodeOK && code == hal.CodeOK {
 		code = failed
 	}
-	r.code = code
+	if !r.replied {
+		r.code = code
+	}
 	r.state = rpcActed
 	if r.effects {
 		r.note(MarkEffect)
@@ -338,16 +342,21 @@ func (r *rpc) act() {
 	}
 }
 
-// actsBehind: a driver of that kind answers with an error at once, and does what it was asked for afterwards.
+// actsBehind: a driver of that kind, or what stands before it, answers with an error at once, and what was asked for is done afterwards.
 func (r *rpc) actsBehind() bool {
-	if r.fault != ErrorPart && r.fault != ErrorFull || !r.d.is.ActsBehind || r.replied {
+	isBehind := (r.fault == ErrorPart || r.fault == ErrorFull) && r.d.is.ActsBehind
+	if !isBehind && r.fault != Intercepted || r.replied {
 		return false
 	}
 	r.code = r.errorCode()
 	r.answer(r.code)
 	r.replied = true
 	r.tell(EffectAnswered, hal.Done)
-	r.later(r.between(r.site.late, fastest, r.left()), r.act)
+	least := fastest
+	if !isBehind {
+		least = min(interceptedLeast, r.left())
+	}
+	r.later(r.between(r.site.late, least, r.left()), r.act)
 	return true
 }
 
@@ -418,7 +427,10 @@ func (r *rpc) broken() {
 	r.w.sched.at(r.w.sched.now.Add(fastest), r.subject.hash^r.id, r.inc, r.deliver)
 }
 
-var siteLate = newSite("rpc.late-reply")
+var (
+	siteLate     = newSite("rpc.late-reply")
+	siteTimedOut = newSite("rpc.timed-out")
+)
 
 // deliver hands the answer to the task that waits, or, after the deadline, to the call's Late.
 func (r *rpc) deliver() {

@@ -7,11 +7,15 @@ import "github.com/volnode/volnode/hal"
 type Script func(id ID, possible []Fault) Fault
 
 // ErrorCodes are the statuses that a driver fails with in a fault, in the order in which a choice at the site ".../code" numbers them. One of them
-// says that nothing was done.
+// says that nothing was done. Those of [Intercepted] are what an RPC framework or a proxy makes up by itself.
 func ErrorCodes(f Fault) []hal.Code {
 	codes := errorCodes()
-	if f == ErrorNone {
+	switch f {
+	case ErrorNone:
 		return append(codes[:], hal.CodeInvalidArgument)
+	case Intercepted:
+		return []hal.Code{hal.CodeUnavailable, hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnknown}
+	default:
 	}
 	return codes[:]
 }

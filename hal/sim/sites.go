@@ -122,6 +122,7 @@ func eventSites() []eventSite {
 		{siteOrphan, []Fault{OrphanActs}},
 		{siteUnseen, []Fault{GoneUnseen, NoticeLate, NoticeDoubled}},
 		{siteLate, []Fault{LateDropped}},
+		{siteTimedOut, []Fault{Pause}},
 		{sitePause, []Fault{Pause}},
 		{siteStall, []Fault{Stall}},
 		{siteChange, []Fault{LostWrite}},

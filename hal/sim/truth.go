@@ -123,6 +123,9 @@ func (w *World) Shows(driver, handle, path string) bool {
 	return v != nil && w.shows(v, path) != nil
 }
 
+// IsDead says whether what is mounted at path has lost the process or the export that serves it.
+func (w *World) IsDead(path string) bool { return w.isBroken(path) }
+
 // Living is the helper processes that have not ended.
 func (w *World) Living() []hal.Child {
 	var all []hal.Child

@@ -53,9 +53,22 @@ func (w *World) ReplaceDriver(name string) {
 func (w *World) UpgradeDriver(name string, overlap time.Duration) {
 	old := w.mustDriver(name)
 	old.versions++
-	v := strconv.Itoa(old.versions)
+	w.upgrade(old, w.versionOf(old, strconv.Itoa(old.versions)), overlap)
+}
+
+// ChangeDriver is UpgradeDriver to a version that has STAGE_UNSTAGE_VOLUME or has not, and is as the old one in all else.
+func (w *World) ChangeDriver(name string, staging bool, overlap time.Duration) {
+	old := w.mustDriver(name)
+	old.versions++
+	is := old.is
+	is.Staging = staging
+	w.upgrade(old, is, overlap)
+}
+
+func (w *World) upgrade(old *driver, is Personality, overlap time.Duration) {
+	name, v := old.name, strconv.Itoa(old.versions)
 	d := &driver{
-		backend: old.backend, w: w, is: w.versionOf(old, v), nodeID: old.nodeID, broken: old.broken,
+		backend: old.backend, w: w, is: is, nodeID: old.nodeID, broken: old.broken,
 		endpoint: w.base + "/plugins/" + name + "/csi-" + v + ".sock", socket: w.base + "/plugins_registry/" + name + "-" + v + "-reg.sock",
 	}
 	old.replaced = true

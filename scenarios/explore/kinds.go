@@ -78,6 +78,8 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 		return nil
 	case sim.Late, sim.Doubled:
 		return also(lasts("late", longest))
+	case sim.Intercepted:
+		return also(lasts("late", longest))[1:] // at once is as an error that does all
 	case sim.Hang:
 		return also(scenarios.Kept{ID: o.next("child.hang", helper[site]+o.id.Object), Value: int64(longest), Time: true})
 	case sim.SyncFails:

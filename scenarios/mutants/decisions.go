@@ -41,7 +41,7 @@ var decisions = []Mutant{
 	},
 	{
 		"a pod that comes again is taken to be gone still", "S7, laws 1.4", "engine/core/desired.go",
-		"\tgone := p.gone\n\tp.gone = false\n", "\tgone := p.gone\n",
+		"\tp.gone = p.gone && !fresh\n", "",
 	},
 	{
 		"an unknown rung is climbed without a look", "L11, laws 2.1", "engine/core/reconcile.go",
@@ -101,5 +101,37 @@ var decisions = []Mutant{
 		"a stage has one user", "S12, laws 1.4, csi-wekafs#659", "engine/core/desired.go",
 		"\tfor _, a := range c.upon[r.Key] {\n\t\tif c.desire(a) == wanted {",
 		"\tfor _, a := range c.upon[r.Key][:min(1, len(c.upon[r.Key]))] {\n\t\tif c.desire(a) == wanted {",
+	},
+	{
+		"what is made anew below is not minded", "laws 1.3, democratic-csi#559", "engine/core/reconcile.go",
+		"\t\t\tif r.Need == 0 {\n\t\t\t\treturn OnChangeRebuild\n\t\t\t}\n", "\t\t\tif r.Need == 0 {\n\t\t\t\treturn OnChangeKeep\n\t\t\t}\n",
+	},
+	{
+		"the generation is not recorded", "laws 1.3", "engine/core/lines.go",
+		"Seen: r.seen, Generation: r.generation,", "Seen: r.seen,",
+	},
+	{
+		"a ladder shrinks with its spec", "laws 1.5", "engine/core/desired.go",
+		"\t\t\tif !slices.Contains(spec.Below, key) {\n", "\t\t\tif false {\n",
+	},
+	{
+		"a denial resets the backoff of who caused it", "L7, laws 2.5", "engine/core/complete.go",
+		"\tr.up, r.down, r.blocked, r.denier = up, down, blocked, true\n", "\t_, _, _ = up, down, blocked\n",
+	},
+	{
+		"a mended denial resets the backoff of its denier", "L7, laws 2.5", "engine/core/complete.go",
+		"if !mended || !a.denier {", "if true {",
+	},
+	{
+		"a refresh that fails takes the rung down", "laws 3.1, kubernetes#139045", "engine/core/complete.go",
+		"if in.Verb == Refresh && r.state == Present {", "if in.Verb == Refresh && r.state == Absent {",
+	},
+	{
+		"ABORTED is a final answer", "laws 3.3, ceph-csi#2289", "engine/plugin/csi/outcome.go",
+		"return verdict{outcome: hal.NotDone, answer: core.Aborted}", "return verdict{outcome: hal.NotDone, answer: core.Final}",
+	},
+	{
+		"containers are taken to run on what must be made anew", "L2, laws 1.3, 1.4", "engine/core/desired.go",
+		"\t\tcase gone && r.wasUp && rebuild:\n\t\t\tr.wasUp = false\n", "\t\tcase gone && r.wasUp && rebuild:\n",
 	},
 }

@@ -74,4 +74,8 @@ var fences = []Mutant{
 		"told ready while a helper may still act", "S21, laws 4.5", "engine/core/waiters.go",
 		"r.state != Present || r.child != \"\" || c.change(r)", "r.state != Present || c.change(r)",
 	},
+	{
+		"an answer that came just before the operation ended is not heard", "laws 4.3a", "engine/core/complete.go",
+		"|| (in.ended && !acts) {", "|| (in.ended && acts) {",
+	},
 }

@@ -101,4 +101,23 @@ var outcomes = []Mutant{
 		"a drift reading that fails sees nothing", "S22, laws 7.1, kubernetes#105833", "engine/drift.go",
 		"\tif err != nil {\n\t\tm.h.Runtime.At(", "\tif err != nil && m == nil {\n\t\tm.h.Runtime.At(",
 	},
+	{
+		"UNAVAILABLE is taken for an answer", "S6, laws 3.3", "engine/plugin/csi/outcome.go",
+		"hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable, hal.CodeUnknown:\n\t\treturn verdict{outcome: hal.Unknown, fenced: true}",
+		"hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable, hal.CodeUnknown:\n\t\treturn open",
+	},
+	{
+		"EBUSY of an unmount of ours is ignored", "S21, laws 3.3, lvm-localpv#469", "engine/plugin/csi/descend.go",
+		"case hal.Is(err, syscall.EBUSY) && i == len(seen.Stack)-1:\n" +
+			"\t\t\treturn op.NotDone(\"the driver has left it mounted, and it is in use: \" + err.Error()), false",
+		"case hal.Is(err, syscall.EBUSY) && i == len(seen.Stack)-1:\n\t\t\treturn core.Result{}, true",
+	},
+	{
+		"what stands on a lost rung is believed", "laws 7.1, kubernetes#109955", "engine/core/actual.go",
+		"\tfor _, a := range c.upon[r.Key] {\n\t\tc.lose(a, fmt.Sprintf(\"%s below it was lost\", r.Key), true)\n\t}\n", "",
+	},
+	{
+		"an emptyDir in memory is left on the disk", "S21, K:G97", "engine/plugin/emptydir/verbs.go",
+		"\tif mounted != inMemory || mounted && !own(o, top) {\n", "\tif mounted && !inMemory || mounted && !own(o, top) {\n",
+	},
 }

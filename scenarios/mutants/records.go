@@ -61,4 +61,25 @@ var records = []Mutant{
 		"a torn frame is read", "laws 5.4, kubernetes#108217", "engine/journal/frame.go",
 		"if size > len(b) || binary.LittleEndian.Uint32(b[4:]) != checksum(generation, b[8:size]) {", "if size > len(b) {",
 	},
+	{
+		"the facts of a climb are not recorded", "laws 1.2", "engine/core/lines.go",
+		"Boot: c.boot, Facts: r.facts,", "Boot: c.boot, Facts: nil,",
+	},
+	{
+		"lines are not made durable", "S15, laws 5.1", "engine/core/lines.go",
+		"line := Line{Key: r.Key, Record: rec, Sync: r.Intent}", "line := Line{Key: r.Key, Record: rec}",
+	},
+	{
+		"told ready before the record is written", "S7, laws 5.2, kubernetes#40417", "engine/commit.go",
+		"\tm.commits.note(b.Lines)\n\tm.commits.waiting = append(m.commits.waiting, b)\n",
+		"\tm.commits.note(b.Lines)\n\tm.release(core.Batch{Wake: b.Wake})\n\tb.Wake = nil\n\tm.commits.waiting = append(m.commits.waiting, b)\n",
+	},
+	{
+		"operations start though their lines are not written", "S15, laws 5.5", "engine/commit.go",
+		"\tm.commits.failed = err != nil\n", "\tm.commits.failed, err = err != nil, nil\n",
+	},
+	{
+		"the name of a new generation is not durable", "S15, laws 5.5", "engine/journal/batch.go",
+		"\tif err := h.Files.Sync(c, b.dir); err != nil {\n\t\treturn err\n\t}\n\tb.tidy(h, c)\n", "\tb.tidy(h, c)\n",
+	},
 }
