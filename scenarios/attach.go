@@ -92,18 +92,21 @@ func (r *run) asksInUse(v *handOver) {
 		if err != nil || isInUse || v.isThere {
 			return
 		}
-		r.judges("S8")
-		after := r.here(v)
-		for _, what := range after {
-			if slices.Contains(before, what) {
-				r.fail("S8", "in use", v.name(), "volume "+v.name()+" is told not to be in use, and "+what.why)
-				return
-			}
-		}
-		if len(after) == 0 && !r.isWantedHere(v) {
+		if r.notUsed(v, before); len(r.here(v)) == 0 && !r.isWantedHere(v) {
 			r.moves(v)
 		}
 	})
+}
+
+// notUsed is S8 for the answer that a volume is not in use. before is what there was of it at the question.
+func (r *run) notUsed(v *handOver, before []remnant) {
+	r.judges("S8")
+	for _, what := range r.here(v) {
+		if slices.Contains(before, what) {
+			r.fail("S8", "in use", v.name(), "volume "+v.name()+" is told not to be in use, and "+what.why)
+			return
+		}
+	}
 }
 
 // remnant is one thing of a volume on this node: a hold, a mount, a call that may still act.

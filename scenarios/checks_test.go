@@ -213,6 +213,18 @@ func TestChecksFire(t *testing.T) {
 			require.Zero(t, r.w.RemoveFile("/srv/v/blocks-u"))
 			r.reads(p, &u, v)
 		}},
+		"told not to be in use and is": {"S8", func(r *run) {
+			r.holds(sim.EffectStaged)
+			v := &handOver{driver: "d", handle: "v"}
+			r.notUsed(v, r.here(v))
+		}},
+		"another node has it": {"S9", func(r *run) {
+			r.away["d^v"] = &handOver{driver: "d", handle: "v", isThere: true}
+			r.holds(sim.EffectStaged)
+		}},
+		"containers can't open their volume": {"S10", func(r *run) {
+			r.startWriting(&pod{name: "n/p", uid: "u", writer: &writer{}, uses: []use{{name: "v", path: "/srv/missing", driver: "d", volume: "v"}}})
+		}},
 		"told to be in use and is not": {"L5", func(r *run) {
 			r.holds(sim.EffectStaged)
 			r.notInUse(func(string) (bool, error) { return true, nil })
@@ -317,6 +329,7 @@ func TestCalmFinds(t *testing.T) {
 			r.broken = "disk.example"
 			r.w.After(31*time.Second+500*time.Millisecond, "", func() { r.w.BreakDriver("file.example", sim.Refuses) })
 		}},
+		"an assertion of the engine": {"panic", func(*run) { panic("planted") }},
 		"a directory is left": {"L1", func(r *run) {
 			r.w.After(10*time.Minute+50*time.Second, "", func() { r.w.MakeDir(rootDir + "/pods/left") })
 		}},
