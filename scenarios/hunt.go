@@ -210,6 +210,7 @@ func (g *workload) begin() {
 	case 2:
 		file = sim.Personality{Network: true}
 	}
+	file.Attach = file.Staging && g.setup.Volumes > oneVolume && g.pick("workload.nodes", "file.example", 0, 4, 1) == 1
 	g.driver("file.example", file)
 	for i := range g.setup.Volumes {
 		v := volumeAt(i)
@@ -217,7 +218,10 @@ func (g *workload) begin() {
 		w.SetAttached(v.driver, v.handle, true)
 	}
 	if disk.Attach {
-		g.planMoves()
+		g.planMoves(movingVolume)
+	}
+	if file.Attach {
+		g.planMoves(oneVolume)
 	}
 	if g.setup.Volumes >= huntVolumes && g.pick("workload.host-share", hostShare, 0, 3, 1) == 1 {
 		g.sharesHost()
@@ -261,8 +265,8 @@ func (g *workload) sharesHost() {
 const awayMost = 8 * time.Minute
 
 // planMoves draws when a volume goes to another node: its pods here go, at times with the agent away for longer than the controller waits.
-func (g *workload) planMoves() {
-	v := volumesOfHunts[movingVolume]
+func (g *workload) planMoves(volume int) {
+	v := volumesOfHunts[volume]
 	for n := range 2 {
 		how := g.pick("workload.move", v.handle, n, 1, 2, 1)
 		if how == 0 {
@@ -270,7 +274,7 @@ func (g *workload) planMoves() {
 		}
 		g.at(g.time("workload.move-time", v.handle, n, chaos), v.handle, func() {
 			for i, name := range g.names {
-				if p := g.current(i); p != nil && p.isWanted && g.pods[i].volumes&(1<<movingVolume) != 0 {
+				if p := g.current(i); p != nil && p.isWanted && g.pods[i].volumes&(1<<volume) != 0 {
 					g.r.remove(p, g.time("workload.grace", name, slots*4+n, grace))
 				}
 			}

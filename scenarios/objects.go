@@ -23,7 +23,7 @@ const (
 	maxVolumes  = 32  // shape.volumes
 	// The last two are for few pods: a raw block volume, and one whose claim is ReadWriteOncePod.
 	rawVolume, oneVolume = 4, 5
-	// This one may go to another node.
+	// This one may go to another node, and so may the one that is ReadWriteOncePod.
 	movingVolume = 1
 )
 

@@ -66,7 +66,7 @@ func (n *names) what(c Case, k Kept) string {
 	case "workload.driver":
 		return "driver " + object + " is restarted"
 	case "workload.nodes":
-		return "a driver attaches its volumes"
+		return "a driver attaches its volumes: " + map[bool]string{true: "disk.example", false: object}[object == ""]
 	case "workload.move":
 		return object + " goes to another node" + [...]string{"", "", " while the agent is kept away"}[min(k.Value, 2)]
 	case "workload.broken":
