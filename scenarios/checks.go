@@ -77,6 +77,8 @@ func (r *run) effect(e sim.Effect) {
 		r.actual.crashes++
 	case sim.EffectDriverUp:
 		r.driverUp(e.Driver)
+	case sim.EffectDriverDown:
+		r.delays(lengthy)
 	case sim.EffectNodeDown:
 		r.nodeDown()
 	case sim.EffectNodeUp:

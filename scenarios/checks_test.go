@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -108,6 +109,10 @@ func TestChecksFire(t *testing.T) {
 			r.list = append(r.list, &place{key: "another", isPublish: true, isHeld: true, driver: "d", volume: "v", path: "/another"})
 			r.holds(sim.EffectStaged)
 			r.sends(1, publish)
+		}},
+		"what another node has comes up here": {"S9", func(r *run) {
+			r.away["d^v"] = &handOver{driver: "d", handle: "v", isThere: true}
+			r.holds(sim.EffectStaged)
 		}},
 		"publish without a stage":           {"S4", func(r *run) { r.sends(1, publish) }},
 		"publish while an unstage may act":  {"S4", func(r *run) { r.holds(sim.EffectStaged); r.sends(1, unstage); r.sends(2, publish) }},
@@ -318,6 +323,34 @@ pod default/second uses vol-a
 at 0s apply all
 within 1m expect pod default/web ready
 `
+
+// TestChaosFinds: a pod comes late, and nothing is known to have gone wrong with what it uses.
+func TestChaosFinds(t *testing.T) {
+	for _, isKnown := range []bool{false, true} {
+		text := strings.NewReplacer("at 0s", "at 5s", "within 1m expect pod default/web ready", "at 5m expect pod default/web not ready").Replace(storyOfTwoDrivers)
+		s, err := Parse("one_pod.txt", text+"end stuck\n")
+		require.NoError(t, err)
+		meddled := false
+		s.meddle = func(r *run) {
+			if meddled {
+				return
+			}
+			meddled = true
+			r.times()
+			r.w.After(time.Second, "", func() { r.w.BreakDriver("disk.example", sim.Refuses) })
+			if isKnown {
+				r.disturbs(sim.Injected{Site: "csi.stage/fault", Key: "csi.stage/disk.example^vol-a"})
+			}
+		}
+		res := RunScenario(s, false, nil, nil)
+		if isKnown {
+			require.Nil(t, res.Violation)
+			continue
+		}
+		require.NotNil(t, res.Violation)
+		require.Equal(t, "L3 come in chaos", res.Violation.Signature(), "%v", res.Violation)
+	}
+}
 
 // TestCalmFinds breaks what the liveness phase looks for, by somebody who meddles with the world.
 func TestCalmFinds(t *testing.T) {

@@ -2,19 +2,104 @@ package scenarios
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is L3: while one driver is broken, a pod that does not use it comes and goes as if it were not. All times are the world's.
+// This file is L3, in two parts. In chaos, whatever goes wrong with others, a pod comes promptly if nothing goes wrong with what is its own: its volumes,
+// their drivers, and what all pods share (the agent's life, its files, the mount table, the cluster). In calm, while one driver is broken, a pod that
+// does not use it goes and comes as if it were not. All times are the world's.
 
 // prompt is how long a pod may take to go, or to come, with nothing in its way: a handful of calls that work at once, each of a few seconds, and the
 // lines for them.
 const prompt = time.Minute
+
+// For how long something that has gone wrong may delay everybody.
+const (
+	shortly = 5 * time.Minute  // a reading that is tried again, an agent that is paused or stalled
+	lengthy = 10 * time.Minute // a driver that has ended, and registers late
+	forLong = longestStart     // a cluster that is silent
+)
+
+// times has the run judge how promptly pods come. The faults of a scenario come by its statements, too, of which disturbs knows nothing.
+func (r *run) times() {
+	r.faulty = map[hal.Key]bool{}
+	r.w.OnFault(r.disturbs)
+}
+
+// disturbs notes a fault: of one rung, whose volume is no matter of this check any more, or of all.
+func (r *run) disturbs(i sim.Injected) {
+	switch {
+	case i.Key != "":
+		r.faulty[i.Key] = true
+	case strings.HasPrefix(i.Site, "cluster."):
+		r.delays(forLong)
+	default:
+		r.delays(shortly)
+	}
+}
+
+// delays: for so long, nobody need be served promptly.
+func (r *run) delays(d time.Duration) { r.quietFrom = max(r.quietFrom, r.w.Now().Add(d)) }
+
+// expects looks from now on whether a pod comes, of which the agent has been told.
+func (r *run) expects(p *pod) {
+	if r.faulty != nil && !p.isExpected && !p.isRunning && !r.stop {
+		p.isExpected = true
+		r.expectsFrom(p, r.isFree(p))
+	}
+}
+
+// expectsFrom looks in a while: a pod that is free from now until then, as isFree has it, must have come.
+func (r *run) expectsFrom(p *pod, isFree bool) {
+	life, object, since := r.w.Life(), p.object, r.w.Now()
+	r.w.After(prompt, "prompt "+p.name, func() {
+		if r.stop || r.w.Life() != life || !r.alive() || p.object != object || p.told != object {
+			p.isExpected = false
+			return
+		}
+		isStill, isThere := r.isFree(p), r.core.Ready(p.uid)
+		if isFree && isStill && r.quietFrom <= since {
+			r.judges("L3")
+			if !isThere {
+				r.fail("L3", "come in chaos", p.name, "nothing has gone wrong with what pod "+p.name+" uses, and it did not come within "+prompt.String()+
+					": "+r.tellWhy(p.name))
+			}
+		}
+		if p.isExpected = !isThere; p.isExpected {
+			r.expectsFrom(p, isStill)
+		}
+	})
+}
+
+// isFree reports whether nothing that has gone wrong delays a pod.
+func (r *run) isFree(p *pod) bool {
+	if !r.alive() || !r.synced || r.w.Now() < r.quietFrom || r.isHeldBack(p) {
+		return false
+	}
+	for _, u := range p.uses {
+		if u.exempt || u.driver == "" && u.path == hostDirectory || u.driver != "" && !r.isFreeUse(u) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(r.list, func(at *place) bool {
+		return (r.faulty[at.key] || at.isTouched) &&
+			slices.ContainsFunc(p.uses, func(u use) bool { return u.driver == at.driver && u.volume == at.volume })
+	})
+}
+
+// isFreeUse is isFree of one volume, but for what is up of it.
+func (r *run) isFreeUse(u use) bool {
+	name := u.driver + "^" + u.volume
+	return r.registered[u.driver] && !r.exclusive[name] && r.away[name] == nil && !r.denied[name] && !r.isSilent(u) &&
+		!slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Name == u.driver && !isPrompt(d) })
+}
 
 // isolates has a pod that does not use the broken driver go and come again.
 func (r *run) isolates() bool {

@@ -21,16 +21,17 @@ type pod struct {
 	uses   []use
 	given  []use // with which its containers were started
 
-	isWanted  bool
-	isSteady  bool // wanted all along, and never edited
-	isLeaving bool // its object says that it is being deleted, and is there until its containers have ended
-	isRunning bool // its containers run
-	isWaiting bool // the present life of the agent has been asked to say when it is ready
-	isPinned  bool // its containers keep its volumes busy
-	told      *corev1.Pod
-	release   []func() // what its containers hold open
-	writer    *writer  // nil if its containers write nothing
-	stops     uint64   // counts deletions: a container that is about to stop belongs to one of them
+	isWanted   bool
+	isSteady   bool // wanted all along, and never edited
+	isLeaving  bool // its object says that it is being deleted, and is there until its containers have ended
+	isRunning  bool // its containers run
+	isExpected bool // it is looked whether it comes promptly: see isolation.go
+	isWaiting  bool // the present life of the agent has been asked to say when it is ready
+	isPinned   bool // its containers keep its volumes busy
+	told       *corev1.Pod
+	release    []func() // what its containers hold open
+	writer     *writer  // nil if its containers write nothing
+	stops      uint64   // counts deletions: a container that is about to stop belongs to one of them
 }
 
 // has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the pod after they were started, as
@@ -329,6 +330,7 @@ func (r *run) tells(object *corev1.Pod, gone bool) {
 		p.told = nil
 	case object == p.object || r.files && object.ResourceVersion == p.object.ResourceVersion:
 		p.told = p.object
+		r.expects(p)
 	default:
 		p.told = object
 	}

@@ -82,6 +82,8 @@ type run struct {
 	probing   probing            // for cover
 	lines     func(engine.Entry) // who else reads the log, nil for nobody
 	isEdited  bool               // a volume's object was changed: any pod's volumes may have to be made anew
+	faulty    map[hal.Key]bool   // rungs of which a call has met a fault; nil if it is not judged how promptly pods come in chaos
+	quietFrom hal.Instant        // before, something that has gone wrong may delay everybody
 	stop      bool               // no timeline event happens any more
 }
 
