@@ -2,6 +2,8 @@
 package kinds
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/volnode/volnode/engine/core"
@@ -29,9 +31,11 @@ func VerbsOf(kind core.Kind) (plugin.Verbs, bool) {
 // Ladder makes the rungs of a volume, top first, or says why it can't be served. The top rung's fact "path" is where the pod finds the volume.
 func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	rungs, problem := ladder(v)
+	name := v.Pod.Namespace + "/" + v.Pod.Name
 	for i := range rungs {
 		if r := &rungs[i]; r.Pod != "" {
-			r.Want = plugin.Sorted(append(r.Want, core.Param{Name: paramPod, Value: v.Pod.Namespace + "/" + v.Pod.Name}))
+			at, _ := slices.BinarySearchFunc(r.Want, paramPod, func(p core.Param, name string) int { return cmp.Compare(p.Name, name) })
+			r.Want = slices.Insert(r.Want, at, core.Param{Name: paramPod, Value: name})
 		}
 	}
 	return rungs, problem
