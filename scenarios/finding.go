@@ -19,7 +19,7 @@ type Finding struct {
 	Signature string      `json:"signature"` // property and site: what findings of one defect have in common
 	Sentence  string      `json:"sentence"`  // who did what, and why that is wrong
 	Scenario  string      `json:"scenario,omitempty"`
-	Seed      uint64      `json:"seed"`                // of a world that is no scenario
+	Seed      uint64      `json:"seed"`                // of a world that is no scenario; 0 also for a case that has none
 	InsteadOf uint64      `json:"insteadOf,omitempty"` // the seed that was asked for, if Seed is another that breaks the same
 	Case      string      `json:"case"`                // the value of the flag --keep that replays it
 	Violation *Violation  `json:"violation"`

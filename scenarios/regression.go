@@ -84,9 +84,7 @@ func ParseRegression(file string, text []byte) (*Regression, error) {
 // NewRegression stores a finding. An older case of that name keeps its story and where it comes from.
 func NewRegression(name string, f *Finding, c Case, old *Regression) *Regression {
 	r := &Regression{Schema: RegressionSchema, Name: name, Story: f.Sentence, Signature: f.Signature, Found: "volsim shrink"}
-	if f.Scenario != "" {
-		r.Scenario = f.Scenario
-	} else {
+	if r.Scenario = f.Scenario; f.Scenario == "" && f.Seed != 0 {
 		r.Found += fmt.Sprintf(" --seed %d", f.Seed)
 	}
 	if f.Commit != "" {

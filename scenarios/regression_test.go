@@ -62,6 +62,15 @@ func TestRegressionIsReadAsItIsWritten(t *testing.T) {
 	}
 }
 
+// TestWhatAFindingIsFrom: a case that hangs on no seed is not told to be of seed 0.
+func TestWhatAFindingIsFrom(t *testing.T) {
+	for want, f := range map[string]*Finding{"demo": {Scenario: "demo"}, "seed 7": {Seed: 7}, "the case": {}} {
+		require.Equal(t, want, f.From())
+	}
+	require.Equal(t, "volsim shrink", NewRegression("r", &Finding{}, Case{}, nil).Found)
+	require.Equal(t, "volsim shrink --seed 7", NewRegression("r", &Finding{Seed: 7}, Case{}, nil).Found)
+}
+
 func TestDiffShowsTheFirstLineThatDiffers(t *testing.T) {
 	require.Nil(t, Diff([]string{"a", "b"}, []string{"a", "b"}))
 	d := Diff([]string{"a", "b", "c", "d"}, []string{"a", "b", "x"})

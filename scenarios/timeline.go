@@ -269,11 +269,19 @@ func (f *Finding) Text() string {
 	return b.String()
 }
 
-func (f *Finding) tellChoices(b *strings.Builder) {
-	from := f.Scenario
-	if from == "" {
-		from = fmt.Sprintf("seed %d", f.Seed)
+// From is what was shrunk or explained: a scenario by its name, a seed, or a case that has none.
+func (f *Finding) From() string {
+	switch {
+	case f.Scenario != "":
+		return f.Scenario
+	case f.Seed != 0:
+		return fmt.Sprintf("seed %d", f.Seed)
 	}
+	return "the case"
+}
+
+func (f *Finding) tellChoices(b *strings.Builder) {
+	from := f.From()
 	if f.InsteadOf != 0 {
 		from += fmt.Sprintf(", which breaks the same as seed %d and comes down to less", f.InsteadOf)
 	}

@@ -69,10 +69,9 @@ func newCard(id string, f *scenarios.Finding) card {
 			c.Property = p.Text
 		}
 	}
+	c.Where = f.From()
 	if f.Scenario != "" {
-		c.Where = "scenario " + f.Scenario
-	} else {
-		c.Where = fmt.Sprintf("seed %d", f.Seed)
+		c.Where = "scenario " + c.Where
 	}
 	c.Where += fmt.Sprintf("; at %s; %d of %s left after %s; %d of 3 replays equal", f.Violation.Site, len(f.Choices), Count(f.Total, "choice"),
 		Count(f.Runs, "run"), f.Equal)
