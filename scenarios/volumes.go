@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -48,7 +49,18 @@ func (t *story) mountOver(volume, name string) string {
 	if why != "" {
 		return why
 	}
-	if errno := t.w.MountForeign(u.path); errno != 0 {
+	return t.mountForeign(u.path)
+}
+
+// mountOverStage makes the directory if the volume is not staged.
+func (t *story) mountOverStage(volume, driver string) string {
+	path := plugin.StagePlace(rootDir, driver, volume).Path
+	t.w.MakeDir(path)
+	return t.mountForeign(path)
+}
+
+func (t *story) mountForeign(path string) string {
+	if errno := t.w.MountForeign(path); errno != 0 {
 		return errno.Error()
 	}
 	return ""

@@ -230,7 +230,6 @@ func (c *Core) lose(r *rung, reason string, trusted bool) {
 		return
 	}
 	r.state, r.trusted, r.reason = Unknown, trusted, reason
-	r.changed = c.step
 	r.resetBackoff()
 	c.markAround(r)
 	for _, a := range c.upon[r.Key] {
