@@ -46,7 +46,11 @@ func (r *run) disturbs(i sim.Injected) {
 }
 
 // delays: for so long, nobody need be served promptly.
-func (r *run) delays(d time.Duration) { r.quietFrom = max(r.quietFrom, r.w.Now().Add(d)) }
+func (r *run) delays(d time.Duration) {
+	if r.faulty != nil {
+		r.quietFrom = max(r.quietFrom, r.w.Now().Add(d))
+	}
+}
 
 // expects looks from now on whether a pod comes, of which the agent has been told.
 func (r *run) expects(p *pod) {
