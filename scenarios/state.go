@@ -76,14 +76,15 @@ var notAsItIs = fieldsAs(map[as]string{
 		scenarios.run: cfg h canary probe cover probing lines storm actual mark
 		scenarios.place: sent
 		scenarios.handOver: life
-		sim.World: config chooser faults profile menus nth trace observe faulted entered start pids lives rpcCount sched borrowed hungAt
+		sim.World: config chooser faults profile menus nth trace observe faulted entered start pids lives rpcCount sched borrowed slabs hungAt
 		sim.incarnation: number started drained queue
 		sim.task: inc w index parked
 		sim.driver: pid registrar
 		sim.backend: processes
 		sim.boot: began
 		sim.filesystem: minor
-		sim.superblock: inodes
+		sim.superblock: inodes moves
+		sim.mount: rootPath rootSeen
 		sim.mountTable: last spelt base
 		sim.pageCache: count
 		sim.clusterObject: said merged
