@@ -134,7 +134,7 @@ func (p *parser) check() error {
 		}
 		switch {
 		case s.act == nil:
-			return p.errorf("%q is nothing that can happen or be expected; docs/volsim.md lists what can", s)
+			return p.errorf("%q is nothing that can happen or be expected; do you mean: %s? docs/volsim.md lists what can", s, nearestAction(s.Words))
 		case s.Since && !s.Within:
 			earliest += s.Wait
 		case !s.Since && s.Wait < earliest:
@@ -144,6 +144,16 @@ func (p *parser) check() error {
 		}
 	}
 	return nil
+}
+
+// nearestAction is what a statement that means nothing may have meant: the words of an action that shares the most pairs of letters with it.
+func nearestAction(words []string) string {
+	var all, plain []string
+	for _, a := range actions() {
+		fixed := slices.DeleteFunc(strings.Fields(a.words), isPlaceholder)
+		all, plain = append(all, a.words), append(plain, strings.Join(fixed, " "))
+	}
+	return all[slices.Index(plain, nearest(strings.Join(words, " "), plain))]
 }
 
 // means says why the word at that place of a statement is not what the pattern has there.
@@ -160,7 +170,7 @@ func (p *parser) means(part string, words []string, at int) error {
 		}
 	case "POD":
 		if p.s.object("pod "+word, "") == nil {
-			return p.errorf("there is no pod %s among the objects; write it as namespace/name", word)
+			return p.errorf("there is no pod %s among the objects; they are %s", word, p.s.objectNames())
 		}
 	case "VOLUME": // of pod POD
 		if pod := words[at+3]; p.s.object("pod "+pod, "") != nil && !p.s.hasVolume(pod, word) {
@@ -250,6 +260,9 @@ func (t *story) remove(name string, grace time.Duration) string {
 	_, p := t.pod(name)
 	if p == nil {
 		return "the pod was never applied"
+	}
+	if grace > 0 && !t.s.Runtime {
+		return "only on a host with a runtime containers outlive their pod; write: host runtime"
 	}
 	t.r.remove(p, grace)
 	return ""

@@ -69,5 +69,5 @@ func Find(name string) (*Scenario, error) {
 			return s, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no scenario %q; volsim list --names lists them", name)
+	return nil, fmt.Errorf("there is no scenario %q, and no file of that name; volsim list --names lists the scenarios", name)
 }

@@ -282,7 +282,7 @@ func (p *parser) fault(words []string) error {
 		return p.errorf("write fault SITE [of OBJECT] [nth N] KIND, like: fault csi.stage of vol-a late 60s")
 	}
 	if _, ok := siteNumbers[words[0]]; !ok {
-		return p.errorf("%q is no site at which a fault can be injected; do you mean %s? docs/fault-atlas.md lists all", words[0], nearestSite(words[0]))
+		return p.errorf("%q is no site at which a fault can be injected; do you mean %s? docs/fault-atlas.md lists all", words[0], nearest(words[0], siteNames))
 	}
 	f.Site, words = words[0], words[1:]
 	if words[0] == "of" && len(words) > 1 {
@@ -323,7 +323,7 @@ func (p *parser) fault(words []string) error {
 		p.s.Faults = append(p.s.Faults, f)
 		return nil
 	}
-	return p.errorf("%q is no kind of fault; the kinds are: %s", text, faultWords())
+	return p.errorf("%q is no kind of fault; at %s there can be: %s", text, f.Site, faultWords(f.Site))
 }
 
 // possible refuses a fault that no call of its site can meet.
@@ -332,21 +332,21 @@ func (p *parser) possible(f *FaultRule, words string) error {
 	if slices.ContainsFunc(f.Faults, func(k sim.Fault) bool { return slices.Contains(can, k) }) {
 		return nil
 	}
-	return p.errorf("%q can't be at %s; docs/fault-atlas.md says what can: %v", words, f.Site, can)
+	return p.errorf("%q can't be at %s; these can: %s", words, f.Site, faultWords(f.Site))
 }
 
-// nearestSite is the name of a site that shares the most pairs of letters with a wrong one.
-func nearestSite(name string) string {
+// nearest is the name that shares the most pairs of letters with a wrong one.
+func nearest(wrong string, names []string) string {
 	best, most := "", -1.0
-	for _, site := range siteNames {
+	for _, name := range names {
 		n := 0
-		for i := range len(name) - 1 {
-			if strings.Contains(site, name[i:i+2]) {
+		for i := range len(wrong) - 1 {
+			if strings.Contains(name, wrong[i:i+2]) {
 				n++
 			}
 		}
-		if score := float64(n) / float64(len(site)+len(name)); score > most {
-			best, most = site, score
+		if score := float64(n) / float64(len(name)+len(wrong)); score > most {
+			best, most = name, score
 		}
 	}
 	return best
@@ -379,15 +379,26 @@ func (p *parser) value(f *FaultRule, takes, text string) error {
 	return nil
 }
 
-func faultWords() string {
-	all := make([]string, len(faultKinds))
-	for i, k := range faultKinds {
-		all[i] = k.words
-		switch k.takes {
-		case "time":
-			all[i] += " TIME"
-		case "code":
-			all[i] += " STATUS"
+// faultWords lists the faults that can be at a site, in the words of a scenario.
+func faultWords(site string) string {
+	var all []string
+	for _, fault := range sim.Sites()[siteNumbers[site]].Faults() {
+		isNamed := false
+		for _, k := range faultKinds {
+			if !slices.Contains(k.faults, fault) {
+				continue
+			}
+			words := k.words
+			switch k.takes {
+			case "time":
+				words += " TIME"
+			case "code":
+				words += " STATUS"
+			}
+			all, isNamed = append(all, words), true
+		}
+		if !isNamed {
+			all = append(all, fault.String())
 		}
 	}
 	return strings.Join(all, ", ")

@@ -246,6 +246,9 @@ func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswe
 		return a, &httpError{400, fmt.Sprintf("kind %q: want pod, volume or rung", kind)}
 	}
 	if len(a.Pods)+len(a.Rungs) == 0 {
+		if kind == "pod" && !strings.Contains(name, "/") {
+			return a, &httpError{404, fmt.Sprintf("no pod with the uid %s is known; a pod by its name is NAMESPACE/NAME", name)}
+		}
 		return a, &httpError{404, fmt.Sprintf("%s %s is not known", kind, name)}
 	}
 	return a, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"strconv"
@@ -64,13 +65,8 @@ func traceOf(arg string) ([]string, error) {
 		}
 		return scenarios.TraceOf(h, scenarios.Case{Still: true, Keep: kept}, nil), nil
 	}
-	if isTrace(arg) {
-		f, err := os.Open(arg)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		return scenarios.ReadTrace(f)
+	if trace, ok, err := readTrace(arg); ok || err != nil {
+		return trace, err
 	}
 	c, err := loadCase(arg)
 	if err != nil {
@@ -79,14 +75,17 @@ func traceOf(arg string) ([]string, error) {
 	return scenarios.TraceOf(h, c, nil), nil
 }
 
-// isTrace: it is a file that begins like a record, with its number.
-func isTrace(file string) bool {
+// readTrace reads a file that begins like a record, with its number; false if there is no such file. It reads only once, as a pipe must be.
+func readTrace(file string) (trace []string, ok bool, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return false
+		return nil, false, nil
 	}
 	defer f.Close()
-	begin := make([]byte, 2)
-	n, err := f.Read(begin)
-	return err == nil && n == 2 && string(begin) == "1 "
+	in := bufio.NewReader(f)
+	if begin, err := in.Peek(2); err != nil || string(begin) != "1 " {
+		return nil, false, nil
+	}
+	trace, err = scenarios.ReadTrace(in)
+	return trace, true, err
 }

@@ -81,27 +81,30 @@ trial of mutants.`
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use: "volsim", Short: "The engine of volnode in simulated worlds", Long: rootHelp, SilenceErrors: true, SilenceUsage: true,
-		Version: version(),
-		RunE: func(_ *cobra.Command, args []string) error {
+		Version: version(), SuggestionsMinimumDistance: 2,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
+				if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+					return fmt.Errorf("there is no command %q; do you mean %s? volsim --help lists them", args[0], strings.Join(like, " or "))
+				}
 				return fmt.Errorf("there is no command %q: volsim --help lists them", args[0])
 			}
 			return errors.New("a command is missing: volsim --help lists them")
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Version}}")
 	root.AddCommand(huntCommand(), mergeCommand(), exhaustCommand(), coverageCommand(), replayCommand(), shrinkCommand(), explainCommand(),
 		diffCommand(), mutantsCommand(), runCommand(), listCommand())
 	return root
 }
 
-// flagError says of a flag's value what it must be.
-func flagError(err error) error {
+// flagError says of a flag's value what it must be, and of a flag that there is not where the others are.
+func flagError(cmd *cobra.Command, err error) error {
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
-		return err
+		return fmt.Errorf("%w: %s --help lists them", err, cmd.CommandPath())
 	}
 	want := map[string]string{
 		"uint64": "a whole number, not below 0", "int": "a whole number", "duration": "a time like 90s or 10m", "bool": "true or false",

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +31,7 @@ func TestExitStatus(t *testing.T) {
 	}{
 		{[]string{}, exitUsage, "a command is missing"},
 		{[]string{"fly"}, exitUsage, "fly"},
-		{[]string{"run", "no_such_story"}, exitUsage, "volsim list --names lists them"},
+		{[]string{"run", "no_such_story"}, exitUsage, "volsim list --names lists the scenarios"},
 		{[]string{"run", "./no/such/file.txt"}, exitUsage, "no such file"},
 		{[]string{"replay"}, exitUsage, "seed"},
 		{[]string{"replay", "--seed", "1", "--keep", "zz"}, exitUsage, "not a choice"},
@@ -44,9 +46,11 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"hunt", "--budget", "5"}, exitUsage, "--budget 5: want a time like 90s or 10m"},
 		{[]string{"hunt", "now"}, exitUsage, `volsim hunt takes no argument, and "now" is one`},
 		{[]string{"hunt", "--json", "--jsonl=-"}, exitUsage, "leave one out"},
+		{[]string{"rnu"}, exitUsage, `there is no command "rnu"; do you mean run?`},
+		{[]string{"run", "--jsn"}, exitUsage, "unknown flag: --jsn: volsim run --help lists them"},
 		{[]string{"run"}, exitUsage, "volsim run: name scenarios"},
 		{[]string{"run", "demo", "--trace", "--json"}, exitUsage, "leave --json out"},
-		{[]string{"run", "."}, exitUsage, "there is no scenario \".\""},
+		{[]string{"run", "."}, exitUsage, "there is no scenario \".\", and no file of that name"},
 		{[]string{"run", "demo", "--report", "x", "--junit", "x"}, exitUsage, "--report and --junit name the same file"},
 		{[]string{"list", "--names", "--json"}, exitUsage, "leave one out"},
 		{[]string{"replay", "demo", "--times", "4"}, exitUsage, "--times goes with --seed and --keep"},
@@ -90,6 +94,22 @@ func TestFileOfAFindingThatIsNoneIsNotMade(t *testing.T) {
 	status, _, stderr := volsim("shrink", "--seed", "1", "--report", page)
 	require.Zero(t, status, stderr)
 	require.NoFileExists(t, page)
+}
+
+// TestDiffReadsAPipe: what can be read only once is not looked at twice.
+func TestDiffReadsAPipe(t *testing.T) {
+	_, trace, stderr := volsim("replay", "--seed", "1")
+	require.Empty(t, stderr)
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	go func() {
+		defer w.Close()
+		_, _ = io.WriteString(w, trace)
+	}()
+	status, stdout, stderr := volsim("diff", "1", fmt.Sprintf("/dev/fd/%d", r.Fd()))
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "equal: ")
 }
 
 // TestOnlyTheCatalogueIsStored: a case names its scenario, which must be there when it is run.
