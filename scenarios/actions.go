@@ -67,6 +67,7 @@ func actions() []action {
 		{"release synced", func(t *story, _ []string) string { t.w.ReleaseSynced("manifest"); return "" }},
 		{"spoil pod POD", func(t *story, a []string) string { return t.spoil(a[0]) }},
 		{"unmount volume VOLUME of pod POD", func(t *story, a []string) string { return t.unmount(a[0], a[1]) }},
+		{"remount volume VOLUME of pod POD", func(t *story, a []string) string { return t.remount(a[0], a[1]) }},
 		{"mount over volume VOLUME of pod POD", func(t *story, a []string) string { return t.mountOver(a[0], a[1]) }},
 		{"mount over the stage of VOLUME of driver DRIVER", func(t *story, a []string) string { return t.mountOverStage(a[0], a[1]) }},
 		{"unmount the foreign mounts", func(t *story, _ []string) string { t.w.SweepForeign(rootDir); return "" }},

@@ -50,7 +50,10 @@ type Scenario struct {
 	Faults  []FaultRule
 	Steps   []Step
 	Objects []Object
-	meddle  func(*run) // what tests do to the world, at each step of the engine; nil for nothing
+	// JournalBytes is how large the agent's journal may grow.
+	JournalBytes int64
+
+	meddle func(*run) // what tests do to the world, at each step of the engine; nil for nothing
 }
 
 // Title is the first sentence of the head.
@@ -105,7 +108,7 @@ const maxScenario = 256 << 10
 // Parse reads a scenario. file is for its errors, and its base without suffix is the scenario's name.
 func Parse(file string, text string) (*Scenario, error) {
 	p := &parser{
-		file: file, s: &Scenario{Name: nameOf(file), File: file, Absent: map[string]bool{}, Bare: map[string]bool{}},
+		file: file, s: &Scenario{Name: nameOf(file), File: file, JournalBytes: usualJournal << 10, Absent: map[string]bool{}, Bare: map[string]bool{}},
 		claims: map[string]bool{}, served: map[string]bool{}, inline: map[string]bool{},
 	}
 	if len(text) > maxScenario {
@@ -160,6 +163,8 @@ func (p *parser) statement(line string) error {
 	switch words[0] {
 	case "host":
 		return p.choice(words, "host runtime", "host no-runtime", &p.s.Runtime)
+	case "journal":
+		return p.journal(words[1:])
 	case "objects":
 		return p.choice(words, "objects from files", "objects from stream", &p.s.Files)
 	case "end":
@@ -175,7 +180,23 @@ func (p *parser) statement(line string) error {
 	case "at", "after", "within":
 		return p.step(words)
 	}
-	return p.errorf("%q begins no statement; one of host, objects, driver, volume, pod, fault, at, after, within, end does", words[0])
+	return p.errorf("%q begins no statement; one of host, journal, objects, driver, volume, pod, fault, at, after, within, end does", words[0])
+}
+
+// leastJournal, usualJournal and mostJournal are sizes of a scenario's journal, in KiB.
+const leastJournal, usualJournal, mostJournal = 4, 64, 4096
+
+// journal is how large the agent's journal may grow.
+func (p *parser) journal(words []string) error {
+	if len(words) != 1 || !strings.HasSuffix(words[0], "KiB") {
+		return p.errorf("write the size of the journal like this: journal 16KiB")
+	}
+	n, err := strconv.ParseInt(strings.TrimSuffix(words[0], "KiB"), 10, 32)
+	if err != nil || n < leastJournal || n > mostJournal {
+		return p.errorf("%q is not a size of %d to %dKiB", words[0], leastJournal, mostJournal)
+	}
+	p.s.JournalBytes = n << 10
+	return nil
 }
 
 func (p *parser) choice(words []string, yes, no string, into *bool) error {
@@ -249,11 +270,13 @@ var faultKinds = []struct {
 	faults []sim.Fault
 }{
 	{"slow", "", []sim.Fault{sim.Slow}},
+	{"takes", "time", []sim.Fault{sim.Slow}},
 	{"reply lost", "", []sim.Fault{sim.Lost}},
 	{"dropped", "", []sim.Fault{sim.Dropped}},
 	{"doubled", "", []sim.Fault{sim.Doubled}},
 	{"intercepted", "code", []sim.Fault{sim.Intercepted}},
 	{"refused", "", []sim.Fault{sim.Refused}},
+	{"late reply dropped", "", []sim.Fault{sim.LateDropped}},
 	{"late", "time", []sim.Fault{sim.Late}},
 	{"stalled", "time", []sim.Fault{sim.Stalled}},
 	{"hangs", "time", []sim.Fault{sim.Hang}},

@@ -308,8 +308,11 @@ func (r *run) misses(u use) string {
 func (r *run) hears(e hal.ClusterEvent) {
 	switch e := e.(type) {
 	case hal.Applied:
-		if object, ok := e.Object.(*corev1.Pod); ok {
+		switch object := e.Object.(type) {
+		case *corev1.Pod:
 			r.tells(object, false)
+		case *corev1.PersistentVolume:
+			r.hearsOfVolume(object)
 		}
 	case hal.Deleted:
 		if object, ok := e.Object.(*corev1.Pod); ok {
@@ -318,6 +321,13 @@ func (r *run) hears(e hal.ClusterEvent) {
 	case hal.Synced:
 		r.synced = true
 	case hal.Trouble:
+	}
+}
+
+// hearsOfVolume notes whether a volume is for one pod, as the agent knows it from now on.
+func (r *run) hearsOfVolume(v *corev1.PersistentVolume) {
+	if v.Spec.CSI != nil {
+		r.exclusive[v.Spec.CSI.Driver+"^"+v.Spec.CSI.VolumeHandle] = slices.Contains(v.Spec.AccessModes, corev1.ReadWriteOncePod)
 	}
 }
 

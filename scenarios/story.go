@@ -89,7 +89,7 @@ func (p Play) Run() StoryResult {
 	}
 	t.w = sim.New(sim.Config{Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: rootDir, Disk: sim.DiskOrdered})
 	defer t.w.Close()
-	t.r = newRun(t.w, engine.Config{NoRuntime: !s.Runtime, JournalBytes: 64 << 10, Drivers: map[string]plugin.DriverConfig{}})
+	t.r = newRun(t.w, engine.Config{NoRuntime: !s.Runtime, JournalBytes: s.JournalBytes, Drivers: map[string]plugin.DriverConfig{}})
 	for name := range s.Bare {
 		t.r.cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
 	}
@@ -203,6 +203,9 @@ func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 		if f.Value >= 0 {
 			for _, of := range []string{"/late", "/code", "/moment"} {
 				t.values[sim.NewID(site+of, id.Object, id.Nth).Hash()] = f.Value
+			}
+			if fault == sim.Slow {
+				t.values[sim.NewID(site+"/execute", id.Object, id.Nth).Hash()] = f.Value / sim.Slowness
 			}
 			if fault == sim.Hang {
 				t.hang = f.Value

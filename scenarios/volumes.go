@@ -43,6 +43,27 @@ func (t *story) unmount(volume, name string) string {
 	return ""
 }
 
+// remount takes away what a pod has of a volume, and mounts the same thing there again.
+func (t *story) remount(volume, name string) string {
+	u, why := t.use(volume, name)
+	if why != "" {
+		return why
+	}
+	for _, s := range t.r.list {
+		if s.isPublish || s.driver != u.driver || s.volume != u.volume {
+			continue
+		}
+		if errno := t.w.UnmountTop(u.path); errno != 0 {
+			return errno.Error()
+		}
+		if errno := t.w.BindMount(s.path, u.path, false); errno != 0 {
+			return errno.Error()
+		}
+		return ""
+	}
+	return "the volume is not staged"
+}
+
 // mountOver mounts something that is nobody's volume over a volume of a pod.
 func (t *story) mountOver(volume, name string) string {
 	u, why := t.use(volume, name)

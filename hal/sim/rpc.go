@@ -119,6 +119,9 @@ func (r *rpc) between(at *site, lo, hi time.Duration) time.Duration {
 }
 
 const (
+	// Slowness is how much longer than usual a driver works on a call that is slow.
+	Slowness = 100
+
 	connectionDies = time.Minute // of a connection whose peer says nothing
 	// interceptedLeast is how long a call that something else has answered goes on at least.
 	interceptedLeast = time.Second
@@ -267,7 +270,7 @@ func (r *rpc) arrive() {
 	}
 	wait := r.between(r.site.execute, fastest, most)
 	if r.fault == Slow {
-		wait *= 100
+		wait *= Slowness
 	}
 	if r.fault == Stalled {
 		from := max(r.untilDeadline(), 0)

@@ -134,4 +134,13 @@ var decisions = []Mutant{
 		"containers are taken to run on what must be made anew", "L2, laws 1.3, 1.4", "engine/core/desired.go",
 		"\t\tcase gone && r.wasUp && rebuild:\n\t\t\tr.wasUp = false\n", "\t\tcase gone && r.wasUp && rebuild:\n",
 	},
+	{
+		"an exclusive claim passes while its last publish may act", "S9, laws 2.4", "engine/core/reconcile.go",
+		"if o != r && !o.isGone() {\n\t\t\treturn waitOn(whyClaim, o.Key), false",
+		"if o != r && o.state == Present {\n\t\t\treturn waitOn(whyClaim, o.Key), false",
+	},
+	{
+		"a change of a rung below does not reset the backoff", "L2, laws 2.5, kubernetes#88141", "engine/core/complete.go",
+		"\t\t\ta.up, a.denier = backoff{}, false\n", "\t\t\ta.denier = false\n",
+	},
 }

@@ -78,4 +78,32 @@ var fences = []Mutant{
 		"an answer that came just before the operation ended is not heard", "laws 4.3a", "engine/core/complete.go",
 		"|| (in.ended && !acts) {", "|| (in.ended && acts) {",
 	},
+	{
+		"the end of one process ends the calls of another", "laws 4.3b", "engine/core/fence.go",
+		"func(k call) bool { return k.instance == instance })", "func(k call) bool { return k.instance != \"\" })",
+	},
+	{
+		"a final answer ends one of several calls", "laws 4.3c", "engine/core/fence.go",
+		"c.openCalls(r) != 1 {", "c.openCalls(r) < 1 {",
+	},
+	{
+		"a final answer of another process ends a call", "laws 4.3c", "engine/core/fence.go",
+		"k.verb == fenceVerb(in.Verb) && k.instance == res.Instance", "k.verb == fenceVerb(in.Verb)",
+	},
+	{
+		"an ABORTED that other calls explain counts", "laws 4.3c", "engine/core/fence.go",
+		"r.calls[i].aborted || !in.crowded", "true",
+	},
+	{
+		"a descent that began before the end of a climb is enough", "laws 4.4", "engine/core/complete.go",
+		"r.purged = in.quiet", "r.purged = r.bound(Climb) == 0",
+	},
+	{
+		"a record goes without the second descent", "S8, laws 4.4, kubernetes#82190", "engine/core/actual.go",
+		"return r.state == Absent && r.purged && len(r.calls) == 0", "return r.state == Absent && len(r.calls) == 0",
+	},
+	{
+		"the process of a call is not known", "laws 4.3b", "engine/ops.go",
+		"if m.drivers.instance(op.Actor) == instance {", "if instance != \"\" {",
+	},
 }

@@ -120,4 +120,16 @@ var outcomes = []Mutant{
 		"an emptyDir in memory is left on the disk", "S21, K:G97", "engine/plugin/emptydir/verbs.go",
 		"\tif mounted != inMemory || mounted && !own(o, top) {\n", "\tif mounted && !inMemory || mounted && !own(o, top) {\n",
 	},
+	{
+		"NOT_FOUND ends a descent though a climb may act", "S8, laws 3.3, kubernetes#82492", "engine/plugin/csi/outcome.go",
+		"\t\tif quiet {\n", "\t\tif true {\n",
+	},
+	{
+		"a mount is known by its device", "laws 7.2, democratic-csi#559", "hal/mounts.go",
+		"strconv.AppendUint(append(b, \"mount \"...), uint64(m.ID), 10)", "strconv.AppendUint(append(b, \"mount \"...), 0, 10)",
+	},
+	{
+		"a drift reading of before a change counts", "S14, laws 7.1, kubernetes#128219", "engine/core/actual.go",
+		"r.op != nil || r.changed > e.Since ||", "r.op != nil ||",
+	},
 }

@@ -82,4 +82,20 @@ var records = []Mutant{
 		"the name of a new generation is not durable", "S15, laws 5.5", "engine/journal/batch.go",
 		"\tif err := h.Files.Sync(c, b.dir); err != nil {\n\t\treturn err\n\t}\n\tb.tidy(h, c)\n", "\tb.tidy(h, c)\n",
 	},
+	{
+		"a directory is made without a word", "laws 5.3", "engine/core/lines.go",
+		"\tif v == Look || (!r.Intent && (r.recorded || v == Descend)) {\n", "\tif v == Look || !r.Intent {\n",
+	},
+	{
+		"no room is reserved for a ladder", "L2, laws 5.5", "engine/core/lines.go",
+		"\t\tline.Room = c.room(r)\n", "",
+	},
+	{
+		"a descent needs room", "L4, laws 5.5", "engine/journal/room.go",
+		" && l.Record.Phase != core.Leaving {", " {",
+	},
+	{
+		"what follows damage is not doubted", "laws 5.4", "engine/start.go",
+		"if slices.Contains(loaded.Doubtful, rec.Rung.Key) {", "if false {",
+	},
 }
