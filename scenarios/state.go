@@ -73,7 +73,7 @@ var notAsItIs = fieldsAs(map[as]string{
 	// Who looks on; what was set before the run and stays; counters that give numbers to what comes, and numbers that nobody compares; what is for one
 	// event, and left over between two. How full the journal is: no scenario fills a tenth of one.
 	asNothing: `
-		scenarios.run: cfg h canary probe cover probing lines storm actual mark quietFrom faulty
+		scenarios.run: cfg h canary probe cover probing lines storm actual mark
 		scenarios.place: sent
 		scenarios.handOver: life
 		sim.World: config chooser faults profile menus nth trace observe faulted entered start pids lives rpcCount sched borrowed slabs hungAt
