@@ -6,6 +6,7 @@ import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
 	"github.com/volnode/volnode/engine/core"
+	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
@@ -68,7 +69,7 @@ func run(h *hal.Host, op core.Op) core.Result {
 	panic(fmt.Sprintf("engine: verb %d", op.Verb))
 }
 
-// lateNode sees to it that an answer that comes after a call's deadline reaches core: it is the proof that the call has ended.
+// lateNode sees to it that an answer that comes after a call's deadline reaches core, if it proves that the call has ended, as it would have in time.
 type lateNode struct {
 	hal.CSINode
 	m *VolumeManager
@@ -76,7 +77,11 @@ type lateNode struct {
 
 func (n lateNode) late(c hal.Call) hal.Call {
 	op := c.Op
-	c.Late = func(error) { n.m.step(core.Answered{Op: op}) }
+	c.Late = func(err error) {
+		if csiplugin.Ends(err) {
+			n.m.step(core.Answered{Op: op})
+		}
+	}
 	return c
 }
 

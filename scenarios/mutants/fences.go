@@ -54,6 +54,10 @@ var fences = []Mutant{
 		"if r := c.open[op]; r != nil && !r.Limits.ActsAfterReply {", "if r := c.open[op]; r != nil && r.Limits.ActsAfterReply {",
 	},
 	{
+		"every late answer ends its call", "laws 4.3a", "engine/ops.go",
+		"\t\tif csiplugin.Ends(err) {\n", "\t\tif csiplugin.Ends(nil) {\n\t\t\t_ = err\n",
+	},
+	{
 		"the end of a process is not heard", "laws 4.3b", "engine/core/fence.go",
 		"func(k call) bool { return k.instance == instance })", "func(k call) bool { return k.instance == \"\" && k.op != 0 })",
 	},

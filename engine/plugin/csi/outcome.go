@@ -76,6 +76,9 @@ func judge(verb core.Verb, err error, quiet, acts bool) verdict {
 	return open
 }
 
+// Ends reports whether a reply proves that its call has ended: a status that a broken connection or an interceptor could have made up does not.
+func Ends(err error) bool { return !judge(core.Descend, err, false, false).fenced }
+
 // result is the verdict as the end of an operation, with the reason why.
 func (v verdict) result(err error) core.Result {
 	r := core.Result{

@@ -65,3 +65,16 @@ func TestOutcomesHoldTogether(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatAnythingCanMakeUpEndsNoCall(t *testing.T) {
+	ends := func(reply hal.Reply, code hal.Code) bool {
+		return Ends(&hal.Error{Class: hal.ClassRPC, Reply: reply, Code: code})
+	}
+	require.True(t, Ends(nil))
+	require.True(t, ends(hal.ReplyStatus, hal.CodeInternal))
+	require.True(t, ends(hal.ReplyStatus, hal.CodeNotFound))
+	for _, code := range []hal.Code{hal.CodeUnavailable, hal.CodeUnknown, hal.CodeCanceled, hal.CodeDeadlineExceeded} {
+		require.False(t, ends(hal.ReplyStatus, code), code)
+	}
+	require.False(t, ends(hal.ReplyNone, hal.CodeInternal))
+}
