@@ -74,6 +74,7 @@ func (r *run) effect(e sim.Effect) {
 		r.removed(&e)
 	case sim.EffectAgentDied:
 		r.m, r.core = nil, nil
+		r.delays(shortly)
 		r.actual.crashes++
 	case sim.EffectDriverUp:
 		r.driverUp(e.Driver)

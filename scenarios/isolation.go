@@ -22,7 +22,7 @@ const prompt = time.Minute
 
 // For how long something that has gone wrong may delay everybody.
 const (
-	shortly = 5 * time.Minute  // a reading that is tried again, an agent that is paused or stalled
+	shortly = 5 * time.Minute  // a reading that is tried again, an agent that is paused or stalled, calls of its last life that may still act
 	lengthy = 10 * time.Minute // a driver that has ended, and registers late
 	forLong = longestStart     // a cluster that is silent
 )
