@@ -72,7 +72,7 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 		return result{}, k.never(q.method, 0) // another process answers there: it has to be connected to anew
 	}
 	refusal := k.fault == Refused
-	if refusal && k.subject.hash+uint64(k.subject.nth)&1 == 0 {
+	if refusal && (k.subject.hash+uint64(k.subject.nth))&1 == 0 {
 		return result{}, k.never(q.method, syscall.ECONNREFUSED)
 	}
 	r := &rpc{

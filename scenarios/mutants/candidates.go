@@ -10,4 +10,9 @@ var Candidates = []Mutant{
 			"\tif err := h.Files.Sync(c, spare); err != nil {\n\t\treturn err\n\t}\n",
 		"\tif err := h.Files.WriteAt(c, spare, 0, b.image); err != nil {\n\t\treturn err\n\t}\n",
 	},
+	{
+		"what was not synced is taken for durable", "S15, laws 5.1, 5.5", "engine/journal/batch.go",
+		"\tif !b.sync {\n\t\treturn nil\n\t}\n\treturn h.Files.Sync(c, file)\n",
+		"\tif b.sync {\n\t\t_ = h.Files.Sync(c, file)\n\t}\n\treturn nil\n",
+	},
 }

@@ -143,4 +143,12 @@ var decisions = []Mutant{
 		"a change of a rung below does not reset the backoff", "L2, laws 2.5, kubernetes#88141", "engine/core/complete.go",
 		"\t\t\ta.up, a.denier = backoff{}, false\n", "\t\t\ta.denier = false\n",
 	},
+	{
+		"the backoff does not grow", "L7, laws 2.5, kubernetes#71569", "engine/core/backoff.go",
+		"\tb.attempts++\n\tb.until = now.Add(d - jitter(d", "\tb.until = now.Add(d - jitter(d",
+	},
+	{
+		"an edited object does not reset the backoff", "L2, laws 2.5", "engine/core/desired.go",
+		"if fresh || !slices.Equal(r.Want, spec.Want) {", "if fresh {",
+	},
 }

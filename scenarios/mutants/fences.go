@@ -110,4 +110,16 @@ var fences = []Mutant{
 		"the process of a call is not known", "laws 4.3b", "engine/ops.go",
 		"if m.drivers.instance(op.Actor) == instance {", "if instance != \"\" {",
 	},
+	{
+		"a call without an end is waited for for ever", "L2, laws 4.1", "engine/core/fence.go",
+		"over := k.until <= c.now || end(k)", "over := end(k)",
+	},
+	{
+		"a start forgets a descent that may act", "S6, laws 4.2, 5.2, kubernetes#121357", "engine/core/core.go",
+		"\tr.fence(call{verb: Descend, until: rec.DescendUntil})\n", "",
+	},
+	{
+		"a volume in doubt is told not to be in use", "S8, laws 4.4", "engine/public.go",
+		"return v.Volume == volume && isLeft(v)", "return v.Volume == volume && v.State != core.Absent",
+	},
 }

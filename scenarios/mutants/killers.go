@@ -24,6 +24,8 @@ var killers = map[string]killer{
 	"a descent's bound is not recorded":                           {seed: 18},
 	"a driver that could not be reached is not looked for":        {scenario: "driver_is_replaced_behind_its_registration_socket"},
 	"a helper of an earlier run excludes nothing":                 {scenario: "hung_mount_outlives_the_agent"},
+	"lines are not made durable":                                  {seed: 1002},
+	"the name of a new generation is not durable":                 {seed: 481},
 	"a journal that can't be read is empty":                       {seed: 19},
 	"a late answer ends every call of its rung":                   {seed: 1},
 	"a look that fails sees nothing":                              {seed: 9},
