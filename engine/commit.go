@@ -12,6 +12,8 @@ import (
 // commits is the queue of batches on their way into the journal. One write is under way at a time; what comes meanwhile shares the next one.
 type commits struct {
 	busy      bool
+	writing   core.Batch // what that write is of
+	refused   []hal.OpID // of its operations, those that are not started: the journal has no room for them
 	waiting   []core.Batch
 	held      []core.Waiter    // whose confirmed record could not be written yet
 	failed    bool             // the journal has lines that it could not write
@@ -66,14 +68,14 @@ func (m *VolumeManager) commit() {
 	}
 	m.commits.waiting = nil
 	refused := m.admit(&all)
-	m.commits.busy = true
+	m.commits.busy, m.commits.writing, m.commits.refused = true, all, refused
 	batch, err := m.journal.Prepare(all.Lines)
 	if err != nil {
 		panic(err) // admit took out all that could be refused
 	}
 	m.h.Runtime.Go(func() {
 		batch.Write(&m.h, hal.Call{})
-		m.h.Runtime.Post(func() { m.committed(all, batch, refused) })
+		m.h.Runtime.Post(func() { m.committed(batch) })
 	})
 }
 
@@ -95,8 +97,9 @@ func (m *VolumeManager) admit(b *core.Batch) []hal.OpID {
 	return refused
 }
 
-func (m *VolumeManager) committed(b core.Batch, batch *journal.Batch, refused []hal.OpID) {
-	m.commits.busy = false
+func (m *VolumeManager) committed(batch *journal.Batch) {
+	b, refused := m.commits.writing, m.commits.refused
+	m.commits.busy, m.commits.writing, m.commits.refused = false, core.Batch{}, nil
 	err := m.journal.Settle(batch)
 	m.commits.failed = err != nil
 	m.mend()

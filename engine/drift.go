@@ -13,6 +13,7 @@ import (
 // drift compares the mount table with what core believes, each time the table has changed.
 type drift struct {
 	reading bool
+	since   uint64             // the last step of core when the reading began
 	blocked map[hal.Key]string // what stood at the place of each Blocked rung at the last reading
 	again   bool               // it changed while it was read
 }
@@ -25,15 +26,15 @@ func (m *VolumeManager) tableChanged() {
 		m.drift.again = true
 		return
 	}
-	m.drift.reading = true
-	since := m.core.Seq()
+	m.drift.reading, m.drift.since = true, m.core.Seq()
 	m.h.Runtime.Go(func() {
 		table, err := m.h.Mounts.Table(hal.Call{})
-		m.h.Runtime.Post(func() { m.tableRead(table, since, err) })
+		m.h.Runtime.Post(func() { m.tableRead(table, err) })
 	})
 }
 
-func (m *VolumeManager) tableRead(table []hal.Mount, since uint64, err error) {
+func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
+	since := m.drift.since
 	m.drift.reading = false
 	if err != nil {
 		m.h.Runtime.At(m.h.Runtime.Now().Add(driftRetry), m.tableChanged)

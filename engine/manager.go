@@ -36,14 +36,14 @@ type VolumeManager struct {
 	waits      map[core.Waiter]func()
 	lastWaiter core.Waiter
 	armed      hal.Instant // the earliest wake-up that is queued, 0 for none
-	running    map[hal.OpID]core.Op
+	running    map[hal.OpID]flight
 	stopping   bool
 	stopped    func()
 }
 
 // New returns a manager that does nothing yet.
 func New(h hal.Host, cfg Config) *VolumeManager {
-	m := &VolumeManager{h: h, cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}, running: map[hal.OpID]core.Op{}}
+	m := &VolumeManager{h: h, cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}, running: map[hal.OpID]flight{}}
 	m.commits.unwritten = map[hal.Key]bool{}
 	m.objects.init()
 	m.drivers.init()

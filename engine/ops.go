@@ -11,12 +11,18 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
+// flight is an operation under way.
+type flight struct {
+	op       core.Op
+	instance string // the process that served its actor when it began, "" if there was none or it is not known
+}
+
 // launch runs an operation beside the owner and feeds its end to core.
 func (m *VolumeManager) launch(op core.Op) {
-	m.running[op.ID] = op
+	instance := m.drivers.instance(op.Actor)
+	m.running[op.ID] = flight{op, instance}
 	h := m.h
 	h.CSINode = lateNode{m.h.CSINode, m}
-	instance := m.drivers.instance(op.Actor)
 	m.h.Runtime.Go(func() {
 		res := run(&h, op)
 		m.h.Runtime.Post(func() {

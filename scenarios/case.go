@@ -44,6 +44,7 @@ var (
 	setTie     = sim.NewID("hunt.tie", "", 0)
 	setDepth   = sim.NewID("hunt.depth", "", 0)
 	setChaos   = sim.NewID("hunt.chaos", "", 0)
+	setSteady  = sim.NewID("hunt.steady", "", 0) // of a scenario: see Play.IsSteady
 )
 
 const mostDepth = 8
@@ -54,6 +55,14 @@ func (k Kept) isSetting() bool { return strings.HasPrefix(k.ID.Site, "hunt.") }
 func (k Kept) isChoice() bool { return !k.Time && !k.isSetting() }
 
 func isWorkload(site string) bool { return strings.HasPrefix(site, "workload.") }
+
+// Steady is the setting that makes the play of a case steady: see [Play].
+func Steady() Kept { return Kept{ID: setSteady, Value: 1} }
+
+// isSteady: the case keeps that setting.
+func (c Case) isSteady() bool {
+	return slices.ContainsFunc(c.Keep, func(k Kept) bool { return k.ID == setSteady && k.Value != 0 })
+}
 
 // Choices is what is kept but settings and times.
 func (c Case) Choices() []Kept {

@@ -32,14 +32,14 @@ func TestExhaustFindsPlantedDefects(t *testing.T) {
 		if deaths > 1 {
 			less := find(deaths-1, false)
 			require.False(t, less.Failed())
-			require.Positive(t, less.Pruned)
+			require.Positive(t, less.Cut)
 		}
 		all, pruned := find(deaths, true), find(deaths, false)
 		require.NotNil(t, all.Violation)
 		require.Equal(t, all.Violation, pruned.Violation)
 		require.Equal(t, "L1", pruned.Violation.Property)
 		require.Equal(t, all.Case.String(), pruned.Case.String())
-		require.Zero(t, all.Pruned)
+		require.Zero(t, all.Pruned+all.Cut)
 		require.LessOrEqual(t, pruned.Events, all.Events)
 
 		again := pruned.Case.Play(scenarios.Play{Choices: pruned.Case.Chooser()}).Run()

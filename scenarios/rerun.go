@@ -46,7 +46,8 @@ func (h *Hunter) Rerun(c Case, o Watch) Result {
 
 // Play is a play of the case's scenario, with all else as in p.
 func (c Case) Play(p Play) Play {
-	p.Scenario, p.IsVaried = c.Scenario, len(c.Choices()) > 0
+	p.Scenario, p.IsSteady = c.Scenario, c.isSteady()
+	p.IsVaried = len(c.Choices()) > 0 || p.IsSteady
 	if gone := c.leftOut(); len(gone) > 0 {
 		p.leaves = func(line int) bool { return slices.Contains(gone, line) }
 	}

@@ -41,7 +41,9 @@ type story struct {
 	log    []engine.Entry
 	met    []int // how many calls each fault of the scenario has matched
 
-	isKnown bool // how it goes on is known: see Play.Reaches
+	next     int         // the statement that comes next
+	end      hal.Instant // when it comes, or until when it is waited for
+	hasActed bool        // there was an effect since a steady play was looked at last
 }
 
 // Play is one run of a scenario.
@@ -55,9 +57,14 @@ type Play struct {
 	// waited for as long as it is in the story, and then the timeline goes on. What can't be done (a container writes that does not run) is left out.
 	// All properties are judged as ever.
 	IsVaried bool
-	// Reaches is told of each statement of the timeline that is about to come at its time, and then of calm, by their numbers. The run ends, as if all
-	// had gone well, if it returns false; nil for nobody. state is that of the run; false if something is under way.
-	Reaches func(step int, state func(*Comparer) (State, bool)) bool
+	// IsSteady: the play does not hang on how long things take, so that others can come to the same state: calls take no time, each statement comes as
+	// long after the one before as their author wrote, and an expectation is waited for until nothing has happened for as long as it may take.
+	IsSteady bool
+	// Passes is told of each moment of the play up to calm, after an event, at a statement and at calm itself. The run ends, as if all had gone well, if
+	// it returns false; nil for nobody.
+	Passes func(Moment) bool
+	// Begins is told of the play before anything happens in it: a moment that lasts; nil for nobody.
+	Begins func(Moment)
 	// Made sees the world before anything happens in it; nil for nobody.
 	Made func(*sim.World)
 	// Log reads the engine's log up to the end of the timeline; nil for nobody.
@@ -87,7 +94,9 @@ func (p Play) Run() StoryResult {
 	if p.Choices != nil {
 		profile = sim.Everything()
 	}
-	t.w = sim.New(sim.Config{Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: rootDir, Disk: sim.DiskOrdered})
+	t.w = sim.New(sim.Config{
+		Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: rootDir, Disk: sim.DiskOrdered, DiesAfter: p.IsSteady,
+	})
 	defer t.w.Close()
 	t.r = newRun(t.w, engine.Config{NoRuntime: !s.Runtime, JournalBytes: s.JournalBytes, Drivers: map[string]plugin.DriverConfig{}})
 	for name := range s.Bare {
@@ -116,9 +125,16 @@ func (p Play) Run() StoryResult {
 	if p.Watch != nil {
 		t.w.OnEffect(p.Watch)
 	}
+	if p.Begins != nil {
+		p.Begins(Moment{t})
+	}
+	if p.Passes != nil {
+		t.r.isKnown = func() bool { return !t.r.stop && !t.passes() }
+	}
 	t.begin()
 	t.tell()
-	if t.r.violation == nil && t.reaches(len(s.Steps)) && !s.Stuck {
+	t.next, t.end = len(s.Steps), t.w.Now()
+	if t.r.violation == nil && t.passes() && !s.Stuck {
 		t.r.lines = nil
 		t.r.finish(true)
 	}
@@ -176,10 +192,14 @@ func (t *story) Between(id sim.ID, lo, hi int64) int64 {
 		t.hang = -1
 		return min(max(v, lo), hi)
 	}
+	v := lo
 	if t.play.Choices != nil {
-		return t.play.Choices.Between(id, lo, hi)
+		v = t.play.Choices.Between(id, lo, hi)
 	}
-	return lo
+	if t.play.IsSteady && v == lo && isLatency(id.Site) {
+		return 0
+	}
+	return v
 }
 
 // script implements sim.Script.
@@ -216,6 +236,7 @@ func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 }
 
 func (t *story) sent(e sim.Effect) {
+	t.hasActed = true
 	switch e.Kind {
 	case sim.EffectSent:
 		t.calls = append(t.calls, e)
@@ -281,39 +302,90 @@ func (t *story) tell() {
 	for i := range t.s.Steps {
 		t.step = &t.s.Steps[i]
 		at := hal.Instant(t.step.Wait)
-		if t.step.Since {
+		switch {
+		case t.play.IsSteady:
+			at = t.w.Now().Add(t.pause(i))
+		case t.step.Since:
 			at = t.w.Now().Add(t.step.Wait)
 		}
+		t.next, t.end, t.hasActed = i, at, false
 		if t.step.Words[0] == "expect" {
 			t.r.judges("expect")
 		}
 		if t.step.Within && !t.leaves(t.step.Line) {
 			t.await(at)
 		} else if t.r.until(at) && !t.leaves(t.step.Line) {
-			if !t.reaches(i) {
+			if !t.passes() {
 				return
 			}
 			if why := t.step.act(t); why != "" {
 				t.fail(why)
 			}
 		}
-		if t.r.violation != nil {
+		if t.r.violation != nil || t.r.isOver {
 			return
 		}
 	}
 }
 
-// reaches tells of a statement, and reports whether the run goes on.
-func (t *story) reaches(step int) bool {
-	if t.play.Reaches == nil || t.isKnown {
-		return !t.isKnown
+// passes tells of a moment, and reports whether the run goes on.
+func (t *story) passes() bool {
+	if t.play.Passes != nil && !t.r.isOver {
+		t.r.isOver = !t.play.Passes(Moment{t})
 	}
-	t.isKnown = !t.play.Reaches(step, func(c *Comparer) (State, bool) { return t.state(c, step) })
-	return !t.isKnown
+	return !t.r.isOver
+}
+
+// pause is how long after the statement before it a statement of a steady play comes, or how long it is waited for: what its author wrote, less what
+// expectations before it may have taken.
+func (t *story) pause(i int) time.Duration {
+	before, at := time.Duration(0), time.Duration(0)
+	for j := range i + 1 {
+		s := &t.s.Steps[j]
+		before = at
+		switch {
+		case !s.Since:
+			at = s.Wait
+		case !s.Within || j == i:
+			at += s.Wait
+		}
+	}
+	return max(at-before, 0)
+}
+
+// awaitSteadily lets an expectation become true. It is looked at whenever all is done that is done at one instant. What happens puts off the end of
+// its time, unless something was tried so often that it is tried again and again.
+func (t *story) awaitSteadily() {
+	patience := t.end.Sub(t.w.Now())
+	for t.step.act(t) != "" && t.r.violation == nil && t.w.Now() < t.end {
+		if t.hasActed && !t.r.despairs() {
+			t.end = t.w.Now().Add(patience)
+		}
+		t.hasActed = false
+		goal := t.end
+		if next, ok := t.w.Next(); ok {
+			goal = min(goal, next)
+		}
+		if !t.r.until(goal) {
+			return
+		}
+	}
+}
+
+// despair is how often something is tried before its waits get no longer: core's backoff.
+const despair = 8
+
+// despairs reports whether the agent tries something for so long that its waits get no longer.
+func (r *run) despairs() bool {
+	return r.alive() && slices.ContainsFunc(r.core.View(), func(v core.View) bool { return v.Attempts >= despair })
 }
 
 // await lets an expectation become true.
 func (t *story) await(end hal.Instant) {
+	if t.play.IsSteady {
+		t.awaitSteadily()
+		return
+	}
 	for {
 		why := t.step.act(t)
 		switch {

@@ -85,6 +85,9 @@ type run struct {
 	faulty    map[hal.Key]bool   // rungs of which a call has met a fault; nil if it is not judged how promptly pods come in chaos
 	quietFrom hal.Instant        // before, something that has gone wrong may delay everybody
 	stop      bool               // no timeline event happens any more
+	goal      hal.Instant        // to which the world goes on
+	isKnown   func() bool        // asked after each event whether the rest of the run is known; nil for nobody
+	isOver    bool               // it is
 }
 
 // counts is what the agent has done so far.
@@ -171,9 +174,10 @@ func (r *run) fail(property, site, object, story string) {
 	}
 }
 
-// until lets the world go on until t, or a violation. It reports whether there is none.
+// until lets the world go on until t, a violation, or the end of what is not known. It reports whether it has come to t.
 func (r *run) until(t hal.Instant) bool {
-	for r.violation == nil {
+	r.goal = t
+	for r.violation == nil && !r.isOver {
 		next, ok := r.w.Next()
 		if !ok || next > t {
 			break
@@ -184,6 +188,10 @@ func (r *run) until(t hal.Instant) bool {
 		if r.probe != nil {
 			r.probe(r)
 		}
+		r.isOver = r.isKnown != nil && r.isKnown()
+	}
+	if r.isOver {
+		return false
 	}
 	if r.probe != nil {
 		r.probe(r)

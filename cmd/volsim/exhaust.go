@@ -41,7 +41,8 @@ stops at the first combination that breaks one, and shows the command that repla
 	}
 	cmd.Flags().IntVar(&e.Depth, "depth", 1, "how many faults at most on top of a scenario's own")
 	cmd.Flags().IntVar(&e.Workers, "workers", runtime.GOMAXPROCS(0), "how many scenarios run side by side")
-	cmd.Flags().BoolVar(&prune, "prune", true, "cut a run short that comes to a state, after its last fault, in which an earlier one has been")
+	cmd.Flags().DurationVar(&e.Budget, "budget", 0, "how long it may take, shared out among the scenarios; 0 is as long as it takes")
+	cmd.Flags().BoolVar(&prune, "prune", true, "tell nothing twice: what follows a state, or a death that leads to it")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each scenario and one for the sum")
 	return cmd
 }
@@ -70,7 +71,7 @@ func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) 
 			err = errors.Join(err, tellJSON(cmd, r))
 			return
 		}
-		fmt.Fprintf(out, "%-64s %8d generated %8d run %8d cut short\n", x.Name, x.Generated, x.Run, x.Pruned)
+		fmt.Fprintf(out, "%-64s %s\n", x.Name, counts(x))
 		for _, stale := range x.Stale {
 			fmt.Fprintf(out, "STALE %s: %s\n", x.Name, stale)
 		}
@@ -83,11 +84,20 @@ func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) 
 	if asJSON {
 		err = errors.Join(err, tellJSON(cmd, sum))
 	} else {
-		fmt.Fprintf(out, "%-64s %8d generated %8d run %8d cut short, %d events, %.1f CPU-seconds\n",
-			fmt.Sprintf("%d scenarios, depth %d", len(all), e.Depth), sum.Generated, sum.Run, sum.Pruned, sum.Events, (scenarios.CPUTime() - begin).Seconds())
+		fmt.Fprintf(out, "%-64s %s, %d events, %.1f CPU-seconds\n",
+			fmt.Sprintf("%d scenarios, depth %d", len(all), e.Depth), counts(sum), sum.Events, (scenarios.CPUTime() - begin).Seconds())
 	}
 	if err == nil && len(all) > 0 && all[len(all)-1].Failed() {
 		return errViolation
 	}
 	return err
+}
+
+// counts is how many combinations there were.
+func counts(x explore.Exhausted) string {
+	text := fmt.Sprintf("%8d generated %8d pruned %8d run %8d cut short", x.Generated, x.Pruned, x.Run, x.Cut)
+	if x.Left > 0 {
+		text += fmt.Sprintf(" %8d left", x.Left)
+	}
+	return text
 }

@@ -222,10 +222,24 @@ func (h *host) enter(at *callSite, object string, c hal.Call, m *menu) call {
 		wait *= 1000
 	}
 	k.sleep(wait)
-	if k.crash == CrashBefore || k.crash == Reboot || k.crash == PowerCut && (!at.writes || k.subject.hash&1 == 0) {
+	if k.diesBefore() {
 		k.die()
 	}
 	return k
+}
+
+// diesBefore: the death that was drawn for the call comes before its effect.
+func (k *call) diesBefore() bool {
+	switch isAfter := k.site.writes && k.w.config.DiesAfter; k.crash {
+	case CrashBefore:
+		return true
+	case Reboot:
+		return !isAfter
+	case PowerCut:
+		return !isAfter && (!k.site.writes || k.subject.hash&1 == 0)
+	default:
+		return false
+	}
 }
 
 // Caller is the call that a choice is about.
@@ -271,7 +285,7 @@ func (k *call) die() {
 func (k *call) leave(errno syscall.Errno, outcome hal.Outcome) error {
 	w := k.w
 	if !k.expired && k.site.writes {
-		if k.crash == CrashAfter || k.crash == PowerCut {
+		if k.crash == CrashAfter || k.crash == PowerCut || k.crash == Reboot {
 			k.die()
 		}
 		k.sleep(time.Duration(w.chooser.Between(k.subject.id(k.site.reply), int64(fastest), int64(mostOf(k.site.class)))))

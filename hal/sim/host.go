@@ -59,7 +59,7 @@ func (h hostRuntime) At(t hal.Instant, f func()) {
 	if h.inc.dead {
 		return
 	}
-	h.w.sched.at(h.instant(t), siteTimer.hash, h.inc, func() { h.post(f) })
+	h.w.sched.timer(h.instant(t), h.inc, f)
 }
 
 func (h hostRuntime) Go(task func()) {

@@ -91,9 +91,9 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 	} else {
 		r.send()
 	}
-	if (k.crash == CrashAfter || k.crash == PowerCut) && q.effects {
+	if (k.crash == CrashAfter || k.crash == PowerCut || k.crash == Reboot) && q.effects {
 		// Half of these crashes come when the request is on its way, half when it has acted.
-		if k.crash == PowerCut || w.chooser.Pick(k.subject.id(at.moment), []uint32{1, 1}) == 0 {
+		if k.crash != CrashAfter || w.chooser.Pick(k.subject.id(at.moment), []uint32{1, 1}) == 0 {
 			k.die()
 		}
 		r.dies = true

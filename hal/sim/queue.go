@@ -17,6 +17,8 @@ type event struct {
 	task *task
 	inc  *incarnation // void once it is dead; nil for events of the world
 	park uint32
+	// isTimer: run is posted to the owner of inc.
+	isTimer bool
 }
 
 func (e *event) before(f *event) bool {

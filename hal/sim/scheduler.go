@@ -128,6 +128,11 @@ func (s *scheduler) at(t hal.Instant, key uint64, inc *incarnation, run func()) 
 	s.push(event{at: max(t, s.now), key: key, inc: inc, run: run})
 }
 
+// timer posts f to the owner of inc at the instant t.
+func (s *scheduler) timer(t hal.Instant, inc *incarnation, f func()) {
+	s.push(event{at: max(t, s.now), key: siteTimer.hash, inc: inc, run: f, isTimer: true})
+}
+
 func (s *scheduler) push(e event) {
 	s.seq++
 	e.seq, e.name = s.seq, e.key
@@ -275,6 +280,9 @@ func (s *scheduler) step() bool {
 	}
 	s.steps++
 	switch {
+	case e.isTimer:
+		h := host{e.inc.boot.world, e.inc}
+		h.post(e.run)
 	case e.task == nil:
 		e.run()
 	case !e.task.done && e.task.parked == e.park:

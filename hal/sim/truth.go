@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"syscall"
@@ -282,28 +283,47 @@ func hashTree(n *node, h uint64) uint64 {
 	return fold(h ^ uint64(len(n.kids)))
 }
 
-// Upcoming is something that will happen by itself.
-type Upcoming struct {
-	At      hal.Instant // of the world's clock
-	Name    uint64      // of what it is; 0 for a timer of the agent
-	IsAgent bool        // it is a timer of the agent
+// Unsynced is how many changes of names and sizes a power cut may take back now.
+func (w *World) Unsynced() int {
+	return len(w.fs.root.pages.changes) - w.fs.root.pages.written(w.sched.now)
 }
 
-// Upcoming is what will happen by itself, in its order; false if something is under way: a call, an RPC that may act, a helper, a death, a boot, or
-// what the agent has been told and not yet taken up.
-func (w *World) Upcoming() ([]Upcoming, bool) {
+// Upcoming is something that will happen by itself.
+type Upcoming struct {
+	At   hal.Instant // of the world's clock
+	Kind UpcomingKind
+	Name uint64 // of what it is: the address of the code, if it is the agent's
+}
+
+// UpcomingKind is whose doing it is.
+type UpcomingKind uint8
+
+const (
+	// UpcomingEvent: the world's, or a notice that the mount table has changed.
+	UpcomingEvent UpcomingKind = iota
+	// UpcomingTimer: a timer of the agent.
+	UpcomingTimer
+	// UpcomingTask: a task of the agent that has been started and has not run yet.
+	UpcomingTask
+)
+
+// Upcoming is what will happen by itself, in its order; false if something is under way: a call, an RPC that may act, a helper, a death, or what the
+// agent has been told and not yet taken up. With dies, it is what would happen if the agent died now.
+func (w *World) Upcoming(dies bool) ([]Upcoming, bool) {
 	s := w.sched
-	if s.dying != nil || s.failure != nil || len(w.rpcs)+len(w.children) > 0 || w.off || w.inc == nil || w.inc.dead || w.inc.drains {
+	isDead := dies || w.inc == nil || w.inc.dead
+	if s.dying != nil || s.failure != nil || len(w.rpcs)+len(w.children) > 0 || !isDead && w.inc.drains {
 		return nil, false
 	}
 	var events []event
-	for _, e := range s.events.list {
+	for i := range s.events.list {
+		e := &s.events.list[i]
 		switch {
-		case e.inc != nil && e.inc.dead, e.task != nil && (e.task.done || e.task.parked != e.park): // void
-		case e.task != nil, e.inc != nil && e.name != siteTimer.hash:
+		case e.inc != nil && (isDead || e.inc.dead), e.task != nil && (e.task.done || e.task.parked != e.park): // void
+		case e.task != nil && e.task.w != nil, e.task == nil && e.inc != nil && !e.isTimer && e.name != siteTable.hash:
 			return nil, false
 		default:
-			events = append(events, e)
+			events = append(events, *e)
 		}
 	}
 	slices.SortFunc(events, func(a, b event) int {
@@ -314,10 +334,17 @@ func (w *World) Upcoming() ([]Upcoming, bool) {
 	})
 	all := make([]Upcoming, len(events))
 	for i, e := range events {
-		all[i] = Upcoming{At: e.at, IsAgent: e.inc != nil}
-		if e.inc == nil {
-			all[i].Name = e.name
+		switch {
+		case e.task != nil:
+			all[i] = Upcoming{e.at, UpcomingTask, codeOf(e.task.fn)}
+		case e.isTimer:
+			all[i] = Upcoming{e.at, UpcomingTimer, codeOf(e.run)}
+		default:
+			all[i] = Upcoming{e.at, UpcomingEvent, e.name}
 		}
 	}
 	return all, true
 }
+
+// codeOf is the address of a function's code.
+func codeOf(f func()) uint64 { return uint64(reflect.ValueOf(f).Pointer()) }

@@ -20,6 +20,9 @@ type Config struct {
 	Source  hal.Source // of the cluster's objects; default "manifest"
 	Private bool       // mounts do not propagate; else as systemd leaves it: shared
 	Disk    Disk       // of the root filesystem; default drawn
+	// DiesAfter: a reboot or a power cut at a call that changes something comes after its effect, or when its RPC was sent; default a reboot comes
+	// before it, and a power cut before or after it, as the call's object has it.
+	DiesAfter bool
 
 	Buffers *Buffers // for what the agent reads, which it may use until the world is closed; default none: all that is read is made
 }

@@ -19,17 +19,30 @@ type offer struct {
 	faults []sim.Fault // what can be chosen, the first is none
 	caller sim.Caller  // the call that it is about; its zero value if it is about none
 	next   func(site, object string) sim.ID
+	isFile bool // its object is the path of a plain file
+	// unsynced is how many changes of names and sizes a power cut may take back.
+	unsynced int
+
+	// after is the state in which a death after the effect of the call would leave all, if isAfter.
+	after   scenarios.State
+	isAfter bool
 }
+
+// isDeath reports whether an offer is of the ways in which the agent dies at a call.
+func (o *offer) isDeath() bool { return strings.HasSuffix(o.id.Site, "/crash") }
 
 // alternatives are what can be chosen at an offer in place of nothing, each as the choices that make it up. Of the menu of the class only one of
 // those is left that differ in nothing but what nobody sees:
 //
 //   - the agent dies after an effect, not also before the next one or with its reply: nothing happens between these, and its memory is gone
 //     at all three;
+//   - a clean reboot leaves what a power cut leaves that takes back nothing;
 //   - an RPC that the agent dies at has been sent only, or has acted;
 //   - a status is one of each row of the CSI outcome table (engine/plugin/csi/outcome.go) that a driver may answer with whatever it has done;
 //   - what acts late does so at once after its deadline, or as late as it may; what is slow is slow by so much that other things happen meanwhile;
-//   - a power cut leaves all that was not synced, or nothing of it.
+//   - a call that has no effect when there is no space fails like any other: the engine does not ask why;
+//   - a failed fsync of a directory has no data to drop;
+//   - a power cut leaves all names that were not synced, or none of them.
 func alternatives(o offer) [][]scenarios.Kept {
 	var all [][]scenarios.Kept
 	for _, f := range o.faults {
@@ -55,7 +68,7 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 	}
 	site, isRPC := o.caller.Site, o.caller.Class == hal.ClassRPC
 	switch c.Fault {
-	case sim.CrashBefore, sim.CrashReplied:
+	case sim.CrashBefore, sim.CrashReplied, sim.Reboot:
 		return nil
 	case sim.CrashAfter:
 		switch {
@@ -67,6 +80,9 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 			return also(value("amount", 1))
 		}
 	case sim.PowerCut:
+		if o.unsynced == 0 {
+			return only
+		}
 		return also(scenarios.Kept{ID: o.next("powercut.names", ""), Value: int64(longest)})
 	case sim.Slow:
 		switch {
@@ -82,7 +98,14 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 		return also(lasts("late", longest))[1:] // at once is as an error that does all
 	case sim.Hang:
 		return also(scenarios.Kept{ID: o.next("child.hang", helper[site]+o.id.Object), Value: int64(longest), Time: true})
+	case sim.NoSpace:
+		if !o.caller.Writes || site == "tree.mkdir" || site == "tree.rename" {
+			return nil
+		}
 	case sim.SyncFails:
+		if !o.isFile {
+			return only
+		}
 		return also(scenarios.Kept{ID: o.next("files.sync/drop", o.id.Object), Value: 1})
 	case sim.ErrorNone, sim.ErrorPart, sim.ErrorFull:
 		if o.caller.Writes {
@@ -100,12 +123,20 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 }
 
 // helper is what a helper process is called that carries out a call, before the object of the call.
-var helper = map[string]string{"mounts.mount": "mount ", "mounts.bind": "bind ", "mounts.unmount": "umount "}
+var helper = map[string]string{
+	"mounts.mount": "mount ", "mounts.bind": "bind ", "mounts.unmount": "umount ",
+	"hostpaths.type": "stat ", "hostpaths.make": "mkdir ",
+}
 
 // beside is another choice about the same call: its time, its status.
 func beside(id sim.ID, of string) sim.ID {
 	site, _, _ := strings.Cut(id.Site, "/")
 	return sim.NewID(site+"/"+of, id.Object, id.Nth)
+}
+
+// outlivesCall reports whether a choice that goes with a fault may come up after the call that the fault is of, if not with it.
+func outlivesCall(id sim.ID) bool {
+	return id.Site == "powercut.names" || id.Site == "files.sync/drop" || id.Site == "child.hang"
 }
 
 // isPoint reports whether an offer is a choice point at all. Deaths are offered at calls that change something: those at others are the same. What

@@ -23,16 +23,15 @@ func TestEqualStatesGoOnAlike(t *testing.T) {
 	for _, name := range []string{"demo", "two_pods_share_a_volume", "power_cut_tears_the_journal", "driver_restarts_and_forgets_what_it_staged"} {
 		s, err := scenarios.Find(name)
 		require.NoError(t, err)
-		compare, futures, equal := scenarios.NewComparer(), map[scenarios.State]string{}, 0
+		compare, futures, equal := scenarios.NewComparer(1), map[scenarios.State]string{}, 0
 		play := func(n node) []node {
-			f := finder{node: n, isPast: n.deep == 0, looked: map[operation]bool{}}
-			c := scenarios.Case{Scenario: s, Still: true, Keep: n.with}
-			v := &variation{Keeper: c.Chooser(), hear: f.hear}
+			f := newFinder(s, n, false)
+			p := f.play()
 			var all []reached
-			p := scenarios.Play{Choices: v, Keep: true, Made: func(w *sim.World) { v.world = w }}
-			p.Reaches = func(_ int, state func(*scenarios.Comparer) (scenarios.State, bool)) bool {
-				if at, ok := state(compare); ok && f.isPast {
-					all = append(all, reached{at, v.world.Now().Sub(0), len(v.world.Trace().Records)})
+			p.Keep = true
+			p.Passes = func(m scenarios.Moment) bool {
+				if at, ok := m.State(compare); ok && f.isThrough() {
+					all = append(all, reached{at, m.At(), len(f.world.Trace().Records)})
 				}
 				return true
 			}
@@ -40,16 +39,17 @@ func TestEqualStatesGoOnAlike(t *testing.T) {
 				for _, r := range all {
 					future := futureOf(w.Trace().Records[r.record:], r.at)
 					if known, ok := futures[r.state]; ok {
-						require.Equal(t, known, future, "%s %s at %s", name, c, r.at)
+						require.Equal(t, known, future, "%s %s at %s", name, f.subject, r.at)
 						equal++
 					}
 					futures[r.state] = future
 				}
+				f.rest()
 			}
-			require.Nil(t, c.Play(p).Run().Violation)
+			require.Nil(t, p.Run().Violation)
 			return f.found
 		}
-		for i, n := range play(node{}) {
+		for i, n := range play(node{with: []scenarios.Kept{scenarios.Steady()}}) {
 			if i%3 == 0 && (!testing.Short() || i%5 == 0) {
 				play(n)
 			}
