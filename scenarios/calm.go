@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/volnode/volnode/engine"
@@ -41,6 +42,7 @@ func (r *run) finish(restart bool) {
 	r.stop = true
 	r.w.Calm()
 	r.w.SweepForeign(rootDir)
+	r.letsGo()
 	if r.broken != "" {
 		if !r.settle("L2", "the core works", r.bound()) || !r.told() || !r.isolates() {
 			return
@@ -81,6 +83,20 @@ func (r *run) explained(status engine.Status) bool {
 		}
 	}
 	return true
+}
+
+// letsGo has containers let go of volumes whose filesystem is dead, as those do that fail on it and are started anew: as long as they keep it busy,
+// no driver can replace its mount.
+func (r *run) letsGo() {
+	for _, p := range r.pods {
+		isDead := slices.ContainsFunc(p.uses, func(u use) bool {
+			v, errno := r.w.OpenView(u.path)
+			return errno == syscall.ENOTCONN || errno == syscall.ESTALE || errno == 0 && v.IsDead()
+		})
+		if isDead {
+			p.letGo()
+		}
+	}
 }
 
 // settle lets the world go on until everything is as wanted.

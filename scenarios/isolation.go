@@ -92,7 +92,9 @@ func (r *run) isFree(p *pod) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(r.list, func(at *place) bool {
+	isHurt := false // a call of a rung of its own has met a fault, be it that nothing was ever made of the rung
+	r.core.Beliefs(func(b core.Belief) { isHurt = isHurt || b.Pod == p.uid && r.faulty[b.Key] })
+	return !isHurt && !slices.ContainsFunc(r.list, func(at *place) bool {
 		return (r.faulty[at.key] || at.isTouched) &&
 			slices.ContainsFunc(p.uses, func(u use) bool { return u.driver == at.driver && u.volume == at.volume })
 	})

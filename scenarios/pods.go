@@ -156,6 +156,11 @@ func (r *run) halt(p *pod) {
 	for _, at := range r.list {
 		at.wasUp = at.wasUp && r.podOf(at.path) != p
 	}
+	p.letGo()
+}
+
+// letGo ends what the containers of p hold open.
+func (p *pod) letGo() {
 	for _, release := range p.release {
 		release()
 	}
