@@ -109,7 +109,7 @@ coverage: ## lines of the engine that the simulator runs; fails below COVERED (9
 
 .PHONY: exhaust
 exhaust: build ## the catalogue with every combination of DEPTH (1) faults on top; WORKERS
-	bin/volsim exhaust --depth $(DEPTH) --workers $(WORKERS)
+	bin/volsim exhaust --depth $(DEPTH) --prune=$(if $(filter 1,$(DEPTH)),false,true) --workers $(WORKERS)
 
 .PHONY: conform
 conform: ## one suite, recorded from Linux, on hal/linux and hal/sim

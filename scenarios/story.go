@@ -65,6 +65,8 @@ type Play struct {
 	Passes func(Moment) bool
 	// Begins is told of the play before anything happens in it: a moment that lasts; nil for nobody.
 	Begins func(Moment)
+	// Buffers is memory that plays use one after another; nil makes all that this one needs.
+	Buffers *sim.Buffers
 	// Made sees the world before anything happens in it; nil for nobody.
 	Made func(*sim.World)
 	// Log reads the engine's log up to the end of the timeline; nil for nobody.
@@ -96,6 +98,7 @@ func (p Play) Run() StoryResult {
 	}
 	t.w = sim.New(sim.Config{
 		Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: rootDir, Disk: sim.DiskOrdered, DiesAfter: p.IsSteady,
+		Buffers: p.Buffers,
 	})
 	defer t.w.Close()
 	t.r = newRun(t.w, engine.Config{NoRuntime: !s.Runtime, JournalBytes: s.JournalBytes, Drivers: map[string]plugin.DriverConfig{}})

@@ -64,13 +64,14 @@ func (e Exhaust) Run() []Exhausted {
 	e.end = time.Now().Add(e.Budget)
 	for range max(e.Workers, 1) {
 		wait.Go(func() {
+			buffers := &sim.Buffers{}
 			for {
 				i := next.Add(1) - 1
 				if i >= failed.Load() || i >= int64(len(e.Scenarios)) {
 					return
 				}
 				end := e.endOf(int64(len(e.Scenarios)) - i)
-				all[i] = e.one(e.Scenarios[i], func() bool { return failed.Load() < i || !end.IsZero() && time.Now().After(end) })
+				all[i] = e.one(e.Scenarios[i], buffers, func() bool { return failed.Load() < i || !end.IsZero() && time.Now().After(end) })
 				mu.Lock()
 				if all[i].Failed() {
 					failed.Store(min(failed.Load(), i))
@@ -169,7 +170,7 @@ type operation struct {
 }
 
 // one exhausts one scenario, level by level: the smallest combination that breaks something is found first. isOver ends it early.
-func (e Exhaust) one(s *scenarios.Scenario, isOver func() bool) Exhausted {
+func (e Exhaust) one(s *scenarios.Scenario, buffers *sim.Buffers, isOver func() bool) Exhausted {
 	out := Exhausted{Name: s.Name, Generated: 2, Run: 1}
 	written := scenarios.Play{Scenario: s}.Run()
 	out.Events, out.Violation, out.Stale = written.Events, written.Violation, written.Stale
@@ -180,6 +181,7 @@ func (e Exhaust) one(s *scenarios.Scenario, isOver func() bool) Exhausted {
 		n := queue[0]
 		queue = queue[1:]
 		f := newFinder(s, n, n.deep == e.Depth)
+		f.buffers = buffers
 		if !e.All {
 			f.known, f.run = k, out.Run
 		}
@@ -210,6 +212,7 @@ type finder struct {
 	run               uint64 // the number of this one
 	moment            scenarios.Moment
 	world             *sim.World
+	buffers           *sim.Buffers
 
 	isPast  bool                 // the last point of the node has come up
 	moments int                  // after it that brought new states
@@ -242,7 +245,7 @@ func newFinder(s *scenarios.Scenario, n node, isDeepest bool) *finder {
 func (f *finder) play() scenarios.Play {
 	p := scenarios.Play{
 		Choices: f, Made: func(w *sim.World) { f.world = w }, Begins: func(m scenarios.Moment) { f.moment = m }, Watch: f.effect,
-		Done: func(*sim.World) { f.rest() },
+		Done: func(*sim.World) { f.rest() }, Buffers: f.buffers,
 	}
 	if f.known != nil {
 		p.Passes = f.passes
@@ -281,7 +284,9 @@ func (f *finder) effect(e sim.Effect) {
 
 // PickFault implements sim.FaultChooser.
 func (f *finder) PickFault(id sim.ID, faults []sim.Fault, weights []uint32) sim.Fault {
-	f.hear(offer{id: id, faults: faults, caller: f.world.Caller(id), next: f.world.NextID, isFile: f.isFile(id.Object)})
+	if !f.isPast || !f.isDeepest { // else nothing is added any more
+		f.hear(offer{id: id, faults: faults, caller: f.world.Caller(id), next: f.world.NextID, isFile: !f.isDeepest && f.isFile(id.Object)})
+	}
 	return f.Keeper.PickFault(id, faults, weights)
 }
 
