@@ -54,7 +54,9 @@ func (m *VolumeManager) read() (n node, err error) {
 			return n, err
 		}
 	}
-	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.journalDir(), m.cfg.JournalBytes); err != nil {
+	boot := m.h.Runtime.BootID()
+	doubt := func(rec core.Record) core.Record { return doubtful(rec, m.h.Runtime.Now(), boot) }
+	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.journalDir(), m.cfg.JournalBytes, doubt); err != nil {
 		return n, err
 	}
 	// Before anything is looked at: a helper that is not in the list is dead, and what it has done is seen.
@@ -66,8 +68,7 @@ func (m *VolumeManager) read() (n node, err error) {
 	if err != nil {
 		return n, err
 	}
-	m.doubt(n.loaded)
-	n.start = core.Start{Boot: m.h.Runtime.BootID(), Records: n.loaded.Records}
+	n.start = core.Start{Boot: boot, Records: n.loaded.Records}
 	// One reading of the table serves the looks of all records.
 	h := m.h
 	h.Mounts = tableOnce{Mounts: m.h.Mounts, stacks: stacksOf(table)}
@@ -143,18 +144,8 @@ func (m *VolumeManager) tell(n node) {
 		m.log(LevelWarn, "not recognised, left alone", "path", s.Path, "why", s.Why)
 	}
 	m.left = n.left
-	m.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "without-record", itoa(len(n.start.Strays)),
-		"helpers-alive", itoa(len(n.start.Children)))
-}
-
-// doubt takes the certainty out of records of which a later line may be lost.
-func (m *VolumeManager) doubt(loaded journal.Loaded) {
-	now, boot := m.h.Runtime.Now(), m.h.Runtime.BootID()
-	for i, rec := range loaded.Records {
-		if slices.Contains(loaded.Doubtful, rec.Rung.Key) {
-			loaded.Records[i] = doubtful(rec, now, boot)
-		}
-	}
+	m.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "in-doubt", itoa(len(n.loaded.Doubtful)),
+		"without-record", itoa(len(n.start.Strays)), "helpers-alive", itoa(len(n.start.Children)))
 }
 
 // doubtful is a record of which a later line, of this boot, may be lost: what it stands for is Unknown, and a call may act on it as long as one that

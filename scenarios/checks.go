@@ -335,7 +335,7 @@ func (r *run) mounted(e *sim.Effect) {
 	}
 	r.judges("S18")
 	if stack := r.w.MountsAt(e.Path); len(stack) > 1 {
-		if p := r.byPath[e.Path]; p == nil || !p.isTouched {
+		if p := r.byPath[e.Path]; (p == nil || !p.isTouched) && !r.isUnseen(e, stack[:len(stack)-1]) {
 			r.fail("S18", "mount", e.Path, "a second mount is made at "+e.Path+", on top of "+stack[len(stack)-2].Fingerprint())
 		}
 	}

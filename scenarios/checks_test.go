@@ -171,6 +171,15 @@ func TestChecksFire(t *testing.T) {
 			require.Zero(t, r.w.BindMount("/", target, false))
 			r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "d", Run: 1, Path: target})
 		}},
+		"an emptyDir is mounted on another's mount": {"S18", func(r *run) {
+			dir, stack := r.mountsOverScratch(t)
+			r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true, Since: r.w.Now()})
+		}},
+		"an emptyDir is mounted twice": {"S18", func(r *run) {
+			dir, stack := r.mountsOverScratch(t)
+			delete(r.foreign, stack[0].ID)
+			r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true, Since: 1})
+		}},
 		"another's mount is unmounted": {"S1", func(r *run) {
 			m := r.mountsOver(t)
 			require.NoError(t, r.w.RunFor(2*noticing))
@@ -272,6 +281,25 @@ func (r *run) mountsOver(t *testing.T) hal.Mount {
 	r.w.MakeDir(target)
 	require.Zero(t, r.w.MountForeign(target))
 	return r.w.MountsAt(target)[0]
+}
+
+// mountsOverScratch has somebody mount over an emptyDir, and the agent on that a minute later.
+func (r *run) mountsOverScratch(t *testing.T) (dir string, stack []hal.Mount) {
+	dir = r.runs().uses[1].path
+	r.w.MakeDir(dir)
+	require.NoError(t, r.w.RunFor(time.Minute))
+	require.Zero(t, r.w.MountForeign(dir))
+	require.NoError(t, r.w.RunFor(time.Minute))
+	require.Zero(t, r.w.BindMount("/", dir, false))
+	return dir, r.w.MountsAt(dir)
+}
+
+// A helper that was in the kernel when somebody mounted where it mounts can't be called back.
+func TestHelperMountsOnWhatItCouldNotSee(t *testing.T) {
+	r := bare(t)
+	dir, stack := r.mountsOverScratch(t)
+	r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true, Since: r.foreign[stack[0].ID].since - 1})
+	require.Nil(t, r.violation)
 }
 
 // outlived has a helper of a rung outlive the agent.

@@ -15,7 +15,8 @@ import (
 //
 //   - what somebody else has mounted is never unmounted by the agent (S1);
 //   - it is never taken for a volume that stood there when it came (S14);
-//   - once everything is as wanted, what is believed to be up stands there (S14).
+//   - once everything is as wanted, what is believed to be up stands there (S14);
+//   - the agent mounts nothing on an emptyDir that somebody else has mounted over (S18), unless that came while its own mount hung in the kernel.
 
 // noticing is how long it may take until the agent has heard of a change of the mount table: a notice that is late, an owner that runs late, a table
 // that can't be read at first.
@@ -125,6 +126,12 @@ func (r *run) isDisturbed(path string) bool {
 	}
 	stack := r.w.MountsAt(path)
 	return r.w.Now().Sub(p.touchedAt) < noticing || len(stack) > 0 && r.isForeign(stack[len(stack)-1])
+}
+
+// isUnseen reports whether all of a stack came while the helper that now mounts on it was in the kernel already: whoever started it looked before,
+// and nobody can call it back. What stood there when it started, and a mount of ours, it should not have been sent to.
+func (r *run) isUnseen(e *sim.Effect, stack []hal.Mount) bool {
+	return e.Since > 0 && !slices.ContainsFunc(stack, func(m hal.Mount) bool { return !r.isForeign(m) || r.foreign[m.ID].since < e.Since })
 }
 
 func (r *run) isForeign(m hal.Mount) bool {

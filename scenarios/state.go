@@ -117,6 +117,7 @@ var notAsItIs = fieldsAs(map[as]string{
 	asAge: `
 		sim.change: at
 		sim.sectorUndo: at
+		sim.child: since
 		scenarios.place: touchedAt
 		scenarios.foreign: since
 		scenarios.handOver: unused`,

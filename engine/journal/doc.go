@@ -28,7 +28,8 @@
 // of the snapshot, or a batch that a later frame calls synced. They are what a power cut leaves if no frame says so
 // and the write is seen to be incomplete: its trailer or a sector of it was never written. Dropping that is right:
 // no operation starts before its batch is acknowledged. Frames behind damage are used, since a line replaces the
-// whole record of its key.
+// whole record of its key. A record of which a later line may be lost is in doubt. Its doubt is written with the
+// generation that the start begins, since the next start reads that one and sees no damage.
 //
 // # Failure
 //

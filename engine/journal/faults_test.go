@@ -13,8 +13,11 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
+// asRead keeps what is in doubt as it was read.
+func asRead(r core.Record) core.Record { return r }
+
 func openOn(t require.TestingT, d *disk, size int64) (*Journal, Loaded) {
-	j, loaded, err := Open(d.host(), hal.Call{}, testDir, size)
+	j, loaded, err := Open(d.host(), hal.Call{}, testDir, size, asRead)
 	require.NoError(t, err)
 	return j, loaded
 }
@@ -118,7 +121,7 @@ func TestEachCallOfAStartFails(t *testing.T) {
 			failed = true
 			return syscall.EIO
 		}
-		j, loaded, err := Open(d.host(), hal.Call{}, testDir, testSize)
+		j, loaded, err := Open(d.host(), hal.Call{}, testDir, testSize, asRead)
 		d.restart()
 		if !failed {
 			require.Greater(t, n, 8)
@@ -198,7 +201,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	seal[8] = Version + 1
 	copy(f.data, resealed(seal))
 	before := slices.Clone(f.data)
-	_, _, err := Open(d.restart().host(), hal.Call{}, testDir, testSize)
+	_, _, err := Open(d.restart().host(), hal.Call{}, testDir, testSize, asRead)
 	var refusal *VersionError
 	require.ErrorAs(t, err, &refusal)
 	require.EqualError(t, err, "journal /r/volnode/journal/journal.1 has format version 2, "+
@@ -274,6 +277,29 @@ func TestDamagedNewestFallsBack(t *testing.T) {
 	require.Equal(t, []string{"journal.3", "journal.damaged", "journal.spare"}, d.files())
 }
 
+// What damage leaves in doubt is in doubt in what the start writes: the next start reads that, and sees no damage.
+func TestDoubtIsWritten(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, testSize)
+	require.NoError(t, add(j, d, put(stage(1))))
+	at := j.end
+	require.NoError(t, add(j, d, put(stage(2))))
+	require.NoError(t, add(j, d, put(stage(3))))
+	d.names[testDir+"/journal.1"].data[at+frameHead]++
+	fenced := stage(1)
+	fenced.ClimbUntil = 77
+	_, loaded, err := Open(d.restart().host(), hal.Call{}, testDir, testSize, func(r core.Record) core.Record {
+		require.Equal(t, stage(1), r)
+		return fenced
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, loaded.Damages)
+	require.Equal(t, []core.Record{fenced, stage(3)}, loaded.Records)
+	_, loaded = openOn(t, d.restart(), testSize)
+	require.Empty(t, loaded.Damages)
+	require.Equal(t, []core.Record{fenced, stage(3)}, loaded.Records)
+}
+
 func TestOddFiles(t *testing.T) {
 	for what, data := range map[string][]byte{
 		"empty": {}, "short": make([]byte, 10), "zeros": make([]byte, testSize), "text": []byte(fmt.Sprintf("%09000d", 7)),
@@ -302,14 +328,14 @@ func TestUnreadableIsNotEmpty(t *testing.T) {
 			}
 			return 0
 		}
-		_, _, err := Open(d.host(), hal.Call{}, testDir, testSize)
+		_, _, err := Open(d.host(), hal.Call{}, testDir, testSize, asRead)
 		require.ErrorIs(t, err, syscall.EIO)
 	}
 }
 
 func TestMisuse(t *testing.T) {
 	d := newDisk()
-	_, _, err := Open(d.host(), hal.Call{}, testDir, 100)
+	_, _, err := Open(d.host(), hal.Call{}, testDir, 100, asRead)
 	require.True(t, errors.Is(err, ErrSize))
 	j, _ := openOn(t, d, testSize)
 	b, err := j.Prepare(nil)

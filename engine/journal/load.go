@@ -26,20 +26,22 @@ func (e *VersionError) Error() string {
 
 // Loaded is what a journal held when it was opened.
 type Loaded struct {
-	Records []core.Record // sorted by key
+	Records []core.Record // sorted by key, each in doubt as doubt has made it
 	Damages []Damage      // each of them may have been a record, which is not known any more
 	New     bool          // there was no journal
 
 	// Doubtful are the keys of those Records, sorted, of which a later line may be among the damages: the rung may have
-	// moved since, and a call to it may be under way whose bound is not known.
+	// moved since, and a call to it may be under way whose bound is not known. Another start is not told of them: what
+	// doubt has made of them is in the generation that this one has begun.
 	Doubtful []hal.Key
 }
 
 // Open reads the journal in dir, which is made if missing, as its parent is, and begins another generation with what it read. size is
-// the size of a file in bytes. A start that can't write does not fail: [Journal.Stats] says why, and the next batch
+// the size of a file in bytes. doubt returns what is to be kept of a record of which a later line may be lost: that is what is written,
+// since no later start can see the damage. A start that can't write does not fail: [Journal.Stats] says why, and the next batch
 // tries again. It fails if it can't read all there is, with [*VersionError] if a newer volnode has written it, and
 // with [ErrSize]. It blocks.
-func Open(h *hal.Host, c hal.Call, dir string, size int64) (*Journal, Loaded, error) {
+func Open(h *hal.Host, c hal.Call, dir string, size int64, doubt func(core.Record) core.Record) (*Journal, Loaded, error) {
 	if size < MinSize || size > maxFileSize {
 		return nil, Loaded{}, fmt.Errorf("%w: %d", ErrSize, size)
 	}
@@ -57,10 +59,12 @@ func Open(h *hal.Host, c hal.Call, dir string, size int64) (*Journal, Loaded, er
 		Records: make([]core.Record, 0, len(found)), Damages: damages, New: j.generation == 0,
 	}
 	for _, key := range slices.Sorted(maps.Keys(found)) {
-		loaded.Records = append(loaded.Records, found[key].record)
-		if found[key].doubtful {
+		k := found[key]
+		if k.doubtful {
+			k.record = doubt(k.record)
 			loaded.Doubtful = append(loaded.Doubtful, key)
 		}
+		loaded.Records = append(loaded.Records, k.record)
 	}
 	j.refill(found)
 	// An error is in Stats.

@@ -13,6 +13,7 @@ import (
 type child struct {
 	pid   int
 	begun uint64
+	since hal.Instant // of the world's clock
 	run   uint32
 	op    hal.OpID
 	key   hal.Key
@@ -51,7 +52,7 @@ func (k *call) inKernel(what string, act func(actor) syscall.Errno) syscall.Errn
 	w.pids++
 	begun := uint64(time.Duration(k.h.now()) / clockTicks)
 	c := &child{
-		pid: w.pids, begun: begun, run: k.h.inc.number, op: k.c.Op, key: k.c.Key, what: what, act: act,
+		pid: w.pids, begun: begun, since: w.sched.now, run: k.h.inc.number, op: k.c.Op, key: k.c.Key, what: what, act: act,
 		owner: w.sched.current,
 	}
 	w.children = append(w.children, c)

@@ -84,7 +84,9 @@ type Effect struct {
 	Staging string // its staging target path
 	Target  string // its target path
 	Code    hal.Code
-	Late    bool // the RPC's deadline has passed, or its sender is dead
+	Late    bool // the RPC's deadline has passed, or its sender is dead, or it is a helper's that has hung
+	// Since when a helper that has hung was under way, of the world's clock; 0 of all else.
+	Since hal.Instant
 	// Deadline of the RPC, of the world's clock; 0 is none.
 	Deadline hal.Instant
 }
@@ -108,7 +110,7 @@ func (w *World) tell(a actor, e Effect) {
 		e.Actor, e.Run, e.Op, e.Key = "agent", a.call.h.inc.number, a.call.c.Op, a.call.c.Key
 	case a.kid != nil:
 		e.Actor, e.Run, e.Op, e.Key = "agent", a.kid.run, a.kid.op, a.kid.key
-		e.Late = true
+		e.Late, e.Since = true, a.kid.since
 	}
 	for _, f := range w.observe {
 		f(e)

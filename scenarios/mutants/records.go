@@ -95,7 +95,11 @@ var records = []Mutant{
 		" && l.Record.Phase != core.Leaving {", " {",
 	},
 	{
-		"what follows damage is not doubted", "laws 5.4", "engine/start.go",
-		"if slices.Contains(loaded.Doubtful, rec.Rung.Key) {", "if false {",
+		"what follows damage is not doubted", "laws 5.4", "engine/journal/load.go",
+		"\t\tif k.doubtful {\n", "\t\tif false {\n",
+	},
+	{
+		"what is in doubt is written as it was", "S14, laws 5.4", "engine/journal/load.go",
+		"\t\tk := found[key]\n\t\tif k.doubtful {\n", "\t\tk := &kept{record: found[key].record}\n\t\tif found[key].doubtful {\n",
 	},
 }
