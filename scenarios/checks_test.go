@@ -355,7 +355,9 @@ within 1m expect pod default/web ready
 // TestChaosFinds: a pod comes late, and nothing is known to have gone wrong with what it uses.
 func TestChaosFinds(t *testing.T) {
 	for _, isKnown := range []bool{false, true} {
-		text := strings.NewReplacer("at 0s", "at 5s", "within 1m expect pod default/web ready", "at 5m expect pod default/web not ready").Replace(storyOfTwoDrivers)
+		text := strings.NewReplacer(
+			"at 0s", "at 5s", "within 1m expect pod default/web ready", "at 5m expect pod default/web not ready",
+		).Replace(storyOfTwoDrivers)
 		s, err := Parse("one_pod.txt", text+"end stuck\n")
 		require.NoError(t, err)
 		meddled := false

@@ -12,9 +12,9 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is L3, in two parts. In chaos, whatever goes wrong with others, a pod comes promptly if nothing goes wrong with what is its own: its volumes,
-// their drivers, and what all pods share (the agent's life, its files, the mount table, the cluster). In calm, while one driver is broken, a pod that
-// does not use it goes and comes as if it were not. All times are the world's.
+// This file is L3, in two parts. In chaos, whatever goes wrong with others, a pod comes promptly if nothing goes wrong with what is its own: its
+// volumes, their drivers, and what all pods share (the agent's life, its files, the mount table, the cluster). In calm, while one driver is broken,
+// a pod that does not use it goes and comes as if it were not. All times are the world's.
 
 // prompt is how long a pod may take to go, or to come, with nothing in its way: a handful of calls that work at once, each of a few seconds, and the
 // lines for them.

@@ -97,7 +97,8 @@ func (p *parser) add(value any, about *metav1.ObjectMeta) error {
 	}
 	for _, other := range p.s.Objects {
 		if other.Name == o.Name && other.Version == o.Version {
-			return p.errorf("%s is in line %d already; a further version of a pod is a pod line with version V, of others it has the annotation %s", o.Name, other.Line, versionAnnotation)
+			return p.errorf("%s is in line %d already; a further version of a pod is a pod line with version V, of others it has the annotation %s",
+				o.Name, other.Line, versionAnnotation)
 		}
 	}
 	p.s.Objects = append(p.s.Objects, o)

@@ -248,8 +248,8 @@ func (p *parser) driver(words []string) error {
 		"stages-below": func() { is.Style = sim.StageBelow }, "stages-nothing": func() { is.Style = sim.StageNothing },
 		"publishes-nothing": func() { is.PublishesNothing = true }, "without-mount": func() { p.s.Bare[d.Name] = true },
 		"absent": func() { p.s.Absent[d.Name] = true }, "credulous": func() { is.Credulous = true }, "daemon": func() { is.Daemon = true },
-		"queues": func() { is.Queues = true }, "leaves-mounts": func() { is.Leaves = true }, "lasting": func() { is.Lasting = true }, "network": func() { is.Network = true },
-		"attach": func() { is.Attach = true }, "quotes": func() { is.Quotes = true },
+		"queues": func() { is.Queues = true }, "leaves-mounts": func() { is.Leaves = true }, "lasting": func() { is.Lasting = true },
+		"network": func() { is.Network = true }, "attach": func() { is.Attach = true }, "quotes": func() { is.Quotes = true },
 		"acts-behind": func() { is.ActsBehind = true }, "crashes-on-third": func() { is.CrashesOn = 3 },
 	}
 	for _, word := range words[1:] {
@@ -305,7 +305,8 @@ func (p *parser) fault(words []string) error {
 		return p.errorf("write fault SITE [of OBJECT] [nth N] KIND, like: fault csi.stage of vol-a late 60s")
 	}
 	if _, ok := siteNumbers[words[0]]; !ok {
-		return p.errorf("%q is no site at which a fault can be injected; do you mean %s? docs/fault-atlas.md lists all", words[0], nearest(words[0], siteNames))
+		return p.errorf("%q is no site at which a fault can be injected; do you mean %s? docs/fault-atlas.md lists all",
+			words[0], nearest(words[0], siteNames))
 	}
 	f.Site, words = words[0], words[1:]
 	if words[0] == "of" && len(words) > 1 {

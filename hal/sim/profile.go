@@ -162,7 +162,8 @@ const certain = 1 << 16
 var uniform = [numFaults]uint32{
 	Slow: 1500, Pause: 400, CrashBefore: 100, CrashAfter: 160, CrashReplied: 100, Reboot: 12, PowerCut: 24,
 	FailNone: 800, FailPart: 800, FailFull: 800, Hang: 500, NoSpace: 200, SyncFails: 300,
-	Refused: 1600, ErrorNone: 2000, ErrorPart: 1200, ErrorFull: 1600, Lost: 1600, Dropped: 1200, Late: 1600, Stalled: 800, Doubled: 400, Intercepted: 400,
+	Refused: 1600, ErrorNone: 2000, ErrorPart: 1200, ErrorFull: 1600, Lost: 1600, Dropped: 1200, Late: 1600, Stalled: 800, Doubled: 400,
+	Intercepted: 400,
 	DriverCrash: 600, LateDropped: 24000, OrphanActs: 24000, GoneUnseen: 24000, StaleSocket: 20000, RegistersLate: 16000,
 	RegistersTwice: 12000, ChildLives: 30000, NoticeDoubled: 2000, NoticeLate: 2000,
 	ObjectLate: 3000, ObjectRepeated: 3000, ObjectStale: 1500, SyncedLate: 12000, ObjectMerged: 20000,

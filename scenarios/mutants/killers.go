@@ -105,6 +105,6 @@ var killers = map[string]killer{
 
 // equivalent is the mutants that nothing can kill, and the proof of it. There are at most two.
 var equivalent = map[string]string{
-	"a drift reading of before a change counts": "the manager hands to core only what differs among the rungs that core names as unchanged since the reading began " +
-		"(Core.Standing), in one turn of the owner; core looks again because events may come in any order",
+	"a drift reading of before a change counts": "the manager hands to core only what differs among the rungs that core names as unchanged since the " +
+		"reading began (Core.Standing), in one turn of the owner; core looks again because events may come in any order",
 }
