@@ -275,6 +275,24 @@ func TestChecksFire(t *testing.T) {
 	}
 }
 
+// TestForeignMountIsNothingOfAPlace: a stage that somebody's mount kept from being made is forgotten, and what is mounted there is not its own.
+func TestForeignMountIsNothingOfAPlace(t *testing.T) {
+	r := bare(t)
+	r.believe()
+	r.w.MakeDir(stagePath)
+	require.Zero(t, r.w.MountForeign(stagePath))
+	p := r.placeOf(&sim.Effect{Key: theStage, Method: stage, Driver: "d", Volume: "v", Staging: stagePath})
+	require.False(t, p.isTouched)
+	r.refine(theStage)
+	require.Nil(t, r.violation)
+	require.Zero(t, r.w.UnmountTop(stagePath))
+	require.Zero(t, r.w.BindMount("/", stagePath, false))
+	p.isTouched, p.checked = false, seen{}
+	r.refine(theStage)
+	require.NotNil(t, r.violation)
+	require.Equal(t, "S8", r.violation.Property)
+}
+
 // mountsOver has somebody mount over the target before the agent has begun.
 func (r *run) mountsOver(t *testing.T) hal.Mount {
 	r.holds(sim.EffectPublished)

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/volnode/volnode/engine/core"
@@ -106,7 +107,7 @@ func (r *run) refine(key hal.Key) {
 	p.checked = now
 }
 
-// stands says what there is of a place, "" for nothing.
+// stands says what there is of a place, "" for nothing. What somebody else has mounted there is nothing of it.
 func (r *run) stands(p *place) string {
 	switch {
 	case p.isHeld && p.isPublish:
@@ -114,8 +115,10 @@ func (r *run) stands(p *place) string {
 	case p.isHeld:
 		return "its driver has it staged at " + p.path
 	}
-	if stack := r.w.MountsAt(p.path); len(stack) > 0 {
-		return "at " + p.path + " stands " + stack[len(stack)-1].Fingerprint()
+	for _, m := range slices.Backward(r.w.MountsAt(p.path)) {
+		if !r.isForeign(m) {
+			return "at " + p.path + " stands " + m.Fingerprint()
+		}
 	}
 	return ""
 }

@@ -206,6 +206,25 @@ func (c *Core) below(r *rung) []*rung {
 	return rs
 }
 
+// isBare reports whether r is a pod's own and stands on nothing.
+func (r *rung) isBare() bool { return r.Pod != "" && len(r.Below) == 0 }
+
+// beside returns what of the volume of r is bound to it though neither stands on the other: what pods share, of a pod's rung that stands on nothing,
+// and the other way round. A driver comes back without staging, or its stage was not found: what pods have of the volume then stands on nothing, and
+// still no volume may be unstaged before all of it is unpublished (CSI, NodeUnstageVolume).
+func (c *Core) beside(r *rung) []*rung {
+	if r.Pod != "" && !r.isBare() {
+		return nil
+	}
+	var rs []*rung
+	for _, o := range c.volumes[r.Volume] {
+		if r.Pod == "" && o.isBare() || r.Pod != "" && o.Pod == "" {
+			rs = append(rs, o)
+		}
+	}
+	return rs
+}
+
 // foundations describes what r stands on now.
 func (c *Core) foundations(r *rung) []Foundation {
 	fs := make([]Foundation, 0, len(r.Below))

@@ -191,7 +191,7 @@ func (c *Core) mark(r *rung) {
 	}
 }
 
-// markAround queues r and all whose decisions look at r: what it stands on and what stands on it.
+// markAround queues r and all whose decisions look at r: what it stands on, what stands on it and what is beside it.
 func (c *Core) markAround(r *rung) {
 	c.mark(r)
 	for _, key := range r.Below {
@@ -201,6 +201,9 @@ func (c *Core) markAround(r *rung) {
 	}
 	for _, a := range c.upon[r.Key] {
 		c.mark(a)
+	}
+	for _, o := range c.beside(r) {
+		c.mark(o)
 	}
 	for _, o := range c.claims[r.Exclusive] {
 		c.mark(o)

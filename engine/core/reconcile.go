@@ -154,16 +154,16 @@ func (c *Core) nextRebuild(r *rung) decision {
 		}
 		return idle(whyRebuildHeld)
 	}
-	if on, ok := c.uncovered(r); !ok {
-		return waitOn(whyStoodOn, on)
+	if d, ok := c.uncovered(r); !ok {
+		return d
 	}
 	return c.takeDown(r, whyRebuild)
 }
 
 // nextDown decides on a rung that must be down, or may not stand at present.
 func (c *Core) nextDown(r *rung, want desire) decision {
-	if on, ok := c.uncovered(r); !ok {
-		return waitOn(whyStoodOn, on)
+	if d, ok := c.uncovered(r); !ok {
+		return d
 	}
 	if r.state != Absent {
 		return c.takeDown(r, whyUnwanted)
@@ -230,7 +230,7 @@ func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
 	return "", true
 }
 
-// foundation reports whether enough of what r stands on is up, and stays.
+// foundation reports whether enough of what r stands on is up, and stays. What stands on nothing waits until nothing beside it may still go down.
 func (c *Core) foundation(r *rung) (decision, bool) {
 	need, up := r.Need, 0
 	if need == 0 {
@@ -248,6 +248,13 @@ func (c *Core) foundation(r *rung) (decision, bool) {
 	if up < need {
 		return waitOn(whyBelow, missing), false
 	}
+	if r.isBare() {
+		for _, b := range c.beside(r) {
+			if b.bound(Descend) != 0 || b.op != nil && b.op.Verb == Descend {
+				return waitOn(whyBelow, b.Key), false
+			}
+		}
+	}
 	return decision{}, true
 }
 
@@ -264,14 +271,21 @@ func (c *Core) firm(b *rung) bool {
 	panic(fmt.Sprintf("core: rung %s has a change %d", b.Key, c.change(b)))
 }
 
-// uncovered reports whether all that stand on r are Absent for good, and names the first that is not.
-func (c *Core) uncovered(r *rung) (hal.Key, bool) {
+// uncovered reports whether all that stand on r, and what a pod has of its volume beside it, are Absent for good.
+func (c *Core) uncovered(r *rung) (decision, bool) {
 	for _, a := range c.upon[r.Key] {
 		if !a.isGone() {
-			return a.Key, false
+			return waitOn(whyStoodOn, a.Key), false
 		}
 	}
-	return "", true
+	if r.Pod == "" && !r.isGone() {
+		for _, a := range c.beside(r) {
+			if !a.isGone() {
+				return waitOn(whyBeside, a.Key), false
+			}
+		}
+	}
+	return decision{}, true
 }
 
 // yields reports whether a wanted rung must go, or stay, down for another's sake: something below it is made anew, or another rung holds the claim.

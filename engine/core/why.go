@@ -20,6 +20,7 @@ const (
 	whyUnwanted
 	whyNotSynced
 	whyStoodOn
+	whyBeside
 	whyBelow
 	whyBackoff
 	whyNeighbour
@@ -46,6 +47,7 @@ var whyTexts = [...]string{
 	whyUnwanted:      "not wanted",
 	whyNotSynced:     "nothing is torn down before every source is synced",
 	whyStoodOn:       "%s stands on it",
+	whyBeside:        "%s is of the same volume, and goes first",
 	whyBelow:         "waits for %s",
 	whyBackoff:       "waits to try again",
 	whyNeighbour:     "waits for the operation on %s",

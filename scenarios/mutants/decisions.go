@@ -24,7 +24,7 @@ var decisions = []Mutant{
 	},
 	{
 		"made anew under what stands on it", "S5, laws 1.3", "engine/core/reconcile.go",
-		"\tif on, ok := c.uncovered(r); !ok {\n\t\treturn waitOn(whyStoodOn, on)\n\t}\n\treturn c.takeDown(r, whyRebuild)\n",
+		"\tif d, ok := c.uncovered(r); !ok {\n\t\treturn d\n\t}\n\treturn c.takeDown(r, whyRebuild)\n",
 		"\treturn c.takeDown(r, whyRebuild)\n",
 	},
 	{
@@ -113,6 +113,14 @@ var decisions = []Mutant{
 	{
 		"a ladder shrinks with its spec", "laws 1.5", "engine/core/desired.go",
 		"\t\t\tif !slices.Contains(spec.Below, key) {\n", "\t\t\tif false {\n",
+	},
+	{
+		"a stage goes down beside a publish that does not stand on it", "S5, CSI NodeUnstageVolume", "engine/core/reconcile.go",
+		"\tif r.Pod == \"\" && !r.isGone() {\n", "\tif false {\n",
+	},
+	{
+		"published beside an unstage that may still act", "S5, CSI NodeUnstageVolume", "engine/core/reconcile.go",
+		"\tif r.isBare() {\n", "\tif false {\n",
 	},
 	{
 		"a denial resets the backoff of who caused it", "L7, laws 2.5", "engine/core/complete.go",

@@ -107,4 +107,6 @@ var killers = map[string]killer{
 var equivalent = map[string]string{
 	"a drift reading of before a change counts": "the manager hands to core only what differs among the rungs that core names as unchanged since the " +
 		"reading began (Core.Standing), in one turn of the owner; core looks again because events may come in any order",
+	"a ladder shrinks with its spec": "a CSI ladder has rungs of one volume alone, and what pods share of a volume stays while a pod has it by a rung " +
+		"that stands on nothing; a ladder whose rungs are of several volumes would lose what it stands on",
 }

@@ -18,7 +18,7 @@ var first = []Mutant{
 	},
 	{
 		"unstage while published", "S5, laws 2.1", "engine/core/reconcile.go",
-		"\t\tif !a.isGone() {\n\t\t\treturn a.Key, false", "\t\tif false {\n\t\t\treturn a.Key, false",
+		"\t\tif !a.isGone() {\n\t\t\treturn waitOn(whyStoodOn, a.Key), false", "\t\tif false {\n\t\t\treturn waitOn(whyStoodOn, a.Key), false",
 	},
 	{
 		"not done means absent", "laws 3.1", "engine/core/complete.go",
