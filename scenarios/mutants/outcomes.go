@@ -108,9 +108,9 @@ var outcomes = []Mutant{
 	},
 	{
 		"EBUSY of an unmount of ours is ignored", "S21, laws 3.3, lvm-localpv#469", "engine/plugin/csi/descend.go",
-		"case hal.Is(err, syscall.EBUSY) && i == len(seen.Stack)-1:\n" +
-			"\t\t\treturn op.NotDone(\"the driver has left it mounted, and it is in use: \" + err.Error()), false",
-		"case hal.Is(err, syscall.EBUSY) && i == len(seen.Stack)-1:\n\t\t\treturn core.Result{}, true",
+		"return op.Unknown(\"the driver has left it mounted: \" + err.Error()), false",
+		"if hal.Is(err, syscall.EBUSY) {\n\t\t\t\treturn core.Result{}, true\n\t\t\t}\n" +
+			"\t\t\treturn op.Unknown(\"the driver has left it mounted: \" + err.Error()), false",
 	},
 	{
 		"what stands on a lost rung is believed", "laws 7.1, kubernetes#109955", "engine/core/actual.go",

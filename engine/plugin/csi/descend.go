@@ -68,12 +68,8 @@ func (w work) unmount(seen op.Seen) (core.Result, bool) {
 		if !w.own(m) {
 			return w.stuck(m), false
 		}
-		err := w.h.Mounts.Unmount(w.c, w.path(), m.ID)
-		switch {
-		case err == nil:
-		case hal.Is(err, syscall.EBUSY) && i == len(seen.Stack)-1:
-			return op.NotDone("the driver has left it mounted, and it is in use: " + err.Error()), false
-		default:
+		if err := w.h.Mounts.Unmount(w.c, w.path(), m.ID); err != nil {
+			// Busy or not: the driver has let go of it, so it is not what it was.
 			return op.Unknown("the driver has left it mounted: " + err.Error()), false
 		}
 	}
