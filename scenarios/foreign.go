@@ -53,11 +53,14 @@ func (r *run) isEmptyDir(path string) bool {
 }
 
 // unmix does what the agent asks a person for who reads its status: where it may have taken another's mount for its own, it takes its own for
-// another's once that is gone, and leaves it alone. So it is unmounted by hand.
+// another's once that is gone, and leaves it alone. So it is unmounted by hand, and the containers that keep it busy are made to let go of it.
 func (r *run) unmix() {
 	for _, p := range r.list {
 		if b, ok := r.core.Belief(p.key); ok && p.isMixedUp && b.State != core.Present && !b.InFlight {
-			_ = r.w.UnmountTop(p.path) // a container keeps it busy, or nothing is left there
+			if owner := r.podOf(p.path); owner != nil {
+				owner.letGo()
+			}
+			_ = r.w.UnmountTop(p.path) // somebody else keeps it busy, or nothing is left there
 		}
 		p.isMixedUp = false
 	}
