@@ -37,6 +37,7 @@ func TestBadScenariosAreRefusedWithTheirLine(t *testing.T) {
 		"# a\nfault csi.stage hangs 5s":        `s.txt:2: "hangs" can't be at csi.stage; these can: slow, takes TIME, refused`,
 		"# a\nfault csi.stage late 2m":         "s.txt:2: 2m0s is too long or too short",
 		"# a\nfault mounts.mount hangs 1ms":    "s.txt:2: 1ms is too long or too short",
+
 		"# a\nat 5s apply all\nafter 2s apply all\nat 6s apply all":                              "s.txt:4: at 6s is over by then",
 		"# a\nat 0s kill agent for -5s":                                                          `s.txt:2: "-5s" is not a time`,
 		"# a\nat 0s expect -1 calls any":                                                         `s.txt:2: "-1" is not how many`,
