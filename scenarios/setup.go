@@ -38,9 +38,9 @@ func setupOf(seed uint64) Setup {
 	return s
 }
 
-// chaosOf is how long pods come and go in a world of a hunt: not for all slots in two of three, so that more worlds are seen in the same time.
+// chaosOf is how long pods come and go in a world of a hunt: not for all slots in three of four, so that more worlds are seen in the same time.
 func chaosOf(seed uint64) time.Duration {
-	return time.Duration([...]int{3, 2, 1}[seed/54%3]) * chaos / slots
+	return time.Duration([...]int{3, 2, 1, 1}[seed/54%4]) * chaos / slots
 }
 
 // Large is the setup of a large world, with the faults that the seed gives: 24 pods on 20 volumes, for the longest time.
