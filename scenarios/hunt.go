@@ -66,8 +66,9 @@ func NewHunter() *Hunter {
 	return &Hunter{cluster: map[int][]any{}, pods: map[shape]built{}, volumes: map[[2]uint8]*corev1.PersistentVolume{}, texts: map[any][]byte{}}
 }
 
-// mostShapes is after how many pods a hunter forgets those that it has made, so that a long hunt takes no more memory than a short one.
-const mostShapes = 4096
+// mostShapes is after how many pods a hunter forgets those that it has made. More would be found again more often, but what lives decides how large
+// the heap grows until it is collected, and memory that was used long ago is in no cache.
+const mostShapes = 512
 
 // forgets lets go of the objects of earlier worlds, once they are many.
 func (h *Hunter) forgets() {

@@ -100,6 +100,7 @@ func (w *World) agentDies(inc *incarnation) {
 	w.down = NoFault
 	if inc != nil && !inc.dead {
 		w.sched.kill(inc)
+		w.takeBack()
 		w.orphan()
 		w.event("agent.died", strconv.FormatUint(uint64(inc.number), 10))
 		w.tell(actor{}, Effect{Kind: EffectAgentDied, Actor: "agent", Run: inc.number, Outcome: hal.Done})

@@ -81,8 +81,8 @@ func (c *content) fill(b []byte) {
 	clear(b) // what was never written
 }
 
-// Buffers is memory for the sectors of files and for the long files that agents read. A world borrows of it until it is closed, so that the next one
-// makes none. The zero value is empty. It is used by one goroutine at a time.
+// Buffers is memory for the sectors of files, which a world borrows until it is closed, and for the long files that an agent reads, which it borrows
+// until it dies. Who comes next makes none. The zero value is empty. It is used by one goroutine at a time.
 type Buffers struct {
 	free  [][]byte
 	slabs []*slab
@@ -122,7 +122,7 @@ func (s *slabs) borrow() *slab {
 // longFile is from how many bytes on a file is read into memory that was used before: a journal is, and hardly anything else.
 const longFile = 2 * pageSize
 
-// buffer returns size bytes, which hold anything, for the life of the world.
+// buffer returns size bytes, which hold anything, for the life of the agent.
 func (w *World) buffer(size int64) []byte {
 	from := w.config.Buffers
 	if from == nil || size < longFile {
@@ -133,6 +133,7 @@ func (w *World) buffer(size int64) []byte {
 		i--
 	}
 	if i < 0 {
+		from.free = from.free[:0] // too small for this world
 		w.borrowed = append(w.borrowed, make([]byte, size))
 		return w.borrowed[len(w.borrowed)-1]
 	}
@@ -142,13 +143,25 @@ func (w *World) buffer(size int64) []byte {
 	return b
 }
 
+// keptFiles is how many long files' memory is kept: what a start reads of a journal, twice.
+const keptFiles = 4
+
+// takeBack has what a dead agent read used again: a world that crashes often reads its journal more than a hundred times.
+func (w *World) takeBack() {
+	if from := w.config.Buffers; from != nil {
+		from.free = append(from.free, w.borrowed[:min(len(w.borrowed), max(keptFiles-len(from.free), 0))]...)
+	}
+	clear(w.borrowed)
+	w.borrowed = w.borrowed[:0]
+}
+
 // returns gives back what was borrowed.
 func (w *World) returns() {
+	w.takeBack()
 	if w.config.Buffers != nil {
-		w.config.Buffers.free = append(w.config.Buffers.free, w.borrowed...)
 		w.config.Buffers.slabs = append(w.config.Buffers.slabs, w.slabs.taken...)
 	}
-	w.borrowed, w.slabs = nil, slabs{from: w.config.Buffers}
+	w.slabs = slabs{from: w.config.Buffers}
 }
 
 // has says whether text, which has no zeros, is in the file.

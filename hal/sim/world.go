@@ -24,7 +24,7 @@ type Config struct {
 	// before it, and a power cut before or after it, as the call's object has it.
 	DiesAfter bool
 
-	Buffers *Buffers // for what the agent reads, which it may use until the world is closed; default none: all that is read is made
+	Buffers *Buffers // for what the agent reads, which it may use until it dies; default none: all that is read is made
 }
 
 // World is one node and all that surrounds it.
