@@ -146,7 +146,7 @@ func (r *run) restless() (object, why string) {
 	}
 	rebuilt := r.rebuilt()
 	r.core.Beliefs(func(b core.Belief) {
-		if why == "" && !r.isBroken(string(b.Key)) && !r.awaitsClaim(&b) {
+		if why == "" && !r.isBroken(string(b.Key)) && !r.awaitsClaim(&b) && !r.isHung(&b) {
 			object, why = string(b.Key), unsettled(&b, rebuilt)
 		}
 	})
@@ -231,6 +231,13 @@ func (r *run) awaitsClaim(b *core.Belief) bool {
 // isBroken reports whether a rung is of the driver that is broken for good.
 func (r *run) isBroken(key string) bool {
 	return r.broken != "" && strings.Contains(key, "/"+r.broken+"^")
+}
+
+// isHung: the rung is up for containers of a deleted pod that can't be killed, as they wait for the server of the broken driver.
+func (r *run) isHung(b *core.Belief) bool {
+	return r.broken != "" && !b.IsWanted && b.State == core.Present && !b.InFlight && slices.ContainsFunc(r.pods, func(p *pod) bool {
+		return r.hangs(p) && (p.uid == b.Pod || slices.ContainsFunc(p.given, func(u use) bool { return u.driver+"^"+u.volume == b.Volume }))
+	})
 }
 
 func (r *run) uses(p *pod, driver string) bool {

@@ -448,3 +448,11 @@ func TestCalmFinds(t *testing.T) {
 		})
 	}
 }
+
+func TestPanicOfACheckIsFound(t *testing.T) {
+	res := NewHunter().Run(Schedule{Seed: 1, probe: func(r *run) { _ = r.byUID["nobody"].uses }})
+	require.NotNil(t, res.Violation)
+	require.Equal(t, "panic check", res.Violation.Signature())
+	require.Contains(t, res.Violation.Object, "TestPanicOfACheckIsFound")
+	require.Contains(t, res.Violation.Story, "nil pointer")
+}

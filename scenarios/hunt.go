@@ -163,11 +163,13 @@ func (h *Hunter) Run(s Schedule) Result {
 		hunter: h, r: r, choose: s.Chooser, setup: is, names: h.podNames(is.Pods), pods: make([]shape, is.Pods), edits: make([]uint8, is.Volumes),
 		plain: plainVolumes(is.Volumes),
 	}
-	g.begin()
-	if r.until(hal.Instant(is.Chaos)) && !s.isShort {
-		r.broken = g.breaks()
-		r.finish(!is.NoRestart)
-	}
+	r.guard(func() {
+		g.begin()
+		if r.until(hal.Instant(is.Chaos)) && !s.isShort {
+			r.broken = g.breaks()
+			r.finish(!is.NoRestart)
+		}
+	})
 	if s.ended != nil {
 		s.ended(r)
 	}

@@ -122,7 +122,7 @@ func (r *run) ends(p *pod, stops uint64, in time.Duration) {
 	r.w.After(in, "containers end "+p.name, func() {
 		switch {
 		case p.stops != stops || p.isWanted:
-		case p.isRunning && slices.ContainsFunc(p.given, r.isSilent):
+		case r.hangs(p):
 			r.ends(p, stops, hungAgain)
 		default:
 			r.halt(p)
@@ -131,6 +131,11 @@ func (r *run) ends(p *pod, stops uint64, in time.Duration) {
 			}
 		}
 	})
+}
+
+// hangs reports whether the containers of a deleted pod wait for a server that is silent.
+func (r *run) hangs(p *pod) bool {
+	return !p.isWanted && p.isRunning && slices.ContainsFunc(p.given, r.isSilent)
 }
 
 // isSilent reports whether the server of a volume does not answer.

@@ -134,13 +134,15 @@ func (p Play) Run() StoryResult {
 	if p.Passes != nil {
 		t.r.isKnown = func() bool { return !t.r.stop && !t.passes() }
 	}
-	t.begin()
-	t.tell()
-	t.next, t.end = len(s.Steps), t.w.Now()
-	if t.r.violation == nil && t.passes() && !s.Stuck {
-		t.r.lines = nil
-		t.r.finish(true)
-	}
+	t.r.guard(func() {
+		t.begin()
+		t.tell()
+		t.next, t.end = len(s.Steps), t.w.Now()
+		if t.r.violation == nil && t.passes() && !s.Stuck {
+			t.r.lines = nil
+			t.r.finish(true)
+		}
+	})
 	if p.ended != nil {
 		p.ended(t.r)
 	}

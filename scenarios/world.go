@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -170,6 +172,28 @@ func (r *run) fail(property, site, object, story string) {
 	if r.violation == nil {
 		r.violation = &Violation{
 			Property: property, Site: site, Object: object, Story: story, At: r.w.Now(), Record: r.w.Trace().Len(),
+		}
+	}
+}
+
+// guard makes a panic of a check a violation, which can be replayed and shrunk: a hunt of hours tells of which schedule it was.
+func (r *run) guard(tell func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.fail("panic", "check", placeOfPanic(), fmt.Sprintf("volsim itself panics: %v", p))
+		}
+	}()
+	tell()
+}
+
+// placeOfPanic is the function and the line that panicked, for a function that is deferred by one that recovers.
+func placeOfPanic() string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "runtime.") || !more {
+			return fmt.Sprintf("%s:%d", f.Function, f.Line)
 		}
 	}
 }

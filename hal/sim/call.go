@@ -222,6 +222,9 @@ func (h *host) enter(at *callSite, object string, c hal.Call, m *menu) call {
 		wait *= 1000
 	}
 	k.sleep(wait)
+	if w.isSpared() {
+		k.crash = NoFault
+	}
 	if k.diesBefore() {
 		k.die()
 	}
@@ -339,6 +342,9 @@ func (k *call) acts() (syscall.Errno, bool) {
 
 // dieSoon kills the agent a moment from now: after it has the reply, somewhere in what it does next.
 func (w *World) dieSoon(inc *incarnation) {
+	if w.isSpared() {
+		return
+	}
 	w.sched.at(w.sched.now.Add(fastest/2), 0, inc, func() {
 		w.down = CrashReplied
 		w.sched.dying = inc

@@ -328,7 +328,7 @@ func (r *rpc) act() {
 	switch {
 	case r.replied:
 		r.end()
-	case r.dies && !r.inc.dead:
+	case r.dies && !r.inc.dead && !r.w.isSpared():
 		r.w.down = CrashAfter
 		r.w.sched.dying = r.inc
 		r.end()

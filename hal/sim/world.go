@@ -186,8 +186,12 @@ func (w *World) Next() (hal.Instant, bool) {
 	return w.sched.events.list[0].at, true
 }
 
-// Calm ends the injection of faults; what is under way (late calls, broken drivers) stays.
+// Calm ends the injection of faults; what is under way (late calls, broken drivers) stays. Nor does the agent die any more of a call that is under way,
+// but in a script, which says of which.
 func (w *World) Calm() { w.calm = true }
+
+// isSpared: the agent does not die of the calls for which a death was drawn.
+func (w *World) isSpared() bool { return w.calm && w.config.Script == nil }
 
 // Do runs f as a task of the agent's present incarnation and lets the world go on until f has ended. A panic of f is raised again here.
 func (w *World) Do(f func()) {

@@ -37,6 +37,33 @@ func TestSwarmsRun(t *testing.T) {
 	t.Logf("%d events", steps)
 }
 
+// TestCalmSparesTheAgent has calm come while calls are under way for which a death was drawn.
+func TestCalmSparesTheAgent(t *testing.T) {
+	underWay := 0
+	for seed := range uint64(200) {
+		c := swarmConfig(seed)
+		c.Profile = sim.Everything()
+		c.Profile.Weight[sim.Slow], c.Profile.Weight[sim.CrashAfter], c.Profile.Weight[sim.CrashReplied] = 20000, 1000, 1000
+		w := toyWorld(c, 4)
+		require.NoErrorf(t, w.RunFor(time.Minute), "seed %d", seed)
+		starts := 0
+		w.OnEffect(func(e sim.Effect) {
+			if e.Kind == sim.EffectAgentStarted {
+				starts++
+			}
+		})
+		w.Calm()
+		underWay += len(w.Active())
+		lived := w.AgentLives()
+		require.NoErrorf(t, w.RunFor(6*time.Minute), "seed %d", seed)
+		if lived {
+			require.Zerof(t, starts, "seed %d", seed)
+		}
+		w.Close()
+	}
+	require.Positive(t, underWay)
+}
+
 // hashes runs some seeds and returns their trace hashes.
 func hashes(n uint64) string {
 	var b strings.Builder
