@@ -40,7 +40,7 @@ func (m *VolumeManager) start() {
 				m.h.Runtime.At(m.h.Runtime.Now().Add(wait), m.start)
 				return
 			}
-			m.why = ""
+			m.why, m.starts = "", 0
 			m.begin(n)
 		})
 	})

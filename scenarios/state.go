@@ -119,22 +119,12 @@ func (t *story) state(c *Comparer, dies bool) (State, bool) {
 	return State(v.hash.Sum64()), true
 }
 
-// remembered adds what an expectation that is still to come counts or looks for in the past, if it is waited for.
+// remembered adds what the expectations that are still to come, and are waited for, make of the past: of calls their number, of the log whether a line
+// has the text.
 func (t *story) remembered(v *visit) {
-	for _, s := range t.s.Steps[t.next:] {
-		switch {
-		case !s.Within:
-		case slices.Contains(s.Words, "calls"):
-			v.number(uint64(t.before))
-			for _, e := range t.calls {
-				v.plain(e.Method + " " + e.Volume)
-			}
-			return
-		case slices.Contains(s.Words, "log"):
-			for _, e := range t.log {
-				v.plain(LogLine(e))
-			}
-			return
+	for i := t.next; i < len(t.s.Steps); i++ {
+		if s := &t.s.Steps[i]; s.Within && (slices.Contains(s.Words, "calls") || slices.Contains(s.Words, "log")) {
+			v.plain(s.act(t))
 		}
 	}
 }
