@@ -217,6 +217,7 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
 			s.Violations = len(tally.Found)
 		}
 		c, _ := failed.ToCase()
+		c = inShort(c)
 		s.Replay, shrink = c.Command("replay"), c.Command("shrink")
 	}
 	if h.asJSON {
@@ -227,7 +228,7 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
 		if h.fleet.KeepGoing {
 			c, _ := scenarios.Result{Seed: f.Seed, Case: f.Case}.ToCase()
 			fmt.Fprintf(out, "FAIL %s\n  %s, the first is seed %d\n  shrink: %s\n", f.Violation, report.Count(f.Schedules, "schedule"), f.Seed,
-				c.Command("shrink"))
+				inShort(c).Command("shrink"))
 		}
 	}
 	if failed != nil && !h.fleet.KeepGoing {
@@ -239,6 +240,21 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
 	}
 	fmt.Fprintln(out, sumLine(tally, s.Violations))
 	return nil
+}
+
+// longestKeep is how long the choices of a case may be to be told as they are: an argument of a command has 128 KiB at most (MAX_ARG_STRLEN of
+// execve(2)), and a line that people copy has less.
+const longestKeep = 4 << 10
+
+// inShort is a case that can be copied into a command line: one with more choices than that, as those are that a guided hunt varies, is shrunk.
+func inShort(c scenarios.Case) scenarios.Case {
+	if len(c.String()) <= longestKeep {
+		return c
+	}
+	if s := scenarios.ShrinkCase(scenarios.NewHunter(), c); s != nil {
+		return s.Case
+	}
+	return c // another version of the engine has found it
 }
 
 // sumLine is the last line of a hunt, for people.

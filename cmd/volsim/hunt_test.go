@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/scenarios"
 )
 
 func TestSignalEndsAHuntThatCanGoOn(t *testing.T) {
@@ -174,4 +177,27 @@ func TestCanariesMustBeFound(t *testing.T) {
 	require.Equal(t, exitViolation, status)
 	require.Contains(t, out, "0 of 1 canaries found")
 	require.Contains(t, stderr, "1 of 1 canaries passed, and each must fail")
+}
+
+func TestLongCaseIsShrunkForACommand(t *testing.T) {
+	s, err := scenarios.Parse("never_synced.txt", `# The source never tells that it has told everything.
+driver disk.example staging device
+volume vol-a of disk.example
+pod default/web uses vol-a
+
+at 0s hold synced
+at 1s apply all
+`)
+	require.NoError(t, err)
+	c := scenarios.Case{Scenario: s, Still: true}
+	for i := range 300 {
+		kept, err := scenarios.ParseKeep(fmt.Sprintf("csi.stage/fault@nobody-%d#0=late", i))
+		require.NoError(t, err)
+		c.Keep = append(c.Keep, kept...)
+	}
+	require.Greater(t, len(c.String()), longestKeep)
+	short := inShort(c)
+	require.LessOrEqual(t, len(short.String()), longestKeep)
+	require.NotNil(t, scenarios.AsItIs(scenarios.NewHunter(), short), "it fails all the same")
+	require.Equal(t, short, inShort(short), "a short one is told as it is")
 }

@@ -86,7 +86,7 @@ func mergeAll(cmd *cobra.Command, m *report.Merged, out *outputs, asJSON bool) e
 		first := by[s][0]
 		replay := scenarios.Case{Seed: first.Seed}.Command("replay")
 		if scenarios.IsGuided(first.Seed) { // the seed alone need not be what was run
-			replay = first.Replay()
+			replay = replayInShort(first)
 		}
 		result.Signatures = append(result.Signatures, signature{s, len(by[s]), first.Seed, replay})
 	}
@@ -112,6 +112,13 @@ func mergeAll(cmd *cobra.Command, m *report.Merged, out *outputs, asJSON bool) e
 		return errors.New("lines can't be read; the sums are without them")
 	}
 	return nil
+}
+
+func replayInShort(f report.Failure) string {
+	if f.Finding == nil && f.Case != nil {
+		return inShort(*f.Case).Command("replay")
+	}
+	return f.Replay()
 }
 
 func tellMerged(cmd *cobra.Command, m merged, by map[string][]report.Failure) {
