@@ -17,8 +17,8 @@ import (
 // drivers is the registry of CSI drivers: one entry for each registration socket, and for each name the socket that serves it.
 type drivers struct {
 	sockets map[string]*socket
-	serving map[string]*socket // by driver name: the last that registered
-	known   map[string]plugin.DriverFacts
+	serving map[string]*socket             // by driver name: the last that registered
+	known   map[string]*plugin.DriverFacts // what a driver said last; it is not changed
 	// meeting is the names under which a process is being connected to: until it has said who it is, calls may go to it or to the one before.
 	meeting map[string]bool
 }
@@ -43,18 +43,13 @@ const (
 )
 
 func (d *drivers) init() {
-	d.sockets, d.serving, d.known = map[string]*socket{}, map[string]*socket{}, map[string]plugin.DriverFacts{}
+	d.sockets, d.serving, d.known = map[string]*socket{}, map[string]*socket{}, map[string]*plugin.DriverFacts{}
 	d.meeting = map[string]bool{}
 }
 
 // facts returns what a driver said of itself at its last registration in this run, nil if it has never registered. While it is away its volumes
 // stay what they are, and calls to it are not sent.
-func (d *drivers) facts(name string) *plugin.DriverFacts {
-	if f, ok := d.known[name]; ok {
-		return &f
-	}
-	return nil
-}
+func (d *drivers) facts(name string) *plugin.DriverFacts { return d.known[name] }
 
 // instance names the process that serves a driver, "" if there is none or it is not known.
 func (d *drivers) instance(name string) string {
@@ -166,7 +161,7 @@ func (m *VolumeManager) takeIn(s *socket, facts plugin.DriverFacts, endpoint str
 		m.deregister(s) // what it served before, it serves no more
 	}
 	s.facts, s.endpoint, s.why, s.attempts, s.isIdle = facts, endpoint, "", 0, true
-	m.drivers.serving[facts.Name], m.drivers.known[facts.Name] = s, facts
+	m.drivers.serving[facts.Name], m.drivers.known[facts.Name] = s, &facts
 	m.log(LevelInfo, "driver registered", "driver", facts.Name, "socket", s.path, "node", facts.NodeID)
 	// The pods first: what they want by the driver's facts is known before its rungs move again.
 	m.objects.changed(m, driverRef(facts.Name))

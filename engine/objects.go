@@ -32,7 +32,7 @@ type objects struct {
 // sharer is a pod, and how it wants a rung that pods share.
 type sharer struct {
 	pod  core.PodUID
-	rung core.Rung
+	want []core.Param
 }
 
 // podEntry is one pod that is wanted.
@@ -164,9 +164,9 @@ func (o *objects) removePod(m *VolumeManager, uid core.PodUID) {
 // sharedKeys are the rungs of a pod's ladders that are no pod's own.
 func sharedKeys(entry *podEntry) []hal.Key {
 	var keys []hal.Key
-	for _, v := range entry.volumes {
-		for _, r := range v.Rungs {
-			if r.Pod == "" {
+	for i := range entry.volumes {
+		for j := range entry.volumes[i].Rungs {
+			if r := &entry.volumes[i].Rungs[j]; r.Pod == "" {
 				keys = append(keys, r.Key)
 			}
 		}
@@ -176,7 +176,7 @@ func sharedKeys(entry *podEntry) []hal.Key {
 
 func (o *objects) forget(uid core.PodUID, entry *podEntry) {
 	o.refer(uid, entry, nil)
-	o.unshare(uid, entry)
+	o.share(uid, entry, nil)
 	entry.volumes = nil
 }
 
@@ -194,12 +194,16 @@ func (o *objects) refer(uid core.PodUID, entry *podEntry, refs []populator.Ref) 
 	}
 }
 
-func (o *objects) unshare(uid core.PodUID, entry *podEntry) {
-	for _, v := range entry.volumes {
-		for _, r := range v.Rungs {
-			if r.Pod == "" {
-				leave(o.sharing, r.Key, uid, sharer.compare)
-			}
+// share makes rungs those of a pod in the index of what pods share, in place of those of its volumes so far.
+func (o *objects) share(uid core.PodUID, entry *podEntry, rungs []core.Rung) {
+	for _, key := range sharedKeys(entry) {
+		if !slices.ContainsFunc(rungs, func(r core.Rung) bool { return r.Key == key }) {
+			leave(o.sharing, key, uid, sharer.compare)
+		}
+	}
+	for i := range rungs {
+		if r := &rungs[i]; r.Pod == "" {
+			enter(o.sharing, r.Key, uid, sharer{uid, r.Want}, sharer.compare)
 		}
 	}
 }
@@ -234,16 +238,11 @@ func (m *VolumeManager) populate(uid core.PodUID, in populator.Input) {
 	in.Pod = entry.pod
 	res := populator.Populate(in)
 	known := entry.volumes
-	o.unshare(uid, entry)
 	res.Refs = append(res.Refs, m.keepApart(uid, res.Volumes)...)
 	o.refer(uid, entry, res.Refs)
-	entry.volumes = res.Volumes
 	rungs := res.Rungs()
-	for _, r := range rungs {
-		if r.Pod == "" {
-			enter(o.sharing, r.Key, uid, sharer{uid, r}, sharer.compare)
-		}
-	}
+	o.share(uid, entry, rungs)
+	entry.volumes = res.Volumes
 	m.logProblems(entry, known)
 	m.step(core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
 }
@@ -277,19 +276,21 @@ func (m *VolumeManager) logProblems(entry *podEntry, known []populator.Volume) {
 // PersistentVolumes with one handle. Whoever uses it keeps it, after a restart too, else the first. What is refused depends on those who share the
 // rung.
 func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (refs []populator.Ref) {
-	for i, v := range volumes {
-		for _, r := range v.Rungs {
+	for i := range volumes {
+		v := &volumes[i]
+		for j := range v.Rungs {
+			r := &v.Rungs[j]
 			if r.Pod != "" {
 				continue // no other pod's
 			}
 			if other, why := m.conflict(uid, r); other != "" {
-				volumes[i].Problem = &plugin.Problem{
+				v.Problem = &plugin.Problem{
 					Field: "spec.volumes[" + v.Name + "]",
 					Message: fmt.Sprintf("PersistentVolume %s names the volume %s, and so does %s, which another pod on this node uses, "+
 						"with another %s; give both the same options, or stop the pod that uses the other",
 						core.Value(r.Want, "pv"), r.Volume, other, why),
 				}
-				volumes[i].Rungs = nil
+				v.Rungs = nil
 				refs = append(refs, sharingRef(r.Key))
 				break
 			}
@@ -306,9 +307,12 @@ func isSharing(ref populator.Ref) bool { return ref.Kind == refRung }
 const refRung populator.RefKind = "rung"
 
 // conflict returns the PersistentVolume of another pod that wants the rung made differently, and in which parameter they differ.
-func (m *VolumeManager) conflict(uid core.PodUID, r core.Rung) (string, string) {
+func (m *VolumeManager) conflict(uid core.PodUID, r *core.Rung) (string, string) {
 	for _, s := range m.objects.sharing[r.Key] {
-		if other, name := apart(s.rung.Want, r.Want); name != "" {
+		if s.pod == uid {
+			continue // what it wanted so far
+		}
+		if other, name := apart(s.want, r.Want); name != "" {
 			return other, name
 		}
 	}
@@ -316,9 +320,9 @@ func (m *VolumeManager) conflict(uid core.PodUID, r core.Rung) (string, string) 
 		return "", "" // no driver is registered before the node has been read, so no rung of this pod is shared yet
 	}
 	// After a restart the other pod may not have been named yet: then what stands speaks for it.
-	stands, _ := m.core.Rung(r.Key)
-	other, name := apart(stands.Made, r.Want)
-	if name == "" || stands.State == core.Absent || !m.usedByAnother(uid, r.Key) {
+	made, state := m.core.Made(r.Key)
+	other, name := apart(made, r.Want)
+	if name == "" || state == core.Absent || !m.usedByAnother(uid, r.Key) {
 		return "", ""
 	}
 	return other, name

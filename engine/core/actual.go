@@ -75,22 +75,23 @@ func (c *Core) add(spec Rung) *rung {
 		panic(fmt.Sprintf("core: rung %s made twice", spec.Key))
 	}
 	r := &rung{Rung: spec, state: Absent, purged: true}
-	c.rungs[spec.Key], c.order = r, nil
+	c.rungs[spec.Key] = r
+	c.came(spec.Key)
 	c.index(r)
 	c.markAround(r)
 	return r
 }
 
 // respec replaces the spec of a rung. What it stood on and no longer does is decided on again too.
-func (c *Core) respec(r *rung, spec Rung) {
-	if sameSpec(&r.Rung, &spec) {
+func (c *Core) respec(r *rung, spec *Rung) {
+	if sameSpec(&r.Rung, spec) {
 		c.mark(r)
 		return
 	}
 	c.markAround(r)
 	c.unindex(r)
 	grown := len(spec.Below) > len(r.Below)
-	r.Rung = spec
+	r.Rung = *spec
 	c.index(r)
 	c.markAround(r)
 	if grown && r.recorded {
@@ -109,7 +110,7 @@ func (c *Core) remove(r *rung) {
 	c.timers.set(r, 0)
 	c.unindex(r)
 	delete(c.rungs, r.Key)
-	c.order = nil
+	c.went(r.Key)
 }
 
 func (c *Core) index(r *rung) {

@@ -260,3 +260,16 @@ func (c *Core) keys() []hal.Key {
 	}
 	return c.order
 }
+
+// came and went keep order what it is, if it was asked for.
+func (c *Core) came(key hal.Key) {
+	if at, known := slices.BinarySearch(c.order, key); c.order != nil && !known {
+		c.order = slices.Concat(c.order[:at], []hal.Key{key}, c.order[at:])
+	}
+}
+
+func (c *Core) went(key hal.Key) {
+	if at, known := slices.BinarySearch(c.order, key); known {
+		c.order = slices.Concat(c.order[:at], c.order[at+1:])
+	}
+}

@@ -88,11 +88,11 @@ func (c *Core) wanted(e Wanted) {
 	p := c.pod(e.Pod)
 	fresh := !p.wanted
 	p.wanted, p.complete = true, e.Complete
-	var tops []hal.Key
-	for _, spec := range e.Rungs {
-		r := c.enlist(spec, fresh)
-		if !slices.ContainsFunc(e.Rungs, func(o Rung) bool { return slices.Contains(o.Below, spec.Key) }) {
-			tops = append(tops, r.Key)
+	tops := make([]hal.Key, 0, len(e.Rungs))
+	for i := range e.Rungs {
+		c.enlist(&e.Rungs[i], fresh)
+		if !isBelow(e.Rungs, e.Rungs[i].Key) {
+			tops = append(tops, e.Rungs[i].Key)
 		}
 	}
 	c.revive(p, fresh)
@@ -101,6 +101,16 @@ func (c *Core) wanted(e Wanted) {
 	}
 	slices.Sort(tops)
 	c.retop(p, slices.Compact(tops))
+}
+
+// isBelow reports whether one of rungs stands on key.
+func isBelow(rungs []Rung, key hal.Key) bool {
+	for i := range rungs {
+		if slices.Contains(rungs[i].Below, key) {
+			return true
+		}
+	}
+	return false
 }
 
 // revive takes back, if p is wanted anew, that no container of it runs: what stands of it, kept from another life or recorded as left, will
@@ -154,12 +164,14 @@ func (c *Core) markDown(r *rung) {
 	}
 }
 
-// enlist makes or updates the rung of a wanted spec.
-func (c *Core) enlist(spec Rung, fresh bool) *rung {
-	r := c.rungs[spec.Key]
+// enlist makes or updates the rung of what is wanted.
+func (c *Core) enlist(want *Rung, fresh bool) {
+	r := c.rungs[want.Key]
 	if r == nil {
-		return c.add(spec)
+		c.add(*want)
+		return
 	}
+	spec := *want
 	if !r.isGone() {
 		// A ladder is fixed by its first line and descended as recorded: Below may grow, never shrink.
 		for _, key := range r.Below {
@@ -171,8 +183,7 @@ func (c *Core) enlist(spec Rung, fresh bool) *rung {
 	if fresh || !slices.Equal(r.Want, spec.Want) {
 		r.resetBackoff()
 	}
-	c.respec(r, spec)
-	return r
+	c.respec(r, &spec)
 }
 
 func (c *Core) unwanted(uid PodUID) {

@@ -59,6 +59,15 @@ func (c *Core) Rung(key hal.Key) (View, bool) {
 	return c.viewOf(r), true
 }
 
+// Made returns what a rung was made with, nil if it never was, and its state; Unknown of a rung that is not known.
+func (c *Core) Made(key hal.Key) ([]Param, State) {
+	r := c.rungs[key]
+	if r == nil {
+		return nil, Unknown
+	}
+	return r.made, r.state
+}
+
 // Standing calls f with the key, parameters and fingerprint of each Present rung of which what was read after the Step numbered since can tell
 // something: none that is operated on or has changed meanwhile. In the order of keys.
 func (c *Core) Standing(since uint64, f func(key hal.Key, made []Param, fingerprint string)) {

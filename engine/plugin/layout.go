@@ -37,7 +37,9 @@ func CSIDir(root string) string { return root + "/" + csiPlugin }
 // HandleHash is the name of a staged volume's directory.
 func HandleHash(handle string) string {
 	sum := sha256.Sum256([]byte(handle))
-	return hex.EncodeToString(sum[:])
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
 }
 
 // InlineHandle is the volume handle of an inline volume (K:G5).
@@ -50,15 +52,15 @@ func AttachmentName(handle, driver, node string) string {
 
 // StagePlace is where a filesystem volume is staged.
 func StagePlace(root, driver, handle string) Place {
-	above := CSIDir(root) + "/" + driver
-	dir := above + "/" + HandleHash(handle)
-	return Place{Path: dir + "/globalmount", Data: dir + "/" + dataFile, Stop: above}
+	above, name := root+"/"+csiPlugin+"/"+driver, HandleHash(handle)
+	return Place{Path: above + "/" + name + "/globalmount", Data: above + "/" + name + "/" + dataFile, Stop: above}
 }
 
 // PublishPlace is where a filesystem volume is published for a pod. spec is the name of the PersistentVolume, or the pod's volume if inline.
 func PublishPlace(root, uid, spec string) Place {
-	dir := PodDir(root, uid) + "/volumes/" + csiPod + "/" + spec
-	return Place{Path: dir + "/mount", Data: dir + "/" + dataFile, Stop: PodsDir(root)}
+	pods := PodsDir(root)
+	dir := pods + "/" + uid + "/volumes/" + csiPod + "/" + spec
+	return Place{Path: dir + "/mount", Data: dir + "/" + dataFile, Stop: pods}
 }
 
 // BlockStagePlace is where a raw block volume is staged.
@@ -76,7 +78,8 @@ func BlockPublishPlace(root, uid, spec string) Place {
 
 // EmptyDirPlace is where an emptyDir is.
 func EmptyDirPlace(root, uid, volume string) Place {
-	return Place{Path: PodDir(root, uid) + "/volumes/" + emptyDirPod + "/" + volume, Stop: PodsDir(root)}
+	pods := PodsDir(root)
+	return Place{Path: pods + "/" + uid + "/volumes/" + emptyDirPod + "/" + volume, Stop: pods}
 }
 
 // EmptyDirTrash is where the emptyDir at dir is moved before it is deleted: beside it, so on the same filesystem, under a name that no volume has.

@@ -100,6 +100,9 @@ func BadCSIMap(m map[string]string) string {
 func Escape(s string) string {
 	const digits = "0123456789ABCDEF"
 	special := func(c byte) bool { return c <= ' ' || c > '~' || c == '/' || c == '^' || c == '%' }
+	if !strings.ContainsFunc(s, func(r rune) bool { return r > '~' || special(byte(r)) }) {
+		return s
+	}
 	b := make([]byte, 0, 3*len(s))
 	for i := range len(s) {
 		if c := s[i]; special(c) {

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,9 +50,9 @@ func (v Volume) WantsContext() *Problem {
 	if c := v.Pod.Spec.SecurityContext; c != nil && c.SELinuxOptions != nil {
 		return Problemf("spec.securityContext.seLinuxOptions", message, v.Spec.Name)
 	}
-	for _, c := range Containers(v.Pod) {
+	for c := range Containers(v.Pod) {
 		if c.SecurityContext != nil && c.SecurityContext.SELinuxOptions != nil && c.uses(v.Spec.Name) {
-			return Problemf(c.Field+".securityContext.seLinuxOptions", message, v.Spec.Name)
+			return Problemf(c.Field()+".securityContext.seLinuxOptions", message, v.Spec.Name)
 		}
 	}
 	return nil
@@ -59,34 +60,40 @@ func (v Volume) WantsContext() *Problem {
 
 // Container is what volumes need to know of a container of any sort.
 type Container struct {
-	Field           string // "spec.containers[app]"
+	List, Name      string // "containers", "app"
 	Mounts          []corev1.VolumeMount
 	Devices         []corev1.VolumeDevice
 	SecurityContext *corev1.SecurityContext
 }
+
+// Field is the path of the container's entry in the pod: "spec.containers[app]".
+func (c Container) Field() string { return "spec." + c.List + "[" + c.Name + "]" }
 
 func (c Container) uses(volume string) bool {
 	return slices.ContainsFunc(c.Mounts, func(m corev1.VolumeMount) bool { return m.Name == volume }) ||
 		slices.ContainsFunc(c.Devices, func(d corev1.VolumeDevice) bool { return d.Name == volume })
 }
 
-// Containers lists the containers of a pod that may use its volumes: init, app and ephemeral (K:B10).
-func Containers(pod *corev1.Pod) []Container {
-	var all []Container
-	add := func(sort, name string, m []corev1.VolumeMount, d []corev1.VolumeDevice, s *corev1.SecurityContext) {
-		all = append(all, Container{"spec." + sort + "[" + name + "]", m, d, s})
+// Containers are the containers of a pod that may use its volumes: init, app and ephemeral (K:B10).
+func Containers(pod *corev1.Pod) iter.Seq[Container] {
+	return func(yield func(Container) bool) {
+		for i := range pod.Spec.InitContainers {
+			c := &pod.Spec.InitContainers[i]
+			if !yield(Container{"initContainers", c.Name, c.VolumeMounts, c.VolumeDevices, c.SecurityContext}) {
+				return
+			}
+		}
+		for i := range pod.Spec.Containers {
+			c := &pod.Spec.Containers[i]
+			if !yield(Container{"containers", c.Name, c.VolumeMounts, c.VolumeDevices, c.SecurityContext}) {
+				return
+			}
+		}
+		for i := range pod.Spec.EphemeralContainers {
+			c := &pod.Spec.EphemeralContainers[i]
+			if !yield(Container{"ephemeralContainers", c.Name, c.VolumeMounts, c.VolumeDevices, c.SecurityContext}) {
+				return
+			}
+		}
 	}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		add("initContainers", c.Name, c.VolumeMounts, c.VolumeDevices, c.SecurityContext)
-	}
-	for i := range pod.Spec.Containers {
-		c := &pod.Spec.Containers[i]
-		add("containers", c.Name, c.VolumeMounts, c.VolumeDevices, c.SecurityContext)
-	}
-	for i := range pod.Spec.EphemeralContainers {
-		c := &pod.Spec.EphemeralContainers[i]
-		add("ephemeralContainers", c.Name, c.VolumeMounts, c.VolumeDevices, c.SecurityContext)
-	}
-	return all
 }

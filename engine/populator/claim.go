@@ -13,14 +13,15 @@ const protection = "kubernetes.io/pvc-protection"
 // claim follows a claim to its PersistentVolume. Each must name the other: a claim that alone says so could take another's data.
 func (p *populator) claim(v *plugin.Volume) *plugin.Problem {
 	src := v.Spec.PersistentVolumeClaim
-	namespace, field := p.Pod.Namespace, v.Field(".persistentVolumeClaim.claimName")
+	namespace := p.Pod.Namespace
+	field := func() string { return v.Field(".persistentVolumeClaim.claimName") }
 	if bad := plugin.BadObjectName(src.ClaimName); bad != "" {
-		return plugin.Problemf(field, "%q %s", src.ClaimName, bad)
+		return plugin.Problemf(field(), "%q %s", src.ClaimName, bad)
 	}
 	p.consult(RefClaim, namespace, src.ClaimName)
 	claim := p.Claim(namespace, src.ClaimName)
 	if claim == nil {
-		return plugin.Problemf(field, "there is no PersistentVolumeClaim %s in namespace %s", src.ClaimName, namespace)
+		return plugin.Problemf(field(), "there is no PersistentVolumeClaim %s in namespace %s", src.ClaimName, namespace)
 	}
 	of := func(path string) string { return "PersistentVolumeClaim " + namespace + "/" + claim.Name + " " + path }
 	switch phase := claim.Status.Phase; {
@@ -68,14 +69,14 @@ func mode(v *plugin.Volume) *plugin.Problem {
 	if v.PV.Spec.VolumeMode != nil {
 		is = *v.PV.Spec.VolumeMode
 	}
-	field := v.PVField("spec.volumeMode")
+	field := func() string { return v.PVField("spec.volumeMode") }
 	switch {
 	case is != corev1.PersistentVolumeFilesystem && is != corev1.PersistentVolumeBlock:
-		return plugin.Problemf(field, "%q is neither Filesystem nor Block", is)
+		return plugin.Problemf(field(), "%q is neither Filesystem nor Block", is)
 	case v.Block && is != corev1.PersistentVolumeBlock:
-		return plugin.Problemf(field, "is Filesystem, and volume %q is used in volumeDevices; use it in volumeMounts", v.Spec.Name)
+		return plugin.Problemf(field(), "is Filesystem, and volume %q is used in volumeDevices; use it in volumeMounts", v.Spec.Name)
 	case !v.Block && is == corev1.PersistentVolumeBlock:
-		return plugin.Problemf(field, "is Block, and volume %q is used in volumeMounts; use it in volumeDevices", v.Spec.Name)
+		return plugin.Problemf(field(), "is Block, and volume %q is used in volumeMounts; use it in volumeDevices", v.Spec.Name)
 	}
 	return nil
 }

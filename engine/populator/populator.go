@@ -66,29 +66,44 @@ func (r Result) Complete() bool {
 
 // Rungs are the rungs of all volumes, each once.
 func (r Result) Rungs() []core.Rung {
-	var all []core.Rung
-	for _, v := range r.Volumes {
-		for _, rung := range v.Rungs {
-			if !slices.ContainsFunc(all, func(o core.Rung) bool { return o.Key == rung.Key }) {
-				all = append(all, rung)
+	number := 0
+	for i := range r.Volumes {
+		number += len(r.Volumes[i].Rungs)
+	}
+	all := make([]core.Rung, 0, number)
+	for i := range r.Volumes {
+		for j := range r.Volumes[i].Rungs {
+			if rung := &r.Volumes[i].Rungs[j]; indexOf(all, rung.Key) < 0 {
+				all = append(all, *rung)
 			}
 		}
 	}
 	return all
 }
 
+// indexOf is where the rung of a key is among rungs, -1 if it is not.
+func indexOf(rungs []core.Rung, key hal.Key) int {
+	for i := range rungs {
+		if rungs[i].Key == key {
+			return i
+		}
+	}
+	return -1
+}
+
 // Populate resolves the volumes of in.Pod. Volumes that no container uses are left out, as the kubelet leaves them (K:B10).
 func Populate(in Input) Result {
 	p := populator{Input: in}
-	containers := plugin.Containers(in.Pod)
-	uses := usesOf(containers)
+	p.result.Volumes = make([]Volume, 0, len(in.Pod.Spec.Volumes))
+	p.result.Refs = make([]Ref, 0, 2+2*len(in.Pod.Spec.Volumes)) // the claim and the volume of each, and a driver
+	uses := usesOf(in.Pod)
 	for i := range in.Pod.Spec.Volumes {
 		spec := &in.Pod.Spec.Volumes[i]
-		if u, used := uses[spec.Name]; used {
-			p.result.Volumes = append(p.result.Volumes, p.volume(spec, u))
+		if at := slices.IndexFunc(uses, func(u use) bool { return u.volume == spec.Name }); at >= 0 {
+			p.result.Volumes = append(p.result.Volumes, p.volume(spec, &uses[at]))
 		}
 	}
-	p.result.Volumes = append(p.result.Volumes, missing(in.Pod, containers)...)
+	p.result.Volumes = append(p.result.Volumes, missing(in.Pod)...)
 	p.conflicts()
 	return p.result
 }
@@ -105,7 +120,7 @@ func (p *populator) consult(kind RefKind, namespace, name string) {
 }
 
 // volume resolves one used volume.
-func (p *populator) volume(spec *corev1.Volume, u use) Volume {
+func (p *populator) volume(spec *corev1.Volume, u *use) Volume {
 	v := plugin.Volume{
 		Root: p.Root, NodeName: p.NodeName, Pod: p.Pod, Spec: spec, Block: u.block, ReadOnly: u.readOnly, Registered: p.Registered,
 	}
@@ -125,14 +140,14 @@ func (p *populator) source(v *plugin.Volume) *plugin.Problem {
 	if n := count(p.Pod, v.Spec.Name); n > 1 {
 		return plugin.Problemf(v.Field(".name"), "%d volumes of the pod have this name; give each its own", n)
 	}
-	sources := sourcesOf(v.Spec)
+	source, number := sourceOf(v.Spec)
 	switch {
-	case len(sources) == 0:
+	case number == 0:
 		return plugin.Problemf(v.Field(""), "names no source; write emptyDir: {} for an empty directory")
-	case len(sources) > 1:
-		return plugin.Problemf(v.Field(""), "names more than one source: %v; keep one", sources)
+	case number > 1:
+		return plugin.Problemf(v.Field(""), "names more than one source: %v; keep one", sourcesOf(v.Spec))
 	}
-	switch sources[0] {
+	switch source {
 	case "csi", "emptyDir", "hostPath":
 		return nil
 	case "persistentVolumeClaim":
@@ -140,7 +155,7 @@ func (p *populator) source(v *plugin.Volume) *plugin.Problem {
 	case "ephemeral":
 		return plugin.Problemf(v.Field(".ephemeral"), "volnode does not serve generic ephemeral volumes; create the claim and use persistentVolumeClaim")
 	}
-	return plugin.Problemf(v.Field("."+sources[0]),
+	return plugin.Problemf(v.Field("."+source),
 		"volnode does not serve this source; it serves persistentVolumeClaim, csi, emptyDir and hostPath")
 }
 
@@ -163,50 +178,50 @@ func (p *populator) driver(v *plugin.Volume) {
 // conflicts: two volumes of the pod may come to the same rungs, as when both name one claim. They must want the same of them. And two that come to
 // different rungs must not come to one path, as an inline volume does that is called like the PersistentVolume of another.
 func (p *populator) conflicts() {
-	owner, at := map[hal.Key]int{}, map[string]int{} // the indexes of the first volumes with this rung and at this path
+	taken := make([]place, 0, 2*len(p.result.Volumes))
 	for i := range p.result.Volumes {
 		v := &p.result.Volumes[i]
-		if problem := p.conflict(v, owner, at); problem != nil {
+		if problem := p.conflict(v, taken); problem != nil {
 			v.Rungs, v.Problem = nil, problem
 			continue
 		}
-		for _, rung := range v.Rungs {
-			enter(owner, rung.Key, i)
-			enter(at, placeOf(rung), i)
+		for j := range v.Rungs {
+			taken = append(taken, place{v.Rungs[j].Key, placeOf(&v.Rungs[j]), i})
 		}
 	}
 }
 
+// place is the rung of a volume and the path that it makes its own.
+type place struct {
+	key    hal.Key
+	path   string
+	volume int // index
+}
+
 // placeOf is the path that a rung makes its own, "" for none: a hostPath is the host's, and several volumes may name one.
-func placeOf(rung core.Rung) string {
+func placeOf(rung *core.Rung) string {
 	if rung.Kind == hostpath.Kind {
 		return ""
 	}
 	return core.Value(rung.Want, "path")
 }
 
-func enter[K comparable](index map[K]int, key K, i int) {
-	if _, taken := index[key]; !taken {
-		index[key] = i
-	}
-}
-
-// conflict says which volume before v keeps it from being served.
-func (p *populator) conflict(v *Volume, owner map[hal.Key]int, at map[string]int) *plugin.Problem {
+// conflict says which volume before v, of those whose places are taken, keeps it from being served.
+func (p *populator) conflict(v *Volume, taken []place) *plugin.Problem {
 	field := func() string { return "spec.volumes[" + v.Name + "]" }
-	for _, rung := range v.Rungs {
-		if first, taken := owner[rung.Key]; taken {
-			other := p.result.Volumes[first]
-			same := slices.IndexFunc(other.Rungs, func(o core.Rung) bool { return o.Key == rung.Key })
-			if name := difference(other.Rungs[same].Want, rung.Want); name != "" {
+	for i := range v.Rungs {
+		rung := &v.Rungs[i]
+		if same := slices.IndexFunc(taken, func(t place) bool { return t.key == rung.Key }); same >= 0 {
+			other := &p.result.Volumes[taken[same].volume]
+			if name := difference(other.Rungs[indexOf(other.Rungs, rung.Key)].Want, rung.Want); name != "" {
 				return plugin.Problemf(field(), "is the same volume as %q and differs from it in %s; use it in one way", other.Name, name)
 			}
 			continue
 		}
 		path := placeOf(rung)
-		if first, taken := at[path]; taken && path != "" {
+		if beside := slices.IndexFunc(taken, func(t place) bool { return t.path == path }); beside >= 0 && path != "" {
 			return plugin.Problemf(field(), "comes to the same path as %q, %s; an inline volume must not be called like a PersistentVolume of its pod",
-				p.result.Volumes[first].Name, path)
+				p.result.Volumes[taken[beside].volume].Name, path)
 		}
 	}
 	return nil

@@ -12,42 +12,59 @@ import (
 
 // use is how the containers of a pod use one volume.
 type use struct {
+	volume   string
 	block    bool // by volumeDevices
+	mounted  bool // by volumeMounts
 	readOnly bool // every volumeMount of it is read-only
 	problem  *plugin.Problem
 }
 
-// usesOf finds how each volume is used, by its name. A volume that nobody uses is not in it.
-func usesOf(containers []plugin.Container) map[string]use {
-	uses := map[string]use{}
-	mounted := map[string]string{} // volume: the field that mounts it
-	for _, c := range containers {
-		for _, m := range c.Mounts {
-			u, known := uses[m.Name]
-			u.readOnly = m.ReadOnly && (u.readOnly || !known)
+// usesOf finds how each volume is used. A volume that nobody uses is not in it.
+func usesOf(pod *corev1.Pod) []use {
+	uses := make([]use, 0, len(pod.Spec.Volumes))
+	of := func(volume string) *use {
+		if i := slices.IndexFunc(uses, func(u use) bool { return u.volume == volume }); i >= 0 {
+			return &uses[i]
+		}
+		uses = append(uses, use{volume: volume})
+		return &uses[len(uses)-1]
+	}
+	for c := range plugin.Containers(pod) {
+		for i := range c.Mounts {
+			u, m := of(c.Mounts[i].Name), &c.Mounts[i]
+			u.readOnly = m.ReadOnly && (u.readOnly || !u.mounted)
+			u.mounted = true
 			if u.problem == nil {
-				u.problem = unsupported(&c, &m)
+				u.problem = unsupported(&c, m)
 			}
-			uses[m.Name], mounted[m.Name] = u, c.Field
 		}
 	}
-	for _, c := range containers {
+	for c := range plugin.Containers(pod) {
 		for _, d := range c.Devices {
-			u := uses[d.Name]
+			u := of(d.Name)
 			u.block, u.readOnly = true, false
-			if by, also := mounted[d.Name]; also && u.problem == nil {
-				u.problem = plugin.Problemf(c.Field+".volumeDevices["+d.DevicePath+"]",
-					"volume %q is also mounted as a filesystem, by %s; use it in one way", d.Name, by)
+			if u.mounted && u.problem == nil {
+				u.problem = plugin.Problemf(c.Field()+".volumeDevices["+d.DevicePath+"]",
+					"volume %q is also mounted as a filesystem, by %s; use it in one way", d.Name, lastMounting(pod, d.Name))
 			}
-			uses[d.Name] = u
 		}
 	}
 	return uses
 }
 
+// lastMounting is the field of the last container that mounts a volume.
+func lastMounting(pod *corev1.Pod, volume string) (field string) {
+	for c := range plugin.Containers(pod) {
+		if slices.ContainsFunc(c.Mounts, func(m corev1.VolumeMount) bool { return m.Name == volume }) {
+			field = c.Field()
+		}
+	}
+	return field
+}
+
 // unsupported says which option of a mount volnode does not serve.
 func unsupported(c *plugin.Container, m *corev1.VolumeMount) *plugin.Problem {
-	field := func(name string) string { return c.Field + ".volumeMounts[" + m.MountPath + "]." + name }
+	field := func(name string) string { return c.Field() + ".volumeMounts[" + m.MountPath + "]." + name }
 	switch {
 	case m.SubPath != "":
 		return plugin.Problemf(field("subPath"), "volnode does not serve parts of a volume; mount volume %q as a whole", m.Name)
@@ -62,16 +79,16 @@ func unsupported(c *plugin.Container, m *corev1.VolumeMount) *plugin.Problem {
 }
 
 // missing lists the volumes that containers use and the pod does not have.
-func missing(pod *corev1.Pod, containers []plugin.Container) []Volume {
+func missing(pod *corev1.Pod) []Volume {
 	var all []Volume
 	add := func(c *plugin.Container, list, path, name string) {
 		known := slices.ContainsFunc(all, func(v Volume) bool { return v.Name == name })
 		if !known && count(pod, name) == 0 {
-			problem := plugin.Problemf(c.Field+"."+list+"["+path+"].name", "the pod has no volume %q; add it to spec.volumes, or correct the name", name)
+			problem := plugin.Problemf(c.Field()+"."+list+"["+path+"].name", "the pod has no volume %q; add it to spec.volumes, or correct the name", name)
 			all = append(all, Volume{Name: name, Problem: problem})
 		}
 	}
-	for _, c := range containers {
+	for c := range plugin.Containers(pod) {
 		for _, m := range c.Mounts {
 			add(&c, "volumeMounts", m.MountPath, m.Name)
 		}
@@ -92,7 +109,23 @@ func count(pod *corev1.Pod, volume string) int {
 	return n
 }
 
-// sourcesOf names the sources that a volume has set, as they are spelled in a manifest. It knows those of Kubernetes that volnode does not.
+// sourceOf names the first of the sources that a volume has set, as it is spelled in a manifest, and says how many it has set. It knows those of
+// Kubernetes that volnode does not.
+func sourceOf(v *corev1.Volume) (name string, number int) {
+	sources := reflect.ValueOf(&v.VolumeSource).Elem()
+	for i := range sourceNames {
+		if sources.Field(i).IsNil() {
+			continue
+		}
+		if number == 0 {
+			name = sourceNames[i]
+		}
+		number++
+	}
+	return name, number
+}
+
+// sourcesOf names all of them, sorted.
 func sourcesOf(v *corev1.Volume) []string {
 	var set []string
 	sources := reflect.ValueOf(&v.VolumeSource).Elem()

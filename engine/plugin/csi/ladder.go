@@ -32,6 +32,8 @@ type wish struct {
 	access         string
 	exclusive      bool // ReadWriteOncePod
 	attributes     map[string]string
+	stageContext   string // the attributes, as a JSON map
+	publishContext string // with what podInfoOnMount asks for
 	stageSecret    string
 	publishSecret  string
 	staging        bool
@@ -52,16 +54,17 @@ func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	publish := publishRung(v, w)
 	if !w.staging {
-		return []core.Rung{publish}, nil
+		return []core.Rung{publishRung(v, w, nil)}, nil
 	}
-	return []core.Rung{publish, stageRung(v, w)}, nil
+	stage := stageRung(v, w)
+	return []core.Rung{publishRung(v, w, &stage), stage}, nil
 }
 
 // persistent reads a wish from a PersistentVolume.
 func persistent(v plugin.Volume) (wish, *plugin.Problem) {
 	src := v.PV.Spec.CSI
+	field := func(path string) string { return v.PVField("spec.csi." + path) }
 	if src == nil {
 		return wish{}, plugin.Problemf(v.PVField("spec"), "is not of a CSI driver; volnode serves PersistentVolumes with spec.csi")
 	}
@@ -72,17 +75,17 @@ func persistent(v plugin.Volume) (wish, *plugin.Problem) {
 	if w.block {
 		w.fsType, w.flags = "", nil
 	}
-	if p := checkPersistent(v, w); p != nil {
+	if p := checkPersistent(v, w, field); p != nil {
 		return wish{}, p
 	}
-	if p := checkDriver(v, w, false); p != nil {
+	if p := checkDriver(v, w, field, false); p != nil {
 		return wish{}, p
 	}
 	var p *plugin.Problem
-	if w.stageSecret, p = secretOf(v.PVField("spec.csi.nodeStageSecretRef"), src.NodeStageSecretRef); p != nil {
+	if w.stageSecret, p = secretOf(field, "nodeStageSecretRef", src.NodeStageSecretRef); p != nil {
 		return wish{}, p
 	}
-	if w.publishSecret, p = secretOf(v.PVField("spec.csi.nodePublishSecretRef"), src.NodePublishSecretRef); p != nil {
+	if w.publishSecret, p = secretOf(field, "nodePublishSecretRef", src.NodePublishSecretRef); p != nil {
 		return wish{}, p
 	}
 	var first corev1.PersistentVolumeAccessMode
@@ -94,10 +97,10 @@ func persistent(v plugin.Volume) (wish, *plugin.Problem) {
 		return wish{}, plugin.Problemf(v.PVField("spec.accessModes"), "%q is not an access mode that volnode knows", first)
 	}
 	w.access, w.exclusive, w.staging = mode.String(), first == corev1.ReadWriteOncePod, v.Driver.StageUnstage
-	return finish(v, w, v.PVField("spec.csi.volumeAttributes"))
+	return finish(v, w, field)
 }
 
-func checkPersistent(v plugin.Volume, w wish) *plugin.Problem {
+func checkPersistent(v plugin.Volume, w wish, field func(string) string) *plugin.Problem {
 	if bad := plugin.BadObjectName(w.spec); bad != "" {
 		return plugin.Problemf(v.PVField("metadata.name"), "%q %s", w.spec, bad)
 	}
@@ -105,12 +108,12 @@ func checkPersistent(v plugin.Volume, w wish) *plugin.Problem {
 		return plugin.Problemf(v.PVField("metadata.name"), "%q is a name that the layout of raw block volumes uses for itself", w.spec)
 	}
 	if w.handle == "" {
-		return plugin.Problemf(v.PVField("spec.csi.volumeHandle"), "is empty; it must name the volume in the driver's terms")
+		return plugin.Problemf(field("volumeHandle"), "is empty; it must name the volume in the driver's terms")
 	}
 	if bad := plugin.BadCSIString(w.handle); bad != "" {
-		return plugin.Problemf(v.PVField("spec.csi.volumeHandle"), "%s", bad)
+		return plugin.Problemf(field("volumeHandle"), "%s", bad)
 	}
-	if p := badFSType(v.PVField("spec.csi.fsType"), w.fsType); p != nil {
+	if p := badFSType(field, w.fsType); p != nil {
 		return p
 	}
 	size := 0
@@ -130,6 +133,7 @@ func checkPersistent(v plugin.Volume, w wish) *plugin.Problem {
 // inline reads a wish from a volume of the pod itself.
 func inline(v plugin.Volume) (wish, *plugin.Problem) {
 	src := v.Spec.CSI
+	field := func(path string) string { return v.Field(".csi." + path) }
 	if src == nil {
 		return wish{}, plugin.Problemf(v.Field(""), "is not of a CSI driver")
 	}
@@ -143,32 +147,28 @@ func inline(v plugin.Volume) (wish, *plugin.Problem) {
 	if src.FSType != nil {
 		w.fsType = *src.FSType
 	}
-	if p := badFSType(v.Field(".csi.fsType"), w.fsType); p != nil {
+	if p := badFSType(field, w.fsType); p != nil {
 		return wish{}, p
 	}
-	if p := checkDriver(v, w, true); p != nil {
+	if p := checkDriver(v, w, field, true); p != nil {
 		return wish{}, p
 	}
 	if ref := src.NodePublishSecretRef; ref != nil {
 		var p *plugin.Problem
-		w.publishSecret, p = secretOf(v.Field(".csi.nodePublishSecretRef"), &corev1.SecretReference{Name: ref.Name, Namespace: v.Pod.Namespace})
+		w.publishSecret, p = secretOf(field, "nodePublishSecretRef", &corev1.SecretReference{Name: ref.Name, Namespace: v.Pod.Namespace})
 		if p != nil {
 			return wish{}, p
 		}
 	}
 	mode, _ := access("", v.Driver.SingleNodeMultiWriter)
 	w.access = mode.String()
-	return finish(v, w, v.Field(".csi.volumeAttributes"))
+	return finish(v, w, field)
 }
 
 // checkDriver says what of the driver, its CSIDriver object included, keeps the volume from being served.
-func checkDriver(v plugin.Volume, w wish, inline bool) *plugin.Problem {
-	field := v.Field(".csi.driver")
-	if !inline {
-		field = v.PVField("spec.csi.driver")
-	}
+func checkDriver(v plugin.Volume, w wish, field func(string) string, inline bool) *plugin.Problem {
 	if bad := plugin.BadDriverName(w.driver); bad != "" {
-		return plugin.Problemf(field, "%q %s", w.driver, bad)
+		return plugin.Problemf(field("driver"), "%q %s", w.driver, bad)
 	}
 	if p := checkObject(v, w, inline); p != nil {
 		return p
@@ -181,7 +181,7 @@ func checkDriver(v plugin.Volume, w wish, inline bool) *plugin.Problem {
 		if len(v.Registered) > 0 {
 			registered = strings.Join(v.Registered, ", ")
 		}
-		return plugin.Problemf(field, "driver %s is not registered; registered: %s", w.driver, registered)
+		return plugin.Problemf(field("driver"), "driver %s is not registered; registered: %s", w.driver, registered)
 	}
 	return nil
 }
@@ -225,42 +225,46 @@ func checkOwnership(v plugin.Volume, w wish) *plugin.Problem {
 	return v.WantsOwnership()
 }
 
-// finish adds what podInfoOnMount asks for and checks the size of the whole.
-func finish(v plugin.Volume, w wish, field string) (wish, *plugin.Problem) {
+// finish writes the context, with what podInfoOnMount asks for, and checks its size.
+func finish(v plugin.Volume, w wish, field func(string) string) (wish, *plugin.Problem) {
 	if bad := plugin.BadCSIMap(w.attributes); bad != "" {
-		return wish{}, plugin.Problemf(field, "%s", bad)
+		return wish{}, plugin.Problemf(field("volumeAttributes"), "%s", bad)
 	}
+	w.stageContext = mapText(w.attributes)
+	w.publishContext = w.stageContext
 	if info := v.Object.Spec.PodInfoOnMount; info != nil && *info {
-		if bad := plugin.BadCSIMap(podInfo(w.attributes, v, w.pv == "")); bad != "" {
-			return wish{}, plugin.Problemf(field, "with the pod information that the driver asks for it %s", bad)
+		attributes := podInfo(w.attributes, v, w.pv == "")
+		if bad := plugin.BadCSIMap(attributes); bad != "" {
+			return wish{}, plugin.Problemf(field("volumeAttributes"), "with the pod information that the driver asks for it %s", bad)
 		}
+		w.publishContext = mapText(attributes)
 	}
 	return w, nil
 }
 
-func badFSType(field, fsType string) *plugin.Problem {
+func badFSType(field func(string) string, fsType string) *plugin.Problem {
 	odd := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 	}
 	if strings.HasPrefix(fsType, "-") || strings.HasPrefix(fsType, ".") || strings.ContainsFunc(fsType, odd) {
-		return plugin.Problemf(field, "%q is not the name of a filesystem; use letters, digits, . _ and -", fsType)
+		return plugin.Problemf(field("fsType"), "%q is not the name of a filesystem; use letters, digits, . _ and -", fsType)
 	}
 	if bad := plugin.BadCSIString(fsType); bad != "" {
-		return plugin.Problemf(field, "%s", bad)
+		return plugin.Problemf(field("fsType"), "%s", bad)
 	}
 	return nil
 }
 
-// secretOf makes "namespace/name" of a reference, "" of none.
-func secretOf(field string, ref *corev1.SecretReference) (string, *plugin.Problem) {
+// secretOf makes "namespace/name" of the reference that the field name has, "" of none.
+func secretOf(field func(string) string, name string, ref *corev1.SecretReference) (string, *plugin.Problem) {
 	if ref == nil {
 		return "", nil
 	}
 	if bad := plugin.BadObjectName(ref.Namespace); bad != "" {
-		return "", plugin.Problemf(field+".namespace", "%q %s", ref.Namespace, bad)
+		return "", plugin.Problemf(field(name+".namespace"), "%q %s", ref.Namespace, bad)
 	}
 	if bad := plugin.BadObjectName(ref.Name); bad != "" {
-		return "", plugin.Problemf(field+".name", "%q %s", ref.Name, bad)
+		return "", plugin.Problemf(field(name+".name"), "%q %s", ref.Name, bad)
 	}
 	return ref.Namespace + "/" + ref.Name, nil
 }

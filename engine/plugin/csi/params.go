@@ -3,6 +3,8 @@ package csi
 import (
 	"encoding/json"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
@@ -90,27 +92,48 @@ func capability(params []core.Param) *csi.VolumeCapability {
 	return c
 }
 
-// mapText writes a map as canonical JSON: keys sorted, "" for an empty map.
+// mapText writes a map as canonical JSON, as encoding/json does: keys sorted, "" for an empty map.
 func mapText(m map[string]string) string {
 	if len(m) == 0 {
 		return ""
 	}
-	return jsonText(m) // encoding/json sorts the keys of a map
+	b := make([]byte, 0, 512)
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		b = appendJSON(append(b, ','), key)
+		b = appendJSON(append(b, ':'), m[key])
+	}
+	b[0] = '{'
+	return string(append(b, '}'))
 }
 
+// listText writes a list as JSON, "" for an empty list.
 func listText(l []string) string {
 	if len(l) == 0 {
 		return ""
 	}
-	return jsonText(l)
+	var b []byte
+	for _, s := range l {
+		b = appendJSON(append(b, ','), s)
+	}
+	b[0] = '['
+	return string(append(b, ']'))
 }
 
-func jsonText(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic("a map or list of strings did not marshal: " + err.Error())
+// appendJSON appends a string as encoding/json writes it.
+func appendJSON(b []byte, s string) []byte {
+	if !strings.ContainsFunc(s, isEscaped) {
+		return append(append(append(b, '"'), s...), '"')
 	}
-	return string(text)
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic("a string did not marshal: " + err.Error())
+	}
+	return append(b, text...)
+}
+
+// isEscaped: of what is not printable ASCII encoding/json escapes a part; the rest is safe in HTML.
+func isEscaped(r rune) bool {
+	return r < ' ' || r > '~' || r == '"' || r == '\\' || r == '<' || r == '>' || r == '&'
 }
 
 // mapOf reads what mapText wrote. Text that it did not write is an empty map: a descent, which must always be possible, needs no map.

@@ -14,7 +14,7 @@ func stageRung(v plugin.Volume, w wish) core.Rung {
 	}
 	return core.Rung{
 		Key: StageKey(w.driver, w.handle), Kind: KindStage,
-		Want:   params(v, w, told{place: place, secret: w.stageSecret, other: w.publishSecret, attributes: w.attributes}),
+		Want:   params(v, w, told{place: place, secret: w.stageSecret, other: w.publishSecret, context: w.stageContext}),
 		Volume: volumeOf(w), Actor: w.driver, Intent: true,
 		Limits: core.Limits{
 			Climb: v.Config.Climb, Descend: v.Config.Unstage, Settle: v.Config.Settle, ActsAfterReply: v.Config.ActsAfterReply,
@@ -22,18 +22,15 @@ func stageRung(v plugin.Volume, w wish) core.Rung {
 	}
 }
 
-func publishRung(v plugin.Volume, w wish) core.Rung {
+// publishRung: stage is what it stands on, nil for nothing.
+func publishRung(v plugin.Volume, w wish, stage *core.Rung) core.Rung {
 	uid := string(v.Pod.UID)
 	place := plugin.PublishPlace(v.Root, uid, w.spec)
 	if w.block {
 		place = plugin.BlockPublishPlace(v.Root, uid, w.spec)
-		if w.staging {
+		if stage != nil {
 			place.Data = "" // the stage's
 		}
-	}
-	attributes := w.attributes
-	if info := v.Object.Spec.PodInfoOnMount; info != nil && *info {
-		attributes = podInfo(attributes, v, w.pv == "")
 	}
 	r := core.Rung{
 		Key: PublishKey(w.driver, w.handle, uid, w.spec), Kind: KindPublish, Pod: core.PodUID(uid),
@@ -42,13 +39,9 @@ func publishRung(v plugin.Volume, w wish) core.Rung {
 			Climb: v.Config.Climb, Descend: v.Config.Descend, Settle: v.Config.Settle, ActsAfterReply: v.Config.ActsAfterReply,
 		},
 	}
-	t := told{place: place, secret: w.publishSecret, other: w.stageSecret, attributes: attributes, publishes: true}
-	if w.staging {
-		stage := plugin.StagePlace(v.Root, w.driver, w.handle)
-		if w.block {
-			stage = plugin.BlockStagePlace(v.Root, w.spec)
-		}
-		t.stage, r.Below = stage.Path, []hal.Key{StageKey(w.driver, w.handle)}
+	t := told{place: place, secret: w.publishSecret, other: w.stageSecret, context: w.publishContext, publishes: true}
+	if stage != nil {
+		t.stage, r.Below = core.Value(stage.Want, paramPath), []hal.Key{stage.Key}
 	}
 	if w.exclusive {
 		r.Exclusive = "rwop/" + volumeOf(w)
@@ -61,9 +54,17 @@ func publishRung(v plugin.Volume, w wish) core.Rung {
 type told struct {
 	place         plugin.Place
 	secret, other string
-	attributes    map[string]string
+	context       string // JSON map
 	publishes     bool
 	stage         string // staging target path to pass to a publish, "" for none
+}
+
+// number is how many parameters there are, who the pod is among those of a publish.
+func (t *told) number() int {
+	if t.publishes {
+		return 21
+	}
+	return 17
 }
 
 // params are the parameters of a rung, sorted by name. Empty values stay, so that one that comes or goes is a change like any other.
@@ -76,10 +77,10 @@ func params(v plugin.Volume, w wish, t told) []core.Param {
 	if w.pv == "" {
 		lifecycle = "Ephemeral"
 	}
-	all := append(make([]core.Param, 0, 20),
+	all := append(make([]core.Param, 0, t.number()),
 		core.Param{Name: paramAccess, Value: w.access, OnChange: change},
 		core.Param{Name: paramActs, Value: flag(v.Config.ActsAfterReply)},
-		core.Param{Name: paramContext, Value: mapText(t.attributes), OnChange: change},
+		core.Param{Name: paramContext, Value: t.context, OnChange: change},
 		core.Param{Name: paramData, Value: t.place.Data, OnChange: change},
 		core.Param{Name: paramDriver, Value: w.driver},
 		core.Param{Name: paramFSType, Value: w.fsType, OnChange: change},

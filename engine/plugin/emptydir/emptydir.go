@@ -76,11 +76,11 @@ func Found(root, uid, volume string) core.Rung {
 func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung {
 	return core.Rung{
 		Key: Key(uid, volume), Kind: Kind, Pod: core.PodUID(uid),
-		Want: []core.Param{
-			{Name: paramMedium, Value: medium, OnChange: core.OnChangeRebuild},
-			{Name: paramPath, Value: place.Path, OnChange: core.OnChangeRebuild},
-			{Name: paramSize, Value: size}, // a filesystem in use keeps its size until it is made anew
-			{Name: paramStop, Value: place.Stop},
-		},
+		Want: append(make([]core.Param, 0, 5), // one is who the pod is
+			core.Param{Name: paramMedium, Value: medium, OnChange: core.OnChangeRebuild},
+			core.Param{Name: paramPath, Value: place.Path, OnChange: core.OnChangeRebuild},
+			core.Param{Name: paramSize, Value: size}, // a filesystem in use keeps its size until it is made anew
+			core.Param{Name: paramStop, Value: place.Stop},
+		),
 	}
 }

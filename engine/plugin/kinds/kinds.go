@@ -31,6 +31,9 @@ func VerbsOf(kind core.Kind) (plugin.Verbs, bool) {
 // Ladder makes the rungs of a volume, top first, or says why it can't be served. The top rung's fact "path" is where the pod finds the volume.
 func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	rungs, problem := ladder(v)
+	if problem != nil {
+		return nil, problem
+	}
 	name := v.Pod.Namespace + "/" + v.Pod.Name
 	for i := range rungs {
 		if r := &rungs[i]; r.Pod != "" {
@@ -38,7 +41,7 @@ func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 			r.Want = slices.Insert(r.Want, at, core.Param{Name: paramPod, Value: name})
 		}
 	}
-	return rungs, problem
+	return rungs, nil
 }
 
 // paramPod is a parameter of each rung that is a pod's own: who it is, for people who find it in the journal after a restart. No verb reads it.
