@@ -69,13 +69,15 @@ func (m *VolumeManager) differing(tops map[string]hal.Mount, since uint64) []cor
 		if at == "" || !strings.HasPrefix(fingerprint, "mount ") {
 			return
 		}
+		mount, ok := tops[at]
+		if ok && mount.Is(fingerprint) {
+			return
+		}
 		found := ""
-		if mount, ok := tops[at]; ok {
+		if ok {
 			found = mount.Fingerprint()
 		}
-		if found != fingerprint {
-			events = append(events, core.Observed{Key: key, Fingerprint: found, Since: since})
-		}
+		events = append(events, core.Observed{Key: key, Fingerprint: found, Since: since})
 	})
 	return events
 }

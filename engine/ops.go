@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
@@ -21,10 +22,8 @@ type flight struct {
 func (m *VolumeManager) launch(op core.Op) {
 	instance := m.drivers.instance(op.Actor)
 	m.running[op.ID] = flight{op, instance}
-	h := m.h
-	h.CSINode = lateNode{m.h.CSINode, m}
 	m.h.Runtime.Go(func() {
-		res := run(&h, op)
+		res := run(&m.late, op)
 		m.h.Runtime.Post(func() {
 			// Which process was asked is known if there was one and the same all the time.
 			if m.drivers.instance(op.Actor) == instance {
@@ -42,7 +41,7 @@ func (m *VolumeManager) ended(op core.Op, res core.Result) {
 		if res.Outcome != hal.Done {
 			level = LevelWarn
 		}
-		fields := []string{"op", fmt.Sprint(op.ID), "verb", op.Verb.String(), "rung", string(op.Key), "outcome", res.Outcome.String()}
+		fields := []string{"op", strconv.FormatUint(uint64(op.ID), 10), "verb", op.Verb.String(), "rung", string(op.Key), "outcome", res.Outcome.String()}
 		if res.Reason != "" {
 			fields = append(fields, "reason", res.Reason)
 		}

@@ -71,7 +71,11 @@ type Error struct {
 // Error prints in one line, like "umount /var/lib/v/a: device or resource busy (not done)".
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: ", e.Op, e.Object)
+	b.Grow(len(e.Op) + len(e.Object) + len(e.Detail) + 48)
+	b.WriteString(e.Op)
+	b.WriteByte(' ')
+	b.WriteString(e.Object)
+	b.WriteString(": ")
 	switch {
 	case e.Class == ClassRPC && e.Reply == ReplyNever:
 		b.WriteString("not sent")
@@ -90,7 +94,9 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 		b.WriteString(e.Detail)
 	}
-	fmt.Fprintf(&b, " (%s)", e.Outcome)
+	b.WriteString(" (")
+	b.WriteString(e.Outcome.String())
+	b.WriteByte(')')
 	return b.String()
 }
 

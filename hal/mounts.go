@@ -33,12 +33,21 @@ type Mount struct {
 
 // Fingerprint is what a mount is, in one comparable line: unique id, device, root and type.
 func (m Mount) Fingerprint() string {
-	b := make([]byte, 0, 96)
+	var b [96]byte
+	return string(m.appendFingerprint(b[:0]))
+}
+
+// Is reports whether fingerprint is that of m.
+func (m Mount) Is(fingerprint string) bool {
+	var b [96]byte
+	return string(m.appendFingerprint(b[:0])) == fingerprint
+}
+
+func (m Mount) appendFingerprint(b []byte) []byte {
 	b = strconv.AppendUint(append(b, "mount "...), uint64(m.ID), 10)
 	b = m.Device.append(append(b, " dev "...))
 	b = append(append(b, " root "...), m.Root...)
-	b = append(append(b, " type "...), m.FSType...)
-	return string(b)
+	return append(append(b, " type "...), m.FSType...)
 }
 
 // BindSpec is one bind mount.

@@ -77,7 +77,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		core.rung: seq
 		core.Record: Seq
 		journal.Journal: live generation end seq synced buffer batch
-		engine.VolumeManager: h cfg lastWaiter
+		engine.VolumeManager: h late cfg lastWaiter
 		engine.socket: gen`,
 	asName: `
 		sim.driver: process

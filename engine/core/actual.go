@@ -76,7 +76,7 @@ func (c *Core) add(spec Rung) *rung {
 	}
 	r := &rung{Rung: spec, state: Absent, purged: true}
 	c.rungs[spec.Key] = r
-	c.came(spec.Key)
+	c.came(r)
 	c.index(r)
 	c.markAround(r)
 	return r
@@ -110,7 +110,7 @@ func (c *Core) remove(r *rung) {
 	c.timers.set(r, 0)
 	c.unindex(r)
 	delete(c.rungs, r.Key)
-	c.went(r.Key)
+	c.went(r)
 }
 
 func (c *Core) index(r *rung) {

@@ -43,8 +43,8 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 
 // Beliefs calls f with each rung, in the order of keys.
 func (c *Core) Beliefs(f func(Belief)) {
-	for _, key := range c.keys() {
-		b, _ := c.Belief(key)
+	for _, r := range c.sorted() {
+		b, _ := c.Belief(r.Key)
 		f(b)
 	}
 }

@@ -12,15 +12,15 @@ func (c *Core) Clone() *Core {
 	d := *c
 	copies := make(map[*rung]*rung, len(c.rungs))
 	d.rungs = make(map[hal.Key]*rung, len(c.rungs))
-	for _, key := range c.keys() {
-		r := *c.rungs[key]
+	for _, of := range c.sorted() {
+		r := *of
 		r.pods, r.calls = slices.Clone(r.pods), slices.Clone(r.calls)
 		if r.op != nil {
 			op := *r.op
 			r.op = &op
 		}
-		copies[c.rungs[key]] = &r
-		d.rungs[key] = &r
+		copies[of] = &r
+		d.rungs[r.Key] = &r
 	}
 	list := func(rs []*rung) []*rung {
 		out := make([]*rung, len(rs))
@@ -29,6 +29,7 @@ func (c *Core) Clone() *Core {
 		}
 		return out
 	}
+	d.order = list(c.order)
 	d.upon, d.volumes, d.claims = cloneIndex(c.upon, list), cloneIndex(c.volumes, list), cloneIndex(c.claims, list)
 	d.actors = make(map[string]map[hal.Key]*rung, len(c.actors))
 	for _, actor := range slices.Sorted(maps.Keys(c.actors)) {
@@ -107,7 +108,7 @@ func (c *Core) Plan(events ...Event) []Op {
 
 // isSettled reports whether time alone changes nothing worth planning: only refreshes are left.
 func (c *Core) isSettled() bool {
-	return !slices.ContainsFunc(c.keys(), func(key hal.Key) bool { return c.isTimed(c.rungs[key]) })
+	return !slices.ContainsFunc(c.sorted(), c.isTimed)
 }
 
 // isTimed reports whether time alone has something done to a rung, other than a refresh.

@@ -15,7 +15,7 @@ type Core struct {
 	step uint64
 
 	rungs   map[hal.Key]*rung
-	order   []hal.Key                    // the keys of rungs, sorted; nil until they are asked for
+	order   []*rung                      // the rungs, sorted by key; nil until they are asked for
 	upon    map[hal.Key][]*rung          // the rungs that name a key in Below, sorted by key; the key itself need not exist
 	volumes map[string][]*rung           // by Volume
 	claims  map[string][]*rung           // by Exclusive
@@ -218,8 +218,8 @@ func (c *Core) allSynced() {
 		return
 	}
 	c.synced = true
-	for _, key := range c.keys() {
-		c.mark(c.rungs[key])
+	for _, r := range c.sorted() {
+		c.mark(r)
 	}
 }
 
@@ -253,23 +253,26 @@ func (c *Core) childGone(key hal.Key) {
 	}
 }
 
-// keys returns all keys, sorted. The slice is not changed, by either side: what comes or goes later makes another one.
-func (c *Core) keys() []hal.Key {
+// sorted returns all rungs, sorted by key. The slice is not changed, by either side: what comes or goes later makes another one.
+func (c *Core) sorted() []*rung {
 	if c.order == nil {
-		c.order = slices.Sorted(maps.Keys(c.rungs))
+		c.order = make([]*rung, 0, len(c.rungs))
+		for _, key := range slices.Sorted(maps.Keys(c.rungs)) {
+			c.order = append(c.order, c.rungs[key])
+		}
 	}
 	return c.order
 }
 
 // came and went keep order what it is, if it was asked for.
-func (c *Core) came(key hal.Key) {
-	if at, known := slices.BinarySearch(c.order, key); c.order != nil && !known {
-		c.order = slices.Concat(c.order[:at], []hal.Key{key}, c.order[at:])
+func (c *Core) came(r *rung) {
+	if at, known := place(c.order, r); c.order != nil && !known {
+		c.order = slices.Concat(c.order[:at], []*rung{r}, c.order[at:])
 	}
 }
 
-func (c *Core) went(key hal.Key) {
-	if at, known := slices.BinarySearch(c.order, key); known {
+func (c *Core) went(r *rung) {
+	if at, known := place(c.order, r); known {
 		c.order = slices.Concat(c.order[:at], c.order[at+1:])
 	}
 }

@@ -150,8 +150,8 @@ func (c *Core) Meets(now hal.Instant, e Event, f func(Transition)) {
 	case ChildGone:
 		key(e.Key, HappensChildGone)
 	case AllSynced:
-		for _, k := range c.keys() {
-			key(k, HappensAllSynced)
+		for _, r := range c.sorted() {
+			rung(r, HappensAllSynced)
 		}
 	case Refused:
 		for _, id := range e.Ops {

@@ -44,8 +44,8 @@ type View struct {
 // View returns all rungs, sorted by key.
 func (c *Core) View() []View {
 	vs := make([]View, 0, len(c.rungs))
-	for _, key := range c.keys() {
-		vs = append(vs, c.viewOf(c.rungs[key]))
+	for _, r := range c.sorted() {
+		vs = append(vs, c.viewOf(r))
 	}
 	return vs
 }
@@ -71,17 +71,16 @@ func (c *Core) Made(key hal.Key) ([]Param, State) {
 // Standing calls f with the key, parameters and fingerprint of each Present rung of which what was read after the Step numbered since can tell
 // something: none that is operated on or has changed meanwhile. In the order of keys.
 func (c *Core) Standing(since uint64, f func(key hal.Key, made []Param, fingerprint string)) {
-	for _, key := range c.keys() {
-		if r := c.rungs[key]; r.state == Present && r.op == nil && r.changed <= since {
-			f(key, r.made, r.fingerprint)
+	for _, r := range c.sorted() {
+		if r.state == Present && r.op == nil && r.changed <= since {
+			f(r.Key, r.made, r.fingerprint)
 		}
 	}
 }
 
 // Blocked calls f with the key and parameters of each rung that waits for something to change, in the order of keys.
 func (c *Core) Blocked(f func(key hal.Key, params []Param)) {
-	for _, key := range c.keys() {
-		r := c.rungs[key]
+	for _, r := range c.sorted() {
 		if !r.blocked || r.op != nil {
 			continue
 		}
@@ -89,7 +88,7 @@ func (c *Core) Blocked(f func(key hal.Key, params []Param)) {
 		if params == nil {
 			params = r.Want
 		}
-		f(key, params)
+		f(r.Key, params)
 	}
 }
 

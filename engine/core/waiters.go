@@ -98,12 +98,11 @@ func (c *Core) down(p *pod) bool { return !p.wanted && !slices.ContainsFunc(p.ru
 // allDown reports whether no pod is wanted and nothing is left: no rung, shared ones included, is up or has a record, which it keeps as long as a
 // call may still act on it.
 func (c *Core) allDown() bool {
-	isLeft := func(key hal.Key) bool {
-		r := c.rungs[key]
+	isLeft := func(r *rung) bool {
 		return len(r.pods) > 0 || r.isUp() || r.recorded
 	}
 	isWanted := func(uid PodUID) bool { return c.pods[uid].wanted }
-	return !slices.ContainsFunc(c.keys(), isLeft) && !slices.ContainsFunc(slices.Sorted(maps.Keys(c.pods)), isWanted)
+	return !slices.ContainsFunc(c.sorted(), isLeft) && !slices.ContainsFunc(slices.Sorted(maps.Keys(c.pods)), isWanted)
 }
 
 // isUp reports whether a rung is, or is about to be, anything but Absent.

@@ -57,9 +57,9 @@ func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
 		im, err := parseImage(file, image, j.generation)
 		require.NoError(b, err)
-		got := content{}
+		got, memory := content{}, []core.Line(nil)
 		for _, f := range im.frames {
-			_ = got.apply(f)
+			_ = got.apply(f, &memory)
 		}
 	}
 }

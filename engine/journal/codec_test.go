@@ -68,7 +68,7 @@ func TestBatchRoundTrip(t *testing.T) {
 			}
 			lines = append(lines, l)
 		}
-		got, err := decodeBatch(encodeBatch(lines))
+		got, err := decodeBatch(nil, encodeBatch(lines))
 		require.NoError(t, err)
 		require.Equal(t, lines, got)
 	})
@@ -88,9 +88,9 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, im.damages)
 		require.True(t, im.whole)
-		got := content{}
+		got, memory := content{}, []core.Line(nil)
 		for _, f := range im.frames {
-			require.NoError(t, got.apply(f))
+			require.NoError(t, got.apply(f, &memory))
 		}
 		require.Len(t, got, len(want))
 		for _, r := range want {
@@ -112,26 +112,26 @@ func FuzzDecode(f *testing.F) {
 	f.Add(image[:headerSize])
 	f.Add(encodeBatch([]core.Line{put(stage(1))}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		_, _ = decodeBatch(b)
+		_, _ = decodeBatch(nil, b)
 		_, _, _ = decodeRecord(b)
 		im, err := parseImage("f", b, 1)
 		if err != nil {
 			return
 		}
-		got := content{}
+		got, memory := content{}, []core.Line(nil)
 		for _, fr := range im.frames {
 			again := appendHead(nil, fr.kind, fr.seq, fr.synced)
-			again = sealFrame(append(again, fr.payload...), 0, 1)
+			again = sealFrame(append(again, fr.payload...), 0, sealOf(1))
 			_, generation, err := parseHeader(b)
 			if err == nil && generation != 1 {
-				again = sealFrame(append(appendHead(nil, fr.kind, fr.seq, fr.synced), fr.payload...), 0, generation)
+				again = sealFrame(append(appendHead(nil, fr.kind, fr.seq, fr.synced), fr.payload...), 0, sealOf(generation))
 			}
 			require.True(t, bytes.Equal(again[:frameHead], b[fr.at:fr.at+frameHead]), "a frame without a good checksum")
-			_ = got.apply(fr)
+			_ = got.apply(fr, &memory)
 		}
-		lines, err := decodeBatch(b)
+		lines, err := decodeBatch(nil, b)
 		if err == nil {
-			again, err := decodeBatch(encodeBatch(lines))
+			again, err := decodeBatch(nil, encodeBatch(lines))
 			require.NoError(t, err)
 			require.Equal(t, lines, again)
 		}

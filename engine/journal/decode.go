@@ -169,10 +169,9 @@ func takeLine(r *reader) core.Line {
 	return l
 }
 
-// decodeBatch reads the payload of a batch: all its lines or none.
-func decodeBatch(payload []byte) ([]core.Line, error) {
+// decodeBatch reads the payload of a batch, all its lines or none, and appends them to lines.
+func decodeBatch(lines []core.Line, payload []byte) ([]core.Line, error) {
 	r := reader{s: string(payload)}
-	var lines []core.Line
 	for r.s != "" {
 		lines = append(lines, takeLine(&r))
 	}

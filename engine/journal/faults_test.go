@@ -389,7 +389,7 @@ func reread(data []byte, from, to uint64) []byte {
 			out = append(out, 0)
 		}
 		at := len(out)
-		out = sealFrame(append(appendHead(out, f.kind, f.seq, f.synced), f.payload...), at, to)
+		out = sealFrame(append(appendHead(out, f.kind, f.seq, f.synced), f.payload...), at, sealOf(to))
 	}
 	return append(out, make([]byte, len(data)-len(out))...)
 }

@@ -50,11 +50,14 @@ func frameSize(payload int) int {
 	return (frameHead + payload + len(frameTrailer) + frameAlign - 1) / frameAlign * frameAlign
 }
 
-func checksum(generation uint64, b []byte) uint32 {
-	var seed [8]byte
-	binary.LittleEndian.PutUint64(seed[:], generation)
-	return crc32.Update(crc32.Checksum(seed[:], castagnoli), castagnoli, b)
+// seal is the checksum of a generation's number, from which the checksums of its frames go on.
+type seal uint32
+
+func sealOf(generation uint64) seal {
+	return seal(checksumOf(binary.LittleEndian.AppendUint64(nil, generation)))
 }
+
+func (s seal) checksum(b []byte) uint32 { return crc32.Update(uint32(s), castagnoli, b) }
 
 // appendHead begins a frame; the payload is appended next, then [sealFrame] is called with the offset at which the
 // head began.
@@ -67,7 +70,7 @@ func appendHead(b []byte, kind frameKind, seq, synced uint64) []byte {
 }
 
 // sealFrame ends the frame that begins at b[at:].
-func sealFrame(b []byte, at int, generation uint64) []byte {
+func sealFrame(b []byte, at int, of seal) []byte {
 	payload := len(b) - at - frameHead
 	for pad := frameSize(payload) - frameHead - payload - len(frameTrailer); pad > 0; pad-- {
 		b = append(b, 0)
@@ -75,12 +78,12 @@ func sealFrame(b []byte, at int, generation uint64) []byte {
 	b = append(b, frameTrailer...)
 	f := b[at:]
 	binary.LittleEndian.PutUint32(f[8:], uint32(payload))
-	binary.LittleEndian.PutUint32(f[4:], checksum(generation, f[8:]))
+	binary.LittleEndian.PutUint32(f[4:], of.checksum(f[8:]))
 	return b
 }
 
 // parseFrame reads the frame that begins at image[at:], and its size; false if none with a good checksum does.
-func parseFrame(image []byte, at int, generation uint64) (frame, int, bool) {
+func parseFrame(image []byte, at int, of seal) (frame, int, bool) {
 	b := image[at:]
 	if len(b) < frameSize(0) || string(b[:4]) != frameMagic {
 		return frame{}, 0, false
@@ -90,7 +93,7 @@ func parseFrame(image []byte, at int, generation uint64) (frame, int, bool) {
 		return frame{}, 0, false
 	}
 	size := frameSize(int(payload))
-	if size > len(b) || binary.LittleEndian.Uint32(b[4:]) != checksum(generation, b[8:size]) {
+	if size > len(b) || binary.LittleEndian.Uint32(b[4:]) != of.checksum(b[8:size]) {
 		return frame{}, 0, false
 	}
 	return frame{

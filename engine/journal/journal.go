@@ -159,7 +159,7 @@ func (j *Journal) enter(lines []core.Line) (sync bool) {
 		b = appendRecord(b, &l.Record)
 		j.ledger.put(&l.Record, b[at:], int64(l.Room))
 	}
-	j.buffer = sealFrame(b, 0, j.generation)
+	j.buffer = sealFrame(b, 0, sealOf(j.generation))
 	return sync
 }
 
@@ -169,19 +169,19 @@ func (j *Journal) snapshot() []byte {
 	for _, key := range keys {
 		size += frameSize(binary.MaxVarintLen64 + len(j.ledger.entries[key].encoded))
 	}
-	b := appendHeader(make([]byte, 0, size), j.generation)
+	b, of := appendHeader(make([]byte, 0, size), j.generation), sealOf(j.generation)
 	for _, key := range keys {
 		e := j.ledger.entries[key]
 		at := len(b)
 		b = appendHead(b, kindRecord, 0, 0)
 		b = binary.AppendUvarint(b, uint64(e.room()))
 		b = append(b, e.encoded...)
-		b = sealFrame(b, at, j.generation)
+		b = sealFrame(b, at, of)
 	}
 	at := len(b)
 	b = appendHead(b, kindEnd, 0, 0)
 	b = binary.AppendUvarint(b, uint64(len(j.ledger.entries)))
-	return sealFrame(b, at, j.generation)
+	return sealFrame(b, at, of)
 }
 
 // Settle takes back a batch that was written. After an error its lines are in the journal's memory and go with the

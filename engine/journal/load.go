@@ -153,12 +153,13 @@ type image struct {
 
 // apply brings what the image says to found.
 func (im *image) apply(found content) {
+	var lines []core.Line // of one frame after another
 	for _, f := range im.frames {
 		if im.lost > 0 && f.at > im.lost {
 			found.doubt()
 			im.lost = 0
 		}
-		if err := found.apply(f); err != nil {
+		if err := found.apply(f, &lines); err != nil {
 			im.damages = append(im.damages, Damage{im.file, int64(f.at), "what has a good checksum does not parse"})
 			found.doubt()
 		}
@@ -217,9 +218,16 @@ func (j *Journal) refill(found content) {
 	byAge := slices.SortedFunc(maps.Keys(found), func(a, b hal.Key) int {
 		return cmp.Or(cmp.Compare(found[a].record.Seq, found[b].record.Seq), cmp.Compare(a, b))
 	})
-	for _, key := range byAge {
+	j.buffer = j.buffer[:0]
+	ends := make([]int, len(byAge))
+	for i, key := range byAge {
+		j.buffer = appendRecord(j.buffer, &found[key].record)
+		ends[i] = len(j.buffer)
+	}
+	encoded, begin := slices.Clone(j.buffer), 0
+	for i, key := range byAge {
 		k := found[key]
-		j.buffer = appendRecord(j.buffer[:0], &k.record)
-		j.ledger.put(&k.record, j.buffer, int64(k.room))
+		j.ledger.enter(&k.record, ends[i]-begin, int64(k.room)).encoded = encoded[begin:ends[i]:ends[i]]
+		begin = ends[i]
 	}
 }

@@ -91,7 +91,13 @@ func (g *ledger) join(below []hal.Key, worst int64) *ladder {
 
 // put enters a record. The encoding is copied. Room counts only with the first record of a key.
 func (g *ledger) put(r *core.Record, encoded []byte, room int64) {
-	worst := worstSize(r, len(encoded))
+	e := g.enter(r, len(encoded), room)
+	e.encoded = append(e.encoded[:0], encoded...)
+}
+
+// enter enters a record but for its encoding, which is so long.
+func (g *ledger) enter(r *core.Record, encoded int, room int64) *entry {
+	worst := worstSize(r, encoded)
 	e := g.entries[r.Rung.Key]
 	if e == nil {
 		e = &entry{}
@@ -104,8 +110,8 @@ func (g *ledger) put(r *core.Record, encoded []byte, room int64) {
 		}
 		g.entries[r.Rung.Key] = e
 	}
-	e.encoded = append(e.encoded[:0], encoded...)
 	g.charge(e, worst)
+	return e
 }
 
 func (g *ledger) charge(e *entry, worst int64) {
@@ -138,6 +144,7 @@ type trial struct {
 	free   int64
 	bases  map[hal.Key]*ladder // of lines of the trial, members by their own key too
 	added  map[*ladder]int64   // to used
+	last   bool                // no line follows that could join or repeat this one
 }
 
 // admit enters the line in the trial, if there is room for it.
@@ -176,6 +183,9 @@ func (t *trial) join(below []hal.Key, worst int64) *ladder {
 }
 
 func (t *trial) note(key hal.Key, on *ladder, used int64) {
+	if t.last {
+		return
+	}
 	if t.bases == nil {
 		t.bases, t.added = map[hal.Key]*ladder{}, map[*ladder]int64{}
 	}
@@ -197,6 +207,7 @@ func (g *ledger) refused(lines []core.Line, capacity int64, open bool) []hal.Key
 		if _, again := t.bases[l.Key]; again || slices.Contains(out, l.Key) {
 			continue
 		}
+		t.last = i == len(lines)-1
 		if !t.admit(l, open) {
 			out = append(out, l.Key)
 		}

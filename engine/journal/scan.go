@@ -40,9 +40,10 @@ type scanned struct {
 // scan finds all frames of an image. Of a frame only the checksum was looked at.
 func scan(image []byte, generation uint64) scanned {
 	var s scanned
+	of := sealOf(generation)
 	records, last, ended := 0, uint64(0), false
 	for at := headerSize; at < len(image); {
-		f, size, ok := parseFrame(image, at, generation)
+		f, size, ok := parseFrame(image, at, of)
 		if ok && f.fits(last, ended) {
 			s.frames = append(s.frames, f)
 			at += size
@@ -60,7 +61,7 @@ func scan(image []byte, generation uint64) scanned {
 			continue
 		}
 		h := hole{start: at, last: last, snapshot: !ended}
-		at = nextFrame(image, at+frameAlign, generation)
+		at = nextFrame(image, at+frameAlign, of)
 		h.end, h.tail = at, at >= len(image)
 		if h.tail {
 			h.end = h.start + written(image[h.start:])
@@ -74,9 +75,15 @@ func scan(image []byte, generation uint64) scanned {
 	return s
 }
 
+// zeros is a part of a file that was allocated and not written.
+var zeros [4 << 10]byte
+
 // written returns how long b is without the zeros at its end.
 func written(b []byte) int {
 	n := len(b)
+	for n >= len(zeros) && bytes.Equal(b[n-len(zeros):n], zeros[:]) {
+		n -= len(zeros)
+	}
 	for n >= 8 && binary.LittleEndian.Uint64(b[n-8:]) == 0 {
 		n -= 8
 	}
@@ -98,7 +105,7 @@ func (f frame) fits(last uint64, ended bool) bool {
 }
 
 // nextFrame returns the offset of the first frame at or after from, or the length of the image.
-func nextFrame(image []byte, from int, generation uint64) int {
+func nextFrame(image []byte, from int, of seal) int {
 	for from < len(image) {
 		i := bytes.Index(image[from:], []byte(frameMagic))
 		if i < 0 {
@@ -106,7 +113,7 @@ func nextFrame(image []byte, from int, generation uint64) int {
 		}
 		at := from + i
 		if at%frameAlign == 0 {
-			if _, _, ok := parseFrame(image, at, generation); ok {
+			if _, _, ok := parseFrame(image, at, of); ok {
 				return at
 			}
 		}
@@ -180,12 +187,12 @@ type kept struct {
 }
 
 // put does what a line that is no drop does. A replaced record keeps the room of its first line.
-func (c content) put(record core.Record, room int) {
+func (c content) put(record *core.Record, room int) {
 	if k := c[record.Rung.Key]; k != nil {
-		k.record, k.doubtful = record, false
+		k.record, k.doubtful = *record, false
 		return
 	}
-	c[record.Rung.Key] = &kept{record: record, room: room}
+	c[record.Rung.Key] = &kept{record: *record, room: room}
 }
 
 // doubt marks all records: something is lost that may have changed each of them.
@@ -195,25 +202,27 @@ func (c content) doubt() {
 	}
 }
 
-// apply does what a frame says: all of it, or nothing if it does not parse.
-func (c content) apply(f frame) error {
+// apply does what a frame says: all of it, or nothing if it does not parse. memory is for its lines, and may be used again.
+func (c content) apply(f frame, memory *[]core.Line) error {
 	switch f.kind {
 	case kindRecord:
 		record, room, err := decodeRecord(f.payload)
 		if err != nil {
 			return err
 		}
-		c.put(record, room)
+		c.put(&record, room)
 	case kindBatch:
-		lines, err := decodeBatch(f.payload)
+		lines, err := decodeBatch((*memory)[:0], f.payload)
 		if err != nil {
 			return err
 		}
-		for _, l := range lines {
+		*memory = lines
+		for i := range lines {
+			l := &lines[i]
 			if l.Drop {
 				delete(c, l.Key)
 			} else {
-				c.put(l.Record, l.Room)
+				c.put(&l.Record, l.Room)
 			}
 		}
 	case kindEnd:

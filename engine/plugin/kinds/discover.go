@@ -64,7 +64,7 @@ func (d *discovery) volume(dir string, f File) (csi.VolData, bool) {
 }
 
 func (d *discovery) staged(e StagedEntry) {
-	dir := path.Join(plugin.CSIDir(d.root), e.Driver, e.Name)
+	dir := plugin.CSIDir(d.root) + "/" + e.Driver + "/" + e.Name
 	data, ok := d.volume(dir, e.Data)
 	if !ok {
 		return
@@ -72,7 +72,7 @@ func (d *discovery) staged(e StagedEntry) {
 	place := plugin.StagePlace(d.root, data.DriverName, data.VolumeHandle)
 	if e.Driver == "pv" {
 		// The layout before Kubernetes 1.24: by the name of the PersistentVolume.
-		place = plugin.Place{Path: path.Join(dir, "globalmount"), Data: path.Join(dir, "vol_data.json"), Stop: path.Dir(dir)}
+		place = plugin.Place{Path: dir + "/globalmount", Data: dir + "/vol_data.json", Stop: path.Dir(dir)}
 	}
 	if path.Dir(place.Path) != dir {
 		d.unrecognised(dir, "its vol_data.json names driver "+data.DriverName+" and a volume whose directory is another")
@@ -92,7 +92,7 @@ func (d *discovery) stage(f *csi.Found) {
 }
 
 func (d *discovery) block(e BlockEntry) {
-	dir := path.Join(plugin.CSIDir(d.root), "volumeDevices", e.Spec)
+	dir := plugin.CSIDir(d.root) + "/volumeDevices/" + e.Spec
 	data, ok := d.volume(dir, e.Data)
 	if !ok {
 		return
@@ -122,7 +122,7 @@ func (d *discovery) block(e BlockEntry) {
 }
 
 func (d *discovery) pod(e PodEntry) {
-	dir := path.Join(plugin.PodDir(d.root, e.Pod), "volumes", e.Plugin, e.Name)
+	dir := plugin.PodDir(d.root, e.Pod) + "/volumes/" + e.Plugin + "/" + e.Name
 	if bad := plugin.BadPodUID(e.Pod); bad != "" {
 		d.unrecognised(dir, "the directory's name is not a pod's uid: it "+bad)
 		return

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"path"
 	"syscall"
 
 	"github.com/volnode/volnode/engine/plugin"
@@ -65,7 +64,7 @@ func Scan(h *hal.Host, c hal.Call, root string) (Listing, error) {
 	}
 	for _, driver := range drivers {
 		if driver.Name == "volumeDevices" {
-			err = s.blocks(&l, path.Join(plugin.CSIDir(root), driver.Name))
+			err = s.blocks(&l, plugin.CSIDir(root)+"/"+driver.Name)
 		} else {
 			err = s.staged(&l, root, driver.Name)
 		}
@@ -99,7 +98,7 @@ func (s scanner) data(file string) File {
 }
 
 func (s scanner) pod(l *Listing, root, pod string) error {
-	volumes := path.Join(plugin.PodDir(root, pod), "volumes")
+	volumes := plugin.PodDir(root, pod) + "/volumes"
 	plugins, err := s.list(volumes)
 	if err != nil {
 		return err
@@ -108,17 +107,18 @@ func (s scanner) pod(l *Listing, root, pod string) error {
 		s.empty(l, volumes)
 	}
 	for _, p := range plugins {
-		names, err := s.list(path.Join(volumes, p.Name))
+		of := volumes + "/" + p.Name
+		names, err := s.list(of)
 		if err != nil {
 			return err
 		}
 		if len(names) == 0 {
-			s.empty(l, path.Join(volumes, p.Name))
+			s.empty(l, of)
 		}
 		for _, name := range names {
 			e := PodEntry{Pod: pod, Plugin: p.Name, Name: name.Name}
 			if p.Name == "kubernetes.io~csi" {
-				dir := path.Join(volumes, p.Name, name.Name)
+				dir := of + "/" + name.Name
 				husk, err := s.husk(dir)
 				if err != nil {
 					return err
@@ -127,7 +127,7 @@ func (s scanner) pod(l *Listing, root, pod string) error {
 					l.Empty = append(l.Empty, husk...)
 					continue
 				}
-				e.Data = s.data(path.Join(dir, "vol_data.json"))
+				e.Data = s.data(dir + "/vol_data.json")
 			}
 			l.Pods = append(l.Pods, e)
 		}
@@ -149,7 +149,7 @@ func (s scanner) husk(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		name := path.Join(dir, e.Name)
+		name := dir + "/" + e.Name
 		switch e.Name {
 		case ".vol_data.json.new":
 			names = append(names, name)
@@ -179,13 +179,13 @@ func (s scanner) empty(l *Listing, dir string) {
 }
 
 func (s scanner) staged(l *Listing, root, driver string) error {
-	dir := path.Join(plugin.CSIDir(root), driver)
+	dir := plugin.CSIDir(root) + "/" + driver
 	names, err := s.list(dir)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		l.Staged = append(l.Staged, StagedEntry{driver, name.Name, s.data(path.Join(dir, name.Name, "vol_data.json"))})
+		l.Staged = append(l.Staged, StagedEntry{driver, name.Name, s.data(dir + "/" + name.Name + "/vol_data.json")})
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (s scanner) blocks(l *Listing, dir string) error {
 	if err != nil {
 		return err
 	}
-	staged, err := s.list(path.Join(dir, "staging"))
+	staged, err := s.list(dir + "/staging")
 	if err != nil {
 		return err
 	}
@@ -203,11 +203,11 @@ func (s scanner) blocks(l *Listing, dir string) error {
 		if spec.Name == "staging" || spec.Name == "publish" {
 			continue
 		}
-		b := BlockEntry{Spec: spec.Name, Data: s.data(path.Join(dir, spec.Name, "data", "vol_data.json"))}
+		b := BlockEntry{Spec: spec.Name, Data: s.data(dir + "/" + spec.Name + "/data/vol_data.json")}
 		for _, e := range staged {
 			b.Staged = b.Staged || e.Name == spec.Name
 		}
-		pods, err := s.list(path.Join(dir, "publish", spec.Name))
+		pods, err := s.list(dir + "/publish/" + spec.Name)
 		if err != nil {
 			return err
 		}
