@@ -75,14 +75,11 @@ func scan(image []byte, generation uint64) scanned {
 	return s
 }
 
-// zeros is a part of a file that was allocated and not written.
-var zeros [4 << 10]byte
-
 // written returns how long b is without the zeros at its end.
 func written(b []byte) int {
 	n := len(b)
-	for n >= len(zeros) && bytes.Equal(b[n-len(zeros):n], zeros[:]) {
-		n -= len(zeros)
+	for zeros := [sectorSize]byte{}; n >= sectorSize && [sectorSize]byte(b[n-sectorSize:n]) == zeros; {
+		n -= sectorSize
 	}
 	for n >= 8 && binary.LittleEndian.Uint64(b[n-8:]) == 0 {
 		n -= 8

@@ -75,7 +75,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"what changes behind our back is not noticed", "L9, laws 7.1, kubernetes#109955", "engine/drift.go",
-		"\t\tif found != fingerprint {\n", "\t\tif false {\n",
+		"\t\tif ok && mount.Is(fingerprint) {\n", "\t\tif true {\n",
 	},
 	{
 		"a mount below an emptyDir is deleted through", "S1, laws 7.3, kubernetes#37698", "engine/plugin/emptydir/verbs.go",

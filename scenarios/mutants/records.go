@@ -59,7 +59,7 @@ var records = []Mutant{
 	},
 	{
 		"a torn frame is read", "laws 5.4, kubernetes#108217", "engine/journal/frame.go",
-		"if size > len(b) || binary.LittleEndian.Uint32(b[4:]) != checksum(generation, b[8:size]) {", "if size > len(b) {",
+		"if size > len(b) || binary.LittleEndian.Uint32(b[4:]) != of.checksum(b[8:size]) {", "if size > len(b) {",
 	},
 	{
 		"the facts of a climb are not recorded", "laws 1.2", "engine/core/lines.go",

@@ -41,7 +41,8 @@ var sources = []Mutant{
 	},
 	{
 		"a driver that is away loses its volumes", "S22, kubernetes#91758", "engine/drivers.go",
-		"\tif f, ok := d.known[name]; ok {\n", "\tif f, ok := d.known[name]; ok && d.serving[name] != nil {\n",
+		"*plugin.DriverFacts { return d.known[name] }", "*plugin.DriverFacts {\n\tif d.serving[name] == nil {\n\t\treturn nil\n\t}\n" +
+			"\treturn d.known[name]\n}",
 	},
 	{
 		"a claim of another pod's namespace is taken", "S13", "engine/populator/claim.go",
