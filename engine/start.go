@@ -32,6 +32,7 @@ func (m *VolumeManager) start() {
 	m.h.Runtime.Go(func() {
 		n, err := m.read()
 		m.h.Runtime.Post(func() {
+			m.tellDamage(n.loaded.Damages)
 			if err != nil {
 				m.why = reason("start", err)
 				m.starts++
@@ -134,12 +135,16 @@ func (m *VolumeManager) begin(n node) {
 	m.tableChanged()
 }
 
-// tell logs what a start found.
-func (m *VolumeManager) tell(n node) {
-	for _, d := range n.loaded.Damages {
+// tellDamage tells of damage to the journal, also if the start has failed since: the next one reads the generation that this one has begun.
+func (m *VolumeManager) tellDamage(damages []journal.Damage) {
+	for _, d := range damages {
 		m.damage = append(m.damage, d.String())
 		m.log(LevelError, "journal damaged", "damage", d.String())
 	}
+}
+
+// tell logs what a start found.
+func (m *VolumeManager) tell(n node) {
 	for _, s := range n.left {
 		m.log(LevelWarn, "not recognised, left alone", "path", s.Path, "why", s.Why)
 	}

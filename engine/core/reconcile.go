@@ -271,7 +271,8 @@ func (c *Core) firm(b *rung) bool {
 	panic(fmt.Sprintf("core: rung %s has a change %d", b.Key, c.change(b)))
 }
 
-// uncovered reports whether all that stand on r, and what a pod has of its volume beside it, are Absent for good.
+// uncovered reports whether all that stand on r, and what a pod has of its volume beside it, are Absent for good, and none of the latter is about to
+// come up: an unstage without an answer may be repeated without end, and each repeat would keep it waiting.
 func (c *Core) uncovered(r *rung) (decision, bool) {
 	for _, a := range c.upon[r.Key] {
 		if !a.isGone() {
@@ -282,6 +283,9 @@ func (c *Core) uncovered(r *rung) (decision, bool) {
 		for _, a := range c.beside(r) {
 			if !a.isGone() {
 				return waitOn(whyBeside, a.Key), false
+			}
+			if c.desire(a) == wanted && a.up.until <= c.now {
+				return waitOn(whyAhead, a.Key), false
 			}
 		}
 	}

@@ -21,6 +21,7 @@ const (
 	whyNotSynced
 	whyStoodOn
 	whyBeside
+	whyAhead
 	whyBelow
 	whyBackoff
 	whyNeighbour
@@ -48,6 +49,7 @@ var whyTexts = [...]string{
 	whyNotSynced:     "nothing is torn down before every source is synced",
 	whyStoodOn:       "%s stands on it",
 	whyBeside:        "%s is of the same volume, and goes first",
+	whyAhead:         "%s is of the same volume, and comes first",
 	whyBelow:         "waits for %s",
 	whyBackoff:       "waits to try again",
 	whyNeighbour:     "waits for the operation on %s",

@@ -8,7 +8,8 @@
 // When it is full, when it can't be trusted any more, and at every start, all live records are written to the spare,
 // which is synced, renamed to journal.<n+1>, and its directory synced; the old generation goes, and another spare is
 // made. So one run of the agent never appends to what another run left. A generation in which a start found damage
-// is kept as journal.damaged, for people. Names that are none of these are left alone.
+// is kept as journal.damaged, for people; so is one that a start finds replaced, and damaged, which is so if the start
+// before died in between. Names that are none of these are left alone.
 //
 // # Format
 //

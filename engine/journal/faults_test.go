@@ -300,6 +300,78 @@ func TestDoubtIsWritten(t *testing.T) {
 	require.Equal(t, []core.Record{fenced, stage(3)}, loaded.Records)
 }
 
+// Whoever dies while it takes a damaged generation out of use, before or after any effect, somebody keeps it for people, and somebody tells of it or
+// has already done all there was to do.
+func TestDamageIsKeptWhoeverDies(t *testing.T) {
+	for n := 1; ; n++ {
+		d := newDisk()
+		j, _ := openOn(t, d, testSize)
+		require.NoError(t, add(j, d, put(stage(1))))
+		at := j.end
+		require.NoError(t, add(j, d, put(stage(2))))
+		require.NoError(t, add(j, d, put(stage(3))))
+		damaged := d.names[testDir+"/journal.1"]
+		damaged.data[at+frameHead]++
+		d.restart().fault = func(k int, _ string) syscall.Errno {
+			if k == n {
+				panic(died{})
+			}
+			return 0
+		}
+		isDead := dies(func() { openOn(t, d, testSize) })
+		isKept := slices.Contains(d.files(), "journal.damaged")
+		_, loaded := openOn(t, d.restart(), testSize)
+		require.Equal(t, isKept, len(loaded.Damages) == 0, "call %d", n)
+		require.Equal(t, []core.Record{stage(1), stage(3)}, loaded.Records)
+		require.Same(t, damaged, d.names[testDir+"/journal.damaged"], "call %d", n)
+		require.Len(t, d.files(), 3)
+		if !isDead {
+			require.Greater(t, n, 12)
+			return
+		}
+	}
+}
+
+// dies reports whether f dies in a call.
+func dies(f func()) (isDead bool) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case died:
+			isDead = true
+		default:
+			panic(r)
+		}
+	}()
+	f()
+	return false
+}
+
+// A generation that was replaced and can't be read is kept too, and nothing waits for it.
+func TestReplacedGenerationCanNotBeRead(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, testSize)
+	require.NoError(t, add(j, d, put(stage(1))))
+	older := d.names[testDir+"/journal.1"]
+	openOn(t, d.restart(), testSize)
+	d.names[testDir+"/journal.1"] = older
+	reads := 0
+	d.restart().fault = func(_ int, call string) syscall.Errno {
+		if call == "read" {
+			reads++
+		}
+		if call == "read" && reads == 3 { // after the newest and the spare
+			return syscall.EIO
+		}
+		return 0
+	}
+	_, loaded := openOn(t, d, testSize)
+	require.Equal(t, []core.Record{stage(1)}, loaded.Records)
+	require.Len(t, loaded.Damages, 1)
+	require.Contains(t, loaded.Damages[0].What, "input/output error")
+	require.Same(t, older, d.names[testDir+"/journal.damaged"])
+}
+
 func TestOddFiles(t *testing.T) {
 	for what, data := range map[string][]byte{
 		"empty": {}, "short": make([]byte, 10), "zeros": make([]byte, testSize), "text": []byte(fmt.Sprintf("%09000d", 7)),

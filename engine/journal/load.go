@@ -95,14 +95,18 @@ func (j *Journal) load(h *hal.Host, c hal.Call) (content, []Damage, error) {
 		return nil, nil, err
 	}
 	var images []image
-	for _, generation := range slices.Backward(generations) {
+	var replaced []uint64
+	for i, generation := range slices.Backward(generations) {
 		j.generation = max(j.generation, generation)
 		im, err := readImage(h, c, j.path(nameOf(generation)), generation)
-		if err != nil {
+		if _, isNewer := errors.AsType[*VersionError](err); isNewer {
 			return nil, nil, err
+		} else if err != nil {
+			return nil, nil, fmt.Errorf("the journal can't be read; nothing is done without it, unless it is moved away: %w", err)
 		}
 		images = append(images, im)
 		if im.whole {
+			replaced = generations[:i]
 			break
 		}
 	}
@@ -110,7 +114,7 @@ func (j *Journal) load(h *hal.Host, c hal.Call) (content, []Damage, error) {
 		j.inspectSpare(h, c)
 	}
 	found := content{}
-	var damages []Damage
+	damages := j.inspectReplaced(h, c, replaced)
 	for _, im := range slices.Backward(images) {
 		found.doubt() // what an older generation says
 		im.apply(found)
@@ -175,7 +179,7 @@ func readImage(h *hal.Host, c hal.Call, file string, generation uint64) (image, 
 		return image{file: file, damages: []Damage{{file, 0, "it is longer than any journal, and was not read"}}}, nil
 	}
 	if err != nil {
-		return image{}, fmt.Errorf("the journal can't be read; nothing is done without it, unless it is moved away: %w", err)
+		return image{}, err
 	}
 	return parseImage(file, b, generation)
 }
@@ -211,6 +215,25 @@ func (j *Journal) inspectSpare(h *hal.Host, c hal.Call) {
 	if h.Files.Allocate(c, spare, j.size, fileMode) == nil {
 		j.spare, j.spareSize = true, j.size
 	}
+}
+
+// inspectReplaced looks for damage in generations that a newer one has replaced. They are there if who began that one died before it took them away,
+// and before it told anybody of what it had found. Nothing of them is needed: one that can't be read at all is kept like one that is damaged.
+func (j *Journal) inspectReplaced(h *hal.Host, c hal.Call, generations []uint64) []Damage {
+	var damages []Damage
+	for _, generation := range generations {
+		file := j.path(nameOf(generation))
+		im, err := readImage(h, c, file, generation)
+		if err != nil {
+			im.damages = []Damage{{file, 0, err.Error()}}
+		}
+		im.apply(content{})
+		if len(im.damages) > 0 {
+			j.aside = append(j.aside, nameOf(generation))
+		}
+		damages = append(damages, im.damages...)
+	}
+	return damages
 }
 
 // refill enters what was read in the ledger, each record after those it stands on, so that it finds its ladder.

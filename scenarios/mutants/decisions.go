@@ -123,6 +123,10 @@ var decisions = []Mutant{
 		"\tif r.isBare() {\n", "\tif false {\n",
 	},
 	{
+		"an unstage that is repeated keeps what is beside it waiting", "L2, laws 4.2", "engine/core/reconcile.go",
+		"\t\t\tif c.desire(a) == wanted && a.up.until <= c.now {\n", "\t\t\tif false {\n",
+	},
+	{
 		"a denial resets the backoff of who caused it", "L7, laws 2.5", "engine/core/complete.go",
 		"\tr.up, r.down, r.blocked, r.denier = up, down, blocked, true\n", "\t_, _, _ = up, down, blocked\n",
 	},

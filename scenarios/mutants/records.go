@@ -102,4 +102,8 @@ var records = []Mutant{
 		"what is in doubt is written as it was", "S14, laws 5.4", "engine/journal/load.go",
 		"\t\tk := found[key]\n\t\tif k.doubtful {\n", "\t\tk := &kept{record: found[key].record}\n\t\tif found[key].doubtful {\n",
 	},
+	{
+		"damage is told by no start that fails", "laws 5, L12", "engine/start.go",
+		"\t\t\tm.tellDamage(n.loaded.Damages)\n", "\t\t\tif err == nil {\n\t\t\t\tm.tellDamage(n.loaded.Damages)\n\t\t\t}\n",
+	},
 }
