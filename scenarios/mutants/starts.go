@@ -8,8 +8,7 @@ var starts = []Mutant{
 	},
 	{
 		"a journal that can't be read is empty", "S15, laws 5.4, kubernetes#33203", "engine/journal/load.go",
-		"\tif err != nil {\n" +
-			"\t\treturn image{}, fmt.Errorf(\"the journal can't be read; nothing is done without it, unless it is moved away: %w\", err)\n\t}\n",
+		"\tif err != nil {\n\t\treturn image{}, err\n\t}\n",
 		"\tif err != nil {\n\t\treturn image{file: file, damages: []Damage{{file, 0, fmt.Sprint(err)}}}, nil\n\t}\n",
 	},
 	{
