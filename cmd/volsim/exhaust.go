@@ -35,6 +35,9 @@ stops at the first combination that breaks one, and shows the command that repla
 			if e.Workers < 1 {
 				return noWorkers(e.Workers)
 			}
+			if e.Budget < 0 {
+				return errors.New("--budget is a time like 10m; 0 is as long as it takes")
+			}
 			e.All = !prune
 			return exhaust(cmd, e, args, asJSON)
 		},

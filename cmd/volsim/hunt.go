@@ -94,11 +94,8 @@ func (h *hunting) prepare() error {
 		return fmt.Errorf("--shard: %w", err)
 	}
 	if h.cmd.Flags().Changed("seed-from") {
-		switch {
-		case h.cmd.Flags().Changed("seed"):
+		if h.cmd.Flags().Changed("seed") {
 			return errors.New("--seed and --seed-from both give the first seed: leave one out")
-		case h.seedFrom == "":
-			return errors.New("--seed-from: the text is empty; was the hash of a commit not found?")
 		}
 		h.fleet.Seed = scenarios.SeedFrom(h.seedFrom)
 	}
@@ -165,6 +162,10 @@ func (h *hunting) hunt(lines io.Writer) error {
 		return missed(h.cmd, tally.Sums)
 	case h.results.Interrupted:
 		return errInterrupted
+	case tally.Schedules == 0 && tally.Next < h.fleet.Seed+h.fleet.Runs:
+		return errors.New("no schedule was run, which proves nothing: --budget or --cpu was used up before the first")
+	case tally.Schedules == 0 && !isQuiet:
+		fmt.Fprintf(h.cmd.ErrOrStderr(), "shard %s has none of these seeds: the other shards have them all\n", h.fleet.Shard)
 	}
 	return nil
 }

@@ -55,12 +55,33 @@ func TestShardsMerge(t *testing.T) {
 	require.Contains(t, out, "2 hunts of version")
 	require.Contains(t, out, "\n20 schedules, ")
 
+	status, out, stderr = volsim("merge", a)
+	require.Equal(t, exitUsage, status)
+	require.Contains(t, out, "\n10 schedules, ")
+	require.Contains(t, stderr, "nothing of the shards 1/2: merge what they wrote too, or say --partial")
+	status, _, stderr = volsim("merge", a, "--partial")
+	require.Zero(t, status, stderr)
+	require.Equal(t, "nothing of the shards 1/2\n", stderr)
+
 	status, _, stderr = volsim("merge", a, b, a)
 	require.Equal(t, exitUsage, status)
 	require.Contains(t, stderr, a+":2 and in "+a+":2")
 
 	text, err := os.ReadFile(a)
 	require.NoError(t, err)
+	lines := strings.SplitAfter(string(text), "\n")
+	cut := filepath.Join(dir, "cut.jsonl")
+	require.NoError(t, os.WriteFile(cut, []byte(strings.Join(lines[:len(lines)-2], "")), 0o600))
+	status, _, stderr = volsim("merge", cut, b)
+	require.Equal(t, exitUsage, status)
+	require.Contains(t, stderr, "1 of 2 hunts did not tell their end: run them again in place of what they wrote, or say --partial")
+	status, _, stderr = volsim("merge", cut, b, "--partial")
+	require.Zero(t, status, stderr)
+	require.NoError(t, os.WriteFile(cut, []byte(lines[0]+lines[len(lines)-2]), 0o600))
+	status, _, stderr = volsim("merge", cut, "--partial")
+	require.Equal(t, exitUsage, status)
+	require.Contains(t, stderr, "no schedule in these hunts")
+
 	failed := string(text) + `{"schema":1,"kind":"failure","seed":351,"violation":{"property":"S5","site":"unstage","story":"it was published"}}` + "\n"
 	require.NoError(t, os.WriteFile(a, []byte(failed), 0o600))
 	status, out, _ = volsim("merge", a, b)

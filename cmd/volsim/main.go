@@ -75,13 +75,14 @@ func (o *output) Write(p []byte) (int, error) {
 const rootHelp = `volsim runs volnode's engine in simulated worlds: stories of the catalogue (run), and worlds that are made of seeds, with
 every fault that a node can meet (hunt). A seed, or a scenario, always gives the same run.
 
-Exit status: 0 every property holds, 1 one is broken, 2 usage, or a file that can't be read or written, 130 a signal ended a hunt, or the
+Exit status: 0 every property holds, 1 one is broken, 2 usage, a file that can't be read or written, or nothing was tried, 130 a signal ended a hunt, or the
 trial of mutants.`
 
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use: "volsim", Short: "The engine of volnode in simulated worlds", Long: rootHelp, SilenceErrors: true, SilenceUsage: true,
 		Version: version(), SuggestionsMinimumDistance: 2,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return noEmptyText(cmd) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
@@ -113,6 +114,17 @@ func flagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	return fmt.Errorf("--%s %s: want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+}
+
+// noEmptyText refuses flags whose text is empty: it comes of a variable that is not set, and would mean that the flag is not there.
+func noEmptyText(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" {
+			err = fmt.Errorf("--%s: the text is empty; write one, or leave the flag out", f.Name)
+		}
+	})
+	return err
 }
 
 // noArguments refuses arguments of a command that takes none.

@@ -34,7 +34,7 @@ type signature struct {
 }
 
 func mergeCommand() *cobra.Command {
-	asJSON := false
+	asJSON, isPartial := false, false
 	var out outputs
 	cmd := &cobra.Command{
 		Use: "merge FILE…", Short: "Add up what hunts wrote with --jsonl; - is standard input",
@@ -43,7 +43,10 @@ func mergeCommand() *cobra.Command {
 A seed that was run twice, and hunts of different versions, are refused. Lines that can't be read are told with file and line; the others
 are added up all the same.
 
-Exit status: 0 every property holds, 1 one is broken, 2 lines can't be read or don't fit together.`,
+What is missing is told: shards of which there is nothing, and hunts that did not tell their end. The sums are then not of all that was
+to be hunted, which fails unless --partial says that they will do.
+
+Exit status: 0 every property holds, 1 one is broken, 2 lines can't be read or don't fit together, or something is missing.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.check(); err != nil {
 				return err
@@ -54,10 +57,11 @@ Exit status: 0 every property holds, 1 one is broken, 2 lines can't be read or d
 					return err
 				}
 			}
-			return mergeAll(cmd, m, &out, asJSON)
+			return mergeAll(cmd, m, &out, asJSON, isPartial)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().BoolVar(&isPartial, "partial", false, "the sums of what there is will do: missing shards, and hunts without an end, are told and do not fail")
 	out.flags(cmd, "report", "junit")
 	return cmd
 }
@@ -74,7 +78,7 @@ func readInto(cmd *cobra.Command, m *report.Merged, name string) error {
 	return m.Read(name, f)
 }
 
-func mergeAll(cmd *cobra.Command, m *report.Merged, out *outputs, asJSON bool) error {
+func mergeAll(cmd *cobra.Command, m *report.Merged, out *outputs, asJSON, isPartial bool) error {
 	if err := m.Check(); err != nil {
 		return errors.Join(append(m.Damaged, err)...)
 	}
@@ -110,6 +114,12 @@ func mergeAll(cmd *cobra.Command, m *report.Merged, out *outputs, asJSON bool) e
 		return missed(cmd, m.Sums)
 	case len(m.Damaged) > 0:
 		return errors.New("lines can't be read; the sums are without them")
+	case m.Sums.Schedules == 0:
+		return errors.New("there is no schedule in these hunts, which proves nothing")
+	case len(m.Missing) > 0 && !isPartial:
+		return fmt.Errorf("there is nothing of the shards %s: merge what they wrote too, or say --partial", strings.Join(m.Missing, ", "))
+	case m.Ended < m.Hunts && !isPartial:
+		return fmt.Errorf("%d of %d hunts did not tell their end: run them again in place of what they wrote, or say --partial", m.Hunts-m.Ended, m.Hunts)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -27,6 +28,7 @@ type mutantsFlags struct {
 	workers int
 	asJSON  bool
 	out     outputs
+	hasOnly bool // --only is given
 	// candidates is of those that are not in the table.
 	candidates bool
 }
@@ -39,7 +41,10 @@ func mutantsCommand() *cobra.Command {
 scenarios and the seed that are known to kill it, then with the whole catalogue, then in a hunt from --seed on. --full plays and hunts all. Needs Go.
 Fails if a mutant survives, if one is killed that is listed as equivalent to the engine, or if a scenario passes with a mutant that its head names
 behind "caught by:".`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.hasOnly = cmd.Flags().Changed("only")
+			return f.run(cmd)
+		},
 	}
 	cmd.Flags().DurationVar(&f.lab.CPU, "budget", time.Minute, "CPU time for the hunt of each mutant")
 	cmd.Flags().Uint64Var(&f.lab.Seed, "seed", 1, "the first seed")
@@ -55,6 +60,9 @@ behind "caught by:".`,
 
 // chosen returns the mutants whose names contain one of the words, all if there is none.
 func (f *mutantsFlags) chosen() ([]mutants.Mutant, error) {
+	if f.hasOnly && (len(f.only) == 0 || slices.Contains(f.only, "")) {
+		return nil, errors.New("--only: a word is empty, and every mutant's name contains that; write a part of a name, or leave --only out for all")
+	}
 	all := mutants.Table
 	if f.candidates {
 		all = mutants.Candidates
