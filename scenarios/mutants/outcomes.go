@@ -46,7 +46,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"every error is fenced", "laws 3.3", "engine/plugin/csi/outcome.go",
-		"open := verdict{outcome: hal.Unknown, fenced: acts, answer: core.Final}",
+		"open := verdict{outcome: hal.Unknown, answer: core.Final}",
 		"open := verdict{outcome: hal.Unknown, fenced: true, answer: core.Final}",
 	},
 	{

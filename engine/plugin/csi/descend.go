@@ -36,7 +36,7 @@ func unpublish(h *hal.Host, o core.Op) core.Result {
 
 // down ends a descent after the driver's reply err: it looks, takes away what the driver has left of ours, and then the names.
 func (w work) down(err error) core.Result {
-	v := judge(core.Descend, err, w.o.Quiet, w.is(paramActs))
+	v := judge(core.Descend, err, w.o.Quiet)
 	if v.outcome != hal.Done {
 		return w.discreet(v.result(err), paramSecret, paramOther)
 	}

@@ -66,6 +66,5 @@ func (f Found) params() []core.Param {
 		{Name: paramPV, Value: pv},
 		{Name: paramNode, Value: f.Data.NodeName},
 		{Name: paramLifecycle, Value: f.Data.Lifecycle},
-		{Name: paramActs, Value: flag(f.Config.ActsAfterReply)},
 	})
 }

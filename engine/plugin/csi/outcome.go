@@ -19,7 +19,8 @@ type verdict struct {
 }
 
 // judge is the table of outcomes of CSI calls, in full. A status that the server itself gave ends its call; one that a broken connection or an
-// interceptor could have made up does not. acts: this driver is known to act after it has answered, so no answer ends a call whose effect is open.
+// interceptor could have made up does not. That no answer of a driver ends a call whose effect is open, since that driver is known to act after it
+// has answered, is core's to know ([core.Limits]).
 //
 //	reply                                    climb                             descent
 //	never sent, UNIMPLEMENTED,
@@ -31,7 +32,7 @@ type verdict struct {
 //	DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE,
 //	UNKNOWN, no status                       unknown, fenced                   unknown, fenced
 //	any other status                         unknown                           unknown
-func judge(verb core.Verb, err error, quiet, acts bool) verdict {
+func judge(verb core.Verb, err error, quiet bool) verdict {
 	if err == nil {
 		return verdict{outcome: hal.Done, answer: core.Final}
 	}
@@ -42,7 +43,7 @@ func judge(verb core.Verb, err error, quiet, acts bool) verdict {
 	case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:
 		return verdict{outcome: hal.Unknown, fenced: true}
 	}
-	open := verdict{outcome: hal.Unknown, fenced: acts, answer: core.Final}
+	open := verdict{outcome: hal.Unknown, answer: core.Final}
 	notDone := verdict{outcome: hal.NotDone, answer: core.Final}
 	descent := verb == core.Descend
 	switch e.Code {
@@ -77,7 +78,7 @@ func judge(verb core.Verb, err error, quiet, acts bool) verdict {
 }
 
 // Ends reports whether a reply proves that its call has ended: a status that a broken connection or an interceptor could have made up does not.
-func Ends(err error) bool { return !judge(core.Descend, err, false, false).fenced }
+func Ends(err error) bool { return !judge(core.Descend, err, false).fenced }
 
 // result is the verdict as the end of an operation, with the reason why.
 func (v verdict) result(err error) core.Result {

@@ -36,7 +36,6 @@ const (
 	paramContext   = "context"     // volume_context, JSON map
 	paramSecret    = "secret"      // namespace/name
 	paramOther     = "otherSecret" // the volume's other one: a driver may quote it as well
-	paramActs      = "actsAfterReply"
 
 	// Of csi.publish only.
 	paramStaging      = "staging" // the staging target path to pass

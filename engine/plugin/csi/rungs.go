@@ -62,9 +62,9 @@ type told struct {
 // number is how many parameters there are, who the pod is among those of a publish.
 func (t *told) number() int {
 	if t.publishes {
-		return 21
+		return 20
 	}
-	return 17
+	return 16
 }
 
 // params are the parameters of a rung, sorted by name. Empty values stay, so that one that comes or goes is a change like any other.
@@ -79,7 +79,6 @@ func params(v plugin.Volume, w wish, t told) []core.Param {
 	}
 	all := append(make([]core.Param, 0, t.number()),
 		core.Param{Name: paramAccess, Value: w.access, OnChange: change},
-		core.Param{Name: paramActs, Value: flag(v.Config.ActsAfterReply)},
 		core.Param{Name: paramContext, Value: t.context, OnChange: change},
 		core.Param{Name: paramData, Value: t.place.Data, OnChange: change},
 		core.Param{Name: paramDriver, Value: w.driver},

@@ -71,7 +71,7 @@ func stage(h *hal.Host, o core.Op) core.Result {
 		VolumeContext:     mapOf(w.param(paramContext)),
 	})
 	if err != nil {
-		return w.giveUp(w.discreet(scrub(judge(core.Climb, err, o.Quiet, w.is(paramActs)).result(err), secret), paramOther))
+		return w.giveUp(w.discreet(scrub(judge(core.Climb, err, o.Quiet).result(err), secret), paramOther))
 	}
 	return w.staged()
 }
@@ -117,7 +117,7 @@ func publish(h *hal.Host, o core.Op) core.Result {
 		VolumeContext:     mapOf(w.param(paramContext)),
 	})
 	if err != nil {
-		return w.giveUp(w.discreet(scrub(judge(core.Climb, err, o.Quiet, w.is(paramActs)).result(err), secret), paramOther))
+		return w.giveUp(w.discreet(scrub(judge(core.Climb, err, o.Quiet).result(err), secret), paramOther))
 	}
 	return w.published()
 }
@@ -179,7 +179,6 @@ func (w work) foreign(m hal.Mount) core.Result {
 // answered marks r as coming after the driver's own OK.
 func (w work) answered(r core.Result) core.Result {
 	r.Answer = core.Final
-	r.Fenced = r.Outcome == hal.Unknown && w.is(paramActs)
 	return r
 }
 
