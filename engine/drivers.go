@@ -169,16 +169,13 @@ func (m *VolumeManager) takeIn(s *socket, facts plugin.DriverFacts, endpoint str
 	m.step(core.Registered{Actor: facts.Name})
 }
 
-// part ends a connection to a process that was not taken in: no call goes to it. A driver that another socket serves, or may serve, has lost its
-// connection by this, and is registered anew.
+// part ends a connection to a process that was not taken in: no call goes to it. A driver that another socket serves has lost its connection by this,
+// and is registered anew.
 func (m *VolumeManager) part(s *socket, name string) {
 	m.h.Drivers.Disconnect(name)
-	switch m.drivers.serving[name] {
-	case s:
+	if m.drivers.serving[name] == s {
 		m.deregister(s)
-	case nil:
-		m.fallBack(name)
-	default:
+	} else {
 		m.unreached(name)
 	}
 }

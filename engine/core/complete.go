@@ -186,9 +186,6 @@ func (c *Core) descended(r *rung, in *flight, res Result) {
 		r.state, r.trusted, r.negate = Absent, false, false
 		r.purged = in.quiet
 		r.wasUp, r.short, r.refreshBy, r.reason = false, "", 0, ""
-		if r.purged {
-			r.seen, r.looked, r.traced = "", false, false // until then what a late climb makes is ours, and a look would take it for what stood there before
-		}
 		r.down = backoff{} // and not r.up: a climb that is negated each time still waits longer each time
 	case hal.NotDone:
 		// The known end of a descent that did nothing leaves the rung as it was: a joining pod is not fenced out.

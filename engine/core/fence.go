@@ -96,11 +96,8 @@ func (c *Core) hear(r *rung, in *flight, res Result) {
 	}
 }
 
-// openCalls counts the calls without a known end on the volume of r.
+// openCalls counts the calls without a known end on the volume of r: none if it has no volume.
 func (c *Core) openCalls(r *rung) int {
-	if r.Volume == "" {
-		return len(r.calls)
-	}
 	n := 0
 	for _, o := range c.volumes[r.Volume] {
 		n += len(o.calls)

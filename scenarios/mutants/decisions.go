@@ -127,6 +127,10 @@ var decisions = []Mutant{
 		"\t\t\tif c.desire(a) == wanted && a.up.until <= c.now {\n", "\t\t\tif false {\n",
 	},
 	{
+		"what stands on a rung does not hear what becomes of it", "L2, laws 1.3", "engine/core/reconcile.go",
+		"\tif r.next != before {\n", "\tif false && r.next != before {\n",
+	},
+	{
 		"a denial resets the backoff of who caused it", "L7, laws 2.5", "engine/core/complete.go",
 		"\tr.up, r.down, r.blocked, r.denier = up, down, blocked, true\n", "\t_, _, _ = up, down, blocked\n",
 	},
