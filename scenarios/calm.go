@@ -137,6 +137,8 @@ func (r *run) restless() (object, why string) {
 	for _, d := range drivers {
 		isServed := slices.ContainsFunc(drivers, func(o sim.DriverState) bool { return o.Name == d.Name && o.Up })
 		switch {
+		case slices.ContainsFunc(drivers, func(o sim.DriverState) bool { return o.Name == d.Name && o.Socket != d.Socket }):
+			return d.Name, "a version of it takes the place of another"
 		case d.Name == r.broken:
 		case !isServed:
 			return d.Name, "the driver is down"

@@ -76,11 +76,16 @@ func (t *story) mountOver(volume, name string) string {
 // mountOverStage makes the directory if the volume is not staged.
 func (t *story) mountOverStage(volume, driver string) string {
 	path := plugin.StagePlace(rootDir, driver, volume).Path
-	t.w.MakeDir(path)
+	if !t.w.Off() {
+		t.w.MakeDir(path)
+	}
 	return t.mountForeign(path)
 }
 
 func (t *story) mountForeign(path string) string {
+	if t.w.Off() {
+		return "the node is down, and nobody mounts anything there"
+	}
 	if errno := t.w.MountForeign(path); errno != 0 {
 		return errno.Error()
 	}

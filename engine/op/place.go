@@ -61,7 +61,15 @@ func (s Seen) Fingerprint() string {
 	if !s.Exists {
 		return ""
 	}
-	return fmt.Sprintf("no mount, %s inode %d", s.Type, s.Inode)
+	return fmt.Sprintf(bare+"%s inode %d", s.Type, s.Inode)
+}
+
+// bare begins the fingerprint of a file on which nothing is mounted.
+const bare = "no mount, "
+
+// IsBare reports whether a fingerprint is of a place where nothing was mounted.
+func IsBare(fingerprint string) bool {
+	return fingerprint == "" || strings.HasPrefix(fingerprint, bare)
 }
 
 // Show is Fingerprint for people.

@@ -270,7 +270,7 @@ func (d *driver) registerIn(wait time.Duration) {
 			return
 		}
 		w.sched.at(w.sched.now.Add(w.time(siteLost, d.name, time.Second, restartMost)), siteLost.hash, nil, func() {
-			if d.up && d.registrar == life {
+			if d.up && d.registrar == life && !w.isSpared() {
 				d.loseSocket()
 				d.registerIn(w.time(siteLost, d.name, time.Second, restartMost))
 			}

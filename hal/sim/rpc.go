@@ -8,8 +8,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// lastMoment is what a call that acts as late as it may leaves of Settle.
-const lastMoment = time.Millisecond
+// lastMoment is what a call that acts as late as it may leaves of Settle: in it a doubled one acts once more, be it that instants are rounded up to
+// milliseconds.
+const lastMoment = 2 * time.Millisecond
 
 // Settle is how long after its deadline a call may still act: the simulator's Z.
 const Settle = 120 * time.Second

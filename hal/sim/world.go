@@ -187,10 +187,10 @@ func (w *World) Next() (hal.Instant, bool) {
 }
 
 // Calm ends the injection of faults; what is under way (late calls, broken drivers) stays. Nor does the agent die any more of a call that is under way,
-// but in a script, which says of which.
+// nor a socket get lost for which that was drawn, but in a script, which says which.
 func (w *World) Calm() { w.calm = true }
 
-// isSpared: the agent does not die of the calls for which a death was drawn.
+// isSpared: what was drawn to happen later, and has not, does not happen any more.
 func (w *World) isSpared() bool { return w.calm && w.config.Script == nil }
 
 // Do runs f as a task of the agent's present incarnation and lets the world go on until f has ended. A panic of f is raised again here.

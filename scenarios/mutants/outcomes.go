@@ -86,6 +86,10 @@ var outcomes = []Mutant{
 		"\tif m.Fingerprint() == w.o.Fingerprint {\n\t\treturn true\n\t}\n", "\tif m.ID != 0 {\n\t\treturn true\n\t}\n",
 	},
 	{
+		"what came over an empty directory is not ours", "L4, laws 3.3", "engine/plugin/csi/descend.go",
+		"return op.IsBare(w.o.Seen)", "return w.o.Seen == \"\"",
+	},
+	{
 		"only the confirmed mount is ours", "L4, laws 3.3", "engine/plugin/csi/descend.go",
 		"\tif !w.o.Quiet {\n\t\treturn false\n\t}\n", "\tif w.h != nil {\n\t\treturn false\n\t}\n",
 	},

@@ -77,7 +77,7 @@ func (w work) unmount(seen op.Seen) (core.Result, bool) {
 }
 
 // own: m is this rung's. Either it is the very mount that was confirmed, or no call can be about to change what stands here and m shows the device of
-// the rung below; where there is no rung below, our first intent saw nothing at the path, so what came since came through us.
+// the rung below; where there is no rung below, our first intent saw nothing mounted at the path, so what came since came through us.
 func (w work) own(m hal.Mount) bool {
 	if m.Fingerprint() == w.o.Fingerprint {
 		return true
@@ -88,7 +88,7 @@ func (w work) own(m hal.Mount) bool {
 	if len(w.o.Below) > 0 {
 		return w.below() != "" && m.Device.String() == w.below()
 	}
-	return w.o.Seen == ""
+	return op.IsBare(w.o.Seen)
 }
 
 func (w work) stuck(m hal.Mount) core.Result {
