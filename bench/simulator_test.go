@@ -65,6 +65,8 @@ func BenchmarkLarge(b *testing.B) {
 func benchmark(b *testing.B, name string, schedule func(seed uint64) scenarios.Schedule) {
 	f := &figures{name: name, live: live(schedule)}
 	h := scenarios.NewHunter()
+	h.KeepCoroutines()
+	defer h.Close()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	begin := cpuTime(b)

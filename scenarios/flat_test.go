@@ -39,6 +39,20 @@ func TestWorldsLeaveNothing(t *testing.T) {
 	}
 }
 
+// TestCoroutinesAreKept runs the same worlds with coroutines of their own and with those of earlier ones, which end with the hunter.
+func TestCoroutinesAreKept(t *testing.T) {
+	own, keeps := NewHunter(), NewHunter()
+	before := runtime.NumGoroutine()
+	keeps.KeepCoroutines()
+	for seed := range uint64(40) {
+		require.Equal(t, own.Run(Schedule{Seed: seed}), keeps.Run(Schedule{Seed: seed}))
+	}
+	require.Greater(t, runtime.NumGoroutine(), before)
+	require.Less(t, runtime.NumGoroutine(), before+200)
+	keeps.Close()
+	require.LessOrEqual(t, runtime.NumGoroutine(), before)
+}
+
 func TestHunterForgetsPods(t *testing.T) {
 	h := NewHunter()
 	want := h.Run(Schedule{Seed: 7})

@@ -137,6 +137,8 @@ func (f Fleet) isGuided(seed uint64) bool { return f.Guided && IsGuided(seed) &&
 
 func (c *campaign) work() {
 	h := NewHunter()
+	h.KeepCoroutines()
+	defer h.Close()
 	for !c.isOver() {
 		seed, ticket, batch, ok := c.claim()
 		if !ok {

@@ -66,6 +66,12 @@ func NewHunter() *Hunter {
 	return &Hunter{cluster: map[int][]any{}, pods: map[shape]built{}, volumes: map[[2]uint8]*corev1.PersistentVolume{}, texts: map[any][]byte{}}
 }
 
+// KeepCoroutines has worlds use the coroutines of earlier ones: for who runs many, and then closes the hunter.
+func (h *Hunter) KeepCoroutines() { h.buffers.KeepCoroutines() }
+
+// Close ends the coroutines that were kept.
+func (h *Hunter) Close() { h.buffers.Close() }
+
 // mostShapes is after how many pods a hunter forgets those that it has made. More would be found again more often, but what lives decides how large
 // the heap grows until it is collected, and memory that was used long ago is in no cache.
 const mostShapes = 512

@@ -84,8 +84,10 @@ func (c *content) fill(b []byte) {
 // Buffers is memory for the sectors of files, which a world borrows until it is closed, and for the long files that an agent reads, which it borrows
 // until it dies. Who comes next makes none. The zero value is empty. It is used by one goroutine at a time.
 type Buffers struct {
-	free  [][]byte
-	slabs []*slab
+	free    [][]byte
+	slabs   []*slab
+	keeps   bool      // coroutines as well
+	workers []*worker // that were kept
 }
 
 // slab is as many sectors as are made at once.

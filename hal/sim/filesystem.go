@@ -19,6 +19,7 @@ type node struct {
 	mode   uint32
 	uid    uint32
 	kids   []*node    // of a directory, sorted by name
+	found  int        // in kids, the entry that was looked for last
 	link   string     // of a symbolic link
 	dev    hal.Device // of a block device
 	file   *content   // of a file
@@ -83,7 +84,14 @@ func (sb *superblock) newNode(kind hal.FileType, mode uint32) *node {
 func (n *node) isDir() bool { return n.kind == hal.TypeDirectory }
 
 func (n *node) position(name string) (int, bool) {
-	return slices.BinarySearchFunc(n.kids, name, func(k *node, name string) int { return strings.Compare(k.name, name) })
+	if n.found < len(n.kids) && n.kids[n.found].name == name {
+		return n.found, true
+	}
+	at, known := slices.BinarySearchFunc(n.kids, name, func(k *node, name string) int { return strings.Compare(k.name, name) })
+	if known {
+		n.found = at
+	}
+	return at, known
 }
 
 // child returns the entry of a directory, nil if there is none.
@@ -288,6 +296,9 @@ func clean(path string) bool {
 	}
 	if path == "" || path[0] != '/' {
 		return false
+	}
+	if path[len(path)-1] != '/' && !strings.Contains(path, "//") && !strings.Contains(path, "/.") {
+		return true // as nearly all are
 	}
 	for begin := 1; ; {
 		name := path[begin:]

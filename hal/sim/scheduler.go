@@ -328,13 +328,37 @@ func (s *scheduler) drain(inc *incarnation) {
 	inc.drains = false
 }
 
-// close ends all coroutines. Tasks that are left are unwound first.
-func (s *scheduler) close() {
+// close ends all coroutines, or hands them to who keeps them. Tasks that are left are unwound first. After a failure none is used again.
+func (s *scheduler) close(keeper *Buffers) {
 	s.closed = true
-	for _, w := range s.idle {
-		w.stop()
+	if keeper != nil && keeper.keeps && s.failure == nil {
+		keeper.workers = append(keeper.workers, s.idle...)
+	} else {
+		end(s.idle)
 	}
 	s.idle = nil
+}
+
+func end(workers []*worker) {
+	for _, w := range workers {
+		w.stop()
+	}
+}
+
+// KeepCoroutines has the coroutines of closed worlds used by those that come. They leak if b is not closed.
+func (b *Buffers) KeepCoroutines() { b.keeps = true }
+
+// Close ends the coroutines that were kept. No world may use b any more.
+func (b *Buffers) Close() {
+	end(b.workers)
+	b.workers, b.keeps = nil, false
+}
+
+// lend hands the coroutines that were kept to a new world.
+func (b *Buffers) lend() []*worker {
+	workers := b.workers
+	b.workers = nil
+	return workers
 }
 
 // await parks the current task until the function that register was given is called, or ctx is over.

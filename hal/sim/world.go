@@ -98,7 +98,9 @@ func New(c Config) *World {
 		config: c, chooser: c.Chooser, profile: c.Profile, menus: c.Profile.menus(), base: c.RootDir,
 		sched: &scheduler{tie: c.Tie, ranks: newRanks(c.Depth, c.Tie)}, restarts: true, pids: 1000,
 	}
-	w.slabs.from = c.Buffers
+	if w.slabs.from = c.Buffers; c.Buffers != nil {
+		w.sched.idle = c.Buffers.lend()
+	}
 	w.faults, _ = c.Chooser.(FaultChooser)
 	w.trace.Keep = c.Keep
 	w.sched.onKill = w.agentDies
@@ -112,10 +114,10 @@ func New(c Config) *World {
 	return w
 }
 
-// Close ends all coroutines of the world. A world that is not closed leaks them.
+// Close ends all coroutines of the world, or leaves them to the next one with its Buffers. A world that is not closed leaks them.
 func (w *World) Close() {
 	w.sched.kill(w.inc)
-	w.sched.close()
+	w.sched.close(w.config.Buffers)
 	w.returns()
 }
 

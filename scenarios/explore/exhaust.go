@@ -65,6 +65,8 @@ func (e Exhaust) Run() []Exhausted {
 	for range max(e.Workers, 1) {
 		wait.Go(func() {
 			buffers := &sim.Buffers{}
+			buffers.KeepCoroutines()
+			defer buffers.Close()
 			for {
 				i := next.Add(1) - 1
 				if i >= failed.Load() || i >= int64(len(e.Scenarios)) {
