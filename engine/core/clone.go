@@ -43,14 +43,12 @@ func (c *Core) Clone() *Core {
 		d.ops[id] = copies[c.ops[id]]
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.open)) {
-		if r := copies[c.open[id]]; r != nil {
-			d.open[id] = r
-		}
+		d.open[id] = copies[c.open[id]]
 	}
 	d.pods = make(map[PodUID]*pod, len(c.pods))
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
 		p := *c.pods[uid]
-		p.tops, p.rungs, p.waiters = slices.Clone(p.tops), list(p.rungs), slices.Clone(p.waiters)
+		p.rungs, p.waiters = list(p.rungs), slices.Clone(p.waiters) // and not tops, which are replaced and never changed
 		d.pods[uid] = &p
 	}
 	d.serial, d.timers, d.all = maps.Clone(c.serial), list(c.timers), slices.Clone(c.all)

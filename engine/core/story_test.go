@@ -260,7 +260,17 @@ func (s *story) step(e core.Event) {
 			delete(s.ops, id)
 		}
 	}
+	// A story goes on with the copy of a copy: one that lacks something, or shares it, goes another way than what it was made of.
+	was := s.c
+	s.c = was.Clone()
+	decided := slices.Clone(was.Decided())
+	s.ruin(was.Clone())
+	require.Equal(s.t, decided, was.Decided()[:len(decided):len(decided)])
+	require.Equal(s.t, was.View(), s.c.View())
 	b := s.c.Step(s.now, e)
+	require.Equal(s.t, was.Step(s.now, e), b)
+	require.Equal(s.t, was.View(), s.c.View())
+	require.Equal(s.t, was.Pods(), s.c.Pods())
 	for _, l := range b.Lines {
 		if l.Drop {
 			delete(s.journal, l.Key)
@@ -278,6 +288,29 @@ func (s *story) step(e core.Event) {
 	for _, w := range b.Wake {
 		fmt.Fprintf(&s.out, "wake waiter %d\n", w)
 	}
+}
+
+// ruin does to a copy what changes as much as can be changed.
+func (s *story) ruin(c *core.Core) {
+	for _, id := range slices.Sorted(maps.Keys(s.ops)) {
+		c.Step(s.now, core.Answered{Op: id})
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.ops)) {
+		c.Step(s.now, core.Completed{Op: id, Result: core.Result{Outcome: hal.Unknown, Fenced: true, Instance: "i1"}})
+	}
+	for _, r := range c.View() {
+		c.Step(s.now, core.Observed{Key: r.Key, Fingerprint: "ruin", Since: c.Seq()})
+		c.Step(s.now, core.Registered{Actor: r.Actor})
+		c.Step(s.now, core.ActorGone{Actor: r.Actor, Instance: "i1"})
+	}
+	for id := range s.waiters {
+		c.Step(s.now, core.Forget{Waiter: id + 1})
+	}
+	for _, p := range c.Pods() {
+		c.Step(s.now, core.Unwanted{Pod: p.UID})
+		c.Step(s.now, core.Gone{Pod: p.UID})
+	}
+	c.Step(s.now.Add(24*time.Hour), core.Wake{})
 }
 
 func bound(text string, at hal.Instant) string {
