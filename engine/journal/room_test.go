@@ -105,6 +105,38 @@ func TestRoomGoesBackToItsLadder(t *testing.T) {
 	require.Equal(t, []hal.Key{"publish/v1/p2"}, j.Admit(tooMany))
 }
 
+// What stands on several ladders draws from the first that has enough left for it, else from one of them as far as that goes.
+func TestRoomOfSeveralLadders(t *testing.T) {
+	member := publish(1, 1)
+	member.Rung.Below = []hal.Key{"nothing/that/is/recorded", stage(1).Rung.Key, stage(2).Rung.Key}
+	worst := int64(WorstSize(member))
+	for what, c := range map[string]struct {
+		rooms [2]int64 // of what it stands on; 0 stands alone
+		joins int      // 0 is neither
+		costs int64
+	}{
+		"the first has enough":       {[2]int64{worst, worst}, 1, 0},
+		"the second has enough":      {[2]int64{worst - 1, worst}, 2, 0},
+		"the second is the only one": {[2]int64{0, worst}, 2, 0},
+		"none has enough":            {[2]int64{worst - 7, worst - 5}, 1, 7},
+		"none is there":              {[2]int64{0, 0}, 0, worst},
+	} {
+		g := ledger{entries: map[hal.Key]*entry{}}
+		var below [2]*ladder
+		for i, room := range c.rooms {
+			r := stage(i + 1)
+			g.put(&r, appendRecord(nil, &r), room)
+			below[i] = g.entries[r.Rung.Key].ladder
+		}
+		before := g.used
+		g.put(&member, appendRecord(nil, &member), 0)
+		require.Equal(t, c.costs, g.used-before, what)
+		drawn := g.entries[member.Rung.Key].ladder
+		require.Equal(t, c.joins == 0, drawn == nil, what)
+		require.True(t, c.joins == 0 || drawn == below[c.joins-1], what)
+	}
+}
+
 // A descent is never refused, and never fails for want of space: not with every record at its worst size, and not if
 // records outgrow it.
 func TestADescentFits(t *testing.T) {
