@@ -126,3 +126,49 @@ func TestProcessThatFailsItsIntroductionIsNotCalled(t *testing.T) {
 	b.run(5 * time.Minute)
 	require.Empty(t, b.status().Rungs)
 }
+
+// connections notes where the last connection of a driver leads, and whether there is one.
+type connections struct {
+	hal.Drivers
+	last string
+}
+
+func (d *connections) Connect(c hal.Call, driver, endpoint string, gone func()) (hal.Peer, error) {
+	d.last = endpoint
+	return d.Drivers.Connect(c, driver, endpoint, gone)
+}
+
+func (d *connections) Disconnect(driver string) {
+	d.last = ""
+	d.Drivers.Disconnect(driver)
+}
+
+// Another version of a driver that can't say who it is takes the connection of the one that serves. That gets it back though nothing is asked of it:
+// whoever comes next is not told that the driver can't be reached.
+func TestVersionThatFailsItsIntroductionTakesNoConnection(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	f, to := &fickle{}, &connections{}
+	b.w.SetAgent(func(h hal.Host) {
+		f.CSINode, f.runtime, to.Drivers = h.CSINode, h.Runtime, h.Drivers
+		h.CSINode, h.Drivers = f, to
+		b.m = engine.New(h, b.cfg)
+		b.m.Start()
+	})
+	b.w.KillAgent()
+	b.run(time.Minute)
+	serving := to.last
+	require.NotEmpty(t, serving)
+
+	f.introduce = func(func(time.Duration)) error {
+		if to.last == serving {
+			return nil
+		}
+		return &hal.Error{Op: "NodeGetInfo", Object: driverName, Class: hal.ClassRPC, Outcome: hal.Unknown, Reply: hal.ReplyNone}
+	}
+	b.w.UpgradeDriver(driverName, time.Hour)
+	b.run(200 * time.Second)
+	require.Equal(t, serving, to.last)
+	b.w.Apply(pod("web", "a"))
+	b.run(5 * time.Second)
+	require.Equal(t, engine.Ready, b.status().Pods[0].State)
+}
