@@ -43,6 +43,9 @@ const journalRetry = time.Second
 
 // dispatch carries out a batch: its lines are in the journal, durable where they ask for it, before its operations start and its waiters wake.
 func (m *VolumeManager) dispatch(b core.Batch) {
+	if slices.ContainsFunc(b.Lines, func(l core.Line) bool { return l.Drop }) {
+		m.objects.changed(m, standingRef)
+	}
 	if len(b.Lines) == 0 && len(b.Start) == 0 && len(b.Wake) == 0 {
 		return
 	}

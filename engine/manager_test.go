@@ -146,6 +146,32 @@ func TestTwoVolumesWithOneHandle(t *testing.T) {
 	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s.Pods)
 }
 
+// The volume of the pod that uses the handle is edited to another one, while its containers run: once they have ended nothing is in the way of the pod
+// that was refused.
+func TestOneOfTwoVolumesWithOneHandleIsEdited(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	b.w.AddVolume(driverName, "c")
+	other := volume("pv-b", "a")
+	other.Spec.ClaimRef.Name = "b"
+	other.Spec.CSI.FSType = "xfs"
+	b.w.Apply(other, claim("b", "pv-b"), pod("first", "a"))
+	b.run(time.Minute)
+	b.w.Apply(pod("second", "b"))
+	b.run(time.Minute)
+	require.Equal(t, engine.Blocked, b.status().Pods[1].State)
+
+	edited := volume("pv-a", "c")
+	edited.Spec.ClaimRef.Name = "a"
+	b.w.Apply(edited)
+	b.run(time.Minute)
+	require.Equal(t, engine.Blocked, b.status().Pods[1].State, "containers of the first may run on it")
+	b.w.Delete(pod("first", "a"))
+	b.run(5 * time.Minute)
+	s := b.status()
+	require.Len(t, s.Pods, 1)
+	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s.Pods)
+}
+
 // After a restart the pod that was refused may be named first: the one whose containers run on the volume keeps it, and nothing is called for.
 func TestTwoVolumesWithOneHandleAfterARestart(t *testing.T) {
 	b := newBench(t, sim.Polite())

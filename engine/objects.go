@@ -146,8 +146,7 @@ func (o *objects) removePod(m *VolumeManager, uid core.PodUID) {
 	if entry == nil {
 		return
 	}
-	shared := sharedKeys(entry)
-	o.forget(uid, entry)
+	o.forget(m, uid, entry)
 	delete(o.pods, uid)
 	if at, known := slices.BinarySearch(o.stale, uid); known {
 		o.stale = slices.Delete(o.stale, at, at+1)
@@ -155,9 +154,6 @@ func (o *objects) removePod(m *VolumeManager, uid core.PodUID) {
 	m.step(core.Unwanted{Pod: uid})
 	if m.cfg.NoRuntime {
 		m.step(core.Gone{Pod: uid})
-	}
-	for _, key := range shared {
-		o.changed(m, sharingRef(key))
 	}
 }
 
@@ -174,9 +170,9 @@ func sharedKeys(entry *podEntry) []hal.Key {
 	return keys
 }
 
-func (o *objects) forget(uid core.PodUID, entry *podEntry) {
+func (o *objects) forget(m *VolumeManager, uid core.PodUID, entry *podEntry) {
 	o.refer(uid, entry, nil)
-	o.share(uid, entry, nil)
+	o.share(m, uid, entry, nil)
 	entry.volumes = nil
 }
 
@@ -194,16 +190,25 @@ func (o *objects) refer(uid core.PodUID, entry *podEntry, refs []populator.Ref) 
 	}
 }
 
-// share makes rungs those of a pod in the index of what pods share, in place of those of its volumes so far.
-func (o *objects) share(uid core.PodUID, entry *podEntry, rungs []core.Rung) {
+// share makes rungs those of a pod in the index of what pods share, in place of those of its volumes so far. Who was refused for its sake is looked at
+// again where it does not want one any more, or wants it made in another way.
+func (o *objects) share(m *VolumeManager, uid core.PodUID, entry *podEntry, rungs []core.Rung) {
 	for _, key := range sharedKeys(entry) {
 		if !slices.ContainsFunc(rungs, func(r core.Rung) bool { return r.Key == key }) {
 			leave(o.sharing, key, uid, sharer.compare)
+			o.changed(m, sharingRef(key))
 		}
 	}
 	for i := range rungs {
-		if r := &rungs[i]; r.Pod == "" {
-			enter(o.sharing, r.Key, uid, sharer{uid, r.Want}, sharer.compare)
+		r := &rungs[i]
+		if r.Pod != "" {
+			continue
+		}
+		at, known := slices.BinarySearchFunc(o.sharing[r.Key], uid, sharer.compare)
+		isOther := known && !slices.Equal(o.sharing[r.Key][at].want, r.Want)
+		enter(o.sharing, r.Key, uid, sharer{uid, r.Want}, sharer.compare)
+		if isOther {
+			o.changed(m, sharingRef(r.Key))
 		}
 	}
 }
@@ -241,7 +246,7 @@ func (m *VolumeManager) populate(uid core.PodUID, in populator.Input) {
 	res.Refs = append(res.Refs, m.keepApart(uid, res.Volumes)...)
 	o.refer(uid, entry, res.Refs)
 	rungs := res.Rungs()
-	o.share(uid, entry, rungs)
+	o.share(m, uid, entry, rungs)
 	entry.volumes = res.Volumes
 	m.logProblems(entry, known)
 	m.step(core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
@@ -291,7 +296,7 @@ func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (
 						core.Value(r.Want, "pv"), r.Volume, other, why),
 				}
 				v.Rungs = nil
-				refs = append(refs, sharingRef(r.Key))
+				refs = append(refs, sharingRef(r.Key), standingRef)
 				break
 			}
 		}
@@ -301,6 +306,9 @@ func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (
 
 // sharingRef refers to those who want a rung that pods share.
 func sharingRef(key hal.Key) populator.Ref { return populator.Ref{Kind: refRung, Name: string(key)} }
+
+// standingRef refers to what stands of pods that want it no more: who is refused for its sake is looked at again when something of that is gone.
+var standingRef = sharingRef("")
 
 func isSharing(ref populator.Ref) bool { return ref.Kind == refRung }
 
