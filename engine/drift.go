@@ -40,9 +40,9 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 		m.h.Runtime.At(m.h.Runtime.Now().Add(driftRetry), m.tableChanged)
 		return
 	}
-	tops := make(map[string]hal.Mount, len(table))
-	for _, mount := range table {
-		tops[mount.Path] = mount // a stack is listed bottom first
+	tops := make(map[string]*hal.Mount, len(table))
+	for i := range table {
+		tops[table[i].Path] = &table[i] // a stack is listed bottom first
 	}
 	for _, e := range m.differing(tops, since) {
 		m.log(LevelWarn, "changed behind our back", "rung", string(e.Key), "found", e.Fingerprint)
@@ -62,7 +62,7 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 }
 
 // differing returns the standing rungs that were a mount and are not that mount any more.
-func (m *VolumeManager) differing(tops map[string]hal.Mount, since uint64) []core.Observed {
+func (m *VolumeManager) differing(tops map[string]*hal.Mount, since uint64) []core.Observed {
 	var events []core.Observed
 	m.core.Standing(since, func(key hal.Key, made []core.Param, fingerprint string) {
 		at := core.Value(made, "path")
@@ -83,7 +83,7 @@ func (m *VolumeManager) differing(tops map[string]hal.Mount, since uint64) []cor
 }
 
 // unblocked returns the Blocked rungs at whose places something else stands than at the last reading.
-func (m *VolumeManager) unblocked(tops map[string]hal.Mount) []hal.Key {
+func (m *VolumeManager) unblocked(tops map[string]*hal.Mount) []hal.Key {
 	var changed []hal.Key
 	blocked := map[hal.Key]string{}
 	m.core.Blocked(func(key hal.Key, params []core.Param) {

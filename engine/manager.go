@@ -49,6 +49,7 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.late = h
 	m.late.CSINode = lateNode{h.CSINode, m}
 	m.objects.init()
+	m.objects.input = m.newInput()
 	m.drivers.init()
 	return m
 }

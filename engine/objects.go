@@ -26,7 +26,8 @@ type objects struct {
 	trouble map[string]hal.Trouble          // by source and place
 	stale   []core.PodUID                   // to be populated anew, all at once at the end of what the owner has queued; sorted
 	synced  map[hal.Source]bool
-	all     bool // every source is synced
+	all     bool            // every source is synced
+	input   populator.Input // but the pod and the drivers
 }
 
 // sharer is a pod, and how it wants a rung that pods share.
@@ -254,13 +255,20 @@ func (m *VolumeManager) populate(uid core.PodUID, in populator.Input) {
 
 // input shows the populator the objects and the drivers as they are, but no pod.
 func (m *VolumeManager) input() populator.Input {
+	in := m.objects.input
+	in.Registered = m.drivers.registered()
+	return in
+}
+
+// newInput is what an input always is.
+func (m *VolumeManager) newInput() populator.Input {
 	o := &m.objects
 	return populator.Input{
 		Root: m.cfg.RootDir, NodeName: m.cfg.NodeName,
 		Claim:  func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
 		Volume: func(name string) *corev1.PersistentVolume { return o.volumes[name] },
 		Object: func(driver string) *storagev1.CSIDriver { return o.drivers[driver] },
-		Driver: m.drivers.facts, Config: m.driverConfig, Registered: m.drivers.registered(),
+		Driver: m.drivers.facts, Config: m.driverConfig,
 	}
 }
 

@@ -236,21 +236,23 @@ func (j *Journal) inspectReplaced(h *hal.Host, c hal.Call, generations []uint64)
 	return damages
 }
 
+// chunkSize is the memory of some records' encodings.
+const chunkSize = 16 << 10
+
 // refill enters what was read in the ledger, each record after those it stands on, so that it finds its ladder.
 func (j *Journal) refill(found content) {
 	byAge := slices.SortedFunc(maps.Keys(found), func(a, b hal.Key) int {
 		return cmp.Or(cmp.Compare(found[a].record.Seq, found[b].record.Seq), cmp.Compare(a, b))
 	})
-	j.buffer = j.buffer[:0]
-	ends := make([]int, len(byAge))
-	for i, key := range byAge {
-		j.buffer = appendRecord(j.buffer, &found[key].record)
-		ends[i] = len(j.buffer)
-	}
-	encoded, begin := slices.Clone(j.buffer), 0
-	for i, key := range byAge {
+	var chunk []byte // of encodings, so that not each has memory of its own
+	for _, key := range byAge {
 		k := found[key]
-		j.ledger.enter(&k.record, ends[i]-begin, int64(k.room)).encoded = encoded[begin:ends[i]:ends[i]]
-		begin = ends[i]
+		j.buffer = appendRecord(j.buffer[:0], &k.record)
+		size := len(j.buffer)
+		if size > cap(chunk)-len(chunk) {
+			chunk = make([]byte, 0, max(size, chunkSize))
+		}
+		chunk = append(chunk, j.buffer...)
+		j.ledger.enter(&k.record, size, int64(k.room)).encoded = chunk[len(chunk)-size : len(chunk) : len(chunk)]
 	}
 }

@@ -78,13 +78,24 @@ func BadCSIString(s string) string {
 	return ""
 }
 
+// Pair is a key of a CSI message's map, and its value.
+type Pair struct{ Key, Value string }
+
+// Pairs are the pairs of a map, sorted by key.
+func Pairs(m map[string]string) []Pair {
+	pairs := make([]Pair, 0, len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		pairs = append(pairs, Pair{key, m[key]})
+	}
+	return pairs
+}
+
 // BadCSIMap says what is wrong with a map of a CSI message, "" if nothing. It quotes no value.
-func BadCSIMap(m map[string]string) string {
+func BadCSIMap(pairs []Pair) string {
 	size, bad := 0, false
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		v := m[k]
-		size += len(k) + len(v)
-		bad = bad || !utf8.ValidString(k) || !utf8.ValidString(v)
+	for _, p := range pairs {
+		size += len(p.Key) + len(p.Value)
+		bad = bad || !utf8.ValidString(p.Key) || !utf8.ValidString(p.Value)
 	}
 	switch {
 	case size > MaxCSIMap:

@@ -131,17 +131,25 @@ func (n *node) path() string {
 	if n.parent == nil && !n.gone {
 		return "/"
 	}
-	path, deleted := "", ""
-	for m := n; m.parent != nil || m.gone; {
-		path = "/" + m.name + path
-		if m.gone {
-			deleted = "//deleted"
-			m = m.was
-		} else {
-			m = m.parent
-		}
+	var b [256]byte
+	path, isDeleted := n.appendPath(b[:0])
+	if isDeleted {
+		path = append(path, "//deleted"...)
 	}
-	return path + deleted
+	return string(path)
+}
+
+// appendPath appends the path of n, and says whether some name of it is gone. The root has none.
+func (n *node) appendPath(b []byte) (path []byte, isDeleted bool) {
+	above := n.parent
+	if n.gone {
+		above = n.was
+	}
+	if above == nil {
+		return b, false
+	}
+	b, isDeleted = above.appendPath(b)
+	return append(append(b, '/'), n.name...), isDeleted || n.gone
 }
 
 // inside says whether n is top or lies below it, in one superblock.

@@ -227,13 +227,14 @@ func checkOwnership(v plugin.Volume, w wish) *plugin.Problem {
 
 // finish writes the context, with what podInfoOnMount asks for, and checks its size.
 func finish(v plugin.Volume, w wish, field func(string) string) (wish, *plugin.Problem) {
-	if bad := plugin.BadCSIMap(w.attributes); bad != "" {
+	attributes := plugin.Pairs(w.attributes)
+	if bad := plugin.BadCSIMap(attributes); bad != "" {
 		return wish{}, plugin.Problemf(field("volumeAttributes"), "%s", bad)
 	}
-	w.stageContext = mapText(w.attributes)
+	w.stageContext = mapText(attributes)
 	w.publishContext = w.stageContext
 	if info := v.Object.Spec.PodInfoOnMount; info != nil && *info {
-		attributes := podInfo(w.attributes, v, w.pv == "")
+		attributes = podInfo(attributes, v, w.pv == "")
 		if bad := plugin.BadCSIMap(attributes); bad != "" {
 			return wish{}, plugin.Problemf(field("volumeAttributes"), "with the pod information that the driver asks for it %s", bad)
 		}

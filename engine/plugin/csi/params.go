@@ -1,8 +1,8 @@
 package csi
 
 import (
+	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -91,15 +91,15 @@ func capability(params []core.Param) *csi.VolumeCapability {
 	return c
 }
 
-// mapText writes a map as canonical JSON, as encoding/json does: keys sorted, "" for an empty map.
-func mapText(m map[string]string) string {
-	if len(m) == 0 {
+// mapText writes the pairs of a map as canonical JSON, as encoding/json does: keys sorted, "" for an empty map.
+func mapText(pairs []plugin.Pair) string {
+	if len(pairs) == 0 {
 		return ""
 	}
 	b := make([]byte, 0, 512)
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		b = appendJSON(append(b, ','), key)
-		b = appendJSON(append(b, ':'), m[key])
+	for _, p := range pairs {
+		b = appendJSON(append(b, ','), p.Key)
+		b = appendJSON(append(b, ':'), p.Value)
 	}
 	b[0] = '{'
 	return string(append(b, '}'))
@@ -159,19 +159,25 @@ func flag(b bool) string {
 	return ""
 }
 
-// podInfo adds what podInfoOnMount asks for (K:G48) to a copy of attributes.
-func podInfo(attributes map[string]string, v plugin.Volume, inline bool) map[string]string {
-	m := maps.Clone(attributes)
-	if m == nil {
-		m = map[string]string{}
-	}
-	m["csi.storage.k8s.io/pod.name"] = v.Pod.Name
-	m["csi.storage.k8s.io/pod.namespace"] = v.Pod.Namespace
-	m["csi.storage.k8s.io/pod.uid"] = string(v.Pod.UID)
-	m["csi.storage.k8s.io/serviceAccount.name"] = v.Pod.Spec.ServiceAccountName
-	m["csi.storage.k8s.io/ephemeral"] = "false"
+// podInfo adds what podInfoOnMount asks for (K:G48) to attributes, in whose place it comes if they have the same keys.
+func podInfo(attributes []plugin.Pair, v plugin.Volume, inline bool) []plugin.Pair {
+	ephemeral := "false"
 	if inline {
-		m["csi.storage.k8s.io/ephemeral"] = yes
+		ephemeral = yes
 	}
-	return m
+	info := [...]plugin.Pair{
+		{Key: "csi.storage.k8s.io/ephemeral", Value: ephemeral},
+		{Key: "csi.storage.k8s.io/pod.name", Value: v.Pod.Name},
+		{Key: "csi.storage.k8s.io/pod.namespace", Value: v.Pod.Namespace},
+		{Key: "csi.storage.k8s.io/pod.uid", Value: string(v.Pod.UID)},
+		{Key: "csi.storage.k8s.io/serviceAccount.name", Value: v.Pod.Spec.ServiceAccountName},
+	}
+	all := append(make([]plugin.Pair, 0, len(info)+len(attributes)), info[:]...)
+	for _, p := range attributes {
+		if !slices.ContainsFunc(info[:], func(i plugin.Pair) bool { return i.Key == p.Key }) {
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b plugin.Pair) int { return cmp.Compare(a.Key, b.Key) })
+	return all
 }

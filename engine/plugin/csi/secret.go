@@ -26,7 +26,7 @@ func (w work) secret(param string) (hal.Secret, core.Result, bool) {
 	case err != nil:
 		return hal.Secret{}, op.NotDone("Secret " + ref + " can't be read: " + err.Error()), false
 	}
-	if bad := plugin.BadCSIMap(s.Reveal()); bad != "" {
+	if bad := plugin.BadCSIMap(plugin.Pairs(s.Reveal())); bad != "" {
 		return hal.Secret{}, op.NotDone("Secret " + ref + " " + bad), false
 	}
 	return s, core.Result{}, true
