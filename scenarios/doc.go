@@ -37,6 +37,6 @@ var Properties = []struct{ Code, Text string }{
 	{"L7", "once everything is as wanted, nothing is done any more, and nothing goes round in circles before"},
 	{"L11", "a restart adopts what is healthy without a call"},
 	{"L12", "what is not as it should be says why, or what is under way"},
-	{"panic", "the engine's own assertions hold"},
+	{"panic", "the engine's own assertions hold, and no check of volsim panics"},
 	{"expect", "the scenario's expectations hold"},
 }
