@@ -392,19 +392,26 @@ func (t *story) expectNotReady(name string) string {
 	return ""
 }
 
-// expectGone: neither the engine nor the node has anything of the pod.
+// expectGone: neither the engine nor the node has anything of the pod. If it was made anew under another uid, that is expected of those before.
 func (t *story) expectGone(name string) string {
-	object, _ := t.pod(name)
 	if !t.r.alive() {
 		return "the agent has not started"
 	}
-	for _, s := range t.engineStatus().Pods {
-		if string(s.UID) == string(object.UID) && s.State != engine.Gone {
-			return fmt.Sprintf("the pod is %s", s.State)
+	_, present := t.pod(name)
+	status := t.engineStatus()
+	isAnew := slices.ContainsFunc(t.r.pods, func(p *pod) bool { return p.name == name && p != present })
+	for _, p := range t.r.pods {
+		if p.name != name || isAnew && p == present && p.isWanted {
+			continue
 		}
-	}
-	if _, there := t.w.Exists(rootDir + "/pods/" + string(object.UID)); there {
-		return "its directory is there"
+		for _, s := range status.Pods {
+			if s.UID == p.uid && s.State != engine.Gone {
+				return fmt.Sprintf("the pod is %s", s.State)
+			}
+		}
+		if _, there := t.w.Exists(rootDir + "/pods/" + string(p.uid)); there {
+			return "its directory is there"
+		}
 	}
 	return ""
 }

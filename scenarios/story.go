@@ -427,13 +427,20 @@ func (t *story) fail(why string) {
 	t.r.fail("expect", strings.TrimPrefix(t.step.String(), "expect "), t.s.Name, fmt.Sprintf("line %d, %q: %s", t.step.Line, t.step, why))
 }
 
-// pod returns the pod of the words "pod NAME".
+// pod returns the pod of the words "pod NAME": the one that the cluster has, else the one of that name that came last; before any has come, its first
+// version.
 func (t *story) pod(name string) (*corev1.Pod, *pod) {
-	object, _ := t.s.object("pod "+name, "").(*corev1.Pod)
-	if object == nil {
-		return nil, nil
+	var last *pod
+	for _, p := range t.r.pods {
+		if p.name == name && (last == nil || !last.isWanted) {
+			last = p
+		}
 	}
-	return object, t.r.byUID[core.PodUID(object.UID)]
+	if last != nil {
+		return last.object, last
+	}
+	object, _ := t.s.object("pod "+name, "").(*corev1.Pod)
+	return object, nil
 }
 
 // engineStatus is the engine's own status, empty if there is none.
