@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -171,10 +172,12 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 		},
 		Spec: corev1.PodSpec{NodeName: nodeName, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
 	}
-	var uses []use
+	most := bits.OnesCount32(s.volumes) + 3
+	c := &p.Spec.Containers[0]
+	p.Spec.Volumes, c.VolumeMounts = make([]corev1.Volume, 0, most), make([]corev1.VolumeMount, 0, most)
+	uses := make([]use, 0, most)
 	add := func(name string, src corev1.VolumeSource) {
 		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: src})
-		c := &p.Spec.Containers[0]
 		if src.PersistentVolumeClaim != nil && src.PersistentVolumeClaim.ClaimName == fmt.Sprintf("claim-%d", rawVolume) {
 			c.VolumeDevices = append(c.VolumeDevices, corev1.VolumeDevice{Name: name, DevicePath: "/dev/" + name})
 			return

@@ -62,7 +62,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		scenarios.place: sent
 		scenarios.handOver: life
 		sim.World: config chooser faults profile menus nth trace observe faulted entered start pids lives rpcCount sched borrowed slabs hungAt
-		sim.incarnation: number started drained queue
+		sim.incarnation: number started drained queue drain
 		sim.task: inc w index parked
 		sim.node: found
 		sim.driver: pid registrar

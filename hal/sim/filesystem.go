@@ -260,26 +260,28 @@ func nextName(path string) (name, rest string) {
 // beneath resolves a path below the agent's root directory: through no link, no mount, and not out of it (openat2(2)). It returns the
 // directory and the last name; for the root directory itself, name is "".
 func (w *World) beneath(path string) (dir location, name string, errno syscall.Errno) {
-	if !clean(path) {
+	rest, isBelow := strings.CutPrefix(path, w.base)
+	switch isBelow = isBelow && (rest == "" || rest[0] == '/'); {
+	case isBelow && (rest == "/" || rest != "" && !clean(rest)), !isBelow && !clean(path):
 		return dir, "", syscall.EINVAL
-	}
-	if !strings.HasPrefix(path, w.base) || len(path) > len(w.base) && path[len(w.base)] != '/' {
+	case !isBelow:
 		return dir, "", syscall.EXDEV
 	}
 	at := w.mounts.baseLocation()
 	if at.n == nil {
 		return at, "", syscall.ENOENT
 	}
-	path = path[len(w.base):]
-	for {
-		var next string
-		next, path = nextName(path)
+	for rest != "" {
+		next := rest[1:]
+		if i := strings.IndexByte(next, '/'); i < 0 {
+			rest = ""
+		} else {
+			next, rest = next[:i], next[i:]
+		}
 		switch {
-		case next == "":
-			return at, "", 0
 		case len(next) > nameMax:
 			return at, "", syscall.ENAMETOOLONG
-		case path == "":
+		case rest == "":
 			return at, next, 0
 		}
 		k := at.n.child(next)
@@ -295,6 +297,7 @@ func (w *World) beneath(path string) (dir location, name string, errno syscall.E
 		}
 		at.n = k
 	}
+	return at, "", 0
 }
 
 // clean says whether a path is absolute and without dots or double slashes: the host takes no other.
@@ -304,9 +307,6 @@ func clean(path string) bool {
 	}
 	if path == "" || path[0] != '/' {
 		return false
-	}
-	if path[len(path)-1] != '/' && !strings.Contains(path, "//") && !strings.Contains(path, "/.") {
-		return true // as nearly all are
 	}
 	for begin := 1; ; {
 		name := path[begin:]

@@ -182,7 +182,8 @@ func (t *mountTable) stack(path string) []*mount {
 	dir, name := location{t.list[0], t.list[0].root}, ""
 	if path != "/" {
 		cut := lastSlash(path)
-		at, _, errno := t.w.walk(path[:max(cut, 1)], walkNoLinks)
+		links := 0
+		at, _, errno := t.w.walkFrom(t.rootLocation(), path[:max(cut, 1)], walkNoLinks, &links)
 		if errno != 0 {
 			return nil
 		}

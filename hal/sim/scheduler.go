@@ -57,6 +57,7 @@ type incarnation struct {
 	tasks   []*task
 	queue   []func() // posted to the owner
 	drains  bool     // a drain of the queue is scheduled or under way
+	drain   func()   // empties the queue; nil until something was posted
 	started uint32   // tasks so far: their identity for the tie-break
 	drained uint32
 	conns   []*conn
@@ -304,7 +305,10 @@ func (s *scheduler) post(inc *incarnation, wait int64, f func()) {
 	if s.ranks == nil {
 		inc.drained++ // with ranks the owner is one thread of control
 	}
-	s.at(s.now+hal.Instant(wait), mix(uint64(inc.number)<<40|uint64(inc.drained)), inc, func() { s.drain(inc) })
+	if inc.drain == nil {
+		inc.drain = func() { s.drain(inc) }
+	}
+	s.at(s.now+hal.Instant(wait), mix(uint64(inc.number)<<40|uint64(inc.drained)), inc, inc.drain)
 }
 
 // drain runs the owner until its queue is empty.

@@ -57,15 +57,17 @@ func (c *clusterObject) kind() string {
 
 // sayIn delivers an event to the watcher.
 func (w *World) sayIn(inc *incarnation, wait time.Duration, e hal.ClusterEvent) {
-	h := &host{w, inc}
 	f := w.cluster.watch
-	w.sched.at(w.sched.now.Add(wait), siteObject.hash, inc, func() { h.post(func() { f(e) }) })
+	w.sched.at(w.sched.now.Add(wait), siteObject.hash, inc, func() {
+		h := host{w, inc}
+		h.post(func() { f(e) })
+	})
 }
 
 // say delivers a notice of an object at an instant, or the version that it was merged into by then. gone: that object is gone.
 func (w *World) say(inc *incarnation, c *clusterObject, at hal.Instant, object any, gone bool) {
 	c.said++
-	h, f, nth := &host{w, inc}, w.cluster.watch, c.said
+	f, nth := w.cluster.watch, c.said
 	c.told = max(c.told, at)
 	w.sched.at(at, siteObject.hash, inc, func() {
 		var e hal.ClusterEvent = hal.Applied{Source: c.source, Object: object}
@@ -75,6 +77,7 @@ func (w *World) say(inc *incarnation, c *clusterObject, at hal.Instant, object a
 		case gone:
 			e = hal.Deleted{Source: c.source, Object: object}
 		}
+		h := host{w, inc}
 		h.post(func() { f(e) })
 	})
 }
