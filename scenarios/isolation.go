@@ -95,8 +95,21 @@ func (r *run) isFree(p *pod) bool {
 	isHurt := false // a call of a rung of its own has met a fault, be it that nothing was ever made of the rung
 	r.core.Beliefs(func(b core.Belief) { isHurt = isHurt || b.Pod == p.uid && r.faulty[b.Key] })
 	return !isHurt && !slices.ContainsFunc(r.list, func(at *place) bool {
-		return (r.faulty[at.key] || at.isTouched) &&
+		return (r.faulty[at.key] || at.isTouched || r.isKeptUp(at)) &&
 			slices.ContainsFunc(p.uses, func(u use) bool { return u.driver == at.driver && u.volume == at.volume })
+	})
+}
+
+// isKeptUp: somebody keeps what is mounted at a place busy, and it is to go, as when it is made anew.
+func (r *run) isKeptUp(at *place) bool {
+	b, ok := r.core.Belief(at.key)
+	return ok && b.State != core.Present && r.w.IsHeldOpen(at.path)
+}
+
+// isHeldOpen: somebody keeps what is mounted for a volume of a pod busy, or what it stands on.
+func (r *run) isHeldOpen(u use) bool {
+	return r.w.IsHeldOpen(u.path) || u.driver != "" && slices.ContainsFunc(r.list, func(at *place) bool {
+		return !at.isPublish && at.driver == u.driver && at.volume == u.volume && r.w.IsHeldOpen(at.path)
 	})
 }
 
@@ -160,16 +173,17 @@ func (r *run) hasRungs(p *pod) bool {
 	return has
 }
 
-// bystander is a running pod with volumes of working drivers alone, which take no time of their own for what they do; nil if there is none.
+// bystander is a running pod with volumes of working drivers alone, which take no time of their own for what they do; nil if there is none. A driver of
+// whose life the agent has not heard may be without a registration socket for minutes.
 func (r *run) bystander() *pod {
 	slow := map[string]bool{}
 	for _, d := range r.w.Drivers() {
-		slow[d.Name] = slow[d.Name] || d.Name == r.broken || !isPrompt(d)
+		slow[d.Name] = slow[d.Name] || d.Name == r.broken || !isPrompt(d) || !d.Accepted
 	}
 	for _, p := range r.pods {
 		isPlain := !slices.ContainsFunc(p.uses, func(u use) bool {
 			return slow[u.driver] || r.exclusive[u.driver+"^"+u.volume] || r.away[u.driver+"^"+u.volume] != nil || r.isDisturbed(u.path) ||
-				r.w.IsHeldOpen(u.path) || r.isSilent(u)
+				r.isHeldOpen(u) || r.isSilent(u)
 		})
 		if p.isWanted && p.isRunning && isPlain && !r.isHeldBack(p) {
 			return p
