@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -178,10 +179,9 @@ func (e Exhaust) one(s *scenarios.Scenario, buffers *sim.Buffers, isOver func() 
 	out.Events, out.Violation, out.Stale = written.Events, written.Violation, written.Stale
 	out.Case = scenarios.Case{Scenario: s}
 	k := newKnown(e.Depth)
-	queue := []node{{with: []scenarios.Kept{scenarios.Steady()}}}
-	for len(queue) > 0 && !out.Failed() && !isOver() {
-		n := queue[0]
-		queue = queue[1:]
+	level, next := []node{{with: []scenarios.Kept{scenarios.Steady()}}}, []node(nil)
+	for len(level) > 0 && !out.Failed() && !isOver() {
+		n := level[0]
 		f := newFinder(s, n, n.deep == e.Depth)
 		f.buffers = buffers
 		if !e.All {
@@ -198,10 +198,23 @@ func (e Exhaust) one(s *scenarios.Scenario, buffers *sim.Buffers, isOver func() 
 		if res.Violation != nil {
 			out.Violation, out.Case = res.Violation, f.subject
 		}
-		queue = append(queue, f.found...)
+		next = append(next, f.found...)
+		if level = level[1:]; len(level) == 0 {
+			level, next = next, nil
+			e.mix(level)
+		}
 	}
-	out.Left = uint64(len(queue))
+	out.Left = uint64(len(level) + len(next))
 	return out
+}
+
+// mix puts the combinations of one level in an order in which the first ones, which is all that a budget may have time for, are some of each kind: of
+// a few first faults with all the second ones that follow much less would be learnt. The order is always the same.
+func (e *Exhaust) mix(level []node) {
+	if e.Budget == 0 {
+		return
+	}
+	rand.New(rand.NewPCG(uint64(len(level)), 0)).Shuffle(len(level), func(i, j int) { level[i], level[j] = level[j], level[i] })
 }
 
 // finder tells a combination, and finds those that have one point more, behind its last: so each set of points comes up once.

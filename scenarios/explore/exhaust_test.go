@@ -2,6 +2,7 @@ package explore
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -31,5 +32,16 @@ func TestSameOutcomeWithAnyNumberOfWorkers(t *testing.T) {
 	e := Exhaust{Scenarios: all[:3], Depth: 1, Workers: 1}
 	want := e.Run()
 	e.Workers = 3
+	require.Equal(t, want, e.Run())
+}
+
+// TestBudgetChangesTheOrderAlone has time for all: the same combinations come up, in another order.
+func TestBudgetChangesTheOrderAlone(t *testing.T) {
+	s, err := scenarios.Find("pod_asks_for_what_is_not_served")
+	require.NoError(t, err)
+	e := Exhaust{Scenarios: []*scenarios.Scenario{s}, Depth: 2, All: true}
+	want := e.Run()
+	require.Greater(t, want[0].Run, uint64(500))
+	e.Budget = time.Hour
 	require.Equal(t, want, e.Run())
 }
