@@ -145,8 +145,8 @@ func (w *World) buffer(size int64) []byte {
 	return b
 }
 
-// keptFiles is how many long files' memory is kept: what a start reads of a journal, twice.
-const keptFiles = 4
+// keptFiles is how many long files' memory is kept: a start reads two files of its journal, and starts again if it can't read something else.
+const keptFiles = 8
 
 // takeBack has what a dead agent read used again: a world that crashes often reads its journal more than a hundred times.
 func (w *World) takeBack() {
