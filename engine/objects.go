@@ -191,8 +191,8 @@ func (o *objects) refer(uid core.PodUID, entry *podEntry, refs []populator.Ref) 
 	}
 }
 
-// share makes rungs those of a pod in the index of what pods share, in place of those of its volumes so far. Who was refused for its sake is looked at
-// again where it does not want one any more, or wants it made in another way.
+// share makes rungs those of a pod in the index of what pods share, in place of those of its volumes so far. Who was refused for its sake is looked
+// at again where it does not want one any more, or wants it made in another way.
 func (o *objects) share(m *VolumeManager, uid core.PodUID, entry *podEntry, rungs []core.Rung) {
 	for _, key := range sharedKeys(entry) {
 		if !slices.ContainsFunc(rungs, func(r core.Rung) bool { return r.Key == key }) {

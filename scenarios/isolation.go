@@ -173,8 +173,8 @@ func (r *run) hasRungs(p *pod) bool {
 	return has
 }
 
-// bystander is a running pod with volumes of working drivers alone, which take no time of their own for what they do; nil if there is none. A driver of
-// whose life the agent has not heard may be without a registration socket for minutes.
+// bystander is a running pod with volumes of working drivers alone, which take no time of their own for what they do; nil if there is none. A driver
+// of whose life the agent has not heard may be without a registration socket for minutes.
 func (r *run) bystander() *pod {
 	slow := map[string]bool{}
 	for _, d := range r.w.Drivers() {

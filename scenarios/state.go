@@ -119,8 +119,8 @@ func (t *story) state(c *Comparer, dies bool) (State, bool) {
 	return State(v.hash.Sum64()), true
 }
 
-// remembered adds what the expectations that are still to come, and are waited for, make of the past: of calls their number, of the log whether a line
-// has the text.
+// remembered adds what the expectations that are still to come, and are waited for, make of the past: of calls their number, of the log whether a
+// line has the text.
 func (t *story) remembered(v *visit) {
 	for i := t.next; i < len(t.s.Steps); i++ {
 		if s := &t.s.Steps[i]; s.Within && (slices.Contains(s.Words, "calls") || slices.Contains(s.Words, "log")) {

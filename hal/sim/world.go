@@ -188,8 +188,8 @@ func (w *World) Next() (hal.Instant, bool) {
 	return w.sched.events.list[0].at, true
 }
 
-// Calm ends the injection of faults; what is under way (late calls, broken drivers) stays. Nor does the agent die any more of a call that is under way,
-// nor a socket get lost for which that was drawn, but in a script, which says which.
+// Calm ends the injection of faults; what is under way (late calls, broken drivers) stays. Nor does the agent die any more of a call that is under
+// way, nor a socket get lost for which that was drawn, but in a script, which says which.
 func (w *World) Calm() { w.calm = true }
 
 // isSpared: what was drawn to happen later, and has not, does not happen any more.
