@@ -146,8 +146,8 @@ func TestTwoVolumesWithOneHandle(t *testing.T) {
 	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s.Pods)
 }
 
-// The volume of the pod that uses the handle is edited to another one, while its containers run: once they have ended nothing is in the way of the pod
-// that was refused.
+// The volume of the pod that uses the handle is edited to another one, while its containers run: once they have ended nothing is in the way of the
+// pod that was refused.
 func TestOneOfTwoVolumesWithOneHandleIsEdited(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	b.w.AddVolume(driverName, "c")

@@ -48,8 +48,8 @@ func actions() []action {
 		{"restart driver DRIVER", func(t *story, a []string) string { t.w.RestartDriver(a[0]); return "" }},
 		{"replace driver DRIVER", func(t *story, a []string) string { t.w.ReplaceDriver(a[0]); return "" }},
 		{"upgrade driver DRIVER for TIME", func(t *story, a []string) string { t.w.UpgradeDriver(a[0], duration(a[1])); return "" }},
-		{"upgrade driver DRIVER for TIME without staging", func(t *story, a []string) string { t.w.ChangeDriver(a[0], false, duration(a[1])); return "" }},
-		{"upgrade driver DRIVER for TIME with staging", func(t *story, a []string) string { t.w.ChangeDriver(a[0], true, duration(a[1])); return "" }},
+		{"upgrade driver DRIVER for TIME without staging", func(t *story, a []string) string { return t.changeDriver(a[0], false, a[1]) }},
+		{"upgrade driver DRIVER for TIME with staging", func(t *story, a []string) string { return t.changeDriver(a[0], true, a[1]) }},
 		{"lose socket of driver DRIVER", func(t *story, a []string) string { t.w.LoseSocket(a[0]); return "" }},
 		{"make socket of driver DRIVER", func(t *story, a []string) string { t.w.FindSocket(a[0]); return "" }},
 		{"silence server of HANDLE of driver DRIVER for TIME", func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) }},
@@ -249,6 +249,13 @@ func (t *story) apply(name, version string) string {
 		t.r.isEdited = true
 		t.r.give(o)
 	}
+	return ""
+}
+
+// changeDriver has a driver stage or not: what its volumes' ladders are changes as if their objects were edited.
+func (t *story) changeDriver(name string, staging bool, overlap string) string {
+	t.w.ChangeDriver(name, staging, duration(overlap))
+	t.r.isEdited = true
 	return ""
 }
 

@@ -75,8 +75,8 @@ func (o *output) Write(p []byte) (int, error) {
 const rootHelp = `volsim runs volnode's engine in simulated worlds: stories of the catalogue (run), and worlds that are made of seeds, with
 every fault that a node can meet (hunt). A seed, or a scenario, always gives the same run.
 
-Exit status: 0 every property holds, 1 one is broken, 2 usage, a file that can't be read or written, or nothing was tried, 130 a signal ended a hunt, or the
-trial of mutants.`
+Exit status: 0 every property holds, 1 one is broken, 2 usage, a file that can't be read or written, or nothing was tried, 130 a signal ended a hunt,
+or the trial of mutants.`
 
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{

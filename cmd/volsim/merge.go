@@ -61,7 +61,7 @@ Exit status: 0 every property holds, 1 one is broken, 2 lines can't be read or d
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
-	cmd.Flags().BoolVar(&isPartial, "partial", false, "the sums of what there is will do: missing shards, and hunts without an end, are told and do not fail")
+	cmd.Flags().BoolVar(&isPartial, "partial", false, "the sums of what there is will do: missing shards, and hunts without an end, fail nothing")
 	out.flags(cmd, "report", "junit")
 	return cmd
 }

@@ -48,6 +48,7 @@ type rung struct {
 	next    decision
 
 	pods    []PodUID    // that want it at the top of a ladder, sorted
+	sheds   []hal.Key   // of Below: it is not to stand on them any more, once it is gone
 	timer   hal.Instant // what it waits for, 0 for nothing; set by timers alone
 	slot    int
 	isDirty bool
@@ -97,6 +98,14 @@ func (c *Core) respec(r *rung, spec *Rung) {
 	if grown && r.recorded {
 		c.settle(r) // before the first line of a rung that is new below it
 	}
+}
+
+// shed has a rung that is gone stand on what it is wanted to stand on, and no more.
+func (c *Core) shed(r *rung) {
+	spec := r.Rung
+	spec.Below = slices.DeleteFunc(slices.Clone(r.Below), func(key hal.Key) bool { return slices.Contains(r.sheds, key) })
+	r.sheds = nil
+	c.respec(r, &spec)
 }
 
 func sameSpec(a, b *Rung) bool {

@@ -172,11 +172,13 @@ func (c *Core) enlist(want *Rung, fresh bool) {
 		return
 	}
 	spec := *want
+	r.sheds = nil
 	if !r.isGone() {
-		// A ladder is fixed by its first line and descended as recorded: Below may grow, never shrink.
+		// A ladder is fixed by its first line and descended as recorded: Below may grow, and shrinks when nothing of the rung is left.
 		for _, key := range r.Below {
 			if !slices.Contains(spec.Below, key) {
 				spec.Below = append(slices.Clone(spec.Below), key)
+				r.sheds = append(r.sheds, key)
 			}
 		}
 	}

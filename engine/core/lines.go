@@ -79,6 +79,9 @@ func (c *Core) release(r *rung) {
 		c.settle(r)
 		c.markAround(r)
 	}
+	if len(r.sheds) > 0 && r.isGone() {
+		c.shed(r)
+	}
 }
 
 // record composes the record of r as it stands. The caller sets Phase.

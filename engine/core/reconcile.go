@@ -126,6 +126,9 @@ func (c *Core) nextUp(r *rung) decision {
 		}
 	}
 	if d, ok := c.foundation(r); !ok {
+		if r.state == Unknown && slices.Contains(r.sheds, d.on) && !c.live(r) {
+			return c.nextShedding(r)
+		}
 		return d
 	}
 	if r.Intent && !r.looked && !r.traced {
@@ -158,6 +161,15 @@ func (c *Core) nextRebuild(r *rung) decision {
 		return d
 	}
 	return c.takeDown(r, whyRebuild)
+}
+
+// nextShedding decides on a wanted rung that lacks what it stands on by its record alone: a driver that has come back without staging makes no stage,
+// as after a reboot. It goes down as recorded, and comes up as it is wanted.
+func (c *Core) nextShedding(r *rung) decision {
+	if d, ok := c.uncovered(r); !ok {
+		return d
+	}
+	return c.takeDown(r, whySheds)
 }
 
 // nextDown decides on a rung that must be down, or may not stand at present.

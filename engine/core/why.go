@@ -23,6 +23,7 @@ const (
 	whyBeside
 	whyAhead
 	whyBelow
+	whySheds
 	whyBackoff
 	whyNeighbour
 	whySerial
@@ -51,6 +52,7 @@ var whyTexts = [...]string{
 	whyBeside:        "%s is of the same volume, and goes first",
 	whyAhead:         "%s is of the same volume, and comes first",
 	whyBelow:         "waits for %s",
+	whySheds:         "is to stand on less, once it is down",
 	whyBackoff:       "waits to try again",
 	whyNeighbour:     "waits for the operation on %s",
 	whySerial:        "waits for the operation on %s, its driver works on one call a volume",

@@ -115,6 +115,10 @@ var decisions = []Mutant{
 		"\t\t\tif !slices.Contains(spec.Below, key) {\n", "\t\t\tif false {\n",
 	},
 	{
+		"a ladder waits for what it is to shed", "L2, laws 1.5", "engine/core/reconcile.go",
+		"if r.state == Unknown && slices.Contains(r.sheds, d.on) && !c.live(r) {", "if false {",
+	},
+	{
 		"a stage goes down beside a publish that does not stand on it", "S5, CSI NodeUnstageVolume", "engine/core/reconcile.go",
 		"\tif r.Pod == \"\" && !r.isGone() {\n", "\tif false {\n",
 	},
