@@ -92,8 +92,12 @@ func (r *run) isFree(p *pod) bool {
 			return false
 		}
 	}
-	isHurt := false // a call of a rung of its own has met a fault, be it that nothing was ever made of the rung
-	r.core.Beliefs(func(b core.Belief) { isHurt = isHurt || b.Pod == p.uid && r.faulty[b.Key] })
+	isHurt := false // a call of a rung that it needs has met a fault, be it that nothing was ever made of the rung
+	r.core.Beliefs(func(b core.Belief) {
+		isHurt = isHurt || r.faulty[b.Key] && (b.Pod == p.uid || b.Pod == "" && slices.ContainsFunc(p.uses, func(u use) bool {
+			return u.driver != "" && u.driver+"^"+u.volume == b.Volume
+		}))
+	})
 	return !isHurt && !slices.ContainsFunc(r.list, func(at *place) bool {
 		return (r.faulty[at.key] || at.isTouched || r.isKeptUp(at)) &&
 			slices.ContainsFunc(p.uses, func(u use) bool { return u.driver == at.driver && u.volume == at.volume })

@@ -57,7 +57,7 @@ SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the 
 		RunE: func(*cobra.Command, []string) error { return h.run() },
 	}
 	flags := h.cmd.Flags()
-	flags.Uint64Var(&h.fleet.Runs, "runs", 100000, "how many schedules, of all shards together")
+	flags.Uint64Var(&h.fleet.Runs, "runs", 100000, "how many schedules, of all shards together; with --budget or --cpu alone there is no limit")
 	flags.DurationVar(&h.fleet.Budget, "budget", 0, "stop after this time (0 is no limit)")
 	flags.DurationVar(&h.fleet.CPU, "cpu", 0, "stop after this much CPU time (0 is no limit)")
 	flags.Uint64Var(&h.fleet.Seed, "seed", 1, "the first seed")
@@ -99,10 +99,18 @@ func (h *hunting) prepare() error {
 		}
 		h.fleet.Seed = scenarios.SeedFrom(h.seedFrom)
 	}
+	if h.isEndless() && h.fleet.Seed < scenarios.MaxSeed {
+		h.fleet.Runs = scenarios.MaxSeed - h.fleet.Seed - 1
+	}
 	if h.fleet.Seed >= scenarios.MaxSeed || h.fleet.Runs >= scenarios.MaxSeed-h.fleet.Seed {
 		return fmt.Errorf("--seed %d with --runs %d: seeds end at %d", h.fleet.Seed, h.fleet.Runs, uint64(scenarios.MaxSeed))
 	}
 	return nil
+}
+
+// isEndless: only a budget ends the hunt.
+func (h *hunting) isEndless() bool {
+	return (h.fleet.Budget > 0 || h.fleet.CPU > 0) && !h.cmd.Flags().Changed("runs")
 }
 
 func (h *hunting) run() error {
@@ -279,7 +287,10 @@ func missed(cmd *cobra.Command, t scenarios.Sums) error {
 
 // goOn is the command that runs what is left. Files are not named: they hold what was done so far.
 func (h *hunting) goOn(t scenarios.Tally) string {
-	words := []string{"volsim hunt --seed", strconv.FormatUint(t.Next, 10), "--runs", strconv.FormatUint(h.fleet.Runs-(t.Next-h.fleet.Seed), 10)}
+	words := []string{"volsim hunt --seed", strconv.FormatUint(t.Next, 10)}
+	if !h.isEndless() {
+		words = append(words, "--runs", strconv.FormatUint(h.fleet.Runs-(t.Next-h.fleet.Seed), 10))
+	}
 	h.cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name != "seed" && f.Name != "seed-from" && f.Name != "runs" && !isOutput(f.Name) {
 			words = append(words, "--"+f.Name+"="+f.Value.String())

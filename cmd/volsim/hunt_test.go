@@ -222,3 +222,21 @@ at 1s apply all
 	require.NotNil(t, scenarios.AsItIs(scenarios.NewHunter(), short), "it fails all the same")
 	require.Equal(t, short, inShort(short), "a short one is told as it is")
 }
+
+func TestOnlyItsBudgetEndsAHunt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hunt.jsonl")
+	runs := func(args ...string) uint64 {
+		status, _, stderr := volsim(append([]string{"hunt", "--jsonl", path}, args...)...)
+		require.Zero(t, status, stderr)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		head, _, _ := strings.Cut(string(text), "\n")
+		var first struct {
+			Runs uint64 `json:"runs"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(head), &first), head)
+		return first.Runs
+	}
+	require.Equal(t, uint64(scenarios.MaxSeed-8), runs("--seed", "7", "--cpu", "200ms"))
+	require.Equal(t, uint64(4), runs("--seed", "7", "--cpu", "1h", "--runs", "4"))
+}
