@@ -91,10 +91,13 @@ func (r *run) effect(e sim.Effect) {
 // driverUp: a version of a driver that gains or loses SINGLE_NODE_MULTI_WRITER wants its volumes in another access mode.
 func (r *run) driverUp(name string) {
 	for _, d := range r.w.Drivers() {
-		if before, known := r.writers[d.Name]; d.Name == name && known && before != d.Is.MultiWriter {
+		if d.Name != name {
+			continue // it may be another version by now, of which nobody has heard
+		}
+		if before, known := r.writers[name]; known && before != d.Is.MultiWriter {
 			r.isEdited = true
 		}
-		r.writers[d.Name] = d.Is.MultiWriter
+		r.writers[name] = d.Is.MultiWriter
 	}
 }
 
