@@ -192,6 +192,9 @@ func (c *Core) descended(r *rung, in *flight, res Result) {
 	case hal.Unknown:
 		r.state, r.trusted = Unknown, false
 		c.fenceOff(r, in, res)
+		if res.NegateFirst { // it is not what it was, and no containers run on what is left: they had ended before the descent
+			r.negate, r.wasUp = true, false
+		}
 	}
 }
 

@@ -86,6 +86,10 @@ var outcomes = []Mutant{
 		"\tif m.Fingerprint() == w.o.Fingerprint {\n\t\treturn true\n\t}\n", "\tif m.ID != 0 {\n\t\treturn true\n\t}\n",
 	},
 	{
+		"a pod that comes again is mounted over what its driver has left", "S18, laws 3.3", "engine/plugin/csi/descend.go",
+		"\t\t\tr.NegateFirst = true\n", "",
+	},
+	{
 		"what came over an empty directory is not ours", "L4, laws 3.3", "engine/plugin/csi/descend.go",
 		"return op.IsBare(w.o.Seen)", "return w.o.Seen == \"\"",
 	},
@@ -112,9 +116,9 @@ var outcomes = []Mutant{
 	},
 	{
 		"EBUSY of an unmount of ours is ignored", "S21, laws 3.3, lvm-localpv#469", "engine/plugin/csi/descend.go",
-		"return op.Unknown(\"the driver has left it mounted: \" + err.Error()), false",
-		"if hal.Is(err, syscall.EBUSY) {\n\t\t\t\treturn core.Result{}, true\n\t\t\t}\n" +
-			"\t\t\treturn op.Unknown(\"the driver has left it mounted: \" + err.Error()), false",
+		"\t\t\tr := op.Unknown(\"the driver has left it mounted: \" + err.Error())\n",
+		"\t\t\tif hal.Is(err, syscall.EBUSY) {\n\t\t\t\treturn core.Result{}, true\n\t\t\t}\n" +
+			"\t\t\tr := op.Unknown(\"the driver has left it mounted: \" + err.Error())\n",
 	},
 	{
 		"what stands on a lost rung is believed", "laws 7.1, kubernetes#109955", "engine/core/actual.go",

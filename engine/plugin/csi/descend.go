@@ -69,8 +69,10 @@ func (w work) unmount(seen op.Seen) (core.Result, bool) {
 			return w.stuck(m), false
 		}
 		if err := w.h.Mounts.Unmount(w.c, w.path(), m.ID); err != nil {
-			// Busy or not: the driver has let go of it, so it is not what it was.
-			return op.Unknown("the driver has left it mounted: " + err.Error()), false
+			// Busy or not: the driver has let go of it, so it is not what it was, and what it would mount now would come on top.
+			r := op.Unknown("the driver has left it mounted: " + err.Error())
+			r.NegateFirst = true
+			return r, false
 		}
 	}
 	return core.Result{}, true
