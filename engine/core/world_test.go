@@ -198,8 +198,8 @@ func (w *world) reply(t *rapid.T, id hal.OpID) core.Result {
 		res.Blocked = w.chance(t, 3, "blocked")
 	case "denied":
 		res.Outcome, res.BelowUnknown = hal.NotDone, f.Verb != core.Descend
-	case "exists":
-		res.Outcome, res.NegateFirst = hal.Unknown, f.Verb != core.Descend
+	case "exists": // something incompatible, or what a descent has left
+		res.Outcome, res.NegateFirst = hal.Unknown, true
 	case "status":
 		res.Outcome = hal.Unknown
 		if w.chance(t, 2, "had effect") {
