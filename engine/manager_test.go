@@ -123,9 +123,8 @@ func TestUpRestartDown(t *testing.T) {
 	require.Zero(t, s.Journal.Records)
 }
 
-// Two PersistentVolumes with one handle and other options: the second is refused, with both names, until the first is not used any more.
-func TestTwoVolumesWithOneHandle(t *testing.T) {
-	b := newBench(t, sim.Polite())
+// twoOfOneHandle has two PersistentVolumes with one handle and other options, and a pod for each, one after the other.
+func (b *bench) twoOfOneHandle() {
 	other := volume("pv-b", "a")
 	other.Spec.ClaimRef.Name = "b"
 	other.Spec.CSI.FSType = "xfs"
@@ -133,6 +132,12 @@ func TestTwoVolumesWithOneHandle(t *testing.T) {
 	b.run(time.Minute)
 	b.w.Apply(pod("second", "b"))
 	b.run(time.Minute)
+}
+
+// Two PersistentVolumes with one handle and other options: the second is refused, with both names, until the first is not used any more.
+func TestTwoVolumesWithOneHandle(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	b.twoOfOneHandle()
 
 	s := b.status()
 	require.Equal(t, engine.Ready, s.Pods[0].State)
@@ -151,13 +156,7 @@ func TestTwoVolumesWithOneHandle(t *testing.T) {
 func TestOneOfTwoVolumesWithOneHandleIsEdited(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	b.w.AddVolume(driverName, "c")
-	other := volume("pv-b", "a")
-	other.Spec.ClaimRef.Name = "b"
-	other.Spec.CSI.FSType = "xfs"
-	b.w.Apply(other, claim("b", "pv-b"), pod("first", "a"))
-	b.run(time.Minute)
-	b.w.Apply(pod("second", "b"))
-	b.run(time.Minute)
+	b.twoOfOneHandle()
 	require.Equal(t, engine.Blocked, b.status().Pods[1].State)
 
 	edited := volume("pv-a", "c")

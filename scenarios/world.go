@@ -186,7 +186,7 @@ func (r *run) guard(tell func()) {
 	tell()
 }
 
-// placeOfPanic is the function and the line that panicked, for a function that is deferred by one that recovers.
+// placeOfPanic is the function and the line that panicked. Who calls it is deferred, and has recovered.
 func placeOfPanic() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])

@@ -277,15 +277,22 @@ func TestDamagedNewestFallsBack(t *testing.T) {
 	require.Equal(t, []string{"journal.3", "journal.damaged", "journal.spare"}, d.files())
 }
 
-// What damage leaves in doubt is in doubt in what the start writes: the next start reads that, and sees no damage.
-func TestDoubtIsWritten(t *testing.T) {
+// damagedDisk has a journal of three records, of which the second is damaged, and returns its file.
+func damagedDisk(t *testing.T) (*disk, *inode) {
 	d := newDisk()
 	j, _ := openOn(t, d, testSize)
 	require.NoError(t, add(j, d, put(stage(1))))
 	at := j.end
 	require.NoError(t, add(j, d, put(stage(2))))
 	require.NoError(t, add(j, d, put(stage(3))))
-	d.names[testDir+"/journal.1"].data[at+frameHead]++
+	damaged := d.names[testDir+"/journal.1"]
+	damaged.data[at+frameHead]++
+	return d, damaged
+}
+
+// What damage leaves in doubt is in doubt in what the start writes: the next start reads that, and sees no damage.
+func TestDoubtIsWritten(t *testing.T) {
+	d, _ := damagedDisk(t)
 	fenced := stage(1)
 	fenced.ClimbUntil = 77
 	_, loaded, err := Open(d.restart().host(), hal.Call{}, testDir, testSize, func(r core.Record) core.Record {
@@ -304,14 +311,7 @@ func TestDoubtIsWritten(t *testing.T) {
 // has already done all there was to do.
 func TestDamageIsKeptWhoeverDies(t *testing.T) {
 	for n := 1; ; n++ {
-		d := newDisk()
-		j, _ := openOn(t, d, testSize)
-		require.NoError(t, add(j, d, put(stage(1))))
-		at := j.end
-		require.NoError(t, add(j, d, put(stage(2))))
-		require.NoError(t, add(j, d, put(stage(3))))
-		damaged := d.names[testDir+"/journal.1"]
-		damaged.data[at+frameHead]++
+		d, damaged := damagedDisk(t)
 		d.restart().fault = func(k int, _ string) syscall.Errno {
 			if k == n {
 				panic(died{})
