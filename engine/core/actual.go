@@ -29,7 +29,7 @@ type rung struct {
 	wasUp       bool // containers may have run on it
 	denier      bool // its actor denied what it stands on since it last was up, or its waits began anew
 	denied      bool // an actor said that it is not there, and it was not mended since
-	negate      bool // the actor holds something incompatible
+	negate      bool // the actor holds something incompatible, or a descent may have left something: it goes before the next climb
 	calls       []call
 	child       string // a helper of an earlier run that may still act
 	op          *flight

@@ -103,6 +103,8 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r.fence(call{verb: Climb, until: rec.ClimbUntil})
 	r.fence(call{verb: Descend, until: rec.DescendUntil})
 	if rec.Phase != Confirmed {
+		// Of what was being taken from a pod without containers something may be left that its driver has let go of: it goes before the next climb.
+		r.negate = rec.Phase == Leaving && r.Pod != "" && !rec.WasUp
 		return
 	}
 	r.trusted = !looked

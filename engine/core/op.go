@@ -89,7 +89,7 @@ type Result struct {
 
 	// BelowUnknown: the actor denies what the rung stands on; the rungs below are Unknown from now on, whatever a look shows.
 	BelowUnknown bool
-	// NegateFirst, with Unknown: the actor holds something incompatible, or has left something; descend before the next climb.
+	// NegateFirst, with Unknown: the actor holds something incompatible, or may have left something; descend before the next climb.
 	NegateFirst bool
 	// Blocked: repeating will not help until something that Reason names changes.
 	Blocked bool

@@ -78,6 +78,9 @@ func (m *machine) checkStart(op core.Op) {
 	if m.mayCome(op.Key, core.Descend) {
 		m.t.Fatalf("%s while a descent may still act on it", op)
 	}
+	if m.left[op.Key] {
+		m.t.Fatalf("%s over what a descent may have left", op)
+	}
 	for _, below := range spec.Below {
 		if m.truth[below] == "" || m.mayCome(below, core.Descend) {
 			m.t.Fatalf("%s on %s, which is %q, a descent may come: %t", op, below, m.truth[below], m.mayCome(below, core.Descend))

@@ -29,6 +29,7 @@ type world struct {
 	inflight map[hal.OpID]*flying
 	pending  []*abandoned
 	children map[hal.Key]*flying
+	left     map[hal.Key]bool // by a descent, or it may be: it is to go before the next climb
 	lives    map[string]int
 	pods     map[core.PodUID]*podModel
 	volumes  map[string]*volume
@@ -64,7 +65,7 @@ type abandoned struct {
 func newWorld(t *rapid.T) *world {
 	w := &world{
 		t: t, now: hal.Instant(time.Second), boot: "b0", truth: map[hal.Key]string{}, specs: map[hal.Key]core.Rung{}, inflight: map[hal.OpID]*flying{},
-		children: map[hal.Key]*flying{}, lives: map[string]int{}, pods: map[core.PodUID]*podModel{},
+		children: map[hal.Key]*flying{}, left: map[hal.Key]bool{}, lives: map[string]int{}, pods: map[core.PodUID]*podModel{},
 		volumes: map[string]*volume{
 			"a": {name: "a", kinds: []string{"publish", "stage", "attach"}, driver: "d"},
 			"b": {name: "b", kinds: []string{"publish", "stage"}, driver: "e"},
@@ -200,6 +201,7 @@ func (w *world) reply(t *rapid.T, id hal.OpID) core.Result {
 		res.Outcome, res.BelowUnknown = hal.NotDone, f.Verb != core.Descend
 	case "exists": // something incompatible, or what a descent has left
 		res.Outcome, res.NegateFirst = hal.Unknown, true
+		w.left[f.Key] = w.left[f.Key] || f.Verb == core.Descend
 	case "status":
 		res.Outcome = hal.Unknown
 		if w.chance(t, 2, "had effect") {
@@ -229,7 +231,9 @@ func (w *world) replyLocal(t *rapid.T, f *flying) core.Result {
 func (w *world) finish(f *flying, res *core.Result) {
 	w.apply(f.Key, f.Verb)
 	res.Reason = ""
-	if f.Verb != core.Descend {
+	if f.Verb == core.Descend {
+		delete(w.left, f.Key)
+	} else {
 		res.Fingerprint = w.truth[f.Key]
 		res.Facts = []core.Fact{{Name: "made", Value: string(f.Key)}}
 	}
@@ -265,7 +269,7 @@ func (w *world) restart(t *rapid.T) core.Start {
 		w.lines = w.lines[:rapid.IntRange(w.durable, len(w.lines)).Draw(t, "lines left")]
 		w.boots++
 		w.boot, w.now = hal.BootID(fmt.Sprintf("b%d", w.boots)), hal.Instant(time.Second)
-		w.truth, w.pending, w.children = map[hal.Key]string{}, nil, map[hal.Key]*flying{}
+		w.truth, w.pending, w.children, w.left = map[hal.Key]string{}, nil, map[hal.Key]*flying{}, map[hal.Key]bool{}
 		for _, p := range w.pods {
 			p.running = false
 		}
@@ -299,6 +303,7 @@ func (w *world) abandonAll(t *rapid.T) {
 		switch {
 		case f.Verb == core.Look:
 		case f.Actor != "":
+			w.left[f.Key] = w.left[f.Key] || f.Verb == core.Descend
 			if !f.isDead {
 				w.abandon(f)
 			}
@@ -309,6 +314,9 @@ func (w *world) abandonAll(t *rapid.T) {
 		}
 	}
 	w.inflight = map[hal.OpID]*flying{}
+	for _, key := range sortedKeys(w.left) {
+		w.left[key] = w.left[key] && w.specs[key].Pod != "" // of a stage no record says so
+	}
 	for _, k := range w.pending {
 		k.op = 0 // its answer, if one comes, finds nobody
 	}

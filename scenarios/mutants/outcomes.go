@@ -87,7 +87,23 @@ var outcomes = []Mutant{
 	},
 	{
 		"a pod that comes again is mounted over what its driver has left", "S18, laws 3.3", "engine/plugin/csi/descend.go",
-		"\t\t\tr.NegateFirst = true\n", "",
+		"return left(\"the driver has left it mounted: \"", "return op.Unknown(\"the driver has left it mounted: \"",
+	},
+	{
+		"what an unpublish without a known end has left is mounted over", "S18, laws 3.3, 4.2", "engine/plugin/csi/descend.go",
+		"\t\tv.negateFirst = v.outcome == hal.Unknown && w.o.Kind == KindPublish\n", "",
+	},
+	{
+		"what could not be looked at is mounted over", "S18, S21, laws 3.3", "engine/plugin/csi/descend.go",
+		"left(\"the driver says that it is gone, but", "op.Unknown(\"the driver says that it is gone, but",
+	},
+	{
+		"what is not known to be ours is mounted over, though it may be", "S18, laws 3.3", "engine/plugin/csi/descend.go",
+		"\tr.NegateFirst = slices.ContainsFunc(stack, w.mayBeOurs)\n", "\t_ = slices.ContainsFunc(stack, w.mayBeOurs)\n",
+	},
+	{
+		"what a descent of an earlier run has left is mounted over", "S18, laws 5.4", "engine/core/core.go",
+		"r.negate = rec.Phase == Leaving && r.Pod != \"\" && !rec.WasUp", "r.negate = false",
 	},
 	{
 		"what came over an empty directory is not ours", "L4, laws 3.3", "engine/plugin/csi/descend.go",
@@ -116,9 +132,9 @@ var outcomes = []Mutant{
 	},
 	{
 		"EBUSY of an unmount of ours is ignored", "S21, laws 3.3, lvm-localpv#469", "engine/plugin/csi/descend.go",
-		"\t\t\tr := op.Unknown(\"the driver has left it mounted: \" + err.Error())\n",
+		"\t\t\treturn left(\"the driver has left it mounted: \"",
 		"\t\t\tif hal.Is(err, syscall.EBUSY) {\n\t\t\t\treturn core.Result{}, true\n\t\t\t}\n" +
-			"\t\t\tr := op.Unknown(\"the driver has left it mounted: \" + err.Error())\n",
+			"\t\t\treturn left(\"the driver has left it mounted: \"",
 	},
 	{
 		"what stands on a lost rung is believed", "laws 7.1, kubernetes#109955", "engine/core/actual.go",

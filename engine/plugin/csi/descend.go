@@ -3,6 +3,7 @@ package csi
 import (
 	"fmt"
 	"path"
+	"slices"
 	"syscall"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
@@ -38,21 +39,23 @@ func unpublish(h *hal.Host, o core.Op) core.Result {
 func (w work) down(err error) core.Result {
 	v := judge(core.Descend, err, w.o.Quiet)
 	if v.outcome != hal.Done {
+		// A driver that may have let go of a publish may have left it mounted. A stage that a driver can't let go of still serves pods that join.
+		v.negateFirst = v.outcome == hal.Unknown && w.o.Kind == KindPublish
 		return w.discreet(v.result(err), paramSecret, paramOther)
 	}
 	seen, err := op.Look(w.h, w.c, w.path())
 	if err != nil {
-		return w.answered(op.Unknown("the driver says that it is gone, but that can't be looked at: " + err.Error()))
+		return w.answered(left("the driver says that it is gone, but that can't be looked at: " + err.Error()))
 	}
 	if len(seen.Stack) > 0 {
 		if r, ok := w.unmount(seen); !ok {
 			return w.answered(r)
 		}
 		if seen, err = op.Look(w.h, w.c, w.path()); err != nil {
-			return w.answered(op.Unknown("unmounted, but that can't be looked at: " + err.Error()))
+			return w.answered(left("unmounted, but that can't be looked at: " + err.Error()))
 		}
-		if top, mounted := seen.Top(); mounted {
-			return w.answered(w.stuck(top))
+		if len(seen.Stack) > 0 {
+			return w.answered(w.stuck(seen.Stack))
 		}
 	}
 	if err := w.clear(seen); err != nil {
@@ -66,16 +69,21 @@ func (w work) unmount(seen op.Seen) (core.Result, bool) {
 	for i := len(seen.Stack) - 1; i >= 0; i-- {
 		m := seen.Stack[i]
 		if !w.own(m) {
-			return w.stuck(m), false
+			return w.stuck(seen.Stack[:i+1]), false
 		}
 		if err := w.h.Mounts.Unmount(w.c, w.path(), m.ID); err != nil {
-			// Busy or not: the driver has let go of it, so it is not what it was, and what it would mount now would come on top.
-			r := op.Unknown("the driver has left it mounted: " + err.Error())
-			r.NegateFirst = true
-			return r, false
+			return left("the driver has left it mounted: " + err.Error()), false // busy or not
 		}
 	}
 	return core.Result{}, true
+}
+
+// left is the end of a descent whose driver has let go of the volume, so that it is not what it was, and may have left a mount of ours: what it would
+// mount next would come on top.
+func left(reason string) core.Result {
+	r := op.Unknown(reason)
+	r.NegateFirst = true
+	return r
 }
 
 // own: m is this rung's. Either it is the very mount that was confirmed, or no call can be about to change what stands here and m shows the device of
@@ -93,10 +101,24 @@ func (w work) own(m hal.Mount) bool {
 	return op.IsBare(w.o.Seen)
 }
 
-func (w work) stuck(m hal.Mount) core.Result {
+// mayBeOurs: it is not known that m is another's. That is known of what stood there before our first intent, and of what shows another device than
+// the rung below, as long as no call can be about to change what stands here.
+func (w work) mayBeOurs(m hal.Mount) bool {
+	switch {
+	case m.Fingerprint() == w.o.Fingerprint:
+		return true
+	case w.o.Quiet && w.below() != "" && m.Device.String() != w.below():
+		return false
+	}
+	return !w.wasThere(m)
+}
+
+// stuck is the end of a descent that finds a mount at its path that it may not take down, the last of stack.
+func (w work) stuck(stack []hal.Mount) core.Result {
 	r := op.Unknown(fmt.Sprintf("the driver says that it is gone, but at %s stands %s, which is not known to be ours (recorded: %s); "+
-		"unmount it by hand", w.path(), m.Fingerprint(), op.Show(w.o.Fingerprint)))
+		"unmount it by hand", w.path(), stack[len(stack)-1].Fingerprint(), op.Show(w.o.Fingerprint)))
 	r.Blocked = true
+	r.NegateFirst = slices.ContainsFunc(stack, w.mayBeOurs)
 	return r
 }
 

@@ -32,6 +32,8 @@ type verdict struct {
 //	DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE,
 //	UNKNOWN, no status                       unknown, fenced                   unknown, fenced
 //	any other status                         unknown                           unknown
+//
+// A publish whose descent is unknown is negated first, too: its driver may have let go of it and left it mounted.
 func judge(verb core.Verb, err error, quiet bool) verdict {
 	if err == nil {
 		return verdict{outcome: hal.Done, answer: core.Final}

@@ -242,8 +242,10 @@ func TestALookThatFailsIsNotAPathWithoutMount(t *testing.T) {
 	require.Equal(t, hal.NotDone, look(n.HAL(), publishOp()).Outcome)
 	require.Equal(t, hal.Unknown, stage(n.HAL(), stageOp()).Outcome)
 	require.Equal(t, hal.Unknown, publish(n.HAL(), publishOp()).Outcome)
-	require.Equal(t, hal.Unknown, unpublish(n.HAL(), descending(publishOp(), "")).Outcome)
-	require.Equal(t, hal.Unknown, unstage(n.HAL(), descending(stageOp(), "")).Outcome)
+	for _, r := range []core.Result{unpublish(n.HAL(), descending(publishOp(), "")), unstage(n.HAL(), descending(stageOp(), ""))} {
+		require.Equal(t, hal.Unknown, r.Outcome)
+		require.True(t, r.NegateFirst, "what is left there, if anything, is not mounted over")
+	}
 	require.Contains(t, n.Tree("/r"), stageDir+"/vol_data.json")
 }
 
@@ -260,24 +262,37 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 		change    func(n *plugintest.Node, o *core.Op)
 		want      hal.Outcome
 		blocked   bool
-		left      int // mounts
+		negated   bool // before the next climb
+		left      int  // mounts
 	}{
-		"the confirmed one":                  {stack: []hal.Mount{foreign}, confirmed: 0, want: hal.Done},
-		"ours by its device":                 {stack: []hal.Mount{ours}, confirmed: -1, want: hal.Done},
-		"twice ours":                         {stack: []hal.Mount{ours, ours}, confirmed: 1, want: hal.Done},
-		"foreign":                            {stack: []hal.Mount{foreign}, confirmed: -1, want: hal.Unknown, blocked: true, left: 1},
-		"foreign on ours":                    {stack: []hal.Mount{ours, foreign}, confirmed: 0, want: hal.Unknown, blocked: true, left: 2},
-		"ours on foreign":                    {stack: []hal.Mount{foreign, ours}, confirmed: 1, want: hal.Unknown, blocked: true, left: 1},
-		"by its device, a climb is open":     {stack: []hal.Mount{ours}, confirmed: -1, change: climbOpen, want: hal.Unknown, blocked: true, left: 1},
-		"the device below is not known":      {stack: []hal.Mount{ours}, confirmed: -1, change: factsLost, want: hal.Unknown, blocked: true, left: 1},
-		"no rung below, nothing was there":   {stack: []hal.Mount{ours}, confirmed: -1, change: noBelow, want: hal.Done},
-		"no rung below, something was there": {stack: []hal.Mount{ours}, confirmed: -1, change: seenBefore, want: hal.Unknown, blocked: true, left: 1},
+		"the confirmed one":  {stack: []hal.Mount{foreign}, confirmed: 0, want: hal.Done},
+		"ours by its device": {stack: []hal.Mount{ours}, confirmed: -1, want: hal.Done},
+		"twice ours":         {stack: []hal.Mount{ours, ours}, confirmed: 1, want: hal.Done},
+		"foreign":            {stack: []hal.Mount{foreign}, confirmed: -1, want: hal.Unknown, blocked: true, left: 1},
+		"foreign on ours": {
+			stack: []hal.Mount{ours, foreign}, confirmed: 0,
+			want: hal.Unknown, blocked: true, negated: true, left: 2,
+		},
+		"ours on foreign": {stack: []hal.Mount{foreign, ours}, confirmed: 1, want: hal.Unknown, blocked: true, left: 1},
+		"by its device, a climb is open": {
+			stack: []hal.Mount{ours}, confirmed: -1, change: climbOpen,
+			want: hal.Unknown, blocked: true, negated: true, left: 1,
+		},
+		"the device below is not known": {
+			stack: []hal.Mount{ours}, confirmed: -1, change: factsLost,
+			want: hal.Unknown, blocked: true, negated: true, left: 1,
+		},
+		"no rung below, nothing was there": {stack: []hal.Mount{ours}, confirmed: -1, change: noBelow, want: hal.Done},
+		"no rung below, something was there": {
+			stack: []hal.Mount{ours}, confirmed: -1, change: seenBefore,
+			want: hal.Unknown, blocked: true, negated: true, left: 1,
+		},
 		"in use": {
 			stack: []hal.Mount{ours}, confirmed: 0,
 			change: func(n *plugintest.Node, _ *core.Op) {
 				n.Fail["umount "+target] = plugintest.Errno("umount", target, syscall.EBUSY)
 			},
-			want: hal.Unknown, left: 1,
+			want: hal.Unknown, negated: true, left: 1,
 		},
 		"gone, but the directory is not empty": {
 			confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.Put(target+"/data", hal.TypeFile) }, want: hal.Unknown,
@@ -302,6 +317,7 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 			r := unpublish(n.HAL(), o)
 			require.Equal(t, c.want, r.Outcome, r.Reason)
 			require.Equal(t, c.blocked, r.Blocked, r.Reason)
+			require.Equal(t, c.negated, r.NegateFirst, r.Reason)
 			require.Len(t, n.Stacks[target], c.left)
 			_, there := n.Names[podDir+"/vol_data.json"]
 			require.Equal(t, c.want != hal.Done, there, "the file goes last")
@@ -334,6 +350,13 @@ func TestDescentsThatTheDriverDoesNotFinish(t *testing.T) {
 		require.Equal(t, c.want, r.Outcome, name)
 		require.Equal(t, c.fenced, r.Fenced, name)
 		require.Equal(t, c.want == hal.Done, len(n.Stacks[staging]) == 0, name)
+		require.False(t, r.NegateFirst, "a stage that does not go down serves pods that join: "+name)
+
+		p := publish(n.HAL(), publishOp())
+		o = descending(publishOp(), p.Fingerprint)
+		o.Quiet = c.quiet
+		n.Fail["NodeUnpublishVolume"] = c.err
+		require.Equal(t, c.want == hal.Unknown, unpublish(n.HAL(), o).NegateFirst, name)
 	}
 }
 
