@@ -130,6 +130,8 @@ func (r *run) restless() (object, why string) {
 		return "agent", "it has not started"
 	case r.w.IsStalled():
 		return "agent", "its threads do not run"
+	case r.w.IsTorn():
+		return "agent", "a manifest of its source is half written"
 	case !r.synced:
 		return "agent", "its source is not synced"
 	}

@@ -118,12 +118,17 @@ func (w *World) WriteManifest(path string, data []byte) {
 	}
 	torn := append(slices.Clone(data[:len(data)/2]), tornEnd...)
 	w.WriteFile(path, torn)
+	w.torn++
 	w.sched.at(w.sched.now.Add(w.time(siteManifest, path, time.Second, outageMost)), siteManifest.hash, nil, func() {
+		w.torn--
 		if bytes.Equal(w.ReadFile(path), torn) { // nobody has written it or removed it since
 			w.WriteFile(path, data)
 		}
 	})
 }
+
+// IsTorn says whether somebody is half done with writing a manifest.
+func (w *World) IsTorn() bool { return w.torn > 0 }
 
 // tornEnd makes half a manifest one that can't be read: otherwise the half might be another pod.
 const tornEnd = "\n\t{"

@@ -63,6 +63,7 @@ type World struct {
 	// heldBefore is the paths at which volumes were held when the last boot ended.
 	heldBefore []string
 	isStrayed  bool     // some mount was a stray
+	torn       int      // manifests that are half written
 	shares     []*share // that are no volume's
 	isLooking  bool     // somebody looks who waits for no server
 	hungAt     *share   // for which the system call waits that has just answered hangs
