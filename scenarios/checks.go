@@ -29,9 +29,10 @@ type place struct {
 
 // openCall is an RPC that may still act.
 type openCall struct {
-	id     uint64
-	method string
-	run    uint32
+	id        uint64
+	method    string
+	run       uint32
+	isNegated bool // what undoes it was sent since
 }
 
 const (
@@ -187,7 +188,10 @@ func (r *run) sent(e *sim.Effect) {
 		r.unpublishSent(p)
 		r.descends(e.Method, p)
 	}
-	p.calls = append(p.calls, openCall{e.Call, e.Method, e.Run})
+	for i := range p.calls {
+		p.calls[i].isNegated = p.calls[i].isNegated || p.calls[i].method == contrary[e.Method]
+	}
+	p.calls = append(p.calls, openCall{id: e.Call, method: e.Method, run: e.Run})
 }
 
 // crowded is S6: a call occupies its rung as long as it may act. A call that is still awaited excludes all; one that was given up all but its own
@@ -338,10 +342,16 @@ func (r *run) mounted(e *sim.Effect) {
 	}
 	r.judges("S18")
 	if stack := r.w.MountsAt(e.Path); len(stack) > 1 {
-		if p := r.byPath[e.Path]; (p == nil || !p.isTouched) && !r.isUnseen(e, stack[:len(stack)-1]) {
+		if p := r.byPath[e.Path]; (p == nil || !p.isTouched && !p.isBelated(e)) && !r.isUnseen(e, stack[:len(stack)-1]) {
 			r.fail("S18", "mount", e.Path, "a second mount is made at "+e.Path+", on top of "+stack[len(stack)-2].Fingerprint())
 		}
 	}
+}
+
+// isBelated reports whether a mount is made by a call that was given up and negated, where its driver has let go of the volume since: what that has
+// left mounted need not be gone by then, and nobody can call the call back.
+func (p *place) isBelated(e *sim.Effect) bool {
+	return !p.isHeld && slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == e.Call && c.isNegated })
 }
 
 func (r *run) unmounted(e *sim.Effect) {
