@@ -235,11 +235,11 @@ func (c *Core) beside(r *rung) []*rung {
 	return rs
 }
 
-// foundations describes what r stands on now.
-func (c *Core) foundations(r *rung) []Foundation {
+// foundations describes what r stands on now. For a descent that is also what was lost since, as it was: what r is known by does not go with it.
+func (c *Core) foundations(r *rung, v Verb) []Foundation {
 	fs := make([]Foundation, 0, len(r.Below))
 	for _, b := range c.below(r) {
-		if b.state == Present {
+		if b.state == Present || v == Descend && len(b.facts) > 0 {
 			fs = append(fs, Foundation{Key: b.Key, Kind: b.Kind, Facts: b.facts, Fingerprint: b.fingerprint})
 		}
 	}

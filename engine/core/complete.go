@@ -29,7 +29,7 @@ func (c *Core) start(r *rung, v Verb) {
 	}
 	op := Op{
 		ID: c.lastOp, Verb: v, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
-		Params: params, Facts: r.facts, Below: c.foundations(r), Fingerprint: r.fingerprint, Seen: r.seen,
+		Params: params, Facts: r.facts, Below: c.foundations(r, v), Fingerprint: r.fingerprint, Seen: r.seen,
 		First: r.state == Absent && r.purged && len(r.calls) == 0, Quiet: r.bound(Climb) == 0,
 	}
 	if limit > 0 {

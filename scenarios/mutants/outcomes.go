@@ -106,6 +106,10 @@ var outcomes = []Mutant{
 		"r.negate = rec.Phase == Leaving && r.Pod != \"\" && !rec.WasUp", "r.negate = false",
 	},
 	{
+		"what a rung below that is lost was made of is forgotten", "S1, laws 3.3, 7.3", "engine/core/actual.go",
+		" || v == Descend && len(b.facts) > 0", "",
+	},
+	{
 		"what came over an empty directory is not ours", "L4, laws 3.3", "engine/plugin/csi/descend.go",
 		"return op.IsBare(w.o.Seen)", "return w.o.Seen == \"\"",
 	},
