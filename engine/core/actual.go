@@ -129,9 +129,6 @@ func (c *Core) index(r *rung) {
 	if r.Volume != "" {
 		c.volumes[r.Volume] = insert(c.volumes[r.Volume], r)
 	}
-	if r.Exclusive != "" {
-		c.claims[r.Exclusive] = insert(c.claims[r.Exclusive], r)
-	}
 	if r.Actor != "" {
 		if c.actors[r.Actor] == nil {
 			c.actors[r.Actor] = map[hal.Key]*rung{}
@@ -149,7 +146,6 @@ func (c *Core) unindex(r *rung) {
 		withdraw(c.upon, key, r)
 	}
 	withdraw(c.volumes, r.Volume, r)
-	withdraw(c.claims, r.Exclusive, r)
 	if of := c.actors[r.Actor]; of != nil {
 		delete(of, r.Key)
 		if len(of) == 0 {

@@ -30,7 +30,7 @@ func (c *Core) Clone() *Core {
 		return out
 	}
 	d.order = list(c.order)
-	d.upon, d.volumes, d.claims = cloneIndex(c.upon, list), cloneIndex(c.volumes, list), cloneIndex(c.claims, list)
+	d.upon, d.volumes = cloneIndex(c.upon, list), cloneIndex(c.volumes, list)
 	d.actors = make(map[string]map[hal.Key]*rung, len(c.actors))
 	for _, actor := range slices.Sorted(maps.Keys(c.actors)) {
 		d.actors[actor] = make(map[hal.Key]*rung, len(c.actors[actor]))

@@ -18,7 +18,6 @@ type Core struct {
 	order   []*rung                      // the rungs, sorted by key; nil until they are asked for
 	upon    map[hal.Key][]*rung          // the rungs that name a key in Below, sorted by key; the key itself need not exist
 	volumes map[string][]*rung           // by Volume
-	claims  map[string][]*rung           // by Exclusive
 	actors  map[string]map[hal.Key]*rung // by Actor
 	pods    map[PodUID]*pod
 	ops     map[hal.OpID]*rung // in flight
@@ -61,7 +60,7 @@ type Found struct {
 func New(s Start) *Core {
 	c := &Core{
 		now: s.Now, boot: s.Boot,
-		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, claims: map[string][]*rung{},
+		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
 		dead: map[string]string{}, waits: map[Waiter]PodUID{},
 	}
@@ -207,8 +206,10 @@ func (c *Core) markAround(r *rung) {
 	for _, o := range c.beside(r) {
 		c.mark(o)
 	}
-	for _, o := range c.claims[r.Exclusive] {
-		c.mark(o)
+	for _, o := range c.volumes[r.Volume] {
+		if o.Exclusive != "" && o.Kind == r.Kind {
+			c.mark(o)
+		}
 	}
 	if p := c.pods[r.Pod]; r.Pod != "" && p != nil {
 		c.touch(p)

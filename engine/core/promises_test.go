@@ -90,7 +90,7 @@ func (m *machine) checkStart(op core.Op) {
 		return
 	}
 	for key, other := range m.specs {
-		if other.Exclusive == spec.Exclusive && key != op.Key && (m.truth[key] != "" || m.mayCome(key, core.Climb)) {
+		if other.Volume == spec.Volume && other.Kind == spec.Kind && key != op.Key && (m.truth[key] != "" || m.mayCome(key, core.Climb)) {
 			m.t.Fatalf("%s while %s is %q and may come: %t", op, key, m.truth[key], m.mayCome(key, core.Climb))
 		}
 	}

@@ -306,10 +306,8 @@ func (c *Core) uncovered(r *rung) (decision, bool) {
 
 // yields reports whether a wanted rung must go, or stay, down for another's sake: something below it is made anew, or another rung holds the claim.
 func (c *Core) yields(r *rung) bool {
-	if r.Exclusive != "" {
-		if o := c.owner(r.Exclusive); o != nil && o != r {
-			return !c.live(r)
-		}
+	if o := c.owner(r); o != nil && o != r {
+		return !c.live(r)
 	}
 	for _, b := range c.below(r) {
 		rebuild := b.state != Absent && (b.negate || c.change(b) == OnChangeRebuild)
@@ -320,28 +318,33 @@ func (c *Core) yields(r *rung) bool {
 	return false
 }
 
-// claim reports whether nothing else is, or may come, up under the exclusive claim of r. A rung that stands keeps standing.
+// claim reports whether nothing else is, or may come, up that would break the exclusive claim of r. A rung that stands keeps standing. What is only
+// known by its record counts as well: it may have been made before the claim was exclusive, and its pod may not be known yet.
 func (c *Core) claim(r *rung) (decision, bool) {
 	if r.Exclusive == "" || r.state == Present {
 		return decision{}, true
 	}
-	for _, o := range c.claims[r.Exclusive] {
-		if o != r && !o.isGone() {
+	for _, o := range c.volumes[r.Volume] {
+		if o != r && o.Kind == r.Kind && !o.isGone() {
 			return waitOn(whyClaim, o.Key), false
 		}
 	}
 	return decision{}, true
 }
 
-// owner returns the rung that an exclusive claim belongs to: the one that was up, else the oldest intent; nil if none is anything but gone.
-func (c *Core) owner(claim string) *rung {
+// owner returns the rung that the exclusive claim of r belongs to: the one that was up, else the oldest intent. It is nil if r has none, and if none
+// under it is anything but gone.
+func (c *Core) owner(r *rung) *rung {
+	if r.Exclusive == "" {
+		return nil
+	}
 	var first *rung
-	for _, r := range c.claims[claim] {
-		if r.isGone() {
+	for _, o := range c.volumes[r.Volume] {
+		if o.Exclusive != r.Exclusive || o.Kind != r.Kind || o.isGone() {
 			continue
 		}
-		if first == nil || (r.wasUp && !first.wasUp) || (r.wasUp == first.wasUp && r.seq < first.seq) {
-			first = r
+		if first == nil || (o.wasUp && !first.wasUp) || (o.wasUp == first.wasUp && o.seq < first.seq) {
+			first = o
 		}
 	}
 	return first

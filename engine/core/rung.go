@@ -60,7 +60,7 @@ type Rung struct {
 
 	Volume    string // "driver^handle": operations on one volume of a serial actor exclude each other
 	Actor     string // the party that acts on a call: a CSI driver's name; "" is this agent
-	Exclusive string // rungs with the same non-empty value are not up together (ReadWriteOncePod)
+	Exclusive string // the claim that lets no other rung of its Volume and Kind be up (ReadWriteOncePod); "" for none
 
 	// Intent: its effects cannot all be listed by a start (an RPC, a daemon, a device), so they are announced in the journal first, and what
 	// stands at its path is looked at before that.

@@ -70,11 +70,15 @@ var decisions = []Mutant{
 	},
 	{
 		"an exclusive claim belongs to nobody", "L2, laws 2.4", "engine/core/reconcile.go",
-		"if o := c.owner(r.Exclusive); o != nil && o != r {", "if o := c.owner(r.Exclusive); o != nil && o != r && c == nil {",
+		"if o := c.owner(r); o != nil && o != r {", "if o := c.owner(r); o != nil && o != r && c == nil {",
 	},
 	{
 		"an exclusive claim passes to the latest intent", "L2, laws 2.4", "engine/core/reconcile.go",
-		"(r.wasUp == first.wasUp && r.seq < first.seq)", "(r.wasUp == first.wasUp && r.seq > first.seq)",
+		"(o.wasUp == first.wasUp && o.seq < first.seq)", "(o.wasUp == first.wasUp && o.seq > first.seq)",
+	},
+	{
+		"a record made before its claim was exclusive does not count", "S9, laws 2.4", "engine/core/reconcile.go",
+		"if o != r && o.Kind == r.Kind && !o.isGone() {", "if o != r && o.Kind == r.Kind && o.Exclusive == r.Exclusive && !o.isGone() {",
 	},
 	{
 		"a registration does not reset the backoff", "L6, laws 2.5, kubernetes#72500", "engine/core/core.go",
@@ -156,8 +160,8 @@ var decisions = []Mutant{
 	},
 	{
 		"an exclusive claim passes while its last publish may act", "S9, laws 2.4", "engine/core/reconcile.go",
-		"if o != r && !o.isGone() {\n\t\t\treturn waitOn(whyClaim, o.Key), false",
-		"if o != r && o.state == Present {\n\t\t\treturn waitOn(whyClaim, o.Key), false",
+		"if o != r && o.Kind == r.Kind && !o.isGone() {\n\t\t\treturn waitOn(whyClaim, o.Key), false",
+		"if o != r && o.Kind == r.Kind && o.state == Present {\n\t\t\treturn waitOn(whyClaim, o.Key), false",
 	},
 	{
 		"a change of a rung below does not reset the backoff", "L2, laws 2.5, kubernetes#88141", "engine/core/complete.go",

@@ -56,6 +56,7 @@ var killers = map[string]killer{
 	"an edit during the climb is taken to be in force":            {scenario: "pod_is_edited_while_its_volume_comes_up"},
 	"an exclusive claim belongs to nobody":                        {scenario: "claim_becomes_exclusive_under_two_pods"},
 	"an exclusive claim passes to the latest intent":              {scenario: "claim_becomes_exclusive_under_two_pods"},
+	"a record made before its claim was exclusive does not count": {scenario: "claim_becomes_exclusive_during_a_publish_and_a_restart"},
 	"an unknown climb means absent":                               {scenario: "already_exists_is_negated_first"},
 	"an unknown climb means present":                              {scenario: "driver_dies_at_every_first_call"},
 	"an unknown rung is climbed without a look":                   {scenario: "denied_stage_is_looked_at_under_the_pods_that_have_it"},
