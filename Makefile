@@ -43,6 +43,7 @@ test: deps format vet laws unit ## all that proves the project, in reduced size:
 	$(MAKE) --no-print-directory sanity
 	$(MAKE) --no-print-directory hunt RUNS=20000 BUDGET=90s
 	$(MAKE) --no-print-directory exhaust
+	$(MAKE) --no-print-directory exhaust DEPTH=2
 	$(MAKE) --no-print-directory mutants MUTANT_FLAGS=
 	$(MAKE) --no-print-directory kill-matrix SHORT=-short
 	$(MAKE) --no-print-directory demo
@@ -109,7 +110,7 @@ coverage: ## lines of the engine that the simulator runs; fails below COVERED (9
 
 .PHONY: exhaust
 exhaust: build ## the catalogue with every combination of DEPTH (1) faults on top; WORKERS
-	bin/volsim exhaust --depth $(DEPTH) --prune=$(if $(filter 1,$(DEPTH)),false,true) --workers $(WORKERS)
+	bin/volsim exhaust --depth $(DEPTH) $(if $(filter 1,$(DEPTH)),--prune=false) --workers $(WORKERS)
 
 .PHONY: conform
 conform: ## one suite, recorded from Linux, on hal/linux and hal/sim

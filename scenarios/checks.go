@@ -15,6 +15,7 @@ type place struct {
 	key            hal.Key
 	path           string
 	driver, volume string
+	thing          string // driver^volume
 	isPublish      bool
 	isHeld         bool // staged, or published
 	wasUp          bool // it was believed to be up since the containers of its pod were started
@@ -147,7 +148,7 @@ func (r *run) placeOf(e *sim.Effect) *place {
 	if p != nil {
 		return p
 	}
-	p = &place{key: e.Key, path: e.Staging, driver: e.Driver, volume: e.Volume}
+	p = &place{key: e.Key, path: e.Staging, driver: e.Driver, volume: e.Volume, thing: e.Driver + "^" + e.Volume}
 	if e.Method == publish || e.Method == unpublish {
 		p.path, p.isPublish = e.Target, true
 	}

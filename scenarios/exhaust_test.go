@@ -18,33 +18,41 @@ within 1m expect pod default/web ready
 after 1m expect pod default/web ready
 `
 
-// TestExhaustFindsPlantedDefects: one that takes a fault and one that takes two are found by the same choices, whether or not runs are cut short.
+// TestExhaustFindsPlantedDefects: one that takes a fault and one that takes two are found by the same choices, whether or not runs are cut short; and
+// by as many, if further faults are told once in like circumstances.
 func TestExhaustFindsPlantedDefects(t *testing.T) {
 	for deaths := 1; deaths <= 2; deaths++ {
-		find := func(depth int, all bool) explore.Exhausted {
+		find := func(e explore.Exhaust) explore.Exhausted {
 			s, err := scenarios.Parse("stage.txt", storyOfAStage)
 			require.NoError(t, err)
 			s.Plant(deaths)
-			done := explore.Exhaust{Scenarios: []*scenarios.Scenario{s}, Depth: depth, Workers: 1, All: all}.Run()
+			e.Scenarios = []*scenarios.Scenario{s}
+			done := e.Run()
 			require.Len(t, done, 1)
 			return done[0]
 		}
 		if deaths > 1 {
-			less := find(deaths-1, false)
+			less := find(explore.Exhaust{Depth: deaths - 1})
 			require.False(t, less.Failed())
 			require.Positive(t, less.Cut)
 		}
-		all, pruned := find(deaths, true), find(deaths, false)
+		all, exact := find(explore.Exhaust{Depth: deaths, All: true}), find(explore.Exhaust{Depth: deaths, Exact: true})
+		rough := find(explore.Exhaust{Depth: deaths})
 		require.NotNil(t, all.Violation)
-		require.Equal(t, all.Violation, pruned.Violation)
-		require.Equal(t, "L1", pruned.Violation.Property)
-		require.Equal(t, all.Case.String(), pruned.Case.String())
+		require.Equal(t, "L1", all.Violation.Property)
+		require.Equal(t, all.Violation, exact.Violation)
+		require.Equal(t, all.Case.String(), exact.Case.String())
 		require.Zero(t, all.Pruned+all.Cut)
-		require.LessOrEqual(t, pruned.Events, all.Events)
+		require.LessOrEqual(t, exact.Events, all.Events)
+		require.NotNil(t, rough.Violation)
+		require.Equal(t, all.Violation.Signature(), rough.Violation.Signature())
+		require.LessOrEqual(t, rough.Run, exact.Run)
 
-		again := pruned.Case.Play(scenarios.Play{Choices: pruned.Case.Chooser()}).Run()
-		require.NotNil(t, again.Violation)
-		require.Contains(t, pruned.Case.Command("replay"), "--keep '")
-		t.Logf("%d runs, %d without: %s", pruned.Run, all.Run, pruned.Case)
+		for _, found := range []explore.Exhausted{exact, rough} {
+			again := found.Case.Play(scenarios.Play{Choices: found.Case.Chooser()}).Run()
+			require.Equal(t, found.Violation, again.Violation)
+			require.Contains(t, found.Case.Command("replay"), "--keep '")
+		}
+		t.Logf("%d runs, %d exact, %d of all: %s", rough.Run, exact.Run, all.Run, rough.Case)
 	}
 }

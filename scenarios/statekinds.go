@@ -61,7 +61,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		scenarios.run: cfg h canary probe cover probing lines storm actual mark isKnown isOver
 		scenarios.place: sent
 		scenarios.handOver: life
-		sim.World: config chooser faults profile menus nth trace observe faulted entered start pids lives rpcCount sched borrowed slabs hungAt
+		sim.World: config chooser faults profile menus nth trace observe faulted entered enteredFor start pids lives rpcCount sched borrowed slabs hungAt
 		sim.incarnation: number started drained queue drain
 		sim.task: inc w index parked
 		sim.node: found

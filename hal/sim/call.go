@@ -210,7 +210,7 @@ func (h *host) enter(at *callSite, object string, c hal.Call, m *menu) call {
 		k.expired = true
 		return k
 	}
-	w.entered = at
+	w.entered, w.enteredFor = at, c.Key
 	k.fault = w.pick(at.fault, &k.subject, m)
 	crashes := &w.menus.crashIdle
 	if at.writes {
@@ -252,6 +252,7 @@ type Caller struct {
 	Writes bool // it changes something
 	Run    uint32
 	Op     hal.OpID
+	Key    hal.Key // of the rung that the operation is about, if it is about one
 }
 
 // Caller returns the call that the choice id, which is being made, is about: what goes wrong with it, or whether the agent dies at it. It is the zero
@@ -261,7 +262,7 @@ func (w *World) Caller(id ID) Caller {
 	if at == nil || id.Site != at.fault.name && id.Site != at.crash.name {
 		return Caller{}
 	}
-	return Caller{at.name, at.class, at.writes, w.run(), w.trace.last.op}
+	return Caller{at.name, at.class, at.writes, w.run(), w.trace.last.op, w.enteredFor}
 }
 
 func (k *call) record(m Mark) Record {

@@ -29,18 +29,19 @@ type Config struct {
 
 // World is one node and all that surrounds it.
 type World struct {
-	config  Config
-	sched   *scheduler
-	chooser Chooser
-	faults  FaultChooser // the chooser, if it is one
-	profile Profile
-	menus   *menus
-	calm    bool
-	nth     counters // of choices, by site and object
-	trace   Trace
-	observe []func(Effect)
-	faulted []func(Injected)
-	entered *callSite // the call that entered last
+	config     Config
+	sched      *scheduler
+	chooser    Chooser
+	faults     FaultChooser // the chooser, if it is one
+	profile    Profile
+	menus      *menus
+	calm       bool
+	nth        counters // of choices, by site and object
+	trace      Trace
+	observe    []func(Effect)
+	faulted    []func(Injected)
+	entered    *callSite // the call that entered last
+	enteredFor hal.Key   // the rung that it is about
 
 	fs       *filesystem
 	mounts   *mountTable

@@ -22,5 +22,12 @@
 // the other has as many faults to come, since combinations are told level by level. So it is cut short. Of a death, the state that it leads to is
 // known beforehand, so that those that lead to the same are told once.
 //
-// TestEqualStatesGoOnAlike compares what follows equal states, and TestNothingNewIsPruned what pairs of faults come to, with and without.
+// # Like circumstances
+//
+// Most pairs of faults strike at a retry, or after a restart, that differs from others in a count, in how long ago something was, in a directory that
+// was left: states are seldom equal, and what comes of them is. So unless it is asked for ([Exhaust.Exact]), a further fault is told once for each
+// of the circumstances in which it may strike: see alike. That is less than all pairs, and fifty times as fast. What is told is told to its end then.
+//
+// TestEqualStatesGoOnAlike compares what follows equal states, and TestNothingNewIsPruned what pairs of faults come to, with and without what is cut
+// short; TestExhaustFindsPlantedDefects has a defect that takes two faults, and all ways find it.
 package explore

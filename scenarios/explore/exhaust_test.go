@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -33,6 +34,41 @@ func TestSameOutcomeWithAnyNumberOfWorkers(t *testing.T) {
 	want := e.Run()
 	e.Workers = 3
 	require.Equal(t, want, e.Run())
+}
+
+// TestFurtherFaultsAreToldOnceInLikeCircumstances: a scenario that is told after one like it has no pair left; one whose volumes are different has
+// its own. The outcome is the same with any number of workers.
+func TestFurtherFaultsAreToldOnceInLikeCircumstances(t *testing.T) {
+	const story = `# a volume comes up
+driver disk.example staging device
+volume vol-a of disk.example
+pod default/web uses vol-a%s
+at 0s apply all
+within 1m expect pod default/web ready
+`
+	var all []*scenarios.Scenario
+	for i, how := range []string{"", "", ":ro"} {
+		s, err := scenarios.Parse(fmt.Sprintf("%d.txt", i), fmt.Sprintf(story, how))
+		require.NoError(t, err)
+		all = append(all, s)
+	}
+	e := Exhaust{Scenarios: all, Depth: 2, Workers: 3}
+	done := e.Run()
+	require.Len(t, done, 3)
+	for _, x := range done {
+		require.Nil(t, x.Violation, x.Case.String())
+		require.Equal(t, x.Generated, x.Pruned+x.Run)
+		require.Zero(t, x.Cut+x.Left)
+	}
+	first := Exhaust{Scenarios: all[:1], Depth: 1, All: true}.Run()[0]
+	require.Equal(t, first.Run, done[1].Run, "with one fault more nothing is told")
+	require.Greater(t, done[0].Run, 2*first.Run)
+	require.Greater(t, done[2].Run, 2*first.Run)
+	require.Greater(t, done[0].Generated, 10*done[0].Run)
+	if !testing.Short() {
+		e.Workers = 1
+		require.Equal(t, done, e.Run())
+	}
 }
 
 // TestBudgetChangesTheOrderAlone has time for all: the same combinations come up, in another order.

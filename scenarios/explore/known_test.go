@@ -45,9 +45,9 @@ func TestNothingNewIsPruned(t *testing.T) {
 		require.Nil(t, p.Run().Violation, f.subject.String())
 		return future
 	}
-	root := node{with: []scenarios.Kept{scenarios.Steady()}}
+	root := rootNode()
 	k, runs, ends := newKnown(2), uint64(0), map[string]bool{}
-	for queue := []node{root}; len(queue) > 0; queue = queue[1:] {
+	for queue := []*node{root}; len(queue) > 0; queue = queue[1:] {
 		runs++
 		f := newFinder(s, queue[0], queue[0].deep == 2)
 		f.known, f.run = k, runs
@@ -55,7 +55,7 @@ func TestNothingNewIsPruned(t *testing.T) {
 		queue = append(queue, f.found...)
 	}
 	told := 0
-	check := func(n node) []node {
+	check := func(n *node) []*node {
 		told++
 		f := newFinder(s, n, n.deep == 2)
 		require.Contains(t, ends, tell(f), f.subject.String())
@@ -79,7 +79,7 @@ func TestNothingNewIsPruned(t *testing.T) {
 func TestCleanRebootIsAPowerCutThatTakesNothing(t *testing.T) {
 	s, err := scenarios.Find("demo")
 	require.NoError(t, err)
-	play := func(n node) (string, []node) {
+	play := func(n *node) (string, []*node) {
 		f := newFinder(s, n, false)
 		p, after := f.play(), ""
 		p.Keep = true
@@ -94,15 +94,15 @@ func TestCleanRebootIsAPowerCutThatTakesNothing(t *testing.T) {
 		require.Nil(t, p.Run().Violation, f.subject.String())
 		return after, f.found
 	}
-	_, found := play(node{with: []scenarios.Kept{scenarios.Steady()}})
+	_, found := play(rootNode())
 	compared := 0
 	for i, n := range found {
-		if n.with[len(n.with)-1].Fault != sim.PowerCut || i%4 != 0 {
+		if n.added[len(n.added)-1].Fault != sim.PowerCut || i%4 != 0 {
 			continue
 		}
 		cut, _ := play(n)
-		n.with = slices.Clone(n.with)
-		n.with[len(n.with)-1].Fault = sim.Reboot
+		n.added = slices.Clone(n.added)
+		n.added[len(n.added)-1].Fault = sim.Reboot
 		reboot, _ := play(n)
 		require.NotEmpty(t, cut)
 		require.Equal(t, cut, reboot)

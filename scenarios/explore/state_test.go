@@ -14,24 +14,26 @@ import (
 // reached is one state that a run came to, and what it had in its trace by then.
 type reached struct {
 	state  scenarios.State
+	things []scenarios.Circumstance
 	at     time.Duration
 	record int
 }
 
-// TestEqualStatesGoOnAlike compares what follows two equal states of different runs: every call, effect and reply, and when.
+// TestEqualStatesGoOnAlike compares what follows two equal states of different runs: every call, effect and reply, and when. Nor do their
+// circumstances differ.
 func TestEqualStatesGoOnAlike(t *testing.T) {
 	for _, name := range []string{"demo", "two_pods_share_a_volume", "power_cut_tears_the_journal", "driver_restarts_and_forgets_what_it_staged"} {
 		s, err := scenarios.Find(name)
 		require.NoError(t, err)
-		compare, futures, equal := scenarios.NewComparer(1), map[scenarios.State]string{}, 0
-		play := func(n node) []node {
+		compare, futures, things, equal := scenarios.NewComparer(1), map[scenarios.State]string{}, map[scenarios.State][]scenarios.Circumstance{}, 0
+		play := func(n *node) []*node {
 			f := newFinder(s, n, false)
 			p := f.play()
 			var all []reached
 			p.Keep = true
 			p.Passes = func(m scenarios.Moment) bool {
 				if at, ok := m.State(compare); ok && f.isThrough() {
-					all = append(all, reached{at, m.At(), len(f.world.Trace().Records)})
+					all = append(all, reached{at, m.Circumstances(nil), m.At(), len(f.world.Trace().Records)})
 				}
 				return true
 			}
@@ -40,16 +42,17 @@ func TestEqualStatesGoOnAlike(t *testing.T) {
 					future := futureOf(w.Trace().Records[r.record:], r.at)
 					if known, ok := futures[r.state]; ok {
 						require.Equal(t, known, future, "%s %s at %s", name, f.subject, r.at)
+						require.ElementsMatch(t, things[r.state], r.things, "%s %s at %s", name, f.subject, r.at)
 						equal++
 					}
-					futures[r.state] = future
+					futures[r.state], things[r.state] = future, r.things
 				}
 				f.rest()
 			}
 			require.Nil(t, p.Run().Violation)
 			return f.found
 		}
-		for i, n := range play(node{with: []scenarios.Kept{scenarios.Steady()}}) {
+		for i, n := range play(rootNode()) {
 			if i%3 == 0 && (!testing.Short() || i%5 == 0) {
 				play(n)
 			}

@@ -1,0 +1,78 @@
+package explore
+
+import (
+	"hash/maphash"
+	"path"
+	"strings"
+
+	"github.com/volnode/volnode/scenarios"
+)
+
+// alike is the circumstances in which faults have struck. A further fault is told once in like circumstances, whatever has gone wrong before, and in
+// whichever scenario: at a call, or another point, while all that it is about stands as it did ([scenarios.Circumstance]), and the operation whose
+// call it is has met the same fault before, or none. What it is about is
+//
+//   - of a call for a volume, or of what somebody does to one: that volume;
+//   - of a call to a driver, or of what happens to it: that driver;
+//   - of a death, the journal and the mount table: everything. It is enough that one thing stands as it did not before: how two things stand at the
+//     same time is not told twice if each of them did so already.
+//
+// Of the directories and files that an operation makes or removes one stands for all. This is less than all pairs: what hangs on how
+// often something was tried, on how long ago, or on a directory that was left, is told in the circumstances that came up first, and not again.
+type alike struct {
+	settings maphash.Hash // of the scenario, fed to all that it meets
+	mine     map[uint64]bool
+	// others is what the first faults of all scenarios have met, and what was told by then; it is not changed any more. nil until it is known.
+	others map[uint64]bool
+}
+
+var alikeSeed = maphash.MakeSeed()
+
+func newAlike(s *scenarios.Scenario) *alike {
+	a := &alike{mine: map[uint64]bool{}}
+	a.settings.SetSeed(alikeSeed)
+	_, _ = a.settings.WriteString(s.Settings()) // a hash never fails
+	return a
+}
+
+// meets notes the circumstances of an offer to a combination, and returns what is new of them; nil if they are known. things is how everything
+// stands, and about the thing that the offer is about, "" for all.
+func (a *alike) meets(o *offer, things []scenarios.Circumstance, about string, before string) []uint64 {
+	h := a.settings
+	at := pointOf(o)
+	_, _ = h.WriteString(at)
+	_ = h.WriteByte(0)
+	_, _ = h.WriteString(before)
+	point := h.Sum64()
+	var news []uint64
+	for _, c := range things {
+		if about != "" && c.Of != about && c.Volume != about {
+			continue
+		}
+		key := maphash.Comparable(alikeSeed, [3]uint64{point, maphash.String(alikeSeed, c.Of), c.State})
+		if !a.mine[key] {
+			a.mine[key] = true
+			if !a.others[key] {
+				news = append(news, key)
+			}
+		}
+	}
+	return news
+}
+
+// pointOf names the point of an offer: its site, and what it is about. Of the calls of an operation for a rung's files and directories it is not told
+// which.
+func pointOf(o *offer) string {
+	object := o.id.Object
+	isJournal := strings.HasPrefix(path.Base(object), "journal.")
+	switch area, _, _ := strings.Cut(o.id.Site, "."); {
+	case isJournal:
+		object = "journal" // of any generation
+	case o.caller.Key == "" || area != "tree" && area != "files":
+	case o.isDeath():
+		return "files/crash"
+	default:
+		object = string(o.caller.Key)
+	}
+	return o.id.Site + " " + object
+}
