@@ -231,12 +231,17 @@ func (c *Core) beside(r *rung) []*rung {
 	return rs
 }
 
-// foundations describes what r stands on now. For a descent that is also what was lost since, as it was: what r is known by does not go with it.
+// foundations describes what r stands on now. For a descent that is also what was lost since, as it was: what r is known by does not go with it. What
+// was not up in this boot is known by nothing: facts of another boot, as a device's number, may be true of somebody else's by now.
 func (c *Core) foundations(r *rung, v Verb) []Foundation {
 	fs := make([]Foundation, 0, len(r.Below))
 	for _, b := range c.below(r) {
 		if b.state == Present || v == Descend && len(b.facts) > 0 {
-			fs = append(fs, Foundation{Key: b.Key, Kind: b.Kind, Facts: b.facts, Fingerprint: b.fingerprint})
+			f := Foundation{Key: b.Key, Kind: b.Kind, Facts: b.facts, Fingerprint: b.fingerprint}
+			if b.state != Present && b.fingerprint == "" {
+				f.Facts = nil
+			}
+			fs = append(fs, f)
 		}
 	}
 	return fs

@@ -204,6 +204,30 @@ func TestWhatAVerbIsTold(t *testing.T) {
 	}
 }
 
+// A descent is told what a rung below was made of that is lost since, but not of what it was made in another boot: a device has another number now, and
+// that number may be somebody else's.
+func TestWhatADescentIsToldOfALostRungBelow(t *testing.T) {
+	facts := []core.Fact{{Name: "device", Value: "8:0"}}
+	stage := core.Foundation{Key: "stage/a", Kind: "stage", Facts: facts, Fingerprint: "m1"}
+	for boot, want := range map[hal.BootID]core.Foundation{"b1": stage, "b2": {Key: "stage/a", Kind: "stage"}} {
+		start := core.Start{Now: second, Boot: boot}
+		for i, r := range (volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}).rungs("p") {
+			start.Records = append(start.Records, core.Record{
+				Rung: r, Phase: core.Confirmed, Boot: "b1", Facts: facts, Fingerprint: []string{"m2", "m1"}[i], Seq: uint64(2 - i),
+			})
+			start.Found = append(start.Found, core.Found{Key: r.Key})
+		}
+		c := core.New(start)
+		c.Step(second, core.Gone{Pod: "p"})
+		ops := c.Step(second, core.AllSynced{}).Start
+		if ops[0].Verb == core.Look {
+			ops = c.Step(second, done(ops[0].ID, "")).Start
+		}
+		require.Equal(t, core.Descend, ops[0].Verb)
+		require.Equal(t, []core.Foundation{want}, ops[0].Below, boot)
+	}
+}
+
 func TestWhatStandsInPlaceOfARungIsNotIt(t *testing.T) {
 	publish := core.Rung{Key: "publish", Kind: "publish", Pod: "p", Intent: true, Limits: core.Limits{Climb: time.Minute, Settle: time.Minute}}
 	up := func(c *core.Core) {
