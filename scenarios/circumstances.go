@@ -24,8 +24,9 @@ func (s *Scenario) Settings() string {
 	return fmt.Sprint(s.Runtime, s.Files, s.JournalBytes, s.Absent, s.Bare, s.Drivers, objects)
 }
 
-// Circumstance is how one thing of a run stands, roughly: what the engine believes of it and what is true of it. Of a [State] it leaves out times,
-// counts, what only a power cut can tell, directories without a mount, and what an operation has done so far.
+// Circumstance is how one thing of a run stands, roughly: what the engine believes of it, what decides what it does next about it, and what is true
+// of it. Of a [State] it leaves out times, counts, what only a power cut can tell, directories without a mount, whether the journal can be written,
+// and what an operation has done so far.
 type Circumstance struct {
 	// Of is a rung that a pod has, by its key, with what all pods share of its volume; that which they share, if no pod has any; the uid of a pod; the
 	// name of a driver; or "" for the agent.
@@ -66,7 +67,8 @@ func (m Moment) Circumstances(to []Circumstance) []Circumstance {
 		to = append(to, Circumstance{string(p.uid), "", bit(p.isWanted, 0) | bit(p.isLeaving, 1) | bit(p.isRunning, 2) | bit(p.told == p.object, 3)})
 	}
 	for i, d := range r.w.Drivers() {
-		to = append(to, Circumstance{d.Name, "", uint64(i)<<3 | bit(d.Up, 0) | bit(d.Accepted, 1) | bit(d.Hides, 2)})
+		is := uint64(i)<<4 | bit(d.Up, 0) | bit(d.Accepted, 1) | bit(d.Hides, 2) | bit(r.registered[d.Name], 3)
+		to = append(to, Circumstance{d.Name, "", is + maphash.Comparable(circumstancesSeed, d.Is)})
 	}
 	return to
 }
@@ -82,13 +84,14 @@ func (m Moment) rungs() []rungState {
 		return all
 	}
 	r.core.Beliefs(func(b core.Belief) {
-		bits := beliefBits(&b)
+		next, _ := r.core.Prospect(b.Key)
+		bits := beliefBits(&b) | prospectBits(&next)
 		if i := slices.IndexFunc(all, func(x rungState) bool { return x.key == b.Key }); i >= 0 {
 			all[i].state |= bits
 			return
 		}
 		if b.Path != "" {
-			bits |= uint64(min(len(r.w.MountsAt(b.Path)), 3))
+			bits |= r.truthAt(b.Path)
 		}
 		all = append(all, rungState{b.Key, b.Volume, b.Pod == "", bits})
 	})
@@ -141,22 +144,44 @@ func bit(is bool, at int) uint64 {
 	return 0
 }
 
+// Which bits of a rung's state are of what.
+const (
+	placeAt    = 4 // of what is true of a place, beside its path
+	beliefAt   = 9
+	prospectAt = 24
+)
+
+// truthAt is what is true of a path.
+func (r *run) truthAt(path string) uint64 {
+	return uint64(min(len(r.w.MountsAt(path)), 3)) | bit(r.w.IsHeldOpen(path), 2) | bit(r.w.IsDead(path), 3)
+}
+
 // truthOf is what is true of a place.
 func (r *run) truthOf(p *place) uint64 {
-	is := uint64(min(len(r.w.MountsAt(p.path)), 3)) | bit(p.isHeld, 2) | bit(p.isTouched, 3)
+	is := bit(p.isHeld, 0) | bit(p.isTouched, 1) | bit(r.w.IsSilent(p.driver, p.volume), 2)
 	for _, k := range p.calls {
 		isClimb := k.method == stage || k.method == publish
-		is |= bit(isClimb, 4) | bit(!isClimb, 5)
+		is |= bit(isClimb, 3) | bit(!isClimb, 4)
 	}
-	return is
+	return is<<placeAt | r.truthAt(p.path)
 }
 
 // beliefBits is what is believed of a rung.
 func beliefBits(b *core.Belief) uint64 {
 	is := 1 | uint64(b.State)<<1 | bit(b.IsGone, 3) | bit(b.IsDoubtful, 4) | bit(b.IsWanted, 5) | bit(b.IsHeldBack, 6) | bit(b.HasChild, 7) |
-		bit(b.ClimbOpen != 0, 8) | bit(b.DescendOpen != 0, 9) | bit(b.InFlight, 10)
+		bit(b.ClimbOpen != 0, 8) | bit(b.DescendOpen != 0, 9) | bit(b.Fingerprint != "", 10) | bit(b.InFlight, 11)
 	if b.InFlight {
-		is |= uint64(b.Verb) << 11
+		is |= uint64(b.Verb) << 12
 	}
-	return is << 8
+	return is << beliefAt
+}
+
+// prospectBits is what decides what is done about a rung next.
+func prospectBits(p *core.Prospect) uint64 {
+	is := uint64(p.Change) | bit(p.IsHeld, 2) | bit(p.IsUsed, 3) | bit(p.IsTrusted, 4) | bit(p.IsNegated, 5) | bit(p.IsDenied, 6) |
+		bit(p.IsShedding, 7) | bit(p.IsExclusive, 8) | bit(p.IsRecorded, 9)
+	if p.IsRecorded {
+		is |= uint64(p.Phase) << 10
+	}
+	return is << prospectAt
 }

@@ -24,7 +24,8 @@ func exhaustCommand() *cobra.Command {
 		Use: "exhaust [NAME|FILE…]", Short: "Run scenarios with every combination of few faults on top of their own",
 		Long: `Runs each scenario, by default all of the catalogue, as it is written and then with every fault, or every two of them and so on
 up to --depth, at every effect, RPC and fsync, and with the death of the agent or the node after each. The calls of
-an operation that only look share one point. A further fault is told once in like circumstances; docs/volsim.md says what those are.
+an operation that only look share one point. A second fault, and each further one, is told once in like circumstances; docs/volsim.md says what
+those are.
 
 With a further fault a scenario's own expectations say nothing any more: they are waited for, and not judged. All properties are, and so is calm. It
 stops at the first combination that breaks one, and shows the command that replays it.`,
@@ -38,6 +39,9 @@ stops at the first combination that breaks one, and shows the command that repla
 			if e.Budget < 0 {
 				return errors.New("--budget is a time like 10m; 0 is as long as it takes")
 			}
+			if e.Exact && !prune {
+				return errors.New("--exact leaves out what is known for certain, and --prune=false leaves out nothing: leave one out")
+			}
 			e.All = !prune
 			return exhaust(cmd, e, args, asJSON)
 		},
@@ -46,7 +50,7 @@ stops at the first combination that breaks one, and shows the command that repla
 	cmd.Flags().IntVar(&e.Workers, "workers", runtime.GOMAXPROCS(0), "how many scenarios run side by side")
 	cmd.Flags().DurationVar(&e.Budget, "budget", 0, "how long it may take, shared out among the scenarios; 0 is as long as it takes")
 	cmd.Flags().BoolVar(&prune, "prune", true, "leave out what is known; false tells every combination to its end")
-	cmd.Flags().BoolVar(&e.Exact, "exact", false, "leave out only what is known for certain, also of further faults: hours, with --depth 2")
+	cmd.Flags().BoolVar(&e.Exact, "exact", false, "with --depth 2 and more, leave out only what is known for certain, as --depth 1 does: hours")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each scenario and one for the sum")
 	return cmd
 }

@@ -69,6 +69,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"diff", "1", "2", "3"}, exitUsage, "volsim diff takes two runs; these are 3"},
 		{[]string{"exhaust", "--workers", "0"}, exitUsage, "at least one must work"},
 		{[]string{"exhaust", "--budget", "-1s", "demo"}, exitUsage, "0 is as long as it takes"},
+		{[]string{"exhaust", "--exact", "--prune=false", "demo"}, exitUsage, "--prune=false leaves out nothing"},
 		{[]string{"mutants", "--workers", "0"}, exitUsage, "at least one must work"},
 		{[]string{"mutants", "--budget", "0"}, exitUsage, "a mutant needs some CPU time"},
 		{[]string{"coverage", "--runs", "0"}, exitUsage, "at least 1"},

@@ -41,6 +41,32 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 	return b, true
 }
 
+// Prospect is what decides, beside a [Belief], what is done about a rung next.
+type Prospect struct {
+	Change      OnChange // what the difference between how it was made and what is wanted asks for
+	Phase       Phase    // of its record
+	IsRecorded  bool     // it has one
+	IsHeld      bool     // it is not wanted, and not taken down: containers may run on it, or not all that its pod wants is known
+	IsUsed      bool     // containers may run on it
+	IsTrusted   bool     // if it is Unknown, a look that finds its fingerprint again is enough
+	IsNegated   bool     // it goes before the next climb
+	IsDenied    bool     // an actor said that it is not there
+	IsShedding  bool     // it is not to stand on all that it stands on any more, once it is gone
+	IsExclusive bool     // nothing else of its volume may be up
+}
+
+// Prospect returns what decides what is done about a rung next; false if core knows of no such rung.
+func (c *Core) Prospect(key hal.Key) (Prospect, bool) {
+	r := c.rungs[key]
+	if r == nil {
+		return Prospect{}, false
+	}
+	return Prospect{
+		Change: c.change(r), Phase: r.phase, IsRecorded: r.recorded, IsHeld: c.desire(r) == held, IsUsed: c.runs(r), IsTrusted: r.trusted,
+		IsNegated: r.negate, IsDenied: r.denied, IsShedding: len(r.sheds) > 0, IsExclusive: r.Exclusive != "",
+	}, true
+}
+
 // Beliefs calls f with each rung, in the order of keys.
 func (c *Core) Beliefs(f func(Belief)) {
 	for _, r := range c.sorted() {

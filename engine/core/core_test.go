@@ -204,8 +204,8 @@ func TestWhatAVerbIsTold(t *testing.T) {
 	}
 }
 
-// A descent is told what a rung below was made of that is lost since, but not of what it was made in another boot: a device has another number now, and
-// that number may be somebody else's.
+// A descent is told what a rung below was made of that is lost since, but not what it was made of in another boot: a device has another number now,
+// and that number may be somebody else's.
 func TestWhatADescentIsToldOfALostRungBelow(t *testing.T) {
 	facts := []core.Fact{{Name: "device", Value: "8:0"}}
 	stage := core.Foundation{Key: "stage/a", Kind: "stage", Facts: facts, Fingerprint: "m1"}

@@ -22,7 +22,8 @@ const (
 
 func (v Verb) String() string { return [...]string{"look", "climb", "refresh", "descend"}[v] }
 
-// Foundation is one rung below the one operated on, as it stood when the operation was decided; for a descent, one that was lost as it stood last in this boot.
+// Foundation is one rung below the one operated on, as it stood when the operation was decided; for a descent, one that was lost as it stood last in
+// this boot.
 type Foundation struct {
 	Key         hal.Key
 	Kind        Kind

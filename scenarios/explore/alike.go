@@ -35,18 +35,17 @@ func newAlike(s *scenarios.Scenario) *alike {
 	return a
 }
 
-// meets notes the circumstances of an offer to a combination, and returns what is new of them; nil if they are known. things is how everything
-// stands, and about the thing that the offer is about, "" for all.
-func (a *alike) meets(o *offer, things []scenarios.Circumstance, about string, before string) []uint64 {
+// meets notes the circumstances of an offer to a combination, and returns what is new of them; nil if they are known.
+func (a *alike) meets(o *offer) []uint64 {
 	h := a.settings
 	at := pointOf(o)
 	_, _ = h.WriteString(at)
 	_ = h.WriteByte(0)
-	_, _ = h.WriteString(before)
+	_, _ = h.WriteString(o.before)
 	point := h.Sum64()
 	var news []uint64
-	for _, c := range things {
-		if about != "" && c.Of != about && c.Volume != about {
+	for _, c := range o.things {
+		if o.about != "" && c.Of != o.about && c.Volume != o.about {
 			continue
 		}
 		key := maphash.Comparable(alikeSeed, [3]uint64{point, maphash.String(alikeSeed, c.Of), c.State})

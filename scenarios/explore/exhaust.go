@@ -21,8 +21,8 @@ type Exhaust struct {
 	Budget time.Duration
 	// Progress is told of each scenario when it is through, in no certain order, by one goroutine at a time; nil for nobody.
 	Progress func(Exhausted)
-	// Merged is told of the sum of all scenarios when each first fault of theirs is told, and none of the further ones, if those are told once in like
-	// circumstances; nil for nobody.
+	// Merged is told of the sum of all scenarios when each first fault of theirs is told, as far as there was time, and none of the further ones, if
+	// those are told once in like circumstances; not if one has failed by then. nil for nobody.
 	Merged func(Exhausted)
 }
 
@@ -47,8 +47,8 @@ type Exhausted struct {
 // Failed reports whether the scenario does not run clean.
 func (e *Exhausted) Failed() bool { return e.Violation != nil || len(e.Stale) > 0 }
 
-// gcPercent lets the heap grow to many times what lives before it is collected: worlds are small and short. Where the pairs of all scenarios are kept,
-// roughGCPercent.
+// gcPercent lets the heap grow to many times what lives before it is collected: worlds are small and short. Where the pairs of all scenarios are
+// kept, roughGCPercent does.
 const (
 	gcPercent      = 1500
 	roughGCPercent = 400
@@ -70,15 +70,15 @@ func (e Exhaust) Run() []Exhausted {
 	r, begin := e.running(), time.Now()
 	if e.isRough() {
 		r.pass(1, e.Budget/2, r.merge)
+		if r.hasFailed(len(r.tellings) - 1) {
+			for i := range r.outcome() {
+				r.tellProgress(i)
+			}
+			return r.outcome()
+		}
 		if e.Merged != nil {
 			e.Merged(Total(r.outcome()))
 		}
-	}
-	if r.hasFailed(len(r.tellings) - 1) {
-		for i := range r.outcome() {
-			r.tellProgress(i)
-		}
-		return r.outcome()
 	}
 	budget := e.Budget
 	if e.Budget > 0 {

@@ -28,9 +28,9 @@ type finder struct {
 	world             *sim.World
 	buffers           *sim.Buffers
 
-	struck   operation // that met the last fault
-	things   []scenarios.Circumstance
-	thingsAt uint64 // how many records and events there were then
+	struck   operation                // that met the last fault
+	things   []scenarios.Circumstance // as of the offer that was heard last; offers keep it
+	thingsAt uint64                   // how many records and events there were then
 
 	isPast  bool                 // the last point of the node has come up
 	moments int                  // after it that brought new states
@@ -129,14 +129,17 @@ func (f *finder) Between(id sim.ID, lo, hi int64) int64 {
 
 // hear takes an offer, or keeps it until it shows whether its call changes anything.
 func (f *finder) hear(o offer) {
-	switch {
-	case !f.isPast:
+	if !f.isPast {
 		if f.isPast = o.id == f.node.last(); f.isPast {
 			f.struck = operation{o.caller.Run, o.caller.Op}
 		}
 		f.notes(o)
 		return
-	case !o.caller.Writes, o.caller.Class == hal.ClassRPC:
+	}
+	if f.alike != nil && !f.isDeepest && isPoint(o) {
+		f.surround(&o)
+	}
+	if !o.caller.Writes || o.caller.Class == hal.ClassRPC {
 		f.take(o)
 		return
 	}
@@ -196,7 +199,7 @@ func (f *finder) take(o offer) {
 	}
 	o.unsynced, o.isFurther = f.world.Unsynced(), f.alike != nil && f.node.deep > 0
 	all := alternatives(o)
-	met, isNew := f.meets(&o, by)
+	met, isNew := f.meets(&o)
 	if !isNew {
 		f.pruned += uint64(len(all))
 		return
@@ -214,23 +217,27 @@ func (f *finder) take(o offer) {
 	}
 }
 
-// meets notes the circumstances of an offer, and returns what is new of them. It reports whether the offer is taken: if anything is, and in any case
-// if it is of a first fault.
-func (f *finder) meets(o *offer, by operation) (news []uint64, isTaken bool) {
+// surround notes the circumstances in which an offer comes up.
+func (f *finder) surround(o *offer) {
+	if at := f.world.Trace().Len() + f.world.Steps(); at != f.thingsAt || f.things == nil {
+		f.things, f.thingsAt = f.moment.Circumstances(make([]scenarios.Circumstance, 0, len(f.things))), at
+	}
+	o.things = f.things
+	if !o.isDeath() && o.id.Object != "" {
+		o.about = f.moment.Thing(o.caller.Key, o.id.Object)
+	}
+	if by := (operation{o.caller.Run, o.caller.Op}); f.node.deep > 0 && by == f.struck && by.op != 0 {
+		c := f.node.added[0]
+		o.before = c.ID.Site + c.Fault.String()
+	}
+}
+
+// meets returns what is new about the circumstances of an offer. It reports whether the offer is taken: if anything is, and in any case if it is of a
+// first fault.
+func (f *finder) meets(o *offer) (news []uint64, isTaken bool) {
 	if f.alike == nil {
 		return nil, true
 	}
-	if at := f.world.Trace().Len() + f.world.Steps(); at != f.thingsAt || f.things == nil {
-		f.things, f.thingsAt = f.moment.Circumstances(f.things[:0]), at
-	}
-	about, before := "", ""
-	if !o.isDeath() && o.id.Object != "" {
-		about = f.moment.Thing(o.caller.Key, o.id.Object)
-	}
-	if f.node.deep > 0 && by == f.struck && by.op != 0 {
-		c := f.node.added[0]
-		before = c.ID.Site + c.Fault.String()
-	}
-	news = f.alike.meets(o, f.things, about, before)
+	news = f.alike.meets(o)
 	return news, len(news) > 0 || f.node.deep == 0
 }

@@ -25,6 +25,11 @@ type offer struct {
 	// isFurther: it is told once in like circumstances.
 	isFurther bool
 
+	// things is how everything stood when it came up, about the thing that it is about, "" for all, and before the fault that its operation had met,
+	// "" for none; unset unless further faults are told once in like circumstances.
+	things        []scenarios.Circumstance
+	about, before string
+
 	// after is the state in which a death after the effect of the call would leave all, if isAfter.
 	after   scenarios.State
 	isAfter bool
