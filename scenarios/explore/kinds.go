@@ -66,17 +66,7 @@ func alternatives(o offer) [][]scenarios.Kept {
 
 // variants are the ways in which one fault can happen.
 func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
-	only := [][]scenarios.Kept{{c}}
-	also := func(all ...scenarios.Kept) [][]scenarios.Kept {
-		for _, other := range all {
-			only = append(only, []scenarios.Kept{c, other})
-		}
-		return only
-	}
-	value := func(of string, v int64) scenarios.Kept { return scenarios.Kept{ID: beside(o.id, of), Value: v} }
-	lasts := func(of string, d time.Duration) scenarios.Kept {
-		return scenarios.Kept{ID: beside(o.id, of), Value: int64(d), Time: true}
-	}
+	only := also(c)
 	site, isRPC := o.caller.Site, o.caller.Class == hal.ClassRPC
 	switch c.Fault {
 	case sim.CrashBefore, sim.CrashReplied, sim.Reboot:
@@ -87,35 +77,35 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 			return nil
 		case o.isFurther && !isRPC:
 		case isRPC:
-			return also(value("moment", 1))
+			return also(c, value(o.id, "moment", 1))
 		case site == "files.write":
-			return also(value("amount", 1), value("amount", 2))
+			return also(c, value(o.id, "amount", 1), value(o.id, "amount", 2))
 		case site == "tree.remove-tree":
-			return also(value("amount", 1))
+			return also(c, value(o.id, "amount", 1))
 		}
 	case sim.PowerCut:
 		if o.unsynced == 0 || o.isFurther && site != "files.sync" {
 			return only
 		}
-		return also(scenarios.Kept{ID: o.next("powercut.names", ""), Value: int64(longest)})
+		return also(c, scenarios.Kept{ID: o.next("powercut.names", ""), Value: int64(longest)})
 	case sim.Slow:
 		switch {
 		case isRPC && o.caller.Writes:
-			return also(lasts("execute", time.Second))[1:] // a hundred times that, within the deadline
+			return also(c, lasts(o.id, "execute", time.Second))[1:] // a hundred times that, within the deadline
 		case site == "files.sync" && !o.isFurther:
-			return also(lasts("request", longest))[1:]
+			return also(c, lasts(o.id, "request", longest))[1:]
 		}
 		return nil
 	case sim.Late, sim.Doubled:
-		all := also(lasts("late", longest))
+		all := also(c, lasts(o.id, "late", longest))
 		if o.isFurther {
 			return all[1:]
 		}
 		return all
 	case sim.Intercepted:
-		return also(lasts("late", longest))[1:] // at once is as an error that does all
+		return also(c, lasts(o.id, "late", longest))[1:] // at once is as an error that does all
 	case sim.Hang:
-		return also(scenarios.Kept{ID: o.next("child.hang", helper[site]+o.id.Object), Value: int64(longest), Time: true})
+		return also(c, scenarios.Kept{ID: o.next("child.hang", helper[site]+o.id.Object), Value: int64(longest), Time: true})
 	case sim.NoSpace:
 		if !o.caller.Writes || o.isFurther || site == "tree.mkdir" || site == "tree.rename" {
 			return nil
@@ -124,7 +114,7 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 		if !o.isFile {
 			return only
 		}
-		all := also(scenarios.Kept{ID: o.next("files.sync/drop", o.id.Object), Value: 1})
+		all := also(c, scenarios.Kept{ID: o.next("files.sync/drop", o.id.Object), Value: 1})
 		if o.isFurther {
 			return all[1:]
 		}
@@ -134,14 +124,32 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 			var codes []scenarios.Kept
 			for _, code := range []hal.Code{hal.CodeUnknown, hal.CodeAlreadyExists, hal.CodeInvalidArgument} {
 				if i := slices.Index(sim.ErrorCodes(c.Fault), code); i >= 0 {
-					codes = append(codes, value("code", int64(i)))
+					codes = append(codes, value(o.id, "code", int64(i)))
 				}
 			}
-			return also(codes...)
+			return also(c, codes...)
 		}
 	default:
 	}
 	return only
+}
+
+// also is a choice by itself, and with each of others beside it.
+func also(c scenarios.Kept, others ...scenarios.Kept) [][]scenarios.Kept {
+	all := [][]scenarios.Kept{{c}}
+	for _, other := range others {
+		all = append(all, []scenarios.Kept{c, other})
+	}
+	return all
+}
+
+// value and lasts are other choices about the call of an offer: a number, a time.
+func value(id sim.ID, of string, v int64) scenarios.Kept {
+	return scenarios.Kept{ID: beside(id, of), Value: v}
+}
+
+func lasts(id sim.ID, of string, d time.Duration) scenarios.Kept {
+	return scenarios.Kept{ID: beside(id, of), Value: int64(d), Time: true}
 }
 
 // helper is what a helper process is called that carries out a call, before the object of the call.
