@@ -35,7 +35,9 @@ func (h *Hunter) Rerun(c Case, o Watch) Result {
 		res := c.Play(Play{
 			Choices: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, Watch: o.Effect, probe: o.probe, ended: o.ended,
 		}).Run()
-		return Result{Violation: res.Violation, Events: res.Events, Calls: res.Calls, Hash: res.Hash, Lasted: res.Lasted}
+		return Result{
+			Violation: res.Violation, Events: res.Events, Calls: res.Calls, Faults: res.Faults, Crashes: res.Crashes, Hash: res.Hash, Lasted: res.Lasted,
+		}
 	}
 	is := c.setup()
 	return h.Run(Schedule{

@@ -21,6 +21,8 @@ type StoryResult struct {
 	Violation *Violation
 	Events    uint64
 	Calls     uint64
+	Faults    uint64
+	Crashes   int
 	Hash      uint64
 	Lasted    time.Duration
 	Stale     []string  // faults that no call met
@@ -150,8 +152,9 @@ func (p Play) Run() StoryResult {
 		p.Done(t.w)
 	}
 	res := StoryResult{
-		Name: s.Name, Violation: t.r.violation, Events: t.w.Steps(), Calls: t.w.Trace().Count(sim.MarkCall), Hash: t.w.Trace().Hash(),
-		Lasted: t.w.Now().Sub(0), Coverage: t.r.cover,
+		Name: s.Name, Violation: t.r.violation, Events: t.w.Steps(), Calls: t.w.Trace().Count(sim.MarkCall),
+		Faults: t.w.Trace().Count(sim.MarkFault), Crashes: t.r.actual.crashes, Hash: t.w.Trace().Hash(), Lasted: t.w.Now().Sub(0),
+		Coverage: t.r.cover,
 	}
 	for i, f := range s.Faults {
 		if t.met[i] < f.Nth && !t.leaves(f.Line) && !p.IsVaried {

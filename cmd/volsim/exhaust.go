@@ -3,12 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"runtime"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/volnode/volnode/scenarios"
 	"github.com/volnode/volnode/scenarios/explore"
+	"github.com/volnode/volnode/scenarios/report"
 )
 
 // exhausted is one scenario's result as JSON.
@@ -87,8 +91,11 @@ func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) 
 			fmt.Fprintf(out, "FAIL %s\n  replay: %s\n", x.Violation, r.Replay)
 		}
 	}
+	ctx, free := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer free()
+	e.Stop = ctx.Done()
 	e.Merged = func(x explore.Exhausted) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d scenarios with each first fault: %s\n", len(e.Scenarios), counts(x))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s, each first fault is told: %s\n", report.Count(len(e.Scenarios), "scenario"), counts(x))
 	}
 	all := e.Run()
 	sum := explore.Total(all)
@@ -96,12 +103,22 @@ func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) 
 		err = errors.Join(err, tellJSON(cmd, sum))
 	} else {
 		fmt.Fprintf(out, "%-64s %s, %d events, %.1f CPU-seconds\n",
-			fmt.Sprintf("%d scenarios, depth %d", len(all), e.Depth), counts(sum), sum.Events, (scenarios.CPUTime() - begin).Seconds())
+			fmt.Sprintf("%s, depth %d", report.Count(len(all), "scenario"), e.Depth), counts(sum), sum.Events, (scenarios.CPUTime() - begin).Seconds())
 	}
-	if err == nil && len(all) > 0 && all[len(all)-1].Failed() {
+	switch {
+	case err != nil:
+		return err
+	case len(all) > 0 && all[len(all)-1].Failed():
 		return errViolation
+	case ctx.Err() != nil:
+		fmt.Fprintln(cmd.ErrOrStderr(), "interrupted: what is left was not told, and may lead to more")
+		return errInterrupted
+	case sum.Left > 0 && sum.Run <= 2*uint64(len(all)):
+		return fmt.Errorf("no fault was tried: --budget %v is over before; give it more time, or name fewer scenarios", e.Budget)
+	case sum.Left > 0:
+		fmt.Fprintln(cmd.ErrOrStderr(), "the budget is over: what is left was not told, and may lead to more")
 	}
-	return err
+	return nil
 }
 
 // counts is how many combinations there were.

@@ -43,6 +43,31 @@ func TestSignalEndsAHuntThatCanGoOn(t *testing.T) {
 	}
 }
 
+// TestSignalEndsAnExhaustion that has told what first faults lead to: what it has done so far is told.
+func TestSignalEndsAnExhaustion(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "volsim")
+	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(program, "exhaust", "--depth", "2", "--workers", "1", "demo")
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	var stdout strings.Builder
+	cmd.Stdout = &stdout
+	require.NoError(t, cmd.Start())
+	told := bufio.NewReader(stderr)
+	line, err := told.ReadString('\n')
+	require.NoError(t, err)
+	require.Regexp(t, `^1 scenario, each first fault is told: .* [1-9]\d* left\n$`, line)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	line, err = told.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "interrupted")
+	status, ok := errors.AsType[*exec.ExitError](cmd.Wait())
+	require.True(t, ok)
+	require.Equal(t, exitInterrupted, status.ExitCode())
+	require.Regexp(t, `1 scenario, depth 2 .* [1-9]\d* left, `, stdout.String())
+}
+
 func TestShardsMerge(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")

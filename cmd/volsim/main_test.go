@@ -70,6 +70,8 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"exhaust", "--workers", "0"}, exitUsage, "at least one must work"},
 		{[]string{"exhaust", "--budget", "-1s", "demo"}, exitUsage, "0 is as long as it takes"},
 		{[]string{"exhaust", "--exact", "--prune=false", "demo"}, exitUsage, "--prune=false leaves out nothing"},
+		{[]string{"exhaust", "--budget", "1ns", "demo"}, exitUsage, "no fault was tried"},
+		{[]string{"exhaust", "--budget", "1s", "--depth", "2", "--workers", "1", "demo"}, 0, "the budget is over"},
 		{[]string{"mutants", "--workers", "0"}, exitUsage, "at least one must work"},
 		{[]string{"mutants", "--budget", "0"}, exitUsage, "a mutant needs some CPU time"},
 		{[]string{"coverage", "--runs", "0"}, exitUsage, "at least 1"},
@@ -158,6 +160,12 @@ within 10s expect pod default/web ready
 		status, _, stderr = volsim(args...)
 		require.Equal(t, exitUsage, status, "%v: %s", args, stderr)
 	}
+}
+
+// TestReplayCountsTheFaultsOfAScenario, which are its own.
+func TestReplayCountsTheFaultsOfAScenario(t *testing.T) {
+	_, out, _ := volsim("replay", "agent_is_killed_between_effect_and_reply")
+	require.Regexp(t, `HAL calls, 1 fault, [1-9]\d* crash(es)?, hash `, out)
 }
 
 func TestReplayShowsTheSameTrace(t *testing.T) {

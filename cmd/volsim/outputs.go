@@ -177,7 +177,10 @@ func explain(failures []report.Failure) {
 func commandLine(cmd *cobra.Command) string {
 	words := []string{cmd.CommandPath()}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
+		list, isList := f.Value.(pflag.SliceValue)
 		switch {
+		case isList:
+			words = append(words, "--"+f.Name, scenarios.Quoted(strings.Join(list.GetSlice(), ",")))
 		case f.Value.String() == f.NoOptDefVal: // a bool that is true
 			words = append(words, "--"+f.Name)
 		case f.NoOptDefVal != "":

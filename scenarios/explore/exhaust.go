@@ -19,6 +19,8 @@ type Exhaust struct {
 	Workers int // how many scenarios at the same time; the outcome is the same with any number
 	// Budget is how long it may take, shared out among the scenarios; 0 is as long as it takes. What could not be told in that time is left.
 	Budget time.Duration
+	// Stop ends it early when it is closed, as the end of a budget does; nil is never.
+	Stop <-chan struct{}
 	// Progress is told of each scenario when it is through, in no certain order, by one goroutine at a time; nil for nobody.
 	Progress func(Exhausted)
 	// Merged is told of the sum of all scenarios when each first fault of theirs is told, as far as there was time, and none of the further ones, if

@@ -53,7 +53,8 @@ func (o *offer) isDeath() bool { return strings.HasSuffix(o.id.Site, "/crash") }
 //
 // Of a further fault that is told once in like circumstances it is not told which status an error has, how much of a file was written when the agent
 // died, a call that acts late at once, a sync that is slow, or fails and drops nothing, and a disk that is full in place of one that fails; nor the
-// death of the agent after a sync, which is as after the write before, and a power cut that takes back names, other than after a sync.
+// death of the agent after a sync, which is as after the write before, a power cut after a write, which the sync is for, and one that takes back names,
+// other than after a sync.
 func alternatives(o offer) [][]scenarios.Kept {
 	var all [][]scenarios.Kept
 	for _, f := range o.faults {
@@ -84,7 +85,10 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 			return also(c, value(o.id, "amount", 1))
 		}
 	case sim.PowerCut:
-		if o.unsynced == 0 || o.isFurther && site != "files.sync" {
+		switch {
+		case o.isFurther && isWrite(site):
+			return nil
+		case o.isFurther && site != "files.sync", o.unsynced == 0:
 			return only
 		}
 		return also(c, scenarios.Kept{ID: o.next("powercut.names", ""), Value: int64(longest)})
@@ -150,6 +154,11 @@ func value(id sim.ID, of string, v int64) scenarios.Kept {
 
 func lasts(id sim.ID, of string, d time.Duration) scenarios.Kept {
 	return scenarios.Kept{ID: beside(id, of), Value: int64(d), Time: true}
+}
+
+// isWrite: the site is of a call that changes a file or a directory, and a sync follows.
+func isWrite(site string) bool {
+	return strings.HasPrefix(site, "tree.") || strings.HasPrefix(site, "files.") && site != "files.sync"
 }
 
 // helper is what a helper process is called that carries out a call, before the object of the call.

@@ -33,6 +33,15 @@ func (e *Exhaust) running() *running {
 // hasFailed reports whether a scenario has, of the first ones up to i.
 func (r *running) hasFailed(i int) bool { return r.failed.Load() <= int64(i) }
 
+func (r *running) isStopped() bool {
+	select {
+	case <-r.Stop:
+		return true
+	default:
+		return false
+	}
+}
+
 // pass tells the combinations of up to depth faults of all scenarios that were not told yet, within a budget; 0 is as long as it takes. done is told
 // of each scenario that is through, in no certain order, by one goroutine at a time.
 func (r *running) pass(depth int, budget time.Duration, done func(i int)) {
@@ -47,11 +56,13 @@ func (r *running) pass(depth int, budget time.Duration, done func(i int)) {
 			buffers := &sim.Buffers{}
 			buffers.KeepCoroutines()
 			defer buffers.Close()
-			for i := int(next.Add(1) - 1); i < all && !r.hasFailed(i); i = int(next.Add(1) - 1) {
+			for i := int(next.Add(1) - 1); i < all && !r.hasFailed(i) && !r.isStopped(); i = int(next.Add(1) - 1) {
 				share := time.Until(end) / time.Duration(all-i) * time.Duration(min(max(r.Workers, 1), all-i))
 				until := time.Now().Add(share)
 				t := r.tellings[i]
-				t.through(depth, buffers, func() bool { return r.hasFailed(i-1) || budget > 0 && time.Now().After(until) })
+				t.through(depth, buffers, func() bool {
+					return r.hasFailed(i-1) || budget > 0 && time.Now().After(until) || r.isStopped()
+				})
 				r.mu.Lock()
 				if t.out.Failed() {
 					r.failed.Store(min(r.failed.Load(), int64(i)))

@@ -83,8 +83,9 @@ func (t *telling) through(depth int, buffers *sim.Buffers, isOver func() bool) {
 			t.level = append(t.level, next...) // of two levels: this is the end
 			break
 		}
-		t.level = next
-		t.mix()
+		if t.level = next; len(next) > 0 && next[0].deep > 1 {
+			t.mix()
+		}
 	}
 	t.out.Left = uint64(len(t.level))
 }
