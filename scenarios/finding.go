@@ -62,7 +62,7 @@ type Frame struct {
 type RungFrame struct {
 	Key      hal.Key `json:"key"`
 	Name     string  `json:"name"`     // short, for people
-	Believed string  `json:"believed"` // "Unknown", "Absent", "Present"; "" if the engine knows of no such rung, or does not live
+	Believed string  `json:"believed"` // "Unknown", "Absent", "Absent in doubt", "Present"; "" if the engine knows of no such rung, or does not live
 	Wanted   bool    `json:"wanted"`   // by the engine's own account
 	True     string  `json:"true"`     // "up" or "down"
 	Holder   string  `json:"holder"`   // who uses it or may yet act on it: "pod-3 runs", "NodeStageVolume may act"; "" for nobody

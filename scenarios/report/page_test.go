@@ -57,6 +57,8 @@ func example() Results {
 		switch {
 		case l.Number < 3:
 			frame.Rungs = rung("Absent", "down", "")
+		case l.Number == 4:
+			frame.Rungs = rung("Absent", "down", "NodeStageVolume may act")
 		case l.Number == 6:
 			frame.Rungs = rung("Absent", "up", evil)
 		}
@@ -156,9 +158,14 @@ func TestPageInABrowser(t *testing.T) {
 	require.Contains(t, b.text("output"), "line 5, 121.000000 s: #1 stage: unknown")
 	require.Contains(t, b.text(".beliefs tbody"), "vol-a\tyes\tUnknown\tdown\tNodeStageVolume may act")
 	require.Contains(t, b.text("tr.now"), "#1 stage: unknown")
+	var differing int
+	b.eval(`document.querySelectorAll("tr.differs").length`, &differing)
+	require.Zero(t, differing, "who does not know is not wrong")
+	b.press(slider, "ArrowLeft", 37, "")
+	require.Equal(t, "vol-a\tyes\tAbsent ≠\tdown\tNodeStageVolume may act", b.text(".beliefs tr.differs"), "it is down, and will not stay so")
 	b.press(slider, "Home", 36, "")
 	require.Contains(t, b.text("output"), "line 1, 0.000000 s: node booted "+evil)
-	var later, differing int
+	var later int
 	b.eval(`document.querySelectorAll("g.mark.later").length`, &later)
 	require.Equal(t, 5, later)
 	b.eval(`document.querySelectorAll("tr.differs").length`, &differing)
