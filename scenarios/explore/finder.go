@@ -95,15 +95,17 @@ func (f *finder) isThrough() bool {
 
 // effect counts what the agent's calls have done.
 func (f *finder) effect(e sim.Effect) {
-	if e.Actor == "agent" {
+	if e.Actor == "agent" && !f.isDeepest {
 		f.effects[operation{e.Run, e.Op}]++
 	}
 }
 
 // PickFault implements sim.FaultChooser.
 func (f *finder) PickFault(id sim.ID, faults []sim.Fault, weights []uint32) sim.Fault {
-	if !f.isPast || !f.isDeepest { // else nothing is added any more
-		f.hear(offer{id: id, faults: faults, caller: f.world.Caller(id), next: f.world.NextID, isFile: !f.isDeepest && f.isFile(id.Object)})
+	if f.isDeepest { // nothing is added
+		f.isPast = f.isPast || id == f.node.last()
+	} else {
+		f.hear(offer{id: id, faults: faults, caller: f.world.Caller(id), next: f.world.NextID, isFile: f.isFile(id.Object)})
 	}
 	return f.Keeper.PickFault(id, faults, weights)
 }
@@ -116,7 +118,7 @@ func (f *finder) isFile(path string) bool {
 
 // Between implements sim.Chooser. The time of a call's way back is drawn when it has had its effect, if it has one.
 func (f *finder) Between(id sim.ID, lo, hi int64) int64 {
-	if site, ok := strings.CutSuffix(id.Site, "/reply"); ok {
+	if site, ok := strings.CutSuffix(id.Site, "/reply"); ok && len(f.open) > 0 {
 		call := sim.NewID(site, id.Object, id.Nth)
 		if i := slices.IndexFunc(f.open, func(p *pending) bool { return p.call == call }); i >= 0 {
 			p := f.open[i]
@@ -136,7 +138,7 @@ func (f *finder) hear(o offer) {
 		f.notes(o)
 		return
 	}
-	if f.alike != nil && !f.isDeepest && isPoint(o) {
+	if f.alike != nil && isPoint(o) {
 		f.surround(&o)
 	}
 	if !o.caller.Writes || o.caller.Class == hal.ClassRPC {
@@ -159,7 +161,7 @@ func (f *finder) decide(p *pending, hasEffect bool) {
 	for _, o := range p.offers {
 		if !hasEffect {
 			o.caller.Writes = false
-		} else if f.known != nil && o.isDeath() && !f.isDeepest {
+		} else if f.known != nil && o.isDeath() {
 			o.after, o.isAfter = f.moment.AfterDeath(f.known.Comparer)
 		}
 		f.take(o)
@@ -194,7 +196,7 @@ func (f *finder) notes(o offer) bool {
 func (f *finder) take(o offer) {
 	by := operation{o.caller.Run, o.caller.Op}
 	isNew := f.notes(o)
-	if f.isDeepest || !isPoint(o) || !isNew || isLook(o) && f.node.deep > 0 && f.node.look == by {
+	if !isPoint(o) || !isNew || isLook(o) && f.node.deep > 0 && f.node.look == by {
 		return
 	}
 	o.unsynced, o.isFurther = f.world.Unsynced(), f.alike != nil && f.node.deep > 0
