@@ -49,12 +49,9 @@ type Exhausted struct {
 // Failed reports whether the scenario does not run clean.
 func (e *Exhausted) Failed() bool { return e.Violation != nil || len(e.Stale) > 0 }
 
-// gcPercent lets the heap grow to many times what lives before it is collected: worlds are small and short. Where the pairs of all scenarios are
-// kept, roughGCPercent does.
-const (
-	gcPercent      = 1500
-	roughGCPercent = 400
-)
+// gcPercent lets the heap grow to many times what lives before it is collected: worlds are small and short. The pairs of the whole catalogue are some
+// 60 MB, so it grows to a gigabyte then.
+const gcPercent = 1500
 
 // isRough: further faults are told once in like circumstances.
 func (e *Exhaust) isRough() bool { return e.Depth > 1 && !e.All && !e.Exact }
@@ -64,11 +61,7 @@ func (e *Exhaust) isRough() bool { return e.Depth > 1 && !e.All && !e.Exact }
 // What first faults lead to is known of all scenarios before any of the further faults is told: in which circumstances one is told then does not hang
 // on which scenario is through first.
 func (e Exhaust) Run() []Exhausted {
-	percent := gcPercent
-	if e.isRough() {
-		percent = roughGCPercent
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(percent))
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	r, begin := e.running(), time.Now()
 	if e.isRough() {
 		r.pass(1, e.Budget/2, r.merge)
