@@ -27,7 +27,9 @@ func (r *run) rungFrames() []RungFrame {
 	all := []RungFrame{}
 	if r.alive() {
 		r.core.Beliefs(func(b core.Belief) {
-			all = append(all, RungFrame{Key: b.Key, Believed: r.core.StandingOf(b.Key).String(), Wanted: b.IsWanted, True: r.truth(b.Key, b.Path), Holder: r.holder(b.Key)})
+			all = append(all, RungFrame{
+				Key: b.Key, Believed: r.core.StandingOf(b.Key).String(), Wanted: b.IsWanted, True: r.truth(b.Key, b.Path), Holder: r.holder(b.Key),
+			})
 		})
 	}
 	for _, p := range r.list {

@@ -53,8 +53,8 @@ func (o *offer) isDeath() bool { return strings.HasSuffix(o.id.Site, "/crash") }
 //
 // Of a further fault that is told once in like circumstances it is not told which status an error has, how much of a file was written when the agent
 // died, a call that acts late at once, a sync that is slow, or fails and drops nothing, and a disk that is full in place of one that fails; nor the
-// death of the agent after a sync, which is as after the write before, a power cut after a write, which the sync is for, and one that takes back names,
-// other than after a sync.
+// death of the agent after a sync, which is as after the write before, a power cut after a write, which the sync is for, and one that takes back
+// names, other than after a sync.
 func alternatives(o offer) [][]scenarios.Kept {
 	var all [][]scenarios.Kept
 	for _, f := range o.faults {
