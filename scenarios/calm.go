@@ -44,7 +44,7 @@ func (r *run) finish(restart bool) {
 	r.w.SweepForeign(rootDir)
 	r.letsGo()
 	if r.broken != "" {
-		if !r.settle("L2", "the core works", r.bound()) || !r.told() || !r.isolates() {
+		if !r.comesToRest("L2", "the core works", r.bound()) || !r.isolates() {
 			return
 		}
 		if !r.explains() {
@@ -53,7 +53,7 @@ func (r *run) finish(restart bool) {
 		r.w.BreakDriver(r.broken, sim.Works)
 		r.broken = ""
 	}
-	if !r.settle("L2", "converged", r.bound()) || !r.told() || !r.untouched() || !r.isQuiet() || restart && !r.restarts() {
+	if !r.comesToRest("L2", "converged", r.bound()) || !r.untouched() || !r.isQuiet() || restart && !r.restarts() {
 		return
 	}
 	r.empties()
@@ -119,6 +119,15 @@ func (r *run) settle(property, phase string, within time.Duration) bool {
 			return false
 		}
 	}
+}
+
+// comesToRest lets all settle, and those hear of it who wait. What is noticed only meanwhile, as what somebody has unmounted, settles as well.
+func (r *run) comesToRest(property, phase string, within time.Duration) bool {
+	if !r.settle(property, phase, within) || !r.told() {
+		return false
+	}
+	_, why := r.restless()
+	return why == "" || r.settle(property, phase, within)
 }
 
 // restless names something that is not as it should stay, and why; "" if there is none.
@@ -283,7 +292,7 @@ func (r *run) restarts() bool {
 	r.w.KillAgent()
 	before := r.actual.mounting
 	r.w.After(time.Second, "start the agent again", r.w.StartAgent)
-	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L6", "restarted", hasty) || !r.told() {
+	if !r.until(r.w.Now().Add(2*time.Second)) || !r.comesToRest("L6", "restarted", hasty) {
 		return false
 	}
 	r.w.Restarts(true)
