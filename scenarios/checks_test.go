@@ -424,7 +424,7 @@ func TestCalmFinds(t *testing.T) {
 		"a pod can't go": {"L4", func(r *run) {
 			r.w.After(10*time.Minute+50*time.Second, "", func() { r.w.BreakDriver("disk.example", sim.Refuses) })
 		}},
-		"its driver is away at a restart": {"L6", func(r *run) { r.w.After(30*time.Second, "", func() { r.w.StopDriver("disk.example") }) }},
+		"its driver is away at a restart": {"L6", func(r *run) { r.w.After(5*time.Minute, "", func() { r.w.StopDriver("disk.example") }) }},
 		"it is never quiet":               {"L7", func(r *run) { r.w.After(7*time.Minute, "", func() { r.actual.effects++ }) }},
 		"a restart makes calls":           {"L11", func(r *run) { r.w.After(10*time.Minute+45*time.Second, "", func() { r.actual.mounting++ }) }},
 	} {
