@@ -20,35 +20,33 @@ import (
 // Of the directories and files that an operation makes or removes one stands for all. This is less than all pairs: what hangs on how
 // often something was tried, on how long ago, or on a directory that was left, is told in the circumstances that came up first, and not again.
 type alike struct {
-	settings maphash.Hash // of the scenario, fed to all that it meets
+	settings uint64 // a hash of those of the scenario
 	mine     map[uint64]bool
 	// others is what the first faults of all scenarios have met, and what was told by then; it is not changed any more. nil until it is known.
 	others map[uint64]bool
 }
 
+// encounter is a fault that meets a thing as it stands; it is kept as its hash.
+type encounter struct {
+	settings, state   uint64
+	point, before, of string
+}
+
 var alikeSeed = maphash.MakeSeed()
 
 func newAlike(s *scenarios.Scenario) *alike {
-	a := &alike{mine: map[uint64]bool{}}
-	a.settings.SetSeed(alikeSeed)
-	_, _ = a.settings.WriteString(s.Settings()) // a hash never fails
-	return a
+	return &alike{settings: maphash.String(alikeSeed, s.Settings()), mine: map[uint64]bool{}}
 }
 
 // meets notes the circumstances of an offer to a combination, and returns what is new of them; nil if they are known.
 func (a *alike) meets(o *offer) []uint64 {
-	h := a.settings
 	at := pointOf(o)
-	_, _ = h.WriteString(at)
-	_ = h.WriteByte(0)
-	_, _ = h.WriteString(o.before)
-	point := h.Sum64()
 	var news []uint64
 	for _, c := range o.things {
 		if o.about != "" && c.Of != o.about && c.Volume != o.about {
 			continue
 		}
-		key := maphash.Comparable(alikeSeed, [3]uint64{point, maphash.String(alikeSeed, c.Of), c.State})
+		key := maphash.Comparable(alikeSeed, encounter{a.settings, c.State, at, o.before, c.Of})
 		if !a.mine[key] {
 			a.mine[key] = true
 			if !a.others[key] {
