@@ -28,12 +28,17 @@ func (m *VolumeManager) ContainersGone(uid core.PodUID) {
 	m.h.Runtime.Post(func() { m.step(core.Gone{Pod: uid}) })
 }
 
-// ask runs a question on the owner and waits for its end.
-func (m *VolumeManager) ask(ctx context.Context, question func()) error {
-	return m.h.Runtime.Await(ctx, func(done func()) {
-		question()
+// ask runs a question on the owner and waits for its answer. Once ctx is over, the owner may still write the answer, so nobody looks at it.
+func ask[T any](ctx context.Context, m *VolumeManager, question func() T) (T, error) {
+	answer, none := new(T), *new(T)
+	err := m.h.Runtime.Await(ctx, func(done func()) {
+		*answer = question()
 		done()
 	})
+	if err != nil {
+		return none, err
+	}
+	return *answer, nil
 }
 
 // wait blocks until the condition holds, or ctx is over; then its error says what is missing.
@@ -112,33 +117,29 @@ func (e *NotReadyError) Unwrap() error { return e.Cause }
 
 // missing composes the error of a wait that is over. It is taken whether or not the caller's context has ended.
 func (m *VolumeManager) missing(cause error, uid core.PodUID) error {
-	e := &NotReadyError{Pod: uid, Cause: cause}
-	_ = m.ask(nil, func() { //nolint:staticcheck // a nil context is never over; the caller's is
-		for _, p := range m.snapshot().Pods {
-			if p.UID == uid {
-				e.Volumes = slices.DeleteFunc(p.Volumes, func(v VolumeStatus) bool { return v.State == Ready || v.State == Gone })
-			}
+	pod, _ := ask(nil, m, func() PodStatus { //nolint:staticcheck // a nil context is never over; the caller's is
+		if m.core == nil {
+			return PodStatus{}
 		}
+		return m.podStatus(m.core.Pod(uid), m.lookUp)
 	})
-	return e
+	isFine := func(v VolumeStatus) bool { return v.State == Ready || v.State == Gone }
+	return &NotReadyError{Pod: uid, Cause: cause, Volumes: slices.DeleteFunc(pod.Volumes, isFine)}
 }
 
 // Status returns a snapshot of everything.
 func (m *VolumeManager) Status(ctx context.Context) (Status, error) {
-	var s Status
-	err := m.ask(ctx, func() { s = m.snapshot() })
-	return s, err
+	return ask(ctx, m, m.snapshot)
 }
 
 // Plan returns the operations that are to come, in order, if all goes well. Nothing is done.
 func (m *VolumeManager) Plan(ctx context.Context) ([]core.Op, error) {
-	var plan []core.Op
-	err := m.ask(ctx, func() {
-		if m.core != nil {
-			plan = m.core.Plan()
+	return ask(ctx, m, func() []core.Op {
+		if m.core == nil {
+			return nil
 		}
+		return m.core.Plan()
 	})
-	return plan, err
 }
 
 // MountedVolume is one volume of a pod that is up.
@@ -167,10 +168,10 @@ func mayBeUp(v core.View) bool {
 func isLeft(v core.View) bool { return mayBeUp(v) || v.DescOpen != 0 || v.Recorded }
 
 func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(core.View) bool) (map[string]MountedVolume, error) {
-	volumes := map[string]MountedVolume{}
-	err := m.ask(ctx, func() {
+	return ask(ctx, m, func() map[string]MountedVolume {
+		volumes := map[string]MountedVolume{}
 		if m.core == nil {
-			return
+			return volumes
 		}
 		for _, name := range m.volumeNames(uid) {
 			v, ok := m.core.Rung(name.top)
@@ -180,8 +181,8 @@ func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count fu
 				}
 			}
 		}
+		return volumes
 	})
-	return volumes, err
 }
 
 // GetExtraSupplementalGroupsForPod returns the groups that the pod's containers need for its volumes. No source that is supported yields any yet.
@@ -201,20 +202,16 @@ func (m *VolumeManager) MarkVolumesAsReportedInUse([]corev1.UniqueVolumeName) {}
 // VolumeIsAttached reports whether anything of the volume named driver^handle is left on this node: something that is or may be up, a call that may
 // still act, a record. While it does, no other node is to get the volume.
 func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bool, error) {
-	found := false
-	err := m.ask(ctx, func() {
+	found, err := ask(ctx, m, func() bool {
 		if m.core == nil {
-			found = true // unknown is attached
-			return
+			return true
 		}
-		found = slices.ContainsFunc(m.core.View(), func(v core.View) bool { return v.Volume == volume && isLeft(v) })
+		return slices.ContainsFunc(m.core.View(), func(v core.View) bool { return v.Volume == volume && isLeft(v) })
 	})
-	return found, err
+	return found || err != nil, err // unknown is attached
 }
 
 // ReconcilerStatesHasBeenSynced reports whether every source has said all it knows, so that what is not wanted may be taken down.
 func (m *VolumeManager) ReconcilerStatesHasBeenSynced(ctx context.Context) (bool, error) {
-	synced := false
-	err := m.ask(ctx, func() { synced = m.core != nil && m.core.Synced() })
-	return synced, err
+	return ask(ctx, m, func() bool { return m.core != nil && m.core.Synced() })
 }

@@ -40,10 +40,23 @@ func (m *VolumeManager) snapshot() Status {
 		rungs[v.Key] = r
 		s.Rungs = append(s.Rungs, r)
 	}
+	look := func(key hal.Key) (RungStatus, bool) {
+		r, ok := rungs[key]
+		return r, ok
+	}
 	for _, p := range m.core.Pods() {
-		s.Pods = append(s.Pods, m.podStatus(p, rungs))
+		s.Pods = append(s.Pods, m.podStatus(p, look))
 	}
 	return s
+}
+
+// lookUp returns the status of one rung. Owner only.
+func (m *VolumeManager) lookUp(key hal.Key) (RungStatus, bool) {
+	v, ok := m.core.Rung(key)
+	if !ok {
+		return RungStatus{}, false
+	}
+	return m.rungStatus(v), true
 }
 
 func (m *VolumeManager) rungStatus(v core.View) RungStatus {
@@ -100,7 +113,7 @@ func condition(v core.View, now hal.Instant) Condition {
 	return Waiting
 }
 
-func (m *VolumeManager) podStatus(p core.PodView, rungs map[hal.Key]RungStatus) PodStatus {
+func (m *VolumeManager) podStatus(p core.PodView, look func(hal.Key) (RungStatus, bool)) PodStatus {
 	s := PodStatus{UID: p.UID, Wanted: p.Wanted, State: Gone, Volumes: []VolumeStatus{}}
 	if entry := m.objects.pods[p.UID]; entry != nil {
 		s.Namespace, s.Name = entry.pod.Namespace, entry.pod.Name
@@ -112,7 +125,7 @@ func (m *VolumeManager) podStatus(p core.PodView, rungs map[hal.Key]RungStatus) 
 		}
 	}
 	for _, n := range m.volumeNames(p.UID) {
-		v := m.volumeStatus(n, rungs)
+		v := m.volumeStatus(n, look)
 		s.State = worse(s.State, v.State)
 		s.Volumes = append(s.Volumes, v)
 	}
@@ -158,12 +171,12 @@ func nameOf(v populator.Volume) named {
 	return n
 }
 
-func (m *VolumeManager) volumeStatus(n named, rungs map[hal.Key]RungStatus) VolumeStatus {
+func (m *VolumeManager) volumeStatus(n named, look func(hal.Key) (RungStatus, bool)) VolumeStatus {
 	s := VolumeStatus{Name: n.volume, State: Waiting}
 	if n.problem != "" {
 		return VolumeStatus{Name: n.volume, State: Blocked, Why: n.problem}
 	}
-	top, ok := rungs[n.top]
+	top, ok := look(n.top)
 	if !ok {
 		s.State = Gone
 		return s
@@ -174,7 +187,7 @@ func (m *VolumeManager) volumeStatus(n named, rungs map[hal.Key]RungStatus) Volu
 	s.State, s.Why = top.State, whyOf(top)
 	// A top rung that only waits says less than what it waits for.
 	for queue := []hal.Key{n.top}; len(queue) > 0; queue = queue[1:] {
-		r, ok := rungs[queue[0]]
+		r, ok := look(queue[0])
 		if !ok {
 			continue
 		}

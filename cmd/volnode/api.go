@@ -13,6 +13,12 @@ type failureAnswer struct {
 	Error string `json:"error"`
 }
 
+// statusAnswer is the engine's status, with what the daemon around it has to tell.
+type statusAnswer struct {
+	engine.Status
+	Sinks []sinkState `json:"sinks,omitempty"` // those that have lost something, or are in trouble
+}
+
 // planStep is one operation that is to come.
 type planStep struct {
 	Verb   string      `json:"verb"` // look, climb, refresh, descend

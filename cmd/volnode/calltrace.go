@@ -2,14 +2,18 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/volnode/volnode/hal/trace"
 )
 
-// callTrace writes one JSON line for each call into the host, in one write: a SIGKILL leaves whole lines.
-type callTrace struct{ file *os.File }
+// callTrace writes one JSON line for each call into the host.
+type callTrace struct{ *sink }
 
 // tracedCall is one line of it.
 type tracedCall struct {
@@ -25,16 +29,34 @@ type tracedCall struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// openCallTrace appends to a file that only root may read.
-func openCallTrace(path string) (*callTrace, error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, err
+// openCallTrace begins a trace that is appended to a file, which only root may read if it is made here.
+func openCallTrace(path string) (callTrace, error) {
+	file := &traceFile{path: path}
+	opened := make(chan error, 1)
+	go func() { opened <- file.open() }()
+	timer := time.NewTimer(stuckAfter)
+	defer timer.Stop()
+	select {
+	case err := <-opened:
+		if err != nil && !passes(err) {
+			return callTrace{}, fmt.Errorf("--trace: %w", err)
+		}
+	case <-timer.C: // its disk hangs; the volumes do not wait for it
 	}
-	return &callTrace{file}, nil
+	return callTrace{newSink("trace", file, func(n uint64) []byte { return fmt.Appendf(nil, "{\"dropped\":%d}\n", n) })}, nil
 }
 
-func (t *callTrace) record(r trace.Record) {
+// passes reports whether an error may go away by itself, as that of a disk that is full.
+func passes(err error) bool {
+	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.ENFILE, syscall.EMFILE} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t callTrace) record(r trace.Record) {
 	line, err := json.Marshal(tracedCall{
 		Op: uint64(r.Op), Rung: string(r.Key), Call: r.Name, Object: r.Object, Class: r.Class.String(), Effect: r.Effect, Start: int64(r.Start),
 		Took: int64(r.End.Sub(r.Start) / time.Nanosecond), Outcome: r.Outcome.String(), Error: r.Error,
@@ -42,6 +64,34 @@ func (t *callTrace) record(r trace.Record) {
 	if err != nil {
 		return // it holds strings and numbers only
 	}
-	// A disk that is full costs the trace, not the volumes.
-	_, _ = t.file.Write(append(line, '\n'))
+	_, _ = t.Write(append(line, '\n')) // a sink takes everything
+}
+
+// traceFile is a file that is opened by the first write that can.
+type traceFile struct {
+	path string
+	mu   sync.Mutex
+	file *os.File
+}
+
+func (f *traceFile) Write(line []byte) (int, error) {
+	if err := f.open(); err != nil {
+		return 0, err
+	}
+	return f.file.Write(line)
+}
+
+func (f *traceFile) open() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file != nil {
+		return nil
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	if info, err := os.Stat(f.path); err == nil && info.Mode().Type() == os.ModeNamedPipe {
+		flags = os.O_RDWR // does not wait for a reader (fifo(7))
+	}
+	file, err := os.OpenFile(f.path, flags, 0o600)
+	f.file = file
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/grpclog"
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal"
@@ -26,6 +28,9 @@ import (
 // drainTime is how long operations in flight are waited for at the end. What is not over by then is left to the journal: its intents are there.
 const drainTime = 4 * time.Second
 
+// flushTime is how long the end waits for what is still to be written to the log, the trace and the service manager.
+const flushTime = 300 * time.Millisecond
+
 // daemon is one run of the agent.
 type daemon struct {
 	config   configuration
@@ -34,6 +39,7 @@ type daemon struct {
 	manager  *engine.VolumeManager
 	metrics  *metrics
 	notifier *notifier
+	sinks    sinks
 	runtime  hal.Runtime
 
 	stopping context.Context // over once the daemon is asked to stop
@@ -65,10 +71,17 @@ func serve(c configuration, traceFile string) error {
 	defer control.Close()
 	stopping, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
+	log := newLogSink(c.Logging, os.Stderr)
 	d := &daemon{
-		config: c, log: newLogger(c.Logging, os.Stderr), metrics: newMetrics(), notifier: n, stopping: stopping,
+		config: c, log: newLogger(c.Logging, log), metrics: newMetrics(), notifier: n, sinks: sinks{log}, stopping: stopping,
 		waits: make(chan struct{}, maxWaits), changed: make(chan struct{}, 1),
 	}
+	if n.sink != nil {
+		d.sinks = append(d.sinks, n.sink)
+	}
+	defer func() { d.sinks.flush(flushTime) }()
+	// gRPC would write to standard error itself, and wait for it. What it has to say comes with the errors of its calls.
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	host, err := d.assemble(traceFile)
 	if err != nil {
 		return err
@@ -92,6 +105,7 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 		if err != nil {
 			return nil, &exitError{exitConfig, err}
 		}
+		d.sinks = append(d.sinks, t.sink)
 		h = trace.Wrap(h, t.record)
 	}
 	d.runtime = h.Runtime
@@ -101,7 +115,7 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	}))
 	h.Cluster = d.names
 	d.manager = engine.New(h, c.engineConfig(d.entry))
-	d.metrics.registry.MustRegister(stateCollector{d.status})
+	d.metrics.registry.MustRegister(stateCollector{d.status}, sinkCollector{d.sinks})
 	return host, nil
 }
 
@@ -146,9 +160,11 @@ func (d *daemon) run(host *linux.Host, control net.Listener) error {
 	go func() { ended <- d.manager.Run(draining) }()
 	d.log.Info("serving", "node", d.config.NodeName, "root", d.config.RootDir, "manifests", d.config.ManifestDir, "socket", d.config.Socket,
 		"pid", os.Getpid())
-	d.notifier.feed(d.runtime)
 	d.notifier.tell("READY=1")
-	go d.tellStatus()
+	go d.notifier.feed(d.runtime)
+	if d.notifier.sink != nil {
+		go d.tellStatus()
+	}
 
 	select {
 	case <-d.stopping.Done():
@@ -180,8 +196,12 @@ func (d *daemon) serveOn(l net.Listener, handler http.Handler, failed chan<- err
 	return s
 }
 
-// statusAgain is when the status line is looked at again while a volume is on its way: not all that becomes of it is logged.
-const statusAgain = time.Second
+const (
+	// statusAgain is when the status line is looked at again while a volume is on its way: not all that becomes of it is logged.
+	statusAgain = time.Second
+	// statusShare bounds the part of the owner's time that goes into the status line: one in so many.
+	statusShare = 20
+)
 
 // tellStatus keeps the line that the service manager shows up to date.
 func (d *daemon) tellStatus() {
@@ -193,19 +213,27 @@ func (d *daemon) tellStatus() {
 			told = "" // a line of the log has its notice, whether or not the line changes
 		case <-again.C:
 		}
+		start := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
 		s, err := d.status(ctx)
 		cancel()
-		if err != nil || d.stopping.Err() != nil {
-			continue
+		if d.stopping.Err() != nil {
+			return
 		}
-		c := count(s)
-		if text := c.summary(); text != told {
-			told = text
-			d.notifier.tell("STATUS=" + text)
+		if err == nil {
+			c := count(s)
+			if text := c.summary(); text != told {
+				told = text
+				d.notifier.tell("STATUS=" + text)
+			}
+			if c.states[engine.Working]+c.states[engine.Waiting]+c.states[engine.Uncertain] > 0 {
+				again.Reset(statusAgain)
+			}
 		}
-		if c.states[engine.Working]+c.states[engine.Waiting]+c.states[engine.Uncertain] > 0 {
-			again.Reset(statusAgain)
+		select {
+		case <-time.After(statusShare * time.Since(start)):
+		case <-d.stopping.Done():
+			return
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -18,6 +19,15 @@ func newLogger(c loggingConfig, w io.Writer) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// newLogSink makes the sink of the log.
+func newLogSink(c loggingConfig, out io.Writer) *sink {
+	return newSink("log", out, func(n uint64) []byte {
+		var line bytes.Buffer
+		newLogger(loggingConfig{Format: c.Format}, &line).Warn("log lines dropped: nobody took them in time", "lines", n)
+		return line.Bytes()
+	})
 }
 
 // levels are the names that a level of the log may be given by.

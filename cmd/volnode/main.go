@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,13 +31,32 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	err := root.Execute()
 	status := exitStatus(err, began)
+	text := ""
 	if err != nil {
-		fmt.Fprintf(stderr, "volnode: %v\n", err)
+		text = fmt.Sprintf("volnode: %v\n", err)
 	}
 	if status == exitUsage {
-		fmt.Fprintln(stderr, "Run 'volnode --help', or 'volnode COMMAND --help', for usage.")
+		text += "Run 'volnode --help', or 'volnode COMMAND --help', for usage.\n"
+	}
+	if text != "" {
+		say(stderr, text)
 	}
 	return status
+}
+
+// say writes a last word. A reader that does not take it keeps no program, least of all a daemon that is to be started again.
+func say(w io.Writer, text string) {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		_, _ = io.WriteString(w, text)
+	}()
+	timer := time.NewTimer(stuckAfter)
+	defer timer.Stop()
+	select {
+	case <-said:
+	case <-timer.C:
+	}
 }
 
 const rootHelp = `volnode is a node volume manager: it makes the volumes of the pods in a directory of manifests ready on this

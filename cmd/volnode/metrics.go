@@ -196,3 +196,20 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(recordsDesc, float64(s.Journal.Records))
 	gauge(bytesDesc, float64(s.Journal.Bytes))
 }
+
+// sinkCollector counts what the sinks have lost.
+type sinkCollector struct{ sinks sinks }
+
+var lostDesc = prometheus.NewDesc("volnode_lines_dropped_total",
+	"Lines that a sink (log, trace, service manager) did not take in time, or could not write.", []string{"sink"}, nil)
+
+// Describe implements prometheus.Collector.
+func (sinkCollector) Describe(ch chan<- *prometheus.Desc) { ch <- lostDesc }
+
+// Collect implements prometheus.Collector.
+func (c sinkCollector) Collect(ch chan<- prometheus.Metric) {
+	for _, s := range c.sinks {
+		is := s.state()
+		ch <- prometheus.MustNewConstMetric(lostDesc, prometheus.CounterValue, float64(is.Lost), is.Name)
+	}
+}

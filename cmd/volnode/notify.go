@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net"
 	"os"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 
 // notifier tells systemd how the service is (sd_notify(3)). Without systemd it tells nobody.
 type notifier struct {
-	conn     *net.UnixConn
+	*sink                  // nil without systemd
 	watchdog time.Duration // 0: nobody waits for a sign of life
 }
 
@@ -29,7 +30,7 @@ func newNotifier() *notifier {
 	if err != nil {
 		return n
 	}
-	n.conn = conn
+	n.sink = newSink("service manager", conn, nil)
 	if micros, err := strconv.ParseInt(usec, 10, 64); err == nil && micros > 0 && (pid == "" || pid == strconv.Itoa(os.Getpid())) {
 		n.watchdog = time.Duration(micros) * time.Microsecond
 	}
@@ -38,20 +39,24 @@ func newNotifier() *notifier {
 
 // tell sends one message. A service manager that does not listen is no reason to stop.
 func (n *notifier) tell(message string) {
-	if n.conn != nil {
-		_, _ = n.conn.Write([]byte(message))
+	if n.sink != nil {
+		_, _ = n.Write([]byte(message)) // a sink takes everything
 	}
 }
 
-// feed gives the watchdog a sign of life twice in its time. It comes from the owner, so an owner that does not get on gives none.
+// feed gives the watchdog a sign of life twice in its time. The owner is asked for each, so an owner that does not get on gives none.
 func (n *notifier) feed(r hal.Runtime) {
 	if n.watchdog == 0 {
 		return
 	}
-	var beat func()
-	beat = func() {
-		n.tell("WATCHDOG=1")
-		r.At(r.Now().Add(n.watchdog/2), beat)
+	for range time.Tick(n.watchdog / 2) {
+		if answers(context.Background(), r) == nil {
+			n.tell("WATCHDOG=1")
+		}
 	}
-	r.Post(beat)
+}
+
+// answers returns nil once the engine's owner has run what is asked of it, or the end of ctx.
+func answers(ctx context.Context, r hal.Runtime) error {
+	return r.Await(ctx, func(done func()) { done() })
 }

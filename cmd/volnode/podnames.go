@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -16,11 +17,13 @@ import (
 type podNames struct {
 	hal.Cluster
 
-	mu      sync.Mutex
-	pods    map[string]*podName // by namespace/name
-	events  int                 // of pods, so far
-	synced  bool                // every name that there is has been told
-	changed chan struct{}       // closed at each change
+	mu      sync.Mutex             // the owner takes it, so nobody holds it for more than a look-up
+	pods    map[string]*podName    // by namespace/name
+	names   map[core.PodUID]string // of all pods in pods, those that were removed included
+	removed map[string]bool        // the names that have removed pods
+	events  int                    // of pods, so far
+	synced  bool                   // every name that there is has been told
+	changed chan struct{}          // closed at each change
 }
 
 // podName is what a name stands for.
@@ -34,7 +37,9 @@ type podName struct {
 const maxLeft = 16
 
 func newPodNames(c hal.Cluster) *podNames {
-	return &podNames{Cluster: c, pods: map[string]*podName{}, changed: make(chan struct{})}
+	return &podNames{
+		Cluster: c, pods: map[string]*podName{}, names: map[core.PodUID]string{}, removed: map[string]bool{}, changed: make(chan struct{}),
+	}
 }
 
 // Watch passes each event on to the engine first, so that who is woken finds it there.
@@ -82,10 +87,26 @@ func (p *podNames) note(e hal.ClusterEvent) {
 			n.uid = ""
 		}
 	}
+	for _, old := range n.left[:max(0, len(n.left)-maxLeft)] {
+		p.forget(old, name)
+	}
 	n.left = n.left[max(0, len(n.left)-maxLeft):]
+	if _, known := p.names[uid]; !gone || !known {
+		p.names[uid] = name
+	}
+	if len(n.left) > 0 {
+		p.removed[name] = true
+	}
 	p.events++
 	n.at = p.events
 	p.tell()
+}
+
+// forget is called with the lock held. A uid that another name has taken over stays that one's.
+func (p *podNames) forget(uid core.PodUID, name string) {
+	if p.names[uid] == name {
+		delete(p.names, uid)
+	}
 }
 
 // change returns a channel that is closed at the next change.
@@ -116,12 +137,7 @@ func (p *podNames) lookup(name string) (podName, <-chan struct{}) {
 func (p *podNames) nameOf(uid core.PodUID) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for name, n := range p.pods {
-		if n.uid == uid || slices.Contains(n.left, uid) {
-			return name
-		}
-	}
-	return ""
+	return p.names[uid]
 }
 
 // now returns the number of the latest event, for prune.
@@ -134,15 +150,33 @@ func (p *podNames) now() int {
 // prune forgets the removed pods of which nothing is left. known was learnt after the event numbered since: what changed later is kept.
 func (p *podNames) prune(since int, known func(core.PodUID) bool) {
 	p.mu.Lock()
+	names := slices.Collect(maps.Keys(p.removed))
+	p.mu.Unlock()
+	for _, name := range names {
+		p.pruneName(name, since, known)
+	}
+}
+
+func (p *podNames) pruneName(name string, since int, known func(core.PodUID) bool) {
+	p.mu.Lock()
 	defer p.mu.Unlock()
-	for name, n := range p.pods {
-		if n.at > since {
-			continue
+	n := p.pods[name]
+	if n == nil || n.at > since {
+		return
+	}
+	n.left = slices.DeleteFunc(n.left, func(uid core.PodUID) bool {
+		if known(uid) {
+			return false
 		}
-		n.left = slices.DeleteFunc(n.left, func(uid core.PodUID) bool { return !known(uid) })
-		if n.uid == "" && len(n.left) == 0 {
-			delete(p.pods, name)
-		}
+		p.forget(uid, name)
+		return true
+	})
+	if len(n.left) > 0 {
+		return
+	}
+	delete(p.removed, name)
+	if n.uid == "" {
+		delete(p.pods, name)
 	}
 }
 

@@ -49,9 +49,12 @@ func (d *daemon) publicHandler() *http.ServeMux {
 // controlHandler is what root may ask.
 func (d *daemon) controlHandler() *http.ServeMux {
 	mux := d.publicHandler()
-	mux.HandleFunc("GET /v1/status", answer(func(r *http.Request) (any, error) { return d.status(r.Context()) }))
-	mux.HandleFunc("GET /v1/plan", answer(func(r *http.Request) (any, error) { return d.plan(r.Context()) }))
-	mux.HandleFunc("GET /v1/describe", answer(func(r *http.Request) (any, error) {
+	mux.HandleFunc("GET /v1/status", d.answer(func(r *http.Request) (any, error) {
+		s, err := d.status(r.Context())
+		return statusAnswer{s, d.sinks.states()}, err
+	}))
+	mux.HandleFunc("GET /v1/plan", d.answer(func(r *http.Request) (any, error) { return d.plan(r.Context()) }))
+	mux.HandleFunc("GET /v1/describe", d.answer(func(r *http.Request) (any, error) {
 		return d.describe(r.Context(), r.FormValue("kind"), r.FormValue("name"))
 	}))
 	mux.HandleFunc("GET /v1/wait", d.serveWait)
@@ -67,16 +70,21 @@ type httpError struct {
 func (e *httpError) Error() string { return e.text }
 
 // answer makes a handler of a question that is answered at once.
-func answer(question func(*http.Request) (any, error)) http.HandlerFunc {
+func (d *daemon) answer(question func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout/2)
 		defer cancel()
 		result, err := question(r.WithContext(ctx))
-		reply(w, result, err)
+		d.reply(w, result, err)
 	}
 }
 
-func reply(w http.ResponseWriter, result any, err error) {
+// toldFirst bounds how long an answer waits for its own log.
+const toldFirst = 50 * time.Millisecond
+
+// reply answers. What has happened before is in the log and in the trace by then, unless they are stuck.
+func (d *daemon) reply(w http.ResponseWriter, result any, err error) {
+	d.sinks.flush(toldFirst)
 	status := http.StatusOK
 	if err != nil {
 		status = http.StatusServiceUnavailable // the owner did not answer in time, or the daemon is stopping
@@ -95,24 +103,24 @@ func reply(w http.ResponseWriter, result any, err error) {
 func (d *daemon) serveWait(w http.ResponseWriter, r *http.Request) {
 	q, err := parseWait(r)
 	if err != nil {
-		reply(w, nil, err)
+		d.reply(w, nil, err)
 		return
 	}
 	select {
 	case d.waits <- struct{}{}:
 		defer func() { <-d.waits }()
 	default:
-		reply(w, nil, &httpError{http.StatusServiceUnavailable, fmt.Sprintf("%d waits are under way, which is all there may be", maxWaits)})
+		d.reply(w, nil, &httpError{http.StatusServiceUnavailable, fmt.Sprintf("%d waits are under way, which is all there may be", maxWaits)})
 		return
 	}
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(q.timeout + requestTimeout)); err != nil {
-		reply(w, nil, err)
+		d.reply(w, nil, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), q.timeout)
 	defer cancel()
 	result, err := d.wait(ctx, q)
-	reply(w, result, err)
+	d.reply(w, result, err)
 }
 
 // waitQuery is what a wait is for.
@@ -153,7 +161,7 @@ func parseWait(r *http.Request) (waitQuery, error) {
 func (d *daemon) healthz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), stateTimeout)
 	defer cancel()
-	if _, err := d.status(ctx); err != nil {
+	if err := answers(ctx, d.runtime); err != nil {
 		http.Error(w, "the engine does not answer: "+err.Error(), http.StatusServiceUnavailable)
 		return
 	}
@@ -172,6 +180,10 @@ func (d *daemon) readyz(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(&b, "[+]%s ok\n", c.name)
 			continue
 		}
+		if c.isBeside {
+			fmt.Fprintf(&b, "[!]%s: %s; the volumes do not wait for it\n", c.name, c.problem)
+			continue
+		}
 		ok = false
 		fmt.Fprintf(&b, "[-]%s failed: %s\n", c.name, c.problem)
 	}
@@ -186,12 +198,15 @@ func (d *daemon) readyz(w http.ResponseWriter, r *http.Request) {
 }
 
 // readyCheck is one line of readyz.
-type readyCheck struct{ name, problem string }
+type readyCheck struct {
+	name, problem string
+	isBeside      bool // volumes come up and go without it
+}
 
 func (d *daemon) checks(ctx context.Context) []readyCheck {
 	s, err := d.status(ctx)
 	if err != nil {
-		return []readyCheck{{"engine", err.Error()}}
+		return []readyCheck{{name: "engine", problem: err.Error()}}
 	}
 	sources := readyCheck{name: "sources"}
 	if !s.Synced {
@@ -200,5 +215,9 @@ func (d *daemon) checks(ctx context.Context) []readyCheck {
 			sources.problem += "; " + t.Where + ": " + t.Why
 		}
 	}
-	return []readyCheck{{name: "engine"}, {"journal", s.Journal.Why}, sources}
+	checks := []readyCheck{{name: "engine"}, {name: "journal", problem: s.Journal.Why}, sources}
+	for _, sink := range d.sinks {
+		checks = append(checks, readyCheck{name: sink.name, problem: sink.state().Problem, isBeside: true})
+	}
+	return checks
 }

@@ -38,7 +38,7 @@ func statusCommand(c *client) *cobra.Command {
 		}
 		ctx, cancel := interruptible()
 		defer cancel()
-		var s engine.Status
+		var s statusAnswer
 		if err := c.askShort(ctx, "/v1/status", nil, &s); err != nil {
 			return err
 		}
@@ -46,7 +46,10 @@ func statusCommand(c *client) *cobra.Command {
 		if output == outJSON {
 			return printJSON(out, s)
 		}
-		printStatus(out, s, output == outWide, !noHeaders)
+		printStatus(out, s.Status, output == outWide, !noHeaders)
+		if !noHeaders {
+			printSinks(out, s.Sinks)
+		}
 		return nil
 	}
 	return cmd
@@ -206,5 +209,16 @@ func printTrouble(w io.Writer, s engine.Status) {
 		if r.State == engine.Stuck {
 			fmt.Fprintf(w, "action: %s is stuck; see volnode describe rung '%s'\n", r.Key, r.Key)
 		}
+	}
+}
+
+// printSinks says what the log and the trace have lost.
+func printSinks(w io.Writer, sinks []sinkState) {
+	for _, s := range sinks {
+		text := fmt.Sprintf("%s: %s lost since the start", s.Name, plural(int(s.Lost), "line"))
+		if s.Problem != "" {
+			text += "; " + s.Problem + ". The volumes do not wait for it"
+		}
+		fmt.Fprintln(w, printable(text))
 	}
 }

@@ -151,7 +151,7 @@ func (ch *children) Gone(child hal.Child, f func()) {
 	pidfd, err := openProcess(child.PID, child.Start)
 	if err != nil && !gone(err) {
 		// Out of descriptors: look again later.
-		ch.host.runtime.At(ch.host.runtime.Now().Add(lookAgain), func() { ch.Gone(child, f) })
+		ch.host.runtime.At(ch.host.runtime.Now().Add(lookAgain), func() { go ch.Gone(child, f) }) // /proc may be slow; the owner does not wait
 		return
 	}
 	if err != nil {

@@ -75,7 +75,7 @@ func (d *drivers) Disconnect(name string) {
 	old := d.byName[name]
 	delete(d.byName, name)
 	d.mu.Unlock()
-	old.retire()
+	go old.retire() // it waits for a call that is just connecting, and the owner does not
 }
 
 func (d *drivers) close() {
