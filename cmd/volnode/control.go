@@ -6,25 +6,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// maxConnections bounds the connections to the control socket. More wait in the kernel's queue.
-const maxConnections = 256
-
-// rootListener accepts connections of processes that run as root, and no more of them at a time than it has slots.
-type rootListener struct {
-	*net.UnixListener
-	slots  chan struct{}
-	closed chan struct{}
-	once   sync.Once
-}
+// rootListener accepts connections of processes that run as root.
+type rootListener struct{ *net.UnixListener }
 
 // listenControl makes the control socket: mode 0600, in a directory that only root can enter. Called with the root directory's lock held.
-func listenControl(path string) (*rootListener, error) {
+func listenControl(path string) (net.Listener, error) {
 	if err := prepareSocketDir(filepath.Dir(path)); err != nil {
 		return nil, &exitError{exitConfig, err}
 	}
@@ -39,7 +30,7 @@ func listenControl(path string) (*rootListener, error) {
 		_ = l.Close()
 		return nil, err
 	}
-	return &rootListener{UnixListener: l, slots: make(chan struct{}, maxConnections), closed: make(chan struct{})}, nil
+	return rootListener{l}, nil
 }
 
 // prepareSocketDir makes a missing directory, and refuses one that others can enter: between bind(2) and chmod(2) the socket's own mode is what the
@@ -97,31 +88,18 @@ func removeStaleSocket(path string) error {
 }
 
 // Accept returns the next connection of root.
-func (l *rootListener) Accept() (net.Conn, error) {
+func (l rootListener) Accept() (net.Conn, error) {
 	for {
-		select {
-		case l.slots <- struct{}{}:
-		case <-l.closed:
-			return nil, net.ErrClosed
-		}
 		conn, err := l.AcceptUnix()
 		if err != nil {
-			<-l.slots
 			return nil, err
 		}
 		if uid, err := peerUID(conn); err == nil && uid == 0 {
-			return &slotConn{Conn: conn, slots: l.slots}, nil
+			return conn, nil
 		}
 		// The file modes keep others out; this holds where somebody has changed them.
 		_ = conn.Close()
-		<-l.slots
 	}
-}
-
-// Close ends Accept and removes the socket.
-func (l *rootListener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.UnixListener.Close()
 }
 
 // peerUID is the user that the process at the other end had when it connected (unix(7), SO_PEERCRED).
@@ -139,16 +117,4 @@ func peerUID(conn *net.UnixConn) (uint32, error) {
 		return 0, asked
 	}
 	return cred.Uid, nil
-}
-
-// slotConn gives its slot back when it is closed.
-type slotConn struct {
-	net.Conn
-	slots chan struct{}
-	once  sync.Once
-}
-
-func (c *slotConn) Close() error {
-	c.once.Do(func() { <-c.slots })
-	return c.Conn.Close()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -10,8 +11,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -79,28 +82,84 @@ func TestBadRequests(t *testing.T) {
 	require.NotContains(t, string(answer), " 200 ")
 }
 
+// At most one is connected. A second waits while the first is busy, and takes the place of one that is idle.
 func TestConnectionsAreBounded(t *testing.T) {
-	needRoot(t)
-	dir := openTempDir(t)
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "run"), 0o700))
-	l, err := listenControl(filepath.Join(dir, "run", "s"))
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer l.Close()
-	l.slots = make(chan struct{}, 1)
-	for range 2 {
-		c, err := net.Dial("unix", filepath.Join(dir, "run", "s"))
+	l := limited(inner, 1)
+	accept := func() <-chan error {
+		c, err := net.Dial("tcp", inner.Addr().String())
 		require.NoError(t, err)
-		defer c.Close()
+		t.Cleanup(func() { _ = c.Close() })
+		result := make(chan error, 1)
+		go func() {
+			c, err := l.Accept()
+			if err == nil {
+				l.note(c, http.StateNew)
+			}
+			result <- err
+		}()
+		return result
 	}
-	first, err := l.Accept()
-	require.NoError(t, err)
-	require.Len(t, l.slots, cap(l.slots), "the second has to wait")
-	require.NoError(t, first.Close())
-	_, err = l.Accept()
-	require.NoError(t, err)
+	require.NoError(t, <-accept())
+	require.NoError(t, <-accept(), "the first is idle")
+	l.note(l.idle[0], http.StateActive)
+	waits := accept()
+	require.Len(t, l.slots, 1)
 	require.NoError(t, l.Close())
-	_, err = l.Accept() // no slot is free, and none will be
-	require.ErrorIs(t, err, net.ErrClosed)
+	require.ErrorIs(t, <-waits, net.ErrClosed)
+}
+
+// flood keeps n idle connections open until the end of the test. One that is closed is made again.
+func flood(t *testing.T, n int, network, address string) {
+	t.Helper()
+	var all sync.WaitGroup
+	var opened sync.WaitGroup
+	over := t.Context()
+	t.Cleanup(all.Wait)
+	opened.Add(n)
+	for range n {
+		all.Go(func() {
+			isFirst := true
+			for over.Err() == nil {
+				c, err := net.Dial(network, address)
+				if isFirst {
+					isFirst = false
+					opened.Done()
+				}
+				if err == nil {
+					end := context.AfterFunc(over, func() { _ = c.Close() })
+					_, _ = c.Read(make([]byte, 1)) // until the daemon hangs up
+					end()
+					_ = c.Close()
+				}
+				select {
+				case <-time.After(time.Second):
+				case <-over.Done():
+				}
+			}
+		})
+	}
+	opened.Wait()
+}
+
+// Whoever opens connections and says nothing keeps neither the engine from its files nor others from the metrics.
+func TestIdleConnectionsHoldNothingUp(t *testing.T) {
+	r := newRig(t)
+	const address = "127.0.0.1:19811"
+	r.args, r.files = []string{"--metrics-address", address}, 1024
+	r.start()
+	flood(t, 1500, "tcp", address)
+	flood(t, 300, "unix", r.socket())
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.daemon.cmd.Process.Pid))
+	require.NoError(t, err)
+	require.Less(t, len(open), r.files/2, "the other half is the engine's")
+	r.churn(1)
+	response, err := (&http.Client{Timeout: patience}).Get("http://" + address + "/metrics")
+	require.NoError(t, err)
+	_ = response.Body.Close()
+	require.Equal(t, 200, response.StatusCode)
+	r.stopsSoon()
 }
 
 const planted = "hunter2-5f1c9d"

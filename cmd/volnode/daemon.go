@@ -74,7 +74,7 @@ func serve(c configuration, traceFile string) error {
 	log := newLogSink(c.Logging, os.Stderr)
 	d := &daemon{
 		config: c, log: newLogger(c.Logging, log), metrics: newMetrics(), notifier: n, sinks: sinks{log}, stopping: stopping,
-		waits: make(chan struct{}, maxWaits), changed: make(chan struct{}, 1),
+		waits: make(chan struct{}, capOf(maxControl)-capOf(maxControl)/waitShare), changed: make(chan struct{}, 1),
 	}
 	if n.sink != nil {
 		d.sinks = append(d.sinks, n.sink)
@@ -140,13 +140,13 @@ func (d *daemon) run(host *linux.Host, control net.Listener) error {
 	go host.Run(owning)
 
 	failed := make(chan error, 2)
-	servers := []*http.Server{d.serveOn(control, d.controlHandler(), failed)}
+	servers := []*http.Server{d.serveOn(limited(control, maxControl), d.controlHandler(), failed)}
 	if address := d.config.Metrics.Address; address != "" {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			return fmt.Errorf("metrics.address: %w", err)
 		}
-		servers = append(servers, d.serveOn(l, d.publicHandler(), failed))
+		servers = append(servers, d.serveOn(limited(l, maxPublic), d.publicHandler(), failed))
 	}
 	defer func() {
 		for _, s := range servers {
@@ -186,8 +186,9 @@ func (d *daemon) run(host *linux.Host, control net.Listener) error {
 }
 
 // serveOn serves a listener. That it can't go on is told on failed.
-func (d *daemon) serveOn(l net.Listener, handler http.Handler, failed chan<- error) *http.Server {
+func (d *daemon) serveOn(l *limitListener, handler http.Handler, failed chan<- error) *http.Server {
 	s := newServer(d.stopping, handler, d.log)
+	s.ConnState = l.note
 	go func() {
 		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err

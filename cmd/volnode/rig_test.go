@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -28,6 +29,7 @@ type rig struct {
 	dir    string
 	args   []string // more flags of volnode run
 	env    []string
+	files  int // that the daemon may open; 0: as many as the test
 	daemon *daemonProcess
 }
 
@@ -72,7 +74,14 @@ type daemonProcess struct {
 // start starts volnode run and waits until it serves.
 func (r *rig) start(more ...string) *daemonProcess {
 	r.t.Helper()
-	d := &daemonProcess{cmd: exec.Command("/proc/self/exe", r.runArgs(more...)...), done: make(chan struct{}), changed: make(chan struct{})}
+	cmd := exec.Command("/proc/self/exe", r.runArgs(more...)...)
+	if r.files > 0 {
+		program, err := os.Executable()
+		require.NoError(r.t, err)
+		limited := fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, r.files)
+		cmd = exec.Command("sh", append([]string{"-c", limited, program}, r.runArgs(more...)...)...)
+	}
+	d := &daemonProcess{cmd: cmd, done: make(chan struct{}), changed: make(chan struct{})}
 	d.cmd.Env = append(mainEnviron(), r.env...)
 	log, err := d.cmd.StderrPipe()
 	require.NoError(r.t, err)

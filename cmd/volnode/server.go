@@ -21,7 +21,7 @@ const (
 	maxHeaderBytes = 16 << 10
 	maxBodyBytes   = 1 << 10 // no request has a body
 	maxWait        = 24 * time.Hour
-	maxWaits       = maxConnections - 32 // the rest is for the short ones
+	waitShare      = 8 // waits have all connections to the control socket but one of so many; those are for the short ones
 )
 
 // newServer serves handler with bounds on all that a client sends or is slow at.
@@ -110,7 +110,7 @@ func (d *daemon) serveWait(w http.ResponseWriter, r *http.Request) {
 	case d.waits <- struct{}{}:
 		defer func() { <-d.waits }()
 	default:
-		d.reply(w, nil, &httpError{http.StatusServiceUnavailable, fmt.Sprintf("%d waits are under way, which is all there may be", maxWaits)})
+		d.reply(w, nil, &httpError{http.StatusServiceUnavailable, fmt.Sprintf("%d waits are under way, which is all there may be", cap(d.waits))})
 		return
 	}
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(q.timeout + requestTimeout)); err != nil {
