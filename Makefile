@@ -26,6 +26,7 @@ MUTANT_FLAGS ?= --full --shrink
 FUZZTIME ?= 30s
 DEPTH ?= 1
 COUNT ?= 6
+ROUNDS ?= 50
 BENCHTIME ?= 10s
 SHORT ?=
 
@@ -120,6 +121,10 @@ conform: ## one suite, recorded from Linux, on hal/linux and hal/sim
 sanity: build ## csi-sanity against the test driver, mount and block
 	go build -trimpath -o bin/ ./e2e/sanity
 	bin/sanity --driver bin/csidriver
+
+.PHONY: readme
+readme: ## what README.md gives to run on a host, as it stands there, ROUNDS (50) times
+	go test -count=1 -timeout 60m -v ./e2e/readme -rounds $(ROUNDS)
 
 .PHONY: kill-matrix
 kill-matrix: ## volnode killed before and after each call of mount, unmount and restart

@@ -11,6 +11,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 // client asks a daemon over its control socket.
@@ -79,10 +81,44 @@ func query(pairs ...string) url.Values {
 	return v
 }
 
-// shortAsk bounds a question that is answered at once.
-const shortAsk = 10 * time.Second
+const (
+	// shortAsk bounds a question that is answered at once.
+	shortAsk = 10 * time.Second
+	// askAgain is how soon a daemon that did not answer is asked again.
+	askAgain = 100 * time.Millisecond
+)
 
-// askShort asks a question that is answered at once.
-func (c client) askShort(ctx context.Context, path string, q url.Values, result any) error {
-	return c.ask(ctx, path, q, shortAsk, result)
+// askShort asks a question that is answered at once. It waits for a daemon until patience is over.
+func (c client) askShort(ctx context.Context, path string, q url.Values, patience time.Duration, result any) error {
+	return insist(ctx, patience, func(time.Duration) error { return c.ask(ctx, path, q, shortAsk, result) })
+}
+
+// insist asks until a daemon answers, or patience is over: then it returns why the last try failed. ask is told how much is left of it.
+func insist(ctx context.Context, patience time.Duration, ask func(left time.Duration) error) error {
+	start := time.Now()
+	for {
+		err := ask(max(0, patience-time.Since(start)))
+		if err == nil || !mayComeBack(err) {
+			return err
+		}
+		if left := patience - time.Since(start); left <= 0 {
+			return err
+		}
+		select {
+		case <-time.After(min(askAgain, max(0, patience-time.Since(start)))):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// mayComeBack reports whether a daemon that starts, or starts again, would mend it.
+func mayComeBack(err error) bool {
+	e, ok := errors.AsType[*exitError](err)
+	return ok && (e.status == exitUnreachable || e.status == exitTemporary)
+}
+
+// patienceFlag is for a command that by itself does not wait for the daemon.
+func patienceFlag(set *pflag.FlagSet) *time.Duration {
+	return set.Duration("timeout", 0, "how long to wait for a daemon that is just starting")
 }

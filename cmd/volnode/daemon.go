@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/grpclog"
 
@@ -115,7 +116,8 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	}))
 	h.Cluster = d.names
 	d.manager = engine.New(h, c.engineConfig(d.entry))
-	d.metrics.registry.MustRegister(stateCollector{d.status}, sinkCollector{d.sinks})
+	d.metrics.registry.MustRegister(stateCollector{d.status}, sinkCollector{d.sinks}, prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Name: "volnode_waits", Help: "Commands that wait for pods."}, func() float64 { return float64(len(d.waits)) }))
 	return host, nil
 }
 

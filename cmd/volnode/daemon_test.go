@@ -118,6 +118,47 @@ func TestAWaitIsForAPodToCome(t *testing.T) {
 	require.Zero(t, e.status, e.errOut)
 }
 
+// The daemon is waited for: until it starts, while it starts again, and no longer than was said.
+func TestAWaitIsForTheDaemonToCome(t *testing.T) {
+	r := newRig(t)
+	r.apply("web.yaml", memoryPod)
+	began := time.Now()
+	e := r.ask("wait", "pod/demo/web", "--timeout=300ms")
+	require.Equal(t, exitUnreachable, e.status)
+	require.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
+	require.Contains(t, e.errOut, "pod/demo/web: no daemon said within 300ms whether it is ready: no volnode serves "+r.socket())
+
+	wait := func(args ...string) <-chan ended {
+		result := make(chan ended, 1)
+		cmd := exec.Command("/proc/self/exe", append(args, "--timeout=60s", "--socket", r.socket())...)
+		go func() { result <- finish(t, cmd) }()
+		return result
+	}
+	waits := wait("wait", "pod/demo/web")
+	asks := wait("status")
+	r.start()
+	for _, result := range []<-chan ended{waits, asks} {
+		e = <-result
+		require.Zero(t, e.status, e.errOut)
+	}
+
+	waits = wait("wait", "pod/demo/web", "--for=gone")
+	for metrics := ""; !strings.Contains(metrics, "volnode_waits 1\n"); {
+		_, metrics = r.get(t, "/metrics")
+	}
+	require.NoError(t, r.daemon.cmd.Process.Kill())
+	<-r.daemon.done
+	r.start()
+	r.must("wait", "pod/demo/web")
+	status, _ := r.stop(syscall.SIGTERM) // it says to those who wait that it is stopping
+	require.Zero(t, status)
+	r.start()
+	r.remove("web.yaml")
+	e = <-waits
+	require.Zero(t, e.status, e.errOut)
+	require.Equal(t, "pod/demo/web gone\n", e.out)
+}
+
 func TestAWaitWhoseTimeIsOverSaysWhatIsMissing(t *testing.T) {
 	r := newRig(t)
 	r.start()

@@ -30,6 +30,7 @@ func describeCommand(c *client) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json")
+	patience := patienceFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if output != outTable && output != outJSON {
 			return fail(exitUsage, "output format %q: want json", output)
@@ -37,7 +38,7 @@ func describeCommand(c *client) *cobra.Command {
 		ctx, cancel := interruptible()
 		defer cancel()
 		var a describeAnswer
-		if err := c.askShort(ctx, "/v1/describe", query("kind", args[0], "name", args[1]), &a); err != nil {
+		if err := c.askShort(ctx, "/v1/describe", query("kind", args[0], "name", args[1]), *patience, &a); err != nil {
 			return err
 		}
 		if output == outJSON {

@@ -108,7 +108,7 @@ func TestUsageErrorsEndWithTwo(t *testing.T) {
 
 func TestADaemonThatIsNotThereIsUnreachable(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "volnode.sock")
-	for _, args := range [][]string{{"status"}, {"plan"}, {"describe", "pod", "demo/web"}, {"wait", "all", "--for=gone"}} {
+	for _, args := range [][]string{{"status"}, {"plan"}, {"describe", "pod", "demo/web"}, {"wait", "all", "--for=gone", "--timeout=10ms"}} {
 		r := volnode(t, append(args, "--socket", socket)...)
 		require.Equal(t, exitUnreachable, r.status, "volnode %q", args)
 		require.Contains(t, r.errOut, socket)

@@ -17,6 +17,7 @@ func planCommand(c *client) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{Use: "plan", Short: "Show what would be done, doing nothing", Long: planHelp, Args: wordsAre(0, "")}
 	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json")
+	patience := patienceFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if output != outTable && output != outJSON {
 			return fail(exitUsage, "output format %q: want json", output)
@@ -24,14 +25,14 @@ func planCommand(c *client) *cobra.Command {
 		ctx, cancel := interruptible()
 		defer cancel()
 		var steps []planStep
-		if err := c.askShort(ctx, "/v1/plan", nil, &steps); err != nil {
+		if err := c.askShort(ctx, "/v1/plan", nil, *patience, &steps); err != nil {
 			return err
 		}
 		if output == outJSON {
 			return printJSON(cmd.OutOrStdout(), steps)
 		}
 		var s engine.Status
-		if err := c.askShort(ctx, "/v1/status", nil, &s); err != nil {
+		if err := c.askShort(ctx, "/v1/status", nil, *patience, &s); err != nil {
 			return err
 		}
 		printPlan(cmd.OutOrStdout(), steps)

@@ -32,6 +32,7 @@ func statusCommand(c *client) *cobra.Command {
 	cmd := &cobra.Command{Use: "status", Short: "Show all volumes", Long: statusHelp, Args: wordsAre(0, "")}
 	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json or wide (with paths, rungs and drivers)")
 	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "rows only")
+	patience := patienceFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if !slices.Contains([]string{outTable, outWide, outJSON}, output) {
 			return fail(exitUsage, "output format %q: want json or wide", output)
@@ -39,7 +40,7 @@ func statusCommand(c *client) *cobra.Command {
 		ctx, cancel := interruptible()
 		defer cancel()
 		var s statusAnswer
-		if err := c.askShort(ctx, "/v1/status", nil, &s); err != nil {
+		if err := c.askShort(ctx, "/v1/status", nil, *patience, &s); err != nil {
 			return err
 		}
 		out := cmd.OutOrStdout()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -17,7 +18,8 @@ const waitHelp = `wait returns once a pod's volumes can all be used, or once not
   volnode wait pod/NAMESPACE/NAME --for=gone        also if it was never there
   volnode wait all --for=gone                       nothing is left of any volume of any pod
 
-When the time is over it says what is missing and exits with status 3.`
+A daemon that is not there yet, or starts again meanwhile, is waited for too. When the time is over, wait says what is missing and exits
+with status 3, or with 69 if no daemon answers.`
 
 func waitCommand(c *client) *cobra.Command {
 	var on string
@@ -39,8 +41,14 @@ func waitCommand(c *client) *cobra.Command {
 		ctx, cancel := interruptible()
 		defer cancel()
 		var a waitAnswer
-		q := query("pod", pod, "for", on, "timeout", timeout.String())
-		if err := c.ask(ctx, "/v1/wait", q, timeout+shortAsk, &a); err != nil {
+		err = insist(ctx, timeout, func(left time.Duration) error {
+			a = waitAnswer{}
+			return c.ask(ctx, "/v1/wait", query("pod", pod, "for", on, "timeout", left.String()), left+shortAsk, &a)
+		})
+		if e, ok := errors.AsType[*exitError](err); ok && mayComeBack(err) {
+			return fail(e.status, "%s: no daemon said within %s whether it is %s: %w", args[0], timeout, on, err)
+		}
+		if err != nil {
 			return err
 		}
 		if a.IsMet {

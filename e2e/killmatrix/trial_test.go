@@ -116,8 +116,8 @@ func arrive(h *host.Host, a *host.Agent, p phase) bool {
 		waits = [][]string{{"wait", "all", "--for=gone"}}
 	}
 	for _, w := range waits {
-		if out, errs, status := h.Run(append(w, "--timeout=60s")...); status != 0 {
-			require.Contains(h.T, []int{1, 69, 75}, status, "%v: %s%s", w, out, errs)
+		if out, errs, status := a.Run(append(w, "--timeout=60s")...); status != 0 {
+			require.Contains(h.T, []int{-1, 69, 75}, status, "%v: %s%s", w, out, errs)
 			a.Exit()
 			return false
 		}

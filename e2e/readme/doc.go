@@ -1,0 +1,2 @@
+// Package readme runs the commands that README.md gives for a host, as they stand there.
+package readme
