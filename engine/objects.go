@@ -56,10 +56,8 @@ func driverRef(name string) populator.Ref {
 
 func (m *VolumeManager) clusterEvent(e hal.ClusterEvent) {
 	switch e := e.(type) {
-	case hal.Applied:
-		m.applied(e.Object, false)
-	case hal.Deleted:
-		m.applied(e.Object, true)
+	case hal.Changed:
+		m.changed(e)
 	case hal.Synced:
 		m.sourceSynced(e.Source)
 	case hal.Trouble:
@@ -67,50 +65,75 @@ func (m *VolumeManager) clusterEvent(e hal.ClusterEvent) {
 	}
 }
 
-// applied takes in one object, or its end.
-func (m *VolumeManager) applied(object any, gone bool) {
+// changed takes in one difference of a source. A pod's data belongs to its uid: a pod that is removed under one name and applied under another with the
+// same uid is renamed, and nothing of it goes. A removal that does not name the object as it is now comes late: it is of one before.
+func (m *VolumeManager) changed(e hal.Changed) {
 	o := &m.objects
-	switch obj := object.(type) {
-	case *corev1.Pod:
-		uid := core.PodUID(obj.UID)
-		if gone {
-			o.removePod(m, uid)
-			return
+	var gone []core.PodUID
+	for _, object := range e.Removed {
+		if pod, ok := object.(*corev1.Pod); !ok {
+			o.put(m, object, true)
+		} else if entry := o.pods[core.PodUID(pod.UID)]; entry != nil && hal.IdentityOf(entry.pod) == hal.IdentityOf(pod) {
+			gone = append(gone, core.PodUID(pod.UID))
 		}
-		entry := o.pods[uid]
-		if entry == nil {
-			entry = &podEntry{}
-			o.pods[uid] = entry
+	}
+	for _, object := range e.Applied {
+		pod, ok := object.(*corev1.Pod)
+		if !ok {
+			o.put(m, object, false)
+			continue
 		}
-		if entry.pod != obj {
-			entry.pod = obj
-			o.mark(m, uid)
-		}
-	case *corev1.PersistentVolume:
-		if put(o.volumes, obj.Name, obj, gone) {
-			o.changed(m, populator.Ref{Kind: populator.RefVolume, Name: obj.Name})
-		}
-	case *corev1.PersistentVolumeClaim:
-		name := obj.Namespace + "/" + obj.Name
-		if put(o.claims, name, obj, gone) {
-			o.changed(m, populator.Ref{Kind: populator.RefClaim, Namespace: obj.Namespace, Name: obj.Name})
-		}
-	case *storagev1.CSIDriver:
-		if put(o.drivers, obj.Name, obj, gone) {
-			o.changed(m, populator.Ref{Kind: populator.RefObject, Name: obj.Name})
-		}
+		uid := core.PodUID(pod.UID)
+		gone = slices.DeleteFunc(gone, func(other core.PodUID) bool { return other == uid })
+		o.putPod(m, uid, pod)
+	}
+	for _, uid := range gone {
+		o.removePod(m, uid)
 	}
 }
 
-// put enters or takes away an object and reports whether that changed anything: the same version may come again, and objects are immutable.
+// put takes in an object that is no pod, or its end.
+func (o *objects) put(m *VolumeManager, object any, gone bool) {
+	is, isOther := hal.IdentityOf(object), false
+	ref := populator.Ref{Namespace: is.Namespace, Name: is.Name}
+	switch obj := object.(type) {
+	case *corev1.PersistentVolume:
+		ref.Kind, isOther = populator.RefVolume, put(o.volumes, obj.Name, obj, gone)
+	case *corev1.PersistentVolumeClaim:
+		ref.Kind, isOther = populator.RefClaim, put(o.claims, obj.Namespace+"/"+obj.Name, obj, gone)
+	case *storagev1.CSIDriver:
+		ref.Kind, isOther = populator.RefObject, put(o.drivers, obj.Name, obj, gone)
+	}
+	if isOther {
+		o.changed(m, ref)
+	}
+}
+
+func (o *objects) putPod(m *VolumeManager, uid core.PodUID, pod *corev1.Pod) {
+	entry := o.pods[uid]
+	if entry == nil {
+		entry = &podEntry{}
+		o.pods[uid] = entry
+	}
+	if entry.pod != pod {
+		entry.pod = pod
+		o.mark(m, uid)
+	}
+}
+
+// put enters or takes away an object and reports whether that changed anything: the same version may come again, and objects are immutable. The end of
+// one that had the name before takes nothing away.
 func put[V comparable](index map[string]V, name string, object V, gone bool) bool {
 	old, known := index[name]
-	if gone {
-		delete(index, name)
-		return known
+	if !gone {
+		index[name] = object
+		return !known || old != object
 	}
-	index[name] = object
-	return !known || old != object
+	if !known || hal.IdentityOf(old) != hal.IdentityOf(object) {
+		return false
+	}
+	delete(index, name)
+	return true
 }
 
 // changed has the pods that looked at an object populated again.

@@ -15,7 +15,7 @@ import (
 
 // PodAdded tells that a pod should be served, or that it has changed. The pod is not changed by its giver any more.
 func (m *VolumeManager) PodAdded(pod *corev1.Pod) {
-	m.h.Runtime.Post(func() { m.clusterEvent(hal.Applied{Object: pod}) })
+	m.h.Runtime.Post(func() { m.changed(hal.Changed{Applied: []any{pod}}) })
 }
 
 // PodRemoved tells that a pod is no longer wanted. Its containers may still run until ContainersGone.

@@ -1,6 +1,7 @@
 package hal
 
 import (
+	"fmt"
 	"log/slog"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,7 +11,7 @@ import (
 // Source names where cluster objects come from: "manifest", "api".
 type Source string
 
-// ClusterEvent is one of [Applied], [Deleted], [Synced], [Trouble].
+// ClusterEvent is one of [Changed], [Synced], [Trouble].
 type ClusterEvent interface{ clusterEvent() }
 
 // Object is one of *corev1.Pod, *corev1.PersistentVolume, *corev1.PersistentVolumeClaim, *storagev1.CSIDriver. Objects are immutable once handed out.
@@ -19,19 +20,43 @@ type Object interface {
 	*corev1.Pod | *corev1.PersistentVolume | *corev1.PersistentVolumeClaim | *storagev1.CSIDriver
 }
 
-// Applied says that an object exists, with this content. The same version may come again.
-type Applied struct {
-	Source Source
-	Object any // an Object
+// Changed is what one reading of a source found changed. It is one difference: the removals take effect first, and nothing is observable in between.
+// So a pod that is renamed is in Removed by its former name and in Applied by the new one, with one uid: it never was gone.
+//
+// An object is named by [IdentityOf]: kind, namespace, name and uid together. A removal concerns the object of exactly that identity.
+// The same version of an object may come again.
+type Changed struct {
+	Source  Source
+	Removed []any // each an Object, with its last known content: known to exist before, known to be gone now
+	Applied []any // each an Object: it exists, with this content
 }
 
-// Deleted says that an object was known to exist and is now known to be gone. Object is the last content known.
-type Deleted struct {
-	Source Source
-	Object any // an Object
+// Identity names one object among all. An object with another uid is another object, also under the same name.
+type Identity struct{ Kind, Namespace, Name, UID string }
+
+func (i Identity) String() string {
+	if i.Namespace == "" {
+		return i.Kind + " " + i.Name
+	}
+	return i.Kind + " " + i.Namespace + "/" + i.Name
 }
 
-// Synced says that all objects of Source that exist have been Applied at least once. Before it, an object not seen is not an object that is gone.
+// IdentityOf returns the identity of an Object.
+func IdentityOf(object any) Identity {
+	switch o := object.(type) {
+	case *corev1.Pod:
+		return Identity{"Pod", o.Namespace, o.Name, string(o.UID)}
+	case *corev1.PersistentVolume:
+		return Identity{"PersistentVolume", o.Namespace, o.Name, string(o.UID)}
+	case *corev1.PersistentVolumeClaim:
+		return Identity{"PersistentVolumeClaim", o.Namespace, o.Name, string(o.UID)}
+	case *storagev1.CSIDriver:
+		return Identity{"CSIDriver", o.Namespace, o.Name, string(o.UID)}
+	}
+	panic(fmt.Sprintf("hal: a %T is no object of a cluster", object))
+}
+
+// Synced says that all objects of Source that exist have been in an Applied at least once. Before it, an object not seen is not an object that is gone.
 type Synced struct{ Source Source }
 
 // Trouble says that part of Source can't be read or understood. Where is a file, or an object's name. Problem "" says that the trouble there is over.
@@ -41,8 +66,7 @@ type Trouble struct {
 	Problem string // what is wrong, on which line, and what to do
 }
 
-func (Applied) clusterEvent() {}
-func (Deleted) clusterEvent() {}
+func (Changed) clusterEvent() {}
 func (Synced) clusterEvent()  {}
 func (Trouble) clusterEvent() {}
 

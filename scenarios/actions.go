@@ -65,6 +65,8 @@ func actions() []action {
 		{"break driver DRIVER BREAKAGE", func(t *story, a []string) string { return t.breaks(a[0], breakages[a[1]]) }},
 		{"hold synced", func(t *story, _ []string) string { t.w.HoldSynced("manifest"); return "" }},
 		{"release synced", func(t *story, _ []string) string { t.w.ReleaseSynced("manifest"); return "" }},
+		{"replace pod POD with pod POD", func(t *story, a []string) string { return t.replace(a[0], a[1]) }},
+		{"swap names of pod POD and pod POD", func(t *story, a []string) string { return t.swapNames(a[0], a[1]) }},
 		{"spoil pod POD", func(t *story, a []string) string { return t.spoil(a[0]) }},
 		{"unmount volume VOLUME of pod POD", func(t *story, a []string) string { return t.unmount(a[0], a[1]) }},
 		{"remount volume VOLUME of pod POD", func(t *story, a []string) string { return t.remount(a[0], a[1]) }},
@@ -368,7 +370,7 @@ func (t *story) spoil(name string) string {
 	if !t.s.Files {
 		return "only manifests can be spoilt; write: objects from files"
 	}
-	t.w.WriteFile(manifestPath(object), []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: [\n"))
+	t.w.WriteFile(t.r.fileOf(object), []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: [\n"))
 	return ""
 }
 

@@ -125,21 +125,10 @@ func (r *run) nodeDown() {
 	}
 }
 
-// nodeUp: a deletion that the power cut undid is done again, as who deletes manifests would do.
 func (r *run) nodeUp() {
-	if !r.files {
-		return
+	if r.files {
+		r.unlinksAgain()
 	}
-	for _, p := range r.pods {
-		if _, there := r.w.Exists(manifestPath(p.object)); there && !p.isWanted && !r.isNamed(p.name) {
-			r.take(p.object)
-		}
-	}
-}
-
-// isNamed reports whether a pod of that name is wanted.
-func (r *run) isNamed(name string) bool {
-	return slices.ContainsFunc(r.pods, func(p *pod) bool { return p.name == name && p.isWanted })
 }
 
 // placeOf returns the place of an RPC's rung.
@@ -341,6 +330,9 @@ func (r *run) mounted(e *sim.Effect) {
 	if !isOurs(e.Path) {
 		return
 	}
+	if e.Actor == "agent" {
+		r.keepsData(e)
+	}
 	r.judges("S18")
 	if stack := r.w.MountsAt(e.Path); len(stack) > 1 {
 		if p := r.byPath[e.Path]; (p == nil || !p.isTouched && !p.isBelated(e)) && !r.isUnseen(e, stack[:len(stack)-1]) {
@@ -410,6 +402,7 @@ func (r *run) removed(e *sim.Effect) {
 	if strings.Contains(e.Path, "kubernetes.io~empty-dir/") {
 		r.takesDirectory(e)
 	}
+	r.keepsData(e)
 }
 
 // takesDirectory is S1 for the emptyDir of a pod whose containers run.

@@ -13,7 +13,7 @@ package scenarios
 
 // Properties are what the checks watch over, by code.
 var Properties = []struct{ Code, Text string }{
-	{"S1", "volume data is never deleted, nor another's mount undone: only what the agent made itself"},
+	{"S1", "volume data is never deleted, nor another's mount undone: only what the agent made itself; nor the emptyDir of a pod that nobody has deleted"},
 	{"S4", "a publish is sent only onto a stage that is up, and stays up"},
 	{"S5", "no unstage while a publish exists, is in flight or is uncertain"},
 	{"S6", "at most one operation for each volume and path, calls that were given up included"},

@@ -49,7 +49,8 @@ func (r Result) ToCase() (Case, sim.Chooser) {
 type Hunter struct {
 	cluster map[int][]any // by the number of volumes; made when they are needed
 	pods    map[shape]built
-	volumes map[[2]uint8]*corev1.PersistentVolume
+	volumes map[[3]uint8]*corev1.PersistentVolume
+	claims  map[[2]uint8]*corev1.PersistentVolumeClaim
 	texts   map[any][]byte // manifests of objects
 	names   []string       // of pods
 	buffers sim.Buffers
@@ -63,7 +64,8 @@ type built struct {
 
 // NewHunter returns a hunter.
 func NewHunter() *Hunter {
-	return &Hunter{cluster: map[int][]any{}, pods: map[shape]built{}, volumes: map[[2]uint8]*corev1.PersistentVolume{}, texts: map[any][]byte{}}
+	return &Hunter{cluster: map[int][]any{}, pods: map[shape]built{}, volumes: map[[3]uint8]*corev1.PersistentVolume{},
+		claims: map[[2]uint8]*corev1.PersistentVolumeClaim{}, texts: map[any][]byte{}}
 }
 
 // KeepCoroutines has worlds use the coroutines of earlier ones: for who runs many, and then closes the hunter.
@@ -108,12 +110,20 @@ func (h *Hunter) objects(volumes int) []any {
 	return h.cluster[volumes]
 }
 
-func (h *Hunter) volume(i int, edits uint8) *corev1.PersistentVolume {
-	key := [2]uint8{uint8(i), edits}
+func (h *Hunter) volume(i int, edits, uid uint8) *corev1.PersistentVolume {
+	key := [3]uint8{uint8(i), edits, uid}
 	if h.volumes[key] == nil {
-		h.volumes[key] = persistentVolume(i, edits)
+		h.volumes[key] = persistentVolume(i, edits, uid)
 	}
 	return h.volumes[key]
+}
+
+func (h *Hunter) claim(i int, uid uint8) *corev1.PersistentVolumeClaim {
+	key := [2]uint8{uint8(i), uid}
+	if h.claims[key] == nil {
+		h.claims[key] = claimOf(i, uid)
+	}
+	return h.claims[key]
 }
 
 // Schedule is one world to be: a seed, and who makes its choices in place of the seed.
@@ -167,7 +177,8 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 	g := &workload{
 		hunter: h, r: r, choose: s.Chooser, setup: is, names: h.podNames(is.Pods), pods: make([]shape, is.Pods), edits: make([]uint8, is.Volumes),
-		plain: plainVolumes(is.Volumes),
+		exports: make([]uint8, is.Volumes),
+		plain:   plainVolumes(is.Volumes),
 	}
 	r.guard(func() {
 		g.begin()
@@ -190,14 +201,15 @@ func (h *Hunter) Run(s Schedule) Result {
 
 // workload makes pods come and go.
 type workload struct {
-	hunter *Hunter
-	r      *run
-	choose sim.Chooser
-	setup  *Setup
-	names  []string // of pods
-	pods   []shape
-	edits  []uint8 // of volumes
-	plain  []int   // the volumes that any pod may use
+	hunter  *Hunter
+	r       *run
+	choose  sim.Chooser
+	setup   *Setup
+	names   []string // of pods
+	pods    []shape
+	edits   []uint8 // of volumes
+	exports []uint8 // how many times each was exported anew: it has another uid then
+	plain   []int   // the volumes that any pod may use
 }
 
 // pick draws from weights; the first is what happens if nothing does.
@@ -252,6 +264,7 @@ func (g *workload) begin() {
 	}
 	for i := range g.setup.Volumes {
 		g.editsVolume(i)
+		g.exportsVolume(i)
 	}
 	for _, name := range []string{"disk.example", "file.example"} {
 		for n := range 2 {
@@ -317,7 +330,7 @@ func (g *workload) at(d time.Duration, key string, f func()) {
 // plan draws what pod i is and does.
 func (g *workload) plan(i int, name string) {
 	s := &g.pods[i]
-	s.index = uint8(i)
+	s.index, s.owner = uint8(i), uint8(i)
 	weights := slices.Repeat([]uint32{1}, len(g.plain))
 	s.volumes = 1 << g.plain[g.pick("workload.volume", name, 0, weights...)]
 	weights = append([]uint32{3 * uint32(len(g.plain))}, weights...)
@@ -338,6 +351,7 @@ func (g *workload) plan(i int, name string) {
 		if time.Duration(n)*chaos/slots >= g.setup.Chaos {
 			break
 		}
+		g.planEdit(i, name, n, time.Duration(n)*window, window)
 		what := g.pick("workload.pod", name, n, g.setup.Idle, 5, 1, 1)
 		if what == 0 {
 			continue
@@ -396,7 +410,7 @@ func (g *workload) flip(i int, name string, n int) {
 		g.end(p, i, n)
 		return
 	}
-	if p != nil && !g.setup.Files && g.pick("workload.uid", name, n, 1, 1) == 1 {
+	if p != nil && g.pick("workload.uid", name, n, 1, 1) == 1 {
 		g.pods[i].generation++
 	}
 	g.pods[i].edits++ // another object, so that it can be told whether the agent has heard of this one
@@ -428,6 +442,11 @@ func (g *workload) end(p *pod, i, n int) {
 func (g *workload) apply(i int) {
 	b := g.hunter.pod(g.pods[i])
 	g.r.apply(b.object, b.uses)
+	g.manners(i)
+}
+
+// manners draws what the containers of pod i do.
+func (g *workload) manners(i int) {
 	p := g.current(i)
 	p.isPinned = i&1 == 1
 	if p.writer == nil && g.pick("workload.writes", p.name, 0, 4, 1) == 1 {
@@ -454,7 +473,7 @@ func (g *workload) editsVolume(i int) {
 	g.at(g.time("workload.pv-time", name, 0, chaos), name, func() {
 		g.edits[i]++
 		g.r.isEdited = true
-		g.r.give(g.hunter.volume(i, g.edits[i]))
+		g.r.give(g.hunter.volume(i, g.edits[i], g.exports[i]))
 	})
 }
 

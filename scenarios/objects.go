@@ -70,8 +70,10 @@ const (
 
 // shape is what a pod of a hunt looks like.
 type shape struct {
-	index      uint8
-	generation uint8  // of its uid
+	owner      uint8  // its uid is of that pod,
+	generation uint8  // and this one of them
+	index      uint8  // of its name,
+	renames    uint8  // which was changed so often
 	volumes    uint32 // a set, by volumeAt
 	scratch    scratch
 	readOnly   bool // its first volume
@@ -117,13 +119,13 @@ func clusterOfHunts(volumes int) []any {
 		})
 	}
 	for i := range volumes {
-		all = append(all, persistentVolume(i, 0), claimOf(i))
+		all = append(all, persistentVolume(i, 0, 0), claimOf(i, 0))
 	}
 	return all
 }
 
 // persistentVolume is a volume's object, in one of its versions.
-func persistentVolume(i int, edits uint8) *corev1.PersistentVolume {
+func persistentVolume(i int, edits, uid uint8) *corev1.PersistentVolume {
 	v := volumeAt(i)
 	src := &corev1.CSIPersistentVolumeSource{Driver: v.driver, VolumeHandle: v.handle, VolumeAttributes: map[string]string{"tier": "gold"}}
 	switch v.secret {
@@ -143,6 +145,7 @@ func persistentVolume(i int, edits uint8) *corev1.PersistentVolume {
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: src},
 		},
 	}
+	pv.UID = uidAfter(i, uid)
 	if edits > 0 {
 		pv.ResourceVersion = fmt.Sprint(edits)
 		pv.Spec.MountOptions = []string{fmt.Sprintf("commit=%d", edits)}
@@ -150,11 +153,19 @@ func persistentVolume(i int, edits uint8) *corev1.PersistentVolume {
 	return pv
 }
 
-func claimOf(i int) *corev1.PersistentVolumeClaim {
+// uidAfter is the uid of an object that was exported so many times; before it needs none.
+func uidAfter(i int, exports uint8) types.UID {
+	if exports == 0 {
+		return ""
+	}
+	return types.UID(fmt.Sprintf("export-%d-%d", i, exports))
+}
+
+func claimOf(i int, uid uint8) *corev1.PersistentVolumeClaim {
 	access, mode := modeOf(i)
 	return &corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("claim-%d", i)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("claim-%d", i), UID: uidAfter(i, uid)},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			VolumeName: fmt.Sprintf("pv-%d", i), AccessModes: access, VolumeMode: mode,
 			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
@@ -164,11 +175,15 @@ func claimOf(i int) *corev1.PersistentVolumeClaim {
 
 // podOfHunts makes the pod of a shape, and what its containers use.
 func podOfHunts(s shape) (*corev1.Pod, []use) {
-	uid := fmt.Sprintf("%08d-0000-4000-8000-%012d", s.index, s.generation)
+	uid := fmt.Sprintf("%08d-0000-4000-8000-%012d", s.owner, s.generation)
+	name := "pod-" + strconv.Itoa(int(s.index))
+	if s.renames > 0 {
+		name += "-" + strconv.Itoa(int(s.renames))
+	}
 	p := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: fmt.Sprintf("pod-%d", s.index), UID: types.UID(uid), ResourceVersion: fmt.Sprint(s.edits + 1),
+			Namespace: "default", Name: name, UID: types.UID(uid), ResourceVersion: fmt.Sprint(s.edits + 1),
 		},
 		Spec: corev1.PodSpec{NodeName: nodeName, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
-	"github.com/volnode/volnode/hal/sim"
 )
 
 // pod is one pod of the world: what the cluster wants of it, and whether its containers run.
@@ -25,6 +24,7 @@ type pod struct {
 	isSteady   bool // wanted all along, and never edited
 	isLeaving  bool // its object says that it is being deleted, and is there until its containers have ended
 	isRunning  bool // its containers run
+	hasData    bool // they have run since it was wanted: what they wrote is there until somebody deletes the pod
 	isExpected bool // it is looked whether it comes promptly: see isolation.go
 	isWaiting  bool // the present life of the agent has been asked to say when it is ready
 	isPinned   bool // its containers keep its volumes busy
@@ -58,14 +58,14 @@ type use struct {
 func (r *run) register(object *corev1.Pod, uses []use) *pod {
 	p := r.byUID[core.PodUID(object.UID)]
 	if p == nil {
-		p = &pod{name: object.Namespace + "/" + object.Name, uid: core.PodUID(object.UID)}
+		p = &pod{uid: core.PodUID(object.UID)}
 		if r.allWrite {
 			p.writer = &writer{}
 		}
 		r.pods = append(r.pods, p)
 		r.byUID[p.uid] = p
 	}
-	p.object, p.uses = object, uses
+	p.name, p.object, p.uses = object.Namespace+"/"+object.Name, object, uses
 	return p
 }
 
@@ -103,10 +103,20 @@ func (r *run) remove(p *pod, grace time.Duration) {
 	if !p.isWanted {
 		return
 	}
-	p.isWanted, p.isSteady, p.isLeaving = false, false, false
+	r.unwants(p)
+	r.take(p.object)
+	r.stops(p, grace)
+}
+
+// unwants: nobody wants p any more, and its data may go.
+func (r *run) unwants(p *pod) {
+	p.isWanted, p.isSteady, p.isLeaving, p.hasData = false, false, false, false
 	p.stops++
 	r.losesBlocks(p)
-	r.take(p.object)
+}
+
+// stops lets the containers of a pod that is deleted end.
+func (r *run) stops(p *pod, grace time.Duration) {
 	if r.cfg.NoRuntime {
 		r.halt(p)
 		return
@@ -142,13 +152,15 @@ func (r *run) hangs(p *pod) bool {
 func (r *run) isSilent(u use) bool { return u.driver != "" && r.w.IsSilent(u.driver, u.volume) }
 
 // answers is the host's answer to an agent that has been told that a pod is gone: whether its containers are.
-func (r *run) answers(e hal.Deleted) {
-	object, ok := e.Object.(*corev1.Pod)
-	if !ok {
-		return
-	}
-	if p := r.byUID[core.PodUID(object.UID)]; p != nil && !p.isWanted && !p.isRunning {
-		r.tellGone(p)
+func (r *run) answers(removed []any) {
+	for _, o := range removed {
+		object, ok := o.(*corev1.Pod)
+		if !ok {
+			continue
+		}
+		if p := r.byUID[core.PodUID(object.UID)]; p != nil && !p.isWanted && !p.isRunning {
+			r.tellGone(p)
+		}
 	}
 }
 
@@ -215,7 +227,7 @@ func (r *run) ready(p *pod, asked *corev1.Pod) {
 		r.askAgain(p)
 		return
 	}
-	p.isRunning, p.given = true, p.uses
+	p.isRunning, p.hasData, p.given = true, true, p.uses
 	for i := range p.uses {
 		if p.uses[i].ephemeral { // it may have been made anew since its containers ended
 			delete(r.blocks, dataID(p, &p.uses[i]))
@@ -317,16 +329,19 @@ func (r *run) misses(u use) string {
 // hears notes what the present life of the agent is told.
 func (r *run) hears(e hal.ClusterEvent) {
 	switch e := e.(type) {
-	case hal.Applied:
-		switch object := e.Object.(type) {
-		case *corev1.Pod:
-			r.tells(object, false)
-		case *corev1.PersistentVolume:
-			r.hearsOfVolume(object)
+	case hal.Changed:
+		for _, o := range e.Removed {
+			if object, ok := o.(*corev1.Pod); ok {
+				r.tells(object, true)
+			}
 		}
-	case hal.Deleted:
-		if object, ok := e.Object.(*corev1.Pod); ok {
-			r.tells(object, true)
+		for _, o := range e.Applied {
+			switch object := o.(type) {
+			case *corev1.Pod:
+				r.tells(object, false)
+			case *corev1.PersistentVolume:
+				r.hearsOfVolume(object)
+			}
 		}
 	case hal.Synced:
 		r.synced = true
@@ -346,45 +361,13 @@ func (r *run) tells(object *corev1.Pod, gone bool) {
 	p := r.byUID[core.PodUID(object.UID)]
 	switch {
 	case p == nil:
-	case gone:
+	case gone && (p.told == nil || hal.IdentityOf(p.told) == hal.IdentityOf(object)):
 		p.told = nil
+	case gone:
 	case object == p.object || r.files && object.ResourceVersion == p.object.ResourceVersion:
 		p.told = p.object
 		r.expects(p)
 	default:
 		p.told = object
 	}
-}
-
-// give lets the cluster have objects, now or in a new version.
-func (r *run) give(objects ...any) {
-	if !r.files {
-		r.w.Apply(objects...)
-		return
-	}
-	for _, o := range objects {
-		text := r.texts[o]
-		if text == nil {
-			text = manifestOf(o)
-			if r.texts != nil {
-				r.texts[o] = text
-			}
-		}
-		r.w.WriteManifest(manifestPath(o), text)
-	}
-}
-
-// take deletes objects from the cluster.
-func (r *run) take(objects ...any) {
-	if !r.files {
-		r.w.Delete(objects...)
-		return
-	}
-	for _, o := range objects {
-		_ = r.w.RemoveFile(manifestPath(o)) // what was never written need not go
-	}
-}
-
-func manifestPath(object any) string {
-	return manifestDir + "/" + strings.NewReplacer(" ", "-", "/", "-").Replace(sim.ObjectName(object)) + ".yaml"
 }

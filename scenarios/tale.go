@@ -53,6 +53,10 @@ func (n *names) what(c Case, k Kept) string {
 		return object + " has an emptyDir " + [...]string{"", "on disk", "in memory"}[min(k.Value, 2)]
 	case "workload.uid":
 		return object + " comes back with another uid"
+	case "workload.manifest":
+		return object + [...]string{"", " is renamed", " gets another uid", " and another pod swap their names"}[min(k.Value, 3)]
+	case "workload.export":
+		return object + " and its claim are exported anew, with other uids"
 	case "workload.end":
 		return object + " is deleted " + [...]string{"by force", "gracefully", "while the agent is away"}[min(k.Value, 2)]
 	case "workload.again":

@@ -58,10 +58,11 @@ type run struct {
 
 	writers map[string]bool // the drivers, true for those with SINGLE_NODE_MULTI_WRITER
 
-	pods   []*pod
-	byUID  map[core.PodUID]*pod
-	names  map[string]string // file mode: manifest by object name
-	broken string            // a driver that is broken for good, "" for none
+	pods     []*pod
+	byUID    map[core.PodUID]*pod
+	names    map[string]string // file mode: the manifest of each object, by its name
+	unlinked map[string]bool   // file mode: manifests that were removed
+	broken   string            // a driver that is broken for good, "" for none
 
 	allWrite bool                      // containers of all pods write
 	blocks   map[string]map[string]int // how many blocks are written and synced, by volume and file
@@ -102,7 +103,7 @@ type counts struct {
 // newRun puts the engine into w. cfg is completed.
 func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
-		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, exclusive: map[string]bool{}, denied: map[string]bool{},
+		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, unlinked: map[string]bool{}, exclusive: map[string]bool{}, denied: map[string]bool{},
 		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, mark: secretMark,
 		away: map[string]*handOver{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
 	}
@@ -150,8 +151,8 @@ func (c heard) Watch(f func(hal.ClusterEvent)) {
 	c.Cluster.Watch(func(e hal.ClusterEvent) {
 		c.r.hears(e)
 		f(e)
-		if gone, ok := e.(hal.Deleted); ok {
-			c.r.answers(gone)
+		if changed, ok := e.(hal.Changed); ok {
+			c.r.answers(changed.Removed)
 		}
 	})
 }

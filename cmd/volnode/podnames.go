@@ -53,53 +53,71 @@ func (p *podNames) Watch(f func(hal.ClusterEvent)) {
 func (p *podNames) note(e hal.ClusterEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var pod *corev1.Pod
-	gone := false
 	switch e := e.(type) {
-	case hal.Applied:
-		pod, _ = e.Object.(*corev1.Pod)
-	case hal.Deleted:
-		pod, _ = e.Object.(*corev1.Pod)
-		gone = true
+	case hal.Changed:
+		p.rename(e)
 	case hal.Synced:
 		p.synced = true
-		p.tell()
-	}
-	if pod == nil {
+	default:
 		return
 	}
-	name, uid := pod.Namespace+"/"+pod.Name, core.PodUID(pod.UID)
+	p.tell()
+}
+
+// rename takes in one difference. A pod that is there is not left of another name: one that was renamed lives on under its new one.
+func (p *podNames) rename(e hal.Changed) {
+	p.events++
+	for _, object := range e.Removed {
+		if pod, ok := object.(*corev1.Pod); ok {
+			n, uid := p.named(pod), core.PodUID(pod.UID)
+			if n.uid == uid {
+				n.uid = ""
+			}
+			p.leave(n, uid, nameText(pod))
+		}
+	}
+	for _, object := range e.Applied {
+		pod, ok := object.(*corev1.Pod)
+		if !ok {
+			continue
+		}
+		n, uid := p.named(pod), core.PodUID(pod.UID)
+		if n.uid != "" && n.uid != uid {
+			p.leave(n, n.uid, nameText(pod))
+		}
+		n.uid = uid
+		if home := p.pods[p.names[uid]]; home != nil {
+			home.left = slices.DeleteFunc(home.left, func(u core.PodUID) bool { return u == uid })
+		}
+		p.names[uid] = nameText(pod)
+	}
+}
+
+func nameText(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// named is what a pod's name stands for, changed by the event under way.
+func (p *podNames) named(pod *corev1.Pod) *podName {
+	name := nameText(pod)
 	n := p.pods[name]
 	if n == nil {
 		n = &podName{}
 		p.pods[name] = n
 	}
-	n.left = slices.DeleteFunc(n.left, func(u core.PodUID) bool { return u == uid })
-	switch {
-	case !gone:
-		if n.uid != "" && n.uid != uid {
-			n.left = append(n.left, n.uid)
-		}
-		n.uid = uid
-	default:
-		n.left = append(n.left, uid)
-		if n.uid == uid {
-			n.uid = ""
-		}
+	n.at = p.events
+	return n
+}
+
+// leave remembers a pod that had a name and was removed.
+func (p *podNames) leave(n *podName, uid core.PodUID, name string) {
+	n.left = append(slices.DeleteFunc(n.left, func(u core.PodUID) bool { return u == uid }), uid)
+	if len(n.left) > maxLeft {
+		p.forget(n.left[0], name)
+		n.left = n.left[1:]
 	}
-	for _, old := range n.left[:max(0, len(n.left)-maxLeft)] {
-		p.forget(old, name)
-	}
-	n.left = n.left[max(0, len(n.left)-maxLeft):]
-	if _, known := p.names[uid]; !gone || !known {
+	if _, known := p.names[uid]; !known {
 		p.names[uid] = name
 	}
-	if len(n.left) > 0 {
-		p.removed[name] = true
-	}
-	p.events++
-	n.at = p.events
-	p.tell()
+	p.removed[name] = true
 }
 
 // forget is called with the lock held. A uid that another name has taken over stays that one's.

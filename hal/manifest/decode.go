@@ -19,14 +19,7 @@ import (
 )
 
 // id names an object among all objects of the directory. A pod that gets another uid is another pod.
-type id struct{ kind, namespace, name, uid string }
-
-func (i id) String() string {
-	if i.namespace == "" {
-		return i.kind + " " + i.name
-	}
-	return i.kind + " " + i.namespace + "/" + i.name
-}
+type id = hal.Identity
 
 // object is one object of a manifest.
 type object struct {
@@ -121,7 +114,7 @@ func (c *content) object(node string, d document, o any, m *metav1.ObjectMeta, n
 	if err := strictly(d.json, o); err != nil {
 		return err
 	}
-	kind := kindOf(o)
+	kind := hal.IdentityOf(o).Kind
 	if namespaced && m.Namespace == "" {
 		m.Namespace = "default"
 	}
@@ -135,7 +128,7 @@ func (c *content) object(node string, d document, o any, m *metav1.ObjectMeta, n
 		pod.Spec.NodeName = node
 	}
 	c.objects = append(c.objects, object{
-		id: id{kind, m.Namespace, m.Name, string(m.UID)}, value: o, sum: sha256.Sum256(d.json), where: d.where(),
+		id: hal.IdentityOf(o), value: o, sum: sha256.Sum256(d.json), where: d.where(),
 	})
 	return nil
 }
@@ -201,20 +194,6 @@ func checkNames(m *metav1.ObjectMeta, namespaced bool) error {
 		return fmt.Errorf("metadata.uid %.100q: must be made of letters, digits, . and -", m.UID)
 	}
 	return nil
-}
-
-func kindOf(o any) string {
-	switch o.(type) {
-	case *corev1.Pod:
-		return "Pod"
-	case *corev1.PersistentVolume:
-		return "PersistentVolume"
-	case *corev1.PersistentVolumeClaim:
-		return "PersistentVolumeClaim"
-	case *storagev1.CSIDriver:
-		return "CSIDriver"
-	}
-	panic(fmt.Sprintf("no kind for a %T", o))
 }
 
 // uidOf is the uid of an object whose manifest gives none: a UUID of version 5 (RFC 9562) made of what names it, so that it is the same after every

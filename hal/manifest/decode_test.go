@@ -110,8 +110,8 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		for _, o := range c.objects {
-			require.NotContains(t, o.id.name+o.id.namespace+o.id.uid, "/")
-			require.NotContains(t, []string{"", ".", ".."}, o.id.uid)
+			require.NotContains(t, o.id.Name+o.id.Namespace+o.id.UID, "/")
+			require.NotContains(t, []string{"", ".", ".."}, o.id.UID)
 		}
 	})
 }

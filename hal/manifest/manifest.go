@@ -58,7 +58,7 @@ type cluster struct {
 	due     hal.Instant // of the next reading, 0 if none is planned
 
 	state    state
-	known    map[id]object     // what has been Applied and not Deleted
+	known    map[id]object     // what was in an Applied, and in no Removed since
 	secrets  map[string]string // namespace/name: the file that it is in
 	troubles map[string]string // by Where
 	synced   bool
@@ -111,14 +111,14 @@ func (c *cluster) take(f finding) {
 		r := resolve(c.o, f.state.files)
 		c.secrets = r.secrets
 		maps.Copy(troubles, r.troubles)
-		c.apply(r.objects)
+		settled := !f.unsettled && !f.state.blind()
+		if e := c.difference(r.objects, settled); len(e.Removed)+len(e.Applied) > 0 {
+			c.deliver(e)
+		}
 		maps.Copy(troubles, c.held(r.objects))
-		if !f.unsettled && !f.state.blind() {
-			c.remove(r.objects)
-			if !c.synced {
-				c.synced = true
-				c.deliver(hal.Synced{Source: Source})
-			}
+		if settled && !c.synced {
+			c.synced = true
+			c.deliver(hal.Synced{Source: Source})
 		}
 	}
 	c.tell(troubles)
@@ -131,30 +131,26 @@ func (c *cluster) take(f finding) {
 	}
 }
 
-// apply tells of objects that are there or have changed.
-func (c *cluster) apply(objects map[id]object) {
+// difference is what has changed since the last reading that counted. remove: what is not among objects any more is gone.
+func (c *cluster) difference(objects map[id]object, remove bool) hal.Changed {
+	e := hal.Changed{Source: Source}
+	keys := inOrder(c.known)
+	slices.Reverse(keys)
+	for _, key := range keys {
+		if _, ok := objects[key]; !ok && remove {
+			e.Removed = append(e.Removed, c.known[key].value)
+			delete(c.known, key)
+		}
+	}
 	for _, key := range inOrder(objects) {
 		o := objects[key]
 		if old, ok := c.known[key]; ok && old.sum == o.sum {
 			continue
 		}
 		c.known[key] = o
-		c.deliver(hal.Applied{Source: Source, Object: o.value})
+		e.Applied = append(e.Applied, o.value)
 	}
-}
-
-// remove tells of objects that are gone, pods first.
-func (c *cluster) remove(objects map[id]object) {
-	keys := inOrder(c.known)
-	slices.Reverse(keys)
-	for _, key := range keys {
-		if _, ok := objects[key]; ok {
-			continue
-		}
-		o := c.known[key]
-		delete(c.known, key)
-		c.deliver(hal.Deleted{Source: Source, Object: o.value})
-	}
+	return e
 }
 
 // held tells of each pod that is not deleted, though no manifest names it any more, because some file may hold it: its name, and why.
@@ -169,7 +165,7 @@ func (c *cluster) held(objects map[id]object) map[string]string {
 		why = fmt.Sprintf("%s, nor %d more", why, more)
 	}
 	for key := range c.known {
-		if _, ok := objects[key]; !ok && key.kind == "Pod" {
+		if _, ok := objects[key]; !ok && key.Kind == "Pod" {
 			troubles[key.String()] = why
 		}
 	}

@@ -37,17 +37,17 @@ func TestObjectsComeOnceAndThenSynced(t *testing.T) {
 		"applied Pod default/b", "applied Pod default/c", "synced")
 	w.changed().pass(second).expect()
 	w.put("b.yaml", pod("b")+"---\n"+strings.Replace(pod("d"), "image: i", "image: j", 1)).pass(second).
-		expect("applied Pod default/d", "deleted Pod default/c")
-	w.rm("b.yaml").pass(second).expect("deleted Pod default/d", "deleted Pod default/b")
+		expect("removed Pod default/c", "applied Pod default/d")
+	w.rm("b.yaml").pass(second).expect("removed Pod default/d", "removed Pod default/b")
 }
 
 func TestUIDsAreStable(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")+"---\napiVersion: v1\nkind: Pod\nmetadata: {name: b, uid: 1-2-3}\n").start()
-	p := w.raw[0].(hal.Applied).Object.(*corev1.Pod)
+	p := w.raw[0].(hal.Changed).Applied[0].(*corev1.Pod)
 	require.Equal(t, uidOf("node1", "Pod", "default", "a"), p.UID)
 	require.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, string(p.UID))
 	require.Equal(t, "node1", p.Spec.NodeName)
-	require.EqualValues(t, "1-2-3", w.raw[1].(hal.Applied).Object.(*corev1.Pod).UID)
+	require.EqualValues(t, "1-2-3", w.raw[0].(hal.Changed).Applied[1].(*corev1.Pod).UID)
 }
 
 // A writer that is not done yet must not be believed: two readings have to agree.
@@ -87,7 +87,7 @@ func TestABadFileIsServedByItsLastGoodCopy(t *testing.T) {
 			w.put("a.yaml", pod("a")).pass(second).expect("trouble /etc/manifests/a.yaml: over")
 			w.put("a.yaml", torn).pass(second)
 			w.events = nil
-			w.rm("a.yaml").pass(second).expect("deleted Pod default/a", "trouble /etc/manifests/a.yaml: over")
+			w.rm("a.yaml").pass(second).expect("removed Pod default/a", "trouble /etc/manifests/a.yaml: over")
 			require.NotContains(t, w.names, cache+"/a.yaml")
 		})
 	}
@@ -101,7 +101,7 @@ func TestNothingIsDeletedWhileAFileIsUnknown(t *testing.T) {
 	held := "its manifest is gone, but nothing is deleted while /etc/manifests/%s.yaml cannot be read"
 	w.rm("a.yaml").pass(second).expect("trouble Pod default/a: " + fmt.Sprintf(held, "b"))
 	w.put("b.yaml", pod("b")).pass(second).
-		expect("applied Pod default/b", "deleted Pod default/a", "synced", "trouble /etc/manifests/b.yaml: over", "trouble Pod default/a: over")
+		expect("removed Pod default/a", "applied Pod default/b", "synced", "trouble /etc/manifests/b.yaml: over", "trouble Pod default/a: over")
 	w.put("c.yaml", "kind: [").pass(second)
 	w.events = nil
 	w.rm("b.yaml").pass(second).expect("trouble Pod default/b: " + fmt.Sprintf(held, "c"))
@@ -109,7 +109,7 @@ func TestNothingIsDeletedWhileAFileIsUnknown(t *testing.T) {
 	require.Contains(t, w.events, "trouble Pod default/b: "+fmt.Sprintf(held, "c")+", nor 1 more")
 	w.rm("d.yaml").pass(second)
 	w.events = nil
-	w.rm("c.yaml").pass(second).expect("deleted Pod default/b", "trouble /etc/manifests/c.yaml: over", "trouble Pod default/b: over")
+	w.rm("c.yaml").pass(second).expect("removed Pod default/b", "trouble /etc/manifests/c.yaml: over", "trouble Pod default/b: over")
 }
 
 func TestADirectoryThatCannotBeReadIsNotAnEmptyOne(t *testing.T) {
@@ -179,7 +179,7 @@ func TestOfTwoTheFirstCounts(t *testing.T) {
 			"remove spec.nodeName, or the pod")
 	w.put("b.yaml", pod("b")).pass(second)
 	require.Contains(t, w.events, "applied Pod default/b")
-	require.NotContains(t, strings.Join(w.events, "\n"), "deleted")
+	require.NotContains(t, strings.Join(w.events, "\n"), "removed")
 }
 
 func TestSecretsAreReadAtUse(t *testing.T) {

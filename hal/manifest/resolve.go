@@ -29,14 +29,14 @@ func resolve(o Options, files map[string]file) resolved {
 		for _, obj := range f.objects {
 			where := path.Join(o.Dir, name) + ": " + obj.where
 			trouble := path.Join(o.Dir, name) + ": " + obj.id.String()
-			byName := id{kind: obj.id.kind, namespace: obj.id.namespace, name: obj.id.name}
-			byUID := id{kind: obj.id.kind, uid: obj.id.uid}
+			byName := id{Kind: obj.id.Kind, Namespace: obj.id.Namespace, Name: obj.id.Name}
+			byUID := id{Kind: obj.id.Kind, UID: obj.id.UID}
 			if first, taken := named[byName]; taken {
 				r.troubles[trouble] = fmt.Sprintf("%s is also in %s, which counts; remove one of them", where, first)
 				continue
 			}
 			if first, taken := owned[byUID]; taken {
-				r.troubles[trouble] = fmt.Sprintf("%s has the uid %s of the object in %s, which counts; give each its own", where, obj.id.uid, first)
+				r.troubles[trouble] = fmt.Sprintf("%s has the uid %s of the object in %s, which counts; give each its own", where, obj.id.UID, first)
 				continue
 			}
 			named[byName], owned[byUID] = where, where
@@ -62,7 +62,7 @@ func resolve(o Options, files map[string]file) resolved {
 func inOrder(objects map[id]object) []id {
 	rank := map[string]int{"CSIDriver": 0, "PersistentVolume": 1, "PersistentVolumeClaim": 2, "Pod": 3}
 	return slices.SortedFunc(maps.Keys(objects), func(a, b id) int {
-		return cmp.Or(cmp.Compare(rank[a.kind], rank[b.kind]), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name),
-			cmp.Compare(a.uid, b.uid))
+		return cmp.Or(cmp.Compare(rank[a.Kind], rank[b.Kind]), cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
 }

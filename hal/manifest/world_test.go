@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -10,9 +9,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,10 +58,13 @@ func (w *world) start() *world {
 func (w *world) take(e hal.ClusterEvent) {
 	w.raw = append(w.raw, e)
 	switch e := e.(type) {
-	case hal.Applied:
-		w.events = append(w.events, "applied "+show(e.Object))
-	case hal.Deleted:
-		w.events = append(w.events, "deleted "+show(e.Object))
+	case hal.Changed:
+		for _, o := range e.Removed {
+			w.events = append(w.events, "removed "+hal.IdentityOf(o).String())
+		}
+		for _, o := range e.Applied {
+			w.events = append(w.events, "applied "+hal.IdentityOf(o).String())
+		}
 	case hal.Synced:
 		w.events = append(w.events, "synced")
 	case hal.Trouble:
@@ -74,20 +73,6 @@ func (w *world) take(e hal.ClusterEvent) {
 		}
 		w.events = append(w.events, "trouble "+e.Where+": "+e.Problem)
 	}
-}
-
-func show(o any) string {
-	switch o := o.(type) {
-	case *corev1.Pod:
-		return "Pod " + o.Namespace + "/" + o.Name
-	case *corev1.PersistentVolume:
-		return "PersistentVolume " + o.Name
-	case *corev1.PersistentVolumeClaim:
-		return "PersistentVolumeClaim " + o.Namespace + "/" + o.Name
-	case *storagev1.CSIDriver:
-		return "CSIDriver " + o.Name
-	}
-	return fmt.Sprintf("%T", o)
 }
 
 func (w *world) put(name, text string) *world {

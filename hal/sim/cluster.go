@@ -24,6 +24,7 @@ type clusterTruth struct {
 	watcher *incarnation
 	outages []*outage   // of the present watch
 	listed  hal.Instant // when all objects that the present watch found have been told
+	renames bool        // a uid may have gone from one name to another
 }
 
 // clusterObject is one object of one source, by its versions.
@@ -94,6 +95,41 @@ func (w *World) Apply(objects ...any) {
 		c.last, c.now = c.now, o
 		w.event("cluster.applied", name)
 		w.tellObject(c)
+	}
+}
+
+// Replace makes one edit of the cluster: the former objects go, others come, and a pod that comes with the uid of one that goes is renamed.
+func (w *World) Replace(former, others []any) {
+	w.addSource(w.config.Source)
+	w.cluster.renames = true
+	var changed []*clusterObject
+	for _, o := range former {
+		if c := w.object(w.config.Source, ObjectName(o)); c != nil && c.now != nil {
+			c.last, c.now = c.now, nil
+			w.event("cluster.deleted", c.name)
+			changed = append(changed, c)
+		}
+	}
+	for _, o := range others {
+		name := ObjectName(o)
+		c := w.object(w.config.Source, name)
+		if c == nil {
+			c = &clusterObject{source: w.config.Source, name: name}
+			w.cluster.objects = append(w.cluster.objects, c)
+		}
+		if c.now != nil {
+			c.last = c.now
+		}
+		c.now = o
+		w.event("cluster.applied", name)
+		if !slices.Contains(changed, c) {
+			changed = append(changed, c)
+		}
+	}
+	for _, c := range changed {
+		if c.as != c.now {
+			w.tellObject(c)
+		}
 	}
 }
 

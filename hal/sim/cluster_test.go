@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,10 +26,15 @@ func version(p *corev1.Pod, v string) *corev1.Pod {
 
 func eventText(e hal.ClusterEvent) string {
 	switch e := e.(type) {
-	case hal.Applied:
-		return fmt.Sprintf("+%s.%s", e.Object.(*corev1.Pod).Name, e.Object.(*corev1.Pod).ResourceVersion)
-	case hal.Deleted:
-		return fmt.Sprintf("-%s.%s", e.Object.(*corev1.Pod).Name, e.Object.(*corev1.Pod).ResourceVersion)
+	case hal.Changed:
+		var all []string
+		for _, o := range e.Removed {
+			all = append(all, fmt.Sprintf("-%s.%s", o.(*corev1.Pod).Name, o.(*corev1.Pod).ResourceVersion))
+		}
+		for _, o := range e.Applied {
+			all = append(all, fmt.Sprintf("+%s.%s", o.(*corev1.Pod).Name, o.(*corev1.Pod).ResourceVersion))
+		}
+		return strings.Join(all, " ")
 	case hal.Synced:
 		return "synced " + string(e.Source)
 	case hal.Trouble:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -29,12 +30,8 @@ var (
 // outage is a time in which nothing arrives of the objects of a kind, "" for all.
 type outage struct{ kind string }
 
-// isSame reports whether two objects of one name are one: pods are told apart by their uids.
-func isSame(a, b any) bool {
-	p, ok := a.(*corev1.Pod)
-	q, both := b.(*corev1.Pod)
-	return !ok || !both || p.UID == q.UID
-}
+// isSame reports whether two objects are one: objects of one name are told apart by their uids.
+func isSame(a, b any) bool { return hal.IdentityOf(a) == hal.IdentityOf(b) }
 
 func kindOf(o any) string {
 	switch o.(type) {
@@ -57,8 +54,12 @@ func (c *clusterObject) kind() string {
 
 // sayIn delivers an event to the watcher.
 func (w *World) sayIn(inc *incarnation, wait time.Duration, e hal.ClusterEvent) {
+	w.sayAt(inc, w.sched.now.Add(wait), e)
+}
+
+func (w *World) sayAt(inc *incarnation, at hal.Instant, e hal.ClusterEvent) {
 	f := w.cluster.watch
-	w.sched.at(w.sched.now.Add(wait), siteObject.hash, inc, func() {
+	w.sched.at(at, siteObject.hash, inc, func() {
 		h := host{w, inc}
 		h.post(func() { f(e) })
 	})
@@ -70,12 +71,12 @@ func (w *World) say(inc *incarnation, c *clusterObject, at hal.Instant, object a
 	f, nth := w.cluster.watch, c.said
 	c.told = max(c.told, at)
 	w.sched.at(at, siteObject.hash, inc, func() {
-		var e hal.ClusterEvent = hal.Applied{Source: c.source, Object: object}
+		e := hal.Changed{Source: c.source, Applied: []any{object}}
 		switch {
 		case nth <= c.merged && isSame(object, c.newest):
-			e = hal.Applied{Source: c.source, Object: c.newest}
+			e.Applied[0] = c.newest
 		case gone:
-			e = hal.Deleted{Source: c.source, Object: object}
+			e.Applied, e.Removed = nil, e.Applied
 		}
 		h := host{w, inc}
 		h.post(func() { f(e) })
@@ -96,6 +97,11 @@ func (w *World) tellObject(c *clusterObject) hal.Instant {
 	if inc == nil || inc.dead || c.now == nil && c.as == nil || w.isOut(inc, c) {
 		return 0
 	}
+	if w.cluster.renames {
+		if all := w.entangled(c); len(all) > 1 {
+			return w.tellTogether(inc, all)
+		}
+	}
 	wait := w.time(siteObject, c.name, fastest, objectMost)
 	if w.happens(ObjectLate, siteObject, c.name) {
 		wait = w.time(siteObject, c.name, time.Second, objectLateMost)
@@ -112,13 +118,67 @@ func (w *World) tellObject(c *clusterObject) hal.Instant {
 	return w.tellNow(inc, c, max(at, c.told+1))
 }
 
+// entangled returns the pods that can only be told of at once with c, itself first: one has a uid now under which the agent was told of another.
+func (w *World) entangled(c *clusterObject) []*clusterObject {
+	uid := func(o any) types.UID {
+		if p, ok := o.(*corev1.Pod); ok {
+			return p.UID
+		}
+		return ""
+	}
+	all := []*clusterObject{c}
+	for i := 0; i < len(all); i++ {
+		a := all[i]
+		for _, o := range w.cluster.objects {
+			isOne := uid(o.now) != "" && uid(o.now) == uid(a.as) || uid(o.as) != "" && uid(o.as) == uid(a.now)
+			if isOne && o.source == c.source && !slices.Contains(all, o) {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// tellTogether delivers the present states of several objects as one difference, and returns when.
+func (w *World) tellTogether(inc *incarnation, all []*clusterObject) hal.Instant {
+	wait := w.time(siteObject, all[0].name, fastest, objectMost)
+	if w.happens(ObjectLate, siteObject, all[0].name) {
+		wait = w.time(siteObject, all[0].name, time.Second, objectLateMost)
+	}
+	at, e := w.sched.now.Add(wait), hal.Changed{Source: all[0].source}
+	for _, c := range all {
+		at = max(at, c.told+1)
+		if c.as != nil && (c.now == nil || !isSame(c.as, c.now)) {
+			e.Removed = append(e.Removed, c.as)
+			c.left = c.as
+		}
+		if c.now != nil {
+			e.Applied = append(e.Applied, c.now)
+		}
+		c.as = c.now
+	}
+	times := 1
+	if w.happens(ObjectRepeated, siteObject, all[0].name) {
+		times = 2
+	}
+	for n := range times {
+		told := at + hal.Instant(n)
+		w.sayAt(inc, told, e)
+		for _, c := range all {
+			c.told = told
+			c.said++
+		}
+	}
+	return at
+}
+
 // tellNow delivers an object that is there.
 func (w *World) tellNow(inc *incarnation, c *clusterObject, at hal.Instant) hal.Instant {
 	isUnderWay := c.told > w.sched.now+1
 	other := c.as == nil && c.left != nil && !isSame(c.left, c.now)
 	first := at
 	switch {
-	case isUnderWay && other && w.happens(ObjectCrossed, siteObject, c.name):
+	case isUnderWay && other && c.kind() == "pods" && w.happens(ObjectCrossed, siteObject, c.name):
 		first = w.sched.now.Add(w.time(siteObject, c.name, fastest, c.told.Sub(w.sched.now)-1))
 		at = first
 	case isUnderWay && !other && w.happens(ObjectMerged, siteObject, c.name):

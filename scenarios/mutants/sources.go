@@ -49,6 +49,22 @@ var sources = []Mutant{
 		"case ref.Namespace != claim.Namespace || ref.Name != claim.Name:", "case ref.Name != claim.Name:",
 	},
 	{
+		"a pod that is renamed is taken to be gone", "S1, one difference by identity", "engine/objects.go",
+		"\t\tgone = slices.DeleteFunc(gone, func(other core.PodUID) bool { return other == uid })\n", "",
+	},
+	{
+		"a reading tells of removals and of the rest in two events", "S1, one difference by identity", "hal/manifest/manifest.go",
+		"\t\t\tc.deliver(e)\n\t\t}\n\t\tmaps.Copy",
+		"\t\t\tc.deliver(hal.Changed{Source: Source, Removed: e.Removed})\n\t\t\tc.deliver(hal.Changed{Source: Source, Applied: e.Applied})\n" +
+			"\t\t}\n\t\tmaps.Copy",
+	},
+	{
+		"the end of a former object takes the present one away", "L2, one difference by identity", "hal/manifest/manifest.go",
+		"\tfor _, key := range inOrder(objects) {\n\t\to := objects[key]\n",
+		"\tfor _, key := range inOrder(objects) {\n\t\to := objects[key]\n\t\tif len(e.Removed) > 0 && key.Kind != \"Pod\" {\n" +
+			"\t\t\tc.known[key] = o\n\t\t\tcontinue // as if the removal, by its name, came behind\n\t\t}\n",
+	},
+	{
 		"a secret is told", "S17", "engine/plugin/csi/secret.go",
 		"\t\t\tr.Reason = strings.ReplaceAll(r.Reason, value, \"***\")\n", "\t\t\treturn r\n",
 	},

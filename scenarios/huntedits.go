@@ -1,0 +1,84 @@
+package scenarios
+
+import (
+	"strconv"
+	"time"
+)
+
+// This file is how people edit manifests in the worlds of a hunt.
+
+// What somebody does to the manifest of a pod that is there.
+const (
+	noEdit = iota
+	renames
+	givesUID
+	swapsNames
+)
+
+// planEdit draws what somebody does to the manifest of pod i.
+func (g *workload) planEdit(i int, name string, n int, from, window time.Duration) {
+	how := g.pick("workload.manifest", name, n, 3*g.setup.Idle, 2, 1, 1)
+	if how == noEdit {
+		return
+	}
+	g.at(from+g.time("workload.manifest-time", name, n, window), name, func() {
+		p := g.current(i)
+		if p == nil || !p.isWanted || p.isLeaving {
+			return
+		}
+		inPlace := g.r.files && g.pick("workload.in-place", name, n, 1, 1) == 1
+		grace := g.time("workload.grace", name, slots*8+n, grace)
+		switch how {
+		case renames:
+			g.pods[i].renames++
+			g.replaces([]*pod{p}, grace, inPlace, i)
+		case givesUID:
+			g.pods[i].generation++
+			g.replaces([]*pod{p}, grace, inPlace, i)
+		case swapsNames:
+			g.swaps(i, (i+1)%len(g.pods), grace, inPlace)
+		}
+	})
+}
+
+// swaps has two pods that are there change their names.
+func (g *workload) swaps(i, j int, grace time.Duration, inPlace bool) {
+	p, q := g.current(i), g.current(j)
+	if i == j || q == nil || !q.isWanted || q.isLeaving {
+		return
+	}
+	a, b := &g.pods[i], &g.pods[j]
+	a.index, b.index = b.index, a.index
+	a.renames, b.renames = b.renames, a.renames
+	g.replaces([]*pod{p, q}, grace, inPlace, i, j)
+}
+
+// replaces has pods be as the shapes of those indices are now, in one edit.
+func (g *workload) replaces(pods []*pod, grace time.Duration, inPlace bool, indices ...int) {
+	var edits []edit
+	for _, i := range indices {
+		g.pods[i].edits++
+		b := g.hunter.pod(g.pods[i])
+		edits = append(edits, edit{b.object, b.uses})
+	}
+	g.r.replaces(pods, edits, grace, inPlace)
+	for _, i := range indices {
+		g.manners(i)
+	}
+}
+
+// exportsVolume has somebody export a volume and its claim anew: they are what they were, with other uids.
+func (g *workload) exportsVolume(i int) {
+	name := "pv-" + strconv.Itoa(i)
+	for n := range 2 {
+		if g.pick("workload.export", name, n, 10, 1) == 0 {
+			continue
+		}
+		g.at(g.time("workload.export-time", name, n, chaos), name, func() {
+			g.exports[i]++
+			g.r.exchanges(
+				[]any{g.hunter.volume(i, g.edits[i], g.exports[i]-1), g.hunter.claim(i, g.exports[i]-1)},
+				[]any{g.hunter.volume(i, g.edits[i], g.exports[i]), g.hunter.claim(i, g.exports[i])}, false)
+		})
+	}
+}
