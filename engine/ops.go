@@ -36,9 +36,9 @@ func (m *VolumeManager) launch(op core.Op) {
 
 func (m *VolumeManager) ended(op core.Op, res core.Result) {
 	delete(m.running, op.ID)
-	if op.Verb != core.Look {
+	if op.Verb != core.Look && !m.goesOn(op.Key, res) {
 		level := LevelInfo
-		if res.Outcome != hal.Done {
+		if res.Outcome != hal.Done && !res.Unfinished {
 			level = LevelWarn
 		}
 		fields := []string{"op", strconv.FormatUint(uint64(op.ID), 10), "verb", op.Verb.String(), "rung", string(op.Key), "outcome", res.Outcome.String()}
@@ -55,6 +55,12 @@ func (m *VolumeManager) ended(op core.Op, res core.Result) {
 		m.unreached(op.Actor)
 	}
 	m.checkStopped()
+}
+
+// goesOn reports whether an operation is one more turn of a long one, which was told of when it began.
+func (m *VolumeManager) goesOn(key hal.Key, res core.Result) bool {
+	v, _ := m.core.Rung(key)
+	return res.Unfinished && (v.Reason == res.Reason || v.Short != "" && v.Short == res.Short)
 }
 
 // run carries out one verb.

@@ -49,10 +49,11 @@ type Tree interface {
 	Mkdir(c Call, path string, mode uint32) error
 	// Remove removes one name: a file, link, socket or an empty directory. EBUSY on a mount point, ENOTEMPTY, ENOENT.
 	Remove(c Call, path string) error
-	// RemoveTree removes path and all below it, by directory handles. EBUSY, NotDone, with everything left, if a mount stands on path or
-	// anywhere below it. A directory that is a mount point by another path to it answers EBUSY only when its turn comes: Unknown, with the
-	// rest left. It may be cut short at any point by the death of the agent; ENOENT is success.
-	RemoveTree(c Call, path string) error
+	// RemoveTree removes at most limit names of path and all below it, and reports whether any are left; the caller repeats it. ENOENT is success.
+	// Neither depth nor width of the tree costs memory. What lies deep may be moved to the top of the tree first. What can't go is passed over,
+	// as a mount point (EBUSY) and all behind it; a step that finds nothing else fails, NotDone, and names it. The death of the agent cuts a step
+	// short at any point. EINVAL if limit is not above 0.
+	RemoveTree(c Call, path string, limit int) (more bool, err error)
 	// Rename moves a name, replacing a file at the new one. EBUSY if a mount stands on either.
 	Rename(c Call, oldPath, newPath string) error
 	// List returns a directory's entries sorted by name, without "." and "..".

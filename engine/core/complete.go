@@ -104,6 +104,10 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 		c.serial[r.Actor] = true
 		return
 	}
+	if res.Unfinished {
+		*wait = backoff{}
+		return
+	}
 	if res.Blocked {
 		wait.hold(c.now, r.Key, in.Verb)
 		return
@@ -157,7 +161,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 		attempts := r.up.attempts
 		r.up, r.down = backoff{}, backoff{}
 		if res.Short != "" || (res.RefreshBy != 0 && res.RefreshBy <= c.now) {
-			if in.Verb == Refresh {
+			if in.Verb == Refresh && !res.Unfinished {
 				r.up.attempts = attempts // still short: the next wait is longer
 			}
 			r.up.fail(c.now, r.Key, in.Verb)

@@ -92,6 +92,9 @@ type Result struct {
 	BelowUnknown bool
 	// NegateFirst, with Unknown: the actor holds something incompatible, or may have left something; descend before the next climb.
 	NegateFirst bool
+	// Unfinished: the operation has come nearer its end, and stopped so that others get their turn. It goes on at once, or, if it is Done and
+	// Short, in a moment.
+	Unfinished bool
 	// Blocked: repeating will not help until something that Reason names changes.
 	Blocked bool
 

@@ -101,7 +101,9 @@ func (d *disk) Remove(_ hal.Call, p string) error {
 	return nil
 }
 
-func (d *disk) RemoveTree(hal.Call, string) error { panic("not a call of the journal") }
+func (d *disk) RemoveTree(hal.Call, string, int) (bool, error) {
+	panic("not a call of the journal")
+}
 
 func (d *disk) Rename(_ hal.Call, from, to string) error {
 	if err := d.call("rename", from); err != nil {

@@ -23,7 +23,7 @@ type run struct {
 
 // Run executes a script on a fresh world and returns its history. With states the state is shown after each operation, else after the last.
 //
-//	mkdir P [MODE]      rm P        rmtree P     mv P Q       ls P        stat P
+//	mkdir P [MODE]      rm P        rmtree P [LIMIT]          mv P Q      ls P        stat P        chain P DEPTH
 //	write P DATA [MODE] writeat P OFFSET DATA    alloc P SIZE [MODE]      read P [LIMIT]   sync P
 //	mount TYPE P [SOURCE] [flag,flag] [key=value,key]         bind S P [ro]
 //	umount P [bottom|wrong]         at P         table

@@ -26,8 +26,15 @@ var treeVerbs = map[string]verb{
 	"mkdir": func(r *run, a args) ([]string, error) {
 		return nil, r.host.Tree.Mkdir(r.call(), r.path(a[0]), uint32(a.number(1, 0o750)))
 	},
-	"rm":     func(r *run, a args) ([]string, error) { return nil, r.host.Tree.Remove(r.call(), r.path(a[0])) },
-	"rmtree": func(r *run, a args) ([]string, error) { return nil, r.host.Tree.RemoveTree(r.call(), r.path(a[0])) },
+	"rm": func(r *run, a args) ([]string, error) { return nil, r.host.Tree.Remove(r.call(), r.path(a[0])) },
+	"rmtree": func(r *run, a args) ([]string, error) {
+		more, err := r.host.Tree.RemoveTree(r.call(), r.path(a[0]), int(a.number(1, 1000)))
+		if more {
+			return []string{"more"}, err
+		}
+		return nil, err
+	},
+	"chain": func(r *run, a args) ([]string, error) { return nil, r.chain(a[0], int(a.number(1, 0))) },
 	"mv": func(r *run, a args) ([]string, error) {
 		return nil, r.host.Tree.Rename(r.call(), r.path(a[0]), r.path(a[1]))
 	},
@@ -140,6 +147,36 @@ var hostVerbs = map[string]verb{
 		return nil, nil
 	},
 	"link": func(r *run, a args) ([]string, error) { return nil, r.world.Symlink(a[0], r.path(a[1])) },
+}
+
+// chain makes so many directories at path, each in the one before. No path of the calls is as long as they are deep.
+func (r *run) chain(path string, deep int) error {
+	tree, top := r.host.Tree, r.path(path)
+	const step = 50
+	for left := deep; left > 0; left -= step {
+		at := r.path("chain.part")
+		if left < deep { // what there is goes to the bottom of the next part
+			if err := tree.Rename(r.call(), top, at); err != nil {
+				return err
+			}
+		}
+		bottom := top
+		if err := tree.Mkdir(r.call(), top, 0o755); err != nil {
+			return err
+		}
+		for range min(left, step) - 1 {
+			bottom += "/d"
+			if err := tree.Mkdir(r.call(), bottom, 0o755); err != nil {
+				return err
+			}
+		}
+		if left < deep {
+			if err := tree.Rename(r.call(), at, bottom+"/d"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // show prints content short: zeros at the end are counted.

@@ -122,13 +122,20 @@ func readDir(fd int) ([]hal.Entry, error) {
 	return entries, nil
 }
 
-// appendDirents decodes struct linux_dirent64 (getdents(2)): inode 8 bytes, offset 8, record length 2, type 1, name with a zero byte.
+// dirent decodes the first struct linux_dirent64 of buf (getdents(2)): inode 8 bytes, offset 8, record length 2, type 1, name with a zero byte.
+func dirent(buf []byte) (name string, kind byte, rest []byte) {
+	size := int(buf[16]) | int(buf[17])<<8
+	name, _, _ = strings.Cut(string(buf[19:size]), "\x00")
+	return name, buf[18], buf[size:]
+}
+
+// appendDirents decodes what getdents(2) has read of the directory dir.
 func appendDirents(entries []hal.Entry, dir int, buf []byte) ([]hal.Entry, error) {
 	for len(buf) > 0 {
-		size := int(buf[16]) | int(buf[17])<<8
-		name, _, _ := strings.Cut(string(buf[19:size]), "\x00")
-		kind, known := direntTypes[buf[18]]
-		buf = buf[size:]
+		var name string
+		var code byte
+		name, code, buf = dirent(buf)
+		kind, known := direntTypes[code]
 		if name == "." || name == ".." {
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -46,7 +45,7 @@ func TestOpenNeverWaits(t *testing.T) {
 	require.Equal(t, []hal.Entry{{Name: "fifo", Type: hal.TypeOther}, {Name: "null", Type: hal.TypeCharDevice}}, entries)
 }
 
-func TestManyNamesAndDeepTrees(t *testing.T) {
+func TestManyNames(t *testing.T) {
 	h, root := startHost(t)
 	tree := h.HAL().Tree
 	wide := root + "/wide"
@@ -59,14 +58,6 @@ func TestManyNamesAndDeepTrees(t *testing.T) {
 	require.Len(t, entries, 3000)
 	require.Equal(t, "0000", entries[0].Name)
 	require.Equal(t, "2999", entries[2999].Name)
-	require.NoError(t, tree.RemoveTree(hal.Call{}, wide))
-
-	require.NoError(t, os.MkdirAll(root+"/deep"+strings.Repeat("/d", maxDepth+1), 0o755))
-	err = tree.RemoveTree(hal.Call{}, root+"/deep")
-	require.ErrorIs(t, err, unix.ELOOP)
-	require.Equal(t, hal.NotDone, hal.OutcomeOf(err))
-	require.NoError(t, os.MkdirAll(root+"/less"+strings.Repeat("/d", maxDepth-1), 0o755))
-	require.NoError(t, tree.RemoveTree(hal.Call{}, root+"/less"))
 }
 
 func TestMoreDirsAreReadOnly(t *testing.T) {
@@ -117,7 +108,7 @@ func TestRemoveTreeIsNotLedAway(t *testing.T) {
 		}
 	})
 	for range 2000 {
-		_ = h.HAL().Tree.RemoveTree(hal.Call{}, victim) // it may fail while others write; it may not go astray
+		_, _ = h.HAL().Tree.RemoveTree(hal.Call{}, victim, 1000) // it may fail while others write; it may not go astray
 	}
 	close(stop)
 	racer.Wait()

@@ -156,7 +156,9 @@ func (x tree) Mkdir(_ hal.Call, at string, mode uint32) error {
 }
 
 func (x tree) Remove(_ hal.Call, at string) error { delete(x.w.names, at); return nil }
-func (x tree) RemoveTree(hal.Call, string) error  { panic("manifests are never removed as a tree") }
+func (x tree) RemoveTree(hal.Call, string, int) (bool, error) {
+	panic("manifests are never removed as a tree")
+}
 func (x tree) Rename(_ hal.Call, from, to string) error {
 	x.w.names[to], x.w.data[to] = x.w.names[from], x.w.data[from]
 	delete(x.w.names, from)

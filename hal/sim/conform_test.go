@@ -61,10 +61,30 @@ func TestTreeAnswersLikeTheKernel(t *testing.T) {
 		entries, err := tree.List(c, root+"/a")
 		require.NoError(t, err)
 		require.Equal(t, []hal.Entry{{Name: "b", Type: hal.TypeDirectory}, {Name: "g", Type: hal.TypeFile}}, entries)
-		require.NoError(t, tree.RemoveTree(c, root+"/a"))
-		require.NoError(t, tree.RemoveTree(c, root+"/a"))
+		for range 2 {
+			more, err := tree.RemoveTree(c, root+"/a", 100)
+			require.NoError(t, err)
+			require.False(t, more)
+		}
 		_, err = tree.Stat(c, root+"/a")
 		wantErrno(t, syscall.ENOENT, err)
+	})
+}
+
+func TestFilledDirectoriesGoStepByStep(t *testing.T) {
+	w := benign(t, sim.Config{})
+	h := w.Host()
+	w.MakeDir(root + "/d/e")
+	require.Zero(t, w.Fill(root+"/d/e", 1_000_000))
+	w.Do(func() {
+		wantErrno(t, syscall.ENOTEMPTY, h.Tree.Remove(hal.Call{}, root+"/d/e"))
+		steps := 0
+		for more := true; more; steps++ {
+			var err error
+			more, err = h.Tree.RemoveTree(hal.Call{}, root+"/d", 300_000)
+			require.NoError(t, err)
+		}
+		require.Equal(t, 4, steps)
 	})
 }
 
@@ -111,7 +131,8 @@ func TestMountTableAnswersLikeTheKernel(t *testing.T) {
 		wantErrno(t, syscall.EINVAL, h.Mounts.Unmount(c, root+"/dst2", first[0].ID))
 		wantErrno(t, syscall.EBUSY, h.Tree.Remove(c, root+"/dst"))
 		wantErrno(t, syscall.EBUSY, h.Tree.Rename(c, root+"/dst", root+"/dst3"))
-		wantErrno(t, syscall.EBUSY, h.Tree.RemoveTree(c, root+"/dst"))
+		_, err = h.Tree.RemoveTree(c, root+"/dst", 100)
+		wantErrno(t, syscall.EBUSY, err)
 		wantErrno(t, syscall.EXDEV, h.Tree.Mkdir(c, root+"/dst/x", 0o755))
 		_, err = h.Tree.List(c, root+"/dst")
 		wantErrno(t, syscall.EXDEV, err)

@@ -19,6 +19,7 @@ type node struct {
 	mode   uint32
 	uid    uint32
 	kids   []*node    // of a directory, sorted by name
+	bulk   int        // of a directory, names below it that nobody but who removes them all looks at: a container's million files
 	found  int        // in kids, the entry that was looked for last
 	link   string     // of a symbolic link
 	dev    hal.Device // of a block device

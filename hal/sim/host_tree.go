@@ -2,6 +2,7 @@ package sim
 
 import (
 	"syscall"
+	"time"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -53,41 +54,49 @@ func (h hostTree) Remove(c hal.Call, path string) error {
 	return k.done(errno)
 }
 
-// wholeTree is more names than a tree has.
-const wholeTree = 1 << 30
+// What removing so many names, and more, takes for each.
+const (
+	manyNames = 1000
+	perName   = 10 * time.Microsecond
+)
 
-func (h hostTree) RemoveTree(c hal.Call, path string) error {
+func (h hostTree) RemoveTree(c hal.Call, path string, limit int) (more bool, err error) {
 	w := h.w
 	k := h.enter(callRemoveTree, path, c, &w.menus.read)
 	errno, ok := k.acts()
 	if !ok {
-		return k.done(errno)
+		return false, k.done(errno)
 	}
 	dir, name, errno := w.beneath(path)
 	switch {
+	case limit < 1:
+		return false, k.done(syscall.EINVAL)
 	case errno == syscall.ENOENT:
-		return k.done(0)
+		return false, k.done(0)
 	case errno != 0:
-		return k.done(errno)
+		return false, k.done(errno)
 	case name == "":
-		return k.done(syscall.EBUSY)
+		return false, k.done(syscall.EBUSY)
 	}
-	if w.mounted(dir.m, dir.n.child(name)) {
-		return k.done(syscall.EBUSY)
-	}
-	budget := wholeTree
 	if k.crash == CrashAfter {
-		budget = int(w.chooser.Between(k.subject.id(k.site.amount), 0, 16))
+		limit = min(limit, int(w.chooser.Between(k.subject.id(k.site.amount), 0, 16)))
 	}
-	errno = w.removeTree(actor{call: &k}, dir, name, &budget)
-	outcome := hal.Done
-	if errno != 0 {
-		outcome = hal.Unknown
+	r := removal{w: w, by: actor{call: &k}, left: limit}
+	isGone := r.remove(dir, name)
+	if len(w.observe) > 0 && r.done > 0 {
+		outcome := hal.Done
+		if !isGone {
+			outcome = hal.Unknown
+		}
+		w.tell(r.by, Effect{Kind: EffectRemovedTree, Path: path, Outcome: outcome})
 	}
-	if len(w.observe) > 0 {
-		w.tell(actor{call: &k}, Effect{Kind: EffectRemovedTree, Path: path, Outcome: outcome})
+	if r.done > manyNames {
+		k.sleep(time.Duration(r.done) * perName)
 	}
-	return k.leave(errno, outcome)
+	if r.done == 0 {
+		return false, k.done(r.why)
+	}
+	return !isGone, k.done(0)
 }
 
 func (h hostTree) Rename(c hal.Call, oldPath, newPath string) error {

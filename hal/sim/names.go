@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"syscall"
 
 	"github.com/volnode/volnode/hal"
@@ -42,7 +41,7 @@ func (w *World) unlink(by actor, dir location, name string) syscall.Errno {
 		return syscall.ENOENT
 	case len(k.mounts) > 0:
 		return syscall.EBUSY
-	case len(k.kids) > 0:
+	case len(k.kids) > 0 || k.bulk > 0:
 		return syscall.ENOTEMPTY
 	}
 	k.detach()
@@ -80,7 +79,7 @@ func (w *World) rename(by actor, from location, name string, to location, newNam
 	switch {
 	case len(k.mounts) > 0 || there != nil && len(there.mounts) > 0:
 		return syscall.EBUSY
-	case there != nil && len(there.kids) > 0:
+	case there != nil && (len(there.kids) > 0 || there.bulk > 0):
 		return syscall.ENOTEMPTY
 	}
 	if there != nil {
@@ -104,33 +103,56 @@ func (w *World) rename(by actor, from location, name string, to location, newNam
 	return 0
 }
 
-// mounted says whether a mount stands on a node or below it, as seen in m.
-func (w *World) mounted(m *mount, n *node) bool {
-	if n == nil {
-		return false
-	}
-	return w.mounts.child(m, n) != nil || slices.ContainsFunc(n.kids, func(k *node) bool { return w.mounted(m, k) })
+// removal is one step of a RemoveTree.
+type removal struct {
+	w    *World
+	by   actor
+	left int // names that may still be removed
+	done int // names that were removed
+	why  syscall.Errno
 }
 
-// removeTree removes what is at dir/name with all below it, at most budget names. It stops at the first mount.
-func (w *World) removeTree(by actor, dir location, name string, budget *int) syscall.Errno {
+// remove removes what is at dir/name with all below it, and passes over what can't go. It reports whether nothing is left.
+func (r *removal) remove(dir location, name string) bool {
 	k := dir.n.child(name)
-	if k == nil {
-		return 0
+	switch {
+	case k == nil:
+		return true
+	case r.w.mounts.child(dir.m, k) != nil:
+		r.pass(syscall.EBUSY)
+		return false
 	}
-	if w.mounts.child(dir.m, k) != nil {
-		return syscall.EBUSY
-	}
-	for len(k.kids) > 0 {
-		if errno := w.removeTree(by, location{dir.m, k}, k.kids[0].name, budget); errno != 0 {
-			return errno
+	isEmpty := true
+	for i := 0; i < len(k.kids) && r.left > 0; {
+		if !r.remove(location{dir.m, k}, k.kids[i].name) {
+			isEmpty = false
+			i++
 		}
 	}
-	if *budget == 0 {
-		return syscall.EINTR
+	if k.bulk > 0 {
+		n := min(k.bulk, r.left)
+		k.bulk -= n
+		r.left -= n
+		r.done += n
 	}
-	*budget--
-	return w.unlink(by, dir, name)
+	if !isEmpty || r.left == 0 {
+		return false
+	}
+	if errno := r.w.unlink(r.by, dir, name); errno != 0 {
+		r.pass(errno)
+		return false
+	}
+	r.left--
+	r.done++
+	return true
+}
+
+// pass notes the first reason for which a name is left.
+func (r *removal) pass(errno syscall.Errno) {
+	r.left--
+	if r.why == 0 {
+		r.why = errno
+	}
 }
 
 // put writes data to a file, growing it as needed.

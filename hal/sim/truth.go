@@ -209,6 +209,38 @@ func (w *World) WriteFile(path string, data []byte) {
 	w.contentChanged(path)
 }
 
+// Fill has a container write so many names below a directory, as deep as it likes. They are counted and not kept.
+func (w *World) Fill(path string, names int) syscall.Errno {
+	at, _, errno := w.walk(path, walkAll)
+	switch {
+	case errno != 0:
+		return errno
+	case !at.n.isDir():
+		return syscall.ENOTDIR
+	case at.m.readOnly:
+		return syscall.EROFS
+	}
+	at.n.bulk += names
+	return 0
+}
+
+// Names counts the names below a directory, those of Fill included, and not what is mounted there.
+func (w *World) Names(path string) int {
+	at, _, errno := w.look(path, walkAll)
+	if errno != 0 {
+		return 0
+	}
+	return countNames(at.n)
+}
+
+func countNames(n *node) int {
+	sum := n.bulk
+	for _, k := range n.kids {
+		sum += 1 + countNames(k)
+	}
+	return sum
+}
+
 // MakeDir makes a directory with its parents.
 func (w *World) MakeDir(path string) { w.makeDirs(path) }
 
@@ -273,7 +305,7 @@ func (w *World) Hash() uint64 {
 }
 
 func hashTree(n *node, h uint64) uint64 {
-	h = fold(h ^ hashString(n.name) ^ uint64(n.kind)<<32 ^ uint64(n.mode))
+	h = fold(h ^ hashString(n.name) ^ uint64(n.kind)<<32 ^ uint64(n.mode) ^ uint64(n.bulk)<<40)
 	if n.file != nil {
 		h = fold(h ^ n.file.hash())
 	}

@@ -17,8 +17,8 @@ func (w tree) Remove(c hal.Call, path string) error {
 	return w.around(Site{"remove", path, hal.ClassFile, true}, c, func() error { return w.inner.Remove(c, path) })
 }
 
-func (w tree) RemoveTree(c hal.Call, path string) error {
-	return w.around(Site{"remove tree", path, hal.ClassFile, true}, c, func() error { return w.inner.RemoveTree(c, path) })
+func (w tree) RemoveTree(c hal.Call, path string, limit int) (more bool, err error) {
+	return get(w.around, Site{"remove tree", path, hal.ClassFile, true}, c, func() (bool, error) { return w.inner.RemoveTree(c, path, limit) })
 }
 
 func (w tree) Rename(c hal.Call, oldPath, newPath string) error {

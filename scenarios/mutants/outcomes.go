@@ -82,6 +82,23 @@ var outcomes = []Mutant{
 		"\tif len(below) > 0 {\n", "\tif false {\n",
 	},
 	{
+		"a deletion that has not ended waits as if it had failed", "L2", "engine/core/complete.go",
+		"\tif res.Unfinished {\n\t\t*wait = backoff{}\n\t\treturn\n\t}\n", "",
+	},
+	{
+		"what a start finds of a deletion is left", "L1", "engine/plugin/emptydir/verbs.go",
+		"\tif more, err := deleteTree(h, c, trash, until); more || err != nil {\n\t\treturn leftover(more, err)\n\t}\n\terr := h.Tree.Rename",
+		"\terr := h.Tree.Rename",
+	},
+	{
+		"what is left of a deletion stays under the pod that comes again", "L1", "engine/plugin/emptydir/verbs.go",
+		"\tif o.First {\n\t\treturn \"\", false\n", "\tif o.ID > 0 {\n\t\treturn \"\", false\n",
+	},
+	{
+		"a deletion is one operation, however long", "a stop waits for no operation", "engine/plugin/emptydir/verbs.go",
+		"if !more || err != nil || now >= until {", "if !more || err != nil {",
+	},
+	{
 		"what a driver leaves mounted is always ours", "laws 3.3, 7.3", "engine/plugin/csi/descend.go",
 		"\tif m.Fingerprint() == w.o.Fingerprint {\n\t\treturn true\n\t}\n", "\tif m.ID != 0 {\n\t\treturn true\n\t}\n",
 	},

@@ -3,7 +3,9 @@ package emptydir
 import (
 	"fmt"
 	"path"
+	"slices"
 	"syscall"
+	"time"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/op"
@@ -48,7 +50,24 @@ func climb(h *hal.Host, o core.Op) core.Result {
 	if mounted != inMemory || mounted && !own(o, top) {
 		return foreign(o, dir, seen)
 	}
-	return core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint(), Facts: []core.Fact{{Name: factPath, Value: dir}}}
+	r := core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint(), Facts: []core.Fact{{Name: factPath, Value: dir}}}
+	r.Short, r.Unfinished = clearTrash(h, o, dir)
+	return r
+}
+
+// clearTrash goes on with a deletion that the pod's coming back has overtaken, and says what is left of it.
+func clearTrash(h *hal.Host, o core.Op, dir string) (short string, more bool) {
+	if o.First {
+		return "", false
+	}
+	more, err := deleteTree(h, op.Call(o), plugin.EmptyDirTrash(dir), h.Runtime.Now().Add(deletionTurn))
+	switch {
+	case err != nil:
+		return "files of its last life can't all be deleted: " + err.Error(), false
+	case more:
+		return "files of its last life are still being deleted", true
+	}
+	return "", false
 }
 
 // mountMemory mounts the filesystem in memory, unless it stands. Its second result is false if the climb ends here.
@@ -95,23 +114,47 @@ func descend(h *hal.Host, o core.Op) core.Result {
 	if r, ok := clearMounts(h, o, dir, trash); !ok {
 		return r
 	}
-	if err := h.Tree.RemoveTree(c, trash); err != nil {
-		return leftover(err)
+	until := h.Runtime.Now().Add(deletionTurn)
+	if more, err := deleteTree(h, c, trash, until); more || err != nil {
+		return leftover(more, err)
 	}
 	err := h.Tree.Rename(c, dir, trash)
 	switch {
 	case hal.Is(err, syscall.ENOENT):
 	case err != nil:
-		return op.Unknown(err.Error())
+		return refused(op.Unknown("can't move its directory aside to delete it: "+err.Error()), err)
 	default:
-		if err := h.Tree.RemoveTree(c, trash); err != nil {
-			return leftover(err)
+		if more, err := deleteTree(h, c, trash, until); more || err != nil {
+			return leftover(more, err)
 		}
 	}
 	if err := op.Prune(h, c, path.Dir(dir), core.Value(o.Params, paramStop)); err != nil {
 		return op.Unknown(err.Error())
 	}
 	return core.Result{Outcome: hal.Done}
+}
+
+const (
+	// deletionTurn is how long one operation deletes. The next one goes on: so a stop of the agent never waits for millions of files.
+	deletionTurn = time.Second
+	// A step of a deletion is as large as the disk allows, for a stop waits for its end.
+	firstStep, largestStep = 256, 1 << 16 // names
+	longStep               = 50 * time.Millisecond
+)
+
+// deleteTree deletes what is at a path until it is gone, nothing more can go, or it is time to stop; then it reports that more is left.
+func deleteTree(h *hal.Host, c hal.Call, path string, until hal.Instant) (more bool, err error) {
+	for limit := firstStep; ; {
+		begun := h.Runtime.Now()
+		more, err := h.Tree.RemoveTree(c, path, limit)
+		now := h.Runtime.Now()
+		if !more || err != nil || now >= until {
+			return more, err
+		}
+		if now.Sub(begun) < longStep {
+			limit = min(2*limit, largestStep)
+		}
+	}
 }
 
 // clearMounts unmounts the volume's own filesystem and makes sure that no other mount is at or below the directory.
@@ -123,8 +166,9 @@ func clearMounts(h *hal.Host, o core.Op, dir, trash string) (core.Result, bool) 
 	}
 	below := append(op.MountsBelow(table, dir), op.MountsBelow(table, trash)...)
 	if len(below) > 0 {
-		r := op.NotDone(fmt.Sprintf("at %s, below the volume, stands %s, which is not ours; unmount it by hand",
-			below[0].Path, below[0].Fingerprint()))
+		r := op.NotDone(fmt.Sprintf("can't be deleted: %s is mounted on %s, below the volume; volnode leaves it alone; unmount it",
+			below[0].Fingerprint(), below[0].Path))
+		r.Blocked = true
 		return r, false
 	}
 	seen, err := op.Look(h, c, dir)
@@ -146,6 +190,20 @@ func clearMounts(h *hal.Host, o core.Op, dir, trash string) (core.Result, bool) 
 }
 
 // leftover: the volume is gone from its path, what it held is not yet deleted.
-func leftover(err error) core.Result {
-	return op.Unknown("its content is not all deleted: " + err.Error())
+func leftover(more bool, err error) core.Result {
+	if err == nil && more {
+		r := op.Unknown("its files are being deleted")
+		r.Unfinished = true
+		return r
+	}
+	return refused(op.Unknown("its files can't all be deleted: "+err.Error()), err)
+}
+
+// lasting are the errors that trying again does not mend.
+var lasting = []syscall.Errno{syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS, syscall.EXDEV, syscall.ELOOP, syscall.ENOTDIR}
+
+// refused is r, which waits for a person if err lasts.
+func refused(r core.Result, err error) core.Result {
+	r.Blocked = slices.ContainsFunc(lasting, func(errno syscall.Errno) bool { return hal.Is(err, errno) })
+	return r
 }

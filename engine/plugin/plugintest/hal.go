@@ -84,19 +84,33 @@ func (t tree) Remove(_ hal.Call, at string) error {
 	return nil
 }
 
-func (t tree) RemoveTree(c hal.Call, at string) error {
+// RemoveTree removes one name for each of limit, the deepest first, and stops at the first that can't go.
+func (t tree) RemoveTree(c hal.Call, at string, limit int) (more bool, err error) {
 	if err := t.n.Fail["rmtree "+at]; err != nil {
-		return err
+		return false, err
 	}
-	for _, child := range t.n.children(at) {
-		if err := t.RemoveTree(c, child); err != nil {
-			return err
+	removed := 0
+	for t.n.Names[at] != hal.TypeOther {
+		if removed == limit {
+			return true, nil
 		}
+		leaf := at
+		for kids := t.n.children(leaf); len(kids) > 0; kids = t.n.children(leaf) {
+			leaf = kids[0]
+		}
+		err := t.n.Fail["rmtree "+leaf]
+		if err == nil {
+			err = t.Remove(c, leaf)
+		}
+		switch {
+		case err != nil && removed == 0:
+			return false, err
+		case err != nil:
+			return true, nil
+		}
+		removed++
 	}
-	if err := t.Remove(c, at); err != nil && !hal.Is(err, syscall.ENOENT) {
-		return err
-	}
-	return nil
+	return false, nil
 }
 
 func (t tree) Rename(_ hal.Call, from, to string) error {

@@ -51,8 +51,13 @@ func New(dirs ...string) *Node {
 
 // HAL returns the node as a hal.Host.
 func (n *Node) HAL() *hal.Host {
-	return &hal.Host{Mounts: mounts{n}, Tree: tree{n}, Files: files{n}, HostPaths: hostPaths{n}, CSINode: node{n}, Cluster: cluster{n}}
+	return &hal.Host{Runtime: clock{}, Mounts: mounts{n}, Tree: tree{n}, Files: files{n}, HostPaths: hostPaths{n}, CSINode: node{n}, Cluster: cluster{n}}
 }
+
+// clock is the time of a node in which none passes.
+type clock struct{ hal.Runtime }
+
+func (clock) Now() hal.Instant { return 1 }
 
 // Dir makes a directory with all above it.
 func (n *Node) Dir(dir string) {
