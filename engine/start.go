@@ -70,6 +70,10 @@ func (m *VolumeManager) read() (n node, err error) {
 		return n, err
 	}
 	n.start = core.Start{Boot: boot, Records: n.loaded.Records}
+	for i := range n.start.Records {
+		r := &n.start.Records[i].Rung
+		r.Places = kinds.Places(r) // by what it was made with: a record says nothing else of them
+	}
 	// One reading of the table serves the looks of all records.
 	h := m.h
 	h.Mounts = tableOnce{Mounts: m.h.Mounts, stacks: stacksOf(table)}

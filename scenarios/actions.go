@@ -235,7 +235,7 @@ func duration(text string) time.Duration {
 func (t *story) applyAll() string {
 	for _, o := range t.s.Objects {
 		if pod, ok := o.Value.(*corev1.Pod); ok && o.Version == "" {
-			t.r.apply(pod, t.s.usesOf(pod))
+			t.r.apply(pod, nil)
 		}
 	}
 	return ""
@@ -244,7 +244,7 @@ func (t *story) applyAll() string {
 func (t *story) apply(name, version string) string {
 	switch o := t.s.object(name, version).(type) {
 	case *corev1.Pod:
-		t.r.apply(o, t.s.usesOf(o))
+		t.r.apply(o, nil)
 		if version != "" {
 			t.r.isEdited = true
 		}

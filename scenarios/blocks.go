@@ -159,13 +159,16 @@ func (r *run) writes(p *pod) {
 
 // startAgain is containers of a pod that end and are started again: the agent is asked once more whether their volumes are there.
 func (r *run) startAgain(p *pod) {
-	if r.m == nil || !r.w.AgentLives() || p.told != p.object || p.writer.object != p.object {
+	if r.m == nil || !r.w.AgentLives() || !r.isCurrent(p) || p.writer.object != p.object {
 		return
 	}
-	m, life, starts := r.m, r.w.Life(), p.writer.starts
+	m, life, starts, asked := r.m, r.w.Life(), p.writer.starts, question{p.object, r.toldOf(p)}
 	r.w.Go(func() {
 		err := m.WaitForAttachAndMount(r.w.Context(0), p.uid)
-		if err != nil || r.w.Life() != life || !p.isRunning || p.writer.starts != starts || p.told != p.object || p.writer.object != p.object || r.stop {
+		if err != nil || r.w.Life() != life || !p.isRunning || p.writer.starts != starts || p.writer.object != p.object || r.stop {
+			return
+		}
+		if !r.isCurrent(p) || asked != (question{p.object, r.toldOf(p)}) {
 			return
 		}
 		if r.finds(p) {

@@ -159,7 +159,7 @@ func (r *run) restless() (object, why string) {
 	}
 	rebuilt := r.rebuilt()
 	r.core.Beliefs(func(b core.Belief) {
-		if why == "" && !r.isBroken(string(b.Key)) && !r.awaitsClaim(&b) && !r.isHung(&b) {
+		if why == "" && !r.isBroken(string(b.Key)) && !r.awaitsClaim(&b) && !r.isHung(&b) && !r.awaitsPath(&b) {
 			object, why = string(b.Key), unsettled(&b, rebuilt)
 		}
 	})
@@ -171,8 +171,8 @@ func (r *run) restless() (object, why string) {
 		case p.isLeaving:
 			return p.name, "it is being deleted"
 		case r.uses(p, r.broken):
-		case p.isWanted && p.told != p.object:
-			return p.name, "the agent has not been told of it as it is"
+		case p.isWanted && !r.isCurrent(p):
+			return p.name, "the agent has not been told of it, or of its volumes, as it is"
 		case p.isWanted && !r.core.Ready(p.uid) && !r.isHeldBack(p):
 			return p.name, "the pod is not ready"
 		case !p.isWanted && p.told != nil:
@@ -222,6 +222,9 @@ func (r *run) rebuilt() []string {
 
 // isHeldBack: the pod or a volume of it was edited, and what the edit asks for is made once no container runs on it; or another pod has its claim.
 func (r *run) isHeldBack(p *pod) bool {
+	if r.isRenamed && r.isOccupied(p) {
+		return true
+	}
 	rebuilt, isHeld := r.rebuilt(), false
 	r.core.Beliefs(func(b core.Belief) { isHeld = isHeld || b.Pod == p.uid && (b.IsHeldBack || r.awaitsClaim(&b)) })
 	return isHeld || slices.ContainsFunc(p.uses, func(u use) bool {
@@ -239,6 +242,34 @@ func (r *run) awaitsClaim(b *core.Belief) bool {
 		isTaken = isTaken || o.Key != b.Key && o.Volume == b.Volume && o.Pod != "" && (o.State == core.Present || o.IsHeldBack)
 	})
 	return isTaken
+}
+
+// awaitsPath: the rung waits for containers that have another volume at its path; or it is what those have, of a pod that wants another one now.
+func (r *run) awaitsPath(b *core.Belief) bool {
+	if b.InFlight || b.HasChild || b.ClimbOpen != 0 || b.DescendOpen != 0 || b.IsTimed {
+		return false
+	}
+	isOf := func(u use) bool { return u.driver+"^"+u.volume == b.Volume }
+	return slices.ContainsFunc(r.pods, func(p *pod) bool {
+		if b.Pod != "" && b.Pod != p.uid {
+			return false
+		}
+		if b.IsWanted {
+			return b.State == core.Absent && p.isWanted && slices.ContainsFunc(p.uses, isOf) && (r.isOccupied(p) || r.keepsAll(p, b))
+		}
+		return b.State != core.Absent && !slices.ContainsFunc(p.uses, isOf) && (r.keepsAll(p, b) || slices.ContainsFunc(r.list, func(at *place) bool {
+			return at.thing == b.Volume && r.podOf(at.path) == p && r.mayRun(at)
+		}))
+	})
+}
+
+// keepsAll: a volume of p can't be resolved, for its driver is broken, so all that p had stays as it is; the rung is of that, or below it.
+func (r *run) keepsAll(p *pod, b *core.Belief) bool {
+	isKept := false
+	if p.isWanted && r.uses(p, r.broken) {
+		r.core.Beliefs(func(o core.Belief) { isKept = isKept || o.Pod == p.uid && o.Volume == b.Volume })
+	}
+	return isKept
 }
 
 // isBroken reports whether a rung is of the driver that is broken for good.

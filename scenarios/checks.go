@@ -26,6 +26,7 @@ type place struct {
 	calls          []openCall
 	checked        seen
 	sent           map[string]*requests // by method
+	earlier        *place               // of another rung at this path
 }
 
 // openCall is an RPC that may still act.
@@ -58,7 +59,7 @@ func (r *run) effect(e sim.Effect) {
 			r.denied[e.Driver+"^"+e.Volume] = true
 		}
 	case sim.EffectEnded:
-		if p := r.places[e.Key]; p != nil {
+		if p := r.placeOf(&e); p != nil {
 			p.calls = slices.DeleteFunc(p.calls, func(c openCall) bool { return c.id == e.Call })
 		}
 	case sim.EffectStaged, sim.EffectPublished:
@@ -100,6 +101,9 @@ func (r *run) driverUp(name string) {
 			r.isEdited = true
 		}
 		r.writers[name] = d.Is.MultiWriter
+		if is := (traits{d.Is.Staging, d.Is.MultiWriter}); !slices.Contains(r.traits[name], is) {
+			r.traits[name] = append(r.traits[name], is)
+		}
 	}
 }
 
@@ -131,22 +135,25 @@ func (r *run) nodeUp() {
 	}
 }
 
-// placeOf returns the place of an RPC's rung.
+// placeOf returns the place of an RPC's rung; nil of a call that is about no path.
 func (r *run) placeOf(e *sim.Effect) *place {
-	p := r.places[e.Key]
-	if p != nil {
-		return p
+	path, isPublish := e.Staging, false
+	switch e.Method {
+	case publish, unpublish:
+		path, isPublish = e.Target, true
+	case stage, unstage:
+	default:
+		return nil
 	}
-	p = &place{key: e.Key, path: e.Staging, driver: e.Driver, volume: e.Volume, thing: e.Driver + "^" + e.Volume}
-	if e.Method == publish || e.Method == unpublish {
-		p.path, p.isPublish = e.Target, true
+	for p := r.byPath[path]; p != nil; p = p.earlier {
+		if p.key == e.Key {
+			return p
+		}
 	}
-	r.places[e.Key] = p
-	r.judges("S13")
-	if q := r.byPath[p.path]; q != nil {
-		r.fail("S13", "sent "+e.Method, string(p.key), string(p.key)+" and "+string(q.key)+" have one path, "+p.path)
+	p := &place{
+		key: e.Key, path: path, driver: e.Driver, volume: e.Volume, thing: e.Driver + "^" + e.Volume, isPublish: isPublish, earlier: r.byPath[path],
 	}
-	r.byPath[p.path] = p
+	r.places[e.Key], r.byPath[path] = p, p
 	r.list = append(r.list, p)
 	return p
 }
@@ -158,6 +165,9 @@ func (r *run) sent(e *sim.Effect) {
 	}
 	r.actual.mounting++
 	p := r.placeOf(e)
+	r.places[p.key] = p
+	r.asks(e)
+	r.intrudes(p, e.Method)
 	r.crowded(p, e)
 	r.repeated(p, e)
 	r.judges("S8")
@@ -226,6 +236,9 @@ func (r *run) publishSent(e *sim.Effect) {
 		return
 	}
 	s := r.byPath[e.Staging]
+	for s != nil && (s.driver != e.Driver || s.volume != e.Volume) {
+		s = s.earlier
+	}
 	if s != nil && s.isTouched {
 		return
 	}
@@ -303,6 +316,7 @@ func (r *run) held(e *sim.Effect, up bool) {
 	p.isHeld = up
 	r.refine(p.key)
 	if up {
+		r.intrudes(p, e.Kind.String())
 		r.arrivesTwice(p, e.Kind.String())
 	}
 	if e.Kind != sim.EffectUnstaged {
@@ -335,10 +349,20 @@ func (r *run) mounted(e *sim.Effect) {
 	}
 	r.judges("S18")
 	if stack := r.w.MountsAt(e.Path); len(stack) > 1 {
-		if p := r.byPath[e.Path]; (p == nil || !p.isTouched && !p.isBelated(e)) && !r.isUnseen(e, stack[:len(stack)-1]) {
+		if !r.isExcused(e) && !r.isUnseen(e, stack[:len(stack)-1]) {
 			r.fail("S18", "mount", e.Path, "a second mount is made at "+e.Path+", on top of "+stack[len(stack)-2].Fingerprint())
 		}
 	}
+}
+
+// isExcused reports whether somebody else has had a hand in what stands where a mount is made, or it is one that nobody could call back.
+func (r *run) isExcused(e *sim.Effect) bool {
+	for p := r.byPath[e.Path]; p != nil; p = p.earlier {
+		if p.isTouched || p.isBelated(e) {
+			return true
+		}
+	}
+	return false
 }
 
 // isBelated reports whether a mount is made by a call that was given up and negated, where its driver has let go of the volume since: what that has
@@ -360,7 +384,7 @@ func (r *run) unmounted(e *sim.Effect) {
 		r.takes(e)
 		r.undoes(e)
 	}
-	if p := r.byPath[e.Path]; p != nil {
+	for p := r.byPath[e.Path]; p != nil; p = p.earlier {
 		r.refine(p.key)
 	}
 }

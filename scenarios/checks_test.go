@@ -135,7 +135,7 @@ func TestChecksFire(t *testing.T) {
 		"started without a trace of it":  {"S15", func(r *run) { r.holds(sim.EffectStaged); r.stepped(core.New(core.Start{Now: 1, Boot: "b"})) }},
 		"two rungs with one path": {"S13", func(r *run) {
 			r.holds(sim.EffectPublished)
-			r.placeOf(&sim.Effect{Key: "csi.publish/d^w/u/pv", Method: publish, Driver: "d", Volume: "w", Target: target})
+			r.effect(sim.Effect{Kind: sim.EffectSent, Deadline: 1e15, Key: "csi.publish/d^w/u/pv", Method: publish, Driver: "d", Volume: "w", Target: target})
 		}},
 		"a secret in the trace":  {"S17", func(r *run) { r.traced(trace.Record{Error: "it is " + secretMark}) }},
 		"a secret in the status": {"S17", func(r *run) { r.leaks(engine.Status{Sources: []engine.SourceTrouble{{Why: "it is " + secretMark}}}) }},
@@ -202,7 +202,7 @@ func TestChecksFire(t *testing.T) {
 			p := r.runs()
 			p.isRunning = false
 			r.outlived(t, "emptydir/u/scratch")
-			r.ready(p, p.object)
+			r.ready(p, question{pod: p.object})
 		}},
 		"another's mount is taken for ours": {"S14", func(r *run) {
 			m := r.mountsOver(t)
@@ -254,7 +254,7 @@ func TestChecksFire(t *testing.T) {
 			volumes := []engine.VolumeStatus{{Name: "data", State: engine.Blocked}}
 			r.explained(engine.Status{Pods: []engine.PodStatus{{Name: "web", Volumes: volumes}}})
 		}},
-		"told ready of nothing":  {"S21", func(r *run) { p := r.runs(); p.isRunning = false; r.ready(p, p.object) }},
+		"told ready of nothing":  {"S21", func(r *run) { p := r.runs(); p.isRunning = false; r.ready(p, question{pod: p.object}) }},
 		"unstaged before synced": {"S22", func(r *run) { r.synced = false; r.sends(1, unstage) }},
 		"unmounted before synced": {"S22", func(r *run) {
 			r.synced = false

@@ -169,7 +169,8 @@ func (r *run) truthOf(p *place) uint64 {
 // beliefBits is what is believed of a rung.
 func beliefBits(b *core.Belief) uint64 {
 	is := 1 | uint64(b.State)<<1 | bit(b.IsGone, 3) | bit(b.IsDoubtful, 4) | bit(b.IsWanted, 5) | bit(b.IsHeldBack, 6) | bit(b.HasChild, 7) |
-		bit(b.ClimbOpen != 0, 8) | bit(b.DescendOpen != 0, 9) | bit(b.Fingerprint != "", 10) | bit(b.InFlight, 11)
+		bit(b.ClimbOpen != 0, 8) | bit(b.DescendOpen != 0, 9) | bit(b.Fingerprint != "", 10) | bit(b.InFlight, 11) |
+		bit(b.IsDisplaced, 14)
 	if b.InFlight {
 		is |= uint64(b.Verb) << 12
 	}

@@ -16,6 +16,9 @@ import (
 
 // give lets the cluster have objects, now or in a new version.
 func (r *run) give(objects ...any) {
+	for _, o := range objects {
+		r.becomes(o)
+	}
 	if !r.files {
 		r.w.Apply(objects...)
 		return
@@ -27,6 +30,9 @@ func (r *run) give(objects ...any) {
 
 // take deletes objects from the cluster.
 func (r *run) take(objects ...any) {
+	for _, o := range objects {
+		r.now.drop(o)
+	}
 	if !r.files {
 		r.w.Delete(objects...)
 		return
@@ -56,7 +62,7 @@ func (r *run) replaces(pods []*pod, edits []edit, grace time.Duration, inPlace b
 		}
 	}
 	for _, e := range edits {
-		p := r.register(e.object, e.uses)
+		p := r.register(e.object, r.usesNow(e.object, e.uses))
 		p.isSteady = false
 		p.isWanted, p.isLeaving = true, false
 		others = append(others, e.object)
@@ -74,6 +80,12 @@ func (r *run) replaces(pods []*pod, edits []edit, grace time.Duration, inPlace b
 
 // exchanges puts objects in the place of others.
 func (r *run) exchanges(former, others []any, inPlace bool) {
+	for _, o := range former {
+		r.now.drop(o)
+	}
+	for _, o := range others {
+		r.becomes(o)
+	}
 	if !r.files {
 		r.w.Replace(former, others)
 		return
@@ -183,7 +195,7 @@ func (t *story) replace(name, other string) string {
 	if p == nil || !p.isWanted {
 		return "the pod " + name + " is not there"
 	}
-	t.r.replaces([]*pod{p}, []edit{{object, t.s.usesOf(object)}}, 0, true)
+	t.r.replaces([]*pod{p}, []edit{{object, nil}}, 0, true)
 	return ""
 }
 

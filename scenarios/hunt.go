@@ -47,14 +47,26 @@ func (r Result) ToCase() (Case, sim.Chooser) {
 
 // Hunter makes worlds of seeds. It is used by one goroutine at a time; its caches hold objects that all of its worlds share.
 type Hunter struct {
-	cluster map[int][]any // by the number of volumes; made when they are needed
+	cluster map[cluster][]any // made when they are needed
 	pods    map[shape]built
-	volumes map[[3]uint8]*corev1.PersistentVolume
+	volumes map[versionOf]*corev1.PersistentVolume
 	claims  map[[2]uint8]*corev1.PersistentVolumeClaim
 	texts   map[any][]byte // manifests of objects
 	names   []string       // of pods
 	buffers sim.Buffers
 	canary  func(*run) // a check that tests add, at each step; nil for none
+}
+
+// cluster is what the objects of a world follow from.
+type cluster struct {
+	volumes int
+	isTold  bool
+}
+
+// versionOf is a version of the object of a volume.
+type versionOf struct {
+	volume int
+	version
 }
 
 type built struct {
@@ -64,7 +76,7 @@ type built struct {
 
 // NewHunter returns a hunter.
 func NewHunter() *Hunter {
-	return &Hunter{cluster: map[int][]any{}, pods: map[shape]built{}, volumes: map[[3]uint8]*corev1.PersistentVolume{},
+	return &Hunter{cluster: map[cluster][]any{}, pods: map[shape]built{}, volumes: map[versionOf]*corev1.PersistentVolume{},
 		claims: map[[2]uint8]*corev1.PersistentVolumeClaim{}, texts: map[any][]byte{}}
 }
 
@@ -103,17 +115,17 @@ func (h *Hunter) pod(s shape) built {
 	return b
 }
 
-func (h *Hunter) objects(volumes int) []any {
-	if h.cluster[volumes] == nil {
-		h.cluster[volumes] = clusterOfHunts(volumes)
+func (h *Hunter) objects(of cluster) []any {
+	if h.cluster[of] == nil {
+		h.cluster[of] = clusterOfHunts(of.volumes, of.isTold)
 	}
-	return h.cluster[volumes]
+	return h.cluster[of]
 }
 
-func (h *Hunter) volume(i int, edits, uid uint8) *corev1.PersistentVolume {
-	key := [3]uint8{uint8(i), edits, uid}
+func (h *Hunter) volume(i int, is version) *corev1.PersistentVolume {
+	key := versionOf{i, is}
 	if h.volumes[key] == nil {
-		h.volumes[key] = persistentVolume(i, edits, uid)
+		h.volumes[key] = persistentVolume(i, is)
 	}
 	return h.volumes[key]
 }
@@ -176,9 +188,8 @@ func (h *Hunter) Run(s Schedule) Result {
 		r.covers()
 	}
 	g := &workload{
-		hunter: h, r: r, choose: s.Chooser, setup: is, names: h.podNames(is.Pods), pods: make([]shape, is.Pods), edits: make([]uint8, is.Volumes),
-		exports: make([]uint8, is.Volumes),
-		plain:   plainVolumes(is.Volumes),
+		hunter: h, r: r, choose: s.Chooser, setup: is, names: h.podNames(is.Pods), pods: make([]shape, is.Pods), edits: make([]version, is.Volumes),
+		plain: plainVolumes(is.Volumes),
 	}
 	r.guard(func() {
 		g.begin()
@@ -201,15 +212,15 @@ func (h *Hunter) Run(s Schedule) Result {
 
 // workload makes pods come and go.
 type workload struct {
-	hunter  *Hunter
-	r       *run
-	choose  sim.Chooser
-	setup   *Setup
-	names   []string // of pods
-	pods    []shape
-	edits   []uint8 // of volumes
-	exports []uint8 // how many times each was exported anew: it has another uid then
-	plain   []int   // the volumes that any pod may use
+	hunter *Hunter
+	r      *run
+	choose sim.Chooser
+	setup  *Setup
+	names  []string // of pods
+	pods   []shape
+	edits  []version // of volumes
+	plain  []int     // the volumes that any pod may use
+	isTold bool      // both drivers are told of pods, and so of inline volumes
 }
 
 // pick draws from weights; the first is what happens if nothing does.
@@ -251,13 +262,14 @@ func (g *workload) begin() {
 	one := volumesOfHunts[oneVolume]
 	g.r.exclusive[one.driver+"^"+one.handle] = true
 	for _, name := range []string{"stage", "publish"} {
-		w.PutSecret("default", name, map[string]string{"key": secretMark})
+		w.PutSecret("default", name, map[string]string{"key": secretMark + "-" + name})
 		if g.r.files {
 			w.WriteFile(manifestDir+"/secret-"+name+".yaml", []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: "+name+"}\nstringData: {key: "+
-				secretMark+"}\n"))
+				secretMark+"-"+name+"}\n"))
 		}
 	}
-	g.r.give(g.hunter.objects(g.setup.Volumes)...)
+	g.isTold = g.pick("workload.told", "file.example", 0, 1, 1) == 1
+	g.r.give(g.hunter.objects(cluster{g.setup.Volumes, g.isTold})...)
 	w.StartAgent()
 	for i, name := range g.names {
 		g.plan(i, name)
@@ -265,6 +277,7 @@ func (g *workload) begin() {
 	for i := range g.setup.Volumes {
 		g.editsVolume(i)
 		g.exportsVolume(i)
+		g.renamesVolume(i)
 	}
 	for _, name := range []string{"disk.example", "file.example"} {
 		for n := range 2 {
@@ -342,6 +355,7 @@ func (g *workload) plan(i int, name string) {
 	if g.setup.Volumes >= huntVolumes {
 		g.planRare(s, name)
 	}
+	g.renamesInline(i, name)
 	s.scratch = scratch(g.pick("workload.scratch", name, 0, 2, 1, 1))
 	g.planFiles(i, name)
 	window := chaos / slots
@@ -463,19 +477,6 @@ func (g *workload) edit(i int) {
 		g.apply(i)
 		p.isSteady = false
 	}
-}
-
-// editsVolume changes a volume in a way that it must be staged anew.
-func (g *workload) editsVolume(i int) {
-	name := "pv-" + strconv.Itoa(i)
-	if g.pick("workload.pv", name, 0, 8, 1) == 0 {
-		return
-	}
-	g.at(g.time("workload.pv-time", name, 0, chaos), name, func() {
-		g.edits[i]++
-		g.r.isEdited = true
-		g.r.give(g.hunter.volume(i, g.edits[i], g.exports[i]))
-	})
 }
 
 // breaks draws a driver that stays broken while the others must work.

@@ -75,10 +75,11 @@ func (g *workload) exportsVolume(i int) {
 			continue
 		}
 		g.at(g.time("workload.export-time", name, n, chaos), name, func() {
-			g.exports[i]++
+			before := g.edits[i]
+			g.edits[i].lives++
 			g.r.exchanges(
-				[]any{g.hunter.volume(i, g.edits[i], g.exports[i]-1), g.hunter.claim(i, g.exports[i]-1)},
-				[]any{g.hunter.volume(i, g.edits[i], g.exports[i]), g.hunter.claim(i, g.exports[i])}, false)
+				[]any{g.hunter.volume(i, before), g.hunter.claim(i, before.lives)},
+				[]any{g.hunter.volume(i, g.edits[i]), g.hunter.claim(i, g.edits[i].lives)}, false)
 		})
 	}
 }

@@ -178,48 +178,6 @@ func (s *Scenario) hasHandle(handle string) bool {
 	})
 }
 
-// usesOf is what the containers of a pod find.
-func (s *Scenario) usesOf(pod *corev1.Pod) []use {
-	var uses []use
-	uid := string(pod.UID)
-	for _, v := range pod.Spec.Volumes {
-		isUsed, isBlock, readOnly := used(pod, v.Name)
-		if !isUsed {
-			continue
-		}
-		u := use{name: v.Name, exempt: true}
-		switch {
-		case v.EmptyDir != nil:
-			u.exempt, u.memory = false, v.EmptyDir.Medium == corev1.StorageMediumMemory
-			u.path = plugin.EmptyDirPlace(rootDir, uid, v.Name).Path
-		case v.HostPath != nil:
-			u.exempt, u.path = v.HostPath.Type == nil, v.HostPath.Path
-		case v.CSI != nil:
-			u.exempt, u.driver, u.volume = false, v.CSI.Driver, plugin.InlineHandle(uid, v.Name)
-			u.path, u.ephemeral = plugin.PublishPlace(rootDir, uid, v.Name).Path, true
-			u.readOnly = readOnly || v.CSI.ReadOnly != nil && *v.CSI.ReadOnly
-		case v.PersistentVolumeClaim != nil:
-			claim, _ := s.object("pvc "+pod.Namespace+"/"+v.PersistentVolumeClaim.ClaimName, "").(*corev1.PersistentVolumeClaim)
-			if claim == nil {
-				break
-			}
-			pv, _ := s.object("pv "+claim.Spec.VolumeName, "").(*corev1.PersistentVolume)
-			if pv == nil || pv.Spec.CSI == nil {
-				break
-			}
-			u.exempt, u.driver, u.volume = false, pv.Spec.CSI.Driver, pv.Spec.CSI.VolumeHandle
-			u.readOnly = readOnly || v.PersistentVolumeClaim.ReadOnly || pv.Spec.CSI.ReadOnly
-			u.path = plugin.PublishPlace(rootDir, uid, pv.Name).Path
-			if isBlock {
-				u.path, u.raw = plugin.BlockPublishPlace(rootDir, uid, pv.Name).Path, true
-			}
-		}
-		u.bare = s.Bare[u.driver]
-		uses = append(uses, u)
-	}
-	return uses
-}
-
 // used says how the containers of a pod use a volume. It is read-only if every mount of it is.
 func used(pod *corev1.Pod, volume string) (isUsed, isBlock, readOnly bool) {
 	for _, c := range pod.Spec.Containers {

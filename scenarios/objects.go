@@ -32,7 +32,7 @@ const (
 type huntVolume struct{ driver, handle, secret string }
 
 var volumesOfHunts = [huntVolumes]huntVolume{
-	{driver: "disk.example", handle: "vol-1", secret: "stage"},
+	{driver: "disk.example", handle: "vol-1", secret: "both"},
 	{driver: "disk.example", handle: "vol-10"},
 	{driver: "file.example", handle: "vol-1", secret: "publish"},
 	{driver: "file.example", handle: "vol-1.0"},
@@ -79,6 +79,8 @@ type shape struct {
 	readOnly   bool // its first volume
 	edits      uint8
 	inline     bool // it has an inline volume
+	otherwise  bool // of the other driver
+	disguised  bool // called like the PersistentVolume of its first volume, in place of that
 	hostPath   bool // and a directory of the host
 }
 
@@ -86,6 +88,7 @@ const (
 	hostShare     = "/srv" // that the host mounts from a server in some worlds
 	hostDirectory = hostShare + "/shared"
 	inlineDriver  = "disk.example"
+	otherDriver   = "file.example"
 )
 
 // modeOf is the access mode and the volume mode of a volume.
@@ -102,13 +105,14 @@ func modeOf(i int) ([]corev1.PersistentVolumeAccessMode, *corev1.PersistentVolum
 	return []corev1.PersistentVolumeAccessMode{access}, &mode
 }
 
-// clusterOfHunts is the objects that are there from the beginning, with so many of the volumes.
-func clusterOfHunts(volumes int) []any {
+// clusterOfHunts is the objects that are there from the beginning, with so many of the volumes. isTold: both drivers are told of the pod, and
+// so of inline volumes.
+func clusterOfHunts(volumes int, isTold bool) []any {
 	var all []any
 	no, yes := false, true
 	for _, name := range []string{"disk.example", "file.example"} {
 		info := &no
-		if name == "disk.example" {
+		if name == "disk.example" || isTold {
 			info = &yes
 		}
 		all = append(all, &storagev1.CSIDriver{
@@ -119,21 +123,44 @@ func clusterOfHunts(volumes int) []any {
 		})
 	}
 	for i := range volumes {
-		all = append(all, persistentVolume(i, 0, 0), claimOf(i, 0))
+		all = append(all, persistentVolume(i, version{}), claimOf(i, 0))
 	}
 	return all
 }
 
+// version is one version of a volume's object.
+type version struct {
+	edits   uint8 // of its options
+	meaning uint8 // which volume it is of: the first, another handle, another driver
+	lives   uint8 // how often it, and its claim, was made again under its name: it has another uid then
+}
+
+// means is what the object of volume i means.
+func (v version) means(i int) huntVolume {
+	is := volumeAt(i)
+	switch v.meaning {
+	case 1:
+		is.handle += "-other"
+	case 2:
+		is.driver = map[string]string{inlineDriver: otherDriver, otherDriver: inlineDriver}[is.driver]
+		if is.handle == volumesOfHunts[0].handle { // both drivers have one
+			is.handle += "-moved"
+		}
+	}
+	return is
+}
+
 // persistentVolume is a volume's object, in one of its versions.
-func persistentVolume(i int, edits, uid uint8) *corev1.PersistentVolume {
-	v := volumeAt(i)
-	src := &corev1.CSIPersistentVolumeSource{Driver: v.driver, VolumeHandle: v.handle, VolumeAttributes: map[string]string{"tier": "gold"}}
-	switch v.secret {
-	case "stage":
+func persistentVolume(i int, is version) *corev1.PersistentVolume {
+	v := is.means(i)
+	src := &corev1.CSIPersistentVolumeSource{Driver: v.driver, VolumeHandle: v.handle, VolumeAttributes: map[string]string{"tier": "gold", "pool": v.handle}}
+	if v.secret == "both" {
 		src.NodeStageSecretRef = &corev1.SecretReference{Namespace: "default", Name: "stage"}
-	case "publish":
+	}
+	if v.secret != "" {
 		src.NodePublishSecretRef = &corev1.SecretReference{Namespace: "default", Name: "publish"}
 	}
+	src.FSType = [...]string{"ext4", "", "xfs"}[i%3]
 	access, mode := modeOf(i)
 	pv := &corev1.PersistentVolume{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}, ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pv-%d", i)},
@@ -145,11 +172,16 @@ func persistentVolume(i int, edits, uid uint8) *corev1.PersistentVolume {
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: src},
 		},
 	}
-	pv.UID = uidAfter(i, uid)
-	if edits > 0 {
-		pv.ResourceVersion = fmt.Sprint(edits)
-		pv.Spec.MountOptions = []string{fmt.Sprintf("commit=%d", edits)}
+	if is != (version{}) {
+		pv.ResourceVersion = fmt.Sprintf("%d%d%d", is.edits, is.meaning, is.lives)
 	}
+	if i%2 == 1 {
+		pv.Spec.MountOptions = []string{"noatime"}
+	}
+	if is.edits > 0 {
+		pv.Spec.MountOptions = append(pv.Spec.MountOptions, fmt.Sprintf("commit=%d", is.edits))
+	}
+	pv.UID = uidAfter(i, is.lives)
 	return pv
 }
 
@@ -173,6 +205,18 @@ func claimOf(i int, uid uint8) *corev1.PersistentVolumeClaim {
 	}
 }
 
+// inlineSource is the inline volume of a pod.
+func (s *shape) inlineSource() *corev1.CSIVolumeSource {
+	driver, fsType := inlineDriver, "ext4"
+	if s.otherwise {
+		driver = otherDriver
+	}
+	return &corev1.CSIVolumeSource{
+		Driver: driver, FSType: &fsType, VolumeAttributes: map[string]string{"size": "1Gi"},
+		NodePublishSecretRef: &corev1.LocalObjectReference{Name: "publish"},
+	}
+}
+
 // podOfHunts makes the pod of a shape, and what its containers use.
 func podOfHunts(s shape) (*corev1.Pod, []use) {
 	uid := fmt.Sprintf("%08d-0000-4000-8000-%012d", s.owner, s.generation)
@@ -185,7 +229,9 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: name, UID: types.UID(uid), ResourceVersion: fmt.Sprint(s.edits + 1),
 		},
-		Spec: corev1.PodSpec{NodeName: nodeName, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+		Spec: corev1.PodSpec{
+			NodeName: nodeName, ServiceAccountName: fmt.Sprintf("account-%d", s.index), Containers: []corev1.Container{{Name: "app", Image: "app"}},
+		},
 	}
 	most := bits.OnesCount32(s.volumes) + 3
 	c := &p.Spec.Containers[0]
@@ -199,8 +245,13 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 		}
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: "/" + name})
 	}
+	inline := "inline"
 	for i := range maxVolumes {
 		if s.volumes&(1<<i) == 0 {
+			continue
+		}
+		if s.inline && s.disguised && inline == "inline" {
+			inline = fmt.Sprintf("pv-%d", i)
 			continue
 		}
 		v := volumeAt(i)
@@ -208,17 +259,20 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 		add(name, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
 			ClaimName: fmt.Sprintf("claim-%d", i), ReadOnly: s.readOnly && len(uses) == 0,
 		}})
-		path := plugin.PublishPlace(rootDir, uid, fmt.Sprintf("pv-%d", i)).Path
+		path := publishedAt(uid, fmt.Sprintf("pv-%d", i))
 		if i == rawVolume {
 			path = plugin.BlockPublishPlace(rootDir, uid, fmt.Sprintf("pv-%d", i)).Path
 		}
-		uses = append(uses, use{name: name, path: path, driver: v.driver, volume: v.handle, readOnly: s.readOnly && len(uses) == 0, raw: i == rawVolume})
+		uses = append(uses, use{
+			name: name, spec: fmt.Sprintf("pv-%d", i), path: path, driver: v.driver, volume: v.handle,
+			readOnly: s.readOnly && len(uses) == 0, raw: i == rawVolume,
+		})
 	}
 	if s.inline {
-		add("inline", corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: inlineDriver, VolumeAttributes: map[string]string{"size": "1Gi"}}})
+		src := s.inlineSource()
+		add(inline, corev1.VolumeSource{CSI: src})
 		uses = append(uses, use{
-			name: "inline", path: plugin.PublishPlace(rootDir, uid, "inline").Path, driver: inlineDriver, volume: plugin.InlineHandle(uid, "inline"),
-			ephemeral: true,
+			name: inline, spec: inline, path: publishedAt(uid, inline), driver: src.Driver, volume: inlineHandle(uid, inline), ephemeral: true,
 		})
 	}
 	if s.hostPath {

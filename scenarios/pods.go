@@ -34,11 +34,11 @@ type pod struct {
 	stops      uint64   // counts deletions: a container that is about to stop belongs to one of them
 }
 
-// has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the pod after they were started, as
-// long as it has never been up.
+// has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the pod after they were started, or
+// taken from it before, as long as it has never been up.
 func (p *pod) has(at *place) bool {
 	is := func(u use) bool { return u.driver == at.driver && u.volume == at.volume }
-	return at.wasUp || slices.ContainsFunc(p.given, is) || !slices.ContainsFunc(p.uses, is)
+	return at.wasUp || slices.ContainsFunc(p.given, is)
 }
 
 // use is one volume of a pod: where its containers find it.
@@ -46,6 +46,7 @@ type use struct {
 	name           string
 	path           string
 	driver, volume string // of a CSI volume
+	spec           string // the name after which its paths are called
 	memory         bool   // an emptyDir in memory
 	readOnly       bool   // of a CSI volume
 	bare           bool   // of a CSI volume whose driver mounts nothing, and is configured so
@@ -69,9 +70,9 @@ func (r *run) register(object *corev1.Pod, uses []use) *pod {
 	return p
 }
 
-// apply makes or edits a pod of the cluster.
+// apply makes or edits a pod of the cluster. uses is what follows from the objects as they were at first.
 func (r *run) apply(object *corev1.Pod, uses []use) {
-	p := r.register(object, uses)
+	p := r.register(object, r.usesNow(object, uses))
 	p.isSteady = !p.isWanted && p.stops == 0
 	p.isWanted, p.isLeaving = true, false
 	r.give(object)
@@ -197,7 +198,7 @@ func (r *run) await(p *pod) {
 		return
 	}
 	p.isWaiting = true
-	m, life, told := r.m, r.w.Life(), p.told
+	m, life, asked := r.m, r.w.Life(), question{p.told, r.toldOf(p)}
 	r.w.Go(func() {
 		err := m.WaitForAttachAndMount(r.w.Context(0), p.uid)
 		if r.w.Life() != life {
@@ -205,21 +206,27 @@ func (r *run) await(p *pod) {
 		}
 		p.isWaiting = false
 		if err == nil {
-			r.ready(p, told)
+			r.ready(p, asked)
 		}
 	})
 }
 
+// question is what the agent had been told when it was asked whether a pod is ready.
+type question struct {
+	pod     *corev1.Pod
+	volumes string
+}
+
 // ready: the engine says that all volumes of p are there. If it had been told of p as it is when it was asked, the containers of p start.
-func (r *run) ready(p *pod, asked *corev1.Pod) {
+func (r *run) ready(p *pod, asked question) {
 	if !p.isWanted || p.isRunning || p.isLeaving {
 		return
 	}
 	switch {
-	case p.told != p.object:
+	case !r.isCurrent(p):
 		r.askAgain(p)
 		return
-	case asked != p.object:
+	case asked != question{p.object, r.toldOf(p)}:
 		r.await(p) // it was asked too early; now it knows of whom
 		return
 	}
@@ -227,6 +234,7 @@ func (r *run) ready(p *pod, asked *corev1.Pod) {
 		r.askAgain(p)
 		return
 	}
+	r.isolatesData(p)
 	p.isRunning, p.hasData, p.given = true, true, p.uses
 	for i := range p.uses {
 		if p.uses[i].ephemeral { // it may have been made anew since its containers ended
@@ -328,12 +336,15 @@ func (r *run) misses(u use) string {
 
 // hears notes what the present life of the agent is told.
 func (r *run) hears(e hal.ClusterEvent) {
+	r.looksForOpen()
+	r.notes(e)
 	switch e := e.(type) {
 	case hal.Changed:
 		for _, o := range e.Removed {
 			if object, ok := o.(*corev1.Pod); ok {
 				r.tells(object, true)
 			}
+			r.heard.drop(o)
 		}
 		for _, o := range e.Applied {
 			switch object := o.(type) {
@@ -342,6 +353,7 @@ func (r *run) hears(e hal.ClusterEvent) {
 			case *corev1.PersistentVolume:
 				r.hearsOfVolume(object)
 			}
+			r.heard.put(o)
 		}
 	case hal.Synced:
 		r.synced = true

@@ -115,6 +115,9 @@ func (r *run) stands(p *place) string {
 	case p.isHeld:
 		return "its driver has it staged at " + p.path
 	}
+	if r.shown(p) != "" {
+		return "" // what is mounted there is of another rung, that came before or later
+	}
 	for _, m := range slices.Backward(r.w.MountsAt(p.path)) {
 		if !r.isForeign(m) {
 			return "at " + p.path + " stands " + m.Fingerprint()

@@ -58,7 +58,7 @@ var notAsItIs = fieldsAs(map[as]string{
 	// Who looks on; what was set before the run and stays; counters that give numbers to what comes, and numbers that nobody compares; what is for one
 	// event, and left over between two. How full the journal is: no scenario fills a tenth of one.
 	asNothing: `
-		scenarios.run: cfg h canary probe cover probing lines storm actual mark isKnown isOver
+		scenarios.run: cfg h bare traits news shows openAt canary probe cover probing lines storm actual mark isKnown isOver
 		scenarios.place: sent
 		scenarios.handOver: life
 		sim.World: config chooser faults profile menus nth trace observe faulted entered enteredFor start pids lives rpcCount sched borrowed slabs hungAt
@@ -98,7 +98,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.volume: climbing
 		scenarios.place: climbUntil`,
 	asLife: `
-		scenarios.run: m core synced registered
+		scenarios.run: m core synced registered heard
 		scenarios.pod: told isWaiting
 		sim.World: inc
 		sim.clusterObject: as left newest

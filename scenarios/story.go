@@ -113,7 +113,7 @@ func (p Play) Run() StoryResult {
 			t.r.cfg.Drivers[d.Name] = c
 		}
 	}
-	t.r.files, t.r.canary, t.r.probe, t.r.allWrite = s.Files, s.meddle, p.probe, true
+	t.r.files, t.r.canary, t.r.probe, t.r.allWrite, t.r.isRenamed, t.r.bare = s.Files, s.meddle, p.probe, true, true, s.Bare
 	if p.Made != nil {
 		p.Made(t.w)
 	}
@@ -285,13 +285,13 @@ func (t *story) begin() {
 	t.w.StartAgent()
 }
 
-// addDriver installs a driver with the volumes that PersistentVolumes name.
+// addDriver installs a driver with the volumes that PersistentVolumes name, in any of their versions.
 func (t *story) addDriver(d sim.DriverSpec) {
 	t.w.AddDriver(d)
 	var handles []string
 	for _, o := range t.s.Objects {
 		v, ok := o.Value.(*corev1.PersistentVolume)
-		if !ok || o.Version != "" || v.Spec.CSI == nil || v.Spec.CSI.Driver != d.Name {
+		if !ok || v.Spec.CSI == nil || v.Spec.CSI.Driver != d.Name {
 			continue
 		}
 		if handle := v.Spec.CSI.VolumeHandle; !slices.Contains(handles, handle) { // two objects may name one volume

@@ -58,6 +58,16 @@ type run struct {
 
 	writers map[string]bool // the drivers, true for those with SINGLE_NODE_MULTI_WRITER
 
+	now, last, heard objects             // as they are; as they were last, if they are no more; as the present life of the agent has been told of them
+	news             map[string][]news   // versions of objects, as the present life of the agent was told of them
+	traits           map[string][]traits // of each driver, all that it has had
+	openAt           hal.Instant         // when a volume of a pod could last not be resolved
+	shows            map[any]string      // whose data is in a directory that containers have found, by what it is
+	bare             map[string]bool     // drivers that publish without a mount
+
+	// isRenamed: one name has meant two things by now, so what a pod uses follows from the objects as they are.
+	isRenamed bool
+
 	pods     []*pod
 	byUID    map[core.PodUID]*pod
 	names    map[string]string // file mode: the manifest of each object, by its name
@@ -71,9 +81,9 @@ type run struct {
 
 	away map[string]*handOver // volumes that go to another node, or are there, by driver^handle
 
-	places map[hal.Key]*place
-	byPath map[string]*place
-	list   []*place // all places, in the order in which they were first used
+	places map[hal.Key]*place // of each rung the last one
+	byPath map[string]*place  // at each path the last one; the others follow as its earlier ones
+	list   []*place           // all places, in the order in which they were first used
 	actual counts
 	storm  storm
 
@@ -105,6 +115,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
 		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, unlinked: map[string]bool{}, exclusive: map[string]bool{}, denied: map[string]bool{},
 		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, mark: secretMark,
+		now: newObjects(), last: newObjects(), heard: newObjects(), traits: map[string][]traits{}, shows: map[any]string{},
 		away: map[string]*handOver{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
 	}
 	r.cfg.NodeName, r.cfg.RootDir = nodeName, rootDir
@@ -126,7 +137,8 @@ func (r *run) start(h hal.Host) {
 		h = trace.Wrap(h, r.traced)
 	}
 	h.Cluster = heard{h.Cluster, r}
-	r.h, r.core, r.synced, r.registered = h, nil, false, map[string]bool{}
+	r.h, r.core, r.synced, r.registered, r.heard = h, nil, false, map[string]bool{}, newObjects()
+	r.news = map[string][]news{}
 	r.m = engine.New(h, r.cfg)
 	m := r.m
 	m.Start()
@@ -244,6 +256,7 @@ func (r *run) logged(e engine.Entry) {
 	}
 	switch e.Message {
 	case "driver registered", "driver deregistered":
+		r.looksForOpen()
 		r.registered[e.Fields[1]] = e.Message == "driver registered"
 	}
 	if r.cover != nil {

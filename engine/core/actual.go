@@ -49,6 +49,8 @@ type rung struct {
 
 	pods    []PodUID    // that want it at the top of a ladder, sorted
 	sheds   []hal.Key   // of Below: it is not to stand on them any more, once it is gone
+	vacates []string    // of Places: they are not its own any more, once it is gone
+	rivals  []*rung     // of other volumes, that own one of its Places; sorted by key
 	timer   hal.Instant // what it waits for, 0 for nothing; set by timers alone
 	slot    int
 	isDirty bool
@@ -100,17 +102,19 @@ func (c *Core) respec(r *rung, spec *Rung) {
 	}
 }
 
-// shed has a rung that is gone stand on what it is wanted to stand on, and no more.
+// shed has a rung that is gone stand on what it is wanted to stand on, and own the paths that it is wanted at, and no more.
 func (c *Core) shed(r *rung) {
 	spec := r.Rung
 	spec.Below = slices.DeleteFunc(slices.Clone(r.Below), func(key hal.Key) bool { return slices.Contains(r.sheds, key) })
-	r.sheds = nil
+	spec.Places = slices.DeleteFunc(slices.Clone(r.Places), func(at string) bool { return slices.Contains(r.vacates, at) })
+	r.sheds, r.vacates = nil, nil
 	c.respec(r, &spec)
 }
 
 func sameSpec(a, b *Rung) bool {
 	return a.Key == b.Key && a.Kind == b.Kind && a.Pod == b.Pod && a.Need == b.Need && a.Volume == b.Volume && a.Actor == b.Actor &&
-		a.Exclusive == b.Exclusive && a.Intent == b.Intent && a.Limits == b.Limits && slices.Equal(a.Below, b.Below) && slices.Equal(a.Want, b.Want)
+		a.Exclusive == b.Exclusive && a.Intent == b.Intent && a.Limits == b.Limits && slices.Equal(a.Below, b.Below) && slices.Equal(a.Want, b.Want) &&
+		slices.Equal(a.Places, b.Places)
 }
 
 // remove forgets a rung of which nothing is left.
@@ -139,9 +143,11 @@ func (c *Core) index(r *rung) {
 		p := c.pod(r.Pod)
 		p.rungs = insert(p.rungs, r)
 	}
+	c.occupy(r)
 }
 
 func (c *Core) unindex(r *rung) {
+	c.vacate(r)
 	for _, key := range r.Below {
 		withdraw(c.upon, key, r)
 	}

@@ -18,6 +18,7 @@ type Belief struct {
 	IsDoubtful  bool        // Absent by a descent that began before the end of every climb: it will be taken down once more
 	IsWanted    bool        // by a pod, or by a rung that stands on it
 	IsHeldBack  bool        // it must be made anew, once no container runs on it
+	IsDisplaced bool        // containers run on what another volume has at its path
 	IsTimed     bool        // it waits for a time, and then something is done
 	ClimbOpen   hal.Instant // bound of climbs without a known end, 0 for none
 	DescendOpen hal.Instant // the same of descents
@@ -32,8 +33,9 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 	b := Belief{
 		Key: key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, State: r.state, Fingerprint: r.fingerprint, Path: Value(r.made, "path"),
 		InFlight: r.op != nil, HasChild: r.child != "", IsGone: r.isGone(), IsDoubtful: r.state == Absent && !r.purged, IsWanted: c.desire(r) == wanted,
-		IsHeldBack: r.next.why == whyRebuildHeld || r.next.why == whyDenied,
-		IsTimed:    c.isTimed(r), ClimbOpen: r.bound(Climb), DescendOpen: r.bound(Descend),
+		IsHeldBack:  r.next.why == whyRebuildHeld || r.next.why == whyDenied,
+		IsDisplaced: r.next.why == whyPlaceUsed,
+		IsTimed:     c.isTimed(r), ClimbOpen: r.bound(Climb), DescendOpen: r.bound(Descend),
 	}
 	if r.op != nil {
 		b.Verb = r.op.Verb
@@ -51,7 +53,7 @@ type Prospect struct {
 	IsTrusted   bool     // if it is Unknown, a look that finds its fingerprint again is enough
 	IsNegated   bool     // it goes before the next climb
 	IsDenied    bool     // an actor said that it is not there
-	IsShedding  bool     // it is not to stand on all that it stands on any more, once it is gone
+	IsShedding  bool     // once it is gone, it stands on less, or owns fewer paths
 	IsExclusive bool     // nothing else of its volume may be up
 }
 
@@ -63,7 +65,7 @@ func (c *Core) Prospect(key hal.Key) (Prospect, bool) {
 	}
 	return Prospect{
 		Change: c.change(r), Phase: r.phase, IsRecorded: r.recorded, IsHeld: c.desire(r) == held, IsUsed: c.runs(r), IsTrusted: r.trusted,
-		IsNegated: r.negate, IsDenied: r.denied, IsShedding: len(r.sheds) > 0, IsExclusive: r.Exclusive != "",
+		IsNegated: r.negate, IsDenied: r.denied, IsShedding: len(r.sheds)+len(r.vacates) > 0, IsExclusive: r.Exclusive != "",
 	}, true
 }
 

@@ -30,7 +30,10 @@ func (c *Core) Clone() *Core {
 		return out
 	}
 	d.order = list(c.order)
-	d.upon, d.volumes = cloneIndex(c.upon, list), cloneIndex(c.volumes, list)
+	d.upon, d.volumes, d.places = cloneIndex(c.upon, list), cloneIndex(c.volumes, list), cloneIndex(c.places, list)
+	for _, of := range c.sorted() {
+		copies[of].rivals = list(of.rivals)
+	}
 	d.actors = make(map[string]map[hal.Key]*rung, len(c.actors))
 	for _, actor := range slices.Sorted(maps.Keys(c.actors)) {
 		d.actors[actor] = make(map[hal.Key]*rung, len(c.actors[actor]))

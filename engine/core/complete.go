@@ -88,6 +88,7 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	}
 	if in.Verb != Look {
 		c.settle(r)
+		c.displace(r)
 	}
 	c.markAround(r)
 	if c.serial[r.Actor] {

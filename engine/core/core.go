@@ -18,6 +18,7 @@ type Core struct {
 	order   []*rung                      // the rungs, sorted by key; nil until they are asked for
 	upon    map[hal.Key][]*rung          // the rungs that name a key in Below, sorted by key; the key itself need not exist
 	volumes map[string][]*rung           // by Volume
+	places  map[string][]*rung           // by each of Places
 	actors  map[string]map[hal.Key]*rung // by Actor
 	pods    map[PodUID]*pod
 	ops     map[hal.OpID]*rung // in flight
@@ -60,7 +61,7 @@ type Found struct {
 func New(s Start) *Core {
 	c := &Core{
 		now: s.Now, boot: s.Boot,
-		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{},
+		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, places: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
 		dead: map[string]string{}, waits: map[Waiter]PodUID{},
 	}
@@ -192,7 +193,8 @@ func (c *Core) mark(r *rung) {
 	}
 }
 
-// markAround queues r and all whose decisions look at r: what it stands on, what stands on it and what is beside it.
+// markAround queues r and all whose decisions look at r: what it stands on, what stands on it, what is beside it and who owns
+// a path that it owns.
 func (c *Core) markAround(r *rung) {
 	c.mark(r)
 	for _, key := range r.Below {
@@ -204,6 +206,9 @@ func (c *Core) markAround(r *rung) {
 		c.mark(a)
 	}
 	for _, o := range c.beside(r) {
+		c.mark(o)
+	}
+	for _, o := range r.rivals {
 		c.mark(o)
 	}
 	for _, o := range c.volumes[r.Volume] {

@@ -95,7 +95,7 @@ func (c *Core) wanted(e Wanted) {
 			tops = append(tops, e.Rungs[i].Key)
 		}
 	}
-	c.revive(p, fresh)
+	c.revive(p, fresh, e)
 	if !e.Complete {
 		tops = append(tops, p.tops...)
 	}
@@ -114,18 +114,19 @@ func isBelow(rungs []Rung, key hal.Key) bool {
 }
 
 // revive takes back, if p is wanted anew, that no container of it runs: what stands of it, kept from another life or recorded as left, will
-// be used. The records say so before Ready is told. What must be made anew before it can be told is not used as it stands: no container runs on it,
-// unless what is wanted changes once more.
-func (c *Core) revive(p *pod, fresh bool) {
+// be used. The records say so before Ready is told. What must be made anew before it can be told is not used as it stands, and what p does not want
+// any more is not used at all: no container runs on it, unless what is wanted changes once more.
+func (c *Core) revive(p *pod, fresh bool, e Wanted) {
 	gone := p.gone && fresh
 	p.gone = p.gone && !fresh
 	for _, r := range p.rungs {
-		rebuild := c.change(r) == OnChangeRebuild
+		isWanted := slices.ContainsFunc(e.Rungs, func(w Rung) bool { return w.Key == r.Key }) || !e.Complete && slices.Contains(p.tops, r.Key)
+		isKept := isWanted && c.change(r) != OnChangeRebuild && c.rival(r) == nil
 		switch {
-		case gone && r.wasUp && rebuild:
+		case gone && r.wasUp && !isKept:
 			r.wasUp = false
 		case gone && r.wasUp:
-		case r.state == Present && !r.wasUp && !rebuild:
+		case isKept && r.state == Present && !r.wasUp:
 			r.wasUp = true
 		default:
 			continue
@@ -172,8 +173,15 @@ func (c *Core) enlist(want *Rung, fresh bool) {
 		return
 	}
 	spec := *want
-	r.sheds = nil
+	r.sheds, r.vacates = nil, nil
 	if !r.isGone() {
+		// What may be left of it is at the paths that it was made at.
+		for _, at := range r.Places {
+			if !slices.Contains(spec.Places, at) {
+				spec.Places = append(slices.Clone(spec.Places), at)
+				r.vacates = append(r.vacates, at)
+			}
+		}
 		// A ladder is fixed by its first line and descended as recorded: Below may grow, and shrinks when nothing of the rung is left.
 		for _, key := range r.Below {
 			if !slices.Contains(spec.Below, key) {

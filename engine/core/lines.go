@@ -79,7 +79,7 @@ func (c *Core) release(r *rung) {
 		c.settle(r)
 		c.markAround(r)
 	}
-	if len(r.sheds) > 0 && r.isGone() {
+	if len(r.sheds)+len(r.vacates) > 0 && r.isGone() {
 		c.shed(r)
 	}
 }

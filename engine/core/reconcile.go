@@ -93,6 +93,9 @@ func (c *Core) next(r *rung) decision {
 		if d, ok := c.claim(r); !ok {
 			return d
 		}
+		if d, ok := c.alone(r); !ok {
+			return d
+		}
 		return c.nextUp(r)
 	default:
 		return c.nextDown(r, want)
@@ -215,6 +218,11 @@ func (c *Core) try(r *rung, v Verb, w why) decision {
 	if on, ok := c.undisturbed(r, v); !ok {
 		return waitOn(whyNeighbour, on)
 	}
+	if v == Descend {
+		if d, ok := c.unused(r); !ok {
+			return d
+		}
+	}
 	if c.serial[r.Actor] && v != Look {
 		for _, o := range c.volumes[r.Volume] {
 			if o != r && o.op != nil && o.op.Verb != Look {
@@ -228,6 +236,11 @@ func (c *Core) try(r *rung, v Verb, w why) decision {
 // undisturbed reports whether nothing is under way on the rungs that v on r shares with others, and names one where something is. A climb uses
 // what is Present below it and no more: a login to a dead portal does not delay the good path.
 func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
+	for _, o := range r.rivals {
+		if o.op != nil || o.child != "" {
+			return o.Key, false
+		}
+	}
 	for _, b := range c.below(r) {
 		if (b.state == Present || v == Descend) && (b.op != nil || (b.child != "" && v != Look)) {
 			return b.Key, false
@@ -270,8 +283,12 @@ func (c *Core) foundation(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// firm reports whether a standing rung will stay as it is: it is not to be made anew, nor due for a refresh that has not failed yet.
+// firm reports whether a standing rung will stay as it is: it is not to be made anew, nor due for a refresh that has not failed
+// yet, and no other volume may be at its path.
 func (c *Core) firm(b *rung) bool {
+	if c.rival(b) != nil {
+		return false
+	}
 	switch c.change(b) {
 	case OnChangeRebuild:
 		return false
@@ -304,13 +321,14 @@ func (c *Core) uncovered(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// yields reports whether a wanted rung must go, or stay, down for another's sake: something below it is made anew, or another rung holds the claim.
+// yields reports whether a wanted rung must go, or stay, down for another's sake: something below it is made anew, another volume
+// is at its path, or another rung holds the claim.
 func (c *Core) yields(r *rung) bool {
 	if o := c.owner(r); o != nil && o != r {
 		return !c.live(r)
 	}
 	for _, b := range c.below(r) {
-		rebuild := b.state != Absent && (b.negate || c.change(b) == OnChangeRebuild)
+		rebuild := b.state != Absent && (b.negate || c.change(b) == OnChangeRebuild || c.rival(b) != nil)
 		if (rebuild && !c.live(b)) || c.yields(b) {
 			return true
 		}

@@ -58,6 +58,10 @@ type Rung struct {
 
 	Want []Param // sorted by name
 
+	// Places are the paths that it makes its own. Rungs of one volume may share one (its vol_data.json); of two volumes, one has it
+	// at a time. They follow from Kind and Want, so a record does not hold them.
+	Places []string
+
 	Volume    string // "driver^handle": operations on one volume of a serial actor exclude each other
 	Actor     string // the party that acts on a call: a CSI driver's name; "" is this agent
 	Exclusive string // the claim that lets no other rung of its Volume and Kind be up (ReadWriteOncePod); "" for none

@@ -18,7 +18,8 @@ import (
 
 // A story file tells one sequence of events, and after each what core did about it. Rungs have short names: stage/a, publish/a/p.
 //
-//	want pod=p vol=a [ladder=publish,stage] [opt=x] [token=x] [rwop] [acts] [driver=d] [more]   the pod wants the volume; more: beside those before
+//	want pod=p vol=a [ladder=publish,stage] [opt=x] [token=x] [rwop] [acts] [driver=d] [at=x] [stage-at=y] [more]   the pod wants the volume; more: beside those before;
+//	                        at, stage-at: the paths of its publish and of what is below
 //	partial pod=p           one of its volumes can't be resolved: what it wanted stays
 //	unwant pod=p            the pod wants nothing; its containers may still run
 //	gone pod=p              no container of it runs
@@ -144,6 +145,7 @@ func ladder(d *datadriven.TestData, uid core.PodUID) []core.Rung {
 	v := volume{
 		name: arg(d, "vol"), kinds: strings.Split(argOr(d, "ladder", "publish,stage"), ","), driver: argOr(d, "driver", "d"),
 		opt: argOr(d, "opt", ""), token: argOr(d, "token", ""), rwop: d.HasArg("rwop"), acts: d.HasArg("acts"),
+		at: argOr(d, "at", ""), stageAt: argOr(d, "stage-at", ""),
 	}
 	return v.rungs(uid)
 }
@@ -155,6 +157,8 @@ type volume struct {
 	driver     string
 	opt, token string // a change of opt rebuilds, one of token refreshes
 	rwop, acts bool
+	at         string // the path of its publish, for each pod another; "" for one of its own
+	stageAt    string // the path of what is below
 }
 
 func (v volume) rungs(uid core.PodUID) []core.Rung {
@@ -176,6 +180,11 @@ func (v volume) rungs(uid core.PodUID) []core.Rung {
 			if v.rwop {
 				r.Exclusive = v.name
 			}
+			if v.at != "" {
+				r.Places = []string{v.at + "/" + string(uid)}
+			}
+		} else if v.stageAt != "" {
+			r.Places = []string{v.stageAt}
 		}
 		if i+1 < len(v.kinds) {
 			r.Below = []hal.Key{hal.Key(v.kinds[i+1] + "/" + v.name)}

@@ -28,7 +28,7 @@ type View struct {
 	Deadline   hal.Instant // of Step, 0 for none
 	Attempts   int         // failed in a row, in the direction it is going
 	Reason     string      // of the last end that was not Done
-	IsBlocked  bool        // that end said that repeating will not help
+	IsBlocked  bool        // that end said that repeating will not help, or containers keep another volume at its path
 	Child      string      // a helper of an earlier run
 	ClimbOpen  hal.Instant // bound of climbs without a known end, 0 for none
 	DescOpen   hal.Instant // the same of descents
@@ -96,7 +96,7 @@ func (c *Core) viewOf(r *rung) View {
 	v := View{
 		Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor, Below: slices.Clone(r.Below), State: r.state,
 		Desired: c.desire(r).String(), Fingerprint: r.fingerprint, Made: r.made, Facts: r.facts, Short: r.short, Reason: r.reason,
-		IsBlocked: r.blocked, Child: r.child, ClimbOpen: r.bound(Climb), DescOpen: r.bound(Descend), Recorded: r.recorded,
+		IsBlocked: r.blocked || r.next.why == whyPlaceUsed, Child: r.child, ClimbOpen: r.bound(Climb), DescOpen: r.bound(Descend), Recorded: r.recorded,
 		Why: r.next.text(), Until: r.next.until, IsWaiting: r.next.until > c.now, IsBackoff: r.next.why == whyBackoff,
 		IsRebuild: c.change(r) == OnChangeRebuild,
 		Attempts:  max(r.up.attempts, r.down.attempts),

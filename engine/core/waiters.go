@@ -88,7 +88,7 @@ func (c *Core) ready(p *pod) bool {
 	}
 	return !slices.ContainsFunc(p.tops, func(key hal.Key) bool {
 		r := c.rungs[key]
-		return r.state != Present || r.child != "" || c.change(r) == OnChangeRebuild || (r.op != nil && r.op.Verb == Descend)
+		return r.state != Present || r.child != "" || c.change(r) == OnChangeRebuild || c.rival(r) != nil || (r.op != nil && r.op.Verb == Descend)
 	})
 }
 

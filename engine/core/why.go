@@ -32,6 +32,8 @@ const (
 	whySecondDescent
 	whyYields
 	whyClaim
+	whyPlace
+	whyPlaceUsed
 )
 
 var whyTexts = [...]string{
@@ -61,6 +63,8 @@ var whyTexts = [...]string{
 	whySecondDescent: "taken down once more after the end of the last climb",
 	whyYields:        "waits for another to go down",
 	whyClaim:         "waits for %s, which may hold its exclusive claim",
+	whyPlace:         "waits until nothing of %s is left at its path",
+	whyPlaceUsed:     "%s is at its path, and containers may run on it; delete the pod that uses it, and create it again",
 }
 
 func (d decision) text() string {

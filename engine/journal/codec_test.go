@@ -29,6 +29,7 @@ func aRecord(t *rapid.T) core.Record {
 	for i, f := range r.Generation {
 		r.Generation[i] = core.Foundation{Key: f.Key, Fingerprint: f.Fingerprint}
 	}
+	r.Rung.Places = nil // follow from Kind and Want
 	r.Rung.Below = orNil(r.Rung.Below)
 	r.Rung.Want = orNil(r.Rung.Want)
 	r.Facts = orNil(r.Facts)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
-	"github.com/volnode/volnode/engine/plugin/hostpath"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
@@ -178,53 +177,49 @@ func (p *populator) driver(v *plugin.Volume) {
 // conflicts: two volumes of the pod may come to the same rungs, as when both name one claim. They must want the same of them. And two that come to
 // different rungs must not come to one path, as an inline volume does that is called like the PersistentVolume of another.
 func (p *populator) conflicts() {
-	taken := make([]place, 0, 2*len(p.result.Volumes))
 	for i := range p.result.Volumes {
 		v := &p.result.Volumes[i]
-		if problem := p.conflict(v, taken); problem != nil {
+		if problem := conflict(v, p.result.Volumes[:i]); problem != nil {
 			v.Rungs, v.Problem = nil, problem
-			continue
-		}
-		for j := range v.Rungs {
-			taken = append(taken, place{v.Rungs[j].Key, placeOf(&v.Rungs[j]), i})
 		}
 	}
 }
 
-// place is the rung of a volume and the path that it makes its own.
-type place struct {
-	key    hal.Key
-	path   string
-	volume int // index
-}
-
-// placeOf is the path that a rung makes its own, "" for none: a hostPath is the host's, and several volumes may name one.
-func placeOf(rung *core.Rung) string {
-	if rung.Kind == hostpath.Kind {
-		return ""
-	}
-	return core.Value(rung.Want, "path")
-}
-
-// conflict says which volume before v, of those whose places are taken, keeps it from being served.
-func (p *populator) conflict(v *Volume, taken []place) *plugin.Problem {
+// conflict says which volume before v keeps it from being served.
+func conflict(v *Volume, before []Volume) *plugin.Problem {
 	field := func() string { return "spec.volumes[" + v.Name + "]" }
 	for i := range v.Rungs {
 		rung := &v.Rungs[i]
-		if same := slices.IndexFunc(taken, func(t place) bool { return t.key == rung.Key }); same >= 0 {
-			other := &p.result.Volumes[taken[same].volume]
-			if name := difference(other.Rungs[indexOf(other.Rungs, rung.Key)].Want, rung.Want); name != "" {
-				return plugin.Problemf(field(), "is the same volume as %q and differs from it in %s; use it in one way", other.Name, name)
+		for j := range before {
+			other := &before[j]
+			if same := indexOf(other.Rungs, rung.Key); same >= 0 {
+				if name := difference(other.Rungs[same].Want, rung.Want); name != "" {
+					return plugin.Problemf(field(), "is the same volume as %q and differs from it in %s; use it in one way", other.Name, name)
+				}
+				continue
 			}
-			continue
-		}
-		path := placeOf(rung)
-		if beside := slices.IndexFunc(taken, func(t place) bool { return t.path == path }); beside >= 0 && path != "" {
-			return plugin.Problemf(field(), "comes to the same path as %q, %s; an inline volume must not be called like a PersistentVolume of its pod",
-				p.result.Volumes[taken[beside].volume].Name, path)
+			if path := shared(other.Rungs, rung); path != "" {
+				return plugin.Problemf(field(), "comes to the same path as %q, %s; an inline volume must not be called like a PersistentVolume of its pod",
+					other.Name, path)
+			}
 		}
 	}
 	return nil
+}
+
+// shared is a path that one of rungs and a rung of another volume both have for their own, "" if there is none.
+func shared(rungs []core.Rung, rung *core.Rung) string {
+	for i := range rungs {
+		if rungs[i].Volume != "" && rungs[i].Volume == rung.Volume {
+			continue
+		}
+		for _, at := range rung.Places {
+			if slices.Contains(rungs[i].Places, at) {
+				return at
+			}
+		}
+	}
+	return ""
 }
 
 // difference names the first parameter that the same rung can't have both ways, "" if there is none.

@@ -175,6 +175,16 @@ func (w *World) PutSecret(namespace, name string, data map[string]string) {
 	w.cluster.secrets = append(w.cluster.secrets, clusterSecret{namespace + "/" + name, data})
 }
 
+// Secret is the data of a secret; nil if there is none. It is not to be changed.
+func (w *World) Secret(name string) map[string]string {
+	for _, s := range w.cluster.secrets {
+		if s.name == name {
+			return s.data
+		}
+	}
+	return nil
+}
+
 // DeleteSecret takes a secret away.
 func (w *World) DeleteSecret(namespace, name string) {
 	w.cluster.secrets = slices.DeleteFunc(w.cluster.secrets, func(s clusterSecret) bool { return s.name == namespace+"/"+name })

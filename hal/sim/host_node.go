@@ -50,7 +50,7 @@ func (h hostNode) Capabilities(
 func (h hostNode) Stage(c hal.Call, driver string, q *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
 	_, err := h.ask(callStage, c, driver, "", request{
 		method: "NodeStageVolume", effects: true, volume: q.GetVolumeId(), staging: q.GetStagingTargetPath(),
-		block: q.GetVolumeCapability().GetBlock() != nil, secrets: q.GetSecrets(),
+		block: q.GetVolumeCapability().GetBlock() != nil, secrets: q.GetSecrets(), message: q,
 	})
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (h hostNode) Publish(
 	_, err := h.ask(callPublish, c, driver, "", request{
 		method: "NodePublishVolume", effects: true, volume: q.GetVolumeId(), staging: q.GetStagingTargetPath(),
 		target: q.GetTargetPath(), readOnly: q.GetReadonly(), block: q.GetVolumeCapability().GetBlock() != nil,
-		inline: q.GetVolumeContext()[ephemeralKey] == "true", secrets: q.GetSecrets(),
+		inline: q.GetVolumeContext()[ephemeralKey] == "true", secrets: q.GetSecrets(), message: q,
 	})
 	if err != nil {
 		return nil, err

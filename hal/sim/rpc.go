@@ -37,6 +37,7 @@ type request struct {
 	name     string // CreateVolume
 	secrets  map[string]string
 	effects  bool // it changes something
+	message  any  // the request itself, of those that bring something up
 }
 
 // rpc is one request to a driver. It may act until it has ended, whoever waits.
@@ -137,7 +138,8 @@ func (r *rpc) send() {
 	r.id = w.rpcCount
 	w.rpcs = append(w.rpcs, r)
 	if r.effects {
-		r.tell(EffectSent, hal.Unknown)
+		w.tell(actor{rpc: r}, Effect{Kind: EffectSent, Outcome: hal.Unknown, Message: r.message})
+		r.message = nil
 		if v := r.d.volume(r.volume); v != nil && (r.method == "NodeStageVolume" || r.method == "NodePublishVolume") {
 			v.climbing = max(v.climbing, r.deadline.Add(Settle))
 		}

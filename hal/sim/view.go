@@ -71,6 +71,9 @@ func (v *View) Read(name string) ([]byte, syscall.Errno) {
 	return k.file.read(), 0
 }
 
+// Root is what the view shows: the same for two views of one directory, and for no others. It can only be compared.
+func (v *View) Root() any { return v.at.n }
+
 // IsDead says whether what serves the filesystem has ended: everything in it answers ENOTCONN, or ESTALE.
 func (v *View) IsDead() bool { return v.at.m.isDead() }
 

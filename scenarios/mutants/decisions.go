@@ -156,7 +156,7 @@ var decisions = []Mutant{
 	},
 	{
 		"containers are taken to run on what must be made anew", "L2, laws 1.3, 1.4", "engine/core/desired.go",
-		"\t\tcase gone && r.wasUp && rebuild:\n\t\t\tr.wasUp = false\n", "\t\tcase gone && r.wasUp && rebuild:\n",
+		"\t\tcase gone && r.wasUp && !isKept:\n\t\t\tr.wasUp = false\n", "\t\tcase gone && r.wasUp && !isKept:\n",
 	},
 	{
 		"an exclusive claim passes while its last publish may act", "S9, laws 2.4", "engine/core/reconcile.go",

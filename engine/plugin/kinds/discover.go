@@ -27,7 +27,11 @@ func Discover(root string, l Listing, config func(driver string) plugin.DriverCo
 	for _, e := range l.Pods {
 		d.pod(e)
 	}
-	return append(d.lower, d.upper...), d.left
+	all := append(d.lower, d.upper...)
+	for i := range all {
+		all[i].Places = Places(&all[i])
+	}
+	return all, d.left
 }
 
 type discovery struct {

@@ -40,8 +40,24 @@ func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 			at, _ := slices.BinarySearchFunc(r.Want, paramPod, func(p core.Param, name string) int { return cmp.Compare(p.Name, name) })
 			r.Want = slices.Insert(r.Want, at, core.Param{Name: paramPod, Value: name})
 		}
+		rungs[i].Places = Places(&rungs[i])
 	}
 	return rungs, nil
+}
+
+// Places are the paths that a rung made with its Want has for its own, its vol_data.json among them: a start that has lost the journal takes down
+// what that names. Those of two rungs are the same or apart, never one below the other. A hostPath has none: it is the host's, and pods share it.
+func Places(r *core.Rung) []string {
+	if r.Kind == hostpath.Kind {
+		return nil
+	}
+	all := make([]string, 0, 2)
+	for _, name := range [...]string{"path", "data"} {
+		if at := core.Value(r.Want, name); at != "" {
+			all = append(all, at)
+		}
+	}
+	return all
 }
 
 // paramPod is a parameter of each rung that is a pod's own: who it is, for people who find it in the journal after a restart. No verb reads it.

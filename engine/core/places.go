@@ -1,0 +1,77 @@
+package core
+
+import "slices"
+
+// This file is the law of places: one path has one volume for as long as anything of it may be there, or may come. A path can pass from one volume to
+// another: somebody edits the handle or the driver of a PersistentVolume, or creates one again under its name. Paths are named after the object, so
+// the new volume comes to the path of the old one, and a driver that is asked to publish there mounts over what containers use, or believes that it
+// did. So the new volume waits until nothing of the old one is left: no mount, no record, no stray, no call without a known end, no helper.
+
+// occupy enters the places of r in the index, and makes it and those of other volumes that own one of them rivals.
+func (c *Core) occupy(r *rung) {
+	for _, at := range r.Places {
+		for _, o := range c.places[at] {
+			if r.isRival(o) {
+				r.rivals, o.rivals = insert(r.rivals, o), insert(o.rivals, r)
+			}
+		}
+		c.places[at] = insert(c.places[at], r)
+	}
+}
+
+// vacate takes the places of r out of the index.
+func (c *Core) vacate(r *rung) {
+	for _, at := range r.Places {
+		withdraw(c.places, at, r)
+	}
+	for _, o := range r.rivals {
+		o.rivals = without(o.rivals, r)
+	}
+	r.rivals = nil
+}
+
+// isRival: what r has at a path is not what o has there.
+func (r *rung) isRival(o *rung) bool { return r != o && (r.Volume == "" || r.Volume != o.Volume) }
+
+// rival returns a rung of another volume of which something is left, or may come, at a path of r; nil if there is none.
+func (c *Core) rival(r *rung) *rung {
+	for _, o := range r.rivals {
+		if !o.isGone() {
+			return o
+		}
+	}
+	return nil
+}
+
+// alone reports whether the paths of r are its own: nothing of another volume is left there. Two may be there after a restart, by a damaged journal or
+// by directories without a record. Then neither climbs: the one that nobody wants goes, and so does the other unless containers run on it.
+func (c *Core) alone(r *rung) (decision, bool) {
+	o := c.rival(r)
+	switch {
+	case o == nil:
+		return decision{}, true
+	case !r.isGone() && !c.live(r):
+		return c.nextDown(r, wanted), false
+	case c.live(o):
+		return waitOn(whyPlaceUsed, o.Key), false
+	}
+	return waitOn(whyPlace, o.Key), false
+}
+
+// displace makes what another volume has at a path of r Unknown, whatever a look shows: an operation on r has acted there.
+func (c *Core) displace(r *rung) {
+	for _, o := range r.rivals {
+		if !o.isGone() {
+			c.lose(o, string(r.Key)+" was at its path", false)
+		}
+	}
+}
+
+// unused reports whether no container runs on what another volume has at a path of r: what takes r down acts on the path.
+func (c *Core) unused(r *rung) (decision, bool) {
+	i := slices.IndexFunc(r.rivals, func(o *rung) bool { return !o.isGone() && c.live(o) })
+	if i >= 0 {
+		return waitOn(whyPlaceUsed, r.rivals[i].Key), false
+	}
+	return decision{}, true
+}

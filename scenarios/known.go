@@ -1,0 +1,230 @@
+package scenarios
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+)
+
+// This file is what the objects of a world mean: which volume a pod finds where. It follows the objects as they are at each moment, for a name can
+// pass from one volume to another: a PersistentVolume's handle is edited, or a claim is created again.
+
+// objects are some objects by their names, claims by namespace/name.
+type objects struct {
+	volumes map[string]*corev1.PersistentVolume
+	claims  map[string]*corev1.PersistentVolumeClaim
+	drivers map[string]*storagev1.CSIDriver
+}
+
+func newObjects() objects {
+	return objects{map[string]*corev1.PersistentVolume{}, map[string]*corev1.PersistentVolumeClaim{}, map[string]*storagev1.CSIDriver{}}
+}
+
+func (o *objects) put(object any) {
+	switch v := object.(type) {
+	case *corev1.PersistentVolume:
+		o.volumes[v.Name] = v
+	case *corev1.PersistentVolumeClaim:
+		o.claims[v.Namespace+"/"+v.Name] = v
+	case *storagev1.CSIDriver:
+		o.drivers[v.Name] = v
+	}
+}
+
+// drop takes an object away, and not another one that has its name by now.
+func (o *objects) drop(object any) {
+	switch v := object.(type) {
+	case *corev1.PersistentVolume:
+		if is := o.volumes[v.Name]; is != nil && is.UID == v.UID {
+			delete(o.volumes, v.Name)
+		}
+	case *corev1.PersistentVolumeClaim:
+		if is := o.claims[v.Namespace+"/"+v.Name]; is != nil && is.UID == v.UID {
+			delete(o.claims, v.Namespace+"/"+v.Name)
+		}
+	case *storagev1.CSIDriver:
+		delete(o.drivers, v.Name)
+	}
+}
+
+// claimed returns the claim and the PersistentVolume of a volume of a pod; nil for what there is not.
+func (o *objects) claimed(pod *corev1.Pod, v *corev1.Volume) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
+	claim := o.claims[pod.Namespace+"/"+v.PersistentVolumeClaim.ClaimName]
+	if claim == nil {
+		return nil, nil
+	}
+	return claim, o.volumes[claim.Spec.VolumeName]
+}
+
+// identity names what the claims of a pod stand for, one line for each.
+func (o *objects) identity(pod *corev1.Pod) string {
+	var b strings.Builder
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		claim, pv := o.claimed(pod, v)
+		if claim != nil {
+			b.WriteString(claim.Spec.VolumeName)
+		}
+		if pv != nil && pv.Spec.CSI != nil {
+			b.WriteString(" " + pv.Spec.CSI.Driver + "^" + pv.Spec.CSI.VolumeHandle)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// renames reports whether an object gives a name another meaning than it had.
+func (o *objects) renames(object any) bool {
+	switch v := object.(type) {
+	case *corev1.PersistentVolume:
+		old := o.volumes[v.Name]
+		return old != nil && old.Spec.CSI != nil && v.Spec.CSI != nil &&
+			(old.Spec.CSI.Driver != v.Spec.CSI.Driver || old.Spec.CSI.VolumeHandle != v.Spec.CSI.VolumeHandle)
+	case *corev1.PersistentVolumeClaim:
+		old := o.claims[v.Namespace+"/"+v.Name]
+		return old != nil && old.Spec.VolumeName != v.Spec.VolumeName
+	}
+	return false
+}
+
+// becomes notes what an object is from now on, and what pods use by it.
+func (r *run) becomes(object any) {
+	if r.last.renames(object) {
+		r.isRenamed, r.isEdited = true, true
+	}
+	r.now.put(object)
+	r.last.put(object)
+	r.resolve()
+}
+
+// resolve makes what the pods use follow from the objects as they are.
+func (r *run) resolve() {
+	if !r.isRenamed {
+		return
+	}
+	for _, p := range r.pods {
+		if p.isWanted {
+			p.uses = r.usesOf(p.object, p.uses)
+		}
+	}
+}
+
+// usesNow is what a pod uses, which is uses as long as no name has changed its meaning.
+func (r *run) usesNow(object *corev1.Pod, uses []use) []use {
+	if !r.isRenamed {
+		return uses
+	}
+	if p := r.byUID[core.PodUID(object.UID)]; p != nil {
+		uses = p.uses
+	}
+	return r.usesOf(object, uses)
+}
+
+// toldOf is what the present life of the agent has been told of the meaning of a pod's claims; "" as long as no name has changed its meaning.
+func (r *run) toldOf(p *pod) string {
+	if !r.isRenamed {
+		return ""
+	}
+	return r.heard.identity(p.object)
+}
+
+// isCurrent reports whether the agent has been told of a pod, and of what its claims stand for, as they are.
+func (r *run) isCurrent(p *pod) bool {
+	return p.told == p.object && (!r.isRenamed || r.heard.identity(p.object) == r.now.identity(p.object))
+}
+
+// mayRun reports whether containers of the pod whose publish a place is run on it, or might, for all that the agent knows: it was up for that pod,
+// which has not ended since, be it that the pod was not ready for another volume's sake.
+func (r *run) mayRun(at *place) bool {
+	if !at.isPublish {
+		return false
+	}
+	owner := r.podOf(at.path)
+	return at.wasUp || owner != nil && owner.isRunning && slices.ContainsFunc(owner.given, func(g use) bool {
+		return g.path == at.path && g.driver == at.driver && g.volume == at.volume
+	})
+}
+
+// isOccupied reports whether containers may run on another volume where a pod finds one of its own, or where that is staged.
+func (r *run) isOccupied(p *pod) bool {
+	return r.isStuck(p) || slices.ContainsFunc(p.uses, func(u use) bool {
+		return u.driver != "" && slices.ContainsFunc(r.list, func(at *place) bool {
+			isThere := at.path == u.path || u.raw && path.Dir(at.path) == path.Dir(u.path)
+			return isThere && (at.driver != u.driver || at.volume != u.volume) && r.mayRun(at)
+		})
+	})
+}
+
+// isStuck reports whether a broken driver does not let go of what it has, or may have, at a path of a pod that is to be another volume's.
+func (r *run) isStuck(p *pod) bool {
+	if r.broken == "" || !r.alive() {
+		return false
+	}
+	isStuck := false
+	r.core.Beliefs(func(b core.Belief) {
+		isStuck = isStuck || r.isBroken(string(b.Key)) && slices.ContainsFunc(p.uses, func(u use) bool {
+			return u.driver != "" && u.driver+"^"+u.volume != b.Volume && (b.Path == u.path || u.raw && path.Base(b.Path) == u.spec)
+		})
+	})
+	return isStuck
+}
+
+// usesOf is what the containers of a pod find. What can't be told any more, for its claim or its volume is deleted, is what it was.
+func (r *run) usesOf(pod *corev1.Pod, before []use) []use {
+	uses := make([]use, 0, len(pod.Spec.Volumes))
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		isUsed, isBlock, readOnly := used(pod, v.Name)
+		if !isUsed {
+			continue
+		}
+		u, ok := r.useOf(pod, v, isBlock, readOnly)
+		if !ok {
+			u = use{name: v.Name, exempt: true}
+			if at := slices.IndexFunc(before, func(u use) bool { return u.name == v.Name }); at >= 0 {
+				u = before[at]
+			}
+		}
+		uses = append(uses, u)
+	}
+	return uses
+}
+
+func (r *run) useOf(pod *corev1.Pod, v *corev1.Volume, isBlock, readOnly bool) (u use, ok bool) {
+	uid := string(pod.UID)
+	u.name = v.Name
+	switch {
+	case v.EmptyDir != nil:
+		u.memory, u.path = v.EmptyDir.Medium == corev1.StorageMediumMemory, plugin.EmptyDirPlace(rootDir, uid, v.Name).Path
+	case v.HostPath != nil:
+		u.exempt, u.path = v.HostPath.Type == nil, v.HostPath.Path
+	case v.CSI != nil:
+		u.driver, u.volume, u.spec = v.CSI.Driver, inlineHandle(uid, v.Name), v.Name
+		u.path, u.ephemeral = publishedAt(uid, v.Name), true
+		u.readOnly = readOnly || v.CSI.ReadOnly != nil && *v.CSI.ReadOnly
+	case v.PersistentVolumeClaim != nil:
+		_, pv := r.now.claimed(pod, v)
+		if pv == nil || pv.Spec.CSI == nil {
+			return u, false
+		}
+		u.driver, u.volume, u.spec = pv.Spec.CSI.Driver, pv.Spec.CSI.VolumeHandle, pv.Name
+		u.readOnly = readOnly || v.PersistentVolumeClaim.ReadOnly || pv.Spec.CSI.ReadOnly
+		u.path = publishedAt(uid, pv.Name)
+		if isBlock {
+			u.path, u.raw = plugin.BlockPublishPlace(rootDir, uid, pv.Name).Path, true
+		}
+	default:
+		return u, false
+	}
+	u.bare = r.bare[u.driver]
+	return u, true
+}
