@@ -26,8 +26,12 @@ type Config struct {
 	Drivers map[string]plugin.DriverConfig
 	// JournalBytes is the size of each of the journal's two files; default 4 MiB.
 	JournalBytes int64
-	// Log receives one line for each completed operation and each change of a driver or source; nil discards. Called on the owner.
-	Log func(Entry)
+	// Log takes the lines of the log, in order: one for each completed operation and each change of a driver or source; nil discards. It runs on a
+	// task, one call at a time, and the engine does not wait for it: while it takes its time, 4096 lines wait, and those beyond are dropped and counted.
+	Log func([]Entry)
+	// Logging is called on the owner with each line as it comes, before Log has it; nil for nobody. It looks and changes nothing: the simulator
+	// judges by it.
+	Logging func(Entry)
 	// Stepped is called on the owner after each step of core, before what it asks for is carried out; nil for nobody. It looks and changes nothing:
 	// the simulator compares beliefs with the truth by it.
 	Stepped func(*core.Core)

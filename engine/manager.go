@@ -38,6 +38,7 @@ type VolumeManager struct {
 	lastWaiter core.Waiter
 	armed      hal.Instant // the earliest wake-up that is queued, 0 for none
 	running    map[hal.OpID]flight
+	lines      lines
 	stopping   bool
 	stopped    func()
 }
@@ -54,8 +55,8 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	return m
 }
 
-// Run starts the manager and blocks until Stop has been called and the operations then in flight have ended, or until ctx is over: then it returns
-// the end of ctx. Waits that outlive it end with their own contexts.
+// Run starts the manager and blocks until Stop has been called, the operations then in flight have ended and the log is written, or until ctx is
+// over: then it returns the end of ctx. Waits that outlive it end with their own contexts.
 func (m *VolumeManager) Run(ctx context.Context) error {
 	return m.h.Runtime.Await(ctx, func(done func()) {
 		m.stopped = done
@@ -75,7 +76,7 @@ func (m *VolumeManager) Stop() {
 }
 
 func (m *VolumeManager) checkStopped() {
-	if m.stopping && len(m.running) == 0 && !m.commits.busy && m.stopped != nil {
+	if m.stopping && len(m.running) == 0 && !m.commits.busy && !m.lines.busy && m.stopped != nil {
 		m.stopped()
 	}
 }
@@ -112,12 +113,6 @@ func (m *VolumeManager) arm() {
 			m.step(core.Wake{})
 		}
 	})
-}
-
-func (m *VolumeManager) log(level Level, message string, fields ...string) {
-	if m.cfg.Log != nil {
-		m.cfg.Log(Entry{Level: level, Message: message, Fields: fields})
-	}
 }
 
 const dirMode = 0o750

@@ -31,7 +31,7 @@ type bench struct {
 func newBench(t *testing.T, p sim.Personality) *bench {
 	b := &bench{t: t, w: sim.New(sim.Config{Keep: true})}
 	t.Cleanup(b.w.Close)
-	b.cfg = engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, Log: func(e engine.Entry) {
+	b.cfg = engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, Logging: func(e engine.Entry) {
 		b.log = append(b.log, e.Message+" "+strings.Join(e.Fields, " "))
 	}}
 	b.w.SetAgent(func(h hal.Host) {

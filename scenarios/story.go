@@ -256,6 +256,7 @@ func (t *story) sent(e sim.Effect) {
 
 // begin makes the world: drivers, their volumes, secrets, the objects that are no pods, and the agent.
 func (t *story) begin() {
+	t.r.cfg.Log = t.s.log(t.w)
 	for _, d := range t.s.Drivers {
 		if !t.s.Absent[d.Name] {
 			t.addDriver(d)

@@ -119,7 +119,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 		away: map[string]*handOver{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
 	}
 	r.cfg.NodeName, r.cfg.RootDir = nodeName, rootDir
-	r.cfg.Log, r.cfg.Stepped = r.logged, r.stepped
+	r.cfg.Logging, r.cfg.Stepped = r.logged, r.stepped
 	w.OnEffect(r.effect)
 	w.SetAgent(r.start)
 	return r
@@ -244,6 +244,22 @@ func (r *run) until(t hal.Instant) bool {
 		}
 	}
 	return r.violation == nil
+}
+
+// logSite is where the writes of the log meet faults.
+const logSite = "log.write"
+
+// writesLog is where the engine's log goes. A write that fails costs its lines.
+func writesLog(w *sim.World) func([]engine.Entry) {
+	return func([]engine.Entry) { _ = w.WriteLog() }
+}
+
+// log is where the engine's log goes in a scenario: nowhere, unless one of its faults is of that.
+func (s *Scenario) log(w *sim.World) func([]engine.Entry) {
+	if !slices.ContainsFunc(s.Faults, func(f FaultRule) bool { return sim.SiteOf(f.Site) == logSite }) {
+		return nil
+	}
+	return writesLog(w)
 }
 
 // logged reads the engine's log.

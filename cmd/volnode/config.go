@@ -208,7 +208,7 @@ func checkTimes(at string, call, unstage, settle time.Duration) error {
 const noSettle = time.Nanosecond
 
 // engineConfig is the part that the engine is told.
-func (c *configuration) engineConfig(log func(engine.Entry)) engine.Config {
+func (c *configuration) engineConfig(log func([]engine.Entry)) engine.Config {
 	drivers := map[string]plugin.DriverConfig{}
 	for name, d := range c.CSI.PerDriver {
 		p := plugin.DriverConfig{ActsAfterReply: d.ActsAfterReply, PublishesWithoutMount: d.PublishesWithoutMount}

@@ -115,16 +115,19 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 		Dir: c.ManifestDir, CacheDir: filepath.Join(c.RootDir, "volnode", "manifests"), NodeName: c.NodeName,
 	}))
 	h.Cluster = d.names
-	d.manager = engine.New(h, c.engineConfig(d.entry))
+	d.manager = engine.New(h, c.engineConfig(d.entries))
 	d.metrics.registry.MustRegister(stateCollector{d.status}, sinkCollector{d.sinks}, prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "volnode_waits", Help: "Commands that wait for pods."}, func() float64 { return float64(len(d.waits)) }))
 	return host, nil
 }
 
-// entry takes in a line of the engine's log. It runs on the owner.
-func (d *daemon) entry(e engine.Entry) {
-	logEntry(d.log, e)
-	if e.Message == operationMessage {
+// entries takes in lines of the engine's log. It runs on a task.
+func (d *daemon) entries(all []engine.Entry) {
+	for _, e := range all {
+		logEntry(d.log, e)
+		if e.Message != operationMessage {
+			continue
+		}
 		if op, err := strconv.ParseUint(fieldOfEntry(e, "op"), 10, 64); err == nil {
 			d.metrics.ended(e, hal.OpID(op), d.runtime.Now())
 		}

@@ -257,6 +257,7 @@ type menus struct {
 	read             menu // class syscall or file, nothing changed
 	file             menu // file operations but fsync
 	fsync            menu
+	log              menu
 	mount            menu // mount, bind, unmount of what cannot fail half
 	netMount         menu // mount of a network filesystem
 	helper           menu
@@ -272,6 +273,7 @@ func (p *Profile) menus() *menus {
 		read:      p.menuOf(1, Slow, FailNone),
 		file:      p.menuOf(1, Slow, FailNone, NoSpace),
 		fsync:     p.menuOf(1, Slow, SyncFails),
+		log:       p.menuOf(1, Slow, FailNone, NoSpace, Hang),
 		mount:     p.menuOf(1, Slow, FailNone, Hang),
 		netMount:  p.menuOf(1, Slow, FailNone, FailFull, Hang),
 		helper:    p.menuOf(1, Slow, FailNone, FailPart, FailFull, Hang),

@@ -65,6 +65,10 @@ var sources = []Mutant{
 			"\t\t\tc.known[key] = o\n\t\t\tcontinue // as if the removal, by its name, came behind\n\t\t}\n",
 	},
 	{
+		"the owner writes the log", "panic (a blocking call on the owner)", "engine/lines.go",
+		"\tm.h.Runtime.Go(func() {\n\t\tm.cfg.Log(all)\n", "\tm.cfg.Log(all)\n\tm.h.Runtime.Go(func() {\n",
+	},
+	{
 		"a secret is told", "S17", "engine/plugin/csi/secret.go",
 		"\t\t\tr.Reason = strings.ReplaceAll(r.Reason, value, \"***\")\n", "\t\t\treturn r\n",
 	},
