@@ -54,7 +54,10 @@ csi:
   unstageTimeout: %s
   settle: %s
 journalBytes: %s
-`, NodeName, h.Root, h.Manifests, h.socket(), h.Settings.CallTimeout, h.Settings.UnstageTimeout, h.Settings.Settle, h.Settings.JournalBytes)
+metrics:
+  address: %q
+`, NodeName, h.Root, h.Manifests, h.socket(), h.Settings.CallTimeout, h.Settings.UnstageTimeout, h.Settings.Settle, h.Settings.JournalBytes,
+		h.Settings.Metrics)
 	require.NoError(h.T, os.WriteFile(h.Config, []byte(text), 0o600))
 }
 
@@ -116,7 +119,9 @@ func (a *Agent) listen() {
 func (h *Host) Start() *Agent {
 	h.T.Helper()
 	a := h.Launch()
-	require.True(h.T, a.Serves(), "volnode ended: %s", a.ended())
+	if !a.Serves() {
+		require.FailNow(h.T, "volnode ended", "%s", a.ended())
+	}
 	return a
 }
 

@@ -37,6 +37,7 @@ type Host struct {
 type Settings struct {
 	CallTimeout, UnstageTimeout, Settle time.Duration
 	JournalBytes                        string
+	Metrics                             string // address; "" is none
 }
 
 // Quick makes the bound of a call without a reply a matter of seconds.
