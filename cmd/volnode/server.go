@@ -72,11 +72,17 @@ func (e *httpError) Error() string { return e.text }
 // answer makes a handler of a question that is answered at once.
 func (d *daemon) answer(question func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout/2)
+		ctx, cancel := d.soon(r.Context())
 		defer cancel()
 		result, err := question(r.WithContext(ctx))
 		d.reply(w, result, err)
 	}
+}
+
+// soon bounds how long a question waits for the engine's owner.
+func (d *daemon) soon(ctx context.Context) (context.Context, context.CancelFunc) {
+	why := fmt.Errorf("the engine did not answer within %s: it is busy, or hangs. Try again; /healthz says whether it gets on", requestTimeout/2)
+	return context.WithTimeoutCause(ctx, requestTimeout/2, why)
 }
 
 // toldFirst bounds how long an answer waits for its own log.

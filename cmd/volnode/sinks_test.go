@@ -137,6 +137,15 @@ func TestTheTraceIsStuck(t *testing.T) {
 			require.NoError(t, make(r.path("trace.jsonl")))
 			r.start()
 			r.churn(1)
+			if name == "full" {
+				const full = "no space left on device"
+				require.Regexp(t, `trace: \d+ lines lost since the start; write .*`+full+`\. The volumes do not wait for it\n$`, r.must("status"))
+				status, body := r.get(t, "/readyz?verbose")
+				require.Equal(t, 200, status)
+				require.Regexp(t, `(?m)^\[!\]trace: .*`+full, body)
+				_, body = r.get(t, "/metrics")
+				require.Regexp(t, `volnode_lines_dropped_total\{sink="trace"\} [1-9]`, body)
+			}
 			r.stopsSoon()
 		})
 	}
@@ -213,9 +222,12 @@ func TestHealthzNoticesAStalledOwner(t *testing.T) {
 	}
 	start := time.Now()
 	require.Equal(t, 503, status())
+	ctx, cancel := d.soon(t.Context())
+	defer cancel()
+	require.ErrorContains(t, answers(ctx, d.runtime), "the engine did not answer within 5s")
 	require.Less(t, time.Since(start), patience)
-	ctx, stop := context.WithCancel(t.Context())
+	running, stop := context.WithCancel(t.Context())
 	defer stop()
-	go host.Run(ctx)
+	go host.Run(running)
 	require.Equal(t, 200, status())
 }

@@ -29,7 +29,9 @@ func (d *daemon) wait(ctx context.Context, q waitQuery) (waitAnswer, error) {
 	if d.stopping.Err() != nil {
 		return waitAnswer{}, errors.New("volnode is stopping")
 	}
-	status, err := d.status(context.WithoutCancel(ctx))
+	ctx, cancel := d.soon(context.WithoutCancel(ctx))
+	defer cancel()
+	status, err := d.status(ctx)
 	if err != nil {
 		return waitAnswer{}, err
 	}
