@@ -229,7 +229,7 @@ func (m *VolumeManager) sourceStatus() []SourceTrouble {
 	var out []SourceTrouble
 	for _, at := range slices.Sorted(maps.Keys(m.objects.trouble)) {
 		t := m.objects.trouble[at]
-		out = append(out, SourceTrouble{Source: t.Source, Where: t.Where, Why: t.Problem})
+		out = append(out, SourceTrouble{Source: t.Source, Where: t.Where, Why: t.Problem, Held: t.Held, Accept: t.Accept})
 	}
 	for _, s := range m.left {
 		out = append(out, SourceTrouble{Source: "node", Where: s.Path, Why: s.Why})

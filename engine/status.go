@@ -86,6 +86,8 @@ type SourceTrouble struct {
 	Source hal.Source `json:"source"`
 	Where  string     `json:"where"`
 	Why    string     `json:"why"`
+	Held   bool       `json:"held,omitempty"`   // Where is a pod that is not torn down, as it is not known whether somebody still wants it
+	Accept bool       `json:"accept,omitempty"` // Where is kept until a person accepts that it is gone
 }
 
 // JournalStatus is the journal's own state.

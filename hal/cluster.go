@@ -64,6 +64,8 @@ type Trouble struct {
 	Source  Source
 	Where   string
 	Problem string // what is wrong, on which line, and what to do
+	Held    bool   // Where is a pod that is kept, as it is not known whether somebody still wants it
+	Accept  bool   // Where is kept until a person accepts that it is gone
 }
 
 func (Changed) clusterEvent() {}

@@ -36,6 +36,10 @@ type Info struct {
 	Size  int64 // bytes
 	Mode  uint32
 	UID   uint32
+	// Device, Born and Mount say, with Inode, which file this is among all: an inode is used again, at another time of birth.
+	Device Device  // of its filesystem
+	Born   int64   // when it was made, in nanoseconds since 1970; 0 if its filesystem does not tell
+	Mount  MountID // on which it lies
 	// MountPoint: a mount stands on this name. The other fields are then zero: to tell them would be a look at the mounted filesystem. Of
 	// the agent's own directories, which may be mounts, they are told all the same.
 	MountPoint bool

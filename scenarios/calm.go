@@ -41,6 +41,7 @@ func (r *run) bound() time.Duration {
 func (r *run) finish(restart bool) {
 	r.stop = true
 	r.w.Calm()
+	r.uncoversManifests()
 	r.w.SweepForeign(rootDir)
 	r.letsGo()
 	if r.broken != "" {

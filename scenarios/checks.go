@@ -131,6 +131,7 @@ func (r *run) nodeDown() {
 
 func (r *run) nodeUp() {
 	if r.files {
+		r.uncoversManifests()
 		r.unlinksAgain()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
 
@@ -23,6 +24,9 @@ func (r *run) give(objects ...any) {
 		r.w.Apply(objects...)
 		return
 	}
+	if r.defers(func() { r.give(objects...) }) {
+		return
+	}
 	for _, o := range objects {
 		r.puts(r.fileOf(o), o)
 	}
@@ -35,6 +39,9 @@ func (r *run) take(objects ...any) {
 	}
 	if !r.files {
 		r.w.Delete(objects...)
+		return
+	}
+	if r.defers(func() { r.take(objects...) }) {
 		return
 	}
 	for _, o := range objects {
@@ -90,6 +97,9 @@ func (r *run) exchanges(former, others []any, inPlace bool) {
 		r.w.Replace(former, others)
 		return
 	}
+	if r.defers(func() { r.exchanges(former, others, inPlace) }) {
+		return
+	}
 	files := make([]string, 0, len(former))
 	for _, o := range former {
 		files = append(files, r.fileOf(o))
@@ -112,6 +122,9 @@ func (r *run) exchanges(former, others []any, inPlace bool) {
 
 // movesFile gives an object another file.
 func (r *run) movesFile(object any, file string) {
+	if r.defers(func() { r.movesFile(object, file) }) {
+		return
+	}
 	from := r.fileOf(object)
 	r.names[sim.ObjectName(object)] = file
 	r.puts(file, object)
@@ -210,5 +223,106 @@ func (t *story) swapNames(a, b string) string {
 	first.ObjectMeta.Namespace, first.Name = q.object.Namespace, q.object.Name
 	second.ObjectMeta.Namespace, second.Name = p.object.Namespace, p.object.Name
 	t.r.replaces([]*pod{p, q}, []edit{{first, p.uses}, {second, q.uses}}, 0, true)
+	return ""
+}
+
+// covers has somebody mount an empty filesystem over the directory of manifests, for a while in which nobody edits any: nobody has deleted a pod.
+func (r *run) coversManifests(d time.Duration) {
+	if r.isCovered || r.w.Off() || r.w.CoverDirectory(manifestDir) != 0 {
+		return
+	}
+	r.isCovered = true
+	r.delays(d + lengthy)
+	r.w.After(d, "the manifests are uncovered", r.uncoversManifests)
+}
+
+// uncoversManifests ends that, and has people make their edits.
+func (r *run) uncoversManifests() {
+	if !r.isCovered {
+		return
+	}
+	r.isCovered = false
+	r.w.UncoverDirectory(manifestDir)
+	deferred := r.deferred
+	r.deferred = nil
+	for _, f := range deferred {
+		f()
+	}
+}
+
+// defers has an edit made later, if the manifests are not there.
+func (r *run) defers(f func()) bool {
+	if r.isCovered {
+		r.deferred = append(r.deferred, f)
+	}
+	return r.isCovered
+}
+
+// replacesFile has a directory stand in the place of a pod's manifest for a while.
+func (r *run) replacesFile(p *pod, d time.Duration) {
+	if r.isCovered || !p.isWanted {
+		return
+	}
+	file, object := r.fileOf(p.object), p.object
+	if r.w.RemoveFile(file) != 0 {
+		return
+	}
+	r.w.MakeDir(file)
+	r.delays(d + shortly)
+	r.w.After(d, "a directory is a manifest again", func() { r.makesFile(p, object, file) })
+}
+
+// makesFile ends replacesFile. What somebody has deleted or edited since has been dealt with.
+func (r *run) makesFile(p *pod, object *corev1.Pod, file string) {
+	if r.defers(func() { r.makesFile(p, object, file) }) {
+		return
+	}
+	if kind, there := r.w.Exists(file); there && kind == hal.TypeDirectory {
+		_ = r.w.RemoveFile(file) // it is empty
+	}
+	if p.object == object && p.isWanted && r.names[sim.ObjectName(object)] == file {
+		r.give(object)
+	}
+}
+
+// spoils puts a file among the manifests that nobody understands and that names no pod, until it is taken away.
+func (r *run) spoils(name string, d time.Duration) {
+	file := manifestDir + "/" + name + ".yaml"
+	put := func(f func()) {
+		if !r.defers(f) {
+			f()
+		}
+	}
+	put(func() { r.w.WriteFile(file, []byte("speck: {}\n")) })
+	r.w.After(d, "the junk goes", func() { put(func() { r.unlinks(file) }) })
+}
+
+// giveUID writes another pod's uid into a pod's manifest. Nobody has deleted either.
+func (t *story) giveUID(name, other string) string {
+	_, p := t.pod(name)
+	_, q := t.pod(other)
+	if p == nil || q == nil || !t.s.Files {
+		return "one of the pods is not there, or has no manifest; write: objects from files"
+	}
+	object := p.object.DeepCopy()
+	object.UID = q.object.UID
+	t.w.WriteFile(t.r.fileOf(p.object), manifestOf(object))
+	return ""
+}
+
+func (t *story) cover(d time.Duration) string {
+	if !t.s.Files {
+		return "only manifests can be covered; write: objects from files"
+	}
+	t.r.coversManifests(d)
+	return ""
+}
+
+func (t *story) replaceFile(name string, d time.Duration) string {
+	_, p := t.pod(name)
+	if p == nil || !t.s.Files {
+		return "the pod has no manifest; write: objects from files"
+	}
+	t.r.replacesFile(p, d)
 	return ""
 }

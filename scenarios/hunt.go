@@ -171,7 +171,7 @@ func (h *Hunter) Run(s Schedule) Result {
 		drawn := setupOf(s.Seed)
 		is = &drawn
 	}
-	w := sim.New(sim.Config{Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Depth: is.Depth, Keep: s.Keep, RootDir: rootDir, Buffers: &h.buffers})
+	w := sim.New(sim.Config{Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Depth: is.Depth, Keep: s.Keep, RootDir: rootDir, MoreDir: manifestDir, Buffers: &h.buffers})
 	defer w.Close()
 	if s.Watch != nil {
 		w.OnEffect(s.Watch)
@@ -275,6 +275,7 @@ func (g *workload) begin() {
 	for i, name := range g.names {
 		g.plan(i, name)
 	}
+	g.plansFiles()
 	for i := range g.setup.Volumes {
 		g.editsVolume(i)
 		g.exportsVolume(i)

@@ -41,6 +41,61 @@ func (g *workload) planEdit(i int, name string, n int, from, window time.Duratio
 	})
 }
 
+// What somebody does to the directory of manifests.
+const (
+	leavesIt = iota
+	coversIt
+	coversItAtAStart
+	spoilsIt
+	emptiesIt
+)
+
+// plansFiles draws what people do to the directory of manifests, and to files of it.
+func (g *workload) plansFiles() {
+	if !g.r.files {
+		return
+	}
+	for n := range 3 {
+		how := g.pick("workload.directory", "", n, 4, 2, 1, 2, 1)
+		if how == leavesIt {
+			continue
+		}
+		g.at(g.time("workload.directory-time", "", n, chaos), "manifests", func() {
+			last := time.Second + g.time("workload.directory-lasts", "", n, awayMost)
+			switch how {
+			case coversIt:
+				g.r.coversManifests(last)
+			case coversItAtAStart:
+				g.r.sleeps(last / 2)
+				g.r.coversManifests(last)
+			case spoilsIt:
+				g.r.spoils("junk-"+strconv.Itoa(n), 4*last)
+			case emptiesIt:
+				for i, name := range g.names {
+					if p := g.current(i); p != nil {
+						g.r.remove(p, g.time("workload.grace", name, slots*16+n, grace))
+					}
+				}
+			}
+		})
+	}
+	for i, name := range g.names {
+		how := g.pick("workload.file", name, 0, 6, 1, 1)
+		if how == 0 {
+			continue
+		}
+		g.at(g.time("workload.file-time", name, 0, chaos), name, func() {
+			switch p := g.current(i); {
+			case p == nil || !p.isWanted:
+			case how == 1:
+				g.r.replacesFile(p, time.Second+g.time("workload.file-lasts", name, 0, awayMost))
+			default:
+				g.r.movesFile(p.object, manifestDir+"/moved-"+name+".yaml")
+			}
+		})
+	}
+}
+
 // swaps has two pods that are there change their names.
 func (g *workload) swaps(i, j int, grace time.Duration, inPlace bool) {
 	p, q := g.current(i), g.current(j)

@@ -26,7 +26,7 @@ type Setup struct {
 // setupOf is what a seed gives.
 func setupOf(seed uint64) Setup {
 	s := Setup{
-		NoRuntime: seed&1 == 0, Files: seed%128 == 6, Nervous: isNervous(seed), NoRestart: seed/5%3 > 0, Pods: huntPods, Volumes: rawVolume,
+		NoRuntime: seed&1 == 0, Files: seed%64 == 6, Nervous: isNervous(seed), NoRestart: seed/5%3 > 0, Pods: huntPods, Volumes: rawVolume,
 		Idle: [...]uint32{10, 60, 150}[seed/2%3], Tie: seed | 1, Chaos: chaosOf(seed), Profile: profileOf(seed),
 	}
 	if seed/20%8 == 3 {

@@ -99,7 +99,7 @@ func (p Play) Run() StoryResult {
 		profile = sim.Everything()
 	}
 	t.w = sim.New(sim.Config{
-		Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: rootDir, Disk: sim.DiskOrdered, DiesAfter: p.IsSteady,
+		Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: rootDir, MoreDir: manifestDir, Disk: sim.DiskOrdered, DiesAfter: p.IsSteady,
 		Buffers: p.Buffers,
 	})
 	defer t.w.Close()

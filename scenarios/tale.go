@@ -55,6 +55,12 @@ func (n *names) what(c Case, k Kept) string {
 		return object + " comes back with another uid"
 	case "workload.manifest":
 		return object + [...]string{"", " is renamed", " gets another uid", " and another pod swap their names"}[min(k.Value, 3)]
+	case "workload.directory":
+		return "the directory of manifests " + [...]string{
+			"", "is covered by an empty filesystem", "is covered while the agent is away", "has a file that nobody understands", "is emptied",
+		}[min(k.Value, 4)]
+	case "workload.file":
+		return "the manifest of " + object + [...]string{"", " is replaced by a directory for a while", " gets another name"}[min(k.Value, 2)]
 	case "workload.export":
 		return object + " and its claim are exported anew, with other uids"
 	case "workload.end":

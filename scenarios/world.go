@@ -68,11 +68,13 @@ type run struct {
 	// isRenamed: one name has meant two things by now, so what a pod uses follows from the objects as they are.
 	isRenamed bool
 
-	pods     []*pod
-	byUID    map[core.PodUID]*pod
-	names    map[string]string // file mode: the manifest of each object, by its name
-	unlinked map[string]bool   // file mode: manifests that were removed
-	broken   string            // a driver that is broken for good, "" for none
+	pods      []*pod
+	byUID     map[core.PodUID]*pod
+	names     map[string]string // file mode: the manifest of each object, by its name
+	unlinked  map[string]bool   // file mode: manifests that were removed
+	isCovered bool              // file mode: something is mounted over the manifests
+	deferred  []func()          // edits that nobody can make meanwhile
+	broken    string            // a driver that is broken for good, "" for none
 
 	allWrite bool                      // containers of all pods write
 	blocks   map[string]map[string]int // how many blocks are written and synced, by volume and file

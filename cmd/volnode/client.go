@@ -20,13 +20,18 @@ type client struct{ socket string }
 
 // ask gets path with a query and decodes the answer into result.
 func (c client) ask(ctx context.Context, path string, query url.Values, timeout time.Duration, result any) error {
+	return c.send(ctx, http.MethodGet, path, query, timeout, result)
+}
+
+// send is ask with a method: POST changes something.
+func (c client) send(ctx context.Context, method, path string, query url.Values, timeout time.Duration, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", c.socket)
 	}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://volnode"+path+"?"+query.Encode(), nil)
+	request, err := http.NewRequestWithContext(ctx, method, "http://volnode"+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return err
 	}

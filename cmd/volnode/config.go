@@ -29,17 +29,18 @@ const (
 
 // configuration is what the operator decides: a NodeConfiguration file, with the flags over it. docs/volnode.md describes each key.
 type configuration struct {
-	APIVersion     string         `yaml:"apiVersion"`
-	Kind           string         `yaml:"kind"`
-	NodeName       string         `yaml:"nodeName"`
-	RootDir        string         `yaml:"rootDir"`
-	ManifestDir    string         `yaml:"manifestDir"`
-	MountNamespace mountNamespace `yaml:"mountNamespace"`
-	Socket         string         `yaml:"socket"`
-	Metrics        metricsConfig  `yaml:"metrics"`
-	CSI            csiConfig      `yaml:"csi"`
-	JournalBytes   size           `yaml:"journalBytes"`
-	Logging        loggingConfig  `yaml:"logging"`
+	APIVersion       string           `yaml:"apiVersion"`
+	Kind             string           `yaml:"kind"`
+	NodeName         string           `yaml:"nodeName"`
+	RootDir          string           `yaml:"rootDir"`
+	ManifestDir      string           `yaml:"manifestDir"`
+	MissingManifests missingManifests `yaml:"missingManifests"`
+	MountNamespace   mountNamespace   `yaml:"mountNamespace"`
+	Socket           string           `yaml:"socket"`
+	Metrics          metricsConfig    `yaml:"metrics"`
+	CSI              csiConfig        `yaml:"csi"`
+	JournalBytes     size             `yaml:"journalBytes"`
+	Logging          loggingConfig    `yaml:"logging"`
 }
 
 type metricsConfig struct {
@@ -75,6 +76,14 @@ const (
 	ownNamespace  mountNamespace = "own"  // whichever it is started in
 )
 
+// missingManifests says what it means that a manifest is missing, and the manifest directory is another one than before.
+type missingManifests string
+
+const (
+	missingWaits missingManifests = "wait" // for its return, or for a person: volnode sources --accept
+	missingGone  missingManifests = "gone" // it was removed
+)
+
 type logFormat string
 
 const (
@@ -97,9 +106,10 @@ func (s *size) UnmarshalYAML(n *yaml.Node) error {
 func defaultConfiguration() configuration {
 	return configuration{
 		RootDir: defaultRootDir, ManifestDir: defaultManifestDir, Socket: defaultSocket, MountNamespace: hostNamespace,
-		CSI:          csiConfig{CallTimeout: 2 * time.Minute, UnstageTimeout: 30 * time.Second, Settle: 120 * time.Second},
-		JournalBytes: 4 << 20,
-		Logging:      loggingConfig{Format: logText, Level: slog.LevelInfo},
+		MissingManifests: missingWaits,
+		CSI:              csiConfig{CallTimeout: 2 * time.Minute, UnstageTimeout: 30 * time.Second, Settle: 120 * time.Second},
+		JournalBytes:     4 << 20,
+		Logging:          loggingConfig{Format: logText, Level: slog.LevelInfo},
 	}
 }
 
@@ -143,6 +153,8 @@ func (c *configuration) complete() error {
 		return badValue("socket", "%q is longer than the %d bytes that a socket's path may have", c.Socket, maxSocketPath)
 	case c.MountNamespace != hostNamespace && c.MountNamespace != ownNamespace:
 		return badValue("mountNamespace", "%q is neither host nor own", c.MountNamespace)
+	case c.MissingManifests != missingWaits && c.MissingManifests != missingGone:
+		return badValue("missingManifests", "%q is neither wait nor gone", c.MissingManifests)
 	case c.Logging.Format != logText && c.Logging.Format != logJSON:
 		return badValue("logging.format", "%q is neither text nor json", c.Logging.Format)
 	case c.JournalBytes < minJournalBytes || c.JournalBytes > maxJournalBytes:

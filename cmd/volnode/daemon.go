@@ -34,14 +34,15 @@ const flushTime = 300 * time.Millisecond
 
 // daemon is one run of the agent.
 type daemon struct {
-	config   configuration
-	log      *slog.Logger
-	names    *podNames
-	manager  *engine.VolumeManager
-	metrics  *metrics
-	notifier *notifier
-	sinks    sinks
-	runtime  hal.Runtime
+	config    configuration
+	log       *slog.Logger
+	names     *podNames
+	manifests *manifest.Cluster
+	manager   *engine.VolumeManager
+	metrics   *metrics
+	notifier  *notifier
+	sinks     sinks
+	runtime   hal.Runtime
 
 	stopping context.Context // over once the daemon is asked to stop
 	waits    chan struct{}   // one token for each wait under way
@@ -111,9 +112,11 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	}
 	d.runtime = h.Runtime
 	// The manifests are read through the wrappers: what is done for them is seen and goes wrong like everything else.
-	d.names = newPodNames(manifest.New(h, manifest.Options{
+	d.manifests = manifest.New(h, manifest.Options{
 		Dir: c.ManifestDir, CacheDir: filepath.Join(c.RootDir, "volnode", "manifests"), NodeName: c.NodeName,
-	}))
+		AcceptsAnyDirectory: c.MissingManifests == missingGone,
+	})
+	d.names = newPodNames(d.manifests)
 	h.Cluster = d.names
 	d.manager = engine.New(h, c.engineConfig(d.entries))
 	d.metrics.registry.MustRegister(stateCollector{d.status}, sinkCollector{d.sinks}, prometheus.NewGaugeFunc(

@@ -210,15 +210,15 @@ func TestAPodThatIsHeldBackSaysByWhichFile(t *testing.T) {
 	r.apply("bad.yaml", "kind: [")
 	r.until("bad.yaml")
 	r.remove("web.yaml")
-	const held = "its manifest is gone, but nothing is deleted while "
+	const held = "its manifest is gone, but "
 	r.until(held)
-	whole := held + r.path("manifests", "bad.yaml") + " cannot be read"
+	whole := held + r.path("manifests", "bad.yaml") + " may hold it and cannot be understood: correct or remove that file"
 	e := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)
 	require.Contains(t, e.errOut, "pod demo/web is still wanted: "+whole)
 	plan := r.must("plan")
 	require.Contains(t, plan, "nothing to do\n")
-	require.Contains(t, plan, "trouble: Pod demo/web: "+whole)
+	require.Contains(t, plan, "held back: Pod demo/web: "+whole)
 	r.remove("bad.yaml")
 	r.must("wait", "pod/demo/web", "--for=gone")
 }

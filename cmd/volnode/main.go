@@ -77,7 +77,7 @@ func rootCommand(began *bool) *cobra.Command {
 	root.SetVersionTemplate(buildOf().String())
 	var c client
 	root.PersistentFlags().StringVar(&c.socket, "socket", defaultSocket, "control socket of the daemon")
-	root.AddCommand(runCommand(&c), statusCommand(&c), describeCommand(&c), planCommand(&c), waitCommand(&c))
+	root.AddCommand(runCommand(&c), statusCommand(&c), describeCommand(&c), planCommand(&c), waitCommand(&c), sourcesCommand(&c))
 	return root
 }
 

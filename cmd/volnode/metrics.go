@@ -165,9 +165,12 @@ var (
 	bytesDesc     = prometheus.NewDesc("volnode_journal_bytes", "Bytes of the journal's file that are in use.", nil, nil)
 )
 
+var troublesDesc = prometheus.NewDesc("volnode_source_troubles",
+	"Manifests that count as bad, pods whose teardown is held back for them, and manifests that are missing until a person accepts it.", []string{"kind"}, nil)
+
 // Describe implements prometheus.Collector.
 func (stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{volumesDesc, stateDesc, uncertainDesc, stuckDesc, recordsDesc, bytesDesc} {
+	for _, d := range []*prometheus.Desc{volumesDesc, stateDesc, uncertainDesc, stuckDesc, recordsDesc, bytesDesc, troublesDesc} {
 		ch <- d
 	}
 }
@@ -195,6 +198,10 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(stuckDesc, counts.oldestStuck.Seconds())
 	gauge(recordsDesc, float64(s.Journal.Records))
 	gauge(bytesDesc, float64(s.Journal.Bytes))
+	bad, held, missing := troublesOf(s)
+	gauge(troublesDesc, float64(bad), "bad")
+	gauge(troublesDesc, float64(held), "held")
+	gauge(troublesDesc, float64(missing), "missing")
 }
 
 // sinkCollector counts what the sinks have lost.

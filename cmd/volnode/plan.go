@@ -65,6 +65,10 @@ func printHolds(w io.Writer, s engine.Status) {
 		fmt.Fprintln(w, "held back: nothing is torn down before all manifests have been read")
 	}
 	for _, t := range s.Sources {
-		fmt.Fprintf(w, "trouble: %s: %s\n", printable(t.Where), printable(t.Why))
+		what := "trouble"
+		if t.Held || t.Accept {
+			what = "held back"
+		}
+		fmt.Fprintf(w, "%s: %s: %s\n", what, printable(t.Where), printable(t.Why))
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/volnode/volnode/hal/manifest"
 )
 
 // Bounds of a request.
@@ -58,6 +60,8 @@ func (d *daemon) controlHandler() *http.ServeMux {
 		return d.describe(r.Context(), r.FormValue("kind"), r.FormValue("name"))
 	}))
 	mux.HandleFunc("GET /v1/wait", d.serveWait)
+	mux.HandleFunc("GET /v1/sources", d.answer(func(r *http.Request) (any, error) { return d.missing(r.Context(), false) }))
+	mux.HandleFunc("POST /v1/sources/accept", d.answer(func(r *http.Request) (any, error) { return d.missing(r.Context(), true) }))
 	return mux
 }
 
@@ -214,13 +218,16 @@ func (d *daemon) checks(ctx context.Context) []readyCheck {
 	if err != nil {
 		return []readyCheck{{name: "engine", problem: err.Error()}}
 	}
-	sources := readyCheck{name: "sources"}
+	var problems []string
 	if !s.Synced {
-		sources.problem = "not all manifests have been read: nothing is torn down until they are"
-		for _, t := range s.Sources {
-			sources.problem += "; " + t.Where + ": " + t.Why
+		problems = append(problems, "not all manifests have been read: nothing is torn down until they are")
+	}
+	for _, t := range s.Sources {
+		if t.Source == manifest.Source { // others keep no pod from coming or going
+			problems = append(problems, t.Where+": "+t.Why)
 		}
 	}
+	sources := readyCheck{name: "sources", problem: strings.Join(problems, "; ")}
 	checks := []readyCheck{{name: "engine"}, {name: "journal", problem: s.Journal.Why}, sources}
 	for _, sink := range d.sinks {
 		checks = append(checks, readyCheck{name: sink.name, problem: sink.state().Problem, isBeside: true})

@@ -97,6 +97,7 @@ func headline(s engine.Status) string {
 	if !s.Synced {
 		text += "  not synced: nothing is torn down"
 	}
+	text += troubleText(s)
 	return text
 }
 
@@ -188,6 +189,39 @@ func printDrivers(w io.Writer, drivers []engine.DriverStatus, headers bool) {
 		t.row(d.Name, strconv.FormatBool(d.Registered), d.NodeID, d.Socket, d.Why)
 	}
 	t.end()
+}
+
+// troublesOf counts what is wrong with the sources: what is bad, the pods that are kept for it, and the manifests that are missing.
+func troublesOf(s engine.Status) (bad, held, missing int) {
+	for _, t := range s.Sources {
+		switch {
+		case t.Held:
+			held++
+		case t.Accept:
+			missing++
+		default:
+			bad++
+		}
+	}
+	return bad, held, missing
+}
+
+func troubleText(s engine.Status) string {
+	bad, held, missing := troublesOf(s)
+	text := ""
+	if bad > 0 {
+		text += fmt.Sprintf("  %d in trouble", bad)
+	}
+	if held > 0 {
+		text += "  teardown of " + plural(held, "pod") + " held back"
+	}
+	if missing > 0 {
+		text += "  " + plural(missing, "missing manifest") + " not accepted"
+	}
+	if text != "" {
+		text += " (volnode sources)"
+	}
+	return text
 }
 
 // printTrouble says what somebody should do something about.

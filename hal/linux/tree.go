@@ -235,11 +235,17 @@ func statAt(dir int, name string) (hal.Info, error) {
 func statFD(fd int) (hal.Info, error) {
 	var st unix.Statx_t
 	const flags = unix.AT_EMPTY_PATH | unix.AT_STATX_DONT_SYNC | unix.AT_SYMLINK_NOFOLLOW
-	if err := unix.Statx(fd, "", flags, unix.STATX_BASIC_STATS, &st); err != nil {
+	const mask = unix.STATX_BASIC_STATS | unix.STATX_BTIME | unix.STATX_MNT_ID | unix.STATX_MNT_ID_UNIQUE
+	if err := unix.Statx(fd, "", flags, mask, &st); err != nil {
 		return hal.Info{}, err
 	}
-	return hal.Info{
+	info := hal.Info{
 		Type: typeOf(uint32(st.Mode)), Inode: st.Ino, Size: int64(st.Size), Mode: uint32(st.Mode) & 0o7777, UID: st.Uid,
+		Device: hal.Device{Major: st.Dev_major, Minor: st.Dev_minor}, Mount: hal.MountID(st.Mnt_id),
 		MountPoint: st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
-	}, nil
+	}
+	if st.Mask&unix.STATX_BTIME != 0 {
+		info.Born = st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
+	}
+	return info, nil
 }

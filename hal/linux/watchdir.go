@@ -17,7 +17,17 @@ import (
 func (w *watches) Directory(dir string, f func()) {
 	n := &notifier{runtime: w.host.runtime, f: f}
 	var last string
+	mounted, lies := make(chan struct{}, 1), where(dir)
+	w.mu.Lock()
+	w.mounted = append(w.mounted, mounted)
+	w.mu.Unlock()
 	follow := &follower{
+		mounted: mounted,
+		isOther: func() bool {
+			before := lies
+			lies = where(dir)
+			return lies != before
+		},
 		watches: w,
 		watch:   func() []string { return existing(dir) },
 		cares: func(path string) bool { // about dir, a name in it, or what leads to it
@@ -32,6 +42,15 @@ func (w *watches) Directory(dir string, f func()) {
 		},
 	}
 	w.host.watch(follow.run)
+}
+
+// where says which directory a path leads to: its filesystem and inode.
+func where(dir string) [2]uint64 {
+	var st unix.Stat_t
+	if unix.Stat(dir, &st) != nil {
+		return [2]uint64{}
+	}
+	return [2]uint64{st.Dev, st.Ino}
 }
 
 // signature tells two states of a directory apart, as far as names, inodes, sizes and times can.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,9 @@ type watches struct {
 	mountEvents func() (queue int, err error)
 	// rescanEvery is how often a directory is looked at without a notice: inotify(7) loses what happens in a directory before it is watched.
 	rescanEvery time.Duration
+
+	mu      sync.Mutex
+	mounted []chan<- struct{} // who looks whether a mount has come over a directory, or gone from it
 }
 
 // notifier posts f to the owner, at most one at a time: while one waits to run, another change adds nothing.
@@ -65,9 +69,22 @@ func (w *watches) MountTable(f func()) {
 func (w *watches) followMounts(t *tableNotices, n *notifier) {
 	awaitPoll(t.set, w.host.stop, func(uintptr) bool {
 		t.takeEvents() // before the look that is asked for here: what is taken is told
+		w.tellMounted()
 		n.post()
 		return false
 	})
+}
+
+// tellMounted wakes those that look whether a directory is another one by now. inotify(7) says nothing of mounts.
+func (w *watches) tellMounted() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.mounted {
+		select {
+		case c <- struct{}{}:
+		default: // the token that is there will do
+		}
+	}
 }
 
 func (h *Host) stopped() bool {
@@ -98,6 +115,9 @@ type follower struct {
 	look func(noticed bool)
 	// cares reports whether a notice about path is worth a look.
 	cares func(path string) bool
+	// mounted has a token when the mount table has changed; isOther reports whether that is worth a look. Both may be nil.
+	mounted chan struct{}
+	isOther func() bool
 }
 
 func (f *follower) run() {
@@ -138,6 +158,10 @@ func (f *follower) wait(notify *fsnotify.Watcher, ticker *time.Ticker, stop <-ch
 		case <-notify.Errors: //nolint:errcheck // whichever it is, as an overflow (IN_Q_OVERFLOW): anything may have happened
 			f.drain(notify)
 			return true, nil
+		case <-f.mounted:
+			if f.isOther() {
+				return true, nil
+			}
 		case <-ticker.C:
 			return false, nil
 		case <-stop:

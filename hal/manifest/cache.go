@@ -1,30 +1,146 @@
 package manifest
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"maps"
 	"path"
+	"slices"
 	"syscall"
 
 	"github.com/volnode/volnode/hal"
 )
 
-// next is where a copy is written before it is renamed. No manifest has this name.
-const next = ".next"
+const (
+	// next is where a copy is written before it is renamed. No manifest has this name.
+	next = ".next"
+	// ledger lists the files that count, and where each was seen. No manifest has this name.
+	ledger = ".ledger.json"
+)
+
+// entry is a line of the ledger.
+type entry struct {
+	In dirID `json:"in"`
+	// Stale: its copy is not of what counts, or there is none.
+	Stale bool `json:"stale,omitempty"`
+}
 
 // copy reads the last good copy of a manifest.
 func (r reader) copy(name string) ([]byte, error) {
 	return r.h.Files.Read(r.call, path.Join(r.o.CacheDir, name), maxFile)
 }
 
-// accept makes good content count, and keeps data as its last good copy. That it can't is a problem, but not the manifest's.
-func (r reader) accept(f *finding, name string, good file, data []byte) {
-	if !good.cached {
-		if err := r.keep(name, data); err != nil {
-			good.problem = "it is good, but no copy of it can be kept, so a bad change to it after a restart would find none: " + err.Error()
-			f.retry = true
-		}
-		good.cached = good.problem == ""
+// ledgerText is the ledger as it is written.
+type ledgerText struct {
+	// Blind: what an earlier run without a ledger knew is not known in full.
+	Blind bool             `json:"blind,omitempty"`
+	Files map[string]entry `json:"files"`
+}
+
+// load reads what the last run knew. An error says that it may be readable later.
+func (r reader) load() (state, error) {
+	s := state{loaded: true, blind: true, files: map[string]file{}, seen: map[string]sum{}}
+	data, err := r.copy(ledger)
+	if err != nil && !hal.Is(err, syscall.ENOENT) {
+		return s, err
 	}
-	f.state.files[name] = good
+	var l ledgerText
+	if err == nil && json.Unmarshal(data, &l) == nil { // else it is damaged, or this is the first run of a version with a ledger
+		s.blind, s.listed, s.ledger = l.Blind, l.Files, data
+	}
+	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
+	if err != nil && !hal.Is(err, syscall.ENOENT) {
+		return s, err
+	}
+	for _, e := range entries {
+		line, isListed := s.listed[e.Name]
+		if !manifest(e.Name) || e.Type != hal.TypeFile || !isListed && !s.blind {
+			continue // what the ledger does not list was removed, or never counted
+		}
+		f, err := r.recall(e.Name)
+		if err != nil {
+			return s, err
+		}
+		f.in, f.lost = line.In, f.lost || line.Stale
+		s.files[e.Name] = f
+	}
+	for name, line := range s.listed { // the order does not matter
+		if _, ok := s.files[name]; !ok && manifest(name) {
+			s.files[name] = file{lost: true, in: line.In}
+		}
+	}
+	s.resolve(r.o, true)
+	return s, nil
+}
+
+// recall makes a file of its copy. A copy that cannot be decoded is as good as none.
+func (r reader) recall(name string) (file, error) {
+	data, err := r.copy(name)
+	if hal.Is(err, syscall.ENOENT) || hal.Is(err, syscall.EFBIG) {
+		return file{lost: true}, nil
+	}
+	if err != nil {
+		return file{}, err
+	}
+	content, err := decode(r.o.NodeName, data)
+	if err != nil {
+		return file{lost: true}, nil //nolint:nilerr // the copy is damaged: its manifest must be good to count
+	}
+	f := fileOf(content, sum(sha256.Sum256(data)))
+	f.copied = true
+	return f, nil
+}
+
+// copies keeps the last good copies of files that count, and their ledger. The ledger lists a file before it has a copy: a copy that is not listed is
+// of a file that was removed. A file that holds an object that is refused keeps its former copy: after a restart, too, it is known whose place the
+// object would have taken.
+func (r reader) copies(f *finding, refused map[string]bool, texts map[string][]byte) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(name string) bool { return refused[name] || f.state.files[name].copied })
+	isListed := func(name string) bool { _, ok := f.state.listed[name]; return ok }
+	if !slices.ContainsFunc(names, func(name string) bool { return !isListed(name) }) || r.lists(f) {
+		for _, name := range names {
+			this := f.state.files[name]
+			if err := r.keep(name, texts[name]); err != nil {
+				this.warning = "it is good, but no copy of it can be kept, so a bad change to it after a restart would find none: " + err.Error()
+				f.retry = true
+			} else {
+				this.copied, this.warning = true, ""
+			}
+			f.state.files[name] = this
+		}
+	}
+	if r.lists(f) && !f.unsettled {
+		r.sweep(f.state.files)
+	}
+}
+
+// lists writes the ledger, if it has changed.
+func (r reader) lists(f *finding) bool {
+	l := ledgerText{Blind: f.state.blind, Files: map[string]entry{}}
+	for name, this := range f.state.files { // the order does not matter
+		if this.known || this.lost {
+			l.Files[name] = entry{this.in.kept(), this.lost || !this.copied}
+			if this.missing { // also after a restart it waits for a person, or for its return
+				l.Files[name] = entry{dirID{}, this.lost || !this.copied}
+			}
+		}
+	}
+	data, err := json.Marshal(l)
+	if err == nil && bytes.Equal(data, f.state.ledger) {
+		return true
+	}
+	if err == nil {
+		err = r.keep(ledger, data)
+	}
+	if err != nil {
+		f.retry = true
+		f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "the ledger of manifests cannot be written, so a later bad or missing file may " +
+			"stop more than it must; it is tried again: " + err.Error()})
+		return false
+	}
+	f.state.ledger, f.state.listed = data, l.Files
+	return true
 }
 
 // keep writes a copy such that after any interruption the old or the new one is there.
@@ -56,7 +172,7 @@ func (r reader) sweep(files map[string]file) {
 		return
 	}
 	for _, e := range entries {
-		if _, ok := files[e.Name]; ok || !manifest(e) {
+		if _, ok := files[e.Name]; ok || !manifest(e.Name) || e.Type != hal.TypeFile {
 			continue
 		}
 		if r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, e.Name)) != nil {

@@ -93,25 +93,6 @@ func TestABadFileIsServedByItsLastGoodCopy(t *testing.T) {
 	}
 }
 
-func TestNothingIsDeletedWhileAFileIsUnknown(t *testing.T) {
-	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", "kind: [").start()
-	require.Equal(t, "applied Pod default/a", w.events[0])
-	require.Len(t, w.events, 2) // and the trouble, but not synced
-	w.events = nil
-	held := "its manifest is gone, but nothing is deleted while /etc/manifests/%s.yaml cannot be read"
-	w.rm("a.yaml").pass(second).expect("trouble Pod default/a: " + fmt.Sprintf(held, "b"))
-	w.put("b.yaml", pod("b")).pass(second).
-		expect("removed Pod default/a", "applied Pod default/b", "synced", "trouble /etc/manifests/b.yaml: over", "trouble Pod default/a: over")
-	w.put("c.yaml", "kind: [").pass(second)
-	w.events = nil
-	w.rm("b.yaml").pass(second).expect("trouble Pod default/b: " + fmt.Sprintf(held, "c"))
-	w.put("d.yaml", "kind: [").pass(second)
-	require.Contains(t, w.events, "trouble Pod default/b: "+fmt.Sprintf(held, "c")+", nor 1 more")
-	w.rm("d.yaml").pass(second)
-	w.events = nil
-	w.rm("c.yaml").pass(second).expect("removed Pod default/b", "trouble /etc/manifests/c.yaml: over", "trouble Pod default/b: over")
-}
-
 func TestADirectoryThatCannotBeReadIsNotAnEmptyOne(t *testing.T) {
 	for name, damage := range map[string]func(w *world){
 		"missing":        func(w *world) { delete(w.names, dir) },
@@ -174,7 +155,7 @@ func TestOfTwoTheFirstCounts(t *testing.T) {
 		"trouble /etc/manifests/b.yaml: Pod default/a: /etc/manifests/b.yaml: document 1, line 1 is also in /etc/manifests/a.yaml: document 1, line 1, "+
 			"which counts; remove one of them",
 		"trouble /etc/manifests/b.yaml: Pod default/y: /etc/manifests/b.yaml: document 2, line 6 has the uid u of the object in "+
-			"/etc/manifests/a.yaml: document 2, line 6, which counts; give each its own",
+			"/etc/manifests/a.yaml: document 2, line 6, which counts; give each its own uid",
 		"trouble /etc/manifests/c.yaml: Pod default/z: /etc/manifests/c.yaml: document 1, line 1 is a pod for node \"other\", and this is \"node1\"; "+
 			"remove spec.nodeName, or the pod")
 	w.put("b.yaml", pod("b")).pass(second)
@@ -232,9 +213,11 @@ func TestWhenNoCopyCanBeKeptTheFileStillCounts(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a"))
 	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
 	w.start()
-	require.Equal(t, []string{"applied Pod default/a", "synced"}, w.events[:2])
-	require.Contains(t, w.events[2], "no copy of it can be kept")
-	w.events = nil
+	all := strings.Join(w.events, "\n")
+	for _, part := range []string{"applied Pod default/a", "synced", "the ledger of manifests cannot be written"} {
+		require.Contains(t, all, part)
+	}
 	clear(w.fail)
-	w.pass(2 * again).expect("trouble /etc/manifests/a.yaml: over")
+	w.pass(2 * again)
+	require.Equal(t, "trouble /var/cache: over", w.events[len(w.events)-1])
 }

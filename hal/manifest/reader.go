@@ -18,6 +18,8 @@ const (
 	copyMode  = 0o600
 	cacheMode = 0o700
 	writable  = 0o022 // by group or others
+	// maxChanges is after how many readings a file that is another one each time counts as bad: nobody waits for it any longer.
+	maxChanges = 25
 )
 
 // background is what an Await of a task waits under: the owner answers at once, or the run is over for all.
@@ -25,80 +27,134 @@ func background() context.Context { return context.Background() }
 
 // reader reads the directory once, in a task.
 type reader struct {
-	h      hal.Host
-	o      Options
-	call   hal.Call
-	before state
+	h        hal.Host
+	o        Options
+	call     hal.Call
+	before   state
+	accepted accepted
 }
 
 // finding is what one reading came to.
 type finding struct {
-	problem   string // the directory can't be read: nothing else is set
 	state     state
+	troubles  []hal.Trouble
+	synced    bool // all that exists is in state
 	unsettled bool // something has changed and must be read again before it counts
 	retry     bool // something could not be read, and nobody will tell when it can
 }
 
+func (f *finding) trouble(t hal.Trouble) { f.troubles = append(f.troubles, t) }
+
 func (r reader) read() finding {
-	names, problem := r.list()
-	if problem != "" {
-		return finding{problem: problem}
+	if !r.before.loaded {
+		loaded, err := r.load()
+		if err != nil {
+			f := finding{retry: true}
+			f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "the last good copies of manifests cannot be read, and are tried again; no manifest counts before: " + err.Error()})
+			return f
+		}
+		r.before = loaded
 	}
-	f := finding{state: state{files: map[string]file{}, seen: map[string]sum{}}}
+	names, here, problem := r.list()
+	if problem != "" {
+		f := finding{state: r.before, retry: true}
+		f.state.in = dirID{}
+		f.trouble(hal.Trouble{Where: r.o.Dir, Problem: problem})
+		return f
+	}
+	f := finding{state: r.before}
+	f.state.in, f.state.files, f.state.seen = here, map[string]file{}, map[string]sum{}
+	texts := map[string][]byte{}
 	for _, name := range names {
-		r.file(&f, name)
+		r.file(&f, name, texts)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.before.files)) {
-		if slices.Contains(names, name) {
-			continue
-		}
-		if last, ok := r.before.seen[name]; !ok || last != (sum{}) {
-			f.state.files[name] = r.before.files[name]
-			f.state.seen[name] = sum{}
-			f.unsettled = true
+		if _, listed := slices.BinarySearch(names, name); !listed {
+			r.absent(&f, name)
 		}
 	}
-	if !f.unsettled {
-		r.sweep(f.state.files)
-	}
+	r.count(&f, texts)
 	return f
 }
 
-// list names the manifests. A problem is one of the directory itself: then nothing is known of what it holds.
-func (r reader) list() ([]string, string) {
+// count puts the files together, and keeps what counts now for the next run.
+func (r reader) count(f *finding, texts map[string][]byte) {
+	isUnknown := false
+	for _, this := range f.state.files { // the order does not matter
+		isUnknown = isUnknown || this.problem != "" && (this.lost || f.state.blind && !this.known)
+	}
+	troubles, refused := f.state.resolve(r.o, isUnknown)
+	f.state.served = true
+	if f.synced = !isUnknown && !f.unsettled; f.synced {
+		f.state.blind = false
+	}
+	r.copies(f, refused, texts)
+	for _, name := range slices.Sorted(maps.Keys(f.state.files)) {
+		if this := f.state.files[name]; this.problem+this.warning != "" {
+			f.trouble(r.troubleOf(name, this))
+		}
+	}
+	f.troubles = append(f.troubles, troubles...)
+}
+
+// troubleOf tells of a file that does not count as it is.
+func (r reader) troubleOf(name string, this file) hal.Trouble {
+	t := hal.Trouble{Where: r.path(name), Problem: this.problem, Accept: this.missing}
+	switch {
+	case this.missing:
+	case this.problem == "":
+		t.Problem = this.warning
+	case this.known:
+		t.Problem += "; its last good content is used meanwhile"
+	case this.lost:
+		t.Problem += "; what it held before is not known, so nothing is torn down until it is corrected or removed"
+	case this.opaque:
+		t.Problem += "; it may hold pods whose manifests disappear, so those are kept until it is corrected or removed"
+	case this.text != nil:
+		t.Problem += "; pods that it names are kept until it is corrected or removed"
+	}
+	return t
+}
+
+// list names the manifests, sorted, and says which directory holds them. A problem is one of the directory itself: then nothing is known of what it holds.
+func (r reader) list() (names []string, here dirID, problem string) {
 	info, err := r.h.Tree.Stat(r.call, r.o.Dir)
 	switch {
 	case hal.Is(err, syscall.ENOENT):
-		return nil, "the directory is missing; create it, empty if no pod is wanted"
+		return nil, here, "the directory is missing; create it, empty if no pod is wanted"
 	case err != nil:
-		return nil, err.Error()
+		return nil, here, err.Error()
 	case info.Type != hal.TypeDirectory:
-		return nil, "is a " + info.Type.String() + ", not a directory"
+		return nil, here, "is a " + info.Type.String() + ", not a directory"
 	case insecure(info) != "":
-		return nil, insecure(info)
+		return nil, here, insecure(info)
 	}
 	entries, err := r.h.Tree.List(r.call, r.o.Dir)
 	if err != nil {
-		return nil, err.Error()
+		return nil, here, err.Error()
 	}
-	var names []string
+	here = dirOf(info, r.h.Runtime.BootID())
+	if info, err = r.h.Tree.Stat(r.call, r.o.Dir); err != nil || !here.is(dirOf(info, here.Boot)) {
+		return nil, here, "was replaced while it was read; it is read again"
+	}
 	for _, e := range entries {
-		if manifest(e) {
+		if manifest(e.Name) {
 			names = append(names, e.Name)
 		}
 	}
 	if len(names) > maxFiles {
-		return nil, fmt.Sprintf("holds %d manifests, and %d are allowed", len(names), maxFiles)
+		return nil, here, fmt.Sprintf("holds %d manifests, and %d are allowed", len(names), maxFiles)
 	}
-	return names, ""
+	slices.Sort(names)
+	return names, here, ""
 }
 
-// manifest says whether an entry's name is a manifest's. What is not a regular file is one too, and is then refused aloud.
-func manifest(e hal.Entry) bool {
-	if strings.HasPrefix(e.Name, ".") || strings.HasSuffix(e.Name, "~") || e.Type == hal.TypeDirectory {
+// manifest says whether a name is a manifest's. What has such a name and is no regular file is refused aloud.
+func manifest(name string) bool {
+	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") {
 		return false
 	}
-	switch path.Ext(e.Name) {
+	switch path.Ext(name) {
 	case ".yaml", ".yml", ".json":
 		return true
 	}
@@ -118,15 +174,19 @@ func insecure(i hal.Info) string {
 
 // manifest reads the content of a manifest.
 func (r reader) manifest(name string) ([]byte, error) {
-	file := path.Join(r.o.Dir, name)
+	file := r.path(name)
 	info, err := r.h.Tree.Stat(r.call, file)
 	if err != nil {
 		return nil, err
 	}
 	refused := &hal.Error{Op: "read", Object: file, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.EPERM}
 	switch {
+	case info.MountPoint:
+		refused.Detail = "is a mount point, not a regular file"
+		return nil, refused
 	case info.Type != hal.TypeFile:
 		refused.Detail = "is a " + info.Type.String() + ", not a regular file"
+		refused.Errno = errnoOf[info.Type]
 		return nil, refused
 	case insecure(info) != "":
 		refused.Detail = insecure(info)
@@ -135,62 +195,105 @@ func (r reader) manifest(name string) ([]byte, error) {
 	return r.h.Files.Read(r.call, file, maxFile)
 }
 
+// errnoOf tells types that hold no manifest, whatever somebody moves there, from a link, which may lead to one.
+var errnoOf = map[hal.FileType]syscall.Errno{
+	hal.TypeDirectory: syscall.EISDIR, hal.TypeSocket: syscall.EINVAL, hal.TypeBlockDevice: syscall.EINVAL, hal.TypeCharDevice: syscall.EINVAL,
+	hal.TypeOther: syscall.EINVAL, hal.TypeSymlink: syscall.ELOOP,
+}
+
 // file reads one manifest and decides what counts of it.
-func (r reader) file(f *finding, name string) {
-	before, known := r.before.files[name]
+func (r reader) file(f *finding, name string, texts map[string][]byte) {
+	before := r.before.files[name]
+	before.text, before.opaque, before.missing, before.going = nil, false, false, false
 	data, err := r.manifest(name)
-	switch {
-	case hal.Is(err, syscall.ENOENT):
+	if hal.Is(err, syscall.ENOENT) {
 		// It went after it was listed. The next reading will not list it, or will find it.
 		f.unsettled = true
-		if known {
+		if before.known || before.lost {
 			f.state.files[name] = before
 		}
 		return
-	case err != nil:
+	}
+	before.in = f.state.in
+	if err != nil {
 		f.retry = true
-		f.state.files[name] = r.lastGood(name, before, err.Error())
+		before.opaque = !hal.Is(err, syscall.EISDIR) && !hal.Is(err, syscall.EINVAL)
+		before.problem = err.Error()
+		f.state.files[name] = before
 		return
 	}
 	now := sum(sha256.Sum256(data))
-	if known && before.known && now == before.sum {
-		before.problem = ""
-		r.accept(f, name, before, data)
+	if before.known && now == before.sum && !before.lost {
+		before.problem, before.warning, before.changes = "", "", 0
+		texts[name], f.state.files[name] = data, before
 		return
 	}
+	before.text, before.opaque = data, isCut(data)
 	if last, ok := r.before.seen[name]; !ok || last != now {
-		f.unsettled = true
 		f.state.seen[name] = now
+		if before.changes++; before.changes > maxChanges {
+			f.retry = true
+			before.problem = "is another one at each reading"
+			f.state.files[name] = before
+			return
+		}
+		f.unsettled = true
 		f.state.files[name] = before // not known, if it is new
 		return
 	}
 	// It stays in seen: a bad file is not unsettled as long as it is bad in the same way.
 	f.state.seen[name] = now
+	before.changes = 0
 	content, err := decode(r.o.NodeName, data)
 	if err != nil {
-		f.state.files[name] = r.lastGood(name, before, err.Error())
+		before.problem = err.Error()
+		f.state.files[name] = before
 		return
 	}
-	r.accept(f, name, fileOf(content, now), data)
+	good := fileOf(content, now)
+	good.in = f.state.in
+	texts[name], f.state.files[name] = data, good
+}
+
+// absent decides what it means that a manifest is not there any more. In the directory in which it was seen last, it was removed, once two readings
+// agree; another directory says nothing of it.
+func (r reader) absent(f *finding, name string) {
+	before := r.before.files[name]
+	before.text, before.opaque, before.going = nil, false, false
+	accepted := r.o.AcceptsAnyDirectory || r.accepted.in.is(f.state.in) && slices.Contains(r.accepted.files, name)
+	if !accepted && !before.in.is(f.state.in) {
+		before.missing = true
+		before.problem = "is not there, but the directory is another one than the one in which it was seen last" + r.served(before) +
+			"; mount or restore that directory, or run 'volnode sources --accept' to have it removed"
+		f.state.files[name] = before
+		return
+	}
+	if last, ok := r.before.seen[name]; !ok || last != (sum{}) {
+		before.going = true
+		f.state.files[name] = before
+		f.state.seen[name] = sum{}
+		f.unsettled = true
+	}
+}
+
+// served names what a file that is missing keeps up.
+func (r reader) served(f file) string {
+	var pods []string
+	for _, o := range f.objects {
+		if o.id.Kind == "Pod" {
+			pods = append(pods, o.id.Namespace+"/"+o.id.Name)
+		}
+	}
+	if len(pods) == 0 {
+		return ", so it still counts"
+	}
+	more := ""
+	if n := len(pods) - 3; n > 0 {
+		pods, more = pods[:3], fmt.Sprintf(" and %d more", n)
+	}
+	return ", so it still counts: " + strings.Join(pods, ", ") + more + " stay up"
 }
 
 func fileOf(c content, s sum) file {
 	return file{known: true, sum: s, objects: c.objects, secrets: slices.Sorted(maps.Keys(c.secrets))}
-}
-
-// lastGood is what counts while the manifest does not: what was accepted of it before, in this run or, by its copy, in an earlier one.
-func (r reader) lastGood(name string, before file, problem string) file {
-	if !before.known {
-		if data, err := r.copy(name); err == nil {
-			if content, err := decode(r.o.NodeName, data); err == nil {
-				before = fileOf(content, sum(sha256.Sum256(data)))
-				before.cached = true
-			}
-		}
-	}
-	before.problem = problem + "; its last good content is used meanwhile"
-	if !before.known {
-		before.problem = problem + "; there is no earlier content of it, so nothing is deleted until it is corrected or removed"
-	}
-	return before
 }

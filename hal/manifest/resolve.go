@@ -4,58 +4,166 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/hal"
 )
 
-// resolved is what all files together come to.
-type resolved struct {
+// resolver puts the files together.
+type resolver struct {
+	o        Options
+	files    map[string]file
+	before   map[id]object // what was served so far, or by the last run
+	served   bool          // by this one
 	objects  map[id]object
-	secrets  map[string]string // namespace/name: file
-	troubles map[string]string // by the path of a file, or a file and an object
+	named    map[id]string // by kind, namespace and name: where it is
+	owned    map[id]string // by kind and uid
+	troubles []hal.Trouble
+	refused  map[string]bool // the files that hold an object that does not count
+	disputed map[id]string   // by kind and name, and by kind and uid: the object that does not count
 }
 
-// resolve puts the files together, in the order of their names: of two objects with one name or one uid the first counts.
-func resolve(o Options, files map[string]file) resolved {
-	r := resolved{map[id]object{}, map[string]string{}, map[string]string{}}
-	named, owned := map[id]string{}, map[id]string{} // where an object of that name, of that uid, is
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		f := files[name]
-		if f.problem != "" {
-			r.troubles[path.Join(o.Dir, name)] = f.problem
-		}
-		for _, obj := range f.objects {
-			where := path.Join(o.Dir, name) + ": " + obj.where
-			trouble := path.Join(o.Dir, name) + ": " + obj.id.String()
-			byName := id{Kind: obj.id.Kind, Namespace: obj.id.Namespace, Name: obj.id.Name}
-			byUID := id{Kind: obj.id.Kind, UID: obj.id.UID}
-			if first, taken := named[byName]; taken {
-				r.troubles[trouble] = fmt.Sprintf("%s is also in %s, which counts; remove one of them", where, first)
-				continue
-			}
-			if first, taken := owned[byUID]; taken {
-				r.troubles[trouble] = fmt.Sprintf("%s has the uid %s of the object in %s, which counts; give each its own", where, obj.id.UID, first)
-				continue
-			}
-			named[byName], owned[byUID] = where, where
-			if pod, ok := obj.value.(*corev1.Pod); ok && pod.Spec.NodeName != o.NodeName {
-				r.troubles[trouble] = fmt.Sprintf("%s is a pod for node %.100q, and this is %q; remove spec.nodeName, or the pod",
-					where, pod.Spec.NodeName, o.NodeName)
-				continue
-			}
-			r.objects[obj.id] = obj
-		}
-		for _, key := range f.secrets {
-			if first, taken := r.secrets[key]; taken {
-				r.troubles[path.Join(o.Dir, name)+": Secret "+key] = fmt.Sprintf("is also in %s, which counts; remove one of them", path.Join(o.Dir, first))
-				continue
-			}
-			r.secrets[key] = name
+func byName(i id) id { return id{Kind: i.Kind, Namespace: i.Namespace, Name: i.Name} }
+func byUID(i id) id  { return id{Kind: i.Kind, UID: i.UID} }
+
+// resolve puts the files together. Of two objects with one name, or with one uid, the one counts that was served so far, else the first, files in the
+// order of their names. What was served so far and is in no file any more is gone, but for what keepAll, a dispute or a bad file keeps.
+func (s *state) resolve(o Options, keepAll bool) (troubles []hal.Trouble, refused map[string]bool) {
+	r := resolver{
+		o: o, files: s.files, before: s.objects, served: s.served, objects: map[id]object{}, named: map[id]string{}, owned: map[id]string{},
+		refused: map[string]bool{}, disputed: map[id]string{},
+	}
+	for _, incumbents := range []bool{true, false} {
+		for _, name := range slices.Sorted(maps.Keys(s.files)) {
+			r.enter(name, incumbents)
 		}
 	}
-	return r
+	r.keep(keepAll)
+	s.objects, s.secrets = r.objects, r.secrets()
+	return r.troubles, r.refused
+}
+
+// enter takes in the objects of a file that were served so far, or the others.
+func (r *resolver) enter(name string, incumbents bool) {
+	if f := r.files[name]; f.going && !r.served {
+		return // it need not come up, to go at the next reading
+	}
+	file := r.o.Dir + "/" + name
+	for _, obj := range r.files[name].objects {
+		if _, served := r.before[obj.id]; served != incumbents {
+			continue
+		}
+		where := file + ": " + obj.where
+		trouble := func(format string, args ...any) {
+			problem := where + " " + fmt.Sprintf(format, args...)
+			r.troubles = append(r.troubles, hal.Trouble{Where: file + ": " + obj.id.String(), Problem: problem})
+		}
+		dispute := func(format string, args ...any) {
+			trouble(format, args...)
+			r.refused[name] = true
+			if r.objects[obj.id].value == nil {
+				r.disputed[byName(obj.id)], r.disputed[byUID(obj.id)] = where, where
+			}
+		}
+		first, isNamed := r.named[byName(obj.id)]
+		owner, isOwned := r.owned[byUID(obj.id)]
+		pod, isPod := obj.value.(*corev1.Pod)
+		switch {
+		case isNamed:
+			dispute("is also in %s, which counts; remove one of them", first)
+		case isOwned:
+			dispute("has the uid %s of the object in %s, which counts; give each its own uid", obj.id.UID, owner)
+		case isPod && pod.Spec.NodeName != r.o.NodeName:
+			trouble("is a pod for node %.100q, and this is %q; remove spec.nodeName, or the pod", pod.Spec.NodeName, r.o.NodeName)
+		default:
+			r.objects[obj.id] = obj
+		}
+		if !isNamed && !isOwned {
+			r.named[byName(obj.id)], r.owned[byUID(obj.id)] = where, where
+		}
+	}
+}
+
+// keep keeps what was served so far and is in no file any more, where it is not known to be gone.
+func (r *resolver) keep(keepAll bool) {
+	for _, key := range inOrder(r.before) {
+		if _, ok := r.objects[key]; ok {
+			continue
+		}
+		if _, renamed := r.owned[byUID(key)]; renamed && r.hasUID(key) {
+			continue
+		}
+		why := r.reason(key, keepAll)
+		if why == "" {
+			continue
+		}
+		r.objects[key] = r.before[key]
+		if key.Kind == "Pod" && why != quietly {
+			r.troubles = append(r.troubles, hal.Trouble{Where: key.String(), Held: true, Problem: why})
+		}
+	}
+}
+
+// hasUID reports whether an object is served with the uid of key.
+func (r *resolver) hasUID(key id) bool {
+	for other := range r.objects { // the order does not matter
+		if byUID(other) == byUID(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// quietly: nobody need be told.
+const quietly = "quietly"
+
+// reason says why an object is kept that is in no file any more, "" if it is gone.
+func (r *resolver) reason(key id, keepAll bool) string {
+	_, isTaken := r.named[byName(key)]
+	if where, ok := r.disputed[byUID(key)]; ok {
+		return "no manifest that counts names it, but it is kept: " + where + " has its uid, and does not count"
+	}
+	if where, ok := r.disputed[byName(key)]; ok && !isTaken {
+		return "no manifest that counts names it, but it is kept: " + where + " has its name, and does not count"
+	}
+	if isTaken && key.Kind != "Pod" {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		if f := r.files[name]; f.mayHold(key, !isTaken) {
+			if f.problem == "" {
+				return quietly // it counts at the next reading, or is bad then
+			}
+			return "its manifest is gone, but " + r.o.Dir + "/" + name + " may hold it and cannot be understood: correct or remove that file"
+		}
+	}
+	if keepAll && !isTaken {
+		for _, name := range slices.Sorted(maps.Keys(r.files)) {
+			if f := r.files[name]; f.problem != "" && (f.lost || !f.known) {
+				return "its manifest is gone, but nothing is torn down while " + r.o.Dir + "/" + name + " cannot be understood: correct or remove that file"
+			}
+		}
+		return quietly
+	}
+	return ""
+}
+
+// secrets says which file holds a secret: the first.
+func (r *resolver) secrets() map[string]string {
+	secrets := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		for _, key := range r.files[name].secrets {
+			if first, taken := secrets[key]; taken {
+				where := r.o.Dir + "/" + name + ": Secret " + key
+				r.troubles = append(r.troubles, hal.Trouble{Where: where, Problem: "is also in " + r.o.Dir + "/" + first + ", which counts; remove one of them"})
+				continue
+			}
+			secrets[key] = name
+		}
+	}
+	return secrets
 }
 
 // inOrder sorts objects such that what others refer to comes first.

@@ -21,6 +21,10 @@ type world struct {
 	names  map[string]hal.Info
 	data   map[string]string
 	fail   map[string]error // by operation and path
+	born   int64            // of the directory of manifests
+	device hal.Device       // it lies on
+	mount  hal.MountID
+	boot   hal.BootID
 	now    hal.Instant
 	timers []timer
 	queue  []func()
@@ -41,7 +45,7 @@ const (
 )
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, names: map[string]hal.Info{}, data: map[string]string{}, fail: map[string]error{}}
+	w := &world{t: t, boot: "boot", born: 7, mount: 3, names: map[string]hal.Info{}, data: map[string]string{}, fail: map[string]error{}}
 	w.names[dir] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755}
 	return w
 }
@@ -124,7 +128,7 @@ func (w *world) expect(events ...string) *world {
 type runtime struct{ w *world }
 
 func (r runtime) Now() hal.Instant           { return r.w.now }
-func (r runtime) BootID() hal.BootID         { return "boot" }
+func (r runtime) BootID() hal.BootID         { return r.w.boot }
 func (r runtime) Post(f func())              { r.w.queue = append(r.w.queue, f) }
 func (r runtime) At(t hal.Instant, f func()) { r.w.timers = append(r.w.timers, timer{t, f}) }
 func (r runtime) Go(task func())             { r.w.queue = append(r.w.queue, task) }
@@ -185,6 +189,9 @@ func (x tree) Stat(_ hal.Call, at string) (hal.Info, error) {
 	info, ok := x.w.names[at]
 	if !ok {
 		return hal.Info{}, errno("stat", at, syscall.ENOENT)
+	}
+	if at == dir {
+		info.Inode, info.Born, info.Device, info.Mount = 2, x.w.born, x.w.device, x.w.mount
 	}
 	return info, nil
 }

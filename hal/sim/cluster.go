@@ -155,12 +155,36 @@ func (w *World) WriteManifest(path string, data []byte) {
 	torn := append(slices.Clone(data[:len(data)/2]), tornEnd...)
 	w.WriteFile(path, torn)
 	w.torn++
-	w.sched.at(w.sched.now.Add(w.time(siteManifest, path, time.Second, outageMost)), siteManifest.hash, nil, func() {
+	w.finishesManifest(path, torn, data, w.time(siteManifest, path, time.Second, outageMost))
+}
+
+// finishesManifest has the rest of a manifest written in a while; not before the directory is there again, if something is mounted over it.
+func (w *World) finishesManifest(path string, torn, data []byte, in time.Duration) {
+	w.sched.at(w.sched.now.Add(in), siteManifest.hash, nil, func() {
+		if stack := w.MountsAt(path[:lastSlash(path)]); len(stack) > 0 && w.IsForeign(stack[len(stack)-1].ID) {
+			w.finishesManifest(path, torn, data, time.Minute)
+			return
+		}
 		w.torn--
 		if bytes.Equal(w.ReadFile(path), torn) { // nobody has written it or removed it since
 			w.WriteFile(path, data)
 		}
 	})
+}
+
+// CoverDirectory mounts an empty filesystem over a directory that the agent watches, as somebody on the node would; UncoverDirectory unmounts it.
+func (w *World) CoverDirectory(path string) syscall.Errno {
+	errno := w.MountForeign(path)
+	w.contentChanged(path + "/")
+	return errno
+}
+
+// UncoverDirectory ends CoverDirectory.
+func (w *World) UncoverDirectory(path string) {
+	if stack := w.MountsAt(path); len(stack) > 0 && w.IsForeign(stack[len(stack)-1].ID) {
+		_ = w.UnmountTop(path) // nobody keeps it busy
+		w.contentChanged(path + "/")
+	}
 }
 
 // IsTorn says whether somebody is half done with writing a manifest.

@@ -82,6 +82,11 @@ func (sb *superblock) newNode(kind hal.FileType, mode uint32) *node {
 	return n
 }
 
+// born stands for the time at which n was made: another one for each node that there ever is.
+func (n *node) born() int64 {
+	return int64(n.sb.dev.Major)<<52 | int64(n.sb.dev.Minor)<<32 | int64(n.inode)
+}
+
 func (n *node) isDir() bool { return n.kind == hal.TypeDirectory }
 
 func (n *node) position(name string) (int, bool) {
@@ -269,6 +274,12 @@ func (w *World) beneath(path string) (dir location, name string, errno syscall.E
 		return dir, "", syscall.EXDEV
 	}
 	at := w.mounts.baseLocation()
+	if more, isMore := strings.CutPrefix(path, w.config.MoreDir); w.config.MoreDir != "" && isMore && (more == "" || more[0] == '/') {
+		rest = more
+		if at, _, errno = w.walk(w.config.MoreDir, walkNoLinks); errno != 0 {
+			return at, "", errno
+		}
+	}
 	if at.n == nil {
 		return at, "", syscall.ENOENT
 	}

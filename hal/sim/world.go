@@ -16,7 +16,9 @@ type Config struct {
 	Depth   int     // of PCT: threads of control keep their order but for Depth-1 changes, and instants are milliseconds; 0 is none of it
 	Keep    bool    // keep the trace's records, not only its hash
 
-	RootDir string     // the agent's root directory; default /var/lib/volnode
+	RootDir string // the agent's root directory; default /var/lib/volnode
+	// MoreDir is one more directory of the agent, below RootDir: that of manifests. A mount may stand on it.
+	MoreDir string
 	Source  hal.Source // of the cluster's objects; default "manifest"
 	Private bool       // mounts do not propagate; else as systemd leaves it: shared
 	Disk    Disk       // of the root filesystem; default drawn

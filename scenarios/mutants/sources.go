@@ -54,9 +54,25 @@ var sources = []Mutant{
 	},
 	{
 		"a reading tells of removals and of the rest in two events", "S1, one difference by identity", "hal/manifest/manifest.go",
-		"\t\t\tc.deliver(e)\n\t\t}\n\t\tmaps.Copy",
-		"\t\t\tc.deliver(hal.Changed{Source: Source, Removed: e.Removed})\n\t\t\tc.deliver(hal.Changed{Source: Source, Applied: e.Applied})\n" +
-			"\t\t}\n\t\tmaps.Copy",
+		"\t\tc.deliver(e)\n\t}\n\tif f.synced",
+		"\t\tc.deliver(hal.Changed{Source: Source, Removed: e.Removed})\n\t\tc.deliver(hal.Changed{Source: Source, Applied: e.Applied})\n" +
+			"\t}\n\tif f.synced",
+	},
+	{
+		"of two pods with one uid the first file counts", "S1, a uid has one pod", "hal/manifest/resolve.go",
+		"served != incumbents {", "served != served || !incumbents {",
+	},
+	{
+		"a manifest that is missing elsewhere is gone", "S1, another directory says nothing", "hal/manifest/reader.go",
+		"if !accepted && !before.in.is(f.state.in) {", "if !accepted && before.in != before.in {",
+	},
+	{
+		"a directory is no manifest", "S1, trouble is not absence", "hal/manifest/reader.go",
+		"\t\tif manifest(e.Name) {\n", "\t\tif manifest(e.Name) && e.Type != hal.TypeDirectory {\n",
+	},
+	{
+		"a bad manifest stops all teardown", "L4, a bad file harms itself", "hal/manifest/state.go",
+		"\tcase f.opaque:\n", "\tcase f.opaque || f.problem != \"\":\n",
 	},
 	{
 		"the end of a former object takes the present one away", "L2, one difference by identity", "hal/manifest/manifest.go",

@@ -1,0 +1,260 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is what people do to manifests.
+
+func owned(name, uid string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, uid: %s}\n", name, uid)
+}
+
+func claim(uid string) string {
+	return "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c, uid: " + uid + "}\n"
+}
+
+// changes returns what was delivered since it was asked last, but for troubles.
+func (w *world) changes() string {
+	var all []string
+	for _, e := range w.raw {
+		if changed, ok := e.(hal.Changed); ok {
+			var parts []string
+			for _, o := range changed.Removed {
+				parts = append(parts, "-"+hal.IdentityOf(o).Name+"/"+hal.IdentityOf(o).UID)
+			}
+			for _, o := range changed.Applied {
+				parts = append(parts, "+"+hal.IdentityOf(o).Name+"/"+hal.IdentityOf(o).UID)
+			}
+			all = append(all, strings.Join(parts, " "))
+		}
+		if _, ok := e.(hal.Synced); ok {
+			all = append(all, "synced")
+		}
+	}
+	w.raw, w.events = nil, nil
+	return strings.Join(all, "; ")
+}
+
+// troubles returns what is wrong at present, by where.
+func (w *world) troubles() map[string]hal.Trouble { return w.cloud.(*Cluster).troubles }
+
+func TestARenameIsOneDifference(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("old", "u")+"---\n"+claim("c1")).start()
+	require.Equal(t, "+c/c1 +old/u; synced", w.changes())
+	w.put("a.yaml", owned("new", "u")+"---\n"+claim("c2")).pass(second)
+	require.Equal(t, "-old/u -c/c1 +c/c2 +new/u", w.changes())
+	w.rm("a.yaml").put("z.yaml", owned("third", "u")+"---\n"+claim("c2")).pass(second)
+	require.Equal(t, "-new/u +third/u", w.changes())
+}
+
+func TestOneWhoWasThereKeepsNameAndUID(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", owned("b", "u2")).start()
+		require.Equal(t, "+a/u1 +b/u2; synced", w.changes())
+		w.put("a.yaml", owned("a", "u2")).pass(second)
+		require.Empty(t, w.changes())
+		if restart {
+			w.start()
+			require.Equal(t, "+a/u1 +b/u2; synced", w.changes())
+		}
+		require.True(t, w.troubles()["Pod default/a"].Held)
+		require.Contains(t, w.troubles()[dir+"/a.yaml: Pod default/a"].Problem, "give each its own uid")
+		w.put("0.yaml", owned("b", "u3")).pass(second) // a name that is taken
+		require.Empty(t, w.changes())
+		w.put("b.yaml", owned("b", "u1")).rm("0.yaml").pass(second)
+		require.Equal(t, "-b/u2 -a/u1 +a/u2 +b/u1", w.changes())
+		require.Empty(t, w.troubles())
+	}
+}
+
+func TestABadFileKeepsWhatItMayHoldAndNoMore(t *testing.T) {
+	bad := func(pods string) string { return pods + "---\nspeck: {}\n" }
+	for name, c := range map[string]struct {
+		text  string // of the file that turns bad, or comes bad
+		holds string // which pods it keeps
+	}{
+		"it names nobody":                 {bad(pod("other")), ""},
+		"a part of a longer name":         {bad(pod("ant-1") + "---\n" + pod("web.ant")), ""},
+		"somebody was moved there":        {bad(pod("ant")), "ant"},
+		"by uid under another name":       {bad(owned("new", "uid-bee")), "bee"},
+		"it is cut short":                 {"apiVersion: v1\nkind: Pod\nmetadata: {name", "ant bee cow"},
+		"it is empty":                     {"", "ant bee cow"},
+		"zeros, as a crash leaves them":   {strings.Repeat("\x00", 100) + "\n", "ant bee cow"},
+		"a letter is spelt by its number": {bad("metadata: {name: \"\\x61\"}\n"), "ant bee cow"},
+		"a backslash that spells none":    {bad("args: ['\\n']\n"), ""},
+		"JSON that is whole":              {"{\"kind\": \"Pod\", \"metadata\": {\"name\": \"cow\"}}", "cow"},
+	} {
+		for _, kind := range []string{"new", "edited", "at a start"} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				w := newWorld(t).put("a.yaml", pod("ant")).put("b.yaml", owned("bee", "uid-bee")).put("c.yaml", pod("cow"))
+				if kind == "edited" {
+					w.put("x.yaml", pod("x"))
+				}
+				w.start().changes()
+				w.put("x.yaml", c.text)
+				if kind != "at a start" {
+					w.pass(second)
+				}
+				w.rm("a.yaml").rm("b.yaml").rm("c.yaml")
+				if kind == "at a start" {
+					w.start()
+				}
+				w.pass(3 * second)
+				events := w.changes()
+				if kind == "at a start" {
+					require.Contains(t, events, "synced", "a bad file does not stop the node")
+				}
+				held := ""
+				for _, pod := range []string{"ant", "bee", "cow"} {
+					if w.troubles()["Pod default/"+pod].Held {
+						held += " " + pod
+					}
+				}
+				require.Equal(t, c.holds, strings.TrimSpace(held))
+				w.rm("x.yaml").pass(second)
+				require.Empty(t, w.troubles())
+				events += w.changes()
+				for _, pod := range strings.Fields(c.holds) {
+					require.Contains(t, events, "-"+pod+"/")
+				}
+			})
+		}
+	}
+}
+
+func TestWhatIsNoFileIsTrouble(t *testing.T) {
+	for name, info := range map[string]hal.Info{
+		"directory": {Type: hal.TypeDirectory, Mode: 0o755}, "link": {Type: hal.TypeSymlink}, "fifo": {Type: hal.TypeOther, Mode: 0o644},
+		"socket": {Type: hal.TypeSocket}, "mount": {MountPoint: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
+			w.changes()
+			w.names[dir+"/a.yaml"] = info
+			w.changed().pass(second)
+			require.Empty(t, w.changes())
+			require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "its last good content is used meanwhile")
+			require.Contains(t, w.start().changes(), "synced", "also after a start")
+			require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "its last good content is used meanwhile")
+			w.names[dir+"/new.yaml"] = info // nobody was ever there
+			w.rm("b.yaml").pass(second)
+			require.Contains(t, w.troubles(), dir+"/new.yaml")
+			isRemoved := strings.Contains(w.changes(), "-b/")
+			require.Equal(t, name == "directory" || name == "fifo" || name == "socket", isRemoved, "a link may lead to a manifest")
+		})
+	}
+}
+
+func TestAnotherDirectorySaysNothingOfWhatIsMissing(t *testing.T) {
+	for name, replace := range map[string]func(w *world){
+		"another filesystem over it":    func(w *world) { w.mount, w.device, w.born = 4, hal.Device{Minor: 9}, 8 },
+		"a directory renamed there":     func(w *world) { w.born = 8 },
+		"its disk mounted another time": func(w *world) { w.mount = 4 },
+		"a boot without its disk":       func(w *world) { w.boot, w.born = "next", 8 },
+		"a boot with no times of birth": func(w *world) { w.boot, w.born = "next", 0 },
+	} {
+		for _, restart := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, restart %v", name, restart), func(t *testing.T) {
+				w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
+				w.changes()
+				former := *w
+				replace(w)
+				if restart && w.mount == 4 && w.born == 7 {
+					t.Skip("the next run may have another mount namespace")
+				}
+				w.rm("a.yaml").rm("b.yaml").put("c.yaml", pod("c"))
+				if restart {
+					w.start()
+				}
+				w.pass(3 * second)
+				events := w.changes()
+				require.NotContains(t, events, "-a/")
+				require.Contains(t, events, "+c/", "what comes counts at once")
+				require.True(t, w.troubles()[dir+"/a.yaml"].Accept)
+				require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "default/a stay")
+
+				w.rm("c.yaml").pass(second)
+				require.Contains(t, w.changes(), "-c/", "it was seen in this directory")
+
+				if name == "a directory renamed there" { // and back again
+					w.born = former.born
+					w.put("a.yaml", pod("a")).put("b.yaml", pod("b")).pass(second)
+					require.Empty(t, w.changes())
+					require.Empty(t, w.troubles())
+					w.rm("b.yaml").pass(second)
+					require.Contains(t, w.changes(), "-b/")
+					return
+				}
+				w.start().pass(second)
+				require.NotContains(t, w.changes(), "-a/", "a restart accepts nothing")
+				require.Equal(t, []string{"a.yaml", "b.yaml"}, w.cloud.(*Cluster).Accept())
+				w.pass(second)
+				require.Regexp(t, `^-b/\S+ -a/\S+$`, w.changes())
+				require.Empty(t, w.troubles())
+			})
+		}
+	}
+}
+
+func TestAPolicyAcceptsAnyDirectory(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).start()
+	w.changes()
+	w.cloud.(*Cluster).o.AcceptsAnyDirectory = true
+	w.born = 8
+	w.rm("a.yaml").pass(second)
+	require.Contains(t, w.changes(), "-a/")
+}
+
+func TestAStartComparesWithTheLastRun(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
+	w.changes()
+	w.rm("b.yaml").put("c.yaml", pod("c")).start().pass(second)
+	require.NotContains(t, w.changes(), "b/", "what was removed meanwhile does not come up to go again")
+	require.NotContains(t, w.names, cache+"/b.yaml")
+
+	delete(w.names, cache+"/"+ledger) // a version without one, or somebody's hand
+	w.rm("c.yaml").put("bad.yaml", "kind: [\n").start().pass(second)
+	require.NotContains(t, w.changes(), "synced", "what the last run knew is not known")
+	require.True(t, w.troubles()[dir+"/c.yaml"].Accept)
+	w.rm("bad.yaml").pass(second)
+	require.Equal(t, "synced", w.changes())
+
+	delete(w.names, cache+"/a.yaml") // of a file that is bad now the last good copy is lost
+	w.put("a.yaml", "kind: [\n").start().pass(second)
+	require.NotContains(t, w.changes(), "synced")
+	w.put("a.yaml", pod("a")).pass(second)
+	require.Contains(t, w.changes(), "synced")
+}
+
+func TestAFileThatIsNeverTheSameHoldsUpNobody(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).start()
+	w.changes()
+	for i := range 60 {
+		w.put("log.yaml", fmt.Sprintf("line: %d\n", i)).pass(150 * time.Millisecond)
+		if i == 5 {
+			w.rm("a.yaml")
+		}
+	}
+	require.Contains(t, w.changes(), "-a/")
+	require.Contains(t, w.troubles()[dir+"/log.yaml"].Problem, "another one at each reading")
+}
+
+func TestCopiesThatCannotBeReadAreNotTakenForNone(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).start()
+	w.fail["list "+cache] = errno("list", cache, syscall.EIO)
+	w.rm("a.yaml").start()
+	require.Empty(t, w.changes())
+	require.Contains(t, w.troubles()[cache].Problem, "no manifest counts before")
+	clear(w.fail)
+	w.pass(2 * again)
+	require.Equal(t, "synced", w.changes())
+}

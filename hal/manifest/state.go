@@ -1,0 +1,150 @@
+package manifest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// state is what has been accepted so far. It is not changed once it has been handed out.
+type state struct {
+	loaded bool // what the last run knew is in it
+	served bool // this run has told of it
+	blind  bool // what the last run knew is not known in full
+	in     dirID
+	listed map[string]entry // the files of the ledger, as it was written last
+	ledger []byte           // and its text
+	files  map[string]file
+	// seen is the content that was read last of files whose change is not accepted yet; a zero sum is a file that was gone.
+	seen map[string]sum
+
+	objects map[id]object     // what is served
+	secrets map[string]string // namespace/name: file
+}
+
+type sum [sha256.Size]byte
+
+// file is what one manifest comes to.
+type file struct {
+	known   bool  // its objects are known, from the file or from its copy
+	in      dirID // where it was seen last
+	sum     sum   // of the content its objects are from
+	objects []object
+	secrets []string // namespace/name
+	problem string   // why the file itself does not count
+	warning string   // it counts, but has no copy
+	copied  bool     // its copy in the cache directory is of this content
+	missing bool     // it is not in the directory, which is another one than before
+	going   bool     // it is not there, and is gone if the next reading agrees
+	changes int      // how many readings in a row have found another content
+
+	// Of what was accepted in an earlier run nothing is known, or not all: its copy is gone, or older.
+	lost bool
+
+	// What the file may hold that is not known: the text of one that is bad, or not accepted yet.
+	text   []byte
+	opaque bool // it could not be read, or is cut short: it may hold anything
+}
+
+// missing names the files that are kept though they are not in the directory.
+func (s state) missing() []string {
+	var names []string
+	for name, f := range s.files {
+		if f.missing {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// mayHold reports whether an object that no manifest has any more may be in the part of f that cannot be understood: somebody may have moved it there.
+// A text that is whole holds only what it names, by name or uid; escapes could spell a name in another way.
+func (f file) mayHold(o id, named bool) bool {
+	switch {
+	case f.opaque:
+		return named
+	case f.text == nil:
+		return false
+	}
+	return named && mentions(f.text, o.Name) || mentions(f.text, o.UID) || named && hasEscapes(f.text)
+}
+
+// hasEscapes reports whether a text may spell a letter by its number (YAML 1.2, 5.7; JSON), or a name over two lines.
+func hasEscapes(text []byte) bool {
+	for _, escape := range []string{`\x`, `\u`, `\U`, "\\\n"} {
+		if bytes.Contains(text, []byte(escape)) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions reports whether a text has a name as a word of its own: not as a part of a longer name.
+func mentions(text []byte, name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
+	for at := 0; name != ""; {
+		i := bytes.Index(text[at:], []byte(name))
+		if i < 0 {
+			return false
+		}
+		i += at
+		end := i + len(name)
+		isBegin := i == 0 || strings.IndexByte(letters, text[i-1]) < 0
+		isEnd := end == len(text) || strings.IndexByte(letters, text[end]) < 0
+		if isBegin && isEnd {
+			return true
+		}
+		at = i + 1
+	}
+	return false
+}
+
+// isCut reports whether a text may be only the beginning of what somebody writes: it does not end with a line, or the end is nothing but zeros, as a
+// crash leaves it. JSON needs no last line.
+func isCut(text []byte) bool {
+	if len(text) == 0 || bytes.IndexByte(text, 0) >= 0 {
+		return true
+	}
+	last := text[len(text)-1]
+	return last != '\n' && !(last == '}' && bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")))
+}
+
+// dirID says which directory a path led to.
+type dirID struct {
+	Boot   hal.BootID  `json:"boot"`
+	Device hal.Device  `json:"device"`
+	Inode  uint64      `json:"inode"`
+	Born   int64       `json:"born"`  // 0 if its filesystem does not tell
+	Mount  hal.MountID `json:"mount"` // 0 if it is not to be compared
+}
+
+func dirOf(info hal.Info, boot hal.BootID) dirID {
+	return dirID{boot, info.Device, info.Inode, info.Born, info.Mount}
+}
+
+// is reports whether two are one directory. Inodes are used again, so the birth time counts too. Device numbers and mounts mean nothing in another
+// boot: there, a directory without a birth time is never the same.
+func (d dirID) is(other dirID) bool {
+	switch {
+	case d.Inode == 0 || d.Inode != other.Inode || d.Born != other.Born:
+		return false
+	case d.Boot != other.Boot:
+		return d.Born != 0
+	}
+	return d.Device == other.Device && (d.Mount == other.Mount || d.Mount == 0 || other.Mount == 0)
+}
+
+// kept is d as it is written down. Mount numbers mean nothing in another mount namespace, which the next run may have.
+func (d dirID) kept() dirID {
+	if d.Born != 0 {
+		d.Mount = 0
+	}
+	return d
+}
+
+func (r reader) path(name string) string { return path.Join(r.o.Dir, name) }
