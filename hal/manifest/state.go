@@ -63,15 +63,15 @@ func (s state) missing() []string {
 }
 
 // mayHold reports whether an object that no manifest has any more may be in the part of f that cannot be understood: somebody may have moved it there.
-// A text that is whole holds only what it names, by name or uid; escapes could spell a name in another way.
+// A text that is whole holds only what it names: by uid, or by name, unless another object has the name now. Escapes could spell either in another way.
 func (f file) mayHold(o id, named bool) bool {
 	switch {
 	case f.opaque:
-		return named
+		return true
 	case f.text == nil:
 		return false
 	}
-	return named && mentions(f.text, o.Name) || mentions(f.text, o.UID) || named && hasEscapes(f.text)
+	return named && mentions(f.text, o.Name) || mentions(f.text, o.UID) || hasEscapes(f.text)
 }
 
 // hasEscapes reports whether a text may spell a letter by its number (YAML 1.2, 5.7; JSON), or a name over two lines.
