@@ -55,7 +55,7 @@ func (r reader) load() (state, error) {
 	}
 	for _, e := range entries {
 		line, isListed := s.listed[e.Name]
-		if !manifest(e.Name) || e.Type != hal.TypeFile || !isListed && !s.blind {
+		if !manifest(e.Name) || e.Type != hal.TypeFile || !isListed && s.ledger != nil {
 			continue // what the ledger does not list was removed, or never counted
 		}
 		f, err := r.recall(e.Name)
