@@ -1,66 +1,122 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/container-storage-interface/spec/lib/go/csi"
-
-	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
 
-// drivers is the registry of CSI drivers: one entry for each registration socket, and for each name the socket that serves it.
+// This file is the registrations of CSI drivers: which sockets stand, what they say, and which of them serves a driver. meeting.go connects.
+//
+// A registration is valid until its socket is removed. Whether the driver can be reached is another matter: see [driver]. Of several sockets that
+// register one name, the first serves, and the others wait until it has gone.
+
+// drivers is the registry of CSI drivers.
 type drivers struct {
 	sockets map[string]*socket
-	serving map[string]*socket             // by driver name: the last that registered
-	known   map[string]*plugin.DriverFacts // what a driver said last; it is not changed
-	// meeting is the names under which a process is being connected to: until it has said who it is, calls may go to it or to the one before.
-	meeting map[string]bool
+	byName  map[string]*driver
+	began   hal.Instant // when the sockets were first asked for
 }
 
 // socket is one registration socket.
 type socket struct {
 	path     string
-	gen      int // counts its events: what a task learnt of an earlier one is dropped
-	present  bool
-	facts    plugin.DriverFacts // Name is known once it has answered
-	endpoint string
-	attempts int
-	again    bool // it will be registered anew
-	isIdle   bool // it was taken in, and nothing has happened to it since
-	why      string
+	made     int64          // orders sockets by when they were made
+	gen      int            // counts its events: what a task learnt of an earlier one is dropped
+	info     hal.PluginInfo // what the plugin behind it said last, if it is acceptable; Name is "" until then
+	isHeard  bool           // the plugin has answered since the socket's last event
+	isMet    bool           // and the driver at its endpoint was interviewed since
+	attempts int            // to ask the plugin, or to meet the driver, that failed in a row
+	due      hal.Instant    // the driver is not met before
+	since    hal.Instant    // it registers this name since then
+	why      string         // what failed last
+	told     string         // the last reason for which the plugin was refused; "" if it was not
+	isTaken  bool           // the plugin is to be told that it was taken, or was told so
 }
 
 const (
 	registerTimeout  = 10 * time.Second
 	registerRetry    = time.Second
 	registerRetryMax = 30 * time.Second
+	// reconnectMax is the longest wait between two attempts to reach a driver: nothing tells that its endpoint is there again.
+	reconnectMax = 10 * time.Second
+	// notifyAttempts is how often a plugin is told that it was taken, until it answers.
+	notifyAttempts = 5
+	// olderFirst is how long, after a start, sockets that are older have for their answer before another one is taken in.
+	olderFirst = 2 * time.Second
+	// AwayAfter is how long a driver can't be reached before another endpoint of its name may take over.
+	AwayAfter = 5 * time.Second
+	// SilentAfter is how long a driver that can be reached leaves checks without an answer before another endpoint of its name may take over.
+	SilentAfter = 30 * time.Second
 )
 
-func (d *drivers) init() {
-	d.sockets, d.serving, d.known = map[string]*socket{}, map[string]*socket{}, map[string]*plugin.DriverFacts{}
-	d.meeting = map[string]bool{}
+func (d *drivers) init() { d.sockets, d.byName = map[string]*socket{}, map[string]*driver{} }
+
+// named returns the driver of a name, which may be new.
+func (d *drivers) named(name string) *driver {
+	if d.byName[name] == nil {
+		d.byName[name] = &driver{name: name}
+	}
+	return d.byName[name]
 }
 
-// facts returns what a driver said of itself at its last registration in this run, nil if it has never registered. While it is away its volumes
-// stay what they are, and calls to it are not sent.
-func (d *drivers) facts(name string) *plugin.DriverFacts { return d.known[name] }
+// facts returns what a driver said of itself when it was last met in this run, nil if it never was. While it is away its volumes stay what they are.
+func (d *drivers) facts(name string) *plugin.DriverFacts {
+	if known := d.byName[name]; known != nil {
+		return known.facts
+	}
+	return nil
+}
 
 // instance names the process that serves a driver, "" if there is none or it is not known.
 func (d *drivers) instance(name string) string {
-	if s := d.serving[name]; s != nil && !d.meeting[name] {
-		return s.facts.Instance
+	if known := d.byName[name]; known != nil && known.by != nil {
+		return known.life.instance
 	}
 	return ""
 }
 
 // registered returns the names of all registered drivers, sorted.
-func (d *drivers) registered() []string { return slices.Sorted(maps.Keys(d.serving)) }
+func (d *drivers) registered() []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(d.byName)) {
+		if d.byName[name].by != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// of returns the sockets that register a name, in the order in which they may serve it: the one that does, then by age.
+func (d *drivers) of(k *driver) []*socket {
+	var all []*socket
+	for _, path := range slices.Sorted(maps.Keys(d.sockets)) {
+		if s := d.sockets[path]; s.info.Name == k.name && s != k.by {
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *socket) int { return cmp.Or(cmp.Compare(a.made, b.made), cmp.Compare(a.since, b.since)) })
+	if k.by != nil {
+		all = slices.Insert(all, 0, k.by)
+	}
+	return all
+}
+
+// isOlderUnheard reports whether a socket that is older than s may yet register its name: it has not been asked to its end since the start.
+func (d *drivers) isOlderUnheard(s *socket) bool {
+	for _, path := range slices.Sorted(maps.Keys(d.sockets)) {
+		if o := d.sockets[path]; o.made < s.made && o.info.Name == "" && o.why == "" {
+			return true
+		}
+	}
+	return false
+}
 
 func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
 	s := m.drivers.sockets[e.Path]
@@ -69,227 +125,131 @@ func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
 		m.drivers.sockets[e.Path] = s
 	}
 	s.gen++
-	s.attempts = 0
-	s.present, s.why, s.isIdle = e.Present, e.Problem, false
+	s.made, s.attempts, s.why, s.told = e.Made, 0, e.Problem, ""
+	s.isHeard, s.isMet, s.isTaken = false, false, false
 	switch {
 	case e.Present:
-		m.register(s)
+		m.greet(s)
 	case e.Problem != "":
 		// It stays in the status, so that somebody can see why its driver does not come.
-		m.deregister(s)
+		m.withdraw(s)
 		m.log(LevelWarn, "plugin socket refused", "socket", e.Path, "why", e.Problem)
 	default:
-		m.deregister(s)
 		delete(m.drivers.sockets, e.Path)
+		m.withdraw(s)
 	}
 }
 
-// deregister forgets what a socket served. A driver that another socket serves by now stays.
-func (m *VolumeManager) deregister(s *socket) {
-	name := s.facts.Name
-	if m.drivers.serving[name] != s {
-		return
-	}
-	delete(m.drivers.serving, name)
-	m.h.Drivers.Disconnect(name)
-	m.log(LevelInfo, "driver deregistered", "driver", name, "socket", s.path)
-	m.fallBack(name)
-}
-
-// fallBack registers anew the other sockets under which a driver was taken in: of two versions of it, the one that registered last may be the first
-// to go, with its socket or without. One that is just being registered goes on with that.
-func (m *VolumeManager) fallBack(name string) {
-	for _, path := range slices.Sorted(maps.Keys(m.drivers.sockets)) {
-		if s := m.drivers.sockets[path]; s.isIdle && s.facts.Name == name && m.drivers.serving[name] != s {
-			m.register(s)
-		}
-	}
-}
-
-// register asks the plugin at a socket who it is, and meets the driver that it names. Any failure starts it over, after a wait.
-func (m *VolumeManager) register(s *socket) {
-	s.isIdle = false
+// greet asks the plugin at a socket who it is, until it answers. One that does not answer is not refused: it may be restarting.
+func (m *VolumeManager) greet(s *socket) {
 	gen := s.gen
 	m.h.Runtime.Go(func() {
 		info, err := m.h.Registration.Info(m.introduction(), s.path)
-		if err == nil {
-			if err = acceptable(info); err != nil {
-				m.refuse(s.path, err)
-			}
-		}
 		m.h.Runtime.Post(func() {
 			switch {
 			case s.gen != gen || m.stopping:
 			case err != nil:
-				m.retryRegister(s, err)
-			case m.drivers.meeting[info.Name]:
-				m.retryRegister(s, fmt.Errorf("driver %s is just being registered", info.Name))
+				m.greetAgain(s, err)
 			default:
-				m.meet(s, info)
+				m.introduced(s, info)
 			}
+			m.pursueYoung()
 		})
 	})
 }
 
-// meet connects to a driver and takes it in. There is one meeting of a name at a time, so that it is known whom its connection leads to.
-func (m *VolumeManager) meet(s *socket, info hal.PluginInfo) {
-	gen, life := s.gen, &peerLife{}
-	m.drivers.meeting[info.Name] = true
-	m.h.Runtime.Go(func() {
-		facts, err := m.introduce(s.path, info, func() { m.peerGone(life) })
-		m.h.Runtime.Post(func() {
-			delete(m.drivers.meeting, info.Name)
-			m.peerKnown(life, facts)
-			current := s.gen == gen && !m.stopping
-			if err != nil || !current {
-				m.part(s, info.Name)
-			}
-			switch {
-			case !current:
-			case err != nil:
-				m.retryRegister(s, err)
-			default:
-				m.takeIn(s, facts, info.Endpoint)
-			}
-		})
-	})
-}
-
-// takeIn makes a socket the one that serves its driver.
-func (m *VolumeManager) takeIn(s *socket, facts plugin.DriverFacts, endpoint string) {
-	if s.facts.Name != facts.Name {
-		m.deregister(s) // what it served before, it serves no more
-	}
-	s.facts, s.endpoint, s.why, s.attempts, s.isIdle = facts, endpoint, "", 0, true
-	m.drivers.serving[facts.Name], m.drivers.known[facts.Name] = s, &facts
-	m.log(LevelInfo, "driver registered", "driver", facts.Name, "socket", s.path, "node", facts.NodeID)
-	// The pods first: what they want by the driver's facts is known before its rungs move again.
-	m.objects.changed(m, driverRef(facts.Name))
-	m.populateStale()
-	m.step(core.Registered{Actor: facts.Name})
-}
-
-// part ends a connection to a process that was not taken in: no call goes to it. A driver that another socket serves has lost its connection by this,
-// and is registered anew.
-func (m *VolumeManager) part(s *socket, name string) {
-	m.h.Drivers.Disconnect(name)
-	if m.drivers.serving[name] == s {
-		m.deregister(s)
-	} else {
-		m.unreached(name)
-	}
-}
-
-// unreached registers a driver anew to which a call could not be sent though its socket is there: its process may be another by now, without its
-// registration socket having changed.
-func (m *VolumeManager) unreached(driver string) {
-	s := m.drivers.serving[driver]
-	if s == nil || s.again {
-		return
-	}
-	s.again = true
-	gen := s.gen
-	m.h.Runtime.At(m.h.Runtime.Now().Add(registerRetry), func() {
-		s.again = false
-		if s.gen == gen && !m.drivers.meeting[driver] && !m.stopping {
-			s.gen++
-			m.register(s)
-		}
-	})
-}
-
-func (m *VolumeManager) retryRegister(s *socket, err error) {
-	s.why = err.Error()
-	wait := min(registerRetry<<min(s.attempts, 5), registerRetryMax)
+func (m *VolumeManager) greetAgain(s *socket, err error) {
+	wait := backoff(s.attempts, registerRetryMax)
 	s.attempts++
-	m.log(LevelWarn, "registration failed", "socket", s.path, "why", s.why, "retry", wait.String())
-	if m.drivers.serving[s.facts.Name] == s {
-		m.fallBack(s.facts.Name)
-	}
+	m.failed(s, "registration failed", err, wait)
 	gen := s.gen
 	m.h.Runtime.At(m.h.Runtime.Now().Add(wait), func() {
 		if s.gen == gen && !m.stopping {
-			m.register(s)
+			m.greet(s)
 		}
 	})
 }
 
-// peerLife is one life of a driver's process, as of one Connect: which it is may become known after its end. Owner only.
-type peerLife struct {
-	facts plugin.DriverFacts
-	gone  bool
-}
-
-func (m *VolumeManager) peerGone(life *peerLife) {
-	life.gone = true
-	m.step(core.ActorGone{Actor: life.facts.Name, Instance: life.facts.Instance})
-}
-
-func (m *VolumeManager) peerKnown(life *peerLife, facts plugin.DriverFacts) {
-	life.facts = facts
-	if life.gone {
-		m.peerGone(life)
+// failed notes why a socket does not serve its driver. The log has each reason once.
+func (m *VolumeManager) failed(s *socket, what string, err error, wait time.Duration) {
+	if text := err.Error(); s.why != text {
+		s.why = text
+		m.log(LevelWarn, what, "socket", s.path, "why", text, "retry", wait.String())
 	}
+}
+
+func backoff(attempts int, most time.Duration) time.Duration {
+	return min(registerRetry<<min(attempts, 5), most)
+}
+
+// introduced takes in what a plugin says of itself.
+func (m *VolumeManager) introduced(s *socket, info hal.PluginInfo) {
+	err := acceptable(info)
+	if s.info.Name != info.Name || err != nil {
+		m.withdraw(s) // what it registered before, it registers no more
+	}
+	if err != nil {
+		m.refuse(s, err)
+		m.greetAgain(s, err)
+		return
+	}
+	isNew := s.info.Name == ""
+	s.info, s.isHeard, s.isMet, s.attempts, s.due, s.why = info, true, false, 0, 0, ""
+	if isNew {
+		s.since = m.h.Runtime.Now()
+	}
+	d := m.drivers.named(info.Name)
+	if d.by != nil && d.by != s && isNew {
+		m.log(LevelWarn, "driver is registered twice", "driver", d.name, "waits", s.path, "serves", d.by.path)
+	}
+	m.pursue(d)
+}
+
+// withdraw ends what a socket registers. A driver that it served is served by another one from now on, or is not registered.
+func (m *VolumeManager) withdraw(s *socket) {
+	d := m.drivers.byName[s.info.Name]
+	s.info = hal.PluginInfo{}
+	if d == nil {
+		return
+	}
+	if d.by == s {
+		d.by, d.isConnected = nil, false
+		m.h.Drivers.Disconnect(d.name)
+		m.log(LevelInfo, "driver deregistered", "driver", d.name, "socket", s.path)
+	}
+	m.pursue(d)
+}
+
+// refuse tells a plugin that it was not taken. Its registrar may end by that, as the upstream one does, so a plugin hears it only of a first
+// registration, once for each reason, and only of a reason that lies in what it says. That it could not be told changes nothing.
+func (m *VolumeManager) refuse(s *socket, why error) {
+	if s.isTaken || s.told == why.Error() {
+		return
+	}
+	s.told = why.Error()
+	path, text := s.path, s.told
+	m.h.Runtime.Go(func() { _ = m.h.Registration.Notify(m.introduction(), path, false, text) })
+}
+
+// accept tells a plugin that it was taken, until it has heard. Its driver is served whether it hears or not.
+func (m *VolumeManager) accept(s *socket, attempt int) {
+	gen := s.gen
+	m.h.Runtime.Go(func() {
+		err := m.h.Registration.Notify(m.introduction(), s.path, true, "")
+		if err == nil || attempt == notifyAttempts {
+			return
+		}
+		m.h.Runtime.At(m.h.Runtime.Now().Add(backoff(attempt, registerRetryMax)), func() {
+			if s.gen == gen && !m.stopping {
+				m.accept(s, attempt+1)
+			}
+		})
+	})
 }
 
 // introduction is a call that makes a driver known.
 func (m *VolumeManager) introduction() hal.Call {
 	return hal.Call{Deadline: m.h.Runtime.Now().Add(registerTimeout)}
-}
-
-// refuse tells a plugin that it was not taken, from a task. That it could not be told changes nothing: it is asked again.
-func (m *VolumeManager) refuse(socketPath string, why error) {
-	_ = m.h.Registration.Notify(m.introduction(), socketPath, false, why.Error())
-}
-
-// introduce runs as a task: connect, the driver's own name, node id and capabilities, and the answer to the plugin.
-func (m *VolumeManager) introduce(socketPath string, info hal.PluginInfo, gone func()) (plugin.DriverFacts, error) {
-	facts, err := m.interview(info, gone)
-	if err != nil {
-		m.refuse(socketPath, err)
-		return facts, err
-	}
-	return facts, m.h.Registration.Notify(m.introduction(), socketPath, true, "")
-}
-
-func (m *VolumeManager) interview(info hal.PluginInfo, gone func()) (plugin.DriverFacts, error) {
-	f, call := plugin.DriverFacts{Name: info.Name}, m.introduction
-	peer, err := m.h.Drivers.Connect(call(), info.Name, info.Endpoint, gone)
-	if err != nil {
-		return f, err
-	}
-	f.Instance = peer.Instance
-	name, err := m.h.CSIIdentity.PluginInfo(call(), info.Name, &csi.GetPluginInfoRequest{})
-	if err != nil {
-		return f, err
-	}
-	if name.GetName() != info.Name {
-		return f, fmt.Errorf("the plugin registers as %q and its CSI endpoint says it is %q", info.Name, name.GetName())
-	}
-	node, err := m.h.CSINode.Info(call(), info.Name, &csi.NodeGetInfoRequest{})
-	if err != nil {
-		return f, err
-	}
-	if node.GetNodeId() == "" {
-		return f, fmt.Errorf("NodeGetInfo of %s: the node id is empty", info.Name)
-	}
-	f.NodeID = node.GetNodeId()
-	caps, err := m.h.CSINode.Capabilities(call(), info.Name, &csi.NodeGetCapabilitiesRequest{})
-	if err != nil {
-		return f, err
-	}
-	for _, c := range caps.GetCapabilities() {
-		switch c.GetRpc().GetType() {
-		case csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME:
-			f.StageUnstage = true
-		case csi.NodeServiceCapability_RPC_SINGLE_NODE_MULTI_WRITER:
-			f.SingleNodeMultiWriter = true
-		case csi.NodeServiceCapability_RPC_VOLUME_MOUNT_GROUP:
-			f.VolumeMountGroup = true
-		default: // what the engine makes no use of
-		}
-	}
-	return f, nil
 }
 
 // acceptable checks what a plugin says of itself.

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -119,7 +120,8 @@ func TestProcessThatFailsItsIntroductionIsNotCalled(t *testing.T) {
 	b.w.Delete(pod("web", "a"))
 	b.run(5 * time.Minute)
 	require.Zero(t, f.asked)
-	require.False(t, b.status().Drivers[0].Registered)
+	require.True(t, b.status().Drivers[0].Registered)
+	require.False(t, b.status().Drivers[0].Connected)
 	require.Contains(t, b.status().Drivers[0].Why, "NodeGetInfo")
 
 	f.introduce = nil
@@ -127,48 +129,134 @@ func TestProcessThatFailsItsIntroductionIsNotCalled(t *testing.T) {
 	require.Empty(t, b.status().Rungs)
 }
 
-// connections notes where the last connection of a driver leads, and whether there is one.
+// connections notes where the connection of each driver leads, without those of candidates.
 type connections struct {
 	hal.Drivers
-	last string
+	to map[string]string
 }
 
-func (d *connections) Connect(c hal.Call, driver, endpoint string, gone func()) (hal.Peer, error) {
-	d.last = endpoint
-	return d.Drivers.Connect(c, driver, endpoint, gone)
+func (d *connections) Connect(c hal.Call, name, endpoint string, events hal.PeerEvents) (hal.Peer, error) {
+	peer, err := d.Drivers.Connect(c, name, endpoint, events)
+	if err == nil {
+		d.to[name] = endpoint
+	}
+	return peer, err
 }
 
-func (d *connections) Disconnect(driver string) {
-	d.last = ""
-	d.Drivers.Disconnect(driver)
+func (d *connections) Rename(from, to string) {
+	d.to[to] = d.to[from]
+	delete(d.to, from)
+	d.Drivers.Rename(from, to)
 }
 
-// Another version of a driver that can't say who it is takes the connection of the one that serves. That gets it back though nothing is asked of it:
-// whoever comes next is not told that the driver can't be reached.
-func TestVersionThatFailsItsIntroductionTakesNoConnection(t *testing.T) {
-	b := newBench(t, sim.Polite())
-	f, to := &fickle{}, &connections{}
+func (d *connections) Disconnect(name string) {
+	delete(d.to, name)
+	d.Drivers.Disconnect(name)
+}
+
+// newConnected starts the bench's engine with its connections noted.
+func newConnected(b *bench) *connections {
+	to := &connections{to: map[string]string{}}
 	b.w.SetAgent(func(h hal.Host) {
-		f.CSINode, f.runtime, to.Drivers = h.CSINode, h.Runtime, h.Drivers
-		h.CSINode, h.Drivers = f, to
+		to.Drivers = h.Drivers
+		h.Drivers = to
 		b.m = engine.New(h, b.cfg)
 		b.m.Start()
 	})
 	b.w.KillAgent()
 	b.run(time.Minute)
-	serving := to.last
-	require.NotEmpty(t, serving)
+	return to
+}
 
-	f.introduce = func(func(time.Duration)) error {
-		if to.last == serving {
-			return nil
+// driverAt returns what the status says of the driver at a socket whose path ends so.
+func (b *bench) driverAt(suffix string) engine.DriverStatus {
+	b.t.Helper()
+	for _, d := range b.status().Drivers {
+		if strings.HasSuffix(d.Socket, suffix) {
+			return d
 		}
-		return &hal.Error{Op: "NodeGetInfo", Object: driverName, Class: hal.ClassRPC, Outcome: hal.Unknown, Reply: hal.ReplyNone}
 	}
-	b.w.UpgradeDriver(driverName, time.Hour)
-	b.run(200 * time.Second)
-	require.Equal(t, serving, to.last)
-	b.w.Apply(pod("web", "a"))
-	b.run(5 * time.Second)
-	require.Equal(t, engine.Ready, b.status().Pods[0].State)
+	require.Fail(b.t, "no such socket", "%s: %+v", suffix, b.status().Drivers)
+	return engine.DriverStatus{}
+}
+
+// A second endpoint of a driver's name waits as long as the first answers, and the status shows both. It takes over once the first has gone.
+func TestSecondEndpointWaitsUntilTheFirstHasGone(t *testing.T) {
+	for name, end := range map[string]func(*bench){
+		"the first's socket is removed": func(b *bench) { b.w.LoseSocketOf(driverName, 0) },
+		"the first is dead":             func(b *bench) { b.w.StopVersion(driverName, 0) },
+		"the first is silent":           func(b *bench) { b.w.BreakVersion(driverName, 0, sim.Hangs) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, sim.Polite())
+			to := newConnected(b)
+			serving := to.to[driverName]
+			require.NotEmpty(t, serving)
+			b.w.UpgradeDriver(driverName, 10*time.Hour)
+			b.run(time.Hour)
+			require.Equal(t, serving, to.to[driverName])
+			first, second := b.driverAt(driverName+"-reg.sock"), b.driverAt("-2-reg.sock")
+			require.True(t, first.Registered && first.Connected && !first.Waiting, "%+v", first)
+			require.True(t, second.Waiting && !second.Registered && !second.Connected, "%+v", second)
+			require.Greater(t, second.Since, 50*time.Minute)
+			require.Contains(t, second.Why, first.Socket)
+
+			end(b)
+			b.run(engine.SilentAfter + 15*time.Second)
+			require.NotEqual(t, serving, to.to[driverName])
+			require.True(t, b.driverAt("-2-reg.sock").Registered)
+			b.w.Apply(pod("web", "a"))
+			b.run(5 * time.Second)
+			require.Equal(t, engine.Ready, b.status().Pods[0].State)
+		})
+	}
+}
+
+// told notes what a plugin is told of its registration.
+type told struct {
+	hal.Registration
+	asked []string // who was told false, and why
+}
+
+func (r *told) Notify(c hal.Call, socket string, registered bool, reason string) error {
+	if !registered {
+		r.asked = append(r.asked, socket+": "+reason)
+	}
+	return r.Registration.Notify(c, socket, registered, reason)
+}
+
+// A driver is killed for up to a minute while its registrar lives on. Its registration stands, the status shows within a second that it is not
+// connected, and it is met again within seconds of its coming back, before any call asks for it. Its registrar hears nothing of it.
+func TestDriverIsKilledBehindItsRegistration(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	r := &told{}
+	b.w.SetAgent(func(h hal.Host) {
+		r.Registration, h.Registration = h.Registration, r
+		b.m = engine.New(h, b.cfg)
+		b.m.Start()
+	})
+	b.w.KillAgent()
+	b.run(time.Minute)
+	for _, away := range []time.Duration{0, time.Second, 4 * time.Second, 30 * time.Second, 2 * time.Minute} {
+		b.w.StopPlugin(driverName)
+		b.w.Apply(pod("web", "a"))
+		b.run(time.Second)
+		d := b.status().Drivers[0]
+		require.True(t, d.Registered, "%s: %+v", away, d)
+		require.False(t, d.Connected, "%s: %+v", away, d)
+		require.Contains(t, d.Why, "connects again")
+		b.run(away)
+		b.w.StartDriver(driverName)
+		b.run(12 * time.Second)
+		d = b.status().Drivers[0]
+		require.True(t, d.Registered && d.Connected, "%s: %+v", away, d)
+		require.Empty(t, d.Why)
+		b.run(10 * time.Second)
+		require.Equal(t, engine.Ready, b.status().Pods[0].State, away)
+		b.w.Delete(pod("web", "a"))
+		b.run(10 * time.Second)
+		require.Empty(t, b.status().Rungs)
+	}
+	require.Empty(t, r.asked)
+	require.Equal(t, 1, strings.Count(strings.Join(b.log, "\n"), "driver registered"), "in this life")
 }

@@ -16,9 +16,8 @@ import (
 // VolumeManager is the public face of the engine: it owns the state, runs the operations that core asks for, and answers questions. Its exported
 // methods may be called from any goroutine but the owner; they only post.
 type VolumeManager struct {
-	h    hal.Host
-	late hal.Host // h as operations have it
-	cfg  Config
+	h   hal.Host
+	cfg Config
 
 	// All fields below belong to the owner.
 	core    *core.Core // nil until a start has read the node
@@ -47,8 +46,6 @@ type VolumeManager struct {
 func New(h hal.Host, cfg Config) *VolumeManager {
 	m := &VolumeManager{h: h, cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}, running: map[hal.OpID]flight{}}
 	m.commits.unwritten = map[hal.Key]bool{}
-	m.late = h
-	m.late.CSINode = lateNode{h.CSINode, m}
 	m.objects.init()
 	m.objects.input = m.newInput()
 	m.drivers.init()

@@ -23,8 +23,11 @@ func (m *VolumeManager) launch(op core.Op) {
 	instance := m.drivers.instance(op.Actor)
 	m.running[op.ID] = flight{op, instance}
 	m.h.Runtime.Go(func() {
-		res := run(&m.late, op)
+		h, last := m.h, answer{}
+		h.CSINode = lateNode{m.h.CSINode, m, &last}
+		res := run(&h, op)
 		m.h.Runtime.Post(func() {
+			m.hears(op.Actor, instance, last)
 			// Which process was asked is known if there was one and the same all the time.
 			if m.drivers.instance(op.Actor) == instance {
 				res.Instance = instance
@@ -83,7 +86,8 @@ func run(h *hal.Host, op core.Op) core.Result {
 // lateNode sees to it that an answer that comes after a call's deadline reaches core, if it proves that the call has ended, as it would have in time.
 type lateNode struct {
 	hal.CSINode
-	m *VolumeManager
+	m    *VolumeManager
+	last *answer // of the operation
 }
 
 func (n lateNode) late(c hal.Call) hal.Call {
@@ -97,17 +101,25 @@ func (n lateNode) late(c hal.Call) hal.Call {
 }
 
 func (n lateNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
-	return n.CSINode.Stage(n.late(c), driver, r)
+	answer, err := n.CSINode.Stage(n.late(c), driver, r)
+	n.last.take(n.m.h.Runtime.Now(), "NodeStageVolume", err)
+	return answer, err
 }
 
 func (n lateNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
-	return n.CSINode.Unstage(n.late(c), driver, r)
+	answer, err := n.CSINode.Unstage(n.late(c), driver, r)
+	n.last.take(n.m.h.Runtime.Now(), "NodeUnstageVolume", err)
+	return answer, err
 }
 
 func (n lateNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
-	return n.CSINode.Publish(n.late(c), driver, r)
+	answer, err := n.CSINode.Publish(n.late(c), driver, r)
+	n.last.take(n.m.h.Runtime.Now(), "NodePublishVolume", err)
+	return answer, err
 }
 
 func (n lateNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
-	return n.CSINode.Unpublish(n.late(c), driver, r)
+	answer, err := n.CSINode.Unpublish(n.late(c), driver, r)
+	n.last.take(n.m.h.Runtime.Now(), "NodeUnpublishVolume", err)
+	return answer, err
 }

@@ -214,15 +214,35 @@ func whyOf(r RungStatus) string {
 }
 
 func (m *VolumeManager) driverStatus() []DriverStatus {
-	out := []DriverStatus{}
+	out, now := []DriverStatus{}, m.h.Runtime.Now()
 	for _, at := range slices.Sorted(maps.Keys(m.drivers.sockets)) {
 		s := m.drivers.sockets[at]
-		out = append(out, DriverStatus{
-			Name: s.facts.Name, Socket: s.path, Endpoint: s.endpoint, NodeID: s.facts.NodeID, Why: s.why,
-			Registered: s.facts.Name != "" && m.drivers.serving[s.facts.Name] == s,
-		})
+		row := DriverStatus{Name: s.info.Name, Socket: s.path, Endpoint: s.info.Endpoint, Why: s.why}
+		d := m.drivers.byName[s.info.Name]
+		switch {
+		case d == nil:
+		case d.by == s:
+			row.Registered, row.Connected, row.NodeID, row.LastAnswer = true, d.isConnected, d.facts.NodeID, d.answer.text
+			row.Since = now.Sub(d.since)
+			row.LastAnswerAge = now.Sub(d.answer.at)
+			if !d.isConnected {
+				row.Why = reachAgain(row.Why)
+			}
+		case d.by != nil:
+			row.Waiting, row.Since = true, now.Sub(s.since)
+			row.Why = "waits: " + d.by.path + " serves " + d.name + "; it takes over once that socket is removed or its driver does not answer"
+		}
+		out = append(out, row)
 	}
 	return out
+}
+
+// reachAgain says why a registered driver is not connected, and what comes next.
+func reachAgain(why string) string {
+	if why == "" {
+		return "the connection is lost; volnode connects again"
+	}
+	return why + "; volnode connects again within " + reconnectMax.String()
 }
 
 func (m *VolumeManager) sourceStatus() []SourceTrouble {

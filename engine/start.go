@@ -128,6 +128,7 @@ func (m *VolumeManager) begin(n node) {
 	m.tell(n)
 	m.mend()
 	m.h.Cluster.Watch(m.clusterEvent)
+	m.drivers.began = m.h.Runtime.Now()
 	m.h.Watches.PluginSockets(m.registryDir(), m.socketEvent)
 	m.h.Watches.MountTable(m.tableChanged)
 	early := m.early

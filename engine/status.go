@@ -76,9 +76,15 @@ type DriverStatus struct {
 	Name       string `json:"name"`
 	Socket     string `json:"socket"`
 	Endpoint   string `json:"endpoint,omitempty"`
-	Registered bool   `json:"registered"`
+	Registered bool   `json:"registered"`        // its registration is in force: the socket is there, and it serves the driver
+	Connected  bool   `json:"connected"`         // the process that was met last can be called
+	Waiting    bool   `json:"waiting,omitempty"` // another socket serves the driver
 	NodeID     string `json:"nodeID,omitempty"`
-	Why        string `json:"why,omitempty"` // not registered: what failed, and when it is tried again
+	// Since is for how long it has been connected, or not connected, or has waited.
+	Since         time.Duration `json:"sinceNanoseconds,omitempty"`
+	LastAnswer    string        `json:"lastAnswer,omitempty"` // to any call: "NodeStageVolume: OK"
+	LastAnswerAge time.Duration `json:"lastAnswerAgeNanoseconds,omitempty"`
+	Why           string        `json:"why,omitempty"` // not connected, or not registered: what failed last, and what comes next
 }
 
 // SourceTrouble is one file or object that can't be used as it is.

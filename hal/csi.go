@@ -26,14 +26,29 @@ type Peer struct {
 	PID      int
 }
 
-// Drivers keeps one connection for each CSI driver. One that broke is opened again by the next call if the same process answers. If another one does,
-// calls are not sent (ReplyNever) until Connect is called again, so that whoever called it knows whose answers come.
+// PeerEvents is what the caller of Connect wants to hear of the process at the other end. Each func runs on the owner. nil is allowed.
+type PeerEvents struct {
+	// Lost: the other side has closed the connection, as it does when its process dies. It comes within a moment, and again if a connection that
+	// was opened in its place breaks. It does not come of a connection that was replaced or forgotten.
+	Lost func()
+	// Gone: the process is dead *and* its cgroup is empty, so nothing that it started can still act. It may never come.
+	Gone func()
+}
+
+// Candidate is the name for the connection to a process that has not yet said who it is. No driver has such a name.
+func Candidate(driver string) string { return driver + " (candidate)" }
+
+// Drivers keeps connections to CSI drivers, each under a name: a driver's, or [Candidate]. One that broke is opened again by the next call if the same
+// process answers. If another one does, calls are not sent (ReplyNever) until Connect is called again, so that whoever called it knows whose answers
+// come.
 type Drivers interface {
-	// Connect opens the connection for driver, in place of an earlier one. gone is called on the owner if the peer is seen dead *and* its cgroup is
-	// empty, so that nothing it started can still act; it may never come.
-	Connect(c Call, driver, endpoint string, gone func()) (Peer, error)
-	// Disconnect forgets driver: later calls to it are not sent. Calls in flight go on.
-	Disconnect(driver string)
+	// Connect opens a connection and keeps it under name, in place of an earlier one.
+	Connect(c Call, name, endpoint string, events PeerEvents) (Peer, error)
+	// Rename keeps the connection of the one name under the other, in place of an earlier one. Calls in flight go on. Without such a connection it
+	// does nothing.
+	Rename(from, to string)
+	// Disconnect forgets name: later calls to it are not sent. Calls in flight go on.
+	Disconnect(name string)
 }
 
 // CSIIdentity is the identity service of a connected driver. Class RPC. Messages are the CSI spec's own.

@@ -44,9 +44,12 @@ func actions() []action {
 		{"reboot", func(t *story, _ []string) string { t.w.Reboot(); return "" }},
 		{"cut power", func(t *story, _ []string) string { t.w.CutPower(); return "" }},
 		{"stop driver DRIVER", func(t *story, a []string) string { t.w.StopDriver(a[0]); return "" }},
+		{"stop plugin of driver DRIVER", func(t *story, a []string) string { t.w.StopPlugin(a[0]); return "" }},
 		{"start driver DRIVER", func(t *story, a []string) string { return t.startDriver(a[0]) }},
 		{"restart driver DRIVER", func(t *story, a []string) string { t.w.RestartDriver(a[0]); return "" }},
 		{"replace driver DRIVER", func(t *story, a []string) string { t.w.ReplaceDriver(a[0]); return "" }},
+		{"replace driver DRIVER without staging", func(t *story, a []string) string { t.w.ReplaceDriverBy(a[0], false); return "" }},
+		{"rival of driver DRIVER for TIME", func(t *story, a []string) string { t.w.RivalDriver(a[0], duration(a[1])); return "" }},
 		{"upgrade driver DRIVER for TIME", func(t *story, a []string) string { t.w.UpgradeDriver(a[0], duration(a[1])); return "" }},
 		{"upgrade driver DRIVER for TIME without staging", func(t *story, a []string) string { return t.changeDriver(a[0], false, a[1]) }},
 		{"upgrade driver DRIVER for TIME with staging", func(t *story, a []string) string { return t.changeDriver(a[0], true, a[1]) }},
@@ -351,6 +354,7 @@ func (t *story) breaks(name string, b sim.Breakage) string {
 		return "a driver with the trait unchecked can't hide its mounts"
 	}
 	t.w.BreakDriver(name, b)
+	delete(t.r.registrars.serving, name)
 	return ""
 }
 

@@ -40,6 +40,7 @@ func (r *run) bound() time.Duration {
 // finish is the liveness phase: calm, convergence, quiet, a restart without a call, everything deleted, nothing left.
 func (r *run) finish(restart bool) {
 	r.stop = true
+	r.registrars.calm = r.w.Now()
 	r.w.Calm()
 	r.uncoversManifests()
 	r.w.SweepForeign(rootDir)
@@ -52,7 +53,7 @@ func (r *run) finish(restart bool) {
 			return
 		}
 		r.w.BreakDriver(r.broken, sim.Works)
-		r.broken = ""
+		r.broken, r.registrars.calm = "", r.w.Now()
 	}
 	if !r.comesToRest("L2", "converged", r.bound()) || !r.untouched() || !r.isQuiet() || restart && !r.restarts() {
 		return
@@ -105,7 +106,7 @@ func (r *run) settle(property, phase string, within time.Duration) bool {
 	r.judges(property)
 	end := r.w.Now().Add(within)
 	for step := time.Second; ; step = min(2*step, 30*time.Second) {
-		if !r.until(min(end, r.w.Now().Add(step))) {
+		if !r.until(min(end, r.w.Now().Add(step))) || !r.isReached() {
 			return false
 		}
 		object, why := r.restless()
@@ -149,13 +150,13 @@ func (r *run) restless() (object, why string) {
 	for _, d := range drivers {
 		isServed := slices.ContainsFunc(drivers, func(o sim.DriverState) bool { return o.Name == d.Name && o.Up })
 		switch {
-		case slices.ContainsFunc(drivers, func(o sim.DriverState) bool { return o.Name == d.Name && o.Socket != d.Socket }):
+		case slices.ContainsFunc(drivers, func(o sim.DriverState) bool { return o.Name == d.Name && o.Endpoint != d.Endpoint }):
 			return d.Name, "a version of it takes the place of another"
 		case d.Name == r.broken:
 		case !isServed:
 			return d.Name, "the driver is down"
-		case d.Up && !r.registered[d.Name]:
-			return d.Name, "the driver is up and not registered"
+		case d.Up && !(r.registrars.registered[d.Name] && r.registrars.connected[d.Name]):
+			return d.Name, "the driver is up, and it is not registered and connected"
 		}
 	}
 	rebuilt := r.rebuilt()
@@ -458,6 +459,11 @@ func (r *run) tellWhy(object string) string {
 	for _, p := range s.Pods {
 		if p.Namespace+"/"+p.Name == object {
 			return fmt.Sprintf("%s %+v", p.State, p.Volumes)
+		}
+	}
+	for _, d := range s.Drivers {
+		if d.Name == object || d.Name == "" {
+			return fmt.Sprintf("%+v", d)
 		}
 	}
 	return "the engine does not know it"

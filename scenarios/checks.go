@@ -50,6 +50,7 @@ var contrary = map[string]string{stage: unstage, unstage: stage, publish: unpubl
 // effect looks at each effect at its instant.
 func (r *run) effect(e sim.Effect) {
 	r.beside(&e)
+	r.meets(&e)
 	switch e.Kind {
 	case sim.EffectSent:
 		r.actual.effects++

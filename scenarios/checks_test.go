@@ -33,7 +33,7 @@ func bare(t *testing.T) *run {
 	w := sim.New(sim.Config{RootDir: rootDir, Chooser: hanging{}, Script: hangs})
 	t.Cleanup(w.Close)
 	r := newRun(w, engine.Config{})
-	r.synced, r.registered = true, map[string]bool{}
+	r.synced = true
 	w.SetAgent(func(hal.Host) {})
 	w.AddDriver(sim.DriverSpec{Name: "d"})
 	w.AddVolume("d", "v")

@@ -67,7 +67,7 @@ func (m Moment) Circumstances(to []Circumstance) []Circumstance {
 		to = append(to, Circumstance{string(p.uid), "", bit(p.isWanted, 0) | bit(p.isLeaving, 1) | bit(p.isRunning, 2) | bit(p.told == p.object, 3)})
 	}
 	for i, d := range r.w.Drivers() {
-		is := uint64(i)<<4 | bit(d.Up, 0) | bit(d.Accepted, 1) | bit(d.Hides, 2) | bit(r.registered[d.Name], 3)
+		is := uint64(i)<<5 | bit(d.Up, 0) | bit(d.Accepted, 1) | bit(d.Hides, 2) | bit(r.registrars.registered[d.Name], 3) | bit(r.registrars.connected[d.Name], 4)
 		to = append(to, Circumstance{d.Name, "", is + maphash.Comparable(circumstancesSeed, d.Is)})
 	}
 	return to

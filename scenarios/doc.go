@@ -28,6 +28,8 @@ var Properties = []struct{ Code, Text string }{
 	{"S18", "at most one mount of ours at each path"},
 	{"S21", "ready is told only of what is there, as it was asked for (S19: read-only or not)"},
 	{"S22", "nothing is taken down before every source has said all it knows, nor of a pod that was wanted all along"},
+	{"S24", "calls for a volume go to the endpoint that serves its driver, as long as it answers"},
+	{"S25", "a registrar is told that its driver was not taken only if it says what can't be taken"},
 	{"S27", "a stage and a publish say what the objects say: filesystem, options, access, context, pod, secret, paths, read-only"},
 	{"S28", "containers find the data of their own volume, and never another's"},
 	{"L1", "everything is removed some time after its last user"},
@@ -39,6 +41,7 @@ var Properties = []struct{ Code, Text string }{
 	{"L7", "once everything is as wanted, nothing is done any more, and nothing goes round in circles before"},
 	{"L11", "a restart adopts what is healthy without a call"},
 	{"L12", "what is not as it should be says why, or what is under way"},
+	{"L13", "a driver that runs and registers is registered and connected within a bound after the faults stop"},
 	{"panic", "the engine's own assertions hold, and no check of volsim panics"},
 	{"expect", "the scenario's expectations hold"},
 }

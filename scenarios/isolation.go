@@ -120,7 +120,7 @@ func (r *run) isHeldOpen(u use) bool {
 // isFreeUse is isFree of one volume, but for what is up of it.
 func (r *run) isFreeUse(u use) bool {
 	name := u.driver + "^" + u.volume
-	return r.registered[u.driver] && !r.exclusive[name] && r.away[name] == nil && !r.denied[name] && !r.isSilent(u) &&
+	return r.registrars.registered[u.driver] && r.registrars.connected[u.driver] && !r.exclusive[name] && r.away[name] == nil && !r.denied[name] && !r.isSilent(u) &&
 		!slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Name == u.driver && !isPrompt(d) })
 }
 
@@ -182,7 +182,7 @@ func (r *run) hasRungs(p *pod) bool {
 func (r *run) bystander() *pod {
 	slow := map[string]bool{}
 	for _, d := range r.w.Drivers() {
-		slow[d.Name] = slow[d.Name] || d.Name == r.broken || !isPrompt(d) || !d.Accepted
+		slow[d.Name] = slow[d.Name] || d.Name == r.broken || !isPrompt(d) || !r.registrars.connected[d.Name]
 	}
 	for _, p := range r.pods {
 		isPlain := !slices.ContainsFunc(p.uses, func(u use) bool {

@@ -32,7 +32,7 @@ func (r *run) stepped(c *core.Core) {
 		r.covered(c, first)
 	}
 	if first {
-		r.isBegun = true
+		r.isBegun, r.registrars.begun = true, r.w.Now()
 		r.begun()
 		return
 	}

@@ -98,7 +98,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.volume: climbing
 		scenarios.place: climbUntil`,
 	asLife: `
-		scenarios.run: m core synced registered heard
+		scenarios.run: m core synced heard
 		scenarios.pod: told isWaiting
 		sim.World: inc
 		sim.clusterObject: as left newest

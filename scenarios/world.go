@@ -51,8 +51,7 @@ type run struct {
 	texts  map[any][]byte // the manifests, by object; nil keeps none
 	synced bool           // the present life has been told that its source is synced
 
-	// registered is the drivers that the present life has taken in.
-	registered map[string]bool
+	registrars registrars
 	exclusive  map[string]bool // volumes of ReadWriteOncePod claims, as driver^handle
 	denied     map[string]bool // volumes of which a call was answered ALREADY_EXISTS: they may be taken down first, whoever wants them
 
@@ -118,11 +117,12 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, unlinked: map[string]bool{}, exclusive: map[string]bool{}, denied: map[string]bool{},
 		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, mark: secretMark,
 		now: newObjects(), last: newObjects(), heard: newObjects(), traits: map[string][]traits{}, shows: map[any]string{},
-		away: map[string]*handOver{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
+		registrars: newRegistrars(), away: map[string]*handOver{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
 	}
 	r.cfg.NodeName, r.cfg.RootDir = nodeName, rootDir
 	r.cfg.Logging, r.cfg.Stepped = r.logged, r.stepped
 	w.OnEffect(r.effect)
+	w.OnFault(r.unreaches)
 	w.SetAgent(r.start)
 	return r
 }
@@ -139,8 +139,9 @@ func (r *run) start(h hal.Host) {
 		h = trace.Wrap(h, r.traced)
 	}
 	h.Cluster = heard{h.Cluster, r}
-	r.h, r.core, r.synced, r.registered, r.heard = h, nil, false, map[string]bool{}, newObjects()
+	r.h, r.core, r.synced, r.heard = h, nil, false, newObjects()
 	r.news = map[string][]news{}
+	r.registrars.forget()
 	r.m = engine.New(h, r.cfg)
 	m := r.m
 	m.Start()
@@ -275,7 +276,9 @@ func (r *run) logged(e engine.Entry) {
 	switch e.Message {
 	case "driver registered", "driver deregistered":
 		r.looksForOpen()
-		r.registered[e.Fields[1]] = e.Message == "driver registered"
+	}
+	if len(e.Fields) > 1 {
+		r.registrars.hears(e.Message, e.Fields[1])
 	}
 	if r.cover != nil {
 		r.probeLine(e)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,6 +94,34 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// driverNames are the names of all drivers, sorted. A plugin that has not said who it is has none.
+func driverNames(drivers []engine.DriverStatus) []string {
+	var names []string
+	for _, d := range drivers {
+		if d.Name != "" {
+			names = append(names, d.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// driverNamed is the row of a driver that serves, or else any row of it, and the number of those that wait.
+func driverNamed(drivers []engine.DriverStatus, name string) (row engine.DriverStatus, waiting int) {
+	for _, d := range drivers {
+		if d.Name != name {
+			continue
+		}
+		if d.Waiting {
+			waiting++
+		}
+		if d.Registered || row.Name == "" {
+			row = d
+		}
+	}
+	return row, waiting
 }
 
 func asHALError(err error) (*hal.Error, bool) { return errors.AsType[*hal.Error](err) }

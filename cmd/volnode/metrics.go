@@ -158,11 +158,16 @@ type stateCollector struct {
 var (
 	volumesDesc = prometheus.NewDesc("volume_manager_total_volumes", "Volumes of pods, as wanted and as they are.",
 		[]string{"plugin_name", "state"}, nil)
-	stateDesc     = prometheus.NewDesc("volnode_volume_state", "Volumes of pods by state.", []string{"state"}, nil)
-	uncertainDesc = prometheus.NewDesc("volnode_uncertain_volumes", "Volumes of which a call without a known end may still act.", nil, nil)
-	stuckDesc     = prometheus.NewDesc("volnode_oldest_stuck_seconds", "Age of the oldest operation that is overdue; 0 if none is.", nil, nil)
-	recordsDesc   = prometheus.NewDesc("volnode_journal_records", "Rungs that the journal has a record of.", nil, nil)
-	bytesDesc     = prometheus.NewDesc("volnode_journal_bytes", "Bytes of the journal's file that are in use.", nil, nil)
+	stateDesc      = prometheus.NewDesc("volnode_volume_state", "Volumes of pods by state.", []string{"state"}, nil)
+	uncertainDesc  = prometheus.NewDesc("volnode_uncertain_volumes", "Volumes of which a call without a known end may still act.", nil, nil)
+	stuckDesc      = prometheus.NewDesc("volnode_oldest_stuck_seconds", "Age of the oldest operation that is overdue; 0 if none is.", nil, nil)
+	recordsDesc    = prometheus.NewDesc("volnode_journal_records", "Rungs that the journal has a record of.", nil, nil)
+	registeredDesc = prometheus.NewDesc("volnode_driver_registered", "1 if a registration socket of the driver is in force.", []string{"driver_name"}, nil)
+	connectedDesc  = prometheus.NewDesc("volnode_driver_connected", "1 if the driver's process can be called.", []string{"driver_name"}, nil)
+	answerDesc     = prometheus.NewDesc("volnode_driver_last_answer_seconds", "Time since the driver's last answer to any call.", []string{"driver_name"}, nil)
+	waitingDesc    = prometheus.NewDesc("volnode_driver_waiting_endpoints", "Further endpoints that register the driver's name and wait.",
+		[]string{"driver_name"}, nil)
+	bytesDesc = prometheus.NewDesc("volnode_journal_bytes", "Bytes of the journal's file that are in use.", nil, nil)
 )
 
 var troublesDesc = prometheus.NewDesc("volnode_source_troubles",
@@ -170,7 +175,9 @@ var troublesDesc = prometheus.NewDesc("volnode_source_troubles",
 
 // Describe implements prometheus.Collector.
 func (stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{volumesDesc, stateDesc, uncertainDesc, stuckDesc, recordsDesc, bytesDesc, troublesDesc} {
+	for _, d := range []*prometheus.Desc{
+		volumesDesc, stateDesc, uncertainDesc, stuckDesc, recordsDesc, bytesDesc, registeredDesc, connectedDesc, answerDesc, waitingDesc, troublesDesc,
+	} {
 		ch <- d
 	}
 }
@@ -202,6 +209,22 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(troublesDesc, float64(bad), "bad")
 	gauge(troublesDesc, float64(held), "held")
 	gauge(troublesDesc, float64(missing), "missing")
+	for _, name := range driverNames(s.Drivers) {
+		d, waiting := driverNamed(s.Drivers, name)
+		gauge(registeredDesc, asNumber(d.Registered), name)
+		gauge(connectedDesc, asNumber(d.Connected), name)
+		gauge(waitingDesc, float64(waiting), name)
+		if d.LastAnswer != "" {
+			gauge(answerDesc, d.LastAnswerAge.Seconds(), name)
+		}
+	}
+}
+
+func asNumber(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // sinkCollector counts what the sinks have lost.

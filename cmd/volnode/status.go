@@ -86,16 +86,31 @@ func section(w io.Writer, headers bool, show func()) {
 }
 
 func headline(s engine.Status) string {
-	registered := 0
-	for _, d := range s.Drivers {
+	text := fmt.Sprintf("%s  %s  %s  %s  %s in the journal", s.Node, plural(len(s.Pods), "pod"), count(s).summary(), driversText(s.Drivers),
+		plural(s.Journal.Records, "record"))
+	if !s.Synced {
+		text += "  not synced: nothing is torn down"
+	}
+	return text
+}
+
+// driversText counts the drivers: those whose registration is in force, those that can be reached now, and endpoints that wait.
+func driversText(drivers []engine.DriverStatus) string {
+	registered, connected, waiting := 0, 0, 0
+	for _, d := range drivers {
 		if d.Registered {
 			registered++
 		}
+		if d.Connected {
+			connected++
+		}
+		if d.Waiting {
+			waiting++
+		}
 	}
-	text := fmt.Sprintf("%s  %s  %s  %d/%s registered  %s in the journal", s.Node, plural(len(s.Pods), "pod"), count(s).summary(), registered,
-		plural(len(s.Drivers), "driver"), plural(s.Journal.Records, "record"))
-	if !s.Synced {
-		text += "  not synced: nothing is torn down"
+	text := fmt.Sprintf("%d/%s registered, %d connected", registered, plural(len(drivers)-waiting, "driver"), connected)
+	if waiting > 0 {
+		text += fmt.Sprintf(", %s waiting", plural(waiting, "second endpoint"))
 	}
 	text += troubleText(s)
 	return text
@@ -182,11 +197,18 @@ func printRungs(w io.Writer, rungs []engine.RungStatus, headers bool) {
 func printDrivers(w io.Writer, drivers []engine.DriverStatus, headers bool) {
 	var heads []string
 	if headers {
-		heads = []string{"DRIVER", "REGISTERED", "NODE", "SOCKET", "WHY"}
+		heads = []string{"DRIVER", "REGISTERED", "CONNECTED", "SINCE", "LAST ANSWER", "NODE", "SOCKET", "WHY"}
 	}
 	t := newTable(w, heads...)
 	for _, d := range drivers {
-		t.row(d.Name, strconv.FormatBool(d.Registered), d.NodeID, d.Socket, d.Why)
+		registered, last := strconv.FormatBool(d.Registered), d.LastAnswer
+		if d.Waiting {
+			registered = "waits"
+		}
+		if last != "" {
+			last += " " + age(d.LastAnswerAge) + " ago"
+		}
+		t.row(d.Name, registered, strconv.FormatBool(d.Connected), age(d.Since), last, d.NodeID, d.Socket, d.Why)
 	}
 	t.end()
 }

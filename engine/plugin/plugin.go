@@ -27,10 +27,9 @@ type Verbs struct {
 type DriverFacts struct {
 	Name                  string
 	NodeID                string
-	Instance              string // of the process, "" if not known
-	StageUnstage          bool   // STAGE_UNSTAGE_VOLUME
-	SingleNodeMultiWriter bool   // SINGLE_NODE_MULTI_WRITER
-	VolumeMountGroup      bool   // VOLUME_MOUNT_GROUP
+	StageUnstage          bool // STAGE_UNSTAGE_VOLUME
+	SingleNodeMultiWriter bool // SINGLE_NODE_MULTI_WRITER
+	VolumeMountGroup      bool // VOLUME_MOUNT_GROUP
 }
 
 // DriverConfig is what the operator says of a CSI driver.

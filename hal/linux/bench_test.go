@@ -147,7 +147,7 @@ func BenchmarkCSICall(b *testing.B) {
 	h, root := benchHost(b, 0)
 	socket := filepath.Join(root, "csi.sock")
 	(&fakeDriver{}).serve(b, socket)
-	if _, err := h.drivers.Connect(hal.Call{}, "d", socket, nil); err != nil {
+	if _, err := h.drivers.Connect(hal.Call{}, "d", socket, hal.PeerEvents{}); err != nil {
 		b.Fatal(err)
 	}
 	r := &csi.NodeStageVolumeRequest{VolumeId: "v", StagingTargetPath: root, Secrets: map[string]string{"a": "b"}}

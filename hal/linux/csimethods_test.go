@@ -37,7 +37,7 @@ func TestMethodsOfCSI(t *testing.T) {
 		s.Stop()
 		<-done
 	}()
-	_, err := h.drivers.Connect(hal.Call{}, "d", socket, nil)
+	_, err := h.drivers.Connect(hal.Call{}, "d", socket, hal.PeerEvents{})
 	require.NoError(t, err)
 
 	identity, node, controller := h.HAL().CSIIdentity, h.HAL().CSINode, h.HAL().CSIController

@@ -20,7 +20,7 @@ import (
 // maxMessage bounds an answer of a driver, in bytes.
 const maxMessage = 4 << 20
 
-// drivers is hal.Drivers: one kept connection for each driver.
+// drivers is hal.Drivers: one kept connection for each name.
 type drivers struct {
 	host *Host
 
@@ -33,6 +33,7 @@ type drivers struct {
 type driver struct {
 	endpoint string
 	peer     hal.Peer
+	lost     func() // posted by each of its connections that breaks
 
 	mu   sync.Mutex
 	conn *connection
@@ -48,9 +49,10 @@ type connection struct {
 	mu      sync.Mutex
 	calls   int
 	retired bool
+	lost    func() // told of the first failure, unless it is retired by then
 }
 
-func (d *drivers) Connect(c hal.Call, name, endpoint string, gone func()) (hal.Peer, error) {
+func (d *drivers) Connect(c hal.Call, name, endpoint string, events hal.PeerEvents) (hal.Peer, error) {
 	const op = "connect"
 	if err := d.host.expired(c, hal.ClassRPC, op, name); err != nil {
 		return hal.Peer{}, neverSent(op, name, err)
@@ -61,13 +63,31 @@ func (d *drivers) Connect(c hal.Call, name, endpoint string, gone func()) (hal.P
 	if err != nil {
 		return hal.Peer{}, neverSent(op, name, fmt.Errorf("%s: %w", endpoint, err))
 	}
-	d.host.followPeer(conn.peer, gone)
+	d.host.followPeer(conn.peer, events.Gone)
+	dr := &driver{endpoint: endpoint, peer: conn.peer, conn: conn, lost: func() {}}
+	if events.Lost != nil {
+		dr.lost = func() { d.host.runtime.Post(events.Lost) }
+	}
+	conn.tell(dr.lost)
 	d.mu.Lock()
 	old := d.byName[name]
-	d.byName[name] = &driver{endpoint: endpoint, peer: conn.peer, conn: conn}
+	d.byName[name] = dr
 	d.mu.Unlock()
 	old.retire()
 	return conn.peer, nil
+}
+
+func (d *drivers) Rename(from, to string) {
+	d.mu.Lock()
+	dr, old := d.byName[from], d.byName[to]
+	if dr != nil {
+		delete(d.byName, from)
+		d.byName[to] = dr
+	}
+	d.mu.Unlock()
+	if dr != nil {
+		old.retire()
+	}
 }
 
 func (d *drivers) Disconnect(name string) {
@@ -121,8 +141,34 @@ func (d *drivers) acquire(ctx context.Context, name string) (*connection, error)
 	}
 	dr.conn.retire()
 	dr.conn = conn
+	conn.tell(dr.lost)
 	conn.acquire()
 	return conn, nil
+}
+
+// tell has f called once the connection breaks, or at once if it is broken.
+func (c *connection) tell(f func()) {
+	c.mu.Lock()
+	c.lost = f
+	c.mu.Unlock()
+	if c.broken.Load() {
+		c.breaks()
+	}
+}
+
+// breaks notes that the socket has failed or was closed.
+func (c *connection) breaks() {
+	c.broken.Store(true)
+	c.mu.Lock()
+	f := c.lost
+	c.lost = nil
+	if c.retired {
+		f = nil
+	}
+	c.mu.Unlock()
+	if f != nil {
+		f()
+	}
 }
 
 // acquire counts a call in. False if the connection is of no use for another one.
@@ -198,7 +244,7 @@ func dial(ctx context.Context, endpoint string) (*connection, error) {
 			if used.Swap(true) {
 				return nil, errors.New("connection lost")
 			}
-			return &watchedConn{raw, &c.broken}, nil
+			return &watchedConn{raw, c}, nil
 		}))
 	if err != nil {
 		_ = raw.Close()
@@ -231,19 +277,19 @@ func (c *connection) ready(ctx context.Context) error {
 // watchedConn tells the first failure of a connection.
 type watchedConn struct {
 	net.Conn
-	broken *atomic.Bool
+	of *connection
 }
 
 func (w *watchedConn) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 	if err != nil {
-		w.broken.Store(true)
+		w.of.breaks()
 	}
 	return n, err
 }
 
 func (w *watchedConn) Close() error {
-	w.broken.Store(true)
+	w.of.breaks()
 	return w.Conn.Close()
 }
 

@@ -147,7 +147,11 @@ func (s *sockets) scan() {
 		problem := socketProblem(path, info)
 		if now := identity(info) + problem; s.told[path] != now {
 			s.told[path] = now
-			s.tell(hal.SocketEvent{Path: path, Present: problem == "", Problem: problem})
+			e := hal.SocketEvent{Path: path, Present: problem == "", Problem: problem}
+			if e.Present {
+				e.Made = info.ModTime().UnixNano() // of a socket: the instant of its bind(2)
+			}
+			s.tell(e)
 		}
 	})
 	if !complete {

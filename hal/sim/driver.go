@@ -56,13 +56,11 @@ func Polite() Personality { return Personality{Staging: true, BlockDevice: true,
 var (
 	sitePersonality = newSite("driver.personality")
 	siteDriverStart = newSite("driver.start")
-	siteRegister    = newSite("driver.register")
-	siteAgain       = newSite("driver.register-again")
 	siteSocketStays = newSite("driver.socket-stays")
 	siteOrphan      = newSite("driver.orphan")
+	siteLoss        = newSite("driver.loss-unseen")
 	siteUnseen      = newSite("driver.gone-unseen")
 	siteCrashesOn   = newSite("driver.crashes-on")
-	siteLost        = newSite("driver.socket-lost")
 )
 
 const crashesOnMost = 12
@@ -127,18 +125,22 @@ type driver struct {
 	up       bool
 	broken   Breakage
 	process  uint32 // number of the present or last life
-	// registrar counts the lives of the process that makes the registration socket: it outlives a plugin that is replaced.
-	registrar uint32
-	pid       int
-	served    uint8  // calls with effects in this life, as far as they are counted
-	queue     []*rpc // that wait for another one's end
-	orphans   int    // calls of the last life that may still act
-	accepted  bool
-	replaced  bool          // another version is taking its place
-	retired   bool          // and has taken it
-	conns     []*connection // of the filesystems that this life of it serves
-	isHidden  bool          // what this life of it mounts does not reach the host
-	hidden    []hiddenMount
+	// registrar counts the lives of the process that makes the registration socket.
+	registrar    uint32
+	hasRegistrar bool        // it lives
+	misregisters bool        // this life of it says what can't be taken
+	reasonUntil  hal.Instant // what an earlier life of it has said may still be held against it
+	isUnattended bool        // nobody starts it again
+	pid          int
+	served       uint8  // calls with effects in this life, as far as they are counted
+	queue        []*rpc // that wait for another one's end
+	orphans      int    // calls of the last life that may still act
+	accepted     bool
+	replaced     bool          // another version is taking its place
+	retired      bool          // and has taken it
+	conns        []*connection // of the filesystems that this life of it serves
+	isHidden     bool          // what this life of it mounts does not reach the host
+	hidden       []hiddenMount
 }
 
 // Breakage is a permanent fault of a driver, for the calm in which others must work.
@@ -227,55 +229,27 @@ func (d *driver) startIn(wait time.Duration) {
 	})
 }
 
-// start begins a life of the driver's processes: its endpoint stands at once, its registration socket later.
+// start begins a life of the driver: its endpoint stands at once. Its registrar starts, too, unless it has lived on.
 func (d *driver) start() {
 	w := d.w
 	if d.up || w.off {
 		return
 	}
 	d.live()
-	d.registrar++
 	w.event("driver.up", d.name)
-	w.tell(actor{}, Effect{Kind: EffectDriverUp, Actor: d.name, Driver: d.name, Outcome: hal.Done})
+	w.tell(actor{}, Effect{Kind: EffectDriverUp, Actor: d.name, Driver: d.name, Endpoint: d.endpoint, Outcome: hal.Done})
 	d.listen(d.endpoint)
-	wait := w.time(siteRegister, d.name, fastest, 5*time.Second)
-	if w.happens(RegistersLate, siteRegister, d.name) {
-		wait = w.time(siteRegister, d.name, time.Second, restartMost)
-	}
-	d.registerIn(wait)
-	if w.happens(RegistersTwice, siteAgain, d.name) {
-		d.registerIn(wait + w.time(siteAgain, d.name, time.Millisecond, restartMost))
-	}
+	d.startRegistrar()
 }
 
 // live begins a life of the plugin's process.
 func (d *driver) live() {
-	d.up, d.accepted, d.served = true, false, 0
+	d.up, d.served = true, 0
 	d.processes++
 	d.process = d.processes
 	d.w.pids++
 	d.pid = d.w.pids
 	d.drawNamespace()
-}
-
-// registerIn makes the registration socket. It may get lost, and is made again then.
-func (d *driver) registerIn(wait time.Duration) {
-	w, life := d.w, d.registrar
-	w.sched.at(w.sched.now.Add(wait), siteRegister.hash^hashString(d.name), nil, func() {
-		if !d.up || d.registrar != life {
-			return
-		}
-		d.listen(d.socket)
-		if !w.happens(SocketLost, siteLost, d.name) {
-			return
-		}
-		w.sched.at(w.sched.now.Add(w.time(siteLost, d.name, time.Second, restartMost)), siteLost.hash, nil, func() {
-			if d.up && d.registrar == life && !w.isSpared() {
-				d.loseSocket()
-				d.registerIn(w.time(siteLost, d.name, time.Second, restartMost))
-			}
-		})
-	})
 }
 
 // listen makes a socket at path, in place of what is there.
@@ -313,27 +287,38 @@ func (d *driver) close(path string) {
 	}
 }
 
-// crash kills the driver's processes. Its mounts stay; calls in flight are dropped, or go on in a child of it.
-func (d *driver) crash() { d.fall(d.endpoint, d.socket) }
+// crash kills the driver and its registrar. Its mounts stay; calls in flight are dropped, or go on in a child of it.
+func (d *driver) crash() {
+	d.fall()
+	d.endRegistrar()
+}
 
-// fall ends the driver's processes that listen at sockets.
-func (d *driver) fall(sockets ...string) {
+// dies is the death of a driver by itself: its registrar, a process of its own, may live on.
+func (d *driver) dies() {
+	isUp := d.up
+	d.fall()
+	if isUp && !d.w.happens(RegistrarLives, siteRegistrar, d.name) {
+		d.endRegistrar()
+	}
+}
+
+// fall ends the driver's process. The registrar lives on.
+func (d *driver) fall() {
 	w := d.w
 	if !d.up {
 		return
 	}
 	d.up = false
 	w.event("driver.down", d.name)
-	w.tell(actor{}, Effect{Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Outcome: hal.Done})
-	for _, path := range sockets {
-		d.close(path)
-	}
+	w.tell(actor{}, Effect{Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Endpoint: d.endpoint, Outcome: hal.Done})
+	d.close(d.endpoint)
 	d.disconnect()
+	d.hangUp()
 	if d.is.Forgetful {
 		d.forget()
 	}
 	for _, r := range slices.Clone(w.rpcs) {
-		if r.d != d || r.process != d.process {
+		if r.d != d || r.process != d.process || r.isRegistrar {
 			continue
 		}
 		r.broken()
@@ -348,6 +333,25 @@ func (d *driver) fall(sockets ...string) {
 		}
 	}
 	d.seenGone()
+}
+
+// hangUp tells those connected that their connection has broken: the kernel closes it at the end of the process.
+func (d *driver) hangUp() {
+	w := d.w
+	inc := w.watching()
+	if inc == nil {
+		return
+	}
+	for _, c := range inc.conns {
+		if c.d == d && c.process == d.process && c.lost != nil {
+			h, lost := &host{w, inc}, c.lost
+			c.lost = nil
+			if w.happens(GoneUnseen, siteLoss, d.name) {
+				continue // a child of it holds the connection open
+			}
+			w.sched.at(w.sched.now.Add(fastest), siteUnseen.hash^hashString(d.name), inc, func() { h.post(lost) })
+		}
+	}
 }
 
 // seenGone tells those connected, once no process of the driver's last life is left, that it is dead.
@@ -374,9 +378,10 @@ func (d *driver) seenGone() {
 
 // powerOff ends the driver with the node.
 func (d *driver) powerOff() {
+	d.hasRegistrar, d.isUnattended = false, false
 	if d.up {
 		d.up = false
-		d.w.tell(actor{}, Effect{Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Outcome: hal.Done})
+		d.w.tell(actor{}, Effect{Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Endpoint: d.endpoint, Outcome: hal.Done})
 	}
 	d.disconnect()
 	d.orphans = 0
@@ -409,14 +414,22 @@ func (d *driver) forget() {
 	}
 }
 
-// listener returns the driver that listens at a socket.
-func (w *World) listener(path string) (*driver, syscall.Errno) {
+// listener returns the driver that listens at a socket, and whether it is its registrar.
+func (w *World) listener(path string) (d *driver, isRegistrar bool, errno syscall.Errno) {
 	at, _, errno := w.walk(path, walkNoLastLink)
 	switch {
 	case errno != 0:
-		return nil, errno
-	case at.n.kind != hal.TypeSocket || at.n.server == nil || !at.n.server.up || at.n.server.process != at.n.life:
-		return nil, syscall.ECONNREFUSED
+		return nil, false, errno
+	case at.n.kind != hal.TypeSocket || at.n.server == nil || !at.n.server.lives(at.n.isRegistrar, at.n.life):
+		return nil, false, syscall.ECONNREFUSED
 	}
-	return at.n.server, 0
+	return at.n.server, at.n.isRegistrar, 0
+}
+
+// lives says whether a life of the driver's process, or of its registrar, has not ended.
+func (d *driver) lives(isRegistrar bool, life uint32) bool {
+	if isRegistrar {
+		return d.hasRegistrar && d.registrar == life
+	}
+	return d.up && d.process == life
 }

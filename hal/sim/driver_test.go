@@ -37,7 +37,7 @@ func driverWorld(t *testing.T, c sim.Config, p sim.Personality) *client {
 
 func (k *client) connect() {
 	require.NoError(k.t, k.do(func(c hal.Call) error {
-		_, err := k.h.Drivers.Connect(c, "d", k.w.Drivers()[0].Endpoint, func() {})
+		_, err := k.h.Drivers.Connect(c, "d", k.w.Drivers()[0].Endpoint, hal.PeerEvents{Gone: func() {}})
 		return err
 	}))
 }

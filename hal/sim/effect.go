@@ -53,12 +53,14 @@ const (
 	EffectDriverUp
 	// EffectDriverDown: a driver's process died.
 	EffectDriverDown
+	// EffectRefused: a registrar was told that its driver was not taken. Path is its socket.
+	EffectRefused
 )
 
 var effectNames = [...]string{
 	"", "mount", "unmount", "made", "removed", "removed tree", "renamed", "written", "synced", "sent", "started", "acted", "answered", "ended",
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up", "driver up",
-	"driver down",
+	"driver down", "refused",
 }
 
 func (k EffectKind) String() string { return effectNames[k] }
@@ -77,14 +79,16 @@ type Effect struct {
 	Outcome hal.Outcome
 
 	// Of an RPC, and of what it changed.
-	Call    uint64 // names the RPC, never used again; 0 if no RPC is the cause
-	Driver  string
-	Method  string // "NodeStageVolume"
-	Volume  string
-	Staging string // its staging target path
-	Target  string // its target path
-	Code    hal.Code
-	Late    bool // the RPC's deadline has passed, or its sender is dead, or it is a helper's that has hung
+	Call   uint64 // names the RPC, never used again; 0 if no RPC is the cause
+	Driver string
+	// Endpoint is the socket of the version of the driver; also of EffectDriverUp and EffectDriverDown.
+	Endpoint string
+	Method   string // "NodeStageVolume"
+	Volume   string
+	Staging  string // its staging target path
+	Target   string // its target path
+	Code     hal.Code
+	Late     bool // the RPC's deadline has passed, or its sender is dead, or it is a helper's that has hung
 	// Message is the request itself, of EffectSent: *csi.NodeStageVolumeRequest or *csi.NodePublishVolumeRequest, nil of all else. It is not changed.
 	Message any
 	// Since when a helper that has hung was under way, of the world's clock; 0 of all else.

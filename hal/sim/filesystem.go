@@ -28,6 +28,8 @@ type node struct {
 	server *driver    // of a socket: who listens; nil is nobody
 	life   uint32     // of a socket: of which life of the server it is
 	gone   bool       // unlinked
+	// isRegistrar: who listens is the server's registrar.
+	isRegistrar bool
 }
 
 // superblock is one filesystem.

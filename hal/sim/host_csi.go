@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strings"
 	"syscall"
 	"time"
 
@@ -15,6 +16,7 @@ type conn struct {
 	endpoint string
 	d        *driver
 	process  uint32
+	lost     func() // nil once it was called
 	gone     func() // nil once it was called
 }
 
@@ -38,10 +40,16 @@ func (k *call) never(method string, errno syscall.Errno) error {
 	}
 }
 
+// driverOf is the driver that a connection's name is about.
+func driverOf(name string) string {
+	driver, _, _ := strings.Cut(name, " ")
+	return driver
+}
+
 // ask sends a request to the process behind a socket, or with endpoint "" to a connected driver, and waits for the answer.
 func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request) (result, error) {
 	w := h.w
-	object := driver
+	object := driverOf(driver)
 	if endpoint != "" {
 		object = endpoint
 	}
@@ -64,7 +72,7 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 		}
 		endpoint = own.endpoint
 	}
-	d, errno := w.listener(endpoint)
+	d, isRegistrar, errno := w.listener(endpoint)
 	if errno != 0 {
 		return result{}, k.never(q.method, errno)
 	}
@@ -77,7 +85,10 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 	}
 	r := &rpc{
 		request: q, w: w, d: d, process: d.process, inc: h.inc, call: c, site: at, subject: k.subject, begin: k.begin,
-		fault: k.fault, task: w.sched.current, isHidden: d.isHidden,
+		fault: k.fault, task: w.sched.current, isHidden: d.isHidden, isRegistrar: isRegistrar,
+	}
+	if isRegistrar {
+		r.process = d.registrar
 	}
 	r.park = r.task.parked
 	if c.Deadline != 0 {
@@ -128,23 +139,32 @@ type hostDrivers struct{ *host }
 
 var callConnect = newCallSite("drivers.connect", hal.ClassRPC, false)
 
-func (h hostDrivers) Connect(c hal.Call, driver, endpoint string, gone func()) (hal.Peer, error) {
+func (h hostDrivers) Connect(c hal.Call, name, endpoint string, events hal.PeerEvents) (hal.Peer, error) {
 	w := h.w
-	k := h.enter(callConnect, driver, c, &w.menus.read)
+	k := h.enter(callConnect, driverOf(name), c, &w.menus.read)
 	if errno, ok := k.acts(); !ok {
 		return hal.Peer{}, k.never("connect", errno)
 	}
-	d, errno := w.listener(endpoint)
+	d, _, errno := w.listener(endpoint)
 	if errno != 0 {
 		return hal.Peer{}, k.never("connect", errno)
 	}
-	h.Disconnect(driver)
-	h.inc.conns = append(h.inc.conns, &conn{driver: driver, endpoint: endpoint, d: d, process: d.process, gone: gone})
+	h.Disconnect(name)
+	h.inc.conns = append(h.inc.conns, &conn{
+		driver: name, endpoint: endpoint, d: d, process: d.process, lost: events.Lost, gone: events.Gone,
+	})
 	peer := hal.Peer{PID: d.pid}
 	if !d.is.Nameless {
 		peer.Instance = d.instance()
 	}
 	return peer, k.done(0)
+}
+
+func (h hostDrivers) Rename(from, to string) {
+	if c := h.inc.conn(from); c != nil {
+		h.Disconnect(to)
+		c.driver = to
+	}
 }
 
 func (h hostDrivers) Disconnect(driver string) {
@@ -174,8 +194,11 @@ func (h hostRegistration) Info(c hal.Call, socket string) (hal.PluginInfo, error
 	if err != nil {
 		return hal.PluginInfo{}, err
 	}
-	d := res.driver
-	return hal.PluginInfo{Type: "CSIPlugin", Name: d.name, Endpoint: d.endpoint, Versions: []string{"1.0.0"}}, nil
+	d, version := res.driver, "1.0.0"
+	if d.misregisters {
+		version = "0.3.0"
+	}
+	return hal.PluginInfo{Type: "CSIPlugin", Name: d.name, Endpoint: d.endpoint, Versions: []string{version}}, nil
 }
 
 func (h hostRegistration) Notify(c hal.Call, socket string, registered bool, _ string) error {

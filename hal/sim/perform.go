@@ -34,6 +34,9 @@ func (d *driver) perform(r *rpc, much amount) hal.Code {
 		return d.attach(r, much)
 	case "NotifyRegistrationStatus":
 		d.accepted = d.accepted || r.readOnly
+		if !r.readOnly && much != nothing {
+			d.refused()
+		}
 	}
 	return hal.CodeOK
 }

@@ -60,6 +60,8 @@ type rpc struct {
 	isHidden bool // what it mounts does not reach the host
 	repeat   bool // it acts once more
 	replied  bool // it was answered, and acts nevertheless
+	// isRegistrar: it goes to the driver's registrar.
+	isRegistrar bool
 
 	task     *task // that waits
 	park     uint32
@@ -78,6 +80,7 @@ type result struct {
 func (r *rpc) describe(e *Effect) {
 	e.Actor = r.d.name
 	e.Run, e.Op, e.Key, e.Call = r.inc.number, r.call.Op, r.call.Key, r.id
+	e.Endpoint = r.d.endpoint
 	e.Driver, e.Method, e.Volume, e.Staging, e.Target = r.d.name, r.method, r.volume, r.staging, r.target
 	if e.Code == 0 {
 		e.Code = r.code
@@ -232,7 +235,7 @@ func (d *driver) serves() bool {
 func (r *rpc) arrive() {
 	w := r.w
 	switch {
-	case !r.d.up || r.d.process != r.process:
+	case !r.d.lives(r.isRegistrar, r.process):
 		r.broken()
 		r.end()
 		return
@@ -244,6 +247,7 @@ func (r *rpc) arrive() {
 		r.answer(hal.CodeAborted)
 		r.end()
 		return
+	case r.isRegistrar && r.d.broken != Works: // it is another process
 	case r.d.broken == Hangs:
 		r.state = rpcStarted
 		r.later(r.left(), r.end)
@@ -289,7 +293,12 @@ func (r *rpc) arrive() {
 
 func (r *rpc) restartDriver() {
 	d := r.d
-	d.crash()
+	if r.isRegistrar {
+		d.endRegistrar()
+		d.startRegistrarIn(r.w.time(siteBackoff, d.name, time.Second, restartMost))
+		return
+	}
+	d.dies()
 	d.startIn(r.w.time(siteDriverStart, d.name, time.Second, restartMost))
 }
 

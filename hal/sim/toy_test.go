@@ -52,7 +52,7 @@ func (a *toy) register(socket string) {
 	if err != nil {
 		return
 	}
-	if _, err = a.h.Drivers.Connect(a.call(), info.Name, info.Endpoint, func() {}); err != nil {
+	if _, err = a.h.Drivers.Connect(a.call(), info.Name, info.Endpoint, hal.PeerEvents{Gone: func() {}}); err != nil {
 		return
 	}
 	caps, err := a.h.CSINode.Capabilities(a.call(), info.Name, &csi.NodeGetCapabilitiesRequest{})

@@ -93,6 +93,7 @@ type DriverState struct {
 	Is                                       Personality
 	Up                                       bool
 	Accepted                                 bool // the agent told this life of it that it was taken
+	Misregisters                             bool // its registrar says, or said a moment ago, what can't be taken
 	Hides                                    bool // what this life of it mounts does not reach the host
 }
 
@@ -100,9 +101,15 @@ type DriverState struct {
 func (w *World) Drivers() []DriverState {
 	all := make([]DriverState, len(w.drivers))
 	for i, d := range w.drivers {
-		all[i] = DriverState{d.name, d.endpoint, d.socket, d.nodeID, d.instance(), d.is, d.up, d.accepted, d.isHidden}
+		all[i] = DriverState{d.name, d.endpoint, d.socket, d.nodeID, d.instance(), d.is, d.up, d.accepted, d.misregisters || w.sched.now < d.reasonUntil, d.isHidden}
 	}
 	return all
+}
+
+// Registers says whether somebody listens at a registration socket.
+func (w *World) Registers(socket string) bool {
+	_, isRegistrar, errno := w.listener(socket)
+	return errno == 0 && isRegistrar
 }
 
 func (d *driver) instance() string {

@@ -132,7 +132,9 @@ func (w *World) socketAt(path string) hal.SocketEvent {
 		return e
 	}
 	e.Present = at.n.kind == hal.TypeSocket
-	if !e.Present {
+	if e.Present {
+		e.Made = int64(at.n.inode)
+	} else {
 		e.Problem = "not a socket but a " + at.n.kind.String()
 	}
 	return e

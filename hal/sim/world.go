@@ -194,7 +194,10 @@ func (w *World) Next() (hal.Instant, bool) {
 
 // Calm ends the injection of faults; what is under way (late calls, broken drivers) stays. Nor does the agent die any more of a call that is under
 // way, nor a socket get lost for which that was drawn, but in a script, which says which.
-func (w *World) Calm() { w.calm = true }
+func (w *World) Calm() {
+	w.calm = true
+	w.mendRegistrars()
+}
 
 // isSpared: what was drawn to happen later, and has not, does not happen any more.
 func (w *World) isSpared() bool { return w.calm && w.config.Script == nil }

@@ -9,8 +9,12 @@ type drivers struct {
 	around Around
 }
 
-func (w drivers) Connect(c hal.Call, driver, endpoint string, gone func()) (hal.Peer, error) {
-	return get(w.around, Site{"connect", driver, hal.ClassRPC, false}, c, func() (hal.Peer, error) { return w.inner.Connect(c, driver, endpoint, gone) })
+func (w drivers) Connect(c hal.Call, name, endpoint string, events hal.PeerEvents) (hal.Peer, error) {
+	return get(w.around, Site{"connect", name, hal.ClassRPC, false}, c, func() (hal.Peer, error) {
+		return w.inner.Connect(c, name, endpoint, events)
+	})
 }
 
-func (w drivers) Disconnect(driver string) { w.inner.Disconnect(driver) }
+func (w drivers) Rename(from, to string) { w.inner.Rename(from, to) }
+
+func (w drivers) Disconnect(name string) { w.inner.Disconnect(name) }

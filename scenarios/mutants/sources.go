@@ -12,11 +12,11 @@ var sources = []Mutant{
 	},
 	{
 		"a registration that fails is not tried again", "L6, kubernetes#118317", "engine/drivers.go",
-		"\t\tif s.gen == gen && !m.stopping {\n\t\t\tm.register(s)\n", "\t\tif s.gen == gen && m.stopping {\n\t\t\tm.register(s)\n",
+		"\t\tif s.gen == gen && !m.stopping {\n\t\t\tm.greet(s)\n", "\t\tif s.gen == gen && m.stopping {\n\t\t\tm.greet(s)\n",
 	},
 	{
-		"a pod that waits for a driver is not told of it", "L6, kubernetes#72500", "engine/drivers.go",
-		"\tm.objects.changed(m, driverRef(facts.Name))\n", "",
+		"a pod that waits for a driver is not told of it", "L6, kubernetes#72500", "engine/meeting.go",
+		"\tm.objects.changed(m, driverRef(d.name))\n", "",
 	},
 	{
 		"two volumes with one handle share a stage", "S13, kubernetes#105868", "engine/objects.go",
@@ -41,8 +41,7 @@ var sources = []Mutant{
 	},
 	{
 		"a driver that is away loses its volumes", "S22, kubernetes#91758", "engine/drivers.go",
-		"*plugin.DriverFacts { return d.known[name] }", "*plugin.DriverFacts {\n\tif d.serving[name] == nil {\n\t\treturn nil\n\t}\n" +
-			"\treturn d.known[name]\n}",
+		"*plugin.DriverFacts {\n\tif known := d.byName[name]; known != nil {\n", "*plugin.DriverFacts {\n\tif known := d.byName[name]; known != nil && known.by != nil {\n",
 	},
 	{
 		"a claim of another pod's namespace is taken", "S13", "engine/populator/claim.go",

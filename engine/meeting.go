@@ -1,0 +1,297 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+)
+
+// driver is what is known of one driver name. It is kept when nobody registers it any more: its volumes may be there.
+type driver struct {
+	name        string
+	by          *socket // whose registration is in force, nil if none is
+	facts       *plugin.DriverFacts
+	life        *peerLife // the process that was met last; nil before the first
+	isConnected bool
+	since       hal.Instant // it is connected, or is not, since then
+	isMeeting   bool        // there is one meeting at a time
+	isAsking    bool        // whether it still answers
+	armed       hal.Instant // the earliest call of pursue that is queued, 0 for none
+	answer      answer      // its last
+	silent      hal.Instant // since when it has not answered though it was asked, 0 if it has
+}
+
+// peerLife is one life of a driver's process, as of one Connect: which it is may become known after its end. Owner only.
+type peerLife struct {
+	instance string
+	isLost   bool // its connection has broken
+	isGone   bool // it is dead, with all that it started
+}
+
+// errMisnamed is a refusal: the endpoint that a plugin registers is not its driver's.
+type errMisnamed struct{ error }
+
+// checkEvery is how often the driver that serves is asked whether it still answers, while another endpoint of its name waits.
+const checkEvery = 5 * time.Second
+
+// pursue does what is due for a driver: it meets the one that is to serve it. It is called after each change that matters, and once too often does no
+// harm.
+func (m *VolumeManager) pursue(d *driver) {
+	if d.isMeeting || m.stopping {
+		return
+	}
+	now := m.h.Runtime.Now()
+	candidates := m.drivers.of(d)
+	if d.by != nil && len(candidates) > 1 {
+		m.check(d, now)
+	}
+	next := hal.Instant(0)
+	for _, s := range candidates {
+		from, ok := m.meetFrom(d, s)
+		if ok && from <= now {
+			m.meet(d, s)
+			return
+		}
+		if ok && (next == 0 || from < next) {
+			next = from
+		}
+	}
+	if d.by != nil && d.isConnected && len(candidates) > 1 {
+		next = now.Add(checkEvery)
+	}
+	m.pursueAt(d, next)
+}
+
+// pursueYoung looks, soon after a start, at the drivers that wait for the answer of another socket.
+func (m *VolumeManager) pursueYoung() {
+	if m.h.Runtime.Now() < m.drivers.began.Add(olderFirst) {
+		for _, name := range slices.Sorted(maps.Keys(m.drivers.byName)) {
+			m.pursue(m.drivers.byName[name])
+		}
+	}
+}
+
+func (m *VolumeManager) pursueAt(d *driver, at hal.Instant) {
+	if at == 0 || d.armed != 0 && d.armed <= at {
+		return
+	}
+	d.armed = at
+	m.h.Runtime.At(at, func() {
+		if d.armed == at {
+			d.armed = 0
+			m.pursue(d)
+		}
+	})
+}
+
+// meetFrom returns from when on the driver at a socket's endpoint is to be met; false if it need not be.
+func (m *VolumeManager) meetFrom(d *driver, s *socket) (hal.Instant, bool) {
+	switch {
+	case s == d.by:
+		return s.due, !d.isConnected || s.isHeard && !s.isMet
+	case d.by != nil && !d.isConnected:
+		return max(s.due, d.since.Add(AwayAfter)), true
+	case d.by != nil:
+		return max(s.due, d.silent.Add(SilentAfter)), d.silent != 0
+	case m.drivers.isOlderUnheard(s):
+		return max(s.due, m.drivers.began.Add(olderFirst)), true
+	}
+	return s.due, true
+}
+
+// meet connects to the driver at a socket's endpoint, interviews it, and has it serve if all is well. Until then calls go where they went.
+func (m *VolumeManager) meet(d *driver, s *socket) {
+	gen, info, life, known := s.gen, s.info, &peerLife{}, ""
+	if s == d.by && s.isMet {
+		known = d.life.instance
+	}
+	events := hal.PeerEvents{Lost: func() { m.peerLost(d, life) }, Gone: func() { m.peerGone(d, life) }}
+	d.isMeeting = true
+	m.h.Runtime.Go(func() {
+		instance, facts, err := m.interview(info, known, events)
+		m.h.Runtime.Post(func() {
+			d.isMeeting = false
+			life.instance = instance
+			switch {
+			case m.stopping:
+			case s.gen != gen || !m.mayServe(d, s):
+				m.h.Drivers.Disconnect(hal.Candidate(d.name))
+			case err != nil:
+				m.h.Drivers.Disconnect(hal.Candidate(d.name))
+				m.missed(d, s, err)
+			default:
+				m.takeIn(d, s, life, facts)
+			}
+			m.pursue(d)
+		})
+	})
+}
+
+// mayServe reports whether a socket may serve the driver now: it does, or nobody does any more.
+func (m *VolumeManager) mayServe(d *driver, s *socket) bool {
+	from, ok := m.meetFrom(d, s)
+	return s == d.by || ok && from <= m.h.Runtime.Now()
+}
+
+// missed notes a meeting that failed. It is tried again after a wait; a registration that stands is not touched by it.
+func (m *VolumeManager) missed(d *driver, s *socket, err error) {
+	wait := backoff(s.attempts, reconnectMax)
+	s.attempts++
+	s.due = m.h.Runtime.Now().Add(wait)
+	m.failed(s, "driver can't be reached", err, wait)
+	if misnamed, ok := errors.AsType[errMisnamed](err); ok && s != d.by {
+		m.refuse(s, misnamed)
+	}
+}
+
+// takeIn makes a socket the one that serves its driver, and the process that was met the one that is called. facts is nil if it is the same as before.
+func (m *VolumeManager) takeIn(d *driver, s *socket, life *peerLife, facts *plugin.DriverFacts) {
+	now := m.h.Runtime.Now()
+	m.h.Drivers.Rename(hal.Candidate(d.name), d.name)
+	former := d.by
+	d.by, d.life, d.isConnected, d.since, d.answer = s, life, !life.isLost, now, answer{"connect: OK", now}
+	s.isMet, s.attempts, s.due, s.why, d.silent = s.isHeard, 0, 0, "", 0
+	if facts != nil {
+		d.facts, d.answer.text = facts, "NodeGetCapabilities: OK"
+	}
+	switch {
+	case former == nil:
+		m.log(LevelInfo, "driver registered", "driver", d.name, "socket", s.path, "node", d.facts.NodeID)
+	case former != s:
+		former.since, former.isMet = now, false
+		m.log(LevelWarn, "driver is served by another endpoint", "driver", d.name, "socket", s.path, "before", former.path)
+	default:
+		m.log(LevelInfo, "driver connected", "driver", d.name, "socket", s.path)
+	}
+	if s.isMet && !s.isTaken {
+		s.isTaken = true
+		m.accept(s, 0)
+	}
+	if life.isGone {
+		m.peerGone(d, life)
+	}
+	// The pods first: what they want by the driver's facts is known before its rungs move again.
+	m.objects.changed(m, driverRef(d.name))
+	m.populateStale()
+	m.step(core.Registered{Actor: d.name})
+}
+
+// peerLost: the driver's connection has broken. The registration stands; the driver is met again as soon as it can be reached.
+func (m *VolumeManager) peerLost(d *driver, life *peerLife) {
+	life.isLost = true
+	if d.life != life || d.by == nil || !d.isConnected {
+		return
+	}
+	d.isConnected, d.since = false, m.h.Runtime.Now()
+	m.log(LevelWarn, "driver disconnected", "driver", d.name, "socket", d.by.path)
+	m.pursue(d)
+}
+
+func (m *VolumeManager) peerGone(d *driver, life *peerLife) {
+	life.isGone = true
+	m.step(core.ActorGone{Actor: d.name, Instance: life.instance})
+}
+
+// unreached: a call could not be sent. The process may be another one by now.
+func (m *VolumeManager) unreached(name string) {
+	d := m.drivers.byName[name]
+	if d == nil || d.by == nil || !d.isConnected {
+		return
+	}
+	d.by.due = max(d.by.due, d.since.Add(registerRetry))
+	m.peerLost(d, d.life)
+}
+
+// check asks the driver that serves whether it still answers, since another endpoint of its name waits. Any status will do.
+func (m *VolumeManager) check(d *driver, now hal.Instant) {
+	if !d.isConnected || d.isAsking || now < d.answer.at.Add(checkEvery) {
+		return
+	}
+	d.isAsking = true
+	life, instance, call := d.life, m.drivers.instance(d.name), m.introduction()
+	m.h.Runtime.Go(func() {
+		_, err := m.h.CSIIdentity.PluginInfo(call, d.name, &csi.GetPluginInfoRequest{})
+		m.h.Runtime.Post(func() {
+			d.isAsking = false
+			if d.silent == 0 && d.life == life {
+				d.silent = m.h.Runtime.Now() // not from when it was asked: the agent itself may have stood still
+			}
+			last := answer{}
+			last.take(m.h.Runtime.Now(), "GetPluginInfo", err)
+			m.hears(d.name, instance, last)
+		})
+	})
+}
+
+// answer is the last answer to a call of a driver; the zero value is none.
+type answer struct {
+	text string // "NodeStageVolume: OK"
+	at   hal.Instant
+}
+
+// take notes the end of a call that a driver has answered. Any status is an answer.
+func (a *answer) take(now hal.Instant, method string, err error) {
+	code := hal.CodeOK
+	if e, ok := errors.AsType[*hal.Error](err); ok {
+		if e.Reply != hal.ReplyStatus {
+			return
+		}
+		code = e.Code
+	}
+	*a = answer{method + ": " + code.String(), now}
+}
+
+// hears takes in the last answer of a process.
+func (m *VolumeManager) hears(name, instance string, a answer) {
+	if d := m.drivers.byName[name]; d != nil && a.at != 0 && m.drivers.instance(name) == instance {
+		d.answer, d.silent = a, 0
+	}
+}
+
+// interview runs as a task: it connects, and asks the driver's name, node id and capabilities, unless the process is the known one.
+func (m *VolumeManager) interview(info hal.PluginInfo, known string, events hal.PeerEvents) (string, *plugin.DriverFacts, error) {
+	f, call, at := &plugin.DriverFacts{Name: info.Name}, m.introduction, hal.Candidate(info.Name)
+	peer, err := m.h.Drivers.Connect(call(), at, info.Endpoint, events)
+	if err != nil || peer.Instance != "" && peer.Instance == known {
+		return peer.Instance, nil, err
+	}
+	name, err := m.h.CSIIdentity.PluginInfo(call(), at, &csi.GetPluginInfoRequest{})
+	if err != nil {
+		return "", nil, err
+	}
+	if name.GetName() != info.Name {
+		return "", nil, errMisnamed{fmt.Errorf("the plugin registers as %q and its CSI endpoint says it is %q", info.Name, name.GetName())}
+	}
+	node, err := m.h.CSINode.Info(call(), at, &csi.NodeGetInfoRequest{})
+	if err != nil {
+		return "", nil, err
+	}
+	if node.GetNodeId() == "" {
+		return "", nil, fmt.Errorf("NodeGetInfo of %s: the node id is empty", info.Name)
+	}
+	f.NodeID = node.GetNodeId()
+	caps, err := m.h.CSINode.Capabilities(call(), at, &csi.NodeGetCapabilitiesRequest{})
+	if err != nil {
+		return "", nil, err
+	}
+	for _, c := range caps.GetCapabilities() {
+		switch c.GetRpc().GetType() {
+		case csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME:
+			f.StageUnstage = true
+		case csi.NodeServiceCapability_RPC_SINGLE_NODE_MULTI_WRITER:
+			f.SingleNodeMultiWriter = true
+		case csi.NodeServiceCapability_RPC_VOLUME_MOUNT_GROUP:
+			f.VolumeMountGroup = true
+		default: // what the engine makes no use of
+		}
+	}
+	return peer.Instance, f, nil
+}

@@ -1,0 +1,47 @@
+package mutants
+
+// registrations is how drivers come to be known: who serves a name, who is told what, and when a driver is met again.
+var registrations = []Mutant{
+	{
+		"false is told when a driver can't be reached", "S25", "engine/meeting.go",
+		"\tif misnamed, ok := errors.AsType[errMisnamed](err); ok && s != d.by {\n\t\tm.refuse(s, misnamed)\n\t}\n", "\tm.refuse(s, err)\n",
+	},
+	{
+		"false is told when a plugin does not answer", "S25", "engine/drivers.go",
+		"\t\t\tcase err != nil:\n\t\t\t\tm.greetAgain(s, err)\n", "\t\t\tcase err != nil:\n\t\t\t\tm.refuse(s, err)\n\t\t\t\tm.greetAgain(s, err)\n",
+	},
+	{
+		"a registration ends with its connection", "L13", "engine/meeting.go",
+		"\"driver disconnected\", \"driver\", d.name, \"socket\", d.by.path)\n\tm.pursue(d)\n",
+		"\"driver disconnected\", \"driver\", d.name, \"socket\", d.by.path)\n\tm.withdraw(d.by)\n",
+	},
+	{
+		"a lost connection is not made again", "L13, kubernetes#72500", "engine/meeting.go",
+		"\"driver disconnected\", \"driver\", d.name, \"socket\", d.by.path)\n\tm.pursue(d)\n",
+		"\"driver disconnected\", \"driver\", d.name, \"socket\", d.by.path)\n",
+	},
+	{
+		"a second endpoint takes over at once", "S24", "engine/meeting.go",
+		"\t\treturn max(s.due, d.silent.Add(SilentAfter)), d.silent != 0\n", "\t\treturn s.due, !s.isMet\n",
+	},
+	{
+		"a second endpoint never takes over", "L13", "engine/meeting.go",
+		"\t\treturn max(s.due, d.since.Add(AwayAfter)), true\n", "\t\treturn 0, false\n",
+	},
+	{
+		"a second endpoint takes over from an agent that stood still", "S24", "engine/meeting.go",
+		"return max(s.due, d.silent.Add(SilentAfter)), d.silent != 0\n", "return max(s.due, d.answer.at.Add(SilentAfter)), true\n",
+	},
+	{
+		"another process is not asked who it is", "L2", "engine/meeting.go",
+		"err != nil || peer.Instance != \"\" && peer.Instance == known {", "err != nil || known != \"\" {",
+	},
+	{
+		"the endpoint that served before a restart does not serve after it", "S24", "engine/drivers.go",
+		"o.made < s.made && o.info.Name == \"\" && o.why == \"\"", "o.made < s.made && o.info.Name == \"\" && false",
+	},
+	{
+		"a registrar that was refused is not asked again", "L13", "engine/drivers.go",
+		"\t\tm.refuse(s, err)\n\t\tm.greetAgain(s, err)\n\t\treturn\n", "\t\tm.refuse(s, err)\n\t\treturn\n",
+	},
+}

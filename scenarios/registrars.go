@@ -1,0 +1,150 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file judges how the engine treats drivers and their registrars: S24, S25 and L13.
+
+const (
+	// reach is how long a driver that runs, and whose registration socket stands, may be without a connection when nothing goes wrong any more: a
+	// notice that is late, a call that is slow, and the longest wait between two attempts.
+	reach = 2 * time.Minute
+	// excused is for how long a fault of a call that makes a driver known excuses that another endpoint is taken for it.
+	excused = 2 * time.Minute
+)
+
+// registrars is what is known of drivers and their registrars.
+type registrars struct {
+	registered  map[string]bool        // by driver, as the present life of the agent has it
+	connected   map[string]bool        // the same
+	serving     map[string]string      // the endpoint to which the last call of a driver went, while it serves
+	unreachable map[string]hal.Instant // until when a fault excuses that a driver is not reached
+	since       map[string]hal.Instant // since when an endpoint is served, or a registration socket stands
+	begun       hal.Instant            // since when the present life of the agent works
+	calm        hal.Instant            // since when nothing goes wrong
+}
+
+func newRegistrars() registrars {
+	return registrars{
+		registered: map[string]bool{}, connected: map[string]bool{}, serving: map[string]string{}, unreachable: map[string]hal.Instant{},
+		since: map[string]hal.Instant{},
+	}
+}
+
+// forget is the end of a life of the agent.
+func (g *registrars) forget() {
+	g.registered, g.connected = map[string]bool{}, map[string]bool{}
+}
+
+// hears reads a line of the engine's log about a driver.
+func (g *registrars) hears(message, driver string) {
+	switch message {
+	case "driver registered":
+		g.registered[driver], g.connected[driver] = true, true
+	case "driver connected", "driver is served by another endpoint":
+		g.connected[driver] = true
+	case "driver disconnected":
+		g.connected[driver] = false
+	case "driver deregistered":
+		g.registered[driver], g.connected[driver] = false, false
+	}
+}
+
+// meets looks at an effect.
+func (r *run) meets(e *sim.Effect) {
+	g := &r.registrars
+	switch e.Kind {
+	case sim.EffectSent:
+		r.calls(e)
+	case sim.EffectDriverUp:
+		g.since[e.Endpoint] = e.At
+	case sim.EffectDriverDown:
+		delete(g.since, e.Endpoint)
+		if g.serving[e.Driver] == e.Endpoint {
+			delete(g.serving, e.Driver)
+		}
+	case sim.EffectMade, sim.EffectRemoved:
+		r.socketChanges(e)
+	case sim.EffectRefused:
+		r.refuses(e)
+	default:
+	}
+}
+
+// calls is S24. Which endpoint serves is shown by the first call of a volume; it does so until its process or its registration socket is gone.
+func (r *run) calls(e *sim.Effect) {
+	if contrary[e.Method] == "" || e.Endpoint == "" || e.Driver == r.broken {
+		return
+	}
+	r.judges("S24")
+	g := &r.registrars
+	if now := g.serving[e.Driver]; now != "" && now != e.Endpoint && e.At > g.unreachable[e.Driver] {
+		r.fail("S24", "sent "+e.Method, string(e.Key), e.Method+" of volume "+e.Volume+" goes to "+e.Endpoint+", and "+now+
+			" serves the driver and answers")
+	}
+	g.serving[e.Driver] = e.Endpoint
+}
+
+func (r *run) socketChanges(e *sim.Effect) {
+	for _, d := range r.w.Drivers() {
+		if d.Socket != e.Path {
+			continue
+		}
+		if e.Kind == sim.EffectMade {
+			r.registrars.since[e.Path] = e.At
+			continue
+		}
+		delete(r.registrars.since, e.Path)
+		if r.registrars.serving[d.Name] == d.Endpoint {
+			delete(r.registrars.serving, d.Name)
+		}
+	}
+}
+
+// refuses is S25.
+func (r *run) refuses(e *sim.Effect) {
+	r.judges("S25")
+	if !slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Socket == e.Path && d.Misregisters }) {
+		r.fail("S25", "refused", e.Driver, "the registrar of "+e.Driver+" is told that its driver was not taken, and it says nothing that can't be taken")
+	}
+}
+
+// unreaches notes a fault of a call that makes a driver known.
+func (r *run) unreaches(i sim.Injected) {
+	switch strings.TrimSuffix(i.Site, "/fault") {
+	case "drivers.connect", "csi.plugin-info", "csi.node-info", "csi.node-capabilities", "registration.info", "watch.plugin-sockets":
+		for _, d := range r.w.Drivers() {
+			r.registrars.unreachable[d.Name] = r.w.Now().Add(excused)
+		}
+	}
+}
+
+// isReached is L13: in calm, a driver that runs and whose registration socket stands is registered and connected.
+func (r *run) isReached() bool {
+	g := &r.registrars
+	if r.w.IsStalled() || !r.alive() || r.w.Off() {
+		g.begun = r.w.Now()
+		return true
+	}
+	for _, d := range r.w.Drivers() {
+		made, stands := g.since[d.Socket]
+		up, isUp := g.since[d.Endpoint]
+		if !stands || !isUp || d.Name == r.broken || d.Misregisters || !r.w.Registers(d.Socket) {
+			continue
+		}
+		r.judges("L13")
+		from := max(made, up, g.begun, g.calm)
+		if r.w.Now().Sub(from) > reach && !(g.registered[d.Name] && g.connected[d.Name]) {
+			r.fail("L13", "reached", d.Name, "driver "+d.Name+" runs, and its registration socket stands, for "+reach.String()+
+				", and it is not registered and connected: "+r.tellWhy(d.Name))
+			return false
+		}
+	}
+	return true
+}
