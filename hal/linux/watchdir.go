@@ -144,7 +144,10 @@ func (s *sockets) scan() {
 			return
 		}
 		seen[path] = true
-		problem := socketProblem(path, info)
+		problem, known := socketProblem(path, info)
+		if !known {
+			return // the next look tells; a descriptor that can't be had is no fault of the socket's
+		}
 		if now := identity(info) + problem; s.told[path] != now {
 			s.told[path] = now
 			e := hal.SocketEvent{Path: path, Present: problem == "", Problem: problem}
@@ -165,18 +168,21 @@ func (s *sockets) scan() {
 	}
 }
 
-// socketProblem says why what stands at path is not taken for a registration socket.
-func socketProblem(path string, info fs.FileInfo) string {
+// socketProblem says why what stands at path is not taken for a registration socket, "" if it is; not known if it can't be looked at now.
+func socketProblem(path string, info fs.FileInfo) (problem string, known bool) {
 	if info.Mode()&fs.ModeSymlink != 0 {
-		return "is a symbolic link, which is not followed"
+		return "is a symbolic link, which is not followed", true
 	}
 	if info.Mode()&fs.ModeSocket == 0 {
-		return "is not a socket"
+		return "is not a socket", true
 	}
 	socket, err := openSocket(path)
-	if err != nil {
-		return err.Error()
+	switch errno := errnoOf(err); {
+	case err == nil:
+		unix.Close(socket)
+		return "", true
+	case errno == syscall.EMFILE || errno == syscall.ENFILE || errno == syscall.ENOMEM || errno == syscall.EINTR || errno == syscall.ENOENT:
+		return "", false
 	}
-	unix.Close(socket)
-	return ""
+	return err.Error(), true
 }

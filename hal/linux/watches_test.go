@@ -3,6 +3,7 @@ package linux
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,45 +75,105 @@ func TestDirectoryIsLookedAtWithoutNotice(t *testing.T) {
 	receive(t, changed, "rescan")
 }
 
+// socketEvents is what a watch has told last of each path: how often it looks, and in which order it tells of several, is not promised.
+type socketEvents struct {
+	t    *testing.T
+	all  chan hal.SocketEvent
+	last map[string]hal.SocketEvent
+}
+
+// until reads on until what was told last of a path is as ok wants it.
+func (s *socketEvents) until(path string, ok func(hal.SocketEvent) bool) hal.SocketEvent {
+	s.t.Helper()
+	for {
+		if e, told := s.last[path]; told && ok(e) {
+			return e
+		}
+		e := receive(s.t, s.all, "event of "+path)
+		s.last[e.Path] = e
+	}
+}
+
+func watchSockets(t *testing.T, h *Host, dir string) *socketEvents {
+	s := &socketEvents{t: t, all: make(chan hal.SocketEvent, 1000), last: map[string]hal.SocketEvent{}}
+	h.watches.PluginSockets(dir, func(e hal.SocketEvent) { s.all <- e })
+	return s
+}
+
+func isPresent(e hal.SocketEvent) bool { return e.Present && e.Problem == "" && e.Made != 0 }
+
+func isGone(e hal.SocketEvent) bool { return !e.Present && e.Problem == "" && e.Made == 0 }
+
+func isProblem(text string) func(hal.SocketEvent) bool {
+	return func(e hal.SocketEvent) bool { return !e.Present && strings.Contains(e.Problem, text) }
+}
+
+// placeSocket makes a socket aside and renames it to path, so that it is never seen before its mode is set.
+func placeSocket(t *testing.T, root, path string) {
+	t.Helper()
+	l := listen(t, filepath.Join(root, "made"))
+	t.Cleanup(func() { _ = l.Close() })
+	require.NoError(t, os.Rename(filepath.Join(root, "made"), path))
+}
+
 func TestPluginSockets(t *testing.T) {
 	h, root := startHost(t)
 	dir := filepath.Join(root, "registry")
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	there := listen(t, filepath.Join(dir, "there.sock"))
 	defer there.Close()
-	events := make(chan hal.SocketEvent, 100)
-	h.watches.PluginSockets(dir, func(e hal.SocketEvent) { events <- e })
-	next := func() hal.SocketEvent { t.Helper(); return receive(t, events, "event") }
-	require.Equal(t, hal.SocketEvent{Path: filepath.Join(dir, "there.sock"), Present: true}, next())
+	events := watchSockets(t, h, dir)
+	events.until(filepath.Join(dir, "there.sock"), isPresent)
 
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, ".hidden"), 0o755))
-	hidden := listen(t, filepath.Join(dir, ".hidden", "no.sock"))
-	defer hidden.Close()
+	hidden := filepath.Join(dir, ".hidden", "no.sock")
+	defer listen(t, hidden).Close()
 	path := filepath.Join(dir, "sub", "a.sock")
-	// Made aside and renamed: a socket is told of as it stands, and here it is never seen before its mode is set.
-	place := func() {
-		l := listen(t, filepath.Join(root, "made"))
-		t.Cleanup(func() { _ = l.Close() })
-		require.NoError(t, os.Rename(filepath.Join(root, "made"), path))
-	}
-	place()
-	require.Equal(t, hal.SocketEvent{Path: path, Present: true}, next())
-	place()
-	require.Equal(t, hal.SocketEvent{Path: path, Present: true}, next(), "replaced")
+	placeSocket(t, root, path)
+	events.until(path, isPresent)
+	delete(events.last, path)
+	placeSocket(t, root, path)
+	events.until(path, isPresent)
 	require.NoError(t, os.Chmod(path, 0o777))
-	e := next()
-	require.False(t, e.Present)
-	require.Contains(t, e.Problem, "mode 0777")
+	events.until(path, isProblem("mode 0777"))
 	require.NoError(t, os.Remove(path))
-	require.Equal(t, hal.SocketEvent{Path: path}, next())
-	require.NoError(t, os.Symlink("there.sock", filepath.Join(dir, "link")))
-	require.Contains(t, next().Problem, "symbolic link")
+	events.until(path, isGone)
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink("there.sock", link))
+	events.until(link, isProblem("symbolic link"))
 	require.NoError(t, os.RemoveAll(dir))
-	gone := map[string]bool{next().Path: true, next().Path: true}
-	require.Equal(t, map[string]bool{filepath.Join(dir, "link"): true, filepath.Join(dir, "there.sock"): true}, gone)
+	events.until(link, isGone)
+	events.until(filepath.Join(dir, "there.sock"), isGone)
 	// The directory is made again, so a plugin that comes back finds it.
 	for !isDir(dir) {
 		_, _ = unix.Poll(nil, 1)
 	}
+	placeSocket(t, root, filepath.Join(dir, "back.sock"))
+	events.until(filepath.Join(dir, "back.sock"), isPresent)
+	require.NotContains(t, events.last, hidden)
+}
+
+// Sockets deep in new directories are found, also when the whole directory appears by a rename, among files that are none.
+func TestPluginSocketsInDirectories(t *testing.T) {
+	h, root := startHost(t)
+	dir := filepath.Join(root, "registry")
+	events := watchSockets(t, h, dir)
+	for !isDir(dir) {
+		_, _ = unix.Poll(nil, 1)
+	}
+	deep := filepath.Join(dir, "a/b/c")
+	require.NoError(t, os.MkdirAll(deep, 0o755))
+	placeSocket(t, root, filepath.Join(deep, "deep.sock"))
+	events.until(filepath.Join(deep, "deep.sock"), isPresent)
+
+	whole := filepath.Join(root, "whole/sub")
+	require.NoError(t, os.MkdirAll(whole, 0o755))
+	placeSocket(t, root, filepath.Join(whole, "moved.sock"))
+	require.NoError(t, os.WriteFile(filepath.Join(whole, "readme"), nil, 0o644))
+	require.NoError(t, os.Rename(filepath.Join(root, "whole"), filepath.Join(dir, "whole")))
+	events.until(filepath.Join(dir, "whole/sub/moved.sock"), isPresent)
+	events.until(filepath.Join(dir, "whole/sub/readme"), isProblem("not a socket"))
+	require.NoError(t, os.Rename(filepath.Join(dir, "whole"), filepath.Join(root, "away")))
+	events.until(filepath.Join(dir, "whole/sub/moved.sock"), isGone)
 }

@@ -52,6 +52,10 @@ func (a *toy) register(socket string) {
 	if err != nil {
 		return
 	}
+	if info.Versions[0] != "1.0.0" {
+		_ = a.h.Registration.Notify(a.call(), socket, false, "another version")
+		return
+	}
 	if _, err = a.h.Drivers.Connect(a.call(), info.Name, info.Endpoint, hal.PeerEvents{Gone: func() {}}); err != nil {
 		return
 	}
