@@ -36,7 +36,7 @@ type socket struct {
 	due      hal.Instant    // the driver is not met before
 	since    hal.Instant    // it registers this name since then
 	why      string         // what failed last
-	told     string         // the last reason for which the plugin was refused; "" if it was not
+	isTold   bool           // the plugin was told that it was refused, since the socket's last event
 	isTaken  bool           // the plugin is to be told that it was taken, or was told so
 }
 
@@ -48,6 +48,7 @@ const (
 	reconnectMax = 10 * time.Second
 	// notifyAttempts is how often a plugin is told that it was taken, until it answers.
 	notifyAttempts = 5
+	loggedAttempts = 6
 	// olderFirst is how long, after a start, sockets that are older have for their answer before another one is taken in.
 	olderFirst = 2 * time.Second
 	// AwayAfter is how long a driver can't be reached before another endpoint of its name may take over.
@@ -125,8 +126,8 @@ func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
 		m.drivers.sockets[e.Path] = s
 	}
 	s.gen++
-	s.made, s.attempts, s.why, s.told = e.Made, 0, e.Problem, ""
-	s.isHeard, s.isMet, s.isTaken = false, false, false
+	s.made, s.attempts, s.why = e.Made, 0, e.Problem
+	s.isHeard, s.isMet, s.isTaken, s.isTold = false, false, false, false
 	switch {
 	case e.Present:
 		m.greet(s)
@@ -170,11 +171,11 @@ func (m *VolumeManager) greetAgain(s *socket, err error) {
 	})
 }
 
-// failed notes why a socket does not serve its driver. The log has each reason once.
+// failed notes why a socket does not serve its driver. The log has the first attempts in a row: what fails for hours is in the status.
 func (m *VolumeManager) failed(s *socket, what string, err error, wait time.Duration) {
-	if text := err.Error(); s.why != text {
-		s.why = text
-		m.log(LevelWarn, what, "socket", s.path, "why", text, "retry", wait.String())
+	s.why = err.Error()
+	if s.attempts <= loggedAttempts {
+		m.log(LevelWarn, what, "socket", s.path, "why", s.why, "retry", wait.String())
 	}
 }
 
@@ -221,13 +222,13 @@ func (m *VolumeManager) withdraw(s *socket) {
 }
 
 // refuse tells a plugin that it was not taken. Its registrar may end by that, as the upstream one does, so a plugin hears it only of a first
-// registration, once for each reason, and only of a reason that lies in what it says. That it could not be told changes nothing.
+// registration, once, and only of a reason that lies in what it says. That it could not be told changes nothing.
 func (m *VolumeManager) refuse(s *socket, why error) {
-	if s.isTaken || s.told == why.Error() {
+	if s.isTaken || s.isTold {
 		return
 	}
-	s.told = why.Error()
-	path, text := s.path, s.told
+	s.isTold = true
+	path, text := s.path, why.Error()
 	m.h.Runtime.Go(func() { _ = m.h.Registration.Notify(m.introduction(), path, false, text) })
 }
 

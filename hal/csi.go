@@ -1,6 +1,10 @@
 package hal
 
-import "github.com/container-storage-interface/spec/lib/go/csi"
+import (
+	"strings"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+)
 
 // PluginInfo is what a plugin says of itself at registration (kubelet pluginregistration.v1, PluginInfo).
 type PluginInfo struct {
@@ -37,6 +41,12 @@ type PeerEvents struct {
 
 // Candidate is the name for the connection to a process that has not yet said who it is. No driver has such a name.
 func Candidate(driver string) string { return driver + " (candidate)" }
+
+// DriverOf is the driver that a connection's name is about.
+func DriverOf(name string) string {
+	driver, _, _ := strings.Cut(name, " ")
+	return driver
+}
 
 // Drivers keeps connections to CSI drivers, each under a name: a driver's, or [Candidate]. One that broke is opened again by the next call if the same
 // process answers. If another one does, calls are not sent (ReplyNever) until Connect is called again, so that whoever called it knows whose answers

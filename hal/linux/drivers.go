@@ -54,14 +54,14 @@ type connection struct {
 
 func (d *drivers) Connect(c hal.Call, name, endpoint string, events hal.PeerEvents) (hal.Peer, error) {
 	const op = "connect"
-	if err := d.host.expired(c, hal.ClassRPC, op, name); err != nil {
-		return hal.Peer{}, neverSent(op, name, err)
+	if err := d.host.expired(c, hal.ClassRPC, op, hal.DriverOf(name)); err != nil {
+		return hal.Peer{}, neverSent(op, hal.DriverOf(name), err)
 	}
 	ctx, cancel := d.host.until(c.Deadline)
 	defer cancel()
 	conn, err := dial(ctx, endpoint)
 	if err != nil {
-		return hal.Peer{}, neverSent(op, name, fmt.Errorf("%s: %w", endpoint, err))
+		return hal.Peer{}, neverSent(op, hal.DriverOf(name), fmt.Errorf("%s: %w", endpoint, err))
 	}
 	d.host.followPeer(conn.peer, events.Gone)
 	dr := &driver{endpoint: endpoint, peer: conn.peer, conn: conn, lost: func() {}}

@@ -181,7 +181,8 @@ func noReply(op, object string) *hal.Error {
 }
 
 // rpcObject names the driver and what the request is about.
-func rpcObject(driver string, in any) string {
+func rpcObject(name string, in any) string {
+	driver := hal.DriverOf(name)
 	switch r := in.(type) {
 	case interface{ GetVolumeId() string }:
 		return driver + " " + r.GetVolumeId()

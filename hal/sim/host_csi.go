@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"strings"
 	"syscall"
 	"time"
 
@@ -40,16 +39,10 @@ func (k *call) never(method string, errno syscall.Errno) error {
 	}
 }
 
-// driverOf is the driver that a connection's name is about.
-func driverOf(name string) string {
-	driver, _, _ := strings.Cut(name, " ")
-	return driver
-}
-
 // ask sends a request to the process behind a socket, or with endpoint "" to a connected driver, and waits for the answer.
 func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request) (result, error) {
 	w := h.w
-	object := driverOf(driver)
+	object := hal.DriverOf(driver)
 	if endpoint != "" {
 		object = endpoint
 	}
@@ -141,7 +134,7 @@ var callConnect = newCallSite("drivers.connect", hal.ClassRPC, false)
 
 func (h hostDrivers) Connect(c hal.Call, name, endpoint string, events hal.PeerEvents) (hal.Peer, error) {
 	w := h.w
-	k := h.enter(callConnect, driverOf(name), c, &w.menus.read)
+	k := h.enter(callConnect, hal.DriverOf(name), c, &w.menus.read)
 	if errno, ok := k.acts(); !ok {
 		return hal.Peer{}, k.never("connect", errno)
 	}

@@ -10,7 +10,7 @@ type drivers struct {
 }
 
 func (w drivers) Connect(c hal.Call, name, endpoint string, events hal.PeerEvents) (hal.Peer, error) {
-	return get(w.around, Site{"connect", name, hal.ClassRPC, false}, c, func() (hal.Peer, error) {
+	return get(w.around, Site{"connect", hal.DriverOf(name), hal.ClassRPC, false}, c, func() (hal.Peer, error) {
 		return w.inner.Connect(c, name, endpoint, events)
 	})
 }
