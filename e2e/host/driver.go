@@ -18,6 +18,8 @@ type Driver struct {
 	name  string
 	dir   string
 	flags []string
+	// registry is where it makes its registration socket; "" if it has a registrar for that.
+	registry string
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed once it is reaped
@@ -42,16 +44,35 @@ func (h *Host) VolumeData(volume string) string {
 // StartDriver starts the node's CSI driver, which goes by its default name, with further flags, like --volume=vol-1=dir.
 func (h *Host) StartDriver(flags ...string) *Driver {
 	h.T.Helper()
-	d := &Driver{host: h, name: csidriver.DefaultName, dir: h.driverDir(), flags: append([]string{"--call-log", h.CallLog()}, flags...)}
-	h.drivers = append([]*Driver{d}, h.drivers...)
+	d := h.MainDriver(flags...)
 	d.Start()
+	return d
+}
+
+// MainDriver makes the node's CSI driver, as StartDriver does, without starting it.
+func (h *Host) MainDriver(flags ...string) *Driver {
+	d := &Driver{
+		host: h, name: csidriver.DefaultName, dir: h.driverDir(), flags: append([]string{"--call-log", h.CallLog()}, flags...), registry: h.RegistryDir(),
+	}
+	h.drivers = append([]*Driver{d}, h.drivers...)
 	return d
 }
 
 // OtherDriver makes another CSI driver, without starting it.
 func (h *Host) OtherDriver(name string, flags ...string) *Driver {
 	h.T.Helper()
-	d := &Driver{host: h, name: name, dir: filepath.Join(h.Dir, name), flags: flags}
+	return h.driverIn(name, name, flags...)
+}
+
+// RivalDriver makes another CSI driver that goes by the name of the node's, with an endpoint of its own, without starting it.
+func (h *Host) RivalDriver(flags ...string) *Driver {
+	h.T.Helper()
+	return h.driverIn(csidriver.DefaultName, "rival", flags...)
+}
+
+func (h *Host) driverIn(name, dir string, flags ...string) *Driver {
+	h.T.Helper()
+	d := &Driver{host: h, name: name, dir: filepath.Join(h.Dir, dir), flags: flags, registry: h.RegistryDir()}
 	require.NoError(h.T, os.Mkdir(d.dir, 0o755))
 	h.drivers = append(h.drivers, d)
 	return d
@@ -65,7 +86,7 @@ func (d *Driver) Start() {
 	h.T.Helper()
 	args := append([]string{
 		"--name", d.name, "--endpoint", filepath.Join(d.dir, "csi.sock"), "--state-dir", filepath.Join(d.dir, "state"), "--node-id", NodeName,
-		"--registration-dir", h.RegistryDir(), "--faults", d.faults(),
+		"--registration-dir", d.registry, "--faults", d.faults(),
 	}, d.flags...)
 	d.cmd = exec.Command(program("csidriver"), args...)
 	log, err := os.OpenFile(filepath.Join(h.Output, "csidriver.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

@@ -29,8 +29,9 @@ type Host struct {
 	Config    string // the agent's configuration file
 	Settings  Settings
 
-	drivers []*Driver // the node's first
-	agents  []*Agent
+	drivers    []*Driver // the node's first
+	registrars []*Registrar
+	agents     []*Agent
 }
 
 // Settings are what tests choose of the agent's configuration.
@@ -87,6 +88,9 @@ func (h *Host) SmallRoot(size string) {
 func (h *Host) cleanUp() {
 	for _, a := range h.agents {
 		a.kill()
+	}
+	for _, r := range h.registrars {
+		r.kill()
 	}
 	for _, d := range h.drivers {
 		d.kill()

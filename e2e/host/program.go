@@ -39,7 +39,8 @@ func build() (string, error) {
 			return
 		}
 		const module = "github.com/volnode/volnode/"
-		cmd := exec.Command("go", "build", "-tags", "volnode_faults", "-o", programs.dir+"/", module+"cmd/volnode", module+"e2e/cmd/csidriver")
+		cmd := exec.Command("go", "build", "-tags", "volnode_faults", "-o", programs.dir+"/", module+"cmd/volnode", module+"e2e/cmd/csidriver",
+			module+"e2e/cmd/registrar")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			programs.err = fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 		}
