@@ -48,4 +48,6 @@ const (
 type describeAnswer struct {
 	Pods  []engine.PodStatus  `json:"pods,omitempty"`
 	Rungs []engine.RungStatus `json:"rungs"`
+	// Drivers has one entry for each socket that registers the driver.
+	Drivers []engine.DriverStatus `json:"drivers,omitempty"`
 }

@@ -12,19 +12,20 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-const describeHelp = `describe shows what is known of one pod, volume or rung: what is wanted, what is there, what is being done, why, and what next.
+const describeHelp = `describe shows what is known of one pod, volume, rung or driver: what is wanted, what is there, what is being done, why, and what next.
 
   volnode describe pod NAMESPACE/NAME        or its uid
   volnode describe volume DRIVER^HANDLE
-  volnode describe rung KEY                  as in volnode status -o wide`
+  volnode describe rung KEY                  as in volnode status -o wide
+  volnode describe driver NAME               each socket that registers it`
 
 func describeCommand(c *client) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use: "describe pod|volume|rung NAME", Short: "Show all that is known of one pod, volume or rung", Long: describeHelp,
-		Args: cobra.MatchAll(wordsAre(2, "pod, volume or rung, and its name"), func(_ *cobra.Command, args []string) error {
-			if !slices.Contains([]string{"pod", "volume", "rung"}, args[0]) {
-				return fmt.Errorf("%q: want pod, volume or rung", args[0])
+		Use: "describe pod|volume|rung|driver NAME", Short: "Show all that is known of one pod, volume, rung or driver", Long: describeHelp,
+		Args: cobra.MatchAll(wordsAre(2, "pod, volume, rung or driver, and its name"), func(_ *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"pod", "volume", "rung", "driver"}, args[0]) {
+				return fmt.Errorf("%q: want pod, volume, rung or driver", args[0])
 			}
 			return nil
 		}),
@@ -50,8 +51,11 @@ func describeCommand(c *client) *cobra.Command {
 	return cmd
 }
 
-// printDescription shows pods with the ladders of their volumes, then the rungs that are in none of them.
+// printDescription shows drivers, pods with the ladders of their volumes, then the rungs that are in none of them.
 func printDescription(w io.Writer, a describeAnswer) {
+	for _, d := range a.Drivers {
+		printDriver(w, d)
+	}
 	shown := map[hal.Key]bool{}
 	for _, p := range a.Pods {
 		fmt.Fprintf(w, "pod %s\n", podText(p))
@@ -72,6 +76,16 @@ func printDescription(w io.Writer, a describeAnswer) {
 			printRung(w, "", r)
 		}
 	}
+}
+
+func printDriver(w io.Writer, d engine.DriverStatus) {
+	fmt.Fprintf(w, "driver %s\n", d.Name)
+	last := d.LastAnswer
+	if last != "" {
+		last += ", " + age(d.LastAnswerAge) + " ago"
+	}
+	fields(w, "  ", "registered", yesNo(d.Registered), "connected", yesNo(d.Connected), "waits", yesNo(d.Waiting), "for", age(d.Since),
+		"answered", last, "node", d.NodeID, "socket", d.Socket, "endpoint", d.Endpoint, "why", d.Why)
 }
 
 func printRung(w io.Writer, indent string, r engine.RungStatus) {

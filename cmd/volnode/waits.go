@@ -223,7 +223,7 @@ func (d *daemon) plan(ctx context.Context) ([]planStep, error) {
 	return steps, nil
 }
 
-// describe finds one pod by namespace/name or uid, one volume by driver^handle, or one rung by its key.
+// describe finds one pod by namespace/name or uid, one volume by driver^handle, one rung by its key, or one driver by its name.
 func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswer, error) {
 	s, err := d.status(ctx)
 	if err != nil {
@@ -244,10 +244,16 @@ func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswe
 				a.Rungs = append(a.Rungs, r)
 			}
 		}
+	case "driver":
+		for _, d := range s.Drivers {
+			if d.Name == name {
+				a.Drivers = append(a.Drivers, d)
+			}
+		}
 	default:
-		return a, &httpError{400, fmt.Sprintf("kind %q: want pod, volume or rung", kind)}
+		return a, &httpError{400, fmt.Sprintf("kind %q: want pod, volume, rung or driver", kind)}
 	}
-	if len(a.Pods)+len(a.Rungs) == 0 {
+	if len(a.Pods)+len(a.Rungs)+len(a.Drivers) == 0 {
 		if kind == "pod" && !strings.Contains(name, "/") {
 			return a, &httpError{404, fmt.Sprintf("no pod with the uid %s is known; a pod by its name is NAMESPACE/NAME", name)}
 		}

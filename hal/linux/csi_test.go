@@ -285,6 +285,48 @@ func TestConnectToWhatDoesNotAnswer(t *testing.T) {
 	require.ErrorIs(t, err, unix.EACCES)
 }
 
+// A connection that its driver's end has broken is told as lost, also under another name; one that was replaced or forgotten is not.
+func TestLostConnectionIsTold(t *testing.T) {
+	h, root := startHost(t)
+	socket := filepath.Join(root, "csi.sock")
+	driver := startDriver(t, socket, nil)
+	lost := make(chan string, 10)
+	connect := func(name, what string) {
+		t.Helper()
+		_, err := h.drivers.Connect(hal.Call{}, name, socket, hal.PeerEvents{Lost: func() { lost <- what }})
+		require.NoError(t, err)
+	}
+	connect("d", "replaced")
+	connect(hal.Candidate("d"), "kept")
+	h.drivers.Rename(hal.Candidate("d"), "d")
+	connect("e", "forgotten")
+	h.drivers.Disconnect("e")
+	require.NoError(t, driver.Process.Kill())
+	require.Equal(t, "kept", receive(t, lost, "notice"))
+	_ = driver.Wait()
+	requireNeverSent(t, stage(h, hal.Call{}, "ok"))
+	quiet(t, h, lost)
+	require.Empty(t, lost)
+}
+
+// The owner forgets a driver while a call waits for its connection, which may last as long as the call may: the owner does not wait for that.
+func TestDisconnectDoesNotWaitForAConnection(t *testing.T) {
+	h, socket, stop := connected(t, &fakeDriver{})
+	stop()
+	l := listen(t, socket) // accepts and never answers
+	defer l.Close()
+	ended := make(chan error, 1)
+	h.runtime.Go(func() { ended <- stage(h, hal.Call{Deadline: h.runtime.Now().Add(3 * time.Second)}, "ok") })
+	for h.drivers.byName["d"].mu.TryLock() {
+		h.drivers.byName["d"].mu.Unlock()
+		_, _ = unix.Poll(nil, 1)
+	}
+	begin := time.Now()
+	h.drivers.Disconnect("d")
+	require.Less(t, time.Since(begin), time.Second)
+	requireNeverSent(t, receive(t, ended, "end of the call"))
+}
+
 func TestGoneIsToldWhenTheCgroupIsEmpty(t *testing.T) {
 	group, path := makeCgroup(t)
 	h, root := startHost(t)

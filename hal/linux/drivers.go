@@ -35,7 +35,8 @@ type driver struct {
 	peer     hal.Peer
 	lost     func() // posted by each of its connections that breaks
 
-	mu   sync.Mutex
+	gone atomic.Bool // it was replaced or forgotten
+	mu   sync.Mutex  // held while a connection is made, which takes up to the deadline of a call
 	conn *connection
 }
 
@@ -108,13 +109,23 @@ func (d *drivers) close() {
 	}
 }
 
+// retire never waits, as the owner calls it: if a connection is just being made, whoever makes it retires it.
 func (dr *driver) retire() {
 	if dr == nil {
 		return
 	}
-	dr.mu.Lock()
-	defer dr.mu.Unlock()
-	dr.conn.retire()
+	dr.gone.Store(true)
+	if dr.mu.TryLock() {
+		dr.conn.retire()
+		dr.mu.Unlock()
+	}
+}
+
+func (dr *driver) unlock() {
+	dr.mu.Unlock()
+	if dr.gone.Load() {
+		dr.retire()
+	}
 }
 
 // acquire returns the connection for a call to name; the caller releases it. An error means that nothing can have been sent.
@@ -126,7 +137,7 @@ func (d *drivers) acquire(ctx context.Context, name string) (*connection, error)
 		return nil, errors.New("driver is not connected")
 	}
 	dr.mu.Lock()
-	defer dr.mu.Unlock()
+	defer dr.unlock()
 	if dr.conn.acquire() {
 		return dr.conn, nil
 	}

@@ -119,7 +119,7 @@ func makeDurably(dir string) error {
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
 		Runtime: h.runtime, Mounts: h.mounts, Tree: &tree{h}, Files: &files{h}, HostPaths: &hostPaths{h},
-		Children: h.children, Registration: &registration{h}, Drivers: h.drivers, Watches: h.watches,
+		Children: h.children, Registration: &registration{host: h, slots: make(chan struct{}, maxRegistrations)}, Drivers: h.drivers, Watches: h.watches,
 		CSIIdentity: &csiIdentity{h.drivers}, CSINode: &csiNode{h.drivers}, CSIController: &csiController{h.drivers},
 	}
 }

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -12,7 +13,14 @@ import (
 )
 
 // registration is hal.Registration. Each call has a connection of its own: they are two in the life of a plugin.
-type registration struct{ host *Host }
+type registration struct {
+	host *Host
+	// slots bounds the connections at one time: anybody who is root can make sockets that accept and never answer.
+	slots chan struct{}
+}
+
+// maxRegistrations is how many plugins are asked at one time.
+const maxRegistrations = 128
 
 type client = registerv1.RegistrationClient
 
@@ -44,6 +52,13 @@ func (r *registration) call(c hal.Call, op, socket string, do func(context.Conte
 	}
 	ctx, cancel := r.host.until(c.Deadline)
 	defer cancel()
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		const text = "%d plugins are being asked at this time, and none of them answers"
+		return neverSent(op, socket, because(syscall.EAGAIN, fmt.Sprintf(text, maxRegistrations)))
+	}
 	conn, err := dial(ctx, socket)
 	if err != nil {
 		return neverSent(op, socket, err)

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -81,6 +82,46 @@ func TestRegistration(t *testing.T) {
 	require.ErrorIs(t, err, unix.ELOOP)
 	_, err = r.Info(soon, root)
 	require.Equal(t, hal.NotDone, hal.OutcomeOf(err))
+}
+
+// Sockets that accept connections and never answer hold up no other plugin.
+func TestSilentPluginsHoldUpNobody(t *testing.T) {
+	h, root := startHost(t)
+	r := h.HAL().Registration
+	silent := make(chan error, 40)
+	for i := range cap(silent) {
+		socket := filepath.Join(root, fmt.Sprintf("silent-%d.sock", i))
+		defer listen(t, socket).Close()
+		h.runtime.Go(func() {
+			_, err := r.Info(hal.Call{Deadline: h.runtime.Now().Add(10 * time.Second)}, socket)
+			silent <- err
+		})
+	}
+	s := grpc.NewServer()
+	registerv1.RegisterRegistrationServer(s, &fakePlugin{})
+	socket := filepath.Join(root, "good-reg.sock")
+	l := listen(t, socket)
+	go func() { _ = s.Serve(l) }()
+	defer s.Stop()
+	_, err := r.Info(hal.Call{Deadline: h.runtime.Now().Add(10 * time.Second)}, socket)
+	require.NoError(t, err)
+	require.Empty(t, silent, "the others are still being waited for")
+	for range cap(silent) {
+		e := requireHALError(t, receive(t, silent, "the end of a call"))
+		require.Equal(t, hal.ReplyNever, e.Reply, e)
+	}
+}
+
+// One plugin too many waits for its turn until its deadline.
+func TestPluginsAskedAtOneTimeAreBounded(t *testing.T) {
+	h, root := startHost(t)
+	r := &registration{host: h, slots: make(chan struct{}, 1)}
+	r.slots <- struct{}{}
+	_, err := r.Info(hal.Call{Deadline: h.runtime.Now().Add(50 * time.Millisecond)}, filepath.Join(root, "d-reg.sock"))
+	require.ErrorIs(t, err, unix.EAGAIN)
+	<-r.slots
+	_, err = r.Info(hal.Call{Deadline: h.runtime.Now().Add(10 * time.Second)}, filepath.Join(root, "d-reg.sock"))
+	require.ErrorIs(t, err, unix.ENOENT)
 }
 
 func chown(t *testing.T, path string) func() func() {
