@@ -27,7 +27,7 @@ type action struct {
 
 // actions are all of them.
 func actions() []action {
-	return []action{
+	return append(driverActions(), []action{
 		{"apply all", func(t *story, _ []string) string { return t.applyAll() }},
 		{"apply pod POD", func(t *story, a []string) string { return t.apply("pod "+a[0], "") }},
 		{"apply KIND OBJECT version VERSION", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], a[2]) }},
@@ -43,18 +43,6 @@ func actions() []action {
 		{"spoil journal", func(t *story, _ []string) string { return t.spoilJournal() }},
 		{"reboot", func(t *story, _ []string) string { t.w.Reboot(); return "" }},
 		{"cut power", func(t *story, _ []string) string { t.w.CutPower(); return "" }},
-		{"stop driver DRIVER", func(t *story, a []string) string { t.w.StopDriver(a[0]); return "" }},
-		{"stop plugin of driver DRIVER", func(t *story, a []string) string { t.w.StopPlugin(a[0]); return "" }},
-		{"start driver DRIVER", func(t *story, a []string) string { return t.startDriver(a[0]) }},
-		{"restart driver DRIVER", func(t *story, a []string) string { t.w.RestartDriver(a[0]); return "" }},
-		{"replace driver DRIVER", func(t *story, a []string) string { t.w.ReplaceDriver(a[0]); return "" }},
-		{"replace driver DRIVER without staging", func(t *story, a []string) string { t.w.ReplaceDriverBy(a[0], false); return "" }},
-		{"rival of driver DRIVER for TIME", func(t *story, a []string) string { t.w.RivalDriver(a[0], duration(a[1])); return "" }},
-		{"upgrade driver DRIVER for TIME", func(t *story, a []string) string { t.w.UpgradeDriver(a[0], duration(a[1])); return "" }},
-		{"upgrade driver DRIVER for TIME without staging", func(t *story, a []string) string { return t.changeDriver(a[0], false, a[1]) }},
-		{"upgrade driver DRIVER for TIME with staging", func(t *story, a []string) string { return t.changeDriver(a[0], true, a[1]) }},
-		{"lose socket of driver DRIVER", func(t *story, a []string) string { t.w.LoseSocket(a[0]); return "" }},
-		{"make socket of driver DRIVER", func(t *story, a []string) string { t.w.FindSocket(a[0]); return "" }},
 		{"silence server of HANDLE of driver DRIVER for TIME", func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) }},
 		{"export HANDLE of driver DRIVER anew", func(t *story, a []string) string { return t.exportAnew(a[1], a[0]) }},
 		{"mount share PATH", func(t *story, a []string) string { t.w.MountShare(a[0]); return "" }},
@@ -65,7 +53,6 @@ func actions() []action {
 		{"fail claims for TIME", func(t *story, a []string) string { t.w.BreakWatch("claims", duration(a[0])); return "" }},
 		{"fail volumes for TIME", func(t *story, a []string) string { t.w.BreakWatch("persistent volumes", duration(a[0])); return "" }},
 		{"fail drivers for TIME", func(t *story, a []string) string { t.w.BreakWatch("drivers", duration(a[0])); return "" }},
-		{"break driver DRIVER BREAKAGE", func(t *story, a []string) string { return t.breaks(a[0], breakages[a[1]]) }},
 		{"hold synced", func(t *story, _ []string) string { t.w.HoldSynced("manifest"); return "" }},
 		{"release synced", func(t *story, _ []string) string { t.w.ReleaseSynced("manifest"); return "" }},
 		{"replace pod POD with pod POD", func(t *story, a []string) string { return t.replace(a[0], a[1]) }},
@@ -102,7 +89,7 @@ func actions() []action {
 		{"expect log TEXT", func(t *story, a []string) string { return t.expectLog(a[0]) }},
 		{"expect trouble TEXT", func(t *story, a []string) string { return t.expectTrouble(a[0]) }},
 		{"expect nothing left", func(t *story, _ []string) string { return t.expectNothing() }},
-	}
+	}...)
 }
 
 func isPlaceholder(part string) bool { return part == strings.ToUpper(part) }
