@@ -143,16 +143,16 @@ func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
 
 // greet asks the plugin at a socket who it is, until it answers. One that does not answer is not refused: it may be restarting.
 func (m *VolumeManager) greet(s *socket) {
-	gen := s.gen
+	gen, call := s.gen, m.introduction()
 	m.h.Runtime.Go(func() {
-		info, err := m.h.Registration.Info(m.introduction(), s.path)
+		info, err := m.h.Registration.Info(call, s.path)
 		m.h.Runtime.Post(func() {
 			switch {
 			case s.gen != gen || m.stopping:
 			case err != nil:
 				m.greetAgain(s, err)
 			default:
-				m.introduced(s, info)
+				m.introduced(s, info, call)
 			}
 			m.pursueYoung()
 		})
@@ -184,13 +184,13 @@ func backoff(attempts int, most time.Duration) time.Duration {
 }
 
 // introduced takes in what a plugin says of itself.
-func (m *VolumeManager) introduced(s *socket, info hal.PluginInfo) {
+func (m *VolumeManager) introduced(s *socket, info hal.PluginInfo, call hal.Call) {
 	err := acceptable(info)
 	if s.info.Name != info.Name || err != nil {
 		m.withdraw(s) // what it registered before, it registers no more
 	}
 	if err != nil {
-		m.refuse(s, err)
+		m.refuse(s, err, call)
 		m.greetAgain(s, err)
 		return
 	}
@@ -222,14 +222,15 @@ func (m *VolumeManager) withdraw(s *socket) {
 }
 
 // refuse tells a plugin that it was not taken. Its registrar may end by that, as the upstream one does, so a plugin hears it only of a first
-// registration, once, and only of a reason that lies in what it says. That it could not be told changes nothing.
-func (m *VolumeManager) refuse(s *socket, why error) {
+// registration, once, and only of a reason that lies in what it says. It hears it soon after it has said so (the deadline of call), or never: if the
+// agent has stood still meanwhile, another plugin may be behind the socket. That it could not be told changes nothing.
+func (m *VolumeManager) refuse(s *socket, why error, call hal.Call) {
 	if s.isTaken || s.isTold {
 		return
 	}
 	s.isTold = true
 	path, text := s.path, why.Error()
-	m.h.Runtime.Go(func() { _ = m.h.Registration.Notify(m.introduction(), path, false, text) })
+	m.h.Runtime.Go(func() { _ = m.h.Registration.Notify(call, path, false, text) })
 }
 
 // accept tells a plugin that it was taken, until it has heard. Its driver is served whether it hears or not.

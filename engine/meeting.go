@@ -117,6 +117,7 @@ func (m *VolumeManager) meet(d *driver, s *socket) {
 	d.isMeeting = true
 	m.h.Runtime.Go(func() {
 		instance, facts, err := m.interview(info, known, events)
+		call := m.introduction()
 		m.h.Runtime.Post(func() {
 			d.isMeeting = false
 			life.instance = instance
@@ -126,7 +127,7 @@ func (m *VolumeManager) meet(d *driver, s *socket) {
 				m.h.Drivers.Disconnect(hal.Candidate(d.name))
 			case err != nil:
 				m.h.Drivers.Disconnect(hal.Candidate(d.name))
-				m.missed(d, s, err)
+				m.missed(d, s, err, call)
 			default:
 				m.takeIn(d, s, life, facts)
 			}
@@ -142,13 +143,13 @@ func (m *VolumeManager) mayServe(d *driver, s *socket) bool {
 }
 
 // missed notes a meeting that failed. It is tried again after a wait; a registration that stands is not touched by it.
-func (m *VolumeManager) missed(d *driver, s *socket, err error) {
+func (m *VolumeManager) missed(d *driver, s *socket, err error, call hal.Call) {
 	wait := backoff(s.attempts, reconnectMax)
 	s.attempts++
 	s.due = m.h.Runtime.Now().Add(wait)
 	m.failed(s, "driver can't be reached", err, wait)
 	if misnamed, ok := errors.AsType[errMisnamed](err); ok && s != d.by {
-		m.refuse(s, misnamed)
+		m.refuse(s, misnamed, call)
 	}
 }
 

@@ -15,7 +15,8 @@ type SocketEvent struct {
 type Watches interface {
 	// MountTable calls f after the mount table has changed, own changes included.
 	MountTable(f func())
-	// PluginSockets calls f for each socket below dir that is there, appears, is replaced or vanishes. dir is made if missing.
+	// PluginSockets calls f for each socket below dir that is there, appears, is replaced or vanishes. Those that are there at the start come first,
+	// in one go, oldest first. dir is made if missing.
 	PluginSockets(dir string, f func(SocketEvent))
 	// Directory calls f after names in dir, or files named in it, have changed, and once at the start.
 	Directory(dir string, f func())

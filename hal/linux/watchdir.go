@@ -1,10 +1,12 @@
 package linux
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -138,7 +140,7 @@ func (s *sockets) walk(visit func(path string, info fs.FileInfo)) (complete bool
 }
 
 func (s *sockets) scan() {
-	seen := map[string]bool{}
+	seen, news := map[string]bool{}, []hal.SocketEvent{}
 	complete := s.walk(func(path string, info fs.FileInfo) {
 		if info.IsDir() {
 			return
@@ -154,9 +156,13 @@ func (s *sockets) scan() {
 			if e.Present {
 				e.Made = info.ModTime().UnixNano() // of a socket: the instant of its bind(2)
 			}
-			s.tell(e)
+			news = append(news, e)
 		}
 	})
+	slices.SortStableFunc(news, func(a, b hal.SocketEvent) int { return cmp.Compare(a.Made, b.Made) })
+	for _, e := range news {
+		s.tell(e)
+	}
 	if !complete {
 		return // a directory that can't be read is not an empty one
 	}

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,18 +156,29 @@ func (h hostWatches) PluginSockets(dir string, f func(hal.SocketEvent)) {
 	}
 	s := socketWatch{dir, f}
 	h.inc.watches.sockets = append(h.inc.watches.sockets, s)
-	h.w.sockets(h.inc, s, h.w.makeDirs(dir).n, dir)
+	w, n := h.w, h.w.makeDirs(dir).n
+	if len(n.kids) == 0 {
+		return
+	}
+	w.notify(h.inc, siteSockets, dir, func() {
+		all := w.sockets(nil, n, dir)
+		slices.SortStableFunc(all, func(a, b hal.SocketEvent) int { return cmp.Compare(a.Made, b.Made) })
+		for _, e := range all {
+			s.f(e)
+		}
+	})
 }
 
-// sockets tells of all that stands below a directory.
-func (w *World) sockets(inc *incarnation, s socketWatch, n *node, path string) {
+// sockets appends all that stands below a directory to a list.
+func (w *World) sockets(to []hal.SocketEvent, n *node, path string) []hal.SocketEvent {
 	for _, k := range n.kids {
 		if k.isDir() {
-			w.sockets(inc, s, k, path+"/"+k.name)
+			to = w.sockets(to, k, path+"/"+k.name)
 		} else {
-			w.socketNotice(inc, s, path+"/"+k.name)
+			to = append(to, w.socketAt(path+"/"+k.name))
 		}
 	}
+	return to
 }
 
 func (h hostWatches) Directory(dir string, f func()) {
