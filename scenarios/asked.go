@@ -103,7 +103,7 @@ func (r *run) isOpen(pod *corev1.Pod, v *corev1.Volume) bool {
 	default:
 		return false
 	}
-	return r.heard.drivers[driver] == nil || !r.registered[driver]
+	return r.heard.drivers[driver] == nil || !r.registrars.registered[driver]
 }
 
 // climbTime is the time-out of a stage and a publish: a call's deadline tells when its operation began.
