@@ -51,7 +51,7 @@ const (
 	ReplyNone Reply = iota
 	// ReplyNever: the request was never sent: no driver registered, dial refused, deadline already passed.
 	ReplyNever
-	// ReplyStatus: the server itself answered with Code.
+	// ReplyStatus: the server itself sent the status Code. One that the RPC framework or something between made up is ReplyNone.
 	ReplyStatus
 )
 

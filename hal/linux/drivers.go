@@ -46,6 +46,7 @@ type connection struct {
 	raw    *net.UnixConn
 	peer   hal.Peer
 	broken atomic.Bool // its socket failed, or was closed
+	said   *trailers   // what the server has answered with
 
 	mu      sync.Mutex
 	calls   int
@@ -240,7 +241,7 @@ func dial(ctx context.Context, endpoint string) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{raw: raw}
+	c := &connection{raw: raw, said: newTrailers()}
 	if c.peer, err = peerOf(raw); err != nil {
 		_ = raw.Close()
 		return nil, err
@@ -255,7 +256,7 @@ func dial(ctx context.Context, endpoint string) (*connection, error) {
 			if used.Swap(true) {
 				return nil, errors.New("connection lost")
 			}
-			return &watchedConn{raw, c}, nil
+			return &watchedConn{raw, c, c.said}, nil
 		}))
 	if err != nil {
 		_ = raw.Close()
@@ -285,14 +286,16 @@ func (c *connection) ready(ctx context.Context) error {
 	}
 }
 
-// watchedConn tells the first failure of a connection.
+// watchedConn tells the first failure of a connection, and what the server has answered with.
 type watchedConn struct {
 	net.Conn
-	of *connection
+	of   *connection
+	said   *trailers
 }
 
 func (w *watchedConn) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
+	w.said.read(p[:n])
 	if err != nil {
 		w.of.breaks()
 	}

@@ -12,19 +12,14 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
 	"github.com/volnode/volnode/hal"
 )
 
-// progress says how far one RPC got. Both are facts seen, never guesses: a call is "never sent" only if no frame of it
-// was given to a connection, and a status is the server's only if its trailers came.
-type progress struct {
-	sent     atomic.Bool
-	answered atomic.Bool
-}
+// progress says how far one RPC got: a call is "never sent" only if no frame of it was given to a connection.
+type progress struct{ sent atomic.Bool }
 
 type progressKey struct{}
 
@@ -44,8 +39,6 @@ func (progressHandler) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	switch s.(type) {
 	case *stats.OutHeader, *stats.OutPayload:
 		p.sent.Store(true)
-	case *stats.InTrailer:
-		p.answered.Store(true)
 	}
 }
 
@@ -129,7 +122,7 @@ func (d *drivers) send(
 	defer cancel()
 	var p progress
 	if err := call(context.WithValue(ctx, progressKey{}, &p), conn); err != nil {
-		return rpcError(op, object, err, &p, secretsOf(in))
+		return rpcError(op, object, err, p.sent.Load(), conn.said, secretsOf(in))
 	}
 	return nil
 }
@@ -150,17 +143,17 @@ func (d *drivers) late(c hal.Call, e *hal.Error) {
 	d.host.runtime.Post(func() { c.Late(orNil(e)) })
 }
 
-// rpcError says how far a failed RPC got.
-func rpcError(op, object string, err error, p *progress, secrets []string) *hal.Error {
+// rpcError says how far a failed RPC got. A status is the server's only if the server has sent it: gRPC makes up others.
+func rpcError(op, object string, err error, sent bool, by *trailers, secrets []string) *hal.Error {
 	st := status.Convert(err)
 	e := &hal.Error{
 		Op: op, Object: object, Class: hal.ClassRPC, Outcome: hal.Unknown, Reply: hal.ReplyNone,
 		Code: hal.Code(st.Code()), Detail: oneLine(scrub(st.Message(), secrets)),
 	}
 	switch {
-	case !p.sent.Load():
+	case !sent:
 		e.Reply, e.Outcome = hal.ReplyNever, hal.NotDone
-	case p.answered.Load() && st.Code() != codes.OK:
+	case by.take(uint32(st.Code()), st.Message()):
 		e.Reply = hal.ReplyStatus
 	}
 	return e
