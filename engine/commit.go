@@ -46,6 +46,11 @@ func (m *VolumeManager) dispatch(b core.Batch) {
 	if slices.ContainsFunc(b.Lines, func(l core.Line) bool { return l.Drop }) {
 		m.objects.changed(m, standingRef)
 	}
+	for _, l := range b.Lines {
+		if l.Record.Rung.Kind == core.KindActs {
+			m.log(LevelError, "driver acts after it has answered: from now on none of its errors ends a call", "driver", l.Record.Rung.Actor)
+		}
+	}
 	if len(b.Lines) == 0 && len(b.Start) == 0 && len(b.Wake) == 0 {
 		return
 	}

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,7 +46,7 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 	for i := range table {
 		tops[table[i].Path] = &table[i] // a stack is listed bottom first
 	}
-	for _, e := range m.differing(tops, since) {
+	for _, e := range append(m.differing(tops, since), m.appeared(tops, since)...) {
 		m.log(LevelWarn, "changed behind our back", "rung", string(e.Key), "found", e.Fingerprint)
 		m.step(e)
 	}
@@ -52,7 +54,7 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 		m.step(core.Stirred{Key: key})
 	}
 	// Of what has come to stand since the reading began it says nothing for certain, and there may be no other notice: what differs is read again.
-	if now := m.core.Seq(); now > since && len(m.differing(tops, now)) > 0 {
+	if now := m.core.Seq(); now > since && len(m.differing(tops, now))+len(m.appeared(tops, now)) > 0 {
 		m.drift.again = true
 	}
 	if m.drift.again {
@@ -78,6 +80,22 @@ func (m *VolumeManager) differing(tops map[string]*hal.Mount, since uint64) []co
 			found = mount.Fingerprint()
 		}
 		events = append(events, core.Observed{Key: key, Fingerprint: found, Since: since})
+	})
+	return events
+}
+
+// appeared returns the rungs of which nothing was left, and at or below whose place something is mounted now: an effect of a call that was answered
+// with an error.
+func (m *VolumeManager) appeared(tops map[string]*hal.Mount, since uint64) []core.Observed {
+	var events []core.Observed
+	m.core.Remembered(since, func(key hal.Key, params []core.Param) {
+		at := core.Value(params, "path")
+		for _, mounted := range slices.Sorted(maps.Keys(tops)) {
+			if at != "" && (mounted == at || strings.HasPrefix(mounted, at+"/")) {
+				events = append(events, core.Observed{Key: key, Fingerprint: tops[mounted].Fingerprint(), Since: since})
+				break
+			}
+		}
 	})
 	return events
 }

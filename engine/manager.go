@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
@@ -150,6 +152,12 @@ func (m *VolumeManager) driverConfig(name string) plugin.DriverConfig {
 	setDefault(&d.Unstage, m.cfg.UnstageTimeout)
 	setDefault(&d.Settle, m.cfg.Settle)
 	return d
+}
+
+// forgiven returns the drivers of which the operator says that they do not act after they have answered, sorted.
+func (m *VolumeManager) forgiven() []string {
+	names := slices.Sorted(maps.Keys(m.cfg.Drivers))
+	return slices.DeleteFunc(names, func(name string) bool { return !m.cfg.Drivers[name].TrustsAnswers })
 }
 
 func reason(what string, err error) string { return fmt.Sprintf("%s: %v", what, err) }

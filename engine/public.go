@@ -68,7 +68,8 @@ func (m *VolumeManager) WaitForAttachAndMount(ctx context.Context, uid core.PodU
 	return nil
 }
 
-// WaitForUnmount blocks until nothing of the pod is mounted, or ctx is over: then the error names what is.
+// WaitForUnmount blocks until the pod is gone, or ctx is over: then the error names what is left. Gone has one meaning in all questions: nothing is
+// there, and no call may bring it back.
 func (m *VolumeManager) WaitForUnmount(ctx context.Context, uid core.PodUID) error {
 	if err := m.wait(ctx, uid, core.PodGone); err != nil {
 		return m.missing(err, uid)
@@ -85,7 +86,7 @@ func (m *VolumeManager) WaitForAllPodsUnmount(ctx context.Context, uids []core.P
 	return errors.Join(errs...)
 }
 
-// WaitForNothing blocks until nothing is left of any volume: no mount, no directory, no journal entry, no call that may still act.
+// WaitForNothing blocks until every volume is gone, those that pods share included.
 func (m *VolumeManager) WaitForNothing(ctx context.Context) error {
 	return m.wait(ctx, "", core.AllGone)
 }
@@ -154,18 +155,10 @@ func (m *VolumeManager) GetMountedVolumesForPod(ctx context.Context, uid core.Po
 	return m.volumesOf(ctx, uid, func(v core.View) bool { return v.State == core.Present && !m.commits.unwritten[v.Key] })
 }
 
-// GetPossiblyMountedVolumesForPod returns those that are up or may be (K:F15).
+// GetPossiblyMountedVolumesForPod returns those that are up or may be: all that are not gone (K:F15).
 func (m *VolumeManager) GetPossiblyMountedVolumesForPod(ctx context.Context, uid core.PodUID) (map[string]MountedVolume, error) {
-	return m.volumesOf(ctx, uid, mayBeUp)
+	return m.volumesOf(ctx, uid, func(v core.View) bool { return !v.IsGone })
 }
-
-// mayBeUp: it is not known to be down, or something is under way that may bring it up.
-func mayBeUp(v core.View) bool {
-	return v.State != core.Absent || v.Step != 0 || v.ClimbOpen != 0 || v.Child != ""
-}
-
-// isLeft: it may be up, a call that takes it down may still act, or it is recorded.
-func isLeft(v core.View) bool { return mayBeUp(v) || v.DescOpen != 0 || v.Recorded }
 
 func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(core.View) bool) (map[string]MountedVolume, error) {
 	return ask(ctx, m, func() map[string]MountedVolume {
@@ -199,14 +192,13 @@ func (m *VolumeManager) GetVolumesInUse(context.Context) ([]corev1.UniqueVolumeN
 // MarkVolumesAsReportedInUse takes in what the server acknowledged of GetVolumesInUse.
 func (m *VolumeManager) MarkVolumesAsReportedInUse([]corev1.UniqueVolumeName) {}
 
-// VolumeIsAttached reports whether anything of the volume named driver^handle is left on this node: something that is or may be up, a call that may
-// still act, a record. While it does, no other node is to get the volume.
+// VolumeIsAttached reports whether the volume named driver^handle is not gone from this node. While it is not, no other node is to get the volume.
 func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bool, error) {
 	found, err := ask(ctx, m, func() bool {
 		if m.core == nil {
 			return true
 		}
-		return slices.ContainsFunc(m.core.View(), func(v core.View) bool { return v.Volume == volume && isLeft(v) })
+		return slices.ContainsFunc(m.core.View(), func(v core.View) bool { return v.Volume == volume && !v.IsGone })
 	})
 	return found || err != nil, err // unknown is attached
 }

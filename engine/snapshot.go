@@ -71,8 +71,8 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 	case v.IsWaiting:
 		r.Next = fmt.Sprintf("%s, until %s from now", v.Why, left)
 	}
-	if open := max(v.ClimbOpen, v.DescOpen); open > now {
-		r.Next += fmt.Sprintf("; an earlier call has no known end and may act until %s from now", open.Sub(now).Round(time.Second))
+	if open := max(v.ClimbOpen, v.DescOpen); open > now && v.Why != v.Open {
+		r.Next += fmt.Sprintf("; %s, until %s from now", v.Open, open.Sub(now).Round(time.Second))
 	}
 	if v.Step != 0 {
 		r.Step = core.Op{ID: v.Step, Verb: v.Verb, Key: v.Key}.String()
@@ -91,6 +91,8 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 // condition is what a person should think of one rung.
 func condition(v core.View, now hal.Instant) Condition {
 	switch {
+	case v.IsGone && v.Desired == "unwanted":
+		return Gone
 	case v.Child != "":
 		return Stuck
 	case v.Step != 0 && now.Sub(max(v.Deadline, v.Since)) > overdue:
@@ -217,7 +219,7 @@ func (m *VolumeManager) driverStatus() []DriverStatus {
 	out, now := []DriverStatus{}, m.h.Runtime.Now()
 	for _, at := range slices.Sorted(maps.Keys(m.drivers.sockets)) {
 		s := m.drivers.sockets[at]
-		row := DriverStatus{Name: s.info.Name, Socket: s.path, Endpoint: s.info.Endpoint, Why: s.why}
+		row := DriverStatus{Name: s.info.Name, Socket: s.path, Endpoint: s.info.Endpoint, Why: s.why, ActsAfterReply: m.actsAfterReply(s.info.Name)}
 		d := m.drivers.byName[s.info.Name]
 		switch {
 		case d == nil:
@@ -243,6 +245,11 @@ func reachAgain(why string) string {
 		return "the connection is lost; volnode connects again"
 	}
 	return why + "; volnode connects again within " + reconnectMax.String()
+}
+
+// actsAfterReply reports whether no answer of a driver ends a call.
+func (m *VolumeManager) actsAfterReply(driver string) bool {
+	return m.driverConfig(driver).ActsAfterReply || m.core != nil && m.core.ActsAfterReply(driver)
 }
 
 func (m *VolumeManager) sourceStatus() []SourceTrouble {

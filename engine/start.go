@@ -69,7 +69,7 @@ func (m *VolumeManager) read() (n node, err error) {
 	if err != nil {
 		return n, err
 	}
-	n.start = core.Start{Boot: boot, Records: n.loaded.Records}
+	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven()}
 	for i := range n.start.Records {
 		r := &n.start.Records[i].Rung
 		r.Places = kinds.Places(r) // by what it was made with: a record says nothing else of them

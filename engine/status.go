@@ -79,7 +79,9 @@ type DriverStatus struct {
 	Registered bool   `json:"registered"`        // its registration is in force: the socket is there, and it serves the driver
 	Connected  bool   `json:"connected"`         // the process that was met last can be called
 	Waiting    bool   `json:"waiting,omitempty"` // another socket serves the driver
-	NodeID     string `json:"nodeID,omitempty"`
+	// ActsAfterReply: it was seen to act after it had answered a call, or is configured so: none of its errors ends a call.
+	ActsAfterReply bool   `json:"actsAfterReply,omitempty"`
+	NodeID         string `json:"nodeID,omitempty"`
 	// Since is for how long it has been connected, or not connected, or has waited.
 	Since         time.Duration `json:"sinceNanoseconds,omitempty"`
 	LastAnswer    string        `json:"lastAnswer,omitempty"` // to any call: "NodeStageVolume: OK"

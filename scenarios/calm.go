@@ -159,6 +159,9 @@ func (r *run) restless() (object, why string) {
 			return d.Name, "the driver is up, and it is not registered and connected"
 		}
 	}
+	if calls, _ := r.core.Memories(); calls > 0 && r.broken == "" {
+		return "agent", "it remembers a call that was answered with an error"
+	}
 	rebuilt := r.rebuilt()
 	r.core.Beliefs(func(b core.Belief) {
 		if why == "" && !r.isBroken(string(b.Key)) && !r.awaitsClaim(&b) && !r.isHung(&b) && !r.awaitsPath(&b) {
@@ -379,7 +382,8 @@ func (r *run) leftover() string {
 	if !ok {
 		return "an agent that does not answer"
 	}
-	if n := status.Journal.Records; n > 0 {
+	calls, actors := r.core.Memories()
+	if n := status.Journal.Records - calls - actors; n > 0 {
 		return fmt.Sprintf("%d records in the journal", n)
 	}
 	r.asksInUseAtLast()

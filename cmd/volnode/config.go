@@ -59,7 +59,7 @@ type driverConfig struct {
 	CallTimeout           *time.Duration `yaml:"callTimeout"`
 	UnstageTimeout        *time.Duration `yaml:"unstageTimeout"`
 	Settle                *time.Duration `yaml:"settle"`
-	ActsAfterReply        bool           `yaml:"actsAfterReply"`
+	ActsAfterReply        *bool          `yaml:"actsAfterReply"`
 	PublishesWithoutMount bool           `yaml:"publishesWithoutMount"`
 }
 
@@ -223,7 +223,10 @@ const noSettle = time.Nanosecond
 func (c *configuration) engineConfig(log func([]engine.Entry)) engine.Config {
 	drivers := map[string]plugin.DriverConfig{}
 	for name, d := range c.CSI.PerDriver {
-		p := plugin.DriverConfig{ActsAfterReply: d.ActsAfterReply, PublishesWithoutMount: d.PublishesWithoutMount}
+		p := plugin.DriverConfig{PublishesWithoutMount: d.PublishesWithoutMount}
+		if d.ActsAfterReply != nil {
+			p.ActsAfterReply, p.TrustsAnswers = *d.ActsAfterReply, !*d.ActsAfterReply
+		}
 		if d.CallTimeout != nil {
 			p.Climb, p.Descend = *d.CallTimeout, *d.CallTimeout
 		}

@@ -159,7 +159,7 @@ var (
 	volumesDesc = prometheus.NewDesc("volume_manager_total_volumes", "Volumes of pods, as wanted and as they are.",
 		[]string{"plugin_name", "state"}, nil)
 	stateDesc      = prometheus.NewDesc("volnode_volume_state", "Volumes of pods by state.", []string{"state"}, nil)
-	uncertainDesc  = prometheus.NewDesc("volnode_uncertain_volumes", "Volumes of which a call without a known end may still act.", nil, nil)
+	uncertainDesc  = prometheus.NewDesc("volnode_uncertain_volumes", "Volumes on which a call may still act that was not answered, or by whose answer it need not have ended.", nil, nil)
 	stuckDesc      = prometheus.NewDesc("volnode_oldest_stuck_seconds", "Age of the oldest operation that is overdue; 0 if none is.", nil, nil)
 	recordsDesc    = prometheus.NewDesc("volnode_journal_records", "Rungs that the journal has a record of.", nil, nil)
 	registeredDesc = prometheus.NewDesc("volnode_driver_registered", "1 if a registration socket of the driver is in force.", []string{"driver_name"}, nil)
@@ -167,6 +167,8 @@ var (
 	answerDesc     = prometheus.NewDesc("volnode_driver_last_answer_seconds", "Time since the driver's last answer to any call.", []string{"driver_name"}, nil)
 	waitingDesc    = prometheus.NewDesc("volnode_driver_waiting_endpoints", "Further endpoints that register the driver's name and wait.",
 		[]string{"driver_name"}, nil)
+	actsDesc = prometheus.NewDesc("volnode_driver_acts_after_reply",
+		"1 for each CSI driver that was seen to act after it had answered, or is configured so: none of its errors ends a call.", []string{"driver_name"}, nil)
 	bytesDesc = prometheus.NewDesc("volnode_journal_bytes", "Bytes of the journal's file that are in use.", nil, nil)
 )
 
@@ -176,7 +178,7 @@ var troublesDesc = prometheus.NewDesc("volnode_source_troubles",
 // Describe implements prometheus.Collector.
 func (stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		volumesDesc, stateDesc, uncertainDesc, stuckDesc, recordsDesc, bytesDesc, registeredDesc, connectedDesc, answerDesc, waitingDesc, troublesDesc,
+		volumesDesc, stateDesc, uncertainDesc, stuckDesc, recordsDesc, bytesDesc, registeredDesc, connectedDesc, answerDesc, waitingDesc, troublesDesc, actsDesc,
 	} {
 		ch <- d
 	}
@@ -214,6 +216,9 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(registeredDesc, asNumber(d.Registered), name)
 		gauge(connectedDesc, asNumber(d.Connected), name)
 		gauge(waitingDesc, float64(waiting), name)
+		if d.ActsAfterReply {
+			gauge(actsDesc, 1, name)
+		}
 		if d.LastAnswer != "" {
 			gauge(answerDesc, d.LastAnswerAge.Seconds(), name)
 		}

@@ -16,7 +16,7 @@ import (
 const statusHelp = `status shows every volume of every pod: its state, why it is in it, and what comes next.
 
 States: Ready; Degraded (up, with something missing); Working (an operation is in flight); Waiting (for a time, or for what it
-stands on); Uncertain (a call without a known end may still act); Blocked (until something named changes); Stuck (a call is
+stands on); Uncertain (a call may still act: it was not answered, or not for certain); Blocked (until something named changes); Stuck (a call is
 overdue, or refused for good); Gone.`
 
 // Output formats.
@@ -258,6 +258,9 @@ func printTrouble(w io.Writer, s engine.Status) {
 		fmt.Fprintf(w, "trouble: %s: %s\n", printable(t.Where), printable(t.Why))
 	}
 	for _, d := range s.Drivers {
+		if d.ActsAfterReply {
+			fmt.Fprintf(w, "driver %s acts after it has answered with an error: none of its errors ends a call\n", printable(d.Name))
+		}
 		if d.Why != "" {
 			fmt.Fprintf(w, "driver socket %s: %s\n", d.Socket, printable(d.Why))
 		}

@@ -31,7 +31,8 @@ type rung struct {
 	denied      bool // an actor said that it is not there, and it was not mended since
 	negate      bool // the actor holds something incompatible, or a descent may have left something: it goes before the next climb
 	calls       []call
-	child       string // a helper of an earlier run that may still act
+	answered    [2]answered // of climbs and of descents: see fence.go
+	child       string      // a helper of an earlier run that may still act
 	op          *flight
 	changed     uint64 // step of the last change that a look may not know
 
@@ -253,7 +254,8 @@ func (c *Core) foundations(r *rung, v Verb) []Foundation {
 	return fs
 }
 
-// isGone reports whether r is Absent for good: down by a descent that began after every climb had ended, and nothing may act on it any more.
+// isGone reports whether r is Absent for good: down by a descent that began after every climb had ended, and nothing may act on it any more. This is
+// what gone means wherever it is told: to who waits, in the status, in the plan, of what is in use.
 func (r *rung) isGone() bool {
 	return r.state == Absent && r.purged && len(r.calls) == 0 && r.op == nil && r.child == ""
 }
@@ -284,8 +286,17 @@ func (r *rung) saw(fingerprint string) {
 // observed takes in what stands at a rung's place. What was read before the rung last changed says nothing.
 func (c *Core) observed(e Observed) {
 	r := c.rungs[e.Key]
-	if r == nil || r.op != nil || r.changed > e.Since || r.state != Present || r.fingerprint == e.Fingerprint {
+	if r == nil || r.op != nil || r.changed > e.Since {
 		return
+	}
+	if r.isRemembered() && !IsBare(e.Fingerprint) {
+		c.appears(r, e.Fingerprint)
+	}
+	if r.state != Present || r.fingerprint == e.Fingerprint {
+		return
+	}
+	if r.remembers(Descend) != 0 && IsBare(e.Fingerprint) {
+		c.distrust(r.Actor)
 	}
 	r.saw(e.Fingerprint)
 	c.lose(r, fmt.Sprintf("found %s in place of %s", orNothing(e.Fingerprint), orNothing(r.fingerprint)), false)

@@ -69,11 +69,12 @@ func (c *Core) Prospect(key hal.Key) (Prospect, bool) {
 	}, true
 }
 
-// Beliefs calls f with each rung, in the order of keys.
+// Beliefs calls f with each rung that is not only remembered, in the order of keys.
 func (c *Core) Beliefs(f func(Belief)) {
 	for _, r := range c.sorted() {
-		b, _ := c.Belief(r.Key)
-		f(b)
+		if b, _ := c.Belief(r.Key); !c.isPast(r) {
+			f(b)
+		}
 	}
 }
 

@@ -143,6 +143,8 @@ func (c *Core) lookedAt(r *rung, res Result) {
 	case r.state == Unknown && r.trusted:
 		r.trusted = false
 		r.saw(res.Fingerprint)
+	case r.isRemembered() && !IsBare(res.Fingerprint):
+		c.appears(r, res.Fingerprint)
 	default:
 		r.seen, r.looked = res.Fingerprint, true
 		if res.Fingerprint == r.fingerprint {
@@ -205,14 +207,17 @@ func (c *Core) descended(r *rung, in *flight, res Result) {
 
 // fenceOff remembers a call without a known end until its bound.
 func (c *Core) fenceOff(r *rung, in *flight, res Result) {
-	acts := r.Limits.ActsAfterReply
-	if in.until == 0 || !(res.Fenced || acts) || (in.ended && !acts) {
+	acts := c.acted(r)
+	if in.until == 0 || res.Instance != "" && c.dead[r.Actor] == res.Instance {
 		return
 	}
-	if res.Instance != "" && c.dead[r.Actor] == res.Instance {
+	if !acts && (in.ended || !res.Fenced) {
+		if res.Answer == Failed {
+			r.remember(fenceVerb(in.Verb), in.until, res.Instance)
+		}
 		return
 	}
-	r.fence(call{op: in.ID, verb: fenceVerb(in.Verb), until: in.until, instance: res.Instance})
+	r.fence(call{op: in.ID, verb: fenceVerb(in.Verb), until: in.until, instance: res.Instance, answer: res.Answer})
 	c.open[in.ID] = r
 }
 

@@ -25,6 +25,7 @@ type Core struct {
 	open    map[hal.OpID]*rung // ended without a known end: an answer may still come
 	serial  map[string]bool    // actors that work on one call a volume at a time
 	dead    map[string]string  // by actor: the life of it that was seen dead last
+	acts    map[string]bool    // actors that were seen to act after they had answered
 	waits   map[Waiter]PodUID  // where a waiter is registered
 
 	synced  bool
@@ -48,6 +49,8 @@ type Start struct {
 	Found    []Found  // what stands at the place of each record; a missing one could not be read
 	Strays   []Rung   // found on the node without a record: Want is what can be told of them
 	Children []ChildSeen
+	// Forgive names the actors that were seen to act after they had answered, and that the operator trusts again.
+	Forgive []string
 }
 
 // Found is what a look saw at a rung's place, "" for nothing.
@@ -63,13 +66,13 @@ func New(s Start) *Core {
 		now: s.Now, boot: s.Boot,
 		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, places: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
-		dead: map[string]string{}, waits: map[Waiter]PodUID{},
+		dead: map[string]string{}, acts: map[string]bool{}, waits: map[Waiter]PodUID{},
 	}
 	found := map[hal.Key]string{}
 	for _, f := range s.Found {
 		found[f.Key] = f.Fingerprint
 	}
-	for _, rec := range s.Records {
+	for _, rec := range c.recallActors(s) {
 		fp, ok := found[rec.Rung.Key]
 		c.recall(rec, fp, ok)
 	}
@@ -90,6 +93,10 @@ func New(s Start) *Core {
 
 // recall makes the rung of one record.
 func (c *Core) recall(rec Record, fingerprint string, looked bool) {
+	if rec.Phase == Lingering && rec.Boot != c.boot {
+		c.batch.Lines = append(c.batch.Lines, Line{Key: rec.Rung.Key, Drop: true})
+		return // the call that it remembers ended with its boot
+	}
 	r := c.add(rec.Rung)
 	r.state, r.purged = Unknown, false
 	r.made, r.facts, r.seq = rec.Rung.Want, rec.Facts, rec.Seq
@@ -102,6 +109,14 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r.seen, r.looked = rec.Seen, true
 	r.fence(call{verb: Climb, until: rec.ClimbUntil})
 	r.fence(call{verb: Descend, until: rec.DescendUntil})
+	r.answered = [2]answered{{until: rec.AnsweredClimb}, {until: rec.AnsweredDescend}}
+	if c.ActsAfterReply(r.Actor) {
+		c.doubt(r)
+	}
+	if rec.Phase == Lingering {
+		c.recallAnswered(r, fingerprint, looked)
+		return
+	}
 	if rec.Phase != Confirmed {
 		// Of what was being taken from a pod without containers something may be left that its driver has let go of: it goes before the next climb.
 		r.negate = rec.Phase == Leaving && r.Pod != "" && !rec.WasUp

@@ -12,6 +12,7 @@ type call struct {
 	verb     Verb     // Climb or Descend
 	until    hal.Instant
 	instance string // of the actor it was sent to
+	answer   Answer // NoAnswer or Doubted; Failed of an actor that acts after it has answered
 	aborted  bool   // a later repeat was answered ABORTED by the same process: this call was the one it was busy with
 }
 
@@ -36,6 +37,8 @@ func (r *rung) bound(v Verb) hal.Instant {
 // lapse takes away the calls whose bound has passed, and those that end matches.
 func (c *Core) lapse(r *rung, end func(call) bool) {
 	before := len(r.calls)
+	// A record that stays may keep a bound that has passed: it says nothing any more.
+	isForgotten := r.forgets(c.now, end) && r.isGone()
 	r.calls = slices.DeleteFunc(r.calls, func(k call) bool {
 		over := k.until <= c.now || end(k)
 		if over {
@@ -43,7 +46,7 @@ func (c *Core) lapse(r *rung, end func(call) bool) {
 		}
 		return over
 	})
-	if len(r.calls) == before {
+	if len(r.calls) == before && !isForgotten {
 		return
 	}
 	c.settle(r)
@@ -57,7 +60,7 @@ func (c *Core) answered(op hal.OpID) {
 	if r := c.ops[op]; r != nil {
 		r.op.ended = true
 	}
-	if r := c.open[op]; r != nil && !r.Limits.ActsAfterReply {
+	if r := c.open[op]; r != nil && !c.acted(r) {
 		c.lapse(r, func(k call) bool { return k.op == op })
 	}
 }
@@ -74,10 +77,12 @@ func (c *Core) actorGone(actor, instance string) {
 }
 
 // hear takes in what an answer proves of the one call of ours on the volume that has no known end: a repeat of it was ABORTED by the same process,
-// so that call was at work; a still later repeat got a final answer, so it no longer is. An ABORTED while other calls of ours were in flight on the
-// volume may speak of those and proves nothing; nor does an answer of an actor that acts after it has answered.
+// so that call was at work; a still later repeat was answered OK, so it no longer is. An error proves nothing of another call: it may have been given
+// before the actor was at the volume. An ABORTED while other calls of ours were in flight on the volume may speak of those and proves nothing; nor
+// does an answer of an actor that acts after it has answered.
 func (c *Core) hear(r *rung, in *flight, res Result) {
-	if in.Verb == Look || res.Answer == NoAnswer || res.Instance == "" || r.Limits.ActsAfterReply || c.openCalls(r) != 1 {
+	isProof := in.Verb != Look && (res.Answer == Final || res.Answer == Aborted) && res.Instance != ""
+	if !isProof || c.acted(r) || c.openCalls(r) != 1 {
 		return
 	}
 	i := slices.IndexFunc(r.calls, func(k call) bool {

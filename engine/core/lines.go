@@ -13,7 +13,7 @@ func (c *Core) announce(r *rung, v Verb) {
 	if v == Look || (!r.Intent && (r.recorded || v == Descend)) {
 		return
 	}
-	first := !r.recorded
+	first := !r.recorded || r.phase == Lingering
 	rec := c.record(r)
 	if v == Descend {
 		rec.Phase = Leaving
@@ -45,6 +45,10 @@ func (c *Core) settle(r *rung) {
 		return // the line of its own end will say it
 	}
 	if r.isGone() {
+		if r.isRemembered() {
+			c.lingers(r)
+			return
+		}
 		if r.recorded {
 			r.recorded = false
 			r.seq = 0
@@ -75,7 +79,7 @@ func (c *Core) settle(r *rung) {
 
 // release writes the end of a rung's obligations once its last fence has passed, wanted or not.
 func (c *Core) release(r *rung) {
-	if r.recorded && r.isGone() {
+	if r.recorded && r.isGone() && !(r.phase == Lingering && r.isRemembered()) {
 		c.settle(r)
 		c.markAround(r)
 	}
@@ -93,6 +97,7 @@ func (c *Core) record(r *rung) Record {
 	return Record{
 		Rung: spec, Phase: r.phase, Boot: c.boot, Facts: r.facts, Fingerprint: r.fingerprint, Seen: r.seen, Generation: r.generation,
 		ClimbUntil: r.bound(Climb), DescendUntil: r.bound(Descend), WasUp: c.runs(r), Seq: r.seq,
+		AnsweredClimb: r.remembers(Climb), AnsweredDescend: r.remembers(Descend),
 	}
 }
 

@@ -63,15 +63,21 @@ func (o Op) String() string { return fmt.Sprintf("#%d %s %s", o.ID, o.Verb, o.Ke
 type Answer uint8
 
 const (
-	// NoAnswer: none was asked, or none came, or one that a broken connection could have made up.
+	// NoAnswer: none was asked, or none came.
 	NoAnswer Answer = iota
-	// Final: the server's own status, OK included, that ends this call.
+	// Final: OK. The actor has been at the volume and has done with it.
 	Final
 	// Aborted: the server says that another operation on the volume is under way.
 	Aborted
+	// Failed: the server's own error. It ends this call, and tells nothing of another: it may have been given before the actor was at the volume.
+	Failed
+	// Doubted: an error that does not prove the end of this call: something between may have made it up, or it names a time-out of the actor's own.
+	Doubted
 )
 
-func (a Answer) String() string { return [...]string{"none", "final", "aborted"}[a] }
+func (a Answer) String() string {
+	return [...]string{"none", "final", "aborted", "failed", "doubted"}[a]
+}
 
 // Result is how an operation ended.
 type Result struct {

@@ -75,6 +75,9 @@ func (c *Core) decide(r *rung) {
 	for _, k := range r.calls {
 		at = earlier(at, k.until)
 	}
+	for _, k := range r.answered {
+		at = earlier(at, k.until)
+	}
 	c.timers.set(r, at)
 }
 
@@ -194,6 +197,9 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 	}
 	if want == wanted {
 		return idle(whyYields)
+	}
+	if r.isRemembered() {
+		return waitUntil(whyAnswered, r.remembers(Climb))
 	}
 	return decision{drop: true}
 }

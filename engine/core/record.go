@@ -12,9 +12,12 @@ const (
 	Confirmed
 	// Leaving: a descent may have been sent.
 	Leaving
+	// Lingering: nothing of the rung is left. The record only remembers a call that was answered with an error, until its bound: what comes to stand
+	// at the place until then is its effect.
+	Lingering
 )
 
-func (p Phase) String() string { return [...]string{"intent", "confirmed", "leaving"}[p] }
+func (p Phase) String() string { return [...]string{"intent", "confirmed", "leaving", "lingering"}[p] }
 
 // Record is what the journal holds of one rung: all that is needed to take it down, or to adopt it, after a restart.
 type Record struct {
@@ -29,8 +32,12 @@ type Record struct {
 
 	ClimbUntil   hal.Instant // of Boot: the latest bound of climbs whose end is not known; 0 is none
 	DescendUntil hal.Instant // of Boot: the same for descents
-	WasUp        bool        // containers may have run on it, until ContainersGone
-	Seq          uint64      // order of first intents
+	// AnsweredClimb and AnsweredDescend are the latest bounds, of Boot, of calls that were answered with an error: they have ended, as far as their
+	// actor can be trusted. 0 is none.
+	AnsweredClimb, AnsweredDescend hal.Instant
+
+	WasUp bool   // containers may have run on it, until ContainersGone
+	Seq   uint64 // order of first intents
 }
 
 // Line is one change of the journal. Lines of one batch are durable, where they ask for it, before any operation of the batch starts.
@@ -59,8 +66,8 @@ type Condition uint8
 const (
 	// PodReady: every rung that the pod wants at the top is Present, made with what is wanted, and recorded.
 	PodReady Condition = iota
-	// PodGone: no rung of the pod is anything but Absent.
+	// PodGone: nothing of the pod is left, and no call may bring it back: every rung of it is gone (see [View].IsGone).
 	PodGone
-	// AllGone: every rung is Absent for good and has no record: no call without a known end may bring it up again.
+	// AllGone: the same of every rung, shared ones included, and no pod is wanted.
 	AllGone
 )

@@ -43,7 +43,8 @@ type Limits struct {
 	Descend time.Duration // time-out of descend
 	// Settle is Z: how long after its deadline a call without a known end may still act. Meaningful where a time-out exists.
 	Settle time.Duration
-	// ActsAfterReply: the actor is known to act after an answer; then every answer that leaves the effect open is fenced.
+	// ActsAfterReply: the operator says that the actor acts after an answer; then every answer that leaves the effect open is fenced. Core learns it
+	// of others by what it sees: see [Core.ActsAfterReply].
 	ActsAfterReply bool
 }
 

@@ -93,7 +93,7 @@ func (s *story) event(d *datadriven.TestData) core.Event {
 	case "refused":
 		return core.Refused{Ops: []hal.OpID{opArg(d)}, Reason: "disk full"}
 	case "observe":
-		return core.Observed{Key: hal.Key(arg(d, "rung")), Fingerprint: arg(d, "fp"), Since: s.c.Seq()}
+		return core.Observed{Key: hal.Key(arg(d, "rung")), Fingerprint: argOr(d, "fp", ""), Since: s.c.Seq()}
 	case "child":
 		return core.ChildSeen{Key: hal.Key(arg(d, "rung")), What: "pid 7 (state D)"}
 	case "child-gone":
@@ -200,7 +200,7 @@ func (s *story) end(d *datadriven.TestData) {
 		Fingerprint: argOr(d, "fp", ""), Fenced: d.HasArg("fenced"), Instance: argOr(d, "instance", ""), Short: argOr(d, "short", ""),
 		BelowUnknown: d.HasArg("denied"), NegateFirst: d.HasArg("negate"), Blocked: d.HasArg("blocked"),
 	}
-	res.Answer = map[string]core.Answer{"": core.NoAnswer, "final": core.Final, "aborted": core.Aborted}[argOr(d, "answer", "")]
+	res.Answer = map[string]core.Answer{"": core.NoAnswer, "final": core.Final, "aborted": core.Aborted, "failed": core.Failed, "doubted": core.Doubted}[argOr(d, "answer", "")]
 	if in := argOr(d, "refresh", ""); in != "" {
 		after, err := time.ParseDuration(in)
 		require.NoError(s.t, err)
@@ -288,7 +288,8 @@ func (s *story) step(e core.Event) {
 		}
 		s.journal[l.Key] = l.Record
 		fmt.Fprintf(&s.out, "  journal: %s %s%s%s%s\n", l.Record.Phase, l.Key, bound(" climb-until ", l.Record.ClimbUntil),
-			bound(" descend-until ", l.Record.DescendUntil), map[bool]string{true: " sync"}[l.Sync])
+			bound(" descend-until ", l.Record.DescendUntil)+bound(" answered-climb ", l.Record.AnsweredClimb)+
+				bound(" answered-descend ", l.Record.AnsweredDescend), map[bool]string{true: " sync"}[l.Sync])
 	}
 	for _, op := range b.Start {
 		s.ops[op.ID] = op

@@ -37,15 +37,19 @@ type View struct {
 	IsWaiting  bool        // for an instant: Until
 	IsBackoff  bool        // what it waits for is its next attempt
 	Until      hal.Instant
-	IsRebuild  bool // it must be made anew
-	IsProvided bool // up, as wanted
+	IsRebuild  bool   // it must be made anew
+	IsProvided bool   // up, as wanted
+	IsGone     bool   // nothing of it is left, and no call may bring it back
+	Open       string // what call may still act on it, "" if none
 }
 
-// View returns all rungs, sorted by key.
+// View returns all rungs but those that are only remembered, sorted by key.
 func (c *Core) View() []View {
 	vs := make([]View, 0, len(c.rungs))
 	for _, r := range c.sorted() {
-		vs = append(vs, c.viewOf(r))
+		if !c.isPast(r) {
+			vs = append(vs, c.viewOf(r))
+		}
 	}
 	return vs
 }
@@ -104,6 +108,10 @@ func (c *Core) viewOf(r *rung) View {
 	if v.Desired != wanted.String() {
 		v.Attempts = r.down.attempts
 	}
+	v.IsGone, v.Open = r.isGone(), c.openText(r)
+	if r.next.why == whyClimbOpen || r.next.why == whyDescentOpen {
+		v.Why = v.Open
+	}
 	v.IsProvided = r.state == Present && !v.IsRebuild && (r.op == nil || r.op.Verb != Descend)
 	if r.op != nil {
 		v.Step, v.Verb, v.Since, v.Deadline = r.op.ID, r.op.Verb, r.op.since, r.op.Deadline
@@ -124,7 +132,11 @@ type PodView struct {
 func (c *Core) Pods() []PodView {
 	vs := make([]PodView, 0, len(c.pods))
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
-		vs = append(vs, c.Pod(uid))
+		p := c.pods[uid]
+		isLeft := func(r *rung) bool { return !c.isPast(r) }
+		if p.wanted || len(p.rungs) == 0 || slices.ContainsFunc(p.rungs, isLeft) {
+			vs = append(vs, c.Pod(uid))
+		}
 	}
 	return vs
 }
@@ -137,7 +149,9 @@ func (c *Core) Pod(uid PodUID) PodView {
 	}
 	v := PodView{UID: uid, Wanted: p.wanted, Ready: c.ready(p), Tops: slices.Clone(p.tops)}
 	for _, r := range p.rungs {
-		v.Rungs = append(v.Rungs, r.Key)
+		if !c.isPast(r) {
+			v.Rungs = append(v.Rungs, r.Key)
+		}
 	}
 	return v
 }

@@ -92,18 +92,14 @@ func (c *Core) ready(p *pod) bool {
 	})
 }
 
-// down reports whether nothing of the pod is up.
-func (c *Core) down(p *pod) bool { return !p.wanted && !slices.ContainsFunc(p.rungs, (*rung).isUp) }
+// down reports whether the pod is gone.
+func (c *Core) down(p *pod) bool { return !p.wanted && !slices.ContainsFunc(p.rungs, (*rung).isLeft) }
 
-// allDown reports whether no pod is wanted and nothing is left: no rung, shared ones included, is up or has a record, which it keeps as long as a
-// call may still act on it.
+// allDown reports whether no pod is wanted and every rung, shared ones included, is gone.
 func (c *Core) allDown() bool {
-	isLeft := func(r *rung) bool {
-		return len(r.pods) > 0 || r.isUp() || r.recorded
-	}
 	isWanted := func(uid PodUID) bool { return c.pods[uid].wanted }
-	return !slices.ContainsFunc(c.sorted(), isLeft) && !slices.ContainsFunc(slices.Sorted(maps.Keys(c.pods)), isWanted)
+	return !slices.ContainsFunc(c.sorted(), (*rung).isLeft) && !slices.ContainsFunc(slices.Sorted(maps.Keys(c.pods)), isWanted)
 }
 
-// isUp reports whether a rung is, or is about to be, anything but Absent.
-func (r *rung) isUp() bool { return r.state != Absent || r.op != nil || r.child != "" }
+// isLeft is the contrary of isGone.
+func (r *rung) isLeft() bool { return !r.isGone() }

@@ -34,6 +34,7 @@ const (
 	whyClaim
 	whyPlace
 	whyPlaceUsed
+	whyAnswered
 )
 
 var whyTexts = [...]string{
@@ -58,13 +59,14 @@ var whyTexts = [...]string{
 	whyBackoff:       "waits to try again",
 	whyNeighbour:     "waits for the operation on %s",
 	whySerial:        "waits for the operation on %s, its driver works on one call a volume",
-	whyClimbOpen:     "a call without a known end may still bring it up",
-	whyDescentOpen:   "a call without a known end may still take it down",
+	whyClimbOpen:     "a call may still bring it up",
+	whyDescentOpen:   "a call may still take it down",
 	whySecondDescent: "taken down once more after the end of the last climb",
 	whyYields:        "waits for another to go down",
 	whyClaim:         "waits for %s, which may hold its exclusive claim",
 	whyPlace:         "waits until nothing of %s is left at its path",
 	whyPlaceUsed:     "%s is at its path, and containers may run on it; delete the pod that uses it, and create it again",
+	whyAnswered:      "gone; a call that was answered with an error is remembered, in case it still acts",
 }
 
 func (d decision) text() string {

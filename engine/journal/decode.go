@@ -127,8 +127,8 @@ func takeRung(r *reader) core.Rung {
 }
 
 func takeRecord(r *reader) core.Record {
-	flags := r.enum(flagIntent | flagActsAfterReply | flagWasUp)
-	phase := core.Phase(r.enum(byte(core.Leaving)))
+	flags := r.enum(flagIntent | flagActsAfterReply | flagWasUp | flagAnswered)
+	phase := core.Phase(r.enum(byte(core.Lingering)))
 	record := core.Record{
 		Rung:         takeRung(r),
 		Phase:        phase,
@@ -141,6 +141,9 @@ func takeRecord(r *reader) core.Record {
 		DescendUntil: hal.Instant(r.varint()),
 		Seq:          r.uvarint(),
 		WasUp:        flags&flagWasUp != 0,
+	}
+	if flags&flagAnswered != 0 {
+		record.AnsweredClimb, record.AnsweredDescend = hal.Instant(r.varint()), hal.Instant(r.varint())
 	}
 	record.Rung.Intent = flags&flagIntent != 0
 	record.Rung.Limits.ActsAfterReply = flags&flagActsAfterReply != 0

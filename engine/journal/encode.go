@@ -17,6 +17,7 @@ const (
 	flagIntent = 1 << iota
 	flagActsAfterReply
 	flagWasUp
+	flagAnswered // the bounds of answered calls follow
 )
 
 // A record of a rung grows as the rung moves: these are the sizes in bytes kept for what its first line does not know.
@@ -24,7 +25,7 @@ const (
 	growFacts       = 256
 	growFingerprint = 192
 	growBoot        = 40
-	growNumbers     = 8 * binary.MaxVarintLen64
+	growNumbers     = 10 * binary.MaxVarintLen64
 )
 
 func appendString[S ~string](b []byte, s S) []byte {
@@ -76,6 +77,9 @@ func appendRecord(b []byte, r *core.Record) []byte {
 	if r.WasUp {
 		flags |= flagWasUp
 	}
+	if r.AnsweredClimb|r.AnsweredDescend != 0 {
+		flags |= flagAnswered
+	}
 	b = append(b, flags, byte(r.Phase))
 	b = appendRung(b, &r.Rung)
 	b = appendString(b, r.Boot)
@@ -89,7 +93,12 @@ func appendRecord(b []byte, r *core.Record) []byte {
 	}
 	b = binary.AppendVarint(b, int64(r.ClimbUntil))
 	b = binary.AppendVarint(b, int64(r.DescendUntil))
-	return binary.AppendUvarint(b, r.Seq)
+	b = binary.AppendUvarint(b, r.Seq)
+	if flags&flagAnswered != 0 {
+		b = binary.AppendVarint(b, int64(r.AnsweredClimb))
+		b = binary.AppendVarint(b, int64(r.AnsweredDescend))
+	}
+	return b
 }
 
 // appendDrop appends a line that drops a record.

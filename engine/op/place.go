@@ -64,13 +64,11 @@ func (s Seen) Fingerprint() string {
 	return fmt.Sprintf(bare+"%s inode %d", s.Type, s.Inode)
 }
 
-// bare begins the fingerprint of a file on which nothing is mounted.
+// bare begins the fingerprint of a file on which nothing is mounted (core.IsBare).
 const bare = "no mount, "
 
 // IsBare reports whether a fingerprint is of a place where nothing was mounted.
-func IsBare(fingerprint string) bool {
-	return fingerprint == "" || strings.HasPrefix(fingerprint, bare)
-}
+func IsBare(fingerprint string) bool { return core.IsBare(fingerprint) }
 
 // Show is Fingerprint for people.
 func Show(fingerprint string) string {

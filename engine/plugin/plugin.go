@@ -37,6 +37,7 @@ type DriverConfig struct {
 	Climb, Descend, Unstage time.Duration // time-outs of its calls
 	Settle                  time.Duration // Z: how long after its time-out a call may still act
 	ActsAfterReply          bool          // it is known to act after it has answered
+	TrustsAnswers           bool          // it is known not to: what was seen of it by earlier runs is forgotten
 	PublishesWithoutMount   bool          // a published filesystem volume need not be a mount
 }
 

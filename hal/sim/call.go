@@ -25,8 +25,8 @@ type callSite struct {
 
 	// Of each call: what goes wrong, whether the agent dies, and the times of the way there and back.
 	fault, crash, request, reply *site
-	// Of an RPC: when it reaches the driver, how long it takes there, the second time and the status of some faults, when in it the agent dies.
-	arrive, execute, late, code, moment *site
+	// Of an RPC: when it reaches the driver, how long it takes there, the second time, the status and the text of some faults, when in it the agent dies.
+	arrive, execute, late, code, text, moment *site
 	// Of RemoveTree: how many names are removed before the agent dies.
 	amount *site
 }
@@ -40,7 +40,7 @@ func newCallSite(name string, class hal.Class, writes bool) *callSite {
 		op: op, site: *newSite(name), class: class, writes: writes,
 		fault: newSite(name + "/fault"), crash: newSite(name + "/crash"), request: newSite(name + "/request"),
 		reply: newSite(name + "/reply"), arrive: newSite(name + "/arrive"), execute: newSite(name + "/execute"),
-		late: newSite(name + "/late"), code: newSite(name + "/code"), moment: newSite(name + "/moment"),
+		late: newSite(name + "/late"), code: newSite(name + "/code"), text: newSite(name + "/text"), moment: newSite(name + "/moment"),
 		amount: newSite(name + "/amount"),
 	}
 }

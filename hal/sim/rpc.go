@@ -3,6 +3,7 @@ package sim
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/volnode/volnode/hal"
@@ -67,6 +68,7 @@ type rpc struct {
 	park     uint32
 	answered bool // the task has, or is about to get, the answer
 	code     hal.Code
+	text     string // of an error
 	reply    hal.Reply
 	result   result
 }
@@ -242,6 +244,11 @@ func (r *rpc) arrive() {
 	case r.fault == DriverCrash && r.subject.nth&1 == 0:
 		r.restartDriver()
 		return
+	case r.effects && r.d.is.Serial && r.d.busy(r) && r.fault == ErrorNone:
+		r.answer(r.errorCode()) // it looks at the request before it looks whether the volume is busy
+		r.tell(EffectAnswered, hal.Done)
+		r.end()
+		return
 	case r.effects && r.d.is.Serial && r.d.busy(r):
 		r.fault = NoFault
 		r.answer(hal.CodeAborted)
@@ -385,7 +392,12 @@ func errorCodes() [8]hal.Code {
 
 func (r *rpc) errorCode() hal.Code {
 	codes := ErrorCodes(r.fault)
-	return codes[r.w.chooser.Between(r.subject.id(r.site.code), 0, int64(len(codes)-1))]
+	code := codes[r.w.chooser.Between(r.subject.id(r.site.code), 0, int64(len(codes)-1))]
+	if code == hal.CodeUnknown {
+		texts := ErrorTexts(r.fault)
+		r.text = texts[r.w.chooser.Between(r.subject.id(r.site.text), 0, int64(len(texts)-1))]
+	}
+	return code
 }
 
 // orphanActs is the effect of a call whose driver is dead.
@@ -472,8 +484,12 @@ func (r *rpc) failure() error {
 	e := &hal.Error{
 		Op: r.method, Object: r.subject.name, Class: hal.ClassRPC, Outcome: hal.Unknown, Code: r.code, Reply: r.reply,
 	}
-	if v := r.d.volume(r.volume); r.d.is.Quotes && v != nil && v.secret != "" && r.reply == hal.ReplyStatus {
-		e.Detail = "the back-end takes no key " + v.secret
+	if r.reply == hal.ReplyStatus && r.code == hal.CodeUnknown {
+		e.Detail = r.text
+	}
+	isDrivers := r.reply == hal.ReplyStatus && r.fault != Intercepted
+	if v := r.d.volume(r.volume); r.d.is.Quotes && v != nil && v.secret != "" && isDrivers {
+		e.Detail = strings.TrimPrefix(e.Detail+"; the back-end takes no key "+v.secret, "; ")
 	}
 	return e
 }

@@ -19,3 +19,13 @@ func ErrorCodes(f Fault) []hal.Code {
 	}
 	return codes[:]
 }
+
+// ErrorTexts are what an error UNKNOWN says in a fault: plainly what is wrong, or, as one that something else made up always does, nothing, a time-out or
+// the end of a child.
+func ErrorTexts(f Fault) []string {
+	texts := []string{"target is busy", "", "context deadline exceeded", "mount: signal: killed"}
+	if f == Intercepted {
+		return texts[1:]
+	}
+	return texts
+}

@@ -51,7 +51,7 @@ var fences = []Mutant{
 	},
 	{
 		"a late answer is not heard", "laws 4.3a", "engine/core/fence.go",
-		"if r := c.open[op]; r != nil && !r.Limits.ActsAfterReply {", "if r := c.open[op]; r != nil && r.Limits.ActsAfterReply {",
+		"if r := c.open[op]; r != nil && !c.acted(r) {", "if r := c.open[op]; r != nil && c.acted(r) {",
 	},
 	{
 		"every late answer ends its call", "laws 4.3a", "engine/ops.go",
@@ -80,7 +80,7 @@ var fences = []Mutant{
 	},
 	{
 		"an answer that came just before the operation ended is not heard", "laws 4.3a", "engine/core/complete.go",
-		"|| (in.ended && !acts) {", "|| (in.ended && acts) {",
+		"if !acts && (in.ended || !res.Fenced) {", "if !acts && !res.Fenced {",
 	},
 	{
 		"the end of one process ends the calls of another", "laws 4.3b", "engine/core/fence.go",
@@ -120,6 +120,6 @@ var fences = []Mutant{
 	},
 	{
 		"a volume in doubt is told not to be in use", "S8, laws 4.4", "engine/public.go",
-		"return v.Volume == volume && isLeft(v)", "return v.Volume == volume && v.State != core.Absent",
+		"return v.Volume == volume && !v.IsGone", "return v.Volume == volume && v.State != core.Absent",
 	},
 }

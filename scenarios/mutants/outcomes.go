@@ -46,8 +46,8 @@ var outcomes = []Mutant{
 	},
 	{
 		"every error is fenced", "laws 3.3", "engine/plugin/csi/outcome.go",
-		"open := verdict{outcome: hal.Unknown, answer: core.Final}",
-		"open := verdict{outcome: hal.Unknown, fenced: true, answer: core.Final}",
+		"open := verdict{outcome: hal.Unknown, answer: core.Failed}",
+		"open := verdict{outcome: hal.Unknown, fenced: true, answer: core.Failed}",
 	},
 	{
 		"a publish that mounts nothing is believed", "S21, laws 3.3, kubernetes#109955", "engine/plugin/csi/verbs.go",
@@ -148,8 +148,8 @@ var outcomes = []Mutant{
 	},
 	{
 		"UNAVAILABLE is taken for an answer", "S6, laws 3.3", "engine/plugin/csi/outcome.go",
-		"hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable, hal.CodeUnknown:\n\t\treturn verdict{outcome: hal.Unknown, fenced: true}",
-		"hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable, hal.CodeUnknown:\n\t\treturn open",
+		"hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable:\n\t\treturn doubted",
+		"hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable:\n\t\treturn open",
 	},
 	{
 		"EBUSY of an unmount of ours is ignored", "S21, laws 3.3, lvm-localpv#469", "engine/plugin/csi/descend.go",
@@ -175,6 +175,6 @@ var outcomes = []Mutant{
 	},
 	{
 		"a drift reading of before a change counts", "S14, laws 7.1, kubernetes#128219", "engine/core/actual.go",
-		"r.op != nil || r.changed > e.Since ||", "r.op != nil ||",
+		"r.op != nil || r.changed > e.Since {", "r.op != nil {",
 	},
 }

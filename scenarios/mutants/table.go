@@ -3,7 +3,7 @@ package mutants
 import "slices"
 
 // Table is the faulty engines. The old text of each is in its file exactly once.
-var Table = slices.Concat(first, decisions, outcomes, fences, records, starts, sources, identity, requests, registrations)
+var Table = slices.Concat(first, decisions, outcomes, fences, answers, records, starts, sources, identity, requests, registrations)
 
 // first is of all parts of the engine.
 var first = []Mutant{
@@ -14,7 +14,7 @@ var first = []Mutant{
 	},
 	{
 		"a restart forgets the journal", "laws 5.4", "engine/core/core.go",
-		"for _, rec := range s.Records {", "for _, rec := range s.Records[:0] {",
+		"for _, rec := range c.recallActors(s) {", "for _, rec := range c.recallActors(s)[:0] {",
 	},
 	{
 		"unstage while published", "S5, laws 2.1", "engine/core/reconcile.go",

@@ -2,6 +2,8 @@ package csi
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
@@ -22,6 +24,9 @@ type verdict struct {
 // interceptor could have made up does not. That no answer of a driver ends a call whose effect is open, since that driver is known to act after it
 // has answered, is core's to know ([core.Limits]).
 //
+// UNKNOWN is what the plain error of a driver written in Go becomes, so it is the commonest code of all. It ends its own call, unless its text says
+// that the driver itself does not know: then it waits for nobody any more, and what it has begun goes on.
+//
 //	reply                                    climb                             descent
 //	never sent, UNIMPLEMENTED,
 //	INVALID_ARGUMENT, ABORTED                not done                          not done
@@ -30,7 +35,9 @@ type verdict struct {
 //	ALREADY_EXISTS                           unknown, negate first             unknown
 //	OK                                       done, after a look                done, after a look
 //	DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE,
-//	UNKNOWN, no status                       unknown, fenced                   unknown, fenced
+//	UNKNOWN without a text or with one of a
+//	time-out, a cancellation or a killed
+//	child, no status                         unknown, fenced                   unknown, fenced
 //	any other status                         unknown                           unknown
 //
 // A publish whose descent is unknown is negated first, too: its driver may have let go of it and left it mounted.
@@ -45,8 +52,9 @@ func judge(verb core.Verb, err error, quiet bool) verdict {
 	case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:
 		return verdict{outcome: hal.Unknown, fenced: true}
 	}
-	open := verdict{outcome: hal.Unknown, answer: core.Final}
-	notDone := verdict{outcome: hal.NotDone, answer: core.Final}
+	open := verdict{outcome: hal.Unknown, answer: core.Failed}
+	notDone := verdict{outcome: hal.NotDone, answer: core.Failed}
+	doubted := verdict{outcome: hal.Unknown, fenced: true, answer: core.Doubted}
 	descent := verb == core.Descend
 	switch e.Code {
 	case hal.CodeAborted:
@@ -59,7 +67,7 @@ func judge(verb core.Verb, err error, quiet bool) verdict {
 			return notDone
 		}
 		if quiet {
-			return verdict{outcome: hal.Done, answer: core.Final}
+			return verdict{outcome: hal.Done, answer: core.Failed}
 		}
 		return open
 	case hal.CodeFailedPrecondition:
@@ -71,12 +79,34 @@ func judge(verb core.Verb, err error, quiet bool) verdict {
 	case hal.CodeAlreadyExists:
 		open.negateFirst = !descent
 		return open
-	case hal.CodeOK, hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable, hal.CodeUnknown:
-		return verdict{outcome: hal.Unknown, fenced: true}
+	case hal.CodeOK, hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable:
+		return doubted
+	case hal.CodeUnknown:
+		if isDoubtful(e.Detail) {
+			return doubted
+		}
+		return open
 	case hal.CodePermissionDenied, hal.CodeResourceExhausted, hal.CodeOutOfRange, hal.CodeInternal, hal.CodeDataLoss, hal.CodeUnauthenticated:
 		return open
 	}
 	return open
+}
+
+// doubts are the words of a driver that does not know what has become of what it has begun, in lower case. Exit codes 137 and 143 are a shell's for
+// SIGKILL and SIGTERM; the codes in brackets are those of a driver that asked another server.
+var doubts = []string{
+	"deadline", "timeout", "time-out", "time out", "timed out", "timing out", "cancel", "killed", "signal:", "sigkill", "sigterm", "terminated",
+	"exit status 137", "exit status 143", "exit code 137", "exit code 143", "code = unavailable",
+}
+
+// longText is about how long a text may be before the HAL cuts it.
+const longText = 512
+
+// isDoubtful reports whether the text of an answer leaves open whether its call has ended. A text can only add caution.
+func isDoubtful(text string) bool {
+	text = strings.ToLower(strings.TrimSpace(text))
+	isCut := len(text) > longText && strings.HasSuffix(text, "...")
+	return text == "" || isCut || slices.ContainsFunc(doubts, func(d string) bool { return strings.Contains(text, d) })
 }
 
 // Ends reports whether a reply proves that its call has ended: a status that a broken connection or an interceptor could have made up does not.
@@ -92,6 +122,9 @@ func (v verdict) result(err error) core.Result {
 		judged := *e
 		judged.Outcome = v.outcome // the HAL names what its class leaves open; the code says more
 		r.Reason = judged.Error()
+		if v.answer == core.Doubted {
+			r.Reason += "; this answer does not prove that the call has ended"
+		}
 	} else if err != nil {
 		r.Reason = err.Error()
 	}

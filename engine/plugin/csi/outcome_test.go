@@ -24,6 +24,14 @@ func replies() (names []string, errs []error) {
 	for code := hal.CodeOK; code <= hal.CodeUnauthenticated+1; code++ {
 		add("status "+code.String(), plugintest.Status(code))
 	}
+	for _, text := range []string{
+		"target is busy", "umount: exit status 32: target is busy", "context deadline exceeded", "context canceled", "Operation CANCELLED",
+		"mkfs: signal: killed", "i/o timeout", "Timed out waiting for the device", "sh: exit status 137",
+		"rpc error: code = Unavailable desc = no backend", " ", strings.Repeat("long ", 200) + "...",
+	} {
+		e := &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: text}
+		add(fmt.Sprintf("UNKNOWN %.26q", text), e)
+	}
 	return names, errs
 }
 
@@ -34,7 +42,7 @@ func TestOutcomes(t *testing.T) {
 		var b strings.Builder
 		for i, name := range names {
 			v := judge(verb, errs[i], d.HasArg("quiet"))
-			fmt.Fprintf(&b, "%-28s %-8s answer %s", name, v.outcome, v.answer)
+			fmt.Fprintf(&b, "%-38s %-8s answer %s", name, v.outcome, v.answer)
 			for _, flag := range []struct {
 				is   bool
 				name string
@@ -56,7 +64,8 @@ func TestOutcomesHoldTogether(t *testing.T) {
 			for _, quiet := range []bool{false, true} {
 				v := judge(verb, err, quiet)
 				require.False(t, v.fenced && v.outcome != hal.Unknown, names[i])
-				require.False(t, v.fenced && v.answer != core.NoAnswer, "an answer ends the call: %s", names[i])
+				require.False(t, v.fenced && v.answer != core.NoAnswer && v.answer != core.Doubted, "an answer ends the call: %s", names[i])
+				require.False(t, v.answer == core.Final && err != nil, "an error proves nothing of another call: %s", names[i])
 				require.False(t, v.negateFirst && v.outcome != hal.Unknown, names[i])
 				require.False(t, verb == core.Descend && (v.negateFirst || v.belowUnknown), names[i])
 			}
@@ -75,4 +84,8 @@ func TestWhatAnythingCanMakeUpEndsNoCall(t *testing.T) {
 		require.False(t, ends(hal.ReplyStatus, code), code)
 	}
 	require.False(t, ends(hal.ReplyNone, hal.CodeInternal))
+	said := &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: "target is busy"}
+	require.True(t, Ends(said))
+	said.Reply = hal.ReplyNone // gRPC made it up
+	require.False(t, Ends(said))
 }

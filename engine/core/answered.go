@@ -1,0 +1,206 @@
+package core
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is about calls that were answered with an error. Such an answer ends its call: the call blocks nothing. Whether its actor keeps to that is
+// seen: until the old bound the call is remembered, and if its effect comes, the actor acts after it has answered, which is remembered for good.
+
+// answered is the latest of the calls of one side that were answered with an error.
+type answered struct {
+	until    hal.Instant // the bound that it had; 0 is none
+	instance string      // of the actor, if it was one and the same for all of them
+}
+
+// KindActs is the kind of the record that names an actor which acts after it has answered. No rung has it.
+const KindActs Kind = "acts-after-reply"
+
+func actsKey(actor string) hal.Key { return hal.Key(string(KindActs) + "/" + actor) }
+
+// bare begins the fingerprint of a place where nothing is mounted.
+const bare = "no mount, "
+
+// IsBare reports whether a fingerprint is of a place where nothing is mounted.
+func IsBare(fingerprint string) bool {
+	return fingerprint == "" || strings.HasPrefix(fingerprint, bare)
+}
+
+// side is the index of a verb's side in rung.answered.
+func side(v Verb) int {
+	if v == Descend {
+		return 1
+	}
+	return 0
+}
+
+// remember notes a call that was answered with an error.
+func (r *rung) remember(v Verb, until hal.Instant, instance string) {
+	k := &r.answered[side(v)]
+	if k.until != 0 && k.instance != instance {
+		instance = ""
+	}
+	*k = answered{max(k.until, until), instance}
+}
+
+// remembers returns the bound of the calls of a side that were answered with an error, 0 if there are none.
+func (r *rung) remembers(v Verb) hal.Instant { return r.answered[side(v)].until }
+
+// isRemembered: nothing of r is left, and a climb that was answered with an error is remembered.
+func (r *rung) isRemembered() bool { return r.remembers(Climb) != 0 && r.isGone() }
+
+// isPast: nobody wants r, nothing is left of it, and it is remembered only to see whether its actor keeps to its answers. It is told to nobody.
+func (c *Core) isPast(r *rung) bool { return r.isRemembered() && c.desire(r) == unwanted }
+
+// forgets lets go of what was remembered until now, or of an actor that is dead.
+func (r *rung) forgets(now hal.Instant, end func(call) bool) bool {
+	is := false
+	for _, v := range [2]Verb{Climb, Descend} {
+		k := &r.answered[side(v)]
+		if k.until != 0 && (k.until <= now || end(call{verb: v, until: k.until, instance: k.instance})) {
+			*k, is = answered{}, true
+		}
+	}
+	return is
+}
+
+// lingers writes that nothing of r is left but what is remembered.
+func (c *Core) lingers(r *rung) {
+	if !r.recorded || r.phase == Lingering {
+		return
+	}
+	r.facts, r.fingerprint, r.generation, r.seq = nil, "", nil, 0
+	r.seen, r.looked, r.traced = "", false, false
+	r.phase = Lingering
+	c.batch.Lines = append(c.batch.Lines, Line{Key: r.Key, Record: c.record(r)})
+}
+
+// recallAnswered goes on remembering what an earlier run did. What stands there now came since.
+func (c *Core) recallAnswered(r *rung, fingerprint string, looked bool) {
+	if r.looked = false; !looked {
+		return // Unknown
+	}
+	r.state, r.purged = Absent, len(r.calls) == 0
+	if !IsBare(fingerprint) {
+		c.appears(r, fingerprint)
+	}
+}
+
+// appears: something has come to stand at the place of a rung of which nothing was left, while only a call that was answered with an error could bring
+// it. So its actor acts after it has answered. What came goes, if nobody wants it.
+func (c *Core) appears(r *rung, fingerprint string) {
+	isKnown := c.acts[r.Actor]
+	r.state, r.purged, r.trusted = Unknown, false, false
+	r.seen, r.looked = "", true // nothing stood there: what does now came by the call
+	r.reason = "found " + fingerprint + ", which its driver has made after it had answered with an error"
+	r.resetBackoff()
+	if c.distrust(r.Actor); isKnown {
+		c.settle(r)
+	}
+	c.markAround(r)
+}
+
+// distrust notes for good that an actor acts after it has answered. All of its calls that were ended by such an answer are fenced again.
+func (c *Core) distrust(actor string) {
+	if c.acts[actor] || actor == "" {
+		return
+	}
+	c.acts[actor] = true
+	// A journal refuses no record of that phase for lack of room.
+	rec := Record{Rung: Rung{Key: actsKey(actor), Kind: KindActs, Actor: actor}, Phase: Leaving, Boot: c.boot}
+	c.batch.Lines = append(c.batch.Lines, Line{Key: rec.Rung.Key, Record: rec, Sync: true})
+	for _, r := range c.of(actor) {
+		c.doubt(r)
+	}
+}
+
+// doubt fences the calls of r that an answer was taken to have ended.
+func (c *Core) doubt(r *rung) {
+	for _, v := range [2]Verb{Climb, Descend} {
+		k := &r.answered[side(v)]
+		if k.until == 0 {
+			continue
+		}
+		r.fence(call{verb: v, until: k.until, instance: k.instance, answer: Failed})
+		r.purged = r.purged && v != Climb
+		*k = answered{}
+		c.settle(r)
+		c.markAround(r)
+	}
+}
+
+// recallActors takes in the records of actors that act after they have answered, but of those that the operator trusts again, and returns the others.
+func (c *Core) recallActors(s Start) []Record {
+	rungs := make([]Record, 0, len(s.Records))
+	for _, rec := range s.Records {
+		switch {
+		case rec.Rung.Kind != KindActs:
+			rungs = append(rungs, rec)
+		case slices.Contains(s.Forgive, rec.Rung.Actor):
+			c.batch.Lines = append(c.batch.Lines, Line{Key: rec.Rung.Key, Drop: true})
+		default:
+			c.acts[rec.Rung.Actor] = true
+		}
+	}
+	return rungs
+}
+
+// ActsAfterReply reports whether an actor was seen to act after it had answered.
+func (c *Core) ActsAfterReply(actor string) bool { return c.acts[actor] }
+
+// acted reports whether no answer of the actor of r ends a call, be it that the operator says so or that it was seen.
+func (c *Core) acted(r *rung) bool { return r.Limits.ActsAfterReply || c.acts[r.Actor] }
+
+// Remembered calls f with the key and parameters of each rung of which nothing is left, and of which a climb that was answered with an error is
+// remembered: what comes to stand there is its effect. Of those that changed after the Step numbered since, nothing that was read then tells.
+func (c *Core) Remembered(since uint64, f func(key hal.Key, params []Param)) {
+	for _, r := range c.sorted() {
+		if r.isRemembered() && r.changed <= since {
+			f(r.Key, r.params())
+		}
+	}
+}
+
+// Memories returns how many records stand for calls that were answered with an error, and how many for actors that act after they have answered.
+func (c *Core) Memories() (calls, actors int) {
+	for _, r := range c.sorted() {
+		if r.recorded && r.phase == Lingering {
+			calls++
+		}
+	}
+	return calls, len(c.acts)
+}
+
+// params is what r was made with, or is to be made with.
+func (r *rung) params() []Param {
+	if r.made != nil {
+		return r.made
+	}
+	return r.Want
+}
+
+// openText says which call may still act on r, "" if none: whether it was answered is what a person asks first.
+func (c *Core) openText(r *rung) string {
+	v := Climb
+	does := " may still bring it up"
+	if r.bound(Climb) == 0 {
+		v, does = Descend, " may still take it down"
+	}
+	i := slices.IndexFunc(r.calls, func(k call) bool { return k.verb == v && k.until == r.bound(v) })
+	if i < 0 {
+		return ""
+	}
+	switch k := r.calls[i]; {
+	case c.acted(r):
+		return "a call of a driver that acts after it has answered" + does
+	case k.op == 0:
+		return "a call of an earlier run" + does
+	case k.answer == Doubted:
+		return "a call whose answer does not prove that it has ended" + does
+	default:
+		return "a call without an answer" + does
+	}
+}

@@ -1,0 +1,30 @@
+package mutants
+
+// answers is what a driver's errors prove, and what does not (laws 3.3, 4.3c).
+var answers = []Mutant{
+	{
+		"an answered error ends the calls before it", "S8, laws 3.3, 4.3c", "engine/core/complete.go",
+		"\t\tif res.Answer == Failed {\n", "\t\tif res.Answer == Failed {\n\t\t\tr.calls = nil\n",
+	},
+	{
+		"an error that names a time-out ends its call", "S8, laws 3.3", "engine/plugin/csi/outcome.go",
+		"\treturn text == \"\" || isCut ||", "\treturn isCut && text == \"\" &&",
+	},
+	{
+		"an error proves the end of another call", "S8, laws 4.3c", "engine/core/fence.go",
+		"(res.Answer == Final || res.Answer == Aborted)", "(res.Answer == Final || res.Answer == Failed || res.Answer == Aborted)",
+	},
+	{
+		"what comes after an answered error stays", "laws 3.3", "engine/core/actual.go",
+		"\tif r.isRemembered() && !IsBare(e.Fingerprint) {\n\t\tc.appears(r, e.Fingerprint)\n\t}\n", "",
+	},
+	{
+		"a driver that acts after it has answered is forgotten with the agent's life", "laws 3.3", "engine/core/answered.go",
+		"\t\t\tc.acts[rec.Rung.Actor] = true\n\t\t}\n\t}\n\treturn rungs\n", "\t\t}\n\t}\n\treturn rungs\n",
+	},
+	{
+		"a pod is told to be gone while a call may still bring it up", "S8, kubernetes#82190", "engine/core/waiters.go",
+		"func (r *rung) isLeft() bool { return !r.isGone() }",
+		"func (r *rung) isLeft() bool { return r.state != Absent || r.op != nil || r.child != \"\" }",
+	},
+}
