@@ -91,6 +91,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.change: at
 		sim.sectorUndo: at
 		sim.child: since
+		core.backoff: since
 		scenarios.place: touchedAt
 		scenarios.foreign: since
 		scenarios.handOver: unused`,

@@ -243,7 +243,11 @@ func (v *visit) structure(k *kind, x reflect.Value) {
 		case asAge:
 			age := longestAge
 			if at := hal.Instant(y.Int()); at != 0 {
-				age = min(v.now.Sub(at), age)
+				now := v.now
+				if v.isAgent {
+					now = v.agent
+				}
+				age = min(now.Sub(at), age)
 			}
 			v.number(uint64(age))
 		case asClimb:

@@ -10,20 +10,33 @@ import (
 const (
 	backoffFirst = 500 * time.Millisecond
 	backoffMax   = 2*time.Minute + 2*time.Second // K:C40: the incumbent's 2 min 2 s
+
+	// answeredMax is the longest wait after an answer, and answeredFor how long after the first failure in a row that holds. An answer is cheap, and
+	// what it complains of, as a busy mount, mostly ends within minutes: then a person, or another node, waits for the volume. That is at most 15 calls
+	// a minute for a rung, and 150 in all before the waits are those of the incumbent.
+	answeredMax = 4 * time.Second
+	answeredFor = 10 * time.Minute
 )
 
 // backoff is the wait between failed attempts in one direction.
 type backoff struct {
 	attempts int
+	since    hal.Instant // of the first of them
 	until    hal.Instant
 }
 
-// fail starts the next wait: 500 ms doubled with each failure up to 2 min 2 s, less up to a tenth by a hash of key, direction and attempt, so that
-// rungs that failed together do not retry together.
-func (b *backoff) fail(now hal.Instant, key hal.Key, v Verb) {
+// fail starts the next wait: 500 ms doubled with each failure up to 2 min 2 s, after an answer for some time up to 4 s, less up to a tenth by a hash of
+// key, direction and attempt, so that rungs that failed together do not retry together.
+func (b *backoff) fail(now hal.Instant, key hal.Key, v Verb, isAnswered bool) {
 	d := backoffMax
 	if b.attempts < 8 {
 		d = min(d, backoffFirst<<b.attempts)
+	}
+	if b.attempts == 0 {
+		b.since = now
+	}
+	if isAnswered && now.Sub(b.since) < answeredFor {
+		d = min(d, answeredMax)
 	}
 	b.attempts++
 	b.until = now.Add(d - jitter(d, key, v, b.attempts))

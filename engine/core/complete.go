@@ -109,11 +109,11 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 		*wait = backoff{}
 		return
 	}
-	if res.Blocked {
+	if res.Blocked && res.Answer != Failed {
 		wait.hold(c.now, r.Key, in.Verb)
 		return
 	}
-	wait.fail(c.now, r.Key, in.Verb)
+	wait.fail(c.now, r.Key, in.Verb, res.Answer != NoAnswer)
 }
 
 // deny makes what r stands on Unknown, whatever a look shows: the actor says that it is not there. Neither that change nor its mending resets r's own
@@ -167,7 +167,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 			if in.Verb == Refresh && !res.Unfinished {
 				r.up.attempts = attempts // still short: the next wait is longer
 			}
-			r.up.fail(c.now, r.Key, in.Verb)
+			r.up.fail(c.now, r.Key, in.Verb, false)
 		}
 		if changed {
 			c.resetAbove(r, mended)

@@ -11,17 +11,20 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A driver that says the same for an hour, whatever it is asked, gets calls at the pace of backoff: some while the wait doubles, then one in two
-// minutes.
+// A driver that says the same for an hour, whatever it is asked, gets calls at the pace of backoff: some while the wait doubles, one in four seconds for
+// ten minutes if it answers, then one in two minutes.
 func TestNoStorm(t *testing.T) {
-	const pace = 10 + int(time.Hour/(2*time.Minute-20*time.Second))
+	const (
+		pace     = 10 + int(time.Hour/(2*time.Minute-20*time.Second))
+		answered = int(10 * time.Minute / (4*time.Second - 400*time.Millisecond))
+	)
 	replies := map[string]core.Result{
 		"never sent":  {Outcome: hal.NotDone},
-		"refused":     {Outcome: hal.NotDone, Answer: core.Final, Instance: "i", Blocked: true},
+		"refused":     {Outcome: hal.NotDone, Answer: core.Failed, Instance: "i", Blocked: true},
 		"aborted":     {Outcome: hal.NotDone, Answer: core.Aborted, Instance: "i"},
-		"denied":      {Outcome: hal.NotDone, Answer: core.Final, Instance: "i", BelowUnknown: true},
-		"exists":      {Outcome: hal.Unknown, Answer: core.Final, Instance: "i", NegateFirst: true},
-		"status":      {Outcome: hal.Unknown, Answer: core.Final, Instance: "i"},
+		"denied":      {Outcome: hal.NotDone, Answer: core.Failed, Instance: "i", BelowUnknown: true},
+		"exists":      {Outcome: hal.Unknown, Answer: core.Failed, Instance: "i", NegateFirst: true},
+		"status":      {Outcome: hal.Unknown, Answer: core.Failed, Instance: "i"},
 		"lost":        {Outcome: hal.Unknown, Fenced: true, Instance: "i"},
 		"short":       {Outcome: hal.Done, Answer: core.Final, Instance: "i", Fingerprint: "m", Short: "a leg"},
 		"always late": {Outcome: hal.Done, Answer: core.Final, Instance: "i", Fingerprint: "m", RefreshBy: 1},
@@ -33,6 +36,9 @@ func TestNoStorm(t *testing.T) {
 			}
 			t.Run(name+", "+side, func(t *testing.T) {
 				each := pace
+				if reply.Answer != core.NoAnswer {
+					each += answered
+				}
 				if reply.NegateFirst {
 					each *= 2 // a climb and its negation
 				}

@@ -51,8 +51,8 @@ func TestBackoff(t *testing.T) {
 		var b, again backoff
 		for i, want := range nominal {
 			now := hal.Instant(i) * hal.Instant(time.Hour)
-			b.fail(now, key, Climb)
-			again.fail(now, key, Climb)
+			b.fail(now, key, Climb, false)
+			again.fail(now, key, Climb, false)
 			wait := b.until.Sub(now)
 			require.LessOrEqual(t, wait, want)
 			require.Greater(t, wait, want-want/10-1)
@@ -64,9 +64,9 @@ func TestBackoff(t *testing.T) {
 	require.True(t, differ)
 
 	var a, b, c backoff
-	a.fail(0, "stage/a", Climb)
-	b.fail(0, "stage/b", Climb)
-	c.fail(0, "stage/a", Descend)
+	a.fail(0, "stage/a", Climb, false)
+	b.fail(0, "stage/b", Climb, false)
+	c.fail(0, "stage/a", Descend, false)
 	require.NotEqual(t, a.until, b.until, "rungs that failed together do not retry together")
 	require.NotEqual(t, a.until, c.until)
 
