@@ -200,7 +200,7 @@ func (p *parser) means(part string, words []string, at int) error {
 		}
 	case "BREAKAGE":
 		if _, ok := breakages[word]; !ok {
-			return p.errorf("%q is nothing that a driver can come to; works, hangs, refuses, fails, hides and denies are", word)
+			return p.errorf("%q is nothing that a driver can come to; works, hangs, refuses, fails, hides, denies and busy are", word)
 		}
 	case "STANDING":
 		if !slices.Contains(standings, word) {
@@ -322,6 +322,7 @@ func (t *story) forgetJournal() string {
 			p.isTouched, p.calls = true, nil
 		}
 	}
+	clear(t.r.untold.durable)
 	dir := rootDir + "/volnode/journal"
 	for _, name := range t.w.Entries(dir) {
 		if errno := t.w.RemoveFile(dir + "/" + name); errno != 0 {
@@ -334,6 +335,7 @@ func (t *story) forgetJournal() string {
 // breakages are what a driver can be made to do, by the words for it.
 var breakages = map[string]sim.Breakage{
 	"works": sim.Works, "hangs": sim.Hangs, "refuses": sim.Refuses, "fails": sim.Fails, "hides": sim.Hides, "denies": sim.Denies,
+	"busy": sim.Busy,
 }
 
 func (t *story) breaks(name string, b sim.Breakage) string {

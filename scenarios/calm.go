@@ -370,10 +370,14 @@ func (r *run) leftover() string {
 		}
 	}
 	for _, h := range r.w.Staged() {
-		return "the stage of " + h.Volume + " at " + h.Path
+		if !r.isUnseeable(h.Path) {
+			return "the stage of " + h.Volume + " at " + h.Path
+		}
 	}
 	for _, h := range r.w.Published() {
-		return "the publish of " + h.Volume + " at " + h.Path
+		if !r.isUnseeable(h.Path) {
+			return "the publish of " + h.Volume + " at " + h.Path
+		}
 	}
 	if what := r.leftoverNames(); what != "" {
 		return what

@@ -24,6 +24,8 @@ type place struct {
 	touchedAt      hal.Instant
 	climbUntil     hal.Instant // until when a climb that was sent may act, as far as the agent knows
 	calls          []openCall
+	untold         []uint64 // calls that act though they were answered with an error that ends them, as far as anybody can know
+	isBetrayed     bool     // one of them has acted
 	checked        seen
 	sent           map[string]*requests // by method
 	earlier        *place               // of another rung at this path
@@ -51,6 +53,7 @@ var contrary = map[string]string{stage: unstage, unstage: stage, publish: unpubl
 func (r *run) effect(e sim.Effect) {
 	r.beside(&e)
 	r.meets(&e)
+	r.betrays(&e)
 	switch e.Kind {
 	case sim.EffectSent:
 		r.actual.effects++
@@ -58,6 +61,9 @@ func (r *run) effect(e sim.Effect) {
 	case sim.EffectActed, sim.EffectAnswered:
 		if e.Code == hal.CodeAlreadyExists {
 			r.denied[e.Driver+"^"+e.Volume] = true
+		}
+		if e.Kind == sim.EffectAnswered {
+			r.isAnswered(&e)
 		}
 	case sim.EffectEnded:
 		if p := r.placeOf(&e); p != nil {
@@ -117,7 +123,7 @@ func (r *run) count(e *sim.Effect) {
 func (r *run) nodeDown() {
 	lasting := r.w.Staged()
 	for _, p := range r.list {
-		p.isHeld, p.isTouched, p.climbUntil, p.calls = false, false, 0, nil
+		p.isHeld, p.isTouched, p.climbUntil, p.calls, p.untold, p.isBetrayed = false, false, 0, nil, nil, false
 		for _, h := range lasting {
 			p.isHeld = p.isHeld || h.Path == p.path && !p.isPublish
 		}
@@ -189,6 +195,9 @@ func (r *run) sent(e *sim.Effect) {
 	case unpublish:
 		r.unpublishSent(p)
 		r.descends(e.Method, p)
+	}
+	if r.alive() && r.core.ActsAfterReply(p.driver) && (e.Method == unpublish || e.Method == unstage) {
+		r.untold.durable[p.driver] = true
 	}
 	for i := range p.calls {
 		p.calls[i].isNegated = p.calls[i].isNegated || p.calls[i].method == contrary[e.Method]
@@ -325,7 +334,7 @@ func (r *run) held(e *sim.Effect, up bool) {
 		return
 	}
 	for _, q := range r.list {
-		if q.isPublish && q.isHeld && !q.isTouched && q.driver == p.driver && q.volume == p.volume {
+		if q.isPublish && q.isHeld && !q.isTouched && !p.isTouched && q.driver == p.driver && q.volume == p.volume {
 			r.fail("S5", "unstaged", string(p.key), "volume "+p.volume+" goes down while it is published at "+q.path)
 			return
 		}

@@ -28,6 +28,7 @@ var Properties = []struct{ Code, Text string }{
 	{"S18", "at most one mount of ours at each path"},
 	{"S21", "ready is told only of what is there, as it was asked for (S19: read-only or not)"},
 	{"S22", "nothing is taken down before every source has said all it knows, nor of a pod that was wanted all along"},
+	{"S23", "a driver that was seen to act after it had answered with an error is not trusted again, over restarts"},
 	{"S24", "calls for a volume go to the endpoint that serves its driver, as long as it answers"},
 	{"S25", "a registrar is told that its driver was not taken only if it says what can't be taken"},
 	{"S27", "a stage and a publish say what the objects say: filesystem, options, access, context, pod, secret, paths, read-only"},

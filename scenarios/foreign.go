@@ -104,7 +104,7 @@ func (r *run) refineTouched(p *place, b *core.Belief) {
 // untouched compares what is believed of touched places with the truth, once everything is as wanted. From then on nothing of them is excused.
 func (r *run) untouched() bool {
 	for _, p := range r.list {
-		if !p.isTouched || r.broken != "" && p.driver == r.broken {
+		if !p.isTouched || p.isBetrayed || r.broken != "" && p.driver == r.broken {
 			continue
 		}
 		b, ok := r.core.Belief(p.key)

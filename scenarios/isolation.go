@@ -198,5 +198,5 @@ func (r *run) bystander() *pod {
 
 // isPrompt: a call of the driver takes seconds at most, and works.
 func isPrompt(d sim.DriverState) bool {
-	return d.Up && !d.Hides && !d.Is.Slow && !d.Is.Queues && d.Is.CrashesOn == 0 && !d.Is.ActsBehind
+	return d.Up && !d.Hides && !d.Is.Slow && !d.Is.Queues && d.Is.CrashesOn == 0 && !d.Is.ActsBehind && !d.Is.ActsUntold
 }

@@ -21,6 +21,7 @@ import (
 //	driver NAME TRAIT…                    staging device serial forgetful slow not-found watchful nameless unchecked stages-below stages-nothing
 //	                                      publishes-nothing, credulous (of any mount), daemon (FUSE), queues (one thing at a time, in any order),
 //	                                      crashes-on-third (call of each life), acts-behind (after an answer; the engine is configured for it),
+//	                                      acts-untold (the same, and the engine is not),
 //	                                      attach (its volumes can go to another node), quotes (secrets, in its errors),
 //	                                      network (its volumes are those of a server, NFS),
 //	                                      without-mount (the engine is configured for it), absent (until it is started)
@@ -250,7 +251,7 @@ func (p *parser) driver(words []string) error {
 		"absent": func() { p.s.Absent[d.Name] = true }, "credulous": func() { is.Credulous = true }, "daemon": func() { is.Daemon = true },
 		"queues": func() { is.Queues = true }, "leaves-mounts": func() { is.Leaves = true }, "lasting": func() { is.Lasting = true },
 		"network": func() { is.Network = true }, "attach": func() { is.Attach = true }, "quotes": func() { is.Quotes = true },
-		"acts-behind": func() { is.ActsBehind = true }, "crashes-on-third": func() { is.CrashesOn = 3 },
+		"acts-behind": func() { is.ActsBehind = true }, "acts-untold": func() { is.ActsUntold = true }, "crashes-on-third": func() { is.CrashesOn = 3 },
 	}
 	for _, word := range words[1:] {
 		set := traits[word]

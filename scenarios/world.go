@@ -53,6 +53,7 @@ type run struct {
 
 	registrars registrars
 	exclusive  map[string]bool // volumes of ReadWriteOncePod claims, as driver^handle
+	untold     untold
 	denied     map[string]bool // volumes of which a call was answered ALREADY_EXISTS: they may be taken down first, whoever wants them
 
 	writers map[string]bool // the drivers, true for those with SINGLE_NODE_MULTI_WRITER
@@ -116,7 +117,8 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
 		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, unlinked: map[string]bool{}, exclusive: map[string]bool{}, denied: map[string]bool{},
 		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, mark: secretMark,
-		now: newObjects(), last: newObjects(), heard: newObjects(), traits: map[string][]traits{}, shows: map[any]string{},
+		untold: untold{durable: map[string]bool{}},
+		now:    newObjects(), last: newObjects(), heard: newObjects(), traits: map[string][]traits{}, shows: map[any]string{},
 		registrars: newRegistrars(), away: map[string]*handOver{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
 	}
 	r.cfg.NodeName, r.cfg.RootDir = nodeName, rootDir

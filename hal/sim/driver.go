@@ -48,6 +48,7 @@ type Personality struct {
 	Network    bool  // a server elsewhere serves its volumes (NFS); not with BlockDevice, Daemon or StageBelow
 	Quotes     bool  // its errors quote the secrets that it was given for the volume
 	ActsBehind bool  // what it answers with an error may act after the answer: the agent has to be configured for that
+	ActsUntold bool  // the same, and nobody has said so
 }
 
 // Polite is a driver of common kind that makes no trouble.
@@ -89,6 +90,7 @@ func (w *World) DrawPersonality(name string, p Personality) Personality {
 	p.Queues = p.Queues || w.happens(DriverQueues, sitePersonality, name+" queues")
 	p.Quotes = p.Quotes || w.happens(DriverQuotes, sitePersonality, name+" quotes")
 	p.ActsBehind = p.ActsBehind || w.happens(DriverActsBehind, sitePersonality, name+" acts behind")
+	p.ActsUntold = p.ActsUntold || !p.ActsBehind && w.happens(DriverActsUntold, sitePersonality, name+" acts untold")
 	p.Daemon = p.Daemon || p.BlockDevice && p.Style != StageBelow && !p.Leaves && w.happens(DriverDaemon, sitePersonality, name+" daemon")
 	if p.CrashesOn == 0 && w.happens(DriverCrashes, sitePersonality, name+" crashes") {
 		p.CrashesOn = uint8(w.time(siteCrashesOn, name, 2, crashesOnMost))
@@ -154,6 +156,7 @@ const (
 	Fails            // calls are answered INTERNAL
 	Hides            // calls work, and what it mounts does not reach the host; only with Checks
 	Denies           // each publish is answered FAILED_PRECONDITION, whatever was staged
+	Busy             // calls with effects are answered with plain errors, and nothing is done
 )
 
 // AddDriver installs a driver and starts it.

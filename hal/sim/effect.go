@@ -88,7 +88,8 @@ type Effect struct {
 	Staging  string // its staging target path
 	Target   string // its target path
 	Code     hal.Code
-	Late     bool // the RPC's deadline has passed, or its sender is dead, or it is a helper's that has hung
+	Text     string // of the error of EffectAnswered
+	Late     bool   // the RPC's deadline has passed, or its sender is dead, or it is a helper's that has hung
 	// Message is the request itself, of EffectSent: *csi.NodeStageVolumeRequest or *csi.NodePublishVolumeRequest, nil of all else. It is not changed.
 	Message any
 	// Since when a helper that has hung was under way, of the world's clock; 0 of all else.

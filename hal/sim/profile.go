@@ -136,6 +136,8 @@ const (
 	DriverRival
 	// SocketShared: the next version of a driver has its registration socket at the same path.
 	SocketShared
+	// DriverActsUntold: a driver may act after it has answered with an error, and nobody has said so.
+	DriverActsUntold
 
 	numFaults
 )
@@ -149,7 +151,7 @@ var faultNames = [numFaults]string{
 	"manifest torn", "driver upgraded", "driver replaced", "socket lost", "driver queues",
 	"driver crashes", "driver acts behind", "driver daemon", "driver quotes", "driver nasty", "lost write",
 	"foreign unmount", "foreign mount", "held open", "server silent", "server stale", "driver hides", "stall",
-	"registrar lives", "misregisters", "registrar lost", "driver rival", "socket shared",
+	"registrar lives", "misregisters", "registrar lost", "driver rival", "socket shared", "driver acts untold",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -181,7 +183,7 @@ var uniform = [numFaults]uint32{
 	ObjectCrossed: 20000, WatchBreaks: 400, KindFails: 300, ListEmpty: 6000, ManifestTorn: 6000, DriverUpgraded: 16000, DriverReplaced: 10000,
 	SocketLost: 6000, DriverQueues: 4000, DriverCrashes: 3000, DriverActsBehind: 6000, DriverDaemon: 10000, DriverQuotes: 6000, DriverNasty: 32000,
 	LostWrite: 30000, ForeignUnmount: 800, ForeignMount: 1000, HeldOpen: 1600, ServerSilent: 8000, ServerStale: 8000, DriverHides: 2500, Stall: 8000,
-	RegistrarLives: 30000, Misregisters: 1500, RegistrarLost: 20000, DriverRival: 8000, SocketShared: 20000,
+	RegistrarLives: 30000, Misregisters: 1500, RegistrarLost: 20000, DriverRival: 8000, SocketShared: 20000, DriverActsUntold: 3000,
 }
 
 // Uniform has every fault at its usual rate.

@@ -87,6 +87,7 @@ func (r *rpc) describe(e *Effect) {
 	if e.Code == 0 {
 		e.Code = r.code
 	}
+	e.Text = r.text
 	e.Deadline = r.deadline
 	e.Late = r.inc.dead || r.deadline != 0 && r.w.sched.now > r.deadline
 }
@@ -264,6 +265,12 @@ func (r *rpc) arrive() {
 		r.answer(map[Breakage]hal.Code{Refuses: hal.CodeUnavailable, Fails: hal.CodeInternal, Denies: hal.CodeFailedPrecondition}[r.d.broken])
 		r.end()
 		return
+	case r.d.broken == Busy && r.effects:
+		r.code = busyCodes[r.between(r.site.code, 0, time.Duration(len(busyCodes)-1))]
+		r.fault, r.text = NoFault, ErrorTexts(ErrorNone)[0]
+		r.answer(r.code)
+		r.end()
+		return
 	case r.waits():
 		return
 	}
@@ -366,7 +373,7 @@ func (r *rpc) act() {
 
 // actsBehind: a driver of that kind, or what stands before it, answers with an error at once, and what was asked for is done afterwards.
 func (r *rpc) actsBehind() bool {
-	isBehind := (r.fault == ErrorPart || r.fault == ErrorFull) && r.d.is.ActsBehind
+	isBehind := (r.fault == ErrorPart || r.fault == ErrorFull) && (r.d.is.ActsBehind || r.d.is.ActsUntold)
 	if !isBehind && r.fault != Intercepted || r.replied {
 		return false
 	}
@@ -381,6 +388,9 @@ func (r *rpc) actsBehind() bool {
 	r.later(r.between(r.site.late, least, r.left()), r.act)
 	return true
 }
+
+// busyCodes are what a driver says whose mounts are busy.
+var busyCodes = [...]hal.Code{hal.CodeUnknown, hal.CodeInternal, hal.CodeFailedPrecondition}
 
 // errorCodes are the statuses that a driver fails with. All of them leave the effect open; they end the call.
 func errorCodes() [8]hal.Code {

@@ -105,7 +105,7 @@ func eventSites() []eventSite {
 		{siteWatch, []Fault{WatchBreaks}},
 		{siteKind, []Fault{KindFails}},
 		{siteList, []Fault{ListEmpty}},
-		{sitePersonality, []Fault{DriverNasty, DriverQueues, DriverActsBehind, DriverCrashes, DriverDaemon, DriverQuotes}},
+		{sitePersonality, []Fault{DriverNasty, DriverQueues, DriverActsBehind, DriverCrashes, DriverDaemon, DriverQuotes, DriverActsUntold}},
 		{siteLost, []Fault{SocketLost}},
 		{siteUpgrade, []Fault{DriverUpgraded}},
 		{siteReplace, []Fault{DriverReplaced}},

@@ -1,0 +1,89 @@
+package scenarios
+
+import (
+	"slices"
+
+	"github.com/volnode/volnode/engine/plugin/csi"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is drivers that act after they have answered with an error, and of which nobody has said so. What they do behind an answer nobody can know:
+// the place is excused, as one that somebody else has touched. What can be seen is another matter: what comes to stand where nothing was left goes, and
+// its driver is held to it from then on (S23).
+
+// untold is what a run knows of such drivers.
+type untold struct {
+	durable map[string]bool // the agent has called a driver of which it knows that, so its journal names it
+}
+
+// isAnswered: a call was answered before it has acted. If the answer ends it, for all that the agent can know, it is none that may still act.
+func (r *run) isAnswered(e *sim.Effect) {
+	p := r.places[e.Key]
+	if p == nil || !r.alive() || r.core.ActsAfterReply(e.Driver) || r.cfg.Drivers[e.Driver].ActsAfterReply {
+		return
+	}
+	if !csi.Ends(&hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: e.Code, Detail: e.Text}) {
+		return
+	}
+	is := func(c openCall) bool { return c.id == e.Call }
+	if slices.ContainsFunc(p.calls, is) {
+		p.calls = slices.DeleteFunc(p.calls, is)
+		p.untold = append(p.untold, e.Call)
+	}
+}
+
+// betrays: an effect of such a call.
+func (r *run) betrays(e *sim.Effect) {
+	p := r.places[e.Key]
+	if p == nil || e.Call == 0 || !slices.Contains(p.untold, e.Call) {
+		return
+	}
+	switch e.Kind {
+	case sim.EffectMount, sim.EffectUnmount, sim.EffectStaged, sim.EffectUnstaged, sim.EffectPublished, sim.EffectUnpublished, sim.EffectActed:
+	default:
+		return
+	}
+	p.isTouched, p.isBetrayed, p.touchedAt = true, true, r.w.Now()
+	if e.Kind == sim.EffectMount && r.alive() && e.Path == p.path && len(r.w.MountsAt(p.path)) > 0 {
+		r.mustNotice(p)
+	}
+}
+
+// mustNotice is S23: what has come to stand where nothing was left, and nobody wants anything, is noticed, and held against its driver.
+func (r *run) mustNotice(p *place) {
+	b, ok := r.core.Belief(p.key)
+	if !ok || !b.IsGone || b.IsWanted {
+		return
+	}
+	life, from := r.w.Life(), p.touchedAt
+	r.w.After(noticing, "noticed "+string(p.key), func() {
+		if r.w.Life() != life || !r.alive() || p.touchedAt != from || p.climbUntil > r.w.Now() {
+			return
+		}
+		r.judges("S23")
+		if !r.core.ActsAfterReply(p.driver) {
+			r.fail("S23", "acts after its answer", string(p.key), "driver "+p.driver+" has made a mount at "+p.path+
+				" after it had answered with an error, and it is trusted still")
+		}
+	})
+}
+
+// remembersActors is S23 over a restart.
+func (r *run) remembersActors() {
+	for _, d := range r.w.Drivers() {
+		if !r.untold.durable[d.Name] {
+			continue
+		}
+		r.judges("S23")
+		if !r.core.ActsAfterReply(d.Name) {
+			r.fail("S23", "start", d.Name, "driver "+d.Name+" was seen to act after it had answered with an error, and the next run trusts it again")
+		}
+	}
+}
+
+// isUnseeable: what is left at a path came after an answer that ended its call, and nothing of it is seen there.
+func (r *run) isUnseeable(path string) bool {
+	p := r.byPath[path]
+	return p != nil && p.isBetrayed && len(r.w.MountsAt(path)) == 0
+}
