@@ -232,6 +232,9 @@ func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 			for _, of := range []string{"/late", "/code", "/moment"} {
 				t.values[sim.NewID(site+of, id.Object, id.Nth).Hash()] = f.Value
 			}
+			if fault == sim.ErrorPart || fault == sim.ErrorFull {
+				t.values[sim.NewID(site+"/late", id.Object, id.Nth).Hash()] = int64(actsAfter)
+			}
 			if fault == sim.Slow {
 				t.values[sim.NewID(site+"/execute", id.Object, id.Nth).Hash()] = f.Value / sim.Slowness
 			}
@@ -242,6 +245,9 @@ func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 	}
 	return fault
 }
+
+// actsAfter is how long after an error a driver acts that does so.
+const actsAfter = 30 * time.Second
 
 func (t *story) sent(e sim.Effect) {
 	t.hasActed = true

@@ -109,7 +109,7 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 		*wait = backoff{}
 		return
 	}
-	if res.Blocked && res.Answer != Failed {
+	if res.Blocked {
 		wait.hold(c.now, r.Key, in.Verb)
 		return
 	}

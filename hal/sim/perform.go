@@ -257,6 +257,9 @@ func (d *driver) sourceOf(r *rpc, v *volume) (string, hal.Code) {
 }
 
 func (d *driver) bindTo(r *rpc, v *volume, source string, much amount) hal.Code {
+	if r.replied && d.is.ActsUntold { // as most drivers do, it makes the directories above
+		d.w.makeDirs(r.target[:lastSlash(r.target)])
+	}
 	w := d.w
 	kind, mode := hal.TypeDirectory, uint32(0o750)
 	if r.block {
