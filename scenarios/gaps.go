@@ -128,8 +128,8 @@ func impossible(t core.Transition) string {
 	}
 	isUp, isDown, isDoubtful := t.From == core.StandsUp, t.From == core.StandsDown, t.From == core.StandsDoubtful
 	switch {
-	case t.On == core.HappensObserved && !isUp:
-		return "only what stands is compared with the mount table"
+	case t.On == core.HappensObserved && !isUp && !isDown:
+		return "only what stands, and what is gone while an answered call is remembered, is compared with the mount table"
 	case t.On == core.HappensStirred && (isDown || isDoubtful):
 		return "a climb is blocked by what is at its path, which leaves its rung Unknown (laws 3.4)"
 	case (t.On == core.HappensChildSeen || t.On == core.HappensChildGone) && isDoubtful:
