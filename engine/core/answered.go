@@ -85,8 +85,18 @@ func (c *Core) recallAnswered(r *rung, fingerprint string, looked bool) {
 	}
 	r.state, r.purged = Absent, len(r.calls) == 0
 	if !IsBare(fingerprint) {
-		c.appears(r, fingerprint)
+		c.effects = append(c.effects, Found{r.Key, fingerprint})
 	}
+}
+
+// recallEffects takes what stands at the places of rungs that were gone for effects of answered calls, unless another volume has the place by now.
+func (c *Core) recallEffects() {
+	for _, f := range c.effects {
+		if r := c.rungs[f.Key]; c.rival(r) == nil {
+			c.appears(r, f.Fingerprint)
+		}
+	}
+	c.effects = nil
 }
 
 // appears: something has come to stand at the place of a rung of which nothing was left, while only a call that was answered with an error could bring
@@ -155,10 +165,10 @@ func (c *Core) ActsAfterReply(actor string) bool { return c.acts[actor] }
 func (c *Core) acted(r *rung) bool { return r.Limits.ActsAfterReply || c.acts[r.Actor] }
 
 // Remembered calls f with the key and parameters of each rung of which nothing is left, and of which a climb that was answered with an error is
-// remembered: what comes to stand there is its effect. Of those that changed after the Step numbered since, nothing that was read then tells.
+// remembered: what comes to stand there is its effect, unless another volume has the place by now. Of those that changed after the Step numbered since, nothing that was read then tells.
 func (c *Core) Remembered(since uint64, f func(key hal.Key, params []Param)) {
 	for _, r := range c.sorted() {
-		if r.isRemembered() && r.changed <= since {
+		if r.isRemembered() && r.changed <= since && c.rival(r) == nil {
 			f(r.Key, r.params())
 		}
 	}

@@ -25,6 +25,7 @@ type Core struct {
 	open    map[hal.OpID]*rung // ended without a known end: an answer may still come
 	serial  map[string]bool    // actors that work on one call a volume at a time
 	dead    map[string]string  // by actor: the life of it that was seen dead last
+	effects []Found            // by a start: what stands where nothing was left
 	acts    map[string]bool    // actors that were seen to act after they had answered
 	waits   map[Waiter]PodUID  // where a waiter is registered
 
@@ -85,6 +86,7 @@ func New(s Start) *Core {
 		// What left a trace and no record may have been up: unknown is running.
 		r.wasUp = r.Pod != ""
 	}
+	c.recallEffects()
 	for _, child := range s.Children {
 		c.childSeen(child)
 	}

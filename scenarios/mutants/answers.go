@@ -16,7 +16,7 @@ var answers = []Mutant{
 	},
 	{
 		"what comes after an answered error stays", "laws 3.3", "engine/core/actual.go",
-		"\tif r.isRemembered() && !IsBare(e.Fingerprint) {\n\t\tc.appears(r, e.Fingerprint)\n\t}\n", "",
+		"\tif r.isRemembered() && !IsBare(e.Fingerprint) && c.rival(r) == nil {\n\t\tc.appears(r, e.Fingerprint)\n\t}\n", "",
 	},
 	{
 		"a driver that acts after it has answered is forgotten with the agent's life", "laws 3.3", "engine/core/answered.go",
