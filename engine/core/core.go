@@ -86,10 +86,10 @@ func New(s Start) *Core {
 		// What left a trace and no record may have been up: unknown is running.
 		r.wasUp = r.Pod != ""
 	}
-	c.recallEffects()
 	for _, child := range s.Children {
 		c.childSeen(child)
 	}
+	c.recallEffects()
 	return c
 }
 
