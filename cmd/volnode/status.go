@@ -91,7 +91,7 @@ func headline(s engine.Status) string {
 	if !s.Synced {
 		text += "  not synced: nothing is torn down"
 	}
-	return text
+	return text + troubleText(s)
 }
 
 // driversText counts the drivers: those whose registration is in force, those that can be reached now, and endpoints that wait.
@@ -112,7 +112,6 @@ func driversText(drivers []engine.DriverStatus) string {
 	if waiting > 0 {
 		text += fmt.Sprintf(", %s waiting", plural(waiting, "second endpoint"))
 	}
-	text += troubleText(s)
 	return text
 }
 

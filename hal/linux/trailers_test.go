@@ -45,7 +45,7 @@ func serveRaw(t *testing.T, script func(s *rawServer, stream uint32)) *Host {
 		<-done
 	})
 	t.Cleanup(func() { h.drivers.Disconnect("d") })
-	_, err := h.drivers.Connect(hal.Call{Deadline: h.runtime.Now().Add(time.Minute)}, "d", socket, nil)
+	_, err := h.drivers.Connect(hal.Call{Deadline: h.runtime.Now().Add(time.Minute)}, "d", socket, hal.PeerEvents{})
 	require.NoError(t, err)
 	return h
 }
