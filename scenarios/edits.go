@@ -165,6 +165,9 @@ func (r *run) puts(file string, object any) {
 		}
 	}
 	delete(r.unlinked, file)
+	if kind, there := r.w.Exists(file); there && kind == hal.TypeDirectory {
+		_ = r.w.RemoveFile(file) // it is empty: see replacesFile
+	}
 	r.w.WriteManifest(file, text)
 }
 
