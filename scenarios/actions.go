@@ -27,7 +27,7 @@ type action struct {
 
 // actions are all of them.
 func actions() []action {
-	return append(driverActions(), []action{
+	return append(append(driverActions(), edits()...), []action{
 		{"apply all", func(t *story, _ []string) string { return t.applyAll() }},
 		{"apply pod POD", func(t *story, a []string) string { return t.apply("pod "+a[0], "") }},
 		{"apply KIND OBJECT version VERSION", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], a[2]) }},
@@ -55,13 +55,6 @@ func actions() []action {
 		{"fail drivers for TIME", func(t *story, a []string) string { t.w.BreakWatch("drivers", duration(a[0])); return "" }},
 		{"hold synced", func(t *story, _ []string) string { t.w.HoldSynced("manifest"); return "" }},
 		{"release synced", func(t *story, _ []string) string { t.w.ReleaseSynced("manifest"); return "" }},
-		{"replace pod POD with pod POD", func(t *story, a []string) string { return t.replace(a[0], a[1]) }},
-		{"swap names of pod POD and pod POD", func(t *story, a []string) string { return t.swapNames(a[0], a[1]) }},
-		{"give pod POD the uid of pod POD", func(t *story, a []string) string { return t.giveUID(a[0], a[1]) }},
-		{"cover the manifests for TIME", func(t *story, a []string) string { return t.cover(duration(a[0])) }},
-		{"put junk among the manifests for TIME", func(t *story, a []string) string { t.r.spoils("junk", duration(a[0])); return "" }},
-		{"replace the manifest of pod POD by a directory for TIME", func(t *story, a []string) string { return t.replaceFile(a[0], duration(a[1])) }},
-		{"spoil pod POD", func(t *story, a []string) string { return t.spoil(a[0]) }},
 		{"unmount volume VOLUME of pod POD", func(t *story, a []string) string { return t.unmount(a[0], a[1]) }},
 		{"remount volume VOLUME of pod POD", func(t *story, a []string) string { return t.remount(a[0], a[1]) }},
 		{"mount over volume VOLUME of pod POD", func(t *story, a []string) string { return t.mountOver(a[0], a[1]) }},
@@ -90,6 +83,19 @@ func actions() []action {
 		{"expect trouble TEXT", func(t *story, a []string) string { return t.expectTrouble(a[0]) }},
 		{"expect nothing left", func(t *story, _ []string) string { return t.expectNothing() }},
 	}...)
+}
+
+// edits are those of people who edit manifests.
+func edits() []action {
+	return []action{
+		{"replace pod POD with pod POD", func(t *story, a []string) string { return t.replace(a[0], a[1]) }},
+		{"swap names of pod POD and pod POD", func(t *story, a []string) string { return t.swapNames(a[0], a[1]) }},
+		{"give pod POD the uid of pod POD", func(t *story, a []string) string { return t.giveUID(a[0], a[1]) }},
+		{"cover the manifests for TIME", func(t *story, a []string) string { return t.cover(duration(a[0])) }},
+		{"put junk among the manifests for TIME", func(t *story, a []string) string { t.r.spoils("junk", duration(a[0])); return "" }},
+		{"replace the manifest of pod POD by a directory for TIME", func(t *story, a []string) string { return t.replaceFile(a[0], duration(a[1])) }},
+		{"spoil pod POD", func(t *story, a []string) string { return t.spoil(a[0]) }},
+	}
 }
 
 func isPlaceholder(part string) bool { return part == strings.ToUpper(part) }
