@@ -329,3 +329,16 @@ func (t *story) replaceFile(name string, d time.Duration) string {
 	t.r.replacesFile(p, d)
 	return ""
 }
+
+// edits are those of people who edit manifests.
+func edits() []action {
+	return []action{
+		{"replace pod POD with pod POD", func(t *story, a []string) string { return t.replace(a[0], a[1]) }},
+		{"swap names of pod POD and pod POD", func(t *story, a []string) string { return t.swapNames(a[0], a[1]) }},
+		{"give pod POD the uid of pod POD", func(t *story, a []string) string { return t.giveUID(a[0], a[1]) }},
+		{"cover the manifests for TIME", func(t *story, a []string) string { return t.cover(duration(a[0])) }},
+		{"put junk among the manifests for TIME", func(t *story, a []string) string { t.r.spoils("junk", duration(a[0])); return "" }},
+		{"replace the manifest of pod POD by a directory for TIME", func(t *story, a []string) string { return t.replaceFile(a[0], duration(a[1])) }},
+		{"spoil pod POD", func(t *story, a []string) string { return t.spoil(a[0]) }},
+	}
+}
