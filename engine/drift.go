@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -16,12 +17,20 @@ import (
 type drift struct {
 	reading bool
 	since   uint64             // the last step of core when the reading began
-	blocked map[hal.Key]string // what stood at the place of each Blocked rung at the last reading
+	blocked map[hal.Key]string // what stood at the place of each Blocked rung at the last reading, and below it
 	again   bool               // it changed while it was read
+
+	base    hal.MountID        // on which the root directory was at the start
+	covers  []core.Cover       // the mounts of others that hide places of volumes
+	below   map[hal.Key]string // what others have mounted below a volume
+	watched map[hal.Key]func() // ends the watch of a rung's directory
 }
 
 // driftRetry is the wait after a table that could not be read.
 const driftRetry = time.Second
+
+// coveredRetry is the wait while a mount hides what is to be looked at.
+const coveredRetry = 30 * time.Second
 
 func (m *VolumeManager) tableChanged() {
 	if m.drift.reading {
@@ -42,6 +51,7 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 		m.h.Runtime.At(m.h.Runtime.Now().Add(driftRetry), m.tableChanged)
 		return
 	}
+	m.mindStrangers(table)
 	tops := make(map[string]*hal.Mount, len(table))
 	for i := range table {
 		tops[table[i].Path] = &table[i] // a stack is listed bottom first
@@ -63,15 +73,20 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 	}
 }
 
-// differing returns the standing rungs that were a mount and are not that mount any more.
+// differing returns the standing rungs that were a mount and are not that mount any more, and the emptyDirs on which something was mounted. What a
+// mount above hides is as it was.
 func (m *VolumeManager) differing(tops map[string]*hal.Mount, since uint64) []core.Observed {
 	var events []core.Observed
 	m.core.Standing(since, func(key hal.Key, made []core.Param, fingerprint string) {
 		at := core.Value(made, "path")
-		if at == "" || !strings.HasPrefix(fingerprint, "mount ") {
+		_, isCovered := m.core.CoverOf(key)
+		if at == "" || isCovered {
 			return
 		}
 		mount, ok := tops[at]
+		if !strings.HasPrefix(fingerprint, "mount ") && (!ok || !strings.HasPrefix(string(key), string(emptydir.Kind)+"/")) {
+			return
+		}
 		if ok && mount.Is(fingerprint) {
 			return
 		}
@@ -109,6 +124,7 @@ func (m *VolumeManager) unblocked(tops map[string]*hal.Mount) []hal.Key {
 		if mount, ok := tops[core.Value(params, "path")]; ok {
 			found = mount.Fingerprint()
 		}
+		found += m.drift.below[key]
 		before, known := m.drift.blocked[key]
 		if known && before != found {
 			changed = append(changed, key)

@@ -48,6 +48,7 @@ type VolumeManager struct {
 func New(h hal.Host, cfg Config) *VolumeManager {
 	m := &VolumeManager{h: h, cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}, running: map[hal.OpID]flight{}}
 	m.commits.unwritten = map[hal.Key]bool{}
+	m.drift.watched = map[hal.Key]func(){}
 	m.objects.init()
 	m.objects.input = m.newInput()
 	m.drivers.init()

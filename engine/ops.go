@@ -8,6 +8,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
+	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
@@ -22,12 +23,21 @@ type flight struct {
 func (m *VolumeManager) launch(op core.Op) {
 	instance := m.drivers.instance(op.Actor)
 	m.running[op.ID] = flight{op, instance}
+	if op.Verb == core.Descend {
+		m.unwatch(op.Key)
+	}
+	at, isWatched := core.Value(op.Params, "path"), m.drift.watched[op.Key] != nil
 	m.h.Runtime.Go(func() {
 		h, last := m.h, answer{}
 		h.CSINode = lateNode{m.h.CSINode, m, &last}
 		res := run(&h, op)
+		var end func()
+		if op.Verb != core.Descend && !isWatched && res.Outcome == hal.Done && hasDirectory(op.Kind, res.Fingerprint) && m.isBelowRoot(at) {
+			end = m.watchPlace(op.Key, at)
+		}
 		m.h.Runtime.Post(func() {
 			m.hears(op.Actor, instance, last)
+			m.keepWatch(op.Key, end)
 			// Which process was asked is known if there was one and the same all the time.
 			if m.drivers.instance(op.Actor) == instance {
 				res.Instance = instance
@@ -49,6 +59,9 @@ func (m *VolumeManager) ended(op core.Op, res core.Result) {
 			fields = append(fields, "reason", res.Reason)
 		}
 		m.log(level, "operation", fields...)
+	}
+	if lost := emptydir.Lost(res.Facts); lost != "" && lost != emptydir.Lost(op.Facts) {
+		m.log(LevelError, "volume lost its data", "rung", string(op.Key), "what", lost)
 	}
 	m.step(core.Completed{Op: op.ID, Result: res})
 	if res.Blocked {

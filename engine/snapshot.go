@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/engine/populator"
 	"github.com/volnode/volnode/hal"
@@ -82,10 +83,31 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 		r.Why = v.Child
 	}
 	r.State = condition(v, now)
+	r.State, r.Why = m.afflicted(v, r.State, r.Why)
 	if r.State == Ready && m.commits.unwritten[v.Key] {
 		r.State, r.Next = Working, "up; its record is being written"
 	}
 	return r
+}
+
+// afflicted adds what others have done to the place of a rung.
+func (m *VolumeManager) afflicted(v core.View, is Condition, why string) (Condition, string) {
+	switch {
+	case v.Cover.Path != "" && v.Step == 0 && v.Child == "":
+		text := fmt.Sprintf("%s, mounted on %s, hides its place; volnode does nothing there until you unmount it", v.Cover.What, v.Cover.Path)
+		if v.State == core.Present {
+			text += "; what the volume holds is below, untouched"
+		}
+		if v.Desired == "unwanted" {
+			return Stuck, text
+		}
+		return Blocked, text
+	case is == Ready && emptydir.Lost(v.Facts) != "":
+		return Degraded, emptydir.Lost(v.Facts)
+	case is == Ready && m.drift.below[v.Key] != "" && v.Kind == emptydir.Kind:
+		return Degraded, m.drift.below[v.Key] + ", below the volume; it hides what the volume holds there; unmount it"
+	}
+	return is, why
 }
 
 // condition is what a person should think of one rung.

@@ -24,6 +24,7 @@ type node struct {
 	journal *journal.Journal
 	loaded  journal.Loaded
 	start   core.Start
+	base    hal.MountID          // on which the root directory is
 	left    []kinds.Unrecognised // in the layout, of which no rung can be made
 }
 
@@ -93,6 +94,8 @@ func (m *VolumeManager) read() (n node, err error) {
 		_, recorded := slices.BinarySearchFunc(n.loaded.Records, r.Key, func(rec core.Record, key hal.Key) int { return cmp.Compare(rec.Rung.Key, key) })
 		return recorded
 	})
+	n.base = standsOn(table, m.cfg.RootDir).ID
+	n.start.Covers, _ = strangers(table, m.cfg.RootDir, n.base, placesOf(&n.start))
 	for _, dir := range listing.Empty {
 		// Only empty directories go. One that can't be removed is in nobody's way; the next start tries again.
 		_ = op.Prune(&h, c, dir, plugin.PodsDir(m.cfg.RootDir))
@@ -122,7 +125,7 @@ func (m *VolumeManager) follow(children []hal.Child) {
 
 // begin makes core from what was read and lets the world in.
 func (m *VolumeManager) begin(n node) {
-	m.journal = n.journal
+	m.journal, m.drift.base, m.drift.covers = n.journal, n.base, n.start.Covers
 	n.start.Now = m.h.Runtime.Now()
 	m.core = core.New(n.start)
 	m.tell(n)
@@ -131,6 +134,7 @@ func (m *VolumeManager) begin(n node) {
 	m.drivers.began = m.h.Runtime.Now()
 	m.h.Watches.PluginSockets(m.registryDir(), m.socketEvent)
 	m.h.Watches.MountTable(m.tableChanged)
+	m.watchAll()
 	early := m.early
 	m.early = nil
 	m.step(core.Wake{})

@@ -18,6 +18,9 @@ type Watches interface {
 	// PluginSockets calls f for each socket below dir that is there, appears, is replaced or vanishes. Those that are there at the start come first,
 	// in one go, oldest first. dir is made if missing.
 	PluginSockets(dir string, f func(SocketEvent))
+	// Path calls f after path, or a directory that leads to it from the agent's root directory, was removed, moved or replaced, or while that
+	// can't be told. Mounts are the matter of MountTable. It ends with the call of the function returned. A task.
+	Path(path string, f func()) (end func())
 	// Directory calls f after names in dir, or files named in it, have changed, and once at the start.
 	Directory(dir string, f func())
 }

@@ -27,7 +27,7 @@ type action struct {
 
 // actions are all of them.
 func actions() []action {
-	return append(append(driverActions(), edits()...), []action{
+	return append(slices.Concat(driverActions(), edits(), vandalActions()), []action{
 		{"apply all", func(t *story, _ []string) string { return t.applyAll() }},
 		{"apply pod POD", func(t *story, a []string) string { return t.apply("pod "+a[0], "") }},
 		{"apply KIND OBJECT version VERSION", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], a[2]) }},
@@ -63,7 +63,6 @@ func actions() []action {
 		{"make directory PATH", func(t *story, a []string) string { t.w.MakeDir(a[0]); return "" }},
 		{"make file PATH", func(t *story, a []string) string { t.w.WriteFile(a[0], nil); return "" }},
 		{"write FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.write(a[0], a[1], a[2]) }},
-		{"write N files in volume VOLUME of pod POD", func(t *story, a []string) string { return t.fill(a[0], a[1], a[2]) }},
 		{"bind FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.bind(a[0], a[1], a[2]) }},
 		{"unbind FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.unbind(a[0], a[1], a[2]) }},
 		{"expect pod POD ready", func(t *story, a []string) string { return t.expectState(a[0], engine.Ready) }},
@@ -78,7 +77,6 @@ func actions() []action {
 		{"expect file PATH", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeFile) }},
 		{"expect file FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.expectFile(a[0], a[1], a[2]) }},
 		{"expect volume VOLUME of pod POD STANDING", func(t *story, a []string) string { return t.expectVolume(a[0], a[1], a[2]) }},
-		{"expect at most N files of pods", func(t *story, a []string) string { return t.expectNames(a[0]) }},
 		{"expect log TEXT", func(t *story, a []string) string { return t.expectLog(a[0]) }},
 		{"expect trouble TEXT", func(t *story, a []string) string { return t.expectTrouble(a[0]) }},
 		{"expect nothing left", func(t *story, _ []string) string { return t.expectNothing() }},

@@ -55,7 +55,7 @@ func (r *run) finish(restart bool) {
 		r.w.BreakDriver(r.broken, sim.Works)
 		r.broken, r.registrars.calm = "", r.w.Now()
 	}
-	if !r.comesToRest("L2", "converged", r.bound()) || !r.untouched() || !r.isQuiet() || restart && !r.restarts() {
+	if !r.comesToRest("L2", "converged", r.bound()) || !r.untouched() || !r.confesses() || !r.isQuiet() || restart && !r.restarts() {
 		return
 	}
 	r.empties()

@@ -79,6 +79,9 @@ func (r *run) effect(e sim.Effect) {
 		r.unmounted(&e)
 	case sim.EffectMade, sim.EffectWritten, sim.EffectSynced:
 		r.count(&e)
+		if e.Kind == sim.EffectMade {
+			r.madeRight(&e)
+		}
 	case sim.EffectRemoved, sim.EffectRemovedTree, sim.EffectRenamed:
 		r.count(&e)
 		r.removed(&e)
@@ -386,8 +389,8 @@ func (r *run) unmounted(e *sim.Effect) {
 	switch {
 	case e.Actor == "":
 		r.touch(e.Path)
-		if owner := r.podOf(e.Path); owner != nil && e.Mount.FSType == "tmpfs" {
-			r.losesBlocks(owner)
+		if owner := r.podOf(e.Path); owner != nil && e.Mount.FSType == "tmpfs" && !r.isForeign(e.Mount) && r.isEmptyDir(e.Path) {
+			r.loses(owner, e.Path)
 		}
 	case e.Actor == "agent":
 		r.actual.effects++
@@ -429,10 +432,13 @@ func (r *run) removed(e *sim.Effect) {
 	}
 	r.judges("S1")
 	for _, p := range r.list {
-		if below(e.Path, p.path) && len(r.w.MountsAt(p.path)) > 0 {
+		if below(e.Path, p.path) {
 			r.fail("S1", e.Kind.String(), e.Path, "data of volume "+p.volume+" is deleted through "+p.path)
 			return
 		}
+	}
+	if e.Kind == sim.EffectRemovedTree && !strings.Contains(e.Path, "kubernetes.io~empty-dir/") {
+		r.fail("S1", e.Kind.String(), e.Path, "all that is below "+e.Path+" is deleted, whoever wrote it: it is no emptyDir")
 	}
 	if strings.Contains(e.Path, "kubernetes.io~empty-dir/") {
 		r.takesDirectory(e)

@@ -31,6 +31,7 @@ var Properties = []struct{ Code, Text string }{
 	{"S23", "a driver that was seen to act after it had answered with an error is not trusted again, over restarts"},
 	{"S24", "calls for a volume go to the endpoint that serves its driver, as long as it answers"},
 	{"S25", "a registrar is told that its driver was not taken only if it says what can't be taken"},
+	{"S29", "what is made for pods has the right mode; an emptyDir that lost its data says so until its pod ends"},
 	{"S27", "a stage and a publish say what the objects say: filesystem, options, access, context, pod, secret, paths, read-only"},
 	{"S28", "containers find the data of their own volume, and never another's"},
 	{"L1", "everything is removed some time after its last user"},

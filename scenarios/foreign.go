@@ -125,7 +125,7 @@ func (r *run) untouched() bool {
 func (r *run) isDisturbed(path string) bool {
 	p := r.byPath[path]
 	if p == nil || !p.isTouched {
-		return false
+		return r.isUpset(path)
 	}
 	stack := r.w.MountsAt(path)
 	return r.w.Now().Sub(p.touchedAt) < noticing || len(stack) > 0 && r.isForeign(stack[len(stack)-1])

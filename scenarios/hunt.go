@@ -360,6 +360,7 @@ func (g *workload) plan(i int, name string) {
 	g.renamesInline(i, name)
 	s.scratch = scratch(g.pick("workload.scratch", name, 0, 2, 1, 1))
 	g.planFiles(i, name)
+	g.planVandals(i, name)
 	window := chaos / slots
 	if g.setup.Nervous {
 		window /= 3

@@ -163,6 +163,9 @@ func (r *run) refineDirectory(key hal.Key, b *core.Belief) {
 	if b.InFlight || b.HasChild || b.State == core.Unknown || b.Path == "" || b.State == core.Absent && !b.IsGone {
 		return
 	}
+	if r.isUpset(b.Path) {
+		return
+	}
 	_, there := r.w.Exists(b.Path)
 	switch {
 	case b.State == core.Present && !there:
@@ -177,7 +180,7 @@ func (r *run) refineDirectory(key hal.Key, b *core.Belief) {
 // forgottenDirectory is refine for an emptyDir that is taken to be gone for good.
 func (r *run) forgottenDirectory(key hal.Key) {
 	uid, volume, _ := strings.Cut(strings.TrimPrefix(string(key), string(emptydir.Kind)+"/"), "/")
-	if dir := plugin.EmptyDirPlace(rootDir, uid, volume).Path; dir != "" {
+	if dir := plugin.EmptyDirPlace(rootDir, uid, volume).Path; dir != "" && !r.isUpset(dir) {
 		if _, there := r.w.Exists(dir); there {
 			r.fail("S8", "forgotten", string(key), string(key)+" is taken to be gone for good, and there is "+dir)
 		}

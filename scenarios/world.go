@@ -81,6 +81,10 @@ type run struct {
 	foreign  map[hal.MountID]foreign   // mounts of this boot that somebody else has made
 	isBegun  bool                      // the agent has begun in this boot
 
+	disturbed map[string]hal.Instant // by path of an emptyDir, when somebody harmed it
+	lost      map[string]*pod        // by path of an emptyDir, whose data it held when it was taken away
+	aside     int                    // directories that somebody has moved aside
+
 	away map[string]*handOver // volumes that go to another node, or are there, by driver^handle
 
 	places map[hal.Key]*place // of each rung the last one
@@ -119,7 +123,8 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, mark: secretMark,
 		untold: untold{durable: map[string]bool{}},
 		now:    newObjects(), last: newObjects(), heard: newObjects(), traits: map[string][]traits{}, shows: map[any]string{},
-		registrars: newRegistrars(), away: map[string]*handOver{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
+		registrars: newRegistrars(), disturbed: map[string]hal.Instant{}, lost: map[string]*pod{},
+		away: map[string]*handOver{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
 	}
 	r.cfg.NodeName, r.cfg.RootDir = nodeName, rootDir
 	r.cfg.Logging, r.cfg.Stepped = r.logged, r.stepped

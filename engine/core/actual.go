@@ -30,6 +30,7 @@ type rung struct {
 	denier      bool // its actor denied what it stands on since it last was up, or its waits began anew
 	denied      bool // an actor said that it is not there, and it was not mended since
 	negate      bool // the actor holds something incompatible, or a descent may have left something: it goes before the next climb
+	left        bool // a descent has begun since it last was up: what it holds is given up
 	calls       []call
 	answered    [2]answered // of climbs and of descents: see fence.go
 	child       string      // a helper of an earlier run that may still act

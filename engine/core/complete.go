@@ -30,8 +30,9 @@ func (c *Core) start(r *rung, v Verb) {
 	op := Op{
 		ID: c.lastOp, Verb: v, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
 		Params: params, Facts: r.facts, Below: c.foundations(r, v), Fingerprint: r.fingerprint, Seen: r.seen,
-		First: r.state == Absent && r.purged && len(r.calls) == 0, Quiet: r.bound(Climb) == 0,
+		First: r.state == Absent && r.purged && len(r.calls) == 0, Quiet: r.bound(Climb) == 0, Left: r.left,
 	}
+	r.left = r.left || v == Descend
 	if limit > 0 {
 		op.Deadline = c.now.Add(limit)
 	}
@@ -157,7 +158,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 	switch res.Outcome {
 	case hal.Done:
 		changed, mended := r.state != Present || r.fingerprint != res.Fingerprint, r.denied
-		r.state, r.trusted, r.purged, r.negate, r.denied, r.denier = Present, true, false, false, false, false
+		r.state, r.trusted, r.purged, r.negate, r.denied, r.denier, r.left = Present, true, false, false, false, false, false
 		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint
 		r.short, r.refreshBy, r.reason = res.Short, res.RefreshBy, res.Short
 		r.wasUp = r.Pod != ""

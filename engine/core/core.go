@@ -23,11 +23,12 @@ type Core struct {
 	pods    map[PodUID]*pod
 	ops     map[hal.OpID]*rung // in flight
 	open    map[hal.OpID]*rung // ended without a known end: an answer may still come
-	serial  map[string]bool    // actors that work on one call a volume at a time
-	dead    map[string]string  // by actor: the life of it that was seen dead last
-	effects []Found            // by a start: what stands where nothing was left
-	acts    map[string]bool    // actors that were seen to act after they had answered
-	waits   map[Waiter]PodUID  // where a waiter is registered
+	covers  []Cover
+	serial  map[string]bool   // actors that work on one call a volume at a time
+	dead    map[string]string // by actor: the life of it that was seen dead last
+	effects []Found           // by a start: what stands where nothing was left
+	acts    map[string]bool   // actors that were seen to act after they had answered
+	waits   map[Waiter]PodUID // where a waiter is registered
 
 	synced  bool
 	lastOp  hal.OpID
@@ -52,6 +53,7 @@ type Start struct {
 	Children []ChildSeen
 	// Forgive names the actors that were seen to act after they had answered, and that the operator trusts again.
 	Forgive []string
+	Covers  []Cover
 }
 
 // Found is what a look saw at a rung's place, "" for nothing.
@@ -64,7 +66,7 @@ type Found struct {
 // is there now. Everything else with a record or a trace is Unknown, and reconcile resolves it.
 func New(s Start) *Core {
 	c := &Core{
-		now: s.Now, boot: s.Boot,
+		now: s.Now, boot: s.Boot, covers: s.Covers,
 		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, places: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
 		dead: map[string]string{}, acts: map[string]bool{}, waits: map[Waiter]PodUID{},
@@ -173,6 +175,8 @@ func (c *Core) apply(e Event) {
 		c.observed(e)
 	case Stirred:
 		c.stirred(e.Key)
+	case Covered:
+		c.covered(e.By)
 	case ChildSeen:
 		c.childSeen(e)
 	case ChildGone:

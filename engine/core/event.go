@@ -34,6 +34,9 @@ type (
 		Fingerprint string
 		Since       uint64
 	}
+	// Covered: these mounts, which are nobody's volume, hide what is below the paths that they are on. They come in place of those told before.
+	// What they hide is neither brought up nor taken down nor looked at until they are gone, and no pod that needs it is ready.
+	Covered struct{ By []Cover }
 	// Stirred: what kept a Blocked rung from moving may have changed.
 	Stirred struct{ Key hal.Key }
 	// ChildSeen: a helper process of an earlier run still lives and may act on the rung.
@@ -71,6 +74,7 @@ func (ActorGone) event()  {}
 func (Registered) event() {}
 func (Observed) event()   {}
 func (Stirred) event()    {}
+func (Covered) event()    {}
 func (ChildSeen) event()  {}
 func (ChildGone) event()  {}
 func (AllSynced) event()  {}

@@ -81,8 +81,19 @@ func (c *Core) decide(r *rung) {
 	c.timers.set(r, at)
 }
 
-// next is the decision table. It changes nothing.
+// next is what is to be done about a rung. Where another's mount hides its place nothing is: it would be done to what is not ours.
 func (c *Core) next(r *rung) decision {
+	d := c.choose(r)
+	if d.act {
+		if cover, is := c.cover(r); is {
+			return waitOn(whyCovered, hal.Key(cover.Path))
+		}
+	}
+	return d
+}
+
+// choose is the decision table. It changes nothing.
+func (c *Core) choose(r *rung) decision {
 	if r.op != nil {
 		return idle(whyInFlight)
 	}

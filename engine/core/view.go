@@ -21,6 +21,7 @@ type View struct {
 	Made        []Param // what it was made with; nil if it never was
 	Facts       []Fact
 	Short       string
+	Cover       Cover // what hides its place; the zero Cover is nothing
 
 	Step       hal.OpID // in flight, 0 for none
 	Verb       Verb     // of Step
@@ -82,6 +83,29 @@ func (c *Core) Standing(since uint64, f func(key hal.Key, made []Param, fingerpr
 	}
 }
 
+// Stands returns how a rung that is up was made, and its fingerprint. isBusy: it is operated on, or has changed since the Step of that number, so
+// that what was read meanwhile says nothing.
+func (c *Core) Stands(key hal.Key, since uint64) (made []Param, fingerprint string, isBusy, isUp bool) {
+	r := c.rungs[key]
+	if r == nil || r.state != Present {
+		return nil, "", false, false
+	}
+	return r.made, r.fingerprint, r.op != nil || r.changed > since, true
+}
+
+// Places calls f with the path of each rung, those of rungs that are not up included.
+func (c *Core) Places(f func(key hal.Key, path string)) {
+	for _, r := range c.sorted() {
+		path := Value(r.made, "path")
+		if path == "" {
+			path = Value(r.Want, "path")
+		}
+		if path != "" {
+			f(r.Key, path)
+		}
+	}
+}
+
 // Blocked calls f with the key and parameters of each rung that waits for something to change, in the order of keys.
 func (c *Core) Blocked(f func(key hal.Key, params []Param)) {
 	for _, r := range c.sorted() {
@@ -113,6 +137,7 @@ func (c *Core) viewOf(r *rung) View {
 		v.Why = v.Open
 	}
 	v.IsProvided = r.state == Present && !v.IsRebuild && (r.op == nil || r.op.Verb != Descend)
+	v.Cover, _ = c.cover(r)
 	if r.op != nil {
 		v.Step, v.Verb, v.Since, v.Deadline = r.op.ID, r.op.Verb, r.op.since, r.op.Deadline
 	}

@@ -88,6 +88,9 @@ func (c *Core) ready(p *pod) bool {
 	}
 	return !slices.ContainsFunc(p.tops, func(key hal.Key) bool {
 		r := c.rungs[key]
+		if _, isCovered := c.cover(r); isCovered {
+			return true
+		}
 		return r.state != Present || r.child != "" || c.change(r) == OnChangeRebuild || c.rival(r) != nil || (r.op != nil && r.op.Verb == Descend)
 	})
 }

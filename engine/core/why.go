@@ -35,6 +35,7 @@ const (
 	whyPlace
 	whyPlaceUsed
 	whyAnswered
+	whyCovered
 )
 
 var whyTexts = [...]string{
@@ -67,6 +68,7 @@ var whyTexts = [...]string{
 	whyPlace:         "waits until nothing of %s is left at its path",
 	whyPlaceUsed:     "%s is at its path, and containers may run on it; delete the pod that uses it, and create it again",
 	whyAnswered:      "gone; a call that was answered with an error is remembered, in case it still acts",
+	whyCovered:       "waits for the unmount of %s",
 }
 
 func (d decision) text() string {

@@ -20,6 +20,7 @@ type Seen struct {
 	Exists bool
 	Type   hal.FileType
 	Inode  uint64
+	Born   int64 // see [hal.Info]
 }
 
 // Look tells what is at path. A path whose parents are missing has nothing. An error means that nothing is known: never that nothing is there.
@@ -42,7 +43,7 @@ func Look(h *hal.Host, c hal.Call, path string) (Seen, error) {
 		stack, err = h.Mounts.At(c, path)
 		return Seen{Stack: stack, Exists: true}, err
 	}
-	return Seen{Exists: true, Type: info.Type, Inode: info.Inode}, nil
+	return Seen{Exists: true, Type: info.Type, Inode: info.Inode, Born: info.Born}, nil
 }
 
 // Top is the mount that hides the others.
@@ -61,7 +62,10 @@ func (s Seen) Fingerprint() string {
 	if !s.Exists {
 		return ""
 	}
-	return fmt.Sprintf(bare+"%s inode %d", s.Type, s.Inode)
+	if s.Born == 0 {
+		return fmt.Sprintf(bare+"%s inode %d", s.Type, s.Inode)
+	}
+	return fmt.Sprintf(bare+"%s inode %d born %d", s.Type, s.Inode, s.Born)
 }
 
 // bare begins the fingerprint of a file on which nothing is mounted (core.IsBare).

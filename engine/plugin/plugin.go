@@ -15,7 +15,7 @@ import (
 )
 
 // Verbs move the rungs of one kind. A verb is blocking code over the Host, read from top to bottom: look, act, look again, return what came of it.
-// Running it twice has the effect of running it once. It never retries, logs, sleeps or reads the clock. Refresh is Climb on a standing rung.
+// Running it twice has the effect of running it once. It never retries, logs or sleeps. Refresh is Climb on a standing rung.
 type Verbs struct {
 	Climb   func(h *hal.Host, op core.Op) core.Result
 	Descend func(h *hal.Host, op core.Op) core.Result

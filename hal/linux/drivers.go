@@ -290,7 +290,7 @@ func (c *connection) ready(ctx context.Context) error {
 type watchedConn struct {
 	net.Conn
 	of   *connection
-	said   *trailers
+	said *trailers
 }
 
 func (w *watchedConn) Read(p []byte) (int, error) {

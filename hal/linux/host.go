@@ -60,7 +60,7 @@ func New(o Options) (*Host, error) {
 	h := &Host{options: o, runtime: r, stop: make(chan struct{})}
 	h.drivers = &drivers{host: h, byName: map[string]*driver{}}
 	h.children = &children{host: h, running: map[int]bool{}}
-	h.watches = &watches{host: h, mountEvents: openMountEvents, rescanEvery: time.Minute}
+	h.watches = &watches{host: h, mountEvents: openMountEvents, rescanEvery: time.Minute, places: &places{host: h}}
 	h.mounts = &mounts{host: h, crowded: &crowded{rootDir: o.RootDir, copied: -1}}
 	return h, nil
 }

@@ -221,6 +221,14 @@ func (t *tree) stat(path string) (hal.Info, error) {
 	return info, err
 }
 
+// bornAt is when an inode was made, in nanoseconds since 1970; 0 if its filesystem does not tell.
+func bornAt(st *unix.Statx_t) int64 {
+	if st.Mask&unix.STATX_BTIME == 0 {
+		return 0
+	}
+	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
+}
+
 // statAt looks at name without stepping onto a mount that stands there: then EXDEV. (statx(2) would step onto it, and with some filesystems, 9p for
 // one, even that asks the server.)
 func statAt(dir int, name string) (hal.Info, error) {
@@ -239,13 +247,9 @@ func statFD(fd int) (hal.Info, error) {
 	if err := unix.Statx(fd, "", flags, mask, &st); err != nil {
 		return hal.Info{}, err
 	}
-	info := hal.Info{
+	return hal.Info{
 		Type: typeOf(uint32(st.Mode)), Inode: st.Ino, Size: int64(st.Size), Mode: uint32(st.Mode) & 0o7777, UID: st.Uid,
-		Device: hal.Device{Major: st.Dev_major, Minor: st.Dev_minor}, Mount: hal.MountID(st.Mnt_id),
+		Device: hal.Device{Major: st.Dev_major, Minor: st.Dev_minor}, Born: bornAt(&st), Mount: hal.MountID(st.Mnt_id),
 		MountPoint: st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
-	}
-	if st.Mask&unix.STATX_BTIME != 0 {
-		info.Born = st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
-	}
-	return info, nil
+	}, nil
 }

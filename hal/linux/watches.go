@@ -21,6 +21,7 @@ type watches struct {
 	mountEvents func() (queue int, err error)
 	// rescanEvery is how often a directory is looked at without a notice: inotify(7) loses what happens in a directory before it is watched.
 	rescanEvery time.Duration
+	places      *places
 
 	mu      sync.Mutex
 	mounted []chan<- struct{} // who looks whether a mount has come over a directory, or gone from it

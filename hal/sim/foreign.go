@@ -159,7 +159,7 @@ func (w *World) SweepForeign(dir string) {
 		return
 	}
 	for i := len(w.mounts.list) - 1; i >= 0; i-- {
-		if i < len(w.mounts.list) && w.mounts.list[i].stray && strings.HasPrefix(w.mounts.list[i].path, dir+"/") {
+		if i < len(w.mounts.list) && w.mounts.list[i].stray && (w.mounts.list[i].path == dir || strings.HasPrefix(w.mounts.list[i].path, dir+"/")) {
 			w.clearOf(w.mounts.list[i])
 			w.uncover(w.mounts.list[i].path)
 		}

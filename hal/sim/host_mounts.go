@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -149,7 +150,13 @@ func (f *filesystem) superblockFor(m hal.NewMount) (*superblock, syscall.Errno) 
 				return nil, syscall.EINVAL
 			}
 		}
-		return newSuperblock(f.anonymous(), m.FSType, m.Source), 0
+		sb := newSuperblock(f.anonymous(), m.FSType, m.Source)
+		for _, o := range m.Options {
+			if mode, err := strconv.ParseUint(o.Value, 8, 12); o.Key == "mode" && err == nil {
+				sb.root.mode = uint32(mode)
+			}
+		}
+		return sb, 0
 	case "nfs", "nfs4", "cifs", "ceph":
 		return newSuperblock(f.anonymous(), m.FSType, m.Source), 0
 	case "ext4", "xfs":

@@ -134,5 +134,6 @@ func eventSites() []eventSite {
 		{siteTable, []Fault{NoticeLate, NoticeDoubled}},
 		{siteDirectory, []Fault{NoticeLate, NoticeDoubled}},
 		{siteSockets, []Fault{NoticeLate, NoticeDoubled}},
+		{sitePath, []Fault{NoticeLate, NoticeDoubled}},
 	}
 }

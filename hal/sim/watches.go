@@ -15,6 +15,14 @@ type watchSet struct {
 	tableMarked bool // a notice is under way
 	dirs        []*dirWatch
 	sockets     []socketWatch
+	paths       []*pathWatch
+}
+
+type pathWatch struct {
+	path   string
+	f      func()
+	marked bool // a notice is under way
+	ended  bool
 }
 
 type dirWatch struct {
@@ -37,6 +45,7 @@ var (
 	siteTable     = newSite("watch.mount-table")
 	siteDirectory = newSite("watch.directory")
 	siteSockets   = newSite("watch.plugin-sockets")
+	sitePath      = newSite("watch.path")
 )
 
 // notify runs f on the owner of inc after a drawn time, sometimes twice.
@@ -80,10 +89,13 @@ func (w *World) tableChanged() {
 }
 
 // nameChanged tells the watches of directories and plugin sockets.
-func (w *World) nameChanged(dir location, name string, k *node, _ bool) {
+func (w *World) nameChanged(dir location, name string, k *node, isNew bool) {
 	inc := w.watching()
-	if inc == nil || len(inc.watches.dirs)+len(inc.watches.sockets) == 0 {
+	if inc == nil || len(inc.watches.dirs)+len(inc.watches.sockets)+len(inc.watches.paths) == 0 {
 		return
+	}
+	if !isNew && k.isDir() && len(inc.watches.paths) > 0 {
+		w.pathGone(inc, w.pathTo(dir, name))
 	}
 	if len(inc.watches.dirs) > 0 {
 		w.dirChanged(inc, w.mounts.pathOf(dir))
@@ -95,6 +107,22 @@ func (w *World) nameChanged(dir location, name string, k *node, _ bool) {
 		if isIn(w.mounts.spell(dir), s.dir) {
 			w.socketNotice(inc, s, w.pathTo(dir, name))
 		}
+	}
+}
+
+// pathGone tells those that a directory led to.
+func (w *World) pathGone(inc *incarnation, dir string) {
+	for _, p := range inc.watches.paths {
+		if p.marked || p.ended || !isIn([]byte(p.path), dir) {
+			continue
+		}
+		p.marked = true
+		w.notify(inc, sitePath, p.path, func() {
+			p.marked = false
+			if !p.ended {
+				p.f()
+			}
+		})
 	}
 }
 
@@ -147,6 +175,18 @@ type hostWatches struct{ *host }
 func (h hostWatches) MountTable(f func()) {
 	if !h.inc.dead {
 		h.inc.watches.table = append(h.inc.watches.table, f)
+	}
+}
+
+func (h hostWatches) Path(path string, f func()) (end func()) {
+	watches := &h.inc.watches
+	p := &pathWatch{path: path, f: f}
+	if !h.inc.dead {
+		watches.paths = append(watches.paths, p)
+	}
+	return func() {
+		p.ended = true
+		watches.paths = slices.DeleteFunc(watches.paths, func(o *pathWatch) bool { return o == p })
 	}
 }
 

@@ -24,8 +24,13 @@ const (
 	paramSize   = "size"   // bytes, of Memory; "" is the kernel's default, half of the RAM (tmpfs(5))
 
 	factPath = "path"
+	factIs   = "is"   // the directory, or the filesystem in memory, that holds the volume's data
+	factLost = "lost" // what happened to that, for people; it stays until the pod ends
 	memory   = "Memory"
 )
+
+// Lost says what happened to the data of an emptyDir with these facts, "" if nothing did.
+func Lost(facts []core.Fact) string { return core.FactOf(facts, factLost) }
 
 // Key is the key of a pod's emptyDir.
 func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + volume) }

@@ -31,7 +31,8 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 		o := opOf(medium, "")
 		r := climb(n.HAL(), o)
 		require.Equal(t, hal.Done, r.Outcome, r.Reason)
-		require.Equal(t, []core.Fact{{Name: "path", Value: dir}}, r.Facts)
+		require.Equal(t, dir, core.FactOf(r.Facts, "path"))
+		require.Empty(t, Lost(r.Facts))
 		require.EqualValues(t, 0o777, n.Modes[dir])
 		require.EqualValues(t, 0o750, n.Modes["/r/pods/u1/volumes"])
 		require.Equal(t, medium == memory, len(n.Stacks[dir]) == 1)
@@ -95,6 +96,30 @@ func TestAForeignMountIsLeft(t *testing.T) {
 		require.Len(t, n.Stacks[dir], 1)
 		require.NotContains(t, strings.Join(n.Calls, "\n"), "umount")
 	}
+}
+
+// A directory, or a filesystem in memory, that was up and is another one has lost its data, and says so from then on.
+func TestLossIsTold(t *testing.T) {
+	for _, medium := range []string{"", memory} {
+		n := plugintest.New("/r/pods")
+		o := opOf(medium, "")
+		o.Facts = climb(n.HAL(), o).Facts
+		require.Empty(t, Lost(climb(n.HAL(), o).Facts))
+		n.Unmount(dir)
+		delete(n.Names, dir)
+		o.Facts = climb(n.HAL(), o).Facts
+		require.Contains(t, Lost(o.Facts), "lost")
+		require.Equal(t, o.Facts, climb(n.HAL(), o).Facts)
+		down := descend(n.HAL(), descending(o, ""))
+		require.Equal(t, hal.Done, down.Outcome, down.Reason)
+	}
+}
+
+func TestMemoryEndsWithTheBoot(t *testing.T) {
+	n := plugintest.New("/r/pods")
+	o := opOf(memory, "")
+	o.Facts = []core.Fact{{Name: factIs, Value: "another boot mount 7"}}
+	require.Empty(t, Lost(climb(n.HAL(), o).Facts))
 }
 
 func TestMemoryInUseStays(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -50,9 +51,37 @@ func climb(h *hal.Host, o core.Op) core.Result {
 	if mounted != inMemory || mounted && !own(o, top) {
 		return foreign(o, dir, seen)
 	}
-	r := core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint(), Facts: []core.Fact{{Name: factPath, Value: dir}}}
+	r := core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint(), Facts: facts(h, o, dir, seen)}
 	r.Short, r.Unfinished = clearTrash(h, o, dir)
 	return r
+}
+
+// facts of a volume that is up. One that was up as another directory, or filesystem, has lost its data. Its content in memory ends with each boot.
+func facts(h *hal.Host, o core.Op, dir string, seen op.Seen) []core.Fact {
+	is, lost := seen.Fingerprint(), core.FactOf(o.Facts, factLost)
+	boot := ""
+	if len(seen.Stack) > 0 {
+		boot = string(h.Runtime.BootID()) + " "
+	}
+	was := core.FactOf(o.Facts, factIs)
+	switch {
+	case was == "" || was == boot+is || !strings.HasPrefix(was, boot) || o.Left || hasTrash(h, o, dir):
+	case boot != "":
+		lost = "its filesystem in memory was unmounted: what it held is lost; containers that still run do not see the new one, " + is
+	default:
+		lost = "its directory was removed or replaced: what it held is lost or elsewhere; containers that still run do not see the present one, " + is
+	}
+	all := []core.Fact{{Name: factPath, Value: dir}, {Name: factIs, Value: boot + is}}
+	if lost != "" {
+		all = append(all, core.Fact{Name: factLost, Value: lost})
+	}
+	return all
+}
+
+// hasTrash reports whether a deletion of ours, which has not ended, is why the volume's directory is another one.
+func hasTrash(h *hal.Host, o core.Op, dir string) bool {
+	info, err := h.Tree.Stat(op.Call(o), plugin.EmptyDirTrash(dir))
+	return err == nil && info.Type == hal.TypeDirectory
 }
 
 // clearTrash goes on with a deletion that the pod's coming back has overtaken, and says what is left of it.

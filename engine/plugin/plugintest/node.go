@@ -57,7 +57,8 @@ func (n *Node) HAL() *hal.Host {
 // clock is the time of a node in which none passes.
 type clock struct{ hal.Runtime }
 
-func (clock) Now() hal.Instant { return 1 }
+func (clock) Now() hal.Instant   { return 1 }
+func (clock) BootID() hal.BootID { return "boot" }
 
 // Dir makes a directory with all above it.
 func (n *Node) Dir(dir string) {

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is what mounts of others do to the places of volumes: above a place they hide it, below it they stand in the way of its deletion.
+
+// standsOn returns the mount on which a path lies, as the kernel resolves it: from the root on, on each name the top of the stack.
+func standsOn(table []hal.Mount, at string) hal.Mount {
+	var led []hal.Mount // parents first
+	for _, m := range table {
+		if m.Path == "/" || m.Path == at || strings.HasPrefix(at, m.Path+"/") {
+			led = append(led, m)
+		}
+	}
+	var on hal.Mount
+	for _, m := range led {
+		if on.ID == 0 || m.Parent == on.ID && m.ID != on.ID {
+			on = m
+		}
+	}
+	return on
+}
+
+// strangers sorts the mounts below the root directory that are at no volume's place: those that hide places, and by volume one that is below it.
+// own is the places of volumes. base is the mount on which the root directory was when the agent started.
+func strangers(table []hal.Mount, root string, base hal.MountID, own map[string]hal.Key) (covers []core.Cover, below map[hal.Key]string) {
+	if on := standsOn(table, root); on.ID != base {
+		covers = append(covers, core.Cover{Path: root, What: on.Fingerprint()})
+	}
+	for _, m := range table {
+		if _, isOwn := own[m.Path]; isOwn || !strings.HasPrefix(m.Path, root+"/") {
+			continue
+		}
+		if key, is := ownAbove(m.Path, root, own); !is {
+			covers = append(covers, core.Cover{Path: m.Path, What: m.Fingerprint()})
+		} else {
+			if below == nil {
+				below = map[hal.Key]string{}
+			}
+			below[key] = m.Fingerprint() + " is mounted on " + m.Path
+		}
+	}
+	return covers, below
+}
+
+// ownAbove returns the volume in whose place a path lies.
+func ownAbove(at, root string, own map[string]hal.Key) (hal.Key, bool) {
+	for at = path.Dir(at); len(at) > len(root); at = path.Dir(at) {
+		if key, is := own[at]; is {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// mindStrangers tells core which mounts hide places, if that has changed.
+func (m *VolumeManager) mindStrangers(table []hal.Mount) {
+	own := map[string]hal.Key{}
+	m.core.Places(func(key hal.Key, at string) { own[at] = key })
+	var covers []core.Cover
+	covers, m.drift.below = strangers(table, m.cfg.RootDir, m.drift.base, own)
+	if slices.Equal(covers, m.drift.covers) {
+		return
+	}
+	m.drift.covers = covers
+	for _, c := range covers {
+		m.log(LevelWarn, "a mount of somebody else is in the root directory", "path", c.Path, "mount", c.What)
+	}
+	m.step(core.Covered{By: covers})
+}
+
+// placesOf is the places of the volumes that a start knows of.
+func placesOf(s *core.Start) map[string]hal.Key {
+	own := map[string]hal.Key{}
+	for _, rec := range s.Records {
+		own[core.Value(rec.Rung.Want, "path")] = rec.Rung.Key
+	}
+	for _, r := range s.Strays {
+		own[core.Value(r.Want, "path")] = r.Key
+	}
+	return own
+}

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/engine/plugin/emptydir"
+	"github.com/volnode/volnode/hal"
+)
+
+// This file follows the directories of volumes that stand: the mount table tells nothing of a directory that is removed or replaced.
+
+// hasDirectory reports whether a rung that is up as fingerprint is a directory, or a mount in a directory, that somebody may take away.
+func hasDirectory(kind core.Kind, fingerprint string) bool {
+	return kind == emptydir.Kind || op.IsBare(fingerprint) && strings.Contains(fingerprint, "directory")
+}
+
+// watchPlace begins to watch the directory of a rung. From a task. The caller hands the end of it to keepWatch, on the owner.
+func (m *VolumeManager) watchPlace(key hal.Key, at string) (end func()) {
+	return m.h.Watches.Path(at, func() { m.lookAgain(key) })
+}
+
+func (m *VolumeManager) keepWatch(key hal.Key, end func()) {
+	if end != nil {
+		m.unwatch(key)
+		m.drift.watched[key] = end
+	}
+}
+
+func (m *VolumeManager) unwatch(key hal.Key) {
+	if end := m.drift.watched[key]; end != nil {
+		delete(m.drift.watched, key)
+		end()
+	}
+}
+
+// watchAll begins to watch what a start has found standing.
+func (m *VolumeManager) watchAll() {
+	places := map[hal.Key]string{}
+	var keys []hal.Key
+	m.core.Standing(m.core.Seq(), func(key hal.Key, made []core.Param, fingerprint string) {
+		v, _ := m.core.Rung(key)
+		if at := core.Value(made, "path"); hasDirectory(v.Kind, fingerprint) && m.isBelowRoot(at) {
+			keys, places[key] = append(keys, key), at
+		}
+	})
+	if len(keys) == 0 {
+		return
+	}
+	m.h.Runtime.Go(func() {
+		for _, key := range keys {
+			end := m.watchPlace(key, places[key])
+			m.h.Runtime.Post(func() { m.keepWatch(key, end) })
+		}
+	})
+}
+
+func (m *VolumeManager) isBelowRoot(at string) bool { return strings.HasPrefix(at, m.cfg.RootDir+"/") }
+
+// lookAgain looks at the place of a rung of which something was told.
+func (m *VolumeManager) lookAgain(key hal.Key) {
+	m.unwatch(key)
+	since := m.core.Seq()
+	made, _, isBusy, isUp := m.core.Stands(key, since)
+	switch {
+	case !isUp || m.stopping:
+		return
+	case isBusy:
+		m.lookLater(key)
+		return
+	}
+	at := core.Value(made, "path")
+	m.h.Runtime.Go(func() {
+		end := m.watchPlace(key, at) // before the look: what comes after it is told
+		seen, err := op.Look(&m.h, hal.Call{}, at)
+		m.h.Runtime.Post(func() {
+			m.keepWatch(key, end)
+			m.lookedAgain(key, seen, err, since)
+		})
+	})
+}
+
+func (m *VolumeManager) lookedAgain(key hal.Key, seen op.Seen, err error, since uint64) {
+	_, fingerprint, isBusy, isUp := m.core.Stands(key, since)
+	switch {
+	case !isUp:
+		m.unwatch(key)
+	case err != nil || isBusy:
+		m.lookLater(key)
+	case seen.Fingerprint() != fingerprint:
+		m.unwatch(key) // its next climb watches what it makes
+		m.log(LevelWarn, "changed behind our back", "rung", string(key), "found", seen.Fingerprint())
+		m.step(core.Observed{Key: key, Fingerprint: seen.Fingerprint(), Since: since})
+	}
+}
+
+// lookLater: what hides a place may stay for long.
+func (m *VolumeManager) lookLater(key hal.Key) {
+	wait := driftRetry
+	if _, isCovered := m.core.CoverOf(key); isCovered {
+		wait = coveredRetry
+	}
+	m.h.Runtime.At(m.h.Runtime.Now().Add(wait), func() { m.lookAgain(key) })
+}

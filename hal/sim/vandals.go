@@ -1,0 +1,56 @@
+package sim
+
+import "syscall"
+
+// This file is what people on the node do to directories that are not theirs.
+
+// RemoveDir removes a directory with all in it, but for what is mounted there, as rm -rf does.
+func (w *World) RemoveDir(path string) syscall.Errno {
+	dir, name, errno := w.walk(path, walkParent)
+	switch {
+	case errno != 0:
+		return errno
+	case name == "":
+		return syscall.EBUSY
+	}
+	w.event("vandal.remove", path)
+	r := removal{w: w, left: 1 << 30}
+	r.remove(dir, name)
+	return r.why
+}
+
+// ReplaceDir moves a directory aside and makes an empty one in its place.
+func (w *World) ReplaceDir(path, aside string) syscall.Errno {
+	from, name, errno := w.walk(path, walkParent)
+	if errno != 0 {
+		return errno
+	}
+	to, newName, errno := w.walk(aside, walkParent)
+	if errno != 0 {
+		return errno
+	}
+	w.event("vandal.replace", path)
+	if errno := w.rename(actor{}, from, name, to, newName); errno != 0 {
+		return errno
+	}
+	w.link(actor{}, from, name, from.n.sb.newNode(from.n.kind, 0o755))
+	return 0
+}
+
+// BindForeign binds, as somebody on the node would: the mount is nobody's volume.
+func (w *World) BindForeign(source, target string) syscall.Errno {
+	errno := w.mounts.bind(actor{}, source, target, false, walkAll)
+	if stack := w.mounts.stack(target); errno == 0 && len(stack) > 0 {
+		stack[len(stack)-1].stray, w.isStrayed = true, true
+	}
+	return errno
+}
+
+// Mode is the mode of what is at a path, following mounts; false if nothing is.
+func (w *World) Mode(path string) (uint32, bool) {
+	at, _, errno := w.look(path, walkNoLastLink)
+	if errno != 0 {
+		return 0, false
+	}
+	return at.n.mode, true
+}

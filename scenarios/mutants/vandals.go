@@ -1,0 +1,34 @@
+package mutants
+
+// vandals is engines that do not mind what somebody does to the directories of pods, or make or delete them wrong.
+var vandals = []Mutant{
+	{
+		"the loss of an emptyDir is not told", "S29", "engine/plugin/emptydir/verbs.go",
+		"\tif lost != \"\" {\n\t\tall = append(", "\tif o.ID == 0 {\n\t\tall = append(",
+	},
+	{
+		"a directory that is taken away is not noticed", "S14, S29", "engine/places.go",
+		"return m.h.Watches.Path(at, func() { m.lookAgain(key) })", "return m.h.Watches.Path(at, func() {})",
+	},
+	{
+		"what a mount hides is worked on", "S1, laws 7.3", "engine/core/reconcile.go",
+		"if cover, is := c.cover(r); is {", "if cover, is := c.cover(r); is && r == nil {",
+	},
+	{
+		"a mount below an emptyDir is not told", "S29", "engine/covers.go",
+		"\t\t\tbelow[key] = ", "\t\t\tbelow[\"x\"+key] = ",
+	},
+	{
+		"an emptyDir that somebody has mounted over is up", "S14", "engine/drift.go",
+		"if !strings.HasPrefix(fingerprint, \"mount \") && (!ok || ", "if !strings.HasPrefix(fingerprint, \"mount \") && (true || ",
+	},
+	{
+		"an emptyDir is for root alone", "S29, K:G97", "engine/plugin/emptydir/verbs.go",
+		"op.Mkdirs(h, c, dir, 0o777)", "op.Mkdirs(h, c, dir, 0o750)",
+	},
+	{
+		"what is left of a target goes with all in it", "S1", "engine/op/tree.go",
+		"\tif err := h.Tree.Remove(c, name); err != nil && !hal.Is(err, syscall.ENOENT) {\n",
+		"\tif _, err := h.Tree.RemoveTree(c, name, 1000); err != nil {\n",
+	},
+}
