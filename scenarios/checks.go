@@ -132,6 +132,7 @@ func (r *run) nodeDown() {
 		}
 	}
 	clear(r.foreign)
+	clear(r.lost) // containers that start again know of no loss
 	r.losesBlocks(nil)
 	r.isBegun = false
 	for _, p := range r.pods {
