@@ -117,7 +117,7 @@ func TestNonsenseAtRegistration(t *testing.T) {
 		{"GetPluginInfo", csidriver.NonsenseEmpty, `registers as "odd.example.com" and its CSI endpoint says it is ""`},
 		{"GetPluginInfo", csidriver.NonsenseHuge, "GetPluginInfo odd.example.com: no reply: grpc: received message larger than max"},
 		{"NodeGetInfo", csidriver.NonsenseEmpty, "NodeGetInfo of odd.example.com: the node id is empty"},
-		{"NodeGetCapabilities", csidriver.NonsenseGarbage, "NodeGetCapabilities odd.example.com: INTERNAL"},
+		{"NodeGetCapabilities", csidriver.NonsenseGarbage, "NodeGetCapabilities odd.example.com: no reply: grpc: failed to unmarshal"},
 	} {
 		d.Faults(csidriver.Rule{Method: bad.method, Reply: bad.reply})
 		d.Start()

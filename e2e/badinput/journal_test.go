@@ -58,7 +58,7 @@ func TestFullDisk(t *testing.T) {
 	why := n.volume("second", "data", engine.Waiting)
 	t.Log(why)
 	require.Contains(t, why, "no space left on device")
-	require.Contains(t, n.trouble("zweite.yaml"), "it is good, but no copy of it can be kept")
+	require.Contains(t, n.trouble("volnode/manifests"), "the ledger of manifests cannot be written")
 	n.unharmed()
 	free()
 	n.Wait("pod/default/second", "ready")

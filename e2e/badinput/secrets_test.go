@@ -65,6 +65,7 @@ func TestSecrets(t *testing.T) {
 	for name := range malformed {
 		n.Remove(name)
 	}
+	n.Apply("secrets.yaml", secret("stage")+"---\n"+secret("publish")) // a file that is cut short would keep the pod
 	n.DriverFaults(n.echoes()...)
 	n.Remove("zweite.yaml")
 	n.agent.AwaitStatus("a call that failed", func(s engine.Status) bool {
