@@ -15,7 +15,7 @@ import (
 // This file is the registrations of CSI drivers: which sockets stand, what they say, and which of them serves a driver. meeting.go connects.
 //
 // A registration is valid until its socket is removed. Whether the driver can be reached is another matter: see [driver]. Of several sockets that
-// register one name, the first serves, and the others wait until it has gone.
+// register one name, the first serves, and the others wait until it has gone. At a start the first is the one whose socket is oldest.
 
 // drivers is the registry of CSI drivers.
 type drivers struct {

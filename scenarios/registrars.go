@@ -37,9 +37,21 @@ func newRegistrars() registrars {
 	}
 }
 
-// forget is the end of a life of the agent.
-func (g *registrars) forget() {
+// forget is the end of a life of the agent. The next life knows of two endpoints only which registration socket is older. A driver that has died and
+// registered again has a younger socket than one that waited for it: either of the two may serve then.
+func (g *registrars) forget(drivers []sim.DriverState) {
 	g.registered, g.connected = map[string]bool{}, map[string]bool{}
+	for _, d := range drivers {
+		made, stands := g.since[d.Socket]
+		if !stands || g.serving[d.Name] != d.Endpoint {
+			continue
+		}
+		for _, other := range drivers {
+			if since, waits := g.since[other.Socket]; waits && other.Name == d.Name && other.Endpoint != d.Endpoint && since < made {
+				delete(g.serving, d.Name)
+			}
+		}
+	}
 }
 
 // hears reads a line of the engine's log about a driver.

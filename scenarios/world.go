@@ -148,7 +148,7 @@ func (r *run) start(h hal.Host) {
 	h.Cluster = heard{h.Cluster, r}
 	r.h, r.core, r.synced, r.heard = h, nil, false, newObjects()
 	r.news = map[string][]news{}
-	r.registrars.forget()
+	r.registrars.forget(r.w.Drivers())
 	r.m = engine.New(h, r.cfg)
 	m := r.m
 	m.Start()
