@@ -23,6 +23,7 @@ type flight struct {
 func (m *VolumeManager) launch(op core.Op) {
 	instance := m.drivers.instance(op.Actor)
 	m.running[op.ID] = flight{op, instance}
+	op.Params = m.vouched(op)
 	if op.Verb == core.Descend {
 		m.unwatch(op.Key)
 	}

@@ -140,6 +140,9 @@ func descend(h *hal.Host, o core.Op) core.Result {
 		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
 	}
 	trash := plugin.EmptyDirTrash(dir)
+	if r, ok := mayDelete(h, o, dir); !ok {
+		return r
+	}
 	if r, ok := clearMounts(h, o, dir, trash); !ok {
 		return r
 	}
@@ -184,6 +187,23 @@ func deleteTree(h *hal.Host, c hal.Call, path string, until hal.Instant) (more b
 			limit = min(2*limit, largestStep)
 		}
 	}
+}
+
+// mayDelete keeps what a directory holds that no record tells of: its journal is lost, or it is another agent's, and nobody has said that its pod is gone.
+// Only a pod that a source named in this life of the agent, and that was removed since, is known to be gone.
+func mayDelete(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
+	if MayDelete(o.Params) {
+		return core.Result{}, true
+	}
+	entries, err := h.Tree.List(op.Call(o), dir)
+	switch {
+	case hal.Is(err, syscall.ENOENT) || err == nil && len(entries) == 0:
+		return core.Result{}, true
+	case err != nil && !hal.Is(err, syscall.EXDEV):
+		return op.NotDone(err.Error()), false
+	}
+	return op.NotDone(fmt.Sprintf("%s has data, and no record says whose it is: volnode keeps it. If its pod is gone for good, empty the directory by hand",
+		dir)), false
 }
 
 // clearMounts unmounts the volume's own filesystem and makes sure that no other mount is at or below the directory.
