@@ -168,6 +168,7 @@ func (r *run) losesOwn(name string) {
 	r.root.mayRefuse, r.root.lostAt = true, r.w.Now()
 	r.host = nodeName                                                // who lost the identity file names the node by hand
 	_ = r.removeTree(path.Clean(identity.Dir(rootDir) + "/" + name)) // what is not there need not go
+	r.root.isBarred = false // without the identity file, this life can't know whose the directory is
 	if !r.alive() {
 		r.forgets()
 	}
