@@ -25,9 +25,8 @@ func refusal(format string, args ...any) error { return &Refusal{fmt.Sprintf(for
 func (m *VolumeManager) startRefused(r *Refusal) {
 	m.refusal, m.why = r, r.Why
 	m.log(LevelError, "start refused, nothing was touched", "why", r.Why)
-	if m.stopped != nil {
-		m.stopped()
-	}
+	m.stopping = true
+	m.checkStopped() // once the log is written
 }
 
 // identify returns whose root directory it is: this node's. It runs as a task, before the start changes anything.
