@@ -61,7 +61,9 @@ func (r *run) deletes(e *sim.Effect) {
 	case sim.EffectMade:
 		delete(r.announced.paths, e.Path)
 	case sim.EffectRenamed, sim.EffectUnmount, sim.EffectRemovedTree:
-		r.unannounced(e, dir+plugin.EmptyDirTrashed(name))
+		if plugin.EmptyDirTrashed(name) == name { // what is in the trash was judged when it was moved there
+			r.unannounced(e, e.Path)
+		}
 	default:
 	}
 }
