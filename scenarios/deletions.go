@@ -3,7 +3,6 @@ package scenarios
 import (
 	"bytes"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/volnode/volnode/engine/deletions"
@@ -68,10 +67,9 @@ func (r *run) deletes(e *sim.Effect) {
 	}
 }
 
-// deletesInline is S31 for an inline volume, which ends with its unpublish.
+// deletesInline is S31 for an inline volume, which ends with its unpublish. Its handle tells that it is one, whatever the pod says by now.
 func (r *run) deletesInline(p *place, e *sim.Effect) {
-	owner := r.podOf(p.path)
-	if owner != nil && slices.ContainsFunc(owner.uses, func(u use) bool { return u.ephemeral && u.path == p.path }) {
+	if strings.HasPrefix(e.Volume, "csi-") && r.podOf(p.path) != nil {
 		r.unannounced(&sim.Effect{Kind: e.Kind, Actor: "agent", Run: e.Run}, p.path)
 	}
 }
