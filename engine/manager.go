@@ -32,6 +32,7 @@ type VolumeManager struct {
 	own      own
 	left     []kinds.Unrecognised
 	starts   int      // failed attempts of it
+	listings int      // of these, the ones that failed to list the layout
 	refusal  *Refusal // of the start, for good; nil for none
 
 	commits  commits

@@ -19,7 +19,7 @@ import (
 const (
 	startRetry    = time.Second
 	startRetryMax = 30 * time.Second
-	// patience is how many starts fail before a directory that can't be listed is one entry's trouble.
+	// patience is how many listings of the layout fail before a directory that can't be listed is one entry's trouble.
 	patience = 4
 )
 
@@ -32,12 +32,13 @@ type node struct {
 	deleted []deletions.Entry
 	start   core.Start
 	base    hal.MountID          // on which the root directory is
+	isRead  bool                 // all but the layout
 	left    []kinds.Unrecognised // in the layout, of which no rung can be made
 }
 
 // start reads the node, beside the owner, until it could be read; then core begins. What can't be read is not taken for absent: the start waits.
 func (m *VolumeManager) start() {
-	isPatient := m.starts >= patience
+	isPatient := m.listings >= patience
 	m.h.Runtime.Go(func() {
 		n, err := m.read(isPatient)
 		m.h.Runtime.Post(func() {
@@ -49,12 +50,15 @@ func (m *VolumeManager) start() {
 			if err != nil {
 				m.why = reason("start", err)
 				m.starts++
+				if n.isRead {
+					m.listings++ // other failures say nothing of the directories: each has its own tries
+				}
 				m.log(LevelError, "start failed, will be tried again", "error", err.Error())
 				wait := min(startRetry<<min(m.starts-1, 5), startRetryMax)
 				m.h.Runtime.At(m.h.Runtime.Now().Add(wait), m.start)
 				return
 			}
-			m.why, m.starts = "", 0
+			m.why, m.starts, m.listings = "", 0, 0
 			m.begin(n)
 		})
 	})
@@ -101,6 +105,7 @@ func (m *VolumeManager) read(isPatient bool) (n node, err error) {
 			n.start.Found = append(n.start.Found, core.Found{Key: rec.Rung.Key, Fingerprint: res.Fingerprint})
 		}
 	}
+	n.isRead = true
 	if err := m.discover(&h, c, &n, isPatient); err != nil {
 		return n, err
 	}

@@ -90,8 +90,8 @@ func (r *run) effect(e sim.Effect) {
 		r.count(&e)
 		r.leaves(&e)
 		r.keeps(&e)
-		r.deletes(&e)
 		r.removed(&e)
+		r.deletes(&e)
 	case sim.EffectAgentDied:
 		r.diesForgetful()
 		r.m, r.core = nil, nil

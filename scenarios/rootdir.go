@@ -55,7 +55,9 @@ func (r *run) isCopied() {
 func (r *run) bars() {
 	file := identity.File(rootDir)
 	_, isOurs := r.w.Exists(file)
-	isRefused := r.root.isAnothers && !isOurs || r.root.isCopied && isOurs && !r.w.FileHas(file, anotherID)
+	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the directory is by now.
+	isTaken := isOurs || len(r.w.Entries(identity.Dir(rootDir)+"/journal")) > 0
+	isRefused := r.root.isAnothers && !isTaken || r.root.isCopied && isOurs && !r.w.FileHas(file, anotherID)
 	r.root.isBarred = isRefused && r.word == nil
 }
 
@@ -168,7 +170,8 @@ func (r *run) losesOwn(name string) {
 	r.root.mayRefuse, r.root.lostAt = true, r.w.Now()
 	r.host = nodeName                                                // who lost the identity file names the node by hand
 	_ = r.removeTree(path.Clean(identity.Dir(rootDir) + "/" + name)) // what is not there need not go
-	r.root.isBarred = false // without the identity file, this life can't know whose the directory is
+	// Without the identity file, this life can't know whose the directory is.
+	r.root.isBarred = false
 	if !r.alive() {
 		r.forgets()
 	}

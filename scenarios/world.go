@@ -310,7 +310,7 @@ func (r *run) logged(e engine.Entry) {
 		r.looksForOpen()
 	}
 	if len(e.Fields) > 1 {
-		r.registrars.hears(e.Message, e.Fields[1])
+		r.registrars.hears(e.Message, e.Fields[1], r.w.Now())
 	}
 	if r.cover != nil {
 		r.probeLine(e)

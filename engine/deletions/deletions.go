@@ -23,6 +23,7 @@ const (
 
 // Entry is one deletion that is about to begin.
 type Entry struct {
+	Seq       uint64 `json:"seq"`  // counts up with each entry, so that two of the same second can be told apart
 	Time      string `json:"time"` // RFC 3339
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"` // of the pod; "" if only its uid is known
@@ -35,7 +36,8 @@ type Entry struct {
 // Log is the log of one root directory. It is used by one thread of control at a time.
 type Log struct {
 	dir string
-	end int64 // where the next line goes; below 0 if what is there can't be continued
+	seq uint64 // of the last entry
+	end int64  // where the next line goes; below 0 if what is there can't be continued
 }
 
 // File is the log below dir, volnode's own directory.
@@ -51,6 +53,9 @@ func Open(h *hal.Host, c hal.Call, dir string) (*Log, []Entry) {
 		l.end = -1 // a line was cut short
 	}
 	entries := append(Parse(older), Parse(data)...)
+	for _, e := range entries {
+		l.seq = max(l.seq, e.Seq)
+	}
 	return l, entries[max(0, len(entries)-MaxRecent):]
 }
 
@@ -68,11 +73,13 @@ func Parse(data []byte) []Entry {
 	return entries
 }
 
-// Append makes entries durable. It blocks.
+// Append numbers entries and makes them durable. It blocks.
 func (l *Log) Append(h *hal.Host, c hal.Call, entries []Entry) error {
 	var lines []byte
-	for _, e := range entries {
-		line, err := json.Marshal(e)
+	for i := range entries {
+		l.seq++ // a number that was not written is not used again
+		entries[i].Seq = l.seq
+		line, err := json.Marshal(entries[i])
 		if err != nil {
 			panic("strings did not marshal: " + err.Error())
 		}

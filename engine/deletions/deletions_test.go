@@ -13,8 +13,10 @@ import (
 
 const dir = "/var/lib/volnode/volnode"
 
-func entry(volume string) deletions.Entry {
-	return deletions.Entry{Time: "2030-01-01T00:00:00Z", UID: "u", Volume: volume, Path: "/p/" + volume, Cause: strings.Repeat("c", 200)}
+func entry(volume string) deletions.Entry { return numbered(0, volume) }
+
+func numbered(seq uint64, volume string) deletions.Entry {
+	return deletions.Entry{Seq: seq, Time: "2030-01-01T00:00:00Z", UID: "u", Volume: volume, Path: "/p/" + volume, Cause: strings.Repeat("c", 200)}
 }
 
 func TestWhatIsAppendedIsReadByTheNextStart(t *testing.T) {
@@ -32,10 +34,10 @@ func TestWhatIsAppendedIsReadByTheNextStart(t *testing.T) {
 		torn := append(w.ReadFile(deletions.File(dir)), `{"time":"2030`...)
 		require.NoError(t, h.Files.Write(hal.Call{}, deletions.File(dir), torn, 0o600))
 		l, entries = deletions.Open(&h, hal.Call{}, dir)
-		require.Equal(t, []deletions.Entry{entry("d")}, entries)
+		require.Equal(t, []deletions.Entry{numbered(4, "d")}, entries)
 		require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("e")}))
 		_, entries = deletions.Open(&h, hal.Call{}, dir)
-		require.Equal(t, []deletions.Entry{entry("d"), entry("e")}, entries)
+		require.Equal(t, []deletions.Entry{numbered(4, "d"), numbered(5, "e")}, entries, "a start counts on")
 	})
 }
 
