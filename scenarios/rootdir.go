@@ -19,15 +19,16 @@ import (
 
 // rootWorld is the truth of the root directory.
 type rootWorld struct {
-	isAnothers bool        // it was another agent's before this one came
-	isCopied   bool        // it was made by another machine
-	isBarred   bool        // the present life may change nothing, as no person has said that it may
-	mayRefuse  bool        // there is a reason for a start to ask a person
-	isTold     bool        // in a story, which says itself what a person does
-	kept       []string    // files that nobody has said to be gone: the agent deletes none of them
-	strays     []string    // names that somebody has left in directories that a start lists
-	lostAt     hal.Instant // when somebody removed own files of the agent last
-	forgotten  bool        // the journal was lost: nothing says whose data is that it knew of
+	isAnothers bool            // it was another agent's before this one came
+	isCopied   bool            // it was made by another machine
+	isBarred   bool            // the present life may change nothing, as no person has said that it may
+	mayRefuse  bool            // there is a reason for a start to ask a person
+	isTold     bool            // in a story, which says itself what a person does
+	kept       []string        // files that nobody has said to be gone: the agent deletes none of them
+	strays     []string        // names that somebody has left in directories that a start lists
+	lostAt     hal.Instant     // when somebody removed own files of the agent last
+	left       map[string]bool // what the present life has told that it leaves alone
+	forgotten  bool            // the journal was lost: nothing says whose data is that it knew of
 }
 
 const (
@@ -53,6 +54,7 @@ func (r *run) isCopied() {
 
 // bars notes at a start whether it may change anything.
 func (r *run) bars() {
+	r.root.left = map[string]bool{}
 	file := identity.File(rootDir)
 	_, isOurs := r.w.Exists(file)
 	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the directory is by now.

@@ -306,6 +306,8 @@ func (r *run) logged(e engine.Entry) {
 	switch e.Message {
 	case "start refused, nothing was touched":
 		r.refused(e.Fields[1])
+	case "not recognised, left alone":
+		r.root.left[e.Fields[1]] = true
 	case "driver registered", "driver deregistered":
 		r.looksForOpen()
 	}
