@@ -202,9 +202,13 @@ func mayDelete(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 	case err != nil && !hal.Is(err, syscall.EXDEV):
 		return op.NotDone(err.Error()), false
 	}
-	return op.NotDone(fmt.Sprintf("%s has data, and no record says whose it is: volnode keeps it. If its pod is gone for good, empty the directory by hand",
-		dir)), false
+	return op.NotDone(dir + keptWhy), false
 }
+
+const keptWhy = " has data, and no record says whose it is: volnode keeps it. If its pod is gone for good, empty the directory by hand"
+
+// IsKept reports whether a descent that says reason has kept data that no record tells of. It is tried again, in case somebody has removed the data.
+func IsKept(reason string) bool { return strings.HasSuffix(reason, keptWhy) }
 
 // clearMounts unmounts the volume's own filesystem and makes sure that no other mount is at or below the directory.
 func clearMounts(h *hal.Host, o core.Op, dir, trash string) (core.Result, bool) {
