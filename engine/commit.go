@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
@@ -13,6 +14,7 @@ import (
 type commits struct {
 	busy      bool
 	writing   core.Batch // what that write is of
+	withheld  []hal.OpID // of its operations, those that the log of deletions does not have
 	refused   []hal.OpID // of its operations, those that are not started: the journal has no room for them
 	waiting   []core.Batch
 	held      []core.Waiter    // whose confirmed record could not be written yet
@@ -54,7 +56,13 @@ func (m *VolumeManager) dispatch(b core.Batch) {
 	if len(b.Lines) == 0 && len(b.Start) == 0 && len(b.Wake) == 0 {
 		return
 	}
-	if len(b.Lines) == 0 && !m.commits.busy && len(m.commits.waiting) == 0 && !m.commits.failed {
+	for _, l := range b.Lines {
+		if l.Drop {
+			delete(m.deleting.told, l.Key)
+		}
+	}
+	_, unannounced := m.entriesOf(b.Start)
+	if len(b.Lines)+len(unannounced) == 0 && !m.commits.busy && len(m.commits.waiting) == 0 && !m.commits.failed {
 		m.release(b)
 		return
 	}
@@ -81,9 +89,35 @@ func (m *VolumeManager) commit() {
 	if err != nil {
 		panic(err) // admit took out all that could be refused
 	}
+	entries, keys := m.entriesOf(all.Start)
 	m.h.Runtime.Go(func() {
+		var unlogged error
+		if len(entries) > 0 {
+			unlogged = m.deleting.log.Append(&m.h, hal.Call{}, entries)
+		}
 		batch.Write(&m.h, hal.Call{})
-		m.h.Runtime.Post(func() { m.committed(batch) })
+		m.h.Runtime.Post(func() {
+			why := ""
+			if unlogged != nil {
+				why = reason("the log of deletions can't be written, and nothing is deleted without it", unlogged)
+				m.withhold(keys)
+			} else {
+				m.announced(entries, keys)
+			}
+			m.committed(batch, why)
+		})
+	})
+}
+
+// withhold takes the descents of rungs out of the batch that was just written: their deletion is not in the log.
+func (m *VolumeManager) withhold(keys []hal.Key) {
+	b := &m.commits.writing
+	b.Start = slices.DeleteFunc(b.Start, func(op core.Op) bool {
+		isHeld := op.Verb == core.Descend && slices.Contains(keys, op.Key)
+		if isHeld {
+			m.commits.withheld = append(m.commits.withheld, op.ID)
+		}
+		return isHeld
 	})
 }
 
@@ -105,12 +139,21 @@ func (m *VolumeManager) admit(b *core.Batch) []hal.OpID {
 	return refused
 }
 
-func (m *VolumeManager) committed(batch *journal.Batch) {
-	b, refused := m.commits.writing, m.commits.refused
-	m.commits.busy, m.commits.writing, m.commits.refused = false, core.Batch{}, nil
+func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
+	b, refused, withheld := m.commits.writing, m.commits.refused, m.commits.withheld
+	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.withheld = false, core.Batch{}, nil, nil
+	if len(withheld) > 0 {
+		defer m.step(core.Refused{Ops: withheld, Reason: unlogged})
+	}
 	err := m.journal.Settle(batch)
 	m.commits.failed = err != nil
 	m.mend()
+	if hal.Is(err, syscall.ENOENT) {
+		m.lost(m.journal.File())
+	}
+	if m.own.again {
+		m.ownChanged()
+	}
 	if err != nil {
 		m.log(LevelError, "journal not written, nothing is started", "error", err.Error())
 		m.commits.held = append(m.commits.held, b.Wake...)

@@ -10,8 +10,17 @@ import (
 
 // Config is what the operator decides. The zero value of a field means its default.
 type Config struct {
+	// NodeName is the node's name at a first start. Later starts take it from the identity file; see [VolumeManager.NodeName].
 	NodeName string
-	RootDir  string // absolute, no symbolic links in it
+	// IsNameGiven: a person gave NodeName. A start refuses one that is not the identity file's. Else NodeName is the host's name, which may change.
+	IsNameGiven bool
+	RootDir     string // absolute, no symbolic links in it
+	// Adopt: a person has seen what a start would take over of another agent's root directory, and wants it.
+	Adopt bool
+	// AcceptMachine: a person says that this machine now owns the root directory, whatever machine-id the identity file has.
+	AcceptMachine bool
+	// PodUID is the uid that a source gives to a pod without one; nil if no source does.
+	PodUID func(node, namespace, name string) core.PodUID
 	// NoRuntime: the host has no container runtime, so a pod that is removed has no containers left, and neither has a pod that is known only from
 	// the journal once every source is synced and does not name it.
 	NoRuntime bool

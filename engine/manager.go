@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/kinds"
@@ -22,18 +23,23 @@ type VolumeManager struct {
 	cfg Config
 
 	// All fields below belong to the owner.
-	core    *core.Core // nil until a start has read the node
-	journal *journal.Journal
-	early   []core.Event // those that came before
-	why     string       // the start can't get on: what failed
-	damage  []string     // of the journal, found by the start
-	left    []kinds.Unrecognised
-	starts  int // failed attempts of it
+	core     *core.Core // nil until a start has read the node
+	journal  *journal.Journal
+	early    []core.Event // those that came before
+	why      string       // the start can't get on: what failed
+	damage   []string     // of the journal and the other own files
+	identity identity.Identity
+	own      own
+	left     []kinds.Unrecognised
+	starts   int      // failed attempts of it
+	listings int      // of these, the ones that failed to list the layout
+	refusal  *Refusal // of the start, for good; nil for none
 
-	commits commits
-	objects objects
-	drivers drivers
-	drift   drift
+	commits  commits
+	deleting deleting
+	objects  objects
+	drivers  drivers
+	drift    drift
 
 	waits      map[core.Waiter]func()
 	lastWaiter core.Waiter
@@ -47,8 +53,7 @@ type VolumeManager struct {
 // New returns a manager that does nothing yet.
 func New(h hal.Host, cfg Config) *VolumeManager {
 	m := &VolumeManager{h: h, cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}, running: map[hal.OpID]flight{}}
-	m.commits.unwritten = map[hal.Key]bool{}
-	m.drift.watched = map[hal.Key]func(){}
+	m.commits.unwritten, m.deleting.told, m.drift.watched = map[hal.Key]bool{}, map[hal.Key]bool{}, map[hal.Key]func(){}
 	m.objects.init()
 	m.objects.input = m.newInput()
 	m.drivers.init()
@@ -57,12 +62,20 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 
 // Run starts the manager and blocks until Stop has been called, the operations then in flight have ended and the log is written, or until ctx is
 // over: then it returns the end of ctx. Waits that outlive it end with their own contexts.
+// A start that a person has to decide on ends it with a [*Refusal].
 func (m *VolumeManager) Run(ctx context.Context) error {
-	return m.h.Runtime.Await(ctx, func(done func()) {
+	err := m.h.Runtime.Await(ctx, func(done func()) {
 		m.stopped = done
 		m.start()
 	})
+	if err == nil && m.refusal != nil { // the owner has written it before it called done
+		return m.refusal
+	}
+	return err
 }
+
+// NodeName is the node's name: from the identity file, once the node was read. Owner only.
+func (m *VolumeManager) NodeName() string { return m.cfg.NodeName }
 
 // Start starts the manager without waiting for its end. For hosts that own their owner.
 func (m *VolumeManager) Start() { m.h.Runtime.Post(m.start) }

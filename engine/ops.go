@@ -23,6 +23,7 @@ type flight struct {
 func (m *VolumeManager) launch(op core.Op) {
 	instance := m.drivers.instance(op.Actor)
 	m.running[op.ID] = flight{op, instance}
+	op.Params = m.vouched(op)
 	if op.Verb == core.Descend {
 		m.unwatch(op.Key)
 	}
@@ -73,9 +74,12 @@ func (m *VolumeManager) ended(op core.Op, res core.Result) {
 	m.checkStopped()
 }
 
-// goesOn reports whether an operation is one more turn of a long one, which was told of when it began.
+// goesOn reports whether an operation is one more turn of a long one, which was told of when it began, or of one that keeps data again.
 func (m *VolumeManager) goesOn(key hal.Key, res core.Result) bool {
 	v, _ := m.core.Rung(key)
+	if emptydir.IsKept(res.Reason) && v.Reason == res.Reason {
+		return true
+	}
 	return res.Unfinished && (v.Reason == res.Reason || v.Short != "" && v.Short == res.Short)
 }
 

@@ -2,14 +2,16 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"syscall"
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/deletions"
+	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/engine/op"
-	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
@@ -17,40 +19,58 @@ import (
 const (
 	startRetry    = time.Second
 	startRetryMax = 30 * time.Second
+	// patience is how many listings of the layout fail before a directory that can't be listed is one entry's trouble.
+	patience = 4
 )
 
 // node is what a start reads of the node.
 type node struct {
 	journal *journal.Journal
 	loaded  journal.Loaded
+	id      identity.Identity
+	log     *deletions.Log
+	deleted []deletions.Entry
 	start   core.Start
 	base    hal.MountID          // on which the root directory is
+	isRead  bool                 // all but the layout
 	left    []kinds.Unrecognised // in the layout, of which no rung can be made
 }
 
 // start reads the node, beside the owner, until it could be read; then core begins. What can't be read is not taken for absent: the start waits.
 func (m *VolumeManager) start() {
+	isPatient := m.listings >= patience
 	m.h.Runtime.Go(func() {
-		n, err := m.read()
+		n, err := m.read(isPatient)
 		m.h.Runtime.Post(func() {
 			m.tellDamage(n.loaded.Damages)
+			if refusal, is := errors.AsType[*Refusal](err); is {
+				m.startRefused(refusal)
+				return
+			}
 			if err != nil {
 				m.why = reason("start", err)
 				m.starts++
+				if n.isRead {
+					m.listings++ // other failures say nothing of the directories: each has its own tries
+				}
 				m.log(LevelError, "start failed, will be tried again", "error", err.Error())
 				wait := min(startRetry<<min(m.starts-1, 5), startRetryMax)
 				m.h.Runtime.At(m.h.Runtime.Now().Add(wait), m.start)
 				return
 			}
-			m.why, m.starts = "", 0
+			m.why, m.starts, m.listings = "", 0, 0
 			m.begin(n)
 		})
 	})
 }
 
 // read runs as a task.
-func (m *VolumeManager) read() (n node, err error) {
+func (m *VolumeManager) read(isPatient bool) (n node, err error) {
 	c := hal.Call{}
+	// Before anything is made: what is another agent's, or another machine's, is not touched.
+	if n.id, err = m.identify(c); err != nil {
+		return n, err
+	}
 	for _, dir := range m.dirs() {
 		if err := m.h.Tree.Mkdir(c, dir, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
 			return n, err
@@ -61,6 +81,7 @@ func (m *VolumeManager) read() (n node, err error) {
 	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.journalDir(), m.cfg.JournalBytes, doubt); err != nil {
 		return n, err
 	}
+	n.log, n.deleted = deletions.Open(&m.h, c, identity.Dir(m.cfg.RootDir))
 	// Before anything is looked at: a helper that is not in the list is dead, and what it has done is seen.
 	children, err := m.h.Children.Living(c)
 	if err != nil {
@@ -84,27 +105,41 @@ func (m *VolumeManager) read() (n node, err error) {
 			n.start.Found = append(n.start.Found, core.Found{Key: rec.Rung.Key, Fingerprint: res.Fingerprint})
 		}
 	}
-	listing, err := kinds.Scan(&h, c, m.cfg.RootDir)
-	if err != nil {
+	n.isRead = true
+	if err := m.discover(&h, c, &n, isPatient); err != nil {
 		return n, err
 	}
-	strays, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
-	n.left = left
-	n.start.Strays = slices.DeleteFunc(strays, func(r core.Rung) bool {
-		_, recorded := slices.BinarySearchFunc(n.loaded.Records, r.Key, func(rec core.Record, key hal.Key) int { return cmp.Compare(rec.Rung.Key, key) })
-		return recorded
-	})
 	n.base = standsOn(table, m.cfg.RootDir).ID
 	n.start.Covers, _ = strangers(table, m.cfg.RootDir, n.base, placesOf(&n.start))
-	for _, dir := range listing.Empty {
-		// Only empty directories go. One that can't be removed is in nobody's way; the next start tries again.
-		_ = op.Prune(&h, c, dir, plugin.PodsDir(m.cfg.RootDir))
-	}
 	m.follow(children)
 	for _, child := range children {
 		n.start.Children = append(n.start.Children, core.ChildSeen{Key: child.Key, What: childText(child)})
 	}
 	return n, nil
+}
+
+// discover adds what is there without a record.
+func (m *VolumeManager) discover(h *hal.Host, c hal.Call, n *node, isPatient bool) error {
+	listing, err := kinds.Scan(h, c, m.cfg.RootDir, isPatient)
+	if err != nil {
+		return err
+	}
+	strays, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
+	n.left = left
+	n.start.Strays = slices.DeleteFunc(strays, func(r core.Rung) bool {
+		_, recorded := slices.BinarySearchFunc(n.loaded.Records, r.Key, func(rec core.Record, key hal.Key) int { return cmp.Compare(rec.Rung.Key, key) })
+		// Without a record, and with directories that can't be listed, nobody knows whether a pod uses what pods share.
+		isHidden := !recorded && r.Pod == "" && len(listing.Unlisted) > 0
+		if isHidden {
+			n.left = append(n.left, kinds.Unrecognised{Path: string(r.Key), Why: "a pod may use it, as " + listing.Unlisted[0] + " can't be listed"})
+		}
+		return recorded || isHidden
+	})
+	for _, name := range listing.Empty {
+		// Only empty directories go. One that can't be removed is in nobody's way; the next start tries again.
+		_ = op.Prune(h, c, name, kinds.Stop(m.cfg.RootDir, name))
+	}
+	return nil
 }
 
 // follow tells core once the last of a rung's helpers is dead.
@@ -126,6 +161,8 @@ func (m *VolumeManager) follow(children []hal.Child) {
 // begin makes core from what was read and lets the world in.
 func (m *VolumeManager) begin(n node) {
 	m.journal, m.drift.base, m.drift.covers = n.journal, n.base, n.start.Covers
+	m.journal, m.deleting.log, m.deleting.recent = n.journal, n.log, n.deleted
+	m.identity, m.cfg.NodeName, m.objects.input.NodeName = n.id, n.id.Node, n.id.Node
 	n.start.Now = m.h.Runtime.Now()
 	m.core = core.New(n.start)
 	m.tell(n)
@@ -135,6 +172,7 @@ func (m *VolumeManager) begin(n node) {
 	m.h.Watches.PluginSockets(m.registryDir(), m.socketEvent)
 	m.h.Watches.MountTable(m.tableChanged)
 	m.watchAll()
+	m.watchOwn()
 	early := m.early
 	m.early = nil
 	m.step(core.Wake{})

@@ -5,6 +5,7 @@ import "context"
 // Host is everything the engine can touch. All fields are set; a wrapper replaces fields one by one.
 type Host struct {
 	Runtime       Runtime
+	Machine       Machine
 	Mounts        Mounts
 	Tree          Tree
 	Files         Files
@@ -17,6 +18,14 @@ type Host struct {
 	CSIController CSIController
 	Cluster       Cluster
 	Watches       Watches
+}
+
+// Machine says which machine this is. No call of it acts or blocks.
+type Machine interface {
+	// ID is the machine's own id (machine-id(5)); "" if it has none.
+	ID() string
+	// Date is the wall clock as RFC 3339 text, for people to read. Nothing is decided by it.
+	Date() string
 }
 
 // Runtime is time, tasks and the owner. The owner is the one thread of control that may touch the engine's state; functions given to Post, At and

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"path"
@@ -41,6 +40,13 @@ func actions() []action {
 		{"stall agent for TIME", func(t *story, a []string) string { t.w.StallAgent(duration(a[0])); return "" }},
 		{"forget journal", func(t *story, _ []string) string { return t.forgetJournal() }},
 		{"spoil journal", func(t *story, _ []string) string { return t.spoilJournal() }},
+		{"rename host to NAME", func(t *story, a []string) string { t.r.host = a[0]; return "" }},
+		{"change machine", func(t *story, _ []string) string { t.r.isCopied(); return "" }},
+		{"start with --adopt", func(t *story, _ []string) string { return t.startWith(func(c *engine.Config) { c.Adopt = true }) }},
+		{"start with --accept-machine", func(t *story, _ []string) string {
+			return t.startWith(func(c *engine.Config) { c.AcceptMachine = true })
+		}},
+		{"remove PATH", func(t *story, a []string) string { return t.removeTree(a[0]) }},
 		{"reboot", func(t *story, _ []string) string { t.w.Reboot(); return "" }},
 		{"cut power", func(t *story, _ []string) string { t.w.CutPower(); return "" }},
 		{"silence server of HANDLE of driver DRIVER for TIME", func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) }},
@@ -75,6 +81,7 @@ func actions() []action {
 		{"expect HANDLE of driver DRIVER away", func(t *story, a []string) string { return t.expectAway(a[0], a[1]) }},
 		{"expect directory PATH", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeDirectory) }},
 		{"expect file PATH", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeFile) }},
+		{"expect nothing at PATH", func(t *story, a []string) string { return t.expectNothingAt(a[0]) }},
 		{"expect file FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.expectFile(a[0], a[1], a[2]) }},
 		{"expect volume VOLUME of pod POD STANDING", func(t *story, a []string) string { return t.expectVolume(a[0], a[1], a[2]) }},
 		{"expect log TEXT", func(t *story, a []string) string { return t.expectLog(a[0]) }},
@@ -287,19 +294,9 @@ func (t *story) spoilJournal() string {
 	if t.w.AgentLives() {
 		return "the agent lives; kill it for a while first"
 	}
-	dir := rootDir + "/volnode/journal"
-	name, used := "", []byte(nil)
-	for _, file := range t.w.Entries(dir) {
-		if data := bytes.TrimRight(t.w.ReadFile(dir+"/"+file), "\x00"); len(data) > len(used) {
-			name, used = file, data
-		}
-	}
-	if len(used) == 0 {
+	if !t.r.spoilsJournal() {
 		return "the journal is empty"
 	}
-	data := t.w.ReadFile(dir + "/" + name)
-	data[len(used)/2] ^= 0x40
-	t.w.WriteFile(dir+"/"+name, data)
 	return ""
 }
 
@@ -308,17 +305,38 @@ func (t *story) forgetJournal() string {
 	if t.w.AgentLives() {
 		return "the agent lives; kill it for a while first"
 	}
-	for _, p := range t.r.list {
-		if len(p.calls) > 0 { // nobody can know of these any more
-			p.isTouched, p.calls = true, nil
-		}
-	}
-	clear(t.r.untold.durable)
+	t.r.forgets()
 	dir := rootDir + "/volnode/journal"
 	for _, name := range t.w.Entries(dir) {
 		if errno := t.w.RemoveFile(dir + "/" + name); errno != 0 {
 			return errno.Error()
 		}
+	}
+	return ""
+}
+
+// startWith starts the agent anew with a word of a person, for that life alone.
+func (t *story) startWith(word func(*engine.Config)) string {
+	t.r.word = word
+	t.w.Restarts(false)
+	t.w.KillAgent()
+	t.w.Restarts(true)
+	t.w.StartAgent()
+	return ""
+}
+
+// removeTree removes a path and all below it, as somebody on the node would.
+func (t *story) removeTree(at string) string {
+	t.r.root.mayRefuse = true
+	if errno := t.r.removeTree(at); errno != 0 {
+		return at + ": " + errno.Error()
+	}
+	return ""
+}
+
+func (t *story) expectNothingAt(at string) string {
+	if kind, there := t.w.Exists(at); there {
+		return "a " + kind.String() + " is there"
 	}
 	return ""
 }

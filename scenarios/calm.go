@@ -45,6 +45,7 @@ func (r *run) finish(restart bool) {
 	r.uncoversManifests()
 	r.w.SweepForeign(rootDir)
 	r.letsGo()
+	r.tidies()
 	if r.broken != "" {
 		if !r.comesToRest("L2", "the core works", r.bound()) || !r.isolates() {
 			return
@@ -115,6 +116,7 @@ func (r *run) settle(property, phase string, within time.Duration) bool {
 		}
 		if r.alive() && r.w.Now() >= end.Add(-within/2) {
 			r.unmix()
+			r.discards()
 		}
 		if r.w.Now() >= end {
 			r.fail(property, phase, object, fmt.Sprintf("%s after %s of calm: %s", why, within, r.tellWhy(object)))
@@ -344,6 +346,7 @@ func (r *run) restarts() bool {
 
 // empties deletes all pods, and nothing may be left of them.
 func (r *run) empties() {
+	r.tidies() // what somebody had mounted is gone by now
 	isTold := r.asksForTheEnd()
 	for _, p := range r.pods {
 		r.remove(p, time.Second)

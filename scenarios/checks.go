@@ -77,15 +77,23 @@ func (r *run) effect(e sim.Effect) {
 		r.mounted(&e)
 	case sim.EffectUnmount:
 		r.unmounted(&e)
+		r.deletes(&e)
 	case sim.EffectMade, sim.EffectWritten, sim.EffectSynced:
 		r.count(&e)
 		if e.Kind == sim.EffectMade {
 			r.madeRight(&e)
 		}
+		r.leaves(&e)
+		r.announces(&e)
+		r.deletes(&e)
 	case sim.EffectRemoved, sim.EffectRemovedTree, sim.EffectRenamed:
 		r.count(&e)
+		r.leaves(&e)
+		r.keeps(&e)
 		r.removed(&e)
+		r.deletes(&e)
 	case sim.EffectAgentDied:
+		r.diesForgetful()
 		r.m, r.core = nil, nil
 		r.delays(shortly)
 		r.actual.crashes++
@@ -198,6 +206,7 @@ func (r *run) sent(e *sim.Effect) {
 		r.descends(e.Method, p)
 	case unpublish:
 		r.unpublishSent(p)
+		r.deletesInline(p, e)
 		r.descends(e.Method, p)
 	}
 	if r.alive() && r.core.ActsAfterReply(p.driver) && (e.Method == unpublish || e.Method == unstage) {

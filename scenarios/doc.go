@@ -34,6 +34,8 @@ var Properties = []struct{ Code, Text string }{
 	{"S29", "what is made for pods has the right mode; an emptyDir that lost its data says so until its pod ends"},
 	{"S27", "a stage and a publish say what the objects say: filesystem, options, access, context, pod, secret, paths, read-only"},
 	{"S28", "containers find the data of their own volume, and never another's"},
+	{"S30", "what another agent or machine has made is not touched before a person says so, and data goes only of pods that are known to be gone"},
+	{"S31", "a deletion of data is in the log of deletions, durably and with its cause, before it begins"},
 	{"L1", "everything is removed some time after its last user"},
 	{"L2", "everything wanted is up within a bound after the faults stop"},
 	{"L3", "a driver that is broken delays no pod that does not use it"},

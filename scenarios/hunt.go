@@ -271,6 +271,7 @@ func (g *workload) begin() {
 	}
 	g.isTold = g.pick("workload.told", "file.example", 0, 1, 1) == 1
 	g.r.give(g.hunter.objects(cluster{g.setup.Volumes, g.isTold})...)
+	g.planRoot()
 	w.StartAgent()
 	for i, name := range g.names {
 		g.plan(i, name)
@@ -345,7 +346,7 @@ func (g *workload) at(d time.Duration, key string, f func()) {
 // plan draws what pod i is and does.
 func (g *workload) plan(i int, name string) {
 	s := &g.pods[i]
-	s.index, s.owner = uint8(i), uint8(i)
+	s.index, s.owner, s.derived = uint8(i), uint8(i), g.setup.Files && i&1 == 0
 	weights := slices.Repeat([]uint32{1}, len(g.plain))
 	s.volumes = 1 << g.plain[g.pick("workload.volume", name, 0, weights...)]
 	weights = append([]uint32{3 * uint32(len(g.plain))}, weights...)

@@ -149,9 +149,20 @@ func (r *run) mayRun(at *place) bool {
 		return false
 	}
 	owner := r.podOf(at.path)
-	return at.wasUp || owner != nil && owner.isRunning && slices.ContainsFunc(owner.given, func(g use) bool {
+	return at.wasUp || r.isPresumed(at, owner) || owner != nil && owner.isRunning && slices.ContainsFunc(owner.given, func(g use) bool {
 		return g.path == at.path && g.driver == at.driver && g.volume == at.volume
 	})
+}
+
+// isPresumed: the journal was lost, and the driver holds the volume there for a pod that is wanted. A start that finds it without a record can't know that
+// no container uses it; a deletion that reaches the agent together with the creation that follows it does not say so either.
+func (r *run) isPresumed(at *place, owner *pod) bool {
+	if !r.root.forgotten || !r.alive() || !at.isHeld || owner == nil || !owner.isWanted {
+		return false
+	}
+	b, known := r.core.Belief(at.key)
+	why, _ := r.core.Prospect(at.key)
+	return known && b.State == core.Unknown && why.IsUsed
 }
 
 // isOccupied reports whether containers may run on another volume where a pod finds one of its own, or where that is staged.

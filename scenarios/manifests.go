@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal/manifest"
 	"github.com/volnode/volnode/hal/sim"
 )
 
@@ -88,7 +89,7 @@ func (p *parser) object(text string) error {
 
 // add enters an object of the scenario, complete.
 func (p *parser) add(value any, about *metav1.ObjectMeta) error {
-	complete(value, about)
+	p.complete(value, about)
 	o := Object{Line: p.line, Version: about.Annotations[versionAnnotation], Value: value}
 	if s, ok := value.(*corev1.Secret); ok {
 		o.Name = "secret " + s.Namespace + "/" + s.Name
@@ -106,13 +107,16 @@ func (p *parser) add(value any, about *metav1.ObjectMeta) error {
 }
 
 // complete fills in what a manifest may leave out.
-func complete(value any, about *metav1.ObjectMeta) {
+func (p *parser) complete(value any, about *metav1.ObjectMeta) {
 	switch o := value.(type) {
 	case *corev1.PersistentVolume, *storagev1.CSIDriver:
 		return
 	case *corev1.Pod:
 		if o.Namespace == "" {
 			o.Namespace = defaultNamespace
+		}
+		if o.UID == "" && p.s.Files {
+			o.UID = manifest.PodUID(nodeName, o.Namespace, o.Name)
 		}
 		if o.UID == "" {
 			h := fnv.New64a()

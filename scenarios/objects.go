@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal/manifest"
 )
 
 // This file is the objects of a hunt's worlds. They are made once and shared: an object is not changed once it was handed out.
@@ -74,6 +75,7 @@ type shape struct {
 	generation uint8  // and this one of them
 	index      uint8  // of its name,
 	renames    uint8  // which was changed so often
+	derived    bool   // its first uid is the one that its first name gives it
 	volumes    uint32 // a set, by volumeAt
 	scratch    scratch
 	readOnly   bool // its first volume
@@ -220,6 +222,9 @@ func (s *shape) inlineSource() *corev1.CSIVolumeSource {
 // podOfHunts makes the pod of a shape, and what its containers use.
 func podOfHunts(s shape) (*corev1.Pod, []use) {
 	uid := fmt.Sprintf("%08d-0000-4000-8000-%012d", s.owner, s.generation)
+	if s.derived && s.generation == 0 {
+		uid = string(manifest.PodUID(nodeName, defaultNamespace, "pod-"+strconv.Itoa(int(s.owner))))
+	}
 	name := "pod-" + strconv.Itoa(int(s.index))
 	if s.renames > 0 {
 		name += "-" + strconv.Itoa(int(s.renames))
@@ -291,8 +296,16 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 	return p, uses
 }
 
-// manifestOf is an object as a file.
+// derives reports whether a pod has the uid that hal/manifest gives it on this node if its manifest says none.
+func derives(p *corev1.Pod) bool { return p.UID == manifest.PodUID(nodeName, p.Namespace, p.Name) }
+
+// manifestOf is an object as a file. A uid that the node's name gives is not in it.
 func manifestOf(object any) []byte {
+	if p, ok := object.(*corev1.Pod); ok && derives(p) {
+		p = p.DeepCopy()
+		p.UID = ""
+		object = p
+	}
 	text, err := yaml.Marshal(object)
 	if err != nil {
 		panic(fmt.Sprintf("an object of ours does not print: %v", err))

@@ -52,6 +52,9 @@ func (r *run) begun() {
 			r.refine(key)
 			continue
 		}
+		if r.root.forgotten && r.root.left[string(key)] {
+			continue // without a journal, and with a directory that can't be listed, the start can only tell of it, as it does
+		}
 		if why := r.remains(p); why != "" && !p.isTouched {
 			r.fail("S15", "start", string(key), "the agent has started without a trace of "+string(key)+", and "+why)
 		}

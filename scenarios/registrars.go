@@ -24,6 +24,7 @@ type registrars struct {
 	registered  map[string]bool        // by driver, as the present life of the agent has it
 	connected   map[string]bool        // the same
 	serving     map[string]string      // the endpoint to which the last call of a driver went, while it serves
+	isStopgap   map[string]bool        // it was taken while a fault kept the agent from another one, which the next start may ask first
 	unreachable map[string]hal.Instant // until when a fault excuses that a driver is not reached
 	since       map[string]hal.Instant // since when an endpoint is served, or a registration socket stands
 	begun       hal.Instant            // since when the present life of the agent works
@@ -33,13 +34,17 @@ type registrars struct {
 func newRegistrars() registrars {
 	return registrars{
 		registered: map[string]bool{}, connected: map[string]bool{}, serving: map[string]string{}, unreachable: map[string]hal.Instant{},
-		since: map[string]hal.Instant{},
+		since: map[string]hal.Instant{}, isStopgap: map[string]bool{},
 	}
 }
 
-// forget is the end of a life of the agent. The next life knows of two endpoints only which registration socket is older. A driver that has died and
-// registered again has a younger socket than one that waited for it: either of the two may serve then.
+// forget is the end of a life of the agent. The next life asks the oldest socket first. An endpoint that serves because a fault hid an older one need
+// not be its choice; and a driver that has died and registered again has a younger socket than one that waited for it: either of the two may serve.
 func (g *registrars) forget(drivers []sim.DriverState) {
+	for driver := range g.isStopgap {
+		delete(g.serving, driver)
+	}
+	clear(g.isStopgap)
 	g.registered, g.connected = map[string]bool{}, map[string]bool{}
 	for _, d := range drivers {
 		made, stands := g.since[d.Socket]
@@ -55,9 +60,13 @@ func (g *registrars) forget(drivers []sim.DriverState) {
 }
 
 // hears reads a line of the engine's log about a driver.
-func (g *registrars) hears(message, driver string) {
+func (g *registrars) hears(message, driver string, now hal.Instant) {
 	switch message {
 	case "driver registered":
+		delete(g.isStopgap, driver)
+		if now <= g.unreachable[driver] {
+			g.isStopgap[driver] = true
+		}
 		g.registered[driver], g.connected[driver] = true, true
 	case "driver connected", "driver is served by another endpoint":
 		g.connected[driver] = true

@@ -114,6 +114,7 @@ func (p Play) Run() StoryResult {
 		}
 	}
 	t.r.files, t.r.canary, t.r.probe, t.r.allWrite, t.r.isRenamed, t.r.bare = s.Files, s.meddle, p.probe, true, true, s.Bare
+	t.r.root.isTold = true
 	if p.Made != nil {
 		p.Made(t.w)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/manifest"
 	"github.com/volnode/volnode/hal/sim"
@@ -47,9 +48,13 @@ type run struct {
 	core *core.Core            // its core, nil until it has begun
 	h    hal.Host              // of the present life, as the engine sees it
 
-	files  bool           // objects reach the agent as manifests, by hal/manifest
-	texts  map[any][]byte // the manifests, by object; nil keeps none
-	synced bool           // the present life has been told that its source is synced
+	host      string         // what the host is called: it may be renamed, the node is not
+	files     bool           // objects reach the agent as manifests, by hal/manifest
+	texts     map[any][]byte // the manifests, by object; nil keeps none
+	root      rootWorld
+	announced announcements
+	word      func(*engine.Config) // what a person says to the next start; nil for nothing
+	synced    bool                 // the present life has been told that its source is synced
 
 	registrars registrars
 	exclusive  map[string]bool // volumes of ReadWriteOncePod claims, as driver^handle
@@ -126,7 +131,10 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 		registrars: newRegistrars(), disturbed: map[string]hal.Instant{}, lost: map[string]*pod{},
 		away: map[string]*handOver{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
 	}
-	r.cfg.NodeName, r.cfg.RootDir = nodeName, rootDir
+	r.cfg.RootDir, r.host = rootDir, nodeName
+	r.cfg.PodUID = func(node, namespace, name string) core.PodUID {
+		return core.PodUID(manifest.PodUID(node, namespace, name))
+	}
 	r.cfg.Logging, r.cfg.Stepped = r.logged, r.stepped
 	w.OnEffect(r.effect)
 	w.OnFault(r.unreaches)
@@ -140,7 +148,9 @@ const secretMark = "s3cr3t-do-not-show"
 // start makes the engine of a new life of the agent. It runs on the owner.
 func (r *run) start(h hal.Host) {
 	if r.files {
-		h.Cluster = manifest.New(h, manifest.Options{Dir: manifestDir, CacheDir: rootDir + "/volnode/manifests", NodeName: nodeName})
+		h.Cluster = manifest.New(h, manifest.Options{
+			Dir: manifestDir, CacheDir: rootDir + "/volnode/manifests", Node: func() string { return r.m.NodeName() },
+		})
 	}
 	if slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Is.Quotes }) {
 		h = trace.Wrap(h, r.traced)
@@ -149,9 +159,22 @@ func (r *run) start(h hal.Host) {
 	r.h, r.core, r.synced, r.heard = h, nil, false, newObjects()
 	r.news = map[string][]news{}
 	r.registrars.forget(r.w.Drivers())
-	r.m = engine.New(h, r.cfg)
+	cfg := r.cfg
+	cfg.NodeName = r.host
+	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
+		cfg.NodeName = nodeName // a host is renamed once it is a node
+	}
+	r.bars()
+	if r.word != nil {
+		r.word(&cfg)
+		r.word = nil
+	}
+	r.m = engine.New(h, cfg)
 	m := r.m
 	m.Start()
+	if !r.cfg.NoRuntime {
+		m.ContainersGone(anotherUID) // they ended with the other agent, or never were
+	}
 	for _, p := range r.pods {
 		p.told, p.isWaiting = nil, false
 		switch {
@@ -281,11 +304,15 @@ func (r *run) logged(e engine.Entry) {
 		}
 	}
 	switch e.Message {
+	case "start refused, nothing was touched":
+		r.refused(e.Fields[1])
+	case "not recognised, left alone":
+		r.root.left[e.Fields[1]] = true
 	case "driver registered", "driver deregistered":
 		r.looksForOpen()
 	}
 	if len(e.Fields) > 1 {
-		r.registrars.hears(e.Message, e.Fields[1])
+		r.registrars.hears(e.Message, e.Fields[1], r.w.Now())
 	}
 	if r.cover != nil {
 		r.probeLine(e)

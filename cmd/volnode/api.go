@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/deletions"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -50,4 +51,6 @@ type describeAnswer struct {
 	Rungs []engine.RungStatus `json:"rungs"`
 	// Drivers has one entry for each socket that registers the driver.
 	Drivers []engine.DriverStatus `json:"drivers,omitempty"`
+	// Deletions are those of the pod's data, oldest first; of a pod that is gone, too.
+	Deletions []deletions.Entry `json:"deletions,omitempty"`
 }

@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal/manifest"
 )
 
 const (
@@ -41,6 +43,10 @@ type configuration struct {
 	CSI              csiConfig        `yaml:"csi"`
 	JournalBytes     size             `yaml:"journalBytes"`
 	Logging          loggingConfig    `yaml:"logging"`
+
+	// Of flags alone: words of a person for one start.
+	adopt, acceptMachine bool
+	isHostName           bool // nobody gave NodeName: it is the host's
 }
 
 type metricsConfig struct {
@@ -138,7 +144,7 @@ func (c *configuration) complete() error {
 		if err != nil {
 			return fmt.Errorf("nodeName: not given, and the host has no name: %w", err)
 		}
-		c.NodeName = name
+		c.NodeName, c.isHostName = name, true
 	}
 	if bad := plugin.BadObjectName(c.NodeName); bad != "" {
 		return badValue("nodeName", "%q %s", c.NodeName, bad)
@@ -239,7 +245,11 @@ func (c *configuration) engineConfig(log func([]engine.Entry)) engine.Config {
 		drivers[name] = p
 	}
 	return engine.Config{
-		NodeName: c.NodeName, RootDir: c.RootDir, NoRuntime: true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
+		NodeName: c.NodeName, IsNameGiven: !c.isHostName, RootDir: c.RootDir, Adopt: c.adopt, AcceptMachine: c.acceptMachine,
+		PodUID: func(node, namespace, name string) core.PodUID {
+			return core.PodUID(manifest.PodUID(node, namespace, name))
+		},
+		NoRuntime: true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
 		Settle: max(c.CSI.Settle, noSettle), Drivers: drivers, JournalBytes: int64(c.JournalBytes), Log: log,
 	}
 }

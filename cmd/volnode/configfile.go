@@ -215,7 +215,7 @@ func join(at, key string) string { return strings.TrimPrefix(at+"."+key, ".") }
 // fieldOf returns the type of the field that a key fills.
 func fieldOf(t reflect.Type, key string) (reflect.Type, bool) {
 	for f := range t.Fields() {
-		if f.Tag.Get("yaml") == key {
+		if f.IsExported() && f.Tag.Get("yaml") == key {
 			return f.Type, true
 		}
 	}
@@ -232,7 +232,9 @@ func suggestion(t reflect.Type, key string) string {
 	best, distance := "", 1+len(key)/2
 	var names []string
 	for f := range t.Fields() {
-		names = append(names, f.Tag.Get("yaml"))
+		if f.IsExported() {
+			names = append(names, f.Tag.Get("yaml"))
+		}
 	}
 	slices.Sort(names)
 	for _, name := range names {
@@ -255,6 +257,9 @@ func cutLast(key string) (string, string, bool) {
 func keysOf(t reflect.Type, at string) []string {
 	var keys []string
 	for f := range t.Fields() {
+		if !f.IsExported() {
+			continue
+		}
 		name := join(at, f.Tag.Get("yaml"))
 		keys = append(keys, name)
 		if f.Type.Kind() == reflect.Struct {

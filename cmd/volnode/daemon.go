@@ -113,8 +113,8 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	d.runtime = h.Runtime
 	// The manifests are read through the wrappers: what is done for them is seen and goes wrong like everything else.
 	d.manifests = manifest.New(h, manifest.Options{
-		Dir: c.ManifestDir, CacheDir: filepath.Join(c.RootDir, "volnode", "manifests"), NodeName: c.NodeName,
-		AcceptsAnyDirectory: c.MissingManifests == missingGone,
+		Dir: c.ManifestDir, CacheDir: filepath.Join(c.RootDir, "volnode", "manifests"),
+		Node: func() string { return d.manager.NodeName() }, AcceptsAnyDirectory: c.MissingManifests == missingGone,
 	})
 	d.names = newPodNames(d.manifests)
 	h.Cluster = d.names
@@ -179,6 +179,9 @@ func (d *daemon) run(host *linux.Host, control net.Listener) error {
 	case err := <-failed:
 		return err
 	case err := <-ended:
+		if refusal, is := errors.AsType[*engine.Refusal](err); is {
+			return &exitError{exitConfig, refusal}
+		}
 		return fmt.Errorf("the engine ended: %w", err)
 	}
 	d.notifier.tell("STOPPING=1\nSTATUS=waiting for operations in flight")

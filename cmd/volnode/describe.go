@@ -13,6 +13,7 @@ import (
 )
 
 const describeHelp = `describe shows what is known of one pod, volume, rung or driver: what is wanted, what is there, what is being done, why, and what next.
+Of a pod it also shows which of its data was deleted, when and why, after the pod has gone, too.
 
   volnode describe pod NAMESPACE/NAME        or its uid
   volnode describe volume DRIVER^HANDLE
@@ -75,6 +76,14 @@ func printDescription(w io.Writer, a describeAnswer) {
 		if !shown[r.Key] {
 			printRung(w, "", r)
 		}
+	}
+	for _, e := range a.Deletions {
+		fmt.Fprintf(w, "\ndeleted %s\n", printable(e.Path))
+		pod := ""
+		if e.Name != "" {
+			pod = e.Namespace + "/" + e.Name
+		}
+		fields(w, "  ", "at", e.Time, "pod", pod, "uid", e.UID, "volume", e.Volume, "cause", e.Cause)
 	}
 }
 

@@ -22,7 +22,9 @@ func runCommand(c *client) *cobra.Command {
 	set.StringVar(&file, "config", "", "configuration file")
 	set.StringVar(&flags.RootDir, "root-dir", flags.RootDir, "directory that everything is mounted below; on a shared mount")
 	set.StringVar(&flags.ManifestDir, "manifest-dir", flags.ManifestDir, "directory of the manifests")
-	set.StringVar(&flags.NodeName, "node-name", "", "name of this node (default: the host's name)")
+	set.StringVar(&flags.NodeName, "node-name", "", "name of this node at its first start (default: the host's name)")
+	set.BoolVar(&flags.adopt, "adopt", false, "take over a root directory with volumes of another agent (see what that means: start without it)")
+	set.BoolVar(&flags.acceptMachine, "accept-machine", false, "this machine owns the root directory from now on, whatever machine made it")
 	set.StringVar((*string)(&flags.MountNamespace), "mount-namespace", string(flags.MountNamespace),
 		"host: must run in the mount namespace of process 1; own: in whichever it is started in")
 	set.StringVar(&flags.Metrics.Address, "metrics-address", "", "loopback address that also serves /metrics, /healthz and /readyz, like 127.0.0.1:9810")
@@ -61,6 +63,8 @@ func configurationOf(file string, flags configuration, given *pflag.FlagSet) (co
 		"metrics-address": func() { c.Metrics.Address = flags.Metrics.Address },
 		"log-format":      func() { c.Logging.Format = flags.Logging.Format },
 		"log-level":       func() { c.Logging.Level = flags.Logging.Level },
+		"adopt":           func() { c.adopt = flags.adopt },
+		"accept-machine":  func() { c.acceptMachine = flags.acceptMachine },
 	} {
 		if given.Changed(name) {
 			take()

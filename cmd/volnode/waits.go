@@ -9,6 +9,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/deletions"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 )
 
@@ -238,6 +239,11 @@ func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswe
 			}
 		}
 		a.Rungs = rungsOf(s, a.Pods)
+		entries, err := d.manager.Deletions(ctx)
+		if err != nil {
+			return a, err
+		}
+		a.Deletions = slices.DeleteFunc(slices.Clone(entries), func(e deletions.Entry) bool { return e.UID != name && e.Namespace+"/"+e.Name != name })
 	case "volume", "rung":
 		for _, r := range s.Rungs {
 			if kind == "volume" && r.Volume == name || string(r.Key) == name {
@@ -253,7 +259,7 @@ func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswe
 	default:
 		return a, &httpError{400, fmt.Sprintf("kind %q: want pod, volume, rung or driver", kind)}
 	}
-	if len(a.Pods)+len(a.Rungs)+len(a.Drivers) == 0 {
+	if len(a.Pods)+len(a.Rungs)+len(a.Drivers)+len(a.Deletions) == 0 {
 		if kind == "pod" && !strings.Contains(name, "/") {
 			return a, &httpError{404, fmt.Sprintf("no pod with the uid %s is known; a pod by its name is NAMESPACE/NAME", name)}
 		}

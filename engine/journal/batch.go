@@ -117,7 +117,13 @@ func (b *Batch) makeSpare(h *hal.Host, c hal.Call) {
 		b.spareError = err
 		return
 	}
-	if err := h.Files.Allocate(c, spare, size, fileMode); err != nil {
+	err := h.Files.Allocate(c, spare, size, fileMode)
+	if hal.Is(err, syscall.ENOENT) { // somebody has removed the directory
+		if err = makeDir(h, c, b.dir); err == nil {
+			err = h.Files.Allocate(c, spare, size, fileMode)
+		}
+	}
+	if err != nil {
 		b.spareError = err
 		return
 	}

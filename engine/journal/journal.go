@@ -215,6 +215,17 @@ func (j *Journal) Settle(b *Batch) error {
 	return nil
 }
 
+// File is the file of the present generation.
+func (j *Journal) File() string { return j.path(nameOf(j.generation)) }
+
+// Lose says that the file of the present generation is gone: the next batch writes all records to another one. No batch is under way.
+func (j *Journal) Lose(err error) {
+	if j.pending {
+		panic("journal: lost while a batch is under way")
+	}
+	j.broken, j.spare, j.spareError = err, false, err
+}
+
 // Append writes lines: Prepare, Write and Settle in one. It blocks; for a caller that is owner and task in one.
 func (j *Journal) Append(h *hal.Host, c hal.Call, lines []core.Line) error {
 	b, err := j.Prepare(lines)

@@ -72,6 +72,19 @@ func Open(h *hal.Host, c hal.Call, dir string, size int64, doubt func(core.Recor
 	return j, loaded, nil
 }
 
+// Peek reads the records of the journal in dir and changes nothing. there is false if dir holds no journal.
+func Peek(h *hal.Host, c hal.Call, dir string) (records []core.Record, there bool, err error) {
+	j := &Journal{dir: dir, size: MinSize, ledger: ledger{entries: map[hal.Key]*entry{}}}
+	found, _, err := j.load(h, c)
+	if hal.Is(err, syscall.ENOENT) {
+		return nil, false, nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		records = append(records, found[key].record)
+	}
+	return records, j.generation > 0, err
+}
+
 var errNotBegun = errors.New("no generation was begun since the start")
 
 // makeDir makes dir and its parent durably: a power cut that takes away a directory's name takes all that was synced in it.

@@ -23,6 +23,8 @@ type Options struct {
 	MoreDirs []string
 	// HelperPath is the program started for a helper child; its main must begin as the package says. Default /proc/self/exe.
 	HelperPath string
+	// MachineIDFile holds the machine's id. Default /etc/machine-id.
+	MachineIDFile string
 	// LateWindow is how long after its deadline an RPC with Call.Late may still be answered. Default 120 s.
 	LateWindow time.Duration
 }
@@ -46,6 +48,9 @@ type Host struct {
 func New(o Options) (*Host, error) {
 	if o.HelperPath == "" {
 		o.HelperPath = "/proc/self/exe"
+	}
+	if o.MachineIDFile == "" {
+		o.MachineIDFile = "/etc/machine-id"
 	}
 	if o.LateWindow == 0 {
 		o.LateWindow = 120 * time.Second
@@ -118,7 +123,7 @@ func makeDurably(dir string) error {
 // HAL returns the node's interfaces. Cluster is nil: the caller sets it.
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
-		Runtime: h.runtime, Mounts: h.mounts, Tree: &tree{h}, Files: &files{h}, HostPaths: &hostPaths{h},
+		Runtime: h.runtime, Machine: machine{h.options.MachineIDFile}, Mounts: h.mounts, Tree: &tree{h}, Files: &files{h}, HostPaths: &hostPaths{h},
 		Children: h.children, Registration: &registration{host: h, slots: make(chan struct{}, maxRegistrations)}, Drivers: h.drivers, Watches: h.watches,
 		CSIIdentity: &csiIdentity{h.drivers}, CSINode: &csiNode{h.drivers}, CSIController: &csiController{h.drivers},
 	}

@@ -196,6 +196,9 @@ func checkNames(m *metav1.ObjectMeta, namespaced bool) error {
 	return nil
 }
 
+// PodUID is the uid that this source gives to a pod whose manifest has none.
+func PodUID(node, namespace, name string) types.UID { return uidOf(node, "Pod", namespace, name) }
+
 // uidOf is the uid of an object whose manifest gives none: a UUID of version 5 (RFC 9562) made of what names it, so that it is the same after every
 // start. A pod's does not depend on its kind's name, since it is the one that people compute.
 func uidOf(node, kind, namespace, name string) types.UID {

@@ -46,6 +46,8 @@ type Options struct {
 	NodeName string
 	// AcceptsAnyDirectory: a file that is missing is removed, also if the directory is another one than before.
 	AcceptsAnyDirectory bool
+	// Node, when set, is asked for the node's name by Watch, in place of NodeName. On the owner.
+	Node func() string
 }
 
 // New makes the source. It touches nothing before Watch.
@@ -79,6 +81,9 @@ type accepted struct {
 // Watch starts the stream.
 func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 	c.deliver = f
+	if c.o.Node != nil {
+		c.o.NodeName = c.o.Node()
+	}
 	c.h.Watches.Directory(c.o.Dir, func() { c.plan(settle) })
 	c.plan(0)
 }

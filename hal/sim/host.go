@@ -19,7 +19,7 @@ func (w *World) Host() hal.Host { return w.hostOf(w.living()) }
 func (w *World) hostOf(inc *incarnation) hal.Host {
 	h := &host{w, inc}
 	return hal.Host{
-		Runtime: hostRuntime{h}, Mounts: hostMounts{h}, Tree: hostTree{h}, Files: hostFiles{h}, HostPaths: hostPaths{h},
+		Runtime: hostRuntime{h}, Machine: hostMachine{h}, Mounts: hostMounts{h}, Tree: hostTree{h}, Files: hostFiles{h}, HostPaths: hostPaths{h},
 		Children: hostChildren{h}, Registration: hostRegistration{h}, Drivers: hostDrivers{h}, CSIIdentity: hostIdentity{h},
 		CSINode: hostNode{h}, CSIController: hostController{h}, Cluster: hostCluster{h}, Watches: hostWatches{h},
 	}

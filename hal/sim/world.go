@@ -45,24 +45,25 @@ type World struct {
 	entered    *callSite // the call that entered last
 	enteredFor hal.Key   // the rung that it is about
 
-	fs       *filesystem
-	mounts   *mountTable
-	base     string // the agent's root directory
-	boot     *boot
-	inc      *incarnation // the present or last life of the agent
-	start    func(hal.Host)
-	down     Fault // how the agent that is dying dies
-	restarts bool
-	off      bool // between two boots
-	drivers  []*driver
-	backends []*backend
-	rpcs     []*rpc // that have not ended
-	rpcCount uint64
-	cluster  clusterTruth
-	children []*child
-	pids     int
-	lives    uint32
-	volumes  uint32
+	fs        *filesystem
+	mounts    *mountTable
+	base      string // the agent's root directory
+	machineID string
+	boot      *boot
+	inc       *incarnation // the present or last life of the agent
+	start     func(hal.Host)
+	down      Fault // how the agent that is dying dies
+	restarts  bool
+	off       bool // between two boots
+	drivers   []*driver
+	backends  []*backend
+	rpcs      []*rpc // that have not ended
+	rpcCount  uint64
+	cluster   clusterTruth
+	children  []*child
+	pids      int
+	lives     uint32
+	volumes   uint32
 	// heldBefore is the paths at which volumes were held when the last boot ended.
 	heldBefore []string
 	isStrayed  bool     // some mount was a stray
@@ -99,7 +100,7 @@ func New(c Config) *World {
 		c.Source = "manifest"
 	}
 	w := &World{
-		config: c, chooser: c.Chooser, profile: c.Profile, menus: c.Profile.menus(), base: c.RootDir,
+		config: c, chooser: c.Chooser, profile: c.Profile, menus: c.Profile.menus(), base: c.RootDir, machineID: "4f1d6c0b5f0e4b5c8f6f0a7f2a9d3e10",
 		sched: &scheduler{tie: c.Tie, ranks: newRanks(c.Depth, c.Tie)}, restarts: true, pids: 1000,
 	}
 	if w.slabs.from = c.Buffers; c.Buffers != nil {

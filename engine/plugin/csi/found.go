@@ -44,6 +44,17 @@ func (f Found) PublishRung(stage *Found) core.Rung {
 	return r
 }
 
+// InlineOf is the name and the target path of an inline volume; "" if the parameters are of another one.
+func InlineOf(made []core.Param) (volume, target string) {
+	if core.Value(made, paramLifecycle) != "Ephemeral" {
+		return "", ""
+	}
+	return core.Value(made, paramSpec), core.Value(made, paramPath)
+}
+
+// NodeOf is the name of the node that a rung was made for; "" if its parameters do not say.
+func NodeOf(made []core.Param) string { return core.Value(made, paramNode) }
+
 func (f Found) volume() string { return f.Data.DriverName + "^" + f.Data.VolumeHandle }
 
 func (f Found) params() []core.Param {

@@ -23,6 +23,8 @@ const (
 	paramMedium = "medium" // "" or "Memory"
 	paramSize   = "size"   // bytes, of Memory; "" is the kernel's default, half of the RAM (tmpfs(5))
 
+	paramNamed = "named" // of a descent only, and only if a source has named the pod in this life of the agent
+
 	factPath = "path"
 	factIs   = "is"   // the directory, or the filesystem in memory, that holds the volume's data
 	factLost = "lost" // what happened to that, for people; it stays until the pod ends
@@ -76,6 +78,22 @@ func Found(root, uid, volume string) core.Rung {
 	r := rung(uid, volume, plugin.EmptyDirPlace(root, uid, volume), "", "")
 	r.Want = slices.DeleteFunc(r.Want, func(p core.Param) bool { return p.Name == paramMedium || p.Name == paramSize })
 	return r
+}
+
+// isRecorded reports whether these are the parameters of a rung that volnode made, and not those of [Found].
+func isRecorded(made []core.Param) bool {
+	return slices.ContainsFunc(made, func(p core.Param) bool { return p.Name == paramMedium })
+}
+
+// PathOf is the directory of a rung that was made with these parameters.
+func PathOf(made []core.Param) string { return core.Value(made, paramPath) }
+
+// MayDelete reports whether a descent with these parameters may delete what the directory holds: a record knows it, or its pod is known to be gone.
+func MayDelete(made []core.Param) bool { return isRecorded(made) || core.Value(made, paramNamed) != "" }
+
+// Vouch returns the parameters of a descent whose pod a source has named in this life of the agent: the pod is known, and known to be gone.
+func Vouch(made []core.Param) []core.Param {
+	return plugin.Sorted(append(slices.Clone(made), core.Param{Name: paramNamed, Value: "yes"}))
 }
 
 func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung {

@@ -140,6 +140,9 @@ func descend(h *hal.Host, o core.Op) core.Result {
 		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
 	}
 	trash := plugin.EmptyDirTrash(dir)
+	if r, ok := mayDelete(h, o, dir); !ok {
+		return r
+	}
 	if r, ok := clearMounts(h, o, dir, trash); !ok {
 		return r
 	}
@@ -185,6 +188,27 @@ func deleteTree(h *hal.Host, c hal.Call, path string, until hal.Instant) (more b
 		}
 	}
 }
+
+// mayDelete keeps what a directory holds that no record tells of: its journal is lost, or it is another agent's, and nobody has said that its pod is gone.
+// Only a pod that a source named in this life of the agent, and that was removed since, is known to be gone.
+func mayDelete(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
+	if MayDelete(o.Params) {
+		return core.Result{}, true
+	}
+	entries, err := h.Tree.List(op.Call(o), dir)
+	switch {
+	case hal.Is(err, syscall.ENOENT) || err == nil && len(entries) == 0:
+		return core.Result{}, true
+	case err != nil && !hal.Is(err, syscall.EXDEV):
+		return op.NotDone(err.Error()), false
+	}
+	return op.NotDone(dir + keptWhy), false
+}
+
+const keptWhy = " has data, and no record says whose it is: volnode keeps it. If its pod is gone for good, empty the directory by hand"
+
+// IsKept reports whether a descent that says reason has kept data that no record tells of. It is tried again, in case somebody has removed the data.
+func IsKept(reason string) bool { return strings.HasSuffix(reason, keptWhy) }
 
 // clearMounts unmounts the volume's own filesystem and makes sure that no other mount is at or below the directory.
 func clearMounts(h *hal.Host, o core.Op, dir, trash string) (core.Result, bool) {

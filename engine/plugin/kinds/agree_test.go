@@ -50,7 +50,7 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 			for i := len(rungs) - 1; i >= 0; i-- {
 				climbOn(t, n, rungs[i])
 			}
-			listing, err := Scan(n.HAL(), hal.Call{}, "/r")
+			listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
 			require.NoError(t, err)
 			found, left := Discover("/r", listing, config)
 			require.Empty(t, left)

@@ -17,7 +17,7 @@ type Unrecognised struct{ Path, Why string }
 // Discover makes rungs of what a start has found, so that what has no record, because the journal is lost or damaged, can still be taken down. The
 // keys are those that the ladders make, and lower rungs come first. Whether a rung has a record, or is wanted, is not its business.
 func Discover(root string, l Listing, config func(driver string) plugin.DriverConfig) ([]core.Rung, []Unrecognised) {
-	d := discovery{root: root, config: config, stages: map[hal.Key]*csi.Found{}, dirs: map[hal.Key]bool{}}
+	d := discovery{root: root, left: l.Left, config: config, stages: map[hal.Key]*csi.Found{}, dirs: map[hal.Key]bool{}}
 	for _, e := range l.Staged {
 		d.staged(e)
 	}

@@ -3,6 +3,7 @@ package kinds
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 
@@ -68,6 +69,36 @@ func PodOf(made []core.Param) (namespace, name string) {
 	namespace, name, _ = strings.Cut(core.Value(made, paramPod), "/")
 	return namespace, name
 }
+
+// Vouch returns the parameters of a descent, where it is known from a source that its pod is gone.
+func Vouch(kind core.Kind, made []core.Param) []core.Param {
+	if kind == emptydir.Kind {
+		return emptydir.Vouch(made)
+	}
+	return made
+}
+
+// Doomed is data that a descent deletes.
+type Doomed struct {
+	Volume, Path string
+	// IfEmpty: only what is empty is deleted, as nothing says whose it is.
+	IfEmpty bool
+}
+
+// Deletes returns the data that a descent deletes; false if it deletes none. An inline CSI volume ends with its unpublish.
+func Deletes(kind core.Kind, made []core.Param) (Doomed, bool) {
+	switch kind {
+	case emptydir.Kind:
+		return Doomed{Volume: path.Base(emptydir.PathOf(made)), Path: emptydir.PathOf(made), IfEmpty: !emptydir.MayDelete(made)}, true
+	case csi.KindPublish:
+		volume, at := csi.InlineOf(made)
+		return Doomed{Volume: volume, Path: at}, volume != ""
+	}
+	return Doomed{}, false
+}
+
+// NodeOf returns the name of the node that a rung with these parameters was made for; "" if they do not say.
+func NodeOf(made []core.Param) string { return csi.NodeOf(made) }
 
 func ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	switch {

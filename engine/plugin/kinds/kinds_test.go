@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"path"
 	"syscall"
 	"testing"
 
@@ -57,7 +58,7 @@ func world() *plugintest.Node {
 
 func TestWhatIsFoundCanBeTakenDown(t *testing.T) {
 	n := world()
-	listing, err := Scan(n.HAL(), hal.Call{}, "/r")
+	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
 	rungs, left := Discover("/r", listing, config)
 	require.Empty(t, left)
@@ -84,6 +85,11 @@ func TestWhatIsFoundCanBeTakenDown(t *testing.T) {
 		require.Equal(t, hal.Done, seen.Outcome)
 		o.Fingerprint = seen.Fingerprint
 		down := verbs.Descend(n.HAL(), o)
+		if r.Key == "emptydir/u2/e" {
+			require.Equal(t, hal.NotDone, down.Outcome, "it has content, and its pod may come")
+			o.Params = Vouch(o.Kind, o.Params)
+			down = verbs.Descend(n.HAL(), o)
+		}
 		require.Equal(t, hal.Done, down.Outcome, "%s: %s", r.Key, down.Reason)
 	}
 	require.Equal(t, `/r/plugins directory
@@ -118,7 +124,7 @@ func TestWhatIsNotRecognisedIsLeftAlone(t *testing.T) {
 		write(n, file, text)
 	}
 	before := n.Tree("/r")
-	listing, err := Scan(n.HAL(), hal.Call{}, "/r")
+	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
 	rungs, left := Discover("/r", listing, config)
 	require.Empty(t, rungs)
@@ -134,10 +140,10 @@ func TestAListingThatFailsIsNotAnEmptyOne(t *testing.T) {
 	for _, dir := range []string{pods, pods + "/u1/volumes", pods + "/u1/volumes/kubernetes.io~csi", plugins, plugins + "/d.example"} {
 		n := world()
 		n.Fail["list "+dir] = plugintest.Errno("getdents", dir, syscall.EIO)
-		_, err := Scan(n.HAL(), hal.Call{}, "/r")
+		_, err := Scan(n.HAL(), hal.Call{}, "/r", false)
 		require.ErrorIs(t, err, syscall.EIO, dir)
 	}
-	listing, err := Scan(plugintest.New("/r").HAL(), hal.Call{}, "/r")
+	listing, err := Scan(plugintest.New("/r").HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
 	require.Zero(t, listing)
 }
@@ -157,7 +163,7 @@ func TestHusksAreFound(t *testing.T) {
 	n.Mount(csi+"/mounted/mount", hal.Mount{})
 	n.Put(csi+"/content/mount/data", hal.TypeFile)
 	n.Put(csi+"/stranger/file", hal.TypeFile)
-	listing, err := Scan(n.HAL(), hal.Call{}, "/r")
+	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		csi + "/bare", csi + "/both/.vol_data.json.new", csi + "/both/mount", csi + "/target/mount", csi + "/unwritten/.vol_data.json.new",
@@ -175,4 +181,83 @@ func TestHusksAreFound(t *testing.T) {
 	for _, name := range []string{"/bare", "/both", "/target", "/unwritten"} {
 		require.NotContains(t, n.Tree("/r"), csi+name)
 	}
+}
+
+// One entry that is no directory, or can't be listed for a reason of its own, is that entry's trouble, wherever it is.
+func TestOneBadEntryIsOneEntrysTrouble(t *testing.T) {
+	csiDir := plugins + "/d.example"
+	for _, bad := range []string{
+		pods + "/u9", pods + "/u1/volumes", pods + "/u1/volumes/kubernetes.io~nfs", pods + "/u1/volumes/kubernetes.io~csi/other",
+		pods + "/u2/volumes/kubernetes.io~empty-dir/other", plugins + "/z.example", csiDir + "/other", plugins + "/volumeDevices/other",
+		plugins + "/volumeDevices/staging/other", plugins + "/volumeDevices/publish/other",
+	} {
+		for _, kind := range []hal.FileType{hal.TypeSymlink, hal.TypeFile, hal.TypeOther} {
+			n := world()
+			for at := range n.Names {
+				if at == bad {
+					n.Names[at] = kind
+				}
+			}
+			n.Put(bad, kind)
+			n.Fail["list "+bad] = plugintest.Errno("list", bad, syscall.ELOOP)
+			listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+			require.NoError(t, err, "%s is a %s", bad, kind)
+			rungs, left := Discover("/r", listing, config)
+			require.NotEmpty(t, left, bad)
+			require.GreaterOrEqual(t, len(rungs), 5, "%s: the others are found", bad)
+		}
+		for errno, isItsOwn := range map[syscall.Errno]bool{syscall.EXDEV: true, syscall.EACCES: true, syscall.EIO: false} {
+			n := world()
+			n.Dir(bad)
+			list := bad
+			if path.Dir(bad) == plugins+"/volumeDevices" || path.Dir(bad) == plugins+"/volumeDevices/staging" {
+				continue // their directories are not listed
+			}
+			if path.Base(path.Dir(bad)) == "kubernetes.io~empty-dir" {
+				continue
+			}
+			n.Fail["list "+list] = plugintest.Errno("list", list, errno)
+			n.Fail["list "+list+"/volumes"] = n.Fail["list "+list]
+			listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+			require.Equal(t, isItsOwn, err == nil, "%s: %v", list, errno)
+			if !isItsOwn {
+				listing, err = Scan(n.HAL(), hal.Call{}, "/r", true)
+				require.NoError(t, err)
+			}
+			rungs, left := Discover("/r", listing, config)
+			require.NotEmpty(t, left, list)
+			require.GreaterOrEqual(t, len(rungs), 5, list)
+		}
+	}
+}
+
+// Directories that a climb has made before its call, and no more, go: also of stages and of raw block volumes.
+func TestHusksGo(t *testing.T) {
+	n := plugintest.New("/r", pods)
+	for _, dir := range []string{
+		plugins + "/d.example/0123/globalmount", plugins + "/d.example/4567", plugins + "/volumeDevices/blk/data", plugins + "/volumeDevices/staging/blk",
+		plugins + "/volumeDevices/publish/blk2", plugins + "/volumeDevices/blk3", pods + "/u1/volumes/kubernetes.io~csi/pv/mount",
+	} {
+		n.Dir(dir)
+	}
+	n.Put(plugins+"/d.example/0123/.vol_data.json.new", hal.TypeFile)
+	n.Dir(plugins + "/d.example/89ab/globalmount/content")
+	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+	require.NoError(t, err)
+	rungs, left := Discover("/r", listing, config)
+	require.Empty(t, rungs)
+	require.Len(t, left, 1, "what holds something stays, and is told of")
+	for _, name := range listing.Empty {
+		require.NoError(t, op.Prune(n.HAL(), hal.Call{}, name, Stop("/r", name)))
+	}
+	require.Equal(t, `/r/plugins directory
+/r/plugins/kubernetes.io directory
+/r/plugins/kubernetes.io/csi directory
+/r/plugins/kubernetes.io/csi/d.example directory
+/r/plugins/kubernetes.io/csi/d.example/89ab directory
+/r/plugins/kubernetes.io/csi/d.example/89ab/globalmount directory
+/r/plugins/kubernetes.io/csi/d.example/89ab/globalmount/content directory
+/r/plugins/kubernetes.io/csi/volumeDevices directory
+/r/pods directory
+`, n.Tree("/r"))
 }

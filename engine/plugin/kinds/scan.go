@@ -1,6 +1,9 @@
 package kinds
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/volnode/volnode/engine/plugin"
@@ -13,9 +16,13 @@ type Listing struct {
 	Pods   []PodEntry
 	Staged []StagedEntry
 	Blocks []BlockEntry
-	// Empty is the names below the directories of pods in which there is no volume, each as deep as it goes: what a climb, or a descent, that
-	// was cut short has left. They may go, with the directories above them that are empty then.
+	// Empty is the names in which there is no volume, each as deep as it goes: what a climb that was cut short before its call, or a descent, has
+	// left. They may go, with the directories above them that are empty then: see [Stop].
 	Empty []string
+	// Left is the entries that are no directories of volumes: they are told of and left alone.
+	Left []Unrecognised
+	// Unlisted is the directories in Left below which pods may use volumes: what seems unused may be used there.
+	Unlisted []string
 }
 
 // PodEntry is pods/<Pod>/volumes/<Plugin>/<Name>.
@@ -42,46 +49,60 @@ type BlockEntry struct {
 type File struct {
 	Data    []byte
 	Problem string
+	Missing bool // there is no such file: Problem says so
 }
 
-// Scan lists the layout. From a task. An error means that something could not be listed: then nothing may be concluded from what is missing. Data
-// files that can't be read are part of the listing.
-func Scan(h *hal.Host, c hal.Call, root string) (Listing, error) {
-	s := scanner{h, c}
-	var l Listing
+// Scan lists the layout. From a task. An entry that is no directory, or can't be listed for a reason of its own, is one entry's trouble, in Left. Any
+// other error fails the scan: nothing may be concluded from what is missing. With isPatient that, too, is the entry's trouble: it has lasted.
+func Scan(h *hal.Host, c hal.Call, root string, isPatient bool) (Listing, error) {
+	s := &scanner{h: h, c: c, root: root, isPatient: isPatient}
 	pods, err := s.list(plugin.PodsDir(root))
 	if err != nil {
 		return Listing{}, err
 	}
-	for _, pod := range pods {
-		if err := s.pod(&l, root, pod.Name); err != nil {
-			return Listing{}, err
-		}
+	for _, pod := range s.directories(plugin.PodsDir(root), pods) {
+		s.pod(pod)
 	}
 	drivers, err := s.list(plugin.CSIDir(root))
 	if err != nil {
 		return Listing{}, err
 	}
-	for _, driver := range drivers {
-		if driver.Name == "volumeDevices" {
-			err = s.blocks(&l, plugin.CSIDir(root)+"/"+driver.Name)
+	for _, driver := range s.directories(plugin.CSIDir(root), drivers) {
+		if driver == "volumeDevices" {
+			s.blocks(plugin.CSIDir(root) + "/" + driver)
 		} else {
-			err = s.staged(&l, root, driver.Name)
-		}
-		if err != nil {
-			return Listing{}, err
+			s.staged(driver)
 		}
 	}
-	return l, nil
+	return s.found, s.err
+}
+
+// Stop is the directory up to which those above an empty name go, if they are empty then; it stays.
+func Stop(root, empty string) string {
+	if rest, ok := strings.CutPrefix(empty, plugin.CSIDir(root)+"/"); ok {
+		driver, _, _ := strings.Cut(rest, "/")
+		return plugin.CSIDir(root) + "/" + driver
+	}
+	return plugin.PodsDir(root)
+}
+
+// Names lists a directory; none if it is missing.
+func Names(h *hal.Host, c hal.Call, dir string) ([]hal.Entry, error) {
+	s := scanner{h: h, c: c}
+	return s.list(dir)
 }
 
 type scanner struct {
-	h *hal.Host
-	c hal.Call
+	h         *hal.Host
+	c         hal.Call
+	root      string
+	isPatient bool
+	found     Listing
+	err       error // the first that fails the scan
 }
 
 // list is the entries of a directory; none if it is missing, or if the name is not a directory's.
-func (s scanner) list(dir string) ([]hal.Entry, error) {
+func (s *scanner) list(dir string) ([]hal.Entry, error) {
 	entries, err := s.h.Tree.List(s.c, dir)
 	if hal.Is(err, syscall.ENOENT) || hal.Is(err, syscall.ENOTDIR) {
 		return nil, nil
@@ -89,132 +110,193 @@ func (s scanner) list(dir string) ([]hal.Entry, error) {
 	return entries, err
 }
 
-func (s scanner) data(file string) File {
-	data, err := s.h.Files.Read(s.c, file, csi.MaxVolData)
+// names are the names in a directory that an entry names. ok is false if it can't be listed.
+func (s *scanner) names(dir string) (names []hal.Entry, ok bool) {
+	entries, err := s.list(dir)
 	if err != nil {
-		return File{Problem: err.Error()}
+		s.trouble(dir, err)
+	}
+	return entries, err == nil
+}
+
+// trouble is a name that can't be looked at.
+func (s *scanner) trouble(name string, err error) {
+	if !isItsOwn(err) && !s.isPatient {
+		s.fail(err)
+		return
+	}
+	s.found.Left = append(s.found.Left, Unrecognised{name, "it can't be listed: " + err.Error()})
+	if strings.HasPrefix(name, plugin.PodsDir(s.root)+"/") || strings.HasPrefix(name, plugin.CSIDir(s.root)+"/volumeDevices/") {
+		s.found.Unlisted = append(s.found.Unlisted, name)
+	}
+}
+
+// fail notes the first error that fails the scan.
+func (s *scanner) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// isItsOwn: the name is not what it should be: a mount's, a link's, another type's; or it may not be read. Looking again would not change that.
+func isItsOwn(err error) bool {
+	return slices.ContainsFunc([]syscall.Errno{
+		syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.EFBIG, syscall.ENXIO, syscall.EXDEV, syscall.ELOOP, syscall.EACCES, syscall.EPERM, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ENOTCONN, syscall.ESTALE,
+	}, func(errno syscall.Errno) bool { return hal.Is(err, errno) })
+}
+
+// directories are the names of the directories among entries; the others are told of.
+func (s *scanner) directories(dir string, entries []hal.Entry) []string {
+	var names []string
+	for _, e := range entries {
+		if e.Type == hal.TypeDirectory {
+			names = append(names, e.Name)
+			continue
+		}
+		s.found.Left = append(s.found.Left, Unrecognised{dir + "/" + e.Name, "it is no directory, but a " + e.Type.String()})
+	}
+	return names
+}
+
+func (s *scanner) data(file string) File {
+	data, err := s.h.Files.Read(s.c, file, csi.MaxVolData)
+	if err != nil && !s.isPatient && !isItsOwn(err) {
+		s.fail(err) // what it would say is not known yet
+	}
+	if err != nil {
+		return File{Problem: err.Error(), Missing: hal.Is(err, syscall.ENOENT)}
 	}
 	return File{Data: data}
 }
 
-func (s scanner) pod(l *Listing, root, pod string) error {
-	volumes := plugin.PodDir(root, pod) + "/volumes"
-	plugins, err := s.list(volumes)
-	if err != nil {
-		return err
+func (s *scanner) pod(pod string) {
+	volumes := plugin.PodDir(s.root, pod) + "/volumes"
+	plugins, ok := s.names(volumes)
+	if ok && len(plugins) == 0 {
+		s.empty(volumes)
 	}
-	if len(plugins) == 0 {
-		s.empty(l, volumes)
-	}
-	for _, p := range plugins {
-		of := volumes + "/" + p.Name
-		names, err := s.list(of)
-		if err != nil {
-			return err
+	for _, source := range s.directories(volumes, plugins) {
+		of := volumes + "/" + source
+		names, ok := s.names(of)
+		if ok && len(names) == 0 {
+			s.empty(of)
 		}
-		if len(names) == 0 {
-			s.empty(l, of)
-		}
-		for _, name := range names {
-			e := PodEntry{Pod: pod, Plugin: p.Name, Name: name.Name}
-			if p.Name == "kubernetes.io~csi" {
-				dir := of + "/" + name.Name
-				husk, err := s.husk(dir)
-				if err != nil {
-					return err
-				}
-				if len(husk) > 0 {
-					l.Empty = append(l.Empty, husk...)
+		for _, name := range s.directories(of, names) {
+			e := PodEntry{Pod: pod, Plugin: source, Name: name}
+			if source == "kubernetes.io~csi" {
+				dir := of + "/" + name
+				if s.husk(dir, "mount") {
 					continue
 				}
 				e.Data = s.data(dir + "/vol_data.json")
 			}
-			l.Pods = append(l.Pods, e)
+			s.found.Pods = append(s.found.Pods, e)
 		}
 	}
-	return nil
 }
 
-// husk returns the names to remove of a published volume's directory that tells of no volume: it holds nothing but an unfinished data file and
-// a target path on which nothing stands and in which nothing is. It is what a climb that was cut short before its call, or a descent, has left.
-func (s scanner) husk(dir string) ([]string, error) {
-	entries, err := s.list(dir)
-	if err != nil {
-		return nil, err
+// husk notes the names to remove of a volume's directory that tells of no volume: it holds nothing but an unfinished data file and a target on which
+// nothing stands and in which nothing is. It is what a climb that was cut short before its call, or a descent, has left. It reports whether the
+// directory needs no more looking at.
+func (s *scanner) husk(dir, target string) bool {
+	entries, ok := s.names(dir)
+	if !ok {
+		return true
 	}
 	if len(entries) == 0 {
-		l := &Listing{}
-		s.empty(l, dir)
-		return l.Empty, nil
+		return s.empty(dir)
 	}
 	var names []string
 	for _, e := range entries {
 		name := dir + "/" + e.Name
 		switch e.Name {
 		case ".vol_data.json.new":
-			names = append(names, name)
-		case "mount":
-			l := &Listing{}
-			inside, err := s.list(name)
-			if err == nil && len(inside) == 0 {
-				s.empty(l, name)
+		case target:
+			if !s.isEmpty(name) {
+				return false // a mount stands there, or something is in it
 			}
-			if len(l.Empty) == 0 {
-				return nil, nil // a mount stands there, or it is in trouble: no husk
-			}
-			names = append(names, name)
 		default:
-			return nil, nil
+			return false
 		}
+		names = append(names, name)
 	}
-	return names, nil
+	s.found.Empty = append(s.found.Empty, names...)
+	return true
 }
 
-// empty notes a directory without entries. What is no directory is somebody's file.
-func (s scanner) empty(l *Listing, dir string) {
+// empty notes a directory without entries. It reports whether it is one. What is no directory is somebody's file.
+func (s *scanner) empty(dir string) bool {
 	info, err := s.h.Tree.Stat(s.c, dir)
-	if hal.Is(err, syscall.ENOENT) || err == nil && info.Type == hal.TypeDirectory && !info.MountPoint {
-		l.Empty = append(l.Empty, dir)
+	isEmpty := hal.Is(err, syscall.ENOENT) || err == nil && info.Type == hal.TypeDirectory && !info.MountPoint
+	if isEmpty {
+		s.found.Empty = append(s.found.Empty, dir)
+	}
+	return isEmpty
+}
+
+// isEmpty reports whether a name is a directory's on which nothing is mounted and in which nothing is.
+func (s *scanner) isEmpty(dir string) bool {
+	info, err := s.h.Tree.Stat(s.c, dir)
+	if err != nil || info.Type != hal.TypeDirectory || info.MountPoint {
+		return false
+	}
+	inside, err := s.h.Tree.List(s.c, dir)
+	return err == nil && len(inside) == 0
+}
+
+func (s *scanner) staged(driver string) {
+	dir := plugin.CSIDir(s.root) + "/" + driver
+	names, _ := s.names(dir)
+	for _, name := range s.directories(dir, names) {
+		if !s.husk(dir+"/"+name, "globalmount") {
+			s.found.Staged = append(s.found.Staged, StagedEntry{driver, name, s.data(dir + "/" + name + "/vol_data.json")})
+		}
 	}
 }
 
-func (s scanner) staged(l *Listing, root, driver string) error {
-	dir := plugin.CSIDir(root) + "/" + driver
-	names, err := s.list(dir)
-	if err != nil {
-		return err
+// blocks lists the raw block volumes. Each has a name in up to three directories.
+func (s *scanner) blocks(dir string) {
+	specs, _ := s.names(dir)
+	staged, _ := s.names(dir + "/staging")
+	published, _ := s.names(dir + "/publish")
+	of := map[string]bool{}
+	for _, name := range s.directories(dir, specs) {
+		of[name] = name != "staging" && name != "publish"
 	}
-	for _, name := range names {
-		l.Staged = append(l.Staged, StagedEntry{driver, name.Name, s.data(dir + "/" + name.Name + "/vol_data.json")})
+	isStaged := map[string]bool{}
+	for _, name := range s.directories(dir+"/staging", staged) {
+		of[name], isStaged[name] = true, true
 	}
-	return nil
+	for _, name := range s.directories(dir+"/publish", published) {
+		of[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		if of[name] {
+			s.block(dir, name, isStaged[name])
+		}
+	}
 }
 
-func (s scanner) blocks(l *Listing, dir string) error {
-	specs, err := s.list(dir)
-	if err != nil {
-		return err
+func (s *scanner) block(dir, spec string, isStaged bool) {
+	b := BlockEntry{Spec: spec, Staged: isStaged}
+	pods, ok := s.names(dir + "/publish/" + spec)
+	if !ok {
+		return // who uses it is not known
 	}
-	staged, err := s.list(dir + "/staging")
-	if err != nil {
-		return err
+	for _, pod := range pods {
+		b.Pods = append(b.Pods, pod.Name)
 	}
-	for _, spec := range specs {
-		if spec.Name == "staging" || spec.Name == "publish" {
-			continue
+	var husks []string
+	for _, at := range []string{dir + "/" + spec + "/data", dir + "/" + spec, dir + "/staging/" + spec, dir + "/publish/" + spec} {
+		if s.isEmpty(at) {
+			husks = append(husks, at)
 		}
-		b := BlockEntry{Spec: spec.Name, Data: s.data(dir + "/" + spec.Name + "/data/vol_data.json")}
-		for _, e := range staged {
-			b.Staged = b.Staged || e.Name == spec.Name
-		}
-		pods, err := s.list(dir + "/publish/" + spec.Name)
-		if err != nil {
-			return err
-		}
-		for _, pod := range pods {
-			b.Pods = append(b.Pods, pod.Name)
-		}
-		l.Blocks = append(l.Blocks, b)
 	}
-	return nil
+	b.Data = s.data(dir + "/" + spec + "/data/vol_data.json")
+	isHusk := len(pods) == 0 && b.Data.Missing && (!isStaged || slices.Contains(husks, dir+"/staging/"+spec))
+	if isHusk && len(husks) > 0 {
+		s.found.Empty = append(s.found.Empty, husks...)
+		return
+	}
+	s.found.Blocks = append(s.found.Blocks, b)
 }

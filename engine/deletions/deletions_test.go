@@ -1,0 +1,64 @@
+package deletions_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/deletions"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+const dir = "/var/lib/volnode/volnode"
+
+func entry(volume string) deletions.Entry { return numbered(0, volume) }
+
+func numbered(seq uint64, volume string) deletions.Entry {
+	return deletions.Entry{Seq: seq, Time: "2030-01-01T00:00:00Z", UID: "u", Volume: volume, Path: "/p/" + volume, Cause: strings.Repeat("c", 200)}
+}
+
+func TestWhatIsAppendedIsReadByTheNextStart(t *testing.T) {
+	w := sim.New(sim.Config{})
+	defer w.Close()
+	h := w.Host()
+	w.Do(func() {
+		l, entries := deletions.Open(&h, hal.Call{}, dir)
+		require.Empty(t, entries)
+		require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("a"), entry("b")}))
+		require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("c")}))
+		require.NoError(t, h.Tree.Remove(hal.Call{}, deletions.File(dir)))
+		require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("d")}), "somebody has removed it")
+		// A line that was cut short hides no other.
+		torn := append(w.ReadFile(deletions.File(dir)), `{"time":"2030`...)
+		require.NoError(t, h.Files.Write(hal.Call{}, deletions.File(dir), torn, 0o600))
+		l, entries = deletions.Open(&h, hal.Call{}, dir)
+		require.Equal(t, []deletions.Entry{numbered(4, "d")}, entries)
+		require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("e")}))
+		_, entries = deletions.Open(&h, hal.Call{}, dir)
+		require.Equal(t, []deletions.Entry{numbered(4, "d"), numbered(5, "e")}, entries, "a start counts on")
+	})
+}
+
+func TestTheLogIsBounded(t *testing.T) {
+	w := sim.New(sim.Config{})
+	defer w.Close()
+	h := w.Host()
+	w.Do(func() {
+		l, _ := deletions.Open(&h, hal.Call{}, dir)
+		many := make([]deletions.Entry, 500)
+		for i := range many {
+			many[i] = entry("v")
+		}
+		for range 30 {
+			require.NoError(t, l.Append(&h, hal.Call{}, many))
+			for _, name := range w.Entries(dir) {
+				require.LessOrEqual(t, len(w.ReadFile(dir+"/"+name)), deletions.MaxFile+1)
+			}
+		}
+		require.Equal(t, []string{"deletions.log", "deletions.log.1"}, w.Entries(dir))
+		_, entries := deletions.Open(&h, hal.Call{}, dir)
+		require.Len(t, entries, deletions.MaxRecent)
+	})
+}

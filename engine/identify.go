@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/identity"
+	"github.com/volnode/volnode/engine/journal"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/kinds"
+	"github.com/volnode/volnode/hal"
+)
+
+// Refusal is a start that a person has to decide on. Nothing was touched, and the start is not tried again.
+type Refusal struct{ Why string }
+
+func (e *Refusal) Error() string { return e.Why }
+
+func refusal(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
+
+// startRefused ends a start for good.
+func (m *VolumeManager) startRefused(r *Refusal) {
+	m.refusal, m.why = r, r.Why
+	m.log(LevelError, "start refused, nothing was touched", "why", r.Why)
+	m.stopping = true
+	m.checkStopped() // once the log is written
+}
+
+// identify returns whose root directory it is: this node's. It runs as a task, before the start changes anything.
+func (m *VolumeManager) identify(c hal.Call) (identity.Identity, error) {
+	id, known, err := identity.Read(&m.h, c, m.cfg.RootDir)
+	if damaged, is := errors.AsType[*identity.DamagedError](err); is {
+		return id, &Refusal{damaged.Error()}
+	}
+	if err != nil {
+		return id, err
+	}
+	machine := m.h.Machine.ID()
+	if !known {
+		if id.Node, err = m.formerName(c); err != nil {
+			return id, err
+		}
+	}
+	if m.cfg.IsNameGiven && m.cfg.NodeName != id.Node {
+		return id, refusal("nodeName is %q, and the root directory %s belongs to the node %q: pods without a uid have one that is made of the node's "+
+			"name, so another name would delete their data. Set nodeName to %[3]q, or leave it out. To rename the node: remove its manifests, "+
+			"wait until all is gone, stop volnode, and remove %[4]s", m.cfg.NodeName, m.cfg.RootDir, id.Node, identity.File(m.cfg.RootDir))
+	}
+	switch {
+	case known && id.MachineID == machine, known && machine == "":
+		return id, nil
+	case known && id.MachineID != "" && !m.cfg.AcceptMachine:
+		return id, refusal("the root directory %s belongs to the machine with machine-id %s, and this machine has %s: it is a copy, or the "+
+			"machine was installed anew. Two machines that serve one volume destroy its data. If the other machine is gone for good, "+
+			"start volnode run once with --accept-machine; else start with an empty root directory", m.cfg.RootDir, id.MachineID, machine)
+	}
+	id.MachineID = machine
+	if id.Created == "" {
+		id.Created = m.h.Machine.Date()
+	}
+	return id, identity.Write(&m.h, c, m.cfg.RootDir, id)
+}
+
+// formerName is the node's name where no identity file says it: what the journal's records were made with; else the configured one.
+func (m *VolumeManager) formerName(c hal.Call) (string, error) {
+	records, there, err := journal.Peek(&m.h, c, m.journalDir())
+	if err != nil {
+		return "", err
+	}
+	if !there {
+		return m.cfg.NodeName, m.mayTakeOver(c)
+	}
+	names, derived, fits := []string{}, "", false
+	for _, rec := range records {
+		if name := kinds.NodeOf(rec.Rung.Want); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		namespace, name := kinds.PodOf(rec.Rung.Want)
+		if m.cfg.PodUID == nil || name == "" || rec.Rung.Pod == "" {
+			continue
+		}
+		if m.cfg.PodUID(m.cfg.NodeName, namespace, name) == rec.Rung.Pod {
+			fits = true
+		} else if isDerived(rec.Rung.Pod) {
+			derived = namespace + "/" + name
+		}
+	}
+	switch {
+	case len(names) == 1:
+		return names[0], nil
+	case len(names) == 0 && (fits || derived == ""):
+		return m.cfg.NodeName, nil
+	case len(names) > 1:
+		return "", refusal("the journal in %s has records of the nodes %s: it is not known which of them this one is. "+
+			"Remove the records of the other node: stop volnode there, and restore the journal of this node", m.journalDir(), strings.Join(names, ", "))
+	}
+	return "", refusal("the uid of pod %s is not the one that the node name %q gives it, and no identity file says what the node was called: the host "+
+		"was renamed. Start volnode once with --node-name and the former name; the identity file keeps it from then on", derived, m.cfg.NodeName)
+}
+
+// isDerived: a uid of version 5 (RFC 9562), as a source makes it of a name.
+func isDerived(uid core.PodUID) bool { return len(uid) == 36 && uid[14] == '5' }
+
+// planLines bounds how much of a plan a refusal shows.
+const planLines = 40
+
+// mayTakeOver refuses a root directory with volumes that no journal of ours knows, unless a person has said that they are to be taken over.
+func (m *VolumeManager) mayTakeOver(c hal.Call) error {
+	if m.cfg.Adopt {
+		return nil
+	}
+	listing, err := kinds.Scan(&m.h, c, m.cfg.RootDir, true)
+	if err != nil {
+		return err
+	}
+	rungs, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
+	pods, err := kinds.Names(&m.h, c, plugin.PodsDir(m.cfg.RootDir))
+	if err != nil {
+		return err
+	}
+	if len(rungs)+len(left)+len(listing.Empty)+len(pods) == 0 {
+		return nil // a first start
+	}
+	var plan []string
+	for _, r := range rungs {
+		plan = append(plan, "take down "+string(r.Key)+", unless a pod that a manifest names uses it")
+	}
+	for _, u := range left {
+		plan = append(plan, fmt.Sprintf("leave %q alone: %s", u.Path, u.Why))
+	}
+	if len(rungs) == 0 {
+		plan = append(plan, fmt.Sprintf("leave %d directories in %s alone", len(pods), plugin.PodsDir(m.cfg.RootDir)))
+	}
+	if more := len(plan) - planLines; more > 0 {
+		plan = append(plan[:planLines], fmt.Sprintf("and %d more", more))
+	}
+	return refusal("the root directory %s has volumes, and neither an identity file nor a journal of volnode: it is another agent's. "+
+		"Nothing was touched. Stop the other agent and start volnode run once with --adopt, or name another --root-dir. "+
+		"With --adopt, volnode would, after it has read all manifests:\n  %s\n  keep what emptyDirs hold, unless a manifest named their pod and was removed",
+		m.cfg.RootDir, strings.Join(plan, "\n  "))
+}

@@ -1,0 +1,23 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+)
+
+// SetMachineID gives the node another machine-id, as the copy of a disk in another machine has.
+func (w *World) SetMachineID(id string) { w.machineID = id }
+
+type hostMachine struct{ *host }
+
+// ID is the machine's id.
+func (h hostMachine) ID() string { return h.w.machineID }
+
+// Date is the world's clock as the date of a calendar whose months have 28 days.
+func (h hostMachine) Date() string {
+	since := time.Duration(h.w.sched.now)
+	day := int(since / (24 * time.Hour))
+	since %= 24 * time.Hour
+	return fmt.Sprintf("%d-%02d-%02dT%02d:%02d:%02dZ", 2030+day/336, 1+day/28%12, 1+day%28, int(since/time.Hour),
+		int(since/time.Minute)%60, int(since/time.Second)%60)
+}

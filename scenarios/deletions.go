@@ -1,0 +1,75 @@
+package scenarios
+
+import (
+	"bytes"
+	"path"
+	"strings"
+
+	"github.com/volnode/volnode/engine/deletions"
+	"github.com/volnode/volnode/engine/identity"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is S31: a deletion of data is in the log of deletions before it begins, durably and with its cause.
+
+// announcements are the entries of the log, as they were made durable. What is not asked for any more when data is made anew at a path counts no more.
+type announcements struct {
+	lines map[string]bool // that were seen
+	paths map[string]bool // of which data may be deleted
+}
+
+// announces takes in what the log says once it is synced.
+func (r *run) announces(e *sim.Effect) {
+	if e.Path != deletions.File(identity.Dir(rootDir)) || e.Outcome != hal.Done || e.Actor != "agent" {
+		return
+	}
+	if r.announced.lines == nil {
+		r.announced = announcements{map[string]bool{}, map[string]bool{}}
+	}
+	for line := range bytes.Lines(r.w.ReadFile(e.Path)) {
+		if r.announced.lines[string(line)] {
+			continue
+		}
+		r.announced.lines[string(line)] = true
+		for _, entry := range deletions.Parse(line) {
+			r.announced.paths[entry.Path] = entry.Cause != ""
+		}
+	}
+}
+
+// unannounced judges a deletion of what is at a path.
+func (r *run) unannounced(e *sim.Effect, at string) {
+	if e.Actor != "agent" || e.Run != r.w.Life() {
+		return
+	}
+	r.judges("S31")
+	if !r.announced.paths[at] {
+		r.fail("S31", e.Kind.String(), at, "what is at "+at+" is deleted, and no durable entry in the log of deletions says so")
+	}
+}
+
+// deletes is S31 for names and mounts of emptyDirs.
+func (r *run) deletes(e *sim.Effect) {
+	dir, name := path.Split(e.Path)
+	if !strings.HasSuffix(dir, "/kubernetes.io~empty-dir/") {
+		return
+	}
+	switch e.Kind {
+	case sim.EffectMade:
+		delete(r.announced.paths, e.Path)
+	case sim.EffectRenamed, sim.EffectUnmount, sim.EffectRemovedTree:
+		if plugin.EmptyDirTrashed(name) == name { // what is in the trash was judged when it was moved there
+			r.unannounced(e, e.Path)
+		}
+	default:
+	}
+}
+
+// deletesInline is S31 for an inline volume, which ends with its unpublish. Its handle tells that it is one, whatever the pod says by now.
+func (r *run) deletesInline(p *place, e *sim.Effect) {
+	if strings.HasPrefix(e.Volume, "csi-") && r.podOf(p.path) != nil {
+		r.unannounced(&sim.Effect{Kind: e.Kind, Actor: "agent", Run: e.Run}, p.path)
+	}
+}

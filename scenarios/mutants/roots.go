@@ -1,0 +1,58 @@
+package mutants
+
+// roots is what a start may believe of the root directory, and what of it volnode may delete.
+var roots = []Mutant{
+	{
+		"a node is called what its host is called", "S7, S10", "engine/identify.go",
+		"\tcase known && id.MachineID == machine, known && machine == \"\":\n\t\treturn id, nil\n",
+		"\tcase known && id.MachineID == machine, known && machine == \"\":\n\t\tid.Node = m.cfg.NodeName\n\t\treturn id, nil\n",
+	},
+	{
+		"another agent's root directory is taken over without a word", "S30", "engine/identify.go",
+		"\tif m.cfg.Adopt {\n", "\tif m != nil {\n",
+	},
+	{
+		"a copied root directory is served", "S30", "engine/identify.go",
+		"\tcase known && id.MachineID != \"\" && !m.cfg.AcceptMachine:\n", "\tcase false:\n",
+	},
+	{
+		"what has no record is deleted with its content", "S30, kubernetes#72257", "engine/plugin/emptydir/verbs.go",
+		"\tif MayDelete(o.Params) {\n", "\tif o.Kind == Kind {\n",
+	},
+	{
+		"one bad entry fails the start", "L2", "engine/plugin/kinds/scan.go",
+		"\tif !isItsOwn(err) && !s.isPatient {\n", "\tif s.h != nil {\n",
+	},
+	{
+		"a directory of a stage that was never staged stays", "L1", "engine/plugin/kinds/scan.go",
+		"\t\tif !s.husk(dir+\"/\"+name, \"globalmount\") {\n", "\t\tif name != \"\" {\n",
+	},
+	{
+		"data is deleted without an entry in the log", "S31", "engine/deleting.go",
+		"\t\tif !does {\n", "\t\tif does || !does {\n",
+	},
+	{
+		"data is deleted though its entry could not be written", "S31", "engine/commit.go",
+		"\t\t\tif unlogged != nil {\n", "\t\t\tif unlogged != nil && why != \"\" {\n",
+	},
+	{
+		"the log of deletions is not durable", "S31", "engine/deletions/deletions.go",
+		"\t\tif err == nil {\n\t\t\terr = h.Files.Sync(c, file)\n\t\t}\n", "",
+	},
+	{
+		"a journal that is removed under a living agent is not made again", "S15, L11", "engine/own.go",
+		"\tif hal.Is(journalErr, syscall.ENOENT) && isSame &&", "\tif hal.Is(journalErr, syscall.ENOENT) && !isSame && isSame &&",
+	},
+	{
+		"an identity file that is removed under a living agent is not made again", "L2", "engine/own.go",
+		"\t\tif hal.Is(idErr, syscall.ENOENT) {\n", "\t\tif hal.Is(idErr, syscall.EIO) {\n",
+	},
+	{
+		"a directory that was removed is not made again for the journal", "L2", "engine/journal/batch.go",
+		"\tif hal.Is(err, syscall.ENOENT) { // somebody has removed the directory\n", "\tif err == nil {\n",
+	},
+	{
+		"a data file that can't be read at a start is no volume's", "S15", "engine/plugin/kinds/scan.go",
+		"\tif err != nil && !s.isPatient && !isItsOwn(err) {\n", "\tif err != nil && s.h == nil {\n",
+	},
+}

@@ -1,0 +1,262 @@
+package scenarios
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/identity"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is what happens to the root directory as a whole, and to the agent's own files in it: people copy disks, rename hosts, point the agent at
+// another agent's directory. S30 judges it.
+
+// rootWorld is the truth of the root directory.
+type rootWorld struct {
+	isAnothers bool            // it was another agent's before this one came
+	isCopied   bool            // it was made by another machine
+	isBarred   bool            // the present life may change nothing, as no person has said that it may
+	mayRefuse  bool            // there is a reason for a start to ask a person
+	isTold     bool            // in a story, which says itself what a person does
+	kept       []string        // files that nobody has said to be gone: the agent deletes none of them
+	strays     []string        // names that somebody has left in directories that a start lists
+	lostAt     hal.Instant     // when somebody removed own files of the agent last
+	left       map[string]bool // what the present life has told that it leaves alone
+	forgotten  bool            // the journal was lost: nothing says whose data is that it knew of
+}
+
+const (
+	anotherUID  = "99999999-aaaa-4bbb-8ccc-dddddddddddd"
+	anotherPod  = rootDir + "/pods/" + anotherUID
+	anotherData = anotherPod + "/volumes/kubernetes.io~empty-dir/cache/data"
+	anotherID   = "0f0e0d0c0b0a09080706050403020100"
+)
+
+// isAnothers makes the root directory another agent's: a kubelet's, with a pod.
+func (r *run) isAnothers() {
+	r.w.WriteFile(anotherData, []byte("of another agent"))
+	r.w.WriteFile(anotherPod+"/etc-hosts", nil)
+	r.root.isAnothers, r.root.mayRefuse = true, true
+	r.root.kept = append(r.root.kept, anotherData)
+}
+
+// isCopied: the disk is in another machine at the next start.
+func (r *run) isCopied() {
+	r.w.SetMachineID(anotherID)
+	r.root.isCopied, r.root.mayRefuse = true, true
+}
+
+// bars notes at a start whether it may change anything.
+func (r *run) bars() {
+	r.root.left = map[string]bool{}
+	file := identity.File(rootDir)
+	_, isOurs := r.w.Exists(file)
+	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the directory is by now.
+	isTaken := isOurs || len(r.w.Entries(identity.Dir(rootDir)+"/journal")) > 0
+	isRefused := r.root.isAnothers && !isTaken || r.root.isCopied && isOurs && !r.w.FileHas(file, anotherID)
+	r.root.isBarred = isRefused && r.word == nil
+}
+
+// refused: a start asks a person, who reads why and answers by starting the agent with a word.
+func (r *run) refused(why string) {
+	r.judges("S30")
+	if r.root.isTold {
+		return
+	}
+	if !r.root.mayRefuse {
+		r.fail("S30", "refused", "agent", "a start is refused, and the root directory is as the agent made it: "+why)
+		return
+	}
+	life := r.w.Life()
+	r.w.After(time.Minute, "a person reads why the start is refused", func() {
+		if r.w.Life() != life || !r.w.AgentLives() {
+			return
+		}
+		r.word = func(c *engine.Config) {
+			c.Adopt, c.AcceptMachine = strings.Contains(why, "--adopt"), strings.Contains(why, "--accept-machine")
+		}
+		r.w.Restarts(false)
+		r.w.KillAgent()
+		r.w.Restarts(true)
+		r.w.StartAgent()
+	})
+}
+
+// leaves is S30 at the instant of an effect.
+func (r *run) leaves(e *sim.Effect) {
+	if e.Actor != "agent" {
+		return
+	}
+	r.judges("S30")
+	if r.root.isBarred {
+		r.fail("S30", e.Kind.String(), e.Path, e.Kind.String()+" of "+e.Path+" in a root directory that is another's, before a person has said that it may be")
+	}
+}
+
+// keeps is S30 for names that go: no file goes with them that nobody has said to be gone.
+func (r *run) keeps(e *sim.Effect) {
+	if e.Actor != "agent" {
+		return
+	}
+	for _, file := range r.root.kept {
+		if e.Path == file || below(file, e.Path) {
+			r.fail("S30", e.Kind.String(), e.Path, e.Path+" is deleted with "+file+", and nobody has said that its pod is gone")
+			return
+		}
+	}
+}
+
+// strayPlaces are names in each directory that a start lists, of which none is a volume's.
+var strayPlaces = []string{
+	"pods/stray", "pods/" + anotherUID + "/volumes", "pods/" + anotherUID + "/volumes/kubernetes.io~csi",
+	"pods/" + anotherUID + "/volumes/kubernetes.io~csi/stray", "pods/" + anotherUID + "/volumes/kubernetes.io~empty-dir/stray",
+	"plugins/kubernetes.io/csi/stray.example", "plugins/kubernetes.io/csi/disk.example/stray", "plugins/kubernetes.io/csi/volumeDevices/stray",
+	"plugins/kubernetes.io/csi/volumeDevices/staging/stray", "plugins/kubernetes.io/csi/volumeDevices/publish/stray", "plugins_registry/stray",
+	"volnode/journal/stray", "volnode/manifests/stray", "volnode/stray",
+}
+
+// layout is the directories that are there without a volume.
+var layout = []string{"pods", "csi", "plugins_registry", "journal", "manifests", "volnode"}
+
+// strays is somebody who leaves a link, a file, or a directory with a mount on it in the root directory of a node.
+func (r *run) strays(place string, what int) {
+	at := rootDir + "/" + place
+	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode || r.root.isAnothers {
+		return
+	}
+	if _, taken := r.w.Exists(at); taken {
+		return
+	}
+	r.w.MakeDir(path.Dir(at))
+	switch what {
+	case 0:
+		if r.w.Symlink("/srv", at) != nil {
+			return
+		}
+	case 1:
+		r.w.WriteFile(at, []byte("stray"))
+	default:
+		r.w.MakeDir(at)
+		_ = r.w.MountForeign(at) // without it, it is an empty directory
+	}
+	r.root.strays = append(r.root.strays, at)
+	if what < 2 {
+		r.root.kept = append(r.root.kept, at)
+	}
+}
+
+// removeTree removes a path and all below it, as somebody on the node would.
+func (r *run) removeTree(at string) syscall.Errno {
+	for _, name := range r.w.Entries(at) {
+		if errno := r.removeTree(at + "/" + name); errno != 0 {
+			return errno
+		}
+	}
+	return r.w.RemoveFile(at)
+}
+
+// ownFiles are the agent's own files, which somebody may remove.
+var ownFiles = []string{"journal", "identity", "", "manifests", "deletions.log"}
+
+// losesOwn removes own files of the agent. One that lives must notice and make them again; what a dead one has not told anybody is lost.
+func (r *run) losesOwn(name string) {
+	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
+		return
+	}
+	r.root.mayRefuse, r.root.lostAt = true, r.w.Now()
+	r.host = nodeName                                                // who lost the identity file names the node by hand
+	_ = r.removeTree(path.Clean(identity.Dir(rootDir) + "/" + name)) // what is not there need not go
+	// Without the identity file, this life can't know whose the directory is.
+	r.root.isBarred = false
+	if !r.alive() {
+		r.forgets()
+	}
+}
+
+// rots turns a byte of the journal while no agent lives.
+func (r *run) rots() {
+	if r.w.AgentLives() || !r.spoilsJournal() {
+		return
+	}
+	r.forgets()
+}
+
+// spoilsJournal turns a byte in the middle of what the journal holds. It reports whether there is one.
+func (r *run) spoilsJournal() bool {
+	dir := identity.Dir(rootDir) + "/journal"
+	name, used := "", []byte(nil)
+	for _, file := range r.w.Entries(dir) {
+		if data := bytes.TrimRight(r.w.ReadFile(dir+"/"+file), "\x00"); len(data) > len(used) {
+			name, used = file, data
+		}
+	}
+	if len(used) == 0 {
+		return false
+	}
+	data := r.w.ReadFile(dir + "/" + name)
+	data[len(used)/2] ^= 0x40
+	r.w.WriteFile(dir+"/"+name, data)
+	return true
+}
+
+// forgets: what the journal held is lost, and nobody can know any more of calls that may act, nor whose data is that it knew of.
+func (r *run) forgets() {
+	for _, p := range r.list {
+		if len(p.calls) > 0 {
+			p.isTouched, p.touchedAt, p.calls = true, r.w.Now(), nil
+		}
+	}
+	clear(r.untold.durable)
+	r.root.forgotten = true
+}
+
+// diesForgetful: the agent has died before it noticed that its own files are gone.
+func (r *run) diesForgetful() {
+	if r.root.lostAt != 0 && r.w.Now().Sub(r.root.lostAt) < noticing {
+		r.forgets()
+	}
+}
+
+// discards is a person who deletes by hand what the agent keeps, as nothing says whose it is.
+func (r *run) discards() {
+	if !r.root.forgotten {
+		return
+	}
+	for _, p := range r.pods {
+		for _, u := range p.uses {
+			if p.isWanted || p.isRunning || !strings.Contains(u.path, "/kubernetes.io~empty-dir/") {
+				continue
+			}
+			if u.memory {
+				_ = r.w.UnmountTop(u.path) // it may be gone
+			}
+			_ = r.removeTree(u.path)
+		}
+	}
+}
+
+// tidies is a person who clears away what the agent asks for: the data that it keeps.
+func (r *run) tidies() {
+	kept := r.root.kept
+	r.root.kept = nil
+	for _, file := range kept {
+		_ = r.w.RemoveFile(file) // it may be gone with its directory, by the same hand
+		if strings.HasPrefix(file, anotherPod) {
+			_ = r.w.RemoveFile(anotherPod + "/etc-hosts")
+		}
+	}
+	for _, at := range r.root.strays {
+		for !slices.Contains(layout, path.Base(at)) {
+			if errno := r.w.RemoveFile(at); errno != 0 && errno != syscall.ENOENT {
+				break
+			}
+			at = path.Dir(at) // with what was made above it, if nothing else is there
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package scenarios
+
+import (
+	"slices"
+	"time"
+)
+
+// This file is what the workload of a hunt does to the root directory.
+
+// planRoot draws whose root directory it is, and what becomes of the host.
+func (g *workload) planRoot() {
+	if g.pick("workload.root", "", 0, 20, 1) == 1 {
+		g.r.isAnothers()
+	}
+	if g.pick("workload.host-name", "", 0, 3, 1) == 1 {
+		g.at(g.time("workload.host-name-time", "", 0, chaos), "host name", func() { g.r.host = "renamed" })
+	}
+	if g.pick("workload.machine", "", 0, 30, 1) == 1 {
+		g.at(g.time("workload.machine-time", "", 0, chaos), "machine", func() {
+			g.r.sleeps(time.Second + g.time("workload.away", "machine", 0, awayMost))
+			g.r.isCopied()
+		})
+	}
+	for n := range 2 {
+		if g.pick("workload.stray", "", n, 6, 1) == 1 {
+			where := g.pick("workload.stray-where", "", n, slices.Repeat([]uint32{1}, len(strayPlaces))...)
+			what := g.pick("workload.stray-what", "", n, 1, 1, 1)
+			g.at(g.time("workload.stray-time", "", n, chaos), "stray entry", func() { g.r.strays(strayPlaces[where], what) })
+		}
+	}
+	g.planLosses()
+}
+
+// planLosses draws what becomes of the agent's own files: somebody removes them under a living agent, or while it is away, or the journal rots.
+func (g *workload) planLosses() {
+	for n := range 2 {
+		how := g.pick("workload.own-files", "", n, 16, 2, 2, 1)
+		which := ownFiles[g.pick("workload.own-which", "", n, 3, 1, 1, 1, 1)]
+		if how == 0 {
+			continue
+		}
+		g.at(g.time("workload.own-time", "", n, chaos), "own files", func() {
+			if how > 1 {
+				g.r.sleeps(time.Second + g.time("workload.away", "own files", n, awayMost))
+			}
+			if how == 3 {
+				g.r.rots()
+				return
+			}
+			g.r.losesOwn(which)
+		})
+	}
+}
