@@ -10,6 +10,7 @@ import (
 	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/engine/op"
 	"github.com/volnode/volnode/engine/plugin"
+	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
@@ -128,6 +129,9 @@ func (m *VolumeManager) begin(n node) {
 	m.journal, m.drift.base, m.drift.covers = n.journal, n.base, n.start.Covers
 	n.start.Now = m.h.Runtime.Now()
 	m.core = core.New(n.start)
+	for _, rec := range n.start.Records {
+		m.ears.expect(csiplugin.Secrets(rec.Rung.Want))
+	}
 	m.tell(n)
 	m.mend()
 	m.h.Cluster.Watch(m.clusterEvent)

@@ -1,9 +1,7 @@
 package sim
 
 import (
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/volnode/volnode/hal"
@@ -210,19 +208,6 @@ func (d *driver) next() {
 	r := d.queue[i]
 	d.queue = slices.Delete(d.queue, i, i+1)
 	r.later(fastest, r.arrive)
-}
-
-// learns keeps a secret of a request, for a driver that quotes them.
-func (d *driver) learns(r *rpc) {
-	if !d.is.Quotes {
-		return
-	}
-	v := d.volume(r.volume)
-	for _, name := range slices.Sorted(maps.Keys(r.secrets)) {
-		if v != nil {
-			v.secret = r.secrets[name]
-		}
-	}
 }
 
 // serves counts a call of the driver's life, and says whether it dies of it.
@@ -494,12 +479,8 @@ func (r *rpc) failure() error {
 	e := &hal.Error{
 		Op: r.method, Object: r.subject.name, Class: hal.ClassRPC, Outcome: hal.Unknown, Code: r.code, Reply: r.reply,
 	}
-	if r.reply == hal.ReplyStatus && r.code == hal.CodeUnknown {
-		e.Detail = r.text
-	}
-	isDrivers := r.reply == hal.ReplyStatus && r.fault != Intercepted
-	if v := r.d.volume(r.volume); r.d.is.Quotes && v != nil && v.secret != "" && isDrivers {
-		e.Detail = strings.TrimPrefix(e.Detail+"; the back-end takes no key "+v.secret, "; ")
+	if r.reply == hal.ReplyStatus {
+		e.Detail = r.says()
 	}
 	return e
 }
