@@ -30,6 +30,7 @@ type socket struct {
 	made     int64          // orders sockets by when they were made
 	gen      int            // counts its events: what a task learnt of an earlier one is dropped
 	info     hal.PluginInfo // what the plugin behind it said last, if it is acceptable; Name is "" until then
+	endpoint string         // of info, as it is shown
 	isHeard  bool           // the plugin has answered since the socket's last event
 	isMet    bool           // and the driver at its endpoint was interviewed since
 	attempts int            // to ask the plugin, or to meet the driver, that failed in a row
@@ -126,7 +127,7 @@ func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
 		m.drivers.sockets[e.Path] = s
 	}
 	s.gen++
-	s.made, s.attempts, s.why = e.Made, 0, e.Problem
+	s.made, s.attempts, s.why = e.Made, 0, m.ears.said.Clean(e.Problem)
 	s.isHeard, s.isMet, s.isTaken, s.isTold = false, false, false, false
 	switch {
 	case e.Present:
@@ -134,7 +135,7 @@ func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
 	case e.Problem != "":
 		// It stays in the status, so that somebody can see why its driver does not come.
 		m.withdraw(s)
-		m.log(LevelWarn, "plugin socket refused", "socket", e.Path, "why", e.Problem)
+		m.log(LevelWarn, "plugin socket refused", "socket", e.Path, "why", s.why)
 	default:
 		delete(m.drivers.sockets, e.Path)
 		m.withdraw(s)
@@ -173,7 +174,7 @@ func (m *VolumeManager) greetAgain(s *socket, err error) {
 
 // failed notes why a socket does not serve its driver. The log has the first attempts in a row: what fails for hours is in the status.
 func (m *VolumeManager) failed(s *socket, what string, err error, wait time.Duration) {
-	s.why = err.Error()
+	s.why = m.ears.wordsOf(err)
 	if s.attempts <= loggedAttempts {
 		m.log(LevelWarn, what, "socket", s.path, "why", s.why, "retry", wait.String())
 	}
@@ -195,6 +196,7 @@ func (m *VolumeManager) introduced(s *socket, info hal.PluginInfo, call hal.Call
 		return
 	}
 	isNew := s.info.Name == ""
+	s.endpoint = m.ears.said.Clean(info.Endpoint)
 	s.info, s.isHeard, s.isMet, s.attempts, s.due, s.why = info, true, false, 0, 0, ""
 	if isNew {
 		s.since = m.h.Runtime.Now()
@@ -209,7 +211,7 @@ func (m *VolumeManager) introduced(s *socket, info hal.PluginInfo, call hal.Call
 // withdraw ends what a socket registers. A driver that it served is served by another one from now on, or is not registered.
 func (m *VolumeManager) withdraw(s *socket) {
 	d := m.drivers.byName[s.info.Name]
-	s.info = hal.PluginInfo{}
+	s.info, s.endpoint = hal.PluginInfo{}, ""
 	if d == nil {
 		return
 	}
@@ -229,7 +231,7 @@ func (m *VolumeManager) refuse(s *socket, why error, call hal.Call) {
 		return
 	}
 	s.isTold = true
-	path, text := s.path, why.Error()
+	path, text := s.path, m.ears.wordsOf(why)
 	m.h.Runtime.Go(func() { _ = m.h.Registration.Notify(call, path, false, text) })
 }
 

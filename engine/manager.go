@@ -14,13 +14,16 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/scrub"
 )
 
 // VolumeManager is the public face of the engine: it owns the state, runs the operations that core asks for, and answers questions. Its exported
 // methods may be called from any goroutine but the owner; they only post.
 type VolumeManager struct {
-	h   hal.Host
-	cfg Config
+	h    hal.Host     // what drivers say through it was heard by ears
+	node discreetNode // h's
+	ears ears
+	cfg  Config
 
 	// All fields below belong to the owner.
 	core     *core.Core // nil until a start has read the node
@@ -52,7 +55,9 @@ type VolumeManager struct {
 
 // New returns a manager that does nothing yet.
 func New(h hal.Host, cfg Config) *VolumeManager {
-	m := &VolumeManager{h: h, cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}, running: map[hal.OpID]flight{}}
+	m := &VolumeManager{cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}, running: map[hal.OpID]flight{}}
+	m.ears = ears{h.Runtime, h.Cluster, scrub.New()}
+	m.h, m.node = m.ears.discreet(h)
 	m.commits.unwritten, m.deleting.told, m.drift.watched = map[hal.Key]bool{}, map[hal.Key]bool{}, map[hal.Key]func(){}
 	m.objects.init()
 	m.objects.input = m.newInput()

@@ -278,7 +278,7 @@ func (m *VolumeManager) interview(info hal.PluginInfo, known string, events hal.
 	if node.GetNodeId() == "" {
 		return "", nil, fmt.Errorf("NodeGetInfo of %s: the node id is empty", info.Name)
 	}
-	f.NodeID = node.GetNodeId()
+	f.NodeID = m.ears.said.Clean(node.GetNodeId()) // it is only shown
 	caps, err := m.h.CSINode.Capabilities(call(), at, &csi.NodeGetCapabilitiesRequest{})
 	if err != nil {
 		return "", nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/populator"
 	"github.com/volnode/volnode/hal"
 )
@@ -101,6 +102,7 @@ func (o *objects) put(m *VolumeManager, object any, gone bool) {
 	switch obj := object.(type) {
 	case *corev1.PersistentVolume:
 		ref.Kind, isOther = populator.RefVolume, put(o.volumes, obj.Name, obj, gone)
+		m.ears.expect(csiplugin.SecretsOfVolume(obj))
 	case *corev1.PersistentVolumeClaim:
 		ref.Kind, isOther = populator.RefClaim, put(o.claims, obj.Namespace+"/"+obj.Name, obj, gone)
 	case *storagev1.CSIDriver:
@@ -119,6 +121,7 @@ func (o *objects) putPod(m *VolumeManager, uid core.PodUID, pod *corev1.Pod) {
 	}
 	if entry.pod != pod {
 		entry.pod = pod
+		m.ears.expect(csiplugin.SecretsOfPod(pod))
 		o.mark(m, uid)
 	}
 }
@@ -404,6 +407,7 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 	}
 	o.all = true
 	m.populateStale() // what the pods want is told before anything is torn down
+	m.ears.said.Complete()
 	m.log(LevelInfo, "all sources synced", "pods", itoa(len(o.pods)))
 	m.step(core.AllSynced{})
 	// A volume that was refused for a pod that might have been named may come up.

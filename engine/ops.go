@@ -30,7 +30,7 @@ func (m *VolumeManager) launch(op core.Op) {
 	at, isWatched := core.Value(op.Params, "path"), m.drift.watched[op.Key] != nil
 	m.h.Runtime.Go(func() {
 		h, last := m.h, answer{}
-		h.CSINode = lateNode{m.h.CSINode, m, &last}
+		h.CSINode = lateNode{m.node.of(op), m, &last}
 		res := run(&h, op)
 		var end func()
 		if op.Verb != core.Descend && !isWatched && res.Outcome == hal.Done && hasDirectory(op.Kind, res.Fingerprint) && m.isBelowRoot(at) {

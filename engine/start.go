@@ -12,6 +12,7 @@ import (
 	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/engine/op"
+	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
@@ -165,6 +166,9 @@ func (m *VolumeManager) begin(n node) {
 	m.identity, m.cfg.NodeName, m.objects.input.NodeName = n.id, n.id.Node, n.id.Node
 	n.start.Now = m.h.Runtime.Now()
 	m.core = core.New(n.start)
+	for _, rec := range n.start.Records {
+		m.ears.expect(csiplugin.Secrets(rec.Rung.Want))
+	}
 	m.tell(n)
 	m.mend()
 	m.h.Cluster.Watch(m.clusterEvent)

@@ -65,7 +65,9 @@ type Error struct {
 	Exit    int // exit code of a helper process, 0 if none ran
 	Code    Code
 	Reply   Reply
-	Detail  string // free of secrets
+	Detail  string // of an RPC that was answered, the driver's own words: they may quote secrets until hal/scrub has read them
+	// Doubtful: what a driver said leaves open whether the call has ended, though Detail, from which something was taken out, may not show it.
+	Doubtful bool
 }
 
 // Error prints in one line, like "umount /var/lib/v/a: device or resource busy (not done)".

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"encoding/base64"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,6 +34,7 @@ func bare(t *testing.T) *run {
 	w := sim.New(sim.Config{RootDir: rootDir, Chooser: hanging{}, Script: hangs})
 	t.Cleanup(w.Close)
 	r := newRun(w, engine.Config{})
+	r.leaks = leaksOf(map[string]string{"mark": secretMark, "pin": "Qz7Kp"})
 	r.synced = true
 	w.SetAgent(func(hal.Host) {})
 	w.AddDriver(sim.DriverSpec{Name: "d"})
@@ -137,11 +139,18 @@ func TestChecksFire(t *testing.T) {
 			r.holds(sim.EffectPublished)
 			r.effect(sim.Effect{Kind: sim.EffectSent, Deadline: 1e15, Key: "csi.publish/d^w/u/pv", Method: publish, Driver: "d", Volume: "w", Target: target})
 		}},
-		"a secret in the trace":  {"S17", func(r *run) { r.traced(trace.Record{Error: "it is " + secretMark}) }},
-		"a secret in the status": {"S17", func(r *run) { r.leaks(engine.Status{Sources: []engine.SourceTrouble{{Why: "it is " + secretMark}}}) }},
+		"a part of a secret in base64 of more in the log": {"S17", func(r *run) {
+			r.logged(engine.Entry{Message: "m", Fields: []string{"why", base64.StdEncoding.EncodeToString([]byte("root:" + secretMark[4:] + "@"))}})
+		}},
+		"a short secret in the log":      {"S17", func(r *run) { r.logged(engine.Entry{Message: "m", Fields: []string{"why", "pin=Qz7Kp."}}) }},
+		"a control character in the log": {"S17", func(r *run) { r.logged(engine.Entry{Message: "m", Fields: []string{"why", "\x1b[2J"}}) }},
+		"a secret in the trace":          {"S17", func(r *run) { r.traced(trace.Record{Error: "it is " + secretMark}) }},
+		"a secret in the status": {"S17", func(r *run) {
+			r.tellsAtTheEnd(engine.Status{Sources: []engine.SourceTrouble{{Why: "it is " + secretMark}}})
+		}},
 		"a secret in the journal": {"S17", func(r *run) {
 			r.w.WriteFile(rootDir+"/volnode/journal/a", []byte("it is "+secretMark))
-			r.leaks(engine.Status{})
+			r.tellsAtTheEnd(engine.Status{})
 		}},
 		"an emptyDir believed up and is not": {"S14", func(r *run) {
 			r.refineDirectory(scratchRung, &core.Belief{State: core.Present, Path: scratchPath})

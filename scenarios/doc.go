@@ -24,7 +24,7 @@ var Properties = []struct{ Code, Text string }{
 	{"S13", "a path has one volume for as long as anything of it is there, or may come"},
 	{"S14", "what is believed to be up or down is"},
 	{"S15", "a start knows of everything that an earlier run may have done"},
-	{"S17", "no secret in a log, a journal, a status or a trace"},
+	{"S17", "no secret in a log, a journal, a status, a wait or a trace, whole, in part or encoded, and nothing there that a terminal obeys"},
 	{"S18", "at most one mount of ours at each path"},
 	{"S21", "ready is told only of what is there, as it was asked for (S19: read-only or not)"},
 	{"S22", "nothing is taken down before every source has said all it knows, nor of a pod that was wanted all along"},

@@ -263,12 +263,9 @@ func (g *workload) begin() {
 	one := volumesOfHunts[oneVolume]
 	g.r.exclusive[one.driver+"^"+one.handle] = true
 	for _, name := range []string{"stage", "publish"} {
-		w.PutSecret("default", name, map[string]string{"key": secretMark + "-" + name})
-		if g.r.files {
-			w.WriteFile(manifestDir+"/secret-"+name+".yaml", []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: "+name+"}\nstringData: {key: "+
-				secretMark+"-"+name+"}\n"))
-		}
+		g.r.plant("default", name, secretsOfHunts[name])
 	}
+	g.r.leaks = leaksOfHunts
 	g.isTold = g.pick("workload.told", "file.example", 0, 1, 1) == 1
 	g.r.give(g.hunter.objects(cluster{g.setup.Volumes, g.isTold})...)
 	g.planRoot()

@@ -30,6 +30,14 @@ const (
 )
 
 // huntVolume is one volume that pods share. The handles resemble each other on purpose.
+// secretsOfHunts are the secrets of stages and publishes: values as people have them, each with a mark of its own.
+var secretsOfHunts = map[string]map[string]string{
+	"stage":   {"key": "wJalrX/tnFE+K7=&bPx of stage\n", "pin": "Qz7Kp", "tls.key": "--KEY--\nU3RhZ2UgZG9lcyBub3Qg\ndGVsbCBpdA==\n"},
+	"publish": {"password": "\tp\"ubl'ish% <é> s3cr3t"},
+}
+
+var leaksOfHunts = leaksOf(secretsOfHunts["stage"], secretsOfHunts["publish"])
+
 type huntVolume struct{ driver, handle, secret string }
 
 var volumesOfHunts = [huntVolumes]huntVolume{

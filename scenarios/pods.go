@@ -207,6 +207,8 @@ func (r *run) await(p *pod) {
 		p.isWaiting = false
 		if err == nil {
 			r.ready(p, asked)
+		} else {
+			r.reveals("wait", p.name, err.Error())
 		}
 	})
 }

@@ -59,7 +59,7 @@ func (r *run) bars() {
 	_, isOurs := r.w.Exists(file)
 	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the directory is by now.
 	isTaken := isOurs || len(r.w.Entries(identity.Dir(rootDir)+"/journal")) > 0
-	isRefused := r.root.isAnothers && !isTaken || r.root.isCopied && isOurs && !r.w.FileHas(file, anotherID)
+	isRefused := r.root.isAnothers && !isTaken || r.root.isCopied && isOurs && !bytes.Contains(r.w.ReadFile(file), []byte(anotherID))
 	r.root.isBarred = isRefused && r.word == nil
 }
 

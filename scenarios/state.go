@@ -60,6 +60,7 @@ type visit struct {
 	seen       map[address]uint64
 	names      map[aName]uint64
 	isCovered  bool
+	leaks      *leaks
 }
 
 // Moment is one moment of a play. It is valid until the play goes on.
@@ -89,7 +90,7 @@ func (t *story) state(c *Comparer, dies bool) (State, bool) {
 	}
 	v := &visit{
 		Comparer: c, now: t.w.Now(), isDead: dies || !t.w.AgentLives(), since: math.MaxUint64, seen: map[address]uint64{}, names: map[aName]uint64{},
-		isCovered: t.s.mountsOver(),
+		isCovered: t.s.mountsOver(), leaks: t.r.leaks,
 	}
 	v.hash.SetSeed(c.seed)
 	if t.r.h.Runtime != nil {

@@ -58,7 +58,7 @@ var notAsItIs = fieldsAs(map[as]string{
 	// Who looks on; what was set before the run and stays; counters that give numbers to what comes, and numbers that nobody compares; what is for one
 	// event, and left over between two. How full the journal is: no scenario fills a tenth of one.
 	asNothing: `
-		scenarios.run: cfg h bare traits news shows openAt canary probe cover probing lines storm actual mark isKnown isOver
+		scenarios.run: cfg h bare traits news shows openAt canary probe cover probing lines storm actual leaks isKnown isOver
 		scenarios.place: sent
 		scenarios.handOver: life
 		sim.World: config chooser faults profile menus nth trace observe faulted entered enteredFor start pids lives rpcCount sched borrowed slabs hungAt
@@ -78,7 +78,9 @@ var notAsItIs = fieldsAs(map[as]string{
 		core.rung: seq
 		core.Record: Seq
 		journal.Journal: live generation end seq synced buffer batch
-		engine.VolumeManager: h late cfg lastWaiter
+		engine.VolumeManager: h node cfg lastWaiter
+		engine.ears: runtime cluster
+		scrub.Scrubber: seed key mu fresh old
 		engine.socket: gen`,
 	asName: `
 		sim.driver: process

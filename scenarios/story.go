@@ -272,15 +272,14 @@ func (t *story) begin() {
 	if t.s.Files {
 		t.w.MakeDir(manifestDir)
 	}
+	var secrets []map[string]string
 	for _, o := range t.s.Objects {
 		if v, ok := o.Value.(*corev1.Secret); ok {
-			data := map[string]string{"mark": secretMark}
-			for key, value := range v.StringData {
-				data[key] = value
-			}
-			t.w.PutSecret(v.Namespace, v.Name, data)
+			secrets = append(secrets, contentOf(v))
+			t.r.plant(v.Namespace, v.Name, contentOf(v))
 		}
 	}
+	t.r.leaks = leaksOf(secrets...)
 	for _, o := range t.s.Objects {
 		switch o.Value.(type) {
 		case *corev1.Pod, *corev1.Secret:

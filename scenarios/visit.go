@@ -260,7 +260,7 @@ func (v *visit) structure(k *kind, x reflect.Value) {
 			}
 		case asText:
 			v.flag(y.Len() > 0)
-			v.flag(strings.Contains(y.String(), secretMark))
+			v.flag(v.leaks.in(y.String()) != "")
 		case asNotice:
 			v.number(uint64(max(hal.Instant(y.Int()).Sub(v.now)+1, time.Microsecond)))
 		case asReading:

@@ -98,7 +98,7 @@ type run struct {
 	actual counts
 	storm  storm
 
-	mark      string // planted in every secret; it must come out nowhere
+	leaks     *leaks // what is in the secrets; it must come out nowhere
 	canary    func(*run)
 	probe     func(*run) // looks after each event, nil for nobody
 	violation *Violation
@@ -125,7 +125,7 @@ type counts struct {
 func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
 		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, unlinked: map[string]bool{}, exclusive: map[string]bool{}, denied: map[string]bool{},
-		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, mark: secretMark,
+		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, leaks: &leaks{},
 		untold: untold{durable: map[string]bool{}},
 		now:    newObjects(), last: newObjects(), heard: newObjects(), traits: map[string][]traits{}, shows: map[any]string{},
 		registrars: newRegistrars(), disturbed: map[string]hal.Instant{}, lost: map[string]*pod{},
@@ -142,7 +142,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 	return r
 }
 
-// secretMark is in every secret of a world.
+// secretMark is what is in a scenario's Secret that says nothing else.
 const secretMark = "s3cr3t-do-not-show"
 
 // start makes the engine of a new life of the agent. It runs on the owner.
@@ -299,9 +299,7 @@ func (s *Scenario) log(w *sim.World) func([]engine.Entry) {
 func (r *run) logged(e engine.Entry) {
 	r.judges("S17")
 	for _, f := range e.Fields {
-		if strings.Contains(f, r.mark) {
-			r.fail("S17", "log", e.Message, "a secret is in the log: "+strings.ReplaceAll(f, r.mark, "<the secret>"))
-		}
+		r.reveals("log", e.Message, f)
 	}
 	switch e.Message {
 	case "start refused, nothing was touched":
@@ -325,9 +323,7 @@ func (r *run) logged(e engine.Entry) {
 // traced reads the trace of the calls, as volnode writes it.
 func (r *run) traced(t trace.Record) {
 	r.judges("S17")
-	if strings.Contains(t.Name, r.mark) || strings.Contains(t.Object, r.mark) || strings.Contains(t.Error, r.mark) {
-		r.fail("S17", "trace", t.Name, "a secret is in the trace of the calls: "+strings.ReplaceAll(t.String(), r.mark, "<the secret>"))
-	}
+	r.reveals("trace", t.Name, t.String())
 }
 
 // alive reports whether the agent lives and knows what it believes.

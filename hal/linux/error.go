@@ -54,6 +54,16 @@ func oneLine(text string) string {
 	return strings.TrimSpace(text)
 }
 
+// maxMessageText bounds what a driver says in an error, in bytes. It stays as it is otherwise: who searches it for secrets has to see all of it.
+const maxMessageText = 16 << 10
+
+func bounded(text string) string {
+	if len(text) > maxMessageText {
+		return text[:maxMessageText-3] + "..."
+	}
+	return text
+}
+
 // explained is an errno with the reason for it.
 type explained struct {
 	errno syscall.Errno

@@ -66,7 +66,7 @@ func (r *registration) call(c hal.Call, op, socket string, do func(context.Conte
 	defer conn.retire()
 	var p progress
 	if err := do(context.WithValue(ctx, progressKey{}, &p), registerv1.NewRegistrationClient(conn)); err != nil {
-		return rpcError(op, socket, err, p.sent.Load(), conn.said, nil)
+		return rpcError(op, socket, err, p.sent.Load(), conn.said)
 	}
 	return nil
 }

@@ -1,14 +1,8 @@
 package linux
 
 import (
-	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
-	"net/url"
-	"slices"
-	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"google.golang.org/grpc"
@@ -74,7 +68,7 @@ func invoke[Client, Req, Resp any](
 	var state atomic.Int32
 	ended := make(chan *hal.Error, 1)
 	go func() {
-		err := d.send(c, driver, op, object, in, &state, func(ctx context.Context, conn *connection) (err error) {
+		err := d.send(c, driver, op, object, &state, func(ctx context.Context, conn *connection) (err error) {
 			out, err = rpc(service(conn), ctx, in)
 			return err
 		})
@@ -102,7 +96,7 @@ func invoke[Client, Req, Resp any](
 
 // send waits for a connection, until the deadline, and makes the call, until the deadline or the end of the late window.
 func (d *drivers) send(
-	c hal.Call, driver, op, object string, in any, state *atomic.Int32, call func(context.Context, *connection) error,
+	c hal.Call, driver, op, object string, state *atomic.Int32, call func(context.Context, *connection) error,
 ) *hal.Error {
 	ctx, cancel := d.host.until(c.Deadline)
 	conn, err := d.acquire(ctx, driver)
@@ -122,7 +116,7 @@ func (d *drivers) send(
 	defer cancel()
 	var p progress
 	if err := call(context.WithValue(ctx, progressKey{}, &p), conn); err != nil {
-		return rpcError(op, object, err, p.sent.Load(), conn.said, secretsOf(in))
+		return rpcError(op, object, err, p.sent.Load(), conn.said)
 	}
 	return nil
 }
@@ -144,11 +138,11 @@ func (d *drivers) late(c hal.Call, e *hal.Error) {
 }
 
 // rpcError says how far a failed RPC got. A status is the server's only if the server has sent it: gRPC makes up others.
-func rpcError(op, object string, err error, sent bool, by *trailers, secrets []string) *hal.Error {
+func rpcError(op, object string, err error, sent bool, by *trailers) *hal.Error {
 	st := status.Convert(err)
 	e := &hal.Error{
 		Op: op, Object: object, Class: hal.ClassRPC, Outcome: hal.Unknown, Reply: hal.ReplyNone,
-		Code: hal.Code(st.Code()), Detail: oneLine(scrub(st.Message(), secrets)),
+		Code: hal.Code(st.Code()), Detail: bounded(st.Message()),
 	}
 	switch {
 	case !sent:
@@ -183,34 +177,4 @@ func rpcObject(name string, in any) string {
 		return driver + " " + r.GetName()
 	}
 	return driver
-}
-
-// secretsOf returns the secret values of a request, longest first: the fields that the CSI spec marks csi_secret are all named secrets.
-func secretsOf(in any) []string {
-	r, ok := in.(interface{ GetSecrets() map[string]string })
-	if !ok {
-		return nil
-	}
-	var values []string
-	for _, v := range r.GetSecrets() {
-		if v != "" {
-			values = append(values, v)
-		}
-	}
-	slices.SortFunc(values, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	return values
-}
-
-// scrub takes secret values out of a text, also as they look quoted or encoded.
-func scrub(text string, secrets []string) string {
-	for _, s := range secrets {
-		quoted := strconv.Quote(s)
-		forms := []string{
-			s, quoted[1 : len(quoted)-1], base64.StdEncoding.EncodeToString([]byte(s)), url.QueryEscape(s), url.PathEscape(s),
-		}
-		for _, form := range forms {
-			text = strings.ReplaceAll(text, form, "***")
-		}
-	}
-	return text
 }

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"strings"
-
 	"github.com/volnode/volnode/hal"
 )
 
@@ -53,12 +51,8 @@ func (r *rpc) failure() error {
 	e := &hal.Error{
 		Op: r.method, Object: r.subject.name, Class: hal.ClassRPC, Outcome: hal.Unknown, Code: r.code, Reply: r.reply,
 	}
-	if r.reply == hal.ReplyStatus && r.code == hal.CodeUnknown {
-		e.Detail = r.text
-	}
-	isDrivers := r.reply == hal.ReplyStatus && r.fault != Intercepted
-	if v := r.d.volume(r.volume); r.d.is.Quotes && v != nil && v.secret != "" && isDrivers {
-		e.Detail = strings.TrimPrefix(e.Detail+"; the back-end takes no key "+v.secret, "; ")
+	if r.reply == hal.ReplyStatus {
+		e.Detail = r.says()
 	}
 	return e
 }

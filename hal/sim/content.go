@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/volnode/volnode/hal"
@@ -166,21 +165,15 @@ func (w *World) returns() {
 	w.slabs = slabs{from: w.config.Buffers}
 }
 
-// has says whether text, which has no zeros, is in the file.
-func (c *content) has(text []byte) bool {
-	var window []byte // the bytes so far that text may begin in, and a sector
+// written is what the file holds, without holes.
+func (c *content) written() []byte {
+	var b []byte
 	for i, sector := range c.sectors {
-		if sector == nil {
-			window = window[:0]
-			continue
+		if sector != nil {
+			b = append(b, sector[:max(0, min(sectorSize, c.size-int64(i)*sectorSize))]...)
 		}
-		window = append(window, sector[:max(0, min(sectorSize, c.size-int64(i)*sectorSize))]...)
-		if bytes.Contains(window, text) {
-			return true
-		}
-		window = append(window[:0], window[max(0, len(window)-len(text)+1):]...)
 	}
-	return false
+	return b
 }
 
 // durable forgets the undo of writes that fsync made durable. What an earlier failed fsync lost stays lost, unless written again since.

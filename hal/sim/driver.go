@@ -46,7 +46,7 @@ type Personality struct {
 	CrashesOn  uint8 // in each of its lives it dies of that call with effects, from 1; 0 is never
 	Daemon     bool  // its process serves the filesystems of its volumes itself (FUSE); only with BlockDevice and StageMounts or StageNothing
 	Network    bool  // a server elsewhere serves its volumes (NFS); not with BlockDevice, Daemon or StageBelow
-	Quotes     bool  // its errors quote the secrets that it was given for the volume
+	Quotes     bool  // its errors quote the secrets that it was given, for this volume or another one
 	ActsBehind bool  // what it answers with an error may act after the answer: the agent has to be configured for that
 	ActsUntold bool  // the same, and nobody has said so
 }
@@ -114,6 +114,7 @@ type backend struct {
 	volumes   []*volume
 	processes uint32 // lives of all versions so far
 	versions  int
+	given     []string // secrets that it was given, the last one last, if it quotes them
 }
 
 // driver is one version of a CSI driver with its processes: plugin and registrar.

@@ -106,7 +106,7 @@ const (
 	DriverActsBehind
 	// DriverDaemon: a driver serves the filesystems of its volumes itself, and they end with it.
 	DriverDaemon
-	// DriverQuotes: a driver's errors quote the secrets that it was given for the volume, also in calls that carry none.
+	// DriverQuotes: a driver's errors quote secrets that it was given, whole or in part, in many encodings, also in calls that carry none.
 	DriverQuotes
 	// DriverNasty: a driver's personality is not the polite one.
 	DriverNasty

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -209,19 +208,6 @@ func (d *driver) next() {
 	r := d.queue[i]
 	d.queue = slices.Delete(d.queue, i, i+1)
 	r.later(fastest, r.arrive)
-}
-
-// learns keeps a secret of a request, for a driver that quotes them.
-func (d *driver) learns(r *rpc) {
-	if !d.is.Quotes {
-		return
-	}
-	v := d.volume(r.volume)
-	for _, name := range slices.Sorted(maps.Keys(r.secrets)) {
-		if v != nil {
-			v.secret = r.secrets[name]
-		}
-	}
 }
 
 // serves counts a call of the driver's life, and says whether it dies of it.

@@ -193,10 +193,13 @@ func (w *World) ReadFile(path string) []byte {
 	return at.n.file.read()
 }
 
-// FileHas says whether text, which has no zeros, is in a file.
-func (w *World) FileHas(path, text string) bool {
+// FileText is what was written to a file, without holes; "" if there is none.
+func (w *World) FileText(path string) string {
 	at, _, errno := w.look(path, walkAll)
-	return errno == 0 && at.n.file != nil && at.n.file.has([]byte(text))
+	if errno != 0 || at.n.file == nil {
+		return ""
+	}
+	return string(at.n.file.written())
 }
 
 // WriteFile makes a file with its directories, as somebody on the node would; what it writes is durable.

@@ -23,7 +23,6 @@ type volume struct {
 	number    uint32
 	inline    bool
 	attached  bool
-	secret    string      // that its driver was given last, if it quotes it
 	sb        *superblock // of a volume that is a device; else nil
 	backing   string      // a directory of the host, for a volume that is not
 	device    string      // path of its block device node

@@ -45,7 +45,7 @@ var arrows = []arrow{
 		},
 		others: []string{},
 	},
-	{tree: "engine", ours: []string{"engine/...", "hal"}, tests: simulated},
+	{tree: "engine", ours: []string{"engine/...", "hal", "hal/scrub"}, tests: simulated},
 	{
 		tree:   "hal",
 		ours:   []string{},
@@ -56,6 +56,7 @@ var arrows = []arrow{
 	{tree: "hal/haltest", ours: []string{"hal/..."}},
 	{tree: "hal/linux", ours: slices.Concat(wrappers, []string{"hal/linux/..."}), tests: []string{"hal/haltest/..."}},
 	{tree: "hal/manifest", ours: wrappers, tests: []string{"hal/sim/..."}},
+	{tree: "hal/scrub", ours: []string{"hal"}},
 	{tree: "hal/sim", ours: slices.Concat(wrappers, []string{"hal/sim/..."}), tests: []string{"hal/haltest/..."}},
 	{tree: "hal/trace", ours: wrappers, tests: []string{"hal/sim/..."}},
 	{tree: "hal/wrap", ours: []string{"hal"}, tests: []string{"hal/sim/..."}},

@@ -84,7 +84,35 @@ var sources = []Mutant{
 		"\tm.h.Runtime.Go(func() {\n\t\tm.cfg.Log(all)\n", "\tm.cfg.Log(all)\n\tm.h.Runtime.Go(func() {\n",
 	},
 	{
-		"a secret is told", "S17", "engine/plugin/csi/secret.go",
-		"\t\t\tr.Reason = strings.ReplaceAll(r.Reason, value, \"***\")\n", "\t\t\treturn r\n",
+		"a secret is told", "S17", "engine/said.go",
+		"\tsaid.Detail = e.said.Clean(failure.Detail)\n", "",
+	},
+	{
+		"secrets are looked for as they are, in one piece", "S17", "hal/scrub/study.go",
+		"\tfor _, form := range formsOf(value) {\n", "\tk.windows = map[uint64]bool{}\n\ts.word(&k, trimmed)\n\tfor _, form := range [][]byte{} {\n",
+	},
+	{
+		"a secret in base64 is told", "S17", "hal/scrub/study.go",
+		"\t\tfor skew := range 3 {\n", "\t\tfor skew := range 1 {\n",
+	},
+	{
+		"a secret in hexadecimal digits is told", "S17", "hal/scrub/scrub.go",
+		"{seen.hex(0), seen.hex(1), seen.numbers()}", "{seen.numbers()}",
+	},
+	{
+		"escapes are not read", "S17", "hal/scrub/scrub.go",
+		"\tfor range 3 { // an escape may be escaped\n", "\tfor range 1 {\n",
+	},
+	{
+		"only secrets of the volume are looked for", "S17", "engine/said.go",
+		"append(slices.Clone(volume), e.said.Expected()...)", "volume",
+	},
+	{
+		"a message is told of which a secret can't be read", "S17", "engine/said.go",
+		"\t\t\treturn name\n", "\t\t\tcontinue\n",
+	},
+	{
+		"a terminal obeys what a driver says", "S17", "hal/scrub/scrub.go",
+		"\t\tcase strconv.IsPrint(r):\n", "\t\tcase r < utf8.RuneSelf || strconv.IsPrint(r):\n",
 	},
 }

@@ -41,7 +41,7 @@ func (w work) down(err error) core.Result {
 	if v.outcome != hal.Done {
 		// A driver that may have let go of a publish may have left it mounted. A stage that a driver can't let go of still serves pods that join.
 		v.negateFirst = v.outcome == hal.Unknown && w.o.Kind == KindPublish
-		return w.discreet(v.result(err), paramSecret, paramOther)
+		return v.result(err)
 	}
 	seen, err := op.Look(w.h, w.c, w.path())
 	if err != nil {

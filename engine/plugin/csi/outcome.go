@@ -82,7 +82,7 @@ func judge(verb core.Verb, err error, quiet bool) verdict {
 	case hal.CodeOK, hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable:
 		return doubted
 	case hal.CodeUnknown:
-		if isDoubtful(e.Detail) {
+		if e.Doubtful || Doubtful(e.Detail) {
 			return doubted
 		}
 		return open
@@ -102,9 +102,9 @@ var doubts = []string{
 // longText is about how long a text may be before the HAL cuts it.
 const longText = 512
 
-// isDoubtful reports whether the text of an answer leaves open whether its call has ended. A text can only add caution.
-func isDoubtful(text string) bool {
-	text = strings.ToLower(strings.TrimSpace(text))
+// Doubtful reports whether the text of an answer leaves open whether its call has ended. A text can only add caution.
+func Doubtful(text string) bool {
+	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
 	isCut := len(text) > longText && strings.HasSuffix(text, "...")
 	return text == "" || isCut || slices.ContainsFunc(doubts, func(d string) bool { return strings.Contains(text, d) })
 }

@@ -1,10 +1,10 @@
 package csi
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"syscall"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/op"
@@ -32,40 +32,37 @@ func (w work) secret(param string) (hal.Secret, core.Result, bool) {
 	return s, core.Result{}, true
 }
 
-// discreet takes secrets of the volume out of what the driver said: it may quote one that it was given before, in a call that carries none or
-// another. One that can't be read any more can't be searched for: then the message goes.
-func (w work) discreet(r core.Result, params ...string) core.Result {
-	for _, param := range params {
-		secret, _, ok := w.secret(param)
-		if !ok {
-			r.Reason = "the driver's message is withheld: it may quote Secret " + w.param(param) + ", which can't be read"
-			return r
+// Secrets names the secrets of a rung's volume, as namespace/name. Its driver may quote any of them.
+func Secrets(params []core.Param) []string {
+	var names []string
+	for _, param := range []string{paramSecret, paramOther} {
+		if name := core.Value(params, param); name != "" {
+			names = append(names, name)
 		}
-		r = scrub(r, secret)
 	}
-	return r
+	return names
 }
 
-// shortest is the length of a secret value below which its occurrences in a text can't be told from chance.
-const shortest = 4
-
-// scrub takes the values of secret out of what a driver said. A driver that quotes a value too short to search for loses the whole message.
-func scrub(r core.Result, secret hal.Secret) core.Result {
-	content := secret.Reveal()
-	var values []string
-	for _, name := range slices.Sorted(maps.Keys(content)) {
-		values = append(values, content[name])
-	}
-	slices.SortStableFunc(values, func(a, b string) int { return len(b) - len(a) }) // a value may contain another
-	for _, value := range values {
-		switch {
-		case value == "" || !strings.Contains(r.Reason, value):
-		case len(value) < shortest:
-			r.Reason = "the driver's message is withheld: it may quote a secret"
-			return r
-		default:
-			r.Reason = strings.ReplaceAll(r.Reason, value, "***")
+// SecretsOfPod names the secrets that the drivers of a pod's inline volumes are given.
+func SecretsOfPod(pod *corev1.Pod) []string {
+	var names []string
+	for i := range pod.Spec.Volumes {
+		if src := pod.Spec.Volumes[i].CSI; src != nil && src.NodePublishSecretRef != nil {
+			names = append(names, pod.Namespace+"/"+src.NodePublishSecretRef.Name)
 		}
 	}
-	return r
+	return names
+}
+
+// SecretsOfVolume names the secrets that a PersistentVolume's driver is given on a node.
+func SecretsOfVolume(pv *corev1.PersistentVolume) []string {
+	var names []string
+	if src := pv.Spec.CSI; src != nil {
+		for _, ref := range []*corev1.SecretReference{src.NodeStageSecretRef, src.NodePublishSecretRef} {
+			if ref != nil {
+				names = append(names, ref.Namespace+"/"+ref.Name)
+			}
+		}
+	}
+	return names
 }

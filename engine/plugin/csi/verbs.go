@@ -71,7 +71,7 @@ func stage(h *hal.Host, o core.Op) core.Result {
 		VolumeContext:     mapOf(w.param(paramContext)),
 	})
 	if err != nil {
-		return w.giveUp(w.discreet(scrub(judge(core.Climb, err, o.Quiet).result(err), secret), paramOther))
+		return w.giveUp(judge(core.Climb, err, o.Quiet).result(err))
 	}
 	return w.staged()
 }
@@ -117,7 +117,7 @@ func publish(h *hal.Host, o core.Op) core.Result {
 		VolumeContext:     mapOf(w.param(paramContext)),
 	})
 	if err != nil {
-		return w.giveUp(w.discreet(scrub(judge(core.Climb, err, o.Quiet).result(err), secret), paramOther))
+		return w.giveUp(judge(core.Climb, err, o.Quiet).result(err))
 	}
 	return w.published()
 }

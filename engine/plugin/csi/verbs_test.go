@@ -163,20 +163,6 @@ func TestASecretThatIsMissingStopsBeforeAnythingIsMade(t *testing.T) {
 	require.NotContains(t, r.Reason, "hunter2")
 }
 
-func TestSecretsThatADriverQuotesAreTakenOut(t *testing.T) {
-	n := newNode()
-	n.Secrets["sec/s"] = map[string]string{"a": "hunter2", "b": "hunter2hunter2", "c": "", "d": "x"}
-	failure := &hal.Error{Op: "NodeStageVolume", Object: "v", Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeInternal}
-	n.Fail["NodeStageVolume"] = failure
-	for _, detail := range []string{"login with hunter2 failed", "hunter2hunter2", "pin x is wrong"} {
-		failure.Detail = detail
-		r := stage(n.HAL(), stageOp(core.Param{Name: paramSecret, Value: "sec/s"}))
-		require.Equal(t, hal.Unknown, r.Outcome)
-		require.NotContains(t, r.Reason, "hunter2")
-		require.NotContains(t, r.Reason, "pin x")
-	}
-}
-
 func TestAPublishIsBelievedWithProofOnly(t *testing.T) {
 	foreign := hal.Mount{Device: hal.Device{Major: 9}, FSType: "xfs"}
 	none := func(o core.Op) core.Op { o.Below[0].Facts = nil; return o }

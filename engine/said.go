@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+
+	"github.com/volnode/volnode/engine/core"
+	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/scrub"
+)
+
+// This file is where what drivers say comes into the engine: nothing else of it sees a driver's own text.
+
+// ears hear what drivers say, without the secrets in it. They are used by many tasks.
+type ears struct {
+	runtime hal.Runtime
+	cluster hal.Cluster
+	said    *scrub.Scrubber
+}
+
+// secretTimeout bounds the reading of the secrets that a driver may have quoted.
+const secretTimeout = 10 * time.Second
+
+// heard is a driver's error without secrets. A driver may quote one that it was given in an earlier call, of another volume, or in an earlier life of
+// the agent: so those of the volume are read now, and all that were not read in this life. If one can't be read, or is of an object that no source has
+// named yet, it can't be searched for: then the message goes.
+//
+// The words say whether the call has ended. So they are judged as the driver has said them, and what is withheld is no proof of an end.
+func (e ears) heard(c hal.Call, volume []string, err error) error {
+	failure, ok := errors.AsType[*hal.Error](err)
+	if !ok || failure.Detail == "" {
+		return err
+	}
+	said := *failure
+	said.Doubtful = csiplugin.Doubtful(failure.Detail)
+	if failure.Reply == hal.ReplyStatus {
+		why := ""
+		if name := e.read(c, volume); name != "" {
+			why = "Secret " + name + ", which can't be read"
+		} else if !e.said.IsComplete() {
+			why = "a Secret of an object that volnode has not heard of, since not every source is synced"
+		}
+		if why != "" {
+			said.Detail, said.Doubtful = "message withheld: it may quote "+why, true
+			return &said
+		}
+	}
+	said.Detail = e.said.Clean(failure.Detail)
+	return &said
+}
+
+// read reads the secrets that a driver may quote, and returns the name of one that can't be read, "" if there is none.
+func (e ears) read(c hal.Call, volume []string) string {
+	c.Deadline = e.runtime.Now().Add(secretTimeout)
+	for _, name := range append(slices.Clone(volume), e.said.Expected()...) {
+		namespace, short, _ := strings.Cut(name, "/")
+		_, err := e.Secret(c, namespace, short)
+		if err != nil && (!hal.Is(err, syscall.ENOENT) || slices.Contains(volume, name)) {
+			return name
+		}
+	}
+	return ""
+}
+
+// expect names secrets that drivers may have been given in an earlier life of the agent.
+func (e ears) expect(names []string) {
+	for _, name := range names {
+		e.said.Expect(name)
+	}
+}
+
+func (e ears) Watch(f func(hal.ClusterEvent)) { e.cluster.Watch(f) }
+
+// Secret learns every secret that is read, so that no driver can tell it from then on.
+func (e ears) Secret(c hal.Call, namespace, name string) (hal.Secret, error) {
+	s, err := e.cluster.Secret(c, namespace, name)
+	if err == nil || hal.Is(err, syscall.ENOENT) {
+		e.said.Learn(namespace+"/"+name, s)
+	}
+	return s, err
+}
+
+// wordsOf is the text of an error of which a part may be a driver's own words.
+func (e ears) wordsOf(err error) string {
+	if failure, ok := errors.AsType[*hal.Error](err); ok { // it was heard, but for an endpoint that it names
+		told := *failure
+		told.Object = e.said.Clean(failure.Object)
+		return told.Error()
+	}
+	return e.said.Clean(err.Error())
+}
+
+// discreet is h, through ears.
+func (e ears) discreet(h hal.Host) (_ hal.Host, node discreetNode) {
+	node = discreetNode{h.CSINode, e, nil}
+	h.Cluster, h.CSINode = e, node
+	h.Registration = discreetRegistration{h.Registration, e}
+	h.CSIIdentity = discreetIdentity{h.CSIIdentity, e}
+	return h, node
+}
+
+type discreetRegistration struct {
+	hal.Registration
+	ears
+}
+
+func (r discreetRegistration) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
+	info, err := r.Registration.Info(c, socket)
+	return info, r.heard(c, nil, err)
+}
+
+func (r discreetRegistration) Notify(c hal.Call, socket string, registered bool, reason string) error {
+	return r.heard(c, nil, r.Registration.Notify(c, socket, registered, reason))
+}
+
+type discreetIdentity struct {
+	hal.CSIIdentity
+	ears
+}
+
+func (i discreetIdentity) PluginInfo(c hal.Call, driver string, r *csi.GetPluginInfoRequest) (*csi.GetPluginInfoResponse, error) {
+	resp, err := i.CSIIdentity.PluginInfo(c, driver, r)
+	return resp, i.heard(c, nil, err)
+}
+
+// discreetNode is the node service of drivers, for an operation on a volume with secrets, or for nobody's.
+type discreetNode struct {
+	hal.CSINode
+	ears
+	volume []string // the volume's secrets, as namespace/name
+}
+
+func (n discreetNode) Info(c hal.Call, driver string, r *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
+	resp, err := n.CSINode.Info(c, driver, r)
+	return resp, n.heard(c, nil, err)
+}
+
+func (n discreetNode) Capabilities(
+	c hal.Call, driver string, r *csi.NodeGetCapabilitiesRequest,
+) (*csi.NodeGetCapabilitiesResponse, error) {
+	resp, err := n.CSINode.Capabilities(c, driver, r)
+	return resp, n.heard(c, nil, err)
+}
+
+func (n discreetNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
+	resp, err := n.CSINode.Stage(c, driver, r)
+	return resp, n.heard(c, n.volume, err)
+}
+
+func (n discreetNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
+	resp, err := n.CSINode.Unstage(c, driver, r)
+	return resp, n.heard(c, n.volume, err)
+}
+
+func (n discreetNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
+	resp, err := n.CSINode.Publish(c, driver, r)
+	return resp, n.heard(c, n.volume, err)
+}
+
+func (n discreetNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+	resp, err := n.CSINode.Unpublish(c, driver, r)
+	return resp, n.heard(c, n.volume, err)
+}
+
+// of is the node service as an operation has it: its driver may quote the secrets of its volume.
+func (n discreetNode) of(op core.Op) discreetNode {
+	n.volume = csiplugin.Secrets(op.Params)
+	return n
+}

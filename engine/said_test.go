@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+	"github.com/stretchr/testify/require"
+
+	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/scrub"
+)
+
+// quoting is a driver whose unstage fails with these words.
+type quoting struct {
+	hal.CSINode
+	failure *hal.Error
+}
+
+func (q quoting) Unstage(hal.Call, string, *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
+	return nil, q.failure
+}
+
+// vault is a cluster with secrets. A nil one can't be read.
+type vault struct {
+	hal.Cluster
+	secrets map[string]map[string]string
+}
+
+func (v vault) Secret(_ hal.Call, namespace, name string) (hal.Secret, error) {
+	switch data, known := v.secrets[namespace+"/"+name]; {
+	case !known:
+		return hal.Secret{}, &hal.Error{Op: "secret", Errno: syscall.ENOENT}
+	case data == nil:
+		return hal.Secret{}, &hal.Error{Op: "secret", Errno: syscall.EIO}
+	default:
+		return hal.NewSecret(data), nil
+	}
+}
+
+type clock struct{ hal.Runtime }
+
+func (clock) Now() hal.Instant { return 1 }
+
+func TestWhatADriverSaysIsHeardWithoutSecrets(t *testing.T) {
+	said := func(volume, expected []string, secrets map[string]map[string]string, reply hal.Reply, words string) string {
+		e := ears{clock{}, vault{secrets: secrets}, scrub.New()}
+		e.said.Complete()
+		e.expect(expected)
+		failure := &hal.Error{Op: "NodeUnstageVolume", Object: "d v", Class: hal.ClassRPC, Reply: reply, Code: hal.CodeInternal, Detail: words}
+		_, err := discreetNode{quoting{failure: failure}, e, volume}.Unstage(hal.Call{}, "d", nil)
+		heard, ok := errors.AsType[*hal.Error](err)
+		require.True(t, ok)
+		require.Equal(t, words, failure.Detail, "the error itself stays as it is")
+		return heard.Detail
+	}
+	own, other := map[string]string{"key": "the-own-secret"}, map[string]string{"key": "of-another-volume"}
+	all := map[string]map[string]string{"n/own": own, "n/other": other}
+	words := "neither the-own-secret nor OF-ANOTHER-VOLUME\n\x1b[2J"
+	status := hal.ReplyStatus
+	require.Equal(t, `neither *** nor *** \x1b[2J`, said([]string{"n/own"}, []string{"n/other", "n/gone"}, all, status, words))
+	withheld := "message withheld: it may quote Secret n/own, which can't be read"
+	require.Equal(t, withheld, said([]string{"n/own"}, nil, map[string]map[string]string{"n/own": nil}, status, words))
+	require.Equal(t, withheld, said([]string{"n/own"}, nil, nil, status, words), "it was deleted, and the driver may know it still")
+	require.Equal(t, withheld, said(nil, []string{"n/own"}, map[string]map[string]string{"n/own": nil}, status, words))
+	require.Equal(t, "no answer before the deadline", said([]string{"n/own"}, nil, nil, hal.ReplyNone, "no answer before the deadline"))
+	early := ears{clock{}, vault{secrets: all}, scrub.New()}
+	err := early.heard(hal.Call{}, nil, &hal.Error{Class: hal.ClassRPC, Reply: status, Code: hal.CodeUnknown, Detail: "of-another-volume"})
+	require.ErrorContains(t, err, "message withheld: it may quote a Secret of an object that volnode has not heard of")
+	require.False(t, csiplugin.Ends(err))
+	require.Empty(t, said([]string{"n/own"}, nil, nil, status, ""))
+}
+
+func TestWordsOfAnErrorThatIsNoCallAreCleaned(t *testing.T) {
+	e := ears{clock{}, nil, scrub.New()}
+	e.said.Learn("n/s", hal.NewSecret(map[string]string{"k": "the-own-secret"}))
+	require.Equal(t, `plugin type "***" is not CSIPlugin`, e.wordsOf(errors.New(`plugin type "the-own-secret" is not CSIPlugin`)))
+}
+
+// The words prove the end of a call only as the driver has said them: what is hidden, cut or withheld must not turn doubt into proof.
+func TestWhatIsHiddenOfAnAnswerDoesNotProveTheEndOfItsCall(t *testing.T) {
+	ends := func(secret map[string]string, words string) bool {
+		e := ears{clock{}, vault{secrets: map[string]map[string]string{"n/s": secret}}, scrub.New()}
+		e.said.Complete()
+		failure := &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: words}
+		_, err := discreetNode{quoting{failure: failure}, e, []string{"n/s"}}.Unstage(hal.Call{}, "d", nil)
+		return csiplugin.Ends(err)
+	}
+	other := map[string]string{"key": "the-own-secret"}
+	require.True(t, ends(other, "target is busy"))
+	require.True(t, ends(other, "the-own-secret"), "hidden in full, and no word of doubt")
+	require.False(t, ends(map[string]string{"key": "timeout"}, "i/o timeout"))
+	require.False(t, ends(map[string]string{"key": "killed by a signal"}, "mount: signal: killed"))
+	require.False(t, ends(other, strings.Repeat("and so on ", 5000)+"context deadline exceeded"), "cut from what is told")
+	require.False(t, ends(nil, "target is busy"), "withheld")
+	require.False(t, ends(other, ""))
+	require.False(t, ends(other, "timed\n\tout"), "over two lines")
+}

@@ -1,0 +1,261 @@
+// Package scrub takes secrets out of what drivers say, and makes the rest fit for one line of a log or a terminal.
+//
+// The rule: no run of 8 or more bytes of a known secret value comes out, whether the driver quotes it as it is, in another case, without its white
+// space, or as hex, base64 (of a larger text, too), URL, JSON, Go, HTML or a list of numbers. A value of fewer bytes goes where it is a word of its own.
+//
+// What the rule gives up, so that texts stay readable: words of every storage error ("password", "https://") and runs of few different bytes ("00000000")
+// are hidden as a whole value, or beside more of one, not alone; and a value such as "1" hides every 1 that is a word.
+//
+// Known are the secrets that were read last, about [maxKnown] bytes of windows. They are kept as keyed hashes, not as text.
+package scrub
+
+import (
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/volnode/volnode/hal"
+)
+
+const (
+	// fragment is the length from which a run of a secret's bytes is hidden.
+	fragment = 8
+	// maxText bounds what is told of one text, in bytes.
+	maxText = 1024
+	// maxRead bounds what is read of one text, in bytes.
+	maxRead = 8 << 10
+	// maxSecret bounds a secret that is learnt, in bytes: a larger one is never sent to a driver (CSI spec, size limits).
+	maxSecret = 16 << 10
+	// maxKnown is how many windows are kept of the secrets that were read last, twice.
+	maxKnown = 256 << 10
+)
+
+// maxExpected bounds how many secrets are expected.
+const maxExpected = 64
+
+// hidden stands where a secret was.
+const hidden = "***"
+
+// Scrubber knows secrets and cleans texts. Its methods may be called from any goroutine; they do not block long.
+type Scrubber struct {
+	seed maphash.Seed
+	key  uint64 // of the digests of windows
+
+	mu         sync.Mutex
+	fresh, old known
+	expected   map[string]bool // names of secrets, true for those that were not learnt
+	isComplete bool            // all secrets are named that drivers may have been given
+}
+
+// known is what one generation of secrets may be found by.
+type known struct {
+	values  map[uint64]bool // whole values, to see at once that one is known
+	windows map[uint64]bool // every run of fragment bytes, folded; false for one that says nothing by itself
+	words   map[uint64]bool // values that count as words, folded
+	lengths uint64          // bit n: there is a word of n bytes
+}
+
+func newKnown() known {
+	return known{values: map[uint64]bool{}, windows: map[uint64]bool{}, words: map[uint64]bool{}}
+}
+
+// New returns a Scrubber that knows no secret.
+func New() *Scrubber {
+	seed := maphash.MakeSeed()
+	return &Scrubber{seed: seed, key: maphash.Comparable(seed, "windows"), fresh: newKnown(), old: newKnown(), expected: map[string]bool{}}
+}
+
+// Expect names a secret that a driver may have been given before anybody here has read it.
+func (s *Scrubber) Expect(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.expected[name]; !known && len(s.expected) < maxExpected {
+		s.expected[name] = true
+	}
+}
+
+// Complete says that from now on all secrets have a name here that drivers may have been given.
+func (s *Scrubber) Complete() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.isComplete = true
+}
+
+// IsComplete reports whether [Scrubber.Complete] was called.
+func (s *Scrubber) IsComplete() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isComplete
+}
+
+// Expected returns the names of the secrets that are expected and were not learnt, sorted.
+func (s *Scrubber) Expected() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for name, isOpen := range s.expected {
+		if isOpen {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Learn takes the values of a secret in. There may be none: then nobody waits for it any more.
+func (s *Scrubber) Learn(name string, secret hal.Secret) {
+	s.mu.Lock()
+	if s.expected[name] {
+		s.expected[name] = false
+	}
+	s.mu.Unlock()
+	size := 0
+	for _, value := range secret.Reveal() { // the order does not matter
+		if size += len(value); size <= maxSecret {
+			s.learn(value)
+		}
+	}
+}
+
+func (s *Scrubber) learn(value string) {
+	whole := maphash.String(s.seed, value)
+	s.mu.Lock()
+	isKnown := s.fresh.values[whole]
+	s.mu.Unlock()
+	if isKnown {
+		return
+	}
+	found := s.study(value)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.fresh.windows)+len(found.windows) > maxKnown {
+		s.old, s.fresh = s.fresh, newKnown()
+	}
+	s.fresh.values[whole] = true
+	s.fresh.add(found)
+}
+
+func (k *known) add(other known) {
+	for h, strong := range other.windows {
+		k.windows[h] = k.windows[h] || strong
+	}
+	for h := range other.words {
+		k.words[h] = true
+	}
+	k.lengths |= other.lengths
+}
+
+// Clean returns text without the secrets that are known, in one printable line of at most about [maxText] bytes.
+func (s *Scrubber) Clean(text string) string {
+	text = strings.TrimSpace(text)
+	rest := max(len(text)-maxRead, 0)
+	text = text[:len(text)-rest]
+	return printed(text, s.find(text), rest)
+}
+
+// find marks the bytes of text that are of a secret.
+func (s *Scrubber) find(text string) []bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.fresh.values)+len(s.old.values) == 0 {
+		return nil
+	}
+	marks := make([]bool, len(text))
+	seen := plain(text)
+	for range 3 { // an escape may be escaped
+		s.markWindows(seen, marks)
+		s.markWords(seen, 1, seen.parts, marks)
+		for _, v := range [...]view{seen.hex(0), seen.hex(1), seen.numbers()} {
+			s.markWindows(v, marks)
+			s.markWords(v, leastLine, func(int) bool { return true }, marks)
+		}
+		var changed bool
+		if seen, changed = seen.unescaped(); !changed {
+			break
+		}
+	}
+	return marks
+}
+
+// markWindows marks the runs of bytes of a view that are of a secret. A window that says nothing by itself is a secret's where it goes on with one
+// that does.
+func (s *Scrubber) markWindows(v view, marks []bool) {
+	weak, isHidden := make([]bool, len(v.bytes)+1), make([]bool, len(v.bytes)+1)
+	for i, w := range windowsOf(v.bytes) {
+		h := s.digest(w)
+		strong, known := s.fresh.windows[h]
+		if !strong {
+			was, wasKnown := s.old.windows[h]
+			strong, known = was, known || wasKnown
+		}
+		isHidden[i], weak[i] = strong, known
+	}
+	for i := 1; i < len(weak); i++ {
+		isHidden[i] = isHidden[i] || weak[i] && isHidden[i-1]
+	}
+	for i := len(weak) - 2; i >= 0; i-- {
+		isHidden[i] = isHidden[i] || weak[i] && isHidden[i+1]
+		if isHidden[i] {
+			v.mark(marks, i, i+fragment)
+		}
+	}
+}
+
+// markWords marks the words of a view that are values, of least bytes and more. parts says whether a word may begin or end before the byte i.
+func (s *Scrubber) markWords(v view, least int, parts func(i int) bool, marks []bool) {
+	folded, lengths := fold(v.bytes), s.fresh.lengths|s.old.lengths
+	for i := range folded {
+		if !parts(i) {
+			continue
+		}
+		for n := least; n <= min(maxWord, len(folded)-i); n++ {
+			if lengths>>n&1 == 0 || !parts(i+n) {
+				continue
+			}
+			h := maphash.Bytes(s.seed, folded[i:i+n])
+			if s.fresh.words[h] || s.old.words[h] {
+				v.mark(marks, i, i+n)
+			}
+		}
+	}
+}
+
+// printed is text in one line: *** for what is marked, a space for white space, and the escape of what a terminal would obey. It says how much
+// is cut: rest bytes were not even read.
+func printed(text string, marks []bool, rest int) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		if b.Len() >= maxText {
+			rest += len(text) - i
+			break
+		}
+		if marks != nil && marks[i] {
+			b.WriteString(hidden)
+			for i < len(text) && marks[i] {
+				i++
+			}
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == '\n' || r == '\r' || r == '\t':
+			b.WriteByte(' ')
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case strconv.IsPrint(r):
+			b.WriteString(text[i : i+size])
+		default:
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		i += size
+	}
+	if rest > 0 {
+		fmt.Fprintf(&b, "… (%d bytes cut)", rest)
+	}
+	return b.String()
+}

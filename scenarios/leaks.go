@@ -1,0 +1,141 @@
+package scenarios
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// leaks finds secrets in texts: every run of eight or more of a value's bytes, as it is and encoded. It knows the values from the world's truth, and
+// shares nothing with what the engine searches by.
+type leaks struct {
+	windows map[uint64]bool
+	likely  [1 << 10]uint64 // a bit for each window's hash: most texts have no window for which it is set
+	words   []string        // values that are shorter: told where they are words of their own
+}
+
+// telling is how many bytes of a secret are too many.
+const telling = 8
+
+// plant puts a secret into the world, and into what must come out nowhere.
+func (r *run) plant(namespace, name string, data map[string]string) {
+	r.w.PutSecret(namespace, name, data)
+	if !r.files {
+		return
+	}
+	text := "apiVersion: v1\nkind: Secret\nmetadata: {namespace: " + namespace + ", name: " + name + "}\nstringData:\n"
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		text += "  " + key + ": " + strconv.Quote(data[key]) + "\n"
+	}
+	r.w.WriteFile(manifestDir+"/secret-"+name+".yaml", []byte(text))
+}
+
+// leaksOf knows the values of secrets.
+func leaksOf(secrets ...map[string]string) *leaks {
+	l := &leaks{windows: map[uint64]bool{}}
+	for _, data := range secrets {
+		for _, key := range slices.Sorted(maps.Keys(data)) {
+			l.add(data[key])
+		}
+	}
+	return l
+}
+
+// contentOf is what a Secret of a scenario holds. One without a value has the mark.
+func contentOf(s *corev1.Secret) map[string]string {
+	data := map[string]string{}
+	for key, value := range s.Data {
+		data[key] = string(value)
+	}
+	maps.Copy(data, s.StringData)
+	if len(data) == 0 {
+		data["mark"] = secretMark
+	}
+	return data
+}
+
+// formsOfSecret are the texts by which a value is known again.
+func formsOfSecret(value string) []string {
+	forms := []string{
+		value, strings.ToUpper(value), strings.ToLower(value), strconv.Quote(value), url.QueryEscape(value), url.PathEscape(value),
+		hex.EncodeToString([]byte(value)), fmt.Sprintf("%X", value), strings.ReplaceAll(fmt.Sprintf("% x", value), " ", ":"),
+		strings.ReplaceAll(fmt.Sprintf("% X", value), " ", ":"), strings.Trim(fmt.Sprint([]byte(value)), "[]"),
+	}
+	for skew := range 3 {
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+			text := encoding.WithPadding(base64.NoPadding).EncodeToString([]byte("___"[:skew] + value))
+			forms = append(forms, text[min(len(text), 2*skew):max(min(len(text), 2*skew), len(text)-1)])
+		}
+	}
+	return forms
+}
+
+func (l *leaks) add(value string) {
+	if word := strings.TrimSpace(value); len(word) < telling {
+		l.words = append(l.words, word, hex.EncodeToString([]byte(word)))
+		return
+	}
+	for _, form := range formsOfSecret(value) {
+		for i := range max(len(form)-telling+1, 0) {
+			var w uint64
+			for _, c := range []byte(form[i : i+telling]) {
+				w = w<<8 | uint64(c)
+			}
+			l.windows[w] = true
+			h := bitOf(w)
+			l.likely[h>>6] |= 1 << (h & 63)
+		}
+	}
+}
+
+func bitOf(window uint64) uint64 { return window * 0x9e3779b97f4a7c15 >> 48 }
+
+// in is what of a secret is in a text, "" for nothing.
+func (l *leaks) in(text string) string {
+	var w uint64
+	for i := range len(text) {
+		w = w<<8 | uint64(text[i])
+		if h := bitOf(w); l.likely[h>>6]>>(h&63)&1 == 1 && i >= telling-1 && l.windows[w] {
+			return text[i-telling+1 : i+1]
+		}
+	}
+	for _, word := range l.words {
+		if rest, found := text, true; word != "" && strings.Contains(text, word) {
+			for found {
+				var before string
+				if before, rest, found = strings.Cut(rest, word); found && !endsInLetter(before) && !beginsWithLetter(rest) {
+					return word
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func isLetter(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80
+}
+
+func endsInLetter(s string) bool { return s != "" && isLetter(s[len(s)-1]) }
+
+func beginsWithLetter(s string) bool { return s != "" && isLetter(s[0]) }
+
+// reveals is S17 of a text that people read: it has no secret, and nothing that a terminal obeys.
+func (r *run) reveals(site, object, text string) {
+	if part := r.leaks.in(text); part != "" {
+		r.fail("S17", site, object, fmt.Sprintf("%q, of a secret, is in the %s: %q", part, site, text))
+	}
+	for i := range len(text) {
+		if c := text[i]; c < ' ' && c != '\n' || c == 0x7f {
+			r.fail("S17", site, object, fmt.Sprintf("a control character is in the %s: %q", site, text))
+			return
+		}
+	}
+}
