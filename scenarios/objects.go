@@ -229,14 +229,7 @@ func (s *shape) inlineSource() *corev1.CSIVolumeSource {
 
 // podOfHunts makes the pod of a shape, and what its containers use.
 func podOfHunts(s shape) (*corev1.Pod, []use) {
-	uid := fmt.Sprintf("%08d-0000-4000-8000-%012d", s.owner, s.generation)
-	if s.derived && s.generation == 0 {
-		uid = string(manifest.PodUID(nodeName, defaultNamespace, "pod-"+strconv.Itoa(int(s.owner))))
-	}
-	name := "pod-" + strconv.Itoa(int(s.index))
-	if s.renames > 0 {
-		name += "-" + strconv.Itoa(int(s.renames))
-	}
+	uid, name := s.uid(), s.name()
 	p := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -302,6 +295,23 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 		uses = append(uses, use{name: "scratch", path: plugin.EmptyDirPlace(rootDir, uid, "scratch").Path, memory: s.scratch == inMemory})
 	}
 	return p, uses
+}
+
+// uid is the pod's: one that a manifest gives, or one that follows from its first name.
+func (s shape) uid() string {
+	if s.derived && s.generation == 0 {
+		return string(manifest.PodUID(nodeName, defaultNamespace, "pod-"+strconv.Itoa(int(s.owner))))
+	}
+	return fmt.Sprintf("%08d-0000-4000-8000-%012d", s.owner, s.generation)
+}
+
+// name is the pod's, another one after each renaming.
+func (s shape) name() string {
+	name := "pod-" + strconv.Itoa(int(s.index))
+	if s.renames > 0 {
+		name += "-" + strconv.Itoa(int(s.renames))
+	}
+	return name
 }
 
 // derives reports whether a pod has the uid that hal/manifest gives it on this node if its manifest says none.

@@ -90,6 +90,16 @@ func RunScenario(s *Scenario, keep bool, log func(engine.Entry), done func(*sim.
 	return Play{Scenario: s, Keep: keep, Log: log, Done: done}.Run()
 }
 
+// trustsNoAnswer configures the engine for drivers that are known to act after they have answered.
+func (t *story) trustsNoAnswer() {
+	for _, d := range t.s.Drivers {
+		if c := t.r.cfg.Drivers[d.Name]; d.Personality.ActsBehind {
+			c.ActsAfterReply = true
+			t.r.cfg.Drivers[d.Name] = c
+		}
+	}
+}
+
 // Run plays the scenario. Any number of goroutines may play the same one.
 func (p Play) Run() StoryResult {
 	s := p.Scenario
@@ -107,12 +117,7 @@ func (p Play) Run() StoryResult {
 	for name := range s.Bare {
 		t.r.cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
 	}
-	for _, d := range s.Drivers {
-		if c := t.r.cfg.Drivers[d.Name]; d.Personality.ActsBehind {
-			c.ActsAfterReply = true
-			t.r.cfg.Drivers[d.Name] = c
-		}
-	}
+	t.trustsNoAnswer()
 	t.r.files, t.r.canary, t.r.probe, t.r.allWrite, t.r.isRenamed, t.r.bare = s.Files, s.meddle, p.probe, true, true, s.Bare
 	t.r.root.isTold = true
 	if p.Made != nil {
