@@ -162,7 +162,7 @@ func (m *VolumeManager) follow(children []hal.Child) {
 // begin makes core from what was read and lets the world in.
 func (m *VolumeManager) begin(n node) {
 	m.journal, m.drift.base, m.drift.covers = n.journal, n.base, n.start.Covers
-	m.journal, m.deleting.log, m.deleting.recent = n.journal, n.log, n.deleted
+	m.deleting.log, m.deleting.recent = n.log, n.deleted
 	m.identity, m.cfg.NodeName, m.objects.input.NodeName = n.id, n.id.Node, n.id.Node
 	n.start.Now = m.h.Runtime.Now()
 	m.core = core.New(n.start)
