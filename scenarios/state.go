@@ -54,6 +54,7 @@ type visit struct {
 	agent      hal.Instant // the same of the agent's
 	isAgent    bool        // the struct that is followed has instants of that
 	isDead     bool        // no agent lives, or it is about to die
+	isUnread   bool        // what the journal holds is to be read by a start: by the one that is under way, or by the next
 	steps      uint64      // that core has made
 	since      uint64      // when the reading of the mount table that is under way began, in steps; else more than there are
 	generation uint64      // of the first file of the journal that was met
@@ -92,6 +93,7 @@ func (t *story) state(c *Comparer, dies bool) (State, bool) {
 		Comparer: c, now: t.w.Now(), isDead: dies || !t.w.AgentLives(), since: math.MaxUint64, seen: map[address]uint64{}, names: map[aName]uint64{},
 		isCovered: t.s.mountsOver(), leaks: t.r.leaks,
 	}
+	v.isUnread = v.isDead || t.r.core == nil
 	v.hash.SetSeed(c.seed)
 	if t.r.h.Runtime != nil {
 		v.agent = t.r.h.Runtime.Now()

@@ -117,7 +117,7 @@ func isNumber(s string) bool {
 // isJournal: a file of the journal, or its directory.
 func isJournal(name string) bool { return name == "journal" || strings.HasPrefix(name, "journal.") }
 
-// journal adds a file of the journal. While the agent lives, and all of it is durable, what is in it that counts is in the journal's own fields.
+// journal adds a file of the journal. Once the agent has read it, and while all of it is durable, what is in it that counts is in the journal's own fields.
 // Else it is what a start would read: as it is, and with a sector as it was before it was written last, for each that is not durable. That is all
 // that one fault more can make of it; if there may be more, it is every byte.
 func (v *visit) journal(name string, file reflect.Value) {
@@ -137,7 +137,7 @@ func (v *visit) journal(name string, file reflect.Value) {
 		v.plain(name)
 	}
 	switch {
-	case !v.isDead && len(undo) == 0:
+	case !v.isUnread && len(undo) == 0:
 		return
 	case !isPlain:
 		v.value(file)

@@ -86,13 +86,14 @@ func TestNoRoomForAJournal(t *testing.T) {
 	h.Apply("data.yaml", host.ClaimAndVolume("data", "vol-1", ""))
 	h.Apply("web.yaml", webPod())
 	n.agent = h.Start()
-	why := n.journalWhy()
-	t.Log(why)
-	require.Contains(t, why, "nothing is written, and nothing starts: allocate "+
-		filepath.Join(h.Root, "volnode/journal/journal.spare")+": no space left on device")
-	why = n.volume("web", "data", engine.Waiting)
-	t.Log(why)
-	require.Contains(t, why, "journal")
+	require.Contains(t, n.journalWhy(), "start: write "+filepath.Join(h.Root, "volnode/.identity.new")+": no space left on device (")
+	// Room for the identity file, and none for the journal.
+	require.NoError(t, os.Truncate(filepath.Join(h.Root, "fill"), 1<<20-64<<10))
+	n.agent.AwaitStatus("what the journal lacks", func(s engine.Status) bool {
+		return strings.Contains(s.Journal.Why, "nothing is written, and nothing starts: allocate "+
+			filepath.Join(h.Root, "volnode/journal/journal.spare")+": no space left on device")
+	})
+	require.Contains(t, n.volume("web", "data", engine.Waiting), "journal")
 	require.Empty(t, h.Mounts())
 	free()
 	h.Wait(web, "ready")
@@ -204,15 +205,27 @@ func TestDamagedJournal(t *testing.T) {
 	}
 }
 
-// The journal is gone altogether, with a pod up.
+// The journal is gone altogether, with a pod up. Where the identity file is gone too, the directory is taken over only on a person's word.
 func TestMissingJournal(t *testing.T) {
-	n := running(t)
-	n.agent.Kill()
-	require.NoError(t, os.RemoveAll(filepath.Join(n.Root, "volnode")))
-	n.agent = n.Start()
-	n.Wait(web, "ready")
-	n.keeps()
-	n.ends()
+	for lost, args := range map[string][]string{"volnode/journal": nil, "volnode": {"--adopt"}} {
+		t.Run(lost, func(t *testing.T) {
+			n := running(t)
+			n.agent.Kill()
+			require.NoError(t, os.RemoveAll(filepath.Join(n.Root, lost)))
+			if len(args) > 0 {
+				refused := n.Start()
+				require.Equal(t, 78, refused.Exit())
+				log, err := os.ReadFile(refused.Log)
+				require.NoError(t, err)
+				require.Contains(t, string(log), "start volnode run once with --adopt")
+			}
+			n.Settings.Run = args
+			n.agent = n.Start()
+			n.Wait(web, "ready")
+			n.keeps()
+			n.ends()
+		})
+	}
 }
 
 // A journal of a newer volnode is not touched, and without it nothing is.

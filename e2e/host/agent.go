@@ -81,7 +81,7 @@ func (h *Host) Launch(faults ...fault.Rule) *Agent {
 	for _, r := range faults {
 		rules = append(rules, r.String())
 	}
-	a.cmd = exec.Command(program("volnode"), "run", "--config", h.Config, "--trace", a.Trace)
+	a.cmd = exec.Command(program("volnode"), append([]string{"run", "--config", h.Config, "--trace", a.Trace}, h.Settings.Run...)...)
 	a.cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+at.Name, "VOLNODE_FAULT="+strings.Join(rules, "; "))
 	a.cmd.Stdout, a.cmd.Stderr = log, log
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -38,7 +38,8 @@ type Host struct {
 type Settings struct {
 	CallTimeout, UnstageTimeout, Settle time.Duration
 	JournalBytes                        string
-	Metrics                             string // address; "" is none
+	Metrics                             string   // address; "" is none
+	Run                                 []string // further arguments of volnode run
 }
 
 // Quick makes the bound of a call without a reply a matter of seconds.

@@ -2,6 +2,8 @@ package linux
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 
@@ -32,8 +34,16 @@ func errnoOf(err error) syscall.Errno {
 	return 0
 }
 
-// detailOf returns the text of an error that says more than its errno does.
+// detailOf returns the text of an error that says more than its errno does. What the os package puts around an errno, the call and its file, the
+// caller says himself.
 func detailOf(err error) string {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		err = e.Err
+	} else if e, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = e.Err
+	}
 	if _, ok := err.(syscall.Errno); ok { //nolint:errorlint // only a bare errno has no more to say
 		return ""
 	}
