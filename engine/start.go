@@ -126,7 +126,9 @@ func (m *VolumeManager) discover(h *hal.Host, c hal.Call, n *node, isPatient boo
 		return err
 	}
 	strays, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
-	n.left = left
+	n.left = slices.DeleteFunc(left, func(u kinds.Unrecognised) bool {
+		return u.Volume != "" && slices.ContainsFunc(n.loaded.Records, func(rec core.Record) bool { return rec.Rung.Volume == u.Volume })
+	})
 	n.start.Strays = slices.DeleteFunc(strays, func(r core.Rung) bool {
 		_, recorded := slices.BinarySearchFunc(n.loaded.Records, r.Key, func(rec core.Record, key hal.Key) int { return cmp.Compare(rec.Rung.Key, key) })
 		// Without a record, and with directories that can't be listed, nobody knows whether a pod uses what pods share.

@@ -315,9 +315,9 @@ func (t *story) forgetJournal() string {
 	return ""
 }
 
-// startWith starts the agent anew with a word of a person, for that life alone.
+// startWith starts the agent anew with a word of a person, for that life alone. If that life ends too early, the person says it again.
 func (t *story) startWith(word func(*engine.Config)) string {
-	t.r.word = word
+	t.r.word, t.r.root.isTold = word, false
 	t.w.Restarts(false)
 	t.w.KillAgent()
 	t.w.Restarts(true)

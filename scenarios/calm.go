@@ -323,9 +323,18 @@ func (r *run) isQuiet() bool {
 	return r.plansNothing()
 }
 
+// holdsForgotten reports whether a driver holds what the agent knew of only by a journal that was lost: a call that was late brought it, and the next
+// start finds it.
+func (r *run) holdsForgotten() bool {
+	return r.root.forgotten && slices.ContainsFunc(r.list, func(p *place) bool {
+		_, isKnown := r.core.Belief(p.key)
+		return p.isHeld && !isKnown
+	})
+}
+
 // restarts kills the agent and starts it again: it must adopt everything without a call.
 func (r *run) restarts() bool {
-	isHealthy := r.isHealthy()
+	isHealthy := r.isHealthy() && !r.holdsForgotten()
 	r.w.Restarts(false)
 	r.w.KillAgent()
 	before := r.actual.mounting
@@ -354,6 +363,7 @@ func (r *run) empties() {
 	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L4", "emptied", r.bound()) || !isTold() {
 		return
 	}
+	r.clears()
 	r.judges("L1")
 	if what := r.leftover(); what != "" {
 		r.fail("L1", "emptied", what, "every pod is deleted, and this is left: "+what)

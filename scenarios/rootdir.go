@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ type rootWorld struct {
 	isCopied   bool            // it was made by another machine
 	isBarred   bool            // the present life may change nothing, as no person has said that it may
 	mayRefuse  bool            // there is a reason for a start to ask a person
-	isTold     bool            // in a story, which says itself what a person does
+	isTold     bool            // in a story that says itself which word a person gives to a start
 	kept       []string        // files that nobody has said to be gone: the agent deletes none of them
 	strays     []string        // names that somebody has left in directories that a start lists
 	lostAt     hal.Instant     // when somebody removed own files of the agent last
@@ -237,6 +238,16 @@ func (r *run) discards() {
 				_ = r.w.UnmountTop(u.path) // it may be gone
 			}
 			_ = r.removeTree(u.path)
+		}
+	}
+}
+
+// clears is a person who removes the last data files of raw block volumes, as the agent has asked for: their drivers do not have them.
+func (r *run) clears() {
+	const blocks = rootDir + "/plugins/kubernetes.io/csi/volumeDevices/"
+	for _, at := range slices.Sorted(maps.Keys(r.root.left)) {
+		if spec, isBlock := strings.CutPrefix(at, blocks); isBlock && !strings.Contains(spec, "/") && len(r.w.Entries(blocks+"publish/"+spec)) == 0 {
+			_ = r.removeTree(at)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (p Play) Run() StoryResult {
 	}
 	t.trustsNoAnswer()
 	t.r.files, t.r.canary, t.r.probe, t.r.allWrite, t.r.isRenamed, t.r.bare = s.Files, s.meddle, p.probe, true, true, s.Bare
-	t.r.root.isTold = true
+	t.r.root.isTold = slices.ContainsFunc(s.Steps, func(s Step) bool { return s.Words[0] == "start" && s.Words[1] == "with" })
 	if p.Made != nil {
 		p.Made(t.w)
 	}

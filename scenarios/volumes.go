@@ -37,6 +37,9 @@ func (t *story) unmount(volume, name string) string {
 	if why != "" {
 		return why
 	}
+	if u.isEmptyDir() {
+		t.r.upsets(u.path)
+	}
 	if errno := t.w.UnmountTop(u.path); errno != 0 {
 		return errno.Error()
 	}

@@ -27,4 +27,12 @@ var starts = []Mutant{
 		"a directory that can't be listed is empty", "S22, laws 5.4, kubernetes#72257", "engine/plugin/kinds/scan.go",
 		"\treturn entries, err\n", "\treturn entries, nil\n",
 	},
+	{
+		"the last data file of a raw volume is not told of", "L1", "engine/plugin/kinds/discover.go",
+		"\t\td.left = append(d.left, Unrecognised{\n\t\t\tPath: dir, Volume:", "\t\t_ = append(d.left, Unrecognised{\n\t\t\tPath: dir, Volume:",
+	},
+	{
+		"the empty directories of raw volumes stay", "L1", "engine/plugin/kinds/scan.go",
+		"\t\tif s.isEmpty(of) {\n", "\t\tif false {\n",
+	},
 }

@@ -12,7 +12,10 @@ import (
 )
 
 // Unrecognised is something in the layout that no rung can be made of. It is reported and left alone.
-type Unrecognised struct{ Path, Why string }
+type Unrecognised struct {
+	Path, Why string
+	Volume    string // that it tells of, driver^handle; "" if it is not known: a record of it makes it recognised
+}
 
 // Discover makes rungs of what a start has found, so that what has no record, because the journal is lost or damaged, can still be taken down. The
 // keys are those that the ladders make, and lower rungs come first. Whether a rung has a record, or is wanted, is not its business.
@@ -43,7 +46,9 @@ type discovery struct {
 	left         []Unrecognised
 }
 
-func (d *discovery) unrecognised(path, why string) { d.left = append(d.left, Unrecognised{path, why}) }
+func (d *discovery) unrecognised(path, why string) {
+	d.left = append(d.left, Unrecognised{Path: path, Why: why})
+}
 
 // volume reads a data file and checks that what it says may go into paths and calls.
 func (d *discovery) volume(dir string, f File) (csi.VolData, bool) {
@@ -103,6 +108,15 @@ func (d *discovery) block(e BlockEntry) {
 	}
 	if bad := plugin.BadObjectName(e.Spec); bad != "" || data.SpecVolID != e.Spec {
 		d.unrecognised(dir, "its vol_data.json names another volume")
+		return
+	}
+	if !e.Staged && len(e.Pods) == 0 {
+		// Not deleted: a call that its driver has not ended yet may bring a device, and this file alone says which volume it is.
+		d.left = append(d.left, Unrecognised{
+			Path: dir, Volume: data.DriverName + "^" + data.VolumeHandle,
+			Why: "only its vol_data.json is left of volume " + data.VolumeHandle + " of driver " + data.DriverName +
+				": nothing is staged or published. If its driver does not have it on this node, remove the directory",
+		})
 		return
 	}
 	config := d.config(data.DriverName)

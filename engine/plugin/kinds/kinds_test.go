@@ -261,3 +261,19 @@ func TestHusksGo(t *testing.T) {
 /r/pods directory
 `, n.Tree("/r"))
 }
+
+// A data file of which nothing else is left is told of, and stays: a late call of its driver may bring what it names.
+func TestTheLastDataFileStays(t *testing.T) {
+	const blocks = plugins + "/volumeDevices"
+	n := plugintest.New("/r", pods, blocks+"/publish/blk", blocks+"/staging")
+	write(n, blocks+"/blk/data/vol_data.json", data("blk", "h", ""))
+	n.Put(blocks+"/cut/data/.vol_data.json.new", hal.TypeFile)
+	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+	require.NoError(t, err)
+	require.Equal(t, []string{blocks + "/staging", blocks + "/publish/blk", blocks + "/cut/data/.vol_data.json.new"}, listing.Empty)
+	rungs, left := Discover("/r", listing, config)
+	require.Empty(t, rungs)
+	require.Len(t, left, 1)
+	require.Equal(t, blocks+"/blk", left[0].Path)
+	require.Contains(t, left[0].Why, "only its vol_data.json is left of volume h of driver d.example")
+}

@@ -125,7 +125,7 @@ func (s *scanner) trouble(name string, err error) {
 		s.fail(err)
 		return
 	}
-	s.found.Left = append(s.found.Left, Unrecognised{name, "it can't be listed: " + err.Error()})
+	s.found.Left = append(s.found.Left, Unrecognised{Path: name, Why: "it can't be listed: " + err.Error()})
 	if strings.HasPrefix(name, plugin.PodsDir(s.root)+"/") || strings.HasPrefix(name, plugin.CSIDir(s.root)+"/volumeDevices/") {
 		s.found.Unlisted = append(s.found.Unlisted, name)
 	}
@@ -153,7 +153,7 @@ func (s *scanner) directories(dir string, entries []hal.Entry) []string {
 			names = append(names, e.Name)
 			continue
 		}
-		s.found.Left = append(s.found.Left, Unrecognised{dir + "/" + e.Name, "it is no directory, but a " + e.Type.String()})
+		s.found.Left = append(s.found.Left, Unrecognised{Path: dir + "/" + e.Name, Why: "it is no directory, but a " + e.Type.String()})
 	}
 	return names
 }
@@ -244,6 +244,12 @@ func (s *scanner) isEmpty(dir string) bool {
 	return err == nil && len(inside) == 0
 }
 
+// holds reports whether a name is all that is in a directory.
+func (s *scanner) holds(dir, name string) bool {
+	inside, err := s.h.Tree.List(s.c, dir)
+	return err == nil && len(inside) == 1 && inside[0].Name == name
+}
+
 func (s *scanner) staged(driver string) {
 	dir := plugin.CSIDir(s.root) + "/" + driver
 	names, _ := s.names(dir)
@@ -259,6 +265,11 @@ func (s *scanner) blocks(dir string) {
 	specs, _ := s.names(dir)
 	staged, _ := s.names(dir + "/staging")
 	published, _ := s.names(dir + "/publish")
+	for _, of := range []string{dir + "/staging", dir + "/publish"} {
+		if s.isEmpty(of) {
+			s.found.Empty = append(s.found.Empty, of)
+		}
+	}
 	of := map[string]bool{}
 	for _, name := range s.directories(dir, specs) {
 		of[name] = name != "staging" && name != "publish"
@@ -287,16 +298,23 @@ func (s *scanner) block(dir, spec string, isStaged bool) {
 		b.Pods = append(b.Pods, pod.Name)
 	}
 	var husks []string
-	for _, at := range []string{dir + "/" + spec + "/data", dir + "/" + spec, dir + "/staging/" + spec, dir + "/publish/" + spec} {
+	data := dir + "/" + spec + "/data"
+	for _, at := range []string{data, dir + "/" + spec, dir + "/staging/" + spec, dir + "/publish/" + spec} {
 		if s.isEmpty(at) {
 			husks = append(husks, at)
 		}
 	}
-	b.Data = s.data(dir + "/" + spec + "/data/vol_data.json")
+	if s.holds(data, ".vol_data.json.new") {
+		husks = append(husks, data+"/.vol_data.json.new")
+	}
+	b.Data = s.data(data + "/vol_data.json")
 	isHusk := len(pods) == 0 && b.Data.Missing && (!isStaged || slices.Contains(husks, dir+"/staging/"+spec))
 	if isHusk && len(husks) > 0 {
 		s.found.Empty = append(s.found.Empty, husks...)
 		return
+	}
+	if len(pods) == 0 && !isStaged {
+		s.found.Empty = append(s.found.Empty, husks...)
 	}
 	s.found.Blocks = append(s.found.Blocks, b)
 }
