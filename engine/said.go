@@ -44,7 +44,7 @@ func (e ears) heard(c hal.Call, volume []string, err error) error {
 		if name := e.read(c, volume); name != "" {
 			why = "Secret " + name + ", which can't be read"
 		} else if !e.said.IsComplete() {
-			why = "a Secret of an object that volnode has not heard of, since not every source is synced"
+			why = "a Secret that volnode has not read: not every source is synced, or there are too many Secrets"
 		}
 		if why != "" {
 			said.Detail, said.Doubtful = "message withheld: it may quote "+why, true

@@ -34,8 +34,8 @@ const (
 	maxKnown = 256 << 10
 )
 
-// maxExpected bounds how many secrets are expected.
-const maxExpected = 64
+// maxExpected bounds how many secrets are expected. With more of them, no text is known to be without one.
+const maxExpected = 1024
 
 // hidden stands where a secret was.
 const hidden = "***"
@@ -49,6 +49,7 @@ type Scrubber struct {
 	fresh, old known
 	expected   map[string]bool // names of secrets, true for those that were not learnt
 	isComplete bool            // all secrets are named that drivers may have been given
+	isTooMany  bool            // but there was no room for some names
 }
 
 // known is what one generation of secrets may be found by.
@@ -73,7 +74,11 @@ func New() *Scrubber {
 func (s *Scrubber) Expect(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.expected[name]; !known && len(s.expected) < maxExpected {
+	switch _, isKnown := s.expected[name]; {
+	case isKnown:
+	case len(s.expected) == maxExpected:
+		s.isTooMany = true
+	default:
 		s.expected[name] = true
 	}
 }
@@ -85,11 +90,11 @@ func (s *Scrubber) Complete() {
 	s.isComplete = true
 }
 
-// IsComplete reports whether [Scrubber.Complete] was called.
+// IsComplete reports whether [Scrubber.Complete] was called, and every name had room.
 func (s *Scrubber) IsComplete() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.isComplete
+	return s.isComplete && !s.isTooMany
 }
 
 // Expected returns the names of the secrets that are expected and were not learnt, sorted.

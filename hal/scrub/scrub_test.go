@@ -243,3 +243,17 @@ func BenchmarkLearn(b *testing.B) {
 		s.Learn("n/s", hal.NewSecret(map[string]string{"key": pem + strconv.Itoa(i)}))
 	}
 }
+
+// No name is dropped in silence: with more than there is room for, no text is known to be clean.
+func TestTooManyExpectedSecrets(t *testing.T) {
+	s := New()
+	for i := range maxExpected {
+		s.Expect("default/secret-" + strconv.Itoa(i))
+	}
+	s.Complete()
+	s.Expect("default/secret-0")
+	require.True(t, s.IsComplete())
+	s.Expect("default/one-more")
+	require.False(t, s.IsComplete())
+	require.Len(t, s.Expected(), maxExpected)
+}
