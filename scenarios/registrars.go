@@ -66,6 +66,7 @@ func (g *registrars) hears(message, driver string, now hal.Instant) {
 		delete(g.isStopgap, driver)
 		if now <= g.unreachable[driver] {
 			g.isStopgap[driver] = true
+			delete(g.serving, driver) // whichever it is: the first call may come when the fault is over
 		}
 		g.registered[driver], g.connected[driver] = true, true
 	case "driver connected", "driver is served by another endpoint":
