@@ -114,6 +114,9 @@ func (r *run) calls(e *sim.Effect) {
 }
 
 func (r *run) socketChanges(e *sim.Effect) {
+	if !strings.HasPrefix(e.Path, rootDir+"/plugins_registry/") {
+		return
+	}
 	for _, d := range r.w.Drivers() {
 		if d.Socket != e.Path {
 			continue

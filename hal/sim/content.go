@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -166,14 +167,21 @@ func (w *World) returns() {
 }
 
 // written is what the file holds, without holes.
-func (c *content) written() []byte {
-	var b []byte
-	for i, sector := range c.sectors {
+func (c *content) written() string {
+	n := 0
+	for _, sector := range c.sectors {
 		if sector != nil {
-			b = append(b, sector[:max(0, min(sectorSize, c.size-int64(i)*sectorSize))]...)
+			n += sectorSize
 		}
 	}
-	return b
+	var b strings.Builder
+	b.Grow(n)
+	for i, sector := range c.sectors {
+		if sector != nil {
+			b.Write(sector[:max(0, min(sectorSize, c.size-int64(i)*sectorSize))])
+		}
+	}
+	return b.String()
 }
 
 // durable forgets the undo of writes that fsync made durable. What an earlier failed fsync lost stays lost, unless written again since.

@@ -199,7 +199,7 @@ func (w *World) FileText(path string) string {
 	if errno != 0 || at.n.file == nil {
 		return ""
 	}
-	return string(at.n.file.written())
+	return at.n.file.written()
 }
 
 // WriteFile makes a file with its directories, as somebody on the node would; what it writes is durable.
