@@ -66,7 +66,6 @@ func (g *registrars) hears(message, driver string, now hal.Instant) {
 		delete(g.isStopgap, driver)
 		if now <= g.unreachable[driver] {
 			g.isStopgap[driver] = true
-			delete(g.serving, driver) // whichever it is: the first call may come when the fault is over
 		}
 		g.registered[driver], g.connected[driver] = true, true
 	case "driver connected", "driver is served by another endpoint":
@@ -106,11 +105,20 @@ func (r *run) calls(e *sim.Effect) {
 	}
 	r.judges("S24")
 	g := &r.registrars
-	if now := g.serving[e.Driver]; now != "" && now != e.Endpoint && e.At > g.unreachable[e.Driver] {
+	now := g.serving[e.Driver]
+	if now == e.Endpoint {
+		return
+	}
+	if now != "" && e.At > g.unreachable[e.Driver] {
 		r.fail("S24", "sent "+e.Method, string(e.Key), e.Method+" of volume "+e.Volume+" goes to "+e.Endpoint+", and "+now+
 			" serves the driver and answers")
 	}
-	g.serving[e.Driver] = e.Endpoint
+	delete(g.serving, e.Driver)
+	for _, d := range r.w.Drivers() {
+		if _, stands := g.since[d.Socket]; stands && d.Endpoint == e.Endpoint {
+			g.serving[e.Driver] = e.Endpoint // else its registration has ended, and the agent is about to hear so
+		}
+	}
 }
 
 func (r *run) socketChanges(e *sim.Effect) {
