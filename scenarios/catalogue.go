@@ -2,7 +2,9 @@ package scenarios
 
 import (
 	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -44,30 +46,34 @@ func Catalogue() ([]*Scenario, error) {
 	}
 	var all []*Scenario
 	for _, e := range entries {
-		text, err := catalogue.ReadFile("catalogue/" + e.Name())
+		s, err := stored(e.Name())
 		if err != nil {
 			return nil, err
 		}
-		s, err := Parse(catalogueDir+e.Name(), string(text))
-		if err != nil {
-			return nil, err
-		}
-		s.stored = true
 		all = append(all, s)
 	}
 	return all, nil
 }
 
-// Find returns the scenario of the catalogue with that name.
-func Find(name string) (*Scenario, error) {
-	all, err := Catalogue()
+// stored parses a file of the catalogue.
+func stored(file string) (*Scenario, error) {
+	text, err := catalogue.ReadFile("catalogue/" + file)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range all {
-		if s.Name == strings.TrimSuffix(name, ".txt") {
-			return s, nil
-		}
+	s, err := Parse(catalogueDir+file, string(text))
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("there is no scenario %q, and no file of that name; volsim list --names lists the scenarios", name)
+	s.stored = true
+	return s, nil
+}
+
+// Find returns the scenario of the catalogue with that name. It reads no other: a process may run many.
+func Find(name string) (*Scenario, error) {
+	s, err := stored(strings.TrimSuffix(name, ".txt") + ".txt")
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		return nil, fmt.Errorf("there is no scenario %q, and no file of that name; volsim list --names lists the scenarios", name)
+	}
+	return s, err
 }
