@@ -209,7 +209,7 @@ func (m *VolumeManager) tell(n node) {
 func doubtful(rec core.Record, now hal.Instant, boot hal.BootID) core.Record {
 	if rec.Boot != boot {
 		rec.Fingerprint, rec.Generation, rec.ClimbUntil, rec.DescendUntil = "", nil, 0, 0
-		rec.Seen = "something unknown"
+		rec.Seen = core.SeenUnknown
 	}
 	limits := rec.Rung.Limits
 	rec.Phase, rec.Boot, rec.WasUp = core.Intent, boot, rec.Rung.Pod != ""

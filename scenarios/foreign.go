@@ -56,7 +56,7 @@ func (r *run) isEmptyDir(path string) bool {
 // another's once that is gone, and leaves it alone. So it is unmounted by hand, and the containers that keep it busy are made to let go of it.
 func (r *run) unmix() {
 	for _, p := range r.list {
-		if b, ok := r.core.Belief(p.key); ok && (p.isMixedUp || r.root.forgotten) && b.State != core.Present && !b.InFlight {
+		if b, ok := r.core.Belief(p.key); ok && p.isMixedUp && b.State != core.Present && !b.InFlight {
 			if owner := r.podOf(p.path); owner != nil {
 				owner.letGo()
 			}

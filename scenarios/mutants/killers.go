@@ -36,6 +36,7 @@ var killers = map[string]killer{
 	"the name of a new generation is not durable":                 {seed: 481},
 	"a journal that can't be read is empty":                       {seed: 19},
 	"a late answer ends every call of its rung":                   {seed: 1},
+	"what stands at an earlier life's trace is another's":         {scenario: "journal_is_forgotten_and_the_driver_comes_later"},
 	"a look that fails sees nothing":                              {seed: 9},
 	"a mount below an emptyDir is deleted through":                {scenario: "mount_below_an_empty_dir_is_not_deleted_through"},
 	"a mount of another device is accepted":                       {scenario: "foreign_mount_at_a_target_is_not_taken_for_the_volume"},

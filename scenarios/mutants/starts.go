@@ -27,4 +27,8 @@ var starts = []Mutant{
 		"a directory that can't be listed is empty", "S22, laws 5.4, kubernetes#72257", "engine/plugin/kinds/scan.go",
 		"\treturn entries, err\n", "\treturn entries, nil\n",
 	},
+	{
+		"what stands at an earlier life's trace is another's", "L2", "engine/core/complete.go",
+		"\t\tcase r.traced && !IsBare(res.Fingerprint):\n", "\t\tcase r.traced && r == nil:\n",
+	},
 }
