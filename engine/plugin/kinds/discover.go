@@ -12,7 +12,10 @@ import (
 )
 
 // Unrecognised is something in the layout that no rung can be made of. It is reported and left alone.
-type Unrecognised struct{ Path, Why string }
+type Unrecognised struct {
+	Path, Why string
+	IsHidden  bool // it could not be looked at: volumes may be there
+}
 
 // Discover makes rungs of what a start has found, so that what has no record, because the journal is lost or damaged, can still be taken down. The
 // keys are those that the ladders make, and lower rungs come first. Whether a rung has a record, or is wanted, is not its business.
@@ -43,12 +46,14 @@ type discovery struct {
 	left         []Unrecognised
 }
 
-func (d *discovery) unrecognised(path, why string) { d.left = append(d.left, Unrecognised{path, why}) }
+func (d *discovery) unrecognised(path, why string) {
+	d.left = append(d.left, Unrecognised{Path: path, Why: why})
+}
 
 // volume reads a data file and checks that what it says may go into paths and calls.
 func (d *discovery) volume(dir string, f File) (csi.VolData, bool) {
 	if f.Problem != "" {
-		d.unrecognised(dir, "its vol_data.json can't be read: "+f.Problem)
+		d.left = append(d.left, Unrecognised{Path: dir, Why: "its vol_data.json can't be read: " + f.Problem, IsHidden: !f.Missing})
 		return csi.VolData{}, false
 	}
 	data, err := csi.ParseVolData(f.Data)

@@ -25,6 +25,18 @@ type Listing struct {
 	Unlisted []string
 }
 
+// Hidden are the names in left that could not be looked at: what an earlier life has made may be at or below them.
+func Hidden(left []Unrecognised) []string {
+	var names []string
+	for _, u := range left {
+		if u.IsHidden {
+			names = append(names, u.Path)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // PodEntry is pods/<Pod>/volumes/<Plugin>/<Name>.
 type PodEntry struct {
 	Pod, Plugin, Name string
@@ -125,7 +137,7 @@ func (s *scanner) trouble(name string, err error) {
 		s.fail(err)
 		return
 	}
-	s.found.Left = append(s.found.Left, Unrecognised{name, "it can't be listed: " + err.Error()})
+	s.found.Left = append(s.found.Left, Unrecognised{Path: name, Why: "it can't be looked at: " + err.Error(), IsHidden: true})
 	if strings.HasPrefix(name, plugin.PodsDir(s.root)+"/") || strings.HasPrefix(name, plugin.CSIDir(s.root)+"/volumeDevices/") {
 		s.found.Unlisted = append(s.found.Unlisted, name)
 	}
@@ -153,7 +165,7 @@ func (s *scanner) directories(dir string, entries []hal.Entry) []string {
 			names = append(names, e.Name)
 			continue
 		}
-		s.found.Left = append(s.found.Left, Unrecognised{dir + "/" + e.Name, "it is no directory, but a " + e.Type.String()})
+		s.found.Left = append(s.found.Left, Unrecognised{Path: dir + "/" + e.Name, Why: "it is no directory, but a " + e.Type.String()})
 	}
 	return names
 }
@@ -227,6 +239,9 @@ func (s *scanner) husk(dir, target string) bool {
 // empty notes a directory without entries. It reports whether it is one. What is no directory is somebody's file.
 func (s *scanner) empty(dir string) bool {
 	info, err := s.h.Tree.Stat(s.c, dir)
+	if err != nil && !isItsOwn(err) {
+		s.trouble(dir, err)
+	}
 	isEmpty := hal.Is(err, syscall.ENOENT) || err == nil && info.Type == hal.TypeDirectory && !info.MountPoint
 	if isEmpty {
 		s.found.Empty = append(s.found.Empty, dir)
@@ -237,11 +252,14 @@ func (s *scanner) empty(dir string) bool {
 // isEmpty reports whether a name is a directory's on which nothing is mounted and in which nothing is.
 func (s *scanner) isEmpty(dir string) bool {
 	info, err := s.h.Tree.Stat(s.c, dir)
-	if err != nil || info.Type != hal.TypeDirectory || info.MountPoint {
-		return false
+	var inside []hal.Entry
+	if err == nil && info.Type == hal.TypeDirectory && !info.MountPoint {
+		inside, err = s.h.Tree.List(s.c, dir)
 	}
-	inside, err := s.h.Tree.List(s.c, dir)
-	return err == nil && len(inside) == 0
+	if err != nil && !isItsOwn(err) {
+		s.trouble(dir, err)
+	}
+	return err == nil && info.Type == hal.TypeDirectory && !info.MountPoint && len(inside) == 0
 }
 
 func (s *scanner) staged(driver string) {
