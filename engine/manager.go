@@ -34,6 +34,7 @@ type VolumeManager struct {
 	identity identity.Identity
 	own      own
 	left     []kinds.Unrecognised
+	hidden   hidden
 	starts   int      // failed attempts of it
 	listings int      // of these, the ones that failed to list the layout
 	refusal  *Refusal // of the start, for good; nil for none

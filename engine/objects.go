@@ -417,12 +417,16 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 			m.populate(uid, in)
 		}
 	}
-	if !m.cfg.NoRuntime {
+	m.orphans()
+}
+
+// orphans: on a host without a container runtime a pod that no source names has no containers.
+func (m *VolumeManager) orphans() {
+	if !m.cfg.NoRuntime || !m.objects.all {
 		return
 	}
-	// A host without a container runtime: a pod that no source names has no containers.
 	for _, p := range m.core.Pods() {
-		if o.pods[p.UID] == nil {
+		if m.objects.pods[p.UID] == nil {
 			m.step(core.Gone{Pod: p.UID})
 		}
 	}

@@ -50,6 +50,7 @@ func (m *VolumeManager) launch(op core.Op) {
 
 func (m *VolumeManager) ended(op core.Op, res core.Result) {
 	delete(m.running, op.ID)
+	m.hidden.note(op.Key)
 	if op.Verb != core.Look && !m.goesOn(op.Key, res) {
 		level := LevelInfo
 		if res.Outcome != hal.Done && !res.Unfinished {
@@ -65,6 +66,9 @@ func (m *VolumeManager) ended(op core.Op, res core.Result) {
 		m.log(LevelError, "volume lost its data", "rung", string(op.Key), "what", lost)
 	}
 	m.step(core.Completed{Op: op.ID, Result: res})
+	if op.Verb == core.Descend && res.Outcome != hal.Done {
+		m.watchAgain(op) // its watch ended when it began
+	}
 	if res.Blocked {
 		m.tableChanged() // what stands there now is what a change is told from
 	}

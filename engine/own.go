@@ -55,7 +55,7 @@ func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 		m.journal.Lose(journalErr)
 		m.mend()
 	}
-	if m.own.again || idErr != nil || hal.Is(journalErr, syscall.ENOENT) && !isSame {
+	if m.own.again || idErr != nil || journalErr != nil && (!hal.Is(journalErr, syscall.ENOENT) || !isSame) {
 		m.h.Runtime.At(m.h.Runtime.Now().Add(ownAgain), m.ownChanged)
 	}
 }

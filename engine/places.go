@@ -56,6 +56,14 @@ func (m *VolumeManager) watchAll() {
 	})
 }
 
+// watchAgain goes on watching the directory of a rung that stands after a descent that has done nothing.
+func (m *VolumeManager) watchAgain(op core.Op) {
+	made, fingerprint, _, isUp := m.core.Stands(op.Key, m.core.Seq())
+	if isUp && hasDirectory(op.Kind, fingerprint) && m.isBelowRoot(core.Value(made, "path")) {
+		m.lookAgain(op.Key)
+	}
+}
+
 func (m *VolumeManager) isBelowRoot(at string) bool { return strings.HasPrefix(at, m.cfg.RootDir+"/") }
 
 // lookAgain looks at the place of a rung of which something was told.

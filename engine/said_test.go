@@ -69,7 +69,7 @@ func TestWhatADriverSaysIsHeardWithoutSecrets(t *testing.T) {
 	require.Equal(t, "no answer before the deadline", said([]string{"n/own"}, nil, nil, hal.ReplyNone, "no answer before the deadline"))
 	early := ears{clock{}, vault{secrets: all}, scrub.New()}
 	err := early.heard(hal.Call{}, nil, &hal.Error{Class: hal.ClassRPC, Reply: status, Code: hal.CodeUnknown, Detail: "of-another-volume"})
-	require.ErrorContains(t, err, "message withheld: it may quote a Secret of an object that volnode has not heard of")
+	require.ErrorContains(t, err, "message withheld: it may quote a Secret that volnode has not read")
 	require.False(t, csiplugin.Ends(err))
 	require.Empty(t, said([]string{"n/own"}, nil, nil, status, ""))
 }

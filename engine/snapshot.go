@@ -281,7 +281,11 @@ func (m *VolumeManager) sourceStatus() []SourceTrouble {
 		out = append(out, SourceTrouble{Source: t.Source, Where: t.Where, Why: t.Problem, Held: t.Held, Accept: t.Accept})
 	}
 	for _, s := range m.left {
-		out = append(out, SourceTrouble{Source: "node", Where: s.Path, Why: s.Why})
+		t := SourceTrouble{Source: "node", Where: s.Path, Why: s.Why, Hidden: s.IsHidden}
+		if t.Hidden {
+			t.Why += "; nothing comes up or goes there until volnode could look, which it tries each minute; make it readable"
+		}
+		out = append(out, t)
 	}
 	return out
 }

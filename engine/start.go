@@ -11,7 +11,6 @@ import (
 	"github.com/volnode/volnode/engine/deletions"
 	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/engine/journal"
-	"github.com/volnode/volnode/engine/op"
 	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
@@ -107,9 +106,18 @@ func (m *VolumeManager) read(isPatient bool) (n node, err error) {
 		}
 	}
 	n.isRead = true
-	if err := m.discover(&h, c, &n, isPatient); err != nil {
+	listing, err := kinds.Scan(&h, c, m.cfg.RootDir, isPatient)
+	if err != nil {
 		return n, err
 	}
+	n.start.Strays, n.left = m.strays(listing, func(key hal.Key) bool {
+		_, recorded := slices.BinarySearchFunc(n.loaded.Records, key, func(r core.Record, key hal.Key) int { return cmp.Compare(r.Rung.Key, key) })
+		return recorded
+	}, func(volume string) bool {
+		return slices.ContainsFunc(n.loaded.Records, func(r core.Record) bool { return r.Rung.Volume == volume })
+	})
+	n.start.Hidden = kinds.Hidden(n.left)
+	m.prune(&h, c, listing.Empty)
 	n.base = standsOn(table, m.cfg.RootDir).ID
 	n.start.Covers, _ = strangers(table, m.cfg.RootDir, n.base, placesOf(&n.start))
 	m.follow(children)
@@ -117,32 +125,6 @@ func (m *VolumeManager) read(isPatient bool) (n node, err error) {
 		n.start.Children = append(n.start.Children, core.ChildSeen{Key: child.Key, What: childText(child)})
 	}
 	return n, nil
-}
-
-// discover adds what is there without a record.
-func (m *VolumeManager) discover(h *hal.Host, c hal.Call, n *node, isPatient bool) error {
-	listing, err := kinds.Scan(h, c, m.cfg.RootDir, isPatient)
-	if err != nil {
-		return err
-	}
-	strays, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
-	n.left = slices.DeleteFunc(left, func(u kinds.Unrecognised) bool {
-		return u.Volume != "" && slices.ContainsFunc(n.loaded.Records, func(rec core.Record) bool { return rec.Rung.Volume == u.Volume })
-	})
-	n.start.Strays = slices.DeleteFunc(strays, func(r core.Rung) bool {
-		_, recorded := slices.BinarySearchFunc(n.loaded.Records, r.Key, func(rec core.Record, key hal.Key) int { return cmp.Compare(rec.Rung.Key, key) })
-		// Without a record, and with directories that can't be listed, nobody knows whether a pod uses what pods share.
-		isHidden := !recorded && r.Pod == "" && len(listing.Unlisted) > 0
-		if isHidden {
-			n.left = append(n.left, kinds.Unrecognised{Path: string(r.Key), Why: "a pod may use it, as " + listing.Unlisted[0] + " can't be listed"})
-		}
-		return recorded || isHidden
-	})
-	for _, name := range listing.Empty {
-		// Only empty directories go. One that can't be removed is in nobody's way; the next start tries again.
-		_ = op.Prune(h, c, name, kinds.Stop(m.cfg.RootDir, name))
-	}
-	return nil
 }
 
 // follow tells core once the last of a rung's helpers is dead.
@@ -186,6 +168,7 @@ func (m *VolumeManager) begin(n node) {
 		m.step(e)
 	}
 	m.tableChanged()
+	m.lookAtHidden()
 }
 
 // tellDamage tells of damage to the journal, also if the start has failed since: the next one reads the generation that this one has begun.
@@ -211,7 +194,7 @@ func (m *VolumeManager) tell(n node) {
 func doubtful(rec core.Record, now hal.Instant, boot hal.BootID) core.Record {
 	if rec.Boot != boot {
 		rec.Fingerprint, rec.Generation, rec.ClimbUntil, rec.DescendUntil = "", nil, 0, 0
-		rec.Seen = "something unknown"
+		rec.Seen = core.SeenUnknown
 	}
 	limits := rec.Rung.Limits
 	rec.Phase, rec.Boot, rec.WasUp = core.Intent, boot, rec.Rung.Pod != ""

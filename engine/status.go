@@ -96,6 +96,7 @@ type SourceTrouble struct {
 	Why    string     `json:"why"`
 	Held   bool       `json:"held,omitempty"`   // Where is a pod that is not torn down, as it is not known whether somebody still wants it
 	Accept bool       `json:"accept,omitempty"` // Where is kept until a person accepts that it is gone
+	Hidden bool       `json:"hidden,omitempty"` // Where could not be looked at: volumes may be there, and volnode looks again
 }
 
 // JournalStatus is the journal's own state.

@@ -344,7 +344,7 @@ func (t *story) expectNothingAt(at string) string {
 // breakages are what a driver can be made to do, by the words for it.
 var breakages = map[string]sim.Breakage{
 	"works": sim.Works, "hangs": sim.Hangs, "refuses": sim.Refuses, "fails": sim.Fails, "hides": sim.Hides, "denies": sim.Denies,
-	"busy": sim.Busy,
+	"busy": sim.Busy, "partly": sim.Partly, "wholly": sim.Wholly,
 }
 
 func (t *story) breaks(name string, b sim.Breakage) string {

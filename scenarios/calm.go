@@ -42,6 +42,7 @@ func (r *run) finish(restart bool) {
 	r.stop = true
 	r.registrars.calm = r.w.Now()
 	r.w.Calm()
+	r.w.Allow()
 	r.uncoversManifests()
 	r.w.SweepForeign(rootDir)
 	r.letsGo()
@@ -56,7 +57,7 @@ func (r *run) finish(restart bool) {
 		r.w.BreakDriver(r.broken, sim.Works)
 		r.broken, r.registrars.calm = "", r.w.Now()
 	}
-	if !r.comesToRest("L2", "converged", r.bound()) || !r.untouched() || !r.confesses() || !r.isQuiet() || restart && !r.restarts() {
+	if !r.comesToRest("L2", "converged", r.bound()) || !r.untouched() || !r.knowsAll() || !r.confesses() || !r.isQuiet() || !r.recovers() || restart && !r.restarts() {
 		return
 	}
 	r.empties()

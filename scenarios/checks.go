@@ -407,10 +407,17 @@ func (r *run) unmounted(e *sim.Effect) {
 		r.actual.mounting++
 		r.takes(e)
 		r.undoes(e)
+	case r.byPath[e.Path].isClimbed(e.Call):
+		r.touch(e.Path) // its driver takes a dead mount off before it mounts anew, and dies in between: no agent hears of it at that instant
 	}
 	for p := r.byPath[e.Path]; p != nil; p = p.earlier {
 		r.refine(p.key)
 	}
+}
+
+// isClimbed: the call is one that brings the place up.
+func (p *place) isClimbed(call uint64) bool {
+	return p != nil && slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == call && (c.method == stage || c.method == publish) })
 }
 
 // takes is S7 and S22 for what the agent does by itself.

@@ -46,6 +46,7 @@ var Properties = []struct{ Code, Text string }{
 	{"L11", "a restart adopts what is healthy without a call"},
 	{"L12", "what is not as it should be says why, or what is under way"},
 	{"L13", "a driver that runs and registers is registered and connected within a bound after the faults stop"},
+	{"L16", "once a driver has answered with errors and works again, what it has for a pod is ready, or gone, within seconds"},
 	{"panic", "the engine's own assertions hold, and no check of volsim panics"},
 	{"expect", "the scenario's expectations hold"},
 }

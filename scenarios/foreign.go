@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -56,7 +57,7 @@ func (r *run) isEmptyDir(path string) bool {
 // another's once that is gone, and leaves it alone. So it is unmounted by hand, and the containers that keep it busy are made to let go of it.
 func (r *run) unmix() {
 	for _, p := range r.list {
-		if b, ok := r.core.Belief(p.key); ok && (p.isMixedUp || r.root.forgotten) && b.State != core.Present && !b.InFlight {
+		if b, ok := r.core.Belief(p.key); ok && p.isMixedUp && b.State != core.Present && !b.InFlight {
 			if owner := r.podOf(p.path); owner != nil {
 				owner.letGo()
 			}
@@ -140,4 +141,46 @@ func (r *run) isUnseen(e *sim.Effect, stack []hal.Mount) bool {
 func (r *run) isForeign(m hal.Mount) bool {
 	_, is := r.foreign[m.ID]
 	return is
+}
+
+// hider is the mount of somebody else that hides the place of a volume; the zero Mount if none does. What stands on a driver's path itself is judged by
+// what shows there.
+func (r *run) hider(u use) hal.Mount {
+	if u.exempt || !below(u.path, rootDir) {
+		return hal.Mount{}
+	}
+	at := u.path
+	if u.driver != "" {
+		at = path.Dir(at)
+	}
+	for ; len(at) > len(rootDir); at = path.Dir(at) {
+		if stack := r.w.MountsAt(at); len(stack) > 0 && r.isForeign(stack[len(stack)-1]) {
+			return stack[len(stack)-1]
+		}
+	}
+	return hal.Mount{}
+}
+
+// mustKnow: the agent knows of a mount that hides a volume of p, or has had the time to hear of it.
+func (r *run) mustKnow(p *pod, u use, m hal.Mount) bool {
+	isKnown := false
+	r.core.Beliefs(func(b core.Belief) {
+		_, is := r.core.CoverOf(b.Key)
+		isKnown = isKnown || is && b.Pod == p.uid && b.Path == u.path
+	})
+	return isKnown || r.w.Now().Sub(r.foreign[m.ID].since) > noticing
+}
+
+// seesHider is S21 of a pod that was ready when somebody mounted over one of its volumes.
+func (r *run) seesHider(p *pod) {
+	if !r.alive() || !p.isWanted || !r.core.Ready(p.uid) {
+		return
+	}
+	for _, u := range p.uses {
+		r.judges("S21")
+		if m := r.hider(u); m.ID != 0 && r.mustKnow(p, u, m) {
+			r.fail("S21", "stays ready", p.name, "pod "+p.name+" is ready, and what somebody has mounted on "+m.Path+" hides its volume "+u.name)
+			return
+		}
+	}
 }

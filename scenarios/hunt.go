@@ -195,7 +195,7 @@ func (h *Hunter) Run(s Schedule) Result {
 	r.guard(func() {
 		g.begin()
 		if r.until(hal.Instant(is.Chaos)) && !s.isShort {
-			r.broken = g.breaks()
+			r.broken, r.ailing = g.breaks(), g.ails()
 			r.finish(!is.NoRestart)
 		}
 	})

@@ -40,7 +40,9 @@ func (g *workload) renamesVolume(i int) {
 			before.meaning = meaning - before.meaning // what it was
 			v.lives++
 			g.r.take(g.hunter.volume(i, before), g.hunter.claim(i, before.lives))
-			g.r.w.After(g.time("workload.rename-away", name, n, time.Minute), "made again "+name, func() {
+			away := g.time("workload.rename-away", name, n, time.Minute)
+			g.r.delays(away) // no pod that claims it can come
+			g.r.w.After(away, "made again "+name, func() {
 				g.r.give(g.hunter.volume(i, *v), g.hunter.claim(i, v.lives))
 			})
 		})

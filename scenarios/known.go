@@ -3,7 +3,6 @@ package scenarios
 import (
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -155,14 +154,10 @@ func (r *run) mayRun(at *place) bool {
 	})
 }
 
-// isPresumed: the journal was lost, and the driver holds the volume there for a pod that is wanted, or vol_data.json says so. A start that finds it
-// without a record can't know that no container uses it; a deletion that reaches the agent together with the creation that follows it does not say so
-// either.
+// isPresumed: the journal was lost, and an earlier life has left the volume there, or the names for it, for a pod that is wanted. A start that finds them
+// without a record can't know that no container uses it; a deletion that reaches the agent together with the creation that follows does not say so either.
 func (r *run) isPresumed(at *place, owner *pod) bool {
 	if !r.root.forgotten || !r.alive() || owner == nil || !owner.isWanted {
-		return false
-	}
-	if !at.isHeld && !strings.Contains(string(r.w.ReadFile(path.Dir(at.path)+"/vol_data.json")), strconv.Quote(at.volume)) {
 		return false
 	}
 	b, known := r.core.Belief(at.key)

@@ -268,6 +268,12 @@ func (r *run) finds(p *pod) bool {
 			r.fail("S10", "told ready", p.name, "pod "+p.name+" is told to be ready, and its volume "+u.name+" is of a stage that has ended and was made anew")
 			return false
 		}
+		if m := r.hider(u); m.ID != 0 {
+			if r.mustKnow(p, u, m) {
+				r.fail("S21", "told ready", p.name, "pod "+p.name+" is told to be ready, and what somebody has mounted on "+m.Path+" hides its volume "+u.name)
+			}
+			return false
+		}
 		why := r.lacks(u)
 		if why == "" {
 			continue

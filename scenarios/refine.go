@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -52,13 +53,35 @@ func (r *run) begun() {
 			r.refine(key)
 			continue
 		}
-		if r.root.forgotten && r.root.left[string(key)] {
-			continue // without a journal, and with a directory that can't be listed, the start can only tell of it, as it does
+		if r.root.forgotten && r.isLeft(p) {
+			continue // without a journal, and with a directory that can't be listed, the start can only tell of it, and look again
 		}
 		if why := r.remains(p); why != "" && !p.isTouched {
 			r.fail("S15", "start", string(key), "the agent has started without a trace of "+string(key)+", and "+why)
 		}
 	}
+}
+
+// isLeft: the start has told that it could not look at the place.
+func (r *run) isLeft(p *place) bool {
+	for at := p.path; len(at) > len(rootDir); at = path.Dir(at) {
+		if r.root.left[at] {
+			return true
+		}
+	}
+	return false
+}
+
+// knowsAll is S15 once everything is as wanted: what a start could not look at was looked at since.
+func (r *run) knowsAll() bool {
+	for _, p := range r.list {
+		_, known := r.core.Belief(p.key)
+		if why := r.remains(p); !known && why != "" && !p.isTouched {
+			r.fail("S15", "never found", string(p.key), "nothing is known of "+string(p.key)+", and "+why)
+			return false
+		}
+	}
+	return true
 }
 
 // refine compares the belief of one rung with the truth.

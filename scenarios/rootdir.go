@@ -134,6 +134,11 @@ func (r *run) strays(place string, what int) {
 	if _, taken := r.w.Exists(at); taken {
 		return
 	}
+	for dir := path.Dir(at); len(dir) > len(rootDir); dir = path.Dir(dir) {
+		if kind, there := r.w.Exists(dir); there && kind != hal.TypeDirectory {
+			return // an earlier stray is in the way
+		}
+	}
 	r.w.MakeDir(path.Dir(at))
 	switch what {
 	case 0:
@@ -150,6 +155,13 @@ func (r *run) strays(place string, what int) {
 	if what < 2 {
 		r.root.kept = append(r.root.kept, at)
 	}
+}
+
+// denies: a directory can't be listed for a while.
+func (r *run) denies(at string, why syscall.Errno, last time.Duration) {
+	r.w.Deny(at, why)
+	r.delays(last + time.Minute) // and until it is looked at again
+	r.w.After(last, "the directory can be listed again", func() { r.w.Deny(at, 0) })
 }
 
 // removeTree removes a path and all below it, as somebody on the node would.

@@ -83,6 +83,9 @@ func (r *run) vandalises(p *pod, what vandalism, lasts time.Duration) {
 			continue
 		}
 		if errno := r.harms(p, u, what); errno == 0 && (what == isCovered || what == isCoveredAbove || what == isBoundBelow) {
+			for _, after := range [2]time.Duration{lasts / 2, lasts - 1} {
+				r.w.After(after, "somebody asks for "+p.name, func() { r.seesHider(p) })
+			}
 			r.w.After(lasts, "somebody takes a mount away", func() { r.uncovers(u.path, what) })
 		}
 	}
@@ -218,6 +221,7 @@ func vandalActions() []action {
 		{"replace the directory of volume VOLUME of pod POD", func(t *story, a []string) string { return t.harm(a[0], a[1], isReplaced) }},
 		{"mount over the directory of pod POD", func(t *story, a []string) string { return t.mountAbove(t.dirOf(a[0])) }},
 		{"mount over the directory of pods", func(t *story, _ []string) string { return t.mountAbove(rootDir + "/pods") }},
+		{"deny the listing of PATH for TIME", func(t *story, a []string) string { return t.deny(a[0], duration(a[1])) }},
 		{"write N files in volume VOLUME of pod POD", func(t *story, a []string) string { return t.fill(a[0], a[1], a[2]) }},
 		{"expect pod POD degraded TEXT", func(t *story, a []string) string { return t.expectDegraded(a[0], a[1]) }},
 		{"expect at most N files of pods", func(t *story, a []string) string { return t.expectNames(a[0]) }},
@@ -294,4 +298,10 @@ func (t *story) expectDegraded(name, text string) string {
 		}
 	}
 	return why
+}
+
+// deny is a statement: a directory can't be listed for a while.
+func (t *story) deny(at string, last time.Duration) string {
+	t.r.denies(at, syscall.EACCES, last)
+	return ""
 }

@@ -80,6 +80,7 @@ type run struct {
 	isCovered bool              // file mode: something is mounted over the manifests
 	deferred  []func()          // edits that nobody can make meanwhile
 	broken    string            // a driver that is broken for good, "" for none
+	ailing    ailment           // a driver that answers with errors for a while in calm
 
 	allWrite bool                      // containers of all pods write
 	blocks   map[string]map[string]int // how many blocks are written and synced, by volume and file

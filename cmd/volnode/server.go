@@ -223,7 +223,7 @@ func (d *daemon) checks(ctx context.Context) []readyCheck {
 		problems = append(problems, "not all manifests have been read: nothing is torn down until they are")
 	}
 	for _, t := range s.Sources {
-		if t.Source == manifest.Source { // others keep no pod from coming or going
+		if t.Source == manifest.Source || t.Hidden { // others keep no pod from coming or going
 			problems = append(problems, t.Where+": "+t.Why)
 		}
 	}

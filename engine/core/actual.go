@@ -23,6 +23,7 @@ type rung struct {
 	purged      bool   // Invariant: no climb that was ever sent can have left anything since the last Done descent began, or none was ever sent.
 	seen        string // what stood at the path before the first intent
 	looked      bool   // seen is known
+	veiled      bool   // nobody could look whether an earlier life has left something at its place
 	traced      bool   // found without a record, by what a climb of ours left on disk before its first call: what stands there came after it
 	short       string
 	refreshBy   hal.Instant
@@ -80,6 +81,9 @@ func (c *Core) add(spec Rung) *rung {
 		panic(fmt.Sprintf("core: rung %s made twice", spec.Key))
 	}
 	r := &rung{Rung: spec, state: Absent, purged: true}
+	if _, is := c.veil(r); is {
+		r.state, r.purged, r.veiled = Unknown, false, true
+	}
 	c.rungs[spec.Key] = r
 	c.came(r)
 	c.index(r)

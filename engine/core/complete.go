@@ -148,8 +148,11 @@ func (c *Core) lookedAt(r *rung, res Result) {
 		c.appears(r, res.Fingerprint)
 	default:
 		r.seen, r.looked = res.Fingerprint, true
-		if res.Fingerprint == r.fingerprint {
+		switch {
+		case res.Fingerprint == r.fingerprint:
 			r.seen = "" // what stands there is ours
+		case r.traced && !IsBare(res.Fingerprint):
+			r.seen = SeenUnknown // it may be ours: a climb takes it if its driver does, and a descent does not unmount it
 		}
 	}
 }

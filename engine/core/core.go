@@ -24,6 +24,7 @@ type Core struct {
 	ops     map[hal.OpID]*rung // in flight
 	open    map[hal.OpID]*rung // ended without a known end: an answer may still come
 	covers  []Cover
+	hidden  []string          // names that could not be looked at: see veil
 	serial  map[string]bool   // actors that work on one call a volume at a time
 	dead    map[string]string // by actor: the life of it that was seen dead last
 	effects []Found           // by a start: what stands where nothing was left
@@ -54,6 +55,7 @@ type Start struct {
 	// Forgive names the actors that were seen to act after they had answered, and that the operator trusts again.
 	Forgive []string
 	Covers  []Cover
+	Hidden  []string // names that could not be looked at: what was made there is not among Strays
 }
 
 // Found is what a look saw at a rung's place, "" for nothing.
@@ -66,7 +68,7 @@ type Found struct {
 // is there now. Everything else with a record or a trace is Unknown, and reconcile resolves it.
 func New(s Start) *Core {
 	c := &Core{
-		now: s.Now, boot: s.Boot, covers: s.Covers,
+		now: s.Now, boot: s.Boot, covers: s.Covers, hidden: s.Hidden,
 		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, places: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
 		dead: map[string]string{}, acts: map[string]bool{}, waits: map[Waiter]PodUID{},
@@ -80,13 +82,9 @@ func New(s Start) *Core {
 		c.recall(rec, fp, ok)
 	}
 	for _, stray := range s.Strays {
-		if c.rungs[stray.Key] != nil {
-			continue
+		if c.rungs[stray.Key] == nil {
+			c.trace(stray)
 		}
-		r := c.add(stray)
-		r.state, r.purged, r.traced, r.made = Unknown, false, true, stray.Want
-		// What left a trace and no record may have been up: unknown is running.
-		r.wasUp = r.Pod != ""
 	}
 	for _, child := range s.Children {
 		c.childSeen(child)
@@ -102,7 +100,7 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 		return // the call that it remembers ended with its boot
 	}
 	r := c.add(rec.Rung)
-	r.state, r.purged = Unknown, false
+	r.state, r.purged, r.veiled = Unknown, false, false
 	r.made, r.facts, r.seq = rec.Rung.Want, rec.Facts, rec.Seq
 	r.recorded, r.phase = true, rec.Phase
 	c.lastSeq = max(c.lastSeq, rec.Seq)
@@ -177,6 +175,8 @@ func (c *Core) apply(e Event) {
 		c.stirred(e.Key)
 	case Covered:
 		c.covered(e.By)
+	case Discovered:
+		c.discovered(e)
 	case ChildSeen:
 		c.childSeen(e)
 	case ChildGone:

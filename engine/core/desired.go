@@ -41,7 +41,8 @@ func (c *Core) pod(uid PodUID) *pod {
 
 // forgetPod drops a pod of which nothing is known but its name.
 func (c *Core) forgetPod(p *pod) {
-	if !p.wanted && len(p.rungs) == 0 && len(p.waiters) == 0 && !p.isTouched {
+	isMinded := p.gone && len(c.hidden) > 0
+	if !p.wanted && !isMinded && len(p.rungs) == 0 && len(p.waiters) == 0 && !p.isTouched {
 		delete(c.pods, p.uid)
 	}
 }
@@ -210,6 +211,9 @@ func (c *Core) unwanted(uid PodUID) {
 
 func (c *Core) gone(uid PodUID) {
 	p := c.pods[uid]
+	if p == nil && len(c.hidden) > 0 {
+		p = c.pod(uid) // what is found of it later has no containers
+	}
 	if p == nil {
 		return
 	}

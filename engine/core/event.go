@@ -37,6 +37,12 @@ type (
 	// Covered: these mounts, which are nobody's volume, hide what is below the paths that they are on. They come in place of those told before.
 	// What they hide is neither brought up nor taken down nor looked at until they are gone, and no pod that needs it is ready.
 	Covered struct{ By []Cover }
+	// Discovered: what a start could not look at was looked at again. Strays are what an earlier life has left there without a record. Hidden
+	// comes in place of what was told before.
+	Discovered struct {
+		Strays []Rung
+		Hidden []string
+	}
 	// Stirred: what kept a Blocked rung from moving may have changed.
 	Stirred struct{ Key hal.Key }
 	// ChildSeen: a helper process of an earlier run still lives and may act on the rung.
@@ -73,6 +79,7 @@ func (Answered) event()   {}
 func (ActorGone) event()  {}
 func (Registered) event() {}
 func (Observed) event()   {}
+func (Discovered) event() {}
 func (Stirred) event()    {}
 func (Covered) event()    {}
 func (ChildSeen) event()  {}

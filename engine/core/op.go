@@ -47,7 +47,7 @@ type Op struct {
 
 	// Fingerprint is the confirmed one of this rung, "" if none.
 	Fingerprint string
-	// Seen is what a look saw at the rung's path before the first intent, "" if nothing.
+	// Seen is what a look saw at the rung's path before the first intent, "" if nothing; or SeenUnknown.
 	Seen string
 	// First: no earlier climb of this rung can have left anything. A climb that ends NotDone then removes what it made.
 	First bool
@@ -60,6 +60,9 @@ type Op struct {
 }
 
 func (o Op) String() string { return fmt.Sprintf("#%d %s %s", o.ID, o.Verb, o.Key) }
+
+// SeenUnknown: something stands at the path, and nothing says whether it came before the first intent.
+const SeenUnknown = "something unknown"
 
 // Answer is what the actor said last, as far as it tells whether calls of ours have ended.
 type Answer uint8

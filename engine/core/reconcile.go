@@ -81,9 +81,14 @@ func (c *Core) decide(r *rung) {
 	c.timers.set(r, at)
 }
 
-// next is what is to be done about a rung. Where another's mount hides its place nothing is: it would be done to what is not ours.
+// next is what is to be done about a rung. Where another's mount hides its place nothing is: it would be done to what is not ours. Nor is anything
+// before its place could be looked at.
 func (c *Core) next(r *rung) decision {
 	d := c.choose(r)
+	if r.veiled && (d.act || d.drop) {
+		name, _ := c.veil(r)
+		return waitOn(whyHidden, hal.Key(name))
+	}
 	if d.act {
 		if cover, is := c.cover(r); is {
 			return waitOn(whyCovered, hal.Key(cover.Path))

@@ -36,6 +36,7 @@ const (
 	whyPlaceUsed
 	whyAnswered
 	whyCovered
+	whyHidden
 )
 
 var whyTexts = [...]string{
@@ -69,6 +70,7 @@ var whyTexts = [...]string{
 	whyPlaceUsed:     "%s is at its path, and containers may run on it; delete the pod that uses it, and create it again",
 	whyAnswered:      "gone; a call that was answered with an error is remembered, in case it still acts",
 	whyCovered:       "waits for the unmount of %s",
+	whyHidden:        "waits until %s can be looked at: an earlier run may have left something there; volnode looks again",
 }
 
 func (d decision) text() string {

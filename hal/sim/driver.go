@@ -158,6 +158,8 @@ const (
 	Hides            // calls work, and what it mounts does not reach the host; only with Checks
 	Denies           // each publish is answered FAILED_PRECONDITION, whatever was staged
 	Busy             // calls with effects are answered with plain errors, and nothing is done
+	Partly           // the same, and a part of it is done
+	Wholly           // the same, and all of it is done
 )
 
 // AddDriver installs a driver and starts it.

@@ -137,6 +137,9 @@ func (h hostTree) List(c hal.Call, path string) ([]hal.Entry, error) {
 	case !at.n.isDir():
 		return nil, k.done(syscall.ENOTDIR)
 	}
+	if errno := w.isDenied(path); errno != 0 {
+		return nil, k.done(errno)
+	}
 	entries := make([]hal.Entry, len(at.n.kids))
 	for i, kid := range at.n.kids {
 		entries[i] = hal.Entry{Name: kid.name, Type: kid.kind}

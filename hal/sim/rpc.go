@@ -324,6 +324,12 @@ func (r *rpc) act() {
 		}
 	default: // the others do not change what is done
 	}
+	if r.effects && (r.d.broken == Partly || r.d.broken == Wholly) {
+		amount, failed, r.text = whole, hal.CodeUnknown, ErrorTexts(ErrorNone)[0]
+		if r.d.broken == Partly {
+			amount = part
+		}
+	}
 	code := r.d.perform(r, amount)
 	if failed != hal.CodeOK && code == hal.CodeOK {
 		code = failed

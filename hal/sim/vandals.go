@@ -1,6 +1,9 @@
 package sim
 
-import "syscall"
+import (
+	"slices"
+	"syscall"
+)
 
 // This file is what people on the node do to directories that are not theirs.
 
@@ -34,6 +37,34 @@ func (w *World) ReplaceDir(path, aside string) syscall.Errno {
 		return errno
 	}
 	w.link(actor{}, from, name, from.n.sb.newNode(from.n.kind, 0o755))
+	return 0
+}
+
+// denial is a directory that can't be listed, though it is there.
+type denial struct {
+	path  string
+	errno syscall.Errno
+}
+
+// Deny has each listing of a directory answered with errno, as on a disk with a bad block, or where somebody took a right away; 0 ends that.
+func (w *World) Deny(path string, errno syscall.Errno) {
+	w.event("vandal.deny", path)
+	w.denied = slices.DeleteFunc(slices.Clone(w.denied), func(d denial) bool { return d.path == path })
+	if errno != 0 {
+		w.denied = append(w.denied, denial{path, errno})
+	}
+}
+
+// Allow ends all denials.
+func (w *World) Allow() { w.denied = nil }
+
+// isDenied is why a directory can't be listed, 0 if it can.
+func (w *World) isDenied(path string) syscall.Errno {
+	for _, d := range w.denied {
+		if d.path == path {
+			return d.errno
+		}
+	}
 	return 0
 }
 

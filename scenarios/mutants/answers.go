@@ -27,4 +27,8 @@ var answers = []Mutant{
 		"func (r *rung) isLeft() bool { return !r.isGone() }",
 		"func (r *rung) isLeft() bool { return r.state != Absent || r.op != nil || r.child != \"\" }",
 	},
+	{
+		"the wait after an answer is as long as any", "L16", "engine/core/backoff.go",
+		"if isAnswered && now.Sub(b.since) < answeredFor {", "if isAnswered && b == nil {",
+	},
 }

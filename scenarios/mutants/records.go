@@ -54,8 +54,8 @@ var records = []Mutant{
 		"if _, ok := c.uncovered(r); !ok || c.live(r) {", "if _, ok := c.uncovered(r); !ok {",
 	},
 	{
-		"containers do not run on what has no record", "S7, laws 5.4", "engine/core/core.go",
-		"\t\tr.wasUp = r.Pod != \"\"\n\t}\n\tfor _, child", "\t}\n\tfor _, child",
+		"containers do not run on what has no record", "S7, laws 5.4", "engine/core/hidden.go",
+		"\tr.wasUp = r.Pod != \"\"\n", "",
 	},
 	{
 		"a torn frame is read", "laws 5.4, kubernetes#108217", "engine/journal/frame.go",

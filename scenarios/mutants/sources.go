@@ -8,7 +8,7 @@ var sources = []Mutant{
 	},
 	{
 		"a pod is gone as soon as its source is synced", "S7, laws 1.4, nomad#13028", "engine/objects.go",
-		"\tif !m.cfg.NoRuntime {\n\t\treturn\n\t}\n", "",
+		"\tif !m.cfg.NoRuntime || !m.objects.all {\n", "\tif !m.objects.all {\n",
 	},
 	{
 		"a registration that fails is not tried again", "L6, kubernetes#118317", "engine/drivers.go",

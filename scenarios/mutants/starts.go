@@ -33,6 +33,22 @@ var starts = []Mutant{
 	},
 	{
 		"the empty directories of raw volumes stay", "L1", "engine/plugin/kinds/scan.go",
-		"\t\tif s.isEmpty(of) {\n", "\t\tif false {\n",
+		"\t\ts.found.Empty = append(s.found.Empty, dir+\"/publish\")\n", "",
+	},
+	{
+		"what a start could not look at is not looked at again", "S15, kubernetes#72257", "engine/hidden.go",
+		"\tif len(names) == 0 {\n\t\tm.hidden.wait = 0\n", "\tif len(names) >= 0 {\n\t\tm.hidden.wait = 0\n",
+	},
+	{
+		"what is hidden is made anew", "S14, S18", "engine/core/actual.go",
+		"\tif _, is := c.veil(r); is {\n", "\tif _, is := c.veil(r); is && r == nil {\n",
+	},
+	{
+		"what is found where a start could not look is not taken in", "S15", "engine/core/hidden.go",
+		"\tfor _, stray := range e.Strays {\n", "\tfor _, stray := range e.Strays[:0] {\n",
+	},
+	{
+		"what stands at an earlier life's trace is another's", "L2", "engine/core/complete.go",
+		"\t\tcase r.traced && !IsBare(res.Fingerprint):\n", "\t\tcase r.traced && r == nil:\n",
 	},
 }

@@ -15,6 +15,18 @@ var vandals = []Mutant{
 		"if cover, is := c.cover(r); is {", "if cover, is := c.cover(r); is && r == nil {",
 	},
 	{
+		"a pod is ready whose volumes a mount hides", "S21, laws 7.3", "engine/core/waiters.go",
+		"if _, isCovered := c.cover(r); isCovered {", "if _, isCovered := c.cover(r); isCovered && r == nil {",
+	},
+	{
+		"a mount that hides places is not noticed", "S21, laws 7.3", "engine/covers.go",
+		"\tm.step(core.Covered{By: covers})\n", "",
+	},
+	{
+		"a descent that has done nothing ends the watch", "S14, S29", "engine/ops.go",
+		"\t\tm.watchAgain(op) // its watch ended when it began\n", "",
+	},
+	{
 		"a mount below an emptyDir is not told", "S29", "engine/covers.go",
 		"\t\t\tbelow[key] = ", "\t\t\tbelow[\"x\"+key] = ",
 	},

@@ -15,6 +15,7 @@ import (
 type Unrecognised struct {
 	Path, Why string
 	Volume    string // that it tells of, driver^handle; "" if it is not known: a record of it makes it recognised
+	IsHidden  bool   // it could not be looked at: volumes may be there
 }
 
 // Discover makes rungs of what a start has found, so that what has no record, because the journal is lost or damaged, can still be taken down. The
@@ -53,7 +54,7 @@ func (d *discovery) unrecognised(path, why string) {
 // volume reads a data file and checks that what it says may go into paths and calls.
 func (d *discovery) volume(dir string, f File) (csi.VolData, bool) {
 	if f.Problem != "" {
-		d.unrecognised(dir, "its vol_data.json can't be read: "+f.Problem)
+		d.left = append(d.left, Unrecognised{Path: dir, Why: "its vol_data.json can't be read: " + f.Problem, IsHidden: !f.Missing})
 		return csi.VolData{}, false
 	}
 	data, err := csi.ParseVolData(f.Data)

@@ -25,6 +25,18 @@ type Listing struct {
 	Unlisted []string
 }
 
+// Hidden are the names in left that could not be looked at: what an earlier life has made may be at or below them.
+func Hidden(left []Unrecognised) []string {
+	var names []string
+	for _, u := range left {
+		if u.IsHidden {
+			names = append(names, u.Path)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // PodEntry is pods/<Pod>/volumes/<Plugin>/<Name>.
 type PodEntry struct {
 	Pod, Plugin, Name string
@@ -125,7 +137,7 @@ func (s *scanner) trouble(name string, err error) {
 		s.fail(err)
 		return
 	}
-	s.found.Left = append(s.found.Left, Unrecognised{Path: name, Why: "it can't be listed: " + err.Error()})
+	s.found.Left = append(s.found.Left, Unrecognised{Path: name, Why: "it can't be looked at: " + err.Error(), IsHidden: true})
 	if strings.HasPrefix(name, plugin.PodsDir(s.root)+"/") || strings.HasPrefix(name, plugin.CSIDir(s.root)+"/volumeDevices/") {
 		s.found.Unlisted = append(s.found.Unlisted, name)
 	}
@@ -227,6 +239,9 @@ func (s *scanner) husk(dir, target string) bool {
 // empty notes a directory without entries. It reports whether it is one. What is no directory is somebody's file.
 func (s *scanner) empty(dir string) bool {
 	info, err := s.h.Tree.Stat(s.c, dir)
+	if err != nil && !isItsOwn(err) {
+		s.trouble(dir, err)
+	}
 	isEmpty := hal.Is(err, syscall.ENOENT) || err == nil && info.Type == hal.TypeDirectory && !info.MountPoint
 	if isEmpty {
 		s.found.Empty = append(s.found.Empty, dir)
@@ -237,16 +252,22 @@ func (s *scanner) empty(dir string) bool {
 // isEmpty reports whether a name is a directory's on which nothing is mounted and in which nothing is.
 func (s *scanner) isEmpty(dir string) bool {
 	info, err := s.h.Tree.Stat(s.c, dir)
-	if err != nil || info.Type != hal.TypeDirectory || info.MountPoint {
-		return false
+	var inside []hal.Entry
+	if err == nil && info.Type == hal.TypeDirectory && !info.MountPoint {
+		inside, err = s.h.Tree.List(s.c, dir)
 	}
-	inside, err := s.h.Tree.List(s.c, dir)
-	return err == nil && len(inside) == 0
+	if err != nil && !isItsOwn(err) {
+		s.trouble(dir, err)
+	}
+	return err == nil && info.Type == hal.TypeDirectory && !info.MountPoint && len(inside) == 0
 }
 
 // holds reports whether a name is all that is in a directory.
 func (s *scanner) holds(dir, name string) bool {
 	inside, err := s.h.Tree.List(s.c, dir)
+	if err != nil && !isItsOwn(err) {
+		s.trouble(dir, err)
+	}
 	return err == nil && len(inside) == 1 && inside[0].Name == name
 }
 
@@ -263,12 +284,13 @@ func (s *scanner) staged(driver string) {
 // blocks lists the raw block volumes. Each has a name in up to three directories.
 func (s *scanner) blocks(dir string) {
 	specs, _ := s.names(dir)
-	staged, _ := s.names(dir + "/staging")
-	published, _ := s.names(dir + "/publish")
-	for _, of := range []string{dir + "/staging", dir + "/publish"} {
-		if s.isEmpty(of) {
-			s.found.Empty = append(s.found.Empty, of)
-		}
+	staged, isListed := s.names(dir + "/staging")
+	if isListed && len(staged) == 0 && s.isEmpty(dir+"/staging") {
+		s.found.Empty = append(s.found.Empty, dir+"/staging")
+	}
+	published, isListed := s.names(dir + "/publish")
+	if isListed && len(published) == 0 && s.isEmpty(dir+"/publish") {
+		s.found.Empty = append(s.found.Empty, dir+"/publish")
 	}
 	of := map[string]bool{}
 	for _, name := range s.directories(dir, specs) {

@@ -1,0 +1,63 @@
+package core
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is what a start could not look at. An earlier life may have left volumes there, of which no record tells. A rung there is veiled: Unknown,
+// and nothing is done about it until its place was looked at. Else it would be made over what stands there, or be told to be gone.
+
+// veil returns the name that hides the place of r; false if none does.
+func (c *Core) veil(r *rung) (string, bool) {
+	for _, name := range c.hidden {
+		for _, at := range append([]string{Value(r.Want, "path")}, r.Places...) {
+			if at == name || strings.HasPrefix(at, name+"/") {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// IsKnown reports whether a rung has a history: what a listing tells of it is no news.
+func (c *Core) IsKnown(key hal.Key) bool {
+	r := c.rungs[key]
+	return r != nil && !r.veiled
+}
+
+// HasVolume reports whether there is a rung of a volume.
+func (c *Core) HasVolume(volume string) bool { return len(c.volumes[volume]) > 0 }
+
+// discovered takes in what was found where a start could not look.
+func (c *Core) discovered(e Discovered) {
+	c.hidden = e.Hidden
+	for _, stray := range e.Strays {
+		if !c.IsKnown(stray.Key) {
+			c.trace(stray)
+		}
+	}
+	for _, r := range c.sorted() {
+		if _, is := c.veil(r); r.veiled && !is {
+			r.state, r.purged, r.veiled = Absent, true, false
+		}
+		c.markAround(r)
+	}
+	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
+		c.forgetPod(c.pods[uid])
+	}
+}
+
+// trace makes a rung Unknown of which an earlier life has left a trace and no record.
+func (c *Core) trace(stray Rung) {
+	r := c.rungs[stray.Key]
+	if r == nil {
+		r = c.add(stray)
+	}
+	r.state, r.purged, r.veiled, r.traced, r.made = Unknown, false, false, true, stray.Want
+	// What left a trace and no record may have been up: unknown is running.
+	r.wasUp = r.Pod != ""
+}

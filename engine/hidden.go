@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/engine/plugin/kinds"
+	"github.com/volnode/volnode/hal"
+)
+
+// This file looks again at what a start could not look at: a directory whose listing failed, a data file that could not be read. Volumes of an earlier
+// life may be there. The status tells of each such name until it was looked at.
+
+// The wait before what is hidden is looked at again doubles from the first to the second.
+const (
+	hiddenRetry    = time.Second
+	hiddenRetryMax = time.Minute
+)
+
+// hidden is the looking again.
+type hidden struct {
+	wait  time.Duration
+	ended map[hal.Key]bool // the rungs of which an operation has ended since the reading began; nil while nothing is read
+}
+
+// note: what is read at this moment may be older than the end of an operation on key.
+func (d *hidden) note(key hal.Key) {
+	if d.ended != nil {
+		d.ended[key] = true
+	}
+}
+
+// lookAtHidden looks once more, after a wait, if there is anything that could not be looked at.
+func (m *VolumeManager) lookAtHidden() {
+	names := kinds.Hidden(m.left)
+	if len(names) == 0 {
+		m.hidden.wait = 0
+		return
+	}
+	m.hidden.wait = min(max(2*m.hidden.wait, hiddenRetry), hiddenRetryMax)
+	m.h.Runtime.At(m.h.Runtime.Now().Add(m.hidden.wait), func() {
+		if m.stopping {
+			return
+		}
+		m.hidden.ended = map[hal.Key]bool{}
+		m.h.Runtime.Go(func() {
+			listing, err := kinds.Scan(&m.h, hal.Call{}, m.cfg.RootDir, true)
+			if err == nil {
+				empty := slices.DeleteFunc(listing.Empty, func(at string) bool { return !isAtOrBelow(at, names) })
+				m.prune(&m.h, hal.Call{}, empty) // before anything may come up there
+			}
+			m.h.Runtime.Post(func() { m.lookedAtHidden(listing, err) })
+		})
+	})
+}
+
+// lookedAtHidden takes in a listing that is newer than the start's.
+func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
+	ended := m.hidden.ended
+	m.hidden.ended = nil
+	if err != nil {
+		m.lookAtHidden()
+		return
+	}
+	before := kinds.Hidden(m.left)
+	strays, left := m.strays(listing, func(key hal.Key) bool { return ended[key] || m.core.IsKnown(key) }, m.core.HasVolume)
+	for _, s := range left {
+		if !slices.ContainsFunc(m.left, func(old kinds.Unrecognised) bool { return old.Path == s.Path }) {
+			m.log(LevelWarn, "not recognised, left alone", "path", s.Path, "why", s.Why)
+		}
+	}
+	m.left = left
+	if now := kinds.Hidden(left); !slices.Equal(before, now) || len(strays) > 0 {
+		m.log(LevelInfo, "looked again at what the start could not", "without-record", itoa(len(strays)), "hidden", itoa(len(now)))
+		m.step(core.Discovered{Strays: strays, Hidden: now})
+		m.orphans()
+		m.tableChanged()
+	}
+	m.lookAtHidden()
+}
+
+// strays is what a listing tells of that is not known otherwise, and what is left alone.
+func (m *VolumeManager) strays(
+	listing kinds.Listing, isKnown func(hal.Key) bool, hasVolume func(string) bool,
+) ([]core.Rung, []kinds.Unrecognised) {
+	strays, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
+	left = slices.DeleteFunc(left, func(u kinds.Unrecognised) bool { return u.Volume != "" && hasVolume(u.Volume) })
+	strays = slices.DeleteFunc(strays, func(r core.Rung) bool {
+		// Without a record, and with directories that can't be listed, nobody knows whether a pod uses what pods share.
+		isHidden := !isKnown(r.Key) && r.Pod == "" && len(listing.Unlisted) > 0
+		if isHidden {
+			why := "a pod may use it, as " + listing.Unlisted[0] + " can't be listed"
+			left = append(left, kinds.Unrecognised{Path: core.Value(r.Want, "path"), Why: why, IsHidden: true})
+		}
+		return isKnown(r.Key) || isHidden
+	})
+	return strays, left
+}
+
+// prune removes empty directories. One that can't be removed is in nobody's way; the next start tries again.
+func (m *VolumeManager) prune(h *hal.Host, c hal.Call, empty []string) {
+	for _, name := range empty {
+		_ = op.Prune(h, c, name, kinds.Stop(m.cfg.RootDir, name)) // only empty ones go
+	}
+}
+
+func isAtOrBelow(at string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return at == name || strings.HasPrefix(at, name+"/") })
+}
