@@ -193,6 +193,7 @@ func (c *Core) enlist(want *Rung, fresh bool) {
 	if fresh || !slices.Equal(r.Want, spec.Want) {
 		r.resetBackoff()
 	}
+	c.void(r, &spec)
 	c.respec(r, &spec)
 }
 
