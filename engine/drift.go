@@ -19,6 +19,7 @@ type drift struct {
 	since   uint64             // the last step of core when the reading began
 	blocked map[hal.Key]string // what stood at the place of each Blocked rung at the last reading, and below it
 	again   bool               // it changed while it was read
+	due     hal.Instant        // of the next reading without a notice; 0 is none
 
 	base    hal.MountID        // on which the root directory was at the start
 	covers  []core.Cover       // the mounts of others that hide places of volumes
@@ -28,6 +29,10 @@ type drift struct {
 
 // driftRetry is the wait after a table that could not be read.
 const driftRetry = time.Second
+
+// tableEvery is how often the table is read without a notice while volumes are up: of a filesystem that turns read-only by itself, or loses its device,
+// the kernel gives none.
+const tableEvery = 2 * time.Minute
 
 // coveredRetry is the wait while a mount hides what is to be looked at.
 const coveredRetry = 30 * time.Second
@@ -52,6 +57,7 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 		return
 	}
 	m.mindStrangers(table)
+	m.readsAgain()
 	tops := make(map[string]*hal.Mount, len(table))
 	for i := range table {
 		tops[table[i].Path] = &table[i] // a stack is listed bottom first
@@ -70,6 +76,19 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 	if m.drift.again {
 		m.drift.again = false
 		m.tableChanged()
+	}
+}
+
+// readsAgain plans the next reading without a notice.
+func (m *VolumeManager) readsAgain() {
+	if now := m.h.Runtime.Now(); m.drift.due <= now && m.core.HasMounts() {
+		at := now.Add(tableEvery)
+		m.drift.due = at
+		m.h.Runtime.At(at, func() {
+			if m.drift.due == at {
+				m.tableChanged()
+			}
+		})
 	}
 }
 

@@ -18,18 +18,19 @@ import (
 
 // objects is what the cluster's stream has said, and for each pod what came of it.
 type objects struct {
-	pods    map[core.PodUID]*podEntry
-	named   map[core.PodUID]bool // the pods that a source has named in this life, those that are gone included
-	volumes map[string]*corev1.PersistentVolume
-	claims  map[string]*corev1.PersistentVolumeClaim // by namespace/name
-	drivers map[string]*storagev1.CSIDriver
-	users   map[populator.Ref][]core.PodUID // the pods whose population looked at an object, sorted
-	sharing map[hal.Key][]sharer            // the pods that want a rung that is no pod's own, sorted
-	trouble map[string]hal.Trouble          // by source and place
-	stale   []core.PodUID                   // to be populated anew, all at once at the end of what the owner has queued; sorted
-	synced  map[hal.Source]bool
-	all     bool            // every source is synced
-	input   populator.Input // but the pod and the drivers
+	pods        map[core.PodUID]*podEntry
+	named       map[core.PodUID]bool // the pods that a source has named in this life, those that are gone included
+	volumes     map[string]*corev1.PersistentVolume
+	claims      map[string]*corev1.PersistentVolumeClaim // by namespace/name
+	drivers     map[string]*storagev1.CSIDriver
+	attachments map[string]*storagev1.VolumeAttachment
+	users       map[populator.Ref][]core.PodUID // the pods whose population looked at an object, sorted
+	sharing     map[hal.Key][]sharer            // the pods that want a rung that is no pod's own, sorted
+	trouble     map[string]hal.Trouble          // by source and place
+	stale       []core.PodUID                   // to be populated anew, all at once at the end of what the owner has queued; sorted
+	synced      map[hal.Source]bool
+	all         bool            // every source is synced
+	input       populator.Input // but the pod and the drivers
 }
 
 // sharer is a pod, and how it wants a rung that pods share.
@@ -51,6 +52,7 @@ func (o *objects) init() {
 	o.claims, o.drivers = map[string]*corev1.PersistentVolumeClaim{}, map[string]*storagev1.CSIDriver{}
 	o.users, o.trouble = map[populator.Ref][]core.PodUID{}, map[string]hal.Trouble{}
 	o.sharing, o.synced = map[hal.Key][]sharer{}, map[hal.Source]bool{}
+	o.attachments = map[string]*storagev1.VolumeAttachment{}
 }
 
 func driverRef(name string) populator.Ref {
@@ -107,6 +109,8 @@ func (o *objects) put(m *VolumeManager, object any, gone bool) {
 		ref.Kind, isOther = populator.RefClaim, put(o.claims, obj.Namespace+"/"+obj.Name, obj, gone)
 	case *storagev1.CSIDriver:
 		ref.Kind, isOther = populator.RefObject, put(o.drivers, obj.Name, obj, gone)
+	case *storagev1.VolumeAttachment:
+		ref.Kind, isOther = populator.RefAttachment, put(o.attachments, obj.Name, obj, gone)
 	}
 	if isOther {
 		o.changed(m, ref)
@@ -284,7 +288,7 @@ func (m *VolumeManager) populate(uid core.PodUID, in populator.Input) {
 // input shows the populator the objects and the drivers as they are, but no pod.
 func (m *VolumeManager) input() populator.Input {
 	in := m.objects.input
-	in.Registered = m.drivers.registered()
+	in.Registered, in.IsComplete = m.drivers.registered(), m.objects.all
 	return in
 }
 
@@ -293,10 +297,11 @@ func (m *VolumeManager) newInput() populator.Input {
 	o := &m.objects
 	return populator.Input{
 		Root: m.cfg.RootDir, NodeName: m.cfg.NodeName,
-		Claim:  func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
-		Volume: func(name string) *corev1.PersistentVolume { return o.volumes[name] },
-		Object: func(driver string) *storagev1.CSIDriver { return o.drivers[driver] },
-		Driver: m.drivers.facts, Config: m.driverConfig,
+		Claim:      func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
+		Volume:     func(name string) *corev1.PersistentVolume { return o.volumes[name] },
+		Object:     func(driver string) *storagev1.CSIDriver { return o.drivers[driver] },
+		Attachment: func(name string) *storagev1.VolumeAttachment { return o.attachments[name] },
+		Driver:     m.drivers.facts, Config: m.driverConfig,
 	}
 }
 
@@ -346,7 +351,10 @@ func sharingRef(key hal.Key) populator.Ref { return populator.Ref{Kind: refRung,
 // standingRef refers to what stands of pods that want it no more: who is refused for its sake is looked at again when something of that is gone.
 var standingRef = sharingRef("")
 
-func isSharing(ref populator.Ref) bool { return ref.Kind == refRung }
+// isOpen reports whether what a pod found there may be another thing once all sources are known.
+func isOpen(ref populator.Ref) bool {
+	return ref.Kind == refRung || ref.Kind == populator.RefAttachment
+}
 
 const refRung populator.RefKind = "rung"
 
@@ -410,10 +418,10 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 	m.ears.said.Complete()
 	m.log(LevelInfo, "all sources synced", "pods", itoa(len(o.pods)))
 	m.step(core.AllSynced{})
-	// A volume that was refused for a pod that might have been named may come up.
+	// A volume that was refused for a pod that might have been named may come up, and an attachment that nobody has named is not there.
 	in := m.input()
 	for _, uid := range slices.Sorted(maps.Keys(o.pods)) {
-		if slices.ContainsFunc(o.pods[uid].refs, isSharing) {
+		if slices.ContainsFunc(o.pods[uid].refs, isOpen) {
 			m.populate(uid, in)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -183,10 +185,30 @@ func (m *VolumeManager) GetExtraSupplementalGroupsForPod(context.Context, core.P
 	return nil, nil
 }
 
-// GetVolumesInUse returns the unique names of the attachable volumes that may be in use on this node. A volume that needs attaching is Blocked by
-// the populator, so there are none.
-func (m *VolumeManager) GetVolumesInUse(context.Context) ([]corev1.UniqueVolumeName, error) {
-	return nil, nil
+// GetVolumesInUse returns the unique names of the attachable volumes that are wanted, or may be in use, on this node, sorted. Before the agent has
+// read the node it is an error: what is not known is in use.
+func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVolumeName, error) {
+	type answer struct {
+		names  []corev1.UniqueVolumeName
+		isRead bool
+	}
+	a, err := ask(ctx, m, func() (a answer) {
+		if a.isRead = m.core != nil; !a.isRead {
+			return a
+		}
+		for _, v := range m.core.View() {
+			isAttachable := csiplugin.IsAttached(v.Made) || plugin.AttachRequired(m.objects.drivers[v.Actor])
+			if name := corev1.UniqueVolumeName("kubernetes.io/csi/" + v.Volume); isAttachable && v.Volume != "" && !slices.Contains(a.names, name) {
+				a.names = append(a.names, name)
+			}
+		}
+		slices.Sort(a.names)
+		return a
+	})
+	if err == nil && !a.isRead {
+		err = errors.New("volumes in use: not known yet: the agent has not read the node; ask again")
+	}
+	return a.names, err
 }
 
 // MarkVolumesAsReportedInUse takes in what the server acknowledged of GetVolumesInUse.

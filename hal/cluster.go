@@ -14,10 +14,11 @@ type Source string
 // ClusterEvent is one of [Changed], [Synced], [Trouble].
 type ClusterEvent interface{ clusterEvent() }
 
-// Object is one of *corev1.Pod, *corev1.PersistentVolume, *corev1.PersistentVolumeClaim, *storagev1.CSIDriver. Objects are immutable once handed out.
+// Object is one of *corev1.Pod, *corev1.PersistentVolume, *corev1.PersistentVolumeClaim, *storagev1.CSIDriver, *storagev1.VolumeAttachment.
+// Objects are immutable once handed out.
 // Secrets are not part of the stream: they are read at use and never kept.
 type Object interface {
-	*corev1.Pod | *corev1.PersistentVolume | *corev1.PersistentVolumeClaim | *storagev1.CSIDriver
+	*corev1.Pod | *corev1.PersistentVolume | *corev1.PersistentVolumeClaim | *storagev1.CSIDriver | *storagev1.VolumeAttachment
 }
 
 // Changed is what one reading of a source found changed. It is one difference: the removals take effect first, and nothing is observable in between.
@@ -52,6 +53,8 @@ func IdentityOf(object any) Identity {
 		return Identity{"PersistentVolumeClaim", o.Namespace, o.Name, string(o.UID)}
 	case *storagev1.CSIDriver:
 		return Identity{"CSIDriver", o.Namespace, o.Name, string(o.UID)}
+	case *storagev1.VolumeAttachment:
+		return Identity{"VolumeAttachment", o.Namespace, o.Name, string(o.UID)}
 	}
 	panic(fmt.Sprintf("hal: a %T is no object of a cluster", object))
 }

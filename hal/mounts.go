@@ -1,6 +1,9 @@
 package hal
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // MountID is the unique id of a mount (statx(2) STATX_MNT_ID_UNIQUE): never used again in a boot. 0 is no mount.
 type MountID uint64
@@ -29,9 +32,14 @@ type Mount struct {
 	ReadOnly bool     // of this mount, not of the superblock
 	Options  []string // per-mount options, sorted: "nodev", "nosuid", …
 	Shared   bool     // has a peer group: what is mounted here propagates
+
+	// ReadOnlyFS: the superblock takes no writes. It was mounted so, or the kernel has turned it so after an error (ext4(5), errors=remount-ro).
+	ReadOnlyFS bool
+	// NoDevice: the block device below the filesystem is gone from the node.
+	NoDevice bool
 }
 
-// Fingerprint is what a mount is, in one comparable line: unique id, device, root and type.
+// Fingerprint is what a mount is, in one comparable line: unique id, device, root, type, and whether its filesystem takes writes.
 func (m Mount) Fingerprint() string {
 	var b [96]byte
 	return string(m.appendFingerprint(b[:0]))
@@ -47,7 +55,42 @@ func (m Mount) appendFingerprint(b []byte) []byte {
 	b = strconv.AppendUint(append(b, "mount "...), uint64(m.ID), 10)
 	b = m.Device.append(append(b, " dev "...))
 	b = append(append(b, " root "...), m.Root...)
-	return append(append(b, " type "...), m.FSType...)
+	b = append(append(b, " type "...), m.FSType...)
+	switch {
+	case m.FSType == "tmpfs": // it has no device that could fail
+	case m.NoDevice:
+		b = append(b, noDevice...)
+	case m.ReadOnlyFS:
+		b = append(b, readOnlyFS...)
+	}
+	return b
+}
+
+// What a fingerprint ends with.
+const (
+	noDevice   = ", its device gone"
+	readOnlyFS = ", filesystem read-only"
+)
+
+// HasFailed reports whether fingerprint is of the mount that before is of, and its filesystem has failed since: it has turned read-only, or its device
+// is gone.
+func HasFailed(fingerprint, before string) bool {
+	mount, is := strings.CutSuffix(fingerprint, noDevice)
+	if !is {
+		mount, is = strings.CutSuffix(fingerprint, readOnlyFS)
+	}
+	return is && fingerprint != before && mount == sound(before)
+}
+
+// IsFailed reports whether fingerprint is of a mount whose filesystem takes no writes, be it that it never did.
+func IsFailed(fingerprint string) bool { return fingerprint != sound(fingerprint) }
+
+// Was reports whether fingerprint is that of m, in whatever state its filesystem was.
+func (m Mount) Was(fingerprint string) bool { return sound(m.Fingerprint()) == sound(fingerprint) }
+
+// sound is the fingerprint of a mount without the state of its filesystem.
+func sound(fingerprint string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(fingerprint, noDevice), readOnlyFS)
 }
 
 // BindSpec is one bind mount.

@@ -26,7 +26,7 @@ type action struct {
 
 // actions are all of them.
 func actions() []action {
-	return append(slices.Concat(driverActions(), edits(), vandalActions()), []action{
+	return append(slices.Concat(driverActions(), edits(), vandalActions(), backendActions()), []action{
 		{"apply all", func(t *story, _ []string) string { return t.applyAll() }},
 		{"apply pod POD", func(t *story, a []string) string { return t.apply("pod "+a[0], "") }},
 		{"apply KIND OBJECT version VERSION", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], a[2]) }},
@@ -49,12 +49,6 @@ func actions() []action {
 		{"remove PATH", func(t *story, a []string) string { return t.removeTree(a[0]) }},
 		{"reboot", func(t *story, _ []string) string { t.w.Reboot(); return "" }},
 		{"cut power", func(t *story, _ []string) string { t.w.CutPower(); return "" }},
-		{"silence server of HANDLE of driver DRIVER for TIME", func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) }},
-		{"export HANDLE of driver DRIVER anew", func(t *story, a []string) string { return t.exportAnew(a[1], a[0]) }},
-		{"mount share PATH", func(t *story, a []string) string { t.w.MountShare(a[0]); return "" }},
-		{"silence share PATH for TIME", func(t *story, a []string) string { return t.silenceShare(a[0], duration(a[1])) }},
-		{"hand over HANDLE of driver DRIVER for TIME", func(t *story, a []string) string { t.r.handsOver(a[1], a[0], duration(a[2])); return "" }},
-		{"silence cluster for TIME", func(t *story, a []string) string { t.w.BreakWatch("", duration(a[0])); return "" }},
 		{"fail pods for TIME", func(t *story, a []string) string { t.w.BreakWatch("pods", duration(a[0])); return "" }},
 		{"fail claims for TIME", func(t *story, a []string) string { t.w.BreakWatch("claims", duration(a[0])); return "" }},
 		{"fail volumes for TIME", func(t *story, a []string) string { t.w.BreakWatch("persistent volumes", duration(a[0])); return "" }},
@@ -78,7 +72,6 @@ func actions() []action {
 		{"expect N calls METHOD", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", 0) }},
 		{"expect N calls METHOD of HANDLE", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], a[2], 0) }},
 		{"expect N calls METHOD since start", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", t.before) }},
-		{"expect HANDLE of driver DRIVER away", func(t *story, a []string) string { return t.expectAway(a[0], a[1]) }},
 		{"expect directory PATH", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeDirectory) }},
 		{"expect file PATH", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeFile) }},
 		{"expect nothing at PATH", func(t *story, a []string) string { return t.expectNothingAt(a[0]) }},
@@ -181,7 +174,10 @@ func (p *parser) means(part string, words []string, at int) error {
 		if !p.s.hasHandle(word) {
 			return p.errorf("no volume has the handle %s", word)
 		}
-		if d := p.s.driver(words[len(words)-3]); words[0] == "hand" && d != nil && !d.Personality.Attach {
+		if words[0] != "hand" && words[0] != "detach" {
+			break
+		}
+		if d := p.s.driver(words[at+3]); d != nil && !d.Personality.Attach {
 			return p.errorf("the volumes of %s can't go to another node; write: driver %s attach", d.Name, d.Name)
 		}
 	case "OBJECT": // behind its KIND, and before its version
@@ -199,6 +195,10 @@ func (p *parser) means(part string, words []string, at int) error {
 	case "BREAKAGE":
 		if _, ok := breakages[word]; !ok {
 			return p.errorf("%q is nothing that a driver can come to; works, hangs, refuses, fails, hides, denies and busy are", word)
+		}
+	case "FAILURE":
+		if _, ok := diskFailures[word]; !ok {
+			return p.errorf("%q is not how a disk fails; read-only, gone and errors are", word)
 		}
 	case "STANDING":
 		if !slices.Contains(standings, word) {

@@ -197,7 +197,7 @@ func (r *run) stagesAsked(e *sim.Effect, began hal.Instant) []asked {
 					driver: src.Driver, volume: src.VolumeHandle, capability: capabilityOf(pv, is), context: src.VolumeAttributes,
 					secrets: r.secretOf(src.NodeStageSecretRef), staging: stagedAt(pv),
 				}
-				all = append(all, a)
+				all = append(all, r.attachedAsked(a, began)...)
 			}
 		}
 	}
@@ -297,8 +297,23 @@ func (r *run) claimedAsked(pod *corev1.Pod, pv *corev1.PersistentVolume, isBlock
 		}
 		for _, object := range versions[*storagev1.CSIDriver](r, "csidriver "+src.Driver, began) {
 			a.context = contextOf(src.VolumeAttributes, object, pod, false)
-			all = append(all, a)
+			all = append(all, r.attachedAsked(a, began)...)
 		}
+	}
+	return all
+}
+
+// attachedAsked is what is asked of a volume, with what its VolumeAttachment says, if its driver has it attached.
+func (r *run) attachedAsked(a asked, began hal.Instant) []asked {
+	var all []asked
+	for _, object := range versions[*storagev1.CSIDriver](r, "csidriver "+a.driver, began) {
+		if object.Spec.AttachRequired != nil && !*object.Spec.AttachRequired {
+			return append(all, a)
+		}
+	}
+	for _, is := range versions[*storagev1.VolumeAttachment](r, "attachment "+attachmentName(a.driver, a.volume), began) {
+		a.publishContext = is.Status.AttachmentMetadata
+		all = append(all, a)
 	}
 	return all
 }

@@ -1,10 +1,17 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
 )
 
 // This file is the cluster's attach/detach controller and a second node: as much of them as it takes to see whether what this node says of its
@@ -24,9 +31,73 @@ type handOver struct {
 	lasts          time.Duration
 	isThere        bool // the other node has it
 	isFenced       bool // by force: what is left of it here reaches the volume no more
+	isForced       bool // somebody says that this node is out of service: it goes at once
 }
 
 func (v *handOver) name() string { return v.driver + "^" + v.handle }
+
+// attachment is a volume of a driver that attaches, as it is attached to this node now: its VolumeAttachment, and since when; and how often it was.
+type attachment struct {
+	object *storagev1.VolumeAttachment // nil while it is not
+	times  int
+}
+
+// attachmentName is how Kubernetes calls the VolumeAttachment of a volume on this node.
+func attachmentName(driver, handle string) string { return "csi-" + sha256Of(handle+driver+nodeName) }
+
+// attachmentUID is the uid of the VolumeAttachment with which a volume is attached for the n-th time.
+func attachmentUID(driver, handle string, times int) types.UID {
+	return types.UID(fmt.Sprintf("attached-%s-%d", sha256Of(driver + "^" + handle)[:12], times))
+}
+
+// attaches attaches a volume to this node; of a driver that has its volumes attached the cluster says so.
+func (r *run) attaches(driver, handle string) {
+	name := driver + "^" + handle
+	r.w.SetAttached(driver, handle, true)
+	if !slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Name == driver && d.Is.Attach }) {
+		return
+	}
+	a := r.attached[name]
+	if a == nil {
+		a = &attachment{}
+		r.attached[name] = a
+	}
+	if a.object != nil {
+		return
+	}
+	a.times++
+	pv := "of-" + sha256Of(name)[:12] // nobody reads it
+	a.object = &storagev1.VolumeAttachment{
+		TypeMeta: metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "VolumeAttachment"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: attachmentName(driver, handle), UID: attachmentUID(driver, handle, a.times), ResourceVersion: strconv.Itoa(a.times),
+		},
+		Spec: storagev1.VolumeAttachmentSpec{
+			Attacher: driver, NodeName: nodeName, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv},
+		},
+		Status: storagev1.VolumeAttachmentStatus{Attached: true, AttachmentMetadata: map[string]string{"device": strconv.Itoa((a.times + 1) / 2)}},
+	}
+	r.give(a.object)
+}
+
+// detaches takes a volume from this node.
+func (r *run) detaches(driver, handle string) {
+	if a := r.attached[driver+"^"+handle]; a != nil && a.object != nil {
+		r.take(a.object)
+		a.object = nil
+	}
+	r.w.SetAttached(driver, handle, false)
+}
+
+// detachesByForce has the controller take a volume from this node at once, whoever uses it, and give it to the other node for a while.
+func (r *run) detachesByForce(driver, handle string, lasts time.Duration) {
+	if r.away[driver+"^"+handle] != nil {
+		return
+	}
+	v := &handOver{driver: driver, handle: handle, lasts: lasts, isForced: true, isFenced: true}
+	r.away[v.name()] = v
+	r.moves(v)
+}
 
 // handsOver has the controller give a volume to the other node as soon as it can, for a while.
 func (r *run) handsOver(driver, handle string, lasts time.Duration) {
@@ -136,25 +207,28 @@ func (r *run) here(v *handOver) []remnant {
 // moves detaches a volume from this node; the other one stages and uses it, and gives it back.
 func (r *run) moves(v *handOver) {
 	v.isThere = true
-	r.w.SetAttached(v.driver, v.handle, false)
+	r.detaches(v.driver, v.handle)
 	r.w.After(v.lasts, "given back "+v.name(), func() { r.back(v) })
 }
 
-// back attaches the volume to this node again. After a detachment by force, not before what was left of it here is gone, for the device under it is
-// dead; but if it is wanted here again a controller does not ask what is left, and a repeated stage has to do with that.
+// back attaches the volume to this node again. A controller does not ask what is left of it here: after a detachment by force that is dead, and stays so.
 func (r *run) back(v *handOver) {
-	if v.isFenced && len(r.here(v)) > 0 && !r.isWantedHere(v) {
-		r.look(v, r.back)
-		return
-	}
 	delete(r.away, v.name())
-	r.w.SetAttached(v.driver, v.handle, true)
+	r.attaches(v.driver, v.handle)
 }
 
-// arrivesTwice is S9 between nodes: what the other node has, and this one was not cut off from, does not come up here.
+// arrivesTwice is S9 between nodes: what the other node has does not come up here; if this one was cut off from it, not by a call that was sent after the
+// agent was told.
 func (r *run) arrivesTwice(p *place, what string) {
 	r.judges("S9")
-	if v := r.away[p.driver+"^"+p.volume]; v != nil && v.isThere && !v.isFenced {
+	if v := r.away[p.driver+"^"+p.volume]; v != nil && v.isThere && (!v.isFenced || r.knowsAway(p)) {
 		r.fail("S9", what, string(p.key), "volume "+p.volume+" comes up at "+p.path+", and another node has it")
 	}
+}
+
+// knowsAway: for longer than a call may act, the agent has been told that a volume is not attached to this node.
+func (r *run) knowsAway(p *place) bool {
+	since := r.w.Now().Add(-climbTime - sim.Settle - lagging)
+	all := r.news["attachment "+attachmentName(p.driver, p.volume)]
+	return r.isTold(p.thing, p.driver) && len(all) > 0 && all[len(all)-1].isGone && all[len(all)-1].until <= since
 }

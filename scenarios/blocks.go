@@ -144,7 +144,7 @@ func (r *run) writes(p *pod) {
 		data := block(fileNumber(id, file), n)
 		switch errno := v.Write(file, int64(n*blockSize), data[:]); errno {
 		case 0:
-		case syscall.EROFS, syscall.ENOTCONN, syscall.ESTALE:
+		case syscall.EROFS, syscall.ENOTCONN, syscall.ESTALE, syscall.EIO:
 			continue
 		default:
 			r.fail("S10", "write", p.name, "containers of "+p.name+" can't write to volume "+v.use.name+": "+errno.Error())

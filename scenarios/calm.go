@@ -93,6 +93,9 @@ func (r *run) explained(status engine.Status) bool {
 // no driver can replace its mount.
 func (r *run) letsGo() {
 	for _, p := range r.pods {
+		if r.occupiesFailed(p) {
+			r.remove(p, time.Second)
+		}
 		isDead := slices.ContainsFunc(p.uses, func(u use) bool {
 			v, errno := r.w.OpenView(u.path)
 			return errno == syscall.ENOTCONN || errno == syscall.ESTALE || errno == 0 && v.IsDead()

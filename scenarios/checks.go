@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -27,6 +29,9 @@ type place struct {
 	untold         []uint64 // calls that act though they were answered with an error that ends them, as far as anybody can know
 	isBetrayed     bool     // one of them has acted
 	checked        seen
+	isStruck       bool                 // its filesystem failed while it was believed to be up
+	isHurt         bool                 // its filesystem could be seen to have failed: of a stage now, of a publish when it was made
+	tie            types.UID            // of the attachment of the volume with which a driver came to hold it
 	sent           map[string]*requests // by method
 	earlier        *place               // of another rung at this path
 }
@@ -101,6 +106,12 @@ func (r *run) effect(e sim.Effect) {
 		r.driverUp(e.Driver)
 	case sim.EffectDriverDown:
 		r.delays(lengthy)
+	case sim.EffectAgentStarted:
+		if r.root.forgotten {
+			r.delays(shortly) // what it finds without a record may be of a call that still acts
+		}
+	case sim.EffectDiskFailed:
+		r.diskFails(&e)
 	case sim.EffectNodeDown:
 		r.nodeDown()
 	case sim.EffectNodeUp:
@@ -135,6 +146,7 @@ func (r *run) nodeDown() {
 	lasting := r.w.Staged()
 	for _, p := range r.list {
 		p.isHeld, p.isTouched, p.climbUntil, p.calls, p.untold, p.isBetrayed = false, false, 0, nil, nil, false
+		p.isStruck, p.isHurt = false, false // a driver that still holds it has mounted it anew
 		for _, h := range lasting {
 			p.isHeld = p.isHeld || h.Path == p.path && !p.isPublish
 		}
@@ -188,6 +200,7 @@ func (r *run) sent(e *sim.Effect) {
 	r.places[p.key] = p
 	r.asks(e)
 	r.intrudes(p, e.Method)
+	r.tieSent(p, e)
 	r.crowded(p, e)
 	r.repeated(p, e)
 	r.judges("S8")
@@ -321,7 +334,7 @@ func (r *run) unpublishSent(p *place) {
 	case owner == nil:
 	case owner.isRunning && owner.has(p):
 		r.fail("S7", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", whose containers run")
-	case owner.isSteady && !r.isEdited && !r.denied[p.driver+"^"+p.volume] && !r.exclusive[p.driver+"^"+p.volume]:
+	case owner.isSteady && !r.isEdited && !r.isCut[p.thing] && !r.denied[p.driver+"^"+p.volume] && !r.exclusive[p.driver+"^"+p.volume]:
 		r.fail("S22", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", which was wanted all along")
 	}
 }
@@ -337,7 +350,11 @@ func (r *run) descends(what string, p *place) {
 // held notes what a driver holds.
 func (r *run) held(e *sim.Effect, up bool) {
 	p := r.placeOf(e)
-	p.isHeld = up
+	if up && !p.isHeld {
+		p.tie, p.isHurt = r.attachedAs(p.thing), p.isPublish && r.isHurt(p.thing)
+	}
+	p.isHeld, p.isHurt, p.isStruck = up, p.isHurt && up, p.isStruck && up
+	p.wasUp = p.wasUp && (up || p.isPublish)
 	r.refine(p.key)
 	if up {
 		r.intrudes(p, e.Kind.String())

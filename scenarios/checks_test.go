@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/volnode/volnode/engine"
@@ -115,6 +116,27 @@ func TestChecksFire(t *testing.T) {
 		"what another node has comes up here": {"S9", func(r *run) {
 			r.away["d^v"] = &handOver{driver: "d", handle: "v", isThere: true}
 			r.holds(sim.EffectStaged)
+		}},
+		"what another node has by force comes up by a call that was sent later": {"S9", func(r *run) {
+			r.away["d^v"] = &handOver{driver: "d", handle: "v", isThere: true, isFenced: true}
+			r.isAttachedOnce(func(is *storagev1.VolumeAttachment) { r.hears(hal.Changed{Removed: []any{is}}) })
+			_ = r.w.RunFor(time.Hour)
+			r.holds(sim.EffectStaged)
+		}},
+		"staged after the end of its attachment was told": {"S32", func(r *run) {
+			r.isAttachedOnce(func(is *storagev1.VolumeAttachment) { r.hears(hal.Changed{Removed: []any{is}}) })
+			_ = r.w.RunFor(time.Hour)
+			r.sends(1, stage)
+		}},
+		"published on a stage of an earlier attachment": {"S32", func(r *run) {
+			r.isAttachedOnce(func(is *storagev1.VolumeAttachment) {
+				r.holds(sim.EffectStaged)
+				other := is.DeepCopy()
+				other.UID = "other"
+				r.hears(hal.Changed{Removed: []any{is}, Applied: []any{other}})
+			})
+			_ = r.w.RunFor(time.Hour)
+			r.sends(1, publish)
 		}},
 		"publish without a stage":           {"S4", func(r *run) { r.sends(1, publish) }},
 		"publish while an unstage may act":  {"S4", func(r *run) { r.holds(sim.EffectStaged); r.sends(1, unstage); r.sends(2, publish) }},

@@ -36,6 +36,8 @@ var Properties = []struct{ Code, Text string }{
 	{"S28", "containers find the data of their own volume, and never another's"},
 	{"S30", "what another agent or machine has made is not touched before a person says so, and data goes only of pods that are known to be gone"},
 	{"S31", "a deletion of data is in the log of deletions, durably and with its cause, before it begins"},
+	{"S32", "what is up of a volume belongs to one attachment of it: once the agent was told that this has ended, nothing more comes up on it, and no pod is ready on it"},
+	{"S33", "no pod is told to be ready by a publish on a filesystem that could be seen to have failed when it was made"},
 	{"L1", "everything is removed some time after its last user"},
 	{"L2", "everything wanted is up within a bound after the faults stop"},
 	{"L3", "a driver that is broken delays no pod that does not use it"},
@@ -47,6 +49,7 @@ var Properties = []struct{ Code, Text string }{
 	{"L12", "what is not as it should be says why, or what is under way"},
 	{"L13", "a driver that runs and registers is registered and connected within a bound after the faults stop"},
 	{"L16", "once a driver has answered with errors and works again, what it has for a pod is ready, or gone, within seconds"},
+	{"L14", "no pod is told to be ready for longer than a bound on a filesystem that can be seen to have failed"},
 	{"panic", "the engine's own assertions hold, and no check of volsim panics"},
 	{"expect", "the scenario's expectations hold"},
 }

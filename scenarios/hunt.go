@@ -60,7 +60,9 @@ type Hunter struct {
 // cluster is what the objects of a world follow from.
 type cluster struct {
 	volumes int
-	isTold  bool
+	isTold  bool // both drivers are told of the pod, and so of inline volumes
+
+	diskAttaches, fileAttaches bool
 }
 
 // versionOf is a version of the object of a volume.
@@ -117,7 +119,7 @@ func (h *Hunter) pod(s shape) built {
 
 func (h *Hunter) objects(of cluster) []any {
 	if h.cluster[of] == nil {
-		h.cluster[of] = clusterOfHunts(of.volumes, of.isTold)
+		h.cluster[of] = clusterOfHunts(of)
 	}
 	return h.cluster[of]
 }
@@ -249,7 +251,6 @@ func (g *workload) begin() {
 	for i := range g.setup.Volumes {
 		v := volumeAt(i)
 		w.AddVolume(v.driver, v.handle)
-		w.SetAttached(v.driver, v.handle, true)
 	}
 	if disk.Attach {
 		g.planMoves(movingVolume)
@@ -267,7 +268,10 @@ func (g *workload) begin() {
 	}
 	g.r.leaks = leaksOfHunts
 	g.isTold = g.pick("workload.told", "file.example", 0, 1, 1) == 1
-	g.r.give(g.hunter.objects(cluster{g.setup.Volumes, g.isTold})...)
+	g.r.give(g.hunter.objects(cluster{g.setup.Volumes, g.isTold, disk.Attach, file.Attach})...)
+	for i := range g.setup.Volumes {
+		g.r.attaches(volumeAt(i).driver, volumeAt(i).handle)
+	}
 	g.planRoot()
 	w.StartAgent()
 	for i, name := range g.names {
@@ -294,30 +298,6 @@ func (g *workload) sharesHost() {
 	for n := range 2 {
 		g.at(g.time("workload.host-share-time", hostShare, n, chaos), hostShare, func() {
 			g.r.w.SilenceShare(hostShare, time.Second+g.time("workload.host-share-silent", hostShare, n, awayMost))
-		})
-	}
-}
-
-const awayMost = 8 * time.Minute
-
-// planMoves draws when a volume goes to another node: its pods here go, at times with the agent away for longer than the controller waits.
-func (g *workload) planMoves(volume int) {
-	v := volumesOfHunts[volume]
-	for n := range 2 {
-		how := g.pick("workload.move", v.handle, n, 1, 2, 1)
-		if how == 0 {
-			continue
-		}
-		g.at(g.time("workload.move-time", v.handle, n, chaos), v.handle, func() {
-			for i, name := range g.names {
-				if p := g.current(i); p != nil && p.isWanted && g.pods[i].volumes&(1<<volume) != 0 {
-					g.r.remove(p, g.time("workload.grace", name, slots*4+n, grace))
-				}
-			}
-			if how == 2 {
-				g.r.sleeps(forceAfter + attachPeriod + g.time("workload.away", v.handle, n, 2*time.Minute))
-			}
-			g.r.handsOver(v.driver, v.handle, time.Second+g.time("workload.there", v.handle, n, awayMost))
 		})
 	}
 }

@@ -24,7 +24,7 @@ func (g *workload) renamesVolume(i int) {
 	}
 	is := version{meaning: meaning}.means(i)
 	g.r.w.AddVolume(is.driver, is.handle)
-	g.r.w.SetAttached(is.driver, is.handle, true)
+	g.r.attaches(is.driver, is.handle)
 	for n := range renamings {
 		if n > 0 && g.pick("workload.rename-again", name, n, 1, 1) == 0 {
 			break

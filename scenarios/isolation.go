@@ -120,7 +120,7 @@ func (r *run) isHeldOpen(u use) bool {
 // isFreeUse is isFree of one volume, but for what is up of it.
 func (r *run) isFreeUse(u use) bool {
 	name := u.driver + "^" + u.volume
-	return r.registrars.registered[u.driver] && r.registrars.connected[u.driver] && !r.exclusive[name] && r.away[name] == nil && !r.denied[name] && !r.isSilent(u) &&
+	return !r.isCut[name] && r.registrars.registered[u.driver] && r.registrars.connected[u.driver] && !r.exclusive[name] && r.away[name] == nil && !r.denied[name] && !r.isSilent(u) &&
 		!slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Name == u.driver && !isPrompt(d) })
 }
 
@@ -187,6 +187,7 @@ func (r *run) bystander() *pod {
 	for _, p := range r.pods {
 		isPlain := !slices.ContainsFunc(p.uses, func(u use) bool {
 			return slow[u.driver] || r.exclusive[u.driver+"^"+u.volume] || r.away[u.driver+"^"+u.volume] != nil || r.isDisturbed(u.path) ||
+				r.isCut[u.driver+"^"+u.volume] ||
 				r.isHeldOpen(u) || r.isSilent(u)
 		})
 		if p.isWanted && p.isRunning && isPlain && !r.isHeldBack(p) {

@@ -20,10 +20,13 @@ type objects struct {
 	volumes map[string]*corev1.PersistentVolume
 	claims  map[string]*corev1.PersistentVolumeClaim
 	drivers map[string]*storagev1.CSIDriver
+
+	attachments map[string]*storagev1.VolumeAttachment
 }
 
 func newObjects() objects {
-	return objects{map[string]*corev1.PersistentVolume{}, map[string]*corev1.PersistentVolumeClaim{}, map[string]*storagev1.CSIDriver{}}
+	return objects{map[string]*corev1.PersistentVolume{}, map[string]*corev1.PersistentVolumeClaim{}, map[string]*storagev1.CSIDriver{},
+		map[string]*storagev1.VolumeAttachment{}}
 }
 
 func (o *objects) put(object any) {
@@ -34,6 +37,8 @@ func (o *objects) put(object any) {
 		o.claims[v.Namespace+"/"+v.Name] = v
 	case *storagev1.CSIDriver:
 		o.drivers[v.Name] = v
+	case *storagev1.VolumeAttachment:
+		o.attachments[v.Name] = v
 	}
 }
 
@@ -50,6 +55,10 @@ func (o *objects) drop(object any) {
 		}
 	case *storagev1.CSIDriver:
 		delete(o.drivers, v.Name)
+	case *storagev1.VolumeAttachment:
+		if is := o.attachments[v.Name]; is != nil && is.UID == v.UID {
+			delete(o.attachments, v.Name)
+		}
 	}
 }
 

@@ -74,8 +74,12 @@ func (p *parser) object(text string) error {
 	case "storage.k8s.io/v1 CSIDriver":
 		o := &storagev1.CSIDriver{}
 		value, about = o, &o.ObjectMeta
+	case "storage.k8s.io/v1 VolumeAttachment":
+		o := &storagev1.VolumeAttachment{}
+		value, about = o, &o.ObjectMeta
 	default:
-		return p.errorf("apiVersion %q, kind %q is no object of a scenario; Pod, PersistentVolume, PersistentVolumeClaim, Secret and CSIDriver are",
+		return p.errorf("apiVersion %q, kind %q is no object of a scenario; Pod, PersistentVolume, PersistentVolumeClaim, Secret, CSIDriver and "+
+			"VolumeAttachment are",
 			meta.APIVersion, meta.Kind)
 	}
 	if err := yaml.UnmarshalStrict([]byte(text), value); err != nil {
@@ -109,7 +113,7 @@ func (p *parser) add(value any, about *metav1.ObjectMeta) error {
 // complete fills in what a manifest may leave out.
 func (p *parser) complete(value any, about *metav1.ObjectMeta) {
 	switch o := value.(type) {
-	case *corev1.PersistentVolume, *storagev1.CSIDriver:
+	case *corev1.PersistentVolume, *storagev1.CSIDriver, *storagev1.VolumeAttachment:
 		return
 	case *corev1.Pod:
 		if o.Namespace == "" {

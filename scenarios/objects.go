@@ -115,24 +115,24 @@ func modeOf(i int) ([]corev1.PersistentVolumeAccessMode, *corev1.PersistentVolum
 	return []corev1.PersistentVolumeAccessMode{access}, &mode
 }
 
-// clusterOfHunts is the objects that are there from the beginning, with so many of the volumes. isTold: both drivers are told of the pod, and
-// so of inline volumes.
-func clusterOfHunts(volumes int, isTold bool) []any {
+// clusterOfHunts is the objects that are there from the beginning, but VolumeAttachments.
+func clusterOfHunts(of cluster) []any {
 	var all []any
 	no, yes := false, true
 	for _, name := range []string{"disk.example", "file.example"} {
 		info := &no
-		if name == "disk.example" || isTold {
+		if name == "disk.example" || of.isTold {
 			info = &yes
 		}
+		attaches := name == "disk.example" && of.diskAttaches || name == "file.example" && of.fileAttaches
 		all = append(all, &storagev1.CSIDriver{
 			TypeMeta: metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"}, ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: storagev1.CSIDriverSpec{AttachRequired: &no, PodInfoOnMount: info, VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
+			Spec: storagev1.CSIDriverSpec{AttachRequired: &attaches, PodInfoOnMount: info, VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
 				storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
 			}},
 		})
 	}
-	for i := range volumes {
+	for i := range of.volumes {
 		all = append(all, persistentVolume(i, version{}), claimOf(i, 0))
 	}
 	return all

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/volnode/volnode/engine/core"
@@ -262,6 +263,11 @@ func (r *run) finds(p *pod) bool {
 			return false
 		}
 	}
+	if u := r.onFailed(p); u != nil {
+		r.fail("S33", "told ready", p.name, "pod "+p.name+" is told to be ready, and its volume "+u.name+
+			" was published on a filesystem that had failed")
+		return false
+	}
 	for _, u := range p.uses {
 		r.judges("S21")
 		if r.isLeftBehind(p, u) {
@@ -353,6 +359,9 @@ func (r *run) hears(e hal.ClusterEvent) {
 				r.tells(object, true)
 			}
 			r.heard.drop(o)
+			if is, ok := o.(*storagev1.VolumeAttachment); ok {
+				r.tieTold(is)
+			}
 		}
 		for _, o := range e.Applied {
 			switch object := o.(type) {
@@ -360,6 +369,8 @@ func (r *run) hears(e hal.ClusterEvent) {
 				r.tells(object, false)
 			case *corev1.PersistentVolume:
 				r.hearsOfVolume(object)
+			case *storagev1.VolumeAttachment:
+				r.tieTold(object)
 			}
 			r.heard.put(o)
 		}

@@ -178,8 +178,9 @@ func (r *run) differs(p *place, b *core.Belief) string {
 	if len(stack) == 0 {
 		return "nothing is mounted at " + p.path
 	}
-	if top := stack[len(stack)-1].Fingerprint(); top != b.Fingerprint {
-		return "at " + p.path + " stands " + top + ", not " + b.Fingerprint
+	// That its filesystem has failed is no change of the mount table, and is not known before the agent looks (L14).
+	if top := stack[len(stack)-1]; !top.Was(b.Fingerprint) {
+		return "at " + p.path + " stands " + top.Fingerprint() + ", not " + b.Fingerprint
 	}
 	return ""
 }

@@ -135,9 +135,9 @@ func (p *parser) serve() error {
 		if !p.served[d.Name] || p.s.object("csidriver "+d.Name, "") != nil {
 			continue
 		}
-		no, isInline := false, p.inline[d.Name]
+		attaches, isInline := d.Personality.Attach, p.inline[d.Name]
 		o := &storagev1.CSIDriver{TypeMeta: kindOf("storage.k8s.io/v1", "CSIDriver"), ObjectMeta: metav1.ObjectMeta{Name: d.Name}}
-		o.Spec = storagev1.CSIDriverSpec{AttachRequired: &no, PodInfoOnMount: &isInline, VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
+		o.Spec = storagev1.CSIDriverSpec{AttachRequired: &attaches, PodInfoOnMount: &isInline, VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
 			storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
 		}}
 		if err := p.add(o, &o.ObjectMeta); err != nil {

@@ -309,7 +309,7 @@ func (t *story) addDriver(d sim.DriverSpec) {
 		if handle := v.Spec.CSI.VolumeHandle; !slices.Contains(handles, handle) { // two objects may name one volume
 			handles = append(handles, handle)
 			t.w.AddVolume(d.Name, handle)
-			t.w.SetAttached(d.Name, handle, true)
+			t.r.attaches(d.Name, handle)
 		}
 		if slices.Contains(v.Spec.AccessModes, corev1.ReadWriteOncePod) {
 			t.r.exclusive[d.Name+"^"+v.Spec.CSI.VolumeHandle] = true

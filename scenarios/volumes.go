@@ -6,6 +6,7 @@ import (
 
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
 )
 
 // This file is the statements about a volume as the containers of a pod find it, and about paths of the host.
@@ -186,6 +187,17 @@ func (t *story) expectAway(handle, driver string) string {
 		return "it is here, and nobody has asked for it"
 	case !v.isThere:
 		return "it is still here"
+	}
+	return ""
+}
+
+// diskFailures are the words for how the filesystem of a volume fails.
+var diskFailures = map[string]sim.DiskFailure{"read-only": sim.TurnsReadOnly, "gone": sim.LosesDevice, "errors": sim.AnswersErrors}
+
+// failDisk has the filesystem of a volume that is mounted fail.
+func (t *story) failDisk(driver, handle, how string) string {
+	if !t.w.FailDisk(driver, handle, diskFailures[how]) {
+		return "no filesystem of the volume is mounted, or it has failed already"
 	}
 	return ""
 }

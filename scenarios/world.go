@@ -91,6 +91,11 @@ type run struct {
 	lost      map[string]*pod        // by path of an emptyDir, whose data it held when it was taken away
 	aside     int                    // directories that somebody has moved aside
 
+	attached map[string]*attachment // volumes of drivers that attach, by driver^handle
+
+	// isCut: volumes, as driver^handle, whose filesystem has failed at some time, or that were detached while they were mounted.
+	isCut map[string]bool
+
 	away map[string]*handOver // volumes that go to another node, or are there, by driver^handle
 
 	places map[hal.Key]*place // of each rung the last one
@@ -130,7 +135,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 		untold: untold{durable: map[string]bool{}},
 		now:    newObjects(), last: newObjects(), heard: newObjects(), traits: map[string][]traits{}, shows: map[any]string{},
 		registrars: newRegistrars(), disturbed: map[string]hal.Instant{}, lost: map[string]*pod{},
-		away: map[string]*handOver{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
+		away: map[string]*handOver{}, attached: map[string]*attachment{}, isCut: map[string]bool{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
 	}
 	r.cfg.RootDir, r.host = rootDir, nodeName
 	r.cfg.PodUID = func(node, namespace, name string) core.PodUID {

@@ -31,6 +31,7 @@ type rung struct {
 	denier      bool // its actor denied what it stands on since it last was up, or its waits began anew
 	denied      bool // an actor said that it is not there, and it was not mended since
 	negate      bool // the actor holds something incompatible, or a descent may have left something: it goes before the next climb
+	failed      bool // with negate: the filesystem that it is, or that it is on, has failed since it came up
 	left        bool // a descent has begun since it last was up: what it holds is given up
 	calls       []call
 	answered    [2]answered // of climbs and of descents: see fence.go
@@ -119,7 +120,7 @@ func (c *Core) shed(r *rung) {
 
 func sameSpec(a, b *Rung) bool {
 	return a.Key == b.Key && a.Kind == b.Kind && a.Pod == b.Pod && a.Need == b.Need && a.Volume == b.Volume && a.Actor == b.Actor &&
-		a.Exclusive == b.Exclusive && a.Intent == b.Intent && a.Limits == b.Limits && slices.Equal(a.Below, b.Below) && slices.Equal(a.Want, b.Want) &&
+		a.Exclusive == b.Exclusive && a.Awaits == b.Awaits && a.Intent == b.Intent && a.Limits == b.Limits && slices.Equal(a.Below, b.Below) && slices.Equal(a.Want, b.Want) &&
 		slices.Equal(a.Places, b.Places)
 }
 
@@ -302,6 +303,9 @@ func (c *Core) observed(e Observed) {
 	}
 	if r.remembers(Descend) != 0 && IsBare(e.Fingerprint) {
 		c.distrust(r.Actor)
+	}
+	if c.fails(r, e.Fingerprint) {
+		return
 	}
 	r.saw(e.Fingerprint)
 	c.lose(r, fmt.Sprintf("found %s in place of %s", orNothing(e.Fingerprint), orNothing(r.fingerprint)), false)

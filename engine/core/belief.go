@@ -33,7 +33,7 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 	b := Belief{
 		Key: key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, State: r.state, Fingerprint: r.fingerprint, Path: Value(r.made, "path"),
 		InFlight: r.op != nil, HasChild: r.child != "", IsGone: r.isGone(), IsDoubtful: r.state == Absent && !r.purged, IsWanted: c.desire(r) == wanted,
-		IsHeldBack:  r.next.why == whyRebuildHeld || r.next.why == whyDenied,
+		IsHeldBack:  r.isHeldBack(),
 		IsDisplaced: r.next.why == whyPlaceUsed,
 		IsTimed:     c.isTimed(r), ClimbOpen: r.bound(Climb), DescendOpen: r.bound(Descend),
 	}
@@ -41,6 +41,16 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 		b.Verb = r.op.Verb
 	}
 	return b, true
+}
+
+// isHeldBack: it must be made anew, and containers run on it.
+func (r *rung) isHeldBack() bool {
+	switch r.next.why {
+	case whyRebuildHeld, whyVoidHeld, whyFailedHeld, whyDenied:
+		return true
+	default:
+		return false
+	}
 }
 
 // Prospect is what decides, beside a [Belief], what is done about a rung next.

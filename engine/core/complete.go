@@ -84,7 +84,10 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	if res.Outcome != hal.Done {
 		c.setBack(r, in, res)
 	}
-	if res.BelowUnknown {
+	switch {
+	case res.BelowUnknown && res.Failed:
+		c.failBelow(r)
+	case res.BelowUnknown:
 		c.deny(r)
 	}
 	if in.Verb != Look {
@@ -141,6 +144,7 @@ func (c *Core) lookedAt(r *rung, res Result) {
 		r.up = backoff{}
 		c.settle(r)
 		c.resetAbove(r, false)
+	case r.state == Unknown && r.trusted && c.fails(r, res.Fingerprint):
 	case r.state == Unknown && r.trusted:
 		r.trusted = false
 		r.saw(res.Fingerprint)
@@ -162,6 +166,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 	case hal.Done:
 		changed, mended := r.state != Present || r.fingerprint != res.Fingerprint, r.denied
 		r.state, r.trusted, r.purged, r.negate, r.denied, r.denier, r.left = Present, true, false, false, false, false, false
+		r.failed = false
 		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint
 		r.short, r.refreshBy, r.reason = res.Short, res.RefreshBy, res.Short
 		r.wasUp = r.Pod != ""
@@ -187,14 +192,14 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 			r.made = in.Params // a descent must know what may have been made
 		}
 		r.state, r.trusted, r.purged = Unknown, false, false
-		r.negate = r.negate || res.NegateFirst
+		r.negate, r.failed = r.negate || res.NegateFirst, r.failed || res.Failed
 	}
 }
 
 func (c *Core) descended(r *rung, in *flight, res Result) {
 	switch res.Outcome {
 	case hal.Done:
-		r.state, r.trusted, r.negate = Absent, false, false
+		r.state, r.trusted, r.negate, r.failed = Absent, false, false, false
 		r.purged = in.quiet
 		r.wasUp, r.short, r.refreshBy, r.reason = false, "", 0, ""
 		r.down = backoff{} // and not r.up: a climb that is negated each time still waits longer each time

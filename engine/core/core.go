@@ -90,6 +90,11 @@ func New(s Start) *Core {
 		c.childSeen(child)
 	}
 	c.recallEffects()
+	for _, r := range c.sorted() {
+		if r.failed {
+			c.failBelow(r)
+		}
+	}
 	return c
 }
 
@@ -127,7 +132,7 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r.trusted = !looked
 	if looked && fingerprint == rec.Fingerprint {
 		r.state, r.trusted = Present, true
-	} else if looked {
+	} else if looked && !c.fails(r, fingerprint) {
 		r.saw(fingerprint)
 	}
 }

@@ -194,6 +194,7 @@ func (c *Core) enlist(want *Rung, fresh bool) {
 	if fresh || !slices.Equal(r.Want, spec.Want) {
 		r.resetBackoff()
 	}
+	c.void(r, &spec)
 	c.respec(r, &spec)
 }
 

@@ -103,6 +103,8 @@ type Result struct {
 	BelowUnknown bool
 	// NegateFirst, with Unknown: the actor holds something incompatible, or may have left something; descend before the next climb.
 	NegateFirst bool
+	// Failed, with NegateFirst: what stands is on a filesystem that has failed; with BelowUnknown, so is what it stands on.
+	Failed bool
 	// Unfinished: the operation has come nearer its end, and stopped so that others get their turn. It goes on at once, or, if it is Done and
 	// Short, in a moment.
 	Unfinished bool

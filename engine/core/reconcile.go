@@ -147,6 +147,9 @@ func (c *Core) nextUp(r *rung) decision {
 			return waitUntil(whyDescentOpen, at)
 		}
 	}
+	if r.Awaits != "" {
+		return idle(whyAwaits)
+	}
 	if d, ok := c.foundation(r); !ok {
 		if r.state == Unknown && slices.Contains(r.sheds, d.on) && !c.live(r) {
 			return c.nextShedding(r)
@@ -174,8 +177,13 @@ func (c *Core) nextStanding(r *rung, change OnChange) decision {
 // nextRebuild decides on a wanted rung that must go down before it can be what is wanted. Nothing is torn down under a live container.
 func (c *Core) nextRebuild(r *rung) decision {
 	if c.live(r) {
-		if r.negate {
+		switch {
+		case r.failed:
+			return idle(whyFailedHeld)
+		case r.negate:
 			return idle(whyDenied)
+		case r.isVoid():
+			return idle(whyVoidHeld)
 		}
 		return idle(whyRebuildHeld)
 	}
@@ -398,6 +406,9 @@ func (c *Core) change(r *rung) OnChange {
 	worst := c.shifted(r)
 	if slices.Equal(r.made, r.Want) {
 		return worst
+	}
+	if r.isVoid() {
+		return OnChangeRebuild
 	}
 	for _, w := range r.Want {
 		// A parameter that made does not have is not known, as of a rung that was found without a record: that is no difference.

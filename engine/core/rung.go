@@ -24,9 +24,14 @@ const (
 	OnChangeRebuild
 	// OnChangeGrow: the rung is enlarged in place.
 	OnChangeGrow
+	// OnChangeVoid: as OnChangeRebuild, and for good: the rung is made anew even if the value that it was made with is wanted again.
+	// A rung of which the value is not known is made anew as well.
+	OnChangeVoid
 )
 
-func (c OnChange) String() string { return [...]string{"keep", "refresh", "rebuild", "grow"}[c] }
+func (c OnChange) String() string {
+	return [...]string{"keep", "refresh", "rebuild", "grow", "void"}[c]
+}
 
 // Param is one input of a climb. Values hold no secrets.
 type Param struct {
@@ -58,6 +63,9 @@ type Rung struct {
 	Need  int       // how many of Below must be Present before it may climb; 0 is all
 
 	Want []Param // sorted by name
+
+	// Awaits is why it may not climb yet, for people; "" if it may.
+	Awaits string
 
 	// Places are the paths that it makes its own. Rungs of one volume may share one (its vol_data.json); of two volumes, one has it
 	// at a time. They follow from Kind and Want, so a record does not hold them.

@@ -83,6 +83,11 @@ func (c *Core) Standing(since uint64, f func(key hal.Key, made []Param, fingerpr
 	}
 }
 
+// HasMounts reports whether something is up that an actor has mounted.
+func (c *Core) HasMounts() bool {
+	return slices.ContainsFunc(c.sorted(), func(r *rung) bool { return r.state == Present && r.Actor != "" && !IsBare(r.fingerprint) })
+}
+
 // Stands returns how a rung that is up was made, and its fingerprint. isBusy: it is operated on, or has changed since the Step of that number, so
 // that what was read meanwhile says nothing.
 func (c *Core) Stands(key hal.Key, since uint64) (made []Param, fingerprint string, isBusy, isUp bool) {
@@ -135,6 +140,17 @@ func (c *Core) viewOf(r *rung) View {
 	v.IsGone, v.Open = r.isGone(), c.openText(r)
 	if r.next.why == whyClimbOpen || r.next.why == whyDescentOpen {
 		v.Why = v.Open
+	}
+	switch r.next.why {
+	case whyAwaits:
+		v.Why, v.IsBlocked = r.Awaits, true
+	case whyFailedHeld:
+		v.IsBlocked = true
+	case whyVoidHeld:
+		if r.Awaits != "" {
+			v.Why += "; " + r.Awaits
+		}
+	default:
 	}
 	v.IsProvided = r.state == Present && !v.IsRebuild && (r.op == nil || r.op.Verb != Descend)
 	v.Cover, _ = c.cover(r)

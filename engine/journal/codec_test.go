@@ -24,12 +24,13 @@ func aRecord(t *rapid.T) core.Record {
 	r := rapid.Make[core.Record]().Draw(t, "record")
 	r.Phase %= core.Leaving + 1
 	for i := range r.Rung.Want {
-		r.Rung.Want[i].OnChange %= core.OnChangeGrow + 1
+		r.Rung.Want[i].OnChange %= core.OnChangeVoid + 1
 	}
 	for i, f := range r.Generation {
 		r.Generation[i] = core.Foundation{Key: f.Key, Fingerprint: f.Fingerprint}
 	}
 	r.Rung.Places = nil // follow from Kind and Want
+	r.Rung.Awaits = ""  // nothing that was made
 	r.Rung.Below = orNil(r.Rung.Below)
 	r.Rung.Want = orNil(r.Rung.Want)
 	r.Facts = orNil(r.Facts)

@@ -99,7 +99,7 @@ func takeFact(r *reader) core.Fact {
 
 func takeParam(r *reader) core.Param {
 	return core.Param{
-		Name: text[string](r), Value: text[string](r), OnChange: core.OnChange(r.enum(byte(core.OnChangeGrow))),
+		Name: text[string](r), Value: text[string](r), OnChange: core.OnChange(r.enum(byte(core.OnChangeVoid))),
 	}
 }
 

@@ -55,6 +55,10 @@ type Volume struct {
 	Object *storagev1.CSIDriver          // nil if there is none
 	Driver *DriverFacts                  // nil until it is registered
 	Config DriverConfig
+	// Attachment is the VolumeAttachment of the volume on this node; nil if there is none, or if it is not known yet.
+	Attachment *storagev1.VolumeAttachment
+	// IsComplete: every source has said all that it knows, so what is not known is not there.
+	IsComplete bool
 	// Registered names the drivers that are registered, sorted, for the problem that says that this one is not.
 	Registered []string
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 )
 
 // Problemf is a [Problem] of field.
@@ -56,6 +57,11 @@ func (v Volume) WantsContext() *Problem {
 		}
 	}
 	return nil
+}
+
+// AttachRequired reports whether the volumes of a CSI driver must be attached to a node before they come up there. That is the default.
+func AttachRequired(driver *storagev1.CSIDriver) bool {
+	return driver != nil && (driver.Spec.AttachRequired == nil || *driver.Spec.AttachRequired)
 }
 
 // Container is what volumes need to know of a container of any sort.

@@ -22,8 +22,12 @@ type Input struct {
 	Claim  func(namespace, name string) *corev1.PersistentVolumeClaim
 	Volume func(name string) *corev1.PersistentVolume
 	Object func(driver string) *storagev1.CSIDriver
-	Driver func(driver string) *plugin.DriverFacts // nil until it is registered
-	Config func(driver string) plugin.DriverConfig
+	// Attachment finds a VolumeAttachment by its name.
+	Attachment func(name string) *storagev1.VolumeAttachment
+	// IsComplete: see [plugin.Volume].
+	IsComplete bool
+	Driver     func(driver string) *plugin.DriverFacts // nil until it is registered
+	Config     func(driver string) plugin.DriverConfig
 	// Registered names the drivers that are registered, sorted.
 	Registered []string
 }
@@ -37,6 +41,8 @@ const (
 	RefVolume RefKind = "PersistentVolume"
 	RefObject RefKind = "CSIDriver"
 	RefDriver RefKind = "driver" // a registration
+
+	RefAttachment RefKind = "VolumeAttachment"
 )
 
 // Ref is something that was consulted, whether it was found or not: when it changes, the pod is to be populated again.
@@ -172,6 +178,12 @@ func (p *populator) driver(v *plugin.Volume) {
 	p.consult(RefObject, "", name)
 	p.consult(RefDriver, "", name)
 	v.Object, v.Driver, v.Config = p.Object(name), p.Driver(name), p.Config(name)
+	if v.PV == nil || !plugin.AttachRequired(v.Object) {
+		return
+	}
+	attachment := plugin.AttachmentName(v.PV.Spec.CSI.VolumeHandle, name, p.NodeName)
+	p.consult(RefAttachment, "", attachment)
+	v.Attachment, v.IsComplete = p.Attachment(attachment), p.IsComplete
 }
 
 // conflicts: two volumes of the pod may come to the same rungs, as when both name one claim. They must want the same of them. And two that come to

@@ -52,11 +52,12 @@ func (o *objects) add(t *testing.T, text string) {
 func (o *objects) input(pod *corev1.Pod) Input {
 	in := Input{
 		Root: "/r", NodeName: "node1", Pod: pod,
-		Claim:  func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
-		Volume: func(name string) *corev1.PersistentVolume { return o.volumes[name] },
-		Object: func(name string) *storagev1.CSIDriver { return o.drivers[name] },
-		Driver: func(name string) *plugin.DriverFacts { return o.facts[name] },
-		Config: func(string) plugin.DriverConfig { return o.config },
+		Claim:      func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
+		Volume:     func(name string) *corev1.PersistentVolume { return o.volumes[name] },
+		Attachment: func(string) *storagev1.VolumeAttachment { return nil },
+		Object:     func(name string) *storagev1.CSIDriver { return o.drivers[name] },
+		Driver:     func(name string) *plugin.DriverFacts { return o.facts[name] },
+		Config:     func(string) plugin.DriverConfig { return o.config },
 	}
 	for name := range o.facts {
 		in.Registered = append(in.Registered, name)

@@ -20,11 +20,12 @@ const (
 	statmountMntRoot   = 0x8
 	statmountMntPoint  = 0x10
 	statmountFSType    = 0x20
+	statmountOptions   = 0x80 // Linux 6.11
 	statmountSubtype   = 0x100
 	statmountSBSource  = 0x200 // Linux 6.13
 
 	statmountAll = statmountSBBasic | statmountMntBasic | statmountPropagate | statmountMntRoot | statmountMntPoint |
-		statmountFSType | statmountSubtype | statmountSBSource
+		statmountFSType | statmountOptions | statmountSubtype | statmountSBSource
 
 	listmountRoot = ^uint64(0) // LSMT_ROOT: every mount below the root of the caller
 	msShared      = 1 << 20    // MS_SHARED in mnt_propagation
@@ -141,6 +142,8 @@ func (r *reader) decode() (mountState, error) {
 		m.FSType += "." + string(sub)
 	}
 	m.ReadOnly, m.Options = attrOptions(u64(64))
+	m.ReadOnlyFS = u32(32)&unix.MS_RDONLY != 0 || takesNoWrites(string(text(statmountOptions, 4)))
+	m.NoDevice = deviceIsGone(sysDevices, m.Device)
 	return mountState{Mount: m, oldID: uint64(u32(56)), mask: mask}, nil
 }
 

@@ -159,7 +159,32 @@ func fromMountinfo(l *mountinfo.Info) hal.Mount {
 		}
 	}
 	slices.Sort(m.Options)
+	m.ReadOnlyFS = takesNoWrites(l.VFSOptions)
+	m.NoDevice = deviceIsGone(sysDevices, m.Device)
 	return m
+}
+
+// takesNoWrites reports whether the options of a superblock say that it takes no writes: it is mounted so; or ext4 has stopped after an error, which since
+// Linux 6.15 leaves the superblock "rw"; or it was shut down.
+func takesNoWrites(options string) bool {
+	for o := range strings.SplitSeq(options, ",") {
+		if o == "ro" || o == "emergency_ro" || o == "shutdown" {
+			return true
+		}
+	}
+	return false
+}
+
+// sysDevices has an entry for each block device of the node (sysfs(5)).
+const sysDevices = "/sys/dev/block"
+
+// deviceIsGone reports whether a filesystem is on a block device that the kernel does not have any more: it was pulled out, or detached. It is asked in
+// dir, of which the absence tells nothing, as does a filesystem that has no block device.
+func deviceIsGone(dir string, d hal.Device) bool {
+	if d.Major == 0 || unix.Access(dir+"/"+d.String(), unix.F_OK) != unix.ENOENT {
+		return false
+	}
+	return unix.Access(dir, unix.F_OK) == nil
 }
 
 // parentsFirst keeps the kernel's order, by age, save that a mount comes after its parent: one that was made early may be moved onto a later one.

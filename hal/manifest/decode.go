@@ -83,9 +83,12 @@ func (c *content) add(node string, d document) error {
 	case "storage.k8s.io/v1 CSIDriver":
 		o := &storagev1.CSIDriver{}
 		return c.object(node, d, o, &o.ObjectMeta, false)
+	case "storage.k8s.io/v1 VolumeAttachment":
+		o := &storagev1.VolumeAttachment{}
+		return c.object(node, d, o, &o.ObjectMeta, false)
 	}
 	return fmt.Errorf("apiVersion %.100q, kind %.100q is not served; a manifest holds v1 Pod, PersistentVolume, "+
-		"PersistentVolumeClaim, Secret and List, and storage.k8s.io/v1 CSIDriver", meta.APIVersion, meta.Kind)
+		"PersistentVolumeClaim, Secret and List, and storage.k8s.io/v1 CSIDriver and VolumeAttachment", meta.APIVersion, meta.Kind)
 }
 
 func (c *content) list(node string, d document) error {

@@ -1,7 +1,7 @@
 // Package manifest serves a [hal.Cluster] from a directory of manifests: no API server, no cluster.
 //
 // The directory holds files *.yaml, *.yml and *.json, each with any number of documents: Pod, PersistentVolume, PersistentVolumeClaim, Secret,
-// CSIDriver, and List of these. ConfigMap and StorageClass are passed over. Names that begin with "." or end with "~" are passed over too.
+// CSIDriver, VolumeAttachment, and List of these. ConfigMap and StorageClass are passed over. Names that begin with "." or end with "~" are passed over too.
 // Decoding is strict: an unknown or doubled field is an error, and one error anywhere makes the whole file bad.
 //
 // A change counts once two readings, a moment apart, agree on it. The last good copy of each file is kept in the cache directory, and with it a ledger:

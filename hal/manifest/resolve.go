@@ -168,7 +168,7 @@ func (r *resolver) secrets() map[string]string {
 
 // inOrder sorts objects such that what others refer to comes first.
 func inOrder(objects map[id]object) []id {
-	rank := map[string]int{"CSIDriver": 0, "PersistentVolume": 1, "PersistentVolumeClaim": 2, "Pod": 3}
+	rank := map[string]int{"CSIDriver": 0, "PersistentVolume": 1, "VolumeAttachment": 2, "PersistentVolumeClaim": 3, "Pod": 4}
 	return slices.SortedFunc(maps.Keys(objects), func(a, b id) int {
 		return cmp.Or(cmp.Compare(rank[a.Kind], rank[b.Kind]), cmp.Compare(a.Namespace, b.Namespace),
 			cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))

@@ -63,6 +63,8 @@ func ObjectName(o any) string {
 		return "pvc " + o.Namespace + "/" + o.Name
 	case *storagev1.CSIDriver:
 		return "csidriver " + o.Name
+	case *storagev1.VolumeAttachment:
+		return "attachment " + o.Name
 	}
 	panic("sim: not an object of the cluster")
 }

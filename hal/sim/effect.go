@@ -55,12 +55,14 @@ const (
 	EffectDriverDown
 	// EffectRefused: a registrar was told that its driver was not taken. Path is its socket.
 	EffectRefused
+	// EffectDiskFailed: the filesystem of a volume has failed, or its device was detached.
+	EffectDiskFailed
 )
 
 var effectNames = [...]string{
 	"", "mount", "unmount", "made", "removed", "removed tree", "renamed", "written", "synced", "sent", "started", "acted", "answered", "ended",
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up", "driver up",
-	"driver down", "refused",
+	"driver down", "refused", "disk failed",
 }
 
 func (k EffectKind) String() string { return effectNames[k] }

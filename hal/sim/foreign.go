@@ -52,6 +52,7 @@ func (w *World) MountForeign(path string) syscall.Errno {
 func (d *driver) meddle(v *volume, path string, isStage bool) {
 	w := d.w
 	w.troubles(d, v, path)
+	w.wears(d, v, path)
 	if w.happens(HeldOpen, siteHolder, path) {
 		w.holdFor(path)
 	}

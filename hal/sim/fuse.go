@@ -19,9 +19,11 @@ type connection struct {
 	volume *volume
 	broken syscall.Errno // what its mounts answer once what serves them is gone; 0 while it is there
 	share  *share        // of a filesystem that a server elsewhere serves; else nil
+	isDisk bool          // of a filesystem on a device of the node: see disk.go
+	failed DiskFailure   // how it has failed
 }
 
-// isDead says whether what serves the mount has ended.
+// isDead says whether what serves the mount, or its device, has ended.
 func (m *mount) isDead() bool { return m.conn != nil && m.conn.broken != 0 }
 
 // connect returns the connection for a volume, making it if there is none: nil for a driver whose volumes nobody serves, ENOTCONN from what is left
@@ -31,7 +33,10 @@ func (d *driver) connect(v *volume) (*connection, syscall.Errno) {
 		return d.w.export(v.share, v), 0
 	}
 	if !d.is.Daemon || v.sb == nil {
-		return nil, 0
+		if v.sb == nil && !d.is.Attach {
+			return nil, 0
+		}
+		return d.diskOf(v)
 	}
 	if !d.up {
 		return nil, syscall.ENOTCONN
@@ -52,10 +57,10 @@ func (d *driver) disconnect() {
 	d.conns, d.hidden = nil, nil
 }
 
-// isBroken says whether a mount whose filesystem is gone stands at path.
+// isBroken says whether a mount whose filesystem is gone, as drivers see it, stands at path. That a device is dead they don't see.
 func (w *World) isBroken(path string) bool {
 	stack := w.mounts.stack(path)
-	return len(stack) > 0 && stack[len(stack)-1].isDead()
+	return len(stack) > 0 && stack[len(stack)-1].isDead() && !stack[len(stack)-1].conn.isDisk
 }
 
 // mend takes the mount of a filesystem that is gone off a path, as drivers do before they mount there anew.

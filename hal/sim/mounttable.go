@@ -215,6 +215,7 @@ func (m *mount) show() hal.Mount {
 	}
 	if m.conn != nil {
 		h.Device, h.FSType = m.conn.dev, m.conn.fsType
+		h.ReadOnlyFS, h.NoDevice = m.conn.isReadOnly(), !m.conn.hasDevice()
 	}
 	if m.parent != nil {
 		h.Parent = m.parent.id

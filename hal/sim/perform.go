@@ -123,7 +123,11 @@ func (d *driver) attachVolume(r *rpc, v *volume, path string, readOnly bool) sys
 		return d.hide(r, v, path)
 	}
 	if v.sb == nil {
-		return w.mounts.bind(by, v.backing, path, readOnly, walkAll)
+		errno := w.mounts.bind(by, v.backing, path, readOnly, walkAll)
+		if stack := w.mounts.stack(path); errno == 0 {
+			stack[len(stack)-1].conn = conn
+		}
+		return errno
 	}
 	to, _, errno := w.walk(path, walkAll)
 	switch {

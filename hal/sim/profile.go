@@ -138,6 +138,8 @@ const (
 	SocketShared
 	// DriverActsUntold: a driver may act after it has answered with an error, and nobody has said so.
 	DriverActsUntold
+	// DiskFails: the filesystem of a volume turns read-only, or loses its device.
+	DiskFails
 
 	numFaults
 )
@@ -152,6 +154,7 @@ var faultNames = [numFaults]string{
 	"driver crashes", "driver acts behind", "driver daemon", "driver quotes", "driver nasty", "lost write",
 	"foreign unmount", "foreign mount", "held open", "server silent", "server stale", "driver hides", "stall",
 	"registrar lives", "misregisters", "registrar lost", "driver rival", "socket shared", "driver acts untold",
+	"disk fails",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -184,6 +187,7 @@ var uniform = [numFaults]uint32{
 	SocketLost: 6000, DriverQueues: 4000, DriverCrashes: 3000, DriverActsBehind: 6000, DriverDaemon: 10000, DriverQuotes: 6000, DriverNasty: 32000,
 	LostWrite: 30000, ForeignUnmount: 800, ForeignMount: 1000, HeldOpen: 1600, ServerSilent: 8000, ServerStale: 8000, DriverHides: 2500, Stall: 8000,
 	RegistrarLives: 30000, Misregisters: 1500, RegistrarLost: 20000, DriverRival: 8000, SocketShared: 20000, DriverActsUntold: 3000,
+	DiskFails: 1500,
 }
 
 // Uniform has every fault at its usual rate.

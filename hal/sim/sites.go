@@ -122,6 +122,7 @@ func eventSites() []eventSite {
 		{siteAtBoot, []Fault{ForeignMount}},
 		{siteServer, []Fault{ServerSilent}},
 		{siteExport, []Fault{ServerStale}},
+		{siteFailing, []Fault{DiskFails}},
 		{siteOrphan, []Fault{OrphanActs}},
 		{siteUnseen, []Fault{GoneUnseen, NoticeLate, NoticeDoubled}},
 		{siteLoss, []Fault{GoneUnseen}},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/volnode/volnode/hal"
@@ -41,6 +42,8 @@ func kindOf(o any) string {
 		return "persistent volumes"
 	case *corev1.PersistentVolumeClaim:
 		return "claims"
+	case *storagev1.VolumeAttachment:
+		return "attachments"
 	}
 	return "drivers"
 }

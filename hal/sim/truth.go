@@ -131,8 +131,11 @@ func (w *World) Shows(driver, handle, path string) bool {
 	return v != nil && w.shows(v, path) != nil
 }
 
-// IsDead says whether what is mounted at path has lost the process or the export that serves it.
-func (w *World) IsDead(path string) bool { return w.isBroken(path) }
+// IsDead says whether what is mounted at path has lost the process or the export that serves it, or its device.
+func (w *World) IsDead(path string) bool {
+	stack := w.mounts.stack(path)
+	return len(stack) > 0 && stack[len(stack)-1].isDead()
+}
 
 // Living is the helper processes that have not ended.
 func (w *World) Living() []hal.Child {

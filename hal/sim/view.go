@@ -33,7 +33,12 @@ func (v *View) file(name string, creating bool) (*node, syscall.Errno) {
 	case v.boot != v.w.boot || v.w.off:
 		return nil, syscall.ESHUTDOWN // the container is gone with its boot
 	case v.IsDead():
+		if creating {
+			v.at.m.conn.wrote()
+		}
 		return nil, v.at.m.conn.broken
+	case creating && v.at.m.conn != nil && v.at.m.conn.isReadOnly():
+		return nil, syscall.EROFS
 	case creating && v.at.m.readOnly:
 		return nil, syscall.EROFS
 	}
@@ -74,7 +79,7 @@ func (v *View) Read(name string) ([]byte, syscall.Errno) {
 // Root is what the view shows: the same for two views of one directory, and for no others. It can only be compared.
 func (v *View) Root() any { return v.at.n }
 
-// IsDead says whether what serves the filesystem has ended: everything in it answers ENOTCONN, or ESTALE.
+// IsDead says whether what serves the filesystem has ended: everything in it answers ENOTCONN, ESTALE, or EIO.
 func (v *View) IsDead() bool { return v.at.m.isDead() }
 
 // IsHung says whether the filesystem's server is silent: a container that reads or writes there waits in the kernel.

@@ -29,17 +29,23 @@ type volume struct {
 	staged    []hold
 	published []hold
 	share     *share      // of a volume that a server elsewhere serves; else nil
-	climbing  hal.Instant // until when a stage or publish that was sent may act, as far as its sender can know
+	disk      *connection // of a volume on a device of the node, as it is mounted now; nil if it is not
+	// renumbered is added to the number of its device.
+	renumbered uint32
+	climbing   hal.Instant // until when a stage or publish that was sent may act, as far as its sender can know
 }
 
 // AddVolume makes a volume of a driver, as its controller would have done.
 func (w *World) AddVolume(driver, handle string) { w.mustDriver(driver).addVolume(handle) }
 
-// SetAttached attaches a volume to the node, or detaches it, as the cluster's controller does by the back-end: nothing on the node changes. A driver
-// with Attach stages only what is attached.
+// SetAttached attaches a volume to the node, or detaches it, as the cluster's controller does by the back-end: what is mounted of it stays mounted, and is
+// dead from then on. A driver with Attach stages only what is attached.
 func (w *World) SetAttached(driver, handle string, on bool) {
 	if v := w.mustDriver(driver).volume(handle); v != nil && v.attached != on {
 		v.attached = on
+		if !on {
+			w.detaches(driver, v)
+		}
 		w.event(map[bool]string{true: "volume.attached", false: "volume.detached"}[on], driver+"^"+handle)
 	}
 }

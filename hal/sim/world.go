@@ -136,6 +136,7 @@ func (w *World) bootNode() {
 	w.off = false
 	w.boot = &boot{world: w, number: n, id: hal.BootID(fmt.Sprintf("00000000-0000-4000-8000-%012d", n)), began: w.sched.now}
 	w.mounts.reset()
+	w.unplugs()
 	w.makeDirs(w.base)
 	w.makeDevices()
 	w.event("node.booted", string(w.boot.id))

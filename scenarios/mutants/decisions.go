@@ -20,7 +20,7 @@ var decisions = []Mutant{
 	},
 	{
 		"made anew under a live container", "S7, laws 1.3, kubernetes#121271", "engine/core/reconcile.go",
-		"\tif c.live(r) {\n\t\tif r.negate {", "\tif c.live(r) && r == nil {\n\t\tif r.negate {",
+		"\tif c.live(r) {\n\t\tswitch {", "\tif c.live(r) && r == nil {\n\t\tswitch {",
 	},
 	{
 		"made anew under what stands on it", "S5, laws 1.3", "engine/core/reconcile.go",

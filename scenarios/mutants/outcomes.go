@@ -67,7 +67,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"what stood there before the intent is accepted", "S3, laws 3.4", "engine/plugin/csi/verbs.go",
-		"return m.Fingerprint() == w.o.Seen && m.Fingerprint() != w.o.Fingerprint", "return false",
+		"return m.Was(w.o.Seen) && !m.Was(w.o.Fingerprint)", "return false",
 	},
 	{
 		"nothing is looked at before the intent", "laws 3.4", "engine/core/reconcile.go",

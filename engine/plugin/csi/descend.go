@@ -89,7 +89,7 @@ func left(reason string) core.Result {
 // own: m is this rung's. Either it is the very mount that was confirmed, or no call can be about to change what stands here and m shows the device of
 // the rung below; where there is no rung below, our first intent saw nothing mounted at the path, so what came since came through us.
 func (w work) own(m hal.Mount) bool {
-	if m.Fingerprint() == w.o.Fingerprint {
+	if m.Was(w.o.Fingerprint) {
 		return true
 	}
 	if !w.o.Quiet {
@@ -105,7 +105,7 @@ func (w work) own(m hal.Mount) bool {
 // the rung below, as long as no call can be about to change what stands here.
 func (w work) mayBeOurs(m hal.Mount) bool {
 	switch {
-	case m.Fingerprint() == w.o.Fingerprint:
+	case m.Was(w.o.Fingerprint):
 		return true
 	case w.o.Quiet && w.below() != "" && m.Device.String() != w.below():
 		return false

@@ -37,6 +37,7 @@ type wish struct {
 	stageSecret    string
 	publishSecret  string
 	staging        bool
+	attachment     *attachment // nil of a volume that needs none
 }
 
 // Ladder makes the rungs of a CSI volume, top first, or says why it can't be served.
@@ -97,6 +98,11 @@ func persistent(v plugin.Volume) (wish, *plugin.Problem) {
 		return wish{}, plugin.Problemf(v.PVField("spec.accessModes"), "%q is not an access mode that volnode knows", first)
 	}
 	w.access, w.exclusive, w.staging = mode.String(), first == corev1.ReadWriteOncePod, v.Driver.StageUnstage
+	if plugin.AttachRequired(v.Object) {
+		if w.attachment, p = attachmentOf(v, w); p != nil {
+			return wish{}, p
+		}
+	}
 	return finish(v, w, field)
 }
 
@@ -189,8 +195,8 @@ func checkDriver(v plugin.Volume, w wish, field func(string) string, inline bool
 func checkObject(v plugin.Volume, w wish, inline bool) *plugin.Problem {
 	field := func(path string) string { return "CSIDriver " + w.driver + " " + path }
 	if v.Object == nil {
-		return plugin.Problemf(field("metadata.name"), "there is no such object; add it, with spec.attachRequired: false, to say that the driver "+
-			"needs no attaching and which volumes it serves")
+		return plugin.Problemf(field("metadata.name"), "there is no such object; add it, to say which volumes the driver serves, and with "+
+			"spec.attachRequired: false if it needs no attaching")
 	}
 	spec := v.Object.Spec
 	mode := storagev1.VolumeLifecyclePersistent
@@ -204,8 +210,6 @@ func checkObject(v plugin.Volume, w wish, inline bool) *plugin.Problem {
 	switch {
 	case !supports:
 		return plugin.Problemf(field("spec.volumeLifecycleModes"), "does not contain %s, which volume %q is", mode, v.Spec.Name)
-	case !inline && (spec.AttachRequired == nil || *spec.AttachRequired):
-		return plugin.Problemf(field("spec.attachRequired"), "is true or not set; volnode does not attach volumes yet, so it serves drivers with false")
 	case len(spec.TokenRequests) > 0:
 		return plugin.Problemf(field("spec.tokenRequests"), "the driver wants service account tokens, which volnode does not provide")
 	case spec.RequiresRepublish != nil && *spec.RequiresRepublish:

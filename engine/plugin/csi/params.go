@@ -31,11 +31,14 @@ const (
 	paramNode      = "node"      // the node's name
 	paramLifecycle = "lifecycle" // "Persistent" or "Ephemeral"
 	paramFSType    = "fsType"
-	paramFlags     = "mountFlags"  // JSON list
-	paramAccess    = "access"      // name of a CSI access mode
-	paramContext   = "context"     // volume_context, JSON map
-	paramSecret    = "secret"      // namespace/name
-	paramOther     = "otherSecret" // the volume's other one: a driver may quote it as well
+	paramFlags     = "mountFlags" // JSON list
+	paramAccess    = "access"     // name of a CSI access mode
+	paramContext   = "context"    // volume_context, JSON map
+	paramSecret    = "secret"     // namespace/name
+	// Of a volume that must be attached: the uid of its VolumeAttachment, and publish_context, a JSON map.
+	paramAttachment = "attachment"
+	paramPublished  = "publishContext"
+	paramOther      = "otherSecret" // the volume's other one: a driver may quote it as well
 
 	// Of csi.publish only.
 	paramStaging      = "staging" // the staging target path to pass

@@ -12,7 +12,7 @@ func stageRung(v plugin.Volume, w wish) core.Rung {
 	if w.block {
 		place = plugin.BlockStagePlace(v.Root, w.spec)
 	}
-	return core.Rung{
+	r := core.Rung{
 		Key: StageKey(w.driver, w.handle), Kind: KindStage,
 		Want:   params(v, w, told{place: place, secret: w.stageSecret, other: w.publishSecret, context: w.stageContext}),
 		Volume: volumeOf(w), Actor: w.driver, Intent: true,
@@ -20,6 +20,8 @@ func stageRung(v plugin.Volume, w wish) core.Rung {
 			Climb: v.Config.Climb, Descend: v.Config.Unstage, Settle: v.Config.Settle, ActsAfterReply: v.Config.ActsAfterReply,
 		},
 	}
+	w.tie(&r)
+	return r
 }
 
 // publishRung: stage is what it stands on, nil for nothing.
@@ -47,6 +49,7 @@ func publishRung(v plugin.Volume, w wish, stage *core.Rung) core.Rung {
 		r.Exclusive = "rwop/" + volumeOf(w)
 	}
 	r.Want = params(v, w, t)
+	w.tie(&r)
 	return r
 }
 

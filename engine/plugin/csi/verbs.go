@@ -3,6 +3,7 @@ package csi
 import (
 	"fmt"
 	"path"
+	"slices"
 	"syscall"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
@@ -69,6 +70,7 @@ func stage(h *hal.Host, o core.Op) core.Result {
 		VolumeCapability:  capability(o.Params),
 		Secrets:           secret.Reveal(),
 		VolumeContext:     mapOf(w.param(paramContext)),
+		PublishContext:    mapOf(w.param(paramPublished)),
 	})
 	if err != nil {
 		return w.giveUp(judge(core.Climb, err, o.Quiet).result(err))
@@ -85,8 +87,11 @@ func (w work) staged() core.Result {
 	r := core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint()}
 	device := ""
 	if top, mounted := seen.Top(); mounted {
-		if w.wasThere(top) {
+		switch {
+		case w.wasThere(top):
 			return w.answered(w.foreign(top))
+		case w.hasTurned(top):
+			return w.answered(w.failed(top))
 		}
 		device = top.Device.String()
 	}
@@ -115,6 +120,7 @@ func publish(h *hal.Host, o core.Op) core.Result {
 		Readonly:          w.is(paramReadOnly),
 		Secrets:           secret.Reveal(),
 		VolumeContext:     mapOf(w.param(paramContext)),
+		PublishContext:    mapOf(w.param(paramPublished)),
 	})
 	if err != nil {
 		return w.giveUp(judge(core.Climb, err, o.Quiet).result(err))
@@ -139,6 +145,11 @@ func (w work) published() core.Result {
 		if top.Device.String() != w.below() {
 			return w.answered(w.foreign(top))
 		}
+		if w.hasFailed(top) {
+			return w.answered(w.failed(top))
+		}
+	case mounted && !w.wasThere(top) && w.hasTurned(top):
+		return w.answered(w.failed(top))
 	case mounted:
 		if w.wasThere(top) {
 			return w.answered(w.foreign(top))
@@ -163,9 +174,30 @@ func (w work) below() string {
 	return ""
 }
 
+// hasFailed: m shows the filesystem of the stage, which took writes when it was staged.
+func (w work) hasFailed(m hal.Mount) bool {
+	return slices.ContainsFunc(w.o.Below, func(f core.Foundation) bool {
+		return f.Kind == KindStage && f.Fingerprint != "" && (m.ReadOnlyFS || m.NoDevice) && !hal.IsFailed(f.Fingerprint)
+	})
+}
+
+// hasTurned: m takes no writes, and that is not how the driver has just made it: it did when it was confirmed, or it was made by an earlier call of
+// which nobody knows. What has no device any more never takes any.
+func (w work) hasTurned(m hal.Mount) bool {
+	return m.NoDevice || hal.IsFailed(m.Fingerprint()) && !hal.IsFailed(w.o.Fingerprint) && !w.o.First
+}
+
+// failed is the end of a climb that finds its own mount, of a filesystem that has failed: a driver that is asked again finds it mounted, and answers OK.
+func (w work) failed(m hal.Mount) core.Result {
+	r := op.Unknown(fmt.Sprintf("at %s the filesystem has failed since it was staged: %s; volnode takes it down and stages the volume anew",
+		w.path(), m.Fingerprint()))
+	r.NegateFirst, r.Failed, r.BelowUnknown = true, true, len(w.o.Below) > 0 // what it stands on is of that filesystem, too
+	return r
+}
+
 // wasThere: m stood at the path before our first intent, and no operation of ours has confirmed it since.
 func (w work) wasThere(m hal.Mount) bool {
-	return m.Fingerprint() == w.o.Seen && m.Fingerprint() != w.o.Fingerprint
+	return m.Was(w.o.Seen) && !m.Was(w.o.Fingerprint)
 }
 
 // foreign is the end of a climb that finds somebody else's mount at its path. It is shown and left.

@@ -1,0 +1,88 @@
+package core
+
+import (
+	"slices"
+	"strings"
+)
+
+// This file is what a rung is tied to: an attachment of its volume, say. Once another value of such a parameter is wanted, what stands is void. It
+// stays void if the first value is wanted again, and over restarts: a volume that was detached in between has another device.
+
+// voided is the value of a parameter of a rung that is void. No ladder wants it.
+const voided = "(void)"
+
+// void marks what r was made with, or is being made with, as void where spec wants something else.
+func (c *Core) void(r *rung, spec *Rung) {
+	if r.op != nil {
+		r.op.Params, _ = voidIn(r.op.Params, spec.Want)
+	}
+	made, is := voidIn(r.made, spec.Want)
+	if !is {
+		return
+	}
+	r.made = made
+	if r.recorded {
+		c.settle(r)
+	}
+}
+
+// voidIn returns made with the parameters marked that want ties to another value. It does not change made.
+func voidIn(made, want []Param) (marked []Param, is bool) {
+	for _, w := range want {
+		at := slices.IndexFunc(made, func(m Param) bool { return m.Name == w.Name })
+		if w.OnChange != OnChangeVoid || at < 0 || made[at].Value == w.Value || made[at].Value == voided {
+			continue
+		}
+		if !is {
+			made, is = slices.Clone(made), true
+		}
+		made[at].Value = voided
+	}
+	return made, is
+}
+
+// isVoid reports whether what stands was made with something that r is tied to and that is not what is wanted, or may not be.
+func (r *rung) isVoid() bool {
+	return slices.ContainsFunc(r.Want, func(w Param) bool {
+		at := slices.IndexFunc(r.made, func(m Param) bool { return m.Name == w.Name })
+		return w.OnChange == OnChangeVoid && (at < 0 || r.made[at].Value != w.Value)
+	})
+}
+
+// fails reports whether what a look has found is what r was, on a filesystem that has failed since: then it goes before the next climb, which would
+// bring up the same again, and nothing new is made upon it.
+func (c *Core) fails(r *rung, fingerprint string) bool {
+	if !hasFailed(fingerprint, r.fingerprint) {
+		return false
+	}
+	c.lose(r, "its filesystem has failed: found "+fingerprint, false)
+	r.trusted, r.negate, r.failed = false, true, true
+	c.failBelow(r)
+	c.markAround(r)
+	return true
+}
+
+// failBelow takes what r stands on to be on a filesystem that has failed: r, which is a mount of the same one, shows it. A driver need not mount anything
+// where it stages, so nothing else may show it.
+func (c *Core) failBelow(r *rung) {
+	for _, b := range c.below(r) {
+		if b.state == Absent || b.failed {
+			continue
+		}
+		c.lose(b, r.reason, false)
+		b.trusted, b.negate, b.failed = false, true, true
+		c.markAround(b)
+	}
+}
+
+// What the fingerprint of a mount ends with whose filesystem takes no writes (hal.Mount.Fingerprint).
+const (
+	noDevice   = ", its device gone"
+	readOnlyFS = ", filesystem read-only"
+)
+
+// hasFailed reports whether fingerprint is of the mount that before is of, and its filesystem has failed since.
+func hasFailed(fingerprint, before string) bool {
+	sound := func(f string) string { return strings.TrimSuffix(strings.TrimSuffix(f, noDevice), readOnlyFS) }
+	return fingerprint != before && fingerprint != sound(fingerprint) && sound(fingerprint) == sound(before)
+}
