@@ -411,7 +411,7 @@ func (g *workload) planRare(s *shape, name string) {
 	case 3:
 		s.inline = true
 	case 4:
-		s.hostPath = true
+		g.planHostPath(s, name)
 	}
 }
 
