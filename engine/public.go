@@ -184,17 +184,24 @@ type MountedVolume struct {
 	Block    bool
 }
 
-// GetMountedVolumesForPod returns the volumes of a pod that are up, and recorded as such, by spec.volumes[].name (K:F14).
+// GetMountedVolumesForPod returns the volumes of a pod that are up, and recorded as such, by spec.volumes[].name (K:F14). What is left of a volume that
+// had the name of one that the pod wants now is not that one.
 func (m *VolumeManager) GetMountedVolumesForPod(ctx context.Context, uid core.PodUID) (map[string]MountedVolume, error) {
-	return m.volumesOf(ctx, uid, func(v core.View) bool { return v.State == core.Present && !m.commits.unwritten[v.Key] })
+	taken := map[string]bool{}
+	return m.volumesOf(ctx, uid, func(volume string, v core.View) bool {
+		isLeft := taken[volume]
+		taken[volume] = true
+		return !isLeft && v.State == core.Present && !m.commits.unwritten[v.Key]
+	})
 }
 
 // GetPossiblyMountedVolumesForPod returns those that are up or may be: all that are not gone (K:F15).
 func (m *VolumeManager) GetPossiblyMountedVolumesForPod(ctx context.Context, uid core.PodUID) (map[string]MountedVolume, error) {
-	return m.volumesOf(ctx, uid, func(v core.View) bool { return !v.IsGone })
+	return m.volumesOf(ctx, uid, func(_ string, v core.View) bool { return !v.IsGone })
 }
 
-func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(core.View) bool) (map[string]MountedVolume, error) {
+// volumesOf asks count about each rung at the top of a volume of a pod, those that the pod wants first.
+func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(string, core.View) bool) (map[string]MountedVolume, error) {
 	return ask(ctx, m, func() map[string]MountedVolume {
 		volumes := map[string]MountedVolume{}
 		if m.core == nil {
@@ -202,7 +209,7 @@ func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count fu
 		}
 		for _, name := range m.volumeNames(uid) {
 			v, ok := m.core.Rung(name.top)
-			if ok && count(v) {
+			if ok && count(name.volume, v) {
 				volumes[name.volume] = MountedVolume{
 					Path: core.FactOf(v.Facts, "path"), ReadOnly: core.Value(v.Made, "readOnly") == "true", Block: core.Value(v.Made, "mode") == "block",
 				}

@@ -57,7 +57,10 @@ func (r *run) finish(restart bool) {
 		r.w.BreakDriver(r.broken, sim.Works)
 		r.broken, r.registrars.calm = "", r.w.Now()
 	}
-	if !r.comesToRest("L2", "converged", r.bound()) || !r.untouched() || !r.confesses() || !r.expels() || !r.isQuiet() || restart && !r.restarts() {
+	if !r.comesToRest("L2", "converged", r.bound()) || !r.untouched() || !r.confesses() || !r.expels() {
+		return
+	}
+	if !r.facesTruth() || !r.isQuiet() || restart && !r.restarts() {
 		return
 	}
 	r.empties()
@@ -353,6 +356,9 @@ func (r *run) empties() {
 		r.remove(p, time.Second)
 	}
 	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L4", "emptied", r.bound()) || !isTold() {
+		return
+	}
+	if !r.facesTruth() {
 		return
 	}
 	r.judges("L1")

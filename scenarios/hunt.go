@@ -279,6 +279,11 @@ func (g *workload) begin() {
 		g.exportsVolume(i)
 		g.renamesVolume(i)
 	}
+	for n := range 2 {
+		if g.pick("workload.asks", "", n, 2, 1) == 1 {
+			g.at(g.time("workload.asks-time", "", n, chaos), "asks", g.r.asksAround)
+		}
+	}
 	for _, name := range []string{"disk.example", "file.example"} {
 		for n := range 2 {
 			if g.pick("workload.driver", name, n, 6, 1) == 1 {

@@ -12,7 +12,7 @@ var hostPaths = []Mutant{
 	},
 	{
 		"a hostPath is made before it is looked at where", "S34, S29", "engine/plugin/hostpath/hostpath.go",
-		"!found.Exists && plugin.OwnedBelow(found.Below) == \"\" && (", "!found.Exists && (",
+		"!found.Exists && plugin.OwnedBelow(found.Below) == \"\" && mayMake", "!found.Exists && mayMake",
 	},
 	{
 		"a start trusts that a link leads where it led", "S34", "engine/plugin/hostpath/hostpath.go",

@@ -106,7 +106,8 @@ func climb(h *hal.Host, o core.Op) core.Result {
 		return op.NotDone(fmt.Sprintf("the record of %s has the unknown type %q", o.Key, kind))
 	}
 	found, err := h.HostPaths.Find(c, at)
-	if err == nil && !found.Exists && plugin.OwnedBelow(found.Below) == "" && (kind == corev1.HostPathDirectoryOrCreate || kind == corev1.HostPathFileOrCreate) {
+	mayMake := kind == corev1.HostPathDirectoryOrCreate || kind == corev1.HostPathFileOrCreate
+	if err == nil && !found.Exists && plugin.OwnedBelow(found.Below) == "" && mayMake {
 		if err := h.HostPaths.Make(c, at, want); err != nil && !hal.Is(err, syscall.EEXIST) {
 			return op.Failed(err)
 		}
