@@ -36,6 +36,8 @@ var Properties = []struct{ Code, Text string }{
 	{"S28", "containers find the data of their own volume, and never another's"},
 	{"S30", "what another agent or machine has made is not touched before a person says so, and data goes only of pods that are known to be gone"},
 	{"S31", "a deletion of data is in the log of deletions, durably and with its cause, before it begins"},
+	{"S34", "no hostPath leads to a place that the agent empties or owns"},
+	{"S35", "all answers of the engine agree"},
 	{"L1", "everything is removed some time after its last user"},
 	{"L2", "everything wanted is up within a bound after the faults stop"},
 	{"L3", "a driver that is broken delays no pod that does not use it"},
@@ -46,6 +48,7 @@ var Properties = []struct{ Code, Text string }{
 	{"L11", "a restart adopts what is healthy without a call"},
 	{"L12", "what is not as it should be says why, or what is under way"},
 	{"L13", "a driver that runs and registers is registered and connected within a bound after the faults stop"},
+	{"L15", "in calm, what the engine answers is what is there"},
 	{"panic", "the engine's own assertions hold, and no check of volsim panics"},
 	{"expect", "the scenario's expectations hold"},
 }
