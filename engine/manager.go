@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -20,10 +21,11 @@ import (
 // VolumeManager is the public face of the engine: it owns the state, runs the operations that core asks for, and answers questions. Its exported
 // methods may be called from any goroutine but the owner; they only post.
 type VolumeManager struct {
-	h    hal.Host     // what drivers say through it was heard by ears
-	node discreetNode // h's
-	ears ears
-	cfg  Config
+	h     hal.Host     // what drivers say through it was heard by ears
+	lacks *Refusal     // h is not whole; nil for none
+	node  discreetNode // h's
+	ears  ears
+	cfg   Config
 
 	// All fields below belong to the owner.
 	core     *core.Core // nil until a start has read the node
@@ -50,6 +52,7 @@ type VolumeManager struct {
 	armed      hal.Instant // the earliest wake-up that is queued, 0 for none
 	running    map[hal.OpID]flight
 	lines      lines
+	isStarted  bool
 	stopping   bool
 	stopped    func()
 }
@@ -57,6 +60,9 @@ type VolumeManager struct {
 // New returns a manager that does nothing yet.
 func New(h hal.Host, cfg Config) *VolumeManager {
 	m := &VolumeManager{cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}, running: map[hal.OpID]flight{}}
+	if lacks := h.Lacks(); lacks != "" {
+		m.lacks = &Refusal{"the host that the engine was made with has no " + lacks + "; give it one"}
+	}
 	m.ears = ears{h.Runtime, h.Cluster, scrub.New()}
 	m.h, m.node = m.ears.discreet(h)
 	m.commits.unwritten, m.deleting.told, m.drift.watched = map[hal.Key]bool{}, map[hal.Key]bool{}, map[hal.Key]func(){}
@@ -70,10 +76,22 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 // over: then it returns the end of ctx. Waits that outlive it end with their own contexts.
 // A start that a person has to decide on ends it with a [*Refusal].
 func (m *VolumeManager) Run(ctx context.Context) error {
+	if m.lacks != nil {
+		return m.lacks
+	}
+	isFirst := true
 	err := m.h.Runtime.Await(ctx, func(done func()) {
+		if isFirst = !m.isStarted; !isFirst {
+			done()
+			return
+		}
 		m.stopped = done
-		m.start()
+		m.begins()
+		m.checkStopped()
 	})
+	if err == nil && !isFirst {
+		return errors.New("the engine was started before; make a new one for a new start")
+	}
 	if err == nil && m.refusal != nil { // the owner has written it before it called done
 		return m.refusal
 	}
@@ -84,7 +102,20 @@ func (m *VolumeManager) Run(ctx context.Context) error {
 func (m *VolumeManager) NodeName() string { return m.cfg.NodeName }
 
 // Start starts the manager without waiting for its end. For hosts that own their owner.
-func (m *VolumeManager) Start() { m.h.Runtime.Post(m.start) }
+func (m *VolumeManager) Start() { m.h.Runtime.Post(m.begins) }
+
+// begins starts the manager, once.
+func (m *VolumeManager) begins() {
+	switch {
+	case m.isStarted:
+		return
+	case m.lacks != nil:
+		m.startRefused(m.lacks)
+	default:
+		m.start()
+	}
+	m.isStarted = true
+}
 
 // Stop takes no more work: no operation is started from now on, and every mount is left as it is. Run returns once those in flight have ended.
 func (m *VolumeManager) Stop() {

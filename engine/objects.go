@@ -78,6 +78,8 @@ func (m *VolumeManager) changed(e hal.Changed) {
 	for _, object := range e.Removed {
 		if pod, ok := object.(*corev1.Pod); !ok {
 			o.put(m, object, true)
+		} else if pod == nil {
+			continue
 		} else if entry := o.pods[core.PodUID(pod.UID)]; entry != nil && hal.IdentityOf(entry.pod) == hal.IdentityOf(pod) {
 			gone = append(gone, core.PodUID(pod.UID))
 		}
@@ -86,6 +88,10 @@ func (m *VolumeManager) changed(e hal.Changed) {
 		pod, ok := object.(*corev1.Pod)
 		if !ok {
 			o.put(m, object, false)
+			continue
+		}
+		if pod == nil || pod.UID == "" {
+			m.log(LevelError, "pod ignored", "why", "it has no uid, by which volnode knows its data")
 			continue
 		}
 		uid := core.PodUID(pod.UID)

@@ -15,7 +15,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// PodAdded tells that a pod should be served, or that it has changed. The pod is not changed by its giver any more.
+// PodAdded tells that a pod should be served, or that it has changed. The pod is not changed by its giver any more. A pod without a uid is not served:
+// the log says so.
 func (m *VolumeManager) PodAdded(pod *corev1.Pod) {
 	m.h.Runtime.Post(func() { m.changed(hal.Changed{Applied: []any{pod}}) })
 }
@@ -27,7 +28,9 @@ func (m *VolumeManager) PodRemoved(uid core.PodUID) {
 
 // ContainersGone tells that no container of the pod runs, nor will again. Only then may its paths go.
 func (m *VolumeManager) ContainersGone(uid core.PodUID) {
-	m.h.Runtime.Post(func() { m.step(core.Gone{Pod: uid}) })
+	if uid != "" {
+		m.h.Runtime.Post(func() { m.step(core.Gone{Pod: uid}) })
+	}
 }
 
 // ask runs a question on the owner and waits for its answer. Once ctx is over, the owner may still write the answer, so nobody looks at it.
@@ -43,7 +46,22 @@ func ask[T any](ctx context.Context, m *VolumeManager, question func() T) (T, er
 	return *answer, nil
 }
 
-// wait blocks until the condition holds, or ctx is over; then its error says what is missing.
+// errNoUID is the answer to a wait for no pod.
+var errNoUID = errors.New("the pod's uid is empty; give the uid of the pod to wait for")
+
+// waitFor is wait for a pod. Its error says what is missing.
+func (m *VolumeManager) waitFor(ctx context.Context, uid core.PodUID, on core.Condition) error {
+	if uid == "" {
+		return errNoUID
+	}
+	err := m.wait(ctx, uid, on)
+	if err == nil || errors.Is(err, hal.ErrEnded) {
+		return err
+	}
+	return m.missing(err, uid, on)
+}
+
+// wait blocks until the condition holds, or ctx is over.
 func (m *VolumeManager) wait(ctx context.Context, uid core.PodUID, on core.Condition) error {
 	var id core.Waiter
 	err := m.h.Runtime.Await(ctx, func(done func()) {
@@ -64,19 +82,13 @@ func (m *VolumeManager) wait(ctx context.Context, uid core.PodUID, on core.Condi
 // WaitForAttachAndMount blocks until all volumes of the pod are mounted, or ctx is over: then the error names each volume that is not, and
 // why (K:F10).
 func (m *VolumeManager) WaitForAttachAndMount(ctx context.Context, uid core.PodUID) error {
-	if err := m.wait(ctx, uid, core.PodReady); err != nil {
-		return m.missing(err, uid)
-	}
-	return nil
+	return m.waitFor(ctx, uid, core.PodReady)
 }
 
-// WaitForUnmount blocks until the pod is gone, or ctx is over: then the error names what is left. Gone has one meaning in all questions: nothing is
-// there, and no call may bring it back.
+// WaitForUnmount blocks until no volume of the pod is there, and no call may bring one back, or ctx is over: then the error names what is left. A pod
+// that wants no volume has none.
 func (m *VolumeManager) WaitForUnmount(ctx context.Context, uid core.PodUID) error {
-	if err := m.wait(ctx, uid, core.PodGone); err != nil {
-		return m.missing(err, uid)
-	}
-	return nil
+	return m.waitFor(ctx, uid, core.PodGone)
 }
 
 // WaitForAllPodsUnmount is WaitForUnmount for several pods. It waits for all, and joins what went wrong.
@@ -98,36 +110,58 @@ type NotReadyError struct {
 	Pod     core.PodUID
 	Volumes []VolumeStatus // those that are not as they should be
 	Cause   error          // the end of the context
+	// Why says why no volume is named.
+	Why string
 }
 
 func (e *NotReadyError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "pod %s: ", e.Pod)
-	if len(e.Volumes) == 0 {
-		fmt.Fprintf(&b, "is not known: no manifest or record names it (%v)", e.Cause)
-	}
-	for i, v := range e.Volumes {
-		if i > 0 {
-			b.WriteString("; ")
+	parts := make([]string, 0, len(e.Volumes)+1)
+	for _, v := range e.Volumes {
+		text := fmt.Sprintf("volume %s is %s", v.Name, v.State)
+		if v.Why != "" {
+			text += ": " + v.Why
 		}
-		fmt.Fprintf(&b, "volume %s is %s: %s", v.Name, v.State, v.Why)
+		parts = append(parts, text)
 	}
-	return b.String()
+	if len(parts) == 0 {
+		parts = append(parts, e.Why)
+	}
+	return fmt.Sprintf("pod %s: %s (%v)", e.Pod, strings.Join(parts, "; "), e.Cause)
 }
 
 // Unwrap yields the end of the context.
 func (e *NotReadyError) Unwrap() error { return e.Cause }
 
 // missing composes the error of a wait that is over. It is taken whether or not the caller's context has ended.
-func (m *VolumeManager) missing(cause error, uid core.PodUID) error {
-	pod, _ := ask(nil, m, func() PodStatus { //nolint:staticcheck // a nil context is never over; the caller's is
-		if m.core == nil {
-			return PodStatus{}
+func (m *VolumeManager) missing(cause error, uid core.PodUID, on core.Condition) error {
+	lacks, err := ask(nil, m, func() NotReadyError { return m.lacking(uid, on) }) //nolint:staticcheck // a nil context is never over; the caller's is
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	lacks.Pod, lacks.Cause = uid, cause
+	return &lacks
+}
+
+// lacking says what a wait for a pod waits for. Owner only.
+func (m *VolumeManager) lacking(uid core.PodUID, on core.Condition) NotReadyError {
+	if m.core == nil {
+		why := "volnode has not read its node yet, and goes on"
+		if m.why != "" {
+			why += ": " + m.why
 		}
-		return m.podStatus(m.core.Pod(uid), m.lookUp)
-	})
-	isFine := func(v VolumeStatus) bool { return v.State == Ready || v.State == Gone }
-	return &NotReadyError{Pod: uid, Cause: cause, Volumes: slices.DeleteFunc(pod.Volumes, isFine)}
+		return NotReadyError{Why: why}
+	}
+	pod := m.podStatus(m.core.Pod(uid), m.lookUp)
+	isAsked := func(v VolumeStatus) bool { return v.State == Gone || v.State == Ready && on == core.PodReady }
+	e := NotReadyError{Volumes: slices.DeleteFunc(pod.Volumes, isAsked)}
+	switch {
+	case len(e.Volumes) > 0:
+	case on == core.PodReady && m.objects.pods[uid] == nil:
+		e.Why = "no manifest names it; volnode serves it once one does"
+	default:
+		e.Why = "all its volumes are as asked for by now"
+	}
+	return e
 }
 
 // Status returns a snapshot of everything.
@@ -152,17 +186,24 @@ type MountedVolume struct {
 	Block    bool
 }
 
-// GetMountedVolumesForPod returns the volumes of a pod that are up, and recorded as such, by spec.volumes[].name (K:F14).
+// GetMountedVolumesForPod returns the volumes of a pod that are up, and recorded as such, by spec.volumes[].name (K:F14). What is left of a volume that
+// had the name of one that the pod wants now is not that one.
 func (m *VolumeManager) GetMountedVolumesForPod(ctx context.Context, uid core.PodUID) (map[string]MountedVolume, error) {
-	return m.volumesOf(ctx, uid, func(v core.View) bool { return v.State == core.Present && !m.commits.unwritten[v.Key] })
+	taken := map[string]bool{}
+	return m.volumesOf(ctx, uid, func(volume string, v core.View) bool {
+		isLeft := taken[volume]
+		taken[volume] = true
+		return !isLeft && v.State == core.Present && !m.commits.unwritten[v.Key]
+	})
 }
 
 // GetPossiblyMountedVolumesForPod returns those that are up or may be: all that are not gone (K:F15).
 func (m *VolumeManager) GetPossiblyMountedVolumesForPod(ctx context.Context, uid core.PodUID) (map[string]MountedVolume, error) {
-	return m.volumesOf(ctx, uid, func(v core.View) bool { return !v.IsGone })
+	return m.volumesOf(ctx, uid, func(_ string, v core.View) bool { return !v.IsGone })
 }
 
-func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(core.View) bool) (map[string]MountedVolume, error) {
+// volumesOf asks count about each rung at the top of a volume of a pod, those that the pod wants first.
+func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(string, core.View) bool) (map[string]MountedVolume, error) {
 	return ask(ctx, m, func() map[string]MountedVolume {
 		volumes := map[string]MountedVolume{}
 		if m.core == nil {
@@ -170,7 +211,7 @@ func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count fu
 		}
 		for _, name := range m.volumeNames(uid) {
 			v, ok := m.core.Rung(name.top)
-			if ok && count(v) {
+			if ok && count(name.volume, v) {
 				volumes[name.volume] = MountedVolume{
 					Path: core.FactOf(v.Facts, "path"), ReadOnly: core.Value(v.Made, "readOnly") == "true", Block: core.Value(v.Made, "mode") == "block",
 				}
@@ -214,8 +255,16 @@ func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVol
 // MarkVolumesAsReportedInUse takes in what the server acknowledged of GetVolumesInUse.
 func (m *VolumeManager) MarkVolumesAsReportedInUse([]corev1.UniqueVolumeName) {}
 
-// VolumeIsAttached reports whether the volume named driver^handle is not gone from this node. While it is not, no other node is to get the volume.
+// csiPrefix begins the unique name that a kubelet gives to a CSI volume: kubernetes.io/csi/driver^handle.
+const csiPrefix = "kubernetes.io/csi/"
+
+// VolumeIsAttached reports whether the volume named driver^handle is not gone from this node. While it is not, no other node is to get the volume. The
+// name may be a kubelet's unique name.
 func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bool, error) {
+	volume = strings.TrimPrefix(volume, csiPrefix)
+	if !strings.Contains(volume, "^") {
+		return true, fmt.Errorf("%q names no volume; its name is driver^handle", volume) // unknown is attached
+	}
 	found, err := ask(ctx, m, func() bool {
 		if m.core == nil {
 			return true

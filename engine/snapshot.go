@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"time"
 
@@ -179,7 +181,7 @@ func (m *VolumeManager) volumeNames(uid core.PodUID) []named {
 			continue
 		}
 		v, _ := m.core.Rung(key)
-		names = append(names, named{volume: core.Value(v.Made, "spec"), top: key})
+		names = append(names, named{volume: cmp.Or(core.Value(v.Made, "spec"), path.Base(string(key))), top: key})
 	}
 	return names
 }

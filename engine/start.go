@@ -38,10 +38,16 @@ type node struct {
 
 // start reads the node, beside the owner, until it could be read; then core begins. What can't be read is not taken for absent: the start waits.
 func (m *VolumeManager) start() {
+	if m.stopping {
+		return
+	}
 	isPatient := m.listings >= patience
 	m.h.Runtime.Go(func() {
 		n, err := m.read(isPatient)
 		m.h.Runtime.Post(func() {
+			if m.stopping {
+				return
+			}
 			m.tellDamage(n.loaded.Damages)
 			if refusal, is := errors.AsType[*Refusal](err); is {
 				m.startRefused(refusal)

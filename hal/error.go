@@ -7,6 +7,9 @@ import (
 	"syscall"
 )
 
+// ErrEnded is the answer of [Runtime.Await] once the owner has ended.
+var ErrEnded = errors.New("the agent has stopped: it answers no more questions")
+
 // Code is a gRPC status code (grpc.io, "Status codes and their use in gRPC"). The numbers are the protocol's.
 type Code uint32
 

@@ -84,11 +84,21 @@ type Files interface {
 	Sync(c Call, path string) error
 }
 
-// HostPaths is paths of the host that are not the agent's: a hostPath volume's. Links are followed, as hostPath has always done. They may lie on
-// any filesystem and hang, so each call is a helper process (class helper).
+// HostFile is what a path of the host leads to, all links followed.
+type HostFile struct {
+	Exists bool
+	Type   FileType
+	// Below is where it lies below the agent's root directory, relative to that ("." is the directory itself): as its path names it, and as the
+	// directory's own filesystem has it, however many mounts lead there. Empty if it lies elsewhere.
+	// If nothing is there it is of the place where Make would make it.
+	Below []string
+}
+
+// HostPaths is paths of the host, of hostPath volumes. Links are followed, as hostPath has always done. They may lie on any filesystem and hang, so
+// each call is of class helper.
 type HostPaths interface {
-	// Type tells what path is; ENOENT if nothing.
-	Type(c Call, path string) (FileType, error)
+	// Find tells what path leads to.
+	Find(c Call, path string) (HostFile, error)
 	// Make makes path as a directory (0755, with parents) or an empty file (0644, parents must exist) if nothing is there; EEXIST if something is.
 	Make(c Call, path string, t FileType) error
 }

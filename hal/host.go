@@ -20,6 +20,23 @@ type Host struct {
 	Watches       Watches
 }
 
+// Lacks names the first interface that an engine needs and h does not have, "" if there is none.
+func (h *Host) Lacks() string {
+	for _, part := range [...]struct {
+		name string
+		is   any
+	}{
+		{"Runtime", h.Runtime}, {"Machine", h.Machine}, {"Mounts", h.Mounts}, {"Tree", h.Tree}, {"Files", h.Files}, {"HostPaths", h.HostPaths},
+		{"Children", h.Children}, {"Registration", h.Registration}, {"Drivers", h.Drivers}, {"CSIIdentity", h.CSIIdentity}, {"CSINode", h.CSINode},
+		{"Cluster", h.Cluster}, {"Watches", h.Watches},
+	} {
+		if part.is == nil {
+			return part.name
+		}
+	}
+	return ""
+}
+
 // Machine says which machine this is. No call of it acts or blocks.
 type Machine interface {
 	// ID is the machine's own id (machine-id(5)); "" if it has none.
@@ -42,6 +59,7 @@ type Runtime interface {
 	// Go runs task beside the owner. A task is where the other interfaces of a Host may be called. Owner or a task.
 	Go(task func())
 	// Await runs register on the owner and blocks until the function that register was given is called, or ctx is over (then it returns
-	// context.Cause(ctx); a nil ctx is never over). Any goroutine but the owner. done may be called more than once, and after Await has returned.
+	// context.Cause(ctx); a nil ctx is never over), or the owner has ended (then it returns ErrEnded). It does not register if ctx is over before. Any
+	// goroutine but the owner. done may be called more than once, and after Await has returned.
 	Await(ctx context.Context, register func(done func())) error
 }

@@ -47,6 +47,7 @@ func (r *run) finish(restart bool) {
 	r.w.SweepForeign(rootDir)
 	r.letsGo()
 	r.tidies()
+	r.turnsBack()
 	if r.broken != "" {
 		if !r.comesToRest("L2", "the core works", r.bound()) || !r.isolates() {
 			return
@@ -57,7 +58,10 @@ func (r *run) finish(restart bool) {
 		r.w.BreakDriver(r.broken, sim.Works)
 		r.broken, r.registrars.calm = "", r.w.Now()
 	}
-	if !r.comesToRest("L2", "converged", r.bound()) || !r.untouched() || !r.knowsAll() || !r.confesses() || !r.isQuiet() || !r.recovers() || restart && !r.restarts() {
+	if !r.comesToRest("L2", "converged", r.bound()) || !r.untouched() || !r.knowsAll() || !r.confesses() || !r.expels() {
+		return
+	}
+	if !r.facesTruth() || !r.isQuiet() || !r.recovers() || restart && !r.restarts() {
 		return
 	}
 	r.empties()
@@ -170,7 +174,7 @@ func (r *run) restless() (object, why string) {
 	}
 	rebuilt := r.rebuilt()
 	r.core.Beliefs(func(b core.Belief) {
-		if why == "" && !r.isBroken(string(b.Key)) && !r.awaitsClaim(&b) && !r.isHung(&b) && !r.awaitsPath(&b) {
+		if why == "" && !r.isBroken(string(b.Key)) && !r.awaitsClaim(&b) && !r.isHung(&b) && !r.awaitsPath(&b) && !r.isIntruding(&b) {
 			object, why = string(b.Key), unsettled(&b, rebuilt)
 		}
 	})
@@ -233,7 +237,7 @@ func (r *run) rebuilt() []string {
 
 // isHeldBack: the pod or a volume of it was edited, and what the edit asks for is made once no container runs on it; or another pod has its claim.
 func (r *run) isHeldBack(p *pod) bool {
-	if r.isRenamed && r.isOccupied(p) {
+	if r.isRenamed && r.isOccupied(p) || r.isIntruder(p) {
 		return true
 	}
 	rebuilt, isHeld := r.rebuilt(), false
@@ -365,6 +369,9 @@ func (r *run) empties() {
 		r.remove(p, time.Second)
 	}
 	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L4", "emptied", r.bound()) || !isTold() {
+		return
+	}
+	if !r.facesTruth() {
 		return
 	}
 	r.clears()

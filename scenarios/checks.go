@@ -95,6 +95,7 @@ func (r *run) effect(e sim.Effect) {
 		r.count(&e)
 		r.leaves(&e)
 		r.keeps(&e)
+		r.deletesOfHosts(&e)
 		r.removed(&e)
 		r.deletes(&e)
 	case sim.EffectAgentDied:

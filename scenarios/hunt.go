@@ -283,6 +283,11 @@ func (g *workload) begin() {
 		g.exportsVolume(i)
 		g.renamesVolume(i)
 	}
+	for n := range 2 {
+		if g.pick("workload.asks", "", n, 2, 1) == 1 {
+			g.at(g.time("workload.asks-time", "", n, chaos), "asks", g.r.asksAround)
+		}
+	}
 	for _, name := range []string{"disk.example", "file.example"} {
 		for n := range 2 {
 			if g.pick("workload.driver", name, n, 6, 1) == 1 {
@@ -391,7 +396,7 @@ func (g *workload) planRare(s *shape, name string) {
 	case 3:
 		s.inline = true
 	case 4:
-		s.hostPath = true
+		g.planHostPath(s, name)
 	}
 }
 

@@ -88,7 +88,7 @@ func (r *run) isFree(p *pod) bool {
 		return false
 	}
 	for _, u := range p.uses {
-		if u.exempt || u.driver == "" && u.path == hostDirectory || u.driver != "" && !r.isFreeUse(u) {
+		if u.exempt || u.isHost || u.driver != "" && !r.isFreeUse(u) {
 			return false
 		}
 	}

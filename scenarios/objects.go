@@ -88,17 +88,15 @@ type shape struct {
 	scratch    scratch
 	readOnly   bool // its first volume
 	edits      uint8
-	inline     bool // it has an inline volume
-	otherwise  bool // of the other driver
-	disguised  bool // called like the PersistentVolume of its first volume, in place of that
-	hostPath   bool // and a directory of the host
+	inline     bool  // it has an inline volume
+	otherwise  bool  // of the other driver
+	disguised  bool  // called like the PersistentVolume of its first volume, in place of that
+	hostPath   uint8 // and a path of the host, of hostPlaces
 }
 
 const (
-	hostShare     = "/srv" // that the host mounts from a server in some worlds
-	hostDirectory = hostShare + "/shared"
-	inlineDriver  = "disk.example"
-	otherDriver   = "file.example"
+	inlineDriver = "disk.example"
+	otherDriver  = "file.example"
 )
 
 // modeOf is the access mode and the volume mode of a volume.
@@ -281,10 +279,10 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 			name: inline, spec: inline, path: publishedAt(uid, inline), driver: src.Driver, volume: inlineHandle(uid, inline), ephemeral: true,
 		})
 	}
-	if s.hostPath {
-		kind := corev1.HostPathDirectoryOrCreate
-		add("host", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: hostDirectory, Type: &kind}})
-		uses = append(uses, use{name: "host", path: hostDirectory})
+	if s.hostPath != 0 {
+		src := s.hostVolume(uid)
+		add("host", corev1.VolumeSource{HostPath: src})
+		uses = append(uses, use{name: "host", path: src.Path, isHost: true})
 	}
 	if s.scratch != noScratch {
 		medium := corev1.StorageMediumDefault

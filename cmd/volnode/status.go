@@ -137,11 +137,7 @@ func printVolumes(w io.Writer, s engine.Status, wide, headers bool) {
 	stood := map[string]bool{}
 	for _, p := range pods {
 		for _, v := range p.Volumes {
-			name := v.Name
-			if name == "" && len(v.Keys) > 0 {
-				name = string(v.Keys[0]) // one that the pod's manifest does not have any more
-			}
-			row(podText(p), name, v.State, v.Path, v.Why)
+			row(podText(p), v.Name, v.State, v.Path, v.Why)
 			for _, key := range v.Keys {
 				stood[string(key)] = true
 			}

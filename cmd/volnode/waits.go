@@ -61,6 +61,7 @@ func (d *daemon) waitGone(ctx context.Context, name string) error {
 		return err
 	}
 	for {
+		changed := d.names.change()
 		status, err := d.status(ctx)
 		if err != nil {
 			return err
@@ -72,8 +73,14 @@ func (d *daemon) waitGone(ctx context.Context, name string) error {
 		if err := d.manager.WaitForAllPodsUnmount(ctx, uids); err != nil {
 			return err
 		}
-		if again, _ := d.names.lookup(name); again.uid == "" || slices.Contains(uids, again.uid) {
+		if again, _ := d.names.lookup(name); again.uid == "" {
 			return nil
+		}
+		// A pod without volumes has none left, and it is not gone before its manifest is.
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -169,13 +169,13 @@ type PodView struct {
 	Rungs  []hal.Key // all rungs of its own
 }
 
-// Pods returns all pods, those known only from records included, sorted by uid.
+// Pods returns all pods that are wanted or of which something is left, those known only from records included, sorted by uid.
 func (c *Core) Pods() []PodView {
 	vs := make([]PodView, 0, len(c.pods))
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
 		p := c.pods[uid]
 		isLeft := func(r *rung) bool { return !c.isPast(r) }
-		if p.wanted || len(p.rungs) == 0 || slices.ContainsFunc(p.rungs, isLeft) {
+		if p.wanted || slices.ContainsFunc(p.rungs, isLeft) {
 			vs = append(vs, c.Pod(uid))
 		}
 	}

@@ -95,8 +95,10 @@ func (c *Core) ready(p *pod) bool {
 	})
 }
 
-// down reports whether the pod is gone.
-func (c *Core) down(p *pod) bool { return !p.wanted && !slices.ContainsFunc(p.rungs, (*rung).isLeft) }
+// down reports whether no volume of the pod is up, and none is to come. That holds of a pod that wants none, too.
+func (c *Core) down(p *pod) bool {
+	return (!p.wanted || len(p.tops) == 0) && !slices.ContainsFunc(p.rungs, (*rung).isLeft)
+}
 
 // allDown reports whether no pod is wanted and every rung, shared ones included, is gone.
 func (c *Core) allDown() bool {

@@ -25,6 +25,23 @@ type Place struct {
 	Stop string // directories above Path that are left empty are removed up to this one, itself excluded
 }
 
+// OwnedBelow says which of these paths, relative to the root directory, lies in a place that volnode owns: one that it empties, or deletes once it is
+// empty, or where its own files are. "" if none does. The directories in which such places are made are nobody's: drivers that run in pods mount them.
+func OwnedBelow(paths []string) string {
+	for _, p := range paths {
+		names := strings.Split(p, "/")
+		switch {
+		case names[0] == "volnode":
+			return p + " in volnode's root directory, where its own files are"
+		case names[0] == "pods" && len(names) > 1:
+			return p + " in volnode's root directory: volnode deletes what it holds when pods end"
+		case strings.HasPrefix(p, csiPlugin+"/") && len(names) > strings.Count(csiPlugin, "/")+2:
+			return p + " in volnode's root directory: volnode deletes what it holds when volumes go"
+		}
+	}
+	return ""
+}
+
 // PodsDir is where the directories of pods are.
 func PodsDir(root string) string { return root + "/pods" }
 

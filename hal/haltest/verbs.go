@@ -119,11 +119,18 @@ var mountVerbs = map[string]verb{
 
 var hostVerbs = map[string]verb{
 	"type": func(r *run, a args) ([]string, error) {
-		t, err := r.host.HostPaths.Type(r.call(), r.path(a[0]))
-		if err != nil {
+		found, err := r.host.HostPaths.Find(r.call(), r.path(a[0]))
+		switch {
+		case err != nil:
 			return nil, err
+		case !found.Exists:
+			return []string{"nothing"}, nil
 		}
-		return []string{t.String()}, nil
+		return []string{found.Type.String()}, nil
+	},
+	"where": func(r *run, a args) ([]string, error) {
+		found, err := r.host.HostPaths.Find(r.call(), r.path(a[0]))
+		return found.Below, err
 	},
 	"make": func(r *run, a args) ([]string, error) {
 		t := map[string]hal.FileType{"dir": hal.TypeDirectory, "file": hal.TypeFile}[a[1]]

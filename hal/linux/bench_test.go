@@ -137,7 +137,16 @@ func BenchmarkAt(b *testing.B) {
 func BenchmarkHelper(b *testing.B) {
 	h, root := benchHost(b, 0)
 	for b.Loop() {
-		if _, err := h.HAL().HostPaths.Type(hal.Call{}, root); err != nil {
+		if err := h.HAL().HostPaths.Make(hal.Call{}, root, hal.TypeDirectory); !hal.Is(err, unix.EEXIST) {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkFindHostPath(b *testing.B) {
+	h, root := benchHost(b, 0)
+	for b.Loop() {
+		if _, err := h.HAL().HostPaths.Find(hal.Call{}, root); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -21,7 +21,7 @@ const helperName = "volnode-helper"
 type request struct {
 	Mount   *hal.NewMount
 	Unmount *unmountRequest
-	Type    *pathRequest
+	Find    *findRequest
 	Make    *makeRequest
 }
 
@@ -30,7 +30,7 @@ type unmountRequest struct {
 	ID   hal.MountID
 }
 
-type pathRequest struct{ Path string }
+type findRequest struct{ Path, Root string }
 
 type makeRequest struct {
 	Path string
@@ -43,7 +43,7 @@ type response struct {
 	Errno   syscall.Errno
 	Detail  string
 	Outcome hal.Outcome
-	Type    hal.FileType
+	Found   hal.HostFile
 }
 
 // help runs req in a helper child and waits until it is reaped. A call of class helper kills the child at its deadline;

@@ -213,7 +213,7 @@ func TestMakeSaysWhatItLeft(t *testing.T) {
 	h, _ := startHost(t)
 	require.ErrorIs(t, h.HAL().HostPaths.Make(hal.Call{}, root+"/x", hal.TypeSocket), unix.EINVAL)
 	require.ErrorIs(t, h.HAL().HostPaths.Make(hal.Call{Deadline: 1}, root+"/x", hal.TypeFile), unix.ETIMEDOUT)
-	_, err = h.HAL().HostPaths.Type(hal.Call{}, "relative")
+	_, err = h.HAL().HostPaths.Find(hal.Call{}, "relative")
 	require.ErrorIs(t, err, unix.EINVAL)
 }
 

@@ -61,10 +61,10 @@ func perform(req request) response {
 	case req.Unmount != nil:
 		// The agent looked already; the child may have waited for a processor since.
 		return answer(detachTop(*req.Unmount), hal.NotDone)
-	case req.Type != nil:
-		t, err := hostType(req.Type.Path)
+	case req.Find != nil:
+		found, err := (&finder{}).find(req.Find.Path, req.Find.Root)
 		resp := answer(err, hal.NotDone)
-		resp.Type = t
+		resp.Found = found
 		return resp
 	case req.Make != nil:
 		outcome, err := hostMake(req.Make.Path, req.Make.Type)
@@ -85,15 +85,6 @@ func answer(err error, onError hal.Outcome) response {
 		return response{Outcome: hal.Done}
 	}
 	return response{Failed: true, Errno: errnoOf(err), Detail: detailOf(err), Outcome: onError}
-}
-
-// hostType follows links, as hostPath has always done.
-func hostType(path string) (hal.FileType, error) {
-	var st unix.Stat_t
-	if err := unix.Stat(path, &st); err != nil {
-		return 0, err
-	}
-	return typeOf(st.Mode), nil
 }
 
 func hostMake(path string, t hal.FileType) (hal.Outcome, error) {
@@ -122,39 +113,16 @@ func makeDirs(path string) (hal.Outcome, error) {
 		}
 		return hal.Done, nil
 	}
-	outcome, err := makeDirs(filepath.Dir(path))
-	if err != nil && !errors.Is(err, syscall.EEXIST) {
-		return outcome, err
+	outcome, above := makeDirs(filepath.Dir(path))
+	if above != nil && !errors.Is(above, syscall.EEXIST) {
+		return outcome, above
 	}
-	if err := unix.Mkdir(path, 0o755); err != nil {
+	switch err := unix.Mkdir(path, 0o755); {
+	case err == nil:
+		return hal.Done, nil
+	case above != nil: // a link that leads nowhere is there, or somebody has made it meanwhile
+		return hal.NotDone, err
+	default:
 		return hal.Unknown, err
 	}
-	return hal.Done, nil
-}
-
-// hostPaths is hal.HostPaths.
-type hostPaths struct{ host *Host }
-
-func (p *hostPaths) Type(c hal.Call, path string) (hal.FileType, error) {
-	var resp response
-	if !filepath.IsAbs(path) {
-		return 0, failure(hal.ClassHelper, "stat", path, because(syscall.EINVAL, "not an absolute path"))
-	}
-	err := p.host.within(c, hal.ClassHelper, "stat", path, func() (err error) {
-		resp, err = p.host.help(c, hal.ClassHelper, "stat", path, request{Type: &pathRequest{path}})
-		return err
-	})
-	return resp.Type, err
-}
-
-func (p *hostPaths) Make(c hal.Call, path string, t hal.FileType) error {
-	op := map[hal.FileType]string{hal.TypeDirectory: "mkdir", hal.TypeFile: "create"}[t]
-	if op == "" || !filepath.IsAbs(path) {
-		err := because(syscall.EINVAL, "only a directory or a file can be made, at an absolute path; not a "+t.String())
-		return failure(hal.ClassHelper, "make", path, err)
-	}
-	return p.host.within(c, hal.ClassHelper, op, path, func() error {
-		_, err := p.host.help(c, hal.ClassHelper, op, path, request{Make: &makeRequest{path, t}})
-		return err
-	})
 }

@@ -15,8 +15,9 @@ import (
 
 // owner is hal.Runtime with goroutines as tasks and one loop, run, as the owner.
 type owner struct {
-	boot hal.BootID
-	wake chan struct{} // holds at most one token: queue or timers have changed
+	boot  hal.BootID
+	wake  chan struct{} // holds at most one token: queue or timers have changed
+	ended chan struct{} // closed when run has returned
 
 	mu     sync.Mutex
 	queue  []func()
@@ -51,7 +52,7 @@ func newOwner() (*owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &owner{boot: hal.BootID(strings.TrimSpace(string(id))), wake: make(chan struct{}, 1)}, nil
+	return &owner{boot: hal.BootID(strings.TrimSpace(string(id))), wake: make(chan struct{}, 1), ended: make(chan struct{})}, nil
 }
 
 // Now reads CLOCK_MONOTONIC: it does not count suspend and is the same clock for every process of one boot (clock_gettime(2)).
@@ -90,23 +91,33 @@ func (r *owner) signal() {
 func (r *owner) Go(task func()) { go task() }
 
 func (r *owner) Await(ctx context.Context, register func(done func())) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	over := make(chan struct{})
 	var once sync.Once
 	r.Post(func() { register(func() { once.Do(func() { close(over) }) }) })
-	if ctx == nil {
-		<-over
-		return nil
-	}
 	select {
 	case <-over:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-r.ended:
+	}
+	select {
+	case <-over: // it was the last that the owner did
+		return nil
+	default:
+		return hal.ErrEnded
 	}
 }
 
-// run is the owner. What was posted before ctx was over and has not begun stays undone.
+// run is the owner, once. What was posted before ctx was over and has not begun stays undone.
 func (r *owner) run(ctx context.Context) {
+	defer close(r.ended)
 	sleep := time.NewTimer(time.Hour)
 	defer sleep.Stop()
 	for ctx.Err() == nil {

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	gopath "path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -10,26 +12,81 @@ import (
 type hostPaths struct{ *host }
 
 var (
-	callType = newCallSite("hostpaths.type", hal.ClassHelper, false)
+	callFind = newCallSite("hostpaths.find", hal.ClassHelper, false)
 	callMake = newCallSite("hostpaths.make", hal.ClassHelper, true)
 )
 
-func (h hostPaths) Type(c hal.Call, path string) (hal.FileType, error) {
+func (h hostPaths) Find(c hal.Call, path string) (hal.HostFile, error) {
 	w := h.w
-	k := h.enter(callType, path, c, &w.menus.helper)
+	k := h.enter(callFind, path, c, &w.menus.helper)
 	errno, ok := k.acts()
 	if !ok {
-		return hal.TypeOther, k.done(errno)
+		return hal.HostFile{}, k.done(errno)
 	}
-	kind := hal.TypeOther
-	errno = k.inKernel("stat "+path, func(actor) syscall.Errno {
-		at, _, errno := w.walk(path, walkAll)
-		if errno == 0 {
-			kind = at.n.kind
-		}
+	var found hal.HostFile
+	errno = k.inKernel("find "+path, func(actor) (errno syscall.Errno) {
+		found, errno = w.find(path)
 		return errno
 	})
-	return kind, k.done(errno)
+	return found, k.done(errno)
+}
+
+// find tells what a path leads to, as [hal.HostPaths] has it.
+func (w *World) find(path string) (hal.HostFile, syscall.Errno) {
+	at, _, errno := w.walk(path, walkAll)
+	found := hal.HostFile{Exists: errno == 0}
+	if errno == 0 {
+		found.Type = at.n.kind
+	}
+	rest := ""
+	if errno == syscall.ENOENT {
+		at, rest, errno = w.nearest(gopath.Clean(path))
+	}
+	home := w.mounts.baseLocation()
+	switch {
+	case errno != 0:
+		return hal.HostFile{}, errno
+	case home.n == nil:
+		return hal.HostFile{}, syscall.ENOENT
+	}
+	if below, ok := relative(w.base, gopath.Join(w.mounts.pathOf(at), rest)); ok {
+		found.Below = append(found.Below, below)
+	}
+	below, ok := relative(home.n.path(), gopath.Join(at.n.path(), rest))
+	if ok && at.n.sb == home.n.sb && !slices.Contains(found.Below, below) {
+		found.Below = append(found.Below, below)
+	}
+	return found, 0
+}
+
+// nearest is the last name on the way to a missing file that is there, and the rest of the way. A link that leads nowhere is a part of the way.
+func (w *World) nearest(path string) (at location, rest string, errno syscall.Errno) {
+	for links := 0; ; {
+		if at, _, errno = w.walk(path, walkAll); errno != syscall.ENOENT || path == "/" {
+			return at, rest, errno
+		}
+		dir, _, _ := w.walk(gopath.Dir(path), walkAll)
+		at, _, errno = w.walk(path, walkNoLastLink)
+		switch {
+		case errno != 0:
+			path, rest = gopath.Dir(path), gopath.Join(gopath.Base(path), rest)
+			continue
+		case links == linksMax:
+			return at, "", syscall.ELOOP
+		}
+		links++
+		if path = gopath.Clean(at.n.link); path[0] != '/' {
+			path = gopath.Join(w.mounts.pathOf(dir), path)
+		}
+	}
+}
+
+// relative is what follows dir in path, "." for dir itself; false if path does not lie there.
+func relative(dir, path string) (string, bool) {
+	if path == dir {
+		return ".", true
+	}
+	return strings.CutPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
 func (h hostPaths) Make(c hal.Call, path string, t hal.FileType) error {

@@ -73,14 +73,14 @@ func TestAHostPathOnASilentServerHangs(t *testing.T) {
 	require.True(t, w.SilenceShare("/srv/nas", time.Minute))
 	require.False(t, w.SilenceShare("/srv", time.Minute))
 	h, began := w.Host(), w.Now()
-	var kind, mountPoint hal.FileType
+	var found, mountPoint hal.HostFile
 	w.Do(func() {
-		mountPoint, _ = h.HostPaths.Type(hal.Call{}, "/srv/nas")
+		mountPoint, _ = h.HostPaths.Find(hal.Call{}, "/srv/nas")
 		require.Less(t, w.Now().Sub(began), time.Second, "the mount's root is in memory")
-		kind, _ = h.HostPaths.Type(hal.Call{}, "/srv/nas/data")
+		found, _ = h.HostPaths.Find(hal.Call{}, "/srv/nas/data")
 	})
-	require.Equal(t, hal.TypeDirectory, mountPoint)
-	require.Equal(t, hal.TypeDirectory, kind)
+	require.Equal(t, hal.TypeDirectory, mountPoint.Type)
+	require.Equal(t, hal.TypeDirectory, found.Type)
 	require.GreaterOrEqual(t, w.Now().Sub(began), time.Minute)
 }
 

@@ -82,7 +82,7 @@ func Sites() []Site {
 	add(file, callWrite, callWriteAt, callAllocate, callMkdir, callRename)
 	add(fsync, callSync)
 	add(named("write of the log", &m.log), callLog)
-	add(helper, callType, callMake)
+	add(helper, callFind, callMake)
 	for _, e := range eventSites() {
 		sites = append(sites, Site{Name: e.at.name, Menus: []Menu{{"event of the world", e.faults}}})
 	}

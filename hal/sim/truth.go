@@ -257,6 +257,9 @@ func countNames(n *node) int {
 // MakeDir makes a directory with its parents.
 func (w *World) MakeDir(path string) { w.makeDirs(path) }
 
+// Find tells what a path leads to, as [hal.HostPaths] has it.
+func (w *World) Find(path string) (hal.HostFile, syscall.Errno) { return w.find(path) }
+
 // Symlink makes a symbolic link, as somebody on the node would.
 func (w *World) Symlink(target, path string) error {
 	dir, name, errno := w.walk(path, walkParent)

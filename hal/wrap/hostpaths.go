@@ -9,8 +9,8 @@ type hostPaths struct {
 	around Around
 }
 
-func (w hostPaths) Type(c hal.Call, path string) (hal.FileType, error) {
-	return get(w.around, Site{"host stat", path, hal.ClassHelper, false}, c, func() (hal.FileType, error) { return w.inner.Type(c, path) })
+func (w hostPaths) Find(c hal.Call, path string) (hal.HostFile, error) {
+	return get(w.around, Site{"host find", path, hal.ClassHelper, false}, c, func() (hal.HostFile, error) { return w.inner.Find(c, path) })
 }
 
 func (w hostPaths) Make(c hal.Call, path string, t hal.FileType) error {

@@ -164,7 +164,7 @@ func isWrite(site string) bool {
 // helper is what a helper process is called that carries out a call, before the object of the call.
 var helper = map[string]string{
 	"mounts.mount": "mount ", "mounts.bind": "bind ", "mounts.unmount": "umount ",
-	"hostpaths.type": "stat ", "hostpaths.make": "mkdir ",
+	"hostpaths.find": "find ", "hostpaths.make": "mkdir ",
 }
 
 // beside is another choice about the same call: its time, its status.

@@ -3,7 +3,8 @@ package mutants
 import "slices"
 
 // Table is the faulty engines. The old text of each is in its file exactly once.
-var Table = slices.Concat(first, decisions, outcomes, fences, answers, records, starts, sources, identity, requests, registrations, vandals, roots, ties)
+var Table = slices.Concat(first, decisions, outcomes, fences, answers, records, starts, sources, identity, requests,
+	registrations, vandals, roots, hostPaths, faces, ties)
 
 // first is of all parts of the engine.
 var first = []Mutant{

@@ -1,5 +1,6 @@
 // Package hostpath is the volume source hostPath: a path of the host, handed to the pod as it is. Nothing is mounted and nothing is ever removed
-// (K:G96); its one rung is up once the path has been found to be of the type that the pod asks for.
+// (K:G96); its one rung is up once the path has been found to be of the type that the pod asks for, and in no place of volnode's own: what is deleted
+// there would be the host's.
 package hostpath
 
 import (
@@ -50,8 +51,10 @@ func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		return nil, plugin.Problemf(field, "%q is not an absolute path", src.Path)
 	case slices.Contains(strings.Split(src.Path, "/"), ".."):
 		return nil, plugin.Problemf(field, `%q contains ".."; write the path without it`, src.Path)
-	case len(src.Path) > maxPath || strings.ContainsFunc(src.Path, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return nil, plugin.Problemf(field, "is longer than %d bytes or has control characters", maxPath)
+	case len(src.Path) > maxPath:
+		return nil, plugin.Problemf(field, "has %d bytes; a path has at most %d", len(src.Path), maxPath)
+	case strings.ContainsFunc(src.Path, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return nil, plugin.Problemf(field, "%q has control characters", src.Path)
 	}
 	kind := corev1.HostPathUnset
 	if src.Type != nil {
@@ -91,37 +94,46 @@ func wanted(t corev1.HostPathType) (hal.FileType, bool) {
 // Verbs move the rungs of this package.
 func Verbs() plugin.Verbs { return plugin.Verbs{Climb: climb, Descend: descend, Look: look} }
 
-// climb checks the type of the path. Only the types that say so make what is missing.
+// climb checks where the path leads and of what type it is. Only the types that say so make what is missing.
 func climb(h *hal.Host, o core.Op) core.Result {
 	c, at := op.Call(o), core.Value(o.Params, paramPath)
 	kind := corev1.HostPathType(core.Value(o.Params, paramType))
-	done := core.Result{Outcome: hal.Done, Facts: []core.Fact{{Name: factPath, Value: at}}}
 	want, ok := wanted(kind)
-	if at == "" || !ok {
-		return op.NotDone(fmt.Sprintf("the record of %s has no path, or the unknown type %q", o.Key, kind))
+	switch {
+	case at == "":
+		return op.NotDone(fmt.Sprintf("the record of %s has no path", o.Key))
+	case !ok:
+		return op.NotDone(fmt.Sprintf("the record of %s has the unknown type %q", o.Key, kind))
 	}
-	if kind == corev1.HostPathUnset {
-		return done
-	}
-	got, err := h.HostPaths.Type(c, at)
-	if hal.Is(err, syscall.ENOENT) && (kind == corev1.HostPathDirectoryOrCreate || kind == corev1.HostPathFileOrCreate) {
+	found, err := h.HostPaths.Find(c, at)
+	mayMake := kind == corev1.HostPathDirectoryOrCreate || kind == corev1.HostPathFileOrCreate
+	if err == nil && !found.Exists && plugin.OwnedBelow(found.Below) == "" && mayMake {
 		if err := h.HostPaths.Make(c, at, want); err != nil && !hal.Is(err, syscall.EEXIST) {
 			return op.Failed(err)
 		}
-		got, err = h.HostPaths.Type(c, at)
+		found, err = h.HostPaths.Find(c, at)
 	}
 	if err != nil {
 		return op.NotDone(err.Error())
 	}
-	if got != want {
-		return op.NotDone(fmt.Sprintf("%s is a %s, and the pod asks for type %s", at, got, kind))
+	owned := plugin.OwnedBelow(found.Below)
+	switch {
+	case owned != "":
+		r := op.NotDone(fmt.Sprintf("hostPath %s leads to %s; volnode does not serve it, and tries again; name another path", at, owned))
+		r.Blocked = true
+		return r
+	case kind == corev1.HostPathUnset:
+		return core.Result{Outcome: hal.Done, Facts: []core.Fact{{Name: factPath, Value: at}}, Fingerprint: "any type"}
+	case !found.Exists:
+		return op.NotDone(fmt.Sprintf("there is no %s, and the pod asks for type %s; make it by hand", at, kind))
+	case found.Type != want:
+		return op.NotDone(fmt.Sprintf("%s is a %s, and the pod asks for type %s", at, found.Type, kind))
 	}
-	done.Fingerprint = "type " + got.String()
-	return done
+	return core.Result{Outcome: hal.Done, Facts: []core.Fact{{Name: factPath, Value: at}}, Fingerprint: "type " + found.Type.String()}
 }
 
 func descend(*hal.Host, core.Op) core.Result { return core.Result{Outcome: hal.Done} }
 
-// look has nothing to look at: the path is the host's, and may hang. So a start does not find the type that was confirmed, and the climb that
-// follows checks it again.
+// look has nothing to look at: the path is the host's, and may hang. So a start does not find what was confirmed, and the climb that follows checks
+// it again: a link may lead elsewhere by now.
 func look(*hal.Host, core.Op) core.Result { return core.Result{Outcome: hal.Done} }

@@ -45,7 +45,9 @@ func TestTypes(t *testing.T) {
 			require.Equal(t, c.is, n.Host["/data"], "what is the host's stays")
 		}
 	}
-	require.Equal(t, hal.Done, climb(plugintest.New().HAL(), opOf("")).Outcome, "no type asks for nothing")
+	any := climb(plugintest.New().HAL(), opOf(""))
+	require.Equal(t, hal.Done, any.Outcome, "no type asks for nothing")
+	require.NotEqual(t, any.Fingerprint, look(plugintest.New().HAL(), opOf("")).Fingerprint, "a start looks again where the path leads")
 	require.Equal(t, hal.NotDone, climb(plugintest.New().HAL(), opOf("Pipe")).Outcome)
 }
 
@@ -60,4 +62,30 @@ func TestAPathThatCannotBeMade(t *testing.T) {
 func opOf(kind string) core.Op {
 	params := []core.Param{{Name: paramPath, Value: "/data"}, {Name: paramType, Value: kind}}
 	return core.Op{ID: 1, Verb: core.Climb, Kind: Kind, Key: Key("u", "v"), Params: params}
+}
+
+func TestPlacesOfTheAgentAreNoHostPaths(t *testing.T) {
+	for below, isServed := range map[string]bool{
+		".": true, "pods": true, "plugins": true, "plugins/disk.example": true, "plugins/disk.example/csi.sock": true, "plugins_registry": true,
+		"plugins_registry/disk.example-reg.sock": true, "plugins/kubernetes.io": true, "plugins/kubernetes.io/csi": true,
+		"plugins/kubernetes.io/csi/disk.example": true, "plugins/kubernetes.io/csi/volumeDevices": true, "volnode-of-mine": true,
+		"pods/u": false, "pods/u/volumes/kubernetes.io~empty-dir/v": false, "pods/u/volumes/kubernetes.io~csi/v/mount/deep": false,
+		"plugins/kubernetes.io/csi/disk.example/0123": false, "plugins/kubernetes.io/csi/volumeDevices/publish/pv": false,
+		"volnode": false, "volnode/journal": false,
+	} {
+		for _, kind := range []string{"", "Directory", "DirectoryOrCreate", "FileOrCreate"} {
+			n := plugintest.New()
+			n.Below["/data"] = []string{"pods", below} // by its path, and by where its filesystem has it
+			if kind == "Directory" {
+				n.Host["/data"] = hal.TypeDirectory
+			}
+			r := climb(n.HAL(), opOf(kind))
+			require.Equal(t, isServed, r.Outcome == hal.Done, "%s as %q: %s", below, kind, r.Reason)
+			if !isServed {
+				require.True(t, r.Blocked)
+				require.Contains(t, r.Reason, "hostPath /data leads to "+below+" in volnode's root directory")
+				require.Empty(t, n.Calls, "nothing is made there")
+			}
+		}
+	}
 }

@@ -182,11 +182,9 @@ func (f files) Sync(_ hal.Call, at string) error               { return f.n.call
 
 type hostPaths struct{ n *Node }
 
-func (h hostPaths) Type(_ hal.Call, at string) (hal.FileType, error) {
-	if t, ok := h.n.Host[at]; ok {
-		return t, h.n.Fail["type "+at]
-	}
-	return hal.TypeOther, Errno("type", at, syscall.ENOENT)
+func (h hostPaths) Find(_ hal.Call, at string) (hal.HostFile, error) {
+	t, ok := h.n.Host[at]
+	return hal.HostFile{Exists: ok, Type: t, Below: h.n.Below[at]}, h.n.Fail["find "+at]
 }
 
 func (h hostPaths) Make(_ hal.Call, at string, t hal.FileType) error {

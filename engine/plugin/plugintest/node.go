@@ -23,6 +23,7 @@ type Node struct {
 	Modes  map[string]uint32
 	Stacks map[string][]hal.Mount
 	Host   map[string]hal.FileType // of hostPath volumes
+	Below  map[string][]string     // where those lie below the root directory
 
 	Secrets map[string]map[string]string // by namespace/name
 	// Fail maps a call, "rmdir /a" or "NodeStageVolume", to the error that it ends with, without effect.
@@ -41,7 +42,8 @@ type Node struct {
 func New(dirs ...string) *Node {
 	n := &Node{
 		Names: map[string]hal.FileType{"/": hal.TypeDirectory}, Inodes: map[string]uint64{}, Data: map[string]string{}, Modes: map[string]uint32{},
-		Stacks: map[string][]hal.Mount{}, Host: map[string]hal.FileType{}, Secrets: map[string]map[string]string{}, Fail: map[string]error{}, next: 100,
+		Stacks: map[string][]hal.Mount{}, Host: map[string]hal.FileType{}, Below: map[string][]string{},
+		Secrets: map[string]map[string]string{}, Fail: map[string]error{}, next: 100,
 	}
 	for _, dir := range dirs {
 		n.Dir(dir)

@@ -1,0 +1,183 @@
+package linux
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// hostPaths is hal.HostPaths.
+type hostPaths struct{ host *Host }
+
+// Find asks the kernel's cache first, which never waits for a filesystem. What is not in it, a helper looks for.
+func (p *hostPaths) Find(c hal.Call, path string) (hal.HostFile, error) {
+	if !filepath.IsAbs(path) {
+		return hal.HostFile{}, failure(hal.ClassHelper, "find", path, because(syscall.EINVAL, "not an absolute path"))
+	}
+	var found hal.HostFile
+	err := p.host.within(c, hal.ClassHelper, "find", path, func() (err error) {
+		if found, err = (&finder{isCached: true}).find(path, p.host.options.RootDir); err == nil {
+			return nil
+		}
+		var resp response
+		resp, err = p.host.help(c, hal.ClassHelper, "find", path, request{Find: &findRequest{path, p.host.options.RootDir}})
+		found = resp.Found
+		return err
+	})
+	return found, err
+}
+
+func (p *hostPaths) Make(c hal.Call, path string, t hal.FileType) error {
+	op := map[hal.FileType]string{hal.TypeDirectory: "mkdir", hal.TypeFile: "create"}[t]
+	if op == "" || !filepath.IsAbs(path) {
+		err := because(syscall.EINVAL, "only a directory or a file can be made, at an absolute path; not a "+t.String())
+		return failure(hal.ClassHelper, "make", path, err)
+	}
+	return p.host.within(c, hal.ClassHelper, op, path, func() error {
+		_, err := p.host.help(c, hal.ClassHelper, op, path, request{Make: &makeRequest{path, t}})
+		return err
+	})
+}
+
+const (
+	resolveCached = 0x20 // RESOLVE_CACHED (linux/openat2.h)
+	maxLinks      = 40   // as path_resolution(7) has it
+)
+
+// finder looks where paths lead to.
+type finder struct {
+	// isCached: it never waits. What the kernel does not have in its cache fails with EAGAIN (openat2(2), RESOLVE_CACHED, since Linux 5.12).
+	isCached bool
+}
+
+// standing is where a file lies.
+type standing struct {
+	file   hal.FileType
+	path   string     // of its name, links followed
+	device hal.Device // of its filesystem,
+	inner  string     // and its path in that
+}
+
+func (f *finder) find(path, root string) (hal.HostFile, error) {
+	home, err := f.stand(root)
+	if err != nil {
+		return hal.HostFile{}, err
+	}
+	is, err := f.stand(path)
+	found := hal.HostFile{Exists: err == nil, Type: is.file}
+	rest := ""
+	if errors.Is(err, unix.ENOENT) && !f.isCached {
+		is, rest, err = f.nearest(filepath.Clean(path))
+	}
+	if err != nil {
+		return hal.HostFile{}, err
+	}
+	if below, ok := relative(home.path, filepath.Join(is.path, rest)); ok {
+		found.Below = append(found.Below, below)
+	}
+	if below, ok := relative(home.inner, filepath.Join(is.inner, rest)); ok && is.device == home.device && !slices.Contains(found.Below, below) {
+		found.Below = append(found.Below, below)
+	}
+	return found, nil
+}
+
+// nearest is the last name on the way to a missing file that is there, and the rest of the way. A link that leads nowhere is a part of the way.
+func (f *finder) nearest(at string) (is standing, rest string, err error) {
+	for links := 0; ; {
+		if is, err = f.stand(at); !errors.Is(err, unix.ENOENT) || at == "/" {
+			return is, rest, err
+		}
+		dir, name := filepath.Dir(at), filepath.Base(at)
+		to, noLink := os.Readlink(at)
+		if noLink != nil {
+			at, rest = dir, filepath.Join(name, rest)
+			continue
+		}
+		if links++; links > maxLinks {
+			return is, "", unix.ELOOP
+		}
+		if at = filepath.Clean(to); !filepath.IsAbs(to) {
+			above, err := f.stand(dir)
+			if err != nil {
+				return is, "", err
+			}
+			at = filepath.Join(above.path, to)
+		}
+	}
+}
+
+// relative is what follows dir in path, "." for dir itself; false if path does not lie there.
+func relative(dir, path string) (string, bool) {
+	if path == dir {
+		return ".", true
+	}
+	return strings.CutPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// stand tells where path leads to.
+func (f *finder) stand(path string) (standing, error) {
+	how, flags := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC}, unix.AT_EMPTY_PATH
+	if f.isCached {
+		how.Resolve, flags = resolveCached, flags|unix.AT_STATX_DONT_SYNC
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+	for err == unix.EINTR || err == unix.EAGAIN && !f.isCached {
+		fd, err = unix.Openat2(unix.AT_FDCWD, path, &how)
+	}
+	if err != nil {
+		return standing{}, err
+	}
+	defer unix.Close(fd)
+	var st unix.Statx_t
+	if err := unix.Statx(fd, "", flags, unix.STATX_TYPE|unix.STATX_MNT_ID|unix.STATX_MNT_ID_UNIQUE, &st); err != nil {
+		return standing{}, err
+	}
+	is := standing{file: typeOf(uint32(st.Mode))}
+	if is.path, err = linkText(fmt.Sprintf("/proc/self/fd/%d", fd)); err != nil {
+		return standing{}, err
+	}
+	m, err := mountOf(&st)
+	if err != nil {
+		return standing{}, err
+	}
+	rest, isSeen := relative(m.Path, is.path)
+	if !isSeen {
+		return standing{}, because(syscall.EXDEV, is.path+" lies on a mount of another mount namespace")
+	}
+	is.device, is.inner = m.Device, filepath.Join(m.Root, rest)
+	return is, nil
+}
+
+// mountOf is the mount that a file lies on.
+func mountOf(st *unix.Statx_t) (hal.Mount, error) {
+	if st.Mask&unix.STATX_MNT_ID_UNIQUE != 0 {
+		var r reader
+		state, err := r.statmount(st.Mnt_id)
+		if err != unix.ENOSYS && err != unix.EPERM {
+			return state.Mount, err
+		}
+		return hal.Mount{}, err
+	}
+	info, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return hal.Mount{}, err
+	}
+	defer info.Close()
+	table, err := readMountinfo(info)
+	if err != nil {
+		return hal.Mount{}, err
+	}
+	at := slices.IndexFunc(table, func(m hal.Mount) bool { return uint64(m.ID) == st.Mnt_id })
+	if at < 0 {
+		return hal.Mount{}, because(syscall.EXDEV, "it lies on a mount of another mount namespace")
+	}
+	return table[at], nil
+}

@@ -1,0 +1,360 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is S35 and L15: all that the engine answers agrees, one answer with another and with what the engine believes (S35); in calm also with what
+// is there (L15).
+
+// interview is what the engine has answered, all of it between two equal statuses.
+type interview struct {
+	status   engine.Status
+	isSynced bool
+	plan     []core.Op
+	pods     []podAnswers
+	attached map[string]bool // by driver^handle
+	nothing  error           // of the wait for nothing
+	isCalm   bool            // who waits is told at once: no record is being written
+	together error           // of the wait for the end of all pods
+}
+
+// podAnswers is what the engine has answered of one pod.
+type podAnswers struct {
+	uid               core.PodUID
+	mounted, possibly map[string]engine.MountedVolume
+	ready, gone       error // of waits
+}
+
+// moment is how long a wait of an interview lasts.
+const moment = time.Millisecond
+
+// stranger is a pod that nobody has heard of.
+const stranger core.PodUID = "stranger"
+
+// interviews asks the engine all there is to ask, from a task of its agent. It reports false if something has changed meanwhile, or an answer is missing.
+func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
+	ctx := r.w.Context(0)
+	var first error
+	note := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	before, err := m.Status(ctx)
+	note(err)
+	i.isSynced, err = m.ReconcilerStatesHasBeenSynced(ctx)
+	note(err)
+	uids := []core.PodUID{stranger}
+	for _, p := range r.pods {
+		uids = append(uids, p.uid)
+	}
+	for _, uid := range uids {
+		a := podAnswers{uid: uid}
+		a.mounted, err = m.GetMountedVolumesForPod(ctx, uid)
+		note(err)
+		a.possibly, err = m.GetPossiblyMountedVolumesForPod(ctx, uid)
+		note(err)
+		a.ready, a.gone = m.WaitForAttachAndMount(r.w.Context(moment), uid), m.WaitForUnmount(r.w.Context(moment), uid)
+		i.pods = append(i.pods, a)
+	}
+	i.attached = map[string]bool{}
+	for _, k := range before.Rungs {
+		if k.Volume != "" {
+			i.attached[k.Volume], err = m.VolumeIsAttached(ctx, k.Volume)
+			note(err)
+		}
+	}
+	i.together, i.nothing = m.WaitForAllPodsUnmount(r.w.Context(moment), uids), m.WaitForNothing(r.w.Context(moment))
+	i.plan, err = m.Plan(ctx)
+	note(err)
+	i.status, err = m.Status(ctx)
+	note(err)
+	return i, first == nil && slices.Equal(factsOf(&before), factsOf(&i.status))
+}
+
+// factsOf is what of a status no clock changes.
+func factsOf(s *engine.Status) []string {
+	facts := []string{fmt.Sprint(s.Node, s.Synced, s.Sources, len(s.Pods))}
+	for _, k := range s.Rungs {
+		facts = append(facts, fmt.Sprint(k.Key, k.State, k.Actual, k.Desired, k.Fingerprint, k.Step))
+	}
+	for _, p := range s.Pods {
+		facts = append(facts, fmt.Sprint(p.UID, p.State, p.Wanted))
+		for _, v := range p.Volumes {
+			facts = append(facts, fmt.Sprint(v.Name, v.State, v.Path, v.Keys))
+		}
+	}
+	for _, d := range s.Drivers {
+		facts = append(facts, fmt.Sprint(d.Name, d.Socket, d.Registered, d.Connected, d.Waiting))
+	}
+	return facts
+}
+
+// asksAround has somebody ask the engine everything, while the world goes on.
+func (r *run) asksAround() {
+	m, life := r.m, r.w.Life()
+	if m == nil || !r.alive() {
+		return // before it has read its node it can answer nothing
+	}
+	r.w.Go(func() {
+		i, ok := r.interviews(m)
+		if ok && r.w.Life() == life && r.alive() {
+			r.agrees(&i)
+		}
+	})
+}
+
+// agrees is S35.
+func (r *run) agrees(i *interview) bool {
+	r.judges("S35")
+	why := i.contradicts()
+	if why == "" {
+		why = r.disbelieves(i)
+	}
+	if why != "" {
+		r.fail("S35", "answers", "agent", "the engine's answers disagree: "+why)
+	}
+	return why == ""
+}
+
+// contradicts says which two answers disagree, "" if none do.
+func (i *interview) contradicts() string {
+	s := &i.status
+	rungs, known := map[hal.Key]*engine.RungStatus{}, map[core.PodUID]*engine.PodStatus{}
+	for k := range s.Rungs {
+		rungs[s.Rungs[k].Key] = &s.Rungs[k]
+	}
+	for p := range s.Pods {
+		known[s.Pods[p].UID] = &s.Pods[p]
+	}
+	if i.isSynced != s.Synced {
+		return fmt.Sprintf("ReconcilerStatesHasBeenSynced is %v, and the status says %v", i.isSynced, s.Synced)
+	}
+	isAnyLeft := slices.ContainsFunc(s.Rungs, func(k engine.RungStatus) bool { return k.State != engine.Gone })
+	isAnyWanted := slices.ContainsFunc(s.Pods, func(p engine.PodStatus) bool { return p.Wanted })
+	if isEmpty := !isAnyLeft && !isAnyWanted; i.nothing == nil && !isEmpty || i.isCalm && isEmpty && i.nothing != nil {
+		return fmt.Sprintf("the wait for nothing ends with %v, and the status has %d rungs and %d pods", i.nothing, len(s.Rungs), len(s.Pods))
+	}
+	for _, k := range s.Rungs {
+		if is := i.attached[k.Volume]; k.Volume != "" && !is && k.Actual != "Absent" {
+			return fmt.Sprintf("volume %s is not attached, and %s is %s", k.Volume, k.Key, k.Actual)
+		}
+	}
+	isGone := true
+	for k := range i.pods {
+		a := &i.pods[k]
+		isGone = isGone && a.gone == nil
+		if why := a.contradicts(known[a.uid], rungs, i.isCalm); why != "" {
+			return fmt.Sprintf("of pod %s, %s", a.uid, why)
+		}
+	}
+	if i.isCalm && (i.together == nil) != isGone {
+		return fmt.Sprintf("the wait for the end of all pods ends with %v, and those for each of them not so", i.together)
+	}
+	for _, op := range i.plan {
+		if k := rungs[op.Key]; k == nil || op.Verb == core.Climb && k.Desired != "wanted" && k.Step == "" {
+			return fmt.Sprintf("%s is planned, and the status does not want it", op)
+		}
+	}
+	return ""
+}
+
+// contradicts compares the answers of one pod with its status, which is nil for one that is not in it.
+func (a *podAnswers) contradicts(p *engine.PodStatus, rungs map[hal.Key]*engine.RungStatus, isCalm bool) string {
+	if p == nil {
+		p = &engine.PodStatus{UID: a.uid, State: engine.Gone}
+	}
+	isUp, isDown, worst := p.Wanted, true, engine.Gone
+	for _, v := range p.Volumes {
+		m, isMounted := a.mounted[v.Name]
+		_, isPossible := a.possibly[v.Name]
+		actual := "Absent"
+		if len(v.Keys) > 0 && rungs[v.Keys[0]] != nil {
+			actual = rungs[v.Keys[0]].Actual
+		}
+		isBroken := v.State == engine.Blocked && len(v.Keys) == 0 // it can't be resolved: what it had, its status does not say
+		isUp, isDown = isUp && v.State == engine.Ready, isDown && (v.State == engine.Gone || isBroken && !isPossible)
+		if severity[v.State] > severity[worst] {
+			worst = v.State
+		}
+		isTwice := len(slices.DeleteFunc(slices.Clone(p.Volumes), func(o engine.VolumeStatus) bool { return o.Name != v.Name })) > 1
+		switch {
+		case isTwice: // another volume had its name
+		case v.State == engine.Ready && !isMounted, isMounted && !isPossible, isMounted && actual != "Present" && !isBroken,
+			!isPossible && actual != "Absent", isPossible && v.State == engine.Gone:
+			return fmt.Sprintf("volume %s is %s and %s, mounted %v, possibly mounted %v", v.Name, v.State, actual, isMounted, isPossible)
+		case isMounted && v.Path != "" && m.Path != v.Path:
+			return fmt.Sprintf("volume %s is at %s, and mounted at %s", v.Name, v.Path, m.Path)
+		}
+	}
+	if p.Wanted && len(p.Volumes) == 0 {
+		worst = engine.Ready
+	}
+	switch {
+	case worst != p.State:
+		return fmt.Sprintf("its state is %s, and the worst of its volumes is %s", p.State, worst)
+	case isCalm && isUp && a.ready != nil:
+		return fmt.Sprintf("all volumes are Ready, and who waits for that is told: %v", a.ready)
+	case a.ready == nil && len(a.mounted) != len(p.Volumes):
+		return fmt.Sprintf("who waits is told that it is ready, and %d of %d volumes are mounted", len(a.mounted), len(p.Volumes))
+	case a.gone == nil && (len(a.possibly) > 0 || !isDown && !p.Wanted):
+		return fmt.Sprintf("who waits is told that it is gone, and its status is %s, with %d volumes possibly mounted", p.State, len(a.possibly))
+	case isCalm && isDown && len(a.possibly) == 0 && !p.Wanted && a.gone != nil:
+		return fmt.Sprintf("nothing of it is left, and who waits for that is told: %v", a.gone)
+	}
+	return a.misleads(p)
+}
+
+// severity orders the states, best first.
+var severity = map[engine.Condition]int{
+	engine.Gone: 0, engine.Ready: 1, engine.Degraded: 2, engine.Working: 3, engine.Waiting: 4, engine.Uncertain: 5, engine.Blocked: 6, engine.Stuck: 7,
+}
+
+// misleads looks whether the errors of waits name what the status does.
+func (a *podAnswers) misleads(p *engine.PodStatus) string {
+	for _, err := range []error{a.ready, a.gone} {
+		e, ok := errors.AsType[*engine.NotReadyError](err)
+		if !ok {
+			continue
+		}
+		for _, told := range e.Volumes {
+			at := slices.IndexFunc(p.Volumes, func(v engine.VolumeStatus) bool { return v.Name == told.Name && v.State == told.State })
+			if at < 0 {
+				return fmt.Sprintf("a wait says that volume %s is %s, and the status does not", told.Name, told.State)
+			}
+		}
+		isLeft := func(v engine.VolumeStatus) bool {
+			return v.State != engine.Gone && (err == a.gone || v.State != engine.Ready)
+		}
+		if len(e.Volumes) == 0 && slices.ContainsFunc(p.Volumes, isLeft) {
+			return fmt.Sprintf("a wait names no volume, and the status does: %v", err)
+		}
+	}
+	return ""
+}
+
+// disbelieves compares the answers with what core believes.
+func (r *run) disbelieves(i *interview) (why string) {
+	told := map[hal.Key]*engine.RungStatus{}
+	for k := range i.status.Rungs {
+		told[i.status.Rungs[k].Key] = &i.status.Rungs[k]
+	}
+	inUse := map[string]bool{}
+	left := map[core.PodUID]int{}
+	r.core.Beliefs(func(b core.Belief) {
+		k := told[b.Key]
+		switch {
+		case k == nil && !b.IsGone:
+			why = string(b.Key) + " is believed to be " + b.State.String() + ", and the status does not have it"
+		case k != nil && (k.Actual != b.State.String() || k.Volume != b.Volume || k.Pod != b.Pod || (k.Desired == "wanted") != b.IsWanted):
+			why = fmt.Sprintf("%s is believed to be %s, wanted %v, and the status says %s, %s", b.Key, b.State, b.IsWanted, k.Actual, k.Desired)
+		}
+		if !b.IsGone {
+			inUse[b.Volume] = true
+			left[b.Pod]++
+		}
+	})
+	for _, volume := range sortedKeys(i.attached) {
+		if why == "" && i.attached[volume] != inUse[volume] {
+			why = fmt.Sprintf("volume %s is attached: %v, and what is believed of it says %v", volume, i.attached[volume], inUse[volume])
+		}
+	}
+	for _, a := range i.pods {
+		if why == "" && (len(a.possibly) > left[a.uid] || len(a.possibly) == 0 && left[a.uid] > 0) {
+			why = fmt.Sprintf("%d volumes of pod %s are possibly mounted, and %d are believed to be left", len(a.possibly), a.uid, left[a.uid])
+		}
+	}
+	return why
+}
+
+func sortedKeys[V any](of map[string]V) []string { return slices.Sorted(maps.Keys(of)) }
+
+// facesTruth is L15, in calm: what the engine answers is what is there. With nobody, all pods are deleted.
+func (r *run) facesTruth() bool {
+	if !r.alive() || r.broken != "" {
+		return true
+	}
+	var i interview
+	var ok bool
+	m := r.m
+	r.w.Do(func() { i, ok = r.interviews(m) })
+	if !ok || !r.alive() {
+		return true
+	}
+	i.isCalm = true
+	if !r.agrees(&i) {
+		return false
+	}
+	r.judges("L15")
+	if why := r.lies(&i); why != "" {
+		r.fail("L15", "answers", "agent", "in calm the engine's answers are not what is there: "+why)
+		return false
+	}
+	return true
+}
+
+// lies says what of the answers is not so.
+func (r *run) lies(i *interview) string {
+	s := &i.status
+	switch {
+	case s.Node != nodeName:
+		return fmt.Sprintf("the node is called %q", s.Node)
+	case !i.isSynced:
+		return "not every source is synced"
+	case s.Journal.Why != "":
+		return "the journal is in trouble: " + s.Journal.Why
+	}
+	for _, d := range r.w.Drivers() {
+		isKnown := func(k engine.DriverStatus) bool { return k.Name == d.Name && k.Registered && k.Connected }
+		if d.Up && !slices.ContainsFunc(s.Drivers, isKnown) {
+			return "driver " + d.Name + " is up, and the status does not have it registered and connected"
+		}
+	}
+	for _, k := range s.Drivers {
+		if k.Registered && !r.registrars.registered[k.Name] {
+			return "driver " + k.Name + " is registered, and its registration has ended"
+		}
+	}
+	for _, p := range r.pods {
+		if why := r.liesOf(p, i); why != "" {
+			return "of pod " + p.name + ", " + why
+		}
+	}
+	return ""
+}
+
+// liesOf is lies of one pod.
+func (r *run) liesOf(p *pod, i *interview) string {
+	at := slices.IndexFunc(i.pods, func(a podAnswers) bool { return a.uid == p.uid })
+	is := slices.IndexFunc(i.status.Pods, func(s engine.PodStatus) bool { return s.UID == p.uid })
+	a := &i.pods[at]
+	switch {
+	case !p.isWanted && !p.isRunning && p.told == nil && (is >= 0 || a.gone != nil || len(a.possibly) > 0):
+		return "it is deleted, and it is told to be there"
+	case !p.isWanted || !p.isRunning || !r.isCurrent(p) || r.isHeldBack(p) || p.isLeaving:
+		return ""
+	case is < 0 || !i.status.Pods[is].Wanted || i.status.Pods[is].Namespace+"/"+i.status.Pods[is].Name != p.name:
+		return "it is wanted, and the status does not say so"
+	case a.ready != nil || a.gone == nil && len(p.uses) > 0:
+		return fmt.Sprintf("it runs, and who waits for it is told: %v; who waits for its end: %v", a.ready, a.gone)
+	}
+	for _, u := range p.uses {
+		m, isMounted := a.mounted[u.name]
+		if !isMounted || m.Path != u.path || m.ReadOnly != u.readOnly || m.Block != u.raw {
+			return fmt.Sprintf("volume %s is at %s, and it is told to be mounted %v, as %+v", u.name, u.path, isMounted, m)
+		}
+		if name := u.driver + "^" + u.volume; u.driver != "" && !i.attached[name] {
+			return "volume " + name + " is in use, and it is told not to be attached"
+		}
+	}
+	return ""
+}

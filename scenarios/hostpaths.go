@@ -1,0 +1,214 @@
+package scenarios
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is S34: no hostPath leads to a place whose content the agent deletes or owns, and the agent deletes nothing of the places where one may.
+
+const (
+	hostShare     = "/srv" // that the host mounts from a server in some worlds
+	hostDirectory = hostShare + "/shared"
+
+	hostLink = "/opt/link" // leads to the directory of all pods
+	hostBind = "/opt/bind" // is a second mount of the root directory, until the node boots
+	hostTurn = "/opt/turn" // a link that somebody turns to an emptyDir
+	hostUnit = "/opt/unit" // to which it leads before
+	hostFile = rootDir + "/plugins/disk.example/kept"
+
+	emptyDirOfFirst = rootDir + "/pods/00000000-0000-4000-8000-000000000000/volumes/kubernetes.io~empty-dir/scratch"
+)
+
+// hostPlace is what a hostPath of a hunt names, UID for the uid of its pod.
+type hostPlace struct {
+	path string
+	kind corev1.HostPathType
+}
+
+// hostPlaces are all of them, but none for a pod without one. Those below the root directory that come first are what drivers mount that run in pods.
+var hostPlaces = [...]hostPlace{
+	{},
+	{hostDirectory, corev1.HostPathDirectoryOrCreate},
+	{rootDir + "/pods", corev1.HostPathDirectory},
+	{path.Dir(hostFile), corev1.HostPathDirectoryOrCreate},
+	{rootDir + "/plugins_registry", corev1.HostPathUnset},
+	{rootDir + "/pods/UID/volumes/kubernetes.io~empty-dir/host", corev1.HostPathDirectoryOrCreate},
+	{emptyDirOfFirst, corev1.HostPathUnset},
+	{rootDir + "/volnode/journal", corev1.HostPathDirectory},
+	{rootDir + "/plugins/kubernetes.io/csi/disk.example/data", corev1.HostPathDirectoryOrCreate},
+	{hostLink + "/UID/volumes/kubernetes.io~empty-dir/host", corev1.HostPathDirectoryOrCreate},
+	{hostBind + "/pods/UID/volumes/kubernetes.io~csi/host", corev1.HostPathDirectoryOrCreate},
+	{hostTurn, corev1.HostPathUnset},
+}
+
+// hostVolume is the hostPath of a pod.
+func (s *shape) hostVolume(uid string) *corev1.HostPathVolumeSource {
+	is := hostPlaces[s.hostPath]
+	return &corev1.HostPathVolumeSource{Path: strings.ReplaceAll(is.path, "UID", uid), Type: &is.kind}
+}
+
+// planHostPath draws where the hostPath of pod i leads.
+func (g *workload) planHostPath(s *shape, name string) {
+	s.hostPath = 1 + uint8(g.pick("workload.host-path", name, 0, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1))
+	if s.hostPath == 1 {
+		return
+	}
+	w := g.r.w
+	w.MakeDir(hostUnit)
+	_ = w.Symlink(rootDir+"/pods", hostLink) // another pod may have drawn it before
+	_ = w.Symlink(hostUnit, hostTurn)
+	if _, isMade := w.Exists(hostBind); !isMade {
+		w.MakeDir(hostBind)
+		_ = w.BindMount(rootDir, hostBind, false)
+	}
+	if hostPlaces[s.hostPath].path == hostTurn {
+		g.at(g.time("workload.host-path-time", name, 0, chaos), name, func() {
+			_ = w.RemoveFile(hostTurn) // it was made at the beginning
+			_ = w.Symlink(emptyDirOfFirst, hostTurn)
+			g.r.turnedAt = w.Now()
+		})
+	}
+}
+
+// leadsInto says which place of the agent's a path leads to, "" if none.
+func (r *run) leadsInto(at string) string {
+	found, errno := r.w.Find(at)
+	if errno != 0 {
+		return ""
+	}
+	for _, below := range found.Below {
+		names := strings.Split(below, "/")
+		isPods, isStaged := names[0] == "pods", strings.HasPrefix(below, "plugins/kubernetes.io/csi/")
+		if names[0] == "volnode" || isPods && len(names) > 1 || isStaged && len(names) > 4 {
+			return rootDir + "/" + below
+		}
+	}
+	return ""
+}
+
+// isIntruder reports whether a pod has a hostPath that it must not have.
+func (r *run) isIntruder(p *pod) bool {
+	return slices.ContainsFunc(p.uses, func(u use) bool { return u.isHost && r.leadsInto(u.path) != "" })
+}
+
+// isIntruding is that of a rung.
+func (r *run) isIntruding(b *core.Belief) bool {
+	p := r.byUID[b.Pod]
+	return strings.HasPrefix(string(b.Key), "hostpath/") && p != nil && r.isIntruder(p)
+}
+
+// wasTurned: somebody has turned a link since the agent could last look where links lead.
+func (r *run) wasTurned() bool { return r.turnedAt > r.bornAt }
+
+// isLetIn is S34 of a pod that is told to be ready.
+func (r *run) isLetIn(p *pod) bool {
+	for _, u := range p.uses {
+		if !u.isHost {
+			continue
+		}
+		r.judges("S34")
+		if at := r.leadsInto(u.path); at != "" && !r.wasTurned() {
+			r.fail("S34", "told ready", p.name, "pod "+p.name+" is told to be ready, and its hostPath "+u.path+" leads to "+at+
+				", whose content the agent deletes or owns")
+			return true
+		}
+		if u.path == path.Dir(hostFile) {
+			r.w.WriteFile(hostFile, []byte("of a driver"))
+		}
+	}
+	return false
+}
+
+// deletesOfHosts is S34 of names that go.
+func (r *run) deletesOfHosts(e *sim.Effect) {
+	if e.Actor == "agent" && (e.Path == hostFile || below(hostFile, e.Path)) {
+		r.fail("S34", e.Kind.String(), e.Path, "the agent deletes "+e.Path+", which a hostPath leads to")
+	}
+}
+
+// turnsAway is S34 of the status: a hostPath that the agent refuses says where it leads.
+func (r *run) turnsAway() bool {
+	status, ok := r.status()
+	if !ok {
+		return true
+	}
+	for _, s := range status.Pods {
+		p := r.byUID[s.UID]
+		if p == nil || !p.isWanted || !r.isCurrent(p) {
+			continue
+		}
+		for _, u := range p.uses {
+			at := slices.IndexFunc(s.Volumes, func(v engine.VolumeStatus) bool { return v.Name == u.name })
+			if at < 0 || !u.isHost || r.leadsInto(u.path) == "" || r.wasTurned() {
+				continue
+			}
+			r.judges("S34")
+			if v := s.Volumes[at]; v.State != engine.Blocked || !strings.Contains(v.Why, u.path) {
+				r.fail("S34", "status", p.name, "the hostPath "+u.path+" of pod "+p.name+" leads to "+r.leadsInto(u.path)+", and its status is "+
+					string(v.State)+": "+v.Why)
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// turnsBack is a person who turns a link back to where it led.
+func (r *run) turnsBack() {
+	if to, _ := r.w.Find(hostTurn); r.turnedAt != 0 && len(to.Below) > 0 {
+		_ = r.w.RemoveFile(hostTurn) // it is there, as it leads somewhere
+		_ = r.w.Symlink(hostUnit, hostTurn)
+	}
+}
+
+// expels judges the pods whose hostPaths the agent refuses, and is then a person who reads why and deletes them.
+func (r *run) expels() bool {
+	if !r.turnsAway() {
+		return false
+	}
+	isAny := false
+	for _, p := range r.pods {
+		if p.isWanted && r.isIntruder(p) {
+			r.remove(p, time.Second)
+			isAny = true
+		}
+	}
+	return !isAny || r.comesToRest("L2", "without the pods that are refused", r.bound())
+}
+
+// hostActions are the statements about links and mounts that people make on the host.
+func hostActions() []action {
+	return []action{
+		{"link PATH to PATH", func(t *story, a []string) string { return t.link(a[0], a[1]) }},
+		{"bind PATH to PATH", func(t *story, a []string) string { return t.bindHost(a[0], a[1]) }},
+	}
+}
+
+// link makes a link, or turns the one that is there.
+func (t *story) link(at, to string) string {
+	t.w.MakeDir(path.Dir(at))
+	_ = t.w.RemoveFile(at) // it need not be there
+	t.r.turnedAt = t.w.Now()
+	if err := t.w.Symlink(to, at); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// bindHost has the host mount a directory a second time.
+func (t *story) bindHost(from, at string) string {
+	t.w.MakeDir(at)
+	if errno := t.w.BindMount(from, at, false); errno != 0 {
+		return errno.Error()
+	}
+	return ""
+}

@@ -1,0 +1,49 @@
+package mutants
+
+// faces is engines whose answers are not what they believe.
+var faces = []Mutant{
+	{
+		"what may be mounted is what is mounted", "S35", "engine/public.go",
+		"func(_ string, v core.View) bool { return !v.IsGone })", "func(_ string, v core.View) bool { return v.State == core.Present })",
+	},
+	{
+		"a volume that is on its way down is mounted no more", "S35", "engine/public.go",
+		"return !isLeft && v.State == core.Present &&", "return !isLeft && v.State == core.Present && v.Desired == \"wanted\" &&",
+	},
+	{
+		"a volume is mounted read-only for nobody", "L15", "engine/public.go",
+		"core.Value(v.Made, \"readOnly\") == \"true\"", "core.Value(v.Made, \"readOnly\") == \"yes\"",
+	},
+	{
+		"a raw block volume is told to be a directory", "L15", "engine/public.go",
+		"core.Value(v.Made, \"mode\") == \"block\"", "core.Value(v.Made, \"mode\") == \"raw\"",
+	},
+	{
+		"a volume whose state is unknown is not attached", "S35", "engine/public.go",
+		"return v.Volume == volume && !v.IsGone })", "return v.Volume == volume && v.State == core.Present })",
+	},
+	{
+		"a status says that it is synced from the start", "S35", "engine/snapshot.go",
+		"Synced: m.objects.all,", "Synced: true,",
+	},
+	{
+		"a pod has the state of its last volume", "S35", "engine/snapshot.go",
+		"s.State = worse(s.State, v.State)", "s.State = v.State",
+	},
+	{
+		"a wait for the end takes Ready for an end", "S35", "engine/public.go",
+		"v.State == Gone || v.State == Ready && on == core.PodReady", "v.State == Gone || v.State == Ready",
+	},
+	{
+		"who waits for several pods hears of the first", "S35", "engine/public.go",
+		"	for _, uid := range uids {\n		errs =", "	for _, uid := range uids[:min(1, len(uids))] {\n		errs =",
+	},
+	{
+		"who was only asked for is a pod", "S35", "engine/core/view.go",
+		"if p.wanted || slices", "if p.wanted || len(p.rungs) == 0 || slices",
+	},
+	{
+		"a driver that is away is connected", "S24, L15", "engine/snapshot.go",
+		"row.NodeID, row.LastAnswer = true, d.isConnected,", "row.NodeID, row.LastAnswer = true, !d.isConnected,",
+	},
+}

@@ -1,0 +1,25 @@
+package mutants
+
+// hostPaths is engines that let pods have places of the agent's own as hostPaths.
+var hostPaths = []Mutant{
+	{
+		"a hostPath may lead anywhere", "S34", "engine/plugin/layout.go",
+		"\tfor _, p := range paths {\n\t\tnames := ", "\tfor _, p := range paths[:0] {\n\t\tnames := ",
+	},
+	{
+		"a hostPath without a type is not looked at", "S34", "engine/plugin/hostpath/hostpath.go",
+		"\tcase owned != \"\":\n", "\tcase owned != \"\" && kind != corev1.HostPathUnset:\n",
+	},
+	{
+		"a hostPath is made before it is looked at where", "S34, S29", "engine/plugin/hostpath/hostpath.go",
+		"!found.Exists && plugin.OwnedBelow(found.Below) == \"\" && mayMake", "!found.Exists && mayMake",
+	},
+	{
+		"a start trusts that a link leads where it led", "S34", "engine/plugin/hostpath/hostpath.go",
+		"Fingerprint: \"any type\"}", "Fingerprint: \"\"}",
+	},
+	{
+		"the journal may be a pod's", "S34", "engine/plugin/layout.go",
+		"case names[0] == \"volnode\":", "case names[0] == \"volnode\" && len(names) > 3:",
+	},
+}
