@@ -394,13 +394,13 @@ func (s *session) repairs() []edit {
 	m := s.model
 	for _, name := range m.bad() {
 		if e := m.now.entries[name]; e.open {
-			edits = append(edits, edit{8, "others may not write to " + name + " any more", func() { s.opens(name, false) }})
+			edits = append(edits, edit{8, "others may not write to a file any more: " + name, func() { s.opens(name, false) }})
 			continue
 		}
 		if k := m.known[name]; len(k.docs) > 0 {
-			edits = append(edits, edit{8, "the former content of " + name, func() { s.saveDocs(name, k.docs) }})
+			edits = append(edits, edit{8, "a file has its former content again: " + name, func() { s.saveDocs(name, k.docs) }})
 		}
-		edits = append(edits, edit{3, "the removal of " + name, func() { s.removes(name) }})
+		edits = append(edits, edit{3, "what is bad is removed: " + name, func() { s.removes(name) }})
 	}
 	if len(m.missing()) > 0 && m.unusable == "" && !m.isDown {
 		edits = append(edits, edit{5, "sources --accept", s.accepts})
@@ -412,7 +412,7 @@ func (s *session) repairs() []edit {
 		edits = append(edits, s.settles()...)
 	}
 	if name := s.unresolved(); name != "" {
-		edits = append(edits, edit{8, "what is missing of " + name, func() { s.completes(name) }})
+		edits = append(edits, edit{8, "a volume or a claim comes back: " + name, func() { s.completes(name) }})
 	}
 	return edits
 }
@@ -425,7 +425,7 @@ func (s *session) settles() []edit {
 		for i, o := range s.model.now.entries[file].docs {
 			id := o.id()
 			if seen[id.named()] || seen[id.owned()] {
-				edits = append(edits, edit{8, "the removal of " + o.name + " from " + file, func() { s.takesOut(place{file, i, o}) }})
+				edits = append(edits, edit{8, "one of two is removed: " + o.name + " from " + file, func() { s.takesOut(place{file, i, o}) }})
 			}
 			seen[id.named()], seen[id.owned()] = true, true
 		}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ var (
 	sessions = flag.Int("sessions", 0, "how many; 0: 4, and 2 with -short")
 	number   = flag.Int("edits", 0, "how many edits a session has; 0: 200, and 40 with -short")
 	atATime  = flag.Int("at-a-time", 10, "how many sessions run side by side")
+	isAgain  = flag.Bool("again", false, "it is a session that failed: no shorter one is looked for")
 )
 
 func TestMain(m *testing.M) {
@@ -44,10 +46,30 @@ func TestSessions(t *testing.T) {
 		t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
-			s := newSession(host.New(t), seed)
+			h := host.New(t)
+			h.Settings.JournalBytes = "1Mi" // there is room for all that people want
+			s := newSession(h, seed)
+			defer func() {
+				if t.Failed() && !*isAgain {
+					shortest(t, s)
+				}
+			}()
 			s.run(edits)
-			t.Logf("%d edits, %d comparisons, %s; the slowest rest took %s; %d times a pod was kept for a bad file", len(s.done), s.rests,
-				time.Since(start).Round(time.Second), s.slowest.Round(time.Millisecond), s.held)
+			t.Logf("%d edits of %d kinds, %d comparisons, %s; the slowest rest took %s; %d times an object was kept for a bad file", len(s.done),
+				len(s.kinds), s.rests, time.Since(start).Round(time.Second), s.slowest.Round(time.Millisecond), s.held)
 		})
 	}
+}
+
+// shortest looks for the fewest edits of a failed session that fail, and prints how to make them again.
+func shortest(t *testing.T, s *session) {
+	const again = "go test ./e2e/edits -run TestSessions -again -sessions=1 -seed=%d -edits=%d"
+	for n := s.rested + 1; n < len(s.done); n++ {
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestSessions$", "-again", "-sessions=1", fmt.Sprintf("-seed=%d", s.seed), fmt.Sprintf("-edits=%d", n))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Logf("fewer edits fail, too: "+again+"\n%s", s.seed, n, out)
+			return
+		}
+	}
+	t.Logf("no fewer edits fail. The same edits: "+again, s.seed, len(s.done))
 }

@@ -71,17 +71,32 @@ func (s *session) options(uid string, o object) []option {
 			}
 		}
 	}
-	for at, m := range l.passing {
+	for at, passing := range l.passing {
 		if _, err := os.Lstat(filepath.Join(s.h.Root, "pods", uid, at)); err == nil && anew[at] == nil {
-			anew[at] = m
+			anew[at] = passing[0]
 		}
 	}
-	on := maps.Clone(anew)
-	maps.Copy(on, l.made)
-	if l.isDoubtful() {
-		return []option{on, anew}
+	all := []option{anew}
+	for _, at := range slices.Sorted(maps.Keys(l.passing)) {
+		for _, o := range all {
+			for _, m := range l.passing[at] {
+				if o[at] != nil && m.of != o[at].of {
+					other := maps.Clone(o)
+					other[at] = m
+					all = append(all, other)
+				}
+			}
+		}
 	}
-	return []option{on}
+	on := make([]option, len(all))
+	for i := range all {
+		on[i] = maps.Clone(all[i])
+		maps.Copy(on[i], l.made)
+	}
+	if l.isDoubtful() {
+		return append(on, all...)
+	}
+	return on
 }
 
 // compare returns what stands of each pod, and each difference from what must be.
@@ -219,9 +234,13 @@ func (s *session) sources(status engine.Status) []string {
 	return wrong
 }
 
-// stages lists what must be staged, by driver^handle, and what may be: a volume that waits for another to leave its path.
+// stages lists what must be staged, by driver^handle, and what may be: a volume that waits for another to leave its path, also if its claim is not
+// there any more.
 func (s *session) stages(stands map[string]option) (must, may map[string]bool) {
 	must, may = map[string]bool{}, map[string]bool{}
+	if s.unresolved() != "" {
+		maps.Copy(may, s.staged)
+	}
 	for uid, o := range stands {
 		for _, m := range o {
 			if m.kind == "claim" {
@@ -365,6 +384,9 @@ func (s *session) takesOver(stands map[string]option) []string {
 		}
 		s.model.lives[uid] = newLife(stands[uid])
 	}
+	must, may := s.stages(stands)
+	maps.Copy(may, must)
+	s.staged = may
 	for uid := range s.model.lives {
 		if _, ok := stands[uid]; !ok {
 			delete(s.model.lives, uid)

@@ -69,10 +69,10 @@ type model struct {
 
 // life is a pod on the node.
 type life struct {
-	made    map[string]*made // by path below the pod's directory
-	passing map[string]*made // what was wanted since the last rest
-	names   map[string]bool  // and under which names
-	absent  time.Time        // since when no manifest names it
+	made    map[string]*made   // by path below the pod's directory
+	passing map[string][]*made // what was wanted since the last rest
+	names   map[string]bool    // and under which names
+	absent  time.Time          // since when no manifest names it
 	gaps    int
 	longest time.Duration
 }
@@ -81,7 +81,14 @@ type life struct {
 const unnoticed = 150 * time.Millisecond
 
 func newLife(stands map[string]*made) *life {
-	return &life{made: stands, passing: map[string]*made{}, names: map[string]bool{}}
+	return &life{made: stands, passing: map[string][]*made{}, names: map[string]bool{}}
+}
+
+// passes notes what is wanted at a path for a moment.
+func (l *life) passes(at string, m *made) {
+	if !slices.ContainsFunc(l.passing[at], func(other *made) bool { return other.of == m.of }) {
+		l.passing[at] = append(l.passing[at], m)
+	}
 }
 
 // isDoubtful says that the pod may have been taken for gone, and come again.
@@ -237,7 +244,7 @@ func (m *model) follow(began time.Time) {
 		l.names[o.name] = true
 		for _, v := range o.volumes {
 			if of, ok := m.resolve(v); ok {
-				l.passing[v.at()] = &made{kind: v.kind, of: of}
+				l.passes(v.at(), &made{kind: v.kind, of: of})
 			}
 		}
 	}

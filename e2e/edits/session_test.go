@@ -34,17 +34,18 @@ type session struct {
 	hidden []hidden
 
 	folders, serial, handle, markers int
-	written                          map[string]bool // handles that hold data
+	written, staged                  map[string]bool // handles that hold data; that may have been staged at the last rest
 	strays                           []string
 	done                             []string // the edits
 	restedIn                         int      // the folder of the last rest
 	marked                           []string // and the markers that were in it
-	rests, held                      int
+	kinds                            map[string]int
+	rests, held, rested              int
 	slowest                          time.Duration
 }
 
 func newSession(h *host.Host, seed uint64) *session {
-	s := &session{h: h, seed: seed, r: rand.New(rand.NewPCG(seed, 0)), written: map[string]bool{}}
+	s := &session{h: h, seed: seed, r: rand.New(rand.NewPCG(seed, 0)), written: map[string]bool{}, kinds: map[string]int{}}
 	s.model = &model{known: map[string]last{}, served: map[identity]object{}, held: map[identity]bool{}, lives: map[string]*life{}, isDown: true}
 	s.model.now = s.next()
 	var flags []string
@@ -86,6 +87,8 @@ func (s *session) run(edits int) {
 
 func (s *session) edit(name string, does func()) {
 	s.done = append(s.done, name)
+	kind, _, _ := strings.Cut(name, ":")
+	s.kinds[kind]++
 	does()
 }
 
@@ -182,6 +185,7 @@ func (s *session) rest() {
 		}
 	}
 	s.rests++
+	s.rested = len(s.done)
 	s.held += len(m.held)
 	s.slowest = max(s.slowest, time.Since(began))
 	if lost := s.takesOver(stands); len(lost) > 0 {
