@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -66,6 +67,7 @@ func shortest(t *testing.T, s *session) {
 	const again = "go test ./e2e/edits -run TestSessions -again -sessions=1 -seed=%d -edits=%d"
 	for n := s.rested + 1; n < len(s.done); n++ {
 		cmd := exec.Command("/proc/self/exe", "-test.run=^TestSessions$", "-again", "-sessions=1", fmt.Sprintf("-seed=%d", s.seed), fmt.Sprintf("-edits=%d", n))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Logf("fewer edits fail, too: "+again+"\n%s", s.seed, n, out)
 			return

@@ -173,9 +173,12 @@ func (s *session) becomes(name, is string) {
 	s.does(func() { s.exchange(at, name) }, s.set(name, entry{is: is}))
 }
 
-// exchange puts what is at a path in the place of what has the name, if anything has.
+// exchange puts what is at a path in the place of what has the name, if anything has, in one step.
 func (s *session) exchange(at, name string) {
-	if _, ok := s.model.now.entries[name]; !ok {
+	to, err := os.Lstat(s.path(name))
+	from, fails := os.Lstat(at)
+	s.must(fails)
+	if err != nil || from.Mode().IsRegular() && to.Mode().IsRegular() {
 		s.must(os.Rename(at, s.path(name)))
 		return
 	}
