@@ -142,8 +142,8 @@ func (s *session) compare() (map[string]option, []string) {
 		wrong = append(wrong, fmt.Sprintf("the journal has %d records, not %d", status.Journal.Records, want))
 	}
 	if len(wrong) == 0 && !s.isUnresolved() {
-		if plan := strings.TrimSpace(s.h.Ask("/v1/plan")); plan != "null" && plan != "[]" {
-			wrong = append(wrong, "something is planned: "+plan)
+		if plan, err := s.h.TryAsk("/v1/plan"); err != nil || strings.TrimSpace(plan) != "null" && strings.TrimSpace(plan) != "[]" {
+			wrong = append(wrong, fmt.Sprintf("something is planned: %s %v", plan, err))
 		}
 	}
 	return stands, wrong
@@ -151,8 +151,10 @@ func (s *session) compare() (map[string]option, []string) {
 
 func (s *session) status() (engine.Status, error) {
 	var status engine.Status
-	text := s.h.Ask("/v1/status")
-	err := json.Unmarshal([]byte(text), &status)
+	text, err := s.h.TryAsk("/v1/status")
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &status)
+	}
 	return status, err
 }
 
@@ -276,18 +278,36 @@ func (s *session) node(stands map[string]option) (wrong []string, records int) {
 			}
 		}
 	}
+	staged, differs := s.drivers(stands, published)
+	records, mounts, wrong = records+len(staged), append(mounts, staged...), append(wrong, differs...)
+	var have []string
+	for _, m := range s.h.Mounts() {
+		have = append(have, m.Path)
+	}
+	wrong = append(wrong, unequal("mount", mounts, have)...)
+	wrong = append(wrong, unequal("directory of a volume", dirs, s.below("pods/*/volumes/*/*", "pods/*/volumes/*/.*"))...)
+	var pods []string
+	for uid, o := range stands {
+		if len(o) > 0 {
+			pods = append(pods, filepath.Join(s.h.Root, "pods", uid))
+		}
+	}
+	return append(wrong, unequal("directory of a pod", pods, s.below("pods/*", "pods/.*"))...), records
+}
+
+// drivers compares what the drivers have staged and published. It returns where they have staged.
+func (s *session) drivers(stands map[string]option, published map[string]bool) (paths, wrong []string) {
 	staged, may := s.stages(stands)
 	for i, dir := range s.states {
 		state, err := csidriver.ReadState(dir)
 		if err != nil {
-			return []string{err.Error()}, 0
+			return nil, []string{err.Error()}
 		}
 		for id, at := range state.Staged {
 			if state.Volumes[id].Inline {
 				continue // below the driver's own directory
 			}
-			mounts = append(mounts, at.Path)
-			records++
+			paths = append(paths, at.Path)
 			of := drivers[i] + "^" + id
 			if !staged[of] && !may[of] {
 				wrong = append(wrong, drivers[i]+" has staged "+id)
@@ -318,19 +338,7 @@ func (s *session) node(stands map[string]option) (wrong []string, records int) {
 	for what := range published {
 		wrong = append(wrong, "not published is "+what)
 	}
-	var have []string
-	for _, m := range s.h.Mounts() {
-		have = append(have, m.Path)
-	}
-	wrong = append(wrong, unequal("mount", mounts, have)...)
-	wrong = append(wrong, unequal("directory of a volume", dirs, s.below("pods/*/volumes/*/*", "pods/*/volumes/*/.*"))...)
-	var pods []string
-	for uid, o := range stands {
-		if len(o) > 0 {
-			pods = append(pods, filepath.Join(s.h.Root, "pods", uid))
-		}
-	}
-	return append(wrong, unequal("directory of a pod", pods, s.below("pods/*", "pods/.*"))...), records
+	return paths, wrong
 }
 
 // below lists what is there, but for strays.
