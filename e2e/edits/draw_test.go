@@ -209,7 +209,8 @@ func (s *session) newPod() {
 		return
 	}
 	o := object{kind: pod, name: name, volumes: s.drawVolumes(1 + s.r.IntN(3))}
-	if s.r.IntN(3) > 0 {
+	isTaken := slices.ContainsFunc(s.places(pod), func(p place) bool { return p.id().uid == o.id().uid })
+	if s.r.IntN(3) > 0 || isTaken {
 		o.uid = s.uid()
 	}
 	s.adds(o)

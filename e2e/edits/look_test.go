@@ -71,6 +71,11 @@ func (s *session) options(uid string, o object) []option {
 			}
 		}
 	}
+	if l.isDoubtful() { // each of what stood before may be gone, or on its way, or taken back
+		for at, m := range l.made {
+			l.passes(at, m)
+		}
+	}
 	for at, passing := range l.passing {
 		if _, err := os.Lstat(filepath.Join(s.h.Root, "pods", uid, at)); err == nil && anew[at] == nil {
 			anew[at] = passing[0]
@@ -88,15 +93,12 @@ func (s *session) options(uid string, o object) []option {
 			}
 		}
 	}
-	on := make([]option, len(all))
-	for i := range all {
-		on[i] = maps.Clone(all[i])
-		maps.Copy(on[i], l.made)
+	if !l.isDoubtful() {
+		for _, o := range all {
+			maps.Copy(o, l.made)
+		}
 	}
-	if l.isDoubtful() {
-		return append(on, all...)
-	}
-	return on
+	return all
 }
 
 // compare returns what stands of each pod, and each difference from what must be.
