@@ -27,6 +27,9 @@ FUZZTIME ?= 30s
 DEPTH ?= 1
 COUNT ?= 6
 ROUNDS ?= 50
+SESSIONS ?= 100
+EDITS ?= 200
+AT_A_TIME ?= 10
 BENCHTIME ?= 10s
 SHORT ?=
 
@@ -129,6 +132,10 @@ sanity: build ## csi-sanity against the test driver, mount and block
 .PHONY: readme
 readme: ## what README.md gives to run on a host, as it stands there, ROUNDS (50) times
 	go test -count=1 -timeout 60m -v ./e2e/readme -rounds $(ROUNDS)
+
+.PHONY: edits
+edits: ## SESSIONS (100) sessions of EDITS (200) random edits of manifests on this host, AT_A_TIME (10), against a model; SEED
+	go test -count=1 -timeout 6h -v ./e2e/edits -run TestSessions -seed $(SEED) -sessions $(SESSIONS) -edits $(EDITS) -at-a-time $(AT_A_TIME)
 
 .PHONY: kill-matrix
 kill-matrix: ## volnode killed before and after each call of mount, unmount and restart

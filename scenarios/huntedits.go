@@ -94,6 +94,16 @@ func (g *workload) plansFiles() {
 			}
 		})
 	}
+	for i, name := range g.names {
+		if g.pick("workload.misplaced", name, 0, 7, 1) == 0 {
+			continue
+		}
+		g.at(g.time("workload.misplaced-time", name, 0, chaos), name, func() {
+			if p := g.current(i); p != nil {
+				g.r.misplaces(p, time.Second+g.time("workload.misplaced-lasts", name, 0, awayMost))
+			}
+		})
+	}
 }
 
 // swaps has two pods that are there change their names.

@@ -26,7 +26,7 @@ func (s nodeServer) NodePublishVolume(
 	if err != nil {
 		return nil, err
 	}
-	v, err := d.existing(r.GetVolumeId())
+	v, err := d.existingOrInline(r)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s nodeServer) NodePublishVolume(
 	if err := d.checkTargets(v, target, want); err != nil {
 		return nil, err
 	}
-	if d.config.NoStaging {
+	if d.stagesItself(v) {
 		err = d.stageInside(v, access)
 	} else {
 		err = checkStagingPath(r)
@@ -101,7 +101,7 @@ func (d *Driver) insidePath(v Volume) string {
 // publish binds the staged volume at target.
 func (d *Driver) publish(v Volume, stagingPath, target string, want Publication) error {
 	staged, recorded := d.staging(v)
-	if !recorded || (!d.config.NoStaging && staged.Path != filepath.Clean(stagingPath)) {
+	if !recorded || (!d.stagesItself(v) && staged.Path != filepath.Clean(stagingPath)) {
 		return status.Errorf(codes.FailedPrecondition, "volume %s is not staged at %s", v.ID, stagingPath)
 	}
 	if exists, err := d.stagingExists(v, staged); err != nil || !exists {
@@ -209,10 +209,13 @@ func (d *Driver) unpublish(v Volume, target string) error {
 			return err
 		}
 	}
-	if !d.config.NoStaging || targets > 0 {
+	if !d.stagesItself(v) || targets > 0 {
 		return nil
 	}
-	return d.unstageInside(v)
+	if err := d.unstageInside(v); err != nil || !v.Inline {
+		return err
+	}
+	return d.deleteInline(v)
 }
 
 func (d *Driver) unstageInside(v Volume) error {

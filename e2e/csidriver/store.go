@@ -26,6 +26,7 @@ type Volume struct {
 	Bytes   int64   `json:"bytes"`
 	FsType  string  `json:"fsType,omitempty"` // for a blank image when the stage request names no type
 	Static  bool    `json:"static,omitempty"`
+	Inline  bool    `json:"inline,omitempty"` // of one pod: made by its publish, gone with its unpublish
 }
 
 // Attachment is a ControllerPublishVolume that succeeded.

@@ -226,6 +226,13 @@ func (h *Host) run(ctx context.Context, args ...string) (stdout, stderr string, 
 // Ask gets a page from the daemon over its control socket.
 func (h *Host) Ask(page string) string {
 	h.T.Helper()
+	text, err := h.TryAsk(page)
+	require.NoError(h.T, err)
+	return text
+}
+
+// TryAsk is Ask, for a daemon that may be too busy to answer.
+func (h *Host) TryAsk(page string) (string, error) {
 	ctx, cancel := patience()
 	defer cancel()
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -233,13 +240,16 @@ func (h *Host) Ask(page string) string {
 		return d.DialContext(ctx, "unix", h.socket())
 	}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://volnode"+page, nil)
-	require.NoError(h.T, err)
+	if err != nil {
+		return "", err
+	}
 	response, err := transport.RoundTrip(request)
-	require.NoError(h.T, err)
+	if err != nil {
+		return "", err
+	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	require.NoError(h.T, err)
-	return string(text)
+	return string(text), err
 }
 
 // waitTimeout is shorter, so that volnode itself can say what is missing.

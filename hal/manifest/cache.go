@@ -70,6 +70,9 @@ func (r reader) load() (state, error) {
 			s.files[name] = file{lost: true, in: line.In}
 		}
 	}
+	if err := r.loadKept(&s); err != nil {
+		return s, err
+	}
 	s.resolve(r.o, true)
 	return s, nil
 }
@@ -96,6 +99,9 @@ func (r reader) recall(name string) (file, error) {
 // of a file that was removed. A file that holds an object that is refused keeps its former copy: after a restart, too, it is known whose place the
 // object would have taken.
 func (r reader) copies(f *finding, refused map[string]bool, texts map[string][]byte) {
+	if !r.keepsKept(f) {
+		return // the copies that are there still tell of it
+	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(name string) bool { return refused[name] || f.state.files[name].copied })
 	isListed := func(name string) bool { _, ok := f.state.listed[name]; return ok }
 	if !slices.ContainsFunc(names, func(name string) bool { return !isListed(name) }) || r.lists(f) {

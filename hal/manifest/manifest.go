@@ -11,7 +11,7 @@
 // mounted, a directory that was renamed into its place) says nothing of it: the last good copy serves until a person accepts the removal.
 //
 // A bad file is one that cannot be read or decoded, or is no regular file. Its last good copy serves. Whatever else disappears while the file is bad is
-// kept if the bad file may hold it (see [file.mayHold]); everything else goes on.
+// kept if the bad file may hold it (see [file.mayHold]); everything else goes on. What is kept is written down, so it is kept after a start, too.
 // A file without any object is bad; to delete its objects, remove the file. A tool that writes files should write to a hidden name and rename:
 // a file cut short exactly between two documents looks like one that is meant.
 //

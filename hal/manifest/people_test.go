@@ -258,3 +258,42 @@ func TestCopiesThatCannotBeReadAreNotTakenForNone(t *testing.T) {
 	w.pass(2 * again)
 	require.Equal(t, "synced", w.changes())
 }
+
+// A pod that is kept for a bad file is kept after a restart, too: its manifest is gone, and with it the copy of it.
+func TestWhatABadFileKeepsOutlastsARestart(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
+	w.changes()
+	w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
+	require.True(t, w.troubles()["Pod default/a"].Held)
+	require.Empty(t, w.changes())
+	for range 2 {
+		require.Contains(t, w.start().changes(), "+a/")
+		w.pass(3 * second)
+		require.Empty(t, w.changes())
+		require.True(t, w.troubles()["Pod default/a"].Held)
+	}
+	w.rm("bad.yaml").pass(second)
+	require.Contains(t, w.changes(), "-a/")
+	require.Empty(t, w.troubles())
+}
+
+// If what was kept can't be read back in full, nothing goes while a manifest is bad.
+func TestWhatWasKeptIsDamaged(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
+	w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
+	w.data[cache+"/"+kept] = "{\n"
+	require.NotContains(t, w.start().changes(), "synced")
+	w.rm("bad.yaml").pass(second)
+	require.Contains(t, w.changes(), "synced")
+}
+
+// As long as what is kept can't be written down, the copies of manifests tell of it.
+func TestWhatIsKeptCannotBeWrittenDown(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
+	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
+	w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
+	require.Contains(t, w.troubles()[cache].Problem, "cannot be written down for the next start")
+	clear(w.fail)
+	require.Contains(t, w.start().changes(), "+a/")
+	require.True(t, w.troubles()["Pod default/a"].Held)
+}

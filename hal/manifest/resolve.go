@@ -23,6 +23,7 @@ type resolver struct {
 	troubles []hal.Trouble
 	refused  map[string]bool // the files that hold an object that does not count
 	disputed map[id]string   // by kind and name, and by kind and uid: the object that does not count
+	kept     []object        // what no manifest has any more
 }
 
 func byName(i id) id { return id{Kind: i.Kind, Namespace: i.Namespace, Name: i.Name} }
@@ -41,7 +42,7 @@ func (s *state) resolve(o Options, keepAll bool) (troubles []hal.Trouble, refuse
 		}
 	}
 	r.keep(keepAll)
-	s.objects, s.secrets = r.objects, r.secrets()
+	s.objects, s.kept, s.secrets = r.objects, r.kept, r.secrets()
 	return r.troubles, r.refused
 }
 
@@ -100,6 +101,7 @@ func (r *resolver) keep(keepAll bool) {
 			continue
 		}
 		r.objects[key] = r.before[key]
+		r.kept = append(r.kept, r.before[key])
 		if key.Kind == "Pod" && why != quietly {
 			r.troubles = append(r.troubles, hal.Trouble{Where: key.String(), Held: true, Problem: why})
 		}

@@ -23,6 +23,8 @@ type state struct {
 	seen map[string]sum
 
 	objects map[id]object     // what is served
+	kept    []object          // those of them that no manifest has any more
+	keeping []byte            // the text that keeps them for the next run
 	secrets map[string]string // namespace/name: file
 }
 

@@ -74,6 +74,10 @@ var sources = []Mutant{
 		"\tcase f.opaque:\n", "\tcase f.opaque || f.problem != \"\":\n",
 	},
 	{
+		"what is kept for a bad manifest is forgotten by a start", "S1, the next run knows what this one kept", "hal/manifest/cache.go",
+		"\tif err := r.loadKept(&s); err != nil {\n", "\tif err := error(nil); err != nil {\n",
+	},
+	{
 		"the end of a former object takes the present one away", "L2, one difference by identity", "hal/manifest/manifest.go",
 		"\tfor _, key := range inOrder(objects) {\n\t\to := objects[key]\n",
 		"\tfor _, key := range inOrder(objects) {\n\t\to := objects[key]\n\t\tif len(e.Removed) > 0 && key.Kind != \"Pod\" {\n" +

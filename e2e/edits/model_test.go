@@ -1,0 +1,292 @@
+package edits
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// This file is the model of what a directory of manifests means. It follows docs/volnode.md, section 2, and shares nothing with hal/manifest.
+
+// folder is one directory that was, is or may be again where the manifests are.
+type folder struct {
+	id      int
+	entries map[string]entry
+}
+
+// entry is what stands under a name.
+type entry struct {
+	is   string // regular, directory, link, fifo, socket
+	text string
+	docs []object // what its text says
+	good bool     // its text can be understood
+	open bool     // others may write to it
+}
+
+const regular = "regular"
+
+func (e entry) counts() bool { return e.is == regular && e.good && !e.open }
+
+// mayHold says whether a manifest that disappeared may have been moved into the entry, which doesn't count.
+func (e entry) mayHold(names ...string) bool {
+	switch {
+	case e.is == "link" || e.is == regular && e.open:
+		return true
+	case e.is != regular:
+		return false
+	case e.text == "" || strings.Contains(e.text, "\x00"):
+		return true
+	case !strings.HasSuffix(e.text, "\n") && !(strings.HasPrefix(e.text, "{") && strings.HasSuffix(e.text, "}")):
+		return true
+	}
+	words := strings.FieldsFunc(e.text, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.')
+	})
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(names, w) })
+}
+
+// last is what a file of manifests said when it was understood last.
+type last struct {
+	docs []object
+	in   int // the folder in which it was seen last
+}
+
+// nowhere is the folder of a file that waits for a person, also after a restart.
+const nowhere = -1
+
+// model is what the agent should know.
+type model struct {
+	now      *folder
+	unusable string // why nothing can be learnt from the directory
+	isDown   bool   // no agent runs
+	known    map[string]last
+	served   map[identity]object
+	held     map[identity]bool // served, though no manifest names it
+	disputes int               // objects that don't count, for another has their name or uid
+	lives    map[string]*life  // of pods, by uid
+}
+
+// life is a pod on the node.
+type life struct {
+	made    map[string]*made   // by path below the pod's directory
+	passing map[string][]*made // what was wanted since the last rest
+	names   map[string]bool    // and under which names
+	absent  time.Time          // since when no manifest names it
+	gaps    int
+	longest time.Duration
+}
+
+// unnoticed is how long a manifest may be away, and nobody can have noticed: two readings, 200 ms apart, must agree.
+const unnoticed = 150 * time.Millisecond
+
+func newLife(stands map[string]*made) *life {
+	return &life{made: stands, passing: map[string][]*made{}, names: map[string]bool{}}
+}
+
+// passes notes what is wanted at a path for a moment.
+func (l *life) passes(at string, m *made) {
+	if !slices.ContainsFunc(l.passing[at], func(other *made) bool { return other.of == m.of }) {
+		l.passing[at] = append(l.passing[at], m)
+	}
+}
+
+// isDoubtful says that the pod may have been taken for gone, and come again.
+func (l *life) isDoubtful() bool { return l.gaps > 1 || l.longest >= unnoticed }
+
+// read has the agent learn what the directory holds now.
+func (m *model) read() {
+	if m.isDown || m.unusable != "" {
+		return
+	}
+	for name, e := range m.now.entries {
+		if !isManifest(name) {
+			continue
+		}
+		k := m.known[name]
+		if e.counts() {
+			k.docs = e.docs
+		}
+		k.in = m.now.id
+		m.known[name] = k
+	}
+	for name, k := range m.known {
+		if _, ok := m.now.entries[name]; !ok && k.in == m.now.id {
+			delete(m.known, name)
+		}
+	}
+	m.serve()
+}
+
+func isManifest(name string) bool {
+	return !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, "~") &&
+		(strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || strings.HasSuffix(name, ".json"))
+}
+
+// missing lists the files that are not in this folder, and were seen in another.
+func (m *model) missing() []string {
+	if m.unusable != "" {
+		return nil
+	}
+	var names []string
+	for name := range m.known {
+		if _, ok := m.now.entries[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// bad lists the entries that don't count.
+func (m *model) bad() []string {
+	var names []string
+	for name, e := range m.now.entries {
+		if isManifest(name) && !e.counts() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// accept removes the missing files.
+func (m *model) accept() {
+	for _, name := range m.missing() {
+		delete(m.known, name)
+	}
+	m.serve()
+}
+
+// dies ends the agent. What was missing waits for a person from now on.
+func (m *model) dies() {
+	for _, name := range m.missing() {
+		k := m.known[name]
+		k.in = nowhere
+		m.known[name] = k
+	}
+	m.isDown = true
+}
+
+// serve says what counts: of two objects with one name or uid the one that counted before, else the first; and what no manifest names any more, if it
+// may still be wanted.
+func (m *model) serve() {
+	before := m.served
+	counts, byName, byUID := map[identity]object{}, map[identity]bool{}, map[identity]bool{}
+	disputed := map[identity]bool{}
+	m.disputes = 0
+	for _, wasThere := range []bool{true, false} {
+		for _, file := range slices.Sorted(maps.Keys(m.known)) {
+			for _, o := range m.known[file].docs {
+				id := o.id()
+				if _, ok := before[id]; ok != wasThere {
+					continue
+				}
+				if byName[id.named()] || byUID[id.owned()] {
+					m.disputes++
+					if _, same := counts[id]; !same {
+						disputed[id.named()], disputed[id.owned()] = true, true
+					}
+					continue
+				}
+				counts[id], byName[id.named()], byUID[id.owned()] = o, true, true
+			}
+		}
+	}
+	m.served, m.held = counts, map[identity]bool{}
+	for id, o := range before {
+		if _, ok := counts[id]; ok || byUID[id.owned()] {
+			continue
+		}
+		if m.keeps(id, byName[id.named()], disputed) {
+			m.held[id] = true
+			defer func() { counts[id] = o }()
+		}
+	}
+}
+
+// keeps says whether what no manifest names may still be wanted.
+func (m *model) keeps(id identity, isTaken bool, disputed map[identity]bool) bool {
+	if disputed[id.owned()] || disputed[id.named()] && !isTaken {
+		return true
+	}
+	if isTaken && id.kind != pod {
+		return false
+	}
+	names := []string{id.uid}
+	if !isTaken {
+		names = append(names, id.name)
+	}
+	for name, e := range m.now.entries {
+		if isManifest(name) && !e.counts() && e.mayHold(names...) {
+			return true
+		}
+	}
+	return false
+}
+
+// follow notes which pods a reading at this moment would not find. What was done began at began and is done now.
+func (m *model) follow(began time.Time) {
+	if m.isDown || m.unusable != "" {
+		return
+	}
+	there := map[string]bool{}
+	for id, o := range m.served {
+		if id.kind != pod {
+			continue
+		}
+		there[id.uid] = true
+		l := m.lives[id.uid]
+		if l == nil {
+			l = newLife(map[string]*made{})
+			m.lives[id.uid] = l
+		}
+		l.names[o.name] = true
+		for _, v := range o.volumes {
+			if of, ok := m.resolve(v); ok {
+				l.passes(v.at(), &made{kind: v.kind, of: of})
+			}
+		}
+	}
+	for uid, l := range m.lives {
+		switch {
+		case there[uid] && !l.absent.IsZero():
+			l.longest = max(l.longest, time.Since(l.absent))
+			l.absent = time.Time{}
+		case !there[uid] && l.absent.IsZero():
+			l.absent = began
+			l.gaps++
+		}
+	}
+}
+
+// pods are those that are served, by uid.
+func (m *model) pods() map[string]object {
+	pods := map[string]object{}
+	for id, o := range m.served {
+		if id.kind == pod {
+			pods[id.uid] = o
+		}
+	}
+	return pods
+}
+
+// find returns what is served under a name.
+func (m *model) find(kind, name string) (object, bool) {
+	for id, o := range m.served {
+		if id.kind == kind && id.name == name {
+			return o, true
+		}
+	}
+	return object{}, false
+}
+
+// resolve says what a volume is made of, as the objects are.
+func (m *model) resolve(v volume) (of string, ok bool) {
+	if v.kind != "claim" {
+		return v.of, true
+	}
+	_, claimed := m.find(claim, v.of)
+	volume, there := m.find(pv, v.of)
+	return volume.driver + "^" + volume.handle, claimed && there
+}

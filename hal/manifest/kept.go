@@ -1,0 +1,72 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"path"
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file has the next run know what is kept though no manifest has it any more: no copy of a file tells of it.
+
+const (
+	// kept holds the objects, a line of JSON each. No manifest has this name.
+	kept = ".kept.json"
+	// maxKept bounds what is read of it.
+	maxKept = 1 << 30
+)
+
+// loadKept reads what the last run kept. If the file is damaged, nothing is torn down while any manifest is bad.
+func (r reader) loadKept(s *state) error {
+	data, err := r.h.Files.Read(r.call, path.Join(r.o.CacheDir, kept), maxKept)
+	if hal.Is(err, syscall.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.keeping = data
+	c := content{secrets: map[string]hal.Secret{}}
+	for line := range bytes.Lines(data) {
+		if c.add(r.o.NodeName, document{json: line}) != nil {
+			s.blind = true
+		}
+	}
+	s.objects = map[id]object{}
+	for _, o := range c.objects {
+		s.objects[o.id] = o
+	}
+	return nil
+}
+
+// keepsKept writes what is kept, if it has changed. This comes before the copies and the ledger, which tell of it no more.
+func (r reader) keepsKept(f *finding) bool {
+	var data bytes.Buffer
+	for _, o := range f.state.kept {
+		text, err := json.Marshal(o.value)
+		if err != nil {
+			continue // it was decoded from JSON
+		}
+		data.Write(text)
+		data.WriteByte('\n')
+	}
+	if bytes.Equal(data.Bytes(), f.state.keeping) {
+		return true
+	}
+	var err error
+	if data.Len() > 0 {
+		err = r.keep(kept, data.Bytes())
+	} else {
+		err = r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, kept))
+	}
+	if err != nil && !hal.Is(err, syscall.ENOENT) {
+		f.retry = true
+		f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "what is kept for bad manifests cannot be written down for the next start, so no " +
+			"copy of a manifest is renewed; it is tried again: " + err.Error()})
+		return false
+	}
+	f.state.keeping = data.Bytes()
+	return true
+}
