@@ -77,10 +77,10 @@ func (e ears) expect(names []string) {
 
 func (e ears) Watch(f func(hal.ClusterEvent)) { e.cluster.Watch(f) }
 
-// Secret learns every secret that is read, so that no driver can tell it from then on.
+// Secret learns every secret that is read, so that no driver can tell it from then on. That there is none is known only once every source is synced.
 func (e ears) Secret(c hal.Call, namespace, name string) (hal.Secret, error) {
 	s, err := e.cluster.Secret(c, namespace, name)
-	if err == nil || hal.Is(err, syscall.ENOENT) {
+	if err == nil || hal.Is(err, syscall.ENOENT) && e.said.IsComplete() {
 		e.said.Learn(namespace+"/"+name, s)
 	}
 	return s, err

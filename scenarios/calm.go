@@ -58,10 +58,8 @@ func (r *run) finish(restart bool) {
 		r.w.BreakDriver(r.broken, sim.Works)
 		r.broken, r.registrars.calm = "", r.w.Now()
 	}
-	if !r.comesToRest("L2", "converged", r.bound()) || !r.untouched() || !r.knowsAll() || !r.confesses() || !r.expels() {
-		return
-	}
-	if !r.facesTruth() || !r.isQuiet() || !r.recovers() || restart && !r.restarts() {
+	isAtRest := r.comesToRest("L2", "converged", r.bound()) && r.untouched() && r.knowsAll() && r.confesses() && r.expels()
+	if !isAtRest || !r.facesTruth() || !r.isQuiet() || !r.recovers() || restart && !r.restarts() {
 		return
 	}
 	r.empties()
@@ -272,7 +270,8 @@ func (r *run) awaitsPath(b *core.Belief) bool {
 		if b.IsWanted {
 			return b.State == core.Absent && p.isWanted && slices.ContainsFunc(p.uses, isOf) && (r.isOccupied(p) || r.keepsAll(p, b))
 		}
-		return b.State != core.Absent && !slices.ContainsFunc(p.uses, isOf) && (r.keepsAll(p, b) || slices.ContainsFunc(r.list, func(at *place) bool {
+		isKept := r.keepsAll(p, b) || b.Pod == p.uid && r.isPresumed(b.Key, p)
+		return b.State != core.Absent && !slices.ContainsFunc(p.uses, isOf) && (isKept || slices.ContainsFunc(r.list, func(at *place) bool {
 			return at.thing == b.Volume && r.podOf(at.path) == p && r.mayRun(at)
 		}))
 	})

@@ -54,10 +54,15 @@ func (r *run) isEmptyDir(path string) bool {
 }
 
 // unmix does what the agent asks a person for who reads its status: where it may have taken another's mount for its own, it takes its own for
-// another's once that is gone, and leaves it alone. So it is unmounted by hand, and the containers that keep it busy are made to let go of it.
+// another's once that is gone, and leaves it alone; and so with what a driver leaves mounted after its last unpublish, once the journal is lost. So it is
+// unmounted by hand, and the containers that keep it busy are made to let go of it.
 func (r *run) unmix() {
+	leaves := map[string]bool{}
+	for _, d := range r.w.Drivers() {
+		leaves[d.Name] = leaves[d.Name] || r.root.forgotten && d.Is.Leaves
+	}
 	for _, p := range r.list {
-		if b, ok := r.core.Belief(p.key); ok && p.isMixedUp && b.State != core.Present && !b.InFlight {
+		if b, ok := r.core.Belief(p.key); ok && (p.isMixedUp || leaves[p.driver]) && b.State != core.Present && !b.InFlight {
 			if owner := r.podOf(p.path); owner != nil {
 				owner.letGo()
 			}

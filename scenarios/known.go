@@ -10,6 +10,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal"
 )
 
 // This file is what the objects of a world mean: which volume a pod finds where. It follows the objects as they are at each moment, for a name can
@@ -158,30 +159,44 @@ func (r *run) mayRun(at *place) bool {
 		return false
 	}
 	owner := r.podOf(at.path)
-	return at.wasUp || r.isPresumed(at, owner) || owner != nil && owner.isRunning && slices.ContainsFunc(owner.given, func(g use) bool {
+	return at.wasUp || r.isPresumed(at.key, owner) || owner != nil && owner.isRunning && slices.ContainsFunc(owner.given, func(g use) bool {
 		return g.path == at.path && g.driver == at.driver && g.volume == at.volume
 	})
 }
 
 // isPresumed: the journal was lost, and an earlier life has left the volume there, or the names for it, for a pod that is wanted. A start that finds them
 // without a record can't know that no container uses it; a deletion that reaches the agent together with the creation that follows does not say so either.
-func (r *run) isPresumed(at *place, owner *pod) bool {
+func (r *run) isPresumed(key hal.Key, owner *pod) bool {
 	if !r.root.forgotten || !r.alive() || owner == nil || !owner.isWanted {
 		return false
 	}
-	b, known := r.core.Belief(at.key)
-	why, _ := r.core.Prospect(at.key)
+	b, known := r.core.Belief(key)
+	why, _ := r.core.Prospect(key)
 	return known && b.State == core.Unknown && why.IsUsed
 }
 
 // isOccupied reports whether containers may run on another volume where a pod finds one of its own, or where that is staged.
 func (r *run) isOccupied(p *pod) bool {
-	return r.isStuck(p) || slices.ContainsFunc(p.uses, func(u use) bool {
+	return r.isStuck(p) || r.holdsPresumed(p) || slices.ContainsFunc(p.uses, func(u use) bool {
 		return u.driver != "" && slices.ContainsFunc(r.list, func(at *place) bool {
 			isThere := at.path == u.path || u.raw && path.Dir(at.path) == path.Dir(u.path)
 			return isThere && (at.driver != u.driver || at.volume != u.volume) && r.mayRun(at)
 		})
 	})
+}
+
+// holdsPresumed reports whether the agent presumes containers of a pod on another volume at a path of it, after the loss of the journal.
+func (r *run) holdsPresumed(p *pod) bool {
+	if !r.root.forgotten || !r.alive() {
+		return false
+	}
+	is := false
+	r.core.Beliefs(func(b core.Belief) {
+		is = is || b.Pod == p.uid && slices.ContainsFunc(p.uses, func(u use) bool {
+			return u.driver != "" && u.path == b.Path && u.driver+"^"+u.volume != b.Volume
+		}) && r.isPresumed(b.Key, p)
+	})
+	return is
 }
 
 // isStuck reports whether a broken driver does not let go of what it has, or may have, at a path of a pod that is to be another volume's.

@@ -128,7 +128,7 @@ var layout = []string{"pods", "csi", "plugins_registry", "journal", "manifests",
 // strays is somebody who leaves a link, a file, or a directory with a mount on it in the root directory of a node.
 func (r *run) strays(place string, what int) {
 	at := rootDir + "/" + place
-	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode || r.root.isAnothers {
+	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode || r.root.isAnothers || r.w.Off() {
 		return
 	}
 	if _, taken := r.w.Exists(at); taken {

@@ -88,6 +88,10 @@ var sources = []Mutant{
 		"\tm.h.Runtime.Go(func() {\n\t\tm.cfg.Log(all)\n", "\tm.cfg.Log(all)\n\tm.h.Runtime.Go(func() {\n",
 	},
 	{
+		"a secret that no source has named yet is none", "S17", "engine/said.go",
+		"hal.Is(err, syscall.ENOENT) && e.said.IsComplete()", "hal.Is(err, syscall.ENOENT)",
+	},
+	{
 		"a secret is told", "S17", "engine/said.go",
 		"\tsaid.Detail = e.said.Clean(failure.Detail)\n", "",
 	},
