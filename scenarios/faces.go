@@ -76,8 +76,15 @@ func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
 	i.together, i.nothing = m.WaitForAllPodsUnmount(r.w.Context(moment), uids), m.WaitForNothing(r.w.Context(moment))
 	i.plan, err = m.Plan(ctx)
 	note(err)
+	if r.core == nil {
+		return i, false
+	}
+	step := r.core.Seq()
 	i.status, err = m.Status(ctx)
 	note(err)
+	if r.core == nil || r.core.Seq() != step {
+		return i, false // what is believed by now is newer than the status
+	}
 	return i, first == nil && slices.Equal(factsOf(&before), factsOf(&i.status))
 }
 

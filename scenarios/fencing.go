@@ -164,8 +164,11 @@ func (r *run) seesFailure(thing string, seen []hal.MountID) {
 			}
 			top := stack[len(stack)-1]
 			failed = append(failed, top.ID)
-			if slices.Contains(seen, top.ID) && life == r.w.Life() && r.core.Ready(owner.uid) {
-				r.judges("L14")
+			if !slices.Contains(seen, top.ID) || life != r.w.Life() {
+				continue
+			}
+			r.judges("L14")
+			if r.core.Ready(owner.uid) {
 				r.fail("L14", "believed ready", owner.name, "pod "+owner.name+" is believed to be ready, and the filesystem at "+at.path+
 					" has failed, as can be seen since "+failureTold.String())
 				return

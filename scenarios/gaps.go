@@ -126,11 +126,11 @@ func impossible(t core.Transition) string {
 	if t.On >= core.HappensLookDone && t.On <= core.HappensDescendUnknown {
 		return impossibleEnd(t)
 	}
-	isUp, isDown, isDoubtful := t.From == core.StandsUp, t.From == core.StandsDown, t.From == core.StandsDoubtful
+	isDoubtful := t.From == core.StandsDoubtful
 	switch {
-	case t.On == core.HappensObserved && !isUp && !isDown:
+	case t.On == core.HappensObserved && isDoubtful:
 		return "only what stands, and what is gone while an answered call is remembered, is compared with the mount table"
-	case t.On == core.HappensStirred && (isDown || isDoubtful):
+	case t.On == core.HappensStirred && isDoubtful:
 		return "a climb is blocked by what is at its path, which leaves its rung Unknown (laws 3.4)"
 	case (t.On == core.HappensChildSeen || t.On == core.HappensChildGone) && isDoubtful:
 		return "a start knows of no rung that is down but by its record, and then it is Unknown (laws 5.4)"

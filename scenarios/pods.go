@@ -74,6 +74,9 @@ func (r *run) register(object *corev1.Pod, uses []use) *pod {
 
 // apply makes or edits a pod of the cluster. uses is what follows from the objects as they were at first.
 func (r *run) apply(object *corev1.Pod, uses []use) {
+	if p := r.byUID[core.PodUID(object.UID)]; p != nil && p.told == object && !p.isWanted {
+		object = object.DeepCopy() // the agent has not heard of the deletion; what it knows is not this pod
+	}
 	p := r.register(object, r.usesNow(object, uses))
 	p.isSteady = !p.isWanted && p.stops == 0
 	p.isWanted, p.isLeaving = true, false

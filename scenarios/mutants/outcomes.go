@@ -100,7 +100,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"what a driver leaves mounted is always ours", "laws 3.3, 7.3", "engine/plugin/csi/descend.go",
-		"\tif m.Fingerprint() == w.o.Fingerprint {\n\t\treturn true\n\t}\n", "\tif m.ID != 0 {\n\t\treturn true\n\t}\n",
+		"\tif m.Was(w.o.Fingerprint) {\n\t\treturn true\n\t}\n", "\tif m.ID != 0 {\n\t\treturn true\n\t}\n",
 	},
 	{
 		"a pod that comes again is mounted over what its driver has left", "S18, laws 3.3", "engine/plugin/csi/descend.go",
