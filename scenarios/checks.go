@@ -355,6 +355,10 @@ func (r *run) held(e *sim.Effect, up bool) {
 		p.tie, p.isHurt = r.attachedAs(p.thing), p.isPublish && r.isHurt(p.thing)
 	}
 	p.isHeld, p.isHurt, p.isStruck = up, p.isHurt && up, p.isStruck && up
+	if stack := r.w.MountsAt(p.path); p.isHurt {
+		// After half of an unstage it is staged anew; and a driver that stages no more publishes another mount.
+		p.isHurt = len(stack) > 0 && hal.IsFailed(stack[len(stack)-1].Fingerprint())
+	}
 	p.wasUp = p.wasUp && (up || p.isPublish)
 	r.refine(p.key)
 	if up {

@@ -339,12 +339,21 @@ func (r *run) lies(i *interview) string {
 	return ""
 }
 
+// isAtWork reports whether something is under way for a pod.
+func (r *run) isAtWork(p *pod) bool {
+	is := false
+	r.core.Beliefs(func(b core.Belief) { is = is || b.Pod == p.uid && (b.InFlight || b.HasChild) })
+	return is
+}
+
 // liesOf is lies of one pod.
 func (r *run) liesOf(p *pod, i *interview) string {
 	at := slices.IndexFunc(i.pods, func(a podAnswers) bool { return a.uid == p.uid })
 	is := slices.IndexFunc(i.status.Pods, func(s engine.PodStatus) bool { return s.UID == p.uid })
 	a := &i.pods[at]
 	switch {
+	case r.isAtWork(p):
+		return "" // a helper that hangs in the kernel may act for a day
 	case !p.isWanted && !p.isRunning && p.told == nil && (is >= 0 || a.gone != nil || len(a.possibly) > 0):
 		return "it is deleted, and it is told to be there"
 	case !p.isWanted || !p.isRunning || !r.isCurrent(p) || r.isHeldBack(p) || p.isLeaving:
