@@ -114,6 +114,11 @@ func (r *run) isHurt(thing string) bool {
 	return slices.ContainsFunc(r.list, func(s *place) bool { return s.thing == thing && !s.isPublish && s.isHeld && s.isHurt && !s.isTouched })
 }
 
+// isDirect reports whether a version of a driver that is there does not stage: what its publish mounts first may be as the driver has made it.
+func (r *run) isDirect(driver string) bool {
+	return slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Name == driver && !d.Is.Staging })
+}
+
 // onFailed is S33: it returns the volume of a pod that was published on a filesystem that could be seen to have failed by then; nil if none was.
 func (r *run) onFailed(p *pod) *use {
 	for i := range p.uses {
@@ -123,7 +128,7 @@ func (r *run) onFailed(p *pod) *use {
 			continue
 		}
 		r.judges("S33")
-		if at.isHurt && r.isHurt(at.thing) {
+		if at.isHurt && r.isHurt(at.thing) && !r.isDirect(u.driver) {
 			return u
 		}
 	}
