@@ -228,10 +228,10 @@ func TestEachRowSaysWhatItIsOf(t *testing.T) {
 		{Namespace: "demo", Name: "a", State: engine.Ready, Wanted: true},
 		{Namespace: "demo", Name: "b", State: engine.Ready, Wanted: true, Volumes: []engine.VolumeStatus{
 			{Name: "v", State: engine.Ready},
-			{State: engine.Ready, Keys: []hal.Key{"emptydir/u/old"}},
+			{Name: "old", State: engine.Ready, Keys: []hal.Key{"emptydir/u/old"}},
 		}},
 	}}, false, false)
-	require.Regexp(t, `^demo/a +- +Ready +no container names a volume\ndemo/b +v +Ready +-\ndemo/b +emptydir/u/old +Ready +-\n$`, out.String())
+	require.Regexp(t, `^demo/a +- +Ready +no container names a volume\ndemo/b +v +Ready +-\ndemo/b +old +Ready +-\n$`, out.String())
 }
 
 func TestTheServiceManagerIsTold(t *testing.T) {
