@@ -53,13 +53,19 @@ func (r *run) begun() {
 			r.refine(key)
 			continue
 		}
-		if r.root.forgotten && r.isLeft(p) {
+		if r.root.forgotten && (r.isLeft(p) || !r.isNamed(p)) {
 			continue // without a journal, and with a directory that can't be listed, the start can only tell of it, and look again
 		}
 		if why := r.remains(p); why != "" && !p.isTouched {
 			r.fail("S15", "start", string(key), "the agent has started without a trace of "+string(key)+", and "+why)
 		}
 	}
+}
+
+// isNamed: a name on the node tells of the place. The power may have gone before its directory was durable.
+func (r *run) isNamed(p *place) bool {
+	_, is := r.w.Exists(path.Dir(p.path))
+	return is
 }
 
 // isLeft: the start has told that it could not look at the place.
@@ -76,7 +82,7 @@ func (r *run) isLeft(p *place) bool {
 func (r *run) knowsAll() bool {
 	for _, p := range r.list {
 		_, known := r.core.Belief(p.key)
-		if why := r.remains(p); !known && why != "" && !p.isTouched {
+		if why := r.remains(p); !known && why != "" && !p.isTouched && (!r.root.forgotten || r.isNamed(p)) {
 			r.fail("S15", "never found", string(p.key), "nothing is known of "+string(p.key)+", and "+why)
 			return false
 		}
@@ -164,6 +170,16 @@ func (r *run) remains(p *place) string {
 	return ""
 }
 
+// isHidden reports whether somebody has mounted over a directory above a path.
+func (r *run) isHidden(at string) bool {
+	for dir := path.Dir(at); len(dir) > len(rootDir); dir = path.Dir(dir) {
+		if stack := r.w.MountsAt(dir); len(stack) > 0 && r.isForeign(stack[len(stack)-1]) {
+			return true
+		}
+	}
+	return false
+}
+
 // differs says how the truth of a place differs from its being up.
 func (r *run) differs(p *place, b *core.Belief) string {
 	switch {
@@ -175,7 +191,10 @@ func (r *run) differs(p *place, b *core.Belief) string {
 		return ""
 	}
 	stack := r.w.MountsAt(p.path)
-	if len(stack) == 0 {
+	switch {
+	case len(stack) == 0 && r.isHidden(p.path):
+		return "" // what a mount above it hides may stand there
+	case len(stack) == 0:
 		return "nothing is mounted at " + p.path
 	}
 	// That its filesystem has failed is no change of the mount table, and is not known before the agent looks (L14).

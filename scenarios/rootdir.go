@@ -106,7 +106,7 @@ func (r *run) keeps(e *sim.Effect) {
 		return
 	}
 	for _, file := range r.root.kept {
-		if e.Path == file || below(file, e.Path) {
+		if e.Path == file || e.Kind != sim.EffectRemoved && below(file, e.Path) { // a directory that is removed alone is empty
 			r.fail("S30", e.Kind.String(), e.Path, e.Path+" is deleted with "+file+", and nobody has said that its pod is gone")
 			return
 		}
