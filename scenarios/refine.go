@@ -62,6 +62,9 @@ func (r *run) begun() {
 	}
 }
 
+// isRaw: the place is a raw block device's, of which no notice comes: if a call that only a lost journal knew of makes it, the next start finds it.
+func (r *run) isRaw(p *place) bool { return strings.Contains(p.path, "/volumeDevices/publish/") }
+
 // isNamed: a name on the node tells of the place. The power may have gone before its directory was durable.
 func (r *run) isNamed(p *place) bool {
 	_, is := r.w.Exists(path.Dir(p.path))
@@ -82,7 +85,7 @@ func (r *run) isLeft(p *place) bool {
 func (r *run) knowsAll() bool {
 	for _, p := range r.list {
 		_, known := r.core.Belief(p.key)
-		if why := r.remains(p); !known && why != "" && !p.isTouched && (!r.root.forgotten || r.isNamed(p)) {
+		if why := r.remains(p); !known && why != "" && !p.isTouched && !(r.root.forgotten && (!r.isNamed(p) || r.isRaw(p))) {
 			r.fail("S15", "never found", string(p.key), "nothing is known of "+string(p.key)+", and "+why)
 			return false
 		}

@@ -52,7 +52,7 @@ func (g *registrars) forget(drivers []sim.DriverState) {
 			continue
 		}
 		for _, other := range drivers {
-			if since, waits := g.since[other.Socket]; waits && other.Name == d.Name && other.Endpoint != d.Endpoint && since < made {
+			if since, waits := g.since[other.Socket]; waits && other.Name == d.Name && other.Endpoint != d.Endpoint && since <= made {
 				delete(g.serving, d.Name)
 			}
 		}

@@ -192,6 +192,14 @@ func (r *run) losesOwn(name string) {
 	}
 }
 
+// removes notes that somebody removes a path of the agent's: its own files may be there.
+func (r *run) removes(at string) {
+	r.root.mayRefuse = true
+	if journal := identity.Dir(rootDir) + "/journal"; at == journal || below(journal, at) {
+		r.root.lostAt = r.w.Now()
+	}
+}
+
 // rots turns a byte of the journal while no agent lives.
 func (r *run) rots() {
 	if r.w.AgentLives() || !r.spoilsJournal() {
@@ -226,6 +234,7 @@ func (r *run) forgets() {
 		}
 	}
 	clear(r.untold.durable)
+	clear(r.lost)
 	r.root.forgotten = true
 }
 

@@ -71,7 +71,7 @@ var killers = map[string]killer{
 	"a start trusts that a link leads where it led":                              {scenario: "link_of_a_host_path_is_turned_to_an_empty_dir"},
 	"a status says that it is synced from the start":                             {seed: 720400043},
 	"a time-out is read as not done":                                             {scenario: "driver_without_staging_is_only_published"},
-	"a volume comes up before it is attached":                                    {scenario: "volume_is_detached_by_force_under_containers"},
+	"a volume comes up before it is attached":                                    {scenario: "attachment_ends_and_comes_back_with_its_uid"},
 	"a volume is mounted read-only for nobody":                                   {seed: 720400033},
 	"a volume whose state is unknown is not attached":                            {seed: 720400202},
 	"a waiter is not woken":                                                      {scenario: "agent_dies_at_each_step_of_a_mount"},
