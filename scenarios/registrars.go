@@ -17,6 +17,8 @@ const (
 	reach = 2 * time.Minute
 	// excused is for how long a fault of a call that makes a driver known excuses that another endpoint is taken for it.
 	excused = 2 * time.Minute
+	// olderFirst is for how long a start waits for the answers of sockets that are older.
+	olderFirst = 2 * time.Second
 )
 
 // registrars is what is known of drivers and their registrars.
@@ -151,6 +153,11 @@ func (r *run) refuses(e *sim.Effect) {
 // unreaches notes a fault of a call that makes a driver known.
 func (r *run) unreaches(i sim.Injected) {
 	switch strings.TrimSuffix(i.Site, "/fault") {
+	case "runtime.pause":
+		if r.w.Now().Sub(r.registrars.begun) > olderFirst {
+			return // else the agent stands still while sockets that are older have their time to answer
+		}
+		fallthrough
 	case "drivers.connect", "csi.plugin-info", "csi.node-info", "csi.node-capabilities", "registration.info", "watch.plugin-sockets":
 		for _, d := range r.w.Drivers() {
 			r.registrars.unreachable[d.Name] = r.w.Now().Add(excused)
