@@ -25,6 +25,7 @@ MUTANT_BUDGET ?= 60s
 MUTANT_FLAGS ?= --full --shrink
 FUZZTIME ?= 30s
 DEPTH ?= 1
+EXHAUST_BUDGET ?= 0
 COUNT ?= 6
 ROUNDS ?= 50
 SESSIONS ?= 100
@@ -47,7 +48,7 @@ test: deps format vet laws unit ## all that proves the project, in reduced size:
 	$(MAKE) --no-print-directory sanity
 	$(MAKE) --no-print-directory hunt RUNS=20000 BUDGET=90s
 	$(MAKE) --no-print-directory exhaust
-	$(MAKE) --no-print-directory exhaust DEPTH=2
+	$(MAKE) --no-print-directory exhaust DEPTH=2 EXHAUST_BUDGET=4m
 	$(MAKE) --no-print-directory mutants MUTANT_FLAGS=
 	$(MAKE) --no-print-directory kill-matrix SHORT=-short
 	$(MAKE) --no-print-directory demo
@@ -117,8 +118,8 @@ coverage: ## lines of the engine that the simulator runs; fails below COVERED (9
 		bin/coverage.out | sort -k5
 
 .PHONY: exhaust
-exhaust: build ## the catalogue with every combination of DEPTH (1) faults on top; WORKERS
-	bin/volsim exhaust --depth $(DEPTH) $(if $(filter 1,$(DEPTH)),--prune=false) --workers $(WORKERS)
+exhaust: build ## the catalogue with every combination of DEPTH (1) faults on top; WORKERS, EXHAUST_BUDGET (as long as it takes)
+	bin/volsim exhaust --depth $(DEPTH) $(if $(filter 1,$(DEPTH)),--prune=false) --budget $(EXHAUST_BUDGET) --workers $(WORKERS)
 
 .PHONY: conform
 conform: ## one suite, recorded from Linux, on hal/linux and hal/sim

@@ -316,20 +316,6 @@ func (r *run) told() bool {
 	return true
 }
 
-// isQuiet lets some time pass in which nothing may be done.
-func (r *run) isQuiet() bool {
-	before := r.actual.effects
-	if !r.until(r.w.Now().Add(quiet)) {
-		return false
-	}
-	r.judges("L7")
-	if n := r.actual.effects - before; n > 0 {
-		r.fail("L7", "quiet", "agent", fmt.Sprintf("%d effects in %s of calm in which everything was as wanted", n, quiet))
-		return false
-	}
-	return r.plansNothing()
-}
-
 // holdsForgotten reports whether a driver holds what the agent knew of only by a journal that was lost: a call that was late brought it, and the next
 // start finds it.
 func (r *run) holdsForgotten() bool {

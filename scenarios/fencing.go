@@ -138,7 +138,7 @@ func (r *run) onFailed(p *pod) *use {
 // diskFails takes in that the filesystem of a volume has failed.
 func (r *run) diskFails(e *sim.Effect) {
 	thing := e.Driver + "^" + e.Volume
-	r.isCut[thing] = true
+	r.isCut[thing], r.failedAt = true, r.w.Now()
 	for _, at := range r.list {
 		if at.thing != thing || !at.isHeld || !at.wasUp {
 			continue // what it shows when it is looked at first may be how its driver has made it

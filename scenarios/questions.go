@@ -9,6 +9,24 @@ import (
 
 // This file is what the host asks the engine once the world is calm, and what must be answered.
 
+// isQuiet lets some time pass in which nothing may be done.
+func (r *run) isQuiet() bool {
+	seen := r.failedAt.Add(failureTold) // until then the agent may not have looked
+	if r.failedAt != 0 && r.w.Now() < seen && (!r.until(seen) || !r.comesToRest("L2", "converged", r.bound())) {
+		return false
+	}
+	before := r.actual.effects
+	if !r.until(r.w.Now().Add(quiet)) {
+		return false
+	}
+	r.judges("L7")
+	if n := r.actual.effects - before; n > 0 {
+		r.fail("L7", "quiet", "agent", fmt.Sprintf("%d effects in %s of calm in which everything was as wanted", n, quiet))
+		return false
+	}
+	return r.plansNothing()
+}
+
 // plansNothing is a part of L7: once everything is as wanted, nothing is planned either.
 func (r *run) plansNothing() bool {
 	if r.broken != "" || !r.isHealthy() {

@@ -70,7 +70,7 @@ func (r *run) refused(why string) {
 	if r.root.isTold {
 		return
 	}
-	if !r.root.mayRefuse {
+	if !r.root.mayRefuse && r.registrars.begun != 0 { // before it has begun for the first time, others may have made what is there
 		r.fail("S30", "refused", "agent", "a start is refused, and the root directory is as the agent made it: "+why)
 		return
 	}

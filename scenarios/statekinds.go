@@ -94,6 +94,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.sectorUndo: at
 		sim.child: since
 		core.backoff: since
+		scenarios.run: failedAt
 		scenarios.place: touchedAt
 		scenarios.foreign: since
 		scenarios.handOver: unused`,

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
@@ -82,8 +81,6 @@ func (t *story) mountOver(volume, name string) string {
 func (t *story) mountOverStage(volume, driver string) string {
 	path := plugin.StagePlace(rootDir, driver, volume).Path
 	if !t.w.Off() {
-		_, isOurs := t.w.Exists(identity.File(rootDir))
-		t.r.root.mayRefuse = t.r.root.mayRefuse || !isOurs // before the agent has begun: the directory looks like another agent's
 		t.w.MakeDir(path)
 	}
 	return t.mountForeign(path)

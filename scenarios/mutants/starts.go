@@ -32,10 +32,6 @@ var starts = []Mutant{
 		"\t\td.left = append(d.left, Unrecognised{\n\t\t\tPath: dir, Volume:", "\t\t_ = append(d.left, Unrecognised{\n\t\t\tPath: dir, Volume:",
 	},
 	{
-		"the empty directories of raw volumes stay", "L1", "engine/plugin/kinds/scan.go",
-		"\t\ts.found.Empty = append(s.found.Empty, dir+\"/publish\")\n", "",
-	},
-	{
 		"what a start could not look at is not looked at again", "S15, kubernetes#72257", "engine/hidden.go",
 		"\tif len(names) == 0 {\n\t\tm.hidden.wait = 0\n", "\tif len(names) >= 0 {\n\t\tm.hidden.wait = 0\n",
 	},
