@@ -22,7 +22,7 @@ type announcements struct {
 
 // announces takes in what the log says once it is synced.
 func (r *run) announces(e *sim.Effect) {
-	if e.Path != deletions.File(identity.Dir(rootDir)) || e.Outcome != hal.Done || e.Actor != "agent" {
+	if e.Kind != sim.EffectSynced || e.Path != deletions.File(identity.Dir(rootDir)) || e.Outcome != hal.Done || e.Actor != "agent" {
 		return
 	}
 	if r.announced.lines == nil {
