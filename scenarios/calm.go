@@ -360,6 +360,9 @@ func (r *run) empties() {
 		return
 	}
 	r.clears()
+	if r.hangsOn() {
+		return
+	}
 	r.judges("L1")
 	if what := r.leftover(); what != "" {
 		r.fail("L1", "emptied", what, "every pod is deleted, and this is left: "+what)

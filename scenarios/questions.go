@@ -55,6 +55,15 @@ func (r *run) isHealthy() bool {
 // impatience is how long who asks for something that will not come waits.
 const impatience = 2 * time.Second
 
+// hangsOn reports whether a helper sits in the kernel, be it of an earlier life: it may do so for a day, and as long as it may act, its rung is left.
+func (r *run) hangsOn() bool {
+	hangs := false
+	if r.alive() {
+		r.core.Beliefs(func(b core.Belief) { hangs = hangs || b.HasChild })
+	}
+	return hangs
+}
+
 // asksForTheEnd is a part of L4: who waits until nothing is left is told, and so is who waits until a pod is down; before, who has no more time is
 // told that it is not. The answers must be there when check is called.
 func (r *run) asksForTheEnd() (check func() bool) {
@@ -75,11 +84,7 @@ func (r *run) asksForTheEnd() (check func() bool) {
 	}
 	r.w.Go(func() { told = m.WaitForNothing(r.w.Context(0)) == nil })
 	return func() bool {
-		hangs := false // a helper in the kernel, be it of an earlier life: as long as it may act, something is left
-		if r.alive() {
-			r.core.Beliefs(func(b core.Belief) { hangs = hangs || b.InFlight || b.HasChild })
-		}
-		if r.until(r.w.Now().Add(slowest)) && !told && !hangs && r.w.Life() == life {
+		if r.until(r.w.Now().Add(slowest)) && !told && !r.hangsOn() && r.w.Life() == life {
 			r.fail("L4", "waiter", "agent", "nothing is left, and who waits for that is not told")
 		}
 		return r.violation == nil
