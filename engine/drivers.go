@@ -50,8 +50,8 @@ const (
 	// notifyAttempts is how often a plugin is told that it was taken, until it answers.
 	notifyAttempts = 5
 	loggedAttempts = 6
-	// olderFirst is how long, after a start, sockets that are older have for their answer before another one is taken in.
-	olderFirst = 2 * time.Second
+	// OlderFirst is how long a start waits for the answers of older sockets before a younger one may serve their driver.
+	OlderFirst = 2 * time.Second
 	// AwayAfter is how long a driver can't be reached before another endpoint of its name may take over.
 	AwayAfter = 5 * time.Second
 	// SilentAfter is how long a driver that can be reached leaves checks without an answer before another endpoint of its name may take over.

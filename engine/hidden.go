@@ -11,10 +11,10 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file looks again at what a start could not look at: a directory whose listing failed, a data file that could not be read. Volumes of an earlier
-// life may be there. The status tells of each such name until it was looked at.
+// A start may fail to list a directory or to read a data file, and volumes of an earlier life may be there. The manager tries again until it succeeds. Until
+// then the status names each such path.
 
-// The wait before what is hidden is looked at again doubles from the first to the second.
+// The wait before the next try doubles from hiddenRetry to hiddenRetryMax.
 const (
 	hiddenRetry    = time.Second
 	hiddenRetryMax = time.Minute

@@ -72,7 +72,7 @@ func (m *VolumeManager) pursue(d *driver) {
 
 // pursueYoung looks, soon after a start, at the drivers that wait for the answer of another socket.
 func (m *VolumeManager) pursueYoung() {
-	if m.h.Runtime.Now() < m.drivers.began.Add(olderFirst) {
+	if m.h.Runtime.Now() < m.drivers.began.Add(OlderFirst) {
 		for _, name := range slices.Sorted(maps.Keys(m.drivers.byName)) {
 			m.pursue(m.drivers.byName[name])
 		}
@@ -102,7 +102,7 @@ func (m *VolumeManager) meetFrom(d *driver, s *socket) (hal.Instant, bool) {
 	case d.by != nil:
 		return max(s.due, d.silent.Add(SilentAfter)), d.silent != 0
 	case m.drivers.isOlderUnheard(s):
-		return max(s.due, m.drivers.began.Add(olderFirst)), true
+		return max(s.due, m.drivers.began.Add(OlderFirst)), true
 	}
 	return s.due, true
 }

@@ -239,11 +239,12 @@ func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVol
 		}
 		for _, v := range m.core.View() {
 			isAttachable := csiplugin.IsAttached(v.Made) || plugin.AttachRequired(m.objects.drivers[v.Actor])
-			if name := corev1.UniqueVolumeName("kubernetes.io/csi/" + v.Volume); isAttachable && v.Volume != "" && !slices.Contains(a.names, name) {
-				a.names = append(a.names, name)
+			if isAttachable && v.Volume != "" {
+				a.names = append(a.names, corev1.UniqueVolumeName(csiPrefix+v.Volume))
 			}
 		}
 		slices.Sort(a.names)
+		a.names = slices.Compact(a.names) // a volume has a rung for each of its pods
 		return a
 	})
 	if err == nil && !a.isRead {

@@ -75,11 +75,7 @@ const (
 // HasFailed reports whether fingerprint is of the mount that before is of, and its filesystem has failed since: it has turned read-only, or its device
 // is gone.
 func HasFailed(fingerprint, before string) bool {
-	mount, is := strings.CutSuffix(fingerprint, noDevice)
-	if !is {
-		mount, is = strings.CutSuffix(fingerprint, readOnlyFS)
-	}
-	return is && fingerprint != before && mount == sound(before)
+	return fingerprint != before && IsFailed(fingerprint) && sound(fingerprint) == sound(before)
 }
 
 // IsFailed reports whether fingerprint is of a mount whose filesystem takes no writes, be it that it never did.

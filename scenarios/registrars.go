@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -17,8 +18,6 @@ const (
 	reach = 2 * time.Minute
 	// excused is for how long a fault of a call that makes a driver known excuses that another endpoint is taken for it.
 	excused = 2 * time.Minute
-	// olderFirst is for how long a start waits for the answers of sockets that are older.
-	olderFirst = 2 * time.Second
 )
 
 // registrars is what is known of drivers and their registrars.
@@ -154,7 +153,7 @@ func (r *run) refuses(e *sim.Effect) {
 func (r *run) unreaches(i sim.Injected) {
 	switch strings.TrimSuffix(i.Site, "/fault") {
 	case "runtime.pause":
-		if r.w.Now().Sub(r.registrars.begun) > olderFirst {
+		if r.w.Now().Sub(r.registrars.begun) > engine.OlderFirst {
 			return // else the agent stands still while sockets that are older have their time to answer
 		}
 		fallthrough

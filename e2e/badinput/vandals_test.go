@@ -1,6 +1,7 @@
 package badinput
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,12 +32,16 @@ func TestEmptyDirIsTakenAway(t *testing.T) {
 	for name, vandal := range map[string]func(scratch string) error{
 		"removed":              os.RemoveAll,
 		"moved":                func(scratch string) error { return os.Rename(scratch, scratch+".bak") },
-		"a directory above it": func(scratch string) error { return os.RemoveAll(filepath.Dir(scratch)) },
+		"a directory above it": func(scratch string) error {
+			// In one step: volnode makes a directory that is missing again at once.
+			aside := filepath.Join(scratch, "../../../../../aside")
+			return errors.Join(os.Rename(filepath.Dir(scratch), aside), os.RemoveAll(aside))
+		},
 		"replaced": func(scratch string) error {
 			if err := os.Mkdir(scratch+".bak", 0o777); err != nil {
 				return err
 			}
-			// In one step: volnode makes a directory that is missing again at once.
+			// In one step, too.
 			return unix.Renameat2(unix.AT_FDCWD, scratch, unix.AT_FDCWD, scratch+".bak", unix.RENAME_EXCHANGE)
 		},
 	} {

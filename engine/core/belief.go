@@ -43,7 +43,7 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 	return b, true
 }
 
-// isHeldBack: it must be made anew, and containers run on it.
+// isHeldBack reports whether r must be made anew and containers still run on it.
 func (r *rung) isHeldBack() bool {
 	switch r.next.why {
 	case whyRebuildHeld, whyVoidHeld, whyFailedHeld, whyDenied:

@@ -8,8 +8,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is what a start could not look at. An earlier life may have left volumes there, of which no record tells. A rung there is veiled: Unknown,
-// and nothing is done about it until its place was looked at. Else it would be made over what stands there, or be told to be gone.
+// A start may fail to list a directory. An earlier life of the agent may have left volumes there that no record names. So core does nothing with a rung
+// whose path lies there: the rung is veiled, which is Unknown, until the manager has listed the directory. Else a climb would mount over what stands
+// there, or a waiter would hear that it is gone.
 
 // veil returns the name that hides the place of r; false if none does.
 func (c *Core) veil(r *rung) (string, bool) {
@@ -51,7 +52,7 @@ func (c *Core) discovered(e Discovered) {
 	}
 }
 
-// trace makes a rung Unknown of which an earlier life has left a trace and no record.
+// trace takes in a rung that the directories of an earlier life name and that no record does: it is Unknown.
 func (c *Core) trace(stray Rung) {
 	r := c.rungs[stray.Key]
 	if r == nil {

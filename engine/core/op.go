@@ -61,7 +61,7 @@ type Op struct {
 
 func (o Op) String() string { return fmt.Sprintf("#%d %s %s", o.ID, o.Verb, o.Key) }
 
-// SeenUnknown: something stands at the path, and nothing says whether it came before the first intent.
+// SeenUnknown says that something stands at the path, and that nobody knows whether it stood there before our first intent.
 const SeenUnknown = "something unknown"
 
 // Answer is what the actor said last, as far as it tells whether calls of ours have ended.
@@ -103,7 +103,7 @@ type Result struct {
 	BelowUnknown bool
 	// NegateFirst, with Unknown: the actor holds something incompatible, or may have left something; descend before the next climb.
 	NegateFirst bool
-	// Failed, with NegateFirst: what stands is on a filesystem that has failed; with BelowUnknown, so is what it stands on.
+	// Failed comes with NegateFirst: the mount at the path is on a filesystem that has failed. With BelowUnknown, so is the rung below.
 	Failed bool
 	// Unfinished: the operation has come nearer its end, and stopped so that others get their turn. It goes on at once, or, if it is Done and
 	// Short, in a moment.

@@ -2,11 +2,12 @@ package core
 
 import (
 	"slices"
-	"strings"
+
+	"github.com/volnode/volnode/hal"
 )
 
-// This file is what a rung is tied to: an attachment of its volume, say. Once another value of such a parameter is wanted, what stands is void. It
-// stays void if the first value is wanted again, and over restarts: a volume that was detached in between has another device.
+// A rung can be tied to something outside, such as one attachment of its volume. Once the rung is to have another value of that parameter, what stands is
+// void. It stays void if the first value comes back, and over restarts: a volume that was detached in between has another device.
 
 // voided is the value of a parameter of a rung that is void. No ladder wants it.
 const voided = "(void)"
@@ -52,7 +53,7 @@ func (r *rung) isVoid() bool {
 // fails reports whether what a look has found is what r was, on a filesystem that has failed since: then it goes before the next climb, which would
 // bring up the same again, and nothing new is made upon it.
 func (c *Core) fails(r *rung, fingerprint string) bool {
-	if !hasFailed(fingerprint, r.fingerprint) {
+	if !hal.HasFailed(fingerprint, r.fingerprint) {
 		return false
 	}
 	c.lose(r, "its filesystem has failed: found "+fingerprint, false)
@@ -73,16 +74,4 @@ func (c *Core) failBelow(r *rung) {
 		b.trusted, b.negate, b.failed = false, true, true
 		c.markAround(b)
 	}
-}
-
-// What the fingerprint of a mount ends with whose filesystem takes no writes (hal.Mount.Fingerprint).
-const (
-	noDevice   = ", its device gone"
-	readOnlyFS = ", filesystem read-only"
-)
-
-// hasFailed reports whether fingerprint is of the mount that before is of, and its filesystem has failed since.
-func hasFailed(fingerprint, before string) bool {
-	sound := func(f string) string { return strings.TrimSuffix(strings.TrimSuffix(f, noDevice), readOnlyFS) }
-	return fingerprint != before && fingerprint != sound(fingerprint) && sound(fingerprint) == sound(before)
 }

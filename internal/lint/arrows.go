@@ -70,8 +70,8 @@ var arrows = []arrow{
 // leaves are the trees that only their own packages import.
 var leaves = []string{"cmd", "e2e"}
 
-// coreValues are the types of hal that engine/core may name. Their constants and methods come with them.
-var coreValues = []string{"BootID", "Instant", "Key", "OpID", "Outcome"}
+// coreValues are the types and functions of hal that engine/core may name. The constants and methods of a type come with it.
+var coreValues = []string{"BootID", "HasFailed", "Instant", "Key", "OpID", "Outcome"}
 
 func runArrows(pass *analysis.Pass) (any, error) {
 	dir, ok := placeOf(pass)
@@ -170,7 +170,7 @@ func checkCoreValues(pass *analysis.Pass, f *ast.File) {
 	})
 }
 
-// isCoreValue reports whether obj, of hal, is one of the value types, a constant or a method of one.
+// isCoreValue reports whether obj, of hal, is one of coreValues, or a constant or a method of one of its types.
 func isCoreValue(obj types.Object) bool {
 	switch obj := obj.(type) {
 	case *types.TypeName:
@@ -178,8 +178,10 @@ func isCoreValue(obj types.Object) bool {
 	case *types.Const:
 		return slices.Contains(coreValues, typeName(obj.Type()))
 	case *types.Func:
-		recv := obj.Signature().Recv()
-		return recv != nil && slices.Contains(coreValues, typeName(recv.Type()))
+		if recv := obj.Signature().Recv(); recv != nil {
+			return slices.Contains(coreValues, typeName(recv.Type()))
+		}
+		return slices.Contains(coreValues, obj.Name())
 	case *types.Var:
 		return !obj.IsField() && obj.Parent() != obj.Pkg().Scope() // a parameter of a signature
 	}

@@ -32,7 +32,7 @@ var ties = []Mutant{
 	},
 	{
 		"a filesystem that fails is not noticed", "L14", "engine/core/void.go",
-		"\tif !hasFailed(fingerprint, r.fingerprint) {", "\tif true {",
+		"\tif !hal.HasFailed(fingerprint, r.fingerprint) {", "\tif true {",
 	},
 	{
 		"a filesystem that failed while the agent was away is staged again as it is", "S33, laws 5.4", "engine/core/core.go",

@@ -66,8 +66,12 @@ func (d *discovery) volume(dir string, f File) (csi.VolData, bool) {
 		d.unrecognised(dir, "driverName in its vol_data.json "+bad)
 		return csi.VolData{}, false
 	}
-	if bad := plugin.BadCSIString(data.VolumeHandle); data.VolumeHandle == "" || bad != "" {
-		d.unrecognised(dir, "volumeHandle in its vol_data.json is empty or "+bad)
+	bad := plugin.BadCSIString(data.VolumeHandle)
+	if data.VolumeHandle == "" {
+		bad = "is empty"
+	}
+	if bad != "" {
+		d.unrecognised(dir, "volumeHandle in its vol_data.json "+bad)
 		return csi.VolData{}, false
 	}
 	return data, true

@@ -14,7 +14,7 @@ func values(at hal.Instant, key hal.Key, err error) string {
 	if at.Add(time.Second) > 0 && hal.Unknown == hal.Done {
 		return fmt.Sprint(hal.Unknown.String(), key)
 	}
-	_ = hal.OutcomeOf(err) // want `arrows: engine/core must not use hal.OutcomeOf: of hal it knows only BootID, Instant, Key, OpID, Outcome`
+	_ = hal.OutcomeOf(err) // want `arrows: engine/core must not use hal.OutcomeOf: of hal it knows only BootID, HasFailed, Instant, Key, OpID, Outcome`
 	var m hal.Mount        // want `arrows: engine/core must not use hal.Mount: .*`
 	return m.Path          // want `arrows: engine/core must not use hal.Path: .*`
 }
