@@ -30,8 +30,8 @@ func (n *node) state(volume string, want engine.Condition, text string) {
 // What somebody does to the directory of an emptyDir is noticed at once. It is made again, empty, and the status says so until the pod ends.
 func TestEmptyDirIsTakenAway(t *testing.T) {
 	for name, vandal := range map[string]func(scratch string) error{
-		"removed":              os.RemoveAll,
-		"moved":                func(scratch string) error { return os.Rename(scratch, scratch+".bak") },
+		"removed": os.RemoveAll,
+		"moved":   func(scratch string) error { return os.Rename(scratch, scratch+".bak") },
 		"a directory above it": func(scratch string) error {
 			// In one step: volnode makes a directory that is missing again at once.
 			aside := filepath.Join(scratch, "../../../../../aside")

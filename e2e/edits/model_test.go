@@ -63,6 +63,7 @@ type model struct {
 	known    map[string]last
 	served   map[identity]object
 	held     map[identity]bool // served, though no manifest names it
+	rested   map[identity]bool // served at the last rest: the agent knows these, and may have missed what came since
 	disputes int               // objects that don't count, for another has their name or uid
 	lives    map[string]*life  // of pods, by uid
 }
@@ -232,7 +233,7 @@ func (m *model) follow(began time.Time) {
 	}
 	there := map[string]bool{}
 	for id, o := range m.served {
-		if id.kind != pod {
+		if id.kind != pod || m.held[id] && !m.rested[id] {
 			continue
 		}
 		there[id.uid] = true

@@ -191,6 +191,10 @@ func (s *session) rest() {
 	if lost := s.takesOver(stands); len(lost) > 0 {
 		s.fails(lost)
 	}
+	m.rested = map[identity]bool{}
+	for id := range m.served {
+		m.rested[id] = true
+	}
 }
 
 // marks makes a pod that is known once everything before it is read, and removes those that were seen in this directory.
