@@ -32,7 +32,6 @@ func (c *Core) start(r *rung, v Verb) {
 		Params: params, Facts: r.facts, Below: c.foundations(r, v), Fingerprint: r.fingerprint, Seen: r.seen,
 		First: r.state == Absent && r.purged && len(r.calls) == 0, Quiet: r.bound(Climb) == 0, Left: r.left,
 	}
-	r.left = r.left || v == Descend
 	if limit > 0 {
 		op.Deadline = c.now.Add(limit)
 	}
@@ -197,6 +196,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 }
 
 func (c *Core) descended(r *rung, in *flight, res Result) {
+	r.left = r.left || res.Outcome != hal.NotDone
 	switch res.Outcome {
 	case hal.Done:
 		r.state, r.trusted, r.negate, r.failed = Absent, false, false, false

@@ -228,6 +228,36 @@ func TestWhatADescentIsToldOfALostRungBelow(t *testing.T) {
 	}
 }
 
+// A descent that had no effect gives nothing up: if what the rung held is lost later, that is told.
+func TestADescentWithoutEffectGivesNothingUp(t *testing.T) {
+	for outcome, isLeft := range map[hal.Outcome]bool{hal.NotDone: false, hal.Unknown: true} {
+		rungs := []core.Rung{{Key: "dir", Kind: "dir", Pod: "p"}}
+		c := core.New(core.Start{Now: second, Boot: "b"})
+		c.Step(second, core.AllSynced{})
+		b := c.Step(second, core.Wanted{Pod: "p", Rungs: rungs, Complete: true})
+		for b.Start[0].Verb != core.Climb {
+			b = c.Step(second, done(b.Start[0].ID, ""))
+		}
+		c.Step(second, done(b.Start[0].ID, "inode 5"))
+		c.Step(second, core.Unwanted{Pod: "p"})
+		descend := c.Step(second, core.Gone{Pod: "p"}).Start[0]
+		require.Equal(t, core.Descend, descend.Verb)
+		c.Step(second, core.Completed{Op: descend.ID, Result: core.Result{Outcome: outcome}})
+		start := c.Step(second, core.Wanted{Pod: "p", Rungs: rungs, Complete: true}).Start
+		if outcome == hal.NotDone {
+			start = c.Step(second, core.Observed{Key: "dir", Fingerprint: "", Since: c.Seq()}).Start
+		}
+		for at := 2 * second; len(start) == 0 || start[0].Verb != core.Climb; at += second {
+			if len(start) > 0 {
+				start = c.Step(at, done(start[0].ID, "")).Start
+				continue
+			}
+			start = c.Step(at, core.Wake{}).Start
+		}
+		require.Equal(t, isLeft, start[0].Left, outcome)
+	}
+}
+
 func TestWhatStandsInPlaceOfARungIsNotIt(t *testing.T) {
 	publish := core.Rung{Key: "publish", Kind: "publish", Pod: "p", Intent: true, Limits: core.Limits{Climb: time.Minute, Settle: time.Minute}}
 	up := func(c *core.Core) {

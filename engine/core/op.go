@@ -53,7 +53,7 @@ type Op struct {
 	First bool
 	// Quiet: no climb of this rung is without a known end.
 	Quiet bool
-	// Left: a descent of this rung has begun since it last was up. What it held is given up.
+	// Left: a descent of this rung may have had an effect since it last was up. What it held is given up.
 	Left bool
 	// Deadline is the instant at which the operation's calls give up; 0 is none.
 	Deadline hal.Instant
