@@ -24,6 +24,10 @@ type entry struct {
 	In dirID `json:"in"`
 	// Stale: its copy is not of what counts, or there is none.
 	Stale bool `json:"stale,omitempty"`
+	// Bad: it could not be understood. If it is missing in another directory, it may hold what no manifest has any more.
+	Bad bool `json:"bad,omitempty"`
+	// New: it never counted.
+	New bool `json:"new,omitempty"`
 }
 
 // copy reads the last good copy of a manifest.
@@ -62,12 +66,12 @@ func (r reader) load() (state, error) {
 		if err != nil {
 			return s, err
 		}
-		f.in, f.lost = line.In, f.lost || line.Stale
+		f.in, f.lost, f.opaque = line.In, f.lost || line.Stale, line.Bad
 		s.files[e.Name] = f
 	}
 	for name, line := range s.listed { // the order does not matter
 		if _, ok := s.files[name]; !ok && manifest(name) {
-			s.files[name] = file{lost: true, in: line.In}
+			s.files[name] = file{lost: !line.New, opaque: line.Bad, in: line.In}
 		}
 	}
 	if err := r.loadKept(&s); err != nil {
@@ -125,12 +129,15 @@ func (r reader) copies(f *finding, refused map[string]bool, texts map[string][]b
 func (r reader) lists(f *finding) bool {
 	l := ledgerText{Blind: f.state.blind, Files: map[string]entry{}}
 	for name, this := range f.state.files { // the order does not matter
-		if this.known || this.lost {
-			l.Files[name] = entry{this.in.kept(), this.lost || !this.copied}
-			if this.missing { // also after a restart it waits for a person, or for its return
-				l.Files[name] = entry{dirID{}, this.lost || !this.copied}
-			}
+		isBad, isNew := this.problem != "" && (this.text != nil || this.opaque), !this.known && !this.lost
+		if isNew && !isBad {
+			continue
 		}
+		in := this.in.kept()
+		if this.missing { // also after a restart it waits for a person, or for its return
+			in = dirID{}
+		}
+		l.Files[name] = entry{in, !isNew && (this.lost || !this.copied), isBad, isNew}
 	}
 	data, err := json.Marshal(l)
 	if err == nil && bytes.Equal(data, f.state.ledger) {

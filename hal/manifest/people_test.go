@@ -297,3 +297,45 @@ func TestWhatIsKeptCannotBeWrittenDown(t *testing.T) {
 	require.Contains(t, w.start().changes(), "+a/")
 	require.True(t, w.troubles()["Pod default/a"].Held)
 }
+
+// What a bad file may hold is kept as well when the file is missing in another directory: that says nothing of it.
+func TestAnotherDirectorySaysNothingOfABadFile(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		for _, former := range []string{"", pod("x")} { // of the file that turns bad
+			t.Run(fmt.Sprintf("restart %v, former %v", restart, former != ""), func(t *testing.T) {
+				w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b"))
+				if former != "" {
+					w.put("bad.yaml", former)
+				}
+				w.start().put("bad.yaml", former+"---\nspeck: {}\n---\n"+pod("a")).rm("a.yaml").pass(3 * second)
+				require.True(t, w.troubles()["Pod default/a"].Held)
+				w.changes()
+				w.born = 8
+				w.rm("bad.yaml")
+				if restart {
+					require.Contains(t, w.start().changes(), "+a/")
+				}
+				w.pass(3 * second)
+				require.NotContains(t, w.changes(), "-a/")
+				require.True(t, w.troubles()[dir+"/bad.yaml"].Accept)
+				w.start().pass(3 * second)
+				require.NotContains(t, w.changes(), "-a/", "a restart accepts nothing")
+				require.Equal(t, []string{"bad.yaml"}, w.cloud.(*Cluster).Accept())
+				w.pass(3 * second)
+				require.Contains(t, w.changes(), "-a/")
+				require.Empty(t, w.troubles())
+			})
+		}
+	}
+}
+
+// After a restart a bad file still stops the teardown of nobody else.
+func TestABadFileStopsNobodyElseAfterARestart(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
+	w.put("bad.yaml", "speck: {}\n---\n"+pod("c")).pass(3 * second)
+	w.start().changes()
+	w.rm("b.yaml").pass(3 * second)
+	require.Contains(t, w.changes(), "-b/")
+	w.rm("bad.yaml").pass(3 * second)
+	require.Empty(t, w.troubles())
+}

@@ -259,15 +259,16 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 // agree; another directory says nothing of it.
 func (r reader) absent(f *finding, name string) {
 	before := r.before.files[name]
-	before.text, before.opaque, before.going = nil, false, false
+	before.going = false
 	accepted := r.o.AcceptsAnyDirectory || r.accepted.in.is(f.state.in) && slices.Contains(r.accepted.files, name)
-	if !accepted && !before.in.is(f.state.in) {
+	if !accepted && !before.in.is(f.state.in) { // if it was bad, it may hold what it might have held there
 		before.missing = true
 		before.problem = "is not there, but the directory is another one than the one in which it was seen last" + r.served(before) +
 			"; mount or restore that directory, or run 'volnode sources --accept' to have it removed"
 		f.state.files[name] = before
 		return
 	}
+	before.text, before.opaque = nil, false
 	if last, ok := r.before.seen[name]; !ok || last != (sum{}) {
 		before.going = true
 		f.state.files[name] = before
@@ -284,7 +285,10 @@ func (r reader) served(f file) string {
 			pods = append(pods, o.id.Namespace+"/"+o.id.Name)
 		}
 	}
-	if len(pods) == 0 {
+	switch {
+	case !f.known && !f.lost:
+		return "; it could not be understood there and may hold pods whose manifests are gone, so those are kept"
+	case len(pods) == 0:
 		return ", so it still counts"
 	}
 	more := ""

@@ -135,8 +135,12 @@ func (r *resolver) reason(key id, keepAll bool) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
 		if f := r.files[name]; f.mayHold(key, !isTaken) {
-			if f.problem == "" {
+			switch {
+			case f.problem == "":
 				return quietly // it counts at the next reading, or is bad then
+			case f.missing:
+				return "its manifest is gone, but " + name + " may hold it, could not be understood, and is missing in another directory: restore that " +
+					"file, or run 'volnode sources --accept' to have it removed"
 			}
 			return "its manifest is gone, but " + r.o.Dir + "/" + name + " may hold it and cannot be understood: correct or remove that file"
 		}
