@@ -74,6 +74,9 @@ func (s *session) options(uid string, o object) []option {
 	if l.isDoubtful() { // each of what stood before may be gone, or on its way, or taken back
 		for at, m := range l.made {
 			l.passes(at, m)
+			if a := anew[at]; a != nil && a.of == m.of && a.under != m.under {
+				a.under = ""
+			}
 		}
 	}
 	for at, passing := range l.passing {

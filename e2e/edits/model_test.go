@@ -49,7 +49,8 @@ func (e entry) mayHold(names ...string) bool {
 // last is what a file of manifests said when it was understood last.
 type last struct {
 	docs []object
-	in   int // the folder in which it was seen last
+	in   int    // the folder in which it was seen last
+	bad  *entry // what it was there, if it did not count
 }
 
 // nowhere is the folder of a file that waits for a person, also after a restart.
@@ -105,10 +106,12 @@ func (m *model) read() {
 			continue
 		}
 		k := m.known[name]
+		k.in, k.bad = m.now.id, nil
 		if e.counts() {
 			k.docs = e.docs
+		} else {
+			k.bad = &e
 		}
-		k.in = m.now.id
 		m.known[name] = k
 	}
 	for name, k := range m.known {
@@ -159,11 +162,14 @@ func (m *model) accept() {
 	m.serve()
 }
 
-// dies ends the agent. What was missing waits for a person from now on.
+// dies ends the agent. What was missing waits for a person from now on; of what was bad the text is forgotten.
 func (m *model) dies() {
 	for _, name := range m.missing() {
 		k := m.known[name]
 		k.in = nowhere
+		if k.bad != nil {
+			k.bad = &entry{is: "link"}
+		}
 		m.known[name] = k
 	}
 	m.isDown = true
@@ -173,8 +179,8 @@ func (m *model) dies() {
 // may still be wanted.
 func (m *model) serve() {
 	before := m.served
-	counts, byName, byUID := map[identity]object{}, map[identity]bool{}, map[identity]bool{}
-	disputed := map[identity]bool{}
+	counts, holder := map[identity]object{}, map[identity]identity{}
+	disputed, contested := map[identity]bool{}, map[identity]bool{}
 	m.disputes = 0
 	for _, wasThere := range []bool{true, false} {
 		for _, file := range slices.Sorted(maps.Keys(m.known)) {
@@ -183,23 +189,28 @@ func (m *model) serve() {
 				if _, ok := before[id]; ok != wasThere {
 					continue
 				}
-				if byName[id.named()] || byUID[id.owned()] {
+				other, isTaken := holder[id.named()]
+				if !isTaken {
+					other, isTaken = holder[id.owned()]
+				}
+				if isTaken {
 					m.disputes++
-					if _, same := counts[id]; !same {
-						disputed[id.named()], disputed[id.owned()] = true, true
+					if other != id {
+						disputed[id.named()], disputed[id.owned()], contested[other.named()] = true, true, true
 					}
 					continue
 				}
-				counts[id], byName[id.named()], byUID[id.owned()] = o, true, true
+				counts[id], holder[id.named()], holder[id.owned()] = o, id, id
 			}
 		}
 	}
 	m.served, m.held = counts, map[identity]bool{}
 	for id, o := range before {
-		if _, ok := counts[id]; ok || byUID[id.owned()] {
+		if _, ok := holder[id.owned()]; ok {
 			continue
 		}
-		if m.keeps(id, byName[id.named()], disputed) {
+		_, isTaken := holder[id.named()]
+		if m.keeps(id, o, isTaken, disputed[id.owned()] || disputed[id.named()] && !isTaken || contested[id.named()] && id.kind == pod) {
 			m.held[id] = true
 			defer func() { counts[id] = o }()
 		}
@@ -207,19 +218,23 @@ func (m *model) serve() {
 }
 
 // keeps says whether what no manifest names may still be wanted.
-func (m *model) keeps(id identity, isTaken bool, disputed map[identity]bool) bool {
-	if disputed[id.owned()] || disputed[id.named()] && !isTaken {
+func (m *model) keeps(id identity, o object, isTaken, isDisputed bool) bool {
+	if isDisputed {
 		return true
 	}
 	if isTaken && id.kind != pod {
 		return false
 	}
 	names := []string{id.uid}
-	if !isTaken {
+	if !isTaken || o.uid == "" {
 		names = append(names, id.name)
 	}
-	for name, e := range m.now.entries {
-		if isManifest(name) && !e.counts() && e.mayHold(names...) {
+	for name, k := range m.known {
+		e, isThere := m.now.entries[name]
+		if !isThere && k.bad != nil {
+			e = *k.bad
+		}
+		if (isThere || k.bad != nil) && !e.counts() && e.mayHold(names...) {
 			return true
 		}
 	}

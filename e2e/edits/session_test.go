@@ -113,7 +113,7 @@ func (s *session) batch(most int) {
 			break
 		}
 		s.one(s.free())
-	case delicate && (how < 16 || s.model.disputes > 0): // of a file that is refused there is no copy of its own
+	case delicate && how < 16:
 		s.one(s.free())
 	case delicate, how < 9:
 		s.one(s.alone())

@@ -28,6 +28,8 @@ type entry struct {
 	Bad bool `json:"bad,omitempty"`
 	// New: it never counted.
 	New bool `json:"new,omitempty"`
+	// Refused: those of its objects that do not count, as another has their name or uid.
+	Refused []id `json:"refused,omitempty"`
 }
 
 // copy reads the last good copy of a manifest.
@@ -66,7 +68,7 @@ func (r reader) load() (state, error) {
 		if err != nil {
 			return s, err
 		}
-		f.in, f.lost, f.opaque = line.In, f.lost || line.Stale, line.Bad
+		f.in, f.lost, f.opaque, f.refused = line.In, f.lost || line.Stale, line.Bad, line.Refused
 		s.files[e.Name] = f
 	}
 	for name, line := range s.listed { // the order does not matter
@@ -77,7 +79,7 @@ func (r reader) load() (state, error) {
 	if err := r.loadKept(&s); err != nil {
 		return s, err
 	}
-	s.resolve(r.o, true)
+	s.resolve(resolver{o: r.o, starts: true})
 	return s, nil
 }
 
@@ -99,15 +101,17 @@ func (r reader) recall(name string) (file, error) {
 	return f, nil
 }
 
-// copies keeps the last good copies of files that count, and their ledger. The ledger lists a file before it has a copy: a copy that is not listed is
-// of a file that was removed. A file that holds an object that is refused keeps its former copy: after a restart, too, it is known whose place the
-// object would have taken.
-func (r reader) copies(f *finding, refused map[string]bool, texts map[string][]byte) {
+// copies keeps the last good copies of files that count, and their ledger. The ledger lists a file, and which of its objects are refused, before it has
+// the copy: a copy that is not listed is of a file that was removed.
+func (r reader) copies(f *finding, texts map[string][]byte) {
 	if !r.keepsKept(f) {
 		return // the copies that are there still tell of it
 	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(name string) bool { return refused[name] || f.state.files[name].copied })
-	isListed := func(name string) bool { _, ok := f.state.listed[name]; return ok }
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(name string) bool { return f.state.files[name].copied })
+	isListed := func(name string) bool {
+		line, ok := f.state.listed[name]
+		return ok && slices.Equal(line.Refused, f.state.files[name].refused)
+	}
 	if !slices.ContainsFunc(names, func(name string) bool { return !isListed(name) }) || r.lists(f) {
 		for _, name := range names {
 			this := f.state.files[name]
@@ -137,7 +141,7 @@ func (r reader) lists(f *finding) bool {
 		if this.missing { // also after a restart it waits for a person, or for its return
 			in = dirID{}
 		}
-		l.Files[name] = entry{in, !isNew && (this.lost || !this.copied), isBad, isNew}
+		l.Files[name] = entry{in, !isNew && (this.lost || !this.copied), isBad, isNew, this.refused}
 	}
 	data, err := json.Marshal(l)
 	if err == nil && bytes.Equal(data, f.state.ledger) {

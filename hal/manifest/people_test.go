@@ -278,6 +278,51 @@ func TestWhatABadFileKeepsOutlastsARestart(t *testing.T) {
 }
 
 // If what was kept can't be read back in full, nothing goes while a manifest is bad.
+// The name of a pod that a bad file keeps has another pod by now: a start forgets neither.
+func TestWhatABadFileKeepsOutlastsARestartWithoutItsName(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", owned("b", "u2")).start()
+	w.put("b.yaml", "").rm("a.yaml").put("c.yaml", owned("a", "u3")).pass(second)
+	require.Equal(t, "+a/u1 +b/u2; synced; +a/u3", w.changes())
+	for range 2 {
+		w.start()
+		require.Equal(t, "+a/u1 +a/u3 +b/u2; synced", w.changes())
+		require.True(t, w.troubles()["Pod default/a"].Held)
+	}
+	w.put("b.yaml", owned("b", "u2")).pass(second)
+	require.Equal(t, "-a/u1", w.changes())
+}
+
+// Two pods get one uid before either is known to have it: the one that counts may be the wrong one, so whose name it has is not gone.
+func TestADisputeOfTwoNewcomersKeepsWhomTheyReplace(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("a", "u1")).start()
+	w.put("a.yaml", owned("a", "u2")).put("b.yaml", owned("b", "u2")).pass(second)
+	require.Equal(t, "+a/u1; synced; +a/u2", w.changes())
+	require.Contains(t, w.troubles()["Pod default/a"].Problem, "has a rival")
+	w.start()
+	require.Equal(t, "+a/u1 +a/u2; synced", w.changes())
+	w.put("b.yaml", owned("b", "u1")).pass(second) // a swap, which has ended
+	require.Equal(t, "-a/u1 +b/u1", w.changes())
+	require.Empty(t, w.troubles())
+}
+
+// A file that holds a refused object has a copy like any other: if it turns bad, or goes with its directory, it stops nobody else.
+func TestARefusedObjectLeavesItsFileACopy(t *testing.T) {
+	for name, turns := range map[string]func(w *world){
+		"bad":  func(w *world) { w.put("b.yaml", owned("c", "u3")+"---\n"+owned("a", "u2")+"---\nspeck: {}\n") },
+		"gone": func(w *world) { w.born = 8; w.rm("b.yaml") },
+	} {
+		w := newWorld(t).put("b.yaml", owned("b", "u9")).put("d.yaml", owned("d", "u4")).start()
+		w.put("0.yaml", owned("a", "u1")).pass(second)
+		w.put("b.yaml", owned("c", "u3")+"---\n"+owned("a", "u2")).pass(second)
+		require.Equal(t, "+b/u9 +d/u4; synced; +a/u1; -b/u9 +c/u3", w.changes(), name)
+		turns(w)
+		w.start()
+		require.Equal(t, "+a/u1 +c/u3 +d/u4; synced", w.changes(), name)
+		w.rm("d.yaml").pass(second)
+		require.Equal(t, "-d/u4", w.changes(), name)
+	}
+}
+
 func TestWhatWasKeptIsDamaged(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
 	w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)

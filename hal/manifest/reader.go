@@ -83,12 +83,12 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	for _, this := range f.state.files { // the order does not matter
 		isUnknown = isUnknown || this.problem != "" && (this.lost || f.state.blind && !this.known)
 	}
-	troubles, refused := f.state.resolve(r.o, isUnknown)
+	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown})
 	f.state.served = true
 	if f.synced = !isUnknown && !f.unsettled; f.synced {
 		f.state.blind = false
 	}
-	r.copies(f, refused, texts)
+	r.copies(f, texts)
 	for _, name := range slices.Sorted(maps.Keys(f.state.files)) {
 		if this := f.state.files[name]; this.problem+this.warning != "" {
 			f.trouble(r.troubleOf(name, this))

@@ -13,47 +13,63 @@ import (
 
 // resolver puts the files together.
 type resolver struct {
-	o        Options
-	files    map[string]file
-	before   map[id]object // what was served so far, or by the last run
-	served   bool          // by this one
-	objects  map[id]object
-	named    map[id]string // by kind, namespace and name: where it is
-	owned    map[id]string // by kind and uid
-	troubles []hal.Trouble
-	refused  map[string]bool // the files that hold an object that does not count
-	disputed map[id]string   // by kind and name, and by kind and uid: the object that does not count
-	kept     []object        // what no manifest has any more
+	o         Options
+	files     map[string]file
+	before    map[id]object // what was served so far; at a start, what was kept
+	starts    bool          // the files are the copies of the last run
+	served    bool          // this run has told of it
+	keepAll   bool          // what no file has any more may be in one whose former content is not known
+	objects   map[id]object
+	named     map[id]holder // by kind, namespace and name
+	owned     map[id]holder // by kind and uid
+	troubles  []hal.Trouble
+	refused   map[string][]id // by file: its objects that do not count
+	disputed  map[id]string   // by kind and name, and by kind and uid: the object that does not count
+	contested map[id]string   // by kind and name of what counts: the object that would have its place
+	kept      []object        // what no manifest has any more
+}
+
+// holder has a name or a uid.
+type holder struct {
+	id    id
+	where string
 }
 
 func byName(i id) id { return id{Kind: i.Kind, Namespace: i.Namespace, Name: i.Name} }
 func byUID(i id) id  { return id{Kind: i.Kind, UID: i.UID} }
 
 // resolve puts the files together. Of two objects with one name, or with one uid, the one counts that was served so far, else the first, files in the
-// order of their names. What was served so far and is in no file any more is gone, but for what keepAll, a dispute or a bad file keeps.
-func (s *state) resolve(o Options, keepAll bool) (troubles []hal.Trouble, refused map[string]bool) {
-	r := resolver{
-		o: o, files: s.files, before: s.objects, served: s.served, objects: map[id]object{}, named: map[id]string{}, owned: map[id]string{},
-		refused: map[string]bool{}, disputed: map[id]string{},
-	}
+// order of their names. What was served so far and is in no file any more is gone, but for what a dispute, a bad file or keepAll keeps.
+func (s *state) resolve(r resolver) (troubles []hal.Trouble) {
+	r.files, r.before, r.served, r.objects, r.named, r.owned = s.files, s.objects, s.served, map[id]object{}, map[id]holder{}, map[id]holder{}
+	r.refused, r.disputed, r.contested = map[string][]id{}, map[id]string{}, map[id]string{}
 	for _, incumbents := range []bool{true, false} {
 		for _, name := range slices.Sorted(maps.Keys(s.files)) {
 			r.enter(name, incumbents)
 		}
 	}
-	r.keep(keepAll)
+	r.keep()
+	for name, f := range s.files { // the order does not matter
+		f.refused = r.refused[name]
+		s.files[name] = f
+	}
 	s.objects, s.kept, s.secrets = r.objects, r.kept, r.secrets()
-	return r.troubles, r.refused
+	return r.troubles
 }
 
 // enter takes in the objects of a file that were served so far, or the others.
 func (r *resolver) enter(name string, incumbents bool) {
-	if f := r.files[name]; f.going && !r.served {
+	f := r.files[name]
+	if f.going && !r.served {
 		return // it need not come up, to go at the next reading
 	}
 	file := r.o.Dir + "/" + name
-	for _, obj := range r.files[name].objects {
-		if _, served := r.before[obj.id]; served != incumbents {
+	for _, obj := range f.objects {
+		_, served := r.before[obj.id]
+		if r.starts {
+			served = !slices.Contains(f.refused, obj.id)
+		}
+		if served != incumbents {
 			continue
 		}
 		where := file + ": " + obj.where
@@ -61,11 +77,11 @@ func (r *resolver) enter(name string, incumbents bool) {
 			problem := where + " " + fmt.Sprintf(format, args...)
 			r.troubles = append(r.troubles, hal.Trouble{Where: file + ": " + obj.id.String(), Problem: problem})
 		}
-		dispute := func(format string, args ...any) {
+		dispute := func(with holder, format string, args ...any) {
 			trouble(format, args...)
-			r.refused[name] = true
-			if r.objects[obj.id].value == nil {
-				r.disputed[byName(obj.id)], r.disputed[byUID(obj.id)] = where, where
+			r.refused[name] = append(r.refused[name], obj.id)
+			if with.id != obj.id {
+				r.disputed[byName(obj.id)], r.disputed[byUID(obj.id)], r.contested[byName(with.id)] = where, where, where
 			}
 		}
 		first, isNamed := r.named[byName(obj.id)]
@@ -73,22 +89,23 @@ func (r *resolver) enter(name string, incumbents bool) {
 		pod, isPod := obj.value.(*corev1.Pod)
 		switch {
 		case isNamed:
-			dispute("is also in %s, which counts; remove one of them", first)
+			dispute(first, "is also in %s, which counts; remove one of them", first.where)
 		case isOwned:
-			dispute("has the uid %s of the object in %s, which counts; give each its own uid", obj.id.UID, owner)
+			dispute(owner, "has the uid %s of the object in %s, which counts; give each its own uid", obj.id.UID, owner.where)
 		case isPod && pod.Spec.NodeName != r.o.NodeName:
 			trouble("is a pod for node %.100q, and this is %q; remove spec.nodeName, or the pod", pod.Spec.NodeName, r.o.NodeName)
 		default:
 			r.objects[obj.id] = obj
 		}
 		if !isNamed && !isOwned {
-			r.named[byName(obj.id)], r.owned[byUID(obj.id)] = where, where
+			this := holder{obj.id, where}
+			r.named[byName(obj.id)], r.owned[byUID(obj.id)] = this, this
 		}
 	}
 }
 
 // keep keeps what was served so far and is in no file any more, where it is not known to be gone.
-func (r *resolver) keep(keepAll bool) {
+func (r *resolver) keep() {
 	for _, key := range inOrder(r.before) {
 		if _, ok := r.objects[key]; ok {
 			continue
@@ -96,7 +113,7 @@ func (r *resolver) keep(keepAll bool) {
 		if _, renamed := r.owned[byUID(key)]; renamed && r.hasUID(key) {
 			continue
 		}
-		why := r.reason(key, keepAll)
+		why := r.reason(key)
 		if why == "" {
 			continue
 		}
@@ -122,7 +139,10 @@ func (r *resolver) hasUID(key id) bool {
 const quietly = "quietly"
 
 // reason says why an object is kept that is in no file any more, "" if it is gone.
-func (r *resolver) reason(key id, keepAll bool) string {
+func (r *resolver) reason(key id) string {
+	if r.starts {
+		return quietly // the first reading tells
+	}
 	_, isTaken := r.named[byName(key)]
 	if where, ok := r.disputed[byUID(key)]; ok {
 		return "no manifest that counts names it, but it is kept: " + where + " has its uid, and does not count"
@@ -133,8 +153,12 @@ func (r *resolver) reason(key id, keepAll bool) string {
 	if isTaken && key.Kind != "Pod" {
 		return ""
 	}
+	if where, ok := r.contested[byName(key)]; ok {
+		return "no manifest that counts names it, but it is kept: what has its name now also has a rival, " + where + ", which does not count"
+	}
+	isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
-		if f := r.files[name]; f.mayHold(key, !isTaken) {
+		if f := r.files[name]; f.mayHold(key, isNameEnough) {
 			switch {
 			case f.problem == "":
 				return quietly // it counts at the next reading, or is bad then
@@ -145,7 +169,7 @@ func (r *resolver) reason(key id, keepAll bool) string {
 			return "its manifest is gone, but " + r.o.Dir + "/" + name + " may hold it and cannot be understood: correct or remove that file"
 		}
 	}
-	if keepAll && !isTaken {
+	if r.keepAll && !isTaken {
 		for _, name := range slices.Sorted(maps.Keys(r.files)) {
 			if f := r.files[name]; f.problem != "" && (f.lost || !f.known) {
 				return "its manifest is gone, but nothing is torn down while " + r.o.Dir + "/" + name + " cannot be understood: correct or remove that file"

@@ -36,6 +36,7 @@ type file struct {
 	in      dirID // where it was seen last
 	sum     sum   // of the content its objects are from
 	objects []object
+	refused []id     // those of them that do not count
 	secrets []string // namespace/name
 	problem string   // why the file itself does not count
 	warning string   // it counts, but has no copy
@@ -65,15 +66,16 @@ func (s state) missing() []string {
 }
 
 // mayHold reports whether an object that no manifest has any more may be in the part of f that cannot be understood: somebody may have moved it there.
-// A text that is whole holds only what it names: by uid, or by name, unless another object has the name now. Escapes could spell either in another way.
-func (f file) mayHold(o id, named bool) bool {
+// A text that is whole holds only what it names: by uid, or by name, if the name is enough: no other object has it now, or the object's uid is made of it.
+// Escapes could spell either in another way.
+func (f file) mayHold(o id, isNameEnough bool) bool {
 	switch {
 	case f.opaque:
 		return true
 	case f.text == nil:
 		return false
 	}
-	return named && mentions(f.text, o.Name) || mentions(f.text, o.UID) || hasEscapes(f.text)
+	return isNameEnough && mentions(f.text, o.Name) || mentions(f.text, o.UID) || hasEscapes(f.text)
 }
 
 // hasEscapes reports whether a text may spell a letter by its number (YAML 1.2, 5.7; JSON), or a name over two lines.

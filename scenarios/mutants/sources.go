@@ -78,6 +78,22 @@ var sources = []Mutant{
 		"\tif err := r.loadKept(&s); err != nil {\n", "\tif err := error(nil); err != nil {\n",
 	},
 	{
+		"a start forgets a pod whose name another has", "S1, the next run knows what this one kept", "hal/manifest/resolve.go",
+		"\tif r.starts {\n\t\treturn quietly", "\tif _, isTaken := r.named[byName(key)]; r.starts && !isTaken {\n\t\treturn quietly",
+	},
+	{
+		"a dispute of two newcomers takes away whom they replace", "S1, a dispute may be settled wrong", "hal/manifest/resolve.go",
+		"\tif where, ok := r.contested[byName(key)]; ok {\n", "\tif where, ok := r.contested[byName(key)]; ok && r.starts {\n",
+	},
+	{
+		"a pod whose uid is made of its name is not held by its name", "S1, a bad file may hold what it names", "hal/manifest/resolve.go",
+		"isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))", "isNameEnough := !isTaken",
+	},
+	{
+		"a file with a refused object has no copy", "L4, a bad file harms itself", "hal/manifest/cache.go",
+		"return f.state.files[name].copied })", "return f.state.files[name].copied || f.state.files[name].refused != nil })",
+	},
+	{
 		"the end of a former object takes the present one away", "L2, one difference by identity", "hal/manifest/manifest.go",
 		"\tfor _, key := range inOrder(objects) {\n\t\to := objects[key]\n",
 		"\tfor _, key := range inOrder(objects) {\n\t\to := objects[key]\n\t\tif len(e.Removed) > 0 && key.Kind != \"Pod\" {\n" +
