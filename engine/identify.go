@@ -29,8 +29,9 @@ func (m *VolumeManager) startRefused(r *Refusal) {
 	m.checkStopped() // once the log is written
 }
 
-// identify returns whose root directory it is: this node's. It runs as a task, before the start changes anything.
-func (m *VolumeManager) identify(c hal.Call) (identity.Identity, error) {
+// identify returns whose root directory it is: this node's. It runs as a task, before the start changes anything. An earlier try of this start may have
+// read the file before somebody removed it.
+func (m *VolumeManager) identify(c hal.Call, earlier identity.Identity) (identity.Identity, error) {
 	id, known, err := identity.Read(&m.h, c, m.cfg.RootDir)
 	if damaged, is := errors.AsType[*identity.DamagedError](err); is {
 		return id, &Refusal{damaged.Error()}
@@ -39,9 +40,13 @@ func (m *VolumeManager) identify(c hal.Call) (identity.Identity, error) {
 		return id, err
 	}
 	machine := m.h.Machine.ID()
-	if !known {
+	switch {
+	case known:
+	case earlier.Node != "":
+		id = earlier
+	default:
 		if id.Node, err = m.formerName(c); err != nil {
-			return id, err
+			return identity.Identity{}, err
 		}
 	}
 	if m.cfg.IsNameGiven && m.cfg.NodeName != id.Node {

@@ -41,12 +41,15 @@ func (m *VolumeManager) start() {
 	if m.stopping {
 		return
 	}
-	isPatient := m.listings >= patience
+	isPatient, known := m.listings >= patience, m.identity
 	m.h.Runtime.Go(func() {
-		n, err := m.read(isPatient)
+		n, err := m.read(isPatient, known)
 		m.h.Runtime.Post(func() {
 			if m.stopping {
 				return
+			}
+			if n.id.Node != "" {
+				m.identity = n.id
 			}
 			m.tellDamage(n.loaded.Damages)
 			if refusal, is := errors.AsType[*Refusal](err); is {
@@ -70,11 +73,11 @@ func (m *VolumeManager) start() {
 	})
 }
 
-// read runs as a task.
-func (m *VolumeManager) read(isPatient bool) (n node, err error) {
+// read runs as a task. known is whose root directory an earlier try has found it to be.
+func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, err error) {
 	c := hal.Call{}
 	// Before anything is made: what is another agent's, or another machine's, is not touched.
-	if n.id, err = m.identify(c); err != nil {
+	if n.id, err = m.identify(c, known); err != nil {
 		return n, err
 	}
 	for _, dir := range m.dirs() {
@@ -153,7 +156,7 @@ func (m *VolumeManager) follow(children []hal.Child) {
 func (m *VolumeManager) begin(n node) {
 	m.journal, m.drift.base, m.drift.covers = n.journal, n.base, n.start.Covers
 	m.deleting.log, m.deleting.recent = n.log, n.deleted
-	m.identity, m.cfg.NodeName, m.objects.input.NodeName = n.id, n.id.Node, n.id.Node
+	m.cfg.NodeName, m.objects.input.NodeName = n.id.Node, n.id.Node
 	n.start.Now = m.h.Runtime.Now()
 	m.core = core.New(n.start)
 	for _, rec := range n.start.Records {

@@ -26,7 +26,7 @@ type action struct {
 
 // actions are all of them.
 func actions() []action {
-	return append(slices.Concat(driverActions(), edits(), vandalActions(), backendActions(), hostActions()), []action{
+	return append(slices.Concat(driverActions(), edits(), swapActions(), vandalActions(), backendActions(), hostActions()), []action{
 		{"apply all", func(t *story, _ []string) string { return t.applyAll() }},
 		{"apply pod POD", func(t *story, a []string) string { return t.apply("pod "+a[0], "") }},
 		{"apply KIND OBJECT version VERSION", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], a[2]) }},

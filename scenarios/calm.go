@@ -44,10 +44,14 @@ func (r *run) finish(restart bool) {
 	r.w.Calm()
 	r.w.Allow()
 	r.uncoversManifests()
+	r.swapsBack(true)
 	r.w.SweepForeign(rootDir)
 	r.letsGo()
 	r.tidies()
 	r.turnsBack()
+	if !r.makesRoom() {
+		return
+	}
 	if r.broken != "" {
 		if !r.comesToRest("L2", "the core works", r.bound()) || !r.isolates() {
 			return
@@ -153,6 +157,8 @@ func (r *run) restless() (object, why string) {
 		return "agent", "a manifest of its source is half written"
 	case !r.synced:
 		return "agent", "its source is not synced"
+	case r.isTended && len(r.missing) > 0:
+		return "agent", "manifests are missing in another directory"
 	}
 	drivers := r.w.Drivers()
 	for _, d := range drivers {

@@ -165,6 +165,7 @@ func (r *run) puts(file string, object any) {
 		}
 	}
 	delete(r.unlinked, file)
+	r.written[file], r.editedAt = object, r.w.Now()
 	if kind, there := r.w.Exists(file); there && kind == hal.TypeDirectory {
 		_ = r.w.RemoveFile(file) // it is empty: see replacesFile
 	}
@@ -177,7 +178,8 @@ func (r *run) unlinks(file string) {
 			delete(r.names, name)
 		}
 	}
-	r.unlinked[file] = true
+	r.unlinked[file], r.editedAt = true, r.w.Now()
+	delete(r.written, file)
 	_ = r.w.RemoveFile(file) // what was never written need not go
 }
 
@@ -231,7 +233,7 @@ func (t *story) swapNames(a, b string) string {
 
 // covers has somebody mount an empty filesystem over the directory of manifests, for a while in which nobody edits any: nobody has deleted a pod.
 func (r *run) coversManifests(d time.Duration) {
-	if r.isCovered || r.w.Off() || r.w.CoverDirectory(manifestDir) != 0 {
+	if r.isAside() || r.w.Off() || r.w.CoverDirectory(manifestDir) != 0 {
 		return
 	}
 	r.isCovered = true
@@ -246,24 +248,20 @@ func (r *run) uncoversManifests() {
 	}
 	r.isCovered = false
 	r.w.UncoverDirectory(manifestDir)
-	deferred := r.deferred
-	r.deferred = nil
-	for _, f := range deferred {
-		f()
-	}
+	r.catchesUp()
 }
 
 // defers has an edit made later, if the manifests are not there.
 func (r *run) defers(f func()) bool {
-	if r.isCovered {
+	if r.isAside() {
 		r.deferred = append(r.deferred, f)
 	}
-	return r.isCovered
+	return r.isAside()
 }
 
 // replacesFile has a directory stand in the place of a pod's manifest for a while.
 func (r *run) replacesFile(p *pod, d time.Duration) {
-	if r.isCovered || !p.isWanted {
+	if r.isAside() || !p.isWanted {
 		return
 	}
 	file, object := r.fileOf(p.object), p.object
@@ -290,7 +288,7 @@ func (r *run) makesFile(p *pod, object *corev1.Pod, file string) {
 
 // misplaces has a pod's document moved into a file that nobody understands, for a while. Nobody has deleted the pod.
 func (r *run) misplaces(p *pod, d time.Duration) {
-	if r.isCovered || !p.isWanted {
+	if r.isAside() || !p.isWanted {
 		return
 	}
 	file, object := r.fileOf(p.object), p.object

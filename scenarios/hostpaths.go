@@ -103,7 +103,7 @@ func (r *run) isIntruder(p *pod) bool {
 // isIntruding is that of a rung.
 func (r *run) isIntruding(b *core.Belief) bool {
 	p := r.byUID[b.Pod]
-	return strings.HasPrefix(string(b.Key), "hostpath/") && p != nil && r.isIntruder(p)
+	return !b.InFlight && strings.HasPrefix(string(b.Key), "hostpath/") && p != nil && r.isIntruder(p)
 }
 
 // wasTurned: somebody has turned a link since the agent could last look where links lead.

@@ -273,6 +273,7 @@ func (g *workload) begin() {
 		g.r.attaches(volumeAt(i).driver, volumeAt(i).handle)
 	}
 	g.planRoot()
+	g.planJournal()
 	w.StartAgent()
 	for i, name := range g.names {
 		g.plan(i, name)

@@ -79,6 +79,7 @@ func (g *workload) plansFiles() {
 			}
 		})
 	}
+	g.planSwaps()
 	for i, name := range g.names {
 		how := g.pick("workload.file", name, 0, 6, 1, 1)
 		if how == 0 {

@@ -34,7 +34,9 @@ func (r *run) plant(namespace, name string, data map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		text += "  " + key + ": " + strconv.Quote(data[key]) + "\n"
 	}
-	r.w.WriteFile(manifestDir+"/secret-"+name+".yaml", []byte(text))
+	file := manifestDir + "/secret-" + name + ".yaml"
+	r.written[file] = text
+	r.w.WriteFile(file, []byte(text))
 }
 
 // leaksOf knows the values of secrets.

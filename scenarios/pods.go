@@ -381,6 +381,9 @@ func (r *run) hears(e hal.ClusterEvent) {
 	case hal.Synced:
 		r.synced = true
 	case hal.Trouble:
+		if r.files {
+			r.hearsOfMissing(e)
+		}
 	}
 }
 

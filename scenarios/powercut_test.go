@@ -18,7 +18,6 @@ const (
 	manySubsets   = 64 // that are drawn where there are more
 	journalRounds = 30
 	recordBytes   = 1200 // few records fill a file, and each spans sectors
-	journalDir    = rootDir + "/volnode/journal"
 )
 
 // asRead keeps what is in doubt as it was read.

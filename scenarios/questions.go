@@ -15,9 +15,12 @@ func (r *run) isQuiet() bool {
 	if r.failedAt != 0 && r.w.Now() < seen && (!r.until(seen) || !r.comesToRest("L2", "converged", r.bound())) {
 		return false
 	}
-	before := r.actual.effects
-	if !r.until(r.w.Now().Add(quiet)) {
+	before, since := r.actual.effects, r.w.Now()
+	if !r.until(since.Add(quiet)) {
 		return false
+	}
+	if r.editedAt > since { // what somebody had begun before the calm
+		return r.comesToRest("L2", "converged", r.bound()) && r.isQuiet()
 	}
 	r.judges("L7")
 	if n := r.actual.effects - before; n > 0 {

@@ -48,9 +48,11 @@ type run struct {
 	core *core.Core            // its core, nil until it has begun
 	h    hal.Host              // of the present life, as the engine sees it
 
-	host      string         // what the host is called: it may be renamed, the node is not
-	files     bool           // objects reach the agent as manifests, by hal/manifest
-	texts     map[any][]byte // the manifests, by object; nil keeps none
+	roomy     int64             // how large the journal must be, if it is configured smaller; else 0
+	backup    map[string][]byte // of the journal, by name
+	host      string            // what the host is called: it may be renamed, the node is not
+	files     bool              // objects reach the agent as manifests, by hal/manifest
+	texts     map[any][]byte    // the manifests, by object; nil keeps none
 	root      rootWorld
 	announced announcements
 	word      func(*engine.Config) // what a person says to the next start; nil for nothing
@@ -77,6 +79,13 @@ type run struct {
 	byUID     map[core.PodUID]*pod
 	names     map[string]string // file mode: the manifest of each object, by its name
 	unlinked  map[string]bool   // file mode: manifests that were removed
+	written   map[string]any    // file mode: what people want each manifest to hold: an object, or the text of a secret
+	source    *manifest.Cluster // file mode: of the present life
+	missing   map[string]bool   // file mode: the manifests of which it tells that they are missing in another directory
+	swapped   swapping          // file mode: what stands in the place of the directory of manifests
+	isLinked  bool              // file mode: a link does
+	isTended  bool              // file mode: somebody looks for missing manifests
+	editedAt  hal.Instant       // file mode: when somebody wrote or removed a manifest last
 	isCovered bool              // file mode: something is mounted over the manifests
 	deferred  []func()          // edits that nobody can make meanwhile
 	broken    string            // a driver that is broken for good, "" for none
@@ -133,7 +142,7 @@ type counts struct {
 // newRun puts the engine into w. cfg is completed.
 func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
-		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, unlinked: map[string]bool{}, exclusive: map[string]bool{}, denied: map[string]bool{},
+		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, unlinked: map[string]bool{}, written: map[string]any{}, exclusive: map[string]bool{}, denied: map[string]bool{},
 		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, leaks: &leaks{},
 		untold: untold{durable: map[string]bool{}},
 		now:    newObjects(), last: newObjects(), heard: newObjects(), traits: map[string][]traits{}, shows: map[any]string{},
@@ -157,9 +166,10 @@ const secretMark = "s3cr3t-do-not-show"
 // start makes the engine of a new life of the agent. It runs on the owner.
 func (r *run) start(h hal.Host) {
 	if r.files {
-		h.Cluster = manifest.New(h, manifest.Options{
+		r.source = manifest.New(h, manifest.Options{
 			Dir: manifestDir, CacheDir: rootDir + "/volnode/manifests", Node: func() string { return r.m.NodeName() },
 		})
+		h.Cluster, r.missing = r.source, map[string]bool{}
 	}
 	if slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Is.Quotes }) {
 		h = trace.Wrap(h, r.traced)

@@ -129,6 +129,29 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 	}
 }
 
+// isListed reports whether the ledger, as it was written last, tells of all that counts. A later start would take for new what it does not list.
+func (s state) isListed() bool {
+	for name, this := range s.files { // the order does not matter
+		if line, ok := s.listed[name]; this.known && (!ok || !this.copied && !line.Stale) {
+			return false
+		}
+	}
+	return true
+}
+
+// unlists removes the ledger: without it a start knows that it does not know all. It reports whether that is durable.
+func (r reader) unlists(f *finding) bool {
+	if f.state.ledger == nil {
+		return true
+	}
+	err := r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, ledger))
+	if err == nil || hal.Is(err, syscall.ENOENT) {
+		f.state.ledger, f.state.listed = nil, nil
+		err = r.h.Files.Sync(r.call, r.o.CacheDir)
+	}
+	return err == nil || hal.Is(err, syscall.ENOENT)
+}
+
 // lists writes the ledger, if it has changed.
 func (r reader) lists(f *finding) bool {
 	l := ledgerText{Blind: f.state.blind, Files: map[string]entry{}}

@@ -384,3 +384,24 @@ func TestABadFileStopsNobodyElseAfterARestart(t *testing.T) {
 	w.rm("bad.yaml").pass(3 * second)
 	require.Empty(t, w.troubles())
 }
+
+// What counts though the ledger can't list it is not taken for new by the next start.
+func TestALedgerThatCannotBeWrittenIsNotBelieved(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).start()
+	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
+	w.put("b.yaml", pod("b")).pass(3 * second)
+	require.Contains(t, w.changes(), "+b/")
+	clear(w.fail)
+	w.fail["read "+dir+"/b.yaml"] = errno("read", dir, syscall.EIO)
+	require.NotContains(t, w.start().changes(), "synced")
+	clear(w.fail)
+	w.pass(2 * again)
+	require.Contains(t, w.changes(), "synced")
+
+	w.fail["write "+cache+"/"+next], w.fail["remove "+cache+"/"+ledger] = errno("write", cache, syscall.EIO), errno("remove", cache, syscall.EIO)
+	w.put("c.yaml", pod("c")).pass(2 * again)
+	require.Empty(t, w.changes(), "nothing new counts that a start would not know of")
+	clear(w.fail)
+	w.pass(2 * again)
+	require.Contains(t, w.changes(), "+c/")
+}

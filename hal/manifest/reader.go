@@ -89,12 +89,16 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 		f.state.blind = false
 	}
 	r.copies(f, texts)
+	isKnown := f.state.isListed() || r.unlists(f)
 	for _, name := range slices.Sorted(maps.Keys(f.state.files)) {
 		if this := f.state.files[name]; this.problem+this.warning != "" {
 			f.trouble(r.troubleOf(name, this))
 		}
 	}
 	f.troubles = append(f.troubles, troubles...)
+	if !isKnown { // nothing new counts before
+		f.state, f.synced = r.before, false
+	}
 }
 
 // troubleOf tells of a file that does not count as it is.

@@ -160,7 +160,14 @@ func (x tree) Mkdir(_ hal.Call, at string, mode uint32) error {
 	return nil
 }
 
-func (x tree) Remove(_ hal.Call, at string) error { delete(x.w.names, at); return nil }
+func (x tree) Remove(_ hal.Call, at string) error {
+	if err := x.w.fail["remove "+at]; err != nil {
+		return err
+	}
+	delete(x.w.names, at)
+	return nil
+}
+
 func (x tree) RemoveTree(hal.Call, string, int) (bool, error) {
 	panic("manifests are never removed as a tree")
 }

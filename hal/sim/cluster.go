@@ -160,10 +160,12 @@ func (w *World) WriteManifest(path string, data []byte) {
 	w.finishesManifest(path, torn, data, w.time(siteManifest, path, time.Second, outageMost))
 }
 
-// finishesManifest has the rest of a manifest written in a while; not before the directory is there again, if something is mounted over it.
+// finishesManifest has the rest of a manifest written in a while; not before the directory is there again, if something is in its place.
 func (w *World) finishesManifest(path string, torn, data []byte, in time.Duration) {
 	w.sched.at(w.sched.now.Add(in), siteManifest.hash, nil, func() {
-		if stack := w.MountsAt(path[:lastSlash(path)]); len(stack) > 0 && w.IsForeign(stack[len(stack)-1].ID) {
+		dir := path[:lastSlash(path)]
+		kind, _ := w.Exists(dir)
+		if stack := w.MountsAt(dir); kind != hal.TypeDirectory || len(stack) > 0 && w.IsForeign(stack[len(stack)-1].ID) {
 			w.finishesManifest(path, torn, data, time.Minute)
 			return
 		}

@@ -66,6 +66,18 @@ var sources = []Mutant{
 		"if !accepted && !before.in.is(f.state.in) {", "if !accepted && before.in != before.in {",
 	},
 	{
+		"another directory is known by its device", "S1, another directory says nothing", "hal/manifest/state.go",
+		"\tcase d.Inode == 0 || d.Inode != other.Inode || d.Born != other.Born:\n", "\tcase d.Inode == 0:\n",
+	},
+	{
+		"a bad manifest that is missing elsewhere holds nothing", "S1, another directory says nothing", "hal/manifest/reader.go",
+		"\tbefore.going = false\n\taccepted", "\tbefore.text, before.opaque, before.going = nil, false, false\n\taccepted",
+	},
+	{
+		"a directory that can't be looked at is empty", "S1, trouble is not absence", "hal/manifest/reader.go",
+		"\tcase err != nil:\n\t\treturn nil, here, err.Error()\n\tcase info.Type", "\tcase err != nil:\n\t\treturn nil, r.before.in, \"\"\n\tcase info.Type",
+	},
+	{
 		"a directory is no manifest", "S1, trouble is not absence", "hal/manifest/reader.go",
 		"\t\tif manifest(e.Name) {\n", "\t\tif manifest(e.Name) && e.Type != hal.TypeDirectory {\n",
 	},
