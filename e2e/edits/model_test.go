@@ -26,6 +26,9 @@ type entry struct {
 
 const regular = "regular"
 
+// mayHoldAny says whether the entry, which doesn't count, may hold any manifest at all.
+func (e *entry) mayHoldAny() bool { return e != nil && (e.is == "link" || e.is == regular) }
+
 func (e entry) counts() bool { return e.is == regular && e.good && !e.open }
 
 // mayHold says whether a manifest that disappeared may have been moved into the entry, which doesn't count.
@@ -115,7 +118,7 @@ func (m *model) read() {
 		m.known[name] = k
 	}
 	for name, k := range m.known {
-		if _, ok := m.now.entries[name]; !ok && k.in == m.now.id {
+		if _, ok := m.now.entries[name]; !ok && (k.in == m.now.id || k.docs == nil && !k.bad.mayHoldAny()) {
 			delete(m.known, name)
 		}
 	}
@@ -167,7 +170,7 @@ func (m *model) dies() {
 	for _, name := range m.missing() {
 		k := m.known[name]
 		k.in = nowhere
-		if k.bad != nil {
+		if k.bad.mayHoldAny() {
 			k.bad = &entry{is: "link"}
 		}
 		m.known[name] = k

@@ -265,7 +265,8 @@ func (r reader) absent(f *finding, name string) {
 	before := r.before.files[name]
 	before.going = false
 	accepted := r.o.AcceptsAnyDirectory || r.accepted.in.is(f.state.in) && slices.Contains(r.accepted.files, name)
-	if !accepted && !before.in.is(f.state.in) { // if it was bad, it may hold what it might have held there
+	mayMatter := before.known || before.lost || before.text != nil || before.opaque
+	if mayMatter && !accepted && !before.in.is(f.state.in) { // if it was bad, it may hold what it might have held there
 		before.missing = true
 		before.problem = "is not there, but the directory is another one than the one in which it was seen last" + r.served(before) +
 			"; mount or restore that directory, or run 'volnode sources --accept' to have it removed"
