@@ -3,7 +3,7 @@ package trace
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/wrap"
@@ -22,7 +22,7 @@ type Record struct {
 
 // String is one line: "#3 NodeStageVolume csi.example.com vol-1 /…/globalmount: done".
 func (r Record) String() string {
-	what := fmt.Sprintf("#%d %s", r.Op, r.Name)
+	what := "#" + strconv.FormatUint(uint64(r.Op), 10) + " " + r.Name
 	if r.Object != "" {
 		what += " " + r.Object
 	}

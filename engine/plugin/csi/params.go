@@ -140,6 +140,9 @@ func isEscaped(r rune) bool {
 
 // mapOf reads what mapText wrote. Text that it did not write is an empty map: a descent, which must always be possible, needs no map.
 func mapOf(text string) map[string]string {
+	if text == "" {
+		return nil
+	}
 	var m map[string]string
 	if json.Unmarshal([]byte(text), &m) != nil {
 		return nil
