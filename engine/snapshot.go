@@ -241,8 +241,7 @@ func whyOf(r RungStatus) string {
 
 func (m *VolumeManager) driverStatus() []DriverStatus {
 	out, now := []DriverStatus{}, m.h.Runtime.Now()
-	for _, at := range slices.Sorted(maps.Keys(m.drivers.sockets)) {
-		s := m.drivers.sockets[at]
+	for _, s := range m.drivers.sockets {
 		row := DriverStatus{Name: s.info.Name, Socket: s.path, Endpoint: s.endpoint, Why: s.why, ActsAfterReply: m.actsAfterReply(s.info.Name)}
 		d := m.drivers.byName[s.info.Name]
 		switch {

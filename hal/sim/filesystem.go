@@ -102,8 +102,19 @@ func (n *node) position(name string) (int, bool) {
 	return at, known
 }
 
+// few is how many entries of a directory are looked at one by one.
+const few = 8
+
 // child returns the entry of a directory, nil if there is none.
 func (n *node) child(name string) *node {
+	if len(n.kids) <= few {
+		for _, k := range n.kids {
+			if k.name == name {
+				return k
+			}
+		}
+		return nil
+	}
 	if i, ok := n.position(name); ok {
 		return n.kids[i]
 	}
