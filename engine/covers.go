@@ -3,7 +3,6 @@ package engine
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
@@ -11,11 +10,16 @@ import (
 
 // This file is what mounts of others do to the places of volumes: above a place they hide it, below it they stand in the way of its deletion.
 
+// isBelow reports whether a path lies below a directory.
+func isBelow(at, dir string) bool {
+	return len(at) > len(dir) && at[len(dir)] == '/' && at[:len(dir)] == dir
+}
+
 // standsOn returns the mount on which a path lies, as the kernel resolves it: from the root on, on each name the top of the stack.
 func standsOn(table []hal.Mount, at string) hal.Mount {
 	var led []hal.Mount // parents first
 	for _, m := range table {
-		if m.Path == "/" || m.Path == at || strings.HasPrefix(at, m.Path+"/") {
+		if m.Path == "/" || m.Path == at || isBelow(at, m.Path) {
 			led = append(led, m)
 		}
 	}
@@ -35,7 +39,7 @@ func strangers(table []hal.Mount, root string, base hal.MountID, own map[string]
 		covers = append(covers, core.Cover{Path: root, What: on.Fingerprint()})
 	}
 	for _, m := range table {
-		if _, isOwn := own[m.Path]; isOwn || !strings.HasPrefix(m.Path, root+"/") {
+		if _, isOwn := own[m.Path]; isOwn || !isBelow(m.Path, root) {
 			continue
 		}
 		if key, is := ownAbove(m.Path, root, own); !is {

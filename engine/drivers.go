@@ -19,7 +19,7 @@ import (
 
 // drivers is the registry of CSI drivers.
 type drivers struct {
-	sockets map[string]*socket
+	sockets []*socket // sorted by path
 	byName  map[string]*driver
 	began   hal.Instant // when the sockets were first asked for
 }
@@ -58,7 +58,7 @@ const (
 	SilentAfter = 30 * time.Second
 )
 
-func (d *drivers) init() { d.sockets, d.byName = map[string]*socket{}, map[string]*driver{} }
+func (d *drivers) init() { d.byName = map[string]*driver{} }
 
 // named returns the driver of a name, which may be new.
 func (d *drivers) named(name string) *driver {
@@ -98,8 +98,8 @@ func (d *drivers) registered() []string {
 // of returns the sockets that register a name, in the order in which they may serve it: the one that does, then by age.
 func (d *drivers) of(k *driver) []*socket {
 	var all []*socket
-	for _, path := range slices.Sorted(maps.Keys(d.sockets)) {
-		if s := d.sockets[path]; s.info.Name == k.name && s != k.by {
+	for _, s := range d.sockets {
+		if s.info.Name == k.name && s != k.by {
 			all = append(all, s)
 		}
 	}
@@ -112,8 +112,8 @@ func (d *drivers) of(k *driver) []*socket {
 
 // isOlderUnheard reports whether a socket that is older than s may yet register its name: it has not been asked to its end since the start.
 func (d *drivers) isOlderUnheard(s *socket) bool {
-	for _, path := range slices.Sorted(maps.Keys(d.sockets)) {
-		if o := d.sockets[path]; o.made < s.made && o.info.Name == "" && o.why == "" {
+	for _, o := range d.sockets {
+		if o.made < s.made && o.info.Name == "" && o.why == "" {
 			return true
 		}
 	}
@@ -121,11 +121,12 @@ func (d *drivers) isOlderUnheard(s *socket) bool {
 }
 
 func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
-	s := m.drivers.sockets[e.Path]
-	if s == nil {
-		s = &socket{path: e.Path}
-		m.drivers.sockets[e.Path] = s
+	d := &m.drivers
+	at, isKnown := slices.BinarySearchFunc(d.sockets, e.Path, func(s *socket, path string) int { return cmp.Compare(s.path, path) })
+	if !isKnown {
+		d.sockets = slices.Insert(d.sockets, at, &socket{path: e.Path})
 	}
+	s := d.sockets[at]
 	s.gen++
 	s.made, s.attempts, s.why = e.Made, 0, m.ears.said.Clean(e.Problem)
 	s.isHeard, s.isMet, s.isTaken, s.isTold = false, false, false, false
@@ -137,7 +138,7 @@ func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
 		m.withdraw(s)
 		m.log(LevelWarn, "plugin socket refused", "socket", e.Path, "why", s.why)
 	default:
-		delete(m.drivers.sockets, e.Path)
+		d.sockets = slices.Delete(d.sockets, at, at+1)
 		m.withdraw(s)
 	}
 }

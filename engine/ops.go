@@ -80,8 +80,12 @@ func (m *VolumeManager) ended(op core.Op, res core.Result) {
 
 // goesOn reports whether an operation is one more turn of a long one, which was told of when it began, or of one that keeps data again.
 func (m *VolumeManager) goesOn(key hal.Key, res core.Result) bool {
+	isKept := emptydir.IsKept(res.Reason)
+	if !isKept && !res.Unfinished {
+		return false
+	}
 	v, _ := m.core.Rung(key)
-	if emptydir.IsKept(res.Reason) && v.Reason == res.Reason {
+	if isKept && v.Reason == res.Reason {
 		return true
 	}
 	return res.Unfinished && (v.Reason == res.Reason || v.Short != "" && v.Short == res.Short)

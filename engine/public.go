@@ -209,7 +209,7 @@ func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count fu
 		if m.core == nil {
 			return volumes
 		}
-		for _, name := range m.volumeNames(uid) {
+		for _, name := range m.volumeNames(uid, m.core.Pod(uid).Rungs) {
 			v, ok := m.core.Rung(name.top)
 			if ok && count(name.volume, v) {
 				volumes[name.volume] = MountedVolume{

@@ -144,13 +144,13 @@ func (m *VolumeManager) podStatus(p core.PodView, look func(hal.Key) (RungStatus
 	if entry := m.objects.pods[p.UID]; entry != nil {
 		s.Namespace, s.Name = entry.pod.Namespace, entry.pod.Name
 	}
-	for _, key := range m.core.Pod(p.UID).Rungs {
+	for _, key := range p.Rungs {
 		if s.Name == "" {
 			v, _ := m.core.Rung(key)
 			s.Namespace, s.Name = kinds.PodOf(v.Made)
 		}
 	}
-	for _, n := range m.volumeNames(p.UID) {
+	for _, n := range m.volumeNames(p.UID, p.Rungs) {
 		v := m.volumeStatus(n, look)
 		s.State = worse(s.State, v.State)
 		s.Volumes = append(s.Volumes, v)
@@ -168,15 +168,15 @@ type named struct {
 	problem string
 }
 
-// volumeNames returns the volumes of a pod: those it wants, and those known of it only by rungs.
-func (m *VolumeManager) volumeNames(uid core.PodUID) []named {
+// volumeNames returns the volumes of a pod: those it wants, and those known of it only by its rungs.
+func (m *VolumeManager) volumeNames(uid core.PodUID, rungs []hal.Key) []named {
 	var names []named
 	if entry := m.objects.pods[uid]; entry != nil {
 		for _, v := range entry.volumes {
 			names = append(names, nameOf(v))
 		}
 	}
-	for _, key := range m.core.Pod(uid).Rungs {
+	for _, key := range rungs {
 		if slices.ContainsFunc(names, func(n named) bool { return n.top == key }) {
 			continue
 		}
@@ -241,8 +241,7 @@ func whyOf(r RungStatus) string {
 
 func (m *VolumeManager) driverStatus() []DriverStatus {
 	out, now := []DriverStatus{}, m.h.Runtime.Now()
-	for _, at := range slices.Sorted(maps.Keys(m.drivers.sockets)) {
-		s := m.drivers.sockets[at]
+	for _, s := range m.drivers.sockets {
 		row := DriverStatus{Name: s.info.Name, Socket: s.path, Endpoint: s.endpoint, Why: s.why, ActsAfterReply: m.actsAfterReply(s.info.Name)}
 		d := m.drivers.byName[s.info.Name]
 		switch {

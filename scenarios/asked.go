@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -68,14 +69,16 @@ const lagging = time.Minute
 
 // versions are the versions of an object that may decide on an operation that began at an instant. What is deleted is what it was last: the volumes of
 // a pod stay as they are while one can't be resolved.
-func versions[T any](r *run, name string, began hal.Instant) []T {
-	var all []T
-	for i, n := range r.news[name] {
-		if object, ok := n.object.(T); ok && (n.until == 0 || n.until.Add(lagging) >= began || n.isGone && i == len(r.news[name])-1) {
-			all = append(all, object)
+func versions[T any](r *run, name string, began hal.Instant) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		all := r.news[name]
+		for i, n := range all {
+			object, ok := n.object.(T)
+			if ok && (n.until == 0 || n.until.Add(lagging) >= began || n.isGone && i == len(all)-1) && !yield(object) {
+				return
+			}
 		}
 	}
-	return all
 }
 
 // looksForOpen notes that some volume of a pod can't be resolved now, as far as the agent has been told: until it can be, the pod's others stay as they
@@ -111,8 +114,8 @@ const climbTime = 2 * time.Minute
 
 // asks is S27.
 func (r *run) asks(e *sim.Effect) {
-	var wants []asked
 	var got asked
+	var near, all iter.Seq[asked]
 	began := e.Deadline.Add(-climbTime)
 	if r.looksForOpen(); r.openAt.Add(lagging) >= began {
 		began = 0
@@ -123,24 +126,31 @@ func (r *run) asks(e *sim.Effect) {
 			driver: e.Driver, volume: m.GetVolumeId(), staging: m.GetStagingTargetPath(), capability: m.GetVolumeCapability(), secrets: m.GetSecrets(),
 			context: m.GetVolumeContext(), publishContext: m.GetPublishContext(),
 		}
-		wants = r.stagesAsked(e, began)
+		all = r.stagesAsked(e.Driver, e.Volume, began)
+		near = all
 	case *csi.NodePublishVolumeRequest:
 		got = asked{
 			driver: e.Driver, volume: m.GetVolumeId(), staging: m.GetStagingTargetPath(), target: m.GetTargetPath(), capability: m.GetVolumeCapability(),
 			readOnly: m.GetReadonly(), secrets: m.GetSecrets(), context: m.GetVolumeContext(), publishContext: m.GetPublishContext(),
 		}
-		wants = r.publishesAsked(e, began)
+		owner := r.podOf(e.Target)
+		near, all = r.publishesAsked(owner, began, m.GetTargetPath()), r.publishesAsked(owner, began, "")
 	default:
 		return
 	}
 	r.judges("S27")
-	why := "no object asks for it"
-	for i := range wants {
-		if why = got.differs(&wants[i]); why == "" {
+	for want := range near {
+		if got.differs(&want) == nil {
 			return
 		}
 	}
-	r.fail("S27", "sent "+e.Method, string(e.Key), e.Method+" of volume "+e.Volume+" is not what the objects say: "+why)
+	why, isNear := func() string { return "no object asks for it" }, false
+	for want := range all {
+		if is := want.target == got.target; is || !isNear {
+			why, isNear = got.differs(&want), is // the last at that path is what a failure is told by
+		}
+	}
+	r.fail("S27", "sent "+e.Method, string(e.Key), e.Method+" of volume "+e.Volume+" is not what the objects say: "+why())
 }
 
 // asked is what a request says.
@@ -153,8 +163,11 @@ type asked struct {
 	context, publishContext map[string]string
 }
 
-// differs names what two requests differ in, "" if nothing. It shows no secret.
-func (a *asked) differs(b *asked) string {
+// differs returns what says in what two requests differ, nil if in nothing. It shows no secret.
+func (a *asked) differs(b *asked) func() string {
+	text := func(format string, values ...any) func() string {
+		return func() string { return fmt.Sprintf(format, values...) }
+	}
 	for _, f := range [...]struct{ name, got, want string }{
 		{"driver", a.driver, b.driver}, {"volume_id", a.volume, b.volume},
 		{"staging_target_path", a.staging, b.staging}, {"target_path", a.target, b.target},
@@ -163,100 +176,104 @@ func (a *asked) differs(b *asked) string {
 		{"volume_mount_group", a.capability.GetMount().GetVolumeMountGroup(), b.capability.GetMount().GetVolumeMountGroup()},
 	} {
 		if f.got != f.want {
-			return fmt.Sprintf("%s is %q, and is to be %q", f.name, f.got, f.want)
+			return text("%s is %q, and is to be %q", f.name, f.got, f.want)
 		}
 	}
 	switch {
 	case (a.capability.GetBlock() == nil) != (b.capability.GetBlock() == nil):
-		return "it is of the wrong access type"
+		return text("it is of the wrong access type")
 	case !slices.Equal(a.capability.GetMount().GetMountFlags(), b.capability.GetMount().GetMountFlags()):
-		return fmt.Sprintf("mount_flags are %q, and are to be %q", a.capability.GetMount().GetMountFlags(), b.capability.GetMount().GetMountFlags())
+		return text("mount_flags are %q, and are to be %q", a.capability.GetMount().GetMountFlags(), b.capability.GetMount().GetMountFlags())
 	case a.readOnly != b.readOnly:
-		return fmt.Sprintf("readonly is %v, and is to be %v", a.readOnly, b.readOnly)
+		return text("readonly is %v, and is to be %v", a.readOnly, b.readOnly)
 	case !maps.Equal(a.context, b.context):
-		return fmt.Sprintf("volume_context is %v, and is to be %v", a.context, b.context)
+		return text("volume_context is %v, and is to be %v", a.context, b.context)
 	case !maps.Equal(a.publishContext, b.publishContext):
-		return fmt.Sprintf("publish_context is %v, and is to be %v", a.publishContext, b.publishContext)
+		return text("publish_context is %v, and is to be %v", a.publishContext, b.publishContext)
 	case !maps.Equal(a.secrets, b.secrets):
-		return "it has not the data of the secret that the volume names for it"
+		return text("it has not the data of the secret that the volume names for it")
 	}
-	return ""
+	return nil
 }
 
 // stagesAsked is what the objects ask of a stage of that volume.
-func (r *run) stagesAsked(e *sim.Effect, began hal.Instant) []asked {
-	var all []asked
-	for _, name := range r.namesOf("pv ") {
-		for _, pv := range versions[*corev1.PersistentVolume](r, name, began) {
-			src := pv.Spec.CSI
-			if src == nil || src.Driver != e.Driver || src.VolumeHandle != e.Volume {
-				continue
-			}
-			for _, is := range r.traits[e.Driver] {
-				a := asked{
-					driver: src.Driver, volume: src.VolumeHandle, capability: capabilityOf(pv, is), context: src.VolumeAttributes,
-					secrets: r.secretOf(src.NodeStageSecretRef), staging: stagedAt(pv),
+func (r *run) stagesAsked(driver, volume string, began hal.Instant) iter.Seq[asked] {
+	return func(yield func(asked) bool) {
+		for _, name := range r.namesOf("pv ") {
+			for pv := range versions[*corev1.PersistentVolume](r, name, began) {
+				src := pv.Spec.CSI
+				if src == nil || src.Driver != driver || src.VolumeHandle != volume {
+					continue
 				}
-				all = append(all, r.attachedAsked(a, began)...)
-			}
-		}
-	}
-	return all
-}
-
-// namesOf are the names of all objects of a kind that the agent was told of, sorted.
-func (r *run) namesOf(kind string) []string {
-	var all []string
-	for _, name := range slices.Sorted(maps.Keys(r.news)) {
-		if strings.HasPrefix(name, kind) {
-			all = append(all, name)
-		}
-	}
-	return all
-}
-
-// publishesAsked is what the objects ask of a publish at that path: it tells the pod, and after what the volume is called there.
-func (r *run) publishesAsked(e *sim.Effect, began hal.Instant) []asked {
-	owner := r.podOf(e.Target)
-	if owner == nil {
-		return nil
-	}
-	var all []asked
-	for _, pod := range versions[*corev1.Pod](r, newsOf(owner.object), began) {
-		for i := range pod.Spec.Volumes {
-			v := &pod.Spec.Volumes[i]
-			isUsed, isBlock, readOnly := used(pod, v.Name)
-			switch {
-			case !isUsed:
-			case v.CSI != nil:
-				all = append(all, r.inlineAsked(pod, v, readOnly, began)...)
-			case v.PersistentVolumeClaim != nil:
-				readOnly = readOnly || v.PersistentVolumeClaim.ReadOnly
-				for _, claim := range versions[*corev1.PersistentVolumeClaim](r, "pvc "+pod.Namespace+"/"+v.PersistentVolumeClaim.ClaimName, began) {
-					for _, pv := range versions[*corev1.PersistentVolume](r, "pv "+claim.Spec.VolumeName, began) {
-						all = append(all, r.claimedAsked(pod, pv, isBlock, readOnly, began)...)
+				for _, is := range r.traits[driver] {
+					a := asked{
+						driver: src.Driver, volume: src.VolumeHandle, capability: capabilityOf(pv, is), context: src.VolumeAttributes,
+						secrets: r.secretOf(src.NodeStageSecretRef), staging: stagedAt(pv),
+					}
+					if !r.attachedAsked(a, began, yield) {
+						return
 					}
 				}
 			}
 		}
 	}
-	// The first is what a failure is told by.
-	slices.SortStableFunc(all, func(a, b asked) int { return rankOf(&a, e) - rankOf(&b, e) })
+}
+
+// namesOf are the names of all objects of a kind that the agent was told of, sorted.
+func (r *run) namesOf(kind string) []string {
+	var all []string
+	for name := range r.news {
+		if strings.HasPrefix(name, kind) {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
 	return all
 }
 
-func rankOf(a *asked, e *sim.Effect) int {
-	if a.target == e.Target {
-		return 1
+// publishesAsked is what the objects ask of the publishes of a pod: of all, or of those at one path.
+func (r *run) publishesAsked(owner *pod, began hal.Instant, at string) iter.Seq[asked] {
+	return func(yield func(asked) bool) {
+		if owner == nil {
+			return
+		}
+		for pod := range versions[*corev1.Pod](r, newsOf(owner.object), began) {
+			for i := range pod.Spec.Volumes {
+				if !r.publishAsked(pod, &pod.Spec.Volumes[i], began, at, yield) {
+					return
+				}
+			}
+		}
 	}
-	return 0
 }
 
-func (r *run) inlineAsked(pod *corev1.Pod, v *corev1.Volume, readOnly bool, began hal.Instant) []asked {
-	var all []asked
+// publishAsked is publishesAsked of one volume. Like all that yields, it reports whether more is asked for.
+func (r *run) publishAsked(pod *corev1.Pod, v *corev1.Volume, began hal.Instant, at string, yield func(asked) bool) bool {
+	isUsed, isBlock, readOnly := used(pod, v.Name)
+	switch {
+	case !isUsed:
+	case v.CSI != nil:
+		return r.inlineAsked(pod, v, readOnly, began, at, yield)
+	case v.PersistentVolumeClaim != nil:
+		readOnly = readOnly || v.PersistentVolumeClaim.ReadOnly
+		for claim := range versions[*corev1.PersistentVolumeClaim](r, "pvc "+pod.Namespace+"/"+v.PersistentVolumeClaim.ClaimName, began) {
+			for pv := range versions[*corev1.PersistentVolume](r, "pv "+claim.Spec.VolumeName, began) {
+				if !r.claimedAsked(pod, pv, isBlock, readOnly, began, at, yield) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (r *run) inlineAsked(pod *corev1.Pod, v *corev1.Volume, readOnly bool, began hal.Instant, at string, yield func(asked) bool) bool {
 	a := asked{
 		driver: v.CSI.Driver, volume: inlineHandle(string(pod.UID), v.Name), readOnly: readOnly || v.CSI.ReadOnly != nil && *v.CSI.ReadOnly,
 		target: publishedAt(string(pod.UID), v.Name),
+	}
+	if at != "" && a.target != at {
+		return true
 	}
 	mount := &csi.VolumeCapability_MountVolume{}
 	if v.CSI.FSType != nil {
@@ -269,19 +286,22 @@ func (r *run) inlineAsked(pod *corev1.Pod, v *corev1.Volume, readOnly bool, bega
 		a.capability = &csi.VolumeCapability{
 			AccessMode: accessMode(corev1.ReadWriteOnce, is), AccessType: &csi.VolumeCapability_Mount{Mount: mount},
 		}
-		for _, object := range versions[*storagev1.CSIDriver](r, "csidriver "+v.CSI.Driver, began) {
+		for object := range versions[*storagev1.CSIDriver](r, "csidriver "+v.CSI.Driver, began) {
 			a.context = contextOf(v.CSI.VolumeAttributes, object, pod, true)
-			all = append(all, a)
+			if !yield(a) {
+				return false
+			}
 		}
 	}
-	return all
+	return true
 }
 
-func (r *run) claimedAsked(pod *corev1.Pod, pv *corev1.PersistentVolume, isBlock, readOnly bool, began hal.Instant) []asked {
-	var all []asked
+func (r *run) claimedAsked(
+	pod *corev1.Pod, pv *corev1.PersistentVolume, isBlock, readOnly bool, began hal.Instant, at string, yield func(asked) bool,
+) bool {
 	src := pv.Spec.CSI
 	if src == nil {
-		return nil
+		return true
 	}
 	a := asked{
 		driver: src.Driver, volume: src.VolumeHandle, readOnly: readOnly || src.ReadOnly, secrets: r.secretOf(src.NodePublishSecretRef),
@@ -290,32 +310,38 @@ func (r *run) claimedAsked(pod *corev1.Pod, pv *corev1.PersistentVolume, isBlock
 	if isBlock {
 		a.target = rootDir + "/plugins/kubernetes.io/csi/volumeDevices/publish/" + pv.Name + "/" + string(pod.UID)
 	}
+	if at != "" && a.target != at {
+		return true
+	}
 	for _, is := range r.traits[src.Driver] {
 		a.capability, a.staging = capabilityOf(pv, is), ""
 		if is.staging {
 			a.staging = stagedAt(pv)
 		}
-		for _, object := range versions[*storagev1.CSIDriver](r, "csidriver "+src.Driver, began) {
+		for object := range versions[*storagev1.CSIDriver](r, "csidriver "+src.Driver, began) {
 			a.context = contextOf(src.VolumeAttributes, object, pod, false)
-			all = append(all, r.attachedAsked(a, began)...)
+			if !r.attachedAsked(a, began, yield) {
+				return false
+			}
 		}
 	}
-	return all
+	return true
 }
 
 // attachedAsked is what is asked of a volume, with what its VolumeAttachment says, if its driver has it attached.
-func (r *run) attachedAsked(a asked, began hal.Instant) []asked {
-	var all []asked
-	for _, object := range versions[*storagev1.CSIDriver](r, "csidriver "+a.driver, began) {
+func (r *run) attachedAsked(a asked, began hal.Instant, yield func(asked) bool) bool {
+	for object := range versions[*storagev1.CSIDriver](r, "csidriver "+a.driver, began) {
 		if object.Spec.AttachRequired != nil && !*object.Spec.AttachRequired {
-			return append(all, a)
+			return yield(a)
 		}
 	}
-	for _, is := range versions[*storagev1.VolumeAttachment](r, "attachment "+attachmentName(a.driver, a.volume), began) {
+	for is := range versions[*storagev1.VolumeAttachment](r, "attachment "+attachmentName(a.driver, a.volume), began) {
 		a.publishContext = is.Status.AttachmentMetadata
-		all = append(all, a)
+		if !yield(a) {
+			return false
+		}
 	}
-	return all
+	return true
 }
 
 func (r *run) secretOf(ref *corev1.SecretReference) map[string]string {

@@ -20,9 +20,11 @@ type announcements struct {
 	paths map[string]bool // of which data may be deleted
 }
 
+var deletionsLog = deletions.File(identity.Dir(rootDir))
+
 // announces takes in what the log says once it is synced.
 func (r *run) announces(e *sim.Effect) {
-	if e.Kind != sim.EffectSynced || e.Path != deletions.File(identity.Dir(rootDir)) || e.Outcome != hal.Done || e.Actor != "agent" {
+	if e.Kind != sim.EffectSynced || e.Path != deletionsLog || e.Outcome != hal.Done || e.Actor != "agent" {
 		return
 	}
 	if r.announced.lines == nil {

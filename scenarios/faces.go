@@ -85,25 +85,26 @@ func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
 	if r.core == nil || r.core.Seq() != step {
 		return i, false // what is believed by now is newer than the status
 	}
-	return i, first == nil && slices.Equal(factsOf(&before), factsOf(&i.status))
+	return i, first == nil && isAsBefore(&before, &i.status)
 }
 
-// factsOf is what of a status no clock changes.
-func factsOf(s *engine.Status) []string {
-	facts := []string{fmt.Sprint(s.Node, s.Synced, s.Sources, len(s.Pods))}
-	for _, k := range s.Rungs {
-		facts = append(facts, fmt.Sprint(k.Key, k.State, k.Actual, k.Desired, k.Fingerprint, k.Step))
-	}
-	for _, p := range s.Pods {
-		facts = append(facts, fmt.Sprint(p.UID, p.State, p.Wanted))
-		for _, v := range p.Volumes {
-			facts = append(facts, fmt.Sprint(v.Name, v.State, v.Path, v.Keys))
-		}
-	}
-	for _, d := range s.Drivers {
-		facts = append(facts, fmt.Sprint(d.Name, d.Socket, d.Registered, d.Connected, d.Waiting))
-	}
-	return facts
+// isAsBefore reports whether two statuses are equal in what no clock changes.
+func isAsBefore(a, b *engine.Status) bool {
+	return a.Node == b.Node && a.Synced == b.Synced && slices.Equal(a.Sources, b.Sources) &&
+		slices.EqualFunc(a.Rungs, b.Rungs, func(x, y engine.RungStatus) bool {
+			return x.Key == y.Key && x.State == y.State && x.Actual == y.Actual && x.Desired == y.Desired && x.Fingerprint == y.Fingerprint &&
+				x.Step == y.Step
+		}) &&
+		slices.EqualFunc(a.Pods, b.Pods, func(x, y engine.PodStatus) bool {
+			return x.UID == y.UID && x.State == y.State && x.Wanted == y.Wanted && slices.EqualFunc(x.Volumes, y.Volumes, isSameVolume)
+		}) &&
+		slices.EqualFunc(a.Drivers, b.Drivers, func(x, y engine.DriverStatus) bool {
+			return x.Name == y.Name && x.Socket == y.Socket && x.Registered == y.Registered && x.Connected == y.Connected && x.Waiting == y.Waiting
+		})
+}
+
+func isSameVolume(x, y engine.VolumeStatus) bool {
+	return x.Name == y.Name && x.State == y.State && x.Path == y.Path && slices.Equal(x.Keys, y.Keys)
 }
 
 // asksAround has somebody ask the engine everything, while the world goes on.

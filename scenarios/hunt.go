@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -92,11 +93,16 @@ func (h *Hunter) Close() { h.buffers.Close() }
 // the heap grows until it is collected, and memory that was used long ago is in no cache.
 const mostShapes = 512
 
+func isPod(object any) bool {
+	_, is := object.(*corev1.Pod)
+	return is
+}
+
 // forgets lets go of the objects of earlier worlds, once they are many.
 func (h *Hunter) forgets() {
 	if len(h.pods) > mostShapes {
 		clear(h.pods)
-		clear(h.texts)
+		maps.DeleteFunc(h.texts, func(object any, _ []byte) bool { return isPod(object) }) // those of volumes are few, and made once
 	}
 }
 

@@ -16,13 +16,13 @@ import (
 // leaks finds secrets in texts: every run of eight or more of a value's bytes, as it is and encoded. It knows the values from the world's truth, and
 // shares nothing with what the engine searches by.
 type leaks struct {
-	windows map[uint64]bool
-	likely  [1 << 10]uint64 // a bit for each window's hash: most texts have no window for which it is set
+	windows map[string]bool
+	blocks  [1 << 10]uint64 // a bit for the hash of each block in a window: a window that ends at another block there is not
 	words   []string        // values that are shorter: told where they are words of their own
 }
 
-// telling is how many bytes of a secret are too many.
-const telling = 8
+// telling is how many bytes of a secret are too many, and blockLength how many of them are looked at first.
+const telling, blockLength = 8, 4
 
 // plant puts a secret into the world, and into what must come out nowhere.
 func (r *run) plant(namespace, name string, data map[string]string) {
@@ -41,7 +41,7 @@ func (r *run) plant(namespace, name string, data map[string]string) {
 
 // leaksOf knows the values of secrets.
 func leaksOf(secrets ...map[string]string) *leaks {
-	l := &leaks{windows: map[uint64]bool{}}
+	l := &leaks{windows: map[string]bool{}}
 	for _, data := range secrets {
 		for _, key := range slices.Sorted(maps.Keys(data)) {
 			l.add(data[key])
@@ -86,26 +86,29 @@ func (l *leaks) add(value string) {
 	}
 	for _, form := range formsOfSecret(value) {
 		for i := range max(len(form)-telling+1, 0) {
-			var w uint64
-			for _, c := range []byte(form[i : i+telling]) {
-				w = w<<8 | uint64(c)
+			l.windows[form[i:i+telling]] = true
+			for at := i; at <= i+telling-blockLength; at++ {
+				h := bitOf(form[at : at+blockLength])
+				l.blocks[h>>6] |= 1 << (h & 63)
 			}
-			l.windows[w] = true
-			h := bitOf(w)
-			l.likely[h>>6] |= 1 << (h & 63)
 		}
 	}
 }
 
-func bitOf(window uint64) uint64 { return window * 0x9e3779b97f4a7c15 >> 48 }
+func bitOf(b string) uint32 {
+	return (uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24) * 0x9e3779b9 >> 16
+}
 
 // in is what of a secret is in a text, "" for nothing.
 func (l *leaks) in(text string) string {
-	var w uint64
-	for i := range len(text) {
-		w = w<<8 | uint64(text[i])
-		if h := bitOf(w); l.likely[h>>6]>>(h&63)&1 == 1 && i >= telling-1 && l.windows[w] {
-			return text[i-telling+1 : i+1]
+	for end := telling; end <= len(text); {
+		switch h := bitOf(text[end-blockLength : end]); {
+		case l.blocks[h>>6]>>(h&63)&1 == 0:
+			end += telling - blockLength + 1 // no window has this block
+		case l.windows[text[end-telling:end]]:
+			return text[end-telling : end]
+		default:
+			end++
 		}
 	}
 	for _, word := range l.words {

@@ -35,8 +35,11 @@ func (r *run) isAnswered(e *sim.Effect) {
 
 // betrays: an effect of such a call.
 func (r *run) betrays(e *sim.Effect) {
+	if e.Call == 0 {
+		return
+	}
 	p := r.places[e.Key]
-	if p == nil || e.Call == 0 || !slices.Contains(p.untold, e.Call) {
+	if p == nil || !slices.Contains(p.untold, e.Call) {
 		return
 	}
 	switch e.Kind {

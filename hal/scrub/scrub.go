@@ -52,6 +52,18 @@ type Scrubber struct {
 	isTooMany  bool            // but there was no room for some names
 }
 
+// finding is what one value may be found by.
+type finding struct {
+	windows []window
+	words   []string // folded
+}
+
+// window is a run of fragment bytes, folded. One that is not strong says nothing by itself.
+type window struct {
+	digest uint64
+	strong bool
+}
+
 // known is what one generation of secrets may be found by.
 type known struct {
 	values  map[uint64]bool // whole values, to see at once that one is known
@@ -141,17 +153,13 @@ func (s *Scrubber) learn(value string) {
 		s.old, s.fresh = s.fresh, newKnown()
 	}
 	s.fresh.values[whole] = true
-	s.fresh.add(found)
-}
-
-func (k *known) add(other known) {
-	for h, strong := range other.windows {
-		k.windows[h] = k.windows[h] || strong
+	for _, w := range found.windows {
+		s.fresh.windows[w.digest] = s.fresh.windows[w.digest] || w.strong
 	}
-	for h := range other.words {
-		k.words[h] = true
+	for _, word := range found.words {
+		s.fresh.words[maphash.String(s.seed, word)] = true
+		s.fresh.lengths |= 1 << len(word)
 	}
-	k.lengths |= other.lengths
 }
 
 // Clean returns text without the secrets that are known, in one printable line of at most about [maxText] bytes.

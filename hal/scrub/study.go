@@ -3,7 +3,6 @@ package scrub
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"hash/maphash"
 	"iter"
 	"strings"
 )
@@ -15,12 +14,11 @@ const maxWord = 63
 const leastLine = 4
 
 // study is what a value may be found by.
-func (s *Scrubber) study(value string) known {
-	k := newKnown()
-	k.windows = make(map[uint64]bool, 6*len(value))
+func (s *Scrubber) study(value string) finding {
+	k := finding{windows: make([]window, 0, 6*len(value))}
 	trimmed := strings.TrimSpace(value)
 	if !s.windows(&k, []byte(trimmed)) {
-		s.word(&k, trimmed)
+		k.word(trimmed)
 	}
 	for _, form := range formsOf(value) {
 		s.windows(&k, form)
@@ -31,7 +29,7 @@ func (s *Scrubber) study(value string) known {
 	lines := strings.Split(trimmed, "\n")
 	for _, line := range lines {
 		if line = strings.TrimSpace(line); len(lines) > 1 && len(line) >= leastLine && len(line) < fragment {
-			s.word(&k, line)
+			k.word(line)
 		}
 	}
 	return k
@@ -64,11 +62,11 @@ func inBase64(data []byte, skew int) []byte {
 }
 
 // windows takes in every run of fragment bytes of form, and reports whether one says something by itself.
-func (s *Scrubber) windows(k *known, form []byte) bool {
+func (s *Scrubber) windows(k *finding, form []byte) bool {
 	isAny := false
 	for _, w := range windowsOf(form) {
-		h, strong := s.digest(w), isTelling(w)
-		k.windows[h] = k.windows[h] || strong
+		strong := isTelling(w)
+		k.windows = append(k.windows, window{s.digest(w), strong})
 		isAny = isAny || strong
 	}
 	return isAny
@@ -93,7 +91,7 @@ func windowsOf(text []byte) iter.Seq2[int, uint64] {
 	}
 }
 
-func (s *Scrubber) word(k *known, word string) {
+func (k *finding) word(word string) {
 	forms := []string{word}
 	if len(word) >= leastLine {
 		forms = append(forms, hex.EncodeToString([]byte(word)), base64.RawStdEncoding.EncodeToString([]byte(word)))
@@ -103,8 +101,7 @@ func (s *Scrubber) word(k *known, word string) {
 		if form == "" || len(form) > maxWord || isBare && len(form) < leastLine {
 			continue
 		}
-		k.words[maphash.Bytes(s.seed, fold([]byte(form)))] = true
-		k.lengths |= 1 << len(form)
+		k.words = append(k.words, string(fold([]byte(form))))
 	}
 }
 

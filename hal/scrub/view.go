@@ -1,6 +1,7 @@
 package scrub
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -121,6 +122,9 @@ func (v view) numbers() view {
 
 // unescaped reads escapes of URLs, of JSON, Go and C strings, and of HTML. changed says whether there was one.
 func (v view) unescaped() (out view, changed bool) {
+	if !bytes.ContainsAny(v.bytes, `%&\`) {
+		return v, false
+	}
 	for i := 0; i < len(v.bytes); {
 		n, char := escapeAt(v.bytes[i:])
 		if n == 0 {

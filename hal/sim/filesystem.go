@@ -102,8 +102,19 @@ func (n *node) position(name string) (int, bool) {
 	return at, known
 }
 
+// few is how many entries of a directory are looked at one by one.
+const few = 8
+
 // child returns the entry of a directory, nil if there is none.
 func (n *node) child(name string) *node {
+	if len(n.kids) <= few {
+		for _, k := range n.kids {
+			if k.name == name {
+				return k
+			}
+		}
+		return nil
+	}
 	if i, ok := n.position(name); ok {
 		return n.kids[i]
 	}
@@ -257,12 +268,19 @@ func (w *World) walkFrom(at location, path string, mode walkMode, links *int) (l
 
 // nextName splits the first name off a path.
 func nextName(path string) (name, rest string) {
-	path = strings.TrimLeft(path, "/")
-	i := strings.IndexByte(path, '/')
-	if i < 0 {
-		return path, ""
+	begin := 0
+	for begin < len(path) && path[begin] == '/' {
+		begin++
 	}
-	return path[:i], strings.TrimLeft(path[i:], "/")
+	end := begin
+	for end < len(path) && path[end] != '/' {
+		end++
+	}
+	after := end
+	for after < len(path) && path[after] == '/' {
+		after++
+	}
+	return path[begin:end], path[after:]
 }
 
 // beneath resolves a path below the agent's root directory: through no link, no mount, and not out of it (openat2(2)). It returns the
@@ -322,19 +340,18 @@ func clean(path string) bool {
 	if path == "" || path[0] != '/' {
 		return false
 	}
-	for begin := 1; ; {
-		name := path[begin:]
-		i := strings.IndexByte(name, '/')
-		if i >= 0 {
-			name = name[:i]
+	begin := 1
+	for at := 1; ; at++ {
+		if at < len(path) && path[at] != '/' {
+			continue
 		}
-		if name == "" || name == "." || name == ".." {
+		if name := path[begin:at]; name == "" || name == "." || name == ".." {
 			return false
 		}
-		if i < 0 {
+		if at == len(path) {
 			return true
 		}
-		begin += i + 1
+		begin = at + 1
 	}
 }
 

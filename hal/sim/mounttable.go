@@ -175,9 +175,12 @@ func (t *mountTable) moved() {
 }
 
 // stack returns the mounts at a path, bottom first. Links are not followed.
-func (t *mountTable) stack(path string) []*mount {
+func (t *mountTable) stack(path string) []*mount { return t.appendStack(nil, path) }
+
+// appendStack is stack, appended to all.
+func (t *mountTable) appendStack(all []*mount, path string) []*mount {
 	if path != "/" && !clean(path) {
-		return nil
+		return all
 	}
 	dir, name := location{t.list[0], t.list[0].root}, ""
 	if path != "/" {
@@ -185,12 +188,11 @@ func (t *mountTable) stack(path string) []*mount {
 		links := 0
 		at, _, errno := t.w.walkFrom(t.rootLocation(), path[:max(cut, 1)], walkNoLinks, &links)
 		if errno != 0 {
-			return nil
+			return all
 		}
 		dir, name = at, path[cut+1:]
 	}
 	if name == "" {
-		var all []*mount
 		for m := t.list[0]; m != nil; m = t.child(m, m.root) {
 			all = append(all, m)
 		}
@@ -198,9 +200,8 @@ func (t *mountTable) stack(path string) []*mount {
 	}
 	n := dir.n.child(name)
 	if n == nil {
-		return nil
+		return all
 	}
-	var all []*mount
 	for m := t.child(dir.m, n); m != nil; m = t.child(m, m.root) {
 		all = append(all, m)
 	}

@@ -404,8 +404,13 @@ type Context struct {
 	world    *World
 	deadline hal.Instant // of the world's clock; 0 is none
 	err      error
-	waiting  []*task
-	parks    []uint32
+	waiting  []waiting
+}
+
+// waiting is a task, and which time it was parked.
+type waiting struct {
+	task *task
+	park uint32
 }
 
 // Context returns a context that ends after d of virtual time, or never if d is 0.
@@ -424,12 +429,12 @@ func (c *Context) Cancel() {
 	}
 	c.err = context.Canceled
 	s := c.world.sched
-	for i, t := range c.waiting {
-		if !t.done && t.parked == c.parks[i] {
+	for _, is := range c.waiting {
+		if t := is.task; !t.done && t.parked == is.park {
 			s.wake(s.now, uint64(t.parked), t)
 		}
 	}
-	c.waiting, c.parks = nil, nil
+	c.waiting = nil
 }
 
 // watch wakes the current task, about to park, at the end of the context.
@@ -437,8 +442,7 @@ func (c *Context) watch(s *scheduler, t *task) {
 	if c.deadline != 0 {
 		s.wake(c.deadline, uint64(t.parked), t)
 	}
-	c.waiting = append(c.waiting, t)
-	c.parks = append(c.parks, t.parked)
+	c.waiting = append(c.waiting, waiting{t, t.parked})
 }
 
 // Deadline is unset: virtual time is no time.Time.

@@ -22,7 +22,8 @@ func (w *World) Mounts() []hal.Mount {
 
 // MountsAt is the stack of mounts at a path, bottom first.
 func (w *World) MountsAt(path string) []hal.Mount {
-	stack := w.mounts.stack(path)
+	var few [4]*mount
+	stack := w.mounts.appendStack(few[:0], path)
 	if len(stack) == 0 {
 		return nil
 	}

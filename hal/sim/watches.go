@@ -98,7 +98,7 @@ func (w *World) nameChanged(dir location, name string, k *node, isNew bool) {
 		w.pathGone(inc, w.pathTo(dir, name))
 	}
 	if len(inc.watches.dirs) > 0 {
-		w.dirChanged(inc, w.mounts.pathOf(dir))
+		dirChanged(w, inc, w.mounts.spell(dir))
 	}
 	if k.isDir() {
 		return
@@ -134,15 +134,15 @@ func isIn(path []byte, dir string) bool {
 // contentChanged tells the watches of the directory that the file is in.
 func (w *World) contentChanged(path string) {
 	if inc := w.watching(); inc != nil && len(inc.watches.dirs) > 0 {
-		w.dirChanged(inc, path[:max(strings.LastIndexByte(path, '/'), 0)])
+		dirChanged(w, inc, path[:max(strings.LastIndexByte(path, '/'), 0)])
 	}
 }
 
-func (w *World) dirChanged(inc *incarnation, dir string) {
+func dirChanged[Path string | []byte](w *World, inc *incarnation, dir Path) {
 	for _, d := range inc.watches.dirs {
-		if d.path == dir && !d.marked {
+		if d.path == string(dir) && !d.marked {
 			d.marked = true
-			w.notify(inc, siteDirectory, dir, func() {
+			w.notify(inc, siteDirectory, d.path, func() {
 				d.marked = false
 				d.f()
 			})

@@ -3,7 +3,7 @@ package trace
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/wrap"
@@ -22,14 +22,14 @@ type Record struct {
 
 // String is one line: "#3 NodeStageVolume csi.example.com vol-1 /…/globalmount: done".
 func (r Record) String() string {
-	what := fmt.Sprintf("#%d %s", r.Op, r.Name)
+	end, gap := r.Error, ""
+	if end == "" {
+		end = r.Outcome.String()
+	}
 	if r.Object != "" {
-		what += " " + r.Object
+		gap = " "
 	}
-	if r.Error != "" {
-		return what + ": " + r.Error
-	}
-	return what + ": " + r.Outcome.String()
+	return "#" + strconv.FormatUint(uint64(r.Op), 10) + " " + r.Name + gap + r.Object + ": " + end
 }
 
 // Wrap returns h with sink called at the end of each call, on the task that made it: sink must be safe for that, and quick.

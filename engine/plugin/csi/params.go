@@ -140,11 +140,50 @@ func isEscaped(r rune) bool {
 
 // mapOf reads what mapText wrote. Text that it did not write is an empty map: a descent, which must always be possible, needs no map.
 func mapOf(text string) map[string]string {
+	if text == "" {
+		return nil
+	}
+	if m, ok := plainMap(text); ok {
+		return m
+	}
 	var m map[string]string
 	if json.Unmarshal([]byte(text), &m) != nil {
 		return nil
 	}
 	return m
+}
+
+// plainMap is mapOf for text without escapes; not ok of all other.
+func plainMap(text string) (m map[string]string, ok bool) {
+	m = map[string]string{}
+	rest, ok := strings.CutPrefix(text, "{")
+	for ok && rest != "}" {
+		var key, value string
+		if key, rest, ok = plainString(rest, ":"); !ok {
+			break
+		}
+		if value, rest, ok = plainString(rest, ""); !ok {
+			break
+		}
+		m[key] = value
+		if rest != "}" {
+			rest, ok = strings.CutPrefix(rest, ",")
+			ok = ok && rest != "}"
+		}
+	}
+	return m, ok
+}
+
+// plainString reads a string of JSON without escapes, and what comes after it.
+func plainString(text, after string) (s, rest string, ok bool) {
+	if text, ok = strings.CutPrefix(text, `"`); !ok {
+		return "", "", false
+	}
+	if s, rest, ok = strings.Cut(text, `"`); !ok || strings.ContainsFunc(s, isEscaped) {
+		return "", "", false
+	}
+	rest, ok = strings.CutPrefix(rest, after)
+	return s, rest, ok
 }
 
 func listOf(text string) []string {
