@@ -41,8 +41,6 @@ func actions() []action {
 		{"forget journal", func(t *story, _ []string) string { return t.forgetJournal() }},
 		{"spoil journal", func(t *story, _ []string) string { return t.spoilJournal() }},
 		{"rename host to NAME", func(t *story, a []string) string { t.r.host = a[0]; return "" }},
-		{"copy journal", func(t *story, _ []string) string { t.r.copiesJournal(); return "" }},
-		{"restore journal", func(t *story, _ []string) string { t.r.restoresJournal(); return "" }},
 		{"change machine", func(t *story, _ []string) string { t.r.isCopied(); return "" }},
 		{"start with --adopt", func(t *story, _ []string) string { return t.startWith(func(c *engine.Config) { c.Adopt = true }) }},
 		{"start with --accept-machine", func(t *story, _ []string) string {
