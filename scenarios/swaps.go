@@ -181,12 +181,24 @@ func (t *story) swap(how swapping, without string, d time.Duration) string {
 	return ""
 }
 
-// swapActions are the statements about what comes into the place of the directory of manifests.
+// accept is a statement. An agent that dies before it counts has not heard it: whoever said it looks again.
+func (t *story) accept() string {
+	t.r.acceptsMissing()
+	if !t.r.isTended {
+		t.r.isTended = true
+		t.w.After(time.Minute, "a person looks for missing manifests", t.r.looksForMissing)
+	}
+	return ""
+}
+
+// swapActions are the statements about what comes into the place of the directory of manifests, or of the journal.
 func swapActions() []action {
 	return []action{
+		{"copy journal", func(t *story, _ []string) string { t.r.copiesJournal(); return "" }},
+		{"restore journal", func(t *story, _ []string) string { t.r.restoresJournal(); return "" }},
 		{"swap the manifests for an empty directory for TIME", func(t *story, a []string) string { return t.swap(byRename, "", duration(a[0])) }},
 		{"swap the manifests for a copy without pod POD for TIME", func(t *story, a []string) string { return t.swap(byRename, a[0], duration(a[1])) }},
 		{"turn the manifests into a link for TIME", func(t *story, a []string) string { return t.swap(byTurnedLink, "", duration(a[0])) }},
-		{"accept the missing manifests", func(t *story, _ []string) string { t.r.acceptsMissing(); return "" }},
+		{"accept the missing manifests", func(t *story, _ []string) string { return t.accept() }},
 	}
 }

@@ -227,6 +227,13 @@ func (s *session) swaps(keep func(name string) bool) {
 	}
 	away := fmt.Sprintf("%s.away-%d", s.h.Manifests, f.id)
 	s.hidden = append(s.hidden, hidden{s.model.now, away})
+	if s.r.IntN(2) == 0 { // in one step
+		s.must(os.Rename(at, away))
+		s.does(func() {
+			s.must(unix.Renameat2(unix.AT_FDCWD, away, unix.AT_FDCWD, s.h.Manifests, unix.RENAME_EXCHANGE))
+		}, func(m *model) { m.now = f })
+		return
+	}
 	s.must(os.Rename(s.h.Manifests, away))
 	s.pause()
 	s.does(func() { s.must(os.Rename(at, s.h.Manifests)) }, func(m *model) { m.now = f })

@@ -8,6 +8,15 @@ type killer struct {
 
 // killers is what is tried first. One that has gone stale costs the whole catalogue and a hunt, and nothing else.
 var killers = map[string]killer{
+	"what a ledger does not list is new":                                         {seed: 517638},
+	"a start that is tried again forgets whose root it is":                       {seed: 64582},
+	"a snapshot drops a record":                                                  {scenario: "bad_manifest_keeps_its_pod"},
+	"the lines of a batch are written in reverse order":                          {seed: 1045},
+	"a record is written without its last parameter":                             {scenario: "aborted_beside_the_call_of_another_pod_proves_nothing"},
+	"a record is written with the bounds of the other verb":                      {scenario: "agent_dies_at_each_step_of_a_mount"},
+	"another directory is known by its device":                                   {scenario: "manifests_are_swapped_and_nobody_has_deleted_a_pod"},
+	"a bad manifest that is missing elsewhere holds nothing":                     {scenario: "bad_manifest_is_missing_in_another_directory"},
+	"a directory that can't be looked at is empty":                               {scenario: "link_comes_into_the_place_of_the_manifests"},
 	"ALREADY_EXISTS is not negated":                                              {scenario: "already_exists_is_negated_first"},
 	"ALREADY_EXISTS is taken for OK":                                             {scenario: "already_exists_is_negated_first"},
 	"INTERNAL is taken for not done":                                             {scenario: "failed_unstage_is_not_stood_on"},

@@ -103,6 +103,23 @@ var records = []Mutant{
 		"\t\tk := found[key]\n\t\tif k.doubtful {\n", "\t\tk := &kept{record: found[key].record}\n\t\tif found[key].doubtful {\n",
 	},
 	{
+		"a snapshot drops a record", "S15, laws 5.5", "engine/journal/journal.go",
+		"\tb, of := appendHeader(", "\tif len(keys) > 1 {\n\t\tdelete(j.ledger.entries, keys[0])\n\t\tkeys = keys[1:]\n\t}\n\tb, of := appendHeader(",
+	},
+	{
+		"the lines of a batch are written in reverse order", "S15, laws 5.1", "engine/journal/journal.go",
+		"\tfor i := range lines {\n\t\tl := &lines[i]\n\t\tsync =", "\tfor i := range lines {\n\t\tl := &lines[len(lines)-1-i]\n\t\tsync =",
+	},
+	{
+		"a record is written without its last parameter", "S14, laws 5.1", "engine/journal/encode.go",
+		"\tb = binary.AppendUvarint(b, uint64(len(r.Want)))\n\tfor i := range r.Want {\n",
+		"\tb = binary.AppendUvarint(b, uint64(max(len(r.Want), 1)-1))\n\tfor i := range max(len(r.Want), 1) - 1 {\n",
+	},
+	{
+		"a record is written with the bounds of the other verb", "S14, laws 5.1", "engine/core/lines.go",
+		"rec.ClimbUntil = max(rec.ClimbUntil, r.op.until)", "rec.DescendUntil = max(rec.DescendUntil, r.op.until)",
+	},
+	{
 		"damage is told by no start that fails", "laws 5, L12", "engine/start.go",
 		"\t\t\tm.tellDamage(n.loaded.Damages)\n", "\t\t\tif err == nil {\n\t\t\t\tm.tellDamage(n.loaded.Damages)\n\t\t\t}\n",
 	},

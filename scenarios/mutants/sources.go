@@ -78,6 +78,10 @@ var sources = []Mutant{
 		"\tcase err != nil:\n\t\treturn nil, here, err.Error()\n\tcase info.Type", "\tcase err != nil:\n\t\treturn nil, r.before.in, \"\"\n\tcase info.Type",
 	},
 	{
+		"what a ledger does not list is new", "S1, the next run knows what this one served", "hal/manifest/reader.go",
+		"isKnown := f.state.isListed() || r.unlists(f)", "isKnown := f.state.isListed() || f.state.loaded",
+	},
+	{
 		"a directory is no manifest", "S1, trouble is not absence", "hal/manifest/reader.go",
 		"\t\tif manifest(e.Name) {\n", "\t\tif manifest(e.Name) && e.Type != hal.TypeDirectory {\n",
 	},

@@ -3,6 +3,10 @@ package mutants
 // starts is what a start reads of the node, and how much a read that failed says (laws 5.4).
 var starts = []Mutant{
 	{
+		"a start that is tried again forgets whose root it is", "S1, the node's name is never derived again", "engine/identify.go",
+		"\tcase earlier.Node != \"\":\n", "\tcase earlier.Node != \"\" && known:\n",
+	},
+	{
 		"a look that fails sees nothing", "S22, laws 5.4, kubernetes#103754", "engine/op/place.go",
 		"\tif err != nil && !hal.Is(err, syscall.ENOENT) {\n\t\treturn Seen{}, err\n\t}\n", "\tif err != nil {\n\t\treturn Seen{}, nil\n\t}\n",
 	},
