@@ -26,6 +26,8 @@ var killers = map[string]killer{
 	"a driver that could not be reached is not looked for":                       {scenario: "driver_is_replaced_behind_its_registration_socket"},
 	"a filesystem that failed while the agent was away is staged again as it is": {scenario: "dead_device_is_seen_where_the_cluster_says_nothing"},
 	"a filesystem that fails is not noticed":                                     {scenario: "filesystem_turns_read_only_under_a_pod"},
+	"a full disk is told as a full journal":                                      {scenario: "full_disk_is_not_told_as_a_full_journal"},
+	"a full journal is told as a full disk":                                      {scenario: "full_journal_says_how_much_is_taken"},
 	"a helper of an earlier run excludes nothing":                                {scenario: "hung_mount_outlives_the_agent"},
 	"a hostPath is made before it is looked at where":                            {scenario: "host_path_is_in_an_empty_dir"},
 	"a hostPath may lead anywhere":                                               {scenario: "host_path_is_in_an_empty_dir"},
