@@ -460,6 +460,7 @@ func (r *run) status() (s engine.Status, ok bool) {
 		status, err := m.Status(r.w.Context(0))
 		s, ok = status, err == nil
 	})
+	r.readsStatus(s)
 	return s, ok
 }
 

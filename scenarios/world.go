@@ -310,6 +310,7 @@ func (r *run) logged(e engine.Entry) {
 	for _, f := range e.Fields {
 		r.reveals("log", e.Message, f)
 	}
+	r.readsLog(e)
 	switch e.Message {
 	case "start refused, nothing was touched":
 		r.refused(e.Fields[1])

@@ -99,6 +99,10 @@ var records = []Mutant{
 		"	if !j.spare {\n		return j.closed()\n	}\n	return fmt", "	return fmt",
 	},
 	{
+		"what is missing in a text leaves its blanks", "L12", "hal/error.go",
+		"	if e.Object != \"\" {\n", "	{\n",
+	},
+	{
 		"a full journal is told as a full disk", "L12", "engine/journal/journal.go",
 		"raise journalBytes, or remove pods\"", "free space on the disk\"",
 	},
