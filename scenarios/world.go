@@ -107,6 +107,7 @@ type run struct {
 
 	leaks     *leaks // what is in the secrets; it must come out nowhere
 	canary    func(*run)
+	astray    []string   // files that containers wrote below a volume's mount, while somebody had unmounted it
 	probe     func(*run) // looks after each event, nil for nobody
 	violation *Violation
 	cover     *Coverage          // what the run reaches, nil for nobody who asks
