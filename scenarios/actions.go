@@ -43,9 +43,7 @@ func actions() []action {
 		{"rename host to NAME", func(t *story, a []string) string { t.r.host = a[0]; return "" }},
 		{"change machine", func(t *story, _ []string) string { t.r.isCopied(); return "" }},
 		{"start with --adopt", func(t *story, _ []string) string { return t.startWith(func(c *engine.Config) { c.Adopt = true }) }},
-		{"start with --accept-machine", func(t *story, _ []string) string {
-			return t.startWith(func(c *engine.Config) { c.AcceptMachine = true })
-		}},
+		{"start with --accept-machine", func(t *story, _ []string) string { return t.startWith(acceptMachine) }},
 		{"remove PATH", func(t *story, a []string) string { return t.removeTree(a[0]) }},
 		{"reboot", func(t *story, _ []string) string { t.w.Reboot(); return "" }},
 		{"cut power", func(t *story, _ []string) string { t.w.CutPower(); return "" }},
