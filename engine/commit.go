@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/hal"
 )
@@ -16,6 +17,7 @@ type commits struct {
 	writing   core.Batch // what that write is of
 	withheld  []hal.OpID // of its operations, those that the log of deletions does not have
 	refused   []hal.OpID // of its operations, those that are not started: the journal has no room for them
+	noRoom    string     // why not
 	waiting   []core.Batch
 	held      []core.Waiter    // whose confirmed record could not be written yet
 	failed    bool             // the journal has lines that it could not write
@@ -85,6 +87,9 @@ func (m *VolumeManager) commit() {
 	m.commits.waiting = nil
 	refused := m.admit(&all)
 	m.commits.busy, m.commits.writing, m.commits.refused = true, all, refused
+	if len(refused) > 0 {
+		m.commits.noRoom = m.journal.Refusal()
+	}
 	batch, err := m.journal.Prepare(all.Lines)
 	if err != nil {
 		panic(err) // admit took out all that could be refused
@@ -99,7 +104,8 @@ func (m *VolumeManager) commit() {
 		m.h.Runtime.Post(func() {
 			why := ""
 			if unlogged != nil {
-				why = reason("the log of deletions can't be written, and nothing is deleted without it", unlogged)
+				why = reason("the log of deletions can't be written, and nothing is deleted without it", unlogged) + "; " +
+					journal.Advice(identity.Dir(m.cfg.RootDir), unlogged)
 				m.withhold(keys)
 			} else {
 				m.announced(entries, keys)
@@ -140,7 +146,7 @@ func (m *VolumeManager) admit(b *core.Batch) []hal.OpID {
 }
 
 func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
-	b, refused, withheld := m.commits.writing, m.commits.refused, m.commits.withheld
+	b, refused, withheld, noRoom := m.commits.writing, m.commits.refused, m.commits.withheld, m.commits.noRoom
 	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.withheld = false, core.Batch{}, nil, nil
 	if len(withheld) > 0 {
 		defer m.step(core.Refused{Ops: withheld, Reason: unlogged})
@@ -161,7 +167,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 		for _, op := range b.Start {
 			ops = append(ops, op.ID)
 		}
-		m.step(core.Refused{Ops: append(ops, refused...), Reason: reason("journal", err)})
+		m.step(core.Refused{Ops: append(ops, refused...), Reason: err.Error() + "; " + journal.Advice(m.journalDir(), err)})
 		return
 	}
 	m.commits.written()
@@ -169,7 +175,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	m.commits.held = nil
 	m.release(b)
 	if len(refused) > 0 {
-		m.step(core.Refused{Ops: refused, Reason: "the journal has no room for another ladder: raise journalBytes, or remove pods"})
+		m.step(core.Refused{Ops: refused, Reason: noRoom})
 	}
 	m.commit()
 	m.checkStopped()

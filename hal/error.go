@@ -78,8 +78,10 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	b.Grow(len(e.Op) + len(e.Object) + len(e.Detail) + 48)
 	b.WriteString(e.Op)
-	b.WriteByte(' ')
-	b.WriteString(e.Object)
+	if e.Object != "" {
+		b.WriteByte(' ')
+		b.WriteString(e.Object)
+	}
 	b.WriteString(": ")
 	switch {
 	case e.Class == ClassRPC && e.Reply == ReplyNever:

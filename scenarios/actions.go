@@ -43,9 +43,7 @@ func actions() []action {
 		{"rename host to NAME", func(t *story, a []string) string { t.r.host = a[0]; return "" }},
 		{"change machine", func(t *story, _ []string) string { t.r.isCopied(); return "" }},
 		{"start with --adopt", func(t *story, _ []string) string { return t.startWith(func(c *engine.Config) { c.Adopt = true }) }},
-		{"start with --accept-machine", func(t *story, _ []string) string {
-			return t.startWith(func(c *engine.Config) { c.AcceptMachine = true })
-		}},
+		{"start with --accept-machine", func(t *story, _ []string) string { return t.startWith(acceptMachine) }},
 		{"remove PATH", func(t *story, a []string) string { return t.removeTree(a[0]) }},
 		{"reboot", func(t *story, _ []string) string { t.w.Reboot(); return "" }},
 		{"cut power", func(t *story, _ []string) string { t.w.CutPower(); return "" }},
@@ -68,7 +66,8 @@ func actions() []action {
 		{"expect pod POD ready", func(t *story, a []string) string { return t.expectState(a[0], engine.Ready) }},
 		{"expect pod POD gone", func(t *story, a []string) string { return t.expectGone(a[0]) }},
 		{"expect pod POD not ready", func(t *story, a []string) string { return t.expectNotReady(a[0]) }},
-		{"expect pod POD blocked TEXT", func(t *story, a []string) string { return t.expectBlocked(a[0], a[1]) }},
+		{"expect pod POD blocked TEXT", func(t *story, a []string) string { return t.expectWhy(a[0], a[1], engine.Blocked, engine.Stuck) }},
+		{"expect pod POD waiting TEXT", func(t *story, a []string) string { return t.expectWhy(a[0], a[1], engine.Waiting) }},
 		{"expect N calls METHOD", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", 0) }},
 		{"expect N calls METHOD of HANDLE", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], a[2], 0) }},
 		{"expect N calls METHOD since start", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", t.before) }},
@@ -433,7 +432,7 @@ func (t *story) expectGone(name string) string {
 	return ""
 }
 
-func (t *story) expectBlocked(name, text string) string {
+func (t *story) expectWhy(name, text string, states ...engine.Condition) string {
 	object, _ := t.pod(name)
 	why := "the engine does not know the pod"
 	for _, s := range t.engineStatus().Pods {
@@ -442,7 +441,7 @@ func (t *story) expectBlocked(name, text string) string {
 		}
 		why = fmt.Sprintf("the pod is %s", s.State)
 		for _, v := range s.Volumes {
-			if (v.State == engine.Blocked || v.State == engine.Stuck) && strings.Contains(v.Why, text) {
+			if slices.Contains(states, v.State) && strings.Contains(v.Why, text) {
 				return ""
 			}
 			why += fmt.Sprintf("; volume %s is %s: %s", v.Name, v.State, v.Why)

@@ -40,9 +40,14 @@ func (r *run) bound() time.Duration {
 // finish is the liveness phase: calm, convergence, quiet, a restart without a call, everything deleted, nothing left.
 func (r *run) finish(restart bool) {
 	r.stop = true
-	r.registrars.calm = r.w.Now()
 	r.w.Calm()
 	r.w.Allow()
+	for r.w.IsStalled() { // how long a story stops the agent is no bound on the engine
+		if !r.until(r.w.Now().Add(time.Minute)) {
+			return
+		}
+	}
+	r.registrars.calm = r.w.Now()
 	r.uncoversManifests()
 	r.swapsBack(true)
 	r.w.SweepForeign(rootDir)
@@ -127,6 +132,7 @@ func (r *run) settle(property, phase string, within time.Duration) bool {
 		if r.alive() && r.w.Now() >= end.Add(-within/2) {
 			r.unmix()
 			r.discards()
+			r.gathers()
 		}
 		if r.w.Now() >= end {
 			r.fail(property, phase, object, fmt.Sprintf("%s after %s of calm: %s", why, within, r.tellWhy(object)))
@@ -466,6 +472,7 @@ func (r *run) status() (s engine.Status, ok bool) {
 		status, err := m.Status(r.w.Context(0))
 		s, ok = status, err == nil
 	})
+	r.readsStatus(s)
 	return s, ok
 }
 

@@ -64,16 +64,8 @@ func (d *Difference) Text() string {
 
 // TraceOf is the trace of a case, a line for each record, and what it breaks, if anything, as its last line.
 func TraceOf(h *Hunter, c Case, chooser sim.Chooser) []string {
-	var lines []string
-	res := h.Rerun(c, Watch{Keep: true, Chooser: chooser, Done: func(w *sim.World) {
-		for i := range w.Trace().Records {
-			lines = append(lines, string(w.Trace().Records[i].AppendText(nil)))
-		}
-	}})
-	if res.Violation != nil {
-		lines = append(lines, "FAIL "+res.Violation.String())
-	}
-	return lines
+	p := play(h, c, chooser)
+	return p.lines()
 }
 
 // ReadTrace reads what volsim replay has written. The line with the counts is left out: it is of the whole run.

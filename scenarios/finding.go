@@ -33,6 +33,8 @@ type Finding struct {
 	Command   string      `json:"command"` // replays it
 	// Difference is where replays part that are not equal; nil if all are.
 	Difference *Difference `json:"difference,omitempty"`
+	// StoppedEarly: the budget was used up before nothing more could go.
+	StoppedEarly bool `json:"stoppedEarly,omitempty"`
 	// CPU is the CPU time that shrinking took, in nanoseconds. It is the only field that is not a function of the case.
 	CPU time.Duration `json:"cpuNanoseconds"`
 }
@@ -68,10 +70,15 @@ type RungFrame struct {
 	Holder   string  `json:"holder"`   // who uses it or may yet act on it: "pod-3 runs", "NodeStageVolume may act"; "" for nobody
 }
 
-// Explain replays a shrunk case and tells all of it. h is the hunter that it was shrunk with.
+// Explain replays a shrunk case and tells all of it; nil if it breaks nothing this time, as it is not deterministic. h is the hunter that it was shrunk
+// with.
 func Explain(h *Hunter, s *Shrunk) *Finding {
 	f, short := tell(h, s.Case)
+	if f == nil {
+		return nil
+	}
 	f.Total, f.Runs, f.Equal, f.CPU, f.Difference, f.InsteadOf = s.Choices, s.Runs, s.Equal, s.CPU, s.Difference, s.InsteadOf
+	f.StoppedEarly = s.StoppedEarly
 	for i, k := range s.Case.Keep {
 		if !k.isChoice() {
 			continue

@@ -21,7 +21,7 @@ func found(t *testing.T, name string) (*Hunter, *Shrunk, *Finding) {
 	for h.Run(Schedule{Seed: seed}).Violation == nil {
 		seed++
 	}
-	s := Shrink(h, seed)
+	s, _ := Shrink(h, seed, 0)
 	require.NotNil(t, s)
 	return h, s, Explain(h, s)
 }

@@ -72,6 +72,14 @@ func (r *run) unmix() {
 	}
 }
 
+// gathers is a person who reads that a driver can't remove a target directory, and takes away what containers wrote to it while somebody had unmounted
+// the volume: no agent and no driver may delete that.
+func (r *run) gathers() {
+	r.astray = slices.DeleteFunc(r.astray, func(file string) bool {
+		return len(r.w.MountsAt(path.Dir(file))) == 0 && r.w.RemoveFile(file) == 0
+	})
+}
+
 // foreign is a mount that somebody else has made.
 type foreign struct {
 	since   hal.Instant

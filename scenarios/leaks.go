@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/internal/wording"
 )
 
 // leaks finds secrets in texts: every run of eight or more of a value's bytes, as it is and encoded. It knows the values from the world's truth, and
@@ -142,5 +145,52 @@ func (r *run) reveals(site, object, text string) {
 			r.fail("S17", site, object, fmt.Sprintf("a control character is in the %s: %q", site, text))
 			return
 		}
+	}
+}
+
+// wording is L12 of a text that people read: nothing is missing in it.
+func (r *run) wording(site, object, text string) {
+	r.judges("L12")
+	if strings.Contains(text, "***") {
+		return // a driver's own words, without what they quote of a secret
+	}
+	if why := wording.Wrong(text); why != "" {
+		r.fail("L12", "wording", object, fmt.Sprintf("%s, in the %s: %q", why, site, text))
+	}
+}
+
+// readsLog looks at what a line of the log gives for a reason.
+func (r *run) readsLog(e engine.Entry) {
+	r.wording("log", e.Message, e.Message)
+	for i := 1; i < len(e.Fields); i += 2 {
+		switch e.Fields[i-1] {
+		case "why", "reason", "error", "field":
+			r.wording("log", e.Message, e.Fields[i])
+		}
+	}
+}
+
+// readsStatus looks at all reasons that a status gives.
+func (r *run) readsStatus(s engine.Status) {
+	for _, p := range s.Pods {
+		for _, v := range p.Volumes {
+			r.wording("status", p.Name+"/"+v.Name, v.Why)
+		}
+	}
+	for _, k := range s.Rungs {
+		for _, text := range []string{k.Step, k.Why, k.Next} {
+			r.wording("status", string(k.Key), text)
+		}
+	}
+	for _, d := range s.Drivers {
+		r.wording("status", d.Name, d.Why)
+		r.wording("status", d.Name, d.LastAnswer)
+	}
+	for _, t := range s.Sources {
+		r.wording("status", t.Where, t.Where)
+		r.wording("status", t.Where, t.Why)
+	}
+	for _, text := range append(s.Journal.Damage, s.Journal.Why) {
+		r.wording("status", "journal", text)
 	}
 }

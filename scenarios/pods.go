@@ -214,6 +214,7 @@ func (r *run) await(p *pod) {
 			r.ready(p, asked)
 		} else {
 			r.reveals("wait", p.name, err.Error())
+			r.wording("wait", p.name, err.Error())
 		}
 	})
 }

@@ -102,7 +102,7 @@ at 1m kill agent
 	}
 	kept, err := ParseKeep("csi.publish/fault@nothing#0=late")
 	require.NoError(t, err)
-	found := ShrinkCase(NewHunter(), Case{Scenario: s, Still: true, Keep: kept})
+	found, _ := ShrinkCase(NewHunter(), Case{Scenario: s, Still: true, Keep: kept}, 0)
 	require.NotNil(t, found)
 	require.Empty(t, found.Case.Choices())
 	require.Contains(t, found.Case.leftOut(), 6)

@@ -292,3 +292,5 @@ func (r *run) tidies() {
 		}
 	}
 }
+
+func acceptMachine(c *engine.Config) { c.AcceptMachine = true }

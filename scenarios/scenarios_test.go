@@ -76,7 +76,7 @@ func TestShrinkIsMinimal(t *testing.T) {
 	for h.Run(Schedule{Seed: seed}).Violation == nil {
 		seed++
 	}
-	s := Shrink(h, seed)
+	s, _ := Shrink(h, seed, 0)
 	require.NotNil(t, s)
 	require.LessOrEqual(t, len(s.Case.Choices()), 3, "%v", s.Case)
 	for i, k := range s.Case.Keep {

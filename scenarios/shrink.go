@@ -21,6 +21,8 @@ type Shrunk struct {
 	InsteadOf uint64 // the seed that was asked for, if that of the case is another, which comes down to less; else 0
 	// Difference is where a replay that is not equal parts from the first; nil if all are equal.
 	Difference *Difference
+	// StoppedEarly: the budget was used up before nothing more could go. The case is the smallest that was found by then.
+	StoppedEarly bool
 }
 
 // shrinker takes choices away as long as the same property breaks at the same site.
@@ -31,7 +33,12 @@ type shrinker struct {
 	runs    int
 	known   map[uint64]bool // verdicts, by the hash of the case
 	draw    *rand.Rand
+	end     time.Time // when the budget is used up; the zero time for no budget
+	isOver  bool      // it was used up while something was left to try
 }
+
+// ShrinkBudget is how long people may be kept waiting for a smaller case than there is.
+const ShrinkBudget = 3 * time.Minute
 
 const (
 	// manyChoices is more than people read.
@@ -40,21 +47,26 @@ const (
 	neighbours = 2500
 )
 
-// Shrink minimises a failing seed; nil if it does not fail. What a schedule comes down to is a matter of its luck. Where that is too much to read,
-// the seeds behind it are asked for one that breaks the same property at the same site, and comes down to less.
-func Shrink(h *Hunter, seed uint64) *Shrunk {
-	best := shrink(h, Case{Seed: seed}, sim.Seeded(seed))
+// Shrink minimises a failing seed within a time, of the clock on the wall; 0 is no limit. It returns nil if the seed does not fail, and where two runs of
+// it part if they are not the same. What a schedule comes down to is a matter of its luck. Where that is too much to read, the seeds behind it are asked
+// for one that breaks the same property at the same site, and comes down to less.
+func Shrink(h *Hunter, seed uint64, budget time.Duration) (*Shrunk, *Difference) {
+	end := endOf(budget)
+	best, d := shrinkSeed(h, seed, end)
 	if best == nil {
-		return nil
+		return nil, d
 	}
 	began, runs, spent := CPUTime(), best.Runs, best.CPU
-	for next := seed + 1; next <= seed+neighbours && len(best.Case.Choices()) > manyChoices; next++ {
+	for next := seed + 1; next <= seed+neighbours && len(best.Case.Choices()) > manyChoices && !isPast(end); next++ {
 		runs++
 		res := h.Run(Schedule{Seed: next})
 		if res.Violation == nil || res.Violation.Signature() != best.Violation.Signature() {
 			continue
 		}
-		other := shrink(h, Case{Seed: next}, sim.Seeded(next))
+		other, _ := shrinkSeed(h, next, end)
+		if other == nil {
+			continue
+		}
 		runs += other.Runs
 		if len(other.Case.Choices()) < len(best.Case.Choices()) {
 			other.InsteadOf = seed
@@ -62,62 +74,72 @@ func Shrink(h *Hunter, seed uint64) *Shrunk {
 		}
 	}
 	best.Runs, best.CPU = runs, spent+CPUTime()-began
-	return best
+	return best, nil
 }
 
-// ShrinkCase minimises a failing case further: a scenario, with choices or without; nil if it does not fail.
-func ShrinkCase(h *Hunter, c Case) *Shrunk { return shrink(h, c, nil) }
+func shrinkSeed(h *Hunter, seed uint64, end time.Time) (*Shrunk, *Difference) {
+	return shrink(h, Case{Seed: seed}, func() sim.Chooser { return sim.Seeded(seed) }, end)
+}
+
+// ShrinkCase minimises a failing case further: a scenario, with choices or without. What it returns is what [Shrink] returns.
+func ShrinkCase(h *Hunter, c Case, budget time.Duration) (*Shrunk, *Difference) {
+	return shrink(h, c, nil, endOf(budget))
+}
+
+// endOf is when a budget that begins now is used up; the zero time for none.
+func endOf(budget time.Duration) time.Time {
+	if budget <= 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(budget)
+}
+
+func isPast(end time.Time) bool { return !end.IsZero() && !time.Now().Before(end) }
 
 // shrink records what a run chooses, and shrinks that. drawn makes the choices of the first run; nil is the case itself.
-func shrink(h *Hunter, c Case, drawn sim.Chooser) *Shrunk {
+func shrink(h *Hunter, c Case, drawn func() sim.Chooser, end time.Time) (*Shrunk, *Difference) {
 	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent))
 	began := CPUTime()
-	whole := surveyOf(c, drawn)
-	failed := h.Rerun(c, Watch{Chooser: whole})
+	whole := surveyOf(c, made(drawn))
+	failed := play(h, c, whole)
+	again := 1
 	if failed.Violation == nil {
-		return nil
+		again = replays
+	}
+	if _, d := replay(h, c, drawn, &failed, again); d != nil || failed.Violation == nil {
+		return nil, d
 	}
 	s := &shrinker{
 		hunter: h, want: failed.Violation.Signature(), isShort: c.Scenario == nil && time.Duration(failed.Violation.At) < c.setup().Chaos,
-		runs: 1, known: map[uint64]bool{}, draw: rand.New(rand.NewPCG(c.Seed, 0)),
+		runs: 1, known: map[uint64]bool{}, draw: rand.New(rand.NewPCG(c.Seed, 0)), end: end,
 	}
 	if drawn != nil {
 		c.Keep = slices.DeleteFunc(slices.Clone(whole.chose), func(k Kept) bool { return k.Time })
 	}
 	all := len(c.Choices())
-	out := AsItIs(h, s.reduce(c))
-	out.Choices, out.Runs, out.CPU = all, s.runs, CPUTime()-began
-	return out
+	out, d := AsItIs(h, s.reduce(c))
+	if out == nil { // what failed a moment ago does not
+		if last := play(h, c, nil); d == nil {
+			d = parts(&failed, &last)
+		}
+		return nil, d
+	}
+	out.Choices, out.Runs, out.CPU, out.StoppedEarly = all, s.runs, CPUTime()-began, s.isOver
+	return out, nil
 }
 
-// AsItIs takes a case for shrunk as it is, and replays it three times; nil if it does not fail.
-func AsItIs(h *Hunter, c Case) *Shrunk {
+// AsItIs takes a case for shrunk as it is, and replays it three times. What it returns is what [Shrink] returns.
+func AsItIs(h *Hunter, c Case) (*Shrunk, *Difference) {
 	began := CPUTime()
-	first := h.Rerun(c, Watch{})
+	first := play(h, c, nil)
 	if first.Violation == nil {
-		return nil
+		_, d := replay(h, c, nil, &first, replays)
+		return nil, d
 	}
 	s := &Shrunk{Case: c, Choices: len(c.Choices()), Runs: 4, Violation: first.Violation}
-	for range 3 {
-		fresh := NewHunter()
-		fresh.canary = h.canary
-		if again := fresh.Rerun(c, Watch{}); again.Hash == first.Hash && again.Events == first.Events {
-			s.Equal++
-		} else if s.Difference == nil {
-			s.Difference = differs(h, fresh, c)
-		}
-	}
+	s.Equal, s.Difference = replay(h, c, nil, &first, 3)
 	s.CPU = CPUTime() - began
-	return s
-}
-
-// differs is where the traces of a case part in two hunters; nil if these two runs are equal.
-func differs(a, b *Hunter, c Case) *Difference {
-	d := Diff(TraceOf(a, c, nil), TraceOf(b, c, nil))
-	if d != nil {
-		d.NameA, d.NameB = "the first run", "a replay"
-	}
-	return d
+	return s, nil
 }
 
 // reduce is the whole way from what a seed chose to what is needed.
@@ -144,10 +166,10 @@ func (s *shrinker) reduce(c Case) Case {
 // removable: what makes a case shorter by being kept is not.
 func removable(k Kept) bool { return k.ID.Site != siteWithout && k.ID.Hash() != setChaos.Hash() }
 
-// fails runs a case, unless it has been run.
+// fails runs a case, unless it has been run. Once the budget is used up no other case fails: everything stays as it is.
 func (s *shrinker) fails(c Case) bool {
 	verdict, isKnown := s.known[s.key(c)]
-	if !isKnown {
+	if !isKnown && !s.stops() {
 		s.runs++
 		verdict = s.note(c, s.hunter.Rerun(c, Watch{isShort: s.isShort}))
 	}
@@ -160,6 +182,12 @@ func (s *shrinker) key(c Case) uint64 {
 		return ^c.hash()
 	}
 	return c.hash()
+}
+
+// stops reports whether the budget is used up.
+func (s *shrinker) stops() bool {
+	s.isOver = s.isOver || isPast(s.end)
+	return s.isOver
 }
 
 func (s *shrinker) note(c Case, res Result) bool {

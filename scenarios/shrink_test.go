@@ -3,6 +3,7 @@ package scenarios
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -39,7 +40,7 @@ func TestPlantedViolationsShrink(t *testing.T) {
 					continue
 				}
 				found++
-				s := Shrink(h, seed)
+				s, _ := Shrink(h, seed, 0)
 				require.NotNil(t, s)
 				require.LessOrEqual(t, len(s.Case.Choices()), fewChoices, "seed %d", seed)
 				require.Equal(t, 3, s.Equal)
@@ -55,4 +56,80 @@ func TestPlantedViolationsShrink(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnsteadyRunsAreToldSo: a run that is another one when it is replayed is not said to break nothing, and is not shrunk for minutes either.
+func TestUnsteadyRunsAreToldSo(t *testing.T) {
+	for name, canary := range map[string]func(runs int, r *run){
+		"fails only when it is run first": func(runs int, r *run) {
+			if runs == 1 && len(r.w.Published()) > 0 {
+				r.fail("canary", "canary", "agent", "a volume is published in the first run")
+			}
+		},
+		"fails only when it is replayed": func(runs int, r *run) {
+			if runs > 1 && len(r.w.Published()) > 0 {
+				r.fail("canary", "canary", "agent", "a volume is published in a replay")
+			}
+		},
+		"fails each time, in another way": func(runs int, r *run) {
+			if len(r.w.Published()) > 0 {
+				r.fail("canary", "canary", "agent", strings.Repeat("again ", runs))
+			}
+		},
+		"breaks nothing, and is another one each time": func(runs int, r *run) {
+			if _, there := r.w.Exists("/srv/mark"); !there && len(r.w.Published()) > 0 {
+				r.w.MakeDir("/srv/mark")
+				r.w.StallAgent(time.Duration(runs) * time.Second)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, isScenario := range []bool{false, true} {
+				h, runs := NewHunter(), 0
+				var last *run
+				h.canary = func(r *run) {
+					if r != last {
+						last, runs = r, runs+1
+					}
+					canary(runs, r)
+				}
+				found, parts := Shrink(h, 1, 0)
+				if isScenario {
+					s, err := Find("demo")
+					require.NoError(t, err)
+					s.meddle, runs = h.canary, 0
+					found, parts = ShrinkCase(h, Case{Scenario: s, Still: true}, 0)
+				}
+				require.Nil(t, found)
+				require.NotNil(t, parts)
+				require.Less(t, runs, 20)
+				require.NotEqual(t, parts.A, parts.B)
+				require.Positive(t, parts.Line)
+			}
+		})
+	}
+}
+
+// TestShrinkHonoursItsBudget: a schedule that takes long to shrink is told as it is by then, and still breaks the same.
+func TestShrinkHonoursItsBudget(t *testing.T) {
+	h := NewHunter()
+	holds := planted["two pods share a volume while a call for another is late"]
+	h.canary = func(r *run) {
+		if holds(r) {
+			r.fail("canary", "canary", "agent", "planted")
+		}
+	}
+	seed := uint64(1)
+	for h.Run(Schedule{Seed: seed}).Violation == nil {
+		seed++
+	}
+	whole, _ := Shrink(h, seed, 0)
+	require.False(t, whole.StoppedEarly)
+	cut, _ := Shrink(h, seed, time.Nanosecond)
+	require.True(t, cut.StoppedEarly)
+	require.Less(t, cut.Runs, 20)
+	require.Greater(t, len(cut.Case.Choices()), len(whole.Case.Choices()))
+	require.Equal(t, whole.Violation.Signature(), cut.Violation.Signature())
+	require.Equal(t, 3, cut.Equal)
+	require.Contains(t, Explain(h, cut).Text(), "stopped early")
 }

@@ -27,7 +27,7 @@ func (s *shrinker) carry(c Case) Case {
 	end := s.runs + carries
 	for again := true; again; {
 		again = false
-		for i := 0; i < len(c.Keep) && s.runs < end; i++ {
+		for i := 0; i < len(c.Keep) && s.runs < end && !s.stops(); i++ {
 			if !c.Keep[i].isChoice() {
 				continue
 			}
@@ -47,7 +47,7 @@ func (s *shrinker) carried(c Case, most int) (Case, bool) {
 		return c, true
 	}
 	lost := slices.IndexFunc(c.Keep, func(k Kept) bool { return k.isChoice() && !seen.Met(k.ID) })
-	if lost < 0 || most == 0 {
+	if lost < 0 || most == 0 || s.stops() {
 		return c, false
 	}
 	for _, id := range s.near(c, lost, seen) {
@@ -125,7 +125,7 @@ func (c Case) moved(i int, to sim.ID) Case {
 // draws is made from the seed, so a case is always shrunk in the same way.
 func (s *shrinker) stir(c Case) Case {
 	seen, _ := s.survey(c)
-	for vain := 0; s.runs < mostRuns && (vain < fewTrials || len(c.Choices()) > fewChoices); vain++ {
+	for vain := 0; s.runs < mostRuns && !s.stops() && (vain < fewTrials || len(c.Choices()) > fewChoices); vain++ {
 		if len(c.Choices()) <= 2 {
 			break
 		}

@@ -287,6 +287,9 @@ func (f *Finding) tellChoices(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "%s: %d of %d choices left after %d runs in %.1f s of CPU, %d of 3 replays equal\n", from, len(f.Choices), f.Total, f.Runs,
 		f.CPU.Seconds(), f.Equal)
+	if f.StoppedEarly {
+		b.WriteString("stopped early, as --budget was used up: this is the smallest case so far\n")
+	}
 	for _, c := range f.Choices {
 		fmt.Fprintf(b, "  without %q: %s\n", c.Text, c.Without)
 	}

@@ -100,6 +100,9 @@ func (t *story) mountForeign(path string) string {
 func (t *story) write(file, volume, name string) string {
 	u, why := t.container(volume, name)
 	if why == "" {
+		if u.driver != "" && !u.bare && len(t.w.MountsAt(u.path)) == 0 {
+			t.r.astray = append(t.r.astray, u.path+"/"+file)
+		}
 		t.w.WriteFile(u.path+"/"+file, []byte(file))
 	}
 	return why

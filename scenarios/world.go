@@ -116,6 +116,7 @@ type run struct {
 
 	leaks     *leaks // what is in the secrets; it must come out nowhere
 	canary    func(*run)
+	astray    []string   // files that containers wrote below a volume's mount, while somebody had unmounted it
 	probe     func(*run) // looks after each event, nil for nobody
 	violation *Violation
 	cover     *Coverage          // what the run reaches, nil for nobody who asks
@@ -320,6 +321,7 @@ func (r *run) logged(e engine.Entry) {
 	for _, f := range e.Fields {
 		r.reveals("log", e.Message, f)
 	}
+	r.readsLog(e)
 	switch e.Message {
 	case "start refused, nothing was touched":
 		r.refused(e.Fields[1])

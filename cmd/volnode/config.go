@@ -147,7 +147,7 @@ func (c *configuration) complete() error {
 		c.NodeName, c.isHostName = name, true
 	}
 	if bad := plugin.BadObjectName(c.NodeName); bad != "" {
-		return badValue("nodeName", "%q %s", c.NodeName, bad)
+		return badValue("nodeName", "%s", plugin.Says(c.NodeName, bad))
 	}
 	for _, p := range []struct{ key, path string }{{"rootDir", c.RootDir}, {"manifestDir", c.ManifestDir}, {"socket", c.Socket}} {
 		if !filepath.IsAbs(p.path) || filepath.Clean(p.path) != p.path || p.path == "/" {

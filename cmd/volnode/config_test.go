@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/internal/wording"
 )
 
 const configHead = "apiVersion: volnode.dev/v1alpha1\nkind: NodeConfiguration\n"
@@ -103,6 +105,7 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 			_, err := loadConfiguration(path)
 			require.ErrorContains(t, err, path)
 			require.ErrorContains(t, err, c.want)
+			require.Empty(t, wording.Wrong(err.Error()), err)
 		})
 	}
 }

@@ -114,6 +114,9 @@ func (c *configuration) parse(content []byte, k keys) error {
 		return err
 	}
 	if c.APIVersion != configVersion || c.Kind != configKind {
+		if c.APIVersion == "" || c.Kind == "" {
+			return fmt.Errorf("has no apiVersion, or no kind; this volnode reads apiVersion %s, kind %s", configVersion, configKind)
+		}
 		return fmt.Errorf("is apiVersion %q, kind %q; this volnode reads apiVersion %s, kind %s", c.APIVersion, c.Kind, configVersion, configKind)
 	}
 	return nil

@@ -6,12 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal"
@@ -290,4 +292,22 @@ func TestTheTraceHasTheCalls(t *testing.T) {
 		found = found || c.Call == "mount" && strings.HasPrefix(c.Object, "tmpfs ") && c.Op != 0 && c.Effect && c.Outcome == "done"
 	}
 	require.True(t, found, "%s", trace)
+}
+
+// What a pod keeps in memory is not written to swap, where the kernel can be told so (6.4 and newer).
+func TestMemoryIsNotSwapped(t *testing.T) {
+	probe := t.TempDir()
+	knows := unix.Mount("probe", probe, "tmpfs", 0, "noswap") == nil
+	if knows {
+		require.NoError(t, unix.Unmount(probe, 0))
+	}
+	r := newRig(t)
+	r.start()
+	r.apply("web.yaml", memoryPod)
+	r.must("wait", "pod/demo/web", "--for=ready")
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	require.NoError(t, err)
+	options := regexp.MustCompile(`(?m) ` + regexp.QuoteMeta(r.root()) + `/pods/\S+/scratch .* volnode-emptydir (\S+)$`).FindSubmatch(table)
+	require.NotNil(t, options, "the volume is mounted")
+	require.Equal(t, knows, strings.Contains(string(options[1]), "noswap"), "%s", options[1])
 }

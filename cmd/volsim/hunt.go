@@ -260,7 +260,7 @@ func inShort(c scenarios.Case) scenarios.Case {
 	if len(c.String()) <= longestKeep {
 		return c
 	}
-	if s := scenarios.ShrinkCase(scenarios.NewHunter(), c); s != nil {
+	if s, _ := scenarios.ShrinkCase(scenarios.NewHunter(), c, scenarios.ShrinkBudget); s != nil {
 		return s.Case
 	}
 	return c // another version of the engine has found it

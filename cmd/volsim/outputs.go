@@ -163,9 +163,9 @@ func explain(failures []report.Failure) {
 		h := scenarios.NewHunter()
 		var s *scenarios.Shrunk
 		if f.Case != nil {
-			s = scenarios.ShrinkCase(h, *f.Case)
+			s, _ = scenarios.ShrinkCase(h, *f.Case, scenarios.ShrinkBudget)
 		} else {
-			s = scenarios.Shrink(h, f.Seed)
+			s, _ = scenarios.Shrink(h, f.Seed, scenarios.ShrinkBudget)
 		}
 		if s != nil {
 			f.Finding = scenarios.Explain(h, s)

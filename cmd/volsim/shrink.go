@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -66,12 +67,14 @@ func (o *chosen) read(cmd *cobra.Command, args []string) (scenarios.Case, bool, 
 func shrinkCommand() *cobra.Command {
 	var o chosen
 	var out outputs
-	asJSON, name := false, ""
+	asJSON, name, budget := false, "", time.Duration(0)
 	cmd := &cobra.Command{
 		Use: "shrink [NAME|FILE]", Short: "Take choices away from a failing seed or scenario until none can go", Args: oneRun,
 		Long: `Shrinks a failing seed, or a failing scenario, with what is kept of it: the fewest and mildest faults, the fewest objects, the shortest and
 roundest times. What is left is told in a sentence and a timeline, with the command that replays it, and what becomes of it without each choice.
-With --store it becomes a file of scenarios/regressions, which volsim run and the tests run ever after.`,
+With --store it becomes a file of scenarios/regressions, which volsim run and the tests run ever after.
+
+Once --budget is used up, the smallest case so far is told. A run that is not the same each time can't be shrunk: where two of its runs part is told.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name != "" && !storedName.MatchString(name) {
 				return fmt.Errorf("--store %q: a name is words of a-z and 0-9 with _ between them", name)
@@ -79,12 +82,15 @@ With --store it becomes a file of scenarios/regressions, which volsim run and th
 			if err := out.check(); err != nil {
 				return err
 			}
-			h := scenarios.NewHunter()
-			c, s, err := o.shrunk(cmd, h, args, scenarios.ShrinkCase)
-			if err != nil || s == nil {
-				return tellNothing(cmd, c, asJSON, err)
+			if budget < 0 {
+				return errors.New("--budget is a time like 10m; 0 is no limit")
 			}
-			f := scenarios.Explain(h, s)
+			s, f, err := o.finds(cmd, args, asJSON, budget, func(h *scenarios.Hunter, c scenarios.Case) (*scenarios.Shrunk, *scenarios.Difference) {
+				return scenarios.ShrinkCase(h, c, budget)
+			})
+			if f == nil {
+				return err
+			}
 			if name != "" {
 				if err := store(cmd, name, f, s); err != nil {
 					return err
@@ -98,23 +104,39 @@ With --store it becomes a file of scenarios/regressions, which volsim run and th
 	}
 	o.flags(cmd)
 	out.flags(cmd, "report", "perfetto")
+	cmd.Flags().DurationVar(&budget, "budget", scenarios.ShrinkBudget, "stop after this time, with the smallest case so far (0 is no limit)")
 	cmd.Flags().StringVar(&name, "store", "", "store the case under this name; a case of that name is made anew, and keeps its story")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object; {} if nothing fails")
 	return cmd
 }
 
-// shrunk reads the case and shrinks it: a whole seed in full, all else in the way that is given. It returns nil if nothing fails.
-func (o *chosen) shrunk(cmd *cobra.Command, h *scenarios.Hunter, args []string, how func(*scenarios.Hunter, scenarios.Case) *scenarios.Shrunk) (
-	scenarios.Case, *scenarios.Shrunk, error,
+// howTo makes a case ready to be explained.
+type howTo func(*scenarios.Hunter, scenarios.Case) (*scenarios.Shrunk, *scenarios.Difference)
+
+// finds reads the case, shrinks it, a whole seed in full and all else in the way that is given, and explains it. Without a finding, it has told why
+// there is none.
+func (o *chosen) finds(cmd *cobra.Command, args []string, asJSON bool, budget time.Duration, how howTo) (
+	*scenarios.Shrunk, *scenarios.Finding, error,
 ) {
 	c, isSeed, err := o.read(cmd, args)
-	switch {
-	case err != nil:
-		return c, nil, err
-	case isSeed:
-		return c, scenarios.Shrink(h, c.Seed), nil
+	if err != nil {
+		return nil, nil, err
 	}
-	return c, how(h, c), nil
+	h := scenarios.NewHunter()
+	var s *scenarios.Shrunk
+	var parts *scenarios.Difference
+	if isSeed {
+		s, parts = scenarios.Shrink(h, c.Seed, budget)
+	} else {
+		s, parts = how(h, c)
+	}
+	if s != nil {
+		if f := scenarios.Explain(h, s); f != nil {
+			return s, f, nil
+		}
+		parts = s.Difference
+	}
+	return nil, nil, tellNothing(cmd, c, asJSON, s != nil, parts)
 }
 
 func explainCommand() *cobra.Command {
@@ -130,12 +152,10 @@ but a whole seed.`,
 			if err := out.check(); err != nil {
 				return err
 			}
-			h := scenarios.NewHunter()
-			c, s, err := o.shrunk(cmd, h, args, scenarios.AsItIs)
-			if err != nil || s == nil {
-				return tellNothing(cmd, c, asJSON, err)
+			s, f, err := o.finds(cmd, args, asJSON, scenarios.ShrinkBudget, scenarios.AsItIs)
+			if f == nil {
+				return err
 			}
-			f := scenarios.Explain(h, s)
 			if err := out.finding(f, s.Case); err != nil {
 				return err
 			}
@@ -148,16 +168,30 @@ but a whole seed.`,
 	return cmd
 }
 
-// tellNothing tells that nothing fails, or why that is not known.
-func tellNothing(cmd *cobra.Command, c scenarios.Case, asJSON bool, err error) error {
+// tellNothing tells that nothing fails, or that runs of the case are not the same, and where they part.
+func tellNothing(cmd *cobra.Command, c scenarios.Case, asJSON, failed bool, parts *scenarios.Difference) error {
+	isSteady := parts == nil && !failed
 	switch {
-	case err != nil:
+	case isSteady && asJSON:
+		return tellJSON(cmd, struct{}{})
+	case isSteady:
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s breaks no property; all runs of it are equal\n", nameOf(c))
 		return err
 	case asJSON:
-		return tellJSON(cmd, struct{}{})
+		if err := tellJSON(cmd, struct {
+			Difference *scenarios.Difference `json:"difference"`
+		}{parts}); err != nil {
+			return err
+		}
+		return errViolation
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s breaks no property\n", nameOf(c))
-	return err
+	where := "it fails in some of its runs, and in others it does not\n"
+	if parts != nil {
+		where = parts.Text()
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s is not deterministic, so it can't be shrunk: its runs differ, and each should be the same as the first.\n"+
+		"Look for what is not a function of the seed: the order of a map, the clock of the host, what a run has left to the next.\n%s", nameOf(c), where)
+	return errViolation
 }
 
 // nameOf is what a case is called.

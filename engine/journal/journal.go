@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
@@ -79,7 +80,7 @@ func (j *Journal) Stats() Stats {
 	}
 	switch {
 	case j.broken != nil:
-		s.Why = fmt.Sprintf("nothing is written, and nothing starts: %v", j.broken)
+		s.Why = fmt.Sprintf("nothing is written, and nothing starts: %v; %s", j.broken, Advice(j.dir, j.broken))
 	case !j.spare:
 		s.Why = "no volume is begun: " + j.closed()
 	}
@@ -90,7 +91,27 @@ func (j *Journal) closed() string {
 	if j.spareError == nil {
 		return "the journal has no spare file"
 	}
-	return fmt.Sprintf("the journal has no spare file: %v", j.spareError)
+	return fmt.Sprintf("the journal has no spare file: %v; %s", j.spareError, Advice(j.dir, j.spareError))
+}
+
+// Advice says what the agent does next, and what people can do, when a file in a directory can't be written.
+func Advice(dir string, err error) string {
+	switch {
+	case hal.Is(err, syscall.ENOSPC):
+		return "volnode tries again; free space on the disk of " + dir
+	case hal.Is(err, syscall.EDQUOT):
+		return "volnode tries again; free space in " + dir + ", or raise its quota"
+	}
+	return "volnode tries again; see to the disk of " + dir
+}
+
+// Refusal says why Admit refuses lines: the journal's own room is taken, or the disk does not give it a file.
+func (j *Journal) Refusal() string {
+	if !j.spare {
+		return j.closed()
+	}
+	return fmt.Sprintf("the journal has no room for another ladder: %d of %d bytes are taken; volnode begins it once records have gone; "+
+		"raise journalBytes, or remove pods", j.ledger.used, capacityOf(j.size))
 }
 
 // Admit returns the keys of those lines that Prepare would refuse: first records for which there is no room, where
@@ -108,11 +129,7 @@ func (j *Journal) Prepare(lines []core.Line) (*Batch, error) {
 		panic(fmt.Sprintf("journal: a batch of %d lines before the batch under way was settled", len(lines)))
 	}
 	if refused := j.Admit(lines); len(refused) > 0 {
-		why := fmt.Sprintf("%d of %d bytes are taken", j.ledger.used, capacityOf(j.size))
-		if !j.spare {
-			why = j.closed()
-		}
-		return nil, &RoomError{Keys: refused, Why: why}
+		return nil, &RoomError{Keys: refused, Why: j.Refusal()}
 	}
 	sync := j.enter(lines)
 	j.pending = true

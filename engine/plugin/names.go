@@ -61,6 +61,14 @@ func badDotted(name string) string {
 	return ""
 }
 
+// Says joins a name and what one of the functions above says is wrong with it. An empty name is not shown.
+func Says(name, bad string) string {
+	if name == "" {
+		return bad
+	}
+	return fmt.Sprintf("%q %s", name, bad)
+}
+
 func alphanumeric(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }

@@ -27,10 +27,10 @@ func (v Volume) PVField(path string) string {
 // BadNames says whether the pod's uid or the volume's name can't be a part of a path.
 func (v Volume) BadNames() *Problem {
 	if bad := BadPodUID(string(v.Pod.UID)); bad != "" {
-		return Problemf("metadata.uid", "%q %s; give the pod a uid made of letters, digits, . and -", v.Pod.UID, bad)
+		return Problemf("metadata.uid", "%s; give the pod a uid made of letters, digits, . and -", Says(string(v.Pod.UID), bad))
 	}
 	if bad := BadVolumeName(v.Spec.Name); bad != "" {
-		return Problemf(v.Field(".name"), "%q %s; name the volume with a-z, 0-9 and -", v.Spec.Name, bad)
+		return Problemf(v.Field(".name"), "%s; name the volume with a-z, 0-9 and -", Says(v.Spec.Name, bad))
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func (p *populator) claim(v *plugin.Volume) *plugin.Problem {
 	namespace := p.Pod.Namespace
 	field := func() string { return v.Field(".persistentVolumeClaim.claimName") }
 	if bad := plugin.BadObjectName(src.ClaimName); bad != "" {
-		return plugin.Problemf(field(), "%q %s", src.ClaimName, bad)
+		return plugin.Problemf(field(), "%s", plugin.Says(src.ClaimName, bad))
 	}
 	p.consult(RefClaim, namespace, src.ClaimName)
 	claim := p.Claim(namespace, src.ClaimName)

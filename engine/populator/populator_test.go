@@ -15,6 +15,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/internal/wording"
 )
 
 // objects is what a test file has put up.
@@ -135,6 +136,11 @@ func TestPopulate(t *testing.T) {
 				r := Populate(o.input(pod))
 				require.Equal(t, before, pod, "objects are not changed")
 				require.Equal(t, r, Populate(o.input(pod)), "a pure function")
+				for _, v := range r.Volumes {
+					if v.Problem != nil {
+						require.Empty(t, wording.Wrong(v.Problem.Error()), v.Problem)
+					}
+				}
 				for _, rung := range r.Rungs() {
 					require.Equal(t, plugin.Sorted(slices.Clone(rung.Want)), rung.Want, "parameters are sorted")
 				}

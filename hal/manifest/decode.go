@@ -87,8 +87,12 @@ func (c *content) add(node string, d document) error {
 		o := &storagev1.VolumeAttachment{}
 		return c.object(node, d, o, &o.ObjectMeta, false)
 	}
-	return fmt.Errorf("apiVersion %.100q, kind %.100q is not served; a manifest holds v1 Pod, PersistentVolume, "+
-		"PersistentVolumeClaim, Secret and List, and storage.k8s.io/v1 CSIDriver and VolumeAttachment", meta.APIVersion, meta.Kind)
+	const served = "a manifest holds v1 Pod, PersistentVolume, PersistentVolumeClaim, Secret and List, and " +
+		"storage.k8s.io/v1 CSIDriver and VolumeAttachment"
+	if meta.APIVersion == "" || meta.Kind == "" {
+		return errors.New("an object without an apiVersion, or without a kind, is not served; " + served)
+	}
+	return fmt.Errorf("apiVersion %.100q, kind %.100q is not served; %s", meta.APIVersion, meta.Kind, served)
 }
 
 func (c *content) list(node string, d document) error {
@@ -178,14 +182,22 @@ func strictly(data []byte, into any) error {
 	return errors.New(strings.Join(texts, ", "))
 }
 
+// badName says what apimachinery has against a name. Its texts have two blanks between examples.
+func badName(field, name, problem string) error {
+	if name == "" {
+		return errors.New(field + " is empty")
+	}
+	return fmt.Errorf("%s %.100q: %s", field, name, strings.ReplaceAll(problem, "  ", " "))
+}
+
 // checkNames makes sure that what names an object can be a part of a path, wherever it ends up.
 func checkNames(m *metav1.ObjectMeta, namespaced bool) error {
 	if problems := validation.IsDNS1123Subdomain(m.Name); len(problems) > 0 {
-		return fmt.Errorf("metadata.name %.100q: %s", m.Name, problems[0])
+		return badName("metadata.name", m.Name, problems[0])
 	}
 	if namespaced {
 		if problems := validation.IsDNS1123Label(m.Namespace); len(problems) > 0 {
-			return fmt.Errorf("metadata.namespace %.100q: %s", m.Namespace, problems[0])
+			return badName("metadata.namespace", m.Namespace, problems[0])
 		}
 	} else if m.Namespace != "" {
 		return fmt.Errorf("metadata.namespace %.100q: objects of this kind have none", m.Namespace)

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/internal/wording"
 )
 
 func TestHostileManifestsAreRefused(t *testing.T) {
@@ -56,6 +58,7 @@ func TestHostileManifestsAreRefused(t *testing.T) {
 		_, err := decode("n", []byte(text))
 		require.ErrorContains(t, err, want, "%.200q", text)
 		require.Less(t, len(err.Error()), 1000)
+		require.Empty(t, wording.Wrong(err.Error()), err)
 	}
 }
 

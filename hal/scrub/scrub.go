@@ -237,6 +237,23 @@ func (s *Scrubber) markWords(v view, least int, parts func(i int) bool, marks []
 	}
 }
 
+// blanks is how many bytes of white space, none of them marked, are at i.
+func blanks(text string, marks []bool, i int) int {
+	n := 0
+	for i+n < len(text) && strings.IndexByte(" \n\r\t", text[i+n]) >= 0 && (marks == nil || !marks[i+n]) {
+		n++
+	}
+	return n
+}
+
+// oneLine is white space as a line has it: the end of a line and how far the next is indented are one space.
+func oneLine(space string) string {
+	if strings.ContainsAny(space, "\n\r\t") {
+		return " "
+	}
+	return space
+}
+
 // printed is text in one line: *** for what is marked, a space for white space, and the escape of what a terminal would obey. It says how much
 // is cut: rest bytes were not even read.
 func printed(text string, marks []bool, rest int) string {
@@ -255,8 +272,9 @@ func printed(text string, marks []bool, rest int) string {
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
-		case r == '\n' || r == '\r' || r == '\t':
-			b.WriteByte(' ')
+		case r == ' ' || r == '\n' || r == '\r' || r == '\t':
+			size = blanks(text, marks, i)
+			b.WriteString(oneLine(text[i : i+size]))
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, `\x%02x`, text[i])
 		case strconv.IsPrint(r):

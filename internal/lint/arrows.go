@@ -30,7 +30,7 @@ type arrow struct {
 }
 
 // simulated is what the engine's tests run on: the simulator is the fake.
-var simulated = []string{"hal/fault/...", "hal/manifest/...", "hal/sim/...", "hal/trace/..."}
+var simulated = []string{"internal/wording", "hal/fault/...", "hal/manifest/...", "hal/sim/...", "hal/trace/..."}
 
 // wrappers are hal and what works over any Host.
 var wrappers = []string{"hal", "hal/fault/...", "hal/manifest/...", "hal/trace/...", "hal/wrap/..."}
@@ -55,14 +55,14 @@ var arrows = []arrow{
 	{tree: "hal/fault", ours: wrappers, tests: []string{"hal/sim/..."}},
 	{tree: "hal/haltest", ours: []string{"hal/..."}},
 	{tree: "hal/linux", ours: slices.Concat(wrappers, []string{"hal/linux/..."}), tests: []string{"hal/haltest/..."}},
-	{tree: "hal/manifest", ours: wrappers, tests: []string{"hal/sim/..."}},
+	{tree: "hal/manifest", ours: wrappers, tests: []string{"hal/sim/...", "internal/wording"}},
 	{tree: "hal/scrub", ours: []string{"hal"}},
 	{tree: "hal/sim", ours: slices.Concat(wrappers, []string{"hal/sim/..."}), tests: []string{"hal/haltest/..."}},
 	{tree: "hal/trace", ours: wrappers, tests: []string{"hal/sim/..."}},
 	{tree: "hal/wrap", ours: []string{"hal"}, tests: []string{"hal/sim/..."}},
 	{
 		tree: "scenarios",
-		ours: slices.Concat(wrappers, []string{"engine/...", "hal/sim/...", "scenarios/..."}),
+		ours: slices.Concat(wrappers, []string{"engine/...", "hal/sim/...", "internal/wording", "scenarios/..."}),
 	},
 	{tree: "."},
 }

@@ -95,6 +95,18 @@ var records = []Mutant{
 		" && l.Record.Phase != core.Leaving {", " {",
 	},
 	{
+		"a full disk is told as a full journal", "L12", "engine/journal/journal.go",
+		"	if !j.spare {\n		return j.closed()\n	}\n	return fmt", "	return fmt",
+	},
+	{
+		"what is missing in a text leaves its blanks", "L12", "hal/error.go",
+		"	if e.Object != \"\" {\n", "	{\n",
+	},
+	{
+		"a full journal is told as a full disk", "L12", "engine/journal/journal.go",
+		"raise journalBytes, or remove pods\"", "free space on the disk\"",
+	},
+	{
 		"what follows damage is not doubted", "laws 5.4", "engine/journal/load.go",
 		"\t\tif k.doubtful {\n", "\t\tif false {\n",
 	},

@@ -75,6 +75,9 @@ func newCard(id string, f *scenarios.Finding) card {
 	}
 	c.Where += fmt.Sprintf("; at %s; %d of %s left after %s; %d of 3 replays equal", f.Violation.Site, len(f.Choices), Count(f.Total, "choice"),
 		Count(f.Runs, "run"), f.Equal)
+	if f.StoppedEarly {
+		c.Where += "; shrinking was stopped early"
+	}
 	for _, l := range f.Lines {
 		c.Rows = append(c.Rows, row{l, kindOf(l.Sign), secondsOf(l.At)})
 	}

@@ -108,7 +108,7 @@ func persistent(v plugin.Volume) (wish, *plugin.Problem) {
 
 func checkPersistent(v plugin.Volume, w wish, field func(string) string) *plugin.Problem {
 	if bad := plugin.BadObjectName(w.spec); bad != "" {
-		return plugin.Problemf(v.PVField("metadata.name"), "%q %s", w.spec, bad)
+		return plugin.Problemf(v.PVField("metadata.name"), "%s", plugin.Says(w.spec, bad))
 	}
 	if w.block && (w.spec == "staging" || w.spec == "publish") {
 		return plugin.Problemf(v.PVField("metadata.name"), "%q is a name that the layout of raw block volumes uses for itself", w.spec)
@@ -125,9 +125,15 @@ func checkPersistent(v plugin.Volume, w wish, field func(string) string) *plugin
 	size := 0
 	for _, option := range w.flags {
 		size += len(option)
-		if option == "" || strings.ContainsFunc(option, func(r rune) bool { return r < ' ' || r == ',' || r == 0x7f }) {
-			return plugin.Problemf(v.PVField("spec.mountOptions"),
-				"%q is empty or has a comma or a control character; write one option in each entry", option)
+		bad := ""
+		switch {
+		case option == "":
+			bad = "an entry is empty"
+		case strings.ContainsFunc(option, func(r rune) bool { return r < ' ' || r == ',' || r == 0x7f }):
+			bad = "has a comma or a control character"
+		}
+		if bad != "" {
+			return plugin.Problemf(v.PVField("spec.mountOptions"), "%s; write one option in each entry", plugin.Says(option, bad))
 		}
 	}
 	if size > plugin.MaxCSIMap {
@@ -174,7 +180,7 @@ func inline(v plugin.Volume) (wish, *plugin.Problem) {
 // checkDriver says what of the driver, its CSIDriver object included, keeps the volume from being served.
 func checkDriver(v plugin.Volume, w wish, field func(string) string, inline bool) *plugin.Problem {
 	if bad := plugin.BadDriverName(w.driver); bad != "" {
-		return plugin.Problemf(field("driver"), "%q %s", w.driver, bad)
+		return plugin.Problemf(field("driver"), "%s", plugin.Says(w.driver, bad))
 	}
 	if p := checkObject(v, w, inline); p != nil {
 		return p
@@ -266,10 +272,10 @@ func secretOf(field func(string) string, name string, ref *corev1.SecretReferenc
 		return "", nil
 	}
 	if bad := plugin.BadObjectName(ref.Namespace); bad != "" {
-		return "", plugin.Problemf(field(name+".namespace"), "%q %s", ref.Namespace, bad)
+		return "", plugin.Problemf(field(name+".namespace"), "%s", plugin.Says(ref.Namespace, bad))
 	}
 	if bad := plugin.BadObjectName(ref.Name); bad != "" {
-		return "", plugin.Problemf(field(name+".name"), "%q %s", ref.Name, bad)
+		return "", plugin.Problemf(field(name+".name"), "%s", plugin.Says(ref.Name, bad))
 	}
 	return ref.Namespace + "/" + ref.Name, nil
 }

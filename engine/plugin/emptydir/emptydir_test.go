@@ -1,6 +1,7 @@
 package emptydir
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -149,4 +150,23 @@ func TestADescentThatWasCutShortGoesOn(t *testing.T) {
 			require.Equal(t, "/r/pods directory\n", n.Tree("/r"), call)
 		}
 	}
+}
+
+// oldKernel is one before 6.4: tmpfs has no option noswap.
+type oldKernel struct{ hal.Mounts }
+
+func (k oldKernel) Mount(c hal.Call, m hal.NewMount) error {
+	if slices.ContainsFunc(m.Options, func(o hal.Option) bool { return o.Key == "noswap" }) {
+		return plugintest.Errno("mount", m.Target, syscall.EINVAL)
+	}
+	return k.Mounts.Mount(c, m)
+}
+
+func TestMemoryOnAKernelWithoutNoswap(t *testing.T) {
+	n := plugintest.New("/r/pods")
+	h := n.HAL()
+	h.Mounts = oldKernel{h.Mounts}
+	r := climb(h, opOf(memory, "65536"))
+	require.Equal(t, hal.Done, r.Outcome, r.Reason)
+	require.Len(t, n.Stacks[dir], 1)
 }

@@ -113,7 +113,13 @@ func mountMemory(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 	if size := core.Value(o.Params, paramSize); size != "" {
 		options = append(options, hal.Option{Key: "size", Value: size})
 	}
-	err = h.Mounts.Mount(c, hal.NewMount{FSType: "tmpfs", Source: source, Target: dir, Options: options, Flags: []string{"nosuid", "nodev"}})
+	mount := hal.NewMount{FSType: "tmpfs", Source: source, Target: dir, Options: options, Flags: []string{"nosuid", "nodev"}}
+	mount.Options = append(slices.Clone(options), hal.Option{Key: "noswap"}) // what a pod keeps in memory is not to reach a disk, as with the kubelet
+	err = h.Mounts.Mount(c, mount)
+	if hal.Is(err, syscall.EINVAL) && hal.OutcomeOf(err) == hal.NotDone { // a kernel before 6.4 does not know noswap, and has mounted nothing
+		mount.Options = options
+		err = h.Mounts.Mount(c, mount)
+	}
 	if err != nil {
 		return op.Unknown(err.Error()), false
 	}
