@@ -92,9 +92,7 @@ type Pair struct{ Key, Value string }
 // Pairs are the pairs of a map, sorted by key.
 func Pairs(m map[string]string) []Pair {
 	pairs := make([]Pair, 0, len(m))
-	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		pairs = append(pairs, Pair{key, m[key]})
 	}
 	return pairs
