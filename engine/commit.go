@@ -105,7 +105,7 @@ func (m *VolumeManager) commit() {
 			why := ""
 			if unlogged != nil {
 				why = reason("the log of deletions can't be written, and nothing is deleted without it", unlogged) + "; " +
-					journal.Advice(identity.Dir(m.cfg.RootDir), unlogged)
+					hal.DiskAdvice(identity.Dir(m.cfg.RootDir), unlogged)
 				m.withhold(keys)
 			} else {
 				m.announced(entries, keys)
@@ -167,7 +167,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 		for _, op := range b.Start {
 			ops = append(ops, op.ID)
 		}
-		m.step(core.Refused{Ops: append(ops, refused...), Reason: err.Error() + "; " + journal.Advice(m.journalDir(), err)})
+		m.step(core.Refused{Ops: append(ops, refused...), Reason: err.Error() + "; " + hal.DiskAdvice(m.journalDir(), err)})
 		return
 	}
 	m.commits.written()

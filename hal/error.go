@@ -128,3 +128,14 @@ func OutcomeOf(err error) Outcome {
 
 // Is reports whether err carries errno. It is errors.Is for the common case.
 func Is(err error, errno syscall.Errno) bool { return errors.Is(err, errno) }
+
+// DiskAdvice says what volnode does next, and what people can do, when a file in a directory can't be written.
+func DiskAdvice(dir string, err error) string {
+	switch {
+	case Is(err, syscall.ENOSPC):
+		return "volnode tries again; free space on the disk of " + dir
+	case Is(err, syscall.EDQUOT):
+		return "volnode tries again; free space in " + dir + ", or raise its quota"
+	}
+	return "volnode tries again; see to the disk of " + dir
+}

@@ -42,10 +42,8 @@ func (r *run) finish(restart bool) {
 	r.stop = true
 	r.w.Calm()
 	r.w.Allow()
-	for r.w.IsStalled() { // how long a story stops the agent is no bound on the engine
-		if !r.until(r.w.Now().Add(time.Minute)) {
-			return
-		}
+	if !r.outwaits() {
+		return
 	}
 	r.registrars.calm = r.w.Now()
 	r.uncoversManifests()

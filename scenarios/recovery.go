@@ -94,3 +94,13 @@ func (r *run) inTime(p *pod, what string, done func() bool) bool {
 	}
 	return true
 }
+
+// outwaits lets a stall of the agent end: how long a story stops it is no bound on the engine. It reports whether the run goes on.
+func (r *run) outwaits() bool {
+	for r.w.IsStalled() {
+		if !r.until(r.w.Now().Add(time.Minute)) {
+			return false
+		}
+	}
+	return true
+}

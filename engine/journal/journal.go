@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"syscall"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
@@ -80,7 +79,7 @@ func (j *Journal) Stats() Stats {
 	}
 	switch {
 	case j.broken != nil:
-		s.Why = fmt.Sprintf("nothing is written, and nothing starts: %v; %s", j.broken, Advice(j.dir, j.broken))
+		s.Why = fmt.Sprintf("nothing is written, and nothing starts: %v; %s", j.broken, hal.DiskAdvice(j.dir, j.broken))
 	case !j.spare:
 		s.Why = "no volume is begun: " + j.closed()
 	}
@@ -91,18 +90,7 @@ func (j *Journal) closed() string {
 	if j.spareError == nil {
 		return "the journal has no spare file"
 	}
-	return fmt.Sprintf("the journal has no spare file: %v; %s", j.spareError, Advice(j.dir, j.spareError))
-}
-
-// Advice says what the agent does next, and what people can do, when a file in a directory can't be written.
-func Advice(dir string, err error) string {
-	switch {
-	case hal.Is(err, syscall.ENOSPC):
-		return "volnode tries again; free space on the disk of " + dir
-	case hal.Is(err, syscall.EDQUOT):
-		return "volnode tries again; free space in " + dir + ", or raise its quota"
-	}
-	return "volnode tries again; see to the disk of " + dir
+	return fmt.Sprintf("the journal has no spare file: %v; %s", j.spareError, hal.DiskAdvice(j.dir, j.spareError))
 }
 
 // Refusal says why Admit refuses lines: the journal's own room is taken, or the disk does not give it a file.

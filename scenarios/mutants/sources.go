@@ -63,7 +63,7 @@ var sources = []Mutant{
 	},
 	{
 		"a manifest that is missing elsewhere is gone", "S1, another directory says nothing", "hal/manifest/reader.go",
-		"if !accepted && !before.in.is(f.state.in) {", "if !accepted && before.in != before.in {",
+		"if mayMatter && !accepted && !before.in.is(f.state.in) {", "if mayMatter && !accepted && before.in != before.in {",
 	},
 	{
 		"another directory is known by its device", "S1, another directory says nothing", "hal/manifest/state.go",
