@@ -60,11 +60,17 @@ func (s *session) isNamed(kind, name string) bool {
 	if _, ok := s.model.find(kind, name); ok {
 		return true
 	}
+	has := func(docs []object) bool {
+		return slices.ContainsFunc(docs, func(o object) bool { return o.kind == kind && o.name == name })
+	}
 	for _, k := range s.model.known {
-		for _, o := range k.docs {
-			if o.kind == kind && o.name == name {
-				return true
-			}
+		if has(k.docs) {
+			return true
+		}
+	}
+	for _, e := range s.model.now.entries { // the agent may be away
+		if has(e.docs) {
+			return true
 		}
 	}
 	return false

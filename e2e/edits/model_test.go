@@ -167,9 +167,11 @@ func (m *model) accept() {
 
 // dies ends the agent. What was missing waits for a person from now on; of what was bad the text is forgotten.
 func (m *model) dies() {
-	for _, name := range m.missing() {
-		k := m.known[name]
-		k.in = nowhere
+	missing := m.missing()
+	for name, k := range m.known {
+		if slices.Contains(missing, name) {
+			k.in = nowhere
+		}
 		if k.bad.mayHoldAny() {
 			k.bad = &entry{is: "link"}
 		}
