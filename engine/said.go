@@ -61,26 +61,27 @@ func (e ears) read(c hal.Call, volume []string) string {
 	for _, name := range append(slices.Clone(volume), e.said.Expected()...) {
 		namespace, short, _ := strings.Cut(name, "/")
 		_, err := e.Secret(c, namespace, short)
-		if err != nil && (!hal.Is(err, syscall.ENOENT) || slices.Contains(volume, name)) {
+		if err != nil && (!hal.Is(err, syscall.ENOENT) || slices.Contains(volume, name) || e.said.IsGiven(name)) {
 			return name
 		}
 	}
 	return ""
 }
 
-// expect names secrets that drivers may have been given in an earlier life of the agent.
-func (e ears) expect(names []string) {
+// expect names secrets that drivers may have been given in an earlier life of the agent, or were.
+func (e ears) expect(names []string, isGiven bool) {
 	for _, name := range names {
-		e.said.Expect(name)
+		e.said.Expect(name, isGiven)
 	}
 }
 
 func (e ears) Watch(f func(hal.ClusterEvent)) { e.cluster.Watch(f) }
 
-// Secret learns every secret that is read, so that no driver can tell it from then on. That there is none is known only once every source is synced.
+// Secret learns every secret that is read, so that no driver can tell it from then on. That there is none is known only once every source is synced, and
+// never of one that a driver was given.
 func (e ears) Secret(c hal.Call, namespace, name string) (hal.Secret, error) {
 	s, err := e.cluster.Secret(c, namespace, name)
-	if err == nil || hal.Is(err, syscall.ENOENT) && e.said.IsComplete() {
+	if err == nil || hal.Is(err, syscall.ENOENT) && e.said.IsComplete() && !e.said.IsGiven(namespace+"/"+name) {
 		e.said.Learn(namespace+"/"+name, s)
 	}
 	return s, err

@@ -49,7 +49,7 @@ func TestWhatADriverSaysIsHeardWithoutSecrets(t *testing.T) {
 	said := func(volume, expected []string, secrets map[string]map[string]string, reply hal.Reply, words string) string {
 		e := ears{clock{}, vault{secrets: secrets}, scrub.New()}
 		e.said.Complete()
-		e.expect(expected)
+		e.expect(expected, false)
 		failure := &hal.Error{Op: "NodeUnstageVolume", Object: "d v", Class: hal.ClassRPC, Reply: reply, Code: hal.CodeInternal, Detail: words}
 		_, err := discreetNode{quoting{failure: failure}, e, volume}.Unstage(hal.Call{}, "d", nil)
 		heard, ok := errors.AsType[*hal.Error](err)
@@ -72,6 +72,20 @@ func TestWhatADriverSaysIsHeardWithoutSecrets(t *testing.T) {
 	require.ErrorContains(t, err, "message withheld: it may quote a Secret that volnode has not read")
 	require.False(t, csiplugin.Ends(err))
 	require.Empty(t, said([]string{"n/own"}, nil, nil, status, ""))
+}
+
+// A record tells which Secret a driver was given. The driver knows it still when nobody else has it any more.
+func TestASecretOfARecordIsNeverTakenForNone(t *testing.T) {
+	e := ears{clock{}, vault{secrets: map[string]map[string]string{}}, scrub.New()}
+	e.said.Complete()
+	e.expect([]string{"n/own"}, true)
+	for range 2 {
+		err := e.heard(hal.Call{}, nil, &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: "the-own-secret"})
+		require.ErrorContains(t, err, "message withheld: it may quote Secret n/own")
+	}
+	e.cluster = vault{secrets: map[string]map[string]string{"n/own": {"k": "the-own-secret"}}}
+	err := e.heard(hal.Call{}, nil, &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: "no the-own-secret"})
+	require.ErrorContains(t, err, "no ***")
 }
 
 func TestWordsOfAnErrorThatIsNoCallAreCleaned(t *testing.T) {

@@ -160,7 +160,7 @@ func (m *VolumeManager) begin(n node) {
 	n.start.Now = m.h.Runtime.Now()
 	m.core = core.New(n.start)
 	for _, rec := range n.start.Records {
-		m.ears.expect(csiplugin.Secrets(rec.Rung.Want))
+		m.ears.expect(csiplugin.Secrets(rec.Rung.Want), true)
 	}
 	m.tell(n)
 	m.mend()

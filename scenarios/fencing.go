@@ -44,10 +44,15 @@ func (r *run) tieSent(p *place, e *sim.Effect) {
 		return
 	}
 	r.judges("S32")
-	var told []types.UID // the attachments that the operation may know of
+	var told []types.UID    // the attachments that the operation may know of
+	over := []types.UID{""} // those whose end it must know of
 	for _, n := range r.news["attachment "+attachmentName(p.driver, p.volume)] {
-		if is, ok := n.object.(*storagev1.VolumeAttachment); ok && (n.until == 0 || n.until.Add(lagging) >= began) {
+		switch is, ok := n.object.(*storagev1.VolumeAttachment); {
+		case !ok:
+		case n.until == 0 || n.until.Add(lagging) >= began:
 			told = append(told, is.UID)
+		default:
+			over = append(over, is.UID)
 		}
 	}
 	if len(told) == 0 {
@@ -55,7 +60,7 @@ func (r *run) tieSent(p *place, e *sim.Effect) {
 		return
 	}
 	for _, s := range r.list {
-		if e.Method == publish && !s.isPublish && s.thing == p.thing && s.isHeld && !s.isTouched && !slices.Contains(told, s.tie) {
+		if e.Method == publish && !s.isPublish && s.thing == p.thing && s.isHeld && !s.isTouched && slices.Contains(over, s.tie) && !slices.Contains(told, s.tie) {
 			r.fail("S32", "sent "+e.Method, string(p.key), "volume "+p.volume+" is published on a stage of an earlier attachment, which has ended")
 			return
 		}

@@ -48,6 +48,7 @@ type Scrubber struct {
 	mu         sync.Mutex
 	fresh, old known
 	expected   map[string]bool // names of secrets, true for those that were not learnt
+	given      map[string]bool // those of them that a driver was given in an earlier life
 	isComplete bool            // all secrets are named that drivers may have been given
 	isTooMany  bool            // but there was no room for some names
 }
@@ -79,11 +80,12 @@ func newKnown() known {
 // New returns a Scrubber that knows no secret.
 func New() *Scrubber {
 	seed := maphash.MakeSeed()
-	return &Scrubber{seed: seed, key: maphash.Comparable(seed, "windows"), fresh: newKnown(), old: newKnown(), expected: map[string]bool{}}
+	return &Scrubber{seed: seed, key: maphash.Comparable(seed, "windows"), fresh: newKnown(), old: newKnown(), expected: map[string]bool{}, given: map[string]bool{}}
 }
 
-// Expect names a secret that a driver may have been given before anybody here has read it.
-func (s *Scrubber) Expect(name string) {
+// Expect names a secret that a driver may have been given before anybody here has read it. One that was given to it in an earlier life is known to the
+// driver, also if nobody else has it any more.
+func (s *Scrubber) Expect(name string, isGiven bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch _, isKnown := s.expected[name]; {
@@ -92,7 +94,17 @@ func (s *Scrubber) Expect(name string) {
 		s.isTooMany = true
 	default:
 		s.expected[name] = true
+		if isGiven {
+			s.given[name] = true
+		}
 	}
+}
+
+// IsGiven reports whether a driver was given a secret in an earlier life.
+func (s *Scrubber) IsGiven(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.given[name]
 }
 
 // Complete says that from now on all secrets have a name here that drivers may have been given.

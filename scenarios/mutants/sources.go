@@ -121,7 +121,11 @@ var sources = []Mutant{
 	},
 	{
 		"a secret that no source has named yet is none", "S17", "engine/said.go",
-		"hal.Is(err, syscall.ENOENT) && e.said.IsComplete()", "hal.Is(err, syscall.ENOENT)",
+		"hal.Is(err, syscall.ENOENT) && e.said.IsComplete() &&", "hal.Is(err, syscall.ENOENT) &&",
+	},
+	{
+		"a secret that a driver was given is none once nobody else has it", "S17", "engine/start.go",
+		"m.ears.expect(csiplugin.Secrets(rec.Rung.Want), true)", "m.ears.expect(csiplugin.Secrets(rec.Rung.Want), false)",
 	},
 	{
 		"a secret is told", "S17", "engine/said.go",
