@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/e2e/csidriver"
+	"github.com/volnode/volnode/e2e/host"
 	"github.com/volnode/volnode/engine"
 )
 
@@ -80,9 +81,15 @@ func (s *session) options(uid string, o object) []option {
 		}
 	}
 	for at, passing := range l.passing {
-		if _, err := os.Lstat(filepath.Join(s.h.Root, "pods", uid, at)); err == nil && anew[at] == nil {
-			anew[at] = passing[0]
+		full := filepath.Join(s.h.Root, "pods", uid, at)
+		if _, err := os.Lstat(full); err != nil || anew[at] != nil {
+			continue
 		}
+		m := *passing[0]
+		if m.kind == "memory" && !slices.ContainsFunc(s.h.Mounts(), func(is host.Mount) bool { return is.Path == full }) {
+			m.kind = "empty" // the agent died on its way down, and the pod came again without it
+		}
+		anew[at] = &m
 	}
 	all := []option{anew}
 	for _, at := range slices.Sorted(maps.Keys(l.passing)) {
