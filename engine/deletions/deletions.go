@@ -20,7 +20,7 @@ const (
 	fileMode = 0o600
 	dirMode  = 0o700
 	// spareSize is the room that is kept for the log on its disk, in bytes: who fills the disk is deleted all the same.
-	spareSize = 256 << 10
+	spareSize = 64 << 10
 )
 
 // Entry is one deletion that is about to begin.
@@ -101,6 +101,9 @@ func (l *Log) Append(h *hal.Host, c hal.Call, entries []Entry) error {
 		}
 		lines = append(append(lines, line...), '\n')
 	}
+	if !l.spare {
+		l.reserve(h, c)
+	}
 	err := l.write(h, c, lines)
 	if err != nil && l.spare {
 		if err := h.Tree.Remove(c, spareOf(File(l.dir))); err != nil && !hal.Is(err, syscall.ENOENT) {
@@ -108,9 +111,6 @@ func (l *Log) Append(h *hal.Host, c hal.Call, entries []Entry) error {
 		}
 		l.spare = false
 		err = l.write(h, c, lines)
-	}
-	if err == nil && !l.spare {
-		l.reserve(h, c)
 	}
 	return err
 }

@@ -38,6 +38,7 @@ var killers = map[string]killer{
 	"a hostPath without a type is not looked at":                                 {scenario: "link_of_a_host_path_is_turned_to_an_empty_dir"},
 	"a journal that can't be read is empty":                                      {seed: 19},
 	"a late answer ends every call of its rung":                                  {seed: 1},
+	"a ledger that goes leaves the copies of deleted files":                      {scenario: "full_disk_does_not_bring_a_deleted_pod_back"},
 	"a look that fails sees nothing":                                             {seed: 9},
 	"a lost connection is not made again":                                        {scenario: "driver_dies_behind_its_registrar"},
 	"a mount below an emptyDir is deleted through":                               {scenario: "mount_below_an_empty_dir_is_not_deleted_through"},
@@ -100,6 +101,7 @@ var killers = map[string]killer{
 	"an unstage names no path":                                                   {scenario: "agent_dies_at_each_step_of_a_mount"},
 	"an unwanted pod's containers are taken to be gone":                          {scenario: "agent_restarts_while_containers_outlive_their_pod"},
 	"another directory is known by its device":                                   {scenario: "manifests_are_swapped_and_nobody_has_deleted_a_pod"},
+	"another file of the log of deletions takes the place of the last":           {seed: 1530},
 	"another process is not asked who it is":                                     {scenario: "driver_that_comes_back_has_lost_staging"},
 	"climbs from absent while a descent may still act":                           {scenario: "unstage_that_is_delivered_late_does_not_hit_the_next_stage"},
 	"climbs on what must be made anew":                                           {scenario: "edited_options_wait_for_the_pods_that_run"},
@@ -157,6 +159,7 @@ var killers = map[string]killer{
 	"what stands at an earlier life's trace is another's":                        {scenario: "journal_is_forgotten_and_the_driver_comes_later"},
 	"what stands on a rung that is made anew does not yield":                     {seed: 515},
 	"what stood there before the intent is accepted":                             {scenario: "foreign_mount_over_a_standing_volume_is_not_taken_for_it"},
+	"what was kept is forgotten before its file has a copy":                      {scenario: "agent_dies_as_a_kept_pod_is_back_in_its_manifest"},
 	"who was only asked for is a pod":                                            {seed: 720400002},
 }
 
