@@ -84,8 +84,12 @@ func TestWhoFillsTheDiskIsDeleted(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(n.Root, "volnode/deletions.log"))
 	require.NoError(t, err)
 	require.Contains(t, string(log), webUID)
-	n.restarted()
-	require.FileExists(t, filepath.Join(n.Root, "volnode/deletions.log.spare"), "room is kept again")
+	n.agent.Kill()
+	n.agent = n.Start()
+	n.Await("room for the log again", func() bool {
+		_, err := os.Stat(filepath.Join(n.Root, "volnode/deletions.log.spare"))
+		return err == nil
+	}, filepath.Join(n.Root, "volnode"))
 }
 
 // There is no room for a journal at the first start: nothing is begun, the status says why, and it begins once there is room.
