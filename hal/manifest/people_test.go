@@ -460,3 +460,15 @@ func TestAFileThatWasSeenOnceIsNotMissed(t *testing.T) {
 	w.rm("n.yaml").pass(5 * second)
 	require.NotContains(t, w.troubles(), dir+"/n.yaml")
 }
+
+// A pod gets the name of another node, as from an export of it. That is trouble: only a manifest that is gone has its data deleted.
+func TestAPodForAnotherNodeIsNotGone(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", owned("b", "u2")).start()
+	w.changes()
+	w.put("a.yaml", owned("a", "u1")+"spec: {nodeName: elsewhere}\n").pass(second)
+	require.Empty(t, w.changes())
+	require.True(t, w.troubles()["Pod default/a"].Held)
+	require.Equal(t, "+a/u1 +b/u2; synced", w.start().changes())
+	w.rm("a.yaml").pass(second)
+	require.Equal(t, "-a/u1", w.changes())
+}
