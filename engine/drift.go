@@ -118,7 +118,7 @@ func (m *VolumeManager) differing(tops map[string]*hal.Mount, since uint64) []co
 	return events
 }
 
-// appeared returns the rungs of which nothing was left, and at or below whose place something is mounted now: an effect of a call that was answered
+// appeared returns the rungs that were down, and at or below whose place something is mounted now: an effect of a call that was answered
 // with an error.
 func (m *VolumeManager) appeared(tops map[string]*hal.Mount, since uint64) []core.Observed {
 	var events []core.Observed

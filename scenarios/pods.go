@@ -154,6 +154,28 @@ func (r *run) hangs(p *pod) bool {
 	return !p.isWanted && p.isRunning && slices.ContainsFunc(p.given, r.isSilent)
 }
 
+// isHung: the rung is kept for containers of a deleted pod that can't be killed, as they wait for the server of the broken driver. It is up; or its
+// filesystem has failed under them, or under what stands on it.
+func (r *run) isHung(b *core.Belief) bool {
+	if r.broken == "" || b.IsWanted || b.State == core.Absent || b.InFlight {
+		return false
+	}
+	return slices.ContainsFunc(r.pods, func(p *pod) bool {
+		isOf := p.uid == b.Pod || slices.ContainsFunc(p.given, func(u use) bool { return u.driver+"^"+u.volume == b.Volume })
+		return isOf && r.hangs(p) && (b.State == core.Present || r.isHeldUnder(p, b))
+	})
+}
+
+// isHeldUnder reports whether the containers of p hold a rung that is not up, and nothing is about to be tried: it is held, or a publish of p that is.
+func (r *run) isHeldUnder(p *pod, b *core.Belief) bool {
+	isHeld := false
+	r.core.Beliefs(func(o core.Belief) {
+		why, _ := r.core.Prospect(o.Key)
+		isHeld = isHeld || why.IsHeld && o.Pod == p.uid && (o.Key == b.Key || b.Pod == "" && o.Volume == b.Volume)
+	})
+	return isHeld && !b.IsTimed && b.ClimbOpen == 0 && b.DescendOpen == 0
+}
+
 // isSilent reports whether the server of a volume does not answer.
 func (r *run) isSilent(u use) bool { return u.driver != "" && r.w.IsSilent(u.driver, u.volume) }
 

@@ -111,6 +111,9 @@ func (r *run) refine(key hal.Key) {
 	if p == nil {
 		return
 	}
+	if owner := r.podOf(p.path); (!ok || b.IsGone) && (owner == nil || !owner.isRunning) {
+		p.wasUp = false // it was believed to be up until the agent heard that its pod has ended
+	}
 	p.wasUp = p.wasUp || ok && b.State == core.Present
 	if p.isTouched {
 		r.refineTouched(p, &b)

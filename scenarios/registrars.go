@@ -67,6 +67,7 @@ func (g *registrars) hears(message, driver string, now hal.Instant) {
 		delete(g.isStopgap, driver)
 		if now <= g.unreachable[driver] {
 			g.isStopgap[driver] = true
+			delete(g.serving, driver) // however late the first call comes that shows which one was taken
 		}
 		g.registered[driver], g.connected[driver] = true, true
 	case "driver connected", "driver is served by another endpoint":

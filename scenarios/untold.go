@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 
+	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
@@ -53,10 +54,11 @@ func (r *run) betrays(e *sim.Effect) {
 	}
 }
 
-// mustNotice is S23: what has come to stand where nothing was left, and nobody wants anything, is noticed, and held against its driver.
+// mustNotice is S23: what has come to stand where nothing was left, and nobody wants anything, is noticed, and held against its driver. That a descent may
+// still act is no excuse: it makes no mount.
 func (r *run) mustNotice(p *place) {
 	b, ok := r.core.Belief(p.key)
-	if !ok || !b.IsGone || b.IsWanted {
+	if isDown := b.State == core.Absent && !b.IsDoubtful && b.ClimbOpen == 0 && !b.InFlight && !b.HasChild; !ok || !isDown || b.IsWanted {
 		return
 	}
 	life, from := r.w.Life(), p.touchedAt

@@ -295,7 +295,7 @@ func (c *Core) observed(e Observed) {
 	if r == nil || r.op != nil || r.changed > e.Since {
 		return
 	}
-	if r.isRemembered() && !IsBare(e.Fingerprint) && c.rival(r) == nil {
+	if r.awaitsEffect() && !IsBare(e.Fingerprint) && c.rival(r) == nil {
 		c.appears(r, e.Fingerprint)
 	}
 	if r.state != Present || r.fingerprint == e.Fingerprint {

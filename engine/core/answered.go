@@ -49,6 +49,11 @@ func (r *rung) remember(v Verb, until hal.Instant, instance string) {
 // remembers returns the bound of the calls of a side that were answered with an error, 0 if there are none.
 func (r *rung) remembers(v Verb) hal.Instant { return r.answered[side(v)].until }
 
+// awaitsEffect: r is down, and only a climb that was answered with an error could bring it up. A descent may still act: that brings nothing up.
+func (r *rung) awaitsEffect() bool {
+	return r.remembers(Climb) != 0 && r.state == Absent && r.purged && r.bound(Climb) == 0 && r.op == nil && r.child == ""
+}
+
 // isRemembered: nothing of r is left, and a climb that was answered with an error is remembered.
 func (r *rung) isRemembered() bool { return r.remembers(Climb) != 0 && r.isGone() }
 
@@ -99,7 +104,7 @@ func (c *Core) recallEffects() {
 	c.effects = nil
 }
 
-// appears: something has come to stand at the place of a rung of which nothing was left, while only a call that was answered with an error could bring
+// appears: something has come to stand at the place of a rung that was down, while only a call that was answered with an error could bring
 // it. So its actor acts after it has answered. What came goes, if nobody wants it.
 func (c *Core) appears(r *rung, fingerprint string) {
 	isKnown := c.acts[r.Actor]
@@ -164,11 +169,11 @@ func (c *Core) ActsAfterReply(actor string) bool { return c.acts[actor] }
 // acted reports whether no answer of the actor of r ends a call, be it that the operator says so or that it was seen.
 func (c *Core) acted(r *rung) bool { return r.Limits.ActsAfterReply || c.acts[r.Actor] }
 
-// Remembered calls f with the key and parameters of each rung of which nothing is left, and of which a climb that was answered with an error is
+// Remembered calls f with the key and parameters of each rung that is down, and of which a climb that was answered with an error is
 // remembered: what comes to stand there is its effect, unless another volume has the place by now. Of those that changed after the Step numbered since, nothing that was read then tells.
 func (c *Core) Remembered(since uint64, f func(key hal.Key, params []Param)) {
 	for _, r := range c.sorted() {
-		if r.isRemembered() && r.changed <= since && c.rival(r) == nil {
+		if r.awaitsEffect() && r.changed <= since && c.rival(r) == nil {
 			f(r.Key, r.params())
 		}
 	}

@@ -147,7 +147,7 @@ func (c *Core) lookedAt(r *rung, res Result) {
 	case r.state == Unknown && r.trusted:
 		r.trusted = false
 		r.saw(res.Fingerprint)
-	case r.isRemembered() && !IsBare(res.Fingerprint):
+	case r.awaitsEffect() && !IsBare(res.Fingerprint):
 		c.appears(r, res.Fingerprint)
 	default:
 		r.seen, r.looked = res.Fingerprint, true

@@ -16,7 +16,12 @@ var answers = []Mutant{
 	},
 	{
 		"what comes after an answered error stays", "laws 3.3", "engine/core/actual.go",
-		"\tif r.isRemembered() && !IsBare(e.Fingerprint) && c.rival(r) == nil {\n\t\tc.appears(r, e.Fingerprint)\n\t}\n", "",
+		"\tif r.awaitsEffect() && !IsBare(e.Fingerprint) && c.rival(r) == nil {\n\t\tc.appears(r, e.Fingerprint)\n\t}\n", "",
+	},
+	{
+		"an effect is not seen while a descent may act", "S23, laws 3.3", "engine/core/answered.go",
+		"r.remembers(Climb) != 0 && r.state == Absent && r.purged && r.bound(Climb) == 0 && r.op == nil && r.child == \"\"\n",
+		"r.isRemembered()\n",
 	},
 	{
 		"a driver that acts after it has answered is forgotten with the agent's life", "laws 3.3", "engine/core/answered.go",

@@ -93,6 +93,7 @@ var killers = map[string]killer{
 	"an attachment that is being deleted holds":                                  {scenario: "attachment_ends_and_comes_back_with_its_uid"},
 	"an attachment that no source has named yet is gone":                         {scenario: "attachment_is_named_late_after_a_restart"},
 	"an edit during the climb is taken to be in force":                           {scenario: "pod_is_edited_while_its_volume_comes_up"},
+	"an effect is not seen while a descent may act":                              {scenario: "answered_publish_acts_while_an_unpublish_may"},
 	"an exclusive claim belongs to nobody":                                       {scenario: "claim_becomes_exclusive_under_two_pods"},
 	"an exclusive claim passes to the latest intent":                             {scenario: "claim_becomes_exclusive_under_two_pods"},
 	"an unknown climb means absent":                                              {scenario: "already_exists_is_negated_first"},
