@@ -149,7 +149,7 @@ func (r *run) nodeDown() {
 		p.isHeld, p.isTouched, p.climbUntil, p.calls, p.untold, p.isBetrayed = false, false, 0, nil, nil, false
 		p.isStruck, p.isHurt = false, false // a driver that still holds it has mounted it anew
 		for _, h := range lasting {
-			p.isHeld = p.isHeld || h.Path == p.path && !p.isPublish
+			p.isHeld = p.isHeld || h.Path == p.path && h.Driver == p.driver && h.Volume == p.volume && !p.isPublish
 		}
 	}
 	clear(r.foreign)
