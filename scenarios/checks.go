@@ -22,6 +22,7 @@ type place struct {
 	isHeld         bool // staged, or published
 	wasUp          bool // it was believed to be up since the containers of its pod were started
 	isTouched      bool // somebody else has changed what stands there: see foreign.go
+	isUnseen       bool // nothing tells the present life of it: the journal is lost, and the names on the node
 	isMixedUp      bool // somebody else has mounted here what the agent can't tell from its own
 	touchedAt      hal.Instant
 	climbUntil     hal.Instant // until when a climb that was sent may act, as far as the agent knows

@@ -232,6 +232,12 @@ func (r *run) forgets() {
 		if len(p.calls) > 0 {
 			p.isTouched, p.touchedAt, p.calls = true, r.w.Now(), nil
 		}
+		for _, m := range r.w.MountsAt(p.path) {
+			// That it was there before the first call, or over what was up, is told by a record alone.
+			if f, is := r.foreign[m.ID]; is && f.isOther {
+				r.foreign[m.ID], p.isMixedUp = foreign{since: f.since}, true
+			}
+		}
 	}
 	clear(r.untold.durable)
 	clear(r.lost)
