@@ -14,6 +14,7 @@ import (
 
 // place is one path at which a driver may hold a volume, for one rung: the truth of it.
 type place struct {
+	lapse
 	key            hal.Key
 	path           string
 	driver, volume string
@@ -22,7 +23,6 @@ type place struct {
 	isHeld         bool // staged, or published
 	wasUp          bool // it was believed to be up since the containers of its pod were started
 	isTouched      bool // somebody else has changed what stands there: see foreign.go
-	isUnseen       bool // nothing tells the present life of it: the journal is lost, and the names on the node
 	isMixedUp      bool // somebody else has mounted here what the agent can't tell from its own
 	touchedAt      hal.Instant
 	climbUntil     hal.Instant // until when a climb that was sent may act, as far as the agent knows
@@ -148,7 +148,7 @@ func (r *run) nodeDown() {
 	lasting := r.w.Staged()
 	for _, p := range r.list {
 		p.isHeld, p.isTouched, p.climbUntil, p.calls, p.untold, p.isBetrayed = false, false, 0, nil, nil, false
-		p.isStruck, p.isHurt = false, false // a driver that still holds it has mounted it anew
+		p.isStruck, p.isHurt, p.isStranded, p.forgotten = false, false, false, nil // a driver that still holds it has mounted it anew
 		for _, h := range lasting {
 			p.isHeld = p.isHeld || h.Path == p.path && h.Driver == p.driver && h.Volume == p.volume && !p.isPublish
 		}

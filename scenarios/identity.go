@@ -11,7 +11,7 @@ import (
 func (r *run) intrudes(p *place, what string) {
 	r.judges("S13")
 	for q := r.byPath[p.path]; q != nil; q = q.earlier {
-		if q.thing == p.thing || q.isTouched || p.isTouched {
+		if q.thing == p.thing || q.isTouched || p.isTouched || q.isStranded {
 			continue
 		}
 		why := ""
@@ -70,7 +70,7 @@ func (r *run) isolatesData(p *pod) {
 // mayComeUnknown: a call for another volume at a path was known of by a journal alone that is lost. It comes whenever it likes.
 func (r *run) mayComeUnknown(path, thing string) bool {
 	for q := r.byPath[path]; r.root.forgotten && q != nil; q = q.earlier {
-		if q.thing == thing && q.isTouched {
+		if q.thing == thing && (q.isTouched || q.isStranded) {
 			return true
 		}
 	}

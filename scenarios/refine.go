@@ -118,12 +118,12 @@ func (r *run) refine(key hal.Key) {
 	if p == nil {
 		return
 	}
-	p.wasUp = p.wasUp || ok && b.State == core.Present
+	isUp := ok && b.State == core.Present
+	p.wasUp, p.isUnseen, p.isStranded = p.wasUp || isUp, p.isUnseen && !isUp, p.isStranded && !ok
 	if p.isTouched {
 		r.refineTouched(p, &b)
 		return
 	}
-	p.isUnseen = p.isUnseen && !(ok && b.State == core.Present)
 	now := seen{known: ok, state: b.State, fingerprint: b.Fingerprint, isGone: !ok || b.IsGone}
 	switch {
 	case ok && (b.InFlight || b.HasChild):
