@@ -14,6 +14,7 @@ import (
 
 // place is one path at which a driver may hold a volume, for one rung: the truth of it.
 type place struct {
+	lapse
 	key            hal.Key
 	path           string
 	driver, volume string
@@ -147,9 +148,9 @@ func (r *run) nodeDown() {
 	lasting := r.w.Staged()
 	for _, p := range r.list {
 		p.isHeld, p.isTouched, p.climbUntil, p.calls, p.untold, p.isBetrayed = false, false, 0, nil, nil, false
-		p.isStruck, p.isHurt = false, false // a driver that still holds it has mounted it anew
+		p.isStruck, p.isHurt, p.isStranded, p.forgotten = false, false, false, nil // a driver that still holds it has mounted it anew
 		for _, h := range lasting {
-			p.isHeld = p.isHeld || h.Path == p.path && !p.isPublish
+			p.isHeld = p.isHeld || h.Path == p.path && h.Driver == p.driver && h.Volume == p.volume && !p.isPublish
 		}
 	}
 	clear(r.foreign)
