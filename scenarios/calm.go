@@ -301,9 +301,10 @@ func (r *run) isBroken(key string) bool {
 	return r.broken != "" && strings.Contains(key, "/"+r.broken+"^")
 }
 
-// isHung: the rung is up for containers of a deleted pod that can't be killed, as they wait for the server of the broken driver.
+// isHung: the rung is kept, up or not, for containers of a deleted pod that hang on the server of the broken driver.
 func (r *run) isHung(b *core.Belief) bool {
-	return r.broken != "" && !b.IsWanted && b.State == core.Present && !b.InFlight && slices.ContainsFunc(r.pods, func(p *pod) bool {
+	isKept := b.State == core.Present || b.State == core.Unknown && !b.IsTimed && b.ClimbOpen == 0 && b.DescendOpen == 0
+	return r.broken != "" && !b.IsWanted && isKept && !b.InFlight && slices.ContainsFunc(r.pods, func(p *pod) bool {
 		return r.hangs(p) && (p.uid == b.Pod || slices.ContainsFunc(p.given, func(u use) bool { return u.driver+"^"+u.volume == b.Volume }))
 	})
 }
