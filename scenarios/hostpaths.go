@@ -56,6 +56,11 @@ func (s *shape) hostVolume(uid string) *corev1.HostPathVolumeSource {
 	return &corev1.HostPathVolumeSource{Path: strings.ReplaceAll(is.path, "UID", uid), Type: &is.kind}
 }
 
+// isAnyType: nothing is asked of what a hostPath leads to, not even that it is there.
+func isAnyType(of *corev1.HostPathVolumeSource) bool {
+	return of.Type == nil || *of.Type == corev1.HostPathUnset
+}
+
 // planHostPath draws where the hostPath of pod i leads.
 func (g *workload) planHostPath(s *shape, name string) {
 	s.hostPath = 1 + uint8(g.pick("workload.host-path", name, 0, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1))
