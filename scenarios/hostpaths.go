@@ -175,9 +175,11 @@ func (r *run) turnsBack() {
 	}
 }
 
-// expels judges the pods whose hostPaths the agent refuses, and is then a person who reads why and deletes them.
+// expels judges the pods whose hostPaths the agent refuses, and is then a person who reads why and deletes them. A look
+// that failed before calm came is made again by then.
 func (r *run) expels() bool {
-	if !r.turnsAway() {
+	looked := r.registrars.calm.Add(maxBackoff)
+	if slices.ContainsFunc(r.pods, r.isIntruder) && r.w.Now() < looked && !r.until(looked) || !r.turnsAway() {
 		return false
 	}
 	isAny := false

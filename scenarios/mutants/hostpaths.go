@@ -26,4 +26,8 @@ var hostPaths = []Mutant{
 		"a hostPath that is missing is up", "S21, L12", "engine/plugin/hostpath/hostpath.go",
 		"\tcase kind == corev1.HostPathUnset:\n", "\tcase kind == corev1.HostPathUnset || !found.Exists:\n",
 	},
+	{
+		"a hostPath that is refused is told to wait", "S34", "engine/plugin/hostpath/hostpath.go",
+		"\t\tr.Blocked = true\n", "",
+	},
 }
