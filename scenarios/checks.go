@@ -388,7 +388,7 @@ func (r *run) mounted(e *sim.Effect) {
 		r.touch(e.Path)
 		return
 	}
-	if !isOurs(e.Path) {
+	if r.mixesUp(e); !isOurs(e.Path) {
 		return
 	}
 	if e.Actor == "agent" {

@@ -62,3 +62,30 @@ func TestTakenOnceItsAttachmentHasEnded(t *testing.T) {
 		})
 	}
 }
+
+// TestOnlyACallOfALostJournalMixesUp: what a call of an earlier life mounts is taken for a stranger's only if nothing knows of the call any more.
+func TestOnlyACallOfALostJournalMixesUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		isLost, isOpen bool
+		run            uint32
+		want           bool
+	}{
+		"the journal is lost":         {true, false, 0, true},
+		"the journal is there":        {false, false, 0, false},
+		"the call came after that":    {true, true, 0, false},
+		"the call is of this life":    {true, false, 1, false},
+		"all is as it should be here": {false, true, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.holds(sim.EffectStaged)
+			p := r.byPath[stagePath]
+			if c.isOpen {
+				p.calls = []openCall{{id: 7, method: stage}}
+			}
+			r.isBegun, r.root.forgotten = true, c.isLost
+			r.mixesUp(&sim.Effect{Kind: sim.EffectMount, Actor: "d", Run: c.run, Call: 7, Path: stagePath})
+			require.Equal(t, c.want, p.isMixedUp)
+		})
+	}
+}
