@@ -33,6 +33,7 @@ type place struct {
 	isStruck       bool                 // its filesystem failed while it was believed to be up
 	isHurt         bool                 // its filesystem could be seen to have failed: of a stage now, of a publish when it was made
 	tie            types.UID            // of the attachment of the volume with which a driver came to hold it
+	began          hal.Instant          // of the climb that was sent last
 	sent           map[string]*requests // by method
 	earlier        *place               // of another rung at this path
 }
@@ -336,7 +337,7 @@ func (r *run) unpublishSent(p *place) {
 	case owner == nil:
 	case owner.isRunning && owner.has(p):
 		r.fail("S7", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", whose containers run")
-	case owner.isSteady && !r.isEdited && !r.isCut[p.thing] && !r.denied[p.driver+"^"+p.volume] && !r.exclusive[p.driver+"^"+p.volume]:
+	case owner.isSteady && !r.isEdited && !r.isCut[p.thing] && !r.isUntied(p) && !r.denied[p.driver+"^"+p.volume] && !r.exclusive[p.driver+"^"+p.volume]:
 		r.fail("S22", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", which was wanted all along")
 	}
 }
@@ -388,7 +389,7 @@ func (r *run) mounted(e *sim.Effect) {
 		r.touch(e.Path)
 		return
 	}
-	if !isOurs(e.Path) {
+	if r.mixesUp(e); !isOurs(e.Path) {
 		return
 	}
 	if e.Actor == "agent" {
