@@ -132,7 +132,7 @@ type discreetIdentity struct {
 
 func (i discreetIdentity) PluginInfo(c hal.Call, driver string, r *csi.GetPluginInfoRequest) (*csi.GetPluginInfoResponse, error) {
 	resp, err := i.CSIIdentity.PluginInfo(c, driver, r)
-	return resp, i.heard(c, driver, nil, err)
+	return resp, i.heard(c, "", nil, err)
 }
 
 // discreetNode is the node service of drivers, for an operation on a volume with secrets, or for nobody's.
@@ -144,7 +144,7 @@ type discreetNode struct {
 
 func (n discreetNode) Info(c hal.Call, driver string, r *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
 	resp, err := n.CSINode.Info(c, driver, r)
-	return resp, n.heard(c, driver, nil, err)
+	return resp, n.heard(c, "", nil, err) // driver may be an endpoint, of a driver whose name nobody knows yet
 }
 
 func (n discreetNode) Capabilities(
