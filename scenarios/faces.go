@@ -55,18 +55,27 @@ func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
 	for _, p := range r.pods {
 		uids = append(uids, p.uid)
 	}
+	isSteady := true // two equal statuses may have another between them, of which a wait tells
+	wait := func(err error) error {
+		s, failed := m.Status(ctx)
+		note(failed)
+		isSteady = isSteady && isAsBefore(&before, &s)
+		return err
+	}
 	for _, uid := range uids {
 		a := podAnswers{uid: uid}
-		a.ready, a.gone = m.WaitForAttachAndMount(r.w.Context(moment), uid), m.WaitForUnmount(r.w.Context(moment), uid)
+		a.ready = wait(m.WaitForAttachAndMount(r.w.Context(moment), uid))
+		a.gone = wait(m.WaitForUnmount(r.w.Context(moment), uid))
 		i.pods = append(i.pods, a)
 	}
-	i.together, i.nothing = m.WaitForAllPodsUnmount(r.w.Context(moment), uids), m.WaitForNothing(r.w.Context(moment))
+	i.together = wait(m.WaitForAllPodsUnmount(r.w.Context(moment), uids))
+	i.nothing = wait(m.WaitForNothing(r.w.Context(moment)))
 	i.isSynced, err = m.ReconcilerStatesHasBeenSynced(ctx) // answered once the waits are forgotten
 	note(err)
 	if r.core == nil {
 		return i, false
 	}
-	step := r.core.Seq() // what no clock ends is asked within one step: two equal statuses may have another between them
+	step := r.core.Seq() // what no clock ends is asked within one step
 	for k := range i.pods {
 		a := &i.pods[k]
 		a.mounted, err = m.GetMountedVolumesForPod(ctx, a.uid)
@@ -88,7 +97,7 @@ func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
 	if r.core == nil || r.core.Seq() != step {
 		return i, false // what is believed by now is newer than the status
 	}
-	return i, first == nil && isAsBefore(&before, &i.status)
+	return i, first == nil && isSteady && isAsBefore(&before, &i.status)
 }
 
 // isAsBefore reports whether two statuses are equal in what no clock changes.

@@ -178,8 +178,12 @@ func (r *run) turnsBack() {
 // expels judges the pods whose hostPaths the agent refuses, and is then a person who reads why and deletes them. A look
 // that failed before calm came is made again by then.
 func (r *run) expels() bool {
-	looked := r.registrars.calm.Add(maxBackoff)
-	if slices.ContainsFunc(r.pods, r.isIntruder) && r.w.Now() < looked && !r.until(looked) || !r.turnsAway() {
+	if looked := r.registrars.calm.Add(maxBackoff); slices.ContainsFunc(r.pods, r.isIntruder) && r.w.Now() < looked {
+		if !r.until(looked) || !r.settle("L2", "refused", r.bound()) {
+			return false
+		}
+	}
+	if !r.turnsAway() {
 		return false
 	}
 	isAny := false
