@@ -37,6 +37,7 @@ var killers = map[string]killer{
 	"a hostPath may lead anywhere":                                               {scenario: "host_path_is_in_an_empty_dir"},
 	"a hostPath without a type is not looked at":                                 {scenario: "link_of_a_host_path_is_turned_to_an_empty_dir"},
 	"a journal that can't be read is empty":                                      {seed: 19},
+	"a journal whose file alone is removed is not made again":                    {scenario: "files_of_the_journal_are_removed_under_a_running_agent"},
 	"a late answer ends every call of its rung":                                  {seed: 1},
 	"a look that fails sees nothing":                                             {seed: 9},
 	"a lost connection is not made again":                                        {scenario: "driver_dies_behind_its_registrar"},
