@@ -88,6 +88,7 @@ var killers = map[string]killer{
 	"a volume comes up before it is attached":                                    {scenario: "attachment_ends_and_comes_back_with_its_uid"},
 	"a volume is mounted read-only for nobody":                                   {seed: 720400033},
 	"a volume whose state is unknown is not attached":                            {seed: 720400202},
+	"a volume that was replaced is wanted while its pod is not known whole":      {scenario: "edited_handle_counts_while_another_volume_is_not_known"},
 	"a waiter is not woken":                                                      {scenario: "agent_dies_at_each_step_of_a_mount"},
 	"an attachment that comes back mends what was made before":                   {scenario: "attachment_ends_and_comes_back_with_its_uid"},
 	"an attachment that is being deleted holds":                                  {scenario: "attachment_ends_and_comes_back_with_its_uid"},
