@@ -160,6 +160,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	if m.own.again {
 		m.ownChanged()
 	}
+	m.followJournal()
 	if err != nil {
 		m.log(LevelError, "journal not written, nothing is started", "error", err.Error())
 		m.commits.held = append(m.commits.held, b.Wake...)

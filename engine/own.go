@@ -17,7 +17,9 @@ const ownAgain = time.Second
 // own is the watch over the agent's own files.
 type own struct {
 	isLooking bool
-	again     bool // something changed since the look began
+	again     bool   // something changed since the look began
+	journal   string // the file of the journal that is followed
+	end       func() // the end of that
 }
 
 // watchOwn begins the watch.
@@ -25,6 +27,29 @@ func (m *VolumeManager) watchOwn() {
 	for _, dir := range []string{m.cfg.RootDir, identity.Dir(m.cfg.RootDir)} {
 		m.h.Watches.Directory(dir, m.ownChanged)
 	}
+	m.followJournal()
+}
+
+// followJournal watches the present file of the journal: it may go alone, and its directory stay.
+func (m *VolumeManager) followJournal() {
+	file := m.journal.File()
+	if file == m.own.journal {
+		return
+	}
+	m.own.journal = file
+	m.h.Runtime.Go(func() {
+		end := m.h.Watches.Path(file, m.ownChanged)
+		m.h.Runtime.Post(func() {
+			if m.own.journal != file {
+				end()
+				return
+			}
+			if m.own.end != nil {
+				m.own.end()
+			}
+			m.own.end = end
+		})
+	})
 }
 
 // ownChanged looks whether the agent's own files are there.

@@ -98,10 +98,24 @@ func (c *Core) wanted(e Wanted) {
 	}
 	c.revive(p, fresh, e)
 	if !e.Complete {
-		tops = append(tops, p.tops...)
+		tops = append(tops, c.unreplaced(p.tops, e.Rungs)...)
 	}
 	slices.Sort(tops)
 	c.retop(p, slices.Compact(tops))
+}
+
+// unreplaced is those of tops at whose paths rungs have no other volume. What was there before is wanted no more, whatever else is not known of its pod.
+func (c *Core) unreplaced(tops []hal.Key, rungs []Rung) (left []hal.Key) {
+	for _, key := range tops {
+		r := c.rungs[key]
+		isReplaced := r != nil && slices.ContainsFunc(r.rivals, func(o *rung) bool {
+			return slices.ContainsFunc(rungs, func(want Rung) bool { return want.Key == o.Key })
+		})
+		if !isReplaced {
+			left = append(left, key)
+		}
+	}
+	return left
 }
 
 // isBelow reports whether one of rungs stands on key.

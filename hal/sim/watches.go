@@ -94,7 +94,7 @@ func (w *World) nameChanged(dir location, name string, k *node, isNew bool) {
 	if inc == nil || len(inc.watches.dirs)+len(inc.watches.sockets)+len(inc.watches.paths) == 0 {
 		return
 	}
-	if !isNew && k.isDir() && len(inc.watches.paths) > 0 {
+	if !isNew && len(inc.watches.paths) > 0 {
 		w.pathGone(inc, w.pathTo(dir, name))
 	}
 	if len(inc.watches.dirs) > 0 {

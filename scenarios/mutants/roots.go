@@ -48,6 +48,14 @@ var roots = []Mutant{
 		"\tif hal.Is(journalErr, syscall.ENOENT) && isSame &&", "\tif hal.Is(journalErr, syscall.ENOENT) && !isSame && isSame &&",
 	},
 	{
+		"a journal whose file alone is removed is not made again", "S15, L11", "engine/own.go",
+		"\tif file == m.own.journal {", "\tif file != \"\" {",
+	},
+	{
+		"a volume that was replaced is wanted while its pod is not known whole", "S27, L4", "engine/core/desired.go",
+		"\t\tif !isReplaced {\n", "\t\tif !isReplaced || key != \"\" {\n",
+	},
+	{
 		"an identity file that is removed under a living agent is not made again", "L2", "engine/own.go",
 		"\t\tif hal.Is(idErr, syscall.ENOENT) {\n", "\t\tif hal.Is(idErr, syscall.EIO) {\n",
 	},
