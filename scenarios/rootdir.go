@@ -230,7 +230,7 @@ func (r *run) spoilsJournal() bool {
 func (r *run) forgets() {
 	for _, p := range r.list {
 		if len(p.calls) > 0 {
-			p.isTouched, p.touchedAt, p.calls = true, r.w.Now(), nil
+			p.isTouched, p.isMixedUp, p.touchedAt, p.calls = true, true, r.w.Now(), nil
 		}
 	}
 	clear(r.untold.durable)
