@@ -110,7 +110,7 @@ func (o *objects) put(m *VolumeManager, object any, gone bool) {
 	switch obj := object.(type) {
 	case *corev1.PersistentVolume:
 		ref.Kind, isOther = populator.RefVolume, put(o.volumes, obj.Name, obj, gone)
-		m.ears.expect(csiplugin.SecretsOfVolume(obj), false)
+		m.ears.expect(csiplugin.SecretsOfVolume(obj))
 	case *corev1.PersistentVolumeClaim:
 		ref.Kind, isOther = populator.RefClaim, put(o.claims, obj.Namespace+"/"+obj.Name, obj, gone)
 	case *storagev1.CSIDriver:
@@ -131,7 +131,7 @@ func (o *objects) putPod(m *VolumeManager, uid core.PodUID, pod *corev1.Pod) {
 	}
 	if entry.pod != pod {
 		entry.pod = pod
-		m.ears.expect(csiplugin.SecretsOfPod(pod), false)
+		m.ears.expect(csiplugin.SecretsOfPod(pod))
 		o.mark(m, uid)
 	}
 }

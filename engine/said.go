@@ -32,7 +32,7 @@ const secretTimeout = 10 * time.Second
 // named yet, it can't be searched for: then the message goes.
 //
 // The words say whether the call has ended. So they are judged as the driver has said them, and what is withheld is no proof of an end.
-func (e ears) heard(c hal.Call, volume []string, err error) error {
+func (e ears) heard(c hal.Call, driver string, volume []string, err error) error {
 	failure, ok := errors.AsType[*hal.Error](err)
 	if !ok || failure.Detail == "" {
 		return err
@@ -40,14 +40,14 @@ func (e ears) heard(c hal.Call, volume []string, err error) error {
 	said := *failure
 	said.Doubtful = csiplugin.Doubtful(failure.Detail)
 	if failure.Reply == hal.ReplyStatus {
-		why := ""
-		if name := e.read(c, volume); name != "" {
+		why, name, isGone := "", "", false
+		if name, isGone = e.read(c, driver, volume); name != "" {
 			why = "Secret " + name + ", which can't be read"
 		} else if !e.said.IsComplete() {
 			why = "a Secret that volnode has not read: not every source is synced, or there are too many Secrets"
 		}
 		if why != "" {
-			said.Detail, said.Doubtful = "message withheld: it may quote "+why, true
+			said.Detail, said.Doubtful = "message withheld: it may quote "+why, said.Doubtful || !isGone
 			return &said
 		}
 	}
@@ -55,23 +55,28 @@ func (e ears) heard(c hal.Call, volume []string, err error) error {
 	return &said
 }
 
-// read reads the secrets that a driver may quote, and returns the name of one that can't be read, "" if there is none.
-func (e ears) read(c hal.Call, volume []string) string {
+// read reads the secrets that a driver may quote, and returns the name of one that can't be read, "" if there is none. isGone: nobody has it any more, but
+// for the driver, to which it was given in an earlier life.
+func (e ears) read(c hal.Call, driver string, volume []string) (name string, isGone bool) {
 	c.Deadline = e.runtime.Now().Add(secretTimeout)
 	for _, name := range append(slices.Clone(volume), e.said.Expected()...) {
 		namespace, short, _ := strings.Cut(name, "/")
 		_, err := e.Secret(c, namespace, short)
-		if err != nil && (!hal.Is(err, syscall.ENOENT) || slices.Contains(volume, name) || e.said.IsGiven(name)) {
-			return name
+		switch {
+		case err == nil:
+		case !hal.Is(err, syscall.ENOENT) || slices.Contains(volume, name):
+			return name, false
+		case e.said.IsGiven(name, driver):
+			return name, true
 		}
 	}
-	return ""
+	return "", false
 }
 
-// expect names secrets that drivers may have been given in an earlier life of the agent, or were.
-func (e ears) expect(names []string, isGiven bool) {
+// expect names secrets that drivers may be given.
+func (e ears) expect(names []string) {
 	for _, name := range names {
-		e.said.Expect(name, isGiven)
+		e.said.Expect(name)
 	}
 }
 
@@ -81,7 +86,7 @@ func (e ears) Watch(f func(hal.ClusterEvent)) { e.cluster.Watch(f) }
 // never of one that a driver was given.
 func (e ears) Secret(c hal.Call, namespace, name string) (hal.Secret, error) {
 	s, err := e.cluster.Secret(c, namespace, name)
-	if err == nil || hal.Is(err, syscall.ENOENT) && e.said.IsComplete() && !e.said.IsGiven(namespace+"/"+name) {
+	if err == nil || hal.Is(err, syscall.ENOENT) && e.said.IsComplete() && !e.said.IsGiven(namespace+"/"+name, "") {
 		e.said.Learn(namespace+"/"+name, s)
 	}
 	return s, err
@@ -113,11 +118,11 @@ type discreetRegistration struct {
 
 func (r discreetRegistration) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
 	info, err := r.Registration.Info(c, socket)
-	return info, r.heard(c, nil, err)
+	return info, r.heard(c, "", nil, err)
 }
 
 func (r discreetRegistration) Notify(c hal.Call, socket string, registered bool, reason string) error {
-	return r.heard(c, nil, r.Registration.Notify(c, socket, registered, reason))
+	return r.heard(c, "", nil, r.Registration.Notify(c, socket, registered, reason))
 }
 
 type discreetIdentity struct {
@@ -127,7 +132,7 @@ type discreetIdentity struct {
 
 func (i discreetIdentity) PluginInfo(c hal.Call, driver string, r *csi.GetPluginInfoRequest) (*csi.GetPluginInfoResponse, error) {
 	resp, err := i.CSIIdentity.PluginInfo(c, driver, r)
-	return resp, i.heard(c, nil, err)
+	return resp, i.heard(c, "", nil, err)
 }
 
 // discreetNode is the node service of drivers, for an operation on a volume with secrets, or for nobody's.
@@ -139,34 +144,34 @@ type discreetNode struct {
 
 func (n discreetNode) Info(c hal.Call, driver string, r *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
 	resp, err := n.CSINode.Info(c, driver, r)
-	return resp, n.heard(c, nil, err)
+	return resp, n.heard(c, "", nil, err) // driver may be an endpoint, of a driver whose name nobody knows yet
 }
 
 func (n discreetNode) Capabilities(
 	c hal.Call, driver string, r *csi.NodeGetCapabilitiesRequest,
 ) (*csi.NodeGetCapabilitiesResponse, error) {
 	resp, err := n.CSINode.Capabilities(c, driver, r)
-	return resp, n.heard(c, nil, err)
+	return resp, n.heard(c, driver, nil, err)
 }
 
 func (n discreetNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
 	resp, err := n.CSINode.Stage(c, driver, r)
-	return resp, n.heard(c, n.volume, err)
+	return resp, n.heard(c, driver, n.volume, err)
 }
 
 func (n discreetNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
 	resp, err := n.CSINode.Unstage(c, driver, r)
-	return resp, n.heard(c, n.volume, err)
+	return resp, n.heard(c, driver, n.volume, err)
 }
 
 func (n discreetNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
 	resp, err := n.CSINode.Publish(c, driver, r)
-	return resp, n.heard(c, n.volume, err)
+	return resp, n.heard(c, driver, n.volume, err)
 }
 
 func (n discreetNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
 	resp, err := n.CSINode.Unpublish(c, driver, r)
-	return resp, n.heard(c, n.volume, err)
+	return resp, n.heard(c, driver, n.volume, err)
 }
 
 // of is the node service as an operation has it: its driver may quote the secrets of its volume.

@@ -49,7 +49,7 @@ func TestWhatADriverSaysIsHeardWithoutSecrets(t *testing.T) {
 	said := func(volume, expected []string, secrets map[string]map[string]string, reply hal.Reply, words string) string {
 		e := ears{clock{}, vault{secrets: secrets}, scrub.New()}
 		e.said.Complete()
-		e.expect(expected, false)
+		e.expect(expected)
 		failure := &hal.Error{Op: "NodeUnstageVolume", Object: "d v", Class: hal.ClassRPC, Reply: reply, Code: hal.CodeInternal, Detail: words}
 		_, err := discreetNode{quoting{failure: failure}, e, volume}.Unstage(hal.Call{}, "d", nil)
 		heard, ok := errors.AsType[*hal.Error](err)
@@ -68,24 +68,29 @@ func TestWhatADriverSaysIsHeardWithoutSecrets(t *testing.T) {
 	require.Equal(t, withheld, said(nil, []string{"n/own"}, map[string]map[string]string{"n/own": nil}, status, words))
 	require.Equal(t, "no answer before the deadline", said([]string{"n/own"}, nil, nil, hal.ReplyNone, "no answer before the deadline"))
 	early := ears{clock{}, vault{secrets: all}, scrub.New()}
-	err := early.heard(hal.Call{}, nil, &hal.Error{Class: hal.ClassRPC, Reply: status, Code: hal.CodeUnknown, Detail: "of-another-volume"})
+	err := early.heard(hal.Call{}, "d", nil, &hal.Error{Class: hal.ClassRPC, Reply: status, Code: hal.CodeUnknown, Detail: "of-another-volume"})
 	require.ErrorContains(t, err, "message withheld: it may quote a Secret that volnode has not read")
 	require.False(t, csiplugin.Ends(err))
 	require.Empty(t, said([]string{"n/own"}, nil, nil, status, ""))
 }
 
-// A record tells which Secret a driver was given. The driver knows it still when nobody else has it any more.
+// A record tells which Secret a driver was given. That driver knows it still when nobody else has it any more, and no other driver does.
 func TestASecretOfARecordIsNeverTakenForNone(t *testing.T) {
 	e := ears{clock{}, vault{secrets: map[string]map[string]string{}}, scrub.New()}
 	e.said.Complete()
-	e.expect([]string{"n/own"}, true)
+	e.said.Give("n/own", "d")
+	says := func(driver, words string) error {
+		return e.heard(hal.Call{}, driver, nil, &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: words})
+	}
 	for range 2 {
-		err := e.heard(hal.Call{}, nil, &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: "the-own-secret"})
+		err := says("d", "the-own-secret")
 		require.ErrorContains(t, err, "message withheld: it may quote Secret n/own")
+		require.True(t, csiplugin.Ends(err), "its words were judged as they were said")
+		require.ErrorContains(t, says("", "the-own-secret"), "message withheld", "it is not known who says that")
+		require.ErrorContains(t, says("other", "target is busy"), "target is busy")
 	}
 	e.cluster = vault{secrets: map[string]map[string]string{"n/own": {"k": "the-own-secret"}}}
-	err := e.heard(hal.Call{}, nil, &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: "no the-own-secret"})
-	require.ErrorContains(t, err, "no ***")
+	require.ErrorContains(t, says("d", "no the-own-secret"), "no ***")
 }
 
 func TestWordsOfAnErrorThatIsNoCallAreCleaned(t *testing.T) {

@@ -84,8 +84,11 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 	if v.Child != "" {
 		r.Why = v.Child
 	}
-	r.State = condition(v, now)
-	r.State, r.Why = m.afflicted(v, r.State, r.Why)
+	is := condition(v, now)
+	r.State, r.Why = m.afflicted(v, is, r.Why)
+	if is == Ready && r.State != Ready {
+		r.Next = "" // the engine has nothing to do: people have
+	}
 	if r.State == Ready && m.commits.unwritten[v.Key] {
 		r.State, r.Next = Working, "up; its record is being written"
 	}
@@ -233,8 +236,8 @@ func whyOf(r RungStatus) string {
 		return ""
 	case r.Step != "":
 		return fmt.Sprintf("%s for %s", r.Step, r.Age.Round(time.Second))
-	case r.Why == "":
-		return r.Next
+	case r.Why == "" || r.Next == "":
+		return r.Why + r.Next
 	}
 	return fmt.Sprintf("%s (%s)", r.Why, r.Next)
 }

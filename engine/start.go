@@ -160,7 +160,9 @@ func (m *VolumeManager) begin(n node) {
 	n.start.Now = m.h.Runtime.Now()
 	m.core = core.New(n.start)
 	for _, rec := range n.start.Records {
-		m.ears.expect(csiplugin.Secrets(rec.Rung.Want), true)
+		for _, name := range csiplugin.Secrets(rec.Rung.Want) {
+			m.ears.said.Give(name, rec.Rung.Actor)
+		}
 	}
 	m.tell(n)
 	m.mend()

@@ -385,12 +385,12 @@ func (r *run) leftover() string {
 		}
 	}
 	for _, h := range r.w.Staged() {
-		if !r.isUnseeable(h.Path) {
+		if !r.isUnseeable(&h) {
 			return "the stage of " + h.Volume + " at " + h.Path
 		}
 	}
 	for _, h := range r.w.Published() {
-		if !r.isUnseeable(h.Path) {
+		if !r.isUnseeable(&h) {
 			return "the publish of " + h.Volume + " at " + h.Path
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 // place is one path at which a driver may hold a volume, for one rung: the truth of it.
 type place struct {
+	lapse
 	key            hal.Key
 	path           string
 	driver, volume string
@@ -32,6 +33,7 @@ type place struct {
 	isStruck       bool                 // its filesystem failed while it was believed to be up
 	isHurt         bool                 // its filesystem could be seen to have failed: of a stage now, of a publish when it was made
 	tie            types.UID            // of the attachment of the volume with which a driver came to hold it
+	began          hal.Instant          // of the climb that was sent last
 	sent           map[string]*requests // by method
 	earlier        *place               // of another rung at this path
 }
@@ -147,9 +149,9 @@ func (r *run) nodeDown() {
 	lasting := r.w.Staged()
 	for _, p := range r.list {
 		p.isHeld, p.isTouched, p.climbUntil, p.calls, p.untold, p.isBetrayed = false, false, 0, nil, nil, false
-		p.isStruck, p.isHurt = false, false // a driver that still holds it has mounted it anew
+		p.isStruck, p.isHurt, p.isStranded, p.forgotten = false, false, false, nil // a driver that still holds it has mounted it anew
 		for _, h := range lasting {
-			p.isHeld = p.isHeld || h.Path == p.path && !p.isPublish
+			p.isHeld = p.isHeld || h.Path == p.path && h.Driver == p.driver && h.Volume == p.volume && !p.isPublish
 		}
 	}
 	clear(r.foreign)
@@ -335,7 +337,7 @@ func (r *run) unpublishSent(p *place) {
 	case owner == nil:
 	case owner.isRunning && owner.has(p):
 		r.fail("S7", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", whose containers run")
-	case owner.isSteady && !r.isEdited && !r.isCut[p.thing] && !r.denied[p.driver+"^"+p.volume] && !r.exclusive[p.driver+"^"+p.volume]:
+	case owner.isSteady && !r.isEdited && !r.isCut[p.thing] && !r.isUntied(p) && !r.denied[p.driver+"^"+p.volume] && !r.exclusive[p.driver+"^"+p.volume]:
 		r.fail("S22", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", which was wanted all along")
 	}
 }
@@ -387,7 +389,7 @@ func (r *run) mounted(e *sim.Effect) {
 		r.touch(e.Path)
 		return
 	}
-	if !isOurs(e.Path) {
+	if r.mixesUp(e); !isOurs(e.Path) {
 		return
 	}
 	if e.Actor == "agent" {

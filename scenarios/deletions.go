@@ -12,7 +12,7 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is S31: a deletion of data is in the log of deletions before it begins, durably and with its cause.
+// This file is S31: a deletion of data is in the log of deletions before it begins, durably and with its cause, and stays there.
 
 // announcements are the entries of the log, as they were made durable. What is not asked for any more when data is made anew at a path counts no more.
 type announcements struct {
@@ -29,6 +29,13 @@ func (r *run) announces(e *sim.Effect) {
 	}
 	if r.announced.lines == nil {
 		r.announced = announcements{map[string]bool{}, map[string]bool{}}
+	}
+	all := append(r.w.ReadFile(deletionsLog+".1"), r.w.ReadFile(deletionsLog)...)
+	for line := range r.announced.lines { // the order does not matter
+		if !bytes.Contains(all, []byte(line)) {
+			r.fail("S31", e.Kind.String(), e.Path, "the log of deletions has lost an entry: "+line)
+			return
+		}
 	}
 	for line := range bytes.Lines(r.w.ReadFile(e.Path)) {
 		if r.announced.lines[string(line)] {

@@ -51,20 +51,28 @@ func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
 	}
 	before, err := m.Status(ctx)
 	note(err)
-	i.isSynced, err = m.ReconcilerStatesHasBeenSynced(ctx)
-	note(err)
 	uids := []core.PodUID{stranger}
 	for _, p := range r.pods {
 		uids = append(uids, p.uid)
 	}
 	for _, uid := range uids {
 		a := podAnswers{uid: uid}
-		a.mounted, err = m.GetMountedVolumesForPod(ctx, uid)
-		note(err)
-		a.possibly, err = m.GetPossiblyMountedVolumesForPod(ctx, uid)
-		note(err)
 		a.ready, a.gone = m.WaitForAttachAndMount(r.w.Context(moment), uid), m.WaitForUnmount(r.w.Context(moment), uid)
 		i.pods = append(i.pods, a)
+	}
+	i.together, i.nothing = m.WaitForAllPodsUnmount(r.w.Context(moment), uids), m.WaitForNothing(r.w.Context(moment))
+	i.isSynced, err = m.ReconcilerStatesHasBeenSynced(ctx) // answered once the waits are forgotten
+	note(err)
+	if r.core == nil {
+		return i, false
+	}
+	step := r.core.Seq() // what no clock ends is asked within one step: two equal statuses may have another between them
+	for k := range i.pods {
+		a := &i.pods[k]
+		a.mounted, err = m.GetMountedVolumesForPod(ctx, a.uid)
+		note(err)
+		a.possibly, err = m.GetPossiblyMountedVolumesForPod(ctx, a.uid)
+		note(err)
 	}
 	i.attached = map[string]bool{}
 	for _, k := range before.Rungs {
@@ -73,13 +81,8 @@ func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
 			note(err)
 		}
 	}
-	i.together, i.nothing = m.WaitForAllPodsUnmount(r.w.Context(moment), uids), m.WaitForNothing(r.w.Context(moment))
 	i.plan, err = m.Plan(ctx)
 	note(err)
-	if r.core == nil {
-		return i, false
-	}
-	step := r.core.Seq()
 	i.status, err = m.Status(ctx)
 	note(err)
 	if r.core == nil || r.core.Seq() != step {

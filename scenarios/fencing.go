@@ -40,6 +40,9 @@ func (r *run) attachedAs(thing string) types.UID {
 func (r *run) tieSent(p *place, e *sim.Effect) {
 	began := e.Deadline.Add(-climbTime)
 	isClimb := e.Method == stage || e.Method == publish
+	if isClimb {
+		p.began = began
+	}
 	if !isClimb || !r.isTold(p.thing, p.driver) || e.Run != r.w.Life() || r.openAt.Add(lagging) >= began {
 		return
 	}
@@ -65,6 +68,36 @@ func (r *run) tieSent(p *place, e *sim.Effect) {
 			return
 		}
 	}
+}
+
+// isUntied reports whether the agent was told that an attachment has ended with which the last climb of a place may
+// have begun: what that has made, or may make, is void. An attachment that a list lacks once all is told has ended
+// while no agent lived.
+func (r *run) isUntied(p *place) bool {
+	if !r.isTold(p.thing, p.driver) {
+		return false
+	}
+	name := attachmentName(p.driver, p.volume)
+	all := r.news["attachment "+name]
+	for i, n := range all {
+		is, ok := n.object.(*storagev1.VolumeAttachment)
+		switch {
+		case !ok:
+		case n.until == 0:
+			if r.synced && r.heard.attachments[name] == nil {
+				return true
+			}
+		case n.until.Add(lagging) >= p.began && (n.isGone || i+1 < len(all) && !isOf(all[i+1].object, is.UID)):
+			return true
+		}
+	}
+	return false
+}
+
+// isOf reports whether an object is the attachment of that uid.
+func isOf(object any, uid types.UID) bool {
+	is, ok := object.(*storagev1.VolumeAttachment)
+	return ok && is.UID == uid
 }
 
 // tieTold looks in a while whether a pod is still told to be ready on what the agent was told to be of an attachment that has ended.

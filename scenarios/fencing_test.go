@@ -1,11 +1,14 @@
 package scenarios
 
 import (
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
 )
 
 // isAttachedOnce has the volume be of a driver that attaches, as the agent was told, and its attachment known.
@@ -19,4 +22,70 @@ func (r *run) isAttachedOnce(then func(*storagev1.VolumeAttachment)) {
 	r.hears(hal.Changed{Applied: []any{driver, is}})
 	_ = r.w.RunFor(time.Second)
 	then(is)
+}
+
+// TestTakenOnceItsAttachmentHasEnded: a volume of a pod that is wanted all along goes if the climb that made it began with an attachment that has ended,
+// and only then.
+func TestTakenOnceItsAttachmentHasEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		isAgain, isNews, isTaken bool // it is published again after that; with another uid; and may be taken
+	}{
+		"what the first has made":  {false, true, true},
+		"what the other has made":  {true, true, false},
+		"what was told once again": {false, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.isAttachedOnce(func(is *storagev1.VolumeAttachment) {
+				p := r.runs()
+				p.isRunning, p.isSteady = false, true
+				r.holds(sim.EffectStaged)
+				r.sends(1, publish)
+				r.effect(sim.Effect{Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: publish, Key: thePublish, Target: target, Call: 1})
+				other := is.DeepCopy()
+				if c.isNews {
+					other.UID = "other"
+				}
+				r.hears(hal.Changed{Applied: []any{other}})
+				_ = r.w.RunFor(time.Hour)
+				r.byPath[stagePath].tie = other.UID
+				if c.isAgain {
+					r.sends(2, publish)
+				}
+				r.sends(3, unpublish)
+			})
+			if c.isTaken {
+				require.Nil(t, r.violation)
+				return
+			}
+			require.Equal(t, "S22", r.violation.Property, "%v", r.violation)
+		})
+	}
+}
+
+// TestOnlyACallOfALostJournalMixesUp: what a call of an earlier life mounts is taken for a stranger's only if nothing knows of the call any more.
+func TestOnlyACallOfALostJournalMixesUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		isLost, isOpen bool
+		run            uint32
+		want           bool
+	}{
+		"the journal is lost":         {true, false, 0, true},
+		"the journal is there":        {false, false, 0, false},
+		"the call came after that":    {true, true, 0, false},
+		"the call is of this life":    {true, false, 1, false},
+		"all is as it should be here": {false, true, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.holds(sim.EffectStaged)
+			p := r.byPath[stagePath]
+			if c.isOpen {
+				p.calls = []openCall{{id: 7, method: stage}}
+			}
+			r.isBegun, r.root.forgotten = true, c.isLost
+			r.mixesUp(&sim.Effect{Kind: sim.EffectMount, Actor: "d", Run: c.run, Call: 7, Path: stagePath})
+			require.Equal(t, c.want, p.isMixedUp)
+		})
+	}
 }

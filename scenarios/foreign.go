@@ -47,6 +47,16 @@ func (r *run) mountedOver(m hal.Mount) {
 	}
 }
 
+// mixesUp: a call of an earlier life, of which only a journal knew that was lost, mounts. The agent can't tell that from
+// what somebody else has mounted there since it has begun.
+func (r *run) mixesUp(e *sim.Effect) {
+	p := r.byPath[e.Path]
+	if p == nil || !r.root.forgotten || !r.isBegun || e.Actor == "agent" || e.Run >= r.w.Life() {
+		return
+	}
+	p.isMixedUp = p.isMixedUp || !slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == e.Call })
+}
+
 // isEmptyDir reports whether a path is that of an emptyDir: what the agent mounts there carries its mark.
 func (r *run) isEmptyDir(path string) bool {
 	owner := r.podOf(path)

@@ -56,6 +56,11 @@ func (s *shape) hostVolume(uid string) *corev1.HostPathVolumeSource {
 	return &corev1.HostPathVolumeSource{Path: strings.ReplaceAll(is.path, "UID", uid), Type: &is.kind}
 }
 
+// isAnyType: nothing is asked of what a hostPath leads to, not even that it is there.
+func isAnyType(of *corev1.HostPathVolumeSource) bool {
+	return of.Type == nil || *of.Type == corev1.HostPathUnset
+}
+
 // planHostPath draws where the hostPath of pod i leads.
 func (g *workload) planHostPath(s *shape, name string) {
 	s.hostPath = 1 + uint8(g.pick("workload.host-path", name, 0, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1))
@@ -170,9 +175,11 @@ func (r *run) turnsBack() {
 	}
 }
 
-// expels judges the pods whose hostPaths the agent refuses, and is then a person who reads why and deletes them.
+// expels judges the pods whose hostPaths the agent refuses, and is then a person who reads why and deletes them. A look
+// that failed before calm came is made again by then.
 func (r *run) expels() bool {
-	if !r.turnsAway() {
+	looked := r.registrars.calm.Add(maxBackoff)
+	if slices.ContainsFunc(r.pods, r.isIntruder) && r.w.Now() < looked && !r.until(looked) || !r.turnsAway() {
 		return false
 	}
 	isAny := false

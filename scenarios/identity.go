@@ -11,7 +11,7 @@ import (
 func (r *run) intrudes(p *place, what string) {
 	r.judges("S13")
 	for q := r.byPath[p.path]; q != nil; q = q.earlier {
-		if q.thing == p.thing || q.isTouched || p.isTouched {
+		if q.thing == p.thing || q.isTouched || p.isTouched || q.isStranded {
 			continue
 		}
 		why := ""
@@ -29,7 +29,7 @@ func (r *run) intrudes(p *place, what string) {
 	if stack := r.w.MountsAt(p.path); len(stack) == 0 || p.isTouched || r.isForeign(stack[len(stack)-1]) {
 		return
 	}
-	if other := r.shown(p); other != "" {
+	if other := r.shown(p); other != "" && !r.mayComeUnknown(p.path, other) {
 		r.fail("S13", what, string(p.key), fmt.Sprintf("%s of volume %s comes to %s, and what is mounted there shows volume %s", what, p.thing, p.path, other))
 	}
 }
@@ -65,4 +65,14 @@ func (r *run) isolatesData(p *pod) {
 		}
 		r.shows[v.Root()] = id
 	}
+}
+
+// mayComeUnknown: a call for another volume at a path was known of by a journal alone that is lost. It comes whenever it likes.
+func (r *run) mayComeUnknown(path, thing string) bool {
+	for q := r.byPath[path]; r.root.forgotten && q != nil; q = q.earlier {
+		if q.thing == thing && (q.isTouched || q.isStranded) {
+			return true
+		}
+	}
+	return false
 }

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/volnode/volnode/engine/identity"
@@ -81,6 +82,9 @@ func (r *run) copiesJournal() {
 	for _, name := range r.w.Entries(journalDir) {
 		r.backup[name] = r.w.ReadFile(journalDir + "/" + name)
 	}
+	for _, p := range r.list {
+		p.isCopied = p.isHeld
+	}
 }
 
 // restoresJournal puts the backup in the place of the journal, while no agent lives. What came since is not known.
@@ -93,4 +97,10 @@ func (r *run) restoresJournal() {
 		r.w.WriteFile(journalDir+"/"+name, r.backup[name])
 	}
 	r.forgets()
+	for _, p := range r.list {
+		// Of a raw block device no mount tells that the record is older than its end.
+		if p.isCopied && !p.isHeld && strings.Contains(p.path, "/volumeDevices/") {
+			p.isTouched, p.touchedAt = true, r.w.Now()
+		}
+	}
 }

@@ -241,7 +241,7 @@ func (r *run) useOf(pod *corev1.Pod, v *corev1.Volume, isBlock, readOnly bool) (
 	case v.EmptyDir != nil:
 		u.memory, u.path = v.EmptyDir.Medium == corev1.StorageMediumMemory, plugin.EmptyDirPlace(rootDir, uid, v.Name).Path
 	case v.HostPath != nil:
-		u.exempt, u.path, u.isHost = v.HostPath.Type == nil, v.HostPath.Path, true
+		u.exempt, u.path, u.isHost = isAnyType(v.HostPath), v.HostPath.Path, true
 	case v.CSI != nil:
 		u.driver, u.volume, u.spec = v.CSI.Driver, inlineHandle(uid, v.Name), v.Name
 		u.path, u.ephemeral = publishedAt(uid, v.Name), true

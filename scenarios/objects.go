@@ -282,7 +282,7 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 	if s.hostPath != 0 {
 		src := s.hostVolume(uid)
 		add("host", corev1.VolumeSource{HostPath: src})
-		uses = append(uses, use{name: "host", path: src.Path, isHost: true})
+		uses = append(uses, use{name: "host", path: src.Path, isHost: true, exempt: isAnyType(src)})
 	}
 	if s.scratch != noScratch {
 		medium := corev1.StorageMediumDefault

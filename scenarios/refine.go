@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
@@ -48,7 +49,7 @@ func (r *run) begun() {
 	for _, p := range r.list {
 		key := p.key
 		r.judges("S15")
-		p.checked = seen{}
+		p.checked, p.isUnseen = seen{}, r.root.forgotten && !r.isNamed(p)
 		if _, ok := r.core.Belief(key); ok {
 			r.refine(key)
 			continue
@@ -81,8 +82,14 @@ func (r *run) isLeft(p *place) bool {
 	return false
 }
 
+// lookingAgain is how long it may take until the agent looks again at what a start could not look at.
+const lookingAgain = time.Minute + 5*time.Second
+
 // knowsAll is S15 once everything is as wanted: what a start could not look at was looked at since.
 func (r *run) knowsAll() bool {
+	if r.root.forgotten && len(r.root.left) > 0 && !r.until(r.w.Now().Add(lookingAgain)) {
+		return false
+	}
 	for _, p := range r.list {
 		_, known := r.core.Belief(p.key)
 		if why := r.remains(p); !known && why != "" && !p.isTouched && !(r.root.forgotten && (!r.isNamed(p) || r.isRaw(p))) {
@@ -114,7 +121,8 @@ func (r *run) refine(key hal.Key) {
 	if owner := r.podOf(p.path); (!ok || b.IsGone) && (owner == nil || !owner.isRunning) {
 		p.wasUp = false // it was believed to be up until the agent heard that its pod has ended
 	}
-	p.wasUp = p.wasUp || ok && b.State == core.Present
+	isUp := ok && b.State == core.Present
+	p.wasUp, p.isUnseen, p.isStranded = p.wasUp || isUp, p.isUnseen && !isUp, p.isStranded && !ok
 	if p.isTouched {
 		r.refineTouched(p, &b)
 		return
@@ -125,7 +133,7 @@ func (r *run) refine(key hal.Key) {
 		p.checked = seen{}
 		return
 	case now.isGone:
-		if p.checked == now && !p.isHeld {
+		if p.checked == now && !p.isHeld || p.isUnseen {
 			return
 		}
 		r.judges("S8")

@@ -182,7 +182,7 @@ func (r *run) losesOwn(name string) {
 	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
 		return
 	}
-	r.root.mayRefuse, r.root.lostAt = true, r.w.Now()
+	r.root.mayRefuse, r.root.lostAt, r.announced.lines = true, r.w.Now(), nil
 	r.host = nodeName                                                // who lost the identity file names the node by hand
 	_ = r.removeTree(path.Clean(identity.Dir(rootDir) + "/" + name)) // what is not there need not go
 	// Without the identity file, this life can't know whose the directory is.
@@ -194,7 +194,7 @@ func (r *run) losesOwn(name string) {
 
 // removes notes that somebody removes a path of the agent's: its own files may be there.
 func (r *run) removes(at string) {
-	r.root.mayRefuse = true
+	r.root.mayRefuse, r.announced.lines = true, nil
 	if journal := identity.Dir(rootDir) + "/journal"; at == journal || below(journal, at) {
 		r.root.lostAt = r.w.Now()
 	}
@@ -226,11 +226,28 @@ func (r *run) spoilsJournal() bool {
 	return true
 }
 
+// lapse is what nobody can know of a place once the journal is lost.
+type lapse struct {
+	isCopied   bool     // the last copy of the journal says that it is held
+	isUnseen   bool     // nothing tells the present life of it: neither the journal nor names on the node
+	forgotten  []uint64 // calls that may act and that a lost journal alone knew of
+	isStranded bool     // one of them has brought the volume, and no life has heard of it since
+}
+
 // forgets: what the journal held is lost, and nobody can know any more of calls that may act, nor whose data is that it knew of.
 func (r *run) forgets() {
 	for _, p := range r.list {
+		for i := range p.calls {
+			p.forgotten = append(p.forgotten, p.calls[i].id)
+		}
 		if len(p.calls) > 0 {
 			p.isTouched, p.isMixedUp, p.touchedAt, p.calls = true, true, r.w.Now(), nil
+		}
+		for _, m := range r.w.MountsAt(p.path) {
+			// That it was there before the first call, or over what was up, is told by a record alone.
+			if f, is := r.foreign[m.ID]; is && f.isOther {
+				r.foreign[m.ID], p.isMixedUp = foreign{since: f.since}, true
+			}
 		}
 	}
 	clear(r.untold.durable)

@@ -40,6 +40,9 @@ func (r *run) betrays(e *sim.Effect) {
 		return
 	}
 	p := r.places[e.Key]
+	if p != nil && slices.Contains(p.forgotten, e.Call) && (e.Kind == sim.EffectStaged || e.Kind == sim.EffectPublished) {
+		p.isStranded, p.isTouched, p.touchedAt = true, true, r.w.Now()
+	}
 	if p == nil || !slices.Contains(p.untold, e.Call) {
 		return
 	}
@@ -87,8 +90,20 @@ func (r *run) remembersActors() {
 	}
 }
 
-// isUnseeable: what is left at a path came after an answer that ended its call, and nothing of it is seen there.
-func (r *run) isUnseeable(path string) bool {
-	p := r.byPath[path]
-	return p != nil && p.isBetrayed && len(r.w.MountsAt(path)) == 0
+// isUnseeable: what is left at a path came after an answer that ended its call, or of a call that a lost journal alone knew of, and nothing of it is
+// seen there.
+func (r *run) isUnseeable(h *sim.Held) bool {
+	if len(r.w.MountsAt(h.Path)) > 0 {
+		return false
+	}
+	if p := r.byPath[h.Path]; p != nil && p.isBetrayed {
+		return true
+	}
+	for p := r.byPath[h.Path]; p != nil; p = p.earlier {
+		if p.driver == h.Driver && p.volume == h.Volume && p.isStranded {
+			_, isKnown := r.core.Belief(p.key)
+			return !isKnown
+		}
+	}
+	return false
 }

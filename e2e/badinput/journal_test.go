@@ -24,9 +24,10 @@ func second() string {
 }
 
 // fill takes all space that is left on the root directory's disk, and returns what gives it back.
-func (n *node) fill() (free func()) {
+func (n *node) fill() (free func()) { return n.fillWith(filepath.Join(n.Root, "fill")) }
+
+func (n *node) fillWith(path string) (free func()) {
 	n.T.Helper()
-	path := filepath.Join(n.Root, "fill")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	require.NoError(n.T, err)
 	for size := 64 << 10; size > 0; {
@@ -67,6 +68,28 @@ func TestFullDisk(t *testing.T) {
 	n.Wait("pod/default/second", "gone")
 	n.fill()
 	n.ends() // a descent needs no space
+}
+
+// A pod fills the disk before anything was ever deleted. It can be deleted, and the log of deletions tells of it.
+func TestWhoFillsTheDiskIsDeleted(t *testing.T) {
+	t.Parallel()
+	h := host.New(t)
+	h.SmallRoot("2m")
+	h.StartDriver("--volume=vol-1=dir", "--volume=vol-2=dir")
+	n := settled(h)
+	n.fillWith(filepath.Join(n.scratchPath(), "fill"))
+	n.restarted()
+	n.Remove("web.yaml")
+	n.Wait(web, "gone")
+	log, err := os.ReadFile(filepath.Join(n.Root, "volnode/deletions.log"))
+	require.NoError(t, err)
+	require.Contains(t, string(log), webUID)
+	n.agent.Kill()
+	n.agent = n.Start()
+	n.Await("room for the log again", func() bool {
+		_, err := os.Stat(filepath.Join(n.Root, "volnode/deletions.log.spare"))
+		return err == nil
+	}, filepath.Join(n.Root, "volnode"))
 }
 
 // There is no room for a journal at the first start: nothing is begun, the status says why, and it begins once there is room.

@@ -19,6 +19,8 @@ const (
 
 	fileMode = 0o600
 	dirMode  = 0o700
+	// spareSize is the room that is kept for the log on its disk, in bytes: who fills the disk is deleted all the same.
+	spareSize = 64 << 10
 )
 
 // Entry is one deletion that is about to begin.
@@ -35,9 +37,11 @@ type Entry struct {
 
 // Log is the log of one root directory. It is used by one thread of control at a time.
 type Log struct {
-	dir string
-	seq uint64 // of the last entry
-	end int64  // where the next line goes; below 0 if what is there can't be continued
+	dir   string
+	seq   uint64 // of the last entry
+	end   int64  // where the next line goes; below 0 if what is there can't be continued
+	inode uint64 // of the file, as it was written last; 0 if somebody has to look
+	spare bool   // the spare is there
 }
 
 // File is the log below dir, volnode's own directory.
@@ -47,19 +51,31 @@ func File(dir string) string { return dir + "/deletions.log" }
 func Open(h *hal.Host, c hal.Call, dir string) (*Log, []Entry) {
 	l := &Log{dir: dir}
 	older, _ := h.Files.Read(c, older(File(dir)), 2*MaxFile)
-	data, err := h.Files.Read(c, File(dir), 2*MaxFile)
-	l.end = int64(len(data))
-	if err != nil && !hal.Is(err, syscall.ENOENT) || err == nil && len(data) > 0 && data[len(data)-1] != '\n' {
-		l.end = -1 // a line was cut short
-	}
-	entries := append(Parse(older), Parse(data)...)
+	entries := append(Parse(older), l.look(h, c)...)
+	l.reserve(h, c)
 	for _, e := range entries {
 		l.seq = max(l.seq, e.Seq)
 	}
 	return l, entries[max(0, len(entries)-MaxRecent):]
 }
 
+// look reads the file, and finds where the next line goes: behind the last one that is whole.
+func (l *Log) look(h *hal.Host, c hal.Call) []Entry {
+	data, err := h.Files.Read(c, File(l.dir), 2*MaxFile)
+	l.end = int64(bytes.LastIndexByte(data, '\n') + 1)
+	if err != nil && !hal.Is(err, syscall.ENOENT) || err == nil && bytes.IndexByte(data[:l.end], 0) >= 0 {
+		l.end = -1
+	}
+	return Parse(data)
+}
+
 func older(file string) string { return file + ".1" }
+
+// next is where a file is begun, until it is the log.
+func next(file string) string { return file + ".next" }
+
+// spareOf keeps room for the log.
+func spareOf(file string) string { return file + ".spare" }
 
 // Parse reads the lines that are whole.
 func Parse(data []byte) []Entry {
@@ -85,32 +101,72 @@ func (l *Log) Append(h *hal.Host, c hal.Call, entries []Entry) error {
 		}
 		lines = append(append(lines, line...), '\n')
 	}
-	file := File(l.dir)
-	if l.end > 0 && l.end+int64(len(lines)) <= MaxFile {
-		err := h.Files.WriteAt(c, file, l.end, lines)
-		if err == nil {
-			err = h.Files.Sync(c, file)
-		}
-		if !hal.Is(err, syscall.ENOENT) { // somebody removed it
-			return l.written(int64(len(lines)), err)
-		}
+	if !l.spare {
+		l.reserve(h, c)
 	}
-	return l.begin(h, c, lines)
+	err := l.write(h, c, lines)
+	if err != nil && l.spare {
+		if err := h.Tree.Remove(c, spareOf(File(l.dir))); err != nil && !hal.Is(err, syscall.ENOENT) {
+			return err
+		}
+		l.spare = false
+		err = l.write(h, c, lines)
+	}
+	return err
 }
 
-// begin writes lines to another file. What has its name becomes the older one.
+// reserve makes the spare. If there is no room, the next entry tries again.
+func (l *Log) reserve(h *hal.Host, c hal.Call) {
+	l.spare = h.Files.Allocate(c, spareOf(File(l.dir)), spareSize, fileMode) == nil
+}
+
+// write makes lines durable: behind the last one, unless the file would become too long. Somebody may have removed the file, or cut it short.
+func (l *Log) write(h *hal.Host, c hal.Call, lines []byte) error {
+	file := File(l.dir)
+	info, err := h.Tree.Stat(c, file)
+	switch {
+	case hal.Is(err, syscall.ENOENT):
+		l.end = 0
+	case err != nil:
+		return err
+	case info.Inode != l.inode || info.Size != l.end:
+		l.look(h, c)
+	}
+	l.inode = 0
+	if l.end <= 0 || l.end+int64(len(lines)) > MaxFile {
+		if err := l.begin(h, c, lines); err != nil {
+			return err
+		}
+	} else {
+		if err := h.Files.WriteAt(c, file, l.end, lines); err != nil {
+			return err
+		}
+		if err := h.Files.Sync(c, file); err != nil {
+			return err
+		}
+		l.end += int64(len(lines))
+	}
+	if info, err = h.Tree.Stat(c, file); err == nil {
+		l.inode = info.Inode
+	}
+	return nil
+}
+
+// begin writes lines to another file, and only then has what has the log's name become the older one, unless it is empty.
 func (l *Log) begin(h *hal.Host, c hal.Call, lines []byte) error {
 	if err := h.Tree.Mkdir(c, l.dir, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
 		return err
 	}
-	file, wasEmpty := File(l.dir), l.end == 0
-	l.end = -1
-	if !wasEmpty {
+	file := File(l.dir)
+	if err := h.Files.Write(c, next(file), lines, fileMode); err != nil {
+		return err
+	}
+	if l.end != 0 {
 		if err := h.Tree.Rename(c, file, older(file)); err != nil && !hal.Is(err, syscall.ENOENT) {
 			return err
 		}
 	}
-	if err := h.Files.Write(c, file, lines, fileMode); err != nil {
+	if err := h.Tree.Rename(c, next(file), file); err != nil {
 		return err
 	}
 	for _, name := range []string{file, l.dir} {
@@ -119,15 +175,5 @@ func (l *Log) begin(h *hal.Host, c hal.Call, lines []byte) error {
 		}
 	}
 	l.end = int64(len(lines))
-	return nil
-}
-
-// written notes what came of an append. After an error it is not known what is in the file: the next lines go to another one.
-func (l *Log) written(size int64, err error) error {
-	if err != nil {
-		l.end = -1
-		return err
-	}
-	l.end += size
 	return nil
 }

@@ -57,8 +57,34 @@ func TestTheLogIsBounded(t *testing.T) {
 				require.LessOrEqual(t, len(w.ReadFile(dir+"/"+name)), deletions.MaxFile+1)
 			}
 		}
-		require.Equal(t, []string{"deletions.log", "deletions.log.1"}, w.Entries(dir))
+		require.Equal(t, []string{"deletions.log", "deletions.log.1", "deletions.log.spare"}, w.Entries(dir))
 		_, entries := deletions.Open(&h, hal.Call{}, dir)
 		require.Len(t, entries, deletions.MaxRecent)
 	})
+}
+
+// Somebody cuts the log short, or puts another file in its place, as logrotate(8) does: what comes then is read by the next start.
+func TestTheLogIsRotatedBySomebodyElse(t *testing.T) {
+	for name, rotate := range map[string]func(h *hal.Host) error{
+		"copytruncate": func(h *hal.Host) error { return h.Files.Write(hal.Call{}, deletions.File(dir), nil, 0o600) },
+		"create": func(h *hal.Host) error {
+			if err := h.Tree.Rename(hal.Call{}, deletions.File(dir), dir+"/rotated"); err != nil {
+				return err
+			}
+			return h.Files.Write(hal.Call{}, deletions.File(dir), nil, 0o600)
+		},
+	} {
+		w := sim.New(sim.Config{})
+		h := w.Host()
+		w.Do(func() {
+			l, _ := deletions.Open(&h, hal.Call{}, dir)
+			require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("a")}), name)
+			require.NoError(t, rotate(&h), name)
+			require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("b")}), name)
+			require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("c")}), name)
+			_, entries := deletions.Open(&h, hal.Call{}, dir)
+			require.Equal(t, []deletions.Entry{numbered(2, "b"), numbered(3, "c")}, entries, name)
+		})
+		w.Close()
+	}
 }

@@ -17,6 +17,8 @@ const (
 	next = ".next"
 	// ledger lists the files that count, and where each was seen. No manifest has this name.
 	ledger = ".ledger.json"
+	// maxLedger bounds what is read of it.
+	maxLedger = 1 << 30
 )
 
 // entry is a line of the ledger.
@@ -47,8 +49,8 @@ type ledgerText struct {
 // load reads what the last run knew. An error says that it may be readable later.
 func (r reader) load() (state, error) {
 	s := state{loaded: true, blind: true, files: map[string]file{}, seen: map[string]sum{}}
-	data, err := r.copy(ledger)
-	if err != nil && !hal.Is(err, syscall.ENOENT) {
+	data, err := r.h.Files.Read(r.call, path.Join(r.o.CacheDir, ledger), maxLedger)
+	if err != nil && !hal.Is(err, syscall.ENOENT) && !hal.Is(err, syscall.EFBIG) {
 		return s, err
 	}
 	var l ledgerText
@@ -104,7 +106,7 @@ func (r reader) recall(name string) (file, error) {
 // copies keeps the last good copies of files that count, and their ledger. The ledger lists a file, and which of its objects are refused, before it has
 // the copy: a copy that is not listed is of a file that was removed.
 func (r reader) copies(f *finding, texts map[string][]byte) {
-	if !r.keepsKept(f) {
+	if !r.keepsKept(f, r.keptUntil(f)) {
 		return // the copies that are there still tell of it
 	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(name string) bool { return f.state.files[name].copied })
@@ -127,6 +129,9 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 	if r.lists(f) && !f.unsettled {
 		r.sweep(f.state.files)
 	}
+	if !f.retry {
+		r.keepsKept(f, f.state.kept)
+	}
 }
 
 // isListed reports whether the ledger, as it was written last, tells of all that counts. A later start would take for new what it does not list.
@@ -143,6 +148,9 @@ func (s state) isListed() bool {
 func (r reader) unlists(f *finding) bool {
 	if f.state.ledger == nil {
 		return true
+	}
+	if !r.sweep(f.state.files) || r.h.Files.Sync(r.call, r.o.CacheDir) != nil {
+		return false
 	}
 	err := r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, ledger))
 	if err == nil || hal.Is(err, syscall.ENOENT) {
@@ -175,8 +183,8 @@ func (r reader) lists(f *finding) bool {
 	}
 	if err != nil {
 		f.retry = true
-		f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "the ledger of manifests cannot be written, so a later bad or missing file may " +
-			"stop more than it must; it is tried again: " + err.Error()})
+		f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "the ledger of manifests cannot be written; until it is, new and changed manifests may not " +
+			"count, and a bad or missing file may stop more than it must; volnode tries again: " + err.Error() + "; " + hal.DiskAdvice(r.o.CacheDir, err)})
 		return false
 	}
 	f.state.ledger, f.state.listed = data, l.Files
@@ -205,18 +213,19 @@ func (r reader) keep(name string, data []byte) error {
 	return r.h.Files.Sync(r.call, r.o.CacheDir)
 }
 
-// sweep removes copies of manifests that are gone. A copy that can't be removed is of no harm: it serves only a manifest of its name.
-func (r reader) sweep(files map[string]file) {
+// sweep removes copies of manifests that are gone, and reports whether none is left. Without a ledger, a start takes each copy for a manifest's.
+func (r reader) sweep(files map[string]file) bool {
 	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
 	if err != nil {
-		return
+		return hal.Is(err, syscall.ENOENT)
 	}
 	for _, e := range entries {
 		if _, ok := files[e.Name]; ok || !manifest(e.Name) || e.Type != hal.TypeFile {
 			continue
 		}
 		if r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, e.Name)) != nil {
-			return
+			return false
 		}
 	}
+	return true
 }

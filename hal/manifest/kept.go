@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path"
+	"slices"
 	"syscall"
 
 	"github.com/volnode/volnode/hal"
@@ -41,10 +42,22 @@ func (r reader) loadKept(s *state) error {
 	return nil
 }
 
-// keepsKept writes what is kept, if it has changed. This comes before the copies and the ledger, which tell of it no more.
-func (r reader) keepsKept(f *finding) bool {
+// keptUntil is what is kept until the copies and the ledger tell of it: what was kept so far, and what is now.
+func (r reader) keptUntil(f *finding) (all []object) {
+	objects := map[id]object{}
+	for _, o := range append(slices.Clone(r.before.kept), f.state.kept...) {
+		objects[o.id] = o
+	}
+	for _, key := range inOrder(objects) {
+		all = append(all, objects[key])
+	}
+	return all
+}
+
+// keepsKept writes what is kept, if it has changed.
+func (r reader) keepsKept(f *finding, objects []object) bool {
 	var data bytes.Buffer
-	for _, o := range f.state.kept {
+	for _, o := range objects {
 		text, err := json.Marshal(o.value)
 		if err != nil {
 			continue // it was decoded from JSON
@@ -60,6 +73,9 @@ func (r reader) keepsKept(f *finding) bool {
 		err = r.keep(kept, data.Bytes())
 	} else {
 		err = r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, kept))
+		if err == nil {
+			err = r.h.Files.Sync(r.call, r.o.CacheDir)
+		}
 	}
 	if err != nil && !hal.Is(err, syscall.ENOENT) {
 		f.retry = true

@@ -277,7 +277,6 @@ func TestWhatABadFileKeepsOutlastsARestart(t *testing.T) {
 	require.Empty(t, w.troubles())
 }
 
-// If what was kept can't be read back in full, nothing goes while a manifest is bad.
 // The name of a pod that a bad file keeps has another pod by now: a start forgets neither.
 func TestWhatABadFileKeepsOutlastsARestartWithoutItsName(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", owned("b", "u2")).start()
@@ -323,6 +322,7 @@ func TestARefusedObjectLeavesItsFileACopy(t *testing.T) {
 	}
 }
 
+// If what was kept can't be read back in full, nothing goes while a manifest is bad.
 func TestWhatWasKeptIsDamaged(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
 	w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
@@ -404,4 +404,71 @@ func TestALedgerThatCannotBeWrittenIsNotBelieved(t *testing.T) {
 	clear(w.fail)
 	w.pass(2 * again)
 	require.Contains(t, w.changes(), "+c/")
+}
+
+// On a full disk the ledger goes, as it can't tell of a new file. What was deleted meanwhile must not come back with it.
+func TestALedgerThatGoesTakesTheCopiesOfDeletedFilesAlong(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).put("z.yaml", pod("z")).start()
+	w.changes()
+	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
+	w.rm("a.yaml").put("b.yaml", pod("b")).pass(3 * second)
+	require.Contains(t, w.changes(), "-a/")
+	clear(w.fail)
+	events := w.start().pass(30 * second).changes()
+	require.NotContains(t, events, "+a/")
+	require.Contains(t, events, "+b/")
+	require.Empty(t, w.troubles())
+}
+
+// A pod that was kept for a bad file is in a good one again. Whenever the agent dies meanwhile, the next start knows it.
+func TestWhatWasKeptIsKnownAtEachMomentUntilItsFileHasACopy(t *testing.T) {
+	for _, at := range []string{cache + "/" + kept, cache + "/" + next, cache + "/" + ledger, cache + "/bad.yaml"} {
+		w := newWorld(t).put("a.yaml", pod("a")).put("z.yaml", pod("z")).start()
+		w.put("bad.yaml", "kind: [").pass(3 * second)
+		w.rm("a.yaml").pass(3 * second)
+		w.changes()
+		w.crashAt = at
+		w.put("bad.yaml", pod("a"))
+		func() {
+			defer func() { _ = recover() }()
+			w.pass(3 * second)
+		}()
+		w.crashAt = ""
+		w.put("bad.yaml", "")
+		require.Contains(t, w.start().pass(30*second).changes(), "+a/", at)
+	}
+}
+
+// As many manifests as are allowed are read again by the next start.
+func TestALedgerOfManyFilesIsRead(t *testing.T) {
+	w := newWorld(t)
+	w.boot, w.born = "5ebcf7a4-6a4f-4b1b-9a5e-0d0c4b6f2f11", 1732312345678901234
+	for i := range maxFiles {
+		w.put(fmt.Sprintf("web-frontend-%05d.yaml", i), pod(fmt.Sprintf("p%d", i)))
+	}
+	w.start()
+	require.Greater(t, len(w.data[cache+"/"+ledger]), maxFile)
+	require.Contains(t, w.start().changes(), "synced")
+	require.Empty(t, w.troubles())
+}
+
+// Nobody has understood a new file, nor failed to, when it goes with its directory.
+func TestAFileThatWasSeenOnceIsNotMissed(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).start()
+	w.put("n.yaml", pod("n")).pass(250 * time.Millisecond)
+	w.born = 8
+	w.rm("n.yaml").pass(5 * second)
+	require.NotContains(t, w.troubles(), dir+"/n.yaml")
+}
+
+// A pod gets the name of another node, as from an export of it. That is trouble: only a manifest that is gone has its data deleted.
+func TestAPodForAnotherNodeIsNotGone(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", owned("b", "u2")).start()
+	w.changes()
+	w.put("a.yaml", owned("a", "u1")+"spec: {nodeName: elsewhere}\n").pass(second)
+	require.Empty(t, w.changes())
+	require.True(t, w.troubles()["Pod default/a"].Held)
+	require.Equal(t, "+a/u1 +b/u2; synced", w.start().changes())
+	w.rm("a.yaml").pass(second)
+	require.Equal(t, "-a/u1", w.changes())
 }

@@ -97,7 +97,9 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	}
 	f.troubles = append(f.troubles, troubles...)
 	if !isKnown { // nothing new counts before
-		f.state, f.synced = r.before, false
+		before := r.before
+		before.seen, before.keeping, before.ledger, before.listed = f.state.seen, f.state.keeping, f.state.ledger, f.state.listed
+		f.state, f.synced = before, false
 	}
 }
 
@@ -265,7 +267,7 @@ func (r reader) absent(f *finding, name string) {
 	before := r.before.files[name]
 	before.going = false
 	accepted := r.o.AcceptsAnyDirectory || r.accepted.in.is(f.state.in) && slices.Contains(r.accepted.files, name)
-	mayMatter := before.known || before.lost || before.text != nil || before.opaque
+	mayMatter := before.known || before.lost || before.problem != "" && before.text != nil || before.opaque
 	if mayMatter && !accepted && !before.in.is(f.state.in) { // if it was bad, it may hold what it might have held there
 		before.missing = true
 		before.problem = "is not there, but the directory is another one than the one in which it was seen last" + r.served(before) +

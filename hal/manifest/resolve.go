@@ -94,6 +94,7 @@ func (r *resolver) enter(name string, incumbents bool) {
 			dispute(owner, "has the uid %s of the object in %s, which counts; give each its own uid", obj.id.UID, owner.where)
 		case isPod && pod.Spec.NodeName != r.o.NodeName:
 			trouble("is a pod for node %.100q, and this is %q; remove spec.nodeName, or the pod", pod.Spec.NodeName, r.o.NodeName)
+			r.disputed[byUID(obj.id)] = where // what was served of it so far is kept
 		default:
 			r.objects[obj.id] = obj
 		}

@@ -80,7 +80,7 @@ func (f file) mayHold(o id, isNameEnough bool) bool {
 
 // hasEscapes reports whether a text may spell a letter by its number (YAML 1.2, 5.7; JSON), or a name over two lines.
 func hasEscapes(text []byte) bool {
-	for _, escape := range []string{`\x`, `\u`, `\U`, "\\\n"} {
+	for _, escape := range []string{`\x`, `\u`, `\U`, "\\\n", "\\\r"} {
 		if bytes.Contains(text, []byte(escape)) {
 			return true
 		}

@@ -32,6 +32,8 @@ type world struct {
 	cloud  hal.Cluster
 	events []string
 	raw    []hal.ClusterEvent
+	// crashAt: the agent dies once it has removed this path, or renamed something to it.
+	crashAt string
 }
 
 type timer struct {
@@ -165,7 +167,14 @@ func (x tree) Remove(_ hal.Call, at string) error {
 		return err
 	}
 	delete(x.w.names, at)
+	x.w.dies(at)
 	return nil
+}
+
+func (w *world) dies(at string) {
+	if at == w.crashAt {
+		panic("the agent dies")
+	}
 }
 
 func (x tree) RemoveTree(hal.Call, string, int) (bool, error) {
@@ -174,6 +183,7 @@ func (x tree) RemoveTree(hal.Call, string, int) (bool, error) {
 func (x tree) Rename(_ hal.Call, from, to string) error {
 	x.w.names[to], x.w.data[to] = x.w.names[from], x.w.data[from]
 	delete(x.w.names, from)
+	x.w.dies(to)
 	return nil
 }
 

@@ -47,10 +47,10 @@ type Scrubber struct {
 
 	mu         sync.Mutex
 	fresh, old known
-	expected   map[string]bool // names of secrets, true for those that were not learnt
-	given      map[string]bool // those of them that a driver was given in an earlier life
-	isComplete bool            // all secrets are named that drivers may have been given
-	isTooMany  bool            // but there was no room for some names
+	expected   map[string]bool            // names of secrets, true for those that were not learnt
+	given      map[string]map[string]bool // the drivers that were given a secret in an earlier life
+	isComplete bool                       // all secrets are named that drivers may have been given
+	isTooMany  bool                       // but there was no room for some names
 }
 
 // finding is what one value may be found by.
@@ -80,12 +80,11 @@ func newKnown() known {
 // New returns a Scrubber that knows no secret.
 func New() *Scrubber {
 	seed := maphash.MakeSeed()
-	return &Scrubber{seed: seed, key: maphash.Comparable(seed, "windows"), fresh: newKnown(), old: newKnown(), expected: map[string]bool{}, given: map[string]bool{}}
+	return &Scrubber{seed: seed, key: maphash.Comparable(seed, "windows"), fresh: newKnown(), old: newKnown(), expected: map[string]bool{}, given: map[string]map[string]bool{}}
 }
 
-// Expect names a secret that a driver may have been given before anybody here has read it. One that was given to it in an earlier life is known to the
-// driver, also if nobody else has it any more.
-func (s *Scrubber) Expect(name string, isGiven bool) {
+// Expect names a secret that a driver may have been given before anybody here has read it.
+func (s *Scrubber) Expect(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch _, isKnown := s.expected[name]; {
@@ -94,17 +93,25 @@ func (s *Scrubber) Expect(name string, isGiven bool) {
 		s.isTooMany = true
 	default:
 		s.expected[name] = true
-		if isGiven {
-			s.given[name] = true
-		}
 	}
 }
 
-// IsGiven reports whether a driver was given a secret in an earlier life.
-func (s *Scrubber) IsGiven(name string) bool {
+// Give names a secret that a driver was given in an earlier life: the driver knows it, also if nobody else has it any more.
+func (s *Scrubber) Give(name, driver string) {
+	s.Expect(name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.given[name]
+	if s.given[name] == nil {
+		s.given[name] = map[string]bool{}
+	}
+	s.given[name][driver] = true
+}
+
+// IsGiven reports whether a driver, "" for any, was given a secret in an earlier life.
+func (s *Scrubber) IsGiven(name, driver string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.given[name][driver] || driver == "" && s.given[name] != nil
 }
 
 // Complete says that from now on all secrets have a name here that drivers may have been given.

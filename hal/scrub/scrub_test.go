@@ -185,12 +185,12 @@ func TestOldSecretsAreForgottenLast(t *testing.T) {
 func TestWhatIsExpectedIsNamedUntilItIsLearnt(t *testing.T) {
 	s := New()
 	for i := range 2 * maxExpected {
-		s.Expect(fmt.Sprintf("n/%03d", i), false)
+		s.Expect(fmt.Sprintf("n/%03d", i))
 	}
 	require.Len(t, s.Expected(), maxExpected)
 	s.Learn("n/000", hal.NewSecret(map[string]string{"k": "s3cr3t-do-not-show"}))
 	s.Learn("n/002", hal.Secret{}) // there is none
-	s.Expect("n/000", false)
+	s.Expect("n/000")
 	require.Equal(t, []string{"n/001", "n/003"}, s.Expected()[:2])
 	require.Equal(t, "no ***", s.Clean("no s3cr3t-do-not-show"))
 }
@@ -248,12 +248,12 @@ func BenchmarkLearn(b *testing.B) {
 func TestTooManyExpectedSecrets(t *testing.T) {
 	s := New()
 	for i := range maxExpected {
-		s.Expect("default/secret-" + strconv.Itoa(i), false)
+		s.Expect("default/secret-" + strconv.Itoa(i))
 	}
 	s.Complete()
-	s.Expect("default/secret-0", false)
+	s.Expect("default/secret-0")
 	require.True(t, s.IsComplete())
-	s.Expect("default/one-more", false)
+	s.Expect("default/one-more")
 	require.False(t, s.IsComplete())
 	require.Len(t, s.Expected(), maxExpected)
 }

@@ -22,4 +22,12 @@ var hostPaths = []Mutant{
 		"the journal may be a pod's", "S34", "engine/plugin/layout.go",
 		"case names[0] == \"volnode\":", "case names[0] == \"volnode\" && len(names) > 3:",
 	},
+	{
+		"a hostPath that is missing is up", "S21, L12", "engine/plugin/hostpath/hostpath.go",
+		"\tcase kind == corev1.HostPathUnset:\n", "\tcase kind == corev1.HostPathUnset || !found.Exists:\n",
+	},
+	{
+		"a hostPath that is refused is told to wait", "S34", "engine/plugin/hostpath/hostpath.go",
+		"\t\tr.Blocked = true\n", "",
+	},
 }

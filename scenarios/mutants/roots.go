@@ -37,7 +37,11 @@ var roots = []Mutant{
 	},
 	{
 		"the log of deletions is not durable", "S31", "engine/deletions/deletions.go",
-		"\t\tif err == nil {\n\t\t\terr = h.Files.Sync(c, file)\n\t\t}\n", "",
+		"\t\tif err := h.Files.Sync(c, file); err != nil {\n\t\t\treturn err\n\t\t}\n\t\tl.end", "\t\tl.end",
+	},
+	{
+		"another file of the log of deletions takes the place of the last", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"\tif l.end != 0 {\n\t\tif err := h.Tree.Rename(c, file, older(file))", "\tif l.end != l.end {\n\t\tif err := h.Tree.Rename(c, file, older(file))",
 	},
 	{
 		"a journal that is removed under a living agent is not made again", "S15, L11", "engine/own.go",

@@ -110,6 +110,14 @@ var sources = []Mutant{
 		"return f.state.files[name].copied })", "return f.state.files[name].copied || f.state.files[name].refused != nil })",
 	},
 	{
+		"what was kept is forgotten before its file has a copy", "S1, the next run knows what this one kept", "hal/manifest/cache.go",
+		"r.keepsKept(f, r.keptUntil(f))", "r.keepsKept(f, f.state.kept)",
+	},
+	{
+		"a ledger that goes leaves the copies of deleted files", "L2, what was deleted does not come back", "hal/manifest/cache.go",
+		"if !r.sweep(f.state.files) || r.h.Files.Sync", "if r.h.Files.Sync",
+	},
+	{
 		"the end of a former object takes the present one away", "L2, one difference by identity", "hal/manifest/manifest.go",
 		"\tfor _, key := range inOrder(objects) {\n\t\to := objects[key]\n",
 		"\tfor _, key := range inOrder(objects) {\n\t\to := objects[key]\n\t\tif len(e.Removed) > 0 && key.Kind != \"Pod\" {\n" +
@@ -125,7 +133,7 @@ var sources = []Mutant{
 	},
 	{
 		"a secret that a driver was given is none once nobody else has it", "S17", "engine/start.go",
-		"m.ears.expect(csiplugin.Secrets(rec.Rung.Want), true)", "m.ears.expect(csiplugin.Secrets(rec.Rung.Want), false)",
+		"m.ears.said.Give(name, rec.Rung.Actor)", "m.ears.said.Expect(name)",
 	},
 	{
 		"a secret is told", "S17", "engine/said.go",
@@ -153,7 +161,7 @@ var sources = []Mutant{
 	},
 	{
 		"a message is told of which a secret can't be read", "S17", "engine/said.go",
-		"\t\t\treturn name\n", "\t\t\tcontinue\n",
+		"\t\t\treturn name, false\n", "\t\t\tcontinue\n",
 	},
 	{
 		"a terminal obeys what a driver says", "S17", "hal/scrub/scrub.go",

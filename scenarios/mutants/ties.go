@@ -47,6 +47,10 @@ var ties = []Mutant{
 		"\t\tcase w.hasTurned(top):\n", "\t\tcase false:\n",
 	},
 	{
+		"a filesystem that has failed is kept for containers that are gone", "L2, L4", "engine/core/desired.go",
+		"r.Pod != \"\" && !c.pod(r.Pod).gone", "r.Pod != \"\" && (r.failed || !c.pod(r.Pod).gone)",
+	},
+	{
 		"the mount table is read when the kernel tells of it only", "L14", "engine/drift.go",
 		"\tm.readsAgain()\n", "",
 	},
