@@ -23,7 +23,7 @@ type place struct {
 	isHeld         bool // staged, or published
 	wasUp          bool // it was believed to be up since the containers of its pod were started
 	isTouched      bool // somebody else has changed what stands there: see foreign.go
-	isMixedUp      bool // somebody else has mounted here what the agent can't tell from its own, or a call may whose record is lost
+	isMixedUp      bool // somebody else has mounted here what the agent can't tell from its own
 	touchedAt      hal.Instant
 	climbUntil     hal.Instant // until when a climb that was sent may act, as far as the agent knows
 	calls          []openCall

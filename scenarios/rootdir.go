@@ -241,7 +241,7 @@ func (r *run) forgets() {
 			p.forgotten = append(p.forgotten, p.calls[i].id)
 		}
 		if len(p.calls) > 0 {
-			p.isTouched, p.isMixedUp, p.touchedAt, p.calls = true, true, r.w.Now(), nil
+			p.isTouched, p.touchedAt, p.calls = true, r.w.Now(), nil
 		}
 		for _, m := range r.w.MountsAt(p.path) {
 			// That it was there before the first call, or over what was up, is told by a record alone.
