@@ -27,8 +27,11 @@ func (c *Core) veil(r *rung) (string, bool) {
 // IsKnown reports whether a rung has a history: what a listing tells of it is no news.
 func (c *Core) IsKnown(key hal.Key) bool {
 	r := c.rungs[key]
-	return r != nil && !r.veiled
+	return r != nil && !r.veiled && !r.isUntouched()
 }
+
+// isUntouched reports whether r is only wanted: it has no record, and nobody has looked at its place or called anybody for it.
+func (r *rung) isUntouched() bool { return !r.recorded && !r.looked && r.isGone() }
 
 // HasVolume reports whether there is a rung of a volume.
 func (c *Core) HasVolume(volume string) bool { return len(c.volumes[volume]) > 0 }
