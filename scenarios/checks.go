@@ -329,19 +329,6 @@ func (r *run) unstageSent(s *place, e *sim.Effect) {
 	}
 }
 
-// unpublishSent is S7 and a part of S22.
-func (r *run) unpublishSent(p *place) {
-	owner := r.podOf(p.path)
-	r.judges("S7")
-	switch {
-	case owner == nil:
-	case owner.isRunning && owner.has(p):
-		r.fail("S7", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", whose containers run")
-	case owner.isSteady && !r.isEdited && !r.isCut[p.thing] && !r.isUntied(p) && !r.denied[p.driver+"^"+p.volume] && !r.exclusive[p.driver+"^"+p.volume]:
-		r.fail("S22", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", which was wanted all along")
-	}
-}
-
 // descends is S22.
 func (r *run) descends(what string, p *place) {
 	r.judges("S22")

@@ -250,3 +250,16 @@ func backendActions() []action {
 		{"silence cluster for TIME", func(t *story, a []string) string { t.w.BreakWatch("", duration(a[0])); return "" }},
 	}
 }
+
+// unpublishSent is S7 and a part of S22.
+func (r *run) unpublishSent(p *place) {
+	owner := r.podOf(p.path)
+	r.judges("S7")
+	switch {
+	case owner == nil:
+	case owner.isRunning && owner.has(p):
+		r.fail("S7", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", whose containers run")
+	case owner.isSteady && !r.isEdited && !r.isCut[p.thing] && !r.isUntied(p) && !r.denied[p.driver+"^"+p.volume] && !r.exclusive[p.driver+"^"+p.volume]:
+		r.fail("S22", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", which was wanted all along")
+	}
+}
