@@ -74,7 +74,7 @@ func shrinkCommand() *cobra.Command {
 roundest times. What is left is told in a sentence and a timeline, with the command that replays it, and what becomes of it without each choice.
 With --store it becomes a file of scenarios/regressions, which volsim run and the tests run ever after.
 
-Once --budget is used up, the smallest case so far is told. A run that is not the same each time can't be shrunk: where two of its runs part is told.`,
+Once --budget is used up, shrink prints the smallest case so far. A run that is not the same each time can't be shrunk: shrink shows where two runs differ.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name != "" && !storedName.MatchString(name) {
 				return fmt.Errorf("--store %q: a name is words of a-z and 0-9 with _ between them", name)
