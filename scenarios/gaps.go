@@ -128,8 +128,6 @@ func impossible(t core.Transition) string {
 	}
 	isDoubtful := t.From == core.StandsDoubtful
 	switch {
-	case t.On == core.HappensObserved && isDoubtful:
-		return "only what stands, and what is gone while an answered call is remembered, is compared with the mount table"
 	case t.On == core.HappensStirred && isDoubtful:
 		return "a climb is blocked by what is at its path, which leaves its rung Unknown (laws 3.4)"
 	case (t.On == core.HappensChildSeen || t.On == core.HappensChildGone) && isDoubtful:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
@@ -27,11 +28,12 @@ type Comparer struct {
 	isStrict bool // more than one fault may follow a state
 	kinds    map[reflect.Type]*kind
 	notes    map[uint64]bool // see isNoted
+	objects  map[unsafe.Pointer]uint64
 }
 
 // NewComparer returns a Comparer that has made no state yet. faults is how many faults at most follow a state.
 func NewComparer(faults int) *Comparer {
-	return &Comparer{isStrict: faults > 1, seed: maphash.MakeSeed(), kinds: map[reflect.Type]*kind{}, notes: map[uint64]bool{}}
+	return &Comparer{isStrict: faults > 1, seed: maphash.MakeSeed(), kinds: map[reflect.Type]*kind{}, notes: map[uint64]bool{}, objects: map[unsafe.Pointer]uint64{}}
 }
 
 // address is of a value: that of a struct is also that of its first field.

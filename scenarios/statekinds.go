@@ -19,7 +19,7 @@ type kind struct {
 	isAgent   bool // its instants are of the agent's clock
 	isName    bool // a number that is only compared with others of its type
 	isTime    bool
-	isObject  bool // of the cluster, and never changed: its address is enough
+	isObject  bool // of the cluster, and never changed
 	isDevice  bool
 	isNode    bool // a pointer to a name in a filesystem
 	isManager bool // a pointer to the engine

@@ -2,7 +2,9 @@ package scenarios
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"reflect"
 	"slices"
@@ -195,13 +197,28 @@ func (v *visit) examine(generation uint64, image []byte) {
 	v.value(reflect.ValueOf(e))
 }
 
+// object returns the hash of what an object says. It keeps the object: another one at its address would be taken for it.
+func (c *Comparer) object(x reflect.Value) uint64 {
+	at := x.UnsafePointer()
+	sum, ok := c.objects[at]
+	if !ok {
+		text, err := json.Marshal(reflect.NewAt(x.Type().Elem(), at).Interface())
+		if err != nil {
+			panic("an object of the cluster has no JSON: " + err.Error())
+		}
+		sum = maphash.Bytes(c.seed, text)
+		c.objects[at] = sum
+	}
+	return sum
+}
+
 func (v *visit) pointer(k *kind, x reflect.Value) {
 	at := address{x.Pointer(), x.Type()}
 	switch {
 	case x.IsNil():
 		v.number(0)
 	case k.isObject:
-		v.number(uint64(x.Pointer()))
+		v.number(v.object(x))
 	case v.seen[at] != 0:
 		v.number(v.seen[at])
 	default:

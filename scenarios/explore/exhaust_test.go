@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -34,6 +35,30 @@ func TestSameOutcomeWithAnyNumberOfWorkers(t *testing.T) {
 	want := e.Run()
 	e.Workers = 3
 	require.Equal(t, want, e.Run())
+}
+
+// TestSameOutcomeWhateverIsCollected: objects that a run has decoded, and that are collected, are not taken for those of the next.
+func TestSameOutcomeWhateverIsCollected(t *testing.T) {
+	s, err := scenarios.Find("bad_manifest_keeps_its_pod")
+	require.NoError(t, err)
+	e := Exhaust{Scenarios: []*scenarios.Scenario{s}, Depth: 1, Workers: 1}
+	want := e.Run()
+	require.NotZero(t, want[0].Cut)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	}()
+	require.Equal(t, want, e.Run())
+	close(stop)
+	<-ended
 }
 
 // TestFurtherFaultsAreToldOnceInLikeCircumstances: a scenario that is told after one like it has no pair left; one whose volumes are different has

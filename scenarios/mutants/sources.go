@@ -141,7 +141,7 @@ var sources = []Mutant{
 	},
 	{
 		"secrets are looked for as they are, in one piece", "S17", "hal/scrub/study.go",
-		"\tfor _, form := range formsOf(value) {\n", "\tk.windows = map[uint64]bool{}\n\ts.word(&k, trimmed)\n\tfor _, form := range [][]byte{} {\n",
+		"\tfor _, form := range formsOf(value) {\n", "\tk.windows = nil\n\tk.word(trimmed)\n\tfor _, form := range [][]byte{} {\n",
 	},
 	{
 		"a secret in base64 is told", "S17", "hal/scrub/study.go",
