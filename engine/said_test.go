@@ -93,6 +93,19 @@ func TestASecretOfARecordIsNeverTakenForNone(t *testing.T) {
 	require.ErrorContains(t, says("d", "no the-own-secret"), "no ***")
 }
 
+// A Secret that is not there before every source is synced may come yet: it is read again then.
+func TestASecretThatComesLateIsLearnt(t *testing.T) {
+	v := vault{secrets: map[string]map[string]string{}}
+	e := ears{clock{}, v, scrub.New()}
+	e.expect([]string{"n/own"})
+	_, err := e.Secret(hal.Call{}, "n", "own")
+	require.Error(t, err)
+	e.said.Complete()
+	v.secrets["n/own"] = map[string]string{"k": "the-own-secret"}
+	err = e.heard(hal.Call{}, "d", nil, &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: "no the-own-secret"})
+	require.ErrorContains(t, err, "no ***")
+}
+
 func TestWordsOfAnErrorThatIsNoCallAreCleaned(t *testing.T) {
 	e := ears{clock{}, nil, scrub.New()}
 	e.said.Learn("n/s", hal.NewSecret(map[string]string{"k": "the-own-secret"}))

@@ -83,7 +83,6 @@ var killers = map[string]killer{
 	"a stage takes the options of the first pod":                                 {scenario: "two_volumes_with_one_handle_are_kept_apart"},
 	"a stage that its driver denies is believed":                                 {scenario: "driver_restarts_and_forgets_what_it_staged"},
 	"a start does not list what has no record":                                   {scenario: "journal_is_forgotten"},
-	"a start forgets a pod whose name another has":                               {scenario: "two_new_pods_have_one_uid"},
 	"a start that fails is not tried again":                                      {seed: 14},
 	"a start that is tried again forgets whose root it is":                       {seed: 64582},
 	"a start trusts that a link leads where it led":                              {scenario: "link_of_a_host_path_is_turned_to_an_empty_dir"},

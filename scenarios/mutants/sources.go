@@ -94,10 +94,6 @@ var sources = []Mutant{
 		"\tif err := r.loadKept(&s); err != nil {\n", "\tif err := error(nil); err != nil {\n",
 	},
 	{
-		"a start forgets a pod whose name another has", "S1, the next run knows what this one kept", "hal/manifest/resolve.go",
-		"\tif r.starts {\n\t\treturn quietly", "\tif _, isTaken := r.named[byName(key)]; r.starts && !isTaken {\n\t\treturn quietly",
-	},
-	{
 		"a dispute of two newcomers takes away whom they replace", "S1, a dispute may be settled wrong", "hal/manifest/resolve.go",
 		"\tif where, ok := r.contested[byName(key)]; ok {\n", "\tif where, ok := r.contested[byName(key)]; ok && r.starts {\n",
 	},
@@ -126,10 +122,6 @@ var sources = []Mutant{
 	{
 		"the owner writes the log", "panic (a blocking call on the owner)", "engine/lines.go",
 		"\tm.h.Runtime.Go(func() {\n\t\tm.cfg.Log(all)\n", "\tm.cfg.Log(all)\n\tm.h.Runtime.Go(func() {\n",
-	},
-	{
-		"a secret that no source has named yet is none", "S17", "engine/said.go",
-		"hal.Is(err, syscall.ENOENT) && e.said.IsComplete() &&", "hal.Is(err, syscall.ENOENT) &&",
 	},
 	{
 		"a secret that a driver was given is none once nobody else has it", "S17", "engine/start.go",
