@@ -147,7 +147,7 @@ func (r *run) asks(e *sim.Effect) {
 	why, isNear := func() string { return "no object asks for it" }, false
 	for want := range all {
 		if is := want.target == got.target; is || !isNear {
-			why, isNear = got.differs(&want), is // the last at that path is what a failure is told by
+			why, isNear = got.differs(&want), is // a failure names the last request at that path
 		}
 	}
 	r.fail("S27", "sent "+e.Method, string(e.Key), e.Method+" of volume "+e.Volume+" is not what the objects say: "+why())

@@ -55,7 +55,7 @@ func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
 	for _, p := range r.pods {
 		uids = append(uids, p.uid)
 	}
-	isSteady := true // two equal statuses may have another between them, of which a wait tells
+	isSteady := true // a status can change and change back between two looks, and a wait may tell of that
 	wait := func(err error) error {
 		s, failed := m.Status(ctx)
 		note(failed)

@@ -150,7 +150,8 @@ func (o *outputs) trace(c scenarios.Case, choices sim.Chooser) error {
 	return err
 }
 
-// explain shrinks and explains the first failure of each signature.
+// explain shrinks and explains the first failure of each signature. A run that is not the same each time has no explanation: volsim shrink, which the
+// hunt names, shows where two such runs differ.
 func explain(failures []report.Failure) {
 	known := map[string]bool{}
 	for i := range failures {

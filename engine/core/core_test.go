@@ -228,7 +228,7 @@ func TestWhatADescentIsToldOfALostRungBelow(t *testing.T) {
 	}
 }
 
-// A descent that had no effect gives nothing up: if what the rung held is lost later, that is told.
+// A descent without effect does not give up what the rung holds. If that is lost later, the engine says so.
 func TestADescentWithoutEffectGivesNothingUp(t *testing.T) {
 	for outcome, isLeft := range map[hal.Outcome]bool{hal.NotDone: false, hal.Unknown: true} {
 		rungs := []core.Rung{{Key: "dir", Kind: "dir", Pod: "p"}}

@@ -59,7 +59,7 @@ func Open(h *hal.Host, c hal.Call, dir string) (*Log, []Entry) {
 	return l, entries[max(0, len(entries)-MaxRecent):]
 }
 
-// look reads the file, and finds where the next line goes: behind the last one that is whole.
+// look reads the file, and finds where the next line goes: behind the last whole line. A file with a hole in it, or that can't be read, ends there.
 func (l *Log) look(h *hal.Host, c hal.Call) []Entry {
 	data, err := h.Files.Read(c, File(l.dir), 2*MaxFile)
 	l.end = int64(bytes.LastIndexByte(data, '\n') + 1)

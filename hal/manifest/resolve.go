@@ -17,7 +17,7 @@ type resolver struct {
 	files     map[string]file
 	before    map[id]object // what was served so far; at a start, what was kept
 	starts    bool          // the files are the copies of the last run
-	served    bool          // this run has told of it
+	served    bool          // this run has delivered them
 	keepAll   bool          // what no file has any more may be in one whose former content is not known
 	objects   map[id]object
 	named     map[id]holder // by kind, namespace and name

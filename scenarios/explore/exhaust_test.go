@@ -39,7 +39,7 @@ func TestSameOutcomeWithAnyNumberOfWorkers(t *testing.T) {
 
 // TestSameOutcomeWhateverIsCollected: objects that a run has decoded, and that are collected, are not taken for those of the next.
 func TestSameOutcomeWhateverIsCollected(t *testing.T) {
-	s, err := scenarios.Find("bad_manifest_keeps_its_pod")
+	s, err := scenarios.Find("agent_dies_as_a_kept_pod_is_back_in_its_manifest")
 	require.NoError(t, err)
 	e := Exhaust{Scenarios: []*scenarios.Scenario{s}, Depth: 1, Workers: 1}
 	want := e.Run()
