@@ -42,11 +42,30 @@ func (r reader) loadKept(s *state) error {
 	return nil
 }
 
-// keptUntil is what is kept until the copies and the ledger tell of it: what was kept so far, and what is now.
+// keptUntil is what is kept until the copies and the ledger tell of it: what was kept so far, what is now, and, if several files change, what they held:
+// while some of their copies are old and some are new, an object that moved or changed its name may be in none of them.
 func (r reader) keptUntil(f *finding) (all []object) {
 	objects := map[id]object{}
 	for _, o := range append(slices.Clone(r.before.kept), f.state.kept...) {
 		objects[o.id] = o
+	}
+	changes, former := 0, []object(nil)
+	for name, this := range f.state.files { // the order does not matter
+		if this.known && !this.copied {
+			changes++
+			former = append(former, r.before.files[name].objects...)
+		}
+	}
+	for name, this := range r.before.files { // the order does not matter
+		if _, ok := f.state.files[name]; !ok && this.known {
+			changes++
+			former = append(former, this.objects...)
+		}
+	}
+	for _, o := range former {
+		if _, served := r.before.objects[o.id]; served && changes > 1 {
+			objects[o.id] = o
+		}
 	}
 	for _, key := range inOrder(objects) {
 		all = append(all, objects[key])

@@ -34,6 +34,8 @@ type world struct {
 	raw    []hal.ClusterEvent
 	// crashAt: the agent dies once it has removed this path, or renamed something to it.
 	crashAt string
+	// deathIn: the agent dies before its so many-th write from now on.
+	deathIn int
 }
 
 type timer struct {
@@ -166,9 +168,17 @@ func (x tree) Remove(_ hal.Call, at string) error {
 	if err := x.w.fail["remove "+at]; err != nil {
 		return err
 	}
+	x.w.writes()
 	delete(x.w.names, at)
 	x.w.dies(at)
 	return nil
+}
+
+// writes is called before each change of the cache.
+func (w *world) writes() {
+	if w.deathIn--; w.deathIn == 0 {
+		panic("the agent dies")
+	}
 }
 
 func (w *world) dies(at string) {
@@ -181,6 +191,7 @@ func (x tree) RemoveTree(hal.Call, string, int) (bool, error) {
 	panic("manifests are never removed as a tree")
 }
 func (x tree) Rename(_ hal.Call, from, to string) error {
+	x.w.writes()
 	x.w.names[to], x.w.data[to] = x.w.names[from], x.w.data[from]
 	delete(x.w.names, from)
 	x.w.dies(to)
@@ -233,6 +244,7 @@ func (x files) Write(_ hal.Call, at string, data []byte, mode uint32) error {
 	if err := x.w.fail["write "+at]; err != nil {
 		return err
 	}
+	x.w.writes()
 	x.w.names[at], x.w.data[at] = hal.Info{Type: hal.TypeFile, Mode: mode}, string(data)
 	return nil
 }

@@ -165,6 +165,7 @@ var killers = map[string]killer{
 	"what stands at an earlier life's trace is another's":                        {scenario: "journal_is_forgotten_and_the_driver_comes_later"},
 	"what stands on a rung that is made anew does not yield":                     {seed: 515},
 	"what stood there before the intent is accepted":                             {scenario: "foreign_mount_over_a_standing_volume_is_not_taken_for_it"},
+	"what two manifests held is forgotten between their copies":                  {scenario: "agent_dies_between_the_copies_of_two_manifests"},
 	"what was kept is forgotten before its file has a copy":                      {scenario: "agent_dies_as_a_kept_pod_is_back_in_its_manifest"},
 	"who was only asked for is a pod":                                            {seed: 720400002},
 }

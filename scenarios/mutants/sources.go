@@ -106,6 +106,10 @@ var sources = []Mutant{
 		"return f.state.files[name].copied })", "return f.state.files[name].copied || f.state.files[name].refused != nil })",
 	},
 	{
+		"what two manifests held is forgotten between their copies", "S1, the next run knows what this one served", "hal/manifest/kept.go",
+		"served && changes > 1", "served && changes > len(r.before.files)+len(f.state.files)",
+	},
+	{
 		"what was kept is forgotten before its file has a copy", "S1, the next run knows what this one kept", "hal/manifest/cache.go",
 		"r.keepsKept(f, r.keptUntil(f))", "r.keepsKept(f, f.state.kept)",
 	},

@@ -1,0 +1,134 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// edit is what people do to several files at once: by file, what it held, and what it holds then. "" is no file.
+type edit map[string][2]string
+
+var edits = map[string]edit{
+	"two pods swap their names":    {"a.yaml": {owned("a", "u1"), owned("b", "u1")}, "b.yaml": {owned("b", "u2"), owned("a", "u2")}},
+	"two pods swap their uids":     {"a.yaml": {owned("a", "u1"), owned("a", "u2")}, "b.yaml": {owned("b", "u2"), owned("b", "u1")}},
+	"two files swap their content": {"a.yaml": {owned("a", "u1"), owned("b", "u2")}, "b.yaml": {owned("b", "u2"), owned("a", "u1")}},
+	"three files pass theirs on": {
+		"a.yaml": {owned("a", "u1"), owned("c", "u3")}, "b.yaml": {owned("b", "u2"), owned("a", "u1")}, "c.yaml": {owned("c", "u3"), owned("b", "u2")},
+	},
+	"a file is merged into another": {
+		"a.yaml": {owned("a", "u1"), ""}, "b.yaml": {owned("b", "u2"), owned("b", "u2") + "---\n" + owned("a", "u1")},
+	},
+	"a file is split": {
+		"b.yaml": {owned("b", "u2") + "---\n" + owned("a", "u1"), owned("b", "u2")}, "a.yaml": {"", owned("a", "u1")},
+	},
+	"a file is renamed":             {"b.yaml": {owned("b", "u2"), ""}, "a.yaml": {"", owned("b", "u2")}},
+	"a pod moves beside a new file": {"b.yaml": {owned("b", "u2"), ""}, "c.yaml": {owned("c", "u3"), owned("b", "u2")}, "n.yaml": {"", owned("n", "u4")}},
+	"a pod is renamed into the place of another": {
+		"a.yaml": {owned("a", "u1"), owned("b", "u1")}, "b.yaml": {owned("b", "u2"), owned("c", "u3")},
+	},
+}
+
+// uids returns those of a side of an edit.
+func (e edit) uids(side int) []string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		if c, err := decode("node1", []byte(e[name][side])); err == nil {
+			for _, o := range c.objects {
+				all = append(all, o.id.UID)
+			}
+		}
+	}
+	return all
+}
+
+func (e edit) put(w *world, side int) {
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		if text := e[name][side]; text != "" {
+			w.put(name, text)
+		} else {
+			w.rm(name)
+		}
+	}
+}
+
+// Somebody edits several files, and the agent dies at any moment of what it writes down then. A file may be bad in any way when it starts again: no pod is
+// missed that was wanted before and is wanted now, and at last all is served as it stands there.
+func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
+	bad := map[string]func(w *world, name string){
+		"good":       func(*world, string) {},
+		"unreadable": func(w *world, name string) { w.fail["read "+dir+"/"+name] = errno("read", name, syscall.EIO) },
+		"cut":        func(w *world, name string) { w.put(name, "kind: [") },
+	}
+	for title, e := range edits {
+		for how, spoil := range bad {
+			for _, name := range slices.Sorted(maps.Keys(e)) {
+				for dies, isOver := 1, false; !isOver; dies++ {
+					at := fmt.Sprintf("%s, dies at write %d, then %s is %s", title, dies, name, how)
+					w := newWorld(t)
+					e.put(w, 0)
+					w.start()
+					isOver = !w.dying(dies, func() { e.put(w, 1); w.pass(5 * second) })
+					if e[name][1] != "" {
+						spoil(w, name)
+					}
+					w.start().pass(30 * second)
+					w.requireWanted(e, at)
+					clear(w.fail)
+					e.put(w, 1)
+					w.pass(30 * second)
+					require.Contains(t, w.raw, hal.Synced{Source: Source}, at)
+					require.Empty(t, w.troubles(), at)
+					require.ElementsMatch(t, e.uids(1), w.served(), at)
+				}
+			}
+		}
+	}
+}
+
+// dying runs f until the agent is about to make the given write, and reports whether it came to it.
+func (w *world) dying(at int, f func()) (died bool) {
+	w.deathIn = at
+	defer func() {
+		w.deathIn = 0
+		died = recover() != nil
+	}()
+	f()
+	return false
+}
+
+// requireWanted makes sure that nobody is told of an end of what is wanted on both sides of an edit, nor that all is told without it.
+func (w *world) requireWanted(e edit, at string) {
+	now := e.uids(1)
+	wanted := slices.DeleteFunc(e.uids(0), func(uid string) bool { return !slices.Contains(now, uid) })
+	var served []string
+	for _, event := range w.raw {
+		if _, ok := event.(hal.Synced); ok {
+			require.Subset(w.t, served, wanted, at)
+		}
+		if c, ok := event.(hal.Changed); ok {
+			served = slices.DeleteFunc(served, func(uid string) bool {
+				return slices.ContainsFunc(c.Removed, func(o any) bool { return hal.IdentityOf(o).UID == uid })
+			})
+			for _, o := range c.Applied {
+				served = append(served, hal.IdentityOf(o).UID)
+			}
+		}
+	}
+	require.Subset(w.t, served, wanted, at)
+}
+
+// served returns the uids of what is served.
+func (w *world) served() []string {
+	var all []string
+	for key := range w.cloud.(*Cluster).known {
+		all = append(all, key.UID)
+	}
+	return all
+}
