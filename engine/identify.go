@@ -106,6 +106,27 @@ func (m *VolumeManager) formerName(c hal.Call) (string, error) {
 		"was renamed. Start volnode once with --node-name and the former name; the identity file keeps it from then on", derived, m.cfg.NodeName)
 }
 
+// areOurs refuses a journal that tells of another root directory, or of another node: it was copied from there. What it says is not so here, and what
+// it names there is not ours to take down.
+func (m *VolumeManager) areOurs(records []core.Record, id identity.Identity) error {
+	const restore = "restore the journal of this root directory, or move %[1]s away: volnode then looks at everything that is there"
+	for i := range records {
+		r := &records[i].Rung
+		for _, at := range kinds.Places(r) {
+			if !m.isBelowRoot(at) {
+				return refusal("the journal in %s tells of %q, which is not below the root directory %q: it was copied, or moved, from another root "+
+					"directory. Start with that --root-dir, if it is still there; to move it, remove its manifests, and move once all is gone. Else "+restore,
+					m.journalDir(), at, m.cfg.RootDir)
+			}
+		}
+		if name := kinds.NodeOf(r.Want); name != "" && name != id.Node {
+			return refusal("the journal in %s has records of the node %q, and this node is %q: it was copied from there. Stop volnode, and "+restore,
+				m.journalDir(), name, id.Node)
+		}
+	}
+	return nil
+}
+
 // isDerived: a uid of version 5 (RFC 9562), as a source makes it of a name.
 func isDerived(uid core.PodUID) bool { return len(uid) == 36 && uid[14] == '5' }
 

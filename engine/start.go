@@ -80,15 +80,16 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if n.id, err = m.identify(c, known); err != nil {
 		return n, err
 	}
+	boot := m.h.Runtime.BootID()
+	doubt := func(rec core.Record) core.Record { return doubtful(rec, m.h.Runtime.Now(), boot) }
+	accept := func(records []core.Record) error { return m.areOurs(records, n.id) }
+	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.journalDir(), m.cfg.JournalBytes, doubt, accept); err != nil {
+		return n, err
+	}
 	for _, dir := range m.dirs() {
 		if err := m.h.Tree.Mkdir(c, dir, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
 			return n, err
 		}
-	}
-	boot := m.h.Runtime.BootID()
-	doubt := func(rec core.Record) core.Record { return doubtful(rec, m.h.Runtime.Now(), boot) }
-	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.journalDir(), m.cfg.JournalBytes, doubt); err != nil {
-		return n, err
 	}
 	n.log, n.deleted = deletions.Open(&m.h, c, identity.Dir(m.cfg.RootDir))
 	// Before anything is looked at: a helper that is not in the list is dead, and what it has done is seen.

@@ -1,12 +1,17 @@
 package scenarios
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/identity"
+	"github.com/volnode/volnode/engine/journal"
+	"github.com/volnode/volnode/engine/plugin/kinds"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
 
@@ -14,9 +19,10 @@ import (
 
 // What is the matter with the journal.
 const (
-	isSmall  = 1 + iota // it has room for a few ladders
-	getsTiny            // it is configured anew with less room, when records fill it
-	isOld               // an old copy of it comes into its place, as from a backup
+	isSmall      = 1 + iota // it has room for a few ladders
+	getsTiny                // it is configured anew with less room, when records fill it
+	isOld                   // an old copy of it comes into its place, as from a backup
+	isElsewheres            // one that tells of another root directory comes into its place, as if the root directory was copied
 )
 
 // leastRoom and mostRoom bound how large a small journal is, in KiB: a ladder takes about one and a half.
@@ -24,7 +30,7 @@ const leastRoom, mostRoom = 8, 20
 
 // planJournal draws what is the matter with the journal.
 func (g *workload) planJournal() {
-	how := g.pick("workload.journal", "", 0, 9, 1, 1, 1)
+	how := g.pick("workload.journal", "", 0, 9, 1, 1, 1, 1)
 	room := g.choose.Between(sim.NewID("workload.journal-room", "", 0), leastRoom, mostRoom) << 10
 	switch how {
 	case isSmall:
@@ -41,8 +47,94 @@ func (g *workload) planJournal() {
 			g.r.sleeps(time.Second + g.time("workload.away", "journal", 0, awayMost))
 			g.r.restoresJournal()
 		})
+	case isElsewheres:
+		g.at(g.time("workload.journal-time", "", 0, g.setup.Chaos), "journal", func() {
+			g.r.sleeps(time.Second + g.time("workload.away", "journal", 0, awayMost))
+			g.r.journalOf(inRoot("/srv/volnode"))
+		})
 	}
 }
+
+// inRoot is what a parameter of a record is in another root directory.
+func inRoot(root string) func(core.Param) core.Param {
+	return func(p core.Param) core.Param {
+		if below(p.Value, rootDir) {
+			p.Value = root + strings.TrimPrefix(p.Value, rootDir)
+		}
+		return p
+	}
+}
+
+// ofNode is what it is on another node.
+func ofNode(name string) func(core.Param) core.Param {
+	return func(p core.Param) core.Param {
+		if kinds.NodeOf([]core.Param{p}) != "" {
+			p.Value = name
+		}
+		return p
+	}
+}
+
+// otherJournal is a statement.
+func (t *story) otherJournal(rewrite func(core.Param) core.Param) string {
+	if !t.r.journalOf(rewrite) {
+		return "there is no record that would be another one; kill the agent for a time first, and have an attached volume up for a node's name"
+	}
+	return ""
+}
+
+// journalOf rewrites the parameters of the journal's records, while no agent lives: it is as it would be elsewhere. A person who reads that the start
+// refuses it puts back what was there.
+func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
+	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode || r.w.AgentLives() {
+		return false
+	}
+	r.copiesJournal()
+	w, isOther := sim.New(sim.Config{RootDir: rootDir}), false
+	defer w.Close()
+	for _, name := range slices.Sorted(maps.Keys(r.backup)) {
+		w.WriteFile(journalDir+"/"+name, r.backup[name])
+	}
+	h := w.Host()
+	w.Do(func() {
+		records, _, err := journal.Peek(&h, hal.Call{}, journalDir)
+		if err != nil {
+			return
+		}
+		j, _, err := journal.Open(&h, hal.Call{}, otherJournal, r.cfg.JournalBytes, func(rec core.Record) core.Record { return rec },
+			func([]core.Record) error { return nil })
+		if err != nil {
+			return
+		}
+		var lines []core.Line
+		for _, rec := range records {
+			for i, p := range rec.Rung.Want {
+				rec.Rung.Want[i] = rewrite(p)
+				isOther = isOther || rec.Rung.Want[i] != p
+			}
+			lines = append(lines, core.Line{Key: rec.Rung.Key, Record: rec, Sync: true})
+		}
+		isOther = isOther && j.Append(&h, hal.Call{}, lines) == nil
+	})
+	if !isOther {
+		return false
+	}
+	_ = r.removeTree(journalDir)
+	const first = "/journal.1" // a spare is not needed
+	r.root.others = w.ReadFile(otherJournal + first)
+	r.w.WriteFile(journalDir+first, r.root.others)
+	r.root.mayRefuse = true
+	return true
+}
+
+// hasOthers: the journal is the one that was made elsewhere.
+func (r *run) hasOthers() bool {
+	return r.root.others != nil && slices.ContainsFunc(r.w.Entries(journalDir), func(name string) bool {
+		return bytes.Equal(r.w.ReadFile(journalDir+"/"+name), r.root.others)
+	})
+}
+
+const otherJournal = rootDir + "/volnode/other"
 
 // shrinksJournal configures a journal that has not room for all. Pods come as others go, and it is not judged how soon.
 func (r *run) shrinksJournal(bytes int64) {
@@ -92,15 +184,19 @@ func (r *run) restoresJournal() {
 	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode || len(r.backup) == 0 || r.w.AgentLives() {
 		return
 	}
-	_ = r.removeTree(journalDir)
-	for _, name := range slices.Sorted(maps.Keys(r.backup)) {
-		r.w.WriteFile(journalDir+"/"+name, r.backup[name])
-	}
+	r.putsJournalBack()
 	r.forgets()
 	for _, p := range r.list {
 		// Of a raw block device no mount tells that the record is older than its end.
 		if p.isCopied && !p.isHeld && strings.Contains(p.path, "/volumeDevices/") {
 			p.isTouched, p.touchedAt = true, r.w.Now()
 		}
+	}
+}
+
+func (r *run) putsJournalBack() {
+	_ = r.removeTree(journalDir)
+	for _, name := range slices.Sorted(maps.Keys(r.backup)) {
+		r.w.WriteFile(journalDir+"/"+name, r.backup[name])
 	}
 }

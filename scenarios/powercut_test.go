@@ -23,6 +23,8 @@ const (
 // asRead keeps what is in doubt as it was read.
 func asRead(r core.Record) core.Record { return r }
 
+func acceptAll([]core.Record) error { return nil }
+
 // journalCut writes batches to a journal, with a power cut at the nth call that changes something, and reads what is left.
 type journalCut struct {
 	disk    sim.Disk
@@ -53,7 +55,7 @@ func (j *journalCut) run(t *testing.T, chooser sim.Chooser) {
 	j.acked, j.pending, j.isCut = map[hal.Key]core.Phase{}, map[hal.Key]core.Phase{}, false
 	h := w.Host()
 	w.Go(func() {
-		log, _, err := journal.Open(&h, hal.Call{}, journalDir, journal.MinSize, asRead)
+		log, _, err := journal.Open(&h, hal.Call{}, journalDir, journal.MinSize, asRead, acceptAll)
 		require.NoError(t, err)
 		for round := range journalRounds {
 			key, phase := hal.Key(fmt.Sprintf("stage/%d", round%2)), core.Phase(1+round%2)
@@ -72,7 +74,7 @@ func (j *journalCut) run(t *testing.T, chooser sim.Chooser) {
 	w.PowerOn()
 	h = w.Host()
 	w.Do(func() {
-		_, loaded, err := journal.Open(&h, hal.Call{}, journalDir, journal.MinSize, asRead)
+		_, loaded, err := journal.Open(&h, hal.Call{}, journalDir, journal.MinSize, asRead, acceptAll)
 		require.NoError(t, err)
 		found := map[hal.Key]core.Phase{}
 		for _, r := range loaded.Records {

@@ -22,6 +22,7 @@ import (
 type rootWorld struct {
 	isAnothers bool            // it was another agent's before this one came
 	isCopied   bool            // it was made by another machine
+	others     []byte          // the file of a journal that was made elsewhere
 	isBarred   bool            // the present life may change nothing, as no person has said that it may
 	mayRefuse  bool            // there is a reason for a start to ask a person
 	isTold     bool            // in a story that says itself which word a person gives to a start
@@ -61,7 +62,7 @@ func (r *run) bars() {
 	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the directory is by now.
 	isTaken := isOurs || len(r.w.Entries(identity.Dir(rootDir)+"/journal")) > 0
 	isRefused := r.root.isAnothers && !isTaken || r.root.isCopied && isOurs && !bytes.Contains(r.w.ReadFile(file), []byte(anotherID))
-	r.root.isBarred = isRefused && r.word == nil
+	r.root.isBarred = isRefused && r.word == nil || r.hasOthers()
 }
 
 // refused: a start asks a person, who reads why and answers by starting the agent with a word.
@@ -84,6 +85,9 @@ func (r *run) refused(why string) {
 		}
 		r.w.Restarts(false)
 		r.w.KillAgent()
+		if r.hasOthers() {
+			r.putsJournalBack()
+		}
 		r.w.Restarts(true)
 		r.w.StartAgent()
 	})

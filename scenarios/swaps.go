@@ -196,6 +196,8 @@ func swapActions() []action {
 	return []action{
 		{"copy journal", func(t *story, _ []string) string { t.r.copiesJournal(); return "" }},
 		{"restore journal", func(t *story, _ []string) string { t.r.restoresJournal(); return "" }},
+		{"make the journal one of root directory PATH", func(t *story, a []string) string { return t.otherJournal(inRoot(a[0])) }},
+		{"make the journal one of node NAME", func(t *story, a []string) string { return t.otherJournal(ofNode(a[0])) }},
 		{"swap the manifests for an empty directory for TIME", func(t *story, a []string) string { return t.swap(byRename, "", duration(a[0])) }},
 		{"swap the manifests for a copy without pod POD for TIME", func(t *story, a []string) string { return t.swap(byRename, a[0], duration(a[1])) }},
 		{"turn the manifests into a link for TIME", func(t *story, a []string) string { return t.swap(byTurnedLink, "", duration(a[0])) }},

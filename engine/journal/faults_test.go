@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -16,8 +17,10 @@ import (
 // asRead keeps what is in doubt as it was read.
 func asRead(r core.Record) core.Record { return r }
 
+func acceptAll([]core.Record) error { return nil }
+
 func openOn(t require.TestingT, d *disk, size int64) (*Journal, Loaded) {
-	j, loaded, err := Open(d.host(), hal.Call{}, testDir, size, asRead)
+	j, loaded, err := Open(d.host(), hal.Call{}, testDir, size, asRead, acceptAll)
 	require.NoError(t, err)
 	return j, loaded
 }
@@ -121,7 +124,7 @@ func TestEachCallOfAStartFails(t *testing.T) {
 			failed = true
 			return syscall.EIO
 		}
-		j, loaded, err := Open(d.host(), hal.Call{}, testDir, testSize, asRead)
+		j, loaded, err := Open(d.host(), hal.Call{}, testDir, testSize, asRead, acceptAll)
 		d.restart()
 		if !failed {
 			require.Greater(t, n, 8)
@@ -201,7 +204,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	seal[8] = Version + 1
 	copy(f.data, resealed(seal))
 	before := slices.Clone(f.data)
-	_, _, err := Open(d.restart().host(), hal.Call{}, testDir, testSize, asRead)
+	_, _, err := Open(d.restart().host(), hal.Call{}, testDir, testSize, asRead, acceptAll)
 	var refusal *VersionError
 	require.ErrorAs(t, err, &refusal)
 	require.EqualError(t, err, "journal /r/volnode/journal/journal.1 has format version 2, "+
@@ -298,7 +301,7 @@ func TestDoubtIsWritten(t *testing.T) {
 	_, loaded, err := Open(d.restart().host(), hal.Call{}, testDir, testSize, func(r core.Record) core.Record {
 		require.Equal(t, stage(1), r)
 		return fenced
-	})
+	}, acceptAll)
 	require.NoError(t, err)
 	require.NotEmpty(t, loaded.Damages)
 	require.Equal(t, []core.Record{fenced, stage(3)}, loaded.Records)
@@ -400,14 +403,14 @@ func TestUnreadableIsNotEmpty(t *testing.T) {
 			}
 			return 0
 		}
-		_, _, err := Open(d.host(), hal.Call{}, testDir, testSize, asRead)
+		_, _, err := Open(d.host(), hal.Call{}, testDir, testSize, asRead, acceptAll)
 		require.ErrorIs(t, err, syscall.EIO)
 	}
 }
 
 func TestMisuse(t *testing.T) {
 	d := newDisk()
-	_, _, err := Open(d.host(), hal.Call{}, testDir, 100, asRead)
+	_, _, err := Open(d.host(), hal.Call{}, testDir, 100, asRead, acceptAll)
 	require.True(t, errors.Is(err, ErrSize))
 	j, _ := openOn(t, d, testSize)
 	b, err := j.Prepare(nil)
@@ -464,4 +467,22 @@ func reread(data []byte, from, to uint64) []byte {
 		out = sealFrame(append(appendHead(out, f.kind, f.seq, f.synced), f.payload...), at, sealOf(to))
 	}
 	return append(out, make([]byte, len(data)-len(out))...)
+}
+
+// A journal that is not accepted is left as it is.
+func TestRefusedJournalIsNotTouched(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, testSize)
+	require.NoError(t, add(j, d, put(stage(1))))
+	refused, files := errors.New("not ours"), d.files()
+	d.restart().calls = nil
+	_, _, err := Open(d.host(), hal.Call{}, testDir, testSize, asRead, func(records []core.Record) error {
+		require.Equal(t, []core.Record{stage(1)}, records)
+		return refused
+	})
+	require.ErrorIs(t, err, refused)
+	require.Equal(t, files, d.files())
+	for _, call := range d.calls {
+		require.False(t, strings.HasPrefix(call, "write") || strings.HasPrefix(call, "rename") || strings.HasPrefix(call, "remove"), call)
+	}
 }

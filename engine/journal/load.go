@@ -39,14 +39,13 @@ type Loaded struct {
 // Open reads the journal in dir, which is made if missing, as its parent is, and begins another generation with what it read. size is
 // the size of a file in bytes. doubt returns what is to be kept of a record of which a later line may be lost: that is what is written,
 // since no later start can see the damage. A start that can't write does not fail: [Journal.Stats] says why, and the next batch
-// tries again. It fails if it can't read all there is, with [*VersionError] if a newer volnode has written it, and
-// with [ErrSize]. It blocks.
-func Open(h *hal.Host, c hal.Call, dir string, size int64, doubt func(core.Record) core.Record) (*Journal, Loaded, error) {
+// tries again. It fails if it can't read all there is, with [*VersionError] if a newer volnode has written it, with [ErrSize],
+// and, before it changes a file, with what accept has against the records. It blocks.
+func Open(
+	h *hal.Host, c hal.Call, dir string, size int64, doubt func(core.Record) core.Record, accept func([]core.Record) error,
+) (*Journal, Loaded, error) {
 	if size < MinSize || size > maxFileSize {
 		return nil, Loaded{}, fmt.Errorf("%w: %d", ErrSize, size)
-	}
-	if err := makeDir(h, c, dir); err != nil {
-		return nil, Loaded{}, err
 	}
 	j := &Journal{
 		dir: dir, size: size, ledger: ledger{entries: map[hal.Key]*entry{}}, broken: errNotBegun,
@@ -66,6 +65,12 @@ func Open(h *hal.Host, c hal.Call, dir string, size int64, doubt func(core.Recor
 		}
 		loaded.Records = append(loaded.Records, k.record)
 	}
+	if err := accept(loaded.Records); err != nil {
+		return nil, Loaded{}, err
+	}
+	if err := makeDir(h, c, dir); err != nil {
+		return nil, Loaded{}, err
+	}
 	j.refill(found)
 	// An error is in Stats.
 	_ = j.Append(h, c, nil)
@@ -76,9 +81,6 @@ func Open(h *hal.Host, c hal.Call, dir string, size int64, doubt func(core.Recor
 func Peek(h *hal.Host, c hal.Call, dir string) (records []core.Record, there bool, err error) {
 	j := &Journal{dir: dir, size: MinSize, ledger: ledger{entries: map[hal.Key]*entry{}}}
 	found, _, err := j.load(h, c)
-	if hal.Is(err, syscall.ENOENT) {
-		return nil, false, nil
-	}
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		records = append(records, found[key].record)
 	}
@@ -147,7 +149,7 @@ func (j *Journal) load(h *hal.Host, c hal.Call) (content, []Damage, error) {
 // list returns the generations in dir, ascending, and whether something has the spare's name.
 func (j *Journal) list(h *hal.Host, c hal.Call) (generations []uint64, spare bool, err error) {
 	entries, err := h.Tree.List(c, j.dir)
-	if err != nil {
+	if err != nil && !hal.Is(err, syscall.ENOENT) {
 		return nil, false, err
 	}
 	for _, e := range entries {

@@ -22,7 +22,7 @@ type machine struct {
 }
 
 func (m *machine) open(t require.TestingT) Loaded {
-	j, loaded, err := Open(m.disk.host(), hal.Call{}, testDir, testSize, asRead)
+	j, loaded, err := Open(m.disk.host(), hal.Call{}, testDir, testSize, asRead, acceptAll)
 	require.NoError(t, err)
 	require.Empty(t, loaded.Damages)
 	m.journal = j

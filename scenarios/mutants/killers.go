@@ -39,6 +39,8 @@ var killers = map[string]killer{
 	"a hostPath that is missing is up":                                           {scenario: "host_path_is_checked_and_made"},
 	"a hostPath that is refused is told to wait":                                 {scenario: "host_path_is_in_an_empty_dir"},
 	"a hostPath without a type is not looked at":                                 {scenario: "link_of_a_host_path_is_turned_to_an_empty_dir"},
+	"a journal is believed whatever node has made it":                            {scenario: "journal_of_another_node_is_refused"},
+	"a journal is believed wherever it was made":                                 {scenario: "journal_of_another_root_directory_is_refused"},
 	"a journal that can't be read is empty":                                      {seed: 19},
 	"a journal whose file alone is removed is not made again":                    {scenario: "files_of_the_journal_are_removed_under_a_running_agent"},
 	"a late answer ends every call of its rung":                                  {seed: 1},

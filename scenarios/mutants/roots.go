@@ -3,6 +3,14 @@ package mutants
 // roots is what a start may believe of the root directory, and what of it volnode may delete.
 var roots = []Mutant{
 	{
+		"a journal is believed wherever it was made", "S30, what is outside of the root directory is not ours", "engine/identify.go",
+		"\t\t\tif !m.isBelowRoot(at) {\n", "\t\t\tif at == \"\" {\n",
+	},
+	{
+		"a journal is believed whatever node has made it", "S30, a journal tells of its own node", "engine/identify.go",
+		"name != \"\" && name != id.Node {", "name != \"\" && id.Node == \"\" {",
+	},
+	{
 		"a node is called what its host is called", "S7, S10", "engine/identify.go",
 		"\tcase known && id.MachineID == machine, known && machine == \"\":\n\t\treturn id, nil\n",
 		"\tcase known && id.MachineID == machine, known && machine == \"\":\n\t\tid.Node = m.cfg.NodeName\n\t\treturn id, nil\n",
