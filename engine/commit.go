@@ -63,8 +63,7 @@ func (m *VolumeManager) dispatch(b core.Batch) {
 			delete(m.deleting.told, l.Key)
 		}
 	}
-	_, unannounced := m.entriesOf(b.Start)
-	if len(b.Lines)+len(unannounced) == 0 && !m.commits.busy && len(m.commits.waiting) == 0 && !m.commits.failed {
+	if len(b.Lines)+len(m.announcementOf(b.Start).held) == 0 && !m.commits.busy && len(m.commits.waiting) == 0 && !m.commits.failed {
 		m.release(b)
 		return
 	}
@@ -94,21 +93,18 @@ func (m *VolumeManager) commit() {
 	if err != nil {
 		panic(err) // admit took out all that could be refused
 	}
-	entries, keys := m.entriesOf(all.Start)
+	a := m.announcementOf(all.Start)
 	m.h.Runtime.Go(func() {
-		var unlogged error
-		if len(entries) > 0 {
-			unlogged = m.deleting.log.Append(&m.h, hal.Call{}, entries)
-		}
+		unlogged := m.deleting.log.Append(&m.h, hal.Call{}, a.entries, a.before)
 		batch.Write(&m.h, hal.Call{})
 		m.h.Runtime.Post(func() {
 			why := ""
 			if unlogged != nil {
 				why = reason("the log of deletions can't be written, and nothing is deleted without it", unlogged) + "; " +
 					hal.DiskAdvice(identity.Dir(m.cfg.RootDir), unlogged)
-				m.withhold(keys)
+				m.withhold(a.held)
 			} else {
-				m.announced(entries, keys)
+				m.announced(a)
 			}
 			m.committed(batch, why)
 		})

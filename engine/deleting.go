@@ -12,18 +12,30 @@ import (
 
 // deleting is the log of deletions: no descent that deletes data starts before its entry is durable.
 type deleting struct {
-	log    *deletions.Log // a task's while a commit is under way
-	told   map[hal.Key]bool
+	log    *deletions.Log              // a task's while a commit is under way
+	told   map[hal.Key]deletions.Entry // what the log has of rungs that are not gone
 	recent []deletions.Entry
 }
 
-// entriesOf are the entries that the log needs before operations start. A rung needs one until it is gone.
-func (m *VolumeManager) entriesOf(ops []core.Op) (entries []deletions.Entry, keys []hal.Key) {
+// announcement is the entries of operations that are about to start, and which rungs they are of.
+type announcement struct {
+	entries []deletions.Entry
+	keys    []hal.Key         // of the entries
+	before  []deletions.Entry // that the log should have by now
+	held    []hal.Key         // all rungs that wait for the log
+}
+
+// announcementOf is what the log must say before operations start. A rung needs one entry until it is gone.
+func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 	for _, op := range ops {
 		if op.Verb == core.Climb {
 			delete(m.deleting.told, op.Key) // what it makes may hold other data
 		}
-		if op.Verb != core.Descend || m.deleting.told[op.Key] {
+		if op.Verb != core.Descend {
+			continue
+		}
+		if e, isTold := m.deleting.told[op.Key]; isTold {
+			a.before, a.held = append(a.before, e), append(a.held, op.Key)
 			continue
 		}
 		made := m.vouched(op)
@@ -36,9 +48,9 @@ func (m *VolumeManager) entriesOf(ops []core.Op) (entries []deletions.Entry, key
 		if entry := m.objects.pods[op.Pod]; entry != nil {
 			e.Namespace, e.Name = entry.pod.Namespace, entry.pod.Name
 		}
-		entries, keys = append(entries, e), append(keys, op.Key)
+		a.entries, a.keys, a.held = append(a.entries, e), append(a.keys, op.Key), append(a.held, op.Key)
 	}
-	return entries, keys
+	return a
 }
 
 // vouched is what a descent is started with.
@@ -61,12 +73,12 @@ func (m *VolumeManager) causeOf(pod core.PodUID, doomed kinds.Doomed) string {
 	return "all sources have been read, and none names the pod"
 }
 
-// announced takes in what came of the entries of a commit.
-func (m *VolumeManager) announced(entries []deletions.Entry, keys []hal.Key) {
-	for _, key := range keys {
-		m.deleting.told[key] = true
+// announced takes in what the log says by now.
+func (m *VolumeManager) announced(a announcement) {
+	for i, key := range a.keys {
+		m.deleting.told[key] = a.entries[i]
 	}
-	all := append(m.deleting.recent, entries...)
+	all := append(m.deleting.recent, a.entries...)
 	m.deleting.recent = slices.Clone(all[max(0, len(all)-deletions.MaxRecent):])
 }
 

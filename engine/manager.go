@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/deletions"
 	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/engine/plugin"
@@ -65,7 +66,8 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	}
 	m.ears = ears{h.Runtime, h.Cluster, scrub.New()}
 	m.h, m.node = m.ears.discreet(h)
-	m.commits.unwritten, m.deleting.told, m.drift.watched = map[hal.Key]bool{}, map[hal.Key]bool{}, map[hal.Key]func(){}
+	m.commits.unwritten, m.drift.watched = map[hal.Key]bool{}, map[hal.Key]func(){}
+	m.deleting.told = map[hal.Key]deletions.Entry{}
 	m.objects.init()
 	m.objects.input = m.newInput()
 	m.drivers.init()

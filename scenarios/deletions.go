@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/volnode/volnode/engine/deletions"
 	"github.com/volnode/volnode/engine/identity"
@@ -16,19 +17,38 @@ import (
 
 // announcements are the entries of the log, as they were made durable. What is not asked for any more when data is made anew at a path counts no more.
 type announcements struct {
-	lines map[string]bool // that were seen
-	paths map[string]bool // of which data may be deleted
+	lines   map[string]bool        // that were seen
+	paths   map[string]bool        // of which data may be deleted
+	taken   map[string]hal.Instant // by path: when somebody took the entry away
+	unnamed bool                   // the file has its name, and a power cut may take that away
 }
+
+// deletionTime is how long a deletion may go on whose entry somebody has taken away after it began.
+const deletionTime = 5 * time.Minute
 
 var deletionsLog = deletions.File(identity.Dir(rootDir))
 
-// announces takes in what the log says once it is synced.
+// losesLog is somebody who removes the log, or what is above it.
+func (r *run) losesLog() {
+	all := announcements{lines: map[string]bool{}, paths: map[string]bool{}, taken: r.announced.taken}
+	if all.taken == nil {
+		all.taken = map[string]hal.Instant{}
+	}
+	for at := range r.announced.paths { // the order does not matter
+		all.taken[at] = r.w.Now()
+	}
+	r.announced = all
+}
+
+// announces takes in what the log says once it is synced, and its name too.
 func (r *run) announces(e *sim.Effect) {
-	if e.Kind != sim.EffectSynced || e.Path != deletionsLog || e.Outcome != hal.Done || e.Actor != "agent" {
+	isName := e.Path == path.Dir(deletionsLog)
+	if e.Kind != sim.EffectSynced || e.Path != deletionsLog && !isName || e.Outcome != hal.Done || e.Actor != "agent" || r.announced.unnamed && !isName {
 		return
 	}
+	r.announced.unnamed = false
 	if r.announced.lines == nil {
-		r.announced = announcements{map[string]bool{}, map[string]bool{}}
+		r.losesLog()
 	}
 	all := append(r.w.ReadFile(deletionsLog+".1"), r.w.ReadFile(deletionsLog)...)
 	for line := range r.announced.lines { // the order does not matter
@@ -37,7 +57,7 @@ func (r *run) announces(e *sim.Effect) {
 			return
 		}
 	}
-	for line := range bytes.Lines(r.w.ReadFile(e.Path)) {
+	for line := range bytes.Lines(r.w.ReadFile(deletionsLog)) {
 		if r.announced.lines[string(line)] {
 			continue
 		}
@@ -54,6 +74,9 @@ func (r *run) unannounced(e *sim.Effect, at string) {
 		return
 	}
 	r.judges("S31")
+	if taken, isTaken := r.announced.taken[at]; isTaken && r.w.Now().Sub(taken) < deletionTime {
+		return
+	}
 	if !r.announced.paths[at] {
 		r.fail("S31", e.Kind.String(), at, "what is at "+at+" is deleted, and no durable entry in the log of deletions says so")
 	}
@@ -61,6 +84,9 @@ func (r *run) unannounced(e *sim.Effect, at string) {
 
 // deletes is S31 for names and mounts of emptyDirs.
 func (r *run) deletes(e *sim.Effect) {
+	if e.NewPath == deletionsLog {
+		r.announced.unnamed = true
+	}
 	dir, name := path.Split(e.Path)
 	if !strings.HasSuffix(dir, "/kubernetes.io~empty-dir/") {
 		return
@@ -68,6 +94,7 @@ func (r *run) deletes(e *sim.Effect) {
 	switch e.Kind {
 	case sim.EffectMade:
 		delete(r.announced.paths, e.Path)
+		delete(r.announced.taken, e.Path)
 	case sim.EffectRenamed, sim.EffectUnmount, sim.EffectRemovedTree:
 		if plugin.EmptyDirTrashed(name) == name { // what is in the trash was judged when it was moved there
 			r.unannounced(e, e.Path)

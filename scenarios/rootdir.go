@@ -186,7 +186,8 @@ func (r *run) losesOwn(name string) {
 	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
 		return
 	}
-	r.root.mayRefuse, r.root.lostAt, r.announced.lines = true, r.w.Now(), nil
+	r.root.mayRefuse, r.root.lostAt = true, r.w.Now()
+	r.losesLog()
 	r.host = nodeName                                                // who lost the identity file names the node by hand
 	_ = r.removeTree(path.Clean(identity.Dir(rootDir) + "/" + name)) // what is not there need not go
 	// Without the identity file, this life can't know whose the directory is.
@@ -198,7 +199,8 @@ func (r *run) losesOwn(name string) {
 
 // removes notes that somebody removes a path of the agent's: its own files may be there.
 func (r *run) removes(at string) {
-	r.root.mayRefuse, r.announced.lines = true, nil
+	r.root.mayRefuse = true
+	r.losesLog()
 	if journal := identity.Dir(rootDir) + "/journal"; at == journal || below(journal, at) {
 		r.root.lostAt = r.w.Now()
 	}

@@ -89,17 +89,26 @@ func Parse(data []byte) []Entry {
 	return entries
 }
 
-// Append numbers entries and makes them durable. It blocks.
-func (l *Log) Append(h *hal.Host, c hal.Call, entries []Entry) error {
+// Append numbers entries and makes them durable. Those that were written before, and whose deletion goes on, are written once more if the file is not
+// the one that has them: somebody has removed it, or cut it short. It blocks.
+func (l *Log) Append(h *hal.Host, c hal.Call, entries, before []Entry) error {
+	if len(before) > 0 && l.isThere(h, c) {
+		before = nil
+	}
 	var lines []byte
-	for i := range entries {
-		l.seq++ // a number that was not written is not used again
-		entries[i].Seq = l.seq
-		line, err := json.Marshal(entries[i])
-		if err != nil {
-			panic("strings did not marshal: " + err.Error())
+	for _, some := range [][]Entry{before, entries} {
+		for i := range some {
+			l.seq++ // a number that was not written is not used again
+			some[i].Seq = l.seq
+			line, err := json.Marshal(some[i])
+			if err != nil {
+				panic("strings did not marshal: " + err.Error())
+			}
+			lines = append(append(lines, line...), '\n')
 		}
-		lines = append(append(lines, line...), '\n')
+	}
+	if len(lines) == 0 {
+		return nil
 	}
 	if !l.spare {
 		l.reserve(h, c)
@@ -115,6 +124,12 @@ func (l *Log) Append(h *hal.Host, c hal.Call, entries []Entry) error {
 	return err
 }
 
+// isThere reports whether the file is the one that was written last, as it was left.
+func (l *Log) isThere(h *hal.Host, c hal.Call) bool {
+	info, err := h.Tree.Stat(c, File(l.dir))
+	return err == nil && info.Inode == l.inode && info.Size == l.end
+}
+
 // reserve makes the spare. If there is no room, the next entry tries again.
 func (l *Log) reserve(h *hal.Host, c hal.Call) {
 	l.spare = h.Files.Allocate(c, spareOf(File(l.dir)), spareSize, fileMode) == nil
@@ -124,28 +139,31 @@ func (l *Log) reserve(h *hal.Host, c hal.Call) {
 func (l *Log) write(h *hal.Host, c hal.Call, lines []byte) error {
 	file := File(l.dir)
 	info, err := h.Tree.Stat(c, file)
+	isAnother := info.Inode != l.inode || info.Size != l.end
 	switch {
 	case hal.Is(err, syscall.ENOENT):
 		l.end = 0
 	case err != nil:
 		return err
-	case info.Inode != l.inode || info.Size != l.end:
+	case isAnother:
 		l.look(h, c)
 	}
 	l.inode = 0
 	if l.end <= 0 || l.end+int64(len(lines)) > MaxFile {
-		if err := l.begin(h, c, lines); err != nil {
-			return err
-		}
+		err, l.end, isAnother = l.begin(h, c, lines), 0, true
 	} else {
-		if err := h.Files.WriteAt(c, file, l.end, lines); err != nil {
-			return err
-		}
-		if err := h.Files.Sync(c, file); err != nil {
-			return err
-		}
-		l.end += int64(len(lines))
+		err = h.Files.WriteAt(c, file, l.end, lines)
 	}
+	if err == nil {
+		err = h.Files.Sync(c, file)
+	}
+	if err == nil && isAnother { // whose name may not be durable
+		err = h.Files.Sync(c, l.dir)
+	}
+	if err != nil {
+		return err
+	}
+	l.end += int64(len(lines))
 	if info, err = h.Tree.Stat(c, file); err == nil {
 		l.inode = info.Inode
 	}
@@ -166,14 +184,5 @@ func (l *Log) begin(h *hal.Host, c hal.Call, lines []byte) error {
 			return err
 		}
 	}
-	if err := h.Tree.Rename(c, next(file), file); err != nil {
-		return err
-	}
-	for _, name := range []string{file, l.dir} {
-		if err := h.Files.Sync(c, name); err != nil {
-			return err
-		}
-	}
-	l.end = int64(len(lines))
-	return nil
+	return h.Tree.Rename(c, next(file), file)
 }

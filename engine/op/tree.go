@@ -11,12 +11,18 @@ import (
 // ParentMode is the mode of directories above a volume, the kubelet's.
 const ParentMode = 0o750
 
-// Mkdirs makes the directory dir and what is missing above it, with mode. The nearest directory that exists is tried first, so the root
+// Mkdirs makes the directory dir with mode, and what is missing above it with [ParentMode]. The nearest directory that exists is tried first, so the root
 // directory itself is never made anew unless it is missing.
 func Mkdirs(h *hal.Host, c hal.Call, dir string, mode uint32) error {
 	var missing []string
+	modeOf := func(at string) uint32 {
+		if at == dir {
+			return mode
+		}
+		return ParentMode
+	}
 	for at := dir; ; at = path.Dir(at) {
-		err := h.Tree.Mkdir(c, at, mode)
+		err := h.Tree.Mkdir(c, at, modeOf(at))
 		if err == nil {
 			break
 		}
@@ -32,7 +38,7 @@ func Mkdirs(h *hal.Host, c hal.Call, dir string, mode uint32) error {
 		missing = append(missing, at)
 	}
 	for i := len(missing) - 1; i >= 0; i-- {
-		if err := h.Tree.Mkdir(c, missing[i], mode); err != nil && !hal.Is(err, syscall.EEXIST) {
+		if err := h.Tree.Mkdir(c, missing[i], modeOf(missing[i])); err != nil && !hal.Is(err, syscall.EEXIST) {
 			return err
 		}
 	}

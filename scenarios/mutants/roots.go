@@ -45,7 +45,15 @@ var roots = []Mutant{
 	},
 	{
 		"the log of deletions is not durable", "S31", "engine/deletions/deletions.go",
-		"\t\tif err := h.Files.Sync(c, file); err != nil {\n\t\t\treturn err\n\t\t}\n\t\tl.end", "\t\tl.end",
+		"\tif err == nil {\n\t\terr = h.Files.Sync(c, file)\n", "\tif err == nil {\n",
+	},
+	{
+		"the name of the log of deletions is not durable", "S31", "engine/deletions/deletions.go",
+		"err == nil && isAnother {", "err == nil && l.end < 0 {",
+	},
+	{
+		"what the log of deletions had is not told again", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"len(before) > 0 && l.isThere(h, c)", "len(before) > 0",
 	},
 	{
 		"another file of the log of deletions takes the place of the last", "S31, what is in the log stays there", "engine/deletions/deletions.go",

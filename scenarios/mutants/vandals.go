@@ -35,6 +35,10 @@ var vandals = []Mutant{
 		"if !strings.HasPrefix(fingerprint, \"mount \") && (!ok || ", "if !strings.HasPrefix(fingerprint, \"mount \") && (true || ",
 	},
 	{
+		"what is above an emptyDir is as open as it", "S29", "engine/op/tree.go",
+		"\t\tif at == dir {\n", "\t\tif mode != 0 {\n",
+	},
+	{
 		"an emptyDir is for root alone", "S29, K:G97", "engine/plugin/emptydir/verbs.go",
 		"op.Mkdirs(h, c, dir, 0o777)", "op.Mkdirs(h, c, dir, 0o750)",
 	},

@@ -30,9 +30,6 @@ func climb(h *hal.Host, o core.Op) core.Result {
 		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
 	}
 	// A climb that fails from here on may have made directories, so it is Unknown: what it has made goes again if nobody wants it any more.
-	if err := op.Mkdirs(h, c, path.Dir(dir), op.ParentMode); err != nil {
-		return op.Unknown(err.Error())
-	}
 	// 0777 whatever the umask, as any user of the pod may write (K:G97).
 	if err := op.Mkdirs(h, c, dir, 0o777); err != nil {
 		return op.Unknown(err.Error())
