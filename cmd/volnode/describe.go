@@ -41,6 +41,9 @@ func describeCommand(c *client) *cobra.Command {
 		defer cancel()
 		var a describeAnswer
 		if err := c.askShort(ctx, "/v1/describe", query("kind", args[0], "name", args[1]), *patience, &a); err != nil {
+			if bad := badObject(args[0], args[1]); bad != "" && mayComeBack(err) { // no daemon need say so
+				return fail(exitUsage, "%s", bad)
+			}
 			return err
 		}
 		if output == outJSON {
