@@ -271,11 +271,13 @@ func (r reader) absent(f *finding, name string) {
 	if mayMatter && !accepted && !before.in.is(f.state.in) { // if it was bad, it may hold what it might have held there
 		before.missing = true
 		before.problem = "is not there, but the directory is another one than the one in which it was seen last" + r.served(before) +
-			"; mount or restore that directory, or run 'volnode sources --accept' to have it removed"
+			"; mount or restore that directory, or " + acceptIt
 		f.state.files[name] = before
 		return
 	}
-	before.text, before.opaque = nil, false
+	if before.missing { // somebody has accepted that it is gone: it is no trouble any more
+		before.missing, before.problem = false, ""
+	}
 	if last, ok := r.before.seen[name]; !ok || last != (sum{}) {
 		before.going = true
 		f.state.files[name] = before
@@ -286,12 +288,7 @@ func (r reader) absent(f *finding, name string) {
 
 // served names what a file that is missing keeps up.
 func (r reader) served(f file) string {
-	var pods []string
-	for _, o := range f.objects {
-		if o.id.Kind == "Pod" {
-			pods = append(pods, o.id.Namespace+"/"+o.id.Name)
-		}
-	}
+	pods := f.pods()
 	switch {
 	case !f.known && !f.lost:
 		return "; it could not be understood there and may hold pods whose manifests are gone, so those are kept"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -121,7 +122,7 @@ func (r *resolver) keep() {
 		r.objects[key] = r.before[key]
 		r.kept = append(r.kept, r.before[key])
 		if key.Kind == "Pod" && why != quietly {
-			r.troubles = append(r.troubles, hal.Trouble{Where: key.String(), Held: true, Problem: why})
+			r.troubles = append(r.troubles, hal.Trouble{Where: key.String(), Held: true, Accept: strings.HasSuffix(why, acceptIt), Problem: why})
 		}
 	}
 }
@@ -135,6 +136,9 @@ func (r *resolver) hasUID(key id) bool {
 	}
 	return false
 }
+
+// acceptIt ends what a person may accept.
+const acceptIt = "run 'volnode sources --accept' to have it removed"
 
 // quietly: nobody need be told.
 const quietly = "quietly"
@@ -164,8 +168,8 @@ func (r *resolver) reason(key id) string {
 			case f.problem == "":
 				return quietly // it counts at the next reading, or is bad then
 			case f.missing:
-				return "its manifest is gone, but " + name + " may hold it, could not be understood, and is missing in another directory: restore that " +
-					"file, or run 'volnode sources --accept' to have it removed"
+				return "its manifest is gone, but " + name + " may hold it, could not be understood, and is missing in another directory: restore that file, or " +
+					acceptIt
 			}
 			return "its manifest is gone, but " + r.o.Dir + "/" + name + " may hold it and cannot be understood: correct or remove that file"
 		}
