@@ -99,8 +99,8 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 func (m *VolumeManager) afflicted(v core.View, is Condition, why string) (Condition, string) {
 	switch {
 	case v.Cover.Path != "" && v.Step == 0 && v.Child == "":
-		text := fmt.Sprintf("%s, mounted on %s, hides its place; volnode does nothing there until you unmount it", v.Cover.What, v.Cover.Path)
-		if v.State == core.Present {
+		text := v.Cover.Why
+		if v.State == core.Present && !v.Cover.IsLost {
 			text += "; what the volume holds is below, untouched"
 		}
 		if v.Desired == "unwanted" {

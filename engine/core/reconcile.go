@@ -91,7 +91,7 @@ func (c *Core) next(r *rung) decision {
 	}
 	if d.act {
 		if cover, is := c.cover(r); is {
-			return waitOn(whyCovered, hal.Key(cover.Path))
+			return waitOn(whyCovered, hal.Key(cover.Until))
 		}
 	}
 	return d
