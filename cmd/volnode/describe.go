@@ -65,7 +65,7 @@ func printDescription(w io.Writer, a describeAnswer) {
 		fmt.Fprintf(w, "pod %s\n", podText(p))
 		fields(w, "  ", "uid", string(p.UID), "state", string(p.State), "wanted", yesNo(p.Wanted))
 		for _, v := range p.Volumes {
-			fmt.Fprintf(w, "\n  volume %s\n", v.Name)
+			fmt.Fprintf(w, "\n  volume %s\n", volumeText(v))
 			fields(w, "    ", "state", string(v.State), "path", v.Path, "why", v.Why)
 			for _, key := range v.Keys {
 				if i := slices.IndexFunc(a.Rungs, func(r engine.RungStatus) bool { return r.Key == key }); i >= 0 {

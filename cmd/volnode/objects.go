@@ -14,9 +14,9 @@ import (
 
 // This file is the names of objects in command lines and requests: which of them can exist, and what somebody may have meant.
 
-// objectKinds is what describe knows, and how each is named.
+// objectKinds is what describe knows, and how one says it.
 var objectKinds = map[string]string{
-	"pod": "NAMESPACE/NAME, or a uid", "volume": "DRIVER^HANDLE", "rung": "its key, as in volnode status -o wide", "driver": "its name",
+	"pod": "pod NAMESPACE/NAME, or pod UID", "volume": "volume 'DRIVER^HANDLE'", "rung": "rung 'KEY', as in volnode status -o wide", "driver": "driver NAME",
 }
 
 // badPodName says why no pod can have a name of this form, "" if one can. Manifests are held to the same rules.
@@ -70,14 +70,14 @@ func badDriver(name string) string {
 
 // unknownObject says that there is no such object, how one is named, and which there are.
 func unknownObject(kind, name string, s engine.Status) string {
-	return fmt.Sprintf("%s %s is not known; a %s is named by %s; %s", kind, name, kind, objectKinds[kind], meantObjects(kind, name, s))
+	return fmt.Sprintf("%s %s is not known; say %s; %s", kind, name, objectKinds[kind], meantObjects(kind, name, s))
 }
 
 // meantObjects says which objects somebody may mean who says name.
 func meantObjects(kind, name string, s engine.Status) string {
 	for _, p := range s.Pods {
 		for _, v := range p.Volumes {
-			if kind == "volume" && v.Name == name {
+			if kind == "volume" && (v.Name == name || v.PV == name) {
 				return fmt.Sprintf("pod %s has a volume %s: see 'volnode describe pod %[1]s'", podText(p), name)
 			}
 		}

@@ -93,7 +93,7 @@ func waitTarget(target, on string) (string, error) {
 func printLeft(w io.Writer, s engine.Status) {
 	for _, p := range s.Pods {
 		for _, v := range p.Volumes {
-			fmt.Fprintf(w, "%s: volume %s is %s", podText(p), v.Name, v.State)
+			fmt.Fprintf(w, "%s: volume %s is %s", podText(p), volumeText(v), v.State)
 			if v.Why != "" {
 				fmt.Fprintf(w, ": %s", printable(v.Why))
 			}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine"
 )
 
 // A wait whose time is over at once looks all the same, and what it says of the pod is true.
@@ -58,4 +61,27 @@ func TestWhatIsNotKnownNamesWhatIs(t *testing.T) {
 			require.Contains(t, e.errOut, want, "%s %s", c.kind, c.name)
 		}
 	}
+}
+
+// What is in use says how to find out by whom. Who follows a volume finds it by one name as long as it is there.
+func TestABusyVolumeNamesACure(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	r.apply("web.yaml", memoryPod)
+	r.must("wait", "pod/demo/web")
+	at := r.status().Pods[0].Volumes[0].Path
+	held, err := os.Create(at + "/held")
+	require.NoError(t, err)
+	defer held.Close()
+	r.remove("web.yaml")
+	e := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=1s")
+	require.Equal(t, exitNotReady, e.status)
+	require.Contains(t, e.errOut, "; processes may still use it: 'fuser -vm "+at+"' shows which; end them; volnode tries again in ")
+	require.Contains(t, e.errOut, "no manifest names pod demo/web any more; not gone yet: 1 volume")
+	require.NoError(t, held.Close())
+	r.must("wait", "pod/demo/web", "--for=gone")
+
+	require.Equal(t, "data(pv-1)", volumeText(engine.VolumeStatus{Name: "data", PV: "pv-1"}))
+	require.Equal(t, "(pv-1)", volumeText(engine.VolumeStatus{Name: "pv-1", PV: "pv-1"}))
+	require.Equal(t, "scratch", volumeText(engine.VolumeStatus{Name: "scratch"}))
 }

@@ -153,7 +153,7 @@ func (d *daemon) unmet(q waitQuery, s engine.Status) waitAnswer {
 	case n.uid != "":
 		a.Message = fmt.Sprintf("pod %s is still wanted: %s", q.pod, d.whyWanted(q.pod, s))
 	default:
-		a.Message = fmt.Sprintf("something is left of pod %s", q.pod)
+		a.Message = fmt.Sprintf("no manifest names pod %s any more; not gone yet: %s", q.pod, plural(volumesOf(left.Pods), "volume"))
 	}
 	return a
 }
@@ -172,7 +172,18 @@ func notReady(pods []engine.PodStatus) string {
 	if not == 0 {
 		return "the pod is being brought up"
 	}
-	return fmt.Sprintf("%d of %s not ready", not, plural(all, "volume"))
+	verb := "are"
+	if not == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%d of its %s %s not ready", not, plural(all, "volume"), verb)
+}
+
+func volumesOf(pods []engine.PodStatus) (n int) {
+	for _, p := range pods {
+		n += len(p.Volumes)
+	}
+	return n
 }
 
 // whyWanted says why a pod is not given up.

@@ -296,7 +296,7 @@ func TestADisputeOfTwoNewcomersKeepsWhomTheyReplace(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("a", "u1")).start()
 	w.put("a.yaml", owned("a", "u2")).put("b.yaml", owned("b", "u2")).pass(second)
 	require.Equal(t, "+a/u1; synced; +a/u2", w.changes())
-	require.Contains(t, w.troubles()["Pod default/a"].Problem, "has a rival")
+	require.Contains(t, w.troubles()["Pod default/a"].Problem, "remove one of the two")
 	w.start()
 	require.Equal(t, "+a/u1 +a/u2; synced", w.changes())
 	w.put("b.yaml", owned("b", "u1")).pass(second) // a swap, which has ended

@@ -3,6 +3,7 @@ package manifest
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -188,10 +189,10 @@ func (r reader) manifest(name string) ([]byte, error) {
 	refused := &hal.Error{Op: "read", Object: file, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.EPERM}
 	switch {
 	case info.MountPoint:
-		refused.Detail = "is a mount point, not a regular file"
+		refused.Detail = "is a mount point, not a regular file; unmount it"
 		return nil, refused
 	case info.Type != hal.TypeFile:
-		refused.Detail = "is a " + info.Type.String() + ", not a regular file"
+		refused.Detail = "is a " + info.Type.String() + ", not a regular file; put the manifest itself there, or remove it"
 		refused.Errno = errnoOf[info.Type]
 		return nil, refused
 	case insecure(info) != "":
@@ -225,6 +226,9 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 		f.retry = true
 		before.opaque = !hal.Is(err, syscall.EISDIR) && !hal.Is(err, syscall.EINVAL)
 		before.problem = err.Error()
+		if e, ok := errors.AsType[*hal.Error](err); ok && e.Detail != "" {
+			before.problem = e.Detail // whose it is, is told with it
+		}
 		f.state.files[name] = before
 		return
 	}

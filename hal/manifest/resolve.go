@@ -150,16 +150,17 @@ func (r *resolver) reason(key id) string {
 	}
 	_, isTaken := r.named[byName(key)]
 	if where, ok := r.disputed[byUID(key)]; ok {
-		return "no manifest that counts names it, but it is kept: " + where + " has its uid, and does not count"
+		return "no manifest that counts names it, but it is kept: " + where + " has its uid, and does not count: correct or remove that object"
 	}
 	if where, ok := r.disputed[byName(key)]; ok && !isTaken {
-		return "no manifest that counts names it, but it is kept: " + where + " has its name, and does not count"
+		return "no manifest that counts names it, but it is kept: " + where + " has its name, and does not count: correct or remove that object"
 	}
 	if isTaken && key.Kind != "Pod" {
 		return ""
 	}
 	if where, ok := r.contested[byName(key)]; ok {
-		return "no manifest that counts names it, but it is kept: what has its name now also has a rival, " + where + ", which does not count"
+		return "no manifest that counts names it, but it is kept: two objects want its name, and " + where + " is the one that does not count: remove one of " +
+			"the two, or give it another name"
 	}
 	isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
