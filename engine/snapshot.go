@@ -135,7 +135,7 @@ func condition(v core.View, now hal.Instant) Condition {
 		return Stuck
 	case v.Step != 0 && now.Sub(max(v.Deadline, v.Since)) > overdue:
 		return Stuck
-	case v.Step != 0:
+	case v.Step != 0 && !(v.IsProvided && v.Desired != "unwanted"): // what is up stays so while it is looked at or refreshed: who waits is told so, too
 		return Working
 	case v.IsProvided && v.Short != "":
 		return Degraded
