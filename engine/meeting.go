@@ -199,6 +199,9 @@ func (m *VolumeManager) peerLost(d *driver, life *peerLife) {
 func (m *VolumeManager) peerGone(d *driver, life *peerLife) {
 	life.isGone = true
 	m.step(core.ActorGone{Actor: d.name, Instance: life.instance})
+	if len(m.drivers.of(d)) <= 1 { // no other process of that name may have been given something
+		m.releaseGiven(d.name)
+	}
 }
 
 // unreached: a call could not be sent. The process may be another one by now.

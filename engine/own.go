@@ -87,7 +87,7 @@ func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 
 // lost tells that an own file was removed.
 func (m *VolumeManager) lost(file string) {
-	text := file + ": it was removed while volnode ran; volnode writes it again from memory. Find out who removed it"
+	text := file + ": it was removed while volnode ran, or a mount hides it; volnode writes it again from memory. Find out who did that"
 	m.damage = append(m.damage, text)
 	m.damage = m.damage[max(0, len(m.damage)-maxDamage):]
 	m.log(LevelError, "own file removed", "file", file, "next", "it is written again from memory")

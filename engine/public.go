@@ -75,8 +75,22 @@ func (m *VolumeManager) wait(ctx context.Context, uid core.PodUID, on core.Condi
 			delete(m.waits, id)
 			m.step(core.Forget{Waiter: id})
 		})
+		if m.holds(uid, on) {
+			return nil
+		}
 	}
 	return err
+}
+
+// holds looks once whether a condition is met, for a wait whose time was over before it could look. As in the status, what is up counts once its record
+// is written.
+func (m *VolumeManager) holds(uid core.PodUID, on core.Condition) bool {
+	//nolint:staticcheck // a nil context is never over; the caller's is
+	is, err := ask(nil, m, func() bool {
+		isUnwritten := func(key hal.Key) bool { return m.commits.unwritten[key] }
+		return m.core != nil && m.core.Holds(uid, on) && !(on == core.PodReady && slices.ContainsFunc(m.core.Pod(uid).Tops, isUnwritten))
+	})
+	return err == nil && is
 }
 
 // WaitForAttachAndMount blocks until all volumes of the pod are mounted, or ctx is over: then the error names each volume that is not, and

@@ -93,6 +93,23 @@ func TestASecretOfARecordIsNeverTakenForNone(t *testing.T) {
 	require.ErrorContains(t, says("d", "no the-own-secret"), "no ***")
 }
 
+// Once the process that was given a Secret has ended and no record names it, nobody waits for the Secret any more, and nothing is kept of it.
+func TestAGivenSecretIsReleased(t *testing.T) {
+	e := ears{clock{}, vault{secrets: map[string]map[string]string{}}, scrub.New()}
+	e.said.Complete()
+	e.said.Give("n/own", "d")
+	e.said.Give("n/held", "d")
+	e.said.Give("n/held", "other")
+	busy := &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: "target is busy"}
+	e.said.Release("d", func(name string) bool { return name == "n/held" })
+	require.False(t, e.said.IsGiven("n/own", ""))
+	require.True(t, e.said.IsGiven("n/held", "d"))
+	require.ErrorContains(t, e.heard(hal.Call{}, "d", nil, busy), "message withheld: it may quote Secret n/held")
+	e.said.Release("d", func(string) bool { return false })
+	require.True(t, e.said.IsGiven("n/held", "other"))
+	require.ErrorContains(t, e.heard(hal.Call{}, "d", nil, busy), "target is busy")
+}
+
 // A Secret that is not there before every source is synced may come yet: it is read again then.
 func TestASecretThatComesLateIsLearnt(t *testing.T) {
 	v := vault{secrets: map[string]map[string]string{}}

@@ -6,9 +6,11 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
+	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/engine/populator"
@@ -70,7 +72,7 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 	}
 	switch left := v.Until.Sub(now).Round(100 * time.Millisecond); {
 	case v.IsWaiting && v.IsBackoff:
-		r.Next = fmt.Sprintf("tries again in %s", left)
+		r.Next = fmt.Sprintf("volnode tries again in %s", left)
 	case v.IsWaiting:
 		r.Next = fmt.Sprintf("%s, until %s from now", v.Why, left)
 	}
@@ -84,6 +86,9 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 	if v.Child != "" {
 		r.Why = v.Child
 	}
+	if at := cmp.Or(core.FactOf(v.Facts, "path"), core.Value(v.Made, "path")); v.Desired == "unwanted" && at != "" && isBusy(r.Why) {
+		r.Why += fmt.Sprintf("; processes may still use it: 'fuser -vm %s' shows which; end them", at)
+	}
 	is := condition(v, now)
 	r.State, r.Why = m.afflicted(v, is, r.Why)
 	if is == Ready && r.State != Ready {
@@ -95,12 +100,18 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 	return r
 }
 
+// isBusy reports whether something did not go because it is in use, as the kernel and drivers say that.
+func isBusy(why string) bool {
+	why = strings.ToLower(why)
+	return strings.Contains(why, "busy") || strings.Contains(why, "in use")
+}
+
 // afflicted adds what others have done to the place of a rung.
 func (m *VolumeManager) afflicted(v core.View, is Condition, why string) (Condition, string) {
 	switch {
 	case v.Cover.Path != "" && v.Step == 0 && v.Child == "":
-		text := fmt.Sprintf("%s, mounted on %s, hides its place; volnode does nothing there until you unmount it", v.Cover.What, v.Cover.Path)
-		if v.State == core.Present {
+		text := v.Cover.Why
+		if v.State == core.Present && !v.Cover.IsLost {
 			text += "; what the volume holds is below, untouched"
 		}
 		if v.Desired == "unwanted" {
@@ -124,7 +135,7 @@ func condition(v core.View, now hal.Instant) Condition {
 		return Stuck
 	case v.Step != 0 && now.Sub(max(v.Deadline, v.Since)) > overdue:
 		return Stuck
-	case v.Step != 0:
+	case v.Step != 0 && !(v.IsProvided && v.Desired != "unwanted"): // what is up stays so while it is looked at or refreshed: who waits is told so, too
 		return Working
 	case v.IsProvided && v.Short != "":
 		return Degraded
@@ -167,6 +178,7 @@ func (m *VolumeManager) podStatus(p core.PodView, look func(hal.Key) (RungStatus
 // named is one volume of a pod: its name there and the top of its ladder.
 type named struct {
 	volume  string
+	pv      string // "" if it has none
 	top     hal.Key
 	problem string
 }
@@ -184,7 +196,7 @@ func (m *VolumeManager) volumeNames(uid core.PodUID, rungs []hal.Key) []named {
 			continue
 		}
 		v, _ := m.core.Rung(key)
-		names = append(names, named{volume: cmp.Or(core.Value(v.Made, "spec"), path.Base(string(key))), top: key})
+		names = append(names, named{volume: cmp.Or(core.Value(v.Made, "spec"), path.Base(string(key))), pv: csiplugin.PVOf(v.Made), top: key})
 	}
 	return names
 }
@@ -195,15 +207,16 @@ func nameOf(v populator.Volume) named {
 		n.problem = v.Problem.Error()
 	}
 	if len(v.Rungs) > 0 {
-		n.top = v.Rungs[0].Key
+		n.top, n.pv = v.Rungs[0].Key, csiplugin.PVOf(v.Rungs[0].Want)
 	}
 	return n
 }
 
 func (m *VolumeManager) volumeStatus(n named, look func(hal.Key) (RungStatus, bool)) VolumeStatus {
-	s := VolumeStatus{Name: n.volume, State: Waiting}
+	s := VolumeStatus{Name: n.volume, PV: n.pv, State: Waiting}
 	if n.problem != "" {
-		return VolumeStatus{Name: n.volume, State: Blocked, Why: n.problem}
+		s.State, s.Why = Blocked, n.problem
+		return s
 	}
 	top, ok := look(n.top)
 	if !ok {
@@ -239,7 +252,7 @@ func whyOf(r RungStatus) string {
 	case r.Why == "" || r.Next == "":
 		return r.Why + r.Next
 	}
-	return fmt.Sprintf("%s (%s)", r.Why, r.Next)
+	return r.Why + "; " + r.Next
 }
 
 func (m *VolumeManager) driverStatus() []DriverStatus {

@@ -45,7 +45,9 @@ type PodStatus struct {
 
 // VolumeStatus is one volume of a pod.
 type VolumeStatus struct {
-	Name  string    `json:"name"` // spec.volumes[].name
+	// Name is spec.volumes[].name, or what is left to name it by once no manifest names its pod: the PersistentVolume's.
+	Name  string    `json:"name"`
+	PV    string    `json:"persistentVolume,omitempty"` // its PersistentVolume, if it has one
 	State Condition `json:"state"`
 	// Path is where the pod finds it; "" until known.
 	Path string    `json:"path,omitempty"`

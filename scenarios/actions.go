@@ -57,6 +57,7 @@ func actions() []action {
 		{"remount volume VOLUME of pod POD", func(t *story, a []string) string { return t.remount(a[0], a[1]) }},
 		{"mount over volume VOLUME of pod POD", func(t *story, a []string) string { return t.mountOver(a[0], a[1]) }},
 		{"mount over the stage of VOLUME of driver DRIVER", func(t *story, a []string) string { return t.mountOverStage(a[0], a[1]) }},
+		{"unmount the stage of VOLUME of driver DRIVER", func(t *story, a []string) string { return t.unmountStage(a[0], a[1]) }},
 		{"unmount the foreign mounts", func(t *story, _ []string) string { t.w.SweepForeign(rootDir); return "" }},
 		{"make directory PATH", func(t *story, a []string) string { t.w.MakeDir(a[0]); return "" }},
 		{"make file PATH", func(t *story, a []string) string { t.w.WriteFile(a[0], nil); return "" }},

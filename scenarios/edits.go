@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -299,7 +300,34 @@ func (r *run) misplaces(p *pod, d time.Duration) {
 	r.w.WriteFile(bad, append([]byte("speck: {}\n---\n"), manifestOf(object)...))
 	_ = r.w.RemoveFile(file)
 	r.delays(d + shortly)
+	if d > 4*time.Second {
+		r.w.After(d/2, "an editor writes the bad file anew", func() { r.rewrites(bad) })
+	}
 	r.w.After(d, "a misplaced pod is where it was", func() { r.putsBack(p, object, file, bad) })
+}
+
+// rewrites is an editor that does not rename: it makes a file of its own, deletes the old one, and writes that anew, all in less time than lies between two
+// readings that agree.
+func (r *run) rewrites(file string) {
+	const beat = 100 * time.Millisecond
+	if _, there := r.w.Exists(file); !there || r.isAside() {
+		return
+	}
+	text, own := r.w.ReadFile(file), path.Join(path.Dir(file), "."+path.Base(file)+".swp")
+	r.w.WriteFile(own, nil)
+	r.w.After(beat, "the old file goes", func() {
+		if r.isAside() {
+			return
+		}
+		_ = r.w.RemoveFile(file)
+		r.w.After(beat+beat/2, "the new file comes", func() {
+			if r.isAside() {
+				return // it comes back as a manifest that is missing
+			}
+			r.w.WriteFile(file, text)
+			_ = r.w.RemoveFile(own)
+		})
+	})
 }
 
 // putsBack ends misplaces. What somebody has deleted or edited since has been dealt with.

@@ -42,10 +42,10 @@ func (g *workload) planJournal() {
 		})
 	case isOld:
 		begin := g.time("workload.journal-time", "", 0, g.setup.Chaos)
-		g.at(begin, "journal", g.r.copiesJournal)
+		g.at(begin, "journal", func() { _ = g.r.copiesJournal() })
 		g.at(begin+g.time("workload.journal-age", "", 0, awayMost), "journal", func() {
 			g.r.sleeps(time.Second + g.time("workload.away", "journal", 0, awayMost))
-			g.r.restoresJournal()
+			_ = g.r.restoresJournal() // not while the agent lives: a person looks first
 		})
 	case isElsewheres:
 		g.at(g.time("workload.journal-time", "", 0, g.setup.Chaos), "journal", func() {
@@ -89,7 +89,7 @@ func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
 	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode || r.w.AgentLives() {
 		return false
 	}
-	r.copiesJournal()
+	_ = r.copiesJournal()
 	w, isOther := sim.New(sim.Config{RootDir: rootDir}), false
 	defer w.Close()
 	for _, name := range slices.Sorted(maps.Keys(r.backup)) {
@@ -168,8 +168,8 @@ func (r *run) makesRoom() bool {
 
 const journalDir = rootDir + "/volnode/journal"
 
-// copiesJournal makes a backup of the journal.
-func (r *run) copiesJournal() {
+// copiesJournal makes a backup of the journal, and says so if there is none.
+func (r *run) copiesJournal() string {
 	r.backup = map[string][]byte{}
 	for _, name := range r.w.Entries(journalDir) {
 		r.backup[name] = r.w.ReadFile(journalDir + "/" + name)
@@ -177,12 +177,22 @@ func (r *run) copiesJournal() {
 	for _, p := range r.list {
 		p.isCopied = p.isHeld
 	}
+	if len(r.backup) == 0 {
+		return "there is no journal that could be copied"
+	}
+	return ""
 }
 
-// restoresJournal puts the backup in the place of the journal, while no agent lives. What came since is not known.
-func (r *run) restoresJournal() {
-	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode || len(r.backup) == 0 || r.w.AgentLives() {
-		return
+// restoresJournal puts the backup in the place of the journal, while no agent lives, or says why it can't. What came since is not known.
+func (r *run) restoresJournal() string {
+	_, isNode := r.w.Exists(identity.File(rootDir))
+	switch {
+	case r.w.AgentLives():
+		return "the agent lives; kill it for a while first"
+	case len(r.backup) == 0:
+		return "no journal was copied that could be restored; write: copy journal"
+	case !isNode:
+		return "the root directory has no identity file any more, so it is not the node that the copy is of"
 	}
 	r.putsJournalBack()
 	r.forgets()
@@ -192,6 +202,7 @@ func (r *run) restoresJournal() {
 			p.isTouched, p.touchedAt = true, r.w.Now()
 		}
 	}
+	return ""
 }
 
 func (r *run) putsJournalBack() {

@@ -194,8 +194,8 @@ func (t *story) accept() string {
 // swapActions are the statements about what comes into the place of the directory of manifests, or of the journal.
 func swapActions() []action {
 	return []action{
-		{"copy journal", func(t *story, _ []string) string { t.r.copiesJournal(); return "" }},
-		{"restore journal", func(t *story, _ []string) string { t.r.restoresJournal(); return "" }},
+		{"copy journal", func(t *story, _ []string) string { return t.r.copiesJournal() }},
+		{"restore journal", func(t *story, _ []string) string { return t.r.restoresJournal() }},
 		{"make the journal one of root directory PATH", func(t *story, a []string) string { return t.otherJournal(inRoot(a[0])) }},
 		{"make the journal one of node NAME", func(t *story, a []string) string { return t.otherJournal(ofNode(a[0])) }},
 		{"swap the manifests for an empty directory for TIME", func(t *story, a []string) string { return t.swap(byRename, "", duration(a[0])) }},

@@ -285,8 +285,14 @@ func (f *Finding) tellChoices(b *strings.Builder) {
 	if f.InsteadOf != 0 {
 		from += fmt.Sprintf(", which breaks the same as seed %d and comes down to less", f.InsteadOf)
 	}
-	fmt.Fprintf(b, "%s: %d of %d choices left after %d runs in %.1f s of CPU, %d of 3 replays equal\n", from, len(f.Choices), f.Total, f.Runs,
-		f.CPU.Seconds(), f.Equal)
+	left := fmt.Sprintf("%d of %d choices left", len(f.Choices), f.Total)
+	switch {
+	case f.Total == 0:
+		left = "nothing in it is left to chance, so no choice can go;"
+	case len(f.Choices) == 0:
+		left = fmt.Sprintf("none of its %d choices is needed;", f.Total)
+	}
+	fmt.Fprintf(b, "%s: %s after %d runs in %.1f s of CPU, %d of 3 replays equal\n", from, left, f.Runs, f.CPU.Seconds(), f.Equal)
 	if f.StoppedEarly {
 		b.WriteString("stopped early, as --budget was used up: this is the smallest case so far\n")
 	}

@@ -86,6 +86,14 @@ func (t *story) mountOverStage(volume, driver string) string {
 	return t.mountForeign(path)
 }
 
+// unmountStage takes a stage away behind the driver's back.
+func (t *story) unmountStage(volume, driver string) string {
+	if errno := t.w.UnmountTop(plugin.StagePlace(rootDir, driver, volume).Path); errno != 0 {
+		return errno.Error()
+	}
+	return ""
+}
+
 func (t *story) mountForeign(path string) string {
 	if t.w.Off() {
 		return "the node is down, and nobody mounts anything there"

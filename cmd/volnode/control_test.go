@@ -68,7 +68,8 @@ func TestBadRequests(t *testing.T) {
 	for path, want := range map[string]int{
 		"/v1/status": 200, "/v1/none": 404, "/": 404, "/v1/describe?kind=node&name=a": 400, "/v1/describe?kind=pod&name=demo/none": 404,
 		"/v1/wait?pod=demo/web&for=ready": 400, "/v1/wait?for=ready&timeout=1s": 400, "/v1/wait?pod=web&for=ready&timeout=1s": 400,
-		"/v1/wait?pod=demo/web&for=gone&timeout=9999h": 400,
+		"/v1/wait?pod=demo/web&for=gone&timeout=9999h": 400, "/v1/wait?pod=DEMO/web&for=gone&timeout=1s": 400,
+		"/v1/describe?kind=pod&name=DEMO/web": 400, "/v1/describe?kind=volume&name=data": 400,
 	} {
 		got, body := r.get(t, path)
 		require.Equal(t, want, got, "%s: %s", path, body)

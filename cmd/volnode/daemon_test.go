@@ -177,7 +177,7 @@ func TestAWaitWhoseTimeIsOverSaysWhatIsMissing(t *testing.T) {
 	require.Equal(t, exitNotReady, e.status)
 	require.Contains(t, e.errOut, "demo/db: volume data is Blocked: ")
 	require.Contains(t, e.errOut, "fake.example.com")
-	require.Contains(t, e.errOut, "pod/demo/db is not ready after 10ms: 1 of 1 volume not ready")
+	require.Contains(t, e.errOut, "pod/demo/db is not ready after 10ms: 1 of its 1 volume is not ready")
 
 	e = r.ask("wait", "pod/demo/db", "--for=gone", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)

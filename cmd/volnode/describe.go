@@ -41,6 +41,9 @@ func describeCommand(c *client) *cobra.Command {
 		defer cancel()
 		var a describeAnswer
 		if err := c.askShort(ctx, "/v1/describe", query("kind", args[0], "name", args[1]), *patience, &a); err != nil {
+			if bad := badObject(args[0], args[1]); bad != "" && mayComeBack(err) { // no daemon need say so
+				return fail(exitUsage, "%s", bad)
+			}
 			return err
 		}
 		if output == outJSON {
@@ -62,7 +65,7 @@ func printDescription(w io.Writer, a describeAnswer) {
 		fmt.Fprintf(w, "pod %s\n", podText(p))
 		fields(w, "  ", "uid", string(p.UID), "state", string(p.State), "wanted", yesNo(p.Wanted))
 		for _, v := range p.Volumes {
-			fmt.Fprintf(w, "\n  volume %s\n", v.Name)
+			fmt.Fprintf(w, "\n  volume %s\n", volumeText(v))
 			fields(w, "    ", "state", string(v.State), "path", v.Path, "why", v.Why)
 			for _, key := range v.Keys {
 				if i := slices.IndexFunc(a.Rungs, func(r engine.RungStatus) bool { return r.Key == key }); i >= 0 {

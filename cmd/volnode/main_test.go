@@ -98,6 +98,21 @@ func TestUsageErrorsEndWithTwo(t *testing.T) {
 		{"run", "--log-level=chatty"},
 		{"run", "everything"},
 		{"describe", "pod", "a", "b"},
+		{"wait", "pod/DEMO/web"},
+		{"wait", "pod/demo/Web"},
+		{"wait", "pod/demo/web_1"},
+		{"wait", "pod/a.b/web"},
+		{"wait", "pod/demo/web.", "--for=gone"},
+		{"wait", "pod/" + strings.Repeat("n", 64) + "/web"},
+		{"wait", "pod/demo/" + strings.Repeat("n", 254)},
+		{"describe", "pod", "DEMO/web"},
+		{"describe", "pod", "demo/web/data"},
+		{"describe", "pod", "-uid"},
+		{"describe", "volume", "data"},
+		{"describe", "volume", "^data"},
+		{"describe", "volume", "dri_ver^data"},
+		{"describe", "rung", "data"},
+		{"describe", "driver", "csi/driver"},
 	} {
 		r := volnode(t, args...)
 		require.Equal(t, exitUsage, r.status, "volnode %q: %s", args, r.errOut)

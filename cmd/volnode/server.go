@@ -163,6 +163,8 @@ func parseWait(r *http.Request) (waitQuery, error) {
 		return bad("all can be waited for to be gone only")
 	case q.pod != "" && strings.Count(q.pod, "/") != 1:
 		return bad("pod %q: want NAMESPACE/NAME", q.pod)
+	case q.pod != "" && badPodName(q.pod) != "":
+		return bad("%s", badPodName(q.pod))
 	}
 	return q, nil
 }

@@ -3,11 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"path"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal/manifest"
 )
 
 const sourcesHelp = `sources shows which manifests are in trouble, and which pods are kept for that reason.
@@ -20,7 +25,9 @@ up, until it is there again. --accept has it removed: its pods go, with their da
 type sourcesAnswer struct {
 	Sources []engine.SourceTrouble `json:"sources"`
 	// Accepted: these manifests count as removed from now on.
-	Accepted []string `json:"accepted,omitempty"`
+	Accepted []manifest.Accepted `json:"accepted,omitempty"`
+	// Released: these pods were kept for one of them, and go.
+	Released []string `json:"released,omitempty"`
 }
 
 func sourcesCommand(c *client) *cobra.Command {
@@ -47,27 +54,45 @@ func sourcesCommand(c *client) *cobra.Command {
 		if output == outJSON {
 			return printJSON(out, s)
 		}
-		if len(s.Sources) == 0 {
-			fmt.Fprintln(out, "all manifests are in order")
-		}
-		for _, t := range s.Sources {
-			sign := "trouble"
-			switch {
-			case t.Held:
-				sign = "kept"
-			case t.Accept && accept:
-				sign = "goes"
-			case t.Accept:
-				sign = "waits for --accept"
-			}
-			fmt.Fprintf(out, "%s: %s: %s\n", sign, printable(t.Where), printable(t.Why))
-		}
-		if accept {
-			fmt.Fprintf(out, "accepted: %s\n", plural(len(s.Accepted), "missing manifest"))
-		}
+		printSources(out, s, accept)
 		return nil
 	}
 	return cmd
+}
+
+// printSources shows what was accepted and what that does, then what is wrong all the same.
+func printSources(w io.Writer, s sourcesAnswer, accept bool) {
+	for _, a := range s.Accepted {
+		what := "nothing was up for it"
+		switch {
+		case len(a.Pods) == 1:
+			what = "pod " + a.Pods[0] + " goes, with its data in emptyDirs"
+		case len(a.Pods) > 1:
+			what = "pods " + strings.Join(a.Pods, ", ") + " go, with their data in emptyDirs"
+		}
+		fmt.Fprintf(w, "accepted: %s: counts as removed from now on; %s\n", printable(a.File), what)
+	}
+	for _, name := range s.Released {
+		fmt.Fprintf(w, "accepted: %s: was kept for a manifest that is missing, and goes, with its data in emptyDirs\n", printable(name))
+	}
+	switch {
+	case len(s.Accepted) > 0:
+		fmt.Fprintf(w, "accepted: %s; 'volnode status' shows what goes\n", plural(len(s.Accepted), "missing manifest"))
+	case accept:
+		fmt.Fprintln(w, "accepted: nothing, as no manifest is missing in another directory")
+	case len(s.Sources) == 0:
+		fmt.Fprintln(w, "all manifests are in order")
+	}
+	for _, t := range s.Sources {
+		sign := "trouble"
+		switch {
+		case t.Held:
+			sign = "kept"
+		case t.Accept:
+			sign = "waits for --accept"
+		}
+		fmt.Fprintf(w, "%s: %s: %s\n", sign, printable(t.Where), printable(t.Why))
+	}
 }
 
 // missing says what is wrong with the sources and, if a person accepts it, has the missing manifests removed.
@@ -81,8 +106,17 @@ func (d *daemon) missing(ctx context.Context, accept bool) (sourcesAnswer, error
 		answer.Accepted = d.manifests.Accept()
 		done()
 	})
-	for _, name := range answer.Accepted {
-		d.log.Warn("a person accepts that a manifest is gone", "manifest", name)
+	for i, a := range answer.Accepted {
+		d.log.Warn("a person accepts that a manifest is gone", "manifest", a.File, "pods", strings.Join(a.Pods, ", "))
+		answer.Accepted[i].File = path.Join(d.config.ManifestDir, a.File)
+	}
+	if len(answer.Accepted) > 0 { // what was said of them is true no more
+		for _, t := range answer.Sources {
+			if t.Accept && t.Held {
+				answer.Released = append(answer.Released, t.Where)
+			}
+		}
+		answer.Sources = slices.DeleteFunc(answer.Sources, func(t engine.SourceTrouble) bool { return t.Accept })
 	}
 	return answer, err
 }

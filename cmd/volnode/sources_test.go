@@ -67,10 +67,15 @@ func TestWhatIsMissingElsewhereWaitsForAPerson(t *testing.T) {
 	require.FileExists(t, data)
 	require.Contains(t, r.must("sources"), "waits for --accept: "+manifests+"/web.yaml")
 	require.Contains(t, r.must("plan"), "held back: "+manifests+"/web.yaml")
-	require.Contains(t, r.must("sources", "--accept"), "accepted: 1 missing manifest")
+	accepted := r.must("sources", "--accept")
+	require.Contains(t, accepted, "accepted: "+manifests+"/web.yaml: counts as removed from now on; pod demo/web goes")
+	require.Contains(t, accepted, "accepted: 1 missing manifest")
+	require.NotContains(t, accepted, "still counts")
+	require.NotContains(t, accepted, "--accept")
 	r.must("wait", "pod/demo/web", "--for=gone")
 	require.NoFileExists(t, data)
 	require.Contains(t, r.must("sources"), "all manifests are in order")
+	require.Contains(t, r.must("sources", "--accept"), "accepted: nothing")
 }
 
 func TestABadManifestHoldsOnlyWhatItMayHold(t *testing.T) {

@@ -137,7 +137,7 @@ func printVolumes(w io.Writer, s engine.Status, wide, headers bool) {
 	stood := map[string]bool{}
 	for _, p := range pods {
 		for _, v := range p.Volumes {
-			row(podText(p), v.Name, v.State, v.Path, v.Why)
+			row(podText(p), volumeText(v), v.State, v.Path, v.Why)
 			for _, key := range v.Keys {
 				stood[string(key)] = true
 			}
@@ -164,6 +164,17 @@ func podText(p engine.PodStatus) string {
 		return string(p.UID)
 	}
 	return p.Namespace + "/" + p.Name
+}
+
+// volumeText is a volume's name in its pod and, in brackets, its PersistentVolume's, which stays known once no manifest names the pod. It has no blank.
+func volumeText(v engine.VolumeStatus) string {
+	switch v.PV {
+	case "":
+		return v.Name
+	case v.Name:
+		return "(" + v.PV + ")"
+	}
+	return v.Name + "(" + v.PV + ")"
 }
 
 // rungWhy is one line about a rung that is not as it should be.

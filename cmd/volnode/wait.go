@@ -58,7 +58,11 @@ func waitCommand(c *client) *cobra.Command {
 		if a.Left != nil {
 			printLeft(cmd.ErrOrStderr(), *a.Left)
 		}
-		return fail(exitNotReady, "%s is not %s after %s: %s", args[0], on, timeout, a.Message)
+		when := "after " + timeout.String()
+		if timeout == 0 {
+			when = "now"
+		}
+		return fail(exitNotReady, "%s is not %s %s: %s", args[0], on, when, a.Message)
 	}
 	return cmd
 }
@@ -78,14 +82,18 @@ func waitTarget(target, on string) (string, error) {
 	if len(parts) != 3 || parts[0] != "pod" || parts[1] == "" || parts[2] == "" {
 		return "", fail(exitUsage, "%q: want pod/NAMESPACE/NAME or all", target)
 	}
-	return parts[1] + "/" + parts[2], nil
+	pod := parts[1] + "/" + parts[2]
+	if bad := badPodName(pod); bad != "" {
+		return "", fail(exitUsage, "%q: %s", target, bad)
+	}
+	return pod, nil
 }
 
 // printLeft says of each volume, and of each rung that is not as it should be, its state, why, and what next.
 func printLeft(w io.Writer, s engine.Status) {
 	for _, p := range s.Pods {
 		for _, v := range p.Volumes {
-			fmt.Fprintf(w, "%s: volume %s is %s", podText(p), v.Name, v.State)
+			fmt.Fprintf(w, "%s: volume %s is %s", podText(p), volumeText(v), v.State)
 			if v.Why != "" {
 				fmt.Fprintf(w, ": %s", printable(v.Why))
 			}

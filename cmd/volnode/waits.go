@@ -13,7 +13,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin/kinds"
 )
 
-// wait blocks until what is asked for holds, or ctx is over: then the answer says what is missing.
+// wait blocks until what is asked for holds, or ctx is over: then the answer says what is missing. It looks at least once, also if ctx is over already.
 func (d *daemon) wait(ctx context.Context, q waitQuery) (waitAnswer, error) {
 	var err error
 	switch {
@@ -30,13 +30,18 @@ func (d *daemon) wait(ctx context.Context, q waitQuery) (waitAnswer, error) {
 	if d.stopping.Err() != nil {
 		return waitAnswer{}, errors.New("volnode is stopping")
 	}
-	ctx, cancel := d.soon(context.WithoutCancel(ctx))
-	defer cancel()
-	status, err := d.status(ctx)
+	status, err := d.statusAtLast(ctx)
 	if err != nil {
 		return waitAnswer{}, err
 	}
 	return d.unmet(q, status), nil
+}
+
+// statusAtLast is the status for a wait, also for one whose time is over.
+func (d *daemon) statusAtLast(ctx context.Context) (engine.Status, error) {
+	ctx, cancel := d.soon(context.WithoutCancel(ctx))
+	defer cancel()
+	return d.status(ctx)
 }
 
 // waitReady waits for a pod of that name, and for that pod. A pod that takes its place meanwhile is waited for in turn.
@@ -62,7 +67,7 @@ func (d *daemon) waitGone(ctx context.Context, name string) error {
 	}
 	for {
 		changed := d.names.change()
-		status, err := d.status(ctx)
+		status, err := d.statusAtLast(ctx)
 		if err != nil {
 			return err
 		}
@@ -96,7 +101,7 @@ func (d *daemon) waitNothing(ctx context.Context) error {
 			return err
 		}
 		// A pod whose volumes are Blocked has no rungs that the engine would wait for; it is not gone all the same.
-		s, err := d.status(ctx)
+		s, err := d.statusAtLast(ctx)
 		if err != nil {
 			return err
 		}
@@ -148,7 +153,7 @@ func (d *daemon) unmet(q waitQuery, s engine.Status) waitAnswer {
 	case n.uid != "":
 		a.Message = fmt.Sprintf("pod %s is still wanted: %s", q.pod, d.whyWanted(q.pod, s))
 	default:
-		a.Message = fmt.Sprintf("something is left of pod %s", q.pod)
+		a.Message = fmt.Sprintf("no manifest names pod %s any more; not gone yet: %s", q.pod, plural(volumesOf(left.Pods), "volume"))
 	}
 	return a
 }
@@ -167,7 +172,18 @@ func notReady(pods []engine.PodStatus) string {
 	if not == 0 {
 		return "the pod is being brought up"
 	}
-	return fmt.Sprintf("%d of %s not ready", not, plural(all, "volume"))
+	verb := "are"
+	if not == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%d of its %s %s not ready", not, plural(all, "volume"), verb)
+}
+
+func volumesOf(pods []engine.PodStatus) (n int) {
+	for _, p := range pods {
+		n += len(p.Volumes)
+	}
+	return n
 }
 
 // whyWanted says why a pod is not given up.
@@ -237,6 +253,9 @@ func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswe
 	if err != nil {
 		return describeAnswer{}, err
 	}
+	if bad := badObject(kind, name); bad != "" {
+		return describeAnswer{}, &httpError{400, bad + "; " + meantObjects(kind, name, s)}
+	}
 	var a describeAnswer
 	switch kind {
 	case "pod":
@@ -263,14 +282,9 @@ func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswe
 				a.Drivers = append(a.Drivers, d)
 			}
 		}
-	default:
-		return a, &httpError{400, fmt.Sprintf("kind %q: want pod, volume, rung or driver", kind)}
 	}
 	if len(a.Pods)+len(a.Rungs)+len(a.Drivers)+len(a.Deletions) == 0 {
-		if kind == "pod" && !strings.Contains(name, "/") {
-			return a, &httpError{404, fmt.Sprintf("no pod with the uid %s is known; a pod by its name is NAMESPACE/NAME", name)}
-		}
-		return a, &httpError{404, fmt.Sprintf("%s %s is not known", kind, name)}
+		return a, &httpError{404, unknownObject(kind, name, s)}
 	}
 	return a, nil
 }

@@ -7,8 +7,14 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Cover is a mount that hides what is below a path.
-type Cover struct{ Path, What string }
+// Cover is what hides all that is below a path.
+type Cover struct {
+	Path string
+	// For people: What hides it; Why, with what they can do; and until when nothing is done below.
+	What, Why, Until string
+	// IsLost: it is no mount over the path. The mount that was there is gone, with what was below.
+	IsLost bool
+}
 
 // cover returns what hides the place of r.
 func (c *Core) cover(r *rung) (Cover, bool) {

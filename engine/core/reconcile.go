@@ -91,7 +91,7 @@ func (c *Core) next(r *rung) decision {
 	}
 	if d.act {
 		if cover, is := c.cover(r); is {
-			return waitOn(whyCovered, hal.Key(cover.Path))
+			return waitOn(whyCovered, hal.Key(cover.Until))
 		}
 	}
 	return d
@@ -424,7 +424,7 @@ func (c *Core) change(r *rung) OnChange {
 // some (the legs of a device) is repeated with the legs that stand.
 func (c *Core) shifted(r *rung) OnChange {
 	for _, g := range r.generation {
-		if b := c.rungs[g.Key]; b != nil && b.state == Present && b.fingerprint != g.Fingerprint {
+		if b := c.rungs[g.Key]; b != nil && b.fingerprint != "" && b.fingerprint != g.Fingerprint { // also if that is lost meanwhile
 			if r.Need == 0 {
 				return OnChangeRebuild
 			}

@@ -54,7 +54,7 @@ func (c *Core) wake() {
 	for _, p := range touched {
 		p.isTouched = false
 		p.waiters = slices.DeleteFunc(p.waiters, func(w waiter) bool {
-			ok := (w.on == PodReady && c.ready(p)) || (w.on == PodGone && c.down(p))
+			ok := c.holds(p, w.on)
 			if ok {
 				c.tell(w)
 			}
@@ -73,6 +73,19 @@ func (c *Core) wake() {
 func (c *Core) tell(w waiter) {
 	delete(c.waits, w.id)
 	c.batch.Wake = append(c.batch.Wake, w.id)
+}
+
+// Holds reports whether who waits for on would be woken now. A pod that is not known has nothing.
+func (c *Core) Holds(uid PodUID, on Condition) bool {
+	if on == AllGone {
+		return c.allDown()
+	}
+	p := c.pods[uid]
+	return p == nil && on == PodGone || p != nil && c.holds(p, on)
+}
+
+func (c *Core) holds(p *pod, on Condition) bool {
+	return on == PodReady && c.ready(p) || on == PodGone && c.down(p)
 }
 
 // Ready reports whether the pod's volumes can be used: all are resolved, up, not on their way down, and made as wanted, and no helper of an earlier

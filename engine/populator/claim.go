@@ -21,22 +21,22 @@ func (p *populator) claim(v *plugin.Volume) *plugin.Problem {
 	p.consult(RefClaim, namespace, src.ClaimName)
 	claim := p.Claim(namespace, src.ClaimName)
 	if claim == nil {
-		return plugin.Problemf(field(), "there is no PersistentVolumeClaim %s in namespace %s", src.ClaimName, namespace)
+		return plugin.Problemf(field(), "there is no PersistentVolumeClaim %s in namespace %s; add it, or name another one here", src.ClaimName, namespace)
 	}
 	of := func(path string) string { return "PersistentVolumeClaim " + namespace + "/" + claim.Name + " " + path }
 	switch phase := claim.Status.Phase; {
 	case claim.DeletionTimestamp != nil && !slices.Contains(claim.Finalizers, protection):
-		return plugin.Problemf(of("metadata.deletionTimestamp"), "the claim is being deleted, and nothing protects its volume")
+		return plugin.Problemf(of("metadata.deletionTimestamp"), "the claim is being deleted, and nothing protects its volume; create it again, or delete the pod")
 	case claim.Spec.VolumeName == "":
 		return plugin.Problemf(of("spec.volumeName"), "the claim is not bound to a PersistentVolume; volnode does not bind claims, so name one there")
 	case phase != "" && phase != corev1.ClaimBound:
 		// A manifest has no status; where there is one, it counts.
-		return plugin.Problemf(of("status.phase"), "is %s; the claim must be Bound", phase)
+		return plugin.Problemf(of("status.phase"), "is %s; the claim must be Bound: correct the status, or leave it out", phase)
 	}
 	p.consult(RefVolume, "", claim.Spec.VolumeName)
 	v.Claim, v.PV = claim, p.Volume(claim.Spec.VolumeName)
 	if v.PV == nil {
-		return plugin.Problemf(of("spec.volumeName"), "there is no PersistentVolume %s", claim.Spec.VolumeName)
+		return plugin.Problemf(of("spec.volumeName"), "there is no PersistentVolume %s; add it, or name another one here", claim.Spec.VolumeName)
 	}
 	v.ReadOnly = v.ReadOnly || src.ReadOnly
 	if problem := bound(v); problem != nil {
@@ -56,9 +56,9 @@ func bound(v *plugin.Volume) *plugin.Problem {
 		return plugin.Problemf(v.PVField("spec.claimRef"), "is not set; name namespace %s and claim %s there to bind the volume",
 			claim.Namespace, claim.Name)
 	case ref.Namespace != claim.Namespace || ref.Name != claim.Name:
-		return plugin.Problemf(v.PVField("spec.claimRef"), "names claim %s/%s, not %s/%s", ref.Namespace, ref.Name, claim.Namespace, claim.Name)
+		return plugin.Problemf(v.PVField("spec.claimRef"), "names claim %s/%s, not %s/%s; correct one of them", ref.Namespace, ref.Name, claim.Namespace, claim.Name)
 	case ref.UID != "" && claim.UID != "" && ref.UID != claim.UID:
-		return plugin.Problemf(v.PVField("spec.claimRef.uid"), "is of an earlier claim of that name (%s, not %s)", ref.UID, claim.UID)
+		return plugin.Problemf(v.PVField("spec.claimRef.uid"), "is of an earlier claim of that name (%s, not %s); correct the uid, or leave it out", ref.UID, claim.UID)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io/fs"
@@ -19,17 +20,7 @@ import (
 func (w *watches) Directory(dir string, f func()) {
 	n := &notifier{runtime: w.host.runtime, f: f}
 	var last string
-	mounted, lies := make(chan struct{}, 1), where(dir)
-	w.mu.Lock()
-	w.mounted = append(w.mounted, mounted)
-	w.mu.Unlock()
 	follow := &follower{
-		mounted: mounted,
-		isOther: func() bool {
-			before := lies
-			lies = where(dir)
-			return lies != before
-		},
 		watches: w,
 		watch:   func() []string { return existing(dir) },
 		cares: func(path string) bool { // about dir, a name in it, or what leads to it
@@ -43,16 +34,59 @@ func (w *watches) Directory(dir string, f func()) {
 			last = now
 		},
 	}
+	w.minds(follow, dir)
 	w.host.watch(follow.run)
 }
 
-// where says which directory a path leads to: its filesystem and inode.
-func where(dir string) [2]uint64 {
-	var st unix.Stat_t
-	if unix.Stat(dir, &st) != nil {
-		return [2]uint64{}
+// minds has a follower look once a mount has come or gone over its directory, over what leads there, or over something that it cares about.
+func (w *watches) minds(f *follower, dir string) {
+	f.mounted = make(chan struct{}, 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mounted = append(w.mounted, f.mounted)
+	if w.table == nil {
+		w.table = mountLines()
 	}
-	return [2]uint64{st.Dev, st.Ino}
+	lies := where(dir) + mountsIn(w.table, dir, f.cares)
+	f.isOther = func() bool {
+		w.mu.Lock()
+		table := w.table
+		w.mu.Unlock()
+		before := lies
+		lies = where(dir) + mountsIn(table, dir, f.cares)
+		return lies != before
+	}
+}
+
+// where says which directory a path leads to: its filesystem, inode and mount.
+func where(dir string) string {
+	var st unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, dir, unix.AT_STATX_DONT_SYNC, unix.STATX_INO|unix.STATX_MNT_ID, &st) != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d %d %d", st.Dev_major, st.Dev_minor, st.Ino, st.Mnt_id)
+}
+
+// mountLines is the mount table as /proc has it, nil if it can't be read: then the next rescan finds what it would tell.
+func mountLines() []byte {
+	lines, _ := os.ReadFile("/proc/self/mountinfo")
+	return lines
+}
+
+// mountsIn tells the mounts at and below a directory, of those that are cared about, by their ids and places (proc_pid_mountinfo(5)).
+func mountsIn(table []byte, dir string, cares func(path string) bool) string {
+	escaped := []byte(strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(dir))
+	var found strings.Builder
+	for line := range bytes.Lines(table) {
+		if !bytes.Contains(line, escaped) {
+			continue
+		}
+		fields := bytes.Fields(line)
+		if at := fields[4]; bytes.HasPrefix(at, escaped) && cares(dir+string(at[len(escaped):])) {
+			fmt.Fprintf(&found, " %s:%s", fields[0], at)
+		}
+	}
+	return found.String()
 }
 
 // signature tells two states of a directory apart, as far as names, inodes, sizes and times can.
@@ -93,6 +127,7 @@ func (w *watches) PluginSockets(dir string, f func(hal.SocketEvent)) {
 		cares:   func(path string) bool { return !strings.HasPrefix(filepath.Base(path), ".") },
 		look:    func(bool) { s.scan() },
 	}
+	w.minds(follow, dir)
 	w.host.watch(follow.run)
 }
 

@@ -24,7 +24,8 @@ type watches struct {
 	places      *places
 
 	mu      sync.Mutex
-	mounted []chan<- struct{} // who looks whether a mount has come over a directory, or gone from it
+	mounted []chan<- struct{} // who looks whether a mount has come over a directory or something in it, or gone from there
+	table   []byte            // mounts, as they look for them
 }
 
 // notifier posts f to the owner, at most one at a time: while one waits to run, another change adds nothing.
@@ -76,10 +77,12 @@ func (w *watches) followMounts(t *tableNotices, n *notifier) {
 	})
 }
 
-// tellMounted wakes those that look whether a directory is another one by now. inotify(7) says nothing of mounts.
+// tellMounted wakes those that look whether a directory is another one by now, or something in it. inotify(7) says nothing of mounts.
 func (w *watches) tellMounted() {
+	table := mountLines()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.table = table
 	for _, c := range w.mounted {
 		select {
 		case c <- struct{}{}:

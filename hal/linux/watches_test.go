@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/haltest"
 )
 
 // quiet takes what was told up to here away. A notice that is still on its way does no harm: it is one more.
@@ -53,6 +54,31 @@ func TestDirectoryWatch(t *testing.T) {
 	step("the directory's end", func() error { return os.Remove(dir) })
 	step("the directory's return", func() error { return os.Mkdir(dir, 0o755) })
 	step("a file in it", func() error { return os.WriteFile(file, []byte("4"), 0o644) })
+}
+
+// inotify(7) says nothing of what is mounted over a file, over a directory, or goes from there.
+func TestMountsInADirectoryAreNoticed(t *testing.T) {
+	haltest.NeedPrivateMounts(t)
+	h, root := startHost(t)
+	dir := filepath.Join(root, "manifests")
+	file, other := filepath.Join(dir, "f.yaml"), filepath.Join(root, "other")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	require.NoError(t, os.WriteFile(file, []byte("1"), 0o644))
+	require.NoError(t, os.WriteFile(other, []byte("2"), 0o644))
+	changed := make(chan struct{}, 100)
+	h.watches.rescanEvery = time.Hour
+	h.watches.MountTable(func() {})
+	h.watches.Directory(dir, func() { changed <- struct{}{} })
+	receive(t, changed, "notice of the start")
+	for _, at := range []struct{ over, what string }{{file, other}, {file, file}, {dir, root}, {root, root}} {
+		t.Cleanup(func() { _ = unix.Unmount(at.over, unix.MNT_DETACH) })
+		quiet(t, h, changed)
+		require.NoError(t, unix.Mount(at.what, at.over, "", unix.MS_BIND, ""))
+		receive(t, changed, "notice of a mount over "+at.over)
+		quiet(t, h, changed)
+		require.NoError(t, unix.Unmount(at.over, unix.MNT_DETACH))
+		receive(t, changed, "notice of an unmount of "+at.over)
+	}
 }
 
 func TestDirectoryIsLookedAtWithoutNotice(t *testing.T) {

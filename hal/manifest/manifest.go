@@ -88,13 +88,22 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 	c.plan(0)
 }
 
-// Accept has the removal of the files that are missing in another directory count, and returns their names. Owner only.
-func (c *Cluster) Accept() []string {
+// Accepted is a missing file whose removal counts from now on, and the pods that go with it, as namespace/name.
+type Accepted struct {
+	File string   `json:"file"`
+	Pods []string `json:"pods,omitempty"`
+}
+
+// Accept has the removal of the files that are missing in another directory count, and returns them. Owner only.
+func (c *Cluster) Accept() (all []Accepted) {
 	c.accepted = accepted{c.state.in, c.state.missing()}
 	if len(c.accepted.files) > 0 {
 		c.plan(0)
 	}
-	return c.accepted.files
+	for _, name := range c.accepted.files {
+		all = append(all, Accepted{name, c.state.files[name].pods()})
+	}
+	return all
 }
 
 // plan asks for a reading after d, unless an earlier one is planned.

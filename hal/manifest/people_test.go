@@ -196,7 +196,7 @@ func TestAnotherDirectorySaysNothingOfWhatIsMissing(t *testing.T) {
 				}
 				w.start().pass(second)
 				require.NotContains(t, w.changes(), "-a/", "a restart accepts nothing")
-				require.Equal(t, []string{"a.yaml", "b.yaml"}, w.cloud.(*Cluster).Accept())
+				require.Equal(t, []Accepted{{"a.yaml", []string{"default/a"}}, {"b.yaml", []string{"default/b"}}}, w.cloud.(*Cluster).Accept())
 				w.pass(second)
 				require.Regexp(t, `^-b/\S+ -a/\S+$`, w.changes())
 				require.Empty(t, w.troubles())
@@ -296,7 +296,7 @@ func TestADisputeOfTwoNewcomersKeepsWhomTheyReplace(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("a", "u1")).start()
 	w.put("a.yaml", owned("a", "u2")).put("b.yaml", owned("b", "u2")).pass(second)
 	require.Equal(t, "+a/u1; synced; +a/u2", w.changes())
-	require.Contains(t, w.troubles()["Pod default/a"].Problem, "has a rival")
+	require.Contains(t, w.troubles()["Pod default/a"].Problem, "remove one of the two")
 	w.start()
 	require.Equal(t, "+a/u1 +a/u2; synced", w.changes())
 	w.put("b.yaml", owned("b", "u1")).pass(second) // a swap, which has ended
@@ -365,7 +365,9 @@ func TestAnotherDirectorySaysNothingOfABadFile(t *testing.T) {
 				require.True(t, w.troubles()[dir+"/bad.yaml"].Accept)
 				w.start().pass(3 * second)
 				require.NotContains(t, w.changes(), "-a/", "a restart accepts nothing")
-				require.Equal(t, []string{"bad.yaml"}, w.cloud.(*Cluster).Accept())
+				all := w.cloud.(*Cluster).Accept()
+				require.Len(t, all, 1)
+				require.Equal(t, "bad.yaml", all[0].File)
 				w.pass(3 * second)
 				require.Contains(t, w.changes(), "-a/")
 				require.Empty(t, w.troubles())
@@ -471,4 +473,27 @@ func TestAPodForAnotherNodeIsNotGone(t *testing.T) {
 	require.Equal(t, "+a/u1 +b/u2; synced", w.start().changes())
 	w.rm("a.yaml").pass(second)
 	require.Equal(t, "-a/u1", w.changes())
+}
+
+// That a bad file is gone counts once two readings agree, as with any file: until then it keeps what it kept, and nothing new is told of it.
+func TestABadFileIsGoneOnceTwoReadingsAgree(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).start()
+	w.put("bad.yaml", pod("a")+"speck: {}\n").pass(second)
+	w.changes()
+	w.rm("a.yaml").pass(second)
+	require.Empty(t, w.changes(), "it may have been moved there")
+
+	w.rm("bad.yaml").pass(settle + time.Millisecond) // as an editor does that writes it anew
+	require.Empty(t, w.events)
+	require.Empty(t, w.changes())
+	w.put("bad.yaml", pod("a")).pass(second)
+	require.NotContains(t, w.changes(), "-a/")
+	require.Empty(t, w.troubles())
+
+	w.put("bad.yaml", "kind: Pod\n").pass(second)
+	w.events = nil
+	w.rm("bad.yaml").pass(second)
+	require.Len(t, w.events, 2, "%q", w.events)
+	require.Contains(t, w.events[0], "removed Pod default/a")
+	require.Equal(t, "trouble "+dir+"/bad.yaml: over", w.events[1])
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -188,10 +189,10 @@ func (r reader) manifest(name string) ([]byte, error) {
 	refused := &hal.Error{Op: "read", Object: file, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.EPERM}
 	switch {
 	case info.MountPoint:
-		refused.Detail = "is a mount point, not a regular file"
+		refused.Detail = "is a mount point, not a regular file; unmount it"
 		return nil, refused
 	case info.Type != hal.TypeFile:
-		refused.Detail = "is a " + info.Type.String() + ", not a regular file"
+		refused.Detail = "is a " + info.Type.String() + ", not a regular file; put the manifest itself there, or remove it"
 		refused.Errno = errnoOf[info.Type]
 		return nil, refused
 	case insecure(info) != "":
@@ -225,6 +226,9 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 		f.retry = true
 		before.opaque = !hal.Is(err, syscall.EISDIR) && !hal.Is(err, syscall.EINVAL)
 		before.problem = err.Error()
+		if e, ok := errors.AsType[*hal.Error](err); ok && e.Detail != "" {
+			before.problem = e.Detail // whose it is, is told with it
+		}
 		f.state.files[name] = before
 		return
 	}
@@ -271,11 +275,13 @@ func (r reader) absent(f *finding, name string) {
 	if mayMatter && !accepted && !before.in.is(f.state.in) { // if it was bad, it may hold what it might have held there
 		before.missing = true
 		before.problem = "is not there, but the directory is another one than the one in which it was seen last" + r.served(before) +
-			"; mount or restore that directory, or run 'volnode sources --accept' to have it removed"
+			"; mount or restore that directory, or " + acceptIt
 		f.state.files[name] = before
 		return
 	}
-	before.text, before.opaque = nil, false
+	if before.missing { // somebody has accepted that it is gone: it is no trouble any more
+		before.missing, before.problem = false, ""
+	}
 	if last, ok := r.before.seen[name]; !ok || last != (sum{}) {
 		before.going = true
 		f.state.files[name] = before
@@ -286,12 +292,7 @@ func (r reader) absent(f *finding, name string) {
 
 // served names what a file that is missing keeps up.
 func (r reader) served(f file) string {
-	var pods []string
-	for _, o := range f.objects {
-		if o.id.Kind == "Pod" {
-			pods = append(pods, o.id.Namespace+"/"+o.id.Name)
-		}
-	}
+	pods := f.pods()
 	switch {
 	case !f.known && !f.lost:
 		return "; it could not be understood there and may hold pods whose manifests are gone, so those are kept"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -121,7 +122,7 @@ func (r *resolver) keep() {
 		r.objects[key] = r.before[key]
 		r.kept = append(r.kept, r.before[key])
 		if key.Kind == "Pod" && why != quietly {
-			r.troubles = append(r.troubles, hal.Trouble{Where: key.String(), Held: true, Problem: why})
+			r.troubles = append(r.troubles, hal.Trouble{Where: key.String(), Held: true, Accept: strings.HasSuffix(why, acceptIt), Problem: why})
 		}
 	}
 }
@@ -136,6 +137,9 @@ func (r *resolver) hasUID(key id) bool {
 	return false
 }
 
+// acceptIt ends what a person may accept.
+const acceptIt = "run 'volnode sources --accept' to have it removed"
+
 // quietly: nobody need be told.
 const quietly = "quietly"
 
@@ -146,16 +150,17 @@ func (r *resolver) reason(key id) string {
 	}
 	_, isTaken := r.named[byName(key)]
 	if where, ok := r.disputed[byUID(key)]; ok {
-		return "no manifest that counts names it, but it is kept: " + where + " has its uid, and does not count"
+		return "no manifest that counts names it, but it is kept: " + where + " has its uid, and does not count: correct or remove that object"
 	}
 	if where, ok := r.disputed[byName(key)]; ok && !isTaken {
-		return "no manifest that counts names it, but it is kept: " + where + " has its name, and does not count"
+		return "no manifest that counts names it, but it is kept: " + where + " has its name, and does not count: correct or remove that object"
 	}
 	if isTaken && key.Kind != "Pod" {
 		return ""
 	}
 	if where, ok := r.contested[byName(key)]; ok {
-		return "no manifest that counts names it, but it is kept: what has its name now also has a rival, " + where + ", which does not count"
+		return "no manifest that counts names it, but it is kept: two objects want its name, and " + where + " is the one that does not count: remove one of " +
+			"the two, or give it another name"
 	}
 	isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
@@ -164,8 +169,8 @@ func (r *resolver) reason(key id) string {
 			case f.problem == "":
 				return quietly // it counts at the next reading, or is bad then
 			case f.missing:
-				return "its manifest is gone, but " + name + " may hold it, could not be understood, and is missing in another directory: restore that " +
-					"file, or run 'volnode sources --accept' to have it removed"
+				return "its manifest is gone, but " + name + " may hold it, could not be understood, and is missing in another directory: restore that file, or " +
+					acceptIt
 			}
 			return "its manifest is gone, but " + r.o.Dir + "/" + name + " may hold it and cannot be understood: correct or remove that file"
 		}

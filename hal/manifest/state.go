@@ -65,6 +65,16 @@ func (s state) missing() []string {
 	return names
 }
 
+// pods names the pods of a file, as namespace/name.
+func (f file) pods() (names []string) {
+	for _, o := range f.objects {
+		if o.id.Kind == "Pod" && !slices.Contains(f.refused, o.id) {
+			names = append(names, o.id.Namespace+"/"+o.id.Name)
+		}
+	}
+	return names
+}
+
 // mayHold reports whether an object that no manifest has any more may be in the part of f that cannot be understood: somebody may have moved it there.
 // A text that is whole holds only what it names: by uid, or by name, if the name is enough: no other object has it now, or the object's uid is made of it.
 // Escapes could spell either in another way.

@@ -12,6 +12,7 @@ package scrub
 import (
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,6 +88,9 @@ func New() *Scrubber {
 func (s *Scrubber) Expect(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if _, isKnown := s.expected[name]; !isKnown && len(s.expected) == maxExpected { // those that were learnt need no place: who names one again has it read again
+		maps.DeleteFunc(s.expected, func(_ string, isOpen bool) bool { return !isOpen })
+	}
 	switch _, isKnown := s.expected[name]; {
 	case isKnown:
 	case len(s.expected) == maxExpected:
@@ -105,6 +109,20 @@ func (s *Scrubber) Give(name, driver string) {
 		s.given[name] = map[string]bool{}
 	}
 	s.given[name][driver] = true
+}
+
+// Release forgets that a driver was given secrets in an earlier life, but for those that still is true of. Nobody but who has them can quote them then.
+func (s *Scrubber) Release(driver string, still func(name string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, to := range s.given { // the order does not matter
+		if to[driver] && !still(name) {
+			delete(to, driver)
+		}
+		if len(to) == 0 {
+			delete(s.given, name)
+		}
+	}
 }
 
 // IsGiven reports whether a driver, "" for any, was given a secret in an earlier life.

@@ -257,3 +257,20 @@ func TestTooManyExpectedSecrets(t *testing.T) {
 	require.False(t, s.IsComplete())
 	require.Len(t, s.Expected(), maxExpected)
 }
+
+// Names come and go with pods. Those whose secrets were learnt make room for others.
+func TestNamesThatWereLearntMakeRoom(t *testing.T) {
+	s := New()
+	s.Complete()
+	for i := range 3 * maxExpected {
+		name := fmt.Sprintf("n/%d", i)
+		s.Expect(name)
+		s.Learn(name, hal.Secret{})
+	}
+	require.True(t, s.IsComplete())
+	require.LessOrEqual(t, len(s.expected), maxExpected)
+	for i := range maxExpected + 1 {
+		s.Expect(fmt.Sprintf("open/%d", i))
+	}
+	require.False(t, s.IsComplete())
+}

@@ -13,6 +13,8 @@ var killers = map[string]killer{
 	"INTERNAL is taken for not done":                                             {scenario: "failed_unstage_is_not_stood_on"},
 	"INVALID_ARGUMENT ends a descent":                                            {scenario: "driver_that_refuses_to_unpublish_is_asked_again_when_something_changes"},
 	"NOT_FOUND is no end of a descent":                                           {scenario: "not_found_ends_an_unstage"},
+	"a publish is of today's stage while that is hidden":                         {scenario: "outdated_publish_stays_degraded_while_its_stage_is_hidden"},
+	"a bad manifest that is not there for a moment holds nothing":                {scenario: "bad_manifest_is_written_anew_by_an_editor"},
 	"a bad manifest that is missing elsewhere holds nothing":                     {scenario: "bad_manifest_is_missing_in_another_directory"},
 	"a call of another boot may act":                                             {scenario: "power_fails_between_stage_and_publish"},
 	"a call that was not sent may act":                                           {scenario: "driver_comes_back_long_after_the_agent"},

@@ -74,6 +74,10 @@ var sources = []Mutant{
 		"\tbefore.going = false\n\taccepted", "\tbefore.text, before.opaque, before.going = nil, false, false\n\taccepted",
 	},
 	{
+		"a bad manifest that is not there for a moment holds nothing", "S1, two readings agree", "hal/manifest/reader.go",
+		"\tif last, ok := r.before.seen[name]; !ok || last != (sum{}) {\n", "\tbefore.text, before.opaque = nil, false\n\tif last, ok := r.before.seen[name]; !ok || last != (sum{}) {\n",
+	},
+	{
 		"a directory that can't be looked at is empty", "S1, trouble is not absence", "hal/manifest/reader.go",
 		"\tcase err != nil:\n\t\treturn nil, here, err.Error()\n\tcase info.Type", "\tcase err != nil:\n\t\treturn nil, r.before.in, \"\"\n\tcase info.Type",
 	},

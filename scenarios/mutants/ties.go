@@ -3,6 +3,10 @@ package mutants
 // ties is what a stage belongs to: one attachment of its volume, and a filesystem that has not failed.
 var ties = []Mutant{
 	{
+		"a publish is of today's stage while that is hidden", "S14, what is up is of what it stands on", "engine/core/reconcile.go",
+		"b != nil && b.fingerprint != \"\" && b.fingerprint != g.Fingerprint", "b != nil && b.state == Present && b.fingerprint != g.Fingerprint",
+	},
+	{
 		"a stage outlives the attachment of its volume", "S32, kubernetes#106710", "engine/plugin/csi/attachment.go",
 		"Value: w.attachment.uid, OnChange: core.OnChangeVoid}", "Value: w.attachment.uid}",
 	},

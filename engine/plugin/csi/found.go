@@ -52,6 +52,9 @@ func InlineOf(made []core.Param) (volume, target string) {
 	return core.Value(made, paramSpec), core.Value(made, paramPath)
 }
 
+// PVOf is the name of the PersistentVolume that a rung is of, "" if it is of none.
+func PVOf(made []core.Param) string { return core.Value(made, paramPV) }
+
 // NodeOf is the name of the node that a rung was made for; "" if its parameters do not say.
 func NodeOf(made []core.Param) string { return core.Value(made, paramNode) }
 

@@ -189,11 +189,12 @@ func checkDriver(v plugin.Volume, w wish, field func(string) string, inline bool
 		return p
 	}
 	if v.Driver == nil {
-		registered := "none"
+		others := ", nor is any other"
 		if len(v.Registered) > 0 {
-			registered = strings.Join(v.Registered, ", ")
+			others = "; registered: " + strings.Join(v.Registered, ", ")
 		}
-		return plugin.Problemf(field("driver"), "driver %s is not registered; registered: %s", w.driver, registered)
+		return plugin.Problemf(field("driver"), "driver %s is not registered%s; start it, and volnode goes on once its registration socket is in "+
+			"plugins_registry below the root directory", w.driver, others)
 	}
 	return nil
 }

@@ -1,0 +1,25 @@
+package scenarios
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a story asks of the journal and cannot be done is an error of its author, and not passed over.
+func TestStoriesOfJournalsThatMakeNoSense(t *testing.T) {
+	const pod = "# a journal\npod default/web uses scratch\nat 0s apply all\nwithin 30s expect pod default/web ready\n"
+	for text, want := range map[string]string{
+		"after 1s copy journal\nafter 1s restore journal\n":                            "the agent lives",
+		"after 1s kill agent for 1m\nafter 1s restore journal\n":                       "no journal was copied",
+		"after 1s forget journal\n":                                                    "the agent lives",
+		"after 1s spoil journal\n":                                                     "the agent lives",
+		"after 1s kill agent for 1m\nafter 1s forget journal\nafter 1s copy journal\n": "there is no journal",
+	} {
+		s, err := Parse("journal.txt", pod+text)
+		require.NoError(t, err)
+		o := RunScenario(s, false, nil, nil)
+		require.NotNil(t, o.Violation, text)
+		require.Contains(t, o.Violation.Story, want, text)
+	}
+}
