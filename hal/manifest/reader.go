@@ -3,7 +3,6 @@ package manifest
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -190,17 +189,23 @@ func (r reader) manifest(name string) ([]byte, error) {
 	switch {
 	case info.MountPoint:
 		refused.Detail = "is a mount point, not a regular file; unmount it"
-		return nil, refused
+		return nil, refusal{refused}
 	case info.Type != hal.TypeFile:
 		refused.Detail = "is a " + info.Type.String() + ", not a regular file; put the manifest itself there, or remove it"
 		refused.Errno = errnoOf[info.Type]
-		return nil, refused
+		return nil, refusal{refused}
 	case insecure(info) != "":
 		refused.Detail = insecure(info)
-		return nil, refused
+		return nil, refusal{refused}
 	}
 	return r.h.Files.Read(r.call, file, maxFile)
 }
+
+// refusal is an error of a file that could be read and is not to be. Where it is, is told with it.
+type refusal struct{ is *hal.Error }
+
+func (r refusal) Error() string { return r.is.Detail }
+func (r refusal) Unwrap() error { return r.is }
 
 // errnoOf tells types that hold no manifest, whatever somebody moves there, from a link, which may lead to one.
 var errnoOf = map[hal.FileType]syscall.Errno{
@@ -226,9 +231,6 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 		f.retry = true
 		before.opaque = !hal.Is(err, syscall.EISDIR) && !hal.Is(err, syscall.EINVAL)
 		before.problem = err.Error()
-		if e, ok := errors.AsType[*hal.Error](err); ok && e.Detail != "" {
-			before.problem = e.Detail // whose it is, is told with it
-		}
 		f.state.files[name] = before
 		return
 	}
