@@ -78,6 +78,9 @@ func (m *VolumeManager) formerName(c hal.Call) (string, error) {
 	if !there {
 		return m.cfg.NodeName, m.mayTakeOver(c)
 	}
+	if err := m.areInRoot(records); err != nil {
+		return "", err
+	}
 	names, derived, fits := []string{}, "", false
 	for _, rec := range records {
 		if name := kinds.NodeOf(rec.Rung.Want); name != "" && !slices.Contains(names, name) {
@@ -106,25 +109,33 @@ func (m *VolumeManager) formerName(c hal.Call) (string, error) {
 		"was renamed. Start volnode once with --node-name and the former name; the identity file keeps it from then on", derived, m.cfg.NodeName)
 }
 
-// areOurs refuses a journal that tells of another root directory, or of another node: it was copied from there. What it says is not so here, and what
-// it names there is not ours to take down.
-func (m *VolumeManager) areOurs(records []core.Record, id identity.Identity) error {
-	const restore = "restore the journal of this root directory, or move %[1]s away: volnode then looks at everything that is there"
+// elsewhere is what a person can do about a journal that was not made here.
+const elsewhere = "restore the journal of this root directory, or move %[1]s away: volnode then looks at everything that is there"
+
+// areInRoot refuses a journal that tells of another root directory: it was copied from there. What it says is not so here, and what it names there is not
+// ours to take down.
+func (m *VolumeManager) areInRoot(records []core.Record) error {
 	for i := range records {
-		r := &records[i].Rung
-		for _, at := range kinds.Places(r) {
+		for _, at := range kinds.Places(&records[i].Rung) {
 			if !m.isBelowRoot(at) {
 				return refusal("the journal in %s tells of %q, which is not below the root directory %q: it was copied, or moved, from another root "+
-					"directory. Start with that --root-dir, if it is still there; to move it, remove its manifests, and move once all is gone. Else "+restore,
+					"directory. Start with that --root-dir, if it is still there; to move it, remove its manifests, and move once all is gone. Else "+elsewhere,
 					m.journalDir(), at, m.cfg.RootDir)
 			}
 		}
-		if name := kinds.NodeOf(r.Want); name != "" && name != id.Node {
-			return refusal("the journal in %s has records of the node %q, and this node is %q: it was copied from there. Stop volnode, and "+restore,
+	}
+	return nil
+}
+
+// areOurs refuses a journal of another root directory, or of another node.
+func (m *VolumeManager) areOurs(records []core.Record, id identity.Identity) error {
+	for i := range records {
+		if name := kinds.NodeOf(records[i].Rung.Want); name != "" && name != id.Node {
+			return refusal("the journal in %s has records of the node %q, and this node is %q: it was copied from there. Stop volnode, and "+elsewhere,
 				m.journalDir(), name, id.Node)
 		}
 	}
-	return nil
+	return m.areInRoot(records)
 }
 
 // isDerived: a uid of version 5 (RFC 9562), as a source makes it of a name.
