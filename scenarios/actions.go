@@ -199,6 +199,10 @@ func (p *parser) means(part string, words []string, at int) error {
 		if _, ok := diskFailures[word]; !ok {
 			return p.errorf("%q is not how a disk fails; read-only, gone and errors are", word)
 		}
+	case "BADNESS":
+		if !slices.Contains(badnesses, word) {
+			return p.errorf("%q is nothing that is wrong with a manifest; %s are", word, strings.Join(badnesses, ", "))
+		}
 	case "STANDING":
 		if !slices.Contains(standings, word) {
 			return p.errorf("%q is not how a volume stands; %s are", word, strings.Join(standings, ", "))
@@ -329,13 +333,6 @@ func (t *story) removeTree(at string) string {
 	t.r.removes(at)
 	if errno := t.r.removeTree(at); errno != 0 {
 		return at + ": " + errno.Error()
-	}
-	return ""
-}
-
-func (t *story) expectNothingAt(at string) string {
-	if kind, there := t.w.Exists(at); there {
-		return "a " + kind.String() + " is there"
 	}
 	return ""
 }

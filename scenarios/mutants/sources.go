@@ -70,6 +70,30 @@ var sources = []Mutant{
 		"\tcase d.Inode == 0 || d.Inode != other.Inode || d.Born != other.Born:\n", "\tcase d.Inode == 0:\n",
 	},
 	{
+		"a directory is known without its time of birth", "S1, another directory says nothing", "hal/manifest/state.go",
+		"d.Inode != other.Inode || d.Born != other.Born:", "d.Inode != other.Inode:",
+	},
+	{
+		"one reading is enough for a removal", "S1, two readings agree on a change", "hal/manifest/reader.go",
+		"; !ok || last != (sum{}) {", "; !ok && last != (sum{}) {",
+	},
+	{
+		"a bad manifest does not hold a pod by its uid", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		" || mentions(f.text, o.UID)", "",
+	},
+	{
+		"escapes in a bad manifest spell nothing", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		" || hasEscapes(f.text)", "",
+	},
+	{
+		"a bad manifest that ends in a line is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		"return text[len(text)-1] != '\\n' || isNameToCome(text)", "return isNameToCome(text)",
+	},
+	{
+		"a bad manifest whose last object has no name is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		"return text[len(text)-1] != '\\n' || isNameToCome(text)", "return text[len(text)-1] != '\\n'",
+	},
+	{
 		"a bad manifest that is missing elsewhere holds nothing", "S1, another directory says nothing", "hal/manifest/reader.go",
 		"\tbefore.going = false\n\taccepted", "\tbefore.text, before.opaque, before.going = nil, false, false\n\taccepted",
 	},
