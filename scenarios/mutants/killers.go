@@ -98,6 +98,7 @@ var killers = map[string]killer{
 	"a volume whose state is unknown is not attached":                            {seed: 720400202},
 	"a waiter is not woken":                                                      {scenario: "agent_dies_at_each_step_of_a_mount"},
 	"an attachment that comes back mends what was made before":                   {scenario: "attachment_ends_and_comes_back_with_its_uid"},
+	"an attachment that ends during a climb is not noticed":                      {scenario: "attachment_ends_during_a_stage_and_comes_back"},
 	"an attachment that is being deleted holds":                                  {scenario: "attachment_ends_and_comes_back_with_its_uid"},
 	"an attachment that no source has named yet is gone":                         {scenario: "attachment_is_named_late_after_a_restart"},
 	"an edit during the climb is taken to be in force":                           {scenario: "pod_is_edited_while_its_volume_comes_up"},
