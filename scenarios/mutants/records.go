@@ -3,14 +3,6 @@ package mutants
 // records is the journal: what core writes, and how it comes to the disk (laws 5).
 var records = []Mutant{
 	{
-		"a listing is believed of what changed while it was read", "S14, laws 5.4", "engine/hidden.go",
-		"return ended[key] || m.core.IsKnown(key)", "return ended[\"\"] || m.core.IsKnown(key)",
-	},
-	{
-		"a mount table is believed of what changed while it was read", "S14, laws 7.1", "engine/drift.go",
-		"\tsince := m.drift.since\n", "\tsince := max(m.core.Seq(), m.drift.since)\n",
-	},
-	{
 		"no intent is written", "S15, laws 5.1, simplyblock-csi#439", "engine/core/lines.go",
 		"\tif v == Look || (!r.Intent && (r.recorded || v == Descend)) {\n\t\treturn\n\t}\n\tfirst", "\tif v != Descend {\n\t\treturn\n\t}\n\tfirst",
 	},
