@@ -210,7 +210,7 @@ func swapActions() []action {
 		{"restore journal", func(t *story, _ []string) string { t.r.restoresJournal(); return "" }},
 		{"swap the manifests for an empty directory for TIME", func(t *story, a []string) string { return t.swap(byRename, "", duration(a[0])) }},
 		{"swap the manifests for a copy without pod POD for TIME", func(t *story, a []string) string { return t.swap(byRename, a[0], duration(a[1])) }},
-		{"make the manifests anew without pod POD for TIME", func(t *story, a []string) string { return t.swap(byRemake, a[0], duration(a[1])) }},
+		{"recreate the manifests without pod POD for TIME", func(t *story, a []string) string { return t.swap(byRemake, a[0], duration(a[1])) }},
 		{"turn the manifests into a link for TIME", func(t *story, a []string) string { return t.swap(byTurnedLink, "", duration(a[0])) }},
 		{"accept the missing manifests", func(t *story, _ []string) string { return t.accept() }},
 	}
