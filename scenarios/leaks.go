@@ -151,10 +151,7 @@ func (r *run) reveals(site, object, text string) {
 // wording is L12 of a text that people read: nothing is missing in it.
 func (r *run) wording(site, object, text string) {
 	r.judges("L12")
-	if strings.Contains(text, "***") {
-		return // a driver's own words, without what they quote of a secret
-	}
-	if why := wording.Wrong(text); why != "" {
+	if why := wording.Wrong(strings.ReplaceAll(text, "***", "masked")); why != "" {
 		r.fail("L12", "wording", object, fmt.Sprintf("%s, in the %s: %q", why, site, text))
 	}
 }

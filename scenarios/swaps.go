@@ -88,7 +88,9 @@ func (r *run) swapsBack(returns bool) {
 		_ = r.w.Exchange(manifestDir, besideManifests)
 	}
 	r.swapped, r.isLinked = notSwapped, false
-	_ = r.removeTree(besideManifests)
+	for _, name := range r.w.Entries(besideManifests) { // the directory itself may come again
+		_ = r.w.RemoveFile(besideManifests + "/" + name)
+	}
 	r.putsAll()
 	r.catchesUp()
 }

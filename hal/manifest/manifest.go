@@ -90,11 +90,12 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 
 // Accept has the removal of the files that are missing in another directory count, and returns their names. Owner only.
 func (c *Cluster) Accept() []string {
-	c.accepted = accepted{c.state.in, c.state.missing()}
-	if len(c.accepted.files) > 0 {
+	files := c.state.missing()
+	c.accepted = accepted{c.state.in, files}
+	if len(files) > 0 {
 		c.plan(0)
 	}
-	return c.accepted.files
+	return slices.Clone(files)
 }
 
 // plan asks for a reading after d, unless an earlier one is planned.
@@ -130,6 +131,10 @@ func (c *Cluster) read() {
 func (c *Cluster) take(f finding) {
 	c.reading = false
 	c.state = f.state
+	c.accepted.files = slices.DeleteFunc(c.accepted.files, func(name string) bool {
+		this := c.state.files[name]
+		return !this.missing && !this.going // it is gone, or back: what was accepted is done
+	})
 	troubles := map[string]hal.Trouble{}
 	for _, t := range f.troubles {
 		t.Source = Source

@@ -96,7 +96,7 @@ func (r *rpc) says() string {
 	case r.text == "" || words == "":
 		return r.text
 	case r.subject.nth&1 == 1:
-		return words + "; " + r.text
+		return strings.TrimSpace(words) + "; " + r.text
 	}
 	return r.text + "; " + words
 }

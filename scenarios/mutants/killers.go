@@ -93,6 +93,7 @@ var killers = map[string]killer{
 	"a start that is tried again forgets whose root it is":                       {seed: 64582},
 	"a start trusts that a link leads where it led":                              {scenario: "link_of_a_host_path_is_turned_to_an_empty_dir"},
 	"a status says that it is synced from the start":                             {seed: 720400043},
+	"a text in which a secret was hidden has a part too few":                     {scenario: "secret_of_one_call_is_quoted_in_the_error_of_another"},
 	"a time-out is read as not done":                                             {scenario: "driver_without_staging_is_only_published"},
 	"a volume comes up before it is attached":                                    {scenario: "attachment_ends_and_comes_back_with_its_uid"},
 	"a volume is mounted read-only for nobody":                                   {seed: 720400033},
@@ -175,6 +176,7 @@ var killers = map[string]killer{
 	"what stands at an earlier life's trace is another's":                        {scenario: "journal_is_forgotten_and_the_driver_comes_later"},
 	"what stands on a rung that is made anew does not yield":                     {seed: 515},
 	"what stood there before the intent is accepted":                             {scenario: "foreign_mount_over_a_standing_volume_is_not_taken_for_it"},
+	"what was accepted once is accepted for good":                                {scenario: "removal_is_accepted_once"},
 	"what was kept is forgotten before its file has a copy":                      {scenario: "agent_dies_as_a_kept_pod_is_back_in_its_manifest"},
 	"who was only asked for is a pod":                                            {seed: 720400002},
 }

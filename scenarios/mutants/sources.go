@@ -94,6 +94,10 @@ var sources = []Mutant{
 		"return text[len(text)-1] != '\\n' || isNameToCome(text)", "return text[len(text)-1] != '\\n'",
 	},
 	{
+		"what was accepted once is accepted for good", "S1, another directory says nothing", "hal/manifest/manifest.go",
+		"return !this.missing && !this.going // it", "return !this.missing && name == \"\" // it",
+	},
+	{
 		"a bad manifest that is missing elsewhere holds nothing", "S1, another directory says nothing", "hal/manifest/reader.go",
 		"\tbefore.going = false\n\taccepted", "\tbefore.text, before.opaque, before.going = nil, false, false\n\taccepted",
 	},
@@ -158,6 +162,11 @@ var sources = []Mutant{
 	{
 		"secrets are looked for as they are, in one piece", "S17", "hal/scrub/study.go",
 		"\tfor _, form := range formsOf(value) {\n", "\tk.windows = nil\n\tk.word(trimmed)\n\tfor _, form := range [][]byte{} {\n",
+	},
+	{
+		"a text in which a secret was hidden has a part too few", "L12", "engine/said.go",
+		"\tsaid.Detail = e.said.Clean(failure.Detail)\n",
+		"\tif said.Detail = e.said.Clean(failure.Detail); said.Detail != failure.Detail {\n\t\tsaid.Detail += \"; \"\n\t}\n",
 	},
 	{
 		"a secret in base64 is told", "S17", "hal/scrub/study.go",
