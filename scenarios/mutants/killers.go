@@ -156,6 +156,7 @@ var killers = map[string]killer{
 	"the lines of a batch are written in reverse order":                          {seed: 1045},
 	"the mount table is read when the kernel tells of it only":                   {scenario: "filesystem_turns_read_only_under_a_pod"},
 	"the name of a new generation is not durable":                                {seed: 481},
+	"the room of a record that goes is lost":                                     {scenario: "full_journal_keeps_nothing_from_going"},
 	"the second descent does not wait for the bound":                             {scenario: "driver_acts_after_it_has_answered_with_an_error"},
 	"the wait after an answer is as long as any":                                 {seed: 5},
 	"torn down before every source is synced":                                    {scenario: "empty_dir_keeps_its_content_over_a_restart"},
