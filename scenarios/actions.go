@@ -258,11 +258,6 @@ func (t *story) changeDriver(name string, staging bool, overlap string) string {
 	return ""
 }
 
-func (t *story) deleteObject(name string) string {
-	t.r.take(t.s.object(name, ""))
-	return ""
-}
-
 func (t *story) remove(name string, grace time.Duration) string {
 	_, p := t.pod(name)
 	if p == nil {

@@ -311,6 +311,16 @@ func (t *story) giveUID(name, other string) string {
 	return ""
 }
 
+func (t *story) deleteObject(name string) string {
+	object := t.s.object(name, "")
+	if secret, is := object.(*corev1.Secret); is {
+		t.r.uproots(secret.Namespace, secret.Name)
+	} else {
+		t.r.take(object)
+	}
+	return ""
+}
+
 func (t *story) cover(d time.Duration) string {
 	if !t.s.Files {
 		return "only manifests can be covered; write: objects from files"

@@ -42,6 +42,14 @@ func (r *run) plant(namespace, name string, data map[string]string) {
 	r.w.WriteFile(file, []byte(text))
 }
 
+// uproots deletes a secret; what was in it must come out nowhere all the same.
+func (r *run) uproots(namespace, name string) {
+	r.w.DeleteSecret(namespace, name)
+	if r.files {
+		r.unlinks(manifestDir + "/secret-" + name + ".yaml")
+	}
+}
+
 // leaksOf knows the values of secrets.
 func leaksOf(secrets ...map[string]string) *leaks {
 	l := &leaks{windows: map[string]bool{}}
