@@ -31,6 +31,7 @@ var killers = map[string]killer{
 	"a directory that can't be looked at is empty":                               {scenario: "link_comes_into_the_place_of_the_manifests"},
 	"a dispute of two newcomers takes away whom they replace":                    {scenario: "two_new_pods_have_one_uid"},
 	"a driver that could not be reached is not looked for":                       {scenario: "driver_is_replaced_behind_its_registration_socket"},
+	"a driver that is met was given no secret":                                   {scenario: "secret_that_only_the_driver_still_has_is_not_told_at_its_meeting"},
 	"a file with a refused object has no copy":                                   {scenario: "refused_manifest_that_turns_bad_stops_nobody_elses_teardown"},
 	"a filesystem that failed while the agent was away is staged again as it is": {scenario: "dead_device_is_seen_where_the_cluster_says_nothing"},
 	"a filesystem that fails is not noticed":                                     {scenario: "filesystem_turns_read_only_under_a_pod"},

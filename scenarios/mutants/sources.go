@@ -164,6 +164,10 @@ var sources = []Mutant{
 		"\tfor _, form := range formsOf(value) {\n", "\tk.windows = nil\n\tk.word(trimmed)\n\tfor _, form := range [][]byte{} {\n",
 	},
 	{
+		"a driver that is met was given no secret", "S17", "engine/said.go",
+		"n.heard(c, \"\", nil, err) // as of Info", "n.heard(c, driver, nil, err)",
+	},
+	{
 		"a text in which a secret was hidden has a part too few", "L12", "engine/said.go",
 		"\tsaid.Detail = e.said.Clean(failure.Detail)\n",
 		"\tif said.Detail = e.said.Clean(failure.Detail); said.Detail != failure.Detail {\n\t\tsaid.Detail += \"; \"\n\t}\n",
