@@ -162,7 +162,7 @@ func (n discreetNode) Capabilities(
 	c hal.Call, driver string, r *csi.NodeGetCapabilitiesRequest,
 ) (*csi.NodeGetCapabilitiesResponse, error) {
 	resp, err := n.CSINode.Capabilities(c, driver, r)
-	return resp, n.heard(c, driver, nil, err)
+	return resp, n.heard(c, "", nil, err) // as of Info
 }
 
 func (n discreetNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {

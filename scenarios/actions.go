@@ -200,6 +200,10 @@ func (p *parser) means(part string, words []string, at int) error {
 		if _, ok := diskFailures[word]; !ok {
 			return p.errorf("%q is not how a disk fails; read-only, gone and errors are", word)
 		}
+	case "BADNESS":
+		if !slices.Contains(badnesses, word) {
+			return p.errorf("%q is nothing that is wrong with a manifest; %s are", word, strings.Join(badnesses, ", "))
+		}
 	case "STANDING":
 		if !slices.Contains(standings, word) {
 			return p.errorf("%q is not how a volume stands; %s are", word, strings.Join(standings, ", "))
@@ -252,11 +256,6 @@ func (t *story) apply(name, version string) string {
 func (t *story) changeDriver(name string, staging bool, overlap string) string {
 	t.w.ChangeDriver(name, staging, duration(overlap))
 	t.r.isEdited = true
-	return ""
-}
-
-func (t *story) deleteObject(name string) string {
-	t.r.take(t.s.object(name, ""))
 	return ""
 }
 
@@ -330,13 +329,6 @@ func (t *story) removeTree(at string) string {
 	t.r.removes(at)
 	if errno := t.r.removeTree(at); errno != 0 {
 		return at + ": " + errno.Error()
-	}
-	return ""
-}
-
-func (t *story) expectNothingAt(at string) string {
-	if kind, there := t.w.Exists(at); there {
-		return "a " + kind.String() + " is there"
 	}
 	return ""
 }

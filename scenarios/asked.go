@@ -25,6 +25,7 @@ import (
 // news is one version of an object, as the present life of the agent was told of it.
 type news struct {
 	object any
+	from   hal.Instant // when it was told of it
 	until  hal.Instant // when it was told of the next one, or of its end; 0 is not yet
 	isGone bool        // of its end
 }
@@ -52,7 +53,7 @@ func (r *run) notes(e hal.ClusterEvent) {
 		if last := len(all) - 1; last >= 0 && all[last].until == 0 {
 			all[last].until = r.w.Now()
 		}
-		r.news[name] = append(all, news{object: o})
+		r.news[name] = append(all, news{object: o, from: r.w.Now()})
 	}
 }
 

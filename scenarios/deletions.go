@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is S31: a deletion of data is in the log of deletions before it begins, durably and with its cause, and stays there.
+// This file is S31: a deletion of data is in the log of deletions before it begins, durably and with its true cause, and stays there.
 
 // announcements are the entries of the log, as they were made durable. What is not asked for any more when data is made anew at a path counts no more.
 type announcements struct {
@@ -21,6 +22,7 @@ type announcements struct {
 	paths   map[string]bool        // of which data may be deleted
 	taken   map[string]hal.Instant // by path: when somebody took the entry away
 	unnamed bool                   // the file has its name, and a power cut may take that away
+	older   []byte                 // what the log said when the present life of the agent began
 }
 
 // deletionTime is how long a deletion may go on whose entry somebody has taken away after it began.
@@ -30,7 +32,7 @@ var deletionsLog = deletions.File(identity.Dir(rootDir))
 
 // losesLog is somebody who removes the log, or what is above it.
 func (r *run) losesLog() {
-	all := announcements{lines: map[string]bool{}, paths: map[string]bool{}, taken: r.announced.taken}
+	all := announcements{lines: map[string]bool{}, paths: map[string]bool{}, taken: r.announced.taken, older: r.announced.older}
 	if all.taken == nil {
 		all.taken = map[string]hal.Instant{}
 	}
@@ -64,8 +66,66 @@ func (r *run) announces(e *sim.Effect) {
 		r.announced.lines[string(line)] = true
 		for _, entry := range deletions.Parse(line) {
 			r.announced.paths[entry.Path] = entry.Cause != ""
+			if !bytes.Contains(r.announced.older, line) {
+				r.misstated(&entry)
+			}
 		}
 	}
+}
+
+// The causes of deletions, by what they begin with: whether a source names the pod, and whether one has named it in this life of the agent.
+const (
+	causeIsNamed  = "the pod does not have the volume any more"
+	causeWasNamed = "a source named the pod, and it was removed"
+)
+
+// misstated judges what an entry of the present life says of its deletion, by what this life was told of the pod until then. An entry says the second.
+func (r *run) misstated(e *deletions.Entry) {
+	r.judges("S31")
+	wrong := func(why string) {
+		r.fail("S31", "cause", e.Path, "the log of deletions says of "+e.Path+": "+e.Cause+"; and "+why)
+	}
+	from, isTime := instantOf(e.Time)
+	if !isTime || !strings.Contains(e.Path, "/"+e.UID+"/") || !strings.Contains(e.Path, e.Volume) {
+		wrong("its time, uid or volume is another one")
+		return
+	}
+	until := from.Add(time.Second)
+	var isNamed, mayBeNamed, wasNamed, mayHaveGone bool // by the beginning of that second, or may be by its end
+	for _, n := range r.news["pod "+e.UID] {
+		if n.from < until {
+			mayBeNamed = mayBeNamed || n.until == 0 || n.until >= from
+			mayHaveGone = mayHaveGone || n.isGone && n.until < until
+		}
+		if n.from < from {
+			wasNamed = true
+			isNamed = isNamed || n.until == 0 || n.until >= until
+		}
+	}
+	switch {
+	case strings.HasPrefix(e.Cause, causeIsNamed):
+		if !mayBeNamed {
+			wrong("no source names the pod")
+		}
+	case isNamed:
+		wrong("a source names the pod")
+	case e.Cause == causeWasNamed:
+		if !mayHaveGone {
+			wrong("no source has named the pod and removed it in this life of the agent")
+		}
+	case wasNamed:
+		wrong("a source has named the pod in this life of the agent")
+	case !r.synced:
+		wrong("not all is told yet")
+	}
+}
+
+// instantOf is the first instant of a second as the node's clock shows it (see [hal.Machine]).
+func instantOf(date string) (hal.Instant, bool) {
+	var year, month, day, hour, minute, second int
+	n, _ := fmt.Sscanf(date, "%d-%d-%dT%d:%d:%dZ", &year, &month, &day, &hour, &minute, &second) // n says how far it came
+	days := (year-2030)*336 + (month-1)*28 + day - 1
+	return hal.Instant(time.Duration((days*24+hour)*60+minute)*time.Minute + time.Duration(second)*time.Second), n == 6
 }
 
 // unannounced judges a deletion of what is at a path.

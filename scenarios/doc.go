@@ -35,7 +35,7 @@ var Properties = []struct{ Code, Text string }{
 	{"S28", "containers find the data of their own volume, and never another's"},
 	{"S29", "what is made for pods has the right mode; an emptyDir that lost its data says so until its pod ends"},
 	{"S30", "what another agent or machine has made is not touched before a person says so, and data goes only of pods that are known to be gone"},
-	{"S31", "a deletion of data is in the log of deletions, durably and with its cause, before it begins"},
+	{"S31", "a deletion of data is in the log of deletions, durably and with its true cause, before it begins"},
 	{"S32", "what is up of a volume belongs to one attachment of it: once the agent was told that this has ended, nothing more comes up on it, and no pod is ready on it"},
 	{"S33", "no pod is told to be ready by a publish on a filesystem that could be seen to have failed when it was made"},
 	{"S34", "no hostPath leads to a place that the agent empties or owns"},

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -287,66 +286,6 @@ func (r *run) makesFile(p *pod, object *corev1.Pod, file string) {
 	}
 }
 
-// misplaces has a pod's document moved into a file that nobody understands, for a while. Nobody has deleted the pod.
-func (r *run) misplaces(p *pod, d time.Duration) {
-	if r.isAside() || !p.isWanted {
-		return
-	}
-	file, object := r.fileOf(p.object), p.object
-	bad := manifestDir + "/misplaced-" + p.object.Name + ".yaml"
-	if _, there := r.w.Exists(bad); there {
-		return
-	}
-	r.w.WriteFile(bad, append([]byte("speck: {}\n---\n"), manifestOf(object)...))
-	_ = r.w.RemoveFile(file)
-	r.delays(d + shortly)
-	if d > 4*time.Second {
-		r.w.After(d/2, "an editor writes the bad file anew", func() { r.rewrites(bad) })
-	}
-	r.w.After(d, "a misplaced pod is where it was", func() { r.putsBack(p, object, file, bad) })
-}
-
-// rewrites is an editor that does not rename: it makes a file of its own, deletes the old one, and writes that anew, all in less time than lies between two
-// readings that agree.
-func (r *run) rewrites(file string) {
-	const beat = 100 * time.Millisecond
-	if _, there := r.w.Exists(file); !there || r.isAside() {
-		return
-	}
-	text, own := r.w.ReadFile(file), path.Join(path.Dir(file), "."+path.Base(file)+".swp")
-	r.w.WriteFile(own, nil)
-	r.w.After(beat, "the old file goes", func() {
-		if r.isAside() {
-			return
-		}
-		_ = r.w.RemoveFile(file)
-		r.w.After(beat+beat/2, "the new file comes", func() {
-			if r.isAside() {
-				return // it comes back as a manifest that is missing
-			}
-			r.w.WriteFile(file, text)
-			_ = r.w.RemoveFile(own)
-		})
-	})
-}
-
-// putsBack ends misplaces. What somebody has deleted or edited since has been dealt with.
-func (r *run) putsBack(p *pod, object *corev1.Pod, file, bad string) {
-	if r.defers(func() { r.putsBack(p, object, file, bad) }) {
-		return
-	}
-	if p.object == object && p.isWanted && r.names[sim.ObjectName(object)] == file {
-		r.give(object)
-	}
-	r.w.After(shortly, "the bad file goes", func() { r.takesAway(bad) })
-}
-
-func (r *run) takesAway(bad string) {
-	if !r.defers(func() { r.takesAway(bad) }) {
-		r.unlinks(bad)
-	}
-}
-
 // spoils puts a file among the manifests that nobody understands and that names no pod, until it is taken away.
 func (r *run) spoils(name string, d time.Duration) {
 	file := manifestDir + "/" + name + ".yaml"
@@ -372,6 +311,16 @@ func (t *story) giveUID(name, other string) string {
 	return ""
 }
 
+func (t *story) deleteObject(name string) string {
+	object := t.s.object(name, "")
+	if secret, is := object.(*corev1.Secret); is {
+		t.r.uproots(secret.Namespace, secret.Name)
+	} else {
+		t.r.take(object)
+	}
+	return ""
+}
+
 func (t *story) cover(d time.Duration) string {
 	if !t.s.Files {
 		return "only manifests can be covered; write: objects from files"
@@ -389,15 +338,6 @@ func (t *story) replaceFile(name string, d time.Duration) string {
 	return ""
 }
 
-func (t *story) misplace(name string, d time.Duration) string {
-	_, p := t.pod(name)
-	if p == nil || !t.s.Files {
-		return "the pod has no manifest; write: objects from files"
-	}
-	t.r.misplaces(p, d)
-	return ""
-}
-
 // edits are those of people who edit manifests.
 func edits() []action {
 	return []action{
@@ -407,7 +347,9 @@ func edits() []action {
 		{"cover the manifests for TIME", func(t *story, a []string) string { return t.cover(duration(a[0])) }},
 		{"put junk among the manifests for TIME", func(t *story, a []string) string { t.r.spoils("junk", duration(a[0])); return "" }},
 		{"replace the manifest of pod POD by a directory for TIME", func(t *story, a []string) string { return t.replaceFile(a[0], duration(a[1])) }},
-		{"move pod POD to a bad manifest for TIME", func(t *story, a []string) string { return t.misplace(a[0], duration(a[1])) }},
+		{"take away the manifest of pod POD for TIME", func(t *story, a []string) string { return t.takeAway(a[0], duration(a[1])) }},
+		{"move pod POD to a bad manifest for TIME", func(t *story, a []string) string { return t.misplace(a[0], "bad", duration(a[1])) }},
+		{"move pod POD to the BADNESS manifest for TIME", func(t *story, a []string) string { return t.misplace(a[0], a[1], duration(a[2])) }},
 		{"spoil pod POD", func(t *story, a []string) string { return t.spoil(a[0]) }},
 	}
 }

@@ -223,3 +223,10 @@ func (t *story) bindHost(from, at string) string {
 	}
 	return ""
 }
+
+func (t *story) expectNothingAt(at string) string {
+	if kind, there := t.w.Exists(at); there {
+		return "a " + kind.String() + " is there"
+	}
+	return ""
+}

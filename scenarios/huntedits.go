@@ -101,9 +101,22 @@ func (g *workload) plansFiles() {
 		}
 		g.at(g.time("workload.misplaced-time", name, 0, chaos), name, func() {
 			if p := g.current(i); p != nil {
-				g.r.misplaces(p, time.Second+g.time("workload.misplaced-lasts", name, 0, awayMost))
+				how := badness(g.pick("workload.misplaced-how", name, 0, 2, 1, 1, 1, 1, 1))
+				g.r.misplaces(p, how, time.Second+g.time("workload.misplaced-lasts", name, 0, awayMost))
 			}
 		})
+	}
+	for i, name := range g.names {
+		for n := range 2 {
+			if g.pick("workload.rewritten", name, n, 5, 1) == 0 {
+				continue
+			}
+			g.at(g.time("workload.rewritten-time", name, n, chaos), name, func() {
+				if p := g.current(i); p != nil {
+					g.r.takesAway(p, g.time("workload.rewritten-lasts", name, n, rewriteMost))
+				}
+			})
+		}
 	}
 }
 

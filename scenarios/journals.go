@@ -28,6 +28,9 @@ const (
 // leastRoom and mostRoom bound how large a small journal is, in KiB: a ladder takes about one and a half.
 const leastRoom, mostRoom = 8, 20
 
+// podRoom is a journal that has room for any one pod of a hunt, in bytes.
+const podRoom = 18 << 10
+
 // planJournal draws what is the matter with the journal.
 func (g *workload) planJournal() {
 	how := g.pick("workload.journal", "", 0, 9, 1, 1, 1, 1)
@@ -142,18 +145,26 @@ func (r *run) shrinksJournal(bytes int64) {
 	r.delays(chaos)
 }
 
-// makesRoom is a person who reads that the journal is full and does what that asks for: they remove pods, which go, as
-// that needs no room. Then they configure a larger journal, and bring the pods back.
+// makesRoom is a person who reads that the journal is full and does what that asks for: they remove pods, which go, as that needs no room. There is room
+// for one that waited then: it comes up. In the end they configure a larger journal, and bring the pods back.
 func (r *run) makesRoom() bool {
 	if r.roomy == 0 {
 		return true
 	}
-	var gone []*pod
-	for _, p := range r.pods {
-		if p.isWanted {
-			gone = append(gone, p)
-			r.remove(p, time.Second)
+	gone := slices.DeleteFunc(slices.Clone(r.pods), func(p *pod) bool { return !p.isWanted })
+	if len(gone) > 0 && r.cfg.JournalBytes >= podRoom {
+		last := max(0, slices.IndexFunc(gone, func(p *pod) bool { return !p.isRunning }))
+		for i, p := range gone {
+			if i != last {
+				r.remove(p, time.Second)
+			}
 		}
+		if !r.comesToRest("L2", "with room for one", r.bound()) {
+			return false
+		}
+	}
+	for _, p := range gone {
+		r.remove(p, time.Second) // those that are left
 	}
 	if !r.comesToRest("L4", "without room", r.bound()) {
 		return false

@@ -20,6 +20,7 @@ const (
 	byRename              // a copy, with some of the manifests, comes into its place
 	byLink                // a link comes into its place, which leads to the directory
 	byTurnedLink          // the link is turned to the copy in the middle of the time
+	byRemake              // the directory is removed and made again with the manifests of the copy: its inode has the same number
 )
 
 const (
@@ -38,8 +39,8 @@ func (r *run) swapsManifests(how swapping, keeps func(file string) bool, returns
 			r.w.WriteFile(besideManifests+"/"+name, r.w.ReadFile(manifestDir+"/"+name))
 		}
 	}
-	if how == byRename {
-		if r.w.Exchange(manifestDir, besideManifests) != 0 {
+	if how == byRename || how == byRemake {
+		if how == byRename && r.w.Exchange(manifestDir, besideManifests) != 0 || how == byRemake && !r.remakesManifests() {
 			return
 		}
 		r.swapped = how
@@ -63,6 +64,17 @@ func (r *run) swapsManifests(how swapping, keeps func(file string) bool, returns
 	r.w.After(d, "the link to the manifests goes", func() { r.swapsBack(true) })
 }
 
+// remakesManifests makes the directory again, as its copy is.
+func (r *run) remakesManifests() bool {
+	if r.w.Remake(manifestDir) != 0 {
+		return false
+	}
+	for _, name := range r.w.Entries(besideManifests) {
+		r.w.WriteFile(manifestDir+"/"+name, r.w.ReadFile(besideManifests+"/"+name))
+	}
+	return true
+}
+
 // swapsBack ends it: who did it puts right what the directory lacks, and what was deleted meanwhile.
 func (r *run) swapsBack(returns bool) {
 	if r.swapped == notSwapped || !r.isLinked && r.defers(func() { r.swapsBack(returns) }) {
@@ -72,11 +84,13 @@ func (r *run) swapsBack(returns bool) {
 	case r.isLinked:
 		_ = r.w.RemoveFile(manifestDir)
 		_ = r.w.Move(awayManifests, manifestDir)
-	case returns:
+	case returns && r.swapped == byRename:
 		_ = r.w.Exchange(manifestDir, besideManifests)
 	}
 	r.swapped, r.isLinked = notSwapped, false
-	_ = r.removeTree(besideManifests)
+	for _, name := range r.w.Entries(besideManifests) { // the directory itself may come again
+		_ = r.w.RemoveFile(besideManifests + "/" + name)
+	}
 	r.putsAll()
 	r.catchesUp()
 }
@@ -146,7 +160,7 @@ func (g *workload) planSwaps() {
 		return
 	}
 	for n := range 2 {
-		how := swapping(g.pick("workload.swap-how", "", n, 1, 4, 1, 1))
+		how := swapping(g.pick("workload.swap-how", "", n, 1, 4, 1, 1, 2))
 		if how == notSwapped {
 			continue
 		}
@@ -200,6 +214,7 @@ func swapActions() []action {
 		{"make the journal one of node NAME", func(t *story, a []string) string { return t.otherJournal(ofNode(a[0])) }},
 		{"swap the manifests for an empty directory for TIME", func(t *story, a []string) string { return t.swap(byRename, "", duration(a[0])) }},
 		{"swap the manifests for a copy without pod POD for TIME", func(t *story, a []string) string { return t.swap(byRename, a[0], duration(a[1])) }},
+		{"recreate the manifests without pod POD for TIME", func(t *story, a []string) string { return t.swap(byRemake, a[0], duration(a[1])) }},
 		{"turn the manifests into a link for TIME", func(t *story, a []string) string { return t.swap(byTurnedLink, "", duration(a[0])) }},
 		{"accept the missing manifests", func(t *story, _ []string) string { return t.accept() }},
 	}

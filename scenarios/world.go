@@ -177,7 +177,7 @@ func (r *run) start(h hal.Host) {
 	}
 	h.Cluster = heard{h.Cluster, r}
 	r.h, r.core, r.synced, r.heard, r.bornAt = h, nil, false, newObjects(), r.w.Now()
-	r.news = map[string][]news{}
+	r.news, r.announced.older = map[string][]news{}, slices.Concat(r.w.ReadFile(deletionsLog+".1"), r.w.ReadFile(deletionsLog))
 	r.registrars.forget(r.w.Drivers())
 	cfg := r.cfg
 	cfg.NodeName = r.host

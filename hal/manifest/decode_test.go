@@ -118,3 +118,26 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestTextThatMayGoOn: who writes a file in pieces may have come to the end of any line of it. It may hold any pod until the last object has a name.
+func TestTextThatMayGoOn(t *testing.T) {
+	for text, want := range map[string]bool{
+		"":                                       true,
+		"kind: P":                                true,
+		"kind: Pod\n":                            true,
+		"kind: Pod\nmetadata:\n":                 true,
+		"kind: Pod\nmetadata: {labels: {a: b,\n": true,
+		"speck: {}\n---\nkind: Pod\nmetadata:\n  namespace: a\n": true,
+		"kind: List\nitems:\n": true,
+		"kind: List\nitems:\n- kind: Pod\n  metadata: {name: a}\n": false,
+		"kind: List\nitems:\n- kind: Pod\n  metadata:\n":           true,
+		"kind: Pod\nmetadata:\n  name: a\n":                        false,
+		"kind: Pod\nmetadata:\n  name: a\nspec: {containers: [{\n": false,
+		"speck: {}\n":                               false,
+		"{\"kind\": \"Pod\",\n":                     true,
+		"{\"kind\": \"Pod\", \"x\": {}}":            false,
+		"kind: Pod\nmetadata:\n  name: a\n\x00\x00": true,
+	} {
+		require.Equal(t, want, isCut([]byte(text)), "%q", text)
+	}
+}

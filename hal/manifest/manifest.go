@@ -139,6 +139,10 @@ func (c *Cluster) read() {
 func (c *Cluster) take(f finding) {
 	c.reading = false
 	c.state = f.state
+	c.accepted.files = slices.DeleteFunc(c.accepted.files, func(name string) bool {
+		this := c.state.files[name]
+		return !this.missing && !this.going // it is gone, or back: what was accepted is done
+	})
 	troubles := map[string]hal.Trouble{}
 	for _, t := range f.troubles {
 		t.Source = Source

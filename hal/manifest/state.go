@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -119,13 +120,41 @@ func mentions(text []byte, name string) bool {
 }
 
 // isCut reports whether a text may be only the beginning of what somebody writes: it does not end with a line, or the end is nothing but zeros, as a
-// crash leaves it. JSON needs no last line.
+// crash leaves it, or its last object has no name yet. JSON needs no last line, and ends with a brace.
 func isCut(text []byte) bool {
 	if len(text) == 0 || bytes.IndexByte(text, 0) >= 0 {
 		return true
 	}
-	last := text[len(text)-1]
-	return last != '\n' && !(last == '}' && bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")))
+	if words := bytes.TrimSpace(text); bytes.HasPrefix(words, []byte("{")) {
+		return words[len(words)-1] != '}'
+	}
+	return text[len(text)-1] != '\n' || isNameToCome(text)
+}
+
+// isNameToCome reports whether the last document of a text is an object without a name: who writes it line by line has not come to the name.
+func isNameToCome(text []byte) bool {
+	last := text[bytes.LastIndex(text, []byte("\n---"))+1:]
+	documents, err := splitYAML(last)
+	if err != nil {
+		return !mentions(last, "name")
+	}
+	return len(documents) > 0 && isNameless(documents[len(documents)-1].json)
+}
+
+// isNameless reports whether a document is an object without a name, or a List that ends with one.
+func isNameless(data []byte) bool {
+	var o struct {
+		APIVersion, Kind string
+		Metadata         struct{ Name string }
+		Items            []json.RawMessage
+	}
+	if json.Unmarshal(data, &o) != nil || o.APIVersion+o.Kind == "" {
+		return false
+	}
+	if o.Kind == "List" {
+		return len(o.Items) == 0 || isNameless(o.Items[len(o.Items)-1])
+	}
+	return o.Metadata.Name == ""
 }
 
 // dirID says which directory a path led to.

@@ -15,7 +15,8 @@ type node struct {
 	name   string
 	kind   hal.FileType
 	sb     *superblock
-	inode  uint64
+	inode  uint64 // is used again
+	serial uint64 // is never used again
 	mode   uint32
 	uid    uint32
 	kids   []*node    // of a directory, sorted by name
@@ -77,7 +78,7 @@ func (f *filesystem) anonymous() hal.Device {
 
 func (sb *superblock) newNode(kind hal.FileType, mode uint32) *node {
 	sb.inodes++
-	n := &node{kind: kind, sb: sb, inode: sb.inodes + 1, mode: mode}
+	n := &node{kind: kind, sb: sb, inode: sb.inodes + 1, serial: sb.inodes + 1, mode: mode}
 	if kind == hal.TypeFile {
 		n.file = &content{}
 	}
@@ -86,7 +87,7 @@ func (sb *superblock) newNode(kind hal.FileType, mode uint32) *node {
 
 // born stands for the time at which n was made: another one for each node that there ever is.
 func (n *node) born() int64 {
-	return int64(n.sb.dev.Major)<<52 | int64(n.sb.dev.Minor)<<32 | int64(n.inode)
+	return int64(n.sb.dev.Major)<<52 | int64(n.sb.dev.Minor)<<32 | int64(n.serial)
 }
 
 func (n *node) isDir() bool { return n.kind == hal.TypeDirectory }

@@ -58,6 +58,28 @@ func (w *World) Move(from, to string) syscall.Errno {
 	return 0
 }
 
+// Remake removes a directory with all in it, and makes it again at the same instant: another directory, whose inode has the same number.
+func (w *World) Remake(path string) syscall.Errno {
+	at, _, errno := w.walk(path, walkAll)
+	switch {
+	case errno != 0:
+		return errno
+	case !at.n.isDir():
+		return syscall.ENOTDIR
+	}
+	former := at.n
+	for len(former.kids) > 0 {
+		if errno := w.removeOne(actor{}, path+"/"+former.kids[0].name); errno != 0 {
+			return errno
+		}
+	}
+	if errno := w.removeOne(actor{}, path); errno != 0 {
+		return errno
+	}
+	w.makeDirs(path).n.inode = former.inode
+	return 0
+}
+
 // replaced tells the watches that another directory is at dir/name, where k was.
 func (w *World) replaced(dir location, name string, k *node) {
 	w.nameChanged(dir, name, k, false)

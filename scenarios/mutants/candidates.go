@@ -15,4 +15,12 @@ var Candidates = []Mutant{
 		"\tif !b.sync {\n\t\treturn nil\n\t}\n\treturn h.Files.Sync(c, file)\n",
 		"\tif b.sync {\n\t\t_ = h.Files.Sync(c, file)\n\t}\n\treturn nil\n",
 	},
+	{
+		"a listing is believed of what changed while it was read", "S14, laws 5.4", "engine/hidden.go",
+		"return ended[key] || m.core.IsKnown(key)", "return ended[\"\"] || m.core.IsKnown(key)",
+	},
+	{
+		"a mount table is believed of what changed while it was read", "S14, laws 7.1", "engine/drift.go",
+		"\tsince := m.drift.since\n", "\tsince := max(m.core.Seq(), m.drift.since)\n",
+	},
 }

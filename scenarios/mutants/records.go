@@ -95,6 +95,10 @@ var records = []Mutant{
 		"\t\tline.Room = c.room(r)\n", "",
 	},
 	{
+		"the room of a record that goes is lost", "L2, laws 5.5", "engine/journal/room.go",
+		"\tg.charge(e, 0)\n\tif e.base {", "\tif e.base {",
+	},
+	{
 		"a descent needs room", "L4, laws 5.5", "engine/journal/room.go",
 		" && l.Record.Phase != core.Leaving {", " {",
 	},

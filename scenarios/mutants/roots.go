@@ -44,6 +44,18 @@ var roots = []Mutant{
 		"\t\t\tif unlogged != nil {\n", "\t\t\tif unlogged != nil && why != \"\" {\n",
 	},
 	{
+		"a pod that was removed is told to have been named by nobody", "S31, an entry has the true cause", "engine/deleting.go",
+		"\t\treturn \"a source named the pod, and it was removed\"\n", "\t\treturn \"all sources have been read, and none names the pod\"\n",
+	},
+	{
+		"a pod that nobody has named is told to have been removed", "S31, an entry has the true cause", "engine/deleting.go",
+		"\tcase m.objects.named[pod]:\n", "\tcase m.objects.named[pod], !doomed.IfEmpty:\n",
+	},
+	{
+		"a volume that a pod has no more is told to have gone with the pod", "S31, an entry has the true cause", "engine/deleting.go",
+		"\tcase m.objects.pods[pod] != nil:\n", "\tcase m.objects.pods[pod] != nil && doomed.IfEmpty:\n",
+	},
+	{
 		"the log of deletions is not durable", "S31", "engine/deletions/deletions.go",
 		"\tif err == nil {\n\t\terr = h.Files.Sync(c, file)\n", "\tif err == nil {\n",
 	},

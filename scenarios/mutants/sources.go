@@ -70,6 +70,34 @@ var sources = []Mutant{
 		"\tcase d.Inode == 0 || d.Inode != other.Inode || d.Born != other.Born:\n", "\tcase d.Inode == 0:\n",
 	},
 	{
+		"a directory is known without its time of birth", "S1, another directory says nothing", "hal/manifest/state.go",
+		"d.Inode != other.Inode || d.Born != other.Born:", "d.Inode != other.Inode:",
+	},
+	{
+		"one reading is enough for a removal", "S1, two readings agree on a change", "hal/manifest/reader.go",
+		"; !ok || last != (sum{}) {", "; !ok && last != (sum{}) {",
+	},
+	{
+		"a bad manifest does not hold a pod by its uid", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		" || mentions(f.text, o.UID)", "",
+	},
+	{
+		"escapes in a bad manifest spell nothing", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		" || hasEscapes(f.text)", "",
+	},
+	{
+		"a bad manifest that ends in a line is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		"return text[len(text)-1] != '\\n' || isNameToCome(text)", "return isNameToCome(text)",
+	},
+	{
+		"a bad manifest whose last object has no name is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		"return text[len(text)-1] != '\\n' || isNameToCome(text)", "return text[len(text)-1] != '\\n'",
+	},
+	{
+		"what was accepted once is accepted for good", "S1, another directory says nothing", "hal/manifest/manifest.go",
+		"return !this.missing && !this.going // it", "return !this.missing && name == \"\" // it",
+	},
+	{
 		"a bad manifest that is missing elsewhere holds nothing", "S1, another directory says nothing", "hal/manifest/reader.go",
 		"\tbefore.going = false\n\taccepted", "\tbefore.text, before.opaque, before.going = nil, false, false\n\taccepted",
 	},
@@ -142,6 +170,15 @@ var sources = []Mutant{
 	{
 		"secrets are looked for as they are, in one piece", "S17", "hal/scrub/study.go",
 		"\tfor _, form := range formsOf(value) {\n", "\tk.windows = nil\n\tk.word(trimmed)\n\tfor _, form := range [][]byte{} {\n",
+	},
+	{
+		"a driver that is met was given no secret", "S17", "engine/said.go",
+		"n.heard(c, \"\", nil, err) // as of Info", "n.heard(c, driver, nil, err)",
+	},
+	{
+		"a text in which a secret was hidden has a part too few", "L12", "engine/said.go",
+		"\tsaid.Detail = e.said.Clean(failure.Detail)\n",
+		"\tif said.Detail = e.said.Clean(failure.Detail); said.Detail != failure.Detail {\n\t\tsaid.Detail += \"; \"\n\t}\n",
 	},
 	{
 		"a secret in base64 is told", "S17", "hal/scrub/study.go",

@@ -15,6 +15,10 @@ var ties = []Mutant{
 		"\tif r.Awaits != \"\" {\n\t\treturn idle(whyAwaits)\n\t}\n", "",
 	},
 	{
+		"an attachment that ends during a climb is not noticed", "S32", "engine/core/void.go",
+		"\t\tr.op.Params, _ = voidIn(r.op.Params, spec.Want)\n", "\t\t_, _ = voidIn(r.op.Params, spec.Want)\n",
+	},
+	{
 		"an attachment that comes back mends what was made before", "S32", "engine/core/void.go",
 		"\t\tmade[at].Value = voided\n", "",
 	},

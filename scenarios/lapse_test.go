@@ -1,0 +1,66 @@
+package scenarios
+
+import (
+	"path"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// TestOnlyALostJournalExcusesAStart: a start that knows nothing of a stage that is up breaks S15, but for one thing: the journal was lost, and no name on the
+// node tells of the stage.
+func TestOnlyALostJournalExcusesAStart(t *testing.T) {
+	for name, c := range map[string]struct{ isLost, isNamed, isExcused bool }{
+		"the journal is lost and nothing is named":    {true, false, true},
+		"the journal is lost and a directory is left": {true, true, false},
+		"the journal is there":                        {false, false, false},
+		"the journal is there, and a directory":       {false, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.holds(sim.EffectStaged)
+			r.root.forgotten = c.isLost
+			if c.isNamed {
+				r.w.MakeDir(path.Dir(stagePath))
+			}
+			r.stepped(core.New(core.Start{Now: 1, Boot: "b"}))
+			require.Equal(t, c.isExcused, r.byPath[stagePath].isUnseen)
+			if c.isExcused {
+				require.Nil(t, r.violation)
+				return
+			}
+			require.NotNil(t, r.violation)
+			require.Equal(t, "S15", r.violation.Property)
+		})
+	}
+}
+
+// TestOnlyACallOfALostJournalStrands: what a call brings is nobody's volume only if the call began before the journal was lost.
+func TestOnlyACallOfALostJournalStrands(t *testing.T) {
+	for name, c := range map[string]struct {
+		isLost bool
+		call   uint64
+		kind   sim.EffectKind
+		want   bool
+	}{
+		"a stage by a call that is forgotten":    {true, 1, sim.EffectStaged, true},
+		"a stage by a call that came later":      {true, 2, sim.EffectStaged, false},
+		"an unstage by a call that is forgotten": {true, 1, sim.EffectUnstaged, false},
+		"a stage, and the journal is there":      {false, 1, sim.EffectStaged, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.sends(1, stage)
+			if c.isLost {
+				r.forgets()
+			}
+			p := r.byPath[stagePath]
+			require.Equal(t, c.isLost, p.isTouched, "only a lost journal leaves the call to nobody")
+			r.betrays(&sim.Effect{Kind: c.kind, Actor: "d", Run: 1, Call: c.call, Key: theStage, Method: stage, Path: stagePath})
+			require.Equal(t, c.want, p.isStranded)
+		})
+	}
+}

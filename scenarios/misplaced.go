@@ -1,0 +1,147 @@
+package scenarios
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is manifests of pods that go for a while, and nobody has deleted the pods: an editor removes the file before it writes it again, or the
+// document is in another file by now, which nobody understands.
+
+// badness is what is wrong with the file that a pod's document was moved to. What may be in it tells which pods it holds.
+type badness uint8
+
+const (
+	bad       badness = iota // another document of it is no object
+	renamed                  // and the pod has another name in it, and its uid
+	escaped                  // and the pod's name and uid are spelled by the numbers of their letters
+	cutInLine                // it ends in the middle of the name
+	cutAtLine                // it ends with a line, before the name
+	empty                    // nothing of it is written yet
+)
+
+// badnesses are the words for them.
+var badnesses = []string{"bad", "renamed", "escaped", "torn", "short", "empty"}
+
+// rewriteMost is how long a manifest is not there while it is written again: less than any two readings that must agree are apart.
+const rewriteMost = 190 * time.Millisecond
+
+// takesAway has a pod's manifest be away for a while. Nobody has deleted the pod.
+func (r *run) takesAway(p *pod, d time.Duration) {
+	if r.isAside() || !p.isWanted {
+		return
+	}
+	file, object := r.fileOf(p.object), p.object
+	if r.w.RemoveFile(file) == 0 {
+		r.w.After(d, "a manifest is written again", func() { r.makesFile(p, object, file) })
+	}
+}
+
+// misplaces has a pod's document moved into a file that nobody understands, for a while. Nobody has deleted the pod.
+func (r *run) misplaces(p *pod, how badness, d time.Duration) {
+	if r.isAside() || !p.isWanted {
+		return
+	}
+	file, object := r.fileOf(p.object), p.object
+	to := manifestDir + "/misplaced-" + p.object.Name + ".yaml"
+	if _, there := r.w.Exists(to); there {
+		return
+	}
+	r.w.WriteFile(to, misplacedText(object, how))
+	_ = r.w.RemoveFile(file)
+	r.delays(d + shortly)
+	if d > 4*time.Second {
+		r.w.After(d/2, "an editor writes the bad file anew", func() { r.rewrites(to) })
+	}
+	r.w.After(d, "a misplaced pod is where it was", func() { r.putsBack(p, object, file, to) })
+}
+
+// rewrites is an editor that does not rename: it makes a file of its own, deletes the old one, and writes that anew, all in less time than lies between two
+// readings that agree.
+func (r *run) rewrites(file string) {
+	const beat = 100 * time.Millisecond
+	if _, there := r.w.Exists(file); !there || r.isAside() {
+		return
+	}
+	text, own := r.w.ReadFile(file), path.Join(path.Dir(file), "."+path.Base(file)+".swp")
+	r.w.WriteFile(own, nil)
+	r.w.After(beat, "the old file goes", func() {
+		if r.isAside() {
+			return
+		}
+		_ = r.w.RemoveFile(file)
+		r.w.After(beat+beat/2, "the new file comes", func() {
+			if r.isAside() {
+				return // it comes back as a manifest that is missing
+			}
+			r.w.WriteFile(file, text)
+			_ = r.w.RemoveFile(own)
+		})
+	})
+}
+
+// misplacedText is what a bad file holds of a pod.
+func misplacedText(object *corev1.Pod, how badness) []byte {
+	speck, text := []byte("speck: {}\n---\n"), manifestOf(object)
+	metadata, name := []byte("\nmetadata:\n"), []byte("\n  name: ")
+	switch how {
+	case renamed:
+		other := object.DeepCopy()
+		other.Name = "other-" + object.Name
+		text = manifestOf(other)
+	case escaped:
+		for _, word := range []string{string(object.UID), object.Name} {
+			text = bytes.ReplaceAll(text, []byte(word), fmt.Appendf(nil, "\"\\x%02x%s\"", word[0], word[1:]))
+		}
+	case cutInLine:
+		text = text[:bytes.Index(text, name)+len(name)+1]
+	case cutAtLine:
+		text = text[:bytes.Index(text, metadata)+len(metadata)]
+	case empty:
+		return nil
+	default:
+	}
+	return append(speck, text...)
+}
+
+// putsBack ends misplaces. What somebody has deleted or edited since has been dealt with.
+func (r *run) putsBack(p *pod, object *corev1.Pod, file, from string) {
+	if r.defers(func() { r.putsBack(p, object, file, from) }) {
+		return
+	}
+	if p.object == object && p.isWanted && r.names[sim.ObjectName(object)] == file {
+		r.give(object)
+	}
+	r.w.After(shortly, "the bad file goes", func() { r.discardsFile(from) })
+}
+
+func (r *run) discardsFile(file string) {
+	if !r.defers(func() { r.discardsFile(file) }) {
+		r.unlinks(file)
+	}
+}
+
+func (t *story) takeAway(name string, d time.Duration) string {
+	_, p := t.pod(name)
+	if p == nil || !t.s.Files {
+		return "the pod has no manifest; write: objects from files"
+	}
+	t.r.takesAway(p, d)
+	return ""
+}
+
+func (t *story) misplace(name, how string, d time.Duration) string {
+	_, p := t.pod(name)
+	if p == nil || !t.s.Files {
+		return "the pod has no manifest; write: objects from files"
+	}
+	t.r.misplaces(p, badness(slices.Index(badnesses, how)), d)
+	return ""
+}
