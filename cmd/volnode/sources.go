@@ -14,7 +14,8 @@ const sourcesHelp = `sources shows which manifests are in trouble, and which pod
 
 A manifest that is missing counts as removed in the directory in which volnode saw it last. Another directory at the same path says nothing: another
 filesystem was mounted there, the disk of the manifests is not mounted, or the directory was replaced. Such a manifest still counts, and its pods stay
-up, until it is there again. --accept has it removed: its pods go, with their data. It shows what goes.`
+up, until it is there again. --accept has it removed: its pods go, with their data. It shows what goes.
+If what was read before is lost, the same holds of a pod whose volumes are recorded and that no manifest names.`
 
 // sourcesAnswer is what is wrong with the sources.
 type sourcesAnswer struct {
