@@ -3,6 +3,10 @@ package mutants
 // faces is engines whose answers are not what they believe.
 var faces = []Mutant{
 	{
+		"what nobody could look at is not in use", "S8, unknown is in use", "engine/public.go",
+		"return m.unread() != \"\" || slices", "return m.core == nil || slices",
+	},
+	{
 		"what may be mounted is what is mounted", "S35", "engine/public.go",
 		"func(_ string, v core.View) bool { return !v.IsGone })", "func(_ string, v core.View) bool { return v.State == core.Present })",
 	},
