@@ -103,6 +103,14 @@ func (m *VolumeManager) Run(ctx context.Context) error {
 // NodeName is the node's name: from the identity file, once the node was read. Owner only.
 func (m *VolumeManager) NodeName() string { return m.cfg.NodeName }
 
+// RecordedPods is the uids of the pods that the journal has a record of, once the node was read. Owner only.
+func (m *VolumeManager) RecordedPods() (uids []string) {
+	for _, uid := range m.core.Recorded() {
+		uids = append(uids, string(uid))
+	}
+	return uids
+}
+
 // Start starts the manager without waiting for its end. For hosts that own their owner.
 func (m *VolumeManager) Start() { m.h.Runtime.Post(m.begins) }
 

@@ -241,14 +241,14 @@ func (m *VolumeManager) GetExtraSupplementalGroupsForPod(context.Context, core.P
 }
 
 // GetVolumesInUse returns the unique names of the attachable volumes that are wanted, or may be in use, on this node, sorted. Before the agent has
-// read the node it is an error: what is not known is in use.
+// read the node it is an error, and while it could not read some of it: what is not known is in use.
 func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVolumeName, error) {
 	type answer struct {
-		names  []corev1.UniqueVolumeName
-		isRead bool
+		names   []corev1.UniqueVolumeName
+		unknown string // why others may be in use, too; "" if none may
 	}
 	a, err := ask(ctx, m, func() (a answer) {
-		if a.isRead = m.core != nil; !a.isRead {
+		if a.unknown = m.unread(); a.unknown != "" {
 			return a
 		}
 		for _, v := range m.core.View() {
@@ -261,10 +261,21 @@ func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVol
 		a.names = slices.Compact(a.names) // a volume has a rung for each of its pods
 		return a
 	})
-	if err == nil && !a.isRead {
-		err = errors.New("volumes in use: not known yet: the agent has not read the node; ask again")
+	if err == nil && a.unknown != "" {
+		err = errors.New("volumes in use: not known yet: " + a.unknown + "; ask again")
 	}
 	return a.names, err
+}
+
+// unread says what of the node the agent has not read, "" for nothing. Any volume of an earlier life may be there.
+func (m *VolumeManager) unread() string {
+	if m.core == nil {
+		return "the agent has not read the node"
+	}
+	if hidden := m.core.Hidden(); len(hidden) > 0 {
+		return hidden[0] + " could not be looked at"
+	}
+	return ""
 }
 
 // MarkVolumesAsReportedInUse takes in what the server acknowledged of GetVolumesInUse.
@@ -281,10 +292,8 @@ func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bo
 		return true, fmt.Errorf("%q names no volume; its name is driver^handle", volume) // unknown is attached
 	}
 	found, err := ask(ctx, m, func() bool {
-		if m.core == nil {
-			return true
-		}
-		return slices.ContainsFunc(m.core.View(), func(v core.View) bool { return v.Volume == volume && !v.IsGone })
+		isIt := func(v core.View) bool { return v.Volume == volume && !v.IsGone }
+		return m.unread() != "" || slices.ContainsFunc(m.core.View(), isIt)
 	})
 	return found || err != nil, err // unknown is attached
 }

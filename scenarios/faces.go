@@ -284,8 +284,9 @@ func (r *run) disbelieves(i *interview) (why string) {
 		}
 	})
 	for _, volume := range sortedKeys(i.attached) {
-		if why == "" && i.attached[volume] != inUse[volume] {
-			why = fmt.Sprintf("volume %s is attached: %v, and what is believed of it says %v", volume, i.attached[volume], inUse[volume])
+		isUsed := inUse[volume] || len(r.core.Hidden()) > 0 // what nobody could look at may be of any volume
+		if why == "" && i.attached[volume] != isUsed {
+			why = fmt.Sprintf("volume %s is attached: %v, and what is believed of it says %v", volume, !isUsed, isUsed)
 		}
 	}
 	for _, a := range i.pods {

@@ -94,6 +94,14 @@ func (r *run) isUntied(p *place) bool {
 	return false
 }
 
+// isUntold reports whether the journal was lost that said with which attachment a place was made, or what it stands on.
+// That may be another one than now, for all that the present life can know, so it is void.
+func (r *run) isUntold(p *place) bool {
+	return r.root.forgotten && r.isTold(p.thing, p.driver) && slices.ContainsFunc(r.list, func(at *place) bool {
+		return at.thing == p.thing && (at == p || !at.isPublish) && at.began != 0 && at.began < r.bornAt
+	})
+}
+
 // isOf reports whether an object is the attachment of that uid.
 func isOf(object any, uid types.UID) bool {
 	is, ok := object.(*storagev1.VolumeAttachment)
@@ -259,7 +267,8 @@ func (r *run) unpublishSent(p *place) {
 	case owner == nil:
 	case owner.isRunning && owner.has(p):
 		r.fail("S7", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", whose containers run")
-	case owner.isSteady && !r.isEdited && !r.isCut[p.thing] && !r.isUntied(p) && !r.denied[p.driver+"^"+p.volume] && !r.exclusive[p.driver+"^"+p.volume]:
+	case owner.isSteady && !r.isEdited && !r.isCut[p.thing] && !r.isUntied(p) && !r.isUntold(p) &&
+		!r.denied[p.thing] && !r.exclusive[p.thing]:
 		r.fail("S22", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", which was wanted all along")
 	}
 }

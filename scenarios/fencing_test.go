@@ -89,3 +89,33 @@ func TestOnlyACallOfALostJournalMixesUp(t *testing.T) {
 		})
 	}
 }
+
+// TestTakenIfNothingTellsItsAttachment: what was made before the journal was lost may be of an earlier attachment, for all that the agent can know.
+func TestTakenIfNothingTellsItsAttachment(t *testing.T) {
+	for name, c := range map[string]struct{ isLost, isOlder, isTaken bool }{
+		"the journal is lost":        {true, true, true},
+		"the journal is there":       {false, true, false},
+		"it was made since the loss": {true, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.isAttachedOnce(func(is *storagev1.VolumeAttachment) {
+				p := r.runs()
+				p.isRunning, p.isSteady, r.root.forgotten = false, true, c.isLost
+				r.holds(sim.EffectStaged)
+				r.byPath[stagePath].tie = is.UID
+				r.sends(1, publish)
+				r.effect(sim.Effect{Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: publish, Key: thePublish, Target: target, Call: 1})
+				if r.bornAt = r.byPath[target].began; c.isOlder {
+					r.bornAt++
+				}
+				r.sends(2, unpublish)
+			})
+			if c.isTaken {
+				require.Nil(t, r.violation)
+				return
+			}
+			require.Equal(t, "S22", r.violation.Property, "%v", r.violation)
+		})
+	}
+}

@@ -19,7 +19,8 @@ const sourcesHelp = `sources shows which manifests are in trouble, and which pod
 
 A manifest that is missing counts as removed in the directory in which volnode saw it last. Another directory at the same path says nothing: another
 filesystem was mounted there, the disk of the manifests is not mounted, or the directory was replaced. Such a manifest still counts, and its pods stay
-up, until it is there again. --accept has it removed: its pods go, with their data. It shows what goes.`
+up, until it is there again. --accept has it removed: its pods go, with their data. It shows what goes.
+If what was read before is lost, the same holds of a pod whose volumes are recorded and that no manifest names.`
 
 // sourcesAnswer is what is wrong with the sources.
 type sourcesAnswer struct {
@@ -62,6 +63,7 @@ func sourcesCommand(c *client) *cobra.Command {
 
 // printSources shows what was accepted and what that does, then what is wrong all the same.
 func printSources(w io.Writer, s sourcesAnswer, accept bool) {
+	files := 0
 	for _, a := range s.Accepted {
 		what := "nothing was up for it"
 		switch {
@@ -70,6 +72,11 @@ func printSources(w io.Writer, s sourcesAnswer, accept bool) {
 		case len(a.Pods) > 1:
 			what = "pods " + strings.Join(a.Pods, ", ") + " go, with their data in emptyDirs"
 		}
+		if a.File == "" {
+			fmt.Fprintf(w, "accepted: no manifest names what an earlier run had volumes for; %s\n", what)
+			continue
+		}
+		files++
 		fmt.Fprintf(w, "accepted: %s: counts as removed from now on; %s\n", printable(a.File), what)
 	}
 	for _, name := range s.Released {
@@ -77,7 +84,7 @@ func printSources(w io.Writer, s sourcesAnswer, accept bool) {
 	}
 	switch {
 	case len(s.Accepted) > 0:
-		fmt.Fprintf(w, "accepted: %s; 'volnode status' shows what goes\n", plural(len(s.Accepted), "missing manifest"))
+		fmt.Fprintf(w, "accepted: %s; 'volnode status' shows what goes\n", plural(files, "missing manifest"))
 	case accept:
 		fmt.Fprintln(w, "accepted: nothing, as no manifest is missing in another directory")
 	case len(s.Sources) == 0:
@@ -108,7 +115,9 @@ func (d *daemon) missing(ctx context.Context, accept bool) (sourcesAnswer, error
 	})
 	for i, a := range answer.Accepted {
 		d.log.Warn("a person accepts that a manifest is gone", "manifest", a.File, "pods", strings.Join(a.Pods, ", "))
-		answer.Accepted[i].File = path.Join(d.config.ManifestDir, a.File)
+		if a.File != "" {
+			answer.Accepted[i].File = path.Join(d.config.ManifestDir, a.File)
+		}
 	}
 	if len(answer.Accepted) > 0 { // what was said of them is true no more
 		for _, t := range answer.Sources {

@@ -24,6 +24,9 @@ func (c *Core) veil(r *rung) (string, bool) {
 	return "", false
 }
 
+// Hidden returns the names that could not be looked at, not to be changed. Any volume of an earlier life may be there.
+func (c *Core) Hidden() []string { return c.hidden }
+
 // IsKnown reports whether a rung has a history: what a listing tells of it is no news.
 func (c *Core) IsKnown(key hal.Key) bool {
 	r := c.rungs[key]

@@ -182,6 +182,16 @@ func (c *Core) Pods() []PodView {
 	return vs
 }
 
+// Recorded returns the uids of the pods that the journal has a record of, sorted: something of them may be left.
+func (c *Core) Recorded() (uids []PodUID) {
+	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
+		if slices.ContainsFunc(c.pods[uid].rungs, func(r *rung) bool { return r.recorded && !c.isPast(r) }) {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}
+
 // Pod returns one pod; one that is not known wants nothing and has nothing.
 func (c *Core) Pod(uid PodUID) PodView {
 	p := c.pods[uid]

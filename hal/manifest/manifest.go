@@ -48,6 +48,8 @@ type Options struct {
 	AcceptsAnyDirectory bool
 	// Node, when set, is asked for the node's name by Watch, in place of NodeName. On the owner.
 	Node func() string
+	// Pods, when set, is asked by Watch for the uids of the pods that an earlier run has done something for. On the owner.
+	Pods func() []string
 }
 
 // New makes the source. It touches nothing before Watch.
@@ -65,6 +67,7 @@ type Cluster struct {
 	noticed  bool        // something changed since it began
 	due      hal.Instant // of the next reading, 0 if none is planned
 	accepted accepted
+	recalled []string // pods of an earlier run, and nobody has accepted that they are gone
 
 	state    state
 	known    map[id]object          // what was in an Applied, and in no Removed since
@@ -84,24 +87,33 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 	if c.o.Node != nil {
 		c.o.NodeName = c.o.Node()
 	}
+	if c.o.Pods != nil && !c.o.AcceptsAnyDirectory {
+		c.recalled = c.o.Pods()
+	}
 	c.h.Watches.Directory(c.o.Dir, func() { c.plan(settle) })
 	c.plan(0)
 }
 
-// Accepted is a missing file whose removal counts from now on, and the pods that go with it, as namespace/name.
+// Accepted is a missing file whose removal counts from now on, and the pods that go with it, as namespace/name. Without a file it is the uids of pods that
+// no manifest names and of which only an earlier run knew.
 type Accepted struct {
-	File string   `json:"file"`
+	File string   `json:"file,omitempty"`
 	Pods []string `json:"pods,omitempty"`
 }
 
-// Accept has the removal of the files that are missing in another directory count, and returns them. Owner only.
+// Accept has the removal of the files that are missing in another directory count, and of the pods that no manifest names and of which only an earlier run
+// knew. It returns them. Owner only.
 func (c *Cluster) Accept() (all []Accepted) {
 	c.accepted = accepted{c.state.in, c.state.missing()}
-	if len(c.accepted.files) > 0 {
+	c.recalled = slices.DeleteFunc(c.recalled, func(uid string) bool { return slices.Contains(c.state.unnamed, uid) })
+	if len(c.accepted.files)+len(c.state.unnamed) > 0 {
 		c.plan(0)
 	}
 	for _, name := range c.accepted.files {
 		all = append(all, Accepted{name, c.state.files[name].pods()})
+	}
+	if len(c.state.unnamed) > 0 {
+		all = append(all, Accepted{Pods: c.state.unnamed})
 	}
 	return all
 }
@@ -128,7 +140,7 @@ func (c *Cluster) read() {
 		return
 	}
 	c.reading = true
-	r := reader{h: c.h, o: c.o, before: c.state, accepted: c.accepted}
+	r := reader{h: c.h, o: c.o, before: c.state, accepted: c.accepted, recalled: slices.Clone(c.recalled)}
 	c.h.Runtime.Go(func() {
 		found := r.read()
 		c.h.Runtime.Post(func() { c.take(found) })

@@ -32,6 +32,7 @@ type reader struct {
 	call     hal.Call
 	before   state
 	accepted accepted
+	recalled []string
 }
 
 // finding is what one reading came to.
@@ -85,6 +86,10 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	}
 	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown})
 	f.state.served = true
+	if r.forgotten(f); len(f.state.unnamed) > 0 {
+		isUnknown = true
+		troubles = append(troubles, r.troubleOfPods(f.state.unnamed))
+	}
 	if f.synced = !isUnknown && !f.unsettled; f.synced {
 		f.state.blind = false
 	}
@@ -101,6 +106,23 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 		before.seen, before.keeping, before.ledger, before.listed = f.state.seen, f.state.keeping, f.state.ledger, f.state.listed
 		f.state, f.synced = before, false
 	}
+}
+
+// forgotten finds the pods of an earlier run that no manifest names, if what that run knew of the manifests is lost.
+// Nothing says that they were removed: the directory may be another one than it was.
+func (r reader) forgotten(f *finding) {
+	f.state.unnamed = nil
+	for _, uid := range r.recalled {
+		if f.state.blind && !f.state.hasPod(uid) {
+			f.state.unnamed = append(f.state.unnamed, uid)
+		}
+	}
+}
+
+func (r reader) troubleOfPods(uids []string) hal.Trouble {
+	return hal.Trouble{Where: r.o.CacheDir, Accept: true, Problem: "what an earlier run knew of the manifests is lost, and " +
+		"no manifest names the pods " + some(uids) + ", which that run had volumes for, so nothing is torn down; put their manifests back into " + r.o.Dir +
+		", or run 'volnode sources --accept' to have them removed"}
 }
 
 // troubleOf tells of a file that does not count as it is.
@@ -301,11 +323,16 @@ func (r reader) served(f file) string {
 	case len(pods) == 0:
 		return ", so it still counts"
 	}
+	return ", so it still counts: " + some(pods) + " stay up"
+}
+
+// some names the first of many.
+func some(names []string) string {
 	more := ""
-	if n := len(pods) - 3; n > 0 {
-		pods, more = pods[:3], fmt.Sprintf(" and %d more", n)
+	if n := len(names) - 3; n > 0 {
+		names, more = names[:3], fmt.Sprintf(" and %d more", n)
 	}
-	return ", so it still counts: " + strings.Join(pods, ", ") + more + " stay up"
+	return strings.Join(names, ", ") + more
 }
 
 func fileOf(c content, s sum) file {

@@ -17,9 +17,11 @@ type state struct {
 	served bool // this run has told of it
 	blind  bool // what the last run knew is not known in full
 	in     dirID
-	listed map[string]entry // the files of the ledger, as it was written last
-	ledger []byte           // and its text
-	files  map[string]file
+	// unnamed is pods of an earlier run that no manifest names, while what that run knew is not known in full.
+	unnamed []string
+	listed  map[string]entry // the files of the ledger, as it was written last
+	ledger  []byte           // and its text
+	files   map[string]file
 	// seen is the content that was read last of files whose change is not accepted yet; a zero sum is a file that was gone.
 	seen map[string]sum
 
@@ -74,6 +76,16 @@ func (f file) pods() (names []string) {
 		}
 	}
 	return names
+}
+
+// hasPod reports whether a pod is served.
+func (s state) hasPod(uid string) bool {
+	for key := range s.objects { // the order does not matter
+		if key.Kind == "Pod" && key.UID == uid {
+			return true
+		}
+	}
+	return false
 }
 
 // mayHold reports whether an object that no manifest has any more may be in the part of f that cannot be understood: somebody may have moved it there.

@@ -3,6 +3,18 @@ package mutants
 // faces is engines whose answers are not what they believe.
 var faces = []Mutant{
 	{
+		"a stage whose users can't be listed is not there", "S15", "engine/plugin/kinds/scan.go",
+		"\t\tif isStaged { // who uses it is not known\n", "\t\tif isStaged && ok {\n",
+	},
+	{
+		"names of a raw volume that is not known are nobody's", "S15", "engine/plugin/kinds/discover.go",
+		"if !ok && e.Data.Problem != \"\" && !e.Data.Missing {", "if ok && e.Data.Problem != \"\" {",
+	},
+	{
+		"what nobody could look at is not in use", "S8, unknown is in use", "engine/public.go",
+		"return m.unread() != \"\" || slices", "return m.core == nil || slices",
+	},
+	{
 		"what may be mounted is what is mounted", "S35", "engine/public.go",
 		"func(_ string, v core.View) bool { return !v.IsGone })", "func(_ string, v core.View) bool { return v.State == core.Present })",
 	},
@@ -20,7 +32,7 @@ var faces = []Mutant{
 	},
 	{
 		"a volume whose state is unknown is not attached", "S35", "engine/public.go",
-		"return v.Volume == volume && !v.IsGone })", "return v.Volume == volume && v.State == core.Present })",
+		"return v.Volume == volume && !v.IsGone }\n", "return v.Volume == volume && v.State == core.Present }\n",
 	},
 	{
 		"a status says that it is synced from the start", "S35", "engine/snapshot.go",

@@ -66,6 +66,14 @@ var sources = []Mutant{
 		"if mayMatter && !accepted && !before.in.is(f.state.in) {", "if mayMatter && !accepted && before.in != before.in {",
 	},
 	{
+		"a pod that nobody remembers was removed", "S1, what is lost says nothing", "hal/manifest/reader.go",
+		"if f.state.blind && !f.state.hasPod(uid) {", "if f.state.blind && uid == \"\" {",
+	},
+	{
+		"it counts for nothing that a pod is accepted to be gone", "L4, what is asked is heard", "hal/manifest/manifest.go",
+		"return slices.Contains(c.state.unnamed, uid) })", "return uid == \"\" })",
+	},
+	{
 		"another directory is known by its device", "S1, another directory says nothing", "hal/manifest/state.go",
 		"\tcase d.Inode == 0 || d.Inode != other.Inode || d.Born != other.Born:\n", "\tcase d.Inode == 0:\n",
 	},

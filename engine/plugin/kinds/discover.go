@@ -105,9 +105,20 @@ func (d *discovery) stage(f *csi.Found) {
 	d.lower = append(d.lower, rung)
 }
 
+// besideHidden is a name of which nothing can be told, as another one could not be looked at.
+func besideHidden(at, hidden string) Unrecognised {
+	return Unrecognised{Path: at, Why: "what it is of is not known, as " + hidden + " can't be looked at", IsHidden: true}
+}
+
 func (d *discovery) block(e BlockEntry) {
-	dir := plugin.CSIDir(d.root) + "/volumeDevices/" + e.Spec
+	devices := plugin.CSIDir(d.root) + "/volumeDevices"
+	dir := devices + "/" + e.Spec
 	data, ok := d.volume(dir, e.Data)
+	if !ok && e.Data.Problem != "" && !e.Data.Missing {
+		for _, at := range []string{devices + "/staging/" + e.Spec, devices + "/publish/" + e.Spec} {
+			d.left = append(d.left, besideHidden(at, dir))
+		}
+	}
 	if !ok {
 		return
 	}

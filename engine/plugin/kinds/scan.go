@@ -314,7 +314,10 @@ func (s *scanner) block(dir, spec string, isStaged bool) {
 	b := BlockEntry{Spec: spec, Staged: isStaged}
 	pods, ok := s.names(dir + "/publish/" + spec)
 	if !ok {
-		return // who uses it is not known
+		if isStaged { // who uses it is not known
+			s.found.Left = append(s.found.Left, besideHidden(dir+"/staging/"+spec, dir+"/publish/"+spec))
+		}
+		return
 	}
 	for _, pod := range pods {
 		b.Pods = append(b.Pods, pod.Name)
