@@ -117,7 +117,7 @@ func (r *run) calls(e *sim.Effect) {
 	}
 	delete(g.serving, e.Driver)
 	for _, d := range r.w.Drivers() {
-		if _, stands := g.since[d.Socket]; stands && d.Endpoint == e.Endpoint {
+		if _, stands := g.since[d.Socket]; stands && d.Endpoint == e.Endpoint && r.w.MadeBy(d.Socket) == d.Endpoint {
 			g.serving[e.Driver] = e.Endpoint // else its registration has ended, and the agent is about to hear so
 		}
 	}
