@@ -150,7 +150,7 @@ func (r *run) nodeDown() {
 	lasting := r.w.Staged()
 	for _, p := range r.list {
 		p.isHeld, p.isTouched, p.calls, p.untold, p.isBetrayed = false, false, nil, nil, false
-		p.climbUntil, p.downUntil = 0, 0
+		p.climbUntil, p.downUntil, p.copied = 0, 0, hal.Mount{}                    // what a copy of the journal tells of is of another boot
 		p.isStruck, p.isHurt, p.isStranded, p.forgotten = false, false, false, nil // a driver that still holds it has mounted it anew
 		for _, h := range lasting {
 			p.isHeld = p.isHeld || h.Path == p.path && h.Driver == p.driver && h.Volume == p.volume && !p.isPublish

@@ -127,6 +127,7 @@ var killers = map[string]killer{
 	"made anew under what stands on it":                                          {seed: 667},
 	"no call is fenced":                                                          {scenario: "driver_without_staging_is_only_published"},
 	"no exclusion per rung: an operation in flight is not minded":                {scenario: "agent_dies_at_each_step_of_a_mount"},
+	"names of an answered call stay":                                             {scenario: "answered_publish_makes_its_target_later"},
 	"no exclusion per rung: beside what it stands on":                            {scenario: "one_leaves_while_another_joins_during_the_unstage"},
 	"no intent is written":                                                       {seed: 7},
 	"not done means absent":                                                      {seed: 9},
