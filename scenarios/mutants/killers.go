@@ -171,6 +171,8 @@ var killers = map[string]killer{
 	"what stood there before the intent is accepted":                             {scenario: "foreign_mount_over_a_standing_volume_is_not_taken_for_it"},
 	"what two manifests held is forgotten between their copies":                  {scenario: "agent_dies_between_the_copies_of_two_manifests"},
 	"what was kept is forgotten before its file has a copy":                      {scenario: "agent_dies_as_a_kept_pod_is_back_in_its_manifest"},
+	"who served a driver is asked after an older one":                            {scenario: "endpoint_that_has_taken_over_serves_after_a_restart"},
+	"who serves a driver is forgotten with the agent's life":                     {scenario: "endpoint_that_has_taken_over_serves_after_a_restart"},
 	"who was only asked for is a pod":                                            {seed: 720400002},
 }
 
