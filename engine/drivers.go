@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
@@ -15,7 +17,8 @@ import (
 // This file is the registrations of CSI drivers: which sockets stand, what they say, and which of them serves a driver. meeting.go connects.
 //
 // A registration is valid until its socket is removed. Whether the driver can be reached is another matter: see [driver]. Of several sockets that
-// register one name, the first serves, and the others wait until it has gone. At a start the first is the one whose socket is oldest.
+// register one name, the first serves, and the others wait until it has gone. At a start the first is the one that served, else the one whose socket is
+// oldest.
 
 // drivers is the registry of CSI drivers.
 type drivers struct {
@@ -95,7 +98,15 @@ func (d *drivers) registered() []string {
 	return names
 }
 
-// of returns the sockets that register a name, in the order in which they may serve it: the one that does, then by age.
+// id tells a socket from one that is made at the same path later.
+func (s *socket) id() string { return strconv.FormatInt(s.made, 10) + " " + s.path }
+
+// isBefore reports whether a socket comes before another one at a start.
+func (d *driver) isBefore(a, b *socket) bool {
+	return b.id() != d.server && (a.id() == d.server || a.made < b.made)
+}
+
+// of returns the sockets that register a name, in the order in which they may serve it: the one that does, the one that did, then by age.
 func (d *drivers) of(k *driver) []*socket {
 	var all []*socket
 	for _, s := range d.sockets {
@@ -103,17 +114,25 @@ func (d *drivers) of(k *driver) []*socket {
 			all = append(all, s)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *socket) int { return cmp.Or(cmp.Compare(a.made, b.made), cmp.Compare(a.since, b.since)) })
+	slices.SortStableFunc(all, func(a, b *socket) int {
+		switch {
+		case k.isBefore(a, b):
+			return -1
+		case k.isBefore(b, a):
+			return 1
+		}
+		return cmp.Compare(a.since, b.since)
+	})
 	if k.by != nil {
 		all = slices.Insert(all, 0, k.by)
 	}
 	return all
 }
 
-// isOlderUnheard reports whether a socket that is older than s may yet register its name: it has not been asked to its end since the start.
-func (d *drivers) isOlderUnheard(s *socket) bool {
+// awaits reports whether a socket that comes before s may yet register its name: it has not been asked to its end since the start.
+func (d *drivers) awaits(k *driver, s *socket) bool {
 	for _, o := range d.sockets {
-		if o.made < s.made && o.info.Name == "" && o.why == "" {
+		if k.isBefore(o, s) && o.info.Name == "" && o.why == "" {
 			return true
 		}
 	}
@@ -203,10 +222,28 @@ func (m *VolumeManager) introduced(s *socket, info hal.PluginInfo, call hal.Call
 		s.since = m.h.Runtime.Now()
 	}
 	d := m.drivers.named(info.Name)
+	if d.by == nil {
+		d.server = m.core.Server(d.name)
+	}
 	if d.by != nil && d.by != s && isNew {
 		m.log(LevelWarn, "driver is registered twice", "driver", d.name, "waits", s.path, "serves", d.by.path)
 	}
+	m.notesServer(d)
 	m.pursue(d)
+}
+
+// notesServer has the next start know who serves a driver, if that is not the one whose socket is oldest.
+func (m *VolumeManager) notesServer(d *driver) {
+	if d.by == nil {
+		return
+	}
+	d.server = ""
+	if slices.ContainsFunc(m.drivers.of(d), func(o *socket) bool { return o.made < d.by.made }) {
+		d.server = d.by.id()
+	}
+	if m.core.Server(d.name) != d.server {
+		m.step(core.Serves{Actor: d.name, By: d.server})
+	}
 }
 
 // withdraw ends what a socket registers. A driver that it served is served by another one from now on, or is not registered.

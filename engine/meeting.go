@@ -20,6 +20,7 @@ type driver struct {
 	by          *socket // whose registration is in force, nil if none is
 	facts       *plugin.DriverFacts
 	life        *peerLife // the process that was met last; nil before the first
+	server      string    // the id of the socket that serves, or did before the start, while an older one waits; "" if none does
 	isConnected bool
 	since       hal.Instant // it is connected, or is not, since then
 	isMeeting   bool        // there is one meeting at a time
@@ -101,7 +102,7 @@ func (m *VolumeManager) meetFrom(d *driver, s *socket) (hal.Instant, bool) {
 		return max(s.due, d.since.Add(AwayAfter)), true
 	case d.by != nil:
 		return max(s.due, d.silent.Add(SilentAfter)), d.silent != 0
-	case m.drivers.isOlderUnheard(s):
+	case m.drivers.awaits(d, s):
 		return max(s.due, m.drivers.began.Add(OlderFirst)), true
 	}
 	return s.due, true
@@ -172,6 +173,7 @@ func (m *VolumeManager) takeIn(d *driver, s *socket, life *peerLife, facts *plug
 	default:
 		m.log(LevelInfo, "driver connected", "driver", d.name, "socket", s.path)
 	}
+	m.notesServer(d)
 	if s.isMet && !s.isTaken {
 		s.isTaken = true
 		m.accept(s, 0)

@@ -84,6 +84,15 @@ func IsFailed(fingerprint string) bool { return fingerprint != sound(fingerprint
 // Was reports whether fingerprint is that of m, in whatever state its filesystem was.
 func (m Mount) Was(fingerprint string) bool { return sound(m.Fingerprint()) == sound(fingerprint) }
 
+// Shows reports whether fingerprint is of a mount that shows the same thing as m: the same root of the same device.
+func (m Mount) Shows(fingerprint string) bool { return shown(m.Fingerprint()) == shown(fingerprint) }
+
+// shown is the fingerprint of a mount without what tells it from others of the same thing.
+func shown(fingerprint string) string {
+	_, what, _ := strings.Cut(sound(fingerprint), " dev ")
+	return what
+}
+
 // sound is the fingerprint of a mount without the state of its filesystem.
 func sound(fingerprint string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(fingerprint, noDevice), readOnlyFS)

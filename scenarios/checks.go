@@ -26,6 +26,7 @@ type place struct {
 	isMixedUp      bool // somebody else has mounted here what the agent can't tell from its own
 	touchedAt      hal.Instant
 	climbUntil     hal.Instant // until when a climb that was sent may act, as far as the agent knows
+	downUntil      hal.Instant // the same of a descent
 	calls          []openCall
 	untold         []uint64 // calls that act though they were answered with an error that ends them, as far as anybody can know
 	isBetrayed     bool     // one of them has acted
@@ -148,7 +149,8 @@ func (r *run) count(e *sim.Effect) {
 func (r *run) nodeDown() {
 	lasting := r.w.Staged()
 	for _, p := range r.list {
-		p.isHeld, p.isTouched, p.climbUntil, p.calls, p.untold, p.isBetrayed = false, false, 0, nil, nil, false
+		p.isHeld, p.isTouched, p.calls, p.untold, p.isBetrayed = false, false, nil, nil, false
+		p.climbUntil, p.downUntil, p.copied = 0, 0, hal.Mount{}                    // what a copy of the journal tells of is of another boot
 		p.isStruck, p.isHurt, p.isStranded, p.forgotten = false, false, false, nil // a driver that still holds it has mounted it anew
 		for _, h := range lasting {
 			p.isHeld = p.isHeld || h.Path == p.path && h.Driver == p.driver && h.Volume == p.volume && !p.isPublish
@@ -212,6 +214,8 @@ func (r *run) sent(e *sim.Effect) {
 	}
 	if e.Method == stage || e.Method == publish {
 		p.climbUntil = max(p.climbUntil, e.Deadline.Add(sim.Settle))
+	} else {
+		p.downUntil = max(p.downUntil, e.Deadline.Add(sim.Settle))
 	}
 	switch e.Method {
 	case publish:

@@ -28,6 +28,7 @@ func (r *run) touch(path string) {
 	for _, p := range r.list {
 		if p.path == path || below(path, p.path) {
 			p.isTouched, p.touchedAt = true, r.w.Now()
+			r.untold.framed[p.driver] = r.untold.framed[p.driver] || max(p.climbUntil, p.downUntil) > r.w.Now()
 		}
 	}
 }

@@ -105,10 +105,10 @@ func (r *run) isIntruder(p *pod) bool {
 	return slices.ContainsFunc(p.uses, func(u use) bool { return u.isHost && r.leadsInto(u.path) != "" })
 }
 
-// isIntruding is that of a rung.
+// isIntruding is that of a rung, once nothing of an earlier look of the agent is left.
 func (r *run) isIntruding(b *core.Belief) bool {
 	p := r.byUID[b.Pod]
-	return !b.InFlight && strings.HasPrefix(string(b.Key), "hostpath/") && p != nil && r.isIntruder(p)
+	return !b.InFlight && !b.HasChild && strings.HasPrefix(string(b.Key), "hostpath/") && p != nil && r.isIntruder(p)
 }
 
 // wasTurned: somebody has turned a link since the agent could last look where links lead.

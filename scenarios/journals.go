@@ -186,7 +186,7 @@ func (r *run) copiesJournal() string {
 		r.backup[name] = r.w.ReadFile(journalDir + "/" + name)
 	}
 	for _, p := range r.list {
-		p.isCopied = p.isHeld
+		p.isCopied, p.copied = p.isHeld, r.topOf(p.path)
 	}
 	if len(r.backup) == 0 {
 		return "there is no journal that could be copied"
@@ -208,12 +208,24 @@ func (r *run) restoresJournal() string {
 	r.putsJournalBack()
 	r.forgets()
 	for _, p := range r.list {
+		// What shows something else than the record tells of is a stranger's, for all that a start can know. The same thing, mounted anew, is not.
+		if is := r.topOf(p.path); p.isCopied && is.ID != 0 && !is.Shows(p.copied.Fingerprint()) {
+			p.isMixedUp = true
+		}
 		// Of a raw block device no mount tells that the record is older than its end.
 		if p.isCopied && !p.isHeld && strings.Contains(p.path, "/volumeDevices/") {
 			p.isTouched, p.touchedAt = true, r.w.Now()
 		}
 	}
 	return ""
+}
+
+// topOf is the mount that shows at a path; the zero Mount if none is there.
+func (r *run) topOf(path string) hal.Mount {
+	if stack := r.w.MountsAt(path); len(stack) > 0 {
+		return stack[len(stack)-1]
+	}
+	return hal.Mount{}
 }
 
 func (r *run) putsJournalBack() {

@@ -61,7 +61,8 @@ func (r *run) patient() *pod {
 	}
 	odd := map[string]bool{}
 	for _, d := range r.w.Drivers() {
-		odd[d.Name] = odd[d.Name] || !isPrompt(d) || !r.registrars.connected[d.Name]
+		isFramed := r.untold.framed[d.Name] && r.core.ActsAfterReply(d.Name) // then an answer of it ends no call
+		odd[d.Name] = odd[d.Name] || !isPrompt(d) || !r.registrars.connected[d.Name] || isFramed
 	}
 	isOdd := func(u use) bool {
 		return odd[u.driver] || r.exclusive[u.driver+"^"+u.volume] || r.away[u.driver+"^"+u.volume] != nil || r.isDisturbed(u.path) ||

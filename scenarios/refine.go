@@ -46,6 +46,7 @@ func (r *run) stepped(c *core.Core) {
 // begun compares all beliefs of a new start. What it does not know of, nobody does.
 func (r *run) begun() {
 	r.remembersActors()
+	r.remembersServers()
 	for _, p := range r.list {
 		key := p.key
 		r.judges("S15")

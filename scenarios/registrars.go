@@ -25,6 +25,7 @@ type registrars struct {
 	registered  map[string]bool        // by driver, as the present life of the agent has it
 	connected   map[string]bool        // the same
 	serving     map[string]string      // the endpoint to which the last call of a driver went, while it serves
+	former      map[string]string      // the endpoint that served in the life before and need not be the choice of this one
 	isStopgap   map[string]bool        // it was taken while a fault kept the agent from another one, which the next start may ask first
 	unreachable map[string]hal.Instant // until when a fault excuses that a driver is not reached
 	since       map[string]hal.Instant // since when an endpoint is served, or a registration socket stands
@@ -35,7 +36,7 @@ type registrars struct {
 func newRegistrars() registrars {
 	return registrars{
 		registered: map[string]bool{}, connected: map[string]bool{}, serving: map[string]string{}, unreachable: map[string]hal.Instant{},
-		since: map[string]hal.Instant{}, isStopgap: map[string]bool{},
+		since: map[string]hal.Instant{}, isStopgap: map[string]bool{}, former: map[string]string{},
 	}
 }
 
@@ -46,6 +47,7 @@ func (g *registrars) forget(drivers []sim.DriverState) {
 		delete(g.serving, driver)
 	}
 	clear(g.isStopgap)
+	clear(g.former)
 	g.registered, g.connected = map[string]bool{}, map[string]bool{}
 	for _, d := range drivers {
 		made, stands := g.since[d.Socket]
@@ -54,8 +56,19 @@ func (g *registrars) forget(drivers []sim.DriverState) {
 		}
 		for _, other := range drivers {
 			if since, waits := g.since[other.Socket]; waits && other.Name == d.Name && other.Endpoint != d.Endpoint && since <= made {
+				g.former[d.Name] = d.Endpoint
 				delete(g.serving, d.Name)
 			}
+		}
+	}
+}
+
+// remembersServers: the agent has been told by its journal who served while an older one waited.
+func (r *run) remembersServers() {
+	g := &r.registrars
+	for _, d := range r.w.Drivers() {
+		if g.former[d.Name] == d.Endpoint && r.w.MadeBy(d.Socket) == d.Endpoint && strings.HasSuffix(r.core.Server(d.Name), " "+d.Socket) {
+			g.serving[d.Name] = d.Endpoint
 		}
 	}
 }
@@ -117,7 +130,7 @@ func (r *run) calls(e *sim.Effect) {
 	}
 	delete(g.serving, e.Driver)
 	for _, d := range r.w.Drivers() {
-		if _, stands := g.since[d.Socket]; stands && d.Endpoint == e.Endpoint {
+		if _, stands := g.since[d.Socket]; stands && d.Endpoint == e.Endpoint && r.w.MadeBy(d.Socket) == d.Endpoint {
 			g.serving[e.Driver] = e.Endpoint // else its registration has ended, and the agent is about to hear so
 		}
 	}

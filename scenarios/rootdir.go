@@ -234,10 +234,11 @@ func (r *run) spoilsJournal() bool {
 
 // lapse is what nobody can know of a place once the journal is lost.
 type lapse struct {
-	isCopied   bool     // the last copy of the journal says that it is held
-	isUnseen   bool     // nothing tells the present life of it: neither the journal nor names on the node
-	forgotten  []uint64 // calls that may act and that a lost journal alone knew of
-	isStranded bool     // one of them has brought the volume, and no life has heard of it since
+	isCopied   bool      // the last copy of the journal says that it is held
+	copied     hal.Mount // what showed there then
+	isUnseen   bool      // nothing tells the present life of it: neither the journal nor names on the node
+	forgotten  []uint64  // calls that may act and that a lost journal alone knew of
+	isStranded bool      // one of them has brought the volume, and no life has heard of it since
 }
 
 // forgets: what the journal held is lost, and nobody can know any more of calls that may act, nor whose data is that it knew of.

@@ -15,6 +15,7 @@ import (
 
 // untold is what a run knows of such drivers.
 type untold struct {
+	framed  map[string]bool // somebody has done what a call could have done after its answer, for all that can be seen
 	durable map[string]bool // the agent has called a driver of which it knows that, so its journal names it
 }
 

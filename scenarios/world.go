@@ -145,7 +145,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
 		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, unlinked: map[string]bool{}, written: map[string]any{}, exclusive: map[string]bool{}, denied: map[string]bool{},
 		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, leaks: &leaks{},
-		untold: untold{durable: map[string]bool{}},
+		untold: untold{framed: map[string]bool{}, durable: map[string]bool{}},
 		now:    newObjects(), last: newObjects(), heard: newObjects(), traits: map[string][]traits{}, shows: map[any]string{},
 		registrars: newRegistrars(), disturbed: map[string]hal.Instant{}, lost: map[string]*pod{},
 		away: map[string]*handOver{}, attached: map[string]*attachment{}, isCut: map[string]bool{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},

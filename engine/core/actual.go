@@ -32,6 +32,7 @@ type rung struct {
 	denied      bool // an actor said that it is not there, and it was not mended since
 	negate      bool // the actor holds something incompatible, or a descent may have left something: it goes before the next climb
 	failed      bool // with negate: the filesystem that it is, or that it is on, has failed since it came up
+	sweep       bool // a climb that was answered with an error may have left names there that are no mount: they are looked for once
 	left        bool // a descent may have had an effect since it last was up: what it holds is given up
 	calls       []call
 	answered    [2]answered // of climbs and of descents: see fence.go

@@ -147,11 +147,14 @@ func (c *Core) doubt(r *rung) {
 	}
 }
 
-// recallActors takes in the records of actors that act after they have answered, but of those that the operator trusts again, and returns the others.
+// recallActors takes in the records of actors: which act after they have answered, but for those that the operator trusts again, and who serves them. It
+// returns the others.
 func (c *Core) recallActors(s Start) []Record {
 	rungs := make([]Record, 0, len(s.Records))
 	for _, rec := range s.Records {
 		switch {
+		case rec.Rung.Kind == KindServes:
+			c.recallServer(rec)
 		case rec.Rung.Kind != KindActs:
 			rungs = append(rungs, rec)
 		case slices.Contains(s.Forgive, rec.Rung.Actor):
@@ -179,14 +182,14 @@ func (c *Core) Remembered(since uint64, f func(key hal.Key, params []Param)) {
 	}
 }
 
-// Memories returns how many records stand for calls that were answered with an error, and how many for actors that act after they have answered.
+// Memories returns how many records stand for calls that were answered with an error, and how many for actors.
 func (c *Core) Memories() (calls, actors int) {
 	for _, r := range c.sorted() {
 		if r.recorded && r.phase == Lingering {
 			calls++
 		}
 	}
-	return calls, len(c.acts)
+	return calls, len(c.acts) + len(c.servers)
 }
 
 // params is what r was made with, or is to be made with.

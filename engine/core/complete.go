@@ -35,6 +35,7 @@ func (c *Core) start(r *rung, v Verb) {
 	if limit > 0 {
 		op.Deadline = c.now.Add(limit)
 	}
+	r.sweep = r.sweep && v == Look
 	r.op = &flight{Op: op, why: r.next.why, since: c.now, until: r.within(op.Deadline), quiet: op.Quiet}
 	c.crowd(r)
 	c.ops[op.ID] = r
@@ -149,8 +150,12 @@ func (c *Core) lookedAt(r *rung, res Result) {
 		r.saw(res.Fingerprint)
 	case r.awaitsEffect() && !IsBare(res.Fingerprint):
 		c.appears(r, res.Fingerprint)
+	case r.sweep && res.Fingerprint != "" && IsBare(res.Fingerprint):
+		r.sweep, r.state, r.purged = false, Unknown, false
+		r.seen, r.looked = "", true // nothing was there when it was gone
+		r.reason = "found " + res.Fingerprint + ", which its driver has made after it had answered with an error"
 	default:
-		r.seen, r.looked = res.Fingerprint, true
+		r.seen, r.looked, r.sweep = res.Fingerprint, true, false
 		switch {
 		case res.Fingerprint == r.fingerprint:
 			r.seen = "" // what stands there is ours

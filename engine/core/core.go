@@ -29,6 +29,7 @@ type Core struct {
 	dead    map[string]string // by actor: the life of it that was seen dead last
 	effects []Found           // by a start: what stands where nothing was left
 	acts    map[string]bool   // actors that were seen to act after they had answered
+	servers map[string]string // by actor: see serves
 	waits   map[Waiter]PodUID // where a waiter is registered
 
 	synced  bool
@@ -71,7 +72,7 @@ func New(s Start) *Core {
 		now: s.Now, boot: s.Boot, covers: s.Covers, hidden: s.Hidden,
 		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, places: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
-		dead: map[string]string{}, acts: map[string]bool{}, waits: map[Waiter]PodUID{},
+		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{}, waits: map[Waiter]PodUID{},
 	}
 	found := map[hal.Key]string{}
 	for _, f := range s.Found {
@@ -178,6 +179,8 @@ func (c *Core) apply(e Event) {
 		c.observed(e)
 	case Stirred:
 		c.stirred(e.Key)
+	case Serves:
+		c.serves(e)
 	case Covered:
 		c.covered(e.By)
 	case Discovered:

@@ -28,6 +28,8 @@ type (
 	ActorGone struct{ Actor, Instance string }
 	// Registered: an actor can be reached, perhaps again.
 	Registered struct{ Actor string }
+	// Serves: who serves an actor while somebody waits who would come first at a start; By is "" if nobody does.
+	Serves struct{ Actor, By string }
 	// Observed: what stands at a rung's place, read at or after the Step numbered Since.
 	Observed struct {
 		Key         hal.Key
@@ -78,6 +80,7 @@ func (Completed) event()  {}
 func (Answered) event()   {}
 func (ActorGone) event()  {}
 func (Registered) event() {}
+func (Serves) event()     {}
 func (Observed) event()   {}
 func (Discovered) event() {}
 func (Stirred) event()    {}

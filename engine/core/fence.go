@@ -38,7 +38,9 @@ func (r *rung) bound(v Verb) hal.Instant {
 func (c *Core) lapse(r *rung, end func(call) bool) {
 	before := len(r.calls)
 	// A record that stays may keep a bound that has passed: it says nothing any more.
+	isAwaited := r.awaitsEffect()
 	isForgotten := r.forgets(c.now, end) && r.isGone()
+	r.sweep = r.sweep || isAwaited && isForgotten && r.remembers(Climb) == 0
 	r.calls = slices.DeleteFunc(r.calls, func(k call) bool {
 		over := k.until <= c.now || end(k)
 		if over {

@@ -225,6 +225,9 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 	if r.isRemembered() {
 		return waitUntil(whyAnswered, r.remembers(Climb))
 	}
+	if r.sweep && c.rival(r) == nil {
+		return c.try(r, Look, whyAnswered)
+	}
 	return decision{drop: true}
 }
 

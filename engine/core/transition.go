@@ -70,8 +70,8 @@ var (
 func (s Standing) String() string  { return standingNames[s] }
 func (h Happening) String() string { return happeningNames[h] }
 
-// Transition is one cell of the table that Step works on: an event that meets a rung. Await and Forget are about pods, and Covered and Discovered
-// are about places: they are in no cell.
+// Transition is one cell of the table that Step works on: an event that meets a rung. Await and Forget are about pods, Covered and Discovered
+// about places, and Serves about an actor: they are in no cell.
 type Transition struct {
 	From Standing
 	On   Happening
@@ -166,7 +166,7 @@ func (c *Core) Meets(now hal.Instant, e Event, f func(Transition)) {
 				rung(r, HappensWake)
 			}
 		}
-	case Await, Forget, Covered, Discovered:
+	case Await, Forget, Covered, Discovered, Serves:
 	default:
 		panic(fmt.Sprintf("core: event %T", e))
 	}

@@ -113,6 +113,15 @@ func (w *World) Registers(socket string) bool {
 	return errno == 0 && isRegistrar
 }
 
+// MadeBy is the endpoint of the driver that has made a socket, be it dead by now; "" if there is no such socket.
+func (w *World) MadeBy(socket string) string {
+	at, _, errno := w.walk(socket, walkNoLastLink)
+	if errno != 0 || at.n.server == nil {
+		return ""
+	}
+	return at.n.server.endpoint
+}
+
 func (d *driver) instance() string {
 	return d.name + "/" + strconv.FormatUint(uint64(d.w.boot.number), 10) + "." + strconv.FormatUint(uint64(d.process), 10)
 }

@@ -36,4 +36,8 @@ var answers = []Mutant{
 		"the wait after an answer is as long as any", "L16", "engine/core/backoff.go",
 		"if isAnswered && now.Sub(b.since) < answeredFor {", "if isAnswered && b == nil {",
 	},
+	{
+		"names of an answered call stay", "L1", "engine/core/reconcile.go",
+		"\tif r.sweep && c.rival(r) == nil {\n", "\tif r.sweep && r == nil {\n",
+	},
 }

@@ -144,6 +144,7 @@ var killers = map[string]killer{
 	"names of a raw volume that is not known are nobody's":                       {scenario: "data_file_of_a_raw_volume_can_not_be_read"},
 	"no call is fenced":                                                          {scenario: "driver_without_staging_is_only_published"},
 	"no exclusion per rung: an operation in flight is not minded":                {scenario: "agent_dies_at_each_step_of_a_mount"},
+	"names of an answered call stay":                                             {scenario: "answered_publish_makes_its_target_later"},
 	"no exclusion per rung: beside what it stands on":                            {scenario: "one_leaves_while_another_joins_during_the_unstage"},
 	"no intent is written":                                                       {seed: 7},
 	"not done means absent":                                                      {seed: 9},
@@ -181,6 +182,7 @@ var killers = map[string]killer{
 	"what is found where a start could not look is not taken in":                 {scenario: "directory_that_can_not_be_listed_is_listed_later"},
 	"what is hidden is made anew":                                                {scenario: "directory_that_can_not_be_listed_is_listed_later"},
 	"what is missing in a text leaves its blanks":                                {scenario: "mount_table_that_can_not_be_read_is_not_an_empty_one"},
+	"what is mounted again is another's":                                         {scenario: "journal_is_older_than_what_stands"},
 	"what is wanted and untouched is taken for known":                            {scenario: "late_publish_of_a_lost_journal_comes_while_a_start_looks_again"},
 	"what may be mounted is what is mounted":                                     {seed: 720400202},
 	"what nobody could look at is not in use":                                    {scenario: "volume_stays_on_its_node_while_a_directory_can_not_be_listed"},
@@ -193,6 +195,8 @@ var killers = map[string]killer{
 	"what two manifests held is forgotten between their copies":                  {scenario: "agent_dies_between_the_copies_of_two_manifests"},
 	"what was accepted once is accepted for good":                                {scenario: "removal_is_accepted_once"},
 	"what was kept is forgotten before its file has a copy":                      {scenario: "agent_dies_as_a_kept_pod_is_back_in_its_manifest"},
+	"who served a driver is asked after an older one":                            {scenario: "endpoint_that_has_taken_over_serves_after_a_restart"},
+	"who serves a driver is forgotten with the agent's life":                     {scenario: "endpoint_that_has_taken_over_serves_after_a_restart"},
 	"who was only asked for is a pod":                                            {seed: 720400002},
 }
 

@@ -67,7 +67,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"what stood there before the intent is accepted", "S3, laws 3.4", "engine/plugin/csi/verbs.go",
-		"return m.Was(w.o.Seen) && !m.Was(w.o.Fingerprint)", "return false",
+		"return m.Was(w.o.Seen) && !m.Shows(w.o.Fingerprint)", "return false",
 	},
 	{
 		"nothing is looked at before the intent", "laws 3.4", "engine/core/reconcile.go",
@@ -172,6 +172,10 @@ var outcomes = []Mutant{
 	{
 		"a mount is known by its device", "laws 7.2, democratic-csi#559", "hal/mounts.go",
 		"strconv.AppendUint(append(b, \"mount \"...), uint64(m.ID), 10)", "strconv.AppendUint(append(b, \"mount \"...), 0, 10)",
+	},
+	{
+		"what is mounted again is another's", "L2", "engine/plugin/csi/verbs.go",
+		"!m.Shows(w.o.Fingerprint)", "!m.Was(w.o.Fingerprint)",
 	},
 	{
 		"a drift reading of before a change counts", "S14, laws 7.1, kubernetes#128219", "engine/core/actual.go",

@@ -36,4 +36,12 @@ var registrations = []Mutant{
 		"a registrar that was refused is not asked again", "L13", "engine/drivers.go",
 		"\t\tm.refuse(s, err, call)\n\t\tm.greetAgain(s, err)\n\t\treturn\n", "\t\tm.refuse(s, err, call)\n\t\treturn\n",
 	},
+	{
+		"who serves a driver is forgotten with the agent's life", "S24", "engine/core/serving.go",
+		"\tc.servers[rec.Rung.Actor] = FactOf(", "\t_ = FactOf(",
+	},
+	{
+		"who served a driver is asked after an older one", "S24", "engine/drivers.go",
+		"return b.id() != d.server && (a.id() == d.server || a.made < b.made)", "return a.made < b.made",
+	},
 }

@@ -195,9 +195,10 @@ func (w work) failed(m hal.Mount) core.Result {
 	return r
 }
 
-// wasThere: m stood at the path before our first intent, and no operation of ours has confirmed it since.
+// wasThere: m stood at the path before our first intent, and shows something else than what an operation of ours has confirmed there. The same thing,
+// mounted again, is the volume if its driver says so: the journal may be an old copy, or the driver may mount by itself what it had.
 func (w work) wasThere(m hal.Mount) bool {
-	return m.Was(w.o.Seen) && !m.Was(w.o.Fingerprint)
+	return m.Was(w.o.Seen) && !m.Shows(w.o.Fingerprint)
 }
 
 // foreign is the end of a climb that finds somebody else's mount at its path. It is shown and left.
