@@ -83,11 +83,8 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	if res.Outcome != hal.Done {
 		c.setBack(r, in, res)
 	}
-	switch {
-	case res.BelowUnknown && res.Failed:
-		c.failBelow(r)
-	case res.BelowUnknown:
-		c.deny(r)
+	if res.BelowUnknown {
+		c.deny(r, res.Failed)
 	}
 	if in.Verb != Look {
 		c.settle(r)
@@ -119,12 +116,19 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 	wait.fail(c.now, r.Key, in.Verb, res.Answer != NoAnswer)
 }
 
-// deny makes what r stands on Unknown, whatever a look shows: the actor says that it is not there. Neither that change nor its mending resets r's own
-// backoff: a driver that denies each stage it has made would be called without end.
-func (c *Core) deny(r *rung) {
+// deny makes what r stands on Unknown, whatever a look shows: the actor says that it is not there, or r shows that its filesystem has failed. Neither
+// that change nor its mending resets r's own backoff: a driver that denies each stage it has made would be called without end.
+func (c *Core) deny(r *rung, failed bool) {
 	up, down, blocked := r.up, r.down, r.blocked
+	if failed {
+		c.failBelow(r)
+	}
 	for _, b := range c.below(r) {
-		c.lose(b, "its driver denies it: "+r.reason, false)
+		if failed {
+			b.denied = b.failed
+			continue
+		}
+		c.fall(b, "its driver denies it: "+r.reason)
 		b.trusted, b.denied = false, true
 		if b.bound(Climb) == 0 {
 			b.looked, b.traced = false, false // what stands there by now need not be what did
