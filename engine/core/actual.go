@@ -28,7 +28,6 @@ type rung struct {
 	short       string
 	refreshBy   hal.Instant
 	wasUp       bool // containers may have run on it
-	denier      bool // its actor denied what it stands on since it last was up, or its waits began anew
 	denied      bool // an actor said that it is not there, and it was not mended since
 	negate      bool // the actor holds something incompatible, or a descent may have left something: it goes before the next climb
 	failed      bool // with negate: the filesystem that it is, or that it is on, has failed since it came up

@@ -65,5 +65,5 @@ func (r *rung) backoff(v Verb) *backoff {
 
 // resetBackoff lets both directions try at once.
 func (r *rung) resetBackoff() {
-	r.up, r.down, r.falls, r.blocked, r.denier = backoff{}, backoff{}, backoff{}, false, false
+	r.up, r.down, r.falls, r.blocked = backoff{}, backoff{}, backoff{}, false
 }

@@ -36,4 +36,18 @@ var answers = []Mutant{
 		"the wait after an answer is as long as any", "L16", "engine/core/backoff.go",
 		"if isAnswered && now.Sub(b.since) < answeredFor {", "if isAnswered && b == nil {",
 	},
+	{
+		"the death of a driver ends what an earlier process was asked for", "S23, laws 3.3", "engine/core/answered.go",
+		"\t\tinstance = \"\"\n", "\t\tinstance += \"\"\n",
+	},
+	{
+		"an error of the next process ends the calls of the one before", "S8, laws 3.3", "engine/core/fence.go",
+		"func (c *Core) hear(r *rung, in *flight, res Result) {\n", "func (c *Core) hear(r *rung, in *flight, res Result) {\n" +
+			"\tif res.Answer == Failed {\n\t\tc.lapse(r, func(k call) bool { return k.instance != res.Instance && k.verb == fenceVerb(in.Verb) })\n\t}\n",
+	},
+	{
+		"a second error from another process ends all calls", "S8, laws 3.3", "engine/core/fence.go",
+		"func (c *Core) hear(r *rung, in *flight, res Result) {\n", "func (c *Core) hear(r *rung, in *flight, res Result) {\n" +
+			"\tif res.Answer == Failed && res.Instance != r.answered[side(in.Verb)].instance && r.remembers(in.Verb) != 0 {\n\t\tr.calls = nil\n\t}\n",
+	},
 }
