@@ -194,7 +194,7 @@ func (p *parser) means(part string, words []string, at int) error {
 		}
 	case "BREAKAGE":
 		if _, ok := breakages[word]; !ok {
-			return p.errorf("%q is nothing that a driver can come to; works, hangs, refuses, fails, hides, denies and busy are", word)
+			return p.errorf("%q is nothing that a driver can come to; works, hangs, refuses, fails, hides, denies, busy, partly, wholly, spoils and loses are", word)
 		}
 	case "FAILURE":
 		if _, ok := diskFailures[word]; !ok {
@@ -336,14 +336,14 @@ func (t *story) removeTree(at string) string {
 // breakages are what a driver can be made to do, by the words for it.
 var breakages = map[string]sim.Breakage{
 	"works": sim.Works, "hangs": sim.Hangs, "refuses": sim.Refuses, "fails": sim.Fails, "hides": sim.Hides, "denies": sim.Denies,
-	"busy": sim.Busy, "partly": sim.Partly, "wholly": sim.Wholly,
+	"busy": sim.Busy, "partly": sim.Partly, "wholly": sim.Wholly, "spoils": sim.Spoils, "loses": sim.Loses,
 }
 
 func (t *story) breaks(name string, b sim.Breakage) string {
 	if b == sim.Hides && !t.r.looks(name) {
 		return "a driver with the trait unchecked can't hide its mounts"
 	}
-	t.w.BreakDriver(name, b)
+	t.r.breaks(name, b)
 	delete(t.r.registrars.serving, name)
 	return ""
 }

@@ -59,10 +59,10 @@ func (r *run) finish(restart bool) {
 		if !r.comesToRest("L2", "the core works", r.bound()) || !r.isolates() {
 			return
 		}
-		if !r.explains() {
+		if !r.explains() || !r.outlasts() {
 			return
 		}
-		r.w.BreakDriver(r.broken, sim.Works)
+		r.breaks(r.broken, sim.Works)
 		r.broken, r.registrars.calm = "", r.w.Now()
 	}
 	isAtRest := r.comesToRest("L2", "converged", r.bound()) && r.untouched() && r.knowsAll() && r.confesses() && r.expels()

@@ -36,6 +36,7 @@ type place struct {
 	tie            types.UID            // of the attachment of the volume with which a driver came to hold it
 	began          hal.Instant          // of the climb that was sent last
 	sent           map[string]*requests // by method
+	series         map[string]*series   // by method
 	earlier        *place               // of another rung at this path
 }
 
@@ -62,6 +63,7 @@ func (r *run) effect(e sim.Effect) {
 	r.beside(&e)
 	r.meets(&e)
 	r.betrays(&e)
+	r.changesBy(&e)
 	switch e.Kind {
 	case sim.EffectSent:
 		r.actual.effects++
@@ -208,6 +210,7 @@ func (r *run) sent(e *sim.Effect) {
 	r.tieSent(p, e)
 	r.crowded(p, e)
 	r.repeated(p, e)
+	r.paces(p, e)
 	r.judges("S8")
 	if e.Deadline <= e.At {
 		r.fail("S8", "sent "+e.Method, string(p.key), e.Method+" is sent for "+p.volume+" without a deadline that is still to come: it may act at any time")

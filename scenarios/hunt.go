@@ -480,7 +480,7 @@ func (g *workload) breaks() string {
 		if how == sim.Hides && !g.r.looks(name) {
 			how = sim.Hangs
 		}
-		g.r.w.BreakDriver(name, how)
+		g.r.breaks(name, how)
 	}
 	return name
 }

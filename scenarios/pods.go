@@ -214,6 +214,7 @@ func (p *pod) letGo() {
 
 // tellGone is the host's answer, as long as it is asked: no container of p runs.
 func (r *run) tellGone(p *pod) {
+	r.changesFor(p)
 	if r.m != nil && !r.cfg.NoRuntime && r.w.AgentLives() {
 		r.m.ContainersGone(p.uid)
 	}
@@ -377,6 +378,7 @@ func (r *run) misses(u use) string {
 
 // hears notes what the present life of the agent is told.
 func (r *run) hears(e hal.ClusterEvent) {
+	r.changesByNews(e)
 	r.looksForOpen()
 	r.notes(e)
 	switch e := e.(type) {

@@ -38,8 +38,8 @@ func (r *run) recovers() bool {
 		return true
 	}
 	ails := func() {
-		r.w.BreakDriver(r.ailing.driver, r.ailing.how)
-		r.w.After(r.ailing.lasts, "the driver works again", func() { r.w.BreakDriver(r.ailing.driver, sim.Works) })
+		r.breaks(r.ailing.driver, r.ailing.how)
+		r.w.After(r.ailing.lasts, "the driver works again", func() { r.breaks(r.ailing.driver, sim.Works) })
 	}
 	ails()
 	r.remove(p, time.Second)

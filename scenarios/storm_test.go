@@ -38,3 +38,33 @@ func TestCallThatIsRepeatedWithoutBackoffIsAStorm(t *testing.T) {
 	r.repeated(p, &sim.Effect{Method: stage, At: hal.Instant(stormWindow)})
 	require.Equal(t, "L7 storm of NodeStageVolume", r.violation.Signature())
 }
+
+func TestCallAtAShortPaceForEverIsAStorm(t *testing.T) {
+	for name, c := range map[string]struct {
+		wait   time.Duration
+		calls  int
+		isNews bool // something changes before each call
+		isFast bool
+	}{
+		"once in 4 s for ten minutes":       {4 * time.Second, 150, false, false},
+		"once in 4 s for ever":              {4 * time.Second, 200, false, true},
+		"once in a second":                  {time.Second, 30, false, true},
+		"once in a second, each after news": {time.Second, 59, true, false},
+		"once in two minutes for ever":      {2 * time.Minute, 200, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := stormy(t)
+			p := &place{key: "csi.stage/d^v", volume: "v"}
+			for i := range c.calls {
+				at := hal.Instant(i+1) * hal.Instant(c.wait)
+				if c.isNews {
+					r.changedAt = at - 1
+				}
+				if r.violation == nil {
+					r.paces(p, &sim.Effect{Method: stage, At: at})
+				}
+			}
+			require.Equal(t, c.isFast, r.violation != nil)
+		})
+	}
+}

@@ -244,6 +244,9 @@ func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 			if fault == sim.Slow {
 				t.values[sim.NewID(site+"/execute", id.Object, id.Nth).Hash()] = f.Value / sim.Slowness
 			}
+			if fault == sim.OrphanActs {
+				t.values[sim.NewID(site, id.Object, id.Nth+1).Hash()] = f.Value
+			}
 			if fault == sim.Hang {
 				t.hang = f.Value
 			}

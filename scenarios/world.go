@@ -114,6 +114,10 @@ type run struct {
 	actual counts
 	storm  storm
 
+	changedAt hal.Instant            // when something changed last by which a driver may be asked anew
+	changedOf map[string]hal.Instant // the same of a volume, by driver^handle
+	isRuined  bool                   // a driver spoils or loses all that it has published: that it does so again is no change
+
 	leaks     *leaks // what is in the secrets; it must come out nowhere
 	canary    func(*run)
 	astray    []string   // files that containers wrote below a volume's mount, while somebody had unmounted it
@@ -148,7 +152,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 		untold: untold{framed: map[string]bool{}, durable: map[string]bool{}},
 		now:    newObjects(), last: newObjects(), heard: newObjects(), traits: map[string][]traits{}, shows: map[any]string{},
 		registrars: newRegistrars(), disturbed: map[string]hal.Instant{}, lost: map[string]*pod{},
-		away: map[string]*handOver{}, attached: map[string]*attachment{}, isCut: map[string]bool{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
+		away: map[string]*handOver{}, attached: map[string]*attachment{}, isCut: map[string]bool{}, changedOf: map[string]hal.Instant{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
 	}
 	r.cfg.RootDir, r.host = rootDir, nodeName
 	r.cfg.PodUID = func(node, namespace, name string) core.PodUID {
@@ -157,6 +161,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 	r.cfg.Logging, r.cfg.Stepped = r.logged, r.stepped
 	w.OnEffect(r.effect)
 	w.OnFault(r.unreaches)
+	w.OnFault(func(sim.Injected) { r.changes() })
 	w.SetAgent(r.start)
 	return r
 }
@@ -329,6 +334,7 @@ func (r *run) logged(e engine.Entry) {
 	case "not recognised, left alone":
 		r.root.left[e.Fields[1]] = true
 	case "driver registered", "driver deregistered":
+		r.changes()
 		r.looksForOpen()
 	}
 	if len(e.Fields) > 1 {

@@ -28,7 +28,6 @@ type rung struct {
 	short       string
 	refreshBy   hal.Instant
 	wasUp       bool // containers may have run on it
-	denier      bool // its actor denied what it stands on since it last was up, or its waits began anew
 	denied      bool // an actor said that it is not there, and it was not mended since
 	negate      bool // the actor holds something incompatible, or a descent may have left something: it goes before the next climb
 	failed      bool // with negate: the filesystem that it is, or that it is on, has failed since it came up
@@ -50,6 +49,7 @@ type rung struct {
 	blocked bool
 	up      backoff // of Look, Climb and Refresh
 	down    backoff // of Descend
+	falls   backoff // of what stood and must be made anew: see fall
 	next    decision
 
 	pods    []PodUID    // that want it at the top of a ladder, sorted
@@ -275,11 +275,28 @@ func (c *Core) lose(r *rung, reason string, trusted bool) {
 		return
 	}
 	r.state, r.trusted, r.reason = Unknown, trusted, reason
+	falls := r.falls
 	r.resetBackoff()
+	r.falls = falls
 	c.markAround(r)
 	for _, a := range c.upon[r.Key] {
 		c.lose(a, fmt.Sprintf("%s below it was lost", r.Key), true)
 	}
+}
+
+// fall loses r, which is to be made anew. The first time that is done at once. One that falls again soon waits: the waits grow with each fall, whoever
+// brings it about, or several that deny what they stand on would each have it made anew at a pace of their own.
+func (c *Core) fall(r *rung, reason string) {
+	stood := r.state == Present
+	c.lose(r, reason, false)
+	if !stood {
+		return
+	}
+	if c.now.Sub(r.falls.until) > backoffMax {
+		r.falls = backoff{}
+	}
+	r.up.until = max(c.now, r.falls.until)
+	r.falls.fail(r.up.until, r.Key, Climb, true)
 }
 
 // saw notes what stands at the place of a rung that is to be climbed again: it is not the rung, and only what comes after the next intent may be. As
@@ -309,7 +326,7 @@ func (c *Core) observed(e Observed) {
 		return
 	}
 	r.saw(e.Fingerprint)
-	c.lose(r, fmt.Sprintf("found %s in place of %s", orNothing(e.Fingerprint), orNothing(r.fingerprint)), false)
+	c.fall(r, fmt.Sprintf("found %s in place of %s", orNothing(e.Fingerprint), orNothing(r.fingerprint)))
 }
 
 // stirred lets a Blocked rung try at once.

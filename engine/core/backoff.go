@@ -64,4 +64,6 @@ func (r *rung) backoff(v Verb) *backoff {
 }
 
 // resetBackoff lets both directions try at once.
-func (r *rung) resetBackoff() { r.up, r.down, r.blocked, r.denier = backoff{}, backoff{}, false, false }
+func (r *rung) resetBackoff() {
+	r.up, r.down, r.falls, r.blocked = backoff{}, backoff{}, backoff{}, false
+}

@@ -120,18 +120,15 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 	wait.fail(c.now, r.Key, in.Verb, res.Answer != NoAnswer)
 }
 
-// deny makes what r stands on Unknown, whatever a look shows: the actor says that it is not there. Neither that change nor its mending resets r's own
-// backoff: a driver that denies each stage it has made would be called without end.
+// deny makes what r stands on Unknown, whatever a look shows: the actor says that it is not there.
 func (c *Core) deny(r *rung) {
-	up, down, blocked := r.up, r.down, r.blocked
 	for _, b := range c.below(r) {
-		c.lose(b, "its driver denies it: "+r.reason, false)
+		c.fall(b, "its driver denies it: "+r.reason)
 		b.trusted, b.denied = false, true
 		if b.bound(Climb) == 0 {
 			b.looked, b.traced = false, false // what stands there by now need not be what did
 		}
 	}
-	r.up, r.down, r.blocked, r.denier = up, down, blocked, true
 }
 
 func (c *Core) lookedAt(r *rung, res Result) {
@@ -143,7 +140,7 @@ func (c *Core) lookedAt(r *rung, res Result) {
 		r.state, r.denied, r.wasUp = Present, false, r.Pod != ""
 		r.up = backoff{}
 		c.settle(r)
-		c.resetAbove(r, false)
+		c.resetAbove(r)
 	case r.state == Unknown && r.trusted && c.fails(r, res.Fingerprint):
 	case r.state == Unknown && r.trusted:
 		r.trusted = false
@@ -168,8 +165,8 @@ func (c *Core) lookedAt(r *rung, res Result) {
 func (c *Core) climbed(r *rung, in *flight, res Result) {
 	switch res.Outcome {
 	case hal.Done:
-		changed, mended := r.state != Present || r.fingerprint != res.Fingerprint, r.denied
-		r.state, r.trusted, r.purged, r.negate, r.denied, r.denier, r.left = Present, true, false, false, false, false, false
+		changed := r.state != Present || r.fingerprint != res.Fingerprint
+		r.state, r.trusted, r.purged, r.negate, r.denied, r.left = Present, true, false, false, false, false
 		r.failed = false
 		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint
 		r.short, r.refreshBy, r.reason = res.Short, res.RefreshBy, res.Short
@@ -183,7 +180,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 			r.up.fail(c.now, r.Key, in.Verb, false)
 		}
 		if changed {
-			c.resetAbove(r, mended)
+			c.resetAbove(r)
 		}
 	case hal.NotDone:
 		// It teaches nothing about the state.
@@ -235,13 +232,11 @@ func (c *Core) fenceOff(r *rung, in *flight, res Result) {
 	c.open[in.ID] = r
 }
 
-// resetAbove lets what stands on r try at once: r changed. A change that only mends what an actor denied is none for those whose actor denied it, or
-// two of them would call without end, each at the other's mending.
-func (c *Core) resetAbove(r *rung, mended bool) {
+// resetAbove lets what stands on r try at once: r changed. One that has r fall again and again, as by a denial, is tried at the pace at which r is made
+// anew: see fall.
+func (c *Core) resetAbove(r *rung) {
 	for _, a := range c.upon[r.Key] {
-		if !mended || !a.denier {
-			a.up, a.denier = backoff{}, false
-		}
+		a.up = backoff{}
 	}
 }
 

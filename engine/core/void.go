@@ -56,7 +56,7 @@ func (c *Core) fails(r *rung, fingerprint string) bool {
 	if !hal.HasFailed(fingerprint, r.fingerprint) {
 		return false
 	}
-	c.lose(r, "its filesystem has failed: found "+fingerprint, false)
+	c.fall(r, "its filesystem has failed: found "+fingerprint)
 	r.trusted, r.negate, r.failed = false, true, true
 	c.failBelow(r)
 	c.markAround(r)
@@ -70,7 +70,7 @@ func (c *Core) failBelow(r *rung) {
 		if b.state == Absent || b.failed {
 			continue
 		}
-		c.lose(b, r.reason, false)
+		c.fall(b, r.reason)
 		b.trusted, b.negate, b.failed = false, true, true
 		c.markAround(b)
 	}

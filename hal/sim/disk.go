@@ -115,6 +115,24 @@ func (w *World) DiskFailed(path string) DiskFailure {
 	return stack[len(stack)-1].conn.failed
 }
 
+// moment is how long what a driver loses is mounted.
+const moment = 100 * time.Millisecond
+
+// ruins is what a driver that Spoils or Loses does to what it has just published.
+func (d *driver) ruins(v *volume, target string) {
+	switch w := d.w; d.broken {
+	case Spoils:
+		w.FailDisk(d.name, v.handle, TurnsReadOnly)
+	case Loses:
+		w.After(moment, "the mount is lost", func() {
+			if d.broken == Loses && w.shows(v, target) != nil {
+				_ = w.UnmountTop(target) // somebody may keep it busy
+			}
+		})
+	default:
+	}
+}
+
 // wears draws whether the filesystem of a volume that was just mounted fails.
 func (w *World) wears(d *driver, v *volume, path string) {
 	if v.disk == nil || !w.happens(DiskFails, siteFailing, path) {

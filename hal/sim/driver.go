@@ -137,7 +137,6 @@ type driver struct {
 	pid          int
 	served       uint8  // calls with effects in this life, as far as they are counted
 	queue        []*rpc // that wait for another one's end
-	orphans      int    // calls of the last life that may still act
 	accepted     bool
 	replaced     bool          // another version is taking its place
 	retired      bool          // and has taken it
@@ -160,6 +159,8 @@ const (
 	Busy             // calls with effects are answered with plain errors, and nothing is done
 	Partly           // the same, and a part of it is done
 	Wholly           // the same, and all of it is done
+	Spoils           // with each publish the filesystem of the volume turns read-only, until it is staged anew
+	Loses            // what it has published is unmounted again a moment later
 )
 
 // AddDriver installs a driver and starts it.
@@ -331,7 +332,6 @@ func (d *driver) fall() {
 		switch {
 		case r.state == rpcEnded:
 		case r.state >= rpcStarted && w.happens(OrphanActs, siteOrphan, r.subject.name):
-			d.orphans++
 			r.orphan = true
 			w.sched.at(w.sched.now.Add(w.time(siteOrphan, r.subject.name, fastest, r.left())), r.subject.hash, nil, r.orphanActs)
 		default:
@@ -360,18 +360,15 @@ func (d *driver) hangUp() {
 	}
 }
 
-// seenGone tells those connected, once no process of the driver's last life is left, that it is dead.
+// seenGone tells those connected, once no process of a life of the driver is left, that it is dead. Each life is a container of its own.
 func (d *driver) seenGone() {
 	w := d.w
-	if d.orphans > 0 {
-		return
-	}
 	inc := w.watching()
 	if inc == nil {
 		return
 	}
 	for _, c := range inc.conns {
-		if c.d != d || c.gone == nil || c.process == d.process && d.up {
+		if c.d != d || c.gone == nil || c.process == d.process && d.up || d.hasOrphans(c.process) {
 			continue
 		}
 		gone := c.gone
@@ -382,6 +379,11 @@ func (d *driver) seenGone() {
 	}
 }
 
+// hasOrphans says whether a call of a life that has ended may still act.
+func (d *driver) hasOrphans(process uint32) bool {
+	return slices.ContainsFunc(d.w.rpcs, func(r *rpc) bool { return r.orphan && r.d == d && r.process == process })
+}
+
 // powerOff ends the driver with the node.
 func (d *driver) powerOff() {
 	d.hasRegistrar, d.isUnattended = false, false
@@ -390,7 +392,6 @@ func (d *driver) powerOff() {
 		d.w.tell(actor{}, Effect{Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Endpoint: d.endpoint, Outcome: hal.Done})
 	}
 	d.disconnect()
-	d.orphans = 0
 	for _, path := range []string{d.endpoint, d.socket} {
 		if at, _, errno := d.w.walk(path, walkNoLastLink); errno == 0 && at.n.server == d {
 			at.n.server = nil // the file stays on the disk

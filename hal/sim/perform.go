@@ -234,6 +234,7 @@ func (d *driver) publish(r *rpc, much amount) hal.Code {
 	if much == whole {
 		v.published = d.setHold(v.published, r.target, r.readOnly)
 		w.tell(actor{rpc: r}, Effect{Kind: EffectPublished, Path: r.target, Outcome: hal.Done})
+		d.ruins(v, r.target)
 	}
 	return hal.CodeOK
 }

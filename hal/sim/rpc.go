@@ -434,8 +434,7 @@ func (r *rpc) end() {
 		r.code = hal.CodeUnavailable
 		w.sched.at(w.sched.now.Add(connectionDies), r.subject.hash^r.id, r.inc, r.deliver)
 	}
-	if r.orphan && r.d.orphans > 0 {
-		r.d.orphans--
+	if r.orphan {
 		r.d.seenGone()
 	}
 }

@@ -139,14 +139,6 @@ var decisions = []Mutant{
 		"\tif r.next != before {\n", "\tif false && r.next != before {\n",
 	},
 	{
-		"a denial resets the backoff of who caused it", "L7, laws 2.5", "engine/core/complete.go",
-		"\tr.up, r.down, r.blocked, r.denier = up, down, blocked, true\n", "\t_, _, _ = up, down, blocked\n",
-	},
-	{
-		"a mended denial resets the backoff of its denier", "L7, laws 2.5", "engine/core/complete.go",
-		"if !mended || !a.denier {", "if true {",
-	},
-	{
 		"a refresh that fails takes the rung down", "laws 3.1, kubernetes#139045", "engine/core/complete.go",
 		"if in.Verb == Refresh && r.state == Present {", "if in.Verb == Refresh && r.state == Absent {",
 	},
@@ -165,7 +157,7 @@ var decisions = []Mutant{
 	},
 	{
 		"a change of a rung below does not reset the backoff", "L2, laws 2.5, kubernetes#88141", "engine/core/complete.go",
-		"\t\t\ta.up, a.denier = backoff{}, false\n", "\t\t\ta.denier = false\n",
+		"\t\ta.up = backoff{}\n", "\t\t_ = a\n",
 	},
 	{
 		"the backoff does not grow", "L7, laws 2.5, kubernetes#71569", "engine/core/backoff.go",
