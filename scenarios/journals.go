@@ -90,17 +90,11 @@ func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
 		return false
 	}
 	r.copiesJournal()
-	w, isOther := sim.New(sim.Config{RootDir: rootDir}), false
+	isOther := false
+	w, records := r.opensBackup()
 	defer w.Close()
-	for _, name := range slices.Sorted(maps.Keys(r.backup)) {
-		w.WriteFile(journalDir+"/"+name, r.backup[name])
-	}
 	h := w.Host()
 	w.Do(func() {
-		records, _, err := journal.Peek(&h, hal.Call{}, journalDir)
-		if err != nil {
-			return
-		}
 		j, _, err := journal.Open(&h, hal.Call{}, otherJournal, r.cfg.JournalBytes, func(rec core.Record) core.Record { return rec },
 			func([]core.Record) error { return nil })
 		if err != nil {
@@ -125,6 +119,17 @@ func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
 	r.w.WriteFile(journalDir+first, r.root.others)
 	r.root.mayRefuse = true
 	return true
+}
+
+// opensBackup reads the copy of the journal, in a world of its own.
+func (r *run) opensBackup() (w *sim.World, records []core.Record) {
+	w = sim.New(sim.Config{RootDir: rootDir})
+	for _, name := range slices.Sorted(maps.Keys(r.backup)) {
+		w.WriteFile(journalDir+"/"+name, r.backup[name])
+	}
+	h := w.Host()
+	w.Do(func() { records, _, _ = journal.Peek(&h, hal.Call{}, journalDir) }) // what can't be read has no records
+	return w, records
 }
 
 // hasOthers: the journal is the one that was made elsewhere.
@@ -186,7 +191,10 @@ func (r *run) restoresJournal() {
 	}
 	r.putsJournalBack()
 	r.forgets()
+	w, records := r.opensBackup()
+	defer w.Close()
 	for _, p := range r.list {
+		p.isOutdated = p.isHeld && slices.ContainsFunc(records, func(rec core.Record) bool { return rec.Rung.Key == p.key && !rec.WasUp })
 		// Of a raw block device no mount tells that the record is older than its end.
 		if p.isCopied && !p.isHeld && strings.Contains(p.path, "/volumeDevices/") {
 			p.isTouched, p.touchedAt = true, r.w.Now()

@@ -233,6 +233,7 @@ func (r *run) spoilsJournal() bool {
 // lapse is what nobody can know of a place once the journal is lost.
 type lapse struct {
 	isCopied   bool     // the last copy of the journal says that it is held
+	isOutdated bool     // it was up, and the record that an old copy of the journal has of it says that it never was
 	isUnseen   bool     // nothing tells the present life of it: neither the journal nor names on the node
 	forgotten  []uint64 // calls that may act and that a lost journal alone knew of
 	isStranded bool     // one of them has brought the volume, and no life has heard of it since
