@@ -350,7 +350,7 @@ func (r *run) held(e *sim.Effect, up bool) {
 	if up && !p.isHeld {
 		p.tie, p.isHurt = r.attachedAs(p.thing), p.isPublish && r.isHurt(p.thing)
 	}
-	p.isHeld, p.isHurt, p.isStruck = up, p.isHurt && up, p.isStruck && up
+	p.isHeld, p.isHurt, p.isStruck, p.isOutdated = up, p.isHurt && up, p.isStruck && up, p.isOutdated && !up
 	if stack := r.w.MountsAt(p.path); p.isHurt {
 		// After half of an unstage it is staged anew; and a driver that stages no more publishes another mount.
 		p.isHurt = len(stack) > 0 && hal.IsFailed(stack[len(stack)-1].Fingerprint())

@@ -265,6 +265,8 @@ func (r *run) unpublishSent(p *place) {
 	r.judges("S7")
 	switch {
 	case owner == nil:
+	case p.isOutdated:
+		owner.letGo() // who has put back the old journal sees to that
 	case owner.isRunning && owner.has(p):
 		r.fail("S7", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", whose containers run")
 	case owner.isSteady && !r.isEdited && !r.isCut[p.thing] && !r.isUntied(p) && !r.isUntold(p) &&

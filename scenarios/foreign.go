@@ -58,6 +58,16 @@ func (r *run) mixesUp(e *sim.Effect) {
 	p.isMixedUp = p.isMixedUp || !slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == e.Call })
 }
 
+// rejects is a person who finds another's data where a pod has its volume: a driver has taken it for the volume, and the
+// agent can't tell. It is unmounted by hand.
+func (r *run) rejects(p *place) {
+	r.w.After(time.Minute, "a person rejects "+p.path, func() {
+		if p.isMixedUp && len(r.w.MountsAt(p.path)) > 0 && !r.w.Shows(p.driver, p.volume, p.path) {
+			_ = r.w.UnmountTop(p.path) // somebody else keeps it busy
+		}
+	})
+}
+
 // isEmptyDir reports whether a path is that of an emptyDir: what the agent mounts there carries its mark.
 func (r *run) isEmptyDir(path string) bool {
 	owner := r.podOf(path)

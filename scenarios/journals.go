@@ -93,17 +93,11 @@ func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
 		return false
 	}
 	_ = r.copiesJournal()
-	w, isOther := sim.New(sim.Config{RootDir: rootDir}), false
+	isOther := false
+	w, records := r.opensBackup()
 	defer w.Close()
-	for _, name := range slices.Sorted(maps.Keys(r.backup)) {
-		w.WriteFile(journalDir+"/"+name, r.backup[name])
-	}
 	h := w.Host()
 	w.Do(func() {
-		records, _, err := journal.Peek(&h, hal.Call{}, journalDir)
-		if err != nil {
-			return
-		}
 		j, _, err := journal.Open(&h, hal.Call{}, otherJournal, r.cfg.JournalBytes, func(rec core.Record) core.Record { return rec },
 			func([]core.Record) error { return nil })
 		if err != nil {
@@ -128,6 +122,17 @@ func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
 	r.w.WriteFile(journalDir+first, r.root.others)
 	r.root.mayRefuse = true
 	return true
+}
+
+// opensBackup reads the copy of the journal, in a world of its own.
+func (r *run) opensBackup() (w *sim.World, records []core.Record) {
+	w = sim.New(sim.Config{RootDir: rootDir})
+	for _, name := range slices.Sorted(maps.Keys(r.backup)) {
+		w.WriteFile(journalDir+"/"+name, r.backup[name])
+	}
+	h := w.Host()
+	w.Do(func() { records, _, _ = journal.Peek(&h, hal.Call{}, journalDir) }) // what can't be read has no records
+	return w, records
 }
 
 // hasOthers: the journal is the one that was made elsewhere.
@@ -207,7 +212,10 @@ func (r *run) restoresJournal() string {
 	}
 	r.putsJournalBack()
 	r.forgets()
+	w, records := r.opensBackup()
+	defer w.Close()
 	for _, p := range r.list {
+		p.isOutdated = p.isHeld && slices.ContainsFunc(records, func(rec core.Record) bool { return rec.Rung.Key == p.key && !rec.WasUp })
 		// What shows something else than the record tells of is a stranger's, for all that a start can know. The same thing, mounted anew, is not.
 		if is := r.topOf(p.path); p.isCopied && is.ID != 0 && !is.Shows(p.copied.Fingerprint()) {
 			p.isMixedUp = true

@@ -312,7 +312,9 @@ func (r *run) finds(p *pod) bool {
 		if why == "" {
 			continue
 		}
-		if !r.isDisturbed(u.path) {
+		if at := r.byPath[u.path]; at != nil && at.isMixedUp {
+			r.rejects(at)
+		} else if !r.isDisturbed(u.path) {
 			r.fail("S21", "told ready", p.name, "pod "+p.name+" is told to be ready, and of its volume "+u.name+" "+why)
 		}
 		return false

@@ -67,10 +67,11 @@ func (r *run) begun() {
 // isRaw: the place is a raw block device's, of which no notice comes: if a call that only a lost journal knew of makes it, the next start finds it.
 func (r *run) isRaw(p *place) bool { return strings.Contains(p.path, "/volumeDevices/publish/") }
 
-// isNamed: a name on the node tells of the place. The power may have gone before its directory was durable.
+// isNamed: a name on the node tells of the place. The power may have gone before its directory was durable, and what is
+// written in it tells of the volume alone that was called last for that path.
 func (r *run) isNamed(p *place) bool {
 	_, is := r.w.Exists(path.Dir(p.path))
-	return is
+	return is && r.byPath[p.path] == p
 }
 
 // isLeft: the start has told that it could not look at the place.
@@ -93,7 +94,8 @@ func (r *run) knowsAll() bool {
 	}
 	for _, p := range r.list {
 		_, known := r.core.Belief(p.key)
-		if why := r.remains(p); !known && why != "" && !p.isTouched && !(r.root.forgotten && (!r.isNamed(p) || r.isRaw(p))) {
+		isExcused := p.isTouched || p.isStranded || r.root.forgotten && (!r.isNamed(p) || r.isRaw(p))
+		if why := r.remains(p); !known && why != "" && !isExcused {
 			r.fail("S15", "never found", string(p.key), "nothing is known of "+string(p.key)+", and "+why)
 			return false
 		}
@@ -124,6 +126,7 @@ func (r *run) refine(key hal.Key) {
 	}
 	isUp := ok && b.State == core.Present
 	p.wasUp, p.isUnseen, p.isStranded = p.wasUp || isUp, p.isUnseen && !isUp, p.isStranded && !ok
+	p.isOutdated = p.isOutdated && !isUp
 	if p.isTouched {
 		r.refineTouched(p, &b)
 		return

@@ -236,6 +236,7 @@ func (r *run) spoilsJournal() bool {
 type lapse struct {
 	isCopied   bool      // the last copy of the journal says that it is held
 	copied     hal.Mount // what showed there then
+	isOutdated bool      // it was up, and the record that an old copy of the journal has of it says that it never was
 	isUnseen   bool      // nothing tells the present life of it: neither the journal nor names on the node
 	forgotten  []uint64  // calls that may act and that a lost journal alone knew of
 	isStranded bool      // one of them has brought the volume, and no life has heard of it since

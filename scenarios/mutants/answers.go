@@ -37,10 +37,10 @@ var answers = []Mutant{
 		"if isAnswered && now.Sub(b.since) < answeredFor {", "if isAnswered && b == nil {",
 	},
 	{
-<<<<<<< HEAD
 		"names of an answered call stay", "L1", "engine/core/reconcile.go",
 		"\tif r.sweep && c.rival(r) == nil {\n", "\tif r.sweep && r == nil {\n",
-=======
+	},
+	{
 		"the death of a driver ends what an earlier process was asked for", "S23, laws 3.3", "engine/core/answered.go",
 		"\t\tinstance = \"\"\n", "\t\tinstance += \"\"\n",
 	},
@@ -53,6 +53,5 @@ var answers = []Mutant{
 		"a second error from another process ends all calls", "S8, laws 3.3", "engine/core/fence.go",
 		"func (c *Core) hear(r *rung, in *flight, res Result) {\n", "func (c *Core) hear(r *rung, in *flight, res Result) {\n" +
 			"\tif res.Answer == Failed && res.Instance != r.answered[side(in.Verb)].instance && r.remembers(in.Verb) != 0 {\n\t\tr.calls = nil\n\t}\n",
->>>>>>> h9-l7
 	},
 }

@@ -89,7 +89,6 @@ var killers = map[string]killer{
 	"a second endpoint takes over at once":                                       {scenario: "second_endpoint_of_a_driver_waits"},
 	"a secret that a driver was given is none once nobody else has it":           {scenario: "secret_that_only_the_driver_still_has_is_not_told"},
 	"a second error from another process ends all calls":                         {scenario: "driver_dies_with_a_stage_and_the_next_answers_with_errors"},
-	"a secret that a driver was given is none once nobody else has it":           {seed: 452742},
 	"a serial driver is asked again before it has answered":                      {seed: 6},
 	"a serial driver is never recognised":                                        {seed: 6},
 	"a snapshot drops a record":                                                  {scenario: "bad_manifest_keeps_its_pod"},
