@@ -187,9 +187,11 @@ func (r *run) losesOwn(name string) {
 		return
 	}
 	r.root.mayRefuse, r.root.lostAt = true, r.w.Now()
-	r.losesLog()
 	r.host = nodeName                                                // who lost the identity file names the node by hand
 	_ = r.removeTree(path.Clean(identity.Dir(rootDir) + "/" + name)) // what is not there need not go
+	if _, there := r.w.Exists(deletionsLog); !there {
+		r.losesLog()
+	}
 	// Without the identity file, this life can't know whose the directory is.
 	r.root.isBarred = false
 	if !r.alive() {
@@ -200,7 +202,9 @@ func (r *run) losesOwn(name string) {
 // removes notes that somebody removes a path of the agent's: its own files may be there.
 func (r *run) removes(at string) {
 	r.root.mayRefuse = true
-	r.losesLog()
+	if at == deletionsLog || below(deletionsLog, at) {
+		r.losesLog()
+	}
 	if journal := identity.Dir(rootDir) + "/journal"; at == journal || below(journal, at) {
 		r.root.lostAt = r.w.Now()
 	}

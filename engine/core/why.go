@@ -77,7 +77,7 @@ var whyTexts = [...]string{
 	whyPlace:         "waits until nothing of %s is left at its path",
 	whyPlaceUsed:     "%s is at its path, and containers may run on it; delete the pod that uses it, and create it again",
 	whyAnswered:      "gone; a call that was answered with an error is remembered, in case it still acts",
-	whyCovered:       "waits for %s",
+	whyCovered:       "waits, as its place is hidden, for %s",
 	whyHidden:        "waits until %s can be looked at: an earlier run may have left something there; volnode looks again",
 }
 
