@@ -232,9 +232,10 @@ func (r *run) seesFailure(thing string, seen []hal.MountID) {
 }
 
 // occupiesFailed: a volume of a pod is on a filesystem that has failed, and its driver mounts it for each pod alone, or where the agent does not look. Others
-// that want it get the same filesystem, and are refused again and again, until a person deletes the pod.
+// that want it get the same filesystem, and are refused again and again, until a person deletes the pod. What its containers have counts as well: the pod
+// may have been edited since.
 func (r *run) occupiesFailed(p *pod) bool {
-	return slices.ContainsFunc(p.uses, func(u use) bool {
+	return slices.ContainsFunc(slices.Concat(p.uses, p.given), func(u use) bool {
 		return u.driver != "" && r.w.DiskFailed(u.path) != sim.NoDiskFailure && slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool {
 			return d.Name == u.driver && (!d.Is.Staging || d.Is.Style != sim.StageMounts)
 		})
