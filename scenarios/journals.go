@@ -194,7 +194,8 @@ func (r *run) restoresJournal() {
 	w, records := r.opensBackup()
 	defer w.Close()
 	for _, p := range r.list {
-		p.isOutdated = p.isHeld && slices.ContainsFunc(records, func(rec core.Record) bool { return rec.Rung.Key == p.key && !rec.WasUp })
+		at := slices.IndexFunc(records, func(rec core.Record) bool { return rec.Rung.Key == p.key })
+		p.isTrace, p.isOutdated = at < 0, at >= 0 && p.isHeld && !records[at].WasUp
 		// Of a raw block device no mount tells that the record is older than its end.
 		if p.isCopied && !p.isHeld && strings.Contains(p.path, "/volumeDevices/") {
 			p.isTouched, p.touchedAt = true, r.w.Now()
