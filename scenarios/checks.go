@@ -160,6 +160,7 @@ func (r *run) nodeDown() {
 	r.isBegun = false
 	for _, p := range r.pods {
 		r.halt(p)
+		r.frees(p)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
@@ -145,5 +146,23 @@ func TestUnseenEndOfALostCall(t *testing.T) {
 		r.effect(sim.Effect{Kind: sim.EffectUnstaged, Actor: "d", Call: 7, Driver: "d", Volume: "v", Method: unstage, Key: theStage, Staging: stagePath, Path: stagePath})
 		require.True(t, p.isUndone && p.isTouched)
 		require.Equal(t, isSeen, p.mustBeSeen(&core.Belief{State: core.Present, Fingerprint: fingerprint}))
+	}
+}
+
+// TestEndOfContainersIsHeardByWhoLives: an agent that is away when containers end may think that they run, for their pod may be wanted again by then.
+func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
+	for _, isAway := range []bool{false, true} {
+		r := bare(t)
+		p := r.runs()
+		r.holds(sim.EffectPublished)
+		r.m, r.cfg.NoRuntime, r.byPath[target].wasUp = &engine.VolumeManager{}, true, true
+		if isAway {
+			r.w.Restarts(false)
+			r.w.KillAgent()
+			r.m = &engine.VolumeManager{}
+		}
+		r.stops(p, 0)
+		require.False(t, p.isRunning)
+		require.Equal(t, isAway, r.mayRun(r.byPath[target]))
 	}
 }
