@@ -164,6 +164,7 @@ func (r *run) nodeDown() {
 	r.isBegun = false
 	for _, p := range r.pods {
 		r.halt(p)
+		r.frees(p)
 	}
 }
 
@@ -204,7 +205,7 @@ func (r *run) sent(e *sim.Effect) {
 	}
 	r.actual.mounting++
 	p := r.placeOf(e)
-	r.places[p.key] = p
+	r.places[p.key], p.isTrace = p, false
 	r.asks(e)
 	r.intrudes(p, e.Method)
 	r.tieSent(p, e)
@@ -351,6 +352,7 @@ func (r *run) held(e *sim.Effect, up bool) {
 		p.tie, p.isHurt = r.attachedAs(p.thing), p.isPublish && r.isHurt(p.thing)
 	}
 	p.isHeld, p.isHurt, p.isStruck, p.isOutdated = up, p.isHurt && up, p.isStruck && up, p.isOutdated && !up
+	p.isUndone = p.isUndone && !up
 	if stack := r.w.MountsAt(p.path); p.isHurt {
 		// After half of an unstage it is staged anew; and a driver that stages no more publishes another mount.
 		p.isHurt = len(stack) > 0 && hal.IsFailed(stack[len(stack)-1].Fingerprint())

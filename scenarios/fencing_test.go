@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -117,5 +119,50 @@ func TestTakenIfNothingTellsItsAttachment(t *testing.T) {
 			}
 			require.Equal(t, "S22", r.violation.Property, "%v", r.violation)
 		})
+	}
+}
+
+// TestBootIsKnownByARecordAlone: what is mounted at a boot before the agent begins is another's if a record of the place is of another boot. Names on the
+// node tell of no boot.
+func TestBootIsKnownByARecordAlone(t *testing.T) {
+	for _, isTrace := range []bool{false, true} {
+		r := bare(t)
+		r.holds(sim.EffectPublished)
+		r.byPath[target].isTrace = isTrace
+		r.w.MakeDir(target)
+		require.Zero(t, r.w.MountForeign(target))
+		require.Equal(t, !isTrace, r.foreign[r.w.MountsAt(target)[0].ID].isOther)
+		require.Equal(t, isTrace, r.byPath[target].isMixedUp)
+	}
+}
+
+// TestUnseenEndOfALostCall: that a call which only a lost journal knew of takes a volume away is seen where it is mounted, and nowhere else.
+func TestUnseenEndOfALostCall(t *testing.T) {
+	for fingerprint, isSeen := range map[string]bool{"no mount, dir": false, "mount 9 dev 9:9 root / type ext4": true} {
+		r := bare(t)
+		r.holds(sim.EffectStaged)
+		p := r.byPath[stagePath]
+		p.forgotten = []uint64{7}
+		r.effect(sim.Effect{Kind: sim.EffectUnstaged, Actor: "d", Call: 7, Driver: "d", Volume: "v", Method: unstage, Key: theStage, Staging: stagePath, Path: stagePath})
+		require.True(t, p.isUndone && p.isTouched)
+		require.Equal(t, isSeen, p.mustBeSeen(&core.Belief{State: core.Present, Fingerprint: fingerprint}))
+	}
+}
+
+// TestEndOfContainersIsHeardByWhoLives: an agent that is away when containers end may think that they run, for their pod may be wanted again by then.
+func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
+	for _, isAway := range []bool{false, true} {
+		r := bare(t)
+		p := r.runs()
+		r.holds(sim.EffectPublished)
+		r.m, r.cfg.NoRuntime, r.byPath[target].wasUp = &engine.VolumeManager{}, true, true
+		if isAway {
+			r.w.Restarts(false)
+			r.w.KillAgent()
+			r.m = &engine.VolumeManager{}
+		}
+		r.stops(p, 0)
+		require.False(t, p.isRunning)
+		require.Equal(t, isAway, r.mayRun(r.byPath[target]))
 	}
 }

@@ -34,14 +34,15 @@ func (r *run) touch(path string) {
 }
 
 // mountedOver: somebody else has mounted m at a path. What the agent can know to be another's is held against it if it takes it for its own: what
-// came before it has begun in this boot, what came over a rung that it has confirmed while no call could bring that up again, and what stands on an
+// came before it has begun in this boot, where a record tells of another one, what came over a rung that it has confirmed while no call could bring that up again, and what stands on an
 // emptyDir. All else may, for all that it can see, be the late effect of a call of its own.
 func (r *run) mountedOver(m hal.Mount) {
 	if !r.w.IsForeign(m.ID) {
 		return
 	}
 	p := r.byPath[m.Path]
-	isOther := p == nil && r.isEmptyDir(m.Path) || p != nil && (!r.isBegun || r.isUsed(p) && len(p.calls) == 0 && r.w.Now() > p.climbUntil)
+	isOther := p == nil && r.isEmptyDir(m.Path) || p != nil &&
+		(!r.isBegun && !p.isTrace || r.isUsed(p) && len(p.calls) == 0 && r.w.Now() > p.climbUntil)
 	r.foreign[m.ID] = foreign{since: r.w.Now(), isOther: isOther}
 	if p != nil && !isOther {
 		p.isMixedUp = true
@@ -143,6 +144,9 @@ func (r *run) untouched() bool {
 			continue
 		}
 		b, ok := r.core.Belief(p.key)
+		if !p.mustBeSeen(&b) {
+			continue
+		}
 		if ok && b.State == core.Present && !b.IsHeldBack {
 			if why := r.differs(p, &b); why != "" {
 				r.fail("S14", "never noticed", string(p.key), string(p.key)+" is believed to be up, and "+why)
@@ -154,6 +158,12 @@ func (r *run) untouched() bool {
 		}
 	}
 	return true
+}
+
+// mustBeSeen: what has become of a place can be seen. Where nothing is mounted, nothing tells before the next call that one
+// of a lost journal has taken the volume away.
+func (p *place) mustBeSeen(b *core.Belief) bool {
+	return !p.isUndone || strings.HasPrefix(b.Fingerprint, "mount ")
 }
 
 // isDisturbed reports whether somebody has changed what stands at a path, and the agent need not know it yet.

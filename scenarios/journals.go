@@ -215,7 +215,8 @@ func (r *run) restoresJournal() string {
 	w, records := r.opensBackup()
 	defer w.Close()
 	for _, p := range r.list {
-		p.isOutdated = p.isHeld && slices.ContainsFunc(records, func(rec core.Record) bool { return rec.Rung.Key == p.key && !rec.WasUp })
+		at := slices.IndexFunc(records, func(rec core.Record) bool { return rec.Rung.Key == p.key })
+		p.isTrace, p.isOutdated = at < 0, at >= 0 && p.isHeld && !records[at].WasUp
 		// What shows something else than the record tells of is a stranger's, for all that a start can know. The same thing, mounted anew, is not.
 		if is := r.topOf(p.path); p.isCopied && is.ID != 0 && !is.Shows(p.copied.Fingerprint()) {
 			p.isMixedUp = true

@@ -116,7 +116,7 @@ func (l *leaks) in(text string) string {
 		switch h := bitOf(text[end-blockLength : end]); {
 		case l.blocks[h>>6]>>(h&63)&1 == 0:
 			end += telling - blockLength + 1 // no window has this block
-		case l.windows[text[end-telling:end]]:
+		case l.windows[text[end-telling:end]] && !isFraction(text, end-telling, end):
 			return text[end-telling : end]
 		default:
 			end++
@@ -134,6 +134,23 @@ func (l *leaks) in(text string) string {
 	}
 	return ""
 }
+
+// isFraction reports whether a part of a text is digits of the fraction of a duration, as 942756238 in 31.942756238s: those
+// can be any, also those of a secret in hexadecimal.
+func isFraction(text string, from, to int) bool {
+	for from > 0 && isDigit(text[from-1]) {
+		from--
+	}
+	for to < len(text) && isDigit(text[to]) {
+		to++
+	}
+	isNumber := strings.TrimLeft(text[from:to], "0123456789") == "" && to-from <= 9
+	isPart := from > 1 && text[from-1] == '.' && isDigit(text[from-2])
+	unit, _, _ := strings.Cut(text[to:], "s")
+	return isNumber && isPart && to+len(unit) < len(text) && slices.Contains([]string{"", "m", "µ", "n"}, unit)
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func isLetter(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80

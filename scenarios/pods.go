@@ -125,6 +125,7 @@ func (r *run) unwants(p *pod) {
 func (r *run) stops(p *pod, grace time.Duration) {
 	if r.cfg.NoRuntime {
 		r.halt(p)
+		r.tellGone(p)
 		return
 	}
 	r.ends(p, p.stops, grace)
@@ -198,10 +199,15 @@ func (r *run) halt(p *pod) {
 	if !p.isWanted {
 		r.losesBlocks(p) // its emptyDirs go, with what was written since it was deleted
 	}
+	p.letGo()
+}
+
+// frees: nobody need think any more that containers of p run. An agent that is away when they end does not hear of it if p
+// is wanted again by the time it is back.
+func (r *run) frees(p *pod) {
 	for _, at := range r.list {
 		at.wasUp = at.wasUp && r.podOf(at.path) != p
 	}
-	p.letGo()
 }
 
 // letGo ends what the containers of p hold open.
@@ -215,7 +221,10 @@ func (p *pod) letGo() {
 // tellGone is the host's answer, as long as it is asked: no container of p runs.
 func (r *run) tellGone(p *pod) {
 	r.changesFor(p)
-	if r.m != nil && !r.cfg.NoRuntime && r.w.AgentLives() {
+	if r.m == nil || !r.w.AgentLives() {
+		return
+	}
+	if r.frees(p); !r.cfg.NoRuntime {
 		r.m.ContainersGone(p.uid)
 	}
 }

@@ -41,8 +41,14 @@ func (r *run) betrays(e *sim.Effect) {
 		return
 	}
 	p := r.places[e.Key]
-	if p != nil && slices.Contains(p.forgotten, e.Call) && (e.Kind == sim.EffectStaged || e.Kind == sim.EffectPublished) {
-		p.isStranded, p.isTouched, p.touchedAt = true, true, r.w.Now()
+	if p != nil && slices.Contains(p.forgotten, e.Call) {
+		switch e.Kind {
+		case sim.EffectStaged, sim.EffectPublished:
+			p.isStranded, p.isTouched, p.touchedAt = true, true, r.w.Now()
+		case sim.EffectUnstaged, sim.EffectUnpublished:
+			p.isUndone, p.isTouched, p.touchedAt = true, true, r.w.Now()
+		default:
+		}
 	}
 	if p == nil || !slices.Contains(p.untold, e.Call) {
 		return
