@@ -237,7 +237,7 @@ func (s *session) sources(status engine.Status) []string {
 		name := path.Base(t.Where)
 		switch {
 		case t.Held && !slices.ContainsFunc(slices.Collect(maps.Keys(m.held)), func(id identity) bool { return t.Where == "Pod default/"+id.name }),
-			t.Accept && !slices.Contains(accept, name),
+			t.Accept && !t.Held && !slices.Contains(accept, name),
 			!t.Held && !t.Accept && strings.HasPrefix(t.Where, s.h.Manifests) && m.disputes == 0 && !slices.Contains(m.bad(), name):
 			wrong = append(wrong, fmt.Sprintf("status tells of %s: %s (held %v, accept %v)", t.Where, t.Why, t.Held, t.Accept))
 		}

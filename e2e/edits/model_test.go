@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sigs.k8s.io/yaml"
 )
 
 // This file is the model of what a directory of manifests means. It follows docs/volnode.md, section 2, and shares nothing with hal/manifest.
@@ -40,13 +42,40 @@ func (e entry) mayHold(names ...string) bool {
 		return false
 	case e.text == "" || strings.Contains(e.text, "\x00"):
 		return true
-	case !strings.HasSuffix(e.text, "\n") && !(strings.HasPrefix(e.text, "{") && strings.HasSuffix(e.text, "}")):
+	case strings.HasPrefix(e.text, "{"):
+		if !strings.HasSuffix(e.text, "}") && !strings.HasSuffix(e.text, "}\n") {
+			return true
+		}
+	case !strings.HasSuffix(e.text, "\n") || isNameToCome(e.text[strings.LastIndex(e.text, "\n---")+1:]):
 		return true
 	}
 	words := strings.FieldsFunc(e.text, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.')
 	})
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(names, w) })
+}
+
+// isNameToCome says whether somebody who writes a document line by line may not have come to the name of its object.
+func isNameToCome(document string) bool {
+	type named struct {
+		APIVersion, Kind string
+		Metadata         struct{ Name string }
+	}
+	var o struct {
+		named
+		Items []named
+	}
+	if err := yaml.Unmarshal([]byte(document), &o); err != nil {
+		return !strings.Contains(document, "name")
+	}
+	last := o.named
+	if o.Kind == "List" {
+		if len(o.Items) == 0 {
+			return true
+		}
+		last = o.Items[len(o.Items)-1]
+	}
+	return last.APIVersion+last.Kind != "" && last.Metadata.Name == ""
 }
 
 // last is what a file of manifests said when it was understood last.
