@@ -87,7 +87,7 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 		r.Why = v.Child
 	}
 	if at := cmp.Or(core.FactOf(v.Facts, "path"), core.Value(v.Made, "path")); v.Desired == "unwanted" && at != "" && isBusy(r.Why) {
-		r.Why += fmt.Sprintf("; processes may still use it: 'fuser -vm %s' shows which; end them", at)
+		r.Why += fmt.Sprintf("; processes may still use it: 'lsof +D %s' shows which; end them", at)
 	}
 	is := condition(v, now)
 	r.State, r.Why = m.afflicted(v, is, r.Why)

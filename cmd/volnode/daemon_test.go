@@ -168,7 +168,7 @@ func TestAWaitWhoseTimeIsOverSaysWhatIsMissing(t *testing.T) {
 	r.until("all sources synced")
 	e = r.ask("wait", "pod/demo/web", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)
-	require.Contains(t, e.errOut, "pod demo/web is not known: no manifest names it")
+	require.Contains(t, e.errOut, "pod demo/web is not known: no manifest that counts names it")
 	r.must("wait", "pod/demo/web", "--for=gone", "--timeout=10ms")
 
 	r.apply("pod.yaml", (&fakeDriver{}).manifests(""))
@@ -181,7 +181,7 @@ func TestAWaitWhoseTimeIsOverSaysWhatIsMissing(t *testing.T) {
 
 	e = r.ask("wait", "pod/demo/db", "--for=gone", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)
-	require.Contains(t, e.errOut, "still wanted: its manifest is there")
+	require.Contains(t, e.errOut, "still wanted: the manifest that names it counts")
 	e = r.ask("wait", "all", "--for=gone", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)
 }

@@ -16,7 +16,7 @@ func TestAWaitOfNoTimeLooks(t *testing.T) {
 	r.must("wait", "all", "--for=gone") // all manifests are read
 	none := r.ask("wait", "pod/demo/web", "--timeout=0s")
 	require.Equal(t, exitNotReady, none.status)
-	require.Contains(t, none.errOut, "no manifest names it")
+	require.Contains(t, none.errOut, "no manifest that counts names it")
 	r.apply("web.yaml", memoryPod)
 	r.must("wait", "pod/demo/web")
 	for range 20 {
@@ -76,7 +76,7 @@ func TestABusyVolumeNamesACure(t *testing.T) {
 	r.remove("web.yaml")
 	e := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=1s")
 	require.Equal(t, exitNotReady, e.status)
-	require.Contains(t, e.errOut, "; processes may still use it: 'fuser -vm "+at+"' shows which; end them; volnode tries again in ")
+	require.Contains(t, e.errOut, "; processes may still use it: 'lsof +D "+at+"' shows which; end them; volnode tries again in ")
 	require.Contains(t, e.errOut, "no manifest names pod demo/web any more; not gone yet: 1 volume")
 	require.NoError(t, held.Close())
 	r.must("wait", "pod/demo/web", "--for=gone")

@@ -147,7 +147,7 @@ func (d *daemon) unmet(q waitQuery, s engine.Status) waitAnswer {
 			a.Message += fmt.Sprintf("; %s: %s", t.Where, t.Why)
 		}
 	case q.on == forReady && n.uid == "":
-		a.Message = fmt.Sprintf("pod %s is not known: no manifest names it", q.pod)
+		a.Message = fmt.Sprintf("pod %s is not known: no manifest that counts names it%s", q.pod, spoilt(s))
 	case q.on == forReady:
 		a.Message = notReady(left.Pods)
 	case n.uid != "":
@@ -196,7 +196,16 @@ func (d *daemon) whyWanted(name string, s engine.Status) string {
 			return fmt.Sprintf("its manifest was there, and nothing is deleted while %s cannot be read", t.Where)
 		}
 	}
-	return "its manifest is there"
+	return "the manifest that names it counts"
+}
+
+// spoilt points to manifests that may name what is not known.
+func spoilt(s engine.Status) string {
+	bad := len(slices.DeleteFunc(slices.Clone(s.Sources), func(t engine.SourceTrouble) bool { return t.Held }))
+	if bad == 0 {
+		return ""
+	}
+	return "; " + plural(bad, "trouble") + " with manifests: 'volnode sources' shows which"
 }
 
 // rungsOf returns the rungs of pods, with those that they stand on.

@@ -137,9 +137,9 @@ func (r reader) troubleOf(name string, this file) hal.Trouble {
 	case this.lost:
 		t.Problem += "; what it held before is not known, so nothing is torn down until it is corrected or removed"
 	case this.opaque:
-		t.Problem += "; it may hold pods whose manifests disappear, so those are kept until it is corrected or removed"
+		t.Problem += "; nothing in it counts, and pods whose manifests disappear are kept until it is corrected or removed"
 	case this.text != nil:
-		t.Problem += "; pods that it names are kept until it is corrected or removed"
+		t.Problem += "; nothing in it counts, and pods that it names are kept if they are up, until it is corrected or removed"
 	}
 	return t
 }

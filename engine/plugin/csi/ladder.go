@@ -182,7 +182,7 @@ func checkDriver(v plugin.Volume, w wish, field func(string) string, inline bool
 	if bad := plugin.BadDriverName(w.driver); bad != "" {
 		return plugin.Problemf(field("driver"), "%s", plugin.Says(w.driver, bad))
 	}
-	if p := checkObject(v, w, inline); p != nil {
+	if p := checkObject(v, w, field("driver"), inline); p != nil {
 		return p
 	}
 	if p := checkOwnership(v, w); p != nil {
@@ -194,16 +194,16 @@ func checkDriver(v plugin.Volume, w wish, field func(string) string, inline bool
 			others = "; registered: " + strings.Join(v.Registered, ", ")
 		}
 		return plugin.Problemf(field("driver"), "driver %s is not registered%s; start it, and volnode goes on once its registration socket is in "+
-			"plugins_registry below the root directory", w.driver, others)
+			"plugins_registry below the root directory, and the endpoint that it names answers", w.driver, others)
 	}
 	return nil
 }
 
-func checkObject(v plugin.Volume, w wish, inline bool) *plugin.Problem {
+func checkObject(v plugin.Volume, w wish, origin string, inline bool) *plugin.Problem {
 	field := func(path string) string { return "CSIDriver " + w.driver + " " + path }
 	if v.Object == nil {
-		return plugin.Problemf(field("metadata.name"), "there is no such object; add it, to say which volumes the driver serves, and with "+
-			"spec.attachRequired: false if it needs no attaching")
+		return plugin.Problemf(field("metadata.name"), "there is no such object, and %s names it; correct the name there, or add the object: it "+
+			"says which volumes the driver serves; with spec.attachRequired: false if it needs no attaching", origin)
 	}
 	spec := v.Object.Spec
 	mode := storagev1.VolumeLifecyclePersistent
