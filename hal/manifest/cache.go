@@ -114,22 +114,26 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 		line, ok := f.state.listed[name]
 		return ok && slices.Equal(line.Refused, f.state.files[name].refused)
 	}
-	if !slices.ContainsFunc(names, func(name string) bool { return !isListed(name) }) || r.lists(f) {
+	isDone := !slices.ContainsFunc(names, func(name string) bool { return !isListed(name) }) || r.lists(f)
+	if isDone {
 		for _, name := range names {
 			this := f.state.files[name]
 			if err := r.keep(name, texts[name]); err != nil {
 				this.warning = "it is good, but no copy of it can be kept, so a bad change to it after a restart would find none: " + err.Error()
-				f.retry = true
+				f.retry, isDone = true, false
 			} else {
 				this.copied, this.warning = true, ""
 			}
 			f.state.files[name] = this
 		}
 	}
-	if r.lists(f) && !f.unsettled {
+	if !r.lists(f) {
+		return
+	}
+	if !f.unsettled {
 		r.sweep(f.state.files)
 	}
-	if !f.retry {
+	if isDone {
 		r.keepsKept(f, f.state.kept)
 	}
 }

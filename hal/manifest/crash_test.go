@@ -132,3 +132,14 @@ func (w *world) served() []string {
 	}
 	return all
 }
+
+// What is kept until all copies are renewed is kept no longer, also if another file can't be read meanwhile: who was deleted does not come back.
+func TestWhatIsKeptForCopiesGoesWithThem(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).put("c.yaml", pod("c")).start()
+	w.names[dir+"/d.yaml"] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755}
+	w.changed().pass(5 * second).changes()
+	w.put("a.yaml", pod("a2")).rm("b.yaml").pass(5 * second)
+	require.Contains(t, w.changes(), "-b/")
+	w.put("c.yaml", "")
+	require.NotContains(t, w.start().changes(), "+b/")
+}
