@@ -63,7 +63,7 @@ func (m *VolumeManager) dispatch(b core.Batch) {
 			delete(m.deleting.told, l.Key)
 		}
 	}
-	if len(b.Lines)+len(m.announcementOf(b.Start).held) == 0 && !m.commits.busy && len(m.commits.waiting) == 0 && !m.commits.failed {
+	if len(b.Lines)+len(m.announcementOf(b.Start).waiting) == 0 && !m.commits.busy && len(m.commits.waiting) == 0 && !m.commits.failed {
 		m.release(b)
 		return
 	}
@@ -95,14 +95,18 @@ func (m *VolumeManager) commit() {
 	}
 	a := m.announcementOf(all.Start)
 	m.h.Runtime.Go(func() {
-		unlogged := m.deleting.log.Append(&m.h, hal.Call{}, a.entries, a.before)
+		stands, unlogged := m.deleting.log.Append(&m.h, hal.Call{}, a.entries, a.told)
 		batch.Write(&m.h, hal.Call{})
 		m.h.Runtime.Post(func() {
 			why := ""
 			if unlogged != nil {
 				why = reason("the log of deletions can't be written, and nothing is deleted without it", unlogged) + "; " +
 					hal.DiskAdvice(identity.Dir(m.cfg.RootDir), unlogged)
-				m.withhold(a.held)
+				if stands {
+					m.withhold(a.keys)
+				} else {
+					m.withhold(a.waiting)
+				}
 			} else {
 				m.announced(a)
 			}

@@ -21,8 +21,8 @@ type deleting struct {
 type announcement struct {
 	entries []deletions.Entry
 	keys    []hal.Key         // of the entries
-	before  []deletions.Entry // that the log should have by now
-	held    []hal.Key         // all rungs that wait for the log
+	told    []deletions.Entry // that the log should have by now
+	waiting []hal.Key         // all rungs that wait for the log
 }
 
 // announcementOf is what the log must say before operations start. A rung needs one entry until it is gone.
@@ -35,7 +35,7 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 			continue
 		}
 		if e, isTold := m.deleting.told[op.Key]; isTold {
-			a.before, a.held = append(a.before, e), append(a.held, op.Key)
+			a.told, a.waiting = append(a.told, e), append(a.waiting, op.Key)
 			continue
 		}
 		made := m.vouched(op)
@@ -48,7 +48,7 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 		if entry := m.objects.pods[op.Pod]; entry != nil {
 			e.Namespace, e.Name = entry.pod.Namespace, entry.pod.Name
 		}
-		a.entries, a.keys, a.held = append(a.entries, e), append(a.keys, op.Key), append(a.held, op.Key)
+		a.entries, a.keys, a.waiting = append(a.entries, e), append(a.keys, op.Key), append(a.waiting, op.Key)
 	}
 	return a
 }

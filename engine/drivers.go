@@ -259,6 +259,12 @@ func (m *VolumeManager) withdraw(s *socket) {
 		m.log(LevelInfo, "driver deregistered", "driver", d.name, "socket", s.path)
 	}
 	m.pursue(d)
+	switch {
+	case d.by != nil:
+		m.notesServer(d)
+	case len(m.drivers.of(d)) == 0 && m.core.Server(d.name) != "":
+		m.step(core.Serves{Actor: d.name}) // nobody waits for its end any more
+	}
 }
 
 // refuse tells a plugin that it was not taken. Its registrar may end by that, as the upstream one does, so a plugin hears it only of a first

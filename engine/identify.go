@@ -62,6 +62,13 @@ func (m *VolumeManager) identify(c hal.Call, earlier identity.Identity) (identit
 			"machine was installed anew. Two machines that serve one volume destroy its data. If the other machine is gone for good, "+
 			"start volnode run once with --accept-machine; else start with an empty root directory", m.cfg.RootDir, id.MachineID, machine)
 	}
+	if known { // by a person's word; the journal may be another machine's all the same
+		if records, _, err := journal.Peek(&m.h, c, m.journalDir()); err != nil {
+			return id, err
+		} else if err := m.areOurs(records, id); err != nil {
+			return id, err
+		}
+	}
 	id.MachineID = machine
 	if id.Created == "" {
 		id.Created = m.h.Machine.Date()
@@ -117,7 +124,7 @@ const elsewhere = "restore the journal of this root directory, or move %[1]s awa
 func (m *VolumeManager) areInRoot(records []core.Record) error {
 	for i := range records {
 		for _, at := range kinds.Places(&records[i].Rung) {
-			if !m.isBelowRoot(at) {
+			if records[i].Phase != core.Lingering && !m.isBelowRoot(at) {
 				return refusal("the journal in %s tells of %q, which is not below the root directory %q: it was copied, or moved, from another root "+
 					"directory. Start with that --root-dir, if it is still there; to move it, remove its manifests, and move once all is gone. Else "+elsewhere,
 					m.journalDir(), at, m.cfg.RootDir)
@@ -130,7 +137,7 @@ func (m *VolumeManager) areInRoot(records []core.Record) error {
 // areOurs refuses a journal of another root directory, or of another node.
 func (m *VolumeManager) areOurs(records []core.Record, id identity.Identity) error {
 	for i := range records {
-		if name := kinds.NodeOf(records[i].Rung.Want); name != "" && name != id.Node {
+		if name := kinds.NodeOf(records[i].Rung.Want); records[i].Phase != core.Lingering && name != "" && name != id.Node {
 			return refusal("the journal in %s has records of the node %q, and this node is %q: it was copied from there. Stop volnode, and "+elsewhere,
 				m.journalDir(), name, id.Node)
 		}

@@ -81,8 +81,14 @@ func (r *run) rewrites(file string) {
 			if r.isAside() {
 				return // it comes back as a manifest that is missing
 			}
-			r.w.WriteFile(file, text)
-			_ = r.w.RemoveFile(own)
+			first, _, _ := bytes.Cut(text, []byte("---\n"))
+			r.w.WriteFile(file, first)
+			r.w.After(beat, "the rest of it comes", func() {
+				if _, there := r.w.Exists(file); there && !r.isAside() {
+					r.w.WriteFile(file, text)
+				}
+				_ = r.w.RemoveFile(own)
+			})
 		})
 	})
 }

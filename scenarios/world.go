@@ -174,7 +174,7 @@ func (r *run) start(h hal.Host) {
 	if r.files {
 		r.source = manifest.New(h, manifest.Options{
 			Dir: manifestDir, CacheDir: rootDir + "/volnode/manifests", Node: func() string { return r.m.NodeName() },
-			Pods: func() []string { return r.m.RecordedPods() },
+			RecordedPods: func() []string { return r.m.RecordedPods() },
 		})
 		h.Cluster, r.missing = r.source, map[string]bool{}
 	}

@@ -115,7 +115,7 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	d.manifests = manifest.New(h, manifest.Options{
 		Dir: c.ManifestDir, CacheDir: filepath.Join(c.RootDir, "volnode", "manifests"),
 		Node: func() string { return d.manager.NodeName() }, AcceptsAnyDirectory: c.MissingManifests == missingGone,
-		Pods: func() []string { return d.manager.RecordedPods() },
+		RecordedPods: func() []string { return d.manager.RecordedPods() },
 	})
 	d.names = newPodNames(d.manifests)
 	h.Cluster = d.names

@@ -2,6 +2,7 @@ package edits
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,11 +44,15 @@ func (e entry) mayHold(names ...string) bool {
 	case e.text == "" || strings.Contains(e.text, "\x00"):
 		return true
 	case strings.HasPrefix(e.text, "{"):
-		if !strings.HasSuffix(e.text, "}") && !strings.HasSuffix(e.text, "}\n") {
+		if !strings.HasSuffix(e.text, "}") && !strings.HasSuffix(e.text, "}\n") || isOpen(e.text) {
 			return true
 		}
-	case !strings.HasSuffix(e.text, "\n") || isNameToCome(e.text[strings.LastIndex(e.text, "\n---")+1:]):
+	case !strings.HasSuffix(e.text, "\n"):
 		return true
+	default:
+		if last := e.text[strings.LastIndex(e.text, "\n---")+1:]; isOpen(last) || isNameToCome(last) {
+			return true
+		}
 	}
 	words := strings.FieldsFunc(e.text, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.')
@@ -55,27 +60,38 @@ func (e entry) mayHold(names ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(names, w) })
 }
 
+var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
+
+// isOpen says whether a document ends within brackets, or within quotes.
+func isOpen(document string) bool {
+	bare := quoted.ReplaceAllString(document, "")
+	count := func(of string) int { return strings.Count(bare, of) }
+	return count(`"`) > 0 || count("[")+count("{") > count("]")+count("}")
+}
+
 // isNameToCome says whether somebody who writes a document line by line may not have come to the name of its object.
 func isNameToCome(document string) bool {
-	type named struct {
-		APIVersion, Kind string
-		Metadata         struct{ Name string }
-	}
-	var o struct {
-		named
-		Items []named
-	}
+	var o map[string]any
 	if err := yaml.Unmarshal([]byte(document), &o); err != nil {
 		return !strings.Contains(document, "name")
 	}
-	last := o.named
-	if o.Kind == "List" {
-		if len(o.Items) == 0 {
-			return true
-		}
-		last = o.Items[len(o.Items)-1]
+	return isNameless(o)
+}
+
+func isNameless(o map[string]any) bool {
+	if len(o) > 0 && !slices.ContainsFunc([]string{"apiVersion", "kind", "metadata", "spec", "items", "data"}, func(key string) bool {
+		_, ok := o[key]
+		return ok
+	}) {
+		return false
 	}
-	return last.APIVersion+last.Kind != "" && last.Metadata.Name == ""
+	if items, ok := o["items"].([]any); ok && len(items) > 0 {
+		last, _ := items[len(items)-1].(map[string]any)
+		return o["kind"] != "List" || isNameless(last)
+	}
+	metadata, _ := o["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	return name == ""
 }
 
 // last is what a file of manifests said when it was understood last.

@@ -90,17 +90,21 @@ func Parse(data []byte) []Entry {
 }
 
 // Append numbers entries and makes them durable. Those that were written before, and whose deletion goes on, are written once more if the file is not
-// the one that has them: somebody has removed it, or cut it short. It blocks.
-func (l *Log) Append(h *hal.Host, c hal.Call, entries, before []Entry) error {
+// the one that has them: somebody has removed it, or cut it short. After an error, stands says whether the log has those at least. It blocks.
+func (l *Log) Append(h *hal.Host, c hal.Call, entries, before []Entry) (stands bool, err error) {
 	if len(before) > 0 && l.isThere(h, c) {
 		before = nil
 	}
+	return before == nil, l.append(h, c, entries, before)
+}
+
+func (l *Log) append(h *hal.Host, c hal.Call, entries, before []Entry) error {
 	var lines []byte
-	for _, some := range [][]Entry{before, entries} {
-		for i := range some {
+	for _, all := range [][]Entry{before, entries} {
+		for i := range all {
 			l.seq++ // a number that was not written is not used again
-			some[i].Seq = l.seq
-			line, err := json.Marshal(some[i])
+			all[i].Seq = l.seq
+			line, err := json.Marshal(all[i])
 			if err != nil {
 				panic("strings did not marshal: " + err.Error())
 			}

@@ -13,6 +13,8 @@ import (
 
 const dir = "/var/lib/volnode/volnode"
 
+func appended(_ bool, err error) error { return err }
+
 func entry(volume string) deletions.Entry { return numbered(0, volume) }
 
 func numbered(seq uint64, volume string) deletions.Entry {
@@ -26,16 +28,16 @@ func TestWhatIsAppendedIsReadByTheNextStart(t *testing.T) {
 	w.Do(func() {
 		l, entries := deletions.Open(&h, hal.Call{}, dir)
 		require.Empty(t, entries)
-		require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("a"), entry("b")}, nil))
-		require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("c")}, nil))
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("a"), entry("b")}, nil)))
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("c")}, nil)))
 		require.NoError(t, h.Tree.Remove(hal.Call{}, deletions.File(dir)))
-		require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("d")}, nil), "somebody has removed it")
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("d")}, nil)), "somebody has removed it")
 		// A line that was cut short hides no other.
 		torn := append(w.ReadFile(deletions.File(dir)), `{"time":"2030`...)
 		require.NoError(t, h.Files.Write(hal.Call{}, deletions.File(dir), torn, 0o600))
 		l, entries = deletions.Open(&h, hal.Call{}, dir)
 		require.Equal(t, []deletions.Entry{numbered(4, "d")}, entries)
-		require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("e")}, nil))
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("e")}, nil)))
 		_, entries = deletions.Open(&h, hal.Call{}, dir)
 		require.Equal(t, []deletions.Entry{numbered(4, "d"), numbered(5, "e")}, entries, "a start counts on")
 	})
@@ -52,7 +54,7 @@ func TestTheLogIsBounded(t *testing.T) {
 			many[i] = entry("v")
 		}
 		for range 30 {
-			require.NoError(t, l.Append(&h, hal.Call{}, many, nil))
+			require.NoError(t, appended(l.Append(&h, hal.Call{}, many, nil)))
 			for _, name := range w.Entries(dir) {
 				require.LessOrEqual(t, len(w.ReadFile(dir+"/"+name)), deletions.MaxFile+1)
 			}
@@ -78,10 +80,10 @@ func TestTheLogIsRotatedBySomebodyElse(t *testing.T) {
 		h := w.Host()
 		w.Do(func() {
 			l, _ := deletions.Open(&h, hal.Call{}, dir)
-			require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("a")}, nil), name)
+			require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("a")}, nil)), name)
 			require.NoError(t, rotate(&h), name)
-			require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("b")}, nil), name)
-			require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("c")}, nil), name)
+			require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("b")}, nil)), name)
+			require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("c")}, nil)), name)
 			_, entries := deletions.Open(&h, hal.Call{}, dir)
 			require.Equal(t, []deletions.Entry{numbered(2, "b"), numbered(3, "c")}, entries, name)
 		})
@@ -97,12 +99,12 @@ func TestADeletionThatGoesOnIsToldAgainToAnotherFile(t *testing.T) {
 	w.Do(func() {
 		l, _ := deletions.Open(&h, hal.Call{}, dir)
 		a := []deletions.Entry{entry("a")}
-		require.NoError(t, l.Append(&h, hal.Call{}, a, nil))
-		require.NoError(t, l.Append(&h, hal.Call{}, nil, a))
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, a, nil)))
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, nil, a)))
 		_, entries := deletions.Open(&h, hal.Call{}, dir)
 		require.Len(t, entries, 1)
 		require.NoError(t, h.Tree.Remove(hal.Call{}, deletions.File(dir)))
-		require.NoError(t, l.Append(&h, hal.Call{}, []deletions.Entry{entry("b")}, a))
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("b")}, a)))
 		_, entries = deletions.Open(&h, hal.Call{}, dir)
 		require.Equal(t, []deletions.Entry{numbered(2, "a"), numbered(3, "b")}, entries)
 	})

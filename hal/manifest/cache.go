@@ -168,7 +168,7 @@ func (r reader) unlists(f *finding) bool {
 func (r reader) lists(f *finding) bool {
 	l := ledgerText{Blind: f.state.blind, Files: map[string]entry{}}
 	for name, this := range f.state.files { // the order does not matter
-		isBad, isNew := this.problem != "" && (this.text != nil || this.opaque), !this.known && !this.lost
+		isBad, isNew := this.problem != "" && (len(this.texts) > 0 || this.opaque), !this.known && !this.lost
 		if isNew && !isBad {
 			continue
 		}

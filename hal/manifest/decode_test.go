@@ -132,7 +132,7 @@ func TestTextThatMayGoOn(t *testing.T) {
 		"kind: List\nitems:\n- kind: Pod\n  metadata: {name: a}\n": false,
 		"kind: List\nitems:\n- kind: Pod\n  metadata:\n":           true,
 		"kind: Pod\nmetadata:\n  name: a\n":                        false,
-		"kind: Pod\nmetadata:\n  name: a\nspec: {containers: [{\n": false,
+		"kind: Pod\nmetadata:\n  name: a\nspec: {containers: [{\n": true,
 		"speck: {}\n":                               false,
 		"{\"kind\": \"Pod\",\n":                     true,
 		"{\"kind\": \"Pod\", \"x\": {}}":            false,

@@ -12,8 +12,9 @@
 //
 // A bad file is one that cannot be read or decoded, or is no regular file. Its last good copy serves. Whatever else disappears while the file is bad is
 // kept if the bad file may hold it (see [file.mayHold]); everything else goes on. What is kept is written down, so it is kept after a start, too.
-// A file without any object is bad; to delete its objects, remove the file. A tool that writes files should write to a hidden name and rename:
-// a file cut short exactly between two documents looks like one that is meant.
+// A file without any object is bad; to delete its objects, remove the file. So is one that ends within a document as its last good copy began, if later
+// documents are missing: it looks half written. A tool that writes files should write to a hidden name and rename: a new file that is cut short such that
+// it is good, or one that is cut exactly between two documents, looks like one that is meant.
 //
 // Secrets are read from the files each time they are used. The copies of files hold the Secrets that the files hold: they
 // are made with mode 0600 in a directory of mode 0700.
@@ -49,7 +50,7 @@ type Options struct {
 	// Node, when set, is asked for the node's name by Watch, in place of NodeName. On the owner.
 	Node func() string
 	// Pods, when set, is asked by Watch for the uids of the pods that an earlier run has done something for. On the owner.
-	Pods func() []string
+	RecordedPods func() []string
 }
 
 // New makes the source. It touches nothing before Watch.
@@ -67,7 +68,7 @@ type Cluster struct {
 	noticed  bool        // something changed since it began
 	due      hal.Instant // of the next reading, 0 if none is planned
 	accepted accepted
-	recalled []string // pods of an earlier run, and nobody has accepted that they are gone
+	recorded []string // pods of an earlier run, and nobody has accepted that they are gone
 
 	state    state
 	known    map[id]object          // what was in an Applied, and in no Removed since
@@ -87,8 +88,8 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 	if c.o.Node != nil {
 		c.o.NodeName = c.o.Node()
 	}
-	if c.o.Pods != nil && !c.o.AcceptsAnyDirectory {
-		c.recalled = c.o.Pods()
+	if c.o.RecordedPods != nil && !c.o.AcceptsAnyDirectory {
+		c.recorded = c.o.RecordedPods()
 	}
 	c.h.Watches.Directory(c.o.Dir, func() { c.plan(settle) })
 	c.plan(0)
@@ -104,8 +105,11 @@ type Accepted struct {
 // Accept has the removal of the files that are missing in another directory count, and of the pods that no manifest names and of which only an earlier run
 // knew. It returns them. Owner only.
 func (c *Cluster) Accept() (all []Accepted) {
+	if c.state.in == (dirID{}) {
+		return nil // the directory can't be read: what is missing in it is not known
+	}
 	c.accepted = accepted{c.state.in, c.state.missing()}
-	c.recalled = slices.DeleteFunc(c.recalled, func(uid string) bool { return slices.Contains(c.state.unnamed, uid) })
+	c.recorded = slices.DeleteFunc(c.recorded, func(uid string) bool { return slices.Contains(c.state.unnamed, uid) })
 	if len(c.accepted.files)+len(c.state.unnamed) > 0 {
 		c.plan(0)
 	}
@@ -140,7 +144,7 @@ func (c *Cluster) read() {
 		return
 	}
 	c.reading = true
-	r := reader{h: c.h, o: c.o, before: c.state, accepted: c.accepted, recalled: slices.Clone(c.recalled)}
+	r := reader{h: c.h, o: c.o, before: c.state, accepted: c.accepted, recorded: slices.Clone(c.recorded)}
 	c.h.Runtime.Go(func() {
 		found := r.read()
 		c.h.Runtime.Post(func() { c.take(found) })

@@ -32,7 +32,7 @@ type reader struct {
 	call     hal.Call
 	before   state
 	accepted accepted
-	recalled []string
+	recorded []string
 }
 
 // finding is what one reading came to.
@@ -86,9 +86,13 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	}
 	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown})
 	f.state.served = true
-	if r.forgotten(f); len(f.state.unnamed) > 0 {
+	if f.state.unnamed = r.unnamed(f); len(f.state.unnamed) > 0 {
 		isUnknown = true
-		troubles = append(troubles, r.troubleOfPods(f.state.unnamed))
+		if f.unsettled { // their manifests may be there, and not be read yet
+			f.state.unnamed = nil
+		} else {
+			troubles = append(troubles, r.troubleOfPods(f.state.unnamed))
+		}
 	}
 	if f.synced = !isUnknown && !f.unsettled; f.synced {
 		f.state.blind = false
@@ -108,19 +112,19 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	}
 }
 
-// forgotten finds the pods of an earlier run that no manifest names, if what that run knew of the manifests is lost.
+// unnamed returns the pods of an earlier run that no manifest names, if what that run knew of the manifests is lost.
 // Nothing says that they were removed: the directory may be another one than it was.
-func (r reader) forgotten(f *finding) {
-	f.state.unnamed = nil
-	for _, uid := range r.recalled {
+func (r reader) unnamed(f *finding) (uids []string) {
+	for _, uid := range r.recorded {
 		if f.state.blind && !f.state.hasPod(uid) {
-			f.state.unnamed = append(f.state.unnamed, uid)
+			uids = append(uids, uid)
 		}
 	}
+	return uids
 }
 
 func (r reader) troubleOfPods(uids []string) hal.Trouble {
-	return hal.Trouble{Where: r.o.CacheDir, Accept: true, Problem: "what an earlier run knew of the manifests is lost, and " +
+	return hal.Trouble{Where: "pods of the journal", Accept: true, Problem: "what an earlier run knew of the manifests is lost, and " +
 		"no manifest names the pods " + some(uids) + ", which that run had volumes for, so nothing is torn down; put their manifests back into " + r.o.Dir +
 		", or run 'volnode sources --accept' to have them removed"}
 }
@@ -138,7 +142,7 @@ func (r reader) troubleOf(name string, this file) hal.Trouble {
 		t.Problem += "; what it held before is not known, so nothing is torn down until it is corrected or removed"
 	case this.opaque:
 		t.Problem += "; nothing in it counts, and pods whose manifests disappear are kept until it is corrected or removed"
-	case this.text != nil:
+	case len(this.texts) > 0:
 		t.Problem += "; nothing in it counts, and pods that it names are kept if they are up, until it is corrected or removed"
 	}
 	return t
@@ -235,39 +239,48 @@ var errnoOf = map[hal.FileType]syscall.Errno{
 	hal.TypeOther: syscall.EINVAL, hal.TypeSymlink: syscall.ELOOP,
 }
 
-// file reads one manifest and decides what counts of it.
+// file reads one manifest and decides what counts of it. What it may have held since two readings agreed last is not forgotten before two agree again.
 func (r reader) file(f *finding, name string, texts map[string][]byte) {
 	before := r.before.files[name]
-	before.text, before.opaque, before.missing, before.going = nil, false, false, false
 	data, err := r.manifest(name)
 	if hal.Is(err, syscall.ENOENT) {
-		// It went after it was listed. The next reading will not list it, or will find it.
-		f.unsettled = true
-		if before.known || before.lost {
-			f.state.files[name] = before
-		}
+		r.absent(f, name) // it went after it was listed
 		return
 	}
-	before.in = f.state.in
+	before.missing, before.going, before.in = false, false, f.state.in
+	now := sum(sha256.Sum256(data))
+	if err != nil {
+		now = sha256.Sum256([]byte("unreadable: " + err.Error()))
+	}
+	last, ok := r.before.seen[name]
+	agrees := ok && last == now
+	if agrees {
+		before.texts, before.opaque = nil, false
+	}
 	if err != nil {
 		f.retry = true
-		before.opaque = !hal.Is(err, syscall.EISDIR) && !hal.Is(err, syscall.EINVAL)
+		f.state.seen[name] = now
+		before.opaque = before.opaque || !hal.Is(err, syscall.EISDIR) && !hal.Is(err, syscall.EINVAL)
 		before.problem = err.Error()
 		f.state.files[name] = before
 		return
 	}
-	now := sum(sha256.Sum256(data))
 	if before.known && now == before.sum && !before.lost {
 		before.problem, before.warning, before.changes = "", "", 0
+		if len(before.texts) > 0 || before.opaque {
+			f.unsettled, f.state.seen[name] = true, now
+		}
 		texts[name], f.state.files[name] = data, before
 		return
 	}
-	before.text, before.opaque = data, isCut(data)
-	if last, ok := r.before.seen[name]; !ok || last != now {
-		f.state.seen[name] = now
+	before.texts, before.opaque = append(slices.Clone(before.texts), data), before.opaque || isCut(data)
+	// It stays in seen: a bad file is not unsettled as long as it is bad in the same way.
+	f.state.seen[name] = now
+	if !agrees {
 		if before.changes++; before.changes > maxChanges {
 			f.retry = true
 			before.problem = "is another one at each reading"
+			before.texts, before.opaque = before.texts[len(before.texts)-1:], true
 			f.state.files[name] = before
 			return
 		}
@@ -275,12 +288,16 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 		f.state.files[name] = before // not known, if it is new
 		return
 	}
-	// It stays in seen: a bad file is not unsettled as long as it is bad in the same way.
-	f.state.seen[name] = now
 	before.changes = 0
 	content, err := decode(r.o.NodeName, data)
 	if err != nil {
 		before.problem = err.Error()
+		f.state.files[name] = before
+		return
+	}
+	if former, err := r.copy(name); err == nil && before.known && isBeginning(data, former) {
+		before.problem = "ends within a document, as what it was before began: it looks half written. If that is meant, add a line to its end"
+		before.opaque = true
 		f.state.files[name] = before
 		return
 	}
@@ -295,7 +312,7 @@ func (r reader) absent(f *finding, name string) {
 	before := r.before.files[name]
 	before.going = false
 	accepted := r.o.AcceptsAnyDirectory || r.accepted.in.is(f.state.in) && slices.Contains(r.accepted.files, name)
-	mayMatter := before.known || before.lost || before.problem != "" && before.text != nil || before.opaque
+	mayMatter := before.known || before.lost || before.problem != "" && len(before.texts) > 0 || before.opaque
 	if mayMatter && !accepted && !before.in.is(f.state.in) { // if it was bad, it may hold what it might have held there
 		before.missing = true
 		before.problem = "is not there, but the directory is another one than the one in which it was seen last" + r.served(before) +

@@ -51,9 +51,9 @@ type file struct {
 	// Of what was accepted in an earlier run nothing is known, or not all: its copy is gone, or older.
 	lost bool
 
-	// What the file may hold that is not known: the text of one that is bad, or not accepted yet.
-	text   []byte
-	opaque bool // it could not be read, or is cut short: it may hold anything
+	// What the file may hold that is not known: the texts of one that is bad, or not accepted yet, since two readings agreed last.
+	texts  [][]byte
+	opaque bool // it could not be read, or was cut short: it may hold anything
 }
 
 // missing names the files that are kept though they are not in the directory.
@@ -95,10 +95,10 @@ func (f file) mayHold(o id, isNameEnough bool) bool {
 	switch {
 	case f.opaque:
 		return true
-	case f.text == nil:
-		return false
 	}
-	return isNameEnough && mentions(f.text, o.Name) || mentions(f.text, o.UID) || hasEscapes(f.text)
+	return slices.ContainsFunc(f.texts, func(text []byte) bool {
+		return isNameEnough && mentions(text, o.Name) || mentions(text, o.UID) || hasEscapes(text)
+	})
 }
 
 // hasEscapes reports whether a text may spell a letter by its number (YAML 1.2, 5.7; JSON), or a name over two lines.
@@ -132,39 +132,86 @@ func mentions(text []byte, name string) bool {
 }
 
 // isCut reports whether a text may be only the beginning of what somebody writes: it does not end with a line, or the end is nothing but zeros, as a
-// crash leaves it, or its last object has no name yet. JSON needs no last line, and ends with a brace.
+// crash leaves it, or a bracket or a quotation is open, or its last object has no name yet. JSON needs no last line, and ends with a brace.
 func isCut(text []byte) bool {
 	if len(text) == 0 || bytes.IndexByte(text, 0) >= 0 {
 		return true
 	}
 	if words := bytes.TrimSpace(text); bytes.HasPrefix(words, []byte("{")) {
-		return words[len(words)-1] != '}'
+		return words[len(words)-1] != '}' || isOpen(text)
 	}
-	return text[len(text)-1] != '\n' || isNameToCome(text)
+	return text[len(text)-1] != '\n' || isOpen(text[bytes.LastIndex(text, []byte("\n---"))+1:]) || isNameToCome(text)
 }
 
-// isNameToCome reports whether the last document of a text is an object without a name: who writes it line by line has not come to the name.
+// isOpen reports whether a document ends within brackets or within a quotation. A quotation begins where a word could.
+func isOpen(text []byte) bool {
+	depth, quote, before := 0, byte(0), byte('\n')
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		isFirst := strings.IndexByte(" \t\n[{,:", before) >= 0
+		switch before = c; {
+		case quote == '"' && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case (c == '"' || c == '\'') && isFirst:
+			quote = c
+		case c == '#' && isFirst:
+			for i+1 < len(text) && text[i+1] != '\n' {
+				i++
+			}
+		case c == '[' || c == '{':
+			depth++
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return depth > 0 || quote != 0
+}
+
+// isBeginning reports whether a text is what another began with, up to a place within a document or to the line that begins one, and lacks later ones: as
+// if it was written again, and not all of it is there.
+func isBeginning(text, former []byte) bool {
+	rest, ok := bytes.CutPrefix(former, text)
+	if !ok || len(rest) == 0 {
+		return false
+	}
+	isAtEnd := bytes.HasPrefix(rest, []byte("---")) || bytes.HasPrefix(rest, []byte("\n---"))
+	return bytes.HasSuffix(bytes.TrimSpace(text), []byte("\n---")) || bytes.Contains(rest, []byte("\n---")) && !isAtEnd
+}
+
+// isNameToCome reports whether the last document of a text is an object without a name, or nothing yet: who writes it line by line has not come to the name.
 func isNameToCome(text []byte) bool {
 	last := text[bytes.LastIndex(text, []byte("\n---"))+1:]
 	documents, err := splitYAML(last)
 	if err != nil {
 		return !mentions(last, "name")
 	}
-	return len(documents) > 0 && isNameless(documents[len(documents)-1].json)
+	return len(documents) == 0 || isNameless(documents[len(documents)-1].json)
 }
 
-// isNameless reports whether a document is an object without a name, or a List that ends with one.
+// objectKeys are those that an object may begin with.
+var objectKeys = []string{"apiVersion", "kind", "metadata", "spec", "status", "items", "data", "stringData", "type"}
+
+// isNameless reports whether a document is an object without a name, or what one begins with, or a List that ends with one.
 func isNameless(data []byte) bool {
-	var o struct {
-		APIVersion, Kind string
-		Metadata         struct{ Name string }
-		Items            []json.RawMessage
-	}
-	if json.Unmarshal(data, &o) != nil || o.APIVersion+o.Kind == "" {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(data, &keys) != nil {
 		return false
 	}
-	if o.Kind == "List" {
-		return len(o.Items) == 0 || isNameless(o.Items[len(o.Items)-1])
+	if len(keys) > 0 && !slices.ContainsFunc(objectKeys, func(key string) bool { _, ok := keys[key]; return ok }) {
+		return false
+	}
+	var o struct {
+		Kind     string
+		Metadata struct{ Name string }
+		Items    []json.RawMessage
+	}
+	_ = json.Unmarshal(data, &o) // what has another type has no name
+	if len(o.Items) > 0 {
+		return o.Kind != "List" || isNameless(o.Items[len(o.Items)-1])
 	}
 	return o.Metadata.Name == ""
 }

@@ -4,7 +4,7 @@ package mutants
 var roots = []Mutant{
 	{
 		"a journal is believed wherever it was made", "S30, what is outside of the root directory is not ours", "engine/identify.go",
-		"\t\t\tif !m.isBelowRoot(at) {\n", "\t\t\tif at == \"\" {\n",
+		"core.Lingering && !m.isBelowRoot(at) {", "core.Lingering && at == \"\" {",
 	},
 	{
 		"a journal is believed whatever node has made it", "S30, a journal tells of its own node", "engine/identify.go",

@@ -87,11 +87,11 @@ var sources = []Mutant{
 	},
 	{
 		"a bad manifest does not hold a pod by its uid", "S1, a bad file may hold what it names", "hal/manifest/state.go",
-		" || mentions(f.text, o.UID)", "",
+		" || mentions(text, o.UID)", "",
 	},
 	{
 		"escapes in a bad manifest spell nothing", "S1, a bad file may hold what it names", "hal/manifest/state.go",
-		" || hasEscapes(f.text)", "",
+		" || hasEscapes(text)", "",
 	},
 	{
 		"a bad manifest that ends in a line is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
@@ -107,11 +107,11 @@ var sources = []Mutant{
 	},
 	{
 		"a bad manifest that is missing elsewhere holds nothing", "S1, another directory says nothing", "hal/manifest/reader.go",
-		"\tbefore.going = false\n\taccepted", "\tbefore.text, before.opaque, before.going = nil, false, false\n\taccepted",
+		"\tbefore.going = false\n\taccepted", "\tbefore.texts, before.opaque, before.going = nil, false, false\n\taccepted",
 	},
 	{
 		"a bad manifest that is not there for a moment holds nothing", "S1, two readings agree", "hal/manifest/reader.go",
-		"\tif last, ok := r.before.seen[name]; !ok || last != (sum{}) {\n", "\tbefore.text, before.opaque = nil, false\n\tif last, ok := r.before.seen[name]; !ok || last != (sum{}) {\n",
+		"\tif last, ok := r.before.seen[name]; !ok || last != (sum{}) {\n", "\tbefore.texts, before.opaque = nil, false\n\tif last, ok := r.before.seen[name]; !ok || last != (sum{}) {\n",
 	},
 	{
 		"a directory that can't be looked at is empty", "S1, trouble is not absence", "hal/manifest/reader.go",
