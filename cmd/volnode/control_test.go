@@ -239,3 +239,20 @@ func TestMetrics(t *testing.T) {
 	require.NotContains(t, body, "vol-1")
 	require.NotContains(t, body, "demo")
 }
+
+// Somebody removes the control socket of a daemon that runs, or its directory, or puts a file in its place: it is there again, once it can be.
+func TestTheControlSocketIsMadeAgain(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	for name, take := range map[string]func(){
+		"the socket":    func() { require.NoError(t, os.Remove(r.socket())) },
+		"its directory": func() { require.NoError(t, os.RemoveAll(filepath.Dir(r.socket()))) },
+		"it is moved":   func() { require.NoError(t, os.Rename(r.socket(), r.socket()+".old")) },
+	} {
+		take()
+		require.Eventually(t, func() bool { return r.ask("status").status == 0 }, 20*time.Second, 50*time.Millisecond, name)
+	}
+	status, _ := r.stop(syscall.SIGTERM)
+	require.Zero(t, status)
+	require.NoFileExists(t, r.socket())
+}

@@ -149,19 +149,18 @@ func (d *daemon) run(host *linux.Host, control net.Listener) error {
 	go host.Run(owning)
 
 	failed := make(chan error, 2)
-	servers := []*http.Server{d.serveOn(limited(control, maxControl), d.controlHandler(), failed)}
+	all := &servers{}
+	defer all.close()
+	serve := func(l net.Listener) { all.add(d.serveOn(limited(l, maxControl), d.controlHandler(), failed)) }
+	serve(control)
+	go d.keepsControl(control, serve)
 	if address := d.config.Metrics.Address; address != "" {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			return fmt.Errorf("metrics.address: %w", err)
 		}
-		servers = append(servers, d.serveOn(limited(l, maxPublic), d.publicHandler(), failed))
+		all.add(d.serveOn(limited(l, maxPublic), d.publicHandler(), failed))
 	}
-	defer func() {
-		for _, s := range servers {
-			_ = s.Close() // whoever still waits for an answer is told by the end of the connection
-		}
-	}()
 
 	draining, abandon := context.WithCancel(context.Background())
 	defer abandon()

@@ -188,7 +188,7 @@ func (r reader) lists(f *finding) bool {
 	if err != nil {
 		f.retry = true
 		f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "the ledger of manifests cannot be written; until it is, new and changed manifests may not " +
-			"count, and a bad or missing file may stop more than it must; volnode tries again: " + err.Error() + "; " + hal.DiskAdvice(r.o.CacheDir, err)})
+			"count, and a bad or missing file may stop more than it must: " + err.Error() + "; " + hal.DiskAdvice(r.o.CacheDir, err)})
 		return false
 	}
 	f.state.ledger, f.state.listed = data, l.Files

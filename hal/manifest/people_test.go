@@ -337,7 +337,7 @@ func TestWhatIsKeptCannotBeWrittenDown(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
 	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
 	w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
-	require.Contains(t, w.troubles()[cache].Problem, "cannot be written down for the next start")
+	require.Contains(t, w.troubles()[cache].Problem, "cannot be written down, so none of these changes counts")
 	clear(w.fail)
 	require.Contains(t, w.start().changes(), "+a/")
 	require.True(t, w.troubles()["Pod default/a"].Held)
