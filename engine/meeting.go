@@ -124,7 +124,7 @@ func (m *VolumeManager) meet(d *driver, s *socket) {
 			life.instance = instance
 			switch {
 			case m.stopping:
-			case s.gen != gen || !m.mayServe(d, s):
+			case s.gen != gen || !s.still(info) || !m.mayServe(d, s):
 				m.h.Drivers.Disconnect(hal.Candidate(d.name))
 			case err != nil:
 				m.h.Drivers.Disconnect(hal.Candidate(d.name))
@@ -135,6 +135,12 @@ func (m *VolumeManager) meet(d *driver, s *socket) {
 			m.pursue(d)
 		})
 	})
+}
+
+// still reports whether a socket registers what it did: its plugin may have answered anew during a meeting, with another endpoint, or with what can't be
+// taken.
+func (s *socket) still(info hal.PluginInfo) bool {
+	return s.info.Name == info.Name && s.info.Endpoint == info.Endpoint
 }
 
 // mayServe reports whether a socket may serve the driver now: it does, or nobody does any more.

@@ -175,6 +175,8 @@ func (r *run) restless() (object, why string) {
 			return d.Name, "the driver is down"
 		case d.Up && !(r.registrars.registered[d.Name] && r.registrars.connected[d.Name]):
 			return d.Name, "the driver is up, and it is not registered and connected"
+		case r.w.HoldsRetired(d.Name):
+			return d.Name, "a version of it has ended, and the agent has not noticed that"
 		}
 	}
 	if calls, _ := r.core.Memories(); calls > 0 && r.broken == "" {

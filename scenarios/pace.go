@@ -28,6 +28,7 @@ type series struct {
 	began  hal.Instant
 	count  int
 	recent [2]hal.Instant // the last two
+	hung   uint64         // the call before it that was given up and is still under way, 0 if none was
 }
 
 // changes notes that something has changed by which a driver may be asked anew.
@@ -93,8 +94,9 @@ func (r *run) paces(p *place, e *sim.Effect) {
 	if p.series == nil {
 		p.series = map[string]*series{}
 	}
-	if n == nil || max(r.changedAt, r.changedOf[p.thing]) >= n.recent[1] {
-		n = &series{began: e.At}
+	hung := p.hung(e)
+	if n == nil || max(r.changedAt, r.changedOf[p.thing]) >= n.recent[1] || hung > n.hung {
+		n = &series{began: e.At, hung: hung}
 		p.series[e.Method] = n
 	}
 	r.judges("L7")
@@ -111,6 +113,17 @@ func (r *run) paces(p *place, e *sim.Effect) {
 			e.Method, p.volume, why, e.Op))
 	}
 	n.recent = [2]hal.Instant{n.recent[1], e.At}
+}
+
+// hung returns the last call of a method for a place that is under way as it is asked the same again: a driver that answered until then hangs, and
+// that is a change by itself, as the late end of such a call is.
+func (p *place) hung(e *sim.Effect) (last uint64) {
+	for _, k := range p.calls {
+		if k.method == e.Method && k.id != e.Call {
+			last = max(last, k.id)
+		}
+	}
+	return last
 }
 
 // outlasts lets a driver be broken for so long that all waits are long.

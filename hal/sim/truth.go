@@ -107,6 +107,12 @@ func (w *World) Drivers() []DriverState {
 	return all
 }
 
+// HoldsRetired says whether the agent is connected to a version of a driver that was retired: it may not have been told that its process has ended.
+func (w *World) HoldsRetired(driver string) bool {
+	inc := w.watching()
+	return inc != nil && slices.ContainsFunc(inc.conns, func(c *conn) bool { return c.driver == driver && c.d.retired })
+}
+
 // Registers says whether somebody listens at a registration socket.
 func (w *World) Registers(socket string) bool {
 	_, isRegistrar, errno := w.listener(socket)

@@ -54,6 +54,7 @@ var killers = map[string]killer{
 	"a ledger that goes leaves the copies of deleted files":                      {scenario: "full_disk_does_not_bring_a_deleted_pod_back"},
 	"a long time up does not begin the waits of a fall anew":                     {scenario: "volume_that_is_unmounted_now_and_then_is_published_at_once"},
 	"a look that fails sees nothing":                                             {seed: 9},
+	"a meeting ends for a registration that has ended":                           {scenario: "registration_ends_while_its_driver_is_met"},
 	"a lost connection is not made again":                                        {scenario: "driver_dies_behind_its_registrar"},
 	"a mount below an emptyDir is deleted through":                               {scenario: "mount_below_an_empty_dir_is_not_deleted_through"},
 	"a mount of another device is accepted":                                      {scenario: "foreign_mount_at_a_target_is_not_taken_for_the_volume"},

@@ -44,4 +44,8 @@ var registrations = []Mutant{
 		"who served a driver is asked after an older one", "S24", "engine/drivers.go",
 		"return b.id() != d.server && (a.id() == d.server || a.made < b.made)", "return a.made < b.made",
 	},
+	{
+		"a meeting ends for a registration that has ended", "L15, L13", "engine/meeting.go",
+		"case s.gen != gen || !s.still(info) || ", "case s.gen != gen || ",
+	},
 }
