@@ -28,7 +28,7 @@ const (
 // leastRoom and mostRoom bound how large a small journal is, in KiB: a ladder takes about one and a half.
 const leastRoom, mostRoom = 8, 20
 
-// podRoom is a journal that has room for any one pod of a hunt, in bytes.
+// podRoom is a journal that has room for any one pod of a hunt, in bytes, as long as it keeps no former volumes beside the present ones.
 const podRoom = 18 << 10
 
 // planJournal draws what is the matter with the journal.
@@ -157,8 +157,11 @@ func (r *run) makesRoom() bool {
 		return true
 	}
 	gone := slices.DeleteFunc(slices.Clone(r.pods), func(p *pod) bool { return !p.isWanted })
-	if len(gone) > 0 && r.cfg.JournalBytes >= podRoom {
-		last := max(0, slices.IndexFunc(gone, func(p *pod) bool { return !p.isRunning }))
+	last := slices.IndexFunc(gone, func(p *pod) bool { return !p.isRunning && !r.keepsFormer(p) })
+	if last < 0 {
+		last = slices.IndexFunc(gone, func(p *pod) bool { return !r.keepsFormer(p) })
+	}
+	if last >= 0 && r.cfg.JournalBytes >= podRoom {
 		for i, p := range gone {
 			if i != last {
 				r.remove(p, time.Second)
@@ -180,6 +183,14 @@ func (r *run) makesRoom() bool {
 		r.apply(p.object, p.uses)
 	}
 	return r.until(r.w.Now().Add(2 * time.Second))
+}
+
+// keepsFormer reports whether a pod has volumes still that it had before an edit. They take room until it ends, beside those that it has now.
+func (r *run) keepsFormer(p *pod) bool {
+	return slices.ContainsFunc(r.list, func(at *place) bool {
+		is := func(u use) bool { return u.driver == at.driver && u.volume == at.volume }
+		return at.isHeld && at.isPublish && r.podOf(at.path) == p && !slices.ContainsFunc(p.uses, is)
+	})
 }
 
 const journalDir = rootDir + "/volnode/journal"

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/hal/sim"
 )
 
 // What a story asks of the journal and cannot be done is an error of its author, and not passed over.
@@ -22,4 +24,17 @@ func TestStoriesOfJournalsThatMakeNoSense(t *testing.T) {
 		require.NotNil(t, o.Violation, text)
 		require.Contains(t, o.Violation.Story, want, text)
 	}
+}
+
+// A pod that keeps a volume which it does not have any more takes room for two.
+func TestWhoKeepsFormerVolumesNeedNotFit(t *testing.T) {
+	r := bare(t)
+	p := r.runs()
+	require.False(t, r.keepsFormer(p), "nothing is up")
+	r.holds(sim.EffectPublished)
+	require.False(t, r.keepsFormer(p), "what is up is what it has")
+	p.uses[0].volume = "another"
+	require.True(t, r.keepsFormer(p))
+	r.holds(sim.EffectUnpublished)
+	require.False(t, r.keepsFormer(p), "it has gone")
 }

@@ -64,3 +64,28 @@ func TestOnlyACallOfALostJournalStrands(t *testing.T) {
 		})
 	}
 }
+
+// TestOnlyWhatNobodyHasSeenIsLostUnsaid: that an emptyDir was taken away is to be told (S29), unless the journal was lost, and nobody has looked at it since.
+func TestOnlyWhatNobodyHasSeenIsLostUnsaid(t *testing.T) {
+	for name, c := range map[string]struct{ isLost, isSeen, isToTell bool }{
+		"the journal is there":             {false, false, true},
+		"the journal is lost":              {true, false, false},
+		"a life has seen it since":         {true, true, true},
+		"a life has seen it, with records": {false, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			p := &pod{uid: "u", isRunning: true, given: []use{{name: "scratch", path: scratchPath}}}
+			r.pods = append(r.pods, p)
+			r.w.MakeDir(scratchPath)
+			if c.isLost {
+				r.forgets()
+			}
+			if c.isSeen {
+				r.refineDirectory(scratchRung, &core.Belief{State: core.Present, Path: scratchPath})
+			}
+			r.loses(p, scratchPath)
+			require.Equal(t, c.isToTell, r.lost[scratchPath] == p)
+		})
+	}
+}

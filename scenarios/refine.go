@@ -224,6 +224,9 @@ func (r *run) differs(p *place, b *core.Belief) string {
 
 // refineDirectory is refine for an emptyDir.
 func (r *run) refineDirectory(key hal.Key, b *core.Belief) {
+	if b.State == core.Present {
+		delete(r.root.unseen, b.Path)
+	}
 	if b.InFlight || b.HasChild || b.State == core.Unknown || b.Path == "" || b.State == core.Absent && !b.IsGone {
 		return
 	}

@@ -31,6 +31,7 @@ type rootWorld struct {
 	lostAt     hal.Instant     // when somebody removed own files of the agent last
 	left       map[string]bool // what the present life has told that it leaves alone
 	forgotten  bool            // the journal was lost: nothing says whose data is that it knew of
+	unseen     map[string]bool // emptyDirs that containers have, and that no life has seen since the journal was lost
 }
 
 const (
@@ -267,7 +268,14 @@ func (r *run) forgets() {
 	}
 	clear(r.untold.durable)
 	clear(r.lost)
-	r.root.forgotten = true
+	r.root.forgotten, r.root.unseen = true, map[string]bool{}
+	for _, p := range r.pods {
+		for _, u := range p.given {
+			if u.isEmptyDir() {
+				r.root.unseen[u.path] = true
+			}
+		}
+	}
 }
 
 // diesForgetful: the agent has died before it noticed that its own files are gone.

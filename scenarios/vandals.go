@@ -156,7 +156,9 @@ func (r *run) loses(p *pod, at string) {
 	if p.writer != nil {
 		p.writer.views = nil // until they are started again its containers write to what nobody finds any more
 	}
-	r.lost[at] = p
+	if !r.root.unseen[at] { // what nobody has looked at since the journal was lost was never another directory, for all that can be known
+		r.lost[at] = p
+	}
 }
 
 // upsets: somebody changes what stands at the place of an emptyDir, and the agent need not know it yet.

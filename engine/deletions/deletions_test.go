@@ -109,3 +109,20 @@ func TestADeletionThatGoesOnIsToldAgainToAnotherFile(t *testing.T) {
 		require.Equal(t, []deletions.Entry{numbered(2, "a"), numbered(3, "b")}, entries)
 	})
 }
+
+// A log that can't be continued becomes the older one. The next one does not take its place.
+func TestALogThatHasAHoleTwiceLosesNothing(t *testing.T) {
+	w := sim.New(sim.Config{})
+	defer w.Close()
+	h := w.Host()
+	w.Do(func() {
+		for _, volume := range []string{"a", "b", "c", "d"} {
+			l, _ := deletions.Open(&h, hal.Call{}, dir)
+			require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry(volume)}, nil)))
+			holed := append(w.ReadFile(deletions.File(dir)), "\x00\n{"...)
+			require.NoError(t, h.Files.Write(hal.Call{}, deletions.File(dir), holed, 0o600))
+		}
+		_, entries := deletions.Open(&h, hal.Call{}, dir)
+		require.Equal(t, []deletions.Entry{numbered(1, "a"), numbered(2, "b"), numbered(3, "c"), numbered(4, "d")}, entries)
+	})
+}

@@ -13,6 +13,7 @@ var killers = map[string]killer{
 	"INTERNAL is taken for not done":                                             {scenario: "failed_unstage_is_not_stood_on"},
 	"INVALID_ARGUMENT ends a descent":                                            {scenario: "driver_that_refuses_to_unpublish_is_asked_again_when_something_changes"},
 	"NOT_FOUND is no end of a descent":                                           {scenario: "not_found_ends_an_unstage"},
+	"a log of deletions that can't be read takes the place of the older one":     {scenario: "log_of_deletions_that_can_not_be_read_twice_loses_nothing"},
 	"a publish is of today's stage while that is hidden":                         {scenario: "outdated_publish_stays_degraded_while_its_stage_is_hidden"},
 	"a bad manifest that is not there for a moment holds nothing":                {scenario: "bad_manifest_is_written_anew_by_an_editor"},
 	"a bad manifest does not hold a pod by its uid":                              {scenario: "bad_manifest_names_a_pod_by_its_uid_alone"},

@@ -72,6 +72,10 @@ var roots = []Mutant{
 		"\tif l.end != 0 {\n\t\tif err := h.Tree.Rename(c, file, older(file))", "\tif l.end != l.end {\n\t\tif err := h.Tree.Rename(c, file, older(file))",
 	},
 	{
+		"a log of deletions that can't be read takes the place of the older one", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"l.end < 0 && !hal.Is(err, syscall.ENOENT)", "l.end < 0 && err == nil && hal.Is(err, syscall.ENOENT)",
+	},
+	{
 		"a journal that is removed under a living agent is not made again", "S15, L11", "engine/own.go",
 		"\tif hal.Is(journalErr, syscall.ENOENT) && isSame &&", "\tif hal.Is(journalErr, syscall.ENOENT) && !isSame && isSame &&",
 	},

@@ -95,11 +95,11 @@ var sources = []Mutant{
 	},
 	{
 		"a bad manifest that ends in a line is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
-		"return text[len(text)-1] != '\\n' || isNameToCome(text)", "return isNameToCome(text)",
+		"return text[len(text)-1] != '\\n' || isOpen(", "return isOpen(",
 	},
 	{
 		"a bad manifest whose last object has no name is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
-		"return text[len(text)-1] != '\\n' || isNameToCome(text)", "return text[len(text)-1] != '\\n'",
+		"|| isNameToCome(text)", "",
 	},
 	{
 		"what was accepted once is accepted for good", "S1, another directory says nothing", "hal/manifest/manifest.go",
