@@ -364,13 +364,13 @@ func (t *story) startDriver(name string) string {
 	return ""
 }
 
-// spoil makes a pod's manifest one that can't be read.
+// spoil makes a pod's manifest one that nobody understands. It is not cut, and names no other pod.
 func (t *story) spoil(name string) string {
 	object, _ := t.pod(name)
 	if !t.s.Files {
 		return "only manifests can be spoilt; write: objects from files"
 	}
-	t.w.WriteFile(t.r.fileOf(object), []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: [\n"))
+	t.w.WriteFile(t.r.fileOf(object), []byte("apiVersion: v1\nkind: Pod\nspeck: {}\nmetadata: {name: "+object.Name+"}\n"))
 	return ""
 }
 
