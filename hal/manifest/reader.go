@@ -143,7 +143,7 @@ func (r reader) troubleOf(name string, this file) hal.Trouble {
 	case this.opaque:
 		t.Problem += "; nothing in it counts, and pods whose manifests disappear are kept until it is corrected or removed"
 	case len(this.texts) > 0:
-		t.Problem += "; nothing in it counts, and pods that it names are kept if they are up, until it is corrected or removed"
+		t.Problem += "; nothing in it counts, and pods that it names and that are up are kept until it is corrected or removed"
 	}
 	return t
 }
