@@ -229,7 +229,9 @@ func (r *run) restoresJournal() string {
 		at := slices.IndexFunc(records, func(rec core.Record) bool { return rec.Rung.Key == p.key })
 		p.isTrace, p.isOutdated = at < 0, at >= 0 && p.isHeld && !records[at].WasUp
 		// What shows something else than the record tells of is a stranger's, for all that a start can know. The same thing, mounted anew, is not.
-		if is := r.topOf(p.path); p.isCopied && is.ID != 0 && !is.Shows(p.copied.Fingerprint()) {
+		// Nor can a start know it of what a later boot has brought, if the record is of a call of an earlier one.
+		isEarlier := at >= 0 && records[at].Boot != r.w.BootID()
+		if is := r.topOf(p.path); is.ID != 0 && (p.isCopied || isEarlier) && !is.Shows(p.copied.Fingerprint()) {
 			p.isMixedUp = true
 		}
 		// Of a raw block device no mount tells that the record is older than its end.

@@ -130,8 +130,8 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 	if !r.lists(f) {
 		return
 	}
-	if !f.unsettled {
-		r.sweep(f.state.files)
+	if !f.unsettled && !r.sweep(f.state.files) {
+		f.retry = true // a copy of what is gone is still there
 	}
 	if isDone {
 		r.keepsKept(f, f.state.kept)
