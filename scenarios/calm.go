@@ -48,6 +48,10 @@ func (r *run) finish(restart bool) {
 	r.registrars.calm = r.w.Now()
 	r.uncoversManifests()
 	r.swapsBack(true)
+	if r.source != nil && !r.isTended {
+		r.isTended = true
+		r.looksForMissing()
+	}
 	r.w.SweepForeign(rootDir)
 	r.letsGo()
 	r.tidies()
