@@ -153,7 +153,9 @@ func (d *daemon) run(host *linux.Host, control net.Listener) error {
 	defer all.close()
 	serve := func(l net.Listener) { all.add(d.serveOn(limited(l, maxControl), d.controlHandler(), failed)) }
 	serve(control)
-	go d.keepsControl(control, serve)
+	serving, leave := context.WithCancel(d.stopping)
+	defer leave()
+	go d.keepsControl(serving, control, serve)
 	if address := d.config.Metrics.Address; address != "" {
 		l, err := net.Listen("tcp", address)
 		if err != nil {

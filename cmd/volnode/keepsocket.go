@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"os"
@@ -36,8 +37,8 @@ func (s *servers) close() {
 const socketRetry = time.Second
 
 // keepsControl makes the control socket again whenever somebody has removed it or its directory: without it nobody can ask the daemon. Connections that
-// there are go on. It ends with the daemon.
-func (d *daemon) keepsControl(control net.Listener, serve func(net.Listener)) {
+// there are go on. It ends with ctx, which is over before the daemon removes the socket itself.
+func (d *daemon) keepsControl(ctx context.Context, control net.Listener, serve func(net.Listener)) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		d.log.Warn("the control socket is not watched: if somebody removes it, start volnode again", "socket", d.config.Socket, "error", err.Error())
@@ -47,12 +48,14 @@ func (d *daemon) keepsControl(control net.Listener, serve func(net.Listener)) {
 	dir, retry := filepath.Dir(d.config.Socket), time.NewTimer(0)
 	defer retry.Stop()
 	made, _ := os.Lstat(d.config.Socket)
-	for {
+	for told := ""; ; {
 		select {
 		case <-notify.Events:
 		case <-notify.Errors: //nolint:errcheck // whichever it is: anything may have happened
 		case <-retry.C:
-		case <-d.stopping.Done():
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
 			return
 		}
 		_ = notify.Add(dir) // it may be another one by now
@@ -64,13 +67,16 @@ func (d *daemon) keepsControl(control net.Listener, serve func(net.Listener)) {
 		}
 		again, err := listenControl(d.config.Socket)
 		if err != nil {
-			d.log.Warn("the control socket was removed, and can't be made again; volnode tries again", "socket", d.config.Socket, "error", err.Error())
+			if text := err.Error(); text != told {
+				d.log.Warn("the control socket was removed, and can't be made again; volnode tries again", "socket", d.config.Socket, "error", text)
+				told = text
+			}
 			retry.Reset(socketRetry)
 			continue
 		}
 		d.log.Warn("the control socket was removed; volnode has made it again", "socket", d.config.Socket)
 		made, _ = os.Lstat(d.config.Socket)
-		control = again
+		control, told = again, ""
 		serve(again)
 		retry.Reset(0) // its directory may be a new one, which is not watched yet
 	}

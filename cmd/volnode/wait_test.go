@@ -34,7 +34,7 @@ func TestAWaitOfNoTimeLooks(t *testing.T) {
 	r.must("wait", "all", "--for=gone", "--timeout=0s")
 }
 
-// Who asks for what is not there is told how it is named, and what there is.
+// If a person asks for an object that is not there, describe says how such objects are named, and which there are.
 func TestWhatIsNotKnownNamesWhatIs(t *testing.T) {
 	r := newRig(t)
 	driver := newFakeDriver(t, r)

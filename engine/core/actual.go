@@ -49,7 +49,7 @@ type rung struct {
 	blocked bool
 	up      backoff // of Look, Climb and Refresh
 	down    backoff // of Descend
-	falls   backoff // of what stood and must be made anew: see fall
+	falls   backoff // the wait before r is made anew after it stood: see fall
 	next    decision
 
 	pods    []PodUID    // that want it at the top of a ladder, sorted
@@ -284,8 +284,8 @@ func (c *Core) lose(r *rung, reason string, trusted bool) {
 	}
 }
 
-// fall loses r, which is to be made anew. The first time that is done at once. One that falls again soon waits: the waits grow with each fall, whoever
-// brings it about, or several that deny what they stand on would each have it made anew at a pace of their own.
+// fall marks r as lost, so that it is made anew: the first time at once. If r falls again soon, core waits before it makes r anew, longer with each fall.
+// All causes share this wait. Otherwise several rungs that deny what they stand on would each have it made anew at a pace of their own.
 func (c *Core) fall(r *rung, reason string) {
 	stood := r.state == Present
 	c.lose(r, reason, false)

@@ -232,8 +232,7 @@ func (c *Core) fenceOff(r *rung, in *flight, res Result) {
 	c.open[in.ID] = r
 }
 
-// resetAbove lets what stands on r try at once: r changed. One that has r fall again and again, as by a denial, is tried at the pace at which r is made
-// anew: see fall.
+// resetAbove lets the rungs that stand on r try at once, since r changed. If their denials make r fall again and again, the wait of fall sets the pace.
 func (c *Core) resetAbove(r *rung) {
 	for _, a := range c.upon[r.Key] {
 		a.up = backoff{}
