@@ -48,7 +48,7 @@ func (d *daemon) keepsControl(ctx context.Context, control net.Listener, serve f
 	dir, retry := filepath.Dir(d.config.Socket), time.NewTimer(0)
 	defer retry.Stop()
 	made, _ := os.Lstat(d.config.Socket)
-	for told := ""; ; {
+	for isTold := false; ; {
 		select {
 		case <-notify.Events:
 		case <-notify.Errors: //nolint:errcheck // whichever it is: anything may have happened
@@ -67,16 +67,16 @@ func (d *daemon) keepsControl(ctx context.Context, control net.Listener, serve f
 		}
 		again, err := listenControl(d.config.Socket)
 		if err != nil {
-			if text := err.Error(); text != told {
-				d.log.Warn("the control socket was removed, and can't be made again; volnode tries again", "socket", d.config.Socket, "error", text)
-				told = text
+			if !isTold {
+				d.log.Warn("the control socket was removed, and can't be made again; volnode tries again", "socket", d.config.Socket, "error", err.Error())
+				isTold = true
 			}
 			retry.Reset(socketRetry)
 			continue
 		}
 		d.log.Warn("the control socket was removed; volnode has made it again", "socket", d.config.Socket)
 		made, _ = os.Lstat(d.config.Socket)
-		control, told = again, ""
+		control, isTold = again, false
 		serve(again)
 		retry.Reset(0) // its directory may be a new one, which is not watched yet
 	}
