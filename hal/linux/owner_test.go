@@ -54,10 +54,8 @@ func TestAwait(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	why := errors.New("why")
 	var late func()
-	h.runtime.Go(func() {
-		h.runtime.Post(func() { cancel(why) })
-	})
-	require.ErrorIs(t, h.runtime.Await(ctx, func(done func()) { late = done }), why)
+	require.ErrorIs(t, h.runtime.Await(ctx, func(done func()) { late = done; cancel(why) }), why)
+	require.ErrorIs(t, h.runtime.Await(ctx, func(func()) { t.Error("registered for a context that is over") }), why)
 	// After this one the first register has run.
 	require.NoError(t, h.runtime.Await(context.Background(), func(done func()) { done() }))
 	late()
