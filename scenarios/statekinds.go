@@ -74,7 +74,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.mountTable: last spelt base
 		sim.pageCache: count
 		sim.clusterObject: said merged
-		core.Core: now step lastOp lastSeq order round decided batch
+		core.Core: now step lastOp lastSeq order fresh stale round decided batch
 		core.rung: seq
 		core.Record: Seq
 		journal.Journal: live generation end seq synced buffer batch

@@ -87,7 +87,7 @@ func (c *Core) add(spec Rung) *rung {
 		r.state, r.purged, r.veiled = Unknown, false, true
 	}
 	c.rungs[spec.Key] = r
-	c.came(r)
+	c.fresh = append(c.fresh, r)
 	c.index(r)
 	c.markAround(r)
 	return r
@@ -131,7 +131,7 @@ func (c *Core) remove(r *rung) {
 	c.timers.set(r, 0)
 	c.unindex(r)
 	delete(c.rungs, r.Key)
-	c.went(r)
+	c.stale = true
 }
 
 func (c *Core) index(r *rung) {

@@ -2,8 +2,6 @@ package core
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -15,7 +13,9 @@ type Core struct {
 	step uint64
 
 	rungs   map[hal.Key]*rung
-	order   []*rung                      // the rungs, sorted by key; nil until they are asked for
+	order   []*rung                      // the rungs, sorted by key, when they were asked for last
+	fresh   []*rung                      // those that came since, unsorted
+	stale   bool                         // some of order or fresh have gone since
 	upon    map[hal.Key][]*rung          // the rungs that name a key in Below, sorted by key; the key itself need not exist
 	volumes map[string][]*rung           // by Volume
 	places  map[string][]*rung           // by each of Places
@@ -292,24 +292,26 @@ func (c *Core) childGone(key hal.Key) {
 
 // sorted returns all rungs, sorted by key. The slice is not changed, by either side: what comes or goes later makes another one.
 func (c *Core) sorted() []*rung {
-	if c.order == nil {
-		c.order = make([]*rung, 0, len(c.rungs))
-		for _, key := range slices.Sorted(maps.Keys(c.rungs)) {
-			c.order = append(c.order, c.rungs[key])
+	if len(c.fresh) == 0 && !c.stale {
+		return c.order
+	}
+	sortByKey(c.fresh)
+	all, fresh := make([]*rung, 0, len(c.rungs)), c.fresh
+	keep := func(r *rung) {
+		if c.rungs[r.Key] == r {
+			all = append(all, r)
 		}
 	}
-	return c.order
-}
-
-// came and went keep order what it is, if it was asked for.
-func (c *Core) came(r *rung) {
-	if at, known := place(c.order, r); c.order != nil && !known {
-		c.order = slices.Concat(c.order[:at], []*rung{r}, c.order[at:])
+	for _, r := range c.order {
+		for len(fresh) > 0 && fresh[0].Key < r.Key {
+			keep(fresh[0])
+			fresh = fresh[1:]
+		}
+		keep(r)
 	}
-}
-
-func (c *Core) went(r *rung) {
-	if at, known := place(c.order, r); known {
-		c.order = slices.Concat(c.order[:at], c.order[at+1:])
+	for _, r := range fresh {
+		keep(r)
 	}
+	c.order, c.fresh, c.stale = all, nil, false
+	return all
 }
