@@ -35,6 +35,8 @@ type Config struct {
 	Drivers map[string]plugin.DriverConfig
 	// JournalBytes is the size of each of the journal's two files; default 4 MiB.
 	JournalBytes int64
+	// InFlight is how many operations of one driver, or of volnode itself, run at a time; default [core.MaxInFlight]. One that takes long is not counted.
+	InFlight int
 	// Log takes the lines of the log, in order: one for each completed operation and each change of a driver or source; nil discards. It runs on a
 	// task, one call at a time, and the engine does not wait for it: while it takes its time, 4096 lines wait, and those beyond are dropped and counted.
 	Log func([]Entry)

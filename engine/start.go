@@ -101,7 +101,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if err != nil {
 		return n, err
 	}
-	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven()}
+	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight}
 	for i := range n.start.Records {
 		r := &n.start.Records[i].Rung
 		r.Places = kinds.Places(r) // by what it was made with: a record says nothing else of them

@@ -16,6 +16,7 @@ type Setup struct {
 	NoRestart bool          // in calm the agent is not started anew
 	Pods      int           // how many pods come and go; at most maxPods
 	Volumes   int           // how many volumes there are, at most maxVolumes; from huntVolumes on, pods have the rare kinds
+	InFlight  int           // how many operations of one actor run at a time; 0 is as many as a start takes by itself
 	Idle      uint32        // the weight of doing nothing
 	Tie       uint64        // of the order of what happens at one instant
 	Depth     int           // of the order that threads of control keep (PCT); 0 is none
@@ -31,6 +32,9 @@ func setupOf(seed uint64) Setup {
 	}
 	if seed/20%8 == 3 {
 		s.Depth = 1 + int(seed/160%4)
+	}
+	if seed/3%8 == 5 {
+		s.InFlight = 1 + int(seed/24%3)
 	}
 	if seed%9 < 2 || s.Files {
 		s.Volumes = huntVolumes

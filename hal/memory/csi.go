@@ -74,7 +74,7 @@ func (n csiNode) Unpublish(_ hal.Call, _ string, r *csi.NodeUnpublishVolumeReque
 
 // reach mounts at a path, once.
 func (n csiNode) reach(at string) {
-	defer n.lock()()
+	defer n.begin().mu.Unlock()
 	n.makeAll(at)
 	if len(n.mounts[at]) == 0 {
 		n.mount(hal.Mount{Path: at, FSType: "ext4", Source: "/dev/disk"})
@@ -83,7 +83,7 @@ func (n csiNode) reach(at string) {
 
 // leave unmounts a path, if something is mounted there.
 func (n csiNode) leave(at string) {
-	defer n.lock()()
+	defer n.begin().mu.Unlock()
 	if len(n.mounts[at]) > 0 {
 		_ = n.unmount(at)
 	}

@@ -54,11 +54,11 @@ func (h *Host) Calls() uint64 {
 	return h.calls
 }
 
-// lock begins a call.
-func (h *Host) lock() func() {
+// begin begins a call, which its caller ends by unlocking mu.
+func (h *Host) begin() *Host {
 	h.mu.Lock()
 	h.calls++
-	return h.mu.Unlock
+	return h
 }
 
 func (h *Host) makeAll(dir string) {
@@ -104,7 +104,7 @@ func failure(op, object string, errno syscall.Errno) error {
 type tree struct{ *Host }
 
 func (t tree) Mkdir(_ hal.Call, at string, _ uint32) error {
-	defer t.lock()()
+	defer t.begin().mu.Unlock()
 	switch {
 	case t.nodes[at] != nil:
 		return failure("mkdir", at, syscall.EEXIST)
@@ -116,7 +116,7 @@ func (t tree) Mkdir(_ hal.Call, at string, _ uint32) error {
 }
 
 func (t tree) Remove(_ hal.Call, at string) error {
-	defer t.lock()()
+	defer t.begin().mu.Unlock()
 	n := t.nodes[at]
 	switch {
 	case n == nil:
@@ -131,7 +131,7 @@ func (t tree) Remove(_ hal.Call, at string) error {
 }
 
 func (t tree) RemoveTree(_ hal.Call, at string, _ int) (bool, error) {
-	defer t.lock()()
+	defer t.begin().mu.Unlock()
 	if t.nodes[at] != nil {
 		t.takeAll(at)
 	}
@@ -139,7 +139,7 @@ func (t tree) RemoveTree(_ hal.Call, at string, _ int) (bool, error) {
 }
 
 func (t tree) Rename(_ hal.Call, from, to string) error {
-	defer t.lock()()
+	defer t.begin().mu.Unlock()
 	n := t.nodes[from]
 	if n == nil {
 		return failure("rename", from, syscall.ENOENT)
@@ -162,7 +162,7 @@ func (t tree) move(from, to string, n *node) {
 }
 
 func (t tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
-	defer t.lock()()
+	defer t.begin().mu.Unlock()
 	n := t.nodes[at]
 	if n == nil {
 		return nil, failure("list", at, syscall.ENOENT)
@@ -175,7 +175,7 @@ func (t tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
 }
 
 func (t tree) Stat(_ hal.Call, at string) (hal.Info, error) {
-	defer t.lock()()
+	defer t.begin().mu.Unlock()
 	n := t.nodes[at]
 	if n == nil {
 		return hal.Info{}, failure("stat", at, syscall.ENOENT)
@@ -188,7 +188,7 @@ func (t tree) Stat(_ hal.Call, at string) (hal.Info, error) {
 type files struct{ *Host }
 
 func (f files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
-	defer f.lock()()
+	defer f.begin().mu.Unlock()
 	n := f.nodes[at]
 	switch {
 	case n == nil:
@@ -200,7 +200,7 @@ func (f files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
 }
 
 func (f files) Write(_ hal.Call, at string, data []byte, _ uint32) error {
-	defer f.lock()()
+	defer f.begin().mu.Unlock()
 	n, err := f.open(at)
 	if err == nil {
 		n.data = slices.Clone(data)
@@ -220,7 +220,7 @@ func (f files) open(at string) (*node, error) {
 }
 
 func (f files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
-	defer f.lock()()
+	defer f.begin().mu.Unlock()
 	n := f.nodes[at]
 	if n == nil {
 		return failure("write", at, syscall.ENOENT)
@@ -233,7 +233,7 @@ func (f files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
 }
 
 func (f files) Allocate(_ hal.Call, at string, size int64, _ uint32) error {
-	defer f.lock()()
+	defer f.begin().mu.Unlock()
 	n, err := f.open(at)
 	if err == nil && int64(len(n.data)) < size {
 		n.data = append(n.data, make([]byte, int(size)-len(n.data))...)
@@ -242,7 +242,7 @@ func (f files) Allocate(_ hal.Call, at string, size int64, _ uint32) error {
 }
 
 func (f files) Sync(_ hal.Call, at string) error {
-	defer f.lock()()
+	defer f.begin().mu.Unlock()
 	if f.nodes[at] == nil {
 		return failure("sync", at, syscall.ENOENT)
 	}
@@ -252,7 +252,7 @@ func (f files) Sync(_ hal.Call, at string) error {
 type hostPaths struct{ *Host }
 
 func (p hostPaths) Find(_ hal.Call, at string) (hal.HostFile, error) {
-	defer p.lock()()
+	defer p.begin().mu.Unlock()
 	n := p.nodes[at]
 	if n == nil {
 		return hal.HostFile{}, nil
@@ -261,7 +261,7 @@ func (p hostPaths) Find(_ hal.Call, at string) (hal.HostFile, error) {
 }
 
 func (p hostPaths) Make(_ hal.Call, at string, t hal.FileType) error {
-	defer p.lock()()
+	defer p.begin().mu.Unlock()
 	p.makeAll(path.Dir(at))
 	if p.nodes[at] == nil {
 		p.make(at, t)
@@ -272,7 +272,7 @@ func (p hostPaths) Make(_ hal.Call, at string, t hal.FileType) error {
 type mounts struct{ *Host }
 
 func (m mounts) Table(hal.Call) ([]hal.Mount, error) {
-	defer m.lock()()
+	defer m.begin().mu.Unlock()
 	all := []hal.Mount{{ID: 1, Path: "/", Root: "/", Device: hal.Device{Major: 8, Minor: 1}, FSType: "ext4"}}
 	for _, at := range slices.Sorted(maps.Keys(m.mounts)) {
 		all = append(all, m.mounts[at]...)
@@ -281,18 +281,18 @@ func (m mounts) Table(hal.Call) ([]hal.Mount, error) {
 }
 
 func (m mounts) At(_ hal.Call, at string) ([]hal.Mount, error) {
-	defer m.lock()()
+	defer m.begin().mu.Unlock()
 	return slices.Clone(m.mounts[at]), nil
 }
 
 func (m mounts) Mount(_ hal.Call, n hal.NewMount) error {
-	defer m.lock()()
+	defer m.begin().mu.Unlock()
 	m.mount(hal.Mount{Path: n.Target, FSType: n.FSType, Source: n.Source})
 	return nil
 }
 
 func (m mounts) Bind(_ hal.Call, b hal.BindSpec) error {
-	defer m.lock()()
+	defer m.begin().mu.Unlock()
 	m.mount(hal.Mount{Path: b.Target, FSType: "ext4", Source: b.Source})
 	return nil
 }
@@ -304,7 +304,7 @@ func (h *Host) mount(n hal.Mount) {
 }
 
 func (m mounts) Unmount(_ hal.Call, at string, _ hal.MountID) error {
-	defer m.lock()()
+	defer m.begin().mu.Unlock()
 	return m.unmount(at)
 }
 
