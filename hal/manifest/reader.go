@@ -64,7 +64,7 @@ func (r reader) read() finding {
 		return f
 	}
 	f := finding{state: r.before}
-	f.state.in, f.state.files, f.state.seen = here, map[string]file{}, map[string]sum{}
+	f.state.in, f.state.files, f.state.seen, f.state.readings = here, map[string]file{}, map[string]sum{}, map[string]reading{}
 	texts := map[string][]byte{}
 	for _, name := range names {
 		r.file(&f, name, texts)
@@ -206,11 +206,16 @@ func insecure(i hal.Info) string {
 
 // manifest reads the content of a manifest.
 func (r reader) manifest(name string) ([]byte, error) {
-	file := r.path(name)
-	info, err := r.h.Tree.Stat(r.call, file)
+	info, err := r.h.Tree.Stat(r.call, r.path(name))
 	if err != nil {
 		return nil, err
 	}
+	return r.content(name, info)
+}
+
+// content is manifest for a file that was looked at.
+func (r reader) content(name string, info hal.Info) ([]byte, error) {
+	file := r.path(name)
 	refused := &hal.Error{Op: "read", Object: file, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.EPERM}
 	switch {
 	case info.MountPoint:
@@ -242,18 +247,35 @@ var errnoOf = map[hal.FileType]syscall.Errno{
 // file reads one manifest and decides what counts of it. What it may have held since two readings agreed last is not forgotten before two agree again.
 func (r reader) file(f *finding, name string, texts map[string][]byte) {
 	before := r.before.files[name]
-	data, err := r.manifest(name)
+	info, err := r.h.Tree.Stat(r.call, r.path(name))
+	last, isRead := r.before.readings[name]
+	if err == nil && isRead && last.isSettled && last.info == info && before.isQuiet() {
+		before.in = f.state.in
+		f.state.files[name], f.state.readings[name] = before, last
+		return
+	}
+	var data []byte
+	if err == nil {
+		data, err = r.content(name, info)
+	}
 	if hal.Is(err, syscall.ENOENT) {
 		r.absent(f, name) // it went after it was listed
 		return
+	}
+	if err == nil && info.Changed != 0 {
+		this := reading{info: info, since: r.h.Runtime.Now()}
+		if isRead && last.info == info {
+			this.since, this.isSettled = last.since, this.since.Sub(last.since) >= settles
+		}
+		f.state.readings[name] = this
 	}
 	before.missing, before.going, before.in = false, false, f.state.in
 	now := sum(sha256.Sum256(data))
 	if err != nil {
 		now = sha256.Sum256([]byte("unreadable: " + err.Error()))
 	}
-	last, ok := r.before.seen[name]
-	agrees := ok && last == now
+	seen, ok := r.before.seen[name]
+	agrees := ok && seen == now
 	if agrees {
 		before.texts, before.opaque = nil, false
 	}
