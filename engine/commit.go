@@ -84,6 +84,9 @@ func (m *VolumeManager) commit() {
 		all.Wake = append(all.Wake, b.Wake...)
 	}
 	m.commits.waiting = nil
+	if len(m.journal.Admit(all.Lines)) > 0 && m.journal.Press() {
+		m.commits.waiting, all = []core.Batch{all}, core.Batch{} // it comes after
+	}
 	refused := m.admit(&all)
 	m.commits.busy, m.commits.writing, m.commits.refused = true, all, refused
 	if len(refused) > 0 {

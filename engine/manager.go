@@ -192,6 +192,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.UnstageTimeout, 30*time.Second)
 	setDefault(&c.Settle, 120*time.Second)
 	setDefault(&c.JournalBytes, 4<<20)
+	setDefault(&c.JournalMost, journal.MaxSize)
 	if len(c.Sources) == 0 {
 		c.Sources = []hal.Source{"manifest"}
 	}

@@ -86,6 +86,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.journalDir(), m.cfg.JournalBytes, doubt, accept); err != nil {
 		return n, err
 	}
+	n.journal.MayGrow(m.cfg.JournalMost)
 	for _, dir := range m.dirs() {
 		if err := m.h.Tree.Mkdir(c, dir, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
 			return n, err

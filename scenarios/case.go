@@ -43,6 +43,7 @@ var (
 	setVolumes  = sim.NewID("hunt.volumes", "", 0)
 	setTie      = sim.NewID("hunt.tie", "", 0)
 	setDepth    = sim.NewID("hunt.depth", "", 0)
+	setGrows    = sim.NewID("hunt.journal-grows", "", 0)
 	setInFlight = sim.NewID("hunt.in-flight", "", 0)
 	setChaos    = sim.NewID("hunt.chaos", "", 0)
 	setSteady   = sim.NewID("hunt.steady", "", 0) // of a scenario: see Play.IsSteady
@@ -106,6 +107,7 @@ func (s Setup) settings() []Kept {
 	add(setTie, int64(s.Tie), 0)
 	add(setDepth, int64(s.Depth), 0)
 	add(setInFlight, int64(s.InFlight), 0)
+	add(setGrows, flag[s.Grows], 0)
 	if s.Chaos != chaos {
 		all = append(all, Kept{ID: setChaos, Value: int64(s.Chaos), Time: true})
 	}
@@ -136,6 +138,8 @@ func (c Case) setup() Setup {
 			s.Tie = uint64(k.Value)
 		case setDepth.Hash():
 			s.Depth = int(min(max(k.Value, 0), mostDepth))
+		case setGrows.Hash():
+			s.Grows = k.Value != 0
 		case setInFlight.Hash():
 			s.InFlight = int(max(k.Value, 0))
 		case setChaos.Hash():

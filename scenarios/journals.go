@@ -146,7 +146,7 @@ const otherJournal = rootDir + "/volnode/other"
 
 // shrinksJournal configures a journal that has not room for all. Pods come as others go, and it is not judged how soon.
 func (r *run) shrinksJournal(bytes int64) {
-	r.roomy, r.cfg.JournalBytes = r.cfg.JournalBytes, bytes
+	r.roomy, r.cfg.JournalBytes, r.cfg.JournalMost = r.cfg.JournalMost, bytes, bytes
 	r.delays(chaos)
 }
 
@@ -161,7 +161,7 @@ func (r *run) makesRoom() bool {
 	if last < 0 {
 		last = slices.IndexFunc(gone, func(p *pod) bool { return !r.keepsFormer(p) })
 	}
-	if last >= 0 && r.cfg.JournalBytes >= podRoom {
+	if last >= 0 && r.cfg.JournalMost >= podRoom {
 		for i, p := range gone {
 			if i != last {
 				r.remove(p, time.Second)
@@ -177,7 +177,7 @@ func (r *run) makesRoom() bool {
 	if !r.comesToRest("L4", "without room", r.bound()) {
 		return false
 	}
-	r.cfg.JournalBytes, r.roomy = r.roomy, 0
+	r.cfg.JournalMost, r.roomy = r.roomy, 0
 	r.sleeps(time.Second)
 	for _, p := range gone {
 		r.apply(p.object, p.uses)
