@@ -43,6 +43,7 @@ var killers = map[string]killer{
 	"a journal does not grow":                                                    {scenario: "journal_grows_as_pods_come"},
 	"who waits for a larger journal is refused":                                  {seed: 262},
 	"whose turn has come is not told":                                            {seed: 15},
+	"what hangs keeps others waiting for their turn":                             {seed: 231},
 	"a full journal is told as a full disk":                                      {scenario: "full_journal_says_how_much_is_taken"},
 	"a helper of an earlier run excludes nothing":                                {scenario: "hung_mount_outlives_the_agent"},
 	"a hostPath is made before it is looked at where":                            {scenario: "host_path_is_in_an_empty_dir"},
