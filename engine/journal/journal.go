@@ -104,11 +104,8 @@ func (j *Journal) Refusal() string {
 		return j.closed()
 	}
 	taken := fmt.Sprintf("the journal has no room for another ladder: %d of %d bytes are taken", j.ledger.used, capacityOf(j.size))
-	switch {
-	case j.growError != nil:
+	if j.growError != nil {
 		return fmt.Sprintf("%s, and it can't grow: %v; %s", taken, j.growError, hal.DiskAdvice(j.dir, j.growError))
-	case j.size < j.most:
-		return taken + "; it grows with the next record"
 	}
 	return taken + ", which is as many as there can be; volnode begins it once records have gone; remove pods"
 }

@@ -104,7 +104,7 @@ var records = []Mutant{
 	},
 	{
 		"a full disk is told as a full journal", "L12", "engine/journal/journal.go",
-		"	if !j.spare {\n		return j.closed()\n	}\n	return fmt", "	return fmt",
+		"	if !j.spare {\n		return j.closed()\n	}\n	taken", "	taken",
 	},
 	{
 		"what is missing in a text leaves its blanks", "L12", "hal/error.go",
