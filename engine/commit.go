@@ -63,7 +63,8 @@ func (m *VolumeManager) dispatch(b core.Batch) {
 			delete(m.deleting.told, l.Key)
 		}
 	}
-	if len(b.Lines)+len(m.announcementOf(b.Start).waiting) == 0 && !m.commits.busy && len(m.commits.waiting) == 0 && !m.commits.failed {
+	isIdle := !m.commits.busy && len(m.commits.waiting) == 0 && !m.commits.failed
+	if isIdle && len(b.Lines) == 0 && len(m.announcementOf(b.Start).waiting) == 0 {
 		m.release(b)
 		return
 	}

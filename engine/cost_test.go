@@ -1,93 +1,86 @@
 package engine_test
 
 import (
-	"fmt"
-	"os"
 	"runtime"
-	"runtime/pprof"
 	"strconv"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal/memory"
 )
 
-type costRig struct {
-	loop *memory.Loop
-	host *memory.Host
-	m    *engine.VolumeManager
+// cost is what one volume costs, up and down, on a host on which every call succeeds at once.
+type cost struct {
+	allocations float64
+	calls       float64 // of the HAL
 }
 
-func newCostRig(drivers ...string) *costRig {
-	r := &costRig{loop: memory.NewLoop()}
-	r.host = memory.New(r.loop, "/var/lib/volnode", drivers...)
-	r.m = engine.New(r.host.HAL(), engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 256 << 20, Logging: func(e engine.Entry) {
-		if e.Level > 0 {
-			fmt.Println(e.Message, e.Fields)
-		}
-	}})
-	r.m.Start()
-	r.loop.Run()
-	return r
-}
-
-func plainPod(i int) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p" + strconv.Itoa(i), UID: types.UID(fmt.Sprintf("%08d-0000-4000-8000-000000000000", i))},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", VolumeMounts: []corev1.VolumeMount{{Name: "a", MountPath: "/a"}, {Name: "b", MountPath: "/b"}}}}, Volumes: []corev1.Volume{
-			{Name: "a", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-			{Name: "b", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-		}},
-	}
-}
-
-func cpu() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-func TestProfileCost(t *testing.T) {
-	n, _ := strconv.Atoi(os.Getenv("COST_PODS"))
-	if n == 0 {
-		t.Skip()
-	}
-	r := newCostRig()
+// costOf brings pods up, all at once, and takes them down.
+func costOf(t *testing.T, pods []*corev1.Pod, objects ...any) cost {
+	loop := memory.NewLoop()
+	host := memory.New(loop, "/var/lib/volnode", objects, driverName)
+	m := engine.New(host.HAL(), engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 64 << 20})
+	m.Start()
+	loop.Run()
 	var before, after runtime.MemStats
-	runtime.GC()
 	runtime.ReadMemStats(&before)
-	f, _ := os.Create("/tmp/h/cost.prof")
-	_ = pprof.StartCPUProfile(f)
-	c0 := cpu()
-	for i := range n {
-		r.m.PodAdded(plainPod(i))
+	calls := host.Calls()
+	for _, p := range pods {
+		m.PodAdded(p)
 	}
-	r.loop.Run()
-	c1 := cpu()
-	if n < 10 {
-		st, err := r.m.Status(t.Context())
-		fmt.Printf("%+v %v\n", st, err)
-	}
-	runtime.ReadMemStats(&after)
-	up := after.Mallocs - before.Mallocs
-	for i := range n {
-		r.m.PodRemoved(core.PodUID(plainPod(i).UID))
-	}
-	r.loop.Run()
-	c2 := cpu()
-	pprof.StopCPUProfile()
-	runtime.ReadMemStats(&after)
-	t.Logf("%d pods: up %v, %.1f µs/volume, %.1f allocs; down %v, %.1f µs/volume, %.1f allocs; calls/volume %.1f", n, c1-c0, float64((c1-c0).Microseconds())/float64(2*n), float64(up)/float64(2*n),
-		c2-c1, float64((c2-c1).Microseconds())/float64(2*n), float64(after.Mallocs-before.Mallocs-up)/float64(2*n), float64(r.host.Calls())/float64(2*n))
-	st, err := r.m.Status(t.Context())
+	loop.Run()
+	mounted, err := m.GetMountedVolumesForPod(t.Context(), core.PodUID(pods[len(pods)-1].UID))
 	require.NoError(t, err)
-	require.Empty(t, st.Pods)
+	require.Len(t, mounted, len(pods[0].Spec.Volumes))
+	for _, p := range pods {
+		m.PodRemoved(core.PodUID(p.UID))
+	}
+	loop.Run()
+	runtime.ReadMemStats(&after)
+	status, err := m.Status(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, status.Pods)
+	require.Empty(t, status.Rungs)
+	volumes := float64(len(pods) * len(pods[0].Spec.Volumes))
+	return cost{float64(after.Mallocs-before.Mallocs) / volumes, float64(host.Calls()-calls) / volumes}
+}
+
+func emptyDirs(pods int) (all []*corev1.Pod) {
+	for i := range pods {
+		p := pod(strconv.Itoa(i), "")
+		empty := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+		p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: empty}}
+		all = append(all, p)
+	}
+	return all
+}
+
+func claims(pods int) (all []*corev1.Pod, objects []any) {
+	objects = []any{csiDriver()}
+	for i := range pods {
+		name := strconv.Itoa(i)
+		objects = append(objects, volume("pv-"+name, name), claim(name, "pv-"+name))
+		all = append(all, pod(name, name))
+	}
+	return all, objects
+}
+
+// What a volume costs does not depend on how many there are: neither the memory that is taken for it, nor the calls.
+func TestCostOfAVolumeIsConstant(t *testing.T) {
+	few, many := emptyDirs(50), emptyDirs(2000)
+	compare(t, "emptyDir", costOf(t, few), costOf(t, many), 105)
+	fewClaims, fewObjects := claims(50)
+	manyClaims, manyObjects := claims(2000)
+	compare(t, "CSI", costOf(t, fewClaims, fewObjects...), costOf(t, manyClaims, manyObjects...), 200)
+}
+
+func compare(t *testing.T, what string, few, many cost, most float64) {
+	t.Logf("%s: %.1f allocations and %.1f calls a volume of few, %.1f and %.1f of many", what, few.allocations, few.calls, many.allocations, many.calls)
+	require.LessOrEqual(t, many.allocations, most, what)
+	require.LessOrEqual(t, many.allocations, few.allocations*1.25, what)
+	require.LessOrEqual(t, many.calls, few.calls*1.05, what)
 }

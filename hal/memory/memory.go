@@ -16,6 +16,7 @@ import (
 // Host holds what was made: directories, files, mounts. All methods may be called from any goroutine.
 type Host struct {
 	runtime hal.Runtime
+	objects []any
 	drivers []string
 
 	mu     sync.Mutex
@@ -31,9 +32,9 @@ type node struct {
 	below map[string]*node
 }
 
-// New returns a host with a root directory and CSI drivers of these names, which have the capability to stage.
-func New(runtime hal.Runtime, rootDir string, drivers ...string) *Host {
-	h := &Host{runtime: runtime, drivers: drivers, nodes: map[string]*node{}, mounts: map[string][]hal.Mount{}}
+// New returns a host with a root directory, a cluster of these objects, and CSI drivers of these names, which have the capability to stage.
+func New(runtime hal.Runtime, rootDir string, objects []any, drivers ...string) *Host {
+	h := &Host{runtime: runtime, objects: objects, drivers: drivers, nodes: map[string]*node{}, mounts: map[string][]hal.Mount{}}
 	h.nodes["/"] = &node{info: hal.Info{Type: hal.TypeDirectory}, below: map[string]*node{}}
 	h.makeAll(rootDir)
 	return h
@@ -43,7 +44,7 @@ func New(runtime hal.Runtime, rootDir string, drivers ...string) *Host {
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
 		Runtime: h.runtime, Machine: machine{}, Mounts: mounts{h}, Tree: tree{h}, Files: files{h}, HostPaths: hostPaths{h}, Children: children{},
-		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h}, Cluster: cluster{}, Watches: watches{h},
+		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h}, Cluster: cluster{h.objects}, Watches: watches{h},
 	}
 }
 
@@ -331,9 +332,13 @@ type children struct{}
 func (children) Living(hal.Call) ([]hal.Child, error) { return nil, nil }
 func (children) Gone(_ hal.Child, f func())           { f() }
 
-type cluster struct{}
+type cluster struct{ objects []any }
 
-func (cluster) Watch(f func(hal.ClusterEvent)) { f(hal.Synced{Source: "manifest"}) }
+func (c cluster) Watch(f func(hal.ClusterEvent)) {
+	f(hal.Changed{Source: "manifest", Applied: c.objects})
+	f(hal.Synced{Source: "manifest"})
+}
+
 func (cluster) Secret(hal.Call, string, string) (hal.Secret, error) {
 	return hal.NewSecret(nil), nil
 }
