@@ -203,6 +203,7 @@ var killers = map[string]killer{
 	"what stands at an earlier life's trace is another's":                        {scenario: "journal_is_forgotten_and_the_driver_comes_later"},
 	"what stands on a rung that is made anew does not yield":                     {seed: 515},
 	"what stood there before the intent is accepted":                             {scenario: "foreign_mount_over_a_standing_volume_is_not_taken_for_it"},
+	"a log of deletions that is begun has only its name synced":                  {scenario: "deletion_is_recorded_before_it_begins"},
 	"the name of the log of deletions is not durable":                            {scenario: "deletion_is_recorded_before_it_begins"},
 	"what is above an emptyDir is as open as it":                                 {scenario: "deletion_is_recorded_before_it_begins"},
 	"what the log of deletions had is not told again":                            {scenario: "deletion_goes_on_after_its_log_was_removed"},
