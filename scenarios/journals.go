@@ -231,6 +231,7 @@ func (r *run) restoresJournal() string {
 		// What shows something else than the record tells of is a stranger's, for all that a start can know. The same thing, mounted anew, is not.
 		// Nor can a start know it of what a later boot has brought, if the record is of a call of an earlier one.
 		isEarlier := at >= 0 && records[at].Boot != r.w.BootID()
+		p.isEarlier = isEarlier && p.isHeld
 		if is := r.topOf(p.path); is.ID != 0 && (p.isCopied || isEarlier) && !is.Shows(p.copied.Fingerprint()) {
 			p.isMixedUp = true
 		}

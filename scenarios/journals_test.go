@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal/sim"
 )
 
@@ -23,6 +24,29 @@ func TestStoriesOfJournalsThatMakeNoSense(t *testing.T) {
 		o := RunScenario(s, false, nil, nil)
 		require.NotNil(t, o.Violation, text)
 		require.Contains(t, o.Violation.Story, want, text)
+	}
+}
+
+// TestOfAnotherBootAMountTells: that what an old copy of the journal records of another boot is up in this one is told by its mount, and by nothing else.
+func TestOfAnotherBootAMountTells(t *testing.T) {
+	for name, c := range map[string]struct{ isEarlier, isMounted, want bool }{
+		"the copy is of this boot":               {false, false, false},
+		"it is of another, and a mount is there": {true, true, false},
+		"it is of another, and none is":          {true, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.holds(sim.EffectPublished)
+			p := r.byPath[target]
+			p.isEarlier, p.isTouched = c.isEarlier, true
+			if c.isMounted {
+				r.w.MakeDir(target)
+				require.Zero(t, r.w.MountForeign(target))
+			}
+			r.stepped(core.New(core.Start{Now: 1, Boot: "b"}))
+			require.Equal(t, c.want, p.isOutdated)
+			require.False(t, p.isEarlier, "the next start knows what this one has found")
+		})
 	}
 }
 

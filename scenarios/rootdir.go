@@ -242,6 +242,7 @@ type lapse struct {
 	isCopied   bool      // the last copy of the journal says that it is held
 	copied     hal.Mount // what showed there then
 	isOutdated bool      // it was up, and the record that an old copy of the journal has of it says that it never was
+	isEarlier  bool      // it is up, and the record that an old copy of the journal has of it is of another boot; no start has looked at it since
 	isTrace    bool      // names on the node alone tell of it: no record says in which boot it was up
 	isUnseen   bool      // nothing tells the present life of it: neither the journal nor names on the node
 	forgotten  []uint64  // calls that may act and that a lost journal alone knew of

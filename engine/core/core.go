@@ -111,7 +111,11 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r.recorded, r.phase = true, rec.Phase
 	c.lastSeq = max(c.lastSeq, rec.Seq)
 	if rec.Boot != c.boot {
-		return // nothing of another boot is mounted, runs or acts on this node, and its fingerprints prove nothing
+		// Nothing of another boot is mounted, runs or acts on this node, and its fingerprints prove nothing.
+		if r.Pod != "" && looked && !IsBare(fingerprint) {
+			c.doubtBoot(r, fingerprint)
+		}
+		return
 	}
 	r.fingerprint, r.generation, r.wasUp = rec.Fingerprint, rec.Generation, rec.WasUp
 	r.seen, r.looked = rec.Seen, true
@@ -136,6 +140,14 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	} else if looked && !c.fails(r, fingerprint) {
 		r.saw(fingerprint)
 	}
+}
+
+// doubtBoot takes in that something is mounted where a record tells of another boot: the journal may be an old copy, and what it does not tell of may be
+// up. Unknown is running. The next start must know that, too, whatever has become of the mount by then.
+func (c *Core) doubtBoot(r *rung, fingerprint string) {
+	r.wasUp = true
+	r.saw(fingerprint)
+	c.settle(r)
 }
 
 // Step takes in one event at instant now and returns what must be done about it. Events may come in any order; those about operations or rungs that

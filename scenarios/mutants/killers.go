@@ -99,6 +99,8 @@ var killers = map[string]killer{
 	"a stage takes the options of the first pod":                                 {scenario: "two_volumes_with_one_handle_are_kept_apart"},
 	"a stage that its driver denies is believed":                                 {scenario: "driver_restarts_and_forgets_what_it_staged"},
 	"a stage whose users can't be listed is not there":                           {scenario: "users_of_a_raw_volume_can_not_be_listed"},
+	"what is mounted where a record tells of another boot is used by nobody":     {scenario: "journal_is_a_copy_of_before_the_boot"},
+	"that a record may be of an old copy is not recorded":                        {scenario: "journal_is_a_copy_of_before_the_boot"},
 	"a start does not list what has no record":                                   {scenario: "journal_is_forgotten"},
 	"a start that fails is not tried again":                                      {seed: 14},
 	"a start that is tried again forgets whose root it is":                       {scenario: "start_that_is_tried_again_knows_whose_root_it_is"},

@@ -33,6 +33,14 @@ var records = []Mutant{
 		"r.fingerprint, r.generation = rec.Fingerprint, rec.Generation",
 	},
 	{
+		"what is mounted where a record tells of another boot is used by nobody", "S7, laws 5.4", "engine/core/core.go",
+		"if r.Pod != \"\" && looked && !IsBare(fingerprint) {\n\t\t\tc.doubtBoot", "if r.failed {\n\t\t\tc.doubtBoot",
+	},
+	{
+		"that a record may be of an old copy is not recorded", "S7, laws 5.2", "engine/core/core.go",
+		"\tr.wasUp = true\n\tr.saw(fingerprint)\n\tc.settle(r)\n", "\tr.wasUp = true\n",
+	},
+	{
 		"a start does not list what has no record", "S15, laws 5.4, kubernetes#72257", "engine/core/core.go",
 		"\tfor _, stray := range s.Strays {\n", "\tfor _, stray := range s.Strays[:0] {\n",
 	},
