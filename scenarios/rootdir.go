@@ -248,6 +248,7 @@ type lapse struct {
 	forgotten  []uint64  // calls that may act and that a lost journal alone knew of
 	isUndone   bool      // one of them has taken the volume away, and it was not brought since
 	isStranded bool      // one of them has brought the volume, and no life has heard of it since
+	isUnheard  bool      // nothing shows that it did, and the driver was not asked since
 }
 
 // forgets: what the journal held is lost, and nobody can know any more of calls that may act, nor whose data is that it knew of.

@@ -142,8 +142,8 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	}
 }
 
-// doubtBoot takes in that something is mounted where a record tells of another boot: the journal may be an old copy, and what it does not tell of may be
-// up. Unknown is running. The next start must know that, too, whatever has become of the mount by then.
+// doubtBoot takes in that something is mounted where a record tells of another boot: the journal may be an old copy, and
+// what it does not tell of may be up. Unknown is running. The next start must know that, too, whatever becomes of the mount.
 func (c *Core) doubtBoot(r *rung, fingerprint string) {
 	r.wasUp = true
 	r.saw(fingerprint)

@@ -45,6 +45,10 @@ var records = []Mutant{
 		"\tfor _, stray := range s.Strays {\n", "\tfor _, stray := range s.Strays[:0] {\n",
 	},
 	{
+		"what is mounted anew after an unstage is the agent's alone", "L1, S15", "engine/plugin/csi/descend.go",
+		"isNew = slices.ContainsFunc(seen.Stack, func(m hal.Mount) bool { return !m.Was(w.o.Fingerprint) })", "isNew = false",
+	},
+	{
 		"records go before directories", "S15, laws 5.5, kubernetes#101911", "engine/plugin/csi/descend.go",
 		"\tif err := w.clear(seen); err != nil {\n", "\tif err := error(nil); err != nil {\n",
 	},
