@@ -243,6 +243,13 @@ func (r *run) restoresJournal() string {
 	return ""
 }
 
+// isWhole: a publish and its stage are mounted. That alone tells that what is recorded of another boot is up in this one.
+func (r *run) isWhole(p *place) bool {
+	return r.topOf(p.path).ID != 0 && slices.ContainsFunc(r.list, func(q *place) bool {
+		return !q.isPublish && q.thing == p.thing && r.topOf(q.path).ID != 0
+	})
+}
+
 // topOf is the mount that shows at a path; the zero Mount if none is there.
 func (r *run) topOf(path string) hal.Mount {
 	if stack := r.w.MountsAt(path); len(stack) > 0 {

@@ -27,21 +27,29 @@ func TestStoriesOfJournalsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestOfAnotherBootAMountTells: that what an old copy of the journal records of another boot is up in this one is told by its mount, and by nothing else.
-func TestOfAnotherBootAMountTells(t *testing.T) {
-	for name, c := range map[string]struct{ isEarlier, isMounted, want bool }{
-		"the copy is of this boot":               {false, false, false},
-		"it is of another, and a mount is there": {true, true, false},
-		"it is of another, and none is":          {true, false, true},
+// TestOfAnotherBootAWholeLadderTells: that what an old copy of the journal records of another boot is up in this one is told
+// by the mounts of a publish and of its stage, and by nothing else.
+func TestOfAnotherBootAWholeLadderTells(t *testing.T) {
+	for name, c := range map[string]struct {
+		isEarlier bool
+		mounted   []string
+		want      bool
+	}{
+		"the copy is of this boot":      {want: false},
+		"nothing is mounted":            {isEarlier: true, want: true},
+		"the publish alone":             {isEarlier: true, mounted: []string{target}, want: true},
+		"the stage alone":               {isEarlier: true, mounted: []string{stagePath}, want: true},
+		"the publish and what is below": {isEarlier: true, mounted: []string{target, stagePath}, want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
+			r.holds(sim.EffectStaged)
 			r.holds(sim.EffectPublished)
 			p := r.byPath[target]
 			p.isEarlier, p.isTouched = c.isEarlier, true
-			if c.isMounted {
-				r.w.MakeDir(target)
-				require.Zero(t, r.w.MountForeign(target))
+			for _, at := range c.mounted {
+				r.w.MakeDir(at)
+				require.Zero(t, r.w.MountForeign(at))
 			}
 			r.stepped(core.New(core.Start{Now: 1, Boot: "b"}))
 			require.Equal(t, c.want, p.isOutdated)

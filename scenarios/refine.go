@@ -50,8 +50,7 @@ func (r *run) begun() {
 	for _, p := range r.list {
 		key := p.key
 		r.judges("S15")
-		// Without a mount, nothing tells that what is recorded of another boot is up in this one.
-		p.isOutdated, p.isEarlier = p.isOutdated || p.isEarlier && p.isHeld && r.topOf(p.path).ID == 0, false
+		p.isOutdated, p.isEarlier = p.isOutdated || p.isEarlier && p.isHeld && !r.isWhole(p), false
 		p.checked, p.isUnseen = seen{}, r.root.forgotten && !r.isNamed(p)
 		if _, ok := r.core.Belief(key); ok {
 			r.refine(key)

@@ -81,6 +81,7 @@ func New(s Start) *Core {
 	for _, rec := range c.recallActors(s) {
 		fp, ok := found[rec.Rung.Key]
 		c.recall(rec, fp, ok)
+		c.doubtBoot(rec, found)
 	}
 	for _, stray := range s.Strays {
 		if c.rungs[stray.Key] == nil {
@@ -111,11 +112,7 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r.recorded, r.phase = true, rec.Phase
 	c.lastSeq = max(c.lastSeq, rec.Seq)
 	if rec.Boot != c.boot {
-		// Nothing of another boot is mounted, runs or acts on this node, and its fingerprints prove nothing.
-		if r.Pod != "" && looked && !IsBare(fingerprint) {
-			c.doubtBoot(r, fingerprint)
-		}
-		return
+		return // nothing of another boot is mounted, runs or acts on this node, and its fingerprints prove nothing
 	}
 	r.fingerprint, r.generation, r.wasUp = rec.Fingerprint, rec.Generation, rec.WasUp
 	r.seen, r.looked = rec.Seen, true
@@ -142,11 +139,17 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	}
 }
 
-// doubtBoot takes in that something is mounted where a record tells of another boot: the journal may be an old copy, and
-// what it does not tell of may be up. Unknown is running. The next start must know that, too, whatever becomes of the mount.
-func (c *Core) doubtBoot(r *rung, fingerprint string) {
+// doubtBoot takes in that a whole ladder is mounted of which a record tells in another boot: the journal may be an old copy,
+// and what it does not tell of may be up. Unknown is running. A mount at one place alone is a stranger's. The next start must
+// know that, too, whatever becomes of the mounts.
+func (c *Core) doubtBoot(rec Record, found map[hal.Key]string) {
+	isBare := func(key hal.Key) bool { return IsBare(found[key]) }
+	r := c.rungs[rec.Rung.Key]
+	if rec.Boot == c.boot || r == nil || r.Pod == "" || isBare(r.Key) || len(r.Below) == 0 || slices.ContainsFunc(r.Below, isBare) {
+		return
+	}
 	r.wasUp = true
-	r.saw(fingerprint)
+	r.saw(found[r.Key])
 	c.settle(r)
 }
 

@@ -102,6 +102,7 @@ var killers = map[string]killer{
 	"what is mounted where a record tells of another boot is used by nobody":     {scenario: "journal_is_a_copy_of_before_the_boot"},
 	"that a record may be of an old copy is not recorded":                        {scenario: "journal_is_a_copy_of_before_the_boot"},
 	"what is mounted anew after an unstage is the agent's alone":                 {scenario: "stage_of_a_lost_journal_acts_as_it_is_taken_down"},
+	"a mount at one place is of a whole ladder":                                  {scenario: "foreign_mount_after_a_boot_is_of_no_ladder"},
 	"a start does not list what has no record":                                   {scenario: "journal_is_forgotten"},
 	"a start that fails is not tried again":                                      {seed: 14},
 	"a start that is tried again forgets whose root it is":                       {scenario: "start_that_is_tried_again_knows_whose_root_it_is"},

@@ -34,11 +34,15 @@ var records = []Mutant{
 	},
 	{
 		"what is mounted where a record tells of another boot is used by nobody", "S7, laws 5.4", "engine/core/core.go",
-		"if r.Pod != \"\" && looked && !IsBare(fingerprint) {\n\t\t\tc.doubtBoot", "if r.failed {\n\t\t\tc.doubtBoot",
+		"\t\tc.doubtBoot(rec, found)\n", "",
 	},
 	{
 		"that a record may be of an old copy is not recorded", "S7, laws 5.2", "engine/core/core.go",
-		"\tr.wasUp = true\n\tr.saw(fingerprint)\n\tc.settle(r)\n", "\tr.wasUp = true\n",
+		"\tr.wasUp = true\n\tr.saw(found[r.Key])\n\tc.settle(r)\n", "\tr.wasUp = true\n",
+	},
+	{
+		"a mount at one place is of a whole ladder", "L2, laws 5.4", "engine/core/core.go",
+		" || isBare(r.Key) || len(r.Below) == 0 || slices.ContainsFunc(r.Below, isBare) {", " || isBare(r.Key) {",
 	},
 	{
 		"a start does not list what has no record", "S15, laws 5.4, kubernetes#72257", "engine/core/core.go",
