@@ -270,6 +270,7 @@ func (r *run) restoresJournal() string {
 		// What shows something else than the record tells of is a stranger's, for all that a start can know. The same thing, mounted anew, is not.
 		// Nor can a start know it of what a later boot has brought, if the record is of a call of an earlier one.
 		isEarlier := at >= 0 && records[at].Boot != r.w.BootID()
+		p.isEarlier = isEarlier && p.isHeld
 		if is := r.topOf(p.path); is.ID != 0 && (p.isCopied || isEarlier) && !is.Shows(p.copied.Fingerprint()) {
 			p.isMixedUp = true
 		}
@@ -279,6 +280,13 @@ func (r *run) restoresJournal() string {
 		}
 	}
 	return ""
+}
+
+// isWhole: a publish and its stage are mounted. That alone tells that what is recorded of another boot is up in this one.
+func (r *run) isWhole(p *place) bool {
+	return r.topOf(p.path).ID != 0 && slices.ContainsFunc(r.list, func(q *place) bool {
+		return !q.isPublish && q.thing == p.thing && r.topOf(q.path).ID != 0
+	})
 }
 
 // topOf is the mount that shows at a path; the zero Mount if none is there.

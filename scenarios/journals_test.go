@@ -29,6 +29,37 @@ func TestStoriesOfJournalsThatMakeNoSense(t *testing.T) {
 	}
 }
 
+// TestOfAnotherBootAWholeLadderTells: that what an old copy of the journal records of another boot is up in this one is told
+// by the mounts of a publish and of its stage, and by nothing else.
+func TestOfAnotherBootAWholeLadderTells(t *testing.T) {
+	for name, c := range map[string]struct {
+		isEarlier bool
+		mounted   []string
+		want      bool
+	}{
+		"the copy is of this boot":      {want: false},
+		"nothing is mounted":            {isEarlier: true, want: true},
+		"the publish alone":             {isEarlier: true, mounted: []string{target}, want: true},
+		"the stage alone":               {isEarlier: true, mounted: []string{stagePath}, want: true},
+		"the publish and what is below": {isEarlier: true, mounted: []string{target, stagePath}, want: false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.holds(sim.EffectStaged)
+			r.holds(sim.EffectPublished)
+			p := r.byPath[target]
+			p.isEarlier, p.isTouched = c.isEarlier, true
+			for _, at := range c.mounted {
+				r.w.MakeDir(at)
+				require.Zero(t, r.w.MountForeign(at))
+			}
+			r.stepped(core.New(core.Start{Now: 1, Boot: "b"}))
+			require.Equal(t, c.want, p.isOutdated)
+			require.False(t, p.isEarlier, "the next start knows what this one has found")
+		})
+	}
+}
+
 // A pod that keeps a volume which it does not have any more takes room for two.
 func TestWhoKeepsFormerVolumesNeedNotFit(t *testing.T) {
 	r := bare(t)
