@@ -177,6 +177,8 @@ func (r *run) restless() (object, why string) {
 		case d.Name == r.broken:
 		case !isServed:
 			return d.Name, "the driver is down"
+		case d.Up && d.Hides:
+			return d.Name, "what it mounts does not reach the host, and somebody is to see to that"
 		case d.Up && !(r.registrars.registered[d.Name] && r.registrars.connected[d.Name]):
 			return d.Name, "the driver is up, and it is not registered and connected"
 		case r.w.HoldsRetired(d.Name):

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -87,6 +88,7 @@ func New(s Start) *Core {
 	for _, rec := range c.recallActors(s) {
 		fp, ok := found[rec.Rung.Key]
 		c.recall(rec, fp, ok)
+		c.doubtBoot(rec, found)
 	}
 	for _, stray := range s.Strays {
 		if c.rungs[stray.Key] == nil {
@@ -142,6 +144,20 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	} else if looked && !c.fails(r, fingerprint) {
 		r.saw(fingerprint)
 	}
+}
+
+// doubtBoot takes in that a whole ladder is mounted of which a record tells in another boot: the journal may be an old copy,
+// and what it does not tell of may be up. Unknown is running. A mount at one place alone is a stranger's. The next start must
+// know that, too, whatever becomes of the mounts.
+func (c *Core) doubtBoot(rec Record, found map[hal.Key]string) {
+	isBare := func(key hal.Key) bool { return IsBare(found[key]) }
+	r := c.rungs[rec.Rung.Key]
+	if rec.Boot == c.boot || r == nil || r.Pod == "" || isBare(r.Key) || len(r.Below) == 0 || slices.ContainsFunc(r.Below, isBare) {
+		return
+	}
+	r.wasUp = true
+	r.saw(found[r.Key])
+	c.settle(r)
 }
 
 // Step takes in one event at instant now and returns what must be done about it. Events may come in any order; those about operations or rungs that

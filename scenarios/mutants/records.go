@@ -33,8 +33,24 @@ var records = []Mutant{
 		"r.fingerprint, r.generation = rec.Fingerprint, rec.Generation",
 	},
 	{
+		"what is mounted where a record tells of another boot is used by nobody", "S7, laws 5.4", "engine/core/core.go",
+		"\t\tc.doubtBoot(rec, found)\n", "",
+	},
+	{
+		"that a record may be of an old copy is not recorded", "S7, laws 5.2", "engine/core/core.go",
+		"\tr.wasUp = true\n\tr.saw(found[r.Key])\n\tc.settle(r)\n", "\tr.wasUp = true\n",
+	},
+	{
+		"a mount at one place is of a whole ladder", "L2, laws 5.4", "engine/core/core.go",
+		" || isBare(r.Key) || len(r.Below) == 0 || slices.ContainsFunc(r.Below, isBare) {", " || isBare(r.Key) {",
+	},
+	{
 		"a start does not list what has no record", "S15, laws 5.4, kubernetes#72257", "engine/core/core.go",
 		"\tfor _, stray := range s.Strays {\n", "\tfor _, stray := range s.Strays[:0] {\n",
+	},
+	{
+		"what is mounted anew after an unstage is the agent's alone", "L1, S15", "engine/plugin/csi/descend.go",
+		"isNew = slices.ContainsFunc(seen.Stack, func(m hal.Mount) bool { return !m.Was(w.o.Fingerprint) })", "isNew = false",
 	},
 	{
 		"records go before directories", "S15, laws 5.5, kubernetes#101911", "engine/plugin/csi/descend.go",

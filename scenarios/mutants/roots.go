@@ -64,6 +64,10 @@ var roots = []Mutant{
 		"err == nil && isAnother {", "err == nil && l.end < 0 {",
 	},
 	{
+		"a log of deletions that is begun has only its name synced", "S31", "engine/deletions/deletions.go",
+		"\tif err == nil {\n\t\terr = h.Files.Sync(c, file)\n", "\tif err == nil && !isAnother {\n\t\terr = h.Files.Sync(c, file)\n",
+	},
+	{
 		"what the log of deletions had is not told again", "S31, what is in the log stays there", "engine/deletions/deletions.go",
 		"len(before) > 0 && l.isThere(h, c)", "len(before) > 0",
 	},
