@@ -244,30 +244,40 @@ var errnoOf = map[hal.FileType]syscall.Errno{
 	hal.TypeOther: syscall.EINVAL, hal.TypeSymlink: syscall.ELOOP,
 }
 
-// file reads one manifest and decides what counts of it. What it may have held since two readings agreed last is not forgotten before two agree again.
-func (r reader) file(f *finding, name string, texts map[string][]byte) {
-	before := r.before.files[name]
+// changed reads the content of a manifest, but for that of a quiet one that is as it was when its content was read last.
+func (r reader) changed(f *finding, name string) (data []byte, isSame bool, err error) {
 	info, err := r.h.Tree.Stat(r.call, r.path(name))
+	if err != nil {
+		return nil, false, err
+	}
 	last, isRead := r.before.readings[name]
-	if err == nil && isRead && last.isSettled && last.info == info && before.isQuiet() {
-		before.in = f.state.in
-		f.state.files[name], f.state.readings[name] = before, last
-		return
+	isRead = isRead && last.info == info
+	if isRead && last.isSettled && r.before.files[name].isQuiet() {
+		f.state.readings[name] = last
+		return nil, true, nil
 	}
-	var data []byte
-	if err == nil {
-		data, err = r.content(name, info)
-	}
-	if hal.Is(err, syscall.ENOENT) {
-		r.absent(f, name) // it went after it was listed
-		return
-	}
-	if err == nil && info.Changed != 0 {
+	if data, err = r.content(name, info); err == nil && info.Changed != 0 {
 		this := reading{info: info, since: r.h.Runtime.Now()}
-		if isRead && last.info == info {
+		if isRead {
 			this.since, this.isSettled = last.since, this.since.Sub(last.since) >= settles
 		}
 		f.state.readings[name] = this
+	}
+	return data, false, err
+}
+
+// file reads one manifest and decides what counts of it. What it may have held since two readings agreed last is not forgotten before two agree again.
+func (r reader) file(f *finding, name string, texts map[string][]byte) {
+	before := r.before.files[name]
+	data, isSame, err := r.changed(f, name)
+	switch {
+	case isSame:
+		before.in = f.state.in
+		f.state.files[name] = before
+		return
+	case hal.Is(err, syscall.ENOENT):
+		r.absent(f, name) // it went after it was listed
+		return
 	}
 	before.missing, before.going, before.in = false, false, f.state.in
 	now := sum(sha256.Sum256(data))
