@@ -19,16 +19,17 @@ import (
 type badness uint8
 
 const (
-	bad       badness = iota // another document of it is no object
-	renamed                  // and the pod has another name in it, and its uid
-	escaped                  // and the pod's name and uid are spelled by the numbers of their letters
-	cutInLine                // it ends in the middle of the name
-	cutAtLine                // it ends with a line, before the name
-	empty                    // nothing of it is written yet
+	bad        badness = iota // another document of it is no object
+	renamed                   // and the pod has another name in it, and its uid
+	escaped                   // and the pod's name and uid are spelled by the numbers of their letters
+	cutInLine                 // it ends in the middle of the name
+	cutAtLine                 // it ends with a line, before the name
+	empty                     // nothing of it is written yet
+	unfinished                // it ends within a pod that comes before it: good YAML, but for what that pod lacks
 )
 
 // badnesses are the words for them.
-var badnesses = []string{"bad", "renamed", "escaped", "torn", "short", "empty"}
+var badnesses = []string{"bad", "renamed", "escaped", "torn", "short", "empty", "unfinished"}
 
 // rewriteMost is how long a manifest is not there while it is written again: less than any two readings that must agree are apart.
 const rewriteMost = 190 * time.Millisecond
@@ -112,6 +113,8 @@ func misplacedText(object *corev1.Pod, how badness) []byte {
 		text = text[:bytes.Index(text, metadata)+len(metadata)]
 	case empty:
 		return nil
+	case unfinished:
+		return []byte("apiVersion: v1\nkind: Pod\nmetadata:\n  name: before-" + object.Name + "\nspec:\n  hostname: h\n")
 	default:
 	}
 	return append(speck, text...)

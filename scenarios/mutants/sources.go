@@ -102,6 +102,14 @@ var sources = []Mutant{
 		"|| isNameToCome(text)", "",
 	},
 	{
+		"a pod without containers is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		"|| isMoreToCome(text)", "",
+	},
+	{
+		"a pod without containers is good", "S1, a bad file may hold what it names", "hal/manifest/required.go",
+		"\tif err == nil {\n\t\terr = c.incomplete()\n", "\tif err != nil {\n\t\terr = c.incomplete()\n",
+	},
+	{
 		"what was accepted once is accepted for good", "S1, another directory says nothing", "hal/manifest/manifest.go",
 		"return !this.missing && !this.going // it", "return !this.missing && name == \"\" // it",
 	},
