@@ -183,7 +183,7 @@ func (r *run) restless() (object, why string) {
 			return d.Name, "a version of it has ended, and the agent has not noticed that"
 		}
 	}
-	if calls, _ := r.core.Memories(); calls > 0 && r.broken == "" {
+	if calls, _, _ := r.core.Memories(); calls > 0 && r.broken == "" {
 		return "agent", "it remembers a call that was answered with an error"
 	}
 	rebuilt := r.rebuilt()
@@ -407,9 +407,12 @@ func (r *run) leftover() string {
 	if !ok {
 		return "an agent that does not answer"
 	}
-	calls, actors := r.core.Memories()
-	if n := status.Journal.Records - calls - actors; n > 0 {
+	calls, actors, served := r.core.Memories()
+	if n := status.Journal.Records - calls - actors - len(served); n > 0 {
 		return fmt.Sprintf("%d records in the journal", n)
+	}
+	if alone := slices.IndexFunc(served, r.hasNoRival); alone >= 0 {
+		return "the record of who serves " + served[alone]
 	}
 	r.asksInUseAtLast()
 	r.tellsAtTheEnd(status)

@@ -26,10 +26,11 @@ const (
 	cutAtLine                 // it ends with a line, before the name
 	empty                     // nothing of it is written yet
 	unfinished                // it ends within a pod that comes before it: good YAML, but for what that pod lacks
+	zeroed                    // it ends within that pod, and behind that are zeros, as a power cut leaves them, and a line
 )
 
 // badnesses are the words for them.
-var badnesses = []string{"bad", "renamed", "escaped", "torn", "short", "empty", "unfinished"}
+var badnesses = []string{"bad", "renamed", "escaped", "torn", "short", "empty", "unfinished", "zeroed"}
 
 // rewriteMost is how long a manifest is not there while it is written again: less than any two readings that must agree are apart.
 const rewriteMost = 190 * time.Millisecond
@@ -113,8 +114,12 @@ func misplacedText(object *corev1.Pod, how badness) []byte {
 		text = text[:bytes.Index(text, metadata)+len(metadata)]
 	case empty:
 		return nil
-	case unfinished:
-		return []byte("apiVersion: v1\nkind: Pod\nmetadata:\n  name: before-" + object.Name + "\nspec:\n  hostname: h\n")
+	case unfinished, zeroed:
+		begun := "apiVersion: v1\nkind: Pod\nmetadata:\n  name: before-" + object.Name + "\nspec:\n  hostname: h\n"
+		if how == zeroed {
+			begun += "\x00\x00\x00\n"
+		}
+		return []byte(begun)
 	default:
 	}
 	return append(speck, text...)

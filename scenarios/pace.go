@@ -76,9 +76,10 @@ func (r *run) breaks(driver string, how sim.Breakage) {
 // changesBy looks whether an effect is such a change. What calls of the engine do that are in time is none.
 func (r *run) changesBy(e *sim.Effect) {
 	switch e.Kind {
-	case sim.EffectAgentStarted, sim.EffectAgentDied, sim.EffectNodeDown, sim.EffectNodeUp,
-		sim.EffectDriverUp, sim.EffectDriverDown, sim.EffectRefused:
+	case sim.EffectAgentStarted, sim.EffectAgentDied, sim.EffectNodeDown, sim.EffectNodeUp:
 		r.changes()
+	case sim.EffectDriverUp, sim.EffectDriverDown, sim.EffectRefused:
+		r.changedOf[e.Driver] = r.w.Now()
 	case sim.EffectSent, sim.EffectStarted:
 	default:
 		isRuin := e.Kind == sim.EffectDiskFailed || e.Kind == sim.EffectMount || e.Kind == sim.EffectUnmount
@@ -95,7 +96,7 @@ func (r *run) paces(p *place, e *sim.Effect) {
 		p.series = map[string]*series{}
 	}
 	hung := p.hung(e)
-	if n == nil || max(r.changedAt, r.changedOf[p.thing]) >= n.recent[1] || hung > n.hung {
+	if n == nil || max(r.changedAt, r.changedOf[p.driver], r.changedOf[p.thing]) >= n.recent[1] || hung > n.hung {
 		n = &series{began: e.At, hung: hung}
 		p.series[e.Method] = n
 	}

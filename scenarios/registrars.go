@@ -201,3 +201,9 @@ func (r *run) isReached() bool {
 	}
 	return true
 }
+
+// hasNoRival reports whether one socket at most registers a driver.
+func (r *run) hasNoRival(driver string) bool {
+	sockets := r.w.Entries(rootDir + "/plugins_registry")
+	return len(slices.DeleteFunc(sockets, func(name string) bool { return !strings.HasPrefix(name, driver) })) < 2
+}
