@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -79,14 +81,37 @@ func (r *run) changesBy(e *sim.Effect) {
 	case sim.EffectAgentStarted, sim.EffectAgentDied, sim.EffectNodeDown, sim.EffectNodeUp:
 		r.changes()
 	case sim.EffectDriverUp, sim.EffectDriverDown, sim.EffectRefused:
-		r.changedOf[e.Driver] = r.w.Now()
+		r.changesOf(e.Driver)
 	case sim.EffectSent, sim.EffectStarted:
 	default:
 		isRuin := e.Kind == sim.EffectDiskFailed || e.Kind == sim.EffectMount || e.Kind == sim.EffectUnmount
 		if e.Late || e.Call == 0 && e.Actor != "agent" && !(isRuin && r.isRuined) {
-			r.changes()
+			r.changesOf(cmp.Or(e.Driver, r.driverOfSocket(e.Path)))
 		}
 	}
+}
+
+// driverOfSocket is the driver whose socket is at a path, or in whose directory it is, "" if it is no driver's.
+func (r *run) driverOfSocket(at string) string {
+	rest, is := strings.CutPrefix(at, rootDir+"/plugins_registry/")
+	if !is {
+		rest = strings.TrimPrefix(at, rootDir+"/plugins/")
+	}
+	for _, d := range r.w.Drivers() { // no name of a driver begins another one
+		if rest != at && strings.HasPrefix(rest, d.Name) {
+			return d.Name
+		}
+	}
+	return ""
+}
+
+// changesOf notes that something has changed for the volumes of a driver, or ("") for all.
+func (r *run) changesOf(driver string) {
+	if driver == "" {
+		r.changes()
+		return
+	}
+	r.changedOf[driver] = r.w.Now()
 }
 
 // paces judges a call of a method for a place: asked again and again, it is asked ever less often.

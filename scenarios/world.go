@@ -334,7 +334,7 @@ func (r *run) logged(e engine.Entry) {
 	case "not recognised, left alone":
 		r.root.left[e.Fields[1]] = true
 	case "driver registered", "driver deregistered":
-		r.changes()
+		r.changesOf(e.Fields[1])
 		r.looksForOpen()
 	}
 	if len(e.Fields) > 1 {
