@@ -381,8 +381,7 @@ func (r *run) empties() {
 // leftover names something of a volume that is left, "" if nothing is.
 func (r *run) leftover() string {
 	left := ""
-	r.core.Beliefs(func(b core.Belief) { left = "the rung " + string(b.Key) })
-	if left != "" {
+	if r.core.Beliefs(func(b core.Belief) { left = "the rung " + string(b.Key) }); left != "" {
 		return left
 	}
 	for _, m := range r.w.Mounts() {
@@ -411,8 +410,8 @@ func (r *run) leftover() string {
 	if n := status.Journal.Records - calls - actors - len(served); n > 0 {
 		return fmt.Sprintf("%d records in the journal", n)
 	}
-	if alone := slices.IndexFunc(served, r.hasNoRival); alone >= 0 {
-		return "the record of who serves " + served[alone]
+	if served = slices.DeleteFunc(served, r.hasRival); len(served) > 0 {
+		return "the record of who serves " + served[0]
 	}
 	r.asksInUseAtLast()
 	r.tellsAtTheEnd(status)

@@ -202,8 +202,8 @@ func (r *run) isReached() bool {
 	return true
 }
 
-// hasNoRival reports whether one socket at most registers a driver.
-func (r *run) hasNoRival(driver string) bool {
+// hasRival reports whether several sockets register a driver.
+func (r *run) hasRival(driver string) bool {
 	sockets := r.w.Entries(rootDir + "/plugins_registry")
-	return len(slices.DeleteFunc(sockets, func(name string) bool { return !strings.HasPrefix(name, driver) })) < 2
+	return len(slices.DeleteFunc(sockets, func(name string) bool { return !strings.HasPrefix(name, driver) })) > 1
 }
