@@ -185,7 +185,7 @@ func (r *run) restless() (object, why string) {
 			return d.Name, "a version of it has ended, and the agent has not noticed that"
 		}
 	}
-	if calls, _ := r.core.Memories(); calls > 0 && r.broken == "" {
+	if calls, _, _ := r.core.Memories(); calls > 0 && r.broken == "" {
 		return "agent", "it remembers a call that was answered with an error"
 	}
 	rebuilt := r.rebuilt()
@@ -383,8 +383,7 @@ func (r *run) empties() {
 // leftover names something of a volume that is left, "" if nothing is.
 func (r *run) leftover() string {
 	left := ""
-	r.core.Beliefs(func(b core.Belief) { left = "the rung " + string(b.Key) })
-	if left != "" {
+	if r.core.Beliefs(func(b core.Belief) { left = "the rung " + string(b.Key) }); left != "" {
 		return left
 	}
 	for _, m := range r.w.Mounts() {
@@ -409,9 +408,12 @@ func (r *run) leftover() string {
 	if !ok {
 		return "an agent that does not answer"
 	}
-	calls, actors := r.core.Memories()
-	if n := status.Journal.Records - calls - actors; n > 0 {
+	calls, actors, served := r.core.Memories()
+	if n := status.Journal.Records - calls - actors - len(served); n > 0 {
 		return fmt.Sprintf("%d records in the journal", n)
+	}
+	if served = slices.DeleteFunc(served, r.hasRival); len(served) > 0 {
+		return "the record of who serves " + served[0]
 	}
 	r.asksInUseAtLast()
 	r.tellsAtTheEnd(status)
