@@ -34,6 +34,8 @@ var badFiles = []struct{ name, text, why string }{
 		`apiVersion "apps/v1", kind "Deployment" is not served; a manifest holds v1 Pod`,
 	},
 	{"torn.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a", "did not find expected"},
+	{"cut.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n", "spec.containers: Required value; the API server refuses that, too"},
+	{"torn.json", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\",\n", "json: line 3: unexpected end of JSON input"},
 	{"text.yaml", "hello\n", "not an object with apiVersion and kind"},
 	{"empty.yaml", "\n", "holds no object; remove the file if that is meant"},
 	{"binary.yaml", "\x00\x01\x02", "control characters are not allowed"},

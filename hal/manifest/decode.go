@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,12 +38,12 @@ type content struct {
 
 const withheld = "details are withheld, as they might quote a secret"
 
-// decode reads a manifest, all of it or none. An error never quotes what a Secret holds.
-func decode(node string, data []byte) (content, error) {
-	documents, err := split(data)
+// decode reads the manifest of that name, all of it or none. An error never quotes what a Secret holds.
+func decode(node, name string, data []byte) (content, error) {
+	documents, err := split(data, path.Ext(name) == ".json")
 	if err != nil {
-		if _, quotes := errors.AsType[syntaxError](err); quotes && bytes.Contains(data, []byte("Secret")) {
-			return content{}, errors.New("not valid YAML; " + withheld)
+		if bad, quotes := errors.AsType[syntaxError](err); quotes && bytes.Contains(data, []byte("Secret")) {
+			return content{}, errors.New("not valid " + bad.language + "; " + withheld)
 		}
 		return content{}, err
 	}

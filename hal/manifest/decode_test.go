@@ -55,7 +55,7 @@ func TestHostileManifestsAreRefused(t *testing.T) {
 		"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a, namespace: b}\n":                        "have none",
 		"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {volumes: [{name: v, emptyDir: {medum: x}}]}": `spec.volumes[0].emptyDir.medum`,
 	} {
-		_, err := decode("n", []byte(text))
+		_, err := decode("n", "x.yaml", []byte(text))
 		require.ErrorContains(t, err, want, "%.200q", text)
 		require.Less(t, len(err.Error()), 1000)
 		require.Empty(t, wording.Wrong(err.Error()), err)
@@ -83,7 +83,7 @@ spec:
 ---
 {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b"}}
 `
-	c, err := decode("n", []byte(text))
+	c, err := decode("n", "x.yaml", []byte(text))
 	require.NoError(t, err)
 	require.Len(t, c.objects, 2)
 	p := c.objects[0].value.(*corev1.Pod)
@@ -94,7 +94,7 @@ spec:
 	require.True(t, p.Spec.Containers[0].VolumeMounts[0].ReadOnly)
 	require.Equal(t, "document 2, line 21", c.objects[1].where)
 
-	c, err = decode("n", []byte("\t{\"apiVersion\":\"v1\",\n\t\"kind\":\"Pod\",\"metadata\":{\"name\":\"b\"}}\n\n"+
+	c, err = decode("n", "x.yaml", []byte("\t{\"apiVersion\":\"v1\",\n\t\"kind\":\"Pod\",\"metadata\":{\"name\":\"b\"}}\n\n"+
 		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"c"}}`))
 	require.NoError(t, err)
 	require.Equal(t, "document 2, line 4", c.objects[1].where)
@@ -107,7 +107,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := decode("n", data)
+		c, err := decode("n", "x.yaml", data)
 		if err != nil {
 			require.Empty(t, c.objects)
 			return
