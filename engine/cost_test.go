@@ -1,10 +1,13 @@
 package engine_test
 
 import (
+	"maps"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
@@ -17,6 +20,7 @@ import (
 type cost struct {
 	allocations float64
 	calls       float64 // of the HAL
+	entries     float64 // of directories and of the mount table that were read
 }
 
 // costOf brings pods up, all at once, and takes them down.
@@ -28,7 +32,7 @@ func costOf(t *testing.T, pods []*corev1.Pod, objects ...any) cost {
 	loop.Run()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	calls := host.Calls()
+	counts := host.Counts()
 	for _, p := range pods {
 		m.PodAdded(p)
 	}
@@ -46,7 +50,7 @@ func costOf(t *testing.T, pods []*corev1.Pod, objects ...any) cost {
 	require.Empty(t, status.Pods)
 	require.Empty(t, status.Rungs)
 	volumes := float64(len(pods) * len(pods[0].Spec.Volumes))
-	return cost{float64(after.Mallocs-before.Mallocs) / volumes, float64(host.Calls()-calls) / volumes}
+	return cost{float64(after.Mallocs-before.Mallocs) / volumes, float64(host.Counts().Calls-counts.Calls) / volumes, 0}
 }
 
 func emptyDirs(pods int) (all []*corev1.Pod) {
@@ -83,4 +87,80 @@ func compare(t *testing.T, what string, few, many cost, most float64) {
 	require.LessOrEqual(t, many.allocations, most, what)
 	require.LessOrEqual(t, many.allocations, few.allocations*1.25, what)
 	require.LessOrEqual(t, many.calls, few.calls*1.05, what)
+}
+
+// standing is an engine with pods that are up, and mounts of others beside them.
+type standing struct {
+	t    *testing.T
+	loop *memory.Loop
+	host *memory.Host
+	m    *engine.VolumeManager
+	next *corev1.Pod // is to come
+}
+
+func standingOf(t *testing.T, pods, foreign int) *standing {
+	all, objects := claims(pods + 1)
+	s := &standing{t: t, loop: memory.NewLoop(), next: all[pods]}
+	s.host = memory.New(s.loop, "/var/lib/volnode", objects, driverName)
+	for i := range foreign {
+		s.host.MountForeign("/mnt/" + strconv.Itoa(i))
+	}
+	s.m = engine.New(s.host.HAL(), engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 64 << 20})
+	s.m.Start()
+	for _, p := range all[:pods] {
+		s.m.PodAdded(p)
+	}
+	s.loop.Run()
+	return s
+}
+
+// changes are what may happen to one pod, or to the node, beside pods that stand.
+var changes = map[string]func(s *standing){
+	"a pod comes and goes": func(s *standing) {
+		s.m.PodAdded(s.next)
+		require.NoError(s.t, s.m.WaitForAttachAndMount(s.t.Context(), core.PodUID(s.next.UID)))
+		s.m.PodRemoved(core.PodUID(s.next.UID))
+		require.NoError(s.t, s.m.WaitForUnmount(s.t.Context(), core.PodUID(s.next.UID)))
+	},
+	"a wait times out": func(s *standing) {
+		require.Error(s.t, s.m.WaitForAttachAndMount(s.t.Context(), "nobody"))
+	},
+	"a pod's volumes are asked for": func(s *standing) {
+		volumes, err := s.m.GetMountedVolumesForPod(s.t.Context(), "uid-1")
+		require.NoError(s.t, err)
+		require.Len(s.t, volumes, 2)
+	},
+	"a volume is asked for": func(s *standing) {
+		is, err := s.m.VolumeIsAttached(s.t.Context(), driverName+"^1")
+		require.NoError(s.t, err)
+		require.True(s.t, is)
+	},
+	"somebody mounts elsewhere": func(s *standing) {
+		s.host.MountForeign("/elsewhere")
+		s.loop.Run()
+	},
+}
+
+// What a change costs does not depend on how many pods stand, nor on how many mounts others have.
+func TestCostOfAChangeIsConstant(t *testing.T) {
+	const runs = 50
+	of := map[int]map[string]cost{}
+	for _, pods := range []int{20, 1000} {
+		s := standingOf(t, pods, pods)
+		of[pods] = map[string]cost{}
+		for _, name := range slices.Sorted(maps.Keys(changes)) {
+			changes[name](s)
+			before := s.host.Counts()
+			allocations := testing.AllocsPerRun(runs, func() { changes[name](s) })
+			after := s.host.Counts()
+			of[pods][name] = cost{allocations, float64(after.Calls-before.Calls) / (runs + 1), float64(after.Entries-before.Entries) / (runs + 1)}
+		}
+	}
+	for name, few := range of[20] {
+		many := of[1000][name]
+		t.Logf("%s: few %+v, many %+v", name, few, many)
+		assert.LessOrEqual(t, many.allocations, few.allocations*1.1+2, name)
+		assert.LessOrEqual(t, many.calls, few.calls+0.5, name)
+		assert.LessOrEqual(t, many.entries, few.entries+0.5, name)
+	}
 }

@@ -23,7 +23,9 @@ type Host struct {
 	nodes  map[string]*node
 	mounts map[string][]hal.Mount
 	serial uint64
-	calls  uint64
+	counts Counts
+	// noticed is told of changes of the mount table.
+	noticed func()
 }
 
 type node struct {
@@ -48,17 +50,33 @@ func (h *Host) HAL() hal.Host {
 	}
 }
 
-// Calls returns how many calls of Mounts, Tree, Files, HostPaths and CSINode there were.
-func (h *Host) Calls() uint64 {
+// Counts is what was asked of a host.
+type Counts struct {
+	Calls   uint64 // of Mounts, Tree, Files, HostPaths and CSINode
+	Entries uint64 // of directories and of the mount table that were read
+}
+
+// Counts returns what was asked so far.
+func (h *Host) Counts() Counts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.calls
+	return h.counts
+}
+
+// MountForeign has somebody mount at a path.
+func (h *Host) MountForeign(at string) {
+	h.mu.Lock()
+	h.mount(hal.Mount{Path: at, FSType: "ext4"})
+	h.mu.Unlock()
+	if h.noticed != nil {
+		h.runtime.Post(h.noticed)
+	}
 }
 
 // begin begins a call, which its caller ends by unlocking mu.
 func (h *Host) begin() *Host {
 	h.mu.Lock()
-	h.calls++
+	h.counts.Calls++
 	return h
 }
 
@@ -172,6 +190,7 @@ func (t tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
 	for _, name := range slices.Sorted(maps.Keys(n.below)) {
 		entries = append(entries, hal.Entry{Name: name, Type: n.below[name].info.Type})
 	}
+	t.counts.Entries += uint64(len(entries))
 	return entries, nil
 }
 
@@ -278,6 +297,7 @@ func (m mounts) Table(hal.Call) ([]hal.Mount, error) {
 	for _, at := range slices.Sorted(maps.Keys(m.mounts)) {
 		all = append(all, m.mounts[at]...)
 	}
+	m.counts.Entries += uint64(len(all))
 	return all, nil
 }
 
@@ -345,7 +365,7 @@ func (cluster) Secret(hal.Call, string, string) (hal.Secret, error) {
 
 type watches struct{ *Host }
 
-func (watches) MountTable(func())          {}
+func (w watches) MountTable(f func())      { w.noticed = f }
 func (watches) Directory(string, func())   {}
 func (watches) Path(string, func()) func() { return func() {} }
 func (w watches) PluginSockets(dir string, f func(hal.SocketEvent)) {
