@@ -382,7 +382,7 @@ func (r *run) empties() {
 
 // leftover names something of a volume that is left, "" if nothing is.
 func (r *run) leftover() string {
-	left := ""
+	left := strings.Join(r.core.Hidden(), ", ") // nobody could look there: any volume may be
 	r.core.Beliefs(func(b core.Belief) { left = "the rung " + string(b.Key) })
 	if left != "" {
 		return left
