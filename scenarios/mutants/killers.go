@@ -155,6 +155,7 @@ var killers = map[string]killer{
 	"made anew under a live container":                                           {seed: 1},
 	"made anew under what stands on it":                                          {seed: 667},
 	"names of a raw volume that is not known are nobody's":                       {scenario: "data_file_of_a_raw_volume_can_not_be_read"},
+	"a data file that can't be read uses no volume":                              {scenario: "data_file_that_can_not_be_read_keeps_what_its_volume_may_use"},
 	"no call is fenced":                                                          {scenario: "driver_without_staging_is_only_published"},
 	"no exclusion per rung: an operation in flight is not minded":                {scenario: "agent_dies_at_each_step_of_a_mount"},
 	"names of an answered call stay":                                             {scenario: "answered_publish_makes_its_target_later"},
