@@ -40,6 +40,7 @@ type Core struct {
 	round   []*rung   // those that were decided on last: its memory is that of dirty's next round
 	decided []hal.Key // see Decided
 	touched []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
+	freed   *pod      // whose containers have ended in this step
 	timers  timers
 	all     []waiter // AllGone
 	batch   Batch
@@ -162,6 +163,7 @@ func (c *Core) Step(now hal.Instant, e Event) Batch {
 	c.apply(e)
 	c.ring()
 	c.reconcile()
+	c.recordFreed()
 	c.wake()
 	b := c.batch
 	c.batch = Batch{}

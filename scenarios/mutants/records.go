@@ -28,6 +28,10 @@ var records = []Mutant{
 		"WasUp: c.runs(r),", "WasUp: false,",
 	},
 	{
+		"that containers have ended is not recorded", "L2, laws 5.2", "engine/core/desired.go",
+		"if r.recorded && r.wasUp && r.op == nil && c.desire(r) != wanted {", "if r.recorded && r.wasUp && r.op != nil {",
+	},
+	{
 		"that a rung was up is not recalled", "S7, laws 5.2", "engine/core/core.go",
 		"r.fingerprint, r.generation, r.wasUp = rec.Fingerprint, rec.Generation, rec.WasUp",
 		"r.fingerprint, r.generation = rec.Fingerprint, rec.Generation",
