@@ -206,7 +206,8 @@ func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
 	}
 }
 
-// TestWhoComesAnewHasNotWhatTheFormerHad: containers that start on a pod that comes anew have what it is given, and nothing that the one before had.
+// TestWhoComesAnewHasNotWhatTheFormerHad: containers of a pod that comes anew have what it is given, and nothing that
+// the one before had.
 func TestWhoComesAnewHasNotWhatTheFormerHad(t *testing.T) {
 	for name, c := range map[string]struct{ isHeard, isAway, isKnown, isGiven, mayGo bool }{
 		"the agent has heard of the end":           {isHeard: true, mayGo: true},

@@ -451,7 +451,8 @@ func (r *run) tells(object *corev1.Pod, gone bool) {
 	}
 }
 
-// comesAnew: the agent is told of a pod, and if it knows that the one before has ended, containers will run on what this one wants, and on nothing else.
+// comesAnew: the agent is told of a pod. If it knows that the one before has ended, containers will run on what this one
+// wants, and on nothing else.
 func (r *run) comesAnew(p *pod) {
 	if p.told == nil && p.freedIn == r.w.Life() {
 		for _, at := range r.list {

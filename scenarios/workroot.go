@@ -34,7 +34,8 @@ func (g *workload) planRoot() {
 	g.planDenials()
 }
 
-// planDenials draws directories that a start can't list for a while, or a data file that it can't read, at times after the journal was lost.
+// planDenials draws directories that a start can't list for a while, or a data file that it can't read, at times after
+// the journal was lost.
 func (g *workload) planDenials() {
 	if g.pick("workload.deny", "", 0, 12, 1) == 0 {
 		return
@@ -62,9 +63,10 @@ func (g *workload) planDenials() {
 	})
 }
 
-// deniable is directories that a start lists. The first two and the last are drawn where a pod is not there that has one of its own.
+// deniable is directories that a start lists. The first two and the last stand for those of a pod that is not there.
 var deniable = []string{
-	"pods", "pods", "plugins/kubernetes.io/csi/disk.example", "plugins/kubernetes.io/csi/file.example", "plugins/kubernetes.io/csi/volumeDevices", "pods",
+	"pods", "pods", "plugins/kubernetes.io/csi/disk.example", "plugins/kubernetes.io/csi/file.example", "plugins/kubernetes.io/csi/volumeDevices",
+	"pods",
 }
 
 // planLosses draws what becomes of the agent's own files: somebody removes them under a living agent, or while it is away, or the journal rots.

@@ -243,8 +243,8 @@ func (c *Core) gone(uid PodUID) {
 	c.touch(p)
 }
 
-// recordFreed writes that no container runs on what is left of a pod and not taken down at once: its pod may be wanted anew in the next life, which is not
-// told again.
+// recordFreed writes that no container runs on what is left of a pod and not taken down at once: the pod may be wanted
+// anew in the next life, which is not told again.
 func (c *Core) recordFreed() {
 	if c.freed == nil {
 		return

@@ -46,7 +46,8 @@ type denial struct {
 	errno syscall.Errno
 }
 
-// Deny has each listing of a directory, or reading of a file, answered with errno, as on a disk with a bad block, or where somebody took a right away; 0 ends that.
+// Deny has each listing of a directory, or reading of a file, answered with errno, as on a disk with a bad block, or
+// where somebody took a right away; 0 ends that.
 func (w *World) Deny(path string, errno syscall.Errno) {
 	w.event("vandal.deny", path)
 	w.denied = slices.DeleteFunc(slices.Clone(w.denied), func(d denial) bool { return d.path == path })
