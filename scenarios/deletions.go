@@ -44,6 +44,15 @@ func (r *run) losesLog() {
 	r.announced = all
 }
 
+// makeFile makes an empty file, or empties the one that is there.
+func (t *story) makeFile(at string) string {
+	if at == deletionsLog {
+		t.r.losesLog()
+	}
+	t.w.WriteFile(at, nil)
+	return ""
+}
+
 // announces takes in what the log says once it is synced, and its name too. A sync of the name makes nothing durable of what is in the file, and what a
 // power cut has left of an unfinished write is no entry.
 func (r *run) announces(e *sim.Effect) {

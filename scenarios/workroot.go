@@ -5,6 +5,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/volnode/volnode/engine/plugin"
 )
 
 // This file is what the workload of a hunt does to the root directory.
@@ -40,7 +42,7 @@ func (g *workload) planDenials() {
 	if g.pick("workload.deny", "", 0, 12, 1) == 0 {
 		return
 	}
-	which := g.pick("workload.deny-where", "", 0, 2, 1, 1, 1, 1, 2)
+	which := g.pick("workload.deny-where", "", 0, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2)
 	why := [...]syscall.Errno{syscall.EIO, syscall.EACCES}[g.pick("workload.deny-why", "", 0, 1, 1)]
 	isForgotten := g.pick("workload.deny-forgotten", "", 0, 1, 1) == 1
 	g.at(g.time("workload.deny-time", "", 0, chaos), "denied directory", func() {
@@ -50,7 +52,7 @@ func (g *workload) planDenials() {
 		case p == nil:
 		case which < 2:
 			at = rootDir + "/pods/" + string(p.uid) + "/volumes" + [...]string{"", "/kubernetes.io~csi"}[which]
-		case which == 5:
+		case int(which) == len(deniable)-1:
 			if n := slices.IndexFunc(p.uses, func(u use) bool { return u.driver != "" && !u.raw }); n >= 0 {
 				at = path.Dir(p.uses[n].path) + "/vol_data.json"
 			}
@@ -66,6 +68,8 @@ func (g *workload) planDenials() {
 // deniable is directories that a start lists. The first two and the last stand for those of a pod that is not there.
 var deniable = []string{
 	"pods", "pods", "plugins/kubernetes.io/csi/disk.example", "plugins/kubernetes.io/csi/file.example", "plugins/kubernetes.io/csi/volumeDevices",
+	"plugins/kubernetes.io/csi/volumeDevices/staging", "plugins/kubernetes.io/csi/volumeDevices/publish",
+	"plugins/kubernetes.io/csi/volumeDevices/publish/pv-4", "plugins/kubernetes.io/csi/disk.example/" + plugin.HandleHash("vol-1"),
 	"pods",
 }
 

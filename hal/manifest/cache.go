@@ -94,7 +94,7 @@ func (r reader) recall(name string) (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	content, err := decode(r.o.NodeName, data)
+	content, err := decode(r.o.NodeName, name, data)
 	if err != nil {
 		return file{lost: true}, nil //nolint:nilerr // the copy is damaged: its manifest must be good to count
 	}

@@ -289,7 +289,7 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 		return
 	}
 	before.changes = 0
-	content, err := decode(r.o.NodeName, data)
+	content, err := decodeNew(r.o.NodeName, name, data)
 	if err != nil {
 		before.problem = err.Error()
 		f.state.files[name] = before

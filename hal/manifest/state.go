@@ -132,7 +132,8 @@ func mentions(text []byte, name string) bool {
 }
 
 // isCut reports whether a text may be only the beginning of what somebody writes: it does not end with a line, or the end is nothing but zeros, as a
-// crash leaves it, or a bracket or a quotation is open, or its last object has no name yet. JSON needs no last line, and ends with a brace.
+// crash leaves it, or a bracket or a quotation is open, or its last object has no name yet, or lacks something else. JSON needs no last line, and ends
+// with a brace.
 func isCut(text []byte) bool {
 	if len(text) == 0 || bytes.IndexByte(text, 0) >= 0 {
 		return true
@@ -140,7 +141,13 @@ func isCut(text []byte) bool {
 	if words := bytes.TrimSpace(text); bytes.HasPrefix(words, []byte("{")) {
 		return words[len(words)-1] != '}' || isOpen(text)
 	}
-	return text[len(text)-1] != '\n' || isOpen(text[bytes.LastIndex(text, []byte("\n---"))+1:]) || isNameToCome(text)
+	return text[len(text)-1] != '\n' || isOpen(text[bytes.LastIndex(text, []byte("\n---"))+1:]) || isNameToCome(text) || isMoreToCome(text)
+}
+
+// isMoreToCome reports whether the last object of a text is good as far as it goes, and lacks what it can't be without.
+func isMoreToCome(text []byte) bool {
+	c, err := decode("", "", text[bytes.LastIndex(text, []byte("\n---"))+1:])
+	return err == nil && len(c.objects) > 0 && lackOf(c.objects[len(c.objects)-1].value) != ""
 }
 
 // isOpen reports whether a document ends within brackets or within a quotation. A quotation begins where a word could.

@@ -157,6 +157,7 @@ var killers = map[string]killer{
 	"lines that were not written are forgotten":                                  {seed: 1},
 	"made anew under a live container":                                           {seed: 1},
 	"made anew under what stands on it":                                          {seed: 667},
+	"what shares its data file with a stage that can't be listed goes":           {scenario: "stages_of_raw_volumes_can_not_be_listed"},
 	"names of a raw volume that is not known are nobody's":                       {scenario: "data_file_of_a_raw_volume_can_not_be_read"},
 	"a data file that can't be read uses no volume":                              {scenario: "data_file_that_can_not_be_read_keeps_what_its_volume_may_use"},
 	"no call is fenced":                                                          {scenario: "driver_without_staging_is_only_published"},
@@ -221,6 +222,18 @@ var killers = map[string]killer{
 	"who served a driver is asked after an older one":                            {scenario: "endpoint_that_has_taken_over_serves_after_a_restart"},
 	"who serves a driver is forgotten with the agent's life":                     {scenario: "endpoint_that_has_taken_over_serves_after_a_restart"},
 	"who was only asked for is a pod":                                            {seed: 720400002},
+	"what was lost of a manifest does not matter":                                {scenario: "copy_of_a_manifest_is_lost_while_its_directory_is_covered"},
+	"a manifest that ends in zeros is whole":                                     {scenario: "bad_manifest_ends_in_zeros"},
+	"what begins like a place is below it":                                       {scenario: "mount_beside_the_root_directory_hides_nothing"},
+	"of several hidden directories one is pruned":                                {scenario: "empty_directories_in_two_hidden_places_go"},
+	"of several hidden directories one hides":                                    {scenario: "directory_that_can_not_be_listed_is_listed_later"},
+	"a driver that comes back has the calls of all sent at once":                 {scenario: "driver_that_restarts_has_no_other_driver_asked_again"},
+	"who served a driver is never dropped":                                       {scenario: "record_of_who_serves_a_driver_goes_with_the_rival"},
+	"a pod of which only an answered call is remembered is recorded":             {scenario: "answered_call_of_a_deleted_pod_is_nobodys_record"},
+	"a log of deletions that was cut short is the one that was written":          {scenario: "deletion_goes_on_after_its_log_was_emptied"},
+	"a log of deletions that was cut short is written on as it was":              {scenario: "deletion_after_its_log_was_emptied_is_recorded"},
+	"what a driver was given in an earlier life is never let go":                 {scenario: "driver_that_has_ended_quotes_no_secret_of_an_earlier_life"},
+	"a pod without containers is whole":                                          {scenario: "new_manifest_ends_before_the_containers"},
 }
 
 // equivalent is the mutants that nothing can kill, and the proof of it. There are at most two.

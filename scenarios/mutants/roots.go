@@ -103,4 +103,12 @@ var roots = []Mutant{
 		"a data file that can't be read at a start is no volume's", "S15", "engine/plugin/kinds/scan.go",
 		"\tif err != nil && !s.isPatient && !isItsOwn(err) {\n", "\tif err != nil && s.h == nil {\n",
 	},
+	{
+		"a log of deletions that was cut short is the one that was written", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"info.Inode == l.inode && info.Size == l.end", "info.Inode == l.inode",
+	},
+	{
+		"a log of deletions that was cut short is written on as it was", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"isAnother := info.Inode != l.inode || info.Size != l.end", "isAnother := info.Inode != l.inode",
+	},
 }

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+)
+
+// byHand runs tasks and posts when it is told to.
+type byHand struct {
+	hal.Runtime
+	queue []func()
+}
+
+func (r *byHand) Go(f func())      { r.queue = append(r.queue, f) }
+func (r *byHand) Post(f func())    { r.queue = append(r.queue, f) }
+func (r *byHand) Now() hal.Instant { return 1 }
+
+func (r *byHand) next() {
+	f := r.queue[0]
+	r.queue = r.queue[1:]
+	f()
+}
+
+// tables counts the readings of a mount table.
+type tables struct {
+	hal.Mounts
+	read int
+}
+
+func (t *tables) Table(hal.Call) ([]hal.Mount, error) {
+	t.read++
+	return []hal.Mount{{ID: 1, Path: "/", FSType: "ext4"}}, nil
+}
+
+// A notice that comes between a reading of the mount table and the owner, who takes it in, is of what that reading has not seen: the table is read again.
+func TestANoticeWhileTheTableIsReadIsNotLost(t *testing.T) {
+	run, mounts := &byHand{}, &tables{}
+	m := &VolumeManager{h: hal.Host{Runtime: run, Mounts: mounts}, core: core.New(core.Start{})}
+	m.cfg.RootDir, m.drift.base = "/var/lib/volnode", 1
+	m.tableChanged()
+	run.next() // the task
+	m.tableChanged()
+	require.Equal(t, 1, mounts.read)
+	for len(run.queue) > 0 {
+		run.next()
+	}
+	require.Equal(t, 2, mounts.read)
+	require.False(t, m.drift.reading)
+}
