@@ -127,7 +127,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	}, func(volume string) bool {
 		return slices.ContainsFunc(n.loaded.Records, func(r core.Record) bool { return r.Rung.Volume == volume })
 	})
-	n.start.Hidden = kinds.Hidden(n.left)
+	n.start.Hidden, n.start.Unseen = kinds.Hidden(n.left), listing.Unseen
 	m.prune(&h, c, listing.Empty)
 	n.base = standsOn(table, m.cfg.RootDir).ID
 	n.start.Covers, _ = strangers(table, m.cfg.RootDir, n.base, placesOf(&n.start))

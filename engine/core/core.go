@@ -27,6 +27,7 @@ type Core struct {
 	open    map[hal.OpID]*rung // ended without a known end: an answer may still come
 	covers  []Cover
 	hidden  []string          // names that could not be looked at: see veil
+	unseen  []string          // those of them where pods may have volumes that no record tells of: see unknownUser
 	serial  map[string]bool   // actors that work on one call a volume at a time
 	dead    map[string]string // by actor: the life of it that was seen dead last
 	effects []Found           // by a start: what stands where nothing was left
@@ -42,6 +43,7 @@ type Core struct {
 	round    []*rung   // those that were decided on last: its memory is that of dirty's next round
 	decided  []hal.Key // see Decided
 	touched  []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
+	freed    *pod      // whose containers have ended in this step
 	timers   timers
 	turns    []*turns // sorted by actor
 	limit    int      // operations of one actor at a time
@@ -64,6 +66,7 @@ type Start struct {
 	// InFlight is how many operations of one actor run at a time; 0 is [MaxInFlight].
 	InFlight int
 	Hidden   []string // names that could not be looked at: what was made there is not among Strays
+	Unseen   []string // those of them where pods may have volumes
 }
 
 // Found is what a look saw at a rung's place, "" for nothing.
@@ -99,6 +102,7 @@ func New(s Start) *Core {
 		c.childSeen(child)
 	}
 	c.recallEffects()
+	c.unseen = slices.DeleteFunc(slices.Clone(s.Unseen), c.isTold)
 	for _, r := range c.sorted() {
 		if r.failed {
 			c.failBelow(r)
@@ -169,6 +173,7 @@ func (c *Core) Step(now hal.Instant, e Event) Batch {
 	c.apply(e)
 	c.ring()
 	c.reconcile()
+	c.recordFreed()
 	c.wake()
 	b := c.batch
 	c.batch = Batch{}

@@ -109,7 +109,9 @@ func (c *Core) PodsUpon(key hal.Key) (pods []PodUID) {
 }
 
 // IsVolumeLeft reports whether a rung of a volume is not gone.
-func (c *Core) IsVolumeLeft(volume string) bool { return slices.ContainsFunc(c.volumes[volume], (*rung).isLeft) }
+func (c *Core) IsVolumeLeft(volume string) bool {
+	return slices.ContainsFunc(c.volumes[volume], (*rung).isLeft)
+}
 
 // Places calls f with the path of each rung, those of rungs that are not up included.
 func (c *Core) Places(f func(key hal.Key, path string)) {

@@ -12,7 +12,11 @@ var faces = []Mutant{
 	},
 	{
 		"names of a raw volume that is not known are nobody's", "S15", "engine/plugin/kinds/discover.go",
-		"if !ok && e.Data.Problem != \"\" && !e.Data.Missing {", "if ok && e.Data.Problem != \"\" {",
+		"if !ok && e.Data.isHidden() {", "if ok && e.Data.isHidden() {",
+	},
+	{
+		"a data file that can't be read uses no volume", "S5, laws 5.4", "engine/plugin/kinds/scan.go",
+		"\t\t\t\tif e.Data.isHidden() {\n", "\t\t\t\tif e.Data.isHidden() && !ok {\n",
 	},
 	{
 		"what nobody could look at is not in use", "S8, unknown is in use", "engine/public.go",
