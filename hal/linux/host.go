@@ -65,8 +65,9 @@ func New(o Options) (*Host, error) {
 	h := &Host{options: o, runtime: r, stop: make(chan struct{})}
 	h.drivers = &drivers{host: h, byName: map[string]*driver{}}
 	h.children = &children{host: h, running: map[int]bool{}}
-	h.watches = &watches{host: h, mountEvents: openMountEvents, rescanEvery: time.Minute, places: &places{host: h}}
-	h.mounts = &mounts{host: h, crowded: &crowded{rootDir: o.RootDir, copied: -1}}
+	index := newMountIndex()
+	h.watches = &watches{host: h, index: index, rescanEvery: time.Minute, places: &places{host: h}}
+	h.mounts = &mounts{host: h, index: index, crowded: &crowded{rootDir: o.RootDir, copied: -1, read: &index.read}}
 	return h, nil
 }
 
@@ -143,6 +144,7 @@ func (h *Host) Close() {
 	h.drivers.close()
 	h.mounts.crowded.close()
 	h.tasks.Wait()
+	h.mounts.index.close()
 }
 
 // watch runs a watcher that ends when h.stop is closed. It reports whether there is one: none after Close.

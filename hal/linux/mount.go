@@ -84,8 +84,8 @@ func mountError(op, path string, err error) error {
 
 // openPoint opens a place to mount at or to clone from. A link anywhere in it fails with ELOOP.
 func openPoint(path string) (int, error) {
-	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
-		return -1, because(syscall.EINVAL, "not an absolute path without dots or double slashes")
+	if err := checkPath(path); err != nil {
+		return -1, err
 	}
 	return openat2(unix.AT_FDCWD, path, unix.O_PATH, 0, withoutLinks)
 }

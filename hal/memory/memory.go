@@ -285,6 +285,24 @@ func (m mounts) At(_ hal.Call, at string) ([]hal.Mount, error) {
 	return slices.Clone(m.mounts[at]), nil
 }
 
+func (m mounts) Within(_ hal.Call, at string) ([]hal.Mount, error) {
+	defer m.lock()()
+	return m.within(nil, at), nil
+}
+
+// within appends the mounts at and below a path. What is mounted is mounted on a directory or a file that exists.
+func (h *Host) within(to []hal.Mount, at string) []hal.Mount {
+	to = append(to, h.mounts[at]...)
+	n := h.nodes[at]
+	if n == nil {
+		return to
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.below)) {
+		to = h.within(to, strings.TrimSuffix(at, "/")+"/"+name)
+	}
+	return to
+}
+
 func (m mounts) Mount(_ hal.Call, n hal.NewMount) error {
 	defer m.lock()()
 	m.mount(hal.Mount{Path: n.Target, FSType: n.FSType, Source: n.Source})
@@ -340,7 +358,7 @@ func (cluster) Secret(hal.Call, string, string) (hal.Secret, error) {
 
 type watches struct{ *Host }
 
-func (watches) MountTable(func())          {}
+func (watches) MountTable(func([]string))  {}
 func (watches) Directory(string, func())   {}
 func (watches) Path(string, func()) func() { return func() {} }
 func (w watches) PluginSockets(dir string, f func(hal.SocketEvent)) {

@@ -21,6 +21,6 @@ var Candidates = []Mutant{
 	},
 	{
 		"a mount table is believed of what changed while it was read", "S14, laws 7.1", "engine/drift.go",
-		"\tsince := m.drift.since\n", "\tsince := max(m.core.Seq(), m.drift.since)\n",
+		"\tat, since := m.drift.at, m.drift.since\n", "\tat, since := m.drift.at, max(m.core.Seq(), m.drift.since)\n",
 	},
 }
