@@ -47,7 +47,7 @@ func (m *mounts) Unmount(c hal.Call, path string, id hal.MountID) error {
 		if inMemory[top.FSType] || m.host.onRootDevice(top.Device) {
 			return mountError("umount", path, detach(path))
 		}
-		_, err = m.host.help(c, hal.ClassSyscall, "umount", path, request{Unmount: &unmountRequest{path, id}})
+		_, err = m.host.help(c, hal.ClassSyscall, "umount", path, request{Unmount: &unmountRequest{path, id, m.index.idsAre()}})
 		return err
 	})
 }

@@ -218,9 +218,9 @@ func (m *mounts) at(path string) ([]hal.Mount, error) {
 // stackAt walks from the top mount at path to its parents for as long as they are mounted there, too. ENOENT: the stack changed meanwhile.
 func (m *mounts) stackAt(path string) ([]hal.Mount, error) {
 	if m.index.old.Load() {
-		return m.index.at(path)
+		return m.index.stackAt(path)
 	}
-	id, err := topMount(path)
+	id, err := topMount(path, unix.STATX_MNT_ID_UNIQUE)
 	if id == 0 || err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (m *mounts) stackAt(path string) ([]hal.Mount, error) {
 			break
 		}
 		if state.mask&statmountSBSource == 0 {
-			return m.index.at(path)
+			return m.index.stackAt(path)
 		}
 		stack = append(stack, state.Mount)
 		if id = state.Parent; id == state.ID {
@@ -249,13 +249,41 @@ func (m *mounts) stackAt(path string) ([]hal.Mount, error) {
 	return stack, nil
 }
 
-// at returns the stack at a path by a reading of the whole table that began after the question. No such reading is needed where nothing stands.
-func (x *mountIndex) at(path string) ([]hal.Mount, error) {
-	if found, err := x.within(path); err != nil || len(found) == 0 || found[0].Path != path {
+// stackAt tells the stack at a path from a reading of the whole table that began after the question. None is needed where nothing stands. ENOENT: the stack
+// changed meanwhile.
+func (x *mountIndex) stackAt(path string) ([]hal.Mount, error) {
+	id, err := topMount(path, x.idsAre())
+	if id == 0 || err != nil {
 		return nil, err
 	}
 	table, err := x.all()
-	return slices.DeleteFunc(table, func(m hal.Mount) bool { return m.Path != path }), err
+	if err != nil {
+		return nil, err
+	}
+	var stack []hal.Mount
+	for {
+		at := slices.IndexFunc(table, func(m hal.Mount) bool { return m.ID == id })
+		if at < 0 && len(stack) == 0 {
+			return nil, unix.ENOENT
+		}
+		if at < 0 || table[at].Path != path {
+			break
+		}
+		stack = append(stack, table[at])
+		if id = table[at].Parent; id == table[at].ID {
+			break
+		}
+	}
+	slices.Reverse(stack)
+	return stack, nil
+}
+
+// idsAre says which kind of id mounts are known by (statx(2)): without statmount(2) the one of /proc/self/mountinfo.
+func (x *mountIndex) idsAre() int {
+	if x.old.Load() {
+		return unix.STATX_MNT_ID
+	}
+	return unix.STATX_MNT_ID_UNIQUE
 }
 
 // checkPath returns EINVAL for a path that has no one spelling.
@@ -266,9 +294,10 @@ func checkPath(path string) error {
 	return nil
 }
 
-// topMount returns the unique id of the mount whose root is at path, 0 if path is no mount point: nothing there, below a link, or an ordinary name.
+// topMount returns the id of the mount whose root is at path, 0 if path is no mount point: nothing there, below a link, or an ordinary name. which is the kind
+// of id that is asked for.
 // The mount's filesystem is asked for nothing: AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT (statx(2)).
-func topMount(path string) (hal.MountID, error) {
+func topMount(path string, which int) (hal.MountID, error) {
 	dir, name := filepath.Split(path)
 	parent, err := openHome(dir)
 	switch err {
@@ -284,7 +313,7 @@ func topMount(path string) (hal.MountID, error) {
 	}
 	var st unix.Statx_t
 	const flags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_STATX_DONT_SYNC
-	err = unix.Statx(parent, name, flags, unix.STATX_MNT_ID_UNIQUE, &st)
+	err = unix.Statx(parent, name, flags, which, &st)
 	switch {
 	case err == unix.ENOENT || err == unix.ENOTDIR:
 		return 0, nil
@@ -292,7 +321,7 @@ func topMount(path string) (hal.MountID, error) {
 		return 0, err
 	case st.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0:
 		return 0, nil
-	case st.Mask&unix.STATX_MNT_ID_UNIQUE == 0:
+	case int(st.Mask)&which == 0:
 		return 0, unix.ENOSYS
 	}
 	return hal.MountID(st.Mnt_id), nil
