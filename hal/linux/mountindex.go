@@ -204,6 +204,34 @@ func inStacks(mounts []hal.Mount) []hal.Mount {
 	return parentsFirst(mounts)
 }
 
+// saw takes in mounts that somebody has seen and relies on: of one that goes before its event is taken, nobody could tell any more where it was. One that has
+// gone by now is told at once.
+func (x *mountIndex) saw(mounts []hal.Mount) {
+	if len(mounts) == 0 || x.old.Load() { // then they are from a reading of the whole table
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.isFilled {
+		x.isLost = x.isOpen
+		return
+	}
+	r := reader{count: &x.read}
+	for _, m := range mounts {
+		if x.stands[m.ID] != nil {
+			continue
+		}
+		if _, err := r.pointOf(uint64(m.ID)); err != nil {
+			x.tell([]string{m.Path})
+			continue
+		}
+		x.put(m.ID, m.Path)
+		if x.table != nil {
+			x.table[m.ID] = m
+		}
+	}
+}
+
 // renamed has the mounts below a path that has got another name be where they are by now.
 func (x *mountIndex) renamed(path string) {
 	x.mu.Lock()

@@ -290,3 +290,38 @@ func TestMountsAreToldByPath(t *testing.T) {
 		require.Equal(t, []string{at}, receive(t, changed, "notice of an unmount"))
 	}
 }
+
+// A mount that somebody has seen, and that goes before its event was taken, is told nevertheless.
+func TestWhatWasSeenIsToldWhenItGoes(t *testing.T) {
+	for name, set := range ways {
+		t.Run(name, func(t *testing.T) {
+			h, root := startHost(t)
+			set(h.mounts.index)
+			disk := filepath.Join(root, "disk")
+			mountDisk(t, disk)
+			x := h.mounts.index
+			_, err := x.update()
+			require.NoError(t, err)
+			var told []string
+			x.subscribe(func(at []string) { told = append(told, at...) })
+			c := hal.Call{}
+			for range 3 {
+				require.NoError(t, h.mounts.Mount(c, hal.NewMount{FSType: "tmpfs", Target: disk}))
+				stack, err := h.mounts.At(c, disk)
+				require.NoError(t, err)
+				require.Len(t, stack, 2)
+				told = nil
+				require.NoError(t, unix.Unmount(disk, 0))
+				_, err = x.update()
+				require.NoError(t, err)
+				require.Contains(t, told, disk)
+
+				told = nil
+				x.saw([]hal.Mount{stack[1]}) // the look took long, and it has gone meanwhile
+				if name != "mountinfo" {
+					require.Contains(t, told, disk)
+				}
+			}
+		})
+	}
+}

@@ -206,6 +206,7 @@ func (m *mounts) at(path string) ([]hal.Mount, error) {
 	for range tableReads {
 		stack, err := m.stackAt(path)
 		if err != unix.ENOENT && err != unix.ENOSYS && err != unix.EPERM {
+			m.index.saw(stack)
 			return stack, err
 		}
 		if err != unix.ENOENT {

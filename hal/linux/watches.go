@@ -62,17 +62,14 @@ func (n *tableNews) add(at []string) {
 // mostNews is how many paths are kept for an owner who does not come to hear them.
 const mostNews = 1 << 16
 
-// take returns the news, nil if anything may have changed.
-func (n *tableNews) take() []string {
+// take returns the news, nil if anything may have changed; false if there are none: those of this wake-up were told with earlier ones.
+func (n *tableNews) take() (at []string, isAny bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	at := n.at
-	if !n.some {
-		at = nil
-	}
+	at, isAny = n.at, len(n.at) > 0 || !n.some
 	n.at, n.some = nil, true
 	slices.Sort(at)
-	return slices.Compact(at)
+	return slices.Compact(at), isAny
 }
 
 // MountTable follows the kernel's mount events (fanotify(7), FAN_REPORT_MNT) and POLLPRI of /proc/self/mountinfo
@@ -83,7 +80,11 @@ func (n *tableNews) take() []string {
 // taken for a part of that, and is not told.
 func (w *watches) MountTable(f func(at []string)) {
 	news := &tableNews{}
-	news.notifier = &notifier{runtime: w.host.runtime, f: func() { f(news.take()) }}
+	news.notifier = &notifier{runtime: w.host.runtime, f: func() {
+		if at, isAny := news.take(); isAny {
+			f(at)
+		}
+	}}
 	w.index.subscribe(news.add)
 	w.host.watch(func() {
 		for !w.host.stopped() {
