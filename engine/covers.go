@@ -66,7 +66,8 @@ func strangers(table []hal.Mount, root string, own func(path string) (hal.Key, b
 
 func byPath(a, b stranger) int { return strings.Compare(a.path, b.path) }
 
-// coversOf returns what hides places of volumes: first what has the root directory be another one than at the start, then the strangers below no volume.
+// coversOf returns what hides places of volumes: first what has the root directory be another one than at the start,
+// then the strangers below no volume.
 func coversOf(lost []core.Cover, strange []stranger) []core.Cover {
 	covers := slices.Clone(lost)
 	for _, s := range strange {
@@ -77,7 +78,8 @@ func coversOf(lost []core.Cover, strange []stranger) []core.Cover {
 	return covers
 }
 
-// rootCovers returns what has the root directory be another one than at the start, when it was on the mount base: nothing, or one cover.
+// rootCovers returns what has the root directory be another one than at the start, when it was on the mount base:
+// nothing, or one cover.
 func rootCovers(table []hal.Mount, root string, base hal.MountID) []core.Cover {
 	if on := standsOn(table, root); on.ID != base {
 		return []core.Cover{coverOfRoot(table, root, base, on)}
@@ -113,8 +115,8 @@ func ownAbove(at, root string, own func(path string) (hal.Key, bool)) (hal.Key, 
 	return "", false
 }
 
-// mindStrangers takes in what stands at some paths and below them, nil for all, and tells core which mounts hide places, if that has changed. It returns the
-// volumes below which something else is mounted now than before.
+// mindStrangers takes in what stands at some paths and below them, nil for all, and tells core which mounts hide
+// places, if that has changed. It returns the volumes below which something else is mounted now than before.
 func (m *VolumeManager) mindStrangers(paths []string, table []hal.Mount) []hal.Key {
 	d := &m.drift
 	found := strangers(table, m.cfg.RootDir, m.core.At)
@@ -149,7 +151,7 @@ func (m *VolumeManager) mindStrangers(paths []string, table []hal.Mount) []hal.K
 // strangersWithin returns those of some strangers that are at or below some paths, in order.
 func strangersWithin(strange []stranger, paths []string) (within []stranger) {
 	take := func(from string, isOne func(at string) bool) {
-		i, _ := slices.BinarySearchFunc(strange, from, func(s stranger, at string) int { return strings.Compare(s.path, at) })
+		i, _ := slices.BinarySearchFunc(strange, stranger{path: from}, byPath)
 		for ; i < len(strange) && isOne(strange[i].path); i++ {
 			within = append(within, strange[i])
 		}

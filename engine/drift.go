@@ -13,7 +13,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// drift compares the mount table with what core believes: all of it at the start and every so often, and where it has changed each time it has.
+// drift compares the mount table with what core believes: all of it at the start and every so often, and where it has
+// changed each time it has.
 type drift struct {
 	// What is to be read next: all of the table, or what is at some paths and below them, sorted.
 	isAll bool
@@ -73,8 +74,8 @@ func (m *VolumeManager) readTable() {
 	})
 }
 
-// concerning returns those of some sorted paths at which a mount may concern a volume, without those below another one. A mount on what leads to the root
-// directory concerns everything: then it returns nil, and all is to be read.
+// concerning returns those of some sorted paths at which a mount may concern a volume, without those below another
+// one. A mount on what leads to the root directory concerns everything: then it returns nil, and all is to be read.
 func (m *VolumeManager) concerning(paths []string) []string {
 	root := m.cfg.RootDir
 	concerned := paths[:0:0]
@@ -208,8 +209,8 @@ func (m *VolumeManager) appeared(paths []string, tops map[string]*hal.Mount, sin
 	return events
 }
 
-// unblocked returns the Blocked rungs in whose way something else is than when it was read last: at some paths and below them, nil for all, and those
-// below which something has come or gone.
+// unblocked returns the Blocked rungs in whose way something else is than when it was read last: at some paths and
+// below them, nil for all, and those below which something has come or gone.
 func (m *VolumeManager) unblocked(paths []string, tops map[string]*hal.Mount, changed []hal.Key) []hal.Key {
 	before := m.drift.blocked
 	if paths == nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/volnode/volnode/hal/linux"
 )
 
-// lives runs an engine on this host, beside so many mounts of others, and returns how many entries of the mount table it reads for a filesystem in memory that
-// comes, is unmounted by somebody, comes again and goes.
+// lives runs an engine on this host, beside so many mounts of others, and returns how many entries of the mount table
+// it reads for a filesystem in memory that comes, is unmounted by somebody, comes again and goes.
 func lives(t *testing.T, foreign int) uint64 {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -59,10 +59,12 @@ func lives(t *testing.T, foreign int) uint64 {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: string(uid), UID: uid}}
 		memory := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}
 		pod.Spec.Volumes = []corev1.Volume{{Name: "a", VolumeSource: memory}}
-		pod.Spec.Containers = []corev1.Container{{Name: "c", VolumeMounts: []corev1.VolumeMount{{Name: "a", MountPath: "/a"}}}}
+		mounts := []corev1.VolumeMount{{Name: "a", MountPath: "/a"}}
+		pod.Spec.Containers = []corev1.Container{{Name: "c", VolumeMounts: mounts}}
 		m.PodAdded(pod)
 		require.NoError(t, m.WaitForAttachAndMount(ctx, core.PodUID(uid)))
-		require.NoError(t, unix.Unmount(filepath.Join(root, "pods", string(uid), "volumes/kubernetes.io~empty-dir/a"), 0))
+		at := filepath.Join(root, "pods", string(uid), "volumes/kubernetes.io~empty-dir/a")
+		require.NoError(t, unix.Unmount(at, 0))
 		for range 2 { // that it is gone, and that what it held is lost once it has come again
 			select {
 			case <-noticed:
@@ -84,11 +86,11 @@ func lives(t *testing.T, foreign int) uint64 {
 // What the engine reads of the mount table for a volume does not depend on the mounts of others.
 func TestMountsOfOthersCostNothing(t *testing.T) {
 	needRoot(t)
-	if queue, err := unix.FanotifyInit(unix.FAN_CLASS_NOTIF|unix.FAN_REPORT_MNT|unix.FAN_NONBLOCK, unix.O_RDONLY); err != nil {
+	queue, err := unix.FanotifyInit(unix.FAN_CLASS_NOTIF|unix.FAN_REPORT_MNT|unix.FAN_NONBLOCK, unix.O_RDONLY)
+	if err != nil {
 		t.Skip("needs Linux 6.15: fanotify tells of mounts (FAN_REPORT_MNT): " + err.Error())
-	} else {
-		unix.Close(queue)
 	}
+	unix.Close(queue)
 	few, many := lives(t, 50), lives(t, 5000)
 	require.Less(t, few, uint64(300))
 	require.InDelta(t, few, many, 60, "entries read for five volumes that come and go twice")

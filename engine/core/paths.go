@@ -7,9 +7,10 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file finds rungs by the path at which each stands, or is to stand: what a change of the mount table concerns, at a cost that does not grow with
-// the rungs elsewhere. The index is a treap: a search tree by path and key, in which each rung is above those of a higher rank. Ranks are hashes, so its
-// shape is that of a random tree, and the same in each run.
+// This file finds rungs by the path at which each stands, or is to stand: what a change of the mount table concerns,
+// at a cost that does not grow with the rungs elsewhere. The index is a treap: a search tree by path and key, in
+// which each rung is above those of a higher rank. Ranks are hashes, so its shape is that of a random tree, and the
+// same in each run.
 
 // spot is the place of a rung in the index.
 type spot struct {
@@ -156,7 +157,8 @@ func (c *Core) within(path string, f func(*rung)) {
 	})
 }
 
-// concerned returns the rungs at the paths and below them, and those above if asked for, sorted by key; all rungs if paths is nil.
+// concerned returns the rungs at the paths and below them, and those above if asked for, sorted by key; all rungs if
+// paths is nil.
 func (c *Core) concerned(paths []string, isAbove bool) []*rung {
 	if paths == nil {
 		return c.sorted()

@@ -11,7 +11,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// The index of paths finds what a search of all rungs finds, whatever came and went, and in a clone that the original does not change.
+// The index of paths finds what a search of all rungs finds, whatever came and went, and in a clone that the original
+// does not change.
 func TestRungsAreFoundByPath(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "a-b", "b", ".", "ab"}

@@ -73,8 +73,9 @@ func (c *Core) Made(key hal.Key) ([]Param, State) {
 	return r.made, r.state
 }
 
-// Standing calls f with the key, parameters and fingerprint of each Present rung at a path or below it of which what was read after the Step numbered
-// since can tell something: none that is operated on or has changed meanwhile. In the order of keys; nil is all paths.
+// Standing calls f with the key, parameters and fingerprint of each Present rung at a path or below it of which what
+// was read after the Step numbered since can tell something: none that is operated on or has changed meanwhile. In
+// the order of keys; nil is all paths.
 func (c *Core) Standing(paths []string, since uint64, f func(key hal.Key, made []Param, fingerprint string)) {
 	for _, r := range c.concerned(paths, false) {
 		if r.state == Present && r.op == nil && r.changed <= since {
@@ -98,7 +99,8 @@ func (c *Core) Stands(key hal.Key, since uint64) (made []Param, fingerprint stri
 	return r.made, r.fingerprint, r.op != nil || r.changed > since, true
 }
 
-// Blocked calls f with the key and path of each rung at a path or below it that waits for something to change, in the order of keys; nil is all paths.
+// Blocked calls f with the key and path of each rung at a path or below it that waits for something to change, in the
+// order of keys; nil is all paths.
 func (c *Core) Blocked(paths []string, f func(key hal.Key, path string)) {
 	for _, r := range c.concerned(paths, false) {
 		if r.blocked && r.op == nil {

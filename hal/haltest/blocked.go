@@ -23,8 +23,9 @@ var blockable = map[string][]uint32{
 	"statmount": {unix.SYS_STATMOUNT, unix.SYS_LISTMOUNT},
 }
 
-// RunBlocked runs tests of this program once more, in a child that is refused some system calls (seccomp(2)), as on a kernel that does not have them:
-// "events" of mounts, "statmount". pattern is as of go test -run. No test of the child may skip.
+// RunBlocked runs tests of this program once more, in a child that is refused some system calls (seccomp(2)), as on a
+// kernel that does not have them: "events" of mounts, "statmount". pattern is as of go test -run. No test of the
+// child may skip.
 func RunBlocked(t *testing.T, calls, pattern string) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "-test.run="+pattern, "-test.v", "-test.short", "-test.timeout=5m")
@@ -38,7 +39,8 @@ func RunBlocked(t *testing.T, calls, pattern string) {
 // IsBlocked reports whether this program is refused the calls of a name.
 func IsBlocked(name string) bool { return slices.Contains(strings.Fields(os.Getenv(blockedEnv)), name) }
 
-// BlockCalls has this process refused what [RunBlocked] says, with ENOSYS, in all its threads and children. It is the first thing that TestMain does.
+// BlockCalls has this process refused what [RunBlocked] says, with ENOSYS, in all its threads and children. It is the
+// first thing that TestMain does.
 func BlockCalls() {
 	names := os.Getenv(blockedEnv)
 	if names == "" {
@@ -65,7 +67,8 @@ func block(names []string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	const set, all = unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, set, all, uintptr(unsafe.Pointer(&program)))
 	if errno != 0 {
 		return errno
 	}

@@ -130,7 +130,8 @@ func (h *Host) HAL() hal.Host {
 	}
 }
 
-// MountsRead counts the entries of the mount table that were read up to now, be it one by one or in a reading of all of it.
+// MountsRead counts the entries of the mount table that were read up to now, be it one by one or in a reading of all
+// of it.
 func (h *Host) MountsRead() uint64 { return h.mounts.index.read.Load() }
 
 // Run is the owner: it runs what is posted, in order, until ctx is over.

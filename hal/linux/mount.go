@@ -47,7 +47,8 @@ func (m *mounts) Unmount(c hal.Call, path string, id hal.MountID) error {
 		if inMemory[top.FSType] || m.host.onRootDevice(top.Device) {
 			return mountError("umount", path, detach(path))
 		}
-		_, err = m.host.help(c, hal.ClassSyscall, "umount", path, request{Unmount: &unmountRequest{path, id, m.index.idsAre()}})
+		of := request{Unmount: &unmountRequest{path, id, m.index.idsAre()}}
+		_, err = m.host.help(c, hal.ClassSyscall, "umount", path, of)
 		return err
 	})
 }

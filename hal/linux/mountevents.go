@@ -100,7 +100,8 @@ func drain(queue int, take func(mountEvent) error) error {
 	}
 }
 
-// decodeEvent reads a struct fanotify_event_metadata and what follows it. One that does not tell its mount counts as an overflow.
+// decodeEvent reads a struct fanotify_event_metadata and what follows it. One that does not tell its mount counts as
+// an overflow.
 func decodeEvent(b []byte) mountEvent {
 	mask := binary.NativeEndian.Uint64(b[8:])
 	e := mountEvent{isAttach: mask&unix.FAN_MNT_ATTACH != 0, isOverflow: mask&unix.FAN_Q_OVERFLOW != 0}

@@ -140,7 +140,8 @@ func TestMountEventsAloneAreFollowed(t *testing.T) {
 	}
 }
 
-// What is left of events that had no room is one record that says so. Then the whole table is read, and anything may have changed.
+// What is left of events that had no room is one record that says so. Then the whole table is read, and anything may
+// have changed.
 func TestMountEventsOverflow(t *testing.T) {
 	h, root := startHost(t)
 	disk := filepath.Join(root, "disk")

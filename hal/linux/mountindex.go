@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -17,14 +16,15 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// mountIndex knows where the mounts of this process's mount namespace stand. What a question costs grows with what has changed since the last one and with
-// its answer, not with the table.
+// mountIndex knows where the mounts of this process's mount namespace stand. What a question costs grows with what
+// has changed since the last one and with its answer, not with the table.
 //
-// It is filled by one reading of the table, and kept by mount events (fanotify(7), FAN_REPORT_MNT). The kernel queues an event before the call that
-// made the change returns. So who empties the queue before it looks sees each change that had ended when it asked. An overflow has all read anew.
+// It is filled by one reading of the table, and kept by mount events (fanotify(7), FAN_REPORT_MNT). The kernel queues
+// an event before the call that made the change returns. So who empties the queue before it looks sees each change
+// that had ended when it asked. An overflow has all read anew.
 //
-// Without events (before Linux 6.15, or where they are refused) a poll of /proc/self/mountinfo says whether anything has changed, and then all is
-// read anew. One reading serves all who asked before it began.
+// Without events (before Linux 6.15, or where they are refused) a poll of /proc/self/mountinfo says whether anything
+// has changed, and then all is read anew. One reading serves all who asked before it began.
 type mountIndex struct {
 	// openEvents opens a queue of mount events, or says why there is none.
 	openEvents func() (queue int, err error)
@@ -105,7 +105,8 @@ func (x *mountIndex) close() {
 	x.isClosed = true
 }
 
-// subscribe has f told of each change: the paths at which mounts have come or gone, nil if anything may have changed. f must not ask the index.
+// subscribe has f told of each change: the paths at which mounts have come or gone, nil if anything may have changed.
+// f must not ask the index.
 func (x *mountIndex) subscribe(f func(at []string)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -127,7 +128,8 @@ func (x *mountIndex) tellPaths(at []string) {
 	}
 }
 
-// update brings the index up to date, and tells what has changed. isPuzzled: the poll has told of a change that no event has explained yet.
+// update brings the index up to date, and tells what has changed. isPuzzled: the poll has told of a change that no
+// event has explained yet.
 func (x *mountIndex) update() (isPuzzled bool, err error) {
 	asked := x.begun.Load()
 	x.mu.Lock()
@@ -204,8 +206,8 @@ func inStacks(mounts []hal.Mount) []hal.Mount {
 	return parentsFirst(mounts)
 }
 
-// saw takes in mounts that somebody has seen and relies on: of one that goes before its event is taken, nobody could tell any more where it was. One that has
-// gone by now is told at once.
+// saw takes in mounts that somebody has seen and relies on: of one that goes before its event is taken, nobody could
+// tell any more where it was. One that has gone by now is told at once.
 func (x *mountIndex) saw(mounts []hal.Mount) {
 	if len(mounts) == 0 || x.old.Load() { // then they are from a reading of the whole table
 		return
@@ -342,28 +344,6 @@ func (x *mountIndex) take(id hal.MountID) (path string) {
 	return path
 }
 
-// differences returns the paths at which two readings differ.
-func differences(before, after map[hal.MountID]hal.Mount) (paths []string) {
-	for id, m := range before {
-		if now, is := after[id]; !is || !same(m, now) {
-			paths = append(paths, m.Path)
-		}
-	}
-	for id, m := range after {
-		if was, is := before[id]; !is || !same(m, was) {
-			paths = append(paths, m.Path)
-		}
-	}
-	return paths
-}
-
-// same reports whether two readings of a mount are equal.
-func same(a, b hal.Mount) bool {
-	return a.Path == b.Path && a.Parent == b.Parent && a.Root == b.Root && a.Device == b.Device && a.FSType == b.FSType && a.Source == b.Source &&
-		a.ReadOnly == b.ReadOnly && a.ReadOnlyFS == b.ReadOnlyFS && a.NoDevice == b.NoDevice && a.Shared == b.Shared &&
-		slices.Equal(a.Options, b.Options)
-}
-
 // follow takes the events in that have come, and tells of them.
 func (x *mountIndex) follow() error {
 	changed := x.polled() // before the events: it may tell of one that is about to be queued, and not of one that was
@@ -418,7 +398,8 @@ func (x *mountIndex) apply(r *reader, e mountEvent) (paths []string, ids []hal.M
 		}
 		path, err := r.pointOf(uint64(id))
 		switch {
-		case err == unix.ENOENT || err == nil && path == "": // it has gone again, which another event tells; or it is outside of this process's root
+		case err == unix.ENOENT || err == nil && path == "":
+			// It has gone again, which another event tells; or it is outside of this process's root.
 		case err != nil:
 			return paths, ids, err
 		default:
@@ -429,7 +410,8 @@ func (x *mountIndex) apply(r *reader, e mountEvent) (paths []string, ids []hal.M
 	return paths, ids, nil
 }
 
-// catchUp has a table that was just read be as of one instant: what the queue tells of is read again, until it tells nothing more.
+// catchUp has a table that was just read be as of one instant: what the queue tells of is read again, until it tells
+// nothing more.
 func (x *mountIndex) catchUp(table []hal.Mount) ([]hal.Mount, error) {
 	var byID map[hal.MountID]hal.Mount
 	r := reader{count: &x.read}
@@ -443,7 +425,8 @@ func (x *mountIndex) catchUp(table []hal.Mount) ([]hal.Mount, error) {
 		case !isAny && byID == nil:
 			return table, nil
 		case !isAny:
-			return parentsFirst(slices.SortedFunc(maps.Values(byID), func(a, b hal.Mount) int { return cmp.Compare(a.ID, b.ID) })), nil
+			byAge := func(a, b hal.Mount) int { return cmp.Compare(a.ID, b.ID) }
+			return parentsFirst(slices.SortedFunc(maps.Values(byID), byAge)), nil
 		case byID == nil:
 			byID = make(map[hal.MountID]hal.Mount, len(table))
 			for _, m := range table {
@@ -464,50 +447,4 @@ func (x *mountIndex) catchUp(table []hal.Mount) ([]hal.Mount, error) {
 		}
 	}
 	return nil, because(syscall.EAGAIN, fmt.Sprintf("the mount table changed after each of %d readings", tableReads))
-}
-
-// readTable reads the whole table. Without events it reads until the kernel says that nothing has changed since the read began: an open
-// /proc/self/mountinfo polls as POLLPRI after any change of the namespace's mounts (proc_pid_mountinfo(5)), whatever the table is read with.
-func (x *mountIndex) readTable() ([]hal.Mount, error) {
-	// Not os.Open: it would hand the descriptor to the runtime's poller, and a poll by anybody takes the notice away.
-	fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	info := os.NewFile(uintptr(fd), "/proc/self/mountinfo")
-	defer info.Close()
-	for range tableReads {
-		table, err := x.readOnce(info)
-		if err != nil && err != unix.ENOENT { // ENOENT: a mount went between listmount and statmount
-			return nil, err
-		}
-		if x.events >= 0 {
-			return parentsFirst(table), nil
-		}
-		changed, pollErr := mountsChanged(fd)
-		if pollErr != nil {
-			return nil, pollErr
-		}
-		if !changed && err == nil {
-			return parentsFirst(table), nil
-		}
-	}
-	return nil, because(syscall.EAGAIN, fmt.Sprintf("the mount table changed during each of %d reads", tableReads))
-}
-
-func (x *mountIndex) readOnce(info *os.File) ([]hal.Mount, error) {
-	if !x.old.Load() {
-		table, err := x.readStatmount(info)
-		if err != unix.ENOSYS && err != unix.EPERM { // EPERM: a seccomp filter older than the call
-			return table, err
-		}
-		x.old.Store(true)
-	}
-	if x.events >= 0 { // they tell of mounts by ids that nothing can be asked about
-		_ = unix.Close(x.events)
-		x.events, x.isLost = -1, true
-	}
-	table, err := readMountinfo(info)
-	x.read.Add(uint64(len(table)))
-	return table, err
 }

@@ -70,7 +70,8 @@ func (c *churner) step() string {
 	case 7:
 		what, err = "detach", unix.Unmount(at, unix.MNT_DETACH)
 	case 8:
-		what, err = "share", unix.Mount("", at, "", []uintptr{unix.MS_SHARED, unix.MS_SLAVE, unix.MS_PRIVATE}[c.rand.IntN(3)]|unix.MS_REC, "")
+		flags := []uintptr{unix.MS_SHARED, unix.MS_SLAVE, unix.MS_PRIVATE}[c.rand.IntN(3)]
+		what, err = "share", unix.Mount("", at, "", flags|unix.MS_REC, "")
 	case 9:
 		what = "beneath " + other
 		fd, openErr := unix.OpenTree(unix.AT_FDCWD, other, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
@@ -96,8 +97,8 @@ func mountsNow(t *testing.T, x *mountIndex, path string) map[hal.MountID]string 
 	return stands
 }
 
-// Whatever others mount, move, bind with all below it, push beneath or take away, at once and by propagation: the index has what a reading of the table has,
-// and tells where it was.
+// Whatever others mount, move, bind with all below it, push beneath or take away, at once and by propagation: the
+// index has what a reading of the table has, and tells where it was.
 func TestIndexIsWhatTheTableSays(t *testing.T) {
 	inEachWay(t, func(t *testing.T, x *mountIndex) {
 		disk := filepath.Join(t.TempDir(), "disk")
@@ -143,7 +144,8 @@ func TestIndexIsWhatTheTableSays(t *testing.T) {
 	})
 }
 
-// A reading of the table that is under way when others ask is shared by those who asked before it began, and by nobody else.
+// A reading of the table that is under way when others ask is shared by those who asked before it began, and by
+// nobody else.
 func TestOneReadingServesAllWhoAsked(t *testing.T) {
 	inEachWay(t, func(t *testing.T, x *mountIndex) {
 		table, err := x.all()
@@ -181,7 +183,8 @@ func foreign(t *testing.T, count int) {
 	}
 }
 
-// What a mount, a bind, a look, a question for what is below and a notice cost does not depend on how many mounts there are.
+// What a mount, a bind, a look, a question for what is below and a notice cost does not depend on how many mounts
+// there are.
 func TestCostDoesNotGrowWithTheTable(t *testing.T) {
 	unix.Close(mountEvents(t))
 	var costs []uint64
@@ -217,10 +220,11 @@ func TestCostDoesNotGrowWithTheTable(t *testing.T) {
 		costs = append(costs, h.MountsRead()-begin)
 	}
 	require.Less(t, costs[0], uint64(40))
-	require.InDelta(t, costs[0], costs[1], 6, "entries of the table that were read, with few and with many mounts of others")
+	require.InDelta(t, costs[0], costs[1], 6, "entries that were read, with few and with many mounts of others")
 }
 
-// A remount, of which no event tells, is told as a change of anything; it is not lost beside a question that has emptied the queue.
+// A remount, of which no event tells, is told as a change of anything; it is not lost beside a question that has
+// emptied the queue.
 func TestARemountIsTold(t *testing.T) {
 	unix.Close(mountEvents(t))
 	h, root := startHost(t)
@@ -262,11 +266,13 @@ func FuzzMountEvent(f *testing.F) {
 	})
 }
 
-// What the host does with mounts it does as well where a filter of system calls refuses mount events, or them and statmount(2).
+// What the host does with mounts it does as well where a filter of system calls refuses mount events, or them and
+// statmount(2).
 func TestMountsWithoutNewCalls(t *testing.T) {
 	for _, calls := range []string{"events", "events statmount"} {
 		t.Run(calls, func(t *testing.T) {
-			haltest.RunBlocked(t, calls, "^(TestMountsAreToldByPath|TestMountsInADirectoryAreNoticed|TestTableUnderChurn)$")
+			const tests = "^(TestMountsAreToldByPath|TestMountsInADirectoryAreNoticed|TestTableUnderChurn)$"
+			haltest.RunBlocked(t, calls, tests)
 		})
 	}
 }

@@ -132,7 +132,8 @@ func (r *reader) ask(id, parts uint64) error {
 	}
 }
 
-// text is a string of the buffer, which the field at a place of the struct points to; nil if the kernel has not told that part.
+// text is a string of the buffer, which the field at a place of the struct points to; nil if the kernel has not told
+// that part.
 func (r *reader) text(part uint64, at int) []byte {
 	start := statmountHead + int(binary.NativeEndian.Uint32(r.buf[at:]))
 	if binary.NativeEndian.Uint64(r.buf[8:])&part == 0 || start >= len(r.buf) {

@@ -64,7 +64,8 @@ func mountsChanged(fd int) (bool, error) {
 	}
 }
 
-// readStatmount reads the whole table. With events, which tell of it, a mount that goes meanwhile is left out; else it is ENOENT.
+// readStatmount reads the whole table. With events, which tell of it, a mount that goes meanwhile is left out; else
+// it is ENOENT.
 func (x *mountIndex) readStatmount(info *os.File) ([]hal.Mount, error) {
 	ids, err := listmount()
 	if err != nil {
@@ -250,8 +251,8 @@ func (m *mounts) stackAt(path string) ([]hal.Mount, error) {
 	return stack, nil
 }
 
-// stackAt tells the stack at a path from a reading of the whole table that began after the question. None is needed where nothing stands. ENOENT: the stack
-// changed meanwhile.
+// stackAt tells the stack at a path from a reading of the whole table that began after the question. None is needed
+// where nothing stands. ENOENT: the stack changed meanwhile.
 func (x *mountIndex) stackAt(path string) ([]hal.Mount, error) {
 	id, err := topMount(path, x.idsAre())
 	if id == 0 || err != nil {
@@ -295,9 +296,9 @@ func checkPath(path string) error {
 	return nil
 }
 
-// topMount returns the id of the mount whose root is at path, 0 if path is no mount point: nothing there, below a link, or an ordinary name. which is the kind
-// of id that is asked for.
-// The mount's filesystem is asked for nothing: AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT (statx(2)).
+// topMount returns the id of the mount whose root is at path, 0 if path is no mount point: nothing there, below a
+// link, or an ordinary name. which is the kind of id that is asked for. The mount's filesystem is asked for nothing:
+// AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT (statx(2)).
 func topMount(path string, which int) (hal.MountID, error) {
 	dir, name := filepath.Split(path)
 	parent, err := openHome(dir)

@@ -42,7 +42,8 @@ func (w *watches) minds(f *follower, dir string) {
 	f.mounted = make(chan struct{}, 1)
 	lies := func() string { return where(dir) + w.index.lies(dir, f.cares) }
 	w.index.subscribe(func(at []string) {
-		if at != nil && !slices.ContainsFunc(at, func(path string) bool { return isWithin(dir, path) || isWithin(path, dir) && f.cares(path) }) {
+		matters := func(path string) bool { return isWithin(dir, path) || isWithin(path, dir) && f.cares(path) }
+		if at != nil && !slices.ContainsFunc(at, matters) {
 			return
 		}
 		select {

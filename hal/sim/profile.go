@@ -222,7 +222,8 @@ func Storm(seed uint64) Profile {
 	for _, f := range []Fault{CrashBefore, CrashAfter, CrashReplied, LostWrite, ChildLives} {
 		p.Weight[f] = uniform[f]
 	}
-	p.Weight[1+Fault(mix(seed^0x57012)%uint64(DiskFails))] = certain / 2 // what came after it is no storm, so that each seed keeps its own
+	// Faults that came later are no storms, so that each seed keeps its own.
+	p.Weight[1+Fault(mix(seed^0x57012)%uint64(DiskFails))] = certain / 2
 	for _, f := range []Fault{CrashBefore, CrashAfter, CrashReplied, Reboot, PowerCut} {
 		p.Weight[f] = min(p.Weight[f], certain/64) // an agent that dies at every second call gets nowhere
 	}

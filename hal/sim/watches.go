@@ -77,8 +77,8 @@ func (w *World) watching() *incarnation {
 	return nil
 }
 
-// tableChanged tells the watches of the mount table that a mount has come or gone at a path. Changes until the notice arrives are merged into it. One that
-// arrives a second time, with nothing new, says that anything may have changed.
+// tableChanged tells the watches of the mount table that a mount has come or gone at a path. Changes until the notice
+// arrives are merged into it. One that arrives a second time, with nothing new, says that anything may have changed.
 func (w *World) tableChanged(path string) {
 	inc := w.watching()
 	if inc == nil || len(inc.watches.table) == 0 {

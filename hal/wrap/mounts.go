@@ -18,7 +18,8 @@ func (w mounts) At(c hal.Call, path string) ([]hal.Mount, error) {
 }
 
 func (w mounts) Within(c hal.Call, path string) ([]hal.Mount, error) {
-	return get(w.around, Site{"mounts within", path, hal.ClassSyscall, false}, c, func() ([]hal.Mount, error) { return w.inner.Within(c, path) })
+	within := func() ([]hal.Mount, error) { return w.inner.Within(c, path) }
+	return get(w.around, Site{"mounts within", path, hal.ClassSyscall, false}, c, within)
 }
 
 func (w mounts) Mount(c hal.Call, m hal.NewMount) error {

@@ -15,23 +15,11 @@ var tables = []Mutant{
 		"if d.isAll = d.isAll || at == nil; d.isAll {", "if d.isAll = d.isAll || at == nil && d.blocked == nil; d.isAll {",
 	},
 	{
-		"a mount on what leads to the root directory is compared like any other", "S21, laws 7.3", "engine/drift.go",
-		"\t\tcase at == root || at == \"/\" || isBelow(root, at):\n", "\t\tcase at == \"\":\n",
-	},
-	{
 		"what others have mounted below the root directory is never forgotten", "L2, laws 7.3", "engine/covers.go",
 		"func(s stranger) bool { return isAmong(s.path, paths) })\n", "func(s stranger) bool { return s.path == \"\" })\n",
 	},
 	{
 		"what goes from below an emptyDir is not minded", "L2", "engine/drift.go",
 		"\tfor _, key := range changed {\n", "\tfor _, key := range changed[:0] {\n",
-	},
-	{
-		"what appears below the place of a volume is not its driver's", "S14, laws 3.3", "engine/core/answered.go",
-		"c.concerned(paths, true)", "c.concerned(paths, paths == nil)",
-	},
-	{
-		"a rung is not found at its place once it was up", "S14", "engine/core/paths.go",
-		"\tif at != \"\" {\n\t\tr.spot = ", "\tif at != \"\" && r.made == nil {\n\t\tr.spot = ",
 	},
 }

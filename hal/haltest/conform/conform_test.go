@@ -46,7 +46,8 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// The contract holds where the kernel has no mount events, or neither them nor statmount(2): where a filter of system calls refuses them.
+// The contract holds where the kernel has no mount events, or neither them nor statmount(2): where a filter of system
+// calls refuses them.
 func TestContractHoldsWithoutNewCalls(t *testing.T) {
 	haltest.NeedPrivateMounts(t)
 	for _, calls := range []string{"events", "events statmount"} {
