@@ -1,93 +1,166 @@
 package engine_test
 
 import (
-	"fmt"
-	"os"
+	"maps"
 	"runtime"
-	"runtime/pprof"
+	"slices"
 	"strconv"
-	"syscall"
 	"testing"
-	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal/memory"
 )
 
-type costRig struct {
+// cost is what one volume costs, up and down, on a host on which every call succeeds at once.
+type cost struct {
+	allocations float64
+	calls       float64 // of the HAL
+	entries     float64 // of directories and of the mount table that were read
+}
+
+// costOf brings pods up, all at once, and takes them down.
+func costOf(t *testing.T, pods []*corev1.Pod, objects ...any) cost {
+	loop := memory.NewLoop()
+	host := memory.New(loop, "/var/lib/volnode", objects, driverName)
+	m := engine.New(host.HAL(), engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 64 << 20})
+	m.Start()
+	loop.Run()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	counts := host.Counts()
+	for _, p := range pods {
+		m.PodAdded(p)
+	}
+	loop.Run()
+	mounted, err := m.GetMountedVolumesForPod(t.Context(), core.PodUID(pods[len(pods)-1].UID))
+	require.NoError(t, err)
+	require.Len(t, mounted, len(pods[0].Spec.Volumes))
+	for _, p := range pods {
+		m.PodRemoved(core.PodUID(p.UID))
+	}
+	loop.Run()
+	runtime.ReadMemStats(&after)
+	status, err := m.Status(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, status.Pods)
+	require.Empty(t, status.Rungs)
+	volumes := float64(len(pods) * len(pods[0].Spec.Volumes))
+	return cost{float64(after.Mallocs-before.Mallocs) / volumes, float64(host.Counts().Calls-counts.Calls) / volumes, 0}
+}
+
+func emptyDirs(pods int) (all []*corev1.Pod) {
+	for i := range pods {
+		p := pod(strconv.Itoa(i), "")
+		empty := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+		p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: empty}}
+		all = append(all, p)
+	}
+	return all
+}
+
+func claims(pods int) (all []*corev1.Pod, objects []any) {
+	objects = []any{csiDriver()}
+	for i := range pods {
+		name := strconv.Itoa(i)
+		objects = append(objects, volume("pv-"+name, name), claim(name, "pv-"+name))
+		all = append(all, pod(name, name))
+	}
+	return all, objects
+}
+
+// What a volume costs does not depend on how many there are: neither the memory that is taken for it, nor the calls.
+func TestCostOfAVolumeIsConstant(t *testing.T) {
+	few, many := emptyDirs(50), emptyDirs(2000)
+	compare(t, "emptyDir", costOf(t, few), costOf(t, many), 105)
+	fewClaims, fewObjects := claims(50)
+	manyClaims, manyObjects := claims(2000)
+	compare(t, "CSI", costOf(t, fewClaims, fewObjects...), costOf(t, manyClaims, manyObjects...), 200)
+}
+
+func compare(t *testing.T, what string, few, many cost, most float64) {
+	t.Logf("%s: %.1f allocations and %.1f calls a volume of few, %.1f and %.1f of many", what, few.allocations, few.calls, many.allocations, many.calls)
+	require.LessOrEqual(t, many.allocations, most, what)
+	require.LessOrEqual(t, many.allocations, few.allocations*1.25, what)
+	require.LessOrEqual(t, many.calls, few.calls*1.05, what)
+}
+
+// standing is an engine with pods that are up, and mounts of others beside them.
+type standing struct {
+	t    *testing.T
 	loop *memory.Loop
 	host *memory.Host
 	m    *engine.VolumeManager
+	next *corev1.Pod // is to come
 }
 
-func newCostRig(drivers ...string) *costRig {
-	r := &costRig{loop: memory.NewLoop()}
-	r.host = memory.New(r.loop, "/var/lib/volnode", drivers...)
-	r.m = engine.New(r.host.HAL(), engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 256 << 20, Logging: func(e engine.Entry) {
-		if e.Level > 0 {
-			fmt.Println(e.Message, e.Fields)
+func standingOf(t *testing.T, pods, foreign int) *standing {
+	all, objects := claims(pods + 1)
+	s := &standing{t: t, loop: memory.NewLoop(), next: all[pods]}
+	s.host = memory.New(s.loop, "/var/lib/volnode", objects, driverName)
+	for i := range foreign {
+		s.host.MountForeign("/mnt/" + strconv.Itoa(i))
+	}
+	s.m = engine.New(s.host.HAL(), engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 64 << 20})
+	s.m.Start()
+	for _, p := range all[:pods] {
+		s.m.PodAdded(p)
+	}
+	s.loop.Run()
+	return s
+}
+
+// changes are what may happen to one pod, or to the node, beside pods that stand.
+var changes = map[string]func(s *standing){
+	"a pod comes and goes": func(s *standing) {
+		s.m.PodAdded(s.next)
+		require.NoError(s.t, s.m.WaitForAttachAndMount(s.t.Context(), core.PodUID(s.next.UID)))
+		s.m.PodRemoved(core.PodUID(s.next.UID))
+		require.NoError(s.t, s.m.WaitForUnmount(s.t.Context(), core.PodUID(s.next.UID)))
+	},
+	"a wait times out": func(s *standing) {
+		require.Error(s.t, s.m.WaitForAttachAndMount(s.t.Context(), "nobody"))
+	},
+	"a pod's volumes are asked for": func(s *standing) {
+		volumes, err := s.m.GetMountedVolumesForPod(s.t.Context(), "uid-1")
+		require.NoError(s.t, err)
+		require.Len(s.t, volumes, 2)
+	},
+	"a volume is asked for": func(s *standing) {
+		is, err := s.m.VolumeIsAttached(s.t.Context(), driverName+"^1")
+		require.NoError(s.t, err)
+		require.True(s.t, is)
+	},
+	"somebody mounts elsewhere": func(s *standing) {
+		s.host.MountForeign("/elsewhere")
+		s.loop.Run()
+	},
+}
+
+// What a change costs does not depend on how many pods stand, nor on how many mounts others have.
+func TestCostOfAChangeIsConstant(t *testing.T) {
+	const runs = 50
+	of := map[int]map[string]cost{}
+	for _, pods := range []int{20, 1000} {
+		s := standingOf(t, pods, pods)
+		of[pods] = map[string]cost{}
+		for _, name := range slices.Sorted(maps.Keys(changes)) {
+			changes[name](s)
+			before := s.host.Counts()
+			allocations := testing.AllocsPerRun(runs, func() { changes[name](s) })
+			after := s.host.Counts()
+			of[pods][name] = cost{allocations, float64(after.Calls-before.Calls) / (runs + 1), float64(after.Entries-before.Entries) / (runs + 1)}
 		}
-	}})
-	r.m.Start()
-	r.loop.Run()
-	return r
-}
-
-func plainPod(i int) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p" + strconv.Itoa(i), UID: types.UID(fmt.Sprintf("%08d-0000-4000-8000-000000000000", i))},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", VolumeMounts: []corev1.VolumeMount{{Name: "a", MountPath: "/a"}, {Name: "b", MountPath: "/b"}}}}, Volumes: []corev1.Volume{
-			{Name: "a", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-			{Name: "b", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-		}},
 	}
-}
-
-func cpu() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-func TestProfileCost(t *testing.T) {
-	n, _ := strconv.Atoi(os.Getenv("COST_PODS"))
-	if n == 0 {
-		t.Skip()
+	for name, few := range of[20] {
+		many := of[1000][name]
+		t.Logf("%s: few %+v, many %+v", name, few, many)
+		assert.LessOrEqual(t, many.allocations, few.allocations*1.1+2, name)
+		assert.LessOrEqual(t, many.calls, few.calls+0.5, name)
+		assert.LessOrEqual(t, many.entries, few.entries+0.5, name)
 	}
-	r := newCostRig()
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	f, _ := os.Create("/tmp/h/cost.prof")
-	_ = pprof.StartCPUProfile(f)
-	c0 := cpu()
-	for i := range n {
-		r.m.PodAdded(plainPod(i))
-	}
-	r.loop.Run()
-	c1 := cpu()
-	if n < 10 {
-		st, err := r.m.Status(t.Context())
-		fmt.Printf("%+v %v\n", st, err)
-	}
-	runtime.ReadMemStats(&after)
-	up := after.Mallocs - before.Mallocs
-	for i := range n {
-		r.m.PodRemoved(core.PodUID(plainPod(i).UID))
-	}
-	r.loop.Run()
-	c2 := cpu()
-	pprof.StopCPUProfile()
-	runtime.ReadMemStats(&after)
-	t.Logf("%d pods: up %v, %.1f µs/volume, %.1f allocs; down %v, %.1f µs/volume, %.1f allocs; calls/volume %.1f", n, c1-c0, float64((c1-c0).Microseconds())/float64(2*n), float64(up)/float64(2*n),
-		c2-c1, float64((c2-c1).Microseconds())/float64(2*n), float64(after.Mallocs-before.Mallocs-up)/float64(2*n), float64(r.host.Calls())/float64(2*n))
-	st, err := r.m.Status(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, st.Pods)
 }

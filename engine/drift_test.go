@@ -9,46 +9,45 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A notice is of interest where volnode has volumes, or may have: below its root directory, and at host paths. What lies on the way to the root directory
-// concerns all of them.
-func TestWhichNoticesConcernAVolume(t *testing.T) {
-	record := func(key, path string) core.Record {
-		return core.Record{Rung: core.Rung{Key: hal.Key(key), Want: []core.Param{{Name: "path", Value: path}}}, Phase: core.Confirmed}
-	}
-	for name, c := range map[string]struct {
-		news, want []string
-		isAll      bool
-	}{
-		"elsewhere":                   {news: []string{"/mnt", "/run/x", "/srv/a-b", "/varx"}},
-		"at and above a host path":    {news: []string{"/srv", "/srv/a", "/srv/a/b"}, want: []string{"/srv"}},
-		"below a host path":           {news: []string{"/srv/a/b"}},
-		"below the root directory":    {news: []string{"/var/lib/v/a", "/var/lib/v/a-b", "/var/lib/v/a/b"}, want: []string{"/var/lib/v/a", "/var/lib/v/a-b"}},
-		"the root directory":          {news: []string{"/srv", "/var/lib/v"}, isAll: true},
-		"above the root directory":    {news: []string{"/var"}, isAll: true},
-		"the root of everything":      {news: []string{"/"}, isAll: true},
-		"beside a directory above it": {news: []string{"/var/li"}},
-	} {
-		m := &VolumeManager{cfg: Config{RootDir: "/var/lib/v"}}
-		m.core = core.New(core.Start{Now: 1, Records: []core.Record{record("hostpath/a", "/srv/a"), record("hostpath/b", "/srv/c/d")}})
-		found := m.concerning(c.news)
-		require.Equal(t, c.isAll, m.drift.isAll, name)
-		if !c.isAll {
-			require.ElementsMatch(t, c.want, found, name)
-		}
-	}
+// byHand runs tasks and posts when it is told to.
+type byHand struct {
+	hal.Runtime
+	queue []func()
 }
 
-// What is at some paths is compared with what was known there, and with nothing else.
-func TestStrangersAtPaths(t *testing.T) {
-	strange := []stranger{{path: "/r/a"}, {path: "/r/a"}, {path: "/r/a-b"}, {path: "/r/a/b"}, {path: "/r/a/b/c"}, {path: "/r/ab"}, {path: "/r/b"}}
-	paths := func(of []stranger) (all []string) {
-		for _, s := range of {
-			all = append(all, s.path)
-		}
-		return all
+func (r *byHand) Go(f func())      { r.queue = append(r.queue, f) }
+func (r *byHand) Post(f func())    { r.queue = append(r.queue, f) }
+func (r *byHand) Now() hal.Instant { return 1 }
+
+func (r *byHand) next() {
+	f := r.queue[0]
+	r.queue = r.queue[1:]
+	f()
+}
+
+// tables counts the readings of a mount table.
+type tables struct {
+	hal.Mounts
+	read int
+}
+
+func (t *tables) Table(hal.Call) ([]hal.Mount, error) {
+	t.read++
+	return []hal.Mount{{ID: 1, Path: "/", FSType: "ext4"}}, nil
+}
+
+// A notice that comes between a reading of the mount table and the owner, who takes it in, is of what that reading has not seen: the table is read again.
+func TestANoticeWhileTheTableIsReadIsNotLost(t *testing.T) {
+	run, mounts := &byHand{}, &tables{}
+	m := &VolumeManager{h: hal.Host{Runtime: run, Mounts: mounts}, core: core.New(core.Start{})}
+	m.cfg.RootDir, m.drift.base = "/var/lib/volnode", 1
+	m.tableChanged(nil)
+	run.next() // the task
+	m.tableChanged(nil)
+	require.Equal(t, 1, mounts.read)
+	for len(run.queue) > 0 {
+		run.next()
 	}
-	require.Equal(t, []string{"/r/a", "/r/a", "/r/a/b", "/r/a/b/c"}, paths(strangersWithin(strange, []string{"/r/a"})))
-	require.Equal(t, []string{"/r/a/b/c", "/r/b"}, paths(strangersWithin(strange, []string{"/r/a/b/c", "/r/b", "/r/c"})))
-	require.Empty(t, strangersWithin(strange, []string{"/s"}))
-	require.Equal(t, []hal.Key{"a", "b", "c"}, changedKeys(map[hal.Key]string{"a": "1", "b": "2", "d": "4"}, map[hal.Key]string{"b": "3", "c": "1", "d": "4"}))
+	require.Equal(t, 2, mounts.read)
+	require.False(t, m.drift.reading)
 }

@@ -87,6 +87,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.journalDir(), m.cfg.JournalBytes, doubt, accept); err != nil {
 		return n, err
 	}
+	n.journal.MayGrow(m.cfg.JournalMost)
 	for _, dir := range m.dirs() {
 		if err := m.h.Tree.Mkdir(c, dir, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
 			return n, err
@@ -102,7 +103,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if err != nil {
 		return n, err
 	}
-	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven()}
+	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight}
 	for i := range n.start.Records {
 		r := &n.start.Records[i].Rung
 		r.Places = kinds.Places(r) // by what it was made with: a record says nothing else of them

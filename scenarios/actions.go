@@ -60,7 +60,7 @@ func actions() []action {
 		{"unmount the stage of VOLUME of driver DRIVER", func(t *story, a []string) string { return t.unmountStage(a[0], a[1]) }},
 		{"unmount the foreign mounts", func(t *story, _ []string) string { t.w.SweepForeign(rootDir); return "" }},
 		{"make directory PATH", func(t *story, a []string) string { t.w.MakeDir(a[0]); return "" }},
-		{"make file PATH", func(t *story, a []string) string { t.w.WriteFile(a[0], nil); return "" }},
+		{"make file PATH", func(t *story, a []string) string { return t.makeFile(a[0]) }},
 		{"write FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.write(a[0], a[1], a[2]) }},
 		{"bind FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.bind(a[0], a[1], a[2]) }},
 		{"unbind FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.unbind(a[0], a[1], a[2]) }},

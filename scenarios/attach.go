@@ -38,8 +38,9 @@ func (v *handOver) name() string { return v.driver + "^" + v.handle }
 
 // attachment is a volume of a driver that attaches, as it is attached to this node now: its VolumeAttachment, and since when; and how often it was.
 type attachment struct {
-	object *storagev1.VolumeAttachment // nil while it is not
-	times  int
+	object  *storagev1.VolumeAttachment // nil while it is not
+	times   int
+	changes []hal.Instant // when it began or ended
 }
 
 // attachmentName is how Kubernetes calls the VolumeAttachment of a volume on this node.
@@ -66,6 +67,7 @@ func (r *run) attaches(driver, handle string) {
 		return
 	}
 	a.times++
+	a.changes = append(a.changes, r.w.Now())
 	pv := "of-" + sha256Of(name)[:12] // nobody reads it
 	a.object = &storagev1.VolumeAttachment{
 		TypeMeta: metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "VolumeAttachment"},
@@ -84,7 +86,7 @@ func (r *run) attaches(driver, handle string) {
 func (r *run) detaches(driver, handle string) {
 	if a := r.attached[driver+"^"+handle]; a != nil && a.object != nil {
 		r.take(a.object)
-		a.object = nil
+		a.object, a.changes = nil, append(a.changes, r.w.Now())
 	}
 	r.w.SetAttached(driver, handle, false)
 }

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -177,13 +176,15 @@ func (r *run) restless() (object, why string) {
 		case d.Name == r.broken:
 		case !isServed:
 			return d.Name, "the driver is down"
+		case d.Up && d.Hides:
+			return d.Name, "what it mounts does not reach the host, and somebody is to see to that"
 		case d.Up && !(r.registrars.registered[d.Name] && r.registrars.connected[d.Name]):
 			return d.Name, "the driver is up, and it is not registered and connected"
 		case r.w.HoldsRetired(d.Name):
 			return d.Name, "a version of it has ended, and the agent has not noticed that"
 		}
 	}
-	if calls, _ := r.core.Memories(); calls > 0 && r.broken == "" {
+	if calls, _, _ := r.core.Memories(); calls > 0 && r.broken == "" {
 		return "agent", "it remembers a call that was answered with an error"
 	}
 	rebuilt := r.rebuilt()
@@ -353,110 +354,6 @@ func (r *run) restarts() bool {
 		return false
 	}
 	return true
-}
-
-// empties deletes all pods, and nothing may be left of them.
-func (r *run) empties() {
-	r.tidies() // what somebody had mounted is gone by now
-	isTold := r.asksForTheEnd()
-	for _, p := range r.pods {
-		r.remove(p, time.Second)
-	}
-	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L4", "emptied", r.bound()) || !isTold() {
-		return
-	}
-	if !r.facesTruth() {
-		return
-	}
-	r.clears()
-	if r.hangsOn() {
-		return
-	}
-	r.judges("L1")
-	if what := r.leftover(); what != "" {
-		r.fail("L1", "emptied", what, "every pod is deleted, and this is left: "+what)
-	}
-}
-
-// leftover names something of a volume that is left, "" if nothing is.
-func (r *run) leftover() string {
-	left := ""
-	r.core.Beliefs(func(b core.Belief) { left = "the rung " + string(b.Key) })
-	if left != "" {
-		return left
-	}
-	for _, m := range r.w.Mounts() {
-		if isOurs(m.Path) {
-			return "the mount at " + m.Path
-		}
-	}
-	for _, h := range r.w.Staged() {
-		if !r.isUnseeable(&h) {
-			return "the stage of " + h.Volume + " at " + h.Path
-		}
-	}
-	for _, h := range r.w.Published() {
-		if !r.isUnseeable(&h) {
-			return "the publish of " + h.Volume + " at " + h.Path
-		}
-	}
-	if what := r.leftoverNames(); what != "" {
-		return what
-	}
-	status, ok := r.status()
-	if !ok {
-		return "an agent that does not answer"
-	}
-	calls, actors := r.core.Memories()
-	if n := status.Journal.Records - calls - actors; n > 0 {
-		return fmt.Sprintf("%d records in the journal", n)
-	}
-	r.asksInUseAtLast()
-	r.tellsAtTheEnd(status)
-	return ""
-}
-
-// asksInUseAtLast asks the engine, of which nothing is left, for each volume that was there.
-func (r *run) asksInUseAtLast() {
-	m := r.m
-	r.w.Do(func() {
-		r.notInUse(func(name string) (bool, error) { return m.VolumeIsAttached(r.w.Context(0), name) })
-	})
-}
-
-// notInUse is L5. ask is the engine's answer for a volume, driver^handle.
-func (r *run) notInUse(ask func(string) (bool, error)) {
-	for _, p := range r.list {
-		r.judges("L5")
-		name := p.driver + "^" + p.volume
-		if isInUse, err := ask(name); err != nil || isInUse {
-			r.fail("L5", "emptied", name, "nothing is left of volume "+name+", and it is told to be in use")
-		}
-	}
-}
-
-func (r *run) leftoverNames() string {
-	if names := r.w.Entries(path.Join(rootDir, "pods")); len(names) > 0 {
-		return "the directory pods/" + names[0]
-	}
-	csi := path.Join(rootDir, "plugins/kubernetes.io/csi")
-	for _, driver := range r.w.Entries(csi) {
-		if names := r.w.Entries(path.Join(csi, driver)); len(names) > 0 {
-			return "the directory " + path.Join(driver, names[0])
-		}
-	}
-	return ""
-}
-
-// tellsAtTheEnd is S17 of the journal, the status and the plan.
-func (r *run) tellsAtTheEnd(status engine.Status) {
-	dir := path.Join(rootDir, "volnode/journal")
-	for _, name := range r.w.Entries(dir) {
-		if r.leaks.in(r.w.FileText(path.Join(dir, name))) != "" {
-			r.fail("S17", "journal", name, "a secret is in the journal")
-		}
-	}
-	r.reveals("status", "status", fmt.Sprintf("%+v", status))
 }
 
 // status asks the engine for its status.

@@ -205,7 +205,7 @@ func (r *run) sent(e *sim.Effect) {
 	}
 	r.actual.mounting++
 	p := r.placeOf(e)
-	r.places[p.key], p.isTrace = p, false
+	r.places[p.key], p.isTrace, p.isUnheard = p, false, false
 	r.asks(e)
 	r.intrudes(p, e.Method)
 	r.tieSent(p, e)

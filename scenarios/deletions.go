@@ -22,6 +22,7 @@ type announcements struct {
 	paths   map[string]bool        // of which data may be deleted
 	taken   map[string]hal.Instant // by path: when somebody took the entry away
 	unnamed bool                   // the file has its name, and a power cut may take that away
+	synced  []byte                 // what the file said when it was synced last under its name
 	older   []byte                 // what the log said when the present life of the agent began
 }
 
@@ -32,7 +33,8 @@ var deletionsLog = deletions.File(identity.Dir(rootDir))
 
 // losesLog is somebody who removes the log, or what is above it.
 func (r *run) losesLog() {
-	all := announcements{lines: map[string]bool{}, paths: map[string]bool{}, taken: r.announced.taken, older: r.announced.older}
+	all := announcements{lines: map[string]bool{}, paths: map[string]bool{}, taken: r.announced.taken, synced: r.announced.synced,
+		older: r.announced.older}
 	if all.taken == nil {
 		all.taken = map[string]hal.Instant{}
 	}
@@ -42,10 +44,26 @@ func (r *run) losesLog() {
 	r.announced = all
 }
 
-// announces takes in what the log says once it is synced, and its name too.
+// makeFile makes an empty file, or empties the one that is there.
+func (t *story) makeFile(at string) string {
+	if at == deletionsLog {
+		t.r.losesLog()
+	}
+	t.w.WriteFile(at, nil)
+	return ""
+}
+
+// announces takes in what the log says once it is synced, and its name too. A sync of the name makes nothing durable of what is in the file, and what a
+// power cut has left of an unfinished write is no entry.
 func (r *run) announces(e *sim.Effect) {
 	isName := e.Path == path.Dir(deletionsLog)
-	if e.Kind != sim.EffectSynced || e.Path != deletionsLog && !isName || e.Outcome != hal.Done || e.Actor != "agent" || r.announced.unnamed && !isName {
+	if e.Kind != sim.EffectSynced || e.Path != deletionsLog && !isName || e.Outcome != hal.Done || e.Actor != "agent" {
+		return
+	}
+	if !isName {
+		r.announced.synced = r.w.ReadFile(deletionsLog)
+	}
+	if r.announced.unnamed && !isName {
 		return
 	}
 	r.announced.unnamed = false
@@ -60,11 +78,12 @@ func (r *run) announces(e *sim.Effect) {
 		}
 	}
 	for line := range bytes.Lines(r.w.ReadFile(deletionsLog)) {
-		if r.announced.lines[string(line)] {
+		entries := deletions.Parse(line)
+		if len(entries) == 0 || r.announced.lines[string(line)] || !bytes.Contains(r.announced.synced, line) {
 			continue
 		}
 		r.announced.lines[string(line)] = true
-		for _, entry := range deletions.Parse(line) {
+		for _, entry := range entries {
 			r.announced.paths[entry.Path] = entry.Cause != ""
 			if !bytes.Contains(r.announced.older, line) {
 				r.misstated(&entry)
@@ -145,7 +164,7 @@ func (r *run) unannounced(e *sim.Effect, at string) {
 // deletes is S31 for names and mounts of emptyDirs.
 func (r *run) deletes(e *sim.Effect) {
 	if e.NewPath == deletionsLog {
-		r.announced.unnamed = true
+		r.announced.unnamed, r.announced.synced = true, nil
 	}
 	dir, name := path.Split(e.Path)
 	if !strings.HasSuffix(dir, "/kubernetes.io~empty-dir/") {

@@ -193,13 +193,16 @@ func (a *podAnswers) contradicts(p *engine.PodStatus, rungs map[hal.Key]*engine.
 	if p == nil {
 		p = &engine.PodStatus{UID: a.uid, State: engine.Gone}
 	}
-	isUp, isDown, worst := p.Wanted, true, engine.Gone
+	isUp, isDown, worst, former := p.Wanted, true, engine.Gone, 0
 	for _, v := range p.Volumes {
 		m, isMounted := a.mounted[v.Name]
 		_, isPossible := a.possibly[v.Name]
 		actual := "Absent"
 		if len(v.Keys) > 0 && rungs[v.Keys[0]] != nil {
 			actual = rungs[v.Keys[0]].Actual
+			if p.Wanted && !isMounted && rungs[v.Keys[0]].Desired == "unwanted" {
+				former++ // the pod does not have it any more, and a call may still bring it up: who waits does not wait for that
+			}
 		}
 		isBroken := v.State == engine.Blocked && len(v.Keys) == 0 // it can't be resolved: what it had, its status does not say
 		isUp, isDown = isUp && v.State == engine.Ready, isDown && (v.State == engine.Gone || isBroken && !isPossible)
@@ -224,7 +227,7 @@ func (a *podAnswers) contradicts(p *engine.PodStatus, rungs map[hal.Key]*engine.
 		return fmt.Sprintf("its state is %s, and the worst of its volumes is %s", p.State, worst)
 	case isCalm && isUp && a.ready != nil:
 		return fmt.Sprintf("all volumes are Ready, and who waits for that is told: %v", a.ready)
-	case a.ready == nil && len(a.mounted) != len(p.Volumes):
+	case a.ready == nil && len(a.mounted)+former != len(p.Volumes):
 		return fmt.Sprintf("who waits is told that it is ready, and %d of %d volumes are mounted", len(a.mounted), len(p.Volumes))
 	case a.gone == nil && (len(a.possibly) > 0 || !isDown && !p.Wanted):
 		return fmt.Sprintf("who waits is told that it is gone, and its status is %s, with %d volumes possibly mounted", p.State, len(a.possibly))

@@ -72,12 +72,16 @@ func (r *run) tieSent(p *place, e *sim.Effect) {
 
 // isUntied reports whether the agent was told that an attachment has ended with which the last climb of a place may
 // have begun: what that has made, or may make, is void. An attachment that a list lacks once all is told has ended
-// while no agent lived.
+// while no agent lived. A life knows of what changed before it by the uid that the record of an earlier climb has.
 func (r *run) isUntied(p *place) bool {
 	if !r.isTold(p.thing, p.driver) {
 		return false
 	}
 	name := attachmentName(p.driver, p.volume)
+	isOfBefore := func(at hal.Instant) bool { return p.began < at && at <= r.bornAt }
+	if r.synced && slices.ContainsFunc(r.attached[p.thing].changes, isOfBefore) {
+		return true
+	}
 	all := r.news["attachment "+name]
 	for i, n := range all {
 		is, ok := n.object.(*storagev1.VolumeAttachment)

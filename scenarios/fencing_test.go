@@ -65,6 +65,45 @@ func TestTakenOnceItsAttachmentHasEnded(t *testing.T) {
 	}
 }
 
+// TestTakenOnceItsAttachmentHasEndedBeforeAStart: a start tells by the record of a climb that its attachment has ended, though nobody tells it of that one.
+func TestTakenOnceItsAttachmentHasEndedBeforeAStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		changes []time.Duration // after the climb; the start comes after a minute
+		isTaken bool
+	}{
+		"it has ended":                {[]time.Duration{time.Second}, true},
+		"it has ended and come again": {[]time.Duration{time.Second, time.Hour}, true},
+		"it is as it was":             {nil, false},
+		"it began before the climb":   {[]time.Duration{-time.Second}, false},
+		"it ends after the start":     {[]time.Duration{time.Hour}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.isAttachedOnce(func(is *storagev1.VolumeAttachment) {
+				_ = r.w.RunFor(time.Hour)
+				p := r.runs()
+				p.isRunning, p.isSteady = false, true
+				r.holds(sim.EffectStaged)
+				r.byPath[stagePath].tie = is.UID
+				r.sends(1, publish)
+				began := r.byPath[target].began
+				r.effect(sim.Effect{Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: publish, Key: thePublish, Target: target, Call: 1})
+				for _, after := range c.changes {
+					r.attached["d^v"].changes = append(r.attached["d^v"].changes, began.Add(after))
+				}
+				r.bornAt = began.Add(time.Minute)
+				r.sends(2, unpublish)
+			})
+			if c.isTaken {
+				require.Nil(t, r.violation)
+				return
+			}
+			require.NotNil(t, r.violation)
+			require.Equal(t, "S22", r.violation.Property, "%v", r.violation)
+		})
+	}
+}
+
 // TestOnlyACallOfALostJournalMixesUp: what a call of an earlier life mounts is taken for a stranger's only if nothing knows of the call any more.
 func TestOnlyACallOfALostJournalMixesUp(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -101,7 +101,7 @@ func (g *workload) plansFiles() {
 		}
 		g.at(g.time("workload.misplaced-time", name, 0, chaos), name, func() {
 			if p := g.current(i); p != nil {
-				how := badness(g.pick("workload.misplaced-how", name, 0, 2, 1, 1, 1, 1, 1))
+				how := badness(g.pick("workload.misplaced-how", name, 0, 2, 1, 1, 1, 1, 1, 1, 1))
 				g.r.misplaces(p, how, time.Second+g.time("workload.misplaced-lasts", name, 0, awayMost))
 			}
 		})

@@ -28,8 +28,9 @@ const (
 // leastRoom and mostRoom bound how large a small journal is, in KiB: a ladder takes about one and a half.
 const leastRoom, mostRoom = 8, 20
 
-// podRoom is a journal that has room for any one pod of a hunt, in bytes, as long as it keeps no former volumes beside the present ones.
-const podRoom = 18 << 10
+// What the records of a pod of a hunt take at most, in bytes, as long as it keeps no former volumes beside the present ones: of any pod, and of one
+// volume of a driver.
+const podRoom, ladderRoom = 14 << 10, 4 << 10
 
 // planJournal draws what is the matter with the journal.
 func (g *workload) planJournal() {
@@ -146,7 +147,7 @@ const otherJournal = rootDir + "/volnode/other"
 
 // shrinksJournal configures a journal that has not room for all. Pods come as others go, and it is not judged how soon.
 func (r *run) shrinksJournal(bytes int64) {
-	r.roomy, r.cfg.JournalBytes = r.cfg.JournalBytes, bytes
+	r.roomy, r.cfg.JournalBytes, r.cfg.JournalMost = r.cfg.JournalMost, bytes, bytes
 	r.delays(chaos)
 }
 
@@ -161,13 +162,13 @@ func (r *run) makesRoom() bool {
 	if last < 0 {
 		last = slices.IndexFunc(gone, func(p *pod) bool { return !r.keepsFormer(p) })
 	}
-	if last >= 0 && r.cfg.JournalBytes >= podRoom {
+	if last >= 0 {
 		for i, p := range gone {
 			if i != last {
 				r.remove(p, time.Second)
 			}
 		}
-		if !r.comesToRest("L2", "with room for one", r.bound()) {
+		if !r.until(r.w.Now().Add(slowest)) || r.hasRoomFor(gone[last]) && !r.comesToRest("L2", "with room for one", r.bound()) {
 			return false
 		}
 	}
@@ -177,12 +178,50 @@ func (r *run) makesRoom() bool {
 	if !r.comesToRest("L4", "without room", r.bound()) {
 		return false
 	}
-	r.cfg.JournalBytes, r.roomy = r.roomy, 0
+	r.cfg.JournalMost, r.roomy = r.roomy, 0
 	r.sleeps(time.Second)
 	for _, p := range gone {
 		r.apply(p.object, p.uses)
 	}
 	return r.until(r.w.Now().Add(2 * time.Second))
+}
+
+// hasRoomFor: the journal can hold the records of a pod beside those that a broken driver keeps from going.
+func (r *run) hasRoomFor(p *pod) bool {
+	room := int64(0)
+	for _, u := range p.uses {
+		room += ladderRoom / 2
+		if u.driver != "" {
+			room += ladderRoom / 2
+		}
+	}
+	return min(room, podRoom) <= r.cfg.JournalMost*3/4-r.takenByBroken(p)
+}
+
+// takenByBroken is what the records of a broken driver take of the journal that are not a pod's own.
+func (r *run) takenByBroken(p *pod) int64 {
+	var last journal.Examined
+	newest := uint64(0)
+	for _, name := range r.w.Entries(journalDir) {
+		if g, ok := journal.Generation(name); ok && g >= newest {
+			if e, err := journal.Examine(g, r.w.ReadFile(journalDir+"/"+name)); err == nil && e.Whole {
+				newest, last = g, e
+			}
+		}
+	}
+	taken, upon := 0, map[hal.Key]int{}
+	for _, e := range last.Records { // by key: a publish comes before its stage, which keeps room for it
+		is, worst := e.Record.Rung, journal.WorstSize(e.Record)
+		isUsed := slices.ContainsFunc(p.uses, func(u use) bool { return u.driver+"^"+u.volume == is.Volume })
+		switch {
+		case !r.isBroken(string(is.Key)) || isUsed && (is.Pod == "" || is.Pod == p.uid):
+		case len(is.Below) > 0 && !isUsed:
+			upon[is.Below[0]] += worst
+		default:
+			taken += worst + max(e.Room, upon[is.Key])
+		}
+	}
+	return int64(taken)
 }
 
 // keepsFormer reports whether a pod has volumes still that it had before an edit. They take room until it ends, beside those that it has now.
@@ -231,6 +270,7 @@ func (r *run) restoresJournal() string {
 		// What shows something else than the record tells of is a stranger's, for all that a start can know. The same thing, mounted anew, is not.
 		// Nor can a start know it of what a later boot has brought, if the record is of a call of an earlier one.
 		isEarlier := at >= 0 && records[at].Boot != r.w.BootID()
+		p.isEarlier = isEarlier && p.isHeld
 		if is := r.topOf(p.path); is.ID != 0 && (p.isCopied || isEarlier) && !is.Shows(p.copied.Fingerprint()) {
 			p.isMixedUp = true
 		}
@@ -240,6 +280,13 @@ func (r *run) restoresJournal() string {
 		}
 	}
 	return ""
+}
+
+// isWhole: a publish and its stage are mounted. That alone tells that what is recorded of another boot is up in this one.
+func (r *run) isWhole(p *place) bool {
+	return r.topOf(p.path).ID != 0 && slices.ContainsFunc(r.list, func(q *place) bool {
+		return !q.isPublish && q.thing == p.thing && r.topOf(q.path).ID != 0
+	})
 }
 
 // topOf is the mount that shows at a path; the zero Mount if none is there.

@@ -5,6 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/journal"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
 
@@ -26,6 +29,37 @@ func TestStoriesOfJournalsThatMakeNoSense(t *testing.T) {
 	}
 }
 
+// TestOfAnotherBootAWholeLadderTells: that what an old copy of the journal records of another boot is up in this one is told
+// by the mounts of a publish and of its stage, and by nothing else.
+func TestOfAnotherBootAWholeLadderTells(t *testing.T) {
+	for name, c := range map[string]struct {
+		isEarlier bool
+		mounted   []string
+		want      bool
+	}{
+		"the copy is of this boot":      {want: false},
+		"nothing is mounted":            {isEarlier: true, want: true},
+		"the publish alone":             {isEarlier: true, mounted: []string{target}, want: true},
+		"the stage alone":               {isEarlier: true, mounted: []string{stagePath}, want: true},
+		"the publish and what is below": {isEarlier: true, mounted: []string{target, stagePath}, want: false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.holds(sim.EffectStaged)
+			r.holds(sim.EffectPublished)
+			p := r.byPath[target]
+			p.isEarlier, p.isTouched = c.isEarlier, true
+			for _, at := range c.mounted {
+				r.w.MakeDir(at)
+				require.Zero(t, r.w.MountForeign(at))
+			}
+			r.stepped(core.New(core.Start{Now: 1, Boot: "b"}))
+			require.Equal(t, c.want, p.isOutdated)
+			require.False(t, p.isEarlier, "the next start knows what this one has found")
+		})
+	}
+}
+
 // A pod that keeps a volume which it does not have any more takes room for two.
 func TestWhoKeepsFormerVolumesNeedNotFit(t *testing.T) {
 	r := bare(t)
@@ -37,4 +71,50 @@ func TestWhoKeepsFormerVolumesNeedNotFit(t *testing.T) {
 	require.True(t, r.keepsFormer(p))
 	r.holds(sim.EffectUnpublished)
 	require.False(t, r.keepsFormer(p), "it has gone")
+}
+
+// What a broken driver keeps from going takes room that a pod has not; the pod's own records are its own.
+func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
+	want := func(pod core.PodUID, volume string) core.Record {
+		key := hal.Key("csi.stage/d^" + volume)
+		if pod == "" {
+			return core.Record{Rung: core.Rung{Key: key, Volume: "d^" + volume}}
+		}
+		return core.Record{Rung: core.Rung{
+			Key: hal.Key("csi.publish/d^" + volume + "/" + string(pod)), Volume: "d^" + volume, Pod: pod, Below: []hal.Key{key},
+		}}
+	}
+	const room = 3000
+	for name, c := range map[string]struct {
+		broken  string
+		records []core.Record
+		takes   int
+	}{
+		"nothing":                            {"d", nil, 0},
+		"a driver that works":                {"", []core.Record{want("", "other")}, 0},
+		"its own":                            {"d", []core.Record{want("u", "v"), want("", "v")}, 0},
+		"another pod's, on its own stage":    {"d", []core.Record{want("p", "v"), want("", "v")}, journal.WorstSize(want("p", "v"))},
+		"what has room for another publish":  {"d", []core.Record{want("p", "other"), want("", "other")}, journal.WorstSize(want("", "other")) + room},
+		"a volume that it does not have now": {"d", []core.Record{want("", "other")}, journal.WorstSize(want("", "other")) + room},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			p := r.runs()
+			r.broken = c.broken
+			h := r.w.Host()
+			r.w.Do(func() {
+				j, _, err := journal.Open(&h, hal.Call{}, journalDir, 16<<10, func(rec core.Record) core.Record { return rec },
+					func([]core.Record) error { return nil })
+				require.NoError(t, err)
+				for _, rec := range c.records {
+					line := core.Line{Key: rec.Rung.Key, Record: rec, Sync: true}
+					if rec.Rung.Pod == "" {
+						line.Room = room
+					}
+					require.NoError(t, j.Append(&h, hal.Call{}, []core.Line{line}))
+				}
+			})
+			require.Equal(t, int64(c.takes), r.takenByBroken(p))
+		})
+	}
 }

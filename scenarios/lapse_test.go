@@ -65,6 +65,40 @@ func TestOnlyACallOfALostJournalStrands(t *testing.T) {
 	}
 }
 
+// TestStrandedAsItIsTakenDown: of what a forgotten call brings without a mount after its driver was asked to let go, that
+// descent does not hear.
+func TestStrandedAsItIsTakenDown(t *testing.T) {
+	descends := core.Belief{State: core.Unknown, InFlight: true, Verb: core.Descend}
+	for name, c := range map[string]struct {
+		isMounted, isAskedSince bool
+		belief                  core.Belief
+		want                    bool
+	}{
+		"a descent is under way":        {belief: descends, want: true},
+		"a descent has ended":           {belief: core.Belief{IsGone: true}, want: true},
+		"a mount is seen":               {belief: descends, isMounted: true},
+		"the driver is asked since":     {belief: descends, isAskedSince: true},
+		"a look is under way":           {belief: core.Belief{State: core.Unknown, InFlight: true, Verb: core.Look}},
+		"it is to be taken down, later": {belief: core.Belief{State: core.Unknown}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.sends(1, stage)
+			r.forgets()
+			p := r.byPath[stagePath]
+			if c.isMounted {
+				r.w.MakeDir(stagePath)
+				require.Zero(t, r.w.MountForeign(stagePath))
+			}
+			r.betrays(&sim.Effect{Kind: sim.EffectStaged, Actor: "d", Run: 1, Call: 1, Key: theStage, Method: stage, Path: stagePath})
+			if c.isAskedSince {
+				r.sends(2, unstage)
+			}
+			require.Equal(t, c.want, p.endsUnheard(&c.belief))
+		})
+	}
+}
+
 // TestOnlyWhatNobodyHasSeenIsLostUnsaid: that an emptyDir was taken away is to be told (S29), unless the journal was lost, and nobody has looked at it since.
 func TestOnlyWhatNobodyHasSeenIsLostUnsaid(t *testing.T) {
 	for name, c := range map[string]struct{ isLost, isSeen, isToTell bool }{

@@ -19,16 +19,18 @@ import (
 type badness uint8
 
 const (
-	bad       badness = iota // another document of it is no object
-	renamed                  // and the pod has another name in it, and its uid
-	escaped                  // and the pod's name and uid are spelled by the numbers of their letters
-	cutInLine                // it ends in the middle of the name
-	cutAtLine                // it ends with a line, before the name
-	empty                    // nothing of it is written yet
+	bad        badness = iota // another document of it is no object
+	renamed                   // and the pod has another name in it, and its uid
+	escaped                   // and the pod's name and uid are spelled by the numbers of their letters
+	cutInLine                 // it ends in the middle of the name
+	cutAtLine                 // it ends with a line, before the name
+	empty                     // nothing of it is written yet
+	unfinished                // it ends within a pod that comes before it: good YAML, but for what that pod lacks
+	zeroed                    // it ends within that pod, and behind that are zeros, as a power cut leaves them, and a line
 )
 
 // badnesses are the words for them.
-var badnesses = []string{"bad", "renamed", "escaped", "torn", "short", "empty"}
+var badnesses = []string{"bad", "renamed", "escaped", "torn", "short", "empty", "unfinished", "zeroed"}
 
 // rewriteMost is how long a manifest is not there while it is written again: less than any two readings that must agree are apart.
 const rewriteMost = 190 * time.Millisecond
@@ -112,6 +114,12 @@ func misplacedText(object *corev1.Pod, how badness) []byte {
 		text = text[:bytes.Index(text, metadata)+len(metadata)]
 	case empty:
 		return nil
+	case unfinished, zeroed:
+		begun := "apiVersion: v1\nkind: Pod\nmetadata:\n  name: before-" + object.Name + "\nspec:\n  hostname: h\n"
+		if how == zeroed {
+			begun += "\x00\x00\x00\n"
+		}
+		return []byte(begun)
 	default:
 	}
 	return append(speck, text...)

@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,16 +78,40 @@ func (r *run) breaks(driver string, how sim.Breakage) {
 // changesBy looks whether an effect is such a change. What calls of the engine do that are in time is none.
 func (r *run) changesBy(e *sim.Effect) {
 	switch e.Kind {
-	case sim.EffectAgentStarted, sim.EffectAgentDied, sim.EffectNodeDown, sim.EffectNodeUp,
-		sim.EffectDriverUp, sim.EffectDriverDown, sim.EffectRefused:
+	case sim.EffectAgentStarted, sim.EffectAgentDied, sim.EffectNodeDown, sim.EffectNodeUp:
 		r.changes()
+	case sim.EffectDriverUp, sim.EffectDriverDown, sim.EffectRefused:
+		r.changesOf(e.Driver)
 	case sim.EffectSent, sim.EffectStarted:
 	default:
 		isRuin := e.Kind == sim.EffectDiskFailed || e.Kind == sim.EffectMount || e.Kind == sim.EffectUnmount
 		if e.Late || e.Call == 0 && e.Actor != "agent" && !(isRuin && r.isRuined) {
-			r.changes()
+			r.changesOf(cmp.Or(e.Driver, r.driverOfSocket(e.Path)))
 		}
 	}
+}
+
+// driverOfSocket is the driver whose socket is at a path, or in whose directory it is, "" if it is no driver's.
+func (r *run) driverOfSocket(at string) string {
+	rest, is := strings.CutPrefix(at, rootDir+"/plugins_registry/")
+	if !is {
+		rest = strings.TrimPrefix(at, rootDir+"/plugins/")
+	}
+	for _, d := range r.w.Drivers() { // no name of a driver begins another one
+		if rest != at && strings.HasPrefix(rest, d.Name) {
+			return d.Name
+		}
+	}
+	return ""
+}
+
+// changesOf notes that something has changed for the volumes of a driver, or ("") for all.
+func (r *run) changesOf(driver string) {
+	if driver == "" {
+		r.changes()
+		return
+	}
+	r.changedOf[driver] = r.w.Now()
 }
 
 // paces judges a call of a method for a place: asked again and again, it is asked ever less often.
@@ -95,7 +121,7 @@ func (r *run) paces(p *place, e *sim.Effect) {
 		p.series = map[string]*series{}
 	}
 	hung := p.hung(e)
-	if n == nil || max(r.changedAt, r.changedOf[p.thing]) >= n.recent[1] || hung > n.hung {
+	if n == nil || max(r.changedAt, r.changedOf[p.driver], r.changedOf[p.thing]) >= n.recent[1] || hung > n.hung {
 		n = &series{began: e.At, hung: hung}
 		p.series[e.Method] = n
 	}

@@ -50,6 +50,7 @@ func (r *run) begun() {
 	for _, p := range r.list {
 		key := p.key
 		r.judges("S15")
+		p.isOutdated, p.isEarlier = p.isOutdated || p.isEarlier && p.isHeld && !r.isWhole(p), false
 		p.checked, p.isUnseen = seen{}, r.root.forgotten && !r.isNamed(p)
 		if _, ok := r.core.Belief(key); ok {
 			r.refine(key)
@@ -125,7 +126,7 @@ func (r *run) refine(key hal.Key) {
 		p.wasUp = false // it was believed to be up until the agent heard that its pod has ended
 	}
 	isUp := ok && b.State == core.Present
-	p.wasUp, p.isUnseen, p.isStranded = p.wasUp || isUp, p.isUnseen && !isUp, p.isStranded && !ok
+	p.wasUp, p.isUnseen, p.isStranded = p.wasUp || isUp, p.isUnseen && !isUp, p.isStranded && (!ok || p.endsUnheard(&b))
 	p.isOutdated = p.isOutdated && !isUp
 	if p.isTouched {
 		r.refineTouched(p, &b)

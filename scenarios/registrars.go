@@ -201,3 +201,9 @@ func (r *run) isReached() bool {
 	}
 	return true
 }
+
+// hasRival reports whether several sockets register a driver.
+func (r *run) hasRival(driver string) bool {
+	sockets := r.w.Entries(rootDir + "/plugins_registry")
+	return len(slices.DeleteFunc(sockets, func(name string) bool { return !strings.HasPrefix(name, driver) })) > 1
+}

@@ -242,11 +242,13 @@ type lapse struct {
 	isCopied   bool      // the last copy of the journal says that it is held
 	copied     hal.Mount // what showed there then
 	isOutdated bool      // it was up, and the record that an old copy of the journal has of it says that it never was
+	isEarlier  bool      // it is up, and the record that an old copy of the journal has of it is of another boot; no start has looked at it since
 	isTrace    bool      // names on the node alone tell of it: no record says in which boot it was up
 	isUnseen   bool      // nothing tells the present life of it: neither the journal nor names on the node
 	forgotten  []uint64  // calls that may act and that a lost journal alone knew of
 	isUndone   bool      // one of them has taken the volume away, and it was not brought since
 	isStranded bool      // one of them has brought the volume, and no life has heard of it since
+	isUnheard  bool      // nothing shows that it did, and the driver was not asked since
 }
 
 // forgets: what the journal held is lost, and nobody can know any more of calls that may act, nor whose data is that it knew of.

@@ -64,7 +64,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.World: config chooser faults profile menus nth trace observe faulted entered enteredFor start pids lives rpcCount sched borrowed slabs hungAt
 		sim.incarnation: number started drained queue drain
 		sim.task: inc w index parked
-		sim.node: found
+		sim.node: found changed
 		sim.driver: pid registrar
 		sim.backend: processes
 		sim.boot: began

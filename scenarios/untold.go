@@ -45,6 +45,7 @@ func (r *run) betrays(e *sim.Effect) {
 		switch e.Kind {
 		case sim.EffectStaged, sim.EffectPublished:
 			p.isStranded, p.isTouched, p.touchedAt = true, true, r.w.Now()
+			p.isUnheard = len(r.w.MountsAt(p.path)) == 0
 		case sim.EffectUnstaged, sim.EffectUnpublished:
 			p.isUndone, p.isTouched, p.touchedAt = true, true, r.w.Now()
 		default:
@@ -62,6 +63,12 @@ func (r *run) betrays(e *sim.Effect) {
 	if e.Kind == sim.EffectMount && r.alive() && e.Path == p.path && len(r.w.MountsAt(p.path)) > 0 {
 		r.mustNotice(p)
 	}
+}
+
+// endsUnheard: what a forgotten call has brought without a mount came after the driver of a descent was asked, so that may
+// end without it.
+func (p *place) endsUnheard(b *core.Belief) bool {
+	return p.isUnheard && (b.IsGone || b.InFlight && b.Verb == core.Descend)
 }
 
 // mustNotice is S23: what has come to stand where nothing was left, and nobody wants anything, is noticed, and held against its driver. That a descent may

@@ -115,7 +115,7 @@ type run struct {
 	storm  storm
 
 	changedAt hal.Instant            // when something changed last by which a driver may be asked anew
-	changedOf map[string]hal.Instant // the same of a volume, by driver^handle
+	changedOf map[string]hal.Instant // the same of a volume, by driver^handle, or of a driver
 	isRuined  bool                   // a driver spoils or loses all that it has published: that it does so again is no change
 
 	leaks     *leaks // what is in the secrets; it must come out nowhere
@@ -334,7 +334,7 @@ func (r *run) logged(e engine.Entry) {
 	case "not recognised, left alone":
 		r.root.left[e.Fields[1]] = true
 	case "driver registered", "driver deregistered":
-		r.changes()
+		r.changesOf(e.Fields[1])
 		r.looksForOpen()
 	}
 	if len(e.Fields) > 1 {

@@ -365,7 +365,7 @@ func (s *session) inlinePod() int {
 // badText is what nobody can understand. It may name pods.
 func (s *session) badText(before string) string {
 	name := s.pick(names)
-	switch s.r.IntN(7) {
+	switch s.r.IntN(8) {
 	case 0:
 		return before[:cutAt(before, s.r.IntN)]
 	case 1:
@@ -378,6 +378,8 @@ func (s *session) badText(before string) string {
 		return "speck: {name: " + name + "}\n"
 	case 5:
 		return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {volumess: []}\n"
+	case 6:
+		return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n  hostname: h\n"
 	}
 	return "speck: {}\n---\n" + before
 }

@@ -50,7 +50,7 @@ func (e entry) mayHold(names ...string) bool {
 	case !strings.HasSuffix(e.text, "\n"):
 		return true
 	default:
-		if last := e.text[strings.LastIndex(e.text, "\n---")+1:]; isOpen(last) || isNameToCome(last) {
+		if last := e.text[strings.LastIndex(e.text, "\n---")+1:]; isOpen(last) || isNameToCome(last) || isMoreToCome(last) {
 			return true
 		}
 	}
@@ -76,6 +76,17 @@ func isNameToCome(document string) bool {
 		return !strings.Contains(document, "name")
 	}
 	return isNameless(o)
+}
+
+// isMoreToCome says whether a document is a good pod but for its containers, to which somebody who writes it line by line may not have come.
+func isMoreToCome(document string) bool {
+	var o struct {
+		Kind string         `json:"kind"`
+		Spec map[string]any `json:"spec"`
+	}
+	err := yaml.Unmarshal([]byte(document), &o)
+	delete(o.Spec, "hostname")
+	return err == nil && o.Kind == pod && len(o.Spec) == 0
 }
 
 func isNameless(o map[string]any) bool {

@@ -60,6 +60,12 @@ type rung struct {
 	timer   hal.Instant // what it waits for, 0 for nothing; set by timers alone
 	slot    int
 	isDirty bool
+
+	// Of one that waits for its turn: see mayBegin.
+	isQueued bool
+	isNext   bool // its turn has come
+	round    int  // how many others of its pod wait
+	turn     uint64
 }
 
 // flight is an operation under way.
@@ -70,6 +76,7 @@ type flight struct {
 	until   hal.Instant // the bound of its call, as announced; 0 is none
 	quiet   bool        // no climb was without end when it started
 	crowded bool        // another operation on the same volume was in flight at some time
+	isYoung bool        // it keeps others waiting for their turn
 	ended   bool        // its call's answer came late, yet before the operation ended
 }
 

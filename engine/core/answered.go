@@ -1,6 +1,7 @@
 package core
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -184,14 +185,15 @@ func (c *Core) Remembered(paths []string, since uint64, f func(key hal.Key, path
 	}
 }
 
-// Memories returns how many records stand for calls that were answered with an error, and how many for actors.
-func (c *Core) Memories() (calls, actors int) {
+// Memories returns how many records stand for calls that were answered with an error, and how many for actors that act after they have answered; and the
+// actors of which a record names who serves them.
+func (c *Core) Memories() (calls, actors int, served []string) {
 	for _, r := range c.sorted() {
 		if r.recorded && r.phase == Lingering {
 			calls++
 		}
 	}
-	return calls, len(c.acts) + len(c.servers)
+	return calls, len(c.acts), slices.Sorted(maps.Keys(c.servers))
 }
 
 // params is what r was made with, or is to be made with.

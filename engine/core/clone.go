@@ -57,6 +57,10 @@ func (c *Core) Clone() *Core {
 		p.rungs, p.waiters = list(p.rungs), slices.Clone(p.waiters) // and not tops, which are replaced and never changed
 		d.pods[uid] = &p
 	}
+	d.turns = make([]*turns, len(c.turns))
+	for i, t := range c.turns {
+		d.turns[i] = t.clone(list)
+	}
 	d.serial, d.timers, d.all = maps.Clone(c.serial), list(c.timers), slices.Clone(c.all)
 	d.dead, d.acts, d.waits = maps.Clone(c.dead), maps.Clone(c.acts), maps.Clone(c.waits)
 	d.dirty, d.round, d.touched, d.decided = list(c.dirty), nil, nil, nil

@@ -39,6 +39,7 @@ func (c *Core) start(r *rung, v Verb) {
 	r.op = &flight{Op: op, why: r.next.why, since: c.now, until: r.within(op.Deadline), quiet: op.Quiet}
 	c.crowd(r)
 	c.ops[op.ID] = r
+	c.begins(r)
 	r.changed = c.step
 	if v == Climb && r.seq == 0 {
 		c.lastSeq++
@@ -69,6 +70,7 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	}
 	delete(c.ops, id)
 	in := r.op
+	c.ends(in)
 	r.op = nil
 	r.changed = c.step
 	r.reason, r.blocked = res.Reason, res.Blocked

@@ -1,7 +1,9 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -37,13 +39,16 @@ type Core struct {
 	lastOp  hal.OpID
 	lastSeq uint64
 
-	dirty   []*rung   // to decide on, in any order, no duplicates (rung.isDirty)
-	round   []*rung   // those that were decided on last: its memory is that of dirty's next round
-	decided []hal.Key // see Decided
-	touched []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
-	timers  timers
-	all     []waiter // AllGone
-	batch   Batch
+	dirty    []*rung   // to decide on, in any order, no duplicates (rung.isDirty)
+	round    []*rung   // those that were decided on last: its memory is that of dirty's next round
+	decided  []hal.Key // see Decided
+	touched  []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
+	timers   timers
+	turns    []*turns // sorted by actor
+	limit    int      // operations of one actor at a time
+	lastTurn uint64
+	all      []waiter // AllGone
+	batch    Batch
 }
 
 // Start is what a start knows.
@@ -57,7 +62,9 @@ type Start struct {
 	// Forgive names the actors that were seen to act after they had answered, and that the operator trusts again.
 	Forgive []string
 	Covers  []Cover
-	Hidden  []string // names that could not be looked at: what was made there is not among Strays
+	// InFlight is how many operations of one actor run at a time; 0 is [MaxInFlight].
+	InFlight int
+	Hidden   []string // names that could not be looked at: what was made there is not among Strays
 }
 
 // Found is what a look saw at a rung's place, "" for nothing.
@@ -70,7 +77,7 @@ type Found struct {
 // is there now. Everything else with a record or a trace is Unknown, and reconcile resolves it.
 func New(s Start) *Core {
 	c := &Core{
-		now: s.Now, boot: s.Boot, covers: s.Covers, hidden: s.Hidden,
+		now: s.Now, boot: s.Boot, limit: cmp.Or(s.InFlight, MaxInFlight), covers: s.Covers, hidden: s.Hidden,
 		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, places: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
 		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{}, waits: map[Waiter]PodUID{},
@@ -82,6 +89,7 @@ func New(s Start) *Core {
 	for _, rec := range c.recallActors(s) {
 		fp, ok := found[rec.Rung.Key]
 		c.recall(rec, fp, ok)
+		c.doubtBoot(rec, found)
 	}
 	for _, stray := range s.Strays {
 		if c.rungs[stray.Key] == nil {
@@ -140,6 +148,20 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	}
 }
 
+// doubtBoot takes in that a whole ladder is mounted of which a record tells in another boot: the journal may be an old copy,
+// and what it does not tell of may be up. Unknown is running. A mount at one place alone is a stranger's. The next start must
+// know that, too, whatever becomes of the mounts.
+func (c *Core) doubtBoot(rec Record, found map[hal.Key]string) {
+	isBare := func(key hal.Key) bool { return IsBare(found[key]) }
+	r := c.rungs[rec.Rung.Key]
+	if rec.Boot == c.boot || r == nil || r.Pod == "" || isBare(r.Key) || len(r.Below) == 0 || slices.ContainsFunc(r.Below, isBare) {
+		return
+	}
+	r.wasUp = true
+	r.saw(found[r.Key])
+	c.settle(r)
+}
+
 // Step takes in one event at instant now and returns what must be done about it. Events may come in any order; those about operations or rungs that
 // are not known are ignored. An instant before an earlier one counts as that one.
 func (c *Core) Step(now hal.Instant, e Event) Batch {
@@ -156,7 +178,7 @@ func (c *Core) Step(now hal.Instant, e Event) Batch {
 }
 
 // NextWake returns the instant at which time alone changes a decision; 0 is never.
-func (c *Core) NextWake() hal.Instant { return c.timers.first() }
+func (c *Core) NextWake() hal.Instant { return earlier(c.timers.first(), c.nextTurn()) }
 
 // Seq numbers the steps. An [Observed] of something read after Seq returned n says Since: n.
 func (c *Core) Seq() uint64 { return c.step }

@@ -99,6 +99,19 @@ func (c *Core) Stands(key hal.Key, since uint64) (made []Param, fingerprint stri
 	return r.made, r.fingerprint, r.op != nil || r.changed > since, true
 }
 
+// PodsUpon returns the pods of which a rung stands on the rung key, or may.
+func (c *Core) PodsUpon(key hal.Key) (pods []PodUID) {
+	for _, r := range c.upon[key] {
+		if r.Pod != "" && r.state != Absent {
+			pods = append(pods, r.Pod)
+		}
+	}
+	return pods
+}
+
+// IsVolumeLeft reports whether a rung of a volume is not gone.
+func (c *Core) IsVolumeLeft(volume string) bool { return slices.ContainsFunc(c.volumes[volume], (*rung).isLeft) }
+
 // Blocked calls f with the key and path of each rung at a path or below it that waits for something to change, in the
 // order of keys; nil is all paths.
 func (c *Core) Blocked(paths []string, f func(key hal.Key, path string)) {

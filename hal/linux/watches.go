@@ -189,10 +189,10 @@ func (f *follower) wait(notify *fsnotify.Watcher, ticker *time.Ticker, stop <-ch
 			if !f.cares(e.Name) {
 				continue
 			}
-			f.drain(notify)
+			f.drain(notify, stop)
 			return true, nil
 		case <-notify.Errors: //nolint:errcheck // whichever it is, as an overflow (IN_Q_OVERFLOW): anything may have happened
-			f.drain(notify)
+			f.drain(notify, stop)
 			return true, nil
 		case <-f.mounted:
 			if f.isOther() {
@@ -206,14 +206,30 @@ func (f *follower) wait(notify *fsnotify.Watcher, ticker *time.Ticker, stop <-ch
 	}
 }
 
-func (f *follower) drain(notify *fsnotify.Watcher) {
+// Notices come one by one, and one look serves all that come together: those up to a silence, but not for longer than drainMost.
+const (
+	drainSilence = 50 * time.Millisecond
+	drainMost    = 500 * time.Millisecond
+)
+
+// drain takes what comes until a silence.
+func (f *follower) drain(notify *fsnotify.Watcher, stop <-chan struct{}) {
+	end := time.NewTimer(drainMost)
+	defer end.Stop()
+	silence := time.NewTimer(drainSilence)
+	defer silence.Stop()
 	for {
 		select {
 		case <-notify.Events:
 		case <-notify.Errors: //nolint:errcheck // the look that follows is for whatever it says
-		default:
+		case <-silence.C:
+			return
+		case <-end.C:
+			return
+		case <-stop:
 			return
 		}
+		silence.Reset(drainSilence)
 	}
 }
 

@@ -39,7 +39,7 @@ var edits = map[string]edit{
 func (e edit) uids(side int) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(e)) {
-		if c, err := decode("node1", []byte(e[name][side])); err == nil {
+		if c, err := decode("node1", name, []byte(e[name][side])); err == nil {
 			for _, o := range c.objects {
 				all = append(all, o.id.UID)
 			}

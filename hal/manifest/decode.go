@@ -2,10 +2,13 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
+	"reflect"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,12 +40,12 @@ type content struct {
 
 const withheld = "details are withheld, as they might quote a secret"
 
-// decode reads a manifest, all of it or none. An error never quotes what a Secret holds.
-func decode(node string, data []byte) (content, error) {
-	documents, err := split(data)
+// decode reads the manifest of that name, all of it or none. An error never quotes what a Secret holds.
+func decode(node, name string, data []byte) (content, error) {
+	documents, err := split(data, path.Ext(name) == ".json")
 	if err != nil {
-		if _, quotes := errors.AsType[syntaxError](err); quotes && bytes.Contains(data, []byte("Secret")) {
-			return content{}, errors.New("not valid YAML; " + withheld)
+		if bad, quotes := errors.AsType[syntaxError](err); quotes && bytes.Contains(data, []byte("Secret")) {
+			return content{}, errors.New("not valid " + bad.language + "; " + withheld)
 		}
 		return content{}, err
 	}
@@ -104,12 +107,13 @@ func (c *content) list(node string, d document) error {
 	if err := strictly(d.json, &list); err != nil {
 		return fmt.Errorf("not a valid List; %s", withheld)
 	}
+	_, items := entryOf(d.node, "items")
 	for i, item := range list.Items {
 		var meta metav1.TypeMeta
 		if json.Unmarshal(item, &meta) == nil && meta.Kind == "List" {
 			return fmt.Errorf("item %d: a List in a List is not supported", i)
 		}
-		if err := c.add(node, document{item, d.number, d.line}); err != nil {
+		if err := c.add(node, document{item, d.number, d.line, itemOf(items, i)}); err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
 		}
 	}
@@ -119,7 +123,7 @@ func (c *content) list(node string, d document) error {
 // object decodes a document into o, whose metadata is m, and adds it.
 func (c *content) object(node string, d document, o any, m *metav1.ObjectMeta, namespaced bool) error {
 	if err := strictly(d.json, o); err != nil {
-		return err
+		return cmp.Or(mistaken(d, reflect.TypeOf(o)), err)
 	}
 	kind := hal.IdentityOf(o).Kind
 	if namespaced && m.Namespace == "" {

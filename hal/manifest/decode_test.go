@@ -55,7 +55,7 @@ func TestHostileManifestsAreRefused(t *testing.T) {
 		"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a, namespace: b}\n":                        "have none",
 		"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {volumes: [{name: v, emptyDir: {medum: x}}]}": `spec.volumes[0].emptyDir.medum`,
 	} {
-		_, err := decode("n", []byte(text))
+		_, err := decode("n", "x.yaml", []byte(text))
 		require.ErrorContains(t, err, want, "%.200q", text)
 		require.Less(t, len(err.Error()), 1000)
 		require.Empty(t, wording.Wrong(err.Error()), err)
@@ -83,7 +83,7 @@ spec:
 ---
 {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b"}}
 `
-	c, err := decode("n", []byte(text))
+	c, err := decode("n", "x.yaml", []byte(text))
 	require.NoError(t, err)
 	require.Len(t, c.objects, 2)
 	p := c.objects[0].value.(*corev1.Pod)
@@ -94,7 +94,7 @@ spec:
 	require.True(t, p.Spec.Containers[0].VolumeMounts[0].ReadOnly)
 	require.Equal(t, "document 2, line 21", c.objects[1].where)
 
-	c, err = decode("n", []byte("\t{\"apiVersion\":\"v1\",\n\t\"kind\":\"Pod\",\"metadata\":{\"name\":\"b\"}}\n\n"+
+	c, err = decode("n", "x.yaml", []byte("\t{\"apiVersion\":\"v1\",\n\t\"kind\":\"Pod\",\"metadata\":{\"name\":\"b\"}}\n\n"+
 		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"c"}}`))
 	require.NoError(t, err)
 	require.Equal(t, "document 2, line 4", c.objects[1].where)
@@ -107,7 +107,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := decode("n", data)
+		c, err := decode("n", "x.yaml", data)
 		if err != nil {
 			require.Empty(t, c.objects)
 			return
@@ -139,5 +139,28 @@ func TestTextThatMayGoOn(t *testing.T) {
 		"kind: Pod\nmetadata:\n  name: a\n\x00\x00": true,
 	} {
 		require.Equal(t, want, isCut([]byte(text)), "%q", text)
+	}
+}
+
+// What does not fit its type is told by its place in the file, without a word of Go, and without its value.
+func TestMistakesAreToldByTheirPlace(t *testing.T) {
+	const begin = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
+	for text, want := range map[string]string{
+		begin + "  hostNetwork: \"yes\"\n":                   "line 5: spec.hostNetwork: must be true or false, and is text",
+		begin + "  volumes: {}\n":                            "line 5: spec.volumes: must be a list",
+		begin + "  containers: [{nam: c}]\n":                 `spec.containers[0].nam: unknown field "nam"; did you mean "name"?`,
+		begin + "  containers:\n  - env: [{value: 4711}]\n":  "line 6: spec.containers[0].env[0].value: must be text, and is a number; put it in quotes",
+		begin + "  volumes:\n  - emptyDir: {sizeLimit: 1Gx}": `spec.volumes[0].emptyDir.sizeLimit: "1Gx" is no quantity; write a number with a unit`,
+		begin + "  priority: 1.5\n":                          "spec.priority: must be a whole number of 32 bits, and is a number",
+		begin + "  nodeSelector: [a]\n":                      "spec.nodeSelector: must be a mapping (key: value), and is a list",
+		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  spec:\n    volumes: a\n": "item 0: line 7: spec.volumes: must be a list",
+		`{"apiVersion": "v1", "kind": "Pod", "spec": {"volumes": "a"}}`:                                "spec.volumes: must be a list",
+		begin + "  a: 1\n  b: 2\n": `line 5: spec.a: unknown field "a"; also line 6: spec.b: unknown field "b"`,
+	} {
+		_, err := decode("n1", "a.yaml", []byte(text))
+		require.ErrorContains(t, err, want, text)
+		for _, bad := range []string{"Go struct", "unmarshal", "4711", "regular expression"} {
+			require.NotContains(t, err.Error(), bad, text)
+		}
 	}
 }

@@ -2,7 +2,8 @@
 //
 // The directory holds files *.yaml, *.yml and *.json, each with any number of documents: Pod, PersistentVolume, PersistentVolumeClaim, Secret,
 // CSIDriver, VolumeAttachment, and List of these. ConfigMap and StorageClass are passed over. Names that begin with "." or end with "~" are passed over too.
-// Decoding is strict: an unknown or doubled field is an error, and one error anywhere makes the whole file bad.
+// Decoding is strict: an unknown or doubled field is an error, a field without which the API server takes no Pod, PersistentVolume or
+// PersistentVolumeClaim must be there, and one error anywhere makes the whole file bad.
 //
 // A change counts once two readings, a moment apart, agree on it. The last good copy of each file is kept in the cache directory, and with it a ledger:
 // which files counted, and in which directory each was seen last. So a start is no special case: it compares the directory with what the last run knew.
@@ -233,12 +234,13 @@ func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, err
 		return hal.Secret{}, c.noSecret(key, syscall.ENOENT, "no manifest holds it")
 	}
 	r := reader{h: c.h, o: c.o, call: call}
-	for _, read := range []func(string) ([]byte, error){r.manifest, r.copy} {
+	for i, read := range []func(string) ([]byte, error){r.manifest, r.copy} {
 		data, err := read(file)
 		if err != nil {
 			continue
 		}
-		if content, err := decode(c.o.NodeName, data); err == nil {
+		understand := []func(node, name string, data []byte) (content, error){decodeNew, decode}[i]
+		if content, err := understand(c.o.NodeName, file, data); err == nil {
 			if s, ok := content.secrets[key]; ok {
 				return s, nil
 			}

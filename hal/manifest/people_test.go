@@ -15,11 +15,12 @@ import (
 // This file is what people do to manifests.
 
 func owned(name, uid string) string {
-	return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, uid: %s}\n", name, uid)
+	return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, uid: %s}\n"+spec, name, uid)
 }
 
 func claim(uid string) string {
-	return "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c, uid: " + uid + "}\n"
+	return "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c, uid: " + uid + "}\n" +
+		"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}\n"
 }
 
 // changes returns what was delivered since it was asked last, but for troubles.
@@ -467,7 +468,7 @@ func TestAFileThatWasSeenOnceIsNotMissed(t *testing.T) {
 func TestAPodForAnotherNodeIsNotGone(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", owned("b", "u2")).start()
 	w.changes()
-	w.put("a.yaml", owned("a", "u1")+"spec: {nodeName: elsewhere}\n").pass(second)
+	w.put("a.yaml", strings.Replace(owned("a", "u1"), "spec: {", "spec: {nodeName: elsewhere, ", 1)).pass(second)
 	require.Empty(t, w.changes())
 	require.True(t, w.troubles()["Pod default/a"].Held)
 	require.Equal(t, "+a/u1 +b/u2; synced", w.start().changes())

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -18,10 +19,11 @@ type state struct {
 	blind  bool // what the last run knew is not known in full
 	in     dirID
 	// unnamed is pods of an earlier run that no manifest names, while what that run knew is not known in full.
-	unnamed []string
-	listed  map[string]entry // the files of the ledger, as it was written last
-	ledger  []byte           // and its text
-	files   map[string]file
+	unnamed  []string
+	listed   map[string]entry // the files of the ledger, as it was written last
+	ledger   []byte           // and its text
+	files    map[string]file
+	readings map[string]reading // of files that could be read
 	// seen is the content that was read last of files whose change is not accepted yet; a zero sum is a file that was gone.
 	seen map[string]sum
 
@@ -32,6 +34,16 @@ type state struct {
 }
 
 type sum [sha256.Size]byte
+
+// reading is what a file was when its content was read.
+type reading struct {
+	info      hal.Info
+	since     hal.Instant // of the first of the readings that found it so
+	isSettled bool        // it was read again later than that, when a change could not have the same time any more
+}
+
+// settles is how long after the first reading of a file a change of it must show another time: two seconds is the coarsest clock of a filesystem (FAT).
+const settles = 3 * time.Second
 
 // file is what one manifest comes to.
 type file struct {
@@ -76,6 +88,11 @@ func (f file) pods() (names []string) {
 		}
 	}
 	return names
+}
+
+// isQuiet reports whether there is nothing to be done about f as long as its content is the same.
+func (f file) isQuiet() bool {
+	return f.known && f.copied && !f.lost && !f.missing && !f.going && !f.opaque && f.problem+f.warning == "" && len(f.texts) == 0
 }
 
 // hasPod reports whether a pod is served.
@@ -132,7 +149,8 @@ func mentions(text []byte, name string) bool {
 }
 
 // isCut reports whether a text may be only the beginning of what somebody writes: it does not end with a line, or the end is nothing but zeros, as a
-// crash leaves it, or a bracket or a quotation is open, or its last object has no name yet. JSON needs no last line, and ends with a brace.
+// crash leaves it, or a bracket or a quotation is open, or its last object has no name yet, or lacks something else. JSON needs no last line, and ends
+// with a brace.
 func isCut(text []byte) bool {
 	if len(text) == 0 || bytes.IndexByte(text, 0) >= 0 {
 		return true
@@ -140,7 +158,13 @@ func isCut(text []byte) bool {
 	if words := bytes.TrimSpace(text); bytes.HasPrefix(words, []byte("{")) {
 		return words[len(words)-1] != '}' || isOpen(text)
 	}
-	return text[len(text)-1] != '\n' || isOpen(text[bytes.LastIndex(text, []byte("\n---"))+1:]) || isNameToCome(text)
+	return text[len(text)-1] != '\n' || isOpen(text[bytes.LastIndex(text, []byte("\n---"))+1:]) || isNameToCome(text) || isMoreToCome(text)
+}
+
+// isMoreToCome reports whether the last object of a text is good as far as it goes, and lacks what it can't be without.
+func isMoreToCome(text []byte) bool {
+	c, err := decode("", "", text[bytes.LastIndex(text, []byte("\n---"))+1:])
+	return err == nil && len(c.objects) > 0 && lackOf(c.objects[len(c.objects)-1].value) != ""
 }
 
 // isOpen reports whether a document ends within brackets or within a quotation. A quotation begins where a word could.

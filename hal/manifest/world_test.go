@@ -20,9 +20,11 @@ type world struct {
 	t      *testing.T
 	names  map[string]hal.Info
 	data   map[string]string
-	fail   map[string]error // by operation and path
-	born   int64            // of the directory of manifests
-	device hal.Device       // it lies on
+	fail   map[string]error  // by operation and path
+	during map[string]func() // by operation and path: what happens before it
+	synced map[string]bool   // files whose content is durable
+	born   int64             // of the directory of manifests
+	device hal.Device        // it lies on
 	mount  hal.MountID
 	boot   hal.BootID
 	now    hal.Instant
@@ -49,7 +51,7 @@ const (
 )
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, boot: "boot", born: 7, mount: 3, names: map[string]hal.Info{}, data: map[string]string{}, fail: map[string]error{}}
+	w := &world{t: t, boot: "boot", born: 7, mount: 3, names: map[string]hal.Info{}, data: map[string]string{}, fail: map[string]error{}, during: map[string]func(){}, synced: map[string]bool{}}
 	w.names[dir] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755}
 	return w
 }
@@ -192,13 +194,22 @@ func (x tree) RemoveTree(hal.Call, string, int) (bool, error) {
 }
 func (x tree) Rename(_ hal.Call, from, to string) error {
 	x.w.writes()
+	require.True(x.w.t, x.w.synced[from], "%s gets the name %s before it is durable", from, to)
 	x.w.names[to], x.w.data[to] = x.w.names[from], x.w.data[from]
 	delete(x.w.names, from)
 	x.w.dies(to)
 	return nil
 }
 
+// happens is what somebody does before a call.
+func (w *world) happens(call string) {
+	if f := w.during[call]; f != nil {
+		f()
+	}
+}
+
 func (x tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
+	x.w.happens("list " + at)
 	if err := x.w.fail["list "+at]; err != nil {
 		return nil, err
 	}
@@ -215,6 +226,7 @@ func (x tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
 }
 
 func (x tree) Stat(_ hal.Call, at string) (hal.Info, error) {
+	x.w.happens("stat " + at)
 	info, ok := x.w.names[at]
 	if !ok {
 		return hal.Info{}, errno("stat", at, syscall.ENOENT)
@@ -228,6 +240,7 @@ func (x tree) Stat(_ hal.Call, at string) (hal.Info, error) {
 type files struct{ w *world }
 
 func (x files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
+	x.w.happens("read " + at)
 	if err := x.w.fail["read "+at]; err != nil {
 		return nil, err
 	}
@@ -245,10 +258,14 @@ func (x files) Write(_ hal.Call, at string, data []byte, mode uint32) error {
 		return err
 	}
 	x.w.writes()
+	delete(x.w.synced, at)
 	x.w.names[at], x.w.data[at] = hal.Info{Type: hal.TypeFile, Mode: mode}, string(data)
 	return nil
 }
 
 func (x files) WriteAt(hal.Call, string, int64, []byte) error  { panic("never") }
 func (x files) Allocate(hal.Call, string, int64, uint32) error { panic("never") }
-func (x files) Sync(hal.Call, string) error                    { return nil }
+func (x files) Sync(_ hal.Call, at string) error {
+	x.w.synced[at] = true
+	return nil
+}

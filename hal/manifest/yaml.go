@@ -22,8 +22,9 @@ const (
 // document is one document of a manifest as JSON, items of a List apart.
 type document struct {
 	json   []byte
-	number int // from 1
-	line   int // where it begins, from 1
+	number int        // from 1
+	line   int        // where it begins, from 1
+	node   *yaml.Node // as it was written; nil in JSON
 }
 
 // where names the document for people.
@@ -32,16 +33,26 @@ func (d document) where() string { return fmt.Sprintf("document %d, line %d", d.
 // begins names the document where what is meant may be further down in it.
 func (d document) begins() string { return fmt.Sprintf("document %d (from line %d)", d.number, d.line) }
 
-// split cuts a manifest into its documents. JSON is read as JSON, since YAML refuses tabs that JSON allows. An error quotes nothing of the content.
-func split(data []byte) ([]document, error) {
-	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
-		if documents, err := splitJSON(data); err == nil {
+// split cuts a manifest into its documents. JSON is read as JSON, since YAML refuses tabs that JSON allows. What is neither is an error of the one that
+// it is meant to be.
+func split(data []byte, isJSON bool) ([]document, error) {
+	if rest, begins := bytes.CutPrefix(bytes.TrimLeft(data, blanks), []byte("{")); begins {
+		documents, err := splitJSON(data)
+		if err == nil {
 			return documents, nil
 		}
-		// YAML's flow style begins the same way.
+		// YAML's flow style begins the same way, but hardly ever has its keys in quotes.
+		isJSON = isJSON || bytes.HasPrefix(bytes.TrimLeft(rest, blanks), []byte(`"`))
 	}
-	return splitYAML(data)
+	documents, err := splitYAML(data)
+	if _, isSyntax := errors.AsType[syntaxError](err); isSyntax && isJSON {
+		return splitJSON(data)
+	}
+	return documents, err
 }
+
+// blanks are those of JSON.
+const blanks = " \t\r\n"
 
 func splitJSON(data []byte) ([]document, error) {
 	var all []document
@@ -53,15 +64,29 @@ func splitJSON(data []byte) ([]document, error) {
 		if errors.Is(err, io.EOF) {
 			return all, nil
 		}
-		if err != nil || len(all) == maxDocuments {
-			return nil, fmt.Errorf("not valid JSON, or more than %d documents", maxDocuments)
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", len(all)+1, inJSON(data, offset))
 		}
-		all = append(all, document{raw, len(all) + 1, 1 + bytes.Count(data[:offset], []byte("\n"))})
+		if len(all) == maxDocuments {
+			return nil, fmt.Errorf("more than %d documents", maxDocuments)
+		}
+		all = append(all, document{raw, len(all) + 1, 1 + bytes.Count(data[:offset], []byte("\n")), nil})
 	}
 }
 
+// inJSON says where the document that begins at an offset is no JSON.
+func inJSON(data []byte, offset int) error {
+	var raw json.RawMessage
+	err := json.Unmarshal(data[offset:], &raw)
+	end := len(data)
+	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
+		end = min(end, offset+int(bad.Offset))
+	}
+	return syntaxError{fmt.Errorf("json: line %d: %w", 1+bytes.Count(data[:end], []byte("\n")), err), "JSON"}
+}
+
 func skipSpace(data []byte, at int) int {
-	for at < len(data) && strings.IndexByte(" \t\r\n", data[at]) >= 0 {
+	for at < len(data) && strings.IndexByte(blanks, data[at]) >= 0 {
 		at++
 	}
 	return at
@@ -77,7 +102,7 @@ func splitYAML(data []byte) ([]document, error) {
 			return all, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", number, syntaxError{err})
+			return nil, fmt.Errorf("document %d: %w", number, syntaxError{err, "YAML"})
 		}
 		if number > maxDocuments {
 			return nil, fmt.Errorf("more than %d documents", maxDocuments)
@@ -89,12 +114,15 @@ func splitYAML(data []byte) ([]document, error) {
 		if err := w.value(node.Content[0], 0); err != nil {
 			return nil, fmt.Errorf("document %d: %w", number, err)
 		}
-		all = append(all, document{w.out.Bytes(), number, node.Content[0].Line})
+		all = append(all, document{w.out.Bytes(), number, node.Content[0].Line, node.Content[0]})
 	}
 }
 
-// syntaxError is the YAML parser's own error, whose text may quote the file.
-type syntaxError struct{ error }
+// syntaxError is the parser's own error, whose text may quote the file.
+type syntaxError struct {
+	error
+	language string
+}
 
 func empty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 

@@ -53,7 +53,7 @@ func (csiNode) Capabilities(hal.Call, string, *csi.NodeGetCapabilitiesRequest) (
 }
 
 func (n csiNode) Stage(_ hal.Call, _ string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
-	n.reach(r.StagingTargetPath)
+	n.reach(r.StagingTargetPath, "")
 	return &csi.NodeStageVolumeResponse{}, nil
 }
 
@@ -63,7 +63,7 @@ func (n csiNode) Unstage(_ hal.Call, _ string, r *csi.NodeUnstageVolumeRequest) 
 }
 
 func (n csiNode) Publish(_ hal.Call, _ string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
-	n.reach(r.TargetPath)
+	n.reach(r.TargetPath, r.StagingTargetPath)
 	return &csi.NodePublishVolumeResponse{}, nil
 }
 
@@ -72,18 +72,21 @@ func (n csiNode) Unpublish(_ hal.Call, _ string, r *csi.NodeUnpublishVolumeReque
 	return &csi.NodeUnpublishVolumeResponse{}, nil
 }
 
-// reach mounts at a path, once.
-func (n csiNode) reach(at string) {
-	defer n.lock()()
+// reach mounts at a path, once: what is mounted at another path, else a filesystem of its own.
+func (n csiNode) reach(at, from string) {
+	defer n.begin().mu.Unlock()
 	n.makeAll(at)
 	if len(n.mounts[at]) == 0 {
 		n.mount(hal.Mount{Path: at, FSType: "ext4", Source: "/dev/disk"})
+		if below := n.mounts[from]; len(below) > 0 {
+			n.mounts[at][0].Device = below[len(below)-1].Device
+		}
 	}
 }
 
 // leave unmounts a path, if something is mounted there.
 func (n csiNode) leave(at string) {
-	defer n.lock()()
+	defer n.begin().mu.Unlock()
 	if len(n.mounts[at]) > 0 {
 		_ = n.unmount(at)
 	}

@@ -24,10 +24,10 @@ type timer struct {
 // NewLoop returns a loop with nothing to do.
 func NewLoop() *Loop { return &Loop{now: 1} }
 
-func (l *Loop) Now() hal.Instant     { return l.now }
-func (l *Loop) BootID() hal.BootID   { return "00000000-0000-4000-8000-000000000001" }
-func (l *Loop) Post(f func())        { l.queue = append(l.queue, f) }
-func (l *Loop) Go(task func())       { l.queue = append(l.queue, task) }
+func (l *Loop) Now() hal.Instant   { return l.now }
+func (l *Loop) BootID() hal.BootID { return "00000000-0000-4000-8000-000000000001" }
+func (l *Loop) Post(f func())      { l.queue = append(l.queue, f) }
+func (l *Loop) Go(task func())     { l.queue = append(l.queue, task) }
 func (l *Loop) At(t hal.Instant, f func()) {
 	at, _ := slices.BinarySearchFunc(l.timers, t, func(x timer, t hal.Instant) int {
 		if x.at <= t {

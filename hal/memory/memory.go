@@ -16,13 +16,16 @@ import (
 // Host holds what was made: directories, files, mounts. All methods may be called from any goroutine.
 type Host struct {
 	runtime hal.Runtime
+	objects []any
 	drivers []string
 
 	mu     sync.Mutex
 	nodes  map[string]*node
 	mounts map[string][]hal.Mount
 	serial uint64
-	calls  uint64
+	counts Counts
+	// noticed is told of changes of the mount table.
+	noticed func(at []string)
 }
 
 type node struct {
@@ -31,9 +34,9 @@ type node struct {
 	below map[string]*node
 }
 
-// New returns a host with a root directory and CSI drivers of these names, which have the capability to stage.
-func New(runtime hal.Runtime, rootDir string, drivers ...string) *Host {
-	h := &Host{runtime: runtime, drivers: drivers, nodes: map[string]*node{}, mounts: map[string][]hal.Mount{}}
+// New returns a host with a root directory, a cluster of these objects, and CSI drivers of these names, which have the capability to stage.
+func New(runtime hal.Runtime, rootDir string, objects []any, drivers ...string) *Host {
+	h := &Host{runtime: runtime, objects: objects, drivers: drivers, nodes: map[string]*node{}, mounts: map[string][]hal.Mount{}}
 	h.nodes["/"] = &node{info: hal.Info{Type: hal.TypeDirectory}, below: map[string]*node{}}
 	h.makeAll(rootDir)
 	return h
@@ -43,22 +46,38 @@ func New(runtime hal.Runtime, rootDir string, drivers ...string) *Host {
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
 		Runtime: h.runtime, Machine: machine{}, Mounts: mounts{h}, Tree: tree{h}, Files: files{h}, HostPaths: hostPaths{h}, Children: children{},
-		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h}, Cluster: cluster{}, Watches: watches{h},
+		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h}, Cluster: cluster{h.objects}, Watches: watches{h},
 	}
 }
 
-// Calls returns how many calls of Mounts, Tree, Files, HostPaths and CSINode there were.
-func (h *Host) Calls() uint64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.calls
+// Counts is what was asked of a host.
+type Counts struct {
+	Calls   uint64 // of Mounts, Tree, Files, HostPaths and CSINode
+	Entries uint64 // of directories and of the mount table that were read
 }
 
-// lock begins a call.
-func (h *Host) lock() func() {
+// Counts returns what was asked so far.
+func (h *Host) Counts() Counts {
 	h.mu.Lock()
-	h.calls++
-	return h.mu.Unlock
+	defer h.mu.Unlock()
+	return h.counts
+}
+
+// MountForeign has somebody mount at a path.
+func (h *Host) MountForeign(at string) {
+	h.mu.Lock()
+	h.mount(hal.Mount{Path: at, FSType: "ext4"})
+	h.mu.Unlock()
+	if h.noticed != nil {
+		h.runtime.Post(func() { h.noticed([]string{at}) })
+	}
+}
+
+// begin begins a call, which its caller ends by unlocking mu.
+func (h *Host) begin() *Host {
+	h.mu.Lock()
+	h.counts.Calls++
+	return h
 }
 
 func (h *Host) makeAll(dir string) {
@@ -104,7 +123,7 @@ func failure(op, object string, errno syscall.Errno) error {
 type tree struct{ *Host }
 
 func (t tree) Mkdir(_ hal.Call, at string, _ uint32) error {
-	defer t.lock()()
+	defer t.begin().mu.Unlock()
 	switch {
 	case t.nodes[at] != nil:
 		return failure("mkdir", at, syscall.EEXIST)
@@ -116,7 +135,7 @@ func (t tree) Mkdir(_ hal.Call, at string, _ uint32) error {
 }
 
 func (t tree) Remove(_ hal.Call, at string) error {
-	defer t.lock()()
+	defer t.begin().mu.Unlock()
 	n := t.nodes[at]
 	switch {
 	case n == nil:
@@ -131,7 +150,7 @@ func (t tree) Remove(_ hal.Call, at string) error {
 }
 
 func (t tree) RemoveTree(_ hal.Call, at string, _ int) (bool, error) {
-	defer t.lock()()
+	defer t.begin().mu.Unlock()
 	if t.nodes[at] != nil {
 		t.takeAll(at)
 	}
@@ -139,7 +158,7 @@ func (t tree) RemoveTree(_ hal.Call, at string, _ int) (bool, error) {
 }
 
 func (t tree) Rename(_ hal.Call, from, to string) error {
-	defer t.lock()()
+	defer t.begin().mu.Unlock()
 	n := t.nodes[from]
 	if n == nil {
 		return failure("rename", from, syscall.ENOENT)
@@ -162,7 +181,7 @@ func (t tree) move(from, to string, n *node) {
 }
 
 func (t tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
-	defer t.lock()()
+	defer t.begin().mu.Unlock()
 	n := t.nodes[at]
 	if n == nil {
 		return nil, failure("list", at, syscall.ENOENT)
@@ -171,11 +190,12 @@ func (t tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
 	for _, name := range slices.Sorted(maps.Keys(n.below)) {
 		entries = append(entries, hal.Entry{Name: name, Type: n.below[name].info.Type})
 	}
+	t.counts.Entries += uint64(len(entries))
 	return entries, nil
 }
 
 func (t tree) Stat(_ hal.Call, at string) (hal.Info, error) {
-	defer t.lock()()
+	defer t.begin().mu.Unlock()
 	n := t.nodes[at]
 	if n == nil {
 		return hal.Info{}, failure("stat", at, syscall.ENOENT)
@@ -188,7 +208,7 @@ func (t tree) Stat(_ hal.Call, at string) (hal.Info, error) {
 type files struct{ *Host }
 
 func (f files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
-	defer f.lock()()
+	defer f.begin().mu.Unlock()
 	n := f.nodes[at]
 	switch {
 	case n == nil:
@@ -200,7 +220,7 @@ func (f files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
 }
 
 func (f files) Write(_ hal.Call, at string, data []byte, _ uint32) error {
-	defer f.lock()()
+	defer f.begin().mu.Unlock()
 	n, err := f.open(at)
 	if err == nil {
 		n.data = slices.Clone(data)
@@ -220,7 +240,7 @@ func (f files) open(at string) (*node, error) {
 }
 
 func (f files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
-	defer f.lock()()
+	defer f.begin().mu.Unlock()
 	n := f.nodes[at]
 	if n == nil {
 		return failure("write", at, syscall.ENOENT)
@@ -233,7 +253,7 @@ func (f files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
 }
 
 func (f files) Allocate(_ hal.Call, at string, size int64, _ uint32) error {
-	defer f.lock()()
+	defer f.begin().mu.Unlock()
 	n, err := f.open(at)
 	if err == nil && int64(len(n.data)) < size {
 		n.data = append(n.data, make([]byte, int(size)-len(n.data))...)
@@ -242,7 +262,7 @@ func (f files) Allocate(_ hal.Call, at string, size int64, _ uint32) error {
 }
 
 func (f files) Sync(_ hal.Call, at string) error {
-	defer f.lock()()
+	defer f.begin().mu.Unlock()
 	if f.nodes[at] == nil {
 		return failure("sync", at, syscall.ENOENT)
 	}
@@ -252,7 +272,7 @@ func (f files) Sync(_ hal.Call, at string) error {
 type hostPaths struct{ *Host }
 
 func (p hostPaths) Find(_ hal.Call, at string) (hal.HostFile, error) {
-	defer p.lock()()
+	defer p.begin().mu.Unlock()
 	n := p.nodes[at]
 	if n == nil {
 		return hal.HostFile{}, nil
@@ -261,7 +281,7 @@ func (p hostPaths) Find(_ hal.Call, at string) (hal.HostFile, error) {
 }
 
 func (p hostPaths) Make(_ hal.Call, at string, t hal.FileType) error {
-	defer p.lock()()
+	defer p.begin().mu.Unlock()
 	p.makeAll(path.Dir(at))
 	if p.nodes[at] == nil {
 		p.make(at, t)
@@ -272,26 +292,28 @@ func (p hostPaths) Make(_ hal.Call, at string, t hal.FileType) error {
 type mounts struct{ *Host }
 
 func (m mounts) Table(hal.Call) ([]hal.Mount, error) {
-	defer m.lock()()
+	defer m.begin().mu.Unlock()
 	all := []hal.Mount{{ID: 1, Path: "/", Root: "/", Device: hal.Device{Major: 8, Minor: 1}, FSType: "ext4"}}
 	for _, at := range slices.Sorted(maps.Keys(m.mounts)) {
 		all = append(all, m.mounts[at]...)
 	}
+	m.counts.Entries += uint64(len(all))
 	return all, nil
 }
 
 func (m mounts) At(_ hal.Call, at string) ([]hal.Mount, error) {
-	defer m.lock()()
+	defer m.begin().mu.Unlock()
 	return slices.Clone(m.mounts[at]), nil
 }
 
 func (m mounts) Within(_ hal.Call, at string) ([]hal.Mount, error) {
-	defer m.lock()()
+	defer m.begin().mu.Unlock()
 	return m.within(nil, at), nil
 }
 
 // within appends the mounts at and below a path. What is mounted is mounted on a directory or a file that exists.
 func (h *Host) within(to []hal.Mount, at string) []hal.Mount {
+	h.counts.Entries += uint64(len(h.mounts[at]))
 	to = append(to, h.mounts[at]...)
 	n := h.nodes[at]
 	if n == nil {
@@ -304,13 +326,13 @@ func (h *Host) within(to []hal.Mount, at string) []hal.Mount {
 }
 
 func (m mounts) Mount(_ hal.Call, n hal.NewMount) error {
-	defer m.lock()()
+	defer m.begin().mu.Unlock()
 	m.mount(hal.Mount{Path: n.Target, FSType: n.FSType, Source: n.Source})
 	return nil
 }
 
 func (m mounts) Bind(_ hal.Call, b hal.BindSpec) error {
-	defer m.lock()()
+	defer m.begin().mu.Unlock()
 	m.mount(hal.Mount{Path: b.Target, FSType: "ext4", Source: b.Source})
 	return nil
 }
@@ -322,7 +344,7 @@ func (h *Host) mount(n hal.Mount) {
 }
 
 func (m mounts) Unmount(_ hal.Call, at string, _ hal.MountID) error {
-	defer m.lock()()
+	defer m.begin().mu.Unlock()
 	return m.unmount(at)
 }
 
@@ -349,18 +371,22 @@ type children struct{}
 func (children) Living(hal.Call) ([]hal.Child, error) { return nil, nil }
 func (children) Gone(_ hal.Child, f func())           { f() }
 
-type cluster struct{}
+type cluster struct{ objects []any }
 
-func (cluster) Watch(f func(hal.ClusterEvent)) { f(hal.Synced{Source: "manifest"}) }
+func (c cluster) Watch(f func(hal.ClusterEvent)) {
+	f(hal.Changed{Source: "manifest", Applied: c.objects})
+	f(hal.Synced{Source: "manifest"})
+}
+
 func (cluster) Secret(hal.Call, string, string) (hal.Secret, error) {
 	return hal.NewSecret(nil), nil
 }
 
 type watches struct{ *Host }
 
-func (watches) MountTable(func([]string))  {}
-func (watches) Directory(string, func())   {}
-func (watches) Path(string, func()) func() { return func() {} }
+func (w watches) MountTable(f func([]string)) { w.noticed = f }
+func (watches) Directory(string, func())      {}
+func (watches) Path(string, func()) func()    { return func() {} }
 func (w watches) PluginSockets(dir string, f func(hal.SocketEvent)) {
 	for i, name := range w.drivers {
 		f(hal.SocketEvent{Path: dir + "/" + name + ".sock", Present: true, Made: int64(i + 1)})

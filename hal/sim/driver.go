@@ -315,7 +315,7 @@ func (d *driver) fall() {
 	if !d.up {
 		return
 	}
-	d.up = false
+	d.up, d.given = false, nil // it knew its secrets in memory alone
 	w.event("driver.down", d.name)
 	w.tell(actor{}, Effect{Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Endpoint: d.endpoint, Outcome: hal.Done})
 	d.close(d.endpoint)

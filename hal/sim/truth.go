@@ -244,7 +244,7 @@ func (w *World) WriteFile(path string, data []byte) {
 		w.persist(dir.n, name, n)
 		w.nameChanged(dir, name, n, true)
 	}
-	n.file = &content{}
+	n.file, n.changed = &content{}, w.sched.now
 	n.file.size = int64(len(data))
 	n.file.write(0, data, 0, 0, false, &w.slabs)
 	w.contentChanged(path)

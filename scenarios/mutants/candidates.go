@@ -23,4 +23,8 @@ var Candidates = []Mutant{
 		"a mount table is believed of what changed while it was read", "S14, laws 7.1", "engine/drift.go",
 		"\tat, since := m.drift.at, m.drift.since\n", "\tat, since := m.drift.at, max(m.core.Seq(), m.drift.since)\n",
 	},
+	{
+		"of what a rung owns its mount alone is hidden", "S14, S18", "engine/core/hidden.go",
+		"range append([]string{Value(r.Want, \"path\")}, r.Places...) {", "range []string{Value(r.Want, \"path\")} {",
+	},
 }

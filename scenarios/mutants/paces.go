@@ -40,4 +40,8 @@ var paces = []Mutant{
 		"\tp.wanted, p.complete = true, e.Complete\n",
 		"\tp.wanted, p.complete = true, e.Complete\n\tfor _, r := range c.sorted() {\n\t\tr.resetBackoff()\n\t\tc.mark(r)\n\t}\n",
 	},
+	{
+		"a driver that comes back has the calls of all sent at once", "L7", "engine/core/core.go",
+		"for _, r := range c.of(actor) {\n\t\tr.resetBackoff()", "for _, r := range c.sorted() {\n\t\tr.resetBackoff()",
+	},
 }

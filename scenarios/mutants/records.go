@@ -33,8 +33,24 @@ var records = []Mutant{
 		"r.fingerprint, r.generation = rec.Fingerprint, rec.Generation",
 	},
 	{
+		"what is mounted where a record tells of another boot is used by nobody", "S7, laws 5.4", "engine/core/core.go",
+		"\t\tc.doubtBoot(rec, found)\n", "",
+	},
+	{
+		"that a record may be of an old copy is not recorded", "S7, laws 5.2", "engine/core/core.go",
+		"\tr.wasUp = true\n\tr.saw(found[r.Key])\n\tc.settle(r)\n", "\tr.wasUp = true\n",
+	},
+	{
+		"a mount at one place is of a whole ladder", "L2, laws 5.4", "engine/core/core.go",
+		" || isBare(r.Key) || len(r.Below) == 0 || slices.ContainsFunc(r.Below, isBare) {", " || isBare(r.Key) {",
+	},
+	{
 		"a start does not list what has no record", "S15, laws 5.4, kubernetes#72257", "engine/core/core.go",
 		"\tfor _, stray := range s.Strays {\n", "\tfor _, stray := range s.Strays[:0] {\n",
+	},
+	{
+		"what is mounted anew after an unstage is the agent's alone", "L1, S15", "engine/plugin/csi/descend.go",
+		"isNew = slices.ContainsFunc(seen.Stack, func(m hal.Mount) bool { return !m.Was(w.o.Fingerprint) })", "isNew = false",
 	},
 	{
 		"records go before directories", "S15, laws 5.5, kubernetes#101911", "engine/plugin/csi/descend.go",
@@ -104,7 +120,7 @@ var records = []Mutant{
 	},
 	{
 		"a full disk is told as a full journal", "L12", "engine/journal/journal.go",
-		"	if !j.spare {\n		return j.closed()\n	}\n	return fmt", "	return fmt",
+		"	if !j.spare {\n		return j.closed()\n	}\n	taken", "	taken",
 	},
 	{
 		"what is missing in a text leaves its blanks", "L12", "hal/error.go",
@@ -112,7 +128,23 @@ var records = []Mutant{
 	},
 	{
 		"a full journal is told as a full disk", "L12", "engine/journal/journal.go",
-		"raise journalBytes, or remove pods\"", "free space on the disk\"",
+		"once records have gone; remove pods\"", "free space on the disk\"",
+	},
+	{
+		"a journal does not grow", "L2, findings of outside use", "engine/start.go",
+		"\tn.journal.MayGrow(m.cfg.JournalMost)\n", "",
+	},
+	{
+		"who waits for a larger journal is refused", "L2, L3", "engine/commit.go",
+		"&& m.journal.Press()", "&& false",
+	},
+	{
+		"what hangs keeps others waiting for their turn", "L2", "engine/core/turns.go",
+		"if known && c.now < t.begun[0].since.Add(turnEnds) {", "if known {",
+	},
+	{
+		"whose turn has come is not told", "L2", "engine/core/turns.go",
+		"\t\t\t\tr.isNext = true\n\t\t\t\tc.mark(r)\n", "\t\t\t\tr.isNext = true\n",
 	},
 	{
 		"what follows damage is not doubted", "laws 5.4", "engine/journal/load.go",

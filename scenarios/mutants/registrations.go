@@ -48,4 +48,8 @@ var registrations = []Mutant{
 		"a meeting ends for a registration that has ended", "L15, L13", "engine/meeting.go",
 		"case s.gen != gen || !s.still(info) || ", "case s.gen != gen || ",
 	},
+	{
+		"who served a driver is never dropped", "S24", "engine/core/serving.go",
+		"if c.servers[e.Actor] == e.By {", "if c.servers[e.Actor] == e.By || e.By == \"\" {",
+	},
 }

@@ -64,6 +64,10 @@ var roots = []Mutant{
 		"err == nil && isAnother {", "err == nil && l.end < 0 {",
 	},
 	{
+		"a log of deletions that is begun has only its name synced", "S31", "engine/deletions/deletions.go",
+		"\tif err == nil {\n\t\terr = h.Files.Sync(c, file)\n", "\tif err == nil && !isAnother {\n\t\terr = h.Files.Sync(c, file)\n",
+	},
+	{
 		"what the log of deletions had is not told again", "S31, what is in the log stays there", "engine/deletions/deletions.go",
 		"len(before) > 0 && l.isThere(h, c)", "len(before) > 0",
 	},
@@ -98,5 +102,13 @@ var roots = []Mutant{
 	{
 		"a data file that can't be read at a start is no volume's", "S15", "engine/plugin/kinds/scan.go",
 		"\tif err != nil && !s.isPatient && !isItsOwn(err) {\n", "\tif err != nil && s.h == nil {\n",
+	},
+	{
+		"a log of deletions that was cut short is the one that was written", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"info.Inode == l.inode && info.Size == l.end", "info.Inode == l.inode",
+	},
+	{
+		"a log of deletions that was cut short is written on as it was", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"isAnother := info.Inode != l.inode || info.Size != l.end", "isAnother := info.Inode != l.inode",
 	},
 }

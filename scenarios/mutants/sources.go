@@ -102,6 +102,14 @@ var sources = []Mutant{
 		"|| isNameToCome(text)", "",
 	},
 	{
+		"a pod without containers is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		"|| isMoreToCome(text)", "",
+	},
+	{
+		"a pod without containers is good", "S1, a bad file may hold what it names", "hal/manifest/required.go",
+		"\tif err == nil {\n\t\terr = c.incomplete()\n", "\tif err != nil {\n\t\terr = c.incomplete()\n",
+	},
+	{
 		"what was accepted once is accepted for good", "S1, another directory says nothing", "hal/manifest/manifest.go",
 		"return !this.missing && !this.going // it", "return !this.missing && name == \"\" // it",
 	},
@@ -173,7 +181,7 @@ var sources = []Mutant{
 	},
 	{
 		"a secret is told", "S17", "engine/said.go",
-		"\tsaid.Detail = e.said.Clean(failure.Detail)\n", "",
+		"\tsaid.Detail = strings.TrimRight(e.said.Clean(failure.Detail), \" ;:,\") // more may be said behind it\n", "_ = strings.TrimRight\n",
 	},
 	{
 		"secrets are looked for as they are, in one piece", "S17", "hal/scrub/study.go",
@@ -185,7 +193,7 @@ var sources = []Mutant{
 	},
 	{
 		"a text in which a secret was hidden has a part too few", "L12", "engine/said.go",
-		"\tsaid.Detail = e.said.Clean(failure.Detail)\n",
+		"\tsaid.Detail = strings.TrimRight(e.said.Clean(failure.Detail), \" ;:,\") // more may be said behind it\n",
 		"\tif said.Detail = e.said.Clean(failure.Detail); said.Detail != failure.Detail {\n\t\tsaid.Detail += \"; \"\n\t}\n",
 	},
 	{
@@ -211,5 +219,21 @@ var sources = []Mutant{
 	{
 		"a terminal obeys what a driver says", "S17", "hal/scrub/scrub.go",
 		"\t\tcase strconv.IsPrint(r):\n", "\t\tcase r < utf8.RuneSelf || strconv.IsPrint(r):\n",
+	},
+	{
+		"what was lost of a manifest does not matter", "S1, another directory says nothing", "hal/manifest/reader.go",
+		"before.known || before.lost || ", "before.known || ",
+	},
+	{
+		"a manifest that ends in zeros is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		"len(text) == 0 || bytes.IndexByte(text, 0) >= 0 {", "len(text) == 0 {",
+	},
+	{
+		"a pod of which only an answered call is remembered is recorded", "S1", "engine/core/view.go",
+		"return r.recorded && !c.isPast(r) })", "return r.recorded })",
+	},
+	{
+		"what a driver was given in an earlier life is never let go", "L12", "engine/meeting.go",
+		"\t\tm.releaseGiven(d.name)\n", "\t\t_ = d.name\n",
 	},
 }

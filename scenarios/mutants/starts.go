@@ -51,4 +51,12 @@ var starts = []Mutant{
 		"what stands at an earlier life's trace is another's", "L2", "engine/core/complete.go",
 		"\t\tcase r.traced && !IsBare(res.Fingerprint):\n", "\t\tcase r.traced && r == nil:\n",
 	},
+	{
+		"of several hidden directories one is pruned", "L1", "engine/hidden.go",
+		"return !isAtOrBelow(at, names) })", "return !isAtOrBelow(at, names[:1]) })",
+	},
+	{
+		"of several hidden directories one hides", "S14, S18", "engine/core/hidden.go",
+		"for _, name := range c.hidden {\n", "for _, name := range c.hidden[:min(1, len(c.hidden))] {\n",
+	},
 }

@@ -47,4 +47,8 @@ var vandals = []Mutant{
 		"\tif err := h.Tree.Remove(c, name); err != nil && !hal.Is(err, syscall.ENOENT) {\n",
 		"\tif _, err := h.Tree.RemoveTree(c, name, 1000); err != nil {\n",
 	},
+	{
+		"what begins like a place is below it", "S21, laws 7.3", "engine/covers.go",
+		"len(at) > len(dir) && at[len(dir)] == '/' && at[:len(dir)] == dir", "len(at) > len(dir) && at[:len(dir)] == dir",
+	},
 }

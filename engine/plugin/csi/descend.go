@@ -18,10 +18,12 @@ func unstage(h *hal.Host, o core.Op) core.Result {
 	if r, bad := w.incomplete(); bad {
 		return r
 	}
-	_, err := h.CSINode.Unstage(w.c, w.param(paramDriver), &csi.NodeUnstageVolumeRequest{
-		VolumeId: w.param(paramHandle), StagingTargetPath: w.path(),
+	return w.down(func() error {
+		_, err := h.CSINode.Unstage(w.c, w.param(paramDriver), &csi.NodeUnstageVolumeRequest{
+			VolumeId: w.param(paramHandle), StagingTargetPath: w.path(),
+		})
+		return err
 	})
-	return w.down(err)
 }
 
 func unpublish(h *hal.Host, o core.Op) core.Result {
@@ -29,39 +31,58 @@ func unpublish(h *hal.Host, o core.Op) core.Result {
 	if r, bad := w.incomplete(); bad {
 		return r
 	}
-	_, err := h.CSINode.Unpublish(w.c, w.param(paramDriver), &csi.NodeUnpublishVolumeRequest{
-		VolumeId: w.param(paramHandle), TargetPath: w.path(),
+	return w.down(func() error {
+		_, err := h.CSINode.Unpublish(w.c, w.param(paramDriver), &csi.NodeUnpublishVolumeRequest{
+			VolumeId: w.param(paramHandle), TargetPath: w.path(),
+		})
+		return err
 	})
-	return w.down(err)
 }
 
-// down ends a descent after the driver's reply err: it looks, takes away what the driver has left of ours, and then the names.
-func (w work) down(err error) core.Result {
+// down asks the driver to let go, and once more if it may hold the volume again: for all that can be known, what stood
+// there came after its answer.
+func (w work) down(ask func() error) core.Result {
+	r, isNew := w.letGo(ask())
+	if isNew {
+		r, _ = w.letGo(ask())
+	}
+	return r
+}
+
+// letGo ends a descent after the driver's reply err: it looks, takes away what the driver has left of ours, and then the
+// names. isNew: it has unmounted what was not confirmed, and the names stay. A climb that only a lost journal knew of may
+// have mounted that after the driver had let go.
+func (w work) letGo(err error) (r core.Result, isNew bool) {
 	v := judge(core.Descend, err, w.o.Quiet)
 	if v.outcome != hal.Done {
 		// A driver that may have let go of a publish may have left it mounted. A stage that a driver can't let go of still serves pods that join.
 		v.negateFirst = v.outcome == hal.Unknown && w.o.Kind == KindPublish
-		return v.result(err)
+		return v.result(err), false
 	}
 	seen, err := op.Look(w.h, w.c, w.path())
 	if err != nil {
-		return w.answered(left("the driver says that it is gone, but that can't be looked at: " + err.Error()))
+		return w.answered(left("the driver says that it is gone, but that can't be looked at: " + err.Error())), false
 	}
+	isNew = slices.ContainsFunc(seen.Stack, func(m hal.Mount) bool { return !m.Was(w.o.Fingerprint) })
 	if len(seen.Stack) > 0 {
 		if r, ok := w.unmount(seen); !ok {
-			return w.answered(r)
+			return w.answered(r), false
 		}
 		if seen, err = op.Look(w.h, w.c, w.path()); err != nil {
-			return w.answered(left("unmounted, but that can't be looked at: " + err.Error()))
+			return w.answered(left("unmounted, but that can't be looked at: " + err.Error())), false
 		}
 		if len(seen.Stack) > 0 {
-			return w.answered(w.stuck(seen.Stack))
+			return w.answered(w.stuck(seen.Stack)), false
+		}
+		if isNew {
+			return w.answered(left("twice the driver has let go of it, and it was mounted again; " +
+				"volnode has unmounted it, and asks the driver again")), true
 		}
 	}
 	if err := w.clear(seen); err != nil {
-		return w.answered(op.Unknown("the driver has let go of the volume, but what is left at its path can't be removed: " + err.Error()))
+		return w.answered(op.Unknown("the driver has let go of the volume, but what is left at its path can't be removed: " + err.Error())), false
 	}
-	return w.answered(core.Result{Outcome: hal.Done})
+	return w.answered(core.Result{Outcome: hal.Done}), false
 }
 
 // unmount takes down what the driver has left mounted, as far as it is ours, each mount once and never lazily.

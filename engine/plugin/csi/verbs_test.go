@@ -314,6 +314,41 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 	}
 }
 
+// What is mounted anew once a driver has let go may be of a call that nobody knows of any more: it goes, and the driver is
+// told that it has gone.
+func TestADriverHearsThatWhatItHasMountedAnewIsGone(t *testing.T) {
+	ours := hal.Mount{Device: volume, FSType: "ext4"}
+	for name, c := range map[string]struct {
+		isConfirmed bool
+		times       int // how often it is mounted anew
+		asked       int
+		want        hal.Outcome
+	}{
+		"nothing is there":      {asked: 1, want: hal.Done},
+		"the confirmed mount":   {isConfirmed: true, asked: 1, want: hal.Done},
+		"a new one":             {times: 1, asked: 2, want: hal.Done},
+		"a new one, each time":  {times: 9, asked: 2, want: hal.Unknown},
+		"one more on confirmed": {isConfirmed: true, times: 1, asked: 2, want: hal.Done},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, o, asked := newNode(), descending(publishOp(), ""), 0
+			if c.isConfirmed {
+				o.Fingerprint = n.Mount(target, ours).Fingerprint()
+			}
+			n.OnUnpublish = func(*csi.NodeUnpublishVolumeRequest) {
+				if asked++; asked <= c.times {
+					n.Mount(target, ours)
+				}
+			}
+			r := unpublish(n.HAL(), o)
+			require.Equal(t, c.want, r.Outcome, r.Reason)
+			require.Equal(t, c.asked, asked)
+			require.Equal(t, c.want == hal.Unknown, r.NegateFirst)
+			require.Empty(t, n.Stacks[target])
+		})
+	}
+}
+
 func TestDescentsThatTheDriverDoesNotFinish(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error

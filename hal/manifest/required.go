@@ -1,0 +1,114 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// This file is what an object can't be without: the API server refuses it then, in these words. A text that is cut short
+// between two lines may still be good YAML: what it lacks shows that. It is no validation of the rest.
+
+// incomplete returns an error for the first object that lacks what it can't be without, and nil if there is none.
+func (c content) incomplete() error {
+	for _, o := range c.objects {
+		if lack := lackOf(o.value); lack != "" {
+			const advice = "; the API server refuses that, too: complete the object, " +
+				"or write the file again if its end is missing"
+			return fmt.Errorf("%s, %s %s: %s%s", o.where, o.id.Kind, o.id.Name, lack, advice)
+		}
+	}
+	return nil
+}
+
+func lackOf(value any) string {
+	l := lack{}
+	switch o := value.(type) {
+	case *corev1.Pod:
+		l.pod(&o.Spec)
+	case *corev1.PersistentVolume:
+		l.persistentVolume(&o.Spec)
+	case *corev1.PersistentVolumeClaim:
+		l.of(len(o.Spec.AccessModes) > 0, "spec.accessModes")
+		_, asks := o.Spec.Resources.Requests[corev1.ResourceStorage]
+		l.of(asks, "spec.resources[storage]")
+	}
+	return l.first
+}
+
+// lack is the first thing that is missing.
+type lack struct{ first string }
+
+func (l *lack) of(isThere bool, format string, args ...any) {
+	l.is(isThere, "Required value", format, args...)
+}
+
+func (l *lack) is(isGood bool, what, format string, args ...any) {
+	if !isGood && l.first == "" {
+		l.first = fmt.Sprintf(format, args...) + ": " + what
+	}
+}
+
+func (l *lack) pod(spec *corev1.PodSpec) {
+	for i := range spec.Volumes {
+		v := &spec.Volumes[i]
+		l.of(v.Name != "", "spec.volumes[%d].name", i)
+		l.of(v.HostPath == nil || v.HostPath.Path != "", "spec.volumes[%d].hostPath.path", i)
+		claim := v.PersistentVolumeClaim
+		l.of(claim == nil || claim.ClaimName != "", "spec.volumes[%d].persistentVolumeClaim.claimName", i)
+		l.of(v.CSI == nil || v.CSI.Driver != "", "spec.volumes[%d].csi.driver", i)
+	}
+	l.of(len(spec.Containers) > 0, "spec.containers")
+	l.containers("spec.containers", spec, spec.Containers)
+	l.containers("spec.initContainers", spec, spec.InitContainers)
+}
+
+func (l *lack) containers(field string, spec *corev1.PodSpec, all []corev1.Container) {
+	for i := range all {
+		c, at := &all[i], fmt.Sprintf("%s[%d]", field, i)
+		l.of(c.Name != "", "%s.name", at)
+		l.of(c.Image != "", "%s.image", at)
+		for j, m := range c.VolumeMounts {
+			l.used(spec, m.Name, fmt.Sprintf("%s.volumeMounts[%d]", at, j))
+			l.of(m.MountPath != "", "%s.volumeMounts[%d].mountPath", at, j)
+		}
+		for j, d := range c.VolumeDevices {
+			l.used(spec, d.Name, fmt.Sprintf("%s.volumeDevices[%d]", at, j))
+			l.of(d.DevicePath != "", "%s.volumeDevices[%d].devicePath", at, j)
+		}
+	}
+}
+
+// used: what a container mounts is a volume of its pod.
+func (l *lack) used(spec *corev1.PodSpec, name, at string) {
+	l.of(name != "", "%s.name", at)
+	isThere := slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
+	l.is(isThere, fmt.Sprintf("Not found: %.100q", name), "%s.name", at)
+}
+
+func (l *lack) persistentVolume(spec *corev1.PersistentVolumeSpec) {
+	l.of(len(spec.AccessModes) > 0, "spec.accessModes")
+	l.of(len(spec.Capacity) > 0, "spec.capacity")
+	hasSource := spec.PersistentVolumeSource != corev1.PersistentVolumeSource{}
+	l.is(hasSource, "Required value: must specify a volume type", "spec")
+	if spec.CSI == nil {
+		return
+	}
+	l.of(spec.CSI.Driver != "", "spec.csi.driver")
+	l.of(spec.CSI.VolumeHandle != "", "spec.csi.volumeHandle")
+	for i, ref := range []*corev1.SecretReference{spec.CSI.NodeStageSecretRef, spec.CSI.NodePublishSecretRef} {
+		field := []string{"nodeStageSecretRef", "nodePublishSecretRef"}[i]
+		l.of(ref == nil || ref.Name != "", "spec.csi.%s.name", field)
+		l.of(ref == nil || ref.Namespace != "", "spec.csi.%s.namespace", field)
+	}
+}
+
+// decodeNew is decode for what does not count yet. What counted before there was this check goes on to count.
+func decodeNew(node, name string, data []byte) (content, error) {
+	c, err := decode(node, name, data)
+	if err == nil {
+		err = c.incomplete()
+	}
+	return c, err
+}

@@ -1,0 +1,120 @@
+package scenarios
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+)
+
+// This file is the end of a world: every pod is deleted, and nothing may be left.
+
+// empties deletes all pods, and nothing may be left of them.
+func (r *run) empties() {
+	r.tidies() // what somebody had mounted is gone by now
+	isTold := r.asksForTheEnd()
+	for _, p := range r.pods {
+		r.remove(p, time.Second)
+	}
+	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L4", "emptied", r.bound()) || !isTold() {
+		return
+	}
+	if !r.facesTruth() {
+		return
+	}
+	r.clears()
+	if r.hangsOn() {
+		return
+	}
+	r.judges("L1")
+	if what := r.leftover(); what != "" {
+		r.fail("L1", "emptied", what, "every pod is deleted, and this is left: "+what)
+	}
+}
+
+// leftover names something of a volume that is left, "" if nothing is.
+func (r *run) leftover() string {
+	left := strings.Join(r.core.Hidden(), ", ") // nobody could look there: any volume may be
+	if r.core.Beliefs(func(b core.Belief) { left = "the rung " + string(b.Key) }); left != "" {
+		return left
+	}
+	for _, m := range r.w.Mounts() {
+		if isOurs(m.Path) {
+			return "the mount at " + m.Path
+		}
+	}
+	for _, h := range r.w.Staged() {
+		if !r.isUnseeable(&h) {
+			return "the stage of " + h.Volume + " at " + h.Path
+		}
+	}
+	for _, h := range r.w.Published() {
+		if !r.isUnseeable(&h) {
+			return "the publish of " + h.Volume + " at " + h.Path
+		}
+	}
+	if what := r.leftoverNames(); what != "" {
+		return what
+	}
+	status, ok := r.status()
+	if !ok {
+		return "an agent that does not answer"
+	}
+	calls, actors, served := r.core.Memories()
+	if n := status.Journal.Records - calls - actors - len(served); n > 0 {
+		return fmt.Sprintf("%d records in the journal", n)
+	}
+	if served = slices.DeleteFunc(served, r.hasRival); len(served) > 0 {
+		return "the record of who serves " + served[0]
+	}
+	r.asksInUseAtLast()
+	r.tellsAtTheEnd(status)
+	return ""
+}
+
+// asksInUseAtLast asks the engine, of which nothing is left, for each volume that was there.
+func (r *run) asksInUseAtLast() {
+	m := r.m
+	r.w.Do(func() {
+		r.notInUse(func(name string) (bool, error) { return m.VolumeIsAttached(r.w.Context(0), name) })
+	})
+}
+
+// notInUse is L5. ask is the engine's answer for a volume, driver^handle.
+func (r *run) notInUse(ask func(string) (bool, error)) {
+	for _, p := range r.list {
+		r.judges("L5")
+		name := p.driver + "^" + p.volume
+		if isInUse, err := ask(name); err != nil || isInUse {
+			r.fail("L5", "emptied", name, "nothing is left of volume "+name+", and it is told to be in use")
+		}
+	}
+}
+
+func (r *run) leftoverNames() string {
+	if names := r.w.Entries(path.Join(rootDir, "pods")); len(names) > 0 {
+		return "the directory pods/" + names[0]
+	}
+	csi := path.Join(rootDir, "plugins/kubernetes.io/csi")
+	for _, driver := range r.w.Entries(csi) {
+		if names := r.w.Entries(path.Join(csi, driver)); len(names) > 0 {
+			return "the directory " + path.Join(driver, names[0])
+		}
+	}
+	return ""
+}
+
+// tellsAtTheEnd is S17 of the journal, the status and the plan.
+func (r *run) tellsAtTheEnd(status engine.Status) {
+	dir := path.Join(rootDir, "volnode/journal")
+	for _, name := range r.w.Entries(dir) {
+		if r.leaks.in(r.w.FileText(path.Join(dir, name))) != "" {
+			r.fail("S17", "journal", name, "a secret is in the journal")
+		}
+	}
+	r.reveals("status", "status", fmt.Sprintf("%+v", status))
+}

@@ -1,0 +1,24 @@
+package scenarios
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal"
+)
+
+// Who waits for a pod waits for the volumes that it has, and not for the end of a call for one that it had.
+func TestWhoWaitsDoesNotWaitForAFormerVolume(t *testing.T) {
+	for desired, isTrue := range map[string]bool{"unwanted": true, "wanted": false, "held": false} {
+		a := podAnswers{uid: "u", mounted: map[string]engine.MountedVolume{"data": {}}, possibly: map[string]engine.MountedVolume{"data": {}, "former": {}}}
+		a.gone = errors.New("not yet")
+		p := &engine.PodStatus{UID: "u", Wanted: true, State: engine.Uncertain, Volumes: []engine.VolumeStatus{
+			{Name: "data", State: engine.Ready, Keys: []hal.Key{"data"}}, {Name: "former", State: engine.Uncertain, Keys: []hal.Key{"former"}},
+		}}
+		rungs := map[hal.Key]*engine.RungStatus{"data": {Actual: "Present", Desired: "wanted"}, "former": {Actual: "Unknown", Desired: desired}}
+		require.Equal(t, isTrue, a.contradicts(p, rungs, false) == "", desired)
+	}
+}
