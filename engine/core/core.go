@@ -21,6 +21,7 @@ type Core struct {
 	upon    map[hal.Key][]*rung          // the rungs that name a key in Below, sorted by key; the key itself need not exist
 	volumes map[string][]*rung           // by Volume
 	places  map[string][]*rung           // by each of Places
+	atlas   *rung                        // by where they stand: see spot
 	actors  map[string]map[hal.Key]*rung // by Actor
 	pods    map[PodUID]*pod
 	ops     map[hal.OpID]*rung // in flight
@@ -120,6 +121,7 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r := c.add(rec.Rung)
 	r.state, r.purged, r.veiled = Unknown, false, false
 	r.made, r.facts, r.seq = rec.Rung.Want, rec.Facts, rec.Seq
+	c.locate(r)
 	r.recorded, r.phase = true, rec.Phase
 	c.lastSeq = max(c.lastSeq, rec.Seq)
 	if rec.Boot != c.boot {

@@ -8,6 +8,11 @@ type killer struct {
 
 // killers is what is tried first. One that has gone stale costs the whole catalogue and a hunt, and nothing else.
 var killers = map[string]killer{
+	"a notice that does not say where is no notice":                              {scenario: "unmount_is_noticed_by_a_notice_without_a_place"},
+	"what goes from below an emptyDir is not minded":                             {scenario: "mount_below_an_empty_dir_goes_and_its_pod_with_it"},
+	"what is noticed while the mount table is read is forgotten":                 {scenario: "unmounts_come_while_the_mount_table_is_read"},
+	"what is read of some paths is taken for the whole mount table":              {scenario: "foreign_unmount_is_noticed_and_mended"},
+	"what others have mounted below the root directory is never forgotten":       {scenario: "foreign_mount_hides_the_directories_of_all_pods"},
 	"ALREADY_EXISTS is not negated":                                              {scenario: "already_exists_is_negated_first"},
 	"ALREADY_EXISTS is taken for OK":                                             {scenario: "already_exists_is_negated_first"},
 	"INTERNAL is taken for not done":                                             {scenario: "failed_unstage_is_not_stood_on"},
