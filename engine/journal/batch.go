@@ -136,7 +136,7 @@ func (b *Batch) makeSpare(h *hal.Host, c hal.Call) {
 			err = h.Files.Allocate(c, spare, size, fileMode)
 		}
 	}
-	for hal.Is(err, syscall.ENOSPC) && size/2 >= max(b.least, b.need) {
+	for err != nil && size/2 >= max(b.least, b.need) {
 		size /= 2
 		if err = h.Files.Allocate(c, spare, size, fileMode); err == nil {
 			b.size = size
