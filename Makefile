@@ -150,7 +150,7 @@ mutants: build ## faulty engines that the simulator must tell from the true one,
 	bin/volsim mutants --budget $(MUTANT_BUDGET) $(MUTANT_FLAGS)
 
 .PHONY: bench
-bench: ## the engine beside its peers and the goals, TURNS (1) times, then the simulator's table, BENCHTIME (10s) a world; with BASE=<commit> the packages' benchmarks, COUNT (6) times, beside that commit's
+bench: ## the engine beside its peers and goals, TURNS (1) times; the simulator, BENCHTIME (10s) a world; BASE=<commit>: packages beside that commit's
 	cd bench && go test -run '^$$' -bench Goals -benchtime $(TURNS)x . && go test -run '^$$' -bench 'Hunt|Large' -benchtime $(BENCHTIME) .
 ifdef BASE
 	@mkdir -p bin
