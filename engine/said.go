@@ -51,7 +51,7 @@ func (e ears) heard(c hal.Call, driver string, volume []string, err error) error
 			return &said
 		}
 	}
-	said.Detail = e.said.Clean(failure.Detail)
+	said.Detail = strings.TrimRight(e.said.Clean(failure.Detail), " ;:,") // more may be said behind it
 	return &said
 }
 

@@ -73,7 +73,7 @@ type Error struct {
 	Doubtful bool
 }
 
-// Error prints in one line, like "umount /var/lib/v/a: device or resource busy (not done)".
+// Error prints in one line, like "umount /var/lib/v/a: device or resource busy".
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.Grow(len(e.Op) + len(e.Object) + len(e.Detail) + 48)
@@ -101,9 +101,6 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 		b.WriteString(e.Detail)
 	}
-	b.WriteString(" (")
-	b.WriteString(e.Outcome.String())
-	b.WriteByte(')')
 	return b.String()
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/volnode/volnode/engine"
@@ -37,7 +38,7 @@ func (r *run) empties() {
 
 // leftover names something of a volume that is left, "" if nothing is.
 func (r *run) leftover() string {
-	left := ""
+	left := strings.Join(r.core.Hidden(), ", ") // nobody could look there: any volume may be
 	if r.core.Beliefs(func(b core.Belief) { left = "the rung " + string(b.Key) }); left != "" {
 		return left
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/volnode/volnode/engine/plugin"
 )
 
 // This file is what the workload of a hunt does to the root directory.
@@ -38,7 +40,7 @@ func (g *workload) planDenials() {
 	if g.pick("workload.deny", "", 0, 12, 1) == 0 {
 		return
 	}
-	which := g.pick("workload.deny-where", "", 0, 2, 1, 1, 1, 1)
+	which := g.pick("workload.deny-where", "", 0, 2, 1, 1, 1, 1, 1, 1, 1, 1)
 	why := [...]syscall.Errno{syscall.EIO, syscall.EACCES}[g.pick("workload.deny-why", "", 0, 1, 1)]
 	isForgotten := g.pick("workload.deny-forgotten", "", 0, 1, 1) == 1
 	g.at(g.time("workload.deny-time", "", 0, chaos), "denied directory", func() {
@@ -58,6 +60,8 @@ func (g *workload) planDenials() {
 // deniable is directories that a start lists.
 var deniable = []string{
 	"pods", "pods", "plugins/kubernetes.io/csi/disk.example", "plugins/kubernetes.io/csi/file.example", "plugins/kubernetes.io/csi/volumeDevices",
+	"plugins/kubernetes.io/csi/volumeDevices/staging", "plugins/kubernetes.io/csi/volumeDevices/publish",
+	"plugins/kubernetes.io/csi/volumeDevices/publish/pv-4", "plugins/kubernetes.io/csi/disk.example/" + plugin.HandleHash("vol-1"),
 }
 
 // planLosses draws what becomes of the agent's own files: somebody removes them under a living agent, or while it is away, or the journal rots.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/volnode/volnode/internal/wording"
 )
 
 // maxConfigBytes bounds what is read of a configuration file.
@@ -232,7 +234,6 @@ func suggestion(t reflect.Type, key string) string {
 			return fmt.Sprintf("; did you mean %q?", known)
 		}
 	}
-	best, distance := "", 1+len(key)/2
 	var names []string
 	for f := range t.Fields() {
 		if f.IsExported() {
@@ -240,11 +241,7 @@ func suggestion(t reflect.Type, key string) string {
 		}
 	}
 	slices.Sort(names)
-	for _, name := range names {
-		if d := editDistance(strings.ToLower(key), strings.ToLower(name)); d < distance {
-			best, distance = name, d
-		}
-	}
+	best := wording.Nearest(key, names)
 	if best == "" {
 		return "; known here: " + strings.Join(names, ", ")
 	}
@@ -270,24 +267,4 @@ func keysOf(t reflect.Type, at string) []string {
 		}
 	}
 	return keys
-}
-
-// editDistance is Levenshtein's, in bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/internal/wording"
 )
 
 // This file is the names of objects in command lines and requests: which of them can exist, and what somebody may have meant.
@@ -125,7 +126,7 @@ func isNear(name, known string) bool {
 	if len(parts) > 0 {
 		last = parts[len(parts)-1]
 	}
-	return strings.Contains(known, last) || strings.Contains(name, known) || editDistance(name, known) <= cmp.Or(len(name)/4, 1)
+	return strings.Contains(known, last) || strings.Contains(name, known) || wording.Distance(name, known) <= cmp.Or(len(name)/4, 1)
 }
 
 // shortList shows a few names, and how many more there are.

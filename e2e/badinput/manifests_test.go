@@ -27,7 +27,7 @@ var badFiles = []struct{ name, text, why string }{
 	{"namespace.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: ../b}\n", `metadata.namespace "../b"`},
 	{"uid.yaml", host.Pod("a", "../../etc", "a", "emptyDir: {}"), `metadata.uid "../../etc": must be made of letters, digits, . and -`},
 	{"volume.yaml", "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: ../../x}\n", `metadata.name "../../x"`},
-	{"unknown.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {volumess: []}\n", `unknown field "spec.volumess"`},
+	{"unknown.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {volumess: []}\n", `spec.volumess: unknown field "volumess"; did you mean "volumes"?`},
 	{"twice.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nmetadata: {name: b}\n", "line 4: the field is there twice"},
 	{
 		"kind.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n",

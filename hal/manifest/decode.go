@@ -2,11 +2,13 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -105,12 +107,13 @@ func (c *content) list(node string, d document) error {
 	if err := strictly(d.json, &list); err != nil {
 		return fmt.Errorf("not a valid List; %s", withheld)
 	}
+	_, items := entryOf(d.node, "items")
 	for i, item := range list.Items {
 		var meta metav1.TypeMeta
 		if json.Unmarshal(item, &meta) == nil && meta.Kind == "List" {
 			return fmt.Errorf("item %d: a List in a List is not supported", i)
 		}
-		if err := c.add(node, document{item, d.number, d.line}); err != nil {
+		if err := c.add(node, document{item, d.number, d.line, itemOf(items, i)}); err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
 		}
 	}
@@ -120,7 +123,7 @@ func (c *content) list(node string, d document) error {
 // object decodes a document into o, whose metadata is m, and adds it.
 func (c *content) object(node string, d document, o any, m *metav1.ObjectMeta, namespaced bool) error {
 	if err := strictly(d.json, o); err != nil {
-		return err
+		return cmp.Or(mistaken(d, reflect.TypeOf(o)), err)
 	}
 	kind := hal.IdentityOf(o).Kind
 	if namespaced && m.Namespace == "" {

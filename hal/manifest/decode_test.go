@@ -141,3 +141,26 @@ func TestTextThatMayGoOn(t *testing.T) {
 		require.Equal(t, want, isCut([]byte(text)), "%q", text)
 	}
 }
+
+// What does not fit its type is told by its place in the file, without a word of Go, and without its value.
+func TestMistakesAreToldByTheirPlace(t *testing.T) {
+	const begin = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
+	for text, want := range map[string]string{
+		begin + "  hostNetwork: \"yes\"\n":                   "line 5: spec.hostNetwork: must be true or false, and is text",
+		begin + "  volumes: {}\n":                            "line 5: spec.volumes: must be a list",
+		begin + "  containers: [{nam: c}]\n":                 `spec.containers[0].nam: unknown field "nam"; did you mean "name"?`,
+		begin + "  containers:\n  - env: [{value: 4711}]\n":  "line 6: spec.containers[0].env[0].value: must be text, and is a number; put it in quotes",
+		begin + "  volumes:\n  - emptyDir: {sizeLimit: 1Gx}": `spec.volumes[0].emptyDir.sizeLimit: "1Gx" is no quantity; write a number with a unit`,
+		begin + "  priority: 1.5\n":                          "spec.priority: must be a whole number of 32 bits, and is a number",
+		begin + "  nodeSelector: [a]\n":                      "spec.nodeSelector: must be a mapping (key: value), and is a list",
+		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  spec:\n    volumes: a\n": "item 0: line 7: spec.volumes: must be a list",
+		`{"apiVersion": "v1", "kind": "Pod", "spec": {"volumes": "a"}}`:                                "spec.volumes: must be a list",
+		begin + "  a: 1\n  b: 2\n": `line 5: spec.a: unknown field "a"; also line 6: spec.b: unknown field "b"`,
+	} {
+		_, err := decode("n1", "a.yaml", []byte(text))
+		require.ErrorContains(t, err, want, text)
+		for _, bad := range []string{"Go struct", "unmarshal", "4711", "regular expression"} {
+			require.NotContains(t, err.Error(), bad, text)
+		}
+	}
+}

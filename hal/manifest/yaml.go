@@ -22,8 +22,9 @@ const (
 // document is one document of a manifest as JSON, items of a List apart.
 type document struct {
 	json   []byte
-	number int // from 1
-	line   int // where it begins, from 1
+	number int        // from 1
+	line   int        // where it begins, from 1
+	node   *yaml.Node // as it was written; nil in JSON
 }
 
 // where names the document for people.
@@ -69,7 +70,7 @@ func splitJSON(data []byte) ([]document, error) {
 		if len(all) == maxDocuments {
 			return nil, fmt.Errorf("more than %d documents", maxDocuments)
 		}
-		all = append(all, document{raw, len(all) + 1, 1 + bytes.Count(data[:offset], []byte("\n"))})
+		all = append(all, document{raw, len(all) + 1, 1 + bytes.Count(data[:offset], []byte("\n")), nil})
 	}
 }
 
@@ -113,7 +114,7 @@ func splitYAML(data []byte) ([]document, error) {
 		if err := w.value(node.Content[0], 0); err != nil {
 			return nil, fmt.Errorf("document %d: %w", number, err)
 		}
-		all = append(all, document{w.out.Bytes(), number, node.Content[0].Line})
+		all = append(all, document{w.out.Bytes(), number, node.Content[0].Line, node.Content[0]})
 	}
 }
 

@@ -7,6 +7,10 @@ var faces = []Mutant{
 		"\t\tif isStaged { // who uses it is not known\n", "\t\tif isStaged && ok {\n",
 	},
 	{
+		"what shares its data file with a stage that can't be listed goes", "L1", "engine/plugin/kinds/scan.go",
+		"case of[name] && knowsStages:", "case of[name] && (knowsStages || len(specs) > 0):",
+	},
+	{
 		"names of a raw volume that is not known are nobody's", "S15", "engine/plugin/kinds/discover.go",
 		"if !ok && e.Data.Problem != \"\" && !e.Data.Missing {", "if ok && e.Data.Problem != \"\" {",
 	},

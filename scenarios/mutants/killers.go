@@ -158,6 +158,7 @@ var killers = map[string]killer{
 	"lines that were not written are forgotten":                                  {seed: 1},
 	"made anew under a live container":                                           {seed: 1},
 	"made anew under what stands on it":                                          {seed: 667},
+	"what shares its data file with a stage that can't be listed goes":           {scenario: "stages_of_raw_volumes_can_not_be_listed"},
 	"names of a raw volume that is not known are nobody's":                       {scenario: "data_file_of_a_raw_volume_can_not_be_read"},
 	"no call is fenced":                                                          {scenario: "driver_without_staging_is_only_published"},
 	"no exclusion per rung: an operation in flight is not minded":                {scenario: "agent_dies_at_each_step_of_a_mount"},

@@ -181,7 +181,7 @@ var sources = []Mutant{
 	},
 	{
 		"a secret is told", "S17", "engine/said.go",
-		"\tsaid.Detail = e.said.Clean(failure.Detail)\n", "",
+		"\tsaid.Detail = strings.TrimRight(e.said.Clean(failure.Detail), \" ;:,\") // more may be said behind it\n", "_ = strings.TrimRight\n",
 	},
 	{
 		"secrets are looked for as they are, in one piece", "S17", "hal/scrub/study.go",
@@ -193,7 +193,7 @@ var sources = []Mutant{
 	},
 	{
 		"a text in which a secret was hidden has a part too few", "L12", "engine/said.go",
-		"\tsaid.Detail = e.said.Clean(failure.Detail)\n",
+		"\tsaid.Detail = strings.TrimRight(e.said.Clean(failure.Detail), \" ;:,\") // more may be said behind it\n",
 		"\tif said.Detail = e.said.Clean(failure.Detail); said.Detail != failure.Detail {\n\t\tsaid.Detail += \"; \"\n\t}\n",
 	},
 	{

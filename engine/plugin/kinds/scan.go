@@ -284,8 +284,8 @@ func (s *scanner) staged(driver string) {
 // blocks lists the raw block volumes. Each has a name in up to three directories.
 func (s *scanner) blocks(dir string) {
 	specs, _ := s.names(dir)
-	staged, isListed := s.names(dir + "/staging")
-	if isListed && len(staged) == 0 && s.isEmpty(dir+"/staging") {
+	staged, knowsStages := s.names(dir + "/staging")
+	if knowsStages && len(staged) == 0 && s.isEmpty(dir+"/staging") {
 		s.found.Empty = append(s.found.Empty, dir+"/staging")
 	}
 	published, isListed := s.names(dir + "/publish")
@@ -304,8 +304,11 @@ func (s *scanner) blocks(dir string) {
 		of[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
-		if of[name] {
+		switch {
+		case of[name] && knowsStages:
 			s.block(dir, name, isStaged[name])
+		case of[name]: // a stage that may be there has its data file in common with the publishes, which would remove it
+			s.found.Left = append(s.found.Left, besideHidden(dir+"/publish/"+name, dir+"/staging"))
 		}
 	}
 }
