@@ -102,7 +102,7 @@ func EmptyDirPlace(root, uid, volume string) Place {
 // EmptyDirTrash is where the emptyDir at dir is moved before it is deleted: beside it, so on the same filesystem, under a name that no volume has.
 func EmptyDirTrash(dir string) string {
 	parent, name := path.Split(dir)
-	return path.Join(parent, "."+name+trashSuffix)
+	return parent + "." + name + trashSuffix
 }
 
 const trashSuffix = ".deleting"
