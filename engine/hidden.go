@@ -75,9 +75,9 @@ func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
 	m.left = left
 	if now := kinds.Hidden(left); !slices.Equal(before, now) || len(strays) > 0 {
 		m.log(LevelInfo, "looked again at what the start could not", "without-record", itoa(len(strays)), "hidden", itoa(len(now)))
-		m.step(core.Discovered{Strays: strays, Hidden: now})
+		m.step(core.Discovered{Strays: strays, Hidden: now, Unseen: listing.Unseen})
 		m.orphans()
-		m.tableChanged()
+		m.tableChanged(nil)
 	}
 	m.lookAtHidden()
 }
@@ -89,10 +89,10 @@ func (m *VolumeManager) strays(
 	strays, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
 	left = slices.DeleteFunc(left, func(u kinds.Unrecognised) bool { return u.Volume != "" && hasVolume(u.Volume) })
 	strays = slices.DeleteFunc(strays, func(r core.Rung) bool {
-		// Without a record, and with directories that can't be listed, nobody knows whether a pod uses what pods share.
-		isHidden := !isKnown(r.Key) && r.Pod == "" && len(listing.Unlisted) > 0
+		// Without a record, and with directories of pods that can't be looked at, nobody knows whether a pod uses it.
+		isHidden := !isKnown(r.Key) && r.Pod == "" && len(listing.Unseen) > 0
 		if isHidden {
-			why := "a pod may use it, as " + listing.Unlisted[0] + " can't be listed"
+			why := "a pod may use it, as " + listing.Unseen[0] + " can't be looked at"
 			left = append(left, kinds.Unrecognised{Path: core.Value(r.Want, "path"), Why: why, IsHidden: true})
 		}
 		return isKnown(r.Key) || isHidden

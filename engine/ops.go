@@ -67,8 +67,10 @@ func (m *VolumeManager) ended(op core.Op, res core.Result) {
 	if op.Verb == core.Descend && res.Outcome != hal.Done {
 		m.watchAgain(op) // its watch ended when it began
 	}
-	if res.Blocked {
-		m.tableChanged() // what stands there now is what a change is told from
+	if at := core.Value(op.Params, "path"); res.Blocked && at != "" {
+		m.tableChanged([]string{at}) // what stands there now is what a change is told from
+	} else {
+		delete(m.drift.blocked, op.Key)
 	}
 	if res.Unsent {
 		m.unreached(op.Actor)

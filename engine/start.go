@@ -32,6 +32,7 @@ type node struct {
 	deleted []deletions.Entry
 	start   core.Start
 	base    hal.MountID          // on which the root directory is
+	strange []stranger           // mounted below it
 	isRead  bool                 // all but the layout
 	left    []kinds.Unrecognised // in the layout, of which no rung can be made
 }
@@ -127,10 +128,11 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	}, func(volume string) bool {
 		return slices.ContainsFunc(n.loaded.Records, func(r core.Record) bool { return r.Rung.Volume == volume })
 	})
-	n.start.Hidden = kinds.Hidden(n.left)
+	n.start.Hidden, n.start.Unseen = kinds.Hidden(n.left), listing.Unseen
 	m.prune(&h, c, listing.Empty)
 	n.base = standsOn(table, m.cfg.RootDir).ID
-	n.start.Covers, _ = strangers(table, m.cfg.RootDir, n.base, placesOf(&n.start))
+	n.strange = strangers(table, m.cfg.RootDir, placesOf(&n.start))
+	n.start.Covers = coversOf(nil, n.strange)
 	m.follow(children)
 	for _, child := range children {
 		n.start.Children = append(n.start.Children, core.ChildSeen{Key: child.Key, What: childText(child)})
@@ -156,7 +158,7 @@ func (m *VolumeManager) follow(children []hal.Child) {
 
 // begin makes core from what was read and lets the world in.
 func (m *VolumeManager) begin(n node) {
-	m.journal, m.drift.base, m.drift.covers = n.journal, n.base, n.start.Covers
+	m.journal, m.drift.base, m.drift.strange, m.drift.covers = n.journal, n.base, n.strange, n.start.Covers
 	m.deleting.log, m.deleting.recent = n.log, n.deleted
 	m.cfg.NodeName, m.objects.input.NodeName = n.id.Node, n.id.Node
 	n.start.Now = m.h.Runtime.Now()
@@ -180,7 +182,7 @@ func (m *VolumeManager) begin(n node) {
 	for _, e := range early {
 		m.step(e)
 	}
-	m.tableChanged()
+	m.tableChanged(nil)
 	m.lookAtHidden()
 }
 

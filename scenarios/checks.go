@@ -22,6 +22,7 @@ type place struct {
 	isPublish      bool
 	isHeld         bool // staged, or published
 	wasUp          bool // it was believed to be up since the containers of its pod were started
+	isFormer       bool // its pod has ended since, and has come anew without it
 	isTouched      bool // somebody else has changed what stands there: see foreign.go
 	isMixedUp      bool // somebody else has mounted here what the agent can't tell from its own
 	touchedAt      hal.Instant

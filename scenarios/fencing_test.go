@@ -205,3 +205,44 @@ func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
 		require.Equal(t, isAway, r.mayRun(r.byPath[target]))
 	}
 }
+
+// TestWhoComesAnewHasNotWhatTheFormerHad: containers of a pod that comes anew have what it is given, and nothing that
+// the one before had.
+func TestWhoComesAnewHasNotWhatTheFormerHad(t *testing.T) {
+	for name, c := range map[string]struct{ isHeard, isAway, isKnown, isGiven, mayGo bool }{
+		"the agent has heard of the end":           {isHeard: true, mayGo: true},
+		"nobody has told it":                       {},
+		"the agent before has":                     {isHeard: true, isAway: true},
+		"it has not heard that the pod is deleted": {isHeard: true, isKnown: true},
+		"the pod is given the volume again":        {isHeard: true, isGiven: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			p := r.runs()
+			r.holds(sim.EffectPublished)
+			r.m, r.cfg.NoRuntime = &engine.VolumeManager{}, true
+			if p.isRunning = false; c.isHeard {
+				r.tellGone(p)
+			}
+			r.byPath[target].wasUp = true
+			if !c.isKnown {
+				p.told = nil
+			}
+			if c.isAway {
+				r.w.Restarts(false)
+				r.w.KillAgent()
+				r.w.StartAgent()
+			}
+			r.tells(p.object, false)
+			if p.isRunning = true; !c.isGiven {
+				p.given = nil
+			}
+			r.sends(1, unpublish)
+			if c.mayGo {
+				require.Nil(t, r.violation)
+				return
+			}
+			require.Equal(t, "S7", r.violation.Property)
+		})
+	}
+}

@@ -303,6 +303,7 @@ var faultKinds = []struct {
 	{"agent dies replied", "", []sim.Fault{sim.CrashReplied}},
 	{"told late", "", []sim.Fault{sim.NoticeLate}},
 	{"told twice", "", []sim.Fault{sim.NoticeDoubled}},
+	{"told vaguely", "", []sim.Fault{sim.NoticeVague}},
 	{"orphan acts after", "time", []sim.Fault{sim.OrphanActs}},
 	{"helper lives", "", []sim.Fault{sim.ChildLives}},
 	{"reboot", "", []sim.Fault{sim.Reboot}},

@@ -33,13 +33,14 @@ type pod struct {
 	release    []func() // what its containers hold open
 	writer     *writer  // nil if its containers write nothing
 	stops      uint64   // counts deletions: a container that is about to stop belongs to one of them
+	freedIn    uint32   // the life of the agent that was told that its containers have ended, since it was told of the pod
 }
 
 // has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the pod after they were started, or
-// taken from it before, as long as it has never been up.
+// taken from it before, as long as it has never been up, nor one that it had before it came anew without it.
 func (p *pod) has(at *place) bool {
 	is := func(u use) bool { return u.driver == at.driver && u.volume == at.volume }
-	return at.wasUp || slices.ContainsFunc(p.given, is)
+	return at.wasUp && !at.isFormer || slices.ContainsFunc(p.given, is)
 }
 
 // use is one volume of a pod: where its containers find it.
@@ -224,6 +225,7 @@ func (r *run) tellGone(p *pod) {
 	if r.m == nil || !r.w.AgentLives() {
 		return
 	}
+	p.freedIn = r.w.Life()
 	if r.frees(p); !r.cfg.NoRuntime {
 		r.m.ContainersGone(p.uid)
 	}
@@ -433,6 +435,9 @@ func (r *run) hearsOfVolume(v *corev1.PersistentVolume) {
 // tells notes that the agent is told of a pod. A manifest's object is another one than ours, of the same resourceVersion.
 func (r *run) tells(object *corev1.Pod, gone bool) {
 	p := r.byUID[core.PodUID(object.UID)]
+	if p != nil && !gone {
+		r.comesAnew(p)
+	}
 	switch {
 	case p == nil:
 	case gone && (p.told == nil || hal.IdentityOf(p.told) == hal.IdentityOf(object)):
@@ -444,4 +449,15 @@ func (r *run) tells(object *corev1.Pod, gone bool) {
 	default:
 		p.told = object
 	}
+}
+
+// comesAnew: the agent is told of a pod. If it knows that the one before has ended, containers will run on what this one
+// wants, and on nothing else.
+func (r *run) comesAnew(p *pod) {
+	if p.told == nil && p.freedIn == r.w.Life() {
+		for _, at := range r.list {
+			at.isFormer = at.isFormer || r.podOf(at.path) == p
+		}
+	}
+	p.freedIn = 0
 }

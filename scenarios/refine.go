@@ -126,6 +126,7 @@ func (r *run) refine(key hal.Key) {
 		p.wasUp = false // it was believed to be up until the agent heard that its pod has ended
 	}
 	isUp := ok && b.State == core.Present
+	p.isFormer = p.isFormer && !b.IsWanted
 	p.wasUp, p.isUnseen, p.isStranded = p.wasUp || isUp, p.isUnseen && !isUp, p.isStranded && (!ok || p.endsUnheard(&b))
 	p.isOutdated = p.isOutdated && !isUp
 	if p.isTouched {

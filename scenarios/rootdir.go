@@ -162,7 +162,7 @@ func (r *run) strays(place string, what int) {
 	}
 }
 
-// denies: a directory can't be listed for a while.
+// denies: a directory can't be listed, or a file can't be read, for a while.
 func (r *run) denies(at string, why syscall.Errno, last time.Duration) {
 	r.w.Deny(at, why)
 	r.delays(last + time.Minute) // and until it is looked at again

@@ -74,8 +74,8 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.mountTable: last spelt base
 		sim.pageCache: count
 		sim.clusterObject: said merged
-		core.Core: now step lastOp lastSeq order fresh stale round decided batch
-		core.rung: seq
+		core.Core: now step lastOp lastSeq order fresh stale round decided batch atlas
+		core.rung: seq spot
 		core.Record: Seq
 		journal.Journal: live generation end seq synced buffer batch
 		engine.VolumeManager: h node cfg lastWaiter

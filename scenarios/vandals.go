@@ -224,6 +224,7 @@ func vandalActions() []action {
 		{"mount over the directory of pod POD", func(t *story, a []string) string { return t.mountAbove(t.dirOf(a[0])) }},
 		{"mount over the directory of pods", func(t *story, _ []string) string { return t.mountAbove(rootDir + "/pods") }},
 		{"deny the listing of PATH for TIME", func(t *story, a []string) string { return t.deny(a[0], duration(a[1])) }},
+		{"deny the reading of PATH for TIME", func(t *story, a []string) string { return t.deny(a[0], duration(a[1])) }},
 		{"write N files in volume VOLUME of pod POD", func(t *story, a []string) string { return t.fill(a[0], a[1], a[2]) }},
 		{"expect pod POD degraded TEXT", func(t *story, a []string) string { return t.expectDegraded(a[0], a[1]) }},
 		{"expect at most N files of pods", func(t *story, a []string) string { return t.expectNames(a[0]) }},
@@ -302,7 +303,7 @@ func (t *story) expectDegraded(name, text string) string {
 	return why
 }
 
-// deny is a statement: a directory can't be listed for a while.
+// deny is a statement: a directory can't be listed, or a file can't be read, for a while.
 func (t *story) deny(at string, last time.Duration) string {
 	t.r.denies(at, syscall.EACCES, last)
 	return ""

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"path"
 	"slices"
 	"syscall"
 	"time"
@@ -35,33 +36,41 @@ func (g *workload) planRoot() {
 	g.planDenials()
 }
 
-// planDenials draws directories that a start can't list for a while, at times after the journal was lost.
+// planDenials draws directories that a start can't list for a while, or a data file that it can't read, at times after
+// the journal was lost.
 func (g *workload) planDenials() {
 	if g.pick("workload.deny", "", 0, 12, 1) == 0 {
 		return
 	}
-	which := g.pick("workload.deny-where", "", 0, 2, 1, 1, 1, 1, 1, 1, 1, 1)
+	which := g.pick("workload.deny-where", "", 0, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2)
 	why := [...]syscall.Errno{syscall.EIO, syscall.EACCES}[g.pick("workload.deny-why", "", 0, 1, 1)]
 	isForgotten := g.pick("workload.deny-forgotten", "", 0, 1, 1) == 1
 	g.at(g.time("workload.deny-time", "", 0, chaos), "denied directory", func() {
 		last := time.Second + g.time("workload.deny-lasts", "", 0, awayMost)
-		at := deniable[which]
-		if p := g.current(int(which) * 3 % len(g.pods)); which < 2 && p != nil {
-			at = "pods/" + string(p.uid) + "/volumes" + [...]string{"", "/kubernetes.io~csi"}[which]
+		at := rootDir + "/" + deniable[which]
+		switch p := g.current(int(which) * 3 % len(g.pods)); {
+		case p == nil:
+		case which < 2:
+			at = rootDir + "/pods/" + string(p.uid) + "/volumes" + [...]string{"", "/kubernetes.io~csi"}[which]
+		case int(which) == len(deniable)-1:
+			if n := slices.IndexFunc(p.uses, func(u use) bool { return u.driver != "" && !u.raw }); n >= 0 {
+				at = path.Dir(p.uses[n].path) + "/vol_data.json"
+			}
 		}
 		g.r.sleeps(last / 4)
-		g.r.denies(rootDir+"/"+at, why, last)
+		g.r.denies(at, why, last)
 		if isForgotten {
 			g.r.losesOwn("journal")
 		}
 	})
 }
 
-// deniable is directories that a start lists.
+// deniable is directories that a start lists. The first two and the last stand for those of a pod that is not there.
 var deniable = []string{
 	"pods", "pods", "plugins/kubernetes.io/csi/disk.example", "plugins/kubernetes.io/csi/file.example", "plugins/kubernetes.io/csi/volumeDevices",
 	"plugins/kubernetes.io/csi/volumeDevices/staging", "plugins/kubernetes.io/csi/volumeDevices/publish",
 	"plugins/kubernetes.io/csi/volumeDevices/publish/pv-4", "plugins/kubernetes.io/csi/disk.example/" + plugin.HandleHash("vol-1"),
+	"pods",
 }
 
 // planLosses draws what becomes of the agent's own files: somebody removes them under a living agent, or while it is away, or the journal rots.

@@ -51,6 +51,7 @@ type rung struct {
 	down    backoff // of Descend
 	falls   backoff // the wait before r is made anew after it stood: see fall
 	next    decision
+	spot    spot // where it stands, in an index
 
 	pods    []PodUID    // that want it at the top of a ladder, sorted
 	sheds   []hal.Key   // of Below: it is not to stand on them any more, once it is gone
@@ -159,10 +160,12 @@ func (c *Core) index(r *rung) {
 		p.rungs = insert(p.rungs, r)
 	}
 	c.occupy(r)
+	c.locate(r)
 }
 
 func (c *Core) unindex(r *rung) {
 	c.vacate(r)
+	c.dislocate(r)
 	for _, key := range r.Below {
 		withdraw(c.upon, key, r)
 	}

@@ -32,8 +32,11 @@ func (c *Core) Clone() *Core {
 	d.order = list(c.order)
 	d.upon, d.volumes, d.places = cloneIndex(c.upon, list), cloneIndex(c.volumes, list), cloneIndex(c.places, list)
 	for _, of := range c.sorted() {
-		copies[of].rivals = list(of.rivals)
+		r := copies[of]
+		r.rivals = list(of.rivals)
+		r.spot.left, r.spot.right = copies[r.spot.left], copies[r.spot.right]
 	}
+	d.atlas = copies[c.atlas]
 	d.actors = make(map[string]map[hal.Key]*rung, len(c.actors))
 	for _, actor := range slices.Sorted(maps.Keys(c.actors)) {
 		d.actors[actor] = make(map[hal.Key]*rung, len(c.actors[actor]))

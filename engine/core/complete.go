@@ -171,6 +171,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 		r.state, r.trusted, r.purged, r.negate, r.denied, r.left = Present, true, false, false, false, false
 		r.failed = false
 		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint
+		c.locate(r)
 		r.short, r.refreshBy, r.reason = res.Short, res.RefreshBy, res.Short
 		r.wasUp = r.Pod != ""
 		attempts := r.up.attempts
@@ -193,6 +194,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 		}
 		if r.state == Absent || r.made == nil {
 			r.made = in.Params // a descent must know what may have been made
+			c.locate(r)
 		}
 		r.state, r.trusted, r.purged = Unknown, false, false
 		r.negate, r.failed = r.negate || res.NegateFirst, r.failed || res.Failed

@@ -21,12 +21,14 @@ type Core struct {
 	upon    map[hal.Key][]*rung          // the rungs that name a key in Below, sorted by key; the key itself need not exist
 	volumes map[string][]*rung           // by Volume
 	places  map[string][]*rung           // by each of Places
+	atlas   *rung                        // by where they stand: see spot
 	actors  map[string]map[hal.Key]*rung // by Actor
 	pods    map[PodUID]*pod
 	ops     map[hal.OpID]*rung // in flight
 	open    map[hal.OpID]*rung // ended without a known end: an answer may still come
 	covers  []Cover
 	hidden  []string          // names that could not be looked at: see veil
+	unseen  []string          // those of them where pods may have volumes that no record tells of: see unknownUser
 	serial  map[string]bool   // actors that work on one call a volume at a time
 	dead    map[string]string // by actor: the life of it that was seen dead last
 	effects []Found           // by a start: what stands where nothing was left
@@ -42,6 +44,7 @@ type Core struct {
 	round    []*rung   // those that were decided on last: its memory is that of dirty's next round
 	decided  []hal.Key // see Decided
 	touched  []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
+	freed    *pod      // whose containers have ended in this step
 	timers   timers
 	turns    []*turns // sorted by actor
 	limit    int      // operations of one actor at a time
@@ -64,6 +67,7 @@ type Start struct {
 	// InFlight is how many operations of one actor run at a time; 0 is [MaxInFlight].
 	InFlight int
 	Hidden   []string // names that could not be looked at: what was made there is not among Strays
+	Unseen   []string // those of them where pods may have volumes
 }
 
 // Found is what a look saw at a rung's place, "" for nothing.
@@ -99,6 +103,7 @@ func New(s Start) *Core {
 		c.childSeen(child)
 	}
 	c.recallEffects()
+	c.unseen = slices.DeleteFunc(slices.Clone(s.Unseen), c.isTold)
 	for _, r := range c.sorted() {
 		if r.failed {
 			c.failBelow(r)
@@ -116,6 +121,7 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r := c.add(rec.Rung)
 	r.state, r.purged, r.veiled = Unknown, false, false
 	r.made, r.facts, r.seq = rec.Rung.Want, rec.Facts, rec.Seq
+	c.locate(r)
 	r.recorded, r.phase = true, rec.Phase
 	c.lastSeq = max(c.lastSeq, rec.Seq)
 	if rec.Boot != c.boot {
@@ -169,6 +175,7 @@ func (c *Core) Step(now hal.Instant, e Event) Batch {
 	c.apply(e)
 	c.ring()
 	c.reconcile()
+	c.recordFreed()
 	c.wake()
 	b := c.batch
 	c.batch = Batch{}

@@ -232,10 +232,27 @@ func (c *Core) gone(uid PodUID) {
 	if p == nil {
 		return
 	}
+	if !p.gone {
+		c.freed = p
+	}
 	p.gone = true
 	for _, r := range p.rungs {
 		r.down = backoff{}
 		c.markDown(r)
 	}
 	c.touch(p)
+}
+
+// recordFreed writes that no container runs on what is left of a pod and not taken down at once: the pod may be wanted
+// anew in the next life, which is not told again.
+func (c *Core) recordFreed() {
+	if c.freed == nil {
+		return
+	}
+	for _, r := range c.freed.rungs {
+		if r.recorded && r.wasUp && r.op == nil && c.desire(r) != wanted {
+			c.settle(r)
+		}
+	}
+	c.freed = nil
 }

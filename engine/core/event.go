@@ -40,10 +40,11 @@ type (
 	// What they hide is neither brought up nor taken down nor looked at until they are gone, and no pod that needs it is ready.
 	Covered struct{ By []Cover }
 	// Discovered: what a start could not look at was looked at again. Strays are what an earlier life has left there without a record. Hidden
-	// comes in place of what was told before.
+	// and Unseen come in place of what was told before.
 	Discovered struct {
 		Strays []Rung
 		Hidden []string
+		Unseen []string
 	}
 	// Stirred: what kept a Blocked rung from moving may have changed.
 	Stirred struct{ Key hal.Key }

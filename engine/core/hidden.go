@@ -16,12 +16,30 @@ import (
 func (c *Core) veil(r *rung) (string, bool) {
 	for _, name := range c.hidden {
 		for _, at := range append([]string{Value(r.Want, "path")}, r.Places...) {
-			if at == name || strings.HasPrefix(at, name+"/") {
+			if isAtOrBelow(at, name) {
 				return name, true
 			}
 		}
 	}
 	return "", false
+}
+
+func isAtOrBelow(at, name string) bool { return at == name || strings.HasPrefix(at, name+"/") }
+
+// isTold reports whether a record tells what is at a name, or below it.
+func (c *Core) isTold(name string) bool {
+	return slices.ContainsFunc(c.sorted(), func(r *rung) bool {
+		return r.recorded && slices.ContainsFunc(r.Places, func(at string) bool { return isAtOrBelow(at, name) })
+	})
+}
+
+// unknownUser returns where a pod may have a volume that stands on r and that no record tells of: the journal may be an
+// old copy, or damaged.
+func (c *Core) unknownUser(r *rung) (string, bool) {
+	if r.Pod != "" || len(c.unseen) == 0 {
+		return "", false
+	}
+	return c.unseen[0], true
 }
 
 // Hidden returns the names that could not be looked at, not to be changed. Any volume of an earlier life may be there.
@@ -42,6 +60,11 @@ func (c *Core) HasVolume(volume string) bool { return len(c.volumes[volume]) > 0
 // discovered takes in what was found where a start could not look.
 func (c *Core) discovered(e Discovered) {
 	c.hidden = e.Hidden
+	before := c.unseen
+	c.unseen = slices.DeleteFunc(slices.Clone(e.Unseen), func(name string) bool {
+		is := func(was string) bool { return isAtOrBelow(name, was) || isAtOrBelow(was, name) }
+		return !slices.ContainsFunc(before, is)
+	})
 	for _, stray := range e.Strays {
 		if !c.IsKnown(stray.Key) {
 			c.trace(stray)
@@ -65,6 +88,7 @@ func (c *Core) trace(stray Rung) {
 		r = c.add(stray)
 	}
 	r.state, r.purged, r.veiled, r.traced, r.made = Unknown, false, false, true, stray.Want
+	c.locate(r)
 	// What left a trace and no record may have been up: unknown is running.
 	r.wasUp = r.Pod != ""
 }

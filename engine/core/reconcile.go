@@ -92,6 +92,11 @@ func (c *Core) next(r *rung) decision {
 		name, _ := c.veil(r)
 		return waitOn(whyHidden, hal.Key(name))
 	}
+	if d.act && d.verb == Descend {
+		if name, is := c.unknownUser(r); is {
+			return waitOn(whyHidden, hal.Key(name))
+		}
+	}
 	if d.act {
 		if cover, is := c.cover(r); is {
 			return waitOn(whyCovered, hal.Key(cover.Until))

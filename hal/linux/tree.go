@@ -82,6 +82,7 @@ func (t *tree) Rename(c hal.Call, oldPath, newPath string) error {
 		if err := unix.Renameat2(from, oldName, to, newName, 0); err != nil {
 			return fail(err)
 		}
+		t.host.mounts.index.renamed(oldPath)
 		return nil
 	})
 }

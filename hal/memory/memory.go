@@ -25,7 +25,7 @@ type Host struct {
 	serial uint64
 	counts Counts
 	// noticed is told of changes of the mount table.
-	noticed func()
+	noticed func(at []string)
 }
 
 type node struct {
@@ -70,7 +70,7 @@ func (h *Host) MountForeign(at string) {
 	h.mount(hal.Mount{Path: at, FSType: "ext4"})
 	h.mu.Unlock()
 	if h.noticed != nil {
-		h.runtime.Post(h.noticed)
+		h.runtime.Post(func() { h.noticed([]string{at}) })
 	}
 }
 
@@ -308,6 +308,25 @@ func (m mounts) At(_ hal.Call, at string) ([]hal.Mount, error) {
 	return slices.Clone(m.mounts[at]), nil
 }
 
+func (m mounts) Within(_ hal.Call, at string) ([]hal.Mount, error) {
+	defer m.begin().mu.Unlock()
+	return m.within(nil, at), nil
+}
+
+// within appends the mounts at and below a path. What is mounted is mounted on a directory or a file that exists.
+func (h *Host) within(to []hal.Mount, at string) []hal.Mount {
+	h.counts.Entries += uint64(len(h.mounts[at]))
+	to = append(to, h.mounts[at]...)
+	n := h.nodes[at]
+	if n == nil {
+		return to
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.below)) {
+		to = h.within(to, strings.TrimSuffix(at, "/")+"/"+name)
+	}
+	return to
+}
+
 func (m mounts) Mount(_ hal.Call, n hal.NewMount) error {
 	defer m.begin().mu.Unlock()
 	m.mount(hal.Mount{Path: n.Target, FSType: n.FSType, Source: n.Source})
@@ -367,9 +386,9 @@ func (cluster) Secret(hal.Call, string, string) (hal.Secret, error) {
 
 type watches struct{ *Host }
 
-func (w watches) MountTable(f func())      { w.noticed = f }
-func (watches) Directory(string, func())   {}
-func (watches) Path(string, func()) func() { return func() {} }
+func (w watches) MountTable(f func([]string)) { w.noticed = f }
+func (watches) Directory(string, func())      {}
+func (watches) Path(string, func()) func()    { return func() {} }
 func (w watches) PluginSockets(dir string, f func(hal.SocketEvent)) {
 	for i, name := range w.drivers {
 		f(hal.SocketEvent{Path: dir + "/" + name + ".sock", Present: true, Made: int64(i + 1)})

@@ -23,8 +23,11 @@ func (h hostFiles) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 		return nil, k.done(errno)
 	}
 	at, errno := h.w.open(path)
+	denied := h.w.isDenied(path)
 	switch {
 	case errno != 0:
+	case denied != 0:
+		errno = denied
 	case at.n.isDir():
 		errno = syscall.EISDIR
 	case at.n.kind == hal.TypeSocket:

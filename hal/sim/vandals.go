@@ -40,13 +40,14 @@ func (w *World) ReplaceDir(path, aside string) syscall.Errno {
 	return 0
 }
 
-// denial is a directory that can't be listed, though it is there.
+// denial is a directory that can't be listed, or a file that can't be read, though it is there.
 type denial struct {
 	path  string
 	errno syscall.Errno
 }
 
-// Deny has each listing of a directory answered with errno, as on a disk with a bad block, or where somebody took a right away; 0 ends that.
+// Deny has each listing of a directory, or reading of a file, answered with errno, as on a disk with a bad block, or
+// where somebody took a right away; 0 ends that.
 func (w *World) Deny(path string, errno syscall.Errno) {
 	w.event("vandal.deny", path)
 	w.denied = slices.DeleteFunc(slices.Clone(w.denied), func(d denial) bool { return d.path == path })
@@ -58,7 +59,7 @@ func (w *World) Deny(path string, errno syscall.Errno) {
 // Allow ends all denials.
 func (w *World) Allow() { w.denied = nil }
 
-// isDenied is why a directory can't be listed, 0 if it can.
+// isDenied is why a directory can't be listed, or a file can't be read, 0 if it can.
 func (w *World) isDenied(path string) syscall.Errno {
 	for _, d := range w.denied {
 		if d.path == path {

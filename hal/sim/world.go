@@ -67,7 +67,7 @@ type World struct {
 	// heldBefore is the paths at which volumes were held when the last boot ended.
 	heldBefore []string
 	isStrayed  bool     // some mount was a stray
-	denied     []denial // directories that can't be listed
+	denied     []denial // directories that can't be listed, and files that can't be read
 	torn       int      // manifests that are half written
 	shares     []*share // that are no volume's
 	isLooking  bool     // somebody looks who waits for no server

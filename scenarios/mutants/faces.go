@@ -12,11 +12,15 @@ var faces = []Mutant{
 	},
 	{
 		"names of a raw volume that is not known are nobody's", "S15", "engine/plugin/kinds/discover.go",
-		"if !ok && e.Data.Problem != \"\" && !e.Data.Missing {", "if ok && e.Data.Problem != \"\" {",
+		"if !ok && e.Data.isHidden() {", "if ok && e.Data.isHidden() {",
+	},
+	{
+		"a data file that can't be read uses no volume", "S5, laws 5.4", "engine/plugin/kinds/scan.go",
+		"\t\t\t\tif e.Data.isHidden() {\n", "\t\t\t\tif e.Data.isHidden() && !ok {\n",
 	},
 	{
 		"what nobody could look at is not in use", "S8, unknown is in use", "engine/public.go",
-		"return m.unread() != \"\" || slices", "return m.core == nil || slices",
+		"return m.unread() != \"\" || m.core", "return m.core == nil || m.core",
 	},
 	{
 		"what may be mounted is what is mounted", "S35", "engine/public.go",
@@ -35,8 +39,9 @@ var faces = []Mutant{
 		"core.Value(v.Made, \"mode\") == \"block\"", "core.Value(v.Made, \"mode\") == \"raw\"",
 	},
 	{
-		"a volume whose state is unknown is not attached", "S35", "engine/public.go",
-		"return v.Volume == volume && !v.IsGone }\n", "return v.Volume == volume && v.State == core.Present }\n",
+		"a volume whose state is unknown is not attached", "S35", "engine/core/view.go",
+		"slices.ContainsFunc(c.volumes[volume], (*rung).isLeft)",
+		"slices.ContainsFunc(c.volumes[volume], func(r *rung) bool { return r.state == Present })",
 	},
 	{
 		"a status says that it is synced from the start", "S35", "engine/snapshot.go",

@@ -8,6 +8,11 @@ type killer struct {
 
 // killers is what is tried first. One that has gone stale costs the whole catalogue and a hunt, and nothing else.
 var killers = map[string]killer{
+	"a notice that does not say where is no notice":                              {scenario: "unmount_is_noticed_by_a_notice_without_a_place"},
+	"what goes from below an emptyDir is not minded":                             {scenario: "mount_below_an_empty_dir_goes_and_its_pod_with_it"},
+	"what is noticed while the mount table is read is forgotten":                 {scenario: "unmounts_come_while_the_mount_table_is_read"},
+	"what is read of some paths is taken for the whole mount table":              {scenario: "foreign_unmount_is_noticed_and_mended"},
+	"what others have mounted below the root directory is never forgotten":       {scenario: "foreign_mount_hides_the_directories_of_all_pods"},
 	"ALREADY_EXISTS is not negated":                                              {scenario: "already_exists_is_negated_first"},
 	"ALREADY_EXISTS is taken for OK":                                             {scenario: "already_exists_is_negated_first"},
 	"INTERNAL is taken for not done":                                             {scenario: "failed_unstage_is_not_stood_on"},
@@ -105,6 +110,9 @@ var killers = map[string]killer{
 	"a stage whose users can't be listed is not there":                           {scenario: "users_of_a_raw_volume_can_not_be_listed"},
 	"what is mounted where a record tells of another boot is used by nobody":     {scenario: "journal_is_a_copy_of_before_the_boot"},
 	"that a record may be of an old copy is not recorded":                        {scenario: "journal_is_a_copy_of_before_the_boot"},
+	"a record of a stage tells of all that stands on it":                         {scenario: "journal_is_an_old_copy_and_a_pod_can_not_be_looked_at"},
+	"what a record tells of is not known":                                        {scenario: "directory_of_one_pod_keeps_no_stage_of_others"},
+	"that containers have ended is not recorded":                                 {scenario: "end_of_containers_is_known_to_the_next_life"},
 	"what is mounted anew after an unstage is the agent's alone":                 {scenario: "stage_of_a_lost_journal_acts_as_it_is_taken_down"},
 	"a mount at one place is of a whole ladder":                                  {scenario: "foreign_mount_after_a_boot_is_of_no_ladder"},
 	"a start does not list what has no record":                                   {scenario: "journal_is_forgotten"},
@@ -160,6 +168,7 @@ var killers = map[string]killer{
 	"made anew under what stands on it":                                          {seed: 667},
 	"what shares its data file with a stage that can't be listed goes":           {scenario: "stages_of_raw_volumes_can_not_be_listed"},
 	"names of a raw volume that is not known are nobody's":                       {scenario: "data_file_of_a_raw_volume_can_not_be_read"},
+	"a data file that can't be read uses no volume":                              {scenario: "data_file_that_can_not_be_read_keeps_what_its_volume_may_use"},
 	"no call is fenced":                                                          {scenario: "driver_without_staging_is_only_published"},
 	"no exclusion per rung: an operation in flight is not minded":                {scenario: "agent_dies_at_each_step_of_a_mount"},
 	"names of an answered call stay":                                             {scenario: "answered_publish_makes_its_target_later"},

@@ -28,6 +28,18 @@ var records = []Mutant{
 		"WasUp: c.runs(r),", "WasUp: false,",
 	},
 	{
+		"that containers have ended is not recorded", "L2, laws 5.2", "engine/core/desired.go",
+		"if r.recorded && r.wasUp && r.op == nil && c.desire(r) != wanted {", "if r.recorded && r.wasUp && r.op != nil {",
+	},
+	{
+		"a record of a stage tells of all that stands on it", "S5, laws 5.4", "engine/core/reconcile.go",
+		"if name, is := c.unknownUser(r); is {", "if name, is := c.unknownUser(r); is && !r.recorded {",
+	},
+	{
+		"what a record tells of is not known", "L1, laws 5.4", "engine/core/hidden.go",
+		"return r.recorded && slices.ContainsFunc(r.Places,", "return !r.recorded && slices.ContainsFunc(r.Places,",
+	},
+	{
 		"that a rung was up is not recalled", "S7, laws 5.2", "engine/core/core.go",
 		"r.fingerprint, r.generation, r.wasUp = rec.Fingerprint, rec.Generation, rec.WasUp",
 		"r.fingerprint, r.generation = rec.Fingerprint, rec.Generation",

@@ -216,11 +216,11 @@ func IsKept(reason string) bool { return strings.HasSuffix(reason, keptWhy) }
 // clearMounts unmounts the volume's own filesystem and makes sure that no other mount is at or below the directory.
 func clearMounts(h *hal.Host, o core.Op, dir, trash string) (core.Result, bool) {
 	c := op.Call(o)
-	table, err := h.Mounts.Table(c)
+	beside, err := h.Mounts.Within(c, path.Dir(dir)) // dir and trash lie there
 	if err != nil {
 		return op.NotDone(err.Error()), false
 	}
-	below := append(op.MountsBelow(table, dir), op.MountsBelow(table, trash)...)
+	below := append(op.MountsBelow(beside, dir), op.MountsBelow(beside, trash)...)
 	if len(below) > 0 {
 		r := op.NotDone(fmt.Sprintf("can't be deleted: %s is mounted on %s, below the volume; volnode leaves it alone; unmount it",
 			below[0].Fingerprint(), below[0].Path))

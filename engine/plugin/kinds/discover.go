@@ -54,7 +54,7 @@ func (d *discovery) unrecognised(path, why string) {
 // volume reads a data file and checks that what it says may go into paths and calls.
 func (d *discovery) volume(dir string, f File) (csi.VolData, bool) {
 	if f.Problem != "" {
-		d.left = append(d.left, Unrecognised{Path: dir, Why: "its vol_data.json can't be read: " + f.Problem, IsHidden: !f.Missing})
+		d.left = append(d.left, Unrecognised{Path: dir, Why: "its vol_data.json can't be read: " + f.Problem, IsHidden: f.isHidden()})
 		return csi.VolData{}, false
 	}
 	data, err := csi.ParseVolData(f.Data)
@@ -114,7 +114,7 @@ func (d *discovery) block(e BlockEntry) {
 	devices := plugin.CSIDir(d.root) + "/volumeDevices"
 	dir := devices + "/" + e.Spec
 	data, ok := d.volume(dir, e.Data)
-	if !ok && e.Data.Problem != "" && !e.Data.Missing {
+	if !ok && e.Data.isHidden() {
 		for _, at := range []string{devices + "/staging/" + e.Spec, devices + "/publish/" + e.Spec} {
 			d.left = append(d.left, besideHidden(at, dir))
 		}

@@ -21,8 +21,8 @@ type Listing struct {
 	Empty []string
 	// Left is the entries that are no directories of volumes: they are told of and left alone.
 	Left []Unrecognised
-	// Unlisted is the directories in Left below which pods may use volumes: what seems unused may be used there.
-	Unlisted []string
+	// Unseen is the directories below which pods may use volumes that are not known: what seems unused may be used there.
+	Unseen []string
 }
 
 // Hidden are the names in left that could not be looked at: what an earlier life has made may be at or below them.
@@ -63,6 +63,9 @@ type File struct {
 	Problem string
 	Missing bool // there is no such file: Problem says so
 }
+
+// isHidden: there may be such a file, and it could not be read.
+func (f File) isHidden() bool { return f.Problem != "" && !f.Missing }
 
 // Scan lists the layout. From a task. An entry that is no directory, or can't be listed for a reason of its own, is one entry's trouble, in Left. Any
 // other error fails the scan: nothing may be concluded from what is missing. With isPatient that, too, is the entry's trouble: it has lasted.
@@ -139,7 +142,7 @@ func (s *scanner) trouble(name string, err error) {
 	}
 	s.found.Left = append(s.found.Left, Unrecognised{Path: name, Why: "it can't be looked at: " + err.Error(), IsHidden: true})
 	if strings.HasPrefix(name, plugin.PodsDir(s.root)+"/") || strings.HasPrefix(name, plugin.CSIDir(s.root)+"/volumeDevices/") {
-		s.found.Unlisted = append(s.found.Unlisted, name)
+		s.found.Unseen = append(s.found.Unseen, name)
 	}
 }
 
@@ -201,6 +204,9 @@ func (s *scanner) pod(pod string) {
 					continue
 				}
 				e.Data = s.data(dir + "/vol_data.json")
+				if e.Data.isHidden() {
+					s.found.Unseen = append(s.found.Unseen, dir)
+				}
 			}
 			s.found.Pods = append(s.found.Pods, e)
 		}
