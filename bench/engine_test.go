@@ -236,7 +236,7 @@ type severed struct{ hal.Runtime }
 // unwatched lets nobody watch, so that nobody is held.
 type unwatched struct{ hal.Watches }
 
-func (unwatched) MountTable(func())          {}
+func (unwatched) MountTable(func([]string))  {}
 func (unwatched) Path(string, func()) func() { return func() {} }
 func (unwatched) Directory(string, func())   {}
 
