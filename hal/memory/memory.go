@@ -31,6 +31,7 @@ type Host struct {
 type node struct {
 	info  hal.Info
 	data  []byte
+	size  int64 // of a file; what is beyond data is zeros, for which no memory is taken
 	below map[string]*node
 }
 
@@ -201,7 +202,7 @@ func (t tree) Stat(_ hal.Call, at string) (hal.Info, error) {
 		return hal.Info{}, failure("stat", at, syscall.ENOENT)
 	}
 	info := n.info
-	info.Size, info.MountPoint = int64(len(n.data)), len(t.mounts[at]) > 0
+	info.Size, info.MountPoint = n.size, len(t.mounts[at]) > 0
 	return info, nil
 }
 
@@ -213,17 +214,17 @@ func (f files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
 	switch {
 	case n == nil:
 		return nil, failure("read", at, syscall.ENOENT)
-	case int64(len(n.data)) > limit:
+	case n.size > limit:
 		return nil, failure("read", at, syscall.EFBIG)
 	}
-	return slices.Clone(n.data), nil
+	return append(make([]byte, 0, n.size), n.data...)[:n.size], nil
 }
 
 func (f files) Write(_ hal.Call, at string, data []byte, _ uint32) error {
 	defer f.begin().mu.Unlock()
 	n, err := f.open(at)
 	if err == nil {
-		n.data = slices.Clone(data)
+		n.data, n.size = slices.Clone(data), int64(len(data))
 	}
 	return err
 }
@@ -249,14 +250,15 @@ func (f files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
 		n.data = append(n.data, make([]byte, end-len(n.data))...)
 	}
 	copy(n.data[offset:], data)
+	n.size = max(n.size, int64(len(n.data)))
 	return nil
 }
 
 func (f files) Allocate(_ hal.Call, at string, size int64, _ uint32) error {
 	defer f.begin().mu.Unlock()
 	n, err := f.open(at)
-	if err == nil && int64(len(n.data)) < size {
-		n.data = append(n.data, make([]byte, int(size)-len(n.data))...)
+	if err == nil {
+		n.size = max(n.size, size)
 	}
 	return err
 }
