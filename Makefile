@@ -32,6 +32,7 @@ SESSIONS ?= 100
 EDITS ?= 200
 AT_A_TIME ?= 10
 BENCHTIME ?= 10s
+TURNS ?= 1
 SHORT ?=
 
 .PHONY: build
@@ -149,15 +150,15 @@ mutants: build ## faulty engines that the simulator must tell from the true one,
 	bin/volsim mutants --budget $(MUTANT_BUDGET) $(MUTANT_FLAGS)
 
 .PHONY: bench
-bench: ## benchmarks, COUNT (6) times; with BASE=<commit> compared to that commit; then the simulator's table, BENCHTIME (10s) a world
+bench: ## the engine beside its peers and goals, TURNS (1) times; the simulator, BENCHTIME (10s) a world; BASE=<commit>: packages beside that commit's
+	cd bench && go test -run '^$$' -bench Goals -benchtime $(TURNS)x . && go test -run '^$$' -bench 'Hunt|Large' -benchtime $(BENCHTIME) .
+ifdef BASE
 	@mkdir -p bin
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./... | tee bin/bench.new
-ifdef BASE
 	rm -rf bin/base && git worktree prune && git worktree add --detach bin/base $(BASE)
 	cd bin/base && go test -run '^$$' -bench . -benchmem -count $(COUNT) ./... > ../bench.old; cd ../.. && git worktree remove --force bin/base
 	$(TOOL) benchstat bin/bench.old bin/bench.new
 endif
-	cd bench && go test -run '^$$' -bench . -benchtime $(BENCHTIME) .
 
 .PHONY: golden
 golden: ## rewrite the golden files and show what changed

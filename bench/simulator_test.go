@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/volnode/volnode/hal/haltest"
+	"github.com/volnode/volnode/hal/linux"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
 )
@@ -43,10 +45,16 @@ func (f *figures) perCPU(sum float64) float64 { return sum / f.cpu.Seconds() }
 var measured []*figures
 
 func TestMain(m *testing.M) {
+	if linux.IsHelper() {
+		linux.HelperMain()
+	}
 	debug.SetGCPercent(scenarios.GCPercent)
-	status := m.Run()
-	table(measured)
-	os.Exit(status)
+	os.Exit(haltest.InPrivateMounts(func() int {
+		status := m.Run()
+		goalTable(os.Stdout)
+		table(measured)
+		return status
+	}))
 }
 
 // BenchmarkHunt runs the schedules of a default hunt.
@@ -132,32 +140,32 @@ func table(all []*figures) {
 		return
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) {
+	line := func(cells ...string) {
 		for _, c := range cells {
 			fmt.Fprint(out, c, "\t")
 		}
 		fmt.Fprintln(out)
 	}
-	row("\nworld", "per CPU-second", "measured", "goal", "of the goal", "floor")
+	line("\nworld", "per CPU-second", "measured", "goal", "of the goal", "floor")
 	for _, f := range all {
 		against := func(what string, value, goal, floor float64) {
 			if f.name != "large" {
-				row(f.name, what, fmt.Sprintf("%.0f", value))
+				line(f.name, what, fmt.Sprintf("%.0f", value))
 				return
 			}
 			least := ""
 			if floor > 0 {
 				least = fmt.Sprintf("%.0f %s", floor, map[bool]string{true: "met", false: "MISSED"}[value >= floor])
 			}
-			row(f.name, what, fmt.Sprintf("%.0f", value), fmt.Sprintf("%.0f", goal), fmt.Sprintf("%.0f %%", 100*value/goal), least)
+			line(f.name, what, fmt.Sprintf("%.0f", value), fmt.Sprintf("%.0f", goal), fmt.Sprintf("%.0f %%", 100*value/goal), least)
 		}
 		against("events", f.perCPU(float64(f.events)), goalEvents, floorEvents)
 		against("schedules", f.perCPU(float64(f.schedules)), goalSchedules, floorSchedules)
 		against("node-hours", f.perCPU(f.simulated.Hours()), goalNodeHours, 0)
 	}
-	row("\nworld", "schedules", "events each", "minutes each", "allocations each", "KiB allocated each", "KiB live at its end")
+	line("\nworld", "schedules", "events each", "minutes each", "allocations each", "KiB allocated each", "KiB live at its end")
 	for _, f := range all {
-		row(f.name, fmt.Sprint(f.schedules), fmt.Sprintf("%.0f", f.perSchedule(f.events)),
+		line(f.name, fmt.Sprint(f.schedules), fmt.Sprintf("%.0f", f.perSchedule(f.events)),
 			fmt.Sprintf("%.1f", f.simulated.Minutes()/float64(f.schedules)), fmt.Sprintf("%.0f", f.perSchedule(f.mallocs)),
 			fmt.Sprintf("%.0f", f.perSchedule(f.allocated)/1024), fmt.Sprintf("%.0f", float64(f.live)/1024))
 	}

@@ -63,7 +63,8 @@ func (m *VolumeManager) dispatch(b core.Batch) {
 			delete(m.deleting.told, l.Key)
 		}
 	}
-	if len(b.Lines)+len(m.announcementOf(b.Start).waiting) == 0 && !m.commits.busy && len(m.commits.waiting) == 0 && !m.commits.failed {
+	isIdle := !m.commits.busy && len(m.commits.waiting) == 0 && !m.commits.failed
+	if isIdle && len(b.Lines) == 0 && len(m.announcementOf(b.Start).waiting) == 0 {
 		m.release(b)
 		return
 	}
@@ -84,6 +85,9 @@ func (m *VolumeManager) commit() {
 		all.Wake = append(all.Wake, b.Wake...)
 	}
 	m.commits.waiting = nil
+	if len(m.journal.Admit(all.Lines)) > 0 && m.journal.Press() {
+		m.commits.waiting, all = []core.Batch{all}, core.Batch{} // it comes after
+	}
 	refused := m.admit(&all)
 	m.commits.busy, m.commits.writing, m.commits.refused = true, all, refused
 	if len(refused) > 0 {

@@ -33,8 +33,11 @@ type Config struct {
 	Settle         time.Duration // Z of CSI drivers; default 120 s
 	// Drivers overrides the above for single drivers, by name.
 	Drivers map[string]plugin.DriverConfig
-	// JournalBytes is the size of each of the journal's two files; default 4 MiB.
-	JournalBytes int64
+	// JournalBytes is the size of each of the journal's two files at first; default 4 MiB. They grow up to JournalMost, as records need and while the
+	// disk has room; default 256 MiB.
+	JournalBytes, JournalMost int64
+	// InFlight is how many operations of one driver, or of volnode itself, run at a time; default [core.MaxInFlight]. One that takes long is not counted.
+	InFlight int
 	// Log takes the lines of the log, in order: one for each completed operation and each change of a driver or source; nil discards. It runs on a
 	// task, one call at a time, and the engine does not wait for it: while it takes its time, 4096 lines wait, and those beyond are dropped and counted.
 	Log func([]Entry)

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
@@ -34,26 +36,55 @@ func standsOn(table []hal.Mount, at string) hal.Mount {
 	return on
 }
 
-// strangers sorts the mounts below the root directory that are at no volume's place: those that hide places, and by volume one that is below it.
-// own is the places of volumes. base is the mount on which the root directory was when the agent started.
-func strangers(table []hal.Mount, root string, base hal.MountID, own map[string]hal.Key) (covers []core.Cover, below map[hal.Key]string) {
-	if on := standsOn(table, root); on.ID != base {
-		covers = append(covers, coverOfRoot(table, root, base, on))
-	}
+// stranger is a mount below the root directory that is at no volume's place.
+type stranger struct {
+	path  string
+	key   hal.Key    // the volume below which it is; "" if it is below none
+	text  string     // what it is, of one below a volume
+	cover core.Cover // of one that is below no volume, and hides what is below it
+}
+
+// strangers returns those of a table, in the order of their paths. own says which volume has its place at a path.
+func strangers(table []hal.Mount, root string, own func(path string) (hal.Key, bool)) []stranger {
+	var found []stranger
 	for _, m := range table {
-		if _, isOwn := own[m.Path]; isOwn || !isBelow(m.Path, root) {
+		if !isBelow(m.Path, root) {
 			continue
 		}
-		if key, is := ownAbove(m.Path, root, own); !is {
-			covers = append(covers, coverOf(m.Path, m))
+		if _, isOwn := own(m.Path); isOwn {
+			continue
+		}
+		if key, is := ownAbove(m.Path, root, own); is {
+			found = append(found, stranger{path: m.Path, key: key, text: m.Fingerprint() + " is mounted on " + m.Path})
 		} else {
-			if below == nil {
-				below = map[hal.Key]string{}
-			}
-			below[key] = m.Fingerprint() + " is mounted on " + m.Path
+			found = append(found, stranger{path: m.Path, cover: coverOf(m.Path, m)})
 		}
 	}
-	return covers, below
+	slices.SortStableFunc(found, byPath)
+	return found
+}
+
+func byPath(a, b stranger) int { return strings.Compare(a.path, b.path) }
+
+// coversOf returns what hides places of volumes: first what has the root directory be another one than at the start,
+// then the strangers below no volume.
+func coversOf(lost []core.Cover, strange []stranger) []core.Cover {
+	covers := slices.Clone(lost)
+	for _, s := range strange {
+		if s.key == "" {
+			covers = append(covers, s.cover)
+		}
+	}
+	return covers
+}
+
+// rootCovers returns what has the root directory be another one than at the start, when it was on the mount base:
+// nothing, or one cover.
+func rootCovers(table []hal.Mount, root string, base hal.MountID) []core.Cover {
+	if on := standsOn(table, root); on.ID != base {
+		return []core.Cover{coverOfRoot(table, root, base, on)}
+	}
+	return nil
 }
 
 // coverOf is a mount that hides what is below a path.
@@ -75,33 +106,95 @@ func coverOfRoot(table []hal.Mount, root string, base hal.MountID, on hal.Mount)
 }
 
 // ownAbove returns the volume in whose place a path lies.
-func ownAbove(at, root string, own map[string]hal.Key) (hal.Key, bool) {
+func ownAbove(at, root string, own func(path string) (hal.Key, bool)) (hal.Key, bool) {
 	for at = path.Dir(at); len(at) > len(root); at = path.Dir(at) {
-		if key, is := own[at]; is {
+		if key, is := own(at); is {
 			return key, true
 		}
 	}
 	return "", false
 }
 
-// mindStrangers tells core which mounts hide places, if that has changed.
-func (m *VolumeManager) mindStrangers(table []hal.Mount) {
-	own := map[string]hal.Key{}
-	m.core.Places(func(key hal.Key, at string) { own[at] = key })
-	var covers []core.Cover
-	covers, m.drift.below = strangers(table, m.cfg.RootDir, m.drift.base, own)
-	if slices.Equal(covers, m.drift.covers) {
-		return
+// mindStrangers takes in what stands at some paths and below them, nil for all, and tells core which mounts hide
+// places, if that has changed. It returns the volumes below which something else is mounted now than before.
+func (m *VolumeManager) mindStrangers(paths []string, table []hal.Mount) []hal.Key {
+	d := &m.drift
+	found := strangers(table, m.cfg.RootDir, m.core.At)
+	switch {
+	case paths == nil:
+		d.lost, d.strange = rootCovers(table, m.cfg.RootDir, d.base), found
+	case slices.Equal(found, strangersWithin(d.strange, paths)):
+		return nil
+	default:
+		kept := slices.DeleteFunc(slices.Clone(d.strange), func(s stranger) bool { return isAmong(s.path, paths) })
+		d.strange = append(kept, found...)
+		slices.SortStableFunc(d.strange, byPath)
 	}
-	m.drift.covers = covers
-	for _, c := range covers {
-		m.log(LevelWarn, "places of volumes are hidden", "path", c.Path, "mount", c.What, "why", c.Why)
+	below := d.below
+	d.below = map[hal.Key]string{}
+	for _, s := range d.strange {
+		if s.key != "" {
+			d.below[s.key] = s.text
+		}
 	}
-	m.step(core.Covered{By: covers})
+	covers := coversOf(d.lost, d.strange)
+	if !slices.Equal(covers, d.covers) {
+		d.covers = covers
+		for _, c := range covers {
+			m.log(LevelWarn, "places of volumes are hidden", "path", c.Path, "mount", c.What, "why", c.Why)
+		}
+		m.step(core.Covered{By: covers})
+	}
+	return changedKeys(below, d.below)
 }
 
-// placesOf is the places of the volumes that a start knows of.
-func placesOf(s *core.Start) map[string]hal.Key {
+// strangersWithin returns those of some strangers that are at or below some paths, in order.
+func strangersWithin(strange []stranger, paths []string) (within []stranger) {
+	take := func(from string, isOne func(at string) bool) {
+		i, _ := slices.BinarySearchFunc(strange, stranger{path: from}, byPath)
+		for ; i < len(strange) && isOne(strange[i].path); i++ {
+			within = append(within, strange[i])
+		}
+	}
+	for _, path := range paths {
+		take(path, func(at string) bool { return at == path })
+		take(path+"/", func(at string) bool { return isBelow(at, path) })
+	}
+	slices.SortStableFunc(within, byPath)
+	return within
+}
+
+// changedKeys returns the keys of which two maps say different things, sorted.
+func changedKeys(before, after map[hal.Key]string) (changed []hal.Key) {
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if after[key] != before[key] {
+			changed = append(changed, key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		if before[key] == "" {
+			changed = append(changed, key)
+		}
+	}
+	slices.Sort(changed)
+	return changed
+}
+
+// isAmong reports whether a path is one of some sorted paths, or lies below one.
+func isAmong(at string, paths []string) bool {
+	for {
+		if _, is := slices.BinarySearch(paths, at); is {
+			return true
+		}
+		if at == "/" || at == "." {
+			return false
+		}
+		at = path.Dir(at)
+	}
+}
+
+// placesOf says which volume has its place at a path, of the volumes that a start knows of.
+func placesOf(s *core.Start) func(path string) (hal.Key, bool) {
 	own := map[string]hal.Key{}
 	for _, rec := range s.Records {
 		own[core.Value(rec.Rung.Want, "path")] = rec.Rung.Key
@@ -109,5 +202,8 @@ func placesOf(s *core.Start) map[string]hal.Key {
 	for _, r := range s.Strays {
 		own[core.Value(r.Want, "path")] = r.Key
 	}
-	return own
+	return func(path string) (hal.Key, bool) {
+		key, is := own[path]
+		return key, is
+	}
 }

@@ -27,7 +27,7 @@ func TestWhatHidesTheRootDirectory(t *testing.T) {
 		"its mount is gone":               {[]hal.Mount{slash}, []string{"not the one", "mount 2", "leads to mount 1", "mount the root directory again", "start volnode"}, true},
 		"another is mounted in its place": {[]hal.Mount{slash, other}, []string{"not the one", "mount 2", "leads to mount 5", "start volnode"}, true},
 	} {
-		covers, _ := strangers(c.table, root, own.ID, nil)
+		covers := rootCovers(c.table, root, own.ID)
 		if c.want == nil {
 			require.Empty(t, covers, name)
 			continue

@@ -14,7 +14,7 @@ import (
 type deleting struct {
 	log    *deletions.Log              // a task's while a commit is under way
 	told   map[hal.Key]deletions.Entry // what the log has of rungs that are not gone
-	recent []deletions.Entry
+	recent []deletions.Entry           // the latest are the last deletions.MaxRecent of it
 }
 
 // announcement is the entries of operations that are about to start, and which rungs they are of.
@@ -78,11 +78,17 @@ func (m *VolumeManager) announced(a announcement) {
 	for i, key := range a.keys {
 		m.deleting.told[key] = a.entries[i]
 	}
-	all := append(m.deleting.recent, a.entries...)
-	m.deleting.recent = slices.Clone(all[max(0, len(all)-deletions.MaxRecent):])
+	m.deleting.recent = append(m.deleting.recent, a.entries...)
+	if len(m.deleting.recent) > 2*deletions.MaxRecent { // those who asked have slices of it
+		m.deleting.recent = slices.Clone(latest(m.deleting.recent))
+	}
+}
+
+func latest(all []deletions.Entry) []deletions.Entry {
+	return all[max(0, len(all)-deletions.MaxRecent):]
 }
 
 // Deletions returns the latest deletions of data, oldest first: those of pods that are gone included.
 func (m *VolumeManager) Deletions(ctx context.Context) ([]deletions.Entry, error) {
-	return ask(ctx, m, func() []deletions.Entry { return m.deleting.recent })
+	return ask(ctx, m, func() []deletions.Entry { return latest(m.deleting.recent) })
 }

@@ -13,19 +13,29 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// drift compares the mount table with what core believes, each time the table has changed.
+// drift compares the mount table with what core believes: all of it at the start and every so often, and where it has
+// changed each time it has.
 type drift struct {
+	// What is to be read next: all of the table, or what is at some paths and below them, sorted.
+	isAll bool
+	news  []string
+
 	reading bool
-	since   uint64             // the last step of core when the reading began
-	blocked map[hal.Key]string // what stood at the place of each Blocked rung at the last reading, and below it
-	again   bool               // it changed while it was read
-	due     hal.Instant        // of the next reading without a notice; 0 is none
+	at      []string             // what is being read; nil is all
+	since   uint64               // the last step of core when the reading began
+	blocked map[hal.Key]inTheWay // what was at the place of each Blocked rung when it was read last
+	due     hal.Instant          // of the next reading of all without a notice; 0 is none
 
 	base    hal.MountID        // on which the root directory was at the start
+	lost    []core.Cover       // what has the root directory be another one
+	strange []stranger         // what others have mounted below the root directory, by path
 	covers  []core.Cover       // the mounts of others that hide places of volumes
 	below   map[hal.Key]string // what others have mounted below a volume
 	watched map[hal.Key]func() // ends the watch of a rung's directory
 }
+
+// inTheWay is what stands at the place of a rung, and what others have mounted below it.
+type inTheWay struct{ top, below string }
 
 // driftRetry is the wait after a table that could not be read.
 const driftRetry = time.Second
@@ -37,46 +47,104 @@ const tableEvery = 2 * time.Minute
 // coveredRetry is the wait while a mount hides what is to be looked at.
 const coveredRetry = 30 * time.Second
 
-func (m *VolumeManager) tableChanged() {
-	if m.drift.reading {
-		m.drift.again = true
+// tableChanged has what has come and gone at some paths compared, or everything if they are nil.
+func (m *VolumeManager) tableChanged(at []string) {
+	m.readLater(at)
+	m.readTable()
+}
+
+// readTable reads what is to be read next, unless a reading is under way.
+func (m *VolumeManager) readTable() {
+	d := &m.drift
+	if d.reading {
 		return
 	}
-	m.drift.reading, m.drift.since = true, m.core.Seq()
+	at := m.concerning(d.news)
+	if d.isAll {
+		at = nil
+	} else if len(at) == 0 {
+		d.news = nil
+		return
+	}
+	d.isAll, d.news = false, nil
+	d.reading, d.at, d.since = true, at, m.core.Seq()
 	m.h.Runtime.Go(func() {
-		table, err := m.h.Mounts.Table(hal.Call{})
+		table, err := m.mountsAt(at)
 		m.h.Runtime.Post(func() { m.tableRead(table, err) })
 	})
 }
 
+// concerning returns those of some sorted paths at which a mount may concern a volume, without those below another
+// one. A mount on what leads to the root directory concerns everything: then it returns nil, and all is to be read.
+func (m *VolumeManager) concerning(paths []string) []string {
+	root := m.cfg.RootDir
+	concerned := paths[:0:0]
+	for _, at := range paths {
+		switch {
+		case at == root || at == "/" || isBelow(root, at):
+			m.drift.isAll = true
+			return nil
+		case (isBelow(at, root) || m.core.IsPlace(at)) && !isAmong(at, concerned):
+			concerned = append(concerned, at)
+		}
+	}
+	return concerned
+}
+
+// mountsAt reads the mounts at some paths and below them, nil for all, a stack bottom first.
+func (m *VolumeManager) mountsAt(paths []string) ([]hal.Mount, error) {
+	if paths == nil {
+		return m.h.Mounts.Table(hal.Call{})
+	}
+	var all []hal.Mount
+	for _, at := range paths {
+		found, err := m.h.Mounts.Within(hal.Call{}, at)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
 func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
-	since := m.drift.since
-	m.drift.reading = false
+	at, since := m.drift.at, m.drift.since
+	m.drift.reading, m.drift.at = false, nil
 	if err != nil {
-		m.h.Runtime.At(m.h.Runtime.Now().Add(driftRetry), m.tableChanged)
+		m.readLater(at)
+		m.h.Runtime.At(m.h.Runtime.Now().Add(driftRetry), m.readTable)
 		return
 	}
-	m.mindStrangers(table)
+	changed := m.mindStrangers(at, table)
 	m.readsAgain()
 	tops := make(map[string]*hal.Mount, len(table))
 	for i := range table {
 		tops[table[i].Path] = &table[i] // a stack is listed bottom first
 	}
-	for _, e := range append(m.differing(tops, since), m.appeared(tops, since)...) {
+	for _, e := range append(m.differing(at, tops, since), m.appeared(at, tops, since)...) {
 		m.log(LevelWarn, "changed behind our back", "rung", string(e.Key), "found", e.Fingerprint)
 		m.step(e)
 	}
-	for _, key := range m.unblocked(tops) {
+	for _, key := range m.unblocked(at, tops, changed) {
 		m.step(core.Stirred{Key: key})
 	}
 	// Of what has come to stand since the reading began it says nothing for certain, and there may be no other notice: what differs is read again.
-	if now := m.core.Seq(); now > since && len(m.differing(tops, now))+len(m.appeared(tops, now)) > 0 {
-		m.drift.again = true
+	if now := m.core.Seq(); now > since && len(m.differing(at, tops, now))+len(m.appeared(at, tops, now)) > 0 {
+		m.readLater(at)
 	}
-	if m.drift.again {
-		m.drift.again = false
-		m.tableChanged()
+	m.readTable()
+}
+
+// readLater has something be read next, or all if it is nil.
+func (m *VolumeManager) readLater(at []string) {
+	d := &m.drift
+	if d.isAll = d.isAll || at == nil; d.isAll {
+		d.news = nil
+		return
 	}
+	d.news = append(slices.Clone(d.news), at...)
+	slices.Sort(d.news)
+	d.news = slices.Compact(d.news)
 }
 
 // readsAgain plans the next reading without a notice.
@@ -86,7 +154,7 @@ func (m *VolumeManager) readsAgain() {
 		m.drift.due = at
 		m.h.Runtime.At(at, func() {
 			if m.drift.due == at {
-				m.tableChanged()
+				m.tableChanged(nil)
 			}
 		})
 	}
@@ -94,9 +162,9 @@ func (m *VolumeManager) readsAgain() {
 
 // differing returns the standing rungs that were a mount and are not that mount any more, and the emptyDirs on which something was mounted. What a
 // mount above hides is as it was.
-func (m *VolumeManager) differing(tops map[string]*hal.Mount, since uint64) []core.Observed {
+func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, since uint64) []core.Observed {
 	var events []core.Observed
-	m.core.Standing(since, func(key hal.Key, made []core.Param, fingerprint string) {
+	m.core.Standing(paths, since, func(key hal.Key, made []core.Param, fingerprint string) {
 		at := core.Value(made, "path")
 		_, isCovered := m.core.CoverOf(key)
 		if at == "" || isCovered {
@@ -120,38 +188,54 @@ func (m *VolumeManager) differing(tops map[string]*hal.Mount, since uint64) []co
 
 // appeared returns the rungs that were down, and at or below whose place something is mounted now: an effect of a call that was answered
 // with an error.
-func (m *VolumeManager) appeared(tops map[string]*hal.Mount, since uint64) []core.Observed {
+func (m *VolumeManager) appeared(paths []string, tops map[string]*hal.Mount, since uint64) []core.Observed {
 	var events []core.Observed
-	m.core.Remembered(since, func(key hal.Key, params []core.Param) {
-		at := core.Value(params, "path")
-		for _, mounted := range slices.Sorted(maps.Keys(tops)) {
-			if at != "" && (mounted == at || strings.HasPrefix(mounted, at+"/")) {
-				events = append(events, core.Observed{Key: key, Fingerprint: tops[mounted].Fingerprint(), Since: since})
-				break
-			}
+	var mounted []string
+	m.core.Remembered(paths, since, func(key hal.Key, at string) {
+		if at == "" {
+			return
+		}
+		if mounted == nil {
+			mounted = slices.Sorted(maps.Keys(tops))
+		}
+		i, is := slices.BinarySearch(mounted, at)
+		if !is {
+			i, _ = slices.BinarySearch(mounted, at+"/")
+		}
+		if is || i < len(mounted) && isBelow(mounted[i], at) {
+			events = append(events, core.Observed{Key: key, Fingerprint: tops[mounted[i]].Fingerprint(), Since: since})
 		}
 	})
 	return events
 }
 
-// unblocked returns the Blocked rungs at whose places something else stands than at the last reading.
-func (m *VolumeManager) unblocked(tops map[string]*hal.Mount) []hal.Key {
-	var changed []hal.Key
-	blocked := map[hal.Key]string{}
-	m.core.Blocked(func(key hal.Key, params []core.Param) {
-		found := ""
-		if mount, ok := tops[core.Value(params, "path")]; ok {
-			found = mount.Fingerprint()
+// unblocked returns the Blocked rungs in whose way something else is than when it was read last: at some paths and
+// below them, nil for all, and those below which something has come or gone.
+func (m *VolumeManager) unblocked(paths []string, tops map[string]*hal.Mount, changed []hal.Key) []hal.Key {
+	before := m.drift.blocked
+	if paths == nil {
+		m.drift.blocked = map[hal.Key]inTheWay{}
+	}
+	var stirred []hal.Key
+	note := func(key hal.Key, now inTheWay) {
+		if was, known := before[key]; known && was != now {
+			stirred = append(stirred, key)
 		}
-		found += m.drift.below[key]
-		before, known := m.drift.blocked[key]
-		if known && before != found {
-			changed = append(changed, key)
+		m.drift.blocked[key] = now
+	}
+	for _, key := range changed {
+		if was, known := before[key]; known && paths != nil {
+			note(key, inTheWay{was.top, m.drift.below[key]})
 		}
-		blocked[key] = found
+	}
+	m.core.Blocked(paths, func(key hal.Key, at string) {
+		now := inTheWay{below: m.drift.below[key]}
+		if mount, ok := tops[at]; ok {
+			now.top = mount.Fingerprint()
+		}
+		note(key, now)
 	})
-	m.drift.blocked = blocked
-	return changed
+	return stirred
 }
 
 func childText(c hal.Child) string {

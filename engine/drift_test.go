@@ -41,9 +41,9 @@ func TestANoticeWhileTheTableIsReadIsNotLost(t *testing.T) {
 	run, mounts := &byHand{}, &tables{}
 	m := &VolumeManager{h: hal.Host{Runtime: run, Mounts: mounts}, core: core.New(core.Start{})}
 	m.cfg.RootDir, m.drift.base = "/var/lib/volnode", 1
-	m.tableChanged()
+	m.tableChanged(nil)
 	run.next() // the task
-	m.tableChanged()
+	m.tableChanged(nil)
 	require.Equal(t, 1, mounts.read)
 	for len(run.queue) > 0 {
 		run.next()

@@ -158,6 +158,7 @@ func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
 		m.log(LevelWarn, "plugin socket refused", "socket", e.Path, "why", s.why)
 	default:
 		d.sockets = slices.Delete(d.sockets, at, at+1)
+		m.log(LevelInfo, "plugin socket gone", "socket", e.Path)
 		m.withdraw(s)
 	}
 }

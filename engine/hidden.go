@@ -77,7 +77,7 @@ func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
 		m.log(LevelInfo, "looked again at what the start could not", "without-record", itoa(len(strays)), "hidden", itoa(len(now)))
 		m.step(core.Discovered{Strays: strays, Hidden: now, Unseen: listing.Unseen})
 		m.orphans()
-		m.tableChanged()
+		m.tableChanged(nil)
 	}
 	m.lookAtHidden()
 }

@@ -51,7 +51,7 @@ type VolumeManager struct {
 	waits      map[core.Waiter]func()
 	lastWaiter core.Waiter
 	armed      hal.Instant // the earliest wake-up that is queued, 0 for none
-	running    map[hal.OpID]flight
+	running    int         // operations under way
 	lines      lines
 	isStarted  bool
 	stopping   bool
@@ -60,7 +60,7 @@ type VolumeManager struct {
 
 // New returns a manager that does nothing yet.
 func New(h hal.Host, cfg Config) *VolumeManager {
-	m := &VolumeManager{cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}, running: map[hal.OpID]flight{}}
+	m := &VolumeManager{cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}}
 	if lacks := h.Lacks(); lacks != "" {
 		m.lacks = &Refusal{"the host that the engine was made with has no " + lacks + "; give it one"}
 	}
@@ -136,7 +136,7 @@ func (m *VolumeManager) Stop() {
 }
 
 func (m *VolumeManager) checkStopped() {
-	if m.stopping && len(m.running) == 0 && !m.commits.busy && !m.lines.busy && m.stopped != nil {
+	if m.stopping && m.running == 0 && !m.commits.busy && !m.lines.busy && m.stopped != nil {
 		m.stopped()
 	}
 }
@@ -192,6 +192,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.UnstageTimeout, 30*time.Second)
 	setDefault(&c.Settle, 120*time.Second)
 	setDefault(&c.JournalBytes, 4<<20)
+	setDefault(&c.JournalMost, journal.MaxSize)
 	if len(c.Sources) == 0 {
 		c.Sources = []hal.Source{"manifest"}
 	}

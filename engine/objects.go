@@ -397,9 +397,8 @@ func apart(made, want []core.Param) (string, string) {
 
 // usedByAnother reports whether a rung of another pod stands on the rung, and the pod is wanted or may yet be named.
 func (m *VolumeManager) usedByAnother(uid core.PodUID, key hal.Key) bool {
-	return slices.ContainsFunc(m.core.View(), func(v core.View) bool {
-		return v.Pod != "" && v.Pod != uid && v.State != core.Absent && slices.Contains(v.Below, key) &&
-			(m.objects.pods[v.Pod] != nil || !m.objects.all)
+	return slices.ContainsFunc(m.core.PodsUpon(key), func(pod core.PodUID) bool {
+		return pod != uid && (m.objects.pods[pod] != nil || !m.objects.all)
 	})
 }
 

@@ -13,25 +13,23 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// flight is an operation under way.
-type flight struct {
-	op       core.Op
-	instance string // the process that served its actor when it began, "" if there was none or it is not known
-}
-
 // launch runs an operation beside the owner and feeds its end to core.
 func (m *VolumeManager) launch(op core.Op) {
-	instance := m.drivers.instance(op.Actor)
-	m.running[op.ID] = flight{op, instance}
+	instance := m.drivers.instance(op.Actor) // the process that serves its actor, "" if there is none or it is not known
+	m.running++
 	op.Params = m.vouched(op)
 	if op.Verb == core.Descend {
 		m.unwatch(op.Key)
 	}
 	at, isWatched := core.Value(op.Params, "path"), m.drift.watched[op.Key] != nil
 	m.h.Runtime.Go(func() {
-		h, last := m.h, answer{}
-		h.CSINode = lateNode{m.node.of(op), m, &last}
-		res := run(&h, op)
+		h, last := &m.h, answer{}
+		if op.Actor != "" {
+			h = &hal.Host{}
+			*h = m.h
+			h.CSINode = lateNode{m.node.of(op), m, &last}
+		}
+		res := run(h, op)
 		var end func()
 		if op.Verb != core.Descend && !isWatched && res.Outcome == hal.Done && hasDirectory(op.Kind, res.Fingerprint) && m.isBelowRoot(at) {
 			end = m.watchPlace(op.Key, at)
@@ -49,7 +47,7 @@ func (m *VolumeManager) launch(op core.Op) {
 }
 
 func (m *VolumeManager) ended(op core.Op, res core.Result) {
-	delete(m.running, op.ID)
+	m.running--
 	m.hidden.note(op.Key)
 	if op.Verb != core.Look && !m.goesOn(op.Key, res) {
 		level := LevelInfo
@@ -69,8 +67,10 @@ func (m *VolumeManager) ended(op core.Op, res core.Result) {
 	if op.Verb == core.Descend && res.Outcome != hal.Done {
 		m.watchAgain(op) // its watch ended when it began
 	}
-	if res.Blocked {
-		m.tableChanged() // what stands there now is what a change is told from
+	if at := core.Value(op.Params, "path"); res.Blocked && at != "" {
+		m.tableChanged([]string{at}) // what stands there now is what a change is told from
+	} else {
+		delete(m.drift.blocked, op.Key)
 	}
 	if res.Unsent {
 		m.unreached(op.Actor)

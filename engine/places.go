@@ -39,7 +39,7 @@ func (m *VolumeManager) unwatch(key hal.Key) {
 func (m *VolumeManager) watchAll() {
 	places := map[hal.Key]string{}
 	var keys []hal.Key
-	m.core.Standing(m.core.Seq(), func(key hal.Key, made []core.Param, fingerprint string) {
+	m.core.Standing(nil, m.core.Seq(), func(key hal.Key, made []core.Param, fingerprint string) {
 		v, _ := m.core.Rung(key)
 		if at := core.Value(made, "path"); hasDirectory(v.Kind, fingerprint) && m.isBelowRoot(at) {
 			keys, places[key] = append(keys, key), at

@@ -292,8 +292,7 @@ func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bo
 		return true, fmt.Errorf("%q names no volume; its name is driver^handle", volume) // unknown is attached
 	}
 	found, err := ask(ctx, m, func() bool {
-		isIt := func(v core.View) bool { return v.Volume == volume && !v.IsGone }
-		return m.unread() != "" || slices.ContainsFunc(m.core.View(), isIt)
+		return m.unread() != "" || m.core.IsVolumeLeft(volume)
 	})
 	return found || err != nil, err // unknown is attached
 }

@@ -32,6 +32,7 @@ type node struct {
 	deleted []deletions.Entry
 	start   core.Start
 	base    hal.MountID          // on which the root directory is
+	strange []stranger           // mounted below it
 	isRead  bool                 // all but the layout
 	left    []kinds.Unrecognised // in the layout, of which no rung can be made
 }
@@ -86,6 +87,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.journalDir(), m.cfg.JournalBytes, doubt, accept); err != nil {
 		return n, err
 	}
+	n.journal.MayGrow(m.cfg.JournalMost)
 	for _, dir := range m.dirs() {
 		if err := m.h.Tree.Mkdir(c, dir, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
 			return n, err
@@ -101,7 +103,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if err != nil {
 		return n, err
 	}
-	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven()}
+	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight}
 	for i := range n.start.Records {
 		r := &n.start.Records[i].Rung
 		r.Places = kinds.Places(r) // by what it was made with: a record says nothing else of them
@@ -129,7 +131,8 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	n.start.Hidden, n.start.Unseen = kinds.Hidden(n.left), listing.Unseen
 	m.prune(&h, c, listing.Empty)
 	n.base = standsOn(table, m.cfg.RootDir).ID
-	n.start.Covers, _ = strangers(table, m.cfg.RootDir, n.base, placesOf(&n.start))
+	n.strange = strangers(table, m.cfg.RootDir, placesOf(&n.start))
+	n.start.Covers = coversOf(nil, n.strange)
 	m.follow(children)
 	for _, child := range children {
 		n.start.Children = append(n.start.Children, core.ChildSeen{Key: child.Key, What: childText(child)})
@@ -155,7 +158,7 @@ func (m *VolumeManager) follow(children []hal.Child) {
 
 // begin makes core from what was read and lets the world in.
 func (m *VolumeManager) begin(n node) {
-	m.journal, m.drift.base, m.drift.covers = n.journal, n.base, n.start.Covers
+	m.journal, m.drift.base, m.drift.strange, m.drift.covers = n.journal, n.base, n.strange, n.start.Covers
 	m.deleting.log, m.deleting.recent = n.log, n.deleted
 	m.cfg.NodeName, m.objects.input.NodeName = n.id.Node, n.id.Node
 	n.start.Now = m.h.Runtime.Now()
@@ -179,7 +182,7 @@ func (m *VolumeManager) begin(n node) {
 	for _, e := range early {
 		m.step(e)
 	}
-	m.tableChanged()
+	m.tableChanged(nil)
 	m.lookAtHidden()
 }
 

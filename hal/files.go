@@ -40,6 +40,9 @@ type Info struct {
 	Device Device  // of its filesystem
 	Born   int64   // when it was made, in nanoseconds since 1970; 0 if its filesystem does not tell
 	Mount  MountID // on which it lies
+	// Changed is when its content or its metadata changed last, in nanoseconds since 1970, as its filesystem tells: two changes within a tick of its
+	// clock, up to 2 s, may show one instant. 0 if it does not tell.
+	Changed int64
 	// MountPoint: a mount stands on this name. The other fields are then zero: to tell them would be a look at the mounted filesystem. Of
 	// the agent's own directories, which may be mounts, they are told all the same.
 	MountPoint bool

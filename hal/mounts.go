@@ -126,6 +126,14 @@ type Mounts interface {
 	// At returns the stack of mounts at path, bottom first; empty if path is no mount point. It neither follows links nor touches what is
 	// below path. A mount that another one hides, on a directory above it, is in the table and at no path.
 	At(c Call, path string) ([]Mount, error)
+	// Within returns the mounts of the table at path and below it, hidden ones included: what Table would have there,
+	// at a cost that does not grow with the mounts elsewhere. In the order of their paths, a stack bottom first.
+	// Nothing of path is looked up, so it need not exist.
+	//
+	// NB: a mount whose mount point somebody moves, by renaming a directory above it, may be listed at its old path
+	// until Table is called. So what deletes must not rely on Within alone: Tree.RemoveTree never leads across a
+	// mount.
+	Within(c Call, path string) ([]Mount, error)
 	// Mount makes a superblock and attaches it at Target, which must exist. ELOOP if Target is or leads through a link.
 	Mount(c Call, m NewMount) error
 	// Bind attaches a copy of the mount at Source, rooted at Source, at Target. Not recursive. ELOOP if either is or leads through a link;

@@ -13,8 +13,12 @@ type SocketEvent struct {
 // Watches tells of changes that the agent did not make. Each f runs on the owner; each watch lasts until the agent ends. Notices may be late, doubled
 // or merged, never lost for good.
 type Watches interface {
-	// MountTable calls f after the mount table has changed, own changes included.
-	MountTable(f func())
+	// MountTable calls f after the mount table has changed, own changes included, with each path at which a mount has
+	// come or gone, sorted: of a mount that was moved with others below it, the old and the new path of each. Of a
+	// mount that has come and gone before anybody saw it (see Mounts), nothing need be told. nil says that anything
+	// may have changed. What changes at a mount and not in the table (a remount, its propagation, a filesystem that
+	// fails) may be told by nil, or not at all.
+	MountTable(f func(at []string))
 	// PluginSockets calls f for each socket below dir that is there, appears, is replaced or vanishes. Those that are there at the start come first,
 	// in one go, oldest first. dir is made if missing.
 	PluginSockets(dir string, f func(SocketEvent))

@@ -35,16 +35,18 @@ type Kept struct {
 
 // Settings of a hunt's world are kept like choices.
 var (
-	setRuntime = sim.NewID("hunt.no-runtime", "", 0)
-	setFiles   = sim.NewID("hunt.files", "", 0)
-	setNervous = sim.NewID("hunt.nervous", "", 0)
-	setRestart = sim.NewID("hunt.no-restart", "", 0)
-	setPods    = sim.NewID("hunt.pods", "", 0)
-	setVolumes = sim.NewID("hunt.volumes", "", 0)
-	setTie     = sim.NewID("hunt.tie", "", 0)
-	setDepth   = sim.NewID("hunt.depth", "", 0)
-	setChaos   = sim.NewID("hunt.chaos", "", 0)
-	setSteady  = sim.NewID("hunt.steady", "", 0) // of a scenario: see Play.IsSteady
+	setRuntime  = sim.NewID("hunt.no-runtime", "", 0)
+	setFiles    = sim.NewID("hunt.files", "", 0)
+	setNervous  = sim.NewID("hunt.nervous", "", 0)
+	setRestart  = sim.NewID("hunt.no-restart", "", 0)
+	setPods     = sim.NewID("hunt.pods", "", 0)
+	setVolumes  = sim.NewID("hunt.volumes", "", 0)
+	setTie      = sim.NewID("hunt.tie", "", 0)
+	setDepth    = sim.NewID("hunt.depth", "", 0)
+	setGrows    = sim.NewID("hunt.journal-grows", "", 0)
+	setInFlight = sim.NewID("hunt.in-flight", "", 0)
+	setChaos    = sim.NewID("hunt.chaos", "", 0)
+	setSteady   = sim.NewID("hunt.steady", "", 0) // of a scenario: see Play.IsSteady
 )
 
 const mostDepth = 8
@@ -104,6 +106,8 @@ func (s Setup) settings() []Kept {
 	add(setVolumes, int64(s.Volumes), rawVolume)
 	add(setTie, int64(s.Tie), 0)
 	add(setDepth, int64(s.Depth), 0)
+	add(setInFlight, int64(s.InFlight), 0)
+	add(setGrows, flag[s.Grows], 0)
 	if s.Chaos != chaos {
 		all = append(all, Kept{ID: setChaos, Value: int64(s.Chaos), Time: true})
 	}
@@ -134,6 +138,10 @@ func (c Case) setup() Setup {
 			s.Tie = uint64(k.Value)
 		case setDepth.Hash():
 			s.Depth = int(min(max(k.Value, 0), mostDepth))
+		case setGrows.Hash():
+			s.Grows = k.Value != 0
+		case setInFlight.Hash():
+			s.InFlight = int(max(k.Value, 0))
 		case setChaos.Hash():
 			s.Chaos = min(max(time.Duration(k.Value), time.Second), chaos)
 		}

@@ -21,7 +21,7 @@ func (s *Scenario) Settings() string {
 		objects = append(objects, o.Name+o.Version+string(text))
 	}
 	slices.Sort(objects)
-	return fmt.Sprint(s.Runtime, s.Files, s.JournalBytes, s.Absent, s.Bare, s.Drivers, objects)
+	return fmt.Sprint(s.Runtime, s.Files, s.JournalBytes, s.JournalMost, s.Absent, s.Bare, s.Drivers, objects)
 }
 
 // Circumstance is how one thing of a run stands, roughly: what the engine believes of it, what decides what it does next about it, and what is true

@@ -185,8 +185,8 @@ func (h *Hunter) Run(s Schedule) Result {
 		w.OnEffect(s.Watch)
 	}
 	r := newRun(w, engine.Config{
-		NoRuntime: is.NoRuntime, JournalBytes: int64(max(is.Pods, huntPods)) * 8 << 10, Drivers: map[string]plugin.DriverConfig{},
-		Log: writesLog(w),
+		NoRuntime: is.NoRuntime, JournalBytes: is.journalBytes(), JournalMost: is.journalMost(), Drivers: map[string]plugin.DriverConfig{},
+		Log: writesLog(w), InFlight: is.InFlight,
 	})
 	r.files, r.texts, r.lines, r.canary, r.probe = is.Files, h.texts, s.Log, h.canary, s.probe
 	r.times()

@@ -147,7 +147,7 @@ const otherJournal = rootDir + "/volnode/other"
 
 // shrinksJournal configures a journal that has not room for all. Pods come as others go, and it is not judged how soon.
 func (r *run) shrinksJournal(bytes int64) {
-	r.roomy, r.cfg.JournalBytes = r.cfg.JournalBytes, bytes
+	r.roomy, r.cfg.JournalBytes, r.cfg.JournalMost = r.cfg.JournalMost, bytes, bytes
 	r.delays(chaos)
 }
 
@@ -178,7 +178,7 @@ func (r *run) makesRoom() bool {
 	if !r.comesToRest("L4", "without room", r.bound()) {
 		return false
 	}
-	r.cfg.JournalBytes, r.roomy = r.roomy, 0
+	r.cfg.JournalMost, r.roomy = r.roomy, 0
 	r.sleeps(time.Second)
 	for _, p := range gone {
 		r.apply(p.object, p.uses)
@@ -195,7 +195,7 @@ func (r *run) hasRoomFor(p *pod) bool {
 			room += ladderRoom / 2
 		}
 	}
-	return min(room, podRoom) <= r.cfg.JournalBytes*3/4-r.takenByBroken(p)
+	return min(room, podRoom) <= r.cfg.JournalMost*3/4-r.takenByBroken(p)
 }
 
 // takenByBroken is what the records of a broken driver take of the journal that are not a pod's own.

@@ -154,6 +154,7 @@ var faultTexts = map[sim.Fault]string{
 	sim.ChildLives:     "the helper of O outlives the agent",
 	sim.NoticeDoubled:  "a watch tells of O twice",
 	sim.NoticeLate:     "a watch tells of O late",
+	sim.NoticeVague:    "a watch does not tell where O has changed",
 	sim.ObjectLate:     "the agent is told of O late",
 	sim.ObjectRepeated: "the agent is told of O twice",
 	sim.ObjectStale:    "the agent is told of O as it was before",

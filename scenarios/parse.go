@@ -51,8 +51,8 @@ type Scenario struct {
 	Faults  []FaultRule
 	Steps   []Step
 	Objects []Object
-	// JournalBytes is how large the agent's journal may grow.
-	JournalBytes int64
+	// JournalBytes and JournalMost are how large the agent's journal is at first, and how large it may grow.
+	JournalBytes, JournalMost int64
 
 	meddle func(*run) // what tests do to the world, at each step of the engine; nil for nothing
 }
@@ -109,7 +109,7 @@ const maxScenario = 256 << 10
 // Parse reads a scenario. file is for its errors, and its base without suffix is the scenario's name.
 func Parse(file string, text string) (*Scenario, error) {
 	p := &parser{
-		file: file, s: &Scenario{Name: nameOf(file), File: file, JournalBytes: usualJournal << 10, Absent: map[string]bool{}, Bare: map[string]bool{}},
+		file: file, s: &Scenario{Name: nameOf(file), File: file, JournalBytes: usualJournal << 10, JournalMost: usualJournal << 10, Absent: map[string]bool{}, Bare: map[string]bool{}},
 		claims: map[string]bool{}, served: map[string]bool{}, inline: map[string]bool{},
 	}
 	if len(text) > maxScenario {
@@ -187,16 +187,24 @@ func (p *parser) statement(line string) error {
 // leastJournal, usualJournal and mostJournal are sizes of a scenario's journal, in KiB.
 const leastJournal, usualJournal, mostJournal = 4, 64, 4096
 
-// journal is how large the agent's journal may grow.
+// journal is how large the agent's journal is at first, and how large it may grow.
 func (p *parser) journal(words []string) error {
-	if len(words) != 1 || !strings.HasSuffix(words[0], "KiB") {
-		return p.errorf("write the size of the journal like this: journal 16KiB")
+	var sizes []int64
+	for i, word := range words {
+		if i == 1 && word == "to" && len(words) == 3 {
+			continue
+		}
+		number, isSize := strings.CutSuffix(word, "KiB")
+		if i == 1 || !isSize {
+			return p.errorf("write the size of the journal like this: journal 16KiB; or, if it may grow: journal 16KiB to 64KiB")
+		}
+		n, err := strconv.ParseInt(number, 10, 32)
+		if err != nil || n < leastJournal || n > mostJournal {
+			return p.errorf("%q is not a size of %d to %dKiB", word, leastJournal, mostJournal)
+		}
+		sizes = append(sizes, n<<10)
 	}
-	n, err := strconv.ParseInt(strings.TrimSuffix(words[0], "KiB"), 10, 32)
-	if err != nil || n < leastJournal || n > mostJournal {
-		return p.errorf("%q is not a size of %d to %dKiB", words[0], leastJournal, mostJournal)
-	}
-	p.s.JournalBytes = n << 10
+	p.s.JournalBytes, p.s.JournalMost = sizes[0], sizes[len(sizes)-1]
 	return nil
 }
 
@@ -295,6 +303,7 @@ var faultKinds = []struct {
 	{"agent dies replied", "", []sim.Fault{sim.CrashReplied}},
 	{"told late", "", []sim.Fault{sim.NoticeLate}},
 	{"told twice", "", []sim.Fault{sim.NoticeDoubled}},
+	{"told vaguely", "", []sim.Fault{sim.NoticeVague}},
 	{"orphan acts after", "time", []sim.Fault{sim.OrphanActs}},
 	{"helper lives", "", []sim.Fault{sim.ChildLives}},
 	{"reboot", "", []sim.Fault{sim.Reboot}},

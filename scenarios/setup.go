@@ -3,6 +3,7 @@ package scenarios
 import (
 	"time"
 
+	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/hal/sim"
 )
 
@@ -16,6 +17,8 @@ type Setup struct {
 	NoRestart bool          // in calm the agent is not started anew
 	Pods      int           // how many pods come and go; at most maxPods
 	Volumes   int           // how many volumes there are, at most maxVolumes; from huntVolumes on, pods have the rare kinds
+	InFlight  int           // how many operations of one actor run at a time; 0 is as many as a start takes by itself
+	Grows     bool          // the journal begins as small as it may be, and grows
 	Idle      uint32        // the weight of doing nothing
 	Tie       uint64        // of the order of what happens at one instant
 	Depth     int           // of the order that threads of control keep (PCT); 0 is none
@@ -32,10 +35,24 @@ func setupOf(seed uint64) Setup {
 	if seed/20%8 == 3 {
 		s.Depth = 1 + int(seed/160%4)
 	}
+	if seed/3%8 == 5 {
+		s.InFlight = 1 + int(seed/24%3)
+	}
+	s.Grows = seed/3%8 == 6
 	if seed%9 < 2 || s.Files {
 		s.Volumes = huntVolumes
 	}
 	return s
+}
+
+// journalMost is the size of a journal that has room for all pods.
+func (s Setup) journalMost() int64 { return int64(max(s.Pods, huntPods)) * 8 << 10 }
+
+func (s Setup) journalBytes() int64 {
+	if s.Grows {
+		return journal.MinSize
+	}
+	return s.journalMost()
 }
 
 // chaosOf is how long pods come and go in a world of a hunt: not for all slots in three of four, so that more worlds are seen in the same time.

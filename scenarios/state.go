@@ -135,7 +135,7 @@ func (t *story) remembered(v *visit) {
 }
 
 // noted is the tasks of the engine that have no memory when they begin but what its fields hold.
-var noted = []string{"launch", "commit", "start", "tableChanged"}
+var noted = []string{"launch", "commit", "start", "readTable"}
 
 // isNoted: the code at an address is that of such a task.
 func (c *Comparer) isNoted(code uint64) bool {

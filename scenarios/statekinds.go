@@ -64,7 +64,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.World: config chooser faults profile menus nth trace observe faulted entered enteredFor start pids lives rpcCount sched borrowed slabs hungAt
 		sim.incarnation: number started drained queue drain
 		sim.task: inc w index parked
-		sim.node: found
+		sim.node: found changed
 		sim.driver: pid registrar
 		sim.backend: processes
 		sim.boot: began
@@ -74,8 +74,8 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.mountTable: last spelt base
 		sim.pageCache: count
 		sim.clusterObject: said merged
-		core.Core: now step lastOp lastSeq order round decided batch
-		core.rung: seq
+		core.Core: now step lastOp lastSeq order fresh stale round decided batch atlas
+		core.rung: seq spot
 		core.Record: Seq
 		journal.Journal: live generation end seq synced buffer batch
 		engine.VolumeManager: h node cfg lastWaiter

@@ -109,7 +109,7 @@ func TestNoRoomForAJournal(t *testing.T) {
 	h.Apply("data.yaml", host.ClaimAndVolume("data", "vol-1", ""))
 	h.Apply("web.yaml", webPod())
 	n.agent = h.Start()
-	require.Contains(t, n.journalWhy(), "start: write "+filepath.Join(h.Root, "volnode/.identity.new")+": no space left on device (")
+	require.Contains(t, n.journalWhy(), "start: write "+filepath.Join(h.Root, "volnode/.identity.new")+": no space left on device")
 	// Room for the identity file, and none for the journal.
 	require.NoError(t, os.Truncate(filepath.Join(h.Root, "fill"), 1<<20-64<<10))
 	n.agent.AwaitStatus("what the journal lacks", func(s engine.Status) bool {

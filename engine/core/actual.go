@@ -51,6 +51,7 @@ type rung struct {
 	down    backoff // of Descend
 	falls   backoff // the wait before r is made anew after it stood: see fall
 	next    decision
+	spot    spot // where it stands, in an index
 
 	pods    []PodUID    // that want it at the top of a ladder, sorted
 	sheds   []hal.Key   // of Below: it is not to stand on them any more, once it is gone
@@ -59,6 +60,12 @@ type rung struct {
 	timer   hal.Instant // what it waits for, 0 for nothing; set by timers alone
 	slot    int
 	isDirty bool
+
+	// Of one that waits for its turn: see mayBegin.
+	isQueued bool
+	isNext   bool // its turn has come
+	round    int  // how many others of its pod wait
+	turn     uint64
 }
 
 // flight is an operation under way.
@@ -69,6 +76,7 @@ type flight struct {
 	until   hal.Instant // the bound of its call, as announced; 0 is none
 	quiet   bool        // no climb was without end when it started
 	crowded bool        // another operation on the same volume was in flight at some time
+	isYoung bool        // it keeps others waiting for their turn
 	ended   bool        // its call's answer came late, yet before the operation ended
 }
 
@@ -87,7 +95,7 @@ func (c *Core) add(spec Rung) *rung {
 		r.state, r.purged, r.veiled = Unknown, false, true
 	}
 	c.rungs[spec.Key] = r
-	c.came(r)
+	c.fresh = append(c.fresh, r)
 	c.index(r)
 	c.markAround(r)
 	return r
@@ -131,7 +139,7 @@ func (c *Core) remove(r *rung) {
 	c.timers.set(r, 0)
 	c.unindex(r)
 	delete(c.rungs, r.Key)
-	c.went(r)
+	c.stale = true
 }
 
 func (c *Core) index(r *rung) {
@@ -152,10 +160,12 @@ func (c *Core) index(r *rung) {
 		p.rungs = insert(p.rungs, r)
 	}
 	c.occupy(r)
+	c.locate(r)
 }
 
 func (c *Core) unindex(r *rung) {
 	c.vacate(r)
+	c.dislocate(r)
 	for _, key := range r.Below {
 		withdraw(c.upon, key, r)
 	}

@@ -173,12 +173,14 @@ func (c *Core) ActsAfterReply(actor string) bool { return c.acts[actor] }
 // acted reports whether no answer of the actor of r ends a call, be it that the operator says so or that it was seen.
 func (c *Core) acted(r *rung) bool { return r.Limits.ActsAfterReply || c.acts[r.Actor] }
 
-// Remembered calls f with the key and parameters of each rung that is down, and of which a climb that was answered with an error is
-// remembered: what comes to stand there is its effect, unless another volume has the place by now. Of those that changed after the Step numbered since, nothing that was read then tells.
-func (c *Core) Remembered(since uint64, f func(key hal.Key, params []Param)) {
-	for _, r := range c.sorted() {
+// Remembered calls f with the key and parameters of each rung that is down, and of which a climb that was answered
+// with an error is remembered: what comes to stand there is its effect, unless another volume has the place by now.
+// Of those that changed after the Step numbered since, nothing that was read then tells. Only those above, at and
+// below some paths; nil is all.
+func (c *Core) Remembered(paths []string, since uint64, f func(key hal.Key, path string)) {
+	for _, r := range c.concerned(paths, true) {
 		if r.awaitsEffect() && r.changed <= since && c.rival(r) == nil {
-			f(r.Key, r.params())
+			f(r.Key, Value(r.params(), "path"))
 		}
 	}
 }

@@ -32,8 +32,11 @@ func (c *Core) Clone() *Core {
 	d.order = list(c.order)
 	d.upon, d.volumes, d.places = cloneIndex(c.upon, list), cloneIndex(c.volumes, list), cloneIndex(c.places, list)
 	for _, of := range c.sorted() {
-		copies[of].rivals = list(of.rivals)
+		r := copies[of]
+		r.rivals = list(of.rivals)
+		r.spot.left, r.spot.right = copies[r.spot.left], copies[r.spot.right]
 	}
+	d.atlas = copies[c.atlas]
 	d.actors = make(map[string]map[hal.Key]*rung, len(c.actors))
 	for _, actor := range slices.Sorted(maps.Keys(c.actors)) {
 		d.actors[actor] = make(map[hal.Key]*rung, len(c.actors[actor]))
@@ -53,6 +56,10 @@ func (c *Core) Clone() *Core {
 		p := *c.pods[uid]
 		p.rungs, p.waiters = list(p.rungs), slices.Clone(p.waiters) // and not tops, which are replaced and never changed
 		d.pods[uid] = &p
+	}
+	d.turns = make([]*turns, len(c.turns))
+	for i, t := range c.turns {
+		d.turns[i] = t.clone(list)
 	}
 	d.serial, d.timers, d.all = maps.Clone(c.serial), list(c.timers), slices.Clone(c.all)
 	d.dead, d.acts, d.waits = maps.Clone(c.dead), maps.Clone(c.acts), maps.Clone(c.waits)

@@ -39,6 +39,7 @@ func (c *Core) start(r *rung, v Verb) {
 	r.op = &flight{Op: op, why: r.next.why, since: c.now, until: r.within(op.Deadline), quiet: op.Quiet}
 	c.crowd(r)
 	c.ops[op.ID] = r
+	c.begins(r)
 	r.changed = c.step
 	if v == Climb && r.seq == 0 {
 		c.lastSeq++
@@ -69,6 +70,7 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	}
 	delete(c.ops, id)
 	in := r.op
+	c.ends(in)
 	r.op = nil
 	r.changed = c.step
 	r.reason, r.blocked = res.Reason, res.Blocked
@@ -169,6 +171,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 		r.state, r.trusted, r.purged, r.negate, r.denied, r.left = Present, true, false, false, false, false
 		r.failed = false
 		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint
+		c.locate(r)
 		r.short, r.refreshBy, r.reason = res.Short, res.RefreshBy, res.Short
 		r.wasUp = r.Pod != ""
 		attempts := r.up.attempts
@@ -191,6 +194,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 		}
 		if r.state == Absent || r.made == nil {
 			r.made = in.Params // a descent must know what may have been made
+			c.locate(r)
 		}
 		r.state, r.trusted, r.purged = Unknown, false, false
 		r.negate, r.failed = r.negate || res.NegateFirst, r.failed || res.Failed

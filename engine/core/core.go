@@ -1,8 +1,8 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/volnode/volnode/hal"
@@ -15,10 +15,13 @@ type Core struct {
 	step uint64
 
 	rungs   map[hal.Key]*rung
-	order   []*rung                      // the rungs, sorted by key; nil until they are asked for
+	order   []*rung                      // the rungs, sorted by key, when they were asked for last
+	fresh   []*rung                      // those that came since, unsorted
+	stale   bool                         // some of order or fresh have gone since
 	upon    map[hal.Key][]*rung          // the rungs that name a key in Below, sorted by key; the key itself need not exist
 	volumes map[string][]*rung           // by Volume
 	places  map[string][]*rung           // by each of Places
+	atlas   *rung                        // by where they stand: see spot
 	actors  map[string]map[hal.Key]*rung // by Actor
 	pods    map[PodUID]*pod
 	ops     map[hal.OpID]*rung // in flight
@@ -37,14 +40,17 @@ type Core struct {
 	lastOp  hal.OpID
 	lastSeq uint64
 
-	dirty   []*rung   // to decide on, in any order, no duplicates (rung.isDirty)
-	round   []*rung   // those that were decided on last: its memory is that of dirty's next round
-	decided []hal.Key // see Decided
-	touched []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
-	freed   *pod      // whose containers have ended in this step
-	timers  timers
-	all     []waiter // AllGone
-	batch   Batch
+	dirty    []*rung   // to decide on, in any order, no duplicates (rung.isDirty)
+	round    []*rung   // those that were decided on last: its memory is that of dirty's next round
+	decided  []hal.Key // see Decided
+	touched  []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
+	freed    *pod      // whose containers have ended in this step
+	timers   timers
+	turns    []*turns // sorted by actor
+	limit    int      // operations of one actor at a time
+	lastTurn uint64
+	all      []waiter // AllGone
+	batch    Batch
 }
 
 // Start is what a start knows.
@@ -58,8 +64,10 @@ type Start struct {
 	// Forgive names the actors that were seen to act after they had answered, and that the operator trusts again.
 	Forgive []string
 	Covers  []Cover
-	Hidden  []string // names that could not be looked at: what was made there is not among Strays
-	Unseen  []string // those of them where pods may have volumes
+	// InFlight is how many operations of one actor run at a time; 0 is [MaxInFlight].
+	InFlight int
+	Hidden   []string // names that could not be looked at: what was made there is not among Strays
+	Unseen   []string // those of them where pods may have volumes
 }
 
 // Found is what a look saw at a rung's place, "" for nothing.
@@ -72,7 +80,7 @@ type Found struct {
 // is there now. Everything else with a record or a trace is Unknown, and reconcile resolves it.
 func New(s Start) *Core {
 	c := &Core{
-		now: s.Now, boot: s.Boot, covers: s.Covers, hidden: s.Hidden,
+		now: s.Now, boot: s.Boot, limit: cmp.Or(s.InFlight, MaxInFlight), covers: s.Covers, hidden: s.Hidden,
 		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, places: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
 		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{}, waits: map[Waiter]PodUID{},
@@ -113,6 +121,7 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r := c.add(rec.Rung)
 	r.state, r.purged, r.veiled = Unknown, false, false
 	r.made, r.facts, r.seq = rec.Rung.Want, rec.Facts, rec.Seq
+	c.locate(r)
 	r.recorded, r.phase = true, rec.Phase
 	c.lastSeq = max(c.lastSeq, rec.Seq)
 	if rec.Boot != c.boot {
@@ -174,7 +183,7 @@ func (c *Core) Step(now hal.Instant, e Event) Batch {
 }
 
 // NextWake returns the instant at which time alone changes a decision; 0 is never.
-func (c *Core) NextWake() hal.Instant { return c.timers.first() }
+func (c *Core) NextWake() hal.Instant { return earlier(c.timers.first(), c.nextTurn()) }
 
 // Seq numbers the steps. An [Observed] of something read after Seq returned n says Since: n.
 func (c *Core) Seq() uint64 { return c.step }
@@ -312,24 +321,26 @@ func (c *Core) childGone(key hal.Key) {
 
 // sorted returns all rungs, sorted by key. The slice is not changed, by either side: what comes or goes later makes another one.
 func (c *Core) sorted() []*rung {
-	if c.order == nil {
-		c.order = make([]*rung, 0, len(c.rungs))
-		for _, key := range slices.Sorted(maps.Keys(c.rungs)) {
-			c.order = append(c.order, c.rungs[key])
+	if len(c.fresh) == 0 && !c.stale {
+		return c.order
+	}
+	sortByKey(c.fresh)
+	all, fresh := make([]*rung, 0, len(c.rungs)), c.fresh
+	keep := func(r *rung) {
+		if c.rungs[r.Key] == r {
+			all = append(all, r)
 		}
 	}
-	return c.order
-}
-
-// came and went keep order what it is, if it was asked for.
-func (c *Core) came(r *rung) {
-	if at, known := place(c.order, r); c.order != nil && !known {
-		c.order = slices.Concat(c.order[:at], []*rung{r}, c.order[at:])
+	for _, r := range c.order {
+		for len(fresh) > 0 && fresh[0].Key < r.Key {
+			keep(fresh[0])
+			fresh = fresh[1:]
+		}
+		keep(r)
 	}
-}
-
-func (c *Core) went(r *rung) {
-	if at, known := place(c.order, r); known {
-		c.order = slices.Concat(c.order[:at], c.order[at+1:])
+	for _, r := range fresh {
+		keep(r)
 	}
+	c.order, c.fresh, c.stale = all, nil, false
+	return all
 }

@@ -46,8 +46,25 @@ func (c *Core) covered(by []Cover) {
 	if slices.Equal(c.covers, by) {
 		return
 	}
+	before := c.covers
 	c.covers = by
-	for _, r := range c.sorted() {
-		c.markAround(r)
+	for _, changed := range [2][]Cover{notAmong(before, by), notAmong(by, before)} {
+		for _, cover := range changed {
+			c.within(cover.Path, c.markAround)
+		}
 	}
+}
+
+// notAmong returns the covers that are not among some others.
+func notAmong(covers, others []Cover) (rest []Cover) {
+	among := make(map[Cover]bool, len(others))
+	for _, o := range others {
+		among[o] = true
+	}
+	for _, cover := range covers {
+		if !among[cover] {
+			rest = append(rest, cover)
+		}
+	}
+	return rest
 }

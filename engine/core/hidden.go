@@ -88,6 +88,7 @@ func (c *Core) trace(stray Rung) {
 		r = c.add(stray)
 	}
 	r.state, r.purged, r.veiled, r.traced, r.made = Unknown, false, false, true, stray.Want
+	c.locate(r)
 	// What left a trace and no record may have been up: unknown is running.
 	r.wasUp = r.Pod != ""
 }

@@ -55,6 +55,7 @@ func (c *Core) settle(r *rung) {
 			c.batch.Lines = append(c.batch.Lines, Line{Key: r.Key, Drop: true})
 		}
 		r.made, r.facts, r.fingerprint, r.generation = nil, nil, "", nil
+		c.locate(r)
 		// The next intent is a first one again, and what stands there by then is not ours. Until now it might have been what a late climb has made.
 		r.seen, r.looked, r.traced = "", false, false
 		return

@@ -36,7 +36,7 @@ const maxRounds = 10000
 // Each round has a cause in the one before: an operation that starts, a fence that ends, a rung that goes. A ladder is a few rungs high, so what is
 // not at rest after that many rounds never will be, and a loop in here would stop the agent without a word.
 func (c *Core) reconcile() {
-	for rounds := 0; len(c.dirty) > 0; rounds++ {
+	for rounds := 0; len(c.dirty) > 0 || c.admit(); rounds++ {
 		if rounds > maxRounds {
 			panic(fmt.Sprintf("core: no rest after %d rounds: %d rungs to decide on, the first %s", rounds, len(c.dirty), c.dirty[0].Key))
 		}
@@ -59,6 +59,9 @@ func (c *Core) decide(r *rung) {
 	c.release(r)
 	before := r.next
 	r.next = c.next(r)
+	if r.next.act && !c.mayBegin(r) {
+		r.next = idle(whyTurn)
+	}
 	if r.next != before {
 		for _, a := range c.upon[r.Key] {
 			c.mark(a) // whether it may stand depends on what becomes of r

@@ -73,10 +73,11 @@ func (c *Core) Made(key hal.Key) ([]Param, State) {
 	return r.made, r.state
 }
 
-// Standing calls f with the key, parameters and fingerprint of each Present rung of which what was read after the Step numbered since can tell
-// something: none that is operated on or has changed meanwhile. In the order of keys.
-func (c *Core) Standing(since uint64, f func(key hal.Key, made []Param, fingerprint string)) {
-	for _, r := range c.sorted() {
+// Standing calls f with the key, parameters and fingerprint of each Present rung at a path or below it of which what
+// was read after the Step numbered since can tell something: none that is operated on or has changed meanwhile. In
+// the order of keys; nil is all paths.
+func (c *Core) Standing(paths []string, since uint64, f func(key hal.Key, made []Param, fingerprint string)) {
+	for _, r := range c.concerned(paths, false) {
 		if r.state == Present && r.op == nil && r.changed <= since {
 			f(r.Key, r.made, r.fingerprint)
 		}
@@ -98,30 +99,28 @@ func (c *Core) Stands(key hal.Key, since uint64) (made []Param, fingerprint stri
 	return r.made, r.fingerprint, r.op != nil || r.changed > since, true
 }
 
-// Places calls f with the path of each rung, those of rungs that are not up included.
-func (c *Core) Places(f func(key hal.Key, path string)) {
-	for _, r := range c.sorted() {
-		path := Value(r.made, "path")
-		if path == "" {
-			path = Value(r.Want, "path")
-		}
-		if path != "" {
-			f(r.Key, path)
+// PodsUpon returns the pods of which a rung stands on the rung key, or may.
+func (c *Core) PodsUpon(key hal.Key) (pods []PodUID) {
+	for _, r := range c.upon[key] {
+		if r.Pod != "" && r.state != Absent {
+			pods = append(pods, r.Pod)
 		}
 	}
+	return pods
 }
 
-// Blocked calls f with the key and parameters of each rung that waits for something to change, in the order of keys.
-func (c *Core) Blocked(f func(key hal.Key, params []Param)) {
-	for _, r := range c.sorted() {
-		if !r.blocked || r.op != nil {
-			continue
+// IsVolumeLeft reports whether a rung of a volume is not gone.
+func (c *Core) IsVolumeLeft(volume string) bool {
+	return slices.ContainsFunc(c.volumes[volume], (*rung).isLeft)
+}
+
+// Blocked calls f with the key and path of each rung at a path or below it that waits for something to change, in the
+// order of keys; nil is all paths.
+func (c *Core) Blocked(paths []string, f func(key hal.Key, path string)) {
+	for _, r := range c.concerned(paths, false) {
+		if r.blocked && r.op == nil {
+			f(r.Key, Value(r.params(), "path"))
 		}
-		params := r.made
-		if params == nil {
-			params = r.Want
-		}
-		f(r.Key, params)
 	}
 }
 

@@ -40,6 +40,7 @@ const (
 	whyAnswered
 	whyCovered
 	whyHidden
+	whyTurn
 )
 
 var whyTexts = [...]string{
@@ -79,6 +80,7 @@ var whyTexts = [...]string{
 	whyAnswered:      "gone; a call that was answered with an error is remembered, in case it still acts",
 	whyCovered:       "waits, as its place is hidden, for %s",
 	whyHidden:        "waits until %s can be looked at: an earlier run may have left something there; volnode looks again",
+	whyTurn:          "waits for its turn: as many operations run as may at a time",
 }
 
 func (d decision) text() string {

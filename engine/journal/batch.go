@@ -24,6 +24,9 @@ type Batch struct {
 	need  int64
 
 	size       int64 // of a spare
+	least      int64 // it may have, if the disk has not more
+	grow       int64 // size that it is to grow to, 0 if it need not
+	growError  error
 	spare      bool
 	spareSize  int64
 	spareError error
@@ -44,6 +47,16 @@ func (b *Batch) Write(h *hal.Host, c hal.Call) {
 	}
 	if !b.spare && b.err == nil {
 		b.makeSpare(h, c)
+	}
+	if b.grow > 0 && b.spare && b.err == nil {
+		b.growSpare(h, c)
+	}
+}
+
+// growSpare makes the spare larger: the next generation has that size. Where the disk has no room for it, it stays as it is.
+func (b *Batch) growSpare(h *hal.Host, c hal.Call) {
+	if b.growError = h.Files.Allocate(c, b.path(nameSpare), b.grow, fileMode); b.growError == nil {
+		b.size, b.spareSize = b.grow, b.grow
 	}
 }
 
@@ -121,6 +134,12 @@ func (b *Batch) makeSpare(h *hal.Host, c hal.Call) {
 	if hal.Is(err, syscall.ENOENT) { // somebody has removed the directory
 		if err = makeDir(h, c, b.dir); err == nil {
 			err = h.Files.Allocate(c, spare, size, fileMode)
+		}
+	}
+	for err != nil && size/2 >= max(b.least, b.need) {
+		size /= 2
+		if err = h.Files.Allocate(c, spare, size, fileMode); err == nil {
+			b.size = size
 		}
 	}
 	if err != nil {

@@ -65,7 +65,7 @@ func TestBatchRoundTrip(t *testing.T) {
 			if rapid.Bool().Draw(t, "drop") {
 				l.Drop, l.Key = true, hal.Key(rapid.String().Draw(t, "key"))
 			} else {
-				l.Room, l.Record = rapid.IntRange(0, maxFileSize).Draw(t, "room"), aRecord(t)
+				l.Room, l.Record = rapid.IntRange(0, MaxSize).Draw(t, "room"), aRecord(t)
 				l.Key = l.Record.Rung.Key
 			}
 			lines = append(lines, l)

@@ -152,7 +152,7 @@ func takeRecord(r *reader) core.Record {
 
 func takeRoom(r *reader) int {
 	room := r.uvarint()
-	if room > maxFileSize {
+	if room > MaxSize {
 		r.fail()
 		return 0
 	}
@@ -209,7 +209,7 @@ func DecodeRecord(payload []byte) (core.Record, error) {
 func decodeCount(payload []byte) (int, error) {
 	r := reader{s: string(payload)}
 	n := r.uvarint()
-	if r.bad || r.s != "" || n > maxFileSize {
+	if r.bad || r.s != "" || n > MaxSize {
 		return 0, errMalformed
 	}
 	return int(n), nil

@@ -109,7 +109,7 @@ func appendDrop(b []byte, l *core.Line) []byte {
 // appendPut appends what comes before the record of a line that puts one.
 func appendPut(b []byte, l *core.Line) []byte {
 	b = append(b, syncFlag(l))
-	return binary.AppendUvarint(b, uint64(min(max(l.Room, 0), maxFileSize)))
+	return binary.AppendUvarint(b, uint64(min(max(l.Room, 0), MaxSize)))
 }
 
 func syncFlag(l *core.Line) byte {

@@ -378,7 +378,7 @@ func TestReplacedGenerationCanNotBeRead(t *testing.T) {
 func TestOddFiles(t *testing.T) {
 	for what, data := range map[string][]byte{
 		"empty": {}, "short": make([]byte, 10), "zeros": make([]byte, testSize), "text": []byte(fmt.Sprintf("%09000d", 7)),
-		"too long": make([]byte, maxFileSize+1),
+		"too long": make([]byte, MaxSize+1),
 	} {
 		d := newDisk()
 		openOn(t, d, testSize)

@@ -20,8 +20,8 @@ const (
 	frameHead    = 32
 	frameAlign   = 8
 
-	// maxFileSize bounds what is read of a file, and so what is ever written.
-	maxFileSize = 256 << 20
+	// MaxSize bounds what is read of a file, and so what is ever written.
+	MaxSize = 256 << 20
 	// sectorSize is the least that a disk writes as a whole.
 	sectorSize = 512
 )
@@ -89,7 +89,7 @@ func parseFrame(image []byte, at int, of seal) (frame, int, bool) {
 		return frame{}, 0, false
 	}
 	payload := binary.LittleEndian.Uint32(b[8:])
-	if payload > maxFileSize {
+	if payload > MaxSize {
 		return frame{}, 0, false
 	}
 	size := frameSize(int(payload))

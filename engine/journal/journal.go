@@ -32,7 +32,9 @@ const (
 // time.
 type Journal struct {
 	dir    string
-	size   int64 // configured, of a file
+	size   int64 // of the next file
+	least  int64 // as configured
+	most   int64 // what it may grow to
 	ledger ledger
 
 	live       int64  // size of the file of the present generation
@@ -45,6 +47,9 @@ type Journal struct {
 	spare      bool  // the spare is there, of spareSize, and was never written
 	spareSize  int64
 	spareError error    // why there is no spare
+	growError  error    // why it is not larger; nil if it is, or need not be
+	growAgain  int      // batches until that is tried again
+	isPressed  bool     // lines wait until it is larger
 	stale      []string // names to remove once another generation is durable
 	aside      []string // names to keep as journal.damaged then
 
@@ -98,8 +103,11 @@ func (j *Journal) Refusal() string {
 	if !j.spare {
 		return j.closed()
 	}
-	return fmt.Sprintf("the journal has no room for another ladder: %d of %d bytes are taken; volnode begins it once records have gone; "+
-		"raise journalBytes, or remove pods", j.ledger.used, capacityOf(j.size))
+	taken := fmt.Sprintf("the journal has no room for another ladder: %d of %d bytes are taken", j.ledger.used, capacityOf(j.size))
+	if j.growError != nil {
+		return fmt.Sprintf("%s, and it can't grow: %v; %s", taken, j.growError, hal.DiskAdvice(j.dir, j.growError))
+	}
+	return taken + ", which is as many as there can be; volnode begins it once records have gone; remove pods"
 }
 
 // Admit returns the keys of those lines that Prepare would refuse: first records for which there is no room, where
@@ -123,7 +131,7 @@ func (j *Journal) Prepare(lines []core.Line) (*Batch, error) {
 	j.pending = true
 	j.batch = Batch{
 		dir: j.dir, size: j.size, spare: j.spare, spareSize: j.spareSize, spareError: j.spareError,
-		stale: j.stale, aside: j.aside, sync: sync,
+		stale: j.stale, aside: j.aside, sync: sync, grow: j.grows(), least: max(j.least, fits(j.ledger.used)),
 	}
 	if j.broken != nil || j.end+int64(len(j.buffer)) > j.live {
 		j.generation++
@@ -139,6 +147,47 @@ func (j *Journal) Prepare(lines []core.Line) (*Batch, error) {
 	}
 	j.batch.generation, j.batch.offset, j.batch.data = j.generation, j.end, j.buffer
 	return &j.batch, nil
+}
+
+// fits is the least power of two that is the size of a file with room for so many bytes of records.
+func fits(used int64) int64 {
+	size := int64(MinSize)
+	for size < MaxSize && capacityOf(size) < used {
+		size *= 2
+	}
+	return size
+}
+
+// growRetry is after how many batches a journal that could not grow tries it again.
+const growRetry = 64
+
+// MayGrow lets j make its files larger as it fills, up to a size of most bytes.
+func (j *Journal) MayGrow(most int64) { j.most = most }
+
+// grows returns the size that the spare should have beyond what it has, 0 if it is large enough: records may come to take half of it.
+func (j *Journal) grows() int64 {
+	size := j.size
+	if j.isPressed {
+		size = min(2*size, j.most)
+	}
+	for size < j.most && j.ledger.used > capacityOf(size)/2 {
+		size = min(2*size, j.most)
+	}
+	if size == j.size {
+		return 0
+	}
+	if j.growAgain > 0 {
+		j.growAgain--
+		return 0
+	}
+	return size
+}
+
+// Press has the next batch make room for lines that Admit refuses. It reports false where that can't be: the journal is as large as it may be, or could not
+// grow a moment ago.
+func (j *Journal) Press() bool {
+	j.isPressed = j.spare && j.size < j.most && j.growAgain == 0
+	return j.isPressed
 }
 
 // enter applies the lines to the ledger and leaves their frame in buffer. It reports whether they are to be durable.
@@ -198,6 +247,12 @@ func (j *Journal) Settle(b *Batch) error {
 	j.pending = false
 	j.spare, j.spareSize, j.spareError = b.spare, b.spareSize, b.spareError
 	j.stale, j.aside = b.stale, b.aside
+	j.size, j.isPressed = b.size, false
+	if b.grow > 0 {
+		if j.growError = b.growError; b.growError != nil {
+			j.growAgain = growRetry
+		}
+	}
 	switch {
 	case b.err != nil:
 		j.broken = b.err

@@ -44,11 +44,11 @@ type Loaded struct {
 func Open(
 	h *hal.Host, c hal.Call, dir string, size int64, doubt func(core.Record) core.Record, accept func([]core.Record) error,
 ) (*Journal, Loaded, error) {
-	if size < MinSize || size > maxFileSize {
+	if size < MinSize || size > MaxSize {
 		return nil, Loaded{}, fmt.Errorf("%w: %d", ErrSize, size)
 	}
 	j := &Journal{
-		dir: dir, size: size, ledger: ledger{entries: map[hal.Key]*entry{}}, broken: errNotBegun,
+		dir: dir, size: size, least: size, most: size, ledger: ledger{entries: map[hal.Key]*entry{}}, broken: errNotBegun,
 	}
 	found, damages, err := j.load(h, c)
 	if err != nil {
@@ -72,6 +72,7 @@ func Open(
 		return nil, Loaded{}, err
 	}
 	j.refill(found)
+	j.size = max(size, fits(j.ledger.used)) // it has grown in an earlier life
 	// An error is in Stats.
 	_ = j.Append(h, c, nil)
 	return j, loaded, nil
@@ -189,7 +190,7 @@ func (im *image) apply(found content) {
 }
 
 func readImage(h *hal.Host, c hal.Call, file string, generation uint64) (image, error) {
-	b, err := h.Files.Read(c, file, maxFileSize)
+	b, err := h.Files.Read(c, file, MaxSize)
 	if hal.Is(err, syscall.EFBIG) {
 		return image{file: file, damages: []Damage{{file, 0, "it is longer than any journal, and was not read"}}}, nil
 	}
@@ -223,7 +224,7 @@ func parseImage(file string, b []byte, generation uint64) (image, error) {
 // name is half a snapshot, which nothing depends on.
 func (j *Journal) inspectSpare(h *hal.Host, c hal.Call) {
 	spare := j.path(nameSpare)
-	b, err := h.Files.Read(c, spare, maxFileSize)
+	b, err := h.Files.Read(c, spare, MaxSize)
 	if err != nil || int64(len(b)) != j.size || written(b) > 0 {
 		return
 	}

@@ -1,8 +1,8 @@
 package op
 
 import (
-	"fmt"
 	"path"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -62,10 +62,13 @@ func (s Seen) Fingerprint() string {
 	if !s.Exists {
 		return ""
 	}
-	if s.Born == 0 {
-		return fmt.Sprintf(bare+"%s inode %d", s.Type, s.Inode)
+	var b [96]byte
+	text := append(append(append(b[:0], bare...), s.Type.String()...), " inode "...)
+	text = strconv.AppendUint(text, s.Inode, 10)
+	if s.Born != 0 {
+		text = strconv.AppendInt(append(text, " born "...), s.Born, 10)
 	}
-	return fmt.Sprintf(bare+"%s inode %d born %d", s.Type, s.Inode, s.Born)
+	return string(text)
 }
 
 // bare begins the fingerprint of a file on which nothing is mounted (core.IsBare).

@@ -14,7 +14,7 @@ const ParentMode = 0o750
 // Mkdirs makes the directory dir with mode, and what is missing above it with [ParentMode]. The nearest directory that exists is tried first, so the root
 // directory itself is never made anew unless it is missing.
 func Mkdirs(h *hal.Host, c hal.Call, dir string, mode uint32) error {
-	var missing []string
+	missing := make([]string, 0, 8)
 	modeOf := func(at string) uint32 {
 		if at == dir {
 			return mode

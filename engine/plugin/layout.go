@@ -10,6 +10,7 @@ import (
 // The layout below the root directory is the kubelet's (K:G1-G6), so that one can take over from the other. Names that go into it have been
 // checked (see [BadDriverName] and its kin); volume handles go in hashed.
 const (
+	podsDir       = "/pods"
 	csiPlugin     = "plugins/kubernetes.io/csi"
 	csiPod        = "kubernetes.io~csi"
 	emptyDirPod   = "kubernetes.io~empty-dir"
@@ -43,7 +44,7 @@ func OwnedBelow(paths []string) string {
 }
 
 // PodsDir is where the directories of pods are.
-func PodsDir(root string) string { return root + "/pods" }
+func PodsDir(root string) string { return root + podsDir }
 
 // PodDir is the directory of one pod.
 func PodDir(root, uid string) string { return PodsDir(root) + "/" + uid }
@@ -75,9 +76,8 @@ func StagePlace(root, driver, handle string) Place {
 
 // PublishPlace is where a filesystem volume is published for a pod. spec is the name of the PersistentVolume, or the pod's volume if inline.
 func PublishPlace(root, uid, spec string) Place {
-	pods := PodsDir(root)
-	dir := pods + "/" + uid + "/volumes/" + csiPod + "/" + spec
-	return Place{Path: dir + "/mount", Data: dir + "/" + dataFile, Stop: pods}
+	dir := root + podsDir + "/" + uid + "/volumes/" + csiPod + "/" + spec
+	return Place{Path: dir + "/mount", Data: dir + "/" + dataFile, Stop: dir[:len(root)+len(podsDir)]}
 }
 
 // BlockStagePlace is where a raw block volume is staged.
@@ -95,14 +95,14 @@ func BlockPublishPlace(root, uid, spec string) Place {
 
 // EmptyDirPlace is where an emptyDir is.
 func EmptyDirPlace(root, uid, volume string) Place {
-	pods := PodsDir(root)
-	return Place{Path: pods + "/" + uid + "/volumes/" + emptyDirPod + "/" + volume, Stop: pods}
+	at := root + podsDir + "/" + uid + "/volumes/" + emptyDirPod + "/" + volume
+	return Place{Path: at, Stop: at[:len(root)+len(podsDir)]}
 }
 
 // EmptyDirTrash is where the emptyDir at dir is moved before it is deleted: beside it, so on the same filesystem, under a name that no volume has.
 func EmptyDirTrash(dir string) string {
 	parent, name := path.Split(dir)
-	return path.Join(parent, "."+name+trashSuffix)
+	return parent + "." + name + trashSuffix
 }
 
 const trashSuffix = ".deleting"

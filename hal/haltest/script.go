@@ -26,7 +26,7 @@ type run struct {
 //	mkdir P [MODE]      rm P        rmtree P [LIMIT]          mv P Q      ls P        stat P        chain P DEPTH
 //	write P DATA [MODE] writeat P OFFSET DATA    alloc P SIZE [MODE]      read P [LIMIT]   sync P
 //	mount TYPE P [SOURCE] [flag,flag] [key=value,key]         bind S P [ro]
-//	umount P [bottom|wrong]         at P         table
+//	umount P [bottom|wrong]         at P         table       within P
 //	type P              make P dir|file          hold P       release P   link TARGET P
 //
 // Paths are relative to the world's directory, "." is the directory itself, and one that begins with / is taken as it

@@ -66,6 +66,7 @@ var kinds = []struct {
 		return fmt.Sprintf("umount %s %s", path(), []string{"-", "-", "-", "-", "bottom", "wrong"}[r.IntN(6)])
 	}},
 	{3, words("at", 1)},
+	{6, words("within", 1)},
 	{3, words("hold", 1)},
 	{3, words("release", 1)},
 }

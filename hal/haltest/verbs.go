@@ -111,6 +111,10 @@ var mountVerbs = map[string]verb{
 		stack, err := r.host.Mounts.At(r.call(), r.path(a[0]))
 		return r.names.mounts(stack), err
 	},
+	"within": func(r *run, a args) ([]string, error) {
+		found, err := r.host.Mounts.Within(r.call(), r.path(a[0]))
+		return r.names.mounts(r.below(found)), err
+	},
 	"table": func(r *run, _ args) ([]string, error) {
 		table, err := r.host.Mounts.Table(r.call())
 		return r.names.mounts(r.below(table)), err

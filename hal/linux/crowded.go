@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -22,7 +23,8 @@ import (
 // came later and that this process may not take away (mount_namespaces(7), locked mounts) is not in the way of a bind of
 // the directory that holds it.
 type crowded struct {
-	rootDir string // the agent's root directory
+	rootDir string         // the agent's root directory
+	read    *atomic.Uint64 // counts the mounts that are asked about
 
 	mu     sync.Mutex
 	copied int // the kept copy, -1 without
@@ -124,6 +126,7 @@ func (c *crowded) keep(id hal.MountID) bool {
 	if id != c.of.id && id != c.rootMount() {
 		return false
 	}
+	c.read.Add(1)
 	now, err := shapeOf(id)
 	if err != nil || now == c.of {
 		return err == nil
@@ -134,7 +137,7 @@ func (c *crowded) keep(id hal.MountID) bool {
 
 // copy makes the copy of a mount and keeps it if it has taken that shape over.
 func (c *crowded) copy(shape mountShape) bool {
-	var r reader
+	r := reader{count: c.read}
 	state, err := r.statmount(uint64(shape.id))
 	if err != nil {
 		return false

@@ -45,7 +45,7 @@ func TestFilesystemTurnsReadOnlyAfterAnError(t *testing.T) {
 	require.True(t, hal.HasFailed(after.Fingerprint(), before.Fingerprint()))
 	require.True(t, after.Was(before.Fingerprint()))
 	for _, old := range []bool{false, true} {
-		h.mounts.old.Store(old)
+		h.mounts.index.old.Store(old)
 		table, err := h.mounts.Table(hal.Call{})
 		require.NoError(t, err)
 		for _, m := range table {

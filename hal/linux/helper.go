@@ -26,8 +26,9 @@ type request struct {
 }
 
 type unmountRequest struct {
-	Path string
-	ID   hal.MountID
+	Path  string
+	ID    hal.MountID
+	Which int // kind of id: see topMount
 }
 
 type findRequest struct{ Path, Root string }

@@ -74,7 +74,7 @@ func perform(req request) response {
 }
 
 func detachTop(u unmountRequest) error {
-	if id, err := topMount(u.Path); err == nil && id != u.ID {
+	if id, err := topMount(u.Path, u.Which); err == nil && id != u.ID {
 		return because(syscall.EINVAL, fmt.Sprintf("the top mount there is %d, not %d", id, u.ID))
 	}
 	return detach(u.Path)

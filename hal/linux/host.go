@@ -65,8 +65,9 @@ func New(o Options) (*Host, error) {
 	h := &Host{options: o, runtime: r, stop: make(chan struct{})}
 	h.drivers = &drivers{host: h, byName: map[string]*driver{}}
 	h.children = &children{host: h, running: map[int]bool{}}
-	h.watches = &watches{host: h, mountEvents: openMountEvents, rescanEvery: time.Minute, places: &places{host: h}}
-	h.mounts = &mounts{host: h, crowded: &crowded{rootDir: o.RootDir, copied: -1}}
+	index := newMountIndex()
+	h.watches = &watches{host: h, index: index, rescanEvery: time.Minute, places: &places{host: h}}
+	h.mounts = &mounts{host: h, index: index, crowded: &crowded{rootDir: o.RootDir, copied: -1, read: &index.read}}
 	return h, nil
 }
 
@@ -129,6 +130,10 @@ func (h *Host) HAL() hal.Host {
 	}
 }
 
+// MountsRead counts the entries of the mount table that were read up to now, be it one by one or in a reading of all
+// of it.
+func (h *Host) MountsRead() uint64 { return h.mounts.index.read.Load() }
+
 // Run is the owner: it runs what is posted, in order, until ctx is over.
 func (h *Host) Run(ctx context.Context) { h.runtime.run(ctx) }
 
@@ -143,6 +148,7 @@ func (h *Host) Close() {
 	h.drivers.close()
 	h.mounts.crowded.close()
 	h.tasks.Wait()
+	h.mounts.index.close()
 }
 
 // watch runs a watcher that ends when h.stop is closed. It reports whether there is one: none after Close.

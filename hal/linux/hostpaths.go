@@ -144,7 +144,7 @@ func (f *finder) stand(path string) (standing, error) {
 	if is.path, err = linkText(fmt.Sprintf("/proc/self/fd/%d", fd)); err != nil {
 		return standing{}, err
 	}
-	m, err := mountOf(&st)
+	m, err := mountOf(fd, &st)
 	if err != nil {
 		return standing{}, err
 	}
@@ -156,15 +156,18 @@ func (f *finder) stand(path string) (standing, error) {
 	return is, nil
 }
 
-// mountOf is the mount that a file lies on.
-func mountOf(st *unix.Statx_t) (hal.Mount, error) {
+// mountOf is the mount that an open file lies on, of which st is known.
+func mountOf(fd int, st *unix.Statx_t) (hal.Mount, error) {
 	if st.Mask&unix.STATX_MNT_ID_UNIQUE != 0 {
 		var r reader
 		state, err := r.statmount(st.Mnt_id)
-		if err != unix.ENOSYS && err != unix.EPERM {
+		if err != unix.ENOSYS && err != unix.EPERM { // EPERM: a seccomp filter older than the call
 			return state.Mount, err
 		}
-		return hal.Mount{}, err
+		// The id of /proc/self/mountinfo.
+		if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, st); err != nil {
+			return hal.Mount{}, err
+		}
 	}
 	info, err := os.Open("/proc/self/mountinfo")
 	if err != nil {

@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 	if IsHelper() {
 		HelperMain()
 	}
+	haltest.BlockCalls()
 	if role, ok := roles[os.Getenv("VOLNODE_TEST_ROLE")]; ok {
 		role(os.Args[1:])
 		os.Exit(0)

@@ -47,7 +47,8 @@ func (m *mounts) Unmount(c hal.Call, path string, id hal.MountID) error {
 		if inMemory[top.FSType] || m.host.onRootDevice(top.Device) {
 			return mountError("umount", path, detach(path))
 		}
-		_, err = m.host.help(c, hal.ClassSyscall, "umount", path, request{Unmount: &unmountRequest{path, id}})
+		of := request{Unmount: &unmountRequest{path, id, m.index.idsAre()}}
+		_, err = m.host.help(c, hal.ClassSyscall, "umount", path, of)
 		return err
 	})
 }
@@ -84,8 +85,8 @@ func mountError(op, path string, err error) error {
 
 // openPoint opens a place to mount at or to clone from. A link anywhere in it fails with ELOOP.
 func openPoint(path string) (int, error) {
-	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
-		return -1, because(syscall.EINVAL, "not an absolute path without dots or double slashes")
+	if err := checkPath(path); err != nil {
+		return -1, err
 	}
 	return openat2(unix.AT_FDCWD, path, unix.O_PATH, 0, withoutLinks)
 }

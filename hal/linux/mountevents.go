@@ -1,9 +1,13 @@
 package linux
 
 import (
+	"encoding/binary"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/volnode/volnode/hal"
 )
 
 // tableNotices wakes the runtime's poller whenever the mount table has changed.
@@ -11,28 +15,23 @@ import (
 // It is an epoll(7) set within the poller's own, so that a change told by both is one wake-up as a rule. Nobody calls
 // epoll_wait(2) on it: the poller's look at mountinfo takes the POLLPRI away, and a second look would find nothing.
 type tableNotices struct {
-	set    *os.File
-	info   int // /proc/self/mountinfo
-	events int // a queue of mount events, -1 without
+	set  *os.File
+	info int // /proc/self/mountinfo, -1 without
 }
 
-// openTableNotices follows mountinfo, and mount events if openEvents has them.
-func openTableNotices(openEvents func() (queue int, err error)) (*tableNotices, error) {
+// openTableNotices follows mountinfo, and the queue of mount events unless it is -1.
+func openTableNotices(events int) (*tableNotices, error) {
 	// Not os.Open: the poller would look at it on its own.
 	info, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("open /proc/self/mountinfo", err)
 	}
-	events, err := openEvents()
-	if err != nil {
-		events = -1 // the poll tells of everything that they would
-	}
 	return newTableNotices(info, events)
 }
 
-// newTableNotices takes the descriptors over, of which either may be -1.
+// newTableNotices takes info over. It may be -1, and so may events.
 func newTableNotices(info, events int) (*tableNotices, error) {
-	t := &tableNotices{info: info, events: events}
+	t := &tableNotices{info: info}
 	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		t.close()
@@ -57,27 +56,67 @@ func (t *tableNotices) close() {
 	if t.set != nil {
 		t.set.Close()
 	}
-	for _, fd := range []int{t.info, t.events} {
-		if fd >= 0 {
-			_ = unix.Close(fd)
+	if t.info >= 0 {
+		_ = unix.Close(t.info)
+	}
+}
+
+// mountEvent is one event of the queue.
+type mountEvent struct {
+	id         hal.MountID
+	isAttach   bool // it came, or was moved; else it went
+	isOverflow bool // events were lost (FAN_Q_OVERFLOW)
+}
+
+const (
+	eventHead     = 24 // struct fanotify_event_metadata
+	eventInfoHead = 4  // struct fanotify_event_info_header
+	eventInfoMnt  = 7  // FAN_EVENT_INFO_TYPE_MNT
+)
+
+// drain empties a queue and calls take for each event in it, in order, until that fails.
+func drain(queue int, take func(mountEvent) error) error {
+	buf := make([]byte, 4096)
+	for {
+		n, err := unix.Read(queue, buf)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN || err == nil && n == 0:
+			return nil
+		case err != nil:
+			return os.NewSyscallError("read of mount events", err)
+		}
+		for rest := buf[:n]; len(rest) >= eventHead; {
+			size := int(binary.NativeEndian.Uint32(rest))
+			if size < eventHead || size > len(rest) {
+				return fmt.Errorf("a mount event of %d bytes", size)
+			}
+			if err := take(decodeEvent(rest[:size])); err != nil {
+				return err
+			}
+			rest = rest[size:]
 		}
 	}
 }
 
-// takeEvents empties the queue of mount events and reports whether there was anything in it. An overflow
-// (FAN_Q_OVERFLOW), which stands for the events that were lost, is one more record.
-func (t *tableNotices) takeEvents() (told bool) {
-	if t.events < 0 {
-		return false
-	}
-	buf := make([]byte, 4096)
-	for {
-		n, err := unix.Read(t.events, buf)
-		if err != nil && err != unix.EINTR || n == 0 {
-			return told // EAGAIN: it is empty
+// decodeEvent reads a struct fanotify_event_metadata and what follows it. One that does not tell its mount counts as
+// an overflow.
+func decodeEvent(b []byte) mountEvent {
+	mask := binary.NativeEndian.Uint64(b[8:])
+	e := mountEvent{isAttach: mask&unix.FAN_MNT_ATTACH != 0, isOverflow: mask&unix.FAN_Q_OVERFLOW != 0}
+	for info := b[min(len(b), int(binary.NativeEndian.Uint16(b[6:]))):]; len(info) >= eventInfoHead; {
+		size := int(binary.NativeEndian.Uint16(info[2:]))
+		if size < eventInfoHead || size > len(info) {
+			break
 		}
-		told = told || n > 0
+		if info[0] == eventInfoMnt && size >= 16 {
+			e.id = hal.MountID(binary.NativeEndian.Uint64(info[8:]))
+		}
+		info = info[size:]
 	}
+	e.isOverflow = e.isOverflow || e.id == 0
+	return e
 }
 
 // openMountEvents returns a queue of the mounts and unmounts in this process's mount namespace (fanotify(7),

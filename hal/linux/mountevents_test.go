@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -23,12 +22,12 @@ func TestMountTableWatch(t *testing.T) {
 	})
 	t.Run("with mountinfo alone", func(t *testing.T) {
 		h, root := startHost(t)
-		h.watches.mountEvents = func() (int, error) { return -1, unix.EINVAL }
+		h.mounts.index.openEvents = func() (int, error) { return -1, unix.EINVAL }
 		testMountTableWatch(t, h, root)
 	})
 	t.Run("with a queue that says nothing", func(t *testing.T) {
 		h, root := startHost(t)
-		h.watches.mountEvents = func() (int, error) { return unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK) }
+		h.mounts.index.openEvents = func() (int, error) { return unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK) }
 		testMountTableWatch(t, h, root)
 	})
 }
@@ -37,7 +36,7 @@ func testMountTableWatch(t *testing.T, h *Host, root string) {
 	disk := filepath.Join(root, "disk")
 	mountDisk(t, disk)
 	changed := make(chan struct{}, 100)
-	h.watches.MountTable(func() { changed <- struct{}{} })
+	h.watches.MountTable(func([]string) { changed <- struct{}{} })
 	receive(t, changed, "first notice")
 	// f tells no more than that something changed, perhaps twice; each change is followed by a look that shows it.
 	step := func(what string, do func() error, shows func(top hal.Mount, stacked int) bool) {
@@ -76,64 +75,76 @@ func mountEvents(t *testing.T) int {
 	return queue
 }
 
-// eventsAlone returns notices that nothing but mount events brings.
-func eventsAlone(t *testing.T) *tableNotices {
-	t.Helper()
-	n, err := newTableNotices(-1, mountEvents(t))
-	require.NoError(t, err)
-	t.Cleanup(n.close)
-	return n
-}
-
 // An event is in the queue before the call that made it returns.
 func TestMountEvents(t *testing.T) {
 	disk := filepath.Join(t.TempDir(), "disk")
 	mountDisk(t, disk)
-	notices := eventsAlone(t)
-	step := func(want bool, what string, do func() error) {
+	queue := mountEvents(t)
+	defer unix.Close(queue)
+	step := func(want string, what string, do func() error) {
 		t.Helper()
 		require.NoError(t, do(), what)
-		require.Equal(t, want, notices.takeEvents(), what)
+		got := ""
+		require.NoError(t, drain(queue, func(e mountEvent) error {
+			require.NotZero(t, e.id)
+			require.False(t, e.isOverflow)
+			got += map[bool]string{true: "+", false: "-"}[e.isAttach]
+			return nil
+		}))
+		require.Equal(t, want, got, what)
 	}
-	other := filepath.Join(disk, "other")
-	step(false, "mkdir", func() error { return os.Mkdir(other, 0o755) })
-	step(true, "mount", func() error { return unix.Mount("x", other, "tmpfs", 0, "") })
-	step(false, "remount, the reason for the poll beside it",
+	other, third := filepath.Join(disk, "other"), filepath.Join(disk, "third")
+	step("", "mkdir", func() error { return errors.Join(os.Mkdir(other, 0o755), os.Mkdir(third, 0o755)) })
+	step("+", "mount", func() error { return unix.Mount("x", other, "tmpfs", 0, "") })
+	step("", "remount, the reason for the poll beside it",
 		func() error { return unix.Mount("", other, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, "") })
-	step(true, "unmount", func() error { return unix.Unmount(other, 0) })
-	step(true, "bind", func() error { return unix.Mount(disk, other, "", unix.MS_BIND, "") })
-	step(true, "lazy unmount", func() error { return unix.Unmount(other, unix.MNT_DETACH) })
+	step("+", "move", func() error { return unix.Mount(other, third, "", unix.MS_MOVE, "") })
+	step("-", "unmount", func() error { return unix.Unmount(third, 0) })
+	step("+", "bind", func() error { return unix.Mount(disk, other, "", unix.MS_BIND, "") })
+	step("-", "lazy unmount", func() error { return unix.Unmount(other, unix.MNT_DETACH) })
 }
 
 func TestMountEventsAloneAreFollowed(t *testing.T) {
+	unix.Close(mountEvents(t))
 	h, root := startHost(t)
 	disk := filepath.Join(root, "disk")
 	mountDisk(t, disk)
-	notices := eventsAlone(t)
-	changed := make(chan struct{}, 100)
+	notices, err := newTableNotices(-1, h.mounts.index.queue())
+	require.NoError(t, err)
+	changed := make(chan []string, 100)
 	following := make(chan struct{})
+	news := &tableNews{}
+	news.notifier = &notifier{runtime: h.runtime, f: func() {
+		if at, isAny := news.take(); isAny {
+			changed <- at
+		}
+	}}
+	h.mounts.index.subscribe(news.add)
 	h.watch(func() {
 		defer close(following)
-		h.watches.followMounts(notices, &notifier{runtime: h.runtime, f: func() { changed <- struct{}{} }})
+		h.watches.followMounts(notices, news)
 	})
 	t.Cleanup(func() { // before the notices are closed
 		h.Close()
 		<-following
+		notices.close()
 	})
-	receive(t, changed, "first notice")
+	require.Nil(t, receive(t, changed, "first notice"))
 	for range 10 {
 		quiet(t, h, changed)
 		require.NoError(t, unix.Mount("x", disk, "tmpfs", 0, ""))
-		receive(t, changed, "notice of a mount")
+		require.Equal(t, []string{disk}, receive(t, changed, "notice of a mount"))
 		quiet(t, h, changed)
 		require.NoError(t, unix.Unmount(disk, 0))
-		receive(t, changed, "notice of an unmount")
+		require.Equal(t, []string{disk}, receive(t, changed, "notice of an unmount"))
 	}
 }
 
-// What is left of events that had no room is one record that says so, and that counts as a change.
+// What is left of events that had no room is one record that says so. Then the whole table is read, and anything may
+// have changed.
 func TestMountEventsOverflow(t *testing.T) {
-	disk := filepath.Join(t.TempDir(), "disk")
+	h, root := startHost(t)
+	disk := filepath.Join(root, "disk")
 	mountDisk(t, disk)
 	text, err := os.ReadFile("/proc/sys/fs/fanotify/max_queued_events")
 	require.NoError(t, err)
@@ -142,17 +153,25 @@ func TestMountEventsOverflow(t *testing.T) {
 	if room > 1<<16 {
 		t.Skipf("fs.fanotify.max_queued_events is %d: filling such a queue takes too long", room)
 	}
-	notices := eventsAlone(t)
+	unix.Close(mountEvents(t))
+	within := func() []hal.Mount {
+		t.Helper()
+		found, err := h.mounts.Within(hal.Call{}, disk)
+		require.NoError(t, err)
+		return found
+	}
+	require.Len(t, within(), 1)
+	var told [][]string
+	h.mounts.index.subscribe(func(at []string) { told = append(told, at) })
 	for range room/2 + 1 {
 		require.NoError(t, unix.Mount(disk, disk, "", unix.MS_BIND, ""))
 		require.NoError(t, unix.Unmount(disk, unix.MNT_DETACH))
 	}
-	const record = 40
-	events := make([]byte, room*record)
-	n, err := unix.Read(notices.events, events)
-	require.NoError(t, err)
-	require.Equal(t, len(events), n, "a queue full of events")
-	require.Equal(t, uint32(record), binary.NativeEndian.Uint32(events))
-	require.True(t, notices.takeEvents(), "an overflow")
-	require.False(t, notices.takeEvents())
+	require.NoError(t, unix.Mount("x", disk, "tmpfs", 0, ""))
+	require.Len(t, within(), 2, "what came after the queue was full")
+	require.Contains(t, told, []string(nil), "anything may have changed")
+	require.NoError(t, unix.Unmount(disk, 0))
+	told = nil
+	require.Len(t, within(), 1)
+	require.Equal(t, [][]string{{disk}}, told)
 }

@@ -61,6 +61,21 @@ func TestAwait(t *testing.T) {
 	late()
 }
 
+// Other processes of this boot read what an owner has written: their clocks must agree.
+func TestNowIsTheClockOfAllProcesses(t *testing.T) {
+	for range 100 {
+		r, err := newOwner()
+		require.NoError(t, err)
+		for range 3 {
+			before := clock()
+			now := r.Now()
+			require.LessOrEqual(t, before.Add(-clockGap), now)
+			require.LessOrEqual(t, now, clock())
+			time.Sleep(time.Millisecond / 10)
+		}
+	}
+}
+
 func TestBootID(t *testing.T) {
 	h, _ := startHost(t)
 	require.Len(t, string(h.runtime.BootID()), 36)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -73,6 +74,7 @@ const (
 
 // reader asks for mounts one after another. The zero reader is ready.
 type reader struct {
+	count *atomic.Uint64 // the calls, if not nil
 	buf   []byte
 	texts map[string]string // types, sources and roots, which many mounts share
 }
@@ -92,10 +94,29 @@ func (r *reader) shared(b []byte) string {
 
 // statmount asks for all parts of mount id.
 func (r *reader) statmount(id uint64) (mountState, error) {
+	if err := r.ask(id, statmountAll); err != nil {
+		return mountState{}, err
+	}
+	return r.decode()
+}
+
+// pointOf asks for the mount point of mount id; "" if it is outside of this process's root.
+func (r *reader) pointOf(id uint64) (string, error) {
+	if err := r.ask(id, statmountMntPoint); err != nil {
+		return "", err
+	}
+	return string(r.text(statmountMntPoint, 108)), nil
+}
+
+// ask has the kernel fill the buffer with some parts of mount id.
+func (r *reader) ask(id, parts uint64) error {
 	if r.buf == nil {
 		r.buf = make([]byte, 2048)
 	}
-	req := mntIDReq{size: 24, id: id, param: statmountAll}
+	if r.count != nil {
+		r.count.Add(1)
+	}
+	req := mntIDReq{size: 24, id: id, param: parts}
 	for {
 		_, _, errno := unix.Syscall6(unix.SYS_STATMOUNT,
 			uintptr(unsafe.Pointer(&req)), uintptr(unsafe.Pointer(&r.buf[0])), uintptr(len(r.buf)), 0, 0, 0)
@@ -104,11 +125,22 @@ func (r *reader) statmount(id uint64) (mountState, error) {
 			r.buf = make([]byte, 4*len(r.buf))
 		case errno == unix.EINTR:
 		case errno != 0:
-			return mountState{}, errno
+			return errno
 		default:
-			return r.decode()
+			return nil
 		}
 	}
+}
+
+// text is a string of the buffer, which the field at a place of the struct points to; nil if the kernel has not told
+// that part.
+func (r *reader) text(part uint64, at int) []byte {
+	start := statmountHead + int(binary.NativeEndian.Uint32(r.buf[at:]))
+	if binary.NativeEndian.Uint64(r.buf[8:])&part == 0 || start >= len(r.buf) {
+		return nil
+	}
+	text, _, _ := bytes.Cut(r.buf[start:], []byte{0})
+	return text
 }
 
 // decode reads the struct statmount in the buffer.
@@ -116,18 +148,7 @@ func (r *reader) decode() (mountState, error) {
 	buf := r.buf
 	u32 := func(at int) uint32 { return binary.NativeEndian.Uint32(buf[at:]) }
 	u64 := func(at int) uint64 { return binary.NativeEndian.Uint64(buf[at:]) }
-	mask := u64(8)
-	text := func(part uint64, at int) []byte {
-		start := statmountHead + int(u32(at))
-		if mask&part == 0 || start >= len(buf) {
-			return nil
-		}
-		end := bytes.IndexByte(buf[start:], 0)
-		if end < 0 {
-			return buf[start:]
-		}
-		return buf[start : start+end]
-	}
+	mask, text := u64(8), r.text
 	if size := int(u32(0)); size > len(buf) || size < statmountHead {
 		return mountState{}, fmt.Errorf("statmount(2) answered %d bytes", size)
 	}

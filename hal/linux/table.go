@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/moby/sys/mountinfo"
@@ -22,46 +21,36 @@ const tableReads = 50
 type mounts struct {
 	host    *Host
 	crowded *crowded
-	// old is set once the kernel is seen to lack statmount(2): before Linux 6.8.
-	// NB: mount ids are then those of /proc/self/mountinfo, which the kernel uses again once a mount is gone.
-	old atomic.Bool
+	index   *mountIndex
 }
 
 func (m *mounts) Table(c hal.Call) ([]hal.Mount, error) {
-	var table []hal.Mount
-	err := m.host.within(c, hal.ClassSyscall, "listmount", "/", func() (err error) {
-		if table, err = m.table(); err != nil {
-			return failure(hal.ClassSyscall, "listmount", "/", err)
+	return m.several(c, "listmount", "/", m.index.all)
+}
+
+func (m *mounts) Within(c hal.Call, path string) ([]hal.Mount, error) {
+	return m.several(c, "statmount", path, func() ([]hal.Mount, error) {
+		if err := checkPath(path); err != nil {
+			return nil, err
+		}
+		return m.index.within(path)
+	})
+}
+
+func (m *mounts) At(c hal.Call, path string) ([]hal.Mount, error) {
+	return m.several(c, "statmount", path, func() ([]hal.Mount, error) { return m.at(path) })
+}
+
+// several is a call that reads mounts.
+func (m *mounts) several(c hal.Call, op, path string, read func() ([]hal.Mount, error)) ([]hal.Mount, error) {
+	var found []hal.Mount
+	err := m.host.within(c, hal.ClassSyscall, op, path, func() (err error) {
+		if found, err = read(); err != nil {
+			return failure(hal.ClassSyscall, op, path, err)
 		}
 		return nil
 	})
-	return table, err
-}
-
-// table reads until the kernel says that nothing has changed since the read began: an open /proc/self/mountinfo polls as
-// POLLPRI after any change of the namespace's mounts (proc_pid_mountinfo(5)), whatever the table is read with.
-func (m *mounts) table() ([]hal.Mount, error) {
-	// Not os.Open: it would hand the descriptor to the runtime's poller, and a poll by anybody takes the notice away.
-	fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	info := os.NewFile(uintptr(fd), "/proc/self/mountinfo")
-	defer info.Close()
-	for range tableReads {
-		table, err := m.read(info)
-		if err != nil && err != unix.ENOENT { // ENOENT: a mount went between listmount and statmount
-			return nil, err
-		}
-		changed, pollErr := mountsChanged(fd)
-		if pollErr != nil {
-			return nil, pollErr
-		}
-		if !changed && err == nil {
-			return parentsFirst(table), nil
-		}
-	}
-	return nil, because(syscall.EAGAIN, fmt.Sprintf("the mount table changed during each of %d reads", tableReads))
+	return found, err
 }
 
 // mountsChanged reports whether the table has changed since fd was opened or last asked.
@@ -75,29 +64,23 @@ func mountsChanged(fd int) (bool, error) {
 	}
 }
 
-func (m *mounts) read(info *os.File) ([]hal.Mount, error) {
-	if m.old.Load() {
-		return readMountinfo(info)
-	}
-	table, err := readStatmount(info)
-	if err == unix.ENOSYS || err == unix.EPERM { // EPERM: a seccomp filter older than the call
-		m.old.Store(true)
-		return readMountinfo(info)
-	}
-	return table, err
-}
-
-func readStatmount(info *os.File) ([]hal.Mount, error) {
+// readStatmount reads the whole table. With events, which tell of it, a mount that goes meanwhile is left out; else
+// it is ENOENT.
+func (x *mountIndex) readStatmount(info *os.File) ([]hal.Mount, error) {
 	ids, err := listmount()
 	if err != nil {
 		return nil, err
 	}
+	x.read.Add(uint64(len(ids)))
 	table := make([]hal.Mount, 0, len(ids))
 	oldIDs := make([]uint64, 0, len(ids))
-	var r reader
+	r := reader{count: &x.read}
 	told := uint64(0)
 	for _, id := range ids {
 		state, err := r.statmount(id)
+		if err == unix.ENOENT && x.events >= 0 {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -107,6 +90,7 @@ func readStatmount(info *os.File) ([]hal.Mount, error) {
 	if told&statmountSBSource != 0 {
 		return table, nil
 	}
+	x.read.Add(uint64(len(ids)))
 	return table, fillSources(table, oldIDs, info)
 }
 
@@ -128,6 +112,7 @@ func fillSources(table []hal.Mount, oldIDs []uint64, info *os.File) error {
 	return nil
 }
 
+// readMountinfo reads the table from /proc/self/mountinfo (proc_pid_mountinfo(5)).
 func readMountinfo(info *os.File) ([]hal.Mount, error) {
 	if _, err := info.Seek(0, 0); err != nil {
 		return nil, err
@@ -215,28 +200,18 @@ func parentsFirst(table []hal.Mount) []hal.Mount {
 	return sorted
 }
 
-func (m *mounts) At(c hal.Call, path string) ([]hal.Mount, error) {
-	var stack []hal.Mount
-	err := m.host.within(c, hal.ClassSyscall, "statmount", path, func() (err error) {
-		if stack, err = m.at(path); err != nil {
-			return failure(hal.ClassSyscall, "statmount", path, err)
-		}
-		return nil
-	})
-	return stack, err
-}
-
 func (m *mounts) at(path string) ([]hal.Mount, error) {
-	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
-		return nil, because(syscall.EINVAL, "not an absolute path without dots or double slashes")
+	if err := checkPath(path); err != nil {
+		return nil, err
 	}
 	for range tableReads {
 		stack, err := m.stackAt(path)
 		if err != unix.ENOENT && err != unix.ENOSYS && err != unix.EPERM {
+			m.index.saw(stack)
 			return stack, err
 		}
 		if err != unix.ENOENT {
-			m.old.Store(true)
+			m.index.old.Store(true)
 		}
 	}
 	return nil, because(syscall.EAGAIN, fmt.Sprintf("the mounts there changed during each of %d reads", tableReads))
@@ -244,16 +219,15 @@ func (m *mounts) at(path string) ([]hal.Mount, error) {
 
 // stackAt walks from the top mount at path to its parents for as long as they are mounted there, too. ENOENT: the stack changed meanwhile.
 func (m *mounts) stackAt(path string) ([]hal.Mount, error) {
-	if m.old.Load() {
-		table, err := m.table()
-		return atPath(table, path), err
+	if m.index.old.Load() {
+		return m.index.stackAt(path)
 	}
-	id, err := topMount(path)
+	id, err := topMount(path, unix.STATX_MNT_ID_UNIQUE)
 	if id == 0 || err != nil {
 		return nil, err
 	}
 	var stack []hal.Mount
-	var r reader
+	r := reader{count: &m.index.read}
 	for {
 		state, err := r.statmount(uint64(id))
 		if err == unix.ENOENT && len(stack) > 0 {
@@ -266,8 +240,7 @@ func (m *mounts) stackAt(path string) ([]hal.Mount, error) {
 			break
 		}
 		if state.mask&statmountSBSource == 0 {
-			table, err := m.table()
-			return atPath(table, path), err
+			return m.index.stackAt(path)
 		}
 		stack = append(stack, state.Mount)
 		if id = state.Parent; id == state.ID {
@@ -278,19 +251,55 @@ func (m *mounts) stackAt(path string) ([]hal.Mount, error) {
 	return stack, nil
 }
 
-func atPath(table []hal.Mount, path string) []hal.Mount {
+// stackAt tells the stack at a path from a reading of the whole table that began after the question. None is needed
+// where nothing stands. ENOENT: the stack changed meanwhile.
+func (x *mountIndex) stackAt(path string) ([]hal.Mount, error) {
+	id, err := topMount(path, x.idsAre())
+	if id == 0 || err != nil {
+		return nil, err
+	}
+	table, err := x.all()
+	if err != nil {
+		return nil, err
+	}
 	var stack []hal.Mount
-	for _, m := range table {
-		if m.Path == path {
-			stack = append(stack, m)
+	for {
+		at := slices.IndexFunc(table, func(m hal.Mount) bool { return m.ID == id })
+		if at < 0 && len(stack) == 0 {
+			return nil, unix.ENOENT
+		}
+		if at < 0 || table[at].Path != path {
+			break
+		}
+		stack = append(stack, table[at])
+		if id = table[at].Parent; id == table[at].ID {
+			break
 		}
 	}
-	return stack
+	slices.Reverse(stack)
+	return stack, nil
 }
 
-// topMount returns the unique id of the mount whose root is at path, 0 if path is no mount point: nothing there, below a link, or an ordinary name.
-// The mount's filesystem is asked for nothing: AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT (statx(2)).
-func topMount(path string) (hal.MountID, error) {
+// idsAre says which kind of id mounts are known by (statx(2)): without statmount(2) the one of /proc/self/mountinfo.
+func (x *mountIndex) idsAre() int {
+	if x.old.Load() {
+		return unix.STATX_MNT_ID
+	}
+	return unix.STATX_MNT_ID_UNIQUE
+}
+
+// checkPath returns EINVAL for a path that has no one spelling.
+func checkPath(path string) error {
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+		return because(syscall.EINVAL, "not an absolute path without dots or double slashes")
+	}
+	return nil
+}
+
+// topMount returns the id of the mount whose root is at path, 0 if path is no mount point: nothing there, below a
+// link, or an ordinary name. which is the kind of id that is asked for. The mount's filesystem is asked for nothing:
+// AT_STATX_DONT_SYNC, AT_NO_AUTOMOUNT (statx(2)).
+func topMount(path string, which int) (hal.MountID, error) {
 	dir, name := filepath.Split(path)
 	parent, err := openHome(dir)
 	switch err {
@@ -306,7 +315,7 @@ func topMount(path string) (hal.MountID, error) {
 	}
 	var st unix.Statx_t
 	const flags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_STATX_DONT_SYNC
-	err = unix.Statx(parent, name, flags, unix.STATX_MNT_ID_UNIQUE, &st)
+	err = unix.Statx(parent, name, flags, which, &st)
 	switch {
 	case err == unix.ENOENT || err == unix.ENOTDIR:
 		return 0, nil
@@ -314,7 +323,7 @@ func topMount(path string) (hal.MountID, error) {
 		return 0, err
 	case st.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0:
 		return 0, nil
-	case st.Mask&unix.STATX_MNT_ID_UNIQUE == 0:
+	case int(st.Mask)&which == 0:
 		return 0, unix.ENOSYS
 	}
 	return hal.MountID(st.Mnt_id), nil

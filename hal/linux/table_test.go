@@ -35,10 +35,10 @@ func TestTableIsWhatMountinfoSays(t *testing.T) {
 	oddMounts(t, h, filepath.Join(root, "disk"))
 	modern, err := h.mounts.Table(hal.Call{})
 	require.NoError(t, err)
-	if h.mounts.old.Load() {
+	if h.mounts.index.old.Load() {
 		t.Skip("this kernel has no statmount(2): there is nothing to compare")
 	}
-	h.mounts.old.Store(true)
+	h.mounts.index.old.Store(true)
 	old, err := h.mounts.Table(hal.Call{})
 	require.NoError(t, err)
 	require.Equal(t, withoutIDs(old), withoutIDs(modern))
@@ -93,7 +93,7 @@ func TestAtWithoutStatmount(t *testing.T) {
 	modern, err := h.mounts.At(hal.Call{}, disk)
 	require.NoError(t, err)
 	require.Len(t, modern, 2)
-	h.mounts.old.Store(true)
+	h.mounts.index.old.Store(true)
 	old, err := h.mounts.At(hal.Call{}, disk)
 	require.NoError(t, err)
 	require.Equal(t, []string{"test", "two"}, []string{old[0].Source, old[1].Source})

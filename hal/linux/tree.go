@@ -82,6 +82,7 @@ func (t *tree) Rename(c hal.Call, oldPath, newPath string) error {
 		if err := unix.Renameat2(from, oldName, to, newName, 0); err != nil {
 			return fail(err)
 		}
+		t.host.mounts.index.renamed(oldPath)
 		return nil
 	})
 }
@@ -249,7 +250,7 @@ func statFD(fd int) (hal.Info, error) {
 	}
 	return hal.Info{
 		Type: typeOf(uint32(st.Mode)), Inode: st.Ino, Size: int64(st.Size), Mode: uint32(st.Mode) & 0o7777, UID: st.Uid,
-		Device: hal.Device{Major: st.Dev_major, Minor: st.Dev_minor}, Born: bornAt(&st), Mount: hal.MountID(st.Mnt_id),
+		Device: hal.Device{Major: st.Dev_major, Minor: st.Dev_minor}, Born: bornAt(&st), Mount: hal.MountID(st.Mnt_id), Changed: unix.TimespecToNsec(unix.Timespec{Sec: st.Ctime.Sec, Nsec: int64(st.Ctime.Nsec)}),
 		MountPoint: st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
 	}, nil
 }

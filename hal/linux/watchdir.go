@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io/fs"
@@ -41,21 +40,30 @@ func (w *watches) Directory(dir string, f func()) {
 // minds has a follower look once a mount has come or gone over its directory, over what leads there, or over something that it cares about.
 func (w *watches) minds(f *follower, dir string) {
 	f.mounted = make(chan struct{}, 1)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.mounted = append(w.mounted, f.mounted)
-	if w.table == nil {
-		w.table = mountLines()
-	}
-	lies := where(dir) + mountsIn(w.table, dir, f.cares)
+	lies := func() string { return where(dir) + w.index.lies(dir, f.cares) }
+	w.index.subscribe(func(at []string) {
+		matters := func(path string) bool { return isWithin(dir, path) || isWithin(path, dir) && f.cares(path) }
+		if at != nil && !slices.ContainsFunc(at, matters) {
+			return
+		}
+		select {
+		case f.mounted <- struct{}{}:
+		default: // the token that is there will do
+		}
+	})
+	_, _ = w.index.update() // if that fails, the next rescan finds what it would tell
+	before := lies()
 	f.isOther = func() bool {
-		w.mu.Lock()
-		table := w.table
-		w.mu.Unlock()
-		before := lies
-		lies = where(dir) + mountsIn(table, dir, f.cares)
-		return lies != before
+		was := before
+		before = lies()
+		return before != was
 	}
+}
+
+// isWithin reports whether path is dir or below it.
+func isWithin(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, "/"))
+	return ok && (rest == "" || rest[0] == '/')
 }
 
 // where says which directory a path leads to: its filesystem, inode and mount.
@@ -65,28 +73,6 @@ func where(dir string) string {
 		return ""
 	}
 	return fmt.Sprintf("%d:%d %d %d", st.Dev_major, st.Dev_minor, st.Ino, st.Mnt_id)
-}
-
-// mountLines is the mount table as /proc has it, nil if it can't be read: then the next rescan finds what it would tell.
-func mountLines() []byte {
-	lines, _ := os.ReadFile("/proc/self/mountinfo")
-	return lines
-}
-
-// mountsIn tells the mounts at and below a directory, of those that are cared about, by their ids and places (proc_pid_mountinfo(5)).
-func mountsIn(table []byte, dir string, cares func(path string) bool) string {
-	escaped := []byte(strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(dir))
-	var found strings.Builder
-	for line := range bytes.Lines(table) {
-		if !bytes.Contains(line, escaped) {
-			continue
-		}
-		fields := bytes.Fields(line)
-		if at := fields[4]; bytes.HasPrefix(at, escaped) && cares(dir+string(at[len(escaped):])) {
-			fmt.Fprintf(&found, " %s:%s", fields[0], at)
-		}
-	}
-	return found.String()
 }
 
 // signature tells two states of a directory apart, as far as names, inodes, sizes and times can.

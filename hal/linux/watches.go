@@ -16,16 +16,11 @@ import (
 
 // watches is hal.Watches.
 type watches struct {
-	host *Host
-	// mountEvents opens a queue of mount events, or says why there is none.
-	mountEvents func() (queue int, err error)
+	host  *Host
+	index *mountIndex
 	// rescanEvery is how often a directory is looked at without a notice: inotify(7) loses what happens in a directory before it is watched.
 	rescanEvery time.Duration
 	places      *places
-
-	mu      sync.Mutex
-	mounted []chan<- struct{} // who looks whether a mount has come over a directory or something in it, or gone from there
-	table   []byte            // mounts, as they look for them
 }
 
 // notifier posts f to the owner, at most one at a time: while one waits to run, another change adds nothing.
@@ -45,50 +40,87 @@ func (n *notifier) post() {
 	})
 }
 
+// tableNews is what has changed in the mount table and was not told yet.
+type tableNews struct {
+	*notifier
+	mu   sync.Mutex
+	at   []string
+	some bool // at is all of it
+}
+
+func (n *tableNews) add(at []string) {
+	n.mu.Lock()
+	if at == nil || len(n.at) > mostNews {
+		n.at, n.some = nil, false
+	} else if n.some {
+		n.at = append(n.at, at...)
+	}
+	n.mu.Unlock()
+	n.post()
+}
+
+// mostNews is how many paths are kept for an owner who does not come to hear them.
+const mostNews = 1 << 16
+
+// take returns the news, nil if anything may have changed; false if there are none: those of this wake-up were told
+// with earlier ones.
+func (n *tableNews) take() (at []string, isAny bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	at, isAny = n.at, len(n.at) > 0 || !n.some
+	n.at, n.some = nil, true
+	slices.Sort(at)
+	return slices.Compact(at), isAny
+}
+
 // MountTable follows the kernel's mount events (fanotify(7), FAN_REPORT_MNT) and POLLPRI of /proc/self/mountinfo
 // (proc_pid_mountinfo(5)), and lives with the latter alone where there are no events. The poll is followed in any case:
 // it tells also of a remount and of mount_setattr(2), of which the events say nothing.
 //
-// NB: of a new propagation type given by mount(2), as by mount --make-shared, neither says anything.
-func (w *watches) MountTable(f func()) {
-	n := &notifier{runtime: w.host.runtime, f: f}
+// NB: of a new propagation type given by mount(2), as by mount --make-shared, neither says anything. A remount at the
+// very time of a mount or an unmount is taken for a part of that, and is not told.
+func (w *watches) MountTable(f func(at []string)) {
+	news := &tableNews{}
+	news.notifier = &notifier{runtime: w.host.runtime, f: func() {
+		if at, isAny := news.take(); isAny {
+			f(at)
+		}
+	}}
+	w.index.subscribe(news.add)
 	w.host.watch(func() {
 		for !w.host.stopped() {
-			if t, err := openTableNotices(w.mountEvents); err == nil {
-				w.followMounts(t, n)
+			if t, err := openTableNotices(w.index.queue()); err == nil {
+				w.followMounts(t, news)
 				t.close()
 				continue
 			}
 			// Out of descriptors, or no /proc: a notice that may be for nothing is better than none.
-			n.post()
+			news.add(nil)
 			w.host.pause(lookAgain)
 		}
 	})
 }
 
-// followMounts posts at the start and for each wake-up, which may be for nothing. All of them go through one Read, since
-// a wake-up between two would be lost.
-func (w *watches) followMounts(t *tableNotices, n *notifier) {
+// solveAfter is how long a change that the poll has told of may wait for the event that explains it. The kernel
+// queues the event a moment after.
+const solveAfter = 20 * time.Millisecond
+
+// followMounts tells that anything may have changed, at the start, and then has the index told at each wake-up, which
+// may be for nothing. All of them go through one Read, since a wake-up between two would be lost.
+func (w *watches) followMounts(t *tableNotices, news *tableNews) {
+	isFirst := true
 	awaitPoll(t.set, w.host.stop, func(uintptr) bool {
-		t.takeEvents() // before the look that is asked for here: what is taken is told
-		w.tellMounted()
-		n.post()
+		isPuzzled, err := w.index.update()
+		if isPuzzled {
+			w.host.pause(solveAfter)
+			w.index.giveUp()
+		}
+		if isFirst || err != nil { // what has changed can't be told
+			news.add(nil)
+		}
+		isFirst = false
 		return false
 	})
-}
-
-// tellMounted wakes those that look whether a directory is another one by now, or something in it. inotify(7) says nothing of mounts.
-func (w *watches) tellMounted() {
-	table := mountLines()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.table = table
-	for _, c := range w.mounted {
-		select {
-		case c <- struct{}{}:
-		default: // the token that is there will do
-		}
-	}
 }
 
 func (h *Host) stopped() bool {
@@ -157,10 +189,10 @@ func (f *follower) wait(notify *fsnotify.Watcher, ticker *time.Ticker, stop <-ch
 			if !f.cares(e.Name) {
 				continue
 			}
-			f.drain(notify)
+			f.drain(notify, stop)
 			return true, nil
 		case <-notify.Errors: //nolint:errcheck // whichever it is, as an overflow (IN_Q_OVERFLOW): anything may have happened
-			f.drain(notify)
+			f.drain(notify, stop)
 			return true, nil
 		case <-f.mounted:
 			if f.isOther() {
@@ -174,14 +206,30 @@ func (f *follower) wait(notify *fsnotify.Watcher, ticker *time.Ticker, stop <-ch
 	}
 }
 
-func (f *follower) drain(notify *fsnotify.Watcher) {
+// Notices come one by one, and one look serves all that come together: those up to a silence, but not for longer than drainMost.
+const (
+	drainSilence = 50 * time.Millisecond
+	drainMost    = 500 * time.Millisecond
+)
+
+// drain takes what comes until a silence.
+func (f *follower) drain(notify *fsnotify.Watcher, stop <-chan struct{}) {
+	end := time.NewTimer(drainMost)
+	defer end.Stop()
+	silence := time.NewTimer(drainSilence)
+	defer silence.Stop()
 	for {
 		select {
 		case <-notify.Events:
 		case <-notify.Errors: //nolint:errcheck // the look that follows is for whatever it says
-		default:
+		case <-silence.C:
+			return
+		case <-end.C:
+			return
+		case <-stop:
 			return
 		}
+		silence.Reset(drainSilence)
 	}
 }
 

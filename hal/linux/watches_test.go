@@ -67,7 +67,7 @@ func TestMountsInADirectoryAreNoticed(t *testing.T) {
 	require.NoError(t, os.WriteFile(other, []byte("2"), 0o644))
 	changed := make(chan struct{}, 100)
 	h.watches.rescanEvery = time.Hour
-	h.watches.MountTable(func() {})
+	h.watches.MountTable(func([]string) {})
 	h.watches.Directory(dir, func() { changed <- struct{}{} })
 	receive(t, changed, "notice of the start")
 	for _, at := range []struct{ over, what string }{{file, other}, {file, file}, {dir, root}, {root, root}} {

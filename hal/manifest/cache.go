@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"maps"
@@ -116,15 +117,15 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 	}
 	isDone := !slices.ContainsFunc(names, func(name string) bool { return !isListed(name) }) || r.lists(f)
 	if isDone {
-		for _, name := range names {
-			this := f.state.files[name]
-			if err := r.keep(name, texts[name]); err != nil {
+		for i, err := range r.keepAll(names, texts) {
+			this := f.state.files[names[i]]
+			if err != nil {
 				this.warning = "it is good, but no copy of it can be kept, so a bad change to it after a restart would find none: " + err.Error()
 				f.retry, isDone = true, false
 			} else {
 				this.copied, this.warning = true, ""
 			}
-			f.state.files[name] = this
+			f.state.files[names[i]] = this
 		}
 	}
 	if !r.lists(f) {
@@ -197,13 +198,41 @@ func (r reader) lists(f *finding) bool {
 
 // keep writes a copy such that after any interruption the old or the new one is there.
 func (r reader) keep(name string, data []byte) error {
+	return r.keepAll([]string{name}, map[string][]byte{name: data})[0]
+}
+
+// keepAll is keep for many: they share what need be done only once. It returns an error for each.
+func (r reader) keepAll(names []string, texts map[string][]byte) []error {
+	errs := make([]error, len(names))
+	if len(names) == 0 {
+		return nil
+	}
+	err := r.prepare()
+	for i, name := range names {
+		if errs[i] = err; err == nil {
+			errs[i] = r.replace(name, texts[name])
+		}
+	}
+	if err == nil {
+		err = r.h.Files.Sync(r.call, r.o.CacheDir)
+	}
+	for i := range errs {
+		errs[i] = cmp.Or(errs[i], err)
+	}
+	return errs
+}
+
+// prepare makes the cache directory.
+func (r reader) prepare() error {
 	if err := r.h.Tree.Mkdir(r.call, r.o.CacheDir, cacheMode); err != nil && !hal.Is(err, syscall.EEXIST) {
 		return err
 	}
 	// Also if it was there: the agent may have died before it synced the name.
-	if err := r.h.Files.Sync(r.call, path.Dir(r.o.CacheDir)); err != nil {
-		return err
-	}
+	return r.h.Files.Sync(r.call, path.Dir(r.o.CacheDir))
+}
+
+// replace gives a copy its name, durable once the directory is.
+func (r reader) replace(name string, data []byte) error {
 	at := path.Join(r.o.CacheDir, next)
 	if err := r.h.Files.Write(r.call, at, data, copyMode); err != nil {
 		return err
@@ -211,10 +240,7 @@ func (r reader) keep(name string, data []byte) error {
 	if err := r.h.Files.Sync(r.call, at); err != nil {
 		return err
 	}
-	if err := r.h.Tree.Rename(r.call, at, path.Join(r.o.CacheDir, name)); err != nil {
-		return err
-	}
-	return r.h.Files.Sync(r.call, r.o.CacheDir)
+	return r.h.Tree.Rename(r.call, at, path.Join(r.o.CacheDir, name))
 }
 
 // sweep removes copies of manifests that are gone, and reports whether none is left. Without a ledger, a start takes each copy for a manifest's.

@@ -64,7 +64,7 @@ func (r reader) read() finding {
 		return f
 	}
 	f := finding{state: r.before}
-	f.state.in, f.state.files, f.state.seen = here, map[string]file{}, map[string]sum{}
+	f.state.in, f.state.files, f.state.seen, f.state.readings = here, map[string]file{}, map[string]sum{}, map[string]reading{}
 	texts := map[string][]byte{}
 	for _, name := range names {
 		r.file(&f, name, texts)
@@ -206,11 +206,16 @@ func insecure(i hal.Info) string {
 
 // manifest reads the content of a manifest.
 func (r reader) manifest(name string) ([]byte, error) {
-	file := r.path(name)
-	info, err := r.h.Tree.Stat(r.call, file)
+	info, err := r.h.Tree.Stat(r.call, r.path(name))
 	if err != nil {
 		return nil, err
 	}
+	return r.content(name, info)
+}
+
+// content is manifest for a file that was looked at.
+func (r reader) content(name string, info hal.Info) ([]byte, error) {
+	file := r.path(name)
 	refused := &hal.Error{Op: "read", Object: file, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.EPERM}
 	switch {
 	case info.MountPoint:
@@ -239,11 +244,38 @@ var errnoOf = map[hal.FileType]syscall.Errno{
 	hal.TypeOther: syscall.EINVAL, hal.TypeSymlink: syscall.ELOOP,
 }
 
+// changed reads the content of a manifest, but for that of a quiet one that is as it was when its content was read last.
+func (r reader) changed(f *finding, name string) (data []byte, isSame bool, err error) {
+	info, err := r.h.Tree.Stat(r.call, r.path(name))
+	if err != nil {
+		return nil, false, err
+	}
+	last, isRead := r.before.readings[name]
+	isRead = isRead && last.info == info
+	if isRead && last.isSettled && r.before.files[name].isQuiet() {
+		f.state.readings[name] = last
+		return nil, true, nil
+	}
+	if data, err = r.content(name, info); err == nil && info.Changed != 0 {
+		this := reading{info: info, since: r.h.Runtime.Now()}
+		if isRead {
+			this.since, this.isSettled = last.since, this.since.Sub(last.since) >= settles
+		}
+		f.state.readings[name] = this
+	}
+	return data, false, err
+}
+
 // file reads one manifest and decides what counts of it. What it may have held since two readings agreed last is not forgotten before two agree again.
 func (r reader) file(f *finding, name string, texts map[string][]byte) {
 	before := r.before.files[name]
-	data, err := r.manifest(name)
-	if hal.Is(err, syscall.ENOENT) {
+	data, isSame, err := r.changed(f, name)
+	switch {
+	case isSame:
+		before.in = f.state.in
+		f.state.files[name] = before
+		return
+	case hal.Is(err, syscall.ENOENT):
 		r.absent(f, name) // it went after it was listed
 		return
 	}
@@ -252,8 +284,8 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 	if err != nil {
 		now = sha256.Sum256([]byte("unreadable: " + err.Error()))
 	}
-	last, ok := r.before.seen[name]
-	agrees := ok && last == now
+	seen, ok := r.before.seen[name]
+	agrees := ok && seen == now
 	if agrees {
 		before.texts, before.opaque = nil, false
 	}

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -18,10 +19,11 @@ type state struct {
 	blind  bool // what the last run knew is not known in full
 	in     dirID
 	// unnamed is pods of an earlier run that no manifest names, while what that run knew is not known in full.
-	unnamed []string
-	listed  map[string]entry // the files of the ledger, as it was written last
-	ledger  []byte           // and its text
-	files   map[string]file
+	unnamed  []string
+	listed   map[string]entry // the files of the ledger, as it was written last
+	ledger   []byte           // and its text
+	files    map[string]file
+	readings map[string]reading // of files that could be read
 	// seen is the content that was read last of files whose change is not accepted yet; a zero sum is a file that was gone.
 	seen map[string]sum
 
@@ -32,6 +34,16 @@ type state struct {
 }
 
 type sum [sha256.Size]byte
+
+// reading is what a file was when its content was read.
+type reading struct {
+	info      hal.Info
+	since     hal.Instant // of the first of the readings that found it so
+	isSettled bool        // it was read again later than that, when a change could not have the same time any more
+}
+
+// settles is how long after the first reading of a file a change of it must show another time: two seconds is the coarsest clock of a filesystem (FAT).
+const settles = 3 * time.Second
 
 // file is what one manifest comes to.
 type file struct {
@@ -76,6 +88,11 @@ func (f file) pods() (names []string) {
 		}
 	}
 	return names
+}
+
+// isQuiet reports whether there is nothing to be done about f as long as its content is the same.
+func (f file) isQuiet() bool {
+	return f.known && f.copied && !f.lost && !f.missing && !f.going && !f.opaque && f.problem+f.warning == "" && len(f.texts) == 0
 }
 
 // hasPod reports whether a pod is served.

@@ -148,7 +148,7 @@ func (r runtime) Await(_ context.Context, register func(func())) error {
 type watches struct{ w *world }
 
 func (x watches) Path(string, func()) (end func())            { return func() {} }
-func (x watches) MountTable(func())                           {}
+func (x watches) MountTable(func([]string))                   {}
 func (x watches) PluginSockets(string, func(hal.SocketEvent)) {}
 func (x watches) Directory(_ string, f func())                { x.w.notice = f; x.w.changed() }
 

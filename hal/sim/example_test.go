@@ -17,7 +17,7 @@ func Example() {
 	w.AddDriver(sim.DriverSpec{Name: "disk.example", Personality: w.DrawPersonality("disk.example", sim.Polite())})
 	w.AddVolume("disk.example", "vol-1")
 	w.SetAgent(func(h hal.Host) { // engine.New(h, config) in earnest
-		h.Watches.MountTable(func() {})
+		h.Watches.MountTable(func([]string) {})
 		h.Cluster.Watch(func(hal.ClusterEvent) {})
 	})
 	w.OnEffect(func(e sim.Effect) {

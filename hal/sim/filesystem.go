@@ -4,31 +4,33 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/volnode/volnode/hal"
 )
 
 // node is one file or directory: an inode and its one name. There are no hard links.
 type node struct {
-	parent *node // nil for the root of a superblock, and once it is unlinked
-	was    *node // the directory it was unlinked from
-	name   string
-	kind   hal.FileType
-	sb     *superblock
-	inode  uint64 // is used again
-	serial uint64 // is never used again
-	mode   uint32
-	uid    uint32
-	kids   []*node    // of a directory, sorted by name
-	bulk   int        // of a directory, names below it that nobody but who removes them all looks at: a container's million files
-	found  int        // in kids, the entry that was looked for last
-	link   string     // of a symbolic link
-	dev    hal.Device // of a block device
-	file   *content   // of a file
-	mounts []*mount   // whose mount point this is, in any parent mount
-	server *driver    // of a socket: who listens; nil is nobody
-	life   uint32     // of a socket: of which life of the server it is
-	gone   bool       // unlinked
+	parent  *node // nil for the root of a superblock, and once it is unlinked
+	was     *node // the directory it was unlinked from
+	name    string
+	kind    hal.FileType
+	sb      *superblock
+	inode   uint64 // is used again
+	serial  uint64 // is never used again
+	mode    uint32
+	uid     uint32
+	kids    []*node     // of a directory, sorted by name
+	bulk    int         // of a directory, names below it that nobody but who removes them all looks at: a container's million files
+	found   int         // in kids, the entry that was looked for last
+	link    string      // of a symbolic link
+	dev     hal.Device  // of a block device
+	file    *content    // of a file
+	changed hal.Instant // when its content changed last
+	mounts  []*mount    // whose mount point this is, in any parent mount
+	server  *driver     // of a socket: who listens; nil is nobody
+	life    uint32      // of a socket: of which life of the server it is
+	gone    bool        // unlinked
 	// isRegistrar: who listens is the server's registrar.
 	isRegistrar bool
 }
@@ -89,6 +91,9 @@ func (sb *superblock) newNode(kind hal.FileType, mode uint32) *node {
 func (n *node) born() int64 {
 	return int64(n.sb.dev.Major)<<52 | int64(n.sb.dev.Minor)<<32 | int64(n.serial)
 }
+
+// tick is how coarse the clock of a filesystem is: changes within one tick show one instant (hal.Info.Changed).
+const tick = 2 * time.Second
 
 func (n *node) isDir() bool { return n.kind == hal.TypeDirectory }
 

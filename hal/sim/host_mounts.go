@@ -14,6 +14,7 @@ type hostMounts struct{ *host }
 var (
 	callTable   = newCallSite("mounts.table", hal.ClassSyscall, false)
 	callAt      = newCallSite("mounts.at", hal.ClassSyscall, false)
+	callWithin  = newCallSite("mounts.within", hal.ClassSyscall, false)
 	callMount   = newCallSite("mounts.mount", hal.ClassSyscall, true)
 	callBind    = newCallSite("mounts.bind", hal.ClassSyscall, true)
 	callUnmount = newCallSite("mounts.unmount", hal.ClassSyscall, true)
@@ -37,6 +38,19 @@ func (h hostMounts) At(c hal.Call, path string) ([]hal.Mount, error) {
 		stack = h.w.MountsAt(path)
 	}
 	return stack, k.done(errno)
+}
+
+func (h hostMounts) Within(c hal.Call, path string) ([]hal.Mount, error) {
+	k := h.enter(callWithin, path, c, &h.w.menus.read)
+	errno, ok := k.acts()
+	if ok && !clean(path) && path != "/" {
+		errno, ok = syscall.EINVAL, false
+	}
+	var found []hal.Mount
+	if ok {
+		found = h.w.MountsWithin(path)
+	}
+	return found, k.done(errno)
 }
 
 // networkTypes can fail with their whole effect done.

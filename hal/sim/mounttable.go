@@ -262,7 +262,7 @@ func (t *mountTable) bind(by actor, source, target string, readOnly bool, mode w
 // place attaches m and tells of it.
 func (t *mountTable) place(by actor, at location, m *mount) {
 	t.attach(at, m)
-	t.w.tableChanged()
+	t.w.tableChanged(m.path)
 	if len(t.w.observe) > 0 {
 		t.w.tell(by, Effect{Kind: EffectMount, Path: m.path, Mount: m.show(), Outcome: hal.Done})
 	}
@@ -282,7 +282,7 @@ func (t *mountTable) unmount(by actor, path string, id hal.MountID) syscall.Errn
 		return syscall.EBUSY
 	}
 	t.detach(m)
-	t.w.tableChanged()
+	t.w.tableChanged(m.path)
 	if len(t.w.observe) > 0 {
 		t.w.tell(by, Effect{Kind: EffectUnmount, Path: m.path, Mount: m.show(), Outcome: hal.Done})
 	}

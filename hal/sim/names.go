@@ -168,12 +168,13 @@ func (w *World) put(n *node, offset int64, data []byte) {
 			n.file.durable()
 		}
 	}
+	n.changed = w.sched.now
 	n.file.write(offset, data, w.sched.now, grows, logged, &w.slabs)
 }
 
 func (w *World) resize(n *node, size int64) uint64 {
 	old := n.file.size
-	n.file.size = size
+	n.file.size, n.changed = size, w.sched.now
 	return w.logChange(n, change{kind: changeSize, node: n, oldSize: old, newSize: size})
 }
 
@@ -183,7 +184,7 @@ func (w *World) empty(n *node) {
 		return
 	}
 	old := n.file
-	n.file = &content{}
+	n.file, n.changed = &content{}, w.sched.now
 	w.logChange(n, change{kind: changeContent, node: n, old: old, new: n.file})
 }
 

@@ -91,7 +91,7 @@ func (t *mountTable) detachAll(by actor, m *mount) {
 		t.detachAll(by, m.children[len(m.children)-1])
 	}
 	t.detach(m)
-	t.w.tableChanged()
+	t.w.tableChanged(m.path)
 	if len(t.w.observe) > 0 {
 		t.w.tell(by, Effect{Kind: EffectUnmount, Path: m.path, Mount: m.show(), Outcome: hal.Done})
 	}

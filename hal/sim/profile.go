@@ -140,6 +140,8 @@ const (
 	DriverActsUntold
 	// DiskFails: the filesystem of a volume turns read-only, or loses its device.
 	DiskFails
+	// NoticeVague: a watch of the mount table tells that it has changed, and not where.
+	NoticeVague
 
 	numFaults
 )
@@ -154,7 +156,7 @@ var faultNames = [numFaults]string{
 	"driver crashes", "driver acts behind", "driver daemon", "driver quotes", "driver nasty", "lost write",
 	"foreign unmount", "foreign mount", "held open", "server silent", "server stale", "driver hides", "stall",
 	"registrar lives", "misregisters", "registrar lost", "driver rival", "socket shared", "driver acts untold",
-	"disk fails",
+	"disk fails", "notice vague",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -187,7 +189,7 @@ var uniform = [numFaults]uint32{
 	SocketLost: 6000, DriverQueues: 4000, DriverCrashes: 3000, DriverActsBehind: 6000, DriverDaemon: 10000, DriverQuotes: 6000, DriverNasty: 32000,
 	LostWrite: 30000, ForeignUnmount: 800, ForeignMount: 1000, HeldOpen: 1600, ServerSilent: 8000, ServerStale: 8000, DriverHides: 2500, Stall: 8000,
 	RegistrarLives: 30000, Misregisters: 1500, RegistrarLost: 20000, DriverRival: 8000, SocketShared: 20000, DriverActsUntold: 3000,
-	DiskFails: 1500,
+	DiskFails: 1500, NoticeVague: 8000,
 }
 
 // Uniform has every fault at its usual rate.
@@ -220,7 +222,8 @@ func Storm(seed uint64) Profile {
 	for _, f := range []Fault{CrashBefore, CrashAfter, CrashReplied, LostWrite, ChildLives} {
 		p.Weight[f] = uniform[f]
 	}
-	p.Weight[1+Fault(mix(seed^0x57012)%uint64(numFaults-1))] = certain / 2
+	// Faults that came later are no storms, so that each seed keeps its own.
+	p.Weight[1+Fault(mix(seed^0x57012)%uint64(DiskFails))] = certain / 2
 	for _, f := range []Fault{CrashBefore, CrashAfter, CrashReplied, Reboot, PowerCut} {
 		p.Weight[f] = min(p.Weight[f], certain/64) // an agent that dies at every second call gets nowhere
 	}

@@ -96,7 +96,7 @@ func TestADeadTaskDoesNothing(t *testing.T) {
 			trail = append(trail, "went on")
 		})
 		h.Runtime.At(h.Runtime.Now().Add(time.Hour), func() { trail = append(trail, "timer") })
-		h.Watches.MountTable(func() { trail = append(trail, "watch") })
+		h.Watches.MountTable(func([]string) { trail = append(trail, "watch") })
 	})
 	w.Restarts(false)
 	require.NoError(t, w.RunFor(time.Second))

@@ -72,7 +72,8 @@ func Sites() []Site {
 	}
 	add(effects, callStage, callUnstage, callPublish, callUnpublish, callCreate, callDelete, callControllerPublish, callControllerUnpublish)
 	add(ask, callInfo, callNotify, callPluginInfo, callPluginCaps, callProbe, callNodeInfo, callNodeCaps, callControllerCaps)
-	add(read, callConnect, callSecret, callTable, callAt, callLiving, callRead, callRemove, callRemoveTree, callList, callStat)
+	add(read, callConnect, callSecret, callTable, callAt, callWithin, callLiving, callRead)
+	add(read, callRemove, callRemoveTree, callList, callStat)
 	add(mount, callMount, callBind, callUnmount)
 	for i := range sites {
 		if sites[i].Name == callMount.name {
@@ -132,7 +133,7 @@ func eventSites() []eventSite {
 		{siteStall, []Fault{Stall}},
 		{siteChange, []Fault{LostWrite}},
 		{siteSector, []Fault{LostWrite}},
-		{siteTable, []Fault{NoticeLate, NoticeDoubled}},
+		{siteTable, []Fault{NoticeLate, NoticeDoubled}}, {siteTablePaths, []Fault{NoticeVague}},
 		{siteDirectory, []Fault{NoticeLate, NoticeDoubled}},
 		{siteSockets, []Fault{NoticeLate, NoticeDoubled}},
 		{sitePath, []Fault{NoticeLate, NoticeDoubled}},

@@ -22,7 +22,7 @@ type toy struct {
 func startToy(volumes int) func(hal.Host) {
 	return func(h hal.Host) {
 		a := &toy{h: h, volumes: volumes, staging: map[string]bool{}}
-		h.Watches.MountTable(func() {})
+		h.Watches.MountTable(func([]string) {})
 		h.Watches.PluginSockets(root+"/plugins_registry", func(e hal.SocketEvent) {
 			if e.Present {
 				h.Runtime.Go(func() { a.register(e.Path) })

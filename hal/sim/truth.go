@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/volnode/volnode/hal"
@@ -18,6 +19,17 @@ func (w *World) Mounts() []hal.Mount {
 		table[i] = m.show()
 	}
 	return table
+}
+
+// MountsWithin is the mounts at a path and below it, in the order of their paths.
+func (w *World) MountsWithin(path string) (shown []hal.Mount) {
+	for _, m := range w.mounts.list {
+		if isIn([]byte(m.path), path) {
+			shown = append(shown, m.show())
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b hal.Mount) int { return strings.Compare(a.Path, b.Path) })
+	return shown
 }
 
 // MountsAt is the stack of mounts at a path, bottom first.
@@ -232,7 +244,7 @@ func (w *World) WriteFile(path string, data []byte) {
 		w.persist(dir.n, name, n)
 		w.nameChanged(dir, name, n, true)
 	}
-	n.file = &content{}
+	n.file, n.changed = &content{}, w.sched.now
 	n.file.size = int64(len(data))
 	n.file.write(0, data, 0, 0, false, &w.slabs)
 	w.contentChanged(path)

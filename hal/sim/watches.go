@@ -11,8 +11,10 @@ import (
 
 // watchSet is what an incarnation watches.
 type watchSet struct {
-	table       []func()
-	tableMarked bool // a notice is under way
+	table       []func(at []string)
+	tableMarked bool     // a notice is under way
+	tableVague  bool     // which does not say where
+	tableAt     []string // where the table has changed since the last one arrived
 	dirs        []*dirWatch
 	sockets     []socketWatch
 	paths       []*pathWatch
@@ -42,10 +44,12 @@ const (
 )
 
 var (
-	siteTable     = newSite("watch.mount-table")
-	siteDirectory = newSite("watch.directory")
-	siteSockets   = newSite("watch.plugin-sockets")
-	sitePath      = newSite("watch.path")
+	siteTable = newSite("watch.mount-table")
+	// siteTablePaths is whether a notice says where the table has changed.
+	siteTablePaths = newSite("watch.mount-table.paths")
+	siteDirectory  = newSite("watch.directory")
+	siteSockets    = newSite("watch.plugin-sockets")
+	sitePath       = newSite("watch.path")
 )
 
 // notify runs f on the owner of inc after a drawn time, sometimes twice.
@@ -73,17 +77,28 @@ func (w *World) watching() *incarnation {
 	return nil
 }
 
-// tableChanged tells the watches of the mount table. Changes until the notice arrives are merged into it.
-func (w *World) tableChanged() {
+// tableChanged tells the watches of the mount table that a mount has come or gone at a path. Changes until the notice
+// arrives are merged into it. One that arrives a second time, with nothing new, says that anything may have changed.
+func (w *World) tableChanged(path string) {
 	inc := w.watching()
-	if inc == nil || len(inc.watches.table) == 0 || inc.watches.tableMarked {
+	if inc == nil || len(inc.watches.table) == 0 {
 		return
 	}
-	inc.watches.tableMarked = true
+	watches := &inc.watches
+	watches.tableAt = append(watches.tableAt, path)
+	if watches.tableMarked {
+		return
+	}
+	watches.tableMarked = true
+	watches.tableVague = w.happens(NoticeVague, siteTablePaths, "")
 	w.notify(inc, siteTable, "", func() {
-		inc.watches.tableMarked = false
-		for _, f := range inc.watches.table {
-			f()
+		at := watches.tableAt
+		if slices.Sort(at); watches.tableVague {
+			at = nil
+		}
+		watches.tableMarked, watches.tableVague, watches.tableAt = false, false, nil
+		for _, f := range watches.table {
+			f(slices.Compact(at))
 		}
 	})
 }
@@ -172,7 +187,7 @@ func (w *World) socketAt(path string) hal.SocketEvent {
 
 type hostWatches struct{ *host }
 
-func (h hostWatches) MountTable(f func()) {
+func (h hostWatches) MountTable(f func(at []string)) {
 	if !h.inc.dead {
 		h.inc.watches.table = append(h.inc.watches.table, f)
 	}

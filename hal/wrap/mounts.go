@@ -17,6 +17,11 @@ func (w mounts) At(c hal.Call, path string) ([]hal.Mount, error) {
 	return get(w.around, Site{"mounts at", path, hal.ClassSyscall, false}, c, func() ([]hal.Mount, error) { return w.inner.At(c, path) })
 }
 
+func (w mounts) Within(c hal.Call, path string) ([]hal.Mount, error) {
+	within := func() ([]hal.Mount, error) { return w.inner.Within(c, path) }
+	return get(w.around, Site{"mounts within", path, hal.ClassSyscall, false}, c, within)
+}
+
 func (w mounts) Mount(c hal.Call, m hal.NewMount) error {
 	return w.around(Site{"mount", m.FSType + " " + m.Target, hal.ClassSyscall, true}, c, func() error { return w.inner.Mount(c, m) })
 }

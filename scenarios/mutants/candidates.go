@@ -21,7 +21,7 @@ var Candidates = []Mutant{
 	},
 	{
 		"a mount table is believed of what changed while it was read", "S14, laws 7.1", "engine/drift.go",
-		"\tsince := m.drift.since\n", "\tsince := max(m.core.Seq(), m.drift.since)\n",
+		"\tat, since := m.drift.at, m.drift.since\n", "\tat, since := m.drift.at, max(m.core.Seq(), m.drift.since)\n",
 	},
 	{
 		"of what a rung owns its mount alone is hidden", "S14, S18", "engine/core/hidden.go",

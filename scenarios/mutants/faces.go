@@ -20,7 +20,7 @@ var faces = []Mutant{
 	},
 	{
 		"what nobody could look at is not in use", "S8, unknown is in use", "engine/public.go",
-		"return m.unread() != \"\" || slices", "return m.core == nil || slices",
+		"return m.unread() != \"\" || m.core", "return m.core == nil || m.core",
 	},
 	{
 		"what may be mounted is what is mounted", "S35", "engine/public.go",
@@ -39,8 +39,9 @@ var faces = []Mutant{
 		"core.Value(v.Made, \"mode\") == \"block\"", "core.Value(v.Made, \"mode\") == \"raw\"",
 	},
 	{
-		"a volume whose state is unknown is not attached", "S35", "engine/public.go",
-		"return v.Volume == volume && !v.IsGone }\n", "return v.Volume == volume && v.State == core.Present }\n",
+		"a volume whose state is unknown is not attached", "S35", "engine/core/view.go",
+		"slices.ContainsFunc(c.volumes[volume], (*rung).isLeft)",
+		"slices.ContainsFunc(c.volumes[volume], func(r *rung) bool { return r.state == Present })",
 	},
 	{
 		"a status says that it is synced from the start", "S35", "engine/snapshot.go",

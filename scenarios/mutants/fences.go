@@ -119,7 +119,8 @@ var fences = []Mutant{
 		"\tr.fence(call{verb: Descend, until: rec.DescendUntil})\n", "",
 	},
 	{
-		"a volume in doubt is told not to be in use", "S8, laws 4.4", "engine/public.go",
-		"return v.Volume == volume && !v.IsGone", "return v.Volume == volume && v.State != core.Absent",
+		"a volume in doubt is told not to be in use", "S8, laws 4.4", "engine/core/view.go",
+		"slices.ContainsFunc(c.volumes[volume], (*rung).isLeft)",
+		"slices.ContainsFunc(c.volumes[volume], func(r *rung) bool { return r.state != Absent })",
 	},
 }

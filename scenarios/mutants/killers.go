@@ -8,6 +8,11 @@ type killer struct {
 
 // killers is what is tried first. One that has gone stale costs the whole catalogue and a hunt, and nothing else.
 var killers = map[string]killer{
+	"a notice that does not say where is no notice":                              {scenario: "unmount_is_noticed_by_a_notice_without_a_place"},
+	"what goes from below an emptyDir is not minded":                             {scenario: "mount_below_an_empty_dir_goes_and_its_pod_with_it"},
+	"what is noticed while the mount table is read is forgotten":                 {scenario: "unmounts_come_while_the_mount_table_is_read"},
+	"what is read of some paths is taken for the whole mount table":              {scenario: "foreign_unmount_is_noticed_and_mended"},
+	"what others have mounted below the root directory is never forgotten":       {scenario: "foreign_mount_hides_the_directories_of_all_pods"},
 	"ALREADY_EXISTS is not negated":                                              {scenario: "already_exists_is_negated_first"},
 	"ALREADY_EXISTS is taken for OK":                                             {scenario: "already_exists_is_negated_first"},
 	"INTERNAL is taken for not done":                                             {scenario: "failed_unstage_is_not_stood_on"},
@@ -40,6 +45,10 @@ var killers = map[string]killer{
 	"a filesystem that fails is not noticed":                                     {scenario: "filesystem_turns_read_only_under_a_pod"},
 	"a filesystem that has failed is kept for containers that are gone":          {scenario: "dead_device_is_seen_where_the_cluster_says_nothing"},
 	"a full disk is told as a full journal":                                      {scenario: "full_disk_is_not_told_as_a_full_journal"},
+	"a journal does not grow":                                                    {scenario: "journal_grows_as_pods_come"},
+	"who waits for a larger journal is refused":                                  {seed: 262},
+	"whose turn has come is not told":                                            {seed: 15},
+	"what hangs keeps others waiting for their turn":                             {seed: 231},
 	"a full journal is told as a full disk":                                      {scenario: "full_journal_says_how_much_is_taken"},
 	"a helper of an earlier run excludes nothing":                                {scenario: "hung_mount_outlives_the_agent"},
 	"a hostPath is made before it is looked at where":                            {scenario: "host_path_is_in_an_empty_dir"},

@@ -144,7 +144,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"a drift reading that fails sees nothing", "S22, laws 7.1, kubernetes#105833", "engine/drift.go",
-		"\tif err != nil {\n\t\tm.h.Runtime.At(", "\tif err != nil && m == nil {\n\t\tm.h.Runtime.At(",
+		"\tif err != nil {\n\t\tm.readLater(at)\n", "\tif err != nil && m == nil {\n\t\tm.readLater(at)\n",
 	},
 	{
 		"UNAVAILABLE is taken for an answer", "S6, laws 3.3", "engine/plugin/csi/outcome.go",

@@ -132,7 +132,7 @@ var records = []Mutant{
 	},
 	{
 		"a full disk is told as a full journal", "L12", "engine/journal/journal.go",
-		"	if !j.spare {\n		return j.closed()\n	}\n	return fmt", "	return fmt",
+		"	if !j.spare {\n		return j.closed()\n	}\n	taken", "	taken",
 	},
 	{
 		"what is missing in a text leaves its blanks", "L12", "hal/error.go",
@@ -140,7 +140,23 @@ var records = []Mutant{
 	},
 	{
 		"a full journal is told as a full disk", "L12", "engine/journal/journal.go",
-		"raise journalBytes, or remove pods\"", "free space on the disk\"",
+		"once records have gone; remove pods\"", "free space on the disk\"",
+	},
+	{
+		"a journal does not grow", "L2, findings of outside use", "engine/start.go",
+		"\tn.journal.MayGrow(m.cfg.JournalMost)\n", "",
+	},
+	{
+		"who waits for a larger journal is refused", "L2, L3", "engine/commit.go",
+		"&& m.journal.Press()", "&& false",
+	},
+	{
+		"what hangs keeps others waiting for their turn", "L2", "engine/core/turns.go",
+		"if known && c.now < t.begun[0].since.Add(turnEnds) {", "if known {",
+	},
+	{
+		"whose turn has come is not told", "L2", "engine/core/turns.go",
+		"\t\t\t\tr.isNext = true\n\t\t\t\tc.mark(r)\n", "\t\t\t\tr.isNext = true\n",
 	},
 	{
 		"what follows damage is not doubted", "laws 5.4", "engine/journal/load.go",

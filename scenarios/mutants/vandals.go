@@ -28,7 +28,7 @@ var vandals = []Mutant{
 	},
 	{
 		"a mount below an emptyDir is not told", "S29", "engine/covers.go",
-		"\t\t\tbelow[key] = ", "\t\t\tbelow[\"x\"+key] = ",
+		"\t\t\td.below[s.key] = ", "\t\t\td.below[\"x\"+s.key] = ",
 	},
 	{
 		"an emptyDir that somebody has mounted over is up", "S14", "engine/drift.go",

@@ -4,6 +4,7 @@
 package emptydir
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -93,7 +94,9 @@ func MayDelete(made []core.Param) bool { return isRecorded(made) || core.Value(m
 
 // Vouch returns the parameters of a descent whose pod a source has named in this life of the agent: the pod is known, and known to be gone.
 func Vouch(made []core.Param) []core.Param {
-	return plugin.Sorted(append(slices.Clone(made), core.Param{Name: paramNamed, Value: "yes"}))
+	at, _ := slices.BinarySearchFunc(made, paramNamed, func(p core.Param, name string) int { return cmp.Compare(p.Name, name) })
+	all := append(make([]core.Param, 0, len(made)+1), made[:at]...)
+	return append(append(all, core.Param{Name: paramNamed, Value: "yes"}), made[at:]...)
 }
 
 func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung {

@@ -78,7 +78,7 @@ func TestNothingIsDeletedBelowAMount(t *testing.T) {
 	require.Contains(t, down.Reason, dir+"/nfs")
 	require.Contains(t, n.Tree("/r"), dir+"/a")
 
-	n.Fail["table"] = plugintest.Errno("statmount", "", syscall.EIO)
+	n.Fail["within"] = plugintest.Errno("statmount", "", syscall.EIO)
 	n.Unmount(dir + "/nfs")
 	require.Equal(t, hal.NotDone, descend(n.HAL(), descending(o, r.Fingerprint)).Outcome)
 	require.Contains(t, n.Tree("/r"), dir+"/a")

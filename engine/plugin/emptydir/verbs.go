@@ -48,16 +48,16 @@ func climb(h *hal.Host, o core.Op) core.Result {
 	if mounted != inMemory || mounted && !own(o, top) {
 		return foreign(o, dir, seen)
 	}
-	r := core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint(), Facts: facts(h, o, dir, seen)}
+	is := seen.Fingerprint()
+	r := core.Result{Outcome: hal.Done, Fingerprint: is, Facts: facts(h, o, dir, is, mounted)}
 	r.Short, r.Unfinished = clearTrash(h, o, dir)
 	return r
 }
 
 // facts of a volume that is up. One that was up as another directory, or filesystem, has lost its data. Its content in memory ends with each boot.
-func facts(h *hal.Host, o core.Op, dir string, seen op.Seen) []core.Fact {
-	is, lost := seen.Fingerprint(), core.FactOf(o.Facts, factLost)
-	boot := ""
-	if len(seen.Stack) > 0 {
+func facts(h *hal.Host, o core.Op, dir, is string, mounted bool) []core.Fact {
+	boot, lost := "", core.FactOf(o.Facts, factLost)
+	if mounted {
 		boot = string(h.Runtime.BootID()) + " "
 	}
 	was := core.FactOf(o.Facts, factIs)
@@ -216,11 +216,11 @@ func IsKept(reason string) bool { return strings.HasSuffix(reason, keptWhy) }
 // clearMounts unmounts the volume's own filesystem and makes sure that no other mount is at or below the directory.
 func clearMounts(h *hal.Host, o core.Op, dir, trash string) (core.Result, bool) {
 	c := op.Call(o)
-	table, err := h.Mounts.Table(c)
+	beside, err := h.Mounts.Within(c, path.Dir(dir)) // dir and trash lie there
 	if err != nil {
 		return op.NotDone(err.Error()), false
 	}
-	below := append(op.MountsBelow(table, dir), op.MountsBelow(table, trash)...)
+	below := append(op.MountsBelow(beside, dir), op.MountsBelow(beside, trash)...)
 	if len(below) > 0 {
 		r := op.NotDone(fmt.Sprintf("can't be deleted: %s is mounted on %s, below the volume; volnode leaves it alone; unmount it",
 			below[0].Fingerprint(), below[0].Path))

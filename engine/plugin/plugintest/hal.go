@@ -30,6 +30,16 @@ func (m mounts) At(_ hal.Call, at string) ([]hal.Mount, error) {
 	return append([]hal.Mount(nil), m.n.Stacks[at]...), nil
 }
 
+func (m mounts) Within(_ hal.Call, at string) ([]hal.Mount, error) {
+	var all []hal.Mount
+	for _, path := range slices.Sorted(maps.Keys(m.n.Stacks)) {
+		if path == at || strings.HasPrefix(path, at+"/") {
+			all = append(all, m.n.Stacks[path]...)
+		}
+	}
+	return all, m.n.Fail["within"]
+}
+
 func (m mounts) Mount(_ hal.Call, x hal.NewMount) error {
 	if err := m.n.call("mount", x.Target); err != nil {
 		return err

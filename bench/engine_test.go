@@ -1,0 +1,267 @@
+package bench
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/linux"
+	"github.com/volnode/volnode/hal/memory"
+)
+
+const driverName = "csi.example.com"
+
+// manager is what is measured: the engine, or a peer.
+type manager interface {
+	PodAdded(*corev1.Pod)
+	PodRemoved(core.PodUID)
+	WaitForAttachAndMount(context.Context, core.PodUID) error
+	WaitForUnmount(context.Context, core.PodUID) error
+}
+
+const engineRoot = "/var/lib/volnode" // in memory
+
+func engineOn(h hal.Host) *engine.VolumeManager {
+	return engine.New(h, engine.Config{NodeName: "n1", RootDir: engineRoot, NoRuntime: true})
+}
+
+// startEngine starts an engine with the owner and the tasks that it has on Linux, on a host in memory.
+func startEngine(b *testing.B) (m *engine.VolumeManager, stop func()) {
+	b.Helper()
+	root, err := filepath.EvalSymlinks(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	host, err := linux.New(linux.Options{RootDir: root})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var owner sync.WaitGroup
+	owner.Go(func() { host.Run(ctx) })
+	m = engineOn(memory.New(host.HAL().Runtime, engineRoot, nil).HAL())
+	m.Start()
+	for {
+		isSynced, err := m.ReconcilerStatesHasBeenSynced(ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if isSynced {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return m, func() {
+		host.Close()
+		cancel()
+		owner.Wait()
+	}
+}
+
+// podsWith makes pods with volumes that the function names the sources of.
+func podsWith(pods, volumes int, source func(pod, volume int) corev1.VolumeSource) (all []*corev1.Pod) {
+	for i := range pods {
+		name := strconv.Itoa(i)
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)}}
+		c := corev1.Container{Name: "c", Image: "x"}
+		for j := range volumes {
+			volume := "volume-" + strconv.Itoa(j)
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: volume, VolumeSource: source(i, j)})
+			c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: "/" + volume})
+		}
+		p.Spec.Containers = []corev1.Container{c}
+		all = append(all, p)
+	}
+	return all
+}
+
+func emptyDirs(pods, volumes int) []*corev1.Pod {
+	return podsWith(pods, volumes, func(int, int) corev1.VolumeSource {
+		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	})
+}
+
+// claims makes pods with a CSI volume each, and the objects that they need.
+func claims(pods int) (all []*corev1.Pod, objects []any) {
+	no, once := false, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	objects = append(objects, &storagev1.CSIDriver{
+		ObjectMeta: metav1.ObjectMeta{Name: driverName},
+		Spec: storagev1.CSIDriverSpec{
+			AttachRequired:       &no,
+			VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecyclePersistent},
+		},
+	})
+	all = podsWith(pods, 1, func(pod, _ int) corev1.VolumeSource {
+		name := strconv.Itoa(pod)
+		csi := &corev1.CSIPersistentVolumeSource{Driver: driverName, VolumeHandle: name}
+		objects = append(objects, &corev1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: corev1.PersistentVolumeSpec{
+				AccessModes: once, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+				ClaimRef:               &corev1.ObjectReference{Namespace: "default", Name: name},
+				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: csi},
+			},
+		}, &corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: name, AccessModes: once},
+		})
+		source := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}
+		return corev1.VolumeSource{PersistentVolumeClaim: source}
+	})
+	return all, objects
+}
+
+// used is what something took.
+type used struct {
+	wall, cpu time.Duration
+	failed    int // of the pods
+}
+
+// processorTime is the user and system time of the process and of the children that have ended.
+func processorTime() (sum time.Duration) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(who, &u); err != nil {
+			panic(err) // possible only with a bad argument
+		}
+		sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	return sum
+}
+
+// take measures f, which returns how many pods failed.
+func take(f func() int) used {
+	runtime.GC()
+	wall, cpu := time.Now(), processorTime()
+	failed := f()
+	return used{time.Since(wall), processorTime() - cpu, failed}
+}
+
+// storm brings all pods up at once, each with somebody who waits for it, and takes them down in the same way. A wait ends
+// after bound.
+func storm(m manager, pods []*corev1.Pod, bound time.Duration) (up, down used) {
+	each := func(tell func(*corev1.Pod), wait func(context.Context, core.PodUID) error) func() int {
+		return func() int {
+			ctx, cancel := context.WithTimeout(context.Background(), bound)
+			defer cancel()
+			var waiters sync.WaitGroup
+			var failed atomic.Int64
+			for _, p := range pods {
+				tell(p)
+				waiters.Go(func() {
+					if wait(ctx, core.PodUID(p.UID)) != nil {
+						failed.Add(1)
+					}
+				})
+			}
+			waiters.Wait()
+			return int(failed.Load())
+		}
+	}
+	up = take(each(m.PodAdded, m.WaitForAttachAndMount))
+	if up.failed > 0 {
+		time.Sleep(2 * time.Second) // without anybody who waits, the rest comes up
+	}
+	down = take(each(func(p *corev1.Pod) { m.PodRemoved(core.PodUID(p.UID)) }, m.WaitForUnmount))
+	return up, down
+}
+
+// latencies are the times from telling of a pod with one volume to its being ready, one pod after another, each after a
+// pause.
+func latencies(b *testing.B, m manager, pods []*corev1.Pod, pause func()) (all []time.Duration) {
+	b.Helper()
+	for _, p := range pods {
+		pause()
+		uid, begin := core.PodUID(p.UID), time.Now()
+		m.PodAdded(p)
+		if err := m.WaitForAttachAndMount(context.Background(), uid); err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, time.Since(begin))
+		m.PodRemoved(uid)
+	}
+	return all
+}
+
+// allocations are those of a volume, up and down, and their bytes. There are no goroutines.
+func allocations(b *testing.B, pods []*corev1.Pod, objects ...any) (number, bytes float64) {
+	b.Helper()
+	loop := memory.NewLoop()
+	m := engineOn(memory.New(loop, engineRoot, objects, driverName).HAL())
+	m.Start()
+	loop.Run()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, p := range pods {
+		m.PodAdded(p)
+	}
+	loop.Run()
+	mustBeReady(b, m, pods)
+	for _, p := range pods {
+		m.PodRemoved(core.PodUID(p.UID))
+	}
+	loop.Run()
+	runtime.ReadMemStats(&after)
+	volumes := float64(len(pods) * len(pods[0].Spec.Volumes))
+	return float64(after.Mallocs-before.Mallocs) / volumes, float64(after.TotalAlloc-before.TotalAlloc) / volumes
+}
+
+func mustBeReady(b *testing.B, m *engine.VolumeManager, pods []*corev1.Pod) {
+	b.Helper()
+	last := pods[len(pods)-1]
+	mounted, err := m.GetMountedVolumesForPod(b.Context(), core.PodUID(last.UID))
+	if err != nil || len(mounted) != len(last.Spec.Volumes) {
+		b.Fatalf("pod %s: %d of its %d volumes are mounted (%v)", last.UID, len(mounted), len(last.Spec.Volumes), err)
+	}
+}
+
+// severed is a runtime that can let go of what it runs.
+type severed struct{ hal.Runtime }
+
+// unwatched lets nobody watch, so that nobody is held.
+type unwatched struct{ hal.Watches }
+
+func (unwatched) MountTable(func([]string))  {}
+func (unwatched) Path(string, func()) func() { return func() {} }
+func (unwatched) Directory(string, func())   {}
+
+// heldBy is the live heap that the engine holds for a volume that is up: what is free once the engine is let go of, and the
+// host and the pods are kept.
+func heldBy(b *testing.B, pods []*corev1.Pod) float64 {
+	b.Helper()
+	loop := memory.NewLoop()
+	runtimeOf := &severed{loop}
+	host := memory.New(runtimeOf, engineRoot, nil)
+	h := host.HAL()
+	h.Watches = unwatched{h.Watches}
+	m := engineOn(h)
+	m.Start()
+	loop.Run()
+	for _, p := range pods {
+		m.PodAdded(p)
+	}
+	loop.Run()
+	mustBeReady(b, m, pods)
+	with := heap()
+	runtime.KeepAlive(m)
+	m, loop, h, runtimeOf.Runtime = nil, nil, hal.Host{}, nil
+	without := heap()
+	runtime.KeepAlive(host)
+	runtime.KeepAlive(pods)
+	return float64(with-without) / float64(len(pods)*len(pods[0].Spec.Volumes))
+}

@@ -1,0 +1,166 @@
+package engine_test
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal/memory"
+)
+
+// cost is what one volume costs, up and down, on a host on which every call succeeds at once.
+type cost struct {
+	allocations float64
+	calls       float64 // of the HAL
+	entries     float64 // of directories and of the mount table that were read
+}
+
+// costOf brings pods up, all at once, and takes them down.
+func costOf(t *testing.T, pods []*corev1.Pod, objects ...any) cost {
+	loop := memory.NewLoop()
+	host := memory.New(loop, "/var/lib/volnode", objects, driverName)
+	m := engine.New(host.HAL(), engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 64 << 20})
+	m.Start()
+	loop.Run()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	counts := host.Counts()
+	for _, p := range pods {
+		m.PodAdded(p)
+	}
+	loop.Run()
+	mounted, err := m.GetMountedVolumesForPod(t.Context(), core.PodUID(pods[len(pods)-1].UID))
+	require.NoError(t, err)
+	require.Len(t, mounted, len(pods[0].Spec.Volumes))
+	for _, p := range pods {
+		m.PodRemoved(core.PodUID(p.UID))
+	}
+	loop.Run()
+	runtime.ReadMemStats(&after)
+	status, err := m.Status(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, status.Pods)
+	require.Empty(t, status.Rungs)
+	volumes := float64(len(pods) * len(pods[0].Spec.Volumes))
+	return cost{float64(after.Mallocs-before.Mallocs) / volumes, float64(host.Counts().Calls-counts.Calls) / volumes, 0}
+}
+
+func emptyDirs(pods int) (all []*corev1.Pod) {
+	for i := range pods {
+		p := pod(strconv.Itoa(i), "")
+		empty := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+		p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: empty}}
+		all = append(all, p)
+	}
+	return all
+}
+
+func claims(pods int) (all []*corev1.Pod, objects []any) {
+	objects = []any{csiDriver()}
+	for i := range pods {
+		name := strconv.Itoa(i)
+		objects = append(objects, volume("pv-"+name, name), claim(name, "pv-"+name))
+		all = append(all, pod(name, name))
+	}
+	return all, objects
+}
+
+// What a volume costs does not depend on how many there are: neither the memory that is taken for it, nor the calls.
+func TestCostOfAVolumeIsConstant(t *testing.T) {
+	few, many := emptyDirs(50), emptyDirs(2000)
+	compare(t, "emptyDir", costOf(t, few), costOf(t, many), 105)
+	fewClaims, fewObjects := claims(50)
+	manyClaims, manyObjects := claims(2000)
+	compare(t, "CSI", costOf(t, fewClaims, fewObjects...), costOf(t, manyClaims, manyObjects...), 200)
+}
+
+func compare(t *testing.T, what string, few, many cost, most float64) {
+	t.Logf("%s: %.1f allocations and %.1f calls a volume of few, %.1f and %.1f of many", what, few.allocations, few.calls, many.allocations, many.calls)
+	require.LessOrEqual(t, many.allocations, most, what)
+	require.LessOrEqual(t, many.allocations, few.allocations*1.25, what)
+	require.LessOrEqual(t, many.calls, few.calls*1.05, what)
+}
+
+// standing is an engine with pods that are up, and mounts of others beside them.
+type standing struct {
+	t    *testing.T
+	loop *memory.Loop
+	host *memory.Host
+	m    *engine.VolumeManager
+	next *corev1.Pod // is to come
+}
+
+func standingOf(t *testing.T, pods, foreign int) *standing {
+	all, objects := claims(pods + 1)
+	s := &standing{t: t, loop: memory.NewLoop(), next: all[pods]}
+	s.host = memory.New(s.loop, "/var/lib/volnode", objects, driverName)
+	for i := range foreign {
+		s.host.MountForeign("/mnt/" + strconv.Itoa(i))
+	}
+	s.m = engine.New(s.host.HAL(), engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 64 << 20})
+	s.m.Start()
+	for _, p := range all[:pods] {
+		s.m.PodAdded(p)
+	}
+	s.loop.Run()
+	return s
+}
+
+// changes are what may happen to one pod, or to the node, beside pods that stand.
+var changes = map[string]func(s *standing){
+	"a pod comes and goes": func(s *standing) {
+		s.m.PodAdded(s.next)
+		require.NoError(s.t, s.m.WaitForAttachAndMount(s.t.Context(), core.PodUID(s.next.UID)))
+		s.m.PodRemoved(core.PodUID(s.next.UID))
+		require.NoError(s.t, s.m.WaitForUnmount(s.t.Context(), core.PodUID(s.next.UID)))
+	},
+	"a wait times out": func(s *standing) {
+		require.Error(s.t, s.m.WaitForAttachAndMount(s.t.Context(), "nobody"))
+	},
+	"a pod's volumes are asked for": func(s *standing) {
+		volumes, err := s.m.GetMountedVolumesForPod(s.t.Context(), "uid-1")
+		require.NoError(s.t, err)
+		require.Len(s.t, volumes, 2)
+	},
+	"a volume is asked for": func(s *standing) {
+		is, err := s.m.VolumeIsAttached(s.t.Context(), driverName+"^1")
+		require.NoError(s.t, err)
+		require.True(s.t, is)
+	},
+	"somebody mounts elsewhere": func(s *standing) {
+		s.host.MountForeign("/elsewhere")
+		s.loop.Run()
+	},
+}
+
+// What a change costs does not depend on how many pods stand, nor on how many mounts others have.
+func TestCostOfAChangeIsConstant(t *testing.T) {
+	const runs = 50
+	of := map[int]map[string]cost{}
+	for _, pods := range []int{20, 1000} {
+		s := standingOf(t, pods, pods)
+		of[pods] = map[string]cost{}
+		for _, name := range slices.Sorted(maps.Keys(changes)) {
+			changes[name](s)
+			before := s.host.Counts()
+			allocations := testing.AllocsPerRun(runs, func() { changes[name](s) })
+			after := s.host.Counts()
+			of[pods][name] = cost{allocations, float64(after.Calls-before.Calls) / (runs + 1), float64(after.Entries-before.Entries) / (runs + 1)}
+		}
+	}
+	for name, few := range of[20] {
+		many := of[1000][name]
+		t.Logf("%s: few %+v, many %+v", name, few, many)
+		assert.LessOrEqual(t, many.allocations, few.allocations*1.1+2, name)
+		assert.LessOrEqual(t, many.calls, few.calls+0.5, name)
+		assert.LessOrEqual(t, many.entries, few.entries+0.5, name)
+	}
+}

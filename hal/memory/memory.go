@@ -1,0 +1,396 @@
+// Package memory is a host that is memory alone: every call succeeds at once, and nothing is kept. What the engine costs on it is the engine's own
+// cost. Benchmarks and tests of cost use it; hal/sim is the host to find faults on.
+package memory
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// Host holds what was made: directories, files, mounts. All methods may be called from any goroutine.
+type Host struct {
+	runtime hal.Runtime
+	objects []any
+	drivers []string
+
+	mu     sync.Mutex
+	nodes  map[string]*node
+	mounts map[string][]hal.Mount
+	serial uint64
+	counts Counts
+	// noticed is told of changes of the mount table.
+	noticed func(at []string)
+}
+
+type node struct {
+	info  hal.Info
+	data  []byte
+	size  int64 // of a file; what is beyond data is zeros, for which no memory is taken
+	below map[string]*node
+}
+
+// New returns a host with a root directory, a cluster of these objects, and CSI drivers of these names, which have the capability to stage.
+func New(runtime hal.Runtime, rootDir string, objects []any, drivers ...string) *Host {
+	h := &Host{runtime: runtime, objects: objects, drivers: drivers, nodes: map[string]*node{}, mounts: map[string][]hal.Mount{}}
+	h.nodes["/"] = &node{info: hal.Info{Type: hal.TypeDirectory}, below: map[string]*node{}}
+	h.makeAll(rootDir)
+	return h
+}
+
+// HAL returns the interfaces.
+func (h *Host) HAL() hal.Host {
+	return hal.Host{
+		Runtime: h.runtime, Machine: machine{}, Mounts: mounts{h}, Tree: tree{h}, Files: files{h}, HostPaths: hostPaths{h}, Children: children{},
+		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h}, Cluster: cluster{h.objects}, Watches: watches{h},
+	}
+}
+
+// Counts is what was asked of a host.
+type Counts struct {
+	Calls   uint64 // of Mounts, Tree, Files, HostPaths and CSINode
+	Entries uint64 // of directories and of the mount table that were read
+}
+
+// Counts returns what was asked so far.
+func (h *Host) Counts() Counts {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.counts
+}
+
+// MountForeign has somebody mount at a path.
+func (h *Host) MountForeign(at string) {
+	h.mu.Lock()
+	h.mount(hal.Mount{Path: at, FSType: "ext4"})
+	h.mu.Unlock()
+	if h.noticed != nil {
+		h.runtime.Post(func() { h.noticed([]string{at}) })
+	}
+}
+
+// begin begins a call, which its caller ends by unlocking mu.
+func (h *Host) begin() *Host {
+	h.mu.Lock()
+	h.counts.Calls++
+	return h
+}
+
+func (h *Host) makeAll(dir string) {
+	if h.nodes[dir] == nil {
+		h.makeAll(path.Dir(dir))
+		h.make(dir, hal.TypeDirectory)
+	}
+}
+
+// make enters a name whose parent exists.
+func (h *Host) make(at string, t hal.FileType) *node {
+	h.serial++
+	n := &node{info: hal.Info{Type: t, Inode: h.serial}}
+	if t == hal.TypeDirectory {
+		n.below = map[string]*node{}
+	}
+	h.enter(at, n)
+	return n
+}
+
+func (h *Host) enter(at string, n *node) {
+	h.nodes[at] = n
+	h.nodes[path.Dir(at)].below[path.Base(at)] = n
+}
+
+func (h *Host) take(at string) {
+	delete(h.nodes[path.Dir(at)].below, path.Base(at))
+	delete(h.nodes, at)
+}
+
+// takeAll takes a name with what is below it.
+func (h *Host) takeAll(at string) {
+	for name := range h.nodes[at].below {
+		h.takeAll(at + "/" + name)
+	}
+	h.take(at)
+}
+
+func failure(op, object string, errno syscall.Errno) error {
+	return &hal.Error{Op: op, Object: object, Outcome: hal.NotDone, Errno: errno}
+}
+
+type tree struct{ *Host }
+
+func (t tree) Mkdir(_ hal.Call, at string, _ uint32) error {
+	defer t.begin().mu.Unlock()
+	switch {
+	case t.nodes[at] != nil:
+		return failure("mkdir", at, syscall.EEXIST)
+	case t.nodes[path.Dir(at)] == nil:
+		return failure("mkdir", at, syscall.ENOENT)
+	}
+	t.make(at, hal.TypeDirectory)
+	return nil
+}
+
+func (t tree) Remove(_ hal.Call, at string) error {
+	defer t.begin().mu.Unlock()
+	n := t.nodes[at]
+	switch {
+	case n == nil:
+		return failure("remove", at, syscall.ENOENT)
+	case len(n.below) > 0:
+		return failure("remove", at, syscall.ENOTEMPTY)
+	case len(t.mounts[at]) > 0:
+		return failure("remove", at, syscall.EBUSY)
+	}
+	t.take(at)
+	return nil
+}
+
+func (t tree) RemoveTree(_ hal.Call, at string, _ int) (bool, error) {
+	defer t.begin().mu.Unlock()
+	if t.nodes[at] != nil {
+		t.takeAll(at)
+	}
+	return false, nil
+}
+
+func (t tree) Rename(_ hal.Call, from, to string) error {
+	defer t.begin().mu.Unlock()
+	n := t.nodes[from]
+	if n == nil {
+		return failure("rename", from, syscall.ENOENT)
+	}
+	if t.nodes[to] != nil {
+		t.takeAll(to)
+	}
+	t.take(from)
+	t.enter(to, n)
+	t.move(from, to, n)
+	return nil
+}
+
+func (t tree) move(from, to string, n *node) {
+	for name, below := range n.below {
+		delete(t.nodes, from+"/"+name)
+		t.nodes[to+"/"+name] = below
+		t.move(from+"/"+name, to+"/"+name, below)
+	}
+}
+
+func (t tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
+	defer t.begin().mu.Unlock()
+	n := t.nodes[at]
+	if n == nil {
+		return nil, failure("list", at, syscall.ENOENT)
+	}
+	entries := make([]hal.Entry, 0, len(n.below))
+	for _, name := range slices.Sorted(maps.Keys(n.below)) {
+		entries = append(entries, hal.Entry{Name: name, Type: n.below[name].info.Type})
+	}
+	t.counts.Entries += uint64(len(entries))
+	return entries, nil
+}
+
+func (t tree) Stat(_ hal.Call, at string) (hal.Info, error) {
+	defer t.begin().mu.Unlock()
+	n := t.nodes[at]
+	if n == nil {
+		return hal.Info{}, failure("stat", at, syscall.ENOENT)
+	}
+	info := n.info
+	info.Size, info.MountPoint = n.size, len(t.mounts[at]) > 0
+	return info, nil
+}
+
+type files struct{ *Host }
+
+func (f files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
+	defer f.begin().mu.Unlock()
+	n := f.nodes[at]
+	switch {
+	case n == nil:
+		return nil, failure("read", at, syscall.ENOENT)
+	case n.size > limit:
+		return nil, failure("read", at, syscall.EFBIG)
+	}
+	return append(make([]byte, 0, n.size), n.data...)[:n.size], nil
+}
+
+func (f files) Write(_ hal.Call, at string, data []byte, _ uint32) error {
+	defer f.begin().mu.Unlock()
+	n, err := f.open(at)
+	if err == nil {
+		n.data, n.size = slices.Clone(data), int64(len(data))
+	}
+	return err
+}
+
+// open returns a file, made if it is missing.
+func (f files) open(at string) (*node, error) {
+	if n := f.nodes[at]; n != nil {
+		return n, nil
+	}
+	if f.nodes[path.Dir(at)] == nil {
+		return nil, failure("write", at, syscall.ENOENT)
+	}
+	return f.make(at, hal.TypeFile), nil
+}
+
+func (f files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
+	defer f.begin().mu.Unlock()
+	n := f.nodes[at]
+	if n == nil {
+		return failure("write", at, syscall.ENOENT)
+	}
+	if end := int(offset) + len(data); end > len(n.data) {
+		n.data = append(n.data, make([]byte, end-len(n.data))...)
+	}
+	copy(n.data[offset:], data)
+	n.size = max(n.size, int64(len(n.data)))
+	return nil
+}
+
+func (f files) Allocate(_ hal.Call, at string, size int64, _ uint32) error {
+	defer f.begin().mu.Unlock()
+	n, err := f.open(at)
+	if err == nil {
+		n.size = max(n.size, size)
+	}
+	return err
+}
+
+func (f files) Sync(_ hal.Call, at string) error {
+	defer f.begin().mu.Unlock()
+	if f.nodes[at] == nil {
+		return failure("sync", at, syscall.ENOENT)
+	}
+	return nil
+}
+
+type hostPaths struct{ *Host }
+
+func (p hostPaths) Find(_ hal.Call, at string) (hal.HostFile, error) {
+	defer p.begin().mu.Unlock()
+	n := p.nodes[at]
+	if n == nil {
+		return hal.HostFile{}, nil
+	}
+	return hal.HostFile{Exists: true, Type: n.info.Type}, nil
+}
+
+func (p hostPaths) Make(_ hal.Call, at string, t hal.FileType) error {
+	defer p.begin().mu.Unlock()
+	p.makeAll(path.Dir(at))
+	if p.nodes[at] == nil {
+		p.make(at, t)
+	}
+	return nil
+}
+
+type mounts struct{ *Host }
+
+func (m mounts) Table(hal.Call) ([]hal.Mount, error) {
+	defer m.begin().mu.Unlock()
+	all := []hal.Mount{{ID: 1, Path: "/", Root: "/", Device: hal.Device{Major: 8, Minor: 1}, FSType: "ext4"}}
+	for _, at := range slices.Sorted(maps.Keys(m.mounts)) {
+		all = append(all, m.mounts[at]...)
+	}
+	m.counts.Entries += uint64(len(all))
+	return all, nil
+}
+
+func (m mounts) At(_ hal.Call, at string) ([]hal.Mount, error) {
+	defer m.begin().mu.Unlock()
+	return slices.Clone(m.mounts[at]), nil
+}
+
+func (m mounts) Within(_ hal.Call, at string) ([]hal.Mount, error) {
+	defer m.begin().mu.Unlock()
+	return m.within(nil, at), nil
+}
+
+// within appends the mounts at and below a path. What is mounted is mounted on a directory or a file that exists.
+func (h *Host) within(to []hal.Mount, at string) []hal.Mount {
+	h.counts.Entries += uint64(len(h.mounts[at]))
+	to = append(to, h.mounts[at]...)
+	n := h.nodes[at]
+	if n == nil {
+		return to
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.below)) {
+		to = h.within(to, strings.TrimSuffix(at, "/")+"/"+name)
+	}
+	return to
+}
+
+func (m mounts) Mount(_ hal.Call, n hal.NewMount) error {
+	defer m.begin().mu.Unlock()
+	m.mount(hal.Mount{Path: n.Target, FSType: n.FSType, Source: n.Source})
+	return nil
+}
+
+func (m mounts) Bind(_ hal.Call, b hal.BindSpec) error {
+	defer m.begin().mu.Unlock()
+	m.mount(hal.Mount{Path: b.Target, FSType: "ext4", Source: b.Source})
+	return nil
+}
+
+func (h *Host) mount(n hal.Mount) {
+	h.serial++
+	n.ID, n.Parent, n.Root, n.Device = hal.MountID(h.serial), 1, "/", hal.Device{Minor: uint32(h.serial)}
+	h.mounts[n.Path] = append(h.mounts[n.Path], n)
+}
+
+func (m mounts) Unmount(_ hal.Call, at string, _ hal.MountID) error {
+	defer m.begin().mu.Unlock()
+	return m.unmount(at)
+}
+
+func (h *Host) unmount(at string) error {
+	stack := h.mounts[at]
+	switch len(stack) {
+	case 0:
+		return failure("umount", at, syscall.EINVAL)
+	case 1:
+		delete(h.mounts, at)
+	default:
+		h.mounts[at] = stack[:len(stack)-1]
+	}
+	return nil
+}
+
+type machine struct{}
+
+func (machine) ID() string   { return strings.Repeat("1", 32) }
+func (machine) Date() string { return "2026-01-01T00:00:00Z" }
+
+type children struct{}
+
+func (children) Living(hal.Call) ([]hal.Child, error) { return nil, nil }
+func (children) Gone(_ hal.Child, f func())           { f() }
+
+type cluster struct{ objects []any }
+
+func (c cluster) Watch(f func(hal.ClusterEvent)) {
+	f(hal.Changed{Source: "manifest", Applied: c.objects})
+	f(hal.Synced{Source: "manifest"})
+}
+
+func (cluster) Secret(hal.Call, string, string) (hal.Secret, error) {
+	return hal.NewSecret(nil), nil
+}
+
+type watches struct{ *Host }
+
+func (w watches) MountTable(f func([]string)) { w.noticed = f }
+func (watches) Directory(string, func())      {}
+func (watches) Path(string, func()) func()    { return func() {} }
+func (w watches) PluginSockets(dir string, f func(hal.SocketEvent)) {
+	for i, name := range w.drivers {
+		f(hal.SocketEvent{Path: dir + "/" + name + ".sock", Present: true, Made: int64(i + 1)})
+	}
+}
