@@ -149,13 +149,17 @@ func (s state) isListed() bool {
 	return true
 }
 
-// unlists removes the ledger: without it a start knows that it does not know all. It reports whether that is durable.
+// unlists removes the ledger: without it a start knows that it does not know all, and takes each copy for a manifest's. So the copies of what is gone go
+// first, also if the ledger went earlier. It reports whether that is durable.
 func (r reader) unlists(f *finding) bool {
+	if !r.sweep(f.state.files) {
+		return false
+	}
+	if err := r.h.Files.Sync(r.call, r.o.CacheDir); err != nil && !hal.Is(err, syscall.ENOENT) {
+		return false
+	}
 	if f.state.ledger == nil {
 		return true
-	}
-	if !r.sweep(f.state.files) || r.h.Files.Sync(r.call, r.o.CacheDir) != nil {
-		return false
 	}
 	err := r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, ledger))
 	if err == nil || hal.Is(err, syscall.ENOENT) {

@@ -99,7 +99,7 @@ func (r reader) keepsKept(f *finding, objects []object) bool {
 	if err != nil && !hal.Is(err, syscall.ENOENT) {
 		f.retry = true
 		f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "what the next start must know of pods whose manifests have changed or are bad cannot be " +
-			"written down, so none of these changes counts before: " + err.Error() + "; " + hal.DiskAdvice(r.o.CacheDir, err)})
+			"written down, so such changes may not count before: " + err.Error() + "; " + hal.DiskAdvice(r.o.CacheDir, err)})
 		return false
 	}
 	f.state.keeping = data.Bytes()

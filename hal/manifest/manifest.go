@@ -13,8 +13,8 @@
 //
 // A bad file is one that cannot be read or decoded, or is no regular file. Its last good copy serves. Whatever else disappears while the file is bad is
 // kept if the bad file may hold it (see [file.mayHold]); everything else goes on. What is kept is written down, so it is kept after a start, too.
-// A file without any object is bad; to delete its objects, remove the file. So is one that ends within a document as its last good copy began, if later
-// documents are missing: it looks half written. A tool that writes files should write to a hidden name and rename: a new file that is cut short such that
+// A file without any object is bad; to delete its objects, remove the file. So is one that ends within a line as its last good copy began, or within a
+// document if later ones are missing: it looks half written. A tool that writes files should write to a hidden name and rename: a new file that is cut short such that
 // it is good, or one that is cut exactly between two documents, looks like one that is meant.
 //
 // Secrets are read from the files each time they are used. The copies of files hold the Secrets that the files hold: they

@@ -338,7 +338,7 @@ func TestWhatIsKeptCannotBeWrittenDown(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
 	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
 	w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
-	require.Contains(t, w.troubles()[cache].Problem, "cannot be written down, so none of these changes counts")
+	require.Contains(t, w.troubles()[cache].Problem, "cannot be written down, so such changes may not count")
 	clear(w.fail)
 	require.Contains(t, w.start().changes(), "+a/")
 	require.True(t, w.troubles()["Pod default/a"].Held)
@@ -421,6 +421,29 @@ func TestALedgerThatGoesTakesTheCopiesOfDeletedFilesAlong(t *testing.T) {
 	require.NotContains(t, events, "+a/")
 	require.Contains(t, events, "+b/")
 	require.Empty(t, w.troubles())
+}
+
+// The disk stays full, and the ledger is gone by now: what is deleted later does not come back either.
+func TestWhatIsDeletedAfterTheLedgerWentStaysDeleted(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).put("z.yaml", pod("z")).start()
+	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
+	w.put("b.yaml", pod("b")).pass(3 * second)
+	w.changes()
+	w.rm("a.yaml").pass(3 * second)
+	require.Contains(t, w.changes(), "-a/")
+	clear(w.fail)
+	require.NotContains(t, w.start().pass(30*second).changes(), "+a/")
+	require.Empty(t, w.troubles())
+
+	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
+	w.put("c.yaml", pod("c")).pass(3 * second)
+	w.changes()
+	w.fail["remove "+cache+"/z.yaml"] = errno("remove", cache, syscall.EIO)
+	w.rm("z.yaml").pass(3 * second)
+	require.Empty(t, w.changes(), "a removal does not count as long as a start would not know of it")
+	clear(w.fail)
+	w.pass(2 * again)
+	require.Contains(t, w.changes(), "-z/")
 }
 
 // A pod that was kept for a bad file is in a good one again. Whenever the agent dies meanwhile, the next start knows it.

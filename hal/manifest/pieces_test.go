@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -135,4 +136,22 @@ func TestNothingIsAcceptedInADirectoryThatCannotBeRead(t *testing.T) {
 	w.names[dir] = there
 	w.changed().pass(3 * second)
 	require.Equal(t, []Accepted{{File: "a.yaml", Pods: []string{"default/ant"}}}, w.cloud.(*Cluster).Accept())
+}
+
+// A good file that is cut within its last word may still be good, and mean another volume. What it was begins the same way: it looks half written, and counts
+// only with a line at its end.
+func TestAFileThatIsCutWithinAWordIsBad(t *testing.T) {
+	const long = "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec:\n  accessModes: [ReadWriteOnce]\n  capacity: {storage: 1Gi}\n" +
+		"  csi:\n    driver: d\n    volumeHandle: demo2\n"
+	short := strings.TrimSuffix(long, "2\n")
+	w := newWorld(t).put("pv.yaml", long).start()
+	w.changes()
+	w.put("pv.yaml", short).pass(3 * second)
+	require.Empty(t, w.changes())
+	require.Contains(t, w.troubles()[dir+"/pv.yaml"].Problem, "looks half written")
+	w.put("pv.yaml", short+"\n").pass(3 * second)
+	require.NotEmpty(t, w.changes())
+	require.Empty(t, w.troubles())
+	w.put("pv.yaml", strings.TrimSuffix(short, "\n")).pass(3 * second)
+	require.Empty(t, w.troubles(), "all that it had is there")
 }

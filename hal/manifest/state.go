@@ -195,12 +195,15 @@ func isOpen(text []byte) bool {
 	return depth > 0 || quote != 0
 }
 
-// isBeginning reports whether a text is what another began with, up to a place within a document or to the line that begins one, and lacks later ones: as
-// if it was written again, and not all of it is there.
+// isBeginning reports whether a text is what another began with, up to a place within a line, or to one within a document or the line that begins one if it
+// lacks later documents: as if it was written again, and not all of it is there.
 func isBeginning(text, former []byte) bool {
 	rest, ok := bytes.CutPrefix(former, text)
 	if !ok || len(rest) == 0 {
 		return false
+	}
+	if !bytes.HasSuffix(text, []byte("\n")) && len(bytes.TrimSpace(rest)) > 0 {
+		return true // within a line
 	}
 	isAtEnd := bytes.HasPrefix(rest, []byte("---")) || bytes.HasPrefix(rest, []byte("\n---"))
 	return bytes.HasSuffix(bytes.TrimSpace(text), []byte("\n---")) || bytes.Contains(rest, []byte("\n---")) && !isAtEnd

@@ -163,7 +163,12 @@ var sources = []Mutant{
 	},
 	{
 		"a ledger that goes leaves the copies of deleted files", "L2, what was deleted does not come back", "hal/manifest/cache.go",
-		"if !r.sweep(f.state.files) || r.h.Files.Sync", "if r.h.Files.Sync",
+		"\tif !r.sweep(f.state.files) {\n\t\treturn false\n\t}\n\tif err := r.h", "\tif err := r.h",
+	},
+	{
+		"once the ledger has gone, copies of deleted files stay", "L2, what was deleted does not come back", "hal/manifest/cache.go",
+		"\tif !r.sweep(f.state.files) {\n\t\treturn false\n\t}\n\tif err := r.h",
+		"\tif f.state.ledger == nil {\n\t\treturn true\n\t}\n\tif !r.sweep(f.state.files) {\n\t\treturn false\n\t}\n\tif err := r.h",
 	},
 	{
 		"the end of a former object takes the present one away", "L2, one difference by identity", "hal/manifest/manifest.go",
