@@ -388,64 +388,6 @@ func TestABadFileStopsNobodyElseAfterARestart(t *testing.T) {
 	require.Empty(t, w.troubles())
 }
 
-// What counts though the ledger can't list it is not taken for new by the next start.
-func TestALedgerThatCannotBeWrittenIsNotBelieved(t *testing.T) {
-	w := newWorld(t).put("a.yaml", pod("a")).start()
-	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
-	w.put("b.yaml", pod("b")).pass(3 * second)
-	require.Contains(t, w.changes(), "+b/")
-	clear(w.fail)
-	w.fail["read "+dir+"/b.yaml"] = errno("read", dir, syscall.EIO)
-	require.NotContains(t, w.start().changes(), "synced")
-	clear(w.fail)
-	w.pass(2 * again)
-	require.Contains(t, w.changes(), "synced")
-
-	w.fail["write "+cache+"/"+next], w.fail["remove "+cache+"/"+ledger] = errno("write", cache, syscall.EIO), errno("remove", cache, syscall.EIO)
-	w.put("c.yaml", pod("c")).pass(2 * again)
-	require.Empty(t, w.changes(), "nothing new counts that a start would not know of")
-	clear(w.fail)
-	w.pass(2 * again)
-	require.Contains(t, w.changes(), "+c/")
-}
-
-// On a full disk the ledger goes, as it can't tell of a new file. What was deleted meanwhile must not come back with it.
-func TestALedgerThatGoesTakesTheCopiesOfDeletedFilesAlong(t *testing.T) {
-	w := newWorld(t).put("a.yaml", pod("a")).put("z.yaml", pod("z")).start()
-	w.changes()
-	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
-	w.rm("a.yaml").put("b.yaml", pod("b")).pass(3 * second)
-	require.Contains(t, w.changes(), "-a/")
-	clear(w.fail)
-	events := w.start().pass(30 * second).changes()
-	require.NotContains(t, events, "+a/")
-	require.Contains(t, events, "+b/")
-	require.Empty(t, w.troubles())
-}
-
-// The disk stays full, and the ledger is gone by now: what is deleted later does not come back either.
-func TestWhatIsDeletedAfterTheLedgerWentStaysDeleted(t *testing.T) {
-	w := newWorld(t).put("a.yaml", pod("a")).put("z.yaml", pod("z")).start()
-	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
-	w.put("b.yaml", pod("b")).pass(3 * second)
-	w.changes()
-	w.rm("a.yaml").pass(3 * second)
-	require.Contains(t, w.changes(), "-a/")
-	clear(w.fail)
-	require.NotContains(t, w.start().pass(30*second).changes(), "+a/")
-	require.Empty(t, w.troubles())
-
-	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
-	w.put("c.yaml", pod("c")).pass(3 * second)
-	w.changes()
-	w.fail["remove "+cache+"/z.yaml"] = errno("remove", cache, syscall.EIO)
-	w.rm("z.yaml").pass(3 * second)
-	require.Empty(t, w.changes(), "a removal does not count as long as a start would not know of it")
-	clear(w.fail)
-	w.pass(2 * again)
-	require.Contains(t, w.changes(), "-z/")
-}
-
 // A pod that was kept for a bad file is in a good one again. Whenever the agent dies meanwhile, the next start knows it.
 func TestWhatWasKeptIsKnownAtEachMomentUntilItsFileHasACopy(t *testing.T) {
 	for _, at := range []string{cache + "/" + kept, cache + "/" + next, cache + "/" + ledger, cache + "/bad.yaml"} {
