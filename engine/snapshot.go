@@ -36,7 +36,7 @@ func (m *VolumeManager) snapshot() Status {
 		Node: m.cfg.NodeName, Synced: m.objects.all, Journal: m.journalStatus(), Drivers: m.driverStatus(), Sources: m.sourceStatus(),
 		Pods: []PodStatus{}, Rungs: []RungStatus{}, // as JSON none is [], not null
 	}
-	if m.core == nil {
+	if s.Starting = m.core == nil; s.Starting {
 		return s
 	}
 	rungs := map[hal.Key]RungStatus{}

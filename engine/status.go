@@ -24,13 +24,15 @@ const (
 
 // Status is a snapshot of everything, sorted by name.
 type Status struct {
-	Node    string          `json:"node"`
-	Synced  bool            `json:"synced"` // every source has said all it knows
-	Pods    []PodStatus     `json:"pods"`
-	Rungs   []RungStatus    `json:"rungs"` // all of them, those no pod wants included
-	Drivers []DriverStatus  `json:"drivers"`
-	Sources []SourceTrouble `json:"sources,omitempty"` // files and objects that can't be used
-	Journal JournalStatus   `json:"journal"`
+	Node string `json:"node"`
+	// Starting: the node has not been read yet. What is up is not known, and nothing below tells of it.
+	Starting bool            `json:"starting,omitempty"`
+	Synced   bool            `json:"synced"` // every source has said all it knows
+	Pods     []PodStatus     `json:"pods"`
+	Rungs    []RungStatus    `json:"rungs"` // all of them, those no pod wants included
+	Drivers  []DriverStatus  `json:"drivers"`
+	Sources  []SourceTrouble `json:"sources,omitempty"` // files and objects that can't be used
+	Journal  JournalStatus   `json:"journal"`
 }
 
 // PodStatus is one pod.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +42,15 @@ func statusCommand(c *client) *cobra.Command {
 		ctx, cancel := interruptible()
 		defer cancel()
 		var s statusAnswer
-		if err := c.askShort(ctx, "/v1/status", nil, *patience, &s); err != nil {
+		starting := fail(exitTemporary, "the daemon is starting")
+		err := insist(ctx, *patience, func(time.Duration) error {
+			s = statusAnswer{}
+			if err := c.ask(ctx, "/v1/status", nil, shortAsk, &s); err != nil || !s.Starting {
+				return err
+			}
+			return starting
+		})
+		if err != nil && !errors.Is(err, starting) {
 			return err
 		}
 		out := cmd.OutOrStdout()
@@ -86,6 +96,9 @@ func section(w io.Writer, headers bool, show func()) {
 }
 
 func headline(s engine.Status) string {
+	if s.Starting {
+		return s.Node + "  starting: volnode has not read the node yet, so it is not known what is up" + troubleText(s)
+	}
 	text := fmt.Sprintf("%s  %s  %s  %s  %s in the journal", s.Node, plural(len(s.Pods), "pod"), count(s).summary(), driversText(s.Drivers),
 		plural(s.Journal.Records, "record"))
 	if !s.Synced {
