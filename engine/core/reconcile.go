@@ -193,7 +193,7 @@ func (c *Core) nextRebuild(r *rung) decision {
 		case r.isVoid():
 			return idle(whyVoidHeld)
 		}
-		return idle(whyRebuildHeld)
+		return waitOn(whyRebuildHeld, hal.Key(c.differs(r)))
 	}
 	if d, ok := c.uncovered(r); !ok {
 		return d
@@ -429,6 +429,22 @@ func (c *Core) change(r *rung) OnChange {
 		}
 	}
 	return worst
+}
+
+// differs names what r must be made anew for: a parameter, or what it stands on.
+func (c *Core) differs(r *rung) string {
+	for _, w := range r.Want {
+		at := slices.IndexFunc(r.made, func(m Param) bool { return m.Name == w.Name })
+		if at >= 0 && r.made[at].Value != w.Value && w.OnChange == OnChangeRebuild {
+			return w.Name
+		}
+	}
+	for _, g := range r.generation {
+		if b := c.rungs[g.Key]; b != nil && b.fingerprint != g.Fingerprint {
+			return string(g.Key)
+		}
+	}
+	return "state"
 }
 
 // shifted compares what r was made on with what stands there. One that needs all of it must be made anew when a part of it was; one that needs only

@@ -44,16 +44,17 @@ const (
 )
 
 var whyTexts = [...]string{
-	whyNothing:     "nothing to do",
-	whyReady:       "as wanted",
-	whyInFlight:    "an operation is in flight",
-	whyChild:       "a helper process of an earlier run still lives",
-	whyHeld:        "not wanted, but containers may still run on it",
-	whyWanted:      "wanted",
-	whyUnknown:     "not known to be up",
-	whyRefresh:     "wants a refresh",
-	whyRebuild:     "must be made anew",
-	whyRebuildHeld: "must be made anew once no container runs on it",
+	whyNothing:  "nothing to do",
+	whyReady:    "as wanted",
+	whyInFlight: "an operation is in flight",
+	whyChild:    "a helper process of an earlier run still lives",
+	whyHeld:     "not wanted, but containers may still run on it",
+	whyWanted:   "wanted",
+	whyUnknown:  "not known to be up",
+	whyRefresh:  "wants a refresh",
+	whyRebuild:  "must be made anew",
+	whyRebuildHeld: "was made with another %s than is wanted now, and containers may run on it; volnode makes it anew once they have ended; delete " +
+		"the pods that use it",
 	whyVoidHeld: "is of an earlier attachment of its volume, and containers may run on it; volnode makes it anew once they have ended; " +
 		"delete the pods that use it",
 	whyFailedHeld: "its filesystem has failed, and containers may run on it; volnode makes it anew once they have ended; delete the pods that " +
