@@ -225,6 +225,7 @@ var killers = map[string]killer{
 	"the name of the log of deletions is not durable":                            {scenario: "deletion_is_recorded_before_it_begins"},
 	"what is above an emptyDir is as open as it":                                 {scenario: "deletion_is_recorded_before_it_begins"},
 	"what the log of deletions had is not told again":                            {scenario: "deletion_goes_on_after_its_log_was_removed"},
+	"what the log of deletions had is not told again once others are written":    {scenario: "deletion_goes_on_after_its_log_was_removed_and_begun_anew"},
 	"what two manifests held is forgotten between their copies":                  {scenario: "agent_dies_between_the_copies_of_two_manifests"},
 	"what was accepted once is accepted for good":                                {scenario: "removal_is_accepted_once"},
 	"what was kept is forgotten before its file has a copy":                      {scenario: "agent_dies_as_a_kept_pod_is_back_in_its_manifest"},
