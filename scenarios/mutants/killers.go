@@ -46,6 +46,7 @@ var killers = map[string]killer{
 	"a filesystem that has failed is kept for containers that are gone":          {scenario: "dead_device_is_seen_where_the_cluster_says_nothing"},
 	"a full disk is told as a full journal":                                      {scenario: "full_disk_is_not_told_as_a_full_journal"},
 	"a journal does not grow":                                                    {scenario: "journal_grows_as_pods_come"},
+	"a journal that could not grow waits for other lines":                        {scenario: "journal_that_could_not_grow_once_grows_for_those_who_wait"},
 	"who waits for a larger journal is refused":                                  {seed: 262},
 	"whose turn has come is not told":                                            {seed: 15},
 	"what hangs keeps others waiting for their turn":                             {seed: 231},
