@@ -22,6 +22,7 @@ type announcement struct {
 	entries []deletions.Entry
 	keys    []hal.Key         // of the entries
 	told    []deletions.Entry // that the log should have by now
+	again   []hal.Key         // of those
 	waiting []hal.Key         // all rungs that wait for the log
 }
 
@@ -35,7 +36,7 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 			continue
 		}
 		if e, isTold := m.deleting.told[op.Key]; isTold {
-			a.told, a.waiting = append(a.told, e), append(a.waiting, op.Key)
+			a.told, a.again, a.waiting = append(a.told, e), append(a.again, op.Key), append(a.waiting, op.Key)
 			continue
 		}
 		made := m.vouched(op)
@@ -77,6 +78,9 @@ func (m *VolumeManager) causeOf(pod core.PodUID, doomed kinds.Doomed) string {
 func (m *VolumeManager) announced(a announcement) {
 	for i, key := range a.keys {
 		m.deleting.told[key] = a.entries[i]
+	}
+	for i, key := range a.again { // they have other numbers if they were written again
+		m.deleting.told[key] = a.told[i]
 	}
 	m.deleting.recent = append(m.deleting.recent, a.entries...)
 	if len(m.deleting.recent) > 2*deletions.MaxRecent { // those who asked have slices of it

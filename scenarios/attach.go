@@ -51,6 +51,16 @@ func attachmentUID(driver, handle string, times int) types.UID {
 	return types.UID(fmt.Sprintf("attached-%s-%d", sha256Of(driver + "^" + handle)[:12], times))
 }
 
+// nth is which attachment of its volume has a uid: 0 if none has.
+func (a *attachment) nth(driver, handle string, uid types.UID) int {
+	for n := a.times; n > 0; n-- {
+		if attachmentUID(driver, handle, n) == uid {
+			return n
+		}
+	}
+	return 0
+}
+
 // attaches attaches a volume to this node; of a driver that has its volumes attached the cluster says so.
 func (r *run) attaches(driver, handle string) {
 	name := driver + "^" + handle

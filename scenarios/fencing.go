@@ -138,7 +138,8 @@ func (r *run) tieTold(is *storagev1.VolumeAttachment) {
 	})
 }
 
-// tiedOtherwise returns what is up of a volume of a pod on another attachment than the one that the agent has been told of; nil if nothing is.
+// tiedOtherwise returns what is up of a volume of a pod on another attachment than the one that the agent has been told of; nil if nothing is. While it is
+// told that an attachment stands which has ended, what comes up may be of a later one, of which it can't know yet.
 func (r *run) tiedOtherwise(p *pod, u use) *place {
 	thing := u.driver + "^" + u.volume
 	if u.driver == "" || u.ephemeral || !r.isTold(thing, u.driver) {
@@ -151,7 +152,8 @@ func (r *run) tiedOtherwise(p *pod, u use) *place {
 	}
 	at := slices.IndexFunc(r.list, func(at *place) bool {
 		isHis := !at.isPublish || r.podOf(at.path) == p
-		return at.thing == thing && isHis && at.isHeld && !at.isTouched && at.tie != told
+		return at.thing == thing && isHis && at.isHeld && !at.isTouched && at.tie != told &&
+			(told == "" || r.attached[thing].nth(u.driver, u.volume, at.tie) <= r.attached[thing].nth(u.driver, u.volume, told))
 	})
 	if at < 0 {
 		return nil

@@ -246,3 +246,40 @@ func TestWhoComesAnewHasNotWhatTheFormerHad(t *testing.T) {
 		})
 	}
 }
+
+// TestTiedToAnAttachmentThatIsNotToldYet: the agent can't know of a later attachment than it was told of. It knows that an earlier one has ended, and, once
+// it was told that there is none, that nothing is of it.
+func TestTiedToAnAttachmentThatIsNotToldYet(t *testing.T) {
+	for name, c := range map[string]struct {
+		isGone       bool // as the agent was told
+		told, tie    int
+		isTiedToOver bool
+	}{
+		"a later one":                    {told: 1, tie: 2},
+		"the one that was told":          {told: 2, tie: 2},
+		"an earlier one":                 {told: 2, tie: 1, isTiedToOver: true},
+		"none":                           {told: 2, isTiedToOver: true},
+		"a later one, and it is told of": {told: 3, tie: 2, isTiedToOver: true},
+		"a later one, and none is told":  {told: 1, tie: 2, isGone: true, isTiedToOver: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.isAttachedOnce(func(first *storagev1.VolumeAttachment) {
+				p := r.runs()
+				r.attached["d^v"].times = 3
+				is := first.DeepCopy()
+				is.UID = attachmentUID("d", "v", c.told)
+				r.hears(hal.Changed{Removed: []any{first}, Applied: []any{is}})
+				if c.isGone {
+					r.hears(hal.Changed{Removed: []any{is}})
+				}
+				r.holds(sim.EffectStaged)
+				r.byPath[stagePath].tie = attachmentUID("d", "v", c.tie)
+				if c.tie == 0 {
+					r.byPath[stagePath].tie = ""
+				}
+				require.Equal(t, c.isTiedToOver, r.tiedOtherwise(p, p.uses[0]) != nil)
+			})
+		})
+	}
+}

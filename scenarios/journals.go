@@ -106,9 +106,12 @@ func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
 		}
 		var lines []core.Line
 		for _, rec := range records {
+			hasPlaces := len(kinds.Places(&rec.Rung)) > 0 // a path of the host is the same wherever the root directory is
 			for i, p := range rec.Rung.Want {
-				rec.Rung.Want[i] = rewrite(p)
-				isOther = isOther || rec.Rung.Want[i] != p
+				if hasPlaces {
+					rec.Rung.Want[i] = rewrite(p)
+				}
+				isOther = isOther || rec.Rung.Want[i] != p && rec.Phase != core.Lingering // of which nothing is left
 			}
 			lines = append(lines, core.Line{Key: rec.Rung.Key, Record: rec, Sync: true})
 		}

@@ -118,3 +118,19 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 		})
 	}
 }
+
+// TestAHostPathTellsNothingOfTheRootDirectory: where a journal was made is told by what volnode's own places are called in it, and by nothing else.
+func TestAHostPathTellsNothingOfTheRootDirectory(t *testing.T) {
+	const rest = "at 0s apply all\nwithin 30s expect pod default/web ready\nafter 1s kill agent for 1m\nafter 1s make the journal one of root directory /srv/volnode\n"
+	for volume, isOther := range map[string]bool{"host:" + rootDir + "/pods": false, "scratch": true} {
+		s, err := Parse("journal.txt", "# a journal\npod default/web uses "+volume+"\n"+rest)
+		require.NoError(t, err)
+		o := RunScenario(s, false, nil, nil)
+		if isOther {
+			require.Nil(t, o.Violation, volume)
+			continue
+		}
+		require.NotNil(t, o.Violation, volume)
+		require.Contains(t, o.Violation.Story, "there is no record that would be another one", volume)
+	}
+}

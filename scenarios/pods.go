@@ -181,14 +181,14 @@ func (r *run) isHeldUnder(p *pod, b *core.Belief) bool {
 // isSilent reports whether the server of a volume does not answer.
 func (r *run) isSilent(u use) bool { return u.driver != "" && r.w.IsSilent(u.driver, u.volume) }
 
-// answers is the host's answer to an agent that has been told that a pod is gone: whether its containers are.
+// answers is the host's answer to an agent that has been told that a pod is gone: whether its containers are. It does not ask of a pod that is renamed.
 func (r *run) answers(removed []any) {
 	for _, o := range removed {
 		object, ok := o.(*corev1.Pod)
 		if !ok {
 			continue
 		}
-		if p := r.byUID[core.PodUID(object.UID)]; p != nil && !p.isWanted && !p.isRunning {
+		if p := r.byUID[core.PodUID(object.UID)]; p != nil && p.told == nil && !p.isWanted && !p.isRunning {
 			r.tellGone(p)
 		}
 	}

@@ -15,7 +15,7 @@ func (r *run) isQuiet() bool {
 	if r.failedAt != 0 && r.w.Now() < seen && (!r.until(seen) || !r.comesToRest("L2", "converged", r.bound())) {
 		return false
 	}
-	before, since := r.actual.effects, r.w.Now()
+	before, since := r.actual, r.w.Now()
 	if !r.until(since.Add(quiet)) {
 		return false
 	}
@@ -23,7 +23,11 @@ func (r *run) isQuiet() bool {
 		return r.comesToRest("L2", "converged", r.bound()) && r.isQuiet()
 	}
 	r.judges("L7")
-	if n := r.actual.effects - before; n > 0 {
+	n := r.actual.effects - before.effects
+	if n > 0 && r.actual.mounting == before.mounting && r.notesAnew(since) {
+		return r.comesToRest("L2", "converged", r.bound()) && r.isQuiet()
+	}
+	if n > 0 {
 		r.fail("L7", "quiet", "agent", fmt.Sprintf("%d effects in %s of calm in which everything was as wanted", n, quiet))
 		return false
 	}

@@ -6,6 +6,7 @@ package deletions
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"syscall"
 
 	"github.com/volnode/volnode/hal"
@@ -41,6 +42,8 @@ type Log struct {
 	seq   uint64 // of the last entry
 	end   int64  // where the next line goes; below 0 if what is there can't be continued
 	inode uint64 // of the file, as it was written last; 0 if somebody has to look
+	begun uint64 // the last entry before the file was begun, or found to be another
+	lost  uint64 // the last entry that is, or may be, neither in the file nor in the older one
 	spare bool   // the spare is there
 }
 
@@ -90,9 +93,11 @@ func Parse(data []byte) []Entry {
 }
 
 // Append numbers entries and makes them durable. Those that were written before, and whose deletion goes on, are written once more if the file is not
-// the one that has them: somebody has removed it, or cut it short. After an error, stands says whether the log has those at least. It blocks.
+// the one that has them: somebody has removed it, or cut it short, even if others were written since. After an error, stands says whether the log has
+// those at least. It blocks.
 func (l *Log) Append(h *hal.Host, c hal.Call, entries, before []Entry) (stands bool, err error) {
-	if len(before) > 0 && l.isThere(h, c) {
+	isLost := func(e Entry) bool { return e.Seq <= l.lost }
+	if len(before) > 0 && l.isThere(h, c) && !slices.ContainsFunc(before, isLost) {
 		before = nil
 	}
 	return before == nil, l.append(h, c, entries, before)
@@ -100,6 +105,7 @@ func (l *Log) Append(h *hal.Host, c hal.Call, entries, before []Entry) (stands b
 
 func (l *Log) append(h *hal.Host, c hal.Call, entries, before []Entry) error {
 	var lines []byte
+	from := l.seq
 	for _, all := range [][]Entry{before, entries} {
 		for i := range all {
 			l.seq++ // a number that was not written is not used again
@@ -117,13 +123,13 @@ func (l *Log) append(h *hal.Host, c hal.Call, entries, before []Entry) error {
 	if !l.spare {
 		l.reserve(h, c)
 	}
-	err := l.write(h, c, lines)
+	err := l.write(h, c, lines, from)
 	if err != nil && l.spare {
 		if err := h.Tree.Remove(c, spareOf(File(l.dir))); err != nil && !hal.Is(err, syscall.ENOENT) {
 			return err
 		}
 		l.spare = false
-		err = l.write(h, c, lines)
+		err = l.write(h, c, lines, from)
 	}
 	return err
 }
@@ -139,8 +145,9 @@ func (l *Log) reserve(h *hal.Host, c hal.Call) {
 	l.spare = h.Files.Allocate(c, spareOf(File(l.dir)), spareSize, fileMode) == nil
 }
 
-// write makes lines durable: behind the last one, unless the file would become too long. Somebody may have removed the file, or cut it short.
-func (l *Log) write(h *hal.Host, c hal.Call, lines []byte) error {
+// write makes lines of entries after from durable: behind the last one, unless the file would become too long. Somebody may have removed the file, or
+// cut it short.
+func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
 	file := File(l.dir)
 	info, err := h.Tree.Stat(c, file)
 	isAnother := info.Inode != l.inode || info.Size != l.end
@@ -155,8 +162,12 @@ func (l *Log) write(h *hal.Host, c hal.Call, lines []byte) error {
 			l.end, lines = info.Size, append([]byte("\n"), lines...) // the older one does not go for a file that can't be read
 		}
 	}
+	if err != nil || isAnother {
+		l.begun, l.lost = from, from
+	}
 	l.inode = 0
 	if l.end <= 0 || l.end+int64(len(lines)) > MaxFile {
+		l.begun, l.lost = from, l.begun
 		err, l.end, isAnother = l.begin(h, c, lines), 0, true
 	} else {
 		err = h.Files.WriteAt(c, file, l.end, lines)

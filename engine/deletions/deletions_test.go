@@ -110,6 +110,49 @@ func TestADeletionThatGoesOnIsToldAgainToAnotherFile(t *testing.T) {
 	})
 }
 
+// What was written before is written once more, and only once, if others were written since somebody took it away, or since there was room for it.
+func TestADeletionThatGoesOnIsToldAgainWhoeverBeganTheFile(t *testing.T) {
+	many := make([]deletions.Entry, 3000)
+	for name, loses := range map[string]func(h *hal.Host, l *deletions.Log) error{
+		"removed": func(h *hal.Host, _ *deletions.Log) error { return h.Tree.Remove(hal.Call{}, deletions.File(dir)) },
+		"cut": func(h *hal.Host, _ *deletions.Log) error {
+			return h.Files.Write(hal.Call{}, deletions.File(dir), nil, 0o600)
+		},
+		"too long twice": func(h *hal.Host, l *deletions.Log) error {
+			for i := range many {
+				many[i] = entry("v")
+			}
+			for range 3 {
+				if _, err := l.Append(h, hal.Call{}, many, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		w := sim.New(sim.Config{})
+		h := w.Host()
+		w.Do(func() {
+			l, _ := deletions.Open(&h, hal.Call{}, dir)
+			a, b := []deletions.Entry{entry("a")}, []deletions.Entry{entry("b")}
+			require.NoError(t, appended(l.Append(&h, hal.Call{}, a, nil)), name)
+			require.NoError(t, loses(&h, l), name)
+			require.NoError(t, appended(l.Append(&h, hal.Call{}, b, nil)), name)
+			for _, isAgain := range []bool{false, true} {
+				stands, err := l.Append(&h, hal.Call{}, nil, a)
+				require.NoError(t, err, name)
+				require.Equal(t, isAgain, stands, name)
+			}
+			stands, err := l.Append(&h, hal.Call{}, nil, append(b, a...))
+			require.NoError(t, err, name)
+			require.True(t, stands, name)
+			_, entries := deletions.Open(&h, hal.Call{}, dir)
+			require.Equal(t, []deletions.Entry{b[0], a[0]}, entries[len(entries)-2:], name)
+		})
+		w.Close()
+	}
+}
+
 // A log that can't be continued becomes the older one. The next one does not take its place.
 func TestALogThatHasAHoleTwiceLosesNothing(t *testing.T) {
 	w := sim.New(sim.Config{})

@@ -57,3 +57,25 @@ func TestJournalCanNotGrow(t *testing.T) {
 	_, loaded := openOn(t, d.restart(), MinSize)
 	require.Len(t, loaded.Records, records+61)
 }
+
+// Those who wait for room are refused once it can't be made, and it is tried again for the next.
+func TestJournalGrowsForThoseWhoWait(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, MinSize)
+	j.MayGrow(64 * MinSize)
+	d.quota = 2 * MinSize
+	records := 0
+	for add(j, d, first(records)) == nil {
+		records++
+	}
+	for range 3 {
+		require.True(t, j.Press())
+		require.NoError(t, add(j, d))
+		require.False(t, j.Press(), "it could not grow")
+		require.NoError(t, add(j, d))
+	}
+	d.quota = 0
+	require.True(t, j.Press())
+	require.NoError(t, add(j, d))
+	require.NoError(t, add(j, d, first(records)))
+}

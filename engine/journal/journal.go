@@ -50,6 +50,7 @@ type Journal struct {
 	growError  error    // why it is not larger; nil if it is, or need not be
 	growAgain  int      // batches until that is tried again
 	isPressed  bool     // lines wait until it is larger
+	isInVain   bool     // the last batch was to make it larger for them, and could not
 	stale      []string // names to remove once another generation is durable
 	aside      []string // names to keep as journal.damaged then
 
@@ -158,7 +159,7 @@ func fits(used int64) int64 {
 	return size
 }
 
-// growRetry is after how many batches a journal that could not grow tries it again.
+// growRetry is after how many batches a journal that could not grow tries it again, if no lines wait for that.
 const growRetry = 64
 
 // MayGrow lets j make its files larger as it fills, up to a size of most bytes.
@@ -176,17 +177,17 @@ func (j *Journal) grows() int64 {
 	if size == j.size {
 		return 0
 	}
-	if j.growAgain > 0 {
+	if j.growAgain > 0 && !j.isPressed {
 		j.growAgain--
 		return 0
 	}
 	return size
 }
 
-// Press has the next batch make room for lines that Admit refuses. It reports false where that can't be: the journal is as large as it may be, or could not
-// grow a moment ago.
+// Press has the next batch make room for lines that Admit refuses. It reports false where that can't be: the journal is as large as it may be, or the last
+// batch could not make it larger.
 func (j *Journal) Press() bool {
-	j.isPressed = j.spare && j.size < j.most && j.growAgain == 0
+	j.isPressed = j.spare && j.size < j.most && !j.isInVain
 	return j.isPressed
 }
 
@@ -247,7 +248,7 @@ func (j *Journal) Settle(b *Batch) error {
 	j.pending = false
 	j.spare, j.spareSize, j.spareError = b.spare, b.spareSize, b.spareError
 	j.stale, j.aside = b.stale, b.aside
-	j.size, j.isPressed = b.size, false
+	j.size, j.isPressed, j.isInVain = b.size, false, j.isPressed && b.growError != nil
 	if b.grow > 0 {
 		if j.growError = b.growError; b.growError != nil {
 			j.growAgain = growRetry

@@ -151,6 +151,10 @@ var records = []Mutant{
 		"&& m.journal.Press()", "&& false",
 	},
 	{
+		"a journal that could not grow waits for other lines", "L2, L3", "engine/journal/journal.go",
+		"&& !j.isInVain", "&& j.growAgain == 0",
+	},
+	{
 		"what hangs keeps others waiting for their turn", "L2", "engine/core/turns.go",
 		"if known && c.now < t.begun[0].since.Add(turnEnds) {", "if known {",
 	},

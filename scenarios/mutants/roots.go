@@ -72,6 +72,10 @@ var roots = []Mutant{
 		"len(before) > 0 && l.isThere(h, c)", "len(before) > 0",
 	},
 	{
+		"what the log of deletions had is not told again once others are written", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"l.isThere(h, c) && !slices.ContainsFunc(before, isLost)", "l.isThere(h, c) && (!slices.ContainsFunc(before, isLost) || true)",
+	},
+	{
 		"another file of the log of deletions takes the place of the last", "S31, what is in the log stays there", "engine/deletions/deletions.go",
 		"\tif l.end != 0 {\n\t\tif err := h.Tree.Rename(c, file, older(file))", "\tif l.end != l.end {\n\t\tif err := h.Tree.Rename(c, file, older(file))",
 	},
