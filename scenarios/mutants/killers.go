@@ -126,6 +126,7 @@ var killers = map[string]killer{
 	"a volume is mounted read-only for nobody":                                   {seed: 720400033},
 	"a volume that a pod has no more is told to have gone with the pod":          {scenario: "agent_dies_over_what_a_driver_has_left_mounted"},
 	"a volume that was replaced is wanted while its pod is not known whole":      {scenario: "edited_handle_counts_while_another_volume_is_not_known"},
+	"what never came stays while its pod is not known whole":                     {seed: 110112930},
 	"a volume whose state is unknown is not attached":                            {seed: 720400202},
 	"a waiter is not woken":                                                      {scenario: "agent_dies_at_each_step_of_a_mount"},
 	"an attachment that comes back mends what was made before":                   {scenario: "attachment_ends_and_comes_back_with_its_uid"},
