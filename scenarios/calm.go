@@ -290,7 +290,7 @@ func (r *run) awaitsPath(b *core.Belief) bool {
 		if b.IsWanted {
 			return b.State == core.Absent && p.isWanted && slices.ContainsFunc(p.uses, isOf) && (r.isOccupied(p) || r.keepsAll(p, b))
 		}
-		isKept := r.keepsAll(p, b) || b.Pod == p.uid && r.isPresumed(b.Key, p)
+		isKept := r.keepsAll(p, b) || r.bearsPresumed(b, p)
 		return b.State != core.Absent && !slices.ContainsFunc(p.uses, isOf) && (isKept || slices.ContainsFunc(r.list, func(at *place) bool {
 			return at.thing == b.Volume && r.podOf(at.path) == p && r.mayRun(at)
 		}))
