@@ -123,6 +123,7 @@ var killers = map[string]killer{
 	"a text in which a secret was hidden has a part too few":                     {scenario: "secret_of_one_call_is_quoted_in_the_error_of_another"},
 	"a time-out is read as not done":                                             {scenario: "driver_without_staging_is_only_published"},
 	"a volume comes up before it is attached":                                    {scenario: "attachment_ends_and_comes_back_with_its_uid"},
+	"a target that is made again as it goes stays":                               {scenario: "publish_of_a_lost_journal_makes_its_target_as_that_goes"},
 	"a volume is mounted read-only for nobody":                                   {seed: 720400033},
 	"a volume that a pod has no more is told to have gone with the pod":          {scenario: "agent_dies_over_what_a_driver_has_left_mounted"},
 	"a volume that was replaced is wanted while its pod is not known whole":      {scenario: "edited_handle_counts_while_another_volume_is_not_known"},
