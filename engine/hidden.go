@@ -103,7 +103,7 @@ func (m *VolumeManager) strays(
 // prune removes empty directories. One that can't be removed is in nobody's way; the next start tries again.
 func (m *VolumeManager) prune(h *hal.Host, c hal.Call, empty []string) {
 	for _, name := range empty {
-		_ = op.Prune(h, c, name, kinds.Stop(m.cfg.RootDir, name)) // only empty ones go
+		_, _ = op.Prune(h, c, name, kinds.Stop(m.cfg.RootDir, name)) // only empty ones go
 	}
 }
 

@@ -142,13 +142,16 @@ func (r *run) settle(property, phase string, within time.Duration) bool {
 	}
 }
 
-// comesToRest lets all settle, and those hear of it who wait. What is noticed only meanwhile, as what somebody has unmounted, settles as well.
+// comesToRest lets all settle, and those hear of it who wait. What is noticed or let go only meanwhile, as what somebody has unmounted, or what a broken
+// driver had at the path of another volume, settles as well.
 func (r *run) comesToRest(property, phase string, within time.Duration) bool {
 	if !r.settle(property, phase, within) || !r.told() {
 		return false
 	}
-	_, why := r.restless()
-	return why == "" || r.settle(property, phase, within)
+	if _, why := r.restless(); why == "" && !slices.ContainsFunc(r.pods, r.isUnwoken) {
+		return true
+	}
+	return r.settle(property, phase, within) && r.told()
 }
 
 // restless names something that is not as it should stay, and why; "" if there is none.
@@ -287,7 +290,7 @@ func (r *run) awaitsPath(b *core.Belief) bool {
 		if b.IsWanted {
 			return b.State == core.Absent && p.isWanted && slices.ContainsFunc(p.uses, isOf) && (r.isOccupied(p) || r.keepsAll(p, b))
 		}
-		isKept := r.keepsAll(p, b) || b.Pod == p.uid && r.isPresumed(b.Key, p)
+		isKept := r.keepsAll(p, b) || r.bearsPresumed(b, p)
 		return b.State != core.Absent && !slices.ContainsFunc(p.uses, isOf) && (isKept || slices.ContainsFunc(r.list, func(at *place) bool {
 			return at.thing == b.Volume && r.podOf(at.path) == p && r.mayRun(at)
 		}))
@@ -312,18 +315,24 @@ func (r *run) uses(p *pod, driver string) bool {
 	return driver != "" && slices.ContainsFunc(p.uses, func(u use) bool { return u.driver == driver })
 }
 
-// told: a pod that is ready has been told so.
+// told: who waits for a pod that is ready has been woken, some time after.
 func (r *run) told() bool {
+	unwoken := slices.DeleteFunc(slices.Clone(r.pods), func(p *pod) bool { return !r.isUnwoken(p) })
 	if !r.until(r.w.Now().Add(slowest)) {
 		return false
 	}
-	for _, p := range r.pods {
-		if p.isWanted && !p.isRunning && !r.isHeldBack(p) && !r.uses(p, r.broken) {
+	for _, p := range unwoken {
+		if r.isUnwoken(p) {
 			r.fail("L2", "waiter", p.name, "pod "+p.name+" is ready, and who waits for it is not woken")
 			return false
 		}
 	}
 	return true
+}
+
+// isUnwoken: a pod is ready, and nobody has been woken yet who waits for that.
+func (r *run) isUnwoken(p *pod) bool {
+	return r.alive() && p.isWanted && !p.isRunning && !r.isHeldBack(p) && !r.uses(p, r.broken) && r.core.Ready(p.uid)
 }
 
 // holdsForgotten reports whether a driver holds what the agent knew of only by a journal that was lost: a call that was late brought it, and the next

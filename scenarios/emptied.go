@@ -96,8 +96,10 @@ func (r *run) notInUse(ask func(string) (bool, error)) {
 }
 
 func (r *run) leftoverNames() string {
-	if names := r.w.Entries(path.Join(rootDir, "pods")); len(names) > 0 {
-		return "the directory pods/" + names[0]
+	for _, name := range r.w.Entries(path.Join(rootDir, "pods")) {
+		if !r.isLitter(path.Join(rootDir, "pods", name)) {
+			return "the directory pods/" + name
+		}
 	}
 	csi := path.Join(rootDir, "plugins/kubernetes.io/csi")
 	for _, driver := range r.w.Entries(csi) {

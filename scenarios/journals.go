@@ -201,7 +201,8 @@ func (r *run) hasRoomFor(p *pod) bool {
 	return min(room, podRoom) <= r.cfg.JournalMost*3/4-r.takenByBroken(p)
 }
 
-// takenByBroken is what the records of a broken driver take of the journal that are not a pod's own.
+// takenByBroken is what the records of a broken driver take of the journal that are not a pod's own. What was found without a record gets one as it is
+// taken down.
 func (r *run) takenByBroken(p *pod) int64 {
 	var last journal.Examined
 	newest := uint64(0)
@@ -213,17 +214,30 @@ func (r *run) takenByBroken(p *pod) int64 {
 		}
 	}
 	taken, upon := 0, map[hal.Key]int{}
+	isUsed := func(volume string) bool {
+		return slices.ContainsFunc(p.uses, func(u use) bool { return u.driver+"^"+u.volume == volume })
+	}
+	isOwn := func(volume string, pod core.PodUID) bool { return isUsed(volume) && (pod == "" || pod == p.uid) }
+	isRecorded := map[hal.Key]bool{}
 	for _, e := range last.Records { // by key: a publish comes before its stage, which keeps room for it
 		is, worst := e.Record.Rung, journal.WorstSize(e.Record)
-		isUsed := slices.ContainsFunc(p.uses, func(u use) bool { return u.driver+"^"+u.volume == is.Volume })
+		isRecorded[is.Key] = true
 		switch {
-		case !r.isBroken(string(is.Key)) || isUsed && (is.Pod == "" || is.Pod == p.uid):
-		case len(is.Below) > 0 && !isUsed:
+		case !r.isBroken(string(is.Key)) || isOwn(is.Volume, is.Pod):
+		case len(is.Below) > 0 && !isUsed(is.Volume):
 			upon[is.Below[0]] += worst
 		default:
 			taken += worst + max(e.Room, upon[is.Key])
 		}
 	}
+	if r.core == nil {
+		return int64(taken)
+	}
+	r.core.Beliefs(func(b core.Belief) {
+		if r.isBroken(string(b.Key)) && b.State != core.Absent && !isRecorded[b.Key] && !isOwn(b.Volume, b.Pod) {
+			taken += ladderRoom / 2
+		}
+	})
 	return int64(taken)
 }
 

@@ -89,13 +89,16 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 		broken  string
 		records []core.Record
 		takes   int
+		found   []core.Rung
 	}{
-		"nothing":                            {"d", nil, 0},
-		"a driver that works":                {"", []core.Record{want("", "other")}, 0},
-		"its own":                            {"d", []core.Record{want("u", "v"), want("", "v")}, 0},
-		"another pod's, on its own stage":    {"d", []core.Record{want("p", "v"), want("", "v")}, journal.WorstSize(want("p", "v"))},
-		"what has room for another publish":  {"d", []core.Record{want("p", "other"), want("", "other")}, journal.WorstSize(want("", "other")) + room},
-		"a volume that it does not have now": {"d", []core.Record{want("", "other")}, journal.WorstSize(want("", "other")) + room},
+		"nothing":                            {"d", nil, 0, nil},
+		"a driver that works":                {"", []core.Record{want("", "other")}, 0, nil},
+		"its own":                            {"d", []core.Record{want("u", "v"), want("", "v")}, 0, nil},
+		"another pod's, on its own stage":    {"d", []core.Record{want("p", "v"), want("", "v")}, journal.WorstSize(want("p", "v")), nil},
+		"what has room for another publish":  {"d", []core.Record{want("p", "other"), want("", "other")}, journal.WorstSize(want("", "other")) + room, nil},
+		"a volume that it does not have now": {"d", []core.Record{want("", "other")}, journal.WorstSize(want("", "other")) + room, nil},
+		"what has no record yet":             {"d", []core.Record{want("", "v")}, ladderRoom / 2, []core.Rung{want("p", "v").Rung}},
+		"what was found of its own":          {"d", nil, 0, []core.Rung{want("u", "v").Rung, want("", "v").Rung}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
@@ -114,6 +117,7 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 					require.NoError(t, j.Append(&h, hal.Call{}, []core.Line{line}))
 				}
 			})
+			r.core = core.New(core.Start{Strays: c.found})
 			require.Equal(t, int64(c.takes), r.takenByBroken(p))
 		})
 	}

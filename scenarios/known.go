@@ -175,6 +175,15 @@ func (r *run) isPresumed(key hal.Key, owner *pod) bool {
 	return known && b.State == core.Unknown && why.IsUsed
 }
 
+// bearsPresumed reports whether the agent presumes containers of a pod on a rung, as isPresumed has it, or on what stands on it.
+func (r *run) bearsPresumed(b *core.Belief, p *pod) bool {
+	is := b.Pod == p.uid && r.isPresumed(b.Key, p)
+	r.core.Beliefs(func(o core.Belief) {
+		is = is || b.Pod == "" && o.Pod == p.uid && o.Volume == b.Volume && r.isPresumed(o.Key, p)
+	})
+	return is
+}
+
 // isOccupied reports whether containers may run on another volume where a pod finds one of its own, or where that is staged.
 func (r *run) isOccupied(p *pod) bool {
 	return r.isStuck(p) || r.holdsPresumed(p) || slices.ContainsFunc(p.uses, func(u use) bool {

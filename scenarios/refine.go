@@ -127,6 +127,9 @@ func (r *run) refine(key hal.Key) {
 	}
 	isUp := ok && b.State == core.Present
 	p.isFormer = p.isFormer && !b.IsWanted
+	if ok {
+		p.littered = 0
+	}
 	p.wasUp, p.isUnseen, p.isStranded = p.wasUp || isUp, p.isUnseen && !isUp, p.isStranded && (!ok || p.endsUnheard(&b))
 	p.isOutdated = p.isOutdated && !isUp
 	if p.isTouched {

@@ -247,6 +247,7 @@ type lapse struct {
 	isUnseen   bool      // nothing tells the present life of it: neither the journal nor names on the node
 	forgotten  []uint64  // calls that may act and that a lost journal alone knew of
 	isUndone   bool      // one of them has taken the volume away, and it was not brought since
+	littered   uint32    // the life in which one of them has acted, if that knew nothing of the place, and has not since
 	isStranded bool      // one of them has brought the volume, and no life has heard of it since
 	isUnheard  bool      // nothing shows that it did, and the driver was not asked since
 }

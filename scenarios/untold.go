@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"path"
 	"slices"
 
 	"github.com/volnode/volnode/engine/core"
@@ -48,6 +49,10 @@ func (r *run) betrays(e *sim.Effect) {
 			p.isUnheard = len(r.w.MountsAt(p.path)) == 0
 		case sim.EffectUnstaged, sim.EffectUnpublished:
 			p.isUndone, p.isTouched, p.touchedAt = true, true, r.w.Now()
+		case sim.EffectActed:
+			if r.alive() && !r.knows(p.key) {
+				p.littered = r.w.Life()
+			}
 		default:
 		}
 	}
@@ -120,4 +125,19 @@ func (r *run) isUnseeable(h *sim.Held) bool {
 		}
 	}
 	return false
+}
+
+func (r *run) knows(key hal.Key) bool {
+	_, is := r.core.Belief(key)
+	return is
+}
+
+// isLitter: all that is below a directory is the bare target of a call that a lost journal alone knew of, and that made it once this life looked there no
+// more. The next start removes it.
+func (r *run) isLitter(dir string) bool {
+	names := r.w.Entries(dir)
+	if p := r.byPath[dir]; p != nil {
+		return p.littered == r.w.Life() && len(names) == 0 && len(r.w.MountsAt(dir)) == 0
+	}
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !r.isLitter(path.Join(dir, name)) })
 }

@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -79,6 +80,22 @@ func TestStrays(t *testing.T) {
 	c.Step(second, done(4, ""))
 	require.Empty(t, c.View())
 	require.Empty(t, c.Pods())
+}
+
+// Of what was replaced before it came nothing is kept, be it that another volume of the pod is not known. What may be there stays.
+func TestWhatNeverCameIsForgottenBesideWhatIsNotKnown(t *testing.T) {
+	a := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d", at: "/v"}
+	b := volume{name: "b", kinds: []string{"publish", "stage"}, driver: "d", at: "/v"}
+	for _, isUp := range []bool{false, true} {
+		c := core.New(core.Start{Now: second, Boot: "b"})
+		c.Step(second, core.AllSynced{})
+		batch := c.Step(second, core.Wanted{Pod: "p", Rungs: a.rungs("p")})
+		if isUp {
+			finish(c, batch)
+		}
+		c.Step(second, core.Wanted{Pod: "p", Rungs: b.rungs("p")})
+		require.Equal(t, isUp, slices.ContainsFunc(c.View(), func(v core.View) bool { return v.Key == "publish/a/p" }))
+	}
 }
 
 // What was read before a rung changed says nothing of it: a look at the mount table may be older than the mount.

@@ -114,7 +114,7 @@ func (c *Core) choose(r *rung) decision {
 		return idle(whyChild)
 	}
 	switch want := c.desire(r); {
-	case want == held:
+	case want == held && (c.runs(r) || !r.isGone()):
 		return idle(whyHeld)
 	case want == wanted && !c.yields(r):
 		if d, ok := c.claim(r); !ok {

@@ -95,8 +95,8 @@ func RemoveFile(h *hal.Host, c hal.Call, file string) error {
 }
 
 // Prune removes dir and then its parents as long as they are empty, up to stop, which stays. A directory that something else lives in
-// is the end of it, not an error. What stays is made durable: no name that is gone comes back with the power.
-func Prune(h *hal.Host, c hal.Call, dir, stop string) error {
+// is the end of it, not an error: it is the one that Prune returns. What stays is made durable: no name that is gone comes back with the power.
+func Prune(h *hal.Host, c hal.Call, dir, stop string) (stays string, err error) {
 	at := dir
 	for ; strings.HasPrefix(at, path.Clean(stop)+"/"); at = path.Dir(at) {
 		err := Remove(h, c, at)
@@ -104,13 +104,13 @@ func Prune(h *hal.Host, c hal.Call, dir, stop string) error {
 			break
 		}
 		if err != nil {
-			return err
+			return at, err
 		}
 	}
 	switch err := h.Files.Sync(c, at); {
 	case err == nil, hal.Is(err, syscall.ENOENT), hal.Is(err, syscall.EXDEV), hal.Is(err, syscall.EISDIR), hal.Is(err, syscall.ENOTDIR):
-		return nil // it has gone, or a mount stands on it: then nothing was removed from it
+		return at, nil // it has gone, or a mount stands on it: then nothing was removed from it
 	default:
-		return err
+		return at, err
 	}
 }

@@ -96,6 +96,14 @@ var roots = []Mutant{
 		"\t\tif !isReplaced {\n", "\t\tif !isReplaced || key != \"\" {\n",
 	},
 	{
+		"what never came stays while its pod is not known whole", "L2", "engine/core/reconcile.go",
+		"want == held && (c.runs(r) || !r.isGone())", "want == held",
+	},
+	{
+		"a target that is made again as it goes stays", "L1", "engine/plugin/csi/descend.go",
+		"if err == nil && seen.Exists {\n\t\terr = &hal.Error{", "if err == nil && !seen.Exists && dir == \"\" {\n\t\terr = &hal.Error{",
+	},
+	{
 		"an identity file that is removed under a living agent is not made again", "L2", "engine/own.go",
 		"\t\tif hal.Is(idErr, syscall.ENOENT) {\n", "\t\tif hal.Is(idErr, syscall.EIO) {\n",
 	},

@@ -151,11 +151,10 @@ func (w work) clear(seen op.Seen) error {
 			return err
 		}
 	}
-	stop := w.param(paramStop)
 	data := w.param(paramData)
 	if w.block() {
 		// Raw block: the data file is shared by the pods of the volume, whose published devices are side by side.
-		if err := op.Prune(w.h, w.c, path.Dir(w.path()), stop); err != nil {
+		if err := w.prune(path.Dir(w.path())); err != nil {
 			return err
 		}
 		others, err := op.Look(w.h, w.c, path.Dir(w.path()))
@@ -170,14 +169,31 @@ func (w work) clear(seen op.Seen) error {
 		if err := op.RemoveFile(w.h, w.c, data); err != nil {
 			return err
 		}
-		if err := op.Prune(w.h, w.c, path.Dir(data), stop); err != nil {
+		if err := w.prune(path.Dir(data)); err != nil {
 			return err
 		}
 		if path.Dir(data) == path.Dir(w.path()) {
 			return nil
 		}
 	}
-	return op.Prune(w.h, w.c, path.Dir(w.path()), stop)
+	return w.prune(path.Dir(w.path()))
+}
+
+// prune removes directories that are left empty, from dir up. The one that the name was in may stay for the name that is there again: a call that only a
+// lost journal knew of may have made it since.
+func (w work) prune(dir string) error {
+	stays, err := op.Prune(w.h, w.c, dir, w.param(paramStop))
+	if err != nil || stays != path.Dir(w.path()) {
+		return err
+	}
+	seen, err := op.Look(w.h, w.c, w.path())
+	if err == nil && seen.Exists {
+		err = &hal.Error{
+			Op: "rmdir", Object: w.path(), Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.EEXIST,
+			Detail: "it has come back since it was removed",
+		}
+	}
+	return err
 }
 
 // removePath removes the name itself. A filesystem's is a directory; a raw block volume's may be any name.

@@ -163,7 +163,7 @@ func descend(h *hal.Host, o core.Op) core.Result {
 			return leftover(more, err)
 		}
 	}
-	if err := op.Prune(h, c, path.Dir(dir), core.Value(o.Params, paramStop)); err != nil {
+	if _, err := op.Prune(h, c, path.Dir(dir), core.Value(o.Params, paramStop)); err != nil {
 		return op.Unknown(err.Error())
 	}
 	return core.Result{Outcome: hal.Done}
