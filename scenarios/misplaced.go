@@ -109,7 +109,12 @@ func misplacedText(object *corev1.Pod, how badness) []byte {
 			text = bytes.ReplaceAll(text, []byte(word), fmt.Appendf(nil, "\"\\x%02x%s\"", word[0], word[1:]))
 		}
 	case cutInLine:
-		text = text[:bytes.Index(text, name)+len(name)+1]
+		// The name comes last, as nothing but the line that is cut is to show that more was to come.
+		head, rest, _ := bytes.Cut(text, metadata)
+		meta, spec, _ := bytes.Cut(rest, []byte("\nspec:\n"))
+		spec, _, _ = bytes.Cut(spec, []byte("\nstatus:"))
+		_, begun, _ := bytes.Cut(append([]byte("\n"), meta...), name)
+		text = slices.Concat(head, []byte("\nspec:\n"), bytes.TrimRight(spec, "\n"), metadata, name[1:], begun[:1])
 	case cutAtLine:
 		text = text[:bytes.Index(text, metadata)+len(metadata)]
 	case empty:
