@@ -230,7 +230,7 @@ func mustBeReady(b *testing.B, m *engine.VolumeManager, pods []*corev1.Pod) {
 	}
 }
 
-// severed is a runtime that can let go of what it runs.
+// severed is a runtime that can be taken away, so that nothing keeps the engine that ran on it in memory.
 type severed struct{ hal.Runtime }
 
 // unwatched lets nobody watch, so that nobody is held.
@@ -240,8 +240,8 @@ func (unwatched) MountTable(func([]string))  {}
 func (unwatched) Path(string, func()) func() { return func() {} }
 func (unwatched) Directory(string, func())   {}
 
-// heldBy is the live heap that the engine holds for a volume that is up: what is free once the engine is let go of, and the
-// host and the pods are kept.
+// heldBy is the live heap that the engine holds for a volume that is up, in bytes. It is how much the heap shrinks when only the
+// engine becomes garbage; the host and the pods stay.
 func heldBy(b *testing.B, pods []*corev1.Pod) float64 {
 	b.Helper()
 	loop := memory.NewLoop()

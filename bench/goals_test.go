@@ -28,8 +28,8 @@ type figure struct {
 
 // goals are the rows, in order.
 var goals = []*figure{
-	{goal: "G1", what: "pod told of -> ready, p50", unit: "us", most: 20, ratio: 15000},
-	{goal: "G1", what: "pod told of -> ready, p99", unit: "us", most: 200, ratio: 3000},
+	{goal: "G1", what: "pod accepted -> ready, p50", unit: "us", most: 20, ratio: 15000},
+	{goal: "G1", what: "pod accepted -> ready, p99", unit: "us", most: 200, ratio: 3000},
 	{goal: "G1", what: "pods one by one, up and down, CPU of each", unit: "us"},
 	{goal: "G3", what: "1,000 pods x 2 up, CPU a volume", unit: "us", most: 4, ratio: 34},
 	{goal: "G3", what: "1,000 pods x 2 up, wall", unit: "ms", most: 10, ratio: 66},
@@ -106,8 +106,8 @@ func latencyRound(b *testing.B) {
 	})
 	stop()
 	note("G1", "pods one by one, up and down, CPU of each", "us", us(all.cpu)/pods)
-	note("G1", "pod told of -> ready, p50", "us", us(quantile(ours, 0.5)), us(quantile(theirs, 0.5)))
-	note("G1", "pod told of -> ready, p99", "us", us(quantile(ours, 0.99)), us(quantile(theirs, 0.99)))
+	note("G1", "pod accepted -> ready, p50", "us", us(quantile(ours, 0.5)), us(quantile(theirs, 0.5)))
+	note("G1", "pod accepted -> ready, p99", "us", us(quantile(ours, 0.99)), us(quantile(theirs, 0.99)))
 }
 
 // stormRound: all pods come at once, and go at once. Ours comes before the peer and after it.

@@ -160,7 +160,7 @@ func (p *polling) markRemount(uid core.PodUID) {
 	defer p.actual.Unlock()
 	for _, pods := range p.actual.volumes {
 		if mounted := pods[uid]; mounted != nil {
-			mounted.remount = false // no volume of the benchmark asks to be mounted anew
+			mounted.remount = false // the benchmark has no volume that wants a remount
 		}
 	}
 }

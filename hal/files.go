@@ -80,7 +80,7 @@ type Files interface {
 	WriteAt(c Call, path string, offset int64, data []byte) error
 	// Allocate makes the file with mode if missing and at least size bytes long, what is added zero filled, its blocks reserved
 	// (fallocate(2)): a later WriteAt within size does not meet ENOSPC. What is there stays, and a longer file stays as long as it is.
-	// EINVAL if size is not above 0.
+	// After an error a file that was there is as long as it was. EINVAL if size is not above 0.
 	Allocate(c Call, path string, size int64, mode uint32) error
 	// Sync makes the content of a file, or the names in a directory, durable (fsync(2)). After an error what was written since the last good
 	// Sync may be gone, and a later Sync may succeed all the same.

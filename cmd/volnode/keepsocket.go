@@ -24,7 +24,7 @@ func (s *servers) add(server *http.Server) {
 	s.all = append(s.all, server)
 }
 
-// close ends all connections: whoever still waits for an answer is told by that.
+// close ends all connections. A client that still waits for an answer gets an error.
 func (s *servers) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // disk nor a driver gains from more.
 const MaxInFlight = 64
 
-// turnEnds is how long an operation keeps others waiting. What takes longer may hang, and what hangs keeps nobody waiting.
+// turnEnds is how long an operation counts. One that takes longer may hang, and nobody waits for it any more.
 const turnEnds = time.Second
 
 // turns is the operations of one actor that run, and the rungs that wait to begin one.

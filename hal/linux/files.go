@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -115,7 +116,7 @@ func (f *files) Allocate(c hal.Call, path string, size int64, mode uint32) error
 		}
 		defer file.Close()
 		if err == nil {
-			err = reserve(file, size)
+			err = grow(file, size)
 		}
 		if err != nil {
 			if made {
@@ -125,6 +126,21 @@ func (f *files) Allocate(c hal.Call, path string, size int64, mode uint32) error
 		}
 		return nil
 	})
+}
+
+// grow reserves blocks up to size. Where the disk has not so many, it gives back those that it has found: they may be all that is left.
+func grow(file *os.File, size int64) error {
+	before, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if err = reserve(file, size); err == nil || size <= before.Size() {
+		return err
+	}
+	if left := file.Truncate(before.Size()); left != nil {
+		return errors.Join(err, left)
+	}
+	return err
 }
 
 // reserve gives file its blocks, up to size. A filesystem without fallocate(2) gets zeros written where the file ends.
