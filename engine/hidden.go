@@ -88,16 +88,7 @@ func (m *VolumeManager) strays(
 ) ([]core.Rung, []kinds.Unrecognised) {
 	strays, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
 	left = slices.DeleteFunc(left, func(u kinds.Unrecognised) bool { return u.Volume != "" && hasVolume(u.Volume) })
-	strays = slices.DeleteFunc(strays, func(r core.Rung) bool {
-		// Without a record, and with directories of pods that can't be looked at, nobody knows whether a pod uses it.
-		isHidden := !isKnown(r.Key) && r.Pod == "" && len(listing.Unseen) > 0
-		if isHidden {
-			why := "a pod may use it, as " + listing.Unseen[0] + " can't be looked at"
-			left = append(left, kinds.Unrecognised{Path: core.Value(r.Want, "path"), Why: why, IsHidden: true})
-		}
-		return isKnown(r.Key) || isHidden
-	})
-	return strays, left
+	return slices.DeleteFunc(strays, func(r core.Rung) bool { return isKnown(r.Key) }), left
 }
 
 // prune removes empty directories. One that can't be removed is in nobody's way; the next start tries again.

@@ -103,7 +103,10 @@ func New(s Start) *Core {
 		c.childSeen(child)
 	}
 	c.recallEffects()
-	c.unseen = slices.DeleteFunc(slices.Clone(s.Unseen), c.isTold)
+	c.unseen = slices.Clone(s.Unseen)
+	if !slices.ContainsFunc(s.Strays, func(stray Rung) bool { return stray.Pod == "" }) { // else records are missing
+		c.unseen = slices.DeleteFunc(c.unseen, c.isTold)
+	}
 	for _, r := range c.sorted() {
 		if r.failed {
 			c.failBelow(r)

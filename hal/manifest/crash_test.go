@@ -58,8 +58,8 @@ func (e edit) put(w *world, side int) {
 	}
 }
 
-// Somebody edits several files, and the agent dies at any moment of what it writes down then. A file may be bad in any way when it starts again: no pod is
-// missed that was wanted before and is wanted now, and at last all is served as it stands there.
+// Somebody edits several files, and the power is cut at any moment of what the agent writes down then: names that it has not synced are lost, or not. A file
+// may be bad in any way when it starts again: no pod is missed that was wanted before and is wanted now, and at last all is served as it stands there.
 func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
 	bad := map[string]func(w *world, name string){
 		"good":       func(*world, string) {},
@@ -69,12 +69,15 @@ func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
 	for title, e := range edits {
 		for how, spoil := range bad {
 			for _, name := range slices.Sorted(maps.Keys(e)) {
-				for dies, isOver := 1, false; !isOver; dies++ {
-					at := fmt.Sprintf("%s, dies at write %d, then %s is %s", title, dies, name, how)
+				for dies, lost, isOver := 1, uint(0), false; !isOver; lost++ {
+					at := fmt.Sprintf("%s, dies at write %d, loses names %b, then %s is %s", title, dies, lost, name, how)
 					w := newWorld(t)
 					e.put(w, 0)
 					w.start()
-					isOver = !w.dying(dies, func() { e.put(w, 1); w.pass(5 * second) })
+					isAlive := !w.dying(dies, func() { e.put(w, 1); w.pass(5 * second) })
+					isAll := lost+1 == 1<<len(w.loose)
+					isOver = isAlive && isAll
+					w.cutsPower(lost)
 					if e[name][1] != "" {
 						spoil(w, name)
 					}
@@ -86,6 +89,9 @@ func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
 					require.Contains(t, w.raw, hal.Synced{Source: Source}, at)
 					require.Empty(t, w.troubles(), at)
 					require.ElementsMatch(t, e.uids(1), w.served(), at)
+					if isAll {
+						dies, lost = dies+1, ^uint(0)
+					}
 				}
 			}
 		}

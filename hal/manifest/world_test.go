@@ -23,6 +23,7 @@ type world struct {
 	fail   map[string]error  // by operation and path
 	during map[string]func() // by operation and path: what happens before it
 	synced map[string]bool   // files whose content is durable
+	loose  []renamed         // changes of names that are not durable, in order
 	born   int64             // of the directory of manifests
 	device hal.Device        // it lies on
 	mount  hal.MountID
@@ -38,6 +39,17 @@ type world struct {
 	crashAt string
 	// deathIn: the agent dies before its so many-th write from now on.
 	deathIn int
+}
+
+// renamed is a name that stands for something else, or for nothing.
+type renamed struct {
+	at            string
+	before, after named
+}
+
+type named struct {
+	info hal.Info // zero: nothing has the name
+	data string
 }
 
 type timer struct {
@@ -171,9 +183,37 @@ func (x tree) Remove(_ hal.Call, at string) error {
 		return err
 	}
 	x.w.writes()
-	delete(x.w.names, at)
+	x.w.renames(at, named{})
 	x.w.dies(at)
 	return nil
+}
+
+func (w *world) stands(at string) named { return named{w.names[at], w.data[at]} }
+
+func (w *world) give(at string, n named) {
+	if w.names[at], w.data[at] = n.info, n.data; n.info == (hal.Info{}) {
+		delete(w.names, at)
+	}
+}
+
+// renames changes what a name stands for, durably once its directory is synced.
+func (w *world) renames(at string, to named) {
+	w.loose = append(w.loose, renamed{at, w.stands(at), to})
+	w.give(at, to)
+}
+
+// cutsPower takes back those changes of names that are not durable and whose bit is set, and what came upon them.
+func (w *world) cutsPower(lost uint) {
+	for i := len(w.loose) - 1; i >= 0; i-- {
+		w.give(w.loose[i].at, w.loose[i].before)
+	}
+	isLost := map[string]bool{}
+	for i, c := range w.loose {
+		if isLost[c.at] = isLost[c.at] || lost>>i&1 == 1; !isLost[c.at] {
+			w.give(c.at, c.after)
+		}
+	}
+	w.loose = nil
 }
 
 // writes is called before each change of the cache.
@@ -195,7 +235,7 @@ func (x tree) RemoveTree(hal.Call, string, int) (bool, error) {
 func (x tree) Rename(_ hal.Call, from, to string) error {
 	x.w.writes()
 	require.True(x.w.t, x.w.synced[from], "%s gets the name %s before it is durable", from, to)
-	x.w.names[to], x.w.data[to] = x.w.names[from], x.w.data[from]
+	x.w.renames(to, x.w.stands(from))
 	delete(x.w.names, from)
 	x.w.dies(to)
 	return nil
@@ -267,5 +307,6 @@ func (x files) WriteAt(hal.Call, string, int64, []byte) error  { panic("never") 
 func (x files) Allocate(hal.Call, string, int64, uint32) error { panic("never") }
 func (x files) Sync(_ hal.Call, at string) error {
 	x.w.synced[at] = true
+	x.w.loose = slices.DeleteFunc(x.w.loose, func(c renamed) bool { return path.Dir(c.at) == at })
 	return nil
 }

@@ -108,6 +108,8 @@ var killers = map[string]killer{
 	"a stage outlives the attachment of its volume":                              {scenario: "volume_is_detached_by_force_while_the_agent_is_away"},
 	"a stage takes the options of the first pod":                                 {scenario: "two_volumes_with_one_handle_are_kept_apart"},
 	"a stage that its driver denies is believed":                                 {scenario: "driver_restarts_and_forgets_what_it_staged"},
+	"a stage without a record waits for directories of others":                   {scenario: "stage_without_a_record_serves_while_a_directory_can_not_be_listed"},
+	"a missing record proves no other is missing":                                {scenario: "old_journal_tells_of_one_volume_of_two"},
 	"a stage whose users can't be listed is not there":                           {scenario: "users_of_a_raw_volume_can_not_be_listed"},
 	"what is mounted where a record tells of another boot is used by nobody":     {scenario: "journal_is_a_copy_of_before_the_boot"},
 	"that a record may be of an old copy is not recorded":                        {scenario: "journal_is_a_copy_of_before_the_boot"},
