@@ -17,6 +17,7 @@ type commits struct {
 	writing   core.Batch // what that write is of
 	withheld  []hal.OpID // of its operations, those that the log of deletions does not have
 	refused   []hal.OpID // of its operations, those that are not started: the journal has no room for them
+	turned    []hal.Key  // the rungs of its lines that the journal has no room for
 	noRoom    string     // why not
 	waiting   []core.Batch
 	held      []core.Waiter    // whose confirmed record could not be written yet
@@ -88,9 +89,9 @@ func (m *VolumeManager) commit() {
 	if len(m.journal.Admit(all.Lines)) > 0 && m.journal.Press() {
 		m.commits.waiting, all = []core.Batch{all}, core.Batch{} // it comes after
 	}
-	refused := m.admit(&all)
-	m.commits.busy, m.commits.writing, m.commits.refused = true, all, refused
-	if len(refused) > 0 {
+	refused, turned := m.admit(&all)
+	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.turned = true, all, refused, turned
+	if len(turned) > 0 {
 		m.commits.noRoom = m.journal.Refusal()
 	}
 	batch, err := m.journal.Prepare(all.Lines)
@@ -131,13 +132,12 @@ func (m *VolumeManager) withhold(keys []hal.Key) {
 	})
 }
 
-// admit takes the operations out of a batch for whose ladders the journal has no room, and returns them.
-func (m *VolumeManager) admit(b *core.Batch) []hal.OpID {
-	keys := m.journal.Admit(b.Lines)
+// admit takes the lines and operations of rungs out of a batch for whose ladders the journal has no room, and returns these operations and rungs.
+func (m *VolumeManager) admit(b *core.Batch) (refused []hal.OpID, keys []hal.Key) {
+	keys = m.journal.Admit(b.Lines)
 	if len(keys) == 0 {
-		return nil
+		return nil, nil
 	}
-	var refused []hal.OpID
 	b.Lines = slices.DeleteFunc(b.Lines, func(l core.Line) bool { return slices.Contains(keys, l.Key) })
 	b.Start = slices.DeleteFunc(b.Start, func(op core.Op) bool {
 		if !slices.Contains(keys, op.Key) {
@@ -146,12 +146,12 @@ func (m *VolumeManager) admit(b *core.Batch) []hal.OpID {
 		refused = append(refused, op.ID)
 		return true
 	})
-	return refused
+	return refused, keys
 }
 
 func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
-	b, refused, withheld, noRoom := m.commits.writing, m.commits.refused, m.commits.withheld, m.commits.noRoom
-	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.withheld = false, core.Batch{}, nil, nil
+	b, refused, turned, withheld, noRoom := m.commits.writing, m.commits.refused, m.commits.turned, m.commits.withheld, m.commits.noRoom
+	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.turned, m.commits.withheld = false, core.Batch{}, nil, nil, nil
 	if len(withheld) > 0 {
 		defer m.step(core.Refused{Ops: withheld, Reason: unlogged})
 	}
@@ -172,15 +172,15 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 		for _, op := range b.Start {
 			ops = append(ops, op.ID)
 		}
-		m.step(core.Refused{Ops: append(ops, refused...), Reason: err.Error() + "; " + hal.DiskAdvice(m.journalDir(), err)})
+		m.step(core.Refused{Ops: append(ops, refused...), Keys: turned, Reason: err.Error() + "; " + hal.DiskAdvice(m.journalDir(), err)})
 		return
 	}
 	m.commits.written()
 	b.Wake = append(m.commits.held, b.Wake...)
 	m.commits.held = nil
 	m.release(b)
-	if len(refused) > 0 {
-		m.step(core.Refused{Ops: refused, Reason: noRoom})
+	if len(turned) > 0 {
+		m.step(core.Refused{Ops: refused, Keys: turned, Reason: noRoom})
 	}
 	m.commit()
 	m.checkStopped()

@@ -253,6 +253,11 @@ func generation(below []Foundation) []Foundation {
 
 // refused ends operations whose lines could not be written. They were not started.
 func (c *Core) refused(e Refused) {
+	for _, key := range e.Keys {
+		if r := c.rungs[key]; r != nil {
+			r.recorded = false // the next climb asks for room again
+		}
+	}
 	for _, id := range e.Ops {
 		c.complete(id, Result{Outcome: hal.NotDone, Reason: e.Reason})
 	}

@@ -57,9 +57,11 @@ type (
 	ChildGone struct{ Key hal.Key }
 	// AllSynced: every source has said everything it knows. Nothing is torn down before.
 	AllSynced struct{}
-	// Refused: lines of a batch could not be written; its operations were not started.
+	// Refused: lines of a batch could not be written; its operations were not started. Keys are the rungs of which the journal keeps no record, as it
+	// has no room for their first one: a line of the others is written later.
 	Refused struct {
 		Ops    []hal.OpID
+		Keys   []hal.Key
 		Reason string
 	}
 	// Await registers a waiter. It is woken when the condition holds, at once if it does.

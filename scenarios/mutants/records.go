@@ -24,6 +24,10 @@ var records = []Mutant{
 		"\t\tr.purged = in.quiet\n\t\tfor _, b := range c.below(r) {\n\t\t\tc.batch.Lines = append(c.batch.Lines, Line{Key: b.Key, Drop: true})\n\t\t}\n",
 	},
 	{
+		"a rung whose line had no room has a record", "S15, laws 5.1", "engine/core/complete.go",
+		"r.recorded = false // the next climb", "r.recorded = r.recorded && r.Key != \"\" // the next climb",
+	},
+	{
 		"that a rung was up is not recorded", "S7, laws 5.2, nomad#25819", "engine/core/lines.go",
 		"WasUp: c.runs(r),", "WasUp: false,",
 	},
