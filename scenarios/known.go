@@ -184,6 +184,22 @@ func (r *run) bearsPresumed(b *core.Belief, p *pod) bool {
 	return is
 }
 
+// isContested: an old copy of the journal tells of one volume at a path of p, and the names on the node of another, which containers are presumed to use:
+// neither can move before the pod ends. b is one of the two, or what bears it.
+func (r *run) isContested(b *core.Belief, p *pod) bool {
+	var here []core.Belief
+	r.core.Beliefs(func(o core.Belief) {
+		if o.Pod == p.uid && o.State == core.Unknown {
+			here = append(here, o)
+		}
+	})
+	return slices.ContainsFunc(here, func(o core.Belief) bool {
+		return o.Volume == b.Volume && slices.ContainsFunc(here, func(q core.Belief) bool {
+			return q.Path == o.Path && q.Volume != o.Volume && (r.isPresumed(q.Key, p) || r.isPresumed(o.Key, p))
+		})
+	})
+}
+
 // isOccupied reports whether containers may run on another volume where a pod finds one of its own, or where that is staged.
 func (r *run) isOccupied(p *pod) bool {
 	return r.isStuck(p) || r.holdsPresumed(p) || slices.ContainsFunc(p.uses, func(u use) bool {
@@ -203,7 +219,7 @@ func (r *run) holdsPresumed(p *pod) bool {
 	r.core.Beliefs(func(b core.Belief) {
 		is = is || b.Pod == p.uid && slices.ContainsFunc(p.uses, func(u use) bool {
 			return u.driver != "" && u.path == b.Path && u.driver+"^"+u.volume != b.Volume
-		}) && r.isPresumed(b.Key, p)
+		}) && (r.isPresumed(b.Key, p) || r.isContested(&b, p))
 	})
 	return is
 }

@@ -112,7 +112,8 @@ type DriverSpec struct {
 type backend struct {
 	name      string
 	volumes   []*volume
-	processes uint32 // lives of all versions so far
+	deleted   []*volume // inline volumes that are gone
+	processes uint32    // lives of all versions so far
 	versions  int
 	given     []string // secrets that it was given, the last one last, if it quotes them
 }

@@ -99,7 +99,21 @@ func (b *backend) volume(handle string) *volume {
 	return nil
 }
 
+// everVolume is volume, also of one that is deleted: a mount of it may be left.
+func (b *backend) everVolume(handle string) *volume {
+	if v := b.volume(handle); v != nil {
+		return v
+	}
+	for _, v := range slices.Backward(b.deleted) {
+		if v.handle == handle {
+			return v
+		}
+	}
+	return nil
+}
+
 func (b *backend) removeVolume(v *volume) {
+	b.deleted = append(b.deleted, v)
 	b.volumes = slices.DeleteFunc(b.volumes, func(k *volume) bool { return k == v })
 }
 
