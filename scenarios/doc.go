@@ -42,7 +42,7 @@ var Properties = []struct{ Code, Text string }{
 	{"S35", "all answers of the engine agree"},
 	{"L1", "everything is removed some time after its last user"},
 	{"L2", "everything wanted is up within a bound after the faults stop"},
-	{"L3", "a driver that is broken delays no pod that does not use it"},
+	{"L3", "a driver that is broken, or one bad entry on the node, harms no pod that it does not concern"},
 	{"L4", "the end of a pod ends"},
 	{"L5", "a volume of which nothing is left is not told to be in use"},
 	{"L6", "work resumes by itself after a driver or the agent restarts"},

@@ -203,7 +203,7 @@ func (h *Hunter) Run(s Schedule) Result {
 	r.guard(func() {
 		g.begin()
 		if r.until(hal.Instant(is.Chaos)) && !s.isShort {
-			r.broken, r.ailing = g.breaks(), g.ails()
+			r.broken, r.ailing, r.bad = g.breaks(), g.ails(), g.errs()
 			r.finish(!is.NoRestart)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is L3, in two parts. In chaos, whatever goes wrong with others, a pod comes promptly if nothing goes wrong with what is its own: its
+// This file is L3, in two parts. In chaos, whatever goes wrong with others, a pod comes and goes promptly if nothing goes wrong with what is its own: its
 // volumes, their drivers, and what all pods share (the agent's life, its files, the mount table, the cluster). In calm, while one driver is broken,
 // a pod that does not use it goes and comes as if it were not. All times are the world's.
 
@@ -52,34 +52,81 @@ func (r *run) delays(d time.Duration) {
 	}
 }
 
-// expects looks from now on whether a pod comes, of which the agent has been told.
-func (r *run) expects(p *pod) {
-	if r.faulty != nil && !p.isExpected && !p.isRunning && !r.stop {
-		p.isExpected = true
-		r.expectsFrom(p, r.isFree(p))
-	}
+// move is what a pod does: it comes, or it goes.
+type move struct {
+	verb   string
+	isFree func(*pod) bool // nothing that has gone wrong delays it
+	isDone func(*pod) bool
 }
 
-// expectsFrom looks in a while: a pod that is free from now until then, as isFree has it, must have come.
-func (r *run) expectsFrom(p *pod, isFree bool) {
-	life, object, since := r.w.Life(), p.object, r.w.Now()
+func (r *run) comes() *move {
+	return &move{"come", r.isFree, func(p *pod) bool { return r.core.Ready(p.uid) }}
+}
+
+func (r *run) goes() *move {
+	return &move{"go", r.isFreeToGo, func(p *pod) bool { return !r.hasRungs(p) }}
+}
+
+// expects looks from now on whether a pod comes of which the agent has been told, or goes that is gone with its containers, as far as the agent has heard.
+func (r *run) expects(p *pod) {
+	if r.faulty == nil || p.expected != nil || r.stop || p.isRunning {
+		return
+	}
+	p.expected = r.comes()
+	if p.told == nil {
+		p.expected = r.goes()
+	}
+	r.expectsFrom(p, p.expected, p.expected.isFree(p))
+}
+
+// expectsFrom looks in a while: a pod that is free from now until then must have moved.
+func (r *run) expectsFrom(p *pod, m *move, isFree bool) {
+	life, object, told, since := r.w.Life(), p.object, p.told, r.w.Now()
 	r.w.After(prompt, "prompt "+p.name, func() {
-		if r.stop || r.w.Life() != life || !r.alive() || p.object != object || p.told != object {
-			p.isExpected = false
+		if p.expected != m {
 			return
 		}
-		isStill, isThere := r.isFree(p), r.core.Ready(p.uid)
+		if r.stop || r.w.Life() != life || !r.alive() || p.object != object || p.told != told || told != nil && told != object {
+			p.expected = nil
+			return
+		}
+		isStill, isDone := m.isFree(p), m.isDone(p)
 		if isFree && isStill && r.quietFrom <= since {
 			r.judges("L3")
-			if !isThere {
-				r.fail("L3", "come in chaos", p.name, "nothing has gone wrong with what pod "+p.name+" uses, and it did not come within "+prompt.String()+
+			if !isDone {
+				r.fail("L3", m.verb+" in chaos", p.name, "nothing has gone wrong with what pod "+p.name+" uses, and it did not "+m.verb+" within "+prompt.String()+
 					": "+r.tellWhy(p.name))
 			}
 		}
-		if p.isExpected = !isThere; p.isExpected {
-			r.expectsFrom(p, isStill)
+		if isDone {
+			p.expected = nil
+			return
 		}
+		r.expectsFrom(p, m, isStill)
 	})
+}
+
+// isFreeToGo reports whether nothing that has gone wrong keeps what is left of a pod.
+func (r *run) isFreeToGo(p *pod) bool {
+	if !r.alive() || !r.synced || r.w.Now() < r.quietFrom || p.freedIn != r.w.Life() || p.isRunning || p.told != nil {
+		return false
+	}
+	isFree := true
+	r.core.Beliefs(func(b core.Belief) { isFree = isFree && (b.Pod != p.uid || r.isFreeRung(&b)) })
+	return isFree
+}
+
+// isFreeRung is isFreeToGo of one rung.
+func (r *run) isFreeRung(b *core.Belief) bool {
+	if r.faulty[b.Key] || b.HasChild || b.ClimbOpen != 0 || b.DescendOpen != 0 || r.w.IsHeldOpen(b.Path) || r.isDisturbed(b.Path) {
+		return false
+	}
+	driver, volume, isCSI := strings.Cut(b.Volume, "^")
+	if !isCSI {
+		return true
+	}
+	at := r.byPath[b.Path]
+	return r.isFreeUse(use{driver: driver, volume: volume}) && (at == nil || !at.isTouched)
 }
 
 // isFree reports whether nothing that has gone wrong delays a pod.
@@ -130,38 +177,46 @@ func (r *run) isolates() bool {
 	if p == nil {
 		return true
 	}
+	return r.goesAndComes(p, "driver "+r.broken+", which is broken")
+}
+
+// goesAndComes has a pod go and come again beside something that does not concern it.
+func (r *run) goesAndComes(p *pod, beside string) bool {
 	r.judges("L3")
 	r.remove(p, time.Second)
-	if !r.hearsOf(p, nil) {
+	if !r.hearsOf(p, nil, beside) {
 		return r.violation == nil
 	}
-	if !r.promptly(p, "go", func() bool { return !p.isRunning && p.told == nil && !r.hasRungs(p) }) {
+	if !r.promptly(p, "go", beside, func() bool { return !p.isRunning && p.told == nil && !r.hasRungs(p) }) {
 		return false
 	}
 	r.apply(p.object, p.uses)
-	if !r.hearsOf(p, p.object) {
+	if !r.hearsOf(p, p.object, beside) {
 		return r.violation == nil
 	}
-	return r.promptly(p, "come", func() bool { return p.isRunning })
+	return r.promptly(p, "come", beside, func() bool { return p.isRunning })
 }
 
-// hearsOf lets the agent be told of the pod: a cluster that was silent when calm came may stay so for minutes. It reports whether it was.
-func (r *run) hearsOf(p *pod, as *corev1.Pod) bool {
+// hearsOf lets the agent be told of the pod: a cluster that was silent when calm came may stay so for minutes, and manifests never are. It reports
+// whether it was.
+func (r *run) hearsOf(p *pod, as *corev1.Pod, beside string) bool {
 	for end := r.w.Now().Add(longestStart); p.told != as && r.w.Now() < end; {
 		if !r.until(r.w.Now().Add(time.Second)) {
 			return false
 		}
 	}
+	if p.told != as && r.files {
+		r.fail("L3", "be heard of", p.name, "the manifest of pod "+p.name+", which has nothing to do with "+beside+", has changed, and the agent does not act on it: "+r.tellWhy(p.name))
+	}
 	return p.told == as
 }
 
 // promptly waits for something that the pod comes to.
-func (r *run) promptly(p *pod, verb string, done func() bool) bool {
+func (r *run) promptly(p *pod, verb, beside string, done func() bool) bool {
 	end := r.w.Now().Add(prompt)
 	for !done() {
 		if r.w.Now() >= end {
-			r.fail("L3", verb, p.name, "pod "+p.name+" uses nothing of driver "+r.broken+", which is broken, and it did not "+verb+" within "+
-				prompt.String()+": "+r.tellWhy(p.name))
+			r.fail("L3", verb, p.name, "pod "+p.name+" has nothing to do with "+beside+", and it did not "+verb+" within "+prompt.String()+": "+r.tellWhy(p.name))
 			return false
 		}
 		if !r.until(min(end, r.w.Now().Add(time.Second))) {
@@ -180,21 +235,23 @@ func (r *run) hasRungs(p *pod) bool {
 // bystander is a running pod with volumes of working drivers alone, which take no time of their own for what they do; nil if there is none. A driver
 // of whose life the agent has not heard may be without a registration socket for minutes.
 func (r *run) bystander() *pod {
+	if i := slices.IndexFunc(r.pods, r.isBystander); i >= 0 {
+		return r.pods[i]
+	}
+	return nil
+}
+
+func (r *run) isBystander(p *pod) bool {
 	slow := map[string]bool{}
 	for _, d := range r.w.Drivers() {
 		slow[d.Name] = slow[d.Name] || d.Name == r.broken || !isPrompt(d) || !r.registrars.connected[d.Name]
 	}
-	for _, p := range r.pods {
-		isPlain := !slices.ContainsFunc(p.uses, func(u use) bool {
-			return slow[u.driver] || r.exclusive[u.driver+"^"+u.volume] || r.away[u.driver+"^"+u.volume] != nil || r.isDisturbed(u.path) ||
-				r.isCut[u.driver+"^"+u.volume] ||
-				r.isHeldOpen(u) || r.isSilent(u)
-		})
-		if p.isWanted && p.isRunning && isPlain && !r.isHeldBack(p) {
-			return p
-		}
-	}
-	return nil
+	isPlain := !slices.ContainsFunc(p.uses, func(u use) bool {
+		return slow[u.driver] || r.exclusive[u.driver+"^"+u.volume] || r.away[u.driver+"^"+u.volume] != nil || r.isDisturbed(u.path) ||
+			r.isCut[u.driver+"^"+u.volume] ||
+			r.isHeldOpen(u) || r.isSilent(u)
+	})
+	return p.isWanted && p.isRunning && isPlain && !r.isHeldBack(p)
 }
 
 // isPrompt: a call of the driver takes seconds at most, and works.

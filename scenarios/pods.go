@@ -21,19 +21,19 @@ type pod struct {
 	uses   []use
 	given  []use // with which its containers were started
 
-	isWanted   bool
-	isSteady   bool // wanted all along, and never edited
-	isLeaving  bool // its object says that it is being deleted, and is there until its containers have ended
-	isRunning  bool // its containers run
-	hasData    bool // they have run since it was wanted: what they wrote is there until somebody deletes the pod
-	isExpected bool // it is looked whether it comes promptly: see isolation.go
-	isWaiting  bool // the present life of the agent has been asked to say when it is ready
-	isPinned   bool // its containers keep its volumes busy
-	told       *corev1.Pod
-	release    []func() // what its containers hold open
-	writer     *writer  // nil if its containers write nothing
-	stops      uint64   // counts deletions: a container that is about to stop belongs to one of them
-	freedIn    uint32   // the life of the agent that was told that its containers have ended, since it was told of the pod
+	isWanted  bool
+	isSteady  bool  // wanted all along, and never edited
+	isLeaving bool  // its object says that it is being deleted, and is there until its containers have ended
+	isRunning bool  // its containers run
+	hasData   bool  // they have run since it was wanted: what they wrote is there until somebody deletes the pod
+	expected  *move // it is looked whether it comes, or goes, promptly: see isolation.go
+	isWaiting bool  // the present life of the agent has been asked to say when it is ready
+	isPinned  bool  // its containers keep its volumes busy
+	told      *corev1.Pod
+	release   []func() // what its containers hold open
+	writer    *writer  // nil if its containers write nothing
+	stops     uint64   // counts deletions: a container that is about to stop belongs to one of them
+	freedIn   uint32   // the life of the agent that was told that its containers have ended, since it was told of the pod
 }
 
 // has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the pod after they were started, or
@@ -228,6 +228,9 @@ func (r *run) tellGone(p *pod) {
 	p.freedIn = r.w.Life()
 	if r.frees(p); !r.cfg.NoRuntime {
 		r.m.ContainersGone(p.uid)
+	}
+	if p.told == nil {
+		r.expects(p)
 	}
 }
 
@@ -441,7 +444,7 @@ func (r *run) tells(object *corev1.Pod, gone bool) {
 	switch {
 	case p == nil:
 	case gone && (p.told == nil || hal.IdentityOf(p.told) == hal.IdentityOf(object)):
-		p.told = nil
+		p.told, p.expected = nil, nil
 	case gone:
 	case object == p.object || r.files && object.ResourceVersion == p.object.ResourceVersion:
 		p.told = p.object

@@ -90,6 +90,7 @@ type run struct {
 	deferred  []func()          // edits that nobody can make meanwhile
 	broken    string            // a driver that is broken for good, "" for none
 	ailing    ailment           // a driver that answers with errors for a while in calm
+	bad       badEntry          // what is bad on the node in calm for a while
 
 	allWrite bool                      // containers of all pods write
 	blocks   map[string]map[string]int // how many blocks are written and synced, by volume and file
