@@ -35,23 +35,37 @@ func (m *VolumeManager) unwatch(key hal.Key) {
 	}
 }
 
-// watchAll begins to watch what a start has found standing.
+// watched is the directory of a rung.
+type watched struct {
+	key hal.Key
+	at  string
+}
+
+// watchAll begins to watch what a start has found standing, and looks at it once more: somebody may have been there since it was found.
 func (m *VolumeManager) watchAll() {
-	places := map[hal.Key]string{}
-	var keys []hal.Key
-	m.core.Standing(nil, m.core.Seq(), func(key hal.Key, made []core.Param, fingerprint string) {
+	var all []watched
+	since := m.core.Seq()
+	m.core.Standing(nil, since, func(key hal.Key, made []core.Param, fingerprint string) {
 		v, _ := m.core.Rung(key)
 		if at := core.Value(made, "path"); hasDirectory(v.Kind, fingerprint) && m.isBelowRoot(at) {
-			keys, places[key] = append(keys, key), at
+			all = append(all, watched{key, at})
 		}
 	})
-	if len(keys) == 0 {
-		return
+	if len(all) > 0 {
+		m.watchAndLook(all, since)
 	}
+}
+
+// watchAndLook watches directories, and looks at each once it is watched: what comes after that is told.
+func (m *VolumeManager) watchAndLook(all []watched, since uint64) {
 	m.h.Runtime.Go(func() {
-		for _, key := range keys {
-			end := m.watchPlace(key, places[key])
-			m.h.Runtime.Post(func() { m.keepWatch(key, end) })
+		for _, w := range all {
+			end := m.watchPlace(w.key, w.at)
+			seen, err := op.Look(&m.h, hal.Call{}, w.at)
+			m.h.Runtime.Post(func() {
+				m.keepWatch(w.key, end)
+				m.lookedAgain(w.key, seen, err, since)
+			})
 		}
 	})
 }
@@ -78,15 +92,7 @@ func (m *VolumeManager) lookAgain(key hal.Key) {
 		m.lookLater(key)
 		return
 	}
-	at := core.Value(made, "path")
-	m.h.Runtime.Go(func() {
-		end := m.watchPlace(key, at) // before the look: what comes after it is told
-		seen, err := op.Look(&m.h, hal.Call{}, at)
-		m.h.Runtime.Post(func() {
-			m.keepWatch(key, end)
-			m.lookedAgain(key, seen, err, since)
-		})
-	})
+	m.watchAndLook([]watched{{key, core.Value(made, "path")}}, since)
 }
 
 func (m *VolumeManager) lookedAgain(key hal.Key, seen op.Seen, err error, since uint64) {

@@ -249,7 +249,7 @@ func (r *run) isBystander(p *pod) bool {
 	isPlain := !slices.ContainsFunc(p.uses, func(u use) bool {
 		return slow[u.driver] || r.exclusive[u.driver+"^"+u.volume] || r.away[u.driver+"^"+u.volume] != nil || r.isDisturbed(u.path) ||
 			r.isCut[u.driver+"^"+u.volume] ||
-			r.isHeldOpen(u) || r.isSilent(u)
+			r.isHeldOpen(u) || r.isSilent(u) || r.hasFailed(u)
 	})
 	return p.isWanted && p.isRunning && isPlain && !r.isHeldBack(p)
 }

@@ -66,7 +66,7 @@ func (r *run) patient() *pod {
 	}
 	isOdd := func(u use) bool {
 		return odd[u.driver] || r.exclusive[u.driver+"^"+u.volume] || r.away[u.driver+"^"+u.volume] != nil || r.isDisturbed(u.path) ||
-			r.isHeldOpen(u) || r.isSilent(u)
+			r.isHeldOpen(u) || r.isSilent(u) || r.hasFailed(u)
 	}
 	for _, p := range r.pods {
 		if p.isWanted && p.isRunning && r.uses(p, r.ailing.driver) && !slices.ContainsFunc(p.uses, isOdd) && !r.isHeldBack(p) {

@@ -255,14 +255,21 @@ func (j *Journal) inspectReplaced(h *hal.Host, c hal.Call, generations []uint64)
 // chunkSize is the memory of some records' encodings.
 const chunkSize = 16 << 10
 
-// refill enters what was read in the ledger, each record after those it stands on, so that it finds its ladder.
+// refill enters what was read in the ledger, each record after those it stands on, so that it finds its ladder. Their ages do not tell: who stands on
+// what was made anew is older, and what has never been up has no age.
 func (j *Journal) refill(found content) {
-	byAge := slices.SortedFunc(maps.Keys(found), func(a, b hal.Key) int {
-		return cmp.Or(cmp.Compare(found[a].record.Seq, found[b].record.Seq), cmp.Compare(a, b))
-	})
 	var chunk []byte // of encodings, so that not each has memory of its own
-	for _, key := range byAge {
-		k := found[key]
+	isIn := make(map[hal.Key]bool, len(found))
+	var enter func(key hal.Key)
+	enter = func(key hal.Key) {
+		k, ok := found[key]
+		if !ok || isIn[key] {
+			return
+		}
+		isIn[key] = true
+		for _, below := range k.record.Rung.Below {
+			enter(below)
+		}
 		j.buffer = appendRecord(j.buffer[:0], &k.record)
 		size := len(j.buffer)
 		if size > cap(chunk)-len(chunk) {
@@ -270,5 +277,11 @@ func (j *Journal) refill(found content) {
 		}
 		chunk = append(chunk, j.buffer...)
 		j.ledger.enter(&k.record, size, int64(k.room)).encoded = chunk[len(chunk)-size : len(chunk) : len(chunk)]
+	}
+	byAge := slices.SortedFunc(maps.Keys(found), func(a, b hal.Key) int {
+		return cmp.Or(cmp.Compare(found[a].record.Seq, found[b].record.Seq), cmp.Compare(a, b))
+	})
+	for _, key := range byAge {
+		enter(key)
 	}
 }

@@ -172,6 +172,7 @@ var killers = map[string]killer{
 	"what is mounted where a record tells of another boot is used by nobody":               {scenario: "journal_is_a_copy_of_before_the_boot"},
 	"that a record may be of an old copy is not recorded":                                  {scenario: "journal_is_a_copy_of_before_the_boot"},
 	"a rung whose line had no room has a record":                                           {scenario: "trace_waits_for_room_in_the_journal"},
+	"what a start has found is watched and not looked at again":                            {scenario: "directory_is_removed_while_a_start_reads_the_node"},
 	"a record of a stage tells of all that stands on it":                                   {scenario: "journal_is_an_old_copy_and_a_pod_can_not_be_looked_at"},
 	"what a record tells of is not known":                                                  {scenario: "directory_of_one_pod_keeps_no_stage_of_others"},
 	"that containers have ended is not recorded":                                           {scenario: "end_of_containers_is_known_to_the_next_life"},

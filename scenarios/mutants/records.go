@@ -28,6 +28,10 @@ var records = []Mutant{
 		"r.recorded = false // the next climb", "r.recorded = r.recorded && r.Key != \"\" // the next climb",
 	},
 	{
+		"what a start has found is watched and not looked at again", "S29, laws 7.3", "engine/places.go",
+		"				m.lookedAgain(w.key, seen, err, since)\n", "				if len(all) == 1 {\n					m.lookedAgain(w.key, seen, err, since)\n				}\n",
+	},
+	{
 		"that a rung was up is not recorded", "S7, laws 5.2, nomad#25819", "engine/core/lines.go",
 		"WasUp: c.runs(r),", "WasUp: false,",
 	},
