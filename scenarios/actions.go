@@ -2,8 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,124 +98,6 @@ func match(pattern []string, words []string) ([]string, bool) {
 		}
 	}
 	return args, true
-}
-
-// check makes sure that every statement means something, names objects that there are, and comes at a time that is not over.
-func (p *parser) check() error {
-	all, earliest := actions(), time.Duration(0)
-	for i := range p.s.Steps {
-		s := &p.s.Steps[i]
-		p.line = s.Line
-		for _, a := range all {
-			pattern := strings.Fields(a.words)
-			args, ok := match(pattern, s.Words)
-			if !ok {
-				continue
-			}
-			for at, part := range pattern {
-				if err := p.means(part, s.Words, at); err != nil {
-					return err
-				}
-			}
-			s.act = func(t *story) string { return a.do(t, args) }
-			break
-		}
-		switch {
-		case s.act == nil:
-			return p.errorf("%q is nothing that can happen or be expected; do you mean: %s? docs/volsim.md lists what can", s, nearestAction(s.Words))
-		case s.Since && !s.Within:
-			earliest += s.Wait
-		case !s.Since && s.Wait < earliest:
-			return p.errorf("at %v is over by then: what comes before it comes at %v or later", s.Wait, earliest)
-		case !s.Since:
-			earliest = s.Wait
-		}
-	}
-	return nil
-}
-
-// nearestAction is what a statement that means nothing may have meant: the words of an action that shares the most pairs of letters with it.
-func nearestAction(words []string) string {
-	var all, plain []string
-	for _, a := range actions() {
-		fixed := slices.DeleteFunc(strings.Fields(a.words), isPlaceholder)
-		all, plain = append(all, a.words), append(plain, strings.Join(fixed, " "))
-	}
-	return all[slices.Index(plain, nearest(strings.Join(words, " "), plain))]
-}
-
-// means says why the word at that place of a statement is not what the pattern has there.
-func (p *parser) means(part string, words []string, at int) error {
-	word := words[at]
-	switch part {
-	case "TIME":
-		if d, err := time.ParseDuration(word); err != nil || d < 0 || d > longestWait {
-			return p.errorf("%q is not a time of up to a day; write it like 90s or 2m", word)
-		}
-	case "N":
-		if _, err := strconv.ParseUint(word, 10, 31); err != nil {
-			return p.errorf("%q is not how many; write a whole number", word)
-		}
-	case "POD":
-		if p.s.object("pod "+word, "") == nil {
-			return p.errorf("there is no pod %s among the objects; they are %s", word, p.s.objectNames())
-		}
-	case "VOLUME": // of pod POD
-		if pod := words[at+3]; p.s.object("pod "+pod, "") != nil && !p.s.hasVolume(pod, word) {
-			return p.errorf("the pod %s has no volume %s", pod, word)
-		}
-	case "DRIVER":
-		if p.s.driver(word) == nil {
-			return p.errorf("there is no driver %s; a line like this makes it: driver %s staging", word, word)
-		}
-	case "HANDLE":
-		if !p.s.hasHandle(word) {
-			return p.errorf("no volume has the handle %s", word)
-		}
-		if words[0] != "hand" && words[0] != "detach" {
-			break
-		}
-		if d := p.s.driver(words[at+3]); d != nil && !d.Personality.Attach {
-			return p.errorf("the volumes of %s can't go to another node; write: driver %s attach", d.Name, d.Name)
-		}
-	case "OBJECT": // behind its KIND, and before its version
-		name, version := words[at-1]+" "+word, ""
-		if len(words) == at+3 {
-			version = words[at+2]
-		}
-		if p.s.object(name, version) == nil {
-			return p.errorf("there is no %s among the objects; they are %s", strings.TrimSpace(name+" "+version), p.s.objectNames())
-		}
-	case "METHOD":
-		if _, ok := methods[word]; !ok && word != anyMethod {
-			return p.errorf("%q is no call that is counted; %s and %s are", word, strings.Join(slices.Sorted(maps.Keys(methods)), ", "), anyMethod)
-		}
-	case "BREAKAGE":
-		if _, ok := breakages[word]; !ok {
-			return p.errorf("%q is nothing that a driver can come to; works, hangs, refuses, fails, hides, denies, busy, partly, wholly, spoils and loses are", word)
-		}
-	case "FAILURE":
-		if _, ok := diskFailures[word]; !ok {
-			return p.errorf("%q is not how a disk fails; read-only, gone and errors are", word)
-		}
-	case "BADNESS":
-		if !slices.Contains(badnesses, word) {
-			return p.errorf("%q is nothing that is wrong with a manifest; %s are", word, strings.Join(badnesses, ", "))
-		}
-	case "STANDING":
-		if !slices.Contains(standings, word) {
-			return p.errorf("%q is not how a volume stands; %s are", word, strings.Join(standings, ", "))
-		}
-	case "FILE":
-		if strings.Contains(word, "/") {
-			return p.errorf("%q is no name of a file in a volume", word)
-		}
-	case "PATH":
-		if path.Clean(word) != word || !path.IsAbs(word) || word == "/" {
-			return p.errorf("%q is no path of the host; write it from the root on, like /srv/data", word)
-		}
-	}
-	return nil
 }
 
 // longestWait is the longest time that a statement may name.

@@ -1,9 +1,9 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal/manifest"
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -32,7 +31,7 @@ type Object struct {
 }
 
 // objects reads the manifests behind the statements.
-func (p *parser) objects(lines []string) error {
+func (p *parser) objects(lines []string) {
 	first := p.line + 1
 	var doc []string
 	for i := 0; i <= len(lines); i++ {
@@ -42,19 +41,18 @@ func (p *parser) objects(lines []string) error {
 		}
 		p.line = first
 		if strings.TrimSpace(strings.Join(doc, "")) != "" {
-			if err := p.object(strings.Join(doc, "\n")); err != nil {
-				return err
+			if text := strings.Join(doc, "\n"); !p.note(p.object(text)) {
+				p.lost += text
 			}
 		}
 		doc, first = nil, first+len(doc)+1
 	}
-	return nil
 }
 
 func (p *parser) object(text string) error {
 	var meta metav1.TypeMeta
 	if err := yaml.Unmarshal([]byte(text), &meta); err != nil {
-		return p.errorf("this is not YAML: %v", err)
+		return p.errorf("this is not YAML: %v", cmp.Or(p.decode(text, &meta), err))
 	}
 	var value any
 	var about *metav1.ObjectMeta
@@ -78,17 +76,24 @@ func (p *parser) object(text string) error {
 		o := &storagev1.VolumeAttachment{}
 		value, about = o, &o.ObjectMeta
 	default:
-		return p.errorf("apiVersion %q, kind %q is no object of a scenario; Pod, PersistentVolume, PersistentVolumeClaim, Secret, CSIDriver and "+
-			"VolumeAttachment are",
-			meta.APIVersion, meta.Kind)
+		const are = "an object of a scenario is a v1 Pod, PersistentVolume, PersistentVolumeClaim or Secret, or a storage.k8s.io/v1 CSIDriver or VolumeAttachment"
+		if meta.APIVersion == "" || meta.Kind == "" {
+			return p.errorf("an object without an apiVersion, or without a kind; %s", are)
+		}
+		return p.errorf("apiVersion %q, kind %q is no object of a scenario; %s", meta.APIVersion, meta.Kind, are)
 	}
-	if err := yaml.UnmarshalStrict([]byte(text), value); err != nil {
+	if err := p.decode(text, value); err != nil {
 		return p.errorf("the %s: %v", meta.Kind, err)
 	}
 	if about.Name == "" {
 		return p.errorf("the %s has no metadata.name", meta.Kind)
 	}
 	return p.add(value, about)
+}
+
+// decode decodes the manifest that begins in this line. Its errors name lines of the file.
+func (p *parser) decode(text string, into any) error {
+	return manifest.Decode([]byte(strings.Repeat("\n", p.line-1)+text+"\n"), into)
 }
 
 // add enters an object of the scenario, complete.
@@ -144,15 +149,6 @@ func (s *Scenario) object(name, version string) any {
 	return nil
 }
 
-// objectNames lists the objects, each version of one.
-func (s *Scenario) objectNames() string {
-	var all []string
-	for _, o := range s.Objects {
-		all = append(all, strings.TrimSpace(o.Name+" "+o.Version))
-	}
-	return strings.Join(all, ", ")
-}
-
 // driver returns a driver by its name; nil if there is none.
 func (s *Scenario) driver(name string) *sim.DriverSpec {
 	for i := range s.Drivers {
@@ -161,29 +157,6 @@ func (s *Scenario) driver(name string) *sim.DriverSpec {
 		}
 	}
 	return nil
-}
-
-// hasVolume reports whether some version of a pod has a volume of that name.
-func (s *Scenario) hasVolume(pod, volume string) bool {
-	return slices.ContainsFunc(s.Objects, func(o Object) bool {
-		p, ok := o.Value.(*corev1.Pod)
-		return ok && o.Name == "pod "+pod && slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume })
-	})
-}
-
-// hasHandle reports whether some volume has that handle.
-func (s *Scenario) hasHandle(handle string) bool {
-	return slices.ContainsFunc(s.Objects, func(o Object) bool {
-		switch o := o.Value.(type) {
-		case *corev1.PersistentVolume:
-			return o.Spec.CSI != nil && o.Spec.CSI.VolumeHandle == handle
-		case *corev1.Pod:
-			return slices.ContainsFunc(o.Spec.Volumes, func(v corev1.Volume) bool {
-				return v.CSI != nil && plugin.InlineHandle(string(o.UID), v.Name) == handle
-			})
-		}
-		return false
-	})
 }
 
 // used says how the containers of a pod use a volume. It is read-only if every mount of it is.

@@ -97,10 +97,11 @@ type parser struct {
 	// claims are those of volume statements, true for block; served are the drivers that short statements name, inline those of inline volumes, which
 	// learn from the pod's information that a volume is one.
 	claims, served, inline map[string]bool
-}
 
-func (p *parser) errorf(format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %s", p.file, p.line, fmt.Sprintf(format, args...))
+	drivers []namedDriver // what volume and pod lines name
+	bad     []parseError  // all that is wrong
+	lost    string        // the lines and manifests that make something and are bad: what they name may be there
+	timed   int           // how many statements of the timeline there are, bad ones included
 }
 
 // maxScenario is the longest text of a scenario, in bytes.
@@ -119,26 +120,27 @@ func Parse(file string, text string) (*Scenario, error) {
 	for i, line := range lines {
 		p.line = i + 1
 		if strings.TrimSpace(line) == "---" {
-			if err := p.objects(lines[i+1:]); err != nil {
-				return nil, err
-			}
+			p.objects(lines[i+1:])
 			break
 		}
-		if err := p.statement(line); err != nil {
-			return nil, err
+		if !p.note(p.statement(line)) && !slices.Contains(users, strings.Fields(line)[0]) {
+			p.lost += line + "\n"
 		}
 	}
 	p.line = 1
-	if err := p.serve(); err != nil {
+	p.note(p.serve())
+	if len(p.s.Head) == 0 {
+		p.note(p.errorf("the scenario says nothing of itself; begin it with a comment: what happens, and the bug that it comes from"))
+	}
+	if p.timed == 0 {
+		p.note(p.errorf("nothing happens; write at least one line like: at 0s apply all"))
+	}
+	p.namesDrivers()
+	p.check()
+	if err := p.errors(); err != nil {
 		return nil, err
 	}
-	switch {
-	case len(p.s.Head) == 0:
-		return nil, p.errorf("the scenario says nothing of itself; begin it with a comment: what happens, and the bug that it comes from")
-	case len(p.s.Steps) == 0:
-		return nil, p.errorf("nothing happens; write at least one line like: at 0s apply all")
-	}
-	return p.s, p.check()
+	return p.s, nil
 }
 
 func nameOf(file string) string {
@@ -146,10 +148,16 @@ func nameOf(file string) string {
 	return strings.TrimSuffix(file, ".txt")
 }
 
+// statements are the words that begin one.
+var statements = append([]string{"host", "journal", "objects", "driver", "volume", "pod", "end"}, users...)
+
+// users are those of them that make nothing that others could name.
+var users = []string{"fault", "at", "after", "within"}
+
 func (p *parser) statement(line string) error {
 	trimmed := strings.TrimSpace(line)
 	if comment, ok := strings.CutPrefix(trimmed, "#"); ok {
-		if len(p.s.Steps)+len(p.s.Drivers)+len(p.s.Faults)+len(p.s.Objects) == 0 {
+		if p.timed+len(p.s.Drivers)+len(p.s.Faults)+len(p.s.Objects) == 0 {
 			p.s.Head = append(p.s.Head, strings.TrimSpace(comment))
 		}
 		return nil
@@ -181,7 +189,7 @@ func (p *parser) statement(line string) error {
 	case "at", "after", "within":
 		return p.step(words)
 	}
-	return p.errorf("%q begins no statement; one of host, journal, objects, driver, volume, pod, fault, at, after, within, end does", words[0])
+	return p.oneOf(words[0], "begins no statement", statements)
 }
 
 // leastJournal, usualJournal and mostJournal are sizes of a scenario's journal, in KiB.
@@ -262,11 +270,9 @@ func (p *parser) driver(words []string) error {
 		"acts-behind": func() { is.ActsBehind = true }, "acts-untold": func() { is.ActsUntold = true }, "crashes-on-third": func() { is.CrashesOn = 3 },
 	}
 	for _, word := range words[1:] {
-		set := traits[word]
-		if set == nil {
-			return p.errorf("%q is no trait of a driver; they are %s", word, strings.Join(slices.Sorted(maps.Keys(traits)), ", "))
+		if p.note(p.oneOf(word, "is no trait of a driver", slices.Sorted(maps.Keys(traits)))) {
+			traits[word]()
 		}
-		set()
 	}
 	p.s.Drivers = append(p.s.Drivers, d)
 	return nil
@@ -316,7 +322,7 @@ func (p *parser) fault(words []string) error {
 		return p.errorf("write fault SITE [of OBJECT] [nth N] KIND, like: fault csi.stage of vol-a late 60s")
 	}
 	if _, ok := siteNumbers[words[0]]; !ok {
-		return p.errorf("%q is no site at which a fault can be injected; do you mean %s? docs/fault-atlas.md lists all",
+		return p.errorf("%q is no site at which a fault can be injected; did you mean %s? docs/fault-atlas.md lists all",
 			words[0], nearest(words[0], siteNames))
 	}
 	f.Site, words = words[0], words[1:]
@@ -440,14 +446,15 @@ func faultWords(site string) string {
 }
 
 func (p *parser) step(words []string) error {
-	if len(words) < 3 {
-		return p.errorf("write %s TIME ACTION", words[0])
+	if p.timed++; len(words) < 3 {
+		return p.errorf("write %s TIME ACTION, like: %[1]s 2m expect nothing left", words[0])
 	}
 	d, err := time.ParseDuration(words[1])
-	if err != nil || d < 0 || d > longestWait {
-		return p.errorf("%q is not a time of up to a day; write it like 90s or 2m", words[1])
-	}
 	s := Step{Line: p.line, Wait: d, Since: words[0] != "at", Within: words[0] == "within", Words: words[2:]}
+	if err != nil || d < 0 || d > longestWait {
+		s.Wait, s.Since = 0, true // what it says is checked all the same
+		p.note(p.errorf("%q is not a time of up to a day; write it like 90s or 2m", words[1]))
+	}
 	if s.Within && s.Words[0] != "expect" {
 		return p.errorf("only an expectation has time; write within %s expect CONDITION", words[1])
 	}

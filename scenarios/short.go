@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -8,6 +9,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/volnode/volnode/internal/wording"
 )
 
 // This file is the short statements for objects that hold no surprise: volume and pod. Each stands for the manifests that it makes.
@@ -40,7 +43,7 @@ func (p *parser) volume(words []string) error {
 				options = append(options, rest[0])
 			}
 		default:
-			return p.errorf("%q is no trait of a volume; block, one-pod, read-only, handle HANDLE and option MOUNT-OPTION are", word)
+			p.note(p.errorf("%q is no trait of a volume; block, one-pod, read-only, handle HANDLE and option MOUNT-OPTION are", word))
 		}
 	}
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
@@ -59,6 +62,7 @@ func (p *parser) volume(words []string) error {
 	}
 	p.claims[name] = mode == corev1.PersistentVolumeBlock
 	p.served[driver] = true
+	p.drivers = append(p.drivers, namedDriver{p.line, driver})
 	return p.add(claim, &claim.ObjectMeta)
 }
 
@@ -84,14 +88,15 @@ func (p *parser) pod(words []string) error {
 	app := corev1.Container{Name: "app", Image: "example.com/app"}
 	for _, word := range words[1:] {
 		v, isBlock, err := p.podVolume(word)
-		if err != nil {
-			return err
-		}
-		if v.PersistentVolumeClaim != nil && namespace != defaultNamespace {
-			return p.errorf("%s is claimed in the namespace %s, and a pod of %s can't use it", word, defaultNamespace, namespace)
-		}
-		if slices.ContainsFunc(pod.Spec.Volumes, func(other corev1.Volume) bool { return other.Name == v.Name }) {
-			return p.errorf("the pod uses %s twice", v.Name)
+		switch {
+		case err != nil:
+			p.note(err)
+			continue
+		case v.PersistentVolumeClaim != nil && namespace != defaultNamespace:
+			p.note(p.errorf("%s is claimed in the namespace %s, and a pod of %s can't use it", word, defaultNamespace, namespace))
+		case slices.ContainsFunc(pod.Spec.Volumes, func(other corev1.Volume) bool { return other.Name == v.Name }):
+			p.note(p.errorf("the pod uses %s twice", v.Name))
+			continue
 		}
 		pod.Spec.Volumes = append(pod.Spec.Volumes, v)
 		if isBlock {
@@ -119,14 +124,18 @@ func (p *parser) podVolume(word string) (v corev1.Volume, isBlock bool, err erro
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: src}}, false, nil
 	case name == "inline" && rest != "":
 		p.served[rest], p.inline[rest] = true, true
+		p.drivers = append(p.drivers, namedDriver{p.line, rest})
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: rest}}}, false, nil
 	case name == "host" && strings.HasPrefix(rest, "/"):
 		kind := corev1.HostPathDirectoryOrCreate
 		src := &corev1.HostPathVolumeSource{Path: rest, Type: &kind}
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: src}}, false, nil
 	}
-	return v, false, p.errorf(
-		"%q is no volume of a pod; a name from a volume line, that with :ro, scratch, memory, inline:DRIVER and host:PATH are", word)
+	if near := wording.Nearest(name, append(slices.Sorted(maps.Keys(p.claims)), "scratch", "memory", "inline", "host")); near != "" && near != name {
+		return v, false, p.errorf("%q is no volume of a pod; did you mean %s?", word, near)
+	}
+	return v, false, p.errorf("%q is no volume of a pod; write a name from a volume line above, that with :ro, scratch, memory, inline:DRIVER or host:PATH",
+		word)
 }
 
 // serve makes the CSIDriver objects of the drivers that short statements name, unless a manifest is there.

@@ -41,7 +41,8 @@ type story struct {
 	calls  []sim.Effect // RPCs that were sent
 	before int          // how many when the agent started last
 	log    []engine.Entry
-	met    []int // how many calls each fault of the scenario has matched
+	met    []int      // how many calls each fault of the scenario has matched
+	passed [][]string // and of what else the calls of its site were, the first few
 
 	next     int         // the statement that comes next
 	end      hal.Instant // when it comes, or until when it is waited for
@@ -103,7 +104,7 @@ func (t *story) trustsNoAnswer() {
 // Run plays the scenario. Any number of goroutines may play the same one.
 func (p Play) Run() StoryResult {
 	s := p.Scenario
-	t := &story{s: s, play: p, met: make([]int, len(s.Faults)), values: map[uint64]int64{}, hang: -1}
+	t := &story{s: s, play: p, met: make([]int, len(s.Faults)), passed: make([][]string, len(s.Faults)), values: map[uint64]int64{}, hang: -1}
 	profile := sim.Profile{}
 	if p.Choices != nil {
 		profile = sim.Everything()
@@ -164,7 +165,7 @@ func (p Play) Run() StoryResult {
 	}
 	for i, f := range s.Faults {
 		if t.met[i] < f.Nth && !t.leaves(f.Line) && !p.IsVaried {
-			res.Stale = append(res.Stale, fmt.Sprintf("line %d: fault %s is met by no call before the timeline ends", f.Line, f.Text))
+			res.Stale = append(res.Stale, fmt.Sprintf("line %d: fault %s is met by no call before the timeline ends%s", f.Line, f.Text, t.others(i)))
 		}
 	}
 	return res
@@ -226,7 +227,13 @@ func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 		f := &t.s.Faults[i]
 		at := slices.IndexFunc(possible, func(p sim.Fault) bool { return slices.Contains(f.Faults, p) })
 		site, _, _ := strings.Cut(id.Site, "/")
-		if at < 0 || site != f.Site || !strings.Contains(id.Object, f.Object) || t.leaves(f.Line) {
+		if at < 0 || site != f.Site || t.leaves(f.Line) {
+			continue
+		}
+		if !strings.Contains(id.Object, f.Object) {
+			if t.met[i] == 0 && len(t.passed[i]) < fewObjects && !slices.Contains(t.passed[i], id.Object) {
+				t.passed[i] = append(t.passed[i], id.Object)
+			}
 			continue
 		}
 		// Each rule counts every call that it matches, also one at which another has its fault.
@@ -253,6 +260,21 @@ func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 		}
 	}
 	return fault
+}
+
+// fewObjects are told of a site at which a fault was not met.
+const fewObjects = 5
+
+// others says of what the calls of a fault's site were that met no fault.
+func (t *story) others(i int) string {
+	f := &t.s.Faults[i]
+	switch {
+	case t.met[i] > 0:
+		return fmt.Sprintf("; there were %d such calls, and it is at number %d", t.met[i], f.Nth)
+	case len(t.passed[i]) > 0:
+		return "; calls of " + f.Site + " were of: " + strings.Join(t.passed[i], ", ")
+	}
+	return "; no call of " + f.Site + " came before then"
 }
 
 // actsAfter is how long after an error a driver acts that does so.

@@ -44,7 +44,7 @@ const withheld = "details are withheld, as they might quote a secret"
 func decode(node, name string, data []byte) (content, error) {
 	documents, err := split(data, path.Ext(name) == ".json")
 	if err != nil {
-		if bad, quotes := errors.AsType[syntaxError](err); quotes && bytes.Contains(data, []byte("Secret")) {
+		if bad, is := errors.AsType[syntaxError](err); is && bad.quotes && bytes.Contains(data, []byte("Secret")) {
 			return content{}, errors.New("not valid " + bad.language + "; " + withheld)
 		}
 		return content{}, err
@@ -167,6 +167,18 @@ func (c *content) secret(d document) error {
 		return fmt.Errorf("Secret %s is in this file twice", key)
 	}
 	c.secrets[key] = hal.NewSecret(data)
+	return nil
+}
+
+// Decode decodes one YAML document into an object, as strictly as a manifest. An error names the field, and the line in the text.
+func Decode(text []byte, into any) error {
+	documents, err := splitYAML(text)
+	if err != nil || len(documents) != 1 {
+		return cmp.Or(err, errors.New("not one document"))
+	}
+	if err := strictly(documents[0].json, into); err != nil {
+		return cmp.Or(mistaken(documents[0], reflect.TypeOf(into)), err)
+	}
 	return nil
 }
 

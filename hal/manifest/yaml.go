@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/volnode/volnode/internal/wording"
 )
 
 // Limits of one manifest.
@@ -82,7 +84,7 @@ func inJSON(data []byte, offset int) error {
 	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
 		end = min(end, offset+int(bad.Offset))
 	}
-	return syntaxError{fmt.Errorf("json: line %d: %w", 1+bytes.Count(data[:end], []byte("\n")), err), "JSON"}
+	return syntaxError{fmt.Errorf("json: line %d: %w", 1+bytes.Count(data[:end], []byte("\n")), err), "JSON", true}
 }
 
 func skipSpace(data []byte, at int) int {
@@ -102,7 +104,10 @@ func splitYAML(data []byte) ([]document, error) {
 			return all, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", number, syntaxError{err, "YAML"})
+			if tab, is := wording.Tab(data, err); is {
+				return nil, fmt.Errorf("document %d: %w", number, syntaxError{errors.New(tab), "YAML", false})
+			}
+			return nil, fmt.Errorf("document %d: %w", number, syntaxError{err, "YAML", true})
 		}
 		if number > maxDocuments {
 			return nil, fmt.Errorf("more than %d documents", maxDocuments)
@@ -118,10 +123,11 @@ func splitYAML(data []byte) ([]document, error) {
 	}
 }
 
-// syntaxError is the parser's own error, whose text may quote the file.
+// syntaxError is an error of the parser.
 type syntaxError struct {
 	error
 	language string
+	quotes   bool // its text may quote the file
 }
 
 func empty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }

@@ -32,3 +32,14 @@ func Distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Meant ends an error about a word that is none of names: the one that somebody may have meant, else all of them; "" if there are none.
+func Meant(word string, names []string) string {
+	if near := Nearest(word, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; there are: " + strings.Join(names, ", ")
+}
