@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"github.com/volnode/volnode/internal/wording"
 )
 
 // catalogue is the stories, one in each file; a file's name is a sentence.
@@ -69,11 +71,24 @@ func stored(file string) (*Scenario, error) {
 	return s, nil
 }
 
+// catalogueNames are the names of the scenarios, without reading any.
+func catalogueNames() (names []string) {
+	entries, _ := catalogue.ReadDir("catalogue") // it is a part of the program
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".txt"))
+	}
+	return names
+}
+
 // Find returns the scenario of the catalogue with that name. It reads no other: a process may run many.
 func Find(name string) (*Scenario, error) {
 	s, err := stored(strings.TrimSuffix(name, ".txt") + ".txt")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-		return nil, fmt.Errorf("there is no scenario %q, and no file of that name; volsim list --names lists the scenarios", name)
+		meant := ""
+		if near := wording.Nearest(strings.TrimSuffix(name, ".txt"), catalogueNames()); near != "" {
+			meant = "; did you mean " + near + "?"
+		}
+		return nil, fmt.Errorf("there is no scenario %q, and no file of that name%s; volsim list --names lists the scenarios", name, meant)
 	}
 	return s, err
 }

@@ -24,18 +24,15 @@ func describeCommand(c *client) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "describe pod|volume|rung|driver NAME", Short: "Show all that is known of one pod, volume, rung or driver", Long: describeHelp,
-		Args: cobra.MatchAll(wordsAre(2, "pod, volume, rung or driver, and its name"), func(_ *cobra.Command, args []string) error {
-			if !slices.Contains([]string{"pod", "volume", "rung", "driver"}, args[0]) {
-				return fmt.Errorf("%q: want pod, volume, rung or driver", args[0])
-			}
-			return nil
-		}),
+		Args: describedArgs,
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json")
 	patience := patienceFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if output != outTable && output != outJSON {
-			return fail(exitUsage, "output format %q: want json", output)
+		if output != outTable {
+			if err := oneOf("--output ", output, outJSON); err != nil {
+				return err
+			}
 		}
 		ctx, cancel := interruptible()
 		defer cancel()
@@ -54,6 +51,26 @@ func describeCommand(c *client) *cobra.Command {
 	}
 	return cmd
 }
+
+// describedArgs refuses what is no kind and name. Who writes pod/NAMESPACE/NAME, as for wait, hears how it is written here.
+func describedArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		for _, kind := range describedKinds {
+			if name, is := strings.CutPrefix(args[0], kind+"/"); is && name != "" {
+				return fmt.Errorf("describe: want a kind and a name; did you mean describe %s %s?", kind, name)
+			}
+		}
+		if strings.Count(args[0], "/") == 1 && badPodName(args[0]) == "" {
+			return fmt.Errorf("describe: want a kind and a name; did you mean describe pod %s?", args[0])
+		}
+	}
+	if err := wordsAre(2, "pod, volume, rung or driver, and its name")(cmd, args); err != nil {
+		return err
+	}
+	return oneOf("describe ", args[0], describedKinds...)
+}
+
+var describedKinds = []string{"pod", "volume", "rung", "driver"}
 
 // printDescription shows drivers, pods with the ladders of their volumes, then the rungs that are in none of them.
 func printDescription(w io.Writer, a describeAnswer) {

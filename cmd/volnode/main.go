@@ -7,12 +7,16 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/volnode/volnode/hal/linux"
+	"github.com/volnode/volnode/internal/cli"
+	"github.com/volnode/volnode/internal/wording"
 )
 
 func main() {
@@ -35,7 +39,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		text = fmt.Sprintf("volnode: %v\n", err)
 	}
-	if status == exitUsage {
+	if status == exitUsage && !strings.Contains(text, " --help'") {
 		text += "Run 'volnode --help', or 'volnode COMMAND --help', for usage.\n"
 	}
 	if text != "" {
@@ -71,14 +75,31 @@ func rootCommand(began *bool) *cobra.Command {
 		Use: "volnode", Short: "A node volume manager", Long: rootHelp, Version: buildOf().version,
 		SilenceErrors: true, SilenceUsage: true,
 		PersistentPreRun: func(*cobra.Command, []string) { *began = true },
-		Args:             cobra.NoArgs,
+		Args:             cli.KnownCommand,
 		RunE:             func(*cobra.Command, []string) error { return fail(exitUsage, "a command is missing") },
 	}
 	root.SetVersionTemplate(buildOf().String())
 	var c client
 	root.PersistentFlags().StringVar(&c.socket, "socket", defaultSocket, "control socket of the daemon")
 	root.AddCommand(runCommand(&c), statusCommand(&c), describeCommand(&c), planCommand(&c), waitCommand(&c), sourcesCommand(&c))
+	cli.Prepare(root)
 	return root
+}
+
+// oneOf refuses a word that is none of those that can be there.
+func oneOf(what, word string, can ...string) error {
+	if slices.Contains(can, word) {
+		return nil
+	}
+	if len(can) == 1 {
+		return fail(exitUsage, "%s%s: want %s", what, word, can[0])
+	}
+	meant := ""
+	if near := wording.Nearest(word, can); near != "" {
+		meant = "; did you mean " + near + "?"
+	}
+	last := len(can) - 1
+	return fail(exitUsage, "%s%s: want %s or %s%s", what, word, strings.Join(can[:last], ", "), can[last], meant)
 }
 
 // wordsAre checks how many words come after a command.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/volnode/volnode/hal/linux"
+	"github.com/volnode/volnode/internal/wording"
 )
 
 // Roles of copies of the test program.
@@ -118,6 +119,41 @@ func TestUsageErrorsEndWithTwo(t *testing.T) {
 		require.Equal(t, exitUsage, r.status, "volnode %q: %s", args, r.errOut)
 		require.Contains(t, r.errOut, "--help", "volnode %q", args)
 		require.Empty(t, r.out, "volnode %q", args)
+	}
+}
+
+// TestWhatIsMeantIsNamed: who mistypes a command, a flag or a value hears what is like it, or how it is written.
+func TestWhatIsMeantIsNamed(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"statsu", `there is no command "statsu"; did you mean status? 'volnode --help' lists all`},
+		{"fly", `there is no command "fly"; there are: completion, describe, plan, run, sources, status, wait`},
+		{"version", "did you mean volnode --version?"},
+		{"help wiat", `there is no command "wiat"; did you mean wait?`},
+		{"completion zhs", `there is no command "zhs"; did you mean zsh?`},
+		{"status --outptu json", "volnode status has no flag --outptu; did you mean --output? 'volnode status --help' lists all"},
+		{"status -x", "volnode status has no flag -x; 'volnode status --help' lists all"},
+		{"status -o jsno", "--output jsno: want json or wide; did you mean json?"},
+		{"plan -o yaml", "--output yaml: want json"},
+		{"run --rot-dir /x", "did you mean --root-dir?"},
+		{"run --root-dir", "--root-dir needs a value: directory that everything is mounted below"},
+		{"run --log-level inof", `--log-level: "inof" is none of debug, info, warn, error`},
+		{"wait pod/demo/web --timeout 5", "--timeout 5 has no unit: write --timeout 5s for seconds, or 5m for minutes"},
+		{"wait pod/demo/web --timeout soon", "--timeout soon: want a time like 90s or 10m"},
+		{"status --timeout 5", "--timeout 5 has no unit: write --timeout 5s for seconds, or 5m for minutes"},
+		{"wait pod/demo/web --for=redy", "--for=redy: want ready or gone; did you mean ready?"},
+		{"wait web", "wait web: want pod/NAMESPACE/NAME or all; did you mean pod/default/web?"},
+		{"wait pod/web", "wait pod/web: want pod/NAMESPACE/NAME or all; did you mean pod/default/web?"},
+		{"wait demo/web", "did you mean pod/demo/web?"},
+		{"wait pods/demo/web", "did you mean pod/demo/web?"},
+		{"wait al --for=gone", "did you mean all?"},
+		{"describe pdo demo/web", "describe pdo: want pod, volume, rung or driver; did you mean pod?"},
+		{"describe pod/demo/web", "did you mean describe pod demo/web?"},
+		{"describe demo/web", "did you mean describe pod demo/web?"},
+	} {
+		r := volnode(t, strings.Fields(c.line)...)
+		require.Equal(t, exitUsage, r.status, "volnode %s: %s", c.line, r.errOut)
+		require.Contains(t, r.errOut, c.want, "volnode %s", c.line)
+		require.Empty(t, wording.Wrong(strings.TrimSpace(r.errOut)), "volnode %s", c.line)
 	}
 }
 

@@ -19,8 +19,10 @@ func planCommand(c *client) *cobra.Command {
 	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json")
 	patience := patienceFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if output != outTable && output != outJSON {
-			return fail(exitUsage, "output format %q: want json", output)
+		if output != outTable {
+			if err := oneOf("--output ", output, outJSON); err != nil {
+				return err
+			}
 		}
 		ctx, cancel := interruptible()
 		defer cancel()

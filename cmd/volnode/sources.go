@@ -38,8 +38,10 @@ func sourcesCommand(c *client) *cobra.Command {
 	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json")
 	cmd.Flags().BoolVar(&accept, "accept", false, "have the manifests removed that are missing in another directory")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if output != outTable && output != outJSON {
-			return fail(exitUsage, "output format %q: want json", output)
+		if output != outTable {
+			if err := oneOf("--output ", output, outJSON); err != nil {
+				return err
+			}
 		}
 		ctx, cancel := interruptible()
 		defer cancel()

@@ -36,8 +36,10 @@ func statusCommand(c *client) *cobra.Command {
 	cmd.Flags().BoolVar(&noHeaders, "no-headers", false, "rows only")
 	patience := patienceFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if !slices.Contains([]string{outTable, outWide, outJSON}, output) {
-			return fail(exitUsage, "output format %q: want json or wide", output)
+		if output != outTable {
+			if err := oneOf("--output ", output, outJSON, outWide); err != nil {
+				return err
+			}
 		}
 		ctx, cancel := interruptible()
 		defer cancel()

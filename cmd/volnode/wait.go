@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/internal/wording"
 )
 
 const waitHelp = `wait returns once a pod's volumes can all be used, or once nothing is left of them.
@@ -69,8 +70,8 @@ func waitCommand(c *client) *cobra.Command {
 
 // waitTarget reads what is waited for: a pod's namespace/name, or "" for everything.
 func waitTarget(target, on string) (string, error) {
-	if on != forReady && on != forGone {
-		return "", fail(exitUsage, "--for=%s: want ready or gone", on)
+	if err := oneOf("--for=", on, forReady, forGone); err != nil {
+		return "", err
 	}
 	if target == "all" {
 		if on != forGone {
@@ -80,13 +81,32 @@ func waitTarget(target, on string) (string, error) {
 	}
 	parts := strings.Split(target, "/")
 	if len(parts) != 3 || parts[0] != "pod" || parts[1] == "" || parts[2] == "" {
-		return "", fail(exitUsage, "%q: want pod/NAMESPACE/NAME or all", target)
+		return "", fail(exitUsage, "wait %s: want pod/NAMESPACE/NAME or all%s", target, meantTarget(parts))
 	}
 	pod := parts[1] + "/" + parts[2]
 	if bad := badPodName(pod); bad != "" {
 		return "", fail(exitUsage, "%q: %s", target, bad)
 	}
 	return pod, nil
+}
+
+// meantTarget says what somebody may mean by what is neither a pod nor all.
+func meantTarget(parts []string) string {
+	name, is := strings.Join(parts, "/"), len(parts) == 2
+	if len(parts) == 3 && wording.Nearest(parts[0], []string{"pod"}) != "" {
+		name, is = parts[1]+"/"+parts[2], true
+	}
+	switch {
+	case len(parts) == 1 && wording.Nearest(name, []string{"all"}) != "":
+		return "; did you mean all?"
+	case len(parts) == 1 && badPodName("default/"+name) == "":
+		return "; did you mean pod/default/" + name + "?"
+	case len(parts) == 2 && parts[0] == "pod" && badPodName("default/"+parts[1]) == "":
+		return "; did you mean pod/default/" + parts[1] + "?"
+	case is && badPodName(name) == "":
+		return "; did you mean pod/" + name + "?"
+	}
+	return ""
 }
 
 // printLeft says of each volume, and of each rung that is not as it should be, its state, why, and what next.

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/volnode/volnode/internal/cli"
 	"github.com/volnode/volnode/scenarios"
 )
 
@@ -81,39 +82,18 @@ or the trial of mutants.`
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use: "volsim", Short: "The engine of volnode in simulated worlds", Long: rootHelp, SilenceErrors: true, SilenceUsage: true,
-		Version: version(), SuggestionsMinimumDistance: 2,
+		Version:           version(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return noEmptyText(cmd) },
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
-					return fmt.Errorf("there is no command %q; do you mean %s? volsim --help lists them", args[0], strings.Join(like, " or "))
-				}
-				return fmt.Errorf("there is no command %q: volsim --help lists them", args[0])
-			}
+		RunE: func(*cobra.Command, []string) error {
 			return errors.New("a command is missing: volsim --help lists them")
 		},
-		Args: cobra.ArbitraryArgs,
+		Args: cli.KnownCommand,
 	}
-	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("{{.Version}}")
 	root.AddCommand(huntCommand(), mergeCommand(), exhaustCommand(), coverageCommand(), replayCommand(), shrinkCommand(), explainCommand(),
 		diffCommand(), mutantsCommand(), runCommand(), listCommand())
+	cli.Prepare(root)
 	return root
-}
-
-// flagError says of a flag's value what it must be, and of a flag that there is not where the others are.
-func flagError(cmd *cobra.Command, err error) error {
-	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
-	if !ok {
-		return fmt.Errorf("%w: %s --help lists them", err, cmd.CommandPath())
-	}
-	want := map[string]string{
-		"uint64": "a whole number, not below 0", "int": "a whole number", "duration": "a time like 90s or 10m", "bool": "true or false",
-	}[invalid.GetFlag().Value.Type()]
-	if want == "" {
-		return err
-	}
-	return fmt.Errorf("--%s %s: want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
 }
 
 // noEmptyText refuses flags whose text is empty: it comes of a variable that is not set, and would mean that the flag is not there.

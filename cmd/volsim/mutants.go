@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/volnode/volnode/internal/wording"
 	"github.com/volnode/volnode/scenarios"
 	"github.com/volnode/volnode/scenarios/mutants"
 	"github.com/volnode/volnode/scenarios/report"
@@ -71,7 +72,15 @@ func (f *mutantsFlags) chosen() ([]mutants.Mutant, error) {
 		return len(f.only) > 0 && !slices.ContainsFunc(f.only, func(word string) bool { return strings.Contains(m.Name, word) })
 	})
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("--only %s: no mutant's name contains that; scenarios/mutants lists them", strings.Join(f.only, ","))
+		var names []string
+		for _, m := range all {
+			names = append(names, m.Name)
+		}
+		meant := ""
+		if near := wording.Nearest(strings.Join(f.only, ","), names); near != "" {
+			meant = "; did you mean " + near + "?"
+		}
+		return nil, fmt.Errorf("--only %s: no mutant's name contains that%s; scenarios/mutants lists them", strings.Join(f.only, ","), meant)
 	}
 	return chosen, nil
 }

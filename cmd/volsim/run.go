@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -120,6 +121,9 @@ func load(arg string) (*scenarios.Scenario, error) {
 	case err == nil:
 		return scenarios.Parse(arg, string(text))
 	case (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR)) && !strings.ContainsRune(arg, '/'):
+		if _, no := strconv.ParseUint(arg, 10, 64); no == nil {
+			return nil, fmt.Errorf("there is no scenario %q, and no file of that name; if it is a seed: volsim replay --seed %s", arg, arg)
+		}
 		return scenarios.Find(arg)
 	}
 	return nil, err

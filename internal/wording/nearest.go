@@ -2,35 +2,42 @@ package wording
 
 import "strings"
 
-// Nearest returns the one of names that is written most like a word, the first of several; "" if none is like it.
+// Nearest returns the one of names that is written most like a word, or begins with it, the first of several; "" if none is like it.
 func Nearest(word string, names []string) string {
 	best, distance := "", 1+len(word)/2
 	for _, name := range names {
-		if d := Distance(strings.ToLower(word), strings.ToLower(name)); d < distance {
+		d := Distance(strings.ToLower(word), strings.ToLower(name))
+		if len(word) > 2 && strings.HasPrefix(name, word) {
+			d = min(d, 1)
+		}
+		if d < distance {
 			best, distance = name, d
 		}
 	}
 	return best
 }
 
-// Distance is Levenshtein's, in bytes.
+// Distance is Levenshtein's, in bytes; two neighbours that have changed places count as one.
 func Distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
 			cost := 1
 			if a[i] == b[j] {
 				cost = 0
 			}
-			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, diagonal+cost)
+			row[j+1] = min(row[j]+1, last[j+1]+1, last[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		before, last, row = last, row, before
 	}
-	return row[len(b)]
+	return last[len(b)]
 }
 
 // Meant ends an error about a word that is none of names: the one that somebody may have meant, else all of them; "" if there are none.

@@ -19,3 +19,15 @@ func TestWrong(t *testing.T) {
 		require.NotEmpty(t, Wrong(text), text)
 	}
 }
+
+func TestNearest(t *testing.T) {
+	names := []string{"describe", "plan", "run", "status", "wait"}
+	for word, want := range map[string]string{
+		"rnu": "run", "statsu": "status", "descirbe": "describe", "desc": "describe", "WAIT": "wait", "wiat": "wait", "fly": "", "": "", "xxxxxxxx": "",
+	} {
+		require.Equal(t, want, Nearest(word, names), word)
+	}
+	require.Equal(t, "; did you mean run?", Meant("rnu", names))
+	require.Equal(t, "; there are: describe, plan, run, status, wait", Meant("fly", names))
+	require.Empty(t, Meant("fly", nil))
+}
