@@ -87,7 +87,7 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 		r.Why = v.Child
 	}
 	if at := cmp.Or(core.FactOf(v.Facts, "path"), core.Value(v.Made, "path")); v.Desired == "unwanted" && at != "" && isBusy(r.Why) {
-		r.Why += fmt.Sprintf("; processes may still use it: 'lsof +D %s' shows which; end them", at)
+		r.Why += "; processes may still use it: " + usersOf(at)
 	}
 	is := condition(v, now)
 	r.State, r.Why = m.afflicted(v, is, r.Why)
@@ -276,6 +276,14 @@ func (m *VolumeManager) driverStatus() []DriverStatus {
 		out = append(out, row)
 	}
 	return out
+}
+
+// usersOf says how a person finds out which processes use a place. What walks the volume, such as lsof +D, would hang with it.
+func usersOf(at string) string {
+	if strings.Contains(at, "/volumeDevices/") { // a device is no filesystem
+		return fmt.Sprintf("'fuser -v %s' shows which; end them", at)
+	}
+	return fmt.Sprintf("'fuser -vm %s' shows those on its filesystem; end what uses the volume", at)
 }
 
 // reachAgain says why a registered driver is not connected, and what comes next.

@@ -270,7 +270,7 @@ func (t *story) others(i int) string {
 	f := &t.s.Faults[i]
 	switch {
 	case t.met[i] > 0:
-		return fmt.Sprintf("; there were %d such calls, and it is at number %d", t.met[i], f.Nth)
+		return fmt.Sprintf("; it is at number %d of such calls, and the last one is number %d", f.Nth, t.met[i])
 	case len(t.passed[i]) > 0:
 		return "; calls of " + f.Site + " were of: " + strings.Join(t.passed[i], ", ")
 	}

@@ -18,6 +18,7 @@ type failureAnswer struct {
 type statusAnswer struct {
 	engine.Status
 	Sinks []sinkState `json:"sinks,omitempty"` // those that have lost something, or are in trouble
+	Notes []string    `json:"notes,omitempty"` // what somebody may not have meant, and no volume waits for
 }
 
 // planStep is one operation that is to come.
@@ -47,8 +48,10 @@ const (
 
 // describeAnswer is what is known of one pod, volume or rung.
 type describeAnswer struct {
-	Pods  []engine.PodStatus  `json:"pods,omitempty"`
-	Rungs []engine.RungStatus `json:"rungs"`
+	Pods []engine.PodStatus `json:"pods,omitempty"`
+	// Sources are the troubles that concern the pod: what is wrong with its manifest, and what counts meanwhile.
+	Sources []engine.SourceTrouble `json:"sources,omitempty"`
+	Rungs   []engine.RungStatus    `json:"rungs"`
 	// Drivers has one entry for each socket that registers the driver.
 	Drivers []engine.DriverStatus `json:"drivers,omitempty"`
 	// Deletions are those of the pod's data, oldest first; of a pod that is gone, too.

@@ -125,3 +125,11 @@ func driverNamed(drivers []engine.DriverStatus, name string) (row engine.DriverS
 }
 
 func asHALError(err error) (*hal.Error, bool) { return errors.AsType[*hal.Error](err) }
+
+// plurally is the form of a verb for n of something.
+func plurally(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -43,6 +44,8 @@ type daemon struct {
 	notifier  *notifier
 	sinks     sinks
 	runtime   hal.Runtime
+
+	passedOver atomic.Pointer[[]string] // the names in the manifest directory that are no manifest's
 
 	stopping context.Context // over once the daemon is asked to stop
 	waits    chan struct{}   // one token for each wait under way
@@ -115,7 +118,7 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	d.manifests = manifest.New(h, manifest.Options{
 		Dir: c.ManifestDir, CacheDir: filepath.Join(c.RootDir, "volnode", "manifests"),
 		Node: func() string { return d.manager.NodeName() }, AcceptsAnyDirectory: c.MissingManifests == missingGone,
-		RecordedPods: func() []string { return d.manager.RecordedPods() },
+		RecordedPods: func() []string { return d.manager.RecordedPods() }, Passed: d.passed,
 	})
 	d.names = newPodNames(d.manifests)
 	h.Cluster = d.names

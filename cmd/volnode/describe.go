@@ -13,7 +13,8 @@ import (
 )
 
 const describeHelp = `describe shows what is known of one pod, volume, rung or driver: what is wanted, what is there, what is being done, why, and what next.
-Of a pod it also shows which of its data was deleted, when and why, after the pod has gone, too.
+Of a pod it also shows what is wrong with its manifests and what counts meanwhile, and which of its data was deleted, when and why, after the
+pod has gone, too.
 
   volnode describe pod NAMESPACE/NAME        or its uid
   volnode describe volume DRIVER^HANDLE
@@ -72,7 +73,7 @@ func describedArgs(cmd *cobra.Command, args []string) error {
 
 var describedKinds = []string{"pod", "volume", "rung", "driver"}
 
-// printDescription shows drivers, pods with the ladders of their volumes, then the rungs that are in none of them.
+// printDescription shows drivers, pods with the ladders of their volumes and the troubles with their manifests, then the rungs that are in none of them.
 func printDescription(w io.Writer, a describeAnswer) {
 	for _, d := range a.Drivers {
 		printDriver(w, d)
@@ -91,6 +92,9 @@ func printDescription(w io.Writer, a describeAnswer) {
 				}
 			}
 		}
+	}
+	for _, t := range a.Sources {
+		fmt.Fprintf(w, "\ntrouble: %s: %s\n", printable(t.Where), printable(t.Why))
 	}
 	for _, r := range a.Rungs {
 		if !shown[r.Key] {

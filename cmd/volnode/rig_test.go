@@ -189,6 +189,14 @@ func (r *rig) remove(name string) {
 }
 
 // mountsBelow counts the mounts below the root directory.
+// eventually waits until it is so.
+func (r *rig) eventually(is func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(patience); !is(); time.Sleep(50 * time.Millisecond) {
+		require.False(r.t, time.Now().After(end), "it did not come to that")
+	}
+}
+
 func (r *rig) mountsBelow() int {
 	r.t.Helper()
 	table, err := os.ReadFile("/proc/self/mountinfo")

@@ -53,7 +53,7 @@ func (d *daemon) controlHandler() *http.ServeMux {
 	mux := d.publicHandler()
 	mux.HandleFunc("GET /v1/status", d.answer(func(r *http.Request) (any, error) {
 		s, err := d.status(r.Context())
-		return statusAnswer{s, d.sinks.states()}, err
+		return statusAnswer{s, d.sinks.states(), d.notes()}, err
 	}))
 	mux.HandleFunc("GET /v1/plan", d.answer(func(r *http.Request) (any, error) { return d.plan(r.Context()) }))
 	mux.HandleFunc("GET /v1/describe", d.answer(func(r *http.Request) (any, error) {

@@ -29,6 +29,7 @@ type sourcesAnswer struct {
 	Accepted []manifest.Accepted `json:"accepted,omitempty"`
 	// Released: these pods were kept for one of them, and go.
 	Released []string `json:"released,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
 }
 
 func sourcesCommand(c *client) *cobra.Command {
@@ -58,6 +59,7 @@ func sourcesCommand(c *client) *cobra.Command {
 			return printJSON(out, s)
 		}
 		printSources(out, s, accept)
+		printNotes(out, s.Notes)
 		return nil
 	}
 	return cmd
@@ -107,7 +109,7 @@ func printSources(w io.Writer, s sourcesAnswer, accept bool) {
 // missing says what is wrong with the sources and, if a person accepts it, has the missing manifests removed.
 func (d *daemon) missing(ctx context.Context, accept bool) (sourcesAnswer, error) {
 	s, err := d.status(ctx)
-	answer := sourcesAnswer{Sources: s.Sources}
+	answer := sourcesAnswer{Sources: s.Sources, Notes: d.notes()}
 	if err != nil || !accept {
 		return answer, err
 	}
@@ -130,4 +132,46 @@ func (d *daemon) missing(ctx context.Context, accept bool) (sourcesAnswer, error
 		answer.Sources = slices.DeleteFunc(answer.Sources, func(t engine.SourceTrouble) bool { return t.Accept })
 	}
 	return answer, err
+}
+
+// passed takes in the names in the manifest directory that are no manifest's, and logs those that it has not told of. On the owner.
+func (d *daemon) passed(names []string) {
+	var last []string
+	if told := d.passedOver.Swap(&names); told != nil {
+		last = *told
+	}
+	anew := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(last, name) })
+	if len(anew) > 0 {
+		d.log.Info("names in the manifest directory are passed over: a manifest's name ends with "+manifestNames, "directory", d.config.ManifestDir,
+			"names", shortList(anew))
+	}
+}
+
+const manifestNames = ".yaml, .yml or .json"
+
+// notes says what somebody may not have meant, and no volume waits for.
+func (d *daemon) notes() []string {
+	names := d.passedOver.Load()
+	if names == nil || len(*names) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s %s passed over: %s; a manifest is a file in this directory whose name ends with %s", d.config.ManifestDir,
+		plural(len(*names), "name"), plurally(len(*names), "is", "are"), shortList(*names), manifestNames)}
+}
+
+// concerning returns the troubles that concern a pod, by namespace/name or uid.
+func (d *daemon) concerning(ctx context.Context, pod string, s engine.Status) ([]engine.SourceTrouble, error) {
+	var wheres []string
+	err := d.runtime.Await(ctx, func(done func()) {
+		wheres = d.manifests.Concerning(pod)
+		done()
+	})
+	return slices.DeleteFunc(slices.Clone(s.Sources), func(t engine.SourceTrouble) bool {
+		if t.Source == manifest.Source {
+			return !slices.Contains(wheres, t.Where)
+		}
+		return !t.Hidden && !slices.ContainsFunc(s.Pods, func(p engine.PodStatus) bool { // of the node: it is about one pod's directory
+			return (string(p.UID) == pod || p.Namespace+"/"+p.Name == pod) && strings.Contains(t.Where, string(p.UID))
+		})
+	}), err
 }

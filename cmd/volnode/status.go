@@ -62,6 +62,7 @@ func statusCommand(c *client) *cobra.Command {
 		printStatus(out, s.Status, output == outWide, !noHeaders)
 		if !noHeaders {
 			printSinks(out, s.Sinks)
+			printNotes(out, s.Notes)
 		}
 		return nil
 	}
@@ -290,6 +291,13 @@ func printTrouble(w io.Writer, s engine.Status) {
 		if r.State == engine.Stuck {
 			fmt.Fprintf(w, "action: %s is stuck; see volnode describe rung '%s'\n", r.Key, r.Key)
 		}
+	}
+}
+
+// printNotes says what somebody may not have meant.
+func printNotes(w io.Writer, notes []string) {
+	for _, note := range notes {
+		fmt.Fprintf(w, "note: %s\n", printable(note))
 	}
 }
 

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,7 +81,12 @@ func TestABusyVolumeNamesACure(t *testing.T) {
 	r.remove("web.yaml")
 	e := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=1s")
 	require.Equal(t, exitNotReady, e.status)
-	require.Contains(t, e.errOut, "; processes may still use it: 'lsof +D "+at+"' shows which; end them; volnode tries again in ")
+	require.Contains(t, e.errOut, "; processes may still use it: 'fuser -vm "+at+"' shows those on its filesystem; end what uses the volume; "+
+		"volnode tries again in ")
+	if fuser, err := exec.LookPath("fuser"); err == nil { // it is true
+		users, _ := exec.Command(fuser, "-m", at).Output() // it may not look at all processes
+		require.Contains(t, strings.Fields(string(users)), strconv.Itoa(os.Getpid()))
+	}
 	require.Contains(t, e.errOut, "no manifest names pod demo/web any more; not gone yet: 1 volume")
 	require.NoError(t, held.Close())
 	r.must("wait", "pod/demo/web", "--for=gone")
@@ -84,4 +94,67 @@ func TestABusyVolumeNamesACure(t *testing.T) {
 	require.Equal(t, "data(pv-1)", volumeText(engine.VolumeStatus{Name: "data", PV: "pv-1"}))
 	require.Equal(t, "(pv-1)", volumeText(engine.VolumeStatus{Name: "pv-1", PV: "pv-1"}))
 	require.Equal(t, "scratch", volumeText(engine.VolumeStatus{Name: "scratch"}))
+}
+
+// A wait and a description tell which bad file concerns the pod, why it is bad, and what counts meanwhile; of other troubles there is one word.
+func TestBadManifestOfAPodIsNamed(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	r.apply("web.yaml", memoryPod)
+	r.must("wait", "pod/demo/web")
+	r.apply("other.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: other}\nspek: {}\n")
+	r.must("describe", "pod", "demo/web")
+	require.NotContains(t, r.ask("describe", "pod", "demo/web").out, "trouble")
+
+	r.apply("web.yaml", strings.Replace(memoryPod, "spec:", "spek:", 1))
+	bad := r.path("manifests", "web.yaml")
+	var is string
+	r.eventually(func() bool {
+		is = r.ask("describe", "pod", "demo/web").out
+		return strings.Contains(is, "trouble: "+bad)
+	})
+	require.Contains(t, is, `unknown field "spek"; did you mean "spec"?`)
+	require.Contains(t, is, "; its last good content is used meanwhile")
+	require.NotContains(t, is, "other.yaml")
+
+	gone := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=100ms")
+	require.Equal(t, exitNotReady, gone.status)
+	require.Contains(t, gone.errOut, "trouble: "+bad)
+	require.NotContains(t, gone.errOut, "other.yaml")
+	require.Contains(t, gone.errOut, "; 'volnode sources' shows 1 trouble that does not name it")
+
+	none := r.ask("describe", "pod", "default/other")
+	require.Equal(t, exitFailed, none.status)
+	require.Contains(t, none.errOut, r.path("manifests", "other.yaml")+": ")
+	require.NotContains(t, none.errOut, bad)
+	none = r.ask("wait", "pod/default/other", "--timeout=100ms")
+	require.Contains(t, none.errOut, "trouble: "+r.path("manifests", "other.yaml"))
+	require.NotContains(t, none.errOut, bad)
+}
+
+// What is in the manifest directory and no manifest is a note: nobody waits for it, and the log tells of it once.
+func TestPassedOverNamesAreToldOf(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	r.must("wait", "all", "--for=gone")
+	require.NotContains(t, r.must("status"), "note:")
+	for _, name := range []string{"web.yml~", "web.yaml.bak", "notes.txt", ".web.yaml.swp"} {
+		require.NoError(t, os.WriteFile(r.path("manifests", name), []byte(memoryPod), 0o600))
+	}
+	require.NoError(t, os.Mkdir(r.path("manifests", "more"), 0o700))
+	note := "note: " + r.path("manifests") + ": 4 names are passed over: more, notes.txt, web.yaml.bak, web.yml~; " +
+		"a manifest is a file in this directory whose name ends with .yaml, .yml or .json\n"
+	r.eventually(func() bool { return strings.Contains(r.must("status"), note) })
+	require.Contains(t, r.must("sources"), note)
+	require.Contains(t, r.must("sources"), "all manifests are in order")
+	require.Empty(t, r.status().Sources)
+	status, ready := r.get(t, "/readyz?verbose")
+	require.Equal(t, http.StatusOK, status, ready)
+	r.apply("web.yaml", memoryPod)
+	r.must("wait", "pod/demo/web")
+	require.Equal(t, 1, strings.Count(r.daemon.logged(), "web.yml~"), "it is told once")
+	for _, name := range []string{"web.yml~", "web.yaml.bak", "more", "notes.txt"} {
+		require.NoError(t, os.Remove(filepath.Join(r.path("manifests"), name)))
+	}
+	r.eventually(func() bool { return !strings.Contains(r.must("status"), "note:") })
 }

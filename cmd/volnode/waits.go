@@ -34,7 +34,15 @@ func (d *daemon) wait(ctx context.Context, q waitQuery) (waitAnswer, error) {
 	if err != nil {
 		return waitAnswer{}, err
 	}
-	return d.unmet(q, status), nil
+	concerns := status.Sources
+	if q.pod != "" {
+		its, cancel := d.soon(context.WithoutCancel(ctx))
+		defer cancel()
+		if concerns, err = d.concerning(its, q.pod, status); err != nil {
+			return waitAnswer{}, err
+		}
+	}
+	return d.unmet(q, status, concerns), nil
 }
 
 // statusAtLast is the status for a wait, also for one whose time is over.
@@ -128,8 +136,8 @@ func (d *daemon) candidates(name string, s engine.Status) []core.PodUID {
 	return uids
 }
 
-// unmet composes the answer of a wait whose time is over.
-func (d *daemon) unmet(q waitQuery, s engine.Status) waitAnswer {
+// unmet composes the answer of a wait whose time is over. Of the troubles it tells those that concern what is waited for.
+func (d *daemon) unmet(q waitQuery, s engine.Status, concerns []engine.SourceTrouble) waitAnswer {
 	a := waitAnswer{Left: &s}
 	if q.pod == "" {
 		a.Message = fmt.Sprintf("%s and %s are left", plural(len(s.Pods), "pod"), plural(len(s.Rungs), "rung"))
@@ -138,22 +146,25 @@ func (d *daemon) unmet(q waitQuery, s engine.Status) waitAnswer {
 	uids := d.candidates(q.pod, s)
 	left := s
 	left.Pods = slices.DeleteFunc(slices.Clone(s.Pods), func(p engine.PodStatus) bool { return !slices.Contains(uids, p.UID) })
-	left.Rungs = rungsOf(s, left.Pods)
+	left.Rungs, left.Sources = rungsOf(s, left.Pods), concerns
 	a.Left = &left
 	switch n, _ := d.names.lookup(q.pod); {
 	case n.uid == "" && !s.Synced:
 		a.Message = fmt.Sprintf("pod %s is not known, and not all manifests have been read", q.pod)
-		for _, t := range s.Sources {
+		for _, t := range concerns {
 			a.Message += fmt.Sprintf("; %s: %s", t.Where, t.Why)
 		}
 	case q.on == forReady && n.uid == "":
-		a.Message = fmt.Sprintf("pod %s is not known: no manifest that counts names it%s", q.pod, spoilt(s))
+		a.Message = fmt.Sprintf("pod %s is not known: no manifest that counts names it", q.pod)
 	case q.on == forReady:
 		a.Message = notReady(left.Pods)
 	case n.uid != "":
 		a.Message = fmt.Sprintf("pod %s is still wanted: %s", q.pod, d.whyWanted(q.pod, s))
 	default:
 		a.Message = fmt.Sprintf("no manifest names pod %s any more; not gone yet: %s", q.pod, plural(volumesOf(left.Pods), "volume"))
+	}
+	if others := len(s.Sources) - len(concerns); others > 0 {
+		a.Message += "; 'volnode sources' shows " + plural(others, "trouble") + " that " + plurally(others, "does", "do") + " not name it"
 	}
 	return a
 }
@@ -172,11 +183,7 @@ func notReady(pods []engine.PodStatus) string {
 	if not == 0 {
 		return "the pod is being brought up"
 	}
-	verb := "are"
-	if not == 1 {
-		verb = "is"
-	}
-	return fmt.Sprintf("%d of its %s %s not ready", not, plural(all, "volume"), verb)
+	return fmt.Sprintf("%d of its %s %s not ready", not, plural(all, "volume"), plurally(not, "is", "are"))
 }
 
 func volumesOf(pods []engine.PodStatus) (n int) {
@@ -197,15 +204,6 @@ func (d *daemon) whyWanted(name string, s engine.Status) string {
 		}
 	}
 	return "the manifest that names it counts"
-}
-
-// spoilt points to manifests that may name what is not known.
-func spoilt(s engine.Status) string {
-	bad := len(slices.DeleteFunc(slices.Clone(s.Sources), func(t engine.SourceTrouble) bool { return t.Held }))
-	if bad == 0 {
-		return ""
-	}
-	return "; " + plural(bad, "trouble") + " with manifests: 'volnode sources' shows which"
 }
 
 // rungsOf returns the rungs of pods, with those that they stand on.
@@ -274,6 +272,9 @@ func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswe
 			}
 		}
 		a.Rungs = rungsOf(s, a.Pods)
+		if a.Sources, err = d.concerning(ctx, name, s); err != nil {
+			return a, err
+		}
 		entries, err := d.manager.Deletions(ctx)
 		if err != nil {
 			return a, err
@@ -293,7 +294,11 @@ func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswe
 		}
 	}
 	if len(a.Pods)+len(a.Rungs)+len(a.Drivers)+len(a.Deletions) == 0 {
-		return a, &httpError{404, unknownObject(kind, name, s)}
+		text := unknownObject(kind, name, s)
+		for _, t := range a.Sources {
+			text += fmt.Sprintf("; %s: %s", t.Where, t.Why)
+		}
+		return a, &httpError{404, text}
 	}
 	return a, nil
 }

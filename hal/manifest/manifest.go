@@ -1,7 +1,8 @@
 // Package manifest serves a [hal.Cluster] from a directory of manifests: no API server, no cluster.
 //
 // The directory holds files *.yaml, *.yml and *.json, each with any number of documents: Pod, PersistentVolume, PersistentVolumeClaim, Secret,
-// CSIDriver, VolumeAttachment, and List of these. ConfigMap and StorageClass are passed over. Names that begin with "." or end with "~" are passed over too.
+// CSIDriver, VolumeAttachment, and List of these. ConfigMap and StorageClass are passed over. Names that begin with "." are passed over, and so are,
+// with a word to [Options].Passed, all other names: those that end with "~", sub-directories, and other suffixes.
 // Decoding is strict: an unknown or doubled field is an error, a field without which the API server takes no Pod, PersistentVolume or
 // PersistentVolumeClaim must be there, and one error anywhere makes the whole file bad.
 //
@@ -52,6 +53,8 @@ type Options struct {
 	Node func() string
 	// Pods, when set, is asked by Watch for the uids of the pods that an earlier run has done something for. On the owner.
 	RecordedPods func() []string
+	// Passed, when set, is told which names in the directory are passed over, as they are no manifest's: all of them, when they have changed. On the owner.
+	Passed func(names []string)
 }
 
 // New makes the source. It touches nothing before Watch.
@@ -74,6 +77,7 @@ type Cluster struct {
 	state    state
 	known    map[id]object          // what was in an Applied, and in no Removed since
 	troubles map[string]hal.Trouble // by Where
+	passed   []string               // names that are no manifest's
 	synced   bool
 }
 
@@ -173,6 +177,12 @@ func (c *Cluster) take(f finding) {
 		c.deliver(hal.Synced{Source: Source})
 	}
 	c.tell(troubles)
+	if f.listed && !slices.Equal(f.passed, c.passed) {
+		c.passed = f.passed
+		if c.o.Passed != nil {
+			c.o.Passed(f.passed)
+		}
+	}
 	switch {
 	case c.noticed, f.unsettled:
 		c.noticed = false

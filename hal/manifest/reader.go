@@ -39,9 +39,11 @@ type reader struct {
 type finding struct {
 	state     state
 	troubles  []hal.Trouble
-	synced    bool // all that exists is in state
-	unsettled bool // something has changed and must be read again before it counts
-	retry     bool // something could not be read, and nobody will tell when it can
+	passed    []string // names in the directory that are no manifest's, sorted; those that begin with a dot are nobody's business
+	listed    bool     // passed is known
+	synced    bool     // all that exists is in state
+	unsettled bool     // something has changed and must be read again before it counts
+	retry     bool     // something could not be read, and nobody will tell when it can
 }
 
 func (f *finding) trouble(t hal.Trouble) { f.troubles = append(f.troubles, t) }
@@ -56,14 +58,14 @@ func (r reader) read() finding {
 		}
 		r.before = loaded
 	}
-	names, here, problem := r.list()
+	names, passed, here, problem := r.list()
 	if problem != "" {
 		f := finding{state: r.before, retry: true}
 		f.state.in = dirID{}
 		f.trouble(hal.Trouble{Where: r.o.Dir, Problem: problem})
 		return f
 	}
-	f := finding{state: r.before}
+	f := finding{state: r.before, passed: passed, listed: true}
 	f.state.in, f.state.files, f.state.seen, f.state.readings = here, map[string]file{}, map[string]sum{}, map[string]reading{}
 	texts := map[string][]byte{}
 	for _, name := range names {
@@ -123,10 +125,17 @@ func (r reader) unnamed(f *finding) (uids []string) {
 	return uids
 }
 
+// podsOfJournal is where the trouble of pods is that only the journal knows.
+const podsOfJournal = "pods of the journal"
+
 func (r reader) troubleOfPods(uids []string) hal.Trouble {
-	return hal.Trouble{Where: "pods of the journal", Accept: true, Problem: "what an earlier run knew of the manifests is lost, and " +
-		"no manifest names the pods " + some(uids) + ", which that run had volumes for, so nothing is torn down; put their manifests back into " + r.o.Dir +
-		", or run 'volnode sources --accept' to have them removed"}
+	pods, their, them := "the pods "+some(uids), "their manifests", "them"
+	if len(uids) == 1 {
+		pods, their, them = "pod "+uids[0], "its manifest", "it"
+	}
+	return hal.Trouble{Where: podsOfJournal, Accept: true, Problem: "what an earlier run knew of the manifests is lost, and no manifest names " + pods +
+		", which that run had volumes for, so nothing is torn down; put " + their + " back into " + r.o.Dir + ", or run 'volnode sources --accept' to have " +
+		them + " removed"}
 }
 
 // troubleOf tells of a file that does not count as it is.
@@ -148,37 +157,41 @@ func (r reader) troubleOf(name string, this file) hal.Trouble {
 	return t
 }
 
-// list names the manifests, sorted, and says which directory holds them. A problem is one of the directory itself: then nothing is known of what it holds.
-func (r reader) list() (names []string, here dirID, problem string) {
+// list names the manifests and what is passed over, sorted, and says which directory holds them. A problem is one of the directory itself: then nothing is known of what it holds.
+func (r reader) list() (names, passed []string, here dirID, problem string) {
 	info, err := r.h.Tree.Stat(r.call, r.o.Dir)
 	switch {
 	case hal.Is(err, syscall.ENOENT):
-		return nil, here, "the directory is missing; create it, empty if no pod is wanted"
+		return nil, nil, here, "the directory is missing; create it, empty if no pod is wanted"
 	case err != nil:
-		return nil, here, err.Error()
+		return nil, nil, here, err.Error()
 	case info.Type != hal.TypeDirectory:
-		return nil, here, "is a " + info.Type.String() + ", not a directory"
+		return nil, nil, here, "is a " + info.Type.String() + ", not a directory"
 	case insecure(info) != "":
-		return nil, here, insecure(info)
+		return nil, nil, here, insecure(info)
 	}
 	entries, err := r.h.Tree.List(r.call, r.o.Dir)
 	if err != nil {
-		return nil, here, err.Error()
+		return nil, nil, here, err.Error()
 	}
 	here = dirOf(info, r.h.Runtime.BootID())
 	if info, err = r.h.Tree.Stat(r.call, r.o.Dir); err != nil || !here.is(dirOf(info, here.Boot)) {
-		return nil, here, "was replaced while it was read; it is read again"
+		return nil, nil, here, "was replaced while it was read; it is read again"
 	}
 	for _, e := range entries {
-		if manifest(e.Name) {
+		switch {
+		case manifest(e.Name):
 			names = append(names, e.Name)
+		case !strings.HasPrefix(e.Name, "."):
+			passed = append(passed, e.Name)
 		}
 	}
 	if len(names) > maxFiles {
-		return nil, here, fmt.Sprintf("holds %d manifests, and %d are allowed", len(names), maxFiles)
+		return nil, nil, here, fmt.Sprintf("holds %d manifests, and %d are allowed", len(names), maxFiles)
 	}
 	slices.Sort(names)
-	return names, here, ""
+	slices.Sort(passed)
+	return names, passed, here, ""
 }
 
 // manifest says whether a name is a manifest's. What has such a name and is no regular file is refused aloud.
@@ -372,7 +385,11 @@ func (r reader) served(f file) string {
 	case len(pods) == 0:
 		return ", so it still counts"
 	}
-	return ", so it still counts: " + some(pods) + " stay up"
+	verb := " stay up"
+	if len(pods) == 1 {
+		verb = " stays up"
+	}
+	return ", so it still counts: " + some(pods) + verb
 }
 
 // some names the first of many.
