@@ -79,6 +79,7 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 		{"list", "- a", ":1: the file must hold keys and values"},
 		{"scalar for a mapping", configHead + "csi: fast", ":3: csi must hold keys and values"},
 		{"no YAML", "a: [", "yaml: line 1"},
+		{"tab", configHead + "csi:\n\tcallTimeout: 1s\n", ": line 4: a tab is in the indentation, and YAML allows spaces only; write spaces in place of it"},
 		{"bad duration", configHead + "csi: {callTimeout: soon}", `:3: csi.callTimeout: "soon" is not a time like 30s or 2m`},
 		{"duration without a unit", configHead + "csi: {callTimeout: 30}", ":3: csi.callTimeout: 30 has no unit; write 30s"},
 		{"short time", configHead + "csi: {callTimeout: 30ms}", ":3: csi.callTimeout: 30ms is not between 1s and 1h"},
@@ -143,7 +144,7 @@ func TestBadFlagsEndWithTwoAndAreNamed(t *testing.T) {
 		"--socket=a":                  `--socket: "a" is not an absolute path`,
 		"--node-name=a/b":             `--node-name: "a/b" `,
 		"--metrics-address=1.2.3.4:1": `--metrics-address: "1.2.3.4:1" is not a loopback address`,
-		"--log-level=loud":            `for "--log-level" flag: "loud" is none of debug, info, warn, error`,
+		"--log-level=loud":            `--log-level: "loud" is none of debug, info, warn, error`,
 	} {
 		r := volnode(t, "run", flag)
 		require.Equal(t, exitUsage, r.status, flag)

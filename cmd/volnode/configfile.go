@@ -104,6 +104,9 @@ func (c *configuration) parse(content []byte, k keys) error {
 		if errors.Is(err, io.EOF) {
 			return fmt.Errorf("is empty; it begins with apiVersion: %s and kind: %s", configVersion, configKind)
 		}
+		if tab, is := wording.Tab(content); is {
+			return errors.New(tab)
+		}
 		return err
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {

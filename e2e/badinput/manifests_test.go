@@ -35,6 +35,8 @@ var badFiles = []struct{ name, text, why string }{
 	},
 	{"torn.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a", "did not find expected"},
 	{"cut.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n", "spec.containers: Required value; the API server refuses that, too"},
+	{"tab.yaml", "apiVersion: v1\nkind: Pod\nmetadata:\n\tname: a\n", "document 1: line 4: a tab is in the indentation, and YAML allows spaces only"},
+	{"tabs.yaml", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n \tnamespace: b\n", "document 1: line 5: a tab is in the indentation"},
 	{"torn.json", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\",\n", "json: line 3: unexpected end of JSON input"},
 	{"text.yaml", "hello\n", "not an object with apiVersion and kind"},
 	{"empty.yaml", "\n", "holds no object; remove the file if that is meant"},

@@ -6,13 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
+
+	"github.com/volnode/volnode/internal/wording"
 )
 
 // Rule is one fault. The first rule of the control file that matches a call and is not used up applies to it; all
@@ -65,8 +70,11 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (d *Duration) UnmarshalText(text []byte) error {
 	parsed, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is not a time like 1.5s", text)
+	}
 	*d = Duration(parsed)
-	return err
+	return nil
 }
 
 // Code is a gRPC code that is written as its name, for example "Unavailable" or "UNAVAILABLE".
@@ -97,10 +105,11 @@ func ParseRules(data []byte) ([]Rule, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&rules); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFaults, err)
+	if err := knownFields(data); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &rules); err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrFaults, saysOf(err, data))
 	}
 	for i, r := range rules {
 		if err := r.check(); err != nil {
@@ -119,12 +128,62 @@ func (r Rule) check() error {
 	switch r.Reply {
 	case "", NonsenseEmpty, NonsenseWrongType, NonsenseGarbage, NonsenseHuge, NonsenseUnknownEnum:
 	default:
-		return fmt.Errorf("%w: reply %q is no kind of nonsense", ErrFaults, r.Reply)
+		return fmt.Errorf("%w: reply %q: want empty, wrong-type, garbage, huge or unknown-enum", ErrFaults, r.Reply)
 	}
-	if r.Method == "" || r.Skip < 0 || r.Times < 0 || r.DelayBefore < 0 || r.DelayAfter < 0 {
-		return fmt.Errorf("%w: a method is required and numbers are not negative", ErrFaults)
+	switch {
+	case r.Method == "":
+		return fmt.Errorf("%w: a rule has no method; write the RPC, like NodeStageVolume, or * for any", ErrFaults)
+	case r.Skip < 0 || r.Times < 0 || r.DelayBefore < 0 || r.DelayAfter < 0:
+		return fmt.Errorf("%w: skip, times, delayBefore and delayAfter are not below 0", ErrFaults)
 	}
 	return nil
+}
+
+// knownFields refuses fields that a rule does not have.
+func knownFields(data []byte) error {
+	var rules []map[string]json.RawMessage
+	if json.Unmarshal(data, &rules) != nil {
+		return nil // it is no list of rules, which is told elsewhere
+	}
+	var names []string
+	for f := range reflect.TypeFor[Rule]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	for i, r := range rules {
+		for _, field := range slices.Sorted(maps.Keys(r)) {
+			if !slices.Contains(names, field) {
+				return fmt.Errorf("%w: rule %d: there is no field %q%s", ErrFaults, i, field, wording.Meant(field, names))
+			}
+		}
+	}
+	return nil
+}
+
+// saysOf says in words of the file what the decoder has against it.
+func saysOf(err error, data []byte) string {
+	bad, is := errors.AsType[*json.UnmarshalTypeError](err)
+	if !is {
+		return err.Error()
+	}
+	where := fmt.Sprintf("line %d: ", 1+bytes.Count(data[:min(int(bad.Offset), len(data))], []byte("\n")))
+	if bad.Field == "" {
+		return where + "the file is a list of rules, each between { and }; this is " + article(bad.Value)
+	}
+	return where + bad.Field + " can't be " + article(bad.Value)
+}
+
+// article puts one before what the decoder calls a value.
+func article(value string) string {
+	switch {
+	case strings.HasPrefix(value, "bool"):
+		return "true or false"
+	case strings.HasPrefix(value, "number "):
+		return "the " + value
+	case strings.HasPrefix(value, "a"), strings.HasPrefix(value, "o"):
+		return "an " + value
+	}
+	return "a " + value
 }
 
 // WriteFaults replaces the control file at path. All its rules start unused, also those that were there before.

@@ -128,12 +128,22 @@ func TestRulesParseBack(t *testing.T) {
 	got, err := ParseRules(data)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	for _, text := range []string{
-		`{}`, `[{}]`, `[{"method":"*","crash":"later"}]`, `[{"method":"*","reply":"x"}]`, `[{"method":"*","times":-1}]`,
-		`[{"method":"*","failBefore":"Fine"}]`, `[{"method":"*","delayBefore":"1"}]`,
+	for text, want := range map[string]string{
+		`{}`:                                     "line 1: the file is a list of rules, each between { and }; this is an object",
+		`[{}]`:                                   "a rule has no method; write the RPC, like NodeStageVolume, or * for any",
+		`[{"method":"*","crash":"later"}]`:       `crash "later": want before or after`,
+		`[{"method":"*","reply":"x"}]`:           `reply "x": want empty, wrong-type, garbage, huge or unknown-enum`,
+		`[{"method":"*","times":-1}]`:            "skip, times, delayBefore and delayAfter are not below 0",
+		`[{"method":"*","failBefore":"Fine"}]`:   `"Fine" is no gRPC error code`,
+		`[{"method":"*","delayBefore":"1"}]`:     `"1" is not a time like 1.5s`,
+		`[{"method":"*","delayBefore":1}]`:       "delayBefore can't be a number",
+		"[{\"method\":\"*\",\n\"times\":\"1\"}]": "line 2: times can't be a string",
+		`[{"mehtod":"*"}]`:                       `rule 0: there is no field "mehtod"; did you mean method?`,
 	} {
 		_, err := ParseRules([]byte(text))
 		require.ErrorContains(t, err, "faults", text)
+		require.ErrorContains(t, err, want, text)
+		require.NotContains(t, err.Error(), "Go ", text)
 	}
 }
 

@@ -27,48 +27,60 @@ func (c *Cluster) Concerning(pod string) (wheres []string) {
 
 // relatives are a pod, and the objects that its volumes need.
 type relatives struct {
-	ids   []id
-	names []string // as texts have them
-	known bool     // the pod is served
+	ids     []id
+	sought  []string // names and uids of those that no file is known to hold: a bad one may
+	isHeld  bool     // a file holds the pod
+	isBlind bool     // what was known of the files is lost
+	holders map[id]bool
 }
 
 // about finds a pod's, as far as they are known.
 func (s state) about(pod string) relatives {
-	is := relatives{}
-	namespace, name, named := strings.Cut(pod, "/")
-	if named {
-		is.names = []string{name}
-		is.ids = []id{{Kind: "Pod", Namespace: namespace, Name: name}}
-	} else {
-		is.names = []string{pod}
+	is := relatives{isBlind: s.blind, holders: map[id]bool{}}
+	for _, f := range s.files { // the order does not matter
+		for _, o := range f.objects {
+			is.holders[byName(o.id)] = true
+		}
 	}
+	namespace, name, isNamed := strings.Cut(pod, "/")
+	uid := pod
 	for key, o := range s.objects { // the order does not matter
 		web, ok := o.value.(*corev1.Pod)
-		if !ok || key.Kind != "Pod" || key.UID != pod && (key.Namespace != namespace || key.Name != name) {
+		if !ok || key.UID != pod && (key.Namespace != namespace || key.Name != name) {
 			continue
 		}
-		is.known = true
-		is.ids = append(is.ids, byName(key))
-		is.names = append(is.names, key.Name, key.UID)
+		namespace, name, uid, isNamed = key.Namespace, key.Name, key.UID, true
 		for _, v := range web.Spec.Volumes {
 			if v.PersistentVolumeClaim != nil {
 				is.claim(s, key.Namespace, v.PersistentVolumeClaim.ClaimName)
 			}
 		}
+		break
+	}
+	if isNamed {
+		is.add(id{Kind: "Pod", Namespace: namespace, Name: name})
+		is.isHeld = is.holders[id{Kind: "Pod", Namespace: namespace, Name: name}]
+	}
+	if !is.isHeld {
+		is.sought = append(is.sought, uid)
 	}
 	return is
 }
 
+func (r *relatives) add(i id) {
+	if r.ids = append(r.ids, i); !r.holders[i] {
+		r.sought = append(r.sought, i.Name)
+	}
+}
+
 // claim adds a claim, and the volume that it names.
 func (r *relatives) claim(s state, namespace, name string) {
-	r.ids, r.names = append(r.ids, id{Kind: "PersistentVolumeClaim", Namespace: namespace, Name: name}), append(r.names, name)
+	r.add(id{Kind: "PersistentVolumeClaim", Namespace: namespace, Name: name})
 	for key, o := range s.objects { // the order does not matter
 		claim, ok := o.value.(*corev1.PersistentVolumeClaim)
-		if !ok || key.Namespace != namespace || key.Name != name || claim.Spec.VolumeName == "" {
-			continue
+		if ok && key.Namespace == namespace && key.Name == name && claim.Spec.VolumeName != "" {
+			r.add(id{Kind: "PersistentVolume", Name: claim.Spec.VolumeName})
 		}
-		r.ids = append(r.ids, id{Kind: "PersistentVolume", Name: claim.Spec.VolumeName})
-		r.names = append(r.names, claim.Spec.VolumeName)
 	}
 }
 
@@ -77,13 +89,13 @@ func (r relatives) isNamed(where string, inFile bool) bool {
 	return slices.ContainsFunc(r.ids, func(i id) bool { return where == i.String() || inFile && strings.HasSuffix(where, ": "+i.String()) })
 }
 
-// concerns reports whether a file holds one of them, or may hold one: its text names it, or nothing is known of its text and the pod is in no other file.
+// concerns reports whether a file holds one of them, or may: its text names one that no file holds, or what is in it is not known.
 func (f file) concerns(is relatives) bool {
 	if slices.ContainsFunc(f.objects, func(o object) bool { return slices.Contains(is.ids, byName(o.id)) }) {
 		return true
 	}
-	isHidden := f.lost || f.problem != "" && len(f.texts) == 0 // what it holds is not known
-	return isHidden && !is.known || slices.ContainsFunc(f.texts, func(text []byte) bool {
-		return slices.ContainsFunc(is.names, func(name string) bool { return mentions(text, name) })
+	isHidden := f.lost || f.problem != "" && (len(f.texts) == 0 || is.isBlind && !f.known)
+	return isHidden && !is.isHeld || slices.ContainsFunc(f.texts, func(text []byte) bool {
+		return slices.ContainsFunc(is.sought, func(name string) bool { return mentions(text, name) })
 	})
 }

@@ -181,7 +181,7 @@ func TestAnotherDirectorySaysNothingOfWhatIsMissing(t *testing.T) {
 				require.NotContains(t, events, "-a/")
 				require.Contains(t, events, "+c/", "what comes counts at once")
 				require.True(t, w.troubles()[dir+"/a.yaml"].Accept)
-				require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "default/a stay")
+				require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, ": default/a stays up; mount or restore")
 
 				w.rm("c.yaml").pass(second)
 				require.Contains(t, w.changes(), "-c/", "it was seen in this directory")

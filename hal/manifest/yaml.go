@@ -104,7 +104,7 @@ func splitYAML(data []byte) ([]document, error) {
 			return all, nil
 		}
 		if err != nil {
-			if tab, is := wording.Tab(data, err); is {
+			if tab, is := wording.Tab(data); is {
 				return nil, fmt.Errorf("document %d: %w", number, syntaxError{errors.New(tab), "YAML", false})
 			}
 			return nil, fmt.Errorf("document %d: %w", number, syntaxError{err, "YAML", true})

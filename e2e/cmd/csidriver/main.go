@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/volnode/volnode/e2e/csidriver"
+	"github.com/volnode/volnode/internal/cli"
 )
 
 // Exit statuses.
@@ -31,7 +32,26 @@ with the parameter "backend", or from --volume, which needs no provisioner.
   csidriver --endpoint /run/demo/csi.sock --state-dir /var/lib/demo --volume disk=loop:64Mi:ext4 \
             --registration-dir /var/lib/kubelet/plugins_registry --call-log /run/demo/calls.jsonl
 
-SIGTERM stops it and leaves the mounts; a new start goes on from the state directory.`
+SIGTERM stops it and leaves the mounts; a new start goes on from the state directory.
+
+--faults names a JSON file, a list of rules that make the driver slow, wrong or dead. It is read on every call, so an edit counts at once; write to
+another name and rename. A file that is not there is no rule. With a bad one each call answers INTERNAL and says what is wrong.
+
+  [{"method": "NodeStageVolume", "volume": "demo", "delayBefore": "3s", "failAfter": "Unavailable", "times": 1}]
+
+The first rule that matches a call, and is not used up, is the only one that acts on it:
+
+  method       RPC without its service, like NodeStageVolume; "*" is any
+  volume       ID of the volume, of CreateVolume also its name; left out: any
+  skip         let so many calls that match pass first
+  times        act on so many calls, then never again; left out: on all. What is used up is kept in FILE.used, over restarts; writing FILE resets it
+  delayBefore  wait that long before the effect, like 1.5s
+  delayAfter   wait that long after the effect
+  failBefore   answer with this gRPC status, without the effect
+  failAfter    answer with this gRPC status, after the effect
+  message      of the error; left out: it says that it was injected
+  crash        the process ends "before" or "after" the effect
+  reply        after the effect, answer "empty", "wrong-type", "garbage", "huge" or "unknown-enum"`
 
 // errNotRoot is a usage error in spirit, but not one that the usage text helps with.
 var errNotRoot = errors.New("run it as root (uid 0): it mounts filesystems and attaches loop devices")
@@ -51,6 +71,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.CompletionOptions.DisableDefaultCmd = true
+	cli.Prepare(root)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	err := root.ExecuteContext(ctx)
 	switch {
@@ -79,7 +100,7 @@ func serveCommand(started *bool) *cobra.Command {
 		Use:   "csidriver --endpoint SOCKET --state-dir DIR",
 		Short: "A CSI driver for tests, with directories and loop devices behind it",
 		Long:  long,
-		Args:  cobra.NoArgs,
+		Args:  cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			*started = true
 			return serve(cmd.Context(), c, f)
@@ -96,7 +117,7 @@ func serveCommand(started *bool) *cobra.Command {
 	set.StringVar(&c.StateDir, "state-dir", "", "directory for state and volumes")
 	set.StringVar(&c.RegistrationDir, "registration-dir", "", "kubelet's plugin registration directory; empty: none")
 	set.StringVar(&c.CallLog, "call-log", "", "append one JSON line to this file when a call starts and when it ends")
-	set.StringVar(&c.Faults, "faults", "", "JSON file with fault rules, read on every call")
+	set.StringVar(&c.Faults, "faults", "", "JSON file with rules that make the driver slow, wrong or dead; its format is above")
 	set.StringVar(&f.backend, "backend", string(csidriver.BackendDir), "backend of volumes that name none: dir or loop")
 	set.StringVar(&f.capacity, "capacity", "1Ti", "bytes that all volumes together may have")
 	set.StringArrayVar(&f.volumes, "volume", nil,

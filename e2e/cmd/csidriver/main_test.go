@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -32,6 +33,24 @@ func TestUsageErrorsExitWithTwo(t *testing.T) {
 		require.Equal(t, exitUsage, run(t.Context(), args, &out, &errs), args)
 		require.Contains(t, errs.String(), "csidriver: ", args)
 	}
+}
+
+// TestFaultsAreDocumented: the help has every field of a rule, and its example is one.
+func TestFaultsAreDocumented(t *testing.T) {
+	var out, errs strings.Builder
+	require.Zero(t, run(t.Context(), []string{"--help"}, &out, &errs), errs.String())
+	for f := range reflect.TypeFor[csidriver.Rule]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		require.Contains(t, out.String(), "\n  "+name+" ", "--help")
+	}
+	from := strings.Index(out.String(), "[{")
+	rules, err := csidriver.ParseRules([]byte(out.String()[from : strings.Index(out.String(), "}]")+2]))
+	require.NoError(t, err)
+	require.Len(t, rules, 1)
+
+	errs.Reset()
+	require.Equal(t, exitUsage, run(t.Context(), []string{"--falts", "x"}, &out, &errs))
+	require.Contains(t, errs.String(), "csidriver has no flag --falts; did you mean --faults?")
 }
 
 func TestStatePrintsEmptySetsForAnEmptyDirectory(t *testing.T) {
