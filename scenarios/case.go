@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/internal/wording"
 )
 
 // Case is a run told by its choices: what is not kept is benign.
@@ -298,13 +299,19 @@ func ParseKept(text string) (Kept, error) {
 		k.Value, k.Time = int64(d), true
 		return k, notNegative(text, k.Value)
 	}
+	var names []string
 	for _, f := range sim.Faults() {
 		if flagOf(f) == value {
 			k.Fault = f
 			return k, nil
 		}
+		names = append(names, flagOf(f))
 	}
-	return Kept{}, fmt.Errorf("%q: %q is no fault, index or time", text, value)
+	meant := ""
+	if near := wording.Nearest(value, names); near != "" {
+		meant = "; did you mean " + near + "?"
+	}
+	return Kept{}, fmt.Errorf("%q: %q is no fault, index or time%s", text, value, meant)
 }
 
 func notNegative(text string, value int64) error {

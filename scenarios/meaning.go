@@ -87,7 +87,7 @@ func (p *parser) check() {
 		}
 		switch {
 		case s.act == nil:
-			p.note(p.errorf("%q is nothing that can happen or be expected; docs/volsim.md lists what can%s", s, nearestAction(s.Words)))
+			p.note(p.errorf("%q is nothing that can happen or be expected%s docs/volsim.md lists what can", s, nearestAction(s.Words)))
 		case s.Since && !s.Within:
 			earliest += s.Wait
 		case !s.Since && s.Wait < earliest:
@@ -107,7 +107,7 @@ func nearestAction(words []string) string {
 		}
 	}
 	if best == "" {
-		return ""
+		return ";"
 	}
 	return "; did you mean: " + best + "?"
 }

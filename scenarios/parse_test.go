@@ -165,3 +165,17 @@ func TestWhatNamesAScenario(t *testing.T) {
 		require.NotRegexp(t, `^(laws|[BF]\d+|[SL]\d+|K:|Pattern)\b`, s.Title())
 	}
 }
+
+// TestAFaultThatNoCallMeetsSaysOfWhatTheCallsWere: who names another object, or counts too far, sees what there was.
+func TestAFaultThatNoCallMeetsSaysOfWhatTheCallsWere(t *testing.T) {
+	s, err := Parse("s.txt", "# a\ndriver disk.example staging\nvolume vol-a of disk.example\npod default/web uses vol-a\n"+
+		"fault csi.stage of vol-b late 1s\nfault csi.stage nth 7 late 1s\nfault child.lives helper lives\n"+
+		"at 0s apply all\nwithin 5m expect pod default/web ready\n")
+	require.NoError(t, err)
+	const is = " is met by no call before the timeline ends; "
+	require.Equal(t, []string{
+		"line 5: fault csi.stage of vol-b late 1s" + is + "calls of csi.stage were of: disk.example^vol-a",
+		"line 6: fault csi.stage nth 7 late 1s" + is + "it is at number 7 of such calls, and the last one is number 1",
+		"line 7: fault child.lives helper lives" + is + "no call of child.lives came before then",
+	}, RunScenario(s, false, nil, nil).Stale)
+}

@@ -87,7 +87,7 @@ func meantObjects(kind, name string, s engine.Status) string {
 	near := slices.DeleteFunc(slices.Clone(names), func(known string) bool { return !isNear(name, known) })
 	switch {
 	case len(names) == 0:
-		return "volnode knows of none"
+		return "volnode knows no " + kind
 	case len(near) > 0:
 		return "near it: " + shortList(near)
 	}

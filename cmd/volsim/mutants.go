@@ -89,7 +89,7 @@ func (f *mutantsFlags) chosen() ([]mutants.Mutant, error) {
 func (f *mutantsFlags) prepare() (map[string][]string, error) {
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/volnode/volnode").Output()
 	if err != nil {
-		return nil, fmt.Errorf("the source tree is not found from here (go list -m): %w", err)
+		return nil, fmt.Errorf("the source tree is not found: go list -m: %w; run volsim mutants at the root of volnode's source tree, with Go installed", err)
 	}
 	f.lab.Root = strings.TrimSpace(string(root))
 	all, err := scenarios.Catalogue()

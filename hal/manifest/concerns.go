@@ -94,7 +94,7 @@ func (f file) concerns(is relatives) bool {
 	if slices.ContainsFunc(f.objects, func(o object) bool { return slices.Contains(is.ids, byName(o.id)) }) {
 		return true
 	}
-	isHidden := f.lost || f.problem != "" && (len(f.texts) == 0 || is.isBlind && !f.known)
+	isHidden := f.lost || f.problem != "" && (f.opaque && len(f.texts) == 0 || is.isBlind && !f.known)
 	return isHidden && !is.isHeld || slices.ContainsFunc(f.texts, func(text []byte) bool {
 		return slices.ContainsFunc(is.sought, func(name string) bool { return mentions(text, name) })
 	})

@@ -33,6 +33,7 @@ func TestTroublesOfAPod(t *testing.T) {
 	require.Empty(t, concerning("default/web"))
 
 	w.put("web.yaml", web+"oops: 1\n").put("claim.yaml", claim("u-c")+"oops: 1\n").put("db.yaml", pod("db")+"oops: 1\n").put("new.yaml", "name: new\n")
+	w.names[dir+"/sub.yaml"] = hal.Info{Type: hal.TypeDirectory} // it holds no manifest, whatever somebody moves there
 	w.fail["read "+dir+"/rot.yaml"] = &hal.Error{Op: "read", Errno: 5}
 	w.put("rot.yaml", "x").pass(3 * second)
 	require.Equal(t, []string{dir + "/claim.yaml", dir + "/web.yaml"}, concerning("default/web"))

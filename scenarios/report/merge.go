@@ -90,7 +90,7 @@ func (m *Merged) Read(name string, in io.Reader) error {
 func (m *Merged) line(line []byte, place string) error {
 	var k kind
 	if err := json.Unmarshal(line, &k); err != nil {
-		return fmt.Errorf("no line of a hunt: %w", err)
+		return errors.New("no line of a hunt, as volsim hunt --jsonl writes them: it is no JSON object, or a field of it has another type")
 	}
 	if k.Schema != Schema {
 		return fmt.Errorf("schema %d; this volsim reads %d", k.Schema, Schema)
