@@ -84,7 +84,7 @@ func ParseStaticVolume(s string) (StaticVolume, error) {
 func ParseSize(s string) (int64, error) {
 	q, err := resource.ParseQuantity(s)
 	if err != nil {
-		return 0, fmt.Errorf("%w: size %q: %w", ErrConfig, s, err)
+		return 0, fmt.Errorf("%w: size %q is no number of bytes like 64Mi or 1Gi", ErrConfig, s)
 	}
 	if q.Value() <= 0 {
 		return 0, fmt.Errorf("%w: size %q is not positive", ErrConfig, s)

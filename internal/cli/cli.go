@@ -76,6 +76,18 @@ func helpOf(c *cobra.Command, isAfterQuestion bool) string {
 	return sign + "'" + c.CommandPath() + " --help' lists all"
 }
 
+// Required refuses a command line without one of these flags of a command.
+func Required(c *cobra.Command, names ...string) {
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		for _, name := range names {
+			if !c.Flags().Changed(name) {
+				return fmt.Errorf("%s needs --%s: %s", c.CommandPath(), name, wantOf(c.Flags().Lookup(name)))
+			}
+		}
+		return nil
+	}
+}
+
 // flagError says of a flag that there is not which may be meant, and of a flag's value what it must be.
 func flagError(c *cobra.Command, err error) error {
 	if e, is := errors.AsType[*pflag.NotExistError](err); is {

@@ -126,11 +126,7 @@ func serveCommand(started *bool) *cobra.Command {
 	set.BoolVar(&c.NoStaging, "no-staging", false, "do not offer NodeStageVolume")
 	set.BoolVar(&c.Parallel, "parallel", false, "a call for a busy volume waits instead of failing with ABORTED")
 	set.BoolVar(&c.RequireAttach, "require-attach", false, "refuse to stage a volume that is not attached to the node")
-	for _, name := range []string{"endpoint", "state-dir"} {
-		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err)
-		}
-	}
+	cli.Required(cmd, "endpoint", "state-dir")
 	return cmd
 }
 
@@ -198,7 +194,5 @@ func cleanupCommand(started *bool) *cobra.Command {
 
 func requireStateDir(cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVar(dir, "state-dir", "", "state directory of the driver")
-	if err := cmd.MarkFlagRequired("state-dir"); err != nil {
-		panic(err)
-	}
+	cli.Required(cmd, "state-dir")
 }

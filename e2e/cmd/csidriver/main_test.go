@@ -51,6 +51,12 @@ func TestFaultsAreDocumented(t *testing.T) {
 	errs.Reset()
 	require.Equal(t, exitUsage, run(t.Context(), []string{"--falts", "x"}, &out, &errs))
 	require.Contains(t, errs.String(), "csidriver has no flag --falts; did you mean --faults?")
+	errs.Reset()
+	require.Equal(t, exitUsage, run(t.Context(), []string{"--endpoint", "x"}, &out, &errs))
+	require.Contains(t, errs.String(), "csidriver needs --state-dir: directory for state and volumes")
+	errs.Reset()
+	require.Equal(t, exitUsage, run(t.Context(), []string{"stat"}, &out, &errs))
+	require.Contains(t, errs.String(), `there is no command "stat"; did you mean state?`)
 }
 
 func TestStatePrintsEmptySetsForAnEmptyDirectory(t *testing.T) {
