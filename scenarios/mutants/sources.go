@@ -123,7 +123,8 @@ var sources = []Mutant{
 	},
 	{
 		"a directory that can't be looked at is empty", "S1, trouble is not absence", "hal/manifest/reader.go",
-		"\tcase err != nil:\n\t\treturn nil, here, err.Error()\n\tcase info.Type", "\tcase err != nil:\n\t\treturn nil, r.before.in, \"\"\n\tcase info.Type",
+		"\tcase err != nil:\n\t\treturn nil, nil, here, err.Error()\n\tcase info.Type",
+		"\tcase err != nil:\n\t\treturn nil, nil, r.before.in, \"\"\n\tcase info.Type",
 	},
 	{
 		"what a ledger does not list is new", "S1, the next run knows what this one served", "hal/manifest/reader.go",
@@ -131,7 +132,7 @@ var sources = []Mutant{
 	},
 	{
 		"a directory is no manifest", "S1, trouble is not absence", "hal/manifest/reader.go",
-		"\t\tif manifest(e.Name) {\n", "\t\tif manifest(e.Name) && e.Type != hal.TypeDirectory {\n",
+		"\t\tcase manifest(e.Name):\n", "\t\tcase manifest(e.Name) && e.Type != hal.TypeDirectory:\n",
 	},
 	{
 		"a bad manifest stops all teardown", "L4, a bad file harms itself", "hal/manifest/state.go",
