@@ -207,8 +207,8 @@ func (m *VolumeManager) release(b core.Batch) {
 		m.refuseAll(b.Start)
 		b.Start = nil
 	}
-	for _, op := range b.Start {
-		m.launch(op)
+	for i := range b.Start {
+		m.launch(&b.Start[i])
 	}
 	for _, id := range b.Wake {
 		if done := m.waits[id]; done != nil {
