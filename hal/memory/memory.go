@@ -28,17 +28,28 @@ type Host struct {
 	noticed func(at []string)
 }
 
+// node is a file or a directory. It is one object, so that what a host allocates is little beside what the engine does.
 type node struct {
-	info  hal.Info
-	data  []byte
-	size  int64 // of a file; what is beyond data is zeros, for which no memory is taken
-	below map[string]*node
+	info                hal.Info
+	data                []byte
+	size                int64 // of a file; what is beyond data is zeros, for which no memory is taken
+	name                string
+	first, before, next *node // what is in a directory, and what is beside it there
+}
+
+// names are those in a directory, sorted.
+func (n *node) names() (all []string) {
+	for below := n.first; below != nil; below = below.next {
+		all = append(all, below.name)
+	}
+	slices.Sort(all)
+	return all
 }
 
 // New returns a host with a root directory, a cluster of these objects, and CSI drivers of these names, which have the capability to stage.
 func New(runtime hal.Runtime, rootDir string, objects []any, drivers ...string) *Host {
 	h := &Host{runtime: runtime, objects: objects, drivers: drivers, nodes: map[string]*node{}, mounts: map[string][]hal.Mount{}}
-	h.nodes["/"] = &node{info: hal.Info{Type: hal.TypeDirectory}, below: map[string]*node{}}
+	h.nodes["/"] = &node{info: hal.Info{Type: hal.TypeDirectory}}
 	h.makeAll(rootDir)
 	return h
 }
@@ -92,33 +103,49 @@ func (h *Host) makeAll(dir string) {
 func (h *Host) make(at string, t hal.FileType) *node {
 	h.serial++
 	n := &node{info: hal.Info{Type: t, Inode: h.serial}}
-	if t == hal.TypeDirectory {
-		n.below = map[string]*node{}
-	}
 	h.enter(at, n)
 	return n
 }
 
 func (h *Host) enter(at string, n *node) {
 	h.nodes[at] = n
-	h.nodes[path.Dir(at)].below[path.Base(at)] = n
+	in := h.nodes[path.Dir(at)]
+	n.name, n.before, n.next = path.Base(at), nil, in.first
+	if in.first != nil {
+		in.first.before = n
+	}
+	in.first = n
 }
 
 func (h *Host) take(at string) {
-	delete(h.nodes[path.Dir(at)].below, path.Base(at))
+	n := h.nodes[at]
+	if n.before != nil {
+		n.before.next = n.next
+	} else {
+		h.nodes[path.Dir(at)].first = n.next
+	}
+	if n.next != nil {
+		n.next.before = n.before
+	}
 	delete(h.nodes, at)
 }
 
 // takeAll takes a name with what is below it.
 func (h *Host) takeAll(at string) {
-	for name := range h.nodes[at].below {
-		h.takeAll(at + "/" + name)
+	for below := h.nodes[at].first; below != nil; below = below.next {
+		h.takeAll(at + "/" + below.name)
 	}
 	h.take(at)
 }
 
-func failure(op, object string, errno syscall.Errno) error {
-	return &hal.Error{Op: op, Object: object, Outcome: hal.NotDone, Errno: errno}
+// failures are what calls end with. Nobody reads of which object.
+var failures = map[syscall.Errno]error{
+	syscall.EEXIST: failure(syscall.EEXIST), syscall.ENOENT: failure(syscall.ENOENT), syscall.ENOTEMPTY: failure(syscall.ENOTEMPTY),
+	syscall.EBUSY: failure(syscall.EBUSY), syscall.EFBIG: failure(syscall.EFBIG), syscall.EINVAL: failure(syscall.EINVAL),
+}
+
+func failure(errno syscall.Errno) error {
+	return &hal.Error{Op: "call", Object: "memory", Outcome: hal.NotDone, Errno: errno}
 }
 
 type tree struct{ *Host }
@@ -127,9 +154,9 @@ func (t tree) Mkdir(_ hal.Call, at string, _ uint32) error {
 	defer t.begin().mu.Unlock()
 	switch {
 	case t.nodes[at] != nil:
-		return failure("mkdir", at, syscall.EEXIST)
+		return failures[syscall.EEXIST]
 	case t.nodes[path.Dir(at)] == nil:
-		return failure("mkdir", at, syscall.ENOENT)
+		return failures[syscall.ENOENT]
 	}
 	t.make(at, hal.TypeDirectory)
 	return nil
@@ -140,11 +167,11 @@ func (t tree) Remove(_ hal.Call, at string) error {
 	n := t.nodes[at]
 	switch {
 	case n == nil:
-		return failure("remove", at, syscall.ENOENT)
-	case len(n.below) > 0:
-		return failure("remove", at, syscall.ENOTEMPTY)
+		return failures[syscall.ENOENT]
+	case n.first != nil:
+		return failures[syscall.ENOTEMPTY]
 	case len(t.mounts[at]) > 0:
-		return failure("remove", at, syscall.EBUSY)
+		return failures[syscall.EBUSY]
 	}
 	t.take(at)
 	return nil
@@ -162,7 +189,7 @@ func (t tree) Rename(_ hal.Call, from, to string) error {
 	defer t.begin().mu.Unlock()
 	n := t.nodes[from]
 	if n == nil {
-		return failure("rename", from, syscall.ENOENT)
+		return failures[syscall.ENOENT]
 	}
 	if t.nodes[to] != nil {
 		t.takeAll(to)
@@ -174,10 +201,10 @@ func (t tree) Rename(_ hal.Call, from, to string) error {
 }
 
 func (t tree) move(from, to string, n *node) {
-	for name, below := range n.below {
-		delete(t.nodes, from+"/"+name)
-		t.nodes[to+"/"+name] = below
-		t.move(from+"/"+name, to+"/"+name, below)
+	for below := n.first; below != nil; below = below.next {
+		delete(t.nodes, from+"/"+below.name)
+		t.nodes[to+"/"+below.name] = below
+		t.move(from+"/"+below.name, to+"/"+below.name, below)
 	}
 }
 
@@ -185,12 +212,13 @@ func (t tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
 	defer t.begin().mu.Unlock()
 	n := t.nodes[at]
 	if n == nil {
-		return nil, failure("list", at, syscall.ENOENT)
+		return nil, failures[syscall.ENOENT]
 	}
-	entries := make([]hal.Entry, 0, len(n.below))
-	for _, name := range slices.Sorted(maps.Keys(n.below)) {
-		entries = append(entries, hal.Entry{Name: name, Type: n.below[name].info.Type})
+	var entries []hal.Entry
+	for below := n.first; below != nil; below = below.next {
+		entries = append(entries, hal.Entry{Name: below.name, Type: below.info.Type})
 	}
+	slices.SortFunc(entries, func(a, b hal.Entry) int { return strings.Compare(a.Name, b.Name) })
 	t.counts.Entries += uint64(len(entries))
 	return entries, nil
 }
@@ -199,7 +227,7 @@ func (t tree) Stat(_ hal.Call, at string) (hal.Info, error) {
 	defer t.begin().mu.Unlock()
 	n := t.nodes[at]
 	if n == nil {
-		return hal.Info{}, failure("stat", at, syscall.ENOENT)
+		return hal.Info{}, failures[syscall.ENOENT]
 	}
 	info := n.info
 	info.Size, info.MountPoint = n.size, len(t.mounts[at]) > 0
@@ -213,9 +241,9 @@ func (f files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
 	n := f.nodes[at]
 	switch {
 	case n == nil:
-		return nil, failure("read", at, syscall.ENOENT)
+		return nil, failures[syscall.ENOENT]
 	case n.size > limit:
-		return nil, failure("read", at, syscall.EFBIG)
+		return nil, failures[syscall.EFBIG]
 	}
 	return append(make([]byte, 0, n.size), n.data...)[:n.size], nil
 }
@@ -235,7 +263,7 @@ func (f files) open(at string) (*node, error) {
 		return n, nil
 	}
 	if f.nodes[path.Dir(at)] == nil {
-		return nil, failure("write", at, syscall.ENOENT)
+		return nil, failures[syscall.ENOENT]
 	}
 	return f.make(at, hal.TypeFile), nil
 }
@@ -244,7 +272,7 @@ func (f files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
 	defer f.begin().mu.Unlock()
 	n := f.nodes[at]
 	if n == nil {
-		return failure("write", at, syscall.ENOENT)
+		return failures[syscall.ENOENT]
 	}
 	if end := int(offset) + len(data); end > len(n.data) {
 		n.data = append(n.data, make([]byte, end-len(n.data))...)
@@ -266,7 +294,7 @@ func (f files) Allocate(_ hal.Call, at string, size int64, _ uint32) error {
 func (f files) Sync(_ hal.Call, at string) error {
 	defer f.begin().mu.Unlock()
 	if f.nodes[at] == nil {
-		return failure("sync", at, syscall.ENOENT)
+		return failures[syscall.ENOENT]
 	}
 	return nil
 }
@@ -321,7 +349,7 @@ func (h *Host) within(to []hal.Mount, at string) []hal.Mount {
 	if n == nil {
 		return to
 	}
-	for _, name := range slices.Sorted(maps.Keys(n.below)) {
+	for _, name := range n.names() {
 		to = h.within(to, strings.TrimSuffix(at, "/")+"/"+name)
 	}
 	return to
@@ -354,7 +382,7 @@ func (h *Host) unmount(at string) error {
 	stack := h.mounts[at]
 	switch len(stack) {
 	case 0:
-		return failure("umount", at, syscall.EINVAL)
+		return failures[syscall.EINVAL]
 	case 1:
 		delete(h.mounts, at)
 	default:
