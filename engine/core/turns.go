@@ -35,7 +35,7 @@ type line []*rung
 
 func (l line) Len() int { return len(l) }
 func (l line) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(l[i].round, l[j].round), cmp.Compare(l[i].turn, l[j].turn)) < 0
+	return l[i].round < l[j].round || l[i].round == l[j].round && l[i].turn < l[j].turn
 }
 func (l line) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
 func (l *line) Push(r any)   { *l = append(*l, r.(*rung)) }

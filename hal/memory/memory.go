@@ -4,7 +4,6 @@ package memory
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -92,9 +91,12 @@ func (h *Host) begin() *Host {
 	return h
 }
 
+// above is path.Dir of a clean path.
+func above(at string) string { return at[:max(strings.LastIndexByte(at, '/'), 1)] }
+
 func (h *Host) makeAll(dir string) {
 	if h.nodes[dir] == nil {
-		h.makeAll(path.Dir(dir))
+		h.makeAll(above(dir))
 		h.make(dir, hal.TypeDirectory)
 	}
 }
@@ -109,8 +111,8 @@ func (h *Host) make(at string, t hal.FileType) *node {
 
 func (h *Host) enter(at string, n *node) {
 	h.nodes[at] = n
-	in := h.nodes[path.Dir(at)]
-	n.name, n.before, n.next = path.Base(at), nil, in.first
+	in := h.nodes[above(at)]
+	n.name, n.before, n.next = at[strings.LastIndexByte(at, '/')+1:], nil, in.first
 	if in.first != nil {
 		in.first.before = n
 	}
@@ -122,7 +124,7 @@ func (h *Host) take(at string) {
 	if n.before != nil {
 		n.before.next = n.next
 	} else {
-		h.nodes[path.Dir(at)].first = n.next
+		h.nodes[above(at)].first = n.next
 	}
 	if n.next != nil {
 		n.next.before = n.before
@@ -155,7 +157,7 @@ func (t tree) Mkdir(_ hal.Call, at string, _ uint32) error {
 	switch {
 	case t.nodes[at] != nil:
 		return failures[syscall.EEXIST]
-	case t.nodes[path.Dir(at)] == nil:
+	case t.nodes[above(at)] == nil:
 		return failures[syscall.ENOENT]
 	}
 	t.make(at, hal.TypeDirectory)
@@ -262,7 +264,7 @@ func (f files) open(at string) (*node, error) {
 	if n := f.nodes[at]; n != nil {
 		return n, nil
 	}
-	if f.nodes[path.Dir(at)] == nil {
+	if f.nodes[above(at)] == nil {
 		return nil, failures[syscall.ENOENT]
 	}
 	return f.make(at, hal.TypeFile), nil
@@ -312,7 +314,7 @@ func (p hostPaths) Find(_ hal.Call, at string) (hal.HostFile, error) {
 
 func (p hostPaths) Make(_ hal.Call, at string, t hal.FileType) error {
 	defer p.begin().mu.Unlock()
-	p.makeAll(path.Dir(at))
+	p.makeAll(above(at))
 	if p.nodes[at] == nil {
 		p.make(at, t)
 	}
