@@ -64,8 +64,6 @@ type rung struct {
 	// Of one that waits for its turn: see mayBegin.
 	isQueued bool
 	isNext   bool // its turn has come
-	round    int  // how many others of its pod wait
-	turn     uint64
 }
 
 // flight is an operation under way.

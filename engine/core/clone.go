@@ -59,7 +59,7 @@ func (c *Core) Clone() *Core {
 	}
 	d.turns = make([]*turns, len(c.turns))
 	for i, t := range c.turns {
-		d.turns[i] = t.clone(list)
+		d.turns[i] = t.clone(copies)
 	}
 	d.serial, d.timers, d.all = maps.Clone(c.serial), list(c.timers), slices.Clone(c.all)
 	d.dead, d.acts, d.waits = maps.Clone(c.dead), maps.Clone(c.acts), maps.Clone(c.waits)

@@ -36,15 +36,6 @@ type node struct {
 	first, before, next *node // what is in a directory, and what is beside it there
 }
 
-// names are those in a directory, sorted.
-func (n *node) names() (all []string) {
-	for below := n.first; below != nil; below = below.next {
-		all = append(all, below.name)
-	}
-	slices.Sort(all)
-	return all
-}
-
 // New returns a host with a root directory, a cluster of these objects, and CSI drivers of these names, which have the capability to stage.
 func New(runtime hal.Runtime, rootDir string, objects []any, drivers ...string) *Host {
 	h := &Host{runtime: runtime, objects: objects, drivers: drivers, nodes: map[string]*node{}, mounts: map[string][]hal.Mount{}}
@@ -277,6 +268,9 @@ func (f files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
 		return failures[syscall.ENOENT]
 	}
 	if end := int(offset) + len(data); end > len(n.data) {
+		if end > cap(n.data) {
+			n.data = slices.Grow(n.data, end) // twice as much, for what is written next
+		}
 		n.data = append(n.data, make([]byte, end-len(n.data))...)
 	}
 	copy(n.data[offset:], data)
@@ -340,19 +334,20 @@ func (m mounts) At(_ hal.Call, at string) ([]hal.Mount, error) {
 
 func (m mounts) Within(_ hal.Call, at string) ([]hal.Mount, error) {
 	defer m.begin().mu.Unlock()
-	return m.within(nil, at), nil
+	all := m.within(nil, at, m.nodes[at])
+	slices.SortStableFunc(all, func(a, b hal.Mount) int { return strings.Compare(a.Path, b.Path) })
+	return all, nil
 }
 
 // within appends the mounts at and below a path. What is mounted is mounted on a directory or a file that exists.
-func (h *Host) within(to []hal.Mount, at string) []hal.Mount {
+func (h *Host) within(to []hal.Mount, at string, n *node) []hal.Mount {
 	h.counts.Entries += uint64(len(h.mounts[at]))
 	to = append(to, h.mounts[at]...)
-	n := h.nodes[at]
 	if n == nil {
 		return to
 	}
-	for _, name := range n.names() {
-		to = h.within(to, strings.TrimSuffix(at, "/")+"/"+name)
+	for below := n.first; below != nil; below = below.next {
+		to = h.within(to, strings.TrimSuffix(at, "/")+"/"+below.name, below)
 	}
 	return to
 }
