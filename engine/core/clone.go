@@ -56,6 +56,9 @@ func (c *Core) Clone() *Core {
 		p := *c.pods[uid]
 		p.rungs, p.waiters = list(p.rungs), slices.Clone(p.waiters) // and not tops, which are replaced and never changed
 		d.pods[uid] = &p
+		for _, r := range p.rungs {
+			r.owner = &p
+		}
 	}
 	d.turns = make([]*turns, len(c.turns))
 	for i, t := range c.turns {

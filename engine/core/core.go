@@ -276,8 +276,8 @@ func (c *Core) markAround(r *rung) {
 			c.mark(o)
 		}
 	}
-	if p := c.pods[r.Pod]; r.Pod != "" && p != nil {
-		c.touch(p)
+	if r.owner != nil {
+		c.touch(r.owner)
 	}
 }
 

@@ -74,8 +74,8 @@ func (c *Core) mayBegin(r *rung) bool {
 	if !r.isQueued {
 		r.isQueued = true
 		round := 0
-		if p := c.pods[r.Pod]; r.Pod != "" && p != nil {
-			for _, o := range p.rungs {
+		if r.owner != nil {
+			for _, o := range r.owner.rungs {
 				if o != r && o.isQueued {
 					round++
 				}

@@ -58,7 +58,7 @@ var first = []Mutant{
 	},
 	{
 		"a waiter is not woken", "L2", "engine/core/core.go",
-		"if p := c.pods[r.Pod]; r.Pod != \"\" && p != nil {\n\t\tc.touch(p)", "if p := c.pods[r.Pod]; false {\n\t\tc.touch(p)",
+		"if r.owner != nil {\n\t\tc.touch(r.owner)", "if false {\n\t\tc.touch(r.owner)",
 	},
 	{
 		"torn down before every source is synced", "S22, kubernetes#120150", "engine/core/reconcile.go",
