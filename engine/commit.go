@@ -79,25 +79,18 @@ func (m *VolumeManager) commit() {
 	if m.commits.busy || len(m.commits.waiting) == 0 {
 		return
 	}
-	all := m.commits.waiting[0]
-	for _, b := range m.commits.waiting[1:] {
-		all.Lines = append(all.Lines, b.Lines...)
-		all.Start = append(all.Start, b.Start...)
-		all.Wake = append(all.Wake, b.Wake...)
-	}
+	all := merged(m.commits.waiting)
 	m.commits.waiting = nil
-	if len(m.journal.Admit(all.Lines)) > 0 && m.journal.Press() {
-		m.commits.waiting, all = []core.Batch{all}, core.Batch{} // it comes after
+	turned := m.journal.Admit(all.Lines)
+	if len(turned) > 0 && m.journal.Press() {
+		m.commits.waiting, all, turned = []core.Batch{all}, core.Batch{}, nil // it comes after
 	}
-	refused, turned := m.admit(&all)
+	refused := turnAway(&all, turned)
 	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.turned = true, all, refused, turned
 	if len(turned) > 0 {
 		m.commits.noRoom = m.journal.Refusal()
 	}
-	batch, err := m.journal.Prepare(all.Lines)
-	if err != nil {
-		panic(err) // admit took out all that could be refused
-	}
+	batch := m.journal.Take(all.Lines)
 	a := m.announcementOf(all.Start)
 	m.h.Runtime.Go(func() {
 		stands, unlogged := m.deleting.log.Append(&m.h, hal.Call{}, a.entries, a.told)
@@ -120,6 +113,22 @@ func (m *VolumeManager) commit() {
 	})
 }
 
+// merged is batches as one.
+func merged(batches []core.Batch) (all core.Batch) {
+	if len(batches) == 1 {
+		return batches[0]
+	}
+	lines, starts := 0, 0
+	for _, b := range batches {
+		lines, starts = lines+len(b.Lines), starts+len(b.Start)
+	}
+	all = core.Batch{Lines: make([]core.Line, 0, lines), Start: make([]core.Op, 0, starts)}
+	for _, b := range batches {
+		all.Lines, all.Start, all.Wake = append(all.Lines, b.Lines...), append(all.Start, b.Start...), append(all.Wake, b.Wake...)
+	}
+	return all
+}
+
 // withhold takes the descents of rungs out of the batch that was just written: their deletion is not in the log.
 func (m *VolumeManager) withhold(keys []hal.Key) {
 	b := &m.commits.writing
@@ -132,11 +141,10 @@ func (m *VolumeManager) withhold(keys []hal.Key) {
 	})
 }
 
-// admit takes the lines and operations of rungs out of a batch for whose ladders the journal has no room, and returns these operations and rungs.
-func (m *VolumeManager) admit(b *core.Batch) (refused []hal.OpID, keys []hal.Key) {
-	keys = m.journal.Admit(b.Lines)
+// turnAway takes the lines and operations of rungs out of a batch for whose ladders the journal has no room, and returns these operations.
+func turnAway(b *core.Batch, keys []hal.Key) (refused []hal.OpID) {
 	if len(keys) == 0 {
-		return nil, nil
+		return nil
 	}
 	b.Lines = slices.DeleteFunc(b.Lines, func(l core.Line) bool { return slices.Contains(keys, l.Key) })
 	b.Start = slices.DeleteFunc(b.Start, func(op core.Op) bool {
@@ -146,7 +154,7 @@ func (m *VolumeManager) admit(b *core.Batch) (refused []hal.OpID, keys []hal.Key
 		refused = append(refused, op.ID)
 		return true
 	})
-	return refused, keys
+	return refused
 }
 
 func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
@@ -207,8 +215,8 @@ func (m *VolumeManager) release(b core.Batch) {
 		m.refuseAll(b.Start)
 		b.Start = nil
 	}
-	for _, op := range b.Start {
-		m.launch(op)
+	for i := range b.Start {
+		m.launch(&b.Start[i])
 	}
 	for _, id := range b.Wake {
 		if done := m.waits[id]; done != nil {

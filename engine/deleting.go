@@ -28,7 +28,8 @@ type announcement struct {
 
 // announcementOf is what the log must say before operations start. A rung needs one entry until it is gone.
 func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
-	for _, op := range ops {
+	for i := range ops {
+		op := &ops[i]
 		if op.Verb == core.Climb {
 			delete(m.deleting.told, op.Key) // what it makes may hold other data
 		}
@@ -39,27 +40,18 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 			a.told, a.again, a.waiting = append(a.told, e), append(a.again, op.Key), append(a.waiting, op.Key)
 			continue
 		}
-		made := m.vouched(op)
-		doomed, does := kinds.Deletes(op.Kind, made)
+		doomed, does := kinds.Deletes(op.Kind, op.Params, m.objects.named[op.Pod])
 		if !does {
 			continue
 		}
 		e := deletions.Entry{Time: m.h.Machine.Date(), UID: string(op.Pod), Volume: doomed.Volume, Path: doomed.Path, Cause: m.causeOf(op.Pod, doomed)}
-		e.Namespace, e.Name = kinds.PodOf(made)
+		e.Namespace, e.Name = kinds.PodOf(op.Params)
 		if entry := m.objects.pods[op.Pod]; entry != nil {
 			e.Namespace, e.Name = entry.pod.Namespace, entry.pod.Name
 		}
 		a.entries, a.keys, a.waiting = append(a.entries, e), append(a.keys, op.Key), append(a.waiting, op.Key)
 	}
 	return a
-}
-
-// vouched is what a descent is started with.
-func (m *VolumeManager) vouched(op core.Op) []core.Param {
-	if op.Verb == core.Descend && m.objects.named[op.Pod] {
-		return kinds.Vouch(op.Kind, op.Params)
-	}
-	return op.Params
 }
 
 func (m *VolumeManager) causeOf(pod core.PodUID, doomed kinds.Doomed) string {

@@ -10,6 +10,9 @@ type lines struct {
 	dropped int // that found the queue full
 }
 
+// isHeard reports whether anybody is told what is logged.
+func (m *VolumeManager) isHeard() bool { return m.cfg.Log != nil || m.cfg.Logging != nil }
+
 func (m *VolumeManager) log(level Level, message string, fields ...string) {
 	e := Entry{Level: level, Message: message, Fields: fields}
 	if m.cfg.Logging != nil {

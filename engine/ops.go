@@ -13,29 +13,26 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// launch runs an operation beside the owner and feeds its end to core.
-func (m *VolumeManager) launch(op core.Op) {
+// launch runs an operation beside the owner and feeds its end to core. From then on the operation is not changed.
+func (m *VolumeManager) launch(op *core.Op) {
 	instance := m.drivers.instance(op.Actor) // the process that serves its actor, "" if there is none or it is not known
 	m.running++
-	op.Params = m.vouched(op)
+	op.IsNamed = m.objects.named[op.Pod]
 	if op.Verb == core.Descend {
 		m.unwatch(op.Key)
 	}
-	at, isWatched := core.Value(op.Params, "path"), m.drift.watched[op.Key] != nil
+	isWatched := m.drift.watched[op.Key] != nil
 	m.h.Runtime.Go(func() {
-		h, last := &m.h, answer{}
+		h, node := &m.h, (*lateNode)(nil)
 		if op.Actor != "" {
-			h = &hal.Host{}
-			*h = m.h
-			h.CSINode = lateNode{m.node.of(op), m, &last}
+			h, node = m.hostOf(op)
 		}
-		res := run(h, op)
-		var end func()
-		if op.Verb != core.Descend && !isWatched && res.Outcome == hal.Done && hasDirectory(op.Kind, res.Fingerprint) && m.isBelowRoot(at) {
-			end = m.watchPlace(op.Key, at)
-		}
+		res := run(h, *op)
+		end := m.watchMade(op, &res, isWatched)
 		m.h.Runtime.Post(func() {
-			m.hears(op.Actor, instance, last)
+			if node != nil {
+				m.hears(op.Actor, instance, node.last)
+			}
 			m.keepWatch(op.Key, end)
 			// Which process was asked is known if there was one and the same all the time.
 			if m.drivers.instance(op.Actor) == instance {
@@ -46,10 +43,10 @@ func (m *VolumeManager) launch(op core.Op) {
 	})
 }
 
-func (m *VolumeManager) ended(op core.Op, res core.Result) {
+func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 	m.running--
 	m.hidden.note(op.Key)
-	if op.Verb != core.Look && !m.goesOn(op.Key, res) {
+	if op.Verb != core.Look && m.isHeard() && !m.goesOn(op.Key, res) {
 		level := LevelInfo
 		if res.Outcome != hal.Done && !res.Unfinished {
 			level = LevelWarn
@@ -110,12 +107,22 @@ func run(h *hal.Host, op core.Op) core.Result {
 
 // lateNode sees to it that an answer that comes after a call's deadline reaches core, if it proves that the call has ended, as it would have in time.
 type lateNode struct {
-	hal.CSINode
+	discreetNode
 	m    *VolumeManager
-	last *answer // of the operation
+	last answer // of the operation
 }
 
-func (n lateNode) late(c hal.Call) hal.Call {
+// hostOf is the host as an operation of a driver has it, and the node service of that.
+func (m *VolumeManager) hostOf(op *core.Op) (*hal.Host, *lateNode) {
+	of := &struct {
+		host hal.Host
+		node lateNode
+	}{m.h, lateNode{discreetNode: m.node.of(op), m: m}}
+	of.host.CSINode = &of.node
+	return &of.host, &of.node
+}
+
+func (n *lateNode) late(c hal.Call) hal.Call {
 	op := c.Op
 	c.Late = func(err error) {
 		if csiplugin.Ends(err) {
@@ -125,26 +132,26 @@ func (n lateNode) late(c hal.Call) hal.Call {
 	return c
 }
 
-func (n lateNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
-	answer, err := n.CSINode.Stage(n.late(c), driver, r)
+func (n *lateNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
+	answer, err := n.discreetNode.Stage(n.late(c), driver, r)
 	n.last.take(n.m.h.Runtime.Now(), "NodeStageVolume", err)
 	return answer, err
 }
 
-func (n lateNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
-	answer, err := n.CSINode.Unstage(n.late(c), driver, r)
+func (n *lateNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
+	answer, err := n.discreetNode.Unstage(n.late(c), driver, r)
 	n.last.take(n.m.h.Runtime.Now(), "NodeUnstageVolume", err)
 	return answer, err
 }
 
-func (n lateNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
-	answer, err := n.CSINode.Publish(n.late(c), driver, r)
+func (n *lateNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
+	answer, err := n.discreetNode.Publish(n.late(c), driver, r)
 	n.last.take(n.m.h.Runtime.Now(), "NodePublishVolume", err)
 	return answer, err
 }
 
-func (n lateNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
-	answer, err := n.CSINode.Unpublish(n.late(c), driver, r)
+func (n *lateNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+	answer, err := n.discreetNode.Unpublish(n.late(c), driver, r)
 	n.last.take(n.m.h.Runtime.Now(), "NodeUnpublishVolume", err)
 	return answer, err
 }

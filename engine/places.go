@@ -21,6 +21,15 @@ func (m *VolumeManager) watchPlace(key hal.Key, at string) (end func()) {
 	return m.h.Watches.Path(at, func() { m.lookAgain(key) })
 }
 
+// watchMade begins to watch the directory that an operation has found or made, if nobody watches it yet. From a task.
+func (m *VolumeManager) watchMade(op *core.Op, res *core.Result, isWatched bool) (end func()) {
+	at := core.Value(op.Params, "path")
+	if op.Verb == core.Descend || isWatched || res.Outcome != hal.Done || !hasDirectory(op.Kind, res.Fingerprint) || !m.isBelowRoot(at) {
+		return nil
+	}
+	return m.watchPlace(op.Key, at)
+}
+
 func (m *VolumeManager) keepWatch(key hal.Key, end func()) {
 	if end != nil {
 		m.unwatch(key)
@@ -71,7 +80,7 @@ func (m *VolumeManager) watchAndLook(all []watched, since uint64) {
 }
 
 // watchAgain goes on watching the directory of a rung that stands after a descent that has done nothing.
-func (m *VolumeManager) watchAgain(op core.Op) {
+func (m *VolumeManager) watchAgain(op *core.Op) {
 	made, fingerprint, _, isUp := m.core.Stands(op.Key, m.core.Seq())
 	if isUp && hasDirectory(op.Kind, fingerprint) && m.isBelowRoot(core.Value(made, "path")) {
 		m.lookAgain(op.Key)

@@ -186,7 +186,7 @@ func (n discreetNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishV
 }
 
 // of is the node service as an operation has it: its driver may quote the secrets of its volume.
-func (n discreetNode) of(op core.Op) discreetNode {
+func (n discreetNode) of(op *core.Op) discreetNode {
 	n.volume = csiplugin.Secrets(op.Params)
 	return n
 }

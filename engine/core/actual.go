@@ -11,7 +11,8 @@ import (
 
 // rung is one Rung with all that is known of it.
 type rung struct {
-	Rung // as wanted last, else as recorded
+	Rung       // as wanted last, else as recorded
+	owner *pod // its own pod; nil of what pods share
 
 	// The actual state and its evidence.
 	state       State
@@ -64,8 +65,6 @@ type rung struct {
 	// Of one that waits for its turn: see mayBegin.
 	isQueued bool
 	isNext   bool // its turn has come
-	round    int  // how many others of its pod wait
-	turn     uint64
 }
 
 // flight is an operation under way.
@@ -156,8 +155,8 @@ func (c *Core) index(r *rung) {
 		c.actors[r.Actor][r.Key] = r
 	}
 	if r.Pod != "" {
-		p := c.pod(r.Pod)
-		p.rungs = insert(p.rungs, r)
+		r.owner = c.pod(r.Pod)
+		r.owner.rungs = insert(r.owner.rungs, r)
 	}
 	c.occupy(r)
 	c.locate(r)
@@ -176,8 +175,8 @@ func (c *Core) unindex(r *rung) {
 			delete(c.actors, r.Actor)
 		}
 	}
-	if r.Pod != "" {
-		p := c.pod(r.Pod)
+	if p := r.owner; p != nil {
+		r.owner = nil
 		p.rungs = without(p.rungs, r)
 		c.touch(p)
 		c.forgetPod(p)

@@ -56,10 +56,13 @@ func (c *Core) Clone() *Core {
 		p := *c.pods[uid]
 		p.rungs, p.waiters = list(p.rungs), slices.Clone(p.waiters) // and not tops, which are replaced and never changed
 		d.pods[uid] = &p
+		for _, r := range p.rungs {
+			r.owner = &p
+		}
 	}
 	d.turns = make([]*turns, len(c.turns))
 	for i, t := range c.turns {
-		d.turns[i] = t.clone(list)
+		d.turns[i] = t.clone(copies)
 	}
 	d.serial, d.timers, d.all = maps.Clone(c.serial), list(c.timers), slices.Clone(c.all)
 	d.dead, d.acts, d.waits = maps.Clone(c.dead), maps.Clone(c.acts), maps.Clone(c.waits)

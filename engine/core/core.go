@@ -40,17 +40,16 @@ type Core struct {
 	lastOp  hal.OpID
 	lastSeq uint64
 
-	dirty    []*rung   // to decide on, in any order, no duplicates (rung.isDirty)
-	round    []*rung   // those that were decided on last: its memory is that of dirty's next round
-	decided  []hal.Key // see Decided
-	touched  []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
-	freed    *pod      // whose containers have ended in this step
-	timers   timers
-	turns    []*turns // sorted by actor
-	limit    int      // operations of one actor at a time
-	lastTurn uint64
-	all      []waiter // AllGone
-	batch    Batch
+	dirty   []*rung   // to decide on, in any order, no duplicates (rung.isDirty)
+	round   []*rung   // those that were decided on last: its memory is that of dirty's next round
+	decided []hal.Key // see Decided
+	touched []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
+	freed   *pod      // whose containers have ended in this step
+	timers  timers
+	turns   []*turns // sorted by actor
+	limit   int      // operations of one actor at a time
+	all     []waiter // AllGone
+	batch   Batch
 }
 
 // Start is what a start knows.
@@ -277,8 +276,8 @@ func (c *Core) markAround(r *rung) {
 			c.mark(o)
 		}
 	}
-	if p := c.pods[r.Pod]; r.Pod != "" && p != nil {
-		c.touch(p)
+	if r.owner != nil {
+		c.touch(r.owner)
 	}
 }
 

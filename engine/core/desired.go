@@ -65,16 +65,12 @@ func (c *Core) desire(r *rung) desire {
 
 // unresolved reports whether r belongs to a wanted pod some volume of which could not be resolved: it may be that volume's.
 func (c *Core) unresolved(r *rung) bool {
-	if r.Pod == "" {
-		return false
-	}
-	p := c.pod(r.Pod)
-	return p.wanted && !p.complete
+	return r.owner != nil && r.owner.wanted && !r.owner.complete
 }
 
 // runs reports whether containers of r's own pod may run on it. Unknown is running.
 func (c *Core) runs(r *rung) bool {
-	return r.wasUp && r.Pod != "" && !c.pod(r.Pod).gone
+	return r.wasUp && r.owner != nil && !r.owner.gone
 }
 
 // live reports whether containers may run on r or on anything that stands on it.

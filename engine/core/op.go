@@ -55,6 +55,8 @@ type Op struct {
 	Quiet bool
 	// Left: a descent of this rung may have had an effect since it last was up. What it held is given up.
 	Left bool
+	// IsNamed: a source has named the pod in this life of the agent. Who starts the operation says so.
+	IsNamed bool
 	// Deadline is the instant at which the operation's calls give up; 0 is none.
 	Deadline hal.Instant
 }

@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"time"
 
@@ -30,20 +29,28 @@ type turn struct {
 	since hal.Instant
 }
 
-// line is the rungs that wait for their turn, as a heap.
-type line []*rung
-
-func (l line) Len() int { return len(l) }
-func (l line) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(l[i].round, l[j].round), cmp.Compare(l[i].turn, l[j].turn)) < 0
+// line is the rungs that wait for their turn.
+type line struct {
+	length int
+	rounds [][]*rung // by how many others of its pod waited when a rung came, in the order in which they came
 }
-func (l line) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
-func (l *line) Push(r any)   { *l = append(*l, r.(*rung)) }
-func (l *line) Pop() any {
-	last := (*l)[len(*l)-1]
-	(*l)[len(*l)-1] = nil
-	*l = (*l)[:len(*l)-1]
-	return last
+
+func (l *line) join(r *rung, round int) {
+	for len(l.rounds) <= round {
+		l.rounds = append(l.rounds, nil)
+	}
+	l.rounds[round] = append(l.rounds[round], r)
+	l.length++
+}
+
+// next takes the rung off whose turn is next. There is one.
+func (l *line) next() *rung {
+	at := slices.IndexFunc(l.rounds, func(rs []*rung) bool { return len(rs) > 0 })
+	r := l.rounds[at][0]
+	l.rounds[at][0] = nil
+	l.rounds[at] = l.rounds[at][1:]
+	l.length--
+	return r
 }
 
 // turnsOf returns the turns of an actor.
@@ -61,21 +68,20 @@ func (c *Core) mayBegin(r *rung) bool {
 	t := c.turnsOf(r.Actor)
 	isNext := r.isNext
 	r.isNext = false
-	if t.young < c.limit && (isNext || len(t.waiting) == 0) {
+	if t.young < c.limit && (isNext || t.waiting.length == 0) {
 		return true
 	}
 	if !r.isQueued {
-		r.isQueued, r.round = true, 0
-		if p := c.pods[r.Pod]; r.Pod != "" && p != nil {
-			for _, o := range p.rungs {
+		r.isQueued = true
+		round := 0
+		if r.owner != nil {
+			for _, o := range r.owner.rungs {
 				if o != r && o.isQueued {
-					r.round++
+					round++
 				}
 			}
 		}
-		c.lastTurn++
-		r.turn = c.lastTurn
-		heap.Push(&t.waiting, r)
+		t.waiting.join(r, round)
 	}
 	return false
 }
@@ -100,8 +106,8 @@ func (c *Core) ends(f *flight) {
 func (c *Core) admit() bool {
 	for _, t := range c.turns {
 		c.age(t)
-		for free := c.limit - t.young; free > 0 && len(t.waiting) > 0; {
-			r := heap.Pop(&t.waiting).(*rung)
+		for free := c.limit - t.young; free > 0 && t.waiting.length > 0; {
+			r := t.waiting.next()
 			r.isQueued = false
 			if c.rungs[r.Key] == r {
 				r.isNext = true
@@ -130,13 +136,22 @@ func (c *Core) age(t *turns) {
 // nextTurn is when the first turn ends for which others wait, 0 if nobody waits.
 func (c *Core) nextTurn() (at hal.Instant) {
 	for _, t := range c.turns {
-		if len(t.waiting) > 0 && len(t.begun) > 0 {
+		if t.waiting.length > 0 && len(t.begun) > 0 {
 			at = earlier(at, t.begun[0].since.Add(turnEnds))
 		}
 	}
 	return at
 }
 
-func (t *turns) clone(list func([]*rung) []*rung) *turns {
-	return &turns{t.actor, t.young, slices.Clone(t.begun), list(t.waiting)}
+// clone leaves out who waits and is not known any more: it has no copy.
+func (t *turns) clone(copies map[*rung]*rung) *turns {
+	d := &turns{actor: t.actor, young: t.young, begun: slices.Clone(t.begun)}
+	for round, rs := range t.waiting.rounds {
+		for _, r := range rs {
+			if copies[r] != nil {
+				d.waiting.join(copies[r], round)
+			}
+		}
+	}
+	return d
 }

@@ -102,3 +102,15 @@ func TestWhoIsNotWantedAnyMoreLosesItsTurn(t *testing.T) {
 	w.ends()
 	require.Equal(t, core.PodUID("c"), w.runs[0].Pod)
 }
+
+func TestPlanPassesOverWhoIsNotWantedAnyMore(t *testing.T) {
+	w := newCrowd(1)
+	for _, pod := range []string{"a", "b", "c", "d"} {
+		w.wants(pod, "disk", 1)
+	}
+	w.step(core.Unwanted{Pod: "b"})
+	w.step(core.Gone{Pod: "b"})
+	require.Equal(t, []string{"#1 climb disk/a/0", "#2 climb disk/c/0", "#3 climb disk/d/0"}, names(w.c.Plan()))
+	require.Equal(t, core.PodUID("a"), w.ends().Pod, "planning did nothing")
+	require.Equal(t, core.PodUID("c"), w.ends().Pod)
+}

@@ -104,32 +104,30 @@ func (l *Log) Append(h *hal.Host, c hal.Call, entries, before []Entry) (stands b
 }
 
 func (l *Log) append(h *hal.Host, c hal.Call, entries, before []Entry) error {
-	var lines []byte
-	from := l.seq
+	var lines bytes.Buffer
+	line, from := json.NewEncoder(&lines), l.seq
 	for _, all := range [][]Entry{before, entries} {
 		for i := range all {
 			l.seq++ // a number that was not written is not used again
 			all[i].Seq = l.seq
-			line, err := json.Marshal(all[i])
-			if err != nil {
+			if err := line.Encode(&all[i]); err != nil {
 				panic("strings did not marshal: " + err.Error())
 			}
-			lines = append(append(lines, line...), '\n')
 		}
 	}
-	if len(lines) == 0 {
+	if lines.Len() == 0 {
 		return nil
 	}
 	if !l.spare {
 		l.reserve(h, c)
 	}
-	err := l.write(h, c, lines, from)
+	err := l.write(h, c, lines.Bytes(), from)
 	if err != nil && l.spare {
 		if err := h.Tree.Remove(c, spareOf(File(l.dir))); err != nil && !hal.Is(err, syscall.ENOENT) {
 			return err
 		}
 		l.spare = false
-		err = l.write(h, c, lines, from)
+		err = l.write(h, c, lines.Bytes(), from)
 	}
 	return err
 }

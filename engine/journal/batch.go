@@ -8,7 +8,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Batch is the lines of one Prepare on their way to the files. From Prepare to Settle it belongs to the task that
+// Batch is the lines of one Take on their way to the files. From Take to Settle it belongs to the task that
 // writes it.
 type Batch struct {
 	dir        string

@@ -111,22 +111,27 @@ func (j *Journal) Refusal() string {
 	return taken + ", which is as many as there can be; volnode begins it once records have gone; remove pods"
 }
 
-// Admit returns the keys of those lines that Prepare would refuse: first records for which there is no room, where
+// Admit returns the keys of those lines that are refused: first records for which there is no room, where
 // no ladder below has any left. Lines count in their order. A line that replaces or drops a record, and the first
 // line of a descent, is never refused.
 func (j *Journal) Admit(lines []core.Line) []hal.Key {
 	return j.ledger.refused(lines, capacityOf(j.size), j.spare)
 }
 
-// Prepare makes the lines part of the journal in memory and returns the batch that writes them. On a [*RoomError]
-// nothing has changed. It panics if the batch before was not settled. The lines may be changed after it returns; the
-// batch is valid until it is settled.
+// Prepare is [Journal.Take] if there is room for all lines. On a [*RoomError] nothing has changed.
 func (j *Journal) Prepare(lines []core.Line) (*Batch, error) {
-	if j.pending {
-		panic(fmt.Sprintf("journal: a batch of %d lines before the batch under way was settled", len(lines)))
-	}
 	if refused := j.Admit(lines); len(refused) > 0 {
 		return nil, &RoomError{Keys: refused, Why: j.Refusal()}
+	}
+	return j.Take(lines), nil
+}
+
+// Take makes lines, none of which [Journal.Admit] refuses, part of the journal in memory and returns the batch that writes
+// them. It panics if the batch before was not settled. The lines may be changed after it returns; the batch is valid until
+// it is settled.
+func (j *Journal) Take(lines []core.Line) *Batch {
+	if j.pending {
+		panic(fmt.Sprintf("journal: a batch of %d lines before the batch under way was settled", len(lines)))
 	}
 	sync := j.enter(lines)
 	j.pending = true
@@ -144,10 +149,10 @@ func (j *Journal) Prepare(lines []core.Line) (*Batch, error) {
 			// nothing is given up.
 			j.batch.need = n + n/2
 		}
-		return &j.batch, nil
+		return &j.batch
 	}
 	j.batch.generation, j.batch.offset, j.batch.data = j.generation, j.end, j.buffer
-	return &j.batch, nil
+	return &j.batch
 }
 
 // fits is the least power of two that is the size of a file with room for so many bytes of records.

@@ -92,6 +92,10 @@ func (g *ledger) join(below []hal.Key, worst int64) *ladder {
 // put enters a record. The encoding is copied. Room counts only with the first record of a key.
 func (g *ledger) put(r *core.Record, encoded []byte, room int64) {
 	e := g.enter(r, len(encoded), room)
+	if len(encoded) > cap(e.encoded) {
+		e.encoded = slices.Clone(encoded) // no more: it grows once or twice, and then stands for long
+		return
+	}
 	e.encoded = append(e.encoded[:0], encoded...)
 }
 

@@ -88,9 +88,9 @@ func Show(fingerprint string) string {
 // MountsBelow returns the mounts whose mount point lies strictly below dir.
 func MountsBelow(table []hal.Mount, dir string) []hal.Mount {
 	var below []hal.Mount
-	prefix := path.Clean(dir) + "/"
+	dir = path.Clean(dir)
 	for _, m := range table {
-		if strings.HasPrefix(m.Path, prefix) {
+		if rest, isAt := strings.CutPrefix(m.Path, dir); isAt && strings.HasPrefix(rest, "/") {
 			below = append(below, m)
 		}
 	}

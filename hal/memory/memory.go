@@ -4,7 +4,6 @@ package memory
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -28,17 +27,19 @@ type Host struct {
 	noticed func(at []string)
 }
 
+// node is a file or a directory. It is one object, so that what a host allocates is little beside what the engine does.
 type node struct {
-	info  hal.Info
-	data  []byte
-	size  int64 // of a file; what is beyond data is zeros, for which no memory is taken
-	below map[string]*node
+	info                hal.Info
+	data                []byte
+	size                int64 // of a file; what is beyond data is zeros, for which no memory is taken
+	name                string
+	first, before, next *node // what is in a directory, and what is beside it there
 }
 
 // New returns a host with a root directory, a cluster of these objects, and CSI drivers of these names, which have the capability to stage.
 func New(runtime hal.Runtime, rootDir string, objects []any, drivers ...string) *Host {
 	h := &Host{runtime: runtime, objects: objects, drivers: drivers, nodes: map[string]*node{}, mounts: map[string][]hal.Mount{}}
-	h.nodes["/"] = &node{info: hal.Info{Type: hal.TypeDirectory}, below: map[string]*node{}}
+	h.nodes["/"] = &node{info: hal.Info{Type: hal.TypeDirectory}}
 	h.makeAll(rootDir)
 	return h
 }
@@ -81,9 +82,12 @@ func (h *Host) begin() *Host {
 	return h
 }
 
+// above is path.Dir of a clean path.
+func above(at string) string { return at[:max(strings.LastIndexByte(at, '/'), 1)] }
+
 func (h *Host) makeAll(dir string) {
 	if h.nodes[dir] == nil {
-		h.makeAll(path.Dir(dir))
+		h.makeAll(above(dir))
 		h.make(dir, hal.TypeDirectory)
 	}
 }
@@ -92,33 +96,49 @@ func (h *Host) makeAll(dir string) {
 func (h *Host) make(at string, t hal.FileType) *node {
 	h.serial++
 	n := &node{info: hal.Info{Type: t, Inode: h.serial}}
-	if t == hal.TypeDirectory {
-		n.below = map[string]*node{}
-	}
 	h.enter(at, n)
 	return n
 }
 
 func (h *Host) enter(at string, n *node) {
 	h.nodes[at] = n
-	h.nodes[path.Dir(at)].below[path.Base(at)] = n
+	in := h.nodes[above(at)]
+	n.name, n.before, n.next = at[strings.LastIndexByte(at, '/')+1:], nil, in.first
+	if in.first != nil {
+		in.first.before = n
+	}
+	in.first = n
 }
 
 func (h *Host) take(at string) {
-	delete(h.nodes[path.Dir(at)].below, path.Base(at))
+	n := h.nodes[at]
+	if n.before != nil {
+		n.before.next = n.next
+	} else {
+		h.nodes[above(at)].first = n.next
+	}
+	if n.next != nil {
+		n.next.before = n.before
+	}
 	delete(h.nodes, at)
 }
 
 // takeAll takes a name with what is below it.
 func (h *Host) takeAll(at string) {
-	for name := range h.nodes[at].below {
-		h.takeAll(at + "/" + name)
+	for below := h.nodes[at].first; below != nil; below = below.next {
+		h.takeAll(at + "/" + below.name)
 	}
 	h.take(at)
 }
 
-func failure(op, object string, errno syscall.Errno) error {
-	return &hal.Error{Op: op, Object: object, Outcome: hal.NotDone, Errno: errno}
+// failures are what calls end with. Nobody reads of which object.
+var failures = map[syscall.Errno]error{
+	syscall.EEXIST: failure(syscall.EEXIST), syscall.ENOENT: failure(syscall.ENOENT), syscall.ENOTEMPTY: failure(syscall.ENOTEMPTY),
+	syscall.EBUSY: failure(syscall.EBUSY), syscall.EFBIG: failure(syscall.EFBIG), syscall.EINVAL: failure(syscall.EINVAL),
+}
+
+func failure(errno syscall.Errno) error {
+	return &hal.Error{Op: "call", Object: "memory", Outcome: hal.NotDone, Errno: errno}
 }
 
 type tree struct{ *Host }
@@ -127,9 +147,9 @@ func (t tree) Mkdir(_ hal.Call, at string, _ uint32) error {
 	defer t.begin().mu.Unlock()
 	switch {
 	case t.nodes[at] != nil:
-		return failure("mkdir", at, syscall.EEXIST)
-	case t.nodes[path.Dir(at)] == nil:
-		return failure("mkdir", at, syscall.ENOENT)
+		return failures[syscall.EEXIST]
+	case t.nodes[above(at)] == nil:
+		return failures[syscall.ENOENT]
 	}
 	t.make(at, hal.TypeDirectory)
 	return nil
@@ -140,11 +160,11 @@ func (t tree) Remove(_ hal.Call, at string) error {
 	n := t.nodes[at]
 	switch {
 	case n == nil:
-		return failure("remove", at, syscall.ENOENT)
-	case len(n.below) > 0:
-		return failure("remove", at, syscall.ENOTEMPTY)
+		return failures[syscall.ENOENT]
+	case n.first != nil:
+		return failures[syscall.ENOTEMPTY]
 	case len(t.mounts[at]) > 0:
-		return failure("remove", at, syscall.EBUSY)
+		return failures[syscall.EBUSY]
 	}
 	t.take(at)
 	return nil
@@ -162,7 +182,7 @@ func (t tree) Rename(_ hal.Call, from, to string) error {
 	defer t.begin().mu.Unlock()
 	n := t.nodes[from]
 	if n == nil {
-		return failure("rename", from, syscall.ENOENT)
+		return failures[syscall.ENOENT]
 	}
 	if t.nodes[to] != nil {
 		t.takeAll(to)
@@ -174,10 +194,10 @@ func (t tree) Rename(_ hal.Call, from, to string) error {
 }
 
 func (t tree) move(from, to string, n *node) {
-	for name, below := range n.below {
-		delete(t.nodes, from+"/"+name)
-		t.nodes[to+"/"+name] = below
-		t.move(from+"/"+name, to+"/"+name, below)
+	for below := n.first; below != nil; below = below.next {
+		delete(t.nodes, from+"/"+below.name)
+		t.nodes[to+"/"+below.name] = below
+		t.move(from+"/"+below.name, to+"/"+below.name, below)
 	}
 }
 
@@ -185,12 +205,13 @@ func (t tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
 	defer t.begin().mu.Unlock()
 	n := t.nodes[at]
 	if n == nil {
-		return nil, failure("list", at, syscall.ENOENT)
+		return nil, failures[syscall.ENOENT]
 	}
-	entries := make([]hal.Entry, 0, len(n.below))
-	for _, name := range slices.Sorted(maps.Keys(n.below)) {
-		entries = append(entries, hal.Entry{Name: name, Type: n.below[name].info.Type})
+	var entries []hal.Entry
+	for below := n.first; below != nil; below = below.next {
+		entries = append(entries, hal.Entry{Name: below.name, Type: below.info.Type})
 	}
+	slices.SortFunc(entries, func(a, b hal.Entry) int { return strings.Compare(a.Name, b.Name) })
 	t.counts.Entries += uint64(len(entries))
 	return entries, nil
 }
@@ -199,7 +220,7 @@ func (t tree) Stat(_ hal.Call, at string) (hal.Info, error) {
 	defer t.begin().mu.Unlock()
 	n := t.nodes[at]
 	if n == nil {
-		return hal.Info{}, failure("stat", at, syscall.ENOENT)
+		return hal.Info{}, failures[syscall.ENOENT]
 	}
 	info := n.info
 	info.Size, info.MountPoint = n.size, len(t.mounts[at]) > 0
@@ -213,9 +234,9 @@ func (f files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
 	n := f.nodes[at]
 	switch {
 	case n == nil:
-		return nil, failure("read", at, syscall.ENOENT)
+		return nil, failures[syscall.ENOENT]
 	case n.size > limit:
-		return nil, failure("read", at, syscall.EFBIG)
+		return nil, failures[syscall.EFBIG]
 	}
 	return append(make([]byte, 0, n.size), n.data...)[:n.size], nil
 }
@@ -234,8 +255,8 @@ func (f files) open(at string) (*node, error) {
 	if n := f.nodes[at]; n != nil {
 		return n, nil
 	}
-	if f.nodes[path.Dir(at)] == nil {
-		return nil, failure("write", at, syscall.ENOENT)
+	if f.nodes[above(at)] == nil {
+		return nil, failures[syscall.ENOENT]
 	}
 	return f.make(at, hal.TypeFile), nil
 }
@@ -244,9 +265,12 @@ func (f files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
 	defer f.begin().mu.Unlock()
 	n := f.nodes[at]
 	if n == nil {
-		return failure("write", at, syscall.ENOENT)
+		return failures[syscall.ENOENT]
 	}
 	if end := int(offset) + len(data); end > len(n.data) {
+		if end > cap(n.data) {
+			n.data = slices.Grow(n.data, end) // twice as much, for what is written next
+		}
 		n.data = append(n.data, make([]byte, end-len(n.data))...)
 	}
 	copy(n.data[offset:], data)
@@ -266,7 +290,7 @@ func (f files) Allocate(_ hal.Call, at string, size int64, _ uint32) error {
 func (f files) Sync(_ hal.Call, at string) error {
 	defer f.begin().mu.Unlock()
 	if f.nodes[at] == nil {
-		return failure("sync", at, syscall.ENOENT)
+		return failures[syscall.ENOENT]
 	}
 	return nil
 }
@@ -284,7 +308,7 @@ func (p hostPaths) Find(_ hal.Call, at string) (hal.HostFile, error) {
 
 func (p hostPaths) Make(_ hal.Call, at string, t hal.FileType) error {
 	defer p.begin().mu.Unlock()
-	p.makeAll(path.Dir(at))
+	p.makeAll(above(at))
 	if p.nodes[at] == nil {
 		p.make(at, t)
 	}
@@ -310,19 +334,20 @@ func (m mounts) At(_ hal.Call, at string) ([]hal.Mount, error) {
 
 func (m mounts) Within(_ hal.Call, at string) ([]hal.Mount, error) {
 	defer m.begin().mu.Unlock()
-	return m.within(nil, at), nil
+	all := m.within(nil, at, m.nodes[at])
+	slices.SortStableFunc(all, func(a, b hal.Mount) int { return strings.Compare(a.Path, b.Path) })
+	return all, nil
 }
 
 // within appends the mounts at and below a path. What is mounted is mounted on a directory or a file that exists.
-func (h *Host) within(to []hal.Mount, at string) []hal.Mount {
+func (h *Host) within(to []hal.Mount, at string, n *node) []hal.Mount {
 	h.counts.Entries += uint64(len(h.mounts[at]))
 	to = append(to, h.mounts[at]...)
-	n := h.nodes[at]
 	if n == nil {
 		return to
 	}
-	for _, name := range slices.Sorted(maps.Keys(n.below)) {
-		to = h.within(to, strings.TrimSuffix(at, "/")+"/"+name)
+	for below := n.first; below != nil; below = below.next {
+		to = h.within(to, strings.TrimSuffix(at, "/")+"/"+below.name, below)
 	}
 	return to
 }
@@ -354,7 +379,7 @@ func (h *Host) unmount(at string) error {
 	stack := h.mounts[at]
 	switch len(stack) {
 	case 0:
-		return failure("umount", at, syscall.EINVAL)
+		return failures[syscall.EINVAL]
 	case 1:
 		delete(h.mounts, at)
 	default:

@@ -33,11 +33,11 @@ var decisions = []Mutant{
 	},
 	{
 		"containers are taken to run on what was never up", "L4, laws 1.4", "engine/core/desired.go",
-		"return r.wasUp && r.Pod != \"\" && !c.pod(r.Pod).gone", "return r.Pod != \"\" && !c.pod(r.Pod).gone",
+		"return r.wasUp && r.owner != nil && !r.owner.gone", "return r.owner != nil && !r.owner.gone",
 	},
 	{
 		"an unwanted pod's containers are taken to be gone", "S7, laws 1.4, nomad#25819", "engine/core/desired.go",
-		"return r.wasUp && r.Pod != \"\" && !c.pod(r.Pod).gone", "return r.wasUp && r.Pod != \"\" && c.pod(r.Pod).wanted",
+		"return r.wasUp && r.owner != nil && !r.owner.gone", "return r.wasUp && r.owner != nil && r.owner.wanted",
 	},
 	{
 		"a pod that comes again is taken to be gone still", "S7, laws 1.4", "engine/core/desired.go",

@@ -25,7 +25,7 @@ var roots = []Mutant{
 	},
 	{
 		"what has no record is deleted with its content", "S30, kubernetes#72257", "engine/plugin/emptydir/verbs.go",
-		"\tif MayDelete(o.Params) {\n", "\tif o.Kind == Kind {\n",
+		"\tif MayDelete(o.Params, o.IsNamed) {\n", "\tif o.Kind == Kind {\n",
 	},
 	{
 		"one bad entry fails the start", "L2", "engine/plugin/kinds/scan.go",

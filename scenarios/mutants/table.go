@@ -58,7 +58,7 @@ var first = []Mutant{
 	},
 	{
 		"a waiter is not woken", "L2", "engine/core/core.go",
-		"if p := c.pods[r.Pod]; r.Pod != \"\" && p != nil {\n\t\tc.touch(p)", "if p := c.pods[r.Pod]; false {\n\t\tc.touch(p)",
+		"if r.owner != nil {\n\t\tc.touch(r.owner)", "if false {\n\t\tc.touch(r.owner)",
 	},
 	{
 		"torn down before every source is synced", "S22, kubernetes#120150", "engine/core/reconcile.go",
@@ -103,7 +103,8 @@ var first = []Mutant{
 	},
 	{
 		"a pod that is not resolved loses what it had", "S22, kubernetes#130684", "engine/core/desired.go",
-		"return p.wanted && !p.complete\n", "return p.wanted && !p.complete && c == nil\n",
+		"return r.owner != nil && r.owner.wanted && !r.owner.complete\n",
+		"return r.owner != nil && r.owner.wanted && !r.owner.complete && c == nil\n",
 	},
 	{
 		"a descent leaves the data file", "L1", "engine/plugin/csi/descend.go",

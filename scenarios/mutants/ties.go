@@ -56,7 +56,7 @@ var ties = []Mutant{
 	},
 	{
 		"a filesystem that has failed is kept for containers that are gone", "L2, L4", "engine/core/desired.go",
-		"r.Pod != \"\" && !c.pod(r.Pod).gone", "r.Pod != \"\" && (r.failed || !c.pod(r.Pod).gone)",
+		"r.owner != nil && !r.owner.gone", "r.owner != nil && (r.failed || !r.owner.gone)",
 	},
 	{
 		"the mount table is read when the kernel tells of it only", "L14", "engine/drift.go",

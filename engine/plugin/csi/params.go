@@ -188,7 +188,7 @@ func plainString(text, after string) (s, rest string, ok bool) {
 
 func listOf(text string) []string {
 	var l []string
-	if json.Unmarshal([]byte(text), &l) != nil {
+	if text == "" || json.Unmarshal([]byte(text), &l) != nil {
 		return nil
 	}
 	return l

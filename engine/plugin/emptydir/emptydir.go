@@ -4,7 +4,6 @@
 package emptydir
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 
@@ -23,8 +22,6 @@ const (
 	paramStop   = "stop"   // directories above path that are left empty are removed up to here
 	paramMedium = "medium" // "" or "Memory"
 	paramSize   = "size"   // bytes, of Memory; "" is the kernel's default, half of the RAM (tmpfs(5))
-
-	paramNamed = "named" // of a descent only, and only if a source has named the pod in this life of the agent
 
 	factPath = "path"
 	factIs   = "is"   // the directory, or the filesystem in memory, that holds the volume's data
@@ -89,15 +86,9 @@ func isRecorded(made []core.Param) bool {
 // PathOf is the directory of a rung that was made with these parameters.
 func PathOf(made []core.Param) string { return core.Value(made, paramPath) }
 
-// MayDelete reports whether a descent with these parameters may delete what the directory holds: a record knows it, or its pod is known to be gone.
-func MayDelete(made []core.Param) bool { return isRecorded(made) || core.Value(made, paramNamed) != "" }
-
-// Vouch returns the parameters of a descent whose pod a source has named in this life of the agent: the pod is known, and known to be gone.
-func Vouch(made []core.Param) []core.Param {
-	at, _ := slices.BinarySearchFunc(made, paramNamed, func(p core.Param, name string) int { return cmp.Compare(p.Name, name) })
-	all := append(make([]core.Param, 0, len(made)+1), made[:at]...)
-	return append(append(all, core.Param{Name: paramNamed, Value: "yes"}), made[at:]...)
-}
+// MayDelete reports whether a descent with these parameters may delete what the directory holds: a record knows it, or a source has named its pod in
+// this life of the agent, so that the pod is known, and known to be gone.
+func MayDelete(made []core.Param, isNamed bool) bool { return isRecorded(made) || isNamed }
 
 func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung {
 	return core.Rung{

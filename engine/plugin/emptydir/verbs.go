@@ -195,7 +195,7 @@ func deleteTree(h *hal.Host, c hal.Call, path string, until hal.Instant) (more b
 // mayDelete keeps what a directory holds that no record tells of: its journal is lost, or it is another agent's, and nobody has said that its pod is gone.
 // Only a pod that a source named in this life of the agent, and that was removed since, is known to be gone.
 func mayDelete(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
-	if MayDelete(o.Params) {
+	if MayDelete(o.Params, o.IsNamed) {
 		return core.Result{}, true
 	}
 	entries, err := h.Tree.List(op.Call(o), dir)

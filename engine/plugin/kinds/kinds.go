@@ -70,14 +70,6 @@ func PodOf(made []core.Param) (namespace, name string) {
 	return namespace, name
 }
 
-// Vouch returns the parameters of a descent, where it is known from a source that its pod is gone.
-func Vouch(kind core.Kind, made []core.Param) []core.Param {
-	if kind == emptydir.Kind {
-		return emptydir.Vouch(made)
-	}
-	return made
-}
-
 // Doomed is data that a descent deletes.
 type Doomed struct {
 	Volume, Path string
@@ -85,11 +77,13 @@ type Doomed struct {
 	IfEmpty bool
 }
 
-// Deletes returns the data that a descent deletes; false if it deletes none. An inline CSI volume ends with its unpublish.
-func Deletes(kind core.Kind, made []core.Param) (Doomed, bool) {
+// Deletes returns the data that a descent deletes; false if it deletes none. An inline CSI volume ends with its unpublish. isNamed: a source has named
+// the pod in this life of the agent.
+func Deletes(kind core.Kind, made []core.Param, isNamed bool) (Doomed, bool) {
 	switch kind {
 	case emptydir.Kind:
-		return Doomed{Volume: path.Base(emptydir.PathOf(made)), Path: emptydir.PathOf(made), IfEmpty: !emptydir.MayDelete(made)}, true
+		at := emptydir.PathOf(made)
+		return Doomed{Volume: path.Base(at), Path: at, IfEmpty: !emptydir.MayDelete(made, isNamed)}, true
 	case csi.KindPublish:
 		volume, at := csi.InlineOf(made)
 		return Doomed{Volume: volume, Path: at}, volume != ""

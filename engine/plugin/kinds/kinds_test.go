@@ -87,7 +87,7 @@ func TestWhatIsFoundCanBeTakenDown(t *testing.T) {
 		down := verbs.Descend(n.HAL(), o)
 		if r.Key == "emptydir/u2/e" {
 			require.Equal(t, hal.NotDone, down.Outcome, "it has content, and its pod may come")
-			o.Params = Vouch(o.Kind, o.Params)
+			o.IsNamed = true
 			down = verbs.Descend(n.HAL(), o)
 		}
 		require.Equal(t, hal.Done, down.Outcome, "%s: %s", r.Key, down.Reason)
