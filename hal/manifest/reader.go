@@ -140,7 +140,7 @@ func (r reader) troubleOf(name string, this file) hal.Trouble {
 		t.Problem += "; its last good content is used meanwhile"
 	case this.lost:
 		t.Problem += "; what it held before is not known, so nothing is torn down until it is corrected or removed"
-	case this.opaque:
+	case this.isOpaque():
 		t.Problem += "; nothing in it counts, and pods whose manifests disappear are kept until it is corrected or removed"
 	case len(this.texts) > 0:
 		t.Problem += "; nothing in it counts, and pods that it names and that are up are kept until it is corrected or removed"
@@ -305,7 +305,7 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 		texts[name], f.state.files[name] = data, before
 		return
 	}
-	before.texts, before.opaque = append(slices.Clone(before.texts), data), before.opaque || isCut(data)
+	before.texts = append(slices.Clone(before.texts), textOf(data))
 	// It stays in seen: a bad file is not unsettled as long as it is bad in the same way.
 	f.state.seen[name] = now
 	if !agrees {
@@ -344,7 +344,7 @@ func (r reader) absent(f *finding, name string) {
 	before := r.before.files[name]
 	before.going = false
 	accepted := r.o.AcceptsAnyDirectory || r.accepted.in.is(f.state.in) && slices.Contains(r.accepted.files, name)
-	mayMatter := before.known || before.lost || before.problem != "" && len(before.texts) > 0 || before.opaque
+	mayMatter := before.known || before.lost || before.problem != "" && len(before.texts) > 0 || before.isOpaque()
 	if mayMatter && !accepted && !before.in.is(f.state.in) { // if it was bad, it may hold what it might have held there
 		before.missing = true
 		before.problem = "is not there, but the directory is another one than the one in which it was seen last" + r.served(before) +

@@ -135,7 +135,7 @@ var sources = []Mutant{
 	},
 	{
 		"a bad manifest stops all teardown", "L4, a bad file harms itself", "hal/manifest/state.go",
-		"\tcase f.opaque:\n", "\tcase f.opaque || f.problem != \"\":\n",
+		"\tcase f.isOpaque():\n", "\tcase f.isOpaque() || f.problem != \"\":\n",
 	},
 	{
 		"what is kept for a bad manifest is forgotten by a start", "S1, the next run knows what this one kept", "hal/manifest/cache.go",
