@@ -145,7 +145,7 @@ func (c *Cluster) read() {
 		return
 	}
 	c.reading = true
-	r := reader{h: c.h, o: c.o, before: c.state, accepted: c.accepted, recorded: slices.Clone(c.recorded)}
+	r := reader{h: c.h, o: c.o, before: c.state, accepted: c.accepted, recorded: slices.Clone(c.recorded), packs: map[string]pack{}}
 	c.h.Runtime.Go(func() {
 		found := r.read()
 		c.h.Runtime.Post(func() { c.take(found) })
@@ -222,9 +222,10 @@ func (c *Cluster) tell(troubles map[string]hal.Trouble) {
 // Secret reads a secret out of its manifest, or out of the copy of it if the manifest is bad just then.
 func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, error) {
 	key := namespace + "/" + name
-	var file string
+	var file, in string
 	err := c.h.Runtime.Await(background(), func(done func()) {
 		file = c.state.secrets[key]
+		in = c.state.files[file].pack
 		done()
 	})
 	if err != nil {
@@ -233,8 +234,9 @@ func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, err
 	if file == "" {
 		return hal.Secret{}, c.noSecret(key, syscall.ENOENT, "no manifest holds it")
 	}
-	r := reader{h: c.h, o: c.o, call: call}
-	for i, read := range []func(string) ([]byte, error){r.manifest, r.copy} {
+	r := reader{h: c.h, o: c.o, call: call, packs: map[string]pack{}}
+	copyOf := func(name string) ([]byte, error) { return r.copy(name, in) }
+	for i, read := range []func(string) ([]byte, error){r.manifest, copyOf} {
 		data, err := read(file)
 		if err != nil {
 			continue

@@ -33,6 +33,7 @@ type reader struct {
 	before   state
 	accepted accepted
 	recorded []string
+	packs    map[string]pack // those that were read
 }
 
 // finding is what one reading came to.
@@ -327,14 +328,16 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 		f.state.files[name] = before
 		return
 	}
-	if former, err := r.copy(name); err == nil && before.known && isBeginning(data, former) {
-		before.problem = "ends within a document, as what it was before began: it looks half written. If that is meant, add a line to its end"
-		before.opaque = true
-		f.state.files[name] = before
-		return
+	if before.known {
+		if former, err := r.copy(name, before.pack); err == nil && isBeginning(data, former) {
+			before.problem = "ends within a document, as what it was before began: it looks half written. If that is meant, add a line to its end"
+			before.opaque = true
+			f.state.files[name] = before
+			return
+		}
 	}
 	good := fileOf(content, now)
-	good.in = f.state.in
+	good.in, good.pack, good.packSize = f.state.in, before.pack, before.packSize
 	texts[name], f.state.files[name] = data, good
 }
 

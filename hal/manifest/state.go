@@ -57,9 +57,12 @@ type file struct {
 	problem string   // why the file itself does not count
 	warning string   // it counts, but has no copy
 	copied  bool     // its copy in the cache directory is of this content
+	pack    string   // where its last copy lies, of this content or not; "" if it is a file of its own
 	missing bool     // it is not in the directory, which is another one than before
 	going   bool     // it is not there, and is gone if the next reading agrees
 	changes int      // how many readings in a row have found another content
+
+	packSize int // how many copies were written into that pack
 
 	// Of what was accepted in an earlier run nothing is known, or not all: its copy is gone, or older.
 	lost bool
