@@ -125,8 +125,10 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 	}
 	isDone := !slices.ContainsFunc(names, func(name string) bool { return !isListed(name) }) || r.lists(f)
 	if isDone {
-		for i, kept := range r.keepAll(names, texts) {
-			this, err := f.state.files[names[i]], kept.err
+		all := r.keepAll(names, texts, f.state.files)
+		for _, name := range names {
+			this, kept := f.state.files[name], all[name]
+			err := kept.err
 			if err != nil && this.copied {
 				continue // it lies where it lay
 			}
@@ -136,7 +138,7 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 			} else {
 				this.copied, this.warning, this.pack, this.packSize = true, "", kept.in, kept.size
 			}
-			f.state.files[names[i]] = this
+			f.state.files[name] = this
 		}
 	}
 	if !r.lists(f) {
@@ -213,34 +215,31 @@ func (r reader) lists(f *finding) bool {
 
 // keep writes a copy such that after any interruption the old or the new one is there.
 func (r reader) keep(name string, data []byte) error {
-	return r.keepAll([]string{name}, map[string][]byte{name: data})[0].err
+	return r.keepAll([]string{name}, map[string][]byte{name: data}, nil)[name].err
 }
 
-// keeping is what came of one copy: the pack it lies in, if any, and how many lie there.
-type keeping struct {
-	in   string
-	size int
-	err  error
-}
-
-// keepAll is keep for many: they share what need be done only once. It returns what came of each.
-func (r reader) keepAll(names []string, texts map[string][]byte) (all []keeping) {
+// keepAll is keep for many: they share what need be done only once. files tells more of them. It returns what came of each.
+func (r reader) keepAll(names []string, texts map[string][]byte, files map[string]file) map[string]keeping {
 	if len(names) == 0 {
 		return nil
 	}
-	err := r.prepare()
-	for _, group := range groups(names, texts) {
+	all, err := map[string]keeping{}, r.prepare()
+	for _, group := range groups(names, texts, files) {
 		this := keeping{size: len(group), err: err}
 		if err == nil {
 			this.in, this.err = r.replaceAll(group, texts)
 		}
-		all = append(all, slices.Repeat([]keeping{this}, len(group))...)
+		for _, name := range group {
+			all[name] = this
+		}
 	}
 	if err == nil {
 		err = r.h.Files.Sync(r.call, r.o.CacheDir)
 	}
-	for i := range all {
-		all[i].err = cmp.Or(all[i].err, err)
+	for _, name := range names {
+		this := all[name]
+		this.err = cmp.Or(this.err, err)
+		all[name] = this
 	}
 	return all
 }

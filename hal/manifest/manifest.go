@@ -7,6 +7,7 @@
 //
 // A change counts once two readings, a moment apart, agree on it. The last good copy of each file is kept in the cache directory, and with it a ledger:
 // which files counted, and in which directory each was seen last. So a start is no special case: it compares the directory with what the last run knew.
+// Copies of files that change together lie in one file, a pack, if they hold no Secret.
 //
 // The removal of a file counts in the directory in which the file was seen last. Another directory at the same path (another filesystem, the disk not
 // mounted, a directory that was renamed into its place) says nothing of it: the last good copy serves until a person accepts the removal.
@@ -222,10 +223,9 @@ func (c *Cluster) tell(troubles map[string]hal.Trouble) {
 // Secret reads a secret out of its manifest, or out of the copy of it if the manifest is bad just then.
 func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, error) {
 	key := namespace + "/" + name
-	var file, in string
+	var file string
 	err := c.h.Runtime.Await(background(), func(done func()) {
 		file = c.state.secrets[key]
-		in = c.state.files[file].pack
 		done()
 	})
 	if err != nil {
@@ -234,8 +234,8 @@ func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, err
 	if file == "" {
 		return hal.Secret{}, c.noSecret(key, syscall.ENOENT, "no manifest holds it")
 	}
-	r := reader{h: c.h, o: c.o, call: call, packs: map[string]pack{}}
-	copyOf := func(name string) ([]byte, error) { return r.copy(name, in) }
+	r := reader{h: c.h, o: c.o, call: call}
+	copyOf := func(name string) ([]byte, error) { return r.copy(name, "") } // none with a Secret lies in a pack
 	for i, read := range []func(string) ([]byte, error){r.manifest, copyOf} {
 		data, err := read(file)
 		if err != nil {

@@ -66,11 +66,15 @@ func (r reader) pack(in string) (pack, error) {
 	return p, nil
 }
 
-// groups says which copies are written together.
-func groups(names []string, texts map[string][]byte) (all [][]string) {
-	if len(names) <= mostAlone {
-		return slices.Collect(slices.Chunk(names, 1))
+// groups says which copies are written together. One with a Secret is not: it goes with its manifest.
+func groups(names []string, texts map[string][]byte, files map[string]file) (all [][]string) {
+	isAlone := func(name string) bool { return len(names) <= mostAlone || len(files[name].secrets) > 0 }
+	for _, name := range names {
+		if isAlone(name) {
+			all = append(all, []string{name})
+		}
 	}
+	names = slices.DeleteFunc(slices.Clone(names), isAlone)
 	begin, size := 0, 0
 	for i, name := range names {
 		size += len(texts[name])
@@ -80,6 +84,13 @@ func groups(names []string, texts map[string][]byte) (all [][]string) {
 		}
 	}
 	return all
+}
+
+// keeping is what came of one copy: the pack it lies in, if any, and how many lie there.
+type keeping struct {
+	in   string
+	size int
+	err  error
 }
 
 // replaceAll writes a group of copies. It returns the pack that they lie in, "" if it is one by itself.

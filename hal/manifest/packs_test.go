@@ -108,10 +108,13 @@ func TestALostPackIsNotAnEmptyOne(t *testing.T) {
 	}
 }
 
-// The last good content of a bad manifest serves, also a secret, if its copy lies in a pack.
+// The last good content of a bad manifest serves if its copy lies in a pack. A Secret lies in none, so it goes with its manifest.
 func TestACopyInAPackServes(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n"
 	w := newWorld(t).many(8).put("s.yaml", secret).start()
+	copies, packs := w.kept()
+	require.Equal(t, []string{"s.yaml"}, copies)
+	require.Len(t, packs, 1)
 	w.put("s.yaml", "kind: [").put("pod-1.yaml", "kind: [")
 	events := w.start().pass(5 * second).changes()
 	require.Contains(t, events, "+pod-1/")
@@ -119,4 +122,7 @@ func TestACopyInAPackServes(t *testing.T) {
 	s, err := w.cloud.(*Cluster).Secret(hal.Call{}, "default", "s")
 	require.NoError(t, err)
 	require.Equal(t, hal.NewSecret(map[string]string{"a": "b"}), s)
+	w.rm("s.yaml").pass(5 * second)
+	copies, _ = w.kept()
+	require.Empty(t, copies)
 }

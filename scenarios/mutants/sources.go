@@ -138,6 +138,14 @@ var sources = []Mutant{
 		"\tcase f.isOpaque():\n", "\tcase f.isOpaque() || f.problem != \"\":\n",
 	},
 	{
+		"copies in a pack are forgotten by a start", "S1, the next run knows what this one served", "hal/manifest/cache.go",
+		"\t\tif line.Pack != \"\" {\n", "\t\tif line.Pack == packed {\n",
+	},
+	{
+		"a pack goes while copies lie in it", "S1, the next run knows what this one served", "hal/manifest/packs.go",
+		" && !living[e.Name] {", " && e.Name != packed {",
+	},
+	{
 		"what is kept for a bad manifest is forgotten by a start", "S1, the next run knows what this one kept", "hal/manifest/cache.go",
 		"\tif err := r.loadKept(&s); err != nil {\n", "\tif err := error(nil); err != nil {\n",
 	},
