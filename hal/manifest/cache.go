@@ -31,13 +31,10 @@ type entry struct {
 	Bad bool `json:"bad,omitempty"`
 	// New: it never counted.
 	New bool `json:"new,omitempty"`
+	// Pack is the pack that its copy lies in, "" if it is a file of its own.
+	Pack string `json:"pack,omitempty"`
 	// Refused: those of its objects that do not count, as another has their name or uid.
 	Refused []id `json:"refused,omitempty"`
-}
-
-// copy reads the last good copy of a manifest.
-func (r reader) copy(name string) ([]byte, error) {
-	return r.h.Files.Read(r.call, path.Join(r.o.CacheDir, name), maxFile)
 }
 
 // ledgerText is the ledger as it is written.
@@ -64,20 +61,25 @@ func (r reader) load() (state, error) {
 	}
 	for _, e := range entries {
 		line, isListed := s.listed[e.Name]
-		if !manifest(e.Name) || e.Type != hal.TypeFile || !isListed && s.ledger != nil {
+		if !manifest(e.Name) || e.Type != hal.TypeFile || line.Pack != "" || !isListed && s.ledger != nil {
 			continue // what the ledger does not list was removed, or never counted
 		}
-		f, err := r.recall(e.Name)
-		if err != nil {
+		if s.files[e.Name], err = r.recall(e.Name, line); err != nil {
 			return s, err
 		}
-		f.in, f.lost, f.opaque, f.refused = line.In, f.lost || line.Stale, line.Bad, line.Refused
-		s.files[e.Name] = f
 	}
-	for name, line := range s.listed { // the order does not matter
-		if _, ok := s.files[name]; !ok && manifest(name) {
-			s.files[name] = file{lost: !line.New, opaque: line.Bad, in: line.In}
+	for _, name := range slices.Sorted(maps.Keys(s.listed)) {
+		line := s.listed[name]
+		if _, ok := s.files[name]; ok || !manifest(name) {
+			continue
 		}
+		f := file{lost: !line.New, opaque: line.Bad, in: line.In}
+		if line.Pack != "" {
+			if f, err = r.recall(name, line); err != nil {
+				return s, err
+			}
+		}
+		s.files[name] = f
 	}
 	if err := r.loadKept(&s); err != nil {
 		return s, err
@@ -86,22 +88,24 @@ func (r reader) load() (state, error) {
 	return s, nil
 }
 
-// recall makes a file of its copy. A copy that cannot be decoded is as good as none.
-func (r reader) recall(name string) (file, error) {
-	data, err := r.copy(name)
+// recall makes a file of its copy and its line of the ledger. A copy that cannot be decoded is as good as none.
+func (r reader) recall(name string, line entry) (file, error) {
+	f := file{lost: true, opaque: line.Bad, in: line.In, refused: line.Refused}
+	data, err := r.copy(name, line.Pack)
 	if hal.Is(err, syscall.ENOENT) || hal.Is(err, syscall.EFBIG) {
-		return file{lost: true}, nil
+		return f, nil
 	}
 	if err != nil {
 		return file{}, err
 	}
 	content, err := decode(r.o.NodeName, name, data)
 	if err != nil {
-		return file{lost: true}, nil //nolint:nilerr // the copy is damaged: its manifest must be good to count
+		return f, nil //nolint:nilerr // the copy is damaged: its manifest must be good to count
 	}
-	f := fileOf(content, sum(sha256.Sum256(data)))
-	f.copied = true
-	return f, nil
+	good := fileOf(content, sum(sha256.Sum256(data)))
+	good.in, good.lost, good.opaque, good.refused = line.In, line.Stale, line.Bad, line.Refused
+	good.copied, good.pack, good.packSize = true, line.Pack, len(r.packs[line.Pack])
+	return good, nil
 }
 
 // copies keeps the last good copies of files that count, and their ledger. The ledger lists a file, and which of its objects are refused, before it has
@@ -110,28 +114,37 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 	if !r.keepsKept(f, r.keptUntil(f)) {
 		return // the copies that are there still tell of it
 	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(name string) bool { return f.state.files[name].copied })
+	maps.DeleteFunc(texts, func(name string, _ []byte) bool { return f.state.files[name].copied })
+	if !f.unsettled {
+		maps.Copy(texts, r.scattered(f.state.files))
+	}
+	names := slices.Sorted(maps.Keys(texts))
 	isListed := func(name string) bool {
 		line, ok := f.state.listed[name]
 		return ok && slices.Equal(line.Refused, f.state.files[name].refused)
 	}
 	isDone := !slices.ContainsFunc(names, func(name string) bool { return !isListed(name) }) || r.lists(f)
 	if isDone {
-		for i, err := range r.keepAll(names, texts) {
-			this := f.state.files[names[i]]
+		all := r.keepAll(names, texts, f.state.files)
+		for _, name := range names {
+			this, kept := f.state.files[name], all[name]
+			err := kept.err
+			if err != nil && this.copied {
+				continue // it lies where it lay
+			}
 			if err != nil {
 				this.warning = "it is good, but no copy of it can be kept, so a bad change to it after a restart would find none: " + err.Error()
 				f.retry, isDone = true, false
 			} else {
-				this.copied, this.warning = true, ""
+				this.copied, this.warning, this.pack, this.packSize = true, "", kept.in, kept.size
 			}
-			f.state.files[names[i]] = this
+			f.state.files[name] = this
 		}
 	}
 	if !r.lists(f) {
 		return
 	}
-	if !f.unsettled && !r.sweep(f.state.files) {
+	if !f.unsettled && !r.sweep(f.state.files, true) {
 		f.retry = true // a copy of what is gone is still there
 	}
 	if isDone {
@@ -150,9 +163,9 @@ func (s state) isListed() bool {
 }
 
 // unlists removes the ledger: without it a start knows that it does not know all, and takes each copy for a manifest's. So the copies of what is gone go
-// first, also if the ledger went earlier. It reports whether that is durable.
+// first, also if the ledger went earlier, and with it goes all that lies in packs. It reports whether that is durable.
 func (r reader) unlists(f *finding) bool {
-	if !r.sweep(f.state.files) {
+	if !r.sweep(f.state.files, false) {
 		return false
 	}
 	if err := r.h.Files.Sync(r.call, r.o.CacheDir); err != nil && !hal.Is(err, syscall.ENOENT) {
@@ -181,7 +194,7 @@ func (r reader) lists(f *finding) bool {
 		if this.missing { // also after a restart it waits for a person, or for its return
 			in = dirID{}
 		}
-		l.Files[name] = entry{in, !isNew && (this.lost || !this.copied), isBad, isNew, this.refused}
+		l.Files[name] = entry{in, !isNew && (this.lost || !this.copied), isBad, isNew, this.pack, this.refused}
 	}
 	data, err := json.Marshal(l)
 	if err == nil && bytes.Equal(data, f.state.ledger) {
@@ -202,28 +215,33 @@ func (r reader) lists(f *finding) bool {
 
 // keep writes a copy such that after any interruption the old or the new one is there.
 func (r reader) keep(name string, data []byte) error {
-	return r.keepAll([]string{name}, map[string][]byte{name: data})[0]
+	return r.keepAll([]string{name}, map[string][]byte{name: data}, nil)[name].err
 }
 
-// keepAll is keep for many: they share what need be done only once. It returns an error for each.
-func (r reader) keepAll(names []string, texts map[string][]byte) []error {
-	errs := make([]error, len(names))
+// keepAll is keep for many: they share what need be done only once. files tells more of them. It returns what came of each.
+func (r reader) keepAll(names []string, texts map[string][]byte, files map[string]file) map[string]keeping {
 	if len(names) == 0 {
 		return nil
 	}
-	err := r.prepare()
-	for i, name := range names {
-		if errs[i] = err; err == nil {
-			errs[i] = r.replace(name, texts[name])
+	all, err := map[string]keeping{}, r.prepare()
+	for _, group := range groups(names, texts, files) {
+		this := keeping{size: len(group), err: err}
+		if err == nil {
+			this.in, this.err = r.replaceAll(group, texts)
+		}
+		for _, name := range group {
+			all[name] = this
 		}
 	}
 	if err == nil {
 		err = r.h.Files.Sync(r.call, r.o.CacheDir)
 	}
-	for i := range errs {
-		errs[i] = cmp.Or(errs[i], err)
+	for _, name := range names {
+		this := all[name]
+		this.err = cmp.Or(this.err, err)
+		all[name] = this
 	}
-	return errs
+	return all
 }
 
 // prepare makes the cache directory.
@@ -247,19 +265,20 @@ func (r reader) replace(name string, data []byte) error {
 	return r.h.Tree.Rename(r.call, at, path.Join(r.o.CacheDir, name))
 }
 
-// sweep removes copies of manifests that are gone, and reports whether none is left. Without a ledger, a start takes each copy for a manifest's.
-func (r reader) sweep(files map[string]file) bool {
+// sweep removes copies of manifests that are gone, or that lie in a pack by now, and reports whether none is left. Without a ledger, a start takes each copy
+// for a manifest's, and none that is in a pack. So packs stay if the ledger is about to go.
+func (r reader) sweep(files map[string]file, withPacks bool) bool {
 	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
 	if err != nil {
 		return hal.Is(err, syscall.ENOENT)
 	}
 	for _, e := range entries {
-		if _, ok := files[e.Name]; ok || !manifest(e.Name) || e.Type != hal.TypeFile {
+		if f, ok := files[e.Name]; ok && f.pack == "" || !manifest(e.Name) || e.Type != hal.TypeFile {
 			continue
 		}
 		if r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, e.Name)) != nil {
 			return false
 		}
 	}
-	return true
+	return !withPacks || r.sweepPacks(entries, files)
 }

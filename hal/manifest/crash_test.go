@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -33,6 +34,27 @@ var edits = map[string]edit{
 	"a pod is renamed into the place of another": {
 		"a.yaml": {owned("a", "u1"), owned("b", "u1")}, "b.yaml": {owned("b", "u2"), owned("c", "u3")},
 	},
+}
+
+// withOthers is edits alone, and beside so many other files that copies lie in packs: before, after or at both times.
+func withOthers(edits map[string]edit) map[string]edit {
+	all := maps.Clone(edits)
+	for when, is := range map[string][2]string{
+		"others stay": {"one", "one"}, "others come": {"", "one"}, "others change": {"one", "one\n# again"}, "others go": {"one", ""},
+	} {
+		for title, e := range edits {
+			this := maps.Clone(e)
+			for i := range mostAlone {
+				name := fmt.Sprint("other-", i)
+				of := func(side int) string {
+					return strings.Replace(is[side], "one", owned(name, name), 1)
+				}
+				this[name+".yaml"] = [2]string{of(0), of(1)}
+			}
+			all[title+", "+when] = this
+		}
+	}
+	return all
 }
 
 // uids returns those of a side of an edit.
@@ -66,9 +88,12 @@ func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
 		"unreadable": func(w *world, name string) { w.fail["read "+dir+"/"+name] = errno("read", name, syscall.EIO) },
 		"cut":        func(w *world, name string) { w.put(name, "kind: [") },
 	}
-	for title, e := range edits {
+	for title, e := range withOthers(edits) {
 		for how, spoil := range bad {
 			for _, name := range slices.Sorted(maps.Keys(e)) {
+				if strings.HasPrefix(name, "other") {
+					continue
+				}
 				for dies, lost, isOver := 1, uint(0), false; !isOver; lost++ {
 					at := fmt.Sprintf("%s, dies at write %d, loses names %b, then %s is %s", title, dies, lost, name, how)
 					w := newWorld(t)

@@ -8,6 +8,7 @@
 //
 // A change counts once two readings, a moment apart, agree on it. The last good copy of each file is kept in the cache directory, and with it a ledger:
 // which files counted, and in which directory each was seen last. So a start is no special case: it compares the directory with what the last run knew.
+// Copies of files that change together lie in one file, a pack, if they hold no Secret.
 //
 // The removal of a file counts in the directory in which the file was seen last. Another directory at the same path (another filesystem, the disk not
 // mounted, a directory that was renamed into its place) says nothing of it: the last good copy serves until a person accepts the removal.
@@ -149,7 +150,7 @@ func (c *Cluster) read() {
 		return
 	}
 	c.reading = true
-	r := reader{h: c.h, o: c.o, before: c.state, accepted: c.accepted, recorded: slices.Clone(c.recorded)}
+	r := reader{h: c.h, o: c.o, before: c.state, accepted: c.accepted, recorded: slices.Clone(c.recorded), packs: map[string]pack{}}
 	c.h.Runtime.Go(func() {
 		found := r.read()
 		c.h.Runtime.Post(func() { c.take(found) })
@@ -244,7 +245,8 @@ func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, err
 		return hal.Secret{}, c.noSecret(key, syscall.ENOENT, "no manifest holds it")
 	}
 	r := reader{h: c.h, o: c.o, call: call}
-	for i, read := range []func(string) ([]byte, error){r.manifest, r.copy} {
+	copyOf := func(name string) ([]byte, error) { return r.copy(name, "") } // none with a Secret lies in a pack
+	for i, read := range []func(string) ([]byte, error){r.manifest, copyOf} {
 		data, err := read(file)
 		if err != nil {
 			continue

@@ -33,6 +33,7 @@ type reader struct {
 	before   state
 	accepted accepted
 	recorded []string
+	packs    map[string]pack // those that were read
 }
 
 // finding is what one reading came to.
@@ -149,7 +150,7 @@ func (r reader) troubleOf(name string, this file) hal.Trouble {
 		t.Problem += "; its last good content is used meanwhile"
 	case this.lost:
 		t.Problem += "; what it held before is not known, so nothing is torn down until it is corrected or removed"
-	case this.opaque:
+	case this.isOpaque():
 		t.Problem += "; nothing in it counts, and pods whose manifests disappear are kept until it is corrected or removed"
 	case len(this.texts) > 0:
 		t.Problem += "; nothing in it counts, and pods that it names and that are up are kept until it is corrected or removed"
@@ -318,7 +319,7 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 		texts[name], f.state.files[name] = data, before
 		return
 	}
-	before.texts, before.opaque = append(slices.Clone(before.texts), data), before.opaque || isCut(data)
+	before.texts = append(slices.Clone(before.texts), textOf(data))
 	// It stays in seen: a bad file is not unsettled as long as it is bad in the same way.
 	f.state.seen[name] = now
 	if !agrees {
@@ -340,14 +341,16 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 		f.state.files[name] = before
 		return
 	}
-	if former, err := r.copy(name); err == nil && before.known && isBeginning(data, former) {
-		before.problem = "ends within a document, as what it was before began: it looks half written. If that is meant, add a line to its end"
-		before.opaque = true
-		f.state.files[name] = before
-		return
+	if before.known {
+		if former, err := r.copy(name, before.pack); err == nil && isBeginning(data, former) {
+			before.problem = "ends within a document, as what it was before began: it looks half written. If that is meant, add a line to its end"
+			before.opaque = true
+			f.state.files[name] = before
+			return
+		}
 	}
 	good := fileOf(content, now)
-	good.in = f.state.in
+	good.in, good.pack, good.packSize = f.state.in, before.pack, before.packSize
 	texts[name], f.state.files[name] = data, good
 }
 
@@ -357,7 +360,7 @@ func (r reader) absent(f *finding, name string) {
 	before := r.before.files[name]
 	before.going = false
 	accepted := r.o.AcceptsAnyDirectory || r.accepted.in.is(f.state.in) && slices.Contains(r.accepted.files, name)
-	mayMatter := before.known || before.lost || before.problem != "" && len(before.texts) > 0 || before.opaque
+	mayMatter := before.known || before.lost || before.problem != "" && len(before.texts) > 0 || before.isOpaque()
 	if mayMatter && !accepted && !before.in.is(f.state.in) { // if it was bad, it may hold what it might have held there
 		before.missing = true
 		before.problem = "is not there, but the directory is another one than the one in which it was seen last" + r.served(before) +

@@ -42,3 +42,20 @@ func TestAFileThatChangesWithinATickIsRead(t *testing.T) {
 	}
 	require.Zero(t, reads, "it has not changed")
 }
+
+// A file that is new is understood once, when it counts: the reading before has only its text.
+func TestANewFileIsDecodedOnce(t *testing.T) {
+	w := newWorld(t).start()
+	c := w.cloud.(*Cluster)
+	w.put("a.yaml", pod("ant"))
+	first := reader{h: c.h, o: c.o, before: c.state}
+	allocations := func(r reader) float64 {
+		return testing.AllocsPerRun(20, func() {
+			f := finding{state: state{seen: map[string]sum{}, files: map[string]file{}, readings: map[string]reading{}}}
+			r.file(&f, "a.yaml", map[string][]byte{})
+		})
+	}
+	second := first
+	second.before = first.read().state
+	require.Less(t, 5*allocations(first), allocations(second))
+}

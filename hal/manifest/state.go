@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/volnode/volnode/hal"
@@ -56,16 +57,35 @@ type file struct {
 	problem string   // why the file itself does not count
 	warning string   // it counts, but has no copy
 	copied  bool     // its copy in the cache directory is of this content
+	pack    string   // where its last copy lies, of this content or not; "" if it is a file of its own
 	missing bool     // it is not in the directory, which is another one than before
 	going   bool     // it is not there, and is gone if the next reading agrees
 	changes int      // how many readings in a row have found another content
+
+	packSize int // how many copies were written into that pack
 
 	// Of what was accepted in an earlier run nothing is known, or not all: its copy is gone, or older.
 	lost bool
 
 	// What the file may hold that is not known: the texts of one that is bad, or not accepted yet, since two readings agreed last.
-	texts  [][]byte
-	opaque bool // it could not be read, or was cut short: it may hold anything
+	texts  []text
+	opaque bool // it may hold anything whatever the texts: it could not be read, or looks half written, or is never the same
+}
+
+// text is one that a file may hold.
+type text struct {
+	data []byte
+	// isCut is asked only about what somebody misses: it decodes the text.
+	isCut func() bool
+}
+
+func textOf(data []byte) text {
+	return text{data, sync.OnceValue(func() bool { return isCut(data) })}
+}
+
+// isOpaque reports whether f may hold anything.
+func (f file) isOpaque() bool {
+	return f.opaque || slices.ContainsFunc(f.texts, func(t text) bool { return t.isCut() })
 }
 
 // missing names the files that are kept though they are not in the directory.
@@ -110,11 +130,11 @@ func (s state) hasPod(uid string) bool {
 // Escapes could spell either in another way.
 func (f file) mayHold(o id, isNameEnough bool) bool {
 	switch {
-	case f.opaque:
+	case f.isOpaque():
 		return true
 	}
-	return slices.ContainsFunc(f.texts, func(text []byte) bool {
-		return isNameEnough && mentions(text, o.Name) || mentions(text, o.UID) || hasEscapes(text)
+	return slices.ContainsFunc(f.texts, func(t text) bool {
+		return isNameEnough && mentions(t.data, o.Name) || mentions(t.data, o.UID) || hasEscapes(t.data)
 	})
 }
 

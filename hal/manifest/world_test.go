@@ -39,6 +39,7 @@ type world struct {
 	crashAt string
 	// deathIn: the agent dies before its so many-th write from now on.
 	deathIn int
+	written int // changes of the cache so far
 }
 
 // renamed is a name that stands for something else, or for nothing.
@@ -218,6 +219,7 @@ func (w *world) cutsPower(lost uint) {
 
 // writes is called before each change of the cache.
 func (w *world) writes() {
+	w.written++
 	if w.deathIn--; w.deathIn == 0 {
 		panic("the agent dies")
 	}

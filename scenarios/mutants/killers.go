@@ -268,6 +268,8 @@ var killers = map[string]killer{
 	"two volumes of a driver have one key":                                                 {scenario: "all_kinds_of_volumes_in_one_pod"},
 	"two volumes with one handle share a stage":                                            {scenario: "two_volumes_with_one_handle_are_kept_apart"},
 	"unstage while published":                                                              {scenario: "agent_dies_at_each_step_of_a_mount"},
+	"copies in a pack are forgotten by a start":                                            {scenario: "manifests_that_came_together_serve_while_one_is_spoilt"},
+	"a pack goes while copies lie in it":                                                   {scenario: "manifests_that_came_together_serve_while_one_is_spoilt"},
 	"what a ledger does not list is new":                                                   {scenario: "full_disk_does_not_make_a_served_pod_new"},
 	"what a start could not look at is not looked at again":                                {scenario: "directory_that_can_not_be_listed_is_listed_later"},
 	"what any pod asks for begins all waits anew":                                          {scenario: "other_pods_do_not_have_a_failed_call_repeated"},

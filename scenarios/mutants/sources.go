@@ -87,11 +87,11 @@ var sources = []Mutant{
 	},
 	{
 		"a bad manifest does not hold a pod by its uid", "S1, a bad file may hold what it names", "hal/manifest/state.go",
-		" || mentions(text, o.UID)", "",
+		" || mentions(t.data, o.UID)", "",
 	},
 	{
 		"escapes in a bad manifest spell nothing", "S1, a bad file may hold what it names", "hal/manifest/state.go",
-		" || hasEscapes(text)", "",
+		" || hasEscapes(t.data)", "",
 	},
 	{
 		"a bad manifest that ends in a line is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
@@ -136,7 +136,15 @@ var sources = []Mutant{
 	},
 	{
 		"a bad manifest stops all teardown", "L4, a bad file harms itself", "hal/manifest/state.go",
-		"\tcase f.opaque:\n", "\tcase f.opaque || f.problem != \"\":\n",
+		"\tcase f.isOpaque():\n", "\tcase f.isOpaque() || f.problem != \"\":\n",
+	},
+	{
+		"copies in a pack are forgotten by a start", "S1, the next run knows what this one served", "hal/manifest/cache.go",
+		"\t\tif line.Pack != \"\" {\n", "\t\tif line.Pack == packed {\n",
+	},
+	{
+		"a pack goes while copies lie in it", "S1, the next run knows what this one served", "hal/manifest/packs.go",
+		" && !living[e.Name] {", " && e.Name != packed {",
 	},
 	{
 		"what is kept for a bad manifest is forgotten by a start", "S1, the next run knows what this one kept", "hal/manifest/cache.go",
@@ -164,12 +172,12 @@ var sources = []Mutant{
 	},
 	{
 		"a ledger that goes leaves the copies of deleted files", "L2, what was deleted does not come back", "hal/manifest/cache.go",
-		"\tif !r.sweep(f.state.files) {\n\t\treturn false\n\t}\n\tif err := r.h", "\tif err := r.h",
+		"\tif !r.sweep(f.state.files, false) {\n\t\treturn false\n\t}\n\tif err := r.h", "\tif err := r.h",
 	},
 	{
 		"once the ledger has gone, copies of deleted files stay", "L2, what was deleted does not come back", "hal/manifest/cache.go",
-		"\tif !r.sweep(f.state.files) {\n\t\treturn false\n\t}\n\tif err := r.h",
-		"\tif f.state.ledger == nil {\n\t\treturn true\n\t}\n\tif !r.sweep(f.state.files) {\n\t\treturn false\n\t}\n\tif err := r.h",
+		"\tif !r.sweep(f.state.files, false) {\n\t\treturn false\n\t}\n\tif err := r.h",
+		"\tif f.state.ledger == nil {\n\t\treturn true\n\t}\n\tif !r.sweep(f.state.files, false) {\n\t\treturn false\n\t}\n\tif err := r.h",
 	},
 	{
 		"the end of a former object takes the present one away", "L2, one difference by identity", "hal/manifest/manifest.go",

@@ -1,0 +1,150 @@
+package manifest
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file keeps the copies of manifests that change together in one file, a pack: one write and one sync serve all.
+// The ledger says which copies lie in a pack. What else is in it is of the past, and counts for nothing.
+
+const (
+	// packed begins the names of packs. No manifest has such a name.
+	packed = ".pack-"
+	// mostAlone is how many copies are written each by itself.
+	mostAlone = 3
+	// A pack is full once it has so many copies, or so many bytes.
+	packCopies, packBytes = 256, 1 << 20
+	// maxPack bounds what is read of one, which is written in base64.
+	maxPack = 2 * (packBytes + maxFile)
+)
+
+// pack is copies by the names of their manifests.
+type pack map[string][]byte
+
+// copy reads the last good copy of a manifest, which lies in a pack, or by itself if in is "".
+func (r reader) copy(name, in string) ([]byte, error) {
+	if in == "" {
+		return r.h.Files.Read(r.call, path.Join(r.o.CacheDir, name), maxFile)
+	}
+	p, err := r.pack(in)
+	if err != nil {
+		return nil, err
+	}
+	if text, ok := p[name]; ok {
+		return text, nil
+	}
+	const lacks = "the pack of copies does not hold it"
+	return nil, &hal.Error{
+		Op: "read", Object: name, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.ENOENT, Detail: lacks,
+	}
+}
+
+// pack reads a pack, once for all who ask this reader. One that is damaged has nothing.
+func (r reader) pack(in string) (pack, error) {
+	if p, ok := r.packs[in]; ok {
+		return p, nil
+	}
+	data, err := r.h.Files.Read(r.call, path.Join(r.o.CacheDir, in), maxPack)
+	if err != nil {
+		return nil, err
+	}
+	var p pack
+	if json.Unmarshal(data, &p) != nil {
+		p = nil
+	}
+	r.packs[in] = p
+	return p, nil
+}
+
+// groups says which copies are written together. One with a Secret is not: it goes with its manifest.
+func groups(names []string, texts map[string][]byte, files map[string]file) (all [][]string) {
+	isAlone := func(name string) bool { return len(names) <= mostAlone || len(files[name].secrets) > 0 }
+	for _, name := range names {
+		if isAlone(name) {
+			all = append(all, []string{name})
+		}
+	}
+	names = slices.DeleteFunc(slices.Clone(names), isAlone)
+	begin, size := 0, 0
+	for i, name := range names {
+		size += len(texts[name])
+		if i+1 == len(names) || i+1-begin == packCopies || size >= packBytes {
+			all = append(all, names[begin:i+1])
+			begin, size = i+1, 0
+		}
+	}
+	return all
+}
+
+// keeping is what came of one copy: the pack it lies in, if any, and how many lie there.
+type keeping struct {
+	in   string
+	size int
+	err  error
+}
+
+// replaceAll writes a group of copies. It returns the pack that they lie in, "" if it is one by itself.
+func (r reader) replaceAll(names []string, texts map[string][]byte) (in string, err error) {
+	if len(names) == 1 {
+		return "", r.replace(names[0], texts[names[0]])
+	}
+	p := make(pack, len(names))
+	for _, name := range names {
+		p[name] = texts[name]
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return "", err
+	}
+	is := sha256.Sum256(data)
+	in = packed + hex.EncodeToString(is[:8])
+	return in, r.replace(in, data)
+}
+
+// scattered returns the manifests whose copies lie in packs of which most is of the past, and their texts.
+func (r reader) scattered(files map[string]file) map[string][]byte {
+	living := map[string][]string{}
+	for name, f := range files { // the order does not matter
+		if f.pack != "" {
+			living[f.pack] = append(living[f.pack], name)
+		}
+	}
+	texts := map[string][]byte{}
+	for _, in := range slices.Sorted(maps.Keys(living)) {
+		names := living[in]
+		if 2*len(names) >= files[names[0]].packSize {
+			continue
+		}
+		for _, name := range names {
+			if text, err := r.copy(name, in); err == nil && files[name].copied {
+				texts[name] = text
+			}
+		}
+	}
+	return texts
+}
+
+// sweepPacks removes packs in which no copy lies any more, and reports whether none is left.
+func (r reader) sweepPacks(entries []hal.Entry, files map[string]file) bool {
+	living := map[string]bool{}
+	for _, f := range files { // the order does not matter
+		living[f.pack] = true
+	}
+	var err error
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name, packed) && e.Type == hal.TypeFile && !living[e.Name] {
+			err = cmp.Or(err, r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, e.Name)))
+		}
+	}
+	return err == nil
+}

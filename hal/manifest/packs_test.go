@@ -1,0 +1,128 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// many puts so many manifests, of the pods pod-0, pod-1 and so on.
+func (w *world) many(n int) *world {
+	for i := range n {
+		w.put(fmt.Sprintf("pod-%d.yaml", i), pod(fmt.Sprint("pod-", i)))
+	}
+	return w
+}
+
+// kept returns the names of the copies, and of the packs.
+func (w *world) kept() (copies, packs []string) {
+	for at := range w.names {
+		name, isKept := strings.CutPrefix(at, cache+"/")
+		if isKept && manifest(name) {
+			copies = append(copies, name)
+		} else if isKept && strings.HasPrefix(name, packed) {
+			packs = append(packs, name)
+		}
+	}
+	slices.Sort(copies)
+	return copies, packs
+}
+
+// What it costs to keep many new manifests, and to read them again at a start, does not grow with each of them.
+func TestManyCopiesAreWrittenAndReadTogether(t *testing.T) {
+	w := newWorld(t).many(1000).start()
+	copies, packs := w.kept()
+	require.Empty(t, copies)
+	require.Len(t, packs, 4)
+	require.LessOrEqual(t, w.written, 2*4+3*2, "packs and three ledgers, each written and renamed")
+	reads := 0
+	for at := range w.names {
+		if strings.HasPrefix(at, cache) {
+			w.during["read "+at] = func() { reads++ }
+		}
+	}
+	require.Contains(t, w.start().changes(), "+pod-999/")
+	require.Equal(t, 4+1, reads, "packs and the ledger")
+}
+
+// Copies that are as they were move out of a pack of which most is of the past, and what nobody needs goes.
+func TestAPackGoesWithMostOfItsCopies(t *testing.T) {
+	w := newWorld(t).many(8).start()
+	_, first := w.kept()
+	for i := range 4 {
+		w.put(fmt.Sprintf("pod-%d.yaml", i), pod(fmt.Sprint("new-", i))).pass(5 * second)
+	}
+	_, packs := w.kept()
+	require.Equal(t, first, packs)
+	w.rm("pod-4.yaml").pass(5 * second)
+	copies, packs := w.kept()
+	require.Empty(t, packs)
+	require.Len(t, copies, 7)
+	w.changes()
+	events := w.start().changes()
+	for _, name := range []string{"new-0", "new-3", "pod-5", "pod-7"} {
+		require.Contains(t, events, "+"+name+"/")
+	}
+	require.NotContains(t, events, "+pod-4/")
+	require.Empty(t, w.troubles())
+}
+
+// A manifest that is deleted and comes again with other content does not come back as what it was, which a pack still has.
+func TestWhatAPackHasOfTheTimeBeforeADeletionIsForgotten(t *testing.T) {
+	for dies, isOver := 1, false; !isOver; dies++ {
+		w := newWorld(t).many(8).start()
+		w.rm("pod-1.yaml").pass(5 * second)
+		_, packs := w.kept()
+		require.Contains(t, w.data[cache+"/"+packs[0]], `"pod-1.yaml"`)
+		isOver = !w.dying(dies, func() { w.put("pod-1.yaml", pod("other")).pass(5 * second) })
+		events := w.start().pass(5 * second).changes()
+		require.NotContains(t, events, "pod-1/", dies)
+		require.Contains(t, events, "+other/", dies)
+		require.Empty(t, w.troubles())
+	}
+}
+
+// What was in a pack that is lost is not known: nothing is torn down before each manifest is good again.
+func TestALostPackIsNotAnEmptyOne(t *testing.T) {
+	for how, spoil := range map[string]func(w *world, at string){
+		"gone":    func(w *world, at string) { delete(w.names, at) },
+		"damaged": func(w *world, at string) { w.data[at] = w.data[at][:7] },
+	} {
+		w := newWorld(t).many(8).start()
+		_, packs := w.kept()
+		spoil(w, cache+"/"+packs[0])
+		w.put("pod-1.yaml", "kind: [")
+		w.start().pass(10 * second)
+		require.NotContains(t, w.raw, hal.Synced{Source: Source}, how)
+		require.Contains(t, w.troubles()[dir+"/pod-1.yaml"].Problem, "what it held before is not known", how)
+		w.put("pod-1.yaml", pod("pod-1")).pass(10 * second)
+		require.Contains(t, w.raw, hal.Synced{Source: Source}, how)
+		require.Empty(t, w.troubles(), how)
+		_, after := w.kept()
+		require.Len(t, after, 1, how)
+	}
+}
+
+// The last good content of a bad manifest serves if its copy lies in a pack. A Secret lies in none, so it goes with its manifest.
+func TestACopyInAPackServes(t *testing.T) {
+	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n"
+	w := newWorld(t).many(8).put("s.yaml", secret).start()
+	copies, packs := w.kept()
+	require.Equal(t, []string{"s.yaml"}, copies)
+	require.Len(t, packs, 1)
+	w.put("s.yaml", "kind: [").put("pod-1.yaml", "kind: [")
+	events := w.start().pass(5 * second).changes()
+	require.Contains(t, events, "+pod-1/")
+	require.Contains(t, events, "synced")
+	s, err := w.cloud.(*Cluster).Secret(hal.Call{}, "default", "s")
+	require.NoError(t, err)
+	require.Equal(t, hal.NewSecret(map[string]string{"a": "b"}), s)
+	w.rm("s.yaml").pass(5 * second)
+	copies, _ = w.kept()
+	require.Empty(t, copies)
+}
