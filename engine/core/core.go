@@ -50,6 +50,8 @@ type Core struct {
 	limit    int      // operations of one actor at a time
 	lastTurn uint64
 	all      []waiter // AllGone
+	keepers  keepers  // looked at while somebody waits for AllGone
+	work     Work
 	batch    Batch
 }
 
@@ -248,6 +250,7 @@ func (c *Core) ring() {
 
 // mark queues r for a decision.
 func (c *Core) mark(r *rung) {
+	c.work.Rungs++
 	if !r.isDirty {
 		r.isDirty = true
 		c.dirty = append(c.dirty, r)
@@ -324,6 +327,7 @@ func (c *Core) childGone(key hal.Key) {
 
 // sorted returns all rungs, sorted by key. The slice is not changed, by either side: what comes or goes later makes another one.
 func (c *Core) sorted() []*rung {
+	c.work.Rungs += uint64(len(c.rungs))
 	if len(c.fresh) == 0 && !c.stale {
 		return c.order
 	}

@@ -1,0 +1,249 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is L8: what a change costs does not grow with what has not changed. In calm, changes are made and what each costs is counted; then a crowd
+// of pods comes, with volumes of their own and somebody who waits for the end of each, and others mount what is nobody's volume; and the same changes
+// are counted again, in the same world. All that a change does is counted: calls of the host by kind, what they read and wrote, tasks, and what core
+// looked at.
+
+// crowd is how many come.
+type crowd struct{ pods, mounts int }
+
+// A crowd is rare, and mostly small: to bring up a thousand pods takes as long as a thousand small worlds.
+const (
+	crowdOneIn  = 600
+	fewestPods  = 100
+	mostPods    = 5000
+	mostMounts  = 5000
+	crowdDriver = "crowd.example"
+	crowdMounts = "/srv/crowd"
+	// eachCSI: one of so many pods has a volume of a driver, the others a directory; each of these on disk and in memory in turns.
+	eachCSI = 4
+	// oneChange is how long a change may take, and what follows from it.
+	oneChange = 10 * time.Second
+)
+
+// crowdOf draws the crowd of a world.
+func crowdOf(c sim.Chooser) crowd {
+	if c.Pick(sim.NewID("workload.crowd", "", 0), []uint32{crowdOneIn - 1, 1}) == 0 {
+		return crowd{}
+	}
+	draw := func(of string, lo, hi int64) int64 {
+		most := c.Between(sim.NewID("workload.crowd-most", of, 0), lo, hi)
+		return c.Between(sim.NewID("workload.crowd-size", of, 0), lo, most)
+	}
+	return crowd{int(draw("pods", fewestPods, mostPods)), int(draw("mounts", 0, mostMounts))}
+}
+
+// guest is the pod that comes and goes.
+const guest = -1
+
+// crowdPod is a pod of the crowd, and what its containers use.
+func crowdPod(i int) (*corev1.Pod, []use) {
+	name, uid := "crowd-"+strconv.Itoa(i), fmt.Sprintf("c%07d-0000-4000-8000-000000000000", i+1)
+	p := &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: defaultNamespace, Name: name, UID: types.UID(uid), ResourceVersion: "1"},
+		Spec:       corev1.PodSpec{NodeName: nodeName, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+	}
+	var uses []use
+	add := func(name string, src corev1.VolumeSource, u use) {
+		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: src})
+		c := &p.Spec.Containers[0]
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: "/" + name})
+		uses = append(uses, u)
+	}
+	if i%eachCSI == 0 || i == guest {
+		pv := "pv-" + name
+		add("data", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}},
+			use{name: "data", spec: pv, path: publishedAt(uid, pv), driver: crowdDriver, volume: name})
+	}
+	if i%eachCSI != 0 || i == guest {
+		src := &corev1.EmptyDirVolumeSource{}
+		if i%2 == 0 {
+			src.Medium = corev1.StorageMediumMemory
+		}
+		add("scratch", corev1.VolumeSource{EmptyDir: src},
+			use{name: "scratch", path: plugin.EmptyDirPlace(rootDir, uid, "scratch").Path, memory: i%2 == 0})
+	}
+	return p, uses
+}
+
+// crowdVolume is what the claim of a pod of the crowd, which is called like it, stands for.
+func crowdVolume(name string) []any {
+	pv := persistentVolume(0, version{})
+	pv.Name, pv.Spec.ClaimRef.Name = "pv-"+name, name
+	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: crowdDriver, VolumeHandle: name}
+	claim := claimOf(0, 0)
+	claim.Name, claim.Spec.VolumeName = name, pv.Name
+	return []any{pv, claim}
+}
+
+// joins has a pod of the crowd come.
+func (r *run) joins(i int) *pod {
+	p, uses := crowdPod(i)
+	if i != guest && i%eachCSI == 0 {
+		r.w.AddVolume(crowdDriver, p.Name)
+		r.give(crowdVolume(p.Name)...)
+	}
+	r.apply(p, uses)
+	return r.byUID[core.PodUID(p.UID)]
+}
+
+// judgesCost is L8.
+func (r *run) judgesCost() bool {
+	if r.crowd.pods == 0 || r.broken != "" {
+		return true
+	}
+	no := false
+	r.w.AddDriver(sim.DriverSpec{Name: crowdDriver, Personality: sim.Personality{Staging: true, Checks: true}})
+	r.give(&storagev1.CSIDriver{
+		TypeMeta: metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"}, ObjectMeta: metav1.ObjectMeta{Name: crowdDriver},
+		Spec: storagev1.CSIDriverSpec{AttachRequired: &no},
+	})
+	r.w.AddVolume(crowdDriver, "crowd--1")
+	r.give(crowdVolume("crowd--1")...)
+	if !r.comesToRest("L2", "before a crowd", r.bound()) {
+		return false
+	}
+	few, ok := r.costs()
+	if !ok || !r.gathersCrowd() {
+		return false
+	}
+	many, ok := r.costs()
+	return ok && r.grows(few, many)
+}
+
+// gathersCrowd has the crowd come, and waits until all is at rest.
+func (r *run) gathersCrowd() bool {
+	for i := range r.crowd.mounts {
+		at := crowdMounts + "/" + strconv.Itoa(i)
+		r.w.MakeDir(at)
+		_ = r.w.MountForeign(at)
+	}
+	m := r.m
+	for i := range r.crowd.pods {
+		p := r.joins(i)
+		r.w.Go(func() { _ = m.WaitForUnmount(r.w.Context(0), p.uid) })
+	}
+	if !r.comesToRest("L2", "a crowd has come", r.bound()) {
+		return false
+	}
+	r.w.Go(func() { _ = m.WaitForNothing(r.w.Context(0)) })
+	return true
+}
+
+// aCost is what a change has cost, by what was counted.
+type aCost map[string]uint64
+
+// costs makes the changes one after the other, and counts.
+func (r *run) costs() (map[string]aCost, bool) {
+	of := map[string]aCost{}
+	m, elsewhere := r.m, crowdMounts+"-elsewhere"
+	r.w.MakeDir(elsewhere)
+	var p *pod
+	comes := func() { p = r.joins(guest) }
+	goes := func() { r.remove(p, time.Second) }
+	r.counts(of, "a pod comes and goes", comes, goes)
+	comes()
+	if !r.until(r.w.Now().Add(oneChange)) || !r.comesToRest("L2", "a pod has come", r.bound()) {
+		return nil, false
+	}
+	r.counts(of, "a pod is edited", func() {
+		object := p.object.DeepCopy()
+		object.ResourceVersion += "0"
+		object.Labels = map[string]string{"edited": object.ResourceVersion}
+		r.apply(object, p.uses)
+	})
+	r.counts(of, "a volume is unmounted behind the agent's back", func() { _ = r.w.UnmountTop(p.uses[0].path) })
+	r.counts(of, "somebody mounts and unmounts elsewhere", func() { _ = r.w.MountForeign(elsewhere) }, func() { _ = r.w.UnmountTop(elsewhere) })
+	r.counts(of, "a wait times out", func() {
+		r.w.Go(func() { _ = m.WaitForUnmount(r.w.Context(impatience), p.uid) })
+	})
+	r.counts(of, "the agent is asked about a pod and a volume", func() {
+		r.w.Do(func() {
+			_, _ = m.GetMountedVolumesForPod(r.w.Context(0), p.uid)
+			_, _ = m.VolumeIsAttached(r.w.Context(0), crowdDriver+"^"+p.uses[0].volume)
+		})
+	})
+	goes()
+	return of, r.until(r.w.Now().Add(oneChange)) && r.comesToRest("L4", "a pod has gone", r.bound())
+}
+
+// counts makes a change, step by step, and counts. What is done from time to time, whatever changes, such as reading all of the mount table, is no
+// cost of it: of two times in a row, the lesser counts.
+func (r *run) counts(of map[string]aCost, what string, steps ...func()) {
+	for range 2 {
+		before := r.spent()
+		for _, step := range steps {
+			if step(); !r.until(r.w.Now().Add(oneChange)) || !r.alive() {
+				return
+			}
+		}
+		after := r.spent()
+		for is, n := range after {
+			if is != tasksAtOnce {
+				after[is] = n - before[is]
+			}
+			if least, known := of[what][is]; known {
+				after[is] = min(after[is], least)
+			}
+		}
+		of[what] = after
+	}
+}
+
+const tasksAtOnce = "tasks at once"
+
+// spent is all that was counted so far.
+func (r *run) spent() aCost {
+	host, work := r.meter.Counts(), r.core.Work()
+	all := aCost{
+		"entries of the mount table": host.Mounts, "entries of directories": host.Names, "files read": host.Files, "bytes read": host.Read,
+		"bytes written": host.Written, tasksAtOnce: host.Tasks, "rungs that core looked at": work.Rungs, "places that core compared": work.Places,
+		"waiters that core looked at": work.Waiters, "steps of core": r.core.Seq(),
+	}
+	for name, n := range host.Calls {
+		all["calls of "+name] = n
+	}
+	return all
+}
+
+// grows compares. A change may cost a little more: names are longer, and the journal may need another generation.
+var debugCosts func(few, many map[string]aCost)
+
+func (r *run) grows(few, many map[string]aCost) bool {
+	if debugCosts != nil { debugCosts(few, many) }
+	for _, change := range slices.Sorted(maps.Keys(few)) {
+		for _, is := range slices.Sorted(maps.Keys(many[change])) {
+			r.judges("L8")
+			slack := uint64(16)
+			if strings.HasPrefix(is, "bytes") {
+				slack = 4 << 10
+			}
+			if a, b := few[change][is], many[change][is]; b > a+a/4+slack {
+				r.fail("L8", change, is, fmt.Sprintf("%s: %d %s beside %d more pods and %d more mounts, and %d without them",
+					change, b, is, r.crowd.pods, r.crowd.mounts, a))
+				return false
+			}
+		}
+	}
+	return true
+}
