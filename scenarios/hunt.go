@@ -184,7 +184,7 @@ func (h *Hunter) Run(s Schedule) Result {
 	if s.Watch != nil {
 		w.OnEffect(s.Watch)
 	}
-	comes := crowdOf(s.Chooser)
+	comes := crowdOf(s.Chooser, is.Files)
 	r := newRun(w, engine.Config{
 		NoRuntime: is.NoRuntime, JournalBytes: is.journalBytes(), JournalMost: is.journalMost() + int64(comes.pods)*8<<10,
 		Drivers: map[string]plugin.DriverConfig{}, Log: writesLog(w), InFlight: is.InFlight,

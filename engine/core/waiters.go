@@ -130,6 +130,7 @@ type keepers struct {
 func (c *Core) allDown() bool {
 	k := &c.keepers
 	for n := len(k.rungs) - 1; n >= 0; n-- {
+		c.work.Rungs++
 		if r := k.rungs[n]; c.rungs[r.Key] == r && r.isLeft() {
 			return false
 		}
