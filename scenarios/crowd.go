@@ -142,16 +142,19 @@ func (r *run) gathersCrowd() bool {
 		r.w.MakeDir(at)
 		_ = r.w.MountForeign(at)
 	}
-	m := r.m
+	var pods []*pod
 	for i := range r.crowd.pods {
-		p := r.joins(i)
-		r.w.Go(func() { _ = m.WaitForUnmount(r.w.Context(0), p.uid) })
+		pods = append(pods, r.joins(i))
 	}
 	if !r.comesToRest("L2", "a crowd has come", r.bound()) {
 		return false
 	}
+	m := r.m
+	for _, p := range pods {
+		r.w.Go(func() { _ = m.WaitForUnmount(r.w.Context(0), p.uid) })
+	}
 	r.w.Go(func() { _ = m.WaitForNothing(r.w.Context(0)) })
-	return r.until(r.w.Now().Add(time.Second)) // it looks at all, once
+	return r.until(r.w.Now().Add(time.Second)) // who waits for nothing has all looked at, once
 }
 
 // aCost is what a change has cost, by what was counted.
