@@ -24,7 +24,10 @@ import (
 // looked at.
 
 // crowd is how many come.
-type crowd struct{ pods, mounts int }
+type crowd struct {
+	pods, mounts int
+	isPlain      bool // no pod of it has a volume of a driver
+}
 
 // A crowd is rare, and mostly small: a thousand pods cost as much as a thousand small worlds.
 const (
@@ -37,6 +40,8 @@ const (
 	eachCSI = 4
 	// oneChange is how long a change may take, and what follows from it.
 	oneChange = 10 * time.Second
+	// pastAll is after how long what is done from time to time was done, or is due again.
+	pastAll = 3 * time.Minute
 )
 
 // crowdOf draws the crowd of a world: how many come is drawn on its own for pods and for mounts.
@@ -53,15 +58,15 @@ func crowdOf(c sim.Chooser, readsFiles bool) crowd {
 		size := c.Pick(sim.NewID("workload.crowd-most", of, 0), []uint32{90, 8, 1})
 		return int(c.Between(sim.NewID("workload.crowd-size", of, 0), sizes[size], sizes[size+1]))
 	}
-	return crowd{draw("pods", fewestPods), draw("mounts", 0)}
+	return crowd{draw("pods", fewestPods), draw("mounts", 0), c.Pick(sim.NewID("workload.crowd-kind", "", 0), []uint32{2, 1}) == 1}
 }
 
-// guest is the pod that comes and goes.
-const guest = -1
+// Pods that come and go: a guest has a volume of a driver and a directory on disk, a passerby one in memory alone.
+const guest, passerby = -1, -2
 
 // crowdPod is a pod of the crowd, and what its containers use.
-func crowdPod(i int) (*corev1.Pod, []use) {
-	name, uid := "crowd-"+strconv.Itoa(i), fmt.Sprintf("c%07d-0000-4000-8000-000000000000", i+1)
+func crowdPod(i int, hasClaim bool) (*corev1.Pod, []use) {
+	name, uid := "crowd-"+strconv.Itoa(i), fmt.Sprintf("c%07d-0000-4000-8000-000000000000", i+2)
 	p := &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: defaultNamespace, Name: name, UID: types.UID(uid), ResourceVersion: "1"},
@@ -74,12 +79,12 @@ func crowdPod(i int) (*corev1.Pod, []use) {
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: "/" + name})
 		uses = append(uses, u)
 	}
-	if i%eachCSI == 0 || i == guest {
+	if hasClaim {
 		pv := "pv-" + name
 		add("data", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}},
 			use{name: "data", spec: pv, path: publishedAt(uid, pv), driver: crowdDriver, volume: name})
 	}
-	if i%eachCSI != 0 || i == guest {
+	if !hasClaim || i == guest {
 		src := &corev1.EmptyDirVolumeSource{}
 		if i%2 == 0 {
 			src.Medium = corev1.StorageMediumMemory
@@ -102,8 +107,9 @@ func crowdVolume(name string) []any {
 
 // joins has a pod of the crowd come.
 func (r *run) joins(i int) *pod {
-	p, uses := crowdPod(i)
-	if i != guest && i%eachCSI == 0 {
+	hasClaim := i == guest || i >= 0 && i%eachCSI == 0 && !r.crowd.isPlain
+	p, uses := crowdPod(i, hasClaim)
+	if hasClaim && i >= 0 {
 		r.w.AddVolume(crowdDriver, p.Name)
 		r.give(crowdVolume(p.Name)...)
 	}
@@ -154,7 +160,7 @@ func (r *run) gathersCrowd() bool {
 		r.w.Go(func() { _ = m.WaitForUnmount(r.w.Context(0), p.uid) })
 	}
 	r.w.Go(func() { _ = m.WaitForNothing(r.w.Context(0)) })
-	return r.until(r.w.Now().Add(time.Second)) // who waits for nothing has all looked at, once
+	return r.until(r.w.Now().Add(pastAll)) // who waits for nothing has all looked at, once
 }
 
 // aCost is what a change has cost, by what was counted.
@@ -168,6 +174,7 @@ func (r *run) costs() (map[string]aCost, bool) {
 	var p *pod
 	comes := func() { p = r.joins(guest) }
 	goes := func() { r.remove(p, time.Second) }
+	r.counts(of, "a pod without a driver comes and goes", func() { p = r.joins(passerby) }, goes)
 	r.counts(of, "a pod comes and goes", comes, goes)
 	comes()
 	if !r.until(r.w.Now().Add(oneChange)) || !r.comesToRest("L2", "a pod has come", r.bound()) {

@@ -52,4 +52,10 @@ var costs = []Mutant{
 		"one changed manifest has all read", "L8", "hal/manifest/reader.go",
 		"\tif isRead && last.isSettled && r.before.files[name].isQuiet() {\n", "\tif isRead && name == \"\" {\n",
 	},
+	{
+		"what drivers have mounted is looked for among all rungs", "L8", "engine/core/view.go",
+		"\treturn slices.ContainsFunc(slices.Sorted(maps.Keys(c.actors)), func(actor string) bool {\n",
+		"\tif !slices.ContainsFunc(c.sorted(), func(r *rung) bool { return r.state == Present && r.Actor != \"\" && !IsBare(r.fingerprint) }) {\n\t\treturn false\n\t}\n" +
+			"\treturn slices.ContainsFunc(slices.Sorted(maps.Keys(c.actors)), func(actor string) bool {\n",
+	},
 }

@@ -321,6 +321,7 @@ var killers = map[string]killer{
 	"each batch begins a generation of the journal":                                        {seed: 127195},
 	"who prunes the directory of a pod lists those of all":                                 {seed: 127195},
 	"one changed manifest has all read":                                                    {seed: 24966},
+	"what drivers have mounted is looked for among all rungs":                              {seed: 65660},
 }
 
 // equivalent is the mutants that nothing can kill, and the proof of it. There are at most two.
