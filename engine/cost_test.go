@@ -14,13 +14,13 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal/memory"
+	"github.com/volnode/volnode/hal/wrap"
 )
 
 // cost is what one volume costs, up and down, on a host on which every call succeeds at once.
 type cost struct {
 	allocations float64
 	calls       float64 // of the HAL
-	entries     float64 // of directories and of the mount table that were read
 }
 
 // costOf brings pods up, all at once, and takes them down.
@@ -50,7 +50,7 @@ func costOf(t *testing.T, pods []*corev1.Pod, objects ...any) cost {
 	require.Empty(t, status.Pods)
 	require.Empty(t, status.Rungs)
 	volumes := float64(len(pods) * len(pods[0].Spec.Volumes))
-	return cost{float64(after.Mallocs-before.Mallocs) / volumes, float64(host.Counts().Calls-counts.Calls) / volumes, 0}
+	return cost{float64(after.Mallocs-before.Mallocs) / volumes, float64(host.Counts().Calls-counts.Calls) / volumes}
 }
 
 func emptyDirs(pods int) (all []*corev1.Pod) {
@@ -96,16 +96,25 @@ type standing struct {
 	host *memory.Host
 	m    *engine.VolumeManager
 	next *corev1.Pod // is to come
+
+	meter *wrap.Meter // nil if only allocations are counted
+	work  core.Work
 }
 
-func standingOf(t *testing.T, pods, foreign int) *standing {
+func standingOf(t *testing.T, pods, foreign int, isMetered bool) *standing {
 	all, objects := claims(pods + 1)
 	s := &standing{t: t, loop: memory.NewLoop(), next: all[pods]}
 	s.host = memory.New(s.loop, "/var/lib/volnode", objects, driverName)
 	for i := range foreign {
 		s.host.MountForeign("/mnt/" + strconv.Itoa(i))
 	}
-	s.m = engine.New(s.host.HAL(), engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 64 << 20})
+	h := s.host.HAL()
+	if isMetered {
+		h, s.meter = wrap.Metered(h)
+	}
+	s.m = engine.New(h, engine.Config{
+		NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 64 << 20, Stepped: func(c *core.Core) { s.work = c.Work() },
+	})
 	s.m.Start()
 	for _, p := range all[:pods] {
 		s.m.PodAdded(p)
@@ -141,26 +150,39 @@ var changes = map[string]func(s *standing){
 	},
 }
 
+// counts is what was counted so far.
+func (s *standing) counts() map[string]uint64 {
+	of := s.meter.Counts()
+	return map[string]uint64{
+		"calls": of.Sum(), "entries of the mount table": of.Mounts, "entries of directories": of.Names, "files read": of.Files, "bytes read": of.Read,
+		"bytes written": of.Written, "rungs": s.work.Rungs, "places": s.work.Places, "waiters": s.work.Waiters,
+	}
+}
+
 // What a change costs does not depend on how many pods stand, nor on how many mounts others have.
 func TestCostOfAChangeIsConstant(t *testing.T) {
 	const runs = 50
-	of := map[int]map[string]cost{}
+	allocations, counted := map[int]map[string]float64{}, map[int]map[string]float64{}
 	for _, pods := range []int{20, 1000} {
-		s := standingOf(t, pods, pods)
-		of[pods] = map[string]cost{}
+		allocations[pods], counted[pods] = map[string]float64{}, map[string]float64{}
+		bare, metered := standingOf(t, pods, pods, false), standingOf(t, pods, pods, true)
 		for _, name := range slices.Sorted(maps.Keys(changes)) {
-			changes[name](s)
-			before := s.host.Counts()
-			allocations := testing.AllocsPerRun(runs, func() { changes[name](s) })
-			after := s.host.Counts()
-			of[pods][name] = cost{allocations, float64(after.Calls-before.Calls) / (runs + 1), float64(after.Entries-before.Entries) / (runs + 1)}
+			changes[name](bare)
+			allocations[pods][name] = testing.AllocsPerRun(runs, func() { changes[name](bare) })
+			changes[name](metered)
+			before := metered.counts()
+			for range runs {
+				changes[name](metered)
+			}
+			for is, n := range metered.counts() {
+				counted[pods][name+": "+is] = float64(n-before[is]) / runs
+			}
 		}
 	}
-	for name, few := range of[20] {
-		many := of[1000][name]
-		t.Logf("%s: few %+v, many %+v", name, few, many)
-		assert.LessOrEqual(t, many.allocations, few.allocations*1.1+2, name)
-		assert.LessOrEqual(t, many.calls, few.calls+0.5, name)
-		assert.LessOrEqual(t, many.entries, few.entries+0.5, name)
+	for name, few := range allocations[20] {
+		assert.LessOrEqual(t, allocations[1000][name], few*1.1+2, "%s: allocations", name)
+	}
+	for name, few := range counted[20] {
+		assert.LessOrEqual(t, counted[1000][name], few*1.1+0.5, name)
 	}
 }

@@ -47,6 +47,7 @@ var Properties = []struct{ Code, Text string }{
 	{"L5", "a volume of which nothing is left is not told to be in use"},
 	{"L6", "work resumes by itself after a driver or the agent restarts"},
 	{"L7", "once everything is as wanted, nothing is done any more, and nothing goes round in circles before"},
+	{"L8", "what a change costs does not grow with the pods, rungs, files and mounts that have not changed"},
 	{"L11", "a restart adopts what is healthy without a call"},
 	{"L12", "what is not as it should be says why, or what is under way"},
 	{"L13", "a driver that runs and registers is registered and connected within a bound after the faults stop"},

@@ -184,10 +184,12 @@ func (h *Hunter) Run(s Schedule) Result {
 	if s.Watch != nil {
 		w.OnEffect(s.Watch)
 	}
+	comes := crowdOf(s.Chooser, is.Files)
 	r := newRun(w, engine.Config{
-		NoRuntime: is.NoRuntime, JournalBytes: is.journalBytes(), JournalMost: is.journalMost(), Drivers: map[string]plugin.DriverConfig{},
-		Log: writesLog(w), InFlight: is.InFlight,
+		NoRuntime: is.NoRuntime, JournalBytes: is.journalBytes(), JournalMost: is.journalMost() + int64(comes.pods)*8<<10,
+		Drivers: map[string]plugin.DriverConfig{}, Log: writesLog(w), InFlight: is.InFlight,
 	})
+	r.crowd = comes
 	r.files, r.texts, r.lines, r.canary, r.probe = is.Files, h.texts, s.Log, h.canary, s.probe
 	r.times()
 	if s.Canary {

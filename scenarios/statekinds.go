@@ -58,7 +58,7 @@ var notAsItIs = fieldsAs(map[as]string{
 	// Who looks on; what was set before the run and stays; counters that give numbers to what comes, and numbers that nobody compares; what is for one
 	// event, and left over between two. How full the journal is: no scenario fills a tenth of one.
 	asNothing: `
-		scenarios.run: cfg h bare traits news shows openAt canary probe cover probing lines storm actual leaks isKnown isOver
+		scenarios.run: cfg h bare traits news shows openAt canary probe cover probing lines storm actual leaks isKnown isOver crowd meter
 		scenarios.place: sent
 		scenarios.handOver: life
 		sim.World: config chooser faults profile menus nth trace observe faulted entered enteredFor start pids lives rpcCount sched borrowed slabs hungAt
@@ -74,7 +74,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.mountTable: last spelt base
 		sim.pageCache: count
 		sim.clusterObject: said merged
-		core.Core: now step lastOp lastSeq order fresh stale round decided batch atlas
+		core.Core: now step lastOp lastSeq order fresh stale round decided batch atlas keepers work
 		core.rung: seq spot
 		core.Record: Seq
 		journal.Journal: live generation end seq synced buffer batch

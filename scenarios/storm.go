@@ -12,9 +12,11 @@ import (
 // what a sound engine was seen to do in the worst of many thousand schedules: that is told behind each.
 
 const (
-	mostSteps    = 500_000 // events of one world; seen: 10,174
-	mostCalls    = 2_000   // HAL calls at one instant; seen: 18
-	mostRequests = 60      // RPCs of one method for one rung within stormWindow; seen: 18
+	mostSteps    = 500_000 // events of one world, and stepsOfOne for each pod of a crowd; seen: 10,174
+	stepsOfOne   = 1_000   // seen: 100
+	mostCalls    = 2_000   // HAL calls at one instant, and callsOfOne for each pod of a crowd; seen: 18
+	callsOfOne   = 10
+	mostRequests = 60 // RPCs of one method for one rung within stormWindow; seen: 18
 	stormWindow  = time.Minute
 )
 
@@ -30,12 +32,13 @@ func (r *run) isStorm() bool {
 	if now != r.storm.at {
 		r.storm = storm{now, calls}
 	}
+	most, mostAtOnce := mostSteps+stepsOfOne*uint64(r.crowd.pods), mostCalls+callsOfOne*uint64(r.crowd.pods)
 	why := ""
 	switch {
-	case calls-r.storm.calls > mostCalls:
-		why = fmt.Sprintf("more than %d calls of the host at one instant", mostCalls)
-	case r.w.Steps() > mostSteps:
-		why = fmt.Sprintf("more than %d events in %s", mostSteps, now.Sub(0).Round(time.Second))
+	case calls-r.storm.calls > mostAtOnce:
+		why = fmt.Sprintf("more than %d calls of the host at one instant", mostAtOnce)
+	case r.w.Steps() > most:
+		why = fmt.Sprintf("more than %d events in %s", most, now.Sub(0).Round(time.Second))
 	default:
 		return false
 	}

@@ -79,6 +79,8 @@ func (n *names) what(c Case, k Kept) string {
 		return "a driver attaches its volumes: " + map[bool]string{true: "disk.example", false: object}[object == ""]
 	case "workload.move":
 		return object + " goes to another node" + [...]string{"", "", " while the agent is kept away"}[min(k.Value, 2)]
+	case "workload.crowd":
+		return "a crowd of pods comes in calm, and what a change costs is compared"
 	case "workload.broken":
 		return "driver " + [...]string{"", "disk.example", "file.example"}[min(k.Value, 2)] + " stays broken"
 	case "workload.kind":

@@ -15,6 +15,7 @@ import (
 	"github.com/volnode/volnode/hal/manifest"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/hal/trace"
+	"github.com/volnode/volnode/hal/wrap"
 )
 
 // Violation is one property that was seen broken.
@@ -134,6 +135,8 @@ type run struct {
 	bornAt    hal.Instant        // when the present life of the agent began
 	stop      bool               // no timeline event happens any more
 	goal      hal.Instant        // to which the world goes on
+	crowd     crowd              // that comes in calm
+	meter     *wrap.Meter        // of the present life, if the world has a crowd
 	isKnown   func() bool        // asked after each event whether the rest of the run is known; nil for nobody
 	isOver    bool               // it is
 }
@@ -172,6 +175,9 @@ const secretMark = "s3cr3t-do-not-show"
 
 // start makes the engine of a new life of the agent. It runs on the owner.
 func (r *run) start(h hal.Host) {
+	if r.crowd.pods > 0 {
+		h, r.meter = wrap.Metered(h)
+	}
 	if r.files {
 		r.source = manifest.New(h, manifest.Options{
 			Dir: manifestDir, CacheDir: rootDir + "/volnode/manifests", Node: func() string { return r.m.NodeName() },

@@ -185,6 +185,7 @@ func (c *Core) unindex(r *rung) {
 
 // of returns the rungs of an actor, sorted by key. They are many, and asked for only when something happens to the actor.
 func (c *Core) of(actor string) []*rung {
+	c.work.Rungs += uint64(len(c.actors[actor]))
 	rs := make([]*rung, 0, len(c.actors[actor]))
 	for _, key := range slices.Sorted(maps.Keys(c.actors[actor])) {
 		rs = append(rs, c.actors[actor][key])

@@ -79,8 +79,9 @@ func (c *Core) Prospect(key hal.Key) (Prospect, bool) {
 	}, true
 }
 
-// Beliefs calls f with each rung that is not only remembered, in the order of keys.
+// Beliefs calls f with each rung that is not only remembered, in the order of keys. It is for who judges, and no work.
 func (c *Core) Beliefs(f func(Belief)) {
+	defer func(work Work) { c.work = work }(c.work)
 	for _, r := range c.sorted() {
 		if b, _ := c.Belief(r.Key); !c.isPast(r) {
 			f(b)

@@ -66,6 +66,7 @@ func (c *Core) Clone() *Core {
 	}
 	d.serial, d.timers, d.all = maps.Clone(c.serial), list(c.timers), slices.Clone(c.all)
 	d.dead, d.acts, d.waits = maps.Clone(c.dead), maps.Clone(c.acts), maps.Clone(c.waits)
+	d.keepers = keepers{}
 	d.dirty, d.round, d.touched, d.decided = list(c.dirty), nil, nil, nil
 	d.batch = Batch{Lines: slices.Clone(c.batch.Lines)} // of a start: the first step writes them
 	for _, p := range c.touched {

@@ -49,6 +49,8 @@ type Core struct {
 	turns   []*turns // sorted by actor
 	limit   int      // operations of one actor at a time
 	all     []waiter // AllGone
+	keepers keepers  // looked at while somebody waits for AllGone
+	work    Work
 	batch   Batch
 }
 
@@ -247,6 +249,7 @@ func (c *Core) ring() {
 
 // mark queues r for a decision.
 func (c *Core) mark(r *rung) {
+	c.work.Rungs++
 	if !r.isDirty {
 		r.isDirty = true
 		c.dirty = append(c.dirty, r)
@@ -323,6 +326,7 @@ func (c *Core) childGone(key hal.Key) {
 
 // sorted returns all rungs, sorted by key. The slice is not changed, by either side: what comes or goes later makes another one.
 func (c *Core) sorted() []*rung {
+	c.work.Rungs += uint64(len(c.rungs))
 	if len(c.fresh) == 0 && !c.stale {
 		return c.order
 	}

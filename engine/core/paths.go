@@ -137,6 +137,7 @@ func (c *Core) at(path string, f func(*rung)) {
 		if r.spot.at != path {
 			return false
 		}
+		c.work.Places++
 		f(r)
 		return true
 	})
@@ -152,6 +153,7 @@ func (c *Core) within(path string, f func(*rung)) {
 		if !strings.HasPrefix(r.spot.at, below) {
 			return false
 		}
+		c.work.Places++
 		f(r)
 		return true
 	})

@@ -54,6 +54,7 @@ func (c *Core) reconcile() {
 
 // decide acts on one rung.
 func (c *Core) decide(r *rung) {
+	c.work.Rungs++
 	c.decided = append(c.decided, r.Key)
 	c.lapse(r, never)
 	c.release(r)

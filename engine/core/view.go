@@ -84,9 +84,11 @@ func (c *Core) Standing(paths []string, since uint64, f func(key hal.Key, made [
 	}
 }
 
-// HasMounts reports whether something is up that an actor has mounted.
+// HasMounts reports whether something is up that an actor has mounted. It looks at no rung that has none.
 func (c *Core) HasMounts() bool {
-	return slices.ContainsFunc(c.sorted(), func(r *rung) bool { return r.state == Present && r.Actor != "" && !IsBare(r.fingerprint) })
+	return slices.ContainsFunc(slices.Sorted(maps.Keys(c.actors)), func(actor string) bool {
+		return slices.ContainsFunc(c.of(actor), func(r *rung) bool { return r.state == Present && !IsBare(r.fingerprint) })
+	})
 }
 
 // Stands returns how a rung that is up was made, and its fingerprint. isBusy: it is operated on, or has changed since the Step of that number, so

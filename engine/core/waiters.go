@@ -29,7 +29,10 @@ func (c *Core) await(e Await) {
 }
 
 func (c *Core) forget(id Waiter) {
-	is := func(w waiter) bool { return w.id == id }
+	is := func(w waiter) bool {
+		c.work.Waiters++
+		return w.id == id
+	}
 	c.all = slices.DeleteFunc(c.all, is)
 	if p := c.pods[c.waits[id]]; p != nil {
 		p.waiters = slices.DeleteFunc(p.waiters, is)
@@ -53,6 +56,7 @@ func (c *Core) wake() {
 	c.touched = c.touched[:0]
 	for _, p := range touched {
 		p.isTouched = false
+		c.work.Waiters += uint64(len(p.waiters))
 		p.waiters = slices.DeleteFunc(p.waiters, func(w waiter) bool {
 			ok := c.holds(p, w.on)
 			if ok {
@@ -67,6 +71,9 @@ func (c *Core) wake() {
 			c.tell(w)
 		}
 		c.all = nil
+	}
+	if len(c.all) == 0 {
+		c.keepers = keepers{}
 	}
 }
 
@@ -113,10 +120,40 @@ func (c *Core) down(p *pod) bool {
 	return (!p.wanted || len(p.tops) == 0) && !slices.ContainsFunc(p.rungs, (*rung).isLeft)
 }
 
+// keepers is what kept everything from being down when all was looked at last. Until all of it has gone, nothing else need be looked at.
+type keepers struct {
+	rungs []*rung
+	pods  []*pod
+}
+
 // allDown reports whether no pod is wanted and every rung, shared ones included, is gone.
 func (c *Core) allDown() bool {
-	isWanted := func(uid PodUID) bool { return c.pods[uid].wanted }
-	return !slices.ContainsFunc(c.sorted(), (*rung).isLeft) && !slices.ContainsFunc(slices.Sorted(maps.Keys(c.pods)), isWanted)
+	k := &c.keepers
+	for n := len(k.rungs) - 1; n >= 0; n-- {
+		c.work.Rungs++
+		if r := k.rungs[n]; c.rungs[r.Key] == r && r.isLeft() {
+			return false
+		}
+		k.rungs = k.rungs[:n]
+	}
+	for n := len(k.pods) - 1; n >= 0; n-- {
+		if p := k.pods[n]; c.pods[p.uid] == p && p.wanted {
+			return false
+		}
+		k.pods = k.pods[:n]
+	}
+	*k = keepers{}
+	for _, r := range c.sorted() {
+		if r.isLeft() {
+			k.rungs = append(k.rungs, r)
+		}
+	}
+	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
+		if p := c.pods[uid]; p.wanted {
+			k.pods = append(k.pods, p)
+		}
+	}
+	return len(k.rungs)+len(k.pods) == 0
 }
 
 // isLeft is the contrary of isGone.

@@ -95,7 +95,7 @@ func (f file) concerns(is relatives) bool {
 		return true
 	}
 	isHidden := f.lost || f.problem != "" && (f.opaque && len(f.texts) == 0 || is.isBlind && !f.known)
-	return isHidden && !is.isHeld || slices.ContainsFunc(f.texts, func(text []byte) bool {
-		return slices.ContainsFunc(is.sought, func(name string) bool { return mentions(text, name) })
+	return isHidden && !is.isHeld || slices.ContainsFunc(f.texts, func(t text) bool {
+		return slices.ContainsFunc(is.sought, func(name string) bool { return mentions(t.data, name) })
 	})
 }

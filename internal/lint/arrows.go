@@ -30,7 +30,7 @@ type arrow struct {
 }
 
 // simulated is what the engine's tests run on: the simulator is the fake, and memory what costs nothing.
-var simulated = []string{"internal/wording", "hal/fault/...", "hal/manifest/...", "hal/memory", "hal/sim/...", "hal/trace/..."}
+var simulated = []string{"internal/wording", "hal/fault/...", "hal/manifest/...", "hal/memory", "hal/sim/...", "hal/trace/...", "hal/wrap"}
 
 // wrappers are hal and what works over any Host.
 var wrappers = []string{"hal", "hal/fault/...", "hal/manifest/...", "hal/trace/...", "hal/wrap/..."}

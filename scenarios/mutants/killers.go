@@ -311,6 +311,19 @@ var killers = map[string]killer{
 	"a log of deletions that was cut short is written on as it was":                        {scenario: "deletion_after_its_log_was_emptied_is_recorded"},
 	"what a driver was given in an earlier life is never let go":                           {scenario: "driver_that_has_ended_quotes_no_secret_of_an_earlier_life"},
 	"a pod without containers is whole":                                                    {scenario: "new_manifest_ends_before_the_containers"},
+	"each step walks all rungs":                                                            {seed: 127195},
+	"what keeps everything from being gone is looked for at each step":                     {seed: 127195},
+	"each step asks the waiters of all pods":                                               {seed: 127195},
+	"each notice has all of the mount table read":                                          {seed: 127195},
+	"each notice has all below the root directory compared":                                {seed: 127195},
+	"each notice has a task begin for each rung":                                           {seed: 127195},
+	"each notice stirs all rungs":                                                          {seed: 127195},
+	"the status of everything is made for one wait that times out":                         {seed: 127195},
+	"one edited pod has all populated again":                                               {seed: 127195},
+	"each batch begins a generation of the journal":                                        {seed: 127195},
+	"who prunes the directory of a pod lists those of all":                                 {seed: 127195},
+	"one changed manifest has all read":                                                    {seed: 24966},
+	"what drivers have mounted is looked for among all rungs":                              {seed: 65660},
 }
 
 // equivalent is the mutants that nothing can kill, and the proof of it. There are at most two.

@@ -1,0 +1,80 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// crowded is a chooser in whose worlds a crowd comes.
+type crowded struct {
+	sim.Chooser
+	pods, mounts int64
+}
+
+func (c crowded) Pick(id sim.ID, weights []uint32) int {
+	if id.Site == "workload.crowd" {
+		return 1
+	}
+	return c.Chooser.Pick(id, weights)
+}
+
+func (c crowded) Between(id sim.ID, lo, hi int64) int64 {
+	if id.Site == "workload.crowd-size" {
+		return map[string]int64{"pods": c.pods, "mounts": c.mounts}[id.Object]
+	}
+	return c.Chooser.Between(id, lo, hi)
+}
+
+// run runs a world of a seed with a crowd.
+func (c crowded) run(t *testing.T, seed uint64, ended func(*run)) Result {
+	t.Helper()
+	c.Chooser = sim.Seeded(seed)
+	return NewHunter().Run(Schedule{Seed: seed, Chooser: c, Cover: true, ended: ended})
+}
+
+// What a change costs is judged, whatever the world is like, and whether its agent reads manifests or not.
+func TestCostOfAChangeBesideACrowd(t *testing.T) {
+	for _, seed := range []uint64{1, 2, 6} {
+		res := crowded{pods: 150, mounts: 300}.run(t, seed, nil)
+		require.Nil(t, res.Violation, "seed %d: %v", seed, res.Violation)
+		require.NotZero(t, res.Coverage.Checks["L8"], "seed %d", seed)
+	}
+}
+
+// Each counter counts, and breaks L8 if it grows.
+func TestEachCountedCostBreaksL8(t *testing.T) {
+	var r *run
+	var spent aCost
+	crowded{pods: fewestPods}.run(t, 2, func(ended *run) { r, spent = ended, ended.spent() })
+	for is, n := range spent {
+		require.True(t, n > 0 || is == tasksAtOnce || strings.HasPrefix(is, "calls of "), "%s was never counted", is)
+		r.violation = nil
+		few := map[string]aCost{"a change": {is: 1}}
+		require.True(t, r.grows(few, map[string]aCost{"a change": {is: 1}}))
+		require.False(t, r.grows(few, map[string]aCost{"a change": {is: 10_000}}), is)
+		require.Equal(t, "L8 a change", r.violation.Signature())
+	}
+}
+
+// Large worlds are rare, and of all sizes.
+func TestCrowdsAreRare(t *testing.T) {
+	worlds, pods, huge := 0, 0, 0
+	for seed := range uint64(1_000_000) {
+		c := crowdOf(sim.Seeded(seed), false)
+		if c.pods == 0 {
+			continue
+		}
+		require.GreaterOrEqual(t, c.pods, fewestPods)
+		worlds, pods = worlds+1, pods+c.pods
+		if c.pods > 1000 {
+			huge++
+		}
+	}
+	require.InDelta(t, 1_000_000/crowdOneIn, worlds, 100)
+	require.Positive(t, huge)
+	t.Logf("%d worlds of a million have a crowd, of %d pods on average; %d have more than 1,000", worlds, pods/worlds, huge)
+}
