@@ -249,7 +249,9 @@ func (r *run) occupiesFailed(p *pod) bool {
 }
 
 // hasFailed: the filesystem of a volume has failed, be it that nobody has noticed yet. It is made anew once no container runs on it.
-func (r *run) hasFailed(u use) bool { return u.driver != "" && r.w.DiskFailed(u.path) != sim.NoDiskFailure }
+func (r *run) hasFailed(u use) bool {
+	return u.driver != "" && r.w.DiskFailed(u.path) != sim.NoDiskFailure
+}
 
 // backendActions are the statements about what is behind a volume: its server, its disk, its attachment to this node.
 func backendActions() []action {
