@@ -41,7 +41,7 @@ func lives(t *testing.T, foreign, pods int) map[string]uint64 {
 	host, err := linux.New(linux.Options{RootDir: root})
 	require.NoError(t, err)
 	t.Cleanup(host.Close)
-	ctx, end := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
 	h, meter := wrap.Metered(host.HAL())
 	h.Cluster = noCluster{}
@@ -94,13 +94,25 @@ func lives(t *testing.T, foreign, pods int) map[string]uint64 {
 		})
 	}
 	live("00000000-0000-4000-8000-000000000001") // whatever a start reads is read
-	begun, before, worked := host.MountsRead(), meter.Counts(), *looked.Load()
-	for i := range 5 {
-		live(types.UID("00000000-0000-4000-8000-00000000001" + strconv.Itoa(i)))
+	// Of three times the least counts: what a start reads again in a while, on a machine under load, is no cost of a volume.
+	least := map[string]uint64{}
+	for round := range 3 {
+		begun, before, worked := host.MountsRead(), meter.Counts(), *looked.Load()
+		for i := range 5 {
+			live(types.UID(fmt.Sprintf("00000000-0000-4000-8000-0000000001%d%d", round, i)))
+		}
+		for what, n := range costs(host.MountsRead()-begun, before, meter.Counts(), worked, *looked.Load()) {
+			if was, ok := least[what]; !ok || n < was {
+				least[what] = n
+			}
+		}
 	}
-	after, work := meter.Counts(), *looked.Load()
+	return least
+}
+
+func costs(asked uint64, before, after wrap.Counts, worked, work core.Work) map[string]uint64 {
 	return map[string]uint64{
-		"entries that the kernel was asked about": host.MountsRead() - begun, "entries of the mount table": after.Mounts - before.Mounts,
+		"entries that the kernel was asked about": asked, "entries of the mount table": after.Mounts - before.Mounts,
 		"calls": after.Sum() - before.Sum(), "entries of directories": after.Names - before.Names, "bytes read": after.Read - before.Read,
 		"bytes written": after.Written - before.Written, "rungs": work.Rungs - worked.Rungs, "places": work.Places - worked.Places,
 		"waiters": work.Waiters - worked.Waiters,
