@@ -49,7 +49,7 @@ test: deps format vet laws unit ## all that proves the project, in reduced size:
 	$(MAKE) --no-print-directory sanity
 	$(MAKE) --no-print-directory hunt RUNS=20000 BUDGET=90s
 	$(MAKE) --no-print-directory exhaust
-	$(MAKE) --no-print-directory exhaust DEPTH=2 EXHAUST_BUDGET=2m
+	$(MAKE) --no-print-directory exhaust DEPTH=2 EXHAUST_BUDGET=1m
 	$(MAKE) --no-print-directory mutants MUTANT_FLAGS=
 	$(MAKE) --no-print-directory kill-matrix SHORT=-short
 	$(MAKE) --no-print-directory demo
