@@ -10,6 +10,9 @@ import (
 // renamings is how often at most the object of a volume changes its meaning.
 const renamings = 2
 
+// longestAway is how long an object is gone at most that is made again.
+const longestAway = time.Minute
+
 // renamesVolume draws when the object of a volume comes to mean another one: its handle or its driver is edited, or it is deleted and made again
 // under its name. It may mean the first one again later.
 func (g *workload) renamesVolume(i int) {
@@ -40,7 +43,7 @@ func (g *workload) renamesVolume(i int) {
 			before.meaning = meaning - before.meaning // what it was
 			v.lives++
 			g.r.take(g.hunter.volume(i, before), g.hunter.claim(i, before.lives))
-			away := g.time("workload.rename-away", name, n, time.Minute)
+			away := g.time("workload.rename-away", name, n, longestAway)
 			g.r.delays(away) // no pod that claims it can come
 			g.r.w.After(away, "made again "+name, func() {
 				g.r.give(g.hunter.volume(i, *v), g.hunter.claim(i, v.lives))

@@ -171,7 +171,11 @@ func (r *run) makesRoom() bool {
 				r.remove(p, time.Second)
 			}
 		}
-		if !r.until(r.w.Now().Add(slowest)) || r.hasRoomFor(gone[last]) && !r.comesToRest("L2", "with room for one", r.bound()) {
+		if !r.until(r.w.Now().Add(longestAway + slowest)) {
+			return false
+		}
+		hasRoom := r.hasRoomFor(gone[last]) && !r.keepsFormer(gone[last]) // an edit may come as late as now
+		if hasRoom && !r.comesToRest("L2", "with room for one", r.bound()) {
 			return false
 		}
 	}
