@@ -91,6 +91,22 @@ func (m *VolumeManager) strays(
 	return slices.DeleteFunc(strays, func(r core.Rung) bool { return isKnown(r.Key) }), left
 }
 
+// untold returns the names of unseen below which something is mounted where no record has a place.
+func untold(unseen []string, table []hal.Mount, records []core.Record) []string {
+	if len(unseen) == 0 {
+		return nil
+	}
+	places := map[string]bool{}
+	for _, rec := range records {
+		for _, at := range rec.Rung.Places {
+			places[at] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(unseen), func(name string) bool {
+		return !slices.ContainsFunc(table, func(m hal.Mount) bool { return strings.HasPrefix(m.Path, name+"/") && !places[m.Path] })
+	})
+}
+
 // prune removes empty directories. One that can't be removed is in nobody's way; the next start tries again.
 func (m *VolumeManager) prune(h *hal.Host, c hal.Call, empty []string) {
 	for _, name := range empty {

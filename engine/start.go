@@ -129,6 +129,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 		return slices.ContainsFunc(n.loaded.Records, func(r core.Record) bool { return r.Rung.Volume == volume })
 	})
 	n.start.Hidden, n.start.Unseen = kinds.Hidden(n.left), listing.Unseen
+	n.start.Untold = untold(n.start.Unseen, table, n.start.Records)
 	m.prune(&h, c, listing.Empty)
 	n.base = standsOn(table, m.cfg.RootDir).ID
 	n.strange = strangers(table, m.cfg.RootDir, placesOf(&n.start))

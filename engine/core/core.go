@@ -69,6 +69,7 @@ type Start struct {
 	InFlight int
 	Hidden   []string // names that could not be looked at: what was made there is not among Strays
 	Unseen   []string // those of them where pods may have volumes
+	Untold   []string // those of them below which something is mounted of which no record tells
 }
 
 // Found is what a look saw at a rung's place, "" for nothing.
@@ -105,8 +106,9 @@ func New(s Start) *Core {
 	}
 	c.recallEffects()
 	c.unseen = slices.Clone(s.Unseen)
+	isTold := func(name string) bool { return !slices.Contains(s.Untold, name) && c.isTold(name) }
 	if !slices.ContainsFunc(s.Strays, func(stray Rung) bool { return stray.Pod == "" }) { // else records are missing
-		c.unseen = slices.DeleteFunc(c.unseen, c.isTold)
+		c.unseen = slices.DeleteFunc(c.unseen, isTold)
 	}
 	for _, r := range c.sorted() {
 		if r.failed {

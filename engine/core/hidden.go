@@ -61,10 +61,14 @@ func (c *Core) HasVolume(volume string) bool { return len(c.volumes[volume]) > 0
 func (c *Core) discovered(e Discovered) {
 	c.hidden = e.Hidden
 	before := c.unseen
-	c.unseen = slices.DeleteFunc(slices.Clone(e.Unseen), func(name string) bool {
-		is := func(was string) bool { return isAtOrBelow(name, was) || isAtOrBelow(was, name) }
-		return !slices.ContainsFunc(before, is)
-	})
+	c.unseen = slices.Clone(e.Unseen)
+	isMissing := func(stray Rung) bool { return stray.Pod == "" && !c.IsKnown(stray.Key) }
+	if !slices.ContainsFunc(e.Strays, isMissing) { // else records are missing
+		c.unseen = slices.DeleteFunc(c.unseen, func(name string) bool {
+			is := func(was string) bool { return isAtOrBelow(name, was) || isAtOrBelow(was, name) }
+			return !slices.ContainsFunc(before, is)
+		})
+	}
 	for _, stray := range e.Strays {
 		if !c.IsKnown(stray.Key) {
 			c.trace(stray)

@@ -60,8 +60,8 @@ func (c *Core) settle(r *rung) {
 		r.seen, r.looked, r.traced = "", false, false
 		return
 	}
-	if !r.recorded && !r.Intent && r.state != Present {
-		return
+	if !r.recorded && r.state != Present {
+		return // nothing was done to it; what it needs room for is asked before its first call
 	}
 	rec := c.record(r)
 	switch {

@@ -32,6 +32,18 @@ var records = []Mutant{
 		"				m.lookedAgain(w.key, seen, err, since)\n", "				if len(all) == 1 {\n					m.lookedAgain(w.key, seen, err, since)\n				}\n",
 	},
 	{
+		"the end of what was never begun is recorded", "L2, laws 5.5", "engine/core/lines.go",
+		"if !r.recorded && r.state != Present {", "if !r.recorded && !r.Intent && r.state != Present {",
+	},
+	{
+		"what is found late proves no record missing", "S5, laws 5.4", "engine/core/hidden.go",
+		"isMissing := func(stray Rung) bool { return stray.Pod == \"\" && ", "isMissing := func(stray Rung) bool { return stray.Pod != \"\" && ",
+	},
+	{
+		"a directory of which a record tells holds nothing else", "S5, laws 5.4", "engine/core/core.go",
+		"return !slices.Contains(s.Untold, name) && c.isTold(name)", "return c.isTold(name)",
+	},
+	{
 		"that a rung was up is not recorded", "S7, laws 5.2, nomad#25819", "engine/core/lines.go",
 		"WasUp: c.runs(r),", "WasUp: false,",
 	},
