@@ -37,7 +37,7 @@ func (r *run) intrudes(p *place, what string) {
 // shown is another volume, of those that were ever at the path of a place, that the top mount there shows; "" if it shows none of them.
 func (r *run) shown(p *place) string {
 	for q := r.byPath[p.path]; q != nil; q = q.earlier {
-		if q.thing != p.thing && r.w.Shows(q.driver, q.volume, q.path) {
+		if q.thing != p.thing && r.w.HasShown(q.driver, q.volume, q.path) {
 			return q.thing
 		}
 	}

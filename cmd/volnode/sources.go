@@ -113,10 +113,9 @@ func (d *daemon) missing(ctx context.Context, accept bool) (sourcesAnswer, error
 	if err != nil || !accept {
 		return answer, err
 	}
-	err = d.runtime.Await(ctx, func(done func()) {
-		answer.Accepted = d.manifests.Accept()
-		done()
-	})
+	if answer.Accepted, err = onOwner(ctx, d, d.manifests.Accept); err != nil {
+		return answer, err
+	}
 	for i, a := range answer.Accepted {
 		d.log.Warn("a person accepts that a manifest is gone", "manifest", a.File, "pods", strings.Join(a.Pods, ", "))
 		if a.File != "" {
@@ -131,7 +130,20 @@ func (d *daemon) missing(ctx context.Context, accept bool) (sourcesAnswer, error
 		}
 		answer.Sources = slices.DeleteFunc(answer.Sources, func(t engine.SourceTrouble) bool { return t.Accept })
 	}
-	return answer, err
+	return answer, nil
+}
+
+// onOwner runs a question on the owner and waits for its answer. Once ctx is over, the owner may still write the answer, so nobody looks at it.
+func onOwner[T any](ctx context.Context, d *daemon, question func() T) (T, error) {
+	answer, none := new(T), *new(T)
+	err := d.runtime.Await(ctx, func(done func()) {
+		*answer = question()
+		done()
+	})
+	if err != nil {
+		return none, err
+	}
+	return *answer, nil
 }
 
 // passed takes in the names in the manifest directory that are no manifest's, and logs those that it has not told of. On the owner.
@@ -159,13 +171,12 @@ func (d *daemon) notes() []string {
 		plural(len(*names), "name"), plurally(len(*names), "is", "are"), shortList(*names), manifestNames)}
 }
 
-// concerning returns the troubles that concern a pod, by namespace/name or uid.
-func (d *daemon) concerning(ctx context.Context, pod string, s engine.Status) ([]engine.SourceTrouble, error) {
-	var wheres []string
-	err := d.runtime.Await(ctx, func(done func()) {
-		wheres = d.manifests.Concerning(pod)
-		done()
-	})
+// concerning returns the troubles that concern a pod, by namespace/name or uid; all, if the owner does not say in time which do.
+func (d *daemon) concerning(ctx context.Context, pod string, s engine.Status) []engine.SourceTrouble {
+	wheres, err := onOwner(ctx, d, func() []string { return d.manifests.Concerning(pod) })
+	if err != nil {
+		return s.Sources
+	}
 	return slices.DeleteFunc(slices.Clone(s.Sources), func(t engine.SourceTrouble) bool {
 		if t.Source == manifest.Source {
 			return !slices.Contains(wheres, t.Where)
@@ -173,5 +184,5 @@ func (d *daemon) concerning(ctx context.Context, pod string, s engine.Status) ([
 		return !t.Hidden && !slices.ContainsFunc(s.Pods, func(p engine.PodStatus) bool { // of the node: it is about one pod's directory
 			return (string(p.UID) == pod || p.Namespace+"/"+p.Name == pod) && strings.Contains(t.Where, string(p.UID))
 		})
-	}), err
+	})
 }

@@ -38,9 +38,7 @@ func (d *daemon) wait(ctx context.Context, q waitQuery) (waitAnswer, error) {
 	if q.pod != "" {
 		its, cancel := d.soon(context.WithoutCancel(ctx))
 		defer cancel()
-		if concerns, err = d.concerning(its, q.pod, status); err != nil {
-			return waitAnswer{}, err
-		}
+		concerns = d.concerning(its, q.pod, status)
 	}
 	return d.unmet(q, status, concerns), nil
 }
@@ -272,9 +270,7 @@ func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswe
 			}
 		}
 		a.Rungs = rungsOf(s, a.Pods)
-		if a.Sources, err = d.concerning(ctx, name, s); err != nil {
-			return a, err
-		}
+		a.Sources = d.concerning(ctx, name, s)
 		entries, err := d.manager.Deletions(ctx)
 		if err != nil {
 			return a, err

@@ -112,7 +112,7 @@ type DriverSpec struct {
 type backend struct {
 	name      string
 	volumes   []*volume
-	deleted   []*volume // inline volumes that are gone
+	deleted   []*volume // by its driver: inline ones once they are unpublished, and by DeleteVolume
 	processes uint32    // lives of all versions so far
 	versions  int
 	given     []string // secrets that it was given, the last one last, if it quotes them

@@ -153,9 +153,15 @@ func (w *World) VolumeDevice(driver, handle string) (hal.Device, bool) {
 	return w.rootOf(v).sb.dev, true
 }
 
-// Shows says whether the top mount at path shows the volume, be it deleted since.
-func (w *World) Shows(driver, handle, path string) bool {
+// HasShown says whether the top mount at path shows the volume, be it deleted since.
+func (w *World) HasShown(driver, handle, path string) bool {
 	v := w.mustDriver(driver).everVolume(handle)
+	return v != nil && w.shows(v, path) != nil
+}
+
+// Shows says whether the top mount at path shows the volume.
+func (w *World) Shows(driver, handle, path string) bool {
+	v := w.mustDriver(driver).volume(handle)
 	return v != nil && w.shows(v, path) != nil
 }
 
