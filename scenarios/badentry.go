@@ -56,16 +56,23 @@ func (g *workload) errs() badEntry {
 
 // spares has the entry come and go, and makes sure that it harms nobody whom it does not concern.
 func (r *run) spares() bool {
-	var victim *pod
-	if b := r.bad; b.how >= isDenied {
-		i := slices.IndexFunc(r.pods, func(p *pod) bool { return r.isBystander(p) && r.placeFor(p) != "" })
-		if i < 0 {
-			return true
-		}
-		victim = r.pods[i]
-	}
 	if r.bad.how == nothingBad || !r.files && (r.bad.how == isBadText || r.bad.how == isNoFile) {
 		return true
+	}
+	guests := []*pod{r.joins(passerby)}
+	if r.bad.how >= isDenied {
+		guests = append(guests, r.joins(neighbour))
+	}
+	if !r.comesToRest("L2", "before a bad entry", r.bound()) {
+		return false
+	}
+	var victim *pod
+	if r.bad.how >= isDenied {
+		i := slices.IndexFunc(r.pods, func(p *pod) bool { return p != guests[0] && r.isBystander(p) && r.placeFor(p) != "" })
+		if i < 0 {
+			return true // none has what the entry would concern
+		}
+		victim = r.pods[i]
 	}
 	undo, ok := r.mars(victim)
 	if !ok {
@@ -80,24 +87,24 @@ func (r *run) spares() bool {
 		return false
 	}
 	r.w.Restarts(true)
-	r.judges("L3")
 	if !r.alive() {
 		r.fail("L3", "start beside a bad entry", "agent", fmt.Sprintf("there is %s, and the agent has not started in %v", r.bad, longestStart))
 		return false
 	}
-	var others []*pod
+	others := guests[:1] // whatever the agent believes of it
 	for _, p := range r.pods {
-		if p != victim && r.isBystander(p) {
+		if p != victim && p != guests[0] && r.isBystander(p) {
 			others = append(others, p)
 		}
 	}
+	r.judges("L3")
 	for _, p := range others {
 		if !r.core.Ready(p.uid) {
 			r.fail("L3", "stay beside a bad entry", p.name, fmt.Sprintf("pod %s has nothing to do with %s, and it is not ready: %s", p.name, r.bad, r.tellWhy(p.name)))
 			return false
 		}
 	}
-	if len(others) > 0 && !r.goesAndComes(others[0], r.bad.String()) {
+	if !r.goesAndComes(guests[0], r.bad.String()) || len(others) > 1 && !r.goesAndComes(others[1], r.bad.String()) {
 		return false
 	}
 	undo()

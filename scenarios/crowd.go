@@ -61,8 +61,8 @@ func crowdOf(c sim.Chooser, readsFiles bool) crowd {
 	return crowd{draw("pods", fewestPods), draw("mounts", 0), c.Pick(sim.NewID("workload.crowd-kind", "", 0), []uint32{2, 1}) == 1}
 }
 
-// Pods that come and go: a guest has a volume of a driver and a directory on disk, a passerby one in memory alone.
-const guest, passerby = -1, -2
+// Pods that come and go: a guest has a volume of a driver and a directory on disk, a passerby one in memory alone, a neighbour one on disk.
+const guest, passerby, neighbour = -1, -2, -3
 
 // crowdPod is a pod of the crowd, and what its containers use.
 func crowdPod(i int, hasClaim bool) (*corev1.Pod, []use) {

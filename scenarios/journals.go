@@ -30,7 +30,7 @@ const leastRoom, mostRoom = 8, 20
 
 // What the records of a pod of a hunt take at most, in bytes, as long as it keeps no former volumes beside the present ones: of any pod, and of one
 // volume of a driver.
-const podRoom, ladderRoom = 14 << 10, 4 << 10
+const podRoom, ladderRoom = 17 << 10, 4 << 10
 
 // planJournal draws what is the matter with the journal.
 func (g *workload) planJournal() {
