@@ -30,6 +30,7 @@ type object struct {
 	value any // a hal.Object
 	sum   [sha256.Size]byte
 	where string // in its file
+	file  string // of the manifest that it counts in
 }
 
 // content is what a manifest holds.

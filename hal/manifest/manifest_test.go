@@ -164,6 +164,22 @@ func TestOfTwoTheFirstCounts(t *testing.T) {
 	require.NotContains(t, strings.Join(w.events, "\n"), "removed")
 }
 
+// Somebody copies a manifest and edits the copy: whatever it is called, the one counts that did.
+func TestACopyTakesNothingOver(t *testing.T) {
+	other := strings.Replace(pod("a"), "image: i", "image: other", 1)
+	require.NotEqual(t, pod("a"), other)
+	for _, name := range []string{"a.yaml", "z.yaml"} {
+		w := newWorld(t).put("m.yaml", pod("a")).start()
+		w.changes()
+		w.put(name, other).pass(5 * second)
+		require.NotContains(t, w.changes(), "+a/")
+		require.Contains(t, w.troubles()[dir+"/"+name+": Pod default/a"].Problem, "is also in /etc/manifests/m.yaml")
+		require.NotContains(t, w.start().changes(), "other", "nor after a restart")
+		w.rm("m.yaml").pass(5 * second)
+		require.NotContains(t, w.changes(), "-a/", "it has moved")
+	}
+}
+
 func TestSecretsAreReadAtUse(t *testing.T) {
 	w := newWorld(t).put("a.yaml", secretOf("s", "one")).start().expect("synced")
 	read := func() string {

@@ -39,14 +39,23 @@ type holder struct {
 func byName(i id) id { return id{Kind: i.Kind, Namespace: i.Namespace, Name: i.Name} }
 func byUID(i id) id  { return id{Kind: i.Kind, UID: i.UID} }
 
-// resolve puts the files together. Of two objects with one name, or with one uid, the one counts that was served so far, else the first, files in the
-// order of their names. What was served so far and is in no file any more is gone, but for what a dispute, a bad file or keepAll keeps.
+// title is how good the claim of an object to its name and uid is.
+type title uint8
+
+const (
+	counted  title = iota // it counted so far, in this file
+	hasMoved              // it counted so far, in another one
+	isNew
+)
+
+// resolve puts the files together. Of two objects with one name, or with one uid, the one counts that was served so far, in the file in which it was, else
+// the first, files in the order of their names. What was served so far and is in no file any more is gone, but for what a dispute, a bad file or keepAll keeps.
 func (s *state) resolve(r resolver) (troubles []hal.Trouble) {
 	r.files, r.before, r.served, r.objects, r.named, r.owned = s.files, s.objects, s.served, map[id]object{}, map[id]holder{}, map[id]holder{}
 	r.refused, r.disputed, r.contested = map[string][]id{}, map[id]string{}, map[id]string{}
-	for _, incumbents := range []bool{true, false} {
+	for _, t := range []title{counted, hasMoved, isNew} {
 		for _, name := range slices.Sorted(maps.Keys(s.files)) {
-			r.enter(name, incumbents)
+			r.enter(name, t)
 		}
 	}
 	r.keep()
@@ -58,19 +67,27 @@ func (s *state) resolve(r resolver) (troubles []hal.Trouble) {
 	return r.troubles
 }
 
-// enter takes in the objects of a file that were served so far, or the others.
-func (r *resolver) enter(name string, incumbents bool) {
+// titleOf is that of an object in a file. A start knows which did not count.
+func (r *resolver) titleOf(obj object, name string, f file) title {
+	was, served := r.before[obj.id]
+	switch {
+	case r.starts && slices.Contains(f.refused, obj.id), !r.starts && !served:
+		return isNew
+	case !r.starts && was.file != name:
+		return hasMoved
+	}
+	return counted
+}
+
+// enter takes in the objects of a file with such a title.
+func (r *resolver) enter(name string, with title) {
 	f := r.files[name]
 	if f.going && !r.served {
 		return // it need not come up, to go at the next reading
 	}
 	file := r.o.Dir + "/" + name
 	for _, obj := range f.objects {
-		_, served := r.before[obj.id]
-		if r.starts {
-			served = !slices.Contains(f.refused, obj.id)
-		}
-		if served != incumbents {
+		if r.titleOf(obj, name, f) != with {
 			continue
 		}
 		where := file + ": " + obj.where
@@ -97,6 +114,7 @@ func (r *resolver) enter(name string, incumbents bool) {
 			trouble("is a pod for node %.100q, and this is %q; remove spec.nodeName, or the pod", pod.Spec.NodeName, r.o.NodeName)
 			r.disputed[byUID(obj.id)] = where // what was served of it so far is kept
 		default:
+			obj.file = name
 			r.objects[obj.id] = obj
 		}
 		if !isNamed && !isOwned {

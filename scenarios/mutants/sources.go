@@ -59,7 +59,7 @@ var sources = []Mutant{
 	},
 	{
 		"of two pods with one uid the first file counts", "S1, a uid has one pod", "hal/manifest/resolve.go",
-		"served != incumbents {", "served != served || !incumbents {",
+		"if r.titleOf(obj, name, f) != with {", "if r.titleOf(obj, name, f) > isNew || with != isNew {",
 	},
 	{
 		"a manifest that is missing elsewhere is gone", "S1, another directory says nothing", "hal/manifest/reader.go",
