@@ -50,8 +50,11 @@ func prepareSocketDir(dir string) error {
 		return err
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return fmt.Errorf("directory of the control socket %s can be entered by others than root (mode %04o): chmod 0700 %[1]s, "+
-			"or name a socket in a directory of its own with --socket", dir, mode)
+		cure := "name a socket in a directory of its own with --socket"
+		if !isShared(dir, info) {
+			cure += ", or chmod 0700 " + dir
+		}
+		return fmt.Errorf("directory of the control socket %s can be entered by others than root (mode %04o): %s", dir, mode, cure)
 	}
 	return nil
 }

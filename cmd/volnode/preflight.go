@@ -105,6 +105,11 @@ func refuseLinks(what, dir string) error {
 	return nil
 }
 
+// isShared: a directory is one of the host's, like /run and /tmp, and serves others: whoever changes its mode breaks them.
+func isShared(dir string, info os.FileInfo) bool {
+	return info.Mode()&os.ModeSticky != 0 || filepath.Dir(filepath.Clean(dir)) == "/"
+}
+
 // checkOwned: who can write to the directory can have anything mounted.
 func checkOwned(what, dir string) error {
 	info, err := os.Stat(dir)
@@ -117,6 +122,9 @@ func checkOwned(what, dir string) error {
 		return fmt.Errorf("%s %s is not a directory", what, dir)
 	case !ok || st.Uid != 0:
 		return fmt.Errorf("%s %s belongs to uid %d, not to root: chown root %[2]s, after a look at what is in it", what, dir, st.Uid)
+	case info.Mode().Perm()&0o022 != 0 && isShared(dir, info):
+		return fmt.Errorf("%s %s can be written to by others than root (mode %04o), and is shared with them: name a directory of its own",
+			what, dir, info.Mode().Perm())
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("%s %s can be written to by others than root (mode %04o): chmod go-w %[2]s, after a look at what is in it",
 			what, dir, info.Mode().Perm())

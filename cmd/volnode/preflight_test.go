@@ -44,6 +44,8 @@ func TestRootDirectory(t *testing.T) {
 	t.Run("writable by others", func(t *testing.T) {
 		require.NoError(t, os.Chmod(r.root(), 0o777))
 		r.refused(exitConfig, "can be written to by others than root (mode 0777): chmod go-w")
+		require.NoError(t, os.Chmod(r.root(), 0o777|os.ModeSticky)) // as /tmp: to change its mode breaks others
+		r.refused(exitConfig, "can be written to by others than root (mode 0777), and is shared with them: name a directory of its own")
 		require.NoError(t, os.Chmod(r.root(), 0o750))
 	})
 	t.Run("somebody else's", func(t *testing.T) {
@@ -96,7 +98,9 @@ func TestControlSocketsPlace(t *testing.T) {
 	})
 	t.Run("others may enter its directory", func(t *testing.T) {
 		require.NoError(t, os.Chmod(r.path("run"), 0o755))
-		r.refused(exitConfig, "chmod 0700 "+r.path("run"))
+		r.refused(exitConfig, "name a socket in a directory of its own with --socket, or chmod 0700 "+r.path("run"))
+		require.NoError(t, os.Chmod(r.path("run"), 0o755|os.ModeSticky))
+		r.refused(exitConfig, "(mode 0755): name a socket in a directory of its own with --socket\n")
 		require.NoError(t, os.Chmod(r.path("run"), 0o700))
 	})
 	t.Run("another daemon serves it", func(t *testing.T) {
