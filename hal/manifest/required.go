@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/internal/wording"
 )
 
 // This file is what an object can't be without: the API server refuses it then, in these words. A text that is cut short
@@ -13,16 +15,16 @@ import (
 // incomplete returns an error for the first object that lacks what it can't be without, and nil if there is none.
 func (c content) incomplete() error {
 	for _, o := range c.objects {
-		if lack := lackOf(o.value); lack != "" {
+		if lack := lackOf(o.value); lack.first != "" {
 			const advice = "; the API server refuses that, too: complete the object, " +
 				"or write the file again if its end is missing"
-			return fmt.Errorf("%s, %s %s: %s%s", o.where, o.id.Kind, o.id.Name, lack, advice)
+			return fmt.Errorf("%s, %s %s: %s%s", o.where, o.id.Kind, o.id.Name, lack.first, advice)
 		}
 	}
 	return nil
 }
 
-func lackOf(value any) string {
+func lackOf(value any) lack {
 	l := lack{}
 	switch o := value.(type) {
 	case *corev1.Pod:
@@ -34,13 +36,17 @@ func lackOf(value any) string {
 		_, asks := o.Spec.Resources.Requests[corev1.ResourceStorage]
 		l.of(asks, "spec.resources[storage]")
 	}
-	return l.first
+	return l
 }
 
-// lack is the first thing that is missing.
-type lack struct{ first string }
+// lack is what is missing.
+type lack struct {
+	first string // of all that is
+	value bool   // a value is missing, and not only the volume that a container names
+}
 
 func (l *lack) of(isThere bool, format string, args ...any) {
+	l.value = l.value || !isThere
 	l.is(isThere, "Required value", format, args...)
 }
 
@@ -84,13 +90,22 @@ func (l *lack) containers(field string, spec *corev1.PodSpec, all []corev1.Conta
 func (l *lack) used(spec *corev1.PodSpec, name, at string) {
 	l.of(name != "", "%s.name", at)
 	isThere := slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
-	l.is(isThere, fmt.Sprintf("Not found: %.100q", name), "%s.name", at)
+	var names []string
+	for _, v := range spec.Volumes {
+		names = append(names, v.Name)
+	}
+	what := fmt.Sprintf("Not found: %.100q", name)
+	if near := wording.Nearest(name, names); near != "" {
+		what += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	l.is(isThere, what, "%s.name", at)
 }
 
 func (l *lack) persistentVolume(spec *corev1.PersistentVolumeSpec) {
 	l.of(len(spec.AccessModes) > 0, "spec.accessModes")
 	l.of(len(spec.Capacity) > 0, "spec.capacity")
 	hasSource := spec.PersistentVolumeSource != corev1.PersistentVolumeSource{}
+	l.value = l.value || !hasSource
 	l.is(hasSource, "Required value: must specify a volume type", "spec")
 	if spec.CSI == nil {
 		return

@@ -55,6 +55,18 @@ func TestANewManifestThatIsCutShortIsBad(t *testing.T) {
 	}
 }
 
+// A container names a volume that its pod does not have. If the volumes come first, the file can't go on with it: nobody else is held. Else it may.
+func TestAWrongNameOfAVolumeIsNoCut(t *testing.T) {
+	const volumes = "  volumes:\n  - name: tmp\n    emptyDir: {}\n"
+	const containers = "  containers:\n  - name: c\n    image: i\n    volumeMounts:\n    - name: tpm\n      mountPath: /tmp\n"
+	for spec, isHeld := range map[string]bool{volumes + containers: false, containers + volumes: true} {
+		w := newWorld(t).put("a.yaml", pod("ant")).start()
+		w.put("x.yaml", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: x\nspec:\n"+spec).rm("a.yaml").pass(5 * second)
+		require.Contains(t, w.troubles()[dir+"/x.yaml"].Problem, `Not found: "tpm" (did you mean "tmp"?)`)
+		require.Equal(t, isHeld, !strings.Contains(w.changes(), "-ant/"), spec)
+	}
+}
+
 // Who lacks what is told what, in the words of the API server.
 func TestWhatIsRequired(t *testing.T) {
 	pod := func(spec string) string { return "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n" + spec + "\n" }

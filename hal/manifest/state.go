@@ -181,10 +181,31 @@ func isCut(text []byte) bool {
 	return text[len(text)-1] != '\n' || isOpen(text[bytes.LastIndex(text, []byte("\n---"))+1:]) || isNameToCome(text) || isMoreToCome(text)
 }
 
-// isMoreToCome reports whether the last object of a text is good as far as it goes, and lacks what it can't be without.
+// isMoreToCome reports whether the last object of a text is good as far as it goes, and lacks what it can't be without and what may come in lines that
+// follow. A volume that a container names can't, once the containers have begun below the volumes.
 func isMoreToCome(text []byte) bool {
-	c, err := decode("", "", text[bytes.LastIndex(text, []byte("\n---"))+1:])
-	return err == nil && len(c.objects) > 0 && lackOf(c.objects[len(c.objects)-1].value) != ""
+	last := text[bytes.LastIndex(text, []byte("\n---"))+1:]
+	c, err := decode("", "", last)
+	if err != nil || len(c.objects) == 0 {
+		return false
+	}
+	l := lackOf(c.objects[len(c.objects)-1].value)
+	return l.value || l.first != "" && !isVolumesFirst(last)
+}
+
+// isVolumesFirst reports whether a text ends in the containers of a pod, whose volumes came before, each as a block.
+func isVolumesFirst(text []byte) bool {
+	indent, is := -1, false
+	for line := range bytes.Lines(text) {
+		at := len(line) - len(bytes.TrimLeft(line, " "))
+		switch string(bytes.TrimSpace(line)) {
+		case "volumes:":
+			indent, is = at, false
+		case "containers:":
+			is = indent == at
+		}
+	}
+	return is
 }
 
 // isOpen reports whether a document ends within brackets or within a quotation. A quotation begins where a word could.
