@@ -81,6 +81,11 @@ func (r reader) load() (state, error) {
 		}
 		s.files[name] = f
 	}
+	if s.ledger == nil {
+		if s.spares, err = r.spares(entries); err != nil {
+			return s, err
+		}
+	}
 	if err := r.loadKept(&s); err != nil {
 		return s, err
 	}
@@ -92,7 +97,7 @@ func (r reader) load() (state, error) {
 func (r reader) recall(name string, line entry) (file, error) {
 	f := file{lost: true, opaque: line.Bad, in: line.In, refused: line.Refused}
 	data, err := r.copy(name, line.Pack)
-	if hal.Is(err, syscall.ENOENT) || hal.Is(err, syscall.EFBIG) {
+	if err != nil && isNoCopy(err) {
 		return f, nil
 	}
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 )
 
 // This file keeps the copies of manifests that change together in one file, a pack: one write and one sync serve all.
-// The ledger says which copies lie in a pack. What else is in it is of the past, and counts for nothing.
+// The ledger says which copies lie in a pack. What else is in it is of the past, and counts for nothing. Without a ledger
+// the newest copy serves a manifest that is there and is bad; of one that is not there, none tells.
 
 const (
 	// packed begins the names of packs. No manifest has such a name.
@@ -64,6 +65,44 @@ func (r reader) pack(in string) (pack, error) {
 	}
 	r.packs[in] = p
 	return p, nil
+}
+
+// isNoCopy: what has the name of a copy is none, and will not become one by itself.
+func isNoCopy(err error) bool {
+	none := []syscall.Errno{
+		syscall.ENOENT, syscall.EFBIG, syscall.EISDIR, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL, syscall.ENXIO, syscall.EXDEV,
+	}
+	return slices.ContainsFunc(none, func(n syscall.Errno) bool { return hal.Is(err, n) })
+}
+
+// spares returns the newest copy of each manifest that lies in a pack, for a start without a ledger.
+func (r reader) spares(entries []hal.Entry) (map[string]file, error) {
+	changed := map[string]int64{}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name, packed) && e.Type == hal.TypeFile {
+			info, err := r.h.Tree.Stat(r.call, path.Join(r.o.CacheDir, e.Name))
+			if err != nil && !isNoCopy(err) {
+				return nil, err
+			}
+			changed[e.Name] = info.Changed
+		}
+	}
+	newestLast := slices.SortedFunc(maps.Keys(changed), func(a, b string) int {
+		return cmp.Or(cmp.Compare(changed[a], changed[b]), cmp.Compare(a, b))
+	})
+	all := map[string]file{}
+	for _, in := range newestLast {
+		p, err := r.pack(in)
+		if err != nil && !isNoCopy(err) {
+			return nil, err
+		}
+		for name := range p { // the order does not matter
+			if f, err := r.recall(name, entry{Pack: in}); err == nil && f.copied && manifest(name) {
+				all[name] = f
+			}
+		}
+	}
+	return all, nil
 }
 
 // groups says which copies are written together. One with a Secret is not: it goes with its manifest.

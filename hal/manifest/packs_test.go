@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,6 +49,43 @@ func TestManyCopiesAreWrittenAndReadTogether(t *testing.T) {
 	}
 	require.Contains(t, w.start().changes(), "+pod-999/")
 	require.Equal(t, 4+1, reads, "packs and the ledger")
+}
+
+// The ledger is lost: who is there is served by the copy in its pack, and nobody comes back who was deleted, though a bad file may hold anybody.
+func TestAPackServesWithoutALedger(t *testing.T) {
+	w := newWorld(t).many(10).start()
+	w.put("pod-7.yaml", pod("new")).put("pod-8.yaml", pod("newer")).put("pod-9.yaml", pod("newest")).put("pod-6.yaml", pod("other")).pass(5 * second)
+	w.rm("pod-2.yaml").pass(5 * second)
+	delete(w.names, cache+"/"+ledger)
+	w.put("pod-5.yaml", "speck: {}\n").put("pod-7.yaml", "speck: {}\n").put("x.yaml", "kind: [\n").start().pass(30 * second)
+	is := w.changes()
+	require.Contains(t, is, "+pod-5/")
+	require.Contains(t, is, "+new/")
+	require.NotContains(t, is, "+pod-7/", "it is the newest copy that serves")
+	require.NotContains(t, is, "+pod-2/")
+}
+
+// A batch that begins with the same manifest as an earlier one takes nothing from that one's pack.
+func TestPacksOfOneNameAreTwo(t *testing.T) {
+	w := newWorld(t).many(10).start()
+	for i := range 4 {
+		w.put(fmt.Sprintf("pod-%d.yaml", i), pod(fmt.Sprint("new-", i)))
+	}
+	w.pass(5*second).put("pod-5.yaml", "speck: {}\n").put("pod-1.yaml", "speck: {}\n").start().pass(30 * second)
+	is := w.changes()
+	require.Contains(t, is, "+pod-5/")
+	require.Contains(t, is, "+new-1/")
+}
+
+// What has the name of a pack and is none is passed over.
+func TestAPackThatIsNoFile(t *testing.T) {
+	w := newWorld(t).many(10).start()
+	_, packs := w.kept()
+	w.names[cache+"/"+packs[0]] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755}
+	w.fail["read "+cache+"/"+packs[0]] = errno("read", packs[0], syscall.EISDIR)
+	w.put("n.yaml", pod("n")).start().pass(5 * second)
+	require.Contains(t, w.raw, hal.Synced{Source: Source})
+	require.Contains(t, w.changes(), "+n/")
 }
 
 // Copies that are as they were move out of a pack of which most is of the past, and what nobody needs goes.

@@ -67,6 +67,7 @@ func (r reader) read() finding {
 		return f
 	}
 	f := finding{state: r.before, passed: passed, listed: true}
+	f.state.spares = nil
 	f.state.in, f.state.files, f.state.seen, f.state.readings = here, map[string]file{}, map[string]sum{}, map[string]reading{}
 	texts := map[string][]byte{}
 	for _, name := range names {
@@ -282,7 +283,7 @@ func (r reader) changed(f *finding, name string) (data []byte, isSame bool, err 
 
 // file reads one manifest and decides what counts of it. What it may have held since two readings agreed last is not forgotten before two agree again.
 func (r reader) file(f *finding, name string, texts map[string][]byte) {
-	before := r.before.files[name]
+	before := r.before.of(name)
 	data, isSame, err := r.changed(f, name)
 	switch {
 	case isSame:

@@ -24,6 +24,7 @@ type state struct {
 	listed   map[string]entry // the files of the ledger, as it was written last
 	ledger   []byte           // and its text
 	files    map[string]file
+	spares   map[string]file    // of packs that no ledger lists: they may be of the past, so they serve only who is there
 	readings map[string]reading // of files that could be read
 	// seen is the content that was read last of files whose change is not accepted yet; a zero sum is a file that was gone.
 	seen map[string]sum
@@ -113,6 +114,14 @@ func (f file) pods() (names []string) {
 // isQuiet reports whether there is nothing to be done about f as long as its content is the same.
 func (f file) isQuiet() bool {
 	return f.known && f.copied && !f.lost && !f.missing && !f.going && !f.opaque && f.problem+f.warning == "" && len(f.texts) == 0
+}
+
+// of is what is known of a file that is there.
+func (s state) of(name string) file {
+	if f, isKnown := s.files[name]; isKnown {
+		return f
+	}
+	return s.spares[name]
 }
 
 // hasPod reports whether a pod is served.

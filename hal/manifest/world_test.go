@@ -29,6 +29,7 @@ type world struct {
 	mount  hal.MountID
 	boot   hal.BootID
 	now    hal.Instant
+	ticks  int64 // of the clock of the cache's filesystem
 	timers []timer
 	queue  []func()
 	notice func()
@@ -301,7 +302,8 @@ func (x files) Write(_ hal.Call, at string, data []byte, mode uint32) error {
 	}
 	x.w.writes()
 	delete(x.w.synced, at)
-	x.w.names[at], x.w.data[at] = hal.Info{Type: hal.TypeFile, Mode: mode}, string(data)
+	x.w.ticks++
+	x.w.names[at], x.w.data[at] = hal.Info{Type: hal.TypeFile, Mode: mode, Changed: x.w.ticks}, string(data)
 	return nil
 }
 
