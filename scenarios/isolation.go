@@ -125,6 +125,13 @@ func (r *run) isFreeRung(b *core.Belief) bool {
 	if !isCSI {
 		return true
 	}
+	isBusy := false // a driver may do one thing at a time for a volume
+	r.core.Beliefs(func(o core.Belief) {
+		isBusy = isBusy || o.Volume == b.Volume && o.Key != b.Key && (r.faulty[o.Key] || o.InFlight || o.ClimbOpen != 0 || o.DescendOpen != 0)
+	})
+	if isBusy {
+		return false
+	}
 	at := r.byPath[b.Path]
 	return r.isFreeUse(use{driver: driver, volume: volume}) && (at == nil || !at.isTouched)
 }
