@@ -5,6 +5,10 @@ package mutants
 // the checks lack, or that something else in the engine does the same.
 var Candidates = []Mutant{
 	{
+		"what is wanted and untouched is taken for known", "L2, laws 5.4", "engine/core/hidden.go",
+		" && !r.isUntouched()\n", "\n",
+	},
+	{
 		"a new generation is named before it is durable", "S15, laws 5.5", "engine/journal/batch.go",
 		"\tif err := h.Files.WriteAt(c, spare, 0, b.image); err != nil {\n\t\treturn err\n\t}\n" +
 			"\tif err := h.Files.Sync(c, spare); err != nil {\n\t\treturn err\n\t}\n",

@@ -285,7 +285,6 @@ var killers = map[string]killer{
 	"what is hidden is made anew":                                                          {scenario: "directory_that_can_not_be_listed_is_listed_later"},
 	"what is missing in a text leaves its blanks":                                          {scenario: "mount_table_that_can_not_be_read_is_not_an_empty_one"},
 	"what is mounted again is another's":                                                   {scenario: "journal_is_older_than_what_stands"},
-	"what is wanted and untouched is taken for known":                                      {scenario: "late_publish_of_a_lost_journal_comes_while_a_start_looks_again"},
 	"what may be mounted is what is mounted":                                               {seed: 720400202},
 	"what nobody could look at is not in use":                                              {scenario: "volume_stays_on_its_node_while_a_directory_can_not_be_listed"},
 	"what stands at an earlier life's trace is another's":                                  {scenario: "journal_is_forgotten_and_the_driver_comes_later"},

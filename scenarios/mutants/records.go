@@ -102,10 +102,6 @@ var records = []Mutant{
 		"if _, ok := c.uncovered(r); !ok || c.live(r) {", "if _, ok := c.uncovered(r); !ok {",
 	},
 	{
-		"what is wanted and untouched is taken for known", "L2, laws 5.4", "engine/core/hidden.go",
-		" && !r.isUntouched()\n", "\n",
-	},
-	{
 		"containers do not run on what has no record", "S7, laws 5.4", "engine/core/hidden.go",
 		"\tr.wasUp = r.Pod != \"\"\n", "",
 	},
