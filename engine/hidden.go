@@ -49,7 +49,7 @@ func (m *VolumeManager) lookAtHidden() {
 		m.h.Runtime.Go(func() {
 			listing, err := kinds.Scan(&m.h, hal.Call{}, m.cfg.RootDir, true)
 			if err == nil {
-				empty := slices.DeleteFunc(listing.Empty, func(at string) bool { return !isAtOrBelow(at, names) })
+				empty := slices.DeleteFunc(listing.Empty, func(at string) bool { return !isAtOrBelowAny(at, names) })
 				m.prune(&m.h, hal.Call{}, empty) // before anything may come up there
 			}
 			m.h.Runtime.Post(func() { m.lookedAtHidden(listing, err) })
@@ -114,6 +114,6 @@ func (m *VolumeManager) prune(h *hal.Host, c hal.Call, empty []string) {
 	}
 }
 
-func isAtOrBelow(at string, names []string) bool {
+func isAtOrBelowAny(at string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return at == name || strings.HasPrefix(at, name+"/") })
 }

@@ -91,7 +91,7 @@ func (r *run) spares() bool {
 		r.fail("L3", "start beside a bad entry", "agent", fmt.Sprintf("there is %s, and the agent has not started in %v", r.bad, longestStart))
 		return false
 	}
-	others := guests[:1] // whatever the agent believes of it
+	others := []*pod{guests[0]} // whatever the agent believes of it
 	for _, p := range r.pods {
 		if p != victim && p != guests[0] && r.isBystander(p) {
 			others = append(others, p)
@@ -115,7 +115,7 @@ func (r *run) spares() bool {
 func (r *run) placeFor(p *pod) string {
 	i := slices.IndexFunc(p.uses, func(u use) bool {
 		switch {
-		case u.isHost || u.exempt || !strings.HasPrefix(u.path, rootDir+"/pods"+"/"):
+		case u.isHost || u.exempt || !strings.HasPrefix(u.path, rootDir+"/pods/"):
 			return false
 		case r.bad.how == isBound:
 			return u.isEmptyDir()
@@ -129,9 +129,9 @@ func (r *run) placeFor(p *pod) string {
 	case i < 0:
 		return ""
 	case r.bad.how == isDenied:
-		return rootDir + "/pods" + "/" + string(p.uid) + "/volumes"
+		return rootDir + "/pods/" + string(p.uid) + "/volumes"
 	case r.bad.how == isOverlaid:
-		return rootDir + "/pods" + "/" + string(p.uid)
+		return rootDir + "/pods/" + string(p.uid)
 	case r.bad.how == isBound:
 		return p.uses[i].path + "/bound"
 	default:

@@ -159,7 +159,8 @@ func (r reader) troubleOf(name string, this file) hal.Trouble {
 	return t
 }
 
-// list names the manifests and what is passed over, sorted, and says which directory holds them. A problem is one of the directory itself: then nothing is known of what it holds.
+// list names the manifests and what is passed over, sorted, and says which directory holds them. A problem is one of the
+// directory itself: then nothing is known of what it holds.
 func (r reader) list() (names, passed []string, here dirID, problem string) {
 	info, err := r.h.Tree.Stat(r.call, r.o.Dir)
 	switch {

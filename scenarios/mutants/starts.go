@@ -53,7 +53,7 @@ var starts = []Mutant{
 	},
 	{
 		"of several hidden directories one is pruned", "L1", "engine/hidden.go",
-		"return !isAtOrBelow(at, names) })", "return !isAtOrBelow(at, names[:1]) })",
+		"return !isAtOrBelowAny(at, names) })", "return !isAtOrBelowAny(at, names[:1]) })",
 	},
 	{
 		"of several hidden directories one hides", "S14, S18", "engine/core/hidden.go",
