@@ -26,6 +26,7 @@ MUTANT_FLAGS ?= --full --shrink
 FUZZTIME ?= 30s
 DEPTH ?= 1
 EXHAUST_BUDGET ?= 0
+EXHAUST_FLAGS ?= $(if $(filter 1,$(DEPTH)),--prune=false)
 COUNT ?= 6
 ROUNDS ?= 50
 SESSIONS ?= 100
@@ -48,7 +49,7 @@ test: deps format vet laws unit ## all that proves the project, in reduced size:
 	$(MAKE) --no-print-directory conform
 	$(MAKE) --no-print-directory sanity
 	$(MAKE) --no-print-directory hunt RUNS=20000 BUDGET=90s
-	$(MAKE) --no-print-directory exhaust
+	$(MAKE) --no-print-directory exhaust EXHAUST_FLAGS=
 	$(MAKE) --no-print-directory exhaust DEPTH=2 EXHAUST_BUDGET=1m
 	$(MAKE) --no-print-directory mutants MUTANT_FLAGS=
 	$(MAKE) --no-print-directory kill-matrix SHORT=-short
@@ -120,7 +121,7 @@ coverage: ## lines of the engine that the simulator runs; fails below COVERED (9
 
 .PHONY: exhaust
 exhaust: build ## the catalogue with every combination of DEPTH (1) faults on top; WORKERS, EXHAUST_BUDGET (as long as it takes)
-	bin/volsim exhaust --depth $(DEPTH) $(if $(filter 1,$(DEPTH)),--prune=false) --budget $(EXHAUST_BUDGET) --workers $(WORKERS)
+	bin/volsim exhaust --depth $(DEPTH) $(EXHAUST_FLAGS) --budget $(EXHAUST_BUDGET) --workers $(WORKERS)
 
 .PHONY: conform
 conform: ## one suite, recorded from Linux, on hal/linux and hal/sim

@@ -28,8 +28,8 @@ func exhaustCommand() *cobra.Command {
 		Use: "exhaust [NAME|FILE…]", Short: "Run scenarios with every combination of few faults on top of their own",
 		Long: `Runs each scenario, by default all of the catalogue, as it is written and then with every fault, or every two of them and so on
 up to --depth, at every effect, RPC and fsync, and with the death of the agent or the node after each. The calls of
-an operation that only look share one point. A second fault, and each further one, is told once in like circumstances; docs/volsim.md says what
-those are.
+an operation that only look share one point. A fault, or with --depth 2 and more each further one, is told once in like circumstances; docs/volsim.md
+says what those are.
 
 With a further fault a scenario's own expectations say nothing any more: they are waited for, and not judged. All properties are, and so is calm. It
 stops at the first combination that breaks one, and shows the command that replays it.`,
@@ -54,7 +54,7 @@ stops at the first combination that breaks one, and shows the command that repla
 	cmd.Flags().IntVar(&e.Workers, "workers", runtime.GOMAXPROCS(0), "how many scenarios run side by side")
 	cmd.Flags().DurationVar(&e.Budget, "budget", 0, "how long it may take, shared out among the scenarios; 0 is as long as it takes")
 	cmd.Flags().BoolVar(&prune, "prune", true, "leave out what is known; false tells every combination to its end")
-	cmd.Flags().BoolVar(&e.Exact, "exact", false, "with --depth 2 and more, leave out only what is known for certain, as --depth 1 does: hours")
+	cmd.Flags().BoolVar(&e.Exact, "exact", false, "leave out only what is known for certain; with --depth 2 and more: hours")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each scenario and one for the sum")
 	return cmd
 }

@@ -39,7 +39,8 @@ func mutantsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "mutants", Short: "Build engines with a known defect each and try to kill them: none may survive", Args: noArguments,
 		Long: `Builds the mutants of scenarios/mutants from the source tree around the working directory (go build -overlay), and tries each: first with the
-scenarios and the seed that are known to kill it, then with the whole catalogue, then in a hunt from --seed on. --full plays and hunts all. Needs Go.
+scenarios and the schedule that are known to kill it, then with a few schedules from --seed on, then with the whole catalogue, then in a hunt. --full
+plays and hunts all. Needs Go.
 Fails if a mutant survives, if one is killed that is listed as equivalent to the engine, or if a scenario passes with a mutant that its head names
 behind "caught by:".`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

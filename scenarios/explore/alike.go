@@ -8,7 +8,7 @@ import (
 	"github.com/volnode/volnode/scenarios"
 )
 
-// alike is the circumstances in which faults have struck. A further fault is told once in like circumstances, whatever has gone wrong before, and in
+// alike is the circumstances in which faults have struck. A fault, or a further one, is told once in like circumstances, whatever has gone wrong before, and in
 // whichever scenario: at a call, or another point, while all that it is about stands as it did ([scenarios.Circumstance]), and the operation whose
 // call it is has met the same fault before, or none. What it is about is
 //
@@ -21,6 +21,7 @@ import (
 // often something was tried, on how long ago, or on a directory that was left, is told in the circumstances that came up first, and not again.
 type alike struct {
 	settings uint64 // a hash of those of the scenario
+	whole    int    // how many faults are told in all circumstances
 	mine     map[uint64]bool
 	// others is what the first faults of all scenarios have met, and what was told by then; it is not changed any more. nil until it is known.
 	others map[uint64]bool
@@ -34,8 +35,8 @@ type encounter struct {
 
 var alikeSeed = maphash.MakeSeed()
 
-func newAlike(s *scenarios.Scenario) *alike {
-	return &alike{settings: maphash.String(alikeSeed, s.Settings()), mine: map[uint64]bool{}}
+func newAlike(s *scenarios.Scenario, whole int) *alike {
+	return &alike{whole: whole, settings: maphash.String(alikeSeed, s.Settings()), mine: map[uint64]bool{}}
 }
 
 // meets notes the circumstances of an offer to a combination, and returns what is new of them; nil if they are known.

@@ -25,8 +25,8 @@
 // # Like circumstances
 //
 // Most pairs of faults strike at a retry, or after a restart, that differs from others in a count, in how long ago something was, in a directory that
-// was left: states are seldom equal, and what comes of them is. So unless it is asked for ([Exhaust.Exact]), a further fault is told once for each
-// of the circumstances in which it may strike: see alike. That is less than all pairs, and fifty times as fast. What is told is told to its end then.
+// was left: states are seldom equal, and what comes of them is. So unless it is asked for ([Exhaust.Exact]), a fault is told once for each of the
+// circumstances in which it may strike: see alike. That is less than all pairs, and fifty times as fast. What is told is told to its end then.
 //
 // TestEqualStatesGoOnAlike compares what follows equal states, and TestNothingNewIsPruned what pairs of faults come to, with and without what is cut
 // short; TestExhaustFindsPlantedDefects has a defect that takes two faults, and all ways find it.

@@ -13,8 +13,8 @@ type Exhaust struct {
 	Depth     int // at least 1
 	// All: every combination is told to its end.
 	All bool
-	// Exact: what is not told again is what is known for certain, see [known]. Else, with a Depth of more than 1, a further fault is told once in like
-	// circumstances, see [alike], and every combination that is told at all to its end.
+	// Exact: what is not told again is what is known for certain, see [known]. Else a fault is told once in like circumstances, see [alike]; with a Depth
+	// of more than 1 every first fault is told, and only the further ones are told once. Every combination that is told at all is told to its end.
 	Exact   bool
 	Workers int // how many scenarios at the same time; the outcome is the same with any number
 	// Budget is how long it may take, shared out among the scenarios; 0 is as long as it takes. What could not be told in that time is left.
@@ -53,25 +53,28 @@ func (e *Exhausted) Failed() bool { return e.Violation != nil || len(e.Stale) > 
 // 60 MB, so it grows to a gigabyte then.
 const gcPercent = 1500
 
-// isRough: further faults are told once in like circumstances.
-func (e *Exhaust) isRough() bool { return e.Depth > 1 && !e.All && !e.Exact }
+// isRough: faults are told once in like circumstances.
+func (e *Exhaust) isRough() bool { return !e.All && !e.Exact }
+
+// whole is how many faults are told in all circumstances, if more than that are told once in like ones.
+func (e *Exhaust) whole() int { return min(e.Depth-1, 1) }
 
 // Run tells the scenarios in their order, until one fails. It returns what became of each that was told to its end, or to its failure.
 //
-// What first faults lead to is known of all scenarios before any of the further faults is told: in which circumstances one is told then does not hang
-// on which scenario is through first.
+// What comes up in all scenarios without a fault, or with a first one if there are further ones, is known before any fault is told that is told once:
+// in which scenario that is does not hang on which is through first.
 func (e Exhaust) Run() []Exhausted {
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	r, begin := e.running(), time.Now()
 	if e.isRough() {
-		r.pass(1, e.Budget/2, r.merge)
+		r.pass(e.whole(), e.Budget/2, r.merge)
 		if r.hasFailed(len(r.tellings) - 1) {
 			for i := range r.outcome() {
 				r.tellProgress(i)
 			}
 			return r.outcome()
 		}
-		if e.Merged != nil {
+		if e.Merged != nil && e.Depth > 1 {
 			e.Merged(Total(r.outcome()))
 		}
 	}

@@ -22,7 +22,7 @@ type finder struct {
 	node              *node
 	isDeepest         bool   // nothing is added to the node
 	known             *known // nil if combinations are told to their ends
-	alike             *alike // nil if all further faults are told
+	alike             *alike // nil if all faults are told
 	run               uint64 // the number of this one
 	moment            scenarios.Moment
 	world             *sim.World
@@ -234,12 +234,12 @@ func (f *finder) surround(o *offer) {
 	}
 }
 
-// meets returns what is new about the circumstances of an offer. It reports whether the offer is taken: if anything is, and in any case if it is of a
-// first fault.
+// meets returns what is new about the circumstances of an offer. It reports whether the offer is taken: if anything is, and in any case if faults are
+// told in all circumstances.
 func (f *finder) meets(o *offer) (news []uint64, isTaken bool) {
 	if f.alike == nil {
 		return nil, true
 	}
 	news = f.alike.meets(o)
-	return news, len(news) > 0 || f.node.deep == 0
+	return news, len(news) > 0 || f.node.deep < f.alike.whole
 }

@@ -91,7 +91,7 @@ func (r *running) tellProgress(i int) {
 	}
 }
 
-// merge notes that the first faults of a scenario are told. What further faults a scenario has left is settled in the order of scenarios: those in
+// merge notes that what is told of a scenario in all circumstances is told. What faults it has left is settled in the order of scenarios: those in
 // circumstances in which an earlier one has some are not told again.
 func (r *running) merge(i int) {
 	r.isDone[i] = true
@@ -99,7 +99,7 @@ func (r *running) merge(i int) {
 		t := r.tellings[r.merged]
 		isKnown := func(key uint64) bool { return r.allKnown[key] }
 		left := slices.DeleteFunc(t.level, func(n *node) bool {
-			return n.deep > 1 && !slices.ContainsFunc(n.met, func(key uint64) bool { return !isKnown(key) })
+			return n.deep > r.whole() && !slices.ContainsFunc(n.met, func(key uint64) bool { return !isKnown(key) })
 		})
 		t.out.Pruned += uint64(len(t.level) - len(left))
 		t.level, t.out.Left = left, uint64(len(left))

@@ -42,7 +42,7 @@ type telling struct {
 	out   Exhausted
 	depth int    // of the deepest combinations that will be told
 	known *known // nil if all are told to their ends
-	alike *alike // nil if further faults are told in all circumstances
+	alike *alike // nil if faults are told in all circumstances
 	mixes bool   // the order of a level is mixed: there may be time for a part of it
 	level []*node
 }
@@ -53,7 +53,7 @@ func (e *Exhaust) telling(s *scenarios.Scenario) *telling {
 	switch {
 	case e.All:
 	case e.isRough():
-		t.alike = newAlike(s)
+		t.alike = newAlike(s, e.whole())
 	default:
 		t.known = newKnown(e.Depth)
 	}

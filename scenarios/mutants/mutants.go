@@ -58,10 +58,17 @@ func (l Lab) Try(m Mutant, number int) (Outcome, error) {
 		if err := l.play(first, &o); err != nil || o.Killed {
 			return o, err
 		}
-		if known.seed != 0 {
-			if err := l.hunt(known.seed, 1, &o); err != nil || o.Killed {
+		if known.kept != "" {
+			if err := l.replay(known.kept, &o); err != nil || o.Killed {
 				return o, err
 			}
+		}
+		seed, runs := l.Seed, uint64(64) // most are killed by one of the first
+		if known.seed != 0 {
+			seed, runs = known.seed, 1
+		}
+		if err := l.hunt(seed, runs, &o); err != nil || o.Killed {
+			return o, err
 		}
 	}
 	if err := l.play(l.Scenarios, &o); err != nil || !l.Full && (o.Killed || o.Proof != "") {
@@ -97,6 +104,30 @@ func (l Lab) play(scenarios []string, o *Outcome) error {
 	}
 	if status := cmd.ProcessState; status == nil || status.ExitCode() > 1 {
 		return fmt.Errorf("mutant %q: its catalogue failed: %w", o.Name, err)
+	}
+	return nil
+}
+
+// replay makes the choices of a schedule with a mutant.
+func (l Lab) replay(kept string, o *Outcome) error {
+	cmd := l.limited(o.number, "replay", "--json", "--quiet", "--keep", kept)
+	out, err := cmd.Output()
+	o.CPU += used(cmd)
+	if isKilled(cmd) {
+		o.kill("hang", "a schedule that does not end")
+		return nil
+	}
+	if status := cmd.ProcessState; status == nil || status.ExitCode() > 1 {
+		return fmt.Errorf("mutant %q: its replay failed: %w", o.Name, err)
+	}
+	var ran struct {
+		Violation *struct{ Property, Site string }
+	}
+	if err := json.Unmarshal(out, &ran); err != nil {
+		return fmt.Errorf("mutant %q: its replay said %.200q", o.Name, out)
+	}
+	if ran.Violation != nil {
+		o.kill(ran.Violation.Property, ran.Violation.Site)
 	}
 	return nil
 }

@@ -28,6 +28,19 @@ func TestMutantsFit(t *testing.T) {
 	require.GreaterOrEqual(t, len(Table), 60)
 }
 
+// TestKillersAreThere: a key that names no mutant costs that mutant the whole catalogue.
+func TestKillersAreThere(t *testing.T) {
+	for name, k := range killers {
+		require.True(t, slices.ContainsFunc(slices.Concat(Table, Candidates), func(m Mutant) bool { return m.Name == name }), name)
+		if k.scenario != "" {
+			_, err := scenarios.Find(k.scenario)
+			require.NoError(t, err, name)
+		}
+		_, err := scenarios.ParseKeep(k.kept)
+		require.True(t, k.kept == "" || err == nil, "%s: %v", name, err)
+	}
+}
+
 // TestKillsShrink: what a mutant is killed by is told on one screen.
 func TestKillsShrink(t *testing.T) {
 	if testing.Short() {
