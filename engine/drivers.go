@@ -212,7 +212,7 @@ func (m *VolumeManager) introduced(s *socket, info hal.PluginInfo, call hal.Call
 		m.withdraw(s) // what it registered before, it registers no more
 	}
 	if err != nil {
-		m.refuse(s, err, call)
+		m.refuse(s, info.Socket, err, call)
 		m.greetAgain(s, err)
 		return
 	}
@@ -269,22 +269,22 @@ func (m *VolumeManager) withdraw(s *socket) {
 }
 
 // refuse tells a plugin that it was not taken. Its registrar may end by that, as the upstream one does, so a plugin hears it only of a first
-// registration, once, and only of a reason that lies in what it says. It hears it soon after it has said so (the deadline of call), or never: if the
-// agent has stood still meanwhile, another plugin may be behind the socket. That it could not be told changes nothing.
-func (m *VolumeManager) refuse(s *socket, why error, call hal.Call) {
+// registration, once, and only of a reason that lies in what it says. It hears it soon after it has said so (the deadline of call), or never: another
+// plugin may be behind the path by then, at the socket that it has made. That it could not be told changes nothing.
+func (m *VolumeManager) refuse(s *socket, made string, why error, call hal.Call) {
 	if s.isTaken || s.isTold {
 		return
 	}
 	s.isTold = true
 	path, text := s.path, m.ears.wordsOf(why)
-	m.h.Runtime.Go(func() { _ = m.h.Registration.Notify(call, path, false, text) })
+	m.h.Runtime.Go(func() { _ = m.h.Registration.Notify(call, path, made, false, text) })
 }
 
 // accept tells a plugin that it was taken, until it has heard. Its driver is served whether it hears or not.
 func (m *VolumeManager) accept(s *socket, attempt int) {
 	gen := s.gen
 	m.h.Runtime.Go(func() {
-		err := m.h.Registration.Notify(m.introduction(), s.path, true, "")
+		err := m.h.Registration.Notify(m.introduction(), s.path, "", true, "")
 		if err == nil || attempt == notifyAttempts {
 			return
 		}

@@ -218,11 +218,11 @@ type told struct {
 	asked []string // who was told false, and why
 }
 
-func (r *told) Notify(c hal.Call, socket string, registered bool, reason string) error {
+func (r *told) Notify(c hal.Call, socket, made string, registered bool, reason string) error {
 	if !registered {
 		r.asked = append(r.asked, socket+": "+reason)
 	}
-	return r.Registration.Notify(c, socket, registered, reason)
+	return r.Registration.Notify(c, socket, made, registered, reason)
 }
 
 // A driver is killed for up to a minute while its registrar lives on. Its registration stands, the status shows within a second that it is not

@@ -156,7 +156,7 @@ func (m *VolumeManager) missed(d *driver, s *socket, err error, call hal.Call) {
 	s.due = m.h.Runtime.Now().Add(wait)
 	m.failed(s, "driver can't be reached", err, wait)
 	if misnamed, ok := errors.AsType[errMisnamed](err); ok && s != d.by {
-		m.refuse(s, misnamed, call)
+		m.refuse(s, s.info.Socket, misnamed, call)
 	}
 }
 

@@ -132,8 +132,8 @@ func (r discreetRegistration) Info(c hal.Call, socket string) (hal.PluginInfo, e
 	return info, r.heard(c, "", nil, err)
 }
 
-func (r discreetRegistration) Notify(c hal.Call, socket string, registered bool, reason string) error {
-	return r.heard(c, "", nil, r.Registration.Notify(c, socket, registered, reason))
+func (r discreetRegistration) Notify(c hal.Call, socket, made string, registered bool, reason string) error {
+	return r.heard(c, "", nil, r.Registration.Notify(c, socket, made, registered, reason))
 }
 
 type discreetIdentity struct {

@@ -12,6 +12,7 @@ type PluginInfo struct {
 	Name     string // the driver's name
 	Endpoint string // its CSI socket, absolute
 	Versions []string
+	Socket   string // names the registration socket that was asked: another one at its path has another name
 }
 
 // Registration is the agent's side of the kubelet plugin registration protocol. Class RPC; both calls may be repeated freely.
@@ -19,8 +20,9 @@ type Registration interface {
 	// Info asks the plugin behind a registration socket who it is (GetInfo). EACCES if the socket or its directory belongs to somebody else than
 	// root or may be written by others.
 	Info(c Call, socket string) (PluginInfo, error)
-	// Notify tells the plugin whether it was taken (NotifyRegistrationStatus).
-	Notify(c Call, socket string, registered bool, reason string) error
+	// Notify tells the plugin whether it was taken (NotifyRegistrationStatus). made is the PluginInfo.Socket of what it is told of: ESTALE, and nobody
+	// hears it, if another socket is at the path by now. With "" whoever is there is told.
+	Notify(c Call, socket, made string, registered bool, reason string) error
 }
 
 // Peer is the process behind a driver's socket.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
 	registerv1 "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 
 	"github.com/volnode/volnode/hal"
@@ -26,11 +27,12 @@ type client = registerv1.RegistrationClient
 
 func (r *registration) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
 	var info hal.PluginInfo
-	err := r.call(c, "GetInfo", socket, func(ctx context.Context, client client) error {
+	made := madeOf(socket) // before it is asked: what has taken its place by then is another
+	err := r.call(c, "GetInfo", socket, "", func(ctx context.Context, client client) error {
 		p, err := client.GetInfo(ctx, &registerv1.InfoRequest{})
 		if err == nil {
 			info = hal.PluginInfo{
-				Type: p.GetType(), Name: p.GetName(), Endpoint: p.GetEndpoint(), Versions: p.GetSupportedVersions(),
+				Type: p.GetType(), Name: p.GetName(), Endpoint: p.GetEndpoint(), Versions: p.GetSupportedVersions(), Socket: made,
 			}
 		}
 		return err
@@ -38,15 +40,25 @@ func (r *registration) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
 	return info, err
 }
 
-func (r *registration) Notify(c hal.Call, socket string, registered bool, reason string) error {
-	return r.call(c, "NotifyRegistrationStatus", socket, func(ctx context.Context, client client) error {
+// madeOf names what is at a path: the times tell what reuses an inode. It is a name of nothing if nothing is there.
+func madeOf(socket string) string {
+	var st unix.Stat_t
+	if err := unix.Lstat(socket, &st); err != nil {
+		return "gone"
+	}
+	return fmt.Sprintf("%d:%d:%d", st.Dev, st.Ino, st.Ctim.Nano())
+}
+
+func (r *registration) Notify(c hal.Call, socket, made string, registered bool, reason string) error {
+	return r.call(c, "NotifyRegistrationStatus", socket, made, func(ctx context.Context, client client) error {
 		status := &registerv1.RegistrationStatus{PluginRegistered: registered, Error: reason}
 		_, err := client.NotifyRegistrationStatus(ctx, status)
 		return err
 	})
 }
 
-func (r *registration) call(c hal.Call, op, socket string, do func(context.Context, client) error) error {
+// call asks who listens at a socket: with made, only the one of that name.
+func (r *registration) call(c hal.Call, op, socket, made string, do func(context.Context, client) error) error {
 	if err := r.host.expired(c, hal.ClassRPC, op, socket); err != nil {
 		return neverSent(op, socket, err)
 	}
@@ -64,6 +76,9 @@ func (r *registration) call(c hal.Call, op, socket string, do func(context.Conte
 		return neverSent(op, socket, err)
 	}
 	defer conn.retire()
+	if made != "" && madeOf(socket) != made {
+		return neverSent(op, socket, because(syscall.ESTALE, "another socket is there by now"))
+	}
 	var p progress
 	if err := do(context.WithValue(ctx, progressKey{}, &p), registerv1.NewRegistrationClient(conn)); err != nil {
 		return rpcError(op, socket, err, p.sent.Load(), conn.said)

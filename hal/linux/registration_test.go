@@ -54,10 +54,15 @@ func TestRegistration(t *testing.T) {
 	soon := hal.Call{Deadline: h.runtime.Now().Add(10 * time.Second)}
 	info, err := r.Info(soon, socket)
 	require.NoError(t, err)
+	require.NotEmpty(t, info.Socket)
 	require.Equal(t, hal.PluginInfo{
-		Type: "CSIPlugin", Name: "d", Endpoint: "/csi/csi.sock", Versions: []string{"1.0.0"},
+		Type: "CSIPlugin", Name: "d", Endpoint: "/csi/csi.sock", Versions: []string{"1.0.0"}, Socket: info.Socket,
 	}, info)
-	require.NoError(t, r.Notify(soon, socket, false, "because"))
+	err = r.Notify(soon, socket, "of a socket that stood there before", false, "because")
+	require.ErrorIs(t, err, unix.ESTALE)
+	require.Equal(t, hal.ReplyNever, requireHALError(t, err).Reply)
+	require.Empty(t, plugin.told)
+	require.NoError(t, r.Notify(soon, socket, info.Socket, false, "because"))
 	told := receive(t, plugin.told, "status")
 	require.False(t, told.GetPluginRegistered())
 	require.Equal(t, "because", told.GetError())

@@ -16,7 +16,7 @@ func (registration) Info(_ hal.Call, socket string) (hal.PluginInfo, error) {
 	return hal.PluginInfo{Type: "CSIPlugin", Name: name, Endpoint: "/csi/" + name, Versions: []string{"1.0.0"}}, nil
 }
 
-func (registration) Notify(hal.Call, string, bool, string) error { return nil }
+func (registration) Notify(hal.Call, string, string, bool, string) error { return nil }
 
 type connections struct{}
 

@@ -131,10 +131,9 @@ type driver struct {
 	process  uint32 // number of the present or last life
 	// registrar counts the lives of the process that makes the registration socket.
 	registrar    uint32
-	hasRegistrar bool        // it lives
-	misregisters bool        // this life of it says what can't be taken
-	reasonUntil  hal.Instant // what an earlier life of it has said may still be held against it
-	isUnattended bool        // nobody starts it again
+	hasRegistrar bool // it lives
+	misregisters bool // this life of it says what can't be taken
+	isUnattended bool // nobody starts it again
 	pid          int
 	served       uint8  // calls with effects in this life, as far as they are counted
 	queue        []*rpc // that wait for another one's end

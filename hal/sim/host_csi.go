@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strconv"
 	"syscall"
 	"time"
 
@@ -68,6 +69,9 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 	d, isRegistrar, errno := w.listener(endpoint)
 	if errno != 0 {
 		return result{}, k.never(q.method, errno)
+	}
+	if q.made != "" && q.made != w.madeOf(endpoint) {
+		return result{}, k.never(q.method, syscall.ESTALE)
 	}
 	if own != nil && own.process != d.process {
 		return result{}, k.never(q.method, 0) // another process answers there: it has to be connected to anew
@@ -183,6 +187,7 @@ func (h hostRegistration) Info(c hal.Call, socket string) (hal.PluginInfo, error
 			Op: "GetInfo", Object: socket, Class: hal.ClassRPC, Outcome: hal.NotDone, Errno: syscall.EACCES, Reply: hal.ReplyNever,
 		}
 	}
+	made := h.w.madeOf(socket)
 	res, err := h.ask(callInfo, c, "", socket, request{method: "GetInfo"})
 	if err != nil {
 		return hal.PluginInfo{}, err
@@ -191,11 +196,20 @@ func (h hostRegistration) Info(c hal.Call, socket string) (hal.PluginInfo, error
 	if d.misregisters {
 		version = "0.3.0"
 	}
-	return hal.PluginInfo{Type: "CSIPlugin", Name: d.name, Endpoint: d.endpoint, Versions: []string{version}}, nil
+	return hal.PluginInfo{Type: "CSIPlugin", Name: d.name, Endpoint: d.endpoint, Versions: []string{version}, Socket: made}, nil
 }
 
-func (h hostRegistration) Notify(c hal.Call, socket string, registered bool, _ string) error {
-	_, err := h.ask(callNotify, c, "", socket, request{method: "NotifyRegistrationStatus", readOnly: registered})
+// madeOf names what is at a path.
+func (w *World) madeOf(path string) string {
+	at, _, errno := w.walk(path, walkNoLastLink)
+	if errno != 0 {
+		return "gone"
+	}
+	return strconv.FormatUint(at.n.serial, 10)
+}
+
+func (h hostRegistration) Notify(c hal.Call, socket, made string, registered bool, _ string) error {
+	_, err := h.ask(callNotify, c, "", socket, request{method: "NotifyRegistrationStatus", readOnly: registered, made: made})
 	return err
 }
 

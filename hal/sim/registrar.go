@@ -92,9 +92,6 @@ func (d *driver) endRegistrar() {
 		return
 	}
 	d.hasRegistrar = false
-	if d.misregisters {
-		d.reasonUntil = d.w.sched.now.Add(time.Minute)
-	}
 	d.close(d.socket)
 	for _, r := range slices.Clone(d.w.rpcs) {
 		if r.d == d && r.isRegistrar {

@@ -34,6 +34,7 @@ type request struct {
 	block    bool
 	inline   bool
 	name     string // CreateVolume
+	made     string // the socket that it is for; "" is any
 	secrets  map[string]string
 	effects  bool // it changes something
 	message  any  // the request itself, of those that bring something up

@@ -53,7 +53,7 @@ func (a *toy) register(socket string) {
 		return
 	}
 	if info.Versions[0] != "1.0.0" {
-		_ = a.h.Registration.Notify(a.call(), socket, false, "another version")
+		_ = a.h.Registration.Notify(a.call(), socket, info.Socket, false, "another version")
 		return
 	}
 	if _, err = a.h.Drivers.Connect(a.call(), info.Name, info.Endpoint, hal.PeerEvents{Gone: func() {}}); err != nil {
@@ -68,7 +68,7 @@ func (a *toy) register(socket string) {
 			a.staging[info.Name] = true
 		}
 	}
-	_ = a.h.Registration.Notify(a.call(), socket, true, "")
+	_ = a.h.Registration.Notify(a.call(), socket, "", true, "")
 }
 
 // until repeats f until it succeeds.

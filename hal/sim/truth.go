@@ -106,7 +106,7 @@ type DriverState struct {
 	Is                                       Personality
 	Up                                       bool
 	Accepted                                 bool // the agent told this life of it that it was taken
-	Misregisters                             bool // its registrar says, or said a moment ago, what can't be taken
+	Misregisters                             bool // its registrar says what can't be taken
 	Hides                                    bool // what this life of it mounts does not reach the host
 }
 
@@ -114,7 +114,7 @@ type DriverState struct {
 func (w *World) Drivers() []DriverState {
 	all := make([]DriverState, len(w.drivers))
 	for i, d := range w.drivers {
-		all[i] = DriverState{d.name, d.endpoint, d.socket, d.nodeID, d.instance(), d.is, d.up, d.accepted, d.misregisters || w.sched.now < d.reasonUntil, d.isHidden}
+		all[i] = DriverState{d.name, d.endpoint, d.socket, d.nodeID, d.instance(), d.is, d.up, d.accepted, d.misregisters, d.isHidden}
 	}
 	return all
 }

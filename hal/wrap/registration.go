@@ -13,8 +13,8 @@ func (w registration) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
 	return get(w.around, Site{"GetInfo", socket, hal.ClassRPC, false}, c, func() (hal.PluginInfo, error) { return w.inner.Info(c, socket) })
 }
 
-func (w registration) Notify(c hal.Call, socket string, registered bool, reason string) error {
+func (w registration) Notify(c hal.Call, socket, made string, registered bool, reason string) error {
 	return w.around(asks("NotifyRegistrationStatus", socket), c, func() error {
-		return w.inner.Notify(c, socket, registered, reason)
+		return w.inner.Notify(c, socket, made, registered, reason)
 	})
 }
