@@ -6,6 +6,7 @@ package deletions
 import (
 	"bytes"
 	"encoding/json"
+	"path"
 	"slices"
 	"syscall"
 
@@ -54,7 +55,7 @@ func File(dir string) string { return dir + "/deletions.log" }
 func Open(h *hal.Host, c hal.Call, dir string) (*Log, []Entry) {
 	l := &Log{dir: dir}
 	older, _ := h.Files.Read(c, older(File(dir)), 2*MaxFile)
-	entries := append(Parse(older), l.look(h, c)...)
+	entries := append(Parse(older), Parse(l.look(h, c))...)
 	l.reserve(h, c)
 	for _, e := range entries {
 		l.seq = max(l.seq, e.Seq)
@@ -63,13 +64,13 @@ func Open(h *hal.Host, c hal.Call, dir string) (*Log, []Entry) {
 }
 
 // look reads the file, and finds where the next line goes: behind the last whole line. A file with a hole in it, or that can't be read, ends there.
-func (l *Log) look(h *hal.Host, c hal.Call) []Entry {
+func (l *Log) look(h *hal.Host, c hal.Call) []byte {
 	data, err := h.Files.Read(c, File(l.dir), 2*MaxFile)
 	l.end = int64(bytes.LastIndexByte(data, '\n') + 1)
 	if err != nil && !hal.Is(err, syscall.ENOENT) || err == nil && bytes.IndexByte(data[:l.end], 0) >= 0 {
 		l.end = -1
 	}
-	return Parse(data)
+	return data
 }
 
 func older(file string) string { return file + ".1" }
@@ -144,9 +145,10 @@ func (l *Log) reserve(h *hal.Host, c hal.Call) {
 }
 
 // write makes lines of entries after from durable: behind the last one, unless the file would become too long. Somebody may have removed the file, or
-// cut it short.
+// cut it short. What a start finds, or a write that failed has left, may be in memory alone, where no later sync finds it (fsync(2), ERRORS): it is
+// written once more.
 func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
-	file := File(l.dir)
+	file, found := File(l.dir), []byte(nil)
 	info, err := h.Tree.Stat(c, file)
 	isAnother := info.Inode != l.inode || info.Size != l.end
 	switch {
@@ -155,10 +157,11 @@ func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
 	case err != nil:
 		return err
 	case isAnother:
-		l.look(h, c)
+		found = l.look(h, c)
 		if _, err := h.Tree.Stat(c, older(file)); l.end < 0 && !hal.Is(err, syscall.ENOENT) {
 			l.end, lines = info.Size, append([]byte("\n"), lines...) // the older one does not go for a file that can't be read
 		}
+		found = found[:max(0, min(l.end, int64(len(found))))]
 	}
 	if err != nil || isAnother {
 		l.begun, l.lost = from, from
@@ -168,7 +171,7 @@ func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
 		l.begun, l.lost = from, l.begun
 		err, l.end, isAnother = l.begin(h, c, lines), 0, true
 	} else {
-		err = h.Files.WriteAt(c, file, l.end, lines)
+		err = h.Files.WriteAt(c, file, l.end-int64(len(found)), append(found, lines...))
 	}
 	if err == nil {
 		err = h.Files.Sync(c, file)
@@ -189,6 +192,9 @@ func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
 // begin writes lines to another file, and only then has what has the log's name become the older one, unless it is empty.
 func (l *Log) begin(h *hal.Host, c hal.Call, lines []byte) error {
 	if err := h.Tree.Mkdir(c, l.dir, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
+		return err
+	}
+	if err := h.Files.Sync(c, path.Dir(l.dir)); err != nil { // else the directory may go with the power, and the log with it
 		return err
 	}
 	file := File(l.dir)

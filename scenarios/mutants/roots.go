@@ -84,6 +84,10 @@ var roots = []Mutant{
 		"l.end < 0 && !hal.Is(err, syscall.ENOENT)", "l.end < 0 && err == nil && hal.Is(err, syscall.ENOENT)",
 	},
 	{
+		"a log of deletions is written on behind what may be in memory alone", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"l.end-int64(len(found)), append(found, lines...))", "l.end, append(found[:0], lines...))",
+	},
+	{
 		"a journal that is removed under a living agent is not made again", "S15, L11", "engine/own.go",
 		"\tif hal.Is(journalErr, syscall.ENOENT) && isSame &&", "\tif hal.Is(journalErr, syscall.ENOENT) && !isSame && isSame &&",
 	},
