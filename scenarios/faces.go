@@ -31,7 +31,8 @@ type interview struct {
 type podAnswers struct {
 	uid               core.PodUID
 	mounted, possibly map[string]engine.MountedVolume
-	ready, gone       error // of waits
+	ready, gone       error    // of waits
+	named             []string // the volumes that its manifest names
 }
 
 // moment is how long a wait of an interview lasts.
@@ -51,9 +52,9 @@ func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
 	}
 	before, err := m.Status(ctx)
 	note(err)
-	uids := []core.PodUID{stranger}
+	uids, named := []core.PodUID{stranger}, [][]string{nil}
 	for _, p := range r.pods {
-		uids = append(uids, p.uid)
+		uids, named = append(uids, p.uid), append(named, p.names())
 	}
 	isSteady := true // a status can change and change back between two looks, and a wait may tell of that
 	wait := func(err error) error {
@@ -62,8 +63,8 @@ func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
 		isSteady = isSteady && isAsBefore(&before, &s)
 		return err
 	}
-	for _, uid := range uids {
-		a := podAnswers{uid: uid}
+	for n, uid := range uids {
+		a := podAnswers{uid: uid, named: named[n]}
 		a.ready = wait(m.WaitForAttachAndMount(r.w.Context(moment), uid))
 		a.gone = wait(m.WaitForUnmount(r.w.Context(moment), uid))
 		i.pods = append(i.pods, a)
@@ -188,6 +189,14 @@ func (i *interview) contradicts() string {
 	return ""
 }
 
+// names is the volumes that the manifest of p names.
+func (p *pod) names() (names []string) {
+	for i := 0; p.told != nil && i < len(p.told.Spec.Volumes); i++ {
+		names = append(names, p.told.Spec.Volumes[i].Name)
+	}
+	return names
+}
+
 // contradicts compares the answers of one pod with its status, which is nil for one that is not in it.
 func (a *podAnswers) contradicts(p *engine.PodStatus, rungs map[hal.Key]*engine.RungStatus, isCalm bool) string {
 	if p == nil {
@@ -200,8 +209,9 @@ func (a *podAnswers) contradicts(p *engine.PodStatus, rungs map[hal.Key]*engine.
 		actual := "Absent"
 		if len(v.Keys) > 0 && rungs[v.Keys[0]] != nil {
 			actual = rungs[v.Keys[0]].Actual
-			if p.Wanted && !isMounted && rungs[v.Keys[0]].Desired == "unwanted" {
-				former++ // the pod does not have it any more, and a call may still bring it up: who waits does not wait for that
+			desired := rungs[v.Keys[0]].Desired
+			if p.Wanted && !isMounted && (desired == "unwanted" || desired == "held" && !slices.Contains(a.named, v.Name)) {
+				former++ // the pod does not have it any more, and it may be there or come up: who waits does not wait for that
 			}
 		}
 		isBroken := v.State == engine.Blocked && len(v.Keys) == 0 // it can't be resolved: what it had, its status does not say

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,9 +13,13 @@ import (
 
 // Who waits for a pod waits for the volumes that it has, and not for the end of a call for one that it had.
 func TestWhoWaitsDoesNotWaitForAFormerVolume(t *testing.T) {
-	for desired, isTrue := range map[string]bool{"unwanted": true, "wanted": false, "held": false} {
+	for desired, isTrue := range map[string]bool{"unwanted": true, "wanted": false, "held": false, "held, and not named": true} {
 		a := podAnswers{uid: "u", mounted: map[string]engine.MountedVolume{"data": {}}, possibly: map[string]engine.MountedVolume{"data": {}, "former": {}}}
-		a.gone = errors.New("not yet")
+		a.gone, a.named = errors.New("not yet"), []string{"data", "former"}
+		desired, isFormer := strings.CutSuffix(desired, ", and not named")
+		if isFormer {
+			a.named = a.named[:1]
+		}
 		p := &engine.PodStatus{UID: "u", Wanted: true, State: engine.Uncertain, Volumes: []engine.VolumeStatus{
 			{Name: "data", State: engine.Ready, Keys: []hal.Key{"data"}}, {Name: "former", State: engine.Uncertain, Keys: []hal.Key{"former"}},
 		}}
