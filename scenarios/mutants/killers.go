@@ -86,6 +86,7 @@ var killers = map[string]killer{
 	"INTERNAL is taken for not done":                                              {scenario: "failed_unstage_is_not_stood_on"},
 	"INVALID_ARGUMENT ends a descent":                                             {scenario: "driver_that_refuses_to_unpublish_is_asked_again_when_something_changes"},
 	"NOT_FOUND is no end of a descent":                                            {scenario: "not_found_ends_an_unstage"},
+	"a data file goes while a call may still bring its volume":                    {scenario: "data_file_stays_while_a_lost_publish_may_come"},
 	"a log of deletions is written on behind what may be in memory alone":         {scenario: "log_of_deletions_whose_syncs_fail_says_after_a_reboot_what_it_said"},
 	"a log of deletions that can't be read takes the place of the older one":      {scenario: "log_of_deletions_that_can_not_be_read_twice_loses_nothing"},
 	"a publish is of today's stage while that is hidden":                          {scenario: "outdated_publish_stays_degraded_while_its_stage_is_hidden"},

@@ -88,6 +88,10 @@ var roots = []Mutant{
 		"l.end-int64(len(found)), append(found, lines...))", "l.end, append(found[:0], lines...))",
 	},
 	{
+		"a data file goes while a call may still bring its volume", "S5, S15", "engine/plugin/csi/descend.go",
+		"\tif !w.o.Quiet {\n\t\treturn nil // there", "\tif !w.o.Quiet && w.h == nil {\n\t\treturn nil // there",
+	},
+	{
 		"a journal that is removed under a living agent is not made again", "S15, L11", "engine/own.go",
 		"\tif hal.Is(journalErr, syscall.ENOENT) && isSame &&", "\tif hal.Is(journalErr, syscall.ENOENT) && !isSame && isSame &&",
 	},

@@ -144,12 +144,15 @@ func (w work) stuck(stack []hal.Mount) core.Result {
 }
 
 // clear removes the names of a rung on which nothing is mounted: the path, vol_data.json, and directories that are left empty. Nothing is removed
-// with content in it.
+// with content in it. While a call may still bring the rung up, vol_data.json stays: where the journal is lost, it alone tells what has come.
 func (w work) clear(seen op.Seen) error {
 	if seen.Exists {
 		if err := w.removePath(seen); err != nil {
 			return err
 		}
+	}
+	if !w.o.Quiet {
+		return nil // there is one more descent once no call may act
 	}
 	data := w.param(paramData)
 	if w.block() {
