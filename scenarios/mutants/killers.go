@@ -15,6 +15,7 @@ var killers = map[string]killer{
 		"tree.mkdir/fault@~/volnode#3=fail-no-effect"},
 	"lines are not made durable": {kept: "hunt.chaos=1s,world.disk=2,driver.personality@disk.example lasting#0=driver-nasty,workload.pod@pod-3#0=1," +
 		"files.write-at/crash@~/volnode/journal/journal.1#3=power-cut,powercut.change@csi#0=lost-write," +
+		"powercut.change@00000003-0000-4000-8000-000000000000#0=lost-write," +
 		"powercut.sector@journal.1#7=lost-write,powercut.sector@journal.1#9=lost-write"},
 	"a directory of a stage that was never staged stays": {kept: "hunt.chaos=2s,workload.own-files=1,workload.own-time=2s,workload.volume@pod-4#0=2,workload.pod@pod-4#0=1," +
 		"workload.rename@pv-2#0=2,workload.rename-time@pv-2#0=2s,workload.rename-again@pv-2#1=1," +
