@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"syscall"
@@ -169,6 +170,11 @@ func (r *run) restless() (object, why string) {
 		return "agent", "its source is not synced"
 	case r.isTended && len(r.missing) > 0:
 		return "agent", "manifests are missing in another directory"
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.away)) {
+		if r.isWantedHere(r.away[name]) {
+			return name, "another node has it, and gives it back"
+		}
 	}
 	drivers := r.w.Drivers()
 	for _, d := range drivers {

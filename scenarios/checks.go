@@ -352,7 +352,7 @@ func (r *run) held(e *sim.Effect, up bool) {
 	if up && !p.isHeld {
 		p.tie, p.isHurt = r.attachedAs(p.thing), p.isPublish && r.isHurt(p.thing)
 	}
-	p.isHeld, p.isHurt, p.isStruck, p.isOutdated = up, p.isHurt && up, p.isStruck && up, p.isOutdated && !up
+	p.isHeld, p.isHurt, p.isStruck, p.isOutdated = up, p.isHurt && up, p.isStruck && up, p.isOutdated && (!up || p.isHeld)
 	p.isUndone = p.isUndone && !up
 	if stack := r.w.MountsAt(p.path); p.isHurt {
 		// After half of an unstage it is staged anew; and a driver that stages no more publishes another mount.

@@ -188,21 +188,31 @@ func TestUnseenEndOfALostCall(t *testing.T) {
 	}
 }
 
-// TestEndOfContainersIsHeardByWhoLives: an agent that is away when containers end may think that they run, for their pod may be wanted again by then.
+// TestEndOfContainersIsHeardByWhoLives: an agent that is away when containers end may think that they run, for their pod may be wanted again by then; and so
+// may one that has not been told that the pod is deleted.
 func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
-	for _, isAway := range []bool{false, true} {
-		r := bare(t)
-		p := r.runs()
-		r.holds(sim.EffectPublished)
-		r.m, r.cfg.NoRuntime, r.byPath[target].wasUp = &engine.VolumeManager{}, true, true
-		if isAway {
-			r.w.Restarts(false)
-			r.w.KillAgent()
-			r.m = &engine.VolumeManager{}
-		}
-		r.stops(p, 0)
-		require.False(t, p.isRunning)
-		require.Equal(t, isAway, r.mayRun(r.byPath[target]))
+	for name, c := range map[string]struct{ isAway, isTold, mayRun bool }{
+		"the agent is told":               {isTold: true},
+		"the agent has not been told yet": {mayRun: true},
+		"the agent is away":               {isAway: true, isTold: true, mayRun: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			p := r.runs()
+			r.holds(sim.EffectPublished)
+			r.m, r.cfg.NoRuntime, r.byPath[target].wasUp = &engine.VolumeManager{}, true, true
+			if c.isAway {
+				r.w.Restarts(false)
+				r.w.KillAgent()
+				r.m = &engine.VolumeManager{}
+			}
+			if c.isTold {
+				p.told = nil
+			}
+			r.stops(p, 0)
+			require.False(t, p.isRunning)
+			require.Equal(t, c.mayRun, r.mayRun(r.byPath[target]))
+		})
 	}
 }
 

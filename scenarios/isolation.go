@@ -122,8 +122,8 @@ func (r *run) isFreeRung(b *core.Belief) bool {
 		return false
 	}
 	driver, volume, isCSI := strings.Cut(b.Volume, "^")
-	if !isCSI {
-		return true
+	if !isCSI { // once the journal is lost, data goes only if a source has named its pod
+		return !r.root.forgotten || len(r.news["pod "+string(b.Pod)]) > 0
 	}
 	isBusy := false // a driver may do one thing at a time for a volume
 	r.core.Beliefs(func(o core.Belief) {
@@ -138,7 +138,7 @@ func (r *run) isFreeRung(b *core.Belief) bool {
 
 // isFree reports whether nothing that has gone wrong delays a pod.
 func (r *run) isFree(p *pod) bool {
-	if !r.alive() || !r.synced || r.w.Now() < r.quietFrom || r.isHeldBack(p) {
+	if !r.alive() || !r.synced || r.w.Now() < r.quietFrom || r.lacksManifests() || r.isHeldBack(p) {
 		return false
 	}
 	for _, u := range p.uses {

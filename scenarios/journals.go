@@ -227,7 +227,7 @@ func (r *run) takenByBroken(p *pod) int64 {
 		is, worst := e.Record.Rung, journal.WorstSize(e.Record)
 		isRecorded[is.Key] = true
 		switch {
-		case !r.isBroken(string(is.Key)) || isOwn(is.Volume, is.Pod):
+		case !r.isBroken(string(is.Key)) && !r.isKeptBy(is.Pod) && upon[is.Key] == 0 || isOwn(is.Volume, is.Pod):
 		case len(is.Below) > 0 && !isUsed(is.Volume):
 			upon[is.Below[0]] += worst
 		default:
@@ -243,6 +243,12 @@ func (r *run) takenByBroken(p *pod) int64 {
 		}
 	})
 	return int64(taken)
+}
+
+// isKeptBy: containers of a pod run that was deleted, as they hang on what a broken driver serves. The pod keeps all of its volumes.
+func (r *run) isKeptBy(uid core.PodUID) bool {
+	p := r.byUID[uid]
+	return p != nil && p.isRunning && !p.isWanted
 }
 
 // keepsFormer reports whether a pod has volumes still that it had before an edit. They take room until it ends, beside those that it has now.

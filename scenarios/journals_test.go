@@ -1,12 +1,14 @@
 package scenarios
 
 import (
+	"path"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/journal"
+	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -90,20 +92,26 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 		records []core.Record
 		takes   int
 		found   []core.Rung
+		keeps   bool // the containers of another pod can't end, as they hang on what a broken driver serves
 	}{
-		"nothing":                            {"d", nil, 0, nil},
-		"a driver that works":                {"", []core.Record{want("", "other")}, 0, nil},
-		"its own":                            {"d", []core.Record{want("u", "v"), want("", "v")}, 0, nil},
-		"another pod's, on its own stage":    {"d", []core.Record{want("p", "v"), want("", "v")}, journal.WorstSize(want("p", "v")), nil},
-		"what has room for another publish":  {"d", []core.Record{want("p", "other"), want("", "other")}, journal.WorstSize(want("", "other")) + room, nil},
-		"a volume that it does not have now": {"d", []core.Record{want("", "other")}, journal.WorstSize(want("", "other")) + room, nil},
-		"what has no record yet":             {"d", []core.Record{want("", "v")}, ladderRoom / 2, []core.Rung{want("p", "v").Rung}},
-		"what was found of its own":          {"d", nil, 0, []core.Rung{want("u", "v").Rung, want("", "v").Rung}},
+		"nothing":                                    {"d", nil, 0, nil, false},
+		"a driver that works":                        {"", []core.Record{want("", "other")}, 0, nil, false},
+		"its own":                                    {"d", []core.Record{want("u", "v"), want("", "v")}, 0, nil, false},
+		"another pod's, on its own stage":            {"d", []core.Record{want("p", "v"), want("", "v")}, journal.WorstSize(want("p", "v")), nil, false},
+		"what has room for another publish":          {"d", []core.Record{want("p", "other"), want("", "other")}, journal.WorstSize(want("", "other")) + room, nil, false},
+		"a volume that it does not have now":         {"d", []core.Record{want("", "other")}, journal.WorstSize(want("", "other")) + room, nil, false},
+		"what has no record yet":                     {"d", []core.Record{want("", "v")}, ladderRoom / 2, []core.Rung{want("p", "v").Rung}, false},
+		"what was found of its own":                  {"d", nil, 0, []core.Rung{want("u", "v").Rung, want("", "v").Rung}, false},
+		"of a driver that works, of a pod that runs": {"", []core.Record{want("p", "other"), want("", "other")}, journal.WorstSize(want("", "other")) + room, nil, true},
+		"of a pod that runs, on its own stage":       {"", []core.Record{want("p", "v"), want("", "v")}, journal.WorstSize(want("p", "v")), nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
 			p := r.runs()
 			r.broken = c.broken
+			if c.keeps {
+				r.byUID["p"] = &pod{uid: "p", isRunning: true}
+			}
 			h := r.w.Host()
 			r.w.Do(func() {
 				j, _, err := journal.Open(&h, hal.Call{}, journalDir, 16<<10, func(rec core.Record) core.Record { return rec },
@@ -136,5 +144,56 @@ func TestAHostPathTellsNothingOfTheRootDirectory(t *testing.T) {
 		}
 		require.NotNil(t, o.Violation, volume)
 		require.Contains(t, o.Violation.Story, "there is no record that would be another one", volume)
+	}
+}
+
+// TestARecordThatIsOutdatedStaysSoUntilItsVolumeIsUp: a driver that is asked once more for what it has published tells the agent nothing of what
+// containers run there, unless the agent takes it for up.
+func TestARecordThatIsOutdatedStaysSoUntilItsVolumeIsUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		isHeld, want bool
+	}{
+		"it was published all along": {isHeld: true, want: true},
+		"it comes up":                {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.runs()
+			r.holds(sim.EffectStaged)
+			r.holds(sim.EffectPublished)
+			p := r.byPath[target]
+			p.isHeld, p.isOutdated = c.isHeld, true
+			r.holds(sim.EffectPublished)
+			require.Equal(t, c.want, p.isOutdated)
+		})
+	}
+}
+
+// TestOnlyWhatNothingNamesMayBeLeft: what a driver holds without a mount may be left by who was never told of it since the journal was lost.
+func TestOnlyWhatNothingNamesMayBeLeft(t *testing.T) {
+	for name, c := range map[string]struct{ isLost, isTold, want bool }{
+		"the journal is lost, and no name was left": {isLost: true, want: true},
+		"a name was left":      {isLost: true, isTold: true},
+		"the journal is there": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.holds(sim.EffectStaged)
+			r.core, r.root.forgotten, r.byPath[stagePath].isTold = core.New(core.Start{}), c.isLost, c.isTold
+			require.Equal(t, c.want, r.isUnseeable(&sim.Held{Driver: "d", Volume: "v", Path: stagePath}))
+		})
+	}
+}
+
+// TestTheDataFileOfAPublishNamesItsStage: of its own volume, and of no other.
+func TestTheDataFileOfAPublishNamesItsStage(t *testing.T) {
+	for handle, want := range map[string]bool{"v": true, "another": false} {
+		r := bare(t)
+		r.holds(sim.EffectStaged)
+		r.holds(sim.EffectPublished)
+		data := csi.VolData{DriverName: "d", VolumeHandle: handle}
+		r.w.WriteFile(path.Dir(target)+"/vol_data.json", data.Marshal())
+		require.Equal(t, want, r.isNamedAbove(r.byPath[stagePath]))
+		require.False(t, r.isNamedAbove(r.byPath[target]), "it is no stage")
 	}
 }

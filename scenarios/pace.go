@@ -121,7 +121,9 @@ func (r *run) paces(p *place, e *sim.Effect) {
 		p.series = map[string]*series{}
 	}
 	hung := p.hung(e)
-	if n == nil || max(r.changedAt, r.changedOf[p.driver], r.changedOf[p.thing]) >= n.recent[1] || hung > n.hung {
+	// A first call long ago was done: what it has brought has fallen since.
+	isAlone := n != nil && n.count == 1 && e.At.Sub(n.began) > maxBackoff
+	if n == nil || isAlone || max(r.changedAt, r.changedOf[p.driver], r.changedOf[p.thing]) >= n.recent[1] || hung > n.hung {
 		n = &series{began: e.At, hung: hung}
 		p.series[e.Method] = n
 	}

@@ -126,7 +126,9 @@ func (r *run) unwants(p *pod) {
 func (r *run) stops(p *pod, grace time.Duration) {
 	if r.cfg.NoRuntime {
 		r.halt(p)
-		r.tellGone(p)
+		if p.told == nil {
+			r.tellGone(p)
+		}
 		return
 	}
 	r.ends(p, p.stops, grace)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/hal"
 )
@@ -52,6 +53,7 @@ func (r *run) begun() {
 		r.judges("S15")
 		p.isOutdated, p.isEarlier = p.isOutdated || p.isEarlier && p.isHeld && !r.isWhole(p), false
 		p.checked, p.isUnseen = seen{}, r.root.forgotten && !r.isNamed(p)
+		p.isTold = p.isTold || r.root.forgotten && (r.isNamed(p) || r.isNamedAbove(p))
 		if _, ok := r.core.Belief(key); ok {
 			r.refine(key)
 			continue
@@ -73,6 +75,18 @@ func (r *run) isRaw(p *place) bool { return strings.Contains(p.path, "/volumeDev
 func (r *run) isNamed(p *place) bool {
 	_, is := r.w.Exists(path.Dir(p.path))
 	return is && r.byPath[p.path] == p
+}
+
+// isNamedAbove: the data file of a publish tells of the stage below it.
+func (r *run) isNamedAbove(p *place) bool {
+	return !p.isPublish && slices.ContainsFunc(r.list, func(q *place) bool {
+		dir := path.Dir(q.path)
+		if r.isRaw(q) {
+			dir = path.Join(path.Dir(path.Dir(dir)), path.Base(dir), "data")
+		}
+		data, err := csi.ParseVolData(r.w.ReadFile(dir + "/vol_data.json"))
+		return q.isPublish && err == nil && data.DriverName+"^"+data.VolumeHandle == p.thing
+	})
 }
 
 // isLeft: the start has told that it could not look at the place.
@@ -128,7 +142,7 @@ func (r *run) refine(key hal.Key) {
 	isUp := ok && b.State == core.Present
 	p.isFormer = p.isFormer && !b.IsWanted
 	if ok {
-		p.littered = 0
+		p.littered, p.unclaimed, p.isTold = 0, 0, true
 	}
 	p.wasUp, p.isUnseen, p.isStranded = p.wasUp || isUp, p.isUnseen && !isUp, p.isStranded && (!ok || p.endsUnheard(&b))
 	p.isOutdated = p.isOutdated && !isUp

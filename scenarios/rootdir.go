@@ -250,12 +250,14 @@ type lapse struct {
 	littered   uint32    // the life in which one of them has acted, if that knew nothing of the place, and has not since
 	isStranded bool      // one of them has brought the volume, and no life has heard of it since
 	isUnheard  bool      // nothing shows that it did, and the driver was not asked since
+	isTold     bool      // since the journal was lost a life has known of it, or names on the node have told one of it
+	unclaimed  uint32    // the life in which one that was answered has mounted the volume, if no life has known of the place since
 }
 
 // forgets: what the journal held is lost, and nobody can know any more of calls that may act, nor whose data is that it knew of.
 func (r *run) forgets() {
 	for _, p := range r.list {
-		p.isTrace = true
+		p.isTrace, p.isTold = true, false
 		for i := range p.calls {
 			p.forgotten = append(p.forgotten, p.calls[i].id)
 		}
@@ -306,8 +308,19 @@ func (r *run) discards() {
 	}
 }
 
-// clears is a person who removes the last data files of raw block volumes, as the agent has asked for: their drivers do not have them.
+// clears is a person who removes the last data files of raw block volumes, as the agent has asked for: their drivers do not have them. They unmount as
+// well what a driver has mounted that nothing names: a start tells of it.
 func (r *run) clears() {
+	for _, p := range r.list {
+		dir := path.Dir(p.path)
+		if p.unclaimed == 0 || p.unclaimed != r.w.Life() && !r.root.left[dir] {
+			continue
+		}
+		_, _ = r.w.UnmountTop(p.path), r.removeTree(dir)
+		for at := path.Dir(dir); !slices.Contains(layout, path.Base(at)) && r.w.RemoveFile(at) == 0; {
+			at = path.Dir(at)
+		}
+	}
 	const blocks = rootDir + "/plugins/kubernetes.io/csi/volumeDevices/"
 	for _, at := range slices.Sorted(maps.Keys(r.root.left)) {
 		if spec, isBlock := strings.CutPrefix(at, blocks); isBlock && !strings.Contains(spec, "/") && len(r.w.Entries(blocks+"publish/"+spec)) == 0 {

@@ -45,18 +45,25 @@ func TestCallAtAShortPaceForEverIsAStorm(t *testing.T) {
 		calls  int
 		isNews bool // something changes before each call
 		isFast bool
+		first  time.Duration // how long before them a call was made that was done
 	}{
-		"once in 4 s for ten minutes":       {4 * time.Second, 150, false, false},
-		"once in 4 s for ever":              {4 * time.Second, 200, false, true},
-		"once in a second":                  {time.Second, 30, false, true},
-		"once in a second, each after news": {time.Second, 59, true, false},
-		"once in two minutes for ever":      {2 * time.Minute, 200, false, false},
+		"once in 4 s for ten minutes":                  {4 * time.Second, 150, false, false, 0},
+		"once in 4 s for ever":                         {4 * time.Second, 200, false, true, 0},
+		"once in 4 s for ten minutes, after long rest": {4 * time.Second, 150, false, false, 3 * time.Minute},
+		"once in 4 s for ten minutes, after no rest":   {4 * time.Second, 185, false, true, 2 * time.Minute},
+		"once in 4 s for ever, after long rest":        {4 * time.Second, 200, false, true, 3 * time.Minute},
+		"once in a second":                             {time.Second, 30, false, true, 0},
+		"once in a second, each after news":            {time.Second, 59, true, false, 0},
+		"once in two minutes for ever":                 {2 * time.Minute, 200, false, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := stormy(t)
 			p := &place{key: "csi.stage/d^v", volume: "v"}
+			if c.first > 0 {
+				r.paces(p, &sim.Effect{Method: stage, At: 1})
+			}
 			for i := range c.calls {
-				at := hal.Instant(i+1) * hal.Instant(c.wait)
+				at := hal.Instant(c.first) + hal.Instant(i+1)*hal.Instant(c.wait)
 				if c.isNews {
 					r.changedAt = at - 1
 				}

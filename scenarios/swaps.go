@@ -64,6 +64,16 @@ func (r *run) swapsManifests(how swapping, keeps func(file string) bool, returns
 	r.w.After(d, "the link to the manifests goes", func() { r.swapsBack(true) })
 }
 
+// lacksManifests: in the place of the directory of manifests is another one that lacks some: an object of a pod that comes may be among them.
+func (r *run) lacksManifests() bool {
+	for file, object := range r.written { // the order does not matter
+		if _, is := r.w.Exists(file); r.swapped != notSwapped && object != nil && !is {
+			return true
+		}
+	}
+	return false
+}
+
 // remakesManifests makes the directory again, as its copy is.
 func (r *run) remakesManifests() bool {
 	if r.w.Remake(manifestDir) != 0 {

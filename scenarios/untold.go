@@ -65,6 +65,9 @@ func (r *run) betrays(e *sim.Effect) {
 		return
 	}
 	p.isTouched, p.isBetrayed, p.touchedAt = true, true, r.w.Now()
+	if e.Kind == sim.EffectMount && e.Path == p.path && r.root.forgotten && !(r.alive() && r.knows(p.key)) {
+		p.unclaimed = r.w.Life()
+	}
 	if e.Kind == sim.EffectMount && r.alive() && e.Path == p.path && len(r.w.MountsAt(p.path)) > 0 {
 		r.mustNotice(p)
 	}
@@ -109,8 +112,8 @@ func (r *run) remembersActors() {
 	}
 }
 
-// isUnseeable: what is left at a path came after an answer that ended its call, or of a call that a lost journal alone knew of, and nothing of it is
-// seen there.
+// isUnseeable: what is left at a path came after an answer that ended its call, or of a call that a lost journal alone knew of, or no name was left that
+// tells of it as the journal was lost; and nothing of it is seen there.
 func (r *run) isUnseeable(h *sim.Held) bool {
 	if len(r.w.MountsAt(h.Path)) > 0 {
 		return false
@@ -119,7 +122,7 @@ func (r *run) isUnseeable(h *sim.Held) bool {
 		return true
 	}
 	for p := r.byPath[h.Path]; p != nil; p = p.earlier {
-		if p.driver == h.Driver && p.volume == h.Volume && p.isStranded {
+		if p.driver == h.Driver && p.volume == h.Volume && (p.isStranded || r.root.forgotten && !p.isTold) {
 			_, isKnown := r.core.Belief(p.key)
 			return !isKnown
 		}

@@ -63,9 +63,12 @@ func (c *Core) desire(r *rung) desire {
 	return unwanted
 }
 
-// unresolved reports whether r belongs to a wanted pod some volume of which could not be resolved: it may be that volume's.
+// unresolved reports whether r belongs to a wanted pod some volume of which could not be resolved: it may be that volume's. Where the pod wants another
+// volume at its path it is not.
 func (c *Core) unresolved(r *rung) bool {
-	return r.owner != nil && r.owner.wanted && !r.owner.complete
+	return r.owner != nil && r.owner.wanted && !r.owner.complete && !slices.ContainsFunc(r.rivals, func(o *rung) bool {
+		return slices.Contains(o.pods, r.owner.uid)
+	})
 }
 
 // runs reports whether containers of r's own pod may run on it. Unknown is running.

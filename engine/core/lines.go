@@ -16,6 +16,9 @@ func (c *Core) announce(r *rung, v Verb) {
 	first := !r.recorded || r.phase == Lingering
 	rec := c.record(r)
 	if v == Descend {
+		if first {
+			c.announceBelow(r)
+		}
 		rec.Phase = Leaving
 		rec.DescendUntil = max(rec.DescendUntil, r.op.until)
 	} else {
@@ -29,6 +32,17 @@ func (c *Core) announce(r *rung, v Verb) {
 	}
 	r.recorded, r.phase = true, rec.Phase
 	c.batch.Lines = append(c.batch.Lines, line)
+}
+
+// announceBelow records what r stands on and no record tells of: what names it on the node may be names of r alone, which go with r.
+func (c *Core) announceBelow(r *rung) {
+	for _, b := range c.below(r) {
+		if b.recorded || !b.traced || !b.Intent {
+			continue
+		}
+		b.recorded, b.phase = true, Leaving // a line of that kind always has room
+		c.batch.Lines = append(c.batch.Lines, Line{Key: b.Key, Record: c.record(b), Sync: true})
+	}
 }
 
 // within is the bound of a call with this deadline; 0 if it has none.

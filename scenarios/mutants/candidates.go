@@ -31,4 +31,8 @@ var Candidates = []Mutant{
 		"of what a rung owns its mount alone is hidden", "S14, S18", "engine/core/hidden.go",
 		"range append([]string{Value(r.Want, \"path\")}, r.Places...) {", "range []string{Value(r.Want, \"path\")} {",
 	},
+	{
+		"what never came stays while its pod is not known whole", "L2", "engine/core/reconcile.go",
+		"want == held && (c.runs(r) || !r.isGone())", "want == held",
+	},
 }

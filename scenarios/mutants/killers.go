@@ -15,6 +15,7 @@ var killers = map[string]killer{
 		"tree.mkdir/fault@~/volnode#3=fail-no-effect"},
 	"lines are not made durable": {kept: "hunt.chaos=1s,world.disk=2,driver.personality@disk.example lasting#0=driver-nasty,workload.pod@pod-3#0=1," +
 		"files.write-at/crash@~/volnode/journal/journal.1#3=power-cut,powercut.change@csi#0=lost-write," +
+		"powercut.change@00000003-0000-4000-8000-000000000000#0=lost-write," +
 		"powercut.sector@journal.1#7=lost-write,powercut.sector@journal.1#9=lost-write"},
 	"a directory of a stage that was never staged stays": {kept: "hunt.chaos=2s,workload.own-files=1,workload.own-time=2s,workload.volume@pod-4#0=2,workload.pod@pod-4#0=1," +
 		"workload.rename@pv-2#0=2,workload.rename-time@pv-2#0=2s,workload.rename-again@pv-2#1=1," +
@@ -187,6 +188,10 @@ var killers = map[string]killer{
 	"that containers have ended is not recorded":                                  {scenario: "end_of_containers_is_known_to_the_next_life"},
 	"what is mounted anew after an unstage is the agent's alone":                  {scenario: "stage_of_a_lost_journal_acts_as_it_is_taken_down"},
 	"a mount at one place is of a whole ladder":                                   {scenario: "foreign_mount_after_a_boot_is_of_no_ladder"},
+	"a publish does not tell of its stage":                                        {scenario: "stage_directory_and_journal_are_lost"},
+	"the data file of a raw volume does not tell of its stage":                    {scenario: "stage_directory_of_a_raw_volume_and_journal_are_lost"},
+	"that a volume is staged is not written beside it":                            {scenario: "stage_directory_and_journal_are_lost"},
+	"what a publish alone names is not recorded before that goes":                 {scenario: "agent_dies_as_the_name_of_a_lost_stage_goes"},
 	"a start does not list what has no record":                                    {scenario: "journal_is_forgotten"},
 	"a start that is tried again forgets whose root it is":                        {scenario: "start_that_is_tried_again_knows_whose_root_it_is"},
 	"a start trusts that a link leads where it led":                               {scenario: "link_of_a_host_path_is_turned_to_an_empty_dir"},
@@ -196,8 +201,8 @@ var killers = map[string]killer{
 	"a target that is made again as it goes stays":                                {scenario: "publish_of_a_lost_journal_makes_its_target_as_that_goes"},
 	"a volume is mounted read-only for nobody":                                    {seed: 720400033},
 	"a volume that a pod has no more is told to have gone with the pod":           {scenario: "agent_dies_over_what_a_driver_has_left_mounted"},
+	"what was at a path before a reboot may be the volume that is not known":      {scenario: "edited_handle_counts_after_a_reboot_while_another_volume_is_not_known"},
 	"a volume that was replaced is wanted while its pod is not known whole":       {scenario: "edited_handle_counts_while_another_volume_is_not_known"},
-	"what never came stays while its pod is not known whole":                      {seed: 110112930},
 	"a volume whose state is unknown is not attached":                             {seed: 720400202},
 	"a waiter is not woken":                                                       {scenario: "agent_dies_at_each_step_of_a_mount"},
 	"an attachment that comes back mends what was made before":                    {scenario: "attachment_ends_and_comes_back_with_its_uid"},

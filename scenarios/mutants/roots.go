@@ -100,12 +100,12 @@ var roots = []Mutant{
 		"\tif file == m.own.journal {", "\tif file != \"\" {",
 	},
 	{
-		"a volume that was replaced is wanted while its pod is not known whole", "S27, L4", "engine/core/desired.go",
-		"\t\tif !isReplaced {\n", "\t\tif !isReplaced || key != \"\" {\n",
+		"what was at a path before a reboot may be the volume that is not known", "L2, F3", "engine/core/desired.go",
+		"\t\treturn slices.Contains(o.pods, r.owner.uid)\n", "\t\treturn slices.Contains(o.pods, r.owner.uid) && r.state == Present\n",
 	},
 	{
-		"what never came stays while its pod is not known whole", "L2", "engine/core/reconcile.go",
-		"want == held && (c.runs(r) || !r.isGone())", "want == held",
+		"a volume that was replaced is wanted while its pod is not known whole", "S27, L4", "engine/core/desired.go",
+		"\t\tif !isReplaced {\n", "\t\tif !isReplaced || key != \"\" {\n",
 	},
 	{
 		"a target that is made again as it goes stays", "L1", "engine/plugin/csi/descend.go",

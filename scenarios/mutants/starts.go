@@ -59,4 +59,20 @@ var starts = []Mutant{
 		"of several hidden directories one hides", "S14, S18", "engine/core/hidden.go",
 		"for _, name := range c.hidden {\n", "for _, name := range c.hidden[:min(1, len(c.hidden))] {\n",
 	},
+	{
+		"a publish does not tell of its stage", "L1, laws 5.4", "engine/plugin/kinds/discover.go",
+		"if data.IsStaged() && d.stages[key] == nil {", "if data.IsStaged() && d.stages[key] != nil {",
+	},
+	{
+		"the data file of a raw volume does not tell of its stage", "L1, laws 5.4", "engine/plugin/kinds/discover.go",
+		"isStaged := e.Staged || data.IsStaged()", "isStaged := e.Staged",
+	},
+	{
+		"that a volume is staged is not written beside it", "L1, laws 5.4", "engine/plugin/csi/voldata.go",
+		"flag(kind == KindStage || value(paramStaging) != \"\")", "flag(kind == KindStage)",
+	},
+	{
+		"what a publish alone names is not recorded before that goes", "L1, laws 5.1", "engine/core/lines.go",
+		"if b.recorded || !b.traced || !b.Intent {", "if b.recorded || b.traced || !b.Intent {",
+	},
 }

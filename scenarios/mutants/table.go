@@ -103,8 +103,8 @@ var first = []Mutant{
 	},
 	{
 		"a pod that is not resolved loses what it had", "S22, kubernetes#130684", "engine/core/desired.go",
-		"return r.owner != nil && r.owner.wanted && !r.owner.complete\n",
-		"return r.owner != nil && r.owner.wanted && !r.owner.complete && c == nil\n",
+		"return r.owner != nil && r.owner.wanted && !r.owner.complete && !slices",
+		"return c == nil && !slices",
 	},
 	{
 		"a descent leaves the data file", "L1", "engine/plugin/csi/descend.go",

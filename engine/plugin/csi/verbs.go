@@ -227,7 +227,7 @@ func (w work) prepare(dir string) error {
 	if err := op.Mkdirs(w.h, w.c, path.Dir(data), op.ParentMode); err != nil {
 		return err
 	}
-	return op.WriteFile(w.h, w.c, data, volData(w.o.Params).Marshal(), 0o640)
+	return op.WriteFile(w.h, w.c, data, volData(w.o.Kind, w.o.Params).Marshal(), 0o640)
 }
 
 // giveUp ends a climb that has not come up. Where nothing of an earlier climb can be left, and the driver has done nothing, what was made for it

@@ -110,7 +110,7 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, VolData{
 		SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example", NodeName: "node1", Lifecycle: "Persistent",
-		AttachmentID: plugin.AttachmentName("h", "d.example", "node1"),
+		AttachmentID: plugin.AttachmentName("h", "d.example", "node1"), Staged: "true",
 	}, data)
 	require.Equal(t, n.Data[stageDir+"/vol_data.json"], n.Data[podDir+"/vol_data.json"])
 	calls := strings.Join(n.Calls, "\n")

@@ -21,7 +21,12 @@ type VolData struct {
 	AttachmentID        string `json:"attachmentID,omitempty"`
 	Lifecycle           string `json:"volumeLifecycleMode,omitempty"`
 	SELinuxMountContext string `json:"seLinuxMountContext,omitempty"`
+	// Staged is "true" of a volume that is staged before it is published. A kubelet does not write it, and ignores it.
+	Staged string `json:"staged,omitempty"`
 }
+
+// IsStaged: d says that its volume is staged on the node, as long as it is published.
+func (d VolData) IsStaged() bool { return d.Staged == yes && d.Lifecycle != "Ephemeral" }
 
 // ParseVolData reads a vol_data.json of ours or of a kubelet. Keys it does not know are ignored, whatever they hold. A file that was cut short
 // is an error, not an empty file (K:G23).
@@ -49,7 +54,7 @@ func (d VolData) Marshal() []byte {
 }
 
 // volData is what the parameters of a rung say.
-func volData(params []core.Param) VolData {
+func volData(kind core.Kind, params []core.Param) VolData {
 	value := func(name string) string { return core.Value(params, name) }
 	return VolData{
 		SpecVolID:    value(paramSpec),
@@ -58,5 +63,6 @@ func volData(params []core.Param) VolData {
 		NodeName:     value(paramNode),
 		AttachmentID: plugin.AttachmentName(value(paramHandle), value(paramDriver), value(paramNode)),
 		Lifecycle:    value(paramLifecycle),
+		Staged:       flag(kind == KindStage || value(paramStaging) != ""),
 	}
 }

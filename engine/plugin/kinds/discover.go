@@ -126,7 +126,8 @@ func (d *discovery) block(e BlockEntry) {
 		d.unrecognised(dir, "its vol_data.json names another volume")
 		return
 	}
-	if !e.Staged && len(e.Pods) == 0 {
+	isStaged := e.Staged || data.IsStaged() // the name of the stage may be lost, and its driver may have it
+	if !isStaged && len(e.Pods) == 0 {
 		// Not deleted: a call that its driver has not ended yet may bring a device, and this file alone says which volume it is.
 		d.left = append(d.left, Unrecognised{
 			Path: dir, Volume: data.DriverName + "^" + data.VolumeHandle,
@@ -137,7 +138,7 @@ func (d *discovery) block(e BlockEntry) {
 	}
 	config := d.config(data.DriverName)
 	var stage *csi.Found
-	if e.Staged {
+	if isStaged {
 		stage = &csi.Found{Place: plugin.BlockStagePlace(d.root, e.Spec), Data: data, Block: true, Config: config}
 		d.stage(stage)
 	}
@@ -190,10 +191,14 @@ func (d *discovery) published(dir string, e PodEntry) {
 		d.unrecognised(dir, "its vol_data.json names another volume")
 		return
 	}
-	stage := d.stages[csi.StageKey(data.DriverName, data.VolumeHandle)]
+	key, config := csi.StageKey(data.DriverName, data.VolumeHandle), d.config(data.DriverName)
+	if data.IsStaged() && d.stages[key] == nil { // its directory is lost, and its driver may have it
+		d.stage(&csi.Found{Place: plugin.StagePlace(d.root, data.DriverName, data.VolumeHandle), Data: data, Config: config})
+	}
+	stage := d.stages[key]
 	if data.Lifecycle == "Ephemeral" {
 		stage = nil
 	}
-	f := csi.Found{Place: plugin.PublishPlace(d.root, e.Pod, e.Name), Data: data, Pod: e.Pod, Config: d.config(data.DriverName)}
+	f := csi.Found{Place: plugin.PublishPlace(d.root, e.Pod, e.Name), Data: data, Pod: e.Pod, Config: config}
 	d.upper = append(d.upper, f.PublishRung(stage))
 }

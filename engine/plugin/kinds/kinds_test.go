@@ -279,3 +279,41 @@ func TestTheLastDataFileStays(t *testing.T) {
 	require.Equal(t, blocks+"/blk", left[0].Path)
 	require.Contains(t, left[0].Why, "only its vol_data.json is left of volume h of driver d.example")
 }
+
+// A data file that says that its volume is staged names the stage, also where the stage's own directory is lost.
+func TestADataFileNamesAStageThatIsLost(t *testing.T) {
+	const blocks = plugins + "/volumeDevices"
+	staged := func(spec, handle, lifecycle string) string {
+		return string(csi.VolData{
+			SpecVolID: spec, VolumeHandle: handle, DriverName: "d.example", NodeName: "node1", Lifecycle: lifecycle, Staged: "true",
+		}.Marshal())
+	}
+	n := plugintest.New("/r", pods, blocks+"/staging", blocks+"/publish/blk/u1")
+	for pod, text := range map[string]string{
+		"u1": staged("pv", "h", "Persistent"), "u2": staged("pv", "h", "Persistent"), "u3": data("pv", "other", "Persistent"), "u4": staged("pv", "inline", "Ephemeral"),
+	} {
+		write(n, pods+"/"+pod+"/volumes/kubernetes.io~csi/pv/vol_data.json", text)
+	}
+	write(n, blocks+"/blk/data/vol_data.json", staged("blk", "raw", "Persistent"))
+	write(n, blocks+"/blk2/data/vol_data.json", staged("blk2", "raw2", "Persistent"))
+	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+	require.NoError(t, err)
+	rungs, left := Discover("/r", listing, config)
+	require.Empty(t, left)
+	stages := map[hal.Key]string{}
+	below := map[hal.Key]int{}
+	for _, r := range rungs {
+		if r.Pod == "" {
+			stages[r.Key] = core.Value(r.Want, "path")
+		}
+		for _, key := range r.Below {
+			below[key]++
+		}
+	}
+	require.Equal(t, map[hal.Key]string{
+		csi.StageKey("d.example", "h"):    plugin.StagePlace("/r", "d.example", "h").Path,
+		csi.StageKey("d.example", "raw"):  plugin.BlockStagePlace("/r", "blk").Path,
+		csi.StageKey("d.example", "raw2"): plugin.BlockStagePlace("/r", "blk2").Path,
+	}, stages)
+	require.Equal(t, map[hal.Key]int{csi.StageKey("d.example", "h"): 2, csi.StageKey("d.example", "raw"): 1}, below)
+}
