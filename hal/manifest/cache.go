@@ -273,11 +273,10 @@ func (r reader) replace(name string, data []byte) error {
 // sweep removes copies of manifests that are gone, or that lie in a pack by now, and reports whether none is left. Without a ledger, a start takes each copy
 // for a manifest's, and none that is in a pack. So packs stay if the ledger is about to go.
 func (r reader) sweep(files map[string]file, withPacks bool) bool {
-	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
-	if err != nil {
-		return hal.Is(err, syscall.ENOENT)
+	if !r.ours.isKnown {
+		return false
 	}
-	for _, e := range entries {
+	for _, e := range r.ours.entries {
 		if f, ok := files[e.Name]; ok && f.pack == "" || !manifest(e.Name) || e.Type != hal.TypeFile {
 			continue
 		}
@@ -285,5 +284,5 @@ func (r reader) sweep(files map[string]file, withPacks bool) bool {
 			return false
 		}
 	}
-	return !withPacks || r.sweepPacks(entries, files)
+	return !withPacks || r.sweepPacks(files)
 }

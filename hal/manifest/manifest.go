@@ -69,11 +69,12 @@ type Cluster struct {
 	o       Options
 	deliver func(hal.ClusterEvent)
 
-	reading  bool        // a task is under way
-	noticed  bool        // something changed since it began
-	due      hal.Instant // of the next reading, 0 if none is planned
-	accepted accepted
-	recorded []string // pods of an earlier run, and nobody has accepted that they are gone
+	reading   bool        // a task is under way
+	noticed   bool        // something changed since it began
+	isLooking bool        // it is planned to look whether the copies are there
+	due       hal.Instant // of the next reading, 0 if none is planned
+	accepted  accepted
+	recorded  []string // pods of an earlier run, and nobody has accepted that they are gone
 
 	state    state
 	known    map[id]object          // what was in an Applied, and in no Removed since
@@ -98,6 +99,7 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 		c.recorded = c.o.RecordedPods()
 	}
 	c.h.Watches.Directory(c.o.Dir, func() { c.plan(settle) })
+	c.h.Watches.Directory(c.o.CacheDir, c.missesOurs)
 	c.plan(0)
 }
 

@@ -34,6 +34,7 @@ type reader struct {
 	accepted accepted
 	recorded []string
 	packs    map[string]pack // those that were read
+	ours     listing         // of the cache directory, as this reading began
 }
 
 // finding is what one reading came to.
@@ -59,6 +60,8 @@ func (r reader) read() finding {
 		}
 		r.before = loaded
 	}
+	r.ours = r.listsOurs()
+	r.before, _ = r.before.without(r.ours)
 	names, passed, here, problem := r.list()
 	if problem != "" {
 		f := finding{state: r.before, retry: true}
@@ -140,15 +143,23 @@ func (r reader) troubleOfPods(uids []string) hal.Trouble {
 		them + " removed"}
 }
 
+// noCopy is said of a manifest that serves from memory alone.
+const noCopy = ", and a restart would not find it: no copy of it can be kept before the manifest is good again"
+
 // troubleOf tells of a file that does not count as it is.
 func (r reader) troubleOf(name string, this file) hal.Trouble {
 	t := hal.Trouble{Where: r.path(name), Problem: this.problem, Accept: this.missing}
 	switch {
+	case this.missing && this.known && !this.copied:
+		t.Problem += noCopy
 	case this.missing:
 	case this.problem == "":
 		t.Problem = this.warning
 	case this.known:
 		t.Problem += "; its last good content is used meanwhile"
+		if !this.copied {
+			t.Problem += noCopy
+		}
 	case this.lost:
 		t.Problem += "; what it held before is not known, so nothing is torn down until it is corrected or removed"
 	case this.isOpaque():

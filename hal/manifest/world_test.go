@@ -33,6 +33,7 @@ type world struct {
 	timers []timer
 	queue  []func()
 	notice func()
+	missed func() // tells that names among the copies have changed
 	cloud  hal.Cluster
 	events []string
 	raw    []hal.ClusterEvent
@@ -164,7 +165,15 @@ type watches struct{ w *world }
 func (x watches) Path(string, func()) (end func())            { return func() {} }
 func (x watches) MountTable(func([]string))                   {}
 func (x watches) PluginSockets(string, func(hal.SocketEvent)) {}
-func (x watches) Directory(_ string, f func())                { x.w.notice = f; x.w.changed() }
+
+func (x watches) Directory(at string, f func()) {
+	if at == cache {
+		x.w.missed = f
+		return
+	}
+	x.w.notice = f
+	x.w.changed()
+}
 
 func errno(op, at string, e syscall.Errno) error {
 	return &hal.Error{Op: op, Object: at, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: e}
@@ -202,6 +211,23 @@ func (w *world) give(at string, n named) {
 func (w *world) renames(at string, to named) {
 	w.loose = append(w.loose, renamed{at, w.stands(at), to})
 	w.give(at, to)
+	w.tells()
+}
+
+// tells of a change among the copies, if somebody asks for it.
+func (w *world) tells() *world {
+	if w.missed != nil {
+		w.queue = append(w.queue, w.missed)
+	}
+	return w
+}
+
+// loses is somebody who removes files of the agent's.
+func (w *world) loses(names ...string) *world {
+	for _, name := range names {
+		delete(w.names, cache+"/"+name)
+	}
+	return w.tells()
 }
 
 // cutsPower takes back those changes of names that are not durable and whose bit is set, and what came upon them.

@@ -131,6 +131,10 @@ var sources = []Mutant{
 		"isKnown := f.state.isListed() || r.unlists(f)", "isKnown := f.state.isListed() || f.state.loaded",
 	},
 	{
+		"what the next run must know is not missed", "S1, the next run knows what this one served", "hal/manifest/manifest.go",
+		"\tc.h.Watches.Directory(c.o.CacheDir, c.missesOurs)\n", "",
+	},
+	{
 		"a directory is no manifest", "S1, trouble is not absence", "hal/manifest/reader.go",
 		"\t\tcase manifest(e.Name):\n", "\t\tcase manifest(e.Name) && e.Type != hal.TypeDirectory:\n",
 	},
