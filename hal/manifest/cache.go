@@ -89,6 +89,7 @@ func (r reader) load() (state, error) {
 	if err := r.loadKept(&s); err != nil {
 		return s, err
 	}
+	s.blind = s.blind && !r.isBare
 	s.resolve(resolver{o: r.o, starts: true})
 	return s, nil
 }

@@ -54,6 +54,8 @@ type Options struct {
 	Node func() string
 	// Pods, when set, is asked by Watch for the uids of the pods that an earlier run has done something for. On the owner.
 	RecordedPods func() []string
+	// IsBare, when set, is asked by Watch whether nothing of an earlier run is left on the node, so no manifest of then can matter. On the owner.
+	IsBare func() bool
 	// Passed, when set, is told which names in the directory are passed over, as they are no manifest's: all of them, when they have changed. On the owner.
 	Passed func(names []string)
 }
@@ -74,6 +76,7 @@ type Cluster struct {
 	isLooking bool        // it is planned to look whether the copies are there
 	due       hal.Instant // of the next reading, 0 if none is planned
 	accepted  accepted
+	isBare    bool     // this run began with nothing of an earlier one
 	recorded  []string // pods of an earlier run, and nobody has accepted that they are gone
 
 	state    state
@@ -95,6 +98,7 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 	if c.o.Node != nil {
 		c.o.NodeName = c.o.Node()
 	}
+	c.isBare = c.o.IsBare != nil && c.o.IsBare()
 	if c.o.RecordedPods != nil && !c.o.AcceptsAnyDirectory {
 		c.recorded = c.o.RecordedPods()
 	}
@@ -152,7 +156,9 @@ func (c *Cluster) read() {
 		return
 	}
 	c.reading = true
-	r := reader{h: c.h, o: c.o, before: c.state, accepted: c.accepted, recorded: slices.Clone(c.recorded), packs: map[string]pack{}}
+	r := reader{
+		h: c.h, o: c.o, before: c.state, accepted: c.accepted, isBare: c.isBare, recorded: slices.Clone(c.recorded), packs: map[string]pack{},
+	}
 	c.h.Runtime.Go(func() {
 		found := r.read()
 		c.h.Runtime.Post(func() { c.take(found) })

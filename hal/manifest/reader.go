@@ -33,6 +33,7 @@ type reader struct {
 	before   state
 	accepted accepted
 	recorded []string
+	isBare   bool
 	packs    map[string]pack // those that were read
 	ours     listing         // of the cache directory, as this reading began
 }

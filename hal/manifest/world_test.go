@@ -39,6 +39,7 @@ type world struct {
 	raw    []hal.ClusterEvent
 	// crashAt: the agent dies once it has removed this path, or renamed something to it.
 	crashAt string
+	isBare  bool // nothing of an earlier run is on the node
 	// deathIn: the agent dies before its so many-th write from now on.
 	deathIn int
 	written int // changes of the cache so far
@@ -75,7 +76,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) start() *world {
 	w.timers, w.queue, w.events, w.raw = nil, nil, nil, nil
 	h := hal.Host{Runtime: runtime{w}, Tree: tree{w}, Files: files{w}, Watches: watches{w}}
-	w.cloud = New(h, Options{Dir: dir, CacheDir: cache, NodeName: "node1"})
+	w.cloud = New(h, Options{Dir: dir, CacheDir: cache, NodeName: "node1", IsBare: func() bool { return w.isBare }})
 	w.cloud.Watch(w.take)
 	return w.pass(2 * time.Second)
 }

@@ -135,6 +135,14 @@ var sources = []Mutant{
 		"\tc.h.Watches.Directory(c.o.CacheDir, c.missesOurs)\n", "",
 	},
 	{
+		"a bad manifest of the first start stops all teardown", "L4, a bad file harms itself", "hal/manifest/cache.go",
+		"\ts.blind = s.blind && !r.isBare\n", "",
+	},
+	{
+		"a node is bare whatever its journal says", "S1, what is lost says nothing", "engine/start.go",
+		"len(m.damage)+len(s.Records)+", "len(m.damage)+",
+	},
+	{
 		"a directory is no manifest", "S1, trouble is not absence", "hal/manifest/reader.go",
 		"\t\tcase manifest(e.Name):\n", "\t\tcase manifest(e.Name) && e.Type != hal.TypeDirectory:\n",
 	},
