@@ -134,7 +134,7 @@ func TestABadFileKeepsWhatItMayHoldAndNoMore(t *testing.T) {
 
 func TestWhatIsNoFileIsTrouble(t *testing.T) {
 	for name, info := range map[string]hal.Info{
-		"directory": {Type: hal.TypeDirectory, Mode: 0o755}, "link": {Type: hal.TypeSymlink}, "fifo": {Type: hal.TypeOther, Mode: 0o644},
+		"directory": {Type: hal.TypeDirectory, Mode: 0o755}, "link": {Type: hal.TypeSymlink}, "fifo": {Type: hal.TypeFIFO, Mode: 0o644},
 		"socket": {Type: hal.TypeSocket}, "mount": {MountPoint: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestAnotherDirectorySaysNothingOfWhatIsMissing(t *testing.T) {
 				}
 				w.start().pass(second)
 				require.NotContains(t, w.changes(), "-a/", "a restart accepts nothing")
-				require.Equal(t, []Accepted{{"a.yaml", []string{"default/a"}}, {"b.yaml", []string{"default/b"}}}, w.cloud.(*Cluster).Accept())
+				require.Equal(t, []Accepted{{"a.yaml", []string{"default/a"}}, {"b.yaml", []string{"default/b"}}}, w.accepts())
 				w.pass(second)
 				require.Regexp(t, `^-b/\S+ -a/\S+$`, w.changes())
 				require.Empty(t, w.troubles())
@@ -366,7 +366,7 @@ func TestAnotherDirectorySaysNothingOfABadFile(t *testing.T) {
 				require.True(t, w.troubles()[dir+"/bad.yaml"].Accept)
 				w.start().pass(3 * second)
 				require.NotContains(t, w.changes(), "-a/", "a restart accepts nothing")
-				all := w.cloud.(*Cluster).Accept()
+				all := w.accepts()
 				require.Len(t, all, 1)
 				require.Equal(t, "bad.yaml", all[0].File)
 				w.pass(3 * second)

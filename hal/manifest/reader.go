@@ -269,7 +269,7 @@ func (r refusal) Unwrap() error { return r.is }
 // errnoOf tells types that hold no manifest, whatever somebody moves there, from a link, which may lead to one.
 var errnoOf = map[hal.FileType]syscall.Errno{
 	hal.TypeDirectory: syscall.EISDIR, hal.TypeSocket: syscall.EINVAL, hal.TypeBlockDevice: syscall.EINVAL, hal.TypeCharDevice: syscall.EINVAL,
-	hal.TypeOther: syscall.EINVAL, hal.TypeSymlink: syscall.ELOOP,
+	hal.TypeFIFO: syscall.EINVAL, hal.TypeOther: syscall.EINVAL, hal.TypeSymlink: syscall.ELOOP,
 }
 
 // changed reads the content of a manifest, but for that of a quiet one that is as it was when its content was read last.
