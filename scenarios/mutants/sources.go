@@ -143,6 +143,10 @@ var sources = []Mutant{
 		"len(m.damage)+len(s.Records)+", "len(m.damage)+",
 	},
 	{
+		"a call that can't be sent does not tell what its driver lacks", "L4, who waits is told for what", "engine/away.go",
+		"\tcase !isUnsent || v.Actor", "\tcase isUnsent || v.Actor",
+	},
+	{
 		"a directory is no manifest", "S1, trouble is not absence", "hal/manifest/reader.go",
 		"\t\tcase manifest(e.Name):\n", "\t\tcase manifest(e.Name) && e.Type != hal.TypeDirectory:\n",
 	},
