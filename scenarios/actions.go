@@ -67,6 +67,7 @@ func actions() []action {
 		{"expect pod POD not ready", func(t *story, a []string) string { return t.expectNotReady(a[0]) }},
 		{"expect pod POD blocked TEXT", func(t *story, a []string) string { return t.expectWhy(a[0], a[1], engine.Blocked, engine.Stuck) }},
 		{"expect pod POD waiting TEXT", func(t *story, a []string) string { return t.expectWhy(a[0], a[1], engine.Waiting) }},
+		{"expect pod POD uncertain TEXT", func(t *story, a []string) string { return t.expectWhy(a[0], a[1], engine.Uncertain) }},
 		{"expect N calls METHOD", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", 0) }},
 		{"expect N calls METHOD of HANDLE", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], a[2], 0) }},
 		{"expect N calls METHOD since start", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", t.before) }},

@@ -147,6 +147,10 @@ var sources = []Mutant{
 		"\tcase !isUnsent || v.Actor", "\tcase isUnsent || v.Actor",
 	},
 	{
+		"a call in doubt is not named", "L4, who waits is told for what", "engine/core/complete.go",
+		"name: res.Call, code: res.Code, ", "",
+	},
+	{
 		"a directory is no manifest", "S1, trouble is not absence", "hal/manifest/reader.go",
 		"\t\tcase manifest(e.Name):\n", "\t\tcase manifest(e.Name) && e.Type != hal.TypeDirectory:\n",
 	},
