@@ -199,7 +199,7 @@ func isMoreToCome(text []byte) bool {
 		return false
 	}
 	l := lackOf(c.objects[len(c.objects)-1].value)
-	return l.value || l.first != "" && !isVolumesFirst(last)
+	return l.value || len(l.all) > 0 && !isVolumesFirst(last)
 }
 
 // isVolumesFirst reports whether a text ends in the containers of a pod, whose volumes came before, each as a block.

@@ -107,7 +107,7 @@ var sources = []Mutant{
 	},
 	{
 		"a pod without containers is good", "S1, a bad file may hold what it names", "hal/manifest/required.go",
-		"\tif err == nil {\n\t\terr = c.incomplete()\n", "\tif err != nil {\n\t\terr = c.incomplete()\n",
+		"\tif problems = append(problems, c.incomplete()...); len(problems) > 0 {\n", "\tif len(problems) > 0 {\n",
 	},
 	{
 		"what was accepted once is accepted for good", "S1, another directory says nothing", "hal/manifest/manifest.go",
