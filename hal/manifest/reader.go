@@ -377,8 +377,20 @@ func (r reader) absent(f *finding, name string) {
 	mayMatter := before.known || before.lost || before.problem != "" && len(before.texts) > 0 || before.isOpaque()
 	if mayMatter && !accepted && !before.in.is(f.state.in) { // if it was bad, it may hold what it might have held there
 		before.missing = true
-		before.problem = "is not there, but the directory is another one than the one in which it was seen last" + r.served(before) +
-			"; mount or restore that directory, or " + acceptIt
+		if before.in != (dirID{}) {
+			before.was = before.in
+		}
+		here, was := f.state.in.String(), before.was.String()
+		switch {
+		case before.was == (dirID{}): // an earlier version has not written it down
+			was = ""
+		case was == here:
+			was = " (the same, made or mounted another time)"
+		default:
+			was = " (" + was + ")"
+		}
+		before.problem = "is not there, but the directory is another one (" + here + ") than the one in which it was seen last" + was + r.served(before) +
+			"; mount or restore that directory (findmnt -T " + r.o.Dir + " shows what is mounted there), or " + acceptIt
 		f.state.files[name] = before
 		return
 	}
