@@ -225,6 +225,37 @@ func (r *told) Notify(c hal.Call, socket, made string, registered bool, reason s
 	return r.Registration.Notify(c, socket, made, registered, reason)
 }
 
+// A driver whose socket is gone is shown as long as volumes of it are up, and what waits for it says what people can do.
+func TestDriverThatIsGoneIsShownWhileItHasVolumes(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	b.w.Apply(pod("web", "a"))
+	b.run(time.Minute)
+	b.w.StopDriver(driverName)
+	b.run(time.Second)
+	require.Equal(t, []engine.DriverStatus{{Name: driverName, Why: "driver " + driverName + " is not registered, nor is any other; start it, and volnode " +
+		"goes on once its registration socket is in plugins_registry below the root directory, and the endpoint that it names answers; " +
+		"a volume of it is up, or may be"}}, b.status().Drivers)
+	b.w.Delete(pod("web", "a"))
+	b.run(10 * time.Second)
+	why := b.status().Pods[0].Volumes[0].Why
+	require.Contains(t, why, "not sent: driver "+driverName+" is not registered, nor is any other; start it")
+	require.Contains(t, why, "; volnode tries again in")
+	b.w.StartDriver(driverName)
+	b.run(time.Minute)
+	require.Empty(t, b.status().Pods)
+	b.w.Apply(pod("web", "a"))
+	b.run(time.Minute)
+	b.w.StopPlugin(driverName)
+	b.w.Delete(pod("web", "a"))
+	b.run(30 * time.Second)
+	require.Contains(t, b.status().Pods[0].Volumes[0].Why, "not sent: driver "+driverName+" is registered, and can't be reached: ")
+	b.w.StartDriver(driverName)
+	b.run(time.Minute)
+	b.w.StopDriver(driverName)
+	b.run(time.Second)
+	require.Empty(t, b.status().Drivers)
+}
+
 // A driver is killed for up to a minute while its registrar lives on. Its registration stands, the status shows within a second that it is not
 // connected, and it is met again within seconds of its coming back, before any call asks for it. Its registrar hears nothing of it.
 func TestDriverIsKilledBehindItsRegistration(t *testing.T) {

@@ -54,6 +54,7 @@ type VolumeManager struct {
 	running    int         // operations under way
 	lines      lines
 	isStarted  bool
+	isBare     bool // it found nothing of an earlier life
 	stopping   bool
 	stopped    func()
 }
@@ -110,6 +111,9 @@ func (m *VolumeManager) RecordedPods() (uids []string) {
 	}
 	return uids
 }
+
+// IsBare reports whether this start, once the node was read, found nothing of an earlier life. Owner only.
+func (m *VolumeManager) IsBare() bool { return m.isBare }
 
 // Start starts the manager without waiting for its end. For hosts that own their owner.
 func (m *VolumeManager) Start() { m.h.Runtime.Post(m.begins) }

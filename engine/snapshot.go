@@ -39,8 +39,9 @@ func (m *VolumeManager) snapshot() Status {
 	if s.Starting = m.core == nil; s.Starting {
 		return s
 	}
-	rungs := map[hal.Key]RungStatus{}
-	for _, v := range m.core.View() {
+	rungs, views := map[hal.Key]RungStatus{}, m.core.View()
+	s.Drivers = append(s.Drivers, m.awayDrivers(views)...)
+	for _, v := range views {
 		r := m.rungStatus(v)
 		rungs[v.Key] = r
 		s.Rungs = append(s.Rungs, r)
@@ -89,6 +90,7 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 	if at := cmp.Or(core.FactOf(v.Facts, "path"), core.Value(v.Made, "path")); v.Desired == "unwanted" && at != "" && isBusy(r.Why) {
 		r.Why += "; processes may still use it: " + usersOf(at)
 	}
+	r.Why = m.reached(v, r.Why)
 	is := condition(v, now)
 	r.State, r.Why = m.afflicted(v, is, r.Why)
 	if is == Ready && r.State != Ready {

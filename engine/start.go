@@ -164,6 +164,8 @@ func (m *VolumeManager) begin(n node) {
 	m.cfg.NodeName, m.objects.input.NodeName = n.id.Node, n.id.Node
 	n.start.Now = m.h.Runtime.Now()
 	m.core = core.New(n.start)
+	s := &n.start
+	m.isBare = len(m.damage)+len(s.Records)+len(s.Strays)+len(s.Hidden)+len(s.Unseen)+len(s.Children)+len(s.Covers) == 0
 	for _, rec := range n.start.Records {
 		for _, name := range csiplugin.Secrets(rec.Rung.Want) {
 			m.ears.said.Give(name, rec.Rung.Actor)

@@ -75,7 +75,7 @@ type RungStatus struct {
 	Below       []hal.Key     `json:"below,omitempty"`
 }
 
-// DriverStatus is one CSI driver whose registration socket is or was there.
+// DriverStatus is one CSI driver whose registration socket is there, or, without a Socket, one that has volumes up all the same.
 type DriverStatus struct {
 	Name       string `json:"name"`
 	Socket     string `json:"socket"`

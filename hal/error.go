@@ -73,6 +73,9 @@ type Error struct {
 	Doubtful bool
 }
 
+// NotSent is what the text of an [Error] says of a call that was not sent.
+const NotSent = "not sent"
+
 // Error prints in one line, like "umount /var/lib/v/a: device or resource busy".
 func (e *Error) Error() string {
 	var b strings.Builder
@@ -85,7 +88,7 @@ func (e *Error) Error() string {
 	b.WriteString(": ")
 	switch {
 	case e.Class == ClassRPC && e.Reply == ReplyNever:
-		b.WriteString("not sent")
+		b.WriteString(NotSent)
 	case e.Class == ClassRPC && e.Reply == ReplyNone:
 		b.WriteString("no reply")
 	case e.Class == ClassRPC:

@@ -13,10 +13,11 @@ const (
 	TypeSocket
 	TypeBlockDevice
 	TypeCharDevice
+	TypeFIFO
 )
 
 func (t FileType) String() string {
-	names := [...]string{"other", "file", "directory", "symlink", "socket", "block device", "character device"}
+	names := [...]string{"special file", "file", "directory", "symlink", "socket", "block device", "character device", "FIFO"}
 	if int(t) < len(names) {
 		return names[t]
 	}

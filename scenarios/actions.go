@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -67,6 +68,7 @@ func actions() []action {
 		{"expect pod POD not ready", func(t *story, a []string) string { return t.expectNotReady(a[0]) }},
 		{"expect pod POD blocked TEXT", func(t *story, a []string) string { return t.expectWhy(a[0], a[1], engine.Blocked, engine.Stuck) }},
 		{"expect pod POD waiting TEXT", func(t *story, a []string) string { return t.expectWhy(a[0], a[1], engine.Waiting) }},
+		{"expect pod POD uncertain TEXT", func(t *story, a []string) string { return t.expectWhy(a[0], a[1], engine.Uncertain) }},
 		{"expect N calls METHOD", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", 0) }},
 		{"expect N calls METHOD of HANDLE", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], a[2], 0) }},
 		{"expect N calls METHOD since start", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", t.before) }},
@@ -259,19 +261,30 @@ func (t *story) expectState(name string, want engine.Condition) string {
 	if t.play.IsVaried && want == engine.Ready && (p == nil || !p.isRunning) {
 		return "no container runs" // nobody is told why, and the engine is not asked after each event
 	}
-	got := engine.Condition("unknown")
+	got, why := engine.Condition("unknown"), "the engine does not know the pod"
 	for _, s := range t.engineStatus().Pods {
 		if string(s.UID) == string(object.UID) {
-			got = s.State
+			got, why = s.State, stateOf(s)
 		}
 	}
 	if got != want {
-		return fmt.Sprintf("the pod is %s", got)
+		return why
 	}
 	if p != nil && !p.isRunning {
 		return "who waits for it is not woken"
 	}
 	return ""
+}
+
+// stateOf says how a pod is, and why each volume that is not ready is not.
+func stateOf(s engine.PodStatus) string {
+	text := fmt.Sprintf("the pod is %s", s.State)
+	for _, v := range s.Volumes {
+		if v.State != engine.Ready && v.State != engine.Gone {
+			text += fmt.Sprintf("; volume %s is %s: %s", v.Name, v.State, cmp.Or(v.Why, "no reason is told"))
+		}
+	}
+	return text
 }
 
 func (t *story) expectNotReady(name string) string {
@@ -295,7 +308,7 @@ func (t *story) expectGone(name string) string {
 		}
 		for _, s := range status.Pods {
 			if s.UID == p.uid && s.State != engine.Gone {
-				return fmt.Sprintf("the pod is %s", s.State)
+				return stateOf(s)
 			}
 		}
 		if _, there := t.w.Exists(rootDir + "/pods/" + string(p.uid)); there {

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -137,7 +140,7 @@ func badValue(key, format string, args ...any) error {
 	return &valueError{key, fmt.Sprintf(format, args...)}
 }
 
-// complete fills in the node's name and checks every value. What is wrong with a value is a [valueError].
+// complete fills in the node's name and checks every value. What is wrong with each is a [valueError]; they are joined.
 func (c *configuration) complete() error {
 	if c.NodeName == "" {
 		name, err := os.Hostname()
@@ -146,30 +149,32 @@ func (c *configuration) complete() error {
 		}
 		c.NodeName, c.isHostName = name, true
 	}
-	if bad := plugin.BadObjectName(c.NodeName); bad != "" {
-		return badValue("nodeName", "%s", plugin.Says(c.NodeName, bad))
+	var all []error
+	bad := func(key, format string, args ...any) { all = append(all, badValue(key, format, args...)) }
+	if why := plugin.BadObjectName(c.NodeName); why != "" {
+		bad("nodeName", "%s", plugin.Says(c.NodeName, why))
 	}
 	for _, p := range []struct{ key, path string }{{"rootDir", c.RootDir}, {"manifestDir", c.ManifestDir}, {"socket", c.Socket}} {
 		if !filepath.IsAbs(p.path) || filepath.Clean(p.path) != p.path || p.path == "/" {
-			return badValue(p.key, "%q is not an absolute path without dots and double slashes", p.path)
+			bad(p.key, "%q is not an absolute path without dots and double slashes", p.path)
 		}
 	}
-	switch {
-	case len(c.Socket) > maxSocketPath:
-		return badValue("socket", "%q is longer than the %d bytes that a socket's path may have", c.Socket, maxSocketPath)
-	case c.MountNamespace != hostNamespace && c.MountNamespace != ownNamespace:
-		return badValue("mountNamespace", "%q is neither host nor own", c.MountNamespace)
-	case c.MissingManifests != missingWaits && c.MissingManifests != missingGone:
-		return badValue("missingManifests", "%q is neither wait nor gone", c.MissingManifests)
-	case c.Logging.Format != logText && c.Logging.Format != logJSON:
-		return badValue("logging.format", "%q is neither text nor json", c.Logging.Format)
-	case c.JournalBytes < minJournalBytes || c.JournalBytes > maxJournalBytes:
-		return badValue("journalBytes", "%d is not between 64Ki and 256Mi", c.JournalBytes)
+	if len(c.Socket) > maxSocketPath {
+		bad("socket", "%q is longer than the %d bytes that a socket's path may have", c.Socket, maxSocketPath)
 	}
-	if err := checkMetricsAddress(c.Metrics.Address); err != nil {
-		return err
+	if c.MountNamespace != hostNamespace && c.MountNamespace != ownNamespace {
+		bad("mountNamespace", "%q is neither host nor own", c.MountNamespace)
 	}
-	return c.CSI.check()
+	if c.MissingManifests != missingWaits && c.MissingManifests != missingGone {
+		bad("missingManifests", "%q is neither wait nor gone", c.MissingManifests)
+	}
+	if c.Logging.Format != logText && c.Logging.Format != logJSON {
+		bad("logging.format", "%q is neither text nor json", c.Logging.Format)
+	}
+	if c.JournalBytes < minJournalBytes || c.JournalBytes > maxJournalBytes {
+		bad("journalBytes", "%d is not between 64Ki and 256Mi", c.JournalBytes)
+	}
+	return errors.Join(append(append(all, checkMetricsAddress(c.Metrics.Address)), c.CSI.check()...)...)
 }
 
 // checkMetricsAddress: metrics are told without asking who asks, so only this machine may.
@@ -187,14 +192,12 @@ func checkMetricsAddress(address string) error {
 	return nil
 }
 
-func (c csiConfig) check() error {
-	if err := checkTimes("csi", c.CallTimeout, c.UnstageTimeout, c.Settle); err != nil {
-		return err
-	}
-	for name, d := range c.PerDriver {
-		at := "csi.perDriver." + name
+func (c csiConfig) check() []error {
+	all := checkTimes("csi", c.CallTimeout, c.UnstageTimeout, c.Settle)
+	for _, name := range slices.Sorted(maps.Keys(c.PerDriver)) {
+		d, at := c.PerDriver[name], "csi.perDriver."+name
 		if bad := plugin.BadDriverName(name); bad != "" {
-			return badValue(at, "the driver's name %s", bad)
+			all = append(all, badValue(at, "the driver's name %s", bad))
 		}
 		one := time.Second
 		orOne := func(d *time.Duration) time.Duration {
@@ -203,23 +206,22 @@ func (c csiConfig) check() error {
 			}
 			return *d
 		}
-		if err := checkTimes(at, orOne(d.CallTimeout), orOne(d.UnstageTimeout), orOne(d.Settle)); err != nil {
-			return err
-		}
+		all = append(all, checkTimes(at, orOne(d.CallTimeout), orOne(d.UnstageTimeout), orOne(d.Settle))...)
 	}
-	return nil
+	return all
 }
 
-func checkTimes(at string, call, unstage, settle time.Duration) error {
-	switch {
-	case call < time.Second || call > maxTimeout:
-		return badValue(at+".callTimeout", "%s is not between 1s and 1h", call)
-	case unstage < time.Second || unstage > maxTimeout:
-		return badValue(at+".unstageTimeout", "%s is not between 1s and 1h", unstage)
-	case settle < 0 || settle > maxTimeout:
-		return badValue(at+".settle", "%s is not between 0s and 1h", settle)
+func checkTimes(at string, call, unstage, settle time.Duration) (all []error) {
+	if call < time.Second || call > maxTimeout {
+		all = append(all, badValue(at+".callTimeout", "%s is not between 1s and 1h", call))
 	}
-	return nil
+	if unstage < time.Second || unstage > maxTimeout {
+		all = append(all, badValue(at+".unstageTimeout", "%s is not between 1s and 1h", unstage))
+	}
+	if settle < 0 || settle > maxTimeout {
+		all = append(all, badValue(at+".settle", "%s is not between 0s and 1h", settle))
+	}
+	return all
 }
 
 // noSettle stands for a configured settle time of zero, where a zero would mean the default.

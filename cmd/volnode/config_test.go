@@ -111,6 +111,22 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 	}
 }
 
+// All that is wrong with a file is told at once: a line for each, in the order of the file; first what is no key or no value, then values that can't be.
+func TestAllErrorsOfAConfigurationAreTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	told := func(text string) string {
+		require.NoError(t, os.WriteFile(path, []byte(configHead+text), 0o600))
+		_, err := loadConfiguration(path)
+		require.Error(t, err)
+		return strings.ReplaceAll(err.Error(), path, "F")
+	}
+	require.Equal(t, `F:3: unknown key "rotDir"; did you mean "rootDir"?`+"\n"+`F:5: csi.settle: "soon" is not a time like 30s or 2m`+"\n"+
+		`F:6: unknown key "csi.calTimeout"; did you mean "callTimeout"?`, told("rotDir: /a\ncsi:\n  settle: soon\n  calTimeout: 1s\n"))
+	require.Equal(t, `F:3: socket: "s" is not an absolute path without dots and double slashes`+"\n"+
+		`F:4: mountNamespace: "x" is neither host nor own`+"\n"+`F:5: csi.callTimeout: 1ms is not between 1s and 1h`+"\n"+
+		`F:5: csi.settle: 2h0m0s is not between 0s and 1h`, told("socket: s\nmountNamespace: x\ncsi: {callTimeout: 1ms, settle: 2h}\n"))
+}
+
 func TestBadConfigurationEndsWith78(t *testing.T) {
 	needRoot(t)
 	path := filepath.Join(t.TempDir(), "config.yaml")

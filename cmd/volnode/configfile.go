@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,19 +30,13 @@ func loadConfiguration(path string) (configuration, error) {
 	}
 	c, lines, err := parseConfiguration(content)
 	if err != nil {
-		return c, atLine(path, err)
+		return c, atLines(path, err, nil)
 	}
 	whole := c
 	if whole.NodeName == "" {
 		whole.NodeName = "node" // a flag may give it
 	}
-	if err := whole.complete(); err != nil {
-		if e, ok := errors.AsType[*valueError](err); ok && lines[e.key] > 0 {
-			err = &lineError{lines[e.key], err.Error()}
-		}
-		return c, atLine(path, err)
-	}
-	return c, nil
+	return c, atLines(path, whole.complete(), lines)
 }
 
 // readConfiguration refuses a file that others could have written: it says where root mounts, and what it hands to whom.
@@ -81,12 +76,33 @@ type lineError struct {
 
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
 
-// atLine puts the file's name before an error, and between them the line if the error knows it.
-func atLine(path string, err error) error {
-	if e, ok := errors.AsType[*lineError](err); ok {
-		return fmt.Errorf("%s:%d: %s", path, e.line, e.text)
+// atLines puts the file's name before each error, and between them the line if the error knows it, or its key does. They are sorted by line.
+func atLines(path string, err error, lines map[string]int) error {
+	if err == nil {
+		return nil
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	all := flat(err)
+	told := make([]*lineError, 0, len(all))
+	for _, one := range all {
+		e, isAtLine := errors.AsType[*lineError](one)
+		if !isAtLine {
+			e = &lineError{0, one.Error()}
+			if v, is := errors.AsType[*valueError](one); is {
+				e.line = lines[v.key]
+			}
+		}
+		told = append(told, e)
+	}
+	slices.SortStableFunc(told, func(a, b *lineError) int { return cmp.Compare(a.line, b.line) })
+	texts := make([]string, 0, len(told))
+	for _, e := range told {
+		where := path
+		if e.line > 0 {
+			where += fmt.Sprintf(":%d", e.line)
+		}
+		texts = append(texts, where+": "+e.text)
+	}
+	return errors.New(strings.Join(texts, "\n"))
 }
 
 // parseConfiguration is strict: a key that is unknown or given twice, an alias, or a second document is an error.
@@ -145,30 +161,35 @@ func (k keys) check(n *yaml.Node, t reflect.Type, at string) error {
 	if n.Kind != yaml.MappingNode {
 		return &lineError{n.Line, fmt.Sprintf("%s must hold keys and values", orWhole(at))}
 	}
+	var all []error
 	first := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		name := join(at, key.Value)
 		if line, twice := first[key.Value]; twice {
-			return &lineError{key.Line, fmt.Sprintf("key %q is given twice, first in line %d", name, line)}
+			all = append(all, &lineError{key.Line, fmt.Sprintf("key %q is given twice, first in line %d", name, line)})
+			continue
 		}
 		first[key.Value] = key.Line
 		k.lines[name] = key.Line
+		field, ok := t, isMap
 		if isMap {
-			if err := k.check(value, t.Elem(), name); err != nil {
-				return err
-			}
+			field = t.Elem()
+		} else if field, ok = fieldOf(t, key.Value); !ok {
+			all = append(all, &lineError{key.Line, fmt.Sprintf("unknown key %q%s", name, suggestion(t, key.Value))})
 			continue
 		}
-		field, ok := fieldOf(t, key.Value)
-		if !ok {
-			return &lineError{key.Line, fmt.Sprintf("unknown key %q%s", name, suggestion(t, key.Value))}
-		}
-		if err := k.check(value, field, name); err != nil {
-			return err
-		}
+		all = append(all, flat(k.check(value, field, name))...)
 	}
-	return nil
+	return errors.Join(all...)
+}
+
+// flat returns the errors that were joined in one.
+func flat(err error) []error {
+	if several, is := err.(interface{ Unwrap() []error }); is { //nolint:errorlint // what was joined here is asked for
+		return several.Unwrap()
+	}
+	return []error{err}
 }
 
 // checkValue refuses what the decoder would refuse in words of its own.

@@ -186,12 +186,20 @@ func TestAWaitWhoseTimeIsOverSaysWhatIsMissing(t *testing.T) {
 	require.Equal(t, exitNotReady, e.status)
 }
 
+// What was read before is lost, and volumes are there. At the first start of a node nothing is, so a bad manifest says of nobody that he may be there.
 func TestNothingIsGoneBeforeAllManifestsAreRead(t *testing.T) {
 	r := newRig(t)
 	r.apply("bad.yaml", "kind: [")
 	r.start()
 	r.until("source in trouble")
-	e := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=10ms")
+	r.must("wait", "pod/demo/db", "--for=gone")
+	r.apply("web.yaml", memoryPod)
+	r.must("wait", "pod/demo/web")
+	r.stop(syscall.SIGTERM)
+	require.NoError(t, os.RemoveAll(filepath.Join(r.root(), "volnode/manifests")))
+	r.start()
+	r.until("source in trouble")
+	e := r.ask("wait", "pod/demo/db", "--for=gone", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)
 	require.Contains(t, e.errOut, "not all manifests have been read")
 	require.Contains(t, e.errOut, "bad.yaml")

@@ -27,6 +27,8 @@ type sourcesAnswer struct {
 	Sources []engine.SourceTrouble `json:"sources"`
 	// Accepted: these manifests count as removed from now on.
 	Accepted []manifest.Accepted `json:"accepted,omitempty"`
+	// Nothing says why there was nothing to accept.
+	Nothing string `json:"nothing,omitempty"`
 	// Released: these pods were kept for one of them, and go.
 	Released []string `json:"released,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
@@ -87,10 +89,12 @@ func printSources(w io.Writer, s sourcesAnswer, accept bool) {
 		fmt.Fprintf(w, "accepted: %s: was kept for a manifest that is missing, and goes, with its data in emptyDirs\n", printable(name))
 	}
 	switch {
-	case len(s.Accepted) > 0:
+	case files > 0:
 		fmt.Fprintf(w, "accepted: %s; 'volnode status' shows what goes\n", plural(files, "missing manifest"))
+	case len(s.Accepted) > 0:
+		fmt.Fprintln(w, "accepted: 'volnode status' shows what goes")
 	case accept:
-		fmt.Fprintln(w, "accepted: nothing, as no manifest is missing in another directory")
+		fmt.Fprintf(w, "accepted: nothing: %s\n", s.Nothing)
 	case len(s.Sources) == 0:
 		fmt.Fprintln(w, "all manifests are in order")
 	}
@@ -113,9 +117,14 @@ func (d *daemon) missing(ctx context.Context, accept bool) (sourcesAnswer, error
 	if err != nil || !accept {
 		return answer, err
 	}
-	if answer.Accepted, err = onOwner(ctx, d, d.manifests.Accept); err != nil {
+	all, err := onOwner(ctx, d, func() (a sourcesAnswer) {
+		a.Accepted, a.Nothing = d.manifests.Accept()
+		return a
+	})
+	if err != nil {
 		return answer, err
 	}
+	answer.Accepted, answer.Nothing = all.Accepted, all.Nothing
 	for i, a := range answer.Accepted {
 		d.log.Warn("a person accepts that a manifest is gone", "manifest", a.File, "pods", strings.Join(a.Pods, ", "))
 		if a.File != "" {

@@ -283,7 +283,11 @@ func printTrouble(w io.Writer, s engine.Status) {
 		if d.ActsAfterReply {
 			fmt.Fprintf(w, "driver %s acts after it has answered with an error: none of its errors ends a call\n", printable(d.Name))
 		}
-		if d.Why != "" {
+		switch {
+		case d.Why == "":
+		case d.Socket == "": // what it says names the driver
+			fmt.Fprintln(w, printable(d.Why))
+		default:
 			fmt.Fprintf(w, "driver socket %s: %s\n", d.Socket, printable(d.Why))
 		}
 	}

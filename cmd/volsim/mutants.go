@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,6 +31,7 @@ type mutantsFlags struct {
 	only    []string
 	workers int
 	asJSON  bool
+	list    bool // name them, and do nothing else
 	out     outputs
 	hasOnly bool // --only is given
 	// candidates is of those that are not in the table.
@@ -56,6 +60,7 @@ behind "caught by:".`,
 	cmd.Flags().BoolVar(&f.candidates, "candidates", false, "try those of which no kill is known yet, in place of all others")
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "only mutants whose names contain one of these")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "one JSON object for each mutant")
+	cmd.Flags().BoolVar(&f.list, "list", false, "name the mutants, each with the law that it breaks and its file, and try none")
 	f.out.flags(cmd, "report", "junit")
 	return cmd
 }
@@ -81,9 +86,29 @@ func (f *mutantsFlags) chosen() ([]mutants.Mutant, error) {
 		if near := wording.Nearest(strings.Join(f.only, ","), names); near != "" {
 			meant = "; did you mean " + near + "?"
 		}
-		return nil, fmt.Errorf("--only %s: no mutant's name contains that%s; scenarios/mutants lists them", strings.Join(f.only, ","), meant)
+		return nil, fmt.Errorf("--only %s: no mutant's name contains that%s; volsim mutants --list names them all", strings.Join(f.only, ","), meant)
 	}
 	return chosen, nil
+}
+
+// print names mutants, one to a line.
+func (f *mutantsFlags) print(w io.Writer, all []mutants.Mutant) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	encoder := json.NewEncoder(w)
+	fmt.Fprintln(t, "MUTANT\tLAW, ISSUE\tFILE")
+	for _, m := range all {
+		if f.asJSON {
+			if err := encoder.Encode(map[string]string{"name": m.Name, "law": m.Law, "file": m.File}); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", m.Name, m.Law, m.File)
+	}
+	if f.asJSON {
+		return nil
+	}
+	return t.Flush()
 }
 
 // prepare finds the sources and the catalogue, and what each scenario promises to catch.
@@ -118,6 +143,9 @@ func (f *mutantsFlags) run(cmd *cobra.Command) error {
 	chosen, err := f.chosen()
 	if err != nil {
 		return err
+	}
+	if f.list {
+		return f.print(cmd.OutOrStdout(), chosen)
 	}
 	if err := f.out.check(); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -210,29 +209,9 @@ func (d *Driver) registration() (*grpc.Server, net.Listener, error) {
 	return server, listener, nil
 }
 
-// stopServer also removes the server's socket, which a Unix listener does when it closes.
+// stopServer also removes the server's socket: see [ownSocket].
 func stopServer(s *grpc.Server) {
 	timer := time.AfterFunc(stopGrace, s.Stop)
 	defer timer.Stop()
 	s.GracefulStop()
-}
-
-// listenUnix listens at path, in place of a socket that a dead process left there. The directory is created.
-func listenUnix(path string) (net.Listener, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
-	}
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, err
-	case info.Mode().Type() != fs.ModeSocket:
-		return nil, fmt.Errorf("%w: %s exists and is not a socket", ErrConfig, path)
-	default:
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
-	}
-	return net.Listen("unix", path)
 }

@@ -14,8 +14,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/container-storage-interface/spec/lib/go/csi"
 	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 
 	"github.com/volnode/volnode/internal/wording"
 )
@@ -119,6 +122,19 @@ func ParseRules(data []byte) ([]Rule, error) {
 	return rules, nil
 }
 
+// methods are the RPCs that a driver serves, without their services, sorted.
+var methods = methodsOf(csi.Identity_ServiceDesc, csi.Controller_ServiceDesc, csi.Node_ServiceDesc, registerapi.Registration_ServiceDesc)
+
+func methodsOf(services ...grpc.ServiceDesc) (names []string) {
+	for _, s := range services {
+		for _, m := range s.Methods {
+			names = append(names, m.MethodName)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 func (r Rule) check() error {
 	switch r.Crash {
 	case "", MomentBefore, MomentAfter:
@@ -133,6 +149,8 @@ func (r Rule) check() error {
 	switch {
 	case r.Method == "":
 		return fmt.Errorf("%w: a rule has no method; write the RPC, like NodeStageVolume, or * for any", ErrFaults)
+	case r.Method != "*" && !slices.Contains(methods, r.Method):
+		return fmt.Errorf("%w: method: there is no RPC %q%s", ErrFaults, r.Method, wording.Meant(r.Method, append([]string{"*"}, methods...)))
 	case r.Skip < 0 || r.Times < 0 || r.DelayBefore < 0 || r.DelayAfter < 0:
 		return fmt.Errorf("%w: skip, times, delayBefore and delayAfter are not below 0", ErrFaults)
 	}

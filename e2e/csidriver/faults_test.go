@@ -133,6 +133,8 @@ func TestRulesParseBack(t *testing.T) {
 		`[{}]`:                                   "a rule has no method; write the RPC, like NodeStageVolume, or * for any",
 		`[{"method":"*","crash":"later"}]`:       `crash "later": want before or after`,
 		`[{"method":"*","reply":"x"}]`:           `reply "x": want empty, wrong-type, garbage, huge or unknown-enum`,
+		`[{"method":"NodeStageVolum"}]`:          `method: there is no RPC "NodeStageVolum"; did you mean NodeStageVolume?`,
+		`[{"method":"nodepublishvolume"}]`:       "did you mean NodePublishVolume?",
 		`[{"method":"*","times":-1}]`:            "skip, times, delayBefore and delayAfter are not below 0",
 		`[{"method":"*","failBefore":"Fine"}]`:   `"Fine" is no gRPC error code`,
 		`[{"method":"*","delayBefore":"1"}]`:     `"1" is not a time like 1.5s`,

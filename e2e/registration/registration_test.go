@@ -136,7 +136,9 @@ func TestDriverIsKilledBehindItsRegistrar(t *testing.T) {
 func TestRegistrarComesWhileItsDriverIsSlow(t *testing.T) {
 	n := running(t)
 	n.registrar.Terminate()
-	n.agent.AwaitStatus("no socket", func(s engine.Status) bool { return len(s.Drivers) == 0 })
+	n.agent.AwaitStatus("no socket", func(s engine.Status) bool {
+		return len(s.Drivers) == 1 && s.Drivers[0].Socket == "" && strings.Contains(s.Drivers[0].Why, "a volume of it is up")
+	})
 	n.driver.Faults(csidriver.Rule{Method: "NodeGetInfo", FailBefore: csidriver.Code(codes.Unavailable)})
 	n.registrar = n.driver.Register()
 	n.shown("-reg.sock", "why it is not registered", func(d engine.DriverStatus) bool { return !d.Registered && strings.Contains(d.Why, "NodeGetInfo") })

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -215,14 +216,19 @@ func (c *Core) openText(r *rung) string {
 	if i < 0 {
 		return ""
 	}
-	switch k := r.calls[i]; {
+	k := r.calls[i]
+	name, with := cmp.Or(k.name, "a call"), ""
+	if k.code != "" {
+		with = " with " + k.code
+	}
+	switch {
 	case c.acted(r):
-		return "a call of a driver that acts after it has answered" + does
+		return name + " of a driver that acts after it has answered" + does
 	case k.op == 0:
 		return "a call of an earlier run" + does
 	case k.answer == Doubted:
-		return "a call whose answer does not prove that it has ended" + does
+		return name + " was answered" + with + ", which does not prove that it has ended, and" + does
 	default:
-		return "a call without an answer" + does
+		return name + " without an answer" + does
 	}
 }

@@ -232,7 +232,9 @@ func (c *Core) fenceOff(r *rung, in *flight, res Result) {
 		}
 		return
 	}
-	r.fence(call{op: in.ID, verb: fenceVerb(in.Verb), until: in.until, instance: res.Instance, answer: res.Answer})
+	r.fence(call{
+		op: in.ID, verb: fenceVerb(in.Verb), until: in.until, instance: res.Instance, name: res.Call, code: res.Code, answer: res.Answer,
+	})
 	c.open[in.ID] = r
 }
 

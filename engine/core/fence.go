@@ -12,6 +12,8 @@ type call struct {
 	verb     Verb     // Climb or Descend
 	until    hal.Instant
 	instance string // of the actor it was sent to
+	name     string // Call and Code of its Result
+	code     string
 	answer   Answer // NoAnswer or Doubted; Failed of an actor that acts after it has answered
 	aborted  bool   // a later repeat was answered ABORTED by the same process: this call was the one it was busy with
 }

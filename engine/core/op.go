@@ -114,4 +114,6 @@ type Result struct {
 	Blocked bool
 
 	Reason string // why it is not Done, for people; free of secrets
+	Call   string // the call that was not answered, or not with OK: "NodeStageVolume"
+	Code   string // what it was answered with: "UNAVAILABLE"; "" for nothing
 }

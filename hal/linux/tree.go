@@ -156,7 +156,7 @@ func appendDirents(entries []hal.Entry, dir int, buf []byte) ([]hal.Entry, error
 
 var direntTypes = map[byte]hal.FileType{
 	unix.DT_REG: hal.TypeFile, unix.DT_DIR: hal.TypeDirectory, unix.DT_LNK: hal.TypeSymlink, unix.DT_SOCK: hal.TypeSocket,
-	unix.DT_BLK: hal.TypeBlockDevice, unix.DT_CHR: hal.TypeCharDevice, unix.DT_FIFO: hal.TypeOther,
+	unix.DT_BLK: hal.TypeBlockDevice, unix.DT_CHR: hal.TypeCharDevice, unix.DT_FIFO: hal.TypeFIFO,
 }
 
 func typeAt(dir int, name string) (hal.FileType, error) {
@@ -182,6 +182,8 @@ func typeOf(mode uint32) hal.FileType {
 		return hal.TypeBlockDevice
 	case unix.S_IFCHR:
 		return hal.TypeCharDevice
+	case unix.S_IFIFO:
+		return hal.TypeFIFO
 	}
 	return hal.TypeOther
 }

@@ -42,7 +42,7 @@ func TestOpenNeverWaits(t *testing.T) {
 	require.ErrorIs(t, err, unix.EINVAL)
 	entries, err := h.HAL().Tree.List(hal.Call{}, root)
 	require.NoError(t, err)
-	require.Equal(t, []hal.Entry{{Name: "fifo", Type: hal.TypeOther}, {Name: "null", Type: hal.TypeCharDevice}}, entries)
+	require.Equal(t, []hal.Entry{{Name: "fifo", Type: hal.TypeFIFO}, {Name: "null", Type: hal.TypeCharDevice}}, entries)
 }
 
 func TestManyNames(t *testing.T) {

@@ -25,6 +25,8 @@ const (
 // entry is a line of the ledger.
 type entry struct {
 	In dirID `json:"in"`
+	// Was is where it was seen last, if it is missing.
+	Was *dirID `json:"was,omitempty"`
 	// Stale: its copy is not of what counts, or there is none.
 	Stale bool `json:"stale,omitempty"`
 	// Bad: it could not be understood. If it is missing in another directory, it may hold what no manifest has any more.
@@ -35,6 +37,13 @@ type entry struct {
 	Pack string `json:"pack,omitempty"`
 	// Refused: those of its objects that do not count, as another has their name or uid.
 	Refused []id `json:"refused,omitempty"`
+}
+
+func (e entry) was() dirID {
+	if e.Was == nil {
+		return dirID{}
+	}
+	return *e.Was
 }
 
 // ledgerText is the ledger as it is written.
@@ -73,7 +82,7 @@ func (r reader) load() (state, error) {
 		if _, ok := s.files[name]; ok || !manifest(name) {
 			continue
 		}
-		f := file{lost: !line.New, opaque: line.Bad, in: line.In}
+		f := file{lost: !line.New, opaque: line.Bad, in: line.In, was: line.was()}
 		if line.Pack != "" {
 			if f, err = r.recall(name, line); err != nil {
 				return s, err
@@ -89,13 +98,14 @@ func (r reader) load() (state, error) {
 	if err := r.loadKept(&s); err != nil {
 		return s, err
 	}
+	s.blind = s.blind && !r.isBare
 	s.resolve(resolver{o: r.o, starts: true})
 	return s, nil
 }
 
 // recall makes a file of its copy and its line of the ledger. A copy that cannot be decoded is as good as none.
 func (r reader) recall(name string, line entry) (file, error) {
-	f := file{lost: true, opaque: line.Bad, in: line.In, refused: line.Refused}
+	f := file{lost: true, opaque: line.Bad, in: line.In, was: line.was(), refused: line.Refused}
 	data, err := r.copy(name, line.Pack)
 	if err != nil && isNoCopy(err) {
 		return f, nil
@@ -108,7 +118,7 @@ func (r reader) recall(name string, line entry) (file, error) {
 		return f, nil //nolint:nilerr // the copy is damaged: its manifest must be good to count
 	}
 	good := fileOf(content, sum(sha256.Sum256(data)))
-	good.in, good.lost, good.opaque, good.refused = line.In, line.Stale, line.Bad, line.Refused
+	good.in, good.was, good.lost, good.opaque, good.refused = line.In, line.was(), line.Stale, line.Bad, line.Refused
 	good.copied, good.pack, good.packSize = true, line.Pack, len(r.packs[line.Pack])
 	return good, nil
 }
@@ -195,11 +205,11 @@ func (r reader) lists(f *finding) bool {
 		if isNew && !isBad {
 			continue
 		}
-		in := this.in.kept()
+		line := entry{this.in.kept(), nil, !isNew && (this.lost || !this.copied), isBad, isNew, this.pack, this.refused}
 		if this.missing { // also after a restart it waits for a person, or for its return
-			in = dirID{}
+			line.In, line.Was = dirID{}, &this.was
 		}
-		l.Files[name] = entry{in, !isNew && (this.lost || !this.copied), isBad, isNew, this.pack, this.refused}
+		l.Files[name] = line
 	}
 	data, err := json.Marshal(l)
 	if err == nil && bytes.Equal(data, f.state.ledger) {
@@ -273,11 +283,10 @@ func (r reader) replace(name string, data []byte) error {
 // sweep removes copies of manifests that are gone, or that lie in a pack by now, and reports whether none is left. Without a ledger, a start takes each copy
 // for a manifest's, and none that is in a pack. So packs stay if the ledger is about to go.
 func (r reader) sweep(files map[string]file, withPacks bool) bool {
-	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
-	if err != nil {
-		return hal.Is(err, syscall.ENOENT)
+	if !r.ours.isKnown {
+		return false
 	}
-	for _, e := range entries {
+	for _, e := range r.ours.entries {
 		if f, ok := files[e.Name]; ok && f.pack == "" || !manifest(e.Name) || e.Type != hal.TypeFile {
 			continue
 		}
@@ -285,5 +294,5 @@ func (r reader) sweep(files map[string]file, withPacks bool) bool {
 			return false
 		}
 	}
-	return !withPacks || r.sweepPacks(entries, files)
+	return !withPacks || r.sweepPacks(files)
 }

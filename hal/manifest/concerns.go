@@ -28,6 +28,7 @@ func (c *Cluster) Concerning(pod string) (wheres []string) {
 // relatives are a pod, and the objects that its volumes need.
 type relatives struct {
 	ids     []id
+	secrets []string // namespace/name of those that files hold
 	sought  []string // names and uids of those that no file is known to hold: a bad one may
 	isHeld  bool     // a file holds the pod
 	isBlind bool     // what was known of the files is lost
@@ -53,6 +54,9 @@ func (s state) about(pod string) relatives {
 		for _, v := range web.Spec.Volumes {
 			if v.PersistentVolumeClaim != nil {
 				is.claim(s, key.Namespace, v.PersistentVolumeClaim.ClaimName)
+			}
+			if v.CSI != nil && v.CSI.NodePublishSecretRef != nil {
+				is.secret(s, key.Namespace, v.CSI.NodePublishSecretRef.Name)
 			}
 		}
 		break
@@ -80,7 +84,33 @@ func (r *relatives) claim(s state, namespace, name string) {
 		claim, ok := o.value.(*corev1.PersistentVolumeClaim)
 		if ok && key.Namespace == namespace && key.Name == name && claim.Spec.VolumeName != "" {
 			r.add(id{Kind: "PersistentVolume", Name: claim.Spec.VolumeName})
+			r.volume(s, claim.Spec.VolumeName)
 		}
+	}
+}
+
+// volume adds the secrets that a volume's driver is given on a node.
+func (r *relatives) volume(s state, name string) {
+	for _, o := range s.objects { // the order does not matter
+		pv, ok := o.value.(*corev1.PersistentVolume)
+		if !ok || pv.Name != name || pv.Spec.CSI == nil {
+			continue
+		}
+		for _, ref := range []*corev1.SecretReference{pv.Spec.CSI.NodeStageSecretRef, pv.Spec.CSI.NodePublishSecretRef} {
+			if ref != nil {
+				r.secret(s, ref.Namespace, ref.Name)
+			}
+		}
+	}
+}
+
+// secret adds a secret. No object tells of one, only the name of the file that holds it.
+func (r *relatives) secret(s state, namespace, name string) {
+	r.ids = append(r.ids, id{Kind: "Secret", Namespace: namespace, Name: name})
+	if key := namespace + "/" + name; s.secrets[key] == "" {
+		r.sought = append(r.sought, name)
+	} else {
+		r.secrets = append(r.secrets, key)
 	}
 }
 
@@ -91,6 +121,9 @@ func (r relatives) isNamed(where string, inFile bool) bool {
 
 // concerns reports whether a file holds one of them, or may: its text names one that no file holds, or what is in it is not known.
 func (f file) concerns(is relatives) bool {
+	if slices.ContainsFunc(f.secrets, func(key string) bool { return slices.Contains(is.secrets, key) }) {
+		return true
+	}
 	if slices.ContainsFunc(f.objects, func(o object) bool { return slices.Contains(is.ids, byName(o.id)) }) {
 		return true
 	}

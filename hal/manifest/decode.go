@@ -43,23 +43,41 @@ const withheld = "details are withheld, as they might quote a secret"
 
 // decode reads the manifest of that name, all of it or none. An error never quotes what a Secret holds.
 func decode(node, name string, data []byte) (content, error) {
+	c, problems := decodeAll(node, name, data)
+	if len(problems) > 0 {
+		return content{}, together(problems)
+	}
+	return c, nil
+}
+
+// decodeAll returns what can be decoded, and what is wrong with the rest.
+func decodeAll(node, name string, data []byte) (c content, problems []string) {
 	documents, err := split(data, path.Ext(name) == ".json")
 	if err != nil {
 		if bad, is := errors.AsType[syntaxError](err); is && bad.quotes && bytes.Contains(data, []byte("Secret")) {
-			return content{}, errors.New("not valid " + bad.language + "; " + withheld)
+			return c, []string{"not valid " + bad.language + "; " + withheld}
 		}
-		return content{}, err
+		return c, []string{err.Error()}
 	}
-	c := content{secrets: map[string]hal.Secret{}}
+	c.secrets = map[string]hal.Secret{}
 	for _, d := range documents {
 		if err := c.add(node, d); err != nil {
-			return content{}, fmt.Errorf("%s: %w", d.begins(), err)
+			problems = append(problems, d.begins()+": "+err.Error())
 		}
 	}
 	if len(documents) == 0 {
-		return content{}, errors.New("holds no object; remove the file if that is meant")
+		problems = append(problems, "holds no object; remove the file if that is meant")
 	}
-	return c, nil
+	return c, problems
+}
+
+// together tells of several problems, and counts those that are too many to be told.
+func together(problems []string) error {
+	text := strings.Join(problems[:min(len(problems), mostMistakes)], "; also ")
+	if more := len(problems) - mostMistakes; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return errors.New(text)
 }
 
 // add decodes one document, or the items of a List.
@@ -109,14 +127,19 @@ func (c *content) list(node string, d document) error {
 		return fmt.Errorf("not a valid List; %s", withheld)
 	}
 	_, items := entryOf(d.node, "items")
+	var problems []string
 	for i, item := range list.Items {
 		var meta metav1.TypeMeta
 		if json.Unmarshal(item, &meta) == nil && meta.Kind == "List" {
-			return fmt.Errorf("item %d: a List in a List is not supported", i)
+			problems = append(problems, fmt.Sprintf("item %d: a List in a List is not supported", i))
+			continue
 		}
 		if err := c.add(node, document{item, d.number, d.line, itemOf(items, i)}); err != nil {
-			return fmt.Errorf("item %d: %w", i, err)
+			problems = append(problems, fmt.Sprintf("item %d: %v", i, err))
 		}
+	}
+	if len(problems) > 0 {
+		return together(problems)
 	}
 	return nil
 }

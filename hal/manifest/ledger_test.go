@@ -1,10 +1,14 @@
 package manifest
 
 import (
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/hal"
 )
 
 // What counts though the ledger can't list it is not taken for new by the next start.
@@ -26,6 +30,28 @@ func TestALedgerThatCannotBeWrittenIsNotBelieved(t *testing.T) {
 	clear(w.fail)
 	w.pass(2 * again)
 	require.Contains(t, w.changes(), "+c/")
+}
+
+// At the very first start of a node a bad manifest can't hold what was up before: nothing was. It holds what it may, as at any other time.
+func TestABadManifestOfTheFirstStartHoldsWhatItMay(t *testing.T) {
+	for _, isDirectory := range []bool{true, false} {
+		for _, isBare := range []bool{true, false} {
+			w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).put("x.yaml", "kind: Bad\nmetadata: {name: b}\n")
+			if isDirectory {
+				w.names[dir+"/x.yaml"] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755}
+			}
+			w.isBare = isBare
+			w.start().pass(5 * second)
+			require.Equal(t, isBare, slices.Contains(w.events, "synced"))
+			w.changes()
+			w.rm("a.yaml").rm("b.yaml").pass(5 * second)
+			is := w.changes()
+			require.Equal(t, isBare, strings.Contains(is, "-a/"), is)
+			require.Equal(t, isBare && isDirectory, strings.Contains(is, "-b/"), is)
+			w.isBare = false
+			require.Equal(t, isBare, strings.Contains(w.start().pass(5*second).changes(), "synced"))
+		}
+	}
 }
 
 // On a full disk the ledger goes, as it can't tell of a new file. What was deleted meanwhile must not come back with it.

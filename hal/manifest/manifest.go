@@ -54,6 +54,8 @@ type Options struct {
 	Node func() string
 	// Pods, when set, is asked by Watch for the uids of the pods that an earlier run has done something for. On the owner.
 	RecordedPods func() []string
+	// IsBare, when set, is asked by Watch whether nothing of an earlier run is left on the node, so no manifest of then can matter. On the owner.
+	IsBare func() bool
 	// Passed, when set, is told which names in the directory are passed over, as they are no manifest's: all of them, when they have changed. On the owner.
 	Passed func(names []string)
 }
@@ -69,11 +71,14 @@ type Cluster struct {
 	o       Options
 	deliver func(hal.ClusterEvent)
 
-	reading  bool        // a task is under way
-	noticed  bool        // something changed since it began
-	due      hal.Instant // of the next reading, 0 if none is planned
-	accepted accepted
-	recorded []string // pods of an earlier run, and nobody has accepted that they are gone
+	reading     bool        // a task is under way
+	noticed     bool        // something changed since it began
+	isUnsettled bool        // something has changed and is read again before it counts
+	isLooking   bool        // it is planned to look whether the copies are there
+	due         hal.Instant // of the next reading, 0 if none is planned
+	accepted    accepted
+	isBare      bool     // this run began with nothing of an earlier one
+	recorded    []string // pods of an earlier run, and nobody has accepted that they are gone
 
 	state    state
 	known    map[id]object          // what was in an Applied, and in no Removed since
@@ -94,10 +99,12 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 	if c.o.Node != nil {
 		c.o.NodeName = c.o.Node()
 	}
+	c.isBare = c.o.IsBare != nil && c.o.IsBare()
 	if c.o.RecordedPods != nil && !c.o.AcceptsAnyDirectory {
 		c.recorded = c.o.RecordedPods()
 	}
 	c.h.Watches.Directory(c.o.Dir, func() { c.plan(settle) })
+	c.h.Watches.Directory(c.o.CacheDir, c.missesOurs)
 	c.plan(0)
 }
 
@@ -109,10 +116,10 @@ type Accepted struct {
 }
 
 // Accept has the removal of the files that are missing in another directory count, and of the pods that no manifest names and of which only an earlier run
-// knew. It returns them. Owner only.
-func (c *Cluster) Accept() (all []Accepted) {
+// knew. It returns them, or why there is nothing to accept. Owner only.
+func (c *Cluster) Accept() (all []Accepted, why string) {
 	if c.state.in == (dirID{}) {
-		return nil // the directory can't be read: what is missing in it is not known
+		return nil, "what is missing in the manifest directory is not known as long as it can't be read"
 	}
 	c.accepted = accepted{c.state.in, c.state.missing()}
 	c.recorded = slices.DeleteFunc(c.recorded, func(uid string) bool { return slices.Contains(c.state.unnamed, uid) })
@@ -125,7 +132,17 @@ func (c *Cluster) Accept() (all []Accepted) {
 	if len(c.state.unnamed) > 0 {
 		all = append(all, Accepted{Pods: c.state.unnamed})
 	}
-	return all
+	switch {
+	case len(all) > 0:
+	case c.isUnsettled:
+		why = "manifests have just changed and are read again; ask again in a second"
+	case c.state.blind:
+		why = "no manifest is missing in another directory, and a manifest names each pod of an earlier run; teardown waits for manifests that are in " +
+			"trouble: correct or remove them"
+	default:
+		why = "no manifest is missing in another directory"
+	}
+	return all, why
 }
 
 // plan asks for a reading after d, unless an earlier one is planned.
@@ -150,7 +167,9 @@ func (c *Cluster) read() {
 		return
 	}
 	c.reading = true
-	r := reader{h: c.h, o: c.o, before: c.state, accepted: c.accepted, recorded: slices.Clone(c.recorded), packs: map[string]pack{}}
+	r := reader{
+		h: c.h, o: c.o, before: c.state, accepted: c.accepted, isBare: c.isBare, recorded: slices.Clone(c.recorded), packs: map[string]pack{},
+	}
 	c.h.Runtime.Go(func() {
 		found := r.read()
 		c.h.Runtime.Post(func() { c.take(found) })
@@ -160,7 +179,7 @@ func (c *Cluster) read() {
 // take makes what was found the truth, tells of the difference, and plans what has to be read again.
 func (c *Cluster) take(f finding) {
 	c.reading = false
-	c.state = f.state
+	c.state, c.isUnsettled = f.state, f.unsettled
 	c.accepted.files = slices.DeleteFunc(c.accepted.files, func(name string) bool {
 		this := c.state.files[name]
 		return !this.missing && !this.going // it is gone, or back: what was accepted is done

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -20,7 +19,7 @@ import (
 
 // This file says where a document does not fit its type. The decoder's own errors name types of Go, and no line.
 
-// mostMistakes are told of one document.
+// mostMistakes are told of one document, of one object that lacks something, and of a whole file.
 const mostMistakes = 5
 
 // mistake is one value that does not fit its type.
@@ -50,14 +49,14 @@ func mistaken(d document, t reflect.Type) error {
 	}
 	slices.SortStableFunc(m.all, func(a, b mistake) int { return cmp.Compare(a.line, b.line) })
 	var texts []string
-	for _, is := range m.all[:min(len(m.all), mostMistakes)] {
+	for _, is := range m.all {
 		text := is.at + ": " + is.what
 		if is.line > 0 {
 			text = fmt.Sprintf("line %d: %s", is.line, text)
 		}
 		texts = append(texts, text)
 	}
-	return errors.New(strings.Join(texts, "; also "))
+	return together(texts)
 }
 
 func (m *mistakes) add(at string, node *yaml.Node, format string, args ...any) {

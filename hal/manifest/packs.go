@@ -174,13 +174,13 @@ func (r reader) scattered(files map[string]file) map[string][]byte {
 }
 
 // sweepPacks removes packs in which no copy lies any more, and reports whether none is left.
-func (r reader) sweepPacks(entries []hal.Entry, files map[string]file) bool {
+func (r reader) sweepPacks(files map[string]file) bool {
 	living := map[string]bool{}
 	for _, f := range files { // the order does not matter
 		living[f.pack] = true
 	}
 	var err error
-	for _, e := range entries {
+	for _, e := range r.ours.entries {
 		if strings.HasPrefix(e.Name, packed) && e.Type == hal.TypeFile && !living[e.Name] {
 			err = cmp.Or(err, r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, e.Name)))
 		}

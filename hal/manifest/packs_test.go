@@ -88,6 +88,50 @@ func TestAPackThatIsNoFile(t *testing.T) {
 	require.Contains(t, w.changes(), "+n/")
 }
 
+// Somebody removes copies, packs, the ledger, or all of them, under a living agent: they are written again, and a bad manifest is served after a restart.
+func TestCopiesThatSomebodyRemovesAreWrittenAgain(t *testing.T) {
+	for _, what := range []string{"alone.yaml", packed, ledger, ""} {
+		w := newWorld(t).many(8).start()
+		w.put("alone.yaml", pod("alone")).put("junk.yaml", "kind: [").pass(5 * second)
+		w.rm("pod-3.yaml").pass(5 * second) // it is kept, as the junk may hold it
+		require.Contains(t, w.names, cache+"/"+kept)
+		before := w.ours(what)
+		require.NotEmpty(t, before)
+		w.loses(before...).pass(2 * second)
+		require.NotEmpty(t, w.ours(what), what)
+		w.put("alone.yaml", "kind: [").put("pod-1.yaml", "kind: [").changes()
+		is := w.start().pass(30 * second).changes()
+		for _, name := range []string{"alone", "pod-1", "pod-3"} {
+			require.Contains(t, is, "+"+name+"/", what)
+		}
+		require.Contains(t, is, "synced", what)
+	}
+}
+
+// The last good copy of a manifest that is bad just then, or missing in another directory, can't be written again: that is told.
+func TestACopyOfABadManifestThatSomebodyRemovesIsTold(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
+	w.put("a.yaml", "kind: [").pass(5 * second)
+	require.NotContains(t, w.troubles()[dir+"/a.yaml"].Problem, "was removed")
+	w.loses("a.yaml", "b.yaml").pass(2 * second)
+	require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "its last good content is used meanwhile, and a restart would not find it")
+	require.NotContains(t, w.troubles(), dir+"/b.yaml")
+	w.put("a.yaml", pod("a")).pass(5 * second)
+	require.Empty(t, w.troubles())
+	require.Contains(t, w.ours(""), "a.yaml")
+}
+
+// ours returns the names among the copies that begin so.
+func (w *world) ours(prefix string) (names []string) {
+	for at := range w.names {
+		if name, is := strings.CutPrefix(at, cache+"/"); is && strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Copies that are as they were move out of a pack of which most is of the past, and what nobody needs goes.
 func TestAPackGoesWithMostOfItsCopies(t *testing.T) {
 	w := newWorld(t).many(8).start()

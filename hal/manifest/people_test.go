@@ -134,7 +134,7 @@ func TestABadFileKeepsWhatItMayHoldAndNoMore(t *testing.T) {
 
 func TestWhatIsNoFileIsTrouble(t *testing.T) {
 	for name, info := range map[string]hal.Info{
-		"directory": {Type: hal.TypeDirectory, Mode: 0o755}, "link": {Type: hal.TypeSymlink}, "fifo": {Type: hal.TypeOther, Mode: 0o644},
+		"directory": {Type: hal.TypeDirectory, Mode: 0o755}, "link": {Type: hal.TypeSymlink}, "fifo": {Type: hal.TypeFIFO, Mode: 0o644},
 		"socket": {Type: hal.TypeSocket}, "mount": {MountPoint: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,6 +153,23 @@ func TestWhatIsNoFileIsTrouble(t *testing.T) {
 			require.Equal(t, name == "directory" || name == "fifo" || name == "socket", isRemoved, "a link may lead to a manifest")
 		})
 	}
+}
+
+// The text names both directories, also after restarts: a person looks for the former one.
+func TestWhatIsMissingIsToldWithTheDirectoryItWasIn(t *testing.T) {
+	w := newWorld(t)
+	w.device = hal.Device{Major: 8, Minor: 1}
+	w.put("a.yaml", pod("a")).start()
+	w.mount, w.device, w.born = 4, hal.Device{Minor: 45}, 8
+	w.rm("a.yaml").pass(3 * second)
+	for range 3 {
+		require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "is not there, but the directory is another one (inode 2 of device 0:45) than the one in "+
+			"which it was seen last (inode 2 of device 8:1), so it still counts: default/a stays up; mount or restore that directory (findmnt -T "+dir)
+		w.start().pass(3 * second)
+	}
+	w.device = hal.Device{Major: 8, Minor: 2}
+	w.pass(60 * second).changed().pass(3 * second)
+	require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "(inode 2 of device 8:2) than the one in which it was seen last (inode 2 of device 8:1)")
 }
 
 func TestAnotherDirectorySaysNothingOfWhatIsMissing(t *testing.T) {
@@ -197,7 +214,7 @@ func TestAnotherDirectorySaysNothingOfWhatIsMissing(t *testing.T) {
 				}
 				w.start().pass(second)
 				require.NotContains(t, w.changes(), "-a/", "a restart accepts nothing")
-				require.Equal(t, []Accepted{{"a.yaml", []string{"default/a"}}, {"b.yaml", []string{"default/b"}}}, w.cloud.(*Cluster).Accept())
+				require.Equal(t, []Accepted{{"a.yaml", []string{"default/a"}}, {"b.yaml", []string{"default/b"}}}, w.accepts())
 				w.pass(second)
 				require.Regexp(t, `^-b/\S+ -a/\S+$`, w.changes())
 				require.Empty(t, w.troubles())
@@ -366,7 +383,7 @@ func TestAnotherDirectorySaysNothingOfABadFile(t *testing.T) {
 				require.True(t, w.troubles()[dir+"/bad.yaml"].Accept)
 				w.start().pass(3 * second)
 				require.NotContains(t, w.changes(), "-a/", "a restart accepts nothing")
-				all := w.cloud.(*Cluster).Accept()
+				all := w.accepts()
 				require.Len(t, all, 1)
 				require.Equal(t, "bad.yaml", all[0].File)
 				w.pass(3 * second)

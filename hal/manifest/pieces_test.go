@@ -110,18 +110,38 @@ func (w *world) recalls(pods ...string) *world {
 	return w
 }
 
+// accepts is a person who has the removal of all accepted that is missing.
+func (w *world) accepts() []Accepted {
+	all, why := w.cloud.(*Cluster).Accept()
+	require.Equal(w.t, len(all) > 0, why == "")
+	return all
+}
+
+// A person is told what stops the teardown, if it is nothing that can be accepted.
+func TestWhoAcceptsNothingIsToldWhy(t *testing.T) {
+	w := newWorld(t).put("x.yaml", "kind: [").put("a.yaml", owned("ant", "u1")).recalls("u1").pass(5 * second)
+	none, why := w.cloud.(*Cluster).Accept()
+	require.Empty(t, none)
+	require.Contains(t, why, "no manifest is missing in another directory, and a manifest names each pod of an earlier run; "+
+		"teardown waits for manifests that are in trouble")
+	_, why = w.put("x.yaml", pod("x")).pass(5 * second).cloud.(*Cluster).Accept()
+	require.Equal(t, "no manifest is missing in another directory", why)
+}
+
 // What an earlier run knew is lost. Nobody is asked about a pod whose manifest is just not read yet; who is asked is told what else is wrong, too.
 func TestPodsOfTheJournalAreAskedForOnceAllIsRead(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("ant", "u1")).recalls("u1").pass(oneReading)
 	require.Empty(t, w.troubles())
-	require.Empty(t, w.cloud.(*Cluster).Accept())
+	none, why := w.cloud.(*Cluster).Accept()
+	require.Empty(t, none)
+	require.Equal(t, "manifests have just changed and are read again; ask again in a second", why)
 	require.Equal(t, "+ant/u1; synced", w.pass(2*second).changes())
 
 	w = newWorld(t).put("b.yaml", owned("bee", "u2"))
 	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
 	w.recalls("u1").pass(3 * second)
 	require.Contains(t, w.troubles()[cache].Problem, "ledger")
-	require.Equal(t, []Accepted{{Pods: []string{"u1"}}}, w.cloud.(*Cluster).Accept())
+	require.Equal(t, []Accepted{{Pods: []string{"u1"}}}, w.accepts())
 }
 
 // While the directory can't be read, nothing of what it lacks can be accepted.
@@ -132,10 +152,12 @@ func TestNothingIsAcceptedInADirectoryThatCannotBeRead(t *testing.T) {
 	there := w.names[dir]
 	w.names[dir] = hal.Info{Type: hal.TypeDirectory, Mode: 0o777}
 	w.changed().pass(3 * second)
-	require.Empty(t, w.cloud.(*Cluster).Accept())
+	none, why := w.cloud.(*Cluster).Accept()
+	require.Empty(t, none)
+	require.Equal(t, "what is missing in the manifest directory is not known as long as it can't be read", why)
 	w.names[dir] = there
 	w.changed().pass(3 * second)
-	require.Equal(t, []Accepted{{File: "a.yaml", Pods: []string{"default/ant"}}}, w.cloud.(*Cluster).Accept())
+	require.Equal(t, []Accepted{{File: "a.yaml", Pods: []string{"default/ant"}}}, w.accepts())
 }
 
 // A good file that is cut within its last word may still be good, and mean another volume. What it was begins the same way: it looks half written, and counts

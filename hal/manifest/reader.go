@@ -33,7 +33,9 @@ type reader struct {
 	before   state
 	accepted accepted
 	recorded []string
+	isBare   bool
 	packs    map[string]pack // those that were read
+	ours     listing         // of the cache directory, as this reading began
 }
 
 // finding is what one reading came to.
@@ -59,6 +61,8 @@ func (r reader) read() finding {
 		}
 		r.before = loaded
 	}
+	r.ours = r.listsOurs()
+	r.before, _ = r.before.without(r.ours)
 	names, passed, here, problem := r.list()
 	if problem != "" {
 		f := finding{state: r.before, retry: true}
@@ -140,15 +144,23 @@ func (r reader) troubleOfPods(uids []string) hal.Trouble {
 		them + " removed"}
 }
 
+// noCopy is said of a manifest that serves from memory alone.
+const noCopy = ", and a restart would not find it: no copy of it can be kept before the manifest is good again"
+
 // troubleOf tells of a file that does not count as it is.
 func (r reader) troubleOf(name string, this file) hal.Trouble {
 	t := hal.Trouble{Where: r.path(name), Problem: this.problem, Accept: this.missing}
 	switch {
+	case this.missing && this.known && !this.copied:
+		t.Problem += noCopy
 	case this.missing:
 	case this.problem == "":
 		t.Problem = this.warning
 	case this.known:
 		t.Problem += "; its last good content is used meanwhile"
+		if !this.copied {
+			t.Problem += noCopy
+		}
 	case this.lost:
 		t.Problem += "; what it held before is not known, so nothing is torn down until it is corrected or removed"
 	case this.isOpaque():
@@ -257,7 +269,7 @@ func (r refusal) Unwrap() error { return r.is }
 // errnoOf tells types that hold no manifest, whatever somebody moves there, from a link, which may lead to one.
 var errnoOf = map[hal.FileType]syscall.Errno{
 	hal.TypeDirectory: syscall.EISDIR, hal.TypeSocket: syscall.EINVAL, hal.TypeBlockDevice: syscall.EINVAL, hal.TypeCharDevice: syscall.EINVAL,
-	hal.TypeOther: syscall.EINVAL, hal.TypeSymlink: syscall.ELOOP,
+	hal.TypeFIFO: syscall.EINVAL, hal.TypeOther: syscall.EINVAL, hal.TypeSymlink: syscall.ELOOP,
 }
 
 // changed reads the content of a manifest, but for that of a quiet one that is as it was when its content was read last.
@@ -365,8 +377,20 @@ func (r reader) absent(f *finding, name string) {
 	mayMatter := before.known || before.lost || before.problem != "" && len(before.texts) > 0 || before.isOpaque()
 	if mayMatter && !accepted && !before.in.is(f.state.in) { // if it was bad, it may hold what it might have held there
 		before.missing = true
-		before.problem = "is not there, but the directory is another one than the one in which it was seen last" + r.served(before) +
-			"; mount or restore that directory, or " + acceptIt
+		if before.in != (dirID{}) {
+			before.was = before.in
+		}
+		here, was := f.state.in.String(), before.was.String()
+		switch {
+		case before.was == (dirID{}): // an earlier version has not written it down
+			was = ""
+		case was == here:
+			was = " (the same, made or mounted another time)"
+		default:
+			was = " (" + was + ")"
+		}
+		before.problem = "is not there, but the directory is another one (" + here + ") than the one in which it was seen last" + was + r.served(before) +
+			"; mount or restore that directory (findmnt -T " + r.o.Dir + " shows what is mounted there), or " + acceptIt
 		f.state.files[name] = before
 		return
 	}

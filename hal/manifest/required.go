@@ -12,16 +12,16 @@ import (
 // This file is what an object can't be without: the API server refuses it then, in these words. A text that is cut short
 // between two lines may still be good YAML: what it lacks shows that. It is no validation of the rest.
 
-// incomplete returns an error for the first object that lacks what it can't be without, and nil if there is none.
-func (c content) incomplete() error {
+// incomplete says which objects lack what they can't be without.
+func (c content) incomplete() (problems []string) {
 	for _, o := range c.objects {
-		if lack := lackOf(o.value); lack.first != "" {
+		if lacks := lackOf(o.value).all; len(lacks) > 0 {
 			const advice = "; the API server refuses that, too: complete the object, " +
 				"or write the file again if its end is missing"
-			return fmt.Errorf("%s, %s %s: %s%s", o.where, o.id.Kind, o.id.Name, lack.first, advice)
+			problems = append(problems, fmt.Sprintf("%s, %s %s: %v%s", o.where, o.id.Kind, o.id.Name, together(lacks), advice))
 		}
 	}
-	return nil
+	return problems
 }
 
 func lackOf(value any) lack {
@@ -41,8 +41,8 @@ func lackOf(value any) lack {
 
 // lack is what is missing.
 type lack struct {
-	first string // of all that is
-	value bool   // a value is missing, and not only the volume that a container names
+	all   []string
+	value bool // a value is missing, and not only the volume that a container names
 }
 
 func (l *lack) of(isThere bool, format string, args ...any) {
@@ -51,8 +51,8 @@ func (l *lack) of(isThere bool, format string, args ...any) {
 }
 
 func (l *lack) is(isGood bool, what, format string, args ...any) {
-	if !isGood && l.first == "" {
-		l.first = fmt.Sprintf(format, args...) + ": " + what
+	if !isGood {
+		l.all = append(l.all, fmt.Sprintf(format, args...)+": "+what)
 	}
 }
 
@@ -88,7 +88,9 @@ func (l *lack) containers(field string, spec *corev1.PodSpec, all []corev1.Conta
 
 // used: what a container mounts is a volume of its pod.
 func (l *lack) used(spec *corev1.PodSpec, name, at string) {
-	l.of(name != "", "%s.name", at)
+	if l.of(name != "", "%s.name", at); name == "" {
+		return
+	}
 	isThere := slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 	var names []string
 	for _, v := range spec.Volumes {
@@ -121,9 +123,9 @@ func (l *lack) persistentVolume(spec *corev1.PersistentVolumeSpec) {
 
 // decodeNew is decode for what does not count yet. What counted before there was this check goes on to count.
 func decodeNew(node, name string, data []byte) (content, error) {
-	c, err := decode(node, name, data)
-	if err == nil {
-		err = c.incomplete()
+	c, problems := decodeAll(node, name, data)
+	if problems = append(problems, c.incomplete()...); len(problems) > 0 {
+		return content{}, together(problems)
 	}
-	return c, err
+	return c, nil
 }

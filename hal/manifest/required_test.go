@@ -78,6 +78,7 @@ func TestWhatIsRequired(t *testing.T) {
 	for text, lack := range map[string]string{
 		pod(""): "document 1, line 1, Pod x: spec.containers: Required value; the API server refuses that, too: " +
 			"complete the object, or write the file again if its end is missing",
+		pod("spec: {containers: [{}]}"):                                             "spec.containers[0].name: Required value; also spec.containers[0].image: Required value; the API server",
 		pod("spec: {containers: []}"):                                               "spec.containers: Required value",
 		pod("spec: {containers: [{image: i}]}"):                                     "spec.containers[0].name: Required value",
 		pod("spec: {containers: [{name: c}]}"):                                      "spec.containers[0].image: Required value",
@@ -130,4 +131,19 @@ func TestAnErrorNamesTheLanguage(t *testing.T) {
 		_, err := decode("n", c[0], []byte(c[1]))
 		require.ErrorContains(t, err, c[2], c[1])
 	}
+}
+
+// All that is wrong with a manifest is told, document by document; what is more than five is counted.
+func TestAllErrorsOfAManifestAreTold(t *testing.T) {
+	const bad = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspeck: {}\n---\n"
+	w := newWorld(t).put("x.yaml", bad+"kind: Odd\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}\nspec: {containers: [{name: c}]}\n").start()
+	told := w.troubles()[dir+"/x.yaml"].Problem
+	for _, one := range []string{
+		`document 1 (from line 1): line 4: speck: unknown field "speck"; did you mean "spec"?; also document 2 (from line 6): an object without`,
+		"; also document 3, line 8, Pod b: spec.containers[0].image: Required value",
+	} {
+		require.Contains(t, told, one)
+	}
+	w.put("x.yaml", strings.Repeat(bad, 7)).pass(3 * second)
+	require.Contains(t, w.troubles()[dir+"/x.yaml"].Problem, "; and 2 more")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -51,6 +52,7 @@ const settles = 3 * time.Second
 type file struct {
 	known   bool  // its objects are known, from the file or from its copy
 	in      dirID // where it was seen last
+	was     dirID // of one that is missing: the same, also after a restart
 	sum     sum   // of the content its objects are from
 	objects []object
 	refused []id     // those of them that do not count
@@ -199,7 +201,7 @@ func isMoreToCome(text []byte) bool {
 		return false
 	}
 	l := lackOf(c.objects[len(c.objects)-1].value)
-	return l.value || l.first != "" && !isVolumesFirst(last)
+	return l.value || len(l.all) > 0 && !isVolumesFirst(last)
 }
 
 // isVolumesFirst reports whether a text ends in the containers of a pod, whose volumes came before, each as a block.
@@ -304,6 +306,10 @@ type dirID struct {
 
 func dirOf(info hal.Info, boot hal.BootID) dirID {
 	return dirID{boot, info.Device, info.Inode, info.Born, info.Mount}
+}
+
+func (d dirID) String() string {
+	return fmt.Sprintf("inode %d of device %d:%d", d.Inode, d.Device.Major, d.Device.Minor)
 }
 
 // is reports whether two are one directory. Inodes are used again, so the birth time counts too. Device numbers and mounts mean nothing in another

@@ -33,11 +33,13 @@ type world struct {
 	timers []timer
 	queue  []func()
 	notice func()
+	missed func() // tells that names among the copies have changed
 	cloud  hal.Cluster
 	events []string
 	raw    []hal.ClusterEvent
 	// crashAt: the agent dies once it has removed this path, or renamed something to it.
 	crashAt string
+	isBare  bool // nothing of an earlier run is on the node
 	// deathIn: the agent dies before its so many-th write from now on.
 	deathIn int
 	written int // changes of the cache so far
@@ -74,7 +76,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) start() *world {
 	w.timers, w.queue, w.events, w.raw = nil, nil, nil, nil
 	h := hal.Host{Runtime: runtime{w}, Tree: tree{w}, Files: files{w}, Watches: watches{w}}
-	w.cloud = New(h, Options{Dir: dir, CacheDir: cache, NodeName: "node1"})
+	w.cloud = New(h, Options{Dir: dir, CacheDir: cache, NodeName: "node1", IsBare: func() bool { return w.isBare }})
 	w.cloud.Watch(w.take)
 	return w.pass(2 * time.Second)
 }
@@ -164,7 +166,15 @@ type watches struct{ w *world }
 func (x watches) Path(string, func()) (end func())            { return func() {} }
 func (x watches) MountTable(func([]string))                   {}
 func (x watches) PluginSockets(string, func(hal.SocketEvent)) {}
-func (x watches) Directory(_ string, f func())                { x.w.notice = f; x.w.changed() }
+
+func (x watches) Directory(at string, f func()) {
+	if at == cache {
+		x.w.missed = f
+		return
+	}
+	x.w.notice = f
+	x.w.changed()
+}
 
 func errno(op, at string, e syscall.Errno) error {
 	return &hal.Error{Op: op, Object: at, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: e}
@@ -202,6 +212,23 @@ func (w *world) give(at string, n named) {
 func (w *world) renames(at string, to named) {
 	w.loose = append(w.loose, renamed{at, w.stands(at), to})
 	w.give(at, to)
+	w.tells()
+}
+
+// tells of a change among the copies, if somebody asks for it.
+func (w *world) tells() *world {
+	if w.missed != nil {
+		w.queue = append(w.queue, w.missed)
+	}
+	return w
+}
+
+// loses is somebody who removes files of the agent's.
+func (w *world) loses(names ...string) *world {
+	for _, name := range names {
+		delete(w.names, cache+"/"+name)
+	}
+	return w.tells()
 }
 
 // cutsPower takes back those changes of names that are not durable and whose bit is set, and what came upon them.

@@ -21,6 +21,11 @@ var killers = map[string]killer{
 		"workload.rename@pv-2#0=2,workload.rename-time@pv-2#0=2s,workload.rename-again@pv-2#1=1," +
 		"files.allocate/crash@~/volnode/journal/journal.spare#0=crash-before," +
 		"files.sync/crash@~/plugins/kubernetes.io/csi/disk.example/2508060b3ae9c255744bf936be81b434fbfcff953722feb2f5f3314dbf650000/.vol_data.json.new#0=crash-before"},
+	"what the next run must know is not missed":                                   {scenario: "copies_of_manifests_are_removed_under_a_living_agent"},
+	"a bad manifest of the first start stops all teardown":                        {scenario: "bad_manifest_of_the_first_start_stops_nobody_elses_teardown"},
+	"a node is bare whatever its journal says":                                    {scenario: "full_disk_does_not_make_a_served_pod_new"},
+	"a call that can't be sent does not tell what its driver lacks":               {scenario: "pod_goes_while_its_driver_is_not_registered"},
+	"a call in doubt is not named":                                                {scenario: "volume_in_doubt_names_the_call_and_its_answer"},
 	"a restart believes every confirmed record":                                   {scenario: "journal_is_an_old_copy"},
 	"records of another boot are believed":                                        {scenario: "all_kinds_of_volumes_in_one_pod"},
 	"told ready of what is not known to be up":                                    {scenario: "agent_dies_at_each_step_of_a_mount"},

@@ -107,7 +107,7 @@ var sources = []Mutant{
 	},
 	{
 		"a pod without containers is good", "S1, a bad file may hold what it names", "hal/manifest/required.go",
-		"\tif err == nil {\n\t\terr = c.incomplete()\n", "\tif err != nil {\n\t\terr = c.incomplete()\n",
+		"\tif problems = append(problems, c.incomplete()...); len(problems) > 0 {\n", "\tif len(problems) > 0 {\n",
 	},
 	{
 		"what was accepted once is accepted for good", "S1, another directory says nothing", "hal/manifest/manifest.go",
@@ -129,6 +129,26 @@ var sources = []Mutant{
 	{
 		"what a ledger does not list is new", "S1, the next run knows what this one served", "hal/manifest/reader.go",
 		"isKnown := f.state.isListed() || r.unlists(f)", "isKnown := f.state.isListed() || f.state.loaded",
+	},
+	{
+		"what the next run must know is not missed", "S1, the next run knows what this one served", "hal/manifest/manifest.go",
+		"\tc.h.Watches.Directory(c.o.CacheDir, c.missesOurs)\n", "",
+	},
+	{
+		"a bad manifest of the first start stops all teardown", "L4, a bad file harms itself", "hal/manifest/cache.go",
+		"\ts.blind = s.blind && !r.isBare\n", "",
+	},
+	{
+		"a node is bare whatever its journal says", "S1, what is lost says nothing", "engine/start.go",
+		"len(m.damage)+len(s.Records)+", "len(m.damage)+",
+	},
+	{
+		"a call that can't be sent does not tell what its driver lacks", "L4, who waits is told for what", "engine/away.go",
+		"\tcase !isUnsent || v.Actor", "\tcase isUnsent || v.Actor",
+	},
+	{
+		"a call in doubt is not named", "L4, who waits is told for what", "engine/core/complete.go",
+		"name: res.Call, code: res.Code, ", "",
 	},
 	{
 		"a directory is no manifest", "S1, trouble is not absence", "hal/manifest/reader.go",

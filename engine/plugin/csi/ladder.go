@@ -189,14 +189,19 @@ func checkDriver(v plugin.Volume, w wish, field func(string) string, inline bool
 		return p
 	}
 	if v.Driver == nil {
-		others := ", nor is any other"
-		if len(v.Registered) > 0 {
-			others = "; registered: " + strings.Join(v.Registered, ", ")
-		}
-		return plugin.Problemf(field("driver"), "driver %s is not registered%s; start it, and volnode goes on once its registration socket is in "+
-			"plugins_registry below the root directory, and the endpoint that it names answers", w.driver, others)
+		return plugin.Problemf(field("driver"), "%s", Unregistered(w.driver, v.Registered))
 	}
 	return nil
+}
+
+// Unregistered says that a driver is not registered, which others are, and what to do.
+func Unregistered(driver string, registered []string) string {
+	others := ", nor is any other"
+	if len(registered) > 0 {
+		others = "; registered: " + strings.Join(registered, ", ")
+	}
+	return "driver " + driver + " is not registered" + others + "; start it, and volnode goes on once its registration socket is in " +
+		"plugins_registry below the root directory, and the endpoint that it names answers"
 }
 
 func checkObject(v plugin.Volume, w wish, origin string, inline bool) *plugin.Problem {

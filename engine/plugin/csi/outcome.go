@@ -121,7 +121,10 @@ func (v verdict) result(err error) core.Result {
 	if e, ok := errors.AsType[*hal.Error](err); ok {
 		judged := *e
 		judged.Outcome = v.outcome // the HAL names what its class leaves open; the code says more
-		r.Reason = judged.Error()
+		r.Reason, r.Call = judged.Error(), e.Op
+		if e.Class == hal.ClassRPC && e.Reply == hal.ReplyStatus {
+			r.Code = e.Code.String()
+		}
 		if v.answer == core.Doubted {
 			r.Reason += "; this answer does not prove that the call has ended"
 		}
