@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,14 @@ type noCluster struct{ hal.Cluster }
 
 func (noCluster) Watch(f func(hal.ClusterEvent)) { f(hal.Synced{Source: "manifest"}) }
 
+// counted lets a test wait for the tasks of an engine that has ended: they may write into its root directory until then.
+type counted struct {
+	hal.Runtime
+	tasks sync.WaitGroup
+}
+
+func (c *counted) Go(task func()) { c.tasks.Go(task) }
+
 // Who asks has its answer, or the end of its context, or of the engine: the owner may be busy meanwhile, and writes its answers where nobody reads.
 func TestQuestionsToABusyAndToAnEndedOwner(t *testing.T) {
 	needRoot(t)
@@ -26,11 +35,13 @@ func TestQuestionsToABusyAndToAnEndedOwner(t *testing.T) {
 	require.NoError(t, err)
 	defer host.Close()
 	h := host.HAL()
-	h.Cluster = noCluster{}
+	tasks := &counted{Runtime: h.Runtime}
+	h.Cluster, h.Runtime = noCluster{}, tasks
 	m := engine.New(h, engine.Config{NodeName: "n", RootDir: root})
 	running, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { host.Run(running); close(ended) }()
+	defer func() { stop(); <-ended; tasks.tasks.Wait() }()
 	m.Start()
 
 	busy, goesOn := make(chan struct{}), make(chan struct{})

@@ -44,7 +44,8 @@ func lives(t *testing.T, foreign, pods int) map[string]uint64 {
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
 	h, meter := wrap.Metered(host.HAL())
-	h.Cluster = noCluster{}
+	tasks := &counted{Runtime: h.Runtime}
+	h.Cluster, h.Runtime = noCluster{}, tasks
 	var looked atomic.Pointer[core.Work]
 	noticed := make(chan struct{}, 100)
 	looks := func(c *core.Core) {
@@ -61,7 +62,7 @@ func lives(t *testing.T, foreign, pods int) map[string]uint64 {
 		defer close(owner)
 		host.Run(ctx)
 	}()
-	defer func() { end(); <-owner }()
+	defer func() { end(); <-owner; tasks.tasks.Wait() }()
 	m.Start()
 	comes := func(uid types.UID) {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: string(uid), UID: uid}}
