@@ -95,4 +95,6 @@ func (c *Core) trace(stray Rung) {
 	c.locate(r)
 	// What left a trace and no record may have been up: unknown is running.
 	r.wasUp = r.Pod != ""
+	c.lastSeq++ // what no record tells of came after the last copy of the journal
+	r.seq = c.lastSeq
 }

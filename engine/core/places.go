@@ -1,7 +1,5 @@
 package core
 
-import "slices"
-
 // This file is the law of places: one path has one volume for as long as anything of it may be there, or may come. A path can pass from one volume to
 // another: somebody edits the handle or the driver of a PersistentVolume, or creates one again under its name. Paths are named after the object, so
 // the new volume comes to the path of the old one, and a driver that is asked to publish there mounts over what containers use, or believes that it
@@ -67,11 +65,26 @@ func (c *Core) displace(r *rung) {
 	}
 }
 
-// unused reports whether no container runs on what another volume has at a path of r: what takes r down acts on the path.
+// unused reports whether nothing that another volume has at a path of r is in the way of taking r down, which acts on the path: no container runs on it,
+// and it did not come there after r. What came last is what stands there, so it goes first.
 func (c *Core) unused(r *rung) (decision, bool) {
-	i := slices.IndexFunc(r.rivals, func(o *rung) bool { return !o.isGone() && c.live(o) })
-	if i >= 0 {
-		return waitOn(whyPlaceUsed, r.rivals[i].Key), false
+	for _, o := range r.rivals {
+		switch {
+		case o.isGone():
+		case c.live(o):
+			return waitOn(whyPlaceUsed, o.Key), false
+		case o.isAbove(r):
+			return waitOn(whyPlace, o.Key), false
+		}
 	}
 	return decision{}, true
+}
+
+// isAbove reports whether o came to a path after r did, of two of which something may be left there: it stands there by its own fingerprint, or its first
+// intent is the later one.
+func (o *rung) isAbove(r *rung) bool {
+	if o.state == Present || r.state == Present {
+		return r.state != Present
+	}
+	return o.seq > r.seq
 }

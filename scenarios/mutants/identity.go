@@ -19,6 +19,14 @@ var identity = []Mutant{
 		"\t\tif !o.isGone() {\n\t\t\treturn o\n", "\t\tif o.state != Absent || o.op != nil || o.child != \"\" {\n\t\t\treturn o\n",
 	},
 	{
+		"what is recorded at a path goes before what came there later", "S13, laws: places", "engine/core/places.go",
+		"\t\tcase o.isAbove(r):\n", "\t\tcase r.isAbove(o):\n",
+	},
+	{
+		"what no record tells of came first", "S13, laws: places", "engine/core/hidden.go",
+		"\tr.seq = c.lastSeq\n", "\tr.seq = 0\n",
+	},
+	{
 		"another handle under one name is the same volume", "S21", "engine/plugin/csi/ladder.go",
 		"return hal.Key(string(KindPublish) + \"/\" + driver + \"^\" + plugin.Escape(handle) +",
 		"return hal.Key(string(KindPublish) + \"/\" + driver + \"^\" +",
