@@ -116,11 +116,15 @@ func (c *Core) record(r *rung) Record {
 	}
 }
 
-// room estimates the bytes that the rest of r's ladder will need in the journal, one publish included.
+// room estimates the bytes that the rest of r's ladder will need in the journal, one publish included. What has a record needs no more.
 func (c *Core) room(r *rung) int {
 	n := 0
 	for _, a := range c.upon[r.Key] {
-		n = max(n, a.size()+c.room(a))
+		need := c.room(a)
+		if !a.recorded {
+			need += a.size()
+		}
+		n = max(n, need)
 	}
 	return n
 }

@@ -305,6 +305,7 @@ var killers = map[string]killer{
 	"what the log of deletions had is not told again once others are written":     {scenario: "deletion_goes_on_after_its_log_was_removed_and_begun_anew"},
 	"what is recorded at a path goes before what came there later":                {scenario: "old_journal_tells_of_the_former_volume_of_a_path"},
 	"what no record tells of came first":                                          {scenario: "old_journal_tells_of_the_former_volume_of_a_path"},
+	"a ladder keeps room for what has a record":                                   {scenario: "record_of_a_stage_is_lost_from_a_small_journal"},
 	"what two manifests held is forgotten between their copies":                   {scenario: "agent_dies_between_the_copies_of_two_manifests"},
 	"what was accepted once is accepted for good":                                 {scenario: "removal_is_accepted_once"},
 	"what was kept is forgotten before its file has a copy":                       {scenario: "agent_dies_as_a_kept_pod_is_back_in_its_manifest"},

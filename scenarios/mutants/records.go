@@ -3,6 +3,10 @@ package mutants
 // records is the journal: what core writes, and how it comes to the disk (laws 5).
 var records = []Mutant{
 	{
+		"a ladder keeps room for what has a record", "L2, laws: journal", "engine/core/lines.go",
+		"\t\tif !a.recorded {\n\t\t\tneed += a.size()\n\t\t}\n", "\t\tneed += a.size()\n",
+	},
+	{
 		"no intent is written", "S15, laws 5.1, simplyblock-csi#439", "engine/core/lines.go",
 		"\tif v == Look || (!r.Intent && (r.recorded || v == Descend)) {\n\t\treturn\n\t}\n\tfirst", "\tif v != Descend {\n\t\treturn\n\t}\n\tfirst",
 	},
