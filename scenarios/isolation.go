@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin/hostpath"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -120,6 +121,9 @@ func (r *run) isFreeToGo(p *pod) bool {
 func (r *run) isFreeRung(b *core.Belief) bool {
 	if r.faulty[b.Key] || b.HasChild || b.ClimbOpen != 0 || b.DescendOpen != 0 || r.w.IsHeldOpen(b.Path) || r.isDisturbed(b.Path) {
 		return false
+	}
+	if b.Kind == hostpath.Kind && b.InFlight && r.w.IsShareSilent(hostShare) {
+		return false // who looks for it waits for the server, and may still make it
 	}
 	driver, volume, isCSI := strings.Cut(b.Volume, "^")
 	if !isCSI { // once the journal is lost, data goes only if a source has named its pod

@@ -143,6 +143,11 @@ func (w *World) MountShare(path string) {
 	w.mounts.place(actor{}, at, m)
 }
 
+// IsShareSilent says whether the server of what MountShare has mounted at path does not answer.
+func (w *World) IsShareSilent(path string) bool {
+	return slices.ContainsFunc(w.shares, func(s *share) bool { return s.name == path && s.isSilent })
+}
+
 // SilenceShare keeps the server of what MountShare has mounted at path from answering for some time. It reports whether there is such a share.
 func (w *World) SilenceShare(path string, d time.Duration) bool {
 	i := slices.IndexFunc(w.shares, func(s *share) bool { return s.name == path })
