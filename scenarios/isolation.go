@@ -157,7 +157,7 @@ func (r *run) isFree(p *pod) bool {
 		}))
 	})
 	return !isHurt && !slices.ContainsFunc(r.list, func(at *place) bool {
-		return (r.faulty[at.key] || at.isTouched || r.isKeptUp(at)) &&
+		return (r.faulty[at.key] || at.isTouched || r.isKeptUp(at) || r.isBlindTo(at)) &&
 			slices.ContainsFunc(p.uses, func(u use) bool { return u.driver == at.driver && u.volume == at.volume })
 	})
 }
@@ -166,6 +166,18 @@ func (r *run) isFree(p *pod) bool {
 func (r *run) isKeptUp(at *place) bool {
 	b, ok := r.core.Belief(at.key)
 	return ok && b.State != core.Present && r.w.IsHeldOpen(at.path)
+}
+
+// isBlindTo: a stage is to go, as when it is made anew, and a start could not look at a stray among the directories of pods: one that no record tells of
+// may have the volume there.
+func (r *run) isBlindTo(at *place) bool {
+	b, known := r.core.Belief(at.key)
+	why, _ := r.core.Prospect(at.key)
+	isToGo := known && !at.isPublish && !b.IsGone && (b.State != core.Present || why.Change == core.OnChangeRebuild || why.IsNegated)
+	return isToGo && slices.ContainsFunc(r.root.strays, func(stray string) bool {
+		_, is := r.w.Exists(stray)
+		return is && (r.root.left[stray] || r.root.left[stray+"/volumes"])
+	})
 }
 
 // isHeldOpen: somebody keeps what is mounted for a volume of a pod busy, or what it stands on.
