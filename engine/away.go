@@ -22,7 +22,8 @@ func (m *VolumeManager) reached(v core.View, why string) string {
 	case d == nil || d.by == nil:
 		return call + ": " + hal.NotSent + ": " + csiplugin.Unregistered(v.Actor, m.drivers.registered())
 	}
-	return call + ": " + hal.NotSent + ": driver " + v.Actor + " is registered, and can't be reached: " + reachAgain(d.by.why)
+	return call + ": " + hal.NotSent + ": driver " + v.Actor + " is registered, and can't be reached: " +
+		reachAgain(d.by.why)
 }
 
 // awayDrivers are the drivers that no socket registers, though volumes of theirs are up, or may be.

@@ -168,7 +168,8 @@ func TestBadFlagsEndWithTwoAndAreNamed(t *testing.T) {
 	}
 	r := volnode(t, "run", "--log-format=xml", "--mount-namespace=foo")
 	require.Equal(t, exitUsage, r.status)
-	require.Contains(t, r.errOut, `--mount-namespace: "foo" is neither host nor own`+"\n"+`--log-format: "xml" is neither text nor json`)
+	require.Contains(t, r.errOut, `--mount-namespace: "foo" is neither host nor own`+"\n"+
+		`--log-format: "xml" is neither text nor json`)
 }
 
 func TestFlagsOverrideTheFile(t *testing.T) {

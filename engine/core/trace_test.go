@@ -27,13 +27,15 @@ func TestATraceAsksForRoomAgain(t *testing.T) {
 	require.Empty(t, step(refused).Lines)
 }
 
-// What stands below a rung and has no record has one before the rung goes, whether or not the rung has its own: the names of the rung may be all that
-// tells of it.
+// What stands below a rung and has no record has one before the rung goes, whether or not the rung has its own: the
+// names of the rung may be all that tells of it.
 func TestWhatIsBelowIsRecordedBeforeARungGoes(t *testing.T) {
 	rungs := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}.rungs("p")
 	for name, start := range map[string]core.Start{
-		"the rung has no record":                       {Strays: rungs},
-		"the rung has one, and what is below has none": {Strays: rungs[1:], Records: []core.Record{{Rung: rungs[0], Phase: core.Leaving, Boot: "b"}}},
+		"the rung has no record": {Strays: rungs},
+		"the rung has one, and what is below has none": {
+			Strays: rungs[1:], Records: []core.Record{{Rung: rungs[0], Phase: core.Leaving, Boot: "b"}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start.Now, start.Boot = second, "b"

@@ -40,8 +40,8 @@ func (r *registration) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
 	return info, err
 }
 
-// madeOf names what is at a path. The instant of its bind(2), which a change of its owner or mode does not move, tells what reuses an inode. It is a name
-// of nothing if nothing is there.
+// madeOf names what is at a path. The instant of its bind(2), which a change of its owner or mode does not move, tells
+// what reuses an inode. It is a name of nothing if nothing is there.
 func madeOf(socket string) string {
 	var st unix.Stat_t
 	if err := unix.Lstat(socket, &st); err != nil {
