@@ -14,15 +14,16 @@ import (
 
 // reached replaces what the host says of a call that was not sent, for want of its driver, by what people can do.
 func (m *VolumeManager) reached(v core.View, why string) string {
-	call, _, isUnsent := strings.Cut(why, hal.NotSent)
-	d := m.drivers.byName[v.Actor]
+	call, rest, _ := strings.Cut(why, ": ") // what a driver has said comes behind a code
+	isUnsent, d := strings.HasPrefix(rest, hal.NotSent), m.drivers.byName[v.Actor]
 	switch {
 	case !isUnsent || v.Actor == "" || d != nil && d.isConnected:
 		return why
 	case d == nil || d.by == nil:
-		return call + hal.NotSent + ": " + csiplugin.Unregistered(v.Actor, m.drivers.registered())
+		return call + ": " + hal.NotSent + ": " + csiplugin.Unregistered(v.Actor, m.drivers.registered())
 	}
-	return call + hal.NotSent + ": driver " + v.Actor + " is registered, and can't be reached: " + reachAgain(d.by.why)
+	return call + ": " + hal.NotSent + ": driver " + v.Actor + " is registered, and can't be reached: " +
+		reachAgain(d.by.why)
 }
 
 // awayDrivers are the drivers that no socket registers, though volumes of theirs are up, or may be.

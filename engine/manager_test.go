@@ -238,6 +238,31 @@ func TestJournalLost(t *testing.T) {
 	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s.Rungs)
 }
 
+// A start that finds something of an earlier life, be it that no rung can be made of it, is none on a bare node.
+func TestANodeIsBareIfNothingIsFoundOnIt(t *testing.T) {
+	const csi, pods = "/var/lib/volnode/plugins/kubernetes.io/csi", "/var/lib/volnode/pods"
+	const stage, raw = csi + "/" + driverName + "/0", csi + "/volumeDevices/pv/data"
+	for what, find := range map[string]func(w *sim.World){
+		"":                    func(*sim.World) {},
+		"an emptyDir":         func(w *sim.World) { w.MakeDir(pods + "/uid-web/volumes/kubernetes.io~empty-dir/scratch") },
+		"a damaged data file": func(w *sim.World) { w.MakeDir(stage); w.WriteFile(stage+"/vol_data.json", []byte("{")) },
+		"a data file alone": func(w *sim.World) {
+			w.MakeDir(raw)
+			w.WriteFile(raw+"/vol_data.json", []byte(`{"specVolID":"pv","volumeHandle":"a","driverName":"`+driverName+`"}`))
+		},
+		"a volume of no plugin": func(w *sim.World) { w.MakeDir(pods + "/uid-web/volumes/kubernetes.io~nfs/data") },
+	} {
+		b := newBench(t, sim.Polite())
+		b.run(time.Minute)
+		b.w.KillAgent()
+		find(b.w)
+		b.run(time.Minute)
+		is := false
+		b.w.Do(func() { is = b.m.IsBare() })
+		require.Equal(t, what == "", is, what)
+	}
+}
+
 // Somebody's mount stands at the path of a volume: it is left alone, and as soon as it is gone the volume comes up.
 func TestForeignMountGoes(t *testing.T) {
 	b := newBench(t, sim.Polite())

@@ -165,7 +165,8 @@ func (m *VolumeManager) begin(n node) {
 	n.start.Now = m.h.Runtime.Now()
 	m.core = core.New(n.start)
 	s := &n.start
-	m.isBare = len(m.damage)+len(s.Records)+len(s.Strays)+len(s.Hidden)+len(s.Unseen)+len(s.Children)+len(s.Covers) == 0
+	m.isBare = len(m.damage)+len(s.Records)+len(n.left)+len(s.Strays) == 0 &&
+		len(s.Hidden)+len(s.Unseen)+len(s.Children)+len(s.Covers) == 0
 	for _, rec := range n.start.Records {
 		for _, name := range csiplugin.Secrets(rec.Rung.Want) {
 			m.ears.said.Give(name, rec.Rung.Actor)

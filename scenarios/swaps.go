@@ -66,8 +66,11 @@ func (r *run) swapsManifests(how swapping, keeps func(file string) bool, returns
 
 // lacksManifests: in the place of the directory of manifests is another one that lacks some: an object of a pod that comes may be among them.
 func (r *run) lacksManifests() bool {
+	if r.swapped == notSwapped {
+		return false
+	}
 	for file, object := range r.written { // the order does not matter
-		if _, is := r.w.Exists(file); r.swapped != notSwapped && object != nil && !is {
+		if _, is := r.w.Exists(file); object != nil && !is {
 			return true
 		}
 	}

@@ -166,6 +166,10 @@ func TestBadFlagsEndWithTwoAndAreNamed(t *testing.T) {
 		require.Equal(t, exitUsage, r.status, flag)
 		require.Contains(t, r.errOut, want)
 	}
+	r := volnode(t, "run", "--log-format=xml", "--mount-namespace=foo")
+	require.Equal(t, exitUsage, r.status)
+	require.Contains(t, r.errOut, `--mount-namespace: "foo" is neither host nor own`+"\n"+
+		`--log-format: "xml" is neither text nor json`)
 }
 
 func TestFlagsOverrideTheFile(t *testing.T) {

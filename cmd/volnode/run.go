@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -71,14 +72,23 @@ func configurationOf(file string, flags configuration, given *pflag.FlagSet) (co
 		}
 	}
 	// The file's values are right by themselves, so one that is not is a flag's, or the host's name.
-	err := c.complete()
-	if e, ok := errors.AsType[*valueError](err); ok && given.Changed(flagOf(e.key)) {
-		return c, fail(exitUsage, "--%s: %s", flagOf(e.key), e.text)
+	return c, byFlags(c.complete(), given)
+}
+
+// byFlags names the flags whose values can't be.
+func byFlags(err error, given *pflag.FlagSet) error {
+	if err == nil {
+		return nil
 	}
-	if err != nil {
-		return c, &exitError{exitConfig, err}
+	status := exitConfig
+	var all []error
+	for _, one := range flat(err) {
+		if e, ok := errors.AsType[*valueError](one); ok && given.Changed(flagOf(e.key)) {
+			one, status = fmt.Errorf("--%s: %s", flagOf(e.key), e.text), exitUsage
+		}
+		all = append(all, one)
 	}
-	return c, nil
+	return &exitError{status, errors.Join(all...)}
 }
 
 // flagOf is the flag that sets what a key sets.

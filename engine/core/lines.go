@@ -16,9 +16,7 @@ func (c *Core) announce(r *rung, v Verb) {
 	first := !r.recorded || r.phase == Lingering
 	rec := c.record(r)
 	if v == Descend {
-		if first {
-			c.announceBelow(r)
-		}
+		c.announceBelow(r)
 		rec.Phase = Leaving
 		rec.DescendUntil = max(rec.DescendUntil, r.op.until)
 	} else {

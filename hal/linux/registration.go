@@ -40,13 +40,14 @@ func (r *registration) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
 	return info, err
 }
 
-// madeOf names what is at a path: the times tell what reuses an inode. It is a name of nothing if nothing is there.
+// madeOf names what is at a path. The instant of its bind(2), which a change of its owner or mode does not move, tells
+// what reuses an inode. It is a name of nothing if nothing is there.
 func madeOf(socket string) string {
 	var st unix.Stat_t
 	if err := unix.Lstat(socket, &st); err != nil {
 		return "gone"
 	}
-	return fmt.Sprintf("%d:%d:%d", st.Dev, st.Ino, st.Ctim.Nano())
+	return fmt.Sprintf("%d:%d:%d", st.Dev, st.Ino, st.Mtim.Nano())
 }
 
 func (r *registration) Notify(c hal.Call, socket, made string, registered bool, reason string) error {
