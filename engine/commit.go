@@ -167,7 +167,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	m.commits.failed = err != nil
 	m.mend()
 	if hal.Is(err, syscall.ENOENT) {
-		m.lost(m.journal.File())
+		m.lost(m.journal.File(), "")
 	}
 	if m.own.again {
 		m.ownChanged()
