@@ -71,6 +71,9 @@ func (r *run) leftover() string {
 	if served = slices.DeleteFunc(served, r.hasRival); len(served) > 0 {
 		return "the record of who serves " + served[0]
 	}
+	if all := r.w.WatchedPaths(); len(all) > 1 { // one is that of the journal
+		return "a watch: the agent follows " + strings.Join(all, ", ")
+	}
 	r.asksInUseAtLast()
 	r.tellsAtTheEnd(status)
 	return ""

@@ -124,6 +124,10 @@ var roots = []Mutant{
 		"\t\t\tif !isBad {\n\t\t\t\tm.own.identity = id\n\t\t\t}\n", "\t\t\tm.own.identity = id\n",
 	},
 	{
+		"the watch of a former journal file stays", "L1", "engine/own.go",
+		"\t\t\tif m.own.end != nil {\n", "\t\t\tif m.own.end != nil && m.own.journal == \"\" {\n",
+	},
+	{
 		"a directory that was removed is not made again for the journal", "L2", "engine/journal/batch.go",
 		"\tif hal.Is(err, syscall.ENOENT) { // somebody has removed the directory\n", "\tif err == nil {\n",
 	},
