@@ -24,6 +24,7 @@ var killers = map[string]killer{
 	"a damaged identity file stays under a living agent":                          {scenario: "identity_file_is_damaged_under_a_running_agent"},
 	"an identity file that could not be written again is good":                    {scenario: "identity_file_is_damaged_under_a_running_agent"},
 	"the watch of a former journal file stays":                                    {seed: 1},
+	"files of the journal that were replaced stay":                                {seed: 1},
 	"what the next run must know is not missed":                                   {scenario: "copies_of_manifests_are_removed_under_a_living_agent"},
 	"a bad manifest of the first start stops all teardown":                        {scenario: "bad_manifest_of_the_first_start_stops_nobody_elses_teardown"},
 	"a node is bare whatever its journal says":                                    {scenario: "full_disk_does_not_make_a_served_pod_new"},
