@@ -189,4 +189,8 @@ var outcomes = []Mutant{
 		"a deletion that goes on is told to be a loss", "S29, L12", "engine/plugin/emptydir/verbs.go",
 		" || hasTrash(h, o, dir):", ":",
 	},
+	{
+		"a stage that its driver can't let go of keeps others out", "L2", "engine/plugin/csi/descend.go",
+		"v.outcome == hal.Unknown && w.o.Kind == KindPublish", "v.outcome == hal.Unknown",
+	},
 }
