@@ -167,7 +167,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	m.commits.failed = err != nil
 	m.mend()
 	if hal.Is(err, syscall.ENOENT) {
-		m.lost(m.journal.File())
+		m.lost(m.journal.File(), "")
 	}
 	if m.own.again {
 		m.ownChanged()
@@ -175,7 +175,13 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	m.followJournal()
 	if err != nil {
 		m.log(LevelError, "journal not written, nothing is started", "error", err.Error())
-		m.commits.held = append(m.commits.held, b.Wake...)
+		for _, id := range b.Wake {
+			if m.waits[id].on == core.PodReady { // an end need not be written: what the records tell of is looked at by the next start
+				m.commits.held = append(m.commits.held, id)
+			} else {
+				m.release(core.Batch{Wake: []core.Waiter{id}})
+			}
+		}
 		var ops []hal.OpID
 		for _, op := range b.Start {
 			ops = append(ops, op.ID)
@@ -219,9 +225,9 @@ func (m *VolumeManager) release(b core.Batch) {
 		m.launch(&b.Start[i])
 	}
 	for _, id := range b.Wake {
-		if done := m.waits[id]; done != nil {
+		if w, is := m.waits[id]; is {
 			delete(m.waits, id)
-			done()
+			w.done()
 		}
 	}
 }

@@ -48,7 +48,7 @@ type VolumeManager struct {
 	drivers  drivers
 	drift    drift
 
-	waits      map[core.Waiter]func()
+	waits      map[core.Waiter]waiting
 	lastWaiter core.Waiter
 	armed      hal.Instant // the earliest wake-up that is queued, 0 for none
 	running    int         // operations under way
@@ -61,7 +61,7 @@ type VolumeManager struct {
 
 // New returns a manager that does nothing yet.
 func New(h hal.Host, cfg Config) *VolumeManager {
-	m := &VolumeManager{cfg: cfg.withDefaults(), waits: map[core.Waiter]func(){}}
+	m := &VolumeManager{cfg: cfg.withDefaults(), waits: map[core.Waiter]waiting{}}
 	if lacks := h.Lacks(); lacks != "" {
 		m.lacks = &Refusal{"the host that the engine was made with has no " + lacks + "; give it one"}
 	}

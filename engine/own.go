@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"syscall"
 	"time"
 
@@ -8,8 +9,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file notices that somebody has removed the agent's own files while it runs. What they hold is in memory, so they are made again: a start without
-// them would not know what this life has done.
+// This file notices that somebody has removed the agent's own files while it runs, or has damaged the identity file. What they hold is in memory, so
+// they are made again: a start without them would not know what this life has done, and one with a damaged identity file would be refused.
 
 // ownAgain is when own files are looked at once more that could not be looked at.
 const ownAgain = time.Second
@@ -17,9 +18,11 @@ const ownAgain = time.Second
 // own is the watch over the agent's own files.
 type own struct {
 	isLooking bool
-	again     bool   // something changed since the look began
-	journal   string // the file of the journal that is followed
-	end       func() // the end of that
+	again     bool     // something changed since the look began
+	journal   string   // the file of the journal that is followed
+	end       func()   // the end of that
+	identity  hal.Info // of the identity file, when it was good last; zero before the first look
+	told      string   // why the identity file could not be written again, as it was told last
 }
 
 // watchOwn begins the watch.
@@ -59,16 +62,46 @@ func (m *VolumeManager) ownChanged() {
 		return
 	}
 	m.own.isLooking, m.own.again = true, false
-	file, id := m.journal.File(), identity.File(m.cfg.RootDir)
+	file, was := m.journal.File(), m.own.identity
 	m.h.Runtime.Go(func() {
 		_, journalErr := m.h.Tree.Stat(hal.Call{}, file)
-		_, idErr := m.h.Tree.Stat(hal.Call{}, id)
-		if hal.Is(idErr, syscall.ENOENT) {
+		id, isBad, idErr := m.lookAtIdentity(was)
+		if isBad {
 			idErr = identity.Write(&m.h, hal.Call{}, m.cfg.RootDir, m.identity)
-			m.h.Runtime.Post(func() { m.lost(id) })
+			m.h.Runtime.Post(func() { m.identityLost(idErr) })
 		}
-		m.h.Runtime.Post(func() { m.ownSeen(file, journalErr, idErr) })
+		m.h.Runtime.Post(func() {
+			if !isBad {
+				m.own.identity = id
+			}
+			m.ownSeen(file, journalErr, idErr)
+		})
 	})
+}
+
+// lookAtIdentity tells whether the identity file is gone or damaged. It reads the file if that is another one than was, or was written since. It runs as
+// a task.
+func (m *VolumeManager) lookAtIdentity(was hal.Info) (is hal.Info, isBad bool, err error) {
+	is, err = m.h.Tree.Stat(hal.Call{}, identity.File(m.cfg.RootDir))
+	isFirst := was == hal.Info{} && is.Type == hal.TypeFile && is.Size == int64(len(m.identity.Marshal()))
+	if err != nil || is == was || isFirst {
+		return is, hal.Is(err, syscall.ENOENT), err
+	}
+	_, known, err := identity.Read(&m.h, hal.Call{}, m.cfg.RootDir)
+	_, isDamaged := errors.AsType[*identity.DamagedError](err)
+	return is, isDamaged || err == nil && !known, err
+}
+
+// identityLost tells that the identity file was gone or damaged, and of each reason why it can't be written again once.
+func (m *VolumeManager) identityLost(err error) {
+	why := ""
+	if err != nil {
+		why = " That fails: " + err.Error() + "; " + hal.DiskAdvice(identity.Dir(m.cfg.RootDir), err)
+	}
+	if why == "" || why != m.own.told {
+		m.lost(identity.File(m.cfg.RootDir), why)
+	}
+	m.own.told = why
 }
 
 // ownSeen takes in a look at the own files.
@@ -76,7 +109,7 @@ func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 	m.own.isLooking = false
 	isSame := !m.commits.busy && m.journal.File() == file // else the journal was written meanwhile, and it is another file by now
 	if hal.Is(journalErr, syscall.ENOENT) && isSame && m.journal.Stats().Why == "" {
-		m.lost(file)
+		m.lost(file, "")
 		m.journal.Lose(journalErr)
 		m.mend()
 	}
@@ -85,12 +118,12 @@ func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 	}
 }
 
-// lost tells that an own file was removed.
-func (m *VolumeManager) lost(file string) {
-	text := file + ": it was removed while volnode ran, or a mount hides it; volnode writes it again from memory. Find out who did that"
+// lost tells that an own file was removed or damaged. why says why it is not there again, "" if it is.
+func (m *VolumeManager) lost(file, why string) {
+	text := file + ": it was removed or damaged while volnode ran, or a mount hides it; volnode writes it again from memory. Find out who did that." + why
 	m.damage = append(m.damage, text)
 	m.damage = m.damage[max(0, len(m.damage)-maxDamage):]
-	m.log(LevelError, "own file removed", "file", file, "next", "it is written again from memory")
+	m.log(LevelError, "own file removed", "file", file, "next", "it is written again from memory."+why)
 }
 
 // maxDamage is how much damage the status tells of.

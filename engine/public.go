@@ -61,13 +61,19 @@ func (m *VolumeManager) waitFor(ctx context.Context, uid core.PodUID, on core.Co
 	return m.missing(err, uid, on)
 }
 
+// waiting is somebody who waits.
+type waiting struct {
+	on   core.Condition
+	done func()
+}
+
 // wait blocks until the condition holds, or ctx is over.
 func (m *VolumeManager) wait(ctx context.Context, uid core.PodUID, on core.Condition) error {
 	var id core.Waiter
 	err := m.h.Runtime.Await(ctx, func(done func()) {
 		m.lastWaiter++
 		id = m.lastWaiter
-		m.waits[id] = done
+		m.waits[id] = waiting{on, done}
 		m.step(core.Await{Waiter: id, Pod: uid, For: on})
 	})
 	if err != nil {

@@ -61,3 +61,29 @@ func TestReadyIsNotToldBeforeItIsRecorded(t *testing.T) {
 	require.Equal(t, engine.Ready, b.status().Pods[0].State)
 	require.Contains(t, mounted(), "data")
 }
+
+// Who waits for an end need not wait for the journal: what its records tell of is looked at by the next start.
+func TestAnEndIsToldWhileTheJournalCanNotBeWritten(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	f := &failing{}
+	b.w.SetAgent(func(h hal.Host) {
+		f.Files = h.Files
+		h.Files = f
+		b.m = engine.New(h, b.cfg)
+		b.m.Start()
+	})
+	b.w.KillAgent()
+	b.run(time.Minute)
+	f.is = true
+	b.w.Apply(pod("web", "a"))
+	b.run(time.Minute)
+	require.Equal(t, engine.Waiting, b.status().Pods[0].State)
+	b.w.Delete(pod("web", "a"))
+	begun, ended := b.w.Now(), b.w.Now()
+	b.w.Do(func() {
+		require.NoError(t, b.m.WaitForUnmount(b.w.Context(time.Hour), "uid-web"))
+		require.NoError(t, b.m.WaitForNothing(b.w.Context(time.Hour)))
+		ended = b.w.Now()
+	})
+	require.Less(t, ended.Sub(begun), 10*time.Second)
+}

@@ -3,6 +3,7 @@ package hal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -131,11 +132,22 @@ func Is(err error, errno syscall.Errno) bool { return errors.Is(err, errno) }
 
 // DiskAdvice says what volnode does next, and what people can do, when a file in a directory can't be written.
 func DiskAdvice(dir string, err error) string {
+	is := func(all ...syscall.Errno) bool {
+		return slices.ContainsFunc(all, func(errno syscall.Errno) bool { return Is(err, errno) })
+	}
 	switch {
-	case Is(err, syscall.ENOSPC):
+	case is(syscall.ENOSPC):
 		return "volnode tries again; free space on the disk of " + dir
-	case Is(err, syscall.EDQUOT):
+	case is(syscall.EDQUOT):
 		return "volnode tries again; free space in " + dir + ", or raise its quota"
+	case is(syscall.EISDIR, syscall.ENOTDIR, syscall.ENOTEMPTY, syscall.ELOOP):
+		return "volnode tries again; somebody has put something else in the place of a file or directory of volnode's: move it away (ls -la " + dir + ")"
+	case is(syscall.EPERM, syscall.EACCES):
+		return "volnode tries again; somebody has made it immutable: run chattr -R -i " + dir
+	case is(syscall.EXDEV, syscall.EBUSY):
+		return "volnode tries again; something is mounted there: unmount it (findmnt -T " + dir + ")"
+	case is(syscall.EROFS):
+		return "volnode tries again; the filesystem is read-only: mount it writable (findmnt -T " + dir + ")"
 	}
 	return "volnode tries again; see to the disk of " + dir
 }

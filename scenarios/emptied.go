@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,9 +72,27 @@ func (r *run) leftover() string {
 	if served = slices.DeleteFunc(served, r.hasRival); len(served) > 0 {
 		return "the record of who serves " + served[0]
 	}
+	if all := r.generations(); len(all) > mostGenerations {
+		return "files of the journal that others have replaced: " + strings.Join(all, ", ")
+	}
+	if all := r.w.WatchedPaths(); len(all) > 1 { // one is that of the journal
+		return "a watch: the agent follows " + strings.Join(all, ", ")
+	}
 	r.asksInUseAtLast()
 	r.tellsAtTheEnd(status)
 	return ""
+}
+
+// mostGenerations is how many files of the journal may be there: what could not be taken away, as the agent died or the disk failed, goes once
+// another one is begun.
+const mostGenerations = 3
+
+// generations names the files of the journal, but for the spare and what is kept of damaged ones.
+func (r *run) generations() []string {
+	return slices.DeleteFunc(r.w.Entries(path.Join(rootDir, "volnode/journal")), func(name string) bool {
+		_, err := strconv.ParseUint(strings.TrimPrefix(name, "journal."), 10, 64)
+		return err != nil
+	})
 }
 
 // asksInUseAtLast asks the engine, of which nothing is left, for each volume that was there.

@@ -199,6 +199,16 @@ func (w *World) Outlived() []hal.Child {
 	return all
 }
 
+// WatchedPaths is the paths that the agent follows one by one, in the order in which it began to.
+func (w *World) WatchedPaths() (all []string) {
+	if inc := w.watching(); inc != nil {
+		for _, p := range inc.watches.paths {
+			all = append(all, p.path)
+		}
+	}
+	return all
+}
+
 // Exists says what is at a path, following mounts; false if nothing.
 func (w *World) Exists(path string) (hal.FileType, bool) {
 	at, _, errno := w.look(path, walkNoLastLink)

@@ -21,6 +21,10 @@ var killers = map[string]killer{
 		"workload.rename@pv-2#0=2,workload.rename-time@pv-2#0=2s,workload.rename-again@pv-2#1=1," +
 		"files.allocate/crash@~/volnode/journal/journal.spare#0=crash-before," +
 		"files.sync/crash@~/plugins/kubernetes.io/csi/disk.example/2508060b3ae9c255744bf936be81b434fbfcff953722feb2f5f3314dbf650000/.vol_data.json.new#0=crash-before"},
+	"a damaged identity file stays under a living agent":                          {scenario: "identity_file_is_damaged_under_a_running_agent"},
+	"an identity file that could not be written again is good":                    {scenario: "identity_file_is_damaged_under_a_running_agent"},
+	"the watch of a former journal file stays":                                    {seed: 1},
+	"files of the journal that were replaced stay":                                {seed: 1},
 	"what the next run must know is not missed":                                   {scenario: "copies_of_manifests_are_removed_under_a_living_agent"},
 	"a bad manifest of the first start stops all teardown":                        {scenario: "bad_manifest_of_the_first_start_stops_nobody_elses_teardown"},
 	"a node is bare whatever its journal says":                                    {scenario: "full_disk_does_not_make_a_served_pod_new"},

@@ -181,4 +181,16 @@ var outcomes = []Mutant{
 		"a drift reading of before a change counts", "S14, laws 7.1, kubernetes#128219", "engine/core/actual.go",
 		"r.op != nil || r.changed > e.Since {", "r.op != nil {",
 	},
+	{
+		"what was deleted on purpose is told to be lost", "S29, L12", "engine/plugin/emptydir/verbs.go",
+		"!strings.HasPrefix(was, boot) || o.Left || ", "!strings.HasPrefix(was, boot) || ",
+	},
+	{
+		"a deletion that goes on is told to be a loss", "S29, L12", "engine/plugin/emptydir/verbs.go",
+		" || hasTrash(h, o, dir):", ":",
+	},
+	{
+		"a stage that its driver can't let go of keeps others out", "L2", "engine/plugin/csi/descend.go",
+		"v.outcome == hal.Unknown && w.o.Kind == KindPublish", "v.outcome == hal.Unknown",
+	},
 }

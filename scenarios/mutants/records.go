@@ -211,4 +211,8 @@ var records = []Mutant{
 		"damage is told by no start that fails", "laws 5, L12", "engine/start.go",
 		"\t\t\tm.tellDamage(n.loaded.Damages)\n", "\t\t\tif err == nil {\n\t\t\t\tm.tellDamage(n.loaded.Damages)\n\t\t\t}\n",
 	},
+	{
+		"files of the journal that were replaced stay", "L1", "engine/journal/batch.go",
+		"\tb.tidy(h, c)\n", "",
+	},
 }

@@ -113,7 +113,19 @@ var roots = []Mutant{
 	},
 	{
 		"an identity file that is removed under a living agent is not made again", "L2", "engine/own.go",
-		"\t\tif hal.Is(idErr, syscall.ENOENT) {\n", "\t\tif hal.Is(idErr, syscall.EIO) {\n",
+		"return is, hal.Is(err, syscall.ENOENT), err\n", "return is, hal.Is(err, syscall.EIO), err\n",
+	},
+	{
+		"a damaged identity file stays under a living agent", "L2", "engine/own.go",
+		"err != nil || is == was || isFirst {", "true || is == was || isFirst {",
+	},
+	{
+		"an identity file that could not be written again is good", "L2", "engine/own.go",
+		"\t\t\tif !isBad {\n\t\t\t\tm.own.identity = id\n\t\t\t}\n", "\t\t\tm.own.identity = id\n",
+	},
+	{
+		"the watch of a former journal file stays", "L1", "engine/own.go",
+		"\t\t\tif m.own.end != nil {\n", "\t\t\tif m.own.end != nil && m.own.journal == \"\" {\n",
 	},
 	{
 		"a directory that was removed is not made again for the journal", "L2", "engine/journal/batch.go",
