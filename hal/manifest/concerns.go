@@ -15,7 +15,7 @@ func (c *Cluster) Concerning(pod string) (wheres []string) {
 	is := c.state.about(pod)
 	for where := range c.troubles { // sorted below
 		name, inDir := strings.CutPrefix(where, c.o.Dir+"/")
-		f, isFile := c.state.files[name]
+		f, isFile := c.state.files.get(name)
 		switch {
 		case where == c.o.Dir, where == c.o.CacheDir, where == podsOfJournal, isFile && f.concerns(is), !isFile && is.isNamed(where, inDir):
 			wheres = append(wheres, where)
@@ -31,35 +31,29 @@ type relatives struct {
 	sought  []string // names and uids of those that no file is known to hold: a bad one may
 	isHeld  bool     // a file holds the pod
 	isBlind bool     // what was known of the files is lost
-	holders map[id]bool
 }
 
 // about finds a pod's, as far as they are known.
 func (s state) about(pod string) relatives {
-	is := relatives{isBlind: s.blind, holders: map[id]bool{}}
-	for _, f := range s.files { // the order does not matter
-		for _, o := range f.objects {
-			is.holders[byName(o.id)] = true
-		}
-	}
+	is := relatives{isBlind: s.blind}
 	namespace, name, isNamed := strings.Cut(pod, "/")
-	uid := pod
-	for key, o := range s.objects { // the order does not matter
-		web, ok := o.value.(*corev1.Pod)
-		if !ok || key.UID != pod && (key.Namespace != namespace || key.Name != name) {
-			continue
-		}
-		namespace, name, uid, isNamed = key.Namespace, key.Name, key.UID, true
+	uid, key := pod, id{Kind: "Pod", UID: pod}
+	if isNamed {
+		key = id{Kind: "Pod", Namespace: namespace, Name: name}
+	}
+	if o, ok := s.holding(key); ok {
+		web, _ := o.value.(*corev1.Pod)
+		namespace, name, uid, isNamed = o.id.Namespace, o.id.Name, o.id.UID, true
 		for _, v := range web.Spec.Volumes {
 			if v.PersistentVolumeClaim != nil {
-				is.claim(s, key.Namespace, v.PersistentVolumeClaim.ClaimName)
+				is.claim(s, namespace, v.PersistentVolumeClaim.ClaimName)
 			}
 		}
-		break
 	}
 	if isNamed {
-		is.add(id{Kind: "Pod", Namespace: namespace, Name: name})
-		is.isHeld = is.holders[id{Kind: "Pod", Namespace: namespace, Name: name}]
+		web := id{Kind: "Pod", Namespace: namespace, Name: name}
+		is.add(s, web)
+		is.isHeld = s.holders.has(web)
 	}
 	if !is.isHeld {
 		is.sought = append(is.sought, uid)
@@ -67,19 +61,19 @@ func (s state) about(pod string) relatives {
 	return is
 }
 
-func (r *relatives) add(i id) {
-	if r.ids = append(r.ids, i); !r.holders[i] {
+func (r *relatives) add(s state, i id) {
+	if r.ids = append(r.ids, i); !s.holders.has(i) {
 		r.sought = append(r.sought, i.Name)
 	}
 }
 
 // claim adds a claim, and the volume that it names.
 func (r *relatives) claim(s state, namespace, name string) {
-	r.add(id{Kind: "PersistentVolumeClaim", Namespace: namespace, Name: name})
-	for key, o := range s.objects { // the order does not matter
-		claim, ok := o.value.(*corev1.PersistentVolumeClaim)
-		if ok && key.Namespace == namespace && key.Name == name && claim.Spec.VolumeName != "" {
-			r.add(id{Kind: "PersistentVolume", Name: claim.Spec.VolumeName})
+	key := id{Kind: "PersistentVolumeClaim", Namespace: namespace, Name: name}
+	r.add(s, key)
+	if o, ok := s.holding(key); ok {
+		if claim, _ := o.value.(*corev1.PersistentVolumeClaim); claim.Spec.VolumeName != "" {
+			r.add(s, id{Kind: "PersistentVolume", Name: claim.Spec.VolumeName})
 		}
 	}
 }

@@ -69,8 +69,10 @@ type Cluster struct {
 	o       Options
 	deliver func(hal.ClusterEvent)
 
-	reading  bool        // a task is under way
-	noticed  bool        // something changed since it began
+	reading  bool // a task is under way
+	noticed  bool // something changed since it began
+	whole    bool // the next reading is to look at everything
+	changed  func() (names []string, isAny bool)
 	due      hal.Instant // of the next reading, 0 if none is planned
 	accepted accepted
 	recorded []string // pods of an earlier run, and nobody has accepted that they are gone
@@ -78,7 +80,8 @@ type Cluster struct {
 	state    state
 	known    map[id]object          // what was in an Applied, and in no Removed since
 	troubles map[string]hal.Trouble // by Where
-	passed   []string               // names that are no manifest's
+	passed   []string               // names that are no manifest's, as they were told
+	isTold   bool                   // what the last run knew was told
 	synced   bool
 }
 
@@ -97,7 +100,7 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 	if c.o.RecordedPods != nil && !c.o.AcceptsAnyDirectory {
 		c.recorded = c.o.RecordedPods()
 	}
-	c.h.Watches.Directory(c.o.Dir, func() { c.plan(settle) })
+	c.changed = c.h.Watches.Directory(c.o.Dir, func() { c.plan(settle) })
 	c.plan(0)
 }
 
@@ -120,7 +123,7 @@ func (c *Cluster) Accept() (all []Accepted) {
 		c.plan(0)
 	}
 	for _, name := range c.accepted.files {
-		all = append(all, Accepted{name, c.state.files[name].pods()})
+		all = append(all, Accepted{name, c.state.files.of(name).pods()})
 	}
 	if len(c.state.unnamed) > 0 {
 		all = append(all, Accepted{Pods: c.state.unnamed})
@@ -150,7 +153,7 @@ func (c *Cluster) read() {
 		return
 	}
 	c.reading = true
-	r := reader{h: c.h, o: c.o, before: c.state, accepted: c.accepted, recorded: slices.Clone(c.recorded), packs: map[string]pack{}}
+	r := reader{h: c.h, o: c.o, before: c.state, accepted: c.accepted, recorded: slices.Clone(c.recorded), packs: map[string]pack{}, changed: c.changed, isWhole: c.whole}
 	c.h.Runtime.Go(func() {
 		found := r.read()
 		c.h.Runtime.Post(func() { c.take(found) })
@@ -159,10 +162,11 @@ func (c *Cluster) read() {
 
 // take makes what was found the truth, tells of the difference, and plans what has to be read again.
 func (c *Cluster) take(f finding) {
-	c.reading = false
-	c.state = f.state
+	c.reading, c.whole = false, f.whole
+	touched := c.touched(f.state)
+	c.state = f.state.merge()
 	c.accepted.files = slices.DeleteFunc(c.accepted.files, func(name string) bool {
-		this := c.state.files[name]
+		this := c.state.files.of(name)
 		return !this.missing && !this.going // it is gone, or back: what was accepted is done
 	})
 	troubles := map[string]hal.Trouble{}
@@ -170,7 +174,7 @@ func (c *Cluster) take(f finding) {
 		t.Source = Source
 		troubles[t.Where] = t
 	}
-	if e := c.difference(c.state.objects); len(e.Removed)+len(e.Applied) > 0 {
+	if e := c.difference(touched); len(e.Removed)+len(e.Applied) > 0 {
 		c.deliver(e)
 	}
 	if f.synced && !c.synced {
@@ -178,10 +182,10 @@ func (c *Cluster) take(f finding) {
 		c.deliver(hal.Synced{Source: Source})
 	}
 	c.tell(troubles)
-	if f.listed && !slices.Equal(f.passed, c.passed) {
-		c.passed = f.passed
+	if passed := c.state.passed; !slices.Equal(passed, c.passed) {
+		c.passed = passed
 		if c.o.Passed != nil {
-			c.o.Passed(f.passed)
+			c.o.Passed(passed)
 		}
 	}
 	switch {
@@ -193,20 +197,31 @@ func (c *Cluster) take(f finding) {
 	}
 }
 
+// touched returns the objects that a reading may have changed; of the first one that knows of an earlier run all there are.
+func (c *Cluster) touched(s state) map[id]object {
+	all := map[id]object{}
+	for key, o := range s.objects.over { // the order does not matter
+		all[key] = o.is
+	}
+	if !c.state.loaded {
+		maps.Copy(all, s.objects.base)
+	}
+	return all
+}
+
 // difference is what has changed since the last reading: removals, those first that refer to others, then what is there.
-func (c *Cluster) difference(objects map[id]object) hal.Changed {
+func (c *Cluster) difference(touched map[id]object) hal.Changed {
 	e := hal.Changed{Source: Source}
-	keys := inOrder(c.known)
-	slices.Reverse(keys)
-	for _, key := range keys {
-		if _, ok := objects[key]; !ok {
-			e.Removed = append(e.Removed, c.known[key].value)
+	keys := inOrder(touched)
+	for _, key := range slices.Backward(keys) {
+		if known, ok := c.known[key]; ok && !c.state.objects.has(key) {
+			e.Removed = append(e.Removed, known.value)
 			delete(c.known, key)
 		}
 	}
-	for _, key := range inOrder(objects) {
-		o := objects[key]
-		if old, ok := c.known[key]; ok && old.sum == o.sum {
+	for _, key := range keys {
+		o, ok := c.state.objects.get(key)
+		if old, isKnown := c.known[key]; !ok || isKnown && old.sum == o.sum {
 			continue
 		}
 		c.known[key] = o
@@ -235,7 +250,7 @@ func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, err
 	key := namespace + "/" + name
 	var file string
 	err := c.h.Runtime.Await(background(), func(done func()) {
-		file = c.state.secrets[key]
+		file = c.state.secrets.of(key)
 		done()
 	})
 	if err != nil {

@@ -33,20 +33,27 @@ type world struct {
 	timers []timer
 	queue  []func()
 	notice func()
-	cloud  hal.Cluster
-	events []string
-	raw    []hal.ClusterEvent
+	edited []string // names that have changed since somebody asked
+	isAny  bool     // and more, of which nobody tells the names
+	// isAlwaysAny: nobody ever tells the names.
+	isAlwaysAny bool
+	cloud       hal.Cluster
+	events      []string
+	raw         []hal.ClusterEvent
 	// crashAt: the agent dies once it has removed this path, or renamed something to it.
 	crashAt string
 	// deathIn: the agent dies before its so many-th write from now on.
 	deathIn int
 	written int // changes of the cache so far
+	calls   int // of Stat, List and Read
+	bytes   int // that were written
 }
 
 // renamed is a name that stands for something else, or for nothing.
 type renamed struct {
 	at            string
 	before, after named
+	isContent     bool // the name stands for the same file, which is longer
 }
 
 type named struct {
@@ -102,15 +109,22 @@ func (w *world) take(e hal.ClusterEvent) {
 func (w *world) put(name, text string) *world {
 	w.names[dir+"/"+name] = hal.Info{Type: hal.TypeFile, Mode: 0o644}
 	w.data[dir+"/"+name] = text
-	return w.changed()
+	return w.rings(name)
 }
 
 func (w *world) rm(name string) *world {
 	delete(w.names, dir+"/"+name)
-	return w.changed()
+	return w.rings(name)
 }
 
+// changed says that anything may have changed.
 func (w *world) changed() *world {
+	w.isAny = true
+	return w.rings()
+}
+
+func (w *world) rings(names ...string) *world {
+	w.edited = append(w.edited, names...)
 	if w.notice != nil {
 		w.queue = append(w.queue, w.notice)
 	}
@@ -164,7 +178,15 @@ type watches struct{ w *world }
 func (x watches) Path(string, func()) (end func())            { return func() {} }
 func (x watches) MountTable(func([]string))                   {}
 func (x watches) PluginSockets(string, func(hal.SocketEvent)) {}
-func (x watches) Directory(_ string, f func())                { x.w.notice = f; x.w.changed() }
+func (x watches) Directory(_ string, f func()) (changed func() (names []string, isAny bool)) {
+	x.w.notice = f
+	x.w.changed()
+	return func() (names []string, isAny bool) {
+		names, isAny = x.w.edited, x.w.isAny || x.w.isAlwaysAny
+		x.w.edited, x.w.isAny = nil, false
+		return names, isAny
+	}
+}
 
 func errno(op, at string, e syscall.Errno) error {
 	return &hal.Error{Op: op, Object: at, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: e}
@@ -200,7 +222,7 @@ func (w *world) give(at string, n named) {
 
 // renames changes what a name stands for, durably once its directory is synced.
 func (w *world) renames(at string, to named) {
-	w.loose = append(w.loose, renamed{at, w.stands(at), to})
+	w.loose = append(w.loose, renamed{at, w.stands(at), to, false})
 	w.give(at, to)
 }
 
@@ -252,6 +274,7 @@ func (w *world) happens(call string) {
 }
 
 func (x tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
+	x.w.calls++
 	x.w.happens("list " + at)
 	if err := x.w.fail["list "+at]; err != nil {
 		return nil, err
@@ -269,7 +292,11 @@ func (x tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
 }
 
 func (x tree) Stat(_ hal.Call, at string) (hal.Info, error) {
+	x.w.calls++
 	x.w.happens("stat " + at)
+	if err := x.w.fail["stat "+at]; err != nil {
+		return hal.Info{}, err
+	}
 	info, ok := x.w.names[at]
 	if !ok {
 		return hal.Info{}, errno("stat", at, syscall.ENOENT)
@@ -283,6 +310,7 @@ func (x tree) Stat(_ hal.Call, at string) (hal.Info, error) {
 type files struct{ w *world }
 
 func (x files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
+	x.w.calls++
 	x.w.happens("read " + at)
 	if err := x.w.fail["read "+at]; err != nil {
 		return nil, err
@@ -301,16 +329,37 @@ func (x files) Write(_ hal.Call, at string, data []byte, mode uint32) error {
 		return err
 	}
 	x.w.writes()
+	x.w.bytes += len(data)
 	delete(x.w.synced, at)
 	x.w.ticks++
 	x.w.names[at], x.w.data[at] = hal.Info{Type: hal.TypeFile, Mode: mode, Changed: x.w.ticks}, string(data)
 	return nil
 }
 
-func (x files) WriteAt(hal.Call, string, int64, []byte) error  { panic("never") }
+// WriteAt appends. What it writes may get lost in part until it is durable, first its end.
+func (x files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
+	if err := x.w.fail["append "+at]; err != nil {
+		return err
+	}
+	if _, ok := x.w.names[at]; !ok {
+		return errno("write", at, syscall.ENOENT)
+	}
+	x.w.bytes += len(data)
+	x.w.writes()
+	require.EqualValues(x.w.t, len(x.w.data[at]), offset)
+	for _, part := range [][]byte{data[:len(data)/2], data[len(data)/2:]} {
+		is := x.w.stands(at)
+		x.w.loose = append(x.w.loose, renamed{at, is, named{is.info, is.data + string(part)}, true})
+		x.w.give(at, x.w.loose[len(x.w.loose)-1].after)
+	}
+	return nil
+}
+
 func (x files) Allocate(hal.Call, string, int64, uint32) error { panic("never") }
 func (x files) Sync(_ hal.Call, at string) error {
 	x.w.synced[at] = true
-	x.w.loose = slices.DeleteFunc(x.w.loose, func(c renamed) bool { return path.Dir(c.at) == at })
+	x.w.loose = slices.DeleteFunc(x.w.loose, func(c renamed) bool {
+		return c.isContent && c.at == at || !c.isContent && path.Dir(c.at) == at
+	})
 	return nil
 }
