@@ -95,6 +95,8 @@ func (r reader) recall(name string, line entry) (file, error) {
 // copies keeps the last good copies of files that count, and their ledger. The ledger lists a file, and which of its objects are refused, before it has
 // the copy: a copy that is not listed is of a file that was removed.
 func (r reader) copies(f *finding, texts map[string][]byte) {
+	isTidy := false
+	defer func() { f.whole = f.whole || r.isWhole && !isTidy }() // only a reading of everything finds all that nobody needs
 	if !r.keepsKept(f, r.keptUntil(f)) {
 		return // the copies that are there still tell of it
 	}
@@ -129,8 +131,9 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 	if !r.lists(f) {
 		return
 	}
-	if !f.unsettled && !r.tidy(f) {
-		f.retry = true // a copy of what is gone is still there
+	if !f.unsettled {
+		isTidy = r.tidy(f)
+		f.retry = f.retry || !isTidy // a copy of what is gone is still there
 	}
 	if isDone {
 		r.keepsKept(f, f.state.kept)

@@ -8,8 +8,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file notices that somebody has removed what the next run must know, and has it written again. It looks at the names in the cache directory that have
-// changed, its own changes included, so a change of a manifest costs the same however many copies there are. Where nobody knows the names, it lists all.
+// This file notices that somebody has removed what the next run must know, and has it written again. It looks at the names
+// in the cache directory that have changed, the agent's own changes included. So a change of a manifest costs the same
+// however many copies there are. Where nobody knows the names, and in a reading of everything, it lists all.
 
 // look adds to what is lost, of all that is to be there, or of what has changed.
 func (r *reader) look(isAll bool) {

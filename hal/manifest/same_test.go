@@ -58,7 +58,7 @@ func (d dice) text() string {
 // hands edit the files of two worlds in the same way.
 func (d dice) edit(worlds ...*world) {
 	names := []string{"a.yaml", "b.yaml", "c.yaml", "d.json", "e.yml", "f.yaml", "x.txt"}
-	name, other, text, what := d.one(names...), d.one(names...), d.text(), d.IntN(25)
+	name, other, text, what := d.one(names...), d.one(names...), d.text(), d.IntN(28)
 	for _, w := range worlds {
 		at := dir + "/" + name
 		switch {
@@ -91,6 +91,12 @@ func (d dice) edit(worlds ...*world) {
 			w.rings(name)
 		case what == 24:
 			w.cloud.(*Cluster).Accept()
+		case what == 25:
+			w.loses(ledger)
+		case what == 26:
+			w.loses(w.ours("")...)
+		case what == 27:
+			w.loses(name)
 		}
 	}
 }

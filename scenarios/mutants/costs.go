@@ -53,6 +53,11 @@ var costs = []Mutant{
 		"\tif !r.isWhole && !isAny && r.before.served {\n", "\tif !r.isWhole && !isAny && !r.before.loaded {\n",
 	},
 	{
+		"one changed manifest has all copies looked at", "L8", "hal/manifest/lost.go",
+		"\t\tchanged = slices.DeleteFunc(changed, func(name string) bool { return !r.before.isKept(name) })\n",
+		"\t\tchanged = r.before.keeps()\n",
+	},
+	{
 		"one changed manifest has all of the ledger written", "L8", "hal/manifest/ledger.go",
 		"\tif now.size > 0 && size <= ", "\tif now.size < 0 && size <= ",
 	},

@@ -335,6 +335,7 @@ var killers = map[string]killer{
 	"each batch begins a generation of the journal":                               {seed: 127195},
 	"who prunes the directory of a pod lists those of all":                        {seed: 127195},
 	"one changed manifest has all looked at":                                      {seed: 24966},
+	"one changed manifest has all copies looked at":                               {seed: 24966},
 	"one changed manifest has all of the ledger written":                          {seed: 24966},
 	"what drivers have mounted is looked for among all rungs":                     {seed: 65660},
 	"the generation before goes first":                                            {seed: 829},

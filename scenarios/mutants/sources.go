@@ -139,7 +139,7 @@ var sources = []Mutant{
 	},
 	{
 		"what the next run must know is not missed", "S1, the next run knows what this one served", "hal/manifest/manifest.go",
-		"\tc.h.Watches.Directory(c.o.CacheDir, c.missesOurs)\n", "",
+		"c.h.Watches.Directory(c.o.CacheDir, c.missesOurs)\n", "c.h.Watches.Directory(c.o.CacheDir, func() {})\n",
 	},
 	{
 		"a bad manifest of the first start stops all teardown", "L4, a bad file harms itself", "hal/manifest/cache.go",
