@@ -238,7 +238,10 @@ type unwatched struct{ hal.Watches }
 
 func (unwatched) MountTable(func([]string))  {}
 func (unwatched) Path(string, func()) func() { return func() {} }
-func (unwatched) Directory(string, func())   {}
+
+func (unwatched) Directory(string, func()) (changed func() (names []string, isAny bool)) {
+	return func() ([]string, bool) { return nil, true }
+}
 
 // heldBy is the live heap that the engine holds for a volume that is up, in bytes. It is how much the heap shrinks when only the
 // engine becomes garbage; the host and the pods stay.

@@ -25,6 +25,8 @@ type Watches interface {
 	// Path calls f after path, or a directory that leads to it from the agent's root directory, was removed, moved or replaced, or while that
 	// can't be told. Mounts are the matter of MountTable. It ends with the call of the function returned. A task.
 	Path(path string, f func()) (end func())
-	// Directory calls f after names in dir, or files named in it, have changed, and once at the start.
-	Directory(dir string, f func())
+	// Directory calls f after names in dir, or files named in it, have changed, and once at the start. Whoever is called, or looks for another reason,
+	// may ask which names have changed since the last question. Each change that was made before the question is among them, and more may be, or isAny
+	// says that anything may have changed: at the first question, after notices were lost, in another directory, where nobody tells of each change. A task.
+	Directory(dir string, f func()) (changed func() (names []string, isAny bool))
 }

@@ -240,10 +240,6 @@ func (r *run) spent() aCost {
 	return all
 }
 
-// growsWith is what is known to grow with the manifests, for each pod of a crowd: a change of their directory does not say which it is of, so each is
-// looked at, by four readings; and their ledger is one text, which is written three times.
-var growsWith = map[string]uint64{"calls of stat": 8, "entries of directories": 12, "bytes written": 1000}
-
 // grows compares. A change may cost a little more: names are longer, and the journal may need another generation.
 func (r *run) grows(few, many map[string]aCost) bool {
 	for _, change := range slices.Sorted(maps.Keys(few)) {
@@ -252,9 +248,6 @@ func (r *run) grows(few, many map[string]aCost) bool {
 			slack := uint64(16)
 			if strings.HasPrefix(is, "bytes") {
 				slack = 4 << 10
-			}
-			if r.files {
-				slack += growsWith[is] * uint64(r.crowd.pods)
 			}
 			if a, b := few[change][is], many[change][is]; b > a+a/4+slack {
 				r.fail("L8", change, is, fmt.Sprintf("%s: %d %s beside %d more pods and %d more mounts, and %d without them",

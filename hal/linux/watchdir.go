@@ -16,9 +16,8 @@ import (
 )
 
 // Directory watches dir and what holds it, so that dir may come, go and be replaced.
-func (w *watches) Directory(dir string, f func()) {
-	n := &notifier{runtime: w.host.runtime, f: f}
-	var last string
+func (w *watches) Directory(dir string, f func()) (changed func() (names []string, isAny bool)) {
+	n, names := &notifier{runtime: w.host.runtime, f: f}, newNameQueue(dir)
 	follow := &follower{
 		watches: w,
 		watch:   func() []string { return existing(dir) },
@@ -26,15 +25,25 @@ func (w *watches) Directory(dir string, f func()) {
 			return path == dir || filepath.Dir(path) == dir || strings.HasPrefix(dir, path+"/")
 		},
 		look: func(noticed bool) {
-			now := signature(dir)
-			if noticed || now != last {
+			if noticed && names.isUsed() || names.rescan() || noticed {
 				n.post()
 			}
-			last = now
 		},
 	}
 	w.minds(follow, dir)
-	w.host.watch(follow.run)
+	isOther := follow.isOther
+	follow.isOther = func() bool {
+		is := isOther()
+		if is {
+			names.mayBeAny()
+		}
+		return is
+	}
+	w.host.watch(func() {
+		follow.run()
+		names.close()
+	})
+	return names.changed
 }
 
 // minds has a follower look once a mount has come or gone over its directory, over what leads there, or over something that it cares about.
@@ -73,23 +82,6 @@ func where(dir string) string {
 		return ""
 	}
 	return fmt.Sprintf("%d:%d %d %d", st.Dev_major, st.Dev_minor, st.Ino, st.Mnt_id)
-}
-
-// signature tells two states of a directory apart, as far as names, inodes, sizes and times can.
-func signature(dir string) string {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err.Error()
-	}
-	var b strings.Builder
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			continue
-		}
-		fmt.Fprintf(&b, "%q %s\n", e.Name(), identity(info))
-	}
-	return b.String()
 }
 
 // identity changes when a name is replaced, written, or given another owner or mode.

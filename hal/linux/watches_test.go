@@ -3,6 +3,7 @@ package linux
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -85,12 +86,12 @@ func TestDirectoryIsLookedAtWithoutNotice(t *testing.T) {
 	h, root := startHost(t)
 	h.watches.rescanEvery = 10 * time.Millisecond
 	changed := make(chan struct{}, 100)
-	last := signature(root)
+	names := newNameQueue(root)
+	names.rescan()
 	follow := &follower{
 		watches: h.watches, watch: func() []string { return nil }, cares: func(string) bool { return true },
 		look: func(noticed bool) {
-			if now := signature(root); noticed || now != last {
-				last = now
+			if names.rescan() || noticed {
 				changed <- struct{}{}
 			}
 		},
@@ -202,4 +203,93 @@ func TestPluginSocketsInDirectories(t *testing.T) {
 	events.until(filepath.Join(dir, "whole/sub/readme"), isProblem("not a socket"))
 	require.NoError(t, os.Rename(filepath.Join(dir, "whole"), filepath.Join(root, "away")))
 	events.until(filepath.Join(dir, "whole/sub/moved.sock"), isGone)
+}
+
+// Whoever asks is told of each name that has changed before, without a notice; and that anything may have changed, where nobody can know.
+func TestDirectoryTellsWhichNamesHaveChanged(t *testing.T) {
+	h, root := startHost(t)
+	h.watches.rescanEvery = time.Hour
+	dir, away := filepath.Join(root, "manifests"), filepath.Join(root, "away")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	file := func(name string) string { return filepath.Join(dir, name) }
+	changed := h.watches.Directory(dir, func() {})
+	requireAny := func(what string) {
+		t.Helper()
+		_, isAny := changed()
+		require.True(t, isAny, what)
+	}
+	require.NoError(t, os.WriteFile(file("a"), nil, 0o644))
+	requireAny("nobody knows what was before")
+	step := func(do error, names ...string) {
+		t.Helper()
+		require.NoError(t, do)
+		told, isAny := changed()
+		require.False(t, isAny)
+		require.Equal(t, names, told)
+	}
+	step(nil)
+	step(os.WriteFile(file("a"), []byte("1"), 0o644), "a")
+	step(os.Chmod(file("a"), 0o600), "a")
+	step(os.WriteFile(filepath.Join(root, "x"), nil, 0o644))
+	step(os.Rename(filepath.Join(root, "x"), file("b")), "b")
+	step(os.Rename(file("b"), file("c")), "b", "c")
+	step(os.Mkdir(file("d"), 0o755), "d")
+	step(os.Remove(file("c")), "c")
+
+	require.NoError(t, os.Rename(dir, away))
+	requireAny("there is no directory")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	requireAny("it is another one")
+	step(os.WriteFile(file("e"), nil, 0o644), "e")
+	require.NoError(t, os.Rename(dir, dir+"2"))
+	require.NoError(t, os.Rename(dir+"2", dir))
+	requireAny("it was away for a while")
+	step(os.WriteFile(file("f"), nil, 0o644), "f")
+
+	most, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
+	require.NoError(t, err)
+	n, err := strconv.Atoi(strings.TrimSpace(string(most)))
+	require.NoError(t, err)
+	if n > 1<<16 {
+		return
+	}
+	for i := range n { // two events each; the same one in a row would be merged
+		require.NoError(t, os.WriteFile(file(strconv.Itoa(i%2)), []byte("1"), 0o644))
+	}
+	requireAny("the queue was full")
+	step(os.Remove(file("f")), "f")
+}
+
+// A rescan finds what nobody has told of, and then anything may have changed; what was told of already is no news.
+func TestARescanFindsWhatNobodyHasTold(t *testing.T) {
+	dir := t.TempDir()
+	q := newNameQueue(dir)
+	defer q.close()
+	file := filepath.Join(dir, "a")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	_, isAny := q.changed()
+	require.True(t, isAny)
+	require.False(t, q.rescan())
+	require.NoError(t, os.WriteFile(file, []byte("1"), 0o644))
+	require.True(t, q.rescan())
+	names, isAny := q.changed()
+	require.False(t, isAny)
+	require.Equal(t, []string{"a"}, names)
+	require.False(t, q.rescan())
+
+	require.NoError(t, os.WriteFile(file, []byte("22"), 0o644))
+	q.drain()
+	clear(q.names) // as if inotify had said nothing
+	require.True(t, q.rescan())
+	_, isAny = q.changed()
+	require.True(t, isAny)
+	_, isAny = q.changed()
+	require.False(t, isAny)
+	require.NoError(t, os.Link(file, file+"2"))
+	require.NoError(t, os.Rename(file+"2", filepath.Join(t.TempDir(), "other")))
+	require.True(t, q.rescan())
+	for range 3 {
+		_, isAny = q.changed()
+		require.True(t, isAny, "it may be written by its other name")
+	}
 }

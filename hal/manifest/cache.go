@@ -1,10 +1,8 @@
 package manifest
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/json"
 	"maps"
 	"path"
 	"slices"
@@ -16,70 +14,40 @@ import (
 const (
 	// next is where a copy is written before it is renamed. No manifest has this name.
 	next = ".next"
-	// ledger lists the files that count, and where each was seen. No manifest has this name.
-	ledger = ".ledger.json"
-	// maxLedger bounds what is read of it.
-	maxLedger = 1 << 30
 )
-
-// entry is a line of the ledger.
-type entry struct {
-	In dirID `json:"in"`
-	// Was is where it was seen last, if it is missing.
-	Was *dirID `json:"was,omitempty"`
-	// Stale: its copy is not of what counts, or there is none.
-	Stale bool `json:"stale,omitempty"`
-	// Bad: it could not be understood. If it is missing in another directory, it may hold what no manifest has any more.
-	Bad bool `json:"bad,omitempty"`
-	// New: it never counted.
-	New bool `json:"new,omitempty"`
-	// Pack is the pack that its copy lies in, "" if it is a file of its own.
-	Pack string `json:"pack,omitempty"`
-	// Refused: those of its objects that do not count, as another has their name or uid.
-	Refused []id `json:"refused,omitempty"`
-}
-
-func (e entry) was() dirID {
-	if e.Was == nil {
-		return dirID{}
-	}
-	return *e.Was
-}
-
-// ledgerText is the ledger as it is written.
-type ledgerText struct {
-	// Blind: what an earlier run without a ledger knew is not known in full.
-	Blind bool             `json:"blind,omitempty"`
-	Files map[string]entry `json:"files"`
-}
 
 // load reads what the last run knew. An error says that it may be readable later.
 func (r reader) load() (state, error) {
-	s := state{loaded: true, blind: true, files: map[string]file{}, seen: map[string]sum{}}
+	s := state{loaded: true, blind: true}.begin()
 	data, err := r.h.Files.Read(r.call, path.Join(r.o.CacheDir, ledger), maxLedger)
 	if err != nil && !hal.Is(err, syscall.ENOENT) && !hal.Is(err, syscall.EFBIG) {
 		return s, err
 	}
-	var l ledgerText
-	if err == nil && json.Unmarshal(data, &l) == nil { // else it is damaged, or this is the first run of a version with a ledger
-		s.blind, s.listed, s.ledger = l.Blind, l.Files, data
+	if err == nil {
+		s.ledger = bookOf(data)
+		s.ledger.lines = s.ledger.lines.begin()
+	}
+	if s.ledger.isThere { // else it is damaged, or this is the first run of a version with a ledger
+		s.blind = s.ledger.blind
 	}
 	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
 	if err != nil && !hal.Is(err, syscall.ENOENT) {
 		return s, err
 	}
 	for _, e := range entries {
-		line, isListed := s.listed[e.Name]
-		if !manifest(e.Name) || e.Type != hal.TypeFile || line.Pack != "" || !isListed && s.ledger != nil {
+		line, isListed := s.ledger.lines.get(e.Name)
+		if !manifest(e.Name) || e.Type != hal.TypeFile || line.Pack != "" || !isListed && s.ledger.isThere {
 			continue // what the ledger does not list was removed, or never counted
 		}
-		if s.files[e.Name], err = r.recall(e.Name, line); err != nil {
+		f, err := r.recall(e.Name, line)
+		if err != nil {
 			return s, err
 		}
+		s.put(e.Name, f)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.listed)) {
-		line := s.listed[name]
-		if _, ok := s.files[name]; ok || !manifest(name) {
+	for _, name := range slices.Sorted(maps.Keys(s.ledger.lines.base)) {
+		line := s.ledger.lines.of(name)
+		if s.files.has(name) || !manifest(name) {
 			continue
 		}
 		f := file{lost: !line.New, opaque: line.Bad, in: line.In, was: line.was()}
@@ -88,9 +56,9 @@ func (r reader) load() (state, error) {
 				return s, err
 			}
 		}
-		s.files[name] = f
+		s.put(name, f)
 	}
-	if s.ledger == nil {
+	if !s.ledger.isThere {
 		if s.spares, err = r.spares(entries); err != nil {
 			return s, err
 		}
@@ -99,8 +67,9 @@ func (r reader) load() (state, error) {
 		return s, err
 	}
 	s.blind = s.blind && !r.isBare
-	s.resolve(resolver{o: r.o, starts: true})
-	return s, nil
+	s.objects = s.objects.merge().begin() // what was kept is what was before
+	s.resolve(resolver{o: r.o, starts: true}, s.touched())
+	return s.merge(), nil
 }
 
 // recall makes a file of its copy and its line of the ledger. A copy that cannot be decoded is as good as none.
@@ -119,30 +88,32 @@ func (r reader) recall(name string, line entry) (file, error) {
 	}
 	good := fileOf(content, sum(sha256.Sum256(data)))
 	good.in, good.was, good.lost, good.opaque, good.refused = line.In, line.was(), line.Stale, line.Bad, line.Refused
-	good.copied, good.pack, good.packSize = true, line.Pack, len(r.packs[line.Pack])
+	good.copied, good.pack, good.packSize, good.alone = true, line.Pack, len(r.packs[line.Pack]), line.Pack == ""
 	return good, nil
 }
 
 // copies keeps the last good copies of files that count, and their ledger. The ledger lists a file, and which of its objects are refused, before it has
 // the copy: a copy that is not listed is of a file that was removed.
 func (r reader) copies(f *finding, texts map[string][]byte) {
+	isTidy := false
+	defer func() { f.whole = f.whole || r.isWhole && !isTidy }() // only a reading of everything finds all that nobody needs
 	if !r.keepsKept(f, r.keptUntil(f)) {
 		return // the copies that are there still tell of it
 	}
-	maps.DeleteFunc(texts, func(name string, _ []byte) bool { return f.state.files[name].copied })
+	maps.DeleteFunc(texts, func(name string, _ []byte) bool { return f.state.files.of(name).copied })
 	if !f.unsettled {
-		maps.Copy(texts, r.scattered(f.state.files))
+		maps.Copy(texts, r.scattered(&f.state))
 	}
 	names := slices.Sorted(maps.Keys(texts))
 	isListed := func(name string) bool {
-		line, ok := f.state.listed[name]
-		return ok && slices.Equal(line.Refused, f.state.files[name].refused)
+		line, ok := f.state.ledger.lines.get(name)
+		return ok && slices.Equal(line.Refused, f.state.files.of(name).refused)
 	}
 	isDone := !slices.ContainsFunc(names, func(name string) bool { return !isListed(name) }) || r.lists(f)
 	if isDone {
-		all := r.keepAll(names, texts, f.state.files)
+		all := r.keepAll(names, texts, &f.state)
 		for _, name := range names {
-			this, kept := f.state.files[name], all[name]
+			this, kept := f.state.files.of(name), all[name]
 			err := kept.err
 			if err != nil && this.copied {
 				continue // it lies where it lay
@@ -152,80 +123,21 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 				f.retry, isDone = true, false
 			} else {
 				this.copied, this.warning, this.pack, this.packSize = true, "", kept.in, kept.size
+				this.alone = this.alone || kept.in == ""
 			}
-			f.state.files[name] = this
+			f.state.put(name, this)
 		}
 	}
 	if !r.lists(f) {
 		return
 	}
-	if !f.unsettled && !r.sweep(f.state.files, true) {
-		f.retry = true // a copy of what is gone is still there
+	if !f.unsettled {
+		isTidy = r.tidy(f)
+		f.retry = f.retry || !isTidy // a copy of what is gone is still there
 	}
 	if isDone {
 		r.keepsKept(f, f.state.kept)
 	}
-}
-
-// isListed reports whether the ledger, as it was written last, tells of all that counts. A later start would take for new what it does not list.
-func (s state) isListed() bool {
-	for name, this := range s.files { // the order does not matter
-		if line, ok := s.listed[name]; this.known && (!ok || !this.copied && !line.Stale) {
-			return false
-		}
-	}
-	return true
-}
-
-// unlists removes the ledger: without it a start knows that it does not know all, and takes each copy for a manifest's. So the copies of what is gone go
-// first, also if the ledger went earlier, and with it goes all that lies in packs. It reports whether that is durable.
-func (r reader) unlists(f *finding) bool {
-	if !r.sweep(f.state.files, false) {
-		return false
-	}
-	if err := r.h.Files.Sync(r.call, r.o.CacheDir); err != nil && !hal.Is(err, syscall.ENOENT) {
-		return false
-	}
-	if f.state.ledger == nil {
-		return true
-	}
-	err := r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, ledger))
-	if err == nil || hal.Is(err, syscall.ENOENT) {
-		f.state.ledger, f.state.listed = nil, nil
-		err = r.h.Files.Sync(r.call, r.o.CacheDir)
-	}
-	return err == nil || hal.Is(err, syscall.ENOENT)
-}
-
-// lists writes the ledger, if it has changed.
-func (r reader) lists(f *finding) bool {
-	l := ledgerText{Blind: f.state.blind, Files: map[string]entry{}}
-	for name, this := range f.state.files { // the order does not matter
-		isBad, isNew := this.problem != "" && (len(this.texts) > 0 || this.opaque), !this.known && !this.lost
-		if isNew && !isBad {
-			continue
-		}
-		line := entry{this.in.kept(), nil, !isNew && (this.lost || !this.copied), isBad, isNew, this.pack, this.refused}
-		if this.missing { // also after a restart it waits for a person, or for its return
-			line.In, line.Was = dirID{}, &this.was
-		}
-		l.Files[name] = line
-	}
-	data, err := json.Marshal(l)
-	if err == nil && bytes.Equal(data, f.state.ledger) {
-		return true
-	}
-	if err == nil {
-		err = r.keep(ledger, data)
-	}
-	if err != nil {
-		f.retry = true
-		f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "the ledger of manifests cannot be written; until it is, new and changed manifests may not " +
-			"count, and a bad or missing file may stop more than it must: " + err.Error() + "; " + hal.DiskAdvice(r.o.CacheDir, err)})
-		return false
-	}
-	f.state.ledger, f.state.listed = data, l.Files
-	return true
 }
 
 // keep writes a copy such that after any interruption the old or the new one is there.
@@ -233,13 +145,13 @@ func (r reader) keep(name string, data []byte) error {
 	return r.keepAll([]string{name}, map[string][]byte{name: data}, nil)[name].err
 }
 
-// keepAll is keep for many: they share what need be done only once. files tells more of them. It returns what came of each.
-func (r reader) keepAll(names []string, texts map[string][]byte, files map[string]file) map[string]keeping {
+// keepAll is keep for many: they share what need be done only once. s tells more of them. It returns what came of each.
+func (r reader) keepAll(names []string, texts map[string][]byte, s *state) map[string]keeping {
 	if len(names) == 0 {
 		return nil
 	}
 	all, err := map[string]keeping{}, r.prepare()
-	for _, group := range groups(names, texts, files) {
+	for _, group := range groups(names, texts, s) {
 		this := keeping{size: len(group), err: err}
 		if err == nil {
 			this.in, this.err = r.replaceAll(group, texts)
@@ -280,19 +192,41 @@ func (r reader) replace(name string, data []byte) error {
 	return r.h.Tree.Rename(r.call, at, path.Join(r.o.CacheDir, name))
 }
 
+// tidy removes the copies that nobody needs any more, and reports whether none is left. A reading of everything looks for more than it knows of.
+func (r reader) tidy(f *finding) bool {
+	s, isTidy := &f.state, !r.isWhole || r.sweep(&f.state, true)
+	for _, name := range slices.Sorted(maps.Keys(maps.Collect(s.litter.all()))) {
+		this, isOurs := s.files.get(name)
+		isBack := isOurs && this.pack == ""
+		if !isBack && !s.packs.has(name) && !r.isWhole {
+			err := r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, name))
+			isTidy = isTidy && (err == nil || hal.Is(err, syscall.ENOENT))
+		}
+		if !isTidy {
+			return false
+		}
+		if s.litter.drop(name); isOurs {
+			this.alone = isBack
+			s.put(name, this)
+		}
+	}
+	return isTidy
+}
+
 // sweep removes copies of manifests that are gone, or that lie in a pack by now, and reports whether none is left. Without a ledger, a start takes each copy
 // for a manifest's, and none that is in a pack. So packs stay if the ledger is about to go.
-func (r reader) sweep(files map[string]file, withPacks bool) bool {
-	if !r.ours.isKnown {
-		return false
+func (r reader) sweep(s *state, withPacks bool) bool {
+	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
+	if err != nil {
+		return hal.Is(err, syscall.ENOENT)
 	}
-	for _, e := range r.ours.entries {
-		if f, ok := files[e.Name]; ok && f.pack == "" || !manifest(e.Name) || e.Type != hal.TypeFile {
+	for _, e := range entries {
+		if f, ok := s.files.get(e.Name); ok && f.pack == "" || !manifest(e.Name) || e.Type != hal.TypeFile {
 			continue
 		}
 		if r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, e.Name)) != nil {
 			return false
 		}
 	}
-	return !withPacks || r.sweepPacks(files)
+	return !withPacks || r.sweepPacks(entries, s)
 }

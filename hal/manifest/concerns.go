@@ -15,7 +15,7 @@ func (c *Cluster) Concerning(pod string) (wheres []string) {
 	is := c.state.about(pod)
 	for where := range c.troubles { // sorted below
 		name, inDir := strings.CutPrefix(where, c.o.Dir+"/")
-		f, isFile := c.state.files[name]
+		f, isFile := c.state.files.get(name)
 		switch {
 		case where == c.o.Dir, where == c.o.CacheDir, where == podsOfJournal, isFile && f.concerns(is), !isFile && is.isNamed(where, inDir):
 			wheres = append(wheres, where)
@@ -32,38 +32,32 @@ type relatives struct {
 	sought  []string // names and uids of those that no file is known to hold: a bad one may
 	isHeld  bool     // a file holds the pod
 	isBlind bool     // what was known of the files is lost
-	holders map[id]bool
 }
 
 // about finds a pod's, as far as they are known.
 func (s state) about(pod string) relatives {
-	is := relatives{isBlind: s.blind, holders: map[id]bool{}}
-	for _, f := range s.files { // the order does not matter
-		for _, o := range f.objects {
-			is.holders[byName(o.id)] = true
-		}
-	}
+	is := relatives{isBlind: s.blind}
 	namespace, name, isNamed := strings.Cut(pod, "/")
-	uid := pod
-	for key, o := range s.objects { // the order does not matter
-		web, ok := o.value.(*corev1.Pod)
-		if !ok || key.UID != pod && (key.Namespace != namespace || key.Name != name) {
-			continue
-		}
-		namespace, name, uid, isNamed = key.Namespace, key.Name, key.UID, true
+	uid, key := pod, id{Kind: "Pod", UID: pod}
+	if isNamed {
+		key = id{Kind: "Pod", Namespace: namespace, Name: name}
+	}
+	if o, ok := s.holding(key); ok {
+		web, _ := o.value.(*corev1.Pod)
+		namespace, name, uid, isNamed = o.id.Namespace, o.id.Name, o.id.UID, true
 		for _, v := range web.Spec.Volumes {
 			if v.PersistentVolumeClaim != nil {
-				is.claim(s, key.Namespace, v.PersistentVolumeClaim.ClaimName)
+				is.claim(s, namespace, v.PersistentVolumeClaim.ClaimName)
 			}
 			if v.CSI != nil && v.CSI.NodePublishSecretRef != nil {
-				is.secret(s, key.Namespace, v.CSI.NodePublishSecretRef.Name)
+				is.secret(s, namespace, v.CSI.NodePublishSecretRef.Name)
 			}
 		}
-		break
 	}
 	if isNamed {
-		is.add(id{Kind: "Pod", Namespace: namespace, Name: name})
-		is.isHeld = is.holders[id{Kind: "Pod", Namespace: namespace, Name: name}]
+		web := id{Kind: "Pod", Namespace: namespace, Name: name}
+		is.add(s, web)
+		is.isHeld = s.holders.has(web)
 	}
 	if !is.isHeld {
 		is.sought = append(is.sought, uid)
@@ -71,35 +65,35 @@ func (s state) about(pod string) relatives {
 	return is
 }
 
-func (r *relatives) add(i id) {
-	if r.ids = append(r.ids, i); !r.holders[i] {
+func (r *relatives) add(s state, i id) {
+	if r.ids = append(r.ids, i); !s.holders.has(i) {
 		r.sought = append(r.sought, i.Name)
 	}
 }
 
 // claim adds a claim, and the volume that it names.
 func (r *relatives) claim(s state, namespace, name string) {
-	r.add(id{Kind: "PersistentVolumeClaim", Namespace: namespace, Name: name})
-	for key, o := range s.objects { // the order does not matter
-		claim, ok := o.value.(*corev1.PersistentVolumeClaim)
-		if ok && key.Namespace == namespace && key.Name == name && claim.Spec.VolumeName != "" {
-			r.add(id{Kind: "PersistentVolume", Name: claim.Spec.VolumeName})
+	key := id{Kind: "PersistentVolumeClaim", Namespace: namespace, Name: name}
+	r.add(s, key)
+	if o, ok := s.holding(key); ok {
+		if claim, _ := o.value.(*corev1.PersistentVolumeClaim); claim.Spec.VolumeName != "" {
 			r.volume(s, claim.Spec.VolumeName)
 		}
 	}
 }
 
-// volume adds the secrets that a volume's driver is given on a node.
+// volume adds a volume, and the secrets that its driver is given on a node.
 func (r *relatives) volume(s state, name string) {
-	for _, o := range s.objects { // the order does not matter
-		pv, ok := o.value.(*corev1.PersistentVolume)
-		if !ok || pv.Name != name || pv.Spec.CSI == nil {
-			continue
-		}
-		for _, ref := range []*corev1.SecretReference{pv.Spec.CSI.NodeStageSecretRef, pv.Spec.CSI.NodePublishSecretRef} {
-			if ref != nil {
-				r.secret(s, ref.Namespace, ref.Name)
-			}
+	key := id{Kind: "PersistentVolume", Name: name}
+	r.add(s, key)
+	o, _ := s.holding(key)
+	pv, ok := o.value.(*corev1.PersistentVolume)
+	if !ok || pv.Spec.CSI == nil {
+		return
+	}
+	for _, ref := range []*corev1.SecretReference{pv.Spec.CSI.NodeStageSecretRef, pv.Spec.CSI.NodePublishSecretRef} {
+		if ref != nil {
+			r.secret(s, ref.Namespace, ref.Name)
 		}
 	}
 }
@@ -107,7 +101,7 @@ func (r *relatives) volume(s state, name string) {
 // secret adds a secret. No object tells of one, only the name of the file that holds it.
 func (r *relatives) secret(s state, namespace, name string) {
 	r.ids = append(r.ids, id{Kind: "Secret", Namespace: namespace, Name: name})
-	if key := namespace + "/" + name; s.secrets[key] == "" {
+	if key := namespace + "/" + name; !s.secrets.has(key) {
 		r.sought = append(r.sought, name)
 	} else {
 		r.secrets = append(r.secrets, key)

@@ -35,10 +35,10 @@ func (r reader) loadKept(s *state) error {
 			s.blind = true
 		}
 	}
-	s.objects = map[id]object{}
 	for _, o := range c.objects {
-		s.objects[o.id] = o
+		s.objects.set(o.id, o)
 	}
+	s.kept = c.objects
 	return nil
 }
 
@@ -50,20 +50,15 @@ func (r reader) keptUntil(f *finding) (all []object) {
 		objects[o.id] = o
 	}
 	changes, former := 0, []object(nil)
-	for name, this := range f.state.files { // the order does not matter
-		if this.known && !this.copied {
+	for _, name := range f.state.touched() {
+		this, isOurs := f.state.files.get(name)
+		if before := r.before.files.of(name); isOurs && this.known && !this.copied || !isOurs && before.known {
 			changes++
-			former = append(former, r.before.files[name].objects...)
-		}
-	}
-	for name, this := range r.before.files { // the order does not matter
-		if _, ok := f.state.files[name]; !ok && this.known {
-			changes++
-			former = append(former, this.objects...)
+			former = append(former, before.objects...)
 		}
 	}
 	for _, o := range former {
-		if _, served := r.before.objects[o.id]; served && changes > 1 {
+		if _, served := r.before.objects.get(o.id); served && changes > 1 {
 			objects[o.id] = o
 		}
 	}

@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"syscall"
@@ -11,10 +13,15 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
+// takesNoWrites has the disk of the cache be full, or bad.
+func (w *world) takesNoWrites(e syscall.Errno) {
+	w.fail["write "+cache+"/"+next], w.fail["append "+cache+"/"+ledger] = errno("write", cache, e), errno("write", cache, e)
+}
+
 // What counts though the ledger can't list it is not taken for new by the next start.
 func TestALedgerThatCannotBeWrittenIsNotBelieved(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).start()
-	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
+	w.takesNoWrites(syscall.ENOSPC)
 	w.put("b.yaml", pod("b")).pass(3 * second)
 	require.Contains(t, w.changes(), "+b/")
 	clear(w.fail)
@@ -24,7 +31,8 @@ func TestALedgerThatCannotBeWrittenIsNotBelieved(t *testing.T) {
 	w.pass(2 * again)
 	require.Contains(t, w.changes(), "synced")
 
-	w.fail["write "+cache+"/"+next], w.fail["remove "+cache+"/"+ledger] = errno("write", cache, syscall.EIO), errno("remove", cache, syscall.EIO)
+	w.takesNoWrites(syscall.EIO)
+	w.fail["remove "+cache+"/"+ledger] = errno("remove", cache, syscall.EIO)
 	w.put("c.yaml", pod("c")).pass(2 * again)
 	require.Empty(t, w.changes(), "nothing new counts that a start would not know of")
 	clear(w.fail)
@@ -58,7 +66,7 @@ func TestABadManifestOfTheFirstStartHoldsWhatItMay(t *testing.T) {
 func TestALedgerThatGoesTakesTheCopiesOfDeletedFilesAlong(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).put("z.yaml", pod("z")).start()
 	w.changes()
-	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
+	w.takesNoWrites(syscall.ENOSPC)
 	w.rm("a.yaml").put("b.yaml", pod("b")).pass(3 * second)
 	require.Contains(t, w.changes(), "-a/")
 	clear(w.fail)
@@ -71,7 +79,7 @@ func TestALedgerThatGoesTakesTheCopiesOfDeletedFilesAlong(t *testing.T) {
 // The disk stays full, and the ledger is gone by now: what is deleted later does not come back either.
 func TestWhatIsDeletedAfterTheLedgerWentStaysDeleted(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).put("z.yaml", pod("z")).start()
-	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
+	w.takesNoWrites(syscall.ENOSPC)
 	w.put("b.yaml", pod("b")).pass(3 * second)
 	w.changes()
 	w.rm("a.yaml").pass(3 * second)
@@ -80,7 +88,7 @@ func TestWhatIsDeletedAfterTheLedgerWentStaysDeleted(t *testing.T) {
 	require.NotContains(t, w.start().pass(30*second).changes(), "+a/")
 	require.Empty(t, w.troubles())
 
-	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
+	w.takesNoWrites(syscall.ENOSPC)
 	w.put("c.yaml", pod("c")).pass(3 * second)
 	w.changes()
 	w.fail["remove "+cache+"/z.yaml"] = errno("remove", cache, syscall.EIO)
@@ -89,4 +97,75 @@ func TestWhatIsDeletedAfterTheLedgerWentStaysDeleted(t *testing.T) {
 	clear(w.fail)
 	w.pass(2 * again)
 	require.Contains(t, w.changes(), "-z/")
+}
+
+// book reads the ledger.
+func (w *world) book() book { return bookOf([]byte(w.data[cache+"/"+ledger])) }
+
+// A change costs a line, and not the whole ledger; and the ledger does not grow for ever.
+func TestAChangeIsALineOfTheLedger(t *testing.T) {
+	w := newWorld(t).many(1000).start().put("a.yaml", pod("a")).pass(5 * second)
+	before := len(w.data[cache+"/"+ledger])
+	w.put("b.yaml", pod("b")).pass(5 * second)
+	require.Less(t, len(w.data[cache+"/"+ledger])-before, 500)
+	require.Contains(t, w.book().lines.base, "b.yaml")
+
+	w = newWorld(t).put("a.yaml", pod("a")).start()
+	longest := 0
+	for i := range 100 {
+		w.put("b.yaml", pod(fmt.Sprint("b", i))).pass(5 * second)
+		longest = max(longest, len(w.data[cache+"/"+ledger]))
+	}
+	require.Less(t, longest, 2*moreLines)
+	require.Len(t, w.book().lines.base, 2)
+}
+
+// Wherever the last line is torn, it never counted; all before it does. A damage anywhere else is one of the whole.
+func TestATornLineOfTheLedger(t *testing.T) {
+	first := `{"files":{"a.yaml":{},"b.yaml":{}}}`
+	more := `{"blind":true,"files":{"c.yaml":{}},"gone":["a.yaml"]}` + "\n"
+	names := func(text string) []string { return slices.Sorted(maps.Keys(bookOf([]byte(text)).lines.base)) }
+	require.Equal(t, []string{"a.yaml", "b.yaml"}, names(first), "as an earlier version writes it")
+	require.False(t, bookOf([]byte(first)).blind)
+	all := first + "\n" + more
+	require.Equal(t, []string{"b.yaml", "c.yaml"}, names(all))
+	require.True(t, bookOf([]byte(all)).blind)
+	for cut := range len(more) {
+		require.Equal(t, []string{"a.yaml", "b.yaml"}, names(first+"\n"+more[:cut]), cut)
+		zeros := strings.Repeat("\x00", cut)
+		require.Equal(t, []string{"a.yaml", "b.yaml"}, names(first+"\n"+zeros+strings.Repeat("\x00", len(more)-cut)), cut)
+		if 0 < cut && cut < len(more)-1 {
+			require.Equal(t, []string{"a.yaml", "b.yaml"}, names(first+"\n"+zeros+more[cut:]), cut)
+			require.False(t, bookOf([]byte(first+"\n"+more[:cut]+"\n"+more)).isThere, cut)
+		}
+	}
+	for cut := range len(first) {
+		require.False(t, bookOf([]byte(first[:cut])).isThere, cut)
+		require.False(t, bookOf([]byte(first[:cut]+"\n"+more)).isThere, cut)
+	}
+}
+
+// A run does not add to a line that may be torn, nor to a ledger of an earlier version.
+func TestTheFirstChangeOfARunWritesTheLedgerAnew(t *testing.T) {
+	for how, spoil := range map[string]func(text string) string{
+		"torn": func(text string) string { return text + `{"fi` },
+		"old":  func(text string) string { return strings.TrimSuffix(text, "\n") },
+	} {
+		w := newWorld(t).put("a.yaml", pod("a")).start()
+		w.data[cache+"/"+ledger] = spoil(w.data[cache+"/"+ledger])
+		w.start().put("b.yaml", pod("b")).pass(5 * second)
+		w.rm("a.yaml").pass(5 * second)
+		require.Equal(t, []string{"b.yaml"}, slices.Sorted(maps.Keys(w.book().lines.base)), how)
+		w.start()
+		require.Equal(t, "+b/"+string(uidOf("node1", "Pod", "default", "b"))+"; synced", w.changes(), how)
+	}
+}
+
+// Somebody removes the ledger while the agent runs: the next change has it written anew.
+func TestALedgerThatIsRemovedIsWrittenAnew(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).start().put("b.yaml", pod("b")).pass(5 * second)
+	delete(w.names, cache+"/"+ledger)
+	w.put("c.yaml", pod("c")).pass(5 * second)
+	require.Len(t, w.book().lines.base, 3)
+	require.Empty(t, w.troubles())
 }

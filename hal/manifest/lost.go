@@ -1,57 +1,125 @@
 package manifest
 
 import (
-	"cmp"
-	"maps"
+	"path"
+	"slices"
 	"syscall"
 
 	"github.com/volnode/volnode/hal"
 )
 
-// This file notices that somebody has removed what the next run must know, and has it written again.
+// This file notices that somebody has removed what the next run must know, and has it written again. It looks at the names
+// in the cache directory that have changed, the agent's own changes included. So a change of a manifest costs the same
+// however many copies there are. Where nobody knows the names, and in a reading of everything, it lists all.
 
-// listing is the names in the cache directory at a moment.
-type listing struct {
-	entries []hal.Entry
-	isKnown bool
-}
-
-func (r reader) listsOurs() listing {
-	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
-	return listing{entries, err == nil || hal.Is(err, syscall.ENOENT)}
-}
-
-// without is what is left of s: what is not listed is written again by the next reading. It reports whether anything is missing.
-func (s state) without(l listing) (left state, isMissing bool) {
-	if !l.isKnown {
-		return s, false
+// look adds to what is lost, of all that is to be there, or of what has changed.
+func (r *reader) look(isAll bool) {
+	changed, isAny := r.ours()
+	var err error
+	var is map[string]bool // by name: it is there
+	if isAll || isAny || r.isVague {
+		changed = r.before.keeps()
+		is, err = r.listsOurs()
+	} else {
+		changed = slices.DeleteFunc(changed, func(name string) bool { return !r.before.isKept(name) })
+		is, err = r.looksAtOurs(changed)
 	}
-	is := make(map[string]bool, len(l.entries))
-	for _, e := range l.entries {
-		is[e.Name] = e.Type == hal.TypeFile
+	if r.isVague = err != nil; r.isVague {
+		return
 	}
-	var lost []string
-	for name, f := range s.files { // the order does not matter
-		if f.copied && !is[cmp.Or(f.pack, name)] {
-			lost = append(lost, name)
+	for _, name := range changed {
+		if !is[name] && r.before.needs(name) {
+			r.lost = append(r.lost, name)
 		}
 	}
-	if len(lost) > 0 {
-		s.files = maps.Clone(s.files)
+}
+
+func (r reader) listsOurs() (map[string]bool, error) {
+	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
+	if err != nil && !hal.Is(err, syscall.ENOENT) {
+		return nil, err
 	}
+	is := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		is[e.Name] = e.Type == hal.TypeFile
+	}
+	return is, nil
+}
+
+func (r reader) looksAtOurs(names []string) (map[string]bool, error) {
+	is := make(map[string]bool, len(names))
+	for _, name := range names {
+		info, err := r.h.Tree.Stat(r.call, path.Join(r.o.CacheDir, name))
+		if err != nil && !hal.Is(err, syscall.ENOENT) {
+			return nil, err
+		}
+		is[name] = err == nil && info.Type == hal.TypeFile
+	}
+	return is, nil
+}
+
+// isKept reports whether a name in the cache directory is of something that the next run must know, or was.
+func (s state) isKept(name string) bool {
+	return name == ledger || name == kept || s.files.has(name) || s.packs.has(name)
+}
+
+// keeps is all such names, in any order.
+func (s state) keeps() []string {
+	all := []string{ledger, kept}
+	for name := range s.files.all() {
+		all = append(all, name)
+	}
+	for name := range s.packs.all() {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// needs reports whether something that the next run must know lies under such a name.
+func (s state) needs(name string) bool {
+	switch f := s.files.of(name); {
+	case name == ledger:
+		return s.ledger.isThere
+	case name == kept:
+		return len(s.keeping) > 0
+	case s.packs.has(name):
+		return len(s.copiesIn(name)) > 0
+	default:
+		return f.copied && f.pack == ""
+	}
+}
+
+// copiesIn names the files whose copies lie in a pack.
+func (s state) copiesIn(pack string) (names []string) {
+	for name, f := range s.files.all() {
+		if f.copied && f.pack == pack {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// miss has what is lost not be there any more, so that this reading writes it again.
+func (s *state) miss(lost []string) {
 	for _, name := range lost {
-		f := s.files[name]
-		f.copied = false
-		s.files[name] = f
+		switch {
+		case name == ledger:
+			s.ledger = noBook()
+		case name == kept:
+			s.keeping = nil
+		case s.packs.has(name):
+			for _, one := range s.copiesIn(name) {
+				f := s.files.of(one)
+				f.copied = false
+				s.put(one, f)
+			}
+		default:
+			f := s.files.of(name)
+			f.copied, f.alone = false, false
+			s.put(name, f)
+		}
 	}
-	isMissing = len(lost) > 0
-	if s.ledger != nil && !is[ledger] {
-		s.ledger, s.listed, isMissing = nil, nil, true
-	}
-	if len(s.keeping) > 0 && !is[kept] {
-		s.keeping, isMissing = nil, true
-	}
-	return s, isMissing
 }
 
 // missesOurs looks whether the copies are there, once nothing is being read: a reading looks for itself.
@@ -66,11 +134,27 @@ func (c *Cluster) missesOurs() {
 			c.missesOurs()
 			return
 		}
-		r, is := reader{h: c.h, o: c.o}, c.state
+		c.reading = true // who reads asks for the same names, and may change the state
+		r := c.reader()
 		c.h.Runtime.Go(func() {
-			if _, isMissing := is.without(r.listsOurs()); isMissing {
-				c.h.Runtime.Post(func() { c.plan(0) })
+			if r.look(false); len(r.lost) > 0 {
+				found := r.read()
+				c.h.Runtime.Post(func() { c.take(found) })
+				return
 			}
+			c.h.Runtime.Post(func() { c.looked(r.isVague) })
 		})
 	})
+}
+
+// looked ends a look that has missed nothing.
+func (c *Cluster) looked(isVague bool) {
+	c.reading, c.isVague = false, isVague
+	switch {
+	case c.noticed:
+		c.noticed = false
+		c.plan(0)
+	case isVague:
+		c.plan(again)
+	}
 }

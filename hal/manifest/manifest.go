@@ -71,10 +71,14 @@ type Cluster struct {
 	o       Options
 	deliver func(hal.ClusterEvent)
 
-	reading     bool        // a task is under way
-	noticed     bool        // something changed since it began
-	isUnsettled bool        // something has changed and is read again before it counts
-	isLooking   bool        // it is planned to look whether the copies are there
+	reading     bool // a task is under way
+	noticed     bool // something changed since it began
+	whole       bool // the next reading is to look at everything
+	isUnsettled bool // something has changed and is read again before it counts
+	isLooking   bool // it is planned to look whether the copies are there
+	isVague     bool // whether the copies are there could not be seen
+	changed     question
+	ours        question    // about the cache directory
 	due         hal.Instant // of the next reading, 0 if none is planned
 	accepted    accepted
 	isBare      bool     // this run began with nothing of an earlier one
@@ -83,9 +87,13 @@ type Cluster struct {
 	state    state
 	known    map[id]object          // what was in an Applied, and in no Removed since
 	troubles map[string]hal.Trouble // by Where
-	passed   []string               // names that are no manifest's
+	passed   []string               // names that are no manifest's, as they were told
+	isTold   bool                   // what the last run knew was told
 	synced   bool
 }
+
+// question asks which names in a directory have changed since it was asked last; nothing can be said if isAny.
+type question func() (names []string, isAny bool)
 
 // accepted is the missing files whose removal somebody has accepted, and in which directory they were missing.
 type accepted struct {
@@ -103,8 +111,8 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 	if c.o.RecordedPods != nil && !c.o.AcceptsAnyDirectory {
 		c.recorded = c.o.RecordedPods()
 	}
-	c.h.Watches.Directory(c.o.Dir, func() { c.plan(settle) })
-	c.h.Watches.Directory(c.o.CacheDir, c.missesOurs)
+	c.changed = c.h.Watches.Directory(c.o.Dir, func() { c.plan(settle) })
+	c.ours = c.h.Watches.Directory(c.o.CacheDir, c.missesOurs)
 	c.plan(0)
 }
 
@@ -127,7 +135,7 @@ func (c *Cluster) Accept() (all []Accepted, why string) {
 		c.plan(0)
 	}
 	for _, name := range c.accepted.files {
-		all = append(all, Accepted{name, c.state.files[name].pods()})
+		all = append(all, Accepted{name, c.state.files.of(name).pods()})
 	}
 	if len(c.state.unnamed) > 0 {
 		all = append(all, Accepted{Pods: c.state.unnamed})
@@ -167,21 +175,28 @@ func (c *Cluster) read() {
 		return
 	}
 	c.reading = true
-	r := reader{
-		h: c.h, o: c.o, before: c.state, accepted: c.accepted, isBare: c.isBare, recorded: slices.Clone(c.recorded), packs: map[string]pack{},
-	}
+	r := c.reader()
 	c.h.Runtime.Go(func() {
 		found := r.read()
 		c.h.Runtime.Post(func() { c.take(found) })
 	})
 }
 
+// reader is one that begins with what is known now.
+func (c *Cluster) reader() reader {
+	return reader{
+		h: c.h, o: c.o, before: c.state, accepted: c.accepted, isBare: c.isBare, recorded: slices.Clone(c.recorded), packs: map[string]pack{},
+		changed: c.changed, ours: c.ours, isWhole: c.whole, isVague: c.isVague,
+	}
+}
+
 // take makes what was found the truth, tells of the difference, and plans what has to be read again.
 func (c *Cluster) take(f finding) {
-	c.reading = false
-	c.state, c.isUnsettled = f.state, f.unsettled
+	c.reading, c.whole, c.isVague = false, f.whole, f.isVague
+	touched := c.touched(f.state)
+	c.state, c.isUnsettled = f.state.merge(), f.unsettled
 	c.accepted.files = slices.DeleteFunc(c.accepted.files, func(name string) bool {
-		this := c.state.files[name]
+		this := c.state.files.of(name)
 		return !this.missing && !this.going // it is gone, or back: what was accepted is done
 	})
 	troubles := map[string]hal.Trouble{}
@@ -189,7 +204,7 @@ func (c *Cluster) take(f finding) {
 		t.Source = Source
 		troubles[t.Where] = t
 	}
-	if e := c.difference(c.state.objects); len(e.Removed)+len(e.Applied) > 0 {
+	if e := c.difference(touched); len(e.Removed)+len(e.Applied) > 0 {
 		c.deliver(e)
 	}
 	if f.synced && !c.synced {
@@ -197,10 +212,10 @@ func (c *Cluster) take(f finding) {
 		c.deliver(hal.Synced{Source: Source})
 	}
 	c.tell(troubles)
-	if f.listed && !slices.Equal(f.passed, c.passed) {
-		c.passed = f.passed
+	if passed := c.state.passed; !slices.Equal(passed, c.passed) {
+		c.passed = passed
 		if c.o.Passed != nil {
-			c.o.Passed(f.passed)
+			c.o.Passed(passed)
 		}
 	}
 	switch {
@@ -212,20 +227,31 @@ func (c *Cluster) take(f finding) {
 	}
 }
 
+// touched returns the objects that a reading may have changed; of the first one that knows of an earlier run all there are.
+func (c *Cluster) touched(s state) map[id]object {
+	all := map[id]object{}
+	for key, o := range s.objects.over { // the order does not matter
+		all[key] = o.is
+	}
+	if !c.state.loaded {
+		maps.Copy(all, s.objects.base)
+	}
+	return all
+}
+
 // difference is what has changed since the last reading: removals, those first that refer to others, then what is there.
-func (c *Cluster) difference(objects map[id]object) hal.Changed {
+func (c *Cluster) difference(touched map[id]object) hal.Changed {
 	e := hal.Changed{Source: Source}
-	keys := inOrder(c.known)
-	slices.Reverse(keys)
-	for _, key := range keys {
-		if _, ok := objects[key]; !ok {
-			e.Removed = append(e.Removed, c.known[key].value)
+	keys := inOrder(touched)
+	for _, key := range slices.Backward(keys) {
+		if known, ok := c.known[key]; ok && !c.state.objects.has(key) {
+			e.Removed = append(e.Removed, known.value)
 			delete(c.known, key)
 		}
 	}
-	for _, key := range inOrder(objects) {
-		o := objects[key]
-		if old, ok := c.known[key]; ok && old.sum == o.sum {
+	for _, key := range keys {
+		o, ok := c.state.objects.get(key)
+		if old, isKnown := c.known[key]; !ok || isKnown && old.sum == o.sum {
 			continue
 		}
 		c.known[key] = o
@@ -254,7 +280,7 @@ func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, err
 	key := namespace + "/" + name
 	var file string
 	err := c.h.Runtime.Await(background(), func(done func()) {
-		file = c.state.secrets[key]
+		file = c.state.secrets.of(key)
 		done()
 	})
 	if err != nil {

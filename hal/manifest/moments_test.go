@@ -19,6 +19,7 @@ func TestANoticeDuringAReadingIsNotLost(t *testing.T) {
 		if c.reading && !isRead {
 			isRead = true
 			w.names[dir+"/b.yaml"], w.data[dir+"/b.yaml"] = w.names[dir+"/a.yaml"], owned("bee", "u2")
+			w.edited = append(w.edited, "b.yaml")
 			c.read() // as the reading that the notice of it has planned
 		}
 	}

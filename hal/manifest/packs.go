@@ -106,8 +106,8 @@ func (r reader) spares(entries []hal.Entry) (map[string]file, error) {
 }
 
 // groups says which copies are written together. One with a Secret is not: it goes with its manifest.
-func groups(names []string, texts map[string][]byte, files map[string]file) (all [][]string) {
-	isAlone := func(name string) bool { return len(names) <= mostAlone || len(files[name].secrets) > 0 }
+func groups(names []string, texts map[string][]byte, s *state) (all [][]string) {
+	isAlone := func(name string) bool { return len(names) <= mostAlone || len(s.files.of(name).secrets) > 0 }
 	for _, name := range names {
 		if isAlone(name) {
 			all = append(all, []string{name})
@@ -151,37 +151,30 @@ func (r reader) replaceAll(names []string, texts map[string][]byte) (in string, 
 }
 
 // scattered returns the manifests whose copies lie in packs of which most is of the past, and their texts.
-func (r reader) scattered(files map[string]file) map[string][]byte {
-	living := map[string][]string{}
-	for name, f := range files { // the order does not matter
-		if f.pack != "" {
-			living[f.pack] = append(living[f.pack], name)
-		}
+func (r reader) scattered(s *state) map[string][]byte {
+	texts, from := map[string][]byte{}, map[string]bool{}
+	for in, is := range s.packs.all() {
+		from[in] = 2*is.living < is.size
 	}
-	texts := map[string][]byte{}
-	for _, in := range slices.Sorted(maps.Keys(living)) {
-		names := living[in]
-		if 2*len(names) >= files[names[0]].packSize {
+	if !slices.Contains(slices.Collect(maps.Values(from)), true) {
+		return nil
+	}
+	for name, f := range s.files.all() {
+		if !from[f.pack] || !f.copied {
 			continue
 		}
-		for _, name := range names {
-			if text, err := r.copy(name, in); err == nil && files[name].copied {
-				texts[name] = text
-			}
+		if text, err := r.copy(name, f.pack); err == nil {
+			texts[name] = text
 		}
 	}
 	return texts
 }
 
 // sweepPacks removes packs in which no copy lies any more, and reports whether none is left.
-func (r reader) sweepPacks(files map[string]file) bool {
-	living := map[string]bool{}
-	for _, f := range files { // the order does not matter
-		living[f.pack] = true
-	}
+func (r reader) sweepPacks(entries []hal.Entry, s *state) bool {
 	var err error
-	for _, e := range r.ours.entries {
-		if strings.HasPrefix(e.Name, packed) && e.Type == hal.TypeFile && !living[e.Name] {
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name, packed) && e.Type == hal.TypeFile && !s.packs.has(e.Name) {
 			err = cmp.Or(err, r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, e.Name)))
 		}
 	}

@@ -147,7 +147,7 @@ func TestWhatIsNoFileIsTrouble(t *testing.T) {
 			require.Contains(t, w.start().changes(), "synced", "also after a start")
 			require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "its last good content is used meanwhile")
 			w.names[dir+"/new.yaml"] = info // nobody was ever there
-			w.rm("b.yaml").pass(second)
+			w.rings("new.yaml").rm("b.yaml").pass(second)
 			require.Contains(t, w.troubles(), dir+"/new.yaml")
 			isRemoved := strings.Contains(w.changes(), "-b/")
 			require.Equal(t, name == "directory" || name == "fifo" || name == "socket", isRemoved, "a link may lead to a manifest")

@@ -35,64 +35,138 @@ type reader struct {
 	recorded []string
 	isBare   bool
 	packs    map[string]pack // those that were read
-	ours     listing         // of the cache directory, as this reading began
+	changed  question
+	ours     question // about the cache directory
+	isWhole  bool     // it looks at everything
+	isVague  bool     // it looks for all that is to be in the cache directory
+	lost     []string // what is to be there and is not
 }
 
 // finding is what one reading came to.
 type finding struct {
 	state     state
 	troubles  []hal.Trouble
-	passed    []string // names in the directory that are no manifest's, sorted; those that begin with a dot are nobody's business
-	listed    bool     // passed is known
-	synced    bool     // all that exists is in state
-	unsettled bool     // something has changed and must be read again before it counts
-	retry     bool     // something could not be read, and nobody will tell when it can
+	synced    bool // all that exists is in state
+	unsettled bool // something has changed and must be read again before it counts
+	retry     bool // something could not be read, and nobody will tell when it can
+	whole     bool // the next reading is to look at everything
+	isVague   bool // whether the copies are there could not be seen
+}
+
+// begin is what a reading has found before it looks at any manifest.
+func (r reader) begin() finding {
+	f := finding{state: r.before.begin(), isVague: r.isVague, retry: r.isVague}
+	f.state.miss(r.lost)
+	return f
 }
 
 func (f *finding) trouble(t hal.Trouble) { f.troubles = append(f.troubles, t) }
 
 func (r reader) read() finding {
+	names, isAny := r.changed()
 	if !r.before.loaded {
 		loaded, err := r.load()
 		if err != nil {
-			f := finding{retry: true}
+			f := finding{retry: true, whole: true}
 			f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "the last good copies of manifests cannot be read, and are tried again; no manifest counts before: " + err.Error()})
 			return f
 		}
 		r.before = loaded
 	}
-	r.ours = r.listsOurs()
-	r.before, _ = r.before.without(r.ours)
+	r.look(r.isWhole || isAny || !r.before.served)
+	if !r.isWhole && !isAny && r.before.served {
+		if f, ok := r.readSome(names); ok {
+			return f
+		}
+	}
+	r.isWhole = true
+	return r.readAll()
+}
+
+// readAll looks at everything.
+func (r reader) readAll() finding {
 	names, passed, here, problem := r.list()
+	f := r.begin()
 	if problem != "" {
-		f := finding{state: r.before, retry: true}
-		f.state.in = dirID{}
+		f.state.in, f.retry, f.whole = dirID{}, true, true
 		f.trouble(hal.Trouble{Where: r.o.Dir, Problem: problem})
 		return f
 	}
-	f := finding{state: r.before, passed: passed, listed: true}
-	f.state.spares = nil
-	f.state.in, f.state.files, f.state.seen, f.state.readings = here, map[string]file{}, map[string]sum{}, map[string]reading{}
+	f.state.in, f.state.passed = here, passed
 	texts := map[string][]byte{}
 	for _, name := range names {
 		r.file(&f, name, texts)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.before.files)) {
+	for _, name := range slices.Sorted(maps.Keys(r.before.files.base)) {
 		if _, listed := slices.BinarySearch(names, name); !listed {
 			r.absent(&f, name)
 		}
 	}
+	for name := range r.before.seen.base { // the order does not matter
+		if !f.state.files.has(name) {
+			f.state.seen.drop(name)
+		}
+	}
+	f.state.spares = nil
 	r.count(&f, texts)
+	f.whole = f.whole || f.unsettled // what it has found is confirmed by another such reading
 	return f
+}
+
+// readSome looks at the files that have changed, and at the restless ones. It is not ok if that is not enough.
+func (r reader) readSome(changed []string) (f finding, ok bool) {
+	here, problem := r.stands()
+	if problem != "" || here != r.before.in {
+		return f, false
+	}
+	f = r.begin()
+	names := f.state.restlessly()
+	for _, name := range changed {
+		if manifest(name) {
+			names = append(names, name)
+		} else if !strings.HasPrefix(name, ".") && !r.passes(&f, name) {
+			return f, false
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if r.before.files.len()+len(names) > maxFiles {
+		return f, false
+	}
+	texts := map[string][]byte{}
+	for _, name := range names {
+		r.file(&f, name, texts)
+	}
+	if again, problem := r.stands(); problem != "" || again != here || f.whole {
+		return f, false
+	}
+	r.count(&f, texts)
+	return f, true
+}
+
+// passes takes in whether a name that is no manifest's is there. False says that nobody knows.
+func (r reader) passes(f *finding, name string) bool {
+	_, err := r.h.Tree.Stat(r.call, r.path(name))
+	switch {
+	case err == nil:
+		f.state.passed = with(f.state.passed, name)
+	case hal.Is(err, syscall.ENOENT):
+		f.state.passed = without(f.state.passed, name)
+	default:
+		return false
+	}
+	return true
 }
 
 // count puts the files together, and keeps what counts now for the next run.
 func (r reader) count(f *finding, texts map[string][]byte) {
 	isUnknown := false
-	for _, this := range f.state.files { // the order does not matter
+	restless := f.state.restlessly()
+	for _, name := range restless {
+		this := f.state.files.of(name)
 		isUnknown = isUnknown || this.problem != "" && (this.lost || f.state.blind && !this.known)
 	}
-	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown})
+	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown}, f.state.touched())
 	f.state.served = true
 	if f.state.unnamed = r.unnamed(f); len(f.state.unnamed) > 0 {
 		isUnknown = true
@@ -107,16 +181,19 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	}
 	r.copies(f, texts)
 	isKnown := f.state.isListed() || r.unlists(f)
-	for _, name := range slices.Sorted(maps.Keys(f.state.files)) {
-		if this := f.state.files[name]; this.problem+this.warning != "" {
+	for _, name := range f.state.restlessly() {
+		if this := f.state.files.of(name); this.problem+this.warning != "" {
 			f.trouble(r.troubleOf(name, this))
 		}
 	}
+	for _, disputes := range f.state.disputes.all() {
+		f.troubles = append(f.troubles, disputes...)
+	}
 	f.troubles = append(f.troubles, troubles...)
 	if !isKnown { // nothing new counts before
-		before := r.before
-		before.seen, before.keeping, before.ledger, before.listed = f.state.seen, f.state.keeping, f.state.ledger, f.state.listed
-		f.state, f.synced = before, false
+		before := r.begin().state
+		before.seen, before.keeping, before.ledger = f.state.seen, f.state.keeping, f.state.ledger
+		f.state, f.synced, f.whole = before, false, true
 	}
 }
 
@@ -131,66 +208,32 @@ func (r reader) unnamed(f *finding) (uids []string) {
 	return uids
 }
 
-// podsOfJournal is where the trouble of pods is that only the journal knows.
-const podsOfJournal = "pods of the journal"
-
-func (r reader) troubleOfPods(uids []string) hal.Trouble {
-	pods, their, them := "the pods "+some(uids), "their manifests", "them"
-	if len(uids) == 1 {
-		pods, their, them = "pod "+uids[0], "its manifest", "it"
-	}
-	return hal.Trouble{Where: podsOfJournal, Accept: true, Problem: "what an earlier run knew of the manifests is lost, and no manifest names " + pods +
-		", which that run had volumes for, so nothing is torn down; put " + their + " back into " + r.o.Dir + ", or run 'volnode sources --accept' to have " +
-		them + " removed"}
-}
-
-// noCopy is said of a manifest that serves from memory alone.
-const noCopy = ", and a restart would not find it: no copy of it can be kept before the manifest is good again"
-
-// troubleOf tells of a file that does not count as it is.
-func (r reader) troubleOf(name string, this file) hal.Trouble {
-	t := hal.Trouble{Where: r.path(name), Problem: this.problem, Accept: this.missing}
-	switch {
-	case this.missing && this.known && !this.copied:
-		t.Problem += noCopy
-	case this.missing:
-	case this.problem == "":
-		t.Problem = this.warning
-	case this.known:
-		t.Problem += "; its last good content is used meanwhile"
-		if !this.copied {
-			t.Problem += noCopy
-		}
-	case this.lost:
-		t.Problem += "; what it held before is not known, so nothing is torn down until it is corrected or removed"
-	case this.isOpaque():
-		t.Problem += "; nothing in it counts, and pods whose manifests disappear are kept until it is corrected or removed"
-	case len(this.texts) > 0:
-		t.Problem += "; nothing in it counts, and pods that it names and that are up are kept until it is corrected or removed"
-	}
-	return t
-}
-
-// list names the manifests and what is passed over, sorted, and says which directory holds them. A problem is one of the
-// directory itself: then nothing is known of what it holds.
-func (r reader) list() (names, passed []string, here dirID, problem string) {
+// stands says which directory stands there. A problem is one of the directory itself: then nothing is known of what it holds.
+func (r reader) stands() (here dirID, problem string) {
 	info, err := r.h.Tree.Stat(r.call, r.o.Dir)
 	switch {
 	case hal.Is(err, syscall.ENOENT):
-		return nil, nil, here, "the directory is missing; create it, empty if no pod is wanted"
+		return here, "the directory is missing; create it, empty if no pod is wanted"
 	case err != nil:
-		return nil, nil, here, err.Error()
+		return here, err.Error()
 	case info.Type != hal.TypeDirectory:
-		return nil, nil, here, "is a " + info.Type.String() + ", not a directory"
+		return here, "is a " + info.Type.String() + ", not a directory"
 	case insecure(info) != "":
-		return nil, nil, here, insecure(info)
+		return here, insecure(info)
+	}
+	return dirOf(info, r.h.Runtime.BootID()), ""
+}
+
+// list names the manifests and what is passed over, sorted, and says which directory holds them.
+func (r reader) list() (names, passed []string, here dirID, problem string) {
+	if here, problem = r.stands(); problem != "" {
+		return nil, nil, here, problem
 	}
 	entries, err := r.h.Tree.List(r.call, r.o.Dir)
 	if err != nil {
-		return nil, nil, here, err.Error()
+		return nil, nil, dirID{}, err.Error()
 	}
-	here = dirOf(info, r.h.Runtime.BootID())
-	if info, err = r.h.Tree.Stat(r.call, r.o.Dir); err != nil || !here.is(dirOf(info, here.Boot)) {
+	if info, err := r.h.Tree.Stat(r.call, r.o.Dir); err != nil || !here.is(dirOf(info, here.Boot)) {
 		return nil, nil, here, "was replaced while it was read; it is read again"
 	}
 	for _, e := range entries {
@@ -272,16 +315,17 @@ var errnoOf = map[hal.FileType]syscall.Errno{
 	hal.TypeFIFO: syscall.EINVAL, hal.TypeOther: syscall.EINVAL, hal.TypeSymlink: syscall.ELOOP,
 }
 
-// changed reads the content of a manifest, but for that of a quiet one that is as it was when its content was read last.
-func (r reader) changed(f *finding, name string) (data []byte, isSame bool, err error) {
+// news reads the content of a manifest, but for that of a quiet one that is as it was when its content was read last.
+func (r reader) news(f *finding, name string) (data []byte, isSame bool, err error) {
 	info, err := r.h.Tree.Stat(r.call, r.path(name))
 	if err != nil {
+		f.whole = f.whole || !r.isWhole && !hal.Is(err, syscall.ENOENT) // only a list tells whether it is there
 		return nil, false, err
 	}
-	last, isRead := r.before.readings[name]
+	last, isRead := r.before.readings.get(name)
 	isRead = isRead && last.info == info
-	if isRead && last.isSettled && r.before.files[name].isQuiet() {
-		f.state.readings[name] = last
+	if isRead && last.isSettled && f.state.files.of(name).isQuiet() {
+		f.state.readings.set(name, last)
 		return nil, true, nil
 	}
 	if data, err = r.content(name, info); err == nil && info.Changed != 0 {
@@ -289,19 +333,23 @@ func (r reader) changed(f *finding, name string) (data []byte, isSame bool, err 
 		if isRead {
 			this.since, this.isSettled = last.since, this.since.Sub(last.since) >= settles
 		}
-		f.state.readings[name] = this
+		f.state.readings.set(name, this)
 	}
 	return data, false, err
 }
 
 // file reads one manifest and decides what counts of it. What it may have held since two readings agreed last is not forgotten before two agree again.
 func (r reader) file(f *finding, name string, texts map[string][]byte) {
-	before := r.before.of(name)
-	data, isSame, err := r.changed(f, name)
+	before := f.state.is(name)
+	f.state.readings.drop(name)
+	f.state.seen.drop(name)
+	data, isSame, err := r.news(f, name)
 	switch {
+	case isSame && before.in == f.state.in:
+		return
 	case isSame:
 		before.in = f.state.in
-		f.state.files[name] = before
+		f.state.put(name, before)
 		return
 	case hal.Is(err, syscall.ENOENT):
 		r.absent(f, name) // it went after it was listed
@@ -312,66 +360,79 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 	if err != nil {
 		now = sha256.Sum256([]byte("unreadable: " + err.Error()))
 	}
-	seen, ok := r.before.seen[name]
+	seen, ok := r.before.seen.get(name)
 	agrees := ok && seen == now
 	if agrees {
 		before.texts, before.opaque = nil, false
 	}
 	if err != nil {
 		f.retry = true
-		f.state.seen[name] = now
+		f.state.seen.set(name, now)
 		before.opaque = before.opaque || !hal.Is(err, syscall.EISDIR) && !hal.Is(err, syscall.EINVAL)
 		before.problem = err.Error()
-		f.state.files[name] = before
+		f.state.put(name, before)
 		return
 	}
 	if before.known && now == before.sum && !before.lost {
 		before.problem, before.warning, before.changes = "", "", 0
 		if len(before.texts) > 0 || before.opaque {
-			f.unsettled, f.state.seen[name] = true, now
+			f.unsettled = true
+			f.state.seen.set(name, now)
 		}
-		texts[name], f.state.files[name] = data, before
+		texts[name] = data
+		f.state.put(name, before)
 		return
 	}
 	before.texts = append(slices.Clone(before.texts), textOf(data))
 	// It stays in seen: a bad file is not unsettled as long as it is bad in the same way.
-	f.state.seen[name] = now
+	f.state.seen.set(name, now)
 	if !agrees {
 		if before.changes++; before.changes > maxChanges {
 			f.retry = true
 			before.problem = "is another one at each reading"
 			before.texts, before.opaque = before.texts[len(before.texts)-1:], true
-			f.state.files[name] = before
+			f.state.put(name, before)
 			return
 		}
 		f.unsettled = true
-		f.state.files[name] = before // not known, if it is new
+		f.state.put(name, before) // not known, if it is new
 		return
 	}
 	before.changes = 0
+	this := r.understood(before, name, data)
+	if this.problem == "" {
+		texts[name] = data
+	}
+	f.state.put(name, this)
+}
+
+// understood is what a content comes to that two readings have found: a good file, or the one before with a problem.
+func (r reader) understood(before file, name string, data []byte) file {
 	content, err := decodeNew(r.o.NodeName, name, data)
 	if err != nil {
 		before.problem = err.Error()
-		f.state.files[name] = before
-		return
+		return before
 	}
 	if before.known {
 		if former, err := r.copy(name, before.pack); err == nil && isBeginning(data, former) {
 			before.problem = "ends within a document, as what it was before began: it looks half written. If that is meant, add a line to its end"
 			before.opaque = true
-			f.state.files[name] = before
-			return
+			return before
 		}
 	}
-	good := fileOf(content, now)
-	good.in, good.pack, good.packSize = f.state.in, before.pack, before.packSize
-	texts[name], f.state.files[name] = data, good
+	good := fileOf(content, sha256.Sum256(data))
+	good.in, good.pack, good.packSize, good.alone = before.in, before.pack, before.packSize, before.alone
+	return good
 }
 
 // absent decides what it means that a manifest is not there any more. In the directory in which it was seen last, it was removed, once two readings
 // agree; another directory says nothing of it.
 func (r reader) absent(f *finding, name string) {
-	before := r.before.files[name]
+	before, isKnown := f.state.files.get(name)
+	f.state.readings.drop(name)
+	if f.state.seen.drop(name); !isKnown {
+		return
+	}
 	before.going = false
 	accepted := r.o.AcceptsAnyDirectory || r.accepted.in.is(f.state.in) && slices.Contains(r.accepted.files, name)
 	mayMatter := before.known || before.lost || before.problem != "" && len(before.texts) > 0 || before.isOpaque()
@@ -380,54 +441,21 @@ func (r reader) absent(f *finding, name string) {
 		if before.in != (dirID{}) {
 			before.was = before.in
 		}
-		here, was := f.state.in.String(), before.was.String()
-		switch {
-		case before.was == (dirID{}): // an earlier version has not written it down
-			was = ""
-		case was == here:
-			was = " (the same, made or mounted another time)"
-		default:
-			was = " (" + was + ")"
-		}
-		before.problem = "is not there, but the directory is another one (" + here + ") than the one in which it was seen last" + was + r.served(before) +
-			"; mount or restore that directory (findmnt -T " + r.o.Dir + " shows what is mounted there), or " + acceptIt
-		f.state.files[name] = before
+		before.problem = r.strays(f.state.in, before)
+		f.state.put(name, before)
 		return
 	}
 	if before.missing { // somebody has accepted that it is gone: it is no trouble any more
 		before.missing, before.problem = false, ""
 	}
-	if last, ok := r.before.seen[name]; !ok || last != (sum{}) {
+	if last, ok := r.before.seen.get(name); !ok || last != (sum{}) {
 		before.going = true
-		f.state.files[name] = before
-		f.state.seen[name] = sum{}
+		f.state.put(name, before)
+		f.state.seen.set(name, sum{})
 		f.unsettled = true
+		return
 	}
-}
-
-// served names what a file that is missing keeps up.
-func (r reader) served(f file) string {
-	pods := f.pods()
-	switch {
-	case !f.known && !f.lost:
-		return "; it could not be understood there and may hold pods whose manifests are gone, so those are kept"
-	case len(pods) == 0:
-		return ", so it still counts"
-	}
-	verb := " stay up"
-	if len(pods) == 1 {
-		verb = " stays up"
-	}
-	return ", so it still counts: " + some(pods) + verb
-}
-
-// some names the first of many.
-func some(names []string) string {
-	more := ""
-	if n := len(names) - 3; n > 0 {
-		names, more = names[:3], fmt.Sprintf(" and %d more", n)
-	}
-	return strings.Join(names, ", ") + more
+	f.state.forget(name)
 }
 
 func fileOf(c content, s sum) file {

@@ -12,22 +12,23 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// resolver puts the files together.
+// resolver puts files together: some that have changed, and all that are connected to them.
 type resolver struct {
 	o         Options
-	files     map[string]file
-	before    map[id]object // what was served so far; at a start, what was kept
-	starts    bool          // the files are the copies of the last run
-	served    bool          // this run has delivered them
-	keepAll   bool          // what no file has any more may be in one whose former content is not known
+	state     *state
+	names     []string // of the files, sorted
+	starts    bool     // the files are the copies of the last run
+	keepAll   bool     // what no file has any more may be in one whose former content is not known
 	objects   map[id]object
-	named     map[id]holder // by kind, namespace and name
-	owned     map[id]holder // by kind and uid
-	troubles  []hal.Trouble
-	refused   map[string][]id // by file: its objects that do not count
-	disputed  map[id]string   // by kind and name, and by kind and uid: the object that does not count
-	contested map[id]string   // by kind and name of what counts: the object that would have its place
-	kept      []object        // what no manifest has any more
+	named     map[id]holder            // by kind, namespace and name
+	owned     map[id]holder            // by kind and uid
+	disputes  map[string][]hal.Trouble // by file
+	troubles  []hal.Trouble            // of what is kept
+	refused   map[string][]id          // by file: its objects that do not count
+	disputed  map[id]string            // by kind and name, and by kind and uid: the object that does not count
+	contested map[id]string            // by kind and name of what counts: the object that would have its place
+	kept      []object                 // what no manifest has any more
+	bad       []string                 // files that may hold what they do not show, sorted
 }
 
 // holder has a name or a uid.
@@ -48,28 +49,67 @@ const (
 	isNew
 )
 
-// resolve puts the files together. Of two objects with one name, or with one uid, the one counts that was served so far, in the file in which it was, else
-// the first, files in the order of their names. What was served so far and is in no file any more is gone, but for what a dispute, a bad file or keepAll keeps.
-func (s *state) resolve(r resolver) (troubles []hal.Trouble) {
-	r.files, r.before, r.served, r.objects, r.named, r.owned = s.files, s.objects, s.served, map[id]object{}, map[id]holder{}, map[id]holder{}
-	r.refused, r.disputed, r.contested = map[string][]id{}, map[id]string{}, map[id]string{}
+// resolve puts the files together, of which some have changed. Of two objects with one name, or with one uid, the one counts that was served so far, in
+// the file in which it was, else the first, files in the order of their names. What was served so far and is in no file any more is gone, but for what a
+// dispute, a bad file or keepAll keeps. Files that are not connected to one that has changed have come out as they are. It returns the troubles of what is kept.
+func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
+	r.state, r.names, r.objects, r.named, r.owned = s, s.connected(changed), map[id]object{}, map[id]holder{}, map[id]holder{}
+	r.refused, r.disputed, r.contested, r.disputes = map[string][]id{}, map[id]string{}, map[id]string{}, map[string][]hal.Trouble{}
 	for _, t := range []title{counted, hasMoved, isNew} {
-		for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		for _, name := range r.names {
 			r.enter(name, t)
 		}
 	}
-	r.keep()
-	for name, f := range s.files { // the order does not matter
-		f.refused = r.refused[name]
-		s.files[name] = f
+	before := r.before()
+	r.keep(before)
+	for _, name := range r.names {
+		if f, ok := s.files.get(name); ok && !slices.Equal(f.refused, r.refused[name]) {
+			f.refused = r.refused[name]
+			s.put(name, f)
+		}
 	}
-	s.objects, s.kept, s.secrets = r.objects, r.kept, r.secrets()
+	for key := range before { // the order does not matter
+		if _, ok := r.objects[key]; !ok {
+			s.objects.drop(key)
+		}
+	}
+	for key, o := range r.objects { // the order does not matter
+		s.objects.set(key, o)
+	}
+	s.kept = r.kept
+	r.secrets()
+	for _, name := range r.names {
+		if s.disputes.drop(name); len(r.disputes[name]) > 0 {
+			s.disputes.set(name, r.disputes[name])
+		}
+	}
 	return r.troubles
+}
+
+// before returns what was served so far, at a start what was kept, and is not served any more if no object that is entered, or kept, is it.
+func (r *resolver) before() map[id]object {
+	all := map[id]object{}
+	add := func(o object) {
+		if was, ok := r.state.objects.base[o.id]; ok {
+			all[o.id] = was
+		}
+	}
+	for _, name := range r.names {
+		for _, f := range []file{r.state.files.base[name], r.state.files.of(name)} {
+			for _, o := range f.objects {
+				add(o)
+			}
+		}
+	}
+	for _, o := range r.state.kept {
+		add(o)
+	}
+	return all
 }
 
 // titleOf is that of an object in a file. A start knows which did not count.
 func (r *resolver) titleOf(obj object, name string, f file) title {
-	was, served := r.before[obj.id]
+	was, served := r.state.objects.base[obj.id]
 	switch {
 	case r.starts && slices.Contains(f.refused, obj.id), !r.starts && !served:
 		return isNew
@@ -81,8 +121,8 @@ func (r *resolver) titleOf(obj object, name string, f file) title {
 
 // enter takes in the objects of a file with such a title.
 func (r *resolver) enter(name string, with title) {
-	f := r.files[name]
-	if f.going && !r.served {
+	f := r.state.files.of(name)
+	if f.going && !r.state.served {
 		return // it need not come up, to go at the next reading
 	}
 	file := r.o.Dir + "/" + name
@@ -93,7 +133,7 @@ func (r *resolver) enter(name string, with title) {
 		where := file + ": " + obj.where
 		trouble := func(format string, args ...any) {
 			problem := where + " " + fmt.Sprintf(format, args...)
-			r.troubles = append(r.troubles, hal.Trouble{Where: file + ": " + obj.id.String(), Problem: problem})
+			r.disputes[name] = append(r.disputes[name], hal.Trouble{Where: file + ": " + obj.id.String(), Problem: problem})
 		}
 		dispute := func(with holder, format string, args ...any) {
 			trouble(format, args...)
@@ -125,8 +165,13 @@ func (r *resolver) enter(name string, with title) {
 }
 
 // keep keeps what was served so far and is in no file any more, where it is not known to be gone.
-func (r *resolver) keep() {
-	for _, key := range inOrder(r.before) {
+func (r *resolver) keep(before map[id]object) {
+	for _, name := range r.state.restlessly() {
+		if f := r.state.files.of(name); f.opaque || len(f.texts) > 0 || f.problem != "" {
+			r.bad = append(r.bad, name)
+		}
+	}
+	for _, key := range inOrder(before) {
 		if _, ok := r.objects[key]; ok {
 			continue
 		}
@@ -137,8 +182,8 @@ func (r *resolver) keep() {
 		if why == "" {
 			continue
 		}
-		r.objects[key] = r.before[key]
-		r.kept = append(r.kept, r.before[key])
+		r.objects[key] = before[key]
+		r.kept = append(r.kept, before[key])
 		if key.Kind == "Pod" && why != quietly {
 			r.troubles = append(r.troubles, hal.Trouble{Where: key.String(), Held: true, Accept: strings.HasSuffix(why, acceptIt), Problem: why})
 		}
@@ -181,8 +226,8 @@ func (r *resolver) reason(key id) string {
 			"the two, or give it another name"
 	}
 	isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))
-	for _, name := range slices.Sorted(maps.Keys(r.files)) {
-		if f := r.files[name]; f.mayHold(key, isNameEnough) {
+	for _, name := range r.bad {
+		if f := r.state.files.of(name); f.mayHold(key, isNameEnough) {
 			switch {
 			case f.problem == "":
 				return quietly // it counts at the next reading, or is bad then
@@ -194,8 +239,8 @@ func (r *resolver) reason(key id) string {
 		}
 	}
 	if r.keepAll && !isTaken {
-		for _, name := range slices.Sorted(maps.Keys(r.files)) {
-			if f := r.files[name]; f.problem != "" && (f.lost || !f.known) {
+		for _, name := range r.bad {
+			if f := r.state.files.of(name); f.problem != "" && (f.lost || !f.known) {
 				return "its manifest is gone, but nothing is torn down while " + r.o.Dir + "/" + name + " cannot be understood: correct or remove that file"
 			}
 		}
@@ -205,19 +250,24 @@ func (r *resolver) reason(key id) string {
 }
 
 // secrets says which file holds a secret: the first.
-func (r *resolver) secrets() map[string]string {
-	secrets := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(r.files)) {
-		for _, key := range r.files[name].secrets {
-			if first, taken := secrets[key]; taken {
-				where := r.o.Dir + "/" + name + ": Secret " + key
-				r.troubles = append(r.troubles, hal.Trouble{Where: where, Problem: "is also in " + r.o.Dir + "/" + first + ", which counts; remove one of them"})
-				continue
-			}
-			secrets[key] = name
+func (r *resolver) secrets() {
+	s := r.state
+	for _, name := range r.names {
+		for _, key := range slices.Concat(s.files.base[name].secrets, s.files.of(name).secrets) {
+			s.secrets.drop(key)
 		}
 	}
-	return secrets
+	for _, name := range r.names {
+		for _, key := range s.files.of(name).secrets {
+			if first, taken := s.secrets.get(key); taken {
+				where := r.o.Dir + "/" + name + ": Secret " + key
+				r.disputes[name] = append(r.disputes[name],
+					hal.Trouble{Where: where, Problem: "is also in " + r.o.Dir + "/" + first + ", which counts; remove one of them"})
+				continue
+			}
+			s.secrets.set(key, name)
+		}
+	}
 }
 
 // inOrder sorts objects such that what others refer to comes first.

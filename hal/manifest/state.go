@@ -14,28 +14,6 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// state is what has been accepted so far. It is not changed once it has been handed out.
-type state struct {
-	loaded bool // what the last run knew is in it
-	served bool // this run has told of it
-	blind  bool // what the last run knew is not known in full
-	in     dirID
-	// unnamed is pods of an earlier run that no manifest names, while what that run knew is not known in full.
-	unnamed  []string
-	listed   map[string]entry // the files of the ledger, as it was written last
-	ledger   []byte           // and its text
-	files    map[string]file
-	spares   map[string]file    // of packs that no ledger lists: they may be of the past, so they serve only who is there
-	readings map[string]reading // of files that could be read
-	// seen is the content that was read last of files whose change is not accepted yet; a zero sum is a file that was gone.
-	seen map[string]sum
-
-	objects map[id]object     // what is served
-	kept    []object          // those of them that no manifest has any more
-	keeping []byte            // the text that keeps them for the next run
-	secrets map[string]string // namespace/name: file
-}
-
 type sum [sha256.Size]byte
 
 // reading is what a file was when its content was read.
@@ -61,6 +39,7 @@ type file struct {
 	warning string   // it counts, but has no copy
 	copied  bool     // its copy in the cache directory is of this content
 	pack    string   // where its last copy lies, of this content or not; "" if it is a file of its own
+	alone   bool     // one lies by itself
 	missing bool     // it is not in the directory, which is another one than before
 	going   bool     // it is not there, and is gone if the next reading agrees
 	changes int      // how many readings in a row have found another content
@@ -91,18 +70,6 @@ func (f file) isOpaque() bool {
 	return f.opaque || slices.ContainsFunc(f.texts, func(t text) bool { return t.isCut() })
 }
 
-// missing names the files that are kept though they are not in the directory.
-func (s state) missing() []string {
-	var names []string
-	for name, f := range s.files {
-		if f.missing {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // pods names the pods of a file, as namespace/name.
 func (f file) pods() (names []string) {
 	for _, o := range f.objects {
@@ -116,24 +83,6 @@ func (f file) pods() (names []string) {
 // isQuiet reports whether there is nothing to be done about f as long as its content is the same.
 func (f file) isQuiet() bool {
 	return f.known && f.copied && !f.lost && !f.missing && !f.going && !f.opaque && f.problem+f.warning == "" && len(f.texts) == 0
-}
-
-// of is what is known of a file that is there.
-func (s state) of(name string) file {
-	if f, isKnown := s.files[name]; isKnown {
-		return f
-	}
-	return s.spares[name]
-}
-
-// hasPod reports whether a pod is served.
-func (s state) hasPod(uid string) bool {
-	for key := range s.objects { // the order does not matter
-		if key.Kind == "Pod" && key.UID == uid {
-			return true
-		}
-	}
-	return false
 }
 
 // mayHold reports whether an object that no manifest has any more may be in the part of f that cannot be understood: somebody may have moved it there.

@@ -17,38 +17,47 @@ import (
 
 // world is files, a clock that is moved by hand, and what has been delivered.
 type world struct {
-	t      *testing.T
-	names  map[string]hal.Info
-	data   map[string]string
-	fail   map[string]error  // by operation and path
-	during map[string]func() // by operation and path: what happens before it
-	synced map[string]bool   // files whose content is durable
-	loose  []renamed         // changes of names that are not durable, in order
-	born   int64             // of the directory of manifests
-	device hal.Device        // it lies on
-	mount  hal.MountID
-	boot   hal.BootID
-	now    hal.Instant
-	ticks  int64 // of the clock of the cache's filesystem
-	timers []timer
-	queue  []func()
-	notice func()
-	missed func() // tells that names among the copies have changed
-	cloud  hal.Cluster
-	events []string
-	raw    []hal.ClusterEvent
+	t        *testing.T
+	names    map[string]hal.Info
+	data     map[string]string
+	fail     map[string]error  // by operation and path
+	during   map[string]func() // by operation and path: what happens before it
+	synced   map[string]bool   // files whose content is durable
+	loose    []renamed         // changes of names that are not durable, in order
+	born     int64             // of the directory of manifests
+	device   hal.Device        // it lies on
+	mount    hal.MountID
+	boot     hal.BootID
+	now      hal.Instant
+	ticks    int64 // of the clock of the cache's filesystem
+	timers   []timer
+	queue    []func()
+	notice   func()
+	missed   func()   // tells that names among the copies have changed
+	edited   []string // names that have changed since somebody asked
+	isAny    bool     // and more, of which nobody tells the names
+	copied   []string // names among the copies that have changed since somebody asked
+	isCopied bool     // and more
+	// isAlwaysAny: nobody ever tells the names.
+	isAlwaysAny bool
+	cloud       hal.Cluster
+	events      []string
+	raw         []hal.ClusterEvent
 	// crashAt: the agent dies once it has removed this path, or renamed something to it.
 	crashAt string
 	isBare  bool // nothing of an earlier run is on the node
 	// deathIn: the agent dies before its so many-th write from now on.
 	deathIn int
 	written int // changes of the cache so far
+	calls   int // of Stat, List and Read
+	bytes   int // that were written
 }
 
 // renamed is a name that stands for something else, or for nothing.
 type renamed struct {
 	at            string
 	before, after named
+	isContent     bool // the name stands for the same file, which is longer
 }
 
 type named struct {
@@ -104,15 +113,22 @@ func (w *world) take(e hal.ClusterEvent) {
 func (w *world) put(name, text string) *world {
 	w.names[dir+"/"+name] = hal.Info{Type: hal.TypeFile, Mode: 0o644}
 	w.data[dir+"/"+name] = text
-	return w.changed()
+	return w.rings(name)
 }
 
 func (w *world) rm(name string) *world {
 	delete(w.names, dir+"/"+name)
-	return w.changed()
+	return w.rings(name)
 }
 
+// changed says that anything may have changed.
 func (w *world) changed() *world {
+	w.isAny = true
+	return w.rings()
+}
+
+func (w *world) rings(names ...string) *world {
+	w.edited = append(w.edited, names...)
 	if w.notice != nil {
 		w.queue = append(w.queue, w.notice)
 	}
@@ -167,13 +183,18 @@ func (x watches) Path(string, func()) (end func())            { return func() {}
 func (x watches) MountTable(func([]string))                   {}
 func (x watches) PluginSockets(string, func(hal.SocketEvent)) {}
 
-func (x watches) Directory(at string, f func()) {
+func (x watches) Directory(at string, f func()) (changed func() (names []string, isAny bool)) {
+	ring, names, isAny := &x.w.notice, &x.w.edited, &x.w.isAny
 	if at == cache {
-		x.w.missed = f
-		return
+		ring, names, isAny = &x.w.missed, &x.w.copied, &x.w.isCopied
 	}
-	x.w.notice = f
-	x.w.changed()
+	*ring, *names, *isAny = f, nil, true
+	x.w.queue = append(x.w.queue, f)
+	return func() ([]string, bool) {
+		all, isAll := slices.Sorted(slices.Values(*names)), *isAny || x.w.isAlwaysAny
+		*names, *isAny = nil, false
+		return slices.Compact(all), isAll
+	}
 }
 
 func errno(op, at string, e syscall.Errno) error {
@@ -210,13 +231,14 @@ func (w *world) give(at string, n named) {
 
 // renames changes what a name stands for, durably once its directory is synced.
 func (w *world) renames(at string, to named) {
-	w.loose = append(w.loose, renamed{at, w.stands(at), to})
+	w.loose = append(w.loose, renamed{at, w.stands(at), to, false})
 	w.give(at, to)
-	w.tells()
+	w.tells(path.Base(at))
 }
 
 // tells of a change among the copies, if somebody asks for it.
-func (w *world) tells() *world {
+func (w *world) tells(names ...string) *world {
+	w.copied = append(w.copied, names...)
 	if w.missed != nil {
 		w.queue = append(w.queue, w.missed)
 	}
@@ -228,7 +250,7 @@ func (w *world) loses(names ...string) *world {
 	for _, name := range names {
 		delete(w.names, cache+"/"+name)
 	}
-	return w.tells()
+	return w.tells(names...)
 }
 
 // cutsPower takes back those changes of names that are not durable and whose bit is set, and what came upon them.
@@ -267,6 +289,7 @@ func (x tree) Rename(_ hal.Call, from, to string) error {
 	require.True(x.w.t, x.w.synced[from], "%s gets the name %s before it is durable", from, to)
 	x.w.renames(to, x.w.stands(from))
 	delete(x.w.names, from)
+	x.w.tells(path.Base(from))
 	x.w.dies(to)
 	return nil
 }
@@ -279,6 +302,7 @@ func (w *world) happens(call string) {
 }
 
 func (x tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
+	x.w.calls++
 	x.w.happens("list " + at)
 	if err := x.w.fail["list "+at]; err != nil {
 		return nil, err
@@ -296,7 +320,11 @@ func (x tree) List(_ hal.Call, at string) ([]hal.Entry, error) {
 }
 
 func (x tree) Stat(_ hal.Call, at string) (hal.Info, error) {
+	x.w.calls++
 	x.w.happens("stat " + at)
+	if err := x.w.fail["stat "+at]; err != nil {
+		return hal.Info{}, err
+	}
 	info, ok := x.w.names[at]
 	if !ok {
 		return hal.Info{}, errno("stat", at, syscall.ENOENT)
@@ -310,6 +338,7 @@ func (x tree) Stat(_ hal.Call, at string) (hal.Info, error) {
 type files struct{ w *world }
 
 func (x files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
+	x.w.calls++
 	x.w.happens("read " + at)
 	if err := x.w.fail["read "+at]; err != nil {
 		return nil, err
@@ -328,16 +357,38 @@ func (x files) Write(_ hal.Call, at string, data []byte, mode uint32) error {
 		return err
 	}
 	x.w.writes()
+	x.w.bytes += len(data)
 	delete(x.w.synced, at)
 	x.w.ticks++
 	x.w.names[at], x.w.data[at] = hal.Info{Type: hal.TypeFile, Mode: mode, Changed: x.w.ticks}, string(data)
 	return nil
 }
 
-func (x files) WriteAt(hal.Call, string, int64, []byte) error  { panic("never") }
+// WriteAt appends. What it writes may get lost in part until it is durable, first its end.
+func (x files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
+	if err := x.w.fail["append "+at]; err != nil {
+		return err
+	}
+	if _, ok := x.w.names[at]; !ok {
+		return errno("write", at, syscall.ENOENT)
+	}
+	x.w.bytes += len(data)
+	x.w.writes()
+	require.EqualValues(x.w.t, len(x.w.data[at]), offset)
+	for _, part := range [][]byte{data[:len(data)/2], data[len(data)/2:]} {
+		is := x.w.stands(at)
+		x.w.loose = append(x.w.loose, renamed{at, is, named{is.info, is.data + string(part)}, true})
+		x.w.give(at, x.w.loose[len(x.w.loose)-1].after)
+	}
+	x.w.tells(path.Base(at))
+	return nil
+}
+
 func (x files) Allocate(hal.Call, string, int64, uint32) error { panic("never") }
 func (x files) Sync(_ hal.Call, at string) error {
 	x.w.synced[at] = true
-	x.w.loose = slices.DeleteFunc(x.w.loose, func(c renamed) bool { return path.Dir(c.at) == at })
+	x.w.loose = slices.DeleteFunc(x.w.loose, func(c renamed) bool {
+		return c.isContent && c.at == at || !c.isContent && path.Dir(c.at) == at
+	})
 	return nil
 }

@@ -408,8 +408,11 @@ func (cluster) Secret(hal.Call, string, string) (hal.Secret, error) {
 type watches struct{ *Host }
 
 func (w watches) MountTable(f func([]string)) { w.noticed = f }
-func (watches) Directory(string, func())      {}
-func (watches) Path(string, func()) func()    { return func() {} }
+
+func (watches) Directory(string, func()) (changed func() (names []string, isAny bool)) {
+	return func() ([]string, bool) { return nil, true }
+}
+func (watches) Path(string, func()) func() { return func() {} }
 func (w watches) PluginSockets(dir string, f func(hal.SocketEvent)) {
 	for i, name := range w.drivers {
 		f(hal.SocketEvent{Path: dir + "/" + name + ".sock", Present: true, Made: int64(i + 1)})

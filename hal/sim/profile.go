@@ -140,7 +140,7 @@ const (
 	DriverActsUntold
 	// DiskFails: the filesystem of a volume turns read-only, or loses its device.
 	DiskFails
-	// NoticeVague: a watch of the mount table tells that it has changed, and not where.
+	// NoticeVague: a watch of the mount table, or of a directory, tells that it has changed, and not where.
 	NoticeVague
 
 	numFaults

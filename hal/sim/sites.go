@@ -134,7 +134,7 @@ func eventSites() []eventSite {
 		{siteChange, []Fault{LostWrite}},
 		{siteSector, []Fault{LostWrite}},
 		{siteTable, []Fault{NoticeLate, NoticeDoubled}}, {siteTablePaths, []Fault{NoticeVague}},
-		{siteDirectory, []Fault{NoticeLate, NoticeDoubled}},
+		{siteDirectory, []Fault{NoticeLate, NoticeDoubled}}, {siteDirectoryNames, []Fault{NoticeVague}},
 		{siteSockets, []Fault{NoticeLate, NoticeDoubled}},
 		{sitePath, []Fault{NoticeLate, NoticeDoubled}},
 	}

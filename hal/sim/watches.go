@@ -31,6 +31,8 @@ type dirWatch struct {
 	path   string
 	f      func()
 	marked bool
+	names  []string // that have changed since somebody asked
+	isAny  bool     // and more
 }
 
 type socketWatch struct {
@@ -48,8 +50,10 @@ var (
 	// siteTablePaths is whether a notice says where the table has changed.
 	siteTablePaths = newSite("watch.mount-table.paths")
 	siteDirectory  = newSite("watch.directory")
-	siteSockets    = newSite("watch.plugin-sockets")
-	sitePath       = newSite("watch.path")
+	// siteDirectoryNames is whether it is known which names in a directory have changed.
+	siteDirectoryNames = newSite("watch.directory.names")
+	siteSockets        = newSite("watch.plugin-sockets")
+	sitePath           = newSite("watch.path")
 )
 
 // notify runs f on the owner of inc after a drawn time, sometimes twice.
@@ -113,7 +117,7 @@ func (w *World) nameChanged(dir location, name string, k *node, isNew bool) {
 		w.pathGone(inc, w.pathTo(dir, name))
 	}
 	if len(inc.watches.dirs) > 0 {
-		dirChanged(w, inc, w.mounts.spell(dir))
+		dirChanged(w, inc, w.mounts.spell(dir), name)
 	}
 	if k.isDir() {
 		return
@@ -146,16 +150,25 @@ func isIn(path []byte, dir string) bool {
 	return len(path) >= len(dir) && string(path[:len(dir)]) == dir && (len(path) == len(dir) || path[len(dir)] == '/' || dir == "/")
 }
 
-// contentChanged tells the watches of the directory that the file is in.
+// contentChanged tells the watches of the directory that the file is in. A path that ends in a slash says that anything in it may have changed.
 func (w *World) contentChanged(path string) {
 	if inc := w.watching(); inc != nil && len(inc.watches.dirs) > 0 {
-		dirChanged(w, inc, path[:max(strings.LastIndexByte(path, '/'), 0)])
+		at := strings.LastIndexByte(path, '/')
+		dirChanged(w, inc, path[:max(at, 0)], path[at+1:])
 	}
 }
 
-func dirChanged[Path string | []byte](w *World, inc *incarnation, dir Path) {
+func dirChanged[Path string | []byte](w *World, inc *incarnation, dir Path, name string) {
 	for _, d := range inc.watches.dirs {
-		if d.path == string(dir) && !d.marked {
+		if d.path != string(dir) {
+			continue
+		}
+		if name == "" {
+			d.isAny = true
+		} else if !d.isAny {
+			d.names = append(d.names, name)
+		}
+		if !d.marked {
 			d.marked = true
 			w.notify(inc, siteDirectory, d.path, func() {
 				d.marked = false
@@ -236,14 +249,25 @@ func (w *World) sockets(to []hal.SocketEvent, n *node, path string) []hal.Socket
 	return to
 }
 
-func (h hostWatches) Directory(dir string, f func()) {
-	if h.inc.dead {
-		return
+// Directory is as inotify(7): a change is in the queue before the call that makes it returns, however late somebody looks there. The queue may overflow.
+func (h hostWatches) Directory(dir string, f func()) (changed func() (names []string, isAny bool)) {
+	d := &dirWatch{path: dir, f: f, marked: true, isAny: true}
+	changed = func() (names []string, isAny bool) {
+		slices.Sort(d.names)
+		names, isAny = slices.Compact(d.names), d.isAny
+		d.names, d.isAny = nil, false
+		if isAny || len(names) > 0 && h.w.happens(NoticeVague, siteDirectoryNames, dir) {
+			return nil, true
+		}
+		return names, false
 	}
-	d := &dirWatch{path: dir, f: f, marked: true}
+	if h.inc.dead {
+		return changed
+	}
 	h.inc.watches.dirs = append(h.inc.watches.dirs, d)
 	h.w.notify(h.inc, siteDirectory, dir, func() {
 		d.marked = false
 		d.f()
 	})
+	return changed
 }

@@ -49,8 +49,17 @@ var costs = []Mutant{
 		"\tat := dir\n\tfor ; strings.HasPrefix(at, path.Clean(stop)+\"/\")", "\tat := dir\n\t_, _ = h.Tree.List(c, stop)\n\tfor ; strings.HasPrefix(at, path.Clean(stop)+\"/\")",
 	},
 	{
-		"one changed manifest has all read", "L8", "hal/manifest/reader.go",
-		"\tif isRead && last.isSettled && r.before.files[name].isQuiet() {\n", "\tif isRead && name == \"\" {\n",
+		"one changed manifest has all looked at", "L8", "hal/manifest/reader.go",
+		"\tif !r.isWhole && !isAny && r.before.served {\n", "\tif !r.isWhole && !isAny && !r.before.loaded {\n",
+	},
+	{
+		"one changed manifest has all copies looked at", "L8", "hal/manifest/lost.go",
+		"\t\tchanged = slices.DeleteFunc(changed, func(name string) bool { return !r.before.isKept(name) })\n",
+		"\t\tchanged = r.before.keeps()\n",
+	},
+	{
+		"one changed manifest has all of the ledger written", "L8", "hal/manifest/ledger.go",
+		"\tif now.size > 0 && size <= ", "\tif now.size < 0 && size <= ",
 	},
 	{
 		"what drivers have mounted is looked for among all rungs", "L8", "engine/core/view.go",

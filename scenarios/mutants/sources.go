@@ -119,12 +119,19 @@ var sources = []Mutant{
 	},
 	{
 		"a bad manifest that is not there for a moment holds nothing", "S1, two readings agree", "hal/manifest/reader.go",
-		"\tif last, ok := r.before.seen[name]; !ok || last != (sum{}) {\n", "\tbefore.texts, before.opaque = nil, false\n\tif last, ok := r.before.seen[name]; !ok || last != (sum{}) {\n",
+		"\tif last, ok := r.before.seen.get(name); !ok || last != (sum{}) {\n", "\tbefore.texts, before.opaque = nil, false\n\tif last, ok := r.before.seen.get(name); !ok || last != (sum{}) {\n",
 	},
 	{
 		"a directory that can't be looked at is empty", "S1, trouble is not absence", "hal/manifest/reader.go",
-		"\tcase err != nil:\n\t\treturn nil, nil, here, err.Error()\n\tcase info.Type",
-		"\tcase err != nil:\n\t\treturn nil, nil, r.before.in, \"\"\n\tcase info.Type",
+		"problem != \"\" {\n\t\treturn nil, nil, here, problem\n", "problem != \"\" {\n\t\treturn nil, nil, r.before.in, \"\"\n",
+	},
+	{
+		"after an overflow only what is named is read", "L2", "hal/manifest/reader.go",
+		"\tif !r.isWhole && !isAny && r.before.served {\n", "\tif !r.isWhole && (!isAny || len(r.before.files.base) > 0) && r.before.served {\n",
+	},
+	{
+		"a manifest that can't be looked at is there", "S1, another directory says nothing", "hal/manifest/reader.go",
+		"problem != \"\" || again != here || f.whole {", "problem != \"\" || again != here {",
 	},
 	{
 		"what a ledger does not list is new", "S1, the next run knows what this one served", "hal/manifest/reader.go",
@@ -132,7 +139,7 @@ var sources = []Mutant{
 	},
 	{
 		"what the next run must know is not missed", "S1, the next run knows what this one served", "hal/manifest/manifest.go",
-		"\tc.h.Watches.Directory(c.o.CacheDir, c.missesOurs)\n", "",
+		"c.h.Watches.Directory(c.o.CacheDir, c.missesOurs)\n", "c.h.Watches.Directory(c.o.CacheDir, func() {})\n",
 	},
 	{
 		"a bad manifest of the first start stops all teardown", "L4, a bad file harms itself", "hal/manifest/cache.go",
@@ -164,7 +171,7 @@ var sources = []Mutant{
 	},
 	{
 		"a pack goes while copies lie in it", "S1, the next run knows what this one served", "hal/manifest/packs.go",
-		" && !living[e.Name] {", " && e.Name != packed {",
+		" && !s.packs.has(e.Name) {", " && e.Name != packed {",
 	},
 	{
 		"what is kept for a bad manifest is forgotten by a start", "S1, the next run knows what this one kept", "hal/manifest/cache.go",
@@ -180,29 +187,29 @@ var sources = []Mutant{
 	},
 	{
 		"a file with a refused object has no copy", "L4, a bad file harms itself", "hal/manifest/cache.go",
-		"return f.state.files[name].copied })", "return f.state.files[name].copied || f.state.files[name].refused != nil })",
+		"return f.state.files.of(name).copied })", "return f.state.files.of(name).copied || f.state.files.of(name).refused != nil })",
 	},
 	{
 		"what two manifests held is forgotten between their copies", "S1, the next run knows what this one served", "hal/manifest/kept.go",
-		"served && changes > 1", "served && changes > len(r.before.files)+len(f.state.files)",
+		"served && changes > 1", "served && changes > r.before.files.len()+f.state.files.len()",
 	},
 	{
 		"what was kept is forgotten before its file has a copy", "S1, the next run knows what this one kept", "hal/manifest/cache.go",
 		"r.keepsKept(f, r.keptUntil(f))", "r.keepsKept(f, f.state.kept)",
 	},
 	{
-		"a ledger that goes leaves the copies of deleted files", "L2, what was deleted does not come back", "hal/manifest/cache.go",
-		"\tif !r.sweep(f.state.files, false) {\n\t\treturn false\n\t}\n\tif err := r.h", "\tif err := r.h",
+		"a ledger that goes leaves the copies of deleted files", "L2, what was deleted does not come back", "hal/manifest/ledger.go",
+		"\tif !r.sweep(&f.state, false) {\n\t\treturn false\n\t}\n\tif err := r.h", "\tif err := r.h",
 	},
 	{
-		"once the ledger has gone, copies of deleted files stay", "L2, what was deleted does not come back", "hal/manifest/cache.go",
-		"\tif !r.sweep(f.state.files, false) {\n\t\treturn false\n\t}\n\tif err := r.h",
-		"\tif f.state.ledger == nil {\n\t\treturn true\n\t}\n\tif !r.sweep(f.state.files, false) {\n\t\treturn false\n\t}\n\tif err := r.h",
+		"once the ledger has gone, copies of deleted files stay", "L2, what was deleted does not come back", "hal/manifest/ledger.go",
+		"\tif !r.sweep(&f.state, false) {\n\t\treturn false\n\t}\n\tif err := r.h",
+		"\tif !f.state.ledger.isThere {\n\t\treturn true\n\t}\n\tif !r.sweep(&f.state, false) {\n\t\treturn false\n\t}\n\tif err := r.h",
 	},
 	{
 		"the end of a former object takes the present one away", "L2, one difference by identity", "hal/manifest/manifest.go",
-		"\tfor _, key := range inOrder(objects) {\n\t\to := objects[key]\n",
-		"\tfor _, key := range inOrder(objects) {\n\t\to := objects[key]\n\t\tif len(e.Removed) > 0 && key.Kind != \"Pod\" {\n" +
+		"\tfor _, key := range keys {\n\t\to, ok := c.state.objects.get(key)\n",
+		"\tfor _, key := range keys {\n\t\to, ok := c.state.objects.get(key)\n\t\tif ok && len(e.Removed) > 0 && key.Kind != \"Pod\" {\n" +
 			"\t\t\tc.known[key] = o\n\t\t\tcontinue // as if the removal, by its name, came behind\n\t\t}\n",
 	},
 	{

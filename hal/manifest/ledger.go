@@ -1,0 +1,232 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"path"
+	"slices"
+	"syscall"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is the ledger: which files count, and where each was seen last. It is lines of JSON. The first tells of all files, and comes into its place
+// by a rename. Each further line is what one reading has changed, appended and synced before that counts. So a change costs one line, however many files
+// there are. Once the lines behind the first are longer than that, or a line is half as long, all is written anew, as it is by the first change of each
+// run: a run adds nothing to what a power cut may have torn.
+//
+// A power cut may tear the last line, and no other: each line is durable before the next is written, and after an error nothing is appended any more. A last
+// line that is not whole never counted. Any other that is not whole is a damage, and the ledger is as good as lost.
+//
+// The ledger of earlier versions is the first line alone, without an end. They take one with more lines for damaged, and tear nothing down.
+
+const (
+	// ledger is its name. No manifest has this name.
+	ledger = ".ledger.json"
+	// maxLedger bounds what is read of it.
+	maxLedger = 1 << 30
+	// moreLines is how many bytes of lines may follow, whatever the length of the first.
+	moreLines = 1 << 10
+)
+
+// entry is what the ledger has of a file.
+type entry struct {
+	In dirID `json:"in"`
+	// Was is where it was seen last, if it is missing.
+	Was *dirID `json:"was,omitempty"`
+	// Stale: its copy is not of what counts, or there is none.
+	Stale bool `json:"stale,omitempty"`
+	// Bad: it could not be understood. If it is missing in another directory, it may hold what no manifest has any more.
+	Bad bool `json:"bad,omitempty"`
+	// New: it never counted.
+	New bool `json:"new,omitempty"`
+	// Pack is the pack that its copy lies in, "" if it is a file of its own.
+	Pack string `json:"pack,omitempty"`
+	// Refused: those of its objects that do not count, as another has their name or uid.
+	Refused []id `json:"refused,omitempty"`
+}
+
+func (e entry) was() dirID {
+	if e.Was == nil {
+		return dirID{}
+	}
+	return *e.Was
+}
+
+// ledgerLine is a line of the ledger.
+type ledgerLine struct {
+	// Blind: what an earlier run without a ledger knew is not known in full. It is told anew by each line.
+	Blind bool             `json:"blind,omitempty"`
+	Files map[string]entry `json:"files"`
+	Gone  []string         `json:"gone,omitempty"` // in a further line: files of lines before that do not count any more
+}
+
+// book is the ledger as it lies on the disk. It is not changed once it has been handed out.
+type book struct {
+	isThere bool // what is in lines may be believed
+	lines   layer[string, entry]
+	blind   bool
+	// first is how long its first line is, size how long all is. size is 0 if nothing may be appended.
+	first, size int64
+	isLate      bool // it could not be written as it should be
+}
+
+func noBook() book { return book{lines: layer[string, entry]{}.begin()} }
+
+// bookOf reads a ledger. It is not there if it is damaged.
+func bookOf(data []byte) book {
+	b := book{lines: layer[string, entry]{base: map[string]entry{}}}
+	for at := 0; at < len(data); {
+		line, rest, isWhole := bytes.Cut(data[at:], []byte("\n"))
+		var l ledgerLine
+		isWhole = (isWhole || at == 0) && json.Unmarshal(line, &l) == nil
+		switch {
+		case !isWhole && at > 0 && len(rest) == 0:
+			return b // it was torn
+		case !isWhole:
+			return book{}
+		}
+		b.isThere, b.blind = true, l.Blind
+		maps.Copy(b.lines.base, l.Files)
+		for _, name := range l.Gone {
+			delete(b.lines.base, name)
+		}
+		at = len(data) - len(rest)
+	}
+	return b
+}
+
+// due names the files of which the ledger may have something else than it should, sorted: those that this reading has changed, or all if an earlier one
+// could not write it.
+func (s state) due() []string {
+	if s.ledger.isThere && !s.ledger.isLate {
+		return s.touched()
+	}
+	all := map[string]bool{}
+	for name := range s.files.all() {
+		all[name] = true
+	}
+	for name := range s.ledger.lines.all() {
+		all[name] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// isListed reports whether the ledger, as it was written last, tells of all that counts. A later start would take for new what it does not list.
+func (s state) isListed() bool {
+	for _, name := range s.due() {
+		this := s.files.of(name)
+		if line, ok := s.ledger.lines.get(name); this.known && (!ok || !this.copied && !line.Stale) {
+			return false
+		}
+	}
+	return true
+}
+
+// unlists removes the ledger: without it a start knows that it does not know all, and takes each copy for a manifest's. So the copies of what is gone go
+// first, also if the ledger went earlier, and with it goes all that lies in packs. It reports whether that is durable.
+func (r reader) unlists(f *finding) bool {
+	if !r.sweep(&f.state, false) {
+		return false
+	}
+	if err := r.h.Files.Sync(r.call, r.o.CacheDir); err != nil && !hal.Is(err, syscall.ENOENT) {
+		return false
+	}
+	if !f.state.ledger.isThere {
+		return true
+	}
+	err := r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, ledger))
+	if err == nil || hal.Is(err, syscall.ENOENT) {
+		f.state.ledger = noBook()
+		err = r.h.Files.Sync(r.call, r.o.CacheDir)
+	}
+	return err == nil || hal.Is(err, syscall.ENOENT)
+}
+
+// entry is what the ledger is to have of a file, and whether it is to list it.
+func (f file) entry() (line entry, isListed bool) {
+	isBad, isNew := f.problem != "" && (len(f.texts) > 0 || f.opaque), !f.known && !f.lost
+	if isNew && !isBad {
+		return entry{}, false
+	}
+	line = entry{f.in.kept(), nil, !isNew && (f.lost || !f.copied), isBad, isNew, f.pack, f.refused}
+	if f.missing { // also after a restart it waits for a person, or for its return
+		line.In, line.Was = dirID{}, &f.was
+	}
+	return line, true
+}
+
+func (e entry) is(o entry) bool {
+	return e.In == o.In && e.was() == o.was() && e.Stale == o.Stale && e.Bad == o.Bad && e.New == o.New && e.Pack == o.Pack &&
+		slices.Equal(e.Refused, o.Refused)
+}
+
+// lists has the ledger tell of what counts now, if it does not yet.
+func (r reader) lists(f *finding) bool {
+	now, l := f.state.ledger, ledgerLine{Blind: f.state.blind, Files: map[string]entry{}}
+	for _, name := range f.state.due() {
+		this, isOurs := f.state.files.get(name)
+		line, isListed := this.entry()
+		switch was, ok := now.lines.get(name); {
+		case isOurs && isListed && !(ok && was.is(line)):
+			l.Files[name] = line
+		case ok && !(isOurs && isListed):
+			l.Gone = append(l.Gone, name)
+		}
+	}
+	if now.isThere && len(l.Files)+len(l.Gone) == 0 && l.Blind == now.blind {
+		f.state.ledger.isLate = false
+		return true
+	}
+	if err := r.writes(&now, l); err != nil {
+		f.state.ledger.size, f.state.ledger.isLate = 0, true
+		f.retry = true
+		f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "the ledger of manifests cannot be written; until it is, new and changed manifests may not " +
+			"count, and a bad or missing file may stop more than it must: " + err.Error() + "; " + hal.DiskAdvice(r.o.CacheDir, err)})
+		return false
+	}
+	for name, line := range l.Files { // the order does not matter
+		now.lines.set(name, line)
+	}
+	for _, name := range l.Gone {
+		now.lines.drop(name)
+	}
+	now.isThere, now.isLate, now.blind = true, false, l.Blind
+	f.state.ledger = now
+	return true
+}
+
+// writes changes the ledger on the disk: by a line, which tells of the difference, or it is written anew.
+func (r reader) writes(now *book, l ledgerLine) error {
+	at := path.Join(r.o.CacheDir, ledger)
+	line, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	line = append(line, '\n')
+	size, long := now.size+int64(len(line)), int64(len(line)) > now.first/2+moreLines
+	if now.size > 0 && size <= 2*now.first+moreLines && !long {
+		err = r.h.Files.WriteAt(r.call, at, now.size, line)
+		if err == nil {
+			err = r.h.Files.Sync(r.call, at)
+		}
+		if err == nil {
+			now.size = size
+			return nil
+		}
+	}
+	all := maps.Collect(now.lines.all())
+	maps.Copy(all, l.Files)
+	for _, name := range l.Gone {
+		delete(all, name)
+	}
+	if line, err = json.Marshal(ledgerLine{Blind: l.Blind, Files: all}); err != nil {
+		return err
+	}
+	line = append(line, '\n')
+	if err = r.keep(ledger, line); err == nil {
+		now.first, now.size = int64(len(line)), int64(len(line))
+	}
+	return err
+}

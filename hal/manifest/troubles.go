@@ -1,0 +1,90 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// This file is what is told of files that do not count as they are.
+
+// podsOfJournal is where the trouble of pods is that only the journal knows.
+const podsOfJournal = "pods of the journal"
+
+func (r reader) troubleOfPods(uids []string) hal.Trouble {
+	pods, their, them := "the pods "+some(uids), "their manifests", "them"
+	if len(uids) == 1 {
+		pods, their, them = "pod "+uids[0], "its manifest", "it"
+	}
+	return hal.Trouble{Where: podsOfJournal, Accept: true, Problem: "what an earlier run knew of the manifests is lost, and no manifest names " + pods +
+		", which that run had volumes for, so nothing is torn down; put " + their + " back into " + r.o.Dir + ", or run 'volnode sources --accept' to have " +
+		them + " removed"}
+}
+
+// noCopy is said of a manifest that serves from memory alone.
+const noCopy = ", and a restart would not find it: no copy of it can be kept before the manifest is good again"
+
+// troubleOf tells of a file that does not count as it is.
+func (r reader) troubleOf(name string, this file) hal.Trouble {
+	t := hal.Trouble{Where: r.path(name), Problem: this.problem, Accept: this.missing}
+	switch {
+	case this.missing && this.known && !this.copied:
+		t.Problem += noCopy
+	case this.missing:
+	case this.problem == "":
+		t.Problem = this.warning
+	case this.known:
+		t.Problem += "; its last good content is used meanwhile"
+		if !this.copied {
+			t.Problem += noCopy
+		}
+	case this.lost:
+		t.Problem += "; what it held before is not known, so nothing is torn down until it is corrected or removed"
+	case this.isOpaque():
+		t.Problem += "; nothing in it counts, and pods whose manifests disappear are kept until it is corrected or removed"
+	case len(this.texts) > 0:
+		t.Problem += "; nothing in it counts, and pods that it names and that are up are kept until it is corrected or removed"
+	}
+	return t
+}
+
+// strays says where a file is missing, and where it was seen last.
+func (r reader) strays(in dirID, f file) string {
+	here, was := in.String(), f.was.String()
+	switch {
+	case f.was == (dirID{}): // an earlier version has not written it down
+		was = ""
+	case was == here:
+		was = " (the same, made or mounted another time)"
+	default:
+		was = " (" + was + ")"
+	}
+	return "is not there, but the directory is another one (" + here + ") than the one in which it was seen last" + was + r.served(f) +
+		"; mount or restore that directory (findmnt -T " + r.o.Dir + " shows what is mounted there), or " + acceptIt
+}
+
+// served names what a file that is missing keeps up.
+func (r reader) served(f file) string {
+	pods := f.pods()
+	switch {
+	case !f.known && !f.lost:
+		return "; it could not be understood there and may hold pods whose manifests are gone, so those are kept"
+	case len(pods) == 0:
+		return ", so it still counts"
+	}
+	verb := " stay up"
+	if len(pods) == 1 {
+		verb = " stays up"
+	}
+	return ", so it still counts: " + some(pods) + verb
+}
+
+// some names the first of many.
+func some(names []string) string {
+	more := ""
+	if n := len(names) - 3; n > 0 {
+		names, more = names[:3], fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(names, ", ") + more
+}
