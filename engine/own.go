@@ -18,6 +18,7 @@ const ownAgain = time.Second
 // own is the watch over the agent's own files.
 type own struct {
 	isLooking bool
+	isWaiting bool     // for the next look, after one that failed
 	again     bool     // something changed since the look began
 	journal   string   // the file of the journal that is followed
 	end       func()   // the end of that
@@ -57,7 +58,7 @@ func (m *VolumeManager) followJournal() {
 
 // ownChanged looks whether the agent's own files are there.
 func (m *VolumeManager) ownChanged() {
-	if m.own.isLooking || m.commits.busy {
+	if m.own.isLooking || m.own.isWaiting || m.commits.busy {
 		m.own.again = true
 		return
 	}
@@ -114,7 +115,11 @@ func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 		m.mend()
 	}
 	if m.own.again || idErr != nil || journalErr != nil && (!hal.Is(journalErr, syscall.ENOENT) || !isSame) {
-		m.h.Runtime.At(m.h.Runtime.Now().Add(ownAgain), m.ownChanged)
+		m.own.isWaiting = true // a write that fails is noticed, too: that is no reason to try at once
+		m.h.Runtime.At(m.h.Runtime.Now().Add(ownAgain), func() {
+			m.own.isWaiting = false
+			m.ownChanged()
+		})
 	}
 }
 
