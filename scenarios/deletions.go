@@ -46,8 +46,8 @@ func (r *run) losesLog() {
 
 // makeFile makes an empty file, or empties the one that is there.
 func (t *story) makeFile(at string) string {
-	if at == deletionsLog {
-		t.r.losesLog()
+	if below(at, identity.Dir(rootDir)) {
+		t.r.removes(at)
 	}
 	t.w.WriteFile(at, nil)
 	return ""

@@ -89,6 +89,9 @@ func (r *run) refused(why string) {
 		if r.hasOthers() {
 			r.putsJournalBack()
 		}
+		if strings.Contains(why, "damaged") {
+			_ = r.removeTree(identity.File(rootDir)) // the node's name is in the journal
+		}
 		r.w.Restarts(true)
 		r.w.StartAgent()
 	})
