@@ -98,6 +98,7 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 	isTidy := false
 	defer func() { f.whole = f.whole || r.isWhole && !isTidy }() // only a reading of everything finds all that nobody needs
 	if !r.keepsKept(f, r.keptUntil(f)) {
+		f.state.ledger.isLate = true
 		return // the copies that are there still tell of it
 	}
 	maps.DeleteFunc(texts, func(name string, _ []byte) bool { return f.state.files.of(name).copied })

@@ -62,6 +62,18 @@ func TestABadManifestOfTheFirstStartHoldsWhatItMay(t *testing.T) {
 	}
 }
 
+// What a reading could not write down at all is in the ledger once a later one can, also if nothing has changed since.
+func TestALedgerIsLateUntilItTellsOfAllThatHasGone(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).put("c.yaml", pod("c")).start()
+	w.changes()
+	w.takesNoWrites(syscall.EIO)
+	w.rm("a.yaml").rm("b.yaml").pass(3 * second)
+	clear(w.fail)
+	w.pass(15 * second)
+	require.Equal(t, []string{"c.yaml"}, slices.Collect(maps.Keys(bookOf([]byte(w.data[cache+"/"+ledger])).lines.base)))
+	require.NotContains(t, w.start().changes(), "+a/")
+}
+
 // On a full disk the ledger goes, as it can't tell of a new file. What was deleted meanwhile must not come back with it.
 func TestALedgerThatGoesTakesTheCopiesOfDeletedFilesAlong(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).put("z.yaml", pod("z")).start()

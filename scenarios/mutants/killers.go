@@ -10,6 +10,30 @@ type killer struct {
 
 // killers is what is tried first. One that has gone stale costs the whole catalogue and a hunt, and nothing else.
 var killers = map[string]killer{
+	"a ledger that was not written is not late": {kept: "hunt.files=1,hunt.volumes=6,hunt.chaos=10m0s,driver.personality@disk.example crashes#0=driver-crashes," +
+		"driver.crashes-on@disk.example#0=1,workload.nodes@file.example#0=1,workload.more@pod-3#1=2," +
+		"workload.pod@pod-3#0=1,workload.pod@pod-3#1=1,workload.time@pod-3#1=5s,workload.pod@pod-4#1=1," +
+		"tree.stat/fault@~/manifests/attachment-csi-aa9ccc4c09757369632ca5a706844b39044b3b67f8a92b948764105de2d1ba93.yaml#0=fail-no-effect," +
+		"tree.list/fault@~/manifests#1=fail-no-effect," +
+		"files.read/fault@~/manifests/csidriver-disk.example.yaml#1=fail-no-effect," +
+		"files.read/fault@~/manifests/secret-publish.yaml#2=fail-no-effect," +
+		"tree.stat/fault@~/manifests/attachment-csi-aa9ccc4c09757369632ca5a706844b39044b3b67f8a92b948764105de2d1ba93.yaml#3=fail-no-effect," +
+		"tree.mkdir/fault@~/plugins/kubernetes.io/csi/disk.example/d2e8363faaac7ae76def3b14091d8eb5755f6b92e9531627aeec833a8731cc49#1=slow," +
+		"driver.start@disk.example#1=10s,tree.stat/fault@~/manifests/pvc-default-claim-1.yaml#4=fail-no-effect," +
+		"tree.stat/fault@~/manifests/pv-pv-5.yaml#6=fail-no-effect,tree.stat/fault@~/manifests#16=fail-no-effect," +
+		"tree.stat/fault@~/manifests/secret-stage.yaml#12=fail-no-effect," +
+		"tree.stat/fault@~/manifests/pod-default-pod-4.yaml#0=fail-no-effect," +
+		"tree.stat/fault@~/manifests/secret-stage.yaml#16=fail-no-effect," +
+		"files.read/fault@~/manifests/csidriver-file.example.yaml#11=slow," +
+		"files.read/request@~/manifests/csidriver-file.example.yaml#11=2ms," +
+		"tree.stat/fault@~/manifests/pv-pv-1.yaml#11=fail-no-effect," +
+		"tree.stat/fault@~/manifests/pod-default-pod-3.yaml#12=fail-no-effect," +
+		"tree.stat/fault@~/manifests/pvc-default-claim-5.yaml#12=fail-no-effect," +
+		"files.read/fault@~/manifests/pod-default-pod-3.yaml#12=fail-no-effect," +
+		"tree.stat/fault@~/manifests/pvc-default-claim-5.yaml#13=slow," +
+		"tree.stat/request@~/manifests/pvc-default-claim-5.yaml#13=3ms," +
+		"files.read/fault@~/manifests/secret-stage.yaml#18=fail-no-effect," +
+		"tree.rename/fault@~/volnode/manifests/.next#9=fail-no-effect"},
 	"data is deleted though its entry could not be written": {kept: "hunt.chaos=10m0s,workload.rename-inline@pod-3#0=1,workload.pod@pod-3#0=1,workload.pod@pod-3#1=1," +
 		"tree.rename/fault@~/volnode/deletions.log.next#0=fail-no-effect," +
 		"tree.mkdir/fault@~/volnode#3=fail-no-effect"},

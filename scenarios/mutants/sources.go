@@ -3,6 +3,10 @@ package mutants
 // sources is what comes from outside: objects of the cluster, drivers, and what the populator makes of them.
 var sources = []Mutant{
 	{
+		"a ledger that was not written is not late", "L11", "hal/manifest/cache.go",
+		"\t\tf.state.ledger.isLate = true\n", "",
+	},
+	{
 		"synced is told before the pods", "S22, kubernetes#120150", "engine/objects.go",
 		"\tm.populateStale() // what the pods want is told before anything is torn down\n", "",
 	},
