@@ -88,7 +88,6 @@ type Cluster struct {
 	known    map[id]object          // what was in an Applied, and in no Removed since
 	troubles map[string]hal.Trouble // by Where
 	passed   []string               // names that are no manifest's, as they were told
-	isTold   bool                   // what the last run knew was told
 	synced   bool
 }
 
