@@ -20,8 +20,8 @@ type Registration interface {
 	// Info asks the plugin behind a registration socket who it is (GetInfo). EACCES if the socket or its directory belongs to somebody else than
 	// root or may be written by others.
 	Info(c Call, socket string) (PluginInfo, error)
-	// Notify tells the plugin whether it was taken (NotifyRegistrationStatus). made is the PluginInfo.Socket of what it is told of: ESTALE, and nobody
-	// hears it, if another socket is at the path by now. With "" whoever is there is told.
+	// Notify tells the plugin whether it was taken (NotifyRegistrationStatus). made is the PluginInfo.Socket that Info returned: if another socket is at
+	// the path by now, nothing is sent and the error is ESTALE. With "" the plugin that listens there now is told.
 	Notify(c Call, socket, made string, registered bool, reason string) error
 }
 

@@ -111,7 +111,7 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 	}
 }
 
-// All that is wrong with a file is told at once: a line for each, in the order of the file; first what is no key or no value, then values that can't be.
+// volnode tells all errors of a file at once, a line for each, in the order of the file. It checks the values once all keys and types are right.
 func TestAllErrorsOfAConfigurationAreTold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	told := func(text string) string {

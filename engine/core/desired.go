@@ -63,8 +63,7 @@ func (c *Core) desire(r *rung) desire {
 	return unwanted
 }
 
-// unresolved reports whether r belongs to a wanted pod some volume of which could not be resolved: it may be that volume's. Where the pod wants another
-// volume at its path it is not.
+// unresolved reports whether r may be a volume that could not be resolved: its pod is wanted and has such a volume, and wants no other volume at r's path.
 func (c *Core) unresolved(r *rung) bool {
 	return r.owner != nil && r.owner.wanted && !r.owner.complete && !slices.ContainsFunc(r.rivals, func(o *rung) bool {
 		return slices.Contains(o.pods, r.owner.uid)

@@ -32,7 +32,7 @@ func (c *Core) announce(r *rung, v Verb) {
 	c.batch.Lines = append(c.batch.Lines, line)
 }
 
-// announceBelow records what r stands on and no record tells of: what names it on the node may be names of r alone, which go with r.
+// announceBelow writes records for what r stands on, where none has one. On the node, perhaps only files of r name it, and they are removed with r.
 func (c *Core) announceBelow(r *rung) {
 	for _, b := range c.below(r) {
 		if b.recorded || !b.traced || !b.Intent {

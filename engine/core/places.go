@@ -80,8 +80,8 @@ func (c *Core) unused(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// isAbove reports whether o came to a path after r did, of two of which something may be left there: it stands there by its own fingerprint, or its first
-// intent is the later one.
+// isAbove reports whether o came to their path after r. Something of both may be left there. What was seen to stand there came last; if
+// neither was seen, what has the later first intent.
 func (o *rung) isAbove(r *rung) bool {
 	if o.state == Present || r.state == Present {
 		return r.state != Present
