@@ -160,6 +160,7 @@ func (r *run) nodeDown() {
 		}
 	}
 	clear(r.foreign)
+	r.wasDown = true
 	clear(r.lost) // containers that start again know of no loss
 	r.losesBlocks(nil)
 	r.isBegun = false

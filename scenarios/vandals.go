@@ -173,7 +173,7 @@ func (r *run) isUpset(at string) bool {
 	return r.w.Now().Sub(since) < noticing || len(r.w.MountsAt(path.Dir(at))) > 0 || len(r.w.MountsAt(at)) > 1
 }
 
-// confesses is S29: what a volume has lost is told, as long as its pod is there.
+// confesses is S29: what a volume has lost is told, as long as its pod is there, and nothing else is told to be lost.
 func (r *run) confesses() bool {
 	status, ok := r.status()
 	if !ok {
@@ -182,6 +182,11 @@ func (r *run) confesses() bool {
 	for _, s := range status.Pods {
 		for _, v := range s.Volumes {
 			p := r.lost[v.Path]
+			if p == nil && v.State == engine.Degraded && r.isUntouched(v.Path) && saysLost(v.Why) {
+				r.fail("S29", "told to be lost", v.Path, fmt.Sprintf("nobody has touched the emptyDir %s of pod %s, and its status is %s: %s",
+					v.Name, s.Name, v.State, v.Why))
+				return false
+			}
 			if p == nil || p.uid != s.UID || !p.isWanted || !p.isSteady {
 				continue
 			}
@@ -195,6 +200,15 @@ func (r *run) confesses() bool {
 	}
 	return true
 }
+
+// isUntouched reports whether nobody but the agent has changed anything at the place of an emptyDir, and no power cut.
+func (r *run) isUntouched(at string) bool {
+	_, isDisturbed := r.disturbed[at]
+	return r.isEmptyDir(at) && !isDisturbed && !r.wasDown && !r.root.forgotten
+}
+
+// saysLost reports whether a status tells that what an emptyDir held is lost.
+func saysLost(why string) bool { return strings.Contains(why, "what it held is lost") }
 
 // madeRight is a part of S29: what the agent makes for pods has the mode that others rely on (K:G97).
 func (r *run) madeRight(e *sim.Effect) {

@@ -99,6 +99,7 @@ type run struct {
 	isBegun  bool                      // the agent has begun in this boot
 
 	disturbed map[string]hal.Instant // by path of an emptyDir, when somebody harmed it
+	wasDown   bool                   // the node has gone down: a power cut may have taken directories
 	failedAt  hal.Instant            // when a filesystem failed last
 	lost      map[string]*pod        // by path of an emptyDir, whose data it held when it was taken away
 	aside     int                    // directories that somebody has moved aside

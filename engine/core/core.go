@@ -128,7 +128,7 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r.state, r.purged, r.veiled = Unknown, false, false
 	r.made, r.facts, r.seq = rec.Rung.Want, rec.Facts, rec.Seq
 	c.locate(r)
-	r.recorded, r.phase = true, rec.Phase
+	r.recorded, r.phase, r.left = true, rec.Phase, rec.Phase == Leaving
 	c.lastSeq = max(c.lastSeq, rec.Seq)
 	if rec.Boot != c.boot {
 		return // nothing of another boot is mounted, runs or acts on this node, and its fingerprints prove nothing
@@ -145,7 +145,7 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 		c.recallAnswered(r, fingerprint, looked)
 		return
 	}
-	if rec.Phase != Confirmed {
+	if rec.Phase != Confirmed && (r.Intent || rec.Phase != Leaving) { // of what a start sees whole, nothing goes on by itself
 		// Of what was being taken from a pod without containers something may be left that its driver has let go of: it goes before the next climb.
 		r.negate = rec.Phase == Leaving && r.Pod != "" && !rec.WasUp
 		return

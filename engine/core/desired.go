@@ -140,7 +140,7 @@ func (c *Core) revive(p *pod, fresh bool, e Wanted) {
 			r.wasUp = false
 		case gone && r.wasUp:
 		case isKept && r.state == Present && !r.wasUp:
-			r.wasUp = true
+			r.wasUp, r.left = true, r.left && r.child != ""
 		default:
 			continue
 		}

@@ -225,6 +225,7 @@ var killers = map[string]killer{
 	"the data file of a raw volume does not tell of its stage":                    {scenario: "stage_directory_of_a_raw_volume_and_journal_are_lost"},
 	"that a volume is staged is not written beside it":                            {scenario: "stage_directory_and_journal_are_lost"},
 	"what a publish alone names is not recorded before that goes":                 {scenario: "agent_dies_as_the_name_of_a_lost_stage_goes"},
+	"a start takes a directory that was being deleted for a lost one":             {scenario: "agent_dies_once_an_empty_dir_is_deleted_and_the_pod_comes_again"},
 	"a start does not list what has no record":                                    {scenario: "journal_is_forgotten"},
 	"a start that is tried again forgets whose root it is":                        {scenario: "start_that_is_tried_again_knows_whose_root_it_is"},
 	"a start trusts that a link leads where it led":                               {scenario: "link_of_a_host_path_is_turned_to_an_empty_dir"},

@@ -186,6 +186,14 @@ var outcomes = []Mutant{
 		"!strings.HasPrefix(was, boot) || o.Left || ", "!strings.HasPrefix(was, boot) || ",
 	},
 	{
+		"a start takes a directory that was being deleted for a lost one", "S29, L12", "engine/core/core.go",
+		"true, rec.Phase, rec.Phase == Leaving", "true, rec.Phase, false",
+	},
+	{
+		"a start goes on with a deletion whose pod has come again", "S1", "engine/core/core.go",
+		"rec.Phase != Confirmed && (r.Intent || rec.Phase != Leaving)", "rec.Phase != Confirmed",
+	},
+	{
 		"a deletion that goes on is told to be a loss", "S29, L12", "engine/plugin/emptydir/verbs.go",
 		" || hasTrash(h, o, dir):", ":",
 	},

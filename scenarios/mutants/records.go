@@ -8,7 +8,7 @@ var records = []Mutant{
 	},
 	{
 		"no intent is written", "S15, laws 5.1, simplyblock-csi#439", "engine/core/lines.go",
-		"\tif v == Look || (!r.Intent && (r.recorded || v == Descend)) {\n\t\treturn\n\t}\n\tfirst", "\tif v != Descend {\n\t\treturn\n\t}\n\tfirst",
+		"\tif v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {\n\t\treturn\n\t}\n\tfirst", "\tif v != Descend || !r.Intent && !givesUp {\n\t\treturn\n\t}\n\tfirst",
 	},
 	{
 		"a repeat does not extend the recorded bound", "laws 5.1", "engine/core/lines.go",
@@ -20,7 +20,7 @@ var records = []Mutant{
 	},
 	{
 		"a descent is not announced", "S14, laws 5.1, kubernetes#85476", "engine/core/lines.go",
-		"\tif v == Look || (!r.Intent && (r.recorded || v == Descend)) {\n", "\tif v == Look || v == Descend || !r.Intent && r.recorded {\n",
+		"\tif v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {\n", "\tif v == Look || givesUp || v == Descend || !r.Intent && r.recorded {\n",
 	},
 	{
 		"a record goes with an unpublish", "S15, laws 5.1, kubernetes#85476", "engine/core/complete.go",
@@ -136,7 +136,7 @@ var records = []Mutant{
 	},
 	{
 		"a directory is made without a word", "laws 5.3", "engine/core/lines.go",
-		"\tif v == Look || (!r.Intent && (r.recorded || v == Descend)) {\n", "\tif v == Look || !r.Intent {\n",
+		"\tif v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {\n", "\tif v == Look || !r.Intent && !givesUp {\n",
 	},
 	{
 		"no room is reserved for a ladder", "L2, laws 5.5", "engine/core/lines.go",
