@@ -191,8 +191,11 @@ func (r *run) losesOwn(name string) {
 		return
 	}
 	r.root.mayRefuse, r.root.lostAt = true, r.w.Now()
-	r.host = nodeName                                                // who lost the identity file names the node by hand
 	_ = r.removeTree(path.Clean(identity.Dir(rootDir) + "/" + name)) // what is not there need not go
+	if r.host != nodeName && !r.alive() && r.w.AgentLives() {
+		r.w.KillAgent() // a start that may not have read the file yet was given another name
+	}
+	r.host = nodeName // who lost the identity file names the node by hand
 	if _, there := r.w.Exists(deletionsLog); !there {
 		r.losesLog()
 	}
