@@ -301,8 +301,9 @@ func (r *run) restoresJournal() string {
 		if is := r.topOf(p.path); is.ID != 0 && (p.isCopied || isEarlier) && !is.Shows(p.copied.Fingerprint()) {
 			p.isMixedUp = true
 		}
-		// Of a raw block device no mount tells that the record is older than its end.
-		if p.isCopied && !p.isHeld && strings.Contains(p.path, "/volumeDevices/") {
+		// Of a raw block device no mount tells that the record is older than its end; nor of what has brought none to a directory that is there still.
+		_, isThere := r.w.Exists(p.path)
+		if p.isCopied && !p.isHeld && (strings.Contains(p.path, "/volumeDevices/") || isThere && p.copied.ID == 0) {
 			p.isTouched, p.touchedAt = true, r.w.Now()
 		}
 	}
