@@ -30,6 +30,7 @@ type rootWorld struct {
 	strays     []string        // names that somebody has left in directories that a start lists
 	lostAt     hal.Instant     // when somebody removed own files of the agent last
 	left       map[string]bool // what the present life has told that it leaves alone
+	unpruned   map[string]bool // names without a volume that the present life could not remove
 	forgotten  bool            // the journal was lost: nothing says whose data is that it knew of
 	unseen     map[string]bool // emptyDirs that containers have, and that no life has seen since the journal was lost
 }
@@ -57,7 +58,7 @@ func (r *run) isCopied() {
 
 // bars notes at a start whether it may change anything.
 func (r *run) bars() {
-	r.root.left = map[string]bool{}
+	r.root.left, r.root.unpruned = map[string]bool{}, map[string]bool{}
 	file := identity.File(rootDir)
 	_, isOurs := r.w.Exists(file)
 	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the directory is by now.
