@@ -34,7 +34,9 @@ func (r *run) empties() {
 	r.judges("L1")
 	if what := r.leftover(); what != "" {
 		r.fail("L1", "emptied", what, "every pod is deleted, and this is left: "+what)
+		return
 	}
+	r.sweeps()
 }
 
 // leftover names something of a volume that is left, "" if nothing is.
@@ -58,7 +60,7 @@ func (r *run) leftover() string {
 			return "the publish of " + h.Volume + " at " + h.Path
 		}
 	}
-	if what := r.leftoverNames(); what != "" {
+	if what := r.namesLeft(r.isLitter); what != "" {
 		return what
 	}
 	status, ok := r.status()
@@ -114,16 +116,19 @@ func (r *run) notInUse(ask func(string) (bool, error)) {
 	}
 }
 
-func (r *run) leftoverNames() string {
+// namesLeft names a directory of a pod or a volume that is left, "" if none is but such as may be.
+func (r *run) namesLeft(mayBe func(string) bool) string {
 	for _, name := range r.w.Entries(path.Join(rootDir, "pods")) {
-		if !r.isLitter(path.Join(rootDir, "pods", name)) {
+		if !mayBe(path.Join(rootDir, "pods", name)) {
 			return "the directory pods/" + name
 		}
 	}
 	csi := path.Join(rootDir, "plugins/kubernetes.io/csi")
 	for _, driver := range r.w.Entries(csi) {
-		if names := r.w.Entries(path.Join(csi, driver)); len(names) > 0 {
-			return "the directory " + path.Join(driver, names[0])
+		for _, name := range r.w.Entries(path.Join(csi, driver)) {
+			if !mayBe(path.Join(csi, driver, name)) {
+				return "the directory " + path.Join(driver, name)
+			}
 		}
 	}
 	return ""

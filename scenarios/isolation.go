@@ -156,10 +156,23 @@ func (r *run) isFree(p *pod) bool {
 			return u.driver != "" && u.driver+"^"+u.volume == b.Volume
 		}))
 	})
-	return !isHurt && !slices.ContainsFunc(r.list, func(at *place) bool {
+	return !isHurt && !slices.ContainsFunc(p.uses, r.hasInTheWay) && !slices.ContainsFunc(r.list, func(at *place) bool {
 		return (r.faulty[at.key] || at.isTouched || r.isKeptUp(at) || r.isBlindTo(at)) &&
 			slices.ContainsFunc(p.uses, func(u use) bool { return u.driver == at.driver && u.volume == at.volume })
 	})
+}
+
+// hasInTheWay: another volume was where a volume of a pod comes, as its object was edited, and something that has gone wrong keeps what is left of
+// that one: one path has one volume.
+func (r *run) hasInTheWay(u use) bool {
+	for _, at := range [...]string{u.path, rootDir + "/plugins/kubernetes.io/csi/volumeDevices/staging/" + u.spec} {
+		for q := r.byPath[at]; q != nil; q = q.earlier {
+			if b, known := r.core.Belief(q.key); known && !b.IsGone && b.Volume != u.driver+"^"+u.volume && !r.isFreeRung(&b) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isKeptUp: somebody keeps what is mounted at a place busy, and it is to go, as when it is made anew.

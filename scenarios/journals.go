@@ -301,8 +301,11 @@ func (r *run) restoresJournal() string {
 		if is := r.topOf(p.path); is.ID != 0 && (p.isCopied || isEarlier) && !is.Shows(p.copied.Fingerprint()) {
 			p.isMixedUp = true
 		}
-		// Of a raw block device no mount tells that the record is older than its end.
-		if p.isCopied && !p.isHeld && strings.Contains(p.path, "/volumeDevices/") {
+		// Of a raw block device no mount tells that the record is older than its end; nor of what has brought none, in this boot, to a directory that is
+		// there still.
+		_, isThere := r.w.Exists(p.path)
+		isBare := isThere && p.copied.ID == 0 && !isEarlier
+		if p.isCopied && !p.isHeld && (strings.Contains(p.path, "/volumeDevices/") || isBare) {
 			p.isTouched, p.touchedAt = true, r.w.Now()
 		}
 	}

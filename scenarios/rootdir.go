@@ -30,6 +30,7 @@ type rootWorld struct {
 	strays     []string        // names that somebody has left in directories that a start lists
 	lostAt     hal.Instant     // when somebody removed own files of the agent last
 	left       map[string]bool // what the present life has told that it leaves alone
+	unpruned   map[string]bool // names without a volume that the present life could not remove
 	forgotten  bool            // the journal was lost: nothing says whose data is that it knew of
 	unseen     map[string]bool // emptyDirs that containers have, and that no life has seen since the journal was lost
 }
@@ -57,7 +58,7 @@ func (r *run) isCopied() {
 
 // bars notes at a start whether it may change anything.
 func (r *run) bars() {
-	r.root.left = map[string]bool{}
+	r.root.left, r.root.unpruned = map[string]bool{}, map[string]bool{}
 	file := identity.File(rootDir)
 	_, isOurs := r.w.Exists(file)
 	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the directory is by now.
@@ -191,8 +192,11 @@ func (r *run) losesOwn(name string) {
 		return
 	}
 	r.root.mayRefuse, r.root.lostAt = true, r.w.Now()
-	r.host = nodeName                                                // who lost the identity file names the node by hand
 	_ = r.removeTree(path.Clean(identity.Dir(rootDir) + "/" + name)) // what is not there need not go
+	if r.host != nodeName && !r.alive() && r.w.AgentLives() {
+		r.w.KillAgent() // a start that may not have read the file yet was given another name
+	}
+	r.host = nodeName // who lost the identity file names the node by hand
 	if _, there := r.w.Exists(deletionsLog); !there {
 		r.losesLog()
 	}

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"path"
 	"slices"
+	"time"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin/csi"
@@ -135,12 +136,34 @@ func (r *run) knows(key hal.Key) bool {
 	return is
 }
 
-// isLitter: all that is below a directory is the bare target of a call that a lost journal alone knew of, and that made it once this life looked there no
-// more. The next start removes it.
+// isLitter: all that is below a directory is bare directories which only the next start removes: the target of a call that a lost journal alone knew of,
+// and that made it once this life looked there no more; or what this life found without a volume as it started, and could not remove.
 func (r *run) isLitter(dir string) bool {
 	names := r.w.Entries(dir)
-	if p := r.byPath[dir]; p != nil {
-		return p.littered == r.w.Life() && len(names) == 0 && len(r.w.MountsAt(dir)) == 0
+	if p := r.byPath[dir]; p != nil || r.root.unpruned[dir] {
+		isLeft := r.root.unpruned[dir] || p.littered == r.w.Life()
+		return isLeft && len(names) == 0 && len(r.w.MountsAt(dir)) == 0
 	}
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !r.isLitter(path.Join(dir, name)) })
+}
+
+// cantPrune notes that a start can't remove a name in which there is no volume.
+func (r *run) cantPrune(i sim.Injected) {
+	if i.Site == "tree.remove/fault" && i.Key == "" && isOurs(i.Object) {
+		r.root.unpruned[i.Object] = true
+	}
+}
+
+// sweeps starts the agent anew, if something is left that only the next start removes. It must be gone then.
+func (r *run) sweeps() {
+	if r.namesLeft(func(string) bool { return false }) == "" {
+		return
+	}
+	r.w.KillAgent()
+	if !r.until(r.w.Now().Add(2*time.Second)) || !r.comesToRest("L6", "restarted", hasty) {
+		return
+	}
+	if what := r.namesLeft(r.isLitter); what != "" {
+		r.fail("L1", "swept", what, "every pod is deleted, the agent has started since, and this is left: "+what)
+	}
 }

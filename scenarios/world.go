@@ -166,6 +166,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 	r.cfg.Logging, r.cfg.Stepped = r.logged, r.stepped
 	w.OnEffect(r.effect)
 	w.OnFault(r.unreaches)
+	w.OnFault(r.cantPrune)
 	w.OnFault(func(sim.Injected) { r.changes() })
 	w.SetAgent(r.start)
 	return r
