@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,8 +35,8 @@ type places struct {
 // watchedDir is a directory on the way to watched paths.
 type watchedDir struct {
 	path  string
-	watch int32                            // -1 is none
-	names map[string]map[*watchedPath]bool // those that a name in it leads to
+	watch int32                     // -1 is none
+	names map[string][]*watchedPath // those that a name in it leads to
 }
 
 type watchedPath struct {
@@ -62,16 +63,13 @@ func (w *watches) Path(path string, f func()) (end func()) {
 	p.eachStep(path, func(dir, name string) {
 		d := p.dirs[dir]
 		if d == nil {
-			d = &watchedDir{path: dir, watch: -1, names: map[string]map[*watchedPath]bool{}}
+			d = &watchedDir{path: dir, watch: -1, names: map[string][]*watchedPath{}}
 			p.dirs[dir] = d
 		}
 		if d.watch < 0 {
 			p.add(d)
 		}
-		if d.names[name] == nil {
-			d.names[name] = map[*watchedPath]bool{}
-		}
-		d.names[name][watched] = true
+		d.names[name] = append(d.names[name], watched)
 	})
 	watched.is = nameOfInode(path)
 	return func() { p.forget(watched) }
@@ -133,7 +131,9 @@ func (p *places) forget(w *watchedPath) {
 		if d == nil {
 			return
 		}
-		delete(d.names[name], w)
+		if at := slices.Index(d.names[name], w); at >= 0 {
+			d.names[name] = slices.Delete(d.names[name], at, at+1)
+		}
 		if len(d.names[name]) == 0 {
 			delete(d.names, name)
 		}
@@ -160,7 +160,7 @@ func (p *places) tell(d *watchedDir, name string) {
 		if name != "" && n != name {
 			continue
 		}
-		for w := range led {
+		for _, w := range led {
 			w.notice.post()
 		}
 	}

@@ -91,7 +91,7 @@ func (r reader) recall(name string, line entry) (file, error) {
 		form = formOf(content, is)
 	}
 	good := fileOf(content, is)
-	good.form = form
+	good.form, good.isFormed = form, ok
 	good.in, good.was, good.lost, good.opaque, good.refused = line.In, line.was(), line.Stale, line.Bad, line.Refused
 	good.copied, good.pack, good.packSize, good.alone = true, line.Pack, len(r.packs[line.Pack].copies), line.Pack == ""
 	return good, nil
@@ -129,7 +129,7 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 				f.retry, isDone = true, false
 			} else {
 				this.copied, this.warning, this.pack, this.packSize = true, "", kept.in, kept.size
-				this.alone = this.alone || kept.in == ""
+				this.alone, this.isFormed = this.alone || kept.in == "", kept.in != ""
 			}
 			f.state.put(name, this)
 		}

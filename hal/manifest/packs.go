@@ -201,35 +201,39 @@ func (r reader) replaceAll(names []string, texts map[string][]byte, s *state) (i
 	return in, r.replace(in, data)
 }
 
-// scattered returns the manifests whose copies lie in packs of which most is of the past, and their texts. A reading of everything adds those that
-// lie alone, once they are as many as fill a pack: the next start is spared a file for each, and has their forms.
+// scattered returns the manifests whose copies lie in packs of which most is of the past, and their texts. A reading of everything adds those without a
+// form beside their copies, as those that lie alone, once they are as many as fill a pack: the next start is spared their files, and their YAML.
 func (r reader) scattered(s *state) map[string][]byte {
 	texts, from := map[string][]byte{}, map[string]bool{}
 	for in, is := range s.packs.all() {
 		from[in] = 2*is.living < is.size
 	}
+	bare := 0
 	if r.isWhole {
-		alone := 0
 		for _, f := range s.files.all() {
-			if f.copied && f.pack == "" && f.form != nil {
-				alone++
+			if f.isBare() {
+				bare++
 			}
 		}
-		from[""] = alone >= packCopies
 	}
-	if !slices.Contains(slices.Collect(maps.Values(from)), true) {
+	gathers := bare >= cmp.Or(r.o.gathers, packCopies)
+	if !gathers && !slices.Contains(slices.Collect(maps.Values(from)), true) {
 		return nil
 	}
 	for name, f := range s.files.all() {
-		if !from[f.pack] || !f.copied || f.pack == "" && f.form == nil {
+		if !f.copied || !from[f.pack] && !(gathers && f.isBare()) {
 			continue
 		}
-		if text, err := r.copy(name, f.pack); err == nil && (f.pack != "" || sha256.Sum256(text) == f.sum) {
+		text, err := r.copy(name, f.pack)
+		if err == nil && (!f.isBare() || sha256.Sum256(text) == f.sum) {
 			texts[name] = text
 		}
 	}
 	return texts
 }
+
+// isBare reports whether a form could lie beside the copy of f, and does not.
+func (f file) isBare() bool { return f.copied && f.form != nil && !f.isFormed }
 
 // sweepPacks removes packs in which no copy lies any more, and reports whether none is left.
 func (r reader) sweepPacks(entries []hal.Entry, s *state) bool {

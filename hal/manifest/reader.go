@@ -166,7 +166,7 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 		this := f.state.files.of(name)
 		isUnknown = isUnknown || this.problem != "" && (this.lost || f.state.blind && !this.known)
 	}
-	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown}, f.state.touched())
+	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown}, f.state.unresolved())
 	f.state.served = true
 	if f.state.unnamed = r.unnamed(f); len(f.state.unnamed) > 0 {
 		isUnknown = true

@@ -46,6 +46,7 @@ type file struct {
 
 	packSize int    // how many copies were written into that pack
 	form     []byte // of that content; nil if there is none, see form.go
+	isFormed bool   // it lies beside the copy
 
 	// Of what was accepted in an earlier run nothing is known, or not all: its copy is gone, or older.
 	lost bool
