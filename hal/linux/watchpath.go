@@ -3,7 +3,6 @@ package linux
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -41,7 +40,7 @@ type watchedDir struct {
 
 type watchedPath struct {
 	path   string
-	is     string // what it was when it was looked at last
+	is     inode // what it was when it was looked at last
 	notice *notifier
 	ended  atomic.Bool
 }
@@ -71,7 +70,7 @@ func (w *watches) Path(path string, f func()) (end func()) {
 		}
 		d.names[name] = append(d.names[name], watched)
 	})
-	watched.is = nameOfInode(path)
+	watched.is = inodeAt(path)
 	return func() { p.forget(watched) }
 }
 
@@ -220,19 +219,25 @@ func (p *places) rescan() {
 	all := maps.Clone(p.all)
 	p.mu.Unlock()
 	for w := range all {
-		if is := nameOfInode(w.path); is != w.is {
+		if is := inodeAt(w.path); is != w.is {
 			w.is = is
 			w.notice.post()
 		}
 	}
 }
 
-// nameOfInode tells what stands at a path, mounts included.
-func nameOfInode(path string) string {
+// inode is what stands at a path, mounts included, or why that is not known.
+type inode struct {
+	number uint64
+	born   int64
+	err    error // an errno
+}
+
+func inodeAt(path string) inode {
 	var st unix.Statx_t
 	const flags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_STATX_DONT_SYNC
 	if err := unix.Statx(unix.AT_FDCWD, path, flags, unix.STATX_INO|unix.STATX_BTIME, &st); err != nil {
-		return err.Error()
+		return inode{err: err}
 	}
-	return fmt.Sprint(st.Ino, bornAt(&st))
+	return inode{number: st.Ino, born: bornAt(&st)}
 }
