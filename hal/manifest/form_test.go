@@ -153,7 +153,7 @@ func TestCopiesWithoutAFormAreGathered(t *testing.T) {
 // Two agents live through the same. All forms of one are lost or damaged in each of its deaths. They tell of the same. So they do if one gathers copies,
 // as long as nothing happens to the copies themselves.
 func TestAStartWithoutFormsComesToTheSame(t *testing.T) {
-	runs := 1000
+	runs := 300
 	if testing.Short() {
 		runs = 60
 	}
