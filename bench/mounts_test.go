@@ -17,6 +17,7 @@ import (
 // place is a tmpfs with mounts of others on it, and two directories to bind from: one is a mount of its own, one lies on the
 // tmpfs among the mounts.
 type place struct {
+	host   *linux.Host
 	mounts hal.Mounts
 	peer   mount.Interface
 	target string
@@ -42,7 +43,7 @@ func newPlace(b *testing.B, foreign int) (p *place, leave func()) {
 	}
 	host, err := linux.New(linux.Options{RootDir: root})
 	must(b, err)
-	p.mounts = host.HAL().Mounts
+	p.host, p.mounts = host, host.HAL().Mounts
 	return p, func() {
 		host.Close()
 		must(b, unix.Unmount(root, unix.MNT_DETACH))

@@ -54,6 +54,7 @@ type daemon struct {
 
 // serve runs the agent until SIGTERM or SIGINT. Mounts stay as they are.
 func serve(c configuration, traceFile string) error {
+	collectLater()
 	n := newNotifier()
 	// No core dump, and no debugger of another user: the agent handles secrets.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {

@@ -18,6 +18,7 @@ type disk struct {
 	durable map[string]*inode
 	changes []map[string]*inode // of names since the last sync of their directory; nil takes a name away
 	quota   int64               // bytes allocated at most; 0 is no limit
+	read    int64               // bytes that were read
 
 	calls []string
 	// fault is asked before each call; it returns the errno of the call, or panics.
@@ -142,6 +143,7 @@ func (d *disk) Read(_ hal.Call, p string, limit int64) ([]byte, error) {
 	if int64(len(f.data)) > limit {
 		return nil, d.error("read", p, syscall.EFBIG)
 	}
+	d.read += int64(len(f.data))
 	return slices.Clone(f.data), nil
 }
 

@@ -19,8 +19,10 @@ func TestJournalGrows(t *testing.T) {
 	require.Equal(t, int64(64*MinSize), grown.Size)
 	require.Less(t, grown.Bytes, grown.Capacity)
 
-	j, loaded := openOn(t, d.restart(), MinSize)
+	d = d.restart()
+	j, loaded := openOn(t, d, MinSize)
 	require.Len(t, loaded.Records, 100)
+	require.Less(t, d.read, grown.Size, "the spare is as large, and there is nothing in it")
 	require.GreaterOrEqual(t, j.Stats().Capacity, j.Stats().Bytes)
 	require.Equal(t, grown.Bytes, j.Stats().Bytes)
 }

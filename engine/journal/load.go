@@ -224,8 +224,8 @@ func parseImage(file string, b []byte, generation uint64) (image, error) {
 // name is half a snapshot, which nothing depends on.
 func (j *Journal) inspectSpare(h *hal.Host, c hal.Call) {
 	spare := j.path(nameSpare)
-	b, err := h.Files.Read(c, spare, MaxSize)
-	if err != nil || int64(len(b)) != j.size || written(b) > 0 {
+	b, err := h.Files.Read(c, spare, j.size) // of another size it is of no use
+	if err != nil || int64(len(b)) < j.size || written(b) > 0 {
 		return
 	}
 	if h.Files.Allocate(c, spare, j.size, fileMode) == nil {

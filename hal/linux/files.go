@@ -3,7 +3,6 @@ package linux
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"syscall"
 
@@ -15,13 +14,12 @@ import (
 // files is hal.Files.
 type files struct{ host *Host }
 
-// openFile opens a regular file. O_NONBLOCK keeps an open of a FIFO from waiting for its other end; it means nothing for a file.
-func (f *files) openFile(path string, a access, flags int, mode uint32) (*os.File, error) {
-	fd, err := f.host.open(path, a, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, mode)
-	if err != nil {
-		return nil, err
+// openRegular opens a regular file. O_NONBLOCK keeps an open of a FIFO from waiting for its other end; it means nothing for a file.
+func (f *files) openRegular(path string, a access, flags int, mode uint32) (fd int, info hal.Info, err error) {
+	if fd, err = f.host.open(path, a, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, mode); err != nil {
+		return -1, info, err
 	}
-	info, err := statFD(fd)
+	info, err = statFD(fd)
 	switch {
 	case err != nil:
 	case info.Type == hal.TypeDirectory:
@@ -31,6 +29,14 @@ func (f *files) openFile(path string, a access, flags int, mode uint32) (*os.Fil
 	}
 	if err != nil {
 		unix.Close(fd)
+		return -1, info, err
+	}
+	return fd, info, nil
+}
+
+func (f *files) openFile(path string, a access, flags int, mode uint32) (*os.File, error) {
+	fd, _, err := f.openRegular(path, a, flags, mode)
+	if err != nil {
 		return nil, err
 	}
 	// A blocking descriptor: os.File would hand a non-blocking one to the poller, which takes no files.
@@ -54,12 +60,12 @@ func (f *files) openOrMake(path string, mode uint32, flags int) (file *os.File, 
 func (f *files) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 	var data []byte
 	err := f.host.within(c, hal.ClassFile, "read", path, func() error {
-		file, err := f.openFile(path, reading, unix.O_RDONLY, 0)
+		fd, info, err := f.openRegular(path, reading, unix.O_RDONLY, 0)
 		if err != nil {
 			return failure(hal.ClassFile, "read", path, err)
 		}
-		defer file.Close()
-		if data, err = io.ReadAll(io.LimitReader(file, limit+1)); err != nil {
+		defer unix.Close(fd)
+		if data, err = contentOf(fd, min(info.Size, limit), limit); err != nil {
 			return failure(hal.ClassFile, "read", path, err)
 		}
 		if int64(len(data)) > limit {
@@ -69,6 +75,59 @@ func (f *files) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 		return nil
 	})
 	return data, err
+}
+
+// sparse is the size from which on a file is asked for its holes. The spare of the journal is nothing else.
+const sparse = 1 << 20
+
+// contentOf reads a file that is about so long, and no more of it than one byte beyond limit.
+func contentOf(fd int, size, limit int64) ([]byte, error) {
+	data := make([]byte, size+1) // the last byte shows its end
+	at := int64(0)
+	for at <= limit {
+		if at == int64(len(data)) { // it grows
+			data = append(data, make([]byte, min(at, limit+1-at))...)
+		}
+		to := int64(len(data))
+		if size >= sparse && at < size {
+			if at, to = nextContent(fd, at, size, to); at == to {
+				to = int64(len(data)) // its end, unless it has grown
+			}
+		}
+		n, err := unix.Pread(fd, data[at:to], at)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			break
+		}
+		at += int64(n)
+	}
+	return data[:at], nil
+}
+
+// nextContent says where the next content of a file of size bytes is, at or after a place, and where it ends, at most at end. What lies between is
+// zeros, which need not be read (lseek(2), SEEK_DATA). Blocks that are reserved and were never written are such a hole, too.
+func nextContent(fd int, at, size, end int64) (from, to int64) {
+	from, err := unix.Seek(fd, at, unix.SEEK_DATA)
+	switch {
+	case err == unix.ENXIO: // no more of it, or it is shorter by now
+		if last, err := unix.Seek(fd, 0, unix.SEEK_END); err == nil {
+			size = max(at, min(size, last))
+		}
+		return size, size
+	case err != nil || from < at: // its filesystem does not tell
+		return at, end
+	case from >= size: // it has grown
+		return size, size
+	}
+	if to, err = unix.Seek(fd, from, unix.SEEK_HOLE); err != nil || to <= from || to > end {
+		to = end
+	}
+	return from, to
 }
 
 func (f *files) Write(c hal.Call, path string, data []byte, mode uint32) error {

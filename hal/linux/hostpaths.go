@@ -156,13 +156,13 @@ func (f *finder) stand(path string) (standing, error) {
 	return is, nil
 }
 
-// mountOf is the mount that an open file lies on, of which st is known.
+// mountOf is the mount that an open file lies on, of which st is known: where it stands, its root and its device.
 func mountOf(fd int, st *unix.Statx_t) (hal.Mount, error) {
 	if st.Mask&unix.STATX_MNT_ID_UNIQUE != 0 {
 		var r reader
-		state, err := r.statmount(st.Mnt_id)
+		m, err := r.placeOf(st.Mnt_id)
 		if err != unix.ENOSYS && err != unix.EPERM { // EPERM: a seccomp filter older than the call
-			return state.Mount, err
+			return m, err
 		}
 		// The id of /proc/self/mountinfo.
 		if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, st); err != nil {

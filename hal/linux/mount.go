@@ -166,8 +166,8 @@ func bindByMount(source, target int, readOnly bool) error {
 }
 
 func linkText(link string) (string, error) {
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlink(link, buf)
+	var buf [unix.PathMax]byte
+	n, err := unix.Readlink(link, buf[:])
 	if err != nil {
 		return "", err
 	}

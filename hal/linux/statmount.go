@@ -108,6 +108,17 @@ func (r *reader) pointOf(id uint64) (string, error) {
 	return string(r.text(statmountMntPoint, 108)), nil
 }
 
+// placeOf asks where mount id stands, and what of its filesystem it shows.
+func (r *reader) placeOf(id uint64) (m hal.Mount, err error) {
+	if err = r.ask(id, statmountSBBasic|statmountMntRoot|statmountMntPoint); err != nil {
+		return m, err
+	}
+	u32 := func(at int) uint32 { return binary.NativeEndian.Uint32(r.buf[at:]) }
+	m.Path, m.Root = string(r.text(statmountMntPoint, 108)), string(r.text(statmountMntRoot, 104))
+	m.Device = hal.Device{Major: u32(16), Minor: u32(20)}
+	return m, nil
+}
+
 // ask has the kernel fill the buffer with some parts of mount id.
 func (r *reader) ask(id, parts uint64) error {
 	if r.buf == nil {

@@ -1,8 +1,10 @@
 package linux
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -103,10 +105,15 @@ func (t *tree) List(c hal.Call, path string) ([]hal.Entry, error) {
 	return entries, err
 }
 
+// direntBuffers are used again: a start lists two directories for each pod.
+var direntBuffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
+
 // readDir reads the rest of a directory, sorted by name.
 func readDir(fd int) ([]hal.Entry, error) {
 	var entries []hal.Entry
-	buf := make([]byte, 16<<10)
+	memory, _ := direntBuffers.Get().(*[16 << 10]byte)
+	defer direntBuffers.Put(memory)
+	buf := memory[:]
 	for {
 		n, err := unix.Getdents(fd, buf)
 		if err != nil {
@@ -212,13 +219,22 @@ func (t *tree) stat(path string) (hal.Info, error) {
 		defer unix.Close(fd)
 		return statFD(fd)
 	}
-	parent, name, err := t.host.openParent(path, reading)
+	root, err := openHome(dir)
+	if err != nil {
+		return hal.Info{}, err
+	}
+	defer unix.Close(root)
+	info, err := statAt(root, rest)
+	if err != unix.EXDEV {
+		return info, err
+	}
+	// A mount stands on the last name, or on one before it.
+	parent, err := openat2(root, filepath.Dir(rest), unix.O_PATH|unix.O_DIRECTORY, 0, resolveBelow)
 	if err != nil {
 		return hal.Info{}, err
 	}
 	defer unix.Close(parent)
-	info, err := statAt(parent, name)
-	if err == unix.EXDEV {
+	if info, err = statAt(parent, filepath.Base(rest)); err == unix.EXDEV {
 		return hal.Info{MountPoint: true}, nil
 	}
 	return info, err

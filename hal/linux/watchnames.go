@@ -34,8 +34,25 @@ type nameQueue struct {
 
 // contents tells two states of a directory apart, as far as names, inodes, sizes and times can.
 type contents struct {
-	names    map[string]string // each with its identity; "" is the directory if it can't be read
-	hasLinks bool              // a file has more than one name
+	names    map[string]nameState // "" is the directory if it can't be read
+	hasLinks bool                 // a file has more than one name
+}
+
+// nameState changes when a name is replaced, written, or given another owner or mode, as identity does.
+type nameState struct {
+	inode          uint64
+	mode           fs.FileMode
+	uid            uint32
+	written, moved syscall.Timespec
+	problem        string
+}
+
+func stateOfName(info fs.FileInfo) nameState {
+	is := nameState{mode: info.Mode()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		is.inode, is.uid, is.written, is.moved = st.Ino, st.Uid, st.Mtim, st.Ctim
+	}
+	return is
 }
 
 func newNameQueue(dir string) *nameQueue {
@@ -44,10 +61,10 @@ func newNameQueue(dir string) *nameQueue {
 
 // contentsOf looks at a directory.
 func contentsOf(dir string) contents {
-	c := contents{names: map[string]string{}}
+	c := contents{names: map[string]nameState{}}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		c.names[""] = err.Error()
+		c.names[""] = nameState{problem: err.Error()}
 	}
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil {
@@ -58,7 +75,7 @@ func contentsOf(dir string) contents {
 }
 
 func (c *contents) take(name string, info fs.FileInfo) {
-	c.names[name] = identity(info)
+	c.names[name] = stateOfName(info)
 	st, ok := info.Sys().(*syscall.Stat_t)
 	c.hasLinks = c.hasLinks || ok && st.Nlink > 1 && !info.IsDir()
 }

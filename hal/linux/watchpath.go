@@ -3,10 +3,10 @@ package linux
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,13 +34,13 @@ type places struct {
 // watchedDir is a directory on the way to watched paths.
 type watchedDir struct {
 	path  string
-	watch int32                            // -1 is none
-	names map[string]map[*watchedPath]bool // those that a name in it leads to
+	watch int32                     // -1 is none
+	names map[string][]*watchedPath // those that a name in it leads to
 }
 
 type watchedPath struct {
 	path   string
-	is     string // what it was when it was looked at last
+	is     inode // what it was when it was looked at last
 	notice *notifier
 	ended  atomic.Bool
 }
@@ -62,18 +62,15 @@ func (w *watches) Path(path string, f func()) (end func()) {
 	p.eachStep(path, func(dir, name string) {
 		d := p.dirs[dir]
 		if d == nil {
-			d = &watchedDir{path: dir, watch: -1, names: map[string]map[*watchedPath]bool{}}
+			d = &watchedDir{path: dir, watch: -1, names: map[string][]*watchedPath{}}
 			p.dirs[dir] = d
 		}
 		if d.watch < 0 {
 			p.add(d)
 		}
-		if d.names[name] == nil {
-			d.names[name] = map[*watchedPath]bool{}
-		}
-		d.names[name][watched] = true
+		d.names[name] = append(d.names[name], watched)
 	})
-	watched.is = nameOfInode(path)
+	watched.is = inodeAt(path)
 	return func() { p.forget(watched) }
 }
 
@@ -133,7 +130,9 @@ func (p *places) forget(w *watchedPath) {
 		if d == nil {
 			return
 		}
-		delete(d.names[name], w)
+		if at := slices.Index(d.names[name], w); at >= 0 {
+			d.names[name] = slices.Delete(d.names[name], at, at+1)
+		}
 		if len(d.names[name]) == 0 {
 			delete(d.names, name)
 		}
@@ -160,7 +159,7 @@ func (p *places) tell(d *watchedDir, name string) {
 		if name != "" && n != name {
 			continue
 		}
-		for w := range led {
+		for _, w := range led {
 			w.notice.post()
 		}
 	}
@@ -220,19 +219,25 @@ func (p *places) rescan() {
 	all := maps.Clone(p.all)
 	p.mu.Unlock()
 	for w := range all {
-		if is := nameOfInode(w.path); is != w.is {
+		if is := inodeAt(w.path); is != w.is {
 			w.is = is
 			w.notice.post()
 		}
 	}
 }
 
-// nameOfInode tells what stands at a path, mounts included.
-func nameOfInode(path string) string {
+// inode is what stands at a path, mounts included, or why that is not known.
+type inode struct {
+	number uint64
+	born   int64
+	err    error // an errno
+}
+
+func inodeAt(path string) inode {
 	var st unix.Statx_t
 	const flags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_STATX_DONT_SYNC
 	if err := unix.Statx(unix.AT_FDCWD, path, flags, unix.STATX_INO|unix.STATX_BTIME, &st); err != nil {
-		return err.Error()
+		return inode{err: err}
 	}
-	return fmt.Sprint(st.Ino, bornAt(&st))
+	return inode{number: st.Ino, born: bornAt(&st)}
 }

@@ -82,13 +82,18 @@ func (r reader) recall(name string, line entry) (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	content, err := decode(r.o.NodeName, name, data)
-	if err != nil {
-		return f, nil //nolint:nilerr // the copy is damaged: its manifest must be good to count
+	is, form := sum(sha256.Sum256(data)), r.packs[line.Pack].forms[name]
+	content, ok := understand(r.o.NodeName, is, form)
+	if !ok {
+		if content, err = decode(r.o.NodeName, name, data); err != nil {
+			return f, nil //nolint:nilerr // the copy is damaged: its manifest must be good to count
+		}
+		form = formOf(content, is)
 	}
-	good := fileOf(content, sum(sha256.Sum256(data)))
+	good := fileOf(content, is)
+	good.form, good.isFormed = form, ok
 	good.in, good.was, good.lost, good.opaque, good.refused = line.In, line.was(), line.Stale, line.Bad, line.Refused
-	good.copied, good.pack, good.packSize, good.alone = true, line.Pack, len(r.packs[line.Pack]), line.Pack == ""
+	good.copied, good.pack, good.packSize, good.alone = true, line.Pack, len(r.packs[line.Pack].copies), line.Pack == ""
 	return good, nil
 }
 
@@ -124,7 +129,7 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 				f.retry, isDone = true, false
 			} else {
 				this.copied, this.warning, this.pack, this.packSize = true, "", kept.in, kept.size
-				this.alone = this.alone || kept.in == ""
+				this.alone, this.isFormed = this.alone || kept.in == "", kept.in != ""
 			}
 			f.state.put(name, this)
 		}
@@ -155,7 +160,7 @@ func (r reader) keepAll(names []string, texts map[string][]byte, s *state) map[s
 	for _, group := range groups(names, texts, s) {
 		this := keeping{size: len(group), err: err}
 		if err == nil {
-			this.in, this.err = r.replaceAll(group, texts)
+			this.in, this.err = r.replaceAll(group, texts, s)
 		}
 		for _, name := range group {
 			all[name] = this

@@ -35,8 +35,9 @@ type object struct {
 
 // content is what a manifest holds.
 type content struct {
-	objects []object
-	secrets map[string]hal.Secret // by namespace/name
+	objects   []object
+	secrets   map[string]hal.Secret // by namespace/name
+	documents []document            // in which they were
 }
 
 const withheld = "details are withheld, as they might quote a secret"
@@ -59,10 +60,10 @@ func decodeAll(node, name string, data []byte) (c content, problems []string) {
 		}
 		return c, []string{err.Error()}
 	}
-	c.secrets = map[string]hal.Secret{}
-	for _, d := range documents {
-		if err := c.add(node, d); err != nil {
-			problems = append(problems, d.begins()+": "+err.Error())
+	c.secrets, c.documents = map[string]hal.Secret{}, documents
+	for i := range documents {
+		if err := c.add(node, &documents[i]); err != nil {
+			problems = append(problems, documents[i].begins()+": "+err.Error())
 		}
 	}
 	if len(documents) == 0 {
@@ -81,11 +82,11 @@ func together(problems []string) error {
 }
 
 // add decodes one document, or the items of a List.
-func (c *content) add(node string, d document) error {
-	var meta metav1.TypeMeta
-	if err := json.Unmarshal(d.json, &meta); err != nil {
+func (c *content) add(node string, at *document) error {
+	if at.is == (metav1.TypeMeta{}) && json.Unmarshal(at.json, &at.is) != nil {
 		return errors.New("not an object with apiVersion and kind; " + withheld)
 	}
+	d, meta := *at, at.is
 	switch meta.APIVersion + " " + meta.Kind {
 	case "v1 List":
 		return c.list(node, d)
@@ -134,7 +135,7 @@ func (c *content) list(node string, d document) error {
 			problems = append(problems, fmt.Sprintf("item %d: a List in a List is not supported", i))
 			continue
 		}
-		if err := c.add(node, document{item, d.number, d.line, itemOf(items, i)}); err != nil {
+		if err := c.add(node, &document{json: item, number: d.number, line: d.line, node: itemOf(items, i)}); err != nil {
 			problems = append(problems, fmt.Sprintf("item %d: %v", i, err))
 		}
 	}

@@ -167,6 +167,14 @@ func (f file) keys() iter.Seq[id] {
 // touched names the files that a reading has put or forgotten, sorted.
 func (s state) touched() []string { return slices.Sorted(maps.Keys(s.files.over)) }
 
+// unresolved names those of them that may have come out in another way, sorted: not one that is quiet, and was, with the same content.
+func (s state) unresolved() []string {
+	return slices.DeleteFunc(s.touched(), func(name string) bool {
+		was, now := s.files.base[name], s.files.of(name)
+		return was.isQuiet() && now.isQuiet() && was.sum == now.sum
+	})
+}
+
 // restlessly names the restless files, sorted.
 func (s state) restlessly() []string {
 	var names []string

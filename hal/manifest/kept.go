@@ -31,7 +31,7 @@ func (r reader) loadKept(s *state) error {
 	s.keeping = data
 	c := content{secrets: map[string]hal.Secret{}}
 	for line := range bytes.Lines(data) {
-		if c.add(r.o.NodeName, document{json: line}) != nil {
+		if c.add(r.o.NodeName, &document{json: line}) != nil {
 			s.blind = true
 		}
 	}

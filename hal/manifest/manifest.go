@@ -58,6 +58,8 @@ type Options struct {
 	IsBare func() bool
 	// Passed, when set, is told which names in the directory are passed over, as they are no manifest's: all of them, when they have changed. On the owner.
 	Passed func(names []string)
+
+	gathers int // how many copies without a form are put together, for tests; as many as fill a pack if 0
 }
 
 // New makes the source. It touches nothing before Watch.

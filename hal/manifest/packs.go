@@ -1,8 +1,10 @@
 package manifest
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"maps"
@@ -14,7 +16,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file keeps the copies of manifests that change together in one file, a pack: one write and one sync serve all.
+// This file keeps the copies of manifests that change together in one file, a pack: one write and one sync serve all. Their forms lie beside them.
 // The ledger says which copies lie in a pack. What else is in it is of the past, and counts for nothing. Without a ledger
 // the newest copy serves a manifest that is there and is bad; of one that is not there, none tells.
 
@@ -26,11 +28,11 @@ const (
 	// A pack is full once it has so many copies, or so many bytes.
 	packCopies, packBytes = 256, 1 << 20
 	// maxPack bounds what is read of one, which is written in base64.
-	maxPack = 2 * (packBytes + maxFile)
+	maxPack = 2 * (packBytes + 2*maxFile)
 )
 
-// pack is copies by the names of their manifests.
-type pack map[string][]byte
+// pack is copies, and their forms, by the names of their manifests.
+type pack struct{ copies, forms map[string][]byte }
 
 // copy reads the last good copy of a manifest, which lies in a pack, or by itself if in is "".
 func (r reader) copy(name, in string) ([]byte, error) {
@@ -41,7 +43,7 @@ func (r reader) copy(name, in string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text, ok := p[name]; ok {
+	if text, ok := p.copies[name]; ok {
 		return text, nil
 	}
 	const lacks = "the pack of copies does not hold it"
@@ -57,14 +59,60 @@ func (r reader) pack(in string) (pack, error) {
 	}
 	data, err := r.h.Files.Read(r.call, path.Join(r.o.CacheDir, in), maxPack)
 	if err != nil {
-		return nil, err
+		return pack{}, err
 	}
-	var p pack
-	if json.Unmarshal(data, &p) != nil {
-		p = nil
-	}
+	p := packOf(data)
 	r.packs[in] = p
 	return p, nil
+}
+
+// packOf is the JSON of a pack, read in steps: most of a start's reading was json's. What is spelt in another way than it is written is left to that.
+func packOf(data []byte) pack {
+	p := pack{map[string][]byte{}, map[string][]byte{}}
+	rest, isPack := bytes.CutPrefix(data, []byte("{"))
+	for isPack {
+		var name, text []byte
+		var hasName, hasText bool
+		name, rest, hasName = quoted(rest)
+		rest, isPack = bytes.CutPrefix(rest, []byte(":"))
+		text, rest, hasText = quoted(rest)
+		is, err := base64.StdEncoding.AppendDecode(make([]byte, 0, base64.StdEncoding.DecodedLen(len(text))), text)
+		if !isPack || !hasName || !isPlain(name) || !hasText || err != nil {
+			break
+		}
+		if p.add(string(name), is); string(rest) == "}" {
+			return p
+		}
+		rest, isPack = bytes.CutPrefix(rest, []byte(","))
+	}
+	var all map[string][]byte
+	if p = (pack{map[string][]byte{}, map[string][]byte{}}); json.Unmarshal(data, &all) != nil {
+		return p
+	}
+	for name, text := range all { // the order does not matter
+		p.add(name, text)
+	}
+	return p
+}
+
+func (p pack) add(name string, text []byte) {
+	if of, isForm := strings.CutPrefix(name, beginsForm); isForm {
+		p.forms[of] = text
+	} else {
+		p.copies[name] = text
+	}
+}
+
+// isPlain reports whether a quotation is spelt without escapes.
+func isPlain(text []byte) bool {
+	return !slices.ContainsFunc(text, func(c byte) bool { return c == '\\' || c < ' ' || c > '~' })
+}
+
+// quoted cuts a quotation off the beginning of JSON. It ends at an escape of a quotation mark, too.
+func quoted(data []byte) (text, rest []byte, ok bool) {
+	data, isQuoted := bytes.CutPrefix(data, []byte(`"`))
+	text, rest, isWhole := bytes.Cut(data, []byte(`"`))
+	return text, rest, isQuoted && isWhole
 }
 
 // isNoCopy: what has the name of a copy is none, and will not become one by itself.
@@ -96,7 +144,7 @@ func (r reader) spares(entries []hal.Entry) (map[string]file, error) {
 		if err != nil && !isNoCopy(err) {
 			return nil, err
 		}
-		for name := range p { // the order does not matter
+		for name := range p.copies { // the order does not matter
 			if f, err := r.recall(name, entry{Pack: in}); err == nil && f.copied && manifest(name) {
 				all[name] = f
 			}
@@ -116,7 +164,7 @@ func groups(names []string, texts map[string][]byte, s *state) (all [][]string) 
 	names = slices.DeleteFunc(slices.Clone(names), isAlone)
 	begin, size := 0, 0
 	for i, name := range names {
-		size += len(texts[name])
+		size += len(texts[name]) + len(s.files.of(name).form)
 		if i+1 == len(names) || i+1-begin == packCopies || size >= packBytes {
 			all = append(all, names[begin:i+1])
 			begin, size = i+1, 0
@@ -133,13 +181,16 @@ type keeping struct {
 }
 
 // replaceAll writes a group of copies. It returns the pack that they lie in, "" if it is one by itself.
-func (r reader) replaceAll(names []string, texts map[string][]byte) (in string, err error) {
+func (r reader) replaceAll(names []string, texts map[string][]byte, s *state) (in string, err error) {
 	if len(names) == 1 {
 		return "", r.replace(names[0], texts[names[0]])
 	}
-	p := make(pack, len(names))
+	p := make(map[string][]byte, 2*len(names))
 	for _, name := range names {
 		p[name] = texts[name]
+		if form := s.files.of(name).form; form != nil {
+			p[beginsForm+name] = form
+		}
 	}
 	data, err := json.Marshal(p)
 	if err != nil {
@@ -150,25 +201,39 @@ func (r reader) replaceAll(names []string, texts map[string][]byte) (in string, 
 	return in, r.replace(in, data)
 }
 
-// scattered returns the manifests whose copies lie in packs of which most is of the past, and their texts.
+// scattered returns the manifests whose copies lie in packs of which most is of the past, and their texts. A reading of everything adds those without a
+// form beside their copies, as those that lie alone, once they are as many as fill a pack: the next start is spared their files, and their YAML.
 func (r reader) scattered(s *state) map[string][]byte {
 	texts, from := map[string][]byte{}, map[string]bool{}
 	for in, is := range s.packs.all() {
 		from[in] = 2*is.living < is.size
 	}
-	if !slices.Contains(slices.Collect(maps.Values(from)), true) {
+	bare := 0
+	if r.isWhole {
+		for _, f := range s.files.all() {
+			if f.isBare() {
+				bare++
+			}
+		}
+	}
+	gathers := bare >= cmp.Or(r.o.gathers, packCopies)
+	if !gathers && !slices.Contains(slices.Collect(maps.Values(from)), true) {
 		return nil
 	}
 	for name, f := range s.files.all() {
-		if !from[f.pack] || !f.copied {
+		if !f.copied || !from[f.pack] && !(gathers && f.isBare()) {
 			continue
 		}
-		if text, err := r.copy(name, f.pack); err == nil {
+		text, err := r.copy(name, f.pack)
+		if err == nil && (!f.isBare() || sha256.Sum256(text) == f.sum) {
 			texts[name] = text
 		}
 	}
 	return texts
 }
+
+// isBare reports whether a form could lie beside the copy of f, and does not.
+func (f file) isBare() bool { return f.copied && f.form != nil && !f.isFormed }
 
 // sweepPacks removes packs in which no copy lies any more, and reports whether none is left.
 func (r reader) sweepPacks(entries []hal.Entry, s *state) bool {

@@ -166,7 +166,7 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 		this := f.state.files.of(name)
 		isUnknown = isUnknown || this.problem != "" && (this.lost || f.state.blind && !this.known)
 	}
-	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown}, f.state.touched())
+	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown}, f.state.unresolved())
 	f.state.served = true
 	if f.state.unnamed = r.unnamed(f); len(f.state.unnamed) > 0 {
 		isUnknown = true
@@ -355,8 +355,11 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 		r.absent(f, name) // it went after it was listed
 		return
 	}
-	before.missing, before.going, before.in = false, false, f.state.in
 	now := sum(sha256.Sum256(data))
+	if was, isOurs := f.state.files.get(name); isOurs && err == nil && was.isQuiet() && was.changes == 0 && now == was.sum && was.in == f.state.in {
+		return // nothing is to be said of it
+	}
+	before.missing, before.going, before.in = false, false, f.state.in
 	if err != nil {
 		now = sha256.Sum256([]byte("unreadable: " + err.Error()))
 	}
@@ -421,6 +424,7 @@ func (r reader) understood(before file, name string, data []byte) file {
 		}
 	}
 	good := fileOf(content, sha256.Sum256(data))
+	good.form = formOf(content, good.sum)
 	good.in, good.pack, good.packSize, good.alone = before.in, before.pack, before.packSize, before.alone
 	return good
 }

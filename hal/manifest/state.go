@@ -44,7 +44,9 @@ type file struct {
 	going   bool     // it is not there, and is gone if the next reading agrees
 	changes int      // how many readings in a row have found another content
 
-	packSize int // how many copies were written into that pack
+	packSize int    // how many copies were written into that pack
+	form     []byte // of that content; nil if there is none, see form.go
+	isFormed bool   // it lies beside the copy
 
 	// Of what was accepted in an earlier run nothing is known, or not all: its copy is gone, or older.
 	lost bool

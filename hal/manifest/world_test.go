@@ -46,6 +46,7 @@ type world struct {
 	// crashAt: the agent dies once it has removed this path, or renamed something to it.
 	crashAt string
 	isBare  bool // nothing of an earlier run is on the node
+	gathers int  // how many copies without a form are put together
 	// deathIn: the agent dies before its so many-th write from now on.
 	deathIn int
 	written int // changes of the cache so far
@@ -85,7 +86,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) start() *world {
 	w.timers, w.queue, w.events, w.raw = nil, nil, nil, nil
 	h := hal.Host{Runtime: runtime{w}, Tree: tree{w}, Files: files{w}, Watches: watches{w}}
-	w.cloud = New(h, Options{Dir: dir, CacheDir: cache, NodeName: "node1", IsBare: func() bool { return w.isBare }})
+	w.cloud = New(h, Options{Dir: dir, CacheDir: cache, NodeName: "node1", IsBare: func() bool { return w.isBare }, gathers: w.gathers})
 	w.cloud.Watch(w.take)
 	return w.pass(2 * time.Second)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/volnode/volnode/internal/wording"
 )
@@ -24,9 +25,10 @@ const (
 // document is one document of a manifest as JSON, items of a List apart.
 type document struct {
 	json   []byte
-	number int        // from 1
-	line   int        // where it begins, from 1
-	node   *yaml.Node // as it was written; nil in JSON
+	number int             // from 1
+	line   int             // where it begins, from 1
+	node   *yaml.Node      // as it was written; nil in JSON
+	is     metav1.TypeMeta // what it says to be, once that was read
 }
 
 // where names the document for people.
@@ -72,7 +74,7 @@ func splitJSON(data []byte) ([]document, error) {
 		if len(all) == maxDocuments {
 			return nil, fmt.Errorf("more than %d documents", maxDocuments)
 		}
-		all = append(all, document{raw, len(all) + 1, 1 + bytes.Count(data[:offset], []byte("\n")), nil})
+		all = append(all, document{json: raw, number: len(all) + 1, line: 1 + bytes.Count(data[:offset], []byte("\n"))})
 	}
 }
 
@@ -119,7 +121,7 @@ func splitYAML(data []byte) ([]document, error) {
 		if err := w.value(node.Content[0], 0); err != nil {
 			return nil, fmt.Errorf("document %d: %w", number, err)
 		}
-		all = append(all, document{w.out.Bytes(), number, node.Content[0].Line, node.Content[0]})
+		all = append(all, document{json: w.out.Bytes(), number: number, line: node.Content[0].Line, node: node.Content[0]})
 	}
 }
 

@@ -170,6 +170,10 @@ var sources = []Mutant{
 		"\tcase f.isOpaque():\n", "\tcase f.isOpaque() || f.problem != \"\":\n",
 	},
 	{
+		"a manifest that is as it was lies where it lay", "S1, another directory says nothing", "hal/manifest/reader.go",
+		"now == was.sum && was.in == f.state.in {", "now == was.sum {",
+	},
+	{
 		"copies in a pack are forgotten by a start", "S1, the next run knows what this one served", "hal/manifest/cache.go",
 		"\t\tif line.Pack != \"\" {\n", "\t\tif line.Pack == packed {\n",
 	},

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The first collections wait, and no longer than until half of the memory that they wait for is in use.
+func TestCollectionsWaitNoLongerThanTheyShould(t *testing.T) {
+	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
+	percent := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(percent)
+	is := func() int {
+		p := debug.SetGCPercent(-1)
+		debug.SetGCPercent(p)
+		return p
+	}
+	collectLater()
+	require.Equal(t, -1, is())
+	require.EqualValues(t, firstHeap, debug.SetMemoryLimit(-1))
+	runtime.GC()
+	time.Sleep(50 * time.Millisecond) // what follows a collection has run
+	require.Equal(t, -1, is(), "little lives")
+	live := make([]byte, firstHeap/2+1)
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return is() == 100
+	}, 5*time.Second, 20*time.Millisecond)
+	require.EqualValues(t, math.MaxInt64, debug.SetMemoryLimit(-1))
+	runtime.KeepAlive(live)
+}
+
+// Who has set GOGC knows better.
+func TestCollectionsAreAsTheyWereSet(t *testing.T) {
+	t.Setenv("GOGC", "50")
+	before := debug.SetGCPercent(50)
+	defer debug.SetGCPercent(before)
+	collectLater()
+	require.Equal(t, 50, debug.SetGCPercent(50))
+}
