@@ -77,10 +77,10 @@ func claims(pods int) (all []*corev1.Pod, objects []any) {
 // A build that looks for races takes a little more.
 func TestCostOfAVolumeIsConstant(t *testing.T) {
 	few, many := emptyDirs(50), emptyDirs(2000)
-	compare(t, "emptyDir", costOf(t, few), costOf(t, many), 68)
+	compare(t, "emptyDir", costOf(t, few), costOf(t, many), 48)
 	fewClaims, fewObjects := claims(50)
 	manyClaims, manyObjects := claims(2000)
-	compare(t, "CSI", costOf(t, fewClaims, fewObjects...), costOf(t, manyClaims, manyObjects...), 124)
+	compare(t, "CSI", costOf(t, fewClaims, fewObjects...), costOf(t, manyClaims, manyObjects...), 80)
 }
 
 func compare(t *testing.T, what string, few, many cost, most float64) {

@@ -190,9 +190,9 @@ func (o *objects) removePod(m *VolumeManager, uid core.PodUID) {
 	if at, known := slices.BinarySearch(o.stale, uid); known {
 		o.stale = slices.Delete(o.stale, at, at+1)
 	}
-	m.step(core.Unwanted{Pod: uid})
+	step(m, core.Unwanted{Pod: uid})
 	if m.cfg.NoRuntime {
-		m.step(core.Gone{Pod: uid})
+		step(m, core.Gone{Pod: uid})
 	}
 }
 
@@ -288,7 +288,7 @@ func (m *VolumeManager) populate(uid core.PodUID, in populator.Input) {
 	o.share(m, uid, entry, rungs)
 	entry.volumes = res.Volumes
 	m.logProblems(entry, known)
-	m.step(core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
+	step(m, core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
 }
 
 // input shows the populator the objects and the drivers as they are, but no pod.
@@ -422,7 +422,7 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 	m.populateStale() // what the pods want is told before anything is torn down
 	m.ears.said.Complete()
 	m.log(LevelInfo, "all sources synced", "pods", itoa(len(o.pods)))
-	m.step(core.AllSynced{})
+	step(m, core.AllSynced{})
 	// A volume that was refused for a pod that might have been named may come up, and an attachment that nobody has named is not there.
 	in := m.input()
 	for _, uid := range slices.Sorted(maps.Keys(o.pods)) {
@@ -440,7 +440,7 @@ func (m *VolumeManager) orphans() {
 	}
 	for _, p := range m.core.Pods() {
 		if m.objects.pods[p.UID] == nil {
-			m.step(core.Gone{Pod: p.UID})
+			step(m, core.Gone{Pod: p.UID})
 		}
 	}
 }

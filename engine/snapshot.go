@@ -265,7 +265,7 @@ func (m *VolumeManager) driverStatus() []DriverStatus {
 		switch {
 		case d == nil:
 		case d.by == s:
-			row.Registered, row.Connected, row.NodeID, row.LastAnswer = true, d.isConnected, d.facts.NodeID, d.answer.text
+			row.Registered, row.Connected, row.NodeID, row.LastAnswer = true, d.isConnected, d.facts.NodeID, d.answer.text()
 			row.Since = now.Sub(d.since)
 			row.LastAnswerAge = now.Sub(d.answer.at)
 			if !d.isConnected {

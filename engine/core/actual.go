@@ -54,6 +54,7 @@ type rung struct {
 	next    decision
 	spot    spot // where it stands, in an index
 
+	alone   [1]*rung    // r itself: the lists in which it is the only one
 	pods    []PodUID    // that want it at the top of a ladder, sorted
 	sheds   []hal.Key   // of Below: it is not to stand on them any more, once it is gone
 	vacates []string    // of Places: they are not its own any more, once it is gone
@@ -90,6 +91,7 @@ func (c *Core) add(spec Rung) *rung {
 		panic(fmt.Sprintf("core: rung %s made twice", spec.Key))
 	}
 	r := &rung{Rung: spec, state: Absent, purged: true}
+	r.alone[0] = r
 	if _, is := c.veil(r); is {
 		r.state, r.purged, r.veiled = Unknown, false, true
 	}
@@ -195,6 +197,9 @@ func (c *Core) of(actor string) []*rung {
 
 // insert adds r to a slice sorted by key, once.
 func insert(rs []*rung, r *rung) []*rung {
+	if len(rs) == 0 {
+		return r.alone[:]
+	}
 	i, found := place(rs, r)
 	if found {
 		return rs
@@ -205,8 +210,11 @@ func insert(rs []*rung, r *rung) []*rung {
 // without takes r out of a slice sorted by key.
 func without(rs []*rung, r *rung) []*rung {
 	i, found := place(rs, r)
-	if !found {
+	switch {
+	case !found:
 		return rs
+	case len(rs) == 1:
+		return nil
 	}
 	return slices.Delete(rs, i, i+1)
 }

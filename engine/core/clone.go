@@ -14,6 +14,7 @@ func (c *Core) Clone() *Core {
 	d.rungs = make(map[hal.Key]*rung, len(c.rungs))
 	for _, of := range c.sorted() {
 		r := *of
+		r.alone[0] = &r
 		r.pods, r.calls = slices.Clone(r.pods), slices.Clone(r.calls)
 		if r.op != nil {
 			op := *r.op
@@ -66,7 +67,7 @@ func (c *Core) Clone() *Core {
 	}
 	d.serial, d.timers, d.all = maps.Clone(c.serial), list(c.timers), slices.Clone(c.all)
 	d.dead, d.acts, d.waits = maps.Clone(c.dead), maps.Clone(c.acts), maps.Clone(c.waits)
-	d.keepers = keepers{}
+	d.keepers, d.landed = keepers{}, nil
 	d.dirty, d.round, d.touched, d.decided = list(c.dirty), nil, nil, nil
 	d.batch = Batch{Lines: slices.Clone(c.batch.Lines)} // of a start: the first step writes them
 	for _, p := range c.touched {
