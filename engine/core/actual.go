@@ -55,7 +55,7 @@ type rung struct {
 	spot    spot // where it stands, in an index
 
 	alone   [1]*rung    // r itself: the lists in which it is the only one
-	pods    []PodUID    // that want it at the top of a ladder, sorted
+	pods    []*pod      // that want it at the top of a ladder
 	sheds   []hal.Key   // of Below: it is not to stand on them any more, once it is gone
 	vacates []string    // of Places: they are not its own any more, once it is gone
 	rivals  []*rung     // of other volumes, that own one of its Places; sorted by key

@@ -15,7 +15,7 @@ func (c *Core) Clone() *Core {
 	for _, of := range c.sorted() {
 		r := *of
 		r.alone[0] = &r
-		r.pods, r.calls = slices.Clone(r.pods), slices.Clone(r.calls)
+		r.pods, r.calls = nil, slices.Clone(r.calls)
 		if r.op != nil {
 			op := *r.op
 			r.op = &op
@@ -56,9 +56,13 @@ func (c *Core) Clone() *Core {
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
 		p := *c.pods[uid]
 		p.rungs, p.waiters = list(p.rungs), slices.Clone(p.waiters) // and not tops, which are replaced and never changed
+		p.alone[0] = &p
 		d.pods[uid] = &p
 		for _, r := range p.rungs {
 			r.owner = &p
+		}
+		for _, key := range p.tops {
+			d.rungs[key].join(&p)
 		}
 	}
 	d.turns = make([]*turns, len(c.turns))

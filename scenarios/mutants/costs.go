@@ -30,7 +30,7 @@ var costs = []Mutant{
 	{
 		"each notice stirs all rungs", "L8", "engine/drift.go",
 		"\tfor _, key := range m.unblocked(at, tops, changed) {\n",
-		"\tfor _, v := range m.core.View() {\n\t\tm.step(core.Stirred{Key: v.Key})\n\t}\n\tfor _, key := range m.unblocked(at, tops, changed) {\n",
+		"\tfor _, v := range m.core.View() {\n\t\tstep(m, core.Stirred{Key: v.Key})\n\t}\n\tfor _, key := range m.unblocked(at, tops, changed) {\n",
 	},
 	{
 		"the status of everything is made for one wait that times out", "L8", "engine/public.go",

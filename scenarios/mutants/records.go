@@ -123,8 +123,8 @@ var records = []Mutant{
 	},
 	{
 		"told ready before the record is written", "S7, laws 5.2, kubernetes#40417", "engine/commit.go",
-		"\tm.commits.note(b.Lines)\n\tm.commits.waiting = append(m.commits.waiting, b)\n",
-		"\tm.commits.note(b.Lines)\n\tm.release(core.Batch{Wake: b.Wake})\n\tb.Wake = nil\n\tm.commits.waiting = append(m.commits.waiting, b)\n",
+		"\tm.commits.note(b.Lines)\n\tall := &m.commits.waiting\n",
+		"\tm.commits.note(b.Lines)\n\tm.release(core.Batch{Wake: b.Wake})\n\tb.Wake = nil\n\tall := &m.commits.waiting\n",
 	},
 	{
 		"operations start though their lines are not written", "S15, laws 5.5", "engine/commit.go",

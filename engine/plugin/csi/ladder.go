@@ -40,8 +40,8 @@ type wish struct {
 	attachment     *attachment // nil of a volume that needs none
 }
 
-// Ladder makes the rungs of a CSI volume, top first, or says why it can't be served.
-func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
+// Ladder appends the rungs of a CSI volume, top first, or says why it can't be served.
+func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	if p := v.BadNames(); p != nil {
 		return nil, p
 	}
@@ -56,10 +56,10 @@ func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		return nil, p
 	}
 	if !w.staging {
-		return []core.Rung{publishRung(v, w, nil)}, nil
+		return append(to, publishRung(v, w, nil)), nil
 	}
 	stage := stageRung(v, w)
-	return []core.Rung{publishRung(v, w, &stage), stage}, nil
+	return append(to, publishRung(v, w, &stage), stage), nil
 }
 
 // persistent reads a wish from a PersistentVolume.
