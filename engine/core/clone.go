@@ -16,6 +16,10 @@ func (c *Core) Clone() *Core {
 		r := *of
 		r.alone[0] = &r
 		r.pods, r.calls = nil, slices.Clone(r.calls)
+		if r.answered != nil {
+			answered := *r.answered
+			r.answered = &answered
+		}
 		if r.op != nil {
 			op := *r.op
 			r.op = &op

@@ -137,7 +137,9 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r.seen, r.looked = rec.Seen, true
 	r.fence(call{verb: Climb, until: rec.ClimbUntil})
 	r.fence(call{verb: Descend, until: rec.DescendUntil})
-	r.answered = [2]answered{{until: rec.AnsweredClimb}, {until: rec.AnsweredDescend}}
+	if rec.AnsweredClimb != 0 || rec.AnsweredDescend != 0 {
+		r.answered = &[2]answered{{until: rec.AnsweredClimb}, {until: rec.AnsweredDescend}}
+	}
 	if c.ActsAfterReply(r.Actor) {
 		c.doubt(r)
 	}

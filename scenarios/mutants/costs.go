@@ -46,7 +46,7 @@ var costs = []Mutant{
 	},
 	{
 		"who prunes the directory of a pod lists those of all", "L8", "engine/op/tree.go",
-		"\tat := dir\n\tfor ; strings.HasPrefix(at, path.Clean(stop)+\"/\")", "\tat := dir\n\t_, _ = h.Tree.List(c, stop)\n\tfor ; strings.HasPrefix(at, path.Clean(stop)+\"/\")",
+		"\tat, stop := dir, path.Clean(stop)\n", "\tat, stop := dir, path.Clean(stop)\n\t_, _ = h.Tree.List(c, stop)\n",
 	},
 	{
 		"one changed manifest has all looked at", "L8", "hal/manifest/reader.go",
