@@ -26,8 +26,8 @@ type task struct {
 	run, finish func() // beside the owner, then on it
 }
 
-// mostTasks is how many tasks are kept for later operations.
-const mostTasks = 64
+// mostTasks is how many tasks are kept for later operations: those of four actors.
+const mostTasks = 4 * core.MaxInFlight
 
 func (m *VolumeManager) newTask() *task {
 	if last := len(m.tasks) - 1; last >= 0 {

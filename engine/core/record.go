@@ -57,12 +57,12 @@ type Batch struct {
 	Wake  []Waiter
 }
 
-// mostKept is how many lines, operations and waiters a batch may have had whose memory is kept: that of a storm is not.
-const mostKept = 64
+// mostKept is how many flights are kept for others, and how much a batch may have held whose memory is kept: that of a storm is not.
+const mostKept = 4 * MaxInFlight
 
 // Emptied is the memory of b, for another batch.
 func (b Batch) Emptied() Batch {
-	if cap(b.Lines)+cap(b.Start)+cap(b.Wake) > 4*mostKept {
+	if cap(b.Lines)+cap(b.Start)+cap(b.Wake) > mostKept {
 		return Batch{}
 	}
 	clear(b.Lines)
