@@ -13,19 +13,8 @@ func (c *Core) Clone() *Core {
 	copies := make(map[*rung]*rung, len(c.rungs))
 	d.rungs = make(map[hal.Key]*rung, len(c.rungs))
 	for _, of := range c.sorted() {
-		r := *of
-		r.alone[0] = &r
-		r.pods, r.calls = nil, slices.Clone(r.calls)
-		if r.answered != nil {
-			answered := *r.answered
-			r.answered = &answered
-		}
-		if r.op != nil {
-			op := *r.op
-			r.op = &op
-		}
-		copies[of] = &r
-		d.rungs[r.Key] = &r
+		r := of.clone()
+		copies[of], d.rungs[r.Key] = r, r
 	}
 	list := func(rs []*rung) []*rung {
 		out := make([]*rung, len(rs))
@@ -82,6 +71,22 @@ func (c *Core) Clone() *Core {
 		d.touched = append(d.touched, d.pods[p.uid])
 	}
 	return &d
+}
+
+// clone copies all but what refers to other rungs and to pods.
+func (of *rung) clone() *rung {
+	r := *of
+	r.alone[0] = &r
+	r.pods, r.calls = nil, slices.Clone(r.calls)
+	if r.answered != nil {
+		answered := *r.answered
+		r.answered = &answered
+	}
+	if r.op != nil {
+		op := *r.op
+		r.op = &op
+	}
+	return &r
 }
 
 func cloneIndex[K ~string](index map[K][]*rung, list func([]*rung) []*rung) map[K][]*rung {
