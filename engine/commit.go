@@ -14,12 +14,14 @@ import (
 // commits is the queue of batches on their way into the journal. One write is under way at a time; what comes meanwhile shares the next one.
 type commits struct {
 	busy      bool
-	writing   core.Batch // what that write is of
-	withheld  []hal.OpID // of its operations, those that the log of deletions does not have
-	refused   []hal.OpID // of its operations, those that are not started: the journal has no room for them
-	turned    []hal.Key  // the rungs of its lines that the journal has no room for
-	noRoom    string     // why not
-	waiting   []core.Batch
+	writing   core.Batch       // what that write is of
+	withheld  []hal.OpID       // of its operations, those that the log of deletions does not have
+	refused   []hal.OpID       // of its operations, those that are not started: the journal has no room for them
+	turned    []hal.Key        // the rungs of its lines that the journal has no room for
+	noRoom    string           // why not
+	isWaiting bool             // a batch waits, be it an empty one
+	waiting   core.Batch       // all batches that wait, as one
+	spare     core.Batch       // the memory of the next one
 	held      []core.Waiter    // whose confirmed record could not be written yet
 	failed    bool             // the journal has lines that it could not write
 	mending   bool             // a batch to mend it is queued
@@ -28,7 +30,8 @@ type commits struct {
 
 // note remembers which rungs the lines confirm, until they are written: before, nobody is told that they are up.
 func (c *commits) note(lines []core.Line) {
-	for _, l := range lines {
+	for i := range lines {
+		l := &lines[i]
 		if l.Record.Phase == core.Confirmed && l.Record.Rung.Pod != "" && !l.Drop {
 			c.unwritten[l.Key] = true
 		}
@@ -38,52 +41,52 @@ func (c *commits) note(lines []core.Line) {
 // written forgets them, but for those of batches that wait.
 func (c *commits) written() {
 	clear(c.unwritten)
-	for _, b := range c.waiting {
-		c.note(b.Lines)
-	}
+	c.note(c.waiting.Lines)
 }
 
 // journalRetry is the wait before the journal is written again after a failure.
 const journalRetry = time.Second
 
-// dispatch carries out a batch: its lines are in the journal, durable where they ask for it, before its operations start and its waiters wake.
+// dispatch carries out a batch: its lines are in the journal, durable where they ask for it, before its operations start and its waiters wake. It keeps
+// nothing of the batch's own memory.
 func (m *VolumeManager) dispatch(b core.Batch) {
 	if slices.ContainsFunc(b.Lines, func(l core.Line) bool { return l.Drop }) {
 		m.objects.changed(m, standingRef)
 	}
-	for _, l := range b.Lines {
+	for i := range b.Lines {
+		l := &b.Lines[i]
 		if l.Record.Rung.Kind == core.KindActs {
 			m.log(LevelError, "driver acts after it has answered: from now on none of its errors ends a call", "driver", l.Record.Rung.Actor)
+		}
+		if l.Drop {
+			delete(m.deleting.told, l.Key)
 		}
 	}
 	if len(b.Lines) == 0 && len(b.Start) == 0 && len(b.Wake) == 0 {
 		return
 	}
-	for _, l := range b.Lines {
-		if l.Drop {
-			delete(m.deleting.told, l.Key)
-		}
-	}
-	isIdle := !m.commits.busy && len(m.commits.waiting) == 0 && !m.commits.failed
+	isIdle := !m.commits.busy && !m.commits.isWaiting && !m.commits.failed
 	if isIdle && len(b.Lines) == 0 && len(m.announcementOf(b.Start).waiting) == 0 {
 		m.release(b)
 		return
 	}
 	m.commits.note(b.Lines)
-	m.commits.waiting = append(m.commits.waiting, b)
+	all := &m.commits.waiting
+	all.Lines, all.Start, all.Wake = append(all.Lines, b.Lines...), append(all.Start, b.Start...), append(all.Wake, b.Wake...)
+	m.commits.isWaiting = true
 	m.commit()
 }
 
 // commit writes all waiting batches at once.
 func (m *VolumeManager) commit() {
-	if m.commits.busy || len(m.commits.waiting) == 0 {
+	if m.commits.busy || !m.commits.isWaiting {
 		return
 	}
-	all := merged(m.commits.waiting)
-	m.commits.waiting = nil
+	all := m.commits.waiting
+	m.commits.isWaiting, m.commits.waiting, m.commits.spare = false, m.commits.spare, core.Batch{}
 	turned := m.journal.Admit(all.Lines)
 	if len(turned) > 0 && m.journal.Press() {
-		m.commits.waiting, all, turned = []core.Batch{all}, core.Batch{}, nil // it comes after
+		m.commits.isWaiting, m.commits.waiting, all, turned = true, all, core.Batch{}, nil // it comes after
 	}
 	refused := turnAway(&all, turned)
 	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.turned = true, all, refused, turned
@@ -111,22 +114,6 @@ func (m *VolumeManager) commit() {
 			m.committed(batch, why)
 		})
 	})
-}
-
-// merged is batches as one.
-func merged(batches []core.Batch) (all core.Batch) {
-	if len(batches) == 1 {
-		return batches[0]
-	}
-	lines, starts := 0, 0
-	for _, b := range batches {
-		lines, starts = lines+len(b.Lines), starts+len(b.Start)
-	}
-	all = core.Batch{Lines: make([]core.Line, 0, lines), Start: make([]core.Op, 0, starts)}
-	for _, b := range batches {
-		all.Lines, all.Start, all.Wake = append(all.Lines, b.Lines...), append(all.Start, b.Start...), append(all.Wake, b.Wake...)
-	}
-	return all
 }
 
 // withhold takes the descents of rungs out of the batch that was just written: their deletion is not in the log.
@@ -161,7 +148,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	b, refused, turned, withheld, noRoom := m.commits.writing, m.commits.refused, m.commits.turned, m.commits.withheld, m.commits.noRoom
 	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.turned, m.commits.withheld = false, core.Batch{}, nil, nil, nil
 	if len(withheld) > 0 {
-		defer m.step(core.Refused{Ops: withheld, Reason: unlogged})
+		defer step(m, core.Refused{Ops: withheld, Reason: unlogged})
 	}
 	err := m.journal.Settle(batch)
 	m.commits.failed = err != nil
@@ -186,15 +173,16 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 		for _, op := range b.Start {
 			ops = append(ops, op.ID)
 		}
-		m.step(core.Refused{Ops: append(ops, refused...), Keys: turned, Reason: err.Error() + "; " + hal.DiskAdvice(m.journalDir(), err)})
+		step(m, core.Refused{Ops: append(ops, refused...), Keys: turned, Reason: err.Error() + "; " + hal.DiskAdvice(m.journalDir(), err)})
 		return
 	}
 	m.commits.written()
-	b.Wake = append(m.commits.held, b.Wake...)
+	b.Wake = slices.Insert(b.Wake, 0, m.commits.held...)
 	m.commits.held = nil
 	m.release(b)
+	m.commits.spare = b.Emptied()
 	if len(turned) > 0 {
-		m.step(core.Refused{Ops: refused, Keys: turned, Reason: noRoom})
+		step(m, core.Refused{Ops: refused, Keys: turned, Reason: noRoom})
 	}
 	m.commit()
 	m.checkStopped()
@@ -209,7 +197,7 @@ func (m *VolumeManager) mend() {
 	m.h.Runtime.At(m.h.Runtime.Now().Add(journalRetry), func() {
 		m.commits.mending = false
 		if m.journal.Stats().Why != "" && !m.stopping {
-			m.commits.waiting = append(m.commits.waiting, core.Batch{})
+			m.commits.isWaiting = true
 			m.commit()
 		}
 	})
@@ -241,5 +229,5 @@ func (m *VolumeManager) refuseAll(ops []core.Op) {
 	for _, op := range ops {
 		ids = append(ids, op.ID)
 	}
-	m.step(core.Refused{Ops: ids, Reason: "the volume manager is stopping"})
+	step(m, core.Refused{Ops: ids, Reason: "the volume manager is stopping"})
 }

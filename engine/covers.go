@@ -143,7 +143,7 @@ func (m *VolumeManager) mindStrangers(paths []string, table []hal.Mount) []hal.K
 		for _, c := range covers {
 			m.log(LevelWarn, "places of volumes are hidden", "path", c.Path, "mount", c.What, "why", c.Why)
 		}
-		m.step(core.Covered{By: covers})
+		step(m, core.Covered{By: covers})
 	}
 	return changedKeys(below, d.below)
 }

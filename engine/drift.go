@@ -123,10 +123,10 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 	}
 	for _, e := range append(m.differing(at, tops, since), m.appeared(at, tops, since)...) {
 		m.log(LevelWarn, "changed behind our back", "rung", string(e.Key), "found", e.Fingerprint)
-		m.step(e)
+		step(m, e)
 	}
 	for _, key := range m.unblocked(at, tops, changed) {
-		m.step(core.Stirred{Key: key})
+		step(m, core.Stirred{Key: key})
 	}
 	// Of what has come to stand since the reading began it says nothing for certain, and there may be no other notice: what differs is read again.
 	if now := m.core.Seq(); now > since && len(m.differing(at, tops, now))+len(m.appeared(at, tops, now)) > 0 {

@@ -243,7 +243,7 @@ func (m *VolumeManager) notesServer(d *driver) {
 		d.server = d.by.id()
 	}
 	if m.core.Server(d.name) != d.server {
-		m.step(core.Serves{Actor: d.name, By: d.server})
+		step(m, core.Serves{Actor: d.name, By: d.server})
 	}
 }
 
@@ -264,7 +264,7 @@ func (m *VolumeManager) withdraw(s *socket) {
 	case d.by != nil:
 		m.notesServer(d)
 	case len(m.drivers.of(d)) == 0 && m.core.Server(d.name) != "":
-		m.step(core.Serves{Actor: d.name}) // nobody waits for its end any more
+		step(m, core.Serves{Actor: d.name}) // nobody waits for its end any more
 	}
 }
 

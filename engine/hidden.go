@@ -75,7 +75,7 @@ func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
 	m.left = left
 	if now := kinds.Hidden(left); !slices.Equal(before, now) || len(strays) > 0 {
 		m.log(LevelInfo, "looked again at what the start could not", "without-record", itoa(len(strays)), "hidden", itoa(len(now)))
-		m.step(core.Discovered{Strays: strays, Hidden: now, Unseen: listing.Unseen})
+		step(m, core.Discovered{Strays: strays, Hidden: now, Unseen: listing.Unseen})
 		m.orphans()
 		m.tableChanged(nil)
 	}

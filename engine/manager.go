@@ -52,6 +52,8 @@ type VolumeManager struct {
 	lastWaiter core.Waiter
 	armed      hal.Instant // the earliest wake-up that is queued, 0 for none
 	running    int         // operations under way
+	tasks      []*task     // that have ended
+	late       func(hal.OpID, error)
 	lines      lines
 	isStarted  bool
 	isBare     bool // it found nothing of an earlier life
@@ -72,6 +74,7 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.objects.init()
 	m.objects.input = m.newInput()
 	m.drivers.init()
+	m.late = m.answeredLate
 	return m
 }
 
@@ -145,8 +148,8 @@ func (m *VolumeManager) checkStopped() {
 	}
 }
 
-// step feeds core and carries out what it asks for.
-func (m *VolumeManager) step(e core.Event) {
+// step feeds core and carries out what it asks for. E is the type of the event, so that no memory is taken to pass it on.
+func step[E core.Event](m *VolumeManager, e E) {
 	if m.core == nil {
 		m.early = append(m.early, e)
 		return
@@ -159,6 +162,7 @@ func (m *VolumeManager) step(e core.Event) {
 		m.cfg.Stepped(m.core)
 	}
 	m.dispatch(batch)
+	m.core.Reuse(batch)
 	m.arm()
 }
 
@@ -174,7 +178,7 @@ func (m *VolumeManager) arm() {
 			m.armed = 0
 		}
 		if !m.stopping { // nothing would be started
-			m.step(core.Wake{})
+			step(m, core.Wake{})
 		}
 	})
 }

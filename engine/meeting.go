@@ -165,10 +165,10 @@ func (m *VolumeManager) takeIn(d *driver, s *socket, life *peerLife, facts *plug
 	now := m.h.Runtime.Now()
 	m.h.Drivers.Rename(hal.Candidate(d.name), d.name)
 	former := d.by
-	d.by, d.life, d.isConnected, d.since, d.answer = s, life, !life.isLost, now, answer{"connect: OK", now}
+	d.by, d.life, d.isConnected, d.since, d.answer = s, life, !life.isLost, now, answer{"connect", hal.CodeOK, now}
 	s.isMet, s.attempts, s.due, s.why, d.silent = s.isHeard, 0, 0, "", 0
 	if facts != nil {
-		d.facts, d.answer.text = facts, "NodeGetCapabilities: OK"
+		d.facts, d.answer.method = facts, "NodeGetCapabilities"
 	}
 	switch {
 	case former == nil:
@@ -190,7 +190,7 @@ func (m *VolumeManager) takeIn(d *driver, s *socket, life *peerLife, facts *plug
 	// The pods first: what they want by the driver's facts is known before its rungs move again.
 	m.objects.changed(m, driverRef(d.name))
 	m.populateStale()
-	m.step(core.Registered{Actor: d.name})
+	step(m, core.Registered{Actor: d.name})
 }
 
 // peerLost: the driver's connection has broken. The registration stands; the driver is met again as soon as it can be reached.
@@ -206,7 +206,7 @@ func (m *VolumeManager) peerLost(d *driver, life *peerLife) {
 
 func (m *VolumeManager) peerGone(d *driver, life *peerLife) {
 	life.isGone = true
-	m.step(core.ActorGone{Actor: d.name, Instance: life.instance})
+	step(m, core.ActorGone{Actor: d.name, Instance: life.instance})
 	if len(m.drivers.of(d)) <= 1 { // no other process of that name may have been given something
 		m.releaseGiven(d.name)
 	}
@@ -245,8 +245,17 @@ func (m *VolumeManager) check(d *driver, now hal.Instant) {
 
 // answer is the last answer to a call of a driver; the zero value is none.
 type answer struct {
-	text string // "NodeStageVolume: OK"
-	at   hal.Instant
+	method string // "NodeStageVolume"
+	code   hal.Code
+	at     hal.Instant
+}
+
+// text is the answer for people: "NodeStageVolume: OK".
+func (a answer) text() string {
+	if a.at == 0 {
+		return ""
+	}
+	return a.method + ": " + a.code.String()
 }
 
 // take notes the end of a call that a driver has answered. Any status is an answer.
@@ -258,7 +267,7 @@ func (a *answer) take(now hal.Instant, method string, err error) {
 		}
 		code = e.Code
 	}
-	*a = answer{method + ": " + code.String(), now}
+	*a = answer{method, code, now}
 }
 
 // hears takes in the last answer of a process.

@@ -31,6 +31,7 @@ type objects struct {
 	synced      map[hal.Source]bool
 	all         bool            // every source is synced
 	input       populator.Input // but the pod and the drivers
+	memory      populator.Memory
 }
 
 // sharer is a pod, and how it wants a rung that pods share.
@@ -42,7 +43,8 @@ type sharer struct {
 // podEntry is one pod that is wanted.
 type podEntry struct {
 	pod     *corev1.Pod
-	volumes []populator.Volume
+	volumes []named   // that its containers use
+	shared  []hal.Key // the rungs of their ladders that are no pod's own
 	refs    []populator.Ref
 }
 
@@ -190,23 +192,10 @@ func (o *objects) removePod(m *VolumeManager, uid core.PodUID) {
 	if at, known := slices.BinarySearch(o.stale, uid); known {
 		o.stale = slices.Delete(o.stale, at, at+1)
 	}
-	m.step(core.Unwanted{Pod: uid})
+	step(m, core.Unwanted{Pod: uid})
 	if m.cfg.NoRuntime {
-		m.step(core.Gone{Pod: uid})
+		step(m, core.Gone{Pod: uid})
 	}
-}
-
-// sharedKeys are the rungs of a pod's ladders that are no pod's own.
-func sharedKeys(entry *podEntry) []hal.Key {
-	var keys []hal.Key
-	for i := range entry.volumes {
-		for j := range entry.volumes[i].Rungs {
-			if r := &entry.volumes[i].Rungs[j]; r.Pod == "" {
-				keys = append(keys, r.Key)
-			}
-		}
-	}
-	return keys
 }
 
 func (o *objects) forget(m *VolumeManager, uid core.PodUID, entry *podEntry) {
@@ -232,17 +221,19 @@ func (o *objects) refer(uid core.PodUID, entry *podEntry, refs []populator.Ref) 
 // share makes rungs those of a pod in the index of what pods share, in place of those of its volumes so far. Who was refused for its sake is looked
 // at again where it does not want one any more, or wants it made in another way.
 func (o *objects) share(m *VolumeManager, uid core.PodUID, entry *podEntry, rungs []core.Rung) {
-	for _, key := range sharedKeys(entry) {
+	for _, key := range entry.shared {
 		if !slices.ContainsFunc(rungs, func(r core.Rung) bool { return r.Key == key }) {
 			leave(o.sharing, key, uid, sharer.compare)
 			o.changed(m, sharingRef(key))
 		}
 	}
+	entry.shared = nil
 	for i := range rungs {
 		r := &rungs[i]
 		if r.Pod != "" {
 			continue
 		}
+		entry.shared = append(entry.shared, r.Key)
 		at, known := slices.BinarySearchFunc(o.sharing[r.Key], uid, sharer.compare)
 		isOther := known && !slices.Equal(o.sharing[r.Key][at].want, r.Want)
 		enter(o.sharing, r.Key, uid, sharer{uid, r.Want}, sharer.compare)
@@ -280,15 +271,21 @@ func (m *VolumeManager) populate(uid core.PodUID, in populator.Input) {
 	o := &m.objects
 	entry := o.pods[uid]
 	in.Pod = entry.pod
+	if m.core != nil { // else the event waits, with the rungs
+		in.Memory = &o.memory
+	}
 	res := populator.Populate(in)
-	known := entry.volumes
 	res.Refs = append(res.Refs, m.keepApart(uid, res.Volumes)...)
 	o.refer(uid, entry, res.Refs)
 	rungs := res.Rungs()
 	o.share(m, uid, entry, rungs)
-	entry.volumes = res.Volumes
+	known := entry.volumes
+	entry.volumes = make([]named, len(res.Volumes))
+	for i := range res.Volumes {
+		entry.volumes[i] = nameOf(&res.Volumes[i])
+	}
 	m.logProblems(entry, known)
-	m.step(core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
+	step(m, core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
 }
 
 // input shows the populator the objects and the drivers as they are, but no pod.
@@ -312,14 +309,14 @@ func (m *VolumeManager) newInput() populator.Input {
 }
 
 // logProblems tells of each problem once, when it comes.
-func (m *VolumeManager) logProblems(entry *podEntry, known []populator.Volume) {
+func (m *VolumeManager) logProblems(entry *podEntry, known []named) {
 	for _, v := range entry.volumes {
-		told := slices.ContainsFunc(known, func(old populator.Volume) bool {
-			return old.Name == v.Name && old.Problem != nil && v.Problem != nil && *old.Problem == *v.Problem
+		told := slices.ContainsFunc(known, func(old named) bool {
+			return old.volume == v.volume && old.problem != nil && v.problem != nil && *old.problem == *v.problem
 		})
-		if v.Problem != nil && !told {
-			m.log(LevelWarn, "volume blocked", "pod", entry.pod.Namespace+"/"+entry.pod.Name, "volume", v.Name, "field", v.Problem.Field,
-				"why", v.Problem.Message)
+		if v.problem != nil && !told {
+			m.log(LevelWarn, "volume blocked", "pod", entry.pod.Namespace+"/"+entry.pod.Name, "volume", v.volume, "field", v.problem.Field,
+				"why", v.problem.Message)
 		}
 	}
 }
@@ -422,7 +419,7 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 	m.populateStale() // what the pods want is told before anything is torn down
 	m.ears.said.Complete()
 	m.log(LevelInfo, "all sources synced", "pods", itoa(len(o.pods)))
-	m.step(core.AllSynced{})
+	step(m, core.AllSynced{})
 	// A volume that was refused for a pod that might have been named may come up, and an attachment that nobody has named is not there.
 	in := m.input()
 	for _, uid := range slices.Sorted(maps.Keys(o.pods)) {
@@ -440,7 +437,7 @@ func (m *VolumeManager) orphans() {
 	}
 	for _, p := range m.core.Pods() {
 		if m.objects.pods[p.UID] == nil {
-			m.step(core.Gone{Pod: p.UID})
+			step(m, core.Gone{Pod: p.UID})
 		}
 	}
 }

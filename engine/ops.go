@@ -13,34 +13,69 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// launch runs an operation beside the owner and feeds its end to core. From then on the operation is not changed.
+// task is an operation under way. Its memory is used again for another once it has ended.
+type task struct {
+	m           *VolumeManager
+	op          core.Op
+	instance    string // the process that serves its actor, "" if there is none or it is not known
+	isWatched   bool
+	host        hal.Host // as the operation has it
+	node        lateNode // of host
+	res         core.Result
+	endOfWatch  func()
+	run, finish func() // beside the owner, then on it
+}
+
+// mostTasks is how many tasks are kept for later operations: those of four actors.
+const mostTasks = 4 * core.MaxInFlight
+
+func (m *VolumeManager) newTask() *task {
+	if last := len(m.tasks) - 1; last >= 0 {
+		t := m.tasks[last]
+		m.tasks = m.tasks[:last]
+		return t
+	}
+	t := &task{m: m, host: m.h}
+	t.host.CSINode = &t.node
+	t.run, t.finish = t.runs, t.finishes
+	return t
+}
+
+// launch runs an operation beside the owner and feeds its end to core.
 func (m *VolumeManager) launch(op *core.Op) {
-	instance := m.drivers.instance(op.Actor) // the process that serves its actor, "" if there is none or it is not known
 	m.running++
-	op.IsNamed = m.objects.named[op.Pod]
+	t := m.newTask()
+	t.op, t.op.IsNamed = *op, m.objects.named[op.Pod]
 	if op.Verb == core.Descend {
 		m.unwatch(op.Key)
 	}
-	isWatched := m.drift.watched[op.Key] != nil
-	m.h.Runtime.Go(func() {
-		h, node := &m.h, (*lateNode)(nil)
-		if op.Actor != "" {
-			h, node = m.hostOf(op)
-		}
-		res := run(h, *op)
-		end := m.watchMade(op, &res, isWatched)
-		m.h.Runtime.Post(func() {
-			if node != nil {
-				m.hears(op.Actor, instance, node.last)
-			}
-			m.keepWatch(op.Key, end)
-			// Which process was asked is known if there was one and the same all the time.
-			if m.drivers.instance(op.Actor) == instance {
-				res.Instance = instance
-			}
-			m.ended(op, res)
-		})
-	})
+	t.instance, t.isWatched = m.drivers.instance(op.Actor), m.drift.watched[op.Key] != nil
+	t.node = lateNode{discreetNode: m.node, answeredLate: m.late}
+	if op.Actor != "" {
+		t.node.discreetNode = m.node.of(op)
+	}
+	m.h.Runtime.Go(t.run)
+}
+
+func (t *task) runs() {
+	t.res = run(&t.host, t.op)
+	t.endOfWatch = t.m.watchMade(&t.op, &t.res, t.isWatched)
+	t.m.h.Runtime.Post(t.finish)
+}
+
+func (t *task) finishes() {
+	m := t.m
+	m.hears(t.op.Actor, t.instance, t.node.last)
+	m.keepWatch(t.op.Key, t.endOfWatch)
+	// Which process was asked is known if there was one and the same all the time.
+	if m.drivers.instance(t.op.Actor) == t.instance {
+		t.res.Instance = t.instance
+	}
+	m.ended(&t.op, t.res)
+	t.op, t.res, t.node, t.endOfWatch = core.Op{}, core.Result{}, lateNode{}, nil
+	if len(m.tasks) < mostTasks {
+		m.tasks = append(m.tasks, t)
+	}
 }
 
 func (m *VolumeManager) ended(op *core.Op, res core.Result) {
@@ -60,7 +95,7 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 	if lost := emptydir.Lost(res.Facts); lost != "" && lost != emptydir.Lost(op.Facts) {
 		m.log(LevelError, "volume lost its data", "rung", string(op.Key), "what", lost)
 	}
-	m.step(core.Completed{Op: op.ID, Result: res})
+	step(m, core.Completed{Op: op.ID, Result: res})
 	if op.Verb == core.Descend && res.Outcome != hal.Done {
 		m.watchAgain(op) // its watch ended when it began
 	}
@@ -108,50 +143,42 @@ func run(h *hal.Host, op core.Op) core.Result {
 // lateNode sees to it that an answer that comes after a call's deadline reaches core, if it proves that the call has ended, as it would have in time.
 type lateNode struct {
 	discreetNode
-	m    *VolumeManager
-	last answer // of the operation
+	answeredLate func(hal.OpID, error)
+	last         answer // of the operation
 }
 
-// hostOf is the host as an operation of a driver has it, and the node service of that.
-func (m *VolumeManager) hostOf(op *core.Op) (*hal.Host, *lateNode) {
-	of := &struct {
-		host hal.Host
-		node lateNode
-	}{m.h, lateNode{discreetNode: m.node.of(op), m: m}}
-	of.host.CSINode = &of.node
-	return &of.host, &of.node
+// answeredLate takes in an answer that came late. Owner only.
+func (m *VolumeManager) answeredLate(op hal.OpID, err error) {
+	if csiplugin.Ends(err) {
+		step(m, core.Answered{Op: op})
+	}
 }
 
 func (n *lateNode) late(c hal.Call) hal.Call {
-	op := c.Op
-	c.Late = func(err error) {
-		if csiplugin.Ends(err) {
-			n.m.step(core.Answered{Op: op})
-		}
-	}
+	c.Late = n.answeredLate
 	return c
 }
 
 func (n *lateNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
 	answer, err := n.discreetNode.Stage(n.late(c), driver, r)
-	n.last.take(n.m.h.Runtime.Now(), "NodeStageVolume", err)
+	n.last.take(n.runtime.Now(), "NodeStageVolume", err)
 	return answer, err
 }
 
 func (n *lateNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
 	answer, err := n.discreetNode.Unstage(n.late(c), driver, r)
-	n.last.take(n.m.h.Runtime.Now(), "NodeUnstageVolume", err)
+	n.last.take(n.runtime.Now(), "NodeUnstageVolume", err)
 	return answer, err
 }
 
 func (n *lateNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
 	answer, err := n.discreetNode.Publish(n.late(c), driver, r)
-	n.last.take(n.m.h.Runtime.Now(), "NodePublishVolume", err)
+	n.last.take(n.runtime.Now(), "NodePublishVolume", err)
 	return answer, err
 }
 
 func (n *lateNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
 	answer, err := n.discreetNode.Unpublish(n.late(c), driver, r)
-	n.last.take(n.m.h.Runtime.Now(), "NodeUnpublishVolume", err)
+	n.last.take(n.runtime.Now(), "NodeUnpublishVolume", err)
 	return answer, err
 }

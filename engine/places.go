@@ -114,7 +114,7 @@ func (m *VolumeManager) lookedAgain(key hal.Key, seen op.Seen, err error, since 
 	case seen.Fingerprint() != fingerprint:
 		m.unwatch(key) // its next climb watches what it makes
 		m.log(LevelWarn, "changed behind our back", "rung", string(key), "found", seen.Fingerprint())
-		m.step(core.Observed{Key: key, Fingerprint: seen.Fingerprint(), Since: since})
+		step(m, core.Observed{Key: key, Fingerprint: seen.Fingerprint(), Since: since})
 	}
 }
 

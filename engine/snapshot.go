@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
 	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/engine/plugin/kinds"
@@ -182,16 +183,14 @@ type named struct {
 	volume  string
 	pv      string // "" if it has none
 	top     hal.Key
-	problem string
+	problem *plugin.Problem // nil for none
 }
 
 // volumeNames returns the volumes of a pod: those it wants, and those known of it only by its rungs.
 func (m *VolumeManager) volumeNames(uid core.PodUID, rungs []hal.Key) []named {
 	var names []named
 	if entry := m.objects.pods[uid]; entry != nil {
-		for _, v := range entry.volumes {
-			names = append(names, nameOf(v))
-		}
+		names = append(names, entry.volumes...)
 	}
 	for _, key := range rungs {
 		if slices.ContainsFunc(names, func(n named) bool { return n.top == key }) {
@@ -203,11 +202,8 @@ func (m *VolumeManager) volumeNames(uid core.PodUID, rungs []hal.Key) []named {
 	return names
 }
 
-func nameOf(v populator.Volume) named {
-	n := named{volume: v.Name}
-	if v.Problem != nil {
-		n.problem = v.Problem.Error()
-	}
+func nameOf(v *populator.Volume) named {
+	n := named{volume: v.Name, problem: v.Problem}
 	if len(v.Rungs) > 0 {
 		n.top, n.pv = v.Rungs[0].Key, csiplugin.PVOf(v.Rungs[0].Want)
 	}
@@ -216,8 +212,8 @@ func nameOf(v populator.Volume) named {
 
 func (m *VolumeManager) volumeStatus(n named, look func(hal.Key) (RungStatus, bool)) VolumeStatus {
 	s := VolumeStatus{Name: n.volume, PV: n.pv, State: Waiting}
-	if n.problem != "" {
-		s.State, s.Why = Blocked, n.problem
+	if n.problem != nil {
+		s.State, s.Why = Blocked, n.problem.Error()
 		return s
 	}
 	top, ok := look(n.top)
@@ -265,7 +261,7 @@ func (m *VolumeManager) driverStatus() []DriverStatus {
 		switch {
 		case d == nil:
 		case d.by == s:
-			row.Registered, row.Connected, row.NodeID, row.LastAnswer = true, d.isConnected, d.facts.NodeID, d.answer.text
+			row.Registered, row.Connected, row.NodeID, row.LastAnswer = true, d.isConnected, d.facts.NodeID, d.answer.text()
 			row.Since = now.Sub(d.since)
 			row.LastAnswerAge = now.Sub(d.answer.at)
 			if !d.isConnected {

@@ -151,7 +151,7 @@ func (m *VolumeManager) follow(children []hal.Child) {
 		m.h.Children.Gone(child, func() {
 			living[child.Key]--
 			if living[child.Key] == 0 {
-				m.step(core.ChildGone{Key: child.Key})
+				step(m, core.ChildGone{Key: child.Key})
 			}
 		})
 	}
@@ -182,9 +182,9 @@ func (m *VolumeManager) begin(n node) {
 	m.watchOwn()
 	early := m.early
 	m.early = nil
-	m.step(core.Wake{})
+	step(m, core.Wake{})
 	for _, e := range early {
-		m.step(e)
+		step(m, e)
 	}
 	m.tableChanged(nil)
 	m.lookAtHidden()

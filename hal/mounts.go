@@ -82,7 +82,10 @@ func HasFailed(fingerprint, before string) bool {
 func IsFailed(fingerprint string) bool { return fingerprint != sound(fingerprint) }
 
 // Was reports whether fingerprint is that of m, in whatever state its filesystem was.
-func (m Mount) Was(fingerprint string) bool { return sound(m.Fingerprint()) == sound(fingerprint) }
+func (m Mount) Was(fingerprint string) bool {
+	m.NoDevice, m.ReadOnlyFS = false, false
+	return m.Is(sound(fingerprint))
+}
 
 // Shows reports whether fingerprint is of a mount that shows the same thing as m: the same root of the same device.
 func (m Mount) Shows(fingerprint string) bool { return shown(m.Fingerprint()) == shown(fingerprint) }

@@ -58,9 +58,9 @@ type Call struct {
 	// sent: its error is NotDone. Calls of class [ClassSyscall] ignore it once they are in the kernel.
 	Deadline Instant
 
-	// Late, when set, is called on the owner, at most once, if the answer of an RPC arrives after Deadline. It is the proof that this call has
+	// Late, when set, is called on the owner with Op, at most once, if the answer of an RPC arrives after Deadline. It is the proof that this call has
 	// ended, but for a status that something between agent and driver could have made up.
-	Late func(error)
+	Late func(OpID, error)
 }
 
 // Class says what an error, a time-out and the caller's death leave open for a call. The simulator injects what the class allows and nothing else.

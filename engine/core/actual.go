@@ -15,56 +15,59 @@ type rung struct {
 	owner *pod // its own pod; nil of what pods share
 
 	// The actual state and its evidence.
-	state       State
 	made        []Param      // what the last Done climb, or the recorded one, was started with
 	generation  []Foundation // what it was climbed on
 	facts       []Fact
 	fingerprint string // of the last Done; kept while leaving, as the proof of what is ours
-	trusted     bool   // Unknown, yet nothing was sent since fingerprint was confirmed: a look that finds it again is enough
-	purged      bool   // Invariant: no climb that was ever sent can have left anything since the last Done descent began, or none was ever sent.
 	seen        string // what stood at the path before the first intent
-	looked      bool   // seen is known
-	veiled      bool   // nobody could look whether an earlier life has left something at its place
-	traced      bool   // found without a record, by what a climb of ours left on disk before its first call: what stands there came after it
 	short       string
 	refreshBy   hal.Instant
-	wasUp       bool // containers may have run on it
-	denied      bool // an actor said that it is not there, and it was not mended since
-	negate      bool // the actor holds something incompatible, or a descent may have left something: it goes before the next climb
-	failed      bool // with negate: the filesystem that it is, or that it is on, has failed since it came up
-	sweep       bool // a climb that was answered with an error may have left names there that are no mount: they are looked for once
-	left        bool // a descent may have had an effect since it last was up: what it holds is given up
 	calls       []call
-	answered    [2]answered // of climbs and of descents: see fence.go
-	child       string      // a helper of an earlier run that may still act
+	answered    *[2]answered // of climbs and of descents, nil for none: see fence.go
+	child       string       // a helper of an earlier run that may still act
 	op          *flight
 	changed     uint64 // step of the last change that a look may not know
+	seq         uint64 // of the record
+	state       State
+
+	trusted bool // Unknown, yet nothing was sent since fingerprint was confirmed: a look that finds it again is enough
+	purged  bool // Invariant: no climb that was ever sent can have left anything since the last Done descent began, or none was ever sent.
+	looked  bool // seen is known
+	veiled  bool // nobody could look whether an earlier life has left something at its place
+	traced  bool // found without a record, by what a climb of ours left on disk before its first call: what stands there came after it
+	wasUp   bool // containers may have run on it
+	denied  bool // an actor said that it is not there, and it was not mended since
+	negate  bool // the actor holds something incompatible, or a descent may have left something: it goes before the next climb
+	failed  bool // with negate: the filesystem that it is, or that it is on, has failed since it came up
+	sweep   bool // a climb that was answered with an error may have left names there that are no mount: they are looked for once
+	left    bool // a descent may have had an effect since it last was up: what it holds is given up
 
 	// What the journal holds.
 	recorded bool
 	phase    Phase
-	seq      uint64
-
-	// Why it is as it is, and when to try again.
-	reason  string
-	blocked bool
-	up      backoff // of Look, Climb and Refresh
-	down    backoff // of Descend
-	falls   backoff // the wait before r is made anew after it stood: see fall
-	next    decision
-	spot    spot // where it stands, in an index
-
-	pods    []PodUID    // that want it at the top of a ladder, sorted
-	sheds   []hal.Key   // of Below: it is not to stand on them any more, once it is gone
-	vacates []string    // of Places: they are not its own any more, once it is gone
-	rivals  []*rung     // of other volumes, that own one of its Places; sorted by key
-	timer   hal.Instant // what it waits for, 0 for nothing; set by timers alone
-	slot    int
-	isDirty bool
 
 	// Of one that waits for its turn: see mayBegin.
 	isQueued bool
 	isNext   bool // its turn has come
+
+	isDirty bool
+	blocked bool
+	slot    int32 // in timers
+
+	// Why it is as it is, and when to try again.
+	reason string
+	up     backoff // of Look, Climb and Refresh
+	down   backoff // of Descend
+	falls  backoff // the wait before r is made anew after it stood: see fall
+	next   decision
+	spot   spot        // where it stands, in an index
+	timer  hal.Instant // what it waits for, 0 for nothing; set by timers alone
+
+	alone   [1]*rung  // r itself: the lists in which it is the only one
+	pods    []*pod    // that want it at the top of a ladder
+	sheds   []hal.Key // of Below: it is not to stand on them any more, once it is gone
+	vacates []string  // of Places: they are not its own any more, once it is gone
+	rivals  []*rung   // of other volumes, that own one of its Places; sorted by key
 }
 
 // flight is an operation under way.
@@ -90,6 +93,7 @@ func (c *Core) add(spec Rung) *rung {
 		panic(fmt.Sprintf("core: rung %s made twice", spec.Key))
 	}
 	r := &rung{Rung: spec, state: Absent, purged: true}
+	r.alone[0] = r
 	if _, is := c.veil(r); is {
 		r.state, r.purged, r.veiled = Unknown, false, true
 	}
@@ -195,6 +199,9 @@ func (c *Core) of(actor string) []*rung {
 
 // insert adds r to a slice sorted by key, once.
 func insert(rs []*rung, r *rung) []*rung {
+	if len(rs) == 0 {
+		return r.alone[:]
+	}
 	i, found := place(rs, r)
 	if found {
 		return rs
@@ -205,8 +212,11 @@ func insert(rs []*rung, r *rung) []*rung {
 // without takes r out of a slice sorted by key.
 func without(rs []*rung, r *rung) []*rung {
 	i, found := place(rs, r)
-	if !found {
+	switch {
+	case !found:
 		return rs
+	case len(rs) == 1:
+		return nil
 	}
 	return slices.Delete(rs, i, i+1)
 }

@@ -41,6 +41,9 @@ func side(v Verb) int {
 
 // remember notes a call that was answered with an error.
 func (r *rung) remember(v Verb, until hal.Instant, instance string) {
+	if r.answered == nil {
+		r.answered = &[2]answered{}
+	}
 	k := &r.answered[side(v)]
 	if k.until != 0 && k.instance != instance {
 		instance = ""
@@ -49,7 +52,12 @@ func (r *rung) remember(v Verb, until hal.Instant, instance string) {
 }
 
 // remembers returns the bound of the calls of a side that were answered with an error, 0 if there are none.
-func (r *rung) remembers(v Verb) hal.Instant { return r.answered[side(v)].until }
+func (r *rung) remembers(v Verb) hal.Instant {
+	if r.answered == nil {
+		return 0
+	}
+	return r.answered[side(v)].until
+}
 
 // awaitsEffect: r is down, and only a climb that was answered with an error could bring it up. A descent may still act: that brings nothing up.
 func (r *rung) awaitsEffect() bool {
@@ -66,8 +74,11 @@ func (c *Core) isPast(r *rung) bool { return r.isRemembered() && c.desire(r) == 
 func (r *rung) forgets(now hal.Instant, end func(call) bool) bool {
 	is := false
 	for _, v := range [2]Verb{Climb, Descend} {
+		if r.remembers(v) == 0 {
+			continue
+		}
 		k := &r.answered[side(v)]
-		if k.until != 0 && (k.until <= now || end(call{verb: v, until: k.until, instance: k.instance})) {
+		if k.until <= now || end(call{verb: v, until: k.until, instance: k.instance}) {
 			*k, is = answered{}, true
 		}
 	}
@@ -137,10 +148,10 @@ func (c *Core) distrust(actor string) {
 // doubt fences the calls of r that an answer was taken to have ended.
 func (c *Core) doubt(r *rung) {
 	for _, v := range [2]Verb{Climb, Descend} {
-		k := &r.answered[side(v)]
-		if k.until == 0 {
+		if r.remembers(v) == 0 {
 			continue
 		}
+		k := &r.answered[side(v)]
 		r.fence(call{verb: v, until: k.until, instance: k.instance, answer: Failed})
 		r.purged = r.purged && v != Climb
 		*k = answered{}

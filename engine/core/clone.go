@@ -13,14 +13,8 @@ func (c *Core) Clone() *Core {
 	copies := make(map[*rung]*rung, len(c.rungs))
 	d.rungs = make(map[hal.Key]*rung, len(c.rungs))
 	for _, of := range c.sorted() {
-		r := *of
-		r.pods, r.calls = slices.Clone(r.pods), slices.Clone(r.calls)
-		if r.op != nil {
-			op := *r.op
-			r.op = &op
-		}
-		copies[of] = &r
-		d.rungs[r.Key] = &r
+		r := of.clone()
+		copies[of], d.rungs[r.Key] = r, r
 	}
 	list := func(rs []*rung) []*rung {
 		out := make([]*rung, len(rs))
@@ -55,9 +49,13 @@ func (c *Core) Clone() *Core {
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
 		p := *c.pods[uid]
 		p.rungs, p.waiters = list(p.rungs), slices.Clone(p.waiters) // and not tops, which are replaced and never changed
+		p.alone[0] = &p
 		d.pods[uid] = &p
 		for _, r := range p.rungs {
 			r.owner = &p
+		}
+		for _, key := range p.tops {
+			d.rungs[key].join(&p)
 		}
 	}
 	d.turns = make([]*turns, len(c.turns))
@@ -66,13 +64,29 @@ func (c *Core) Clone() *Core {
 	}
 	d.serial, d.timers, d.all = maps.Clone(c.serial), list(c.timers), slices.Clone(c.all)
 	d.dead, d.acts, d.waits = maps.Clone(c.dead), maps.Clone(c.acts), maps.Clone(c.waits)
-	d.keepers = keepers{}
+	d.keepers, d.landed = keepers{}, nil
 	d.dirty, d.round, d.touched, d.decided = list(c.dirty), nil, nil, nil
 	d.batch = Batch{Lines: slices.Clone(c.batch.Lines)} // of a start: the first step writes them
 	for _, p := range c.touched {
 		d.touched = append(d.touched, d.pods[p.uid])
 	}
 	return &d
+}
+
+// clone copies all but what refers to other rungs and to pods.
+func (of *rung) clone() *rung {
+	r := *of
+	r.alone[0] = &r
+	r.pods, r.calls = nil, slices.Clone(r.calls)
+	if r.answered != nil {
+		answered := *r.answered
+		r.answered = &answered
+	}
+	if r.op != nil {
+		op := *r.op
+		r.op = &op
+	}
+	return &r
 }
 
 func cloneIndex[K ~string](index map[K][]*rung, list func([]*rung) []*rung) map[K][]*rung {

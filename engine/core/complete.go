@@ -36,7 +36,8 @@ func (c *Core) start(r *rung, v Verb) {
 		op.Deadline = c.now.Add(limit)
 	}
 	r.sweep = r.sweep && v == Look
-	r.op = &flight{Op: op, why: r.next.why, since: c.now, until: r.within(op.Deadline), quiet: op.Quiet}
+	r.op = c.flight()
+	*r.op = flight{Op: op, why: r.next.why, since: c.now, until: r.within(op.Deadline), quiet: op.Quiet}
 	c.crowd(r)
 	c.ops[op.ID] = r
 	c.begins(r)
@@ -48,6 +49,24 @@ func (c *Core) start(r *rung, v Verb) {
 	c.announce(r, v)
 	c.batch.Start = append(c.batch.Start, op)
 	c.markAround(r)
+}
+
+// flight returns a flight to be filled in.
+func (c *Core) flight() *flight {
+	last := len(c.landed) - 1
+	if last < 0 {
+		return &flight{}
+	}
+	f := c.landed[last]
+	c.landed = c.landed[:last]
+	return f
+}
+
+// land keeps a flight that has ended, and that nobody has any more.
+func (c *Core) land(f *flight) {
+	if *f = (flight{}); len(c.landed) < mostKept {
+		c.landed = append(c.landed, f)
+	}
 }
 
 // crowd notes which operations on one volume are in flight together: an ABORTED among them shows a serial actor.
@@ -102,6 +121,7 @@ func (c *Core) complete(id hal.OpID, res Result) {
 			c.mark(o)
 		}
 	}
+	c.land(in)
 }
 
 // setBack starts the wait before the next attempt. An ABORTED that another call of ours explains costs nothing: it is retried when that call ends.

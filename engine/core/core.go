@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/volnode/volnode/hal"
@@ -46,10 +45,11 @@ type Core struct {
 	touched []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
 	freed   *pod      // whose containers have ended in this step
 	timers  timers
-	turns   []*turns // sorted by actor
-	limit   int      // operations of one actor at a time
-	all     []waiter // AllGone
-	keepers keepers  // looked at while somebody waits for AllGone
+	landed  []*flight // flights that have ended, to be used again
+	turns   []*turns  // sorted by actor
+	limit   int       // operations of one actor at a time
+	all     []waiter  // AllGone
+	keepers keepers   // looked at while somebody waits for AllGone
 	work    Work
 	batch   Batch
 }
@@ -137,7 +137,9 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	r.seen, r.looked = rec.Seen, true
 	r.fence(call{verb: Climb, until: rec.ClimbUntil})
 	r.fence(call{verb: Descend, until: rec.DescendUntil})
-	r.answered = [2]answered{{until: rec.AnsweredClimb}, {until: rec.AnsweredDescend}}
+	if rec.AnsweredClimb != 0 || rec.AnsweredDescend != 0 {
+		r.answered = &[2]answered{{until: rec.AnsweredClimb}, {until: rec.AnsweredDescend}}
+	}
 	if c.ActsAfterReply(r.Actor) {
 		c.doubt(r)
 	}
@@ -188,6 +190,9 @@ func (c *Core) Step(now hal.Instant, e Event) Batch {
 	return b
 }
 
+// Reuse takes back the memory of a batch that nobody has any more.
+func (c *Core) Reuse(b Batch) { c.batch = b.Emptied() }
+
 // NextWake returns the instant at which time alone changes a decision; 0 is never.
 func (c *Core) NextWake() hal.Instant { return earlier(c.timers.first(), c.nextTurn()) }
 
@@ -234,7 +239,7 @@ func (c *Core) apply(e Event) {
 		c.forget(e.Waiter)
 	case Wake:
 	default:
-		panic(fmt.Sprintf("core: event %T", e))
+		panic("core: no event") // %T of it would have each event take memory
 	}
 }
 

@@ -148,7 +148,7 @@ func decided(kind, below, above string, row standing, column asked) string {
 		standAbove(c, top, above)
 	}
 	if column.wanted {
-		top.pods = []PodUID{"p"}
+		top.pods = []*pod{c.pod("p")}
 	}
 	if column.held {
 		top.wasUp = true

@@ -16,6 +16,7 @@ type pod struct {
 	rungs     []*rung   // all rungs that are its own, sorted by key
 	waiters   []waiter
 	isTouched bool
+	alone     [1]*pod // itself: the lists in which it is the only one
 }
 
 // desire is whether a rung should be up.
@@ -34,6 +35,7 @@ func (c *Core) pod(uid PodUID) *pod {
 	p := c.pods[uid]
 	if p == nil {
 		p = &pod{uid: uid}
+		p.alone[0] = p
 		c.pods[uid] = p
 	}
 	return p
@@ -66,7 +68,7 @@ func (c *Core) desire(r *rung) desire {
 // unresolved reports whether r may be a volume that could not be resolved: its pod is wanted and has such a volume, and wants no other volume at r's path.
 func (c *Core) unresolved(r *rung) bool {
 	return r.owner != nil && r.owner.wanted && !r.owner.complete && !slices.ContainsFunc(r.rivals, func(o *rung) bool {
-		return slices.Contains(o.pods, r.owner.uid)
+		return slices.Contains(o.pods, r.owner)
 	})
 }
 
@@ -152,14 +154,13 @@ func (c *Core) revive(p *pod, fresh bool, e Wanted) {
 func (c *Core) retop(p *pod, tops []hal.Key) {
 	for _, key := range p.tops {
 		if r := c.rungs[key]; r != nil && !slices.Contains(tops, key) {
-			r.pods = slices.DeleteFunc(r.pods, func(uid PodUID) bool { return uid == p.uid })
+			r.leave(p)
 			c.markDown(r)
 		}
 	}
 	for _, key := range tops {
-		r := c.rungs[key]
-		if i, found := slices.BinarySearch(r.pods, p.uid); !found {
-			r.pods = slices.Insert(r.pods, i, p.uid)
+		if r := c.rungs[key]; !slices.Contains(r.pods, p) {
+			r.join(p)
 			c.markDown(r)
 		}
 	}
@@ -168,6 +169,24 @@ func (c *Core) retop(p *pod, tops []hal.Key) {
 	for _, r := range p.rungs {
 		c.mark(r)
 	}
+}
+
+// join has p want r at the top of a ladder.
+func (r *rung) join(p *pod) {
+	if len(r.pods) == 0 {
+		r.pods = p.alone[:]
+		return
+	}
+	r.pods = append(r.pods, p)
+}
+
+// leave takes that back.
+func (r *rung) leave(p *pod) {
+	if len(r.pods) == 1 && r.pods[0] == p {
+		r.pods = nil // and not the pod's own list
+		return
+	}
+	r.pods = slices.DeleteFunc(r.pods, func(o *pod) bool { return o == p })
 }
 
 // markDown marks r and everything below it: a change of who wants it reaches that far.

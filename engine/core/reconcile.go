@@ -79,9 +79,7 @@ func (c *Core) decide(r *rung) {
 	for _, k := range r.calls {
 		at = earlier(at, k.until)
 	}
-	for _, k := range r.answered {
-		at = earlier(at, k.until)
-	}
+	at = earlier(earlier(at, r.remembers(Climb)), r.remembers(Descend))
 	c.timers.set(r, at)
 }
 
@@ -299,7 +297,7 @@ func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
 
 // foundation reports whether enough of what r stands on is up, and stays. What stands on nothing waits until nothing beside it may still go down.
 func (c *Core) foundation(r *rung) (decision, bool) {
-	need, up := r.Need, 0
+	need, up := int(r.Need), 0
 	if need == 0 {
 		need = len(r.Below)
 	}

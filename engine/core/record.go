@@ -57,6 +57,19 @@ type Batch struct {
 	Wake  []Waiter
 }
 
+// mostKept is how many flights are kept for others, and how much a batch may have held whose memory is kept: that of a storm is not.
+const mostKept = 4 * MaxInFlight
+
+// Emptied is the memory of b, for another batch.
+func (b Batch) Emptied() Batch {
+	if cap(b.Lines)+cap(b.Start)+cap(b.Wake) > mostKept {
+		return Batch{}
+	}
+	clear(b.Lines)
+	clear(b.Start)
+	return Batch{Lines: b.Lines[:0], Start: b.Start[:0], Wake: b.Wake[:0]}
+}
+
 // Waiter names one registered wait.
 type Waiter uint64
 

@@ -60,7 +60,6 @@ type Rung struct {
 	Pod  PodUID // the pod whose containers use it; "" for what pods share
 
 	Below []hal.Key // what it stands on, directly
-	Need  int       // how many of Below must be Present before it may climb; 0 is all
 
 	Want []Param // sorted by name
 
@@ -75,6 +74,7 @@ type Rung struct {
 	Actor     string // the party that acts on a call: a CSI driver's name; "" is this agent
 	Exclusive string // the claim that lets no other rung of its Volume and Kind be up (ReadWriteOncePod); "" for none
 
+	Need int32 // how many of Below must be Present before it may climb; 0 is all
 	// Intent: its effects cannot all be listed by a start (an RPC, a daemon, a device), so they are announced in the journal first, and what
 	// stands at its path is looked at before that.
 	Intent bool

@@ -35,7 +35,7 @@ func (t *timers) set(r *rung, at hal.Instant) {
 		t.remove(r)
 	case r.slot == 0:
 		*t = append(*t, r)
-		r.slot = len(*t)
+		r.slot = int32(len(*t))
 		t.fix(r)
 	default:
 		t.fix(r)
@@ -44,7 +44,7 @@ func (t *timers) set(r *rung, at hal.Instant) {
 
 func (t *timers) remove(r *rung) {
 	last := (*t)[len(*t)-1]
-	t.swap(r.slot-1, last.slot-1)
+	t.swap(int(r.slot)-1, int(last.slot)-1)
 	(*t)[len(*t)-1] = nil
 	*t = (*t)[:len(*t)-1]
 	r.slot = 0
@@ -55,7 +55,7 @@ func (t *timers) remove(r *rung) {
 
 // fix moves r to where it belongs.
 func (t timers) fix(r *rung) {
-	i := r.slot - 1
+	i := int(r.slot) - 1
 	for i > 0 && t.less(i, (i-1)/2) {
 		t.swap(i, (i-1)/2)
 		i = (i - 1) / 2
@@ -81,5 +81,5 @@ func (t timers) less(i, j int) bool {
 
 func (t timers) swap(i, j int) {
 	t[i], t[j] = t[j], t[i]
-	t[i].slot, t[j].slot = i+1, j+1
+	t[i].slot, t[j].slot = int32(i+1), int32(j+1)
 }

@@ -80,7 +80,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfNDistinct(rapid.Custom(aRecord), 0, 5, func(r core.Record) hal.Key { return r.Rung.Key }).
 			Draw(t, "records")
-		j := &Journal{generation: 7, ledger: ledger{entries: map[hal.Key]*entry{}}}
+		j := &Journal{generation: 7, ledger: ledger{entries: map[hal.Key]entry{}}}
 		for i := range want {
 			j.ledger.put(&want[i], appendRecord(nil, &want[i]), 0)
 		}
@@ -103,7 +103,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 
 // A record that the frame's checksum does not vouch for never comes out.
 func FuzzDecode(f *testing.F) {
-	j := &Journal{generation: 1, ledger: ledger{entries: map[hal.Key]*entry{}}}
+	j := &Journal{generation: 1, ledger: ledger{entries: map[hal.Key]entry{}}}
 	for i := range 3 {
 		r := stage(i)
 		j.ledger.put(&r, appendRecord(nil, &r), int64(i))

@@ -48,7 +48,7 @@ func Open(
 		return nil, Loaded{}, fmt.Errorf("%w: %d", ErrSize, size)
 	}
 	j := &Journal{
-		dir: dir, size: size, least: size, most: size, ledger: ledger{entries: map[hal.Key]*entry{}}, broken: errNotBegun,
+		dir: dir, size: size, least: size, most: size, ledger: ledger{entries: map[hal.Key]entry{}}, broken: errNotBegun,
 	}
 	found, damages, err := j.load(h, c)
 	if err != nil {
@@ -80,7 +80,7 @@ func Open(
 
 // Peek reads the records of the journal in dir and changes nothing. there is false if dir holds no journal.
 func Peek(h *hal.Host, c hal.Call, dir string) (records []core.Record, there bool, err error) {
-	j := &Journal{dir: dir, size: MinSize, ledger: ledger{entries: map[hal.Key]*entry{}}}
+	j := &Journal{dir: dir, size: MinSize, ledger: ledger{entries: map[hal.Key]entry{}}}
 	found, _, err := j.load(h, c)
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		records = append(records, found[key].record)
@@ -276,7 +276,9 @@ func (j *Journal) refill(found content) {
 			chunk = make([]byte, 0, max(size, chunkSize))
 		}
 		chunk = append(chunk, j.buffer...)
-		j.ledger.enter(&k.record, size, int64(k.room)).encoded = chunk[len(chunk)-size : len(chunk) : len(chunk)]
+		e := j.ledger.entry(&k.record, size, int64(k.room))
+		e.encoded = chunk[len(chunk)-size : len(chunk) : len(chunk)]
+		j.ledger.entries[key] = e
 	}
 	byAge := slices.SortedFunc(maps.Keys(found), func(a, b hal.Key) int {
 		return cmp.Or(cmp.Compare(found[a].record.Seq, found[b].record.Seq), cmp.Compare(a, b))

@@ -58,12 +58,12 @@ type entry struct {
 //
 // Invariant: used is worst of all bases and of all that stand alone, and cost of all ladders.
 type ledger struct {
-	entries map[hal.Key]*entry
+	entries map[hal.Key]entry
 	used    int64
 }
 
 // room is what e reserves for others.
-func (e *entry) room() int64 {
+func (e entry) room() int64 {
 	if e.base {
 		return e.ladder.room
 	}
@@ -76,7 +76,7 @@ func (g *ledger) join(below []hal.Key, worst int64) *ladder {
 	var found *ladder
 	for _, key := range below {
 		e := g.entries[key]
-		if e == nil || e.ladder == nil {
+		if e.ladder == nil {
 			continue
 		}
 		if e.ladder.room-e.ladder.used >= worst {
@@ -91,20 +91,20 @@ func (g *ledger) join(below []hal.Key, worst int64) *ladder {
 
 // put enters a record. The encoding is copied. Room counts only with the first record of a key.
 func (g *ledger) put(r *core.Record, encoded []byte, room int64) {
-	e := g.enter(r, len(encoded), room)
+	e := g.entry(r, len(encoded), room)
 	if len(encoded) > cap(e.encoded) {
 		e.encoded = slices.Clone(encoded) // no more: it grows once or twice, and then stands for long
-		return
+	} else {
+		e.encoded = append(e.encoded[:0], encoded...)
 	}
-	e.encoded = append(e.encoded[:0], encoded...)
+	g.entries[r.Rung.Key] = e
 }
 
-// enter enters a record but for its encoding, which is so long.
-func (g *ledger) enter(r *core.Record, encoded int, room int64) *entry {
+// entry charges for a record, and returns its entry, without its encoding, which is so long, if that is new.
+func (g *ledger) entry(r *core.Record, encoded int, room int64) entry {
 	worst := worstSize(r, encoded)
-	e := g.entries[r.Rung.Key]
-	if e == nil {
-		e = &entry{}
+	e, known := g.entries[r.Rung.Key]
+	if !known {
 		switch {
 		case room > 0:
 			e.ladder, e.base = &ladder{room: room}, true
@@ -112,9 +112,8 @@ func (g *ledger) enter(r *core.Record, encoded int, room int64) *entry {
 		default:
 			e.ladder = g.join(r.Rung.Below, worst)
 		}
-		g.entries[r.Rung.Key] = e
 	}
-	g.charge(e, worst)
+	g.charge(&e, worst)
 	return e
 }
 
@@ -129,11 +128,11 @@ func (g *ledger) charge(e *entry, worst int64) {
 
 // drop takes a record out. The members of its ladder stay, and reserve no more than they use.
 func (g *ledger) drop(key hal.Key) {
-	e := g.entries[key]
-	if e == nil {
+	e, known := g.entries[key]
+	if !known {
 		return
 	}
-	g.charge(e, 0)
+	g.charge(&e, 0)
 	if e.base {
 		before := e.ladder.cost()
 		e.ladder.room = 0
@@ -159,7 +158,9 @@ func (t *trial) admit(l *core.Line, open bool) bool {
 			return false
 		}
 		t.free -= worst + int64(l.Room)
-		t.note(l.Key, &ladder{room: int64(l.Room)}, 0)
+		if !t.last {
+			t.note(l.Key, &ladder{room: int64(l.Room)}, 0)
+		}
 		return true
 	}
 	on := t.join(l.Record.Rung.Below, worst)
@@ -205,7 +206,7 @@ func (g *ledger) refused(lines []core.Line, capacity int64, open bool) []hal.Key
 	var out []hal.Key
 	for i := range lines {
 		l := &lines[i]
-		if l.Drop || g.entries[l.Key] != nil {
+		if _, known := g.entries[l.Key]; known || l.Drop {
 			continue
 		}
 		if _, again := t.bases[l.Key]; again || slices.Contains(out, l.Key) {

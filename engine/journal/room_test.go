@@ -126,7 +126,7 @@ func TestRoomOfSeveralLadders(t *testing.T) {
 		"none has enough":            {[2]int64{worst - 7, worst - 5}, 1, 7},
 		"none is there":              {[2]int64{0, 0}, 0, worst},
 	} {
-		g := ledger{entries: map[hal.Key]*entry{}}
+		g := ledger{entries: map[hal.Key]entry{}}
 		var below [2]*ladder
 		for i, room := range c.rooms {
 			r := stage(i + 1)
@@ -179,7 +179,7 @@ func TestADescentFits(t *testing.T) {
 // The ledger's sum is the sum of its parts, whatever comes and goes.
 func TestLedgerAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := ledger{entries: map[hal.Key]*entry{}}
+		g := ledger{entries: map[hal.Key]entry{}}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			i := rapid.IntRange(0, 3).Draw(t, "volume")
 			r := stage(i)

@@ -3,7 +3,6 @@ package op
 import (
 	"path"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/volnode/volnode/engine/core"
@@ -90,7 +89,7 @@ func MountsBelow(table []hal.Mount, dir string) []hal.Mount {
 	var below []hal.Mount
 	dir = path.Clean(dir)
 	for _, m := range table {
-		if rest, isAt := strings.CutPrefix(m.Path, dir); isAt && strings.HasPrefix(rest, "/") {
+		if isBelow(m.Path, dir) {
 			below = append(below, m)
 		}
 	}

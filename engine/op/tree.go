@@ -94,11 +94,16 @@ func RemoveFile(h *hal.Host, c hal.Call, file string) error {
 	return Remove(h, c, file)
 }
 
+func isBelow(at, dir string) bool {
+	rest, is := strings.CutPrefix(at, dir)
+	return is && strings.HasPrefix(rest, "/")
+}
+
 // Prune removes dir and then its parents as long as they are empty, up to stop, which stays. A directory that something else lives in
 // is the end of it, not an error: it is the one that Prune returns. What stays is made durable: no name that is gone comes back with the power.
 func Prune(h *hal.Host, c hal.Call, dir, stop string) (stays string, err error) {
-	at := dir
-	for ; strings.HasPrefix(at, path.Clean(stop)+"/"); at = path.Dir(at) {
+	at, stop := dir, path.Clean(stop)
+	for ; isBelow(at, stop); at = path.Dir(at) {
 		err := Remove(h, c, at)
 		if hal.Is(err, syscall.ENOTEMPTY) || hal.Is(err, syscall.EEXIST) || hal.Is(err, syscall.EBUSY) {
 			break

@@ -54,10 +54,20 @@ func CSIDir(root string) string { return root + "/" + csiPlugin }
 
 // HandleHash is the name of a staged volume's directory.
 func HandleHash(handle string) string {
-	sum := sha256.Sum256([]byte(handle))
-	var text [2 * sha256.Size]byte
-	hex.Encode(text[:], sum[:])
+	text := hashOf(handle)
 	return string(text[:])
+}
+
+// hashOf is the hash of the parts of a text.
+func hashOf(parts ...string) (text [2 * sha256.Size]byte) {
+	var b [256]byte
+	all := b[:0]
+	for _, part := range parts {
+		all = append(all, part...)
+	}
+	sum := sha256.Sum256(all)
+	hex.Encode(text[:], sum[:])
+	return text
 }
 
 // InlineHandle is the volume handle of an inline volume (K:G5).
@@ -65,19 +75,22 @@ func InlineHandle(uid, volume string) string { return "csi-" + HandleHash(uid+vo
 
 // AttachmentName is the name of the VolumeAttachment of a volume (K:G4).
 func AttachmentName(handle, driver, node string) string {
-	return "csi-" + HandleHash(handle+driver+node)
+	text := hashOf(handle, driver, node)
+	return "csi-" + string(text[:])
 }
 
 // StagePlace is where a filesystem volume is staged.
 func StagePlace(root, driver, handle string) Place {
-	above, name := root+"/"+csiPlugin+"/"+driver, HandleHash(handle)
-	return Place{Path: above + "/" + name + "/globalmount", Data: above + "/" + name + "/" + dataFile, Stop: above}
+	name := hashOf(handle)
+	at := root + "/" + csiPlugin + "/" + driver + "/" + string(name[:]) + "/globalmount"
+	above := at[:len(root)+1+len(csiPlugin)+1+len(driver)]
+	return Place{Path: at, Data: at[:len(above)+1+len(name)] + "/" + dataFile, Stop: above}
 }
 
 // PublishPlace is where a filesystem volume is published for a pod. spec is the name of the PersistentVolume, or the pod's volume if inline.
 func PublishPlace(root, uid, spec string) Place {
-	dir := root + podsDir + "/" + uid + "/volumes/" + csiPod + "/" + spec
-	return Place{Path: dir + "/mount", Data: dir + "/" + dataFile, Stop: dir[:len(root)+len(podsDir)]}
+	at := root + podsDir + "/" + uid + "/volumes/" + csiPod + "/" + spec + "/mount"
+	return Place{Path: at, Data: strings.TrimSuffix(at, "mount") + dataFile, Stop: at[:len(root)+len(podsDir)]}
 }
 
 // BlockStagePlace is where a raw block volume is staged.

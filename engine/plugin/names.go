@@ -91,6 +91,9 @@ type Pair struct{ Key, Value string }
 
 // Pairs are the pairs of a map, sorted by key.
 func Pairs(m map[string]string) []Pair {
+	if len(m) == 0 {
+		return nil
+	}
 	pairs := make([]Pair, 0, len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		pairs = append(pairs, Pair{key, m[key]})

@@ -30,6 +30,16 @@ type Input struct {
 	Config     func(driver string) plugin.DriverConfig
 	// Registered names the drivers that are registered, sorted.
 	Registered []string
+	// Memory is what the result is made in: it is valid until another is made in it. It is new if it is nil.
+	Memory *Memory
+}
+
+// Memory is what results are made in.
+type Memory struct {
+	uses    []use
+	volumes []Volume
+	ladders []core.Rung // of the volumes
+	rungs   []core.Rung // see [Result.Rungs]
 }
 
 // RefKind says what a [Ref] refers to.
@@ -61,7 +71,8 @@ type Volume struct {
 // Result is what became of the volumes of a pod that its containers use, in the pod's order.
 type Result struct {
 	Volumes []Volume
-	Refs    []Ref // each once, in the order of their first use
+	Refs    []Ref // each once, in the order of their first use; in memory of their own
+	memory  *Memory
 }
 
 // Complete says that every volume has rungs.
@@ -71,11 +82,7 @@ func (r Result) Complete() bool {
 
 // Rungs are the rungs of all volumes, each once.
 func (r Result) Rungs() []core.Rung {
-	number := 0
-	for i := range r.Volumes {
-		number += len(r.Volumes[i].Rungs)
-	}
-	all := make([]core.Rung, 0, number)
+	all := r.memory.rungs[:0]
 	for i := range r.Volumes {
 		for j := range r.Volumes[i].Rungs {
 			if rung := &r.Volumes[i].Rungs[j]; indexOf(all, rung.Key) < 0 {
@@ -83,6 +90,7 @@ func (r Result) Rungs() []core.Rung {
 			}
 		}
 	}
+	r.memory.rungs = all
 	return all
 }
 
@@ -99,9 +107,13 @@ func indexOf(rungs []core.Rung, key hal.Key) int {
 // Populate resolves the volumes of in.Pod. Volumes that no container uses are left out, as the kubelet leaves them (K:B10).
 func Populate(in Input) Result {
 	p := populator{Input: in}
-	p.result.Volumes = make([]Volume, 0, len(in.Pod.Spec.Volumes))
-	p.result.Refs = make([]Ref, 0, 2+2*len(in.Pod.Spec.Volumes)) // the claim and the volume of each, and a driver
-	uses := usesOf(in.Pod)
+	if p.Memory == nil {
+		p.Memory = &Memory{}
+	}
+	memory := p.Memory
+	p.result.memory, p.result.Volumes, memory.ladders = memory, memory.volumes[:0], memory.ladders[:0]
+	memory.uses = usesOf(in.Pod, memory.uses[:0])
+	uses := memory.uses
 	for i := range in.Pod.Spec.Volumes {
 		spec := &in.Pod.Spec.Volumes[i]
 		if at := slices.IndexFunc(uses, func(u use) bool { return u.volume == spec.Name }); at >= 0 {
@@ -110,6 +122,7 @@ func Populate(in Input) Result {
 	}
 	p.result.Volumes = append(p.result.Volumes, missing(in.Pod)...)
 	p.conflicts()
+	memory.volumes = p.result.Volumes
 	return p.result
 }
 
@@ -119,6 +132,9 @@ type populator struct {
 }
 
 func (p *populator) consult(kind RefKind, namespace, name string) {
+	if p.result.Refs == nil {
+		p.result.Refs = make([]Ref, 0, 2+2*len(p.Pod.Spec.Volumes)) // the claim and the volume of each, and a driver
+	}
 	if ref := (Ref{kind, namespace, name}); !slices.Contains(p.result.Refs, ref) {
 		p.result.Refs = append(p.result.Refs, ref)
 	}
@@ -135,7 +151,9 @@ func (p *populator) volume(spec *corev1.Volume, u *use) Volume {
 	}
 	if result.Problem == nil {
 		p.driver(&v)
-		result.Rungs, result.Problem = kinds.Ladder(v)
+		before := len(p.Memory.ladders)
+		p.Memory.ladders, result.Problem = kinds.Ladder(p.Memory.ladders, v)
+		result.Rungs = p.Memory.ladders[before:]
 	}
 	return result
 }

@@ -19,9 +19,8 @@ type use struct {
 	problem  *plugin.Problem
 }
 
-// usesOf finds how each volume is used. A volume that nobody uses is not in it.
-func usesOf(pod *corev1.Pod) []use {
-	uses := make([]use, 0, len(pod.Spec.Volumes))
+// usesOf finds how each volume is used, and appends that to uses, which is empty. A volume that nobody uses is not in it.
+func usesOf(pod *corev1.Pod, uses []use) []use {
 	of := func(volume string) *use {
 		if i := slices.IndexFunc(uses, func(u use) bool { return u.volume == volume }); i >= 0 {
 			return &uses[i]

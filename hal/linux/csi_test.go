@@ -183,7 +183,7 @@ func TestAnswerAfterTheDeadlineIsGivenToLate(t *testing.T) {
 	d := &fakeDriver{entered: make(chan string, 1), release: make(chan struct{}), left: make(chan time.Duration, 1)}
 	h, _, _ := connected(t, d)
 	late := make(chan error, 1)
-	c := hal.Call{Deadline: h.runtime.Now().Add(200 * time.Millisecond), Late: func(err error) { late <- err }}
+	c := hal.Call{Deadline: h.runtime.Now().Add(200 * time.Millisecond), Late: func(_ hal.OpID, err error) { late <- err }}
 	err := stage(h, c, "slow")
 	e := requireHALError(t, err)
 	require.Equal(t, hal.ReplyNone, e.Reply)
@@ -210,7 +210,7 @@ func TestDeadlineBeforeTheConnection(t *testing.T) {
 	l := listen(t, socket) // accepts and never answers
 	defer l.Close()
 	late := make(chan error, 1)
-	c := hal.Call{Deadline: h.runtime.Now().Add(50 * time.Millisecond), Late: func(err error) { late <- err }}
+	c := hal.Call{Deadline: h.runtime.Now().Add(50 * time.Millisecond), Late: func(_ hal.OpID, err error) { late <- err }}
 	requireNeverSent(t, stage(h, c, "ok"))
 	require.Empty(t, late)
 }

@@ -134,7 +134,7 @@ func (d *drivers) late(c hal.Call, e *hal.Error) {
 	if c.Late == nil || e != nil && e.Reply != hal.ReplyStatus {
 		return
 	}
-	d.host.runtime.Post(func() { c.Late(orNil(e)) })
+	d.host.runtime.Post(func() { c.Late(c.Op, orNil(e)) })
 }
 
 // rpcError says how far a failed RPC got. A status is the server's only if the server has sent it: gRPC makes up others.

@@ -52,24 +52,32 @@ func (csiNode) Capabilities(hal.Call, string, *csi.NodeGetCapabilitiesRequest) (
 	return &csi.NodeGetCapabilitiesResponse{Capabilities: []*csi.NodeServiceCapability{{Type: &csi.NodeServiceCapability_Rpc{Rpc: stage}}}}, nil
 }
 
+// The answers say nothing, so that all callers may have the same.
+var (
+	stageOK     = &csi.NodeStageVolumeResponse{}
+	unstageOK   = &csi.NodeUnstageVolumeResponse{}
+	publishOK   = &csi.NodePublishVolumeResponse{}
+	unpublishOK = &csi.NodeUnpublishVolumeResponse{}
+)
+
 func (n csiNode) Stage(_ hal.Call, _ string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
 	n.reach(r.StagingTargetPath, "")
-	return &csi.NodeStageVolumeResponse{}, nil
+	return stageOK, nil
 }
 
 func (n csiNode) Unstage(_ hal.Call, _ string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
 	n.leave(r.StagingTargetPath)
-	return &csi.NodeUnstageVolumeResponse{}, nil
+	return unstageOK, nil
 }
 
 func (n csiNode) Publish(_ hal.Call, _ string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
 	n.reach(r.TargetPath, r.StagingTargetPath)
-	return &csi.NodePublishVolumeResponse{}, nil
+	return publishOK, nil
 }
 
 func (n csiNode) Unpublish(_ hal.Call, _ string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
 	n.leave(r.TargetPath)
-	return &csi.NodeUnpublishVolumeResponse{}, nil
+	return unpublishOK, nil
 }
 
 // reach mounts at a path, once: what is mounted at another path, else a filesystem of its own.

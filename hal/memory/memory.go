@@ -20,6 +20,7 @@ type Host struct {
 
 	mu     sync.Mutex
 	nodes  map[string]*node
+	fresh  []node // to be made next: one allocation serves many
 	mounts map[string][]hal.Mount
 	serial uint64
 	counts Counts
@@ -94,7 +95,12 @@ func (h *Host) makeAll(dir string) {
 // make enters a name whose parent exists.
 func (h *Host) make(at string, t hal.FileType) *node {
 	h.serial++
-	n := &node{info: hal.Info{Type: t, Inode: h.serial}}
+	if len(h.fresh) == 0 {
+		h.fresh = make([]node, 256)
+	}
+	n := &h.fresh[0]
+	h.fresh = h.fresh[1:]
+	n.info = hal.Info{Type: t, Inode: h.serial}
 	h.enter(at, n)
 	return n
 }

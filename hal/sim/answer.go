@@ -37,10 +37,10 @@ func (r *rpc) deliver() {
 	if r.reply != hal.ReplyStatus || r.call.Late == nil || w.happens(LateDropped, siteLate, r.subject.name) {
 		return
 	}
-	late := r.call.Late
+	call := r.call
 	err := r.failure()
 	r.note(MarkReply)
-	w.sched.post(r.inc, 0, func() { late(err) })
+	w.sched.post(r.inc, 0, func() { call.Late(call.Op, err) })
 }
 
 // failure is the error of an answer, nil for OK.

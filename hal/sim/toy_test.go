@@ -40,7 +40,7 @@ func startToy(volumes int) func(hal.Host) {
 
 func (a *toy) call() hal.Call {
 	a.nextOp++
-	return hal.Call{Op: a.nextOp, Key: "k", Deadline: a.h.Runtime.Now().Add(30 * time.Second), Late: func(error) {}}
+	return hal.Call{Op: a.nextOp, Key: "k", Deadline: a.h.Runtime.Now().Add(30 * time.Second), Late: func(hal.OpID, error) {}}
 }
 
 func (a *toy) sleep(d time.Duration) {

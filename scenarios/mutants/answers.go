@@ -52,6 +52,6 @@ var answers = []Mutant{
 	{
 		"a second error from another process ends all calls", "S8, laws 3.3", "engine/core/fence.go",
 		"func (c *Core) hear(r *rung, in *flight, res Result) {\n", "func (c *Core) hear(r *rung, in *flight, res Result) {\n" +
-			"\tif res.Answer == Failed && res.Instance != r.answered[side(in.Verb)].instance && r.remembers(in.Verb) != 0 {\n\t\tr.calls = nil\n\t}\n",
+			"\tif res.Answer == Failed && r.remembers(in.Verb) != 0 && res.Instance != r.answered[side(in.Verb)].instance {\n\t\tr.calls = nil\n\t}\n",
 	},
 }

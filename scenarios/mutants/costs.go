@@ -30,7 +30,7 @@ var costs = []Mutant{
 	{
 		"each notice stirs all rungs", "L8", "engine/drift.go",
 		"\tfor _, key := range m.unblocked(at, tops, changed) {\n",
-		"\tfor _, v := range m.core.View() {\n\t\tm.step(core.Stirred{Key: v.Key})\n\t}\n\tfor _, key := range m.unblocked(at, tops, changed) {\n",
+		"\tfor _, v := range m.core.View() {\n\t\tstep(m, core.Stirred{Key: v.Key})\n\t}\n\tfor _, key := range m.unblocked(at, tops, changed) {\n",
 	},
 	{
 		"the status of everything is made for one wait that times out", "L8", "engine/public.go",
@@ -46,7 +46,7 @@ var costs = []Mutant{
 	},
 	{
 		"who prunes the directory of a pod lists those of all", "L8", "engine/op/tree.go",
-		"\tat := dir\n\tfor ; strings.HasPrefix(at, path.Clean(stop)+\"/\")", "\tat := dir\n\t_, _ = h.Tree.List(c, stop)\n\tfor ; strings.HasPrefix(at, path.Clean(stop)+\"/\")",
+		"\tat, stop := dir, path.Clean(stop)\n", "\tat, stop := dir, path.Clean(stop)\n\t_, _ = h.Tree.List(c, stop)\n",
 	},
 	{
 		"one changed manifest has all looked at", "L8", "hal/manifest/reader.go",

@@ -55,7 +55,7 @@ var fences = []Mutant{
 	},
 	{
 		"every late answer ends its call", "laws 4.3a", "engine/ops.go",
-		"\t\tif csiplugin.Ends(err) {\n", "\t\tif csiplugin.Ends(nil) {\n\t\t\t_ = err\n",
+		"\tif csiplugin.Ends(err) {\n", "\tif csiplugin.Ends(nil) {\n\t\t_ = err\n",
 	},
 	{
 		"the end of a process is not heard", "laws 4.3b", "engine/core/fence.go",
@@ -64,7 +64,7 @@ var fences = []Mutant{
 	{
 		"a lost connection is taken for the end of a process", "laws 4.3b", "engine/ops.go",
 		"\tif res.Unsent {\n\t\tm.unreached(op.Actor)\n",
-		"\tif res.Unsent {\n\t\tm.step(core.ActorGone{Actor: op.Actor, Instance: m.drivers.instance(op.Actor)})\n\t\tm.unreached(op.Actor)\n",
+		"\tif res.Unsent {\n\t\tstep(m, core.ActorGone{Actor: op.Actor, Instance: m.drivers.instance(op.Actor)})\n\t\tm.unreached(op.Actor)\n",
 	},
 	{
 		"a helper of an earlier run has done nothing", "S14, laws 4.5", "engine/core/core.go",
@@ -108,7 +108,7 @@ var fences = []Mutant{
 	},
 	{
 		"the process of a call is not known", "laws 4.3b", "engine/ops.go",
-		"if m.drivers.instance(op.Actor) == instance {", "if instance != \"\" {",
+		"if m.drivers.instance(t.op.Actor) == t.instance {", "if t.instance != \"\" {",
 	},
 	{
 		"a call without an end is waited for for ever", "L2, laws 4.1", "engine/core/fence.go",

@@ -29,7 +29,7 @@ var paces = []Mutant{
 	{
 		"each reading of the mount table begins the waits anew", "L7, laws 2.5", "engine/drift.go",
 		"\tm.readsAgain()\n\ttops", "\tm.readsAgain()\n\tfor _, d := range slices.Sorted(maps.Keys(m.objects.drivers)) {\n" +
-			"\t\tm.step(core.Registered{Actor: d})\n\t}\n\ttops",
+			"\t\tstep(m, core.Registered{Actor: d})\n\t}\n\ttops",
 	},
 	{
 		"each wake begins the waits anew", "L7, laws 2.5", "engine/core/core.go",

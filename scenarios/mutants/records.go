@@ -123,8 +123,8 @@ var records = []Mutant{
 	},
 	{
 		"told ready before the record is written", "S7, laws 5.2, kubernetes#40417", "engine/commit.go",
-		"\tm.commits.note(b.Lines)\n\tm.commits.waiting = append(m.commits.waiting, b)\n",
-		"\tm.commits.note(b.Lines)\n\tm.release(core.Batch{Wake: b.Wake})\n\tb.Wake = nil\n\tm.commits.waiting = append(m.commits.waiting, b)\n",
+		"\tm.commits.note(b.Lines)\n\tall := &m.commits.waiting\n",
+		"\tm.commits.note(b.Lines)\n\tm.release(core.Batch{Wake: b.Wake})\n\tb.Wake = nil\n\tall := &m.commits.waiting\n",
 	},
 	{
 		"operations start though their lines are not written", "S15, laws 5.5", "engine/commit.go",
@@ -144,7 +144,7 @@ var records = []Mutant{
 	},
 	{
 		"the room of a record that goes is lost", "L2, laws 5.5", "engine/journal/room.go",
-		"\tg.charge(e, 0)\n\tif e.base {", "\tif e.base {",
+		"\tg.charge(&e, 0)\n\tif e.base {", "\tif e.base {",
 	},
 	{
 		"a descent needs room", "L4, laws 5.5", "engine/journal/room.go",

@@ -8,7 +8,7 @@ var requests = []Mutant{
 	},
 	{
 		"the mount options are not told", "S27, CSI VolumeCapability", "engine/plugin/csi/params.go",
-		"listOf(core.Value(params, paramFlags)),", "nil,",
+		"listOf(core.Value(params, paramFlags))\n", "nil\n",
 	},
 	{
 		"many writers are told to be readers", "S27, CSI VolumeCapability", "engine/plugin/csi/params.go",

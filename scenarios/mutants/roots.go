@@ -101,7 +101,7 @@ var roots = []Mutant{
 	},
 	{
 		"what was at a path before a reboot may be the volume that is not known", "L2, F3", "engine/core/desired.go",
-		"\t\treturn slices.Contains(o.pods, r.owner.uid)\n", "\t\treturn slices.Contains(o.pods, r.owner.uid) && r.state == Present\n",
+		"\t\treturn slices.Contains(o.pods, r.owner)\n", "\t\treturn slices.Contains(o.pods, r.owner) && r.state == Present\n",
 	},
 	{
 		"a volume that was replaced is wanted while its pod is not known whole", "S27, L4", "engine/core/desired.go",

@@ -40,8 +40,8 @@ var first = []Mutant{
 	},
 	{
 		"the intent is written after the effect", "laws 5.1, simplyblock-csi#439", "engine/commit.go",
-		"\tm.commits.waiting = append(m.commits.waiting, b)\n\tm.commit()\n",
-		"\tm.release(core.Batch{Start: b.Start})\n\tb.Start = nil\n\tm.commits.waiting = append(m.commits.waiting, b)\n\tm.commit()\n",
+		"\tall := &m.commits.waiting\n",
+		"\tm.release(core.Batch{Start: b.Start})\n\tb.Start = nil\n\tall := &m.commits.waiting\n",
 	},
 	{
 		"a confirmed record ends the fence", "laws 5.2", "engine/core/core.go",

@@ -20,7 +20,7 @@ var vandals = []Mutant{
 	},
 	{
 		"a mount that hides places is not noticed", "S21, laws 7.3", "engine/covers.go",
-		"\tm.step(core.Covered{By: covers})\n", "",
+		"\tstep(m, core.Covered{By: covers})\n", "",
 	},
 	{
 		"a descent that has done nothing ends the watch", "S14, S29", "engine/ops.go",

@@ -24,6 +24,7 @@ func PublishKey(driver, handle, uid, spec string) hal.Key {
 // wish is what a volume comes to, whichever object describes it.
 type wish struct {
 	driver, handle string
+	volume         string // names it among all volumes of all drivers: a driver's name has no "^"
 	spec, pv       string // pv is "" for an inline volume
 	block          bool
 	readOnly       bool
@@ -40,8 +41,8 @@ type wish struct {
 	attachment     *attachment // nil of a volume that needs none
 }
 
-// Ladder makes the rungs of a CSI volume, top first, or says why it can't be served.
-func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
+// Ladder appends the rungs of a CSI volume, top first, or says why it can't be served.
+func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	if p := v.BadNames(); p != nil {
 		return nil, p
 	}
@@ -55,11 +56,12 @@ func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	if p != nil {
 		return nil, p
 	}
+	w.volume = w.driver + "^" + w.handle
 	if !w.staging {
-		return []core.Rung{publishRung(v, w, nil)}, nil
+		return append(to, publishRung(v, w, nil)), nil
 	}
 	stage := stageRung(v, w)
-	return []core.Rung{publishRung(v, w, &stage), stage}, nil
+	return append(to, publishRung(v, w, &stage), stage), nil
 }
 
 // persistent reads a wish from a PersistentVolume.
@@ -182,7 +184,7 @@ func checkDriver(v plugin.Volume, w wish, field func(string) string, inline bool
 	if bad := plugin.BadDriverName(w.driver); bad != "" {
 		return plugin.Problemf(field("driver"), "%s", plugin.Says(w.driver, bad))
 	}
-	if p := checkObject(v, w, field("driver"), inline); p != nil {
+	if p := checkObject(v, w, field, inline); p != nil {
 		return p
 	}
 	if p := checkOwnership(v, w); p != nil {
@@ -204,11 +206,11 @@ func Unregistered(driver string, registered []string) string {
 		"plugins_registry below the root directory, and the endpoint that it names answers"
 }
 
-func checkObject(v plugin.Volume, w wish, origin string, inline bool) *plugin.Problem {
+func checkObject(v plugin.Volume, w wish, origin func(string) string, inline bool) *plugin.Problem {
 	field := func(path string) string { return "CSIDriver " + w.driver + " " + path }
 	if v.Object == nil {
 		return plugin.Problemf(field("metadata.name"), "there is no such object, and %s names it; correct the name there, or add the object: it "+
-			"says which volumes the driver serves; with spec.attachRequired: false if it needs no attaching", origin)
+			"says which volumes the driver serves; with spec.attachRequired: false if it needs no attaching", origin("driver"))
 	}
 	spec := v.Object.Spec
 	mode := storagev1.VolumeLifecyclePersistent

@@ -82,15 +82,20 @@ func access(mode string, singleNodeMultiWriter bool) (csi.VolumeCapability_Acces
 // capability is the volume_capability that the parameters describe. It is the same for stage and publish of a volume (CSI spec).
 func capability(params []core.Param) *csi.VolumeCapability {
 	mode := csi.VolumeCapability_AccessMode_Mode(csi.VolumeCapability_AccessMode_Mode_value[core.Value(params, paramAccess)])
-	c := &csi.VolumeCapability{AccessMode: &csi.VolumeCapability_AccessMode{Mode: mode}}
+	all := &struct { // one object of all its parts
+		is     csi.VolumeCapability
+		access csi.VolumeCapability_AccessMode
+		as     csi.VolumeCapability_Mount
+		mount  csi.VolumeCapability_MountVolume
+	}{}
+	c := &all.is
+	c.AccessMode, all.access.Mode = &all.access, mode
 	if core.Value(params, paramMode) == modeBlock {
 		c.AccessType = &csi.VolumeCapability_Block{Block: &csi.VolumeCapability_BlockVolume{}}
 		return c
 	}
-	c.AccessType = &csi.VolumeCapability_Mount{Mount: &csi.VolumeCapability_MountVolume{
-		FsType:     core.Value(params, paramFSType),
-		MountFlags: listOf(core.Value(params, paramFlags)),
-	}}
+	c.AccessType, all.as.Mount = &all.as, &all.mount
+	all.mount.FsType, all.mount.MountFlags = core.Value(params, paramFSType), listOf(core.Value(params, paramFlags))
 	return c
 }
 
@@ -187,8 +192,11 @@ func plainString(text, after string) (s, rest string, ok bool) {
 }
 
 func listOf(text string) []string {
+	if text == "" {
+		return nil
+	}
 	var l []string
-	if text == "" || json.Unmarshal([]byte(text), &l) != nil {
+	if json.Unmarshal([]byte(text), &l) != nil {
 		return nil
 	}
 	return l

@@ -15,7 +15,7 @@ func stageRung(v plugin.Volume, w wish) core.Rung {
 	r := core.Rung{
 		Key: StageKey(w.driver, w.handle), Kind: KindStage,
 		Want:   params(v, w, told{place: place, secret: w.stageSecret, other: w.publishSecret, context: w.stageContext}),
-		Volume: volumeOf(w), Actor: w.driver, Intent: true,
+		Volume: w.volume, Actor: w.driver, Intent: true,
 		Limits: core.Limits{
 			Climb: v.Config.Climb, Descend: v.Config.Unstage, Settle: v.Config.Settle, ActsAfterReply: v.Config.ActsAfterReply,
 		},
@@ -36,7 +36,7 @@ func publishRung(v plugin.Volume, w wish, stage *core.Rung) core.Rung {
 	}
 	r := core.Rung{
 		Key: PublishKey(w.driver, w.handle, uid, w.spec), Kind: KindPublish, Pod: core.PodUID(uid),
-		Volume: volumeOf(w), Actor: w.driver, Intent: true,
+		Volume: w.volume, Actor: w.driver, Intent: true,
 		Limits: core.Limits{
 			Climb: v.Config.Climb, Descend: v.Config.Descend, Settle: v.Config.Settle, ActsAfterReply: v.Config.ActsAfterReply,
 		},
@@ -46,7 +46,7 @@ func publishRung(v plugin.Volume, w wish, stage *core.Rung) core.Rung {
 		t.stage, r.Below = core.Value(stage.Want, paramPath), []hal.Key{stage.Key}
 	}
 	if w.exclusive {
-		r.Exclusive = "rwop/" + volumeOf(w)
+		r.Exclusive = "rwop/" + w.volume
 	}
 	r.Want = params(v, w, t)
 	w.tie(&r)
@@ -107,6 +107,3 @@ func params(v plugin.Volume, w wish, t told) []core.Param {
 	}
 	return append(all, core.Param{Name: paramStop, Value: t.place.Stop})
 }
-
-// volumeOf names the volume among all volumes of all drivers. A driver's name has no "^".
-func volumeOf(w wish) string { return w.driver + "^" + w.handle }

@@ -184,7 +184,7 @@ func (w work) hasFailed(m hal.Mount) bool {
 // hasTurned: m takes no writes, and that is not how the driver has just made it: it did when it was confirmed, or it was made by an earlier call of
 // which nobody knows. What has no device any more never takes any.
 func (w work) hasTurned(m hal.Mount) bool {
-	return m.NoDevice || hal.IsFailed(m.Fingerprint()) && !hal.IsFailed(w.o.Fingerprint) && !w.o.First
+	return m.NoDevice || !w.o.First && !hal.IsFailed(w.o.Fingerprint) && hal.IsFailed(m.Fingerprint())
 }
 
 // failed is the end of a climb that finds its own mount, of a filesystem that has failed: a driver that is asked again finds it mounted, and answers OK.

@@ -1,6 +1,7 @@
 package csi
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"syscall"
@@ -401,6 +402,17 @@ func TestBlockVolumesShareTheirDataFile(t *testing.T) {
 	require.Contains(t, n.Tree("/r"), data)
 	require.Equal(t, hal.Done, unpublish(n.HAL(), descending(op("u2"), "")).Outcome)
 	require.Equal(t, before, n.Tree("/r"))
+}
+
+// A vol_data.json is what encoding/json makes of it, whatever is in it: a kubelet reads it, too.
+func TestVolDataIsPlainJSON(t *testing.T) {
+	for _, d := range []VolData{{}, {DriverName: "d"}, {SpecVolID: "a<b>\"\n&é", Staged: yes}, {
+		SpecVolID: "pv", VolumeHandle: "h", DriverName: "d", NodeName: "n", AttachmentID: "a", Lifecycle: "Persistent", SELinuxMountContext: "s", Staged: yes,
+	}} {
+		text, err := json.Marshal(d)
+		require.NoError(t, err)
+		require.Equal(t, string(text)+"\n", string(d.Marshal()))
+	}
 }
 
 func FuzzParseVolData(f *testing.F) {

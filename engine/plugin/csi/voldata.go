@@ -46,11 +46,22 @@ func ParseVolData(data []byte) (VolData, error) {
 
 // Marshal writes what [ParseVolData] reads.
 func (d VolData) Marshal() []byte {
-	text, err := json.Marshal(d)
-	if err != nil {
-		panic("strings did not marshal: " + err.Error())
+	b := append(make([]byte, 0, 512), '{')
+	for _, p := range [...]plugin.Pair{
+		{Key: "specVolID", Value: d.SpecVolID}, {Key: "volumeHandle", Value: d.VolumeHandle}, {Key: "driverName", Value: d.DriverName},
+		{Key: "nodeName", Value: d.NodeName}, {Key: "attachmentID", Value: d.AttachmentID}, {Key: "volumeLifecycleMode", Value: d.Lifecycle},
+		{Key: "seLinuxMountContext", Value: d.SELinuxMountContext}, {Key: "staged", Value: d.Staged},
+	} {
+		if p.Value == "" {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = appendJSON(b, p.Key)
+		b = appendJSON(append(b, ':'), p.Value)
 	}
-	return append(text, '\n')
+	return append(b, '}', '\n')
 }
 
 // volData is what the parameters of a rung say.

@@ -36,7 +36,7 @@ func Lost(facts []core.Fact) string { return core.FactOf(facts, factLost) }
 func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + volume) }
 
 // Ladder makes the one rung of an emptyDir, or says why it can't be served.
-func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
+func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	if p := v.BadNames(); p != nil {
 		return nil, p
 	}
@@ -68,7 +68,7 @@ func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		return nil, p
 	}
 	place := plugin.EmptyDirPlace(v.Root, string(v.Pod.UID), v.Spec.Name)
-	return []core.Rung{rung(string(v.Pod.UID), v.Spec.Name, place, string(src.Medium), size)}, nil
+	return append(to, rung(string(v.Pod.UID), v.Spec.Name, place, string(src.Medium), size)), nil
 }
 
 // Found is the rung of an emptyDir's directory that no record tells of, made such that it can be descended. Its medium and size are not known.

@@ -34,7 +34,7 @@ const (
 func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + volume) }
 
 // Ladder makes the one rung of a hostPath, or says why it can't be served.
-func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
+func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	if p := v.BadNames(); p != nil {
 		return nil, p
 	}
@@ -63,13 +63,13 @@ func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	if _, ok := wanted(kind); !ok {
 		return nil, plugin.Problemf(v.Field(".hostPath.type"), "%q is not a type of hostPath", kind)
 	}
-	return []core.Rung{{
+	return append(to, core.Rung{
 		Key: Key(string(v.Pod.UID), v.Spec.Name), Kind: Kind, Pod: core.PodUID(v.Pod.UID),
 		Want: []core.Param{
 			{Name: paramPath, Value: path.Clean(src.Path), OnChange: core.OnChangeRebuild},
 			{Name: paramType, Value: string(kind), OnChange: core.OnChangeRefresh},
 		},
-	}}, nil
+	}), nil
 }
 
 // wanted is the file type that a type of hostPath asks for; false for an unknown one. An empty type asks for nothing.

@@ -44,7 +44,7 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 			if v.Block {
 				v.Config.PublishesWithoutMount = true
 			}
-			rungs, problem := Ladder(v)
+			rungs, problem := Ladder(nil, v)
 			require.Nil(t, problem)
 			n := plugintest.New("/r/pods", "/r/plugins")
 			for i := len(rungs) - 1; i >= 0; i-- {

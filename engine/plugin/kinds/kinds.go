@@ -29,13 +29,13 @@ func VerbsOf(kind core.Kind) (plugin.Verbs, bool) {
 	return plugin.Verbs{}, false
 }
 
-// Ladder makes the rungs of a volume, top first, or says why it can't be served. The top rung's fact "path" is where the pod finds the volume.
-func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
-	rungs, problem := ladder(v)
+// Ladder appends the rungs of a volume, top first, or says why it can't be served. The top rung's fact "path" is where the pod finds the volume.
+func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
+	all, problem := ladder(to, v)
 	if problem != nil {
-		return nil, problem
+		return to, problem
 	}
-	name := v.Pod.Namespace + "/" + v.Pod.Name
+	name, rungs := v.Pod.Namespace+"/"+v.Pod.Name, all[len(to):]
 	for i := range rungs {
 		if r := &rungs[i]; r.Pod != "" {
 			at, _ := slices.BinarySearchFunc(r.Want, paramPod, func(p core.Param, name string) int { return cmp.Compare(p.Name, name) })
@@ -43,7 +43,7 @@ func Ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		}
 		rungs[i].Places = Places(&rungs[i])
 	}
-	return rungs, nil
+	return all, nil
 }
 
 // Places are the paths that a rung made with its Want has for its own, its vol_data.json among them: a start that has lost the journal takes down
@@ -94,14 +94,14 @@ func Deletes(kind core.Kind, made []core.Param, isNamed bool) (Doomed, bool) {
 // NodeOf returns the name of the node that a rung with these parameters was made for; "" if they do not say.
 func NodeOf(made []core.Param) string { return csi.NodeOf(made) }
 
-func ladder(v plugin.Volume) ([]core.Rung, *plugin.Problem) {
+func ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	switch {
 	case v.PV != nil || v.Spec.CSI != nil:
-		return csi.Ladder(v)
+		return csi.Ladder(to, v)
 	case v.Spec.EmptyDir != nil:
-		return emptydir.Ladder(v)
+		return emptydir.Ladder(to, v)
 	case v.Spec.HostPath != nil:
-		return hostpath.Ladder(v)
+		return hostpath.Ladder(to, v)
 	}
 	return nil, plugin.Problemf(v.Field(""), "is of a source that volnode does not serve; it serves persistentVolumeClaim, csi, emptyDir and hostPath")
 }
