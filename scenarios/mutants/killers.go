@@ -197,6 +197,8 @@ var killers = map[string]killer{
 	"a repeated descent that is done ends those before it":                        {scenario: "driver_without_staging_is_only_published"},
 	"a restart forgets the journal":                                               {scenario: "agent_dies_at_each_step_of_a_mount"},
 	"a restart mends what was made before the attachment ended":                   {scenario: "attachment_ends_and_comes_back_with_its_uid"},
+	"a registration that is taken is told once":                                   {scenario: "registrar_that_did_not_hear_is_told_once_more"},
+	"a registration that ends keeps its connection":                               {scenario: "registration_socket_of_a_living_driver_is_lost"},
 	"a second endpoint never takes over":                                          {scenario: "second_endpoint_of_a_driver_waits"},
 	"a second endpoint takes over at once":                                        {scenario: "second_endpoint_of_a_driver_waits"},
 	"a secret that a driver was given is none once nobody else has it":            {scenario: "secret_that_only_the_driver_still_has_is_not_told"},
