@@ -164,8 +164,12 @@ func (w *World) tellTogether(inc *incarnation, all []*clusterObject) hal.Instant
 	if w.happens(ObjectRepeated, siteObject, all[0].name) {
 		times = 2
 	}
+	isCrossed := times == 2 && w.happens(ObjectCrossed, siteObject, all[0].name)
 	for n := range times {
 		told := at + hal.Instant(n)
+		if isCrossed && n == 1 {
+			e.Applied = nil // the removals alone come once more, after what has come in their place
+		}
 		w.sayAt(inc, told, e)
 		for _, c := range all {
 			c.told = told
@@ -181,7 +185,7 @@ func (w *World) tellNow(inc *incarnation, c *clusterObject, at hal.Instant) hal.
 	other := c.as == nil && c.left != nil && !isSame(c.left, c.now)
 	first := at
 	switch {
-	case isUnderWay && other && c.kind() == "pods" && w.happens(ObjectCrossed, siteObject, c.name):
+	case isUnderWay && other && w.happens(ObjectCrossed, siteObject, c.name):
 		first = w.sched.now.Add(w.time(siteObject, c.name, fastest, c.told.Sub(w.sched.now)-1))
 		at = first
 	case isUnderWay && !other && w.happens(ObjectMerged, siteObject, c.name):
