@@ -201,6 +201,7 @@ var killers = map[string]killer{
 	"a registration that ends keeps its connection":                               {scenario: "registration_socket_of_a_living_driver_is_lost"},
 	"a late removal takes away the object that came after it":                     {scenario: "volume_is_made_again_before_its_end_is_told"},
 	"a late removal takes away the pod that came after it":                        {scenario: "removal_of_the_former_name_of_a_pod_is_told_once_more"},
+	"another file in the place of the journal is taken for it":                    {scenario: "file_of_the_journal_is_replaced_under_a_running_agent"},
 	"a second endpoint never takes over":                                          {scenario: "second_endpoint_of_a_driver_waits"},
 	"a second endpoint takes over at once":                                        {scenario: "second_endpoint_of_a_driver_waits"},
 	"a secret that a driver was given is none once nobody else has it":            {scenario: "secret_that_only_the_driver_still_has_is_not_told"},
