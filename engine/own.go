@@ -9,8 +9,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file notices that somebody has removed the agent's own files while it runs, or has damaged the identity file. What they hold is in memory, so
-// they are made again: a start without them would not know what this life has done, and one with a damaged identity file would be refused.
+// This file notices that somebody has removed or replaced the agent's own files while it runs, or has damaged the identity file. What they hold is in
+// memory, so they are made again: a start without them would not know what this life has done, and one with a damaged identity file would be refused.
 
 // ownAgain is when own files are looked at once more that could not be looked at.
 const ownAgain = time.Second
@@ -21,10 +21,17 @@ type own struct {
 	isWaiting bool     // for the next look, after one that failed
 	again     bool     // something changed since the look began
 	journal   string   // the file of the journal that is followed
+	is        hal.Info // which file that is, and its size, which does not change; zero while it is not known
 	end       func()   // the end of that
 	identity  hal.Info // of the identity file, when it was good last; zero before the first look
 	told      string   // why the identity file could not be written again, as it was told last
 }
+
+// errReplaced: the name of the journal is another file's by now, or the file has another size.
+var errReplaced = errors.New("another file is in the place of the journal, or it was cut short")
+
+// whichFile tells a file from others that have had its name, or its inode, and one that was cut short from itself.
+func whichFile(is hal.Info) hal.Info { return hal.Info{Inode: is.Inode, Born: is.Born, Size: is.Size} }
 
 // watchOwn begins the watch.
 func (m *VolumeManager) watchOwn() {
@@ -40,13 +47,17 @@ func (m *VolumeManager) followJournal() {
 	if file == m.own.journal {
 		return
 	}
-	m.own.journal = file
+	m.own.journal, m.own.is = file, hal.Info{}
 	m.h.Runtime.Go(func() {
 		end := m.h.Watches.Path(file, m.ownChanged)
+		info, err := m.h.Tree.Stat(hal.Call{}, file)
 		m.h.Runtime.Post(func() {
 			if m.own.journal != file {
 				end()
 				return
+			}
+			if err == nil {
+				m.own.is = whichFile(info)
 			}
 			if m.own.end != nil {
 				m.own.end()
@@ -65,7 +76,7 @@ func (m *VolumeManager) ownChanged() {
 	m.own.isLooking, m.own.again = true, false
 	file, was := m.journal.File(), m.own.identity
 	m.h.Runtime.Go(func() {
-		_, journalErr := m.h.Tree.Stat(hal.Call{}, file)
+		journal, journalErr := m.h.Tree.Stat(hal.Call{}, file)
 		id, isBad, idErr := m.lookAtIdentity(was)
 		if isBad {
 			idErr = identity.Write(&m.h, hal.Call{}, m.cfg.RootDir, m.identity)
@@ -74,6 +85,9 @@ func (m *VolumeManager) ownChanged() {
 		m.h.Runtime.Post(func() {
 			if !isBad {
 				m.own.identity = id
+			}
+			if journalErr == nil && file == m.own.journal && m.own.is != (hal.Info{}) && m.own.is != whichFile(journal) {
+				journalErr = errReplaced
 			}
 			m.ownSeen(file, journalErr, idErr)
 		})
@@ -109,12 +123,13 @@ func (m *VolumeManager) identityLost(err error) {
 func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 	m.own.isLooking = false
 	isSame := !m.commits.busy && m.journal.File() == file // else the journal was written meanwhile, and it is another file by now
-	if hal.Is(journalErr, syscall.ENOENT) && isSame && m.journal.Stats().Why == "" {
+	isLost := hal.Is(journalErr, syscall.ENOENT) || errors.Is(journalErr, errReplaced)
+	if isLost && isSame && m.journal.Stats().Why == "" {
 		m.lost(file, "")
 		m.journal.Lose(journalErr)
 		m.mend()
 	}
-	if m.own.again || idErr != nil || journalErr != nil && (!hal.Is(journalErr, syscall.ENOENT) || !isSame) {
+	if m.own.again || idErr != nil || journalErr != nil && !(isLost && isSame) {
 		m.own.isWaiting = true // a write that fails is noticed, too: that is no reason to try at once
 		m.h.Runtime.At(m.h.Runtime.Now().Add(ownAgain), func() {
 			m.own.isWaiting = false

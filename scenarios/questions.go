@@ -31,7 +31,7 @@ func (r *run) isQuiet() bool {
 		r.fail("L7", "quiet", "agent", fmt.Sprintf("%d effects in %s of calm in which everything was as wanted", n, quiet))
 		return false
 	}
-	return r.plansNothing()
+	return r.keepsNoMore() && r.tellsRegistrars() && r.plansNothing()
 }
 
 // plansNothing is a part of L7: once everything is as wanted, nothing is planned either.

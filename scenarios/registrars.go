@@ -31,12 +31,15 @@ type registrars struct {
 	since       map[string]hal.Instant // since when an endpoint is served, or a registration socket stands
 	begun       hal.Instant            // since when the present life of the agent works
 	calm        hal.Instant            // since when nothing goes wrong
+	asked       map[string]*series     // by registration socket or endpoint: how often the agent has asked who is there
+	changed     map[string]hal.Instant // by driver: when something changed by which that may be asked anew
 }
 
 func newRegistrars() registrars {
 	return registrars{
 		registered: map[string]bool{}, connected: map[string]bool{}, serving: map[string]string{}, unreachable: map[string]hal.Instant{},
-		since: map[string]hal.Instant{}, isStopgap: map[string]bool{}, former: map[string]string{},
+		since: map[string]hal.Instant{}, isStopgap: map[string]bool{}, former: map[string]string{}, asked: map[string]*series{},
+		changed: map[string]hal.Instant{},
 	}
 }
 
@@ -48,6 +51,7 @@ func (g *registrars) forget(drivers []sim.DriverState) {
 	}
 	clear(g.isStopgap)
 	clear(g.former)
+	clear(g.asked)
 	g.registered, g.connected = map[string]bool{}, map[string]bool{}
 	for _, d := range drivers {
 		made, stands := g.since[d.Socket]
@@ -98,9 +102,13 @@ func (r *run) meets(e *sim.Effect) {
 	switch e.Kind {
 	case sim.EffectSent:
 		r.calls(e)
+	case sim.EffectAsked:
+		r.connects(e)
 	case sim.EffectDriverUp:
 		g.since[e.Endpoint] = e.At
+		g.changesDriver(e.Driver, e.At)
 	case sim.EffectDriverDown:
+		g.changesDriver(e.Driver, e.At)
 		delete(g.since, e.Endpoint)
 		if g.serving[e.Driver] == e.Endpoint {
 			delete(g.serving, e.Driver)
@@ -144,6 +152,7 @@ func (r *run) socketChanges(e *sim.Effect) {
 		if d.Socket != e.Path {
 			continue
 		}
+		r.registrars.changesDriver(d.Name, e.At)
 		if e.Kind == sim.EffectMade {
 			r.registrars.since[e.Path] = e.At
 			continue
@@ -165,7 +174,13 @@ func (r *run) refuses(e *sim.Effect) {
 
 // unreaches notes a fault of a call that makes a driver known.
 func (r *run) unreaches(i sim.Injected) {
-	switch strings.TrimSuffix(i.Site, "/fault") {
+	site := strings.TrimSuffix(i.Site, "/fault")
+	if site == "watch.plugin-sockets" {
+		for _, d := range r.w.Drivers() {
+			r.registrars.changesDriver(d.Name, r.w.Now())
+		}
+	}
+	switch site {
 	case "runtime.pause":
 		if r.w.Now().Sub(r.registrars.begun) > engine.OlderFirst {
 			return // else the agent stands still while sockets that are older have their time to answer

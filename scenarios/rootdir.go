@@ -207,6 +207,24 @@ func (r *run) losesOwn(name string) {
 	}
 }
 
+// emptiesOwn is losesOwn by somebody who leaves files of those names, with nothing in them: a restore that goes wrong, or a full disk of theirs.
+func (r *run) emptiesOwn(name string) {
+	var files []string
+	at := path.Clean(identity.Dir(rootDir) + "/" + name)
+	if kind, there := r.w.Exists(at); there && kind == hal.TypeFile {
+		files = append(files, at)
+	}
+	for _, entry := range r.w.Entries(at) {
+		if kind, _ := r.w.Exists(at + "/" + entry); kind == hal.TypeFile {
+			files = append(files, at+"/"+entry)
+		}
+	}
+	r.losesOwn(name)
+	for _, file := range files {
+		r.w.WriteFile(file, nil)
+	}
+}
+
 // removes notes that somebody removes a path of the agent's: its own files may be there.
 func (r *run) removes(at string) {
 	r.root.mayRefuse = true

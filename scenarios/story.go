@@ -281,7 +281,7 @@ func (t *story) others(i int) string {
 const actsAfter = 30 * time.Second
 
 func (t *story) sent(e sim.Effect) {
-	t.hasActed = true
+	t.hasActed = t.hasActed || e.Kind != sim.EffectAsked // which changes nothing
 	switch e.Kind {
 	case sim.EffectSent:
 		t.calls = append(t.calls, e)

@@ -76,17 +76,21 @@ var deniable = []string{
 // planLosses draws what becomes of the agent's own files: somebody removes them under a living agent, or while it is away, or the journal rots.
 func (g *workload) planLosses() {
 	for n := range 2 {
-		how := g.pick("workload.own-files", "", n, 16, 2, 2, 1)
+		how := g.pick("workload.own-files", "", n, 16, 2, 2, 1, 1, 1)
 		which := ownFiles[g.pick("workload.own-which", "", n, 3, 1, 1, 1, 1)]
 		if how == 0 {
 			continue
 		}
 		g.at(g.time("workload.own-time", "", n, chaos), "own files", func() {
-			if how > 1 {
+			if how > 1 && how < 5 {
 				g.r.sleeps(time.Second + g.time("workload.away", "own files", n, awayMost))
 			}
 			if how == 3 {
 				g.r.rots()
+				return
+			}
+			if how > 3 {
+				g.r.emptiesOwn(which)
 				return
 			}
 			g.r.losesOwn(which)

@@ -346,6 +346,10 @@ func (r *run) logged(e engine.Entry) {
 		r.changesOf(e.Fields[1])
 		r.looksForOpen()
 	}
+	switch e.Message {
+	case "driver registered", "driver connected", "driver is served by another endpoint":
+		r.isMet(e.Fields[1])
+	}
 	if len(e.Fields) > 1 {
 		r.registrars.hears(e.Message, e.Fields[1], r.w.Now())
 	}

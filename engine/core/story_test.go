@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,8 +19,8 @@ import (
 
 // A story file tells one sequence of events, and after each what core did about it. Rungs have short names: stage/a, publish/a/p.
 //
-//	want pod=p vol=a [ladder=publish,stage] [opt=x] [token=x] [rwop] [acts] [driver=d] [at=x] [stage-at=y] [more]   the pod wants the volume; more: beside those before;
-//	                        at, stage-at: the paths of its publish and of what is below
+//	want pod=p vol=a [ladder=publish,stage] [opt=x] [token=x] [rwop] [acts] [driver=d] [at=x] [stage-at=y] [limit=1m] [more]   the pod wants the volume; more: beside those
+//	                        before; at, stage-at: the paths of its publish and of what is below; limit: of each call
 //	partial pod=p           one of its volumes can't be resolved: what it wanted stays
 //	unwant pod=p            the pod wants nothing; its containers may still run
 //	gone pod=p              no container of it runs
@@ -147,6 +148,9 @@ func ladder(d *datadriven.TestData, uid core.PodUID) []core.Rung {
 		opt: argOr(d, "opt", ""), token: argOr(d, "token", ""), rwop: d.HasArg("rwop"), acts: d.HasArg("acts"),
 		at: argOr(d, "at", ""), stageAt: argOr(d, "stage-at", ""),
 	}
+	if limit := argOr(d, "limit", ""); limit != "" {
+		v.limit, _ = time.ParseDuration(limit) // one that is none is the usual one
+	}
 	return v.rungs(uid)
 }
 
@@ -159,6 +163,7 @@ type volume struct {
 	rwop, acts bool
 	at         string // the path of its publish, for each pod another; "" for one of its own
 	stageAt    string // the path of what is below
+	limit      time.Duration
 }
 
 func (v volume) rungs(uid core.PodUID) []core.Rung {
@@ -169,7 +174,9 @@ func (v volume) rungs(uid core.PodUID) []core.Rung {
 			Want: []core.Param{
 				{Name: "opt", Value: v.opt, OnChange: core.OnChangeRebuild}, {Name: "token", Value: v.token, OnChange: core.OnChangeRefresh},
 			},
-			Limits: core.Limits{Climb: 2 * time.Minute, Descend: 2 * time.Minute, Settle: 2 * time.Minute, ActsAfterReply: v.acts},
+			Limits: core.Limits{
+				Climb: cmp.Or(v.limit, 2*time.Minute), Descend: cmp.Or(v.limit, 2*time.Minute), Settle: 2 * time.Minute, ActsAfterReply: v.acts,
+			},
 		}
 		if kind == "local" {
 			r.Intent, r.Actor, r.Volume, r.Limits = false, "", "", core.Limits{}
@@ -293,7 +300,11 @@ func (s *story) step(e core.Event) {
 	}
 	for _, op := range b.Start {
 		s.ops[op.ID] = op
-		fmt.Fprintf(&s.out, "#%d %s %s%s\n", op.ID, op.Verb, op.Key, bound(" by ", op.Deadline))
+		seen := ""
+		if op.Verb == core.Climb && op.Seen != "" {
+			seen = " over " + op.Seen
+		}
+		fmt.Fprintf(&s.out, "#%d %s %s%s%s\n", op.ID, op.Verb, op.Key, seen, bound(" by ", op.Deadline))
 	}
 	for _, w := range b.Wake {
 		fmt.Fprintf(&s.out, "wake waiter %d\n", w)

@@ -37,10 +37,18 @@ type clusterObject struct {
 	// Of the present watcher:
 	as     any         // what it was told last, or is about to be; nil for nothing, or that it is gone
 	left   any         // what it was told last to be gone
+	ends   []ending    // that are under way
 	told   hal.Instant // when the last notice arrives
+	shown  hal.Instant // when the last one arrives that it is there
 	said   uint32      // notices so far
 	merged uint32      // the notices up to this one bring newest
 	newest any
+}
+
+// ending is the notice that an object is gone, which arrives at an instant.
+type ending struct {
+	is hal.Identity
+	at hal.Instant
 }
 
 type clusterSecret struct {

@@ -57,12 +57,14 @@ const (
 	EffectRefused
 	// EffectDiskFailed: the filesystem of a volume has failed, or its device was detached.
 	EffectDiskFailed
+	// EffectAsked: the agent has connected to Path, the endpoint of a driver, or has asked the registrar behind the socket Path who it is, or has tried to.
+	EffectAsked
 )
 
 var effectNames = [...]string{
 	"", "mount", "unmount", "made", "removed", "removed tree", "renamed", "written", "synced", "sent", "started", "acted", "answered", "ended",
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up", "driver up",
-	"driver down", "refused", "disk failed",
+	"driver down", "refused", "disk failed", "asked",
 }
 
 func (k EffectKind) String() string { return effectNames[k] }

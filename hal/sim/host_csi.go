@@ -59,6 +59,9 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 	if k.expired = k.expired || c.Deadline != 0 && h.now() >= c.Deadline; k.expired {
 		return result{}, k.never(q.method, syscall.ETIMEDOUT)
 	}
+	if q.method == getInfo {
+		w.tell(actor{call: &k}, Effect{Kind: EffectAsked, Path: endpoint, Method: q.method})
+	}
 	var own *conn
 	if endpoint == "" {
 		if own = h.inc.conn(driver); own == nil {
@@ -142,6 +145,7 @@ func (h hostDrivers) Connect(c hal.Call, name, endpoint string, events hal.PeerE
 	if errno, ok := k.acts(); !ok {
 		return hal.Peer{}, k.never("connect", errno)
 	}
+	w.tell(actor{call: &k}, Effect{Kind: EffectAsked, Driver: hal.DriverOf(name), Path: endpoint, Method: "connect"})
 	d, _, errno := w.listener(endpoint)
 	if errno != 0 {
 		return hal.Peer{}, k.never("connect", errno)
@@ -175,6 +179,8 @@ func (h hostDrivers) Disconnect(driver string) {
 
 type hostRegistration struct{ *host }
 
+const getInfo = "GetInfo"
+
 var (
 	callInfo   = newCallSite("registration.info", hal.ClassRPC, false)
 	callNotify = newCallSite("registration.notify", hal.ClassRPC, false)
@@ -184,11 +190,11 @@ func (h hostRegistration) Info(c hal.Call, socket string) (hal.PluginInfo, error
 	at, _, errno := h.w.walk(socket, walkNoLastLink)
 	if errno == 0 && (at.n.uid != 0 || at.n.mode&0o022 != 0) {
 		return hal.PluginInfo{}, &hal.Error{
-			Op: "GetInfo", Object: socket, Class: hal.ClassRPC, Outcome: hal.NotDone, Errno: syscall.EACCES, Reply: hal.ReplyNever,
+			Op: getInfo, Object: socket, Class: hal.ClassRPC, Outcome: hal.NotDone, Errno: syscall.EACCES, Reply: hal.ReplyNever,
 		}
 	}
 	made := h.w.madeOf(socket)
-	res, err := h.ask(callInfo, c, "", socket, request{method: "GetInfo"})
+	res, err := h.ask(callInfo, c, "", socket, request{method: getInfo})
 	if err != nil {
 		return hal.PluginInfo{}, err
 	}

@@ -82,7 +82,7 @@ const (
 	SyncedLate
 	// ObjectMerged: an object that changes again before the last change has arrived comes in its newest version only.
 	ObjectMerged
-	// ObjectCrossed: a pod arrives before the notice that another one of its name, of another uid, is gone.
+	// ObjectCrossed: an object arrives before the notice that another one of its name, or of its uid, is gone.
 	ObjectCrossed
 	// WatchBreaks: nothing of the cluster arrives for up to minutes; then all of it is listed anew.
 	WatchBreaks

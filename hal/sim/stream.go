@@ -72,7 +72,9 @@ func (w *World) sayAt(inc *incarnation, at hal.Instant, e hal.ClusterEvent) {
 func (w *World) say(inc *incarnation, c *clusterObject, at hal.Instant, object any, gone bool) {
 	c.said++
 	f, nth := w.cluster.watch, c.said
-	c.told = max(c.told, at)
+	if c.told = max(c.told, at); !gone {
+		c.shown = c.told
+	}
 	w.sched.at(at, siteObject.hash, inc, func() {
 		e := hal.Changed{Source: c.source, Applied: []any{object}}
 		switch {
@@ -113,6 +115,8 @@ func (w *World) tellObject(c *clusterObject) hal.Instant {
 	if gone := c.as; gone != nil && (c.now == nil || !isSame(gone, c.now)) {
 		w.say(inc, c, at, gone, true)
 		w.again(inc, c, gone, true)
+		c.ends = slices.DeleteFunc(c.ends, func(e ending) bool { return e.at <= w.sched.now })
+		c.ends = append(c.ends, ending{hal.IdentityOf(gone), c.told})
 		c.as, c.left = nil, gone
 		if c.now == nil {
 			return at
@@ -164,8 +168,12 @@ func (w *World) tellTogether(inc *incarnation, all []*clusterObject) hal.Instant
 	if w.happens(ObjectRepeated, siteObject, all[0].name) {
 		times = 2
 	}
+	isCrossed := times == 2 && w.happens(ObjectCrossed, siteObject, all[0].name)
 	for n := range times {
 		told := at + hal.Instant(n)
+		if isCrossed && n == 1 {
+			e.Applied = nil // the removals alone come once more, after what has come in their place
+		}
 		w.sayAt(inc, told, e)
 		for _, c := range all {
 			c.told = told
@@ -178,11 +186,15 @@ func (w *World) tellTogether(inc *incarnation, all []*clusterObject) hal.Instant
 // tellNow delivers an object that is there.
 func (w *World) tellNow(inc *incarnation, c *clusterObject, at hal.Instant) hal.Instant {
 	isUnderWay := c.told > w.sched.now+1
+	isEnding := slices.ContainsFunc(c.ends, func(e ending) bool { return e.is == hal.IdentityOf(c.now) && e.at > w.sched.now })
 	other := c.as == nil && c.left != nil && !isSame(c.left, c.now)
-	first := at
+	first, from := at, w.sched.now
+	if c.kind() != "pods" {
+		from = max(from, c.shown) // the former one would take the name of this one otherwise
+	}
 	switch {
-	case isUnderWay && other && c.kind() == "pods" && w.happens(ObjectCrossed, siteObject, c.name):
-		first = w.sched.now.Add(w.time(siteObject, c.name, fastest, c.told.Sub(w.sched.now)-1))
+	case isUnderWay && other && !isEnding && c.told.Sub(from) > fastest+1 && w.happens(ObjectCrossed, siteObject, c.name):
+		first = from.Add(w.time(siteObject, c.name, fastest, c.told.Sub(from)-1))
 		at = first
 	case isUnderWay && !other && w.happens(ObjectMerged, siteObject, c.name):
 		c.merged, c.newest = c.said, c.now
@@ -282,7 +294,7 @@ func (h hostCluster) Watch(f func(hal.ClusterEvent)) {
 	w.cluster.watch, w.cluster.watcher, w.cluster.outages, w.cluster.listed = f, h.inc, nil, w.sched.now
 	w.addSource(w.config.Source)
 	for _, c := range w.cluster.objects {
-		c.told, c.as, c.left = w.sched.now, nil, nil
+		c.told, c.shown, c.as, c.left, c.ends = w.sched.now, 0, nil, nil, nil
 		if c.now == nil && c.last != nil && w.happens(ObjectStale, siteObject, c.name) {
 			w.say(h.inc, c, w.sched.now+1, c.last, false) // the list is old: the deletion comes after it
 			c.as = c.last

@@ -125,6 +125,19 @@ func (w *World) HoldsRetired(driver string) bool {
 	return inc != nil && slices.ContainsFunc(inc.conns, func(c *conn) bool { return c.driver == driver && c.d.retired })
 }
 
+// Connections is the names under which the agent has connections to drivers.
+func (w *World) Connections() []string {
+	inc := w.watching()
+	if inc == nil {
+		return nil
+	}
+	names := make([]string, len(inc.conns))
+	for i, c := range inc.conns {
+		names[i] = c.driver
+	}
+	return names
+}
+
 // Registers says whether somebody listens at a registration socket.
 func (w *World) Registers(socket string) bool {
 	_, isRegistrar, errno := w.listener(socket)

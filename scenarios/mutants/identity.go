@@ -47,4 +47,8 @@ var identity = []Mutant{
 		"containers are taken to run on what a pod that ended does not want", "L2, laws: places", "engine/core/desired.go",
 		"\t\tcase gone && r.wasUp && !isKept:\n", "\t\tcase gone && r.wasUp && isWanted && !isKept:\n",
 	},
+	{
+		"another file in the place of the journal is taken for it", "S15, L11", "engine/own.go",
+		"\t\t\t\tjournalErr = errReplaced\n", "\t\t\t\tjournalErr = nil\n",
+	},
 }

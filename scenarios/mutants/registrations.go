@@ -56,4 +56,39 @@ var registrations = []Mutant{
 		"who served a driver is never dropped", "S24", "engine/core/serving.go",
 		"if c.servers[e.Actor] == e.By {", "if c.servers[e.Actor] == e.By || e.By == \"\" {",
 	},
+	{
+		"a meeting that comes too late keeps its connection", "L1", "engine/meeting.go",
+		"m.mayServe(d, s):\n\t\t\t\tm.h.Drivers.Disconnect(hal.Candidate(d.name))\n",
+		"m.mayServe(d, s):\n",
+	},
+	{
+		"a meeting that fails keeps its connection", "L1", "engine/meeting.go",
+		"\t\t\tcase err != nil:\n\t\t\t\tm.h.Drivers.Disconnect(hal.Candidate(d.name))\n",
+		"\t\t\tcase err != nil:\n",
+	},
+	{
+		"a driver that could not be reached is met again at once", "L7", "engine/meeting.go",
+		"\td.by.due = max(d.by.due, d.since.Add(registerRetry))\n",
+		"",
+	},
+	{
+		"the wait before a driver is met again does not grow", "L7", "engine/meeting.go",
+		"\ts.attempts++\n\ts.due = ",
+		"\ts.due = ",
+	},
+	{
+		"the wait before a plugin is asked again does not grow", "L7", "engine/drivers.go",
+		"\ts.attempts++\n\tm.failed(s, \"registration failed\"",
+		"\tm.failed(s, \"registration failed\"",
+	},
+	{
+		"a registration that is taken is told once", "L6", "engine/drivers.go",
+		"if err == nil || attempt == notifyAttempts {",
+		"if err == nil || attempt == 0 {",
+	},
+	{
+		"a registration that ends keeps its connection", "S24", "engine/drivers.go",
+		"\t\tm.h.Drivers.Disconnect(d.name)\n",
+		"",
+	},
 }

@@ -93,7 +93,7 @@ var roots = []Mutant{
 	},
 	{
 		"a journal that is removed under a living agent is not made again", "S15, L11", "engine/own.go",
-		"\tif hal.Is(journalErr, syscall.ENOENT) && isSame &&", "\tif hal.Is(journalErr, syscall.ENOENT) && !isSame && isSame &&",
+		"\tisLost := hal.Is(journalErr, syscall.ENOENT) ||", "\tisLost := hal.Is(journalErr, syscall.EIO) ||",
 	},
 	{
 		"a journal whose file alone is removed is not made again", "S15, L11", "engine/own.go",

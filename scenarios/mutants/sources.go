@@ -285,4 +285,14 @@ var sources = []Mutant{
 		"what a driver was given in an earlier life is never let go", "L12", "engine/meeting.go",
 		"\t\tm.releaseGiven(d.name)\n", "\t\t_ = d.name\n",
 	},
+	{
+		"a late removal takes away the object that came after it", "L2", "engine/objects.go",
+		"if !known || hal.IdentityOf(old) != hal.IdentityOf(object) {",
+		"if !known {",
+	},
+	{
+		"a late removal takes away the pod that came after it", "S1", "engine/objects.go",
+		"entry != nil && hal.IdentityOf(entry.pod) == hal.IdentityOf(pod) {",
+		"entry != nil {",
+	},
 }

@@ -84,6 +84,22 @@ func TestNothingIsDeletedBelowAMount(t *testing.T) {
 	require.Contains(t, n.Tree("/r"), dir+"/a")
 }
 
+// Nothing is deleted of what a descent has moved aside either, as long as something is mounted there.
+func TestNothingMovedAsideIsDeletedBelowAMount(t *testing.T) {
+	n := plugintest.New("/r/pods")
+	o := opOf("", "")
+	r := climb(n.HAL(), o)
+	trash := plugin.EmptyDirTrash(dir)
+	n.Put(trash, hal.TypeDirectory)
+	n.Put(trash+"/a", hal.TypeFile)
+	n.Mount(trash+"/nfs", hal.Mount{FSType: "nfs"})
+	down := descend(n.HAL(), descending(o, r.Fingerprint))
+	require.Equal(t, hal.NotDone, down.Outcome)
+	require.True(t, down.Blocked)
+	require.Contains(t, down.Reason, trash+"/nfs")
+	require.Contains(t, n.Tree("/r"), trash+"/a")
+}
+
 func TestAForeignMountIsLeft(t *testing.T) {
 	for _, medium := range []string{"", memory} {
 		n := plugintest.New("/r/pods")

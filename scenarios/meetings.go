@@ -1,0 +1,96 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is the part of L7 that is about drivers: how often the agent asks who they are and connects to them, and what it keeps open.
+
+// The engine waits one second after a failure, doubled up to ten seconds for an endpoint and thirty for a registrar. What is allowed here is a little
+// more.
+const (
+	firstMeetings = 8 // while the waits grow
+	meetingWait   = 9 * time.Second
+	askingWait    = 27 * time.Second
+	meetingLeast  = 900 * time.Millisecond // between two connections to one endpoint
+)
+
+// changesDriver notes that something has changed by which the agent may ask who a driver is, or connect to it.
+func (g *registrars) changesDriver(driver string, now hal.Instant) { g.changed[driver] = now }
+
+// connects judges an attempt to make a driver known.
+func (r *run) connects(e *sim.Effect) {
+	g, driver := &r.registrars, e.Driver
+	if driver == "" {
+		driver = r.driverOfSocket(e.Path)
+	}
+	n, wait := g.asked[e.Path], askingWait
+	if e.Method == connect {
+		wait = meetingWait
+	}
+	changed := g.changed[driver]
+	isCalm := changed.Add(lagging) < e.At // what the agent hears late of a change does not set it off now
+	if n == nil || changed >= n.recent[1] {
+		n = &series{began: e.At}
+		g.asked[e.Path] = n
+	}
+	r.judges("L7")
+	n.count++
+	lasts, why := e.At.Sub(n.began), ""
+	switch {
+	case n.count > firstMeetings+int(lasts/wait):
+		why = fmt.Sprintf("%d times within %s", n.count, lasts)
+	case e.Method == connect && slices.Contains(r.w.Connections(), hal.Candidate(driver)):
+		why = "and still has the connection of an earlier meeting"
+	case e.Method == connect && isCalm && n.recent[1] != 0 && e.At.Sub(n.recent[1]) < meetingLeast:
+		why = "again after " + e.At.Sub(n.recent[1]).String()
+	}
+	if why != "" {
+		r.fail("L7", "pace of "+e.Method, driver, "the agent asks who is at "+e.Path+" "+why+"; nothing has changed for driver "+driver)
+	}
+	n.recent[1] = e.At
+}
+
+// isMet: the agent has got through to a driver, so its waits begin anew.
+func (r *run) isMet(driver string) {
+	for path, n := range r.registrars.asked { // the order does not matter
+		if r.driverOfSocket(path) == driver {
+			n.began, n.count = r.w.Now(), 0
+		}
+	}
+}
+
+const connect = "connect"
+
+// keepsNoMore is a part of L7: in calm the agent has a connection to each driver that is registered, and no other.
+func (r *run) keepsNoMore() bool {
+	r.judges("L7")
+	for _, name := range r.w.Connections() {
+		isDriver := slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Name == name })
+		if !isDriver || !r.registrars.registered[name] {
+			r.fail("L7", "connection", hal.DriverOf(name), "the agent keeps a connection as "+name+" though nobody is met, and it calls nobody by it")
+			return false
+		}
+	}
+	return true
+}
+
+// tellsRegistrars is a part of L13: in calm each registrar has been told that its driver was taken. The upstream one is not ready before that.
+func (r *run) tellsRegistrars() bool {
+	for _, d := range r.w.Drivers() {
+		if !d.Up || !r.registrars.registered[d.Name] || !r.w.Registers(d.Socket) {
+			continue
+		}
+		r.judges("L13")
+		if !d.Accepted {
+			r.fail("L13", "told", d.Name, "driver "+d.Name+" is registered, and its registrar was never told that it was taken")
+			return false
+		}
+	}
+	return true
+}
