@@ -122,10 +122,11 @@ type model struct {
 	isDown   bool   // no agent runs
 	known    map[string]last
 	served   map[identity]object
-	held     map[identity]bool // served, though no manifest names it
-	rested   map[identity]bool // served at the last rest: the agent knows these, and may have missed what came since
-	disputes int               // objects that don't count, for another has their name or uid
-	lives    map[string]*life  // of pods, by uid
+	from     map[identity]string // the file of what is served, and not kept
+	held     map[identity]bool   // served, though no manifest names it
+	rested   map[identity]bool   // served at the last rest: the agent knows these, and may have missed what came since
+	disputes int                 // objects that don't count, for another has their name or uid
+	lives    map[string]*life    // of pods, by uid
 }
 
 // life is a pod on the node.
@@ -236,18 +237,27 @@ func (m *model) dies() {
 	m.isDown = true
 }
 
-// serve says what counts: of two objects with one name or uid the one that counted before, else the first; and what no manifest names any more, if it
-// may still be wanted.
+// serve says what counts: of two objects with one name or uid the one that counted before, in the file in which it did, else in another, else the first;
+// and what no manifest names any more, if it may still be wanted.
 func (m *model) serve() {
-	before := m.served
+	before, from := m.served, map[identity]string{}
+	titleOf := func(id identity, file string) int {
+		switch _, ok := before[id]; {
+		case !ok:
+			return 2
+		case m.from[id] != file:
+			return 1
+		}
+		return 0
+	}
 	counts, holder := map[identity]object{}, map[identity]identity{}
 	disputed, contested := map[identity]bool{}, map[identity]bool{}
 	m.disputes = 0
-	for _, wasThere := range []bool{true, false} {
+	for title := range 3 {
 		for _, file := range slices.Sorted(maps.Keys(m.known)) {
 			for _, o := range m.known[file].docs {
 				id := o.id()
-				if _, ok := before[id]; ok != wasThere {
+				if titleOf(id, file) != title {
 					continue
 				}
 				other, isTaken := holder[id.named()]
@@ -262,10 +272,11 @@ func (m *model) serve() {
 					continue
 				}
 				counts[id], holder[id.named()], holder[id.owned()] = o, id, id
+				from[id] = file
 			}
 		}
 	}
-	m.served, m.held = counts, map[identity]bool{}
+	m.served, m.from, m.held = counts, from, map[identity]bool{}
 	for id, o := range before {
 		if _, ok := holder[id.owned()]; ok {
 			continue
