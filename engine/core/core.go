@@ -153,7 +153,7 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 		return
 	}
 	r.trusted = !looked
-	if looked && fingerprint == rec.Fingerprint {
+	if looked && fingerprint == rec.Fingerprint && (rec.Phase == Confirmed || fingerprint != "") {
 		r.state, r.trusted = Present, true
 	} else if looked && !c.fails(r, fingerprint) {
 		r.saw(fingerprint)

@@ -8,8 +8,8 @@ import (
 
 // announce writes the line that must be durable before the first effect of an operation: an intent, or leaving, with the bound of its call in it.
 // Effects that a start can list completely need none that is durable; the first climb writes one all the same, because a helper process that
-// outlives the agent may have its effect after the next start has listed what there is. The descent of what has a place of its own writes one: what is
-// missing there from then on was given up, and is not lost.
+// outlives the agent may have its effect after the next start has listed what there is. The descent of what has a place of its own needs one, too:
+// what is missing there from then on was given up, and is not lost.
 func (c *Core) announce(r *rung, v Verb) {
 	givesUp := v == Descend && r.recorded && len(r.Places) > 0
 	if v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {
@@ -26,7 +26,7 @@ func (c *Core) announce(r *rung, v Verb) {
 		rec.Rung.Want = r.op.Params
 		rec.ClimbUntil = max(rec.ClimbUntil, r.op.until)
 	}
-	line := Line{Key: r.Key, Record: rec, Sync: r.Intent}
+	line := Line{Key: r.Key, Record: rec, Sync: r.Intent || givesUp}
 	if first && v == Climb && !slices.ContainsFunc(c.below(r), func(b *rung) bool { return b.recorded }) {
 		line.Room = c.room(r)
 	}

@@ -183,19 +183,19 @@ var outcomes = []Mutant{
 	},
 	{
 		"what was deleted on purpose is told to be lost", "S29, L12", "engine/plugin/emptydir/verbs.go",
-		"!strings.HasPrefix(was, boot) || o.Left || ", "!strings.HasPrefix(was, boot) || ",
+		"!strings.HasPrefix(was, boot) || o.Left:", "!strings.HasPrefix(was, boot):",
 	},
 	{
 		"a start takes a directory that was being deleted for a lost one", "S29, L12", "engine/core/core.go",
 		"true, rec.Phase, rec.Phase == Leaving", "true, rec.Phase, false",
 	},
 	{
-		"a start goes on with a deletion whose pod has come again", "S1", "engine/core/core.go",
-		"rec.Phase != Confirmed && (r.Intent || rec.Phase != Leaving)", "rec.Phase != Confirmed",
+		"what was being deleted and is gone is taken to be up", "S14", "engine/core/core.go",
+		" && (rec.Phase == Confirmed || fingerprint != \"\")", "",
 	},
 	{
-		"a deletion that goes on is told to be a loss", "S29, L12", "engine/plugin/emptydir/verbs.go",
-		" || hasTrash(h, o, dir):", ":",
+		"a start goes on with a deletion whose pod has come again", "S1", "engine/core/core.go",
+		"rec.Phase != Confirmed && (r.Intent || rec.Phase != Leaving)", "rec.Phase != Confirmed",
 	},
 	{
 		"a stage that its driver can't let go of keeps others out", "L2", "engine/plugin/csi/descend.go",

@@ -119,7 +119,7 @@ var records = []Mutant{
 	},
 	{
 		"lines are not made durable", "S15, laws 5.1", "engine/core/lines.go",
-		"line := Line{Key: r.Key, Record: rec, Sync: r.Intent}", "line := Line{Key: r.Key, Record: rec}",
+		"line := Line{Key: r.Key, Record: rec, Sync: r.Intent || givesUp}", "line := Line{Key: r.Key, Record: rec}",
 	},
 	{
 		"told ready before the record is written", "S7, laws 5.2, kubernetes#40417", "engine/commit.go",

@@ -78,7 +78,7 @@ var first = []Mutant{
 	},
 	{
 		"a restart believes every confirmed record", "laws 5.4, kubernetes#51982", "engine/core/core.go",
-		"if looked && fingerprint == rec.Fingerprint {", "if looked {",
+		"if looked && fingerprint == rec.Fingerprint && (", "if looked && (",
 	},
 	{
 		"records of another boot are believed", "laws 5.4", "engine/core/core.go",
