@@ -311,6 +311,16 @@ func (t *story) giveUID(name, other string) string {
 	return ""
 }
 
+// renameFile gives a pod's manifest another name.
+func (t *story) renameFile(name, to string) string {
+	_, p := t.pod(name)
+	if p == nil || !t.s.Files {
+		return "the pod has no manifest; write: objects from files"
+	}
+	t.r.movesFile(p.object, manifestDir+"/"+to)
+	return ""
+}
+
 func (t *story) deleteObject(name string) string {
 	object := t.s.object(name, "")
 	if secret, is := object.(*corev1.Secret); is {
@@ -350,6 +360,7 @@ func edits() []action {
 		{"take away the manifest of pod POD for TIME", func(t *story, a []string) string { return t.takeAway(a[0], duration(a[1])) }},
 		{"move pod POD to a bad manifest for TIME", func(t *story, a []string) string { return t.misplace(a[0], "bad", duration(a[1])) }},
 		{"move pod POD to the BADNESS manifest for TIME", func(t *story, a []string) string { return t.misplace(a[0], a[1], duration(a[2])) }},
+		{"rename the manifest of pod POD to NAME", func(t *story, a []string) string { return t.renameFile(a[0], a[1]) }},
 		{"spoil pod POD", func(t *story, a []string) string { return t.spoil(a[0]) }},
 	}
 }

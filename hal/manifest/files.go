@@ -38,6 +38,7 @@ type state struct {
 
 	objects  layer[id, object]            // what is served
 	kept     []object                     // those of them that no manifest has any more
+	going    map[id]bool                  // of the last run, whose files a first reading has not found
 	keeping  []byte                       // the text that keeps them for the next run
 	secrets  layer[string, string]        // namespace/name: file
 	disputes layer[string, []hal.Trouble] // by file: its objects that do not count

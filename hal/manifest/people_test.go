@@ -480,3 +480,17 @@ func TestABadFileIsGoneOnceTwoReadingsAgree(t *testing.T) {
 	require.Contains(t, w.events[0], "removed Pod default/a")
 	require.Equal(t, "trouble "+dir+"/bad.yaml: over", w.events[1])
 }
+
+// While no volnode runs somebody renames the file of a pod that counts, and one that does not count has its name or its uid.
+func TestWhoWasThereKeepsNameAndUIDWhereItsFileIsRenamed(t *testing.T) {
+	for _, other := range []string{owned("other", "u"), owned("one", "v")} {
+		for _, name := range []string{"a.yaml", "z.yaml"} {
+			w := newWorld(t).put("m.yaml", owned("one", "u")).start().put("b.yaml", other).pass(second)
+			require.Equal(t, "+one/u; synced", w.changes())
+			w.rm("m.yaml").put(name, owned("one", "u")).start()
+			require.Equal(t, "+one/u; synced", w.changes())
+			w.pass(second)
+			require.Empty(t, w.changes(), name)
+		}
+	}
+}

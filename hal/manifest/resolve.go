@@ -28,6 +28,7 @@ type resolver struct {
 	disputed  map[id]string            // by kind and name, and by kind and uid: the object that does not count
 	contested map[id]string            // by kind and name of what counts: the object that would have its place
 	kept      []object                 // what no manifest has any more
+	going     map[id]bool              // see state
 	bad       []string                 // files that may hold what they do not show, sorted
 }
 
@@ -46,6 +47,7 @@ type title uint8
 const (
 	counted  title = iota // it counted so far, in this file
 	hasMoved              // it counted so far, in another one
+	isGoing               // it counted in the last run, and its file is gone if the next reading agrees: it need not come up, and has its name and uid
 	isNew
 )
 
@@ -54,12 +56,14 @@ const (
 // dispute, a bad file or keepAll keeps. Files that are not connected to one that has changed have come out as they are. It returns the troubles of what is kept.
 func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
 	r.state, r.names, r.objects, r.named, r.owned = s, s.connected(changed), map[id]object{}, map[id]holder{}, map[id]holder{}
+	r.going = map[id]bool{}
 	r.refused, r.disputed, r.contested, r.disputes = map[string][]id{}, map[id]string{}, map[id]string{}, map[string][]hal.Trouble{}
-	for _, t := range []title{counted, hasMoved, isNew} {
+	for _, t := range []title{counted, hasMoved, isGoing, isNew} {
 		for _, name := range r.names {
 			r.enter(name, t)
 		}
 	}
+	s.going = r.going
 	before := r.before()
 	r.keep(before)
 	for _, name := range r.names {
@@ -111,6 +115,10 @@ func (r *resolver) before() map[id]object {
 func (r *resolver) titleOf(obj object, name string, f file) title {
 	was, served := r.state.objects.base[obj.id]
 	switch {
+	case f.going && !r.state.served:
+		return isGoing
+	case !r.starts && r.state.going[obj.id]:
+		return hasMoved
 	case r.starts && slices.Contains(f.refused, obj.id), !r.starts && !served:
 		return isNew
 	case !r.starts && was.file != name:
@@ -122,15 +130,16 @@ func (r *resolver) titleOf(obj object, name string, f file) title {
 // enter takes in the objects of a file with such a title.
 func (r *resolver) enter(name string, with title) {
 	f := r.state.files.of(name)
-	if f.going && !r.state.served {
-		return // it need not come up, to go at the next reading
-	}
 	file := r.o.Dir + "/" + name
 	for _, obj := range f.objects {
 		if r.titleOf(obj, name, f) != with {
 			continue
 		}
 		where := file + ": " + obj.where
+		if with == isGoing {
+			r.reserve(obj.id, where)
+			continue
+		}
 		trouble := func(format string, args ...any) {
 			problem := where + " " + fmt.Sprintf(format, args...)
 			r.disputes[name] = append(r.disputes[name], hal.Trouble{Where: file + ": " + obj.id.String(), Problem: problem})
@@ -158,9 +167,24 @@ func (r *resolver) enter(name string, with title) {
 			r.objects[obj.id] = obj
 		}
 		if !isNamed && !isOwned {
-			this := holder{obj.id, where}
-			r.named[byName(obj.id)], r.owned[byUID(obj.id)] = this, this
+			r.has(obj.id, where)
 		}
+	}
+}
+
+func (r *resolver) has(key id, where string) {
+	r.named[byName(key)], r.owned[byUID(key)] = holder{key, where}, holder{key, where}
+}
+
+// reserve keeps the name and the uid of an object that counted in the last run, if its file went while no volnode ran: the file that it was moved to
+// may not count yet.
+func (r *resolver) reserve(key id, where string) {
+	_, served := r.state.objects.base[key]
+	_, isNamed := r.named[byName(key)]
+	_, isOwned := r.owned[byUID(key)]
+	if served && !isNamed && !isOwned {
+		r.has(key, where)
+		r.going[key] = true
 	}
 }
 

@@ -174,6 +174,10 @@ var sources = []Mutant{
 		"now == was.sum && was.in == f.state.in {", "now == was.sum {",
 	},
 	{
+		"whose file was renamed while volnode was down has no name", "S1", "hal/manifest/resolve.go",
+		"{counted, hasMoved, isGoing, isNew}", "{counted, hasMoved, isNew}",
+	},
+	{
 		"copies in a pack are forgotten by a start", "S1, the next run knows what this one served", "hal/manifest/cache.go",
 		"\t\tif line.Pack != \"\" {\n", "\t\tif line.Pack == packed {\n",
 	},
