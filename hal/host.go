@@ -26,9 +26,19 @@ func (h *Host) Lacks() string {
 		name string
 		is   any
 	}{
-		{"Runtime", h.Runtime}, {"Machine", h.Machine}, {"Mounts", h.Mounts}, {"Tree", h.Tree}, {"Files", h.Files}, {"HostPaths", h.HostPaths},
-		{"Children", h.Children}, {"Registration", h.Registration}, {"Drivers", h.Drivers}, {"CSIIdentity", h.CSIIdentity}, {"CSINode", h.CSINode},
-		{"Cluster", h.Cluster}, {"Watches", h.Watches},
+		{"Runtime", h.Runtime},
+		{"Machine", h.Machine},
+		{"Mounts", h.Mounts},
+		{"Tree", h.Tree},
+		{"Files", h.Files},
+		{"HostPaths", h.HostPaths},
+		{"Children", h.Children},
+		{"Registration", h.Registration},
+		{"Drivers", h.Drivers},
+		{"CSIIdentity", h.CSIIdentity},
+		{"CSINode", h.CSINode},
+		{"Cluster", h.Cluster},
+		{"Watches", h.Watches},
 	} {
 		if part.is == nil {
 			return part.name

@@ -110,7 +110,7 @@ func insist(ctx context.Context, patience time.Duration, ask func(left time.Dura
 			return err
 		}
 		select {
-		case <-time.After(min(askAgain, max(0, patience-time.Since(start)))):
+		case <-time.After(min(askAgain, max(0, patience-time.Since(start)))): //nolint:forbidigo // who waits asks a daemon that is not there yet
 		case <-ctx.Done():
 			return err
 		}

@@ -3,9 +3,12 @@ package main
 import (
 	"math"
 	"os"
+	"path"
 	"runtime"
 	"runtime/debug"
 	runtimemetrics "runtime/metrics"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -19,9 +22,9 @@ const (
 )
 
 // collectLater has the first collections of garbage wait until the memory is as large as a start of thousands of volumes makes it, or until the start is
-// over. Who has set GOGC or GOMEMLIMIT knows better.
-func collectLater() {
-	if os.Getenv("GOGC")+os.Getenv("GOMEMLIMIT") != "" {
+// over, which is within that time. Who has set GOGC or GOMEMLIMIT knows better.
+func collectLater(within time.Duration) {
+	if os.Getenv("GOGC")+os.Getenv("GOMEMLIMIT") != "" || isTight() {
 		return
 	}
 	percent := debug.SetGCPercent(-1)
@@ -30,19 +33,44 @@ func collectLater() {
 		debug.SetMemoryLimit(math.MaxInt64)
 		debug.SetGCPercent(percent)
 	})
-	time.AfterFunc(startTime, asEver)
-	collected(asEver)
+	isOver := make(chan struct{})
+	time.AfterFunc(within, func() { asEver(); close(isOver) })
+	collected(asEver, isOver)
 }
 
 // collected ends the delay with the first collection that leaves half of that memory in use: what lives decides from then on when the next one is due.
-func collected(asEver func()) {
+func collected(asEver func(), isOver <-chan struct{}) {
 	runtime.AddCleanup(new([64]byte), func(func()) {
+		select {
+		case <-isOver:
+			return
+		default:
+		}
 		if live := liveHeap(); live > firstHeap/2 {
 			asEver()
 		} else {
-			collected(asEver)
+			collected(asEver, isOver)
 		}
 	}, asEver)
+}
+
+// isTight reports whether the memory of this process, in its control group or one above, may not grow to twice what the first collections wait for.
+func isTight() bool {
+	data, err := os.ReadFile("/proc/self/cgroup")
+	_, group, isKnown := strings.Cut(string(data), "0::")
+	if err != nil || !isKnown {
+		return false
+	}
+	for at := path.Clean("/" + strings.TrimSpace(group)); ; at = path.Dir(at) {
+		limit, err := os.ReadFile("/sys/fs/cgroup" + at + "/memory.max")
+		most, problem := strconv.ParseInt(strings.TrimSpace(string(limit)), 10, 64) // "max" is none
+		if err == nil && problem == nil && most < 2*firstHeap {
+			return true
+		}
+		if at == "/" {
+			return false
+		}
+	}
 }
 
 // liveHeap is what the last collection has left.

@@ -21,19 +21,21 @@ func TestCollectionsWaitNoLongerThanTheyShould(t *testing.T) {
 		debug.SetGCPercent(p)
 		return p
 	}
-	collectLater()
+	collectLater(time.Hour)
 	require.Equal(t, -1, is())
 	require.EqualValues(t, firstHeap, debug.SetMemoryLimit(-1))
 	runtime.GC()
-	time.Sleep(50 * time.Millisecond) // what follows a collection has run
+	time.Sleep(50 * time.Millisecond) //nolint:forbidigo // what follows a collection has run
 	require.Equal(t, -1, is(), "little lives")
 	live := make([]byte, firstHeap/2+1)
-	require.Eventually(t, func() bool {
+	require.Eventually(t, func() bool { //nolint:forbidigo // the collector tells nobody
 		runtime.GC()
 		return is() == 100
 	}, 5*time.Second, 20*time.Millisecond)
 	require.EqualValues(t, math.MaxInt64, debug.SetMemoryLimit(-1))
 	runtime.KeepAlive(live)
+	collectLater(time.Millisecond)
+	require.Eventually(t, func() bool { return is() == 100 }, 5*time.Second, time.Millisecond, "its time is over") //nolint:forbidigo // nobody tells
 }
 
 // Who has set GOGC knows better.
@@ -41,6 +43,6 @@ func TestCollectionsAreAsTheyWereSet(t *testing.T) {
 	t.Setenv("GOGC", "50")
 	before := debug.SetGCPercent(50)
 	defer debug.SetGCPercent(before)
-	collectLater()
+	collectLater(time.Hour)
 	require.Equal(t, 50, debug.SetGCPercent(50))
 }

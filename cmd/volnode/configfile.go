@@ -172,10 +172,11 @@ func (k keys) check(n *yaml.Node, t reflect.Type, at string) error {
 		}
 		first[key.Value] = key.Line
 		k.lines[name] = key.Line
-		field, ok := t, isMap
+		field, ok := fieldOf(t, key.Value)
 		if isMap {
-			field = t.Elem()
-		} else if field, ok = fieldOf(t, key.Value); !ok {
+			field, ok = t.Elem(), true
+		}
+		if !ok {
 			all = append(all, &lineError{key.Line, fmt.Sprintf("unknown key %q%s", name, suggestion(t, key.Value))})
 			continue
 		}
@@ -186,7 +187,7 @@ func (k keys) check(n *yaml.Node, t reflect.Type, at string) error {
 
 // flat returns the errors that were joined in one.
 func flat(err error) []error {
-	if several, is := err.(interface{ Unwrap() []error }); is { //nolint:errorlint // what was joined here is asked for
+	if several, is := err.(interface{ Unwrap() []error }); is {
 		return several.Unwrap()
 	}
 	return []error{err}

@@ -135,7 +135,7 @@ func flood(t *testing.T, n int, network, address string) {
 					_ = c.Close()
 				}
 				select {
-				case <-time.After(time.Second):
+				case <-time.After(time.Second): //nolint:forbidigo // bounds a wait
 				case <-over.Done():
 				}
 			}
@@ -251,7 +251,7 @@ func TestTheControlSocketIsMadeAgain(t *testing.T) {
 		"it is moved":   func() { require.NoError(t, os.Rename(r.socket(), r.socket()+".old")) },
 	} {
 		take()
-		require.Eventually(t, func() bool { return r.ask("status").status == 0 }, 20*time.Second, 50*time.Millisecond, name)
+		require.Eventually(t, func() bool { return r.ask("status").status == 0 }, 20*time.Second, 50*time.Millisecond, name) //nolint:forbidigo // another process tells nothing
 	}
 	status, _ := r.stop(syscall.SIGTERM)
 	require.Zero(t, status)

@@ -54,7 +54,7 @@ type daemon struct {
 
 // serve runs the agent until SIGTERM or SIGINT. Mounts stay as they are.
 func serve(c configuration, traceFile string) error {
-	collectLater()
+	collectLater(startTime)
 	n := newNotifier()
 	// No core dump, and no debugger of another user: the agent handles secrets.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
@@ -250,7 +250,7 @@ func (d *daemon) tellStatus() {
 			}
 		}
 		select {
-		case <-time.After(statusShare * time.Since(start)):
+		case <-time.After(statusShare * time.Since(start)): //nolint:forbidigo // a share of the time
 		case <-d.stopping.Done():
 			return
 		}

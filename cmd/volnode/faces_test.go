@@ -63,7 +63,7 @@ func TestQuestionsToABusyAndToAnEndedOwner(t *testing.T) {
 
 	stop()
 	<-ended
-	for _, ctx := range []context.Context{nil, t.Context(), short} { //nolint:staticcheck // a nil context is never over
+	for _, ctx := range []context.Context{nil, t.Context(), short} {
 		_, err = m.Status(ctx)
 		require.Error(t, err)
 		require.Error(t, m.WaitForUnmount(ctx, "u"))

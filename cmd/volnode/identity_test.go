@@ -75,7 +75,7 @@ func TestAnotherAgentsRootDirectory(t *testing.T) {
 	r.start("--adopt")
 	r.until("volnode keeps it")
 	require.FileExists(t, filepath.Join(pod, "cache", "data"))
-	require.Eventually(t, func() bool {
+	require.Eventually(t, func() bool { //nolint:forbidigo // another process tells nothing
 		_, err := os.Stat(filepath.Join(pod, "empty"))
 		return errors.Is(err, os.ErrNotExist)
 	}, time.Minute, 5*time.Millisecond, "nobody's data is in it")
@@ -102,7 +102,7 @@ func TestOwnFilesAreMadeAgain(t *testing.T) {
 	own := filepath.Join(r.root(), "volnode")
 	for _, name := range []string{"journal", "identity", ""} {
 		require.NoError(t, os.Rename(filepath.Join(own, name), filepath.Join(r.root(), "away-"+name)))
-		require.Eventually(t, func() bool {
+		require.Eventually(t, func() bool { //nolint:forbidigo // another process tells nothing
 			_, idErr := os.Stat(filepath.Join(own, "identity"))
 			files, err := filepath.Glob(filepath.Join(own, "journal", "journal.[0-9]*"))
 			return idErr == nil && err == nil && len(files) == 1 && r.status().Journal.Why == ""

@@ -49,7 +49,7 @@ func (n *notifier) feed(r hal.Runtime) {
 	if n.watchdog == 0 {
 		return
 	}
-	for range time.Tick(n.watchdog / 2) {
+	for range time.Tick(n.watchdog / 2) { //nolint:forbidigo // the service manager asks for a pace
 		if answers(context.Background(), r) == nil {
 			n.tell("WATCHDOG=1")
 		}

@@ -161,7 +161,7 @@ func (r Rule) check() error {
 func knownFields(data []byte) error {
 	var rules []map[string]json.RawMessage
 	if json.Unmarshal(data, &rules) != nil {
-		return nil // it is no list of rules, which is told elsewhere
+		return nil //nolint:nilerr // it is no list of rules, which is told elsewhere
 	}
 	var names []string
 	for f := range reflect.TypeFor[Rule]().Fields() {

@@ -14,7 +14,7 @@ import (
 func TestADriverLeavesTheSocketsOfOthersAlone(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.RegistrationDir = filepath.Join(filepath.Dir(c.Endpoint), "registry") })
 	registration := filepath.Join(r.config.RegistrationDir, DefaultName+"-reg.sock")
-	require.Eventually(t, func() bool { _, err := os.Lstat(registration); return err == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Lstat(registration); return err == nil }, 10*time.Second, 10*time.Millisecond) //nolint:forbidigo // another process tells nothing
 	first, err := os.Lstat(registration)
 	require.NoError(t, err)
 	for _, change := range []func(*Config){

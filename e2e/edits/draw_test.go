@@ -181,17 +181,17 @@ func (s *session) free() []edit {
 			edits = append(edits, edit{weight, name, does})
 		}
 	}
-	any, two := len(pods) > 0, s.model.disputes == 0 // what takes two steps would have the other object count for a moment
-	add(any, 4, "a pod is deleted", func() { s.takesOut(s.anyPod()) })
-	add(any && s.freeName() != "", 4, "a pod with a uid is renamed", func() {
+	some, two := len(pods) > 0, s.model.disputes == 0 // what takes two steps would have the other object count for a moment
+	add(some, 4, "a pod is deleted", func() { s.takesOut(s.anyPod()) })
+	add(some && s.freeName() != "", 4, "a pod with a uid is renamed", func() {
 		name := s.freeName()
 		s.alters(s.anyPod(), func(o *object) { o.uid, o.name = o.id().uid, name })
 	})
-	add(any, 2, "a pod gets another uid", func() { s.alters(s.anyPod(), func(o *object) { o.uid = s.uid() }) })
+	add(some, 2, "a pod gets another uid", func() { s.alters(s.anyPod(), func(o *object) { o.uid = s.uid() }) })
 	add(two && len(pods) > 1, 3, "two pods swap their uids", s.swapsUIDs)
-	add(any && two, 4, "a pod moves to another file", s.movesPod)
-	add(any && two, 3, "a pod is deleted and made again", s.remakes)
-	add(any, 3, "a pod's volumes change", s.changesVolumes)
+	add(some && two, 4, "a pod moves to another file", s.movesPod)
+	add(some && two, 3, "a pod is deleted and made again", s.remakes)
+	add(some, 3, "a pod's volumes change", s.changesVolumes)
 	add(len(files) > 0, 3, "a file is renamed", func() { s.moves(s.pick(files), s.newFile()) })
 	add(len(files) > 0, 2, "a file is written in another form", func() {
 		file := s.pick(files)
@@ -305,13 +305,13 @@ func (s *session) alone() []edit {
 		}
 	}
 	files, m := s.files(), s.model
-	any := len(files) > 0
-	add(any, 4, "a file is spoiled", func() { s.spoilsFile(s.pick(files)) })
-	add(any, 3, "something else takes a file's place", func() { s.becomes(s.pick(files), s.pick([]string{"directory", "link", "fifo"})) })
+	some := len(files) > 0
+	add(some, 4, "a file is spoiled", func() { s.spoilsFile(s.pick(files)) })
+	add(some, 3, "something else takes a file's place", func() { s.becomes(s.pick(files), s.pick([]string{"directory", "link", "fifo"})) })
 	add(true, 2, "junk under a manifest's name", func() { s.becomes(s.newFile(), s.pick([]string{"directory", "link", "fifo"})) })
 	add(true, 2, "a new file that can't be read", func() { s.saves(s.newFile(), bad(s.badText(""))) })
-	add(any, 1, "others may write to a file", func() { s.opens(s.pick(files), true) })
-	add(any, 2, "a copy of a file", func() {
+	add(some, 1, "others may write to a file", func() { s.opens(s.pick(files), true) })
+	add(some, 2, "a copy of a file", func() {
 		from := s.pick(files)
 		s.saves(s.newFile(), m.now.entries[from])
 	})
@@ -334,7 +334,7 @@ func (s *session) alone() []edit {
 	})
 	objects := append(volumes, s.places(claim)...)
 	add(len(objects) > 0, 2, "a volume or a claim is deleted", func() { s.takesOut(objects[s.r.IntN(len(objects))]) })
-	add(any, 1, "all is removed at once", func() {
+	add(some, 1, "all is removed at once", func() {
 		for _, name := range slices.Sorted(maps.Keys(m.now.entries)) {
 			if name != driverFile {
 				s.removes(name)

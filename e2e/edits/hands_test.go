@@ -33,7 +33,7 @@ func (s *session) path(name string) string { return filepath.Join(s.h.Manifests,
 
 // pause lets some time pass in the middle of an edit. What is drawn never depends on time.
 func (s *session) pause() {
-	time.Sleep([]time.Duration{0, 0, 0, 0, 20, 250, 500}[s.r.IntN(7)] * time.Millisecond)
+	time.Sleep([]time.Duration{0, 0, 0, 0, 20, 250, 500}[s.r.IntN(7)] * time.Millisecond) //nolint:forbidigo // people are slow
 }
 
 func (s *session) set(name string, e entry) func(*model) {
@@ -114,9 +114,9 @@ func (s *session) writes(name, first, second string, e entry, pauses [2]time.Dur
 		f, err = os.OpenFile(s.path(name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 		s.must(err)
 	}, s.set(name, bad("")))
-	time.Sleep(pauses[0])
+	time.Sleep(pauses[0]) //nolint:forbidigo // people are slow
 	s.does(func() { s.part(f, first) }, s.set(name, bad(first)))
-	time.Sleep(pauses[1])
+	time.Sleep(pauses[1]) //nolint:forbidigo // people are slow
 	s.does(func() { s.part(f, second) }, s.set(name, e))
 	s.must(f.Close())
 }

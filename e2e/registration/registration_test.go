@@ -113,7 +113,7 @@ func TestDriverIsKilledBehindItsRegistrar(t *testing.T) {
 			n.Remove("other.yaml")
 			n.pod("web", "one", i)
 		}
-		time.Sleep(max(0, away-time.Since(started)))
+		time.Sleep(max(0, away-time.Since(started))) //nolint:forbidigo // the driver is away that long
 		n.driver.Start()
 		back := time.Now()
 		n.shown("-reg.sock", "a driver that is back", isServing)

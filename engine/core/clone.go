@@ -74,19 +74,19 @@ func (c *Core) Clone() *Core {
 }
 
 // clone copies all but what refers to other rungs and to pods.
-func (of *rung) clone() *rung {
-	r := *of
-	r.alone[0] = &r
-	r.pods, r.calls = nil, slices.Clone(r.calls)
-	if r.answered != nil {
-		answered := *r.answered
-		r.answered = &answered
+func (r *rung) clone() *rung {
+	c := *r
+	c.alone[0] = &c
+	c.pods, c.calls = nil, slices.Clone(c.calls)
+	if c.answered != nil {
+		answered := *c.answered
+		c.answered = &answered
 	}
-	if r.op != nil {
-		op := *r.op
-		r.op = &op
+	if c.op != nil {
+		op := *c.op
+		c.op = &op
 	}
-	return &r
+	return &c
 }
 
 func cloneIndex[K ~string](index map[K][]*rung, list func([]*rung) []*rung) map[K][]*rung {

@@ -159,7 +159,7 @@ func (c *Core) lookedAt(r *rung, res Result) {
 	}
 	switch {
 	case r.state == Unknown && r.trusted && res.Fingerprint == r.fingerprint:
-		r.state, r.denied, r.wasUp = Present, false, r.Pod != ""
+		r.state, r.denied, r.left, r.wasUp = Present, false, false, r.Pod != ""
 		r.up = backoff{}
 		c.settle(r)
 		c.resetAbove(r)

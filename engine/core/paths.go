@@ -121,14 +121,14 @@ func join(a, b *rung) *rung {
 }
 
 // from calls f with each rung at a path or at one that sorts after it, in that order, as long as f returns true.
-func (n *rung) from(path string, f func(*rung) bool) bool {
-	if n == nil {
+func (r *rung) from(path string, f func(*rung) bool) bool {
+	if r == nil {
 		return true
 	}
-	if n.spot.at >= path && !(n.spot.left.from(path, f) && f(n)) {
+	if r.spot.at >= path && !(r.spot.left.from(path, f) && f(r)) {
 		return false
 	}
-	return n.spot.right.from(path, f)
+	return r.spot.right.from(path, f)
 }
 
 // at calls f with each rung at a path.

@@ -80,11 +80,11 @@ func (c *Core) unused(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// isAbove reports whether o came to their path after r. Something of both may be left there. What was seen to stand there came last; if
+// isAbove reports whether r came to their path after o. Something of both may be left there. What was seen to stand there came last; if
 // neither was seen, what has the later first intent.
-func (o *rung) isAbove(r *rung) bool {
+func (r *rung) isAbove(o *rung) bool {
 	if o.state == Present || r.state == Present {
-		return r.state != Present
+		return o.state != Present
 	}
-	return o.seq > r.seq
+	return r.seq > o.seq
 }

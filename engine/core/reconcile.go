@@ -336,6 +336,7 @@ func (c *Core) firm(b *rung) bool {
 		return !b.negate && b.up.attempts > 0
 	case OnChangeKeep:
 		return !b.negate
+	case OnChangeVoid:
 	}
 	panic(fmt.Sprintf("core: rung %s has a change %d", b.Key, c.change(b)))
 }

@@ -73,7 +73,7 @@ func block(names []string) error {
 		return errno
 	}
 	if _, err := unix.FanotifyInit(unix.FAN_CLASS_NOTIF, unix.O_RDONLY); !errors.Is(err, unix.ENOSYS) {
-		return fmt.Errorf("a call that is to be refused answers %v", err)
+		return fmt.Errorf("a call that is to be refused answers %w", err)
 	}
 	return nil
 }

@@ -77,9 +77,6 @@ func (f *files) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// sparse is the size from which on a file is asked for its holes. The spare of the journal is nothing else.
-const sparse = 1 << 20
-
 // contentOf reads a file that is about so long, and no more of it than one byte beyond limit.
 func contentOf(fd int, size, limit int64) ([]byte, error) {
 	data := make([]byte, size+1) // the last byte shows its end
@@ -88,13 +85,7 @@ func contentOf(fd int, size, limit int64) ([]byte, error) {
 		if at == int64(len(data)) { // it grows
 			data = append(data, make([]byte, min(at, limit+1-at))...)
 		}
-		to := int64(len(data))
-		if size >= sparse && at < size {
-			if at, to = nextContent(fd, at, size, to); at == to {
-				to = int64(len(data)) // its end, unless it has grown
-			}
-		}
-		n, err := unix.Pread(fd, data[at:to], at)
+		n, err := unix.Pread(fd, data[at:], at)
 		if err == unix.EINTR {
 			continue
 		}
@@ -107,27 +98,6 @@ func contentOf(fd int, size, limit int64) ([]byte, error) {
 		at += int64(n)
 	}
 	return data[:at], nil
-}
-
-// nextContent says where the next content of a file of size bytes is, at or after a place, and where it ends, at most at end. What lies between is
-// zeros, which need not be read (lseek(2), SEEK_DATA). Blocks that are reserved and were never written are such a hole, too.
-func nextContent(fd int, at, size, end int64) (from, to int64) {
-	from, err := unix.Seek(fd, at, unix.SEEK_DATA)
-	switch {
-	case err == unix.ENXIO: // no more of it, or it is shorter by now
-		if last, err := unix.Seek(fd, 0, unix.SEEK_END); err == nil {
-			size = max(at, min(size, last))
-		}
-		return size, size
-	case err != nil || from < at: // its filesystem does not tell
-		return at, end
-	case from >= size: // it has grown
-		return size, size
-	}
-	if to, err = unix.Seek(fd, from, unix.SEEK_HOLE); err != nil || to <= from || to > end {
-		to = end
-	}
-	return from, to
 }
 
 func (f *files) Write(c hal.Call, path string, data []byte, mode uint32) error {

@@ -71,7 +71,7 @@ func TestNowIsTheClockOfAllProcesses(t *testing.T) {
 			now := r.Now()
 			require.LessOrEqual(t, before.Add(-clockGap), now)
 			require.LessOrEqual(t, now, clock())
-			time.Sleep(time.Millisecond / 10)
+			time.Sleep(time.Millisecond / 10) //nolint:forbidigo // there is no event
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (r *removal) run(parent int, name string) (more bool, err error) {
 	case r.why != nil && r.done == 0:
 		return false, r.why
 	case r.why != nil || len(r.frames) > 0:
-		return true, nil
+		return true, nil //nolint:nilerr // something was removed: it is tried again
 	}
 	return false, nil
 }

@@ -76,7 +76,7 @@ func TestPathIsLookedAtWithoutAWatch(t *testing.T) {
 	require.NoError(t, os.Mkdir(root+"/v", 0o755))
 	told := make(chan struct{}, 100)
 	w.Path(root+"/v", func() { told <- struct{}{} })
-	for end := time.Now().Add(patience); len(told) == 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) { // it may not have looked yet
+	for end := time.Now().Add(patience); len(told) == 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) { //nolint:forbidigo // it may not have looked yet
 		require.NoError(t, os.Remove(root+"/v"))
 		require.NoError(t, os.Mkdir(root+"/v", 0o755))
 	}

@@ -40,7 +40,7 @@ func mistaken(d document, t reflect.Type) error {
 	decoder := json.NewDecoder(bytes.NewReader(d.json))
 	decoder.UseNumber()
 	if decoder.Decode(&value) != nil {
-		return nil
+		return nil //nolint:nilerr // that it can not be decoded is told elsewhere
 	}
 	m := mistakes{}
 	m.value(value, t, "", d.node)

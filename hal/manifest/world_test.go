@@ -285,6 +285,7 @@ func (w *world) dies(at string) {
 func (x tree) RemoveTree(hal.Call, string, int) (bool, error) {
 	panic("manifests are never removed as a tree")
 }
+
 func (x tree) Rename(_ hal.Call, from, to string) error {
 	x.w.writes()
 	require.True(x.w.t, x.w.synced[from], "%s gets the name %s before it is durable", from, to)

@@ -88,6 +88,7 @@ func (w meteredMounts) Table(c hal.Call) ([]hal.Mount, error) { return w.count(w
 func (w meteredMounts) At(c hal.Call, at string) ([]hal.Mount, error) {
 	return w.count(w.Mounts.At(c, at))
 }
+
 func (w meteredMounts) Within(c hal.Call, at string) ([]hal.Mount, error) {
 	return w.count(w.Mounts.Within(c, at))
 }

@@ -183,7 +183,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"what was deleted on purpose is told to be lost", "S29, L12", "engine/plugin/emptydir/verbs.go",
-		"!strings.HasPrefix(was, boot) || o.Left:", "!strings.HasPrefix(was, boot):",
+		"!strings.HasPrefix(was, boot) || o.Left || ", "!strings.HasPrefix(was, boot) || ",
 	},
 	{
 		"a start takes a directory that was being deleted for a lost one", "S29, L12", "engine/core/core.go",
@@ -192,6 +192,10 @@ var outcomes = []Mutant{
 	{
 		"what was being deleted and is gone is taken to be up", "S14", "engine/core/core.go",
 		" && (rec.Phase == Confirmed || fingerprint != \"\")", "",
+	},
+	{
+		"what was looked at goes on being given up", "S29", "engine/core/complete.go",
+		"r.state, r.denied, r.left, r.wasUp = Present, false, false, r.Pod != \"\"", "r.state, r.denied, r.wasUp = Present, false, r.Pod != \"\"",
 	},
 	{
 		"a start goes on with a deletion whose pod has come again", "S1", "engine/core/core.go",

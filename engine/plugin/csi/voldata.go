@@ -48,9 +48,14 @@ func ParseVolData(data []byte) (VolData, error) {
 func (d VolData) Marshal() []byte {
 	b := append(make([]byte, 0, 512), '{')
 	for _, p := range [...]plugin.Pair{
-		{Key: "specVolID", Value: d.SpecVolID}, {Key: "volumeHandle", Value: d.VolumeHandle}, {Key: "driverName", Value: d.DriverName},
-		{Key: "nodeName", Value: d.NodeName}, {Key: "attachmentID", Value: d.AttachmentID}, {Key: "volumeLifecycleMode", Value: d.Lifecycle},
-		{Key: "seLinuxMountContext", Value: d.SELinuxMountContext}, {Key: "staged", Value: d.Staged},
+		{Key: "specVolID", Value: d.SpecVolID},
+		{Key: "volumeHandle", Value: d.VolumeHandle},
+		{Key: "driverName", Value: d.DriverName},
+		{Key: "nodeName", Value: d.NodeName},
+		{Key: "attachmentID", Value: d.AttachmentID},
+		{Key: "volumeLifecycleMode", Value: d.Lifecycle},
+		{Key: "seLinuxMountContext", Value: d.SELinuxMountContext},
+		{Key: "staged", Value: d.Staged},
 	} {
 		if p.Value == "" {
 			continue

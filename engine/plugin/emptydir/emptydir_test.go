@@ -124,6 +124,12 @@ func TestLossIsTold(t *testing.T) {
 		require.Empty(t, Lost(climb(n.HAL(), o).Facts))
 		n.Unmount(dir)
 		delete(n.Names, dir)
+		trash := plugin.EmptyDirTrash(dir)
+		require.NoError(t, n.HAL().Tree.Mkdir(hal.Call{}, trash, 0o700))
+		require.Empty(t, Lost(climb(n.HAL(), o).Facts), "it is being deleted")
+		n.Unmount(dir)
+		delete(n.Names, dir)
+		delete(n.Names, trash)
 		o.Facts = climb(n.HAL(), o).Facts
 		require.Contains(t, Lost(o.Facts), "lost")
 		require.Equal(t, o.Facts, climb(n.HAL(), o).Facts)

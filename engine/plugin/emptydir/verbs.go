@@ -62,7 +62,7 @@ func facts(h *hal.Host, o core.Op, dir, is string, mounted bool) []core.Fact {
 	}
 	was := core.FactOf(o.Facts, factIs)
 	switch {
-	case was == "" || was == boot+is || !strings.HasPrefix(was, boot) || o.Left:
+	case was == "" || was == boot+is || !strings.HasPrefix(was, boot) || o.Left || hasTrash(h, o, dir):
 	case boot != "":
 		lost = "its filesystem in memory was unmounted: what it held is lost; containers that still run do not see the new one, " + is
 	default:
@@ -73,6 +73,13 @@ func facts(h *hal.Host, o core.Op, dir, is string, mounted bool) []core.Fact {
 		all = append(all, core.Fact{Name: factLost, Value: lost})
 	}
 	return all
+}
+
+// hasTrash reports whether a deletion of ours, which has not ended, is why the volume's directory is another one. A version that did not write down
+// a deletion before it began may have begun it, or the line is lost.
+func hasTrash(h *hal.Host, o core.Op, dir string) bool {
+	info, err := h.Tree.Stat(op.Call(o), plugin.EmptyDirTrash(dir))
+	return err == nil && info.Type == hal.TypeDirectory
 }
 
 // clearTrash goes on with a deletion that the pod's coming back has overtaken, and says what is left of it.

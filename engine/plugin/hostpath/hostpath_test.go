@@ -45,9 +45,9 @@ func TestTypes(t *testing.T) {
 			require.Equal(t, c.is, n.Host["/data"], "what is the host's stays")
 		}
 	}
-	any := climb(plugintest.New().HAL(), opOf(""))
-	require.Equal(t, hal.Done, any.Outcome, "no type asks for nothing")
-	require.NotEqual(t, any.Fingerprint, look(plugintest.New().HAL(), opOf("")).Fingerprint, "a start looks again where the path leads")
+	r := climb(plugintest.New().HAL(), opOf(""))
+	require.Equal(t, hal.Done, r.Outcome, "no type asks for nothing")
+	require.NotEqual(t, r.Fingerprint, look(plugintest.New().HAL(), opOf("")).Fingerprint, "a start looks again where the path leads")
 	require.Equal(t, hal.NotDone, climb(plugintest.New().HAL(), opOf("Pipe")).Outcome)
 }
 

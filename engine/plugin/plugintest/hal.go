@@ -116,7 +116,7 @@ func (t tree) RemoveTree(c hal.Call, at string, limit int) (more bool, err error
 		case err != nil && removed == 0:
 			return false, err
 		case err != nil:
-			return true, nil
+			return true, nil //nolint:nilerr // something was removed: it is tried again
 		}
 		removed++
 	}
