@@ -141,7 +141,7 @@ func (c *Core) revive(p *pod, fresh bool, e Wanted) {
 		case gone && r.wasUp && !isKept:
 			r.wasUp = false
 		case gone && r.wasUp:
-		case isKept && r.state == Present && !r.wasUp:
+		case isKept && r.state == Present && (!r.wasUp || r.left && r.child == ""):
 			r.wasUp, r.left = true, r.left && r.child != ""
 		default:
 			continue
