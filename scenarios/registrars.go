@@ -32,14 +32,18 @@ type registrars struct {
 	begun       hal.Instant            // since when the present life of the agent works
 	calm        hal.Instant            // since when nothing goes wrong
 	asked       map[string]*series     // by registration socket or endpoint: how often the agent has asked who is there
-	changed     map[string]hal.Instant // by driver: when something changed by which that may be asked anew
+	changed     map[string]hal.Instant // by driver: when that may be asked anew: something changed, or was heard
+	answered    map[string]hal.Instant // by driver: when a registrar said that it is its
+	notices     map[string]int         // by registration socket: the notices of it that the agent has not asked on
+	told        map[string]int         // by registration socket: how often it was told that it was taken, since its notice
 }
 
 func newRegistrars() registrars {
 	return registrars{
 		registered: map[string]bool{}, connected: map[string]bool{}, serving: map[string]string{}, unreachable: map[string]hal.Instant{},
 		since: map[string]hal.Instant{}, isStopgap: map[string]bool{}, former: map[string]string{}, asked: map[string]*series{},
-		changed: map[string]hal.Instant{},
+		changed: map[string]hal.Instant{}, answered: map[string]hal.Instant{},
+		notices: map[string]int{}, told: map[string]int{},
 	}
 }
 
@@ -52,6 +56,9 @@ func (g *registrars) forget(drivers []sim.DriverState) {
 	clear(g.isStopgap)
 	clear(g.former)
 	clear(g.asked)
+	clear(g.answered)
+	clear(g.notices)
+	clear(g.told)
 	g.registered, g.connected = map[string]bool{}, map[string]bool{}
 	for _, d := range drivers {
 		made, stands := g.since[d.Socket]

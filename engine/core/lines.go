@@ -79,6 +79,8 @@ func (c *Core) settle(r *rung) {
 	}
 	rec := c.record(r)
 	switch {
+	case r.state == Present && r.left && r.child != "" && !r.Intent:
+		rec.Phase = Leaving // its helper may yet take it down, after another start as well
 	case r.state == Present:
 		rec.Phase = Confirmed
 	case r.phase == Confirmed && r.trusted:
