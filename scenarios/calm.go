@@ -119,6 +119,15 @@ func (r *run) letsGo() {
 	}
 }
 
+// givesUpFailed is a person who reads that a volume of a pod whose containers run has failed: one that came up after calm did, on what another pod still had.
+func (r *run) givesUpFailed() {
+	for _, p := range r.pods {
+		if p.isRunning && r.occupiesFailed(p) {
+			r.remove(p, time.Second)
+		}
+	}
+}
+
 // settle lets the world go on until everything is as wanted.
 func (r *run) settle(property, phase string, within time.Duration) bool {
 	r.judges(property)
@@ -133,6 +142,7 @@ func (r *run) settle(property, phase string, within time.Duration) bool {
 		}
 		if r.alive() && r.w.Now() >= end.Add(-within/2) {
 			r.unmix()
+			r.givesUpFailed()
 			r.discards()
 			r.gathers()
 		}

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"crypto/sha256"
 	"path"
 	"slices"
 	"syscall"
@@ -8,24 +9,32 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file notices that somebody has removed what the next run must know, and has it written again. It looks at the names
+// This file notices that somebody has removed or emptied what the next run must know, and has it written again. It looks at the names
 // in the cache directory that have changed, the agent's own changes included. So a change of a manifest costs the same
-// however many copies there are. Where nobody knows the names, and in a reading of everything, it lists all.
+// however many copies there are. Where nobody knows the names, it looks at all; in a reading of everything, it lists all.
 
-// look adds to what is lost, of all that is to be there, or of what has changed.
+// look adds to what is lost, of all that is to be there, or of what has changed. A list does not tell what somebody has emptied. So each name is looked at
+// that may have changed, but for a start, which reads what it needs.
 func (r *reader) look(isAll bool) {
 	changed, isAny := r.ours()
-	var err error
-	var is map[string]bool // by name: it is there
-	if isAll || isAny || r.isVague {
+	if isAny = isAny || r.isVague; isAny {
 		changed = r.before.keeps()
-		is, err = r.listsOurs()
 	} else {
 		changed = slices.DeleteFunc(changed, func(name string) bool { return !r.before.isKept(name) })
-		is, err = r.looksAtOurs(changed)
+	}
+	var err error
+	is := map[string]bool{} // by name: it is there
+	if isAll {
+		is, err = r.listsOurs()
+	}
+	if err == nil && !(isAll && isAny && !r.before.served) {
+		err = r.looksAtOurs(changed, is)
 	}
 	if r.isVague = err != nil; r.isVague {
 		return
+	}
+	if isAll {
+		changed = r.before.keeps()
 	}
 	for _, name := range changed {
 		if !is[name] && r.before.needs(name) {
@@ -46,17 +55,20 @@ func (r reader) listsOurs() (map[string]bool, error) {
 	return is, nil
 }
 
-func (r reader) looksAtOurs(names []string) (map[string]bool, error) {
-	is := make(map[string]bool, len(names))
+// looksAtOurs says of each name whether it is there, and holds anything.
+func (r reader) looksAtOurs(names []string, is map[string]bool) error {
 	for _, name := range names {
 		info, err := r.h.Tree.Stat(r.call, path.Join(r.o.CacheDir, name))
 		if err != nil && !hal.Is(err, syscall.ENOENT) {
-			return nil, err
+			return err
 		}
-		is[name] = err == nil && info.Type == hal.TypeFile
+		is[name] = err == nil && info.Type == hal.TypeFile && (info.Size > 0 || r.before.mayBeEmpty(name))
 	}
-	return is, nil
+	return nil
 }
+
+// mayBeEmpty reports whether nothing need be in what lies under a name: it is the copy of an empty manifest. Of any other, somebody has emptied it.
+func (s state) mayBeEmpty(name string) bool { return s.files.of(name).sum == sha256.Sum256(nil) }
 
 // isKept reports whether a name in the cache directory is of something that the next run must know, or was.
 func (s state) isKept(name string) bool {

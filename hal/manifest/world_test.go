@@ -362,7 +362,7 @@ func (x files) Write(_ hal.Call, at string, data []byte, mode uint32) error {
 	x.w.bytes += len(data)
 	delete(x.w.synced, at)
 	x.w.ticks++
-	x.w.names[at], x.w.data[at] = hal.Info{Type: hal.TypeFile, Mode: mode, Changed: x.w.ticks}, string(data)
+	x.w.names[at], x.w.data[at] = hal.Info{Type: hal.TypeFile, Mode: mode, Changed: x.w.ticks, Size: int64(len(data))}, string(data)
 	return nil
 }
 

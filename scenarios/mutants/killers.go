@@ -50,6 +50,7 @@ var killers = map[string]killer{
 	"the watch of a former journal file stays":                                    {seed: 1},
 	"files of the journal that were replaced stay":                                {seed: 1},
 	"what the next run must know is not missed":                                   {scenario: "copies_of_manifests_are_removed_under_a_living_agent"},
+	"what the next run must know and is emptied is not missed":                    {scenario: "copies_of_manifests_are_emptied_under_a_living_agent"},
 	"a manifest that is as it was lies where it lay":                              {scenario: "manifests_are_swapped_and_nobody_has_deleted_a_pod"},
 	"a bad manifest of the first start stops all teardown":                        {scenario: "bad_manifest_of_the_first_start_stops_nobody_elses_teardown"},
 	"a node is bare whatever its journal says":                                    {scenario: "full_disk_does_not_make_a_served_pod_new"},

@@ -146,6 +146,10 @@ var sources = []Mutant{
 		"c.h.Watches.Directory(c.o.CacheDir, c.missesOurs)\n", "c.h.Watches.Directory(c.o.CacheDir, func() {})\n",
 	},
 	{
+		"what the next run must know and is emptied is not missed", "L3, the next run knows what this one served", "hal/manifest/lost.go",
+		" && (info.Size > 0 || r.before.mayBeEmpty(name))\n", "\n",
+	},
+	{
 		"a bad manifest of the first start stops all teardown", "L4, a bad file harms itself", "hal/manifest/cache.go",
 		"\ts.blind = s.blind && !r.isBare\n", "",
 	},
