@@ -172,11 +172,14 @@ func (k keys) check(n *yaml.Node, t reflect.Type, at string) error {
 		}
 		first[key.Value] = key.Line
 		k.lines[name] = key.Line
-		field, ok := fieldOf(t, key.Value)
+		var field reflect.Type
+		isKnown := isMap
 		if isMap {
-			field, ok = t.Elem(), true
+			field = t.Elem()
+		} else {
+			field, isKnown = fieldOf(t, key.Value)
 		}
-		if !ok {
+		if !isKnown {
 			all = append(all, &lineError{key.Line, fmt.Sprintf("unknown key %q%s", name, suggestion(t, key.Value))})
 			continue
 		}
