@@ -209,6 +209,9 @@ func (r *run) losesOwn(name string) {
 
 // emptiesOwn is losesOwn by somebody who leaves files of those names, with nothing in them: a restore that goes wrong, or a full disk of theirs.
 func (r *run) emptiesOwn(name string) {
+	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
+		return
+	}
 	var files []string
 	at := path.Clean(identity.Dir(rootDir) + "/" + name)
 	if kind, there := r.w.Exists(at); there && kind == hal.TypeFile {
