@@ -21,7 +21,7 @@ type Registration interface {
 	// root or may be written by others.
 	Info(c Call, socket string) (PluginInfo, error)
 	// Notify tells the plugin whether it was taken (NotifyRegistrationStatus). made is the PluginInfo.Socket that Info returned: if another socket is at
-	// the path by now, nothing is sent and the error is ESTALE. With "" the plugin that listens there now is told.
+	// the path by now, Notify sends nothing and returns ESTALE. With "" it tells whichever plugin listens there.
 	Notify(c Call, socket, made string, registered bool, reason string) error
 }
 

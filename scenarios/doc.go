@@ -33,7 +33,7 @@ var Properties = []struct{ Code, Text string }{
 	{"S25", "a registrar is told that its driver was not taken only if it says what can't be taken"},
 	{"S27", "a stage and a publish say what the objects say: filesystem, options, access, context, pod, secret, paths, read-only"},
 	{"S28", "containers find the data of their own volume, and never another's"},
-	{"S29", "what is made for pods has the right mode; an emptyDir that lost its data says so until its pod ends"},
+	{"S29", "what is made for pods has the right mode; an emptyDir that lost its data says so until its pod ends, and no other does"},
 	{"S30", "what another agent or machine has made is not touched before a person says so, and data goes only of pods that are known to be gone"},
 	{"S31", "a deletion of data is in the log of deletions, durably and with its true cause, before it begins"},
 	{"S32", "what is up of a volume belongs to one attachment of it: once the agent was told that this has ended, nothing more comes up on it, and no pod is ready on it"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"math"
 	"os"
 	"path"
@@ -24,7 +25,7 @@ const (
 // collectLater has the first collections of garbage wait until the memory is as large as a start of thousands of volumes makes it, or until the start is
 // over, which is within that time. Who has set GOGC or GOMEMLIMIT knows better.
 func collectLater(within time.Duration) {
-	if os.Getenv("GOGC")+os.Getenv("GOMEMLIMIT") != "" || isTight() {
+	if os.Getenv("GOGC")+os.Getenv("GOMEMLIMIT") != "" || isTight(os.DirFS("/")) {
 		return
 	}
 	percent := debug.SetGCPercent(-1)
@@ -54,15 +55,16 @@ func collected(asEver func(), isOver <-chan struct{}) {
 	}, asEver)
 }
 
-// isTight reports whether the memory of this process, in its control group or one above, may not grow to twice what the first collections wait for.
-func isTight() bool {
-	data, err := os.ReadFile("/proc/self/cgroup")
+// isTight reports whether the memory of this process, in its control group or one above (cgroups(7), version 2), may not grow to twice what the first
+// collections wait for.
+func isTight(root fs.FS) bool {
+	data, err := fs.ReadFile(root, "proc/self/cgroup")
 	_, group, isKnown := strings.Cut(string(data), "0::")
 	if err != nil || !isKnown {
 		return false
 	}
 	for at := path.Clean("/" + strings.TrimSpace(group)); ; at = path.Dir(at) {
-		limit, err := os.ReadFile("/sys/fs/cgroup" + at + "/memory.max")
+		limit, err := fs.ReadFile(root, path.Join("sys/fs/cgroup", at, "memory.max"))
 		most, problem := strconv.ParseInt(strings.TrimSpace(string(limit)), 10, 64) // "max" is none
 		if err == nil && problem == nil && most < 2*firstHeap {
 			return true

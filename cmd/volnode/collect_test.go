@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -45,4 +46,21 @@ func TestCollectionsAreAsTheyWereSet(t *testing.T) {
 	defer debug.SetGCPercent(before)
 	collectLater(time.Hour)
 	require.Equal(t, 50, debug.SetGCPercent(50))
+}
+
+// Where the control group, or one above it, gives little memory, no collection waits.
+func TestLittleMemoryIsKnown(t *testing.T) {
+	at := func(group string, limits map[string]string) bool {
+		root := fstest.MapFS{"proc/self/cgroup": {Data: []byte("12:cpu:/x\n0::" + group + "\n")}}
+		for file, limit := range limits {
+			root["sys/fs/cgroup"+file+"/memory.max"] = &fstest.MapFile{Data: []byte(limit + "\n")}
+		}
+		return isTight(root)
+	}
+	require.False(t, isTight(fstest.MapFS{}), "nobody tells")
+	require.False(t, at("/", nil))
+	require.False(t, at("/a/b", map[string]string{"/a": "max", "/a/b": "268435456"}))
+	require.True(t, at("/a/b", map[string]string{"/a": "max", "/a/b": "268435455"}))
+	require.True(t, at("/a/b", map[string]string{"/a": "67108864", "/a/b": "max"}))
+	require.True(t, at("/", map[string]string{"": "67108864"}), "in a namespace of control groups")
 }

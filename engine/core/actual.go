@@ -58,7 +58,7 @@ type rung struct {
 	reason string
 	up     backoff // of Look, Climb and Refresh
 	down   backoff // of Descend
-	falls  backoff // the wait before r is made anew after it stood: see fall
+	falls  backoff // how long core waits before it makes r anew: see fall
 	next   decision
 	spot   spot        // where it stands, in an index
 	timer  hal.Instant // what it waits for, 0 for nothing; set by timers alone

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A rung fits the block of 768 bytes that the allocator has, of which it takes 8 for itself; one byte more takes 896.
+// The allocator has blocks of 768 and of 896 bytes, and takes 8 of each for itself. A rung fits the smaller one.
 func TestARungFitsItsBlock(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(rung{}), uintptr(760))
 }

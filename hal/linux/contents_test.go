@@ -14,7 +14,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A file with holes, of which some are reserved blocks, is read as all others are: zeros stand where there is no content.
+// Read returns zeros for the holes of a file, and for blocks that are reserved and were never written.
 func TestAFileIsReadWithItsHoles(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o755))

@@ -84,19 +84,9 @@ func where(dir string) string {
 	return fmt.Sprintf("%d:%d %d %d", st.Dev_major, st.Dev_minor, st.Ino, st.Mnt_id)
 }
 
-// identity changes when a name is replaced, written, or given another owner or mode.
-func identity(info fs.FileInfo) string {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return info.Mode().String()
-	}
-	m, c := st.Mtim, st.Ctim
-	return fmt.Sprintf("%d %d %d %d.%d %d.%d", st.Ino, st.Mode, st.Uid, m.Sec, m.Nsec, c.Sec, c.Nsec)
-}
-
 // PluginSockets keeps what was last told of each path and tells the differences. Names that begin with a dot are left out, directories too.
 func (w *watches) PluginSockets(dir string, f func(hal.SocketEvent)) {
-	s := &sockets{dir: dir, told: map[string]string{}, tell: func(e hal.SocketEvent) {
+	s := &sockets{dir: dir, told: map[string]nameState{}, tell: func(e hal.SocketEvent) {
 		w.host.runtime.Post(func() { f(e) })
 	}}
 	follow := &follower{
@@ -111,7 +101,7 @@ func (w *watches) PluginSockets(dir string, f func(hal.SocketEvent)) {
 
 type sockets struct {
 	dir  string
-	told map[string]string // path to the identity it had, and its problem
+	told map[string]nameState // by path
 	tell func(hal.SocketEvent)
 }
 
@@ -163,7 +153,9 @@ func (s *sockets) scan() {
 		if !known {
 			return // the next look tells; a descriptor that can't be had is no fault of the socket's
 		}
-		if now := identity(info) + problem; s.told[path] != now {
+		now := stateOfName(info)
+		now.problem = problem
+		if s.told[path] != now {
 			s.told[path] = now
 			e := hal.SocketEvent{Path: path, Present: problem == "", Problem: problem}
 			if e.Present {

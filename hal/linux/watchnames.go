@@ -38,7 +38,7 @@ type contents struct {
 	hasLinks bool                 // a file has more than one name
 }
 
-// nameState changes when a name is replaced, written, or given another owner or mode, as identity does.
+// nameState changes when a name is replaced, written, or given another owner or mode.
 type nameState struct {
 	inode          uint64
 	mode           fs.FileMode

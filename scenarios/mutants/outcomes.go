@@ -194,6 +194,10 @@ var outcomes = []Mutant{
 		" && (rec.Phase == Confirmed || fingerprint != \"\")", "",
 	},
 	{
+		"what a helper may yet take down is written down as up", "S29", "engine/core/lines.go",
+		"r.state == Present && r.left && r.child != \"\" && !r.Intent:", "r.state == Present && r.left && r.child != \"\" && r.Intent:",
+	},
+	{
 		"what was looked at goes on being given up", "S29", "engine/core/complete.go",
 		"r.state, r.denied, r.left, r.wasUp = Present, false, false, r.Pod != \"\"", "r.state, r.denied, r.wasUp = Present, false, r.Pod != \"\"",
 	},
