@@ -168,6 +168,7 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	}
 	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown}, f.state.unresolved())
 	f.state.served = true
+	f.unsettled = f.unsettled || len(f.state.going) > 0 // who has their names tells the next reading
 	if f.state.unnamed = r.unnamed(f); len(f.state.unnamed) > 0 {
 		isUnknown = true
 		if f.unsettled { // their manifests may be there, and not be read yet

@@ -62,6 +62,11 @@ func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
 		for _, name := range r.names {
 			r.enter(name, t)
 		}
+		if t == isGoing && !r.starts && !s.served {
+			for _, o := range s.kept {
+				r.reserve(o.id, "what the last run kept")
+			}
+		}
 	}
 	s.going = r.going
 	before := r.before()
@@ -138,6 +143,10 @@ func (r *resolver) enter(name string, with title) {
 		where := file + ": " + obj.where
 		if with == isGoing {
 			r.reserve(obj.id, where)
+			continue
+		}
+		if r.starts && with == isNew { // it did not count in the last run: the first reading tells whether it does now
+			r.refused[name] = append(r.refused[name], obj.id)
 			continue
 		}
 		trouble := func(format string, args ...any) {

@@ -241,6 +241,8 @@ var killers = map[string]killer{
 	"whose file was renamed while volnode was down has no name":               {scenario: "manifest_is_renamed_while_no_volnode_runs_and_its_uid_is_disputed"},
 	"what was looked at goes on being given up":                               {scenario: "deletion_is_cut_short_and_its_directory_can_not_be_looked_at"},
 	"what a helper may yet take down is written down as up":                   {scenario: "hung_unmount_outlives_two_agents_and_its_pod_comes_again"},
+	"what did not count comes up at a start":                                  {scenario: "agent_dies_as_it_learns_of_a_renamed_manifest_whose_uid_is_disputed"},
+	"who was kept by the last run has no name":                                {scenario: "agent_dies_as_it_learns_of_a_renamed_manifest_whose_uid_is_disputed"},
 	"a start does not list what has no record":                                {scenario: "journal_is_forgotten"},
 	"a start that is tried again forgets whose root it is":                    {scenario: "start_that_is_tried_again_knows_whose_root_it_is"},
 	"a start trusts that a link leads where it led":                           {scenario: "link_of_a_host_path_is_turned_to_an_empty_dir"},

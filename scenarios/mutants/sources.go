@@ -178,6 +178,14 @@ var sources = []Mutant{
 		"now == was.sum && was.in == f.state.in {", "now == was.sum {",
 	},
 	{
+		"what did not count comes up at a start", "S1", "hal/manifest/resolve.go",
+		"if r.starts && with == isNew {", "if false {",
+	},
+	{
+		"who was kept by the last run has no name", "S1", "hal/manifest/resolve.go",
+		"if t == isGoing && !r.starts && !s.served {", "if false {",
+	},
+	{
 		"whose file was renamed while volnode was down has no name", "S1", "hal/manifest/resolve.go",
 		"{counted, hasMoved, isGoing, isNew}", "{counted, hasMoved, isNew}",
 	},
