@@ -52,20 +52,20 @@ func (l Lab) Try(m Mutant, number int) (Outcome, error) {
 	known := killers[m.Name]
 	if !l.Full {
 		first := slices.Clone(l.Promises[m.Name])
-		if known.scenario != "" && !slices.Contains(first, known.scenario) && slices.Contains(l.Scenarios, known.scenario) {
-			first = append(first, known.scenario)
+		if known.Scenario != "" && !slices.Contains(first, known.Scenario) && slices.Contains(l.Scenarios, known.Scenario) {
+			first = append(first, known.Scenario)
 		}
 		if err := l.play(first, &o); err != nil || o.Killed {
 			return o, err
 		}
-		if known.kept != "" {
-			if err := l.replay(known.kept, &o); err != nil || o.Killed {
+		if known.Keep != "" {
+			if err := l.replay(known.Keep, &o); err != nil || o.Killed {
 				return o, err
 			}
 		}
 		seed, runs := l.Seed, uint64(64) // most are killed by one of the first
-		if known.seed != 0 {
-			seed, runs = known.seed, 1
+		if known.Seed != 0 {
+			seed, runs = known.Seed, 1
 		}
 		if err := l.hunt(seed, runs, &o); err != nil || o.Killed {
 			return o, err

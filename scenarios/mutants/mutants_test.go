@@ -32,12 +32,12 @@ func TestMutantsFit(t *testing.T) {
 func TestKillersAreThere(t *testing.T) {
 	for name, k := range killers {
 		require.True(t, slices.ContainsFunc(slices.Concat(Table, Candidates), func(m Mutant) bool { return m.Name == name }), name)
-		if k.scenario != "" {
-			_, err := scenarios.Find(k.scenario)
+		if k.Scenario != "" {
+			_, err := scenarios.Find(k.Scenario)
 			require.NoError(t, err, name)
 		}
-		_, err := scenarios.ParseKeep(k.kept)
-		require.True(t, k.kept == "" || err == nil, "%s: %v", name, err)
+		_, err := scenarios.ParseKeep(k.Keep)
+		require.True(t, k.Keep == "" || err == nil, "%s: %v", name, err)
 	}
 }
 
