@@ -9,6 +9,9 @@ import (
 
 // This file is what the host asks the engine once the world is calm, and what must be answered.
 
+// readIn is the longest time until the agent has read what somebody wrote: two readings agree.
+const readIn = 2 * time.Second
+
 // isQuiet lets some time pass in which nothing may be done.
 func (r *run) isQuiet() bool {
 	seen := r.failedAt.Add(failureTold) // until then the agent may not have looked
@@ -19,7 +22,7 @@ func (r *run) isQuiet() bool {
 	if !r.until(since.Add(quiet)) {
 		return false
 	}
-	if r.editedAt > since { // what somebody had begun before the calm
+	if r.editedAt > since.Add(-readIn) { // what somebody had begun before the calm
 		return r.comesToRest("L2", "converged", r.bound()) && r.isQuiet()
 	}
 	r.judges("L7")

@@ -152,8 +152,9 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 		r.negate = rec.Phase == Leaving && r.Pod != "" && !rec.WasUp
 		return
 	}
-	r.trusted = !looked
-	if looked && fingerprint == rec.Fingerprint && (rec.Phase == Confirmed || fingerprint != "") {
+	hasProof := rec.Phase == Confirmed || rec.Fingerprint != "" // of what stood there; nothing is found at many a place
+	r.trusted = !looked && hasProof
+	if looked && fingerprint == rec.Fingerprint && hasProof {
 		r.state, r.trusted = Present, true
 	} else if looked && !c.fails(r, fingerprint) {
 		r.saw(fingerprint)

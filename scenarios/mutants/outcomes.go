@@ -191,7 +191,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"what was being deleted and is gone is taken to be up", "S14", "engine/core/core.go",
-		" && (rec.Phase == Confirmed || fingerprint != \"\")", "",
+		"if looked && fingerprint == rec.Fingerprint && hasProof {", "if looked && fingerprint == rec.Fingerprint {",
 	},
 	{
 		"what a helper may yet take down is written down as up", "S29", "engine/core/lines.go",

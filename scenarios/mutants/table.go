@@ -78,7 +78,11 @@ var first = []Mutant{
 	},
 	{
 		"a restart believes every confirmed record", "laws 5.4, kubernetes#51982", "engine/core/core.go",
-		"if looked && fingerprint == rec.Fingerprint && (", "if looked && (",
+		"if looked && fingerprint == rec.Fingerprint && hasProof {", "if looked && hasProof {",
+	},
+	{
+		"nothing where a start could not look is what was being taken down", "S14", "engine/core/core.go",
+		"r.trusted = !looked && hasProof", "r.trusted = !looked",
 	},
 	{
 		"records of another boot are believed", "laws 5.4", "engine/core/core.go",
