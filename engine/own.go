@@ -21,14 +21,19 @@ type own struct {
 	isWaiting bool     // for the next look, after one that failed
 	again     bool     // something changed since the look began
 	journal   string   // the file of the journal that is followed
-	is        hal.Info // which file that is, and its size, which does not change; zero while it is not known
+	is        hal.Info // which file that is, and its size, which does not change; zero if nobody could look
+	isAsked   bool     // somebody is looking which file that is
 	end       func()   // the end of that
 	identity  hal.Info // of the identity file, when it was good last; zero before the first look
 	told      string   // why the identity file could not be written again, as it was told last
 }
 
-// errReplaced: the name of the journal is another file's by now, or the file has another size.
-var errReplaced = errors.New("another file is in the place of the journal, or it was cut short")
+var (
+	// errReplaced: the name of the journal is another file's by now, or the file has another size.
+	errReplaced = errors.New("another file is in the place of the journal, or it was cut short")
+	// errUnsure: volnode could not look which file its journal is when it began that file.
+	errUnsure = errors.New("volnode can't tell whether the file in the place of its journal is its own")
+)
 
 // whichFile tells a file from others that have had its name, or its inode, and one that was cut short from itself.
 func whichFile(is hal.Info) hal.Info { return hal.Info{Inode: is.Inode, Born: is.Born, Size: is.Size} }
@@ -47,7 +52,7 @@ func (m *VolumeManager) followJournal() {
 	if file == m.own.journal {
 		return
 	}
-	m.own.journal, m.own.is = file, hal.Info{}
+	m.own.journal, m.own.is, m.own.isAsked = file, hal.Info{}, true
 	m.h.Runtime.Go(func() {
 		end := m.h.Watches.Path(file, m.ownChanged)
 		info, err := m.h.Tree.Stat(hal.Call{}, file)
@@ -56,6 +61,7 @@ func (m *VolumeManager) followJournal() {
 				end()
 				return
 			}
+			m.own.isAsked = false
 			if err == nil {
 				m.own.is = whichFile(info)
 			}
@@ -86,7 +92,13 @@ func (m *VolumeManager) ownChanged() {
 			if !isBad {
 				m.own.identity = id
 			}
-			if journalErr == nil && file == m.own.journal && m.own.is != (hal.Info{}) && m.own.is != whichFile(journal) {
+			switch {
+			case journalErr != nil || file != m.own.journal || m.own.is == whichFile(journal):
+			case m.own.isAsked:
+				m.own.again = true
+			case m.own.is == hal.Info{}:
+				journalErr = errUnsure
+			default:
 				journalErr = errReplaced
 			}
 			m.ownSeen(file, journalErr, idErr)
@@ -123,9 +135,12 @@ func (m *VolumeManager) identityLost(err error) {
 func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 	m.own.isLooking = false
 	isSame := !m.commits.busy && m.journal.File() == file // else the journal was written meanwhile, and it is another file by now
-	isLost := hal.Is(journalErr, syscall.ENOENT) || errors.Is(journalErr, errReplaced)
+	isUnsure := errors.Is(journalErr, errUnsure)
+	isLost := hal.Is(journalErr, syscall.ENOENT) || errors.Is(journalErr, errReplaced) || isUnsure
 	if isLost && isSame && m.journal.Stats().Why == "" {
-		m.lost(file, "")
+		if !isUnsure {
+			m.lost(file, "")
+		}
 		m.journal.Lose(journalErr)
 		m.mend()
 	}

@@ -51,4 +51,8 @@ var identity = []Mutant{
 		"another file in the place of the journal is taken for it", "S15, L11", "engine/own.go",
 		"\t\t\t\tjournalErr = errReplaced\n", "\t\t\t\tjournalErr = nil\n",
 	},
+	{
+		"a journal of which nobody knows which file it is is taken for it", "S15, L11", "engine/own.go",
+		"\t\t\t\tjournalErr = errUnsure\n", "",
+	},
 }
