@@ -152,7 +152,7 @@ mutants: build ## faulty engines that the simulator must tell from the true one,
 
 .PHONY: bench
 bench: ## the engine beside its peers and goals, TURNS (1) times; the simulator, BENCHTIME (10s) a world; BASE=<commit>: packages beside that commit's
-	cd bench && go test -run '^$$' -bench 'Goals|Notice' -benchtime $(TURNS)x . && go test -run '^$$' -bench 'Hunt|Large' -benchtime $(BENCHTIME) .
+	cd bench && go test -run '^$$' -bench Goals -benchtime $(TURNS)x . && go test -run '^$$' -bench 'Hunt|Large|Short' -benchtime $(BENCHTIME) .
 ifdef BASE
 	@mkdir -p bin
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./... | tee bin/bench.new

@@ -36,37 +36,41 @@ type manager interface {
 
 const engineRoot = "/var/lib/volnode" // in memory
 
-func engineOn(h hal.Host) *engine.VolumeManager {
-	return engine.New(h, engine.Config{NodeName: "n1", RootDir: engineRoot, NoRuntime: true})
+func engineOn(h hal.Host, root string) *engine.VolumeManager {
+	return engine.New(h, engine.Config{NodeName: "n1", RootDir: root, NoRuntime: true})
 }
 
 // startEngine starts an engine with the owner and the tasks that it has on Linux, on a host in memory.
 func startEngine(b *testing.B) (m *engine.VolumeManager, stop func()) {
 	b.Helper()
 	root, err := filepath.EvalSymlinks(b.TempDir())
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	host, err := linux.New(linux.Options{RootDir: root})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
+	m = engineOn(memory.New(host.HAL().Runtime, engineRoot, nil).HAL(), engineRoot)
+	return m, run(b, host, m)
+}
+
+// run starts an engine with the owner of a host, and returns once it has read the node. What is up when it is stopped
+// stays mounted.
+func run(b *testing.B, host *linux.Host, m *engine.VolumeManager) (stop func()) {
+	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var owner sync.WaitGroup
 	owner.Go(func() { host.Run(ctx) })
-	m = engineOn(memory.New(host.HAL().Runtime, engineRoot, nil).HAL())
-	m.Start()
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(ctx) }()
 	for {
 		isSynced, err := m.ReconcilerStatesHasBeenSynced(ctx)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		if isSynced {
 			break
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return m, func() {
+	return func() {
+		m.Stop()
+		must(b, <-ended)
 		host.Close()
 		cancel()
 		owner.Wait()
@@ -90,14 +94,15 @@ func podsWith(pods, volumes int, source func(pod, volume int) corev1.VolumeSourc
 	return all
 }
 
-func emptyDirs(pods, volumes int) []*corev1.Pod {
+// emptyDirs makes pods with emptyDirs, on the disk unless a medium is given.
+func emptyDirs(pods, volumes int, medium ...corev1.StorageMedium) []*corev1.Pod {
 	return podsWith(pods, volumes, func(int, int) corev1.VolumeSource {
-		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: append(medium, "")[0]}}
 	})
 }
 
 // claims makes pods with a CSI volume each, and the objects that they need.
-func claims(pods int) (all []*corev1.Pod, objects []any) {
+func claims(pods int, attributes map[string]string) (all []*corev1.Pod, objects []any) {
 	no, once := false, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 	objects = append(objects, &storagev1.CSIDriver{
 		ObjectMeta: metav1.ObjectMeta{Name: driverName},
@@ -108,7 +113,7 @@ func claims(pods int) (all []*corev1.Pod, objects []any) {
 	})
 	all = podsWith(pods, 1, func(pod, _ int) corev1.VolumeSource {
 		name := strconv.Itoa(pod)
-		csi := &corev1.CSIPersistentVolumeSource{Driver: driverName, VolumeHandle: name}
+		csi := &corev1.CSIPersistentVolumeSource{Driver: driverName, VolumeHandle: name, VolumeAttributes: attributes}
 		objects = append(objects, &corev1.PersistentVolume{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: corev1.PersistentVolumeSpec{
@@ -152,33 +157,43 @@ func take(f func() int) used {
 	return used{time.Since(wall), processorTime() - cpu, failed}
 }
 
-// storm brings all pods up at once, each with somebody who waits for it, and takes them down in the same way. A wait ends
-// after bound.
+// storm brings all pods up at once, each with somebody who waits for it, and takes them down in the same way. A wait
+// ends after bound.
 func storm(m manager, pods []*corev1.Pod, bound time.Duration) (up, down used) {
-	each := func(tell func(*corev1.Pod), wait func(context.Context, core.PodUID) error) func() int {
-		return func() int {
-			ctx, cancel := context.WithTimeout(context.Background(), bound)
-			defer cancel()
-			var waiters sync.WaitGroup
-			var failed atomic.Int64
-			for _, p := range pods {
-				tell(p)
-				waiters.Go(func() {
-					if wait(ctx, core.PodUID(p.UID)) != nil {
-						failed.Add(1)
-					}
-				})
-			}
-			waiters.Wait()
-			return int(failed.Load())
-		}
-	}
-	up = take(each(m.PodAdded, m.WaitForAttachAndMount))
+	up = rise(m, pods, bound)
 	if up.failed > 0 {
 		time.Sleep(2 * time.Second) // without anybody who waits, the rest comes up
 	}
-	down = take(each(func(p *corev1.Pod) { m.PodRemoved(core.PodUID(p.UID)) }, m.WaitForUnmount))
-	return up, down
+	return up, fall(m, pods, bound)
+}
+
+func rise(m manager, pods []*corev1.Pod, bound time.Duration) used {
+	return together(pods, bound, m.PodAdded, m.WaitForAttachAndMount)
+}
+
+func fall(m manager, pods []*corev1.Pod, bound time.Duration) used {
+	return together(pods, bound, func(p *corev1.Pod) { m.PodRemoved(core.PodUID(p.UID)) }, m.WaitForUnmount)
+}
+
+func together(
+	pods []*corev1.Pod, bound time.Duration, tell func(*corev1.Pod), wait func(context.Context, core.PodUID) error,
+) used {
+	return take(func() int {
+		ctx, cancel := context.WithTimeout(context.Background(), bound)
+		defer cancel()
+		var waiters sync.WaitGroup
+		var failed atomic.Int64
+		for _, p := range pods {
+			tell(p)
+			waiters.Go(func() {
+				if wait(ctx, core.PodUID(p.UID)) != nil {
+					failed.Add(1)
+				}
+			})
+		}
+		waiters.Wait()
+		return int(failed.Load())
+	})
 }
 
 // latencies are the times from telling of a pod with one volume to its being ready, one pod after another, each after a
@@ -189,9 +204,7 @@ func latencies(b *testing.B, m manager, pods []*corev1.Pod, pause func()) (all [
 		pause()
 		uid, begin := core.PodUID(p.UID), time.Now()
 		m.PodAdded(p)
-		if err := m.WaitForAttachAndMount(context.Background(), uid); err != nil {
-			b.Fatal(err)
-		}
+		must(b, m.WaitForAttachAndMount(context.Background(), uid))
 		all = append(all, time.Since(begin))
 		m.PodRemoved(uid)
 	}
@@ -202,7 +215,7 @@ func latencies(b *testing.B, m manager, pods []*corev1.Pod, pause func()) (all [
 func allocations(b *testing.B, pods []*corev1.Pod, objects ...any) (number, bytes float64) {
 	b.Helper()
 	loop := memory.NewLoop()
-	m := engineOn(memory.New(loop, engineRoot, objects, driverName).HAL())
+	m := engineOn(memory.New(loop, engineRoot, objects, driverName).HAL(), engineRoot)
 	m.Start()
 	loop.Run()
 	var before, after runtime.MemStats
@@ -243,8 +256,8 @@ func (unwatched) Directory(string, func()) (changed func() (names []string, isAn
 	return func() ([]string, bool) { return nil, true }
 }
 
-// heldBy is the live heap that the engine holds for a volume that is up, in bytes. It is how much the heap shrinks when only the
-// engine becomes garbage; the host and the pods stay.
+// heldBy is the live heap that the engine holds for a volume that is up, in bytes. It is how much the heap shrinks when
+// only the engine becomes garbage; the host and the pods stay.
 func heldBy(b *testing.B, pods []*corev1.Pod) float64 {
 	b.Helper()
 	loop := memory.NewLoop()
@@ -252,7 +265,7 @@ func heldBy(b *testing.B, pods []*corev1.Pod) float64 {
 	host := memory.New(runtimeOf, engineRoot, nil)
 	h := host.HAL()
 	h.Watches = unwatched{h.Watches}
-	m := engineOn(h)
+	m := engineOn(h, engineRoot)
 	m.Start()
 	loop.Run()
 	for _, p := range pods {

@@ -27,6 +27,8 @@ const (
 type polling struct {
 	over context.Context
 	done sync.WaitGroup
+	// mount is what a mount takes beside the model's own part; nil is nothing.
+	mount func(pollingPair)
 
 	mu        sync.RWMutex
 	pods      map[core.PodUID]*corev1.Pod
@@ -205,6 +207,11 @@ func (p *polling) reconcile() {
 			p.begin(x, func() { p.actual.volumes[x.volume] = map[core.PodUID]*pollingMount{} })
 		case !isMounted:
 			p.begin(x, func() {
+				if p.mount != nil {
+					p.actual.Unlock()
+					p.mount(x)
+					p.actual.Lock()
+				}
 				if pods := p.actual.volumes[x.volume]; pods != nil { // else it is verified in the next pass
 					pods[x.pod] = &pollingMount{}
 				}

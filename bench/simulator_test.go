@@ -45,6 +45,10 @@ func (f *figures) perCPU(sum float64) float64 { return sum / f.cpu.Seconds() }
 var measured []*figures
 
 func TestMain(m *testing.M) {
+	if at := os.Getenv(driverEnv); at != "" {
+		serveDriver(at)
+		return
+	}
 	if linux.IsHelper() {
 		linux.HelperMain()
 	}
@@ -59,18 +63,42 @@ func TestMain(m *testing.M) {
 
 // BenchmarkHunt runs the schedules of a default hunt.
 func BenchmarkHunt(b *testing.B) {
-	benchmark(b, "hunt", func(seed uint64) scenarios.Schedule { return scenarios.Schedule{Seed: seed} })
+	noteEvents(benchmark(b, "hunt", func(seed uint64) scenarios.Schedule { return scenarios.Schedule{Seed: seed} }))
 }
 
 // BenchmarkLarge runs schedules with 20 volumes.
 func BenchmarkLarge(b *testing.B) {
-	benchmark(b, "large", func(seed uint64) scenarios.Schedule {
+	noteEvents(benchmark(b, "large", func(seed uint64) scenarios.Schedule {
 		setup := scenarios.Large(seed)
 		return scenarios.Schedule{Seed: seed, Setup: &setup}
-	})
+	}))
 }
 
-func benchmark(b *testing.B, name string, schedule func(seed uint64) scenarios.Schedule) {
+func noteEvents(f *figures) {
+	note("G19", f.name+", events with all checks", "a CPU-second", f.perCPU(float64(f.events)))
+}
+
+// BenchmarkShort runs the shortest schedules that are whole: one pod, and no restart in calm. Each is a world with a
+// start and a calm of its own. Some run twice, and must do the same.
+func BenchmarkShort(b *testing.B) {
+	short := func(seed uint64) scenarios.Schedule {
+		setup := scenarios.Large(seed)
+		setup.Pods, setup.Volumes, setup.NoRestart, setup.Chaos = 1, 4, true, setup.Chaos/3
+		return scenarios.Schedule{Seed: seed, Setup: &setup}
+	}
+	f := benchmark(b, "short", short)
+	note("G20", "short, schedules", "a CPU-minute", 60*f.perCPU(float64(f.schedules)))
+	note("G20", "short, events of each", "", f.perSchedule(f.events))
+	differ := 0
+	for seed := uint64(firstSeed); seed < firstSeed+100; seed++ {
+		if scenarios.NewHunter().Run(short(seed)).Hash != scenarios.NewHunter().Run(short(seed)).Hash {
+			differ++
+		}
+	}
+	note("G20", "of 100, those that a second run does not repeat", "", float64(differ))
+}
+
+func benchmark(b *testing.B, name string, schedule func(seed uint64) scenarios.Schedule) *figures {
 	f := &figures{name: name, live: live(schedule)}
 	h := scenarios.NewHunter()
 	h.KeepCoroutines()
@@ -97,6 +125,7 @@ func benchmark(b *testing.B, name string, schedule func(seed uint64) scenarios.S
 	b.ReportMetric(f.perSchedule(f.mallocs), "allocs/op")
 	b.ReportMetric(f.perSchedule(f.allocated), "B/op")
 	measured = append(measured, f)
+	return f
 }
 
 // live is what a world holds at its end, on average over some.
