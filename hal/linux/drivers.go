@@ -129,8 +129,9 @@ func (dr *driver) unlock() {
 	}
 }
 
-// acquire returns the connection for a call to name; the caller releases it. An error means that nothing can have been sent.
-func (d *drivers) acquire(ctx context.Context, name string) (*connection, error) {
+// acquire returns the connection for a call to name; the caller releases it. An error means that nothing can have been
+// sent. A connection that is lost is made again, until the deadline.
+func (d *drivers) acquire(deadline hal.Instant, name string) (*connection, error) {
 	d.mu.Lock()
 	dr := d.byName[name]
 	d.mu.Unlock()
@@ -142,6 +143,8 @@ func (d *drivers) acquire(ctx context.Context, name string) (*connection, error)
 	if dr.conn.acquire() {
 		return dr.conn, nil
 	}
+	ctx, cancel := d.host.until(deadline)
+	defer cancel()
 	conn, err := dial(ctx, dr.endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("connection lost, and %s: %w", dr.endpoint, err)

@@ -98,9 +98,7 @@ func invoke[Client, Req, Resp any](
 func (d *drivers) send(
 	c hal.Call, driver, op, object string, state *atomic.Int32, call func(context.Context, *connection) error,
 ) *hal.Error {
-	ctx, cancel := d.host.until(c.Deadline)
-	conn, err := d.acquire(ctx, driver)
-	cancel()
+	conn, err := d.acquire(c.Deadline, driver)
 	if err != nil {
 		return neverSent(op, object, err)
 	}
@@ -112,7 +110,7 @@ func (d *drivers) send(
 	if end != 0 && c.Late != nil {
 		end = end.Add(d.host.options.LateWindow)
 	}
-	ctx, cancel = d.host.until(end)
+	ctx, cancel := d.host.until(end)
 	defer cancel()
 	var p progress
 	if err := call(context.WithValue(ctx, progressKey{}, &p), conn); err != nil {
