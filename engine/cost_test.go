@@ -13,6 +13,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/memory"
 	"github.com/volnode/volnode/hal/wrap"
 )
@@ -86,11 +87,11 @@ func alone(pods []*corev1.Pod) []*corev1.Pod {
 // A build that looks for races takes a little more.
 func TestCostOfAVolumeIsConstant(t *testing.T) {
 	few, many := emptyDirs(50), emptyDirs(2000)
-	compare(t, "emptyDir", costOf(t, few), costOf(t, many), 25)
+	compare(t, "emptyDir", costOf(t, few), costOf(t, many), 23)
 	fewClaims, fewObjects := claims(50)
 	manyClaims, manyObjects := claims(2000)
-	compare(t, "CSI and emptyDir", costOf(t, fewClaims, fewObjects...), costOf(t, manyClaims, manyObjects...), 50)
-	compare(t, "CSI", costOf(t, alone(fewClaims), fewObjects...), costOf(t, alone(manyClaims), manyObjects...), 70)
+	compare(t, "CSI and emptyDir", costOf(t, fewClaims, fewObjects...), costOf(t, manyClaims, manyObjects...), 48)
+	compare(t, "CSI", costOf(t, alone(fewClaims), fewObjects...), costOf(t, alone(manyClaims), manyObjects...), 66)
 }
 
 func compare(t *testing.T, what string, few, many cost, most float64) {
@@ -196,4 +197,56 @@ func TestCostOfAChangeIsConstant(t *testing.T) {
 	for name, few := range counted[20] {
 		assert.LessOrEqual(t, counted[1000][name], few*1.1+0.5, name)
 	}
+}
+
+// away is a runtime that can be taken away, so that nothing keeps the engine that ran on it in memory.
+type away struct{ hal.Runtime }
+
+// unwatched lets nobody watch, so that nobody is held.
+type unwatched struct{ hal.Watches }
+
+func (unwatched) MountTable(func([]string))  {}
+func (unwatched) Path(string, func()) func() { return func() {} }
+
+func (unwatched) Directory(string, func()) (changed func() (names []string, isAny bool)) {
+	return func() ([]string, bool) { return nil, true }
+}
+
+// What the engine holds for each of a pod's two emptyDirs that are up: how much the heap shrinks when only the engine becomes garbage.
+func TestAVolumeThatIsUpHoldsLittle(t *testing.T) {
+	loop, pods := memory.NewLoop(), emptyDirs(5000)
+	for _, p := range pods {
+		spec := &p.Spec
+		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "more", VolumeSource: spec.Volumes[0].VolumeSource})
+		spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "more", MountPath: "/more"})
+	}
+	runs := &away{loop}
+	host := memory.New(runs, "/var/lib/volnode", nil)
+	h := host.HAL()
+	h.Watches = unwatched{h.Watches}
+	m := engine.New(h, engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true})
+	m.Start()
+	for _, p := range pods {
+		m.PodAdded(p)
+	}
+	loop.Run()
+	status, err := m.Status(t.Context())
+	require.NoError(t, err)
+	require.Len(t, status.Rungs, 2*len(pods))
+	status = engine.Status{}
+	live := func() float64 {
+		var is runtime.MemStats
+		runtime.GC()
+		runtime.GC() // what lies in pools
+		runtime.ReadMemStats(&is)
+		return float64(is.HeapAlloc)
+	}
+	with := live()
+	runtime.KeepAlive(m)
+	m, loop, h, runs.Runtime = nil, nil, hal.Host{}, nil
+	held := (with - live()) / float64(2*len(pods))
+	runtime.KeepAlive(host)
+	runtime.KeepAlive(pods)
+	t.Logf("%.0f bytes", held)
+	require.LessOrEqual(t, held, 1500.0)
 }

@@ -29,5 +29,10 @@ func TestHostPathIsCheckedAtStart(t *testing.T) {
 	b.w.KillAgent()
 	b.run(10 * time.Minute)
 	require.Equal(t, engine.Ready, b.status().Pods[0].State)
-	require.True(t, slices.ContainsFunc(b.log, checked))
+	require.False(t, slices.ContainsFunc(b.log, checked), "the start has looked, and found what there was")
+	b.w.KillAgent()
+	require.Zero(t, b.w.RemoveDir("/srv/data"))
+	b.w.WriteFile("/srv/data", nil)
+	b.run(10 * time.Minute)
+	require.NotEqual(t, engine.Ready, b.status().Pods[0].State)
 }

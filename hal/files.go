@@ -99,10 +99,13 @@ type HostFile struct {
 }
 
 // HostPaths is paths of the host, of hostPath volumes. Links are followed, as hostPath has always done. They may lie on any filesystem and hang, so
-// each call is of class helper.
+// Find and Make are of class helper.
 type HostPaths interface {
 	// Find tells what path leads to.
 	Find(c Call, path string) (HostFile, error)
+	// Cached is Find for what the kernel has in its cache, and waits for no filesystem. EAGAIN: it has not all of it, or would have to ask. ENOENT: there
+	// is nothing. It is of class syscall.
+	Cached(c Call, path string) (HostFile, error)
 	// Make makes path as a directory (0755, with parents) or an empty file (0644, parents must exist) if nothing is there; EEXIST if something is.
 	Make(c Call, path string, t FileType) error
 }

@@ -19,12 +19,6 @@ type rung struct {
 	generation  []Foundation // what it was climbed on
 	facts       []Fact
 	fingerprint string // of the last Done; kept while leaving, as the proof of what is ours
-	seen        string // what stood at the path before the first intent
-	short       string
-	refreshBy   hal.Instant
-	calls       []call
-	answered    *[2]answered // of climbs and of descents, nil for none: see fence.go
-	child       string       // a helper of an earlier run that may still act
 	op          *flight
 	changed     uint64 // step of the last change that a look may not know
 	seq         uint64 // of the record
@@ -54,20 +48,12 @@ type rung struct {
 	blocked bool
 	slot    int32 // in timers
 
-	// Why it is as it is, and when to try again.
-	reason string
-	up     backoff // of Look, Climb and Refresh
-	down   backoff // of Descend
-	falls  backoff // how long core waits before it makes r anew: see fall
-	next   decision
-	spot   spot        // where it stands, in an index
-	timer  hal.Instant // what it waits for, 0 for nothing; set by timers alone
+	next decision
+	spot spot // where it stands, in an index
 
-	alone   [1]*rung  // r itself: the lists in which it is the only one
-	pods    []*pod    // that want it at the top of a ladder
-	sheds   []hal.Key // of Below: it is not to stand on them any more, once it is gone
-	vacates []string  // of Places: they are not its own any more, once it is gone
-	rivals  []*rung   // of other volumes, that own one of its Places; sorted by key
+	alone [1]*rung // r itself: the lists in which it is the only one
+	pods  []*pod   // that want it at the top of a ladder
+	*plight
 }
 
 // flight is an operation under way.
@@ -92,7 +78,7 @@ func (c *Core) add(spec Rung) *rung {
 	if c.rungs[spec.Key] != nil {
 		panic(fmt.Sprintf("core: rung %s made twice", spec.Key))
 	}
-	r := &rung{Rung: spec, state: Absent, purged: true}
+	r := &rung{Rung: spec, state: Absent, purged: true, plight: c.none}
 	r.alone[0] = r
 	if _, is := c.veil(r); is {
 		r.state, r.purged, r.veiled = Unknown, false, true
@@ -126,7 +112,8 @@ func (c *Core) shed(r *rung) {
 	spec := r.Rung
 	spec.Below = slices.DeleteFunc(slices.Clone(r.Below), func(key hal.Key) bool { return slices.Contains(r.sheds, key) })
 	spec.Places = slices.DeleteFunc(slices.Clone(r.Places), func(at string) bool { return slices.Contains(r.vacates, at) })
-	r.sheds, r.vacates = nil, nil
+	p := r.own()
+	p.sheds, p.vacates = nil, nil
 	c.respec(r, &spec)
 }
 
@@ -294,10 +281,10 @@ func (c *Core) lose(r *rung, reason string, trusted bool) {
 		r.trusted = r.trusted && trusted
 		return
 	}
-	r.state, r.trusted, r.reason = Unknown, trusted, reason
-	falls := r.falls
-	r.resetBackoff()
-	r.falls = falls
+	r.state, r.trusted = Unknown, trusted
+	p := r.own()
+	p.reason = reason
+	p.up, p.down, r.blocked = backoff{}, backoff{}, false
 	c.markAround(r)
 	for _, a := range c.upon[r.Key] {
 		c.lose(a, fmt.Sprintf("%s below it was lost", r.Key), true)
@@ -312,18 +299,20 @@ func (c *Core) fall(r *rung, reason string) {
 	if !stood {
 		return
 	}
-	if c.now.Sub(r.falls.until) > backoffMax {
-		r.falls = backoff{}
+	p := r.own()
+	if c.now.Sub(p.falls.until) > backoffMax {
+		p.falls = backoff{}
 	}
-	r.up.until = max(c.now, r.falls.until)
-	r.falls.fail(r.up.until, r.Key, Climb, true)
+	p.up.until = max(c.now, p.falls.until)
+	p.falls.fail(p.up.until, r.Key, Climb, true)
 }
 
 // saw notes what stands at the place of a rung that is to be climbed again: it is not the rung, and only what comes after the next intent may be. As
 // long as a climb may act, what it makes is ours, and is not to be taken for what stood there before.
 func (r *rung) saw(fingerprint string) {
 	if r.bound(Climb) == 0 {
-		r.seen, r.looked, r.traced = fingerprint, true, false
+		r.looked, r.traced = true, false
+		r.setSeen(fingerprint)
 	}
 }
 

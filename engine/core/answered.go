@@ -41,10 +41,11 @@ func side(v Verb) int {
 
 // remember notes a call that was answered with an error.
 func (r *rung) remember(v Verb, until hal.Instant, instance string) {
-	if r.answered == nil {
-		r.answered = &[2]answered{}
+	p := r.own()
+	if p.answered == nil {
+		p.answered = &[2]answered{}
 	}
-	k := &r.answered[side(v)]
+	k := &p.answered[side(v)]
 	if k.until != 0 && k.instance != instance {
 		instance = ""
 	}
@@ -91,7 +92,8 @@ func (c *Core) lingers(r *rung) {
 		return
 	}
 	r.facts, r.fingerprint, r.generation, r.seq = nil, "", nil, 0
-	r.seen, r.looked, r.traced = "", false, false
+	r.looked, r.traced = false, false
+	r.setSeen("")
 	r.phase = Lingering
 	c.batch.Lines = append(c.batch.Lines, Line{Key: r.Key, Record: c.record(r)})
 }
@@ -122,8 +124,9 @@ func (c *Core) recallEffects() {
 func (c *Core) appears(r *rung, fingerprint string) {
 	isKnown := c.acts[r.Actor]
 	r.state, r.purged, r.trusted = Unknown, false, false
-	r.seen, r.looked = "", true // nothing stood there: what does now came by the call
-	r.reason = "found " + fingerprint + ", which its driver has made after it had answered with an error"
+	r.looked = true
+	r.setSeen("") // nothing stood there: what does now came by the call
+	r.own().reason = "found " + fingerprint + ", which its driver has made after it had answered with an error"
 	r.resetBackoff()
 	if c.distrust(r.Actor); isKnown {
 		c.settle(r)

@@ -55,15 +55,27 @@ func jitter(d time.Duration, key hal.Key, v Verb, attempt int) time.Duration {
 	return d / 10 * time.Duration(h.Sum32()%1024) / 1024
 }
 
-// backoff returns the wait that stands before a verb.
-func (r *rung) backoff(v Verb) *backoff {
+// wait is the wait that stands before a verb.
+func (p *plight) wait(v Verb) *backoff {
 	if v == Descend {
-		return &r.down
+		return &p.down
 	}
-	return &r.up
+	return &p.up
+}
+
+// calm ends the wait before a verb.
+func (r *rung) calm(v Verb) {
+	if *r.wait(v) != (backoff{}) {
+		*r.own().wait(v) = backoff{}
+	}
 }
 
 // resetBackoff lets both directions try at once.
 func (r *rung) resetBackoff() {
-	r.up, r.down, r.falls, r.blocked = backoff{}, backoff{}, backoff{}, false
+	r.calm(Climb)
+	r.calm(Descend)
+	if r.falls != (backoff{}) {
+		r.own().falls = backoff{}
+	}
+	r.blocked = false
 }

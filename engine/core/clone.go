@@ -27,7 +27,9 @@ func (c *Core) Clone() *Core {
 	d.upon, d.volumes, d.places = cloneIndex(c.upon, list), cloneIndex(c.volumes, list), cloneIndex(c.places, list)
 	for _, of := range c.sorted() {
 		r := copies[of]
-		r.rivals = list(of.rivals)
+		if len(of.rivals) > 0 {
+			r.own().rivals = list(of.rivals)
+		}
 		r.spot.left, r.spot.right = copies[r.spot.left], copies[r.spot.right]
 	}
 	d.atlas = copies[c.atlas]
@@ -62,7 +64,10 @@ func (c *Core) Clone() *Core {
 	for i, t := range c.turns {
 		d.turns[i] = t.clone(copies)
 	}
-	d.serial, d.timers, d.all = maps.Clone(c.serial), list(c.timers), slices.Clone(c.all)
+	d.serial, d.timers, d.all = maps.Clone(c.serial), slices.Clone(c.timers), slices.Clone(c.all)
+	for i := range d.timers {
+		d.timers[i].r = copies[d.timers[i].r]
+	}
 	d.dead, d.acts, d.waits = maps.Clone(c.dead), maps.Clone(c.acts), maps.Clone(c.waits)
 	d.keepers, d.landed = keepers{}, nil
 	d.dirty, d.round, d.touched, d.decided = list(c.dirty), nil, nil, nil
@@ -77,11 +82,7 @@ func (c *Core) Clone() *Core {
 func (r *rung) clone() *rung {
 	c := *r
 	c.alone[0] = &c
-	c.pods, c.calls = nil, slices.Clone(c.calls)
-	if c.answered != nil {
-		answered := *c.answered
-		c.answered = &answered
-	}
+	c.pods, c.plight = nil, c.plight.clone()
 	if c.op != nil {
 		op := *c.op
 		c.op = &op

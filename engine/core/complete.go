@@ -92,7 +92,8 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	c.ends(in)
 	r.op = nil
 	r.changed = c.step
-	r.reason, r.blocked = res.Reason, res.Blocked
+	r.blocked = res.Blocked
+	r.setReason(res.Reason)
 	c.hear(r, in, res)
 	switch in.Verb {
 	case Look:
@@ -126,11 +127,11 @@ func (c *Core) complete(id hal.OpID, res Result) {
 
 // setBack starts the wait before the next attempt. An ABORTED that another call of ours explains costs nothing: it is retried when that call ends.
 func (c *Core) setBack(r *rung, in *flight, res Result) {
-	wait := r.backoff(in.Verb)
 	if res.Answer == Aborted && in.crowded {
 		c.serial[r.Actor] = true
 		return
 	}
+	wait := r.own().wait(in.Verb)
 	if res.Unfinished {
 		*wait = backoff{}
 		return
@@ -160,7 +161,7 @@ func (c *Core) lookedAt(r *rung, res Result) {
 	switch {
 	case r.state == Unknown && r.trusted && res.Fingerprint == r.fingerprint:
 		r.state, r.denied, r.left, r.wasUp = Present, false, false, r.Pod != ""
-		r.up = backoff{}
+		r.calm(Climb)
 		c.settle(r)
 		c.resetAbove(r)
 	case r.state == Unknown && r.trusted && c.fails(r, res.Fingerprint):
@@ -171,15 +172,18 @@ func (c *Core) lookedAt(r *rung, res Result) {
 		c.appears(r, res.Fingerprint)
 	case r.sweep && res.Fingerprint != "" && IsBare(res.Fingerprint):
 		r.sweep, r.state, r.purged = false, Unknown, false
-		r.seen, r.looked = "", true // nothing was there when it was gone
-		r.reason = "found " + res.Fingerprint + ", which its driver has made after it had answered with an error"
+		r.looked = true
+		r.setSeen("") // nothing was there when it was gone
+		r.own().reason = "found " + res.Fingerprint + ", which its driver has made after it had answered with an error"
 	default:
-		r.seen, r.looked, r.sweep = res.Fingerprint, true, false
+		r.looked, r.sweep = true, false
 		switch {
 		case res.Fingerprint == r.fingerprint:
-			r.seen = "" // what stands there is ours
+			r.setSeen("") // what stands there is ours
 		case r.traced && !IsBare(res.Fingerprint):
-			r.seen = SeenUnknown // it may be ours: a climb takes it if its driver does, and a descent does not unmount it
+			r.setSeen(SeenUnknown) // it may be ours: a climb takes it if its driver does, and a descent does not unmount it
+		default:
+			r.setSeen(res.Fingerprint)
 		}
 	}
 }
@@ -192,16 +196,19 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 		r.failed = false
 		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint
 		c.locate(r)
-		r.short, r.refreshBy, r.reason = res.Short, res.RefreshBy, res.Short
 		r.wasUp = r.Pod != ""
 		attempts := r.up.attempts
-		r.up, r.down = backoff{}, backoff{}
+		r.calm(Climb)
+		r.calm(Descend)
+		r.setReason(res.Short)
+		r.lacks(res.Short, res.RefreshBy)
 		if res.Short != "" || (res.RefreshBy != 0 && res.RefreshBy <= c.now) {
 			if in.Verb == Refresh && !res.Unfinished {
-				r.up.attempts = attempts // still short: the next wait is longer
+				r.own().up.attempts = attempts // still short: the next wait is longer
 			}
-			r.up.fail(c.now, r.Key, in.Verb, false)
+			r.own().up.fail(c.now, r.Key, in.Verb, false)
 		}
+		c.disown(r)
 		if changed {
 			c.resetAbove(r)
 		}
@@ -227,8 +234,10 @@ func (c *Core) descended(r *rung, in *flight, res Result) {
 	case hal.Done:
 		r.state, r.trusted, r.negate, r.failed = Absent, false, false, false
 		r.purged = in.quiet
-		r.wasUp, r.short, r.refreshBy, r.reason = false, "", 0, ""
-		r.down = backoff{} // and not r.up: a climb that is negated each time still waits longer each time
+		r.wasUp = false
+		r.setReason("")
+		r.lacks("", 0)
+		r.calm(Descend) // and not r.up: a climb that is negated each time still waits longer each time
 	case hal.NotDone:
 		// The known end of a descent that did nothing leaves the rung as it was: a joining pod is not fenced out.
 	case hal.Unknown:
@@ -261,7 +270,7 @@ func (c *Core) fenceOff(r *rung, in *flight, res Result) {
 // resetAbove lets the rungs that stand on r try at once, since r changed. If their denials make r fall again and again, the wait of fall sets the pace.
 func (c *Core) resetAbove(r *rung) {
 	for _, a := range c.upon[r.Key] {
-		a.up = backoff{}
+		a.calm(Climb)
 	}
 }
 

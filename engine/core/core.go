@@ -23,6 +23,7 @@ type Core struct {
 	atlas   *rung                        // by where they stand: see spot
 	actors  map[string]map[hal.Key]*rung // by Actor
 	pods    map[PodUID]*pod
+	none    *plight
 	ops     map[hal.OpID]*rung // in flight
 	open    map[hal.OpID]*rung // ended without a known end: an answer may still come
 	covers  []Cover
@@ -85,7 +86,7 @@ func New(s Start) *Core {
 		now: s.Now, boot: s.Boot, limit: cmp.Or(s.InFlight, MaxInFlight), covers: s.Covers, hidden: s.Hidden,
 		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, places: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
-		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{}, waits: map[Waiter]PodUID{},
+		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{}, waits: map[Waiter]PodUID{}, none: &plight{isShared: true},
 	}
 	found := map[hal.Key]string{}
 	for _, f := range s.Found {
@@ -134,11 +135,12 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 		return // nothing of another boot is mounted, runs or acts on this node, and its fingerprints prove nothing
 	}
 	r.fingerprint, r.generation, r.wasUp = rec.Fingerprint, rec.Generation, rec.WasUp
-	r.seen, r.looked = rec.Seen, true
+	r.looked = true
+	r.setSeen(rec.Seen)
 	r.fence(call{verb: Climb, until: rec.ClimbUntil})
 	r.fence(call{verb: Descend, until: rec.DescendUntil})
 	if rec.AnsweredClimb != 0 || rec.AnsweredDescend != 0 {
-		r.answered = &[2]answered{{until: rec.AnsweredClimb}, {until: rec.AnsweredDescend}}
+		r.own().answered = &[2]answered{{until: rec.AnsweredClimb}, {until: rec.AnsweredDescend}}
 	}
 	if c.ActsAfterReply(r.Actor) {
 		c.doubt(r)
@@ -186,6 +188,9 @@ func (c *Core) Step(now hal.Instant, e Event) Batch {
 	c.reconcile()
 	c.recordFreed()
 	c.wake()
+	if !c.none.isOver() {
+		panic("core: what all rungs share was changed")
+	}
 	b := c.batch
 	c.batch = Batch{}
 	return b
@@ -317,13 +322,13 @@ func (c *Core) childSeen(e ChildSeen) {
 		r = c.add(Rung{Key: e.Key})
 		r.state = Absent
 	}
-	r.child = e.What
+	r.own().child = e.What
 	c.markAround(r)
 }
 
 func (c *Core) childGone(key hal.Key) {
 	if r := c.rungs[key]; r != nil && r.child != "" {
-		r.child = ""
+		r.own().child = ""
 		r.resetBackoff()
 		if r.Kind != "" { // whatever the child did last, it did after the last look
 			r.state, r.purged, r.trusted = Unknown, false, false

@@ -205,20 +205,20 @@ func (c *Core) enlist(want *Rung, fresh bool) {
 		return
 	}
 	spec := *want
-	r.sheds, r.vacates = nil, nil
+	r.keepsAll()
 	if !r.isGone() {
 		// What may be left of it is at the paths that it was made at.
 		for _, at := range r.Places {
 			if !slices.Contains(spec.Places, at) {
 				spec.Places = append(slices.Clone(spec.Places), at)
-				r.vacates = append(r.vacates, at)
+				r.own().vacates = append(r.vacates, at)
 			}
 		}
 		// A ladder is fixed by its first line and descended as recorded: Below may grow, and shrinks when nothing of the rung is left.
 		for _, key := range r.Below {
 			if !slices.Contains(spec.Below, key) {
 				spec.Below = append(slices.Clone(spec.Below), key)
-				r.sheds = append(r.sheds, key)
+				r.own().sheds = append(r.sheds, key)
 			}
 		}
 	}
@@ -254,7 +254,7 @@ func (c *Core) gone(uid PodUID) {
 	}
 	p.gone = true
 	for _, r := range p.rungs {
-		r.down = backoff{}
+		r.calm(Descend)
 		c.markDown(r)
 	}
 	c.touch(p)

@@ -21,7 +21,8 @@ type call struct {
 // fence adds a call without a known end. A bound of zero is no call.
 func (r *rung) fence(k call) {
 	if k.until != 0 {
-		r.calls = append(r.calls, k)
+		p := r.own()
+		p.calls = append(p.calls, k)
 	}
 }
 
@@ -43,13 +44,15 @@ func (c *Core) lapse(r *rung, end func(call) bool) {
 	isAwaited := r.awaitsEffect()
 	isForgotten := r.forgets(c.now, end) && r.isGone()
 	r.sweep = r.sweep || isAwaited && isForgotten && r.remembers(Climb) == 0
-	r.calls = slices.DeleteFunc(r.calls, func(k call) bool {
-		over := k.until <= c.now || end(k)
-		if over {
-			delete(c.open, k.op)
-		}
-		return over
-	})
+	if before > 0 {
+		r.own().calls = slices.DeleteFunc(r.calls, func(k call) bool {
+			over := k.until <= c.now || end(k)
+			if over {
+				delete(c.open, k.op)
+			}
+			return over
+		})
+	}
 	if len(r.calls) == before && !isForgotten {
 		return
 	}

@@ -71,7 +71,8 @@ func (c *Core) settle(r *rung) {
 		r.made, r.facts, r.fingerprint, r.generation = nil, nil, "", nil
 		c.locate(r)
 		// The next intent is a first one again, and what stands there by then is not ours. Until now it might have been what a late climb has made.
-		r.seen, r.looked, r.traced = "", false, false
+		r.looked, r.traced = false, false
+		r.setSeen("")
 		return
 	}
 	if !r.recorded && r.state != Present {

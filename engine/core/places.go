@@ -10,7 +10,7 @@ func (c *Core) occupy(r *rung) {
 	for _, at := range r.Places {
 		for _, o := range c.places[at] {
 			if r.isRival(o) {
-				r.rivals, o.rivals = insert(r.rivals, o), insert(o.rivals, r)
+				r.own().rivals, o.own().rivals = insert(r.rivals, o), insert(o.rivals, r)
 			}
 		}
 		c.places[at] = insert(c.places[at], r)
@@ -23,9 +23,11 @@ func (c *Core) vacate(r *rung) {
 		withdraw(c.places, at, r)
 	}
 	for _, o := range r.rivals {
-		o.rivals = without(o.rivals, r)
+		o.own().rivals = without(o.rivals, r)
 	}
-	r.rivals = nil
+	if len(r.rivals) > 0 {
+		r.own().rivals = nil
+	}
 }
 
 // isRival: what r has at a path is not what o has there.

@@ -252,7 +252,7 @@ func (c *Core) try(r *rung, v Verb, w why) decision {
 	if v == Descend && !c.synced {
 		return idle(whyNotSynced)
 	}
-	if wait := r.backoff(v); wait.until > c.now {
+	if wait := r.wait(v); wait.until > c.now {
 		return waitUntil(whyBackoff, wait.until)
 	}
 	if on, ok := c.undisturbed(r, v); !ok {

@@ -19,7 +19,7 @@ const (
 
 func (p Phase) String() string { return [...]string{"intent", "confirmed", "leaving", "lingering"}[p] }
 
-// Record is what the journal holds of one rung: all that is needed to take it down, or to adopt it, after a restart.
+// Record is what the journal holds of one rung: all that is needed to take it down, or to adopt it, after a restart. Nobody changes its lists.
 type Record struct {
 	Rung  Rung // Want: the parameters the last climb was started with
 	Phase Phase

@@ -23,18 +23,18 @@ func TestTimersComeInOrder(t *testing.T) {
 		}
 		var waiting []*rung
 		for _, r := range rungs {
-			require.Equal(t, r.timer != 0, r.slot != 0)
-			if r.timer != 0 {
+			require.Equal(t, h.of(r) != 0, r.slot != 0)
+			if h.of(r) != 0 {
 				waiting = append(waiting, r)
 			}
 		}
-		slices.SortStableFunc(waiting, func(a, b *rung) int { return int(a.timer - b.timer) })
+		slices.SortStableFunc(waiting, func(a, b *rung) int { return int(h.of(a) - h.of(b)) })
 		for _, r := range waiting {
-			at := r.timer
+			at := h.of(r)
 			require.Equal(t, at, h.first())
 			require.Nil(t, h.due(at-1))
 			require.Same(t, r, h.due(at))
-			require.Zero(t, r.timer)
+			require.Zero(t, h.of(r))
 		}
 		require.Zero(t, h.first())
 		require.Nil(t, h.due(10))

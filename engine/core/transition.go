@@ -161,9 +161,9 @@ func (c *Core) Meets(now hal.Instant, e Event, f func(Transition)) {
 			}
 		}
 	case Wake:
-		for _, r := range c.timers {
-			if r.timer <= now {
-				rung(r, HappensWake)
+		for _, t := range c.timers {
+			if t.at <= now {
+				rung(t.r, HappensWake)
 			}
 		}
 	case Await, Forget, Covered, Discovered, Serves:

@@ -80,9 +80,9 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfNDistinct(rapid.Custom(aRecord), 0, 5, func(r core.Record) hal.Key { return r.Rung.Key }).
 			Draw(t, "records")
-		j := &Journal{generation: 7, ledger: ledger{entries: map[hal.Key]entry{}}}
+		j := &Journal{generation: 7, ledger: newLedger()}
 		for i := range want {
-			j.ledger.put(&want[i], appendRecord(nil, &want[i]), 0)
+			j.ledger.put(&want[i], len(appendRecord(nil, &want[i])), 0)
 		}
 		snapshot := j.snapshot()
 		require.LessOrEqual(t, int64(len(snapshot)), headerSize+j.ledger.used+int64(frameSize(10)))
@@ -103,10 +103,10 @@ func TestSnapshotRoundTrip(t *testing.T) {
 
 // A record that the frame's checksum does not vouch for never comes out.
 func FuzzDecode(f *testing.F) {
-	j := &Journal{generation: 1, ledger: ledger{entries: map[hal.Key]entry{}}}
+	j := &Journal{generation: 1, ledger: newLedger()}
 	for i := range 3 {
 		r := stage(i)
-		j.ledger.put(&r, appendRecord(nil, &r), int64(i))
+		j.ledger.put(&r, len(appendRecord(nil, &r)), int64(i))
 	}
 	image := j.snapshot()
 	j.enter([]core.Line{put(publish(1, 1)), {Key: "stage/v2", Drop: true, Sync: true}})

@@ -217,7 +217,7 @@ func (j *Journal) enter(lines []core.Line) (sync bool) {
 		b = appendPut(b, l)
 		at := len(b)
 		b = appendRecord(b, &l.Record)
-		j.ledger.put(&l.Record, b[at:], int64(l.Room))
+		j.ledger.put(&l.Record, len(b)-at, int64(l.Room))
 	}
 	j.buffer = sealFrame(b, 0, sealOf(j.generation))
 	return sync
@@ -227,7 +227,7 @@ func (j *Journal) enter(lines []core.Line) (sync bool) {
 func (j *Journal) snapshot() []byte {
 	keys, size := slices.Sorted(maps.Keys(j.ledger.entries)), headerSize+frameSize(binary.MaxVarintLen64)
 	for _, key := range keys {
-		size += frameSize(binary.MaxVarintLen64 + len(j.ledger.entries[key].encoded))
+		size += frameSize(binary.MaxVarintLen64 + int(j.ledger.entries[key].size))
 	}
 	b, of := appendHeader(make([]byte, 0, size), j.generation), sealOf(j.generation)
 	for _, key := range keys {
@@ -235,7 +235,8 @@ func (j *Journal) snapshot() []byte {
 		at := len(b)
 		b = appendHead(b, kindRecord, 0, 0)
 		b = binary.AppendUvarint(b, uint64(e.room()))
-		b = append(b, e.encoded...)
+		r := e.record(key)
+		b = appendRecord(b, &r)
 		b = sealFrame(b, at, of)
 	}
 	at := len(b)

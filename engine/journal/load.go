@@ -48,7 +48,7 @@ func Open(
 		return nil, Loaded{}, fmt.Errorf("%w: %d", ErrSize, size)
 	}
 	j := &Journal{
-		dir: dir, size: size, least: size, most: size, ledger: ledger{entries: map[hal.Key]entry{}}, broken: errNotBegun,
+		dir: dir, size: size, least: size, most: size, ledger: newLedger(), broken: errNotBegun,
 	}
 	found, damages, err := j.load(h, c)
 	if err != nil {
@@ -80,7 +80,7 @@ func Open(
 
 // Peek reads the records of the journal in dir and changes nothing. there is false if dir holds no journal.
 func Peek(h *hal.Host, c hal.Call, dir string) (records []core.Record, there bool, err error) {
-	j := &Journal{dir: dir, size: MinSize, ledger: ledger{entries: map[hal.Key]entry{}}}
+	j := &Journal{dir: dir, size: MinSize, ledger: newLedger()}
 	found, _, err := j.load(h, c)
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		records = append(records, found[key].record)
@@ -252,13 +252,9 @@ func (j *Journal) inspectReplaced(h *hal.Host, c hal.Call, generations []uint64)
 	return damages
 }
 
-// chunkSize is the memory of some records' encodings.
-const chunkSize = 16 << 10
-
 // refill enters what was read in the ledger, each record after those it stands on, so that it finds its ladder. Their ages do not tell: who stands on
 // what was made anew is older, and what has never been up has no age.
 func (j *Journal) refill(found content) {
-	var chunk []byte // of encodings, so that not each has memory of its own
 	isIn := make(map[hal.Key]bool, len(found))
 	var enter func(key hal.Key)
 	enter = func(key hal.Key) {
@@ -271,14 +267,7 @@ func (j *Journal) refill(found content) {
 			enter(below)
 		}
 		j.buffer = appendRecord(j.buffer[:0], &k.record)
-		size := len(j.buffer)
-		if size > cap(chunk)-len(chunk) {
-			chunk = make([]byte, 0, max(size, chunkSize))
-		}
-		chunk = append(chunk, j.buffer...)
-		e := j.ledger.entry(&k.record, size, int64(k.room))
-		e.encoded = chunk[len(chunk)-size : len(chunk) : len(chunk)]
-		j.ledger.entries[key] = e
+		j.ledger.put(&k.record, len(j.buffer), int64(k.room))
 	}
 	byAge := slices.SortedFunc(maps.Keys(found), func(a, b hal.Key) int {
 		return cmp.Or(cmp.Compare(found[a].record.Seq, found[b].record.Seq), cmp.Compare(a, b))

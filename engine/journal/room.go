@@ -46,28 +46,17 @@ func (l *ladder) grow(by int64) int64 {
 	return l.cost() - before
 }
 
-// entry is one live record.
-type entry struct {
-	encoded []byte
-	worst   int64
-	ladder  *ladder // nil for a record that stands alone
-	base    bool    // the ladder is this record's own: it is no member of it
-}
-
 // ledger is the live records and what they may come to take in a file.
 //
 // Invariant: used is worst of all bases and of all that stand alone, and cost of all ladders.
 type ledger struct {
-	entries map[hal.Key]entry
+	entries map[hal.Key]*entry
 	used    int64
+	alike   map[alike]*alike
 }
 
-// room is what e reserves for others.
-func (e entry) room() int64 {
-	if e.base {
-		return e.ladder.room
-	}
-	return 0
+func newLedger() ledger {
+	return ledger{entries: map[hal.Key]*entry{}, alike: map[alike]*alike{}}
 }
 
 // join returns the ladder that a first record standing on below draws from: the first with enough left, else any,
@@ -76,7 +65,7 @@ func (g *ledger) join(below []hal.Key, worst int64) *ladder {
 	var found *ladder
 	for _, key := range below {
 		e := g.entries[key]
-		if e.ladder == nil {
+		if e == nil || e.ladder == nil {
 			continue
 		}
 		if e.ladder.room-e.ladder.used >= worst {
@@ -89,22 +78,13 @@ func (g *ledger) join(below []hal.Key, worst int64) *ladder {
 	return found
 }
 
-// put enters a record. The encoding is copied. Room counts only with the first record of a key.
-func (g *ledger) put(r *core.Record, encoded []byte, room int64) {
-	e := g.entry(r, len(encoded), room)
-	if len(encoded) > cap(e.encoded) {
-		e.encoded = slices.Clone(encoded) // no more: it grows once or twice, and then stands for long
-	} else {
-		e.encoded = append(e.encoded[:0], encoded...)
-	}
-	g.entries[r.Rung.Key] = e
-}
-
-// entry charges for a record, and returns its entry, without its encoding, which is so long, if that is new.
-func (g *ledger) entry(r *core.Record, encoded int, room int64) entry {
+// put enters a record that takes so many bytes encoded. Room counts only with the first record of a key.
+func (g *ledger) put(r *core.Record, encoded int, room int64) {
 	worst := worstSize(r, encoded)
-	e, known := g.entries[r.Rung.Key]
-	if !known {
+	e := g.entries[r.Rung.Key]
+	if e == nil {
+		e = newEntry(r)
+		g.entries[r.Rung.Key] = e
 		switch {
 		case room > 0:
 			e.ladder, e.base = &ladder{room: room}, true
@@ -113,13 +93,14 @@ func (g *ledger) entry(r *core.Record, encoded int, room int64) entry {
 			e.ladder = g.join(r.Rung.Below, worst)
 		}
 	}
-	g.charge(&e, worst)
-	return e
+	e.size = int32(encoded)
+	g.keep(e, r)
+	g.charge(e, worst)
 }
 
 func (g *ledger) charge(e *entry, worst int64) {
-	by := worst - e.worst
-	e.worst = worst
+	by := worst - int64(e.worst)
+	e.worst = int32(worst)
 	if e.ladder != nil && !e.base {
 		by = e.ladder.grow(by)
 	}
@@ -128,11 +109,11 @@ func (g *ledger) charge(e *entry, worst int64) {
 
 // drop takes a record out. The members of its ladder stay, and reserve no more than they use.
 func (g *ledger) drop(key hal.Key) {
-	e, known := g.entries[key]
-	if !known {
+	e := g.entries[key]
+	if e == nil {
 		return
 	}
-	g.charge(&e, 0)
+	g.charge(e, 0)
 	if e.base {
 		before := e.ladder.cost()
 		e.ladder.room = 0

@@ -126,15 +126,15 @@ func TestRoomOfSeveralLadders(t *testing.T) {
 		"none has enough":            {[2]int64{worst - 7, worst - 5}, 1, 7},
 		"none is there":              {[2]int64{0, 0}, 0, worst},
 	} {
-		g := ledger{entries: map[hal.Key]entry{}}
+		g := newLedger()
 		var below [2]*ladder
 		for i, room := range c.rooms {
 			r := stage(i + 1)
-			g.put(&r, appendRecord(nil, &r), room)
+			g.put(&r, len(appendRecord(nil, &r)), room)
 			below[i] = g.entries[r.Rung.Key].ladder
 		}
 		before := g.used
-		g.put(&member, appendRecord(nil, &member), 0)
+		g.put(&member, len(appendRecord(nil, &member)), 0)
 		require.Equal(t, c.costs, g.used-before, what)
 		drawn := g.entries[member.Rung.Key].ladder
 		require.Equal(t, c.joins == 0, drawn == nil, what)
@@ -179,7 +179,7 @@ func TestADescentFits(t *testing.T) {
 // The ledger's sum is the sum of its parts, whatever comes and goes.
 func TestLedgerAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := ledger{entries: map[hal.Key]entry{}}
+		g := newLedger()
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			i := rapid.IntRange(0, 3).Draw(t, "volume")
 			r := stage(i)
@@ -191,18 +191,18 @@ func TestLedgerAddsUp(t *testing.T) {
 				g.drop(r.Rung.Key)
 			} else {
 				room := rapid.SampledFrom([]int64{0, 0, 700, 2000}).Draw(t, "room")
-				g.put(&r, appendRecord(nil, &r), room)
+				g.put(&r, len(appendRecord(nil, &r)), room)
 			}
 			var want int64
 			members := map[*ladder]int64{}
 			for _, e := range g.entries {
 				if e.ladder == nil || e.base {
-					want += e.worst
+					want += int64(e.worst)
 				}
 				if e.ladder != nil {
 					members[e.ladder] += 0
 					if !e.base {
-						members[e.ladder] += e.worst
+						members[e.ladder] += int64(e.worst)
 					}
 				}
 			}

@@ -136,6 +136,13 @@ var hostVerbs = map[string]verb{
 		found, err := r.host.HostPaths.Find(r.call(), r.path(a[0]))
 		return found.Below, err
 	},
+	"cached": func(r *run, a args) ([]string, error) { // of what was just asked for: then it is in the cache
+		found, err := r.host.HostPaths.Cached(r.call(), r.path(a[0]))
+		for tries := 0; hal.Is(err, syscall.EAGAIN) && tries < 1000; tries++ { // a mount or a rename anywhere at that instant
+			found, err = r.host.HostPaths.Cached(r.call(), r.path(a[0]))
+		}
+		return append([]string{found.Type.String()}, found.Below...), err
+	},
 	"make": func(r *run, a args) ([]string, error) {
 		t := map[string]hal.FileType{"dir": hal.TypeDirectory, "file": hal.TypeFile}[a[1]]
 		return nil, r.host.HostPaths.Make(r.call(), r.path(a[0]), t)

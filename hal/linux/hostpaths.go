@@ -2,11 +2,12 @@ package linux
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -31,6 +32,23 @@ func (p *hostPaths) Find(c hal.Call, path string) (hal.HostFile, error) {
 		resp, err = p.host.help(c, hal.ClassHelper, "find", path, request{Find: &findRequest{path, p.host.options.RootDir}})
 		found = resp.Found
 		return err
+	})
+	return found, err
+}
+
+// Cached leaves EAGAIN to the caller.
+func (p *hostPaths) Cached(c hal.Call, path string) (hal.HostFile, error) {
+	var found hal.HostFile
+	err := p.host.within(c, hal.ClassSyscall, "find cached", path, func() (err error) {
+		if !filepath.IsAbs(path) {
+			err = because(syscall.EINVAL, "not an absolute path")
+		} else {
+			found, err = (&finder{isCached: true}).find(path, p.host.options.RootDir)
+		}
+		if err != nil {
+			return failure(hal.ClassSyscall, "find cached", path, err)
+		}
+		return nil
 	})
 	return found, err
 }
@@ -141,7 +159,7 @@ func (f *finder) stand(path string) (standing, error) {
 		return standing{}, err
 	}
 	is := standing{file: typeOf(uint32(st.Mode))}
-	if is.path, err = linkText(fmt.Sprintf("/proc/self/fd/%d", fd)); err != nil {
+	if is.path, err = linkText("/proc/self/fd/" + strconv.Itoa(fd)); err != nil {
 		return standing{}, err
 	}
 	m, err := mountOf(fd, &st)
@@ -156,10 +174,14 @@ func (f *finder) stand(path string) (standing, error) {
 	return is, nil
 }
 
+// readers are used again: a start looks at each hostPath.
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
 // mountOf is the mount that an open file lies on, of which st is known: where it stands, its root and its device.
 func mountOf(fd int, st *unix.Statx_t) (hal.Mount, error) {
 	if st.Mask&unix.STATX_MNT_ID_UNIQUE != 0 {
-		var r reader
+		r, _ := readers.Get().(*reader)
+		defer readers.Put(r)
 		m, err := r.placeOf(st.Mnt_id)
 		if err != unix.ENOSYS && err != unix.EPERM { // EPERM: a seccomp filter older than the call
 			return m, err

@@ -310,6 +310,8 @@ func (p hostPaths) Find(_ hal.Call, at string) (hal.HostFile, error) {
 	return hal.HostFile{Exists: true, Type: n.info.Type}, nil
 }
 
+func (p hostPaths) Cached(c hal.Call, at string) (hal.HostFile, error) { return p.Find(c, at) }
+
 func (p hostPaths) Make(_ hal.Call, at string, t hal.FileType) error {
 	defer p.begin().mu.Unlock()
 	p.makeAll(above(at))

@@ -73,7 +73,7 @@ func Sites() []Site {
 	add(effects, callStage, callUnstage, callPublish, callUnpublish, callCreate, callDelete, callControllerPublish, callControllerUnpublish)
 	add(ask, callInfo, callNotify, callPluginInfo, callPluginCaps, callProbe, callNodeInfo, callNodeCaps, callControllerCaps)
 	add(read, callConnect, callSecret, callTable, callAt, callWithin, callLiving, callRead)
-	add(read, callRemove, callRemoveTree, callList, callStat)
+	add(read, callRemove, callRemoveTree, callList, callStat, callCached)
 	add(mount, callMount, callBind, callUnmount)
 	for i := range sites {
 		if sites[i].Name == callMount.name {

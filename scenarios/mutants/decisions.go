@@ -90,7 +90,7 @@ var decisions = []Mutant{
 	},
 	{
 		"a negation waits for the backoff of the climb", "laws 2.5", "engine/core/backoff.go",
-		"\tif v == Descend {\n\t\treturn &r.down\n\t}\n", "",
+		"\tif v == Descend {\n\t\treturn &p.down\n\t}\n", "",
 	},
 	{
 		"what blocks a rung may go without being noticed", "L2, laws 2.5", "engine/core/actual.go",
@@ -157,7 +157,7 @@ var decisions = []Mutant{
 	},
 	{
 		"a change of a rung below does not reset the backoff", "L2, laws 2.5, kubernetes#88141", "engine/core/complete.go",
-		"\t\ta.up = backoff{}\n", "\t\t_ = a\n",
+		"\t\ta.calm(Climb)\n", "\t\t_ = a\n",
 	},
 	{
 		"the backoff does not grow", "L7, laws 2.5, kubernetes#71569", "engine/core/backoff.go",

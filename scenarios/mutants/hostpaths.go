@@ -16,7 +16,11 @@ var hostPaths = []Mutant{
 	},
 	{
 		"a start trusts that a link leads where it led", "S34", "engine/plugin/hostpath/hostpath.go",
-		"Fingerprint: \"any type\"}", "Fingerprint: \"\"}",
+		"\tif !isKnown || o.Fingerprint == \"\" {\n\t\treturn core.Result{Outcome: hal.Done}\n", "\tif isKnown {\n\t\treturn core.Result{Outcome: hal.Done, Fingerprint: o.Fingerprint}\n",
+	},
+	{
+		"a start sees that a link leads to a place of the agent, and lets it", "S34", "engine/plugin/hostpath/hostpath.go",
+		"err != nil || plugin.OwnedBelow(found.Below) != \"\" || kind", "err != nil || kind",
 	},
 	{
 		"the journal may be a pod's", "S34", "engine/plugin/layout.go",

@@ -12,11 +12,11 @@ var paces = []Mutant{
 	},
 	{
 		"what falls again is made anew at once", "L7, laws 2.5", "engine/core/actual.go",
-		"r.up.until = max(c.now, r.falls.until)", "r.up.until = c.now",
+		"p.up.until = max(c.now, p.falls.until)", "p.up.until = c.now",
 	},
 	{
 		"a long time up does not begin the waits of a fall anew", "L2, laws 2.5", "engine/core/actual.go",
-		"if c.now.Sub(r.falls.until) > backoffMax {", "if false {",
+		"if c.now.Sub(p.falls.until) > backoffMax {", "if false {",
 	},
 	{
 		"the short waits after an answer do not end", "L7, laws 2.5", "engine/core/backoff.go",

@@ -144,7 +144,7 @@ var records = []Mutant{
 	},
 	{
 		"the room of a record that goes is lost", "L2, laws 5.5", "engine/journal/room.go",
-		"\tg.charge(&e, 0)\n\tif e.base {", "\tif e.base {",
+		"\tg.charge(e, 0)\n\tif e.base {", "\tif e.base {",
 	},
 	{
 		"a descent needs room", "L4, laws 5.5", "engine/journal/room.go",

@@ -136,7 +136,7 @@ var first = []Mutant{
 	},
 	{
 		"lost means absent", "laws 7.1", "engine/core/actual.go",
-		"r.state, r.trusted, r.reason = Unknown, trusted, reason\n", "r.state, r.trusted, r.reason, r.purged = Absent, trusted, reason, true\n",
+		"r.state, r.trusted = Unknown, trusted\n", "r.state, r.trusted, r.purged = Absent, trusted, true\n",
 	},
 	{
 		"what is asked for read-only is published writable", "S19, kubernetes#70503", "engine/plugin/csi/verbs.go",

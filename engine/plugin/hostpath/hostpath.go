@@ -123,17 +123,35 @@ func climb(h *hal.Host, o core.Op) core.Result {
 		r.Blocked = true
 		return r
 	case kind == corev1.HostPathUnset:
-		return core.Result{Outcome: hal.Done, Facts: []core.Fact{{Name: factPath, Value: at}}, Fingerprint: "any type"}
 	case !found.Exists:
 		return op.NotDone(fmt.Sprintf("there is no %s, and the pod asks for type %s; make it by hand", at, kind))
 	case found.Type != want:
 		return op.NotDone(fmt.Sprintf("%s is a %s, and the pod asks for type %s", at, found.Type, kind))
 	}
-	return core.Result{Outcome: hal.Done, Facts: []core.Fact{{Name: factPath, Value: at}}, Fingerprint: "type " + found.Type.String()}
+	return core.Result{Outcome: hal.Done, Facts: []core.Fact{{Name: factPath, Value: at}}, Fingerprint: fingerprint(kind, found)}
+}
+
+// fingerprint is that of a path which may be served as a type.
+func fingerprint(kind corev1.HostPathType, found hal.HostFile) string {
+	if kind == corev1.HostPathUnset {
+		return "any type"
+	}
+	return "type " + found.Type.String()
 }
 
 func descend(*hal.Host, core.Op) core.Result { return core.Result{Outcome: hal.Done} }
 
-// look has nothing to look at: the path is the host's, and may hang. So a start does not find what was confirmed, and the climb that follows checks
-// it again: a link may lead elsewhere by now.
-func look(*hal.Host, core.Op) core.Result { return core.Result{Outcome: hal.Done} }
+// look checks what climb does, as a link may lead elsewhere by now, but asks the kernel's cache alone: the path is the host's, and may hang. What the
+// cache can't tell, and what may not be served, a start does not find as it was confirmed. The climb that follows checks it again.
+func look(h *hal.Host, o core.Op) core.Result {
+	at, kind := core.Value(o.Params, paramPath), corev1.HostPathType(core.Value(o.Params, paramType))
+	want, isKnown := wanted(kind)
+	if !isKnown || o.Fingerprint == "" {
+		return core.Result{Outcome: hal.Done}
+	}
+	found, err := h.HostPaths.Cached(op.Call(o), at)
+	if err != nil || plugin.OwnedBelow(found.Below) != "" || kind != corev1.HostPathUnset && (!found.Exists || found.Type != want) {
+		return core.Result{Outcome: hal.Done}
+	}
+	return core.Result{Outcome: hal.Done, Fingerprint: fingerprint(kind, found)}
+}

@@ -40,14 +40,24 @@ func TestTypes(t *testing.T) {
 			}
 			require.Equal(t, []core.Fact{{Name: "path", Value: "/data"}}, r.Facts)
 			require.Equal(t, c.is, n.Host["/data"])
-			require.NotEqual(t, r.Fingerprint, look(n.HAL(), opOf(kind)).Fingerprint, "a start checks the type again")
+			made := opOf(kind)
+			made.Fingerprint = r.Fingerprint
+			require.Equal(t, r.Fingerprint, look(n.HAL(), made).Fingerprint)
+			n.Host["/data"] = hal.TypeOther
+			require.Empty(t, look(n.HAL(), made).Fingerprint, "a start checks the type again")
+			n.Host["/data"], n.Fail["cached /data"] = c.is, plugintest.Errno("cached", "/data", syscall.EAGAIN)
+			require.Equal(t, core.Result{Outcome: hal.Done}, look(n.HAL(), made), "what the cache can't tell is looked at by a climb")
 			require.Equal(t, core.Result{Outcome: hal.Done}, descend(n.HAL(), opOf(kind)))
 			require.Equal(t, c.is, n.Host["/data"], "what is the host's stays")
 		}
 	}
 	r := climb(plugintest.New().HAL(), opOf(""))
 	require.Equal(t, hal.Done, r.Outcome, "no type asks for nothing")
-	require.NotEqual(t, r.Fingerprint, look(plugintest.New().HAL(), opOf("")).Fingerprint, "a start looks again where the path leads")
+	made, n := opOf(""), plugintest.New()
+	made.Fingerprint = r.Fingerprint
+	require.Equal(t, r.Fingerprint, look(n.HAL(), made).Fingerprint)
+	n.Below["/data"] = []string{"pods/u/volumes"}
+	require.Empty(t, look(n.HAL(), made).Fingerprint, "a start looks again where the path leads")
 	require.Equal(t, hal.NotDone, climb(plugintest.New().HAL(), opOf("Pipe")).Outcome)
 }
 

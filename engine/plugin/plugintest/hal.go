@@ -197,6 +197,13 @@ func (h hostPaths) Find(_ hal.Call, at string) (hal.HostFile, error) {
 	return hal.HostFile{Exists: ok, Type: t, Below: h.n.Below[at]}, h.n.Fail["find "+at]
 }
 
+func (h hostPaths) Cached(c hal.Call, at string) (hal.HostFile, error) {
+	if err := h.n.Fail["cached "+at]; err != nil {
+		return hal.HostFile{}, err
+	}
+	return h.Find(c, at)
+}
+
 func (h hostPaths) Make(_ hal.Call, at string, t hal.FileType) error {
 	if err := h.n.call("make", at); err != nil {
 		return err
