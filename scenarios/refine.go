@@ -185,7 +185,7 @@ func (r *run) stands(p *place) string {
 	case p.isHeld:
 		return "its driver has it staged at " + p.path
 	}
-	if r.shown(p) != "" {
+	if r.shown(p) != nil {
 		return "" // what is mounted there is of another rung, that came before or later
 	}
 	for _, m := range slices.Backward(r.w.MountsAt(p.path)) {

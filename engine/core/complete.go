@@ -18,7 +18,9 @@ func (c *Core) start(r *rung, v Verb) {
 	params := r.made
 	switch v {
 	case Descend:
-		limit = r.Limits.Descend
+		if limit = r.Limits.Descend; c.desire(r) == wanted {
+			c.clears(r)
+		}
 	case Climb, Refresh:
 		params = r.Want
 	case Look:
@@ -166,6 +168,7 @@ func (c *Core) lookedAt(r *rung, res Result) {
 	case r.state == Unknown && r.trusted && c.fails(r, res.Fingerprint):
 	case r.state == Unknown && r.trusted:
 		r.trusted = false
+		c.intruded(r, res.Fingerprint)
 		r.saw(res.Fingerprint)
 	case r.awaitsEffect() && !IsBare(res.Fingerprint):
 		c.appears(r, res.Fingerprint)
@@ -174,6 +177,9 @@ func (c *Core) lookedAt(r *rung, res Result) {
 		r.seen, r.looked = "", true // nothing was there when it was gone
 		r.reason = "found " + res.Fingerprint + ", which its driver has made after it had answered with an error"
 	default:
+		if r.isGone() {
+			c.intruded(r, res.Fingerprint)
+		}
 		r.seen, r.looked, r.sweep = res.Fingerprint, true, false
 		switch {
 		case res.Fingerprint == r.fingerprint:
