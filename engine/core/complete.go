@@ -113,6 +113,9 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	case res.BelowUnknown:
 		c.deny(r)
 	}
+	if res.AboveUnknown {
+		c.contradict(r)
+	}
 	if in.Verb != Look {
 		c.settle(r)
 		c.displace(r)
@@ -151,6 +154,18 @@ func (c *Core) deny(r *rung) {
 		b.trusted, b.denied = false, true
 		if b.bound(Climb) == 0 {
 			b.looked, b.traced = false, false // what stands there by now need not be what did
+		}
+	}
+}
+
+// contradict makes what is wanted upon r Unknown, though nothing is known to be there: the actor says that something stands on r. A call that only a lost
+// journal knew of may have come since the start. What it has made goes before r, and no look tells of all that an actor holds.
+func (c *Core) contradict(r *rung) {
+	for _, a := range c.upon[r.Key] {
+		if a.isGone() && c.desire(a) == wanted {
+			a.state, a.purged, a.looked, a.traced = Unknown, false, false, true
+			a.reason = "its driver says that " + string(r.Key) + " is in use"
+			c.markAround(a)
 		}
 	}
 }

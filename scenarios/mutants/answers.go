@@ -74,4 +74,12 @@ var answers = []Mutant{
 		"a look takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core/answered.go",
 		"i >= 0 && !IsBare(fingerprint) {", "i >= 0 && r == nil {",
 	},
+	{
+		"a refused unstage tells nothing of what is wanted above", "L2", "engine/core/complete.go",
+		"\t\tc.contradict(r)\n", "",
+	},
+	{
+		"a refused unstage has nobody look for what came late", "L2", "engine/ops.go",
+		"\t\tm.lookForUsers()\n", "",
+	},
 }
