@@ -142,7 +142,9 @@ func (r *run) refine(key hal.Key) {
 	isUp := ok && b.State == core.Present
 	p.isFormer = p.isFormer && !b.IsWanted
 	if ok {
-		p.littered, p.unclaimed, p.isTold = 0, 0, true
+		p.littered, p.unclaimed = 0, 0
+		isWish := b.IsGone || b.State == core.Absent && b.InFlight && b.Verb == core.Look
+		p.isTold = p.isTold || !isWish
 	}
 	p.wasUp, p.isUnseen, p.isStranded = p.wasUp || isUp, p.isUnseen && !isUp, p.isStranded && (!ok || p.endsUnheard(&b))
 	p.isOutdated = p.isOutdated && !isUp
