@@ -31,7 +31,6 @@ type place struct {
 	calls          []openCall
 	untold         []uint64 // calls that act though they were answered with an error that ends them, as far as anybody can know
 	isBetrayed     bool     // one of them has acted
-	isSpirited     bool     // and somebody else has changed what stands there since
 	checked        seen
 	isStruck       bool                 // its filesystem failed while it was believed to be up
 	isHurt         bool                 // its filesystem could be seen to have failed: of a stage now, of a publish when it was made

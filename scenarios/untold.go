@@ -66,6 +66,7 @@ func (r *run) betrays(e *sim.Effect) {
 		return
 	}
 	p.isTouched, p.isBetrayed, p.touchedAt = true, true, r.w.Now()
+	p.isShown = p.isShown || e.Kind == sim.EffectMount
 	if e.Kind == sim.EffectMount && e.Path == p.path && r.root.forgotten && !(r.alive() && r.knows(p.key)) {
 		p.unclaimed = r.w.Life()
 	}
@@ -130,7 +131,7 @@ func (r *run) isUnseeable(h *sim.Held) bool {
 		return true
 	}
 	for p := r.byPath[h.Path]; p != nil; p = p.earlier {
-		if p.driver == h.Driver && p.volume == h.Volume && p.isSpirited {
+		if p.driver == h.Driver && p.volume == h.Volume && p.isBetrayed && (p.isSpirited || !p.isShown) {
 			return true
 		}
 		if p.driver == h.Driver && p.volume == h.Volume && (p.isStranded || r.root.forgotten && !p.isTold) {
