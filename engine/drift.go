@@ -121,7 +121,8 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 	for i := range table {
 		tops[table[i].Path] = &table[i] // a stack is listed bottom first
 	}
-	for _, e := range append(m.differing(at, tops, since), m.appeared(at, tops, since)...) {
+	// What an answered call has brought over another volume is told before that volume is found covered: else it would come up on top.
+	for _, e := range append(m.appeared(at, tops, table, since), m.differing(at, tops, since)...) {
 		m.log(LevelWarn, "changed behind our back", "rung", string(e.Key), "found", e.Fingerprint)
 		step(m, e)
 	}
@@ -129,7 +130,7 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 		step(m, core.Stirred{Key: key})
 	}
 	// Of what has come to stand since the reading began it says nothing for certain, and there may be no other notice: what differs is read again.
-	if now := m.core.Seq(); now > since && len(m.differing(at, tops, now))+len(m.appeared(at, tops, now)) > 0 {
+	if now := m.core.Seq(); now > since && len(m.differing(at, tops, now))+len(m.appeared(at, tops, table, now)) > 0 {
 		m.readLater(at)
 	}
 	m.readTable()
@@ -188,11 +189,18 @@ func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, si
 
 // appeared returns the rungs that were down, and at or below whose place something is mounted now: an effect of a call that was answered
 // with an error.
-func (m *VolumeManager) appeared(paths []string, tops map[string]*hal.Mount, since uint64) []core.Observed {
+func (m *VolumeManager) appeared(paths []string, tops map[string]*hal.Mount, table []hal.Mount, since uint64) []core.Observed {
 	var events []core.Observed
 	var mounted []string
-	m.core.Remembered(paths, since, func(key hal.Key, at string) {
+	m.core.Remembered(paths, since, func(key hal.Key, at, beside string) {
 		if at == "" {
+			return
+		}
+		if beside != "" {
+			i := slices.IndexFunc(table, func(mount hal.Mount) bool { return mount.Path == at && !mount.Is(beside) })
+			if i >= 0 {
+				events = append(events, core.Observed{Key: key, Fingerprint: table[i].Fingerprint(), Since: since})
+			}
 			return
 		}
 		if mounted == nil {

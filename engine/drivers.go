@@ -49,9 +49,7 @@ const (
 	registerRetry    = time.Second
 	registerRetryMax = 30 * time.Second
 	// reconnectMax is the longest wait between two attempts to reach a driver: nothing tells that its endpoint is there again.
-	reconnectMax = 10 * time.Second
-	// notifyAttempts is how often a plugin is told that it was taken, until it answers.
-	notifyAttempts = 5
+	reconnectMax   = 10 * time.Second
 	loggedAttempts = 6
 	// OlderFirst is how long a start waits for the answers of older sockets before a younger one may serve their driver.
 	OlderFirst = 2 * time.Second
@@ -280,12 +278,12 @@ func (m *VolumeManager) refuse(s *socket, made string, why error, call hal.Call)
 	m.h.Runtime.Go(func() { _ = m.h.Registration.Notify(call, path, made, false, text) })
 }
 
-// accept tells a plugin that it was taken, until it has heard. Its driver is served whether it hears or not.
+// accept tells a plugin that it was taken, until it has heard: a registrar is not ready before that. Its driver is served whether it hears or not.
 func (m *VolumeManager) accept(s *socket, attempt int) {
 	gen := s.gen
 	m.h.Runtime.Go(func() {
 		err := m.h.Registration.Notify(m.introduction(), s.path, "", true, "")
-		if err == nil || attempt == notifyAttempts {
+		if err == nil {
 			return
 		}
 		m.h.Runtime.At(m.h.Runtime.Now().Add(backoff(attempt, registerRetryMax)), func() {

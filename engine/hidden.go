@@ -24,6 +24,7 @@ const (
 type hidden struct {
 	wait  time.Duration
 	ended map[hal.Key]bool // the rungs of which an operation has ended since the reading began; nil while nothing is read
+	due   hal.Instant      // before that no driver's word has everything listed again
 }
 
 // note: what is read at this moment may be older than the end of an operation on key.
@@ -42,18 +43,33 @@ func (m *VolumeManager) lookAtHidden() {
 	}
 	m.hidden.wait = min(max(2*m.hidden.wait, hiddenRetry), hiddenRetryMax)
 	m.h.Runtime.At(m.h.Runtime.Now().Add(m.hidden.wait), func() {
-		if m.stopping {
-			return
+		if !m.stopping {
+			m.listAgain(names)
 		}
-		m.hidden.ended = map[hal.Key]bool{}
-		m.h.Runtime.Go(func() {
-			listing, err := kinds.Scan(&m.h, hal.Call{}, m.cfg.RootDir, true)
-			if err == nil {
-				empty := slices.DeleteFunc(listing.Empty, func(at string) bool { return !isAtOrBelowAny(at, names) })
-				m.prune(&m.h, hal.Call{}, empty) // before anything may come up there
-			}
-			m.h.Runtime.Post(func() { m.lookedAtHidden(listing, err) })
-		})
+	})
+}
+
+// lookForUsers lists everything again, at most once a minute: a driver says that a volume is in use, and nothing is known of that. A call that only a lost
+// journal knew of may have come since the start.
+func (m *VolumeManager) lookForUsers() {
+	now := m.h.Runtime.Now()
+	if m.hidden.ended != nil || now < m.hidden.due || len(kinds.Hidden(m.left)) > 0 {
+		return
+	}
+	m.hidden.due = now.Add(hiddenRetryMax)
+	m.listAgain(nil)
+}
+
+// listAgain lists what earlier lives have left. Empty directories at some names go.
+func (m *VolumeManager) listAgain(names []string) {
+	m.hidden.ended = map[hal.Key]bool{}
+	m.h.Runtime.Go(func() {
+		listing, err := kinds.Scan(&m.h, hal.Call{}, m.cfg.RootDir, true)
+		if err == nil {
+			empty := slices.DeleteFunc(listing.Empty, func(at string) bool { return !isAtOrBelowAny(at, names) })
+			m.prune(&m.h, hal.Call{}, empty) // before anything may come up there
+		}
+		m.h.Runtime.Post(func() { m.lookedAtHidden(listing, err) })
 	})
 }
 
@@ -74,7 +90,7 @@ func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
 	}
 	m.left = left
 	if now := kinds.Hidden(left); !slices.Equal(before, now) || len(strays) > 0 {
-		m.log(LevelInfo, "looked again at what the start could not", "without-record", itoa(len(strays)), "hidden", itoa(len(now)))
+		m.log(LevelInfo, "looked again at what the start could not see", "without-record", itoa(len(strays)), "hidden", itoa(len(now)))
 		step(m, core.Discovered{Strays: strays, Hidden: now, Unseen: listing.Unseen})
 		m.orphans()
 		m.tableChanged(nil)

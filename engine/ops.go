@@ -104,6 +104,9 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 	} else {
 		delete(m.drift.blocked, op.Key)
 	}
+	if res.AboveUnknown {
+		m.lookForUsers()
+	}
 	if res.Unsent {
 		m.unreached(op.Actor)
 	}

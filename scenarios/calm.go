@@ -309,7 +309,7 @@ func (r *run) awaitsPath(b *core.Belief) bool {
 			isDown := b.State == core.Absent && (r.isOccupied(p) || r.keepsAll(p, b)) || b.State == core.Unknown && r.isContested(b, p)
 			return isDown && p.isWanted && slices.ContainsFunc(p.uses, isOf)
 		}
-		isKept := r.keepsAll(p, b) || r.bearsPresumed(b, p) || r.isContested(b, p)
+		isKept := r.keepsAll(p, b) || r.bearsPresumed(b, p) || r.isContested(b, p) || r.isOverlaid(b)
 		return b.State != core.Absent && !slices.ContainsFunc(p.uses, isOf) && (isKept || slices.ContainsFunc(r.list, func(at *place) bool {
 			return at.thing == b.Volume && r.podOf(at.path) == p && r.mayRun(at)
 		}))

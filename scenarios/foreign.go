@@ -27,7 +27,7 @@ const noticing = 5 * time.Minute
 func (r *run) touch(path string) {
 	for _, p := range r.list {
 		if p.path == path || below(path, p.path) {
-			p.isTouched, p.touchedAt = true, r.w.Now()
+			p.isTouched, p.touchedAt, p.isSpirited = true, r.w.Now(), p.isSpirited || p.isBetrayed
 			r.untold.framed[p.driver] = r.untold.framed[p.driver] || max(p.climbUntil, p.downUntil) > r.w.Now()
 		}
 	}

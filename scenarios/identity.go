@@ -29,19 +29,22 @@ func (r *run) intrudes(p *place, what string) {
 	if stack := r.w.MountsAt(p.path); len(stack) == 0 || p.isTouched || r.isForeign(stack[len(stack)-1]) {
 		return
 	}
-	if other := r.shown(p); other != "" && !r.mayComeUnknown(p.path, other) {
-		r.fail("S13", what, string(p.key), fmt.Sprintf("%s of volume %s comes to %s, and what is mounted there shows volume %s", what, p.thing, p.path, other))
+	other := r.shown(p)
+	if other == nil || r.mayComeUnknown(p.path, other.thing) || other.isBetrayed && what == unpublish {
+		return // of two volumes that are in doubt at a path, one must be let go of first: nobody can tell whose mount it is
 	}
+	r.fail("S13", what, string(p.key), fmt.Sprintf("%s of volume %s comes to %s, and what is mounted there shows volume %s",
+		what, p.thing, p.path, other.thing))
 }
 
-// shown is another volume, of those that were ever at the path of a place, that the top mount there shows; "" if it shows none of them.
-func (r *run) shown(p *place) string {
+// shown is another volume, of those that were ever at the path of a place, that the top mount there shows; nil if it shows none of them.
+func (r *run) shown(p *place) *place {
 	for q := r.byPath[p.path]; q != nil; q = q.earlier {
 		if q.thing != p.thing && r.w.HasShown(q.driver, q.volume, q.path) {
-			return q.thing
+			return q
 		}
 	}
-	return ""
+	return nil
 }
 
 // isolatesData is S28: what the containers of p, which start, find at a volume's path is the data of that volume, and no other volume was ever found

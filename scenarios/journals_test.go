@@ -185,6 +185,25 @@ func TestOnlyWhatNothingNamesMayBeLeft(t *testing.T) {
 	}
 }
 
+// TestAWishTellsOfNothing: that a pod wants a volume, and that the agent has looked at its place, does not tell it what a driver holds from before.
+func TestAWishTellsOfNothing(t *testing.T) {
+	r := bare(t)
+	r.believe()
+	r.holds(sim.EffectStaged)
+	p := r.byPath[stagePath]
+	p.isTold, p.isTouched = false, true
+	batch := r.core.Step(2, core.Wanted{Pod: "p", Complete: true, Rungs: []core.Rung{{Key: theStage, Kind: "csi.stage", Intent: true}}})
+	require.Len(t, batch.Start, 1)
+	require.Equal(t, core.Look, batch.Start[0].Verb)
+	r.refine(theStage)
+	require.False(t, p.isTold)
+	batch = r.core.Step(3, core.Completed{Op: batch.Start[0].ID, Result: core.Result{Outcome: hal.Done}})
+	require.Len(t, batch.Start, 1)
+	require.Equal(t, core.Climb, batch.Start[0].Verb)
+	r.refine(theStage)
+	require.True(t, p.isTold)
+}
+
 // TestTheDataFileOfAPublishNamesItsStage: of its own volume, and of no other.
 func TestTheDataFileOfAPublishNamesItsStage(t *testing.T) {
 	for handle, want := range map[string]bool{"v": true, "another": false} {

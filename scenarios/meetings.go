@@ -18,7 +18,8 @@ const (
 	meetingWait   = 9 * time.Second
 	askingWait    = 27 * time.Second
 	meetingLeast  = 900 * time.Millisecond // between two connections to one endpoint
-	mostTold      = 6                      // a registrar that does not hear so often need not be told again
+	firstTold     = 6                      // while the waits grow before a registrar is told again that its driver was taken
+	tellingAgain  = 45 * time.Second       // the longest of them, and a call that is not answered
 )
 
 // heardDrivers notes what the agent hears of drivers, when it hears it. That may be long after the change: a notice may
@@ -67,9 +68,30 @@ func (d heardDrivers) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
 
 func (d heardDrivers) Notify(c hal.Call, socket, made string, registered bool, reason string) error {
 	if registered {
-		d.r.registrars.told[socket]++
+		d.r.tellsAgain(socket)
 	}
 	return d.Registration.Notify(c, socket, made, registered, reason)
+}
+
+// tellsAgain is a part of L7: a registrar that does not hear that its driver was taken is told again, ever more slowly.
+func (r *run) tellsAgain(socket string) {
+	n := r.registrars.told[socket]
+	if n == nil {
+		n = &words{}
+		r.registrars.told[socket] = n
+	}
+	r.judges("L7")
+	if n.count++; n.count > firstTold && r.w.Now().Sub(n.last) < askingWait {
+		r.fail("L7", "pace of Notify", r.driverOfSocket(socket), "the registrar at "+socket+" is told again after "+
+			r.w.Now().Sub(n.last).String()+" that its driver was taken")
+	}
+	n.last = r.w.Now()
+}
+
+// words is how often a registrar was told that its driver was taken, and when last.
+type words struct {
+	count int
+	last  hal.Instant
 }
 
 // changesDriver notes that something has changed by which the agent may ask who a driver is, or connect to it.
@@ -135,18 +157,26 @@ func (r *run) keepsNoMore() bool {
 	return true
 }
 
-// tellsRegistrars is a part of L13: in calm each registrar has been told that its driver was taken, or has missed as
-// many attempts as the engine makes. The upstream one is not ready before that.
+// tellsRegistrars is a part of L13: in calm each registrar has been told that its driver was taken, however often it has
+// missed that before. The upstream one is not ready before that.
 func (r *run) tellsRegistrars() bool {
+	r.judges("L13")
+	if r.unheard() != "" && !r.until(r.w.Now().Add(tellingAgain)) {
+		return false
+	}
+	name := r.unheard()
+	if name != "" {
+		r.fail("L13", "told", name, "driver "+name+" is registered, and its registrar was not told that it was taken")
+	}
+	return name == ""
+}
+
+// unheard is a driver that is registered, and whose registrar was not told that it was taken; "" if there is none.
+func (r *run) unheard() string {
 	for _, d := range r.w.Drivers() {
-		if !d.Up || !r.registrars.registered[d.Name] || !r.w.Registers(d.Socket) {
-			continue
-		}
-		r.judges("L13")
-		if !d.Accepted && r.registrars.told[d.Socket] < mostTold {
-			r.fail("L13", "told", d.Name, "driver "+d.Name+" is registered, and its registrar was not told that it was taken")
-			return false
+		if d.Up && r.registrars.registered[d.Name] && r.w.Registers(d.Socket) && !d.Accepted {
+			return d.Name
 		}
 	}
-	return true
+	return ""
 }

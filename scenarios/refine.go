@@ -142,7 +142,9 @@ func (r *run) refine(key hal.Key) {
 	isUp := ok && b.State == core.Present
 	p.isFormer = p.isFormer && !b.IsWanted
 	if ok {
-		p.littered, p.unclaimed, p.isTold = 0, 0, true
+		p.littered, p.unclaimed = 0, 0
+		isWish := b.IsGone || b.State == core.Absent && b.InFlight && b.Verb == core.Look
+		p.isTold = p.isTold || !isWish
 	}
 	p.wasUp, p.isUnseen, p.isStranded = p.wasUp || isUp, p.isUnseen && !isUp, p.isStranded && (!ok || p.endsUnheard(&b))
 	p.isOutdated = p.isOutdated && !isUp
@@ -185,7 +187,7 @@ func (r *run) stands(p *place) string {
 	case p.isHeld:
 		return "its driver has it staged at " + p.path
 	}
-	if r.shown(p) != "" {
+	if r.shown(p) != nil {
 		return "" // what is mounted there is of another rung, that came before or later
 	}
 	for _, m := range slices.Backward(r.w.MountsAt(p.path)) {

@@ -35,7 +35,7 @@ type registrars struct {
 	changed     map[string]hal.Instant // by driver: when that may be asked anew: something changed, or was heard
 	answered    map[string]hal.Instant // by driver: when a registrar said that it is its
 	notices     map[string]int         // by registration socket: the notices of it that the agent has not asked on
-	told        map[string]int         // by registration socket: how often it was told that it was taken, since its notice
+	told        map[string]*words      // by registration socket: since its notice
 }
 
 func newRegistrars() registrars {
@@ -43,7 +43,7 @@ func newRegistrars() registrars {
 		registered: map[string]bool{}, connected: map[string]bool{}, serving: map[string]string{}, unreachable: map[string]hal.Instant{},
 		since: map[string]hal.Instant{}, isStopgap: map[string]bool{}, former: map[string]string{}, asked: map[string]*series{},
 		changed: map[string]hal.Instant{}, answered: map[string]hal.Instant{},
-		notices: map[string]int{}, told: map[string]int{},
+		notices: map[string]int{}, told: map[string]*words{},
 	}
 }
 

@@ -277,6 +277,8 @@ type lapse struct {
 	isUndone   bool      // one of them has taken the volume away, and it was not brought since
 	littered   uint32    // the life in which one of them has acted, if that knew nothing of the place, and has not since
 	isStranded bool      // one of them has brought the volume, and no life has heard of it since
+	isSpirited bool      // an answered call has acted, and somebody else has changed what stands there since
+	isShown    bool      // an answered call has acted, and a mount came of it
 	isUnheard  bool      // nothing shows that it did, and the driver was not asked since
 	isTold     bool      // since the journal was lost a life has known of it, or names on the node have told one of it
 	unclaimed  uint32    // the life in which one that was answered has mounted the volume, if no life has known of the place since

@@ -66,6 +66,7 @@ func (r *run) betrays(e *sim.Effect) {
 		return
 	}
 	p.isTouched, p.isBetrayed, p.touchedAt = true, true, r.w.Now()
+	p.isShown = p.isShown || e.Kind == sim.EffectMount
 	if e.Kind == sim.EffectMount && e.Path == p.path && r.root.forgotten && !(r.alive() && r.knows(p.key)) {
 		p.unclaimed = r.w.Life()
 	}
@@ -86,6 +87,13 @@ func (r *run) mustNotice(p *place) {
 	b, ok := r.core.Belief(p.key)
 	if isDown := b.State == core.Absent && !b.IsDoubtful && b.ClimbOpen == 0 && !b.InFlight && !b.HasChild; !ok || !isDown || b.IsWanted {
 		return
+	}
+	mayBeIts := func(q *place) bool {
+		o, _ := r.core.Belief(q.key)
+		return q.path == p.path && q.thing != p.thing && (o.InFlight || o.ClimbOpen != 0)
+	}
+	if slices.ContainsFunc(r.list, mayBeIts) {
+		return // for all that can be known a call for another volume has made it
 	}
 	life, from := r.w.Life(), p.touchedAt
 	r.w.After(noticing, "noticed "+string(p.key), func() {
@@ -123,12 +131,21 @@ func (r *run) isUnseeable(h *sim.Held) bool {
 		return true
 	}
 	for p := r.byPath[h.Path]; p != nil; p = p.earlier {
+		if p.driver == h.Driver && p.volume == h.Volume && p.isBetrayed && (p.isSpirited || !p.isShown) {
+			return true
+		}
 		if p.driver == h.Driver && p.volume == h.Volume && (p.isStranded || r.root.forgotten && !p.isTold) {
 			_, isKnown := r.core.Belief(p.key)
 			return !isKnown
 		}
 	}
 	return false
+}
+
+// isOverlaid: what such a driver has brought at a path by then belongs to another volume, on which containers may run: it goes once they have ended.
+func (r *run) isOverlaid(b *core.Belief) bool {
+	p := r.places[b.Key]
+	return p != nil && p.isBetrayed && slices.ContainsFunc(r.list, func(q *place) bool { return q.path == p.path && q.thing != p.thing && r.mayRun(q) })
 }
 
 func (r *run) knows(key hal.Key) bool {

@@ -109,14 +109,27 @@ func (c *Core) recallAnswered(r *rung, fingerprint string, looked bool) {
 	}
 }
 
-// recallEffects takes what stands at the places of rungs that were gone for effects of answered calls, unless another volume has the place by now.
+// recallEffects takes what stands at the places of rungs that were gone for effects of answered calls. Where another volume
+// has the place by now, it is none if that volume has made it, or may have.
 func (c *Core) recallEffects() {
 	for _, f := range c.effects {
-		if r := c.rungs[f.Key]; c.rival(r) == nil {
+		r := c.rungs[f.Key]
+		if o := c.rival(r); o == nil || o.state == Unknown && o.phase == Confirmed && !o.trusted {
 			c.appears(r, f.Fingerprint)
 		}
 	}
 	c.effects = nil
+}
+
+// isHaunted: a climb of another volume that was answered with an error may yet bring that volume to a path of r.
+func (r *rung) isHaunted() bool { return slices.ContainsFunc(r.rivals, (*rung).awaitsEffect) }
+
+// intruded takes what stands at the place of r, and is not what r has made there, for the effect of an answered call of
+// another volume, if there is one.
+func (c *Core) intruded(r *rung, fingerprint string) {
+	if i := slices.IndexFunc(r.rivals, (*rung).awaitsEffect); i >= 0 && !IsBare(fingerprint) {
+		c.appears(r.rivals[i], fingerprint)
+	}
 }
 
 // appears: something has come to stand at the place of a rung that was down, while only a call that was answered with an error could bring
@@ -128,10 +141,26 @@ func (c *Core) appears(r *rung, fingerprint string) {
 	r.setSeen("") // nothing stood there: what does now came by the call
 	r.own().reason = "found " + fingerprint + ", which its driver has made after it had answered with an error"
 	r.resetBackoff()
+	c.lastSeq++
+	r.seq = c.lastSeq // it came last, so it goes before what another volume has there
 	if c.distrust(r.Actor); isKnown {
 		c.settle(r)
 	}
+	c.displace(r)
 	c.markAround(r)
+}
+
+// clears has what answered calls of other volumes may have brought to the place of r taken down once more, after r, which goes there to come up again:
+// what is unmounted may be theirs, and their drivers hold them still.
+func (c *Core) clears(r *rung) {
+	for _, o := range r.rivals {
+		if o.awaitsEffect() {
+			o.purged, o.looked = false, true
+			o.setSeen("")
+			c.settle(o)
+			c.markAround(o)
+		}
+	}
 }
 
 // distrust notes for good that an actor acts after it has answered. All of its calls that were ended by such an answer are fenced again.
@@ -189,13 +218,20 @@ func (c *Core) ActsAfterReply(actor string) bool { return c.acts[actor] }
 func (c *Core) acted(r *rung) bool { return r.Limits.ActsAfterReply || c.acts[r.Actor] }
 
 // Remembered calls f with the key and parameters of each rung that is down, and of which a climb that was answered
-// with an error is remembered: what comes to stand there is its effect, unless another volume has the place by now.
-// Of those that changed after the Step numbered since, nothing that was read then tells. Only those above, at and
-// below some paths; nil is all.
-func (c *Core) Remembered(paths []string, since uint64, f func(key hal.Key, path string)) {
+// with an error is remembered: what comes to stand there is its effect. Where another volume has the place by now, that is
+// so of what is not the mount beside: the fingerprint of that volume, if it is up. If it is in doubt it may be its own, unless
+// it is Blocked: its driver lets go of it, and what is there is not its own. Of those that changed after the Step numbered
+// since, nothing that was read then tells. Only those above, at and below some paths; nil is all.
+func (c *Core) Remembered(paths []string, since uint64, f func(key hal.Key, path, beside string)) {
 	for _, r := range c.concerned(paths, true) {
-		if r.awaitsEffect() && r.changed <= since && c.rival(r) == nil {
-			f(r.Key, Value(r.params(), "path"))
+		if !r.awaitsEffect() || r.changed > since {
+			continue
+		}
+		switch o := c.rival(r); {
+		case o == nil:
+			f(r.Key, Value(r.params(), "path"), "")
+		case o.op == nil && o.changed <= since && (o.state == Present || o.blocked):
+			f(r.Key, Value(r.params(), "path"), o.fingerprint)
 		}
 	}
 }

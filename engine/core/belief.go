@@ -46,7 +46,7 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 // isHeldBack reports whether r must be made anew and containers still run on it.
 func (r *rung) isHeldBack() bool {
 	switch r.next.why {
-	case whyRebuildHeld, whyVoidHeld, whyFailedHeld, whyDenied:
+	case whyRebuildHeld, whyVoidHeld, whyFailedHeld, whyDenied, whyPlaceHeld:
 		return true
 	default:
 		return false

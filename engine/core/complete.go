@@ -18,7 +18,9 @@ func (c *Core) start(r *rung, v Verb) {
 	params := r.made
 	switch v {
 	case Descend:
-		limit = r.Limits.Descend
+		if limit = r.Limits.Descend; c.desire(r) == wanted {
+			c.clears(r)
+		}
 	case Climb, Refresh:
 		params = r.Want
 	case Look:
@@ -112,6 +114,9 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	case res.BelowUnknown:
 		c.deny(r)
 	}
+	if res.AboveUnknown {
+		c.contradict(r)
+	}
 	if in.Verb != Look {
 		c.settle(r)
 		c.displace(r)
@@ -154,6 +159,18 @@ func (c *Core) deny(r *rung) {
 	}
 }
 
+// contradict makes what is wanted upon r Unknown, though nothing is known to be there: the actor says that something stands on r. A call that only a lost
+// journal knew of may have come since the start. What it has made goes before r, and no look tells of all that an actor holds.
+func (c *Core) contradict(r *rung) {
+	for _, a := range c.upon[r.Key] {
+		if a.isGone() && c.desire(a) == wanted {
+			a.state, a.purged, a.looked, a.traced = Unknown, false, false, true
+			a.setReason("its driver says that " + string(r.Key) + " is in use")
+			c.markAround(a)
+		}
+	}
+}
+
 func (c *Core) lookedAt(r *rung, res Result) {
 	if res.Outcome != hal.Done {
 		return
@@ -167,6 +184,7 @@ func (c *Core) lookedAt(r *rung, res Result) {
 	case r.state == Unknown && r.trusted && c.fails(r, res.Fingerprint):
 	case r.state == Unknown && r.trusted:
 		r.trusted = false
+		c.intruded(r, res.Fingerprint)
 		r.saw(res.Fingerprint)
 	case r.awaitsEffect() && !IsBare(res.Fingerprint):
 		c.appears(r, res.Fingerprint)
@@ -176,6 +194,9 @@ func (c *Core) lookedAt(r *rung, res Result) {
 		r.setSeen("") // nothing was there when it was gone
 		r.own().reason = "found " + res.Fingerprint + ", which its driver has made after it had answered with an error"
 	default:
+		if r.isGone() {
+			c.intruded(r, res.Fingerprint)
+		}
 		r.looked, r.sweep = true, false
 		switch {
 		case res.Fingerprint == r.fingerprint:

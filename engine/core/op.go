@@ -103,6 +103,8 @@ type Result struct {
 
 	// BelowUnknown: the actor denies what the rung stands on; the rungs below are Unknown from now on, whatever a look shows.
 	BelowUnknown bool
+	// AboveUnknown, of a descent: the actor says that something stands on the rung. What is wanted there is Unknown from now on.
+	AboveUnknown bool
 	// NegateFirst, with Unknown: the actor holds something incompatible, or may have left something; descend before the next climb.
 	NegateFirst bool
 	// Failed comes with NegateFirst: the mount at the path is on a filesystem that has failed. With BelowUnknown, so is the rung below.

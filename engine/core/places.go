@@ -45,15 +45,22 @@ func (c *Core) rival(r *rung) *rung {
 
 // alone reports whether the paths of r are its own: nothing of another volume is left there. Two may be there after a restart, by a damaged journal or
 // by directories without a record. Then neither climbs: the one that nobody wants goes, and so does the other unless containers run on it.
+//
+// What is in doubt of r, and what an answered call of another volume may yet bring, can't be told from each other. So r goes first, and its place is looked
+// at before the next climb.
 func (c *Core) alone(r *rung) (decision, bool) {
 	o := c.rival(r)
 	switch {
+	case o == nil && r.isHaunted() && r.state != Present && !r.trusted && !r.isGone() && !c.live(r):
+		return c.nextDown(r, wanted), false
 	case o == nil:
 		return decision{}, true
 	case !r.isGone() && !c.live(r):
 		return c.nextDown(r, wanted), false
 	case c.live(o):
 		return waitOn(whyPlaceUsed, o.Key), false
+	case !r.isGone():
+		return waitOn(whyPlaceHeld, o.Key), false
 	}
 	return waitOn(whyPlace, o.Key), false
 }

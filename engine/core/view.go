@@ -130,7 +130,7 @@ func (c *Core) viewOf(r *rung) View {
 	v := View{
 		Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor, Below: slices.Clone(r.Below), State: r.state,
 		Desired: c.desire(r).String(), Fingerprint: r.fingerprint, Made: r.made, Facts: r.facts, Short: r.short, Reason: r.reason,
-		IsBlocked: r.blocked || r.next.why == whyPlaceUsed, Child: r.child, ClimbOpen: r.bound(Climb), DescOpen: r.bound(Descend), Recorded: r.recorded,
+		IsBlocked: r.blocked || r.next.why == whyPlaceUsed || r.next.why == whyPlaceHeld, Child: r.child, ClimbOpen: r.bound(Climb), DescOpen: r.bound(Descend), Recorded: r.recorded,
 		Why: r.next.text(), Until: r.next.until, IsWaiting: r.next.until > c.now, IsBackoff: r.next.why == whyBackoff,
 		IsRebuild: c.change(r) == OnChangeRebuild,
 		Attempts:  max(r.up.attempts, r.down.attempts),

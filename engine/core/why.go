@@ -37,6 +37,7 @@ const (
 	whyClaim
 	whyPlace
 	whyPlaceUsed
+	whyPlaceHeld
 	whyAnswered
 	whyCovered
 	whyHidden
@@ -78,10 +79,12 @@ var whyTexts = [...]string{
 	whyClaim:         "waits for %s, which may hold its exclusive claim",
 	whyPlace:         "waits until nothing of %s is left at its path",
 	whyPlaceUsed:     "%s is at its path, and containers may run on it; delete the pod that uses it, and create it again",
-	whyAnswered:      "gone; a call that was answered with an error is remembered, in case it still acts",
-	whyCovered:       "waits, as its place is hidden, for %s",
-	whyHidden:        "waits until %s can be looked at: an earlier run may have left something there; volnode looks again",
-	whyTurn:          "waits for its turn: as many operations run as may at a time",
+	whyPlaceHeld: "%s may be at its path, too, and containers may run on it; volnode takes both down once they have ended; delete the " +
+		"pods that use it",
+	whyAnswered: "gone; a call that was answered with an error is remembered, in case it still acts",
+	whyCovered:  "waits, as its place is hidden, for %s",
+	whyHidden:   "waits until %s can be looked at: an earlier run may have left something there; volnode looks again",
+	whyTurn:     "waits for its turn: as many operations run as may at a time",
 }
 
 func (d decision) text() string {

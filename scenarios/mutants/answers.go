@@ -16,7 +16,7 @@ var answers = []Mutant{
 	},
 	{
 		"what comes after an answered error stays", "laws 3.3", "engine/core/actual.go",
-		"\tif r.awaitsEffect() && !IsBare(e.Fingerprint) && c.rival(r) == nil {\n\t\tc.appears(r, e.Fingerprint)\n\t}\n", "",
+		"\tif r.awaitsEffect() && !IsBare(e.Fingerprint) {\n\t\tc.appears(r, e.Fingerprint)\n\t}\n", "",
 	},
 	{
 		"an effect is not seen while a descent may act", "S23, laws 3.3", "engine/core/answered.go",
@@ -53,5 +53,33 @@ var answers = []Mutant{
 		"a second error from another process ends all calls", "S8, laws 3.3", "engine/core/fence.go",
 		"func (c *Core) hear(r *rung, in *flight, res Result) {\n", "func (c *Core) hear(r *rung, in *flight, res Result) {\n" +
 			"\tif res.Answer == Failed && r.remembers(in.Verb) != 0 && res.Instance != r.answered[side(in.Verb)].instance {\n\t\tr.calls = nil\n\t}\n",
+	},
+	{
+		"an answered call is not looked for where the next volume is", "S13, laws 3.3", "engine/core/answered.go",
+		"\t\tcase o.op == nil && o.changed <= since && (o.state == Present || o.blocked):\n", "\t\tcase o == r:\n",
+	},
+	{
+		"a start takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core/answered.go",
+		"o == nil || o.state == Unknown && o.phase == Confirmed && !o.trusted {", "o == nil {",
+	},
+	{
+		"a volume in doubt climbs where an answered call may come", "S13, laws 3.3", "engine/core/places.go",
+		"\tcase o == nil && r.isHaunted() &&", "\tcase o == nil && r == nil &&",
+	},
+	{
+		"what goes with a volume in doubt is not let go of", "L1, laws 3.3", "engine/core/complete.go",
+		"limit = r.Limits.Descend; c.desire(r) == wanted {", "limit = r.Limits.Descend; r == nil {",
+	},
+	{
+		"a look takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core/answered.go",
+		"i >= 0 && !IsBare(fingerprint) {", "i >= 0 && r == nil {",
+	},
+	{
+		"a refused unstage tells nothing of what is wanted above", "L2", "engine/core/complete.go",
+		"\t\tc.contradict(r)\n", "",
+	},
+	{
+		"a refused unstage has nobody look for what came late", "L2", "engine/ops.go",
+		"\t\tm.lookForUsers()\n", "",
 	},
 }

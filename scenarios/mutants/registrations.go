@@ -83,8 +83,18 @@ var registrations = []Mutant{
 	},
 	{
 		"a registration that is taken is told once", "L6", "engine/drivers.go",
-		"if err == nil || attempt == notifyAttempts {",
-		"if err == nil || attempt == 0 {",
+		"\t\tif err == nil {\n\t\t\treturn\n\t\t}\n\t\tm.h.Runtime.At(",
+		"\t\tif err == nil || attempt == 0 {\n\t\t\treturn\n\t\t}\n\t\tm.h.Runtime.At(",
+	},
+	{
+		"a registrar that has missed six words is given up", "L13", "engine/drivers.go",
+		"\t\tif err == nil {\n\t\t\treturn\n\t\t}\n\t\tm.h.Runtime.At(",
+		"\t\tif err == nil || attempt == 5 {\n\t\t\treturn\n\t\t}\n\t\tm.h.Runtime.At(",
+	},
+	{
+		"the wait before a registrar is told again does not grow", "L7", "engine/drivers.go",
+		"backoff(attempt, registerRetryMax)), func() {\n\t\t\tif s.gen == gen && !m.stopping {\n\t\t\t\tm.accept(",
+		"backoff(0, registerRetryMax)), func() {\n\t\t\tif s.gen == gen && !m.stopping {\n\t\t\t\tm.accept(",
 	},
 	{
 		"a registration that ends keeps its connection", "S24", "engine/drivers.go",

@@ -8,7 +8,7 @@ var tables = []Mutant{
 	},
 	{
 		"what is read of some paths is taken for the whole mount table", "S14, laws 7.1", "engine/drift.go",
-		"append(m.differing(at, tops, since), ", "append(m.differing(nil, tops, since), ",
+		", m.differing(at, tops, since)...) {", ", m.differing(nil, tops, since)...) {",
 	},
 	{
 		"a notice that does not say where is no notice", "S14, laws 7.1", "engine/drift.go",

@@ -18,6 +18,7 @@ type verdict struct {
 	negateFirst  bool
 	unsent       bool
 	blocked      bool
+	aboveUnknown bool
 }
 
 // judge is the table of outcomes of CSI calls, in full. A status that the server itself gave ends its call; one that a broken connection or an
@@ -31,7 +32,7 @@ type verdict struct {
 //	never sent, UNIMPLEMENTED,
 //	INVALID_ARGUMENT, ABORTED                not done                          not done
 //	NOT_FOUND                                not done                          done if quiet, else unknown
-//	FAILED_PRECONDITION                      not done, below unknown           unknown
+//	FAILED_PRECONDITION                      not done, below unknown           unknown, above unknown
 //	ALREADY_EXISTS                           unknown, negate first             unknown
 //	OK                                       done, after a look                done, after a look
 //	DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE,
@@ -75,6 +76,7 @@ func judge(verb core.Verb, err error, quiet bool) verdict {
 			notDone.belowUnknown = true
 			return notDone
 		}
+		open.aboveUnknown = true
 		return open
 	case hal.CodeAlreadyExists:
 		open.negateFirst = !descent
@@ -116,7 +118,7 @@ func Ends(err error) bool { return !judge(core.Descend, err, false).fenced }
 func (v verdict) result(err error) core.Result {
 	r := core.Result{
 		Outcome: v.outcome, Fenced: v.fenced, Answer: v.answer,
-		BelowUnknown: v.belowUnknown, NegateFirst: v.negateFirst, Unsent: v.unsent, Blocked: v.blocked,
+		BelowUnknown: v.belowUnknown, AboveUnknown: v.aboveUnknown, NegateFirst: v.negateFirst, Unsent: v.unsent, Blocked: v.blocked,
 	}
 	if e, ok := errors.AsType[*hal.Error](err); ok {
 		judged := *e

@@ -46,7 +46,7 @@ func TestOutcomes(t *testing.T) {
 			for _, flag := range []struct {
 				is   bool
 				name string
-			}{{v.fenced, "fenced"}, {v.belowUnknown, "below unknown"}, {v.negateFirst, "negate first"}, {v.unsent, "unsent"}, {v.blocked, "blocked"}} {
+			}{{v.fenced, "fenced"}, {v.belowUnknown, "below unknown"}, {v.aboveUnknown, "above unknown"}, {v.negateFirst, "negate first"}, {v.unsent, "unsent"}, {v.blocked, "blocked"}} {
 				if flag.is {
 					b.WriteString(", " + flag.name)
 				}
