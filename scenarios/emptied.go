@@ -21,6 +21,7 @@ func (r *run) empties() {
 	for _, p := range r.pods {
 		r.remove(p, time.Second)
 	}
+	r.w.After(time.Minute, "somebody looks why a driver refuses", r.forgetsUnseeable)
 	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L4", "emptied", r.bound()) || !isTold() {
 		return
 	}
@@ -37,6 +38,16 @@ func (r *run) empties() {
 		return
 	}
 	r.sweeps()
+}
+
+// forgetsUnseeable has drivers forget the publishes of which nobody on the node can know. One that remembers such a publish
+// refuses each unstage of its volume, until a person tells it that the publish is gone.
+func (r *run) forgetsUnseeable() {
+	for _, h := range r.w.Published() {
+		if r.isUnseeable(&h) {
+			r.w.Forget(h)
+		}
+	}
 }
 
 // leftover names something of a volume that is left, "" if nothing is.

@@ -161,7 +161,10 @@ func (r *run) isLitter(dir string) bool {
 		isLeft := r.root.unpruned[dir] || p.littered == r.w.Life()
 		return isLeft && len(names) == 0 && len(r.w.MountsAt(dir)) == 0
 	}
-	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !r.isLitter(path.Join(dir, name)) })
+	if len(names) == 0 { // above the devices of a raw volume: without a journal nobody knows of them, and the next start prunes it
+		return r.root.forgotten && slices.ContainsFunc(r.list, func(p *place) bool { return r.isRaw(p) && path.Dir(p.path) == dir })
+	}
+	return !slices.ContainsFunc(names, func(name string) bool { return !r.isLitter(path.Join(dir, name)) })
 }
 
 // cantPrune notes that a start can't remove a name in which there is no volume.

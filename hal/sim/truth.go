@@ -71,6 +71,17 @@ func (w *World) held(of func(*volume) []hold) []Held {
 	return all
 }
 
+// Forget has a driver remember a publish no more, as a person does with the driver's own tools. The truth stays.
+func (w *World) Forget(published Held) {
+	for _, b := range w.backends {
+		for _, v := range b.volumes {
+			if h := findHold(v.published, published.Path); h != nil && b.name == published.Driver && v.handle == published.Volume {
+				h.mind = nil
+			}
+		}
+	}
+}
+
 // ActiveCall is an RPC that can still act.
 type ActiveCall struct {
 	Call                            uint64
