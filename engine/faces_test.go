@@ -141,6 +141,39 @@ func TestAVolumeHasTwoNames(t *testing.T) {
 	}
 }
 
+// What a kubelet would report in the node's status: the volumes of drivers that attach, from the first wish until nothing is left.
+func TestVolumesInUseAreThoseThatMayBeThere(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	inUse := func() (names []corev1.UniqueVolumeName, err error) {
+		b.do(func(m *engine.VolumeManager) { names, err = m.GetVolumesInUse(b.w.Context(patience)) })
+		return names, err
+	}
+	expect := func(want ...corev1.UniqueVolumeName) {
+		t.Helper()
+		names, err := inUse()
+		require.NoError(t, err)
+		require.Equal(t, want, names)
+	}
+	b.w.Apply(pod("web", "a"), pod("second", "a"))
+	b.run(time.Minute)
+	expect() // the driver attaches nothing
+
+	attaches := csiDriver()
+	attaches.Spec.AttachRequired = nil
+	b.w.Apply(attaches)
+	b.run(time.Minute)
+	expect("kubernetes.io/csi/" + driverName + "^a")
+	b.w.Delete(pod("web", "a"), pod("second", "a"))
+	b.run(time.Hour)
+	expect()
+
+	b.w.SetAgent(func(h hal.Host) { b.m = engine.New(h, b.cfg) })
+	b.w.KillAgent()
+	b.run(time.Minute)
+	_, err := inUse() // it has not begun
+	require.Error(t, err, "what is not known is in use")
+}
+
 // A start that can't go on says so to who waits.
 func TestAHostThatIsNotWhole(t *testing.T) {
 	b := newBench(t, sim.Polite())

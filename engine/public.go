@@ -100,7 +100,7 @@ func (m *VolumeManager) holds(uid core.PodUID, on core.Condition) bool {
 }
 
 // WaitForAttachAndMount blocks until all volumes of the pod are mounted, or ctx is over: then the error names each volume that is not, and
-// why (K:F10).
+// why (K:F3).
 func (m *VolumeManager) WaitForAttachAndMount(ctx context.Context, uid core.PodUID) error {
 	return m.waitFor(ctx, uid, core.PodReady)
 }
@@ -206,7 +206,7 @@ type MountedVolume struct {
 	Block    bool
 }
 
-// GetMountedVolumesForPod returns the volumes of a pod that are up, and recorded as such, by spec.volumes[].name (K:F14). What is left of a volume that
+// GetMountedVolumesForPod returns the volumes of a pod that are up, and recorded as such, by spec.volumes[].name (K:F7). What is left of a volume that
 // had the name of one that the pod wants now is not that one.
 func (m *VolumeManager) GetMountedVolumesForPod(ctx context.Context, uid core.PodUID) (map[string]MountedVolume, error) {
 	taken := map[string]bool{}
@@ -217,7 +217,7 @@ func (m *VolumeManager) GetMountedVolumesForPod(ctx context.Context, uid core.Po
 	})
 }
 
-// GetPossiblyMountedVolumesForPod returns those that are up or may be: all that are not gone (K:F15).
+// GetPossiblyMountedVolumesForPod returns those that are up or may be: all that are not gone (K:F8).
 func (m *VolumeManager) GetPossiblyMountedVolumesForPod(ctx context.Context, uid core.PodUID) (map[string]MountedVolume, error) {
 	return m.volumesOf(ctx, uid, func(_ string, v core.View) bool { return !v.IsGone })
 }

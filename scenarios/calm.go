@@ -27,7 +27,7 @@ const (
 	hasty = 10 * time.Minute
 )
 
-// bound is laws.md section 9: time-out + Z + (rungs up + rungs down) × the longest backoff, and what was under way when the faults stopped.
+// bound is laws 9: time-out + Z + (rungs up + rungs down) × the longest backoff, and what was under way when the faults stopped.
 func (r *run) bound() time.Duration {
 	rungs := 0
 	if r.core != nil {

@@ -11,7 +11,7 @@
 // Every run is a function of its seed, or its scenario, alone.
 package scenarios
 
-// Properties are what the checks watch over, by code.
+// Properties are what the checks watch over, by code. docs/properties.md says when each is judged, and what is excused.
 var Properties = []struct{ Code, Text string }{
 	{"S1", "volume data is never deleted, nor another's mount undone: only what the agent made itself; nor the emptyDir of a pod that nobody has deleted"},
 	{"S4", "a publish is sent only onto a stage that is up, and stays up"},

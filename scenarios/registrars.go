@@ -29,6 +29,7 @@ type registrars struct {
 	isStopgap   map[string]bool        // it was taken while a fault kept the agent from another one, which the next start may ask first
 	unreachable map[string]hal.Instant // until when a fault excuses that a driver is not reached
 	since       map[string]hal.Instant // since when an endpoint is served, or a registration socket stands
+	left        map[string]hal.Instant // by driver: when an endpoint of it ended last, for which another one may have waited
 	begun       hal.Instant            // since when the present life of the agent works
 	calm        hal.Instant            // since when nothing goes wrong
 	asked       map[string]*series     // by registration socket or endpoint: how often the agent has asked who is there
@@ -41,7 +42,7 @@ type registrars struct {
 func newRegistrars() registrars {
 	return registrars{
 		registered: map[string]bool{}, connected: map[string]bool{}, serving: map[string]string{}, unreachable: map[string]hal.Instant{},
-		since: map[string]hal.Instant{}, isStopgap: map[string]bool{}, former: map[string]string{}, asked: map[string]*series{},
+		since: map[string]hal.Instant{}, left: map[string]hal.Instant{}, isStopgap: map[string]bool{}, former: map[string]string{}, asked: map[string]*series{},
 		changed: map[string]hal.Instant{}, answered: map[string]hal.Instant{},
 		notices: map[string]int{}, told: map[string]*words{},
 	}
@@ -117,6 +118,7 @@ func (r *run) meets(e *sim.Effect) {
 	case sim.EffectDriverDown:
 		g.changesDriver(e.Driver, e.At)
 		delete(g.since, e.Endpoint)
+		g.left[e.Driver] = e.At
 		if g.serving[e.Driver] == e.Endpoint {
 			delete(g.serving, e.Driver)
 		}
@@ -214,7 +216,7 @@ func (r *run) isReached() bool {
 			continue
 		}
 		r.judges("L13")
-		from := max(made, up, g.begun, g.calm)
+		from := max(made, up, g.left[d.Name], g.begun, g.calm)
 		if r.w.Now().Sub(from) > reach && !(g.registered[d.Name] && g.connected[d.Name]) {
 			r.fail("L13", "reached", d.Name, "driver "+d.Name+" runs, and its registration socket stands, for "+reach.String()+
 				", and it is not registered and connected: "+r.tellWhy(d.Name))

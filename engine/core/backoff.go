@@ -9,7 +9,7 @@ import (
 
 const (
 	backoffFirst = 500 * time.Millisecond
-	backoffMax   = 2*time.Minute + 2*time.Second // K:C40: the incumbent's 2 min 2 s
+	backoffMax   = 2*time.Minute + 2*time.Second // K:C38: the incumbent's 2 min 2 s
 
 	// answeredMax is the longest wait after an answer, and answeredFor how long after the first failure in a row that holds. An answer is cheap, and
 	// what it complains of, as a busy mount, mostly ends within minutes: then a person, or another node, waits for the volume. That is at most 15 calls

@@ -15,5 +15,7 @@
 // descent that may still come may only be repeated, and the climb waits for its end. What may have been done is in the journal before it is done
 // (journal lines of [Batch]), so a restart is [New] with the records and what stands on the node, and then the same reconcile.
 //
+// docs/laws.md has the rules that core keeps, each with the events that force it. "laws 4.2" cites one of them.
+//
 // Core is deterministic: no maps are ranged over, time is an argument, jitter is a hash of key and attempt.
 package core

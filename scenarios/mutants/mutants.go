@@ -19,7 +19,7 @@ import (
 // Mutant is one faulty engine.
 type Mutant struct {
 	Name string // what is wrong with it
-	Law  string // the property or clause that it breaks, and the issues of which it is a model, "kubernetes#82190"
+	Law  string // the property or law that it breaks (docs/laws.md), and the issues that it models, "kubernetes#82190"
 	File string // from the module's root
 	Old  string
 	New  string

@@ -3,7 +3,7 @@ package mutants
 // records is the journal: what core writes, and how it comes to the disk (laws 5).
 var records = []Mutant{
 	{
-		"a ladder keeps room for what has a record", "L2, laws: journal", "engine/core/lines.go",
+		"a ladder keeps room for what has a record", "L2, laws 5.5", "engine/core/lines.go",
 		"\t\tif !a.recorded {\n\t\t\tneed += a.size()\n\t\t}\n", "\t\tneed += a.size()\n",
 	},
 	{
@@ -163,7 +163,7 @@ var records = []Mutant{
 		"once records have gone; remove pods\"", "free space on the disk\"",
 	},
 	{
-		"a journal does not grow", "L2, findings of outside use", "engine/start.go",
+		"a journal does not grow", "L2, laws 5.5", "engine/start.go",
 		"\tn.journal.MayGrow(m.cfg.JournalMost)\n", "",
 	},
 	{

@@ -100,7 +100,7 @@ var roots = []Mutant{
 		"\tif file == m.own.journal {", "\tif file != \"\" {",
 	},
 	{
-		"what was at a path before a reboot may be the volume that is not known", "L2, F3", "engine/core/desired.go",
+		"what was at a path before a reboot may be the volume that is not known", "L2, laws: places", "engine/core/desired.go",
 		"\t\treturn slices.Contains(o.pods, r.owner)\n", "\t\treturn slices.Contains(o.pods, r.owner) && r.state == Present\n",
 	},
 	{

@@ -237,7 +237,7 @@ var sources = []Mutant{
 			"\t\t\tc.known[key] = o\n\t\t\tcontinue // as if the removal, by its name, came behind\n\t\t}\n",
 	},
 	{
-		"the owner writes the log", "panic (a blocking call on the owner)", "engine/lines.go",
+		"the owner writes the log", "panic, the owner waits for nobody", "engine/lines.go",
 		"\tm.h.Runtime.Go(func() {\n\t\tm.cfg.Log(all)\n", "\tm.cfg.Log(all)\n\tm.h.Runtime.Go(func() {\n",
 	},
 	{
