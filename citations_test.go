@@ -204,13 +204,15 @@ func TestEntriesAreShown(t *testing.T) {
 	}
 	for _, file := range []string{lawsFile, propertiesFile, kubeletFile} {
 		for id, text := range entries(t, file) {
-			isShown := strings.HasPrefix(text, "#") || strings.Contains(text, "Open:") // a chapter, or what is yet to come
+			// a chapter, or what is yet to come
+			isShown := strings.HasPrefix(text, "#") || strings.Contains(text, "Open:")
 			for _, m := range namedKind.FindAllStringSubmatch(text, -1) {
 				kind := strings.ToLower(m[1])
 				for _, name := range quoted.FindAllStringSubmatch(m[2], -1) {
 					isShown = true
 					if !slices.Contains(shows[kind], name[1]) {
-						t.Errorf("%s, %s: there is no %s %s", file, id, strings.Replace(kind, "stor", "story", 1), name[1])
+						t.Errorf("%s, %s: there is no %s %s", file, id,
+							strings.Replace(kind, "stor", "story", 1), name[1])
 					}
 				}
 			}
@@ -230,7 +232,8 @@ func TestEntriesNameWhatCatches(t *testing.T) {
 	}
 	for _, s := range catalogue {
 		ids := []string{s.CaughtBy()}
-		if at := slices.IndexFunc(mutants.Table, func(m mutants.Mutant) bool { return m.Name == s.CaughtBy() }); at >= 0 {
+		if at := slices.IndexFunc(mutants.Table,
+			func(m mutants.Mutant) bool { return m.Name == s.CaughtBy() }); at >= 0 {
 			ids = citedBy(mutants.Table[at].Law)
 		}
 		for _, id := range ids {

@@ -65,7 +65,10 @@ var goals = []*figure{
 	{goal: "G9", what: "live heap of an emptyDir that is up, of 20,000", unit: "bytes", most: 600},
 	{goal: "G10", what: "bind + unmount, 100 foreign mounts, CPU", unit: "us", most: 30, ratio: 150},
 	{goal: "G10", what: "bind, 100 foreign mounts, p50", unit: "us", most: 10, ratio: 500},
-	{goal: "G11", what: "bind beside 10,000 foreign mounts of the source's mount, p50", unit: "us", most: 12, ratio: 30},
+	{
+		goal: "G11", what: "bind beside 10,000 foreign mounts of the source's mount, p50", unit: "us",
+		most: 12, ratio: 30,
+	},
 	{goal: "G11", what: "the same with its unmount, CPU", unit: "us"},
 	{goal: "G13", what: "restart with 10,000 mounted volumes, all ready", unit: "ms", most: 100, ratio: 12},
 	{goal: "G13", what: "restart with 10,000 mounted volumes, CPU", unit: "ms"},
@@ -348,7 +351,8 @@ func (f *figure) cells() string {
 		ratio = more + cell(times, true)
 	}
 	return strings.Join([]string{
-		f.goal, f.what, f.unit, cell(ours, len(f.ours) > 0), cell(f.most, f.most > 0 || f.isZero), cell(peer, len(f.peer) > 0), ratio,
+		f.goal, f.what, f.unit, cell(ours, len(f.ours) > 0), cell(f.most, f.most > 0 || f.isZero),
+		cell(peer, len(f.peer) > 0), ratio,
 		cell(f.ratio, f.ratio > 0), reached, "",
 	}, "\t")
 }

@@ -18,10 +18,11 @@ const (
 	waitPeriod       = 300 * time.Millisecond // podAttachAndMountRetryInterval
 )
 
-// polling is a MODEL of a volume manager that polls. It is not the kubelet. It has the structure that is published for the
-// kubelet's (its package volumemanager, v1.36; kubernetes#126049): a populator and a reconciler that pass over everything every
-// 100 ms, each over a copy; waits that look every 300 ms, and for one pod look at the volumes of all; a list of pending
-// operations that is searched from its beginning. A volume is first verified to be attached, and mounted in the next pass.
+// polling is a MODEL of a volume manager that polls. It is not the kubelet. It has the structure that is published for
+// the kubelet's (its package volumemanager, v1.36; kubernetes#126049): a populator and a reconciler that pass over
+// everything every 100 ms, each over a copy; waits that look every 300 ms, and for one pod look at the volumes of all;
+// a list of pending operations that is searched from its beginning. A volume is first verified to be attached, and
+// mounted in the next pass.
 //
 // It leaves out what else a kubelet does: calls of the API server, events, logs, directories, mounts. So it costs less.
 type polling struct {
@@ -247,8 +248,8 @@ func (p *polling) isDesired(x pollingPair) bool {
 	return isThere && (isOfPod || x.pod == "")
 }
 
-// begin runs an operation on a goroutine, unless one on its volume and pod is pending. That of a whole volume, whose pod is
-// "", runs alone.
+// begin runs an operation on a goroutine, unless one on its volume and pod is pending. That of a whole volume, whose
+// pod is "", runs alone.
 func (p *polling) begin(x pollingPair, effect func()) {
 	p.pending.Lock()
 	defer p.pending.Unlock()

@@ -186,16 +186,19 @@ func table(all []*figures) {
 			if floor > 0 {
 				least = fmt.Sprintf("%.0f %s", floor, map[bool]string{true: "met", false: "MISSED"}[value >= floor])
 			}
-			line(f.name, what, fmt.Sprintf("%.0f", value), fmt.Sprintf("%.0f", goal), fmt.Sprintf("%.0f %%", 100*value/goal), least)
+			line(f.name, what, fmt.Sprintf("%.0f", value), fmt.Sprintf("%.0f", goal),
+				fmt.Sprintf("%.0f %%", 100*value/goal), least)
 		}
 		against("events", f.perCPU(float64(f.events)), goalEvents, floorEvents)
 		against("schedules", f.perCPU(float64(f.schedules)), goalSchedules, floorSchedules)
 		against("node-hours", f.perCPU(f.simulated.Hours()), goalNodeHours, 0)
 	}
-	line("\nworld", "schedules", "events each", "minutes each", "allocations each", "KiB allocated each", "KiB live at its end")
+	line("\nworld", "schedules", "events each", "minutes each", "allocations each", "KiB allocated each",
+		"KiB live at its end")
 	for _, f := range all {
 		line(f.name, fmt.Sprint(f.schedules), fmt.Sprintf("%.0f", f.perSchedule(f.events)),
-			fmt.Sprintf("%.1f", f.simulated.Minutes()/float64(f.schedules)), fmt.Sprintf("%.0f", f.perSchedule(f.mallocs)),
+			fmt.Sprintf("%.1f", f.simulated.Minutes()/float64(f.schedules)),
+			fmt.Sprintf("%.0f", f.perSchedule(f.mallocs)),
 			fmt.Sprintf("%.0f", f.perSchedule(f.allocated)/1024), fmt.Sprintf("%.0f", float64(f.live)/1024))
 	}
 	if err := out.Flush(); err != nil {

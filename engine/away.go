@@ -44,7 +44,8 @@ func (m *VolumeManager) awayDrivers(views []core.View) (rows []DriverStatus) {
 		if n := len(volumes[name]); n > 1 {
 			left = itoa(n) + " volumes of it are up, or may be"
 		}
-		rows = append(rows, DriverStatus{Name: name, Why: csiplugin.Unregistered(name, m.drivers.registered()) + "; " + left})
+		rows = append(rows, DriverStatus{Name: name, Why: csiplugin.Unregistered(name, m.drivers.registered()) +
+			"; " + left})
 	}
 	return rows
 }

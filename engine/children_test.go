@@ -16,7 +16,8 @@ type twins struct{ gone []func() }
 
 func (t *twins) Living(hal.Call) ([]hal.Child, error) {
 	key := hal.Key("emptydir/uid-web/scratch")
-	return []hal.Child{{PID: 7, Key: key, What: "mount", State: "D"}, {PID: 8, Key: key, What: "umount", State: "D"}}, nil
+	return []hal.Child{{PID: 7, Key: key, What: "mount", State: "D"}, {PID: 8, Key: key, What: "umount", State: "D"}},
+		nil
 }
 
 func (t *twins) Gone(_ hal.Child, f func()) { t.gone = append(t.gone, f) }

@@ -11,7 +11,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// commits is the queue of batches on their way into the journal. One write is under way at a time; what comes meanwhile shares the next one.
+// commits is the queue of batches on their way into the journal. One write is under way at a time; what comes meanwhile
+// shares the next one.
 type commits struct {
 	busy      bool
 	writing   core.Batch       // what that write is of
@@ -47,8 +48,8 @@ func (c *commits) written() {
 // journalRetry is the wait before the journal is written again after a failure.
 const journalRetry = time.Second
 
-// dispatch carries out a batch: its lines are in the journal, durable where they ask for it, before its operations start and its waiters wake. It keeps
-// nothing of the batch's own memory.
+// dispatch carries out a batch: its lines are in the journal, durable where they ask for it, before its operations
+// start and its waiters wake. It keeps nothing of the batch's own memory.
 func (m *VolumeManager) dispatch(b core.Batch) {
 	if slices.ContainsFunc(b.Lines, func(l core.Line) bool { return l.Drop }) {
 		m.objects.changed(m, standingRef)
@@ -56,7 +57,8 @@ func (m *VolumeManager) dispatch(b core.Batch) {
 	for i := range b.Lines {
 		l := &b.Lines[i]
 		if l.Record.Rung.Kind == core.KindActs {
-			m.log(LevelError, "driver acts after it has answered: from now on none of its errors ends a call", "driver", l.Record.Rung.Actor)
+			m.log(LevelError, "driver acts after it has answered: from now on none of its errors ends a call", "driver",
+				l.Record.Rung.Actor)
 		}
 		if l.Drop {
 			delete(m.deleting.told, l.Key)
@@ -72,7 +74,8 @@ func (m *VolumeManager) dispatch(b core.Batch) {
 	}
 	m.commits.note(b.Lines)
 	all := &m.commits.waiting
-	all.Lines, all.Start, all.Wake = append(all.Lines, b.Lines...), append(all.Start, b.Start...), append(all.Wake, b.Wake...)
+	all.Lines, all.Start, all.Wake = append(all.Lines, b.Lines...), append(all.Start, b.Start...),
+		append(all.Wake, b.Wake...)
 	m.commits.isWaiting = true
 	m.commit()
 }
@@ -101,7 +104,8 @@ func (m *VolumeManager) commit() {
 		m.h.Runtime.Post(func() {
 			why := ""
 			if unlogged != nil {
-				why = reason("the log of deletions can't be written, and nothing is deleted without it", unlogged) + "; " +
+				why = reason("the log of deletions can't be written, and nothing is deleted without it", unlogged) +
+					"; " +
 					hal.DiskAdvice(identity.Dir(m.cfg.RootDir), unlogged)
 				if stands {
 					m.withhold(a.keys)
@@ -128,7 +132,8 @@ func (m *VolumeManager) withhold(keys []hal.Key) {
 	})
 }
 
-// turnAway takes the lines and operations of rungs out of a batch for whose ladders the journal has no room, and returns these operations.
+// turnAway takes the lines and operations of rungs out of a batch for whose ladders the journal has no room, and
+// returns these operations.
 func turnAway(b *core.Batch, keys []hal.Key) (refused []hal.OpID) {
 	if len(keys) == 0 {
 		return nil
@@ -145,8 +150,10 @@ func turnAway(b *core.Batch, keys []hal.Key) (refused []hal.OpID) {
 }
 
 func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
-	b, refused, turned, withheld, noRoom := m.commits.writing, m.commits.refused, m.commits.turned, m.commits.withheld, m.commits.noRoom
-	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.turned, m.commits.withheld = false, core.Batch{}, nil, nil, nil
+	b, refused, turned, withheld, noRoom := m.commits.writing, m.commits.refused, m.commits.turned, m.commits.withheld,
+		m.commits.noRoom
+	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.turned, m.commits.withheld = false, core.Batch{},
+		nil, nil, nil
 	if len(withheld) > 0 {
 		defer step(m, core.Refused{Ops: withheld, Reason: unlogged})
 	}
@@ -163,7 +170,8 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	if err != nil {
 		m.log(LevelError, "journal not written, nothing is started", "error", err.Error())
 		for _, id := range b.Wake {
-			if m.waits[id].on == core.PodReady { // an end need not be written: what the records tell of is looked at by the next start
+			if m.waits[id].on == core.PodReady {
+				// an end need not be written: what the records tell of is looked at by the next start
 				m.commits.held = append(m.commits.held, id)
 			} else {
 				m.release(core.Batch{Wake: []core.Waiter{id}})
@@ -173,7 +181,10 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 		for _, op := range b.Start {
 			ops = append(ops, op.ID)
 		}
-		step(m, core.Refused{Ops: append(ops, refused...), Keys: turned, Reason: err.Error() + "; " + hal.DiskAdvice(m.journalDir(), err)})
+		step(m, core.Refused{
+			Ops: append(ops, refused...), Keys: turned,
+			Reason: err.Error() + "; " + hal.DiskAdvice(m.journalDir(), err),
+		})
 		return
 	}
 	m.commits.written()
@@ -220,7 +231,8 @@ func (m *VolumeManager) release(b core.Batch) {
 	}
 }
 
-// refuseAll ends operations that are not begun because the manager stops, so that the journal does not say that they may have been.
+// refuseAll ends operations that are not begun because the manager stops, so that the journal does not say that they
+// may have been.
 func (m *VolumeManager) refuseAll(ops []core.Op) {
 	if len(ops) == 0 {
 		return

@@ -10,19 +10,22 @@ import (
 
 // Config is what the operator decides. The zero value of a field means its default.
 type Config struct {
-	// NodeName is the node's name at a first start. Later starts take it from the identity file; see [VolumeManager.NodeName].
+	// NodeName is the node's name at a first start. Later starts take it from the identity file; see
+	// [VolumeManager.NodeName].
 	NodeName string
-	// IsNameGiven: a person gave NodeName. A start refuses one that is not the identity file's. Else NodeName is the host's name, which may change.
+	// IsNameGiven: a person gave NodeName. A start refuses one that is not the identity file's. Else NodeName is the
+	// host's name, which may change.
 	IsNameGiven bool
 	RootDir     string // absolute, no symbolic links in it
 	// Adopt: a person has seen what a start would take over of another agent's root directory, and wants it.
 	Adopt bool
-	// AcceptMachine: a person says that this machine now owns the root directory, whatever machine-id the identity file has.
+	// AcceptMachine: a person says that this machine now owns the root directory, whatever machine-id the identity file
+	// has.
 	AcceptMachine bool
 	// PodUID is the uid that a source gives to a pod without one; nil if no source does.
 	PodUID func(node, namespace, name string) core.PodUID
-	// NoRuntime: the host has no container runtime, so a pod that is removed has no containers left, and neither has a pod that is known only from
-	// the journal once every source is synced and does not name it.
+	// NoRuntime: the host has no container runtime, so a pod that is removed has no containers left, and neither has a
+	// pod that is known only from the journal once every source is synced and does not name it.
 	NoRuntime bool
 
 	// Sources are the cluster's sources; nothing is torn down before each of them is synced. Default: "manifest".
@@ -33,21 +36,24 @@ type Config struct {
 	Settle         time.Duration // Z of CSI drivers; default 120 s
 	// Drivers overrides the above for single drivers, by name.
 	Drivers map[string]plugin.DriverConfig
-	// JournalBytes is the size of each of the journal's two files at first; default 4 MiB. They grow up to JournalMost, as records need and while the
-	// disk has room; default 256 MiB.
+	// JournalBytes is the size of each of the journal's two files at first; default 4 MiB. They grow up to JournalMost,
+	// as records need and while the disk has room; default 256 MiB.
 	JournalBytes, JournalMost int64
-	// InFlight is how many operations of one driver, or of volnode itself, run at a time; default [core.MaxInFlight]. One that takes long is not counted.
+	// InFlight is how many operations of one driver, or of volnode itself, run at a time; default [core.MaxInFlight].
+	// One that takes long is not counted.
 	InFlight int
-	// Log takes the lines of the log, in order: one for each completed operation and each change of a driver or source; nil discards. It runs on a
-	// task, one call at a time, and the engine does not wait for it: while it takes its time, 4096 lines wait, and those beyond are dropped and counted.
+	// Log takes the lines of the log, in order: one for each completed operation and each change of a driver or source;
+	// nil discards. It runs on a task, one call at a time, and the engine does not wait for it: while it takes its
+	// time, 4096 lines wait, and those beyond are dropped and counted.
 	Log func([]Entry)
-	// Logging is called on the owner with each line as it comes, before Log has it; nil for nobody. It looks and changes nothing: the simulator
-	// judges by it.
+	// Logging is called on the owner with each line as it comes, before Log has it; nil for nobody. It looks and
+	// changes nothing: the simulator judges by it.
 	Logging func(Entry)
-	// Stepped is called on the owner after each step of core, before what it asks for is carried out; nil for nobody. It looks and changes nothing:
-	// the simulator compares beliefs with the truth by it.
+	// Stepped is called on the owner after each step of core, before what it asks for is carried out; nil for nobody.
+	// It looks and changes nothing: the simulator compares beliefs with the truth by it.
 	Stepped func(*core.Core)
-	// Stepping is called on the owner before each step of core, with what it is about to take in; nil for nobody. It looks and changes nothing.
+	// Stepping is called on the owner before each step of core, with what it is about to take in; nil for nobody. It
+	// looks and changes nothing.
 	Stepping func(*core.Core, core.Event)
 }
 

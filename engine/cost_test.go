@@ -28,7 +28,10 @@ type cost struct {
 func costOf(t *testing.T, pods []*corev1.Pod, objects ...any) cost {
 	loop := memory.NewLoop()
 	host := memory.New(loop, "/var/lib/volnode", objects, driverName)
-	m := engine.New(host.HAL(), engine.Config{NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 64 << 20})
+	m := engine.New(host.HAL(), engine.Config{
+		NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true,
+		JournalBytes: 64 << 20,
+	})
 	m.Start()
 	loop.Run()
 	var before, after runtime.MemStats
@@ -95,7 +98,8 @@ func TestCostOfAVolumeIsConstant(t *testing.T) {
 }
 
 func compare(t *testing.T, what string, few, many cost, most float64) {
-	t.Logf("%s: %.1f allocations and %.1f calls a volume of few, %.1f and %.1f of many", what, few.allocations, few.calls, many.allocations, many.calls)
+	t.Logf("%s: %.1f allocations and %.1f calls a volume of few, %.1f and %.1f of many", what, few.allocations,
+		few.calls, many.allocations, many.calls)
 	require.LessOrEqual(t, many.allocations, most, what)
 	require.LessOrEqual(t, many.allocations, few.allocations*1.25, what)
 	require.LessOrEqual(t, many.calls, few.calls*1.05, what)
@@ -125,7 +129,8 @@ func standingOf(t *testing.T, pods, foreign int, isMetered bool) *standing {
 		h, s.meter = wrap.Metered(h)
 	}
 	s.m = engine.New(h, engine.Config{
-		NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 64 << 20, Stepped: func(c *core.Core) { s.work = c.Work() },
+		NodeName: "n1", RootDir: "/var/lib/volnode", NoRuntime: true, JournalBytes: 64 << 20,
+		Stepped: func(c *core.Core) { s.work = c.Work() },
 	})
 	s.m.Start()
 	for _, p := range all[:pods] {
@@ -166,7 +171,8 @@ var changes = map[string]func(s *standing){
 func (s *standing) counts() map[string]uint64 {
 	of := s.meter.Counts()
 	return map[string]uint64{
-		"calls": of.Sum(), "entries of the mount table": of.Mounts, "entries of directories": of.Names, "files read": of.Files, "bytes read": of.Read,
+		"calls": of.Sum(), "entries of the mount table": of.Mounts, "entries of directories": of.Names,
+		"files read": of.Files, "bytes read": of.Read,
 		"bytes written": of.Written, "rungs": s.work.Rungs, "places": s.work.Places, "waiters": s.work.Waiters,
 	}
 }
@@ -212,13 +218,15 @@ func (unwatched) Directory(string, func()) (changed func() (names []string, isAn
 	return func() ([]string, bool) { return nil, true }
 }
 
-// What the engine holds for each of a pod's two emptyDirs that are up: how much the heap shrinks when only the engine becomes garbage.
+// What the engine holds for each of a pod's two emptyDirs that are up: how much the heap shrinks when only the engine
+// becomes garbage.
 func TestAVolumeThatIsUpHoldsLittle(t *testing.T) {
 	loop, pods := memory.NewLoop(), emptyDirs(5000)
 	for _, p := range pods {
 		spec := &p.Spec
 		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "more", VolumeSource: spec.Volumes[0].VolumeSource})
-		spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "more", MountPath: "/more"})
+		spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts,
+			corev1.VolumeMount{Name: "more", MountPath: "/more"})
 	}
 	runs := &away{loop}
 	host := memory.New(runs, "/var/lib/volnode", nil)

@@ -11,14 +11,16 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is what mounts of others do to the places of volumes: above a place they hide it, below it they stand in the way of its deletion.
+// This file is what mounts of others do to the places of volumes: above a place they hide it, below it they stand in
+// the way of its deletion.
 
 // isBelow reports whether a path lies below a directory.
 func isBelow(at, dir string) bool {
 	return len(at) > len(dir) && at[len(dir)] == '/' && at[:len(dir)] == dir
 }
 
-// standsOn returns the mount on which a path lies, as the kernel resolves it: from the root on, on each name the top of the stack.
+// standsOn returns the mount on which a path lies, as the kernel resolves it: from the root on, on each name the top of
+// the stack.
 func standsOn(table []hal.Mount, at string) hal.Mount {
 	var led []hal.Mount // those nearer to the root first: a later mount over a directory hides earlier ones below it
 	for _, m := range table {
@@ -90,19 +92,26 @@ func rootCovers(table []hal.Mount, root string, base hal.MountID) []core.Cover {
 // coverOf is a mount that hides what is below a path.
 func coverOf(at string, m hal.Mount) core.Cover {
 	is := m.Fingerprint()
-	why := fmt.Sprintf("%s, mounted on %s, hides its place; volnode does nothing there until you unmount it", is, m.Path)
+	why := fmt.Sprintf("%s, mounted on %s, hides its place; volnode does nothing there until you unmount it", is,
+		m.Path)
 	return core.Cover{Path: at, What: is, Why: why, Until: "the unmount of " + m.Path}
 }
 
-// coverOfRoot is what has the root directory be another one than at the start: a mount over it or over what leads to it, or the end of its own mount.
+// coverOfRoot is what has the root directory be another one than at the start: a mount over it or over what leads to
+// it, or the end of its own mount.
 func coverOfRoot(table []hal.Mount, root string, base hal.MountID, on hal.Mount) core.Cover {
 	if slices.ContainsFunc(table, func(m hal.Mount) bool { return m.ID == base }) {
 		return coverOf(root, on)
 	}
-	why := fmt.Sprintf("the root directory %s is not the one that volnode started on: mount %d, on which it was, was unmounted, and the path leads to %s "+
-		"by now; containers keep what they have; volnode does nothing there; mount the root directory again as it was, and start volnode again",
+	why := fmt.Sprintf("the root directory %s is not the one that volnode started on: mount %d, on which it was, "+
+		"was unmounted, and the path leads to %s "+
+		"by now; containers keep what they have; volnode does nothing there; mount the root directory again as it "+
+		"was, and start volnode again",
 		root, base, on.Fingerprint())
-	return core.Cover{Path: root, What: on.Fingerprint(), Why: why, Until: "the root directory to be mounted again, and a new start of volnode", IsLost: true}
+	return core.Cover{
+		Path: root, What: on.Fingerprint(), Why: why,
+		Until: "the root directory to be mounted again, and a new start of volnode", IsLost: true,
+	}
 }
 
 // ownAbove returns the volume in whose place a path lies.

@@ -8,7 +8,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// What hides the root directory is told by where it is mounted; that the root directory's own mount is gone is no mount that somebody could unmount.
+// What hides the root directory is told by where it is mounted; that the root directory's own mount is gone is no mount
+// that somebody could unmount.
 func TestWhatHidesTheRootDirectory(t *testing.T) {
 	const root = "/var/lib/volnode"
 	slash := hal.Mount{ID: 1, Parent: 0, Path: "/", FSType: "ext4"}
@@ -21,11 +22,27 @@ func TestWhatHidesTheRootDirectory(t *testing.T) {
 		want   []string
 		isLost bool
 	}{
-		"nothing":                         {table: []hal.Mount{slash, own}},
-		"a mount over it":                 {[]hal.Mount{slash, own, over}, []string{"mount 3", "mounted on " + root + ", hides", "until you unmount it"}, false},
-		"a mount over what leads to it":   {[]hal.Mount{slash, own, above}, []string{"mount 4", "mounted on /var/lib, hides", "until you unmount it"}, false},
-		"its mount is gone":               {[]hal.Mount{slash}, []string{"not the one", "mount 2", "leads to mount 1", "mount the root directory again", "start volnode"}, true},
-		"another is mounted in its place": {[]hal.Mount{slash, other}, []string{"not the one", "mount 2", "leads to mount 5", "start volnode"}, true},
+		"nothing": {table: []hal.Mount{slash, own}},
+		"a mount over it": {
+			[]hal.Mount{slash, own, over},
+			[]string{"mount 3", "mounted on " + root + ", hides", "until you unmount it"},
+			false,
+		},
+		"a mount over what leads to it": {
+			[]hal.Mount{slash, own, above},
+			[]string{"mount 4", "mounted on /var/lib, hides", "until you unmount it"},
+			false,
+		},
+		"its mount is gone": {
+			[]hal.Mount{slash},
+			[]string{"not the one", "mount 2", "leads to mount 1", "mount the root directory again", "start volnode"},
+			true,
+		},
+		"another is mounted in its place": {
+			[]hal.Mount{slash, other},
+			[]string{"not the one", "mount 2", "leads to mount 5", "start volnode"},
+			true,
+		},
 	} {
 		covers := rootCovers(c.table, root, own.ID)
 		if c.want == nil {

@@ -44,7 +44,10 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 		if !does {
 			continue
 		}
-		e := deletions.Entry{Time: m.h.Machine.Date(), UID: string(op.Pod), Volume: doomed.Volume, Path: doomed.Path, Cause: m.causeOf(op.Pod, doomed)}
+		e := deletions.Entry{
+			Time: m.h.Machine.Date(), UID: string(op.Pod), Volume: doomed.Volume, Path: doomed.Path,
+			Cause: m.causeOf(op.Pod, doomed),
+		}
 		e.Namespace, e.Name = kinds.PodOf(op.Params)
 		if entry := m.objects.pods[op.Pod]; entry != nil {
 			e.Namespace, e.Name = entry.pod.Namespace, entry.pod.Name

@@ -40,8 +40,8 @@ type inTheWay struct{ top, below string }
 // driftRetry is the wait after a table that could not be read.
 const driftRetry = time.Second
 
-// tableEvery is how often the table is read without a notice while volumes are up: of a filesystem that turns read-only by itself, or loses its device,
-// the kernel gives none.
+// tableEvery is how often the table is read without a notice while volumes are up: of a filesystem that turns read-only
+// by itself, or loses its device, the kernel gives none.
 const tableEvery = 2 * time.Minute
 
 // coveredRetry is the wait while a mount hides what is to be looked at.
@@ -121,7 +121,8 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 	for i := range table {
 		tops[table[i].Path] = &table[i] // a stack is listed bottom first
 	}
-	// What an answered call has brought over another volume is told before that volume is found covered: else it would come up on top.
+	// What an answered call has brought over another volume is told before that volume is found covered: else it would
+	// come up on top.
 	for _, e := range append(m.appeared(at, tops, table, since), m.differing(at, tops, since)...) {
 		m.log(LevelWarn, "changed behind our back", "rung", string(e.Key), "found", e.Fingerprint)
 		step(m, e)
@@ -129,7 +130,8 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 	for _, key := range m.unblocked(at, tops, changed) {
 		step(m, core.Stirred{Key: key})
 	}
-	// Of what has come to stand since the reading began it says nothing for certain, and there may be no other notice: what differs is read again.
+	// Of what has come to stand since the reading began it says nothing for certain, and there may be no other notice:
+	// what differs is read again.
 	if now := m.core.Seq(); now > since && len(m.differing(at, tops, now))+len(m.appeared(at, tops, table, now)) > 0 {
 		m.readLater(at)
 	}
@@ -161,8 +163,8 @@ func (m *VolumeManager) readsAgain() {
 	}
 }
 
-// differing returns the standing rungs that were a mount and are not that mount any more, and the emptyDirs on which something was mounted. What a
-// mount above hides is as it was.
+// differing returns the standing rungs that were a mount and are not that mount any more, and the emptyDirs on which
+// something was mounted. What a mount above hides is as it was.
 func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, since uint64) []core.Observed {
 	var events []core.Observed
 	m.core.Standing(paths, since, func(key hal.Key, made []core.Param, fingerprint string) {
@@ -172,7 +174,8 @@ func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, si
 			return
 		}
 		mount, ok := tops[at]
-		if !strings.HasPrefix(fingerprint, "mount ") && (!ok || !strings.HasPrefix(string(key), string(emptydir.Kind)+"/")) {
+		if !strings.HasPrefix(fingerprint, "mount ") &&
+			(!ok || !strings.HasPrefix(string(key), string(emptydir.Kind)+"/")) {
 			return
 		}
 		if ok && mount.Is(fingerprint) {
@@ -187,9 +190,10 @@ func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, si
 	return events
 }
 
-// appeared returns the rungs that were down, and at or below whose place something is mounted now: an effect of a call that was answered
-// with an error.
-func (m *VolumeManager) appeared(paths []string, tops map[string]*hal.Mount, table []hal.Mount, since uint64) []core.Observed {
+// appeared returns the rungs that were down, and at or below whose place something is mounted now: an effect of a call
+// that was answered with an error.
+func (m *VolumeManager) appeared(paths []string, tops map[string]*hal.Mount, table []hal.Mount, since uint64,
+) []core.Observed {
 	var events []core.Observed
 	var mounted []string
 	m.core.Remembered(paths, since, func(key hal.Key, at, beside string) {

@@ -36,7 +36,8 @@ func (t *tables) Table(hal.Call) ([]hal.Mount, error) {
 	return []hal.Mount{{ID: 1, Path: "/", FSType: "ext4"}}, nil
 }
 
-// A notice that comes between a reading of the mount table and the owner, who takes it in, is of what that reading has not seen: the table is read again.
+// A notice that comes between a reading of the mount table and the owner, who takes it in, is of what that reading has
+// not seen: the table is read again.
 func TestANoticeWhileTheTableIsReadIsNotLost(t *testing.T) {
 	run, mounts := &byHand{}, &tables{}
 	m := &VolumeManager{h: hal.Host{Runtime: run, Mounts: mounts}, core: core.New(core.Start{})}

@@ -14,11 +14,12 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is the registrations of CSI drivers: which sockets stand, what they say, and which of them serves a driver. meeting.go connects.
+// This file is the registrations of CSI drivers: which sockets stand, what they say, and which of them serves a driver.
+// meeting.go connects.
 //
-// A registration is valid until its socket is removed. Whether the driver can be reached is another matter: see [driver]. Of several sockets that
-// register one name, the first serves, and the others wait until it has gone. At a start the first is the one that served, else the one whose socket is
-// oldest.
+// A registration is valid until its socket is removed. Whether the driver can be reached is another matter: see
+// [driver]. Of several sockets that register one name, the first serves, and the others wait until it has gone. At a
+// start the first is the one that served, else the one whose socket is oldest.
 
 // drivers is the registry of CSI drivers.
 type drivers struct {
@@ -48,14 +49,17 @@ const (
 	registerTimeout  = 10 * time.Second
 	registerRetry    = time.Second
 	registerRetryMax = 30 * time.Second
-	// reconnectMax is the longest wait between two attempts to reach a driver: nothing tells that its endpoint is there again.
+	// reconnectMax is the longest wait between two attempts to reach a driver: nothing tells that its endpoint is there
+	// again.
 	reconnectMax   = 10 * time.Second
 	loggedAttempts = 6
-	// OlderFirst is how long a start waits for the answers of older sockets before a younger one may serve their driver.
+	// OlderFirst is how long a start waits for the answers of older sockets before a younger one may serve their
+	// driver.
 	OlderFirst = 2 * time.Second
 	// AwayAfter is how long a driver can't be reached before another endpoint of its name may take over.
 	AwayAfter = 5 * time.Second
-	// SilentAfter is how long a driver that can be reached leaves checks without an answer before another endpoint of its name may take over.
+	// SilentAfter is how long a driver that can be reached leaves checks without an answer before another endpoint of
+	// its name may take over.
 	SilentAfter = 30 * time.Second
 )
 
@@ -69,7 +73,8 @@ func (d *drivers) named(name string) *driver {
 	return d.byName[name]
 }
 
-// facts returns what a driver said of itself when it was last met in this run, nil if it never was. While it is away its volumes stay what they are.
+// facts returns what a driver said of itself when it was last met in this run, nil if it never was. While it is away
+// its volumes stay what they are.
 func (d *drivers) facts(name string) *plugin.DriverFacts {
 	if known := d.byName[name]; known != nil {
 		return known.facts
@@ -104,7 +109,8 @@ func (d *driver) isBefore(a, b *socket) bool {
 	return b.id() != d.server && (a.id() == d.server || a.made < b.made)
 }
 
-// of returns the sockets that register a name, in the order in which they may serve it: the one that does, the one that did, then by age.
+// of returns the sockets that register a name, in the order in which they may serve it: the one that does, the one that
+// did, then by age.
 func (d *drivers) of(k *driver) []*socket {
 	var all []*socket
 	for _, s := range d.sockets {
@@ -127,7 +133,8 @@ func (d *drivers) of(k *driver) []*socket {
 	return all
 }
 
-// awaits reports whether a socket that comes before s may yet register its name: it has not been asked to its end since the start.
+// awaits reports whether a socket that comes before s may yet register its name: it has not been asked to its end since
+// the start.
 func (d *drivers) awaits(k *driver, s *socket) bool {
 	for _, o := range d.sockets {
 		if k.isBefore(o, s) && o.info.Name == "" && o.why == "" {
@@ -139,7 +146,8 @@ func (d *drivers) awaits(k *driver, s *socket) bool {
 
 func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
 	d := &m.drivers
-	at, isKnown := slices.BinarySearchFunc(d.sockets, e.Path, func(s *socket, path string) int { return cmp.Compare(s.path, path) })
+	at, isKnown := slices.BinarySearchFunc(d.sockets, e.Path,
+		func(s *socket, path string) int { return cmp.Compare(s.path, path) })
 	if !isKnown {
 		d.sockets = slices.Insert(d.sockets, at, &socket{path: e.Path})
 	}
@@ -161,7 +169,8 @@ func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
 	}
 }
 
-// greet asks the plugin at a socket who it is, until it answers. One that does not answer is not refused: it may be restarting.
+// greet asks the plugin at a socket who it is, until it answers. One that does not answer is not refused: it may be
+// restarting.
 func (m *VolumeManager) greet(s *socket) {
 	gen, call := s.gen, m.introduction()
 	m.h.Runtime.Go(func() {
@@ -191,7 +200,8 @@ func (m *VolumeManager) greetAgain(s *socket, err error) {
 	})
 }
 
-// failed notes why a socket does not serve its driver. The log has the first attempts in a row: what fails for hours is in the status.
+// failed notes why a socket does not serve its driver. The log has the first attempts in a row: what fails for hours is
+// in the status.
 func (m *VolumeManager) failed(s *socket, what string, err error, wait time.Duration) {
 	s.why = m.ears.wordsOf(err)
 	if s.attempts <= loggedAttempts {
@@ -245,7 +255,8 @@ func (m *VolumeManager) notesServer(d *driver) {
 	}
 }
 
-// withdraw ends what a socket registers. A driver that it served is served by another one from now on, or is not registered.
+// withdraw ends what a socket registers. A driver that it served is served by another one from now on, or is not
+// registered.
 func (m *VolumeManager) withdraw(s *socket) {
 	d := m.drivers.byName[s.info.Name]
 	s.info, s.endpoint = hal.PluginInfo{}, ""
@@ -266,9 +277,10 @@ func (m *VolumeManager) withdraw(s *socket) {
 	}
 }
 
-// refuse tells a plugin that it was not taken. Its registrar may end by that, as the upstream one does, so a plugin hears it only of a first
-// registration, once, and only of a reason that lies in what it says. It hears it soon after it has said so (the deadline of call), or never: another
-// plugin may be behind the path by then, at the socket that it has made. That it could not be told changes nothing.
+// refuse tells a plugin that it was not taken. Its registrar may end by that, as the upstream one does, so a plugin
+// hears it only of a first registration, once, and only of a reason that lies in what it says. It hears it soon after
+// it has said so (the deadline of call), or never: another plugin may be behind the path by then, at the socket that it
+// has made. That it could not be told changes nothing.
 func (m *VolumeManager) refuse(s *socket, made string, why error, call hal.Call) {
 	if s.isTaken || s.isTold {
 		return
@@ -278,7 +290,8 @@ func (m *VolumeManager) refuse(s *socket, made string, why error, call hal.Call)
 	m.h.Runtime.Go(func() { _ = m.h.Registration.Notify(call, path, made, false, text) })
 }
 
-// accept tells a plugin that it was taken, until it has heard: a registrar is not ready before that. Its driver is served whether it hears or not.
+// accept tells a plugin that it was taken, until it has heard: a registrar is not ready before that. Its driver is
+// served whether it hears or not.
 func (m *VolumeManager) accept(s *socket, attempt int) {
 	gen := s.gen
 	m.h.Runtime.Go(func() {
@@ -310,7 +323,8 @@ func acceptable(info hal.PluginInfo) error {
 	if !strings.HasPrefix(info.Endpoint, "/") {
 		return fmt.Errorf("endpoint %q is not an absolute path", info.Endpoint)
 	}
-	if !slices.ContainsFunc(info.Versions, func(v string) bool { return strings.HasPrefix(strings.TrimPrefix(v, "v"), "1.") }) {
+	if !slices.ContainsFunc(info.Versions,
+		func(v string) bool { return strings.HasPrefix(strings.TrimPrefix(v, "v"), "1.") }) {
 		return fmt.Errorf("driver %s supports the CSI versions %v, and none of them is 1.x", info.Name, info.Versions)
 	}
 	return nil

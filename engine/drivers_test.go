@@ -13,7 +13,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// fickle is a driver's node service that takes its time to say who it is, or can't, and loses the replies of NodeUnstageVolume.
+// fickle is a driver's node service that takes its time to say who it is, or can't, and loses the replies of
+// NodeUnstageVolume.
 type fickle struct {
 	hal.CSINode
 	runtime   hal.Runtime
@@ -35,17 +36,23 @@ func (f *fickle) Info(c hal.Call, driver string, r *csi.NodeGetInfoRequest) (*cs
 	return f.CSINode.Info(c, driver, r)
 }
 
-func (f *fickle) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+func (f *fickle) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest,
+) (*csi.NodeUnpublishVolumeResponse, error) {
 	answer, err := f.CSINode.Unpublish(c, driver, r)
 	f.count(err)
 	return answer, err
 }
 
-func (f *fickle) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
+func (f *fickle) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse,
+	error,
+) {
 	answer, err := f.CSINode.Unstage(c, driver, r)
 	f.count(err)
 	if err == nil && f.loses {
-		return nil, &hal.Error{Op: "NodeUnstageVolume", Object: driver, Class: hal.ClassRPC, Outcome: hal.Unknown, Reply: hal.ReplyNone}
+		return nil, &hal.Error{
+			Op: "NodeUnstageVolume", Object: driver, Class: hal.ClassRPC, Outcome: hal.Unknown,
+			Reply: hal.ReplyNone,
+		}
 	}
 	return answer, err
 }
@@ -80,8 +87,8 @@ func newFickle(b *bench) *fickle {
 	return f
 }
 
-// The driver's process dies and another one takes its place, which is slow to say who it is. A call that goes to it meanwhile is not one of the dead
-// process, whose death proves nothing of it.
+// The driver's process dies and another one takes its place, which is slow to say who it is. A call that goes to it
+// meanwhile is not one of the dead process, whose death proves nothing of it.
 func TestCallDuringAnIntroductionIsNotOneOfTheProcessBefore(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	f := newFickle(b)
@@ -113,7 +120,10 @@ func TestProcessThatFailsItsIntroductionIsNotCalled(t *testing.T) {
 	b.run(time.Minute)
 
 	f.introduce = func(func(time.Duration)) error {
-		return &hal.Error{Op: "NodeGetInfo", Object: driverName, Class: hal.ClassRPC, Outcome: hal.Unknown, Reply: hal.ReplyNone}
+		return &hal.Error{
+			Op: "NodeGetInfo", Object: driverName, Class: hal.ClassRPC, Outcome: hal.Unknown,
+			Reply: hal.ReplyNone,
+		}
 	}
 	b.w.RestartDriver(driverName)
 	b.run(time.Minute)
@@ -180,7 +190,8 @@ func (b *bench) driverAt(suffix string) engine.DriverStatus {
 	return engine.DriverStatus{}
 }
 
-// A second endpoint of a driver's name waits as long as the first answers, and the status shows both. It takes over once the first has gone.
+// A second endpoint of a driver's name waits as long as the first answers, and the status shows both. It takes over
+// once the first has gone.
 func TestSecondEndpointWaitsUntilTheFirstHasGone(t *testing.T) {
 	for name, end := range map[string]func(*bench){
 		"the first's socket is removed": func(b *bench) { b.w.LoseSocketOf(driverName, 0) },
@@ -225,16 +236,21 @@ func (r *told) Notify(c hal.Call, socket, made string, registered bool, reason s
 	return r.Registration.Notify(c, socket, made, registered, reason)
 }
 
-// A driver whose socket is gone is shown as long as volumes of it are up, and what waits for it says what people can do.
+// A driver whose socket is gone is shown as long as volumes of it are up, and what waits for it says what people can
+// do.
 func TestDriverThatIsGoneIsShownWhileItHasVolumes(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	b.w.Apply(pod("web", "a"))
 	b.run(time.Minute)
 	b.w.StopDriver(driverName)
 	b.run(time.Second)
-	require.Equal(t, []engine.DriverStatus{{Name: driverName, Why: "driver " + driverName + " is not registered, nor is any other; start it, and volnode " +
-		"goes on once its registration socket is in plugins_registry below the root directory, and the endpoint that it names answers; " +
-		"a volume of it is up, or may be"}}, b.status().Drivers)
+	require.Equal(t, []engine.DriverStatus{{
+		Name: driverName,
+		Why: "driver " + driverName + " is not registered, nor is any other; start it, and volnode " +
+			"goes on once its registration socket is in plugins_registry below the root directory, and the endpoint " +
+			"that it names answers; " +
+			"a volume of it is up, or may be",
+	}}, b.status().Drivers)
 	b.w.Delete(pod("web", "a"))
 	b.run(10 * time.Second)
 	why := b.status().Pods[0].Volumes[0].Why
@@ -248,7 +264,8 @@ func TestDriverThatIsGoneIsShownWhileItHasVolumes(t *testing.T) {
 	b.w.StopPlugin(driverName)
 	b.w.Delete(pod("web", "a"))
 	b.run(30 * time.Second)
-	require.Contains(t, b.status().Pods[0].Volumes[0].Why, "not sent: driver "+driverName+" is registered, and can't be reached: ")
+	require.Contains(t, b.status().Pods[0].Volumes[0].Why,
+		"not sent: driver "+driverName+" is registered, and can't be reached: ")
 	b.w.StartDriver(driverName)
 	b.run(time.Minute)
 	b.w.StopDriver(driverName)
@@ -256,8 +273,9 @@ func TestDriverThatIsGoneIsShownWhileItHasVolumes(t *testing.T) {
 	require.Empty(t, b.status().Drivers)
 }
 
-// A driver is killed for up to a minute while its registrar lives on. Its registration stands, the status shows within a second that it is not
-// connected, and it is met again within seconds of its coming back, before any call asks for it. Its registrar hears nothing of it.
+// A driver is killed for up to a minute while its registrar lives on. Its registration stands, the status shows within
+// a second that it is not connected, and it is met again within seconds of its coming back, before any call asks for
+// it. Its registrar hears nothing of it.
 func TestDriverIsKilledBehindItsRegistration(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	r := &told{}

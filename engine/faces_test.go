@@ -13,7 +13,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is the public methods, each with arguments that a host should not give, and at times when it should not ask.
+// This file is the public methods, each with arguments that a host should not give, and at times when it should not
+// ask.
 
 // do asks from a task of the agent's, with so much patience.
 func (b *bench) do(f func(m *engine.VolumeManager)) {
@@ -95,17 +96,21 @@ func TestWaitsSayWhatTheyWaitFor(t *testing.T) {
 	b.w.Apply(pod("web", "a"), bare, lost)
 	b.run(time.Minute)
 	up := func(uid core.PodUID) string {
-		return b.wrong(func(m *engine.VolumeManager) error { return m.WaitForAttachAndMount(b.w.Context(patience), uid) })
+		return b.wrong(func(m *engine.VolumeManager) error {
+			return m.WaitForAttachAndMount(b.w.Context(patience), uid)
+		})
 	}
 	down := func(uid core.PodUID) string {
 		return b.wrong(func(m *engine.VolumeManager) error { return m.WaitForUnmount(b.w.Context(patience), uid) })
 	}
 	require.Empty(t, up("uid-web"))
-	require.Equal(t, "pod uid-web: volume data is Ready; volume scratch is Ready (context deadline exceeded)", down("uid-web"))
+	require.Equal(t, "pod uid-web: volume data is Ready; volume scratch is Ready (context deadline exceeded)",
+		down("uid-web"))
 	require.Empty(t, up("uid-bare"))
 	require.Empty(t, down("uid-bare"), "it has no volume that could be mounted")
 	require.Empty(t, down("uid-none"))
-	require.Equal(t, "pod uid-none: no manifest names it; volnode serves it once one does (context deadline exceeded)", up("uid-none"))
+	require.Equal(t, "pod uid-none: no manifest names it; volnode serves it once one does (context deadline exceeded)",
+		up("uid-none"))
 	require.Contains(t, up("uid-lost"), "volume data is Blocked: spec.volumes[data]")
 	require.NotContains(t, up("uid-lost"), "scratch")
 	require.Contains(t, up(""), "uid is empty")
@@ -116,7 +121,8 @@ func TestWaitsSayWhatTheyWaitFor(t *testing.T) {
 	}))
 	over := b.w.Context(0)
 	over.Cancel()
-	require.Contains(t, b.wrong(func(m *engine.VolumeManager) error { return m.WaitForUnmount(over, "uid-web") }), "volume data is Ready")
+	require.Contains(t, b.wrong(func(m *engine.VolumeManager) error { return m.WaitForUnmount(over, "uid-web") }),
+		"volume data is Ready")
 }
 
 func TestAVolumeHasTwoNames(t *testing.T) {
@@ -128,7 +134,8 @@ func TestAVolumeHasTwoNames(t *testing.T) {
 		return is, err
 	}
 	for name, want := range map[string]bool{
-		driverName + "^a": true, "kubernetes.io/csi/" + driverName + "^a": true, driverName + "^b": false, "kubernetes.io/csi/" + driverName + "^b": false,
+		driverName + "^a": true, "kubernetes.io/csi/" + driverName + "^a": true, driverName + "^b": false,
+		"kubernetes.io/csi/" + driverName + "^b": false,
 	} {
 		is, err := attached(name)
 		require.NoError(t, err)
@@ -141,7 +148,8 @@ func TestAVolumeHasTwoNames(t *testing.T) {
 	}
 }
 
-// What a kubelet would report in the node's status: the volumes of drivers that attach, from the first wish until nothing is left.
+// What a kubelet would report in the node's status: the volumes of drivers that attach, from the first wish until
+// nothing is left.
 func TestVolumesInUseAreThoseThatMayBeThere(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	inUse := func() (names []corev1.UniqueVolumeName, err error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A start may fail to list a directory or to read a data file, and volumes of an earlier life may be there. The manager tries again until it succeeds. Until
-// then the status names each such path.
+// A start may fail to list a directory or to read a data file, and volumes of an earlier life may be there. The manager
+// tries again until it succeeds. Until then the status names each such path.
 
 // The wait before the next try doubles from hiddenRetry to hiddenRetryMax.
 const (
@@ -22,9 +22,10 @@ const (
 
 // hidden is the looking again.
 type hidden struct {
-	wait  time.Duration
-	ended map[hal.Key]bool // the rungs of which an operation has ended since the reading began; nil while nothing is read
-	due   hal.Instant      // before that no driver's word has everything listed again
+	wait time.Duration
+	// the rungs of which an operation has ended since the reading began; nil while nothing is read
+	ended map[hal.Key]bool
+	due   hal.Instant // before that no driver's word has everything listed again
 }
 
 // note: what is read at this moment may be older than the end of an operation on key.
@@ -49,8 +50,8 @@ func (m *VolumeManager) lookAtHidden() {
 	})
 }
 
-// lookForUsers lists everything again, at most once a minute: a driver says that a volume is in use, and nothing is known of that. A call that only a lost
-// journal knew of may have come since the start.
+// lookForUsers lists everything again, at most once a minute: a driver says that a volume is in use, and nothing is
+// known of that. A call that only a lost journal knew of may have come since the start.
 func (m *VolumeManager) lookForUsers() {
 	now := m.h.Runtime.Now()
 	if m.hidden.ended != nil || now < m.hidden.due || len(kinds.Hidden(m.left)) > 0 {
@@ -82,7 +83,8 @@ func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
 		return
 	}
 	before := kinds.Hidden(m.left)
-	strays, left := m.strays(listing, func(key hal.Key) bool { return ended[key] || m.core.IsKnown(key) }, m.core.HasVolume)
+	strays, left := m.strays(listing, func(key hal.Key) bool { return ended[key] || m.core.IsKnown(key) },
+		m.core.HasVolume)
 	for _, s := range left {
 		if !slices.ContainsFunc(m.left, func(old kinds.Unrecognised) bool { return old.Path == s.Path }) {
 			m.log(LevelWarn, "not recognised, left alone", "path", s.Path, "why", s.Why)
@@ -90,7 +92,8 @@ func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
 	}
 	m.left = left
 	if now := kinds.Hidden(left); !slices.Equal(before, now) || len(strays) > 0 {
-		m.log(LevelInfo, "looked again at what the start could not see", "without-record", itoa(len(strays)), "hidden", itoa(len(now)))
+		m.log(LevelInfo, "looked again at what the start could not see", "without-record", itoa(len(strays)), "hidden",
+			itoa(len(now)))
 		step(m, core.Discovered{Strays: strays, Hidden: now, Unseen: listing.Unseen})
 		m.orphans()
 		m.tableChanged(nil)
@@ -119,7 +122,9 @@ func untold(unseen []string, table []hal.Mount, records []core.Record) []string 
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(unseen), func(name string) bool {
-		return !slices.ContainsFunc(table, func(m hal.Mount) bool { return strings.HasPrefix(m.Path, name+"/") && !places[m.Path] })
+		return !slices.ContainsFunc(table, func(m hal.Mount) bool {
+			return strings.HasPrefix(m.Path, name+"/") && !places[m.Path]
+		})
 	})
 }
 

@@ -13,12 +13,16 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// The type of a hostPath is checked at publish and at start: while the agent is away the path may have become something else.
+// The type of a hostPath is checked at publish and at start: while the agent is away the path may have become something
+// else.
 func TestHostPathIsCheckedAtStart(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	web := pod("web", "a")
 	kind := corev1.HostPathDirectoryOrCreate
-	web.Spec.Volumes[1].VolumeSource = corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/srv/data", Type: &kind}}
+	web.Spec.Volumes[1].VolumeSource = corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{
+		Path: "/srv/data",
+		Type: &kind,
+	}}
 	b.w.Apply(web)
 	b.run(time.Minute)
 	checked := func(line string) bool {

@@ -29,8 +29,8 @@ func (m *VolumeManager) startRefused(r *Refusal) {
 	m.checkStopped() // once the log is written
 }
 
-// identify returns whose root directory it is: this node's. It runs as a task, before the start changes anything. An earlier try of this start may have
-// read the file before somebody removed it.
+// identify returns whose root directory it is: this node's. It runs as a task, before the start changes anything. An
+// earlier try of this start may have read the file before somebody removed it.
 func (m *VolumeManager) identify(c hal.Call, earlier identity.Identity) (identity.Identity, error) {
 	id, known, err := identity.Read(&m.h, c, m.cfg.RootDir)
 	if damaged, is := errors.AsType[*identity.DamagedError](err); is {
@@ -50,17 +50,23 @@ func (m *VolumeManager) identify(c hal.Call, earlier identity.Identity) (identit
 		}
 	}
 	if m.cfg.IsNameGiven && m.cfg.NodeName != id.Node {
-		return id, refusal("nodeName is %q, and the root directory %s belongs to the node %q: pods without a uid have one that is made of the node's "+
-			"name, so another name would delete their data. Set nodeName to %[3]q, or leave it out. To rename the node: remove its manifests, "+
-			"wait until all is gone, stop volnode, and remove %[4]s", m.cfg.NodeName, m.cfg.RootDir, id.Node, identity.File(m.cfg.RootDir))
+		return id, refusal("nodeName is %q, and the root directory %s belongs to the node %q: pods without a uid "+
+			"have one that is made of the node's "+
+			"name, so another name would delete their data. Set nodeName to %[3]q, or leave it out. To rename the "+
+			"node: remove its manifests, "+
+			"wait until all is gone, stop volnode, and remove %[4]s", m.cfg.NodeName, m.cfg.RootDir, id.Node,
+			identity.File(m.cfg.RootDir))
 	}
 	switch {
 	case known && id.MachineID == machine, known && machine == "":
 		return id, nil
 	case known && id.MachineID != "" && !m.cfg.AcceptMachine:
-		return id, refusal("the root directory %s belongs to the machine with machine-id %s, and this machine has %s: it is a copy, or the "+
-			"machine was installed anew. Two machines that serve one volume destroy its data. If the other machine is gone for good, "+
-			"start volnode run once with --accept-machine; else start with an empty root directory", m.cfg.RootDir, id.MachineID, machine)
+		return id, refusal("the root directory %s belongs to the machine with machine-id %s, and this machine has "+
+			"%s: it is a copy, or the "+
+			"machine was installed anew. Two machines that serve one volume destroy its data. If the other machine "+
+			"is gone for good, "+
+			"start volnode run once with --accept-machine; else start with an empty root directory", m.cfg.RootDir,
+			id.MachineID, machine)
 	}
 	if known { // by a person's word; the journal may be another machine's all the same
 		if records, _, err := journal.Peek(&m.h, c, m.journalDir()); err != nil {
@@ -76,7 +82,8 @@ func (m *VolumeManager) identify(c hal.Call, earlier identity.Identity) (identit
 	return id, identity.Write(&m.h, c, m.cfg.RootDir, id)
 }
 
-// formerName is the node's name where no identity file says it: what the journal's records were made with; else the configured one.
+// formerName is the node's name where no identity file says it: what the journal's records were made with; else the
+// configured one.
 func (m *VolumeManager) formerName(c hal.Call) (string, error) {
 	records, there, err := journal.Peek(&m.h, c, m.journalDir())
 	if err != nil {
@@ -110,23 +117,29 @@ func (m *VolumeManager) formerName(c hal.Call) (string, error) {
 		return m.cfg.NodeName, nil
 	case len(names) > 1:
 		return "", refusal("the journal in %s has records of the nodes %s: it is not known which of them this one is. "+
-			"Remove the records of the other node: stop volnode there, and restore the journal of this node", m.journalDir(), strings.Join(names, ", "))
+			"Remove the records of the other node: stop volnode there, and restore the journal of this node",
+			m.journalDir(), strings.Join(names, ", "))
 	}
-	return "", refusal("the uid of pod %s is not the one that the node name %q gives it, and no identity file says what the node was called: the host "+
-		"was renamed. Start volnode once with --node-name and the former name; the identity file keeps it from then on", derived, m.cfg.NodeName)
+	return "", refusal("the uid of pod %s is not the one that the node name %q gives it, and no identity file says "+
+		"what the node was called: the host "+
+		"was renamed. Start volnode once with --node-name and the former name; the identity file keeps it from then on",
+		derived, m.cfg.NodeName)
 }
 
 // elsewhere is what a person can do about a journal that was not made here.
-const elsewhere = "restore the journal of this root directory, or move %[1]s away: volnode then looks at everything that is there"
+const elsewhere = "restore the journal of this root directory, or move %[1]s away: volnode then looks at everything " +
+	"that is there"
 
-// areInRoot refuses a journal that tells of another root directory: it was copied from there. What it says is not so here, and what it names there is not
-// ours to take down.
+// areInRoot refuses a journal that tells of another root directory: it was copied from there. What it says is not so
+// here, and what it names there is not ours to take down.
 func (m *VolumeManager) areInRoot(records []core.Record) error {
 	for i := range records {
 		for _, at := range kinds.Places(&records[i].Rung) {
 			if records[i].Phase != core.Lingering && !m.isBelowRoot(at) {
-				return refusal("the journal in %s tells of %q, which is not below the root directory %q: it was copied, or moved, from another root "+
-					"directory. Start with that --root-dir, if it is still there; to move it, remove its manifests, and move once all is gone. Else "+elsewhere,
+				return refusal("the journal in %s tells of %q, which is not below the root directory %q: it was "+
+					"copied, or moved, from another root "+
+					"directory. Start with that --root-dir, if it is still there; to move it, remove its manifests, "+
+					"and move once all is gone. Else "+elsewhere,
 					m.journalDir(), at, m.cfg.RootDir)
 			}
 		}
@@ -137,8 +150,10 @@ func (m *VolumeManager) areInRoot(records []core.Record) error {
 // areOurs refuses a journal of another root directory, or of another node.
 func (m *VolumeManager) areOurs(records []core.Record, id identity.Identity) error {
 	for i := range records {
-		if name := kinds.NodeOf(records[i].Rung.Want); records[i].Phase != core.Lingering && name != "" && name != id.Node {
-			return refusal("the journal in %s has records of the node %q, and this node is %q: it was copied from there. Stop volnode, and "+elsewhere,
+		if name := kinds.NodeOf(records[i].Rung.Want); records[i].Phase != core.Lingering && name != "" &&
+			name != id.Node {
+			return refusal("the journal in %s has records of the node %q, and this node is %q: it was copied from "+
+				"there. Stop volnode, and "+elsewhere,
 				m.journalDir(), name, id.Node)
 		}
 	}
@@ -151,7 +166,8 @@ func isDerived(uid core.PodUID) bool { return len(uid) == 36 && uid[14] == '5' }
 // planLines bounds how much of a plan a refusal shows.
 const planLines = 40
 
-// mayTakeOver refuses a root directory with volumes that no journal of ours knows, unless a person has said that they are to be taken over.
+// mayTakeOver refuses a root directory with volumes that no journal of ours knows, unless a person has said that they
+// are to be taken over.
 func (m *VolumeManager) mayTakeOver(c hal.Call) error {
 	if m.cfg.Adopt {
 		return nil
@@ -181,8 +197,11 @@ func (m *VolumeManager) mayTakeOver(c hal.Call) error {
 	if more := len(plan) - planLines; more > 0 {
 		plan = append(plan[:planLines], fmt.Sprintf("and %d more", more))
 	}
-	return refusal("the root directory %s has volumes, and neither an identity file nor a journal of volnode: it is another agent's. "+
-		"Nothing was touched. Stop the other agent and start volnode run once with --adopt, or name another --root-dir. "+
-		"With --adopt, volnode would, after it has read all manifests:\n  %s\n  keep what emptyDirs hold, unless a manifest named their pod and was removed",
+	return refusal("the root directory %s has volumes, and neither an identity file nor a journal of volnode: it is "+
+		"another agent's. "+
+		"Nothing was touched. Stop the other agent and start volnode run once with --adopt, or name another "+
+		"--root-dir. "+
+		"With --adopt, volnode would, after it has read all manifests:\n  %s\n  keep what emptyDirs hold, unless a "+
+		"manifest named their pod and was removed",
 		m.cfg.RootDir, strings.Join(plan, "\n  "))
 }

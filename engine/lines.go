@@ -36,7 +36,10 @@ func (m *VolumeManager) write() {
 		return
 	}
 	if m.lines.dropped > 0 {
-		all = append(all, Entry{Level: LevelWarn, Message: "log lines dropped: the log did not take them in time", Fields: []string{"lines", itoa(m.lines.dropped)}})
+		all = append(all, Entry{
+			Level: LevelWarn, Message: "log lines dropped: the log did not take them in time",
+			Fields: []string{"lines", itoa(m.lines.dropped)},
+		})
 	}
 	m.lines = lines{busy: true}
 	m.h.Runtime.Go(func() {

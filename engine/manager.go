@@ -19,8 +19,8 @@ import (
 	"github.com/volnode/volnode/hal/scrub"
 )
 
-// VolumeManager is the public face of the engine: it owns the state, runs the operations that core asks for, and answers questions. Its exported
-// methods may be called from any goroutine but the owner; they only post.
+// VolumeManager is the public face of the engine: it owns the state, runs the operations that core asks for, and
+// answers questions. Its exported methods may be called from any goroutine but the owner; they only post.
 type VolumeManager struct {
 	h     hal.Host     // what drivers say through it was heard by ears
 	lacks *Refusal     // h is not whole; nil for none
@@ -78,9 +78,9 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	return m
 }
 
-// Run starts the manager and blocks until Stop has been called, the operations then in flight have ended and the log is written, or until ctx is
-// over: then it returns the end of ctx. Waits that outlive it end with their own contexts.
-// A start that a person has to decide on ends it with a [*Refusal].
+// Run starts the manager and blocks until Stop has been called, the operations then in flight have ended and the log is
+// written, or until ctx is over: then it returns the end of ctx. Waits that outlive it end with their own contexts. A
+// start that a person has to decide on ends it with a [*Refusal].
 func (m *VolumeManager) Run(ctx context.Context) error {
 	if m.lacks != nil {
 		return m.lacks
@@ -134,7 +134,8 @@ func (m *VolumeManager) begins() {
 	m.isStarted = true
 }
 
-// Stop takes no more work: no operation is started from now on, and every mount is left as it is. Run returns once those in flight have ended.
+// Stop takes no more work: no operation is started from now on, and every mount is left as it is. Run returns once
+// those in flight have ended.
 func (m *VolumeManager) Stop() {
 	m.h.Runtime.Post(func() {
 		m.stopping = true
@@ -148,7 +149,8 @@ func (m *VolumeManager) checkStopped() {
 	}
 }
 
-// step feeds core and carries out what it asks for. E is the type of the event, so that no memory is taken to pass it on.
+// step feeds core and carries out what it asks for. E is the type of the event, so that no memory is taken to pass it
+// on.
 func step[E core.Event](m *VolumeManager, e E) {
 	if m.core == nil {
 		m.early = append(m.early, e)
@@ -166,7 +168,8 @@ func step[E core.Event](m *VolumeManager, e E) {
 	m.arm()
 }
 
-// arm queues a wake-up for the next instant at which time alone changes a decision, unless one is queued that comes before it.
+// arm queues a wake-up for the next instant at which time alone changes a decision, unless one is queued that comes
+// before it.
 func (m *VolumeManager) arm() {
 	at := m.core.NextWake()
 	if at == 0 || (m.armed != 0 && m.armed <= at) {
@@ -185,8 +188,8 @@ func (m *VolumeManager) arm() {
 
 const dirMode = 0o750
 
-// dirs are the directories below the root that a start makes. They are not synced: what stands below them ends with the boot. The journal makes its
-// own.
+// dirs are the directories below the root that a start makes. They are not synced: what stands below them ends with the
+// boot. The journal makes its own.
 func (m *VolumeManager) dirs() []string {
 	root := m.cfg.RootDir
 	return []string{path.Join(root, "pods"), path.Join(root, "plugins"), m.registryDir()}

@@ -49,7 +49,10 @@ func csiDriver() *storagev1.CSIDriver {
 	no := false
 	return &storagev1.CSIDriver{
 		ObjectMeta: metav1.ObjectMeta{Name: driverName},
-		Spec:       storagev1.CSIDriverSpec{AttachRequired: &no, VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{"Persistent", "Ephemeral"}},
+		Spec: storagev1.CSIDriverSpec{
+			AttachRequired:       &no,
+			VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{"Persistent", "Ephemeral"},
+		},
 	}
 }
 
@@ -57,10 +60,12 @@ func volume(name, handle string) *corev1.PersistentVolume {
 	return &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PersistentVolumeSpec{
-			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
-			ClaimRef:               &corev1.ObjectReference{Namespace: "default", Name: handle},
-			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driverName, VolumeHandle: handle}},
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Capacity:    corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+			ClaimRef:    &corev1.ObjectReference{Namespace: "default", Name: handle},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: driverName, VolumeHandle: handle},
+			},
 		},
 	}
 }
@@ -68,7 +73,10 @@ func volume(name, handle string) *corev1.PersistentVolume {
 func claim(name, pv string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-		Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: pv, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			VolumeName:  pv,
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		},
 	}
 }
 
@@ -77,8 +85,12 @@ func pod(name, claim string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
 		Spec: corev1.PodSpec{
 			Volumes: []corev1.Volume{
-				{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}},
-				{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},
+				{Name: "data", VolumeSource: corev1.VolumeSource{
+					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+				}},
+				{Name: "scratch", VolumeSource: corev1.VolumeSource{
+					EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory},
+				}},
 			},
 			Containers: []corev1.Container{{Name: "c", Image: "x", VolumeMounts: []corev1.VolumeMount{
 				{Name: "data", MountPath: "/data"}, {Name: "scratch", MountPath: "/scratch"},
@@ -134,7 +146,8 @@ func (b *bench) twoOfOneHandle() {
 	b.run(time.Minute)
 }
 
-// Two PersistentVolumes with one handle and other options: the second is refused, with both names, until the first is not used any more.
+// Two PersistentVolumes with one handle and other options: the second is refused, with both names, until the first is
+// not used any more.
 func TestTwoVolumesWithOneHandle(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	b.twoOfOneHandle()
@@ -142,7 +155,8 @@ func TestTwoVolumesWithOneHandle(t *testing.T) {
 	s := b.status()
 	require.Equal(t, engine.Ready, s.Pods[0].State)
 	require.Equal(t, engine.Blocked, s.Pods[1].State)
-	require.Contains(t, s.Pods[1].Volumes[0].Why, "PersistentVolume pv-b names the volume csi.example.com^a, and so does pv-a")
+	require.Contains(t, s.Pods[1].Volumes[0].Why,
+		"PersistentVolume pv-b names the volume csi.example.com^a, and so does pv-a")
 
 	b.w.Delete(pod("first", "a"))
 	b.run(5 * time.Minute)
@@ -151,8 +165,8 @@ func TestTwoVolumesWithOneHandle(t *testing.T) {
 	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s.Pods)
 }
 
-// The volume of the pod that uses the handle is edited to another one, while its containers run: once they have ended nothing is in the way of the
-// pod that was refused.
+// The volume of the pod that uses the handle is edited to another one, while its containers run: once they have ended
+// nothing is in the way of the pod that was refused.
 func TestOneOfTwoVolumesWithOneHandleIsEdited(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	b.w.AddVolume(driverName, "c")
@@ -171,7 +185,8 @@ func TestOneOfTwoVolumesWithOneHandleIsEdited(t *testing.T) {
 	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s.Pods)
 }
 
-// After a restart the pod that was refused may be named first: the one whose containers run on the volume keeps it, and nothing is called for.
+// After a restart the pod that was refused may be named first: the one whose containers run on the volume keeps it, and
+// nothing is called for.
 func TestTwoVolumesWithOneHandleAfterARestart(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	other := volume("pv-b", "a")
@@ -200,7 +215,8 @@ func TestTwoVolumesWithOneHandleAfterARestart(t *testing.T) {
 	require.Equal(t, engine.Ready, s.Pods[0].State, "%+v", s)
 }
 
-// A pod that went while the agent was down, and whose driver does not let go, is called by its name: it is in the journal.
+// A pod that went while the agent was down, and whose driver does not let go, is called by its name: it is in the
+// journal.
 func TestPodThatWentDuringARestartHasItsName(t *testing.T) {
 	for _, isLost := range []bool{false, true} {
 		b := newBench(t, sim.Polite())
@@ -243,12 +259,18 @@ func TestANodeIsBareIfNothingIsFoundOnIt(t *testing.T) {
 	const csi, pods = "/var/lib/volnode/plugins/kubernetes.io/csi", "/var/lib/volnode/pods"
 	const stage, raw = csi + "/" + driverName + "/0", csi + "/volumeDevices/pv/data"
 	for what, find := range map[string]func(w *sim.World){
-		"":                    func(*sim.World) {},
-		"an emptyDir":         func(w *sim.World) { w.MakeDir(pods + "/uid-web/volumes/kubernetes.io~empty-dir/scratch") },
-		"a damaged data file": func(w *sim.World) { w.MakeDir(stage); w.WriteFile(stage+"/vol_data.json", []byte("{")) },
+		"": func(*sim.World) {},
+		"an emptyDir": func(w *sim.World) {
+			w.MakeDir(pods + "/uid-web/volumes/kubernetes.io~empty-dir/scratch")
+		},
+		"a damaged data file": func(w *sim.World) {
+			w.MakeDir(stage)
+			w.WriteFile(stage+"/vol_data.json", []byte("{"))
+		},
 		"a data file alone": func(w *sim.World) {
 			w.MakeDir(raw)
-			w.WriteFile(raw+"/vol_data.json", []byte(`{"specVolID":"pv","volumeHandle":"a","driverName":"`+driverName+`"}`))
+			w.WriteFile(raw+"/vol_data.json",
+				[]byte(`{"specVolID":"pv","volumeHandle":"a","driverName":"`+driverName+`"}`))
 		},
 		"a volume of no plugin": func(w *sim.World) { w.MakeDir(pods + "/uid-web/volumes/kubernetes.io~nfs/data") },
 	} {

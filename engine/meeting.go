@@ -16,11 +16,12 @@ import (
 
 // driver is what is known of one driver name. It is kept when nobody registers it any more: its volumes may be there.
 type driver struct {
-	name        string
-	by          *socket // whose registration is in force, nil if none is
-	facts       *plugin.DriverFacts
-	life        *peerLife // the process that was met last; nil before the first
-	server      string    // the id of the socket that serves, or did before the start, while an older one waits; "" if none does
+	name  string
+	by    *socket // whose registration is in force, nil if none is
+	facts *plugin.DriverFacts
+	life  *peerLife // the process that was met last; nil before the first
+	// the id of the socket that serves, or did before the start, while an older one waits; "" if none does
+	server      string
 	isConnected bool
 	since       hal.Instant // it is connected, or is not, since then
 	isMeeting   bool        // there is one meeting at a time
@@ -30,7 +31,8 @@ type driver struct {
 	silent      hal.Instant // since when it has not answered though it was asked, 0 if it has
 }
 
-// peerLife is one life of a driver's process, as of one Connect: which it is may become known after its end. Owner only.
+// peerLife is one life of a driver's process, as of one Connect: which it is may become known after its end. Owner
+// only.
 type peerLife struct {
 	instance string
 	isLost   bool // its connection has broken
@@ -40,11 +42,12 @@ type peerLife struct {
 // errMisnamed is a refusal: the endpoint that a plugin registers is not its driver's.
 type errMisnamed struct{ error }
 
-// checkEvery is how often the driver that serves is asked whether it still answers, while another endpoint of its name waits.
+// checkEvery is how often the driver that serves is asked whether it still answers, while another endpoint of its name
+// waits.
 const checkEvery = 5 * time.Second
 
-// pursue does what is due for a driver: it meets the one that is to serve it. It is called after each change that matters, and once too often does no
-// harm.
+// pursue does what is due for a driver: it meets the one that is to serve it. It is called after each change that
+// matters, and once too often does no harm.
 func (m *VolumeManager) pursue(d *driver) {
 	if d.isMeeting || m.stopping {
 		return
@@ -108,7 +111,8 @@ func (m *VolumeManager) meetFrom(d *driver, s *socket) (hal.Instant, bool) {
 	return s.due, true
 }
 
-// meet connects to the driver at a socket's endpoint, interviews it, and has it serve if all is well. Until then calls go where they went.
+// meet connects to the driver at a socket's endpoint, interviews it, and has it serve if all is well. Until then calls
+// go where they went.
 func (m *VolumeManager) meet(d *driver, s *socket) {
 	gen, info, life, known := s.gen, s.info, &peerLife{}, ""
 	if s == d.by && s.isMet {
@@ -137,8 +141,8 @@ func (m *VolumeManager) meet(d *driver, s *socket) {
 	})
 }
 
-// still reports whether a socket registers what it did: its plugin may have answered anew during a meeting, with another endpoint, or with what can't be
-// taken.
+// still reports whether a socket registers what it did: its plugin may have answered anew during a meeting, with
+// another endpoint, or with what can't be taken.
 func (s *socket) still(info hal.PluginInfo) bool {
 	return s.info.Name == info.Name && s.info.Endpoint == info.Endpoint
 }
@@ -160,7 +164,8 @@ func (m *VolumeManager) missed(d *driver, s *socket, err error, call hal.Call) {
 	}
 }
 
-// takeIn makes a socket the one that serves its driver, and the process that was met the one that is called. facts is nil if it is the same as before.
+// takeIn makes a socket the one that serves its driver, and the process that was met the one that is called. facts is
+// nil if it is the same as before.
 func (m *VolumeManager) takeIn(d *driver, s *socket, life *peerLife, facts *plugin.DriverFacts) {
 	now := m.h.Runtime.Now()
 	m.h.Drivers.Rename(hal.Candidate(d.name), d.name)
@@ -175,7 +180,8 @@ func (m *VolumeManager) takeIn(d *driver, s *socket, life *peerLife, facts *plug
 		m.log(LevelInfo, "driver registered", "driver", d.name, "socket", s.path, "node", d.facts.NodeID)
 	case former != s:
 		former.since, former.isMet = now, false
-		m.log(LevelWarn, "driver is served by another endpoint", "driver", d.name, "socket", s.path, "before", former.path)
+		m.log(LevelWarn, "driver is served by another endpoint", "driver", d.name, "socket", s.path, "before",
+			former.path)
 	default:
 		m.log(LevelInfo, "driver connected", "driver", d.name, "socket", s.path)
 	}
@@ -193,7 +199,8 @@ func (m *VolumeManager) takeIn(d *driver, s *socket, life *peerLife, facts *plug
 	step(m, core.Registered{Actor: d.name})
 }
 
-// peerLost: the driver's connection has broken. The registration stands; the driver is met again as soon as it can be reached.
+// peerLost: the driver's connection has broken. The registration stands; the driver is met again as soon as it can be
+// reached.
 func (m *VolumeManager) peerLost(d *driver, life *peerLife) {
 	life.isLost = true
 	if d.life != life || d.by == nil || !d.isConnected {
@@ -222,7 +229,8 @@ func (m *VolumeManager) unreached(name string) {
 	m.peerLost(d, d.life)
 }
 
-// check asks the driver that serves whether it still answers, since another endpoint of its name waits. Any status will do.
+// check asks the driver that serves whether it still answers, since another endpoint of its name waits. Any status will
+// do.
 func (m *VolumeManager) check(d *driver, now hal.Instant) {
 	if !d.isConnected || d.isAsking || now < d.answer.at.Add(checkEvery) {
 		return
@@ -277,8 +285,11 @@ func (m *VolumeManager) hears(name, instance string, a answer) {
 	}
 }
 
-// interview runs as a task: it connects, and asks the driver's name, node id and capabilities, unless the process is the known one.
-func (m *VolumeManager) interview(info hal.PluginInfo, known string, events hal.PeerEvents) (string, *plugin.DriverFacts, error) {
+// interview runs as a task: it connects, and asks the driver's name, node id and capabilities, unless the process is
+// the known one.
+func (m *VolumeManager) interview(info hal.PluginInfo, known string, events hal.PeerEvents) (string,
+	*plugin.DriverFacts, error,
+) {
 	f, call, at := &plugin.DriverFacts{Name: info.Name}, m.introduction, hal.Candidate(info.Name)
 	peer, err := m.h.Drivers.Connect(call(), at, info.Endpoint, events)
 	if err != nil || peer.Instance != "" && peer.Instance == known {
@@ -289,7 +300,8 @@ func (m *VolumeManager) interview(info hal.PluginInfo, known string, events hal.
 		return "", nil, err
 	}
 	if name.GetName() != info.Name {
-		return "", nil, errMisnamed{fmt.Errorf("the plugin registers as %q and its CSI endpoint says it is %q", info.Name, name.GetName())}
+		return "", nil, errMisnamed{fmt.Errorf("the plugin registers as %q and its CSI endpoint says it is %q",
+			info.Name, name.GetName())}
 	}
 	node, err := m.h.CSINode.Info(call(), at, &csi.NodeGetInfoRequest{})
 	if err != nil {

@@ -27,11 +27,12 @@ type objects struct {
 	users       map[populator.Ref][]core.PodUID // the pods whose population looked at an object, sorted
 	sharing     map[hal.Key][]sharer            // the pods that want a rung that is no pod's own, sorted
 	trouble     map[string]hal.Trouble          // by source and place
-	stale       []core.PodUID                   // to be populated anew, all at once at the end of what the owner has queued; sorted
-	synced      map[hal.Source]bool
-	all         bool            // every source is synced
-	input       populator.Input // but the pod and the drivers
-	memory      populator.Memory
+	// to be populated anew, all at once at the end of what the owner has queued; sorted
+	stale  []core.PodUID
+	synced map[hal.Source]bool
+	all    bool            // every source is synced
+	input  populator.Input // but the pod and the drivers
+	memory populator.Memory
 }
 
 // sharer is a pod, and how it wants a rung that pods share.
@@ -72,8 +73,9 @@ func (m *VolumeManager) clusterEvent(e hal.ClusterEvent) {
 	}
 }
 
-// changed takes in one difference of a source. A pod's data belongs to its uid: a pod that is removed under one name and applied under another with the
-// same uid is renamed, and nothing of it goes. A removal that does not name the object as it is now comes late: it is of one before.
+// changed takes in one difference of a source. A pod's data belongs to its uid: a pod that is removed under one name
+// and applied under another with the same uid is renamed, and nothing of it goes. A removal that does not name the
+// object as it is now comes late: it is of one before.
 func (m *VolumeManager) changed(e hal.Changed) {
 	o := &m.objects
 	var gone []core.PodUID
@@ -82,7 +84,8 @@ func (m *VolumeManager) changed(e hal.Changed) {
 			o.put(m, object, true)
 		} else if pod == nil {
 			continue
-		} else if entry := o.pods[core.PodUID(pod.UID)]; entry != nil && hal.IdentityOf(entry.pod) == hal.IdentityOf(pod) {
+		} else if entry := o.pods[core.PodUID(pod.UID)]; entry != nil &&
+			hal.IdentityOf(entry.pod) == hal.IdentityOf(pod) {
 			gone = append(gone, core.PodUID(pod.UID))
 		}
 	}
@@ -138,8 +141,8 @@ func (o *objects) putPod(m *VolumeManager, uid core.PodUID, pod *corev1.Pod) {
 	}
 }
 
-// put enters or takes away an object and reports whether that changed anything: the same version may come again, and objects are immutable. The end of
-// one that had the name before takes nothing away.
+// put enters or takes away an object and reports whether that changed anything: the same version may come again, and
+// objects are immutable. The end of one that had the name before takes nothing away.
 func put[V comparable](index map[string]V, name string, object V, gone bool) bool {
 	old, known := index[name]
 	if !gone {
@@ -218,8 +221,8 @@ func (o *objects) refer(uid core.PodUID, entry *podEntry, refs []populator.Ref) 
 	}
 }
 
-// share makes rungs those of a pod in the index of what pods share, in place of those of its volumes so far. Who was refused for its sake is looked
-// at again where it does not want one any more, or wants it made in another way.
+// share makes rungs those of a pod in the index of what pods share, in place of those of its volumes so far. Who was
+// refused for its sake is looked at again where it does not want one any more, or wants it made in another way.
 func (o *objects) share(m *VolumeManager, uid core.PodUID, entry *podEntry, rungs []core.Rung) {
 	for _, key := range entry.shared {
 		if !slices.ContainsFunc(rungs, func(r core.Rung) bool { return r.Key == key }) {
@@ -315,15 +318,16 @@ func (m *VolumeManager) logProblems(entry *podEntry, known []named) {
 			return old.volume == v.volume && old.problem != nil && v.problem != nil && *old.problem == *v.problem
 		})
 		if v.problem != nil && !told {
-			m.log(LevelWarn, "volume blocked", "pod", entry.pod.Namespace+"/"+entry.pod.Name, "volume", v.volume, "field", v.problem.Field,
+			m.log(LevelWarn, "volume blocked", "pod", entry.pod.Namespace+"/"+entry.pod.Name, "volume", v.volume,
+				"field", v.problem.Field,
 				"why", v.problem.Message)
 		}
 	}
 }
 
-// keepApart refuses a volume that shares a rung with another pod's volume of another PersistentVolume and wants it made differently: two
-// PersistentVolumes with one handle. Whoever uses it keeps it, after a restart too, else the first. What is refused depends on those who share the
-// rung.
+// keepApart refuses a volume that shares a rung with another pod's volume of another PersistentVolume and wants it made
+// differently: two PersistentVolumes with one handle. Whoever uses it keeps it, after a restart too, else the first.
+// What is refused depends on those who share the rung.
 func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (refs []populator.Ref) {
 	for i := range volumes {
 		v := &volumes[i]
@@ -335,7 +339,8 @@ func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (
 			if other, why := m.conflict(uid, r); other != "" {
 				v.Problem = &plugin.Problem{
 					Field: "spec.volumes[" + v.Name + "]",
-					Message: fmt.Sprintf("PersistentVolume %s names the volume %s, and so does %s, which another pod on this node uses, "+
+					Message: fmt.Sprintf("PersistentVolume %s names the volume %s, and so does %s, which another "+
+						"pod on this node uses, "+
 						"with another %s; give both the same options, or stop the pod that uses the other",
 						core.Value(r.Want, "pv"), r.Volume, other, why),
 				}
@@ -351,7 +356,8 @@ func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (
 // sharingRef refers to those who want a rung that pods share.
 func sharingRef(key hal.Key) populator.Ref { return populator.Ref{Kind: refRung, Name: string(key)} }
 
-// standingRef refers to what stands of pods that want it no more: who is refused for its sake is looked at again when something of that is gone.
+// standingRef refers to what stands of pods that want it no more: who is refused for its sake is looked at again when
+// something of that is gone.
 var standingRef = sharingRef("")
 
 // isOpen reports whether what a pod found there may be another thing once all sources are known.
@@ -361,7 +367,8 @@ func isOpen(ref populator.Ref) bool {
 
 const refRung populator.RefKind = "rung"
 
-// conflict returns the PersistentVolume of another pod that wants the rung made differently, and in which parameter they differ.
+// conflict returns the PersistentVolume of another pod that wants the rung made differently, and in which parameter
+// they differ.
 func (m *VolumeManager) conflict(uid core.PodUID, r *core.Rung) (string, string) {
 	for _, s := range m.objects.sharing[r.Key] {
 		if s.pod == uid {
@@ -383,7 +390,8 @@ func (m *VolumeManager) conflict(uid core.PodUID, r *core.Rung) (string, string)
 	return other, name
 }
 
-// apart returns the PersistentVolume that a rung is made for, and in which parameter another PersistentVolume wants it made differently.
+// apart returns the PersistentVolume that a rung is made for, and in which parameter another PersistentVolume wants it
+// made differently.
 func apart(made, want []core.Param) (string, string) {
 	volume := core.Value(made, "pv")
 	if volume == "" || volume == core.Value(want, "pv") {
@@ -420,7 +428,8 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 	m.ears.said.Complete()
 	m.log(LevelInfo, "all sources synced", "pods", itoa(len(o.pods)))
 	step(m, core.AllSynced{})
-	// A volume that was refused for a pod that might have been named may come up, and an attachment that nobody has named is not there.
+	// A volume that was refused for a pod that might have been named may come up, and an attachment that nobody has
+	// named is not there.
 	in := m.input()
 	for _, uid := range slices.Sorted(maps.Keys(o.pods)) {
 		if slices.ContainsFunc(o.pods[uid].refs, isOpen) {

@@ -86,7 +86,10 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 		if res.Outcome != hal.Done && !res.Unfinished {
 			level = LevelWarn
 		}
-		fields := []string{"op", strconv.FormatUint(uint64(op.ID), 10), "verb", op.Verb.String(), "rung", string(op.Key), "outcome", res.Outcome.String()}
+		fields := []string{
+			"op", strconv.FormatUint(uint64(op.ID), 10), "verb", op.Verb.String(), "rung",
+			string(op.Key), "outcome", res.Outcome.String(),
+		}
 		if res.Reason != "" {
 			fields = append(fields, "reason", res.Reason)
 		}
@@ -113,7 +116,8 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 	m.checkStopped()
 }
 
-// goesOn reports whether an operation is one more turn of a long one, which was told of when it began, or of one that keeps data again.
+// goesOn reports whether an operation is one more turn of a long one, which was told of when it began, or of one that
+// keeps data again.
 func (m *VolumeManager) goesOn(key hal.Key, res core.Result) bool {
 	isKept := emptydir.IsKept(res.Reason)
 	if !isKept && !res.Unfinished {
@@ -130,7 +134,10 @@ func (m *VolumeManager) goesOn(key hal.Key, res core.Result) bool {
 func run(h *hal.Host, op core.Op) core.Result {
 	verbs, ok := kinds.VerbsOf(op.Kind)
 	if !ok {
-		return core.Result{Outcome: hal.NotDone, Blocked: true, Reason: fmt.Sprintf("no plugin for kind %q: the journal comes from another build", op.Kind)}
+		return core.Result{
+			Outcome: hal.NotDone, Blocked: true,
+			Reason: fmt.Sprintf("no plugin for kind %q: the journal comes from another build", op.Kind),
+		}
 	}
 	switch op.Verb {
 	case core.Look:
@@ -143,7 +150,8 @@ func run(h *hal.Host, op core.Op) core.Result {
 	panic(fmt.Sprintf("engine: verb %d", op.Verb))
 }
 
-// lateNode sees to it that an answer that comes after a call's deadline reaches core, if it proves that the call has ended, as it would have in time.
+// lateNode sees to it that an answer that comes after a call's deadline reaches core, if it proves that the call has
+// ended, as it would have in time.
 type lateNode struct {
 	discreetNode
 	answeredLate func(hal.OpID, error)
@@ -162,25 +170,31 @@ func (n *lateNode) late(c hal.Call) hal.Call {
 	return c
 }
 
-func (n *lateNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
+func (n *lateNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error,
+) {
 	answer, err := n.discreetNode.Stage(n.late(c), driver, r)
 	n.last.take(n.runtime.Now(), "NodeStageVolume", err)
 	return answer, err
 }
 
-func (n *lateNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
+func (n *lateNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse,
+	error,
+) {
 	answer, err := n.discreetNode.Unstage(n.late(c), driver, r)
 	n.last.take(n.runtime.Now(), "NodeUnstageVolume", err)
 	return answer, err
 }
 
-func (n *lateNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
+func (n *lateNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse,
+	error,
+) {
 	answer, err := n.discreetNode.Publish(n.late(c), driver, r)
 	n.last.take(n.runtime.Now(), "NodePublishVolume", err)
 	return answer, err
 }
 
-func (n *lateNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+func (n *lateNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest,
+) (*csi.NodeUnpublishVolumeResponse, error) {
 	answer, err := n.discreetNode.Unpublish(n.late(c), driver, r)
 	n.last.take(n.runtime.Now(), "NodeUnpublishVolume", err)
 	return answer, err

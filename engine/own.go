@@ -9,8 +9,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file notices that somebody has removed or replaced the agent's own files while it runs, or has damaged the identity file. What they hold is in
-// memory, so they are made again: a start without them would not know what this life has done, and one with a damaged identity file would be refused.
+// This file notices that somebody has removed or replaced the agent's own files while it runs, or has damaged the
+// identity file. What they hold is in memory, so they are made again: a start without them would not know what this
+// life has done, and one with a damaged identity file would be refused.
 
 // ownAgain is when own files are looked at once more that could not be looked at.
 const ownAgain = time.Second
@@ -106,8 +107,8 @@ func (m *VolumeManager) ownChanged() {
 	})
 }
 
-// lookAtIdentity tells whether the identity file is gone or damaged. It reads the file if that is another one than was, or was written since. It runs as
-// a task.
+// lookAtIdentity tells whether the identity file is gone or damaged. It reads the file if that is another one than was,
+// or was written since. It runs as a task.
 func (m *VolumeManager) lookAtIdentity(was hal.Info) (is hal.Info, isBad bool, err error) {
 	is, err = m.h.Tree.Stat(hal.Call{}, identity.File(m.cfg.RootDir))
 	isFirst := was == hal.Info{} && is.Type == hal.TypeFile && is.Size == int64(len(m.identity.Marshal()))
@@ -134,7 +135,8 @@ func (m *VolumeManager) identityLost(err error) {
 // ownSeen takes in a look at the own files.
 func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 	m.own.isLooking = false
-	isSame := !m.commits.busy && m.journal.File() == file // else the journal was written meanwhile, and it is another file by now
+	// else the journal was written meanwhile, and it is another file by now
+	isSame := !m.commits.busy && m.journal.File() == file
 	isUnsure := errors.Is(journalErr, errUnsure)
 	isLost := hal.Is(journalErr, syscall.ENOENT) || errors.Is(journalErr, errReplaced) || isUnsure
 	if isLost && isSame && m.journal.Stats().Why == "" {
@@ -155,7 +157,8 @@ func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 
 // lost tells that an own file was removed or damaged. why says why it is not there again, "" if it is.
 func (m *VolumeManager) lost(file, why string) {
-	text := file + ": it was removed or damaged while volnode ran, or a mount hides it; volnode writes it again from memory. Find out who did that." + why
+	text := file + ": it was removed or damaged while volnode ran, or a mount hides it; volnode writes it again " +
+		"from memory. Find out who did that." + why
 	m.damage = append(m.damage, text)
 	m.damage = m.damage[max(0, len(m.damage)-maxDamage):]
 	m.log(LevelError, "own file removed", "file", file, "next", "it is written again from memory."+why)

@@ -9,14 +9,17 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file follows the directories of volumes that stand: the mount table tells nothing of a directory that is removed or replaced.
+// This file follows the directories of volumes that stand: the mount table tells nothing of a directory that is removed
+// or replaced.
 
-// hasDirectory reports whether a rung that is up as fingerprint is a directory, or a mount in a directory, that somebody may take away.
+// hasDirectory reports whether a rung that is up as fingerprint is a directory, or a mount in a directory, that
+// somebody may take away.
 func hasDirectory(kind core.Kind, fingerprint string) bool {
 	return kind == emptydir.Kind || op.IsBare(fingerprint) && strings.Contains(fingerprint, "directory")
 }
 
-// watchPlace begins to watch the directory of a rung. From a task. The caller hands the end of it to keepWatch, on the owner.
+// watchPlace begins to watch the directory of a rung. From a task. The caller hands the end of it to keepWatch, on the
+// owner.
 func (m *VolumeManager) watchPlace(key hal.Key, at string) (end func()) {
 	return m.h.Watches.Path(at, func() { m.lookAgain(key) })
 }
@@ -24,7 +27,8 @@ func (m *VolumeManager) watchPlace(key hal.Key, at string) (end func()) {
 // watchMade begins to watch the directory that an operation has found or made, if nobody watches it yet. From a task.
 func (m *VolumeManager) watchMade(op *core.Op, res *core.Result, isWatched bool) (end func()) {
 	at := core.Value(op.Params, "path")
-	if op.Verb == core.Descend || isWatched || res.Outcome != hal.Done || !hasDirectory(op.Kind, res.Fingerprint) || !m.isBelowRoot(at) {
+	if op.Verb == core.Descend || isWatched || res.Outcome != hal.Done || !hasDirectory(op.Kind, res.Fingerprint) ||
+		!m.isBelowRoot(at) {
 		return nil
 	}
 	return m.watchPlace(op.Key, at)
@@ -50,7 +54,8 @@ type watched struct {
 	at  string
 }
 
-// watchAll begins to watch what a start has found standing, and looks at it once more: somebody may have been there since it was found.
+// watchAll begins to watch what a start has found standing, and looks at it once more: somebody may have been there
+// since it was found.
 func (m *VolumeManager) watchAll() {
 	var all []watched
 	since := m.core.Seq()

@@ -15,8 +15,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// PodAdded tells that a pod should be served, or that it has changed. The pod is not changed by its giver any more. A pod without a uid is not served:
-// the log says so.
+// PodAdded tells that a pod should be served, or that it has changed. The pod is not changed by its giver any more. A
+// pod without a uid is not served: the log says so.
 func (m *VolumeManager) PodAdded(pod *corev1.Pod) {
 	m.h.Runtime.Post(func() { m.changed(hal.Changed{Applied: []any{pod}}) })
 }
@@ -33,7 +33,8 @@ func (m *VolumeManager) ContainersGone(uid core.PodUID) {
 	}
 }
 
-// ask runs a question on the owner and waits for its answer. Once ctx is over, the owner may still write the answer, so nobody looks at it.
+// ask runs a question on the owner and waits for its answer. Once ctx is over, the owner may still write the answer, so
+// nobody looks at it.
 func ask[T any](ctx context.Context, m *VolumeManager, question func() T) (T, error) {
 	answer, none := new(T), *new(T)
 	err := m.h.Runtime.Await(ctx, func(done func()) {
@@ -88,25 +89,26 @@ func (m *VolumeManager) wait(ctx context.Context, uid core.PodUID, on core.Condi
 	return err
 }
 
-// holds looks once whether a condition is met, for a wait whose time was over before it could look. As in the status, what is up counts once its record
-// is written.
+// holds looks once whether a condition is met, for a wait whose time was over before it could look. As in the status,
+// what is up counts once its record is written.
 func (m *VolumeManager) holds(uid core.PodUID, on core.Condition) bool {
 	//nolint:staticcheck // a nil context is never over; the caller's is
 	is, err := ask(nil, m, func() bool {
 		isUnwritten := func(key hal.Key) bool { return m.commits.unwritten[key] }
-		return m.core != nil && m.core.Holds(uid, on) && !(on == core.PodReady && slices.ContainsFunc(m.core.Pod(uid).Tops, isUnwritten))
+		return m.core != nil && m.core.Holds(uid, on) &&
+			!(on == core.PodReady && slices.ContainsFunc(m.core.Pod(uid).Tops, isUnwritten))
 	})
 	return err == nil && is
 }
 
-// WaitForAttachAndMount blocks until all volumes of the pod are mounted, or ctx is over: then the error names each volume that is not, and
-// why (K:F3).
+// WaitForAttachAndMount blocks until all volumes of the pod are mounted, or ctx is over: then the error names each
+// volume that is not, and why (K:F3).
 func (m *VolumeManager) WaitForAttachAndMount(ctx context.Context, uid core.PodUID) error {
 	return m.waitFor(ctx, uid, core.PodReady)
 }
 
-// WaitForUnmount blocks until no volume of the pod is there, and no call may bring one back, or ctx is over: then the error names what is left. A pod
-// that wants no volume has none.
+// WaitForUnmount blocks until no volume of the pod is there, and no call may bring one back, or ctx is over: then the
+// error names what is left. A pod that wants no volume has none.
 func (m *VolumeManager) WaitForUnmount(ctx context.Context, uid core.PodUID) error {
 	return m.waitFor(ctx, uid, core.PodGone)
 }
@@ -206,9 +208,10 @@ type MountedVolume struct {
 	Block    bool
 }
 
-// GetMountedVolumesForPod returns the volumes of a pod that are up, and recorded as such, by spec.volumes[].name (K:F7). What is left of a volume that
-// had the name of one that the pod wants now is not that one.
-func (m *VolumeManager) GetMountedVolumesForPod(ctx context.Context, uid core.PodUID) (map[string]MountedVolume, error) {
+// GetMountedVolumesForPod returns the volumes of a pod that are up, and recorded as such, by spec.volumes[].name
+// (K:F7). What is left of a volume that had the name of one that the pod wants now is not that one.
+func (m *VolumeManager) GetMountedVolumesForPod(ctx context.Context, uid core.PodUID,
+) (map[string]MountedVolume, error) {
 	taken := map[string]bool{}
 	return m.volumesOf(ctx, uid, func(volume string, v core.View) bool {
 		isLeft := taken[volume]
@@ -218,12 +221,14 @@ func (m *VolumeManager) GetMountedVolumesForPod(ctx context.Context, uid core.Po
 }
 
 // GetPossiblyMountedVolumesForPod returns those that are up or may be: all that are not gone (K:F8).
-func (m *VolumeManager) GetPossiblyMountedVolumesForPod(ctx context.Context, uid core.PodUID) (map[string]MountedVolume, error) {
+func (m *VolumeManager) GetPossiblyMountedVolumesForPod(ctx context.Context, uid core.PodUID,
+) (map[string]MountedVolume, error) {
 	return m.volumesOf(ctx, uid, func(_ string, v core.View) bool { return !v.IsGone })
 }
 
 // volumesOf asks count about each rung at the top of a volume of a pod, those that the pod wants first.
-func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(string, core.View) bool) (map[string]MountedVolume, error) {
+func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(string, core.View) bool,
+) (map[string]MountedVolume, error) {
 	return ask(ctx, m, func() map[string]MountedVolume {
 		volumes := map[string]MountedVolume{}
 		if m.core == nil {
@@ -233,7 +238,8 @@ func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count fu
 			v, ok := m.core.Rung(name.top)
 			if ok && count(name.volume, v) {
 				volumes[name.volume] = MountedVolume{
-					Path: core.FactOf(v.Facts, "path"), ReadOnly: core.Value(v.Made, "readOnly") == "true", Block: core.Value(v.Made, "mode") == "block",
+					Path: core.FactOf(v.Facts, "path"), ReadOnly: core.Value(v.Made, "readOnly") == "true",
+					Block: core.Value(v.Made, "mode") == "block",
 				}
 			}
 		}
@@ -241,13 +247,15 @@ func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count fu
 	})
 }
 
-// GetExtraSupplementalGroupsForPod returns the groups that the pod's containers need for its volumes. No source that is supported yields any yet.
+// GetExtraSupplementalGroupsForPod returns the groups that the pod's containers need for its volumes. No source that is
+// supported yields any yet.
 func (m *VolumeManager) GetExtraSupplementalGroupsForPod(context.Context, core.PodUID) ([]int64, error) {
 	return nil, nil
 }
 
-// GetVolumesInUse returns the unique names of the attachable volumes that are wanted, or may be in use, on this node, sorted. Before the agent has
-// read the node it is an error, and while it could not read some of it: what is not known is in use.
+// GetVolumesInUse returns the unique names of the attachable volumes that are wanted, or may be in use, on this node,
+// sorted. Before the agent has read the node it is an error, and while it could not read some of it: what is not known
+// is in use.
 func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVolumeName, error) {
 	type answer struct {
 		names   []corev1.UniqueVolumeName
@@ -290,8 +298,8 @@ func (m *VolumeManager) MarkVolumesAsReportedInUse([]corev1.UniqueVolumeName) {}
 // csiPrefix begins the unique name that a kubelet gives to a CSI volume: kubernetes.io/csi/driver^handle.
 const csiPrefix = "kubernetes.io/csi/"
 
-// VolumeIsAttached reports whether the volume named driver^handle is not gone from this node. While it is not, no other node is to get the volume. The
-// name may be a kubelet's unique name.
+// VolumeIsAttached reports whether the volume named driver^handle is not gone from this node. While it is not, no other
+// node is to get the volume. The name may be a kubelet's unique name.
 func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bool, error) {
 	volume = strings.TrimPrefix(volume, csiPrefix)
 	if !strings.Contains(volume, "^") {
@@ -303,7 +311,8 @@ func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bo
 	return found || err != nil, err // unknown is attached
 }
 
-// ReconcilerStatesHasBeenSynced reports whether every source has said all it knows, so that what is not wanted may be taken down.
+// ReconcilerStatesHasBeenSynced reports whether every source has said all it knows, so that what is not wanted may be
+// taken down.
 func (m *VolumeManager) ReconcilerStatesHasBeenSynced(ctx context.Context) (bool, error) {
 	return ask(ctx, m, func() bool { return m.core != nil && m.core.Synced() })
 }

@@ -20,7 +20,9 @@ type failing struct {
 	is bool
 }
 
-func (f *failing) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
+func (f *failing) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse,
+	error,
+) {
 	f.is = true
 	return f.CSINode.Publish(c, driver, r)
 }
@@ -32,8 +34,8 @@ func (f *failing) WriteAt(c hal.Call, path string, offset int64, data []byte) er
 	return f.Files.WriteAt(c, path, offset, data)
 }
 
-// Ready is told only after the confirmed record is written, to whoever asks: a container that was started on an earlier word would be unknown to the
-// next run.
+// Ready is told only after the confirmed record is written, to whoever asks: a container that was started on an earlier
+// word would be unknown to the next run.
 func TestReadyIsNotToldBeforeItIsRecorded(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	f := &failing{}

@@ -27,11 +27,13 @@ type ears struct {
 // secretTimeout bounds the reading of the secrets that a driver may have quoted.
 const secretTimeout = 10 * time.Second
 
-// heard is a driver's error without secrets. A driver may quote one that it was given in an earlier call, of another volume, or in an earlier life of
-// the agent: so those of the volume are read now, and all that were not read in this life. If one can't be read, or is of an object that no source has
-// named yet, it can't be searched for: then the message goes.
+// heard is a driver's error without secrets. A driver may quote one that it was given in an earlier call, of another
+// volume, or in an earlier life of the agent: so those of the volume are read now, and all that were not read in this
+// life. If one can't be read, or is of an object that no source has named yet, it can't be searched for: then the
+// message goes.
 //
-// The words say whether the call has ended. So they are judged as the driver has said them, and what is withheld is no proof of an end.
+// The words say whether the call has ended. So they are judged as the driver has said them, and what is withheld is no
+// proof of an end.
 func (e ears) heard(c hal.Call, driver string, volume []string, err error) error {
 	failure, ok := errors.AsType[*hal.Error](err)
 	if !ok || failure.Detail == "" {
@@ -55,8 +57,8 @@ func (e ears) heard(c hal.Call, driver string, volume []string, err error) error
 	return &said
 }
 
-// read reads the secrets that a driver may quote, and returns the name of one that can't be read, "" if there is none. isGone: nobody has it any more, but
-// for the driver, to which it was given in an earlier life.
+// read reads the secrets that a driver may quote, and returns the name of one that can't be read, "" if there is none.
+// isGone: nobody has it any more, but for the driver, to which it was given in an earlier life.
 func (e ears) read(c hal.Call, driver string, volume []string) (name string, isGone bool) {
 	c.Deadline = e.runtime.Now().Add(secretTimeout)
 	for _, name := range append(slices.Clone(volume), e.said.Expected()...) {
@@ -73,7 +75,8 @@ func (e ears) read(c hal.Call, driver string, volume []string) (name string, isG
 	return "", false
 }
 
-// releaseGiven forgets which secrets a driver was given in an earlier life and no record of this one names: the process that was given them has ended.
+// releaseGiven forgets which secrets a driver was given in an earlier life and no record of this one names: the process
+// that was given them has ended.
 func (m *VolumeManager) releaseGiven(driver string) {
 	named := map[string]bool{}
 	for _, v := range m.core.View() {
@@ -93,8 +96,8 @@ func (e ears) expect(names []string) {
 
 func (e ears) Watch(f func(hal.ClusterEvent)) { e.cluster.Watch(f) }
 
-// Secret learns every secret that is read, so that no driver can tell it from then on. That there is none is known only once every source is synced, and
-// never of one that a driver was given.
+// Secret learns every secret that is read, so that no driver can tell it from then on. That there is none is known only
+// once every source is synced, and never of one that a driver was given.
 func (e ears) Secret(c hal.Call, namespace, name string) (hal.Secret, error) {
 	s, err := e.cluster.Secret(c, namespace, name)
 	if err == nil || hal.Is(err, syscall.ENOENT) && e.said.IsComplete() && !e.said.IsGiven(namespace+"/"+name, "") {
@@ -141,7 +144,8 @@ type discreetIdentity struct {
 	ears
 }
 
-func (i discreetIdentity) PluginInfo(c hal.Call, driver string, r *csi.GetPluginInfoRequest) (*csi.GetPluginInfoResponse, error) {
+func (i discreetIdentity) PluginInfo(c hal.Call, driver string, r *csi.GetPluginInfoRequest,
+) (*csi.GetPluginInfoResponse, error) {
 	resp, err := i.CSIIdentity.PluginInfo(c, driver, r)
 	return resp, i.heard(c, "", nil, err)
 }
@@ -165,22 +169,26 @@ func (n discreetNode) Capabilities(
 	return resp, n.heard(c, "", nil, err) // as of Info
 }
 
-func (n discreetNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
+func (n discreetNode) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest,
+) (*csi.NodeStageVolumeResponse, error) {
 	resp, err := n.CSINode.Stage(c, driver, r)
 	return resp, n.heard(c, driver, n.volume, err)
 }
 
-func (n discreetNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
+func (n discreetNode) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest,
+) (*csi.NodeUnstageVolumeResponse, error) {
 	resp, err := n.CSINode.Unstage(c, driver, r)
 	return resp, n.heard(c, driver, n.volume, err)
 }
 
-func (n discreetNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
+func (n discreetNode) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest,
+) (*csi.NodePublishVolumeResponse, error) {
 	resp, err := n.CSINode.Publish(c, driver, r)
 	return resp, n.heard(c, driver, n.volume, err)
 }
 
-func (n discreetNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+func (n discreetNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest,
+) (*csi.NodeUnpublishVolumeResponse, error) {
 	resp, err := n.CSINode.Unpublish(c, driver, r)
 	return resp, n.heard(c, driver, n.volume, err)
 }

@@ -46,11 +46,15 @@ type clock struct{ hal.Runtime }
 func (clock) Now() hal.Instant { return 1 }
 
 func TestWhatADriverSaysIsHeardWithoutSecrets(t *testing.T) {
-	said := func(volume, expected []string, secrets map[string]map[string]string, reply hal.Reply, words string) string {
+	said := func(volume, expected []string, secrets map[string]map[string]string, reply hal.Reply, words string,
+	) string {
 		e := ears{clock{}, vault{secrets: secrets}, scrub.New()}
 		e.said.Complete()
 		e.expect(expected)
-		failure := &hal.Error{Op: "NodeUnstageVolume", Object: "d v", Class: hal.ClassRPC, Reply: reply, Code: hal.CodeInternal, Detail: words}
+		failure := &hal.Error{
+			Op: "NodeUnstageVolume", Object: "d v", Class: hal.ClassRPC, Reply: reply,
+			Code: hal.CodeInternal, Detail: words,
+		}
 		_, err := discreetNode{quoting{failure: failure}, e, volume}.Unstage(hal.Call{}, "d", nil)
 		heard, ok := errors.AsType[*hal.Error](err)
 		require.True(t, ok)
@@ -61,26 +65,36 @@ func TestWhatADriverSaysIsHeardWithoutSecrets(t *testing.T) {
 	all := map[string]map[string]string{"n/own": own, "n/other": other}
 	words := "neither the-own-secret nor OF-ANOTHER-VOLUME\n\x1b[2J"
 	status := hal.ReplyStatus
-	require.Equal(t, `neither *** nor *** \x1b[2J`, said([]string{"n/own"}, []string{"n/other", "n/gone"}, all, status, words))
+	require.Equal(t, `neither *** nor *** \x1b[2J`, said([]string{"n/own"}, []string{"n/other", "n/gone"}, all,
+		status, words))
 	withheld := "message withheld: it may quote Secret n/own, which can't be read"
 	require.Equal(t, withheld, said([]string{"n/own"}, nil, map[string]map[string]string{"n/own": nil}, status, words))
-	require.Equal(t, withheld, said([]string{"n/own"}, nil, nil, status, words), "it was deleted, and the driver may know it still")
+	require.Equal(t, withheld, said([]string{"n/own"}, nil, nil, status, words),
+		"it was deleted, and the driver may know it still")
 	require.Equal(t, withheld, said(nil, []string{"n/own"}, map[string]map[string]string{"n/own": nil}, status, words))
-	require.Equal(t, "no answer before the deadline", said([]string{"n/own"}, nil, nil, hal.ReplyNone, "no answer before the deadline"))
+	require.Equal(t, "no answer before the deadline", said([]string{"n/own"}, nil, nil, hal.ReplyNone,
+		"no answer before the deadline"))
 	early := ears{clock{}, vault{secrets: all}, scrub.New()}
-	err := early.heard(hal.Call{}, "d", nil, &hal.Error{Class: hal.ClassRPC, Reply: status, Code: hal.CodeUnknown, Detail: "of-another-volume"})
+	err := early.heard(hal.Call{}, "d", nil, &hal.Error{
+		Class: hal.ClassRPC, Reply: status, Code: hal.CodeUnknown,
+		Detail: "of-another-volume",
+	})
 	require.ErrorContains(t, err, "message withheld: it may quote a Secret that volnode has not read")
 	require.False(t, csiplugin.Ends(err))
 	require.Empty(t, said([]string{"n/own"}, nil, nil, status, ""))
 }
 
-// A record tells which Secret a driver was given. That driver knows it still when nobody else has it any more, and no other driver does.
+// A record tells which Secret a driver was given. That driver knows it still when nobody else has it any more, and no
+// other driver does.
 func TestASecretOfARecordIsNeverTakenForNone(t *testing.T) {
 	e := ears{clock{}, vault{secrets: map[string]map[string]string{}}, scrub.New()}
 	e.said.Complete()
 	e.said.Give("n/own", "d")
 	says := func(driver, words string) error {
-		return e.heard(hal.Call{}, driver, nil, &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: words})
+		return e.heard(hal.Call{}, driver, nil, &hal.Error{
+			Class: hal.ClassRPC, Reply: hal.ReplyStatus,
+			Code: hal.CodeUnknown, Detail: words,
+		})
 	}
 	for range 2 {
 		err := says("d", "the-own-secret")
@@ -93,7 +107,8 @@ func TestASecretOfARecordIsNeverTakenForNone(t *testing.T) {
 	require.ErrorContains(t, says("d", "no the-own-secret"), "no ***")
 }
 
-// Once the process that was given a Secret has ended and no record names it, nobody waits for the Secret any more, and nothing is kept of it.
+// Once the process that was given a Secret has ended and no record names it, nobody waits for the Secret any more, and
+// nothing is kept of it.
 func TestAGivenSecretIsReleased(t *testing.T) {
 	e := ears{clock{}, vault{secrets: map[string]map[string]string{}}, scrub.New()}
 	e.said.Complete()
@@ -119,17 +134,22 @@ func TestASecretThatComesLateIsLearnt(t *testing.T) {
 	require.Error(t, err)
 	e.said.Complete()
 	v.secrets["n/own"] = map[string]string{"k": "the-own-secret"}
-	err = e.heard(hal.Call{}, "d", nil, &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: "no the-own-secret"})
+	err = e.heard(hal.Call{}, "d", nil, &hal.Error{
+		Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown,
+		Detail: "no the-own-secret",
+	})
 	require.ErrorContains(t, err, "no ***")
 }
 
 func TestWordsOfAnErrorThatIsNoCallAreCleaned(t *testing.T) {
 	e := ears{clock{}, nil, scrub.New()}
 	e.said.Learn("n/s", hal.NewSecret(map[string]string{"k": "the-own-secret"}))
-	require.Equal(t, `plugin type "***" is not CSIPlugin`, e.wordsOf(errors.New(`plugin type "the-own-secret" is not CSIPlugin`)))
+	require.Equal(t, `plugin type "***" is not CSIPlugin`,
+		e.wordsOf(errors.New(`plugin type "the-own-secret" is not CSIPlugin`)))
 }
 
-// The words prove the end of a call only as the driver has said them: what is hidden, cut or withheld must not turn doubt into proof.
+// The words prove the end of a call only as the driver has said them: what is hidden, cut or withheld must not turn
+// doubt into proof.
 func TestWhatIsHiddenOfAnAnswerDoesNotProveTheEndOfItsCall(t *testing.T) {
 	ends := func(secret map[string]string, words string) bool {
 		e := ears{clock{}, vault{secrets: map[string]map[string]string{"n/s": secret}}, scrub.New()}
@@ -143,7 +163,8 @@ func TestWhatIsHiddenOfAnAnswerDoesNotProveTheEndOfItsCall(t *testing.T) {
 	require.True(t, ends(other, "the-own-secret"), "hidden in full, and no word of doubt")
 	require.False(t, ends(map[string]string{"key": "timeout"}, "i/o timeout"))
 	require.False(t, ends(map[string]string{"key": "killed by a signal"}, "mount: signal: killed"))
-	require.False(t, ends(other, strings.Repeat("and so on ", 5000)+"context deadline exceeded"), "cut from what is told")
+	require.False(t, ends(other, strings.Repeat("and so on ", 5000)+"context deadline exceeded"),
+		"cut from what is told")
 	require.False(t, ends(nil, "target is busy"), "withheld")
 	require.False(t, ends(other, ""))
 	require.False(t, ends(other, "timed\n\tout"), "over two lines")

@@ -34,8 +34,9 @@ func worse(a, b Condition) Condition {
 // snapshot composes the status. Owner only.
 func (m *VolumeManager) snapshot() Status {
 	s := Status{
-		Node: m.cfg.NodeName, Synced: m.objects.all, Journal: m.journalStatus(), Drivers: m.driverStatus(), Sources: m.sourceStatus(),
-		Pods: []PodStatus{}, Rungs: []RungStatus{}, // as JSON none is [], not null
+		Node: m.cfg.NodeName, Synced: m.objects.all, Journal: m.journalStatus(), Drivers: m.driverStatus(),
+		Sources: m.sourceStatus(),
+		Pods:    []PodStatus{}, Rungs: []RungStatus{}, // as JSON none is [], not null
 	}
 	if s.Starting = m.core == nil; s.Starting {
 		return s
@@ -69,8 +70,9 @@ func (m *VolumeManager) lookUp(key hal.Key) (RungStatus, bool) {
 func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 	now := m.h.Runtime.Now()
 	r := RungStatus{
-		Key: v.Key, Kind: v.Kind, Pod: v.Pod, Volume: v.Volume, Actual: v.State.String(), Desired: v.Desired, Fingerprint: v.Fingerprint,
-		Attempts: v.Attempts, Why: v.Reason, Next: v.Why, Below: v.Below,
+		Key: v.Key, Kind: v.Kind, Pod: v.Pod, Volume: v.Volume, Actual: v.State.String(), Desired: v.Desired,
+		Fingerprint: v.Fingerprint,
+		Attempts:    v.Attempts, Why: v.Reason, Next: v.Why, Below: v.Below,
 	}
 	switch left := v.Until.Sub(now).Round(100 * time.Millisecond); {
 	case v.IsWaiting && v.IsBackoff:
@@ -88,7 +90,8 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 	if v.Child != "" {
 		r.Why = v.Child
 	}
-	if at := cmp.Or(core.FactOf(v.Facts, "path"), core.Value(v.Made, "path")); v.Desired == "unwanted" && at != "" && isBusy(r.Why) {
+	if at := cmp.Or(core.FactOf(v.Facts, "path"), core.Value(v.Made, "path")); v.Desired == "unwanted" && at != "" &&
+		isBusy(r.Why) {
 		r.Why += "; processes may still use it: " + usersOf(at)
 	}
 	r.Why = m.reached(v, r.Why)
@@ -138,7 +141,8 @@ func condition(v core.View, now hal.Instant) Condition {
 		return Stuck
 	case v.Step != 0 && now.Sub(max(v.Deadline, v.Since)) > overdue:
 		return Stuck
-	case v.Step != 0 && !(v.IsProvided && v.Desired != "unwanted"): // what is up stays so while it is looked at or refreshed: who waits is told so, too
+	case v.Step != 0 && !(v.IsProvided && v.Desired != "unwanted"):
+		// what is up stays so while it is looked at or refreshed: who waits is told so, too
 		return Working
 	case v.IsProvided && v.Short != "":
 		return Degraded
@@ -197,7 +201,10 @@ func (m *VolumeManager) volumeNames(uid core.PodUID, rungs []hal.Key) []named {
 			continue
 		}
 		v, _ := m.core.Rung(key)
-		names = append(names, named{volume: cmp.Or(core.Value(v.Made, "spec"), path.Base(string(key))), pv: csiplugin.PVOf(v.Made), top: key})
+		names = append(names, named{
+			volume: cmp.Or(core.Value(v.Made, "spec"), path.Base(string(key))),
+			pv:     csiplugin.PVOf(v.Made), top: key,
+		})
 	}
 	return names
 }
@@ -256,12 +263,16 @@ func whyOf(r RungStatus) string {
 func (m *VolumeManager) driverStatus() []DriverStatus {
 	out, now := []DriverStatus{}, m.h.Runtime.Now()
 	for _, s := range m.drivers.sockets {
-		row := DriverStatus{Name: s.info.Name, Socket: s.path, Endpoint: s.endpoint, Why: s.why, ActsAfterReply: m.actsAfterReply(s.info.Name)}
+		row := DriverStatus{
+			Name: s.info.Name, Socket: s.path, Endpoint: s.endpoint, Why: s.why,
+			ActsAfterReply: m.actsAfterReply(s.info.Name),
+		}
 		d := m.drivers.byName[s.info.Name]
 		switch {
 		case d == nil:
 		case d.by == s:
-			row.Registered, row.Connected, row.NodeID, row.LastAnswer = true, d.isConnected, d.facts.NodeID, d.answer.text()
+			row.Registered, row.Connected, row.NodeID, row.LastAnswer = true, d.isConnected, d.facts.NodeID,
+				d.answer.text()
 			row.Since = now.Sub(d.since)
 			row.LastAnswerAge = now.Sub(d.answer.at)
 			if !d.isConnected {
@@ -269,14 +280,16 @@ func (m *VolumeManager) driverStatus() []DriverStatus {
 			}
 		case d.by != nil:
 			row.Waiting, row.Since = true, now.Sub(s.since)
-			row.Why = "waits: " + d.by.path + " serves " + d.name + "; it takes over once that socket is removed or its driver does not answer"
+			row.Why = "waits: " + d.by.path + " serves " + d.name +
+				"; it takes over once that socket is removed or its driver does not answer"
 		}
 		out = append(out, row)
 	}
 	return out
 }
 
-// usersOf says how a person finds out which processes use a place. What walks the volume, such as lsof +D, would hang with it.
+// usersOf says how a person finds out which processes use a place. What walks the volume, such as lsof +D, would hang
+// with it.
 func usersOf(at string) string {
 	if strings.Contains(at, "/volumeDevices/") { // a device is no filesystem
 		return fmt.Sprintf("'fuser -v %s' shows which; end them", at)
@@ -301,12 +314,16 @@ func (m *VolumeManager) sourceStatus() []SourceTrouble {
 	var out []SourceTrouble
 	for _, at := range slices.Sorted(maps.Keys(m.objects.trouble)) {
 		t := m.objects.trouble[at]
-		out = append(out, SourceTrouble{Source: t.Source, Where: t.Where, Why: t.Problem, Held: t.Held, Accept: t.Accept})
+		out = append(out, SourceTrouble{
+			Source: t.Source, Where: t.Where, Why: t.Problem, Held: t.Held,
+			Accept: t.Accept,
+		})
 	}
 	for _, s := range m.left {
 		t := SourceTrouble{Source: "node", Where: s.Path, Why: s.Why, Hidden: s.IsHidden}
 		if t.Hidden {
-			t.Why += "; nothing comes up or goes there until volnode could look, which it tries each minute; make it readable"
+			t.Why += "; nothing comes up or goes there until volnode could look, which it tries each minute; make " +
+				"it readable"
 		}
 		out = append(out, t)
 	}

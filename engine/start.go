@@ -37,7 +37,8 @@ type node struct {
 	left    []kinds.Unrecognised // in the layout, of which no rung can be made
 }
 
-// start reads the node, beside the owner, until it could be read; then core begins. What can't be read is not taken for absent: the start waits.
+// start reads the node, beside the owner, until it could be read; then core begins. What can't be read is not taken for
+// absent: the start waits.
 func (m *VolumeManager) start() {
 	if m.stopping {
 		return
@@ -112,7 +113,10 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	h := m.h
 	h.Mounts = tableOnce{Mounts: m.h.Mounts, stacks: stacksOf(table)}
 	for _, rec := range n.loaded.Records {
-		look := core.Op{Verb: core.Look, Key: rec.Rung.Key, Kind: rec.Rung.Kind, Params: rec.Rung.Want, Facts: rec.Facts, Fingerprint: rec.Fingerprint}
+		look := core.Op{
+			Verb: core.Look, Key: rec.Rung.Key, Kind: rec.Rung.Kind, Params: rec.Rung.Want,
+			Facts: rec.Facts, Fingerprint: rec.Fingerprint,
+		}
 		if res := run(&h, look); res.Outcome == hal.Done {
 			n.start.Found = append(n.start.Found, core.Found{Key: rec.Rung.Key, Fingerprint: res.Fingerprint})
 		}
@@ -123,7 +127,8 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 		return n, err
 	}
 	n.start.Strays, n.left = m.strays(listing, func(key hal.Key) bool {
-		_, recorded := slices.BinarySearchFunc(n.loaded.Records, key, func(r core.Record, key hal.Key) int { return cmp.Compare(r.Rung.Key, key) })
+		_, recorded := slices.BinarySearchFunc(n.loaded.Records, key,
+			func(r core.Record, key hal.Key) int { return cmp.Compare(r.Rung.Key, key) })
 		return recorded
 	}, func(volume string) bool {
 		return slices.ContainsFunc(n.loaded.Records, func(r core.Record) bool { return r.Rung.Volume == volume })
@@ -190,7 +195,8 @@ func (m *VolumeManager) begin(n node) {
 	m.lookAtHidden()
 }
 
-// tellDamage tells of damage to the journal, also if the start has failed since: the next one reads the generation that this one has begun.
+// tellDamage tells of damage to the journal, also if the start has failed since: the next one reads the generation that
+// this one has begun.
 func (m *VolumeManager) tellDamage(damages []journal.Damage) {
 	for _, d := range damages {
 		m.damage = append(m.damage, d.String())
@@ -208,8 +214,9 @@ func (m *VolumeManager) tell(n node) {
 		"without-record", itoa(len(n.start.Strays)), "helpers-alive", itoa(len(n.start.Children)))
 }
 
-// doubtful is a record of which a later line, of this boot, may be lost: what it stands for is Unknown, and a call may act on it as long as one that
-// was sent just now. Of what another boot has written, neither instants nor fingerprints mean anything in this one.
+// doubtful is a record of which a later line, of this boot, may be lost: what it stands for is Unknown, and a call may
+// act on it as long as one that was sent just now. Of what another boot has written, neither instants nor fingerprints
+// mean anything in this one.
 func doubtful(rec core.Record, now hal.Instant, boot hal.BootID) core.Record {
 	if rec.Boot != boot {
 		rec.Fingerprint, rec.Generation, rec.ClimbUntil, rec.DescendUntil = "", nil, 0, 0

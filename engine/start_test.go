@@ -10,13 +10,15 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Of a record of another boot neither instants nor fingerprints mean anything in this one: a mount id may be somebody else's by now, and a bound
-// may lie months ahead.
+// Of a record of another boot neither instants nor fingerprints mean anything in this one: a mount id may be somebody
+// else's by now, and a bound may lie months ahead.
 func TestDoubtfulRecordOfAnotherBoot(t *testing.T) {
 	limits := core.Limits{Climb: time.Minute, Descend: time.Minute, Settle: time.Minute}
 	rec := core.Record{
-		Rung: core.Rung{Key: "k", Pod: "p", Limits: limits}, Phase: core.Confirmed, Boot: "before", Fingerprint: "mount 7", Seen: "",
-		Generation: []core.Foundation{{Key: "below", Fingerprint: "mount 6"}}, ClimbUntil: hal.Instant(2400 * time.Hour),
+		Rung: core.Rung{Key: "k", Pod: "p", Limits: limits}, Phase: core.Confirmed, Boot: "before",
+		Fingerprint: "mount 7", Seen: "",
+		Generation:   []core.Foundation{{Key: "below", Fingerprint: "mount 6"}},
+		ClimbUntil:   hal.Instant(2400 * time.Hour),
 		DescendUntil: hal.Instant(2400 * time.Hour),
 	}
 	now := hal.Instant(time.Minute)

@@ -7,7 +7,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Condition is a state that a person sees, of a rung, a volume or a pod. A volume has the worst of its rungs', a pod of its volumes'.
+// Condition is a state that a person sees, of a rung, a volume or a pod. A volume has the worst of its rungs', a pod of
+// its volumes'.
 type Condition string
 
 // The conditions, best first.
@@ -47,7 +48,8 @@ type PodStatus struct {
 
 // VolumeStatus is one volume of a pod.
 type VolumeStatus struct {
-	// Name is spec.volumes[].name, or what is left to name it by once no manifest names its pod: the PersistentVolume's.
+	// Name is spec.volumes[].name, or what is left to name it by once no manifest names its pod: the
+	// PersistentVolume's.
 	Name  string    `json:"name"`
 	PV    string    `json:"persistentVolume,omitempty"` // its PersistentVolume, if it has one
 	State Condition `json:"state"`
@@ -75,22 +77,26 @@ type RungStatus struct {
 	Below       []hal.Key     `json:"below,omitempty"`
 }
 
-// DriverStatus is one CSI driver whose registration socket is there, or, without a Socket, one that has volumes up all the same.
+// DriverStatus is one CSI driver whose registration socket is there, or, without a Socket, one that has volumes up all
+// the same.
 type DriverStatus struct {
-	Name       string `json:"name"`
-	Socket     string `json:"socket"`
-	Endpoint   string `json:"endpoint,omitempty"`
-	Registered bool   `json:"registered"`        // its registration is in force: the socket is there, and it serves the driver
-	Connected  bool   `json:"connected"`         // the process that was met last can be called
-	Waiting    bool   `json:"waiting,omitempty"` // another socket serves the driver
-	// ActsAfterReply: it was seen to act after it had answered a call, or is configured so: none of its errors ends a call.
+	Name     string `json:"name"`
+	Socket   string `json:"socket"`
+	Endpoint string `json:"endpoint,omitempty"`
+	// its registration is in force: the socket is there, and it serves the driver
+	Registered bool `json:"registered"`
+	Connected  bool `json:"connected"`         // the process that was met last can be called
+	Waiting    bool `json:"waiting,omitempty"` // another socket serves the driver
+	// ActsAfterReply: it was seen to act after it had answered a call, or is configured so: none of its errors ends a
+	// call.
 	ActsAfterReply bool   `json:"actsAfterReply,omitempty"`
 	NodeID         string `json:"nodeID,omitempty"`
 	// Since is for how long it has been connected, or not connected, or has waited.
 	Since         time.Duration `json:"sinceNanoseconds,omitempty"`
 	LastAnswer    string        `json:"lastAnswer,omitempty"` // to any call: "NodeStageVolume: OK"
 	LastAnswerAge time.Duration `json:"lastAnswerAgeNanoseconds,omitempty"`
-	Why           string        `json:"why,omitempty"` // not connected, or not registered: what failed last, and what comes next
+	// not connected, or not registered: what failed last, and what comes next
+	Why string `json:"why,omitempty"`
 }
 
 // SourceTrouble is one file or object that can't be used as it is.
@@ -98,9 +104,11 @@ type SourceTrouble struct {
 	Source hal.Source `json:"source"`
 	Where  string     `json:"where"`
 	Why    string     `json:"why"`
-	Held   bool       `json:"held,omitempty"`   // Where is a pod that is not torn down, as it is not known whether somebody still wants it
-	Accept bool       `json:"accept,omitempty"` // Where is kept until a person accepts that it is gone
-	Hidden bool       `json:"hidden,omitempty"` // Where could not be looked at: volumes may be there, and volnode looks again
+	// Where is a pod that is not torn down, as it is not known whether somebody still wants it
+	Held   bool `json:"held,omitempty"`
+	Accept bool `json:"accept,omitempty"` // Where is kept until a person accepts that it is gone
+	// Where could not be looked at: volumes may be there, and volnode looks again
+	Hidden bool `json:"hidden,omitempty"`
 }
 
 // JournalStatus is the journal's own state.
@@ -110,5 +118,6 @@ type JournalStatus struct {
 	Size    int64 `json:"size"`
 	// Damage is what the start could not read of it.
 	Damage []string `json:"damage,omitempty"`
-	Why    string   `json:"why,omitempty"` // what it cannot do at present; before core has begun, why the start cannot get on
+	// what it cannot do at present; before core has begun, why the start cannot get on
+	Why string `json:"why,omitempty"`
 }

@@ -18,13 +18,14 @@ type untilUnpublish struct {
 	stop func()
 }
 
-func (u untilUnpublish) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+func (u untilUnpublish) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest,
+) (*csi.NodeUnpublishVolumeResponse, error) {
 	u.stop()
 	return u.CSINode.Unpublish(c, driver, r)
 }
 
-// What was decided while the manager stops is not begun, and the journal does not say that it may have been: the next run would have to wait for the
-// end of a call that was never sent.
+// What was decided while the manager stops is not begun, and the journal does not say that it may have been: the next
+// run would have to wait for the end of a call that was never sent.
 func TestStopLeavesNoIntentOfWhatWasNotBegun(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	b.w.SetAgent(func(h hal.Host) {

@@ -14,18 +14,19 @@ type Source string
 // ClusterEvent is one of [Changed], [Synced], [Trouble].
 type ClusterEvent interface{ clusterEvent() }
 
-// Object is one of *corev1.Pod, *corev1.PersistentVolume, *corev1.PersistentVolumeClaim, *storagev1.CSIDriver, *storagev1.VolumeAttachment.
-// Objects are immutable once handed out.
-// Secrets are not part of the stream: they are read at use and never kept.
+// Object is one of *corev1.Pod, *corev1.PersistentVolume, *corev1.PersistentVolumeClaim, *storagev1.CSIDriver,
+// *storagev1.VolumeAttachment. Objects are immutable once handed out. Secrets are not part of the stream: they are read
+// at use and never kept.
 type Object interface {
 	*corev1.Pod | *corev1.PersistentVolume | *corev1.PersistentVolumeClaim | *storagev1.CSIDriver | *storagev1.VolumeAttachment
 }
 
-// Changed is what one reading of a source found changed. It is one difference: the removals take effect first, and nothing is observable in between.
-// So a pod that is renamed is in Removed by its former name and in Applied by the new one, with one uid: it never was gone.
+// Changed is what one reading of a source found changed. It is one difference: the removals take effect first, and
+// nothing is observable in between. So a pod that is renamed is in Removed by its former name and in Applied by the new
+// one, with one uid: it never was gone.
 //
-// An object is named by [IdentityOf]: kind, namespace, name and uid together. A removal concerns the object of exactly that identity.
-// The same version of an object may come again.
+// An object is named by [IdentityOf]: kind, namespace, name and uid together. A removal concerns the object of exactly
+// that identity. The same version of an object may come again.
 type Changed struct {
 	Source  Source
 	Removed []any // each an Object, with its last known content: known to exist before, known to be gone now
@@ -59,10 +60,12 @@ func IdentityOf(object any) Identity {
 	panic(fmt.Sprintf("hal: a %T is no object of a cluster", object))
 }
 
-// Synced says that all objects of Source that exist have been in an Applied at least once. Before it, an object not seen is not an object that is gone.
+// Synced says that all objects of Source that exist have been in an Applied at least once. Before it, an object not
+// seen is not an object that is gone.
 type Synced struct{ Source Source }
 
-// Trouble says that part of Source can't be read or understood. Where is a file, or an object's name. Problem "" says that the trouble there is over.
+// Trouble says that part of Source can't be read or understood. Where is a file, or an object's name. Problem "" says
+// that the trouble there is over.
 type Trouble struct {
 	Source  Source
 	Where   string

@@ -35,8 +35,10 @@ const (
 )
 
 var codeNames = [...]string{
-	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
-	"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
+	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
+	"PERMISSION_DENIED",
+	"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE",
+	"DATA_LOSS",
 	"UNAUTHENTICATED",
 }
 
@@ -51,11 +53,13 @@ func (c Code) String() string {
 type Reply uint8
 
 const (
-	// ReplyNone: the request may have been sent and no status came back before the deadline or the end of the connection.
+	// ReplyNone: the request may have been sent and no status came back before the deadline or the end of the
+	// connection.
 	ReplyNone Reply = iota
 	// ReplyNever: the request was never sent: no driver registered, dial refused, deadline already passed.
 	ReplyNever
-	// ReplyStatus: the server itself sent the status Code. One that the RPC framework or something between made up is ReplyNone.
+	// ReplyStatus: the server itself sent the status Code. One that the RPC framework or something between made up is
+	// ReplyNone.
 	ReplyStatus
 )
 
@@ -69,8 +73,10 @@ type Error struct {
 	Exit    int // exit code of a helper process, 0 if none ran
 	Code    Code
 	Reply   Reply
-	Detail  string // of an RPC that was answered, the driver's own words: they may quote secrets until hal/scrub has read them
-	// Doubtful: what a driver said leaves open whether the call has ended, though Detail, from which something was taken out, may not show it.
+	// of an RPC that was answered, the driver's own words: they may quote secrets until hal/scrub has read them
+	Detail string
+	// Doubtful: what a driver said leaves open whether the call has ended, though Detail, from which something was
+	// taken out, may not show it.
 	Doubtful bool
 }
 
@@ -141,7 +147,8 @@ func DiskAdvice(dir string, err error) string {
 	case is(syscall.EDQUOT):
 		return "volnode tries again; free space in " + dir + ", or raise its quota"
 	case is(syscall.EISDIR, syscall.ENOTDIR, syscall.ENOTEMPTY, syscall.ELOOP):
-		return "volnode tries again; somebody has put something else in the place of a file or directory of volnode's: move it away (ls -la " + dir + ")"
+		return "volnode tries again; somebody has put something else in the place of a file or directory of " +
+			"volnode's: move it away (ls -la " + dir + ")"
 	case is(syscall.EPERM, syscall.EACCES):
 		return "volnode tries again; somebody has made it immutable: run chattr -R -i " + dir
 	case is(syscall.EXDEV, syscall.EBUSY):

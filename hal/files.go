@@ -17,7 +17,10 @@ const (
 )
 
 func (t FileType) String() string {
-	names := [...]string{"special file", "file", "directory", "symlink", "socket", "block device", "character device", "FIFO"}
+	names := [...]string{
+		"special file", "file", "directory", "symlink", "socket", "block device",
+		"character device", "FIFO",
+	}
 	if int(t) < len(names) {
 		return names[t]
 	}
@@ -37,30 +40,32 @@ type Info struct {
 	Size  int64 // bytes
 	Mode  uint32
 	UID   uint32
-	// Device, Born and Mount say, with Inode, which file this is among all: an inode is used again, at another time of birth.
+	// Device, Born and Mount say, with Inode, which file this is among all: an inode is used again, at another time of
+	// birth.
 	Device Device  // of its filesystem
 	Born   int64   // when it was made, in nanoseconds since 1970; 0 if its filesystem does not tell
 	Mount  MountID // on which it lies
-	// Changed is when its content or its metadata changed last, in nanoseconds since 1970, as its filesystem tells: two changes within a tick of its
-	// clock, up to 2 s, may show one instant. 0 if it does not tell.
+	// Changed is when its content or its metadata changed last, in nanoseconds since 1970, as its filesystem tells: two
+	// changes within a tick of its clock, up to 2 s, may show one instant. 0 if it does not tell.
 	Changed int64
-	// MountPoint: a mount stands on this name. The other fields are then zero: to tell them would be a look at the mounted filesystem. Of
-	// the agent's own directories, which may be mounts, they are told all the same.
+	// MountPoint: a mount stands on this name. The other fields are then zero: to tell them would be a look at the
+	// mounted filesystem. Of the agent's own directories, which may be mounts, they are told all the same.
 	MountPoint bool
 }
 
-// Tree is the directories and names below the agent's root directory. Class file. No method follows a symbolic link in any component
-// (openat2(2), RESOLVE_NO_SYMLINKS) nor reads below a mount point: a path that leads through one, or out of the agent's directories, fails
-// with EXDEV.
+// Tree is the directories and names below the agent's root directory. Class file. No method follows a symbolic link in
+// any component (openat2(2), RESOLVE_NO_SYMLINKS) nor reads below a mount point: a path that leads through one, or out
+// of the agent's directories, fails with EXDEV.
 type Tree interface {
 	// Mkdir makes one directory with exactly mode (umask does not count). EEXIST if the name is taken.
 	Mkdir(c Call, path string, mode uint32) error
 	// Remove removes one name: a file, link, socket or an empty directory. EBUSY on a mount point, ENOTEMPTY, ENOENT.
 	Remove(c Call, path string) error
-	// RemoveTree removes at most limit names of path and all below it, and reports whether any are left; the caller repeats it. ENOENT is success.
-	// Neither depth nor width of the tree costs memory. What lies deep may be moved to the top of the tree first. What can't go is passed over,
-	// as a mount point (EBUSY) and all behind it; a step that finds nothing else fails, NotDone, and names it. The death of the agent cuts a step
-	// short at any point. EINVAL if limit is not above 0.
+	// RemoveTree removes at most limit names of path and all below it, and reports whether any are left; the caller
+	// repeats it. ENOENT is success. Neither depth nor width of the tree costs memory. What lies deep may be moved to
+	// the top of the tree first. What can't go is passed over, as a mount point (EBUSY) and all behind it; a step that
+	// finds nothing else fails, NotDone, and names it. The death of the agent cuts a step short at any point. EINVAL if
+	// limit is not above 0.
 	RemoveTree(c Call, path string, limit int) (more bool, err error)
 	// Rename moves a name, replacing a file at the new one. EBUSY if a mount stands on either.
 	Rename(c Call, oldPath, newPath string) error
@@ -79,12 +84,12 @@ type Files interface {
 	Write(c Call, path string, data []byte, mode uint32) error
 	// WriteAt writes data at offset of an existing file.
 	WriteAt(c Call, path string, offset int64, data []byte) error
-	// Allocate makes the file with mode if missing and at least size bytes long, what is added zero filled, its blocks reserved
-	// (fallocate(2)): a later WriteAt within size does not meet ENOSPC. What is there stays, and a longer file stays as long as it is.
-	// After an error a file that was there is as long as it was. EINVAL if size is not above 0.
+	// Allocate makes the file with mode if missing and at least size bytes long, what is added zero filled, its blocks
+	// reserved (fallocate(2)): a later WriteAt within size does not meet ENOSPC. What is there stays, and a longer file
+	// stays as long as it is. After an error a file that was there is as long as it was. EINVAL if size is not above 0.
 	Allocate(c Call, path string, size int64, mode uint32) error
-	// Sync makes the content of a file, or the names in a directory, durable (fsync(2)). After an error what was written since the last good
-	// Sync may be gone, and a later Sync may succeed all the same.
+	// Sync makes the content of a file, or the names in a directory, durable (fsync(2)). After an error what was
+	// written since the last good Sync may be gone, and a later Sync may succeed all the same.
 	Sync(c Call, path string) error
 }
 
@@ -92,21 +97,22 @@ type Files interface {
 type HostFile struct {
 	Exists bool
 	Type   FileType
-	// Below is where it lies below the agent's root directory, relative to that ("." is the directory itself): as its path names it, and as the
-	// directory's own filesystem has it, however many mounts lead there. Empty if it lies elsewhere.
-	// If nothing is there it is of the place where Make would make it.
+	// Below is where it lies below the agent's root directory, relative to that ("." is the directory itself): as its
+	// path names it, and as the directory's own filesystem has it, however many mounts lead there. Empty if it lies
+	// elsewhere. If nothing is there it is of the place where Make would make it.
 	Below []string
 }
 
-// HostPaths is paths of the host, of hostPath volumes. Links are followed, as hostPath has always done. They may lie on any filesystem and hang, so
-// Find and Make are of class helper.
+// HostPaths is paths of the host, of hostPath volumes. Links are followed, as hostPath has always done. They may lie on
+// any filesystem and hang, so Find and Make are of class helper.
 type HostPaths interface {
 	// Find tells what path leads to.
 	Find(c Call, path string) (HostFile, error)
-	// Cached is Find for what the kernel has in its cache, and waits for no filesystem. EAGAIN: it has not all of it, or would have to ask. ENOENT: there
-	// is nothing. It is of class syscall.
+	// Cached is Find for what the kernel has in its cache, and waits for no filesystem. EAGAIN: it has not all of it,
+	// or would have to ask. ENOENT: there is nothing. It is of class syscall.
 	Cached(c Call, path string) (HostFile, error)
-	// Make makes path as a directory (0755, with parents) or an empty file (0644, parents must exist) if nothing is there; EEXIST if something is.
+	// Make makes path as a directory (0755, with parents) or an empty file (0644, parents must exist) if nothing is
+	// there; EEXIST if something is.
 	Make(c Call, path string, t FileType) error
 }
 

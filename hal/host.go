@@ -55,8 +55,8 @@ type Machine interface {
 	Date() string
 }
 
-// Runtime is time, tasks and the owner. The owner is the one thread of control that may touch the engine's state; functions given to Post, At and
-// to the watches run on it, one at a time.
+// Runtime is time, tasks and the owner. The owner is the one thread of control that may touch the engine's state;
+// functions given to Post, At and to the watches run on it, one at a time.
 type Runtime interface {
 	// Now returns the current instant. Any goroutine.
 	Now() Instant
@@ -64,12 +64,14 @@ type Runtime interface {
 	BootID() BootID
 	// Post queues f to run on the owner, in the order of the Posts of one caller. Any goroutine; never blocks.
 	Post(f func())
-	// At queues f to run on the owner at t or soon after. An instant that has passed means at once. It cannot be cancelled. Any goroutine.
+	// At queues f to run on the owner at t or soon after. An instant that has passed means at once. It cannot be
+	// cancelled. Any goroutine.
 	At(t Instant, f func())
 	// Go runs task beside the owner. A task is where the other interfaces of a Host may be called. Owner or a task.
 	Go(task func())
-	// Await runs register on the owner and blocks until the function that register was given is called, or ctx is over (then it returns
-	// context.Cause(ctx); a nil ctx is never over), or the owner has ended (then it returns ErrEnded). It does not register if ctx is over before. Any
-	// goroutine but the owner. done may be called more than once, and after Await has returned.
+	// Await runs register on the owner and blocks until the function that register was given is called, or ctx is over
+	// (then it returns context.Cause(ctx); a nil ctx is never over), or the owner has ended (then it returns ErrEnded).
+	// It does not register if ctx is over before. Any goroutine but the owner. done may be called more than once, and
+	// after Await has returned.
 	Await(ctx context.Context, register func(done func())) error
 }

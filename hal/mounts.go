@@ -33,13 +33,15 @@ type Mount struct {
 	Options  []string // per-mount options, sorted: "nodev", "nosuid", …
 	Shared   bool     // has a peer group: what is mounted here propagates
 
-	// ReadOnlyFS: the superblock takes no writes. It was mounted so, or the kernel has turned it so after an error (ext4(5), errors=remount-ro).
+	// ReadOnlyFS: the superblock takes no writes. It was mounted so, or the kernel has turned it so after an error
+	// (ext4(5), errors=remount-ro).
 	ReadOnlyFS bool
 	// NoDevice: the block device below the filesystem is gone from the node.
 	NoDevice bool
 }
 
-// Fingerprint is what a mount is, in one comparable line: unique id, device, root, type, and whether its filesystem takes writes.
+// Fingerprint is what a mount is, in one comparable line: unique id, device, root, type, and whether its filesystem
+// takes writes.
 func (m Mount) Fingerprint() string {
 	var b [96]byte
 	return string(m.appendFingerprint(b[:0]))
@@ -72,8 +74,8 @@ const (
 	readOnlyFS = ", filesystem read-only"
 )
 
-// HasFailed reports whether fingerprint is of the mount that before is of, and its filesystem has failed since: it has turned read-only, or its device
-// is gone.
+// HasFailed reports whether fingerprint is of the mount that before is of, and its filesystem has failed since: it has
+// turned read-only, or its device is gone.
 func HasFailed(fingerprint, before string) bool {
 	return fingerprint != before && IsFailed(fingerprint) && sound(fingerprint) == sound(before)
 }
@@ -104,8 +106,8 @@ func sound(fingerprint string) string {
 // BindSpec is one bind mount.
 type BindSpec struct {
 	Source, Target string
-	// ReadOnly is in effect before the mount is visible (mount_setattr(2) on the detached copy); mount(2)'s MS_BIND|MS_RDONLY alone would be
-	// writable.
+	// ReadOnly is in effect before the mount is visible (mount_setattr(2) on the detached copy); mount(2)'s
+	// MS_BIND|MS_RDONLY alone would be writable.
 	ReadOnly bool
 }
 
@@ -119,15 +121,18 @@ type NewMount struct {
 // Option is one filesystem parameter. A Value of "" is a flag.
 type Option struct{ Key, Value string }
 
-// Mounts is the mount table of the agent's namespace. Class syscall; mount and unmount of a superblock that can block run in a helper child.
+// Mounts is the mount table of the agent's namespace. Class syscall; mount and unmount of a superblock that can block
+// run in a helper child.
 //
-// Mounting over a mount point stacks; the top mount hides the others. Unmounting takes the top one. A mount point in use answers EBUSY.
+// Mounting over a mount point stacks; the top mount hides the others. Unmounting takes the top one. A mount point in
+// use answers EBUSY.
 type Mounts interface {
-	// Table returns the whole table as of one instant: a table that changed while it was read is read again. Order: as the kernel lists it,
-	// parents before children, a stack bottom first.
+	// Table returns the whole table as of one instant: a table that changed while it was read is read again. Order: as
+	// the kernel lists it, parents before children, a stack bottom first.
 	Table(Call) ([]Mount, error)
-	// At returns the stack of mounts at path, bottom first; empty if path is no mount point. It neither follows links nor touches what is
-	// below path. A mount that another one hides, on a directory above it, is in the table and at no path.
+	// At returns the stack of mounts at path, bottom first; empty if path is no mount point. It neither follows links
+	// nor touches what is below path. A mount that another one hides, on a directory above it, is in the table and at
+	// no path.
 	At(c Call, path string) ([]Mount, error)
 	// Within returns the mounts of the table at path and below it, hidden ones included: what Table would have there,
 	// at a cost that does not grow with the mounts elsewhere. In the order of their paths, a stack bottom first.
@@ -139,9 +144,10 @@ type Mounts interface {
 	Within(c Call, path string) ([]Mount, error)
 	// Mount makes a superblock and attaches it at Target, which must exist. ELOOP if Target is or leads through a link.
 	Mount(c Call, m NewMount) error
-	// Bind attaches a copy of the mount at Source, rooted at Source, at Target. Not recursive. ELOOP if either is or leads through a link;
-	// EINVAL if one is a directory and the other is not.
+	// Bind attaches a copy of the mount at Source, rooted at Source, at Target. Not recursive. ELOOP if either is or
+	// leads through a link; EINVAL if one is a directory and the other is not.
 	Bind(c Call, b BindSpec) error
-	// Unmount detaches the top mount at path, if it is id; EINVAL if another mount or none is there. Never lazy. NotDone on EBUSY.
+	// Unmount detaches the top mount at path, if it is id; EINVAL if another mount or none is there. Never lazy.
+	// NotDone on EBUSY.
 	Unmount(c Call, path string, id MountID) error
 }

@@ -29,7 +29,8 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("outcome(%d)", uint8(o))
 }
 
-// Instant is a point in monotonic time of one boot, in nanoseconds (CLOCK_MONOTONIC: suspend does not count). The zero Instant means "none".
+// Instant is a point in monotonic time of one boot, in nanoseconds (CLOCK_MONOTONIC: suspend does not count). The zero
+// Instant means "none".
 type Instant int64
 
 // Add returns the instant d after t.
@@ -54,25 +55,29 @@ type Call struct {
 	Op  OpID // the operation that makes the call; 0 for the manager's own reads
 	Key Key  // the rung operated on; "" for the manager's own reads
 
-	// Deadline is the instant at which the caller stops waiting; zero means none. A call whose deadline has passed before it is sent is not
-	// sent: its error is NotDone. Calls of class [ClassSyscall] ignore it once they are in the kernel.
+	// Deadline is the instant at which the caller stops waiting; zero means none. A call whose deadline has passed
+	// before it is sent is not sent: its error is NotDone. Calls of class [ClassSyscall] ignore it once they are in the
+	// kernel.
 	Deadline Instant
 
-	// Late, when set, is called on the owner with Op, at most once, if the answer of an RPC arrives after Deadline. It is the proof that this call has
-	// ended, but for a status that something between agent and driver could have made up.
+	// Late, when set, is called on the owner with Op, at most once, if the answer of an RPC arrives after Deadline. It
+	// is the proof that this call has ended, but for a status that something between agent and driver could have made
+	// up.
 	Late func(OpID, error)
 }
 
-// Class says what an error, a time-out and the caller's death leave open for a call. The simulator injects what the class allows and nothing else.
+// Class says what an error, a time-out and the caller's death leave open for a call. The simulator injects what the
+// class allows and nothing else.
 type Class uint8
 
 const (
-	// ClassSyscall: an error means no effect, or full effect for some errno of network filesystems; there is no time-out: a call hangs and its
-	// effect may come after the caller's death.
+	// ClassSyscall: an error means no effect, or full effect for some errno of network filesystems; there is no
+	// time-out: a call hangs and its effect may come after the caller's death.
 	ClassSyscall Class = iota
 	// ClassFile: agent death loses nothing; power loss keeps a legal subset of what was not synced.
 	ClassFile
-	// ClassHelper: a child process; an error may mean any prefix of its work, and a killed child may leave a daemon at work.
+	// ClassHelper: a child process; an error may mean any prefix of its work, and a killed child may leave a daemon at
+	// work.
 	ClassHelper
 	// ClassRPC: a time-out is always possible; the server goes on and may act later, also after the contrary call.
 	ClassRPC

@@ -8,7 +8,8 @@ import (
 	"github.com/volnode/volnode/scenarios"
 )
 
-// A statement means the pod of its name that the cluster has, whatever its uid; gone means those before it, once it was made anew.
+// A statement means the pod of its name that the cluster has, whatever its uid; gone means those before it, once it was
+// made anew.
 func TestStatementsMeanThePodThatThereIs(t *testing.T) {
 	const pods = `---
 apiVersion: v1
@@ -20,12 +21,15 @@ spec:
   volumes: [{name: vol-a, persistentVolumeClaim: {claimName: vol-a}}]
 `
 	for lines, breaks := range map[string]string{
-		"after 30s expect pod default/web ready\nafter 0s expect volume vol-a of pod default/web writable\nafter 0s expect pod default/web gone\n" +
+		"after 30s expect pod default/web ready\nafter 0s expect volume vol-a of pod default/web writable\nafter 0s " +
+			"expect pod default/web gone\n" +
 			"after 1m delete pod default/web\nwithin 1m expect pod default/web gone\n": "",
-		"after 30s delete pod default/web\nafter 0s expect pod default/web gone\n":                                      "the pod is Ready",
-		"after 30s stop driver disk.example\nafter 5s delete pod default/web\nafter 20s expect pod default/web ready\n": "the pod is Waiting; volume pv-vol-a is Waiting: NodeUnpublishVolume disk.example^vol-a",
-		"after 30s delete pod default/web\nafter 1m apply pod default/web\nafter 30s expect pod default/web ready\n":    "",
-		"after 0s expect pod default/web ready\n":                                                                       "the engine does not know the pod",
+		"after 30s delete pod default/web\nafter 0s expect pod default/web gone\n": "the pod is Ready",
+		"after 30s stop driver disk.example\nafter 5s delete pod default/web\n" +
+			"after 20s expect pod default/web ready\n": "the pod is Waiting; volume pv-vol-a is Waiting: " +
+			"NodeUnpublishVolume disk.example^vol-a",
+		"after 30s delete pod default/web\nafter 1m apply pod default/web\nafter 30s expect pod default/web ready\n": "",
+		"after 0s expect pod default/web ready\n": "the engine does not know the pod",
 	} {
 		s, err := scenarios.Parse("anew.txt", `# A pod is made anew.
 driver disk.example staging device

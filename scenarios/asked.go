@@ -19,8 +19,9 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is S27: a request says what the objects say. What a stage or a publish has to say follows here from the objects that the agent has been
-// told of and from what its driver can do, by the CSI spec and by what a kubelet does. Nothing of it is taken from the engine.
+// This file is S27: a request says what the objects say. What a stage or a publish has to say follows here from the
+// objects that the agent has been told of and from what its driver can do, by the CSI spec and by what a kubelet does.
+// Nothing of it is taken from the engine.
 
 // news is one version of an object, as the present life of the agent was told of it.
 type news struct {
@@ -57,7 +58,8 @@ func (r *run) notes(e hal.ClusterEvent) {
 	}
 }
 
-// newsOf names an object. Two pods may have one name for a while, one after the other, and the end of the first may be told last.
+// newsOf names an object. Two pods may have one name for a while, one after the other, and the end of the first may be
+// told last.
 func newsOf(object any) string {
 	if pod, ok := object.(*corev1.Pod); ok {
 		return "pod " + string(pod.UID)
@@ -68,8 +70,8 @@ func newsOf(object any) string {
 // lagging is how long the owner may take from the news of an object to what follows from it.
 const lagging = time.Minute
 
-// versions are the versions of an object that may decide on an operation that began at an instant. What is deleted is what it was last: the volumes of
-// a pod stay as they are while one can't be resolved.
+// versions are the versions of an object that may decide on an operation that began at an instant. What is deleted is
+// what it was last: the volumes of a pod stay as they are while one can't be resolved.
 func versions[T any](r *run, name string, began hal.Instant) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		all := r.news[name]
@@ -82,11 +84,12 @@ func versions[T any](r *run, name string, began hal.Instant) iter.Seq[T] {
 	}
 }
 
-// looksForOpen notes that some volume of a pod can't be resolved now, as far as the agent has been told: until it can be, the pod's others stay as they
-// were wanted before.
+// looksForOpen notes that some volume of a pod can't be resolved now, as far as the agent has been told: until it can
+// be, the pod's others stay as they were wanted before.
 func (r *run) looksForOpen() {
 	for _, p := range r.pods {
-		if p.told != nil && slices.ContainsFunc(p.told.Spec.Volumes, func(v corev1.Volume) bool { return r.isOpen(p.told, &v) }) {
+		if p.told != nil && slices.ContainsFunc(p.told.Spec.Volumes,
+			func(v corev1.Volume) bool { return r.isOpen(p.told, &v) }) {
 			r.openAt = r.w.Now()
 			return
 		}
@@ -124,15 +127,18 @@ func (r *run) asks(e *sim.Effect) {
 	switch m := e.Message.(type) {
 	case *csi.NodeStageVolumeRequest:
 		got = asked{
-			driver: e.Driver, volume: m.GetVolumeId(), staging: m.GetStagingTargetPath(), capability: m.GetVolumeCapability(), secrets: m.GetSecrets(),
+			driver: e.Driver, volume: m.GetVolumeId(), staging: m.GetStagingTargetPath(),
+			capability: m.GetVolumeCapability(), secrets: m.GetSecrets(),
 			context: m.GetVolumeContext(), publishContext: m.GetPublishContext(),
 		}
 		all = r.stagesAsked(e.Driver, e.Volume, began)
 		near = all
 	case *csi.NodePublishVolumeRequest:
 		got = asked{
-			driver: e.Driver, volume: m.GetVolumeId(), staging: m.GetStagingTargetPath(), target: m.GetTargetPath(), capability: m.GetVolumeCapability(),
-			readOnly: m.GetReadonly(), secrets: m.GetSecrets(), context: m.GetVolumeContext(), publishContext: m.GetPublishContext(),
+			driver: e.Driver, volume: m.GetVolumeId(), staging: m.GetStagingTargetPath(), target: m.GetTargetPath(),
+			capability: m.GetVolumeCapability(),
+			readOnly:   m.GetReadonly(), secrets: m.GetSecrets(), context: m.GetVolumeContext(),
+			publishContext: m.GetPublishContext(),
 		}
 		owner := r.podOf(e.Target)
 		near, all = r.publishesAsked(owner, began, m.GetTargetPath()), r.publishesAsked(owner, began, "")
@@ -151,7 +157,8 @@ func (r *run) asks(e *sim.Effect) {
 			why, isNear = got.differs(&want), is // a failure names the last request at that path
 		}
 	}
-	r.fail("S27", "sent "+e.Method, string(e.Key), e.Method+" of volume "+e.Volume+" is not what the objects say: "+why())
+	r.fail("S27", "sent "+e.Method, string(e.Key),
+		e.Method+" of volume "+e.Volume+" is not what the objects say: "+why())
 }
 
 // asked is what a request says.
@@ -170,11 +177,19 @@ func (a *asked) differs(b *asked) func() string {
 		return func() string { return fmt.Sprintf(format, values...) }
 	}
 	for _, f := range [...]struct{ name, got, want string }{
-		{"driver", a.driver, b.driver}, {"volume_id", a.volume, b.volume},
-		{"staging_target_path", a.staging, b.staging}, {"target_path", a.target, b.target},
-		{"access mode", a.capability.GetAccessMode().GetMode().String(), b.capability.GetAccessMode().GetMode().String()},
+		{"driver", a.driver, b.driver},
+		{"volume_id", a.volume, b.volume},
+		{"staging_target_path", a.staging, b.staging},
+		{"target_path", a.target, b.target},
+		{
+			"access mode", a.capability.GetAccessMode().GetMode().String(),
+			b.capability.GetAccessMode().GetMode().String(),
+		},
 		{"fs_type", a.capability.GetMount().GetFsType(), b.capability.GetMount().GetFsType()},
-		{"volume_mount_group", a.capability.GetMount().GetVolumeMountGroup(), b.capability.GetMount().GetVolumeMountGroup()},
+		{
+			"volume_mount_group", a.capability.GetMount().GetVolumeMountGroup(),
+			b.capability.GetMount().GetVolumeMountGroup(),
+		},
 	} {
 		if f.got != f.want {
 			return text("%s is %q, and is to be %q", f.name, f.got, f.want)
@@ -184,7 +199,8 @@ func (a *asked) differs(b *asked) func() string {
 	case (a.capability.GetBlock() == nil) != (b.capability.GetBlock() == nil):
 		return text("it is of the wrong access type")
 	case !slices.Equal(a.capability.GetMount().GetMountFlags(), b.capability.GetMount().GetMountFlags()):
-		return text("mount_flags are %q, and are to be %q", a.capability.GetMount().GetMountFlags(), b.capability.GetMount().GetMountFlags())
+		return text("mount_flags are %q, and are to be %q", a.capability.GetMount().GetMountFlags(),
+			b.capability.GetMount().GetMountFlags())
 	case a.readOnly != b.readOnly:
 		return text("readonly is %v, and is to be %v", a.readOnly, b.readOnly)
 	case !maps.Equal(a.context, b.context):
@@ -208,7 +224,8 @@ func (r *run) stagesAsked(driver, volume string, began hal.Instant) iter.Seq[ask
 				}
 				for _, is := range r.traits[driver] {
 					a := asked{
-						driver: src.Driver, volume: src.VolumeHandle, capability: capabilityOf(pv, is), context: src.VolumeAttributes,
+						driver: src.Driver, volume: src.VolumeHandle, capability: capabilityOf(pv, is),
+						context: src.VolumeAttributes,
 						secrets: r.secretOf(src.NodeStageSecretRef), staging: stagedAt(pv),
 					}
 					if !r.attachedAsked(a, began, yield) {
@@ -249,7 +266,8 @@ func (r *run) publishesAsked(owner *pod, began hal.Instant, at string) iter.Seq[
 }
 
 // publishAsked is publishesAsked of one volume. Like all that yields, it reports whether more is asked for.
-func (r *run) publishAsked(pod *corev1.Pod, v *corev1.Volume, began hal.Instant, at string, yield func(asked) bool) bool {
+func (r *run) publishAsked(pod *corev1.Pod, v *corev1.Volume, began hal.Instant, at string, yield func(asked) bool,
+) bool {
 	isUsed, isBlock, readOnly := used(pod, v.Name)
 	switch {
 	case !isUsed:
@@ -257,7 +275,8 @@ func (r *run) publishAsked(pod *corev1.Pod, v *corev1.Volume, began hal.Instant,
 		return r.inlineAsked(pod, v, readOnly, began, at, yield)
 	case v.PersistentVolumeClaim != nil:
 		readOnly = readOnly || v.PersistentVolumeClaim.ReadOnly
-		for claim := range versions[*corev1.PersistentVolumeClaim](r, "pvc "+pod.Namespace+"/"+v.PersistentVolumeClaim.ClaimName, began) {
+		for claim := range versions[*corev1.PersistentVolumeClaim](r,
+			"pvc "+pod.Namespace+"/"+v.PersistentVolumeClaim.ClaimName, began) {
 			for pv := range versions[*corev1.PersistentVolume](r, "pv "+claim.Spec.VolumeName, began) {
 				if !r.claimedAsked(pod, pv, isBlock, readOnly, began, at, yield) {
 					return false
@@ -268,9 +287,12 @@ func (r *run) publishAsked(pod *corev1.Pod, v *corev1.Volume, began hal.Instant,
 	return true
 }
 
-func (r *run) inlineAsked(pod *corev1.Pod, v *corev1.Volume, readOnly bool, began hal.Instant, at string, yield func(asked) bool) bool {
+func (r *run) inlineAsked(pod *corev1.Pod, v *corev1.Volume, readOnly bool, began hal.Instant, at string,
+	yield func(asked) bool,
+) bool {
 	a := asked{
-		driver: v.CSI.Driver, volume: inlineHandle(string(pod.UID), v.Name), readOnly: readOnly || v.CSI.ReadOnly != nil && *v.CSI.ReadOnly,
+		driver: v.CSI.Driver, volume: inlineHandle(string(pod.UID), v.Name), readOnly: readOnly ||
+			v.CSI.ReadOnly != nil && *v.CSI.ReadOnly,
 		target: publishedAt(string(pod.UID), v.Name),
 	}
 	if at != "" && a.target != at {
@@ -298,14 +320,16 @@ func (r *run) inlineAsked(pod *corev1.Pod, v *corev1.Volume, readOnly bool, bega
 }
 
 func (r *run) claimedAsked(
-	pod *corev1.Pod, pv *corev1.PersistentVolume, isBlock, readOnly bool, began hal.Instant, at string, yield func(asked) bool,
+	pod *corev1.Pod, pv *corev1.PersistentVolume, isBlock, readOnly bool, began hal.Instant, at string,
+	yield func(asked) bool,
 ) bool {
 	src := pv.Spec.CSI
 	if src == nil {
 		return true
 	}
 	a := asked{
-		driver: src.Driver, volume: src.VolumeHandle, readOnly: readOnly || src.ReadOnly, secrets: r.secretOf(src.NodePublishSecretRef),
+		driver: src.Driver, volume: src.VolumeHandle, readOnly: readOnly ||
+			src.ReadOnly, secrets: r.secretOf(src.NodePublishSecretRef),
 		target: publishedAt(string(pod.UID), pv.Name),
 	}
 	if isBlock {
@@ -353,7 +377,8 @@ func (r *run) secretOf(ref *corev1.SecretReference) map[string]string {
 }
 
 // contextOf is the attributes, with what podInfoOnMount asks for.
-func contextOf(attributes map[string]string, object *storagev1.CSIDriver, pod *corev1.Pod, isInline bool) map[string]string {
+func contextOf(attributes map[string]string, object *storagev1.CSIDriver, pod *corev1.Pod, isInline bool,
+) map[string]string {
 	if object.Spec.PodInfoOnMount == nil || !*object.Spec.PodInfoOnMount {
 		return attributes
 	}
@@ -362,12 +387,14 @@ func contextOf(attributes map[string]string, object *storagev1.CSIDriver, pod *c
 		all = map[string]string{}
 	}
 	const prefix = "csi.storage.k8s.io/"
-	all[prefix+"pod.name"], all[prefix+"pod.namespace"], all[prefix+"pod.uid"] = pod.Name, pod.Namespace, string(pod.UID)
+	all[prefix+"pod.name"], all[prefix+"pod.namespace"], all[prefix+"pod.uid"] = pod.Name, pod.Namespace,
+		string(pod.UID)
 	all[prefix+"serviceAccount.name"], all[prefix+"ephemeral"] = pod.Spec.ServiceAccountName, fmt.Sprint(isInline)
 	return all
 }
 
-// capabilityOf is the volume_capability of a PersistentVolume: of its first access mode, with its filesystem and options unless it is a raw device.
+// capabilityOf is the volume_capability of a PersistentVolume: of its first access mode, with its filesystem and
+// options unless it is a raw device.
 func capabilityOf(pv *corev1.PersistentVolume, is traits) *csi.VolumeCapability {
 	mode := corev1.ReadWriteOnce
 	if len(pv.Spec.AccessModes) > 0 {
@@ -378,7 +405,10 @@ func capabilityOf(pv *corev1.PersistentVolume, is traits) *csi.VolumeCapability 
 		c.AccessType = &csi.VolumeCapability_Block{Block: &csi.VolumeCapability_BlockVolume{}}
 		return c
 	}
-	c.AccessType = &csi.VolumeCapability_Mount{Mount: &csi.VolumeCapability_MountVolume{FsType: pv.Spec.CSI.FSType, MountFlags: pv.Spec.MountOptions}}
+	c.AccessType = &csi.VolumeCapability_Mount{Mount: &csi.VolumeCapability_MountVolume{
+		FsType:     pv.Spec.CSI.FSType,
+		MountFlags: pv.Spec.MountOptions,
+	}}
 	return c
 }
 

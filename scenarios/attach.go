@@ -14,9 +14,10 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is the cluster's attach/detach controller and a second node: as much of them as it takes to see whether what this node says of its
-// volumes can be relied upon. The controller gives a volume of a driver that attaches to the other node once nobody wants it here: when this node
-// says that nothing of it is left, or by force, six minutes later, if the node says nothing. The other node uses it for a while, and gives it back.
+// This file is the cluster's attach/detach controller and a second node: as much of them as it takes to see whether
+// what this node says of its volumes can be relied upon. The controller gives a volume of a driver that attaches to the
+// other node once nobody wants it here: when this node says that nothing of it is left, or by force, six minutes later,
+// if the node says nothing. The other node uses it for a while, and gives it back.
 
 const (
 	attachPeriod = 10 * time.Second // in which the controller looks at what it waits for
@@ -36,7 +37,8 @@ type handOver struct {
 
 func (v *handOver) name() string { return v.driver + "^" + v.handle }
 
-// attachment is a volume of a driver that attaches, as it is attached to this node now: its VolumeAttachment, and since when; and how often it was.
+// attachment is a volume of a driver that attaches, as it is attached to this node now: its VolumeAttachment, and since
+// when; and how often it was.
 type attachment struct {
 	object  *storagev1.VolumeAttachment // nil while it is not
 	times   int
@@ -82,12 +84,16 @@ func (r *run) attaches(driver, handle string) {
 	a.object = &storagev1.VolumeAttachment{
 		TypeMeta: metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "VolumeAttachment"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: attachmentName(driver, handle), UID: attachmentUID(driver, handle, a.times), ResourceVersion: strconv.Itoa(a.times),
+			Name: attachmentName(driver, handle), UID: attachmentUID(driver, handle, a.times),
+			ResourceVersion: strconv.Itoa(a.times),
 		},
 		Spec: storagev1.VolumeAttachmentSpec{
 			Attacher: driver, NodeName: nodeName, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv},
 		},
-		Status: storagev1.VolumeAttachmentStatus{Attached: true, AttachmentMetadata: map[string]string{"device": strconv.Itoa((a.times + 1) / 2)}},
+		Status: storagev1.VolumeAttachmentStatus{
+			Attached:           true,
+			AttachmentMetadata: map[string]string{"device": strconv.Itoa((a.times + 1) / 2)},
+		},
 	}
 	r.give(a.object)
 }
@@ -101,7 +107,8 @@ func (r *run) detaches(driver, handle string) {
 	r.w.SetAttached(driver, handle, false)
 }
 
-// detachesByForce has the controller take a volume from this node at once, whoever uses it, and give it to the other node for a while.
+// detachesByForce has the controller take a volume from this node at once, whoever uses it, and give it to the other
+// node for a while.
 func (r *run) detachesByForce(driver, handle string, lasts time.Duration) {
 	if r.away[driver+"^"+handle] != nil {
 		return
@@ -157,12 +164,13 @@ func (r *run) look(v *handOver, f func(*handOver)) {
 
 func (r *run) isWantedHere(v *handOver) bool {
 	return slices.ContainsFunc(r.pods, func(p *pod) bool {
-		return p.isWanted && slices.ContainsFunc(p.uses, func(u use) bool { return u.driver == v.driver && u.volume == v.handle })
+		return p.isWanted && slices.ContainsFunc(p.uses,
+			func(u use) bool { return u.driver == v.driver && u.volume == v.handle })
 	})
 }
 
-// asksInUse asks this node whether anything of the volume is left. The answer is made some time between the question and its arrival: what there
-// was at both is not to be denied.
+// asksInUse asks this node whether anything of the volume is left. The answer is made some time between the question
+// and its arrival: what there was at both is not to be denied.
 func (r *run) asksInUse(v *handOver) {
 	if v.life == r.w.Life() {
 		return // the question is under way
@@ -223,14 +231,15 @@ func (r *run) moves(v *handOver) {
 	r.w.After(v.lasts, "given back "+v.name(), func() { r.back(v) })
 }
 
-// back attaches the volume to this node again. A controller does not ask what is left of it here: after a detachment by force that is dead, and stays so.
+// back attaches the volume to this node again. A controller does not ask what is left of it here: after a detachment by
+// force that is dead, and stays so.
 func (r *run) back(v *handOver) {
 	delete(r.away, v.name())
 	r.attaches(v.driver, v.handle)
 }
 
-// arrivesTwice is S9 between nodes: what the other node has does not come up here; if this one was cut off from it, not by a call that was sent after the
-// agent was told.
+// arrivesTwice is S9 between nodes: what the other node has does not come up here; if this one was cut off from it, not
+// by a call that was sent after the agent was told.
 func (r *run) arrivesTwice(p *place, what string) {
 	r.judges("S9")
 	if v := r.away[p.driver+"^"+p.volume]; v != nil && v.isThere && (!v.isFenced || r.knowsAway(p)) {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// This file is L3 of what a person leaves on a node: one entry that is bad harms only whom it concerns. In calm there is one, at times over a restart,
-// and the pods that have nothing to do with it stay up, go and come as if it were not there.
+// This file is L3 of what a person leaves on a node: one entry that is bad harms only whom it concerns. In calm there
+// is one, at times over a restart, and the pods that have nothing to do with it stay up, go and come as if it were not
+// there.
 
 // flaw is what kind of entry is bad.
 type flaw uint8
@@ -35,8 +36,10 @@ type badEntry struct {
 
 func (b badEntry) String() string {
 	return [...]string{
-		"nothing", "a stray at " + b.place, "a manifest that nobody understands", "a directory among the manifests", "a pod whose directory can't be listed",
-		"a mount over the directory of a pod", "a mount below a volume of a pod", "somebody who keeps a volume of a pod busy",
+		"nothing", "a stray at " + b.place, "a manifest that nobody understands", "a directory among the manifests",
+		"a pod whose directory can't be listed",
+		"a mount over the directory of a pod", "a mount below a volume of a pod",
+		"somebody who keeps a volume of a pod busy",
 	}[b.how]
 }
 
@@ -68,7 +71,9 @@ func (r *run) spares() bool {
 	}
 	var victim *pod
 	if r.bad.how >= isDenied {
-		i := slices.IndexFunc(r.pods, func(p *pod) bool { return p != guests[0] && r.isBystander(p) && r.placeFor(p) != "" })
+		i := slices.IndexFunc(r.pods, func(p *pod) bool {
+			return p != guests[0] && r.isBystander(p) && r.placeFor(p) != ""
+		})
 		if i < 0 {
 			return true // none has what the entry would concern
 		}
@@ -88,7 +93,8 @@ func (r *run) spares() bool {
 	}
 	r.w.Restarts(true)
 	if !r.alive() {
-		r.fail("L3", "start beside a bad entry", "agent", fmt.Sprintf("there is %s, and the agent has not started in %v", r.bad, longestStart))
+		r.fail("L3", "start beside a bad entry", "agent",
+			fmt.Sprintf("there is %s, and the agent has not started in %v", r.bad, longestStart))
 		return false
 	}
 	others := []*pod{guests[0]} // whatever the agent believes of it
@@ -100,7 +106,9 @@ func (r *run) spares() bool {
 	r.judges("L3")
 	for _, p := range others {
 		if !r.core.Ready(p.uid) {
-			r.fail("L3", "stay beside a bad entry", p.name, fmt.Sprintf("pod %s has nothing to do with %s, and it is not ready: %s", p.name, r.bad, r.tellWhy(p.name)))
+			r.fail("L3", "stay beside a bad entry", p.name,
+				fmt.Sprintf("pod %s has nothing to do with %s, and it is not ready: %s", p.name, r.bad,
+					r.tellWhy(p.name)))
 			return false
 		}
 	}

@@ -17,8 +17,9 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is S10, byte by byte: containers write numbered blocks through their paths, and who comes to a volume later must find all blocks that
-// were written and synced there, and no block of another volume. It looks at bytes alone, whatever is mounted and whoever says so.
+// This file is S10, byte by byte: containers write numbered blocks through their paths, and who comes to a volume later
+// must find all blocks that were written and synced there, and no block of another volume. It looks at bytes alone,
+// whatever is mounted and whoever says so.
 
 const (
 	blockSize   = 16 // bytes
@@ -92,15 +93,16 @@ func (r *run) startWriting(p *pod) {
 	for n := 1; n < writings; n++ {
 		life := w.starts
 		again := n == writings-1 && w.starts%startings != 0
-		r.w.After(r.w.DrawTime("workload.containers", p.name, time.Second, writesMost), "containers write "+p.name, func() {
-			switch {
-			case !p.isRunning || w.starts != life || r.stop:
-			case again:
-				r.startAgain(p)
-			default:
-				r.writes(p)
-			}
-		})
+		r.w.After(r.w.DrawTime("workload.containers", p.name, time.Second, writesMost),
+			"containers write "+p.name, func() {
+				switch {
+				case !p.isRunning || w.starts != life || r.stop:
+				case again:
+					r.startAgain(p)
+				default:
+					r.writes(p)
+				}
+			})
 	}
 }
 
@@ -116,7 +118,8 @@ func (r *run) reads(p *pod, u *use, v *sim.View) {
 		number := fileNumber(id, file)
 		for n := 0; n*blockSize < len(data); n++ {
 			if want := block(number, n); !bytes.Equal(data[n*blockSize:min(len(data), (n+1)*blockSize)], want[:]) {
-				r.fail("S10", "read", p.name, "containers of "+p.name+" find at "+u.path+" a block that was not written to volume "+id+": "+
+				r.fail("S10", "read", p.name, "containers of "+p.name+" find at "+u.path+" a block that was not "+
+					"written to volume "+id+": "+
 					strconv.Itoa(n)+" of "+file)
 				return
 			}
@@ -125,7 +128,8 @@ func (r *run) reads(p *pod, u *use, v *sim.View) {
 	for _, file := range slices.Sorted(maps.Keys(r.blocks[id])) {
 		data, _ := v.Read(file)
 		if want := r.blocks[id][file]; len(data) < want*blockSize {
-			r.fail("S10", "read", p.name, fmt.Sprintf("containers of %s find at %s %d of the %d blocks of %s that were written to volume %s and synced",
+			r.fail("S10", "read", p.name, fmt.Sprintf("containers of %s find at %s %d of the %d blocks of %s that "+
+				"were written to volume %s and synced",
 				p.name, u.path, len(data)/blockSize, want, file, id))
 			return
 		}
@@ -147,7 +151,8 @@ func (r *run) writes(p *pod) {
 		case syscall.EROFS, syscall.ENOTCONN, syscall.ESTALE, syscall.EIO:
 			continue
 		default:
-			r.fail("S10", "write", p.name, "containers of "+p.name+" can't write to volume "+v.use.name+": "+errno.Error())
+			r.fail("S10", "write", p.name,
+				"containers of "+p.name+" can't write to volume "+v.use.name+": "+errno.Error())
 			return
 		}
 		if r.blocks[id] == nil {
@@ -157,7 +162,8 @@ func (r *run) writes(p *pod) {
 	}
 }
 
-// startAgain is containers of a pod that end and are started again: the agent is asked once more whether their volumes are there.
+// startAgain is containers of a pod that end and are started again: the agent is asked once more whether their volumes
+// are there.
 func (r *run) startAgain(p *pod) {
 	if r.m == nil || !r.w.AgentLives() || !r.isCurrent(p) || p.writer.object != p.object {
 		return
@@ -165,7 +171,8 @@ func (r *run) startAgain(p *pod) {
 	m, life, starts, asked := r.m, r.w.Life(), p.writer.starts, question{p.object, r.toldOf(p)}
 	r.w.Go(func() {
 		err := m.WaitForAttachAndMount(r.w.Context(0), p.uid)
-		if err != nil || r.w.Life() != life || !p.isRunning || p.writer.starts != starts || p.writer.object != p.object || r.stop {
+		if err != nil || r.w.Life() != life || !p.isRunning || p.writer.starts != starts ||
+			p.writer.object != p.object || r.stop {
 			return
 		}
 		if !r.isCurrent(p) || asked != (question{p.object, r.toldOf(p)}) {

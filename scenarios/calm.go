@@ -102,8 +102,8 @@ func (r *run) explained(status engine.Status) bool {
 	return true
 }
 
-// letsGo has containers let go of volumes whose filesystem is dead, as those do that fail on it and are started anew: as long as they keep it busy,
-// no driver can replace its mount.
+// letsGo has containers let go of volumes whose filesystem is dead, as those do that fail on it and are started anew: as long as they keep it
+// busy, no driver can replace its mount.
 func (r *run) letsGo() {
 	for _, p := range r.pods {
 		if r.occupiesFailed(p) {
@@ -119,7 +119,8 @@ func (r *run) letsGo() {
 	}
 }
 
-// givesUpFailed is a person who reads that a volume of a pod whose containers run has failed: one that came up after calm did, on what another pod still had.
+// givesUpFailed is a person who reads that a volume of a pod whose containers run has failed: one that came up after calm did, on what another pod
+// still had.
 func (r *run) givesUpFailed() {
 	for _, p := range r.pods {
 		if p.isRunning && r.occupiesFailed(p) {
@@ -153,8 +154,8 @@ func (r *run) settle(property, phase string, within time.Duration) bool {
 	}
 }
 
-// comesToRest lets all settle, and those hear of it who wait. What is noticed or let go only meanwhile, as what somebody has unmounted, or what a broken
-// driver had at the path of another volume, settles as well.
+// comesToRest lets all settle, and those hear of it who wait. What is noticed or let go only meanwhile, as what somebody has unmounted, or what a
+// broken driver had at the path of another volume, settles as well.
 func (r *run) comesToRest(property, phase string, within time.Duration) bool {
 	if !r.settle(property, phase, within) || !r.told() {
 		return false
@@ -259,8 +260,8 @@ func unsettled(b *core.Belief, rebuilt []string) string {
 	return ""
 }
 
-// rebuilt returns the volumes, as driver^handle, whose stage must be made anew, which is done once no container runs on it. Until then nothing new is
-// made upon it.
+// rebuilt returns the volumes, as driver^handle, whose stage must be made anew, which is done once no container runs on it. Until then nothing new
+// is made upon it.
 func (r *run) rebuilt() []string {
 	var all []string
 	r.core.Beliefs(func(b core.Belief) {
@@ -354,8 +355,8 @@ func (r *run) isUnwoken(p *pod) bool {
 	return r.alive() && p.isWanted && !p.isRunning && !r.isHeldBack(p) && !r.uses(p, r.broken) && r.core.Ready(p.uid)
 }
 
-// holdsForgotten reports whether a driver holds what the agent knew of only by a journal that was lost: a call that was late brought it, and the next
-// start finds it.
+// holdsForgotten reports whether a driver holds what the agent knew of only by a journal that was lost: a call that was late brought it, and the
+// next start finds it.
 func (r *run) holdsForgotten() bool {
 	return r.root.forgotten && slices.ContainsFunc(r.list, func(p *place) bool {
 		_, isKnown := r.core.Belief(p.key)
@@ -378,7 +379,8 @@ func (r *run) restarts() bool {
 		r.judges("L11")
 	}
 	if n := r.actual.mounting - before; n > 0 && isHealthy {
-		r.fail("L11", "restart", "agent", fmt.Sprintf("a restart over healthy volumes made %d calls that stage, publish or mount them, or undo it", n))
+		r.fail("L11", "restart", "agent",
+			fmt.Sprintf("a restart over healthy volumes made %d calls that stage, publish or mount them, or undo it", n))
 		return false
 	}
 	return true

@@ -19,7 +19,8 @@ type Case struct {
 	Seed uint64
 	// Times is the seed of the times of what is not kept, in place of Seed; 0 is Seed.
 	Times uint64
-	// Still: nothing is drawn. Times that are not kept are the shortest, and the setup is the plainest but for the settings that are kept.
+	// Still: nothing is drawn. Times that are not kept are the shortest, and the setup is the plainest but for the
+	// settings that are kept.
 	Still bool
 	Keep  []Kept
 }
@@ -170,7 +171,8 @@ type Keeper struct {
 	times  sim.Chooser // of what is not kept; nil for the shortest
 }
 
-// Met says whether the run came to a choice that is kept, and could choose so: a case that no longer comes to its own is stale.
+// Met says whether the run came to a choice that is kept, and could choose so: a case that no longer comes to its own
+// is stale.
 func (k *Keeper) Met(id sim.ID) bool { return k.met[id.Hash()] }
 
 // Unmet returns the choices of the case that the run did not come to, as --keep has them.
@@ -240,8 +242,8 @@ func (c Case) String() string {
 	return strings.Join(parts, ",")
 }
 
-// String is site@object#n=value: the value is a fault, an index or a time. What is about no object, for the first time, is site=value, and ~/ is
-// the agent's root directory.
+// String is site@object#n=value: the value is a fault, an index or a time. What is about no object, for the first time,
+// is site=value, and ~/ is the agent's root directory.
 func (k Kept) String() string {
 	id := k.ID.Site
 	if k.ID.Object != "" || k.ID.Nth > 0 {

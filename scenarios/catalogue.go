@@ -17,7 +17,8 @@ var catalogue embed.FS
 
 const catalogueDir = "scenarios/catalogue/"
 
-// Argument is what names the scenario in a command line of volsim: its name if it is of the catalogue, else its file, quoted if a shell needs that.
+// Argument is what names the scenario in a command line of volsim: its name if it is of the catalogue, else its file,
+// quoted if a shell needs that.
 func (s *Scenario) Argument() string {
 	if s.stored {
 		return s.Name
@@ -88,7 +89,8 @@ func Find(name string) (*Scenario, error) {
 		if near := wording.Nearest(strings.TrimSuffix(name, ".txt"), catalogueNames()); near != "" {
 			meant = "; did you mean " + near + "?"
 		}
-		return nil, fmt.Errorf("there is no scenario %q, and no file of that name%s; volsim list --names lists the scenarios", name, meant)
+		return nil, fmt.Errorf("there is no scenario %q, and no file of that name%s; volsim list --names lists the "+
+			"scenarios", name, meant)
 	}
 	return s, err
 }

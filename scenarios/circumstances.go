@@ -10,7 +10,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Settings is what two scenarios have in common if circumstances of theirs are of the same things: drivers, objects, and how the agent is configured.
+// Settings is what two scenarios have in common if circumstances of theirs are of the same things: drivers, objects,
+// and how the agent is configured.
 func (s *Scenario) Settings() string {
 	var objects []string
 	for _, o := range s.Objects {
@@ -24,12 +25,12 @@ func (s *Scenario) Settings() string {
 	return fmt.Sprint(s.Runtime, s.Files, s.JournalBytes, s.JournalMost, s.Absent, s.Bare, s.Drivers, objects)
 }
 
-// Circumstance is how one thing of a run stands, roughly: what the engine believes of it, what decides what it does next about it, and what is true
-// of it. Of a [State] it leaves out times, counts, what only a power cut can tell, directories without a mount, whether the journal can be written,
-// and what an operation has done so far.
+// Circumstance is how one thing of a run stands, roughly: what the engine believes of it, what decides what it does
+// next about it, and what is true of it. Of a [State] it leaves out times, counts, what only a power cut can tell,
+// directories without a mount, whether the journal can be written, and what an operation has done so far.
 type Circumstance struct {
-	// Of is a rung that a pod has, by its key, with what all pods share of its volume; that which they share, if no pod has any; the uid of a pod; the
-	// name of a driver; or "" for the agent.
+	// Of is a rung that a pod has, by its key, with what all pods share of its volume; that which they share, if no pod
+	// has any; the uid of a pod; the name of a driver; or "" for the agent.
 	Of     string
 	Volume string // as driver^handle; "" for what is of none
 	State  uint64
@@ -64,10 +65,14 @@ func (m Moment) Circumstances(to []Circumstance) []Circumstance {
 		}
 	}
 	for _, p := range r.pods {
-		to = append(to, Circumstance{string(p.uid), "", bit(p.isWanted, 0) | bit(p.isLeaving, 1) | bit(p.isRunning, 2) | bit(p.told == p.object, 3)})
+		to = append(to, Circumstance{
+			string(p.uid), "",
+			bit(p.isWanted, 0) | bit(p.isLeaving, 1) | bit(p.isRunning, 2) | bit(p.told == p.object, 3),
+		})
 	}
 	for i, d := range r.w.Drivers() {
-		is := uint64(i)<<5 | bit(d.Up, 0) | bit(d.Accepted, 1) | bit(d.Hides, 2) | bit(r.registrars.registered[d.Name], 3) | bit(r.registrars.connected[d.Name], 4)
+		is := uint64(i)<<5 | bit(d.Up, 0) | bit(d.Accepted, 1) | bit(d.Hides, 2) | bit(r.registrars.registered[d.Name],
+			3) | bit(r.registrars.connected[d.Name], 4)
 		to = append(to, Circumstance{d.Name, "", is + maphash.Comparable(circumstancesSeed, d.Is)})
 	}
 	return to
@@ -98,8 +103,9 @@ func (m Moment) rungs() []rungState {
 	return all
 }
 
-// Thing is what something is about, of the things of [Moment.Circumstances]: a call for a rung, or what happens to an object, a path or a driver. It
-// returns the rung, if it is one of a pod; the volume, of what its pods share; or the driver; "" for what may be about everything.
+// Thing is what something is about, of the things of [Moment.Circumstances]: a call for a rung, or what happens to an
+// object, a path or a driver. It returns the rung, if it is one of a pod; the volume, of what its pods share; or the
+// driver; "" for what may be about everything.
 func (m Moment) Thing(key hal.Key, object string) string {
 	r := m.t.r
 	p := r.places[key]
@@ -168,7 +174,8 @@ func (r *run) truthOf(p *place) uint64 {
 
 // beliefBits is what is believed of a rung.
 func beliefBits(b *core.Belief) uint64 {
-	is := 1 | uint64(b.State)<<1 | bit(b.IsGone, 3) | bit(b.IsDoubtful, 4) | bit(b.IsWanted, 5) | bit(b.IsHeldBack, 6) | bit(b.HasChild, 7) |
+	is := 1 | uint64(b.State)<<1 | bit(b.IsGone, 3) | bit(b.IsDoubtful, 4) | bit(b.IsWanted, 5) | bit(b.IsHeldBack,
+		6) | bit(b.HasChild, 7) |
 		bit(b.ClimbOpen != 0, 8) | bit(b.DescendOpen != 0, 9) | bit(b.Fingerprint != "", 10) | bit(b.InFlight, 11) |
 		bit(b.IsDisplaced, 14)
 	if b.InFlight {
@@ -179,7 +186,8 @@ func beliefBits(b *core.Belief) uint64 {
 
 // prospectBits is what decides what is done about a rung next.
 func prospectBits(p *core.Prospect) uint64 {
-	is := uint64(p.Change) | bit(p.IsHeld, 2) | bit(p.IsUsed, 3) | bit(p.IsTrusted, 4) | bit(p.IsNegated, 5) | bit(p.IsDenied, 6) |
+	is := uint64(p.Change) | bit(p.IsHeld, 2) | bit(p.IsUsed, 3) | bit(p.IsTrusted, 4) | bit(p.IsNegated,
+		5) | bit(p.IsDenied, 6) |
 		bit(p.IsShedding, 7) | bit(p.IsExclusive, 8) | bit(p.IsRecorded, 9)
 	if p.IsRecorded {
 		is |= uint64(p.Phase) << 10

@@ -12,10 +12,12 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// TestEachFieldIsACircumstance: nothing that core tells of a rung, or the world of a driver, is left out, but for what stands here.
+// TestEachFieldIsACircumstance: nothing that core tells of a rung, or the world of a driver, is left out, but for what
+// stands here.
 func TestEachFieldIsACircumstance(t *testing.T) {
 	leftOut := map[string]string{
-		"Key": "tells the rung", "Kind": "is in its key", "Pod": "is in its key", "Volume": "is told beside", "Path": "what stands there is told",
+		"Key": "tells the rung", "Kind": "is in its key", "Pod": "is in its key", "Volume": "is told beside",
+		"Path":    "what stands there is told",
 		"IsTimed": "times are left out",
 	}
 	base := core.Belief{InFlight: true}
@@ -65,8 +67,8 @@ func setNumber(field reflect.Value, n int64) {
 	field.SetUint(uint64(n))
 }
 
-// TestWhatIsTrueIsACircumstance: as long as a server is silent, and from when its mounts are stale, its volume stands as it did not before; and so
-// does a driver of which another version serves.
+// TestWhatIsTrueIsACircumstance: as long as a server is silent, and from when its mounts are stale, its volume stands
+// as it did not before; and so does a driver of which another version serves.
 func TestWhatIsTrueIsACircumstance(t *testing.T) {
 	s, err := Parse("share.txt", `# a volume of a server
 driver share.example staging network
@@ -82,7 +84,8 @@ end stuck
 `)
 	require.NoError(t, err)
 	const pod, driver = "publish", "share.example"
-	seen, first, news := map[Circumstance]bool{}, map[Circumstance]bool{}, map[string]map[time.Duration]bool{pod: {}, driver: {}}
+	seen, first, news := map[Circumstance]bool{}, map[Circumstance]bool{},
+		map[string]map[time.Duration]bool{pod: {}, driver: {}}
 	looks := func(w *sim.World) {
 		for at := 30 * time.Second; at < 40*time.Minute; at += time.Minute {
 			w.After(at, "a look", func() {})

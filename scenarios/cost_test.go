@@ -10,7 +10,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// cost is what a world with so many pods, each with a volume of its own, has done five minutes after one more pod came and went, or did not.
+// cost is what a world with so many pods, each with a volume of its own, has done five minutes after one more pod came
+// and went, or did not.
 type cost struct{ calls, effects uint64 }
 
 func costOf(t *testing.T, pods int, change bool) cost {
@@ -36,13 +37,14 @@ func costOf(t *testing.T, pods int, change bool) cost {
 	s, err := Parse("cost.txt", text.String())
 	require.NoError(t, err)
 	var c cost
-	res := RunScenario(s, false, nil, func(w *sim.World) { c = cost{w.Trace().Count(sim.MarkCall), w.Trace().Count(sim.MarkEffect)} })
+	res := RunScenario(s, false, nil,
+		func(w *sim.World) { c = cost{w.Trace().Count(sim.MarkCall), w.Trace().Count(sim.MarkEffect)} })
 	require.Nil(t, res.Violation)
 	return c
 }
 
-// TestCostOfAChangeIsItsOwn: what one pod's coming and going costs in calls of the host, its records in the journal included, does not depend on how
-// many others there are (L8); and what does not change costs nothing.
+// TestCostOfAChangeIsItsOwn: what one pod's coming and going costs in calls of the host, its records in the journal
+// included, does not depend on how many others there are (L8); and what does not change costs nothing.
 func TestCostOfAChangeIsItsOwn(t *testing.T) {
 	few, many := costOf(t, 1, true).calls-costOf(t, 1, false).calls, costOf(t, 8, true).calls-costOf(t, 8, false).calls
 	require.Equal(t, few, many)

@@ -9,8 +9,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// Coverage is what a set of runs has reached. Its JSON is stable: objects with sorted keys, and each key is printable. The zero value is not usable;
-// see [NewCoverage]. It is used by one goroutine at a time.
+// Coverage is what a set of runs has reached. Its JSON is stable: objects with sorted keys, and each key is printable.
+// The zero value is not usable; see [NewCoverage]. It is used by one goroutine at a time.
 type Coverage struct {
 	Runs uint64 `json:"runs"`
 	// Faults is how often each fault was injected at each site.
@@ -30,12 +30,14 @@ type Coverage struct {
 // NewCoverage returns the coverage of no run.
 func NewCoverage() *Coverage {
 	return &Coverage{
-		Faults: map[FaultAt]uint64{}, Checks: map[string]uint64{}, Transitions: map[core.Transition]uint64{}, Decisions: map[string]uint64{},
-		Probes: map[Probe]uint64{}, Tuples: map[Tuple]uint64{},
+		Faults: map[FaultAt]uint64{}, Checks: map[string]uint64{}, Transitions: map[core.Transition]uint64{},
+		Decisions: map[string]uint64{},
+		Probes:    map[Probe]uint64{}, Tuples: map[Tuple]uint64{},
 	}
 }
 
-// Add takes in what other runs have reached. It returns how many transitions, decisions, probes and tuples of other c did not have.
+// Add takes in what other runs have reached. It returns how many transitions, decisions, probes and tuples of other c
+// did not have.
 func (c *Coverage) Add(other *Coverage) (news int) {
 	c.Runs += other.Runs
 	news += addTo(&c.Transitions, other.Transitions) + addTo(&c.Decisions, other.Decisions)
@@ -87,8 +89,8 @@ func faultNamed(name string) (sim.Fault, error) {
 	return sim.NoFault, fmt.Errorf("%q is no fault", name)
 }
 
-// Tuple is one fault with the state of the rung that it met, in 64 bits: the site's number in sim.Sites, the fault, how the rung stands in the
-// engine's belief, whether it is wanted, and what is true of it.
+// Tuple is one fault with the state of the rung that it met, in 64 bits: the site's number in sim.Sites, the fault, how
+// the rung stands in the engine's belief, whether it is wanted, and what is true of it.
 type Tuple uint64
 
 // The bits of a tuple, from the lowest. A site's number has the rest.
@@ -106,7 +108,10 @@ const (
 	tupleSite     = 20        // where the site begins
 )
 
-var tupleBits = [tupleStanding]string{"held", "mounted", "climb may act", "descent may act", "running", "touched", "wanted", "unsynced"}
+var tupleBits = [tupleStanding]string{
+	"held", "mounted", "climb may act", "descent may act", "running", "touched",
+	"wanted", "unsynced",
+}
 
 // siteNumbers is the place of each site in sim.Sites.
 var siteNumbers, siteNames = numberSites()
@@ -123,7 +128,8 @@ func numberSites() (map[string]uint64, []string) {
 // String prints the tuple: site, fault, standing, and what is true.
 func (t Tuple) String() string {
 	parts := []string{
-		siteNames[t>>tupleSite] + ": " + sim.Fault(t>>tupleFault&0xff).String(), core.Standing(t >> tupleStanding & 0xf).String(),
+		siteNames[t>>tupleSite] + ": " + sim.Fault(t>>tupleFault&0xff).String(),
+		core.Standing(t >> tupleStanding & 0xf).String(),
 	}
 	for i, name := range tupleBits {
 		if t>>i&1 == 1 {

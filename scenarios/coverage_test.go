@@ -54,13 +54,15 @@ func TestCoverageIsReadBack(t *testing.T) {
 	require.Equal(t, uint64(60), read.Runs)
 	require.Positive(t, NewCoverage().Add(read))
 	for _, bad := range []string{
-		`{"tuples": {"nonsense": 1}}`, `{"faults": {"csi.stage: flies": 1}}`, `{"probes": {"": 1}}`, `{"transitions": {"a + b": 1}}`,
+		`{"tuples": {"nonsense": 1}}`, `{"faults": {"csi.stage: flies": 1}}`, `{"probes": {"": 1}}`,
+		`{"transitions": {"a + b": 1}}`,
 	} {
 		require.Error(t, json.Unmarshal([]byte(bad), NewCoverage()), bad)
 	}
 }
 
-// TestEverythingIsReached hunts a fixed number of seeds and runs the catalogue: what they never reach has a reason, and what has one is not reached.
+// TestEverythingIsReached hunts a fixed number of seeds and runs the catalogue: what they never reach has a reason, and
+// what has one is not reached.
 func TestEverythingIsReached(t *testing.T) {
 	tally, failed := Fleet{Runs: 3000, Seed: 1, Workers: 2, Cover: true}.Hunt()
 	require.Nil(t, failed)

@@ -18,10 +18,10 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is L8: what a change costs does not grow with what has not changed. In calm, changes are made and what each costs is counted; then a crowd
-// of pods comes, with volumes of their own and somebody who waits for the end of each, and others mount what is nobody's volume; and the same changes
-// are counted again, in the same world. All that a change does is counted: calls of the host by kind, what they read and wrote, tasks, and what core
-// looked at.
+// This file is L8: what a change costs does not grow with what has not changed. In calm, changes are made and what each
+// costs is counted; then a crowd of pods comes, with volumes of their own and somebody who waits for the end of each,
+// and others mount what is nobody's volume; and the same changes are counted again, in the same world. All that a
+// change does is counted: calls of the host by kind, what they read and wrote, tasks, and what core looked at.
 
 // crowd is how many come.
 type crowd struct {
@@ -36,7 +36,8 @@ const (
 	fewestPods  = 64
 	crowdDriver = "crowd.example"
 	crowdMounts = "/srv/crowd"
-	// eachCSI: one of so many pods has a volume of a driver, the others a directory; each of these on disk and in memory in turns.
+	// eachCSI: one of so many pods has a volume of a driver, the others a directory; each of these on disk and in
+	// memory in turns.
 	eachCSI = 4
 	// oneChange is how long a change may take, and what follows from it.
 	oneChange = 10 * time.Second
@@ -58,19 +59,26 @@ func crowdOf(c sim.Chooser, readsFiles bool) crowd {
 		size := c.Pick(sim.NewID("workload.crowd-most", of, 0), []uint32{90, 8, 1})
 		return int(c.Between(sim.NewID("workload.crowd-size", of, 0), sizes[size], sizes[size+1]))
 	}
-	return crowd{draw("pods", fewestPods), draw("mounts", 0), c.Pick(sim.NewID("workload.crowd-kind", "", 0), []uint32{2, 1}) == 1}
+	return crowd{
+		draw("pods", fewestPods), draw("mounts", 0),
+		c.Pick(sim.NewID("workload.crowd-kind", "", 0), []uint32{2, 1}) == 1,
+	}
 }
 
-// Pods that come and go: a guest has a volume of a driver and a directory on disk, a passerby one in memory alone, a neighbour one on disk.
+// Pods that come and go: a guest has a volume of a driver and a directory on disk, a passerby one in memory alone, a
+// neighbour one on disk.
 const guest, passerby, neighbour = -1, -2, -3
 
 // crowdPod is a pod of the crowd, and what its containers use.
 func crowdPod(i int, hasClaim bool) (*corev1.Pod, []use) {
 	name, uid := "crowd-"+strconv.Itoa(i), fmt.Sprintf("c%07d-0000-4000-8000-000000000000", i+2)
 	p := &corev1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: defaultNamespace, Name: name, UID: types.UID(uid), ResourceVersion: "1"},
-		Spec:       corev1.PodSpec{NodeName: nodeName, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: defaultNamespace, Name: name, UID: types.UID(uid),
+			ResourceVersion: "1",
+		},
+		Spec: corev1.PodSpec{NodeName: nodeName, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
 	}
 	var uses []use
 	add := func(name string, src corev1.VolumeSource, u use) {
@@ -81,7 +89,9 @@ func crowdPod(i int, hasClaim bool) (*corev1.Pod, []use) {
 	}
 	if hasClaim {
 		pv := "pv-" + name
-		add("data", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}},
+		add("data", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+			ClaimName: name,
+		}},
 			use{name: "data", spec: pv, path: publishedAt(uid, pv), driver: crowdDriver, volume: name})
 	}
 	if !hasClaim || i == guest {
@@ -125,8 +135,9 @@ func (r *run) judgesCost() bool {
 	no := false
 	r.w.AddDriver(sim.DriverSpec{Name: crowdDriver, Personality: sim.Personality{Staging: true, Checks: true}})
 	r.give(&storagev1.CSIDriver{
-		TypeMeta: metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"}, ObjectMeta: metav1.ObjectMeta{Name: crowdDriver},
-		Spec: storagev1.CSIDriverSpec{AttachRequired: &no},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"},
+		ObjectMeta: metav1.ObjectMeta{Name: crowdDriver},
+		Spec:       storagev1.CSIDriverSpec{AttachRequired: &no},
 	})
 	r.w.AddVolume(crowdDriver, "crowd--1")
 	r.give(crowdVolume("crowd--1")...)
@@ -187,7 +198,8 @@ func (r *run) costs() (map[string]aCost, bool) {
 		r.apply(object, p.uses)
 	})
 	r.counts(of, "a volume is unmounted behind the agent's back", func() { _ = r.w.UnmountTop(p.uses[0].path) })
-	r.counts(of, "somebody mounts and unmounts elsewhere", func() { _ = r.w.MountForeign(elsewhere) }, func() { _ = r.w.UnmountTop(elsewhere) })
+	r.counts(of, "somebody mounts and unmounts elsewhere", func() { _ = r.w.MountForeign(elsewhere) },
+		func() { _ = r.w.UnmountTop(elsewhere) })
 	r.counts(of, "a wait times out", func() {
 		r.w.Go(func() { _ = m.WaitForUnmount(r.w.Context(impatience), p.uid) })
 	})
@@ -201,8 +213,8 @@ func (r *run) costs() (map[string]aCost, bool) {
 	return of, r.until(r.w.Now().Add(oneChange)) && r.comesToRest("L4", "a pod has gone", r.bound())
 }
 
-// counts makes a change, step by step, and counts. What is done from time to time, whatever changes, such as reading all of the mount table, is no
-// cost of it: of two times in a row, the lesser counts.
+// counts makes a change, step by step, and counts. What is done from time to time, whatever changes, such as reading
+// all of the mount table, is no cost of it: of two times in a row, the lesser counts.
 func (r *run) counts(of map[string]aCost, what string, steps ...func()) {
 	for i := range 2 {
 		before := r.spent()
@@ -230,8 +242,10 @@ const tasksAtOnce = "tasks at once"
 func (r *run) spent() aCost {
 	host, work := r.meter.Counts(), r.core.Work()
 	all := aCost{
-		"entries of the mount table": host.Mounts, "entries of directories": host.Names, "files read": host.Files, "bytes read": host.Read,
-		"bytes written": host.Written, tasksAtOnce: host.Tasks, "rungs that core looked at": work.Rungs, "places that core compared": work.Places,
+		"entries of the mount table": host.Mounts, "entries of directories": host.Names, "files read": host.Files,
+		"bytes read":    host.Read,
+		"bytes written": host.Written, tasksAtOnce: host.Tasks, "rungs that core looked at": work.Rungs,
+		"places that core compared":   work.Places,
 		"waiters that core looked at": work.Waiters, "steps of core": r.core.Seq(),
 	}
 	for name, n := range host.Calls {
@@ -250,7 +264,8 @@ func (r *run) grows(few, many map[string]aCost) bool {
 				slack = 4 << 10
 			}
 			if a, b := few[change][is], many[change][is]; b > a+a/4+slack {
-				r.fail("L8", change, is, fmt.Sprintf("%s: %d %s beside %d more pods and %d more mounts, and %d without them",
+				r.fail("L8", change, is, fmt.Sprintf("%s: %d %s beside %d more pods and %d more mounts, and %d "+
+					"without them",
 					change, b, is, r.crowd.pods, r.crowd.mounts, a))
 				return false
 			}

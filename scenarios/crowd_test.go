@@ -76,5 +76,6 @@ func TestCrowdsAreRare(t *testing.T) {
 	}
 	require.InDelta(t, 1_000_000/crowdOneIn, worlds, 100)
 	require.Positive(t, huge)
-	t.Logf("%d worlds of a million have a crowd, of %d pods on average; %d have more than 1,000", worlds, pods/worlds, huge)
+	t.Logf("%d worlds of a million have a crowd, of %d pods on average; %d have more than 1,000", worlds,
+		pods/worlds, huge)
 }

@@ -14,9 +14,11 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is S31: a deletion of data is in the log of deletions before it begins, durably and with its true cause, and stays there.
+// This file is S31: a deletion of data is in the log of deletions before it begins, durably and with its true cause,
+// and stays there.
 
-// announcements are the entries of the log, as they were made durable. What is not asked for any more when data is made anew at a path counts no more.
+// announcements are the entries of the log, as they were made durable. What is not asked for any more when data is made
+// anew at a path counts no more.
 type announcements struct {
 	lines   map[string]bool        // that were seen
 	paths   map[string]bool        // of which data may be deleted
@@ -33,8 +35,11 @@ var deletionsLog = deletions.File(identity.Dir(rootDir))
 
 // losesLog is somebody who removes the log, or what is above it.
 func (r *run) losesLog() {
-	all := announcements{lines: map[string]bool{}, paths: map[string]bool{}, taken: r.announced.taken, synced: r.announced.synced,
-		older: r.announced.older}
+	all := announcements{
+		lines: map[string]bool{}, paths: map[string]bool{}, taken: r.announced.taken,
+		synced: r.announced.synced,
+		older:  r.announced.older,
+	}
 	if all.taken == nil {
 		all.taken = map[string]hal.Instant{}
 	}
@@ -53,8 +58,8 @@ func (t *story) makeFile(at string) string {
 	return ""
 }
 
-// announces takes in what the log says once it is synced, and its name too. A sync of the name makes nothing durable of what is in the file, and what a
-// power cut has left of an unfinished write is no entry.
+// announces takes in what the log says once it is synced, and its name too. A sync of the name makes nothing durable of
+// what is in the file, and what a power cut has left of an unfinished write is no entry.
 func (r *run) announces(e *sim.Effect) {
 	isName := e.Path == path.Dir(deletionsLog)
 	if e.Kind != sim.EffectSynced || e.Path != deletionsLog && !isName || e.Outcome != hal.Done || e.Actor != "agent" {
@@ -92,13 +97,15 @@ func (r *run) announces(e *sim.Effect) {
 	}
 }
 
-// The causes of deletions, by what they begin with: whether a source names the pod, and whether one has named it in this life of the agent.
+// The causes of deletions, by what they begin with: whether a source names the pod, and whether one has named it in
+// this life of the agent.
 const (
 	causeIsNamed  = "the pod does not have the volume any more"
 	causeWasNamed = "a source named the pod, and it was removed"
 )
 
-// misstated judges what an entry of the present life says of its deletion, by what this life was told of the pod until then. An entry says the second.
+// misstated judges what an entry of the present life says of its deletion, by what this life was told of the pod until
+// then. An entry says the second.
 func (r *run) misstated(e *deletions.Entry) {
 	r.judges("S31")
 	wrong := func(why string) {
@@ -142,7 +149,8 @@ func (r *run) misstated(e *deletions.Entry) {
 // instantOf is the first instant of a second as the node's clock shows it (see [hal.Machine]).
 func instantOf(date string) (hal.Instant, bool) {
 	var year, month, day, hour, minute, second int
-	n, _ := fmt.Sscanf(date, "%d-%d-%dT%d:%d:%dZ", &year, &month, &day, &hour, &minute, &second) // n says how far it came
+	// n says how far it came
+	n, _ := fmt.Sscanf(date, "%d-%d-%dT%d:%d:%dZ", &year, &month, &day, &hour, &minute, &second)
 	days := (year-2030)*336 + (month-1)*28 + day - 1
 	return hal.Instant(time.Duration((days*24+hour)*60+minute)*time.Minute + time.Duration(second)*time.Second), n == 6
 }
@@ -157,7 +165,8 @@ func (r *run) unannounced(e *sim.Effect, at string) {
 		return
 	}
 	if !r.announced.paths[at] {
-		r.fail("S31", e.Kind.String(), at, "what is at "+at+" is deleted, and no durable entry in the log of deletions says so")
+		r.fail("S31", e.Kind.String(), at,
+			"what is at "+at+" is deleted, and no durable entry in the log of deletions says so")
 	}
 }
 
@@ -182,7 +191,8 @@ func (r *run) deletes(e *sim.Effect) {
 	}
 }
 
-// deletesInline is S31 for an inline volume, which ends with its unpublish. Its handle tells that it is one, whatever the pod says by now.
+// deletesInline is S31 for an inline volume, which ends with its unpublish. Its handle tells that it is one, whatever
+// the pod says by now.
 func (r *run) deletesInline(p *place, e *sim.Effect) {
 	if strings.HasPrefix(e.Volume, "csi-") && r.podOf(p.path) != nil {
 		r.unannounced(&sim.Effect{Kind: e.Kind, Actor: "agent", Run: e.Run}, p.path)

@@ -10,7 +10,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// TestCauseOfADeletionIsTrue: an entry in the log of deletions says what the agent was told of the pod by the second of that entry.
+// TestCauseOfADeletionIsTrue: an entry in the log of deletions says what the agent was told of the pod by the second of
+// that entry.
 func TestCauseOfADeletionIsTrue(t *testing.T) {
 	const unnamed = "all sources have been read, and none names the pod"
 	for name, c := range map[string]struct {
@@ -43,7 +44,10 @@ func TestCauseOfADeletionIsTrue(t *testing.T) {
 					r.hears(e.of)
 				}
 			}
-			r.misstated(&deletions.Entry{Time: "2030-01-01T" + c.second, UID: "u", Volume: "scratch", Path: scratchPath, Cause: c.cause})
+			r.misstated(&deletions.Entry{
+				Time: "2030-01-01T" + c.second, UID: "u", Volume: "scratch", Path: scratchPath,
+				Cause: c.cause,
+			})
 			require.Equal(t, c.isTrue, r.violation == nil, "%v", r.violation)
 		})
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is how people change the objects of the cluster: one by one, or several in one edit; in a stream, or in files.
+// This file is how people change the objects of the cluster: one by one, or several in one edit; in a stream, or in
+// files.
 
 // give lets the cluster have objects, now or in a new version.
 func (r *run) give(objects ...any) {
@@ -55,9 +56,9 @@ type edit struct {
 	uses   []use
 }
 
-// replaces is one edit: pods are edited to be others, which may have the uids of some of them: those are renamed, and keep all that is theirs. The
-// others are deleted, and their containers end after grace. In files, the n-th of the new pods is in the file of the n-th of the old ones if inPlace
-// says so.
+// replaces is one edit: pods are edited to be others, which may have the uids of some of them: those are renamed, and
+// keep all that is theirs. The others are deleted, and their containers end after grace. In files, the n-th of the new
+// pods is in the file of the n-th of the old ones if inPlace says so.
 func (r *run) replaces(pods []*pod, edits []edit, grace time.Duration, inPlace bool) {
 	var former, others []any
 	var gone []*pod
@@ -190,8 +191,8 @@ func (r *run) unlinksAgain() {
 	}
 }
 
-// keepsData is S1 for what people still want: the emptyDir of a pod whose containers have run, and that nobody has deleted since, stays. It asks
-// nobody but the people.
+// keepsData is S1 for what people still want: the emptyDir of a pod whose containers have run, and that nobody has
+// deleted since, stays. It asks nobody but the people.
 func (r *run) keepsData(e *sim.Effect) {
 	owner := r.podOf(e.Path)
 	if owner == nil || !owner.isWanted || !owner.hasData {
@@ -200,7 +201,9 @@ func (r *run) keepsData(e *sim.Effect) {
 	for _, u := range owner.uses {
 		isIt := e.Path == u.path || below(e.Path, u.path) || e.Kind != sim.EffectRemoved && below(u.path, e.Path)
 		if u.driver == "" && !u.exempt && !u.memory && isIt && strings.Contains(u.path, "kubernetes.io~empty-dir/") {
-			r.fail("S1", e.Kind.String(), e.Path, "the emptyDir "+u.name+" of pod "+owner.name+" is deleted, moved or covered, and nobody has deleted the pod")
+			r.fail("S1", e.Kind.String(), e.Path,
+				"the emptyDir "+u.name+" of pod "+owner.name+" is deleted, moved or covered, and nobody has deleted "+
+					"the pod")
 			return
 		}
 	}
@@ -231,7 +234,8 @@ func (t *story) swapNames(a, b string) string {
 	return ""
 }
 
-// covers has somebody mount an empty filesystem over the directory of manifests, for a while in which nobody edits any: nobody has deleted a pod.
+// covers has somebody mount an empty filesystem over the directory of manifests, for a while in which nobody edits any:
+// nobody has deleted a pod.
 func (r *run) coversManifests(d time.Duration) {
 	if r.isAside() || r.w.Off() || r.w.CoverDirectory(manifestDir) != 0 {
 		return
@@ -355,12 +359,31 @@ func edits() []action {
 		{"swap names of pod POD and pod POD", func(t *story, a []string) string { return t.swapNames(a[0], a[1]) }},
 		{"give pod POD the uid of pod POD", func(t *story, a []string) string { return t.giveUID(a[0], a[1]) }},
 		{"cover the manifests for TIME", func(t *story, a []string) string { return t.cover(duration(a[0])) }},
-		{"put junk among the manifests for TIME", func(t *story, a []string) string { t.r.spoils("junk", duration(a[0])); return "" }},
-		{"replace the manifest of pod POD by a directory for TIME", func(t *story, a []string) string { return t.replaceFile(a[0], duration(a[1])) }},
-		{"take away the manifest of pod POD for TIME", func(t *story, a []string) string { return t.takeAway(a[0], duration(a[1])) }},
-		{"move pod POD to a bad manifest for TIME", func(t *story, a []string) string { return t.misplace(a[0], "bad", duration(a[1])) }},
-		{"move pod POD to the BADNESS manifest for TIME", func(t *story, a []string) string { return t.misplace(a[0], a[1], duration(a[2])) }},
-		{"rename the manifest of pod POD to NAME", func(t *story, a []string) string { return t.renameFile(a[0], a[1]) }},
+		{"put junk among the manifests for TIME", func(t *story, a []string,
+		) string {
+			t.r.spoils("junk", duration(a[0]))
+			return ""
+		}},
+		{
+			"replace the manifest of pod POD by a directory for TIME",
+			func(t *story, a []string) string { return t.replaceFile(a[0], duration(a[1])) },
+		},
+		{
+			"take away the manifest of pod POD for TIME",
+			func(t *story, a []string) string { return t.takeAway(a[0], duration(a[1])) },
+		},
+		{"move pod POD to a bad manifest for TIME", func(t *story, a []string,
+		) string {
+			return t.misplace(a[0], "bad", duration(a[1]))
+		}},
+		{
+			"move pod POD to the BADNESS manifest for TIME",
+			func(t *story, a []string) string { return t.misplace(a[0], a[1], duration(a[2])) },
+		},
+		{"rename the manifest of pod POD to NAME", func(t *story, a []string,
+		) string {
+			return t.renameFile(a[0], a[1])
+		}},
 		{"spoil pod POD", func(t *story, a []string) string { return t.spoil(a[0]) }},
 	}
 }

@@ -40,8 +40,8 @@ func (r *run) empties() {
 	r.sweeps()
 }
 
-// forgetsUnseeable has drivers forget the publishes of which nobody on the node can know. One that remembers such a publish
-// refuses each unstage of its volume, until a person tells it that the publish is gone.
+// forgetsUnseeable has drivers forget the publishes of which nobody on the node can know. One that remembers such a
+// publish refuses each unstage of its volume, until a person tells it that the publish is gone.
 func (r *run) forgetsUnseeable() {
 	for _, h := range r.w.Published() {
 		if r.isUnseeable(&h) {
@@ -96,8 +96,8 @@ func (r *run) leftover() string {
 	return ""
 }
 
-// mostGenerations is how many files of the journal may be there: what could not be taken away, as the agent died or the disk failed, goes once
-// another one is begun.
+// mostGenerations is how many files of the journal may be there: what could not be taken away, as the agent died or the
+// disk failed, goes once another one is begun.
 const mostGenerations = 3
 
 // generations names the files of the journal, but for the spare and what is kept of damaged ones.

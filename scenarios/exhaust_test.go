@@ -20,8 +20,8 @@ within 1m expect pod default/web ready
 after 1m expect pod default/web ready
 `
 
-// TestExhaustFindsPlantedDefects: one that takes a fault and one that takes two are found by the same choices, whether or not runs are cut short; and
-// by as many, if further faults are told once in like circumstances.
+// TestExhaustFindsPlantedDefects: one that takes a fault and one that takes two are found by the same choices, whether
+// or not runs are cut short; and by as many, if further faults are told once in like circumstances.
 func TestExhaustFindsPlantedDefects(t *testing.T) {
 	for deaths := 1; deaths <= 2; deaths++ {
 		find := func(e explore.Exhaust) explore.Exhausted {
@@ -48,10 +48,12 @@ func TestExhaustFindsPlantedDefects(t *testing.T) {
 		require.LessOrEqual(t, exact.Events, all.Events)
 		require.NotNil(t, rough.Violation)
 		require.Equal(t, all.Violation.Signature(), rough.Violation.Signature())
-		require.Less(t, rough.Run, 2*exact.Run, "the defect is in the first pairs, and each way has an order of its own")
+		require.Less(t, rough.Run, 2*exact.Run,
+			"the defect is in the first pairs, and each way has an order of its own")
 
 		for _, found := range []explore.Exhausted{exact, rough} {
-			faults := slices.DeleteFunc(slices.Clone(found.Case.Keep), func(c scenarios.Kept) bool { return c.Fault == sim.NoFault })
+			faults := slices.DeleteFunc(slices.Clone(found.Case.Keep),
+				func(c scenarios.Kept) bool { return c.Fault == sim.NoFault })
 			require.Len(t, faults, deaths, found.Case)
 			again := found.Case.Play(scenarios.Play{Choices: found.Case.Chooser()}).Run()
 			require.Equal(t, found.Violation, again.Violation)

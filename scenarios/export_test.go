@@ -2,8 +2,8 @@ package scenarios
 
 import "strconv"
 
-// Plant gives the agent of a scenario a defect: after so many deaths in the story it leaves a file behind among those of the pods. How often it
-// has died it keeps on the disk, as an agent would have to.
+// Plant gives the agent of a scenario a defect: after so many deaths in the story it leaves a file behind among those
+// of the pods. How often it has died it keeps on the disk, as an agent would have to.
 func (s *Scenario) Plant(deaths int) {
 	s.meddle = func(r *run) {
 		name := "life-" + strconv.FormatUint(uint64(r.w.Life()), 10)

@@ -12,8 +12,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is S35 and L15: all that the engine answers agrees, one answer with another and with what the engine believes (S35); in calm also with what
-// is there (L15).
+// This file is S35 and L15: all that the engine answers agrees, one answer with another and with what the engine
+// believes (S35); in calm also with what is there (L15).
 
 // interview is what the engine has answered, all of it between two equal statuses.
 type interview struct {
@@ -41,7 +41,8 @@ const moment = time.Millisecond
 // stranger is a pod that nobody has heard of.
 const stranger core.PodUID = "stranger"
 
-// interviews asks the engine all there is to ask, from a task of its agent. It reports false if something has changed meanwhile, or an answer is missing.
+// interviews asks the engine all there is to ask, from a task of its agent. It reports false if something has changed
+// meanwhile, or an answer is missing.
 func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
 	ctx := r.w.Context(0)
 	var first error
@@ -105,14 +106,17 @@ func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
 func isAsBefore(a, b *engine.Status) bool {
 	return a.Node == b.Node && a.Synced == b.Synced && slices.Equal(a.Sources, b.Sources) &&
 		slices.EqualFunc(a.Rungs, b.Rungs, func(x, y engine.RungStatus) bool {
-			return x.Key == y.Key && x.State == y.State && x.Actual == y.Actual && x.Desired == y.Desired && x.Fingerprint == y.Fingerprint &&
+			return x.Key == y.Key && x.State == y.State && x.Actual == y.Actual && x.Desired == y.Desired &&
+				x.Fingerprint == y.Fingerprint &&
 				x.Step == y.Step
 		}) &&
 		slices.EqualFunc(a.Pods, b.Pods, func(x, y engine.PodStatus) bool {
-			return x.UID == y.UID && x.State == y.State && x.Wanted == y.Wanted && slices.EqualFunc(x.Volumes, y.Volumes, isSameVolume)
+			return x.UID == y.UID && x.State == y.State && x.Wanted == y.Wanted &&
+				slices.EqualFunc(x.Volumes, y.Volumes, isSameVolume)
 		}) &&
 		slices.EqualFunc(a.Drivers, b.Drivers, func(x, y engine.DriverStatus) bool {
-			return x.Name == y.Name && x.Socket == y.Socket && x.Registered == y.Registered && x.Connected == y.Connected && x.Waiting == y.Waiting
+			return x.Name == y.Name && x.Socket == y.Socket && x.Registered == y.Registered &&
+				x.Connected == y.Connected && x.Waiting == y.Waiting
 		})
 }
 
@@ -163,7 +167,8 @@ func (i *interview) contradicts() string {
 	isAnyLeft := slices.ContainsFunc(s.Rungs, func(k engine.RungStatus) bool { return k.State != engine.Gone })
 	isAnyWanted := slices.ContainsFunc(s.Pods, func(p engine.PodStatus) bool { return p.Wanted })
 	if isEmpty := !isAnyLeft && !isAnyWanted; i.nothing == nil && !isEmpty || i.isCalm && isEmpty && i.nothing != nil {
-		return fmt.Sprintf("the wait for nothing ends with %v, and the status has %d rungs and %d pods", i.nothing, len(s.Rungs), len(s.Pods))
+		return fmt.Sprintf("the wait for nothing ends with %v, and the status has %d rungs and %d pods", i.nothing,
+			len(s.Rungs), len(s.Pods))
 	}
 	for _, k := range s.Rungs {
 		if is := i.attached[k.Volume]; k.Volume != "" && !is && k.Actual != "Absent" {
@@ -179,7 +184,8 @@ func (i *interview) contradicts() string {
 		}
 	}
 	if i.isCalm && (i.together == nil) != isGone {
-		return fmt.Sprintf("the wait for the end of all pods ends with %v, and those for each of them not so", i.together)
+		return fmt.Sprintf("the wait for the end of all pods ends with %v, and those for each of them not so",
+			i.together)
 	}
 	for _, op := range i.plan {
 		if k := rungs[op.Key]; k == nil || op.Verb == core.Climb && k.Desired != "wanted" && k.Step == "" {
@@ -210,21 +216,27 @@ func (a *podAnswers) contradicts(p *engine.PodStatus, rungs map[hal.Key]*engine.
 		if len(v.Keys) > 0 && rungs[v.Keys[0]] != nil {
 			actual = rungs[v.Keys[0]].Actual
 			desired := rungs[v.Keys[0]].Desired
-			if p.Wanted && !isMounted && (desired == "unwanted" || desired == "held" && !slices.Contains(a.named, v.Name)) {
-				former++ // the pod does not have it any more, and it may be there or come up: who waits does not wait for that
+			if p.Wanted && !isMounted && (desired == "unwanted" || desired == "held" &&
+				!slices.Contains(a.named, v.Name)) {
+				// the pod does not have it any more, and it may be there or come up: who waits does not wait for that
+				former++
 			}
 		}
-		isBroken := v.State == engine.Blocked && len(v.Keys) == 0 // it can't be resolved: what it had, its status does not say
+		// it can't be resolved: what it had, its status does not say
+		isBroken := v.State == engine.Blocked && len(v.Keys) == 0
 		isUp, isDown = isUp && v.State == engine.Ready, isDown && (v.State == engine.Gone || isBroken && !isPossible)
 		if severity[v.State] > severity[worst] {
 			worst = v.State
 		}
-		isTwice := len(slices.DeleteFunc(slices.Clone(p.Volumes), func(o engine.VolumeStatus) bool { return o.Name != v.Name })) > 1
+		isTwice := len(slices.DeleteFunc(slices.Clone(p.Volumes),
+			func(o engine.VolumeStatus) bool { return o.Name != v.Name })) > 1
 		switch {
 		case isTwice: // another volume had its name
-		case v.State == engine.Ready && !isMounted, isMounted && !isPossible, isMounted && actual != "Present" && !isBroken,
+		case v.State == engine.Ready && !isMounted, isMounted && !isPossible, isMounted &&
+			actual != "Present" && !isBroken,
 			!isPossible && actual != "Absent", isPossible && v.State == engine.Gone:
-			return fmt.Sprintf("volume %s is %s and %s, mounted %v, possibly mounted %v", v.Name, v.State, actual, isMounted, isPossible)
+			return fmt.Sprintf("volume %s is %s and %s, mounted %v, possibly mounted %v", v.Name, v.State, actual,
+				isMounted, isPossible)
 		case isMounted && v.Path != "" && m.Path != v.Path:
 			return fmt.Sprintf("volume %s is at %s, and mounted at %s", v.Name, v.Path, m.Path)
 		}
@@ -238,9 +250,11 @@ func (a *podAnswers) contradicts(p *engine.PodStatus, rungs map[hal.Key]*engine.
 	case isCalm && isUp && a.ready != nil:
 		return fmt.Sprintf("all volumes are Ready, and who waits for that is told: %v", a.ready)
 	case a.ready == nil && len(a.mounted)+former != len(p.Volumes):
-		return fmt.Sprintf("who waits is told that it is ready, and %d of %d volumes are mounted", len(a.mounted), len(p.Volumes))
+		return fmt.Sprintf("who waits is told that it is ready, and %d of %d volumes are mounted", len(a.mounted),
+			len(p.Volumes))
 	case a.gone == nil && (len(a.possibly) > 0 || !isDown && !p.Wanted):
-		return fmt.Sprintf("who waits is told that it is gone, and its status is %s, with %d volumes possibly mounted", p.State, len(a.possibly))
+		return fmt.Sprintf("who waits is told that it is gone, and its status is %s, with %d volumes possibly mounted",
+			p.State, len(a.possibly))
 	case isCalm && isDown && len(a.possibly) == 0 && !p.Wanted && a.gone != nil:
 		return fmt.Sprintf("nothing of it is left, and who waits for that is told: %v", a.gone)
 	}
@@ -249,7 +263,8 @@ func (a *podAnswers) contradicts(p *engine.PodStatus, rungs map[hal.Key]*engine.
 
 // severity orders the states, best first.
 var severity = map[engine.Condition]int{
-	engine.Gone: 0, engine.Ready: 1, engine.Degraded: 2, engine.Working: 3, engine.Waiting: 4, engine.Uncertain: 5, engine.Blocked: 6, engine.Stuck: 7,
+	engine.Gone: 0, engine.Ready: 1, engine.Degraded: 2, engine.Working: 3, engine.Waiting: 4, engine.Uncertain: 5,
+	engine.Blocked: 6, engine.Stuck: 7,
 }
 
 // misleads looks whether the errors of waits name what the status does.
@@ -260,13 +275,15 @@ func (a *podAnswers) misleads(p *engine.PodStatus) string {
 			continue
 		}
 		for _, told := range e.Volumes {
-			at := slices.IndexFunc(p.Volumes, func(v engine.VolumeStatus) bool { return v.Name == told.Name && v.State == told.State })
+			at := slices.IndexFunc(p.Volumes, func(v engine.VolumeStatus) bool {
+				return v.Name == told.Name && v.State == told.State
+			})
 			if at < 0 {
 				return fmt.Sprintf("a wait says that volume %s is %s, and the status does not", told.Name, told.State)
 			}
 		}
 		isLeft := func(v engine.VolumeStatus) bool {
-			return v.State != engine.Gone && (err == a.gone || v.State != engine.Ready)
+			return v.State != engine.Gone && (errors.Is(err, a.gone) || v.State != engine.Ready)
 		}
 		if len(e.Volumes) == 0 && slices.ContainsFunc(p.Volumes, isLeft) {
 			return fmt.Sprintf("a wait names no volume, and the status does: %v", err)
@@ -288,8 +305,10 @@ func (r *run) disbelieves(i *interview) (why string) {
 		switch {
 		case k == nil && !b.IsGone:
 			why = string(b.Key) + " is believed to be " + b.State.String() + ", and the status does not have it"
-		case k != nil && (k.Actual != b.State.String() || k.Volume != b.Volume || k.Pod != b.Pod || (k.Desired == "wanted") != b.IsWanted):
-			why = fmt.Sprintf("%s is believed to be %s, wanted %v, and the status says %s, %s", b.Key, b.State, b.IsWanted, k.Actual, k.Desired)
+		case k != nil && (k.Actual != b.State.String() || k.Volume != b.Volume || k.Pod != b.Pod ||
+			(k.Desired == "wanted") != b.IsWanted):
+			why = fmt.Sprintf("%s is believed to be %s, wanted %v, and the status says %s, %s", b.Key, b.State,
+				b.IsWanted, k.Actual, k.Desired)
 		}
 		if !b.IsGone {
 			inUse[b.Volume] = true
@@ -304,7 +323,8 @@ func (r *run) disbelieves(i *interview) (why string) {
 	}
 	for _, a := range i.pods {
 		if why == "" && (len(a.possibly) > left[a.uid] || len(a.possibly) == 0 && left[a.uid] > 0) {
-			why = fmt.Sprintf("%d volumes of pod %s are possibly mounted, and %d are believed to be left", len(a.possibly), a.uid, left[a.uid])
+			why = fmt.Sprintf("%d volumes of pod %s are possibly mounted, and %d are believed to be left",
+				len(a.possibly), a.uid, left[a.uid])
 		}
 	}
 	return why
@@ -393,7 +413,8 @@ func (r *run) liesOf(p *pod, i *interview) string {
 	for _, u := range p.uses {
 		m, isMounted := a.mounted[u.name]
 		if !isMounted || m.Path != u.path || m.ReadOnly != u.readOnly || m.Block != u.raw {
-			return fmt.Sprintf("volume %s is at %s, and it is told to be mounted %v, as %+v", u.name, u.path, isMounted, m)
+			return fmt.Sprintf("volume %s is at %s, and it is told to be mounted %v, as %+v", u.name, u.path,
+				isMounted, m)
 		}
 		if name := u.driver + "^" + u.volume; u.driver != "" && !i.attached[name] {
 			return "volume " + name + " is in use, and it is told not to be attached"

@@ -13,17 +13,27 @@ import (
 
 // Who waits for a pod waits for the volumes that it has, and not for the end of a call for one that it had.
 func TestWhoWaitsDoesNotWaitForAFormerVolume(t *testing.T) {
-	for desired, isTrue := range map[string]bool{"unwanted": true, "wanted": false, "held": false, "held, and not named": true} {
-		a := podAnswers{uid: "u", mounted: map[string]engine.MountedVolume{"data": {}}, possibly: map[string]engine.MountedVolume{"data": {}, "former": {}}}
+	for desired, isTrue := range map[string]bool{
+		"unwanted": true, "wanted": false, "held": false,
+		"held, and not named": true,
+	} {
+		a := podAnswers{
+			uid: "u", mounted: map[string]engine.MountedVolume{"data": {}},
+			possibly: map[string]engine.MountedVolume{"data": {}, "former": {}},
+		}
 		a.gone, a.named = errors.New("not yet"), []string{"data", "former"}
 		desired, isFormer := strings.CutSuffix(desired, ", and not named")
 		if isFormer {
 			a.named = a.named[:1]
 		}
 		p := &engine.PodStatus{UID: "u", Wanted: true, State: engine.Uncertain, Volumes: []engine.VolumeStatus{
-			{Name: "data", State: engine.Ready, Keys: []hal.Key{"data"}}, {Name: "former", State: engine.Uncertain, Keys: []hal.Key{"former"}},
+			{Name: "data", State: engine.Ready, Keys: []hal.Key{"data"}},
+			{Name: "former", State: engine.Uncertain, Keys: []hal.Key{"former"}},
 		}}
-		rungs := map[hal.Key]*engine.RungStatus{"data": {Actual: "Present", Desired: "wanted"}, "former": {Actual: "Unknown", Desired: desired}}
+		rungs := map[hal.Key]*engine.RungStatus{
+			"data":   {Actual: "Present", Desired: "wanted"},
+			"former": {Actual: "Unknown", Desired: desired},
+		}
 		require.Equal(t, isTrue, a.contradicts(p, rungs, false) == "", desired)
 	}
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is what must become of a volume that is detached from this node while something of it is up, and of a filesystem that fails.
+// This file is what must become of a volume that is detached from this node while something of it is up, and of a
+// filesystem that fails.
 //
-// S32: what is up belongs to one attachment of the volume. Once the agent has been told that this one has ended, it brings up nothing more on it, and no pod
-// is ready on it, also when the volume is attached again.
-// S33: a pod is not told to be ready by a publish on a filesystem that could be seen to have failed when it was made.
-// L14: when a filesystem can be seen to have failed, the pods that have it are not told to be ready any more.
+// S32: what is up belongs to one attachment of the volume. Once the agent has been told that this one has ended, it
+// brings up nothing more on it, and no pod is ready on it, also when the volume is attached again. S33: a pod is not
+// told to be ready by a publish on a filesystem that could be seen to have failed when it was made. L14: when a
+// filesystem can be seen to have failed, the pods that have it are not told to be ready any more.
 
-// failureTold is how long a pod may be told to be ready on a filesystem that can be seen to have failed: the agent looks every two minutes, unless
-// something keeps it from looking.
+// failureTold is how long a pod may be told to be ready on a filesystem that can be seen to have failed: the agent
+// looks every two minutes, unless something keeps it from looking.
 const failureTold = 10 * time.Minute
 
 // isTold reports whether the cluster says of a volume whether it is attached.
@@ -59,12 +60,15 @@ func (r *run) tieSent(p *place, e *sim.Effect) {
 		}
 	}
 	if len(told) == 0 {
-		r.fail("S32", "sent "+e.Method, string(p.key), "volume "+p.volume+" comes up at "+p.path+", and the agent was told that it is not attached to this node")
+		r.fail("S32", "sent "+e.Method, string(p.key),
+			"volume "+p.volume+" comes up at "+p.path+", and the agent was told that it is not attached to this node")
 		return
 	}
 	for _, s := range r.list {
-		if e.Method == publish && !s.isPublish && s.thing == p.thing && s.isHeld && !s.isTouched && slices.Contains(over, s.tie) && !slices.Contains(told, s.tie) {
-			r.fail("S32", "sent "+e.Method, string(p.key), "volume "+p.volume+" is published on a stage of an earlier attachment, which has ended")
+		if e.Method == publish && !s.isPublish && s.thing == p.thing && s.isHeld && !s.isTouched &&
+			slices.Contains(over, s.tie) && !slices.Contains(told, s.tie) {
+			r.fail("S32", "sent "+e.Method, string(p.key),
+				"volume "+p.volume+" is published on a stage of an earlier attachment, which has ended")
 			return
 		}
 	}
@@ -112,7 +116,8 @@ func isOf(object any, uid types.UID) bool {
 	return ok && is.UID == uid
 }
 
-// tieTold looks in a while whether a pod is still told to be ready on what the agent was told to be of an attachment that has ended.
+// tieTold looks in a while whether a pod is still told to be ready on what the agent was told to be of an attachment
+// that has ended.
 func (r *run) tieTold(is *storagev1.VolumeAttachment) {
 	life := r.w.Life()
 	r.w.After(lagging, "attachment "+is.Name, func() {
@@ -129,8 +134,9 @@ func (r *run) tieTold(is *storagev1.VolumeAttachment) {
 			}
 			for _, u := range p.uses {
 				if at := r.tiedOtherwise(p, u); at != nil {
-					r.fail("S32", "believed ready", p.name, "pod "+p.name+" is believed to be ready, and its volume "+u.name+" at "+at.path+
-						" is of an attachment that has ended, as the agent was told")
+					r.fail("S32", "believed ready", p.name,
+						"pod "+p.name+" is believed to be ready, and its volume "+u.name+" at "+at.path+
+							" is of an attachment that has ended, as the agent was told")
 					return
 				}
 			}
@@ -138,8 +144,9 @@ func (r *run) tieTold(is *storagev1.VolumeAttachment) {
 	})
 }
 
-// tiedOtherwise returns what is up of a volume of a pod on another attachment than the one that the agent has been told of; nil if nothing is. While it is
-// told that an attachment stands which has ended, what comes up may be of a later one, of which it can't know yet.
+// tiedOtherwise returns what is up of a volume of a pod on another attachment than the one that the agent has been told
+// of; nil if nothing is. While it is told that an attachment stands which has ended, what comes up may be of a later
+// one, of which it can't know yet.
 func (r *run) tiedOtherwise(p *pod, u use) *place {
 	thing := u.driver + "^" + u.volume
 	if u.driver == "" || u.ephemeral || !r.isTold(thing, u.driver) {
@@ -153,7 +160,8 @@ func (r *run) tiedOtherwise(p *pod, u use) *place {
 	at := slices.IndexFunc(r.list, func(at *place) bool {
 		isHis := !at.isPublish || r.podOf(at.path) == p
 		return at.thing == thing && isHis && at.isHeld && !at.isTouched && at.tie != told &&
-			(told == "" || r.attached[thing].nth(u.driver, u.volume, at.tie) <= r.attached[thing].nth(u.driver, u.volume, told))
+			(told == "" || r.attached[thing].nth(u.driver, u.volume, at.tie) <= r.attached[thing].nth(u.driver,
+				u.volume, told))
 	})
 	if at < 0 {
 		return nil
@@ -163,20 +171,25 @@ func (r *run) tiedOtherwise(p *pod, u use) *place {
 
 // isHurt reports whether the stage of a volume is mounted, and its filesystem could be seen to have failed before now.
 func (r *run) isHurt(thing string) bool {
-	return slices.ContainsFunc(r.list, func(s *place) bool { return s.thing == thing && !s.isPublish && s.isHeld && s.isHurt && !s.isTouched })
+	return slices.ContainsFunc(r.list, func(s *place) bool {
+		return s.thing == thing && !s.isPublish && s.isHeld && s.isHurt && !s.isTouched
+	})
 }
 
-// isDirect reports whether a version of a driver that is there does not stage: what its publish mounts first may be as the driver has made it.
+// isDirect reports whether a version of a driver that is there does not stage: what its publish mounts first may be as
+// the driver has made it.
 func (r *run) isDirect(driver string) bool {
 	return slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Name == driver && !d.Is.Staging })
 }
 
-// onFailed is S33: it returns the volume of a pod that was published on a filesystem that could be seen to have failed by then; nil if none was.
+// onFailed is S33: it returns the volume of a pod that was published on a filesystem that could be seen to have failed
+// by then; nil if none was.
 func (r *run) onFailed(p *pod) *use {
 	for i := range p.uses {
 		u := &p.uses[i]
 		at := r.byPath[u.path]
-		if u.driver == "" || at == nil || !at.isPublish || at.driver != u.driver || at.volume != u.volume || at.isTouched {
+		if u.driver == "" || at == nil || !at.isPublish || at.driver != u.driver || at.volume != u.volume ||
+			at.isTouched {
 			continue
 		}
 		r.judges("S33")
@@ -226,8 +239,9 @@ func (r *run) seesFailure(thing string, seen []hal.MountID) {
 			}
 			r.judges("L14")
 			if r.core.Ready(owner.uid) {
-				r.fail("L14", "believed ready", owner.name, "pod "+owner.name+" is believed to be ready, and the filesystem at "+at.path+
-					" has failed, as can be seen since "+failureTold.String())
+				r.fail("L14", "believed ready", owner.name,
+					"pod "+owner.name+" is believed to be ready, and the filesystem at "+at.path+
+						" has failed, as can be seen since "+failureTold.String())
 				return
 			}
 		}
@@ -237,18 +251,20 @@ func (r *run) seesFailure(thing string, seen []hal.MountID) {
 	})
 }
 
-// occupiesFailed: a volume of a pod is on a filesystem that has failed, and its driver mounts it for each pod alone, or where the agent does not look. Others
-// that want it get the same filesystem, and are refused again and again, until a person deletes the pod. What its containers have counts as well: the pod
-// may have been edited since.
+// occupiesFailed: a volume of a pod is on a filesystem that has failed, and its driver mounts it for each pod alone, or
+// where the agent does not look. Others that want it get the same filesystem, and are refused again and again, until a
+// person deletes the pod. What its containers have counts as well: the pod may have been edited since.
 func (r *run) occupiesFailed(p *pod) bool {
 	return slices.ContainsFunc(slices.Concat(p.uses, p.given), func(u use) bool {
-		return u.driver != "" && r.w.DiskFailed(u.path) != sim.NoDiskFailure && slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool {
-			return d.Name == u.driver && (!d.Is.Staging || d.Is.Style != sim.StageMounts)
-		})
+		return u.driver != "" && r.w.DiskFailed(u.path) != sim.NoDiskFailure &&
+			slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool {
+				return d.Name == u.driver && (!d.Is.Staging || d.Is.Style != sim.StageMounts)
+			})
 	})
 }
 
-// hasFailed: the filesystem of a volume has failed, be it that nobody has noticed yet. It is made anew once no container runs on it.
+// hasFailed: the filesystem of a volume has failed, be it that nobody has noticed yet. It is made anew once no
+// container runs on it.
 func (r *run) hasFailed(u use) bool {
 	return u.driver != "" && r.w.DiskFailed(u.path) != sim.NoDiskFailure
 }
@@ -256,18 +272,33 @@ func (r *run) hasFailed(u use) bool {
 // backendActions are the statements about what is behind a volume: its server, its disk, its attachment to this node.
 func backendActions() []action {
 	return []action{
-		{"silence server of HANDLE of driver DRIVER for TIME", func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) }},
+		{
+			"silence server of HANDLE of driver DRIVER for TIME",
+			func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) },
+		},
 		{"export HANDLE of driver DRIVER anew", func(t *story, a []string) string { return t.exportAnew(a[1], a[0]) }},
 		{"mount share PATH", func(t *story, a []string) string { t.w.MountShare(a[0]); return "" }},
-		{"silence share PATH for TIME", func(t *story, a []string) string { return t.silenceShare(a[0], duration(a[1])) }},
-		{"hand over HANDLE of driver DRIVER for TIME", func(t *story, a []string) string { t.r.handsOver(a[1], a[0], duration(a[2])); return "" }},
+		{"silence share PATH for TIME", func(t *story, a []string,
+		) string {
+			return t.silenceShare(a[0], duration(a[1]))
+		}},
+		{
+			"hand over HANDLE of driver DRIVER for TIME",
+			func(t *story, a []string) string { t.r.handsOver(a[1], a[0], duration(a[2])); return "" },
+		},
 		{"detach HANDLE of driver DRIVER by force for TIME", func(t *story, a []string) string {
 			t.r.detachesByForce(a[1], a[0], duration(a[2]))
 			return ""
 		}},
-		{"fail disk of HANDLE of driver DRIVER FAILURE", func(t *story, a []string) string { return t.failDisk(a[1], a[0], a[2]) }},
+		{
+			"fail disk of HANDLE of driver DRIVER FAILURE",
+			func(t *story, a []string) string { return t.failDisk(a[1], a[0], a[2]) },
+		},
 		{"expect HANDLE of driver DRIVER away", func(t *story, a []string) string { return t.expectAway(a[0], a[1]) }},
-		{"silence cluster for TIME", func(t *story, a []string) string { t.w.BreakWatch("", duration(a[0])); return "" }},
+		{"silence cluster for TIME", func(t *story, a []string) string {
+			t.w.BreakWatch("", duration(a[0]))
+			return ""
+		}},
 	}
 }
 
@@ -280,9 +311,11 @@ func (r *run) unpublishSent(p *place) {
 	case p.isOutdated:
 		owner.letGo() // who has put back the old journal sees to that
 	case owner.isRunning && owner.has(p):
-		r.fail("S7", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", whose containers run")
+		r.fail("S7", "sent "+unpublish, string(p.key),
+			"the volume is taken from pod "+owner.name+", whose containers run")
 	case owner.isSteady && !r.isEdited && !r.isCut[p.thing] && !r.isUntied(p) && !r.isUntold(p) &&
 		!r.denied[p.thing] && !r.exclusive[p.thing]:
-		r.fail("S22", "sent "+unpublish, string(p.key), "the volume is taken from pod "+owner.name+", which was wanted all along")
+		r.fail("S22", "sent "+unpublish, string(p.key),
+			"the volume is taken from pod "+owner.name+", which was wanted all along")
 	}
 }

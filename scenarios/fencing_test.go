@@ -26,8 +26,8 @@ func (r *run) isAttachedOnce(then func(*storagev1.VolumeAttachment)) {
 	then(is)
 }
 
-// TestTakenOnceItsAttachmentHasEnded: a volume of a pod that is wanted all along goes if the climb that made it began with an attachment that has ended,
-// and only then.
+// TestTakenOnceItsAttachmentHasEnded: a volume of a pod that is wanted all along goes if the climb that made it began
+// with an attachment that has ended, and only then.
 func TestTakenOnceItsAttachmentHasEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		isAgain, isNews, isTaken bool // it is published again after that; with another uid; and may be taken
@@ -43,7 +43,10 @@ func TestTakenOnceItsAttachmentHasEnded(t *testing.T) {
 				p.isRunning, p.isSteady = false, true
 				r.holds(sim.EffectStaged)
 				r.sends(1, publish)
-				r.effect(sim.Effect{Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: publish, Key: thePublish, Target: target, Call: 1})
+				r.effect(sim.Effect{
+					Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: publish, Key: thePublish,
+					Target: target, Call: 1,
+				})
 				other := is.DeepCopy()
 				if c.isNews {
 					other.UID = "other"
@@ -65,7 +68,8 @@ func TestTakenOnceItsAttachmentHasEnded(t *testing.T) {
 	}
 }
 
-// TestTakenOnceItsAttachmentHasEndedBeforeAStart: a start tells by the record of a climb that its attachment has ended, though nobody tells it of that one.
+// TestTakenOnceItsAttachmentHasEndedBeforeAStart: a start tells by the record of a climb that its attachment has ended,
+// though nobody tells it of that one.
 func TestTakenOnceItsAttachmentHasEndedBeforeAStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		changes []time.Duration // after the climb; the start comes after a minute
@@ -87,7 +91,10 @@ func TestTakenOnceItsAttachmentHasEndedBeforeAStart(t *testing.T) {
 				r.byPath[stagePath].tie = is.UID
 				r.sends(1, publish)
 				began := r.byPath[target].began
-				r.effect(sim.Effect{Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: publish, Key: thePublish, Target: target, Call: 1})
+				r.effect(sim.Effect{
+					Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: publish, Key: thePublish,
+					Target: target, Call: 1,
+				})
 				for _, after := range c.changes {
 					r.attached["d^v"].changes = append(r.attached["d^v"].changes, began.Add(after))
 				}
@@ -104,7 +111,8 @@ func TestTakenOnceItsAttachmentHasEndedBeforeAStart(t *testing.T) {
 	}
 }
 
-// TestOnlyACallOfALostJournalMixesUp: what a call of an earlier life mounts is taken for a stranger's only if nothing knows of the call any more.
+// TestOnlyACallOfALostJournalMixesUp: what a call of an earlier life mounts is taken for a stranger's only if nothing
+// knows of the call any more.
 func TestOnlyACallOfALostJournalMixesUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		isLost, isOpen bool
@@ -131,7 +139,8 @@ func TestOnlyACallOfALostJournalMixesUp(t *testing.T) {
 	}
 }
 
-// TestTakenIfNothingTellsItsAttachment: what was made before the journal was lost may be of an earlier attachment, for all that the agent can know.
+// TestTakenIfNothingTellsItsAttachment: what was made before the journal was lost may be of an earlier attachment, for
+// all that the agent can know.
 func TestTakenIfNothingTellsItsAttachment(t *testing.T) {
 	for name, c := range map[string]struct{ isLost, isOlder, isTaken bool }{
 		"the journal is lost":        {true, true, true},
@@ -146,7 +155,10 @@ func TestTakenIfNothingTellsItsAttachment(t *testing.T) {
 				r.holds(sim.EffectStaged)
 				r.byPath[stagePath].tie = is.UID
 				r.sends(1, publish)
-				r.effect(sim.Effect{Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: publish, Key: thePublish, Target: target, Call: 1})
+				r.effect(sim.Effect{
+					Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: publish, Key: thePublish,
+					Target: target, Call: 1,
+				})
 				if r.bornAt = r.byPath[target].began; c.isOlder {
 					r.bornAt++
 				}
@@ -161,8 +173,8 @@ func TestTakenIfNothingTellsItsAttachment(t *testing.T) {
 	}
 }
 
-// TestBootIsKnownByARecordAlone: what is mounted at a boot before the agent begins is another's if a record of the place is of another boot. Names on the
-// node tell of no boot.
+// TestBootIsKnownByARecordAlone: what is mounted at a boot before the agent begins is another's if a record of the
+// place is of another boot. Names on the node tell of no boot.
 func TestBootIsKnownByARecordAlone(t *testing.T) {
 	for _, isTrace := range []bool{false, true} {
 		r := bare(t)
@@ -175,21 +187,25 @@ func TestBootIsKnownByARecordAlone(t *testing.T) {
 	}
 }
 
-// TestUnseenEndOfALostCall: that a call which only a lost journal knew of takes a volume away is seen where it is mounted, and nowhere else.
+// TestUnseenEndOfALostCall: that a call which only a lost journal knew of takes a volume away is seen where it is
+// mounted, and nowhere else.
 func TestUnseenEndOfALostCall(t *testing.T) {
 	for fingerprint, isSeen := range map[string]bool{"no mount, dir": false, "mount 9 dev 9:9 root / type ext4": true} {
 		r := bare(t)
 		r.holds(sim.EffectStaged)
 		p := r.byPath[stagePath]
 		p.forgotten = []uint64{7}
-		r.effect(sim.Effect{Kind: sim.EffectUnstaged, Actor: "d", Call: 7, Driver: "d", Volume: "v", Method: unstage, Key: theStage, Staging: stagePath, Path: stagePath})
+		r.effect(sim.Effect{
+			Kind: sim.EffectUnstaged, Actor: "d", Call: 7, Driver: "d", Volume: "v", Method: unstage,
+			Key: theStage, Staging: stagePath, Path: stagePath,
+		})
 		require.True(t, p.isUndone && p.isTouched)
 		require.Equal(t, isSeen, p.mustBeSeen(&core.Belief{State: core.Present, Fingerprint: fingerprint}))
 	}
 }
 
-// TestEndOfContainersIsHeardByWhoLives: an agent that is away when containers end may think that they run, for their pod may be wanted again by then; and so
-// may one that has not been told that the pod is deleted.
+// TestEndOfContainersIsHeardByWhoLives: an agent that is away when containers end may think that they run, for their
+// pod may be wanted again by then; and so may one that has not been told that the pod is deleted.
 func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
 	for name, c := range map[string]struct{ isAway, isTold, mayRun bool }{
 		"the agent is told":               {isTold: true},
@@ -257,8 +273,8 @@ func TestWhoComesAnewHasNotWhatTheFormerHad(t *testing.T) {
 	}
 }
 
-// TestTiedToAnAttachmentThatIsNotToldYet: the agent can't know of a later attachment than it was told of. It knows that an earlier one has ended, and, once
-// it was told that there is none, that nothing is of it.
+// TestTiedToAnAttachmentThatIsNotToldYet: the agent can't know of a later attachment than it was told of. It knows that
+// an earlier one has ended, and, once it was told that there is none, that nothing is of it.
 func TestTiedToAnAttachmentThatIsNotToldYet(t *testing.T) {
 	for name, c := range map[string]struct {
 		isGone       bool // as the agent was told

@@ -13,15 +13,18 @@ const FindingSchema = 1
 
 // Finding is a failing run, shrunk and explained: all that a report shows of it.
 type Finding struct {
-	Schema    int         `json:"schema"` // FindingSchema
-	Commit    string      `json:"commit"` // of the source that volsim was built of, with "+" for one with changes; "" if it is not known
-	Property  string      `json:"property"`
-	Signature string      `json:"signature"` // property and site: what findings of one defect have in common
-	Sentence  string      `json:"sentence"`  // who did what, and why that is wrong
-	Scenario  string      `json:"scenario,omitempty"`
-	Seed      uint64      `json:"seed"`                // of a world that is no scenario; 0 also for a case that has none
-	InsteadOf uint64      `json:"insteadOf,omitempty"` // the seed that was asked for, if Seed is another that breaks the same
-	Case      string      `json:"case"`                // the value of the flag --keep that replays it
+	Schema int `json:"schema"` // FindingSchema
+	// of the source that volsim was built of, with "+" for one with changes; "" if it is not known
+	Commit    string `json:"commit"`
+	Property  string `json:"property"`
+	Signature string `json:"signature"` // property and site: what findings of one defect have in common
+	Sentence  string `json:"sentence"`  // who did what, and why that is wrong
+	Scenario  string `json:"scenario,omitempty"`
+	// of a world that is no scenario; 0 also for a case that has none
+	Seed uint64 `json:"seed"`
+	// the seed that was asked for, if Seed is another that breaks the same
+	InsteadOf uint64      `json:"insteadOf,omitempty"`
+	Case      string      `json:"case"` // the value of the flag --keep that replays it
 	Violation *Violation  `json:"violation"`
 	Subject   string      `json:"subject"` // the violation's object by its short name
 	Choices   []Necessity `json:"choices"` // what is left, in the order in which the run comes to it
@@ -53,7 +56,8 @@ type Necessity struct {
 // passes is the verdict of a run that breaks no property.
 const passes = "passes"
 
-// Frame is what the engine believed and what was true at one line of the timeline: once what happened there has taken effect.
+// Frame is what the engine believed and what was true at one line of the timeline: once what happened there has taken
+// effect.
 type Frame struct {
 	At    hal.Instant `json:"at"`    // of the world's clock
 	Line  int         `json:"line"`  // Line.Number
@@ -62,28 +66,34 @@ type Frame struct {
 
 // RungFrame is one rung in a frame.
 type RungFrame struct {
-	Key      hal.Key `json:"key"`
-	Name     string  `json:"name"`     // short, for people
-	Believed string  `json:"believed"` // "Unknown", "Absent", "Absent in doubt", "Present"; "" if the engine knows of no such rung, or does not live
-	Wanted   bool    `json:"wanted"`   // by the engine's own account
-	True     string  `json:"true"`     // "up" or "down"
-	Holder   string  `json:"holder"`   // who uses it or may yet act on it: "pod-3 runs", "NodeStageVolume may act"; "" for nobody
+	Key  hal.Key `json:"key"`
+	Name string  `json:"name"` // short, for people
+	// "Unknown", "Absent", "Absent in doubt", "Present"; "" if the engine knows of no such rung, or does not live
+	Believed string `json:"believed"`
+	Wanted   bool   `json:"wanted"` // by the engine's own account
+	True     string `json:"true"`   // "up" or "down"
+	// who uses it or may yet act on it: "pod-3 runs", "NodeStageVolume may act"; "" for nobody
+	Holder string `json:"holder"`
 }
 
-// Explain replays a shrunk case and tells all of it; nil if it breaks nothing this time, as it is not deterministic. h is the hunter that it was shrunk
-// with.
+// Explain replays a shrunk case and tells all of it; nil if it breaks nothing this time, as it is not deterministic. h
+// is the hunter that it was shrunk with.
 func Explain(h *Hunter, s *Shrunk) *Finding {
 	f, short := tell(h, s.Case)
 	if f == nil {
 		return nil
 	}
-	f.Total, f.Runs, f.Equal, f.CPU, f.Difference, f.InsteadOf = s.Choices, s.Runs, s.Equal, s.CPU, s.Difference, s.InsteadOf
+	f.Total, f.Runs, f.Equal, f.CPU, f.Difference, f.InsteadOf = s.Choices, s.Runs, s.Equal, s.CPU,
+		s.Difference, s.InsteadOf
 	f.StoppedEarly = s.StoppedEarly
 	for i, k := range s.Case.Keep {
 		if !k.isChoice() {
 			continue
 		}
-		n := Necessity{ID: k.ID.String(), Text: short.text(s.Case, k), Value: int(k.Value), Needed: true, Without: passes}
+		n := Necessity{
+			ID: k.ID.String(), Text: short.text(s.Case, k), Value: int(k.Value), Needed: true,
+			Without: passes,
+		}
 		if res := h.Rerun(s.Case.without(i, i+1), Watch{}); res.Violation != nil {
 			n.Without = res.Violation.Signature()
 			n.Needed = n.Without != f.Signature
@@ -110,7 +120,8 @@ func tell(h *Hunter, c Case) (*Finding, *names) {
 		return nil, nil
 	}
 	f := &Finding{
-		Schema: FindingSchema, Commit: Commit(), Property: v.Property, Signature: v.Signature(), Sentence: n.tale(c, v), Seed: c.Seed, Case: c.String(),
+		Schema: FindingSchema, Commit: Commit(), Property: v.Property, Signature: v.Signature(), Sentence: n.tale(c, v),
+		Seed: c.Seed, Case: c.String(),
 		Violation: v, Subject: n.name(v.Object), Lines: timeline(records, n, v.Object), Command: c.Command("replay"),
 	}
 	if c.Scenario != nil {
@@ -120,7 +131,8 @@ func tell(h *Hunter, c Case) (*Finding, *names) {
 	return f, n
 }
 
-// Commit is what the program was built of: the hash of a commit, with "+" behind it if sources were changed; "" if that is not known.
+// Commit is what the program was built of: the hash of a commit, with "+" behind it if sources were changed; "" if that
+// is not known.
 func Commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWorldsLeaveNothing runs many worlds: no goroutine and no memory is left of them. A hunter's own objects are dropped with it.
+// TestWorldsLeaveNothing runs many worlds: no goroutine and no memory is left of them. A hunter's own objects are
+// dropped with it.
 func TestWorldsLeaveNothing(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent))
 	rounds, worlds := 20, 500
@@ -39,7 +40,8 @@ func TestWorldsLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestCoroutinesAreKept runs the same worlds with coroutines of their own and with those of earlier ones, which end with the hunter.
+// TestCoroutinesAreKept runs the same worlds with coroutines of their own and with those of earlier ones, which end
+// with the hunter.
 func TestCoroutinesAreKept(t *testing.T) {
 	own, keeps := NewHunter(), NewHunter()
 	before := runtime.NumGoroutine()

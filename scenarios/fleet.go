@@ -20,7 +20,8 @@ type Fleet struct {
 	CPU     time.Duration // of the process's CPU time; 0 is none
 	// KeepGoing: a schedule that fails does not end the hunt.
 	KeepGoing bool
-	// Guided: the schedules of IsGuided vary others that have reached something new. What they are hangs on all seeds of the hunt before.
+	// Guided: the schedules of IsGuided vary others that have reached something new. What they are hangs on all seeds
+	// of the hunt before.
 	Guided bool
 	// Canaries: the schedules of IsCanary have a defect in their judge, so that they fail. They are counted apart.
 	Canaries bool
@@ -40,7 +41,8 @@ type Sums struct {
 	Calls     uint64 `json:"halCalls"`
 	Faults    uint64 `json:"faults"`
 	Crashes   uint64 `json:"crashes"`
-	// Canaries are those of the schedules that must fail, and Caught those of them that did. One that breaks a real property is none.
+	// Canaries are those of the schedules that must fail, and Caught those of them that did. One that breaks a real
+	// property is none.
 	Canaries uint64 `json:"canaries,omitempty"`
 	Caught   uint64 `json:"canariesCaught,omitempty"`
 }
@@ -51,7 +53,8 @@ type Tally struct {
 	CPU     time.Duration `json:"cpuNanoseconds"`
 	Elapsed time.Duration `json:"elapsedNanoseconds"`
 	Next    uint64        `json:"nextSeed"` // every seed below it that is the hunt's has been run
-	// Found is what failed, each signature once, lowest seed first. A hunt that does not keep going has at most what its workers were at.
+	// Found is what failed, each signature once, lowest seed first. A hunt that does not keep going has at most what
+	// its workers were at.
 	Found []Found `json:"found,omitempty"`
 	// Coverage is what the schedules have reached, and Curve how it grew, if Fleet.Cover asks.
 	Coverage *Coverage `json:"coverage,omitempty"`
@@ -85,8 +88,8 @@ func (t Tally) PerCPU(sum uint64) float64 {
 	return float64(sum) / max(t.CPU.Seconds(), 1e-9)
 }
 
-// GCPercent lets the heap grow to many times what lives before it is collected: worlds are small and short. More than this is slower: the memory
-// that is used next is then in no cache.
+// GCPercent lets the heap grow to many times what lives before it is collected: worlds are small and short. More than
+// this is slower: the memory that is used next is then in no cache.
 const GCPercent = 1500
 
 // campaign is a hunt that is under way.
@@ -219,7 +222,10 @@ func (c *campaign) add(res Result, batch *Batch) {
 
 // note keeps the lowest seed of each signature.
 func (c *campaign) note(res Result) {
-	f := Found{Signature: res.Violation.Signature(), Seed: res.Seed, Schedules: 1, Violation: res.Violation, Case: res.Case}
+	f := Found{
+		Signature: res.Violation.Signature(), Seed: res.Seed, Schedules: 1, Violation: res.Violation,
+		Case: res.Case,
+	}
 	i := slices.IndexFunc(c.found, func(o Found) bool { return o.Signature == f.Signature })
 	if i < 0 {
 		c.found = append(c.found, f)

@@ -11,16 +11,17 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is what holds of a place at which somebody else than the agent and the drivers has changed what stands there. Most beliefs of it are
-// excused until it is as believed again; these are not:
+// This file is what holds of a place at which somebody else than the agent and the drivers has changed what stands
+// there. Most beliefs of it are excused until it is as believed again; these are not:
 //
 //   - what somebody else has mounted is never unmounted by the agent (S1);
 //   - it is never taken for a volume that stood there when it came (S14);
 //   - once everything is as wanted, what is believed to be up stands there (S14);
-//   - the agent mounts nothing on an emptyDir that somebody else has mounted over (S18), unless that came while its own mount hung in the kernel.
+//   - the agent mounts nothing on an emptyDir that somebody else has mounted over (S18), unless that came while its own
+//     mount hung in the kernel.
 
-// noticing is how long it may take until the agent has heard of a change of the mount table: a notice that is late, an owner that runs late, a table
-// that can't be read at first.
+// noticing is how long it may take until the agent has heard of a change of the mount table: a notice that is late, an
+// owner that runs late, a table that can't be read at first.
 const noticing = 5 * time.Minute
 
 // touch: somebody else has changed what stands at a path.
@@ -33,9 +34,10 @@ func (r *run) touch(path string) {
 	}
 }
 
-// mountedOver: somebody else has mounted m at a path. What the agent can know to be another's is held against it if it takes it for its own: what
-// came before it has begun in this boot, where a record tells of another one, what came over a rung that it has confirmed while no call could bring that up again, and what stands on an
-// emptyDir. All else may, for all that it can see, be the late effect of a call of its own.
+// mountedOver: somebody else has mounted m at a path. What the agent can know to be another's is held against it if it
+// takes it for its own: what came before it has begun in this boot, where a record tells of another one, what came over
+// a rung that it has confirmed while no call could bring that up again, and what stands on an emptyDir. All else may,
+// for all that it can see, be the late effect of a call of its own.
 func (r *run) mountedOver(m hal.Mount) {
 	if !r.w.IsForeign(m.ID) {
 		return
@@ -49,8 +51,8 @@ func (r *run) mountedOver(m hal.Mount) {
 	}
 }
 
-// mixesUp: a call of an earlier life, of which only a journal knew that was lost, mounts. The agent can't tell that from
-// what somebody else has mounted there since it has begun.
+// mixesUp: a call of an earlier life, of which only a journal knew that was lost, mounts. The agent can't tell that
+// from what somebody else has mounted there since it has begun.
 func (r *run) mixesUp(e *sim.Effect) {
 	p := r.byPath[e.Path]
 	if p == nil || !r.root.forgotten || !r.isBegun || e.Actor == "agent" || e.Run >= r.w.Life() {
@@ -59,8 +61,8 @@ func (r *run) mixesUp(e *sim.Effect) {
 	p.isMixedUp = p.isMixedUp || !slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == e.Call })
 }
 
-// rejects is a person who finds another's data where a pod has its volume: a driver has taken it for the volume, and the
-// agent can't tell. It is unmounted by hand.
+// rejects is a person who finds another's data where a pod has its volume: a driver has taken it for the volume, and
+// the agent can't tell. It is unmounted by hand.
 func (r *run) rejects(p *place) {
 	r.w.After(time.Minute, "a person rejects "+p.path, func() {
 		if p.isMixedUp && len(r.w.MountsAt(p.path)) > 0 && !r.w.Shows(p.driver, p.volume, p.path) {
@@ -72,19 +74,22 @@ func (r *run) rejects(p *place) {
 // isEmptyDir reports whether a path is that of an emptyDir: what the agent mounts there carries its mark.
 func (r *run) isEmptyDir(path string) bool {
 	owner := r.podOf(path)
-	return owner != nil && slices.ContainsFunc(owner.uses, func(u use) bool { return u.driver == "" && !u.exempt && u.path == path })
+	return owner != nil && slices.ContainsFunc(owner.uses,
+		func(u use) bool { return u.driver == "" && !u.exempt && u.path == path })
 }
 
-// unmix does what the agent asks a person for who reads its status: where it may have taken another's mount for its own, it takes its own for
-// another's once that is gone, and leaves it alone; and so with what a driver leaves mounted after its last unpublish, once the journal is lost. So it is
-// unmounted by hand, and the containers that keep it busy are made to let go of it.
+// unmix does what the agent asks a person for who reads its status: where it may have taken another's mount for its
+// own, it takes its own for another's once that is gone, and leaves it alone; and so with what a driver leaves mounted
+// after its last unpublish, once the journal is lost. So it is unmounted by hand, and the containers that keep it busy
+// are made to let go of it.
 func (r *run) unmix() {
 	leaves := map[string]bool{}
 	for _, d := range r.w.Drivers() {
 		leaves[d.Name] = leaves[d.Name] || r.root.forgotten && d.Is.Leaves
 	}
 	for _, p := range r.list {
-		if b, ok := r.core.Belief(p.key); ok && (p.isMixedUp || leaves[p.driver]) && b.State != core.Present && !b.InFlight {
+		if b, ok := r.core.Belief(p.key); ok && (p.isMixedUp || leaves[p.driver]) && b.State != core.Present &&
+			!b.InFlight {
 			if owner := r.podOf(p.path); owner != nil {
 				owner.letGo()
 			}
@@ -94,8 +99,8 @@ func (r *run) unmix() {
 	}
 }
 
-// gathers is a person who reads that a driver can't remove a target directory, and takes away what containers wrote to it while somebody had unmounted
-// the volume: no agent and no driver may delete that.
+// gathers is a person who reads that a driver can't remove a target directory, and takes away what containers wrote to
+// it while somebody had unmounted the volume: no agent and no driver may delete that.
 func (r *run) gathers() {
 	r.astray = slices.DeleteFunc(r.astray, func(file string) bool {
 		return len(r.w.MountsAt(path.Dir(file))) == 0 && r.w.RemoveFile(file) == 0
@@ -120,7 +125,8 @@ func (r *run) isUsed(p *place) bool {
 // undoes is S1 for what others have mounted. What the agent has not been told of yet, it need not know.
 func (r *run) undoes(e *sim.Effect) {
 	if m := r.foreign[e.Mount.ID]; m.isOther && r.w.Now().Sub(m.since) > noticing {
-		r.fail("S1", "unmount foreign", e.Path, "the mount that somebody else has made at "+e.Path+" is unmounted: "+e.Mount.Fingerprint())
+		r.fail("S1", "unmount foreign", e.Path,
+			"the mount that somebody else has made at "+e.Path+" is unmounted: "+e.Mount.Fingerprint())
 	}
 }
 
@@ -131,13 +137,15 @@ func (r *run) refineTouched(p *place, b *core.Belief) {
 	}
 	for _, m := range r.w.MountsAt(p.path) {
 		if r.foreign[m.ID].isOther && m.Fingerprint() == b.Fingerprint {
-			r.fail("S14", "taken for ours", string(p.key), string(p.key)+" stood when somebody mounted "+b.Fingerprint+" over it, and that is taken for it")
+			r.fail("S14", "taken for ours", string(p.key),
+				string(p.key)+" stood when somebody mounted "+b.Fingerprint+" over it, and that is taken for it")
 			return
 		}
 	}
 }
 
-// untouched compares what is believed of touched places with the truth, once everything is as wanted. From then on nothing of them is excused.
+// untouched compares what is believed of touched places with the truth, once everything is as wanted. From then on
+// nothing of them is excused.
 func (r *run) untouched() bool {
 	for _, p := range r.list {
 		if !p.isTouched || p.isBetrayed || r.broken != "" && p.driver == r.broken {
@@ -160,8 +168,8 @@ func (r *run) untouched() bool {
 	return true
 }
 
-// mustBeSeen: what has become of a place can be seen. Where nothing is mounted, nothing tells before the next call that one
-// of a lost journal has taken the volume away.
+// mustBeSeen: what has become of a place can be seen. Where nothing is mounted, nothing tells before the next call that
+// one of a lost journal has taken the volume away.
 func (p *place) mustBeSeen(b *core.Belief) bool {
 	return !p.isUndone || strings.HasPrefix(b.Fingerprint, "mount ")
 }
@@ -176,10 +184,13 @@ func (r *run) isDisturbed(path string) bool {
 	return r.w.Now().Sub(p.touchedAt) < noticing || len(stack) > 0 && r.isForeign(stack[len(stack)-1])
 }
 
-// isUnseen reports whether all of a stack came while the helper that now mounts on it was in the kernel already: whoever started it looked before,
-// and nobody can call it back. What stood there when it started, and a mount of ours, it should not have been sent to.
+// isUnseen reports whether all of a stack came while the helper that now mounts on it was in the kernel already:
+// whoever started it looked before, and nobody can call it back. What stood there when it started, and a mount of ours,
+// it should not have been sent to.
 func (r *run) isUnseen(e *sim.Effect, stack []hal.Mount) bool {
-	return e.Since > 0 && !slices.ContainsFunc(stack, func(m hal.Mount) bool { return !r.isForeign(m) || r.foreign[m.ID].since < e.Since })
+	return e.Since > 0 && !slices.ContainsFunc(stack, func(m hal.Mount) bool {
+		return !r.isForeign(m) || r.foreign[m.ID].since < e.Since
+	})
 }
 
 func (r *run) isForeign(m hal.Mount) bool {
@@ -187,8 +198,8 @@ func (r *run) isForeign(m hal.Mount) bool {
 	return is
 }
 
-// hider is the mount of somebody else that hides the place of a volume; the zero Mount if none does. What stands on a driver's path itself is judged by
-// what shows there.
+// hider is the mount of somebody else that hides the place of a volume; the zero Mount if none does. What stands on a
+// driver's path itself is judged by what shows there.
 func (r *run) hider(u use) hal.Mount {
 	if u.exempt || !below(u.path, rootDir) {
 		return hal.Mount{}
@@ -223,7 +234,8 @@ func (r *run) seesHider(p *pod) {
 	for _, u := range p.uses {
 		r.judges("S21")
 		if m := r.hider(u); m.ID != 0 && r.mustKnow(p, u, m) {
-			r.fail("S21", "stays ready", p.name, "pod "+p.name+" is ready, and what somebody has mounted on "+m.Path+" hides its volume "+u.name)
+			r.fail("S21", "stays ready", p.name,
+				"pod "+p.name+" is ready, and what somebody has mounted on "+m.Path+" hides its volume "+u.name)
 			return
 		}
 	}

@@ -10,7 +10,8 @@ import (
 
 // This file is belief beside truth at each line of a timeline.
 
-// frames replays a case and looks at each rung as soon as the event of the world is over that made the record of a line.
+// frames replays a case and looks at each rung as soon as the event of the world is over that made the record of a
+// line.
 func frames(h *Hunter, c Case, lines []Line) []Frame {
 	all := make([]Frame, 0, len(lines))
 	h.Rerun(c, Watch{probe: func(r *run) {
@@ -28,7 +29,8 @@ func (r *run) rungFrames() []RungFrame {
 	if r.alive() {
 		r.core.Beliefs(func(b core.Belief) {
 			all = append(all, RungFrame{
-				Key: b.Key, Believed: r.core.StandingOf(b.Key).String(), Wanted: b.IsWanted, True: r.truth(b.Key, b.Path), Holder: r.holder(b.Key),
+				Key: b.Key, Believed: r.core.StandingOf(b.Key).String(), Wanted: b.IsWanted,
+				True: r.truth(b.Key, b.Path), Holder: r.holder(b.Key),
 			})
 		})
 	}

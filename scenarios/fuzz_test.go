@@ -10,7 +10,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// FuzzSchedule has bytes decide what of a seed's choices happens: a byte for each, as vetoed has it, and all of them once there are no more bytes.
+// FuzzSchedule has bytes decide what of a seed's choices happens: a byte for each, as vetoed has it, and all of them
+// once there are no more bytes.
 func FuzzSchedule(f *testing.F) {
 	f.Add(uint64(1), []byte{})
 	f.Add(uint64(5), []byte{0, 0, 1, 7, 0, 20, 1, 1, 9})
@@ -27,7 +28,8 @@ func FuzzSchedule(f *testing.F) {
 		}})
 		if v := NewHunter().Rerun(c, Watch{Chooser: seen}).Violation; v != nil {
 			c.Keep = slices.DeleteFunc(seen.chose, func(k Kept) bool { return k.Time })
-			t.Fatalf("%s\nreplay: go run ./cmd/%s\nshrink: go run ./cmd/%s", v, c.Command("replay"), c.Command("shrink"))
+			t.Fatalf("%s\nreplay: go run ./cmd/%s\nshrink: go run ./cmd/%s", v, c.Command("replay"),
+				c.Command("shrink"))
 		}
 	})
 }

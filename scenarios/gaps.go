@@ -20,10 +20,12 @@ func (i Item) String() string { return i.Kind + " " + i.Name }
 // Gap is an item that was never reached.
 type Gap struct {
 	Item
-	Why string `json:"why"` // the reason that is known for it; "" for none: then more is to be run, or the worlds are too small
+	// the reason that is known for it; "" for none: then more is to be run, or the worlds are too small
+	Why string `json:"why"`
 }
 
-// Items returns all that there is to reach, in a fixed order: the lists are those of the simulator's and the engine's own types.
+// Items returns all that there is to reach, in a fixed order: the lists are those of the simulator's and the engine's
+// own types.
 func Items() []Item {
 	var all []Item
 	add := func(kind string, name fmt.Stringer) { all = append(all, Item{kind, name.String()}) }
@@ -102,8 +104,8 @@ var reasons = map[Item]string{
 	{"site", "csi.controller-unpublish"}:    "the engine is on the node and calls no controller",
 	{"site", "csi.controller-capabilities"}: "the engine is on the node and calls no controller",
 	{"site", "csi.plugin-capabilities"}:     "the engine asks for the node's capabilities only",
-	{"site", "csi.probe"}:                   "the engine asks a driver for its name and its node, which proves as much as a probe",
-	{"site", "mounts.bind"}:                 "the engine binds nothing: drivers bind, and a hostPath is used where it is",
+	{"site", "csi.probe"}:                   "the engine asks a driver for its name and its node, which proves as " + "much as a probe",
+	{"site", "mounts.bind"}:                 "the engine binds nothing: drivers bind, and a hostPath is used " + "where it is",
 }
 
 // reasonFor returns why an item is never reached, "" if it should be.
@@ -145,7 +147,8 @@ func impossibleEnd(t core.Transition) string {
 		return "a look changes nothing: it ends Done or NotDone (laws 3.1)"
 	case core.HappensLookDone, core.HappensLookNotDone:
 		if t.From == core.StandsDoubtful {
-			return "what stood there was looked at before the first intent (laws 3.4); later a look would take a late climb's mount for it"
+			return "what stood there was looked at before the first intent (laws 3.4); later a look would take a " +
+				"late climb's mount for it"
 		}
 	case core.HappensClimbDone, core.HappensClimbNotDone, core.HappensClimbUnknown:
 		if t.From == core.StandsUp {

@@ -8,8 +8,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is coverage-guided exploration: a share of a hunt's schedules are not what their seeds make, but variations of schedules that met faults
-// in states in which none had met them before.
+// This file is coverage-guided exploration: a share of a hunt's schedules are not what their seeds make, but variations
+// of schedules that met faults in states in which none had met them before.
 
 const (
 	// guidedOf is how many seeds of each block are guided: its last ones.
@@ -20,8 +20,8 @@ const (
 	mostParents, mostLayers = 512, 12
 	// fewParents is how many there must be: before, what is new is easily found by chance.
 	fewParents = 128
-	// mostEvents is how long a schedule may be that is varied, about five times the usual: variations take after it, and the longest would take the time
-	// of many others.
+	// mostEvents is how long a schedule may be that is varied, about five times the usual: variations take after it,
+	// and the longest would take the time of many others.
 	mostEvents = 7000
 )
 
@@ -34,7 +34,8 @@ type layer struct {
 	every uint64
 }
 
-// varied makes the choices of a seed, of which others make some: the last layer that makes a choice counts. The first one makes all.
+// varied makes the choices of a seed, of which others make some: the last layer that makes a choice counts. The first
+// one makes all.
 type varied []layer
 
 func (v varied) of(id sim.ID) sim.Seeded {
@@ -61,8 +62,8 @@ func (v varied) asCase(h *Hunter) Case {
 	return Case{Still: true, Keep: append(setupOf(c.Seed).settings(), seen.chose...)}
 }
 
-// guide varies schedules. The runs of a hunt that are guided take their turns in the order of their seeds, whoever runs them, so that what they do is
-// a function of the hunt's seeds.
+// guide varies schedules. The runs of a hunt that are guided take their turns in the order of their seeds, whoever runs
+// them, so that what they do is a function of the hunt's seeds.
 type guide struct {
 	mu      sync.Mutex
 	moved   sync.Cond

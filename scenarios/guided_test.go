@@ -63,7 +63,10 @@ func TestGuidedHuntIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 
 func TestGuidedHunt(t *testing.T) {
 	batches := Sums{}
-	f := Fleet{Seed: BlockSeeds - guidedOf - 2, Runs: guidedOf + 4, Workers: 2, Guided: true, Batch: func(b Batch) { batches.Add(b.Sums) }}
+	f := Fleet{
+		Seed: BlockSeeds - guidedOf - 2, Runs: guidedOf + 4, Workers: 2, Guided: true,
+		Batch: func(b Batch) { batches.Add(b.Sums) },
+	}
 	tally, failed := f.Hunt()
 	require.Nil(t, failed)
 	require.EqualValues(t, guidedOf+4, tally.Schedules)

@@ -13,7 +13,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is S34: no hostPath leads to a place whose content the agent deletes or owns, and the agent deletes nothing of the places where one may.
+// This file is S34: no hostPath leads to a place whose content the agent deletes or owns, and the agent deletes nothing
+// of the places where one may.
 
 const (
 	hostShare     = "/srv" // that the host mounts from a server in some worlds
@@ -34,7 +35,8 @@ type hostPlace struct {
 	kind corev1.HostPathType
 }
 
-// hostPlaces are all of them, but none for a pod without one. Those below the root directory that come first are what drivers mount that run in pods.
+// hostPlaces are all of them, but none for a pod without one. Those below the root directory that come first are what
+// drivers mount that run in pods.
 var hostPlaces = [...]hostPlace{
 	{},
 	{hostDirectory, corev1.HostPathDirectoryOrCreate},
@@ -122,8 +124,9 @@ func (r *run) isLetIn(p *pod) bool {
 		}
 		r.judges("S34")
 		if at := r.leadsInto(u.path); at != "" && !r.wasTurned() {
-			r.fail("S34", "told ready", p.name, "pod "+p.name+" is told to be ready, and its hostPath "+u.path+" leads to "+at+
-				", whose content the agent deletes or owns")
+			r.fail("S34", "told ready", p.name,
+				"pod "+p.name+" is told to be ready, and its hostPath "+u.path+" leads to "+at+
+					", whose content the agent deletes or owns")
 			return true
 		}
 		if u.path == path.Dir(hostFile) {
@@ -158,8 +161,9 @@ func (r *run) turnsAway() bool {
 			}
 			r.judges("S34")
 			if v := s.Volumes[at]; v.State != engine.Blocked || !strings.Contains(v.Why, u.path) {
-				r.fail("S34", "status", p.name, "the hostPath "+u.path+" of pod "+p.name+" leads to "+r.leadsInto(u.path)+", and its status is "+
-					string(v.State)+": "+v.Why)
+				r.fail("S34", "status", p.name,
+					"the hostPath "+u.path+" of pod "+p.name+" leads to "+r.leadsInto(u.path)+", and its status is "+
+						string(v.State)+": "+v.Why)
 				return false
 			}
 		}

@@ -79,8 +79,10 @@ type built struct {
 
 // NewHunter returns a hunter.
 func NewHunter() *Hunter {
-	return &Hunter{cluster: map[cluster][]any{}, pods: map[shape]built{}, volumes: map[versionOf]*corev1.PersistentVolume{},
-		claims: map[[2]uint8]*corev1.PersistentVolumeClaim{}, texts: map[any][]byte{}}
+	return &Hunter{
+		cluster: map[cluster][]any{}, pods: map[shape]built{}, volumes: map[versionOf]*corev1.PersistentVolume{},
+		claims: map[[2]uint8]*corev1.PersistentVolumeClaim{}, texts: map[any][]byte{},
+	}
 }
 
 // KeepCoroutines has worlds use the coroutines of earlier ones: for who runs many, and then closes the hunter.
@@ -89,8 +91,8 @@ func (h *Hunter) KeepCoroutines() { h.buffers.KeepCoroutines() }
 // Close ends the coroutines that were kept.
 func (h *Hunter) Close() { h.buffers.Close() }
 
-// mostShapes is after how many pods a hunter forgets those that it has made. More would be found again more often, but what lives decides how large
-// the heap grows until it is collected, and memory that was used long ago is in no cache.
+// mostShapes is after how many pods a hunter forgets those that it has made. More would be found again more often, but what lives decides how
+// large the heap grows until it is collected, and memory that was used long ago is in no cache.
 const mostShapes = 512
 
 func isPod(object any) bool {
@@ -179,7 +181,10 @@ func (h *Hunter) Run(s Schedule) Result {
 		drawn := setupOf(s.Seed)
 		is = &drawn
 	}
-	w := sim.New(sim.Config{Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Depth: is.Depth, Keep: s.Keep, RootDir: rootDir, MoreDir: manifestDir, Buffers: &h.buffers})
+	w := sim.New(sim.Config{
+		Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Depth: is.Depth, Keep: s.Keep, RootDir: rootDir,
+		MoreDir: manifestDir, Buffers: &h.buffers,
+	})
 	defer w.Close()
 	if s.Watch != nil {
 		w.OnEffect(s.Watch)
@@ -199,7 +204,8 @@ func (h *Hunter) Run(s Schedule) Result {
 		r.covers()
 	}
 	g := &workload{
-		hunter: h, r: r, choose: s.Chooser, setup: is, names: h.podNames(is.Pods), pods: make([]shape, is.Pods), edits: make([]version, is.Volumes),
+		hunter: h, r: r, choose: s.Chooser, setup: is, names: h.podNames(is.Pods), pods: make([]shape, is.Pods),
+		edits: make([]version, is.Volumes),
 		plain: plainVolumes(is.Volumes),
 	}
 	r.guard(func() {

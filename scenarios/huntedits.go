@@ -138,7 +138,7 @@ func (g *workload) replaces(pods []*pod, grace time.Duration, inPlace bool, indi
 	for _, i := range indices {
 		g.pods[i].edits++
 		b := g.hunter.pod(g.pods[i])
-		edits = append(edits, edit{b.object, b.uses})
+		edits = append(edits, edit(b))
 	}
 	g.r.replaces(pods, edits, grace, inPlace)
 	for _, i := range indices {

@@ -9,11 +9,13 @@ const awayMost = 8 * time.Minute
 // How a volume goes to another node.
 const (
 	whileAway = 2 + iota // the agent is away until the controller detaches by force
-	byForce              // the node is said to be out of service: the pods are deleted and the volume detached, and containers run on
-	underPods            // somebody detaches the volume under pods that are wanted
+	// the node is said to be out of service: the pods are deleted and the volume detached, and containers run on.
+	byForce
+	underPods // somebody detaches the volume under pods that are wanted
 )
 
-// planMoves draws when a volume goes to another node: its pods here go, at times with the agent away for longer than the controller waits.
+// planMoves draws when a volume goes to another node: its pods here go, at times with the agent away for longer than
+// the controller waits.
 func (g *workload) planMoves(volume int) {
 	v := volumesOfHunts[volume]
 	for n := range 2 {

@@ -4,8 +4,9 @@ import (
 	"fmt"
 )
 
-// This file is S13: one path has one volume for as long as anything of it may be there. It is judged by the truth alone, at the instant of an effect:
-// what drivers hold, what is mounted, and the calls that may still act. A volume that went before, leaving nothing, is no matter.
+// This file is S13: one path has one volume for as long as anything of it may be there. It is judged by the truth
+// alone, at the instant of an effect: what drivers hold, what is mounted, and the calls that may still act. A volume
+// that went before, leaving nothing, is no matter.
 
 // intrudes is S13 of what is sent to a place, or comes up there.
 func (r *run) intrudes(p *place, what string) {
@@ -22,7 +23,8 @@ func (r *run) intrudes(p *place, what string) {
 			why = "a " + q.calls[0].method + " of it may still act"
 		}
 		if why != "" {
-			r.fail("S13", what, string(p.key), fmt.Sprintf("%s of volume %s comes to %s, and volume %s is there: %s", what, p.thing, p.path, q.thing, why))
+			r.fail("S13", what, string(p.key), fmt.Sprintf("%s of volume %s comes to %s, and volume %s is there: %s",
+				what, p.thing, p.path, q.thing, why))
 			return
 		}
 	}
@@ -31,13 +33,16 @@ func (r *run) intrudes(p *place, what string) {
 	}
 	other := r.shown(p)
 	if other == nil || r.mayComeUnknown(p.path, other.thing) || other.isBetrayed && what == unpublish {
-		return // of two volumes that are in doubt at a path, one must be let go of first: nobody can tell whose mount it is
+		// of two volumes that are in doubt at a path, one must be let go of first: nobody can tell whose mount it is
+		return
 	}
-	r.fail("S13", what, string(p.key), fmt.Sprintf("%s of volume %s comes to %s, and what is mounted there shows volume %s",
-		what, p.thing, p.path, other.thing))
+	r.fail("S13", what, string(p.key),
+		fmt.Sprintf("%s of volume %s comes to %s, and what is mounted there shows volume %s",
+			what, p.thing, p.path, other.thing))
 }
 
-// shown is another volume, of those that were ever at the path of a place, that the top mount there shows; nil if it shows none of them.
+// shown is another volume, of those that were ever at the path of a place, that the top mount there shows; nil if it
+// shows none of them.
 func (r *run) shown(p *place) *place {
 	for q := r.byPath[p.path]; q != nil; q = q.earlier {
 		if q.thing != p.thing && r.w.HasShown(q.driver, q.volume, q.path) {
@@ -47,8 +52,8 @@ func (r *run) shown(p *place) *place {
 	return nil
 }
 
-// isolatesData is S28: what the containers of p, which start, find at a volume's path is the data of that volume, and no other volume was ever found
-// there, whoever has it and in whichever namespace.
+// isolatesData is S28: what the containers of p, which start, find at a volume's path is the data of that volume, and
+// no other volume was ever found there, whoever has it and in whichever namespace.
 func (r *run) isolatesData(p *pod) {
 	for i := range p.uses {
 		u := &p.uses[i]
@@ -62,15 +67,17 @@ func (r *run) isolatesData(p *pod) {
 		r.judges("S28")
 		id := dataID(p, u)
 		if other, known := r.shows[v.Root()]; known && other != id {
-			r.fail("S28", "containers start", p.name, fmt.Sprintf("containers of pod %s find the data of volume %s at %s, which is to be volume %s",
-				p.name, other, u.path, id))
+			r.fail("S28", "containers start", p.name,
+				fmt.Sprintf("containers of pod %s find the data of volume %s at %s, which is to be volume %s",
+					p.name, other, u.path, id))
 			return
 		}
 		r.shows[v.Root()] = id
 	}
 }
 
-// mayComeUnknown: a call for another volume at a path was known of by a journal alone that is lost. It comes whenever it likes.
+// mayComeUnknown: a call for another volume at a path was known of by a journal alone that is lost. It comes whenever
+// it likes.
 func (r *run) mayComeUnknown(path, thing string) bool {
 	for q := r.byPath[path]; r.root.forgotten && q != nil; q = q.earlier {
 		if q.thing == thing && (q.isTouched || q.isStranded) {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// This file is what people do to the identity of volumes in hunts: a name comes to mean another volume, mostly while pods run that have the first.
+// This file is what people do to the identity of volumes in hunts: a name comes to mean another volume, mostly while
+// pods run that have the first.
 
 // renamings is how often at most the object of a volume changes its meaning.
 const renamings = 2
@@ -13,8 +14,8 @@ const renamings = 2
 // longestAway is how long an object is gone at most that is made again.
 const longestAway = time.Minute
 
-// renamesVolume draws when the object of a volume comes to mean another one: its handle or its driver is edited, or it is deleted and made again
-// under its name. It may mean the first one again later.
+// renamesVolume draws when the object of a volume comes to mean another one: its handle or its driver is edited, or it
+// is deleted and made again under its name. It may mean the first one again later.
 func (g *workload) renamesVolume(i int) {
 	name := "pv-" + strconv.Itoa(i)
 	how := g.pick("workload.rename", name, 0, 12, 1, 1, 1)
@@ -52,8 +53,8 @@ func (g *workload) renamesVolume(i int) {
 	}
 }
 
-// renamesInline draws when the inline volume of a pod is edited to be of another driver, or a claim of the pod is replaced by an inline volume that is
-// called like its PersistentVolume, so that it comes to its path.
+// renamesInline draws when the inline volume of a pod is edited to be of another driver, or a claim of the pod is
+// replaced by an inline volume that is called like its PersistentVolume, so that it comes to its path.
 func (g *workload) renamesInline(i int, name string) {
 	s := &g.pods[i]
 	how := g.pick("workload.rename-inline", name, 0, 12, 1, 1)

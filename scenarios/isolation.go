@@ -13,22 +13,25 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is L3, in two parts. In chaos, whatever goes wrong with others, a pod comes and goes promptly if nothing goes wrong with what is its own: its
-// volumes, their drivers, and what all pods share (the agent's life, its files, the mount table, the cluster). In calm, while one driver is broken,
-// a pod that does not use it goes and comes as if it were not. All times are the world's.
+// This file is L3, in two parts. In chaos, whatever goes wrong with others, a pod comes and goes promptly if nothing
+// goes wrong with what is its own: its volumes, their drivers, and what all pods share (the agent's life, its files,
+// the mount table, the cluster). In calm, while one driver is broken, a pod that does not use it goes and comes as if
+// it were not. All times are the world's.
 
-// prompt is how long a pod may take to go, or to come, with nothing in its way: a handful of calls that work at once, each of a few seconds, and the
-// lines for them.
+// prompt is how long a pod may take to go, or to come, with nothing in its way: a handful of calls that work at once,
+// each of a few seconds, and the lines for them.
 const prompt = time.Minute
 
 // For how long something that has gone wrong may delay everybody.
 const (
-	shortly = 5 * time.Minute  // a reading that is tried again, an agent that is paused or stalled, calls of its last life that may still act
+	// a reading that is tried again, an agent that is paused or stalled, calls of its last life that may still act.
+	shortly = 5 * time.Minute
 	lengthy = 10 * time.Minute // a driver that has ended, and registers late
 	forLong = longestStart     // a cluster that is silent
 )
 
-// times has the run judge how promptly pods come. The faults of a scenario come by its statements, too, of which disturbs knows nothing.
+// times has the run judge how promptly pods come. The faults of a scenario come by its statements, too, of which
+// disturbs knows nothing.
 func (r *run) times() {
 	r.faulty = map[hal.Key]bool{}
 	r.w.OnFault(r.disturbs)
@@ -68,7 +71,8 @@ func (r *run) goes() *move {
 	return &move{"go", r.isFreeToGo, func(p *pod) bool { return !r.hasRungs(p) }}
 }
 
-// expects looks from now on whether a pod comes of which the agent has been told, or goes that is gone with its containers, as far as the agent has heard.
+// expects looks from now on whether a pod comes of which the agent has been told, or goes that is gone with its
+// containers, as far as the agent has heard.
 func (r *run) expects(p *pod) {
 	if r.faulty == nil || p.expected != nil || r.stop || p.isRunning {
 		return
@@ -87,7 +91,8 @@ func (r *run) expectsFrom(p *pod, m *move, isFree bool) {
 		if p.expected != m {
 			return
 		}
-		if r.stop || r.w.Life() != life || !r.alive() || p.object != object || p.told != told || told != nil && told != object {
+		if r.stop || r.w.Life() != life || !r.alive() || p.object != object || p.told != told || told != nil &&
+			told != object {
 			p.expected = nil
 			return
 		}
@@ -95,8 +100,9 @@ func (r *run) expectsFrom(p *pod, m *move, isFree bool) {
 		if isFree && isStill && r.quietFrom <= since {
 			r.judges("L3")
 			if !isDone {
-				r.fail("L3", m.verb+" in chaos", p.name, "nothing has gone wrong with what pod "+p.name+" uses, and it did not "+m.verb+" within "+prompt.String()+
-					": "+r.tellWhy(p.name))
+				r.fail("L3", m.verb+" in chaos", p.name,
+					"nothing has gone wrong with what pod "+p.name+" uses, and it did not "+m.verb+" within "+prompt.String()+
+						": "+r.tellWhy(p.name))
 			}
 		}
 		if isDone {
@@ -119,7 +125,8 @@ func (r *run) isFreeToGo(p *pod) bool {
 
 // isFreeRung is isFreeToGo of one rung.
 func (r *run) isFreeRung(b *core.Belief) bool {
-	if r.faulty[b.Key] || b.HasChild || b.ClimbOpen != 0 || b.DescendOpen != 0 || r.w.IsHeldOpen(b.Path) || r.isDisturbed(b.Path) {
+	if r.faulty[b.Key] || b.HasChild || b.ClimbOpen != 0 || b.DescendOpen != 0 || r.w.IsHeldOpen(b.Path) ||
+		r.isDisturbed(b.Path) {
 		return false
 	}
 	if b.Kind == hostpath.Kind && b.InFlight && r.w.IsShareSilent(hostShare) {
@@ -131,7 +138,8 @@ func (r *run) isFreeRung(b *core.Belief) bool {
 	}
 	isBusy := false // a driver may do one thing at a time for a volume
 	r.core.Beliefs(func(o core.Belief) {
-		isBusy = isBusy || o.Volume == b.Volume && o.Key != b.Key && (r.faulty[o.Key] || o.InFlight || o.ClimbOpen != 0 || o.DescendOpen != 0)
+		isBusy = isBusy || o.Volume == b.Volume && o.Key != b.Key &&
+			(r.faulty[o.Key] || o.InFlight || o.ClimbOpen != 0 || o.DescendOpen != 0)
 	})
 	if isBusy {
 		return false
@@ -152,9 +160,10 @@ func (r *run) isFree(p *pod) bool {
 	}
 	isHurt := false // a call of a rung that it needs has met a fault, be it that nothing was ever made of the rung
 	r.core.Beliefs(func(b core.Belief) {
-		isHurt = isHurt || r.faulty[b.Key] && (b.Pod == p.uid || b.Pod == "" && slices.ContainsFunc(p.uses, func(u use) bool {
-			return u.driver != "" && u.driver+"^"+u.volume == b.Volume
-		}))
+		isHurt = isHurt || r.faulty[b.Key] && (b.Pod == p.uid || b.Pod == "" &&
+			slices.ContainsFunc(p.uses, func(u use) bool {
+				return u.driver != "" && u.driver+"^"+u.volume == b.Volume
+			}))
 	})
 	return !isHurt && !slices.ContainsFunc(p.uses, r.hasInTheWay) && !slices.ContainsFunc(r.list, func(at *place) bool {
 		return (r.faulty[at.key] || at.isTouched || r.isKeptUp(at) || r.isBlindTo(at)) &&
@@ -162,12 +171,13 @@ func (r *run) isFree(p *pod) bool {
 	})
 }
 
-// hasInTheWay: another volume was where a volume of a pod comes, as its object was edited, and something that has gone wrong keeps what is left of
-// that one: one path has one volume.
+// hasInTheWay: another volume was where a volume of a pod comes, as its object was edited, and something that has gone
+// wrong keeps what is left of that one: one path has one volume.
 func (r *run) hasInTheWay(u use) bool {
 	for _, at := range [...]string{u.path, rootDir + "/plugins/kubernetes.io/csi/volumeDevices/staging/" + u.spec} {
 		for q := r.byPath[at]; q != nil; q = q.earlier {
-			if b, known := r.core.Belief(q.key); known && !b.IsGone && b.Volume != u.driver+"^"+u.volume && !r.isFreeRung(&b) {
+			if b, known := r.core.Belief(q.key); known && !b.IsGone && b.Volume != u.driver+"^"+u.volume &&
+				!r.isFreeRung(&b) {
 				return true
 			}
 		}
@@ -181,12 +191,13 @@ func (r *run) isKeptUp(at *place) bool {
 	return ok && b.State != core.Present && r.w.IsHeldOpen(at.path)
 }
 
-// isBlindTo: a stage is to go, as when it is made anew, and a start could not look at a stray among the directories of pods: one that no record tells of
-// may have the volume there.
+// isBlindTo: a stage is to go, as when it is made anew, and a start could not look at a stray among the directories of
+// pods: one that no record tells of may have the volume there.
 func (r *run) isBlindTo(at *place) bool {
 	b, known := r.core.Belief(at.key)
 	why, _ := r.core.Prospect(at.key)
-	isToGo := known && !at.isPublish && !b.IsGone && (b.State != core.Present || why.Change == core.OnChangeRebuild || why.IsNegated)
+	isToGo := known && !at.isPublish && !b.IsGone && (b.State != core.Present || why.Change == core.OnChangeRebuild ||
+		why.IsNegated)
 	return isToGo && slices.ContainsFunc(r.root.strays, func(stray string) bool {
 		_, is := r.w.Exists(stray)
 		return is && (r.root.left[stray] || r.root.left[stray+"/volumes"])
@@ -203,7 +214,8 @@ func (r *run) isHeldOpen(u use) bool {
 // isFreeUse is isFree of one volume, but for what is up of it.
 func (r *run) isFreeUse(u use) bool {
 	name := u.driver + "^" + u.volume
-	return !r.isCut[name] && r.registrars.registered[u.driver] && r.registrars.connected[u.driver] && !r.exclusive[name] && r.away[name] == nil && !r.denied[name] && !r.isSilent(u) &&
+	return !r.isCut[name] && r.registrars.registered[u.driver] && r.registrars.connected[u.driver] &&
+		!r.exclusive[name] && r.away[name] == nil && !r.denied[name] && !r.isSilent(u) &&
 		!slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Name == u.driver && !isPrompt(d) })
 }
 
@@ -233,8 +245,8 @@ func (r *run) goesAndComes(p *pod, beside string) bool {
 	return r.promptly(p, "come", beside, func() bool { return p.isRunning })
 }
 
-// hearsOf lets the agent be told of the pod: a cluster that was silent when calm came may stay so for minutes, and manifests never are. It reports
-// whether it was.
+// hearsOf lets the agent be told of the pod: a cluster that was silent when calm came may stay so for minutes, and
+// manifests never are. It reports whether it was.
 func (r *run) hearsOf(p *pod, as *corev1.Pod, beside string) bool {
 	for end := r.w.Now().Add(longestStart); p.told != as && r.w.Now() < end; {
 		if !r.until(r.w.Now().Add(time.Second)) {
@@ -242,7 +254,9 @@ func (r *run) hearsOf(p *pod, as *corev1.Pod, beside string) bool {
 		}
 	}
 	if p.told != as && r.files {
-		r.fail("L3", "be heard of", p.name, "the manifest of pod "+p.name+", which has nothing to do with "+beside+", has changed, and the agent does not act on it: "+r.tellWhy(p.name))
+		r.fail("L3", "be heard of", p.name,
+			"the manifest of pod "+p.name+", which has nothing to do with "+beside+", has changed, and the agent "+
+				"does not act on it: "+r.tellWhy(p.name))
 	}
 	return p.told == as
 }
@@ -252,7 +266,8 @@ func (r *run) promptly(p *pod, verb, beside string, done func() bool) bool {
 	end := r.w.Now().Add(prompt)
 	for !done() {
 		if r.w.Now() >= end {
-			r.fail("L3", verb, p.name, "pod "+p.name+" has nothing to do with "+beside+", and it did not "+verb+" within "+prompt.String()+": "+r.tellWhy(p.name))
+			r.fail("L3", verb, p.name, "pod "+p.name+" has nothing to do with "+beside+", and it did not "+verb+
+				" within "+prompt.String()+": "+r.tellWhy(p.name))
 			return false
 		}
 		if !r.until(min(end, r.w.Now().Add(time.Second))) {
@@ -268,8 +283,9 @@ func (r *run) hasRungs(p *pod) bool {
 	return has
 }
 
-// bystander is a running pod with volumes of working drivers alone, which take no time of their own for what they do; nil if there is none. A driver
-// of whose life the agent has not heard may be without a registration socket for minutes.
+// bystander is a running pod with volumes of working drivers alone, which take no time of their own for what they do;
+// nil if there is none. A driver of whose life the agent has not heard may be without a registration socket for
+// minutes.
 func (r *run) bystander() *pod {
 	if i := slices.IndexFunc(r.pods, r.isBystander); i >= 0 {
 		return r.pods[i]
@@ -283,7 +299,8 @@ func (r *run) isBystander(p *pod) bool {
 		slow[d.Name] = slow[d.Name] || d.Name == r.broken || !isPrompt(d) || !r.registrars.connected[d.Name]
 	}
 	isPlain := !slices.ContainsFunc(p.uses, func(u use) bool {
-		return slow[u.driver] || r.exclusive[u.driver+"^"+u.volume] || r.away[u.driver+"^"+u.volume] != nil || r.isDisturbed(u.path) ||
+		return slow[u.driver] || r.exclusive[u.driver+"^"+u.volume] || r.away[u.driver+"^"+u.volume] != nil ||
+			r.isDisturbed(u.path) ||
 			r.isCut[u.driver+"^"+u.volume] ||
 			r.isHeldOpen(u) || r.isSilent(u) || r.hasFailed(u)
 	})

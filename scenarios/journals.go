@@ -19,17 +19,18 @@ import (
 
 // What is the matter with the journal.
 const (
-	isSmall      = 1 + iota // it has room for a few ladders
-	getsTiny                // it is configured anew with less room, when records fill it
-	isOld                   // an old copy of it comes into its place, as from a backup
-	isElsewheres            // one that tells of another root directory comes into its place, as if the root directory was copied
+	isSmall  = 1 + iota // it has room for a few ladders
+	getsTiny            // it is configured anew with less room, when records fill it
+	isOld               // an old copy of it comes into its place, as from a backup
+	// one that tells of another root directory comes into its place, as if the root directory was copied.
+	isElsewheres
 )
 
 // leastRoom and mostRoom bound how large a small journal is, in KiB: a ladder takes about one and a half.
 const leastRoom, mostRoom = 8, 20
 
-// What the records of a pod of a hunt take at most, in bytes, as long as it keeps no former volumes beside the present ones: of any pod, and of one
-// volume of a driver.
+// What the records of a pod of a hunt take at most, in bytes, as long as it keeps no former volumes beside the present
+// ones: of any pod, and of one volume of a driver.
 const podRoom, ladderRoom = 17 << 10, 4 << 10
 
 // planJournal draws what is the matter with the journal.
@@ -82,13 +83,14 @@ func ofNode(name string) func(core.Param) core.Param {
 // otherJournal is a statement.
 func (t *story) otherJournal(rewrite func(core.Param) core.Param) string {
 	if !t.r.journalOf(rewrite) {
-		return "there is no record that would be another one; kill the agent for a time first, and have an attached volume up for a node's name"
+		return "there is no record that would be another one; kill the agent for a time first, and have an attached " +
+			"volume up for a node's name"
 	}
 	return ""
 }
 
-// journalOf rewrites the parameters of the journal's records, while no agent lives: it is as it would be elsewhere. A person who reads that the start
-// refuses it puts back what was there.
+// journalOf rewrites the parameters of the journal's records, while no agent lives: it is as it would be elsewhere. A
+// person who reads that the start refuses it puts back what was there.
 func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
 	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode || r.w.AgentLives() {
 		return false
@@ -99,14 +101,16 @@ func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
 	defer w.Close()
 	h := w.Host()
 	w.Do(func() {
-		j, _, err := journal.Open(&h, hal.Call{}, otherJournal, r.cfg.JournalBytes, func(rec core.Record) core.Record { return rec },
+		j, _, err := journal.Open(&h, hal.Call{}, otherJournal, r.cfg.JournalBytes,
+			func(rec core.Record) core.Record { return rec },
 			func([]core.Record) error { return nil })
 		if err != nil {
 			return
 		}
 		var lines []core.Line
 		for _, rec := range records {
-			hasPlaces := len(kinds.Places(&rec.Rung)) > 0 // a path of the host is the same wherever the root directory is
+			// a path of the host is the same wherever the root directory is
+			hasPlaces := len(kinds.Places(&rec.Rung)) > 0
 			for i, p := range rec.Rung.Want {
 				if hasPlaces {
 					rec.Rung.Want[i] = rewrite(p)
@@ -154,8 +158,9 @@ func (r *run) shrinksJournal(bytes int64) {
 	r.delays(chaos)
 }
 
-// makesRoom is a person who reads that the journal is full and does what that asks for: they remove pods, which go, as that needs no room. There is room
-// for one that waited then: it comes up. In the end they configure a larger journal, and bring the pods back.
+// makesRoom is a person who reads that the journal is full and does what that asks for: they remove pods, which go, as
+// that needs no room. There is room for one that waited then: it comes up. In the end they configure a larger journal,
+// and bring the pods back.
 func (r *run) makesRoom() bool {
 	if r.roomy == 0 {
 		return true
@@ -205,8 +210,8 @@ func (r *run) hasRoomFor(p *pod) bool {
 	return min(room, podRoom) <= r.cfg.JournalMost*3/4-r.takenByBroken(p)
 }
 
-// takenByBroken is what the records of a broken driver take of the journal that are not a pod's own. What was found without a record gets one as it is
-// taken down.
+// takenByBroken is what the records of a broken driver take of the journal that are not a pod's own. What was found
+// without a record gets one as it is taken down.
 func (r *run) takenByBroken(p *pod) int64 {
 	var last journal.Examined
 	newest := uint64(0)
@@ -245,13 +250,15 @@ func (r *run) takenByBroken(p *pod) int64 {
 	return int64(taken)
 }
 
-// isKeptBy: containers of a pod run that was deleted, as they hang on what a broken driver serves. The pod keeps all of its volumes.
+// isKeptBy: containers of a pod run that was deleted, as they hang on what a broken driver serves. The pod keeps all of
+// its volumes.
 func (r *run) isKeptBy(uid core.PodUID) bool {
 	p := r.byUID[uid]
 	return p != nil && p.isRunning && !p.isWanted
 }
 
-// keepsFormer reports whether a pod has volumes still that it had before an edit. They take room until it ends, beside those that it has now.
+// keepsFormer reports whether a pod has volumes still that it had before an edit. They take room until it ends, beside
+// those that it has now.
 func (r *run) keepsFormer(p *pod) bool {
 	return slices.ContainsFunc(r.list, func(at *place) bool {
 		is := func(u use) bool { return u.driver == at.driver && u.volume == at.volume }
@@ -276,7 +283,8 @@ func (r *run) copiesJournal() string {
 	return ""
 }
 
-// restoresJournal puts the backup in the place of the journal, while no agent lives, or says why it can't. What came since is not known.
+// restoresJournal puts the backup in the place of the journal, while no agent lives, or says why it can't. What came
+// since is not known.
 func (r *run) restoresJournal() string {
 	_, isNode := r.w.Exists(identity.File(rootDir))
 	switch {
@@ -294,15 +302,16 @@ func (r *run) restoresJournal() string {
 	for _, p := range r.list {
 		at := slices.IndexFunc(records, func(rec core.Record) bool { return rec.Rung.Key == p.key })
 		p.isTrace, p.isOutdated = at < 0, at >= 0 && p.isHeld && !records[at].WasUp
-		// What shows something else than the record tells of is a stranger's, for all that a start can know. The same thing, mounted anew, is not.
-		// Nor can a start know it of what a later boot has brought, if the record is of a call of an earlier one.
+		// What shows something else than the record tells of is a stranger's, for all that a start can know. The same
+		// thing, mounted anew, is not. Nor can a start know it of what a later boot has brought, if the record is of a
+		// call of an earlier one.
 		isEarlier := at >= 0 && records[at].Boot != r.w.BootID()
 		p.isEarlier = isEarlier && p.isHeld
 		if is := r.topOf(p.path); is.ID != 0 && (p.isCopied || isEarlier) && !is.Shows(p.copied.Fingerprint()) {
 			p.isMixedUp = true
 		}
-		// Of a raw block device no mount tells that the record is older than its end; nor of what has brought none, in this boot, to a directory that is
-		// there still.
+		// Of a raw block device no mount tells that the record is older than its end; nor of what has brought none, in
+		// this boot, to a directory that is there still.
 		_, isThere := r.w.Exists(p.path)
 		isBare := isThere && p.copied.ID == 0 && !isEarlier
 		if p.isCopied && !p.isHeld && (strings.Contains(p.path, "/volumeDevices/") || isBare) {
@@ -312,7 +321,8 @@ func (r *run) restoresJournal() string {
 	return ""
 }
 
-// isWhole: a publish and its stage are mounted. That alone tells that what is recorded of another boot is up in this one.
+// isWhole: a publish and its stage are mounted. That alone tells that what is recorded of another boot is up in this
+// one.
 func (r *run) isWhole(p *place) bool {
 	return r.topOf(p.path).ID != 0 && slices.ContainsFunc(r.list, func(q *place) bool {
 		return !q.isPublish && q.thing == p.thing && r.topOf(q.path).ID != 0

@@ -31,8 +31,8 @@ func TestStoriesOfJournalsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestOfAnotherBootAWholeLadderTells: that what an old copy of the journal records of another boot is up in this one is told
-// by the mounts of a publish and of its stage, and by nothing else.
+// TestOfAnotherBootAWholeLadderTells: that what an old copy of the journal records of another boot is up in this one is
+// told by the mounts of a publish and of its stage, and by nothing else.
 func TestOfAnotherBootAWholeLadderTells(t *testing.T) {
 	for name, c := range map[string]struct {
 		isEarlier bool
@@ -83,7 +83,8 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 			return core.Record{Rung: core.Rung{Key: key, Volume: "d^" + volume}}
 		}
 		return core.Record{Rung: core.Rung{
-			Key: hal.Key("csi.publish/d^" + volume + "/" + string(pod)), Volume: "d^" + volume, Pod: pod, Below: []hal.Key{key},
+			Key: hal.Key("csi.publish/d^" + volume + "/" + string(pod)), Volume: "d^" + volume, Pod: pod,
+			Below: []hal.Key{key},
 		}}
 	}
 	const room = 3000
@@ -94,16 +95,51 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 		found   []core.Rung
 		keeps   bool // the containers of another pod can't end, as they hang on what a broken driver serves
 	}{
-		"nothing":                                    {"d", nil, 0, nil, false},
-		"a driver that works":                        {"", []core.Record{want("", "other")}, 0, nil, false},
-		"its own":                                    {"d", []core.Record{want("u", "v"), want("", "v")}, 0, nil, false},
-		"another pod's, on its own stage":            {"d", []core.Record{want("p", "v"), want("", "v")}, journal.WorstSize(want("p", "v")), nil, false},
-		"what has room for another publish":          {"d", []core.Record{want("p", "other"), want("", "other")}, journal.WorstSize(want("", "other")) + room, nil, false},
-		"a volume that it does not have now":         {"d", []core.Record{want("", "other")}, journal.WorstSize(want("", "other")) + room, nil, false},
-		"what has no record yet":                     {"d", []core.Record{want("", "v")}, ladderRoom / 2, []core.Rung{want("p", "v").Rung}, false},
-		"what was found of its own":                  {"d", nil, 0, []core.Rung{want("u", "v").Rung, want("", "v").Rung}, false},
-		"of a driver that works, of a pod that runs": {"", []core.Record{want("p", "other"), want("", "other")}, journal.WorstSize(want("", "other")) + room, nil, true},
-		"of a pod that runs, on its own stage":       {"", []core.Record{want("p", "v"), want("", "v")}, journal.WorstSize(want("p", "v")), nil, true},
+		"nothing":             {"d", nil, 0, nil, false},
+		"a driver that works": {"", []core.Record{want("", "other")}, 0, nil, false},
+		"its own": {
+			"d",
+			[]core.Record{want("u", "v"), want("", "v")},
+			0,
+			nil, false,
+		},
+		"another pod's, on its own stage": {
+			"d",
+			[]core.Record{want("p", "v"), want("", "v")},
+			journal.WorstSize(want("p", "v")), nil, false,
+		},
+		"what has room for another publish": {
+			"d",
+			[]core.Record{want("p", "other"), want("", "other")},
+			journal.WorstSize(want("", "other")) + room, nil, false,
+		},
+		"a volume that it does not have now": {
+			"d",
+			[]core.Record{want("", "other")},
+			journal.WorstSize(want("", "other")) + room, nil, false,
+		},
+		"what has no record yet": {
+			"d",
+			[]core.Record{want("", "v")},
+			ladderRoom / 2,
+			[]core.Rung{want("p", "v").Rung},
+			false,
+		},
+		"what was found of its own": {
+			"d", nil, 0,
+			[]core.Rung{want("u", "v").Rung, want("", "v").Rung},
+			false,
+		},
+		"of a driver that works, of a pod that runs": {
+			"",
+			[]core.Record{want("p", "other"), want("", "other")},
+			journal.WorstSize(want("", "other")) + room, nil, true,
+		},
+		"of a pod that runs, on its own stage": {
+			"",
+			[]core.Record{want("p", "v"), want("", "v")},
+			journal.WorstSize(want("p", "v")), nil, true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
@@ -114,7 +150,8 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 			}
 			h := r.w.Host()
 			r.w.Do(func() {
-				j, _, err := journal.Open(&h, hal.Call{}, journalDir, 16<<10, func(rec core.Record) core.Record { return rec },
+				j, _, err := journal.Open(&h, hal.Call{}, journalDir, 16<<10,
+					func(rec core.Record) core.Record { return rec },
 					func([]core.Record) error { return nil })
 				require.NoError(t, err)
 				for _, rec := range c.records {
@@ -131,9 +168,11 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 	}
 }
 
-// TestAHostPathTellsNothingOfTheRootDirectory: where a journal was made is told by what volnode's own places are called in it, and by nothing else.
+// TestAHostPathTellsNothingOfTheRootDirectory: where a journal was made is told by what volnode's own places are called
+// in it, and by nothing else.
 func TestAHostPathTellsNothingOfTheRootDirectory(t *testing.T) {
-	const rest = "at 0s apply all\nwithin 30s expect pod default/web ready\nafter 1s kill agent for 1m\nafter 1s make the journal one of root directory /srv/volnode\n"
+	const rest = "at 0s apply all\nwithin 30s expect pod default/web ready\nafter 1s kill agent for 1m\nafter 1s " +
+		"make the journal one of root directory /srv/volnode\n"
 	for volume, isOther := range map[string]bool{"host:" + rootDir + "/pods": false, "scratch": true} {
 		s, err := Parse("journal.txt", "# a journal\npod default/web uses "+volume+"\n"+rest)
 		require.NoError(t, err)
@@ -147,8 +186,8 @@ func TestAHostPathTellsNothingOfTheRootDirectory(t *testing.T) {
 	}
 }
 
-// TestARecordThatIsOutdatedStaysSoUntilItsVolumeIsUp: a driver that is asked once more for what it has published tells the agent nothing of what
-// containers run there, unless the agent takes it for up.
+// TestARecordThatIsOutdatedStaysSoUntilItsVolumeIsUp: a driver that is asked once more for what it has published tells
+// the agent nothing of what containers run there, unless the agent takes it for up.
 func TestARecordThatIsOutdatedStaysSoUntilItsVolumeIsUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		isHeld, want bool
@@ -169,7 +208,8 @@ func TestARecordThatIsOutdatedStaysSoUntilItsVolumeIsUp(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatNothingNamesMayBeLeft: what a driver holds without a mount may be left by who was never told of it since the journal was lost.
+// TestOnlyWhatNothingNamesMayBeLeft: what a driver holds without a mount may be left by who was never told of it since
+// the journal was lost.
 func TestOnlyWhatNothingNamesMayBeLeft(t *testing.T) {
 	for name, c := range map[string]struct{ isLost, isTold, want bool }{
 		"the journal is lost, and no name was left": {isLost: true, want: true},
@@ -185,14 +225,18 @@ func TestOnlyWhatNothingNamesMayBeLeft(t *testing.T) {
 	}
 }
 
-// TestAWishTellsOfNothing: that a pod wants a volume, and that the agent has looked at its place, does not tell it what a driver holds from before.
+// TestAWishTellsOfNothing: that a pod wants a volume, and that the agent has looked at its place, does not tell it what
+// a driver holds from before.
 func TestAWishTellsOfNothing(t *testing.T) {
 	r := bare(t)
 	r.believe()
 	r.holds(sim.EffectStaged)
 	p := r.byPath[stagePath]
 	p.isTold, p.isTouched = false, true
-	batch := r.core.Step(2, core.Wanted{Pod: "p", Complete: true, Rungs: []core.Rung{{Key: theStage, Kind: "csi.stage", Intent: true}}})
+	batch := r.core.Step(2, core.Wanted{
+		Pod: "p", Complete: true,
+		Rungs: []core.Rung{{Key: theStage, Kind: "csi.stage", Intent: true}},
+	})
 	require.Len(t, batch.Start, 1)
 	require.Equal(t, core.Look, batch.Start[0].Verb)
 	r.refine(theStage)

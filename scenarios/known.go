@@ -13,8 +13,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is what the objects of a world mean: which volume a pod finds where. It follows the objects as they are at each moment, for a name can
-// pass from one volume to another: a PersistentVolume's handle is edited, or a claim is created again.
+// This file is what the objects of a world mean: which volume a pod finds where. It follows the objects as they are at
+// each moment, for a name can pass from one volume to another: a PersistentVolume's handle is edited, or a claim is
+// created again.
 
 // objects are some objects by their names, claims by namespace/name.
 type objects struct {
@@ -26,8 +27,12 @@ type objects struct {
 }
 
 func newObjects() objects {
-	return objects{map[string]*corev1.PersistentVolume{}, map[string]*corev1.PersistentVolumeClaim{}, map[string]*storagev1.CSIDriver{},
-		map[string]*storagev1.VolumeAttachment{}}
+	return objects{
+		map[string]*corev1.PersistentVolume{},
+		map[string]*corev1.PersistentVolumeClaim{},
+		map[string]*storagev1.CSIDriver{},
+		map[string]*storagev1.VolumeAttachment{},
+	}
 }
 
 func (o *objects) put(object any) {
@@ -139,7 +144,8 @@ func (r *run) usesNow(object *corev1.Pod, uses []use) []use {
 	return r.usesOf(object, uses)
 }
 
-// toldOf is what the present life of the agent has been told of the meaning of a pod's claims; "" as long as no name has changed its meaning.
+// toldOf is what the present life of the agent has been told of the meaning of a pod's claims; "" as long as no name
+// has changed its meaning.
 func (r *run) toldOf(p *pod) string {
 	if !r.isRenamed {
 		return ""
@@ -152,20 +158,22 @@ func (r *run) isCurrent(p *pod) bool {
 	return p.told == p.object && (!r.isRenamed || r.heard.identity(p.object) == r.now.identity(p.object))
 }
 
-// mayRun reports whether containers of the pod whose publish a place is run on it, or might, for all that the agent knows: it was up for that pod,
-// which has not ended since, be it that the pod was not ready for another volume's sake.
+// mayRun reports whether containers of the pod whose publish a place is run on it, or might, for all that the agent
+// knows: it was up for that pod, which has not ended since, be it that the pod was not ready for another volume's sake.
 func (r *run) mayRun(at *place) bool {
 	if !at.isPublish {
 		return false
 	}
 	owner := r.podOf(at.path)
-	return at.wasUp || r.isPresumed(at.key, owner) || owner != nil && owner.isRunning && slices.ContainsFunc(owner.given, func(g use) bool {
-		return g.path == at.path && g.driver == at.driver && g.volume == at.volume
-	})
+	return at.wasUp || r.isPresumed(at.key, owner) || owner != nil && owner.isRunning &&
+		slices.ContainsFunc(owner.given, func(g use) bool {
+			return g.path == at.path && g.driver == at.driver && g.volume == at.volume
+		})
 }
 
-// isPresumed: the journal was lost, and an earlier life has left the volume there, or the names for it, for a pod that is wanted. A start that finds them
-// without a record can't know that no container uses it; a deletion that reaches the agent together with the creation that follows does not say so either.
+// isPresumed: the journal was lost, and an earlier life has left the volume there, or the names for it, for a pod that
+// is wanted. A start that finds them without a record can't know that no container uses it; a deletion that reaches the
+// agent together with the creation that follows does not say so either.
 func (r *run) isPresumed(key hal.Key, owner *pod) bool {
 	if !r.root.forgotten || !r.alive() || owner == nil || !owner.isWanted {
 		return false
@@ -175,7 +183,8 @@ func (r *run) isPresumed(key hal.Key, owner *pod) bool {
 	return known && b.State == core.Unknown && why.IsUsed
 }
 
-// bearsPresumed reports whether the agent presumes containers of a pod on a rung, as isPresumed has it, or on what stands on it.
+// bearsPresumed reports whether the agent presumes containers of a pod on a rung, as isPresumed has it, or on what
+// stands on it.
 func (r *run) bearsPresumed(b *core.Belief, p *pod) bool {
 	is := b.Pod == p.uid && r.isPresumed(b.Key, p)
 	r.core.Beliefs(func(o core.Belief) {
@@ -184,8 +193,8 @@ func (r *run) bearsPresumed(b *core.Belief, p *pod) bool {
 	return is
 }
 
-// isContested: an old copy of the journal tells of one volume at a path of p, and the names on the node of another, which containers are presumed to use:
-// neither can move before the pod ends. b is one of the two, or what bears it.
+// isContested: an old copy of the journal tells of one volume at a path of p, and the names on the node of another,
+// which containers are presumed to use: neither can move before the pod ends. b is one of the two, or what bears it.
 func (r *run) isContested(b *core.Belief, p *pod) bool {
 	var here []core.Belief
 	r.core.Beliefs(func(o core.Belief) {
@@ -200,7 +209,8 @@ func (r *run) isContested(b *core.Belief, p *pod) bool {
 	})
 }
 
-// isOccupied reports whether containers may run on another volume where a pod finds one of its own, or where that is staged.
+// isOccupied reports whether containers may run on another volume where a pod finds one of its own, or where that is
+// staged.
 func (r *run) isOccupied(p *pod) bool {
 	return r.isStuck(p) || r.holdsPresumed(p) || slices.ContainsFunc(p.uses, func(u use) bool {
 		return u.driver != "" && slices.ContainsFunc(r.list, func(at *place) bool {
@@ -210,7 +220,8 @@ func (r *run) isOccupied(p *pod) bool {
 	})
 }
 
-// holdsPresumed reports whether the agent presumes containers of a pod on another volume at a path of it, after the loss of the journal.
+// holdsPresumed reports whether the agent presumes containers of a pod on another volume at a path of it, after the
+// loss of the journal.
 func (r *run) holdsPresumed(p *pod) bool {
 	if !r.root.forgotten || !r.alive() {
 		return false
@@ -224,7 +235,8 @@ func (r *run) holdsPresumed(p *pod) bool {
 	return is
 }
 
-// isStuck reports whether a broken driver does not let go of what it has, or may have, at a path of a pod that is to be another volume's.
+// isStuck reports whether a broken driver does not let go of what it has, or may have, at a path of a pod that is to be
+// another volume's.
 func (r *run) isStuck(p *pod) bool {
 	if r.broken == "" || !r.alive() {
 		return false
@@ -232,13 +244,15 @@ func (r *run) isStuck(p *pod) bool {
 	isStuck := false
 	r.core.Beliefs(func(b core.Belief) {
 		isStuck = isStuck || r.isBroken(string(b.Key)) && slices.ContainsFunc(p.uses, func(u use) bool {
-			return u.driver != "" && u.driver+"^"+u.volume != b.Volume && (b.Path == u.path || u.raw && path.Base(b.Path) == u.spec)
+			return u.driver != "" && u.driver+"^"+u.volume != b.Volume &&
+				(b.Path == u.path || u.raw && path.Base(b.Path) == u.spec)
 		})
 	})
 	return isStuck
 }
 
-// usesOf is what the containers of a pod find. What can't be told any more, for its claim or its volume is deleted, is what it was.
+// usesOf is what the containers of a pod find. What can't be told any more, for its claim or its volume is deleted, is
+// what it was.
 func (r *run) usesOf(pod *corev1.Pod, before []use) []use {
 	uses := make([]use, 0, len(pod.Spec.Volumes))
 	for i := range pod.Spec.Volumes {
@@ -264,7 +278,8 @@ func (r *run) useOf(pod *corev1.Pod, v *corev1.Volume, isBlock, readOnly bool) (
 	u.name = v.Name
 	switch {
 	case v.EmptyDir != nil:
-		u.memory, u.path = v.EmptyDir.Medium == corev1.StorageMediumMemory, plugin.EmptyDirPlace(rootDir, uid, v.Name).Path
+		u.memory, u.path = v.EmptyDir.Medium == corev1.StorageMediumMemory,
+			plugin.EmptyDirPlace(rootDir, uid, v.Name).Path
 	case v.HostPath != nil:
 		u.exempt, u.path, u.isHost = isAnyType(v.HostPath), v.HostPath.Path, true
 	case v.CSI != nil:

@@ -10,8 +10,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// TestOnlyALostJournalExcusesAStart: a start that knows nothing of a stage that is up breaks S15, but for one thing: the journal was lost, and no name on the
-// node tells of the stage.
+// TestOnlyALostJournalExcusesAStart: a start that knows nothing of a stage that is up breaks S15, but for one thing:
+// the journal was lost, and no name on the node tells of the stage.
 func TestOnlyALostJournalExcusesAStart(t *testing.T) {
 	for name, c := range map[string]struct{ isLost, isNamed, isExcused bool }{
 		"the journal is lost and nothing is named":    {true, false, true},
@@ -38,7 +38,8 @@ func TestOnlyALostJournalExcusesAStart(t *testing.T) {
 	}
 }
 
-// TestOnlyACallOfALostJournalStrands: what a call brings is nobody's volume only if the call began before the journal was lost.
+// TestOnlyACallOfALostJournalStrands: what a call brings is nobody's volume only if the call began before the journal
+// was lost.
 func TestOnlyACallOfALostJournalStrands(t *testing.T) {
 	for name, c := range map[string]struct {
 		isLost bool
@@ -59,14 +60,17 @@ func TestOnlyACallOfALostJournalStrands(t *testing.T) {
 			}
 			p := r.byPath[stagePath]
 			require.Equal(t, c.isLost, p.isTouched, "only a lost journal leaves the call to nobody")
-			r.betrays(&sim.Effect{Kind: c.kind, Actor: "d", Run: 1, Call: c.call, Key: theStage, Method: stage, Path: stagePath})
+			r.betrays(&sim.Effect{
+				Kind: c.kind, Actor: "d", Run: 1, Call: c.call, Key: theStage, Method: stage,
+				Path: stagePath,
+			})
 			require.Equal(t, c.want, p.isStranded)
 		})
 	}
 }
 
-// TestStrandedAsItIsTakenDown: of what a forgotten call brings without a mount after its driver was asked to let go, that
-// descent does not hear.
+// TestStrandedAsItIsTakenDown: of what a forgotten call brings without a mount after its driver was asked to let go,
+// that descent does not hear.
 func TestStrandedAsItIsTakenDown(t *testing.T) {
 	descends := core.Belief{State: core.Unknown, InFlight: true, Verb: core.Descend}
 	for name, c := range map[string]struct {
@@ -90,7 +94,10 @@ func TestStrandedAsItIsTakenDown(t *testing.T) {
 				r.w.MakeDir(stagePath)
 				require.Zero(t, r.w.MountForeign(stagePath))
 			}
-			r.betrays(&sim.Effect{Kind: sim.EffectStaged, Actor: "d", Run: 1, Call: 1, Key: theStage, Method: stage, Path: stagePath})
+			r.betrays(&sim.Effect{
+				Kind: sim.EffectStaged, Actor: "d", Run: 1, Call: 1, Key: theStage, Method: stage,
+				Path: stagePath,
+			})
 			if c.isAskedSince {
 				r.sends(2, unstage)
 			}
@@ -99,7 +106,8 @@ func TestStrandedAsItIsTakenDown(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatNobodyHasSeenIsLostUnsaid: that an emptyDir was taken away is to be told (S29), unless the journal was lost, and nobody has looked at it since.
+// TestOnlyWhatNobodyHasSeenIsLostUnsaid: that an emptyDir was taken away is to be told (S29), unless the journal was
+// lost, and nobody has looked at it since.
 func TestOnlyWhatNobodyHasSeenIsLostUnsaid(t *testing.T) {
 	for name, c := range map[string]struct{ isLost, isSeen, isToTell bool }{
 		"the journal is there":             {false, false, true},

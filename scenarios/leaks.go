@@ -16,12 +16,13 @@ import (
 	"github.com/volnode/volnode/internal/wording"
 )
 
-// leaks finds secrets in texts: every run of eight or more of a value's bytes, as it is and encoded. It knows the values from the world's truth, and
-// shares nothing with what the engine searches by.
+// leaks finds secrets in texts: every run of eight or more of a value's bytes, as it is and encoded. It knows the
+// values from the world's truth, and shares nothing with what the engine searches by.
 type leaks struct {
 	windows map[string]bool
-	blocks  [1 << 10]uint64 // a bit for the hash of each block in a window: a window that ends at another block there is not
-	words   []string        // values that are shorter: told where they are words of their own
+	// a bit for the hash of each block in a window: a window that ends at another block there is not
+	blocks [1 << 10]uint64
+	words  []string // values that are shorter: told where they are words of their own
 }
 
 // telling is how many bytes of a secret are too many, and blockLength how many of them are looked at first.
@@ -77,8 +78,10 @@ func contentOf(s *corev1.Secret) map[string]string {
 // formsOfSecret are the texts by which a value is known again.
 func formsOfSecret(value string) []string {
 	forms := []string{
-		value, strings.ToUpper(value), strings.ToLower(value), strconv.Quote(value), url.QueryEscape(value), url.PathEscape(value),
-		hex.EncodeToString([]byte(value)), fmt.Sprintf("%X", value), strings.ReplaceAll(fmt.Sprintf("% x", value), " ", ":"),
+		value, strings.ToUpper(value), strings.ToLower(value), strconv.Quote(value), url.QueryEscape(value),
+		url.PathEscape(value),
+		hex.EncodeToString([]byte(value)), fmt.Sprintf("%X", value),
+		strings.ReplaceAll(fmt.Sprintf("% x", value), " ", ":"),
 		strings.ReplaceAll(fmt.Sprintf("% X", value), " ", ":"), strings.Trim(fmt.Sprint([]byte(value)), "[]"),
 	}
 	for skew := range 3 {
@@ -126,7 +129,8 @@ func (l *leaks) in(text string) string {
 		if rest, found := text, true; word != "" && strings.Contains(text, word) {
 			for found {
 				var before string
-				if before, rest, found = strings.Cut(rest, word); found && !endsInLetter(before) && !beginsWithLetter(rest) {
+				if before, rest, found = strings.Cut(rest, word); found && !endsInLetter(before) &&
+					!beginsWithLetter(rest) {
 					return word
 				}
 			}
@@ -135,8 +139,8 @@ func (l *leaks) in(text string) string {
 	return ""
 }
 
-// isFraction reports whether a part of a text is digits of the fraction of a duration, as 942756238 in 31.942756238s: those
-// can be any, also those of a secret in hexadecimal.
+// isFraction reports whether a part of a text is digits of the fraction of a duration, as 942756238 in 31.942756238s:
+// those can be any, also those of a secret in hexadecimal.
 func isFraction(text string, from, to int) bool {
 	for from > 0 && isDigit(text[from-1]) {
 		from--

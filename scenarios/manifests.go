@@ -76,7 +76,8 @@ func (p *parser) object(text string) error {
 		o := &storagev1.VolumeAttachment{}
 		value, about = o, &o.ObjectMeta
 	default:
-		const are = "an object of a scenario is a v1 Pod, PersistentVolume, PersistentVolumeClaim or Secret, or a storage.k8s.io/v1 CSIDriver or VolumeAttachment"
+		const are = "an object of a scenario is a v1 Pod, PersistentVolume, PersistentVolumeClaim or Secret, or a " +
+			"storage.k8s.io/v1 CSIDriver or VolumeAttachment"
 		if meta.APIVersion == "" || meta.Kind == "" {
 			return p.errorf("an object without an apiVersion, or without a kind; %s", are)
 		}
@@ -107,7 +108,8 @@ func (p *parser) add(value any, about *metav1.ObjectMeta) error {
 	}
 	for _, other := range p.s.Objects {
 		if other.Name == o.Name && other.Version == o.Version {
-			return p.errorf("%s is in line %d already; a further version of a pod is a pod line with version V, of others it has the annotation %s",
+			return p.errorf("%s is in line %d already; a further version of a pod is a pod line with version V, of "+
+				"others it has the annotation %s",
 				o.Name, other.Line, versionAnnotation)
 		}
 	}

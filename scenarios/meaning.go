@@ -17,7 +17,8 @@ import (
 	"github.com/volnode/volnode/internal/wording"
 )
 
-// This file says what the words of a scenario must mean, what somebody may have meant by one that means nothing, and all that is wrong with a file.
+// This file says what the words of a scenario must mean, what somebody may have meant by one that means nothing, and
+// all that is wrong with a file.
 
 // parseError is one error of a scenario.
 type parseError struct {
@@ -67,7 +68,8 @@ func (p *parser) errors() error {
 	return errors.Join(all...)
 }
 
-// check makes sure that every statement means something, names objects that there are, and comes at a time that is not over.
+// check makes sure that every statement means something, names objects that there are, and comes at a time that is not
+// over.
 func (p *parser) check() {
 	all, earliest := actions(), time.Duration(0)
 	for i := range p.s.Steps {
@@ -87,7 +89,8 @@ func (p *parser) check() {
 		}
 		switch {
 		case s.act == nil:
-			p.note(p.errorf("%q is nothing that can happen or be expected%s docs/volsim.md lists what can", s, nearestAction(s.Words)))
+			p.note(p.errorf("%q is nothing that can happen or be expected%s docs/volsim.md lists what can", s,
+				nearestAction(s.Words)))
 		case s.Since && !s.Within:
 			earliest += s.Wait
 		case !s.Since && s.Wait < earliest:
@@ -98,7 +101,8 @@ func (p *parser) check() {
 	}
 }
 
-// nearestAction ends an error about a statement that means nothing: what it may have meant, if it is like any that means something.
+// nearestAction ends an error about a statement that means nothing: what it may have meant, if it is like any that
+// means something.
 func nearestAction(words []string) string {
 	best, least := "", float64(len(words))/2
 	for _, a := range actions() {
@@ -112,7 +116,8 @@ func nearestAction(words []string) string {
 	return "; did you mean: " + best + "?"
 }
 
-// unlike is how many words of a statement are not those of a pattern: Levenshtein's distance, in which a word that is like another one is a part of a word.
+// unlike is how many words of a statement are not those of a pattern: Levenshtein's distance, in which a word that is
+// like another one is a part of a word.
 func unlike(pattern, words []string) float64 {
 	row := make([]float64, len(words)+1)
 	for j := range row {
@@ -209,10 +214,12 @@ var kindsOfObjects = map[string]string{
 	"secret": "a manifest of a Secret behind a line ---",
 }
 
-// mayBe reports whether a line or manifest that is bad may make what has a name: then it is not said to be missing, too.
+// mayBe reports whether a line or manifest that is bad may make what has a name: then it is not said to be missing,
+// too.
 func (p *parser) mayBe(name string) bool {
 	name = strings.TrimPrefix(name[strings.LastIndexByte(name, '/')+1:], "pv-")
-	return slices.Contains(strings.FieldsFunc(p.lost, func(c rune) bool { return strings.ContainsRune(" \t\n,:/{}[]\"'", c) }), name)
+	return slices.Contains(strings.FieldsFunc(p.lost,
+		func(c rune) bool { return strings.ContainsRune(" \t\n,:/{}[]\"'", c) }), name)
 }
 
 // hasObject refuses an object that no line and no manifest makes.
@@ -229,7 +236,8 @@ func (p *parser) hasObject(kind, name, version, made string) error {
 	return p.none(kind, strings.TrimSpace(name+" "+version), names, made)
 }
 
-// namesDrivers refuses drivers that volume and pod lines name and no line declares. A manifest may name any: that no driver serves it may be the story.
+// namesDrivers refuses drivers that volume and pod lines name and no line declares. A manifest may name any: that no
+// driver serves it may be the story.
 func (p *parser) namesDrivers() {
 	for _, d := range p.drivers {
 		p.line = d.line
@@ -287,7 +295,8 @@ func (p *parser) hasHandle(handle, driver string) error {
 	if driver != "" {
 		of = " of " + driver
 	}
-	return p.errorf("no volume%s has the handle %s%s", of, handle, cmp.Or(wording.Meant(handle, names), "; there is no volume"+of))
+	return p.errorf("no volume%s has the handle %s%s", of, handle,
+		cmp.Or(wording.Meant(handle, names), "; there is no volume"+of))
 }
 
 // handles are those of the volumes of a driver, or of all; sorted.

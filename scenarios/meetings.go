@@ -9,17 +9,19 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is the part of L7 that is about drivers: how often the agent asks who they are and connects to them, and what it keeps open.
+// This file is the part of L7 that is about drivers: how often the agent asks who they are and connects to them, and
+// what it keeps open.
 
-// The engine waits one second after a failure, doubled up to ten seconds for an endpoint and thirty for a registrar. What is allowed here is a little
-// more.
+// The engine waits one second after a failure, doubled up to ten seconds for an endpoint and thirty for a registrar.
+// What is allowed here is a little more.
 const (
 	firstMeetings = 8 // while the waits grow
 	meetingWait   = 9 * time.Second
 	askingWait    = 27 * time.Second
 	meetingLeast  = 900 * time.Millisecond // between two connections to one endpoint
-	firstTold     = 6                      // while the waits grow before a registrar is told again that its driver was taken
-	tellingAgain  = 45 * time.Second       // the longest of them, and a call that is not answered
+	// while the waits grow before a registrar is told again that its driver was taken.
+	firstTold    = 6
+	tellingAgain = 45 * time.Second // the longest of them, and a call that is not answered
 )
 
 // heardDrivers notes what the agent hears of drivers, when it hears it. That may be long after the change: a notice may
@@ -128,7 +130,8 @@ func (r *run) connects(e *sim.Effect) {
 		why = "again after " + e.At.Sub(n.recent[1]).String()
 	}
 	if why != "" {
-		r.fail("L7", "pace of "+e.Method, driver, "the agent asks who is at "+e.Path+" "+why+"; nothing has changed for driver "+driver)
+		r.fail("L7", "pace of "+e.Method, driver,
+			"the agent asks who is at "+e.Path+" "+why+"; nothing has changed for driver "+driver)
 	}
 	n.recent[1] = e.At
 }
@@ -150,15 +153,16 @@ func (r *run) keepsNoMore() bool {
 	for _, name := range r.w.Connections() {
 		isDriver := slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Name == name })
 		if !isDriver || !r.registrars.registered[name] {
-			r.fail("L7", "connection", hal.DriverOf(name), "the agent keeps a connection as "+name+" though nobody is met, and it calls nobody by it")
+			r.fail("L7", "connection", hal.DriverOf(name),
+				"the agent keeps a connection as "+name+" though nobody is met, and it calls nobody by it")
 			return false
 		}
 	}
 	return true
 }
 
-// tellsRegistrars is a part of L13: in calm each registrar has been told that its driver was taken, however often it has
-// missed that before. The upstream one is not ready before that.
+// tellsRegistrars is a part of L13: in calm each registrar has been told that its driver was taken, however often it
+// has missed that before. The upstream one is not ready before that.
 func (r *run) tellsRegistrars() bool {
 	r.judges("L13")
 	if r.unheard() != "" && !r.until(r.w.Now().Add(tellingAgain)) {

@@ -12,10 +12,11 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is manifests of pods that go for a while, and nobody has deleted the pods: an editor removes the file before it writes it again, or the
-// document is in another file by now, which nobody understands.
+// This file is manifests of pods that go for a while, and nobody has deleted the pods: an editor removes the file
+// before it writes it again, or the document is in another file by now, which nobody understands.
 
-// badness is what is wrong with the file that a pod's document was moved to. What may be in it tells which pods it holds.
+// badness is what is wrong with the file that a pod's document was moved to. What may be in it tells which pods it
+// holds.
 type badness uint8
 
 const (
@@ -26,13 +27,15 @@ const (
 	cutAtLine                 // it ends with a line, before the name
 	empty                     // nothing of it is written yet
 	unfinished                // it ends within a pod that comes before it: good YAML, but for what that pod lacks
-	zeroed                    // it ends within that pod, and behind that are zeros, as a power cut leaves them, and a line
+	// it ends within that pod, and behind that are zeros, as a power cut leaves them, and a line.
+	zeroed
 )
 
 // badnesses are the words for them.
 var badnesses = []string{"bad", "renamed", "escaped", "torn", "short", "empty", "unfinished", "zeroed"}
 
-// rewriteMost is how long a manifest is not there while it is written again: less than any two readings that must agree are apart.
+// rewriteMost is how long a manifest is not there while it is written again: less than any two readings that must agree
+// are apart.
 const rewriteMost = 190 * time.Millisecond
 
 // takesAway has a pod's manifest be away for a while. Nobody has deleted the pod.
@@ -65,8 +68,8 @@ func (r *run) misplaces(p *pod, how badness, d time.Duration) {
 	r.w.After(d, "a misplaced pod is where it was", func() { r.putsBack(p, object, file, to) })
 }
 
-// rewrites is an editor that does not rename: it makes a file of its own, deletes the old one, and writes that anew, all in less time than lies between two
-// readings that agree.
+// rewrites is an editor that does not rename: it makes a file of its own, deletes the old one, and writes that anew,
+// all in less time than lies between two readings that agree.
 func (r *run) rewrites(file string) {
 	const beat = 100 * time.Millisecond
 	if _, there := r.w.Exists(file); !there || r.isAside() {

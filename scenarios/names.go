@@ -8,8 +8,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is short names for what keys and paths are about: disk:vol-1 is a volume, disk:vol-1@pod-3 what a pod has of it, pod-3/scratch an
-// emptyDir.
+// This file is short names for what keys and paths are about: disk:vol-1 is a volume, disk:vol-1@pod-3 what a pod has
+// of it, pod-3/scratch an emptyDir.
 
 // names replaces keys, paths and handles by short names.
 type names struct {
@@ -83,7 +83,8 @@ func (r *run) naming() *names {
 	return n
 }
 
-// volumeName is the handle, with the driver before it if another driver has a volume of that handle or one that resembles it.
+// volumeName is the handle, with the driver before it if another driver has a volume of that handle or one that
+// resembles it.
 func (r *run) volumeName(driver, handle string) string {
 	if len(r.w.Drivers()) < 2 {
 		return handle
@@ -106,8 +107,9 @@ func firstLine(text string) string {
 // calls are the sites of calls, as people name what they do.
 var calls = map[string]string{
 	"csi.stage": "stage", "csi.unstage": "unstage", "csi.publish": "publish", "csi.unpublish": "unpublish",
-	"mounts.mount": "mount", "mounts.bind": "bind", "mounts.unmount": "unmount", "tree.remove-tree": "removal of the tree",
-	"tree.remove": "removal", "files.sync": "fsync", "tree.sync": "fsync of the directory",
+	"mounts.mount": "mount", "mounts.bind": "bind", "mounts.unmount": "unmount",
+	"tree.remove-tree": "removal of the tree",
+	"tree.remove":      "removal", "files.sync": "fsync", "tree.sync": "fsync of the directory",
 }
 
 func callName(site string) string {

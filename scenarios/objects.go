@@ -161,7 +161,10 @@ func (v version) means(i int) huntVolume {
 // persistentVolume is a volume's object, in one of its versions.
 func persistentVolume(i int, is version) *corev1.PersistentVolume {
 	v := is.means(i)
-	src := &corev1.CSIPersistentVolumeSource{Driver: v.driver, VolumeHandle: v.handle, VolumeAttributes: map[string]string{"tier": "gold", "pool": v.handle}}
+	src := &corev1.CSIPersistentVolumeSource{
+		Driver: v.driver, VolumeHandle: v.handle,
+		VolumeAttributes: map[string]string{"tier": "gold", "pool": v.handle},
+	}
 	if v.secret == "both" {
 		src.NodeStageSecretRef = &corev1.SecretReference{Namespace: "default", Name: "stage"}
 	}
@@ -234,7 +237,8 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 			Namespace: "default", Name: name, UID: types.UID(uid), ResourceVersion: fmt.Sprint(s.edits + 1),
 		},
 		Spec: corev1.PodSpec{
-			NodeName: nodeName, ServiceAccountName: fmt.Sprintf("account-%d", s.index), Containers: []corev1.Container{{Name: "app", Image: "app"}},
+			NodeName: nodeName, ServiceAccountName: fmt.Sprintf("account-%d", s.index),
+			Containers: []corev1.Container{{Name: "app", Image: "app"}},
 		},
 	}
 	most := bits.OnesCount32(s.volumes) + 3

@@ -14,8 +14,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is a part of L7: how often a driver may be asked the same while nothing changes but by the engine's own calls.
-// The engine waits 500 ms, doubled up to 4 s for ten minutes, and then up to 2 min 2 s, less up to a tenth
+// This file is a part of L7: how often a driver may be asked the same while nothing changes but by the engine's own
+// calls. The engine waits 500 ms, doubled up to 4 s for ten minutes, and then up to 2 min 2 s, less up to a tenth
 // (engine/core/backoff.go). What is allowed here is a little more.
 
 const (
@@ -123,7 +123,8 @@ func (r *run) paces(p *place, e *sim.Effect) {
 	hung := p.hung(e)
 	// A first call long ago was done: what it has brought has fallen since.
 	isAlone := n != nil && n.count == 1 && e.At.Sub(n.began) > maxBackoff
-	if n == nil || isAlone || max(r.changedAt, r.changedOf[p.driver], r.changedOf[p.thing]) >= n.recent[1] || hung > n.hung {
+	if n == nil || isAlone || max(r.changedAt, r.changedOf[p.driver], r.changedOf[p.thing]) >= n.recent[1] ||
+		hung > n.hung {
 		n = &series{began: e.At, hung: hung}
 		p.series[e.Method] = n
 	}
@@ -137,14 +138,15 @@ func (r *run) paces(p *place, e *sim.Effect) {
 		why = fmt.Sprintf("3 times within %s, after %s", e.At.Sub(n.recent[0]), lasts)
 	}
 	if why != "" {
-		r.fail("L7", "pace of "+e.Method, string(p.key), fmt.Sprintf("%s is sent for %s %s in which nothing else changes, by operation %d at last",
-			e.Method, p.volume, why, e.Op))
+		r.fail("L7", "pace of "+e.Method, string(p.key),
+			fmt.Sprintf("%s is sent for %s %s in which nothing else changes, by operation %d at last",
+				e.Method, p.volume, why, e.Op))
 	}
 	n.recent = [2]hal.Instant{n.recent[1], e.At}
 }
 
-// hung returns the last call of a method for a place that is under way as it is asked the same again: a driver that answered until then hangs, and
-// that is a change by itself, as the late end of such a call is.
+// hung returns the last call of a method for a place that is under way as it is asked the same again: a driver that
+// answered until then hangs, and that is a change by itself, as the late end of such a call is.
 func (p *place) hung(e *sim.Effect) (last uint64) {
 	for _, k := range p.calls {
 		if k.method == e.Method && k.id != e.Call {

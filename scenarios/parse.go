@@ -14,7 +14,8 @@ import (
 
 // Scenario is one story: a world and what happens in it. Its text is read by [Parse].
 //
-// A scenario file begins with comments that say what the story is and which bug it comes from. Its statements follow, one in each line:
+// A scenario file begins with comments that say what the story is and which bug it comes from. Its statements follow,
+// one in each line:
 //
 //	host runtime                          containers outlive the deletion of their pod; the default is a host without a runtime
 //	objects from files                    the agent reads them from a directory of manifests; the default is a stream
@@ -35,8 +36,8 @@ import (
 //	within TIME expect CONDITION          it holds at some moment from the statement before on
 //	end stuck                             the story ends with its last statement: there is no calm after it
 //
-// Objects that need more than volume and pod say are behind a line ---: manifests of Pod, PersistentVolume, PersistentVolumeClaim, Secret and
-// CSIDriver, separated by --- each.
+// Objects that need more than volume and pod say are behind a line ---: manifests of Pod, PersistentVolume,
+// PersistentVolumeClaim, Secret and CSIDriver, separated by --- each.
 type Scenario struct {
 	Name    string
 	File    string   // that it was read from
@@ -59,7 +60,8 @@ type Scenario struct {
 
 // Title is the first sentence of the head.
 func (s *Scenario) Title() string {
-	title := strings.Join(slices.DeleteFunc(slices.Clone(s.Head), func(line string) bool { return strings.HasPrefix(line, caughtBy) }), " ")
+	title := strings.Join(slices.DeleteFunc(slices.Clone(s.Head),
+		func(line string) bool { return strings.HasPrefix(line, caughtBy) }), " ")
 	if end := strings.Index(title, ". "); end >= 0 {
 		title = title[:end+1]
 	}
@@ -94,8 +96,8 @@ type parser struct {
 	file string
 	line int
 	s    *Scenario
-	// claims are those of volume statements, true for block; served are the drivers that short statements name, inline those of inline volumes, which
-	// learn from the pod's information that a volume is one.
+	// claims are those of volume statements, true for block; served are the drivers that short statements name, inline
+	// those of inline volumes, which learn from the pod's information that a volume is one.
 	claims, served, inline map[string]bool
 
 	drivers []namedDriver // what volume and pod lines name
@@ -110,7 +112,10 @@ const maxScenario = 256 << 10
 // Parse reads a scenario. file is for its errors, and its base without suffix is the scenario's name.
 func Parse(file string, text string) (*Scenario, error) {
 	p := &parser{
-		file: file, s: &Scenario{Name: nameOf(file), File: file, JournalBytes: usualJournal << 10, JournalMost: usualJournal << 10, Absent: map[string]bool{}, Bare: map[string]bool{}},
+		file: file, s: &Scenario{
+			Name: nameOf(file), File: file, JournalBytes: usualJournal << 10,
+			JournalMost: usualJournal << 10, Absent: map[string]bool{}, Bare: map[string]bool{},
+		},
 		claims: map[string]bool{}, served: map[string]bool{}, inline: map[string]bool{},
 	}
 	if len(text) > maxScenario {
@@ -130,7 +135,8 @@ func Parse(file string, text string) (*Scenario, error) {
 	p.line = 1
 	p.note(p.serve())
 	if len(p.s.Head) == 0 {
-		p.note(p.errorf("the scenario says nothing of itself; begin it with a comment: what happens, and the bug that it comes from"))
+		p.note(p.errorf("the scenario says nothing of itself; begin it with a comment: what happens, and the bug " +
+			"that it comes from"))
 	}
 	if p.timed == 0 {
 		p.note(p.errorf("nothing happens; write at least one line like: at 0s apply all"))
@@ -204,7 +210,8 @@ func (p *parser) journal(words []string) error {
 		}
 		number, isSize := strings.CutSuffix(word, "KiB")
 		if i == 1 || !isSize {
-			return p.errorf("write the size of the journal like this: journal 16KiB; or, if it may grow: journal 16KiB to 64KiB")
+			return p.errorf("write the size of the journal like this: journal 16KiB; or, if it may grow: journal " +
+				"16KiB to 64KiB")
 		}
 		n, err := strconv.ParseInt(number, 10, 32)
 		if err != nil || n < leastJournal || n > mostJournal {
@@ -259,15 +266,22 @@ func (p *parser) driver(words []string) error {
 	d := sim.DriverSpec{Name: words[0], Personality: sim.Personality{Checks: true}}
 	is := &d.Personality
 	traits := map[string]func(){
-		"staging": func() { is.Staging = true }, "device": func() { is.BlockDevice = true }, "serial": func() { is.Serial = true },
-		"forgetful": func() { is.Forgetful = true }, "slow": func() { is.Slow = true }, "not-found": func() { is.NotFound = true },
-		"watchful": func() { is.Watchful = true }, "nameless": func() { is.Nameless = true }, "unchecked": func() { is.Checks = false },
+		"staging": func() { is.Staging = true }, "device": func() { is.BlockDevice = true },
+		"serial":    func() { is.Serial = true },
+		"forgetful": func() { is.Forgetful = true }, "slow": func() { is.Slow = true },
+		"not-found": func() { is.NotFound = true },
+		"watchful":  func() { is.Watchful = true }, "nameless": func() { is.Nameless = true },
+		"unchecked":    func() { is.Checks = false },
 		"stages-below": func() { is.Style = sim.StageBelow }, "stages-nothing": func() { is.Style = sim.StageNothing },
 		"publishes-nothing": func() { is.PublishesNothing = true }, "without-mount": func() { p.s.Bare[d.Name] = true },
-		"absent": func() { p.s.Absent[d.Name] = true }, "credulous": func() { is.Credulous = true }, "daemon": func() { is.Daemon = true },
-		"queues": func() { is.Queues = true }, "leaves-mounts": func() { is.Leaves = true }, "lasting": func() { is.Lasting = true },
-		"network": func() { is.Network = true }, "attach": func() { is.Attach = true }, "quotes": func() { is.Quotes = true },
-		"acts-behind": func() { is.ActsBehind = true }, "acts-untold": func() { is.ActsUntold = true }, "crashes-on-third": func() { is.CrashesOn = 3 },
+		"absent": func() { p.s.Absent[d.Name] = true }, "credulous": func() { is.Credulous = true },
+		"daemon": func() { is.Daemon = true },
+		"queues": func() { is.Queues = true }, "leaves-mounts": func() { is.Leaves = true },
+		"lasting": func() { is.Lasting = true },
+		"network": func() { is.Network = true }, "attach": func() { is.Attach = true },
+		"quotes":      func() { is.Quotes = true },
+		"acts-behind": func() { is.ActsBehind = true }, "acts-untold": func() { is.ActsUntold = true },
+		"crashes-on-third": func() { is.CrashesOn = 3 },
 	}
 	for _, word := range words[1:] {
 		if p.note(p.oneOf(word, "is no trait of a driver", slices.Sorted(maps.Keys(traits)))) {
@@ -400,8 +414,10 @@ func (p *parser) value(f *FaultRule, takes, text string) error {
 		if err != nil || d < 0 {
 			return p.errorf("%q is not how long; write it like 60s", text)
 		}
-		if isHang := f.Faults[0] == sim.Hang; isHang && (d < sim.HangLeast || d > sim.HangMost) || !isHang && d >= sim.Settle {
-			return p.errorf("%v is too long or too short: a call hangs %v to %v, and acts less than %v after its deadline", d, sim.HangLeast,
+		if isHang := f.Faults[0] == sim.Hang; isHang && (d < sim.HangLeast || d > sim.HangMost) || !isHang &&
+			d >= sim.Settle {
+			return p.errorf("%v is too long or too short: a call hangs %v to %v, and acts less than %v after its "+
+				"deadline", d, sim.HangLeast,
 				sim.HangMost, sim.Settle)
 		}
 		f.Value = int64(d)

@@ -33,11 +33,13 @@ type pod struct {
 	release   []func() // what its containers hold open
 	writer    *writer  // nil if its containers write nothing
 	stops     uint64   // counts deletions: a container that is about to stop belongs to one of them
-	freedIn   uint32   // the life of the agent that was told that its containers have ended, since it was told of the pod
+	// the life of the agent that was told that its containers have ended, since it was told of the pod
+	freedIn uint32
 }
 
-// has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the pod after they were started, or
-// taken from it before, as long as it has never been up, nor one that it had before it came anew without it.
+// has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the
+// pod after they were started, or taken from it before, as long as it has never been up, nor one that it had before it
+// came anew without it.
 func (p *pod) has(at *place) bool {
 	is := func(u use) bool { return u.driver == at.driver && u.volume == at.volume }
 	return at.wasUp && !at.isFormer || slices.ContainsFunc(p.given, is)
@@ -87,8 +89,8 @@ func (r *run) apply(object *corev1.Pod, uses []use) {
 	}
 }
 
-// terminates deletes a pod gracefully, as an API server does: its object says that it is being deleted, no container of it starts any more, those
-// that run end after grace, and then the object goes.
+// terminates deletes a pod gracefully, as an API server does: its object says that it is being deleted, no container of
+// it starts any more, those that run end after grace, and then the object goes.
 func (r *run) terminates(p *pod, grace time.Duration) {
 	if !p.isWanted || p.isLeaving {
 		return
@@ -105,7 +107,8 @@ func (r *run) terminates(p *pod, grace time.Duration) {
 	})
 }
 
-// remove deletes a pod by force: its object goes at once, and its containers end after grace; without a runtime they have ended.
+// remove deletes a pod by force: its object goes at once, and its containers end after grace; without a runtime they
+// have ended.
 func (r *run) remove(p *pod, grace time.Duration) {
 	if !p.isWanted {
 		return
@@ -137,7 +140,8 @@ func (r *run) stops(p *pod, grace time.Duration) {
 // hungAgain is how often it is looked whether containers that hang have ended.
 const hungAgain = 30 * time.Second
 
-// ends lets the containers of a deleted pod end in a while. Those that wait for a server that is silent can't be killed.
+// ends lets the containers of a deleted pod end in a while. Those that wait for a server that is silent can't be
+// killed.
 func (r *run) ends(p *pod, stops uint64, in time.Duration) {
 	r.w.After(in, "containers end "+p.name, func() {
 		switch {
@@ -158,19 +162,21 @@ func (r *run) hangs(p *pod) bool {
 	return !p.isWanted && p.isRunning && slices.ContainsFunc(p.given, r.isSilent)
 }
 
-// isHung: the rung is kept for containers of a deleted pod that can't be killed, as they wait for the server of the broken driver. It is up; or its
-// filesystem has failed under them, or under what stands on it.
+// isHung: the rung is kept for containers of a deleted pod that can't be killed, as they wait for the server of the
+// broken driver. It is up; or its filesystem has failed under them, or under what stands on it.
 func (r *run) isHung(b *core.Belief) bool {
 	if r.broken == "" || b.IsWanted || b.State == core.Absent || b.InFlight {
 		return false
 	}
 	return slices.ContainsFunc(r.pods, func(p *pod) bool {
-		isOf := p.uid == b.Pod || slices.ContainsFunc(p.given, func(u use) bool { return u.driver+"^"+u.volume == b.Volume })
+		isOf := p.uid == b.Pod || slices.ContainsFunc(p.given,
+			func(u use) bool { return u.driver+"^"+u.volume == b.Volume })
 		return isOf && r.hangs(p) && (b.State == core.Present || r.isHeldUnder(p, b))
 	})
 }
 
-// isHeldUnder reports whether the containers of p hold a rung that is not up, and nothing is about to be tried: it is held, or a publish of p that is.
+// isHeldUnder reports whether the containers of p hold a rung that is not up, and nothing is about to be tried: it is
+// held, or a publish of p that is.
 func (r *run) isHeldUnder(p *pod, b *core.Belief) bool {
 	isHeld := false
 	r.core.Beliefs(func(o core.Belief) {
@@ -183,7 +189,8 @@ func (r *run) isHeldUnder(p *pod, b *core.Belief) bool {
 // isSilent reports whether the server of a volume does not answer.
 func (r *run) isSilent(u use) bool { return u.driver != "" && r.w.IsSilent(u.driver, u.volume) }
 
-// answers is the host's answer to an agent that has been told that a pod is gone: whether its containers are. It does not ask of a pod that is renamed.
+// answers is the host's answer to an agent that has been told that a pod is gone: whether its containers are. It does
+// not ask of a pod that is renamed.
 func (r *run) answers(removed []any) {
 	for _, o := range removed {
 		object, ok := o.(*corev1.Pod)
@@ -205,8 +212,8 @@ func (r *run) halt(p *pod) {
 	p.letGo()
 }
 
-// frees: nobody need think any more that containers of p run. An agent that is away when they end does not hear of it if p
-// is wanted again by the time it is back.
+// frees: nobody need think any more that containers of p run. An agent that is away when they end does not hear of it
+// if p is wanted again by the time it is back.
 func (r *run) frees(p *pod) {
 	for _, at := range r.list {
 		at.wasUp = at.wasUp && r.podOf(at.path) != p
@@ -264,7 +271,8 @@ type question struct {
 	volumes string
 }
 
-// ready: the engine says that all volumes of p are there. If it had been told of p as it is when it was asked, the containers of p start.
+// ready: the engine says that all volumes of p are there. If it had been told of p as it is when it was asked, the
+// containers of p start.
 func (r *run) ready(p *pod, asked question) {
 	if !p.isWanted || p.isRunning || p.isLeaving {
 		return
@@ -299,11 +307,13 @@ func (r *run) ready(p *pod, asked question) {
 	}
 }
 
-// finds is S21: containers of p that start find all their volumes, and no helper of an earlier run may yet take one away. It reports whether they do.
+// finds is S21: containers of p that start find all their volumes, and no helper of an earlier run may yet take one
+// away. It reports whether they do.
 func (r *run) finds(p *pod) bool {
 	for _, c := range r.w.Outlived() {
 		if strings.Contains(string(c.Key), string(p.uid)) {
-			r.fail("S21", "told ready", p.name, "pod "+p.name+" is told to be ready, and a helper of an earlier run may still act on its volume: "+c.What)
+			r.fail("S21", "told ready", p.name,
+				"pod "+p.name+" is told to be ready, and a helper of an earlier run may still act on its volume: "+c.What)
 			return false
 		}
 	}
@@ -315,12 +325,15 @@ func (r *run) finds(p *pod) bool {
 	for _, u := range p.uses {
 		r.judges("S21")
 		if r.isLeftBehind(p, u) {
-			r.fail("S10", "told ready", p.name, "pod "+p.name+" is told to be ready, and its volume "+u.name+" is of a stage that has ended and was made anew")
+			r.fail("S10", "told ready", p.name,
+				"pod "+p.name+" is told to be ready, and its volume "+u.name+" is of a stage that has ended and was "+
+					"made anew")
 			return false
 		}
 		if m := r.hider(u); m.ID != 0 {
 			if r.mustKnow(p, u, m) {
-				r.fail("S21", "told ready", p.name, "pod "+p.name+" is told to be ready, and what somebody has mounted on "+m.Path+" hides its volume "+u.name)
+				r.fail("S21", "told ready", p.name,
+					"pod "+p.name+" is told to be ready, and what somebody has mounted on "+m.Path+" hides its volume "+u.name)
 			}
 			return false
 		}
@@ -338,8 +351,8 @@ func (r *run) finds(p *pod) bool {
 	return true
 }
 
-// isLeftBehind: what is mounted for a pod is dead, and the stage that it should be of is alive and believed to be what it is; and yet the pod is
-// believed to be ready. A publish belongs to one stage (laws 1.3).
+// isLeftBehind: what is mounted for a pod is dead, and the stage that it should be of is alive and believed to be what
+// it is; and yet the pod is believed to be ready. A publish belongs to one stage (laws 1.3).
 func (r *run) isLeftBehind(p *pod, u use) bool {
 	if u.driver == "" || u.raw || u.bare || !r.w.IsDead(u.path) || r.core == nil || !r.core.Ready(p.uid) {
 		return false
@@ -350,7 +363,8 @@ func (r *run) isLeftBehind(p *pod, u use) bool {
 		}
 		stack := r.w.MountsAt(s.path)
 		b, known := r.core.Belief(s.key)
-		if known && b.State == core.Present && !b.InFlight && len(stack) == 1 && stack[0].Fingerprint() == b.Fingerprint {
+		if known && b.State == core.Present && !b.InFlight && len(stack) == 1 &&
+			stack[0].Fingerprint() == b.Fingerprint {
 			return true
 		}
 	}
@@ -389,7 +403,10 @@ func (r *run) lacks(u use) string {
 func (r *run) misses(u use) string {
 	stack := r.w.MountsAt(u.path)
 	if top := stack[len(stack)-1]; top.ReadOnly != u.readOnly {
-		return map[bool]string{true: "the mount is writable, and it was asked for read-only", false: "the mount is read-only"}[u.readOnly]
+		return map[bool]string{
+			true:  "the mount is writable, and it was asked for read-only",
+			false: "the mount is read-only",
+		}[u.readOnly]
 	}
 	return ""
 }
@@ -433,11 +450,13 @@ func (r *run) hears(e hal.ClusterEvent) {
 // hearsOfVolume notes whether a volume is for one pod, as the agent knows it from now on.
 func (r *run) hearsOfVolume(v *corev1.PersistentVolume) {
 	if v.Spec.CSI != nil {
-		r.exclusive[v.Spec.CSI.Driver+"^"+v.Spec.CSI.VolumeHandle] = slices.Contains(v.Spec.AccessModes, corev1.ReadWriteOncePod)
+		r.exclusive[v.Spec.CSI.Driver+"^"+v.Spec.CSI.VolumeHandle] = slices.Contains(v.Spec.AccessModes,
+			corev1.ReadWriteOncePod)
 	}
 }
 
-// tells notes that the agent is told of a pod. A manifest's object is another one than ours, of the same resourceVersion.
+// tells notes that the agent is told of a pod. A manifest's object is another one than ours, of the same
+// resourceVersion.
 func (r *run) tells(object *corev1.Pod, gone bool) {
 	p := r.byUID[core.PodUID(object.UID)]
 	if p != nil && !gone {
@@ -456,7 +475,8 @@ func (r *run) tells(object *corev1.Pod, gone bool) {
 	}
 }
 
-// comesAnew: the agent is told of a pod. If it knows that the one before has ended, containers will run on what this one
+// comesAnew: the agent is told of a pod. If it knows that the one before has ended, containers will run on what this
+// one
 // wants, and on nothing else.
 func (r *run) comesAnew(p *pod) {
 	if p.told == nil && p.freedIn == r.w.Life() {

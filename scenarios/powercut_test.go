@@ -25,7 +25,8 @@ func asRead(r core.Record) core.Record { return r }
 
 func acceptAll([]core.Record) error { return nil }
 
-// journalCut writes batches to a journal, with a power cut at the nth call that changes something, and reads what is left.
+// journalCut writes batches to a journal, with a power cut at the nth call that changes something, and reads what is
+// left.
 type journalCut struct {
 	disk    sim.Disk
 	nth     int
@@ -60,7 +61,8 @@ func (j *journalCut) run(t *testing.T, chooser sim.Chooser) {
 		for round := range journalRounds {
 			key, phase := hal.Key(fmt.Sprintf("stage/%d", round%2)), core.Phase(1+round%2)
 			line := core.Line{Key: key, Sync: true, Record: core.Record{
-				Rung: core.Rung{Key: key, Kind: "csi.stage"}, Phase: phase, Boot: "b", Fingerprint: strings.Repeat("f", recordBytes),
+				Rung: core.Rung{Key: key, Kind: "csi.stage"}, Phase: phase, Boot: "b",
+				Fingerprint: strings.Repeat("f", recordBytes),
 			}}
 			j.pending[key] = phase
 			require.NoError(t, log.Append(&h, hal.Call{}, []core.Line{line}))
@@ -81,13 +83,14 @@ func (j *journalCut) run(t *testing.T, chooser sim.Chooser) {
 			found[r.Rung.Key] = r.Phase
 		}
 		if fmt.Sprint(found) != fmt.Sprint(j.pending) {
-			require.Equal(t, j.acked, found, "%s disk, cut at call %d: what was synced is there, and of the rest all or nothing", j.disk, j.nth)
+			require.Equal(t, j.acked, found,
+				"%s disk, cut at call %d: what was synced is there, and of the rest all or nothing", j.disk, j.nth)
 		}
 	})
 }
 
-// TestJournalOverAllSubsetsOfAPowerCut cuts the power at each call of a short life of the journal. Where few changes are not synced, it tries every
-// legal subset of them.
+// TestJournalOverAllSubsetsOfAPowerCut cuts the power at each call of a short life of the journal. Where few changes
+// are not synced, it tries every legal subset of them.
 func TestJournalOverAllSubsetsOfAPowerCut(t *testing.T) {
 	cuts, subsets := 0, 0
 	for _, disk := range []sim.Disk{sim.DiskOrdered, sim.DiskEager, sim.DiskMinimal} {

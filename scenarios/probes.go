@@ -61,10 +61,14 @@ const (
 )
 
 var probeNames = [numProbes]string{
-	"a climb acts late", "a descent acts late", "a climb that may act is negated", "a descent that may act is repeated", "a late answer ends a wait",
-	"the death of a driver ends a wait", "an aborted repeat ends a wait", "a driver denies what a rung stands on", "a start adopts",
-	"a start is in doubt", "a start finds a stray", "a start fails", "the journal is damaged", "the journal can't be written", "the journal is full",
-	"a foreign change is noticed", "a claim is passed on", "a volume has a second user", "a volume is blocked", "a registration fails",
+	"a climb acts late", "a descent acts late", "a climb that may act is negated", "a descent that may act is repeated",
+	"a late answer ends a wait",
+	"the death of a driver ends a wait", "an aborted repeat ends a wait", "a driver denies what a rung stands on",
+	"a start adopts",
+	"a start is in doubt", "a start finds a stray", "a start fails", "the journal is damaged",
+	"the journal can't be written", "the journal is full",
+	"a foreign change is noticed", "a claim is passed on", "a volume has a second user", "a volume is blocked",
+	"a registration fails",
 }
 
 // Probes returns all probes.
@@ -216,8 +220,10 @@ func (r *run) probeBegun(c *core.Core) {
 
 // probeLines are the probes that a line of the engine's log shows.
 var probeLines = map[string]Probe{
-	"journal damaged": JournalDamaged, "journal not written, nothing is started": JournalRefuses, "start failed, will be tried again": StartFails,
-	"changed behind our back": ForeignChange, "volume blocked": VolumeBlocked, "registration failed": RegistrationFails,
+	"journal damaged": JournalDamaged, "journal not written, nothing is started": JournalRefuses,
+	"start failed, will be tried again": StartFails,
+	"changed behind our back":           ForeignChange, "volume blocked": VolumeBlocked,
+	"registration failed": RegistrationFails,
 }
 
 // probeLine looks at a line of the engine's log.

@@ -31,7 +31,8 @@ func (r *run) isQuiet() bool {
 		return r.comesToRest("L2", "converged", r.bound()) && r.isQuiet()
 	}
 	if n > 0 {
-		r.fail("L7", "quiet", "agent", fmt.Sprintf("%d effects in %s of calm in which everything was as wanted", n, quiet))
+		r.fail("L7", "quiet", "agent",
+			fmt.Sprintf("%d effects in %s of calm in which everything was as wanted", n, quiet))
 		return false
 	}
 	return r.keepsNoMore() && r.tellsRegistrars() && r.plansNothing()
@@ -50,7 +51,8 @@ func (r *run) plansNothing() bool {
 	case err != nil:
 		r.fail("L7", "plan", "agent", "the engine does not say what it plans: "+err.Error())
 	case len(plan) > 0:
-		r.fail("L7", "plan", string(plan[0].Key), fmt.Sprintf("everything is as wanted, and %d operations are planned, the first %s", len(plan), plan[0]))
+		r.fail("L7", "plan", string(plan[0].Key),
+			fmt.Sprintf("everything is as wanted, and %d operations are planned, the first %s", len(plan), plan[0]))
 	}
 	return r.violation == nil
 }
@@ -65,7 +67,8 @@ func (r *run) isHealthy() bool {
 // impatience is how long who asks for something that will not come waits.
 const impatience = 2 * time.Second
 
-// hangsOn reports whether a helper sits in the kernel, be it of an earlier life: it may do so for a day, and as long as it may act, its rung is left.
+// hangsOn reports whether a helper sits in the kernel, be it of an earlier life: it may do so for a day, and as long as
+// it may act, its rung is left.
 func (r *run) hangsOn() bool {
 	hangs := false
 	if r.alive() {
@@ -74,8 +77,8 @@ func (r *run) hangsOn() bool {
 	return hangs
 }
 
-// asksForTheEnd is a part of L4: who waits until nothing is left is told, and so is who waits until a pod is down; before, who has no more time is
-// told that it is not. The answers must be there when check is called.
+// asksForTheEnd is a part of L4: who waits until nothing is left is told, and so is who waits until a pod is down;
+// before, who has no more time is told that it is not. The answers must be there when check is called.
 func (r *run) asksForTheEnd() (check func() bool) {
 	m, life := r.m, r.w.Life()
 	asked, told, early := "", false, false

@@ -13,8 +13,9 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// vetoed makes a seed's choices, of which somebody decides each time that one is not benign: 0 has it benign, 1 leaves it as it is, more makes it
-// another fault that can happen there. Times are the seed's, or the shortest. What was chosen can be told as a case.
+// vetoed makes a seed's choices, of which somebody decides each time that one is not benign: 0 has it benign, 1 leaves
+// it as it is, more makes it another fault that can happen there. Times are the seed's, or the shortest. What was
+// chosen can be told as a case.
 type vetoed struct {
 	seed   sim.Seeded
 	isSlow bool // times are the seed's
@@ -54,8 +55,8 @@ func (v vetoed) Between(id sim.ID, lo, hi int64) int64 {
 	return lo
 }
 
-// drawn makes the choices of a case as rapid draws them. lost is rapid's panic, where there is nothing more to draw: a world
-// would take it for a defect of the engine, so it goes on without faults, and the property panics afterwards.
+// drawn makes the choices of a case as rapid draws them. lost is rapid's panic, where there is nothing more to draw: a
+// world would take it for a defect of the engine, so it goes on without faults, and the property panics afterwards.
 type drawn struct {
 	t    *rapid.T
 	lost any
@@ -73,8 +74,9 @@ func (d *drawn) decide(id sim.ID) (happens uint8) {
 	return min(rapid.Uint8Max(7).Draw(d.t, id.String()), 1)
 }
 
-// rapidly is a property for rapid: no case of those that it draws breaks anything. stories are told with faults on top; none is a world of a hunt.
-// The shrinker goes by where a property fails, which is here for all; what is not what was found first therefore does not fail.
+// rapidly is a property for rapid: no case of those that it draws breaks anything. stories are told with faults on top;
+// none is a world of a hunt. The shrinker goes by where a property fails, which is here for all; what is not what was
+// found first therefore does not fail.
 func rapidly(h *Hunter, stories ...*Scenario) func(*rapid.T) {
 	want := ""
 	var names []string

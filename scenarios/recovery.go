@@ -8,10 +8,12 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is L16: a driver answers each call with a plain error, after it has done nothing, a part or all of what it was asked for. Once that has
-// ended, what a pod has of it is gone, or ready, within seconds: an answered call is no call that may still act, and nobody waits long for it.
+// This file is L16: a driver answers each call with a plain error, after it has done nothing, a part or all of what it
+// was asked for. Once that has ended, what a pod has of it is gone, or ready, within seconds: an answered call is no
+// call that may still act, and nobody waits long for it.
 
-// soon is how long that may take: two rungs, each with the longest wait after an answer and a call of a few seconds, and the lines for them.
+// soon is how long that may take: two rungs, each with the longest wait after an answer and a call of a few seconds,
+// and the lines for them.
 const soon = 30 * time.Second
 
 // ailment is what a driver does in calm for a while.
@@ -26,7 +28,8 @@ func (g *workload) ails() ailment {
 	a := ailment{driver: [...]string{"", "disk.example", "file.example"}[g.pick("workload.ails", "", 0, 3, 1, 1)]}
 	if a.driver != "" {
 		a.how = [...]sim.Breakage{sim.Busy, sim.Partly, sim.Wholly}[g.pick("workload.ails-how", a.driver, 0, 1, 1, 1)]
-		a.lasts = time.Minute + g.time("workload.ails-lasts", a.driver, 0, 8*time.Minute) // the short waits are for ten minutes
+		// the short waits are for ten minutes
+		a.lasts = time.Minute + g.time("workload.ails-lasts", a.driver, 0, 8*time.Minute)
 	}
 	return a
 }
@@ -65,11 +68,13 @@ func (r *run) patient() *pod {
 		odd[d.Name] = odd[d.Name] || !isPrompt(d) || !r.registrars.connected[d.Name] || isFramed
 	}
 	isOdd := func(u use) bool {
-		return odd[u.driver] || r.exclusive[u.driver+"^"+u.volume] || r.away[u.driver+"^"+u.volume] != nil || r.isDisturbed(u.path) ||
+		return odd[u.driver] || r.exclusive[u.driver+"^"+u.volume] || r.away[u.driver+"^"+u.volume] != nil ||
+			r.isDisturbed(u.path) ||
 			r.isHeldOpen(u) || r.isSilent(u) || r.hasFailed(u)
 	}
 	for _, p := range r.pods {
-		if p.isWanted && p.isRunning && r.uses(p, r.ailing.driver) && !slices.ContainsFunc(p.uses, isOdd) && !r.isHeldBack(p) {
+		if p.isWanted && p.isRunning && r.uses(p, r.ailing.driver) && !slices.ContainsFunc(p.uses, isOdd) &&
+			!r.isHeldBack(p) {
 			return p
 		}
 	}
@@ -85,8 +90,10 @@ func (r *run) inTime(p *pod, what string, done func() bool) bool {
 	for end := r.w.Now().Add(soon); !done(); {
 		if r.w.Now() >= end {
 			r.fail("L16", what, p.name, strings.Join([]string{
-				"driver", r.ailing.driver, "answered with errors for", r.ailing.lasts.String(), "and works again; pod", p.name, "is not", what,
-				soon.String(), "later:", r.tellWhy(p.name)}, " "))
+				"driver", r.ailing.driver, "answered with errors for", r.ailing.lasts.String(), "and works again; pod",
+				p.name, "is not", what,
+				soon.String(), "later:", r.tellWhy(p.name),
+			}, " "))
 			return false
 		}
 		if !r.until(min(end, r.w.Now().Add(time.Second))) {
@@ -96,7 +103,8 @@ func (r *run) inTime(p *pod, what string, done func() bool) bool {
 	return true
 }
 
-// outwaits lets a stall of the agent end: how long a story stops it is no bound on the engine. It reports whether the run goes on.
+// outwaits lets a stall of the agent end: how long a story stops it is no bound on the engine. It reports whether the
+// run goes on.
 func (r *run) outwaits() bool {
 	for r.w.IsStalled() {
 		if !r.until(r.w.Now().Add(time.Minute)) {

@@ -13,8 +13,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file compares what the engine believes with the truth: a belief of Present or Absent is true, unless an operation is in flight on the rung, a
-// call that was given up is within its bound, a helper of an earlier run lives, or somebody else has changed what stands there.
+// This file compares what the engine believes with the truth: a belief of Present or Absent is true, unless an
+// operation is in flight on the rung, a call that was given up is within its bound, a helper of an earlier run lives,
+// or somebody else has changed what stands there.
 
 // seen is the belief that was compared last.
 type seen struct {
@@ -59,7 +60,9 @@ func (r *run) begun() {
 			continue
 		}
 		if r.root.forgotten && (r.isLeft(p) || !r.isNamed(p)) {
-			continue // without a journal, and with a directory that can't be listed, the start can only tell of it, and look again
+			// without a journal, and with a directory that can't be listed, the start can only tell of it, and look
+			// again
+			continue
 		}
 		if why := r.remains(p); why != "" && !p.isTouched {
 			r.fail("S15", "start", string(key), "the agent has started without a trace of "+string(key)+", and "+why)
@@ -67,7 +70,8 @@ func (r *run) begun() {
 	}
 }
 
-// isRaw: the place is a raw block device's, of which no notice comes: if a call that only a lost journal knew of makes it, the next start finds it.
+// isRaw: the place is a raw block device's, of which no notice comes: if a call that only a lost journal knew of makes
+// it, the next start finds it.
 func (r *run) isRaw(p *place) bool { return strings.Contains(p.path, "/volumeDevices/publish/") }
 
 // isNamed: a name on the node tells of the place. The power may have gone before its directory was durable, and what is
@@ -259,7 +263,8 @@ func (r *run) refineDirectory(key hal.Key, b *core.Belief) {
 	case b.State == core.Present && !there && !r.isHidden(b.Path): // what a mount above it hides may be there
 		r.fail("S14", "believed Present", string(key), string(key)+" is believed to be up, and there is no "+b.Path)
 	case b.State == core.Present && strings.HasPrefix(b.Fingerprint, "mount ") && len(r.w.MountsAt(b.Path)) == 0:
-		r.fail("S14", "believed Present", string(key), string(key)+" is believed to be up, and nothing is mounted at "+b.Path)
+		r.fail("S14", "believed Present", string(key),
+			string(key)+" is believed to be up, and nothing is mounted at "+b.Path)
 	case b.State == core.Absent && there:
 		r.fail("S14", "believed Absent", string(key), string(key)+" is believed to be down, and there is "+b.Path)
 	}

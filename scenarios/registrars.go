@@ -13,43 +13,51 @@ import (
 // This file judges how the engine treats drivers and their registrars: S24, S25 and L13.
 
 const (
-	// reach is how long a driver that runs, and whose registration socket stands, may be without a connection when nothing goes wrong any more: a
-	// notice that is late, a call that is slow, and the longest wait between two attempts.
+	// reach is how long a driver that runs, and whose registration socket stands, may be without a connection when
+	// nothing goes wrong any more: a notice that is late, a call that is slow, and the longest wait between two
+	// attempts.
 	reach = 2 * time.Minute
-	// excused is for how long a fault of a call that makes a driver known excuses that another endpoint is taken for it.
+	// excused is for how long a fault of a call that makes a driver known excuses that another endpoint is taken for
+	// it.
 	excused = 2 * time.Minute
 )
 
 // registrars is what is known of drivers and their registrars.
 type registrars struct {
-	registered  map[string]bool        // by driver, as the present life of the agent has it
-	connected   map[string]bool        // the same
-	serving     map[string]string      // the endpoint to which the last call of a driver went, while it serves
-	former      map[string]string      // the endpoint that served in the life before and need not be the choice of this one
-	isStopgap   map[string]bool        // it was taken while a fault kept the agent from another one, which the next start may ask first
+	registered map[string]bool   // by driver, as the present life of the agent has it
+	connected  map[string]bool   // the same
+	serving    map[string]string // the endpoint to which the last call of a driver went, while it serves
+	// the endpoint that served in the life before and need not be the choice of this one
+	former map[string]string
+	// it was taken while a fault kept the agent from another one, which the next start may ask first
+	isStopgap   map[string]bool
 	unreachable map[string]hal.Instant // until when a fault excuses that a driver is not reached
 	since       map[string]hal.Instant // since when an endpoint is served, or a registration socket stands
-	left        map[string]hal.Instant // by driver: when an endpoint of it ended last, for which another one may have waited
-	begun       hal.Instant            // since when the present life of the agent works
-	calm        hal.Instant            // since when nothing goes wrong
-	asked       map[string]*series     // by registration socket or endpoint: how often the agent has asked who is there
-	changed     map[string]hal.Instant // by driver: when that may be asked anew: something changed, or was heard
-	answered    map[string]hal.Instant // by driver: when a registrar said that it is its
-	notices     map[string]int         // by registration socket: the notices of it that the agent has not asked on
-	told        map[string]*words      // by registration socket: since its notice
+	// by driver: when an endpoint of it ended last, for which another one may have waited
+	left     map[string]hal.Instant
+	begun    hal.Instant            // since when the present life of the agent works
+	calm     hal.Instant            // since when nothing goes wrong
+	asked    map[string]*series     // by registration socket or endpoint: how often the agent has asked who is there
+	changed  map[string]hal.Instant // by driver: when that may be asked anew: something changed, or was heard
+	answered map[string]hal.Instant // by driver: when a registrar said that it is its
+	notices  map[string]int         // by registration socket: the notices of it that the agent has not asked on
+	told     map[string]*words      // by registration socket: since its notice
 }
 
 func newRegistrars() registrars {
 	return registrars{
-		registered: map[string]bool{}, connected: map[string]bool{}, serving: map[string]string{}, unreachable: map[string]hal.Instant{},
-		since: map[string]hal.Instant{}, left: map[string]hal.Instant{}, isStopgap: map[string]bool{}, former: map[string]string{}, asked: map[string]*series{},
+		registered: map[string]bool{}, connected: map[string]bool{}, serving: map[string]string{},
+		unreachable: map[string]hal.Instant{},
+		since:       map[string]hal.Instant{}, left: map[string]hal.Instant{}, isStopgap: map[string]bool{},
+		former: map[string]string{}, asked: map[string]*series{},
 		changed: map[string]hal.Instant{}, answered: map[string]hal.Instant{},
 		notices: map[string]int{}, told: map[string]*words{},
 	}
 }
 
-// forget is the end of a life of the agent. The next life asks the oldest socket first. An endpoint that serves because a fault hid an older one need
-// not be its choice; and a driver that has died and registered again has a younger socket than one that waited for it: either of the two may serve.
+// forget is the end of a life of the agent. The next life asks the oldest socket first. An endpoint that serves because
+// a fault hid an older one need not be its choice; and a driver that has died and registered again has a younger socket
+// than one that waited for it: either of the two may serve.
 func (g *registrars) forget(drivers []sim.DriverState) {
 	for driver := range g.isStopgap {
 		delete(g.serving, driver)
@@ -67,7 +75,8 @@ func (g *registrars) forget(drivers []sim.DriverState) {
 			continue
 		}
 		for _, other := range drivers {
-			if since, waits := g.since[other.Socket]; waits && other.Name == d.Name && other.Endpoint != d.Endpoint && since <= made {
+			if since, waits := g.since[other.Socket]; waits && other.Name == d.Name && other.Endpoint != d.Endpoint &&
+				since <= made {
 				g.former[d.Name] = d.Endpoint
 				delete(g.serving, d.Name)
 			}
@@ -79,7 +88,8 @@ func (g *registrars) forget(drivers []sim.DriverState) {
 func (r *run) remembersServers() {
 	g := &r.registrars
 	for _, d := range r.w.Drivers() {
-		if g.former[d.Name] == d.Endpoint && r.w.MadeBy(d.Socket) == d.Endpoint && strings.HasSuffix(r.core.Server(d.Name), " "+d.Socket) {
+		if g.former[d.Name] == d.Endpoint && r.w.MadeBy(d.Socket) == d.Endpoint &&
+			strings.HasSuffix(r.core.Server(d.Name), " "+d.Socket) {
 			g.serving[d.Name] = d.Endpoint
 		}
 	}
@@ -130,7 +140,8 @@ func (r *run) meets(e *sim.Effect) {
 	}
 }
 
-// calls is S24. Which endpoint serves is shown by the first call of a volume; it does so until its process or its registration socket is gone.
+// calls is S24. Which endpoint serves is shown by the first call of a volume; it does so until its process or its
+// registration socket is gone.
 func (r *run) calls(e *sim.Effect) {
 	if contrary[e.Method] == "" || e.Endpoint == "" || e.Driver == r.broken {
 		return
@@ -142,8 +153,8 @@ func (r *run) calls(e *sim.Effect) {
 		return
 	}
 	if now != "" && e.At > g.unreachable[e.Driver] {
-		r.fail("S24", "sent "+e.Method, string(e.Key), e.Method+" of volume "+e.Volume+" goes to "+e.Endpoint+", and "+now+
-			" serves the driver and answers")
+		r.fail("S24", "sent "+e.Method, string(e.Key),
+			e.Method+" of volume "+e.Volume+" goes to "+e.Endpoint+", and "+now+" serves the driver and answers")
 	}
 	delete(g.serving, e.Driver)
 	for _, d := range r.w.Drivers() {
@@ -176,8 +187,12 @@ func (r *run) socketChanges(e *sim.Effect) {
 // refuses is S25.
 func (r *run) refuses(e *sim.Effect) {
 	r.judges("S25")
-	if !slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Socket == e.Path && d.Misregisters }) {
-		r.fail("S25", "refused", e.Driver, "the registrar of "+e.Driver+" is told that its driver was not taken, and it says nothing that can't be taken")
+	if !slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool {
+		return d.Socket == e.Path && d.Misregisters
+	}) {
+		r.fail("S25", "refused", e.Driver,
+			"the registrar of "+e.Driver+" is told that its driver was not taken, and it says nothing that can't "+
+				"be taken")
 	}
 }
 
@@ -195,7 +210,8 @@ func (r *run) unreaches(i sim.Injected) {
 			return // else the agent stands still while sockets that are older have their time to answer
 		}
 		fallthrough
-	case "drivers.connect", "csi.plugin-info", "csi.node-info", "csi.node-capabilities", "registration.info", "watch.plugin-sockets":
+	case "drivers.connect", "csi.plugin-info", "csi.node-info", "csi.node-capabilities", "registration.info",
+		"watch.plugin-sockets":
 		for _, d := range r.w.Drivers() {
 			r.registrars.unreachable[d.Name] = r.w.Now().Add(excused)
 		}
@@ -218,8 +234,9 @@ func (r *run) isReached() bool {
 		r.judges("L13")
 		from := max(made, up, g.left[d.Name], g.begun, g.calm)
 		if r.w.Now().Sub(from) > reach && !(g.registered[d.Name] && g.connected[d.Name]) {
-			r.fail("L13", "reached", d.Name, "driver "+d.Name+" runs, and its registration socket stands, for "+reach.String()+
-				", and it is not registered and connected: "+r.tellWhy(d.Name))
+			r.fail("L13", "reached", d.Name,
+				"driver "+d.Name+" runs, and its registration socket stands, for "+reach.String()+
+					", and it is not registered and connected: "+r.tellWhy(d.Name))
 			return false
 		}
 	}
@@ -232,7 +249,8 @@ func (r *run) hasRival(driver string) bool {
 	return len(slices.DeleteFunc(sockets, func(name string) bool { return !strings.HasPrefix(name, driver) })) > 1
 }
 
-// notesAnew: the registrar of who serves a driver has made its socket once more while an older one waits. The journal says so by both, for the next start.
+// notesAnew: the registrar of who serves a driver has made its socket once more while an older one waits. The journal
+// says so by both, for the next start.
 func (r *run) notesAnew(since hal.Instant) bool {
 	return slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool {
 		made, stands := r.registrars.since[d.Socket]

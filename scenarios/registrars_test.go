@@ -9,7 +9,8 @@ import (
 	"github.com/volnode/volnode/engine/core"
 )
 
-// TestASocketThatIsMadeOnceMoreIsNoted: the agent writes in calm who serves a driver, if its socket is made once more, and an older one waits.
+// TestASocketThatIsMadeOnceMoreIsNoted: the agent writes in calm who serves a driver, if its socket is made once more,
+// and an older one waits.
 func TestASocketThatIsMadeOnceMoreIsNoted(t *testing.T) {
 	for name, c := range map[string]struct{ isAnew, waits, want bool }{
 		"made once more while one waits": {true, true, true},

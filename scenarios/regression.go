@@ -12,7 +12,8 @@ import (
 // RegressionSchema is the version of a stored case.
 const RegressionSchema = 1
 
-// Regression is a case that broke a property once, stored so that it is run ever after. It has all its choices, and needs no seed.
+// Regression is a case that broke a property once, stored so that it is run ever after. It has all its choices, and
+// needs no seed.
 type Regression struct {
 	Schema  int    `json:"schema"`
 	Name    string `json:"name"`
@@ -23,7 +24,8 @@ type Regression struct {
 	Signature string   `json:"signature"`
 	Scenario  string   `json:"scenario,omitempty"` // of the catalogue, in place of a world of a hunt
 	Choices   []string `json:"choices"`            // as --keep has them, in the order in which the run comes to them
-	// Unreached are those of the choices that an engine without the defect does not come to: that they are not met is not stale.
+	// Unreached are those of the choices that an engine without the defect does not come to: that they are not met is
+	// not stale.
 	Unreached []string `json:"unreached,omitempty"`
 }
 
@@ -68,7 +70,8 @@ func ParseRegression(file string, text []byte) (*Regression, error) {
 	base := strings.TrimSuffix(file[strings.LastIndexByte(file, '/')+1:], ".json")
 	switch {
 	case r.Schema != RegressionSchema:
-		return nil, fmt.Errorf("%s: schema %d, and this volsim reads %d; make the case anew with volsim shrink --store %s", file, r.Schema,
+		return nil, fmt.Errorf("%s: schema %d, and this volsim reads %d; make the case anew with volsim shrink "+
+			"--store %s", file, r.Schema,
 			RegressionSchema, base)
 	case r.Name != base:
 		return nil, fmt.Errorf("%s: its name is %q; a stored case is called like its file", file, r.Name)
@@ -83,7 +86,10 @@ func ParseRegression(file string, text []byte) (*Regression, error) {
 
 // NewRegression stores a finding. An older case of that name keeps its story and where it comes from.
 func NewRegression(name string, f *Finding, c Case, old *Regression) *Regression {
-	r := &Regression{Schema: RegressionSchema, Name: name, Story: f.Sentence, Signature: f.Signature, Found: "volsim shrink"}
+	r := &Regression{
+		Schema: RegressionSchema, Name: name, Story: f.Sentence, Signature: f.Signature,
+		Found: "volsim shrink",
+	}
 	if r.Scenario = f.Scenario; f.Scenario == "" && f.Seed != 0 {
 		r.Found += fmt.Sprintf(" --seed %d", f.Seed)
 	}
@@ -126,7 +132,8 @@ type RegressionResult struct {
 	Stale []string // choices that the run does not come to
 }
 
-// Run runs a stored case, with its own chooser in place of w's. The world has moved under one that is stale: it tests nothing any more.
+// Run runs a stored case, with its own chooser in place of w's. The world has moved under one that is stale: it tests
+// nothing any more.
 func (r *Regression) Run(h *Hunter, w Watch) (RegressionResult, error) {
 	c, err := r.Case()
 	if err != nil {

@@ -16,7 +16,8 @@ func TestRegressions(t *testing.T) {
 			res, err := r.Run(NewHunter(), Watch{})
 			require.NoError(t, err)
 			require.Nil(t, res.Violation, "go run ./cmd/volsim run %s", r.Name)
-			require.Empty(t, res.Stale, "STALE: the world has moved under the case; docs/volsim.md, \"A case that is kept\", says how it is made anew")
+			require.Empty(t, res.Stale, "STALE: the world has moved under the case; docs/volsim.md, \"A case that "+
+				"is kept\", says how it is made anew")
 			again, err := r.Run(NewHunter(), Watch{})
 			require.NoError(t, err)
 			require.Equal(t, res.Hash, again.Hash)
@@ -27,7 +28,10 @@ func TestRegressions(t *testing.T) {
 func TestRegressionThatIsNotMetIsStale(t *testing.T) {
 	r := &Regression{
 		Schema: RegressionSchema, Name: "r",
-		Choices: []string{"workload.pod@pod-1#0=1", "csi.stage/fault@disk.example^vol-1#0=refused", "csi.stage/fault@disk.example^vol-1#7=refused"},
+		Choices: []string{
+			"workload.pod@pod-1#0=1", "csi.stage/fault@disk.example^vol-1#0=refused",
+			"csi.stage/fault@disk.example^vol-1#7=refused",
+		},
 	}
 	res, err := r.Run(NewHunter(), Watch{})
 	require.NoError(t, err)
@@ -41,7 +45,10 @@ func TestRegressionThatIsNotMetIsStale(t *testing.T) {
 }
 
 func TestRegressionIsReadAsItIsWritten(t *testing.T) {
-	r := &Regression{Schema: RegressionSchema, Name: "r", Story: "s < t", Found: "f", Signature: "S8 x", Choices: []string{"workload.pod@pod-1#0=1"}}
+	r := &Regression{
+		Schema: RegressionSchema, Name: "r", Story: "s < t", Found: "f", Signature: "S8 x",
+		Choices: []string{"workload.pod@pod-1#0=1"},
+	}
 	text, err := r.Text()
 	require.NoError(t, err)
 	again, err := ParseRegression("a/r.json", text)
@@ -83,7 +90,8 @@ func TestDiffShowsTheFirstLineThatDiffers(t *testing.T) {
 	require.Equal(t, "one and two part at line 2\n  a\n- (it ends, after 1 lines)\n+ b\n", d.Text())
 }
 
-// TestScenarioShrinks: of a scenario that fails with a choice of its own, what it can do without goes, and the rest is told with its command.
+// TestScenarioShrinks: of a scenario that fails with a choice of its own, what it can do without goes, and the rest is
+// told with its command.
 func TestScenarioShrinks(t *testing.T) {
 	s, err := Parse("own.txt", `# Of two pods one is enough, and of two faults none is needed.
 driver disk.example staging device

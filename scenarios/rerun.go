@@ -36,12 +36,14 @@ func (h *Hunter) Rerun(c Case, o Watch) Result {
 			Choices: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, Watch: o.Effect, probe: o.probe, ended: o.ended,
 		}).Run()
 		return Result{
-			Violation: res.Violation, Events: res.Events, Calls: res.Calls, Faults: res.Faults, Crashes: res.Crashes, Hash: res.Hash, Lasted: res.Lasted,
+			Violation: res.Violation, Events: res.Events, Calls: res.Calls, Faults: res.Faults, Crashes: res.Crashes,
+			Hash: res.Hash, Lasted: res.Lasted,
 		}
 	}
 	is := c.setup()
 	return h.Run(Schedule{
-		Seed: c.Seed, Setup: &is, Chooser: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, Watch: o.Effect, probe: o.probe, ended: o.ended,
+		Seed: c.Seed, Setup: &is, Chooser: o.Chooser, Keep: o.Keep, Log: o.Log, Done: o.Done, Watch: o.Effect,
+		probe: o.probe, ended: o.ended,
 		isShort: o.isShort,
 	})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is what happens to the root directory as a whole, and to the agent's own files in it: people copy disks, rename hosts, point the agent at
-// another agent's directory. S30 judges it.
+// This file is what happens to the root directory as a whole, and to the agent's own files in it: people copy disks,
+// rename hosts, point the agent at another agent's directory. S30 judges it.
 
 // rootWorld is the truth of the root directory.
 type rootWorld struct {
@@ -61,9 +61,11 @@ func (r *run) bars() {
 	r.root.left, r.root.unpruned = map[string]bool{}, map[string]bool{}
 	file := identity.File(rootDir)
 	_, isOurs := r.w.Exists(file)
-	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the directory is by now.
+	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the
+	// directory is by now.
 	isTaken := isOurs || len(r.w.Entries(identity.Dir(rootDir)+"/journal")) > 0
-	isRefused := r.root.isAnothers && !isTaken || r.root.isCopied && isOurs && !bytes.Contains(r.w.ReadFile(file), []byte(anotherID))
+	isRefused := r.root.isAnothers && !isTaken || r.root.isCopied && isOurs &&
+		!bytes.Contains(r.w.ReadFile(file), []byte(anotherID))
 	r.root.isBarred = isRefused && r.word == nil || r.hasOthers()
 }
 
@@ -73,7 +75,8 @@ func (r *run) refused(why string) {
 	if r.root.isTold {
 		return
 	}
-	if !r.root.mayRefuse && r.registrars.begun != 0 { // before it has begun for the first time, others may have made what is there
+	if !r.root.mayRefuse && r.registrars.begun != 0 {
+		// before it has begun for the first time, others may have made what is there
 		r.fail("S30", "refused", "agent", "a start is refused, and the root directory is as the agent made it: "+why)
 		return
 	}
@@ -105,7 +108,9 @@ func (r *run) leaves(e *sim.Effect) {
 	}
 	r.judges("S30")
 	if r.root.isBarred {
-		r.fail("S30", e.Kind.String(), e.Path, e.Kind.String()+" of "+e.Path+" in a root directory that is another's, before a person has said that it may be")
+		r.fail("S30", e.Kind.String(), e.Path,
+			e.Kind.String()+" of "+e.Path+" in a root directory that is another's, before a person has said that "+
+				"it may be")
 	}
 }
 
@@ -115,8 +120,10 @@ func (r *run) keeps(e *sim.Effect) {
 		return
 	}
 	for _, file := range r.root.kept {
-		if e.Path == file || e.Kind != sim.EffectRemoved && below(file, e.Path) { // a directory that is removed alone is empty
-			r.fail("S30", e.Kind.String(), e.Path, e.Path+" is deleted with "+file+", and nobody has said that its pod is gone")
+		if e.Path == file || e.Kind != sim.EffectRemoved && below(file, e.Path) {
+			// a directory that is removed alone is empty
+			r.fail("S30", e.Kind.String(), e.Path,
+				e.Path+" is deleted with "+file+", and nobody has said that its pod is gone")
 			return
 		}
 	}
@@ -125,9 +132,12 @@ func (r *run) keeps(e *sim.Effect) {
 // strayPlaces are names in each directory that a start lists, of which none is a volume's.
 var strayPlaces = []string{
 	"pods/stray", "pods/" + anotherUID + "/volumes", "pods/" + anotherUID + "/volumes/kubernetes.io~csi",
-	"pods/" + anotherUID + "/volumes/kubernetes.io~csi/stray", "pods/" + anotherUID + "/volumes/kubernetes.io~empty-dir/stray",
-	"plugins/kubernetes.io/csi/stray.example", "plugins/kubernetes.io/csi/disk.example/stray", "plugins/kubernetes.io/csi/volumeDevices/stray",
-	"plugins/kubernetes.io/csi/volumeDevices/staging/stray", "plugins/kubernetes.io/csi/volumeDevices/publish/stray", "plugins_registry/stray",
+	"pods/" + anotherUID + "/volumes/kubernetes.io~csi/stray",
+	"pods/" + anotherUID + "/volumes/kubernetes.io~empty-dir/stray",
+	"plugins/kubernetes.io/csi/stray.example", "plugins/kubernetes.io/csi/disk.example/stray",
+	"plugins/kubernetes.io/csi/volumeDevices/stray",
+	"plugins/kubernetes.io/csi/volumeDevices/staging/stray", "plugins/kubernetes.io/csi/volumeDevices/publish/stray",
+	"plugins_registry/stray",
 	"volnode/journal/stray", "volnode/manifests/stray", "volnode/stray",
 }
 
@@ -186,7 +196,8 @@ func (r *run) removeTree(at string) syscall.Errno {
 // ownFiles are the agent's own files, which somebody may remove.
 var ownFiles = []string{"journal", "identity", "", "manifests", "deletions.log"}
 
-// losesOwn removes own files of the agent. One that lives must notice and make them again; what a dead one has not told anybody is lost.
+// losesOwn removes own files of the agent. One that lives must notice and make them again; what a dead one has not told
+// anybody is lost.
 func (r *run) losesOwn(name string) {
 	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
 		return
@@ -207,7 +218,8 @@ func (r *run) losesOwn(name string) {
 	}
 }
 
-// emptiesOwn is losesOwn by somebody who leaves files of those names, with nothing in them: a restore that goes wrong, or a full disk of theirs.
+// emptiesOwn is losesOwn by somebody who leaves files of those names, with nothing in them: a restore that goes wrong,
+// or a full disk of theirs.
 func (r *run) emptiesOwn(name string) {
 	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
 		return
@@ -270,21 +282,26 @@ type lapse struct {
 	isCopied   bool      // the last copy of the journal says that it is held
 	copied     hal.Mount // what showed there then
 	isOutdated bool      // it was up, and the record that an old copy of the journal has of it says that it never was
-	isEarlier  bool      // it is up, and the record that an old copy of the journal has of it is of another boot; no start has looked at it since
-	isTrace    bool      // names on the node alone tell of it: no record says in which boot it was up
-	isUnseen   bool      // nothing tells the present life of it: neither the journal nor names on the node
-	forgotten  []uint64  // calls that may act and that a lost journal alone knew of
-	isUndone   bool      // one of them has taken the volume away, and it was not brought since
-	littered   uint32    // the life in which one of them has acted, if that knew nothing of the place, and has not since
-	isStranded bool      // one of them has brought the volume, and no life has heard of it since
-	isSpirited bool      // an answered call has acted, and somebody else has changed what stands there since
-	isShown    bool      // an answered call has acted, and a mount came of it
-	isUnheard  bool      // nothing shows that it did, and the driver was not asked since
-	isTold     bool      // since the journal was lost a life has known of it, or names on the node have told one of it
-	unclaimed  uint32    // the life in which one that was answered has mounted the volume, if no life has known of the place since
+	// it is up, and the record that an old copy of the journal has of it is of another boot; no start has looked at it
+	// since
+	isEarlier bool
+	isTrace   bool     // names on the node alone tell of it: no record says in which boot it was up
+	isUnseen  bool     // nothing tells the present life of it: neither the journal nor names on the node
+	forgotten []uint64 // calls that may act and that a lost journal alone knew of
+	isUndone  bool     // one of them has taken the volume away, and it was not brought since
+	// the life in which one of them has acted, if that knew nothing of the place, and has not since
+	littered   uint32
+	isStranded bool // one of them has brought the volume, and no life has heard of it since
+	isSpirited bool // an answered call has acted, and somebody else has changed what stands there since
+	isShown    bool // an answered call has acted, and a mount came of it
+	isUnheard  bool // nothing shows that it did, and the driver was not asked since
+	isTold     bool // since the journal was lost a life has known of it, or names on the node have told one of it
+	// the life in which one that was answered has mounted the volume, if no life has known of the place since
+	unclaimed uint32
 }
 
-// forgets: what the journal held is lost, and nobody can know any more of calls that may act, nor whose data is that it knew of.
+// forgets: what the journal held is lost, and nobody can know any more of calls that may act, nor whose data is that it
+// knew of.
 func (r *run) forgets() {
 	for _, p := range r.list {
 		p.isTrace, p.isTold = true, false
@@ -338,8 +355,8 @@ func (r *run) discards() {
 	}
 }
 
-// clears is a person who removes the last data files of raw block volumes, as the agent has asked for: their drivers do not have them. They unmount as
-// well what a driver has mounted that nothing names: a start tells of it.
+// clears is a person who removes the last data files of raw block volumes, as the agent has asked for: their drivers do
+// not have them. They unmount as well what a driver has mounted that nothing names: a start tells of it.
 func (r *run) clears() {
 	for _, p := range r.list {
 		dir := path.Dir(p.path)
@@ -353,7 +370,8 @@ func (r *run) clears() {
 	}
 	const blocks = rootDir + "/plugins/kubernetes.io/csi/volumeDevices/"
 	for _, at := range slices.Sorted(maps.Keys(r.root.left)) {
-		if spec, isBlock := strings.CutPrefix(at, blocks); isBlock && !strings.Contains(spec, "/") && len(r.w.Entries(blocks+"publish/"+spec)) == 0 {
+		if spec, isBlock := strings.CutPrefix(at, blocks); isBlock && !strings.Contains(spec, "/") &&
+			len(r.w.Entries(blocks+"publish/"+spec)) == 0 {
 			_ = r.removeTree(at)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 const (
 	hashesEnv = "SCENARIOS_TEST_HASHES" // print the hashes of so many seeds
 	traceEnv  = "SCENARIOS_TEST_TRACE"  // print the trace of this seed
-	tieEnv    = "SCENARIOS_TEST_TIE"    // with either, a seed that is run in another order of what happens at one instant
+	// with either, a seed that is run in another order of what happens at one instant.
+	tieEnv = "SCENARIOS_TEST_TIE"
 )
 
 // isOther does what the variables say, in place of the tests.
@@ -45,7 +46,10 @@ func isOther() bool {
 		return false
 	}
 	is := setup(seed)
-	NewHunter().Run(Schedule{Seed: seed, Setup: &is, Keep: true, Done: func(w *sim.World) { fmt.Print(w.Trace().String()) }})
+	NewHunter().Run(Schedule{
+		Seed: seed, Setup: &is, Keep: true,
+		Done: func(w *sim.World) { fmt.Print(w.Trace().String()) },
+	})
 	return true
 }
 
@@ -66,7 +70,8 @@ func (o other) run(t *testing.T, name string, value uint64) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-// parts runs seeds here and there and tells the first that is not the same, by the first record in which its traces differ; "" if all are.
+// parts runs seeds here and there and tells the first that is not the same, by the first record in which its traces
+// differ; "" if all are.
 func (o other) parts(t *testing.T, here []string) string {
 	there := o.run(t, hashesEnv, uint64(len(here)))
 	require.Len(t, there, len(here))
@@ -76,7 +81,8 @@ func (o other) parts(t *testing.T, here []string) string {
 		}
 		d := Diff(TraceOf(NewHunter(), Case{Seed: uint64(seed)}, sim.Seeded(seed)), o.run(t, traceEnv, uint64(seed)))
 		if d == nil {
-			return fmt.Sprintf("seed %d was %s here and %s there, and now its traces are equal: it is not always the same", seed, here[seed], there[seed])
+			return fmt.Sprintf("seed %d was %s here and %s there, and now its traces are equal: it is not always "+
+				"the same", seed, here[seed], there[seed])
 		}
 		d.NameA, d.NameB = fmt.Sprintf("seed %d here", seed), "in a process with "+strings.Join(o.env, " ")
 		return d.Text()

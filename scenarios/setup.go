@@ -11,26 +11,28 @@ import (
 
 // Setup is all of a hunt's world that is not one of its choices.
 type Setup struct {
-	NoRuntime bool          // containers end when their pod is deleted
-	Files     bool          // the agent reads a directory of manifests
-	Nervous   bool          // all happens in the first third of each slot
-	NoRestart bool          // in calm the agent is not started anew
-	Pods      int           // how many pods come and go; at most maxPods
-	Volumes   int           // how many volumes there are, at most maxVolumes; from huntVolumes on, pods have the rare kinds
-	InFlight  int           // how many operations of one actor run at a time; 0 is as many as a start takes by itself
-	Grows     bool          // the journal begins as small as it may be, and grows
-	Idle      uint32        // the weight of doing nothing
-	Tie       uint64        // of the order of what happens at one instant
-	Depth     int           // of the order that threads of control keep (PCT); 0 is none
-	Chaos     time.Duration // then comes calm
-	Profile   sim.Profile
+	NoRuntime bool // containers end when their pod is deleted
+	Files     bool // the agent reads a directory of manifests
+	Nervous   bool // all happens in the first third of each slot
+	NoRestart bool // in calm the agent is not started anew
+	Pods      int  // how many pods come and go; at most maxPods
+	// how many volumes there are, at most maxVolumes; from huntVolumes on, pods have the rare kinds
+	Volumes  int
+	InFlight int           // how many operations of one actor run at a time; 0 is as many as a start takes by itself
+	Grows    bool          // the journal begins as small as it may be, and grows
+	Idle     uint32        // the weight of doing nothing
+	Tie      uint64        // of the order of what happens at one instant
+	Depth    int           // of the order that threads of control keep (PCT); 0 is none
+	Chaos    time.Duration // then comes calm
+	Profile  sim.Profile
 }
 
 // setupOf is what a seed gives.
 func setupOf(seed uint64) Setup {
 	s := Setup{
-		NoRuntime: seed&1 == 0, Files: seed%64 == 6, Nervous: isNervous(seed), NoRestart: seed/5%3 > 0, Pods: huntPods, Volumes: rawVolume,
-		Idle: [...]uint32{10, 60, 150}[seed/2%3], Tie: seed | 1, Chaos: chaosOf(seed), Profile: profileOf(seed),
+		NoRuntime: seed&1 == 0, Files: seed%64 == 6, Nervous: isNervous(seed), NoRestart: seed/5%3 > 0, Pods: huntPods,
+		Volumes: rawVolume,
+		Idle:    [...]uint32{10, 60, 150}[seed/2%3], Tie: seed | 1, Chaos: chaosOf(seed), Profile: profileOf(seed),
 	}
 	if seed/20%8 == 3 {
 		s.Depth = 1 + int(seed/160%4)
@@ -55,12 +57,14 @@ func (s Setup) journalBytes() int64 {
 	return s.journalMost()
 }
 
-// chaosOf is how long pods come and go in a world of a hunt: not for all slots in three of four, so that more worlds are seen in the same time.
+// chaosOf is how long pods come and go in a world of a hunt: not for all slots in three of four, so that more worlds
+// are seen in the same time.
 func chaosOf(seed uint64) time.Duration {
 	return time.Duration([...]int{3, 2, 1, 1}[seed/54%4]) * chaos / slots
 }
 
-// Large is the setup of a large world, with the faults that the seed gives: 24 pods on 20 volumes, for the longest time.
+// Large is the setup of a large world, with the faults that the seed gives: 24 pods on 20 volumes, for the longest
+// time.
 func Large(seed uint64) Setup {
 	s := setupOf(seed)
 	s.Files, s.NoRestart, s.Pods, s.Volumes, s.Chaos = false, false, 24, 20, chaos
@@ -86,7 +90,8 @@ func profileOf(seed uint64) sim.Profile {
 	return p
 }
 
-// nervousProfile is of schedules in which calls have no reply and act late: with polite drivers, with others, or with such as die.
+// nervousProfile is of schedules in which calls have no reply and act late: with polite drivers, with others, or with
+// such as die.
 func nervousProfile(seed uint64) sim.Profile {
 	p := sim.Only(8000, sim.Late, sim.Lost, sim.Stalled)
 	for _, f := range []sim.Fault{sim.CrashAfter, sim.CrashReplied, sim.ChildLives, sim.LateDropped, sim.GoneUnseen} {
@@ -96,7 +101,10 @@ func nervousProfile(seed uint64) sim.Profile {
 	case 1: // drivers that answer ABORTED, or are at odds with what they have done
 		p.Weight[sim.DriverNasty] = sim.Uniform().Weight[sim.DriverNasty]
 	case 2: // drivers that die, and others that answer in their place
-		for _, f := range []sim.Fault{sim.DriverCrash, sim.OrphanActs, sim.DriverReplaced, sim.Refused, sim.Intercepted} {
+		for _, f := range []sim.Fault{
+			sim.DriverCrash, sim.OrphanActs, sim.DriverReplaced, sim.Refused,
+			sim.Intercepted,
+		} {
 			p.Weight[f] = sim.Uniform().Weight[f]
 		}
 	default:
@@ -104,7 +112,8 @@ func nervousProfile(seed uint64) sim.Profile {
 	return p
 }
 
-// isNervous: a schedule in which calls have no reply and act late, the agent dies often, and pods come and go fast: it aims at the fences.
+// isNervous: a schedule in which calls have no reply and act late, the agent dies often, and pods come and go fast: it
+// aims at the fences.
 func isNervous(seed uint64) bool { return seed%20 == 5 }
 
 // rarely is how much rarer deaths of the agent are than the simulator's profiles have them.

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// BlockSeeds is how many seeds in a row are of one shard, and of one batch. Each block has every family of schedules in its proportion.
+// BlockSeeds is how many seeds in a row are of one shard, and of one batch. Each block has every family of schedules in
+// its proportion.
 const BlockSeeds = 360
 
 // Shard is one part of all seeds: those of each Of-th block, from block Index on. The zero value is all of them.
@@ -52,8 +53,8 @@ func (s Shard) from(seed uint64) uint64 {
 // MaxSeed is above all seeds of a hunt.
 const MaxSeed = 1 << 62
 
-// SeedFrom makes a seed of a text, like the hash of a commit: the same text is the same seed. It leaves room for many schedules behind it, and is
-// small enough to be exact in any reader of JSON.
+// SeedFrom makes a seed of a text, like the hash of a commit: the same text is the same seed. It leaves room for many
+// schedules behind it, and is small enough to be exact in any reader of JSON.
 func SeedFrom(text string) uint64 {
 	sum := sha256.Sum256([]byte(text))
 	return binary.BigEndian.Uint64(sum[:8]) >> 16

@@ -13,13 +13,15 @@ import (
 	"github.com/volnode/volnode/internal/wording"
 )
 
-// This file is the short statements for objects that hold no surprise: volume and pod. Each stands for the manifests that it makes.
+// This file is the short statements for objects that hold no surprise: volume and pod. Each stands for the manifests
+// that it makes.
 
 func kindOf(version, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: version, Kind: kind}
 }
 
-// volume reads "volume NAME of DRIVER TRAIT…": the claim NAME, the PersistentVolume pv-NAME with NAME for its handle, and the CSIDriver.
+// volume reads "volume NAME of DRIVER TRAIT…": the claim NAME, the PersistentVolume pv-NAME with NAME for its handle,
+// and the CSIDriver.
 func (p *parser) volume(words []string) error {
 	if len(words) < 3 || words[1] != "of" {
 		return p.errorf("write volume NAME of DRIVER, like: volume vol-a of disk.example")
@@ -43,19 +45,28 @@ func (p *parser) volume(words []string) error {
 				options = append(options, rest[0])
 			}
 		default:
-			p.note(p.errorf("%q is no trait of a volume; block, one-pod, read-only, handle HANDLE and option MOUNT-OPTION are", word))
+			p.note(p.errorf("%q is no trait of a volume; block, one-pod, read-only, handle HANDLE and option "+
+				"MOUNT-OPTION are", word))
 		}
 	}
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
-	pv := &corev1.PersistentVolume{TypeMeta: kindOf("v1", "PersistentVolume"), ObjectMeta: metav1.ObjectMeta{Name: "pv-" + name}}
+	pv := &corev1.PersistentVolume{
+		TypeMeta:   kindOf("v1", "PersistentVolume"),
+		ObjectMeta: metav1.ObjectMeta{Name: "pv-" + name},
+	}
 	pv.Spec = corev1.PersistentVolumeSpec{
-		Capacity: size, AccessModes: []corev1.PersistentVolumeAccessMode{access}, VolumeMode: &mode, MountOptions: options,
+		Capacity: size, AccessModes: []corev1.PersistentVolumeAccessMode{access}, VolumeMode: &mode,
+		MountOptions:           options,
 		ClaimRef:               &corev1.ObjectReference{Namespace: defaultNamespace, Name: name},
 		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: src},
 	}
-	claim := &corev1.PersistentVolumeClaim{TypeMeta: kindOf("v1", "PersistentVolumeClaim"), ObjectMeta: metav1.ObjectMeta{Name: name}}
+	claim := &corev1.PersistentVolumeClaim{
+		TypeMeta:   kindOf("v1", "PersistentVolumeClaim"),
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+	}
 	claim.Spec = corev1.PersistentVolumeClaimSpec{
-		AccessModes: pv.Spec.AccessModes, VolumeMode: &mode, VolumeName: pv.Name, Resources: corev1.VolumeResourceRequirements{Requests: size},
+		AccessModes: pv.Spec.AccessModes, VolumeMode: &mode, VolumeName: pv.Name,
+		Resources: corev1.VolumeResourceRequirements{Requests: size},
 	}
 	if err := p.add(pv, &pv.ObjectMeta); err != nil {
 		return err
@@ -93,14 +104,16 @@ func (p *parser) pod(words []string) error {
 			p.note(err)
 			continue
 		case v.PersistentVolumeClaim != nil && namespace != defaultNamespace:
-			p.note(p.errorf("%s is claimed in the namespace %s, and a pod of %s can't use it", word, defaultNamespace, namespace))
+			p.note(p.errorf("%s is claimed in the namespace %s, and a pod of %s can't use it", word,
+				defaultNamespace, namespace))
 		case slices.ContainsFunc(pod.Spec.Volumes, func(other corev1.Volume) bool { return other.Name == v.Name }):
 			p.note(p.errorf("the pod uses %s twice", v.Name))
 			continue
 		}
 		pod.Spec.Volumes = append(pod.Spec.Volumes, v)
 		if isBlock {
-			app.VolumeDevices = append(app.VolumeDevices, corev1.VolumeDevice{Name: v.Name, DevicePath: "/dev/" + v.Name})
+			app.VolumeDevices = append(app.VolumeDevices,
+				corev1.VolumeDevice{Name: v.Name, DevicePath: "/dev/" + v.Name})
 		} else {
 			app.VolumeMounts = append(app.VolumeMounts, corev1.VolumeMount{Name: v.Name, MountPath: "/" + v.Name})
 		}
@@ -118,23 +131,27 @@ func (p *parser) podVolume(word string) (v corev1.Volume, isBlock bool, err erro
 		claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name, ReadOnly: rest == "ro"}
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}}, block, nil
 	case word == "scratch":
-		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, false, nil
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			false, nil
 	case word == "memory":
 		src := &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: src}}, false, nil
 	case name == "inline" && rest != "":
 		p.served[rest], p.inline[rest] = true, true
 		p.drivers = append(p.drivers, namedDriver{p.line, rest})
-		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: rest}}}, false, nil
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: rest}}},
+			false, nil
 	case name == "host" && strings.HasPrefix(rest, "/"):
 		kind := corev1.HostPathDirectoryOrCreate
 		src := &corev1.HostPathVolumeSource{Path: rest, Type: &kind}
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: src}}, false, nil
 	}
-	if near := wording.Nearest(name, append(slices.Sorted(maps.Keys(p.claims)), "scratch", "memory", "inline", "host")); near != "" && near != name {
+	if near := wording.Nearest(name, append(slices.Sorted(maps.Keys(p.claims)), "scratch", "memory", "inline",
+		"host")); near != "" && near != name {
 		return v, false, p.errorf("%q is no volume of a pod; did you mean %s?", word, near)
 	}
-	return v, false, p.errorf("%q is no volume of a pod; write a name from a volume line above, that with :ro, scratch, memory, inline:DRIVER or host:PATH",
+	return v, false, p.errorf("%q is no volume of a pod; write a name from a volume line above, that with :ro, "+
+		"scratch, memory, inline:DRIVER or host:PATH",
 		word)
 }
 
@@ -145,10 +162,16 @@ func (p *parser) serve() error {
 			continue
 		}
 		attaches, isInline := d.Personality.Attach, p.inline[d.Name]
-		o := &storagev1.CSIDriver{TypeMeta: kindOf("storage.k8s.io/v1", "CSIDriver"), ObjectMeta: metav1.ObjectMeta{Name: d.Name}}
-		o.Spec = storagev1.CSIDriverSpec{AttachRequired: &attaches, PodInfoOnMount: &isInline, VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
-			storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
-		}}
+		o := &storagev1.CSIDriver{
+			TypeMeta:   kindOf("storage.k8s.io/v1", "CSIDriver"),
+			ObjectMeta: metav1.ObjectMeta{Name: d.Name},
+		}
+		o.Spec = storagev1.CSIDriverSpec{
+			AttachRequired: &attaches, PodInfoOnMount: &isInline,
+			VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
+				storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
+			},
+		}
 		if err := p.add(o, &o.ObjectMeta); err != nil {
 			return err
 		}

@@ -21,7 +21,8 @@ type Shrunk struct {
 	InsteadOf uint64 // the seed that was asked for, if that of the case is another, which comes down to less; else 0
 	// Difference is where a replay that is not equal parts from the first; nil if all are equal.
 	Difference *Difference
-	// StoppedEarly: the budget was used up before nothing more could go. The case is the smallest that was found by then.
+	// StoppedEarly: the budget was used up before nothing more could go. The case is the smallest that was found by
+	// then.
 	StoppedEarly bool
 }
 
@@ -47,9 +48,10 @@ const (
 	neighbours = 2500
 )
 
-// Shrink minimises a failing seed within a time, of the clock on the wall; 0 is no limit. It returns nil if the seed does not fail, and where two runs of
-// it part if they are not the same. What a schedule comes down to is a matter of its luck. Where that is too much to read, the seeds behind it are asked
-// for one that breaks the same property at the same site, and comes down to less.
+// Shrink minimises a failing seed within a time, of the clock on the wall; 0 is no limit. It returns nil if the seed
+// does not fail, and where two runs of it part if they are not the same. What a schedule comes down to is a matter of
+// its luck. Where that is too much to read, the seeds behind it are asked for one that breaks the same property at the
+// same site, and comes down to less.
 func Shrink(h *Hunter, seed uint64, budget time.Duration) (*Shrunk, *Difference) {
 	end := endOf(budget)
 	best, d := shrinkSeed(h, seed, end)
@@ -81,7 +83,8 @@ func shrinkSeed(h *Hunter, seed uint64, end time.Time) (*Shrunk, *Difference) {
 	return shrink(h, Case{Seed: seed}, func() sim.Chooser { return sim.Seeded(seed) }, end)
 }
 
-// ShrinkCase minimises a failing case further: a scenario, with choices or without. What it returns is what [Shrink] returns.
+// ShrinkCase minimises a failing case further: a scenario, with choices or without. What it returns is what [Shrink]
+// returns.
 func ShrinkCase(h *Hunter, c Case, budget time.Duration) (*Shrunk, *Difference) {
 	return shrink(h, c, nil, endOf(budget))
 }
@@ -96,7 +99,8 @@ func endOf(budget time.Duration) time.Time {
 
 func isPast(end time.Time) bool { return !end.IsZero() && !time.Now().Before(end) }
 
-// shrink records what a run chooses, and shrinks that. drawn makes the choices of the first run; nil is the case itself.
+// shrink records what a run chooses, and shrinks that. drawn makes the choices of the first run; nil is the case
+// itself.
 func shrink(h *Hunter, c Case, drawn func() sim.Chooser, end time.Time) (*Shrunk, *Difference) {
 	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent))
 	began := CPUTime()
@@ -110,7 +114,8 @@ func shrink(h *Hunter, c Case, drawn func() sim.Chooser, end time.Time) (*Shrunk
 		return nil, d
 	}
 	s := &shrinker{
-		hunter: h, want: failed.Violation.Signature(), isShort: c.Scenario == nil && time.Duration(failed.Violation.At) < c.setup().Chaos,
+		hunter: h, want: failed.Violation.Signature(), isShort: c.Scenario == nil &&
+			time.Duration(failed.Violation.At) < c.setup().Chaos,
 		runs: 1, known: map[uint64]bool{}, draw: rand.New(rand.NewPCG(c.Seed, 0)), end: end,
 	}
 	if drawn != nil {
@@ -219,7 +224,8 @@ func (s *shrinker) survey(c Case) (*survey, bool) {
 	return seen, s.note(c, s.hunter.Rerun(c, Watch{Chooser: seen, isShort: s.isShort}))
 }
 
-// dropGroups takes away what belongs together: all faults of a kind, all that a pod or a driver does, all faults at one site.
+// dropGroups takes away what belongs together: all faults of a kind, all that a pod or a driver does, all faults at one
+// site.
 func (s *shrinker) dropGroups(c Case) Case {
 	for _, of := range []func(Kept) string{
 		func(k Kept) string { return k.Fault.String() },
@@ -236,7 +242,8 @@ func (s *shrinker) dropGroups(c Case) Case {
 	} {
 		for _, name := range groups(c.Keep, of) {
 			less := c
-			less.Keep = slices.DeleteFunc(slices.Clone(c.Keep), func(k Kept) bool { return of(k) == name && removable(k) })
+			less.Keep = slices.DeleteFunc(slices.Clone(c.Keep),
+				func(k Kept) bool { return of(k) == name && removable(k) })
 			if s.fails(less) {
 				c = less
 			}
@@ -265,8 +272,8 @@ func groups(kept []Kept, of func(Kept) string) []string {
 // orders is in how many orders a case is minimised that does not become small.
 const orders = 6
 
-// least minimises from the front, from the back and in orders that are drawn, and takes the smallest result: what can't be taken away alone depends
-// on what went before it.
+// least minimises from the front, from the back and in orders that are drawn, and takes the smallest result: what can't
+// be taken away alone depends on what went before it.
 func (s *shrinker) least(c Case) Case {
 	best := c
 	for n := range orders {
@@ -277,7 +284,9 @@ func (s *shrinker) least(c Case) Case {
 		case 1:
 			slices.Reverse(other.Keep)
 		default:
-			s.draw.Shuffle(len(other.Keep), func(i, j int) { other.Keep[i], other.Keep[j] = other.Keep[j], other.Keep[i] })
+			s.draw.Shuffle(len(other.Keep), func(i, j int) {
+				other.Keep[i], other.Keep[j] = other.Keep[j], other.Keep[i]
+			})
 		}
 		other = s.minimise(other, Kept.isChoice)
 		if len(other.Keep) < len(best.Keep) {
@@ -290,7 +299,8 @@ func (s *shrinker) least(c Case) Case {
 	return best
 }
 
-// minimise is delta debugging: ever smaller parts of what is eligible are taken away, at last single choices, until none can go.
+// minimise is delta debugging: ever smaller parts of what is eligible are taken away, at last single choices, until
+// none can go.
 func (s *shrinker) minimise(c Case, eligible func(Kept) bool) Case {
 	n := 0
 	for _, k := range c.Keep {
@@ -338,7 +348,8 @@ func (c Case) cut(i, n int, eligible func(Kept) bool) (Case, int) {
 	return less, cut
 }
 
-// stand makes a case that no longer hangs on its seed: the setup and the times that it needs are kept, the others are the plainest and the shortest.
+// stand makes a case that no longer hangs on its seed: the setup and the times that it needs are kept, the others are
+// the plainest and the shortest.
 func (s *shrinker) stand(c Case) Case {
 	if c.Still || c.Scenario != nil {
 		c.Still = true
@@ -376,13 +387,15 @@ func isLatency(site string) bool {
 // milder is the faults of a call, and the deaths at a call, from the mildest on.
 var milder = [][]sim.Fault{
 	{
-		sim.Slow, sim.Refused, sim.FailNone, sim.ErrorNone, sim.NoSpace, sim.FailPart, sim.ErrorPart, sim.FailFull, sim.ErrorFull, sim.Lost,
+		sim.Slow, sim.Refused, sim.FailNone, sim.ErrorNone, sim.NoSpace, sim.FailPart, sim.ErrorPart, sim.FailFull,
+		sim.ErrorFull, sim.Lost,
 		sim.Dropped, sim.Late, sim.Stalled, sim.Intercepted, sim.Doubled, sim.Hang, sim.DriverCrash,
 	},
 	{sim.CrashBefore, sim.CrashAfter, sim.CrashReplied, sim.Reboot, sim.PowerCut},
 }
 
-// weaken replaces faults by milder ones of the same call, and other picks by what comes before them, where that fails too.
+// weaken replaces faults by milder ones of the same call, and other picks by what comes before them, where that fails
+// too.
 func (s *shrinker) weaken(c Case) Case {
 	seen, _ := s.survey(c)
 	for i := range c.Keep {

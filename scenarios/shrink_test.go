@@ -11,7 +11,8 @@ import (
 // planted are violations that are none: each needs several things to come together.
 var planted = map[string]func(*run) bool{
 	"a pod comes up in the second boot after a death of the agent in it": func(r *run) bool {
-		return strings.HasSuffix(string(r.w.BootID()), "2") && r.w.Life() >= 3 && r.w.AgentLives() && len(r.w.Published()) > 0
+		return strings.HasSuffix(string(r.w.BootID()), "2") && r.w.Life() >= 3 && r.w.AgentLives() &&
+			len(r.w.Published()) > 0
 	},
 	"two pods share a volume while a call for another is late": func(r *run) bool {
 		late := false
@@ -51,14 +52,16 @@ func TestPlantedViolationsShrink(t *testing.T) {
 					}
 					less := s.Case
 					less.Keep = append(append([]Kept(nil), s.Case.Keep[:i]...), s.Case.Keep[i+1:]...)
-					require.Nil(t, h.Rerun(less, Watch{}).Violation, "seed %d: choice %s could go", seed, s.Case.Keep[i].ID)
+					require.Nil(t, h.Rerun(less, Watch{}).Violation, "seed %d: choice %s could go", seed,
+						s.Case.Keep[i].ID)
 				}
 			}
 		})
 	}
 }
 
-// TestUnsteadyRunsAreToldSo: a run that is another one when it is replayed is not said to break nothing, and is not shrunk for minutes either.
+// TestUnsteadyRunsAreToldSo: a run that is another one when it is replayed is not said to break nothing, and is not
+// shrunk for minutes either.
 func TestUnsteadyRunsAreToldSo(t *testing.T) {
 	for name, canary := range map[string]func(runs int, r *run){
 		"fails only when it is run first": func(runs int, r *run) {

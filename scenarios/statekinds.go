@@ -55,8 +55,9 @@ const longestAge = 10 * time.Minute
 
 // notAsItIs is the fields that are no part of the state, or not by their values.
 var notAsItIs = fieldsAs(map[as]string{
-	// Who looks on; what was set before the run and stays; counters that give numbers to what comes, and numbers that nobody compares; what is for one
-	// event, and left over between two. How full the journal is: no scenario fills a tenth of one.
+	// Who looks on; what was set before the run and stays; counters that give numbers to what comes, and numbers that
+	// nobody compares; what is for one event, and left over between two. How full the journal is: no scenario fills a
+	// tenth of one.
 	asNothing: `
 		scenarios.run: cfg h bare traits news shows openAt canary probe cover probing lines storm actual leaks isKnown isOver crowd meter
 		scenarios.place: sent
@@ -144,9 +145,10 @@ func (c *Comparer) kindOf(t reflect.Type) *kind {
 	}
 	name := t.String()
 	k := &kind{
-		text:      name,
-		isAgent:   strings.Contains(t.PkgPath(), "/engine") || strings.Contains(t.PkgPath(), "/hal/manifest"),
-		isName:    t == reflect.TypeFor[hal.MountID]() || t == reflect.TypeFor[hal.OpID]() || t == reflect.TypeFor[core.Waiter](),
+		text:    name,
+		isAgent: strings.Contains(t.PkgPath(), "/engine") || strings.Contains(t.PkgPath(), "/hal/manifest"),
+		isName: t == reflect.TypeFor[hal.MountID]() || t == reflect.TypeFor[hal.OpID]() ||
+			t == reflect.TypeFor[core.Waiter](),
 		isTime:    t == reflect.TypeFor[hal.Instant](),
 		isObject:  t.Kind() == reflect.Pointer && strings.HasPrefix(t.Elem().PkgPath(), "k8s.io/"),
 		isDevice:  t == reflect.TypeFor[hal.Device](),

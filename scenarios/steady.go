@@ -6,7 +6,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file asks whether a run is deterministic: whether the same case comes to the same trace, and to the same verdict, whenever it is run.
+// This file asks whether a run is deterministic: whether the same case comes to the same trace, and to the same
+// verdict, whenever it is run.
 
 // replays is how often a case that breaks nothing is run again before it is taken at its word.
 const replays = 10
@@ -19,7 +20,10 @@ type played struct {
 
 func play(h *Hunter, c Case, chooser sim.Chooser) played {
 	var p played
-	p.Result = h.Rerun(c, Watch{Keep: true, Chooser: chooser, Done: func(w *sim.World) { p.records = slices.Clone(w.Trace().Records) }})
+	p.Result = h.Rerun(c, Watch{
+		Keep: true, Chooser: chooser,
+		Done: func(w *sim.World) { p.records = slices.Clone(w.Trace().Records) },
+	})
 	return p
 }
 
@@ -35,8 +39,9 @@ func (p *played) lines() []string {
 	return lines
 }
 
-// replay runs a case again, n times: every other time with a hunter that has run nothing, else with h. drawn makes the choices; nil is the case
-// itself. It returns how many runs are equal to the first, and where the first that is not parts from it; nil if all are equal.
+// replay runs a case again, n times: every other time with a hunter that has run nothing, else with h. drawn makes the
+// choices; nil is the case itself. It returns how many runs are equal to the first, and where the first that is not
+// parts from it; nil if all are equal.
 func replay(h *Hunter, c Case, drawn func() sim.Chooser, first *played, n int) (equal int, d *Difference) {
 	for i := range n {
 		who := h

@@ -8,13 +8,15 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file gets a shrunk case out of a local minimum. A fault is keyed by the call that it hits, the third write of that file: what is left is often
-// there only so that this call is made at all. The same fault at another call, at other times, does with less.
+// This file gets a shrunk case out of a local minimum. A fault is keyed by the call that it hits, the third write of
+// that file: what is left is often there only so that this call is made at all. The same fault at another call, at
+// other times, does with less.
 
 const (
 	// fewChoices are what a case should come down to.
 	fewChoices = 6
-	// mostRuns is after how many runs a case is left as it is, but for what can go alone; fewTrials is how often one that is small is stirred in vain.
+	// mostRuns is after how many runs a case is left as it is, but for what can go alone; fewTrials is how often one
+	// that is small is stirred in vain.
 	mostRuns, fewTrials = 1000, 60
 	// carries is how many runs are spent on seating anew what lost its calls, before chance is tried.
 	carries = 300
@@ -22,7 +24,8 @@ const (
 	seatings = 3
 )
 
-// carry takes each choice away and seats those that lost their calls by it anew, at the call of the same kind that is nearest.
+// carry takes each choice away and seats those that lost their calls by it anew, at the call of the same kind that is
+// nearest.
 func (s *shrinker) carry(c Case) Case {
 	end := s.runs + carries
 	for again := true; again; {
@@ -121,8 +124,8 @@ func (c Case) moved(i int, to sim.ID) Case {
 	return c
 }
 
-// stir takes some choices away at random, seats faults anew and draws other times, again and again, and goes on from what fails like before. Who
-// draws is made from the seed, so a case is always shrunk in the same way.
+// stir takes some choices away at random, seats faults anew and draws other times, again and again, and goes on from
+// what fails like before. Who draws is made from the seed, so a case is always shrunk in the same way.
 func (s *shrinker) stir(c Case) Case {
 	seen, _ := s.survey(c)
 	for vain := 0; s.runs < mostRuns && !s.stops() && (vain < fewTrials || len(c.Choices()) > fewChoices); vain++ {
@@ -166,7 +169,9 @@ func (s *shrinker) stirred(c Case, seen *survey) (Case, bool) {
 func (s *shrinker) lighter(c Case) Case {
 	c.Keep = slices.Clone(c.Keep)
 	if k := c.Keep[s.draw.IntN(len(c.Keep))]; isWorkload(k.ID.Site) && s.draw.IntN(2) == 0 {
-		c.Keep = slices.DeleteFunc(c.Keep, func(o Kept) bool { return isWorkload(o.ID.Site) && o.ID.Object == k.ID.Object })
+		c.Keep = slices.DeleteFunc(c.Keep, func(o Kept) bool {
+			return isWorkload(o.ID.Site) && o.ID.Object == k.ID.Object
+		})
 		return c
 	}
 	for range 1 + s.draw.IntN(2) {
@@ -187,7 +192,8 @@ func (s *shrinker) disturbed(c Case, seen *survey) Case {
 		c.Times = s.draw.Uint64N(1 << 16)
 		return c
 	}
-	long := slices.DeleteFunc(slices.Clone(seen.spans), func(t span) bool { return isLatency(t.id.Site) || t.hi < int64(time.Second) })
+	long := slices.DeleteFunc(slices.Clone(seen.spans),
+		func(t span) bool { return isLatency(t.id.Site) || t.hi < int64(time.Second) })
 	for range 1 + s.draw.IntN(2) {
 		if len(long) == 0 {
 			break
@@ -229,7 +235,8 @@ func (s *shrinker) seat(c Case, seen *survey) Case {
 
 // grid is the times that a case prefers.
 var grid = []time.Duration{
-	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 3 * time.Minute,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second, time.Minute,
+	2 * time.Minute, 3 * time.Minute,
 	5 * time.Minute, 10 * time.Minute, 15 * time.Minute,
 }
 
@@ -261,7 +268,8 @@ func (s *shrinker) snap(c Case) Case {
 	for _, d := range grid {
 		sooner := c
 		isChaos := func(k Kept) bool { return k.ID == setChaos }
-		sooner.Keep = append(slices.DeleteFunc(slices.Clone(c.Keep), isChaos), Kept{ID: setChaos, Value: int64(d), Time: true})
+		sooner.Keep = append(slices.DeleteFunc(slices.Clone(c.Keep), isChaos),
+			Kept{ID: setChaos, Value: int64(d), Time: true})
 		if s.fails(sooner) {
 			return sooner
 		}

@@ -8,8 +8,9 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is the bounds on how much an engine may do: one that goes round in circles breaks L7, and does not hang the hunt. They are far above
-// what a sound engine was seen to do in the worst of many thousand schedules: that is told behind each.
+// This file is the bounds on how much an engine may do: one that goes round in circles breaks L7, and does not hang the
+// hunt. They are far above what a sound engine was seen to do in the worst of many thousand schedules: that is told
+// behind each.
 
 const (
 	mostSteps    = 500_000 // events of one world, and stepsOfOne for each pod of a crowd; seen: 10,174
@@ -67,7 +68,8 @@ func (r *run) repeated(p *place, e *sim.Effect) {
 		n.since, n.count = e.At, 0
 	}
 	if n.count++; n.count > mostRequests {
-		r.fail("L7", "storm of "+e.Method, string(p.key), fmt.Sprintf("%s is sent for %s more than %d times within %s, by operation %d at last",
-			e.Method, p.volume, mostRequests, stormWindow, e.Op))
+		r.fail("L7", "storm of "+e.Method, string(p.key),
+			fmt.Sprintf("%s is sent for %s more than %d times within %s, by operation %d at last",
+				e.Method, p.volume, mostRequests, stormWindow, e.Op))
 	}
 }

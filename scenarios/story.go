@@ -114,7 +114,10 @@ func (p Play) Run() StoryResult {
 		Buffers: p.Buffers,
 	})
 	defer t.w.Close()
-	t.r = newRun(t.w, engine.Config{NoRuntime: !s.Runtime, JournalBytes: s.JournalBytes, JournalMost: s.JournalMost, Drivers: map[string]plugin.DriverConfig{}})
+	t.r = newRun(t.w, engine.Config{
+		NoRuntime: !s.Runtime, JournalBytes: s.JournalBytes, JournalMost: s.JournalMost,
+		Drivers: map[string]plugin.DriverConfig{},
+	})
 	for name := range s.Bare {
 		t.r.cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
 	}

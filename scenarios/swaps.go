@@ -9,8 +9,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is people who put something else in the place of the directory of manifests: another directory, by one rename, or a link. Another directory
-// says nothing of what is missing in it: nobody has deleted those pods. What comes in it counts, and so does what goes from it.
+// This file is people who put something else in the place of the directory of manifests: another directory, by one
+// rename, or a link. Another directory says nothing of what is missing in it: nobody has deleted those pods. What comes
+// in it counts, and so does what goes from it.
 
 // swapping is what somebody does to the directory of manifests.
 type swapping uint8
@@ -20,7 +21,8 @@ const (
 	byRename              // a copy, with some of the manifests, comes into its place
 	byLink                // a link comes into its place, which leads to the directory
 	byTurnedLink          // the link is turned to the copy in the middle of the time
-	byRemake              // the directory is removed and made again with the manifests of the copy: its inode has the same number
+	// the directory is removed and made again with the manifests of the copy: its inode has the same number.
+	byRemake
 )
 
 const (
@@ -28,7 +30,8 @@ const (
 	awayManifests   = manifestDir + ".away"
 )
 
-// swapsManifests does it for a while. keeps says which manifests the copy has; returns, whether the former directory comes back, or the copy stays.
+// swapsManifests does it for a while. keeps says which manifests the copy has; returns, whether the former directory
+// comes back, or the copy stays.
 func (r *run) swapsManifests(how swapping, keeps func(file string) bool, returns bool, d time.Duration) {
 	if r.swapped != notSwapped || r.isAside() || r.w.Off() {
 		return
@@ -40,7 +43,8 @@ func (r *run) swapsManifests(how swapping, keeps func(file string) bool, returns
 		}
 	}
 	if how == byRename || how == byRemake {
-		if how == byRename && r.w.Exchange(manifestDir, besideManifests) != 0 || how == byRemake && !r.remakesManifests() {
+		if how == byRename && r.w.Exchange(manifestDir, besideManifests) != 0 || how == byRemake &&
+			!r.remakesManifests() {
 			return
 		}
 		r.swapped = how
@@ -64,7 +68,8 @@ func (r *run) swapsManifests(how swapping, keeps func(file string) bool, returns
 	r.w.After(d, "the link to the manifests goes", func() { r.swapsBack(true) })
 }
 
-// lacksManifests: in the place of the directory of manifests is another one that lacks some: an object of a pod that comes may be among them.
+// lacksManifests: in the place of the directory of manifests is another one that lacks some: an object of a pod that
+// comes may be among them.
 func (r *run) lacksManifests() bool {
 	if r.swapped == notSwapped {
 		return false
@@ -135,8 +140,8 @@ func (r *run) catchesUp() {
 	}
 }
 
-// looksForMissing is a person who looks each minute at what is missing in another directory than before. What should be there is put back; once all that
-// is missing was deleted, they say so.
+// looksForMissing is a person who looks each minute at what is missing in another directory than before. What should be
+// there is put back; once all that is missing was deleted, they say so.
 func (r *run) looksForMissing() {
 	r.w.After(time.Minute, "a person looks for missing manifests", r.looksForMissing)
 	if r.swapped != notSwapped || r.isAside() || !r.alive() || len(r.missing) == 0 {
@@ -223,12 +228,30 @@ func swapActions() []action {
 	return []action{
 		{"copy journal", func(t *story, _ []string) string { return t.r.copiesJournal() }},
 		{"restore journal", func(t *story, _ []string) string { return t.r.restoresJournal() }},
-		{"make the journal one of root directory PATH", func(t *story, a []string) string { return t.otherJournal(inRoot(a[0])) }},
-		{"make the journal one of node NAME", func(t *story, a []string) string { return t.otherJournal(ofNode(a[0])) }},
-		{"swap the manifests for an empty directory for TIME", func(t *story, a []string) string { return t.swap(byRename, "", duration(a[0])) }},
-		{"swap the manifests for a copy without pod POD for TIME", func(t *story, a []string) string { return t.swap(byRename, a[0], duration(a[1])) }},
-		{"recreate the manifests without pod POD for TIME", func(t *story, a []string) string { return t.swap(byRemake, a[0], duration(a[1])) }},
-		{"turn the manifests into a link for TIME", func(t *story, a []string) string { return t.swap(byTurnedLink, "", duration(a[0])) }},
+		{
+			"make the journal one of root directory PATH",
+			func(t *story, a []string) string { return t.otherJournal(inRoot(a[0])) },
+		},
+		{"make the journal one of node NAME", func(t *story, a []string,
+		) string {
+			return t.otherJournal(ofNode(a[0]))
+		}},
+		{
+			"swap the manifests for an empty directory for TIME",
+			func(t *story, a []string) string { return t.swap(byRename, "", duration(a[0])) },
+		},
+		{
+			"swap the manifests for a copy without pod POD for TIME",
+			func(t *story, a []string) string { return t.swap(byRename, a[0], duration(a[1])) },
+		},
+		{
+			"recreate the manifests without pod POD for TIME",
+			func(t *story, a []string) string { return t.swap(byRemake, a[0], duration(a[1])) },
+		},
+		{"turn the manifests into a link for TIME", func(t *story, a []string,
+		) string {
+			return t.swap(byTurnedLink, "", duration(a[0]))
+		}},
 		{"accept the missing manifests", func(t *story, _ []string) string { return t.accept() }},
 	}
 }

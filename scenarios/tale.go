@@ -17,7 +17,8 @@ func (n *names) text(c Case, k Kept) string {
 		isOfIt := t.Time && t.ID.Object == k.ID.Object && t.ID.Nth == k.ID.Nth
 		if isOfIt && t.ID.Site == "workload.time" && k.ID.Site == "workload.pod" {
 			what += " at " + c.slotTime(t).String()
-		} else if isOfIt && k.Fault != sim.NoFault && t.ID.Site == strings.TrimSuffix(k.ID.Site, "fault")+"late" && t.Value >= int64(time.Second) {
+		} else if isOfIt && k.Fault != sim.NoFault && t.ID.Site == strings.TrimSuffix(k.ID.Site, "fault")+"late" &&
+			t.Value >= int64(time.Second) {
 			what += " (" + time.Duration(t.Value).Round(time.Second).String() + " later)"
 		}
 	}
@@ -47,28 +48,40 @@ func (n *names) what(c Case, k Kept) string {
 		return object + " also uses " + volumeOfHunt(int(k.Value)-1)
 	case "workload.rare":
 		return object + " has " + [...]string{
-			"", "a raw block volume", "a volume whose claim is ReadWriteOncePod", "an inline volume", "a directory of the host",
+			"", "a raw block volume", "a volume whose claim is ReadWriteOncePod", "an inline volume",
+			"a directory of the host",
 		}[min(k.Value, 4)]
 	case "workload.scratch":
 		return object + " has an emptyDir " + [...]string{"", "on disk", "in memory"}[min(k.Value, 2)]
 	case "workload.uid":
 		return object + " comes back with another uid"
 	case "workload.manifest":
-		return object + [...]string{"", " is renamed", " gets another uid", " and another pod swap their names"}[min(k.Value, 3)]
+		return object + [...]string{
+			"", " is renamed", " gets another uid",
+			" and another pod swap their names",
+		}[min(k.Value, 3)]
 	case "workload.directory":
 		return "the directory of manifests " + [...]string{
-			"", "is covered by an empty filesystem", "is covered while the agent is away", "has a file that nobody understands", "is emptied",
+			"", "is covered by an empty filesystem", "is covered while the agent is away",
+			"has a file that nobody understands", "is emptied",
 		}[min(k.Value, 4)]
 	case "workload.file":
-		return "the manifest of " + object + [...]string{"", " is replaced by a directory for a while", " gets another name"}[min(k.Value, 2)]
+		return "the manifest of " + object + [...]string{
+			"", " is replaced by a directory for a while",
+			" gets another name",
+		}[min(k.Value, 2)]
 	case "workload.export":
 		return object + " and its claim are exported anew, with other uids"
 	case "workload.end":
-		return object + " is deleted " + [...]string{"by force", "gracefully", "while the agent is away"}[min(k.Value, 2)]
+		return object + " is deleted " + [...]string{
+			"by force", "gracefully",
+			"while the agent is away",
+		}[min(k.Value, 2)]
 	case "workload.again":
 		return object + " is there again when the agent comes back"
 	case "workload.server":
-		return "the volumes of driver " + object + " are those of a server" + [...]string{"", "", ", without staging"}[min(k.Value, 2)]
+		return "the volumes of driver " + object + " are those of a server" +
+			[...]string{"", "", ", without staging"}[min(k.Value, 2)]
 	case "workload.host-share":
 		return "the host mounts " + object + " from a server"
 	case "workload.pv":
@@ -84,7 +97,10 @@ func (n *names) what(c Case, k Kept) string {
 	case "workload.broken":
 		return "driver " + [...]string{"", "disk.example", "file.example"}[min(k.Value, 2)] + " stays broken"
 	case "workload.kind":
-		return "driver " + object + " " + [...]string{"", "has no staging", "is of block devices, without staging"}[min(k.Value, 2)]
+		return "driver " + object + " " + [...]string{
+			"", "has no staging",
+			"is of block devices, without staging",
+		}[min(k.Value, 2)]
 	}
 	return fmt.Sprintf("%s %s is %d", k.ID.Site, n.name(object), k.Value)
 }

@@ -26,8 +26,9 @@ type Line struct {
 // longest is how many lines a timeline has.
 const longest = 20
 
-// timeline tells a run for people: what was asked of the cluster, which faults there were, what the drivers and the agent did to volumes. If that is
-// too much, lines go that have nothing to do with the subject, a rung or a path of the violation, then calls that went well, then the oldest.
+// timeline tells a run for people: what was asked of the cluster, which faults there were, what the drivers and the
+// agent did to volumes. If that is too much, lines go that have nothing to do with the subject, a rung or a path of the
+// violation, then calls that went well, then the oldest.
 func timeline(records []sim.Record, n *names, subject string) []Line {
 	t := teller{records: records, names: n, subject: n.name(subject)}
 	for level := range 4 {
@@ -58,7 +59,8 @@ type teller struct {
 	last    map[string]int    // the number of the last line about something
 }
 
-// tell makes lines. Level 0 tells all that changes something, 1 what is related, 2 no calls that went as usual, 3 only faults and ends.
+// tell makes lines. Level 0 tells all that changes something, 1 what is related, 2 no calls that went as usual, 3 only
+// faults and ends.
 func (t *teller) tell(level int) []Line {
 	t.level, t.lines, t.of, t.last = level, nil, map[uint64]int{}, map[string]int{}
 	t.open = map[string]uint64{}
@@ -87,14 +89,18 @@ func (t *teller) add(r *sim.Record, event, sign string) {
 	if r.Mark == sim.MarkCall {
 		t.open[callOf(r)] = r.ID
 	}
-	if n := len(t.lines); n > 0 && t.of[r.Cause] == n && (r.Mark == sim.MarkEffect || r.Mark == sim.MarkReply) && t.lines[n-1].Lane == lane &&
+	if n := len(t.lines); n > 0 && t.of[r.Cause] == n && (r.Mark == sim.MarkEffect || r.Mark == sim.MarkReply) &&
+		t.lines[n-1].Lane == lane &&
 		t.lines[n-1].Sign != "!" && r.Fault == sim.NoFault {
 		l := &t.lines[n-1]
 		l.Sign, l.Event, l.Record = sign, event, r.ID
 		t.of[r.ID] = n
 		return
 	}
-	l := Line{Number: len(t.lines) + 1, At: r.At, Lane: lane, Sign: sign, Event: event, Cause: t.cause(r, lane), Record: r.ID}
+	l := Line{
+		Number: len(t.lines) + 1, At: r.At, Lane: lane, Sign: sign, Event: event, Cause: t.cause(r, lane),
+		Record: r.ID,
+	}
 	t.lines = append(t.lines, l)
 	t.of[r.ID] = l.Number
 	if call := t.open[callOf(r)]; r.Mark == sim.MarkFault && call != 0 {
@@ -106,8 +112,8 @@ func (t *teller) add(r *sim.Record, event, sign string) {
 	}
 }
 
-// cause is the number of the line that led to a record: the call of an effect or a reply, the fault of a death, the end of a life before a new one,
-// and for a call what was heard or done last about its pod or its volume.
+// cause is the number of the line that led to a record: the call of an effect or a reply, the fault of a death, the end
+// of a life before a new one, and for a call what was heard or done last about its pod or its volume.
 func (t *teller) cause(r *sim.Record, lane string) int {
 	if n := t.of[r.Cause]; n != 0 {
 		return n
@@ -150,15 +156,18 @@ func (t *teller) isRelated(r *sim.Record) bool {
 	object := t.names.name(r.Object)
 	if strings.HasPrefix(r.What, "cluster.") {
 		name := strings.TrimPrefix(object, "pod ")
-		return name == pod || name == t.subject || strings.HasPrefix(t.subject, name+"/") || slices.Contains(t.names.owners[volume], name) || t.isGeneral()
+		return name == pod || name == t.subject || strings.HasPrefix(t.subject, name+"/") ||
+			slices.Contains(t.names.owners[volume], name) || t.isGeneral()
 	}
 	about, _, _ := strings.Cut(object, "@")
-	return about == volume || object == t.subject || pod != "" && strings.HasSuffix(object, "@"+pod) || r.Mark == sim.MarkFault || t.isGeneral()
+	return about == volume || object == t.subject || pod != "" && strings.HasSuffix(object, "@"+pod) ||
+		r.Mark == sim.MarkFault || t.isGeneral()
 }
 
 // isGeneral: the subject is no rung and no pod, so everything may have to do with it.
 func (t *teller) isGeneral() bool {
-	return !strings.ContainsAny(t.subject, ":@/") && t.names.owners[t.subject] == nil && !strings.Contains(t.subject, "pod")
+	return !strings.ContainsAny(t.subject, ":@/") && t.names.owners[t.subject] == nil &&
+		!strings.Contains(t.subject, "pod")
 }
 
 // told are the calls that a timeline shows.
@@ -255,10 +264,12 @@ func (f *Finding) Text() string {
 		if l.Cause != 0 {
 			cause = fmt.Sprintf("<= %d", l.Cause)
 		}
-		line := fmt.Sprintf("%3d %12.6fs  %-*s %s %-*s  %s", l.Number, float64(l.At)/1e9, lane, ending(l.Lane, lane), l.Sign, event, l.Event, cause)
+		line := fmt.Sprintf("%3d %12.6fs  %-*s %s %-*s  %s", l.Number, float64(l.At)/1e9, lane, ending(l.Lane, lane),
+			l.Sign, event, l.Event, cause)
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
-	fmt.Fprintf(&b, "    %12.6fs  %-*s x %s is broken\n", float64(f.Violation.At)/1e9, lane, ending(f.Subject, lane), f.Property)
+	fmt.Fprintf(&b, "    %12.6fs  %-*s x %s is broken\n", float64(f.Violation.At)/1e9, lane,
+		ending(f.Subject, lane), f.Property)
 	if f.Runs > 0 {
 		f.tellChoices(&b)
 	}
@@ -292,7 +303,8 @@ func (f *Finding) tellChoices(b *strings.Builder) {
 	case len(f.Choices) == 0:
 		left = fmt.Sprintf("none of its %d choices is needed;", f.Total)
 	}
-	fmt.Fprintf(b, "%s: %s after %d runs in %.1f s of CPU, %d of 3 replays equal\n", from, left, f.Runs, f.CPU.Seconds(), f.Equal)
+	fmt.Fprintf(b, "%s: %s after %d runs in %.1f s of CPU, %d of 3 replays equal\n", from, left, f.Runs,
+		f.CPU.Seconds(), f.Equal)
 	if f.StoppedEarly {
 		b.WriteString("stopped early, as --budget was used up: this is the smallest case so far\n")
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is drivers that act after they have answered with an error, and of which nobody has said so. What they do behind an answer nobody can know:
-// the place is excused, as one that somebody else has touched. What can be seen is another matter: what comes to stand where nothing was left goes, and
-// its driver is held to it from then on (S23).
+// This file is drivers that act after they have answered with an error, and of which nobody has said so. What they do
+// behind an answer nobody can know: the place is excused, as one that somebody else has touched. What can be seen is
+// another matter: what comes to stand where nothing was left goes, and its driver is held to it from then on (S23).
 
 // untold is what a run knows of such drivers.
 type untold struct {
@@ -21,7 +21,8 @@ type untold struct {
 	durable map[string]bool // the agent has called a driver of which it knows that, so its journal names it
 }
 
-// isAnswered: a call was answered before it has acted. If the answer ends it, for all that the agent can know, it is none that may still act.
+// isAnswered: a call was answered before it has acted. If the answer ends it, for all that the agent can know, it is
+// none that may still act.
 func (r *run) isAnswered(e *sim.Effect) {
 	p := r.places[e.Key]
 	if p == nil || !r.alive() || r.core.ActsAfterReply(e.Driver) || r.cfg.Drivers[e.Driver].ActsAfterReply {
@@ -61,7 +62,8 @@ func (r *run) betrays(e *sim.Effect) {
 		return
 	}
 	switch e.Kind {
-	case sim.EffectMount, sim.EffectUnmount, sim.EffectStaged, sim.EffectUnstaged, sim.EffectPublished, sim.EffectUnpublished, sim.EffectActed:
+	case sim.EffectMount, sim.EffectUnmount, sim.EffectStaged, sim.EffectUnstaged, sim.EffectPublished,
+		sim.EffectUnpublished, sim.EffectActed:
 	default:
 		return
 	}
@@ -75,17 +77,18 @@ func (r *run) betrays(e *sim.Effect) {
 	}
 }
 
-// endsUnheard: what a forgotten call has brought without a mount came after the driver of a descent was asked, so that may
-// end without it.
+// endsUnheard: what a forgotten call has brought without a mount came after the driver of a descent was asked, so that
+// may end without it.
 func (p *place) endsUnheard(b *core.Belief) bool {
 	return p.isUnheard && (b.IsGone || b.InFlight && b.Verb == core.Descend)
 }
 
-// mustNotice is S23: what has come to stand where nothing was left, and nobody wants anything, is noticed, and held against its driver. That a descent may
-// still act is no excuse: it makes no mount.
+// mustNotice is S23: what has come to stand where nothing was left, and nobody wants anything, is noticed, and held
+// against its driver. That a descent may still act is no excuse: it makes no mount.
 func (r *run) mustNotice(p *place) {
 	b, ok := r.core.Belief(p.key)
-	if isDown := b.State == core.Absent && !b.IsDoubtful && b.ClimbOpen == 0 && !b.InFlight && !b.HasChild; !ok || !isDown || b.IsWanted {
+	if isDown := b.State == core.Absent && !b.IsDoubtful && b.ClimbOpen == 0 && !b.InFlight && !b.HasChild; !ok ||
+		!isDown || b.IsWanted {
 		return
 	}
 	mayBeIts := func(q *place) bool {
@@ -116,13 +119,15 @@ func (r *run) remembersActors() {
 		}
 		r.judges("S23")
 		if !r.core.ActsAfterReply(d.Name) {
-			r.fail("S23", "start", d.Name, "driver "+d.Name+" was seen to act after it had answered with an error, and the next run trusts it again")
+			r.fail("S23", "start", d.Name,
+				"driver "+d.Name+" was seen to act after it had answered with an error, and the next run trusts "+
+					"it again")
 		}
 	}
 }
 
-// isUnseeable: what is left at a path came after an answer that ended its call, or of a call that a lost journal alone knew of, or no name was left that
-// tells of it as the journal was lost; and nothing of it is seen there.
+// isUnseeable: what is left at a path came after an answer that ended its call, or of a call that a lost journal alone
+// knew of, or no name was left that tells of it as the journal was lost; and nothing of it is seen there.
 func (r *run) isUnseeable(h *sim.Held) bool {
 	if len(r.w.MountsAt(h.Path)) > 0 {
 		return false
@@ -142,10 +147,12 @@ func (r *run) isUnseeable(h *sim.Held) bool {
 	return false
 }
 
-// isOverlaid: what such a driver has brought at a path by then belongs to another volume, on which containers may run: it goes once they have ended.
+// isOverlaid: what such a driver has brought at a path by then belongs to another volume, on which containers may run:
+// it goes once they have ended.
 func (r *run) isOverlaid(b *core.Belief) bool {
 	p := r.places[b.Key]
-	return p != nil && p.isBetrayed && slices.ContainsFunc(r.list, func(q *place) bool { return q.path == p.path && q.thing != p.thing && r.mayRun(q) })
+	return p != nil && p.isBetrayed && slices.ContainsFunc(r.list,
+		func(q *place) bool { return q.path == p.path && q.thing != p.thing && r.mayRun(q) })
 }
 
 func (r *run) knows(key hal.Key) bool {
@@ -153,16 +160,19 @@ func (r *run) knows(key hal.Key) bool {
 	return is
 }
 
-// isLitter: all that is below a directory is bare directories which only the next start removes: the target of a call that a lost journal alone knew of,
-// and that made it once this life looked there no more; or what this life found without a volume as it started, and could not remove.
+// isLitter: all that is below a directory is bare directories which only the next start removes: the target of a call
+// that a lost journal alone knew of, and that made it once this life looked there no more; or what this life found
+// without a volume as it started, and could not remove.
 func (r *run) isLitter(dir string) bool {
 	names := r.w.Entries(dir)
 	if p := r.byPath[dir]; p != nil || r.root.unpruned[dir] {
 		isLeft := r.root.unpruned[dir] || p.littered == r.w.Life()
 		return isLeft && len(names) == 0 && len(r.w.MountsAt(dir)) == 0
 	}
-	if len(names) == 0 { // above the devices of a raw volume: without a journal nobody knows of them, and the next start prunes it
-		return r.root.forgotten && slices.ContainsFunc(r.list, func(p *place) bool { return r.isRaw(p) && path.Dir(p.path) == dir })
+	if len(names) == 0 {
+		// above the devices of a raw volume: without a journal nobody knows of them, and the next start prunes it
+		return r.root.forgotten && slices.ContainsFunc(r.list,
+			func(p *place) bool { return r.isRaw(p) && path.Dir(p.path) == dir })
 	}
 	return !slices.ContainsFunc(names, func(name string) bool { return !r.isLitter(path.Join(dir, name)) })
 }

@@ -21,7 +21,8 @@ const (
 	leastNames, mostNames = 1_000, 1_000_000 // that containers write to an emptyDir which they fill
 )
 
-// planFiles draws whether the containers of pod i fill its emptyDir with more files than one operation deletes, as deep as they like.
+// planFiles draws whether the containers of pod i fill its emptyDir with more files than one operation deletes, as deep
+// as they like.
 func (g *workload) planFiles(i int, name string) {
 	if g.pods[i].scratch == noScratch || g.pick("workload.files", name, 0, 12, 1) == 0 {
 		return
@@ -82,7 +83,8 @@ func (r *run) vandalises(p *pod, what vandalism, lasts time.Duration) {
 		if !u.isEmptyDir() {
 			continue
 		}
-		if errno := r.harms(p, u, what); errno == 0 && (what == isCovered || what == isCoveredAbove || what == isBoundBelow) {
+		if errno := r.harms(p, u, what); errno == 0 &&
+			(what == isCovered || what == isCoveredAbove || what == isBoundBelow) {
 			for _, after := range [2]time.Duration{lasts / 2, lasts - 1} {
 				r.w.After(after, "somebody asks for "+p.name, func() { r.seesHider(p) })
 			}
@@ -114,7 +116,8 @@ func placeOfCover(at string, what vandalism) string {
 
 // harms does it, if there is something to harm.
 func (r *run) harms(p *pod, u use, what vandalism) syscall.Errno {
-	if stack := r.w.MountsAt(u.path); len(stack) > 0 != u.memory || len(stack) > 1 || len(r.w.MountsAt(path.Dir(u.path))) > 0 {
+	if stack := r.w.MountsAt(u.path); len(stack) > 0 != u.memory || len(stack) > 1 ||
+		len(r.w.MountsAt(path.Dir(u.path))) > 0 {
 		return syscall.EBUSY // somebody has been here before
 	}
 	var errno syscall.Errno
@@ -156,7 +159,8 @@ func (r *run) loses(p *pod, at string) {
 	if p.writer != nil {
 		p.writer.views = nil // until they are started again its containers write to what nobody finds any more
 	}
-	if !r.root.unseen[at] { // what nobody has looked at since the journal was lost was never another directory, for all that can be known
+	if !r.root.unseen[at] {
+		// what nobody has looked at since the journal was lost was never another directory, for all that can be known
 		r.lost[at] = p
 	}
 }
@@ -183,8 +187,9 @@ func (r *run) confesses() bool {
 		for _, v := range s.Volumes {
 			p := r.lost[v.Path]
 			if p == nil && v.State == engine.Degraded && r.isUntouched(v.Path) && saysLost(v.Why) {
-				r.fail("S29", "told to be lost", v.Path, fmt.Sprintf("nobody has touched the emptyDir %s of pod %s, and its status is %s: %s",
-					v.Name, s.Name, v.State, v.Why))
+				r.fail("S29", "told to be lost", v.Path,
+					fmt.Sprintf("nobody has touched the emptyDir %s of pod %s, and its status is %s: %s",
+						v.Name, s.Name, v.State, v.Why))
 				return false
 			}
 			if p == nil || p.uid != s.UID || !p.isWanted || !p.isSteady {
@@ -192,8 +197,10 @@ func (r *run) confesses() bool {
 			}
 			r.judges("S29")
 			if v.State == engine.Ready || !strings.Contains(v.Why, "lost") {
-				r.fail("S29", "status", v.Path, fmt.Sprintf("the emptyDir %s of pod %s was taken away under its containers, and its status is %s: %s",
-					v.Name, s.Name, v.State, v.Why))
+				r.fail("S29", "status", v.Path,
+					fmt.Sprintf("the emptyDir %s of pod %s was taken away under its containers, and its status "+
+						"is %s: %s",
+						v.Name, s.Name, v.State, v.Why))
 				return false
 			}
 		}
@@ -233,13 +240,34 @@ func (r *run) madeRight(e *sim.Effect) {
 // vandalActions are the statements about what others do to directories, and what is expected of that.
 func vandalActions() []action {
 	return []action{
-		{"remove the directory of volume VOLUME of pod POD", func(t *story, a []string) string { return t.harm(a[0], a[1], isRemoved) }},
-		{"replace the directory of volume VOLUME of pod POD", func(t *story, a []string) string { return t.harm(a[0], a[1], isReplaced) }},
-		{"mount over the directory of pod POD", func(t *story, a []string) string { return t.mountAbove(t.dirOf(a[0])) }},
-		{"mount over the directory of pods", func(t *story, _ []string) string { return t.mountAbove(rootDir + "/pods") }},
-		{"deny the listing of PATH for TIME", func(t *story, a []string) string { return t.deny(a[0], duration(a[1])) }},
-		{"deny the reading of PATH for TIME", func(t *story, a []string) string { return t.deny(a[0], duration(a[1])) }},
-		{"write N files in volume VOLUME of pod POD", func(t *story, a []string) string { return t.fill(a[0], a[1], a[2]) }},
+		{
+			"remove the directory of volume VOLUME of pod POD",
+			func(t *story, a []string) string { return t.harm(a[0], a[1], isRemoved) },
+		},
+		{
+			"replace the directory of volume VOLUME of pod POD",
+			func(t *story, a []string) string { return t.harm(a[0], a[1], isReplaced) },
+		},
+		{"mount over the directory of pod POD", func(t *story, a []string,
+		) string {
+			return t.mountAbove(t.dirOf(a[0]))
+		}},
+		{"mount over the directory of pods", func(t *story, _ []string,
+		) string {
+			return t.mountAbove(rootDir + "/pods")
+		}},
+		{"deny the listing of PATH for TIME", func(t *story, a []string,
+		) string {
+			return t.deny(a[0], duration(a[1]))
+		}},
+		{"deny the reading of PATH for TIME", func(t *story, a []string,
+		) string {
+			return t.deny(a[0], duration(a[1]))
+		}},
+		{"write N files in volume VOLUME of pod POD", func(t *story, a []string,
+		) string {
+			return t.fill(a[0], a[1], a[2])
+		}},
 		{"expect pod POD degraded TEXT", func(t *story, a []string) string { return t.expectDegraded(a[0], a[1]) }},
 		{"expect at most N files of pods", func(t *story, a []string) string { return t.expectNames(a[0]) }},
 	}

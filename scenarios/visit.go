@@ -89,7 +89,8 @@ func (v *visit) text(s string) {
 		return
 	}
 	if driver, life, ok := strings.Cut(s, "/"); ok {
-		if boot, process, ok := strings.Cut(life, "."); ok && isNumber(boot) && isNumber(process) { // sim.DriverState.Instance
+		if boot, process, ok := strings.Cut(life, "."); ok && isNumber(boot) && isNumber(process) {
+			// sim.DriverState.Instance
 			v.plain(driver)
 			v.name("number", numberOf(boot))
 			v.name("process", numberOf(process))
@@ -119,9 +120,10 @@ func isNumber(s string) bool {
 // isJournal: a file of the journal, or its directory.
 func isJournal(name string) bool { return name == "journal" || strings.HasPrefix(name, "journal.") }
 
-// journal adds a file of the journal. Once the agent has read it, and while all of it is durable, what is in it that counts is in the journal's own fields.
-// Else it is what a start would read: as it is, and with a sector as it was before it was written last, for each that is not durable. That is all
-// that one fault more can make of it; if there may be more, it is every byte.
+// journal adds a file of the journal. Once the agent has read it, and while all of it is durable, what is in it that
+// counts is in the journal's own fields. Else it is what a start would read: as it is, and with a sector as it was
+// before it was written last, for each that is not durable. That is all that one fault more can make of it; if there
+// may be more, it is every byte.
 func (v *visit) journal(name string, file reflect.Value) {
 	var undo []reflect.Value // newest first, one for each sector
 	isPlain := !v.isStrict
@@ -130,7 +132,8 @@ func (v *visit) journal(name string, file reflect.Value) {
 			continue
 		}
 		isPlain = isPlain && !u.FieldByName("lost").Bool() && u.FieldByName("grows").Uint() == 0
-		undo = slices.DeleteFunc(undo, func(o reflect.Value) bool { return o.FieldByName("sector").Int() == u.FieldByName("sector").Int() })
+		undo = slices.DeleteFunc(undo,
+			func(o reflect.Value) bool { return o.FieldByName("sector").Int() == u.FieldByName("sector").Int() })
 		undo = append(undo, u)
 	}
 	v.number(uint64(len(undo)))
@@ -186,7 +189,8 @@ func putSector(image []byte, i int, sector reflect.Value) {
 	copy(image[i*sectorSize:], sector.Elem().Bytes())
 }
 
-// examine adds what a start would make of a file of the journal. Of a spare, which is no generation, it looks whether it was written to.
+// examine adds what a start would make of a file of the journal. Of a spare, which is no generation, it looks whether
+// it was written to.
 func (v *visit) examine(generation uint64, image []byte) {
 	if generation == 0 {
 		v.flag(slices.ContainsFunc(image, func(b byte) bool { return b != 0 }))
@@ -197,7 +201,8 @@ func (v *visit) examine(generation uint64, image []byte) {
 	v.value(reflect.ValueOf(e))
 }
 
-// object returns the hash of what an object says. It keeps the object: another one at its address would be taken for it.
+// object returns the hash of what an object says. It keeps the object: another one at its address would be taken for
+// it.
 func (c *Comparer) object(x reflect.Value) uint64 {
 	at := x.UnsafePointer()
 	sum, ok := c.objects[at]

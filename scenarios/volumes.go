@@ -181,7 +181,8 @@ func (t *story) expectVolume(volume, name, how string) string {
 	}
 	kind, _ := t.w.Exists(u.path)
 	is := map[string]bool{
-		"read-only": stack[len(stack)-1].ReadOnly, "writable": !stack[len(stack)-1].ReadOnly, "raw": kind == hal.TypeBlockDevice,
+		"read-only": stack[len(stack)-1].ReadOnly, "writable": !stack[len(stack)-1].ReadOnly,
+		"raw":     kind == hal.TypeBlockDevice,
 		"mounted": true,
 	}
 	if !is[how] {
@@ -203,7 +204,10 @@ func (t *story) expectAway(handle, driver string) string {
 }
 
 // diskFailures are the words for how the filesystem of a volume fails.
-var diskFailures = map[string]sim.DiskFailure{"read-only": sim.TurnsReadOnly, "gone": sim.LosesDevice, "errors": sim.AnswersErrors}
+var diskFailures = map[string]sim.DiskFailure{
+	"read-only": sim.TurnsReadOnly, "gone": sim.LosesDevice,
+	"errors": sim.AnswersErrors,
+}
 
 // failDisk has the filesystem of a volume that is mounted fail.
 func (t *story) failDisk(driver, handle, how string) string {

@@ -29,7 +29,8 @@ func (g *workload) planRoot() {
 		if g.pick("workload.stray", "", n, 6, 1) == 1 {
 			where := g.pick("workload.stray-where", "", n, slices.Repeat([]uint32{1}, len(strayPlaces))...)
 			what := g.pick("workload.stray-what", "", n, 1, 1, 1)
-			g.at(g.time("workload.stray-time", "", n, chaos), "stray entry", func() { g.r.strays(strayPlaces[where], what) })
+			g.at(g.time("workload.stray-time", "", n, chaos), "stray entry",
+				func() { g.r.strays(strayPlaces[where], what) })
 		}
 	}
 	g.planLosses()
@@ -67,13 +68,16 @@ func (g *workload) planDenials() {
 
 // deniable is directories that a start lists. The first two and the last stand for those of a pod that is not there.
 var deniable = []string{
-	"pods", "pods", "plugins/kubernetes.io/csi/disk.example", "plugins/kubernetes.io/csi/file.example", "plugins/kubernetes.io/csi/volumeDevices",
+	"pods", "pods", "plugins/kubernetes.io/csi/disk.example", "plugins/kubernetes.io/csi/file.example",
+	"plugins/kubernetes.io/csi/volumeDevices",
 	"plugins/kubernetes.io/csi/volumeDevices/staging", "plugins/kubernetes.io/csi/volumeDevices/publish",
-	"plugins/kubernetes.io/csi/volumeDevices/publish/pv-4", "plugins/kubernetes.io/csi/disk.example/" + plugin.HandleHash("vol-1"),
+	"plugins/kubernetes.io/csi/volumeDevices/publish/pv-4",
+	"plugins/kubernetes.io/csi/disk.example/" + plugin.HandleHash("vol-1"),
 	"pods",
 }
 
-// planLosses draws what becomes of the agent's own files: somebody removes them under a living agent, or while it is away, or the journal rots.
+// planLosses draws what becomes of the agent's own files: somebody removes them under a living agent, or while it is
+// away, or the journal rots.
 func (g *workload) planLosses() {
 	for n := range 2 {
 		how := g.pick("workload.own-files", "", n, 16, 2, 2, 1, 1, 1)

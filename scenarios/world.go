@@ -62,11 +62,13 @@ type run struct {
 	registrars registrars
 	exclusive  map[string]bool // volumes of ReadWriteOncePod claims, as driver^handle
 	untold     untold
-	denied     map[string]bool // volumes of which a call was answered ALREADY_EXISTS: they may be taken down first, whoever wants them
+	// volumes of which a call was answered ALREADY_EXISTS: they may be taken down first, whoever wants them
+	denied map[string]bool
 
 	writers map[string]bool // the drivers, true for those with SINGLE_NODE_MULTI_WRITER
 
-	now, last, heard objects             // as they are; as they were last, if they are no more; as the present life of the agent has been told of them
+	// as they are; as they were last, if they are no more; as the present life of the agent has been told of them
+	now, last, heard objects
 	news             map[string][]news   // versions of objects, as the present life of the agent was told of them
 	traits           map[string][]traits // of each driver, all that it has had
 	openAt           hal.Instant         // when a volume of a pod could last not be resolved
@@ -106,7 +108,8 @@ type run struct {
 
 	attached map[string]*attachment // volumes of drivers that attach, by driver^handle
 
-	// isCut: volumes, as driver^handle, whose filesystem has failed at some time, or that were detached while they were mounted.
+	// isCut: volumes, as driver^handle, whose filesystem has failed at some time, or that were detached while they were
+	// mounted.
 	isCut map[string]bool
 
 	away map[string]*handOver // volumes that go to another node, or are there, by driver^handle
@@ -119,7 +122,8 @@ type run struct {
 
 	changedAt hal.Instant            // when something changed last by which a driver may be asked anew
 	changedOf map[string]hal.Instant // the same of a volume, by driver^handle, or of a driver
-	isRuined  bool                   // a driver spoils or loses all that it has published: that it does so again is no change
+	// a driver spoils or loses all that it has published: that it does so again is no change
+	isRuined bool
 
 	leaks     *leaks // what is in the secrets; it must come out nowhere
 	canary    func(*run)
@@ -130,16 +134,17 @@ type run struct {
 	probing   probing            // for cover
 	lines     func(engine.Entry) // who else reads the log, nil for nobody
 	isEdited  bool               // a volume's object was changed: any pod's volumes may have to be made anew
-	faulty    map[hal.Key]bool   // rungs of which a call has met a fault; nil if it is not judged how promptly pods come in chaos
-	quietFrom hal.Instant        // before, something that has gone wrong may delay everybody
-	turnedAt  hal.Instant        // when somebody turned a link of the host
-	bornAt    hal.Instant        // when the present life of the agent began
-	stop      bool               // no timeline event happens any more
-	goal      hal.Instant        // to which the world goes on
-	crowd     crowd              // that comes in calm
-	meter     *wrap.Meter        // of the present life, if the world has a crowd
-	isKnown   func() bool        // asked after each event whether the rest of the run is known; nil for nobody
-	isOver    bool               // it is
+	// rungs of which a call has met a fault; nil if it is not judged how promptly pods come in chaos
+	faulty    map[hal.Key]bool
+	quietFrom hal.Instant // before, something that has gone wrong may delay everybody
+	turnedAt  hal.Instant // when somebody turned a link of the host
+	bornAt    hal.Instant // when the present life of the agent began
+	stop      bool        // no timeline event happens any more
+	goal      hal.Instant // to which the world goes on
+	crowd     crowd       // that comes in calm
+	meter     *wrap.Meter // of the present life, if the world has a crowd
+	isKnown   func() bool // asked after each event whether the rest of the run is known; nil for nobody
+	isOver    bool        // it is
 }
 
 // counts is what the agent has done so far.
@@ -152,12 +157,15 @@ type counts struct {
 // newRun puts the engine into w. cfg is completed.
 func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
-		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, unlinked: map[string]bool{}, written: map[string]any{}, exclusive: map[string]bool{}, denied: map[string]bool{},
+		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, unlinked: map[string]bool{},
+		written: map[string]any{}, exclusive: map[string]bool{}, denied: map[string]bool{},
 		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, leaks: &leaks{},
 		untold: untold{framed: map[string]bool{}, durable: map[string]bool{}},
-		now:    newObjects(), last: newObjects(), heard: newObjects(), traits: map[string][]traits{}, shows: map[any]string{},
+		now:    newObjects(), last: newObjects(), heard: newObjects(), traits: map[string][]traits{},
+		shows:      map[any]string{},
 		registrars: newRegistrars(), disturbed: map[string]hal.Instant{}, lost: map[string]*pod{},
-		away: map[string]*handOver{}, attached: map[string]*attachment{}, isCut: map[string]bool{}, changedOf: map[string]hal.Instant{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
+		away: map[string]*handOver{}, attached: map[string]*attachment{}, isCut: map[string]bool{},
+		changedOf: map[string]hal.Instant{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
 	}
 	r.cfg.RootDir, r.host = rootDir, nodeName
 	r.cfg.PodUID = func(node, namespace, name string) core.PodUID {
@@ -193,7 +201,8 @@ func (r *run) start(h hal.Host) {
 	h.Cluster = heard{h.Cluster, r}
 	r.hearDrivers(&h)
 	r.h, r.core, r.synced, r.heard, r.bornAt = h, nil, false, newObjects(), r.w.Now()
-	r.news, r.announced.older = map[string][]news{}, slices.Concat(r.w.ReadFile(deletionsLog+".1"), r.w.ReadFile(deletionsLog))
+	r.news, r.announced.older = map[string][]news{}, slices.Concat(r.w.ReadFile(deletionsLog+".1"),
+		r.w.ReadFile(deletionsLog))
 	r.registrars.forget(r.w.Drivers())
 	cfg := r.cfg
 	cfg.NodeName = r.host
@@ -258,7 +267,8 @@ func (r *run) fail(property, site, object, story string) {
 	}
 }
 
-// guard makes a panic of a check a violation, which can be replayed and shrunk: a hunt of hours tells of which schedule it was.
+// guard makes a panic of a check a violation, which can be replayed and shrunk: a hunt of hours tells of which schedule
+// it was.
 func (r *run) guard(tell func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -280,7 +290,8 @@ func placeOfPanic() string {
 	}
 }
 
-// until lets the world go on until t, a violation, or the end of what is not known. It reports whether it has come to t.
+// until lets the world go on until t, a violation, or the end of what is not known. It reports whether it has come to
+// t.
 func (r *run) until(t hal.Instant) bool {
 	r.goal = t
 	for r.violation == nil && !r.isOver {

@@ -43,7 +43,8 @@ func openCallTrace(path string) (callTrace, error) {
 		}
 	case <-timer.C: // its disk hangs; the volumes do not wait for it
 	}
-	return callTrace{newSink("trace", file, func(n uint64) []byte { return fmt.Appendf(nil, "{\"dropped\":%d}\n", n) })}, nil
+	return callTrace{newSink("trace", file,
+		func(n uint64) []byte { return fmt.Appendf(nil, "{\"dropped\":%d}\n", n) })}, nil
 }
 
 // passes reports whether an error may go away by itself, as that of a disk that is full.
@@ -58,7 +59,8 @@ func passes(err error) bool {
 
 func (t callTrace) record(r trace.Record) {
 	line, err := json.Marshal(tracedCall{
-		Op: uint64(r.Op), Rung: string(r.Key), Call: r.Name, Object: r.Object, Class: r.Class.String(), Effect: r.Effect, Start: int64(r.Start),
+		Op: uint64(r.Op), Rung: string(r.Key), Call: r.Name, Object: r.Object, Class: r.Class.String(),
+		Effect: r.Effect, Start: int64(r.Start),
 		Took: int64(r.End.Sub(r.Start) / time.Nanosecond), Outcome: r.Outcome.String(), Error: r.Error,
 	})
 	if err != nil {

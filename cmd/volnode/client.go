@@ -24,13 +24,17 @@ func (c client) ask(ctx context.Context, path string, query url.Values, timeout 
 }
 
 // send is ask with a method: POST changes something.
-func (c client) send(ctx context.Context, method, path string, query url.Values, timeout time.Duration, result any) error {
+func (c client) send(ctx context.Context, method, path string, query url.Values, timeout time.Duration, result any,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", c.socket)
-	}}
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", c.socket)
+		},
+	}
 	request, err := http.NewRequestWithContext(ctx, method, "http://volnode"+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return err
@@ -66,9 +70,11 @@ func (c client) unreachable(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fail(exitPermission, "%s: permission denied: only root may ask", c.socket)
 	case errors.Is(err, fs.ErrNotExist):
-		return fail(exitUnreachable, "no volnode serves %s: there is no such socket. Is volnode run started, with this --socket?", c.socket)
+		return fail(exitUnreachable, "no volnode serves %s: there is no such socket. Is volnode run started, with "+
+			"this --socket?", c.socket)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fail(exitUnreachable, "no volnode serves %s: the socket is left from a volnode that has ended. Start volnode run", c.socket)
+		return fail(exitUnreachable, "no volnode serves %s: the socket is left from a volnode that has ended. Start "+
+			"volnode run", c.socket)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fail(exitUnreachable, "the daemon at %s does not answer", c.socket)
 	case os.Geteuid() != 0:
@@ -98,7 +104,8 @@ func (c client) askShort(ctx context.Context, path string, q url.Values, patienc
 	return insist(ctx, patience, func(time.Duration) error { return c.ask(ctx, path, q, shortAsk, result) })
 }
 
-// insist asks until a daemon answers, or patience is over: then it returns why the last try failed. ask is told how much is left of it.
+// insist asks until a daemon answers, or patience is over: then it returns why the last try failed. ask is told how
+// much is left of it.
 func insist(ctx context.Context, patience time.Duration, ask func(left time.Duration) error) error {
 	start := time.Now()
 	for {

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// firstHeap is how large the memory may grow in a start before garbage is collected. Each collection marks all that lives, and a start makes
-	// most of what will live: at Go's default, one of 10,000 volumes had seven.
+	// firstHeap is how large the memory may grow in a start before garbage is collected. Each collection marks all that
+	// lives, and a start makes most of what will live: at Go's default, one of 10,000 volumes had seven.
 	firstHeap = 128 << 20
 	// startTime is how long a start may take.
 	startTime = 10 * time.Second
 )
 
-// collectLater has the first collections of garbage wait until the memory is as large as a start of thousands of volumes makes it, or until the start is
-// over, which is within that time. Who has set GOGC or GOMEMLIMIT knows better.
+// collectLater has the first collections of garbage wait until the memory is as large as a start of thousands of
+// volumes makes it, or until the start is over, which is within that time. Who has set GOGC or GOMEMLIMIT knows better.
 func collectLater(within time.Duration) {
 	if os.Getenv("GOGC")+os.Getenv("GOMEMLIMIT") != "" || isTight(os.DirFS("/")) {
 		return
@@ -39,7 +39,8 @@ func collectLater(within time.Duration) {
 	collected(asEver, isOver)
 }
 
-// collected ends the delay with the first collection that leaves half of that memory in use: what lives decides from then on when the next one is due.
+// collected ends the delay with the first collection that leaves half of that memory in use: what lives decides from
+// then on when the next one is due.
 func collected(asEver func(), isOver <-chan struct{}) {
 	runtime.AddCleanup(new([64]byte), func(func()) {
 		select {
@@ -55,8 +56,8 @@ func collected(asEver func(), isOver <-chan struct{}) {
 	}, asEver)
 }
 
-// isTight reports whether the memory of this process, in its control group or one above (cgroups(7), version 2), may not grow to twice what the first
-// collections wait for.
+// isTight reports whether the memory of this process, in its control group or one above (cgroups(7), version 2), may
+// not grow to twice what the first collections wait for.
 func isTight(root fs.FS) bool {
 	data, err := fs.ReadFile(root, "proc/self/cgroup")
 	_, group, isKnown := strings.Cut(string(data), "0::")

@@ -32,7 +32,8 @@ const (
 	defaultSocket      = "/run/volnode/volnode.sock"
 )
 
-// configuration is what the operator decides: a NodeConfiguration file, with the flags over it. docs/volnode.md describes each key.
+// configuration is what the operator decides: a NodeConfiguration file, with the flags over it. docs/volnode.md
+// describes each key.
 type configuration struct {
 	APIVersion       string           `yaml:"apiVersion"`
 	Kind             string           `yaml:"kind"`
@@ -85,7 +86,8 @@ const (
 	ownNamespace  mountNamespace = "own"  // whichever it is started in
 )
 
-// missingManifests says what it means that a manifest is missing, and the manifest directory is another one than before.
+// missingManifests says what it means that a manifest is missing, and the manifest directory is another one than
+// before.
 type missingManifests string
 
 const (
@@ -116,9 +118,12 @@ func defaultConfiguration() configuration {
 	return configuration{
 		RootDir: defaultRootDir, ManifestDir: defaultManifestDir, Socket: defaultSocket, MountNamespace: hostNamespace,
 		MissingManifests: missingWaits,
-		CSI:              csiConfig{CallTimeout: 2 * time.Minute, UnstageTimeout: 30 * time.Second, Settle: 120 * time.Second},
-		JournalBytes:     4 << 20,
-		Logging:          loggingConfig{Format: logText, Level: slog.LevelInfo},
+		CSI: csiConfig{
+			CallTimeout: 2 * time.Minute, UnstageTimeout: 30 * time.Second,
+			Settle: 120 * time.Second,
+		},
+		JournalBytes: 4 << 20,
+		Logging:      loggingConfig{Format: logText, Level: slog.LevelInfo},
 	}
 }
 
@@ -154,7 +159,11 @@ func (c *configuration) complete() error {
 	if why := plugin.BadObjectName(c.NodeName); why != "" {
 		bad("nodeName", "%s", plugin.Says(c.NodeName, why))
 	}
-	for _, p := range []struct{ key, path string }{{"rootDir", c.RootDir}, {"manifestDir", c.ManifestDir}, {"socket", c.Socket}} {
+	for _, p := range []struct{ key, path string }{
+		{"rootDir", c.RootDir},
+		{"manifestDir", c.ManifestDir},
+		{"socket", c.Socket},
+	} {
 		if !filepath.IsAbs(p.path) || filepath.Clean(p.path) != p.path || p.path == "/" {
 			bad(p.key, "%q is not an absolute path without dots and double slashes", p.path)
 		}
@@ -247,7 +256,8 @@ func (c *configuration) engineConfig(log func([]engine.Entry)) engine.Config {
 		drivers[name] = p
 	}
 	return engine.Config{
-		NodeName: c.NodeName, IsNameGiven: !c.isHostName, RootDir: c.RootDir, Adopt: c.adopt, AcceptMachine: c.acceptMachine,
+		NodeName: c.NodeName, IsNameGiven: !c.isHostName, RootDir: c.RootDir, Adopt: c.adopt,
+		AcceptMachine: c.acceptMachine,
 		PodUID: func(node, namespace, name string) core.PodUID {
 			return core.PodUID(manifest.PodUID(node, namespace, name))
 		},

@@ -44,7 +44,8 @@ logging: {format: json, level: debug}
 	e := c.engineConfig(nil)
 	require.True(t, e.NoRuntime)
 	require.EqualValues(t, 8<<20, e.JournalBytes)
-	require.Equal(t, []time.Duration{5 * time.Minute, 40 * time.Second, 90 * time.Second}, []time.Duration{e.CallTimeout, e.UnstageTimeout, e.Settle})
+	require.Equal(t, []time.Duration{5 * time.Minute, 40 * time.Second, 90 * time.Second},
+		[]time.Duration{e.CallTimeout, e.UnstageTimeout, e.Settle})
 	san := e.Drivers["san.example.com"]
 	require.Equal(t, 10*time.Minute, san.Climb)
 	require.Equal(t, noSettle, san.Settle, "none, and not the default")
@@ -68,32 +69,62 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 		{"no version", "nodeName: a", `this volnode reads apiVersion volnode.dev/v1alpha1`},
 		{"other version", "apiVersion: volnode.dev/v2\nkind: NodeConfiguration", `is apiVersion "volnode.dev/v2"`},
 		{"unknown key", configHead + "rootdir: /a", `:3: unknown key "rootdir"; did you mean "rootDir"?`},
-		{"misspelt nested key", configHead + "csi:\n  calTimeout: 1s", `:4: unknown key "csi.calTimeout"; did you mean "callTimeout"?`},
-		{"key in another place", configHead + "callTimeout: 1s", `:3: unknown key "callTimeout"; did you mean "csi.callTimeout"?`},
+		{
+			"misspelt nested key", configHead + "csi:\n  calTimeout: 1s",
+			`:4: unknown key "csi.calTimeout"; did you mean "callTimeout"?`,
+		},
+		{
+			"key in another place", configHead + "callTimeout: 1s",
+			`:3: unknown key "callTimeout"; did you mean "csi.callTimeout"?`,
+		},
 		{"key like no other", configHead + "xyzzy: 1", `:3: unknown key "xyzzy"; known here: apiVersion, csi,`},
-		{"unknown key of a driver", configHead + "csi: {perDriver: {a.b: {setle: 1s}}}", `unknown key "csi.perDriver.a.b.setle"; did you mean "settle"?`},
+		{
+			"unknown key of a driver", configHead + "csi: {perDriver: {a.b: {setle: 1s}}}",
+			`unknown key "csi.perDriver.a.b.setle"; did you mean "settle"?`,
+		},
 		{"double key", configHead + "nodeName: a\nnodeName: b", `:4: key "nodeName" is given twice, first in line 3`},
-		{"double driver", configHead + "csi:\n  perDriver:\n    a.b: {}\n    a.b: {}", `:6: key "csi.perDriver.a.b" is given twice, first in line 5`},
+		{
+			"double driver", configHead + "csi:\n  perDriver:\n    a.b: {}\n    a.b: {}",
+			`:6: key "csi.perDriver.a.b" is given twice, first in line 5`,
+		},
 		{"alias", configHead + "csi: &a {}\nlogging: *a", ":3: anchors and aliases are not used here"},
 		{"two documents", configHead + "---\n" + configHead, "more than one document"},
 		{"list", "- a", ":1: the file must hold keys and values"},
 		{"scalar for a mapping", configHead + "csi: fast", ":3: csi must hold keys and values"},
 		{"no YAML", "a: [", "yaml: line 1"},
-		{"tab", configHead + "csi:\n\tcallTimeout: 1s\n", ": line 4: a tab is in the indentation, and YAML allows spaces only; write spaces in place of it"},
-		{"bad duration", configHead + "csi: {callTimeout: soon}", `:3: csi.callTimeout: "soon" is not a time like 30s or 2m`},
-		{"duration without a unit", configHead + "csi: {callTimeout: 30}", ":3: csi.callTimeout: 30 has no unit; write 30s"},
+		{
+			"tab", configHead + "csi:\n\tcallTimeout: 1s\n",
+			": line 4: a tab is in the indentation, and YAML allows spaces only; write spaces in place of it",
+		},
+		{
+			"bad duration", configHead + "csi: {callTimeout: soon}",
+			`:3: csi.callTimeout: "soon" is not a time like 30s or 2m`,
+		},
+		{
+			"duration without a unit", configHead + "csi: {callTimeout: 30}",
+			":3: csi.callTimeout: 30 has no unit; write 30s",
+		},
 		{"short time", configHead + "csi: {callTimeout: 30ms}", ":3: csi.callTimeout: 30ms is not between 1s and 1h"},
 		{"settle of a driver", configHead + "csi: {perDriver: {a.b: {settle: -1s}}}", "csi.perDriver.a.b.settle: -1s"},
 		{"driver name", configHead + "csi: {perDriver: {a/b: {}}}", "the driver's name has characters outside"},
 		{"bad size", configHead + "journalBytes: much", `:3: journalBytes: "much" is not a size like 4Mi`},
 		{"list for a value", configHead + "nodeName: [a]", ":3: nodeName: must be one value"},
-		{"no boolean", configHead + "csi: {perDriver: {a.b: {actsAfterReply: perhaps}}}", `.actsAfterReply: "perhaps" is neither true nor false`},
+		{
+			"no boolean", configHead + "csi: {perDriver: {a.b: {actsAfterReply: perhaps}}}",
+			`.actsAfterReply: "perhaps" is neither true nor false`,
+		},
 		{"small journal", configHead + "journalBytes: 1Ki", ":3: journalBytes: 1024 is not between"},
-		{"bad level", configHead + "logging:\n  level: chatty", `:4: logging.level: "chatty" is none of debug, info, warn, error`},
+		{
+			"bad level", configHead + "logging:\n  level: chatty",
+			`:4: logging.level: "chatty" is none of debug, info, warn, error`,
+		},
 		{"bad format", configHead + "logging: {format: xml}", `:3: logging.format: "xml" is neither text nor json`},
 		{"bad namespace", configHead + "mountNamespace: private", `mountNamespace: "private" is neither host nor own`},
 		{"relative root", configHead + "rootDir: var/lib", `rootDir: "var/lib" is not an absolute path`},
-		{"dots", configHead + "manifestDir: /etc/../a", `manifestDir: "/etc/../a" is not an absolute path without dots`},
+		{
+			"dots", configHead + "manifestDir: /etc/../a",
+			`manifestDir: "/etc/../a" is not an absolute path without dots`,
+		},
 		{"long socket", configHead + "socket: /" + strings.Repeat("a", 120), "longer than the 107 bytes"},
 		{"node name", configHead + "nodeName: a/b", "nodeName: "},
 		{"public metrics", configHead + `metrics: {address: "0.0.0.0:1"}`, "is not a loopback address"},
@@ -121,10 +152,12 @@ func TestAllErrorsOfAConfigurationAreTold(t *testing.T) {
 		return strings.ReplaceAll(err.Error(), path, "F")
 	}
 	require.Equal(t, `F:3: unknown key "rotDir"; did you mean "rootDir"?`+"\n"+`F:5: csi.settle: "soon" is not a time like 30s or 2m`+"\n"+
-		`F:6: unknown key "csi.calTimeout"; did you mean "callTimeout"?`, told("rotDir: /a\ncsi:\n  settle: soon\n  calTimeout: 1s\n"))
+		`F:6: unknown key "csi.calTimeout"; did you mean "callTimeout"?`,
+		told("rotDir: /a\ncsi:\n  settle: soon\n  calTimeout: 1s\n"))
 	require.Equal(t, `F:3: socket: "s" is not an absolute path without dots and double slashes`+"\n"+
 		`F:4: mountNamespace: "x" is neither host nor own`+"\n"+`F:5: csi.callTimeout: 1ms is not between 1s and 1h`+"\n"+
-		`F:5: csi.settle: 2h0m0s is not between 0s and 1h`, told("socket: s\nmountNamespace: x\ncsi: {callTimeout: 1ms, settle: 2h}\n"))
+		`F:5: csi.settle: 2h0m0s is not between 0s and 1h`,
+		told("socket: s\nmountNamespace: x\ncsi: {callTimeout: 1ms, settle: 2h}\n"))
 }
 
 func TestBadConfigurationEndsWith78(t *testing.T) {
@@ -174,7 +207,8 @@ func TestBadFlagsEndWithTwoAndAreNamed(t *testing.T) {
 
 func TestFlagsOverrideTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(configHead+"rootDir: /a\nmanifestDir: /b\nnodeName: c\nlogging: {level: warn}\n"), 0o600))
+	require.NoError(t, os.WriteFile(path,
+		[]byte(configHead+"rootDir: /a\nmanifestDir: /b\nnodeName: c\nlogging: {level: warn}\n"), 0o600))
 	cmd := runCommand(&client{})
 	require.NoError(t, cmd.ParseFlags([]string{"--root-dir=/d", "--log-level=error"}))
 	flags := defaultConfiguration()

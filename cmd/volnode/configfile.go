@@ -22,7 +22,8 @@ import (
 // maxConfigBytes bounds what is read of a configuration file.
 const maxConfigBytes = 1 << 20
 
-// loadConfiguration reads a configuration file over the defaults, and checks every value. Its errors name the file, and the line where there is one.
+// loadConfiguration reads a configuration file over the defaults, and checks every value. Its errors name the file, and
+// the line where there is one.
 func loadConfiguration(path string) (configuration, error) {
 	content, err := readConfiguration(path)
 	if err != nil {
@@ -39,7 +40,8 @@ func loadConfiguration(path string) (configuration, error) {
 	return c, atLines(path, whole.complete(), lines)
 }
 
-// readConfiguration refuses a file that others could have written: it says where root mounts, and what it hands to whom.
+// readConfiguration refuses a file that others could have written: it says where root mounts, and what it hands to
+// whom.
 func readConfiguration(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -53,9 +55,11 @@ func readConfiguration(path string) ([]byte, error) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch { // whoever runs volnode may have written it
 	case !ok || st.Uid != 0 && int(st.Uid) != os.Geteuid():
-		return nil, fmt.Errorf("%s: belongs to uid %d, not to root: chown root %[1]s, after a look at what is in it", path, st.Uid)
+		return nil, fmt.Errorf("%s: belongs to uid %d, not to root: chown root %[1]s, after a look at what is in it",
+			path, st.Uid)
 	case info.Mode().Perm()&0o022 != 0:
-		return nil, fmt.Errorf("%s: can be written to by others than root (mode %04o): chmod go-w %[1]s, after a look at what is in it",
+		return nil, fmt.Errorf("%s: can be written to by others than root (mode %04o): chmod go-w %[1]s, after a "+
+			"look at what is in it",
 			path, info.Mode().Perm())
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
@@ -76,7 +80,8 @@ type lineError struct {
 
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
 
-// atLines puts the file's name before each error, and between them the line if the error knows it, or its key does. They are sorted by line.
+// atLines puts the file's name before each error, and between them the line if the error knows it, or its key does.
+// They are sorted by line.
 func atLines(path string, err error, lines map[string]int) error {
 	if err == nil {
 		return nil
@@ -136,9 +141,11 @@ func (c *configuration) parse(content []byte, k keys) error {
 	}
 	if c.APIVersion != configVersion || c.Kind != configKind {
 		if c.APIVersion == "" || c.Kind == "" {
-			return fmt.Errorf("has no apiVersion, or no kind; this volnode reads apiVersion %s, kind %s", configVersion, configKind)
+			return fmt.Errorf("has no apiVersion, or no kind; this volnode reads apiVersion %s, kind %s",
+				configVersion, configKind)
 		}
-		return fmt.Errorf("is apiVersion %q, kind %q; this volnode reads apiVersion %s, kind %s", c.APIVersion, c.Kind, configVersion, configKind)
+		return fmt.Errorf("is apiVersion %q, kind %q; this volnode reads apiVersion %s, kind %s", c.APIVersion, c.Kind,
+			configVersion, configKind)
 	}
 	return nil
 }

@@ -13,12 +13,13 @@ import (
 const (
 	maxControl = 256
 	maxPublic  = 64
-	// fileShare: all connections to one listener have at most one of so many of the files that the process may open. The rest is the engine's.
+	// fileShare: all connections to one listener have at most one of so many of the files that the process may open.
+	// The rest is the engine's.
 	fileShare = 8
 )
 
-// capOf is how many connections a listener has: most, or less where few files may be open (getrlimit(2), RLIMIT_NOFILE; Go has raised the soft limit
-// to the hard one).
+// capOf is how many connections a listener has: most, or less where few files may be open (getrlimit(2), RLIMIT_NOFILE;
+// Go has raised the soft limit to the hard one).
 func capOf(most int) int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur/fileShare >= uint64(most) {
@@ -27,8 +28,8 @@ func capOf(most int) int {
 	return max(1, int(limit.Cur/fileShare))
 }
 
-// limitListener has at most cap(slots) connections at a time. A connection that comes when all slots are taken closes the one that is idle for longest,
-// so that idle connections keep nobody out. While none is idle it waits.
+// limitListener has at most cap(slots) connections at a time. A connection that comes when all slots are taken closes
+// the one that is idle for longest, so that idle connections keep nobody out. While none is idle it waits.
 type limitListener struct {
 	net.Listener
 	slots  chan struct{}

@@ -14,7 +14,8 @@ import (
 // rootListener accepts connections of processes that run as root.
 type rootListener struct{ *net.UnixListener }
 
-// listenControl makes the control socket: mode 0600, in a directory that only root can enter. Called with the root directory's lock held.
+// listenControl makes the control socket: mode 0600, in a directory that only root can enter. Called with the root
+// directory's lock held.
 func listenControl(path string) (net.Listener, error) {
 	if err := prepareSocketDir(filepath.Dir(path)); err != nil {
 		return nil, &exitError{exitConfig, err}
@@ -33,8 +34,8 @@ func listenControl(path string) (net.Listener, error) {
 	return rootListener{l}, nil
 }
 
-// prepareSocketDir makes a missing directory, and refuses one that others can enter: between bind(2) and chmod(2) the socket's own mode is what the
-// umask says.
+// prepareSocketDir makes a missing directory, and refuses one that others can enter: between bind(2) and chmod(2) the
+// socket's own mode is what the umask says.
 func prepareSocketDir(dir string) error {
 	if err := refuseLinks("directory of the control socket", resolveRun(dir)); err != nil {
 		return err
@@ -54,7 +55,8 @@ func prepareSocketDir(dir string) error {
 		if !isShared(dir, info) {
 			cure += ", or chmod 0700 " + dir
 		}
-		return fmt.Errorf("directory of the control socket %s can be entered by others than root (mode %04o): %s", dir, mode, cure)
+		return fmt.Errorf("directory of the control socket %s can be entered by others than root (mode %04o): %s",
+			dir, mode, cure)
 	}
 	return nil
 }
@@ -67,7 +69,8 @@ func resolveRun(dir string) string {
 	return dir
 }
 
-// removeStaleSocket removes what an agent that was killed left. A socket that answers is another agent's, of another root directory.
+// removeStaleSocket removes what an agent that was killed left. A socket that answers is another agent's, of another
+// root directory.
 func removeStaleSocket(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -77,7 +80,8 @@ func removeStaleSocket(path string) error {
 		return err
 	}
 	if info.Mode().Type() != os.ModeSocket {
-		return fail(exitConfig, "%s is there and is not a socket: remove it, or name another socket with --socket", path)
+		return fail(exitConfig, "%s is there and is not a socket: remove it, or name another socket with --socket",
+			path)
 	}
 	conn, err := net.Dial("unix", path)
 	if err == nil {
@@ -113,7 +117,9 @@ func peerUID(conn *net.UnixConn) (uint32, error) {
 	}
 	var cred *unix.Ucred
 	var asked error
-	if err := raw.Control(func(fd uintptr) { cred, asked = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
+	if err := raw.Control(func(fd uintptr) {
+		cred, asked = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); err != nil {
 		return 0, err
 	}
 	if asked != nil {

@@ -22,9 +22,12 @@ import (
 // get asks the control socket as any HTTP client can.
 func (r *rig) get(t *testing.T, path string) (int, string) {
 	t.Helper()
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
-		return net.Dial("unix", r.socket())
-	}}
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return net.Dial("unix", r.socket())
+		},
+	}
 	response, err := (&http.Client{Transport: transport, Timeout: patience}).Get("http://volnode" + path)
 	require.NoError(t, err)
 	defer response.Body.Close()
@@ -66,8 +69,10 @@ func TestBadRequests(t *testing.T) {
 	r := newRig(t)
 	r.start()
 	for path, want := range map[string]int{
-		"/v1/status": 200, "/v1/none": 404, "/": 404, "/v1/describe?kind=node&name=a": 400, "/v1/describe?kind=pod&name=demo/none": 404,
-		"/v1/wait?pod=demo/web&for=ready": 400, "/v1/wait?for=ready&timeout=1s": 400, "/v1/wait?pod=web&for=ready&timeout=1s": 400,
+		"/v1/status": 200, "/v1/none": 404, "/": 404, "/v1/describe?kind=node&name=a": 400,
+		"/v1/describe?kind=pod&name=demo/none": 404,
+		"/v1/wait?pod=demo/web&for=ready":      400, "/v1/wait?for=ready&timeout=1s": 400,
+		"/v1/wait?pod=web&for=ready&timeout=1s":        400,
 		"/v1/wait?pod=demo/web&for=gone&timeout=9999h": 400, "/v1/wait?pod=DEMO/web&for=gone&timeout=1s": 400,
 		"/v1/describe?kind=pod&name=DEMO/web": 400, "/v1/describe?kind=volume&name=data": 400,
 	} {
@@ -231,7 +236,8 @@ func TestMetrics(t *testing.T) {
 		ops + `operation_name="mount_device",status="fail-unknown",volume_plugin="kubernetes.io/csi"}`,
 		total + `{plugin_name="kubernetes.io/empty-dir",state="actual_state_of_world"} 1`,
 		total + `{plugin_name="kubernetes.io/csi",state="desired_state_of_world"} 1`,
-		`volnode_volume_state{state="Ready"} 1`, `volnode_oldest_stuck_seconds 0`, `volnode_uncertain_volumes 0`, `volnode_build_info{`,
+		`volnode_volume_state{state="Ready"} 1`, `volnode_oldest_stuck_seconds 0`, `volnode_uncertain_volumes 0`,
+		`volnode_build_info{`,
 		`volnode_journal_records 2`, `volnode_journal_bytes `, `go_goroutines`, `process_open_fds`,
 	} {
 		require.Contains(t, body, want)
@@ -240,7 +246,8 @@ func TestMetrics(t *testing.T) {
 	require.NotContains(t, body, "demo")
 }
 
-// Somebody removes the control socket of a daemon that runs, or its directory, or puts a file in its place: it is there again, once it can be.
+// Somebody removes the control socket of a daemon that runs, or its directory, or puts a file in its place: it is there
+// again, once it can be.
 func TestTheControlSocketIsMadeAgain(t *testing.T) {
 	r := newRig(t)
 	r.start()
@@ -251,7 +258,8 @@ func TestTheControlSocketIsMadeAgain(t *testing.T) {
 		"it is moved":   func() { require.NoError(t, os.Rename(r.socket(), r.socket()+".old")) },
 	} {
 		take()
-		require.Eventually(t, func() bool { return r.ask("status").status == 0 }, 20*time.Second, 50*time.Millisecond, name) //nolint:forbidigo // another process tells nothing
+		isThere := func() bool { return r.ask("status").status == 0 }
+		require.Eventually(t, isThere, 20*time.Second, 50*time.Millisecond, name) //nolint:forbidigo // another process
 	}
 	status, _ := r.stop(syscall.SIGTERM)
 	require.Zero(t, status)

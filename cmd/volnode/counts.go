@@ -13,7 +13,8 @@ import (
 
 // allConditions lists the states of volumes, best first.
 var allConditions = []engine.Condition{
-	engine.Ready, engine.Degraded, engine.Working, engine.Waiting, engine.Uncertain, engine.Blocked, engine.Stuck, engine.Gone,
+	engine.Ready, engine.Degraded, engine.Working, engine.Waiting, engine.Uncertain, engine.Blocked, engine.Stuck,
+	engine.Gone,
 }
 
 // pluginState is a pair of labels of volume_manager_total_volumes.

@@ -27,7 +27,8 @@ import (
 	"github.com/volnode/volnode/hal/trace"
 )
 
-// drainTime is how long operations in flight are waited for at the end. What is not over by then is left to the journal: its intents are there.
+// drainTime is how long operations in flight are waited for at the end. What is not over by then is left to the
+// journal: its intents are there.
 const drainTime = 4 * time.Second
 
 // flushTime is how long the end waits for what is still to be written to the log, the trace and the service manager.
@@ -79,14 +80,16 @@ func serve(c configuration, traceFile string) error {
 	defer stop()
 	log := newLogSink(c.Logging, os.Stderr)
 	d := &daemon{
-		config: c, log: newLogger(c.Logging, log), metrics: newMetrics(), notifier: n, sinks: sinks{log}, stopping: stopping,
-		waits: make(chan struct{}, capOf(maxControl)-capOf(maxControl)/waitShare), changed: make(chan struct{}, 1),
+		config: c, log: newLogger(c.Logging, log), metrics: newMetrics(), notifier: n, sinks: sinks{log},
+		stopping: stopping,
+		waits:    make(chan struct{}, capOf(maxControl)-capOf(maxControl)/waitShare), changed: make(chan struct{}, 1),
 	}
 	if n.sink != nil {
 		d.sinks = append(d.sinks, n.sink)
 	}
 	defer func() { d.sinks.flush(flushTime) }()
-	// gRPC would write to standard error itself, and wait for it. What it has to say comes with the errors of its calls.
+	// gRPC would write to standard error itself, and wait for it. What it has to say comes with the errors of its
+	// calls.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	host, err := d.assemble(traceFile)
 	if err != nil {
@@ -98,7 +101,10 @@ func serve(c configuration, traceFile string) error {
 // assemble puts the node, the wrappers, the manifests and the engine together.
 func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	c := d.config
-	host, err := linux.New(linux.Options{RootDir: c.RootDir, MoreDirs: []string{c.ManifestDir}, LateWindow: c.lateWindow()})
+	host, err := linux.New(linux.Options{
+		RootDir: c.RootDir, MoreDirs: []string{c.ManifestDir},
+		LateWindow: c.lateWindow(),
+	})
 	if err != nil {
 		return nil, &exitError{exitConfig, err}
 	}
@@ -119,14 +125,16 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	d.manifests = manifest.New(h, manifest.Options{
 		Dir: c.ManifestDir, CacheDir: filepath.Join(c.RootDir, "volnode", "manifests"),
 		Node: func() string { return d.manager.NodeName() }, AcceptsAnyDirectory: c.MissingManifests == missingGone,
-		RecordedPods: func() []string { return d.manager.RecordedPods() }, IsBare: func() bool { return d.manager.IsBare() },
-		Passed: d.passed,
+		RecordedPods: func() []string { return d.manager.RecordedPods() },
+		IsBare:       func() bool { return d.manager.IsBare() },
+		Passed:       d.passed,
 	})
 	d.names = newPodNames(d.manifests)
 	h.Cluster = d.names
 	d.manager = engine.New(h, c.engineConfig(d.entries))
 	d.metrics.registry.MustRegister(stateCollector{d.status}, sinkCollector{d.sinks}, prometheus.NewGaugeFunc(
-		prometheus.GaugeOpts{Name: "volnode_waits", Help: "Commands that wait for pods."}, func() float64 { return float64(len(d.waits)) }))
+		prometheus.GaugeOpts{Name: "volnode_waits", Help: "Commands that wait for pods."},
+		func() float64 { return float64(len(d.waits)) }))
 	return host, nil
 }
 
@@ -173,7 +181,8 @@ func (d *daemon) run(host *linux.Host, control net.Listener) error {
 	defer abandon()
 	ended := make(chan error, 1)
 	go func() { ended <- d.manager.Run(draining) }()
-	d.log.Info("serving", "node", d.config.NodeName, "root", d.config.RootDir, "manifests", d.config.ManifestDir, "socket", d.config.Socket,
+	d.log.Info("serving", "node", d.config.NodeName, "root", d.config.RootDir, "manifests", d.config.ManifestDir,
+		"socket", d.config.Socket,
 		"pid", os.Getpid())
 	d.notifier.tell("READY=1")
 	go d.notifier.feed(d.runtime)
@@ -216,7 +225,8 @@ func (d *daemon) serveOn(l *limitListener, handler http.Handler, failed chan<- e
 }
 
 const (
-	// statusAgain is when the status line is looked at again while a volume is on its way: not all that becomes of it is logged.
+	// statusAgain is when the status line is looked at again while a volume is on its way: not all that becomes of it
+	// is logged.
 	statusAgain = time.Second
 	// statusShare bounds the part of the owner's time that goes into the status line: one in so many.
 	statusShare = 20

@@ -186,7 +186,8 @@ func TestAWaitWhoseTimeIsOverSaysWhatIsMissing(t *testing.T) {
 	require.Equal(t, exitNotReady, e.status)
 }
 
-// What was read before is lost, and volumes are there. At the first start of a node nothing is, so a bad manifest says of nobody that he may be there.
+// What was read before is lost, and volumes are there. At the first start of a node nothing is, so a bad manifest says
+// of nobody that he may be there.
 func TestNothingIsGoneBeforeAllManifestsAreRead(t *testing.T) {
 	r := newRig(t)
 	r.apply("bad.yaml", "kind: [")
@@ -221,7 +222,8 @@ func TestAPodThatIsHeldBackSaysByWhichFile(t *testing.T) {
 	r.remove("web.yaml")
 	const held = "its manifest is gone, but "
 	r.until(held)
-	whole := held + r.path("manifests", "bad.yaml") + " may hold it and cannot be understood: correct or remove that file"
+	whole := held + r.path("manifests", "bad.yaml") +
+		" may hold it and cannot be understood: correct or remove that file"
 	e := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)
 	require.Contains(t, e.errOut, "pod demo/web is still wanted: "+whole)
@@ -241,7 +243,8 @@ func TestEachRowSaysWhatItIsOf(t *testing.T) {
 			{Name: "old", State: engine.Ready, Keys: []hal.Key{"emptydir/u/old"}},
 		}},
 	}}, false, false)
-	require.Regexp(t, `^demo/a +- +Ready +no container names a volume\ndemo/b +v +Ready +-\ndemo/b +old +Ready +-\n$`, out.String())
+	require.Regexp(t, `^demo/a +- +Ready +no container names a volume\ndemo/b +v +Ready +-\ndemo/b +old +Ready +-\n$`,
+		out.String())
 }
 
 func TestTheServiceManagerIsTold(t *testing.T) {
@@ -297,7 +300,8 @@ func TestTheTraceHasTheCalls(t *testing.T) {
 	for line := range strings.Lines(string(trace)) {
 		var c tracedCall
 		require.NoError(t, json.Unmarshal([]byte(line), &c))
-		found = found || c.Call == "mount" && strings.HasPrefix(c.Object, "tmpfs ") && c.Op != 0 && c.Effect && c.Outcome == "done"
+		found = found || c.Call == "mount" && strings.HasPrefix(c.Object, "tmpfs ") && c.Op != 0 && c.Effect &&
+			c.Outcome == "done"
 	}
 	require.True(t, found, "%s", trace)
 }
@@ -315,7 +319,8 @@ func TestMemoryIsNotSwapped(t *testing.T) {
 	r.must("wait", "pod/demo/web", "--for=ready")
 	table, err := os.ReadFile("/proc/self/mountinfo")
 	require.NoError(t, err)
-	options := regexp.MustCompile(`(?m) ` + regexp.QuoteMeta(r.root()) + `/pods/\S+/scratch .* volnode-emptydir (\S+)$`).FindSubmatch(table)
+	options := regexp.MustCompile(`(?m) ` + regexp.QuoteMeta(r.root()) +
+		`/pods/\S+/scratch .* volnode-emptydir (\S+)$`).FindSubmatch(table)
 	require.NotNil(t, options, "the volume is mounted")
 	require.Equal(t, knows, strings.Contains(string(options[1]), "noswap"), "%s", options[1])
 }

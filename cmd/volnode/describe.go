@@ -12,7 +12,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-const describeHelp = `describe shows what is known of one pod, volume, rung or driver: what is wanted, what is there, what is being done, why, and what next.
+const describeHelp = `describe shows what is known of one pod, volume, rung or driver: what is wanted, what is there, what is
+being done, why, and what next.
 Of a pod it also shows what is wrong with its manifests and what counts meanwhile, and which of its data was deleted, when and why, after the
 pod has gone, too.
 
@@ -24,7 +25,8 @@ pod has gone, too.
 func describeCommand(c *client) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use: "describe pod|volume|rung|driver NAME", Short: "Show all that is known of one pod, volume, rung or driver", Long: describeHelp,
+		Use: "describe pod|volume|rung|driver NAME", Short: "Show all that is known of one pod, volume, rung or driver",
+		Long: describeHelp,
 		Args: describedArgs,
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json")
@@ -53,7 +55,8 @@ func describeCommand(c *client) *cobra.Command {
 	return cmd
 }
 
-// describedArgs refuses what is no kind and name. Who writes pod/NAMESPACE/NAME, as for wait, hears how it is written here.
+// describedArgs refuses what is no kind and name. Who writes pod/NAMESPACE/NAME, as for wait, hears how it is written
+// here.
 func describedArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		for _, kind := range describedKinds {
@@ -73,7 +76,8 @@ func describedArgs(cmd *cobra.Command, args []string) error {
 
 var describedKinds = []string{"pod", "volume", "rung", "driver"}
 
-// printDescription shows drivers, pods with the ladders of their volumes and the troubles with their manifests, then the rungs that are in none of them.
+// printDescription shows drivers, pods with the ladders of their volumes and the troubles with their manifests, then
+// the rungs that are in none of them.
 func printDescription(w io.Writer, a describeAnswer) {
 	for _, d := range a.Drivers {
 		printDriver(w, d)
@@ -117,7 +121,8 @@ func printDriver(w io.Writer, d engine.DriverStatus) {
 	if last != "" {
 		last += ", " + age(d.LastAnswerAge) + " ago"
 	}
-	fields(w, "  ", "registered", yesNo(d.Registered), "connected", yesNo(d.Connected), "waits", yesNo(d.Waiting), "for", age(d.Since),
+	fields(w, "  ", "registered", yesNo(d.Registered), "connected", yesNo(d.Connected), "waits", yesNo(d.Waiting),
+		"for", age(d.Since),
 		"answered", last, "node", d.NodeID, "socket", d.Socket, "endpoint", d.Endpoint, "why", d.Why)
 }
 
@@ -131,8 +136,10 @@ func printRung(w io.Writer, indent string, r engine.RungStatus) {
 	for _, key := range r.Below {
 		below += " " + string(key)
 	}
-	fields(w, indent+"  ", "state", string(r.State), "desired", r.Desired, "actual", r.Actual, "there", r.Fingerprint, "pod", string(r.Pod),
-		"volume", r.Volume, "stands on", strings.TrimSpace(below), "doing", r.Step, "for", age(r.Age), "failed", failed, "why", r.Why, "next", r.Next)
+	fields(w, indent+"  ", "state", string(r.State), "desired", r.Desired, "actual", r.Actual, "there", r.Fingerprint,
+		"pod", string(r.Pod),
+		"volume", r.Volume, "stands on", strings.TrimSpace(below), "doing", r.Step, "for", age(r.Age), "failed", failed,
+		"why", r.Why, "next", r.Next)
 }
 
 // fields prints the names and values that are not empty, one pair to a line.

@@ -31,8 +31,8 @@ func fail(status int, format string, args ...any) error {
 	return &exitError{status, fmt.Errorf(format, args...)}
 }
 
-// exitStatus is the status that err asks for. An error that names none is a usage error as long as no command has begun its work: it is the command
-// line parser's.
+// exitStatus is the status that err asks for. An error that names none is a usage error as long as no command has begun
+// its work: it is the command line parser's.
 func exitStatus(err error, began bool) int {
 	if err == nil {
 		return 0

@@ -19,7 +19,8 @@ type noCluster struct{ hal.Cluster }
 
 func (noCluster) Watch(f func(hal.ClusterEvent)) { f(hal.Synced{Source: "manifest"}) }
 
-// counted lets a test wait for the tasks of an engine that has ended: they may write into its root directory until then.
+// counted lets a test wait for the tasks of an engine that has ended: they may write into its root directory until
+// then.
 type counted struct {
 	hal.Runtime
 	tasks sync.WaitGroup
@@ -27,7 +28,8 @@ type counted struct {
 
 func (c *counted) Go(task func()) { c.tasks.Go(task) }
 
-// Who asks has its answer, or the end of its context, or of the engine: the owner may be busy meanwhile, and writes its answers where nobody reads.
+// Who asks has its answer, or the end of its context, or of the engine: the owner may be busy meanwhile, and writes its
+// answers where nobody reads.
 func TestQuestionsToABusyAndToAnEndedOwner(t *testing.T) {
 	needRoot(t)
 	root := filepath.Join(openTempDir(t), "root")

@@ -31,7 +31,10 @@ type fakeDriver struct {
 
 func newFakeDriver(t *testing.T, r *rig) *fakeDriver {
 	t.Helper()
-	d := &fakeDriver{endpoint: r.path("csi.sock"), staging: make(chan *csi.NodeStageVolumeRequest, 100), over: make(chan struct{})}
+	d := &fakeDriver{
+		endpoint: r.path("csi.sock"), staging: make(chan *csi.NodeStageVolumeRequest, 100),
+		over: make(chan struct{}),
+	}
 	registry := filepath.Join(r.root(), "plugins_registry")
 	require.NoError(t, os.Mkdir(registry, 0o750))
 	server := grpc.NewServer()
@@ -51,7 +54,8 @@ func newFakeDriver(t *testing.T, r *rig) *fakeDriver {
 	return d
 }
 
-// manifests are a pod demo/db with a volume of the driver, and all that it needs. secret is the value of the secret that staging takes; "" is none.
+// manifests are a pod demo/db with a volume of the driver, and all that it needs. secret is the value of the secret
+// that staging takes; "" is none.
 func (d *fakeDriver) manifests(secret string) string {
 	text := `
 apiVersion: storage.k8s.io/v1
@@ -89,16 +93,21 @@ spec:
   - {name: data, persistentVolumeClaim: {claimName: data}}
 `
 	if secret != "" {
-		text += "---\napiVersion: v1\nkind: Secret\nmetadata: {namespace: demo, name: chap}\nstringData: {password: " + secret + "}\n"
+		text += "---\napiVersion: v1\nkind: Secret\nmetadata: {namespace: demo, name: chap}\nstringData: {password: " +
+			secret + "}\n"
 	}
 	return text
 }
 
 func (d *fakeDriver) GetInfo(context.Context, *registerapi.InfoRequest) (*registerapi.PluginInfo, error) {
-	return &registerapi.PluginInfo{Type: "CSIPlugin", Name: fakeName, Endpoint: d.endpoint, SupportedVersions: []string{"1.0.0"}}, nil
+	return &registerapi.PluginInfo{
+		Type: "CSIPlugin", Name: fakeName, Endpoint: d.endpoint,
+		SupportedVersions: []string{"1.0.0"},
+	}, nil
 }
 
-func (d *fakeDriver) NotifyRegistrationStatus(context.Context, *registerapi.RegistrationStatus) (*registerapi.RegistrationStatusResponse, error) {
+func (d *fakeDriver) NotifyRegistrationStatus(context.Context, *registerapi.RegistrationStatus,
+) (*registerapi.RegistrationStatusResponse, error) {
 	return &registerapi.RegistrationStatusResponse{}, nil
 }
 
@@ -110,13 +119,17 @@ func (d *fakeDriver) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi
 	return &csi.NodeGetInfoResponse{NodeId: "test-node"}, nil
 }
 
-func (d *fakeDriver) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
-	return &csi.NodeGetCapabilitiesResponse{Capabilities: []*csi.NodeServiceCapability{{Type: &csi.NodeServiceCapability_Rpc{
-		Rpc: &csi.NodeServiceCapability_RPC{Type: csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME},
-	}}}}, nil
+func (d *fakeDriver) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRequest,
+) (*csi.NodeGetCapabilitiesResponse, error) {
+	return &csi.NodeGetCapabilitiesResponse{Capabilities: []*csi.NodeServiceCapability{
+		{Type: &csi.NodeServiceCapability_Rpc{
+			Rpc: &csi.NodeServiceCapability_RPC{Type: csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME},
+		}},
+	}}, nil
 }
 
-func (d *fakeDriver) NodeStageVolume(_ context.Context, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
+func (d *fakeDriver) NodeStageVolume(_ context.Context, r *csi.NodeStageVolumeRequest,
+) (*csi.NodeStageVolumeResponse, error) {
 	d.staging <- r
 	if d.hang {
 		<-d.over
@@ -124,6 +137,7 @@ func (d *fakeDriver) NodeStageVolume(_ context.Context, r *csi.NodeStageVolumeRe
 	return nil, status.Errorf(codes.Internal, "login failed with %v", r.GetSecrets())
 }
 
-func (d *fakeDriver) NodeUnstageVolume(context.Context, *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
+func (d *fakeDriver) NodeUnstageVolume(context.Context, *csi.NodeUnstageVolumeRequest,
+) (*csi.NodeUnstageVolumeResponse, error) {
 	return &csi.NodeUnstageVolumeResponse{}, nil
 }

@@ -36,12 +36,14 @@ func (s *servers) close() {
 // socketRetry is when a control socket that could not be made again is tried once more.
 const socketRetry = time.Second
 
-// keepsControl makes the control socket again whenever somebody has removed it or its directory: without it nobody can ask the daemon. Connections that
-// there are go on. It ends with ctx, which is over before the daemon removes the socket itself.
+// keepsControl makes the control socket again whenever somebody has removed it or its directory: without it nobody can
+// ask the daemon. Connections that there are go on. It ends with ctx, which is over before the daemon removes the
+// socket itself.
 func (d *daemon) keepsControl(ctx context.Context, control net.Listener, serve func(net.Listener)) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
-		d.log.Warn("the control socket is not watched: if somebody removes it, start volnode again", "socket", d.config.Socket, "error", err.Error())
+		d.log.Warn("the control socket is not watched: if somebody removes it, start volnode again", "socket",
+			d.config.Socket, "error", err.Error())
 		return
 	}
 	defer notify.Close()
@@ -68,7 +70,8 @@ func (d *daemon) keepsControl(ctx context.Context, control net.Listener, serve f
 		again, err := listenControl(d.config.Socket)
 		if err != nil {
 			if !isTold {
-				d.log.Warn("the control socket was removed, and can't be made again; volnode tries again", "socket", d.config.Socket, "error", err.Error())
+				d.log.Warn("the control socket was removed, and can't be made again; volnode tries again", "socket",
+					d.config.Socket, "error", err.Error())
 				isTold = true
 			}
 			retry.Reset(socketRetry)

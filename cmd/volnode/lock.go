@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rootLock is held as long as the process lives: two agents on one root directory would undo each other's work. The lock is on the root directory
-// itself, so that no file that somebody removes takes it away.
+// rootLock is held as long as the process lives: two agents on one root directory would undo each other's work. The
+// lock is on the root directory itself, so that no file that somebody removes takes it away.
 type rootLock struct{ files []*os.File }
 
-// lockRoot takes the lock of a root directory. It makes and changes nothing. Helper children do not inherit the lock (the files are close-on-exec), so
-// that one that hangs in the kernel does not keep the next agent out.
+// lockRoot takes the lock of a root directory. It makes and changes nothing. Helper children do not inherit the lock
+// (the files are close-on-exec), so that one that hangs in the kernel does not keep the next agent out.
 func lockRoot(rootDir string) (*rootLock, error) {
 	l := &rootLock{}
 	if err := l.take(rootDir, rootDir, unix.O_RDONLY|unix.O_DIRECTORY); err != nil {
@@ -25,7 +25,8 @@ func lockRoot(rootDir string) (*rootLock, error) {
 	}
 	// Up to version 0.9 the lock was on this file.
 	err := l.take(rootDir, filepath.Join(rootDir, "volnode", "volnode.lock"), unix.O_RDWR|unix.O_NONBLOCK)
-	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ELOOP) && !errors.Is(err, unix.EISDIR) && !errors.Is(err, unix.ENXIO) {
+	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ELOOP) && !errors.Is(err, unix.EISDIR) &&
+		!errors.Is(err, unix.ENXIO) {
 		l.release()
 		return nil, err
 	}
@@ -42,14 +43,16 @@ func (l *rootLock) take(rootDir, path string, flags int) error {
 		who := holder(file)
 		l.release()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return fail(exitTemporary, "another volnode (%s) serves the root directory %s: stop it, or give this one another --root-dir", who, rootDir)
+			return fail(exitTemporary, "another volnode (%s) serves the root directory %s: stop it, or give this "+
+				"one another --root-dir", who, rootDir)
 		}
 		return fmt.Errorf("flock %s: %w", path, err)
 	}
 	return nil
 }
 
-// A lock that is held is tried for again for a moment: a volnode that was killed holds it until the kernel has taken the process apart.
+// A lock that is held is tried for again for a moment: a volnode that was killed holds it until the kernel has taken
+// the process apart.
 const (
 	lockTries = 20
 	lockAgain = 50 * time.Millisecond

@@ -25,7 +25,8 @@ func newLogger(c loggingConfig, w io.Writer) *slog.Logger {
 func newLogSink(c loggingConfig, out io.Writer) *sink {
 	return newSink("log", out, func(n uint64) []byte {
 		var line bytes.Buffer
-		newLogger(loggingConfig{Format: c.Format}, &line).Warn("log lines dropped: nobody took them in time", "lines", n)
+		newLogger(loggingConfig{Format: c.Format}, &line).Warn("log lines dropped: nobody took them in time", "lines",
+			n)
 		return line.Bytes()
 	})
 }
@@ -58,7 +59,10 @@ const operationMessage = "operation"
 
 // logEntry writes one line of the engine. A value that is empty is left out.
 func logEntry(log *slog.Logger, e engine.Entry) {
-	of := map[engine.Level]slog.Level{engine.LevelInfo: slog.LevelInfo, engine.LevelWarn: slog.LevelWarn, engine.LevelError: slog.LevelError}
+	of := map[engine.Level]slog.Level{
+		engine.LevelInfo: slog.LevelInfo, engine.LevelWarn: slog.LevelWarn,
+		engine.LevelError: slog.LevelError,
+	}
 	var attrs []slog.Attr
 	for i := 0; i+1 < len(e.Fields); i += 2 {
 		if e.Fields[i+1] != "" {

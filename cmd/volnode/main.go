@@ -1,4 +1,5 @@
-// Command volnode makes the volumes of the pods in a directory of manifests ready on this node, and takes them down again. See docs/volnode.md.
+// Command volnode makes the volumes of the pods in a directory of manifests ready on this node, and takes them down
+// again. See docs/volnode.md.
 package main
 
 import (
@@ -48,7 +49,8 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return status
 }
 
-// say writes a last word. A reader that does not take it keeps no program, least of all a daemon that is to be started again.
+// say writes a last word. A reader that does not take it keeps no program, least of all a daemon that is to be started
+// again.
 func say(w io.Writer, text string) {
 	said := make(chan struct{})
 	go func() {
@@ -81,7 +83,8 @@ func rootCommand(began *bool) *cobra.Command {
 	root.SetVersionTemplate(buildOf().String())
 	var c client
 	root.PersistentFlags().StringVar(&c.socket, "socket", defaultSocket, "control socket of the daemon")
-	root.AddCommand(runCommand(&c), statusCommand(&c), describeCommand(&c), planCommand(&c), waitCommand(&c), sourcesCommand(&c))
+	root.AddCommand(runCommand(&c), statusCommand(&c), describeCommand(&c), planCommand(&c), waitCommand(&c),
+		sourcesCommand(&c))
 	cli.Prepare(root)
 	return root
 }

@@ -24,7 +24,8 @@ const (
 	mainEnv   = "VOLNODE_TEST_MAIN"   // is volnode
 )
 
-// TestMain runs the tests in a private mount namespace, so that no mount outlives them, and lets the test program be volnode itself.
+// TestMain runs the tests in a private mount namespace, so that no mount outlives them, and lets the test program be
+// volnode itself.
 func TestMain(m *testing.M) {
 	switch {
 	case linux.IsHelper():
@@ -64,7 +65,8 @@ func volnode(t *testing.T, args ...string) ended {
 	return finish(t, exec.Command("/proc/self/exe", args...))
 }
 
-// mainEnviron makes a copy of the test program be volnode. A program with the race detector sleeps for a second at its end, unless told not to.
+// mainEnviron makes a copy of the test program be volnode. A program with the race detector sleeps for a second at its
+// end, unless told not to.
 func mainEnviron() []string { return append(os.Environ(), mainEnv+"=1", "GORACE=atexit_sleep_ms=0") }
 
 func finish(t *testing.T, cmd *exec.Cmd) ended {
@@ -130,7 +132,8 @@ func TestWhatIsMeantIsNamed(t *testing.T) {
 		{"version", "did you mean volnode --version?"},
 		{"help wiat", `there is no command "wiat"; did you mean wait?`},
 		{"completion zhs", `there is no command "zhs"; did you mean zsh?`},
-		{"status --outptu json", "volnode status has no flag --outptu; did you mean --output? 'volnode status --help' lists all"},
+		{"status --outptu json", "volnode status has no flag --outptu; did you mean --output? 'volnode status " +
+			"--help' lists all"},
 		{"status -x", "volnode status has no flag -x; 'volnode status --help' lists all"},
 		{"status -o jsno", "--output jsno: want json or wide; did you mean json?"},
 		{"plan -o yaml", "--output yaml: want json"},
@@ -159,7 +162,12 @@ func TestWhatIsMeantIsNamed(t *testing.T) {
 
 func TestADaemonThatIsNotThereIsUnreachable(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "volnode.sock")
-	for _, args := range [][]string{{"status"}, {"plan"}, {"describe", "pod", "demo/web"}, {"wait", "all", "--for=gone", "--timeout=10ms"}} {
+	for _, args := range [][]string{
+		{"status"},
+		{"plan"},
+		{"describe", "pod", "demo/web"},
+		{"wait", "all", "--for=gone", "--timeout=10ms"},
+	} {
 		r := volnode(t, append(args, "--socket", socket)...)
 		require.Equal(t, exitUnreachable, r.status, "volnode %q", args)
 		require.Contains(t, r.errOut, socket)

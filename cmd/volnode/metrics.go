@@ -14,7 +14,8 @@ import (
 	"github.com/volnode/volnode/hal/wrap"
 )
 
-// metrics are the program's, under the names that dashboards of the kubelet know where there is one. No label names a volume or a pod.
+// metrics are the program's, under the names that dashboards of the kubelet know where there is one. No label names a
+// volume or a pod.
 type metrics struct {
 	registry   *prometheus.Registry
 	calls      *prometheus.HistogramVec // of CSI
@@ -36,10 +37,14 @@ func newMetrics() *metrics {
 	b := buildOf()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "volnode_build_info", Help: "1, with what this volnode was built from.",
-		ConstLabels: prometheus.Labels{"version": b.version, "commit": b.commit, "go_version": b.goVersion, "csi_version": b.csi},
+		ConstLabels: prometheus.Labels{
+			"version": b.version, "commit": b.commit, "go_version": b.goVersion,
+			"csi_version": b.csi,
+		},
 	})
 	info.Set(1)
-	m.registry.MustRegister(m.calls, m.operations, info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.calls, m.operations, info, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -71,7 +76,8 @@ var csiMethods = map[string]string{
 	"NodeUnpublishVolume":   "/csi.v1.Node/NodeUnpublishVolume",
 }
 
-// maxTimed bounds the operations whose time is taken. A look has no line at its end, so its start would be kept for ever.
+// maxTimed bounds the operations whose time is taken. A look has no line at its end, so its start would be kept for
+// ever.
 const maxTimed = 4096
 
 func (m *metrics) begin(op hal.OpID, at hal.Instant) {
@@ -100,7 +106,8 @@ func (m *metrics) ended(e engine.Entry, op hal.OpID, now hal.Instant) {
 	if fieldOfEntry(e, "outcome") != hal.Done.String() {
 		status = "fail-" + strings.ReplaceAll(fieldOfEntry(e, "outcome"), " ", "-")
 	}
-	m.operations.WithLabelValues(pluginName(kind), operationName(kind, fieldOfEntry(e, "verb")), status, "false").Observe(now.Sub(start).Seconds())
+	m.operations.WithLabelValues(pluginName(kind), operationName(kind, fieldOfEntry(e, "verb")), status,
+		"false").Observe(now.Sub(start).Seconds())
 }
 
 // pluginName is the kubelet's name of the plugin that a kind of rung belongs to.
@@ -158,27 +165,37 @@ type stateCollector struct {
 var (
 	volumesDesc = prometheus.NewDesc("volume_manager_total_volumes", "Volumes of pods, as wanted and as they are.",
 		[]string{"plugin_name", "state"}, nil)
-	stateDesc      = prometheus.NewDesc("volnode_volume_state", "Volumes of pods by state.", []string{"state"}, nil)
-	uncertainDesc  = prometheus.NewDesc("volnode_uncertain_volumes", "Volumes on which a call may still act that was not answered, or by whose answer it need not have ended.", nil, nil)
-	stuckDesc      = prometheus.NewDesc("volnode_oldest_stuck_seconds", "Age of the oldest operation that is overdue; 0 if none is.", nil, nil)
+	stateDesc     = prometheus.NewDesc("volnode_volume_state", "Volumes of pods by state.", []string{"state"}, nil)
+	uncertainDesc = prometheus.NewDesc("volnode_uncertain_volumes",
+		"Volumes on which a call may still act that was not answered, or by whose answer it need not have ended.", nil,
+		nil)
+	stuckDesc = prometheus.NewDesc("volnode_oldest_stuck_seconds",
+		"Age of the oldest operation that is overdue; 0 if none is.", nil, nil)
 	recordsDesc    = prometheus.NewDesc("volnode_journal_records", "Rungs that the journal has a record of.", nil, nil)
-	registeredDesc = prometheus.NewDesc("volnode_driver_registered", "1 if a registration socket of the driver is in force.", []string{"driver_name"}, nil)
-	connectedDesc  = prometheus.NewDesc("volnode_driver_connected", "1 if the driver's process can be called.", []string{"driver_name"}, nil)
-	answerDesc     = prometheus.NewDesc("volnode_driver_last_answer_seconds", "Time since the driver's last answer to any call.", []string{"driver_name"}, nil)
-	waitingDesc    = prometheus.NewDesc("volnode_driver_waiting_endpoints", "Further endpoints that register the driver's name and wait.",
+	registeredDesc = prometheus.NewDesc("volnode_driver_registered",
+		"1 if a registration socket of the driver is in force.", []string{"driver_name"}, nil)
+	connectedDesc = prometheus.NewDesc("volnode_driver_connected", "1 if the driver's process can be called.",
+		[]string{"driver_name"}, nil)
+	answerDesc = prometheus.NewDesc("volnode_driver_last_answer_seconds",
+		"Time since the driver's last answer to any call.", []string{"driver_name"}, nil)
+	waitingDesc = prometheus.NewDesc("volnode_driver_waiting_endpoints",
+		"Further endpoints that register the driver's name and wait.",
 		[]string{"driver_name"}, nil)
 	actsDesc = prometheus.NewDesc("volnode_driver_acts_after_reply",
-		"1 for each CSI driver that was seen to act after it had answered, or is configured so: none of its errors ends a call.", []string{"driver_name"}, nil)
+		"1 for each CSI driver that was seen to act after it had answered, or is configured so: none of its errors "+
+			"ends a call.", []string{"driver_name"}, nil)
 	bytesDesc = prometheus.NewDesc("volnode_journal_bytes", "Bytes of the journal's file that are in use.", nil, nil)
 )
 
 var troublesDesc = prometheus.NewDesc("volnode_source_troubles",
-	"Manifests that count as bad, pods whose teardown is held back for them, and manifests that are missing until a person accepts it.", []string{"kind"}, nil)
+	"Manifests that count as bad, pods whose teardown is held back for them, and manifests that are missing until a "+
+		"person accepts it.", []string{"kind"}, nil)
 
 // Describe implements prometheus.Collector.
 func (stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		volumesDesc, stateDesc, uncertainDesc, stuckDesc, recordsDesc, bytesDesc, registeredDesc, connectedDesc, answerDesc, waitingDesc, troublesDesc, actsDesc,
+		volumesDesc, stateDesc, uncertainDesc, stuckDesc, recordsDesc, bytesDesc, registeredDesc, connectedDesc,
+		answerDesc, waitingDesc, troublesDesc, actsDesc,
 	} {
 		ch <- d
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/volnode/volnode/hal/wrap"
 )
 
-// lives runs an engine on this host, beside so many mounts of others and so many pods that stay, and returns what it takes
-// for five filesystems in memory that come, are unmounted by somebody, come again and go.
+// lives runs an engine on this host, beside so many mounts of others and so many pods that stay, and returns what it
+// takes for five filesystems in memory that come, are unmounted by somebody, come again and go.
 func lives(t *testing.T, foreign, pods int) map[string]uint64 {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -52,11 +52,14 @@ func lives(t *testing.T, foreign, pods int) map[string]uint64 {
 		work := c.Work()
 		looked.Store(&work)
 	}
-	m := engine.New(h, engine.Config{NodeName: "n", RootDir: root, NoRuntime: true, Stepped: looks, Logging: func(e engine.Entry) {
-		if strings.Contains(e.Message, "behind our back") || strings.Contains(e.Message, "lost its data") {
-			noticed <- struct{}{}
-		}
-	}})
+	m := engine.New(h, engine.Config{
+		NodeName: "n", RootDir: root, NoRuntime: true, Stepped: looks,
+		Logging: func(e engine.Entry) {
+			if strings.Contains(e.Message, "behind our back") || strings.Contains(e.Message, "lost its data") {
+				noticed <- struct{}{}
+			}
+		},
+	})
 	owner := make(chan struct{})
 	go func() {
 		defer close(owner)
@@ -95,7 +98,8 @@ func lives(t *testing.T, foreign, pods int) map[string]uint64 {
 		})
 	}
 	live("00000000-0000-4000-8000-000000000001") // whatever a start reads is read
-	// Of three times the least counts: what a start reads again in a while, on a machine under load, is no cost of a volume.
+	// Of three times the least counts: what a start reads again in a while, on a machine under load, is no cost of a
+	// volume.
 	least := map[string]uint64{}
 	for round := range 3 {
 		begun, before, worked := host.MountsRead(), meter.Counts(), *looked.Load()
@@ -114,8 +118,10 @@ func lives(t *testing.T, foreign, pods int) map[string]uint64 {
 func costs(asked uint64, before, after wrap.Counts, worked, work core.Work) map[string]uint64 {
 	return map[string]uint64{
 		"entries that the kernel was asked about": asked, "entries of the mount table": after.Mounts - before.Mounts,
-		"calls": after.Sum() - before.Sum(), "entries of directories": after.Names - before.Names, "bytes read": after.Read - before.Read,
-		"bytes written": after.Written - before.Written, "rungs": work.Rungs - worked.Rungs, "places": work.Places - worked.Places,
+		"calls": after.Sum() - before.Sum(), "entries of directories": after.Names - before.Names,
+		"bytes read":    after.Read - before.Read,
+		"bytes written": after.Written - before.Written, "rungs": work.Rungs - worked.Rungs,
+		"places":  work.Places - worked.Places,
 		"waiters": work.Waiters - worked.Waiters,
 	}
 }

@@ -31,7 +31,8 @@ func newNotifier() *notifier {
 		return n
 	}
 	n.sink = newSink("service manager", conn, nil)
-	if micros, err := strconv.ParseInt(usec, 10, 64); err == nil && micros > 0 && (pid == "" || pid == strconv.Itoa(os.Getpid())) {
+	if micros, err := strconv.ParseInt(usec, 10, 64); err == nil && micros > 0 &&
+		(pid == "" || pid == strconv.Itoa(os.Getpid())) {
 		n.watchdog = time.Duration(micros) * time.Microsecond
 	}
 	return n
@@ -44,7 +45,8 @@ func (n *notifier) tell(message string) {
 	}
 }
 
-// feed gives the watchdog a sign of life twice in its time. The owner is asked for each, so an owner that does not get on gives none.
+// feed gives the watchdog a sign of life twice in its time. The owner is asked for each, so an owner that does not get
+// on gives none.
 func (n *notifier) feed(r hal.Runtime) {
 	if n.watchdog == 0 {
 		return

@@ -13,22 +13,26 @@ import (
 	"github.com/volnode/volnode/internal/wording"
 )
 
-// This file is the names of objects in command lines and requests: which of them can exist, and what somebody may have meant.
+// This file is the names of objects in command lines and requests: which of them can exist, and what somebody may have
+// meant.
 
 // objectKinds is what describe knows, and how one says it.
 var objectKinds = map[string]string{
-	"pod": "pod NAMESPACE/NAME, or pod UID", "volume": "volume 'DRIVER^HANDLE'", "rung": "rung 'KEY', as in volnode status -o wide", "driver": "driver NAME",
+	"pod": "pod NAMESPACE/NAME, or pod UID", "volume": "volume 'DRIVER^HANDLE'",
+	"rung": "rung 'KEY', as in volnode status -o wide", "driver": "driver NAME",
 }
 
 // badPodName says why no pod can have a name of this form, "" if one can. Manifests are held to the same rules.
 func badPodName(name string) string {
 	namespace, short, _ := strings.Cut(name, "/")
 	if bad := validation.IsDNS1123Label(namespace); len(bad) > 0 {
-		return fmt.Sprintf("no pod can be in namespace %q: a namespace is 1 to %d of a-z, 0-9 and -, with a letter or digit at both ends (an RFC 1123 label)",
+		return fmt.Sprintf("no pod can be in namespace %q: a namespace is 1 to %d of a-z, 0-9 and -, with a letter "+
+			"or digit at both ends (an RFC 1123 label)",
 			namespace, validation.DNS1123LabelMaxLength)
 	}
 	if bad := validation.IsDNS1123Subdomain(short); len(bad) > 0 {
-		return fmt.Sprintf("no pod can be named %q: a name is 1 to %d of a-z, 0-9, - and ., with a letter or digit at both ends of each part (an RFC 1123 "+
+		return fmt.Sprintf("no pod can be named %q: a name is 1 to %d of a-z, 0-9, - and ., with a letter or digit "+
+			"at both ends of each part (an RFC 1123 "+
 			"subdomain)", short, validation.DNS1123SubdomainMaxLength)
 	}
 	return ""
@@ -47,12 +51,14 @@ func badObject(kind, name string) string {
 	case "volume":
 		driver, handle, is := strings.Cut(name, "^")
 		if !is || handle == "" {
-			return fmt.Sprintf("no volume can be named %q: a CSI volume is DRIVER^HANDLE, between quotes; any volume of a pod is shown by describe pod", name)
+			return fmt.Sprintf("no volume can be named %q: a CSI volume is DRIVER^HANDLE, between quotes; any "+
+				"volume of a pod is shown by describe pod", name)
 		}
 		return badDriver(driver)
 	case "rung":
 		if !strings.Contains(name, "/") {
-			return fmt.Sprintf("no rung can have the key %q: it begins with its kind, as in csi.stage/DRIVER^HANDLE; volnode status -o wide shows them", name)
+			return fmt.Sprintf("no rung can have the key %q: it begins with its kind, as in "+
+				"csi.stage/DRIVER^HANDLE; volnode status -o wide shows them", name)
 		}
 	case "driver":
 		return badDriver(name)
@@ -64,7 +70,8 @@ func badObject(kind, name string) string {
 
 func badDriver(name string) string {
 	if bad := plugin.BadDriverName(name); bad != "" {
-		return fmt.Sprintf("no driver can be named %q: the name %s (CSI: 1 to %d of A-Z, a-z, 0-9, - and .)", name, bad, plugin.MaxDriverName)
+		return fmt.Sprintf("no driver can be named %q: the name %s (CSI: 1 to %d of A-Z, a-z, 0-9, - and .)", name, bad,
+			plugin.MaxDriverName)
 	}
 	return ""
 }
@@ -118,7 +125,8 @@ func objectNames(kind string, s engine.Status) (names []string) {
 	return slices.Compact(names)
 }
 
-// isNear reports whether somebody who says name may mean known: one has a part of the other, or they differ in few letters.
+// isNear reports whether somebody who says name may mean known: one has a part of the other, or they differ in few
+// letters.
 func isNear(name, known string) bool {
 	name, known = strings.ToLower(name), strings.ToLower(known)
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '^' })
@@ -126,7 +134,8 @@ func isNear(name, known string) bool {
 	if len(parts) > 0 {
 		last = parts[len(parts)-1]
 	}
-	return strings.Contains(known, last) || strings.Contains(name, known) || wording.Distance(name, known) <= cmp.Or(len(name)/4, 1)
+	return strings.Contains(known, last) || strings.Contains(name, known) ||
+		wording.Distance(name, known) <= cmp.Or(len(name)/4, 1)
 }
 
 // shortList shows a few names, and how many more there are.

@@ -15,7 +15,10 @@ const planHelp = `plan shows the operations that are to come, in order, if all g
 
 func planCommand(c *client) *cobra.Command {
 	var output string
-	cmd := &cobra.Command{Use: "plan", Short: "Show what would be done, doing nothing", Long: planHelp, Args: wordsAre(0, "")}
+	cmd := &cobra.Command{
+		Use: "plan", Short: "Show what would be done, doing nothing", Long: planHelp,
+		Args: wordsAre(0, ""),
+	}
 	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json")
 	patience := patienceFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// podNames listens in on the cluster's stream: which pods the names stand for. The engine knows pods by uid, people by name, and a name may be asked
-// for before its pod is there or after it was removed.
+// podNames listens in on the cluster's stream: which pods the names stand for. The engine knows pods by uid, people by
+// name, and a name may be asked for before its pod is there or after it was removed.
 type podNames struct {
 	hal.Cluster
 
@@ -38,7 +38,8 @@ const maxLeft = 16
 
 func newPodNames(c hal.Cluster) *podNames {
 	return &podNames{
-		Cluster: c, pods: map[string]*podName{}, names: map[core.PodUID]string{}, removed: map[string]bool{}, changed: make(chan struct{}),
+		Cluster: c, pods: map[string]*podName{}, names: map[core.PodUID]string{}, removed: map[string]bool{},
+		changed: make(chan struct{}),
 	}
 }
 
@@ -64,7 +65,8 @@ func (p *podNames) note(e hal.ClusterEvent) {
 	p.tell()
 }
 
-// rename takes in one difference. A pod that is there is not left of another name: one that was renamed lives on under its new one.
+// rename takes in one difference. A pod that is there is not left of another name: one that was renamed lives on under
+// its new one.
 func (p *podNames) rename(e hal.Changed) {
 	p.events++
 	for _, object := range e.Removed {
@@ -165,7 +167,8 @@ func (p *podNames) now() int {
 	return p.events
 }
 
-// prune forgets the removed pods of which nothing is left. known was learnt after the event numbered since: what changed later is kept.
+// prune forgets the removed pods of which nothing is left. known was learnt after the event numbered since: what
+// changed later is kept.
 func (p *podNames) prune(since int, known func(core.PodUID) bool) {
 	p.mu.Lock()
 	names := slices.Collect(maps.Keys(p.removed))

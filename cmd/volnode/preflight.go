@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// preflight looks at what the agent needs of its host before it touches anything, and makes a missing root directory. Each error says what is
-// wrong and how to cure it.
+// preflight looks at what the agent needs of its host before it touches anything, and makes a missing root directory.
+// Each error says what is wrong and how to cure it.
 func preflight(c configuration) error {
 	if err := checkMountNamespace(c.MountNamespace); err != nil {
 		return &exitError{exitConfig, err}
@@ -31,7 +31,8 @@ func preflight(c configuration) error {
 // requireRoot comes before all else: without root, not even the configuration may be readable.
 func requireRoot() error {
 	if uid := os.Geteuid(); uid != 0 {
-		return fail(exitPermission, "volnode run needs root (it is uid %d): it mounts filesystems. Start it as root, or with sudo", uid)
+		return fail(exitPermission, "volnode run needs root (it is uid %d): it mounts filesystems. Start it as "+
+			"root, or with sudo", uid)
 	}
 	return nil
 }
@@ -47,17 +48,21 @@ func checkMountNamespace(want mountNamespace) error {
 	}
 	first, err := os.Readlink("/proc/1/ns/mnt")
 	if err != nil {
-		return fmt.Errorf("the mount namespace of process 1 can't be read: %w. Give volnode CAP_SYS_PTRACE, or say --mount-namespace=own", err)
+		return fmt.Errorf("the mount namespace of process 1 can't be read: %w. Give volnode CAP_SYS_PTRACE, or say "+
+			"--mount-namespace=own", err)
 	}
 	if ours != first {
-		return fmt.Errorf("volnode runs in the mount namespace %s and process 1 in %s: nobody else would see its mounts. "+
-			"Start it without options that make a mount namespace (in a systemd unit: ProtectSystem, PrivateTmp and their kin), "+
+		return fmt.Errorf("volnode runs in the mount namespace %s and process 1 in %s: nobody else would see its "+
+			"mounts. "+
+			"Start it without options that make a mount namespace (in a systemd unit: ProtectSystem, PrivateTmp and "+
+			"their kin), "+
 			"with nsenter --mount=/proc/1/ns/mnt, or say --mount-namespace=own if that is what you want", ours, first)
 	}
 	return nil
 }
 
-// prepareRootDir makes the root directory if it is missing, and checks that what is mounted below it will be seen outside.
+// prepareRootDir makes the root directory if it is missing, and checks that what is mounted below it will be seen
+// outside.
 func prepareRootDir(dir string) error {
 	if err := refuseLinks("root directory", dir); err != nil {
 		return err
@@ -83,7 +88,8 @@ func prepareRootDir(dir string) error {
 	return checkShared(dir, mount)
 }
 
-// refuseLinks: the mount table shows real paths, and drivers are handed the path as it is configured; with a link in it the two differ.
+// refuseLinks: the mount table shows real paths, and drivers are handed the path as it is configured; with a link in it
+// the two differ.
 func refuseLinks(what, dir string) error {
 	for at := dir; at != "/"; at = filepath.Dir(at) {
 		info, err := os.Lstat(at)
@@ -105,7 +111,8 @@ func refuseLinks(what, dir string) error {
 	return nil
 }
 
-// isShared: a directory is one of the host's, like /run and /tmp, and serves others: whoever changes its mode breaks them.
+// isShared: a directory is one of the host's, like /run and /tmp, and serves others: whoever changes its mode breaks
+// them.
 func isShared(dir string, info os.FileInfo) bool {
 	return info.Mode()&os.ModeSticky != 0 || filepath.Dir(filepath.Clean(dir)) == "/"
 }
@@ -121,12 +128,15 @@ func checkOwned(what, dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s %s is not a directory", what, dir)
 	case !ok || st.Uid != 0:
-		return fmt.Errorf("%s %s belongs to uid %d, not to root: chown root %[2]s, after a look at what is in it", what, dir, st.Uid)
+		return fmt.Errorf("%s %s belongs to uid %d, not to root: chown root %[2]s, after a look at what is in it", what,
+			dir, st.Uid)
 	case info.Mode().Perm()&0o022 != 0 && isShared(dir, info):
-		return fmt.Errorf("%s %s can be written to by others than root (mode %04o), and is shared with them: name a directory of its own",
+		return fmt.Errorf("%s %s can be written to by others than root (mode %04o), and is shared with them: name a "+
+			"directory of its own",
 			what, dir, info.Mode().Perm())
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s %s can be written to by others than root (mode %04o): chmod go-w %[2]s, after a look at what is in it",
+		return fmt.Errorf("%s %s can be written to by others than root (mode %04o): chmod go-w %[2]s, after a look "+
+			"at what is in it",
 			what, dir, info.Mode().Perm())
 	}
 	return nil
@@ -138,7 +148,8 @@ func checkManifestDir(dir string) error {
 		return err
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("manifest directory %s does not exist: make it with mkdir -p -m 0755 %[1]s, or name another with --manifest-dir. "+
+		return fmt.Errorf("manifest directory %s does not exist: make it with mkdir -p -m 0755 %[1]s, or name "+
+			"another with --manifest-dir. "+
 			"Nothing is taken for removed because it is missing", dir)
 	}
 	return checkOwned("manifest directory", dir)
@@ -150,7 +161,10 @@ func mountHolding(path string) (*mountinfo.Info, error) {
 	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &stx); err != nil {
 		return nil, &fs.PathError{Op: "statx", Path: path, Err: err}
 	}
-	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) { return uint64(m.ID) != stx.Mnt_id, false })
+	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool,
+	) {
+		return uint64(m.ID) != stx.Mnt_id, false
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +185,7 @@ func checkShared(dir string, mount *mountinfo.Info) error {
 	if mount.Mountpoint != dir {
 		cure += fmt.Sprintf(" or, for this directory alone, mount --bind %s %[1]s && mount --make-shared %[1]s", dir)
 	}
-	return fmt.Errorf("root directory %s is on the mount %s, which is not shared: containers and drivers would not see what volnode mounts. Run %s",
+	return fmt.Errorf("root directory %s is on the mount %s, which is not shared: containers and drivers would not "+
+		"see what volnode mounts. Run %s",
 		dir, mount.Mountpoint, cure)
 }

@@ -39,13 +39,15 @@ func TestRootDirectory(t *testing.T) {
 		r.refused(exitConfig, link+" is a symbolic link; use "+r.root(), "--root-dir", link)
 	})
 	t.Run("without its parent", func(t *testing.T) {
-		r.refused(exitConfig, "does not exist. Make it with mkdir -p "+r.path("none"), "--root-dir", r.path("none", "root"))
+		r.refused(exitConfig, "does not exist. Make it with mkdir -p "+r.path("none"), "--root-dir",
+			r.path("none", "root"))
 	})
 	t.Run("writable by others", func(t *testing.T) {
 		require.NoError(t, os.Chmod(r.root(), 0o777))
 		r.refused(exitConfig, "can be written to by others than root (mode 0777): chmod go-w")
 		require.NoError(t, os.Chmod(r.root(), 0o777|os.ModeSticky)) // as /tmp: to change its mode breaks others
-		r.refused(exitConfig, "can be written to by others than root (mode 0777), and is shared with them: name a directory of its own")
+		r.refused(exitConfig, "can be written to by others than root (mode 0777), and is shared with them: name a "+
+			"directory of its own")
 		require.NoError(t, os.Chmod(r.root(), 0o750))
 	})
 	t.Run("somebody else's", func(t *testing.T) {
@@ -84,7 +86,8 @@ func TestMountNamespaceOfTheHost(t *testing.T) {
 func TestOneInstanceForEachRootDirectory(t *testing.T) {
 	r := newRig(t)
 	first := r.start()
-	r.refused(exitTemporary, fmt.Sprintf("another volnode (pid %d) serves the root directory %s", first.cmd.Process.Pid, r.root()),
+	r.refused(exitTemporary, fmt.Sprintf("another volnode (pid %d) serves the root directory %s",
+		first.cmd.Process.Pid, r.root()),
 		"--socket", r.path("run", "other.sock"))
 	r.must("status")
 }

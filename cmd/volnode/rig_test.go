@@ -55,7 +55,8 @@ func (r *rig) socket() string { return r.path("run", "v.sock") }
 // runArgs is the command line of volnode run, later flags before earlier ones.
 func (r *rig) runArgs(more ...string) []string {
 	args := []string{
-		"run", "--root-dir", r.root(), "--manifest-dir", r.path("manifests"), "--socket", r.socket(), "--mount-namespace=own", "--node-name=test-node",
+		"run", "--root-dir", r.root(), "--manifest-dir", r.path("manifests"), "--socket", r.socket(),
+		"--mount-namespace=own", "--node-name=test-node",
 		"--log-format=json", "--log-level=debug", "--trace", r.path("trace.jsonl"),
 	}
 	return append(append(args, r.args...), more...)

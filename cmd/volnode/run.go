@@ -21,14 +21,18 @@ func runCommand(c *client) *cobra.Command {
 	cmd := &cobra.Command{Use: "run", Short: "Run the daemon", Long: runHelp, Args: wordsAre(0, "")}
 	set := cmd.Flags()
 	set.StringVar(&file, "config", "", "configuration file")
-	set.StringVar(&flags.RootDir, "root-dir", flags.RootDir, "directory that everything is mounted below; on a shared mount")
+	set.StringVar(&flags.RootDir, "root-dir", flags.RootDir,
+		"directory that everything is mounted below; on a shared mount")
 	set.StringVar(&flags.ManifestDir, "manifest-dir", flags.ManifestDir, "directory of the manifests")
 	set.StringVar(&flags.NodeName, "node-name", "", "name of this node at its first start (default: the host's name)")
-	set.BoolVar(&flags.adopt, "adopt", false, "take over a root directory with volumes of another agent (see what that means: start without it)")
-	set.BoolVar(&flags.acceptMachine, "accept-machine", false, "this machine owns the root directory from now on, whatever machine made it")
+	set.BoolVar(&flags.adopt, "adopt", false,
+		"take over a root directory with volumes of another agent (see what that means: start without it)")
+	set.BoolVar(&flags.acceptMachine, "accept-machine", false,
+		"this machine owns the root directory from now on, whatever machine made it")
 	set.StringVar((*string)(&flags.MountNamespace), "mount-namespace", string(flags.MountNamespace),
 		"host: must run in the mount namespace of process 1; own: in whichever it is started in")
-	set.StringVar(&flags.Metrics.Address, "metrics-address", "", "loopback address that also serves /metrics, /healthz and /readyz, like 127.0.0.1:9810")
+	set.StringVar(&flags.Metrics.Address, "metrics-address", "",
+		"loopback address that also serves /metrics, /healthz and /readyz, like 127.0.0.1:9810")
 	set.StringVar((*string)(&flags.Logging.Format), "log-format", string(flags.Logging.Format), "text or json")
 	set.Var((*levelFlag)(&flags.Logging.Level), "log-level", "debug, info, warn or error")
 	set.StringVar(&traceFile, "trace", "", "append one JSON line for each call into the host to this file")

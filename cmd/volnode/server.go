@@ -23,14 +23,16 @@ const (
 	maxHeaderBytes = 16 << 10
 	maxBodyBytes   = 1 << 10 // no request has a body
 	maxWait        = 24 * time.Hour
-	waitShare      = 8 // waits have all connections to the control socket but one of so many; those are for the short ones
+	// waits have all connections to the control socket but one of so many; those are for the short ones.
+	waitShare = 8
 )
 
 // newServer serves handler with bounds on all that a client sends or is slow at.
 func newServer(ctx context.Context, handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           http.MaxBytesHandler(handler, maxBodyBytes),
-		ReadHeaderTimeout: requestTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: requestTimeout,
+		ReadHeaderTimeout: requestTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout,
+		IdleTimeout:    requestTimeout,
 		MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		BaseContext:    func(net.Listener) context.Context { return ctx },
@@ -60,8 +62,10 @@ func (d *daemon) controlHandler() *http.ServeMux {
 		return d.describe(r.Context(), r.FormValue("kind"), r.FormValue("name"))
 	}))
 	mux.HandleFunc("GET /v1/wait", d.serveWait)
-	mux.HandleFunc("GET /v1/sources", d.answer(func(r *http.Request) (any, error) { return d.missing(r.Context(), false) }))
-	mux.HandleFunc("POST /v1/sources/accept", d.answer(func(r *http.Request) (any, error) { return d.missing(r.Context(), true) }))
+	mux.HandleFunc("GET /v1/sources",
+		d.answer(func(r *http.Request) (any, error) { return d.missing(r.Context(), false) }))
+	mux.HandleFunc("POST /v1/sources/accept",
+		d.answer(func(r *http.Request) (any, error) { return d.missing(r.Context(), true) }))
 	return mux
 }
 
@@ -85,7 +89,8 @@ func (d *daemon) answer(question func(*http.Request) (any, error)) http.HandlerF
 
 // soon bounds how long a question waits for the engine's owner.
 func (d *daemon) soon(ctx context.Context) (context.Context, context.CancelFunc) {
-	why := fmt.Errorf("the engine did not answer within %s: it is busy, or hangs. Try again; /healthz says whether it gets on", requestTimeout/2)
+	why := fmt.Errorf("the engine did not answer within %s: it is busy, or hangs. Try again; /healthz says whether "+
+		"it gets on", requestTimeout/2)
 	return context.WithTimeoutCause(ctx, requestTimeout/2, why)
 }
 
@@ -120,7 +125,10 @@ func (d *daemon) serveWait(w http.ResponseWriter, r *http.Request) {
 	case d.waits <- struct{}{}:
 		defer func() { <-d.waits }()
 	default:
-		d.reply(w, nil, &httpError{http.StatusServiceUnavailable, fmt.Sprintf("%d waits are under way, which is all there may be", cap(d.waits))})
+		d.reply(w, nil, &httpError{
+			http.StatusServiceUnavailable,
+			fmt.Sprintf("%d waits are under way, which is all there may be", cap(d.waits)),
+		})
 		return
 	}
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(q.timeout + requestTimeout)); err != nil {

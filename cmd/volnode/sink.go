@@ -16,8 +16,8 @@ const (
 	stuckAfter = time.Second
 )
 
-// sink writes lines to a file on a goroutine of its own. Write never waits for the file: a line that finds the queue full is dropped and counted.
-// Each line is one write(2), so that a SIGKILL leaves whole lines.
+// sink writes lines to a file on a goroutine of its own. Write never waits for the file: a line that finds the queue
+// full is dropped and counted. Each line is one write(2), so that a SIGKILL leaves whole lines.
 type sink struct {
 	name string
 	out  io.Writer
@@ -72,7 +72,8 @@ func (s *sink) signal() {
 	}
 }
 
-// flush waits until all lines that were queued before are written or lost, but no longer than bound. For one that is stuck it does not wait.
+// flush waits until all lines that were queued before are written or lost, but no longer than bound. For one that is
+// stuck it does not wait.
 func (s *sink) flush(bound time.Duration) {
 	s.mu.Lock()
 	if !s.began.IsZero() && time.Since(s.began) > bound {
@@ -170,7 +171,8 @@ func (s *sink) state() sinkState {
 	is := sinkState{Name: s.name, Lost: s.lost}
 	switch took := time.Since(s.began); {
 	case !s.began.IsZero() && took > stuckAfter:
-		is.Problem = fmt.Sprintf("a write has taken %s: nobody reads what it writes to, or its disk hangs", took.Round(time.Second))
+		is.Problem = fmt.Sprintf("a write has taken %s: nobody reads what it writes to, or its disk hangs",
+			took.Round(time.Second))
 	case s.failure != nil:
 		is.Problem = s.failure.Error()
 	}

@@ -21,7 +21,8 @@ import (
 	"github.com/volnode/volnode/hal/linux"
 )
 
-// startUnread starts volnode run with its log in a pipe of one page that nobody reads, and waits until it serves. It returns the end to read.
+// startUnread starts volnode run with its log in a pipe of one page that nobody reads, and waits until it serves. It
+// returns the end to read.
 func (r *rig) startUnread(more ...string) *os.File {
 	r.t.Helper()
 	read, write, err := os.Pipe()
@@ -30,7 +31,10 @@ func (r *rig) startUnread(more ...string) *os.File {
 	defer write.Close()
 	_, err = unix.FcntlInt(write.Fd(), unix.F_SETPIPE_SZ, 4096)
 	require.NoError(r.t, err)
-	d := &daemonProcess{cmd: exec.Command("/proc/self/exe", r.runArgs(more...)...), done: make(chan struct{}), changed: make(chan struct{})}
+	d := &daemonProcess{
+		cmd: exec.Command("/proc/self/exe", r.runArgs(more...)...), done: make(chan struct{}),
+		changed: make(chan struct{}),
+	}
 	d.cmd.Env = append(mainEnviron(), r.env...)
 	d.cmd.Stderr = write
 	require.NoError(r.t, d.cmd.Start())
@@ -76,7 +80,8 @@ func (r *rig) stopsSoon() {
 	require.Less(r.t, took, 5*time.Second)
 }
 
-// The log goes into a pipe that nobody reads. Pods come and go, questions are answered, SIGTERM ends it; and what was lost is counted.
+// The log goes into a pipe that nobody reads. Pods come and go, questions are answered, SIGTERM ends it; and what was
+// lost is counted.
 func TestNobodyReadsTheLog(t *testing.T) {
 	r := newRig(t)
 	read := r.startUnread()

@@ -37,7 +37,10 @@ type sourcesAnswer struct {
 func sourcesCommand(c *client) *cobra.Command {
 	var output string
 	var accept bool
-	cmd := &cobra.Command{Use: "sources", Short: "Show manifests in trouble; accept that missing ones are gone", Long: sourcesHelp, Args: wordsAre(0, "")}
+	cmd := &cobra.Command{
+		Use: "sources", Short: "Show manifests in trouble; accept that missing ones are gone",
+		Long: sourcesHelp, Args: wordsAre(0, ""),
+	}
 	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json")
 	cmd.Flags().BoolVar(&accept, "accept", false, "have the manifests removed that are missing in another directory")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -86,7 +89,8 @@ func printSources(w io.Writer, s sourcesAnswer, accept bool) {
 		fmt.Fprintf(w, "accepted: %s: counts as removed from now on; %s\n", printable(a.File), what)
 	}
 	for _, name := range s.Released {
-		fmt.Fprintf(w, "accepted: %s: was kept for a manifest that is missing, and goes, with its data in emptyDirs\n", printable(name))
+		fmt.Fprintf(w, "accepted: %s: was kept for a manifest that is missing, and goes, with its data in emptyDirs\n",
+			printable(name))
 	}
 	switch {
 	case files > 0:
@@ -142,7 +146,8 @@ func (d *daemon) missing(ctx context.Context, accept bool) (sourcesAnswer, error
 	return answer, nil
 }
 
-// onOwner runs a question on the owner and waits for its answer. Once ctx is over, the owner may still write the answer, so nobody looks at it.
+// onOwner runs a question on the owner and waits for its answer. Once ctx is over, the owner may still write the
+// answer, so nobody looks at it.
 func onOwner[T any](ctx context.Context, d *daemon, question func() T) (T, error) {
 	answer, none := new(T), *new(T)
 	err := d.runtime.Await(ctx, func(done func()) {
@@ -155,7 +160,8 @@ func onOwner[T any](ctx context.Context, d *daemon, question func() T) (T, error
 	return *answer, nil
 }
 
-// passed takes in the names in the manifest directory that are no manifest's, and logs those that it has not told of. On the owner.
+// passed takes in the names in the manifest directory that are no manifest's, and logs those that it has not told of.
+// On the owner.
 func (d *daemon) passed(names []string) {
 	var last []string
 	if told := d.passedOver.Swap(&names); told != nil {
@@ -163,7 +169,8 @@ func (d *daemon) passed(names []string) {
 	}
 	anew := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(last, name) })
 	if len(anew) > 0 {
-		d.log.Info("names in the manifest directory are passed over: a manifest's name ends with "+manifestNames, "directory", d.config.ManifestDir,
+		d.log.Info("names in the manifest directory are passed over: a manifest's name ends with "+manifestNames,
+			"directory", d.config.ManifestDir,
 			"names", shortList(anew))
 	}
 }
@@ -176,11 +183,13 @@ func (d *daemon) notes() []string {
 	if names == nil || len(*names) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %s %s passed over: %s; a manifest is a file in this directory whose name ends with %s", d.config.ManifestDir,
+	return []string{fmt.Sprintf("%s: %s %s passed over: %s; a manifest is a file in this directory whose name ends "+
+		"with %s", d.config.ManifestDir,
 		plural(len(*names), "name"), plurally(len(*names), "is", "are"), shortList(*names), manifestNames)}
 }
 
-// concerning returns the troubles that concern a pod, by namespace/name or uid; all, if the owner does not say in time which do.
+// concerning returns the troubles that concern a pod, by namespace/name or uid; all, if the owner does not say in time
+// which do.
 func (d *daemon) concerning(ctx context.Context, pod string, s engine.Status) []engine.SourceTrouble {
 	wheres, err := onOwner(ctx, d, func() []string { return d.manifests.Concerning(pod) })
 	if err != nil {
@@ -190,7 +199,8 @@ func (d *daemon) concerning(ctx context.Context, pod string, s engine.Status) []
 		if t.Source == manifest.Source {
 			return !slices.Contains(wheres, t.Where)
 		}
-		return !t.Hidden && !slices.ContainsFunc(s.Pods, func(p engine.PodStatus) bool { // of the node: it is about one pod's directory
+		return !t.Hidden && !slices.ContainsFunc(s.Pods, func(p engine.PodStatus) bool {
+			// of the node: it is about one pod's directory
 			return (string(p.UID) == pod || p.Namespace+"/"+p.Name == pod) && strings.Contains(t.Where, string(p.UID))
 		})
 	})

@@ -24,7 +24,8 @@ func (t tardy) Await(_ context.Context, register func(done func())) error {
 	return errors.New("the engine did not answer")
 }
 
-// Whom the owner does not answer in time is told of all troubles. A build that looks for races sees whether anybody reads the late answer.
+// Whom the owner does not answer in time is told of all troubles. A build that looks for races sees whether anybody
+// reads the late answer.
 func TestALateAnswerIsReadByNobody(t *testing.T) {
 	var late sync.WaitGroup
 	d := &daemon{runtime: tardy{late: &late}, manifests: manifest.New(hal.Host{}, manifest.Options{Dir: "/m"})}

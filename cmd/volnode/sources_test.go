@@ -14,7 +14,8 @@ import (
 // diskPod is a pod with an emptyDir on disk and a uid of its own.
 func diskPod(name, uid string) string {
 	return "apiVersion: v1\nkind: Pod\nmetadata: {namespace: demo, name: " + name + ", uid: " + uid + "}\nspec:\n" +
-		"  containers: [{name: c, image: i, volumeMounts: [{name: scratch, mountPath: /s}]}]\n  volumes: [{name: scratch, emptyDir: {}}]\n"
+		"  containers: [{name: c, image: i, volumeMounts: [{name: scratch, mountPath: /s}]}]\n  volumes: [{name: " +
+		"scratch, emptyDir: {}}]\n"
 }
 
 // writes puts a file into the emptyDir of a pod and returns its path.
@@ -93,7 +94,8 @@ func TestABadManifestHoldsOnlyWhatItMayHold(t *testing.T) {
 	r.must("wait", "pod/demo/other", "--for=gone")
 	r.until("may hold it")
 	require.Contains(t, r.must("status"), "teardown of 1 pod held back")
-	require.Contains(t, r.must("plan"), "held back: Pod demo/web: its manifest is gone, but "+r.path("manifests/all.yaml")+" may hold it")
+	require.Contains(t, r.must("plan"),
+		"held back: Pod demo/web: its manifest is gone, but "+r.path("manifests/all.yaml")+" may hold it")
 	require.NoError(t, os.Remove(r.path("manifests/all.yaml")))
 	require.NoError(t, os.Mkdir(r.path("manifests/all.yaml"), 0o755))
 	r.must("wait", "pod/demo/web", "--for=gone")

@@ -102,7 +102,8 @@ func headline(s engine.Status) string {
 	if s.Starting {
 		return s.Node + "  starting: volnode has not read the node yet, so it is not known what is up" + troubleText(s)
 	}
-	text := fmt.Sprintf("%s  %s  %s  %s  %s in the journal", s.Node, plural(len(s.Pods), "pod"), count(s).summary(), driversText(s.Drivers),
+	text := fmt.Sprintf("%s  %s  %s  %s  %s in the journal", s.Node, plural(len(s.Pods), "pod"), count(s).summary(),
+		driversText(s.Drivers),
 		plural(s.Journal.Records, "record"))
 	if !s.Synced {
 		text += "  not synced: nothing is torn down"
@@ -110,7 +111,8 @@ func headline(s engine.Status) string {
 	return text + troubleText(s)
 }
 
-// driversText counts the drivers: those whose registration is in force, those that can be reached now, and endpoints that wait.
+// driversText counts the drivers: those whose registration is in force, those that can be reached now, and endpoints
+// that wait.
 func driversText(drivers []engine.DriverStatus) string {
 	registered, connected, waiting := 0, 0, 0
 	for _, d := range drivers {
@@ -182,7 +184,8 @@ func podText(p engine.PodStatus) string {
 	return p.Namespace + "/" + p.Name
 }
 
-// volumeText is a volume's name in its pod and, in brackets, its PersistentVolume's, which stays known once no manifest names the pod. It has no blank.
+// volumeText is a volume's name in its pod and, in brackets, its PersistentVolume's, which stays known once no manifest
+// names the pod. It has no blank.
 func volumeText(v engine.VolumeStatus) string {
 	switch v.PV {
 	case "":
@@ -211,7 +214,8 @@ func printRungs(w io.Writer, rungs []engine.RungStatus, headers bool) {
 	}
 	t := newTable(w, heads...)
 	for _, r := range rungs {
-		t.row(string(r.Key), string(r.State), r.Actual, r.Desired, r.Step, age(r.Age), strconv.Itoa(r.Attempts), r.Why, r.Next)
+		t.row(string(r.Key), string(r.State), r.Actual, r.Desired, r.Step, age(r.Age), strconv.Itoa(r.Attempts),
+			r.Why, r.Next)
 	}
 	t.end()
 }
@@ -235,7 +239,8 @@ func printDrivers(w io.Writer, drivers []engine.DriverStatus, headers bool) {
 	t.end()
 }
 
-// troublesOf counts what is wrong with the sources: what is bad, the pods that are kept for it, and the manifests that are missing.
+// troublesOf counts what is wrong with the sources: what is bad, the pods that are kept for it, and the manifests that
+// are missing.
 func troublesOf(s engine.Status) (bad, held, missing int) {
 	for _, t := range s.Sources {
 		switch {
@@ -281,7 +286,8 @@ func printTrouble(w io.Writer, s engine.Status) {
 	}
 	for _, d := range s.Drivers {
 		if d.ActsAfterReply {
-			fmt.Fprintf(w, "driver %s acts after it has answered with an error: none of its errors ends a call\n", printable(d.Name))
+			fmt.Fprintf(w, "driver %s acts after it has answered with an error: none of its errors ends a call\n",
+				printable(d.Name))
 		}
 		switch {
 		case d.Why == "":

@@ -27,7 +27,10 @@ func TestAWaitOfNoTimeLooks(t *testing.T) {
 	for range 20 {
 		r.must("wait", "pod/demo/web", "--timeout=0s")
 	}
-	for _, args := range [][]string{{"wait", "pod/demo/web", "--for=gone", "--timeout=0s"}, {"wait", "all", "--for=gone", "--timeout=0s"}} {
+	for _, args := range [][]string{
+		{"wait", "pod/demo/web", "--for=gone", "--timeout=0s"},
+		{"wait", "all", "--for=gone", "--timeout=0s"},
+	} {
 		is := r.ask(args...)
 		require.Equal(t, exitNotReady, is.status, args)
 		require.Contains(t, is.errOut, "volume scratch is Ready", args)
@@ -51,7 +54,10 @@ func TestWhatIsNotKnownNamesWhatIs(t *testing.T) {
 		status     int
 		want       []string
 	}{
-		{"volume", "data", exitUsage, []string{"DRIVER^HANDLE", "pod demo/db has a volume data", "volnode describe pod demo/db"}},
+		{"volume", "data", exitUsage, []string{
+			"DRIVER^HANDLE", "pod demo/db has a volume data",
+			"volnode describe pod demo/db",
+		}},
 		{"volume", "vol-1", exitUsage, []string{"DRIVER^HANDLE", "near it: " + fakeName + "^vol-1"}},
 		{"volume", fakeName + "^vol-2", exitFailed, []string{"DRIVER^HANDLE", "near it: " + fakeName + "^vol-1"}},
 		{"pod", "default/db", exitFailed, []string{"NAMESPACE/NAME", "near it: demo/db"}},
@@ -81,7 +87,8 @@ func TestABusyVolumeNamesACure(t *testing.T) {
 	r.remove("web.yaml")
 	e := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=1s")
 	require.Equal(t, exitNotReady, e.status)
-	require.Contains(t, e.errOut, "; processes may still use it: 'fuser -vm "+at+"' shows those on its filesystem; end what uses the volume; "+
+	require.Contains(t, e.errOut, "; processes may still use it: 'fuser -vm "+at+"' shows those on its filesystem; "+
+		"end what uses the volume; "+
 		"volnode tries again in ")
 	if fuser, err := exec.LookPath("fuser"); err == nil { // it is true
 		users, _ := exec.Command(fuser, "-m", at).Output() // it may not look at all processes
@@ -96,7 +103,8 @@ func TestABusyVolumeNamesACure(t *testing.T) {
 	require.Equal(t, "scratch", volumeText(engine.VolumeStatus{Name: "scratch"}))
 }
 
-// A wait and a description tell which bad file concerns the pod, why it is bad, and what counts meanwhile; of other troubles there is one word.
+// A wait and a description tell which bad file concerns the pod, why it is bad, and what counts meanwhile; of other
+// troubles there is one word.
 func TestBadManifestOfAPodIsNamed(t *testing.T) {
 	r := newRig(t)
 	r.start()

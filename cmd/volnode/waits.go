@@ -13,7 +13,8 @@ import (
 	"github.com/volnode/volnode/engine/plugin/kinds"
 )
 
-// wait blocks until what is asked for holds, or ctx is over: then the answer says what is missing. It looks at least once, also if ctx is over already.
+// wait blocks until what is asked for holds, or ctx is over: then the answer says what is missing. It looks at least
+// once, also if ctx is over already.
 func (d *daemon) wait(ctx context.Context, q waitQuery) (waitAnswer, error) {
 	var err error
 	switch {
@@ -66,7 +67,8 @@ func (d *daemon) waitReady(ctx context.Context, name string) error {
 	}
 }
 
-// waitGone waits until nothing is left of any pod that has or had the name. A pod without a record has no name: any of those may be it.
+// waitGone waits until nothing is left of any pod that has or had the name. A pod without a record has no name: any of
+// those may be it.
 func (d *daemon) waitGone(ctx context.Context, name string) error {
 	if err := d.names.untilSynced(ctx); err != nil {
 		return err
@@ -134,7 +136,8 @@ func (d *daemon) candidates(name string, s engine.Status) []core.PodUID {
 	return uids
 }
 
-// unmet composes the answer of a wait whose time is over. Of the troubles it tells those that concern what is waited for.
+// unmet composes the answer of a wait whose time is over. Of the troubles it tells those that concern what is waited
+// for.
 func (d *daemon) unmet(q waitQuery, s engine.Status, concerns []engine.SourceTrouble) waitAnswer {
 	a := waitAnswer{Left: &s}
 	if q.pod == "" {
@@ -143,7 +146,8 @@ func (d *daemon) unmet(q waitQuery, s engine.Status, concerns []engine.SourceTro
 	}
 	uids := d.candidates(q.pod, s)
 	left := s
-	left.Pods = slices.DeleteFunc(slices.Clone(s.Pods), func(p engine.PodStatus) bool { return !slices.Contains(uids, p.UID) })
+	left.Pods = slices.DeleteFunc(slices.Clone(s.Pods),
+		func(p engine.PodStatus) bool { return !slices.Contains(uids, p.UID) })
 	left.Rungs, left.Sources = rungsOf(s, left.Pods), concerns
 	a.Left = &left
 	switch n, _ := d.names.lookup(q.pod); {
@@ -159,10 +163,12 @@ func (d *daemon) unmet(q waitQuery, s engine.Status, concerns []engine.SourceTro
 	case n.uid != "":
 		a.Message = fmt.Sprintf("pod %s is still wanted: %s", q.pod, d.whyWanted(q.pod, s))
 	default:
-		a.Message = fmt.Sprintf("no manifest names pod %s any more; not gone yet: %s", q.pod, plural(volumesOf(left.Pods), "volume"))
+		a.Message = fmt.Sprintf("no manifest names pod %s any more; not gone yet: %s", q.pod,
+			plural(volumesOf(left.Pods), "volume"))
 	}
 	if others := len(s.Sources) - len(concerns); others > 0 {
-		a.Message += "; 'volnode sources' shows " + plural(others, "trouble") + " that " + plurally(others, "does", "do") + " not name it"
+		a.Message += "; 'volnode sources' shows " + plural(others, "trouble") + " that " +
+			plurally(others, "does", "do") + " not name it"
 	}
 	return a
 }
@@ -208,7 +214,8 @@ func (d *daemon) whyWanted(name string, s engine.Status) string {
 func rungsOf(s engine.Status, pods []engine.PodStatus) []engine.RungStatus {
 	return slices.DeleteFunc(slices.Clone(s.Rungs), func(r engine.RungStatus) bool {
 		return !slices.ContainsFunc(pods, func(p engine.PodStatus) bool {
-			return r.Pod == p.UID || slices.ContainsFunc(p.Volumes, func(v engine.VolumeStatus) bool { return slices.Contains(v.Keys, r.Key) })
+			return r.Pod == p.UID || slices.ContainsFunc(p.Volumes,
+				func(v engine.VolumeStatus) bool { return slices.Contains(v.Keys, r.Key) })
 		})
 	})
 }
@@ -252,7 +259,8 @@ func (d *daemon) plan(ctx context.Context) ([]planStep, error) {
 	return steps, nil
 }
 
-// describe finds one pod by namespace/name or uid, one volume by driver^handle, one rung by its key, or one driver by its name.
+// describe finds one pod by namespace/name or uid, one volume by driver^handle, one rung by its key, or one driver by
+// its name.
 func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswer, error) {
 	s, err := d.status(ctx)
 	if err != nil {
@@ -275,7 +283,8 @@ func (d *daemon) describe(ctx context.Context, kind, name string) (describeAnswe
 		if err != nil {
 			return a, err
 		}
-		a.Deletions = slices.DeleteFunc(slices.Clone(entries), func(e deletions.Entry) bool { return e.UID != name && e.Namespace+"/"+e.Name != name })
+		a.Deletions = slices.DeleteFunc(slices.Clone(entries),
+			func(e deletions.Entry) bool { return e.UID != name && e.Namespace+"/"+e.Name != name })
 	case "volume", "rung":
 		for _, r := range s.Rungs {
 			if kind == "volume" && r.Volume == name || string(r.Key) == name {

@@ -31,7 +31,8 @@ func coverageCommand() *cobra.Command {
 	f := scenarios.Fleet{Workers: runtime.GOMAXPROCS(0), Cover: true}
 	asJSON, stories := false, true
 	cmd := &cobra.Command{
-		Use: "coverage", Short: "Tell what a hunt and the catalogue reach: faults, checks, transitions, decisions, rare things", Args: noArguments,
+		Use: "coverage", Short: "Tell what a hunt and the catalogue reach: faults, checks, transitions, decisions, " +
+			"rare things", Args: noArguments,
 		Long: `Runs the catalogue and then schedules, one for each seed from --seed on, and tells what they have reached: which faults at which
 sites, what each property has judged, which event met a rung in which state, for which reasons it was decided, which rare things have happened, how
 the number of different states in which faults were met has grown, and what was never reached, each with the reason.
@@ -133,7 +134,8 @@ func (c covered) tell(w io.Writer) {
 	}
 	c.tellNever(w)
 	if len(c.Unmet) > 0 {
-		fmt.Fprintf(w, "\nfaults not met at sites that were reached (more schedules meet more)\n  %s\n", strings.Join(c.Unmet, " · "))
+		fmt.Fprintf(w, "\nfaults not met at sites that were reached (more schedules meet more)\n  %s\n",
+			strings.Join(c.Unmet, " · "))
 	}
 	for _, g := range c.Refuted {
 		fmt.Fprintf(w, "\nWRONG: %s was reached, and scenarios/gaps.go says why that can't be: %s\n", g.Item, g.Why)
@@ -147,7 +149,8 @@ func (c covered) tellNever(w io.Writer) {
 		byReason[g.Why] = append(byReason[g.Why], g.Kind+" "+g.Name)
 	}
 	if bare := byReason[""]; len(bare) > 0 {
-		fmt.Fprintf(w, "\nNEVER REACHED, without a reason: run more schedules, or make the worlds reach it\n  %s\n", strings.Join(bare, "\n  "))
+		fmt.Fprintf(w, "\nNEVER REACHED, without a reason: run more schedules, or make the worlds reach it\n  %s\n",
+			strings.Join(bare, "\n  "))
 		delete(byReason, "")
 	}
 	fmt.Fprintf(w, "\nnever reached, for a reason\n")

@@ -75,7 +75,8 @@ func traceOf(arg string) ([]string, error) {
 	return scenarios.TraceOf(h, c, nil), nil
 }
 
-// readTrace reads a file that begins like a record, with its number; false if there is no such file. It reads only once, as a pipe must be.
+// readTrace reads a file that begins like a record, with its number; false if there is no such file. It reads only
+// once, as a pipe must be.
 func readTrace(file string) (trace []string, ok bool, err error) {
 	f, err := os.Open(file)
 	if err != nil {

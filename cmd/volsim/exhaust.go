@@ -44,7 +44,8 @@ stops at the first combination that breaks one, and shows the command that repla
 				return errors.New("--budget is a time like 10m; 0 is as long as it takes")
 			}
 			if e.Exact && !prune {
-				return errors.New("--exact leaves out what is known for certain, and --prune=false leaves out nothing: leave one out")
+				return errors.New("--exact leaves out what is known for certain, and --prune=false leaves out " +
+					"nothing: leave one out")
 			}
 			e.All = !prune
 			return exhaust(cmd, e, args, asJSON)
@@ -52,9 +53,11 @@ stops at the first combination that breaks one, and shows the command that repla
 	}
 	cmd.Flags().IntVar(&e.Depth, "depth", 1, "how many faults at most on top of a scenario's own")
 	cmd.Flags().IntVar(&e.Workers, "workers", runtime.GOMAXPROCS(0), "how many scenarios run side by side")
-	cmd.Flags().DurationVar(&e.Budget, "budget", 0, "how long it may take, shared out among the scenarios; 0 is as long as it takes")
+	cmd.Flags().DurationVar(&e.Budget, "budget", 0,
+		"how long it may take, shared out among the scenarios; 0 is as long as it takes")
 	cmd.Flags().BoolVar(&prune, "prune", true, "leave out what is known; false tells every combination to its end")
-	cmd.Flags().BoolVar(&e.Exact, "exact", false, "leave out only what is known for certain; with --depth 2 and more: hours")
+	cmd.Flags().BoolVar(&e.Exact, "exact", false,
+		"leave out only what is known for certain; with --depth 2 and more: hours")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each scenario and one for the sum")
 	return cmd
 }
@@ -95,7 +98,8 @@ func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) 
 	defer free()
 	e.Stop = ctx.Done()
 	e.Merged = func(x explore.Exhausted) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s, each first fault is told: %s\n", report.Count(len(e.Scenarios), "scenario"), counts(x))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s, each first fault is told: %s\n",
+			report.Count(len(e.Scenarios), "scenario"), counts(x))
 	}
 	all := e.Run()
 	sum := explore.Total(all)
@@ -103,7 +107,8 @@ func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) 
 		err = errors.Join(err, tellJSON(cmd, sum))
 	} else {
 		fmt.Fprintf(out, "%-64s %s, %d events, %.1f CPU-seconds\n",
-			fmt.Sprintf("%s, depth %d", report.Count(len(all), "scenario"), e.Depth), counts(sum), sum.Events, (scenarios.CPUTime() - begin).Seconds())
+			fmt.Sprintf("%s, depth %d", report.Count(len(all), "scenario"), e.Depth), counts(sum), sum.Events,
+			(scenarios.CPUTime() - begin).Seconds())
 	}
 	switch {
 	case err != nil:
@@ -114,7 +119,8 @@ func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) 
 		fmt.Fprintln(cmd.ErrOrStderr(), "interrupted: what is left was not told, and may lead to more")
 		return errInterrupted
 	case sum.Left > 0 && sum.Run <= 2*uint64(len(all)):
-		return fmt.Errorf("no fault was tried: --budget %v is over before; give it more time, or name fewer scenarios", e.Budget)
+		return fmt.Errorf("no fault was tried: --budget %v is over before; give it more time, or name fewer scenarios",
+			e.Budget)
 	case sum.Left > 0:
 		fmt.Fprintln(cmd.ErrOrStderr(), "the budget is over: what is left was not told, and may lead to more")
 	}

@@ -60,7 +60,8 @@ func TestFleetMerges(t *testing.T) {
 func TestFleetImageNeedsNothing(t *testing.T) {
 	text, err := os.ReadFile("../../examples/fleet/Dockerfile")
 	require.NoError(t, err)
-	require.Contains(t, string(text), "CGO_ENABLED=0 go build -buildvcs=auto -trimpath -ldflags=-s -o /volsim ./cmd/volsim\n")
+	require.Contains(t, string(text),
+		"CGO_ENABLED=0 go build -buildvcs=auto -trimpath -ldflags=-s -o /volsim ./cmd/volsim\n")
 	require.Contains(t, string(text), "\nFROM scratch\n")
 	program := filepath.Join(t.TempDir(), "volsim")
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s", "-o", program, ".")

@@ -57,7 +57,8 @@ SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the 
 		RunE: func(*cobra.Command, []string) error { return h.run() },
 	}
 	flags := h.cmd.Flags()
-	flags.Uint64Var(&h.fleet.Runs, "runs", 100000, "how many schedules, of all shards together; with --budget or --cpu alone there is no limit")
+	flags.Uint64Var(&h.fleet.Runs, "runs", 100000,
+		"how many schedules, of all shards together; with --budget or --cpu alone there is no limit")
 	flags.DurationVar(&h.fleet.Budget, "budget", 0, "stop after this time (0 is no limit)")
 	flags.DurationVar(&h.fleet.CPU, "cpu", 0, "stop after this much CPU time (0 is no limit)")
 	flags.Uint64Var(&h.fleet.Seed, "seed", 1, "the first seed")
@@ -66,9 +67,11 @@ SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the 
 	flags.BoolVar(&h.fleet.KeepGoing, "keep-going", false,
 		"go on after a failure, and tell at the end the lowest seed of each property and site that broke")
 	flags.BoolVar(&h.fleet.Guided, "guided", true,
-		"vary, with the last 24 of each 360 seeds, schedules that have reached something new, in place of running those seeds")
+		"vary, with the last 24 of each 360 seeds, schedules that have reached something new, in place of running "+
+			"those seeds")
 	flags.BoolVar(&h.fleet.Canaries, "canary", false,
-		"let each hundredth seed fail by a defect that is planted in its judge; they are counted apart, and all must be found")
+		"let each hundredth seed fail by a defect that is planted in its judge; they are counted apart, and all "+
+			"must be found")
 	flags.IntVar(&h.fleet.Workers, "workers", runtime.GOMAXPROCS(0), "how many worlds run side by side")
 	flags.BoolVar(&h.asJSON, "json", false, "tell the summary as one JSON object")
 	h.out.flags(h.cmd, "report", "junit", "jsonl", "perfetto")
@@ -103,7 +106,8 @@ func (h *hunting) prepare() error {
 		h.fleet.Runs = scenarios.MaxSeed - h.fleet.Seed - 1
 	}
 	if h.fleet.Seed >= scenarios.MaxSeed || h.fleet.Runs >= scenarios.MaxSeed-h.fleet.Seed {
-		return fmt.Errorf("--seed %d with --runs %d: seeds end at %d", h.fleet.Seed, h.fleet.Runs, uint64(scenarios.MaxSeed))
+		return fmt.Errorf("--seed %d with --runs %d: seeds end at %d", h.fleet.Seed, h.fleet.Runs,
+			uint64(scenarios.MaxSeed))
 	}
 	return nil
 }
@@ -153,7 +157,8 @@ func (h *hunting) hunt(lines io.Writer) error {
 	tally, failed := h.fleet.Hunt()
 	h.results.Curve, tally.Curve, tally.Coverage = tally.Curve, nil, nil
 	progress.Close()
-	h.results.Interrupted = ctx.Err() != nil && (failed == nil || h.fleet.KeepGoing) && tally.Next < h.fleet.Seed+h.fleet.Runs
+	h.results.Interrupted = ctx.Err() != nil && (failed == nil || h.fleet.KeepGoing) &&
+		tally.Next < h.fleet.Seed+h.fleet.Runs
 	free() // a second signal ends what follows
 	if err := h.write(tally, failed); err != nil {
 		return err
@@ -173,7 +178,8 @@ func (h *hunting) hunt(lines io.Writer) error {
 	case tally.Schedules == 0 && tally.Next < h.fleet.Seed+h.fleet.Runs:
 		return errors.New("no schedule was run, which proves nothing: --budget or --cpu was used up before the first")
 	case tally.Schedules == 0 && !isQuiet:
-		fmt.Fprintf(h.cmd.ErrOrStderr(), "shard %s has none of these seeds: the other shards have them all\n", h.fleet.Shard)
+		fmt.Fprintf(h.cmd.ErrOrStderr(), "shard %s has none of these seeds: the other shards have them all\n",
+			h.fleet.Shard)
 	}
 	return nil
 }
@@ -183,7 +189,8 @@ func (h *hunting) batch(b scenarios.Batch) {
 		h.results.Families[scenarios.FamilyOf(seed)]++
 	}
 	for _, res := range b.Failed {
-		h.results.Failures = append(h.results.Failures, report.Failure{Seed: res.Seed, Violation: res.Violation, Case: res.Case})
+		h.results.Failures = append(h.results.Failures,
+			report.Failure{Seed: res.Seed, Violation: res.Violation, Case: res.Case})
 	}
 	if h.lines != nil {
 		h.lines.Batch(b)
@@ -236,12 +243,14 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
 	for _, f := range tally.Found {
 		if h.fleet.KeepGoing {
 			c, _ := scenarios.Result{Seed: f.Seed, Case: f.Case}.ToCase()
-			fmt.Fprintf(out, "FAIL %s\n  %s, the first is seed %d\n  shrink: %s\n", f.Violation, report.Count(f.Schedules, "schedule"), f.Seed,
+			fmt.Fprintf(out, "FAIL %s\n  %s, the first is seed %d\n  shrink: %s\n", f.Violation,
+				report.Count(f.Schedules, "schedule"), f.Seed,
 				inShort(c).Command("shrink"))
 		}
 	}
 	if failed != nil && !h.fleet.KeepGoing {
-		fmt.Fprintf(out, "FAIL %s\n  seed %d, after %s in the world\n  replay: %s\n  shrink: %s\n", failed.Violation, failed.Seed,
+		fmt.Fprintf(out, "FAIL %s\n  seed %d, after %s in the world\n  replay: %s\n  shrink: %s\n", failed.Violation,
+			failed.Seed,
 			failed.Lasted.Round(time.Millisecond), s.Replay, shrink)
 	}
 	if h.results.Interrupted {
@@ -251,11 +260,12 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
 	return nil
 }
 
-// longestKeep is how long the choices of a case may be to be told as they are: an argument of a command has 128 KiB at most (MAX_ARG_STRLEN of
-// execve(2)), and a line that people copy has less.
+// longestKeep is how long the choices of a case may be to be told as they are: an argument of a command has 128 KiB at
+// most (MAX_ARG_STRLEN of execve(2)), and a line that people copy has less.
 const longestKeep = 4 << 10
 
-// inShort is a case that can be copied into a command line: one with more choices than that, as those are that a guided hunt varies, is shrunk.
+// inShort is a case that can be copied into a command line: one with more choices than that, as those are that a guided
+// hunt varies, is shrunk.
 func inShort(c scenarios.Case) scenarios.Case {
 	if len(c.String()) <= longestKeep {
 		return c
@@ -273,14 +283,17 @@ func sumLine(t scenarios.Tally, violations int) string {
 		canaries = fmt.Sprintf("%d of %d canaries found, ", t.Caught, t.Canaries)
 	}
 	return fmt.Sprintf("%s, %s, %s (%.0f per schedule), %.1f faults and %.2f crashes per schedule, %s, "+
-		"%s%.0f schedules and %.2f M events per CPU-second, %.1f CPU-seconds", report.Count(t.Schedules, "schedule"), report.Count(t.Events, "event"),
-		report.Count(t.Calls, "HAL call"), t.Per(t.Calls), t.Per(t.Faults), t.Per(t.Crashes), report.Count(violations, "violation"), canaries,
+		"%s%.0f schedules and %.2f M events per CPU-second, %.1f CPU-seconds", report.Count(t.Schedules, "schedule"),
+		report.Count(t.Events, "event"),
+		report.Count(t.Calls, "HAL call"), t.Per(t.Calls), t.Per(t.Faults), t.Per(t.Crashes),
+		report.Count(violations, "violation"), canaries,
 		t.PerCPU(t.Schedules), t.PerCPU(t.Events)/1e6, t.CPU.Seconds())
 }
 
 // missed tells that canaries broke nothing: what their hunt says of real defects is worth nothing.
 func missed(cmd *cobra.Command, t scenarios.Sums) error {
-	fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d canaries passed, and each must fail: this hunt would not tell of a real defect either\n",
+	fmt.Fprintf(cmd.ErrOrStderr(),
+		"%d of %d canaries passed, and each must fail: this hunt would not tell of a real defect either\n",
 		t.MissedCanaries(), t.Canaries)
 	return errViolation
 }

@@ -72,7 +72,8 @@ func TestShardsMerge(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")
 	for i, path := range []string{a, b} {
-		status, _, stderr := volsim("hunt", "--seed", "350", "--runs", "20", "--shard", []string{"0/2", "1/2"}[i], "--jsonl", path)
+		status, _, stderr := volsim("hunt", "--seed", "350", "--runs", "20", "--shard", []string{"0/2", "1/2"}[i],
+			"--jsonl", path)
 		require.Zero(t, status, stderr)
 	}
 	status, out, stderr := volsim("merge", a, b)
@@ -99,7 +100,8 @@ func TestShardsMerge(t *testing.T) {
 	require.NoError(t, os.WriteFile(cut, []byte(strings.Join(lines[:len(lines)-2], "")), 0o600))
 	status, _, stderr = volsim("merge", cut, b)
 	require.Equal(t, exitUsage, status)
-	require.Contains(t, stderr, "1 of 2 hunts did not tell their end: run them again in place of what they wrote, or say --partial")
+	require.Contains(t, stderr, "1 of 2 hunts did not tell their end: run them again in place of what they wrote, "+
+		"or say --partial")
 	status, _, stderr = volsim("merge", cut, b, "--partial")
 	require.Zero(t, status, stderr)
 	require.NoError(t, os.WriteFile(cut, []byte(lines[0]+lines[len(lines)-2]), 0o600))
@@ -191,8 +193,9 @@ func TestFilesAreWritten(t *testing.T) {
 func TestFailureIsReported(t *testing.T) {
 	dir := t.TempDir()
 	story, page, junit := filepath.Join(dir, "story.txt"), filepath.Join(dir, "x.html"), filepath.Join(dir, "x.xml")
-	require.NoError(t, os.WriteFile(story, []byte("# A pod is never ready.\ndriver disk.example staging\nvolume vol-a of disk.example\n"+
-		"pod default/web uses vol-a\nat 0s apply all\nafter 5s expect pod default/web not ready\n"), 0o600))
+	require.NoError(t, os.WriteFile(story,
+		[]byte("# A pod is never ready.\ndriver disk.example staging\nvolume vol-a of disk.example\n"+
+			"pod default/web uses vol-a\nat 0s apply all\nafter 5s expect pod default/web not ready\n"), 0o600))
 	status, _, _ := volsim("run", story, "--report", page, "--junit", junit)
 	require.Equal(t, exitViolation, status)
 	text, err := os.ReadFile(page)

@@ -1,4 +1,5 @@
-// Command volsim runs the engine in simulated worlds: the stories of the catalogue, and worlds made of seeds. See docs/volsim.md.
+// Command volsim runs the engine in simulated worlds: the stories of the catalogue, and worlds made of seeds. See
+// docs/volsim.md.
 package main
 
 import (
@@ -59,7 +60,8 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// output is standard output. It keeps the first error, so that a full disk is told of though most of what writes does not look.
+// output is standard output. It keeps the first error, so that a full disk is told of though most of what writes does
+// not look.
 type output struct {
 	io.Writer
 	err error
@@ -81,7 +83,8 @@ or the trial of mutants.`
 
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use: "volsim", Short: "The engine of volnode in simulated worlds", Long: rootHelp, SilenceErrors: true, SilenceUsage: true,
+		Use: "volsim", Short: "The engine of volnode in simulated worlds", Long: rootHelp, SilenceErrors: true,
+		SilenceUsage:      true,
 		Version:           version(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return noEmptyText(cmd) },
 		RunE: func(*cobra.Command, []string) error {
@@ -90,13 +93,15 @@ func rootCommand() *cobra.Command {
 		Args: cli.KnownCommand,
 	}
 	root.SetVersionTemplate("{{.Version}}")
-	root.AddCommand(huntCommand(), mergeCommand(), exhaustCommand(), coverageCommand(), replayCommand(), shrinkCommand(), explainCommand(),
+	root.AddCommand(huntCommand(), mergeCommand(), exhaustCommand(), coverageCommand(), replayCommand(),
+		shrinkCommand(), explainCommand(),
 		diffCommand(), mutantsCommand(), runCommand(), listCommand())
 	cli.Prepare(root)
 	return root
 }
 
-// noEmptyText refuses flags whose text is empty: it comes of a variable that is not set, and would mean that the flag is not there.
+// noEmptyText refuses flags whose text is empty: it comes of a variable that is not set, and would mean that the flag
+// is not there.
 func noEmptyText(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -122,7 +127,8 @@ func arguments(least, most int, what string) cobra.PositionalArgs {
 		case len(args) < least:
 			return fmt.Errorf("%s: name %s", cmd.CommandPath(), what)
 		case len(args) > most:
-			return fmt.Errorf("%s takes %s; these are %d: %s", cmd.CommandPath(), what, len(args), strings.Join(args, " "))
+			return fmt.Errorf("%s takes %s; these are %d: %s", cmd.CommandPath(), what, len(args),
+				strings.Join(args, " "))
 		}
 		return nil
 	}
@@ -134,7 +140,8 @@ func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		number = info.Main.Version
 	}
-	return fmt.Sprintf("volsim %s\ncommit %s\nbuilt with %s\n", number, cmp.Or(scenarios.Commit(), "unknown"), runtime.Version())
+	return fmt.Sprintf("volsim %s\ncommit %s\nbuilt with %s\n", number, cmp.Or(scenarios.Commit(), "unknown"),
+		runtime.Version())
 }
 
 // tellJSON writes v as one line.

@@ -47,36 +47,64 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"hunt", "--budget", "-1s"}, exitUsage, "0 is no limit"},
 		{[]string{"mutants", "--list", "--only", "unstage while"}, 0, "unstage while published"},
 		{[]string{"mutants", "--list", "--only", "unstage while", "--json"}, 0, `"name":"unstage while published"`},
-		{[]string{"mutants", "--list", "--only", "unstage whle published"}, exitUsage, "volsim mutants --list names them all"},
+		{
+			[]string{"mutants", "--list", "--only", "unstage whle published"},
+			exitUsage,
+			"volsim mutants --list names them all",
+		},
 		{[]string{"mutants", "--only", "nonexist"}, exitUsage, "no mutant's name contains that"},
 		{[]string{"mutants", "--only", ""}, exitUsage, "leave --only out for all"},
 		{[]string{"mutants", "--only", "journal,"}, exitUsage, "leave --only out for all"},
-		{[]string{"mutants", "--only", "journal", "--junit", "/nonexist/x.xml"}, exitUsage, "--junit: open /nonexist/x.xml"},
+		{
+			[]string{"mutants", "--only", "journal", "--junit", "/nonexist/x.xml"},
+			exitUsage,
+			"--junit: open /nonexist/x.xml",
+		},
 		{[]string{"coverage", "--runs", "20"}, exitViolation, "NEVER REACHED, without a reason"},
 		{[]string{"hunt", "--runs", "-1"}, exitUsage, "--runs -1: want a whole number, not below 0"},
-		{[]string{"hunt", "--budget", "5"}, exitUsage, "--budget 5 has no unit: write --budget 5s for seconds, or 5m for minutes"},
+		{
+			[]string{"hunt", "--budget", "5"},
+			exitUsage,
+			"--budget 5 has no unit: write --budget 5s for seconds, or 5m for minutes",
+		},
 		{[]string{"hunt", "now"}, exitUsage, `volsim hunt takes no argument, and "now" is one`},
 		{[]string{"hunt", "--json", "--jsonl=-"}, exitUsage, "leave one out"},
 		{[]string{"rnu"}, exitUsage, `there is no command "rnu"; did you mean run? 'volsim --help' lists all`},
-		{[]string{"run", "--jsn"}, exitUsage, "volsim run has no flag --jsn; did you mean --json? 'volsim run --help' lists all"},
+		{
+			[]string{"run", "--jsn"},
+			exitUsage,
+			"volsim run has no flag --jsn; did you mean --json? 'volsim run --help' lists all",
+		},
 		{[]string{"help", "hnut"}, exitUsage, `there is no command "hnut"; did you mean hunt?`},
 		{[]string{"completion", "bahs"}, exitUsage, `there is no command "bahs"; did you mean bash?`},
 		{[]string{"version"}, exitUsage, "did you mean volsim --version?"},
 		{[]string{"hunt", "--sed", "4"}, exitUsage, "did you mean --seed?"},
 		{[]string{"hunt", "--report"}, exitUsage, "--report needs a value"},
 		{[]string{"hunt", "--budget", "soon"}, exitUsage, "--budget soon: want a time like 90s or 10m"},
-		{[]string{"run", "demoo"}, exitUsage, `there is no scenario "demoo", and no file of that name; did you mean demo?`},
+		{
+			[]string{"run", "demoo"},
+			exitUsage,
+			`there is no scenario "demoo", and no file of that name; did you mean demo?`,
+		},
 		{[]string{"replay", "4711"}, exitUsage, "if it is a seed: volsim replay --seed 4711"},
 		{[]string{"mutants", "--only", "unstage whle published"}, exitUsage, "did you mean unstage while published?"},
 		{[]string{"run"}, exitUsage, "volsim run: name scenarios"},
 		{[]string{"run", "demo", "--trace", "--json"}, exitUsage, "leave --json out"},
 		{[]string{"run", "."}, exitUsage, "there is no scenario \".\", and no file of that name"},
-		{[]string{"run", "demo", "--report", "x", "--junit", "x"}, exitUsage, "--report and --junit name the same file"},
+		{
+			[]string{"run", "demo", "--report", "x", "--junit", "x"},
+			exitUsage,
+			"--report and --junit name the same file",
+		},
 		{[]string{"list", "--names", "--json"}, exitUsage, "leave one out"},
 		{[]string{"replay", "demo", "--times", "4"}, exitUsage, "--times goes with --seed and --keep"},
 		{[]string{"replay", "--seed", "1", "--still"}, exitUsage, "--still goes with --seed and --keep"},
 		{[]string{"replay", "demo", "--quiet"}, 0, "demo: "},
-		{[]string{"replay", "demo", "--quiet", "--keep", "csi.stage/fault@nobody#0=late"}, 0, "no call comes to csi.stage/fault@nobody#0=late"},
+		{
+			[]string{"replay", "demo", "--quiet", "--keep", "csi.stage/fault@nobody#0=late"},
+			0,
+			"no call comes to csi.stage/fault@nobody#0=late",
+		},
 		{[]string{"diff", "1"}, exitUsage, "volsim diff: name two runs"},
 		{[]string{"diff", "1", "2", "3"}, exitUsage, "volsim diff takes two runs; these are 3"},
 		{[]string{"exhaust", "--workers", "0"}, exitUsage, "at least one must work"},
@@ -105,7 +133,12 @@ func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 func TestFullDiskIsToldOf(t *testing.T) {
 	for _, args := range [][]string{
-		{"list"}, {"run", "demo"}, {"replay", "--seed", "1"}, {"hunt", "--runs", "1"}, {"diff", "1", "2"}, {"shrink", "--seed", "1"},
+		{"list"},
+		{"run", "demo"},
+		{"replay", "--seed", "1"},
+		{"hunt", "--runs", "1"},
+		{"diff", "1", "2"},
+		{"shrink", "--seed", "1"},
 	} {
 		var stderr bytes.Buffer
 		require.Equal(t, exitUsage, execute(args, full{}, &stderr), "%v", args)
@@ -192,7 +225,8 @@ func TestReplayShowsTheSameTrace(t *testing.T) {
 func TestDemoShowsOperationsAsVolnodeDoes(t *testing.T) {
 	_, out, _ := volsim("run", "demo")
 	for _, line := range []string{
-		"verb=climb rung=csi.stage/csi.volnode.dev^", "verb=climb rung=csi.publish/csi.volnode.dev^", "verb=climb rung=emptydir/",
+		"verb=climb rung=csi.stage/csi.volnode.dev^", "verb=climb rung=csi.publish/csi.volnode.dev^",
+		"verb=climb rung=emptydir/",
 		"verb=descend rung=csi.publish/", "verb=descend rung=csi.stage/", "verb=descend rung=emptydir/",
 	} {
 		require.Equal(t, 1, strings.Count(out, line), line)
@@ -221,7 +255,8 @@ func TestJSON(t *testing.T) {
 	require.Contains(t, strings.Split(names, "\n"), "demo")
 }
 
-// TestPlainBuildHasTheSameTrace compares this process, which is a race build under make unit, with a plain build in other processes.
+// TestPlainBuildHasTheSameTrace compares this process, which is a race build under make unit, with a plain build in
+// other processes.
 func TestPlainBuildHasTheSameTrace(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "volsim")
 	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()

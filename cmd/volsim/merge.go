@@ -61,7 +61,8 @@ Exit status: 0 every property holds, 1 one is broken, 2 lines can't be read or d
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
-	cmd.Flags().BoolVar(&isPartial, "partial", false, "the sums of what there is will do: missing shards, and hunts without an end, fail nothing")
+	cmd.Flags().BoolVar(&isPartial, "partial", false,
+		"the sums of what there is will do: missing shards, and hunts without an end, fail nothing")
 	out.flags(cmd, "report", "junit")
 	return cmd
 }
@@ -83,7 +84,8 @@ func mergeAll(cmd *cobra.Command, m *report.Merged, out *outputs, asJSON, isPart
 		return errors.Join(append(m.Damaged, err)...)
 	}
 	result := merged{
-		Tally: m.Tally(), Commit: m.Commit, Hunts: m.Hunts, Ended: m.Ended, Missing: m.Missing, Violations: len(m.Failures), Failures: m.Failures,
+		Tally: m.Tally(), Commit: m.Commit, Hunts: m.Hunts, Ended: m.Ended, Missing: m.Missing,
+		Violations: len(m.Failures), Failures: m.Failures,
 	}
 	order, by := m.Signatures()
 	for _, s := range order {
@@ -117,9 +119,11 @@ func mergeAll(cmd *cobra.Command, m *report.Merged, out *outputs, asJSON, isPart
 	case m.Sums.Schedules == 0:
 		return errors.New("there is no schedule in these hunts, which proves nothing")
 	case len(m.Missing) > 0 && !isPartial:
-		return fmt.Errorf("there is nothing of the shards %s: merge what they wrote too, or say --partial", strings.Join(m.Missing, ", "))
+		return fmt.Errorf("there is nothing of the shards %s: merge what they wrote too, or say --partial",
+			strings.Join(m.Missing, ", "))
 	case m.Ended < m.Hunts && !isPartial:
-		return fmt.Errorf("%d of %d hunts did not tell their end: run them again in place of what they wrote, or say --partial", m.Hunts-m.Ended, m.Hunts)
+		return fmt.Errorf("%d of %d hunts did not tell their end: run them again in place of what they wrote, or "+
+			"say --partial", m.Hunts-m.Ended, m.Hunts)
 	}
 	return nil
 }
@@ -140,12 +144,15 @@ func tellMerged(cmd *cobra.Command, m merged, by map[string][]report.Failure) {
 		fmt.Fprintf(errOut, "nothing of the shards %s\n", strings.Join(m.Missing, ", "))
 	}
 	if m.Ended < m.Hunts {
-		fmt.Fprintf(errOut, "%d of %d hunts did not tell their end; their CPU time is not known\n", m.Hunts-m.Ended, m.Hunts)
+		fmt.Fprintf(errOut, "%d of %d hunts did not tell their end; their CPU time is not known\n",
+			m.Hunts-m.Ended, m.Hunts)
 	}
 	for _, s := range m.Signatures {
-		fmt.Fprintf(out, "FAIL %s\n  %s from %d on\n  replay: %s\n", by[s.Signature][0].Violation, report.Count(s.Seeds, "seed"), s.First, s.Replay)
+		fmt.Fprintf(out, "FAIL %s\n  %s from %d on\n  replay: %s\n", by[s.Signature][0].Violation,
+			report.Count(s.Seeds, "seed"), s.First, s.Replay)
 	}
-	fmt.Fprintf(out, "%s of version %s\n%s\n", report.Count(m.Hunts, "hunt"), versionOf(m.Commit), sumLine(m.Tally, m.Violations))
+	fmt.Fprintf(out, "%s of version %s\n%s\n", report.Count(m.Hunts, "hunt"), versionOf(m.Commit),
+		sumLine(m.Tally, m.Violations))
 }
 
 func versionOf(commit string) string {

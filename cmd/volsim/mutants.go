@@ -41,7 +41,8 @@ type mutantsFlags struct {
 func mutantsCommand() *cobra.Command {
 	var f mutantsFlags
 	cmd := &cobra.Command{
-		Use: "mutants", Short: "Build engines with a known defect each and try to kill them: none may survive", Args: noArguments,
+		Use: "mutants", Short: "Build engines with a known defect each and try to kill them: none may survive",
+		Args: noArguments,
 		Long: `Builds the mutants of scenarios/mutants from the source tree around the working directory (go build -overlay), and tries each: first with the
 scenarios and the schedule that are known to kill it, then with a few schedules from --seed on, then with the whole catalogue, then in a hunt. --full
 plays and hunts all. Needs Go.
@@ -57,10 +58,12 @@ behind "caught by:".`,
 	cmd.Flags().IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "how many mutants are tried side by side")
 	cmd.Flags().BoolVar(&f.lab.Full, "full", false, "hunt each from scratch, also those that the catalogue kills")
 	cmd.Flags().BoolVar(&f.lab.Shrink, "shrink", false, "also shrink what a hunt finds")
-	cmd.Flags().BoolVar(&f.candidates, "candidates", false, "try those of which no kill is known yet, in place of all others")
+	cmd.Flags().BoolVar(&f.candidates, "candidates", false,
+		"try those of which no kill is known yet, in place of all others")
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "only mutants whose names contain one of these")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "one JSON object for each mutant")
-	cmd.Flags().BoolVar(&f.list, "list", false, "name the mutants, each with the law that it breaks and its file, and try none")
+	cmd.Flags().BoolVar(&f.list, "list", false,
+		"name the mutants, each with the law that it breaks and its file, and try none")
 	f.out.flags(cmd, "report", "junit")
 	return cmd
 }
@@ -68,14 +71,16 @@ behind "caught by:".`,
 // chosen returns the mutants whose names contain one of the words, all if there is none.
 func (f *mutantsFlags) chosen() ([]mutants.Mutant, error) {
 	if f.hasOnly && (len(f.only) == 0 || slices.Contains(f.only, "")) {
-		return nil, errors.New("--only: a word is empty, and every mutant's name contains that; write a part of a name, or leave --only out for all")
+		return nil, errors.New("--only: a word is empty, and every mutant's name contains that; write a part of a " +
+			"name, or leave --only out for all")
 	}
 	all := mutants.Table
 	if f.candidates {
 		all = mutants.Candidates
 	}
 	chosen := slices.DeleteFunc(slices.Clone(all), func(m mutants.Mutant) bool {
-		return len(f.only) > 0 && !slices.ContainsFunc(f.only, func(word string) bool { return strings.Contains(m.Name, word) })
+		return len(f.only) > 0 && !slices.ContainsFunc(f.only,
+			func(word string) bool { return strings.Contains(m.Name, word) })
 	})
 	if len(chosen) == 0 {
 		var names []string
@@ -86,7 +91,8 @@ func (f *mutantsFlags) chosen() ([]mutants.Mutant, error) {
 		if near := wording.Nearest(strings.Join(f.only, ","), names); near != "" {
 			meant = "; did you mean " + near + "?"
 		}
-		return nil, fmt.Errorf("--only %s: no mutant's name contains that%s; volsim mutants --list names them all", strings.Join(f.only, ","), meant)
+		return nil, fmt.Errorf("--only %s: no mutant's name contains that%s; volsim mutants --list names them all",
+			strings.Join(f.only, ","), meant)
 	}
 	return chosen, nil
 }
@@ -115,7 +121,8 @@ func (f *mutantsFlags) print(w io.Writer, all []mutants.Mutant) error {
 func (f *mutantsFlags) prepare() (map[string][]string, error) {
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/volnode/volnode").Output()
 	if err != nil {
-		return nil, fmt.Errorf("the source tree is not found: go list -m: %w; run volsim mutants at the root of volnode's source tree, with Go installed", err)
+		return nil, fmt.Errorf("the source tree is not found: go list -m: %w; run volsim mutants at the root of "+
+			"volnode's source tree, with Go installed", err)
 	}
 	f.lab.Root = strings.TrimSpace(string(root))
 	all, err := scenarios.Catalogue()

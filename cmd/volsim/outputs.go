@@ -28,9 +28,15 @@ var outputFlags = []struct {
 	name, usage string
 	path        func(*outputs) *string
 }{
-	{"report", "write a report for people to this file: one page of HTML", func(o *outputs) *string { return &o.report }},
+	{
+		"report", "write a report for people to this file: one page of HTML",
+		func(o *outputs) *string { return &o.report },
+	},
 	{"junit", "write the results as JUnit XML to this file", func(o *outputs) *string { return &o.junit }},
-	{"jsonl", "write the results as lines of JSON to this file, for volsim merge; - is standard output", func(o *outputs) *string { return &o.jsonl }},
+	{
+		"jsonl", "write the results as lines of JSON to this file, for volsim merge; - is standard output",
+		func(o *outputs) *string { return &o.jsonl },
+	},
 	{
 		"perfetto", "write the trace of what failed, or of what was run, to this file, for ui.perfetto.dev",
 		func(o *outputs) *string { return &o.perfetto },
@@ -56,7 +62,8 @@ func (o *outputs) flags(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// check finds a file that can't be written before a long command has run. What is there stays until there is something to write.
+// check finds a file that can't be written before a long command has run. What is there stays until there is something
+// to write.
 func (o *outputs) check() error {
 	taken := map[string]string{}
 	for _, f := range outputFlags {
@@ -81,7 +88,8 @@ func (o *outputs) check() error {
 	return nil
 }
 
-// writable tries whether a file can be written. One that was not there is not there afterwards: nothing may come to be written.
+// writable tries whether a file can be written. One that was not there is not there afterwards: nothing may come to be
+// written.
 func writable(path string) error {
 	_, missing := os.Lstat(path)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // a report is for everybody
@@ -129,7 +137,10 @@ func save(path string, write func(io.Writer) error) error {
 // finding writes the files of a single finding, of that case.
 func (o *outputs) finding(f *scenarios.Finding, c scenarios.Case) error {
 	r := report.Results{
-		Title: "A finding", Failures: []report.Failure{{Seed: f.Seed, Scenario: f.Scenario, Violation: f.Violation, Finding: f}},
+		Title: "A finding", Failures: []report.Failure{{
+			Seed: f.Seed, Scenario: f.Scenario, Violation: f.Violation,
+			Finding: f,
+		}},
 	}
 	if err := o.write(r); err != nil {
 		return err
@@ -144,14 +155,17 @@ func (o *outputs) trace(c scenarios.Case, choices sim.Chooser) error {
 	}
 	var tracer report.Tracer
 	var err error
-	scenarios.NewHunter().Rerun(c, scenarios.Watch{Keep: true, Chooser: choices, Effect: tracer.Effect, Done: func(w *sim.World) {
-		err = save(o.perfetto, func(out io.Writer) error { return tracer.Write(out, w.Trace().Records) })
-	}})
+	scenarios.NewHunter().Rerun(c, scenarios.Watch{
+		Keep: true, Chooser: choices, Effect: tracer.Effect,
+		Done: func(w *sim.World) {
+			err = save(o.perfetto, func(out io.Writer) error { return tracer.Write(out, w.Trace().Records) })
+		},
+	})
 	return err
 }
 
-// explain shrinks and explains the first failure of each signature. A run that is not the same each time has no explanation: volsim shrink, which the
-// hunt names, shows where two such runs differ.
+// explain shrinks and explains the first failure of each signature. A run that is not the same each time has no
+// explanation: volsim shrink, which the hunt names, shows where two such runs differ.
 func explain(failures []report.Failure) {
 	known := map[string]bool{}
 	for i := range failures {

@@ -11,7 +11,9 @@ import (
 // TestCommandLineIsWhatWasTyped, so that it can be typed again.
 func TestCommandLineIsWhatWasTyped(t *testing.T) {
 	for _, args := range [][]string{
-		{"--full", "--only", "'unstage while published'"}, {"--only", "'no backoff,lost means absent'", "--report", "x.html"}, {"--prune=false", "demo"},
+		{"--full", "--only", "'unstage while published'"},
+		{"--only", "'no backoff,lost means absent'", "--report", "x.html"},
+		{"--prune=false", "demo"},
 	} {
 		said := ""
 		cmd := &cobra.Command{Use: "try", Run: func(cmd *cobra.Command, _ []string) { said = commandLine(cmd) }}

@@ -85,7 +85,8 @@ func replay(cmd *cobra.Command, c scenarios.Case, s scenarios.Watch, asJSON, wit
 	unmet := choices.Unmet(c)
 	if asJSON {
 		r := replayed{
-			Seed: c.Seed, Hash: fmt.Sprintf("%016x", res.Hash), Events: res.Events, HALCalls: res.Calls, Faults: res.Faults, Crashes: res.Crashes,
+			Seed: c.Seed, Hash: fmt.Sprintf("%016x", res.Hash), Events: res.Events, HALCalls: res.Calls,
+			Faults: res.Faults, Crashes: res.Crashes,
 			Violation: res.Violation, Unmet: unmet, Trace: trace, Log: log,
 		}
 		if c.Scenario != nil {
@@ -101,7 +102,8 @@ func replay(cmd *cobra.Command, c scenarios.Case, s scenarios.Watch, asJSON, wit
 		for _, choice := range unmet { // not in the trace, so that traces of one run are equal
 			fmt.Fprintf(cmd.ErrOrStderr(), "no call comes to %s\n", choice)
 		}
-		fmt.Fprintf(out, "%s: %s, %s, %s, %s, hash %016x\n", nameOf(c), report.Count(res.Events, "event"), report.Count(res.Calls, "HAL call"),
+		fmt.Fprintf(out, "%s: %s, %s, %s, %s, hash %016x\n", nameOf(c), report.Count(res.Events, "event"),
+			report.Count(res.Calls, "HAL call"),
 			report.Count(res.Faults, "fault"), report.Count(res.Crashes, "crash"), res.Hash)
 		if res.Violation != nil {
 			fmt.Fprintf(out, "FAIL %s\n", res.Violation)

@@ -76,8 +76,10 @@ everything must come up, then stay as it is, be adopted by a restart without a c
 	return cmd
 }
 
-// runArgument runs a stored case or a scenario, tells what it comes to, and adds it to results. It reports whether all is well.
-func runArgument(cmd *cobra.Command, arg string, asJSON, trace bool, out *outputs, results *report.Results) (bool, error) {
+// runArgument runs a stored case or a scenario, tells what it comes to, and adds it to results. It reports whether all
+// is well.
+func runArgument(cmd *cobra.Command, arg string, asJSON, trace bool, out *outputs, results *report.Results,
+) (bool, error) {
 	r, err := loadRegression(arg)
 	if err != nil {
 		return false, err
@@ -91,7 +93,10 @@ func runArgument(cmd *cobra.Command, arg string, asJSON, trace bool, out *output
 		}
 		var res scenarios.RegressionResult
 		if res, err = runRegression(cmd, r, asJSON, trace); err == nil {
-			story, v = report.Story{Name: r.Name, Title: r.Story, Stale: res.Stale, Events: res.Events, Calls: res.Calls}, res.Violation
+			story, v = report.Story{
+				Name: r.Name, Title: r.Story, Stale: res.Stale, Events: res.Events,
+				Calls: res.Calls,
+			}, res.Violation
 		}
 	} else {
 		if c.Scenario, err = load(arg); err != nil {
@@ -100,7 +105,10 @@ func runArgument(cmd *cobra.Command, arg string, asJSON, trace bool, out *output
 		c.Still = true
 		var res scenarios.StoryResult
 		if res, err = runOne(cmd, c.Scenario, asJSON, trace); err == nil {
-			story, v = report.Story{Name: res.Name, Title: c.Scenario.Title(), Stale: res.Stale, Events: res.Events, Calls: res.Calls}, res.Violation
+			story, v = report.Story{
+				Name: res.Name, Title: c.Scenario.Title(), Stale: res.Stale, Events: res.Events,
+				Calls: res.Calls,
+			}, res.Violation
 		}
 	}
 	if err != nil {
@@ -122,7 +130,8 @@ func load(arg string) (*scenarios.Scenario, error) {
 		return scenarios.Parse(arg, string(text))
 	case (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR)) && !strings.ContainsRune(arg, '/'):
 		if _, no := strconv.ParseUint(arg, 10, 64); no == nil {
-			return nil, fmt.Errorf("there is no scenario %q, and no file of that name; if it is a seed: volsim replay --seed %s", arg, arg)
+			return nil, fmt.Errorf("there is no scenario %q, and no file of that name; if it is a seed: volsim "+
+				"replay --seed %s", arg, arg)
 		}
 		return scenarios.Find(arg)
 	}
@@ -148,7 +157,10 @@ func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (scen
 	})
 	ok := res.Violation == nil && len(res.Stale) == 0
 	if asJSON {
-		return res, tellJSON(cmd, ran{res.Name, ok, res.Violation, res.Stale, res.Events, res.Calls, fmt.Sprintf("%016x", res.Hash), log})
+		return res, tellJSON(cmd, ran{
+			res.Name, ok, res.Violation, res.Stale, res.Events, res.Calls,
+			fmt.Sprintf("%016x", res.Hash), log,
+		})
 	}
 	for _, stale := range res.Stale {
 		fmt.Fprintf(out, "STALE %s: %s\n", s.Name, stale)
@@ -156,7 +168,8 @@ func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (scen
 	if res.Violation != nil {
 		fmt.Fprint(out, scenarios.Tell(scenarios.NewHunter(), scenarios.Case{Scenario: s, Still: true}).Text())
 	} else if ok {
-		fmt.Fprintf(out, "ok %s: %s, %s, %s in the world\n", s.Name, report.Count(res.Events, "event"), report.Count(res.Calls, "HAL call"),
+		fmt.Fprintf(out, "ok %s: %s, %s, %s in the world\n", s.Name, report.Count(res.Events, "event"),
+			report.Count(res.Calls, "HAL call"),
 			res.Lasted.Round(time.Second))
 	}
 	return res, nil

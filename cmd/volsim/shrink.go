@@ -22,7 +22,8 @@ type chosen struct {
 
 func (o *chosen) flags(cmd *cobra.Command) {
 	cmd.Flags().Uint64Var(&o.seed, "seed", 0, "the seed")
-	cmd.Flags().StringVar(&o.keep, "keep", "", "make only these choices, as volsim shrink prints them; without --seed nothing else is drawn")
+	cmd.Flags().StringVar(&o.keep, "keep", "",
+		"make only these choices, as volsim shrink prints them; without --seed nothing else is drawn")
 	cmd.Flags().Uint64Var(&o.times, "times", 0, "with --seed and --keep: the seed of the times of what is not kept")
 	cmd.Flags().BoolVar(&o.still, "still", false, "with --seed and --keep: nothing else is drawn")
 }
@@ -69,12 +70,14 @@ func shrinkCommand() *cobra.Command {
 	var out outputs
 	asJSON, name, budget := false, "", time.Duration(0)
 	cmd := &cobra.Command{
-		Use: "shrink [NAME|FILE]", Short: "Take choices away from a failing seed or scenario until none can go", Args: oneRun,
+		Use: "shrink [NAME|FILE]", Short: "Take choices away from a failing seed or scenario until none can go",
+		Args: oneRun,
 		Long: `Shrinks a failing seed, or a failing scenario, with what is kept of it: the fewest and mildest faults, the fewest objects, the shortest and
 roundest times. What is left is told in a sentence and a timeline, with the command that replays it, and what becomes of it without each choice.
 With --store it becomes a file of scenarios/regressions, which volsim run and the tests run ever after.
 
-Once --budget is used up, shrink prints the smallest case so far. A run that is not the same each time can't be shrunk: shrink shows where two runs differ.`,
+Once --budget is used up, shrink prints the smallest case so far. A run that is not the same each time can't be shrunk:
+shrink shows where two runs differ.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name != "" && !storedName.MatchString(name) {
 				return fmt.Errorf("--store %q: a name is words of a-z and 0-9 with _ between them", name)
@@ -85,9 +88,10 @@ Once --budget is used up, shrink prints the smallest case so far. A run that is 
 			if budget < 0 {
 				return errors.New("--budget is a time like 10m; 0 is no limit")
 			}
-			s, f, err := o.finds(cmd, args, asJSON, budget, func(h *scenarios.Hunter, c scenarios.Case) (*scenarios.Shrunk, *scenarios.Difference) {
-				return scenarios.ShrinkCase(h, c, budget)
-			})
+			s, f, err := o.finds(cmd, args, asJSON, budget,
+				func(h *scenarios.Hunter, c scenarios.Case) (*scenarios.Shrunk, *scenarios.Difference) {
+					return scenarios.ShrinkCase(h, c, budget)
+				})
 			if f == nil {
 				return err
 			}
@@ -104,8 +108,10 @@ Once --budget is used up, shrink prints the smallest case so far. A run that is 
 	}
 	o.flags(cmd)
 	out.flags(cmd, "report", "perfetto")
-	cmd.Flags().DurationVar(&budget, "budget", scenarios.ShrinkBudget, "stop after this time, with the smallest case so far (0 is no limit)")
-	cmd.Flags().StringVar(&name, "store", "", "store the case under this name; a case of that name is made anew, and keeps its story")
+	cmd.Flags().DurationVar(&budget, "budget", scenarios.ShrinkBudget,
+		"stop after this time, with the smallest case so far (0 is no limit)")
+	cmd.Flags().StringVar(&name, "store", "",
+		"store the case under this name; a case of that name is made anew, and keeps its story")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object; {} if nothing fails")
 	return cmd
 }
@@ -113,8 +119,8 @@ Once --budget is used up, shrink prints the smallest case so far. A run that is 
 // howTo makes a case ready to be explained.
 type howTo func(*scenarios.Hunter, scenarios.Case) (*scenarios.Shrunk, *scenarios.Difference)
 
-// finds reads the case, shrinks it, a whole seed in full and all else in the way that is given, and explains it. Without a finding, it has told why
-// there is none.
+// finds reads the case, shrinks it, a whole seed in full and all else in the way that is given, and explains it.
+// Without a finding, it has told why there is none.
 func (o *chosen) finds(cmd *cobra.Command, args []string, asJSON bool, budget time.Duration, how howTo) (
 	*scenarios.Shrunk, *scenarios.Finding, error,
 ) {
@@ -144,7 +150,8 @@ func explainCommand() *cobra.Command {
 	var out outputs
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "explain [NAME|FILE]", Short: "Tell what a failing seed, case or scenario does, and which of its choices it needs",
+		Use: "explain [NAME|FILE]", Short: "Tell what a failing seed, case or scenario does, and which of its " +
+			"choices it needs",
 		Args: oneRun,
 		Long: `Tells a failing run as it is: in a sentence and a timeline, with what becomes of it without each choice that it keeps. It shrinks nothing
 but a whole seed.`,
@@ -189,8 +196,10 @@ func tellNothing(cmd *cobra.Command, c scenarios.Case, asJSON, failed bool, part
 	if parts != nil {
 		where = parts.Text()
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s is not deterministic, so it can't be shrunk: its runs differ, and each should be the same as the first.\n"+
-		"Look for what is not a function of the seed: the order of a map, the clock of the host, what a run has left to the next.\n%s", nameOf(c), where)
+	fmt.Fprintf(cmd.OutOrStdout(),
+		"%s is not deterministic, so it can't be shrunk: its runs differ, and each should be the same as the first.\n"+
+			"Look for what is not a function of the seed: the order of a map, the clock of the host, what a run has "+
+			"left to the next.\n%s", nameOf(c), where)
 	return errViolation
 }
 

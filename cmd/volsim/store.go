@@ -51,7 +51,8 @@ func store(cmd *cobra.Command, name string, f *scenarios.Finding, s *scenarios.S
 	return err
 }
 
-// loadRegression finds a stored case: a file that ends in .json, or one of the tree by its name; nil if it is none of the two.
+// loadRegression finds a stored case: a file that ends in .json, or one of the tree by its name; nil if it is none of
+// the two.
 func loadRegression(arg string) (*scenarios.Regression, error) {
 	if strings.HasSuffix(arg, ".json") {
 		text, err := os.ReadFile(arg)
@@ -86,7 +87,8 @@ func loadCase(arg string) (scenarios.Case, error) {
 }
 
 // runRegression runs a stored case and tells what it comes to.
-func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON, trace bool) (scenarios.RegressionResult, error) {
+func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON, trace bool,
+) (scenarios.RegressionResult, error) {
 	h := scenarios.NewHunter()
 	out := cmd.OutOrStdout()
 	if !asJSON {
@@ -102,7 +104,10 @@ func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON, trace bo
 	}
 	ok := res.Violation == nil && len(res.Stale) == 0
 	if asJSON {
-		return res, tellJSON(cmd, ran{r.Name, ok, res.Violation, res.Stale, res.Events, res.Calls, fmt.Sprintf("%016x", res.Hash), nil})
+		return res, tellJSON(cmd, ran{
+			r.Name, ok, res.Violation, res.Stale, res.Events, res.Calls,
+			fmt.Sprintf("%016x", res.Hash), nil,
+		})
 	}
 	for _, choice := range res.Stale {
 		fmt.Fprintf(out, "STALE %s: no call comes to %s\n", r.Name, choice)
@@ -115,9 +120,11 @@ func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON, trace bo
 		}
 		fmt.Fprint(out, scenarios.Tell(h, c).Text())
 	case ok:
-		fmt.Fprintf(out, "ok %s: %s, %s\n", r.Name, report.Count(res.Events, "event"), report.Count(res.Calls, "HAL call"))
+		fmt.Fprintf(out, "ok %s: %s, %s\n", r.Name, report.Count(res.Events, "event"),
+			report.Count(res.Calls, "HAL call"))
 	default:
-		fmt.Fprintf(out, "the world has moved: find the defect again in an engine that has it, and volsim shrink --store %s; or, if it is the sound\n"+
+		fmt.Fprintf(out, "the world has moved: find the defect again in an engine that has it, and volsim shrink "+
+			"--store %s; or, if it is the sound\n"+
 			"engine that does not come to these, list them under \"unreached\"\n", r.Name)
 	}
 	return res, nil

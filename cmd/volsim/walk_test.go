@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFirstWalk: what README.md and docs/volsim.md show of the first walk is what a newcomer sees, and what breaks the engine there finds its line.
+// TestFirstWalk: what README.md and docs/volsim.md show of the first walk is what a newcomer sees, and what breaks the
+// engine there finds its line.
 func TestFirstWalk(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(filepath.Join("..", "..", path))

@@ -16,8 +16,8 @@ import (
 // freed is how soon a volume must be ready, or free, once the cause of its driver's plain errors has ended.
 const freed = 5 * time.Second
 
-// A driver answers with the plain error of a busy target, and nothing is done. No call of it is in doubt, and once the target is not busy any more each
-// volume comes up, or goes, within seconds.
+// A driver answers with the plain error of a busy target, and nothing is done. No call of it is in doubt, and once the
+// target is not busy any more each volume comes up, or goes, within seconds.
 func TestTargetIsBusy(t *testing.T) {
 	n := running(t)
 	calls := map[string]string{
@@ -28,7 +28,10 @@ func TestTargetIsBusy(t *testing.T) {
 	var rules []csidriver.Rule
 	for _, v := range []string{"a", "b", "c", "d"} {
 		n.Apply("volume-"+v+".yaml", oddClaim(v, v))
-		rules = append(rules, csidriver.Rule{Method: calls[v], Volume: v, FailBefore: csidriver.Code(codes.Unknown), Message: "target is busy"})
+		rules = append(rules, csidriver.Rule{
+			Method: calls[v], Volume: v, FailBefore: csidriver.Code(codes.Unknown),
+			Message: "target is busy",
+		})
 	}
 	d.Faults(rules...)
 	pod := func(v string) { n.Apply("pod-"+v+".yaml", host.Pod("pod-"+v, "busy-"+v, "data", host.Claim(v))) }

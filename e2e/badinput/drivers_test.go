@@ -30,7 +30,8 @@ func (n *node) driver(where string, ok func(engine.DriverStatus) bool) engine.Dr
 	n.T.Helper()
 	var found engine.DriverStatus
 	n.agent.AwaitStatus("the driver at "+where, func(s engine.Status) bool {
-		at := slices.IndexFunc(s.Drivers, func(d engine.DriverStatus) bool { return strings.Contains(d.Socket, where) && ok(d) })
+		at := slices.IndexFunc(s.Drivers,
+			func(d engine.DriverStatus) bool { return strings.Contains(d.Socket, where) && ok(d) })
 		if at >= 0 {
 			found = s.Drivers[at]
 		}
@@ -39,7 +40,8 @@ func (n *node) driver(where string, ok func(engine.DriverStatus) bool) engine.Dr
 	return found
 }
 
-// failed waits for a driver's trouble that has why in its sentence. Before it, the connection may be refused: a socket is there before its listener.
+// failed waits for a driver's trouble that has why in its sentence. Before it, the connection may be refused: a socket
+// is there before its listener.
 func (n *node) failed(where, why string) engine.DriverStatus {
 	n.T.Helper()
 	d := n.driver(where, func(d engine.DriverStatus) bool { return strings.Contains(d.Why, why) })
@@ -72,7 +74,8 @@ func TestDriverThatNeverRegisters(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	began := time.Now()
-	n.failed("mute.sock", "GetInfo "+filepath.Join(n.RegistryDir(), "mute.sock")+": not sent: the process there accepts connections and does not answer")
+	n.failed("mute.sock", "GetInfo "+filepath.Join(n.RegistryDir(),
+		"mute.sock")+": not sent: the process there accepts connections and does not answer")
 	require.Less(t, time.Since(began), 30*time.Second)
 	n.restarted()
 	n.ends()
@@ -85,8 +88,14 @@ func TestForeignSockets(t *testing.T) {
 		name, why string
 		do        func(path string) error
 	}{
-		{"theirs.sock", "belongs to user 1000; it must belong to root", func(path string) error { return os.Chown(path, 1000, 1000) }},
-		{"open.sock", "has mode 0666; others than its owner must not be able to write to it", func(path string) error { return os.Chmod(path, 0o666) }},
+		{
+			"theirs.sock", "belongs to user 1000; it must belong to root",
+			func(path string) error { return os.Chown(path, 1000, 1000) },
+		},
+		{
+			"open.sock", "has mode 0666; others than its owner must not be able to write to it",
+			func(path string) error { return os.Chmod(path, 0o666) },
+		},
 	} {
 		// Made elsewhere, so that nobody ever sees it as root's.
 		at, aside := filepath.Join(n.RegistryDir(), bad.name), filepath.Join(n.Root, bad.name)
@@ -115,9 +124,15 @@ func TestNonsenseAtRegistration(t *testing.T) {
 		{"GetInfo", csidriver.NonsenseEmpty, `plugin type "" is not CSIPlugin`},
 		{"GetInfo", csidriver.NonsenseGarbage, "GetInfo "},
 		{"GetPluginInfo", csidriver.NonsenseEmpty, `registers as "odd.example.com" and its CSI endpoint says it is ""`},
-		{"GetPluginInfo", csidriver.NonsenseHuge, "GetPluginInfo odd.example.com: no reply: grpc: received message larger than max"},
+		{
+			"GetPluginInfo", csidriver.NonsenseHuge,
+			"GetPluginInfo odd.example.com: no reply: grpc: received message larger than max",
+		},
 		{"NodeGetInfo", csidriver.NonsenseEmpty, "NodeGetInfo of odd.example.com: the node id is empty"},
-		{"NodeGetCapabilities", csidriver.NonsenseGarbage, "NodeGetCapabilities odd.example.com: no reply: grpc: failed to unmarshal"},
+		{
+			"NodeGetCapabilities", csidriver.NonsenseGarbage,
+			"NodeGetCapabilities odd.example.com: no reply: grpc: failed to unmarshal",
+		},
 	} {
 		d.Faults(csidriver.Rule{Method: bad.method, Reply: bad.reply})
 		d.Start()
@@ -145,7 +160,10 @@ func TestNonsenseInCalls(t *testing.T) {
 		csidriver.NonsenseEmpty, csidriver.NonsenseWrongType, csidriver.NonsenseGarbage, csidriver.NonsenseHuge,
 	} {
 		var rules []csidriver.Rule
-		for _, method := range []string{"NodeStageVolume", "NodePublishVolume", "NodeUnpublishVolume", "NodeUnstageVolume"} {
+		for _, method := range []string{
+			"NodeStageVolume", "NodePublishVolume", "NodeUnpublishVolume",
+			"NodeUnstageVolume",
+		} {
 			rules = append(rules, csidriver.Rule{Method: method, Reply: reply, Times: 1})
 		}
 		d.Faults(rules...)

@@ -37,8 +37,8 @@ func wide(t *testing.T, top string, files int) {
 	}
 }
 
-// What a pod leaves in its emptyDir goes, however deep and however wide it is. volnode dies again and again meanwhile, and is told to stop: the next
-// start goes on.
+// What a pod leaves in its emptyDir goes, however deep and however wide it is. volnode dies again and again meanwhile,
+// and is told to stop: the next start goes on.
 func TestDeepAndWideEmptyDir(t *testing.T) {
 	n := running(t)
 	levels, files := 5000, 100_000
@@ -71,8 +71,8 @@ func TestDeepAndWideEmptyDir(t *testing.T) {
 	t.Logf("%d deaths in the middle of the deletion", deaths)
 }
 
-// A bind mount that a container has left in the middle of its files stops the deletion before it begins, one that comes later stops it there: the
-// pod is Stuck, the mount is named, and what it shows stays.
+// A bind mount that a container has left in the middle of its files stops the deletion before it begins, one that comes
+// later stops it there: the pod is Stuck, the mount is named, and what it shows stays.
 func TestMountInTheMiddleOfAnEmptyDir(t *testing.T) {
 	n := running(t)
 	middle := n.scratchPath() + strings.Repeat("/d", 40)
@@ -94,7 +94,8 @@ func TestMountInTheMiddleOfAnEmptyDir(t *testing.T) {
 	require.Empty(t, n.Leftovers())
 }
 
-// A file that nobody may delete, for it is protected under another name, too, leaves the pod Stuck, and the file is named.
+// A file that nobody may delete, for it is protected under another name, too, leaves the pod Stuck, and the file is
+// named.
 func TestProtectedFileOfAnEmptyDir(t *testing.T) {
 	n := running(t)
 	other := filepath.Join(n.Root, "other")

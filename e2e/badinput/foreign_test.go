@@ -32,7 +32,8 @@ func (n *node) foreignStays(path string) {
 	require.Equal(n.T, "keep\n", string(text))
 }
 
-// What somebody has mounted at a path of ours before we came to it is shown and left, and once it is gone the volume comes up.
+// What somebody has mounted at a path of ours before we came to it is shown and left, and once it is gone the volume
+// comes up.
 func TestForeignMounts(t *testing.T) {
 	for _, c := range []struct {
 		name, path, volume string
@@ -40,7 +41,8 @@ func TestForeignMounts(t *testing.T) {
 		why                string
 	}{
 		{
-			"stage", "plugins/kubernetes.io/csi/" + csidriver.DefaultName + "/" + plugin.HandleHash("vol-2") + "/globalmount", "data",
+			"stage", "plugins/kubernetes.io/csi/" + csidriver.DefaultName + "/" + plugin.HandleHash("vol-2") +
+				"/globalmount", "data",
 			engine.Waiting, "globalmount is a mount point of something else",
 		},
 		{
@@ -78,7 +80,8 @@ func TestForeignMounts(t *testing.T) {
 	}
 }
 
-// Somebody mounts over a volume that is up. It is told, it is left, also when the pod goes; once it is gone all goes its way.
+// Somebody mounts over a volume that is up. It is told, it is left, also when the pod goes; once it is gone all goes
+// its way.
 func TestForeignMountOverAVolume(t *testing.T) {
 	for _, c := range []struct {
 		name, why string
@@ -110,7 +113,8 @@ func TestForeignMountOverAVolume(t *testing.T) {
 	}
 }
 
-// The same, with an agent that is killed while it can't do anything about it: the next one does not take what is mounted there for its own.
+// The same, with an agent that is killed while it can't do anything about it: the next one does not take what is
+// mounted there for its own.
 func TestForeignMountsAfterARestart(t *testing.T) {
 	for _, at := range []string{
 		"plugins/kubernetes.io/csi/" + csidriver.DefaultName + "/" + plugin.HandleHash("vol-2") + "/globalmount",

@@ -43,10 +43,12 @@ func (n *node) fillWith(path string) (free func()) {
 // journalWhy waits until the journal says that it can't do something, and returns what.
 func (n *node) journalWhy() string {
 	n.T.Helper()
-	return n.agent.AwaitStatus("the journal's trouble", func(s engine.Status) bool { return s.Journal.Why != "" }).Journal.Why
+	return n.agent.AwaitStatus("the journal's trouble",
+		func(s engine.Status) bool { return s.Journal.Why != "" }).Journal.Why
 }
 
-// The disk fills up under a running pod. It keeps what it has, over restarts too; a new pod is told why it has to wait; and a pod goes.
+// The disk fills up under a running pod. It keeps what it has, over restarts too; a new pod is told why it has to wait;
+// and a pod goes.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	h := host.New(t)
@@ -92,7 +94,8 @@ func TestWhoFillsTheDiskIsDeleted(t *testing.T) {
 	}, filepath.Join(n.Root, "volnode"))
 }
 
-// There is no room for a journal at the first start: nothing is begun, the status says why, and it begins once there is room.
+// There is no room for a journal at the first start: nothing is begun, the status says why, and it begins once there is
+// room.
 func TestNoRoomForAJournal(t *testing.T) {
 	t.Parallel()
 	h := host.New(t)
@@ -109,7 +112,8 @@ func TestNoRoomForAJournal(t *testing.T) {
 	h.Apply("data.yaml", host.ClaimAndVolume("data", "vol-1", ""))
 	h.Apply("web.yaml", webPod())
 	n.agent = h.Start()
-	require.Contains(t, n.journalWhy(), "start: write "+filepath.Join(h.Root, "volnode/.identity.new")+": no space left on device")
+	require.Contains(t, n.journalWhy(), "start: write "+filepath.Join(h.Root,
+		"volnode/.identity.new")+": no space left on device")
 	// Room for the identity file, and none for the journal.
 	require.NoError(t, os.Truncate(filepath.Join(h.Root, "fill"), 1<<20-64<<10))
 	n.agent.AwaitStatus("what the journal lacks", func(s engine.Status) bool {
@@ -148,12 +152,16 @@ func TestFailingFsync(t *testing.T) {
 	n.ends()
 }
 
-// One fsync fails, whichever it is: all is written anew to another file before anything starts, and what starts stays known.
+// One fsync fails, whichever it is: all is written anew to another file before anything starts, and what starts stays
+// known.
 func TestOneFailingFsync(t *testing.T) {
 	n := running(t, "vol-2")
 	for nth := 1; nth <= 6; nth++ {
 		n.agent.Kill()
-		n.agent = n.Launch(fault.Rule{Site: "fsync", Nth: nth, Object: "volnode/journal/", When: fault.After, Errno: syscall.EIO})
+		n.agent = n.Launch(fault.Rule{
+			Site: "fsync", Nth: nth, Object: "volnode/journal/", When: fault.After,
+			Errno: syscall.EIO,
+		})
 		require.True(t, n.agent.Serves())
 		n.Apply("zweite.yaml", second())
 		n.Wait("pod/default/second", "ready")
@@ -190,14 +198,16 @@ func (n *node) edit(change func([]byte) []byte) {
 	require.NoError(n.T, os.WriteFile(file, change(text), 0o600))
 }
 
-// keeps checks that the pod has the same mounts with the same content. Of a volume that is in doubt the driver may be asked again.
+// keeps checks that the pod has the same mounts with the same content. Of a volume that is in doubt the driver may be
+// asked again.
 func (n *node) keeps() {
 	n.T.Helper()
 	n.calls = len(n.DriverCalls(0))
 	n.unharmed()
 }
 
-// A journal that is not readable is told of, and makes nobody forget a mount: what is left of the records, and what stands on the node, is used.
+// A journal that is not readable is told of, and makes nobody forget a mount: what is left of the records, and what
+// stands on the node, is used.
 func TestDamagedJournal(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -228,7 +238,8 @@ func TestDamagedJournal(t *testing.T) {
 	}
 }
 
-// The journal is gone altogether, with a pod up. Where the identity file is gone too, the directory is taken over only on a person's word.
+// The journal is gone altogether, with a pod up. Where the identity file is gone too, the directory is taken over only
+// on a person's word.
 func TestMissingJournal(t *testing.T) {
 	for lost, args := range map[string][]string{"volnode/journal": nil, "volnode": {"--adopt"}} {
 		t.Run(lost, func(t *testing.T) {
@@ -266,7 +277,8 @@ func TestNewerJournal(t *testing.T) {
 	n.agent = n.Start()
 	why := n.journalWhy()
 	t.Log(why)
-	require.Contains(t, why, "journal "+file+" has format version 99, and this volnode reads up to version 1: it was left as it is; "+
+	require.Contains(t, why, "journal "+file+" has format version 99, and this volnode reads up to version 1: it "+
+		"was left as it is; "+
 		"run the volnode that wrote it, or a newer one")
 	n.unharmed()
 	left, err := os.ReadFile(file)

@@ -14,9 +14,11 @@ import (
 
 // aliasBomb is a thousand million words in a few lines.
 func aliasBomb() string {
-	text := "apiVersion: v1\nkind: Pod\nmetadata:\n  name: bomb\n  annotations:\n    a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	text := "apiVersion: v1\nkind: Pod\nmetadata:\n  name: bomb\n  annotations:\n    a: &a [x, x, x, x, x, x, x, x, " +
+		"x, x]\n"
 	for c := 'b'; c <= 'j'; c++ {
-		text += "    " + string(c) + ": &" + string(c) + " [" + strings.TrimSuffix(strings.Repeat("*"+string(c-1)+", ", 10), ", ") + "]\n"
+		text += "    " + string(c) + ": &" + string(c) + " [" +
+			strings.TrimSuffix(strings.Repeat("*"+string(c-1)+", ", 10), ", ") + "]\n"
 	}
 	return text
 }
@@ -24,19 +26,40 @@ func aliasBomb() string {
 // badFiles are manifests that must be refused as a whole, and the sentences.
 var badFiles = []struct{ name, text, why string }{
 	{"name.yaml", host.Pod("../../../etc", "u-1", "a", "emptyDir: {}"), `metadata.name "../../../etc"`},
-	{"namespace.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: ../b}\n", `metadata.namespace "../b"`},
-	{"uid.yaml", host.Pod("a", "../../etc", "a", "emptyDir: {}"), `metadata.uid "../../etc": must be made of letters, digits, . and -`},
+	{
+		"namespace.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: ../b}\n",
+		`metadata.namespace "../b"`,
+	},
+	{
+		"uid.yaml", host.Pod("a", "../../etc", "a", "emptyDir: {}"),
+		`metadata.uid "../../etc": must be made of letters, digits, . and -`,
+	},
 	{"volume.yaml", "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: ../../x}\n", `metadata.name "../../x"`},
-	{"unknown.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {volumess: []}\n", `spec.volumess: unknown field "volumess"; did you mean "volumes"?`},
-	{"twice.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nmetadata: {name: b}\n", "line 4: the field is there twice"},
+	{
+		"unknown.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {volumess: []}\n",
+		`spec.volumess: unknown field "volumess"; did you mean "volumes"?`,
+	},
+	{
+		"twice.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nmetadata: {name: b}\n",
+		"line 4: the field is there twice",
+	},
 	{
 		"kind.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n",
 		`apiVersion "apps/v1", kind "Deployment" is not served; a manifest holds v1 Pod`,
 	},
 	{"torn.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a", "did not find expected"},
-	{"cut.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n", "spec.containers: Required value; the API server refuses that, too"},
-	{"tab.yaml", "apiVersion: v1\nkind: Pod\nmetadata:\n\tname: a\n", "document 1: line 4: a tab is in the indentation, and YAML allows spaces only"},
-	{"tabs.yaml", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n \tnamespace: b\n", "document 1: line 5: a tab is in the indentation"},
+	{
+		"cut.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n",
+		"spec.containers: Required value; the API server refuses that, too",
+	},
+	{
+		"tab.yaml", "apiVersion: v1\nkind: Pod\nmetadata:\n\tname: a\n",
+		"document 1: line 4: a tab is in the indentation, and YAML allows spaces only",
+	},
+	{
+		"tabs.yaml", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n \tnamespace: b\n",
+		"document 1: line 5: a tab is in the indentation",
+	},
 	{"torn.json", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\",\n", "json: line 3: unexpected end of JSON input"},
 	{"text.yaml", "hello\n", "not an object with apiVersion and kind"},
 	{"empty.yaml", "\n", "holds no object; remove the file if that is meant"},
@@ -73,7 +96,10 @@ func TestForeignFiles(t *testing.T) {
 		name, why string
 		do        func(name string)
 	}{
-		{"link.yaml", "is a symlink, not a regular file", func(name string) { require.NoError(t, os.Symlink("web.yaml", at(name))) }},
+		{
+			"link.yaml", "is a symlink, not a regular file",
+			func(name string) { require.NoError(t, os.Symlink("web.yaml", at(name))) },
+		},
 		{"theirs.yaml", "belongs to user 1000, not to root; run chown root", func(name string) {
 			next := at(".theirs")
 			require.NoError(t, os.WriteFile(next, []byte(host.DriverObject), 0o600))
@@ -104,7 +130,8 @@ func TestDuplicates(t *testing.T) {
 		{"x-uid.yaml", host.Pod("other", webUID, "a", "emptyDir: {}"), "has the uid " + webUID + " of the object in "},
 		{"x-name.yaml", host.Pod("web", "another", "a", "emptyDir: {}"), "which counts; remove one of them"},
 		{
-			"x-node.yaml", strings.Replace(host.Pod("far", "far", "a", "emptyDir: {}"), "spec:\n", "spec:\n  nodeName: node-b\n", 1),
+			"x-node.yaml", strings.Replace(host.Pod("far", "far", "a", "emptyDir: {}"), "spec:\n",
+				"spec:\n  nodeName: node-b\n", 1),
 			`is a pod for node "node-b", and this is "node-a"; remove spec.nodeName, or the pod`,
 		},
 	} {
@@ -174,15 +201,18 @@ func TestMissingDirectory(t *testing.T) {
 	n.ends()
 }
 
-// Names inside of good files that would lead out of the root directory, or options that volnode does not serve: the volume is blocked, naming the
-// field.
+// Names inside of good files that would lead out of the root directory, or options that volnode does not serve: the
+// volume is blocked, naming the field.
 func TestHostileFields(t *testing.T) {
 	n := running(t)
 	n.Apply("hostile.yaml", host.ClaimAndVolume("hostile", "../../../../etc", "")+"---\n"+
-		strings.ReplaceAll(host.ClaimAndVolume("far", "vol-9", ""), "driver: csi.volnode.dev", `driver: "../../evil"`)+"---\n"+
+		strings.ReplaceAll(host.ClaimAndVolume("far", "vol-9", ""), "driver: csi.volnode.dev",
+			`driver: "../../evil"`)+"---\n"+
 		host.ClaimAndVolume("leak", "vol-8", `    nodeStageSecretRef: {name: "../x", namespace: default}`)+"---\n"+
-		host.Pod("bad", "bad", "up", "emptyDir: {}", "handle", host.Claim("hostile"), "driver", host.Claim("far"), "secret", host.Claim("leak"),
-			"claim", `persistentVolumeClaim: {claimName: "../../x"}`, "root", `hostPath: {path: "/tmp/../etc"}`, "nfs", "nfs: {server: s, path: /}"))
+		host.Pod("bad", "bad", "up", "emptyDir: {}", "handle", host.Claim("hostile"), "driver", host.Claim("far"),
+			"secret", host.Claim("leak"),
+			"claim", `persistentVolumeClaim: {claimName: "../../x"}`, "root", `hostPath: {path: "/tmp/../etc"}`, "nfs",
+			"nfs: {server: s, path: /}"))
 	for _, want := range []struct {
 		volume string
 		state  engine.Condition
@@ -192,7 +222,8 @@ func TestHostileFields(t *testing.T) {
 		{"secret", engine.Blocked, `PersistentVolume leak spec.csi.nodeStageSecretRef.name: "../x" has characters outside`},
 		{"claim", engine.Blocked, `spec.volumes[claim].persistentVolumeClaim.claimName: "../../x" has characters outside`},
 		{"root", engine.Blocked, `spec.volumes[root].hostPath.path: "/tmp/../etc" contains ".."; write the path without it`},
-		{"nfs", engine.Blocked, "spec.volumes[nfs].nfs: volnode does not serve this source; it serves persistentVolumeClaim, csi, emptyDir and hostPath"},
+		{"nfs", engine.Blocked, "spec.volumes[nfs].nfs: volnode does not serve this source; it serves " +
+			"persistentVolumeClaim, csi, emptyDir and hostPath"},
 		{"handle", engine.Waiting, "NOT_FOUND"}, // a handle may be any text: it goes into paths hashed
 		{"up", engine.Ready, ""},
 	} {

@@ -85,7 +85,8 @@ func (n *node) write(dir string) {
 	require.NoError(n.T, os.WriteFile(filepath.Join(dir, "file"), []byte("of the pod\n"), 0o600))
 }
 
-// unharmed checks that the pod's mounts are the very same, with what it wrote, and that the driver was not asked to change any.
+// unharmed checks that the pod's mounts are the very same, with what it wrote, and that the driver was not asked to
+// change any.
 func (n *node) unharmed() {
 	n.T.Helper()
 	now := n.Mounts()

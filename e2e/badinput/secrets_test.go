@@ -22,35 +22,42 @@ const canary = "xyzzy-canary-"
 
 // secret is a manifest of a Secret with a canary as text and one as base64.
 func secret(name string) string {
-	return "apiVersion: v1\nkind: Secret\nmetadata: {name: " + name + "}\nstringData: {password: " + canary + name + "}\n" +
+	return "apiVersion: v1\nkind: Secret\nmetadata: {name: " + name + "}\nstringData: {password: " + canary +
+		name + "}\n" +
 		"data: {key: " + base64.StdEncoding.EncodeToString([]byte(canary+"encoded-"+name)) + "}\n"
 }
 
 // malformed are Secrets that can't be decoded, each broken at the canary.
 var malformed = map[string]string{
-	"m-syntax.yaml":  "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: \"" + canary + "1\n",
-	"m-tab.yaml":     "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n\tpassword: " + canary + "2\n",
-	"m-field.yaml":   "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n" + canary + "3: x\n",
-	"m-type.yaml":    "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: " + canary + "4\n",
-	"m-value.yaml":   "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {password: " + canary + "5!}\n",
-	"m-name.yaml":    "apiVersion: v1\nkind: Secret\nmetadata: {name: " + canary + "6/}\n",
-	"m-twice.yaml":   "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {" + canary + "7: x, " + canary + "7: y}\n",
-	"m-alias.yaml":   "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: *" + canary + "8}\n",
-	"m-kind.yaml":    "kind: " + canary + "9\nsecret: true\napiVersion: [Secret]\n",
-	"m-tag.yaml":     "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: !!" + canary + "10 x}\n",
-	"m-json.json":    `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"stringData":{"password":"` + canary + `11"`,
-	"m-list.yaml":    "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Secret, stringData: {password: [" + canary + "12]}}]\n",
+	"m-syntax.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: \"" + canary + "1\n",
+	"m-tab.yaml":    "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n\tpassword: " + canary + "2\n",
+	"m-field.yaml":  "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n" + canary + "3: x\n",
+	"m-type.yaml":   "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: " + canary + "4\n",
+	"m-value.yaml":  "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {password: " + canary + "5!}\n",
+	"m-name.yaml":   "apiVersion: v1\nkind: Secret\nmetadata: {name: " + canary + "6/}\n",
+	"m-twice.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {" + canary + "7: x, " +
+		canary + "7: y}\n",
+	"m-alias.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: *" + canary + "8}\n",
+	"m-kind.yaml":  "kind: " + canary + "9\nsecret: true\napiVersion: [Secret]\n",
+	"m-tag.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: !!" +
+		canary + "10 x}\n",
+	"m-json.json": `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"stringData":{"password":"` +
+		canary + `11"`,
+	"m-list.yaml": "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Secret, stringData: {password: [" +
+		canary + "12]}}]\n",
 	"m-data.yaml":    "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ntype: {" + canary + "13: 1}\n",
 	"m-comment.yaml": "# " + canary + "14\n",
 }
 
-// Secrets stand in every input, and the driver tells them in its errors. They are in nothing that volnode writes or says.
+// Secrets stand in every input, and the driver tells them in its errors. They are in nothing that volnode writes or
+// says.
 func TestSecrets(t *testing.T) {
 	n := running(t, "vol-2")
 	n.plant()
 	said := map[string]string{}
 	n.listen(said)
-	require.Contains(t, said["status -o json"], "login failed: user=x password=*** key=***", "the rest of a message is told")
+	require.Contains(t, said["status -o json"], "login failed: user=x password=*** key=***",
+		"the rest of a message is told")
 	n.DriverFaults()
 	n.Wait("pod/default/second", "ready")
 	n.listen(said)
@@ -92,9 +99,12 @@ func TestSecrets(t *testing.T) {
 func (n *node) plant() {
 	n.DriverFaults(n.echoes()...)
 	n.Apply("secrets.yaml", secret("stage")+"---\n"+secret("publish")+"---\n"+secret("expand"))
-	refs := "    nodeStageSecretRef: {namespace: default, name: stage}\n    nodePublishSecretRef: {namespace: default, name: publish}\n" +
-		"    nodeExpandSecretRef: {namespace: default, name: expand}\n    controllerPublishSecretRef: {namespace: default, name: expand}"
-	n.Apply("zweite.yaml", host.ClaimAndVolume("more", "vol-2", refs)+"---\n"+host.Pod("second", "second", "data", host.Claim("more")))
+	refs := "    nodeStageSecretRef: {namespace: default, name: stage}\n    nodePublishSecretRef: {namespace: " +
+		"default, name: publish}\n" +
+		"    nodeExpandSecretRef: {namespace: default, name: expand}\n    controllerPublishSecretRef: {namespace: " +
+		"default, name: expand}"
+	n.Apply("zweite.yaml", host.ClaimAndVolume("more", "vol-2", refs)+"---\n"+host.Pod("second", "second", "data",
+		host.Claim("more")))
 	n.agent.AwaitStatus("a stage that failed", func(s engine.Status) bool {
 		for _, r := range s.Rungs {
 			if r.Attempts > 0 {
@@ -105,7 +115,8 @@ func (n *node) plant() {
 	})
 }
 
-// echoes are faults of the driver whose messages tell the secrets that the call was sent with. A descent is sent with none.
+// echoes are faults of the driver whose messages tell the secrets that the call was sent with. A descent is sent with
+// none.
 func (n *node) echoes() []csidriver.Rule {
 	return []csidriver.Rule{
 		{
@@ -153,8 +164,8 @@ func requireClean(t *testing.T, what, text string) {
 	}
 }
 
-// searchFiles looks through all that the agent has written: logs, traces, its root directory. Only the copies of manifests may hold what the
-// manifests hold, and nobody but root may read them.
+// searchFiles looks through all that the agent has written: logs, traces, its root directory. Only the copies of
+// manifests may hold what the manifests hold, and nobody but root may read them.
 func (n *node) searchFiles() {
 	n.T.Helper()
 	copies := filepath.Join(n.Root, "volnode", "manifests")
@@ -169,7 +180,8 @@ func (n *node) searchFiles() {
 				return err
 			case path == copies:
 				return fs.SkipDir
-			case !e.Type().IsRegular() || filepath.Base(path) == "csidriver.log": // the driver may tell its own log what it likes
+			case !e.Type().IsRegular() || filepath.Base(path) == "csidriver.log":
+				// the driver may tell its own log what it likes
 				return nil
 			}
 			text, err := os.ReadFile(path)

@@ -14,8 +14,8 @@ import (
 	"github.com/volnode/volnode/e2e/host"
 )
 
-// Nobody reads standard error, the trace goes to a FIFO without a reader, and 1,500 connections to the metrics say nothing, where 1,024 files may be
-// open. Pods come and go, and SIGTERM ends volnode.
+// Nobody reads standard error, the trace goes to a FIFO without a reader, and 1,500 connections to the metrics say
+// nothing, where 1,024 files may be open. Pods come and go, and SIGTERM ends volnode.
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
 	h := host.New(t)

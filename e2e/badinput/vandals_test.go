@@ -27,7 +27,8 @@ func (n *node) state(volume string, want engine.Condition, text string) {
 	})
 }
 
-// What somebody does to the directory of an emptyDir is noticed at once. It is made again, empty, and the status says so until the pod ends.
+// What somebody does to the directory of an emptyDir is noticed at once. It is made again, empty, and the status says
+// so until the pod ends.
 func TestEmptyDirIsTakenAway(t *testing.T) {
 	for name, vandal := range map[string]func(scratch string) error{
 		"removed": os.RemoveAll,
@@ -73,8 +74,8 @@ func TestMemoryEmptyDirIsUnmounted(t *testing.T) {
 	n.ends()
 }
 
-// Somebody mounts over a directory above volumes: they are hidden, not lost. Nothing is done there, nothing of the mount is touched, and once it is
-// gone all is as it was.
+// Somebody mounts over a directory above volumes: they are hidden, not lost. Nothing is done there, nothing of the
+// mount is touched, and once it is gone all is as it was.
 func TestDirectoryAboveVolumesIsMountedOver(t *testing.T) {
 	for _, above := range []string{"pods", "pods/" + webUID, "pods/" + webUID + "/volumes/kubernetes.io~empty-dir"} {
 		t.Run(filepath.Base(above), func(t *testing.T) {

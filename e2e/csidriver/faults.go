@@ -123,7 +123,8 @@ func ParseRules(data []byte) ([]Rule, error) {
 }
 
 // methods are the RPCs that a driver serves, without their services, sorted.
-var methods = methodsOf(csi.Identity_ServiceDesc, csi.Controller_ServiceDesc, csi.Node_ServiceDesc, registerapi.Registration_ServiceDesc)
+var methods = methodsOf(csi.Identity_ServiceDesc, csi.Controller_ServiceDesc, csi.Node_ServiceDesc,
+	registerapi.Registration_ServiceDesc)
 
 func methodsOf(services ...grpc.ServiceDesc) (names []string) {
 	for _, s := range services {
@@ -150,7 +151,8 @@ func (r Rule) check() error {
 	case r.Method == "":
 		return fmt.Errorf("%w: a rule has no method; write the RPC, like NodeStageVolume, or * for any", ErrFaults)
 	case r.Method != "*" && !slices.Contains(methods, r.Method):
-		return fmt.Errorf("%w: method: there is no RPC %q%s", ErrFaults, r.Method, wording.Meant(r.Method, append([]string{"*"}, methods...)))
+		return fmt.Errorf("%w: method: there is no RPC %q%s", ErrFaults, r.Method,
+			wording.Meant(r.Method, append([]string{"*"}, methods...)))
 	case r.Skip < 0 || r.Times < 0 || r.DelayBefore < 0 || r.DelayAfter < 0:
 		return fmt.Errorf("%w: skip, times, delayBefore and delayAfter are not below 0", ErrFaults)
 	}
@@ -171,7 +173,8 @@ func knownFields(data []byte) error {
 	for i, r := range rules {
 		for _, field := range slices.Sorted(maps.Keys(r)) {
 			if !slices.Contains(names, field) {
-				return fmt.Errorf("%w: rule %d: there is no field %q%s", ErrFaults, i, field, wording.Meant(field, names))
+				return fmt.Errorf("%w: rule %d: there is no field %q%s", ErrFaults, i, field,
+					wording.Meant(field, names))
 			}
 		}
 	}

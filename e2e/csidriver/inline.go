@@ -6,7 +6,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// inlineKey is the attribute by which a caller says that the volume belongs to one pod (podInfoOnMount of a CSIDriver object).
+// inlineKey is the attribute by which a caller says that the volume belongs to one pod (podInfoOnMount of a CSIDriver
+// object).
 const inlineKey = "csi.storage.k8s.io/ephemeral"
 
 // existingOrInline is existing, but makes the volume if it is a pod's own.

@@ -10,11 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A second driver of the same name leaves the registration of the first alone, and at its end each removes only what it has made.
+// A second driver of the same name leaves the registration of the first alone, and at its end each removes only what it
+// has made.
 func TestADriverLeavesTheSocketsOfOthersAlone(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.RegistrationDir = filepath.Join(filepath.Dir(c.Endpoint), "registry") })
 	registration := filepath.Join(r.config.RegistrationDir, DefaultName+"-reg.sock")
-	require.Eventually(t, func() bool { _, err := os.Lstat(registration); return err == nil }, 10*time.Second, 10*time.Millisecond) //nolint:forbidigo // another process tells nothing
+	stands := func() bool { _, err := os.Lstat(registration); return err == nil }
+	require.Eventually(t, stands, 10*time.Second, 10*time.Millisecond) //nolint:forbidigo // another process tells nothing
 	first, err := os.Lstat(registration)
 	require.NoError(t, err)
 	for _, change := range []func(*Config){

@@ -70,8 +70,8 @@ func (t *story) driverCalls() ([]string, error) {
 	return methods, nil
 }
 
-// checkUntouched proves that the volnode that was started last has changed nothing: by the driver's log behind the first calls of it, and by
-// volnode's own trace.
+// checkUntouched proves that the volnode that was started last has changed nothing: by the driver's log behind the
+// first calls of it, and by volnode's own trace.
 func (t *story) checkUntouched(first int) error {
 	calls, err := t.driverCalls()
 	if err != nil {
@@ -94,8 +94,8 @@ func (t *story) checkUntouched(first int) error {
 	return nil
 }
 
-// traced reads the trace of the volnode that was started last: how many calls, and those that change a volume or a mount, or belong to an operation
-// that changes anything.
+// traced reads the trace of the volnode that was started last: how many calls, and those that change a volume or a
+// mount, or belong to an operation that changes anything.
 func (t *story) traced() (count int, effects []string, err error) {
 	file, err := os.Open(t.trace())
 	if err != nil {
@@ -133,7 +133,8 @@ func (t *story) checkGone() error {
 		return fmt.Errorf("mounts are left below the root directory's own:\n%s", strings.Join(mounts, "\n"))
 	}
 	t.say("mounts below the root directory: none")
-	left, err := leftBelow(filepath.Join(t.root(), "pods"), filepath.Join(t.root(), "plugins", "kubernetes.io", "csi", csidriver.DefaultName))
+	left, err := leftBelow(filepath.Join(t.root(), "pods"),
+		filepath.Join(t.root(), "plugins", "kubernetes.io", "csi", csidriver.DefaultName))
 	if err != nil {
 		return err
 	}

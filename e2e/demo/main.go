@@ -1,5 +1,6 @@
-// Command demo tells the story of one pod on this host: its volumes come up, outlive a killed agent without being touched, and go. Then it tells the
-// same story in the simulator and compares. Exit status: 0 told, 1 a step failed, 77 only the simulated half was told, for want of root.
+// Command demo tells the story of one pod on this host: its volumes come up, outlive a killed agent without being
+// touched, and go. Then it tells the same story in the simulator and compares. Exit status: 0 told, 1 a step failed, 77
+// only the simulated half was told, for want of root.
 package main
 
 import (
@@ -52,7 +53,8 @@ func tell(s settings) int {
 		return tellInside(s, place)
 	}
 	if os.Geteuid() != 0 {
-		fmt.Println("The demo mounts filesystems, and that needs root: this tells the simulated half only. As root: make demo")
+		fmt.Println("The demo mounts filesystems, and that needs root: this tells the simulated half only. As root: " +
+			"make demo")
 		if err := tellSimulated(s, nil); err != nil {
 			return report(err)
 		}

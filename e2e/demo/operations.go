@@ -54,8 +54,8 @@ func operationsOf(lines []string) []operation {
 	return ops
 }
 
-// byKind puts together what happened to each rung, in order. Rungs go by their kind: the story has one of each. Those of different rungs run side by
-// side, so their order says nothing.
+// byKind puts together what happened to each rung, in order. Rungs go by their kind: the story has one of each. Those
+// of different rungs run side by side, so their order says nothing.
 func byKind(ops []operation) map[string][]string {
 	lines := map[string][]string{}
 	for _, o := range ops {

@@ -112,7 +112,8 @@ func run(ctx context.Context, path string, args ...string) (string, error) {
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("%s %s: %w\n%s%s", path, strings.Join(args, " "), err, out.String(), log.String())
+		return out.String(), fmt.Errorf("%s %s: %w\n%s%s", path, strings.Join(args, " "), err, out.String(),
+			log.String())
 	}
 	return out.String(), nil
 }

@@ -111,8 +111,10 @@ func (t *story) startBoth() error {
 		return err
 	}
 	var err error
-	t.driver, err = start("csidriver", filepath.Join(t.bin, "csidriver"), "--endpoint", t.path("run", "csi.sock"), "--state-dir", t.path("driver"),
-		"--volume", "demo=dir", "--registration-dir", filepath.Join(t.root(), "plugins_registry"), "--call-log", t.path("calls.jsonl"))
+	t.driver, err = start("csidriver", filepath.Join(t.bin, "csidriver"), "--endpoint", t.path("run", "csi.sock"),
+		"--state-dir", t.path("driver"),
+		"--volume", "demo=dir", "--registration-dir", filepath.Join(t.root(), "plugins_registry"), "--call-log",
+		t.path("calls.jsonl"))
 	if err != nil {
 		return err
 	}
@@ -124,8 +126,10 @@ func (t *story) startBoth() error {
 func (t *story) startVolnode() error {
 	t.starts++
 	var err error
-	t.volnode, err = start("volnode", filepath.Join(t.bin, "volnode"), "run", "--root-dir", t.root(), "--manifest-dir", t.path("manifests"),
-		"--socket", t.socket(), "--mount-namespace=own", "--node-name=demo-node", "--log-format=json", "--trace", t.trace())
+	t.volnode, err = start("volnode", filepath.Join(t.bin, "volnode"), "run", "--root-dir", t.root(), "--manifest-dir",
+		t.path("manifests"),
+		"--socket", t.socket(), "--mount-namespace=own", "--node-name=demo-node", "--log-format=json",
+		"--trace", t.trace())
 	if err != nil {
 		return err
 	}
@@ -247,7 +251,8 @@ func (t *story) killAndRestart() error {
 		return err
 	}
 	if !slices.Equal(before.fingerprints(), after.fingerprints()) {
-		return fmt.Errorf("what is mounted has changed:\nbefore %q\nafter  %q", before.fingerprints(), after.fingerprints())
+		return fmt.Errorf("what is mounted has changed:\nbefore %q\nafter  %q", before.fingerprints(),
+			after.fingerprints())
 	}
 	t.say("ready again, and each mount is the same mount as before")
 	return t.checkUntouched(len(calls))

@@ -116,7 +116,8 @@ func (s *session) docs(file string) []object { return slices.Clone(s.model.now.e
 
 func (s *session) newFile() string {
 	s.serial++
-	return fmt.Sprintf("%s-%d.%s", s.pick([]string{"app", "net", "web"}), s.serial, s.pick([]string{"yaml", "yml", "json"}))
+	return fmt.Sprintf("%s-%d.%s", s.pick([]string{"app", "net", "web"}), s.serial,
+		s.pick([]string{"yaml", "yml", "json"}))
 }
 
 // adds puts an object into a file that is there, or into a new one.
@@ -181,7 +182,8 @@ func (s *session) free() []edit {
 			edits = append(edits, edit{weight, name, does})
 		}
 	}
-	some, two := len(pods) > 0, s.model.disputes == 0 // what takes two steps would have the other object count for a moment
+	// what takes two steps would have the other object count for a moment
+	some, two := len(pods) > 0, s.model.disputes == 0
 	add(some, 4, "a pod is deleted", func() { s.takesOut(s.anyPod()) })
 	add(some && s.freeName() != "", 4, "a pod with a uid is renamed", func() {
 		name := s.freeName()
@@ -229,7 +231,10 @@ func (s *session) litters() {
 		name = s.pick(files)
 	}
 	text := s.model.now.entries[name].text
-	for _, junk := range []string{name + "~", name + ".bak", "." + name + ".swp", "4913", "#" + name + "#", "README", "." + name} {
+	for _, junk := range []string{
+		name + "~", name + ".bak", "." + name + ".swp", "4913", "#" + name + "#", "README",
+		"." + name,
+	} {
 		if s.r.IntN(2) == 0 {
 			s.saves(junk, bad(text))
 		}
@@ -288,8 +293,11 @@ func (s *session) changesVolumes() {
 			o.volumes = slices.Delete(o.volumes, at, at+1)
 			return
 		}
-		for _, v := range slices.DeleteFunc(s.drawVolumes(4), func(v volume) bool { return !strings.HasSuffix(v.name, "-3") }) {
-			if !slices.ContainsFunc(o.volumes, func(w volume) bool { return w.name == v.name || w.kind == v.kind && w.of == v.of && v.of != "" }) {
+		for _, v := range slices.DeleteFunc(s.drawVolumes(4),
+			func(v volume) bool { return !strings.HasSuffix(v.name, "-3") }) {
+			if !slices.ContainsFunc(o.volumes, func(w volume) bool {
+				return w.name == v.name || w.kind == v.kind && w.of == v.of && v.of != ""
+			}) {
 				o.volumes = append(o.volumes, v)
 			}
 		}
@@ -307,8 +315,10 @@ func (s *session) alone() []edit {
 	files, m := s.files(), s.model
 	some := len(files) > 0
 	add(some, 4, "a file is spoiled", func() { s.spoilsFile(s.pick(files)) })
-	add(some, 3, "something else takes a file's place", func() { s.becomes(s.pick(files), s.pick([]string{"directory", "link", "fifo"})) })
-	add(true, 2, "junk under a manifest's name", func() { s.becomes(s.newFile(), s.pick([]string{"directory", "link", "fifo"})) })
+	add(some, 3, "something else takes a file's place",
+		func() { s.becomes(s.pick(files), s.pick([]string{"directory", "link", "fifo"})) })
+	add(true, 2, "junk under a manifest's name",
+		func() { s.becomes(s.newFile(), s.pick([]string{"directory", "link", "fifo"})) })
 	add(true, 2, "a new file that can't be read", func() { s.saves(s.newFile(), bad(s.badText(""))) })
 	add(some, 1, "others may write to a file", func() { s.opens(s.pick(files), true) })
 	add(some, 2, "a copy of a file", func() {
@@ -321,7 +331,9 @@ func (s *session) alone() []edit {
 		s.alters(volumes[s.r.IntN(len(volumes))], func(o *object) { o.handle = s.freeHandle() })
 	})
 	add(len(volumes) > 0, 2, "a volume's driver is edited", func() {
-		s.alters(volumes[s.r.IntN(len(volumes))], func(o *object) { o.driver, o.handle = s.pick(drivers), s.freeHandle() })
+		s.alters(volumes[s.r.IntN(len(volumes))], func(o *object) {
+			o.driver, o.handle = s.pick(drivers), s.freeHandle()
+		})
 	})
 	add(s.inlinePod() >= 0, 3, "an inline volume's driver is edited", func() {
 		s.alters(s.places(pod)[s.inlinePod()], func(o *object) {
@@ -403,11 +415,17 @@ func (s *session) repairs() []edit {
 	m := s.model
 	for _, name := range m.bad() {
 		if e := m.now.entries[name]; e.open {
-			edits = append(edits, edit{8, "others may not write to a file any more: " + name, func() { s.opens(name, false) }})
+			edits = append(edits, edit{
+				8, "others may not write to a file any more: " + name,
+				func() { s.opens(name, false) },
+			})
 			continue
 		}
 		if k := m.known[name]; len(k.docs) > 0 {
-			edits = append(edits, edit{8, "a file has its former content again: " + name, func() { s.saveDocs(name, k.docs) }})
+			edits = append(edits, edit{
+				8, "a file has its former content again: " + name,
+				func() { s.saveDocs(name, k.docs) },
+			})
 		}
 		edits = append(edits, edit{3, "what is bad is removed: " + name, func() { s.removes(name) }})
 	}
@@ -434,7 +452,10 @@ func (s *session) settles() []edit {
 		for i, o := range s.model.now.entries[file].docs {
 			id := o.id()
 			if seen[id.named()] || seen[id.owned()] {
-				edits = append(edits, edit{8, "one of two is removed: " + o.name + " from " + file, func() { s.takesOut(place{file, i, o}) }})
+				edits = append(edits, edit{
+					8, "one of two is removed: " + o.name + " from " + file,
+					func() { s.takesOut(place{file, i, o}) },
+				})
 			}
 			seen[id.named()], seen[id.owned()] = true, true
 		}

@@ -56,7 +56,8 @@ func TestSessions(t *testing.T) {
 				}
 			}()
 			s.run(edits)
-			t.Logf("%d edits of %d kinds, %d comparisons, %s; the slowest rest took %s; %d times an object was kept for a bad file", len(s.done),
+			t.Logf("%d edits of %d kinds, %d comparisons, %s; the slowest rest took %s; %d times an object was kept "+
+				"for a bad file", len(s.done),
 				len(s.kinds), s.rests, time.Since(start).Round(time.Second), s.slowest.Round(time.Millisecond), s.held)
 		})
 	}
@@ -66,7 +67,8 @@ func TestSessions(t *testing.T) {
 func shortest(t *testing.T, s *session) {
 	const again = "go test ./e2e/edits -run TestSessions -again -sessions=1 -seed=%d -edits=%d"
 	for n := s.rested + 1; n < len(s.done); n++ {
-		cmd := exec.Command("/proc/self/exe", "-test.run=^TestSessions$", "-again", "-sessions=1", fmt.Sprintf("-seed=%d", s.seed), fmt.Sprintf("-edits=%d", n))
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestSessions$", "-again", "-sessions=1",
+			fmt.Sprintf("-seed=%d", s.seed), fmt.Sprintf("-edits=%d", n))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Logf("fewer edits fail, too: "+again+"\n%s", s.seed, n, out)

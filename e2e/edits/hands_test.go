@@ -62,7 +62,8 @@ const (
 	other // in the place of what is no file
 )
 
-// saves writes a file as some editor does. In a dispute none is without the file for a moment: whoever sees that has the other object count.
+// saves writes a file as some editor does. In a dispute none is without the file for a moment: whoever sees that has
+// the other object count.
 func (s *session) saves(name string, e entry) {
 	manner := s.r.IntN(manners)
 	if now, ok := s.model.now.entries[name]; manner == byVim && (!ok || !now.good || !e.good || s.model.disputes > 0) {

@@ -60,7 +60,8 @@ func (s *session) isUnresolved() bool {
 	return false
 }
 
-// options says what may stand of a pod: what stood before, with what is new; and, if it may have been gone meanwhile, what is new alone. What was wanted for a moment may stand.
+// options says what may stand of a pod: what stood before, with what is new; and, if it may have been gone meanwhile,
+// what is new alone. What was wanted for a moment may stand.
 func (s *session) options(uid string, o object) []option {
 	l := s.model.lives[uid]
 	anew := option{}
@@ -86,7 +87,8 @@ func (s *session) options(uid string, o object) []option {
 			continue
 		}
 		m := *passing[0]
-		if m.kind == "memory" && !slices.ContainsFunc(s.h.Mounts(), func(is host.Mount) bool { return is.Path == full }) {
+		if m.kind == "memory" && !slices.ContainsFunc(s.h.Mounts(),
+			func(is host.Mount) bool { return is.Path == full }) {
 			m.kind = "empty" // the agent died on its way down, and the pod came again without it
 		}
 		anew[at] = &m
@@ -121,7 +123,8 @@ func (s *session) compare() (map[string]option, []string) {
 	pods, stands := s.model.pods(), map[string]option{}
 	for _, p := range status.Pods {
 		if o, ok := pods[string(p.UID)]; !ok || p.Namespace != "default" || p.Name != o.name || !p.Wanted {
-			wrong = append(wrong, fmt.Sprintf("status shows pod %s/%s %s %s, wanted %v", p.Namespace, p.Name, p.UID, p.State, p.Wanted))
+			wrong = append(wrong, fmt.Sprintf("status shows pod %s/%s %s %s, wanted %v", p.Namespace, p.Name, p.UID,
+				p.State, p.Wanted))
 		}
 	}
 	for _, uid := range slices.Sorted(maps.Keys(pods)) {
@@ -154,7 +157,8 @@ func (s *session) compare() (map[string]option, []string) {
 		wrong = append(wrong, fmt.Sprintf("the journal has %d records, not %d", status.Journal.Records, want))
 	}
 	if len(wrong) == 0 && !s.isUnresolved() {
-		if plan, err := s.h.TryAsk("/v1/plan"); err != nil || strings.TrimSpace(plan) != "null" && strings.TrimSpace(plan) != "[]" {
+		if plan, err := s.h.TryAsk("/v1/plan"); err != nil || strings.TrimSpace(plan) != "null" &&
+			strings.TrimSpace(plan) != "[]" {
 			wrong = append(wrong, fmt.Sprintf("something is planned: %s %v", plan, err))
 		}
 	}
@@ -193,7 +197,8 @@ func (s *session) differs(uid string, o object, stands option, p engine.PodStatu
 			wrong = append(wrong, fmt.Sprintf("pod %s: status does not show volume %s", o.name, v.name))
 		case !slices.Contains(want, p.Volumes[at].State):
 			have := p.Volumes[at]
-			wrong = append(wrong, fmt.Sprintf("pod %s: volume %s is %s (%s), and must be %v", o.name, v.name, have.State, have.Why, want))
+			wrong = append(wrong, fmt.Sprintf("pod %s: volume %s is %s (%s), and must be %v", o.name, v.name,
+				have.State, have.Why, want))
 		case m != nil && m.of == of && ok && p.Volumes[at].Path != filepath.Join(s.h.Root, "pods", uid, v.at()):
 			wrong = append(wrong, fmt.Sprintf("pod %s: volume %s is shown at %s", o.name, v.name, p.Volumes[at].Path))
 		}
@@ -225,21 +230,27 @@ func (s *session) sources(status engine.Status) []string {
 	}
 	for _, name := range accept {
 		if len(m.known[name].docs) > 0 {
-			has(name+", which is missing", func(t engine.SourceTrouble) bool { return t.Where == s.path(name) && t.Accept })
+			has(name+", which is missing",
+				func(t engine.SourceTrouble) bool { return t.Where == s.path(name) && t.Accept })
 		}
 	}
 	for id := range m.held {
 		if id.kind == pod {
-			has("pod "+id.name+", which is kept", func(t engine.SourceTrouble) bool { return t.Held && t.Where == "Pod default/"+id.name })
+			has("pod "+id.name+", which is kept", func(t engine.SourceTrouble) bool {
+				return t.Held && t.Where == "Pod default/"+id.name
+			})
 		}
 	}
 	for _, t := range status.Sources {
 		name := path.Base(t.Where)
 		switch {
-		case t.Held && !slices.ContainsFunc(slices.Collect(maps.Keys(m.held)), func(id identity) bool { return t.Where == "Pod default/"+id.name }),
+		case t.Held && !slices.ContainsFunc(slices.Collect(maps.Keys(m.held)),
+			func(id identity) bool { return t.Where == "Pod default/"+id.name }),
 			t.Accept && !t.Held && !slices.Contains(accept, name),
-			!t.Held && !t.Accept && strings.HasPrefix(t.Where, s.h.Manifests) && m.disputes == 0 && !slices.Contains(m.bad(), name):
-			wrong = append(wrong, fmt.Sprintf("status tells of %s: %s (held %v, accept %v)", t.Where, t.Why, t.Held, t.Accept))
+			!t.Held && !t.Accept && strings.HasPrefix(t.Where, s.h.Manifests) && m.disputes == 0 &&
+				!slices.Contains(m.bad(), name):
+			wrong = append(wrong, fmt.Sprintf("status tells of %s: %s (held %v, accept %v)", t.Where, t.Why,
+				t.Held, t.Accept))
 		}
 	}
 	if want := m.unusable == ""; status.Synced != want {
@@ -248,8 +259,8 @@ func (s *session) sources(status engine.Status) []string {
 	return wrong
 }
 
-// stages lists what must be staged, by driver^handle, and what may be: a volume that waits for another to leave its path, also if its claim is not
-// there any more.
+// stages lists what must be staged, by driver^handle, and what may be: a volume that waits for another to leave its
+// path, also if its claim is not there any more.
 func (s *session) stages(stands map[string]option) (must, may map[string]bool) {
 	must, may = map[string]bool{}, map[string]bool{}
 	if s.unresolved() != "" {
@@ -297,7 +308,8 @@ func (s *session) node(stands map[string]option) (wrong []string, records int) {
 		have = append(have, m.Path)
 	}
 	wrong = append(wrong, unequal("mount", mounts, have)...)
-	wrong = append(wrong, unequal("directory of a volume", dirs, s.below("pods/*/volumes/*/*", "pods/*/volumes/*/.*"))...)
+	wrong = append(wrong, unequal("directory of a volume", dirs,
+		s.below("pods/*/volumes/*/*", "pods/*/volumes/*/.*"))...)
 	var pods []string
 	for uid, o := range stands {
 		if len(o) > 0 {

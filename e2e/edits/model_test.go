@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// This file is the model of what a directory of manifests means. It follows docs/volnode.md, section 2, and shares nothing with hal/manifest.
+// This file is the model of what a directory of manifests means. It follows docs/volnode.md, section 2, and shares
+// nothing with hal/manifest.
 
 // folder is one directory that was, is or may be again where the manifests are.
 type folder struct {
@@ -50,7 +51,8 @@ func (e entry) mayHold(names ...string) bool {
 	case !strings.HasSuffix(e.text, "\n"):
 		return true
 	default:
-		if last := e.text[strings.LastIndex(e.text, "\n---")+1:]; isOpen(last) || isNameToCome(last) || isMoreToCome(last) {
+		if last := e.text[strings.LastIndex(e.text, "\n---")+1:]; isOpen(last) || isNameToCome(last) ||
+			isMoreToCome(last) {
 			return true
 		}
 	}
@@ -78,7 +80,8 @@ func isNameToCome(document string) bool {
 	return isNameless(o)
 }
 
-// isMoreToCome says whether a document is a good pod but for its containers, to which somebody who writes it line by line may not have come.
+// isMoreToCome says whether a document is a good pod but for its containers, to which somebody who writes it line by
+// line may not have come.
 func isMoreToCome(document string) bool {
 	var o struct {
 		Kind string         `json:"kind"`
@@ -90,10 +93,11 @@ func isMoreToCome(document string) bool {
 }
 
 func isNameless(o map[string]any) bool {
-	if len(o) > 0 && !slices.ContainsFunc([]string{"apiVersion", "kind", "metadata", "spec", "items", "data"}, func(key string) bool {
-		_, ok := o[key]
-		return ok
-	}) {
+	if len(o) > 0 && !slices.ContainsFunc([]string{"apiVersion", "kind", "metadata", "spec", "items", "data"},
+		func(key string) bool {
+			_, ok := o[key]
+			return ok
+		}) {
 		return false
 	}
 	if items, ok := o["items"].([]any); ok && len(items) > 0 {
@@ -237,8 +241,8 @@ func (m *model) dies() {
 	m.isDown = true
 }
 
-// serve says what counts: of two objects with one name or uid the one that counted before, in the file in which it did, else in another, else the first;
-// and what no manifest names any more, if it may still be wanted.
+// serve says what counts: of two objects with one name or uid the one that counted before, in the file in which it did,
+// else in another, else the first; and what no manifest names any more, if it may still be wanted.
 func (m *model) serve() {
 	before, from := m.served, map[identity]string{}
 	titleOf := func(id identity, file string) int {
@@ -282,7 +286,8 @@ func (m *model) serve() {
 			continue
 		}
 		_, isTaken := holder[id.named()]
-		if m.keeps(id, o, isTaken, disputed[id.owned()] || disputed[id.named()] && !isTaken || contested[id.named()] && id.kind == pod) {
+		if m.keeps(id, o, isTaken, disputed[id.owned()] || disputed[id.named()] && !isTaken || contested[id.named()] &&
+			id.kind == pod) {
 			m.held[id] = true
 			defer func() { counts[id] = o }()
 		}

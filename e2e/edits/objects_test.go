@@ -90,7 +90,8 @@ func (o object) text() string {
 		for _, v := range o.volumes {
 			volumes = append(volumes, v.name, v.source())
 		}
-		return strings.Replace(host.Pod(o.name, o.uid, volumes...), fmt.Sprintf("metadata: {name: %s, uid: %q}\n", o.name, o.uid), meta, 1)
+		return strings.Replace(host.Pod(o.name, o.uid, volumes...),
+			fmt.Sprintf("metadata: {name: %s, uid: %q}\n", o.name, o.uid), meta, 1)
 	case pv:
 		return "apiVersion: v1\nkind: PersistentVolume\n" + meta + fmt.Sprintf(`spec:
   capacity: {storage: 64Mi}

@@ -16,7 +16,8 @@ import (
 	"github.com/volnode/volnode/e2e/host"
 )
 
-// marker begins the names of the files, and of the pods, that tell when the agent has read everything. They sort before all others.
+// marker begins the names of the files, and of the pods, that tell when the agent has read everything. They sort before
+// all others.
 const marker = "0-marker-"
 
 const handles = 40
@@ -34,19 +35,26 @@ type session struct {
 	hidden []hidden
 
 	folders, serial, handle, markers int
-	written, staged                  map[string]bool // handles that hold data; that may have been staged at the last rest
-	strays                           []string
-	done                             []string // the edits
-	restedIn                         int      // the folder of the last rest
-	marked                           []string // and the markers that were in it
-	kinds                            map[string]int
-	rests, held, rested              int
-	slowest                          time.Duration
+	// handles that hold data; that may have been staged at the last rest
+	written, staged     map[string]bool
+	strays              []string
+	done                []string // the edits
+	restedIn            int      // the folder of the last rest
+	marked              []string // and the markers that were in it
+	kinds               map[string]int
+	rests, held, rested int
+	slowest             time.Duration
 }
 
 func newSession(h *host.Host, seed uint64) *session {
-	s := &session{h: h, seed: seed, r: rand.New(rand.NewPCG(seed, 0)), written: map[string]bool{}, kinds: map[string]int{}}
-	s.model = &model{known: map[string]last{}, served: map[identity]object{}, held: map[identity]bool{}, lives: map[string]*life{}, isDown: true}
+	s := &session{
+		h: h, seed: seed, r: rand.New(rand.NewPCG(seed, 0)), written: map[string]bool{},
+		kinds: map[string]int{},
+	}
+	s.model = &model{
+		known: map[string]last{}, served: map[identity]object{}, held: map[identity]bool{},
+		lives: map[string]*life{}, isDown: true,
+	}
 	s.model.now = s.next()
 	var flags []string
 	for i := range handles {
@@ -59,7 +67,8 @@ func newSession(h *host.Host, seed uint64) *session {
 	s.saves(driverFile, good(textOf(documents, "", both), both))
 	var volumes []object
 	for _, name := range claims {
-		volumes = append(volumes, object{kind: pv, name: name, driver: s.pick(drivers), handle: s.freeHandle()}, object{kind: claim, name: name})
+		volumes = append(volumes, object{kind: pv, name: name, driver: s.pick(drivers), handle: s.freeHandle()},
+			object{kind: claim, name: name})
 	}
 	s.saveDocs("volumes.yaml", volumes[:6])
 	s.saveDocs("more.yaml", volumes[6:])
@@ -197,7 +206,8 @@ func (s *session) rest() {
 	}
 }
 
-// marks makes a pod that is known once everything before it is read, and removes those that were seen in this directory.
+// marks makes a pod that is known once everything before it is read, and removes those that were seen in this
+// directory.
 func (s *session) marks() {
 	if s.model.now.id == s.restedIn {
 		for _, name := range s.marked {
@@ -226,6 +236,8 @@ func (s *session) fails(differences []string) {
 		files = append(files, fmt.Sprintf("%s (%s, good %v, open %v):\n%s", name, e.is, e.good, e.open, e.text))
 	}
 	stdout, _, _ := s.h.Run("status", "-o", "wide")
-	require.FailNow(s.h.T, "a difference", "seed %d, after edit %d (%s):\n  %s\nthe last edits:\n  %s\n%s\nthe files:\n%s", s.seed, len(s.done),
-		strings.Join(s.done[max(0, len(s.done)-1):], ""), strings.Join(differences, "\n  "), strings.Join(s.done[max(0, len(s.done)-12):], "\n  "), stdout, strings.Join(files, "\n"))
+	require.FailNow(s.h.T, "a difference",
+		"seed %d, after edit %d (%s):\n  %s\nthe last edits:\n  %s\n%s\nthe files:\n%s", s.seed, len(s.done),
+		strings.Join(s.done[max(0, len(s.done)-1):], ""), strings.Join(differences, "\n  "),
+		strings.Join(s.done[max(0, len(s.done)-12):], "\n  "), stdout, strings.Join(files, "\n"))
 }

@@ -27,7 +27,8 @@ const (
 // startBound is the time that a start may take beside a helper that hangs.
 const startBound = 5 * time.Second
 
-// hanging makes a node with a pod whose hostPath is to be made on a frozen filesystem, and waits until the helper that makes it hangs.
+// hanging makes a node with a pod whose hostPath is to be made on a frozen filesystem, and waits until the helper that
+// makes it hangs.
 func hanging(t *testing.T) (*host.Host, *host.Agent, *host.Frozen, host.Helper) {
 	h := host.New(t)
 	frozen := h.Freeze(h.MountImage("disk"))
@@ -54,7 +55,8 @@ func rungOf(s engine.Status, key hal.Key) engine.RungStatus {
 	return s.Rungs[at]
 }
 
-// An agent dies while its helper hangs. The next one starts at once, serves others, says what is stuck, and by whom, and goes on once it ends.
+// An agent dies while its helper hangs. The next one starts at once, serves others, says what is stuck, and by whom,
+// and goes on once it ends.
 func TestKilledAgent(t *testing.T) {
 	h, a, frozen, helper := hanging(t)
 	a.Kill()
@@ -68,7 +70,8 @@ func TestKilledAgent(t *testing.T) {
 
 	rung := rungOf(h.Status(), stuckKey)
 	require.Equal(t, engine.Stuck, rung.State)
-	require.Contains(t, rung.Why, fmt.Sprintf("pid %d (state D) of an earlier run: mkdir %s/logs", helper.PID, frozen.Path))
+	require.Contains(t, rung.Why, fmt.Sprintf("pid %d (state D) of an earlier run: mkdir %s/logs", helper.PID,
+		frozen.Path))
 	require.Equal(t, "a helper process of an earlier run still lives", rung.Next)
 	text, _, status := h.Run("status", "-o", "wide")
 	require.Zero(t, status)

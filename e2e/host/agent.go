@@ -67,7 +67,8 @@ func (h *Host) Launch(faults ...fault.Rule) *Agent {
 	h.writeConfig()
 	life := len(h.agents) + 1
 	a := &Agent{
-		host: h, Log: filepath.Join(h.Output, fmt.Sprintf("volnode.%d.log", life)), Trace: filepath.Join(h.Output, fmt.Sprintf("trace.%d.jsonl", life)),
+		host: h, Log: filepath.Join(h.Output, fmt.Sprintf("volnode.%d.log", life)),
+		Trace: filepath.Join(h.Output, fmt.Sprintf("trace.%d.jsonl", life)),
 		ready: make(chan struct{}), changed: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	at := &net.UnixAddr{Name: filepath.Join(h.Dir, fmt.Sprintf("notify.%d", life)), Net: "unixgram"}
@@ -81,7 +82,8 @@ func (h *Host) Launch(faults ...fault.Rule) *Agent {
 	for _, r := range faults {
 		rules = append(rules, r.String())
 	}
-	a.cmd = exec.Command(program("volnode"), append([]string{"run", "--config", h.Config, "--trace", a.Trace}, h.Settings.Run...)...)
+	a.cmd = exec.Command(program("volnode"), append([]string{"run", "--config", h.Config, "--trace", a.Trace},
+		h.Settings.Run...)...)
 	a.cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+at.Name, "VOLNODE_FAULT="+strings.Join(rules, "; "))
 	a.cmd.Stdout, a.cmd.Stderr = log, log
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -97,7 +99,8 @@ func (h *Host) Launch(faults ...fault.Rule) *Agent {
 	return a
 }
 
-// listen takes in what the agent tells its service manager (sd_notify(3)): that it serves, and a line whenever something has changed.
+// listen takes in what the agent tells its service manager (sd_notify(3)): that it serves, and a line whenever
+// something has changed.
 func (a *Agent) listen() {
 	message := make([]byte, 4096)
 	for {
@@ -235,10 +238,13 @@ func (h *Host) Ask(page string) string {
 func (h *Host) TryAsk(page string) (string, error) {
 	ctx, cancel := patience()
 	defer cancel()
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", h.socket())
-	}}
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", h.socket())
+		},
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://volnode"+page, nil)
 	if err != nil {
 		return "", err

@@ -41,7 +41,8 @@ func (h *Host) VolumeData(volume string) string {
 	return filepath.Join(h.StateDir(), "volumes", volume, "data")
 }
 
-// StartDriver starts the node's CSI driver, which goes by its default name, with further flags, like --volume=vol-1=dir.
+// StartDriver starts the node's CSI driver, which goes by its default name, with further flags, like
+// --volume=vol-1=dir.
 func (h *Host) StartDriver(flags ...string) *Driver {
 	h.T.Helper()
 	d := h.MainDriver(flags...)
@@ -52,7 +53,8 @@ func (h *Host) StartDriver(flags ...string) *Driver {
 // MainDriver makes the node's CSI driver, as StartDriver does, without starting it.
 func (h *Host) MainDriver(flags ...string) *Driver {
 	d := &Driver{
-		host: h, name: csidriver.DefaultName, dir: h.driverDir(), flags: append([]string{"--call-log", h.CallLog()}, flags...), registry: h.RegistryDir(),
+		host: h, name: csidriver.DefaultName, dir: h.driverDir(),
+		flags: append([]string{"--call-log", h.CallLog()}, flags...), registry: h.RegistryDir(),
 	}
 	h.drivers = append([]*Driver{d}, h.drivers...)
 	return d
@@ -64,7 +66,8 @@ func (h *Host) OtherDriver(name string, flags ...string) *Driver {
 	return h.driverIn(name, name, flags...)
 }
 
-// RivalDriver makes another CSI driver that goes by the name of the node's, with an endpoint of its own, without starting it.
+// RivalDriver makes another CSI driver that goes by the name of the node's, with an endpoint of its own, without
+// starting it.
 func (h *Host) RivalDriver(flags ...string) *Driver {
 	h.T.Helper()
 	return h.driverIn(csidriver.DefaultName, "rival", flags...)
@@ -85,7 +88,8 @@ func (d *Driver) Start() {
 	h := d.host
 	h.T.Helper()
 	args := append([]string{
-		"--name", d.name, "--endpoint", filepath.Join(d.dir, "csi.sock"), "--state-dir", filepath.Join(d.dir, "state"), "--node-id", NodeName,
+		"--name", d.name, "--endpoint", filepath.Join(d.dir, "csi.sock"), "--state-dir", filepath.Join(d.dir, "state"),
+		"--node-id", NodeName,
 		"--registration-dir", d.registry, "--faults", d.faults(),
 	}, d.flags...)
 	d.cmd = exec.Command(program("csidriver"), args...)

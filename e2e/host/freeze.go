@@ -28,7 +28,8 @@ const (
 	fiThaw   = 0xc0045878
 )
 
-// MountImage makes a filesystem of its own, in an image file behind a loop device, and mounts it outside of the root directory.
+// MountImage makes a filesystem of its own, in an image file behind a loop device, and mounts it outside of the root
+// directory.
 func (h *Host) MountImage(name string) string {
 	h.T.Helper()
 	image, dir := filepath.Join(h.Dir, name+".img"), filepath.Join(h.Dir, name)
@@ -42,7 +43,8 @@ func (h *Host) MountImage(name string) string {
 	return dir
 }
 
-// Freeze freezes the filesystem at path (ioctl_fsfreeze: FIFREEZE). A guard process thaws it when this process ends, whatever ends it.
+// Freeze freezes the filesystem at path (ioctl_fsfreeze: FIFREEZE). A guard process thaws it when this process ends,
+// whatever ends it.
 func (h *Host) Freeze(path string) *Frozen {
 	h.T.Helper()
 	f := &Frozen{host: h, Path: path, guard: exec.Command("/proc/self/exe")}
@@ -94,9 +96,10 @@ func guardMain() {
 	os.Exit(0)
 }
 
-// AwaitHanging waits until the helper child of a call that begins like this hangs in the kernel, and returns it. Any helper sleeps like that for a
-// moment while it reads from the disk; the call that a frozen filesystem holds up is the one that writes. The kernel tells nobody that a process has
-// come to hang, so this is the one wait that asks again and again.
+// AwaitHanging waits until the helper child of a call that begins like this hangs in the kernel, and returns it. Any
+// helper sleeps like that for a moment while it reads from the disk; the call that a frozen filesystem holds up is the
+// one that writes. The kernel tells nobody that a process has come to hang, so this is the one wait that asks again and
+// again.
 func (h *Host) AwaitHanging(call string) Helper {
 	h.T.Helper()
 	ctx, cancel := patience()

@@ -18,7 +18,8 @@ import (
 // NodeName is the node's name.
 const NodeName = "node-a"
 
-// Host is one node: a directory with all that its processes need. Its methods fail the test when something can't be done.
+// Host is one node: a directory with all that its processes need. Its methods fail the test when something can't be
+// done.
 type Host struct {
 	T   testing.TB
 	Dir string
@@ -43,9 +44,13 @@ type Settings struct {
 }
 
 // Quick makes the bound of a call without a reply a matter of seconds.
-var Quick = Settings{CallTimeout: 2 * time.Second, UnstageTimeout: 2 * time.Second, Settle: time.Second, JournalBytes: "64Ki"}
+var Quick = Settings{
+	CallTimeout: 2 * time.Second, UnstageTimeout: 2 * time.Second, Settle: time.Second,
+	JournalBytes: "64Ki",
+}
 
-// New makes a node without processes. It is gone at the end of the test. The test is skipped where nothing may be mounted.
+// New makes a node without processes. It is gone at the end of the test. The test is skipped where nothing may be
+// mounted.
 func New(t testing.TB) *Host {
 	t.Helper()
 	haltest.NeedPrivateMounts(t)
@@ -57,7 +62,8 @@ func New(t testing.TB) *Host {
 	dir, err = filepath.EvalSymlinks(dir)
 	require.NoError(t, err)
 	h := &Host{
-		T: t, Dir: dir, Root: filepath.Join(dir, "root"), Manifests: filepath.Join(dir, "manifests"), Output: filepath.Join(dir, "out"),
+		T: t, Dir: dir, Root: filepath.Join(dir, "root"), Manifests: filepath.Join(dir, "manifests"),
+		Output: filepath.Join(dir, "out"),
 		Config: filepath.Join(dir, "volnode.yaml"), Settings: Quick,
 	}
 	for _, d := range []string{h.Root, h.Manifests, h.Output, h.driverDir()} {

@@ -13,8 +13,8 @@ metadata: {name: ` + csidriver.DefaultName + `}
 spec: {attachRequired: false}
 `
 
-// ClaimAndVolume is a manifest of a claim and the PersistentVolume bound to it, both of that name, for a volume of the driver's. Options are further
-// lines of the PersistentVolume's spec.csi.
+// ClaimAndVolume is a manifest of a claim and the PersistentVolume bound to it, both of that name, for a volume of the
+// driver's. Options are further lines of the PersistentVolume's spec.csi.
 func ClaimAndVolume(name, handle, options string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: PersistentVolume

@@ -22,7 +22,8 @@ var programs struct {
 	err  error
 }
 
-// Main runs the tests of a package in a mount namespace of their own, which goes with the last process in it. It is the whole of TestMain.
+// Main runs the tests of a package in a mount namespace of their own, which goes with the last process in it. It is the
+// whole of TestMain.
 func Main(m *testing.M) {
 	guardMain()
 	status := haltest.InPrivateMounts(func() int {
@@ -39,7 +40,8 @@ func build() (string, error) {
 			return
 		}
 		const module = "github.com/volnode/volnode/"
-		cmd := exec.Command("go", "build", "-tags", "volnode_faults", "-o", programs.dir+"/", module+"cmd/volnode", module+"e2e/cmd/csidriver",
+		cmd := exec.Command("go", "build", "-tags", "volnode_faults", "-o", programs.dir+"/", module+"cmd/volnode",
+			module+"e2e/cmd/csidriver",
 			module+"e2e/cmd/registrar")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			programs.err = fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)

@@ -33,7 +33,10 @@ func (d *Driver) Register(flags ...string) *Registrar {
 	h := d.host
 	h.T.Helper()
 	r := &Registrar{host: h, done: make(chan struct{})}
-	args := append([]string{"--csi-address", filepath.Join(d.dir, "csi.sock"), "--plugin-registration-path", h.RegistryDir()}, flags...)
+	args := append([]string{
+		"--csi-address", filepath.Join(d.dir, "csi.sock"), "--plugin-registration-path",
+		h.RegistryDir(),
+	}, flags...)
 	r.cmd = exec.Command(program("registrar"), args...)
 	log, err := os.OpenFile(filepath.Join(h.Output, "csidriver.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	require.NoError(h.T, err)

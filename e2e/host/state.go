@@ -93,8 +93,8 @@ func processState(pid int) string {
 	return string(line[end+2 : end+3])
 }
 
-// Leftovers lists all that an idle node does not have, one line each: mounts, directories of pods and of volumes, what the driver believes to be
-// staged or published, helper processes.
+// Leftovers lists all that an idle node does not have, one line each: mounts, directories of pods and of volumes, what
+// the driver believes to be staged or published, helper processes.
 func (h *Host) Leftovers() []string {
 	h.T.Helper()
 	var left []string

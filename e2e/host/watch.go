@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Await looks again whenever the mount table changes (proc_pid_mountinfo(5), poll) or a name in one of dirs does (inotify(7)), until ok.
+// Await looks again whenever the mount table changes (proc_pid_mountinfo(5), poll) or a name in one of dirs does
+// (inotify(7)), until ok.
 func (h *Host) Await(what string, ok func() bool, dirs ...string) {
 	h.T.Helper()
 	table, err := os.Open("/proc/self/mountinfo")
@@ -18,7 +19,8 @@ func (h *Host) Await(what string, ok func() bool, dirs ...string) {
 	require.NoError(h.T, err)
 	defer unix.Close(notes)
 	for _, dir := range dirs {
-		_, err := unix.InotifyAddWatch(notes, dir, unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_TO|unix.IN_CLOSE_WRITE|unix.IN_MODIFY)
+		_, err := unix.InotifyAddWatch(notes, dir,
+			unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_TO|unix.IN_CLOSE_WRITE|unix.IN_MODIFY)
 		require.NoError(h.T, err)
 	}
 	fds := []unix.PollFd{{Fd: int32(table.Fd()), Events: unix.POLLPRI}, {Fd: int32(notes), Events: unix.POLLIN}}

@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 // shortStep is which points -short takes: every so many-th. Those of RPCs that ask for an effect it takes all.
 const shortStep = 4
 
-// retries is how often a trial is begun again whose agent was not killed: writes of the journal share one call or not, as time has it.
+// retries is how often a trial is begun again whose agent was not killed: writes of the journal share one call or not,
+// as time has it.
 const retries = 5
 
 func TestKillMatrix(t *testing.T) {

@@ -72,7 +72,8 @@ func points(h *host.Host, p phase, calls []call, from int) []point {
 			continue
 		}
 		rule := fault.Rule{
-			Site: fault.SiteName(c.Call), Object: strings.ReplaceAll(c.Object, h.Root, rootMark), Exact: true, Rung: c.Rung, Nth: seen[n], Kill: true,
+			Site: fault.SiteName(c.Call), Object: strings.ReplaceAll(c.Object, h.Root, rootMark), Exact: true,
+			Rung: c.Rung, Nth: seen[n], Kill: true,
 		}
 		if c.Rung == "" {
 			rule.Rung = fault.NoRung
@@ -86,10 +87,12 @@ func points(h *host.Host, p phase, calls []call, from int) []point {
 	return all
 }
 
-// byTheClock tells the calls that come more or less often from run to run: what no operation asks is asked again every so often.
+// byTheClock tells the calls that come more or less often from run to run: what no operation asks is asked again every
+// so often.
 func byTheClock(h *host.Host, c call, nth int) bool {
 	if c.Op != 0 || c.Effect {
 		return false
 	}
-	return nth > 1 || strings.HasPrefix(c.Object, h.Manifests) || strings.HasPrefix(c.Object, h.Root+"/volnode/manifests")
+	return nth > 1 || strings.HasPrefix(c.Object, h.Manifests) ||
+		strings.HasPrefix(c.Object, h.Root+"/volnode/manifests")
 }

@@ -34,7 +34,8 @@ const (
 // node makes a host with a driver and all objects but the pods.
 func node(t *testing.T) *host.Host {
 	h := host.New(t)
-	h.Settings.CallTimeout, h.Settings.UnstageTimeout, h.Settings.Settle = 1500*time.Millisecond, 1500*time.Millisecond, 500*time.Millisecond
+	h.Settings.CallTimeout, h.Settings.UnstageTimeout, h.Settings.Settle = 1500*time.Millisecond, 1500*time.Millisecond,
+		500*time.Millisecond
 	h.StartDriver("--volume=" + volume + "=dir")
 	h.Apply("driver.yaml", host.DriverObject)
 	h.Apply("data.yaml", host.ClaimAndVolume("data", volume, ""))
@@ -45,7 +46,8 @@ func node(t *testing.T) *host.Host {
 
 // Pods apart, so that no two rungs share a directory: what is called does not depend on which of them comes first.
 func applyPods(h *host.Host) {
-	h.Apply("pods.yaml", host.Pod("web", webUID, "data", host.Claim("data"))+"---\n"+host.Pod("cache", cacheUID, "scratch", "emptyDir: {}"))
+	h.Apply("pods.yaml", host.Pod("web", webUID, "data", host.Claim("data"))+"---\n"+host.Pod("cache", cacheUID,
+		"scratch", "emptyDir: {}"))
 }
 
 func ready(h *host.Host) {
@@ -62,7 +64,8 @@ func scratch(h *host.Host) string {
 }
 
 func staging(h *host.Host) string {
-	dirs, err := filepath.Glob(filepath.Join(h.Root, "plugins", "kubernetes.io", "csi", csidriver.DefaultName, "*", "globalmount"))
+	dirs, err := filepath.Glob(filepath.Join(h.Root, "plugins", "kubernetes.io", "csi", csidriver.DefaultName, "*",
+		"globalmount"))
 	require.NoError(h.T, err)
 	if len(dirs) == 0 {
 		return ""
@@ -84,8 +87,8 @@ func write(h *host.Host) {
 	require.NoError(h.T, os.WriteFile(filepath.Join(scratch(h), "kept"), []byte("kept\n"), 0o600))
 }
 
-// launch brings the node to where the phase begins, starts the agent, and returns how many calls it had made when the phase began. The agent may be
-// dead when it returns.
+// launch brings the node to where the phase begins, starts the agent, and returns how many calls it had made when the
+// phase began. The agent may be dead when it returns.
 func launch(h *host.Host, p phase, rules ...fault.Rule) (a *host.Agent, from int) {
 	h.DriverFaults()
 	h.Fresh()

@@ -28,8 +28,9 @@ func TestMain(m *testing.M) {
 // patience bounds one round. It is for a machine that is busy with other things.
 const patience = 5 * time.Minute
 
-// around makes a host of the namespaces that it runs in: its own process 1, and directories that are empty or copies. Then it runs the commands on
-// its standard input, and fails with the first that fails. Nothing may be left of any volume.
+// around makes a host of the namespaces that it runs in: its own process 1, and directories that are empty or copies.
+// Then it runs the commands on its standard input, and fails with the first that fails. Nothing may be left of any
+// volume.
 const around = `
 mount -t proc proc /proc
 copy=$(mktemp -d)

@@ -86,8 +86,8 @@ func (n *node) ends() {
 	require.Empty(n.T, n.Leftovers())
 }
 
-// The driver is killed for up to half a minute, 50 times, while pods come and go. Its registrar lives on and hears nothing of it, and nobody lends a
-// hand. The short form is of six times, for up to three seconds.
+// The driver is killed for up to half a minute, 50 times, while pods come and go. Its registrar lives on and hears
+// nothing of it, and nobody lends a hand. The short form is of six times, for up to three seconds.
 func TestDriverIsKilledBehindItsRegistrar(t *testing.T) {
 	n := running(t)
 	times, most := 50, 30*time.Second
@@ -137,11 +137,14 @@ func TestRegistrarComesWhileItsDriverIsSlow(t *testing.T) {
 	n := running(t)
 	n.registrar.Terminate()
 	n.agent.AwaitStatus("no socket", func(s engine.Status) bool {
-		return len(s.Drivers) == 1 && s.Drivers[0].Socket == "" && strings.Contains(s.Drivers[0].Why, "a volume of it is up")
+		return len(s.Drivers) == 1 && s.Drivers[0].Socket == "" &&
+			strings.Contains(s.Drivers[0].Why, "a volume of it is up")
 	})
 	n.driver.Faults(csidriver.Rule{Method: "NodeGetInfo", FailBefore: csidriver.Code(codes.Unavailable)})
 	n.registrar = n.driver.Register()
-	n.shown("-reg.sock", "why it is not registered", func(d engine.DriverStatus) bool { return !d.Registered && strings.Contains(d.Why, "NodeGetInfo") })
+	n.shown("-reg.sock", "why it is not registered", func(d engine.DriverStatus) bool {
+		return !d.Registered && strings.Contains(d.Why, "NodeGetInfo")
+	})
 	n.lives()
 	n.driver.Faults()
 	n.shown("-reg.sock", "a driver that is registered", isServing)
@@ -161,8 +164,8 @@ func TestRegistrarIsRefusedForAReason(t *testing.T) {
 	n.ends()
 }
 
-// Another process registers the driver's name, in a directory below the registry. It is shown and gets no call, also after a restart of the agent,
-// until the driver is gone; and a driver that comes back waits in turn.
+// Another process registers the driver's name, in a directory below the registry. It is shown and gets no call, also
+// after a restart of the agent, until the driver is gone; and a driver that comes back waits in turn.
 func TestSecondEndpointWaits(t *testing.T) {
 	n := running(t)
 	n.registrar.Terminate()

@@ -25,16 +25,22 @@ type rung struct {
 	state       State
 
 	trusted bool // Unknown, yet nothing was sent since fingerprint was confirmed: a look that finds it again is enough
-	purged  bool // Invariant: no climb that was ever sent can have left anything since the last Done descent began, or none was ever sent.
-	looked  bool // seen is known
-	veiled  bool // nobody could look whether an earlier life has left something at its place
-	traced  bool // found without a record, by what a climb of ours left on disk before its first call: what stands there came after it
-	wasUp   bool // containers may have run on it
-	denied  bool // an actor said that it is not there, and it was not mended since
-	negate  bool // the actor holds something incompatible, or a descent may have left something: it goes before the next climb
-	failed  bool // with negate: the filesystem that it is, or that it is on, has failed since it came up
-	sweep   bool // a climb that was answered with an error may have left names there that are no mount: they are looked for once
-	left    bool // a descent may have had an effect since it last was up: what it holds is given up
+	// Invariant: no climb that was ever sent can have left anything since the last Done descent began, or none was ever
+	// sent.
+	purged bool
+	looked bool // seen is known
+	veiled bool // nobody could look whether an earlier life has left something at its place
+	// found without a record, by what a climb of ours left on disk before its first call: what stands there came after
+	// it
+	traced bool
+	wasUp  bool // containers may have run on it
+	denied bool // an actor said that it is not there, and it was not mended since
+	// the actor holds something incompatible, or a descent may have left something: it goes before the next climb
+	negate bool
+	failed bool // with negate: the filesystem that it is, or that it is on, has failed since it came up
+	// a climb that was answered with an error may have left names there that are no mount: they are looked for once
+	sweep bool
+	left  bool // a descent may have had an effect since it last was up: what it holds is given up
 
 	// What the journal holds.
 	recorded bool
@@ -107,19 +113,24 @@ func (c *Core) respec(r *rung, spec *Rung) {
 	}
 }
 
-// shed has a rung that is gone stand on what it is wanted to stand on, and own the paths that it is wanted at, and no more.
+// shed has a rung that is gone stand on what it is wanted to stand on, and own the paths that it is wanted at, and no
+// more.
 func (c *Core) shed(r *rung) {
 	spec := r.Rung
-	spec.Below = slices.DeleteFunc(slices.Clone(r.Below), func(key hal.Key) bool { return slices.Contains(r.sheds, key) })
-	spec.Places = slices.DeleteFunc(slices.Clone(r.Places), func(at string) bool { return slices.Contains(r.vacates, at) })
+	spec.Below = slices.DeleteFunc(slices.Clone(r.Below),
+		func(key hal.Key) bool { return slices.Contains(r.sheds, key) })
+	spec.Places = slices.DeleteFunc(slices.Clone(r.Places),
+		func(at string) bool { return slices.Contains(r.vacates, at) })
 	p := r.own()
 	p.sheds, p.vacates = nil, nil
 	c.respec(r, &spec)
 }
 
 func sameSpec(a, b *Rung) bool {
-	return a.Key == b.Key && a.Kind == b.Kind && a.Pod == b.Pod && a.Need == b.Need && a.Volume == b.Volume && a.Actor == b.Actor &&
-		a.Exclusive == b.Exclusive && a.Awaits == b.Awaits && a.Intent == b.Intent && a.Limits == b.Limits && slices.Equal(a.Below, b.Below) && slices.Equal(a.Want, b.Want) &&
+	return a.Key == b.Key && a.Kind == b.Kind && a.Pod == b.Pod && a.Need == b.Need && a.Volume == b.Volume &&
+		a.Actor == b.Actor &&
+		a.Exclusive == b.Exclusive && a.Awaits == b.Awaits && a.Intent == b.Intent && a.Limits == b.Limits &&
+		slices.Equal(a.Below, b.Below) && slices.Equal(a.Want, b.Want) &&
 		slices.Equal(a.Places, b.Places)
 }
 
@@ -174,7 +185,8 @@ func (c *Core) unindex(r *rung) {
 	}
 }
 
-// of returns the rungs of an actor, sorted by key. They are many, and asked for only when something happens to the actor.
+// of returns the rungs of an actor, sorted by key. They are many, and asked for only when something happens to the
+// actor.
 func (c *Core) of(actor string) []*rung {
 	c.work.Rungs += uint64(len(c.actors[actor]))
 	rs := make([]*rung, 0, len(c.actors[actor]))
@@ -236,9 +248,10 @@ func (c *Core) below(r *rung) []*rung {
 // isBare reports whether r is a pod's own and stands on nothing.
 func (r *rung) isBare() bool { return r.Pod != "" && len(r.Below) == 0 }
 
-// beside returns what of the volume of r is bound to it though neither stands on the other: what pods share, of a pod's rung that stands on nothing,
-// and the other way round. A driver comes back without staging, or its stage was not found: what pods have of the volume then stands on nothing, and
-// still no volume may be unstaged before all of it is unpublished (CSI, NodeUnstageVolume).
+// beside returns what of the volume of r is bound to it though neither stands on the other: what pods share, of a pod's
+// rung that stands on nothing, and the other way round. A driver comes back without staging, or its stage was not
+// found: what pods have of the volume then stands on nothing, and still no volume may be unstaged before all of it is
+// unpublished (CSI, NodeUnstageVolume).
 func (c *Core) beside(r *rung) []*rung {
 	if r.Pod != "" && !r.isBare() {
 		return nil
@@ -252,8 +265,9 @@ func (c *Core) beside(r *rung) []*rung {
 	return rs
 }
 
-// foundations describes what r stands on now. For a descent that is also what was lost since, as it was: what r is known by does not go with it. What
-// was not up in this boot is known by nothing: facts of another boot, as a device's number, may be true of somebody else's by now.
+// foundations describes what r stands on now. For a descent that is also what was lost since, as it was: what r is
+// known by does not go with it. What was not up in this boot is known by nothing: facts of another boot, as a device's
+// number, may be true of somebody else's by now.
 func (c *Core) foundations(r *rung, v Verb) []Foundation {
 	fs := make([]Foundation, 0, len(r.Below))
 	for _, b := range c.below(r) {
@@ -268,14 +282,15 @@ func (c *Core) foundations(r *rung, v Verb) []Foundation {
 	return fs
 }
 
-// isGone reports whether r is Absent for good: down by a descent that began after every climb had ended, and nothing may act on it any more. This is
-// what gone means wherever it is told: to who waits, in the status, in the plan, of what is in use.
+// isGone reports whether r is Absent for good: down by a descent that began after every climb had ended, and nothing
+// may act on it any more. This is what gone means wherever it is told: to who waits, in the status, in the plan, of
+// what is in use.
 func (r *rung) isGone() bool {
 	return r.state == Absent && r.purged && len(r.calls) == 0 && r.op == nil && r.child == ""
 }
 
-// lose makes a standing rung Unknown because its object is not what it was, and with it all that stands on it. trusted says whether a look that
-// finds the fingerprint again is enough to believe in it.
+// lose makes a standing rung Unknown because its object is not what it was, and with it all that stands on it. trusted
+// says whether a look that finds the fingerprint again is enough to believe in it.
 func (c *Core) lose(r *rung, reason string, trusted bool) {
 	if r.state != Present {
 		r.trusted = r.trusted && trusted
@@ -291,8 +306,9 @@ func (c *Core) lose(r *rung, reason string, trusted bool) {
 	}
 }
 
-// fall marks r as lost, so that it is made anew: the first time at once. If r falls again soon, core waits before it makes r anew, longer with each fall.
-// All causes share this wait. Otherwise several rungs that deny what they stand on would each have it made anew at a pace of their own.
+// fall marks r as lost, so that it is made anew: the first time at once. If r falls again soon, core waits before it
+// makes r anew, longer with each fall. All causes share this wait. Otherwise several rungs that deny what they stand on
+// would each have it made anew at a pace of their own.
 func (c *Core) fall(r *rung, reason string) {
 	stood := r.state == Present
 	c.lose(r, reason, false)
@@ -307,8 +323,9 @@ func (c *Core) fall(r *rung, reason string) {
 	p.falls.fail(p.up.until, r.Key, Climb, true)
 }
 
-// saw notes what stands at the place of a rung that is to be climbed again: it is not the rung, and only what comes after the next intent may be. As
-// long as a climb may act, what it makes is ours, and is not to be taken for what stood there before.
+// saw notes what stands at the place of a rung that is to be climbed again: it is not the rung, and only what comes
+// after the next intent may be. As long as a climb may act, what it makes is ours, and is not to be taken for what
+// stood there before.
 func (r *rung) saw(fingerprint string) {
 	if r.bound(Climb) == 0 {
 		r.looked, r.traced = true, false

@@ -9,8 +9,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is about calls that were answered with an error. Such an answer ends its call: the call blocks nothing. Whether its actor keeps to that is
-// seen: until the old bound the call is remembered, and if its effect comes, the actor acts after it has answered, which is remembered for good.
+// This file is about calls that were answered with an error. Such an answer ends its call: the call blocks nothing.
+// Whether its actor keeps to that is seen: until the old bound the call is remembered, and if its effect comes, the
+// actor acts after it has answered, which is remembered for good.
 
 // answered is the latest of the calls of one side that were answered with an error.
 type answered struct {
@@ -60,15 +61,18 @@ func (r *rung) remembers(v Verb) hal.Instant {
 	return r.answered[side(v)].until
 }
 
-// awaitsEffect: r is down, and only a climb that was answered with an error could bring it up. A descent may still act: that brings nothing up.
+// awaitsEffect: r is down, and only a climb that was answered with an error could bring it up. A descent may still act:
+// that brings nothing up.
 func (r *rung) awaitsEffect() bool {
-	return r.remembers(Climb) != 0 && r.state == Absent && r.purged && r.bound(Climb) == 0 && r.op == nil && r.child == ""
+	return r.remembers(Climb) != 0 && r.state == Absent && r.purged && r.bound(Climb) == 0 && r.op == nil &&
+		r.child == ""
 }
 
 // isRemembered: nothing of r is left, and a climb that was answered with an error is remembered.
 func (r *rung) isRemembered() bool { return r.remembers(Climb) != 0 && r.isGone() }
 
-// isPast: nobody wants r, nothing is left of it, and it is remembered only to see whether its actor keeps to its answers. It is told to nobody.
+// isPast: nobody wants r, nothing is left of it, and it is remembered only to see whether its actor keeps to its
+// answers. It is told to nobody.
 func (c *Core) isPast(r *rung) bool { return r.isRemembered() && c.desire(r) == unwanted }
 
 // forgets lets go of what was remembered until now, or of an actor that is dead.
@@ -109,8 +113,8 @@ func (c *Core) recallAnswered(r *rung, fingerprint string, looked bool) {
 	}
 }
 
-// recallEffects takes what stands at the places of rungs that were gone for effects of answered calls. Where another volume
-// has the place by now, it is none if that volume has made it, or may have.
+// recallEffects takes what stands at the places of rungs that were gone for effects of answered calls. Where another
+// volume has the place by now, it is none if that volume has made it, or may have.
 func (c *Core) recallEffects() {
 	for _, f := range c.effects {
 		r := c.rungs[f.Key]
@@ -132,8 +136,8 @@ func (c *Core) intruded(r *rung, fingerprint string) {
 	}
 }
 
-// appears: something has come to stand at the place of a rung that was down, while only a call that was answered with an error could bring
-// it. So its actor acts after it has answered. What came goes, if nobody wants it.
+// appears: something has come to stand at the place of a rung that was down, while only a call that was answered with
+// an error could bring it. So its actor acts after it has answered. What came goes, if nobody wants it.
 func (c *Core) appears(r *rung, fingerprint string) {
 	isKnown := c.acts[r.Actor]
 	r.state, r.purged, r.trusted = Unknown, false, false
@@ -150,8 +154,8 @@ func (c *Core) appears(r *rung, fingerprint string) {
 	c.markAround(r)
 }
 
-// clears has what answered calls of other volumes may have brought to the place of r taken down once more, after r, which goes there to come up again:
-// what is unmounted may be theirs, and their drivers hold them still.
+// clears has what answered calls of other volumes may have brought to the place of r taken down once more, after r,
+// which goes there to come up again: what is unmounted may be theirs, and their drivers hold them still.
 func (c *Core) clears(r *rung) {
 	for _, o := range r.rivals {
 		if o.awaitsEffect() {
@@ -163,7 +167,8 @@ func (c *Core) clears(r *rung) {
 	}
 }
 
-// distrust notes for good that an actor acts after it has answered. All of its calls that were ended by such an answer are fenced again.
+// distrust notes for good that an actor acts after it has answered. All of its calls that were ended by such an answer
+// are fenced again.
 func (c *Core) distrust(actor string) {
 	if c.acts[actor] || actor == "" {
 		return
@@ -192,8 +197,8 @@ func (c *Core) doubt(r *rung) {
 	}
 }
 
-// recallActors takes in the records of actors: which act after they have answered, but for those that the operator trusts again, and who serves them. It
-// returns the others.
+// recallActors takes in the records of actors: which act after they have answered, but for those that the operator
+// trusts again, and who serves them. It returns the others.
 func (c *Core) recallActors(s Start) []Record {
 	rungs := make([]Record, 0, len(s.Records))
 	for _, rec := range s.Records {
@@ -217,11 +222,11 @@ func (c *Core) ActsAfterReply(actor string) bool { return c.acts[actor] }
 // acted reports whether no answer of the actor of r ends a call, be it that the operator says so or that it was seen.
 func (c *Core) acted(r *rung) bool { return r.Limits.ActsAfterReply || c.acts[r.Actor] }
 
-// Remembered calls f with the key and parameters of each rung that is down, and of which a climb that was answered
-// with an error is remembered: what comes to stand there is its effect. Where another volume has the place by now, that is
-// so of what is not the mount beside: the fingerprint of that volume, if it is up. If it is in doubt it may be its own, unless
-// it is Blocked: its driver lets go of it, and what is there is not its own. Of those that changed after the Step numbered
-// since, nothing that was read then tells. Only those above, at and below some paths; nil is all.
+// Remembered calls f with the key and parameters of each rung that is down, and of which a climb that was answered with
+// an error is remembered: what comes to stand there is its effect. Where another volume has the place by now, that is
+// so of what is not the mount beside: the fingerprint of that volume, if it is up. If it is in doubt it may be its own,
+// unless it is Blocked: its driver lets go of it, and what is there is not its own. Of those that changed after the
+// Step numbered since, nothing that was read then tells. Only those above, at and below some paths; nil is all.
 func (c *Core) Remembered(paths []string, since uint64, f func(key hal.Key, path, beside string)) {
 	for _, r := range c.concerned(paths, true) {
 		if !r.awaitsEffect() || r.changed > since {
@@ -236,8 +241,8 @@ func (c *Core) Remembered(paths []string, since uint64, f func(key hal.Key, path
 	}
 }
 
-// Memories returns how many records stand for calls that were answered with an error, and how many for actors that act after they have answered; and the
-// actors of which a record names who serves them.
+// Memories returns how many records stand for calls that were answered with an error, and how many for actors that act
+// after they have answered; and the actors of which a record names who serves them.
 func (c *Core) Memories() (calls, actors int, served []string) {
 	for _, r := range c.sorted() {
 		if r.recorded && r.phase == Lingering {

@@ -11,9 +11,10 @@ const (
 	backoffFirst = 500 * time.Millisecond
 	backoffMax   = 2*time.Minute + 2*time.Second // K:C38: the incumbent's 2 min 2 s
 
-	// answeredMax is the longest wait after an answer, and answeredFor how long after the first failure in a row that holds. An answer is cheap, and
-	// what it complains of, as a busy mount, mostly ends within minutes: then a person, or another node, waits for the volume. That is at most 15 calls
-	// a minute for a rung, and 150 in all before the waits are those of the incumbent.
+	// answeredMax is the longest wait after an answer, and answeredFor how long after the first failure in a row that
+	// holds. An answer is cheap, and what it complains of, as a busy mount, mostly ends within minutes: then a person,
+	// or another node, waits for the volume. That is at most 15 calls a minute for a rung, and 150 in all before the
+	// waits are those of the incumbent.
 	answeredMax = 4 * time.Second
 	answeredFor = 10 * time.Minute
 )
@@ -25,8 +26,8 @@ type backoff struct {
 	until    hal.Instant
 }
 
-// fail starts the next wait: 500 ms doubled with each failure up to 2 min 2 s, after an answer for some time up to 4 s, less up to a tenth by a hash of
-// key, direction and attempt, so that rungs that failed together do not retry together.
+// fail starts the next wait: 500 ms doubled with each failure up to 2 min 2 s, after an answer for some time up to 4 s,
+// less up to a tenth by a hash of key, direction and attempt, so that rungs that failed together do not retry together.
 func (b *backoff) fail(now hal.Instant, key hal.Key, v Verb, isAnswered bool) {
 	d := backoffMax
 	if b.attempts < 8 {

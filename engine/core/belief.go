@@ -10,12 +10,13 @@ type Belief struct {
 	Volume      string
 	State       State
 	Fingerprint string
-	Path        string      // the parameter of that name that it was made with
-	Verb        Verb        // of the operation in flight
-	InFlight    bool        // an operation is in flight
-	HasChild    bool        // a helper of an earlier run may act on it
-	IsGone      bool        // Absent for good: nothing is left and nothing can come
-	IsDoubtful  bool        // Absent by a descent that began before the end of every climb: it will be taken down once more
+	Path        string // the parameter of that name that it was made with
+	Verb        Verb   // of the operation in flight
+	InFlight    bool   // an operation is in flight
+	HasChild    bool   // a helper of an earlier run may act on it
+	IsGone      bool   // Absent for good: nothing is left and nothing can come
+	// Absent by a descent that began before the end of every climb: it will be taken down once more
+	IsDoubtful  bool
 	IsWanted    bool        // by a pod, or by a rung that stands on it
 	IsHeldBack  bool        // it must be made anew, once no container runs on it
 	IsDisplaced bool        // containers run on what another volume has at its path
@@ -31,8 +32,10 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 		return Belief{}, false
 	}
 	b := Belief{
-		Key: key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, State: r.state, Fingerprint: r.fingerprint, Path: Value(r.made, "path"),
-		InFlight: r.op != nil, HasChild: r.child != "", IsGone: r.isGone(), IsDoubtful: r.state == Absent && !r.purged, IsWanted: c.desire(r) == wanted,
+		Key: key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, State: r.state, Fingerprint: r.fingerprint,
+		Path:     Value(r.made, "path"),
+		InFlight: r.op != nil, HasChild: r.child != "", IsGone: r.isGone(), IsDoubtful: r.state == Absent &&
+			!r.purged, IsWanted: c.desire(r) == wanted,
 		IsHeldBack:  r.isHeldBack(),
 		IsDisplaced: r.next.why == whyPlaceUsed,
 		IsTimed:     c.isTimed(r), ClimbOpen: r.bound(Climb), DescendOpen: r.bound(Descend),
@@ -55,16 +58,17 @@ func (r *rung) isHeldBack() bool {
 
 // Prospect is what decides, beside a [Belief], what is done about a rung next.
 type Prospect struct {
-	Change      OnChange // what the difference between how it was made and what is wanted asks for
-	Phase       Phase    // of its record
-	IsRecorded  bool     // it has one
-	IsHeld      bool     // it is not wanted, and not taken down: containers may run on it, or not all that its pod wants is known
-	IsUsed      bool     // containers may run on it
-	IsTrusted   bool     // if it is Unknown, a look that finds its fingerprint again is enough
-	IsNegated   bool     // it goes before the next climb
-	IsDenied    bool     // an actor said that it is not there
-	IsShedding  bool     // once it is gone, it stands on less, or owns fewer paths
-	IsExclusive bool     // nothing else of its volume may be up
+	Change     OnChange // what the difference between how it was made and what is wanted asks for
+	Phase      Phase    // of its record
+	IsRecorded bool     // it has one
+	// it is not wanted, and not taken down: containers may run on it, or not all that its pod wants is known
+	IsHeld      bool
+	IsUsed      bool // containers may run on it
+	IsTrusted   bool // if it is Unknown, a look that finds its fingerprint again is enough
+	IsNegated   bool // it goes before the next climb
+	IsDenied    bool // an actor said that it is not there
+	IsShedding  bool // once it is gone, it stands on less, or owns fewer paths
+	IsExclusive bool // nothing else of its volume may be up
 }
 
 // Prospect returns what decides what is done about a rung next; false if core knows of no such rung.
@@ -74,8 +78,10 @@ func (c *Core) Prospect(key hal.Key) (Prospect, bool) {
 		return Prospect{}, false
 	}
 	return Prospect{
-		Change: c.change(r), Phase: r.phase, IsRecorded: r.recorded, IsHeld: c.desire(r) == held, IsUsed: c.runs(r), IsTrusted: r.trusted,
-		IsNegated: r.negate, IsDenied: r.denied, IsShedding: len(r.sheds)+len(r.vacates) > 0, IsExclusive: r.Exclusive != "",
+		Change: c.change(r), Phase: r.phase, IsRecorded: r.recorded, IsHeld: c.desire(r) == held, IsUsed: c.runs(r),
+		IsTrusted: r.trusted,
+		IsNegated: r.negate, IsDenied: r.denied, IsShedding: len(r.sheds)+len(r.vacates) > 0,
+		IsExclusive: r.Exclusive != "",
 	}, true
 }
 
@@ -89,6 +95,6 @@ func (c *Core) Beliefs(f func(Belief)) {
 	}
 }
 
-// Decided returns the keys of the rungs that the last Step decided on, some of them more than once: no belief of another rung has changed in it.
-// The slice is valid until the next Step.
+// Decided returns the keys of the rungs that the last Step decided on, some of them more than once: no belief of
+// another rung has changed in it. The slice is valid until the next Step.
 func (c *Core) Decided() []hal.Key { return c.decided }

@@ -50,7 +50,8 @@ func (c *Core) Clone() *Core {
 	d.pods = make(map[PodUID]*pod, len(c.pods))
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
 		p := *c.pods[uid]
-		p.rungs, p.waiters = list(p.rungs), slices.Clone(p.waiters) // and not tops, which are replaced and never changed
+		// and not tops, which are replaced and never changed
+		p.rungs, p.waiters = list(p.rungs), slices.Clone(p.waiters)
 		p.alone[0] = &p
 		d.pods[uid] = &p
 		for _, r := range p.rungs {
@@ -101,8 +102,8 @@ func cloneIndex[K ~string](index map[K][]*rung, list func([]*rung) []*rung) map[
 // planLimit bounds a plan: a ladder that never settles is cut off there.
 const planLimit = 10000
 
-// Plan returns the operations that would be carried out, in order, if e came now and every operation ended Done at once. Nothing is changed.
-// Operations in flight are taken to end Done too.
+// Plan returns the operations that would be carried out, in order, if e came now and every operation ended Done at
+// once. Nothing is changed. Operations in flight are taken to end Done too.
 func (c *Core) Plan(events ...Event) []Op {
 	d := c.Clone()
 	var queue, plan []Op

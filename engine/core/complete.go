@@ -130,7 +130,8 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	c.land(in)
 }
 
-// setBack starts the wait before the next attempt. An ABORTED that another call of ours explains costs nothing: it is retried when that call ends.
+// setBack starts the wait before the next attempt. An ABORTED that another call of ours explains costs nothing: it is
+// retried when that call ends.
 func (c *Core) setBack(r *rung, in *flight, res Result) {
 	if res.Answer == Aborted && in.crowded {
 		c.serial[r.Actor] = true
@@ -159,8 +160,9 @@ func (c *Core) deny(r *rung) {
 	}
 }
 
-// contradict makes what is wanted upon r Unknown, though nothing is known to be there: the actor says that something stands on r. A call that only a lost
-// journal knew of may have come since the start. What it has made goes before r, and no look tells of all that an actor holds.
+// contradict makes what is wanted upon r Unknown, though nothing is known to be there: the actor says that something
+// stands on r. A call that only a lost journal knew of may have come since the start. What it has made goes before r,
+// and no look tells of all that an actor holds.
 func (c *Core) contradict(r *rung) {
 	for _, a := range c.upon[r.Key] {
 		if a.isGone() && c.desire(a) == wanted {
@@ -202,7 +204,8 @@ func (c *Core) lookedAt(r *rung, res Result) {
 		case res.Fingerprint == r.fingerprint:
 			r.setSeen("") // what stands there is ours
 		case r.traced && !IsBare(res.Fingerprint):
-			r.setSeen(SeenUnknown) // it may be ours: a climb takes it if its driver does, and a descent does not unmount it
+			// it may be ours: a climb takes it if its driver does, and a descent does not unmount it
+			r.setSeen(SeenUnknown)
 		default:
 			r.setSeen(res.Fingerprint)
 		}
@@ -264,7 +267,8 @@ func (c *Core) descended(r *rung, in *flight, res Result) {
 	case hal.Unknown:
 		r.state, r.trusted = Unknown, false
 		c.fenceOff(r, in, res)
-		if res.NegateFirst { // it is not what it was, and no containers run on what is left: they had ended before the descent
+		if res.NegateFirst {
+			// it is not what it was, and no containers run on what is left: they had ended before the descent
 			r.negate, r.wasUp = true, false
 		}
 	}
@@ -283,12 +287,14 @@ func (c *Core) fenceOff(r *rung, in *flight, res Result) {
 		return
 	}
 	r.fence(call{
-		op: in.ID, verb: fenceVerb(in.Verb), until: in.until, instance: res.Instance, name: res.Call, code: res.Code, answer: res.Answer,
+		op: in.ID, verb: fenceVerb(in.Verb), until: in.until, instance: res.Instance, name: res.Call, code: res.Code,
+		answer: res.Answer,
 	})
 	c.open[in.ID] = r
 }
 
-// resetAbove lets the rungs that stand on r try at once, since r changed. If their denials make r fall again and again, the wait of fall sets the pace.
+// resetAbove lets the rungs that stand on r try at once, since r changed. If their denials make r fall again and again,
+// the wait of fall sets the pace.
 func (c *Core) resetAbove(r *rung) {
 	for _, a := range c.upon[r.Key] {
 		a.calm(Climb)

@@ -7,17 +7,19 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Core is the state and the decisions of one node. Not safe for concurrent use: it has one owner. The zero value is not usable; see [New].
+// Core is the state and the decisions of one node. Not safe for concurrent use: it has one owner. The zero value is not
+// usable; see [New].
 type Core struct {
 	now  hal.Instant
 	boot hal.BootID
 	step uint64
 
-	rungs   map[hal.Key]*rung
-	order   []*rung                      // the rungs, sorted by key, when they were asked for last
-	fresh   []*rung                      // those that came since, unsorted
-	stale   bool                         // some of order or fresh have gone since
-	upon    map[hal.Key][]*rung          // the rungs that name a key in Below, sorted by key; the key itself need not exist
+	rungs map[hal.Key]*rung
+	order []*rung // the rungs, sorted by key, when they were asked for last
+	fresh []*rung // those that came since, unsorted
+	stale bool    // some of order or fresh have gone since
+	// the rungs that name a key in Below, sorted by key; the key itself need not exist
+	upon    map[hal.Key][]*rung
 	volumes map[string][]*rung           // by Volume
 	places  map[string][]*rung           // by each of Places
 	atlas   *rung                        // by where they stand: see spot
@@ -79,14 +81,18 @@ type Found struct {
 	Fingerprint string
 }
 
-// New returns the core of a start. A rung is Present without a call only if its last record is confirmed, of this boot, and its fingerprint is what
-// is there now. Everything else with a record or a trace is Unknown, and reconcile resolves it.
+// New returns the core of a start. A rung is Present without a call only if its last record is confirmed, of this boot,
+// and its fingerprint is what is there now. Everything else with a record or a trace is Unknown, and reconcile resolves
+// it.
 func New(s Start) *Core {
 	c := &Core{
 		now: s.Now, boot: s.Boot, limit: cmp.Or(s.InFlight, MaxInFlight), covers: s.Covers, hidden: s.Hidden,
-		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{}, places: map[string][]*rung{},
-		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{}, open: map[hal.OpID]*rung{}, serial: map[string]bool{},
-		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{}, waits: map[Waiter]PodUID{}, none: &plight{isShared: true},
+		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{},
+		places: map[string][]*rung{},
+		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{},
+		open: map[hal.OpID]*rung{}, serial: map[string]bool{},
+		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{}, waits: map[Waiter]PodUID{},
+		none: &plight{isShared: true},
 	}
 	found := map[hal.Key]string{}
 	for _, f := range s.Found {
@@ -149,8 +155,10 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 		c.recallAnswered(r, fingerprint, looked)
 		return
 	}
-	if rec.Phase != Confirmed && (r.Intent || rec.Phase != Leaving) { // of what a start sees whole, nothing goes on by itself
-		// Of what was being taken from a pod without containers something may be left that its driver has let go of: it goes before the next climb.
+	if rec.Phase != Confirmed && (r.Intent || rec.Phase != Leaving) {
+		// of what a start sees whole, nothing goes on by itself
+		// Of what was being taken from a pod without containers something may be left that its driver has let go of: it
+		// goes before the next climb.
 		r.negate = rec.Phase == Leaving && r.Pod != "" && !rec.WasUp
 		return
 	}
@@ -163,13 +171,14 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	}
 }
 
-// doubtBoot takes in that a whole ladder is mounted of which a record tells in another boot: the journal may be an old copy,
-// and what it does not tell of may be up. Unknown is running. A mount at one place alone is a stranger's. The next start must
-// know that, too, whatever becomes of the mounts.
+// doubtBoot takes in that a whole ladder is mounted of which a record tells in another boot: the journal may be an old
+// copy, and what it does not tell of may be up. Unknown is running. A mount at one place alone is a stranger's. The
+// next start must know that, too, whatever becomes of the mounts.
 func (c *Core) doubtBoot(rec Record, found map[hal.Key]string) {
 	isBare := func(key hal.Key) bool { return IsBare(found[key]) }
 	r := c.rungs[rec.Rung.Key]
-	if rec.Boot == c.boot || r == nil || r.Pod == "" || isBare(r.Key) || len(r.Below) == 0 || slices.ContainsFunc(r.Below, isBare) {
+	if rec.Boot == c.boot || r == nil || r.Pod == "" || isBare(r.Key) || len(r.Below) == 0 ||
+		slices.ContainsFunc(r.Below, isBare) {
 		return
 	}
 	r.wasUp = true
@@ -177,8 +186,8 @@ func (c *Core) doubtBoot(rec Record, found map[hal.Key]string) {
 	c.settle(r)
 }
 
-// Step takes in one event at instant now and returns what must be done about it. Events may come in any order; those about operations or rungs that
-// are not known are ignored. An instant before an earlier one counts as that one.
+// Step takes in one event at instant now and returns what must be done about it. Events may come in any order; those
+// about operations or rungs that are not known are ignored. An instant before an earlier one counts as that one.
 func (c *Core) Step(now hal.Instant, e Event) Batch {
 	c.now = max(c.now, now)
 	c.step++
@@ -269,8 +278,8 @@ func (c *Core) mark(r *rung) {
 	}
 }
 
-// markAround queues r and all whose decisions look at r: what it stands on, what stands on it, what is beside it and who owns
-// a path that it owns.
+// markAround queues r and all whose decisions look at r: what it stands on, what stands on it, what is beside it and
+// who owns a path that it owns.
 func (c *Core) markAround(r *rung) {
 	c.mark(r)
 	for _, key := range r.Below {
@@ -318,7 +327,8 @@ func (c *Core) registered(actor string) {
 func (c *Core) childSeen(e ChildSeen) {
 	r := c.rungs[e.Key]
 	if r == nil {
-		// The child's rung left neither record nor trace: it is held in mind by its key alone, so that it is not climbed beside the child.
+		// The child's rung left neither record nor trace: it is held in mind by its key alone, so that it is not
+		// climbed beside the child.
 		r = c.add(Rung{Key: e.Key})
 		r.state = Absent
 	}
@@ -337,7 +347,8 @@ func (c *Core) childGone(key hal.Key) {
 	}
 }
 
-// sorted returns all rungs, sorted by key. The slice is not changed, by either side: what comes or goes later makes another one.
+// sorted returns all rungs, sorted by key. The slice is not changed, by either side: what comes or goes later makes
+// another one.
 func (c *Core) sorted() []*rung {
 	c.work.Rungs += uint64(len(c.rungs))
 	if len(c.fresh) == 0 && !c.stale {

@@ -37,7 +37,8 @@ func done(op hal.OpID, fingerprint string) core.Completed {
 	return core.Completed{Op: op, Result: core.Result{Outcome: hal.Done, Fingerprint: fingerprint}}
 }
 
-// A login to a dead portal does not delay the good path, and the leg that comes later is taken in by a refresh. On the way down the last leg waits.
+// A login to a dead portal does not delay the good path, and the leg that comes later is taken in by a refresh. On the
+// way down the last leg waits.
 func TestOneLegIsEnough(t *testing.T) {
 	c := core.New(core.Start{Now: second, Boot: "b"})
 	c.Step(second, core.AllSynced{})
@@ -63,7 +64,8 @@ func TestOneLegIsEnough(t *testing.T) {
 	require.Equal(t, []string{"#8 descend session1", "#9 descend session2"}, names(c.Step(second, done(7, "")).Start))
 }
 
-// What is found on the node without a record is Unknown, looked at and taken down, a pod's own part not before its containers are gone.
+// What is found on the node without a record is Unknown, looked at and taken down, a pod's own part not before its
+// containers are gone.
 func TestStrays(t *testing.T) {
 	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
 	c := core.New(core.Start{Now: second, Boot: "b", Strays: v.rungs("p")})
@@ -82,7 +84,8 @@ func TestStrays(t *testing.T) {
 	require.Empty(t, c.Pods())
 }
 
-// Of what was replaced before it came nothing is kept, be it that another volume of the pod is not known. What may be there stays.
+// Of what was replaced before it came nothing is kept, be it that another volume of the pod is not known. What may be
+// there stays.
 func TestWhatNeverCameIsForgottenBesideWhatIsNotKnown(t *testing.T) {
 	a := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d", at: "/v"}
 	b := volume{name: "b", kinds: []string{"publish", "stage"}, driver: "d", at: "/v"}
@@ -138,10 +141,12 @@ func TestCloneBeforeTheFirstStep(t *testing.T) {
 
 	c = core.New(start)
 	require.Equal(t, []string{"#1 descend publish/a/p", "#2 descend stage/a"}, names(c.Plan(core.AllSynced{})))
-	require.Equal(t, []string{"#1 descend publish/a/p"}, names(c.Step(second, core.AllSynced{}).Start), "planning did nothing")
+	require.Equal(t, []string{"#1 descend publish/a/p"}, names(c.Step(second, core.AllSynced{}).Start),
+		"planning did nothing")
 }
 
-// A plan takes what stands for what it is: a refresh is a refresh, and what a restart could not read is looked at and found.
+// A plan takes what stands for what it is: a refresh is a refresh, and what a restart could not read is looked at and
+// found.
 func TestPlan(t *testing.T) {
 	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
 	c := core.New(core.Start{Now: second, Boot: "b"})
@@ -153,7 +158,8 @@ func TestPlan(t *testing.T) {
 	require.Empty(t, c.Plan(want()))
 	v.token = "t2"
 	require.Equal(t, []string{"#5 refresh stage/a", "#6 refresh publish/a/p"}, names(c.Plan(want())))
-	require.Equal(t, []string{"#5 descend publish/a/p", "#6 descend stage/a"}, names(c.Plan(core.Unwanted{Pod: "p"}, core.Gone{Pod: "p"})))
+	require.Equal(t, []string{"#5 descend publish/a/p", "#6 descend stage/a"},
+		names(c.Plan(core.Unwanted{Pod: "p"}, core.Gone{Pod: "p"})))
 	require.Empty(t, c.Plan(core.Unwanted{Pod: "p"}), "its containers may still run")
 }
 
@@ -187,7 +193,8 @@ func TestRoom(t *testing.T) {
 	step(core.Gone{Pod: "p"})
 }
 
-// What a verb may know: the parameters, facts and fingerprint of the last Done, what was seen before the intent, and what the rung stands on.
+// What a verb may know: the parameters, facts and fingerprint of the last Done, what was seen before the intent, and
+// what the rung stands on.
 func TestWhatAVerbIsTold(t *testing.T) {
 	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
 	c := core.New(core.Start{Now: second, Boot: "b"})
@@ -195,8 +202,9 @@ func TestWhatAVerbIsTold(t *testing.T) {
 	c.Step(second, core.Wanted{Pod: "p", Rungs: v.rungs("p"), Complete: true})
 	climb := c.Step(second, done(1, "foreign")).Start[0]
 	require.Equal(t, core.Op{
-		ID: 2, Verb: core.Climb, Key: "stage/a", Kind: "stage", Volume: "d^a", Actor: "d", Params: v.rungs("p")[1].Want, Below: []core.Foundation{},
-		Seen: "foreign", First: true, Quiet: true, Deadline: second.Add(2 * time.Minute),
+		ID: 2, Verb: core.Climb, Key: "stage/a", Kind: "stage", Volume: "d^a", Actor: "d", Params: v.rungs("p")[1].Want,
+		Below: []core.Foundation{},
+		Seen:  "foreign", First: true, Quiet: true, Deadline: second.Add(2 * time.Minute),
 	}, climb)
 	facts := []core.Fact{{Name: "device", Value: "8:0"}}
 	c.Step(second, core.Completed{Op: 2, Result: core.Result{Outcome: hal.Done, Facts: facts, Fingerprint: "m"}})
@@ -221,8 +229,8 @@ func TestWhatAVerbIsTold(t *testing.T) {
 	}
 }
 
-// A descent is told what a rung below was made of that is lost since, but not what it was made of in another boot: a device has another number now,
-// and that number may be somebody else's.
+// A descent is told what a rung below was made of that is lost since, but not what it was made of in another boot: a
+// device has another number now, and that number may be somebody else's.
 func TestWhatADescentIsToldOfALostRungBelow(t *testing.T) {
 	facts := []core.Fact{{Name: "device", Value: "8:0"}}
 	stage := core.Foundation{Key: "stage/a", Kind: "stage", Facts: facts, Fingerprint: "m1"}
@@ -230,7 +238,8 @@ func TestWhatADescentIsToldOfALostRungBelow(t *testing.T) {
 		start := core.Start{Now: second, Boot: boot}
 		for i, r := range (volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}).rungs("p") {
 			start.Records = append(start.Records, core.Record{
-				Rung: r, Phase: core.Confirmed, Boot: "b1", Facts: facts, Fingerprint: []string{"m2", "m1"}[i], Seq: uint64(2 - i),
+				Rung: r, Phase: core.Confirmed, Boot: "b1", Facts: facts, Fingerprint: []string{"m2", "m1"}[i],
+				Seq: uint64(2 - i),
 			})
 			start.Found = append(start.Found, core.Found{Key: r.Key})
 		}
@@ -276,7 +285,10 @@ func TestADescentWithoutEffectGivesNothingUp(t *testing.T) {
 }
 
 func TestWhatStandsInPlaceOfARungIsNotIt(t *testing.T) {
-	publish := core.Rung{Key: "publish", Kind: "publish", Pod: "p", Intent: true, Limits: core.Limits{Climb: time.Minute, Settle: time.Minute}}
+	publish := core.Rung{
+		Key: "publish", Kind: "publish", Pod: "p", Intent: true,
+		Limits: core.Limits{Climb: time.Minute, Settle: time.Minute},
+	}
 	up := func(c *core.Core) {
 		c.Step(second, core.AllSynced{})
 		c.Step(second, core.Wanted{Pod: "p", Rungs: []core.Rung{publish}, Complete: true})
@@ -298,13 +310,17 @@ func TestWhatStandsInPlaceOfARungIsNotIt(t *testing.T) {
 	require.Empty(t, b.Start[0].Seen, "it may be the late effect of the first call")
 
 	confirmed := core.Record{Rung: publish, Phase: core.Confirmed, Boot: "b", Fingerprint: "mount 5", Seq: 1}
-	c = core.New(core.Start{Now: second, Boot: "b", Records: []core.Record{confirmed}, Found: []core.Found{{Key: "publish", Fingerprint: "mount 9"}}})
+	c = core.New(core.Start{
+		Now: second, Boot: "b", Records: []core.Record{confirmed},
+		Found: []core.Found{{Key: "publish", Fingerprint: "mount 9"}},
+	})
 	b = c.Step(second, core.Wanted{Pod: "p", Rungs: []core.Rung{publish}, Complete: true})
 	require.Len(t, b.Start, 1)
 	require.Equal(t, "mount 9", b.Start[0].Seen, "it was there before this life's first call")
 }
 
-// Waits of one core grow with its rungs in number, not in work: see BenchmarkStep for the time, and here for what is allocated.
+// Waits of one core grow with its rungs in number, not in work: see BenchmarkStep for the time, and here for what is
+// allocated.
 func TestCostStaysFlat(t *testing.T) {
 	cost := func(volumes int) float64 {
 		c := filled(volumes)
@@ -315,7 +331,8 @@ func TestCostStaysFlat(t *testing.T) {
 		})
 	}
 	few, many := cost(100), cost(10_000)
-	require.Less(t, many, few*1.2, "allocations of one mount and unmount: %.0f beside 100 volumes, %.0f beside 10,000", few, many)
+	require.Less(t, many, few*1.2, "allocations of one mount and unmount: %.0f beside 100 volumes, %.0f beside 10,000",
+		few, many)
 }
 
 // filled is a core with so many volumes up.
@@ -403,8 +420,8 @@ func BenchmarkRestart(b *testing.B) {
 	}
 }
 
-// The journal is lost under a running pod. The trace of the rung was written before its first call, so the mount that stands there is no obstacle:
-// it is climbed without taking that mount for somebody else's.
+// The journal is lost under a running pod. The trace of the rung was written before its first call, so the mount that
+// stands there is no obstacle: it is climbed without taking that mount for somebody else's.
 func TestStrayThatIsWanted(t *testing.T) {
 	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
 	c := core.New(core.Start{Now: second, Boot: "b", Strays: v.rungs("p")})

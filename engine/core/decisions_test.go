@@ -15,8 +15,9 @@ import (
 //
 //	decide rung=publish|stage|local [below=present|unknown|absent] [above=none|joining|live|dead|uncertain|leaving]
 //
-// below is the stage of a publish; without it the publish stands alone. above is the publish of a stage, as it stands: joining, it is wanted and
-// Absent; live, up with containers; dead, up and its containers gone; uncertain, Absent while a climb may still come; leaving, being taken down.
+// below is the stage of a publish; without it the publish stands alone. above is the publish of a stage, as it stands:
+// joining, it is wanted and Absent; live, up with containers; dead, up and its containers gone; uncertain, Absent while
+// a climb may still come; leaving, being taken down.
 func TestDecisions(t *testing.T) {
 	datadriven.Walk(t, "testdata/decisions", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
@@ -41,7 +42,12 @@ func (s standing) String() string {
 	for _, flag := range []struct {
 		is   bool
 		name string
-	}{{s.trusted, "trusted"}, {s.state == Absent && !s.purged, "not for good"}, {s.climb, "climb open"}, {s.descent, "descent open"}} {
+	}{
+		{s.trusted, "trusted"},
+		{s.state == Absent && !s.purged, "not for good"},
+		{s.climb, "climb open"},
+		{s.descent, "descent open"},
+	} {
 		if flag.is {
 			text += ", " + flag.name
 		}
@@ -56,7 +62,8 @@ func standings() []standing {
 		for i := range 16 {
 			s := standing{state, i&8 != 0, i&4 == 0, i&1 != 0, i&2 != 0}
 			switch {
-			case s.trusted && (state != Unknown || s.descent), s.purged && (state != Absent || s.climb), state == Present && s.descent:
+			case s.trusted && (state != Unknown || s.descent), s.purged &&
+				(state != Absent || s.climb), state == Present && s.descent:
 				continue // never: trust ends with a descent, and no climb may come up again for good
 			}
 			rows = append(rows, s)
@@ -182,8 +189,10 @@ func brief(c *Core, r *rung) string {
 		return "forget"
 	}
 	words := map[why]string{
-		whyReady: "ready", whyHeld: "held", whyNotSynced: "not synced", whyStoodOn: "stood on", whyBelow: "below is not up", whyClimbOpen: "climb may come",
-		whyDescentOpen: "descent may come", whyYields: "yields", whyRebuildHeld: "containers run", whyNeighbour: "neighbour busy",
+		whyReady: "ready", whyHeld: "held", whyNotSynced: "not synced", whyStoodOn: "stood on",
+		whyBelow: "below is not up", whyClimbOpen: "climb may come",
+		whyDescentOpen: "descent may come", whyYields: "yields", whyRebuildHeld: "containers run",
+		whyNeighbour: "neighbour busy",
 	}
 	text, ok := words[d.why]
 	if !ok {

@@ -24,7 +24,8 @@ type desire uint8
 
 const (
 	unwanted desire = iota
-	// held: not wanted, but containers may still run on it, or its pod's wishes are not known in full: neither climbed nor descended.
+	// held: not wanted, but containers may still run on it, or its pod's wishes are not known in full: neither climbed
+	// nor descended.
 	held
 	wanted
 )
@@ -49,7 +50,8 @@ func (c *Core) forgetPod(p *pod) {
 	}
 }
 
-// desire derives whether r is wanted: by a pod, or by a wanted rung that stands on it. Users are this derived set, never a count.
+// desire derives whether r is wanted: by a pod, or by a wanted rung that stands on it. Users are this derived set,
+// never a count.
 func (c *Core) desire(r *rung) desire {
 	if len(r.pods) > 0 {
 		return wanted
@@ -65,7 +67,8 @@ func (c *Core) desire(r *rung) desire {
 	return unwanted
 }
 
-// unresolved reports whether r may be a volume that could not be resolved: its pod is wanted and has such a volume, and wants no other volume at r's path.
+// unresolved reports whether r may be a volume that could not be resolved: its pod is wanted and has such a volume, and
+// wants no other volume at r's path.
 func (c *Core) unresolved(r *rung) bool {
 	return r.owner != nil && r.owner.wanted && !r.owner.complete && !slices.ContainsFunc(r.rivals, func(o *rung) bool {
 		return slices.Contains(o.pods, r.owner)
@@ -104,7 +107,8 @@ func (c *Core) wanted(e Wanted) {
 	c.retop(p, slices.Compact(tops))
 }
 
-// unreplaced is those of tops at whose paths rungs have no other volume. What was there before is wanted no more, whatever else is not known of its pod.
+// unreplaced is those of tops at whose paths rungs have no other volume. What was there before is wanted no more,
+// whatever else is not known of its pod.
 func (c *Core) unreplaced(tops []hal.Key, rungs []Rung) (left []hal.Key) {
 	for _, key := range tops {
 		r := c.rungs[key]
@@ -128,14 +132,16 @@ func isBelow(rungs []Rung, key hal.Key) bool {
 	return false
 }
 
-// revive takes back, if p is wanted anew, that no container of it runs: what stands of it, kept from another life or recorded as left, will
-// be used. The records say so before Ready is told. What must be made anew before it can be told is not used as it stands, and what p does not want
-// any more is not used at all: no container runs on it, unless what is wanted changes once more.
+// revive takes back, if p is wanted anew, that no container of it runs: what stands of it, kept from another life or
+// recorded as left, will be used. The records say so before Ready is told. What must be made anew before it can be told
+// is not used as it stands, and what p does not want any more is not used at all: no container runs on it, unless what
+// is wanted changes once more.
 func (c *Core) revive(p *pod, fresh bool, e Wanted) {
 	gone := p.gone && fresh
 	p.gone = p.gone && !fresh
 	for _, r := range p.rungs {
-		isWanted := slices.ContainsFunc(e.Rungs, func(w Rung) bool { return w.Key == r.Key }) || !e.Complete && slices.Contains(p.tops, r.Key)
+		isWanted := slices.ContainsFunc(e.Rungs, func(w Rung) bool { return w.Key == r.Key }) || !e.Complete &&
+			slices.Contains(p.tops, r.Key)
 		isKept := isWanted && c.change(r) != OnChangeRebuild && c.rival(r) == nil
 		switch {
 		case gone && r.wasUp && !isKept:
@@ -214,7 +220,8 @@ func (c *Core) enlist(want *Rung, fresh bool) {
 				r.own().vacates = append(r.vacates, at)
 			}
 		}
-		// A ladder is fixed by its first line and descended as recorded: Below may grow, and shrinks when nothing of the rung is left.
+		// A ladder is fixed by its first line and descended as recorded: Below may grow, and shrinks when nothing of
+		// the rung is left.
 		for _, key := range r.Below {
 			if !slices.Contains(spec.Below, key) {
 				spec.Below = append(slices.Clone(spec.Below), key)

@@ -1,19 +1,22 @@
-// Package core decides. It knows what is wanted and what is known, and says what to do next; it performs nothing and reads nothing.
+// Package core decides. It knows what is wanted and what is known, and says what to do next; it performs nothing and
+// reads nothing.
 //
 //	batch := c.Step(now, event)   // write batch.Lines, then start batch.Start, then wake batch.Wake
 //	at := c.NextWake()            // step again with Wake at this instant, if nothing else happens before
 //
-// The unit is the [Rung]: one thing that can be up or down on this node. A rung names the rungs that it stands on; together they are a DAG, and the
-// part below a pod's top rung is that volume's ladder. Desired is what pods want (desired.go), actual is Unknown, Absent or Present with its
-// evidence (actual.go), and reconcile.go holds the one decision function, next:
+// The unit is the [Rung]: one thing that can be up or down on this node. A rung names the rungs that it stands on;
+// together they are a DAG, and the part below a pod's top rung is that volume's ladder. Desired is what pods want
+// (desired.go), actual is Unknown, Absent or Present with its evidence (actual.go), and reconcile.go holds the one
+// decision function, next:
 //
 //	wanted   │ Absent → (look) → climb        Unknown → look or climb      Present → refresh, rebuild or nothing
 //	held     │ nothing: not wanted, but containers may still run on it
 //	unwanted │ Present, Unknown → (look) → descend     Absent → forget it, once no call may still act on it
 //
-// A call without a known end is an actor of its own (fence.go): a climb that may still come is negated at once and once more at its bound; a
-// descent that may still come may only be repeated, and the climb waits for its end. What may have been done is in the journal before it is done
-// (journal lines of [Batch]), so a restart is [New] with the records and what stands on the node, and then the same reconcile.
+// A call without a known end is an actor of its own (fence.go): a climb that may still come is negated at once and once
+// more at its bound; a descent that may still come may only be repeated, and the climb waits for its end. What may have
+// been done is in the journal before it is done (journal lines of [Batch]), so a restart is [New] with the records and
+// what stands on the node, and then the same reconcile.
 //
 // docs/laws.md has the rules that core keeps, each with the events that force it. "laws 4.2" cites one of them.
 //

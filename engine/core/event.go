@@ -6,8 +6,9 @@ import "github.com/volnode/volnode/hal"
 type Event interface{ event() }
 
 type (
-	// Wanted: the pod wants these rungs, all of them, in place of those of an earlier Wanted. Complete is false while some volume of the pod could
-	// not be resolved: then the pod is not ready, and rungs missing from the list are kept as they are.
+	// Wanted: the pod wants these rungs, all of them, in place of those of an earlier Wanted. Complete is false while
+	// some volume of the pod could not be resolved: then the pod is not ready, and rungs missing from the list are kept
+	// as they are.
 	Wanted struct {
 		Pod      PodUID
 		Rungs    []Rung
@@ -36,11 +37,12 @@ type (
 		Fingerprint string
 		Since       uint64
 	}
-	// Covered: these mounts, which are nobody's volume, hide what is below the paths that they are on. They come in place of those told before.
-	// What they hide is neither brought up nor taken down nor looked at until they are gone, and no pod that needs it is ready.
+	// Covered: these mounts, which are nobody's volume, hide what is below the paths that they are on. They come in
+	// place of those told before. What they hide is neither brought up nor taken down nor looked at until they are
+	// gone, and no pod that needs it is ready.
 	Covered struct{ By []Cover }
-	// Discovered: what a start could not look at was looked at again. Strays are what an earlier life has left there without a record. Hidden
-	// and Unseen come in place of what was told before.
+	// Discovered: what a start could not look at was looked at again. Strays are what an earlier life has left there
+	// without a record. Hidden and Unseen come in place of what was told before.
 	Discovered struct {
 		Strays []Rung
 		Hidden []string
@@ -57,8 +59,8 @@ type (
 	ChildGone struct{ Key hal.Key }
 	// AllSynced: every source has said everything it knows. Nothing is torn down before.
 	AllSynced struct{}
-	// Refused: lines of a batch could not be written; its operations were not started. Keys are the rungs of which the journal keeps no record, as it
-	// has no room for their first one: a line of the others is written later.
+	// Refused: lines of a batch could not be written; its operations were not started. Keys are the rungs of which the
+	// journal keeps no record, as it has no room for their first one: a line of the others is written later.
 	Refused struct {
 		Ops    []hal.OpID
 		Keys   []hal.Key

@@ -62,7 +62,8 @@ func (c *Core) lapse(r *rung, end func(call) bool) {
 
 func never(call) bool { return false }
 
-// answered: the late answer of that very call is the proof of its end, unless its actor is known to act after it has answered.
+// answered: the late answer of that very call is the proof of its end, unless its actor is known to act after it has
+// answered.
 func (c *Core) answered(op hal.OpID) {
 	if r := c.ops[op]; r != nil {
 		r.op.ended = true
@@ -83,10 +84,11 @@ func (c *Core) actorGone(actor, instance string) {
 	}
 }
 
-// hear takes in what an answer proves of the one call of ours on the volume that has no known end: a repeat of it was ABORTED by the same process,
-// so that call was at work; a still later repeat was answered OK, so it no longer is. An error proves nothing of another call: it may have been given
-// before the actor was at the volume. An ABORTED while other calls of ours were in flight on the volume may speak of those and proves nothing; nor
-// does an answer of an actor that acts after it has answered.
+// hear takes in what an answer proves of the one call of ours on the volume that has no known end: a repeat of it was
+// ABORTED by the same process, so that call was at work; a still later repeat was answered OK, so it no longer is. An
+// error proves nothing of another call: it may have been given before the actor was at the volume. An ABORTED while
+// other calls of ours were in flight on the volume may speak of those and proves nothing; nor does an answer of an
+// actor that acts after it has answered.
 func (c *Core) hear(r *rung, in *flight, res Result) {
 	isProof := in.Verb != Look && (res.Answer == Final || res.Answer == Aborted) && res.Instance != ""
 	if !isProof || c.acted(r) || c.openCalls(r) != 1 {

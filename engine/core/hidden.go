@@ -8,9 +8,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A start may fail to list a directory. An earlier life of the agent may have left volumes there that no record names. So core does nothing with a rung
-// whose path lies there: the rung is veiled, which is Unknown, until the manager has listed the directory. Else a climb would mount over what stands
-// there, or a waiter would hear that it is gone.
+// A start may fail to list a directory. An earlier life of the agent may have left volumes there that no record names.
+// So core does nothing with a rung whose path lies there: the rung is veiled, which is Unknown, until the manager has
+// listed the directory. Else a climb would mount over what stands there, or a waiter would hear that it is gone.
 
 // veil returns the name that hides the place of r; false if none does.
 func (c *Core) veil(r *rung) (string, bool) {
@@ -51,7 +51,8 @@ func (c *Core) IsKnown(key hal.Key) bool {
 	return r != nil && !r.veiled && !r.isUntouched()
 }
 
-// isUntouched reports whether r is only wanted: it has no record, and nobody has looked at its place or called anybody for it.
+// isUntouched reports whether r is only wanted: it has no record, and nobody has looked at its place or called anybody
+// for it.
 func (r *rung) isUntouched() bool { return !r.recorded && !r.looked && r.isGone() }
 
 // HasVolume reports whether there is a rung of a volume.

@@ -6,10 +6,11 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// announce writes the line that must be durable before the first effect of an operation: an intent, or leaving, with the bound of its call in it.
-// Effects that a start can list completely need none that is durable; the first climb writes one all the same, because a helper process that
-// outlives the agent may have its effect after the next start has listed what there is. The descent of what has a place of its own needs one, too:
-// what is missing there from then on was given up, and is not lost.
+// announce writes the line that must be durable before the first effect of an operation: an intent, or leaving, with
+// the bound of its call in it. Effects that a start can list completely need none that is durable; the first climb
+// writes one all the same, because a helper process that outlives the agent may have its effect after the next start
+// has listed what there is. The descent of what has a place of its own needs one, too: what is missing there from then
+// on was given up, and is not lost.
 func (c *Core) announce(r *rung, v Verb) {
 	givesUp := v == Descend && r.recorded && len(r.Places) > 0
 	if v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {
@@ -34,7 +35,8 @@ func (c *Core) announce(r *rung, v Verb) {
 	c.batch.Lines = append(c.batch.Lines, line)
 }
 
-// announceBelow writes records for what r stands on, where none has one. On the node, perhaps only files of r name it, and they are removed with r.
+// announceBelow writes records for what r stands on, where none has one. On the node, perhaps only files of r name it,
+// and they are removed with r.
 func (c *Core) announceBelow(r *rung) {
 	for _, b := range c.below(r) {
 		if b.recorded || !b.traced || !b.Intent {
@@ -53,7 +55,8 @@ func (r *rung) within(deadline hal.Instant) hal.Instant {
 	return deadline.Add(r.Limits.Settle)
 }
 
-// settle writes what is known after an operation or a fence has ended. None of it needs to be durable at once: what is on disk claims more.
+// settle writes what is known after an operation or a fence has ended. None of it needs to be durable at once: what is
+// on disk claims more.
 func (c *Core) settle(r *rung) {
 	if r.op != nil {
 		return // the line of its own end will say it
@@ -70,7 +73,8 @@ func (c *Core) settle(r *rung) {
 		}
 		r.made, r.facts, r.fingerprint, r.generation = nil, nil, "", nil
 		c.locate(r)
-		// The next intent is a first one again, and what stands there by then is not ours. Until now it might have been what a late climb has made.
+		// The next intent is a first one again, and what stands there by then is not ours. Until now it might have been
+		// what a late climb has made.
 		r.looked, r.traced = false, false
 		r.setSeen("")
 		return
@@ -113,13 +117,15 @@ func (c *Core) record(r *rung) Record {
 		spec.Want = r.made
 	}
 	return Record{
-		Rung: spec, Phase: r.phase, Boot: c.boot, Facts: r.facts, Fingerprint: r.fingerprint, Seen: r.seen, Generation: r.generation,
+		Rung: spec, Phase: r.phase, Boot: c.boot, Facts: r.facts, Fingerprint: r.fingerprint, Seen: r.seen,
+		Generation: r.generation,
 		ClimbUntil: r.bound(Climb), DescendUntil: r.bound(Descend), WasUp: c.runs(r), Seq: r.seq,
 		AnsweredClimb: r.remembers(Climb), AnsweredDescend: r.remembers(Descend),
 	}
 }
 
-// room estimates the bytes that the rest of r's ladder will need in the journal, one publish included. What has a record needs no more.
+// room estimates the bytes that the rest of r's ladder will need in the journal, one publish included. What has a
+// record needs no more.
 func (c *Core) room(r *rung) int {
 	n := 0
 	for _, a := range c.upon[r.Key] {

@@ -14,9 +14,13 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// TestMain makes the state machine's default size what fits into every test run: -rapid.checks and -rapid.steps ask for more.
+// TestMain makes the state machine's default size what fits into every test run: -rapid.checks and -rapid.steps ask for
+// more.
 func TestMain(m *testing.M) {
-	for name, value := range map[string]string{"rapid.checks": "2000", "rapid.steps": "80", "rapid.nofailfile": "true"} {
+	for name, value := range map[string]string{
+		"rapid.checks": "2000", "rapid.steps": "80",
+		"rapid.nofailfile": "true",
+	} {
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
 		}
@@ -24,8 +28,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestMachine steps core with random events against the world of world_test.go, checks its promises after each step, and at the end lets the faults
-// stop: then everything wanted must come up, everything else must go, and nothing may be left.
+// TestMachine steps core with random events against the world of world_test.go, checks its promises after each step,
+// and at the end lets the faults stop: then everything wanted must come up, everything else must go, and nothing may be
+// left.
 func TestMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t)
@@ -68,8 +73,8 @@ func newMachine(t *rapid.T) *machine {
 	return m
 }
 
-// step is one Step with what its caller owes: lines into the journal, operations started. Sometimes the event comes twice, sometimes a clone goes
-// first.
+// step is one Step with what its caller owes: lines into the journal, operations started. Sometimes the event comes
+// twice, sometimes a clone goes first.
 func (m *machine) step(e core.Event) {
 	m.t.Logf("%s %s", m.now, told(e))
 	var expected *core.Batch
@@ -110,7 +115,8 @@ func told(e core.Event) string {
 }
 
 func written(rec core.Record) string {
-	return fmt.Sprintf("%s in %s, %q, climb %s, descend %s, up %t", rec.Phase, rec.Boot, rec.Fingerprint, rec.ClimbUntil, rec.DescendUntil, rec.WasUp)
+	return fmt.Sprintf("%s in %s, %q, climb %s, descend %s, up %t", rec.Phase, rec.Boot, rec.Fingerprint,
+		rec.ClimbUntil, rec.DescendUntil, rec.WasUp)
 }
 
 // perform writes and starts what a batch asks for. Sometimes the journal can't be written.
@@ -303,11 +309,15 @@ func (m *machine) lose(t *rapid.T) {
 }
 
 func (m *machine) time(t *rapid.T) {
-	d := rapid.SampledFrom([]time.Duration{time.Millisecond, 400 * time.Millisecond, 5 * time.Second, time.Minute, 5 * time.Minute}).Draw(t, "by")
+	d := rapid.SampledFrom([]time.Duration{
+		time.Millisecond, 400 * time.Millisecond, 5 * time.Second, time.Minute,
+		5 * time.Minute,
+	}).Draw(t, "by")
 	m.advance(m.now.Add(d))
 }
 
-// advance lets time pass, with a Wake at each instant that core asks for. Abandoned calls act at the last at their bound.
+// advance lets time pass, with a Wake at each instant that core asks for. Abandoned calls act at the last at their
+// bound.
 func (m *machine) advance(end hal.Instant) {
 	for {
 		at := end
@@ -386,8 +396,8 @@ func (m *machine) plan(*rapid.T) {
 	require.Equal(m.t, at, m.c.NextWake())
 }
 
-// heal stops all faults: from here every operation ends Done. Within the bound of the laws, all that is wanted is up and all else gone; then, with
-// nothing wanted, nothing is left.
+// heal stops all faults: from here every operation ends Done. Within the bound of the laws, all that is wanted is up
+// and all else gone; then, with nothing wanted, nothing is left.
 func (m *machine) heal() {
 	m.healed = true
 	m.sync(nil)
@@ -437,7 +447,8 @@ func (m *machine) heal() {
 	}
 }
 
-// settle runs until nothing is in flight and no wait is left but refreshes, within the bound of the laws and without a storm of calls.
+// settle runs until nothing is in flight and no wait is left but refreshes, within the bound of the laws and without a
+// storm of calls.
 func (m *machine) settle() {
 	n := hal.Instant(len(m.c.View()))
 	limit := m.now.Add(4*time.Minute) + 2*(n+1)*hal.Instant(122*time.Second)

@@ -22,8 +22,8 @@ const (
 
 func (v Verb) String() string { return [...]string{"look", "climb", "refresh", "descend"}[v] }
 
-// Foundation is one rung below the one operated on, as it stood when the operation was decided; for a descent, one that was lost as it stood last in
-// this boot.
+// Foundation is one rung below the one operated on, as it stood when the operation was decided; for a descent, one that
+// was lost as it stood last in this boot.
 type Foundation struct {
 	Key         hal.Key
 	Kind        Kind
@@ -31,7 +31,8 @@ type Foundation struct {
 	Fingerprint string
 }
 
-// Op is one operation: everything its verb may know. Its effects on the node are those of running it once, however often it runs.
+// Op is one operation: everything its verb may know. Its effects on the node are those of running it once, however
+// often it runs.
 type Op struct {
 	ID     hal.OpID
 	Verb   Verb
@@ -63,7 +64,8 @@ type Op struct {
 
 func (o Op) String() string { return fmt.Sprintf("#%d %s %s", o.ID, o.Verb, o.Key) }
 
-// SeenUnknown says that something stands at the path, and that nobody knows whether it stood there before our first intent.
+// SeenUnknown says that something stands at the path, and that nobody knows whether it stood there before our first
+// intent.
 const SeenUnknown = "something unknown"
 
 // Answer is what the actor said last, as far as it tells whether calls of ours have ended.
@@ -76,9 +78,11 @@ const (
 	Final
 	// Aborted: the server says that another operation on the volume is under way.
 	Aborted
-	// Failed: the server's own error. It ends this call, and tells nothing of another: it may have been given before the actor was at the volume.
+	// Failed: the server's own error. It ends this call, and tells nothing of another: it may have been given before
+	// the actor was at the volume.
 	Failed
-	// Doubted: an error that does not prove the end of this call: something between may have made it up, or it names a time-out of the actor's own.
+	// Doubted: an error that does not prove the end of this call: something between may have made it up, or it names a
+	// time-out of the actor's own.
 	Doubted
 )
 
@@ -89,7 +93,8 @@ func (a Answer) String() string {
 // Result is how an operation ended.
 type Result struct {
 	Outcome hal.Outcome
-	// Fenced, with Unknown: the call has no known end and may still act until its deadline and the rung's Settle have passed.
+	// Fenced, with Unknown: the call has no known end and may still act until its deadline and the rung's Settle have
+	// passed.
 	Fenced   bool
 	Answer   Answer
 	Instance string // of the actor that was asked, "" if not known
@@ -101,16 +106,20 @@ type Result struct {
 	Short     string      // with Done: what is missing, "" for nothing; the rung is Present and Degraded
 	RefreshBy hal.Instant // with Done: when the climb must be repeated; 0 is never
 
-	// BelowUnknown: the actor denies what the rung stands on; the rungs below are Unknown from now on, whatever a look shows.
+	// BelowUnknown: the actor denies what the rung stands on; the rungs below are Unknown from now on, whatever a look
+	// shows.
 	BelowUnknown bool
-	// AboveUnknown, of a descent: the actor says that something stands on the rung. What is wanted there is Unknown from now on.
+	// AboveUnknown, of a descent: the actor says that something stands on the rung. What is wanted there is Unknown
+	// from now on.
 	AboveUnknown bool
-	// NegateFirst, with Unknown: the actor holds something incompatible, or may have left something; descend before the next climb.
+	// NegateFirst, with Unknown: the actor holds something incompatible, or may have left something; descend before the
+	// next climb.
 	NegateFirst bool
-	// Failed comes with NegateFirst: the mount at the path is on a filesystem that has failed. With BelowUnknown, so is the rung below.
+	// Failed comes with NegateFirst: the mount at the path is on a filesystem that has failed. With BelowUnknown, so is
+	// the rung below.
 	Failed bool
-	// Unfinished: the operation has come nearer its end, and stopped so that others get their turn. It goes on at once, or, if it is Done and
-	// Short, in a moment.
+	// Unfinished: the operation has come nearer its end, and stopped so that others get their turn. It goes on at once,
+	// or, if it is Done and Short, in a moment.
 	Unfinished bool
 	// Blocked: repeating will not help until something that Reason names changes.
 	Blocked bool

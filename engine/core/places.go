@@ -1,9 +1,10 @@
 package core
 
-// This file is the law of places: one path has one volume for as long as anything of it may be there, or may come. A path can pass from one volume to
-// another: somebody edits the handle or the driver of a PersistentVolume, or creates one again under its name. Paths are named after the object, so
-// the new volume comes to the path of the old one, and a driver that is asked to publish there mounts over what containers use, or believes that it
-// did. So the new volume waits until nothing of the old one is left: no mount, no record, no stray, no call without a known end, no helper.
+// This file is the law of places: one path has one volume for as long as anything of it may be there, or may come. A
+// path can pass from one volume to another: somebody edits the handle or the driver of a PersistentVolume, or creates
+// one again under its name. Paths are named after the object, so the new volume comes to the path of the old one, and a
+// driver that is asked to publish there mounts over what containers use, or believes that it did. So the new volume
+// waits until nothing of the old one is left: no mount, no record, no stray, no call without a known end, no helper.
 
 // occupy enters the places of r in the index, and makes it and those of other volumes that own one of them rivals.
 func (c *Core) occupy(r *rung) {
@@ -43,11 +44,12 @@ func (c *Core) rival(r *rung) *rung {
 	return nil
 }
 
-// alone reports whether the paths of r are its own: nothing of another volume is left there. Two may be there after a restart, by a damaged journal or
-// by directories without a record. Then neither climbs: the one that nobody wants goes, and so does the other unless containers run on it.
+// alone reports whether the paths of r are its own: nothing of another volume is left there. Two may be there after a
+// restart, by a damaged journal or by directories without a record. Then neither climbs: the one that nobody wants
+// goes, and so does the other unless containers run on it.
 //
-// What is in doubt of r, and what an answered call of another volume may yet bring, can't be told from each other. So r goes first, and its place is looked
-// at before the next climb.
+// What is in doubt of r, and what an answered call of another volume may yet bring, can't be told from each other. So r
+// goes first, and its place is looked at before the next climb.
 func (c *Core) alone(r *rung) (decision, bool) {
 	o := c.rival(r)
 	switch {
@@ -65,7 +67,8 @@ func (c *Core) alone(r *rung) (decision, bool) {
 	return waitOn(whyPlace, o.Key), false
 }
 
-// displace makes what another volume has at a path of r Unknown, whatever a look shows: an operation on r has acted there.
+// displace makes what another volume has at a path of r Unknown, whatever a look shows: an operation on r has acted
+// there.
 func (c *Core) displace(r *rung) {
 	for _, o := range r.rivals {
 		if !o.isGone() {
@@ -74,8 +77,9 @@ func (c *Core) displace(r *rung) {
 	}
 }
 
-// unused reports whether nothing that another volume has at a path of r is in the way of taking r down, which acts on the path: no container runs on it,
-// and it did not come there after r. What came last is what stands there, so it goes first.
+// unused reports whether nothing that another volume has at a path of r is in the way of taking r down, which acts on
+// the path: no container runs on it, and it did not come there after r. What came last is what stands there, so it goes
+// first.
 func (c *Core) unused(r *rung) (decision, bool) {
 	for _, o := range r.rivals {
 		switch {
@@ -89,8 +93,8 @@ func (c *Core) unused(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// isAbove reports whether r came to their path after o. Something of both may be left there. What was seen to stand there came last; if
-// neither was seen, what has the later first intent.
+// isAbove reports whether r came to their path after o. Something of both may be left there. What was seen to stand
+// there came last; if neither was seen, what has the later first intent.
 func (r *rung) isAbove(o *rung) bool {
 	if o.state == Present || r.state == Present {
 		return o.state != Present

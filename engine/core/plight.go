@@ -6,7 +6,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// plight is what only few rungs have at a time: what went wrong with them, or is in their way. It is half of what a rung knows.
+// plight is what only few rungs have at a time: what went wrong with them, or is in their way. It is half of what a
+// rung knows.
 type plight struct {
 	isShared bool // Invariant: all else is zero. It is the one of all rungs that have none of their own.
 
@@ -45,7 +46,8 @@ func (c *Core) disown(r *rung) {
 
 func (p *plight) isOver() bool {
 	return p.seen == "" && p.reason == "" && p.short == "" && p.refreshBy == 0 && len(p.calls) == 0 && p.child == "" &&
-		(p.answered == nil || *p.answered == [2]answered{}) && p.up == (backoff{}) && p.down == (backoff{}) && p.falls == (backoff{}) &&
+		(p.answered == nil || *p.answered == [2]answered{}) && p.up == (backoff{}) && p.down == (backoff{}) &&
+		p.falls == (backoff{}) &&
 		len(p.sheds)+len(p.vacates)+len(p.rivals) == 0
 }
 

@@ -29,7 +29,9 @@ func (m *machine) check(*rapid.T) {
 
 // mayCome reports whether an abandoned call of that side may still act on key.
 func (m *machine) mayCome(key hal.Key, v core.Verb) bool {
-	return slices.ContainsFunc(m.pending, func(k *abandoned) bool { return k.key == key && (k.verb == core.Descend) == (v == core.Descend) })
+	return slices.ContainsFunc(m.pending, func(k *abandoned) bool {
+		return k.key == key && (k.verb == core.Descend) == (v == core.Descend)
+	})
 }
 
 // isAlive reports whether key is there, or something may still act on it.
@@ -38,7 +40,8 @@ func (m *machine) isAlive(key hal.Key) bool {
 }
 
 func (m *machine) how(key hal.Key) string {
-	return fmt.Sprintf("it is %q; a climb may come: %t, a descent: %t; helper: %t", m.truth[key], m.mayCome(key, core.Climb),
+	return fmt.Sprintf("it is %q; a climb may come: %t, a descent: %t; helper: %t", m.truth[key],
+		m.mayCome(key, core.Climb),
 		m.mayCome(key, core.Descend), m.children[key] != nil)
 }
 
@@ -83,20 +86,23 @@ func (m *machine) checkStart(op core.Op) {
 	}
 	for _, below := range spec.Below {
 		if m.truth[below] == "" || m.mayCome(below, core.Descend) {
-			m.t.Fatalf("%s on %s, which is %q, a descent may come: %t", op, below, m.truth[below], m.mayCome(below, core.Descend))
+			m.t.Fatalf("%s on %s, which is %q, a descent may come: %t", op, below, m.truth[below],
+				m.mayCome(below, core.Descend))
 		}
 	}
 	if spec.Exclusive == "" || op.Verb == core.Refresh {
 		return
 	}
 	for key, other := range m.specs {
-		if other.Volume == spec.Volume && other.Kind == spec.Kind && key != op.Key && (m.truth[key] != "" || m.mayCome(key, core.Climb)) {
+		if other.Volume == spec.Volume && other.Kind == spec.Kind && key != op.Key &&
+			(m.truth[key] != "" || m.mayCome(key, core.Climb)) {
 			m.t.Fatalf("%s while %s is %q and may come: %t", op, key, m.truth[key], m.mayCome(key, core.Climb))
 		}
 	}
 }
 
-// checkAnnounced: what may have effects that a start can't list is durable in the journal before, with the bound of its call.
+// checkAnnounced: what may have effects that a start can't list is durable in the journal before, with the bound of its
+// call.
 func (m *machine) checkAnnounced(op core.Op, spec core.Rung) {
 	if !spec.Intent {
 		return
@@ -113,7 +119,8 @@ func (m *machine) checkAnnounced(op core.Op, spec core.Rung) {
 	}
 }
 
-// checkDescent: nothing goes down before every source is synced, under a container, or under something that is not gone for good.
+// checkDescent: nothing goes down before every source is synced, under a container, or under something that is not gone
+// for good.
 func (m *machine) checkDescent(op core.Op, spec core.Rung) {
 	if !m.synced {
 		m.t.Fatalf("%s before every source is synced", op)
@@ -134,7 +141,8 @@ func (m *machine) checkDescent(op core.Op, spec core.Rung) {
 // isOf reports whether key is the top rung of one of the pod's volumes.
 func (m *machine) isOf(p *podModel, key hal.Key) bool {
 	return slices.ContainsFunc(p.volumes, func(name string) bool {
-		return slices.ContainsFunc(podNames, func(uid core.PodUID) bool { return m.volumes[name].rungs(uid)[0].Key == key })
+		return slices.ContainsFunc(podNames,
+			func(uid core.PodUID) bool { return m.volumes[name].rungs(uid)[0].Key == key })
 	})
 }
 

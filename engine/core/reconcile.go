@@ -31,14 +31,17 @@ func earlier(a, b hal.Instant) hal.Instant {
 
 const maxRounds = 10000
 
-// reconcile decides on every marked rung until nothing is left to decide. Rungs are taken in the order of their keys, round by round.
+// reconcile decides on every marked rung until nothing is left to decide. Rungs are taken in the order of their keys,
+// round by round.
 //
-// Each round has a cause in the one before: an operation that starts, a fence that ends, a rung that goes. A ladder is a few rungs high, so what is
-// not at rest after that many rounds never will be, and a loop in here would stop the agent without a word.
+// Each round has a cause in the one before: an operation that starts, a fence that ends, a rung that goes. A ladder is
+// a few rungs high, so what is not at rest after that many rounds never will be, and a loop in here would stop the
+// agent without a word.
 func (c *Core) reconcile() {
 	for rounds := 0; len(c.dirty) > 0 || c.admit(); rounds++ {
 		if rounds > maxRounds {
-			panic(fmt.Sprintf("core: no rest after %d rounds: %d rungs to decide on, the first %s", rounds, len(c.dirty), c.dirty[0].Key))
+			panic(fmt.Sprintf("core: no rest after %d rounds: %d rungs to decide on, the first %s", rounds,
+				len(c.dirty), c.dirty[0].Key))
 		}
 		round := c.dirty
 		c.dirty, c.round = c.round[:0], round
@@ -83,8 +86,8 @@ func (c *Core) decide(r *rung) {
 	c.timers.set(r, at)
 }
 
-// next is what is to be done about a rung. Where another's mount hides its place nothing is: it would be done to what is not ours. Nor is anything
-// before its place could be looked at.
+// next is what is to be done about a rung. Where another's mount hides its place nothing is: it would be done to what
+// is not ours. Nor is anything before its place could be looked at.
 func (c *Core) next(r *rung) decision {
 	d := c.choose(r)
 	if r.veiled && (d.act || d.drop) {
@@ -181,7 +184,8 @@ func (c *Core) nextStanding(r *rung, change OnChange) decision {
 	return c.try(r, Refresh, whyRefresh)
 }
 
-// nextRebuild decides on a wanted rung that must go down before it can be what is wanted. Nothing is torn down under a live container.
+// nextRebuild decides on a wanted rung that must go down before it can be what is wanted. Nothing is torn down under a
+// live container.
 func (c *Core) nextRebuild(r *rung) decision {
 	if c.live(r) {
 		switch {
@@ -200,8 +204,8 @@ func (c *Core) nextRebuild(r *rung) decision {
 	return c.takeDown(r, whyRebuild)
 }
 
-// nextShedding decides on a wanted rung that lacks what it stands on by its record alone: a driver that has come back without staging makes no stage,
-// as after a reboot. It goes down as recorded, and comes up as it is wanted.
+// nextShedding decides on a wanted rung that lacks what it stands on by its record alone: a driver that has come back
+// without staging makes no stage, as after a reboot. It goes down as recorded, and comes up as it is wanted.
 func (c *Core) nextShedding(r *rung) decision {
 	if d, ok := c.uncovered(r); !ok {
 		return d
@@ -238,8 +242,8 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 	return decision{drop: true}
 }
 
-// takeDown descends a rung that nothing stands on. What an intent of this boot did not see before is looked at first, so that the descent can tell
-// it from what is ours.
+// takeDown descends a rung that nothing stands on. What an intent of this boot did not see before is looked at first,
+// so that the descent can tell it from what is ours.
 func (c *Core) takeDown(r *rung, w why) decision {
 	if c.synced && r.Intent && !r.looked {
 		return c.try(r, Look, w)
@@ -273,8 +277,9 @@ func (c *Core) try(r *rung, v Verb, w why) decision {
 	return act(v, w)
 }
 
-// undisturbed reports whether nothing is under way on the rungs that v on r shares with others, and names one where something is. A climb uses
-// what is Present below it and no more: a login to a dead portal does not delay the good path.
+// undisturbed reports whether nothing is under way on the rungs that v on r shares with others, and names one where
+// something is. A climb uses what is Present below it and no more: a login to a dead portal does not delay the good
+// path.
 func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
 	for _, o := range r.rivals {
 		if o.op != nil || o.child != "" {
@@ -295,7 +300,8 @@ func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
 	return "", true
 }
 
-// foundation reports whether enough of what r stands on is up, and stays. What stands on nothing waits until nothing beside it may still go down.
+// foundation reports whether enough of what r stands on is up, and stays. What stands on nothing waits until nothing
+// beside it may still go down.
 func (c *Core) foundation(r *rung) (decision, bool) {
 	need, up := int(r.Need), 0
 	if need == 0 {
@@ -323,8 +329,8 @@ func (c *Core) foundation(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// firm reports whether a standing rung will stay as it is: it is not to be made anew, nor due for a refresh that has not failed
-// yet, and no other volume may be at its path.
+// firm reports whether a standing rung will stay as it is: it is not to be made anew, nor due for a refresh that has
+// not failed yet, and no other volume may be at its path.
 func (c *Core) firm(b *rung) bool {
 	if c.rival(b) != nil {
 		return false
@@ -341,8 +347,9 @@ func (c *Core) firm(b *rung) bool {
 	panic(fmt.Sprintf("core: rung %s has a change %d", b.Key, c.change(b)))
 }
 
-// uncovered reports whether all that stand on r, and what a pod has of its volume beside it, are Absent for good, and none of the latter is about to
-// come up: an unstage without an answer may be repeated without end, and each repeat would keep it waiting.
+// uncovered reports whether all that stand on r, and what a pod has of its volume beside it, are Absent for good, and
+// none of the latter is about to come up: an unstage without an answer may be repeated without end, and each repeat
+// would keep it waiting.
 func (c *Core) uncovered(r *rung) (decision, bool) {
 	for _, a := range c.upon[r.Key] {
 		if !a.isGone() {
@@ -362,8 +369,8 @@ func (c *Core) uncovered(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// yields reports whether a wanted rung must go, or stay, down for another's sake: something below it is made anew, another volume
-// is at its path, or another rung holds the claim.
+// yields reports whether a wanted rung must go, or stay, down for another's sake: something below it is made anew,
+// another volume is at its path, or another rung holds the claim.
 func (c *Core) yields(r *rung) bool {
 	if o := c.owner(r); o != nil && o != r {
 		return !c.live(r)
@@ -377,8 +384,9 @@ func (c *Core) yields(r *rung) bool {
 	return false
 }
 
-// claim reports whether nothing else is, or may come, up that would break the exclusive claim of r. A rung that stands keeps standing. What is only
-// known by its record counts as well: it may have been made before the claim was exclusive, and its pod may not be known yet.
+// claim reports whether nothing else is, or may come, up that would break the exclusive claim of r. A rung that stands
+// keeps standing. What is only known by its record counts as well: it may have been made before the claim was
+// exclusive, and its pod may not be known yet.
 func (c *Core) claim(r *rung) (decision, bool) {
 	if r.Exclusive == "" || r.state == Present {
 		return decision{}, true
@@ -391,8 +399,8 @@ func (c *Core) claim(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// owner returns the rung that the exclusive claim of r belongs to: the one that was up, else the oldest intent. It is nil if r has none, and if none
-// under it is anything but gone.
+// owner returns the rung that the exclusive claim of r belongs to: the one that was up, else the oldest intent. It is
+// nil if r has none, and if none under it is anything but gone.
 func (c *Core) owner(r *rung) *rung {
 	if r.Exclusive == "" {
 		return nil
@@ -409,7 +417,8 @@ func (c *Core) owner(r *rung) *rung {
 	return first
 }
 
-// change returns what the difference between how r was made and what is wanted asks for. What r stands on is one of its parameters.
+// change returns what the difference between how r was made and what is wanted asks for. What r stands on is one of its
+// parameters.
 func (c *Core) change(r *rung) OnChange {
 	if r.state == Absent {
 		return OnChangeKeep
@@ -422,7 +431,8 @@ func (c *Core) change(r *rung) OnChange {
 		return OnChangeRebuild
 	}
 	for _, w := range r.Want {
-		// A parameter that made does not have is not known, as of a rung that was found without a record: that is no difference.
+		// A parameter that made does not have is not known, as of a rung that was found without a record: that is no
+		// difference.
 		at := slices.IndexFunc(r.made, func(m Param) bool { return m.Name == w.Name })
 		if at >= 0 && r.made[at].Value != w.Value && (worst == OnChangeKeep || w.OnChange == OnChangeRebuild) {
 			worst = w.OnChange
@@ -447,11 +457,12 @@ func (c *Core) differs(r *rung) string {
 	return "state"
 }
 
-// shifted compares what r was made on with what stands there. One that needs all of it must be made anew when a part of it was; one that needs only
-// some (the legs of a device) is repeated with the legs that stand.
+// shifted compares what r was made on with what stands there. One that needs all of it must be made anew when a part of
+// it was; one that needs only some (the legs of a device) is repeated with the legs that stand.
 func (c *Core) shifted(r *rung) OnChange {
 	for _, g := range r.generation {
-		if b := c.rungs[g.Key]; b != nil && b.fingerprint != "" && b.fingerprint != g.Fingerprint { // also if that is lost meanwhile
+		if b := c.rungs[g.Key]; b != nil && b.fingerprint != "" && b.fingerprint != g.Fingerprint {
+			// also if that is lost meanwhile
 			if r.Need == 0 {
 				return OnChangeRebuild
 			}

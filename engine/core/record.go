@@ -12,14 +12,15 @@ const (
 	Confirmed
 	// Leaving: a descent may have been sent.
 	Leaving
-	// Lingering: nothing of the rung is left. The record only remembers a call that was answered with an error, until its bound: what comes to stand
-	// at the place until then is its effect.
+	// Lingering: nothing of the rung is left. The record only remembers a call that was answered with an error, until
+	// its bound: what comes to stand at the place until then is its effect.
 	Lingering
 )
 
 func (p Phase) String() string { return [...]string{"intent", "confirmed", "leaving", "lingering"}[p] }
 
-// Record is what the journal holds of one rung: all that is needed to take it down, or to adopt it, after a restart. Nobody changes its lists.
+// Record is what the journal holds of one rung: all that is needed to take it down, or to adopt it, after a restart.
+// Nobody changes its lists.
 type Record struct {
 	Rung  Rung // Want: the parameters the last climb was started with
 	Phase Phase
@@ -32,32 +33,36 @@ type Record struct {
 
 	ClimbUntil   hal.Instant // of Boot: the latest bound of climbs whose end is not known; 0 is none
 	DescendUntil hal.Instant // of Boot: the same for descents
-	// AnsweredClimb and AnsweredDescend are the latest bounds, of Boot, of calls that were answered with an error: they have ended, as far as their
-	// actor can be trusted. 0 is none.
+	// AnsweredClimb and AnsweredDescend are the latest bounds, of Boot, of calls that were answered with an error: they
+	// have ended, as far as their actor can be trusted. 0 is none.
 	AnsweredClimb, AnsweredDescend hal.Instant
 
 	WasUp bool   // containers may have run on it, until ContainersGone
 	Seq   uint64 // order of first intents
 }
 
-// Line is one change of the journal. Lines of one batch are durable, where they ask for it, before any operation of the batch starts.
+// Line is one change of the journal. Lines of one batch are durable, where they ask for it, before any operation of the
+// batch starts.
 type Line struct {
 	Key    hal.Key
 	Drop   bool // the record goes; Record is unset
 	Record Record
 	Sync   bool // durable before what follows
-	// Room is the bytes to keep free for the further records of this ladder, over this line's own size; 0 for all but a ladder's first record.
+	// Room is the bytes to keep free for the further records of this ladder, over this line's own size; 0 for all but a
+	// ladder's first record.
 	Room int
 }
 
-// Batch is what Step asks of its caller, in this order: Lines written and, if any has Sync, made durable; then Start; then Wake.
+// Batch is what Step asks of its caller, in this order: Lines written and, if any has Sync, made durable; then Start;
+// then Wake.
 type Batch struct {
 	Lines []Line
 	Start []Op
 	Wake  []Waiter
 }
 
-// mostKept is how many flights are kept for others, and how much a batch may have held whose memory is kept: that of a storm is not.
+// mostKept is how many flights are kept for others, and how much a batch may have held whose memory is kept: that of a
+// storm is not.
 const mostKept = 4 * MaxInFlight
 
 // Emptied is the memory of b, for another batch.

@@ -9,7 +9,8 @@ import (
 // PodUID is a pod's metadata.uid.
 type PodUID string
 
-// Kind names what sort of thing a rung is, and so the verbs that move it: "csi.stage". Core only prints and compares it.
+// Kind names what sort of thing a rung is, and so the verbs that move it: "csi.stage". Core only prints and compares
+// it.
 type Kind string
 
 // OnChange says what a change of a parameter asks of a rung that stands.
@@ -20,12 +21,13 @@ const (
 	OnChangeKeep OnChange = iota
 	// OnChangeRefresh: the climb is repeated on the standing rung.
 	OnChangeRefresh
-	// OnChangeRebuild: what stands on the rung is descended, then the rung, then it is climbed; never under a live container.
+	// OnChangeRebuild: what stands on the rung is descended, then the rung, then it is climbed; never under a live
+	// container.
 	OnChangeRebuild
 	// OnChangeGrow: the rung is enlarged in place.
 	OnChangeGrow
-	// OnChangeVoid: as OnChangeRebuild, and for good: the rung is made anew even if the value that it was made with is wanted again.
-	// A rung of which the value is not known is made anew as well.
+	// OnChangeVoid: as OnChangeRebuild, and for good: the rung is made anew even if the value that it was made with is
+	// wanted again. A rung of which the value is not known is made anew as well.
 	OnChangeVoid
 )
 
@@ -46,10 +48,11 @@ type Fact struct{ Name, Value string }
 type Limits struct {
 	Climb   time.Duration // time-out of climb and refresh; 0 is none (class syscall: it ends when it ends)
 	Descend time.Duration // time-out of descend
-	// Settle is Z: how long after its deadline a call without a known end may still act. Meaningful where a time-out exists.
+	// Settle is Z: how long after its deadline a call without a known end may still act. Meaningful where a time-out
+	// exists.
 	Settle time.Duration
-	// ActsAfterReply: the operator says that the actor acts after an answer; then every answer that leaves the effect open is fenced. Core learns it
-	// of others by what it sees: see [Core.ActsAfterReply].
+	// ActsAfterReply: the operator says that the actor acts after an answer; then every answer that leaves the effect
+	// open is fenced. Core learns it of others by what it sees: see [Core.ActsAfterReply].
 	ActsAfterReply bool
 }
 
@@ -66,8 +69,8 @@ type Rung struct {
 	// Awaits is why it may not climb yet, for people; "" if it may.
 	Awaits string
 
-	// Places are the paths that it makes its own. Rungs of one volume may share one (its vol_data.json); of two volumes, one has it
-	// at a time. They follow from Kind and Want, so a record does not hold them.
+	// Places are the paths that it makes its own. Rungs of one volume may share one (its vol_data.json); of two
+	// volumes, one has it at a time. They follow from Kind and Want, so a record does not hold them.
 	Places []string
 
 	Volume    string // "driver^handle": operations on one volume of a serial actor exclude each other
@@ -75,8 +78,8 @@ type Rung struct {
 	Exclusive string // the claim that lets no other rung of its Volume and Kind be up (ReadWriteOncePod); "" for none
 
 	Need int32 // how many of Below must be Present before it may climb; 0 is all
-	// Intent: its effects cannot all be listed by a start (an RPC, a daemon, a device), so they are announced in the journal first, and what
-	// stands at its path is looked at before that.
+	// Intent: its effects cannot all be listed by a start (an RPC, a daemon, a device), so they are announced in the
+	// journal first, and what stands at its path is looked at before that.
 	Intent bool
 	Limits Limits
 }

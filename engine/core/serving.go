@@ -2,7 +2,8 @@ package core
 
 import "github.com/volnode/volnode/hal"
 
-// KindServes is the kind of the record that names who serves an actor while somebody waits who would come first at a start. No rung has it.
+// KindServes is the kind of the record that names who serves an actor while somebody waits who would come first at a
+// start. No rung has it.
 const KindServes Kind = "serves"
 
 const factServer = "server"

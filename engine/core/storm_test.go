@@ -11,19 +11,22 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A driver that says the same for an hour, whatever it is asked, gets calls at the pace of backoff: some while the wait doubles, one in four seconds for
-// ten minutes if it answers, then one in two minutes.
+// A driver that says the same for an hour, whatever it is asked, gets calls at the pace of backoff: some while the wait
+// doubles, one in four seconds for ten minutes if it answers, then one in two minutes.
 func TestNoStorm(t *testing.T) {
 	const (
 		pace     = 10 + int(time.Hour/(2*time.Minute-20*time.Second))
 		answered = int(10 * time.Minute / (4*time.Second - 400*time.Millisecond))
 	)
 	replies := map[string]core.Result{
-		"never sent":  {Outcome: hal.NotDone},
-		"refused":     {Outcome: hal.NotDone, Answer: core.Failed, Instance: "i", Blocked: true},
-		"aborted":     {Outcome: hal.NotDone, Answer: core.Aborted, Instance: "i"},
-		"denied":      {Outcome: hal.NotDone, Answer: core.Failed, Instance: "i", BelowUnknown: true},
-		"failed":      {Outcome: hal.Unknown, Answer: core.Final, Instance: "i", BelowUnknown: true, NegateFirst: true, Failed: true},
+		"never sent": {Outcome: hal.NotDone},
+		"refused":    {Outcome: hal.NotDone, Answer: core.Failed, Instance: "i", Blocked: true},
+		"aborted":    {Outcome: hal.NotDone, Answer: core.Aborted, Instance: "i"},
+		"denied":     {Outcome: hal.NotDone, Answer: core.Failed, Instance: "i", BelowUnknown: true},
+		"failed": {
+			Outcome: hal.Unknown, Answer: core.Final, Instance: "i", BelowUnknown: true, NegateFirst: true,
+			Failed: true,
+		},
 		"exists":      {Outcome: hal.Unknown, Answer: core.Failed, Instance: "i", NegateFirst: true},
 		"status":      {Outcome: hal.Unknown, Answer: core.Failed, Instance: "i"},
 		"lost":        {Outcome: hal.Unknown, Fenced: true, Instance: "i"},
@@ -51,7 +54,8 @@ func TestNoStorm(t *testing.T) {
 	}
 }
 
-// sayFor has three pods want a volume, or leave it, while their driver answers one sort of call always the same. It returns the calls by kind.
+// sayFor has three pods want a volume, or leave it, while their driver answers one sort of call always the same. It
+// returns the calls by kind.
 func sayFor(side string, reply core.Result, d time.Duration) map[core.Kind]int {
 	var kind core.Kind
 	var word string

@@ -17,10 +17,12 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A story file tells one sequence of events, and after each what core did about it. Rungs have short names: stage/a, publish/a/p.
+// A story file tells one sequence of events, and after each what core did about it. Rungs have short names: stage/a,
+// publish/a/p.
 //
-//	want pod=p vol=a [ladder=publish,stage] [opt=x] [token=x] [rwop] [acts] [driver=d] [at=x] [stage-at=y] [limit=1m] [more]   the pod wants the volume; more: beside those
-//	                        before; at, stage-at: the paths of its publish and of what is below; limit: of each call
+//	want pod=p vol=a [ladder=publish,stage] [opt=x] [token=x] [rwop] [acts] [driver=d] [at=x] [stage-at=y] [limit=1m] [more]
+//	                        the pod wants the volume; more: beside those before; at, stage-at: the paths of its
+//	                        publish and of what is below; limit: of each call
 //	partial pod=p           one of its volumes can't be resolved: what it wanted stays
 //	unwant pod=p            the pod wants nothing; its containers may still run
 //	gone pod=p              no container of it runs
@@ -48,8 +50,9 @@ type story struct {
 func TestStories(t *testing.T) {
 	datadriven.Walk(t, "testdata/stories", func(t *testing.T, path string) {
 		s := &story{
-			t: t, now: hal.Instant(time.Second), boot: "b1", journal: map[hal.Key]core.Record{}, rungs: map[core.PodUID]map[hal.Key]core.Rung{},
-			ops: map[hal.OpID]core.Op{},
+			t: t, now: hal.Instant(time.Second), boot: "b1", journal: map[hal.Key]core.Record{},
+			rungs: map[core.PodUID]map[hal.Key]core.Rung{},
+			ops:   map[hal.OpID]core.Op{},
 		}
 		s.c = core.New(core.Start{Now: s.now, Boot: s.boot})
 		s.c.Step(s.now, core.AllSynced{})
@@ -107,7 +110,10 @@ func (s *story) event(d *datadriven.TestData) core.Event {
 		return core.AllSynced{}
 	case "await":
 		s.waiters++
-		on := map[string]core.Condition{"ready": core.PodReady, "gone": core.PodGone, "all": core.AllGone}[arg(d, "for")]
+		on := map[string]core.Condition{
+			"ready": core.PodReady, "gone": core.PodGone,
+			"all": core.AllGone,
+		}[arg(d, "for")]
 		return core.Await{Waiter: s.waiters, Pod: core.PodUID(argOr(d, "pod", "")), For: on}
 	}
 	d.Fatalf(s.t, "command %s", d.Cmd)
@@ -144,8 +150,9 @@ func (s *story) pod(d *datadriven.TestData) {
 // ladder makes the rungs of one volume, top first.
 func ladder(d *datadriven.TestData, uid core.PodUID) []core.Rung {
 	v := volume{
-		name: arg(d, "vol"), kinds: strings.Split(argOr(d, "ladder", "publish,stage"), ","), driver: argOr(d, "driver", "d"),
-		opt: argOr(d, "opt", ""), token: argOr(d, "token", ""), rwop: d.HasArg("rwop"), acts: d.HasArg("acts"),
+		name: arg(d, "vol"), kinds: strings.Split(argOr(d, "ladder", "publish,stage"), ","),
+		driver: argOr(d, "driver", "d"),
+		opt:    argOr(d, "opt", ""), token: argOr(d, "token", ""), rwop: d.HasArg("rwop"), acts: d.HasArg("acts"),
 		at: argOr(d, "at", ""), stageAt: argOr(d, "stage-at", ""),
 	}
 	if limit := argOr(d, "limit", ""); limit != "" {
@@ -170,12 +177,15 @@ func (v volume) rungs(uid core.PodUID) []core.Rung {
 	var rungs []core.Rung
 	for i, kind := range v.kinds {
 		r := core.Rung{
-			Key: hal.Key(kind + "/" + v.name), Kind: core.Kind(kind), Volume: v.driver + "^" + v.name, Actor: v.driver, Intent: true,
+			Key: hal.Key(kind + "/" + v.name), Kind: core.Kind(kind), Volume: v.driver + "^" + v.name, Actor: v.driver,
+			Intent: true,
 			Want: []core.Param{
-				{Name: "opt", Value: v.opt, OnChange: core.OnChangeRebuild}, {Name: "token", Value: v.token, OnChange: core.OnChangeRefresh},
+				{Name: "opt", Value: v.opt, OnChange: core.OnChangeRebuild},
+				{Name: "token", Value: v.token, OnChange: core.OnChangeRefresh},
 			},
 			Limits: core.Limits{
-				Climb: cmp.Or(v.limit, 2*time.Minute), Descend: cmp.Or(v.limit, 2*time.Minute), Settle: 2 * time.Minute, ActsAfterReply: v.acts,
+				Climb: cmp.Or(v.limit, 2*time.Minute), Descend: cmp.Or(v.limit, 2*time.Minute), Settle: 2 * time.Minute,
+				ActsAfterReply: v.acts,
 			},
 		}
 		if kind == "local" {
@@ -204,10 +214,14 @@ func (v volume) rungs(uid core.PodUID) []core.Rung {
 func (s *story) end(d *datadriven.TestData) {
 	res := core.Result{
 		Outcome:     map[string]hal.Outcome{"done": hal.Done, "notdone": hal.NotDone, "unknown": hal.Unknown}[d.Cmd],
-		Fingerprint: argOr(d, "fp", ""), Fenced: d.HasArg("fenced"), Instance: argOr(d, "instance", ""), Short: argOr(d, "short", ""),
+		Fingerprint: argOr(d, "fp", ""), Fenced: d.HasArg("fenced"), Instance: argOr(d, "instance", ""),
+		Short:        argOr(d, "short", ""),
 		BelowUnknown: d.HasArg("denied"), NegateFirst: d.HasArg("negate"), Blocked: d.HasArg("blocked"),
 	}
-	res.Answer = map[string]core.Answer{"": core.NoAnswer, "final": core.Final, "aborted": core.Aborted, "failed": core.Failed, "doubted": core.Doubted}[argOr(d, "answer", "")]
+	res.Answer = map[string]core.Answer{
+		"": core.NoAnswer, "final": core.Final, "aborted": core.Aborted,
+		"failed": core.Failed, "doubted": core.Doubted,
+	}[argOr(d, "answer", "")]
 	if in := argOr(d, "refresh", ""); in != "" {
 		after, err := time.ParseDuration(in)
 		require.NoError(s.t, err)
@@ -216,7 +230,8 @@ func (s *story) end(d *datadriven.TestData) {
 	s.step(core.Completed{Op: opArg(d), Result: res})
 }
 
-// settle ends what is in flight, oldest first, until nothing is. A look finds what core believes, a climb makes m and its number.
+// settle ends what is in flight, oldest first, until nothing is. A look finds what core believes, a climb makes m and
+// its number.
 func (s *story) settle() {
 	for len(s.ops) > 0 {
 		op := s.ops[slices.Min(slices.Collect(maps.Keys(s.ops)))]
@@ -276,7 +291,8 @@ func (s *story) step(e core.Event) {
 			delete(s.ops, id)
 		}
 	}
-	// A story goes on with the copy of a copy: one that lacks something, or shares it, goes another way than what it was made of.
+	// A story goes on with the copy of a copy: one that lacks something, or shares it, goes another way than what it
+	// was made of.
 	was := s.c
 	s.c = was.Clone()
 	decided := slices.Clone(was.Decided())
@@ -294,7 +310,8 @@ func (s *story) step(e core.Event) {
 			continue
 		}
 		s.journal[l.Key] = l.Record
-		fmt.Fprintf(&s.out, "  journal: %s %s%s%s%s\n", l.Record.Phase, l.Key, bound(" climb-until ", l.Record.ClimbUntil),
+		fmt.Fprintf(&s.out, "  journal: %s %s%s%s%s\n", l.Record.Phase, l.Key,
+			bound(" climb-until ", l.Record.ClimbUntil),
 			bound(" descend-until ", l.Record.DescendUntil)+bound(" answered-climb ", l.Record.AnsweredClimb)+
 				bound(" answered-descend ", l.Record.AnsweredDescend), map[bool]string{true: " sync"}[l.Sync])
 	}

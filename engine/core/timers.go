@@ -2,8 +2,8 @@ package core
 
 import "github.com/volnode/volnode/hal"
 
-// timers holds the rungs that wait for an instant, each once, as a binary heap: first the earliest, of two the one with the lower key.
-// Invariant: timers[r.slot-1] is of r for each rung in it, and slot is 0 for all others.
+// timers holds the rungs that wait for an instant, each once, as a binary heap: first the earliest, of two the one with
+// the lower key. Invariant: timers[r.slot-1] is of r for each rung in it, and slot is 0 for all others.
 type timers []timer
 
 // timer is what a rung waits for.

@@ -43,7 +43,8 @@ func TestTimersComeInOrder(t *testing.T) {
 
 func TestBackoff(t *testing.T) {
 	nominal := []time.Duration{
-		500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, 64 * time.Second,
+		500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second,
+		32 * time.Second, 64 * time.Second,
 		backoffMax, backoffMax, backoffMax,
 	}
 	differ := false

@@ -56,13 +56,18 @@ const (
 )
 
 // ends is the first happening of an operation's end, by verb; one for each outcome follows.
-var ends = [...]Happening{Look: HappensLookDone, Climb: HappensClimbDone, Refresh: HappensRefreshDone, Descend: HappensDescendDone}
+var ends = [...]Happening{
+	Look: HappensLookDone, Climb: HappensClimbDone, Refresh: HappensRefreshDone,
+	Descend: HappensDescendDone,
+}
 
 var (
 	standingNames  = [numStandings]string{"no rung", "Unknown", "Absent", "Absent in doubt", "Present"}
 	happeningNames = [numHappenings]string{
-		"wanted", "unwanted", "containers gone", "look done", "look not done", "look unknown", "climb done", "climb not done", "climb unknown",
-		"refresh done", "refresh not done", "refresh unknown", "descend done", "descend not done", "descend unknown", "late answer", "actor gone",
+		"wanted", "unwanted", "containers gone", "look done", "look not done", "look unknown", "climb done",
+		"climb not done", "climb unknown",
+		"refresh done", "refresh not done", "refresh unknown", "descend done", "descend not done", "descend unknown",
+		"late answer", "actor gone",
 		"actor registered", "observed", "stirred", "helper seen", "helper gone", "all synced", "refused", "wake",
 	}
 )
@@ -70,8 +75,8 @@ var (
 func (s Standing) String() string  { return standingNames[s] }
 func (h Happening) String() string { return happeningNames[h] }
 
-// Transition is one cell of the table that Step works on: an event that meets a rung. Await and Forget are about pods, Covered and Discovered
-// about places, and Serves about an actor: they are in no cell.
+// Transition is one cell of the table that Step works on: an event that meets a rung. Await and Forget are about pods,
+// Covered and Discovered about places, and Serves about an actor: they are in no cell.
 type Transition struct {
 	From Standing
 	On   Happening
@@ -104,8 +109,8 @@ func (t *Transition) UnmarshalText(text []byte) error {
 	return fmt.Errorf("core: %q is no transition", text)
 }
 
-// Meets calls f with the transition of each rung that Step(now, e) would be about. It changes nothing: those who measure what a run has reached call
-// it before the step.
+// Meets calls f with the transition of each rung that Step(now, e) would be about. It changes nothing: those who
+// measure what a run has reached call it before the step.
 func (c *Core) Meets(now hal.Instant, e Event, f func(Transition)) {
 	rung := func(r *rung, on Happening) { f(Transition{c.standing(r), on}) }
 	key := func(k hal.Key, on Happening) { rung(c.rungs[k], on) }
@@ -172,7 +177,8 @@ func (c *Core) Meets(now hal.Instant, e Event, f func(Transition)) {
 	}
 }
 
-// meetsWanted is Meets of a pod's wishes: what it wanted so far and does not name any more is not wanted, if it names all.
+// meetsWanted is Meets of a pod's wishes: what it wanted so far and does not name any more is not wanted, if it names
+// all.
 func (c *Core) meetsWanted(e Wanted, key func(hal.Key, Happening)) {
 	named := map[hal.Key]bool{}
 	for _, spec := range e.Rungs {
@@ -218,8 +224,8 @@ func (c *Core) standing(r *rung) Standing {
 // StandingOf returns how a rung stands.
 func (c *Core) StandingOf(key hal.Key) Standing { return c.standing(c.rungs[key]) }
 
-// Reason returns the kind of reason, one of [Reasons], of the operation in flight on a rung, or of there being none; "" if core knows of no such
-// rung.
+// Reason returns the kind of reason, one of [Reasons], of the operation in flight on a rung, or of there being none; ""
+// if core knows of no such rung.
 func (c *Core) Reason(key hal.Key) string {
 	r := c.rungs[key]
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// MaxInFlight is how many operations of one actor, or of this agent itself, run at a time, if a start does not say: each costs memory, and neither a
-// disk nor a driver gains from more.
+// MaxInFlight is how many operations of one actor, or of this agent itself, run at a time, if a start does not say:
+// each costs memory, and neither a disk nor a driver gains from more.
 const MaxInFlight = 64
 
 // turnEnds is how long an operation counts. One that takes longer may hang, and nobody waits for it any more.
@@ -17,9 +17,10 @@ const turnEnds = time.Second
 
 // turns is the operations of one actor that run, and the rungs that wait to begin one.
 type turns struct {
-	actor   string
-	young   int    // operations in flight that keep others waiting
-	begun   []turn // in the order in which they began; those that have ended are among them until they come to the front
+	actor string
+	young int // operations in flight that keep others waiting
+	// in the order in which they began; those that have ended are among them until they come to the front
+	begun   []turn
 	waiting line
 }
 
@@ -55,15 +56,16 @@ func (l *line) next() *rung {
 
 // turnsOf returns the turns of an actor.
 func (c *Core) turnsOf(actor string) *turns {
-	at, known := slices.BinarySearchFunc(c.turns, actor, func(t *turns, actor string) int { return cmp.Compare(t.actor, actor) })
+	at, known := slices.BinarySearchFunc(c.turns, actor,
+		func(t *turns, actor string) int { return cmp.Compare(t.actor, actor) })
 	if !known {
 		c.turns = slices.Insert(c.turns, at, &turns{actor: actor})
 	}
 	return c.turns[at]
 }
 
-// mayBegin reports whether an operation on r may begin now. Else r waits for its turn: the first rung of a pod comes before the second of another, so that a
-// pod with many volumes does not keep others waiting.
+// mayBegin reports whether an operation on r may begin now. Else r waits for its turn: the first rung of a pod comes
+// before the second of another, so that a pod with many volumes does not keep others waiting.
 func (c *Core) mayBegin(r *rung) bool {
 	t := c.turnsOf(r.Actor)
 	isNext := r.isNext

@@ -29,7 +29,10 @@ func (w *crowd) step(e core.Event) {
 func (w *crowd) wants(pod, actor string, volumes int) {
 	var rungs []core.Rung
 	for i := range volumes {
-		rungs = append(rungs, core.Rung{Key: hal.Key(fmt.Sprintf("%s/%s/%d", actor, pod, i)), Kind: "k", Pod: core.PodUID(pod), Actor: actor})
+		rungs = append(rungs, core.Rung{
+			Key: hal.Key(fmt.Sprintf("%s/%s/%d", actor, pod, i)), Kind: "k",
+			Pod: core.PodUID(pod), Actor: actor,
+		})
 	}
 	w.step(core.Wanted{Pod: core.PodUID(pod), Rungs: rungs, Complete: true})
 }

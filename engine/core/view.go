@@ -87,12 +87,14 @@ func (c *Core) Standing(paths []string, since uint64, f func(key hal.Key, made [
 // HasMounts reports whether something is up that an actor has mounted. It looks at no rung that has none.
 func (c *Core) HasMounts() bool {
 	return slices.ContainsFunc(slices.Sorted(maps.Keys(c.actors)), func(actor string) bool {
-		return slices.ContainsFunc(c.of(actor), func(r *rung) bool { return r.state == Present && !IsBare(r.fingerprint) })
+		return slices.ContainsFunc(c.of(actor), func(r *rung) bool {
+			return r.state == Present && !IsBare(r.fingerprint)
+		})
 	})
 }
 
-// Stands returns how a rung that is up was made, and its fingerprint. isBusy: it is operated on, or has changed since the Step of that number, so
-// that what was read meanwhile says nothing.
+// Stands returns how a rung that is up was made, and its fingerprint. isBusy: it is operated on, or has changed since
+// the Step of that number, so that what was read meanwhile says nothing.
 func (c *Core) Stands(key hal.Key, since uint64) (made []Param, fingerprint string, isBusy, isUp bool) {
 	r := c.rungs[key]
 	if r == nil || r.state != Present {
@@ -128,10 +130,15 @@ func (c *Core) Blocked(paths []string, f func(key hal.Key, path string)) {
 
 func (c *Core) viewOf(r *rung) View {
 	v := View{
-		Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor, Below: slices.Clone(r.Below), State: r.state,
-		Desired: c.desire(r).String(), Fingerprint: r.fingerprint, Made: r.made, Facts: r.facts, Short: r.short, Reason: r.reason,
-		IsBlocked: r.blocked || r.next.why == whyPlaceUsed || r.next.why == whyPlaceHeld, Child: r.child, ClimbOpen: r.bound(Climb), DescOpen: r.bound(Descend), Recorded: r.recorded,
-		Why: r.next.text(), Until: r.next.until, IsWaiting: r.next.until > c.now, IsBackoff: r.next.why == whyBackoff,
+		Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor, Below: slices.Clone(r.Below),
+		State:   r.state,
+		Desired: c.desire(r).String(), Fingerprint: r.fingerprint, Made: r.made, Facts: r.facts, Short: r.short,
+		Reason: r.reason,
+		IsBlocked: r.blocked || r.next.why == whyPlaceUsed ||
+			r.next.why == whyPlaceHeld, Child: r.child, ClimbOpen: r.bound(Climb), DescOpen: r.bound(Descend),
+		Recorded: r.recorded,
+		Why:      r.next.text(), Until: r.next.until, IsWaiting: r.next.until > c.now,
+		IsBackoff: r.next.why == whyBackoff,
 		IsRebuild: c.change(r) == OnChangeRebuild,
 		Attempts:  max(r.up.attempts, r.down.attempts),
 	}
@@ -170,7 +177,8 @@ type PodView struct {
 	Rungs  []hal.Key // all rungs of its own
 }
 
-// Pods returns all pods that are wanted or of which something is left, those known only from records included, sorted by uid.
+// Pods returns all pods that are wanted or of which something is left, those known only from records included, sorted
+// by uid.
 func (c *Core) Pods() []PodView {
 	vs := make([]PodView, 0, len(c.pods))
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {

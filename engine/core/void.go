@@ -6,8 +6,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A rung can be tied to something outside, such as one attachment of its volume. Once the rung is to have another value of that parameter, what stands is
-// void. It stays void if the first value comes back, and over restarts: a volume that was detached in between has another device.
+// A rung can be tied to something outside, such as one attachment of its volume. Once the rung is to have another value
+// of that parameter, what stands is void. It stays void if the first value comes back, and over restarts: a volume that
+// was detached in between has another device.
 
 // voided is the value of a parameter of a rung that is void. No ladder wants it.
 const voided = "(void)"
@@ -42,7 +43,8 @@ func voidIn(made, want []Param) (marked []Param, is bool) {
 	return made, is
 }
 
-// isVoid reports whether what stands was made with something that r is tied to and that is not what is wanted, or may not be.
+// isVoid reports whether what stands was made with something that r is tied to and that is not what is wanted, or may
+// not be.
 func (r *rung) isVoid() bool {
 	return slices.ContainsFunc(r.Want, func(w Param) bool {
 		at := slices.IndexFunc(r.made, func(m Param) bool { return m.Name == w.Name })
@@ -50,8 +52,8 @@ func (r *rung) isVoid() bool {
 	})
 }
 
-// fails reports whether what a look has found is what r was, on a filesystem that has failed since: then it goes before the next climb, which would
-// bring up the same again, and nothing new is made upon it.
+// fails reports whether what a look has found is what r was, on a filesystem that has failed since: then it goes before
+// the next climb, which would bring up the same again, and nothing new is made upon it.
 func (c *Core) fails(r *rung, fingerprint string) bool {
 	if !hal.HasFailed(fingerprint, r.fingerprint) {
 		return false
@@ -63,8 +65,8 @@ func (c *Core) fails(r *rung, fingerprint string) bool {
 	return true
 }
 
-// failBelow takes what r stands on to be on a filesystem that has failed: r, which is a mount of the same one, shows it. A driver need not mount anything
-// where it stages, so nothing else may show it.
+// failBelow takes what r stands on to be on a filesystem that has failed: r, which is a mount of the same one, shows
+// it. A driver need not mount anything where it stages, so nothing else may show it.
 func (c *Core) failBelow(r *rung) {
 	for _, b := range c.below(r) {
 		if b.state == Absent || b.failed {

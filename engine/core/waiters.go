@@ -49,8 +49,8 @@ func (c *Core) touch(p *pod) {
 	}
 }
 
-// wake puts the waiters whose condition holds into the batch. They are woken behind the batch's lines, so that Ready is told only after the
-// confirmed record is written.
+// wake puts the waiters whose condition holds into the batch. They are woken behind the batch's lines, so that Ready is
+// told only after the confirmed record is written.
 func (c *Core) wake() {
 	touched := c.touched
 	c.touched = c.touched[:0]
@@ -95,8 +95,8 @@ func (c *Core) holds(p *pod, on Condition) bool {
 	return on == PodReady && c.ready(p) || on == PodGone && c.down(p)
 }
 
-// Ready reports whether the pod's volumes can be used: all are resolved, up, not on their way down, and made as wanted, and no helper of an earlier
-// run may still act on them, which may be an unmount.
+// Ready reports whether the pod's volumes can be used: all are resolved, up, not on their way down, and made as wanted,
+// and no helper of an earlier run may still act on them, which may be an unmount.
 func (c *Core) Ready(uid PodUID) bool {
 	p := c.pods[uid]
 	return p != nil && c.ready(p)
@@ -111,7 +111,8 @@ func (c *Core) ready(p *pod) bool {
 		if _, isCovered := c.cover(r); isCovered {
 			return true
 		}
-		return r.state != Present || r.child != "" || c.change(r) == OnChangeRebuild || c.rival(r) != nil || (r.op != nil && r.op.Verb == Descend)
+		return r.state != Present || r.child != "" || c.change(r) == OnChangeRebuild || c.rival(r) != nil ||
+			(r.op != nil && r.op.Verb == Descend)
 	})
 }
 
@@ -120,7 +121,8 @@ func (c *Core) down(p *pod) bool {
 	return (!p.wanted || len(p.tops) == 0) && !slices.ContainsFunc(p.rungs, (*rung).isLeft)
 }
 
-// keepers is what kept everything from being down when all was looked at last. Until all of it has gone, nothing else need be looked at.
+// keepers is what kept everything from being down when all was looked at last. Until all of it has gone, nothing else
+// need be looked at.
 type keepers struct {
 	rungs []*rung
 	pods  []*pod

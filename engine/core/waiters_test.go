@@ -9,7 +9,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Who waits for nothing to be left waits for a pod, too, that comes while the pods are going for which it began to wait.
+// Who waits for nothing to be left waits for a pod, too, that comes while the pods are going for which it began to
+// wait.
 func TestWhoWaitsForAllWaitsForWhoComes(t *testing.T) {
 	c := core.New(core.Start{Now: 1, Boot: "b"})
 	now := hal.Instant(1)

@@ -54,11 +54,14 @@ var whyTexts = [...]string{
 	whyUnknown:  "not known to be up",
 	whyRefresh:  "wants a refresh",
 	whyRebuild:  "must be made anew",
-	whyRebuildHeld: "was made with another %s than is wanted now, and containers may run on it; volnode makes it anew once they have ended; delete " +
+	whyRebuildHeld: "was made with another %s than is wanted now, and containers may run on it; volnode makes it " +
+		"anew once they have ended; delete " +
 		"the pods that use it",
-	whyVoidHeld: "is of an earlier attachment of its volume, and containers may run on it; volnode makes it anew once they have ended; " +
+	whyVoidHeld: "is of an earlier attachment of its volume, and containers may run on it; volnode makes it anew " +
+		"once they have ended; " +
 		"delete the pods that use it",
-	whyFailedHeld: "its filesystem has failed, and containers may run on it; volnode makes it anew once they have ended; delete the pods that " +
+	whyFailedHeld: "its filesystem has failed, and containers may run on it; volnode makes it anew once they have " +
+		"ended; delete the pods that " +
 		"use it",
 	whyAwaits:        "may not come up yet",
 	whyDenied:        "the driver holds something incompatible, and containers may run on it",
@@ -78,8 +81,10 @@ var whyTexts = [...]string{
 	whyYields:        "waits for another to go down",
 	whyClaim:         "waits for %s, which may hold its exclusive claim",
 	whyPlace:         "waits until nothing of %s is left at its path",
-	whyPlaceUsed:     "%s is at its path, and containers may run on it; delete the pod that uses it, and create it again",
-	whyPlaceHeld: "%s may be at its path, too, and containers may run on it; volnode takes both down once they have ended; delete the " +
+	whyPlaceUsed: "%s is at its path, and containers may run on it; delete the pod that uses it, and create " +
+		"it again",
+	whyPlaceHeld: "%s may be at its path, too, and containers may run on it; volnode takes both down once they have " +
+		"ended; delete the " +
 		"pods that use it",
 	whyAnswered: "gone; a call that was answered with an error is remembered, in case it still acts",
 	whyCovered:  "waits, as its place is hidden, for %s",

@@ -10,7 +10,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// workOfOne is what core looks at as one more pod comes and goes beside so many that stay, while somebody waits for the end of all.
+// workOfOne is what core looks at as one more pod comes and goes beside so many that stay, while somebody waits for the
+// end of all.
 func workOfOne(t *testing.T, pods int) core.Work {
 	t.Helper()
 	c := core.New(core.Start{Now: 1, Boot: "b"})
@@ -52,10 +53,14 @@ func workOfOne(t *testing.T, pods int) core.Work {
 		goes(core.PodUID(strconv.Itoa(i)))
 	}
 	require.True(t, isWoken)
-	return core.Work{Rungs: after.Rungs - before.Rungs, Places: after.Places - before.Places, Waiters: after.Waiters - before.Waiters}
+	return core.Work{
+		Rungs: after.Rungs - before.Rungs, Places: after.Places - before.Places,
+		Waiters: after.Waiters - before.Waiters,
+	}
 }
 
-// What core looks at for one pod does not depend on how many others there are, also while somebody waits until nothing is left.
+// What core looks at for one pod does not depend on how many others there are, also while somebody waits until nothing
+// is left.
 func TestWorkForOnePodIsItsOwn(t *testing.T) {
 	require.Equal(t, workOfOne(t, 3), workOfOne(t, 300))
 }

@@ -14,7 +14,10 @@ import (
 var (
 	podNames    = []core.PodUID{"p", "q", "r"}
 	volumeNames = []string{"a", "b", "c", "l"}
-	replyKinds  = []string{"done", "done", "done", "lost", "lost", "refused", "status", "never sent", "denied", "exists", "short"}
+	replyKinds  = []string{
+		"done", "done", "done", "lost", "lost", "refused", "status", "never sent", "denied",
+		"exists", "short",
+	}
 )
 
 // world is the truth that core is checked against: dumb, and as hostile as the laws allow.
@@ -64,8 +67,10 @@ type abandoned struct {
 
 func newWorld(t *rapid.T) *world {
 	w := &world{
-		t: t, now: hal.Instant(time.Second), boot: "b0", truth: map[hal.Key]string{}, specs: map[hal.Key]core.Rung{}, inflight: map[hal.OpID]*flying{},
-		children: map[hal.Key]*flying{}, left: map[hal.Key]bool{}, lives: map[string]int{}, pods: map[core.PodUID]*podModel{},
+		t: t, now: hal.Instant(time.Second), boot: "b0", truth: map[hal.Key]string{}, specs: map[hal.Key]core.Rung{},
+		inflight: map[hal.OpID]*flying{},
+		children: map[hal.Key]*flying{}, left: map[hal.Key]bool{}, lives: map[string]int{},
+		pods: map[core.PodUID]*podModel{},
 		volumes: map[string]*volume{
 			"a": {name: "a", kinds: []string{"publish", "stage", "attach"}, driver: "d"},
 			"b": {name: "b", kinds: []string{"publish", "stage"}, driver: "e"},
@@ -212,7 +217,8 @@ func (w *world) reply(t *rapid.T, id hal.OpID) core.Result {
 		w.finish(f, &res)
 		if kind == "short" && f.Verb != core.Descend {
 			res.Short = "a leg"
-			res.RefreshBy = w.now.Add(rapid.SampledFrom([]time.Duration{-time.Second, 0, time.Minute}).Draw(t, "refresh in"))
+			res.RefreshBy = w.now.Add(rapid.SampledFrom([]time.Duration{-time.Second, 0, time.Minute}).Draw(t,
+				"refresh in"))
 		}
 	}
 	return res
@@ -245,7 +251,8 @@ func (w *world) abandon(f *flying) {
 		return // whatever it did, it did before
 	}
 	w.pending = append(w.pending, &abandoned{
-		op: f.ID, key: f.Key, volume: f.Volume, verb: f.Verb, until: f.Deadline.Add(spec.Limits.Settle), instance: f.instance, lock: f.lock,
+		op: f.ID, key: f.Key, volume: f.Volume, verb: f.Verb, until: f.Deadline.Add(spec.Limits.Settle),
+		instance: f.instance, lock: f.lock,
 	})
 }
 
@@ -262,7 +269,8 @@ func (w *world) records(n int) map[hal.Key]core.Record {
 	return recs
 }
 
-// restart is a crash: what is in flight goes on without us. Or it is a power cut: of the lines that were not synced only the first ones may be left.
+// restart is a crash: what is in flight goes on without us. Or it is a power cut: of the lines that were not synced
+// only the first ones may be left.
 func (w *world) restart(t *rapid.T) core.Start {
 	w.abandonAll(t)
 	if w.chance(t, 4, "reboot") {
@@ -356,7 +364,8 @@ func (m *machine) oneClaim(uid core.PodUID) {
 		if other == uid {
 			return
 		}
-		if o := m.pods[other]; p.wanted && o.wanted && slices.Contains(p.volumes, "c") && slices.Contains(o.volumes, "c") {
+		if o := m.pods[other]; p.wanted && o.wanted && slices.Contains(p.volumes, "c") &&
+			slices.Contains(o.volumes, "c") {
 			p.wanted = false
 			return
 		}

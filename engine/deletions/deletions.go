@@ -1,4 +1,5 @@
-// Package deletions is the log of the data that volnode deletes: what, of which pod, and why. An entry is durable before the deletion begins.
+// Package deletions is the log of the data that volnode deletes: what, of which pod, and why. An entry is durable
+// before the deletion begins.
 //
 // The log is a file of JSON lines below the root directory, with one older file beside it.
 package deletions
@@ -51,7 +52,8 @@ type Log struct {
 // File is the log below dir, volnode's own directory.
 func File(dir string) string { return dir + "/deletions.log" }
 
-// Open finds the end of the log, and returns what it says, oldest first. A log that can't be read is begun anew: it keeps no start from going on.
+// Open finds the end of the log, and returns what it says, oldest first. A log that can't be read is begun anew: it
+// keeps no start from going on.
 func Open(h *hal.Host, c hal.Call, dir string) (*Log, []Entry) {
 	l := &Log{dir: dir}
 	older, _ := h.Files.Read(c, older(File(dir)), 2*MaxFile)
@@ -63,7 +65,8 @@ func Open(h *hal.Host, c hal.Call, dir string) (*Log, []Entry) {
 	return l, entries[max(0, len(entries)-MaxRecent):]
 }
 
-// look reads the file, and finds where the next line goes: behind the last whole line. A file with a hole in it, or that can't be read, ends there.
+// look reads the file, and finds where the next line goes: behind the last whole line. A file with a hole in it, or
+// that can't be read, ends there.
 func (l *Log) look(h *hal.Host, c hal.Call) []byte {
 	data, err := h.Files.Read(c, File(l.dir), 2*MaxFile)
 	l.end = int64(bytes.LastIndexByte(data, '\n') + 1)
@@ -93,9 +96,9 @@ func Parse(data []byte) []Entry {
 	return entries
 }
 
-// Append numbers entries and makes them durable. Those that were written before, and whose deletion goes on, are written once more if the file is not
-// the one that has them: somebody has removed it, or cut it short, even if others were written since. After an error, stands says whether the log has
-// those at least. It blocks.
+// Append numbers entries and makes them durable. Those that were written before, and whose deletion goes on, are
+// written once more if the file is not the one that has them: somebody has removed it, or cut it short, even if others
+// were written since. After an error, stands says whether the log has those at least. It blocks.
 func (l *Log) Append(h *hal.Host, c hal.Call, entries, before []Entry) (stands bool, err error) {
 	isLost := func(e Entry) bool { return e.Seq <= l.lost }
 	if len(before) > 0 && l.isThere(h, c) && !slices.ContainsFunc(before, isLost) {
@@ -144,9 +147,9 @@ func (l *Log) reserve(h *hal.Host, c hal.Call) {
 	l.spare = h.Files.Allocate(c, spareOf(File(l.dir)), spareSize, fileMode) == nil
 }
 
-// write makes lines of entries after from durable: behind the last one, unless the file would become too long. Somebody may have removed the file, or
-// cut it short. What a start finds, or a write that failed has left, may be in memory alone, where no later sync finds it (fsync(2), ERRORS): it is
-// written once more.
+// write makes lines of entries after from durable: behind the last one, unless the file would become too long. Somebody
+// may have removed the file, or cut it short. What a start finds, or a write that failed has left, may be in memory
+// alone, where no later sync finds it (fsync(2), ERRORS): it is written once more.
 func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
 	file, found := File(l.dir), []byte(nil)
 	info, err := h.Tree.Stat(c, file)
@@ -159,7 +162,8 @@ func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
 	case isAnother:
 		found = l.look(h, c)
 		if _, err := h.Tree.Stat(c, older(file)); l.end < 0 && !hal.Is(err, syscall.ENOENT) {
-			l.end, lines = info.Size, append([]byte("\n"), lines...) // the older one does not go for a file that can't be read
+			// the older one does not go for a file that can't be read
+			l.end, lines = info.Size, append([]byte("\n"), lines...)
 		}
 		found = found[:max(0, min(l.end, int64(len(found))))]
 	}
@@ -189,12 +193,14 @@ func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
 	return nil
 }
 
-// begin writes lines to another file, and only then has what has the log's name become the older one, unless it is empty.
+// begin writes lines to another file, and only then has what has the log's name become the older one, unless it is
+// empty.
 func (l *Log) begin(h *hal.Host, c hal.Call, lines []byte) error {
 	if err := h.Tree.Mkdir(c, l.dir, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
 		return err
 	}
-	if err := h.Files.Sync(c, path.Dir(l.dir)); err != nil { // else the directory may go with the power, and the log with it
+	if err := h.Files.Sync(c, path.Dir(l.dir)); err != nil {
+		// else the directory may go with the power, and the log with it
 		return err
 	}
 	file := File(l.dir)

@@ -18,7 +18,10 @@ func appended(_ bool, err error) error { return err }
 func entry(volume string) deletions.Entry { return numbered(0, volume) }
 
 func numbered(seq uint64, volume string) deletions.Entry {
-	return deletions.Entry{Seq: seq, Time: "2030-01-01T00:00:00Z", UID: "u", Volume: volume, Path: "/p/" + volume, Cause: strings.Repeat("c", 200)}
+	return deletions.Entry{
+		Seq: seq, Time: "2030-01-01T00:00:00Z", UID: "u", Volume: volume, Path: "/p/" + volume,
+		Cause: strings.Repeat("c", 200),
+	}
 }
 
 func TestWhatIsAppendedIsReadByTheNextStart(t *testing.T) {
@@ -31,7 +34,8 @@ func TestWhatIsAppendedIsReadByTheNextStart(t *testing.T) {
 		require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("a"), entry("b")}, nil)))
 		require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("c")}, nil)))
 		require.NoError(t, h.Tree.Remove(hal.Call{}, deletions.File(dir)))
-		require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("d")}, nil)), "somebody has removed it")
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("d")}, nil)),
+			"somebody has removed it")
 		// A line that was cut short hides no other.
 		torn := append(w.ReadFile(deletions.File(dir)), `{"time":"2030`...)
 		require.NoError(t, h.Files.Write(hal.Call{}, deletions.File(dir), torn, 0o600))
@@ -65,7 +69,8 @@ func TestTheLogIsBounded(t *testing.T) {
 	})
 }
 
-// Somebody cuts the log short, or puts another file in its place, as logrotate(8) does: what comes then is read by the next start.
+// Somebody cuts the log short, or puts another file in its place, as logrotate(8) does: what comes then is read by the
+// next start.
 func TestTheLogIsRotatedBySomebodyElse(t *testing.T) {
 	for name, rotate := range map[string]func(h *hal.Host) error{
 		"copytruncate": func(h *hal.Host) error { return h.Files.Write(hal.Call{}, deletions.File(dir), nil, 0o600) },
@@ -110,7 +115,8 @@ func TestADeletionThatGoesOnIsToldAgainToAnotherFile(t *testing.T) {
 	})
 }
 
-// What was written before is written once more, and only once, if others were written since somebody took it away, or since there was room for it.
+// What was written before is written once more, and only once, if others were written since somebody took it away, or
+// since there was room for it.
 func TestADeletionThatGoesOnIsToldAgainWhoeverBeganTheFile(t *testing.T) {
 	many := make([]deletions.Entry, 3000)
 	for name, loses := range map[string]func(h *hal.Host, l *deletions.Log) error{
@@ -166,6 +172,7 @@ func TestALogThatHasAHoleTwiceLosesNothing(t *testing.T) {
 			require.NoError(t, h.Files.Write(hal.Call{}, deletions.File(dir), holed, 0o600))
 		}
 		_, entries := deletions.Open(&h, hal.Call{}, dir)
-		require.Equal(t, []deletions.Entry{numbered(1, "a"), numbered(2, "b"), numbered(3, "c"), numbered(4, "d")}, entries)
+		require.Equal(t, []deletions.Entry{numbered(1, "a"), numbered(2, "b"), numbered(3, "c"), numbered(4, "d")},
+			entries)
 	})
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// newer is how many bytes of entries come after one before it may go: the file that becomes the older one has about as many.
+// newer is how many bytes of entries come after one before it may go: the file that becomes the older one has about as
+// many.
 const newer = deletions.MaxFile * 3 / 4
 
 // told is the entries of a world, in the order in which they were written.
@@ -46,8 +47,8 @@ func said(w *sim.World, files ...string) map[string]bool {
 	return all
 }
 
-// TestNoOrderOfFailuresLosesAnEntry has agents die, writes and syncs fail and the power go at any call: what the log said as it was durable, it says
-// from then on.
+// TestNoOrderOfFailuresLosesAnEntry has agents die, writes and syncs fail and the power go at any call: what the log
+// said as it was durable, it says from then on.
 func TestNoOrderOfFailuresLosesAnEntry(t *testing.T) {
 	file, seeds := deletions.File(dir), uint64(1000)
 	if testing.Short() {
@@ -56,7 +57,8 @@ func TestNoOrderOfFailuresLosesAnEntry(t *testing.T) {
 	for seed := range seeds {
 		w := sim.New(sim.Config{
 			Chooser: sim.Seeded(seed), Disk: sim.DiskOrdered + sim.Disk(seed%3),
-			Profile: sim.Only(1<<(7+seed%4), sim.FailNone, sim.NoSpace, sim.SyncFails, sim.LostWrite, sim.CrashBefore, sim.CrashAfter, sim.PowerCut),
+			Profile: sim.Only(1<<(7+seed%4), sim.FailNone, sim.NoSpace, sim.SyncFails, sim.LostWrite, sim.CrashBefore,
+				sim.CrashAfter, sim.PowerCut),
 		})
 		w.Restarts(false)
 		m, n := told{stays: map[string]bool{}}, uint32(0)

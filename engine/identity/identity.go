@@ -1,5 +1,6 @@
-// Package identity is who a root directory belongs to: the name of its node and the machine that made it. It is a file below the root, written at the
-// first start and never derived again, because uids that are made of the node's name must not change with the host's name.
+// Package identity is who a root directory belongs to: the name of its node and the machine that made it. It is a file
+// below the root, written at the first start and never derived again, because uids that are made of the node's name
+// must not change with the host's name.
 package identity
 
 import (
@@ -37,8 +38,10 @@ type Identity struct {
 type DamagedError struct{ File, Why string }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("identity file %s: %s. volnode does nothing here, because a wrong node name would delete data of pods. "+
-		"Restore the file from a backup; or remove it, then the next start takes the node's name from the journal", e.File, e.Why)
+	return fmt.Sprintf("identity file %s: %s. volnode does nothing here, because a wrong node name would delete "+
+		"data of pods. "+
+		"Restore the file from a backup; or remove it, then the next start takes the node's name from the journal",
+		e.File, e.Why)
 }
 
 // Dir is where volnode keeps its own files below root.
@@ -47,8 +50,8 @@ func Dir(root string) string { return root + "/volnode" }
 // File is the identity file of root.
 func File(root string) string { return Dir(root) + "/identity" }
 
-// Read reads the file; ok is false if there is none. A [*DamagedError] says that it is there and can't be believed; another error that it could not
-// be read, and may be tried again.
+// Read reads the file; ok is false if there is none. A [*DamagedError] says that it is there and can't be believed;
+// another error that it could not be read, and may be tried again.
 func Read(h *hal.Host, c hal.Call, root string) (id Identity, ok bool, err error) {
 	file := File(root)
 	data, err := h.Files.Read(c, file, maxFile)
@@ -87,7 +90,8 @@ func Parse(data []byte) (Identity, error) {
 		return Identity{}, fmt.Errorf("damaged: it is not JSON: %w", err)
 	}
 	if version.Version > Version {
-		return Identity{}, fmt.Errorf("it has version %d, and this volnode reads up to version %d", version.Version, Version)
+		return Identity{}, fmt.Errorf("it has version %d, and this volnode reads up to version %d",
+			version.Version, Version)
 	}
 	var id Identity
 	d := json.NewDecoder(bytes.NewReader(data))

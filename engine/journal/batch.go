@@ -53,7 +53,8 @@ func (b *Batch) Write(h *hal.Host, c hal.Call) {
 	}
 }
 
-// growSpare makes the spare larger: the next generation has that size. Where the disk has no room for it, it stays as it is.
+// growSpare makes the spare larger: the next generation has that size. Where the disk has no room for it, it stays as
+// it is.
 func (b *Batch) growSpare(h *hal.Host, c hal.Call) {
 	if b.growError = h.Files.Allocate(c, b.path(nameSpare), b.grow, fileMode); b.growError == nil {
 		b.size, b.spareSize = b.grow, b.grow

@@ -126,7 +126,8 @@ func FuzzDecode(f *testing.F) {
 			again = sealFrame(append(again, fr.payload...), 0, sealOf(1))
 			_, generation, err := parseHeader(b)
 			if err == nil && generation != 1 {
-				again = sealFrame(append(appendHead(nil, fr.kind, fr.seq, fr.synced), fr.payload...), 0, sealOf(generation))
+				again = sealFrame(append(appendHead(nil, fr.kind, fr.seq, fr.synced), fr.payload...), 0,
+					sealOf(generation))
 			}
 			require.True(t, bytes.Equal(again[:frameHead], b[fr.at:fr.at+frameHead]), "a frame without a good checksum")
 			_ = got.apply(fr, &memory)

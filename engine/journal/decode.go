@@ -195,7 +195,8 @@ func decodeRecord(payload []byte) (core.Record, int, error) {
 	return record, room, nil
 }
 
-// DecodeRecord reads a record as it is encoded, for who looks at a journal from outside. The error is of bytes that no writer makes.
+// DecodeRecord reads a record as it is encoded, for who looks at a journal from outside. The error is of bytes that no
+// writer makes.
 func DecodeRecord(payload []byte) (core.Record, error) {
 	r := reader{s: string(payload)}
 	record := takeRecord(&r)

@@ -5,8 +5,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// entry is one live record, in the least memory: there is one for each rung that is up. Its strings and lists are those of the line that put it,
-// which core has as well and never changes.
+// entry is one live record, in the least memory: there is one for each rung that is up. Its strings and lists are those
+// of the line that put it, which core has as well and never changes.
 type entry struct {
 	alike       *alike
 	more        *more // nil: all of it is zero
@@ -79,12 +79,14 @@ func (g *ledger) keep(e *entry, r *core.Record) {
 		e.more = &more{}
 	}
 	*e.more = more{
-		r.Rung.Below, r.Rung.Volume, r.Rung.Exclusive, r.Seen, r.Generation, r.ClimbUntil, r.DescendUntil, r.AnsweredClimb, r.AnsweredDescend,
+		r.Rung.Below, r.Rung.Volume, r.Rung.Exclusive, r.Seen, r.Generation, r.ClimbUntil, r.DescendUntil,
+		r.AnsweredClimb, r.AnsweredDescend,
 	}
 }
 
 func isPlain(r *core.Record) bool {
-	return len(r.Rung.Below) == 0 && r.Rung.Volume == "" && r.Rung.Exclusive == "" && r.Seen == "" && len(r.Generation) == 0 &&
+	return len(r.Rung.Below) == 0 && r.Rung.Volume == "" && r.Rung.Exclusive == "" && r.Seen == "" &&
+		len(r.Generation) == 0 &&
 		r.ClimbUntil|r.DescendUntil|r.AnsweredClimb|r.AnsweredDescend == 0
 }
 
@@ -103,13 +105,16 @@ func (e *entry) record(key hal.Key) core.Record {
 	is := e.alike
 	r := core.Record{
 		Rung: core.Rung{
-			Key: key, Kind: is.kind, Pod: e.pod, Want: e.want, Actor: is.actor, Need: is.need, Intent: is.intent, Limits: is.limits,
+			Key: key, Kind: is.kind, Pod: e.pod, Want: e.want, Actor: is.actor, Need: is.need, Intent: is.intent,
+			Limits: is.limits,
 		},
 		Phase: e.phase, Boot: is.boot, Facts: e.facts, Fingerprint: e.fingerprint, WasUp: e.wasUp, Seq: e.seq,
 	}
 	if m := e.more; m != nil {
-		r.Rung.Below, r.Rung.Volume, r.Rung.Exclusive, r.Seen, r.Generation = m.below, m.volume, m.exclusive, m.seen, m.generation
-		r.ClimbUntil, r.DescendUntil, r.AnsweredClimb, r.AnsweredDescend = m.climbUntil, m.descendUntil, m.answeredClimb, m.answeredDescend
+		r.Rung.Below, r.Rung.Volume, r.Rung.Exclusive, r.Seen, r.Generation = m.below, m.volume, m.exclusive, m.seen,
+			m.generation
+		r.ClimbUntil, r.DescendUntil, r.AnsweredClimb, r.AnsweredDescend = m.climbUntil, m.descendUntil,
+			m.answeredClimb, m.answeredDescend
 	}
 	return r
 }

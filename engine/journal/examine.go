@@ -7,7 +7,8 @@ import (
 	"github.com/volnode/volnode/engine/core"
 )
 
-// Examined is what a start makes of one file of a journal, without the numbers that only order what is written: for those who compare journals.
+// Examined is what a start makes of one file of a journal, without the numbers that only order what is written: for
+// those who compare journals.
 type Examined struct {
 	Records []ExaminedRecord // sorted by key
 	Damages []string

@@ -310,8 +310,8 @@ func TestDoubtIsWritten(t *testing.T) {
 	require.Equal(t, []core.Record{fenced, stage(3)}, loaded.Records)
 }
 
-// Whoever dies while it takes a damaged generation out of use, before or after any effect, somebody keeps it for people, and somebody tells of it or
-// has already done all there was to do.
+// Whoever dies while it takes a damaged generation out of use, before or after any effect, somebody keeps it for
+// people, and somebody tells of it or has already done all there was to do.
 func TestDamageIsKeptWhoeverDies(t *testing.T) {
 	for n := 1; ; n++ {
 		d, damaged := damagedDisk(t)
@@ -377,7 +377,8 @@ func TestReplacedGenerationCanNotBeRead(t *testing.T) {
 
 func TestOddFiles(t *testing.T) {
 	for what, data := range map[string][]byte{
-		"empty": {}, "short": make([]byte, 10), "zeros": make([]byte, testSize), "text": []byte(fmt.Sprintf("%09000d", 7)),
+		"empty": {}, "short": make([]byte, 10), "zeros": make([]byte, testSize),
+		"text":     []byte(fmt.Sprintf("%09000d", 7)),
 		"too long": make([]byte, MaxSize+1),
 	} {
 		d := newDisk()
@@ -483,6 +484,7 @@ func TestRefusedJournalIsNotTouched(t *testing.T) {
 	require.ErrorIs(t, err, refused)
 	require.Equal(t, files, d.files())
 	for _, call := range d.calls {
-		require.False(t, strings.HasPrefix(call, "write") || strings.HasPrefix(call, "rename") || strings.HasPrefix(call, "remove"), call)
+		require.False(t, strings.HasPrefix(call, "write") || strings.HasPrefix(call, "rename") ||
+			strings.HasPrefix(call, "remove"), call)
 	}
 }

@@ -27,7 +27,8 @@ func TestJournalGrows(t *testing.T) {
 	require.Equal(t, grown.Bytes, j.Stats().Bytes)
 }
 
-// Where the disk has no room, what is there stays, records are refused for the disk's sake, and the journal grows once there is room.
+// Where the disk has no room, what is there stays, records are refused for the disk's sake, and the journal grows once
+// there is room.
 func TestJournalCanNotGrow(t *testing.T) {
 	d := newDisk()
 	j, _ := openOn(t, d, MinSize)

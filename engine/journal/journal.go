@@ -104,7 +104,8 @@ func (j *Journal) Refusal() string {
 	if !j.spare {
 		return j.closed()
 	}
-	taken := fmt.Sprintf("the journal has no room for another ladder: %d of %d bytes are taken", j.ledger.used, capacityOf(j.size))
+	taken := fmt.Sprintf("the journal has no room for another ladder: %d of %d bytes are taken", j.ledger.used,
+		capacityOf(j.size))
 	if j.growError != nil {
 		return fmt.Sprintf("%s, and it can't grow: %v; %s", taken, j.growError, hal.DiskAdvice(j.dir, j.growError))
 	}
@@ -126,9 +127,9 @@ func (j *Journal) Prepare(lines []core.Line) (*Batch, error) {
 	return j.Take(lines), nil
 }
 
-// Take makes lines, none of which [Journal.Admit] refuses, part of the journal in memory and returns the batch that writes
-// them. It panics if the batch before was not settled. The lines may be changed after it returns; the batch is valid until
-// it is settled.
+// Take makes lines, none of which [Journal.Admit] refuses, part of the journal in memory and returns the batch that
+// writes them. It panics if the batch before was not settled. The lines may be changed after it returns; the batch is
+// valid until it is settled.
 func (j *Journal) Take(lines []core.Line) *Batch {
 	if j.pending {
 		panic(fmt.Sprintf("journal: a batch of %d lines before the batch under way was settled", len(lines)))
@@ -170,7 +171,8 @@ const growRetry = 64
 // MayGrow lets j make its files larger as it fills, up to a size of most bytes.
 func (j *Journal) MayGrow(most int64) { j.most = most }
 
-// grows returns the size that the spare should have beyond what it has, 0 if it is large enough: records may come to take half of it.
+// grows returns the size that the spare should have beyond what it has, 0 if it is large enough: records may come to
+// take half of it.
 func (j *Journal) grows() int64 {
 	size := j.size
 	if j.isPressed {
@@ -189,8 +191,8 @@ func (j *Journal) grows() int64 {
 	return size
 }
 
-// Press has the next batch make room for lines that Admit refuses. It reports false where that can't be: the journal is as large as it may be, or the last
-// batch could not make it larger.
+// Press has the next batch make room for lines that Admit refuses. It reports false where that can't be: the journal is
+// as large as it may be, or the last batch could not make it larger.
 func (j *Journal) Press() bool {
 	j.isPressed = j.spare && j.size < j.most && !j.isInVain
 	return j.isPressed
@@ -285,7 +287,8 @@ func (j *Journal) Settle(b *Batch) error {
 // File is the file of the present generation.
 func (j *Journal) File() string { return j.path(nameOf(j.generation)) }
 
-// Lose says that the file of the present generation is gone: the next batch writes all records to another one. No batch is under way.
+// Lose says that the file of the present generation is gone: the next batch writes all records to another one. No batch
+// is under way.
 func (j *Journal) Lose(err error) {
 	if j.pending {
 		panic("journal: lost while a batch is under way")

@@ -20,7 +20,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("journal %s has format version %d, and this volnode reads up to version %d: it was left as it is; "+
+	return fmt.Sprintf("journal %s has format version %d, and this volnode reads up to version %d: it was left as "+
+		"it is; "+
 		"run the volnode that wrote it, or a newer one", e.File, e.Version, Version)
 }
 
@@ -36,13 +37,15 @@ type Loaded struct {
 	Doubtful []hal.Key
 }
 
-// Open reads the journal in dir, which is made if missing, as its parent is, and begins another generation with what it read. size is
-// the size of a file in bytes. doubt returns what is to be kept of a record of which a later line may be lost: that is what is written,
-// since no later start can see the damage. A start that can't write does not fail: [Journal.Stats] says why, and the next batch
-// tries again. It fails if it can't read all there is, with [*VersionError] if a newer volnode has written it, with [ErrSize],
-// and, before it changes a file, with what accept has against the records. It blocks.
+// Open reads the journal in dir, which is made if missing, as its parent is, and begins another generation with what it
+// read. size is the size of a file in bytes. doubt returns what is to be kept of a record of which a later line may be
+// lost: that is what is written, since no later start can see the damage. A start that can't write does not fail:
+// [Journal.Stats] says why, and the next batch tries again. It fails if it can't read all there is, with
+// [*VersionError] if a newer volnode has written it, with [ErrSize], and, before it changes a file, with what accept
+// has against the records. It blocks.
 func Open(
-	h *hal.Host, c hal.Call, dir string, size int64, doubt func(core.Record) core.Record, accept func([]core.Record) error,
+	h *hal.Host, c hal.Call, dir string, size int64, doubt func(core.Record) core.Record,
+	accept func([]core.Record) error,
 ) (*Journal, Loaded, error) {
 	if size < MinSize || size > MaxSize {
 		return nil, Loaded{}, fmt.Errorf("%w: %d", ErrSize, size)
@@ -90,7 +93,8 @@ func Peek(h *hal.Host, c hal.Call, dir string) (records []core.Record, there boo
 
 var errNotBegun = errors.New("no generation was begun since the start")
 
-// makeDir makes dir and its parent durably: a power cut that takes away a directory's name takes all that was synced in it.
+// makeDir makes dir and its parent durably: a power cut that takes away a directory's name takes all that was synced in
+// it.
 func makeDir(h *hal.Host, c hal.Call, dir string) error {
 	for _, at := range []string{path.Dir(dir), dir} {
 		if err := h.Tree.Mkdir(c, at, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
@@ -118,7 +122,8 @@ func (j *Journal) load(h *hal.Host, c hal.Call) (content, []Damage, error) {
 		if _, isNewer := errors.AsType[*VersionError](err); isNewer {
 			return nil, nil, err
 		} else if err != nil {
-			return nil, nil, fmt.Errorf("the journal can't be read; nothing is done without it, unless it is moved away: %w", err)
+			return nil, nil, fmt.Errorf("the journal can't be read; nothing is done without it, unless it is moved "+
+				"away: %w", err)
 		}
 		images = append(images, im)
 		if im.whole {
@@ -233,8 +238,9 @@ func (j *Journal) inspectSpare(h *hal.Host, c hal.Call) {
 	}
 }
 
-// inspectReplaced looks for damage in generations that a newer one has replaced. They are there if who began that one died before it took them away,
-// and before it told anybody of what it had found. Nothing of them is needed: one that can't be read at all is kept like one that is damaged.
+// inspectReplaced looks for damage in generations that a newer one has replaced. They are there if who began that one
+// died before it took them away, and before it told anybody of what it had found. Nothing of them is needed: one that
+// can't be read at all is kept like one that is damaged.
 func (j *Journal) inspectReplaced(h *hal.Host, c hal.Call, generations []uint64) []Damage {
 	var damages []Damage
 	for _, generation := range generations {
@@ -252,8 +258,8 @@ func (j *Journal) inspectReplaced(h *hal.Host, c hal.Call, generations []uint64)
 	return damages
 }
 
-// refill enters what was read in the ledger, each record after those it stands on, so that it finds its ladder. Their ages do not tell: who stands on
-// what was made anew is older, and what has never been up has no age.
+// refill enters what was read in the ledger, each record after those it stands on, so that it finds its ladder. Their
+// ages do not tell: who stands on what was made anew is older, and what has never been up has no age.
 func (j *Journal) refill(found content) {
 	isIn := make(map[hal.Key]bool, len(found))
 	var enter func(key hal.Key)

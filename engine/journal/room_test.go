@@ -100,7 +100,8 @@ func TestRoomGoesBackToItsLadder(t *testing.T) {
 	for range 3 {
 		require.NoError(t, add(j, d, middle))
 		require.NoError(t, add(j, d, put(publish(1, 1))))
-		require.NoError(t, add(j, d, core.Line{Key: "publish/v1/p1", Drop: true}, core.Line{Key: middle.Key, Drop: true}))
+		require.NoError(t, add(j, d, core.Line{Key: "publish/v1/p1", Drop: true},
+			core.Line{Key: middle.Key, Drop: true}))
 		require.Equal(t, []hal.Key{"stage/v2"}, j.Admit([]core.Line{first(2)}))
 	}
 	// All in one batch.
@@ -110,7 +111,8 @@ func TestRoomGoesBackToItsLadder(t *testing.T) {
 	require.Equal(t, []hal.Key{"publish/v1/p2"}, j.Admit(tooMany))
 }
 
-// What stands on several ladders draws from the first that has enough left for it, else from one of them as far as that goes.
+// What stands on several ladders draws from the first that has enough left for it, else from one of them as far as that
+// goes.
 func TestRoomOfSeveralLadders(t *testing.T) {
 	member := publish(1, 1)
 	member.Rung.Below = []hal.Key{"nothing/that/is/recorded", stage(1).Rung.Key, stage(2).Rung.Key}

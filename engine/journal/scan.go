@@ -199,7 +199,8 @@ func (c content) doubt() {
 	}
 }
 
-// apply does what a frame says: all of it, or nothing if it does not parse. memory is for its lines, and may be used again.
+// apply does what a frame says: all of it, or nothing if it does not parse. memory is for its lines, and may be used
+// again.
 func (c content) apply(f frame, memory *[]core.Line) error {
 	switch f.kind {
 	case kindRecord:

@@ -9,7 +9,8 @@ import (
 	"github.com/volnode/volnode/engine/core"
 )
 
-// The agent has died while it wrote the next generation to the spare, and the next life has less to write. Nothing of what the spare held counts.
+// The agent has died while it wrote the next generation to the spare, and the next life has less to write. Nothing of
+// what the spare held counts.
 func TestAHalfWrittenSpareIsNotTakenForZeros(t *testing.T) {
 	other := newDisk()
 	j, _ := openOn(t, other, testSize)

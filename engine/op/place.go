@@ -15,14 +15,16 @@ func Call(o core.Op) hal.Call { return hal.Call{Op: o.ID, Key: o.Key, Deadline: 
 // Seen is what a look found at a path.
 type Seen struct {
 	Stack []hal.Mount // bottom first
-	// Exists, Type and Inode are of the name itself. With a mount on it they are not asked for: Exists is true and the rest unset.
+	// Exists, Type and Inode are of the name itself. With a mount on it they are not asked for: Exists is true and the
+	// rest unset.
 	Exists bool
 	Type   hal.FileType
 	Inode  uint64
 	Born   int64 // see [hal.Info]
 }
 
-// Look tells what is at path. A path whose parents are missing has nothing. An error means that nothing is known: never that nothing is there.
+// Look tells what is at path. A path whose parents are missing has nothing. An error means that nothing is known: never
+// that nothing is there.
 func Look(h *hal.Host, c hal.Call, path string) (Seen, error) {
 	stack, err := h.Mounts.At(c, path)
 	if err != nil && !hal.Is(err, syscall.ENOENT) {

@@ -11,8 +11,8 @@ import (
 // ParentMode is the mode of directories above a volume, the kubelet's.
 const ParentMode = 0o750
 
-// Mkdirs makes the directory dir with mode, and what is missing above it with [ParentMode]. The nearest directory that exists is tried first, so the root
-// directory itself is never made anew unless it is missing.
+// Mkdirs makes the directory dir with mode, and what is missing above it with [ParentMode]. The nearest directory that
+// exists is tried first, so the root directory itself is never made anew unless it is missing.
 func Mkdirs(h *hal.Host, c hal.Call, dir string, mode uint32) error {
 	missing := make([]string, 0, 8)
 	modeOf := func(at string) uint32 {
@@ -60,8 +60,8 @@ func isDirectory(h *hal.Host, c hal.Call, dir string) error {
 	}
 }
 
-// WriteFile replaces the content of file such that after any interruption, power loss included, either the old or the new content is there.
-// The directory exists. A file left by an earlier attempt is overwritten.
+// WriteFile replaces the content of file such that after any interruption, power loss included, either the old or the
+// new content is there. The directory exists. A file left by an earlier attempt is overwritten.
 func WriteFile(h *hal.Host, c hal.Call, file string, data []byte, mode uint32) error {
 	dir, name := path.Split(file)
 	next := dir + "." + name + ".new"
@@ -99,8 +99,9 @@ func isBelow(at, dir string) bool {
 	return is && strings.HasPrefix(rest, "/")
 }
 
-// Prune removes dir and then its parents as long as they are empty, up to stop, which stays. A directory that something else lives in
-// is the end of it, not an error: it is the one that Prune returns. What stays is made durable: no name that is gone comes back with the power.
+// Prune removes dir and then its parents as long as they are empty, up to stop, which stays. A directory that something
+// else lives in is the end of it, not an error: it is the one that Prune returns. What stays is made durable: no name
+// that is gone comes back with the power.
 func Prune(h *hal.Host, c hal.Call, dir, stop string) (stays string, err error) {
 	at, stop := dir, path.Clean(stop)
 	for ; isBelow(at, stop); at = path.Dir(at) {
@@ -113,7 +114,8 @@ func Prune(h *hal.Host, c hal.Call, dir, stop string) (stays string, err error) 
 		}
 	}
 	switch err := h.Files.Sync(c, at); {
-	case err == nil, hal.Is(err, syscall.ENOENT), hal.Is(err, syscall.EXDEV), hal.Is(err, syscall.EISDIR), hal.Is(err, syscall.ENOTDIR):
+	case err == nil, hal.Is(err, syscall.ENOENT), hal.Is(err, syscall.EXDEV), hal.Is(err, syscall.EISDIR),
+		hal.Is(err, syscall.ENOTDIR):
 		return at, nil // it has gone, or a mount stands on it: then nothing was removed from it
 	default:
 		return at, err

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The layout below the root directory is the kubelet's (K:G1-G6), so that one can take over from the other. Names that go into it have been
-// checked (see [BadDriverName] and its kin); volume handles go in hashed.
+// The layout below the root directory is the kubelet's (K:G1-G6), so that one can take over from the other. Names that
+// go into it have been checked (see [BadDriverName] and its kin); volume handles go in hashed.
 const (
 	podsDir       = "/pods"
 	csiPlugin     = "plugins/kubernetes.io/csi"
@@ -26,8 +26,9 @@ type Place struct {
 	Stop string // directories above Path that are left empty are removed up to this one, itself excluded
 }
 
-// OwnedBelow says which of these paths, relative to the root directory, lies in a place that volnode owns: one that it empties, or deletes once it is
-// empty, or where its own files are. "" if none does. The directories in which such places are made are nobody's: drivers that run in pods mount them.
+// OwnedBelow says which of these paths, relative to the root directory, lies in a place that volnode owns: one that it
+// empties, or deletes once it is empty, or where its own files are. "" if none does. The directories in which such
+// places are made are nobody's: drivers that run in pods mount them.
 func OwnedBelow(paths []string) string {
 	for _, p := range paths {
 		names := strings.Split(p, "/")
@@ -87,7 +88,8 @@ func StagePlace(root, driver, handle string) Place {
 	return Place{Path: at, Data: at[:len(above)+1+len(name)] + "/" + dataFile, Stop: above}
 }
 
-// PublishPlace is where a filesystem volume is published for a pod. spec is the name of the PersistentVolume, or the pod's volume if inline.
+// PublishPlace is where a filesystem volume is published for a pod. spec is the name of the PersistentVolume, or the
+// pod's volume if inline.
 func PublishPlace(root, uid, spec string) Place {
 	at := root + podsDir + "/" + uid + "/volumes/" + csiPod + "/" + spec + "/mount"
 	return Place{Path: at, Data: strings.TrimSuffix(at, "mount") + dataFile, Stop: at[:len(root)+len(podsDir)]}
@@ -99,8 +101,8 @@ func BlockStagePlace(root, spec string) Place {
 	return Place{Path: dir + "/staging/" + spec, Data: dir + "/" + spec + "/data/" + dataFile, Stop: dir}
 }
 
-// BlockPublishPlace is where a raw block volume is published for a pod. The data file is the stage's, shared by all pods of the node; a
-// driver without staging has it from the publish.
+// BlockPublishPlace is where a raw block volume is published for a pod. The data file is the stage's, shared by all
+// pods of the node; a driver without staging has it from the publish.
 func BlockPublishPlace(root, uid, spec string) Place {
 	dir := CSIDir(root) + "/" + volumeDevices
 	return Place{Path: dir + "/publish/" + spec + "/" + uid, Data: dir + "/" + spec + "/data/" + dataFile, Stop: dir}
@@ -112,7 +114,8 @@ func EmptyDirPlace(root, uid, volume string) Place {
 	return Place{Path: at, Stop: at[:len(root)+len(podsDir)]}
 }
 
-// EmptyDirTrash is where the emptyDir at dir is moved before it is deleted: beside it, so on the same filesystem, under a name that no volume has.
+// EmptyDirTrash is where the emptyDir at dir is moved before it is deleted: beside it, so on the same filesystem, under
+// a name that no volume has.
 func EmptyDirTrash(dir string) string {
 	parent, name := path.Split(dir)
 	return parent + "." + name + trashSuffix

@@ -19,8 +19,12 @@ func TestNamesOfHandles(t *testing.T) {
 		require.Equal(t, hash(handle), HandleHash(handle))
 		require.Equal(t, "csi-"+hash(handle+"dn"), AttachmentName(handle, "d", "n"))
 		at := "/r/plugins/kubernetes.io/csi/d"
-		require.Equal(t, Place{Path: at + "/" + hash(handle) + "/globalmount", Data: at + "/" + hash(handle) + "/vol_data.json", Stop: at}, StagePlace("/r", "d", handle))
+		require.Equal(t, Place{
+			Path: at + "/" + hash(handle) + "/globalmount",
+			Data: at + "/" + hash(handle) + "/vol_data.json", Stop: at,
+		}, StagePlace("/r", "d", handle))
 	}
 	at := "/r/pods/u/volumes/kubernetes.io~csi/mount"
-	require.Equal(t, Place{Path: at + "/mount", Data: at + "/vol_data.json", Stop: "/r/pods"}, PublishPlace("/r", "u", "mount"))
+	require.Equal(t, Place{Path: at + "/mount", Data: at + "/vol_data.json", Stop: "/r/pods"},
+		PublishPlace("/r", "u", "mount"))
 }

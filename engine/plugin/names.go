@@ -16,7 +16,8 @@ const (
 	MaxCSIMap     = 4096 // bytes of all keys and values together
 )
 
-// BadDriverName says what is wrong with the name of a CSI driver, "" if nothing: 1 to 63 of [A-Za-z0-9.-], alphanumeric at both ends.
+// BadDriverName says what is wrong with the name of a CSI driver, "" if nothing: 1 to 63 of [A-Za-z0-9.-], alphanumeric
+// at both ends.
 func BadDriverName(name string) string {
 	if len(name) > MaxDriverName {
 		return fmt.Sprintf("is longer than %d characters", MaxDriverName)
@@ -27,13 +28,16 @@ func BadDriverName(name string) string {
 	return badDotted(name)
 }
 
-// BadPodUID says what is wrong with a pod's uid as a part of a path, "" if nothing: up to 253 of [A-Za-z0-9.-], alphanumeric at both ends.
+// BadPodUID says what is wrong with a pod's uid as a part of a path, "" if nothing: up to 253 of [A-Za-z0-9.-],
+// alphanumeric at both ends.
 func BadPodUID(uid string) string { return badDotted(uid) }
 
-// BadObjectName says what is wrong with the name of an object (of a PersistentVolume, a secret) as a part of a path, "" if nothing.
+// BadObjectName says what is wrong with the name of an object (of a PersistentVolume, a secret) as a part of a path, ""
+// if nothing.
 func BadObjectName(name string) string { return badDotted(name) }
 
-// BadVolumeName says what is wrong with a volume's name in a pod, "" if nothing: a DNS label (RFC 1123), up to 63 of [a-z0-9-].
+// BadVolumeName says what is wrong with a volume's name in a pod, "" if nothing: a DNS label (RFC 1123), up to 63 of
+// [a-z0-9-].
 func BadVolumeName(name string) string {
 	if len(name) > 63 {
 		return "is longer than 63 characters"
@@ -44,7 +48,8 @@ func BadVolumeName(name string) string {
 	return badDotted(name)
 }
 
-// badDotted is the rule that every name of ours in a path obeys. It has no room for ".", "..", "/", NUL, control characters or a leading "-".
+// badDotted is the rule that every name of ours in a path obeys. It has no room for ".", "..", "/", NUL, control
+// characters or a leading "-".
 func badDotted(name string) string {
 	switch {
 	case name == "":
@@ -117,8 +122,8 @@ func BadCSIMap(pairs []Pair) string {
 	return ""
 }
 
-// Escape makes any string a segment of a key: what is not a printable ASCII character, and "/", "^", "%" and the space, become %XX.
-// It is injective.
+// Escape makes any string a segment of a key: what is not a printable ASCII character, and "/", "^", "%" and the space,
+// become %XX. It is injective.
 func Escape(s string) string {
 	const digits = "0123456789ABCDEF"
 	special := func(c byte) bool { return c <= ' ' || c > '~' || c == '/' || c == '^' || c == '%' }

@@ -10,7 +10,8 @@ import (
 
 func TestNamesThatAreRefused(t *testing.T) {
 	hostile := []string{
-		"", ".", "..", "...", "a/b", "../a", "a/..", "/", "a\x00", "\x00", "a\nb", "a b", "-a", "a-", ".a", "a.", "a..b", "é", "a\\b",
+		"", ".", "..", "...", "a/b", "../a", "a/..", "/", "a\x00", "\x00", "a\nb", "a b", "-a", "a-", ".a", "a.",
+		"a..b", "é", "a\\b",
 		"a~b", "a%2Fb", "\u202ea", "a\x7f", strings.Repeat("a", 254), "$(id)", "a;b", "*", "a^b",
 	}
 	for _, name := range hostile {
@@ -45,8 +46,10 @@ func TestLayoutIsTheKubelets(t *testing.T) {
 		Stop: "/r/pods",
 	}, PublishPlace("/r", "u1", "pv1"))
 	require.Equal(t, "/r/plugins/kubernetes.io/csi/volumeDevices/staging/pv1", BlockStagePlace("/r", "pv1").Path)
-	require.Equal(t, "/r/plugins/kubernetes.io/csi/volumeDevices/pv1/data/vol_data.json", BlockStagePlace("/r", "pv1").Data)
-	require.Equal(t, "/r/plugins/kubernetes.io/csi/volumeDevices/publish/pv1/u1", BlockPublishPlace("/r", "u1", "pv1").Path)
+	require.Equal(t, "/r/plugins/kubernetes.io/csi/volumeDevices/pv1/data/vol_data.json",
+		BlockStagePlace("/r", "pv1").Data)
+	require.Equal(t, "/r/plugins/kubernetes.io/csi/volumeDevices/publish/pv1/u1",
+		BlockPublishPlace("/r", "u1", "pv1").Path)
 	require.Equal(t, "/r/pods/u1/volumes/kubernetes.io~empty-dir/v", EmptyDirPlace("/r", "u1", "v").Path)
 	require.NotEmpty(t, BadVolumeName(path.Base(EmptyDirTrash("/r/v"))))
 }

@@ -1,4 +1,5 @@
-// Package plugin holds the volume sources: for each, the ladder of rungs that a volume of it is (pure), and the verbs that move those rungs.
+// Package plugin holds the volume sources: for each, the ladder of rungs that a volume of it is (pure), and the verbs
+// that move those rungs.
 package plugin
 
 import (
@@ -14,8 +15,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Verbs move the rungs of one kind. A verb is blocking code over the Host, read from top to bottom: look, act, look again, return what came of it.
-// Running it twice has the effect of running it once. It never retries, logs or sleeps. Refresh is Climb on a standing rung.
+// Verbs move the rungs of one kind. A verb is blocking code over the Host, read from top to bottom: look, act, look
+// again, return what came of it. Running it twice has the effect of running it once. It never retries, logs or sleeps.
+// Refresh is Climb on a standing rung.
 type Verbs struct {
 	Climb   func(h *hal.Host, op core.Op) core.Result
 	Descend func(h *hal.Host, op core.Op) core.Result

@@ -14,7 +14,8 @@ func Problemf(field, format string, args ...any) *Problem {
 	return &Problem{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// Field is the path of a field of the volume's entry in the pod: v.Field(".csi.driver") is "spec.volumes[data].csi.driver".
+// Field is the path of a field of the volume's entry in the pod: v.Field(".csi.driver") is
+// "spec.volumes[data].csi.driver".
 func (v Volume) Field(suffix string) string {
 	return "spec.volumes[" + v.Spec.Name + "]" + suffix
 }
@@ -27,7 +28,8 @@ func (v Volume) PVField(path string) string {
 // BadNames says whether the pod's uid or the volume's name can't be a part of a path.
 func (v Volume) BadNames() *Problem {
 	if bad := BadPodUID(string(v.Pod.UID)); bad != "" {
-		return Problemf("metadata.uid", "%s; give the pod a uid made of letters, digits, . and -", Says(string(v.Pod.UID), bad))
+		return Problemf("metadata.uid", "%s; give the pod a uid made of letters, digits, . and -",
+			Says(string(v.Pod.UID), bad))
 	}
 	if bad := BadVolumeName(v.Spec.Name); bad != "" {
 		return Problemf(v.Field(".name"), "%s; name the volume with a-z, 0-9 and -", Says(v.Spec.Name, bad))
@@ -35,11 +37,13 @@ func (v Volume) BadNames() *Problem {
 	return nil
 }
 
-// WantsOwnership says that the pod wants the files of a volume to be given to a group or an SELinux context, which volnode does not do.
+// WantsOwnership says that the pod wants the files of a volume to be given to a group or an SELinux context, which
+// volnode does not do.
 func (v Volume) WantsOwnership() *Problem {
 	if c := v.Pod.Spec.SecurityContext; c != nil && c.FSGroup != nil {
 		return Problemf("spec.securityContext.fsGroup",
-			"volume %q would have to be given to group %d, which volnode does not do; set the group on the volume and remove fsGroup",
+			"volume %q would have to be given to group %d, which volnode does not do; set the group on the volume "+
+				"and remove fsGroup",
 			v.Spec.Name, *c.FSGroup)
 	}
 	return v.WantsContext()
@@ -59,7 +63,8 @@ func (v Volume) WantsContext() *Problem {
 	return nil
 }
 
-// AttachRequired reports whether the volumes of a CSI driver must be attached to a node before they come up there. That is the default.
+// AttachRequired reports whether the volumes of a CSI driver must be attached to a node before they come up there. That
+// is the default.
 func AttachRequired(driver *storagev1.CSIDriver) bool {
 	return driver != nil && (driver.Spec.AttachRequired == nil || *driver.Spec.AttachRequired)
 }

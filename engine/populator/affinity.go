@@ -8,8 +8,8 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 )
 
-// reachable checks the node affinity of a PersistentVolume (K:D26): one of its terms must admit this node. Of the node its name alone is known, so
-// an expression on another label or field admits nobody, and the problem says so.
+// reachable checks the node affinity of a PersistentVolume (K:D26): one of its terms must admit this node. Of the node
+// its name alone is known, so an expression on another label or field admits nobody, and the problem says so.
 func (p *populator) reachable(v *plugin.Volume) *plugin.Problem {
 	affinity := v.PV.Spec.NodeAffinity
 	if affinity == nil || affinity.Required == nil {
@@ -32,7 +32,8 @@ func (p *populator) reachable(v *plugin.Volume) *plugin.Problem {
 		}
 	}
 	if unknown != "" {
-		return plugin.Problemf(field, "asks for %s, and volnode knows of this node only its name, %s; use %s", unknown, p.NodeName, corev1.LabelHostname)
+		return plugin.Problemf(field, "asks for %s, and volnode knows of this node only its name, %s; use %s", unknown,
+			p.NodeName, corev1.LabelHostname)
 	}
 	return plugin.Problemf(field, "does not admit this node, %s", p.NodeName)
 }

@@ -10,7 +10,8 @@ import (
 
 const protection = "kubernetes.io/pvc-protection"
 
-// claim follows a claim to its PersistentVolume. Each must name the other: a claim that alone says so could take another's data.
+// claim follows a claim to its PersistentVolume. Each must name the other: a claim that alone says so could take
+// another's data.
 func (p *populator) claim(v *plugin.Volume) *plugin.Problem {
 	src := v.Spec.PersistentVolumeClaim
 	namespace := p.Pod.Namespace
@@ -21,22 +22,28 @@ func (p *populator) claim(v *plugin.Volume) *plugin.Problem {
 	p.consult(RefClaim, namespace, src.ClaimName)
 	claim := p.Claim(namespace, src.ClaimName)
 	if claim == nil {
-		return plugin.Problemf(field(), "there is no PersistentVolumeClaim %s in namespace %s; add it, or name another one here", src.ClaimName, namespace)
+		return plugin.Problemf(field(),
+			"there is no PersistentVolumeClaim %s in namespace %s; add it, or name another one here",
+			src.ClaimName, namespace)
 	}
 	of := func(path string) string { return "PersistentVolumeClaim " + namespace + "/" + claim.Name + " " + path }
 	switch phase := claim.Status.Phase; {
 	case claim.DeletionTimestamp != nil && !slices.Contains(claim.Finalizers, protection):
-		return plugin.Problemf(of("metadata.deletionTimestamp"), "the claim is being deleted, and nothing protects its volume; create it again, or delete the pod")
+		return plugin.Problemf(of("metadata.deletionTimestamp"),
+			"the claim is being deleted, and nothing protects its volume; create it again, or delete the pod")
 	case claim.Spec.VolumeName == "":
-		return plugin.Problemf(of("spec.volumeName"), "the claim is not bound to a PersistentVolume; volnode does not bind claims, so name one there")
+		return plugin.Problemf(of("spec.volumeName"),
+			"the claim is not bound to a PersistentVolume; volnode does not bind claims, so name one there")
 	case phase != "" && phase != corev1.ClaimBound:
 		// A manifest has no status; where there is one, it counts.
-		return plugin.Problemf(of("status.phase"), "is %s; the claim must be Bound: correct the status, or leave it out", phase)
+		return plugin.Problemf(of("status.phase"),
+			"is %s; the claim must be Bound: correct the status, or leave it out", phase)
 	}
 	p.consult(RefVolume, "", claim.Spec.VolumeName)
 	v.Claim, v.PV = claim, p.Volume(claim.Spec.VolumeName)
 	if v.PV == nil {
-		return plugin.Problemf(of("spec.volumeName"), "there is no PersistentVolume %s; add it, or name another one here", claim.Spec.VolumeName)
+		return plugin.Problemf(of("spec.volumeName"),
+			"there is no PersistentVolume %s; add it, or name another one here", claim.Spec.VolumeName)
 	}
 	v.ReadOnly = v.ReadOnly || src.ReadOnly
 	if problem := bound(v); problem != nil {
@@ -53,12 +60,15 @@ func bound(v *plugin.Volume) *plugin.Problem {
 	ref, claim := v.PV.Spec.ClaimRef, v.Claim
 	switch {
 	case ref == nil:
-		return plugin.Problemf(v.PVField("spec.claimRef"), "is not set; name namespace %s and claim %s there to bind the volume",
+		return plugin.Problemf(v.PVField("spec.claimRef"),
+			"is not set; name namespace %s and claim %s there to bind the volume",
 			claim.Namespace, claim.Name)
 	case ref.Namespace != claim.Namespace || ref.Name != claim.Name:
-		return plugin.Problemf(v.PVField("spec.claimRef"), "names claim %s/%s, not %s/%s; correct one of them", ref.Namespace, ref.Name, claim.Namespace, claim.Name)
+		return plugin.Problemf(v.PVField("spec.claimRef"), "names claim %s/%s, not %s/%s; correct one of them",
+			ref.Namespace, ref.Name, claim.Namespace, claim.Name)
 	case ref.UID != "" && claim.UID != "" && ref.UID != claim.UID:
-		return plugin.Problemf(v.PVField("spec.claimRef.uid"), "is of an earlier claim of that name (%s, not %s); correct the uid, or leave it out", ref.UID, claim.UID)
+		return plugin.Problemf(v.PVField("spec.claimRef.uid"),
+			"is of an earlier claim of that name (%s, not %s); correct the uid, or leave it out", ref.UID, claim.UID)
 	}
 	return nil
 }
@@ -74,9 +84,11 @@ func mode(v *plugin.Volume) *plugin.Problem {
 	case is != corev1.PersistentVolumeFilesystem && is != corev1.PersistentVolumeBlock:
 		return plugin.Problemf(field(), "%q is neither Filesystem nor Block", is)
 	case v.Block && is != corev1.PersistentVolumeBlock:
-		return plugin.Problemf(field(), "is Filesystem, and volume %q is used in volumeDevices; use it in volumeMounts", v.Spec.Name)
+		return plugin.Problemf(field(), "is Filesystem, and volume %q is used in volumeDevices; use it in volumeMounts",
+			v.Spec.Name)
 	case !v.Block && is == corev1.PersistentVolumeBlock:
-		return plugin.Problemf(field(), "is Block, and volume %q is used in volumeMounts; use it in volumeDevices", v.Spec.Name)
+		return plugin.Problemf(field(), "is Block, and volume %q is used in volumeMounts; use it in volumeDevices",
+			v.Spec.Name)
 	}
 	return nil
 }

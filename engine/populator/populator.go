@@ -1,5 +1,6 @@
-// Package populator turns a pod and the objects that describe its volumes into rungs, or into a problem that names the field to blame. It is a
-// pure function: it reads nothing itself, and what a version does not support is a problem, never ignored.
+// Package populator turns a pod and the objects that describe its volumes into rungs, or into a problem that names the
+// field to blame. It is a pure function: it reads nothing itself, and what a version does not support is a problem,
+// never ignored.
 package populator
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Input is a pod and how to find the objects around it. The functions return nil for what is not known; objects are not changed.
+// Input is a pod and how to find the objects around it. The functions return nil for what is not known; objects are not
+// changed.
 type Input struct {
 	Root, NodeName string
 	Pod            *corev1.Pod
@@ -104,7 +106,8 @@ func indexOf(rungs []core.Rung, key hal.Key) int {
 	return -1
 }
 
-// Populate resolves the volumes of in.Pod. Volumes that no container uses are left out, as the kubelet leaves them (K:B10).
+// Populate resolves the volumes of in.Pod. Volumes that no container uses are left out, as the kubelet leaves them
+// (K:B10).
 func Populate(in Input) Result {
 	p := populator{Input: in}
 	if p.Memory == nil {
@@ -143,7 +146,8 @@ func (p *populator) consult(kind RefKind, namespace, name string) {
 // volume resolves one used volume.
 func (p *populator) volume(spec *corev1.Volume, u *use) Volume {
 	v := plugin.Volume{
-		Root: p.Root, NodeName: p.NodeName, Pod: p.Pod, Spec: spec, Block: u.block, ReadOnly: u.readOnly, Registered: p.Registered,
+		Root: p.Root, NodeName: p.NodeName, Pod: p.Pod, Spec: spec, Block: u.block, ReadOnly: u.readOnly,
+		Registered: p.Registered,
 	}
 	result := Volume{Name: spec.Name, Problem: u.problem}
 	if result.Problem == nil {
@@ -176,7 +180,8 @@ func (p *populator) source(v *plugin.Volume) *plugin.Problem {
 	case "persistentVolumeClaim":
 		return p.claim(v)
 	case "ephemeral":
-		return plugin.Problemf(v.Field(".ephemeral"), "volnode does not serve generic ephemeral volumes; create the claim and use persistentVolumeClaim")
+		return plugin.Problemf(v.Field(".ephemeral"),
+			"volnode does not serve generic ephemeral volumes; create the claim and use persistentVolumeClaim")
 	}
 	return plugin.Problemf(v.Field("."+source),
 		"volnode does not serve this source; it serves persistentVolumeClaim, csi, emptyDir and hostPath")
@@ -204,8 +209,9 @@ func (p *populator) driver(v *plugin.Volume) {
 	v.Attachment, v.IsComplete = p.Attachment(attachment), p.IsComplete
 }
 
-// conflicts: two volumes of the pod may come to the same rungs, as when both name one claim. They must want the same of them. And two that come to
-// different rungs must not come to one path, as an inline volume does that is called like the PersistentVolume of another.
+// conflicts: two volumes of the pod may come to the same rungs, as when both name one claim. They must want the same of
+// them. And two that come to different rungs must not come to one path, as an inline volume does that is called like
+// the PersistentVolume of another.
 func (p *populator) conflicts() {
 	for i := range p.result.Volumes {
 		v := &p.result.Volumes[i]
@@ -224,12 +230,15 @@ func conflict(v *Volume, before []Volume) *plugin.Problem {
 			other := &before[j]
 			if same := indexOf(other.Rungs, rung.Key); same >= 0 {
 				if name := difference(other.Rungs[same].Want, rung.Want); name != "" {
-					return plugin.Problemf(field(), "is the same volume as %q and differs from it in %s; use it in one way", other.Name, name)
+					return plugin.Problemf(field(),
+						"is the same volume as %q and differs from it in %s; use it in one way", other.Name, name)
 				}
 				continue
 			}
 			if path := shared(other.Rungs, rung); path != "" {
-				return plugin.Problemf(field(), "comes to the same path as %q, %s; an inline volume must not be called like a PersistentVolume of its pod",
+				return plugin.Problemf(field(),
+					"comes to the same path as %q, %s; an inline volume must not be called like a PersistentVolume "+
+						"of its pod",
 					other.Name, path)
 			}
 		}

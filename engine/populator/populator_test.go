@@ -92,7 +92,8 @@ func (r Result) print(full bool) string {
 }
 
 func printRung(b *strings.Builder, r core.Rung) {
-	fmt.Fprintf(b, "    kind %s, pod %q, volume %q, actor %q, exclusive %q, intent %v\n", r.Kind, r.Pod, r.Volume, r.Actor, r.Exclusive, r.Intent)
+	fmt.Fprintf(b, "    kind %s, pod %q, volume %q, actor %q, exclusive %q, intent %v\n", r.Kind, r.Pod, r.Volume,
+		r.Actor, r.Exclusive, r.Intent)
 	fmt.Fprintf(b, "    limits %+v\n", r.Limits)
 	for _, key := range r.Below {
 		fmt.Fprintf(b, "    below %s\n", key)
@@ -104,8 +105,8 @@ func printRung(b *strings.Builder, r core.Rung) {
 	}
 }
 
-// Commands: objects adds or replaces objects; driver name=… [stage] [snmw] [gone] registers a driver; config [acts] [withoutmount]; pod populates
-// a pod, with full in full. In a pod, $c stands for a container that mounts volume v.
+// Commands: objects adds or replaces objects; driver name=… [stage] [snmw] [gone] registers a driver; config [acts]
+// [withoutmount]; pod populates a pod, with full in full. In a pod, $c stands for a container that mounts volume v.
 func TestPopulate(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, file string) {
 		o := &objects{
@@ -122,7 +123,10 @@ func TestPopulate(t *testing.T) {
 			case "driver":
 				var name string
 				d.ScanArgs(t, "name", &name)
-				o.facts[name] = &plugin.DriverFacts{Name: name, StageUnstage: d.HasArg("stage"), SingleNodeMultiWriter: d.HasArg("snmw")}
+				o.facts[name] = &plugin.DriverFacts{
+					Name: name, StageUnstage: d.HasArg("stage"),
+					SingleNodeMultiWriter: d.HasArg("snmw"),
+				}
 				if d.HasArg("gone") {
 					delete(o.facts, name)
 				}
@@ -130,7 +134,8 @@ func TestPopulate(t *testing.T) {
 				o.config.ActsAfterReply, o.config.PublishesWithoutMount = d.HasArg("acts"), d.HasArg("withoutmount")
 			case "pod":
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "uid-1"}}
-				text := strings.ReplaceAll(d.Input, "$c", "containers: [{name: c, volumeMounts: [{name: v, mountPath: /v}]}]")
+				text := strings.ReplaceAll(d.Input, "$c",
+					"containers: [{name: c, volumeMounts: [{name: v, mountPath: /v}]}]")
 				require.NoError(t, yaml.UnmarshalStrict([]byte(text), pod))
 				before := pod.DeepCopy()
 				r := Populate(o.input(pod))

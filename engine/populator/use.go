@@ -19,7 +19,8 @@ type use struct {
 	problem  *plugin.Problem
 }
 
-// usesOf finds how each volume is used, and appends that to uses, which is empty. A volume that nobody uses is not in it.
+// usesOf finds how each volume is used, and appends that to uses, which is empty. A volume that nobody uses is not in
+// it.
 func usesOf(pod *corev1.Pod, uses []use) []use {
 	of := func(volume string) *use {
 		if i := slices.IndexFunc(uses, func(u use) bool { return u.volume == volume }); i >= 0 {
@@ -44,7 +45,8 @@ func usesOf(pod *corev1.Pod, uses []use) []use {
 			u.block, u.readOnly = true, false
 			if u.mounted && u.problem == nil {
 				u.problem = plugin.Problemf(c.Field()+".volumeDevices["+d.DevicePath+"]",
-					"volume %q is also mounted as a filesystem, by %s; use it in one way", d.Name, lastMounting(pod, d.Name))
+					"volume %q is also mounted as a filesystem, by %s; use it in one way", d.Name,
+					lastMounting(pod, d.Name))
 			}
 		}
 	}
@@ -66,13 +68,17 @@ func unsupported(c *plugin.Container, m *corev1.VolumeMount) *plugin.Problem {
 	field := func(name string) string { return c.Field() + ".volumeMounts[" + m.MountPath + "]." + name }
 	switch {
 	case m.SubPath != "":
-		return plugin.Problemf(field("subPath"), "volnode does not serve parts of a volume; mount volume %q as a whole", m.Name)
+		return plugin.Problemf(field("subPath"), "volnode does not serve parts of a volume; mount volume %q as a whole",
+			m.Name)
 	case m.SubPathExpr != "":
-		return plugin.Problemf(field("subPathExpr"), "volnode does not serve parts of a volume; mount volume %q as a whole", m.Name)
+		return plugin.Problemf(field("subPathExpr"),
+			"volnode does not serve parts of a volume; mount volume %q as a whole", m.Name)
 	case m.MountPropagation != nil && *m.MountPropagation != corev1.MountPropagationNone:
-		return plugin.Problemf(field("mountPropagation"), "volnode serves None alone; %s on volume %q is not supported", *m.MountPropagation, m.Name)
+		return plugin.Problemf(field("mountPropagation"), "volnode serves None alone; %s on volume %q is not supported",
+			*m.MountPropagation, m.Name)
 	case m.RecursiveReadOnly != nil && *m.RecursiveReadOnly == corev1.RecursiveReadOnlyEnabled:
-		return plugin.Problemf(field("recursiveReadOnly"), "volnode can't promise it for volume %q; use IfPossible or Disabled", m.Name)
+		return plugin.Problemf(field("recursiveReadOnly"),
+			"volnode can't promise it for volume %q; use IfPossible or Disabled", m.Name)
 	}
 	return nil
 }
@@ -83,7 +89,8 @@ func missing(pod *corev1.Pod) []Volume {
 	add := func(c *plugin.Container, list, path, name string) {
 		known := slices.ContainsFunc(all, func(v Volume) bool { return v.Name == name })
 		if !known && count(pod, name) == 0 {
-			problem := plugin.Problemf(c.Field()+"."+list+"["+path+"].name", "the pod has no volume %q; add it to spec.volumes, or correct the name", name)
+			problem := plugin.Problemf(c.Field()+"."+list+"["+path+"].name",
+				"the pod has no volume %q; add it to spec.volumes, or correct the name", name)
 			all = append(all, Volume{Name: name, Problem: problem})
 		}
 	}
@@ -108,8 +115,8 @@ func count(pod *corev1.Pod, volume string) int {
 	return n
 }
 
-// sourceOf names the first of the sources that a volume has set, as it is spelled in a manifest, and says how many it has set. It knows those of
-// Kubernetes that volnode does not.
+// sourceOf names the first of the sources that a volume has set, as it is spelled in a manifest, and says how many it
+// has set. It knows those of Kubernetes that volnode does not.
 func sourceOf(v *corev1.Volume) (name string, number int) {
 	sources := reflect.ValueOf(&v.VolumeSource).Elem()
 	for i := range sourceNames {

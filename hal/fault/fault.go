@@ -18,8 +18,8 @@ type Injector struct {
 	seen  []int // by rule: how many calls have matched
 }
 
-// New returns an injector. kill ends the process, for rules that say so, and does not return. fired, if not nil, is told of each fault; it may be
-// called from many tasks at once.
+// New returns an injector. kill ends the process, for rules that say so, and does not return. fired, if not nil, is
+// told of each fault; it may be called from many tasks at once.
 func New(rules []Rule, kill func(), fired func(Rule, wrap.Site)) *Injector {
 	return &Injector{rules: rules, seen: make([]int, len(rules)), kill: kill, fired: fired}
 }
@@ -81,7 +81,10 @@ func SiteName(name string) string { return strings.ReplaceAll(name, " ", "-") }
 
 // failure is the error that a rule gives a call: what the call's class lets a caller conclude, and no more.
 func (r Rule) failure(s wrap.Site) error {
-	e := &hal.Error{Op: s.Name, Object: s.Object, Class: s.Class, Errno: r.Errno, Code: r.Code, Detail: "fault injected"}
+	e := &hal.Error{
+		Op: s.Name, Object: s.Object, Class: s.Class, Errno: r.Errno, Code: r.Code,
+		Detail: "fault injected",
+	}
 	if s.Class == hal.ClassRPC {
 		e.Reply = hal.ReplyStatus
 		return e

@@ -39,7 +39,8 @@ func TestParsePrints(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", "umount", "umount before", "umount soon kill", "umount before EWHAT",
-		"#1 before kill", "umount#0 before kill", "umount#01 after kill", "a b c d", "umount@%4 before kill", "umount for before kill",
+		"#1 before kill", "umount#0 before kill", "umount#01 after kill", "a b c d", "umount@%4 before kill",
+		"umount for before kill",
 	} {
 		_, err := Parse(text)
 		require.ErrorIs(t, err, ErrRule, text)
@@ -69,7 +70,8 @@ func TestAround(t *testing.T) {
 	killed, made := 0, 0
 	i := New(rules, func() { killed++ }, nil)
 	do := func(name, object string, class hal.Class) error {
-		return i.around(wrap.Site{Name: name, Object: object, Class: class}, hal.Call{}, func() error { made++; return nil })
+		return i.around(wrap.Site{Name: name, Object: object, Class: class}, hal.Call{},
+			func() error { made++; return nil })
 	}
 	require.NoError(t, do("umount", "/a", hal.ClassSyscall))
 	require.NoError(t, do("umount", "/b", hal.ClassSyscall))

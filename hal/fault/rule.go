@@ -6,7 +6,8 @@
 //	call#17 after kill                    the agent dies just after the 17th call of any kind
 //	mounts-at#2=/a/b for - before kill    the second look at /a/b itself that no operation makes
 //
-// Behind @ is a part of the object, behind = all of it. In both, and in the rung that "for" names, what would end a word or a rule is written %XX.
+// Behind @ is a part of the object, behind = all of it. In both, and in the rung that "for" names, what would end a
+// word or a rule is written %XX.
 package fault
 
 import (

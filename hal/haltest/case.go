@@ -21,7 +21,8 @@ var Golden string
 //go:embed testdata/cases.txt
 var scripts string
 
-// Cases are the cases of testdata/cases.txt: a name in a line that begins with "== ", its script, comments after #, blank lines between.
+// Cases are the cases of testdata/cases.txt: a name in a line that begins with "== ", its script, comments after #,
+// blank lines between.
 func Cases() []Case {
 	var all []Case
 	for line := range strings.Lines(scripts) {

@@ -2,8 +2,8 @@
 //
 // A case is a script of operations, one a line ([Run] lists them). What came of each and the state after it, made
 // comparable (mount ids, devices and inodes numbered in the order in which they appear), is the case's history. The
-// histories of all cases are recorded from Linux in testdata/cases.golden; every backend must yield the same. [Sequence]
-// makes random scripts, for which the histories of two backends are compared.
+// histories of all cases are recorded from Linux in testdata/cases.golden; every backend must yield the same.
+// [Sequence] makes random scripts, for which the histories of two backends are compared.
 //
 //	go run ./hal/haltest/conform            # both backends against the golden file and against each other; needs root
 //	go run ./hal/haltest/conform -rewrite   # records the golden file anew, from Linux

@@ -21,7 +21,8 @@ type run struct {
 	late  bool // the present operation's deadline has passed
 }
 
-// Run executes a script on a fresh world and returns its history. With states the state is shown after each operation, else after the last.
+// Run executes a script on a fresh world and returns its history. With states the state is shown after each operation,
+// else after the last.
 //
 //	mkdir P [MODE]      rm P        rmtree P [LIMIT]          mv P Q      ls P        stat P        chain P DEPTH
 //	write P DATA [MODE] writeat P OFFSET DATA    alloc P SIZE [MODE]      read P [LIMIT]   sync P

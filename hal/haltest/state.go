@@ -9,7 +9,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// numbering makes what two backends show comparable: mount ids, devices and inodes get numbers in the order in which they appear.
+// numbering makes what two backends show comparable: mount ids, devices and inodes get numbers in the order in which
+// they appear.
 type numbering struct {
 	dir     string // the world's directory
 	base    hal.Mount
@@ -23,7 +24,10 @@ type numbering struct {
 
 // learn finds the mount on which the world's directory lies.
 func (n *numbering) learn(r *run) {
-	*n = numbering{dir: r.world.Dir(), ids: map[hal.MountID]int{}, devices: map[hal.Device]int{}, inodes: map[uint64]int{}}
+	*n = numbering{
+		dir: r.world.Dir(), ids: map[hal.MountID]int{}, devices: map[hal.Device]int{},
+		inodes: map[uint64]int{},
+	}
 	table, err := r.host.Mounts.Table(hal.Call{})
 	if err != nil {
 		panic("haltest: " + err.Error())

@@ -138,7 +138,8 @@ var hostVerbs = map[string]verb{
 	},
 	"cached": func(r *run, a args) ([]string, error) { // of what was just asked for: then it is in the cache
 		found, err := r.host.HostPaths.Cached(r.call(), r.path(a[0]))
-		// A mount or a rename at that instant, or a link whose time of access is to be written: it is as old as the link.
+		// A mount or a rename at that instant, or a link whose time of access is to be written: it is as old as the
+		// link.
 		for tries := 0; hal.Is(err, syscall.EAGAIN) && tries < 10000; tries++ {
 			if _, err = r.host.HostPaths.Find(r.call(), r.path(a[0])); err == nil {
 				found, err = r.host.HostPaths.Cached(r.call(), r.path(a[0]))

@@ -41,7 +41,10 @@ func benchHost(b *testing.B, n int) (h *Host, root string) {
 		if err := os.Mkdir(at, 0o755); err != nil {
 			b.Fatal(err)
 		}
-		if err := h.mounts.Bind(hal.Call{}, hal.BindSpec{Source: filepath.Join(root, "source"), Target: at}); err != nil {
+		if err := h.mounts.Bind(hal.Call{}, hal.BindSpec{
+			Source: filepath.Join(root, "source"),
+			Target: at,
+		}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -94,8 +94,8 @@ func rootAlone(dir string) bool {
 	return err == nil && exe.Mode()&os.ModeSetuid == 0
 }
 
-// threadStates reports whether any thread of a process lives, and the state most in need of a look: D before others. The first thread may be a
-// zombie while another hangs.
+// threadStates reports whether any thread of a process lives, and the state most in need of a look: D before others.
+// The first thread may be a zombie while another hangs.
 func threadStates(dir string) (alive bool, state string, err error) {
 	tasks, err := os.ReadDir(dir + "task")
 	if gone(err) {
@@ -123,7 +123,8 @@ func threadStates(dir string) (alive bool, state string, err error) {
 	return alive, state, nil
 }
 
-// readStat returns the fields of proc_pid_stat(5) from the third on: the second, the name in brackets, may hold anything.
+// readStat returns the fields of proc_pid_stat(5) from the third on: the second, the name in brackets, may hold
+// anything.
 func readStat(path string) ([]string, error) {
 	line, err := os.ReadFile(path)
 	if err != nil {
@@ -151,7 +152,8 @@ func (ch *children) Gone(child hal.Child, f func()) {
 	pidfd, err := openProcess(child.PID, child.Start)
 	if err != nil && !gone(err) {
 		// Out of descriptors: look again later.
-		ch.host.runtime.At(ch.host.runtime.Now().Add(lookAgain), func() { go ch.Gone(child, f) }) // /proc may be slow; the owner does not wait
+		// /proc may be slow; the owner does not wait
+		ch.host.runtime.At(ch.host.runtime.Now().Add(lookAgain), func() { go ch.Gone(child, f) })
 		return
 	}
 	if err != nil {

@@ -19,7 +19,10 @@ func TestAFileIsReadWithItsHoles(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o755))
 	files := &files{startHostAt(t, dir)}
-	for name, at := range map[string][]int64{"none": nil, "first": {0}, "last": {4<<20 - 8}, "some": {64 << 10, 1<<20 - 4, 3 << 20}} {
+	for name, at := range map[string][]int64{
+		"none": nil, "first": {0}, "last": {4<<20 - 8},
+		"some": {64 << 10, 1<<20 - 4, 3 << 20},
+	} {
 		file := filepath.Join(dir, name)
 		require.NoError(t, files.Allocate(hal.Call{}, file, 4<<20, 0o600))
 		want := make([]byte, 4<<20)

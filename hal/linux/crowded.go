@@ -13,15 +13,16 @@ import (
 )
 
 // crowded copies from the mount that the root directory lies on, at a cost that doesn't grow with the mounts on it: for
-// each copy, the kernel looks at all mounts on the mount that is copied from (has_locked_children of its fs/namespace.c).
-// So it keeps a copy of that mount, detached and therefore without any mounts on it, and copies from there: Linux 6.15.
+// each copy, the kernel looks at all mounts on the mount that is copied from (has_locked_children of its
+// fs/namespace.c). So it keeps a copy of that mount, detached and therefore without any mounts on it, and copies from
+// there: Linux 6.15.
 //
-// A copy of the copy is what a copy of the mount would be, as long as the mount has the attributes and the propagation that
-// it had when it was copied; else a new copy is kept. Mounts don't propagate to it.
+// A copy of the copy is what a copy of the mount would be, as long as the mount has the attributes and the propagation
+// that it had when it was copied; else a new copy is kept. Mounts don't propagate to it.
 //
-// NB: the kept copy keeps the filesystem in use until the host is closed, even if it is unmounted before. And a mount that
-// came later and that this process may not take away (mount_namespaces(7), locked mounts) is not in the way of a bind of
-// the directory that holds it.
+// NB: the kept copy keeps the filesystem in use until the host is closed, even if it is unmounted before. And a mount
+// that came later and that this process may not take away (mount_namespaces(7), locked mounts) is not in the way of a
+// bind of the directory that holds it.
 type crowded struct {
 	rootDir string         // the agent's root directory
 	read    *atomic.Uint64 // counts the mounts that are asked about
@@ -78,8 +79,8 @@ func placeAt(fd int, path string) (place, error) {
 	}, nil
 }
 
-// copyAt returns a detached copy of the mount of source, rooted at source, which was opened at path. false if it is none of
-// crowded's business.
+// copyAt returns a detached copy of the mount of source, rooted at source, which was opened at path. false if it is
+// none of crowded's business.
 func (c *crowded) copyAt(source int, path string) (copied int, ok bool) {
 	at, ok := c.open(source, path)
 	if !ok {

@@ -82,8 +82,8 @@ func TestBindIsWhatTheMountIs(t *testing.T) {
 	check("read-only")
 }
 
-// noMountComes checks that what is mounted on the shared mount, after it was copied, isn't on the copy as well: there it
-// would be in use for longer than anybody knows.
+// noMountComes checks that what is mounted on the shared mount, after it was copied, isn't on the copy as well: there
+// it would be in use for longer than anybody knows.
 func noMountComes(t *testing.T, c *crowded, path string) {
 	t.Helper()
 	require.NoError(t, unix.Mount("x", path, "tmpfs", 0, ""))
@@ -101,7 +101,10 @@ func TestBindsAtOnce(t *testing.T) {
 		require.NoError(t, os.Mkdir(target, 0o755))
 		binds.Go(func() {
 			for range 50 {
-				err := h.mounts.Bind(hal.Call{}, hal.BindSpec{Source: filepath.Join(root, "source/sub"), Target: target})
+				err := h.mounts.Bind(hal.Call{}, hal.BindSpec{
+					Source: filepath.Join(root, "source/sub"),
+					Target: target,
+				})
 				if assert.NoError(t, err) {
 					assert.NoError(t, unix.Unmount(target, unix.MNT_DETACH))
 				}

@@ -183,7 +183,10 @@ func TestAnswerAfterTheDeadlineIsGivenToLate(t *testing.T) {
 	d := &fakeDriver{entered: make(chan string, 1), release: make(chan struct{}), left: make(chan time.Duration, 1)}
 	h, _, _ := connected(t, d)
 	late := make(chan error, 1)
-	c := hal.Call{Deadline: h.runtime.Now().Add(200 * time.Millisecond), Late: func(_ hal.OpID, err error) { late <- err }}
+	c := hal.Call{
+		Deadline: h.runtime.Now().Add(200 * time.Millisecond),
+		Late:     func(_ hal.OpID, err error) { late <- err },
+	}
 	err := stage(h, c, "slow")
 	e := requireHALError(t, err)
 	require.Equal(t, hal.ReplyNone, e.Reply)
@@ -210,7 +213,10 @@ func TestDeadlineBeforeTheConnection(t *testing.T) {
 	l := listen(t, socket) // accepts and never answers
 	defer l.Close()
 	late := make(chan error, 1)
-	c := hal.Call{Deadline: h.runtime.Now().Add(50 * time.Millisecond), Late: func(_ hal.OpID, err error) { late <- err }}
+	c := hal.Call{
+		Deadline: h.runtime.Now().Add(50 * time.Millisecond),
+		Late:     func(_ hal.OpID, err error) { late <- err },
+	}
 	requireNeverSent(t, stage(h, c, "ok"))
 	require.Empty(t, late)
 }
@@ -266,7 +272,8 @@ func TestConnectToWhatDoesNotAnswer(t *testing.T) {
 	silent := filepath.Join(root, "silent.sock")
 	l := listen(t, silent)
 	defer l.Close()
-	_, err := h.drivers.Connect(hal.Call{Deadline: h.runtime.Now().Add(100 * time.Millisecond)}, "d", silent, hal.PeerEvents{})
+	_, err := h.drivers.Connect(hal.Call{Deadline: h.runtime.Now().Add(100 * time.Millisecond)}, "d", silent,
+		hal.PeerEvents{})
 	e := requireNeverSent(t, err)
 	require.Equal(t, unix.ETIMEDOUT, e.Errno)
 
@@ -285,7 +292,8 @@ func TestConnectToWhatDoesNotAnswer(t *testing.T) {
 	require.ErrorIs(t, err, unix.EACCES)
 }
 
-// A connection that its driver's end has broken is told as lost, also under another name; one that was replaced or forgotten is not.
+// A connection that its driver's end has broken is told as lost, also under another name; one that was replaced or
+// forgotten is not.
 func TestLostConnectionIsTold(t *testing.T) {
 	h, root := startHost(t)
 	socket := filepath.Join(root, "csi.sock")
@@ -309,7 +317,8 @@ func TestLostConnectionIsTold(t *testing.T) {
 	require.Empty(t, lost)
 }
 
-// The owner forgets a driver while a call waits for its connection, which may last as long as the call may: the owner does not wait for that.
+// The owner forgets a driver while a call waits for its connection, which may last as long as the call may: the owner
+// does not wait for that.
 func TestDisconnectDoesNotWaitForAConnection(t *testing.T) {
 	h, socket, stop := connected(t, &fakeDriver{})
 	stop()

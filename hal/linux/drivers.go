@@ -28,8 +28,8 @@ type drivers struct {
 	byName map[string]*driver
 }
 
-// driver is what one Connect made. It stays with one life of the driver's process: a connection that broke is made again only if the same process
-// answers, since nobody could tell else whose answers the calls get.
+// driver is what one Connect made. It stays with one life of the driver's process: a connection that broke is made
+// again only if the same process answers, since nobody could tell else whose answers the calls get.
 type driver struct {
 	endpoint string
 	peer     hal.Peer
@@ -197,8 +197,8 @@ func (c *connection) acquire() bool {
 	return true
 }
 
-// hungUp reports whether the other side has closed. gRPC comes to know it a moment later, and a call sent in that moment would be one whose end is
-// unknown.
+// hungUp reports whether the other side has closed. gRPC comes to know it a moment later, and a call sent in that
+// moment would be one whose end is unknown.
 func (c *connection) hungUp() bool {
 	raw, err := c.raw.SyscallConn()
 	if err != nil {
@@ -310,7 +310,8 @@ func (w *watchedConn) Close() error {
 	return w.Conn.Close()
 }
 
-// peerOf asks who listens: SO_PEERCRED holds the ids of the process at its listen(2) (unix(7)). A process of a foreign pid namespace has pid 0.
+// peerOf asks who listens: SO_PEERCRED holds the ids of the process at its listen(2) (unix(7)). A process of a foreign
+// pid namespace has pid 0.
 func peerOf(conn *net.UnixConn) (hal.Peer, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

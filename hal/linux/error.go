@@ -34,8 +34,8 @@ func errnoOf(err error) syscall.Errno {
 	return 0
 }
 
-// detailOf returns the text of an error that says more than its errno does. What the os package puts around an errno, the call and its file, the
-// caller says himself.
+// detailOf returns the text of an error that says more than its errno does. What the os package puts around an errno,
+// the call and its file, the caller says himself.
 func detailOf(err error) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
@@ -64,7 +64,8 @@ func oneLine(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// maxMessageText bounds what a driver says in an error, in bytes. It stays as it is otherwise: who searches it for secrets has to see all of it.
+// maxMessageText bounds what a driver says in an error, in bytes. It stays as it is otherwise: who searches it for
+// secrets has to see all of it.
 const maxMessageText = 16 << 10
 
 func bounded(text string) string {

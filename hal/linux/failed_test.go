@@ -11,7 +11,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A filesystem that turns read-only after an error is seen at each of its mounts, by both readers. The trigger is ext4's own, for tests.
+// A filesystem that turns read-only after an error is seen at each of its mounts, by both readers. The trigger is
+// ext4's own, for tests.
 func TestFilesystemTurnsReadOnlyAfterAnError(t *testing.T) {
 	h, root := startHost(t)
 	device := ext4Loop(t)
@@ -63,7 +64,8 @@ func TestDeviceIsGone(t *testing.T) {
 	require.True(t, deviceIsGone(dir, hal.Device{Major: 8, Minor: 32}))
 	require.False(t, deviceIsGone(dir, hal.Device{Minor: 32}), "a filesystem without a block device")
 	require.False(t, deviceIsGone(dir+"/missing", hal.Device{Major: 8, Minor: 32}), "a node without sysfs")
-	require.False(t, deviceIsGone(sysDevices, hal.Device{Major: 7}) && exists("/dev/loop0") && exists(sysDevices+"/7:0"))
+	require.False(t, deviceIsGone(sysDevices, hal.Device{Major: 7}) && exists("/dev/loop0") &&
+		exists(sysDevices+"/7:0"))
 }
 
 func exists(path string) bool { return unix.Access(path, unix.F_OK) == nil }

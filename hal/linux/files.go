@@ -14,7 +14,8 @@ import (
 // files is hal.Files.
 type files struct{ host *Host }
 
-// openRegular opens a regular file. O_NONBLOCK keeps an open of a FIFO from waiting for its other end; it means nothing for a file.
+// openRegular opens a regular file. O_NONBLOCK keeps an open of a FIFO from waiting for its other end; it means nothing
+// for a file.
 func (f *files) openRegular(path string, a access, flags int, mode uint32) (fd int, info hal.Info, err error) {
 	if fd, err = f.host.open(path, a, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, mode); err != nil {
 		return -1, info, err
@@ -70,7 +71,8 @@ func (f *files) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 		}
 		if int64(len(data)) > limit {
 			data = nil
-			return failure(hal.ClassFile, "read", path, because(syscall.EFBIG, fmt.Sprintf("longer than %d bytes", limit)))
+			return failure(hal.ClassFile, "read", path,
+				because(syscall.EFBIG, fmt.Sprintf("longer than %d bytes", limit)))
 		}
 		return nil
 	})
@@ -157,7 +159,8 @@ func (f *files) Allocate(c hal.Call, path string, size int64, mode uint32) error
 	})
 }
 
-// grow reserves blocks up to size. Where the disk has not so many, it gives back those that it has found: they may be all that is left.
+// grow reserves blocks up to size. Where the disk has not so many, it gives back those that it has found: they may be
+// all that is left.
 func grow(file *os.File, size int64) error {
 	before, err := file.Stat()
 	if err != nil {

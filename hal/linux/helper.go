@@ -125,7 +125,8 @@ func (ch *children) ended(cmd *exec.Cmd) {
 
 func init() {
 	if IsHelper() {
-		// A process whose first thread has ended while another hangs in the kernel looks like a zombie in /proc: keep the call on the first one.
+		// A process whose first thread has ended while another hangs in the kernel looks like a zombie in /proc: keep
+		// the call on the first one.
 		runtime.LockOSThread()
 	}
 }

@@ -57,8 +57,8 @@ func frozen(t *testing.T) (dir string, thaw func()) {
 // waitForD looks again and again until the process hangs in mkdir(2); false if it has ended.
 func waitForD(t *testing.T, pid int) bool {
 	t.Helper()
-	// Any wait for the disk shows as D for a moment, so the number of the system call counts as well: mkdir and mkdirat of
-	// amd64, mkdirat of arm64 (proc_pid_syscall(5)).
+	// Any wait for the disk shows as D for a moment, so the number of the system call counts as well: mkdir and mkdirat
+	// of amd64, mkdirat of arm64 (proc_pid_syscall(5)).
 	calls := []string{"83", "258", "34"}
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	for began := time.Now(); time.Since(began) < patience; {
@@ -96,7 +96,8 @@ func TestHungHelperIsFoundByTheNextAgent(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, living, 1)
 	require.Equal(t, hal.Child{
-		PID: helper, Start: living[0].Start, Key: "publish/v/p", What: "mkdir " + filepath.Join(dir, "made"), State: "D",
+		PID: helper, Start: living[0].Start, Key: "publish/v/p",
+		What: "mkdir " + filepath.Join(dir, "made"), State: "D",
 	}, living[0])
 	session, err := unix.Getsid(helper)
 	require.NoError(t, err)
@@ -115,7 +116,8 @@ func TestHungHelperIsFoundByTheNextAgent(t *testing.T) {
 	living, err = h.children.Living(hal.Call{})
 	require.NoError(t, err)
 	require.Empty(t, living)
-	// Whether the directory was made is the kernel's affair: the kill may have come first. That is why the rung was fenced.
+	// Whether the directory was made is the kernel's affair: the kill may have come first. That is why the rung was
+	// fenced.
 }
 
 // childOf waits for the one child of a process to be the helper.
@@ -151,9 +153,11 @@ func childUnless(t *testing.T, pid int, isOver func() bool) int {
 
 func TestHelperIsKilledAtTheDeadline(t *testing.T) {
 	h, root := startHost(t)
-	// A FIFO whose other end nobody opens holds no stat(2); a stopped helper stands in for one that is slow and can be killed.
+	// A FIFO whose other end nobody opens holds no stat(2); a stopped helper stands in for one that is slow and can be
+	// killed.
 	h.options.HelperPath = stoppingHelper(t, root)
-	err := (&hostPaths{h}).Make(hal.Call{Deadline: h.runtime.Now().Add(50e6)}, filepath.Join(root, "x"), hal.TypeDirectory)
+	err := (&hostPaths{h}).Make(hal.Call{Deadline: h.runtime.Now().Add(50e6)}, filepath.Join(root, "x"),
+		hal.TypeDirectory)
 	e := requireHALError(t, err)
 	require.Equal(t, hal.Unknown, e.Outcome)
 	require.Equal(t, unix.ETIMEDOUT, e.Errno)
@@ -175,7 +179,8 @@ func TestHungHelperOutlivesItsDeadline(t *testing.T) {
 			c := hal.Call{Key: "k", Deadline: deadline}
 			ended <- h.HAL().HostPaths.Make(c, filepath.Join(dir, "made"), hal.TypeDirectory)
 		})
-		if child := childUnless(t, os.Getpid(), func() bool { return len(ended) > 0 }); child != 0 && waitForD(t, child) {
+		if child := childUnless(t, os.Getpid(), func() bool { return len(ended) > 0 }); child != 0 &&
+			waitForD(t, child) {
 			break
 		}
 		receive(t, ended, "end of a helper that was too slow")
@@ -291,6 +296,7 @@ func TestHelperKeepsNothingOfTheAgents(t *testing.T) {
 func TestGoneOfAProcessThatIsGone(t *testing.T) {
 	h, _ := startHost(t)
 	ended := make(chan struct{})
-	h.children.Gone(hal.Child{PID: os.Getpid(), Start: 1}, func() { close(ended) }) // the pid was given to somebody else
+	// the pid was given to somebody else
+	h.children.Gone(hal.Child{PID: os.Getpid(), Start: 1}, func() { close(ended) })
 	receive(t, ended, "end")
 }

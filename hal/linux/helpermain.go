@@ -21,7 +21,8 @@ func IsHelper() bool { return os.Args[0] == helperName }
 // HelperMain does what the agent asked this helper child for, answers and exits. It never returns.
 func HelperMain() {
 	dropDescriptors()
-	// A helper carries paths of pods, and the agent's memory image: nobody but root looks into it (prctl(2), PR_SET_DUMPABLE).
+	// A helper carries paths of pods, and the agent's memory image: nobody but root looks into it (prctl(2),
+	// PR_SET_DUMPABLE).
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	var req request
 	// An agent that died before the whole request was written leaves a short one, and nothing is done.
@@ -36,8 +37,8 @@ func HelperMain() {
 	os.Exit(0)
 }
 
-// dropDescriptors closes what the agent had open without O_CLOEXEC: a lock or a socket that a hanging helper kept would keep
-// the next agent from starting. The Go runtime's own, anonymous inodes all of them, stay.
+// dropDescriptors closes what the agent had open without O_CLOEXEC: a lock or a socket that a hanging helper kept would
+// keep the next agent from starting. The Go runtime's own, anonymous inodes all of them, stay.
 func dropDescriptors() {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -17,11 +17,13 @@ import (
 
 // Options configure a [Host].
 type Options struct {
-	// RootDir is the agent's root directory: absolute, clean, no component a symbolic link. It is made (0750) if missing. Tree and Files work below it.
+	// RootDir is the agent's root directory: absolute, clean, no component a symbolic link. It is made (0750) if
+	// missing. Tree and Files work below it.
 	RootDir string
 	// MoreDirs are directories that Tree.List, Tree.Stat and Files.Read may also touch: a manifest directory.
 	MoreDirs []string
-	// HelperPath is the program started for a helper child; its main must begin as the package says. Default /proc/self/exe.
+	// HelperPath is the program started for a helper child; its main must begin as the package says. Default
+	// /proc/self/exe.
 	HelperPath string
 	// MachineIDFile holds the machine's id. Default /etc/machine-id.
 	MachineIDFile string
@@ -88,7 +90,8 @@ func checkDirs(o Options) error {
 	case nil:
 		return unix.Close(fd)
 	case unix.ELOOP:
-		// The mount table shows real paths, and drivers are handed the same string: a link in it would make the two differ.
+		// The mount table shows real paths, and drivers are handed the same string: a link in it would make the two
+		// differ.
 		target, _ := filepath.EvalSymlinks(o.RootDir)
 		return fmt.Errorf("root directory %q leads through a symbolic link: use %q", o.RootDir, target)
 	case unix.ENOSYS:
@@ -97,8 +100,9 @@ func checkDirs(o Options) error {
 	return fmt.Errorf("root directory %q: %w", o.RootDir, err)
 }
 
-// makeDurably makes dir and what is missing above it, and has the name of each on disk: the journal's durability begins with the root directory's.
-// The name of dir itself is synced also if it was there: the agent may have died before it did so.
+// makeDurably makes dir and what is missing above it, and has the name of each on disk: the journal's durability begins
+// with the root directory's. The name of dir itself is synced also if it was there: the agent may have died before it
+// did so.
 func makeDurably(dir string) error {
 	parent := filepath.Dir(dir)
 	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
@@ -124,8 +128,10 @@ func makeDurably(dir string) error {
 // HAL returns the node's interfaces. Cluster is nil: the caller sets it.
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
-		Runtime: h.runtime, Machine: machine{h.options.MachineIDFile}, Mounts: h.mounts, Tree: &tree{h}, Files: &files{h}, HostPaths: &hostPaths{h},
-		Children: h.children, Registration: &registration{host: h, slots: make(chan struct{}, maxRegistrations)}, Drivers: h.drivers, Watches: h.watches,
+		Runtime: h.runtime, Machine: machine{h.options.MachineIDFile}, Mounts: h.mounts, Tree: &tree{h},
+		Files: &files{h}, HostPaths: &hostPaths{h},
+		Children: h.children, Registration: &registration{host: h, slots: make(chan struct{}, maxRegistrations)},
+		Drivers: h.drivers, Watches: h.watches,
 		CSIIdentity: &csiIdentity{h.drivers}, CSINode: &csiNode{h.drivers}, CSIController: &csiController{h.drivers},
 	}
 }

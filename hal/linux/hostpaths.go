@@ -29,7 +29,8 @@ func (p *hostPaths) Find(c hal.Call, path string) (hal.HostFile, error) {
 			return nil
 		}
 		var resp response
-		resp, err = p.host.help(c, hal.ClassHelper, "find", path, request{Find: &findRequest{path, p.host.options.RootDir}})
+		resp, err = p.host.help(c, hal.ClassHelper, "find", path,
+			request{Find: &findRequest{path, p.host.options.RootDir}})
 		found = resp.Found
 		return err
 	})
@@ -72,7 +73,8 @@ const (
 
 // finder looks where paths lead to.
 type finder struct {
-	// isCached: it never waits. What the kernel does not have in its cache fails with EAGAIN (openat2(2), RESOLVE_CACHED, since Linux 5.12).
+	// isCached: it never waits. What the kernel does not have in its cache fails with EAGAIN (openat2(2),
+	// RESOLVE_CACHED, since Linux 5.12).
 	isCached bool
 }
 
@@ -101,13 +103,15 @@ func (f *finder) find(path, root string) (hal.HostFile, error) {
 	if below, ok := relative(home.path, filepath.Join(is.path, rest)); ok {
 		found.Below = append(found.Below, below)
 	}
-	if below, ok := relative(home.inner, filepath.Join(is.inner, rest)); ok && is.device == home.device && !slices.Contains(found.Below, below) {
+	if below, ok := relative(home.inner, filepath.Join(is.inner, rest)); ok && is.device == home.device &&
+		!slices.Contains(found.Below, below) {
 		found.Below = append(found.Below, below)
 	}
 	return found, nil
 }
 
-// nearest is the last name on the way to a missing file that is there, and the rest of the way. A link that leads nowhere is a part of the way.
+// nearest is the last name on the way to a missing file that is there, and the rest of the way. A link that leads
+// nowhere is a part of the way.
 func (f *finder) nearest(at string) (is standing, rest string, err error) {
 	for links := 0; ; {
 		if is, err = f.stand(at); !errors.Is(err, unix.ENOENT) || at == "/" {

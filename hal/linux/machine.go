@@ -13,7 +13,8 @@ type machine struct{ file string }
 // maxMachineID is more than the 33 bytes that machine-id(5) allows.
 const maxMachineID = 64
 
-// ID reads the machine's id. A file that is missing, or that says "uninitialized" as an image does before its first boot, is no id.
+// ID reads the machine's id. A file that is missing, or that says "uninitialized" as an image does before its first
+// boot, is no id.
 func (m machine) ID() string {
 	f, err := os.Open(m.file)
 	if err != nil {

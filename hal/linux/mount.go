@@ -34,10 +34,11 @@ func (m *mounts) Bind(c hal.Call, b hal.BindSpec) error {
 	})
 }
 
-// Unmount takes the call to a helper child unless the superblock can't block: one in memory, or the one the root directory lies on, which
-// stays mounted elsewhere.
+// Unmount takes the call to a helper child unless the superblock can't block: one in memory, or the one the root
+// directory lies on, which stays mounted elsewhere.
 //
-// NB: between the look at the top mount and umount2(2) a foreign mount may come on top. It is then the one that goes, if nothing uses it.
+// NB: between the look at the top mount and umount2(2) a foreign mount may come on top. It is then the one that goes,
+// if nothing uses it.
 func (m *mounts) Unmount(c hal.Call, path string, id hal.MountID) error {
 	return m.host.within(c, hal.ClassSyscall, "umount", path, func() error {
 		top, err := m.checkTop(path, id)
@@ -241,7 +242,8 @@ func configure(fs int, n hal.NewMount, attrs uint64) error {
 	return unix.FsconfigCreate(fs)
 }
 
-// explain adds what the filesystem says about an error: a context's descriptor reads as its log, a message a read, ENODATA at the end.
+// explain adds what the filesystem says about an error: a context's descriptor reads as its log, a message a read,
+// ENODATA at the end.
 func explain(fs int, err error) error {
 	var says []string
 	buf := make([]byte, 512)

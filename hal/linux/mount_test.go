@@ -29,8 +29,8 @@ func ext4Loop(t *testing.T) string {
 	return attachLoop(t, image)
 }
 
-// attachLoop returns a loop device for image. It detaches itself with its last user (LO_FLAGS_AUTOCLEAR, loop(4)), however
-// this program ends.
+// attachLoop returns a loop device for image. It detaches itself with its last user (LO_FLAGS_AUTOCLEAR, loop(4)),
+// however this program ends.
 func attachLoop(t *testing.T, image string) string {
 	t.Helper()
 	file, err := os.OpenFile(image, os.O_RDWR, 0)

@@ -55,20 +55,25 @@ func newOwner() (*owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &owner{boot: hal.BootID(strings.TrimSpace(string(id))), wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	r := &owner{
+		boot: hal.BootID(strings.TrimSpace(string(id))), wake: make(chan struct{}, 1),
+		ended: make(chan struct{}),
+	}
 	r.readClock()
 	return r, nil
 }
 
-// Now is the time of CLOCK_MONOTONIC: it does not count suspend and is the same clock for every process of one boot (clock_gettime(2)). It is the clock of
-// Go's monotonic times, too, which are read without a system call; the engine asks more than ten times for each volume.
+// Now is the time of CLOCK_MONOTONIC: it does not count suspend and is the same clock for every process of one boot
+// (clock_gettime(2)). It is the clock of Go's monotonic times, too, which are read without a system call; the engine
+// asks more than ten times for each volume.
 func (r *owner) Now() hal.Instant { return r.base.Add(time.Since(r.begun)) }
 
-// clockGap is how far Now is to be behind the clock at most. It is never ahead: what waits for an instant never acts before it.
+// clockGap is how far Now is to be behind the clock at most. It is never ahead: what waits for an instant never acts
+// before it.
 const clockGap = 50 * time.Microsecond
 
-// readClock finds out what the clock shows at an instant of Go's. The system may take this process off its CPU in between, or a debugger may make each
-// call slow: then the best of some readings is taken.
+// readClock finds out what the clock shows at an instant of Go's. The system may take this process off its CPU in
+// between, or a debugger may make each call slow: then the best of some readings is taken.
 func (r *owner) readClock() {
 	least := time.Duration(math.MaxInt64)
 	for try := 0; try < 100 && least > clockGap; try++ {

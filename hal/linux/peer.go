@@ -15,8 +15,8 @@ import (
 )
 
 // followPeer calls gone on the owner once the peer is dead and its cgroup, with all below it, is empty: then nothing
-// that it started can still act. It says nothing, ever, of a peer whose cgroup is ours, an ancestor's or the root: there
-// it would wait for ourselves.
+// that it started can still act. It says nothing, ever, of a peer whose cgroup is ours, an ancestor's or the root:
+// there it would wait for ourselves.
 func (h *Host) followPeer(p hal.Peer, gone func()) {
 	if p.Instance == "" || gone == nil {
 		return

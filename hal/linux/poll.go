@@ -10,7 +10,8 @@ import (
 // lookAgain is how long to wait where only another look can tell.
 const lookAgain = 10 * time.Second
 
-// awaitEnd waits until the process of pidfd has ended; false if stop was closed before. The runtime's poller waits, so no thread is held.
+// awaitEnd waits until the process of pidfd has ended; false if stop was closed before. The runtime's poller waits, so
+// no thread is held.
 func awaitEnd(pidfd *os.File, stop <-chan struct{}) bool {
 	return awaitPoll(pidfd, stop, func(fd uintptr) bool {
 		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -19,7 +20,8 @@ func awaitEnd(pidfd *os.File, stop <-chan struct{}) bool {
 	})
 }
 
-// awaitPoll waits until ready answers true; it is asked at first and whenever the descriptor's state has changed. False if stop was closed before.
+// awaitPoll waits until ready answers true; it is asked at first and whenever the descriptor's state has changed. False
+// if stop was closed before.
 func awaitPoll(file *os.File, stop <-chan struct{}, ready func(fd uintptr) bool) bool {
 	conn, err := file.SyscallConn()
 	if err != nil {

@@ -32,7 +32,8 @@ func (r *registration) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
 		p, err := client.GetInfo(ctx, &registerv1.InfoRequest{})
 		if err == nil {
 			info = hal.PluginInfo{
-				Type: p.GetType(), Name: p.GetName(), Endpoint: p.GetEndpoint(), Versions: p.GetSupportedVersions(), Socket: made,
+				Type: p.GetType(), Name: p.GetName(), Endpoint: p.GetEndpoint(), Versions: p.GetSupportedVersions(),
+				Socket: made,
 			}
 		}
 		return err

@@ -19,17 +19,20 @@ const (
 	direntBytes = 8 << 10
 )
 
-// RemoveTree walks with directory handles and reaches each name from the handle of its directory, so the length of paths does not matter. A step
-// down is an openat2(2) with RESOLVE_NO_XDEV and RESOLVE_NO_SYMLINKS: it meets a mount or a link that came a moment ago, and stops there.
+// RemoveTree walks with directory handles and reaches each name from the handle of its directory, so the length of
+// paths does not matter. A step down is an openat2(2) with RESOLVE_NO_XDEV and RESOLVE_NO_SYMLINKS: it meets a mount or
+// a link that came a moment ago, and stops there.
 //
-// Memory and descriptors depend neither on depth nor on width. A directory deeper than openDirs is moved up to the top of the tree, which makes the
-// tree flat; where that is not possible, the oldest handle is closed, and the next step begins at the top again.
+// Memory and descriptors depend neither on depth nor on width. A directory deeper than openDirs is moved up to the top
+// of the tree, which makes the tree flat; where that is not possible, the oldest handle is closed, and the next step
+// begins at the top again.
 func (t *tree) RemoveTree(c hal.Call, path string, limit int) (more bool, err error) {
 	err = t.host.within(c, hal.ClassFile, "remove tree", path, func() error {
 		if limit < 1 {
-			return failure(hal.ClassFile, "remove tree", path, because(syscall.EINVAL, fmt.Sprintf("a limit of %d names", limit)))
+			return failure(hal.ClassFile, "remove tree", path,
+				because(syscall.EINVAL, fmt.Sprintf("a limit of %d names", limit)))
 		}
-		parent, name, err := t.host.openParent(path, writing)
+		parent, name, err := t.host.openParent(path)
 		if err == unix.ENOENT {
 			return nil
 		}
@@ -151,8 +154,8 @@ func (r *removal) attempt(in *frame, dir int, name string, do func() error) erro
 	return err
 }
 
-// leave removes the directory that was read to its end, or reads it again: names that come or go while a directory is read may be left out
-// (readdir(3)).
+// leave removes the directory that was read to its end, or reads it again: names that come or go while a directory is
+// read may be left out (readdir(3)).
 func (r *removal) leave(top *frame) {
 	above := (*frame)(nil)
 	if len(r.frames) > 1 {
@@ -165,7 +168,8 @@ func (r *removal) leave(top *frame) {
 		r.pop()
 		return
 	}
-	err := r.attempt(above, top.parent, top.name, func() error { return unix.Unlinkat(top.parent, top.name, unix.AT_REMOVEDIR) })
+	err := r.attempt(above, top.parent, top.name,
+		func() error { return unix.Unlinkat(top.parent, top.name, unix.AT_REMOVEDIR) })
 	switch {
 	case err == nil:
 		r.count(above)
@@ -223,7 +227,8 @@ func isMountPoint(dir int, name string) bool {
 // longestPath bounds a path in an error.
 const longestPath = 400
 
-// at is the path of a name in the directory that is open last. Containers choose names: what can't be printed is quoted.
+// at is the path of a name in the directory that is open last. Containers choose names: what can't be printed is
+// quoted.
 func (r *removal) at(name string) string {
 	at := r.path
 	for i := 1; i < len(r.frames); i++ {
@@ -327,8 +332,8 @@ func clearFlags(fd int) bool {
 	return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, int(flags&^protecting)) == nil
 }
 
-// clearFlagsAt is clearFlags for a name. It opens directories and files with one name alone: to open a device may do anything, and a file that has
-// another name may be somebody's who protects it there.
+// clearFlagsAt is clearFlags for a name. It opens directories and files with one name alone: to open a device may do
+// anything, and a file that has another name may be somebody's who protects it there.
 func clearFlagsAt(dir int, name string) bool {
 	info, err := statAt(dir, name)
 	if err != nil || info.Type != hal.TypeDirectory && info.Type != hal.TypeFile {

@@ -57,13 +57,15 @@ func (h *Host) home(path string, a access) (dir, rest string, err error) {
 	return dir, rest, nil
 }
 
-// openHome opens the allowed directory itself. Its own path may lead through mounts, not through links. It is opened anew for each call: a directory
-// that was mounted over since is then the one that everybody else sees at this path, too.
+// openHome opens the allowed directory itself. Its own path may lead through mounts, not through links. It is opened
+// anew for each call: a directory that was mounted over since is then the one that everybody else sees at this path,
+// too.
 func openHome(dir string) (int, error) {
 	return openat2(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY, 0, withoutLinks)
 }
 
-// open opens path below its allowed directory. A last component that is a link fails with ELOOP unless flags has O_PATH and O_NOFOLLOW.
+// open opens path below its allowed directory. A last component that is a link fails with ELOOP unless flags has O_PATH
+// and O_NOFOLLOW.
 func (h *Host) open(path string, a access, flags int, mode uint32) (int, error) {
 	dir, rest, err := h.home(path, a)
 	if err != nil {
@@ -77,9 +79,10 @@ func (h *Host) open(path string, a access, flags int, mode uint32) (int, error) 
 	return openat2(root, rest, flags, mode, resolveBelow)
 }
 
-// openParent opens the directory that holds path's last component. The allowed directory itself has no parent here: EBUSY, as for a mount point.
-func (h *Host) openParent(path string, a access) (fd int, name string, err error) {
-	dir, rest, err := h.home(path, a)
+// openParent opens the directory that holds path's last component, to change that. The allowed directory itself has no parent here:
+// EBUSY, as for a mount point.
+func (h *Host) openParent(path string) (fd int, name string, err error) {
+	dir, rest, err := h.home(path, writing)
 	if err != nil {
 		return -1, "", err
 	}

@@ -52,9 +52,9 @@ const (
 	callEnded
 )
 
-// invoke makes one RPC of a connected driver, with the generated client that service makes. At the deadline the answer is
-// ReplyNone, or ReplyNever if there was no connection yet. With Call.Late the RPC then goes on for the late window, and
-// what proves its end is given to Late.
+// invoke makes one RPC of a connected driver, with the generated client that service makes. At the deadline the answer
+// is ReplyNone, or ReplyNever if there was no connection yet. With Call.Late the RPC then goes on for the late window,
+// and what proves its end is given to Late.
 func invoke[Client, Req, Resp any](
 	d *drivers, c hal.Call, driver, op string, in Req, service func(grpc.ClientConnInterface) Client,
 	rpc func(Client, context.Context, Req, ...grpc.CallOption) (Resp, error),
@@ -94,7 +94,8 @@ func invoke[Client, Req, Resp any](
 	return none, noReply(op, object)
 }
 
-// send waits for a connection, until the deadline, and makes the call, until the deadline or the end of the late window.
+// send waits for a connection, until the deadline, and makes the call, until the deadline or the end of the late
+// window.
 func (d *drivers) send(
 	c hal.Call, driver, op, object string, state *atomic.Int32, call func(context.Context, *connection) error,
 ) *hal.Error {
@@ -135,7 +136,8 @@ func (d *drivers) late(c hal.Call, e *hal.Error) {
 	d.host.runtime.Post(func() { c.Late(c.Op, orNil(e)) })
 }
 
-// rpcError says how far a failed RPC got. A status is the server's only if the server has sent it: gRPC makes up others.
+// rpcError says how far a failed RPC got. A status is the server's only if the server has sent it: gRPC makes up
+// others.
 func rpcError(op, object string, err error, sent bool, by *trailers) *hal.Error {
 	st := status.Convert(err)
 	e := &hal.Error{

@@ -184,7 +184,8 @@ var flagAttrs = map[string]uint64{
 	"nodev": unix.MOUNT_ATTR_NODEV, "nosuid": unix.MOUNT_ATTR_NOSUID, "noexec": unix.MOUNT_ATTR_NOEXEC,
 	"ro":         unix.MOUNT_ATTR_RDONLY,
 	"nodiratime": unix.MOUNT_ATTR_NODIRATIME, "nosymfollow": unix.MOUNT_ATTR_NOSYMFOLLOW,
-	"noatime": unix.MOUNT_ATTR_NOATIME, "strictatime": unix.MOUNT_ATTR_STRICTATIME, "relatime": unix.MOUNT_ATTR_RELATIME,
+	"noatime": unix.MOUNT_ATTR_NOATIME, "strictatime": unix.MOUNT_ATTR_STRICTATIME,
+	"relatime": unix.MOUNT_ATTR_RELATIME,
 }
 
 // attrOptions turns MOUNT_ATTR_ bits into options as mountinfo shows them, sorted, without ro and rw.

@@ -149,8 +149,8 @@ func fromMountinfo(l *mountinfo.Info) hal.Mount {
 	return m
 }
 
-// takesNoWrites reports whether the options of a superblock say that it takes no writes: it is mounted so; or ext4 has stopped after an error, which since
-// Linux 6.15 leaves the superblock "rw"; or it was shut down.
+// takesNoWrites reports whether the options of a superblock say that it takes no writes: it is mounted so; or ext4 has
+// stopped after an error, which since Linux 6.15 leaves the superblock "rw"; or it was shut down.
 func takesNoWrites(options string) bool {
 	for o := range strings.SplitSeq(options, ",") {
 		if o == "ro" || o == "emergency_ro" || o == "shutdown" {
@@ -163,8 +163,9 @@ func takesNoWrites(options string) bool {
 // sysDevices has an entry for each block device of the node (sysfs(5)).
 const sysDevices = "/sys/dev/block"
 
-// deviceIsGone reports whether a filesystem is on a block device that the kernel does not have any more: it was pulled out, or detached. It is asked in
-// dir, of which the absence tells nothing, as does a filesystem that has no block device.
+// deviceIsGone reports whether a filesystem is on a block device that the kernel does not have any more: it was pulled
+// out, or detached. It is asked in dir, of which the absence tells nothing, as does a filesystem that has no block
+// device.
 func deviceIsGone(dir string, d hal.Device) bool {
 	if d.Major == 0 || unix.Access(dir+"/"+d.String(), unix.F_OK) != unix.ENOENT {
 		return false
@@ -172,7 +173,8 @@ func deviceIsGone(dir string, d hal.Device) bool {
 	return unix.Access(dir, unix.F_OK) == nil
 }
 
-// parentsFirst keeps the kernel's order, by age, save that a mount comes after its parent: one that was made early may be moved onto a later one.
+// parentsFirst keeps the kernel's order, by age, save that a mount comes after its parent: one that was made early may
+// be moved onto a later one.
 func parentsFirst(table []hal.Mount) []hal.Mount {
 	listed := make(map[hal.MountID]bool, len(table))
 	for _, m := range table {
@@ -217,7 +219,8 @@ func (m *mounts) at(path string) ([]hal.Mount, error) {
 	return nil, because(syscall.EAGAIN, fmt.Sprintf("the mounts there changed during each of %d reads", tableReads))
 }
 
-// stackAt walks from the top mount at path to its parents for as long as they are mounted there, too. ENOENT: the stack changed meanwhile.
+// stackAt walks from the top mount at path to its parents for as long as they are mounted there, too. ENOENT: the stack
+// changed meanwhile.
 func (m *mounts) stackAt(path string) ([]hal.Mount, error) {
 	if m.index.old.Load() {
 		return m.index.stackAt(path)

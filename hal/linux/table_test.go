@@ -21,7 +21,8 @@ func oddMounts(t *testing.T, h *Host, root string) {
 	mountDisk(t, root)
 	for _, name := range []string{"a space", "a\ttab", "a\\back", "ü", "a\nline", "\xff"} {
 		require.NoError(t, os.Mkdir(filepath.Join(root, name), 0o755))
-		require.NoError(t, unix.Mount("a source", filepath.Join(root, name), "tmpfs", unix.MS_NODEV|unix.MS_NOATIME, ""))
+		require.NoError(t, unix.Mount("a source", filepath.Join(root, name), "tmpfs",
+			unix.MS_NODEV|unix.MS_NOATIME, ""))
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "from/sub dir"), 0o755))
 	require.NoError(t, os.Mkdir(filepath.Join(root, "to"), 0o755))

@@ -11,9 +11,10 @@ import (
 
 // trailers reads what a server sends on one connection and keeps each error status that it finds there.
 //
-// gRPC reports the errors of a server and its own errors in one way: an answer without a grpc-status is UNKNOWN, a message that is too large is
-// RESOURCE_EXHAUSTED, one with an unknown compression is UNIMPLEMENTED, the 503 of a proxy is UNAVAILABLE. Only what stands in the bytes tells them
-// apart. Invariant: a status is kept before gRPC reads the bytes that it stands in, so it is here when the call returns.
+// gRPC reports the errors of a server and its own errors in one way: an answer without a grpc-status is UNKNOWN, a
+// message that is too large is RESOURCE_EXHAUSTED, one with an unknown compression is UNIMPLEMENTED, the 503 of a proxy
+// is UNAVAILABLE. Only what stands in the bytes tells them apart. Invariant: a status is kept before gRPC reads the
+// bytes that it stands in, so it is here when the call returns.
 type trailers struct {
 	mu   sync.Mutex
 	said []said // oldest first
@@ -163,7 +164,8 @@ func (t *trailers) headers() {
 	}
 }
 
-// unescaped takes the percent-encoding off a grpc-message. What is not encoded as it should be stays as it is, as gRPC has it.
+// unescaped takes the percent-encoding off a grpc-message. What is not encoded as it should be stays as it is, as gRPC
+// has it.
 func unescaped(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {

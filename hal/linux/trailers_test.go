@@ -120,7 +120,8 @@ func TestAnswersThatTheServerSent(t *testing.T) {
 		{"padded, with priority, in two frames", func(s *rawServer, id uint32) {
 			b := s.encode(with("grpc-status", "2", "grpc-message", "in parts")...)
 			_ = s.fr.WriteHeaders(http2.HeadersFrameParam{
-				StreamID: id, BlockFragment: b[:3], EndStream: true, PadLength: 7, Priority: http2.PriorityParam{Weight: 3},
+				StreamID: id, BlockFragment: b[:3], EndStream: true, PadLength: 7,
+				Priority: http2.PriorityParam{Weight: 3},
 			})
 			_ = s.fr.WriteContinuation(id, true, b[3:])
 		}, hal.CodeUnknown, "in parts", true},

@@ -17,7 +17,7 @@ type tree struct{ host *Host }
 
 func (t *tree) Mkdir(c hal.Call, path string, mode uint32) error {
 	return t.host.within(c, hal.ClassFile, "mkdir", path, func() error {
-		parent, name, err := t.host.openParent(path, writing)
+		parent, name, err := t.host.openParent(path)
 		if errnoOf(err) == unix.EBUSY {
 			err = syscall.EEXIST
 		}
@@ -35,7 +35,8 @@ func (t *tree) Mkdir(c hal.Call, path string, mode uint32) error {
 	})
 }
 
-// chmodAt gives a directory just made exactly mode: mkdir(2) takes the umask away, and a parent with the set-group-ID bit adds it.
+// chmodAt gives a directory just made exactly mode: mkdir(2) takes the umask away, and a parent with the set-group-ID
+// bit adds it.
 func chmodAt(parent int, name string, mode uint32) error {
 	fd, err := openat2(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0, resolveBelow)
 	if err != nil {
@@ -47,7 +48,7 @@ func chmodAt(parent int, name string, mode uint32) error {
 
 func (t *tree) Remove(c hal.Call, path string) error {
 	return t.host.within(c, hal.ClassFile, "remove", path, func() error {
-		parent, name, err := t.host.openParent(path, writing)
+		parent, name, err := t.host.openParent(path)
 		if err != nil {
 			return failure(hal.ClassFile, "remove", path, err)
 		}
@@ -71,12 +72,12 @@ func removeAt(parent int, name string) error {
 func (t *tree) Rename(c hal.Call, oldPath, newPath string) error {
 	return t.host.within(c, hal.ClassFile, "rename", oldPath+" to "+newPath, func() error {
 		fail := func(err error) error { return failure(hal.ClassFile, "rename", oldPath+" to "+newPath, err) }
-		from, oldName, err := t.host.openParent(oldPath, writing)
+		from, oldName, err := t.host.openParent(oldPath)
 		if err != nil {
 			return fail(err)
 		}
 		defer unix.Close(from)
-		to, newName, err := t.host.openParent(newPath, writing)
+		to, newName, err := t.host.openParent(newPath)
 		if err != nil {
 			return fail(err)
 		}
@@ -130,7 +131,8 @@ func readDir(fd int) ([]hal.Entry, error) {
 	return entries, nil
 }
 
-// dirent decodes the first struct linux_dirent64 of buf (getdents(2)): inode 8 bytes, offset 8, record length 2, type 1, name with a zero byte.
+// dirent decodes the first struct linux_dirent64 of buf (getdents(2)): inode 8 bytes, offset 8, record length 2, type
+// 1, name with a zero byte.
 func dirent(buf []byte) (name string, kind byte, rest []byte) {
 	size := int(buf[16]) | int(buf[17])<<8
 	name, _, _ = strings.Cut(string(buf[19:size]), "\x00")
@@ -162,8 +164,9 @@ func appendDirents(entries []hal.Entry, dir int, buf []byte) ([]hal.Entry, error
 }
 
 var direntTypes = map[byte]hal.FileType{
-	unix.DT_REG: hal.TypeFile, unix.DT_DIR: hal.TypeDirectory, unix.DT_LNK: hal.TypeSymlink, unix.DT_SOCK: hal.TypeSocket,
-	unix.DT_BLK: hal.TypeBlockDevice, unix.DT_CHR: hal.TypeCharDevice, unix.DT_FIFO: hal.TypeFIFO,
+	unix.DT_REG: hal.TypeFile, unix.DT_DIR: hal.TypeDirectory, unix.DT_LNK: hal.TypeSymlink,
+	unix.DT_SOCK: hal.TypeSocket,
+	unix.DT_BLK:  hal.TypeBlockDevice, unix.DT_CHR: hal.TypeCharDevice, unix.DT_FIFO: hal.TypeFIFO,
 }
 
 func typeAt(dir int, name string) (hal.FileType, error) {
@@ -248,8 +251,8 @@ func bornAt(st *unix.Statx_t) int64 {
 	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
 }
 
-// statAt looks at name without stepping onto a mount that stands there: then EXDEV. (statx(2) would step onto it, and with some filesystems, 9p for
-// one, even that asks the server.)
+// statAt looks at name without stepping onto a mount that stands there: then EXDEV. (statx(2) would step onto it, and
+// with some filesystems, 9p for one, even that asks the server.)
 func statAt(dir int, name string) (hal.Info, error) {
 	fd, err := openat2(dir, name, unix.O_PATH|unix.O_NOFOLLOW, 0, resolveBelow)
 	if err != nil {
@@ -268,7 +271,8 @@ func statFD(fd int) (hal.Info, error) {
 	}
 	return hal.Info{
 		Type: typeOf(uint32(st.Mode)), Inode: st.Ino, Size: int64(st.Size), Mode: uint32(st.Mode) & 0o7777, UID: st.Uid,
-		Device: hal.Device{Major: st.Dev_major, Minor: st.Dev_minor}, Born: bornAt(&st), Mount: hal.MountID(st.Mnt_id), Changed: unix.TimespecToNsec(unix.Timespec{Sec: st.Ctime.Sec, Nsec: int64(st.Ctime.Nsec)}),
+		Device: hal.Device{Major: st.Dev_major, Minor: st.Dev_minor}, Born: bornAt(&st), Mount: hal.MountID(st.Mnt_id),
+		Changed:    unix.TimespecToNsec(unix.Timespec{Sec: st.Ctime.Sec, Nsec: int64(st.Ctime.Nsec)}),
 		MountPoint: st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
 	}, nil
 }

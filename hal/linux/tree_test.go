@@ -86,7 +86,8 @@ func TestNewRefusesALinkInTheRoot(t *testing.T) {
 	require.ErrorContains(t, err, dir+"/real/root")
 }
 
-// CVE-2017-1002101, CVE-2021-25741 and their like: somebody who may write below a directory puts links where directories were while it is removed.
+// CVE-2017-1002101, CVE-2021-25741 and their like: somebody who may write below a directory puts links where
+// directories were while it is removed.
 func TestRemoveTreeIsNotLedAway(t *testing.T) {
 	h, root := startHost(t)
 	outside := t.TempDir()

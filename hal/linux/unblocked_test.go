@@ -8,7 +8,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Disconnect is called on the owner. A call of the driver that connects again to a process which accepts and says nothing must not hold it up.
+// Disconnect is called on the owner. A call of the driver that connects again to a process which accepts and says
+// nothing must not hold it up.
 func TestDisconnectDoesNotWaitForACallThatConnects(t *testing.T) {
 	h, socket, stop := connected(t, &fakeDriver{})
 	stop()

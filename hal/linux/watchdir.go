@@ -46,7 +46,8 @@ func (w *watches) Directory(dir string, f func()) (changed func() (names []strin
 	return names.changed
 }
 
-// minds has a follower look once a mount has come or gone over its directory, over what leads there, or over something that it cares about.
+// minds has a follower look once a mount has come or gone over its directory, over what leads there, or over something
+// that it cares about.
 func (w *watches) minds(f *follower, dir string) {
 	f.mounted = make(chan struct{}, 1)
 	lies := func() string { return where(dir) + w.index.lies(dir, f.cares) }
@@ -84,7 +85,8 @@ func where(dir string) string {
 	return fmt.Sprintf("%d:%d %d %d", st.Dev_major, st.Dev_minor, st.Ino, st.Mnt_id)
 }
 
-// PluginSockets keeps what was last told of each path and tells the differences. Names that begin with a dot are left out, directories too.
+// PluginSockets keeps what was last told of each path and tells the differences. Names that begin with a dot are left
+// out, directories too.
 func (w *watches) PluginSockets(dir string, f func(hal.SocketEvent)) {
 	s := &sockets{dir: dir, told: map[string]nameState{}, tell: func(e hal.SocketEvent) {
 		w.host.runtime.Post(func() { f(e) })
@@ -179,7 +181,8 @@ func (s *sockets) scan() {
 	}
 }
 
-// socketProblem says why what stands at path is not taken for a registration socket, "" if it is; not known if it can't be looked at now.
+// socketProblem says why what stands at path is not taken for a registration socket, "" if it is; not known if it can't
+// be looked at now.
 func socketProblem(path string, info fs.FileInfo) (problem string, known bool) {
 	if info.Mode()&fs.ModeSymlink != 0 {
 		return "is a symbolic link, which is not followed", true
@@ -192,7 +195,8 @@ func socketProblem(path string, info fs.FileInfo) (problem string, known bool) {
 	case err == nil:
 		unix.Close(socket)
 		return "", true
-	case errno == syscall.EMFILE || errno == syscall.ENFILE || errno == syscall.ENOMEM || errno == syscall.EINTR || errno == syscall.ENOENT:
+	case errno == syscall.EMFILE || errno == syscall.ENFILE || errno == syscall.ENOMEM || errno == syscall.EINTR ||
+		errno == syscall.ENOENT:
 		return "", false
 	}
 	return err.Error(), true

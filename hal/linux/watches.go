@@ -18,7 +18,8 @@ import (
 type watches struct {
 	host  *Host
 	index *mountIndex
-	// rescanEvery is how often a directory is looked at without a notice: inotify(7) loses what happens in a directory before it is watched.
+	// rescanEvery is how often a directory is looked at without a notice: inotify(7) loses what happens in a directory
+	// before it is watched.
 	rescanEvery time.Duration
 	places      *places
 }
@@ -151,7 +152,8 @@ type follower struct {
 	look func(noticed bool)
 	// cares reports whether a notice about path is worth a look.
 	cares func(path string) bool
-	// mounted has a token when the mount table has changed; isOther reports whether that is worth a look. Both may be nil.
+	// mounted has a token when the mount table has changed; isOther reports whether that is worth a look. Both may be
+	// nil.
 	mounted chan struct{}
 	isOther func() bool
 }
@@ -206,7 +208,8 @@ func (f *follower) wait(notify *fsnotify.Watcher, ticker *time.Ticker, stop <-ch
 	}
 }
 
-// Notices come one by one, and one look serves all that come together: those up to a silence, but not for longer than drainMost.
+// Notices come one by one, and one look serves all that come together: those up to a silence, but not for longer than
+// drainMost.
 const (
 	drainSilence = 50 * time.Millisecond
 	drainMost    = 500 * time.Millisecond
@@ -233,9 +236,9 @@ func (f *follower) drain(notify *fsnotify.Watcher, stop <-chan struct{}) {
 	}
 }
 
-// rewatch watches what should be watched, until nothing more has come meanwhile: what was made between the look for it and
-// the watch on its parent gives no notice. A watch ends by itself when its directory goes; Add on one that is watched
-// changes nothing.
+// rewatch watches what should be watched, until nothing more has come meanwhile: what was made between the look for it
+// and the watch on its parent gives no notice. A watch ends by itself when its directory goes; Add on one that is
+// watched changes nothing.
 func (f *follower) rewatch(notify *fsnotify.Watcher) {
 	var dirs []string
 	for range 10 { // whoever makes directories faster is found by the rescan

@@ -102,7 +102,8 @@ func TestDirectoryIsLookedAtWithoutNotice(t *testing.T) {
 	receive(t, changed, "rescan")
 }
 
-// socketEvents is what a watch has told last of each path: how often it looks, and in which order it tells of several, is not promised.
+// socketEvents is what a watch has told last of each path: how often it looks, and in which order it tells of several,
+// is not promised.
 type socketEvents struct {
 	t    *testing.T
 	all  chan hal.SocketEvent
@@ -181,7 +182,8 @@ func TestPluginSockets(t *testing.T) {
 	require.NotContains(t, events.last, hidden)
 }
 
-// Sockets deep in new directories are found, also when the whole directory appears by a rename, among files that are none.
+// Sockets deep in new directories are found, also when the whole directory appears by a rename, among files that are
+// none.
 func TestPluginSocketsInDirectories(t *testing.T) {
 	h, root := startHost(t)
 	dir := filepath.Join(root, "registry")
@@ -205,7 +207,8 @@ func TestPluginSocketsInDirectories(t *testing.T) {
 	events.until(filepath.Join(dir, "whole/sub/moved.sock"), isGone)
 }
 
-// Whoever asks is told of each name that has changed before, without a notice; and that anything may have changed, where nobody can know.
+// Whoever asks is told of each name that has changed before, without a notice; and that anything may have changed,
+// where nobody can know.
 func TestDirectoryTellsWhichNamesHaveChanged(t *testing.T) {
 	h, root := startHost(t)
 	h.watches.rescanEvery = time.Hour

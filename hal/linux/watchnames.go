@@ -14,10 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nameQueue tells which names of a directory have changed. It has an inotify(7) queue of its own, and reads it when it is asked: the kernel has put an event
-// there before the call that made the change returns. So no change that was made before the question is missing, but for those of which inotify says
-// nothing. Where these are possible, the answer is that anything may have changed: on a filesystem that others change behind the kernel's back, and where
-// a file has another name, by which it may be written. A rescan finds the others, such as those of mmap(2).
+// nameQueue tells which names of a directory have changed. It has an inotify(7) queue of its own, and reads it when it
+// is asked: the kernel has put an event there before the call that made the change returns. So no change that was made
+// before the question is missing, but for those of which inotify says nothing. Where these are possible, the answer is
+// that anything may have changed: on a filesystem that others change behind the kernel's back, and where a file has
+// another name, by which it may be written. A rescan finds the others, such as those of mmap(2).
 type nameQueue struct {
 	dir string
 
@@ -153,7 +154,8 @@ func (q *nameQueue) drain() {
 	}
 }
 
-// event takes in the first struct inotify_event of buf: watch 4 bytes, mask 4, cookie 4, length of the name 4, the name.
+// event takes in the first struct inotify_event of buf: watch 4 bytes, mask 4, cookie 4, length of the name 4, the
+// name.
 func (q *nameQueue) event(buf []byte) (rest []byte) {
 	mask := binary.NativeEndian.Uint32(buf[4:])
 	size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(buf[12:]))
@@ -192,7 +194,8 @@ func (q *nameQueue) mayBeAny() {
 	q.isAny = true
 }
 
-// rescan looks at the directory, and reports whether it has changed. If nobody has told of all that has, the next answer is that anything may have changed.
+// rescan looks at the directory, and reports whether it has changed. If nobody has told of all that has, the next
+// answer is that anything may have changed.
 func (q *nameQueue) rescan() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -219,7 +222,8 @@ func (q *nameQueue) rescan() bool {
 
 // local are the filesystems that nobody changes but by this kernel (statfs(2)).
 var local = []int64{
-	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.RAMFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
+	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC,
+	unix.RAMFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
 }
 
 // tellsAll reports whether inotify tells of each change in a directory.

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// places follows the names that lead to paths: one inotify(7) instance for all, a watch for each directory on the way, none on the directories
-// themselves, in which containers work. Where there is no watch, as fs.inotify.max_user_watches is reached, and for what happens just before there
-// is one, all paths are looked at every rescanEvery.
+// places follows the names that lead to paths: one inotify(7) instance for all, a watch for each directory on the way,
+// none on the directories themselves, in which containers work. Where there is no watch, as fs.inotify.max_user_watches
+// is reached, and for what happens just before there is one, all paths are looked at every rescanEvery.
 type places struct {
 	host *Host
 
@@ -184,7 +184,8 @@ func (p *places) follow() {
 	}
 }
 
-// event takes in the first struct inotify_event of buf: watch 4 bytes, mask 4, cookie 4, length of the name 4, the name.
+// event takes in the first struct inotify_event of buf: watch 4 bytes, mask 4, cookie 4, length of the name 4, the
+// name.
 func (p *places) event(buf []byte) (rest []byte) {
 	watch, mask := int32(binary.NativeEndian.Uint32(buf)), binary.NativeEndian.Uint32(buf[4:])
 	size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(buf[12:]))

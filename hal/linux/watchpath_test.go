@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Whatever somebody does to a watched directory, or to one that leads to it, is told; what happens in it, or beside it, is not.
+// Whatever somebody does to a watched directory, or to one that leads to it, is told; what happens in it, or beside it,
+// is not.
 func TestPathTells(t *testing.T) {
 	for name, vandal := range map[string]func(root string) error{
 		"removed":             func(root string) error { return os.Remove(root + "/pods/u/volumes/v") },
@@ -76,7 +77,8 @@ func TestPathIsLookedAtWithoutAWatch(t *testing.T) {
 	require.NoError(t, os.Mkdir(root+"/v", 0o755))
 	told := make(chan struct{}, 100)
 	w.Path(root+"/v", func() { told <- struct{}{} })
-	for end := time.Now().Add(patience); len(told) == 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) { //nolint:forbidigo // it may not have looked yet
+	for end := time.Now().Add(patience); len(told) == 0 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // it may not have looked yet
 		require.NoError(t, os.Remove(root+"/v"))
 		require.NoError(t, os.Mkdir(root+"/v", 0o755))
 	}

@@ -97,11 +97,12 @@ func (r reader) recall(name string, line entry) (file, error) {
 	return good, nil
 }
 
-// copies keeps the last good copies of files that count, and their ledger. The ledger lists a file, and which of its objects are refused, before it has
-// the copy: a copy that is not listed is of a file that was removed.
+// copies keeps the last good copies of files that count, and their ledger. The ledger lists a file, and which of its
+// objects are refused, before it has the copy: a copy that is not listed is of a file that was removed.
 func (r reader) copies(f *finding, texts map[string][]byte) {
 	isTidy := false
-	defer func() { f.whole = f.whole || r.isWhole && !isTidy }() // only a reading of everything finds all that nobody needs
+	// only a reading of everything finds all that nobody needs
+	defer func() { f.whole = f.whole || r.isWhole && !isTidy }()
 	if !r.keepsKept(f, r.keptUntil(f)) {
 		f.state.ledger.isLate = true
 		return // the copies that are there still tell of it
@@ -125,7 +126,8 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 				continue // it lies where it lay
 			}
 			if err != nil {
-				this.warning = "it is good, but no copy of it can be kept, so a bad change to it after a restart would find none: " + err.Error()
+				this.warning = "it is good, but no copy of it can be kept, so a bad change to it after a restart " +
+					"would find none: " + err.Error()
 				f.retry, isDone = true, false
 			} else {
 				this.copied, this.warning, this.pack, this.packSize = true, "", kept.in, kept.size
@@ -198,7 +200,8 @@ func (r reader) replace(name string, data []byte) error {
 	return r.h.Tree.Rename(r.call, at, path.Join(r.o.CacheDir, name))
 }
 
-// tidy removes the copies that nobody needs any more, and reports whether none is left. A reading of everything looks for more than it knows of.
+// tidy removes the copies that nobody needs any more, and reports whether none is left. A reading of everything looks
+// for more than it knows of.
 func (r reader) tidy(f *finding) bool {
 	s, isTidy := &f.state, !r.isWhole || r.sweep(&f.state, true)
 	for _, name := range slices.Sorted(maps.Keys(maps.Collect(s.litter.all()))) {
@@ -219,8 +222,9 @@ func (r reader) tidy(f *finding) bool {
 	return isTidy
 }
 
-// sweep removes copies of manifests that are gone, or that lie in a pack by now, and reports whether none is left. Without a ledger, a start takes each copy
-// for a manifest's, and none that is in a pack. So packs stay if the ledger is about to go.
+// sweep removes copies of manifests that are gone, or that lie in a pack by now, and reports whether none is left.
+// Without a ledger, a start takes each copy for a manifest's, and none that is in a pack. So packs stay if the ledger
+// is about to go.
 func (r reader) sweep(s *state, withPacks bool) bool {
 	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
 	if err != nil {

@@ -9,15 +9,16 @@ import (
 
 // This file says which troubles concern one pod.
 
-// Concerning returns the places of the troubles that concern a pod, by namespace/name or uid: those of the directory, of files that hold it, or hold a
-// claim or volume of it, or may, and of what is kept of it. Owner only.
+// Concerning returns the places of the troubles that concern a pod, by namespace/name or uid: those of the directory,
+// of files that hold it, or hold a claim or volume of it, or may, and of what is kept of it. Owner only.
 func (c *Cluster) Concerning(pod string) (wheres []string) {
 	is := c.state.about(pod)
 	for where := range c.troubles { // sorted below
 		name, inDir := strings.CutPrefix(where, c.o.Dir+"/")
 		f, isFile := c.state.files.get(name)
 		switch {
-		case where == c.o.Dir, where == c.o.CacheDir, where == podsOfJournal, isFile && f.concerns(is), !isFile && is.isNamed(where, inDir):
+		case where == c.o.Dir, where == c.o.CacheDir, where == podsOfJournal, isFile && f.concerns(is), !isFile &&
+			is.isNamed(where, inDir):
 			wheres = append(wheres, where)
 		}
 	}
@@ -110,10 +111,13 @@ func (r *relatives) secret(s state, namespace, name string) {
 
 // isNamed reports whether a trouble about an object, or a file and an object in it, is about one of them.
 func (r relatives) isNamed(where string, inFile bool) bool {
-	return slices.ContainsFunc(r.ids, func(i id) bool { return where == i.String() || inFile && strings.HasSuffix(where, ": "+i.String()) })
+	return slices.ContainsFunc(r.ids, func(i id) bool {
+		return where == i.String() || inFile && strings.HasSuffix(where, ": "+i.String())
+	})
 }
 
-// concerns reports whether a file holds one of them, or may: its text names one that no file holds, or what is in it is not known.
+// concerns reports whether a file holds one of them, or may: its text names one that no file holds, or what is in it is
+// not known.
 func (f file) concerns(is relatives) bool {
 	if slices.ContainsFunc(f.secrets, func(key string) bool { return slices.Contains(is.secrets, key) }) {
 		return true

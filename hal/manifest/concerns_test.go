@@ -24,16 +24,18 @@ func TestTextsCountThePods(t *testing.T) {
 	require.Contains(t, reader{}.troubleOfPods([]string{"u-1", "u-2"}).Problem, "no manifest names the pods u-1, u-2, ")
 }
 
-// TestTroublesOfAPod: what concerns a pod is its own file, those of its claims and volumes, what could not be read if nothing else holds the pod, and
-// the directory; and nothing else.
+// TestTroublesOfAPod: what concerns a pod is its own file, those of its claims and volumes, what could not be read if
+// nothing else holds the pod, and the directory; and nothing else.
 func TestTroublesOfAPod(t *testing.T) {
-	const web = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, uid: u-web}\nspec:\n  containers: [{name: c, image: i}]\n" +
+	const web = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, uid: u-web}\nspec:\n  containers: [{name: c, " +
+		"image: i}]\n" +
 		"  volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]\n"
 	w := newWorld(t).put("web.yaml", web).put("claim.yaml", claim("u-c")).put("db.yaml", pod("db")).start()
 	concerning := func(pod string) []string { return w.cloud.(*Cluster).Concerning(pod) }
 	require.Empty(t, concerning("default/web"))
 
-	w.put("web.yaml", web+"oops: 1\n").put("claim.yaml", claim("u-c")+"oops: 1\n").put("db.yaml", pod("db")+"oops: 1\n").put("new.yaml", "name: new\n")
+	w.put("web.yaml", web+"oops: 1\n").put("claim.yaml", claim("u-c")+"oops: 1\n").put("db.yaml",
+		pod("db")+"oops: 1\n").put("new.yaml", "name: new\n")
 	w.names[dir+"/sub.yaml"] = hal.Info{Type: hal.TypeDirectory} // it holds no manifest, whatever somebody moves there
 	w.fail["read "+dir+"/rot.yaml"] = &hal.Error{Op: "read", Errno: 5}
 	w.put("rot.yaml", "x").pass(3 * second)
@@ -42,7 +44,8 @@ func TestTroublesOfAPod(t *testing.T) {
 	require.Equal(t, []string{dir + "/db.yaml"}, concerning("default/db"))
 	require.Equal(t, []string{dir + "/new.yaml", dir + "/rot.yaml"}, concerning("default/new"))
 	require.Equal(t, []string{dir + "/rot.yaml"}, concerning("default/other"))
-	require.Equal(t, []string{dir + "/rot.yaml", dir + "/web.yaml"}, concerning("other/web"), "the bad text names a web")
+	require.Equal(t, []string{dir + "/rot.yaml", dir + "/web.yaml"}, concerning("other/web"),
+		"the bad text names a web")
 
 	w.rm("web.yaml").put("move.yaml", "name: web\n").pass(3 * second) // it is kept
 	require.Subset(t, concerning("default/web"), []string{"Pod default/web", dir + "/move.yaml"})
@@ -51,17 +54,20 @@ func TestTroublesOfAPod(t *testing.T) {
 	require.Contains(t, concerning("default/db"), dir)
 }
 
-// TestTroublesOfAPodsSecrets: a bad file with a Secret that a volume of the pod needs concerns it, inline or by a PersistentVolume, and so does a bad text
-// that names one which no file holds.
+// TestTroublesOfAPodsSecrets: a bad file with a Secret that a volume of the pod needs concerns it, inline or by a
+// PersistentVolume, and so does a bad text that names one which no file holds.
 func TestTroublesOfAPodsSecrets(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: ns}\nstringData: {a: b}\n"
-	const web = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: ns, uid: u-web}\nspec:\n  containers: [{name: c, image: i}]\n" +
+	const web = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: ns, uid: u-web}\nspec:\n  containers: " +
+		"[{name: c, image: i}]\n" +
 		"  volumes:\n  - {name: v, persistentVolumeClaim: {claimName: c}}\n" +
 		"  - {name: i, csi: {driver: d, nodePublishSecretRef: {name: inline}}}\n"
 	const bound = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c, namespace: ns}\n" +
 		"spec: {volumeName: pv, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n---\n" +
-		"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec:\n  accessModes: [ReadWriteOnce]\n  capacity: {storage: 1Gi}\n" +
-		"  csi: {driver: d, volumeHandle: h, nodeStageSecretRef: {name: staged, namespace: ns}, nodePublishSecretRef: {name: missing, namespace: ns}}\n"
+		"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec:\n  accessModes: [ReadWriteOnce]\n  " +
+		"capacity: {storage: 1Gi}\n" +
+		"  csi: {driver: d, volumeHandle: h, nodeStageSecretRef: {name: staged, namespace: ns}, " +
+		"nodePublishSecretRef: {name: missing, namespace: ns}}\n"
 	w := newWorld(t).put("web.yaml", web).put("pv.yaml", bound).put("inline.yaml", fmt.Sprintf(secret, "inline")).
 		put("staged.yaml", fmt.Sprintf(secret, "staged")).put("other.yaml", fmt.Sprintf(secret, "other")).start()
 	require.Empty(t, w.troubles())
@@ -69,7 +75,8 @@ func TestTroublesOfAPodsSecrets(t *testing.T) {
 		w.put(name+".yaml", fmt.Sprintf(secret, name)+"oops: 1\n")
 	}
 	w.put("new.yaml", "kind: Secret\nmetadata: {name: missing}\n").pass(3 * second)
-	require.Equal(t, []string{dir + "/inline.yaml", dir + "/new.yaml", dir + "/staged.yaml"}, w.cloud.(*Cluster).Concerning("ns/web"))
+	require.Equal(t, []string{dir + "/inline.yaml", dir + "/new.yaml", dir + "/staged.yaml"},
+		w.cloud.(*Cluster).Concerning("ns/web"))
 }
 
 // TestNamesThatArePassedOver are told when they change, but for those that begin with a dot.

@@ -17,11 +17,21 @@ import (
 type edit map[string][2]string
 
 var edits = map[string]edit{
-	"two pods swap their names":    {"a.yaml": {owned("a", "u1"), owned("b", "u1")}, "b.yaml": {owned("b", "u2"), owned("a", "u2")}},
-	"two pods swap their uids":     {"a.yaml": {owned("a", "u1"), owned("a", "u2")}, "b.yaml": {owned("b", "u2"), owned("b", "u1")}},
-	"two files swap their content": {"a.yaml": {owned("a", "u1"), owned("b", "u2")}, "b.yaml": {owned("b", "u2"), owned("a", "u1")}},
+	"two pods swap their names": {
+		"a.yaml": {owned("a", "u1"), owned("b", "u1")},
+		"b.yaml": {owned("b", "u2"), owned("a", "u2")},
+	},
+	"two pods swap their uids": {
+		"a.yaml": {owned("a", "u1"), owned("a", "u2")},
+		"b.yaml": {owned("b", "u2"), owned("b", "u1")},
+	},
+	"two files swap their content": {
+		"a.yaml": {owned("a", "u1"), owned("b", "u2")},
+		"b.yaml": {owned("b", "u2"), owned("a", "u1")},
+	},
 	"three files pass theirs on": {
-		"a.yaml": {owned("a", "u1"), owned("c", "u3")}, "b.yaml": {owned("b", "u2"), owned("a", "u1")}, "c.yaml": {owned("c", "u3"), owned("b", "u2")},
+		"a.yaml": {owned("a", "u1"), owned("c", "u3")}, "b.yaml": {owned("b", "u2"), owned("a", "u1")},
+		"c.yaml": {owned("c", "u3"), owned("b", "u2")},
 	},
 	"a file is merged into another": {
 		"a.yaml": {owned("a", "u1"), ""}, "b.yaml": {owned("b", "u2"), owned("b", "u2") + "---\n" + owned("a", "u1")},
@@ -29,8 +39,11 @@ var edits = map[string]edit{
 	"a file is split": {
 		"b.yaml": {owned("b", "u2") + "---\n" + owned("a", "u1"), owned("b", "u2")}, "a.yaml": {"", owned("a", "u1")},
 	},
-	"a file is renamed":             {"b.yaml": {owned("b", "u2"), ""}, "a.yaml": {"", owned("b", "u2")}},
-	"a pod moves beside a new file": {"b.yaml": {owned("b", "u2"), ""}, "c.yaml": {owned("c", "u3"), owned("b", "u2")}, "n.yaml": {"", owned("n", "u4")}},
+	"a file is renamed": {"b.yaml": {owned("b", "u2"), ""}, "a.yaml": {"", owned("b", "u2")}},
+	"a pod moves beside a new file": {
+		"b.yaml": {owned("b", "u2"), ""}, "c.yaml": {owned("c", "u3"), owned("b", "u2")},
+		"n.yaml": {"", owned("n", "u4")},
+	},
 	"a pod is renamed into the place of another": {
 		"a.yaml": {owned("a", "u1"), owned("b", "u1")}, "b.yaml": {owned("b", "u2"), owned("c", "u3")},
 	},
@@ -40,7 +53,8 @@ var edits = map[string]edit{
 func withOthers(edits map[string]edit) map[string]edit {
 	all := maps.Clone(edits)
 	for when, is := range map[string][2]string{
-		"others stay": {"one", "one"}, "others come": {"", "one"}, "others change": {"one", "one\n# again"}, "others go": {"one", ""},
+		"others stay": {"one", "one"}, "others come": {"", "one"}, "others change": {"one", "one\n# again"},
+		"others go": {"one", ""},
 	} {
 		for title, e := range edits {
 			this := maps.Clone(e)
@@ -80,8 +94,9 @@ func (e edit) put(w *world, side int) {
 	}
 }
 
-// Somebody edits several files, and the power is cut at any moment of what the agent writes down then: names that it has not synced are lost, or not. A file
-// may be bad in any way when it starts again: no pod is missed that was wanted before and is wanted now, and at last all is served as it stands there.
+// Somebody edits several files, and the power is cut at any moment of what the agent writes down then: names that it
+// has not synced are lost, or not. A file may be bad in any way when it starts again: no pod is missed that was wanted
+// before and is wanted now, and at last all is served as it stands there.
 func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
 	bad := map[string]func(w *world, name string){
 		"good":       func(*world, string) {},
@@ -95,7 +110,8 @@ func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
 					continue
 				}
 				for dies, lost, isOver := 1, uint(0), false; !isOver; lost++ {
-					at := fmt.Sprintf("%s, dies at write %d, loses names %b, then %s is %s", title, dies, lost, name, how)
+					at := fmt.Sprintf("%s, dies at write %d, loses names %b, then %s is %s", title, dies,
+						lost, name, how)
 					w := newWorld(t)
 					e.put(w, 0)
 					w.start()
@@ -134,7 +150,8 @@ func (w *world) dying(at int, f func()) (died bool) {
 	return false
 }
 
-// requireWanted makes sure that nobody is told of an end of what is wanted on both sides of an edit, nor that all is told without it.
+// requireWanted makes sure that nobody is told of an end of what is wanted on both sides of an edit, nor that all is
+// told without it.
 func (w *world) requireWanted(e edit, at string) {
 	now := e.uids(1)
 	wanted := slices.DeleteFunc(e.uids(0), func(uid string) bool { return !slices.Contains(now, uid) })
@@ -164,7 +181,8 @@ func (w *world) served() []string {
 	return all
 }
 
-// What is kept until all copies are renewed is kept no longer, also if another file can't be read meanwhile: who was deleted does not come back.
+// What is kept until all copies are renewed is kept no longer, also if another file can't be read meanwhile: who was
+// deleted does not come back.
 func TestWhatIsKeptForCopiesGoesWithThem(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).put("c.yaml", pod("c")).start()
 	w.names[dir+"/d.yaml"] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755}

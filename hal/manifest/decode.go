@@ -135,7 +135,10 @@ func (c *content) list(node string, d document) error {
 			problems = append(problems, fmt.Sprintf("item %d: a List in a List is not supported", i))
 			continue
 		}
-		if err := c.add(node, &document{json: item, number: d.number, line: d.line, node: itemOf(items, i)}); err != nil {
+		if err := c.add(node, &document{
+			json: item, number: d.number, line: d.line,
+			node: itemOf(items, i),
+		}); err != nil {
 			problems = append(problems, fmt.Sprintf("item %d: %v", i, err))
 		}
 	}
@@ -195,7 +198,8 @@ func (c *content) secret(d document) error {
 	return nil
 }
 
-// Decode decodes one YAML document into an object, as strictly as a manifest. An error names the field, and the line in the text.
+// Decode decodes one YAML document into an object, as strictly as a manifest. An error names the field, and the line in
+// the text.
 func Decode(text []byte, into any) error {
 	documents, err := splitYAML(text)
 	if err != nil || len(documents) != 1 {
@@ -255,8 +259,9 @@ func checkNames(m *metav1.ObjectMeta, namespaced bool) error {
 // PodUID is the uid that this source gives to a pod whose manifest has none.
 func PodUID(node, namespace, name string) types.UID { return uidOf(node, "Pod", namespace, name) }
 
-// uidOf is the uid of an object whose manifest gives none: a UUID of version 5 (RFC 9562) made of what names it, so that it is the same after every
-// start. A pod's does not depend on its kind's name, since it is the one that people compute.
+// uidOf is the uid of an object whose manifest gives none: a UUID of version 5 (RFC 9562) made of what names it, so
+// that it is the same after every start. A pod's does not depend on its kind's name, since it is the one that people
+// compute.
 func uidOf(node, kind, namespace, name string) types.UID {
 	text := node + "/" + namespace + "/" + name
 	if kind != "Pod" {

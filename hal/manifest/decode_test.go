@@ -14,7 +14,8 @@ import (
 
 func TestHostileManifestsAreRefused(t *testing.T) {
 	named := func(name, namespace, uid string) string {
-		return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %q, namespace: %q, uid: %q}\n", name, namespace, uid)
+		return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %q, namespace: %q, uid: %q}\n", name,
+			namespace, uid)
 	}
 	var bomb strings.Builder
 	bomb.WriteString("a0: &a0 [" + strings.Repeat("x", 1000) + "]\n")
@@ -94,15 +95,17 @@ spec:
 	require.True(t, p.Spec.Containers[0].VolumeMounts[0].ReadOnly)
 	require.Equal(t, "document 2, line 21", c.objects[1].where)
 
-	c, err = decode("n", "x.yaml", []byte("\t{\"apiVersion\":\"v1\",\n\t\"kind\":\"Pod\",\"metadata\":{\"name\":\"b\"}}\n\n"+
-		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"c"}}`))
+	c, err = decode("n", "x.yaml",
+		[]byte("\t{\"apiVersion\":\"v1\",\n\t\"kind\":\"Pod\",\"metadata\":{\"name\":\"b\"}}\n\n"+
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"c"}}`))
 	require.NoError(t, err)
 	require.Equal(t, "document 2, line 4", c.objects[1].where)
 }
 
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		pod("a"), secretOf("s", "v"), "a: &a [*a]", `{"kind":"List","apiVersion":"v1","items":[null]}`, "--- \n...\n", "? a\n",
+		pod("a"), secretOf("s", "v"), "a: &a [*a]", `{"kind":"List","apiVersion":"v1","items":[null]}`,
+		"--- \n...\n", "? a\n",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -119,7 +122,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestTextThatMayGoOn: who writes a file in pieces may have come to the end of any line of it. It may hold any pod until the last object has a name.
+// TestTextThatMayGoOn: who writes a file in pieces may have come to the end of any line of it. It may hold any pod
+// until the last object has a name.
 func TestTextThatMayGoOn(t *testing.T) {
 	for text, want := range map[string]bool{
 		"":                                       true,
@@ -146,13 +150,14 @@ func TestTextThatMayGoOn(t *testing.T) {
 func TestMistakesAreToldByTheirPlace(t *testing.T) {
 	const begin = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
 	for text, want := range map[string]string{
-		begin + "  hostNetwork: \"yes\"\n":                   "line 5: spec.hostNetwork: must be true or false, and is text",
-		begin + "  volumes: {}\n":                            "line 5: spec.volumes: must be a list",
-		begin + "  containers: [{nam: c}]\n":                 `spec.containers[0].nam: unknown field "nam"; did you mean "name"?`,
-		begin + "  containers:\n  - env: [{value: 4711}]\n":  "line 6: spec.containers[0].env[0].value: must be text, and is a number; put it in quotes",
+		begin + "  hostNetwork: \"yes\"\n":   "line 5: spec.hostNetwork: must be true or false, and " + "is text",
+		begin + "  volumes: {}\n":            "line 5: spec.volumes: must be a list",
+		begin + "  containers: [{nam: c}]\n": `spec.containers[0].nam: unknown field "nam"; did you mean "name"?`,
+		begin + "  containers:\n  - env: [{value: 4711}]\n": "line 6: spec.containers[0].env[0].value: must be " +
+			"text, and is a number; put it in quotes",
 		begin + "  volumes:\n  - emptyDir: {sizeLimit: 1Gx}": `spec.volumes[0].emptyDir.sizeLimit: "1Gx" is no quantity; write a number with a unit`,
-		begin + "  priority: 1.5\n":                          "spec.priority: must be a whole number of 32 bits, and is a number",
-		begin + "  nodeSelector: [a]\n":                      "spec.nodeSelector: must be a mapping (key: value), and is a list",
+		begin + "  priority: 1.5\n":                          "spec.priority: must be a whole number of 32 bits, " + "and is a number",
+		begin + "  nodeSelector: [a]\n":                      "spec.nodeSelector: must be a mapping (key: value), " + "and is a list",
 		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  spec:\n    volumes: a\n": "item 0: line 7: spec.volumes: must be a list",
 		`{"apiVersion": "v1", "kind": "Pod", "spec": {"volumes": "a"}}`:                                "spec.volumes: must be a list",
 		begin + "  a: 1\n  b: 2\n": `line 5: spec.a: unknown field "a"; also line 6: spec.b: unknown field "b"`,

@@ -10,15 +10,17 @@ import (
 
 // This file is the state that a reading begins with and ends in.
 //
-// A change, from the notice on: [hal.Watches] rings, and a reading is planned. It asks which names have changed, and looks at those files and at the
-// restless ones, about which something is still to be done. What it finds of a file goes into the state by put, which keeps the indexes: who names what,
-// which files are restless, how much of each pack lives. Then the files that changed, and all that share a name or a uid with them or with each other,
-// are resolved; of all others the outcome is as it was. The ledger is told of the files that were put, the engine of the objects that came out in
-// another way. All of it is in layers over the state, and becomes the state on the owner, in take.
+// A change, from the notice on: [hal.Watches] rings, and a reading is planned. It asks which names have changed, and
+// looks at those files and at the restless ones, about which something is still to be done. What it finds of a file
+// goes into the state by put, which keeps the indexes: who names what, which files are restless, how much of each pack
+// lives. Then the files that changed, and all that share a name or a uid with them or with each other, are resolved; of
+// all others the outcome is as it was. The ledger is told of the files that were put, the engine of the objects that
+// came out in another way. All of it is in layers over the state, and becomes the state on the owner, in take.
 //
-// A reading that can't know what has changed looks at everything: the first, one after an overflow, one in another directory. What such a reading finds
-// is confirmed by another such one. What is found by name is confirmed by name: each change that was made before the first of the two readings ended
-// is among the names of the second. So who moves an object from one file to another is seen to have written the other, as by a reading of everything.
+// A reading that can't know what has changed looks at everything: the first, one after an overflow, one in another
+// directory. What such a reading finds is confirmed by another such one. What is found by name is confirmed by name:
+// each change that was made before the first of the two readings ended is among the names of the second. So who moves
+// an object from one file to another is seen to have written the other, as by a reading of everything.
 
 // state is what has been accepted so far. It is not changed once it has been handed out, but by merge.
 type state struct {
@@ -27,13 +29,16 @@ type state struct {
 	blind  bool // what the last run knew is not known in full
 	in     dirID
 	// unnamed is pods of an earlier run that no manifest names, while what that run knew is not known in full.
-	unnamed  []string
-	passed   []string // names in the directory that are no manifest's, sorted; those that begin with a dot are nobody's business
-	ledger   book     // as it was written last
-	files    layer[string, file]
-	spares   map[string]file        // of packs that no ledger lists: they may be of the past, so they serve only who is there
+	unnamed []string
+	// names in the directory that are no manifest's, sorted; those that begin with a dot are nobody's business
+	passed []string
+	ledger book // as it was written last
+	files  layer[string, file]
+	// of packs that no ledger lists: they may be of the past, so they serve only who is there
+	spares   map[string]file
 	readings layer[string, reading] // of files that could be read
-	// seen is the content that was read last of files whose change is not accepted yet; a zero sum is a file that was gone.
+	// seen is the content that was read last of files whose change is not accepted yet; a zero sum is a file that was
+	// gone.
 	seen layer[string, sum]
 
 	objects  layer[id, object]            // what is served
@@ -146,7 +151,8 @@ func with(names []string, name string) []string {
 
 // names reports whether two files are of the same objects and secrets.
 func (f file) names(other file) bool {
-	return slices.EqualFunc(f.objects, other.objects, func(a, b object) bool { return a.id == b.id }) && slices.Equal(f.secrets, other.secrets)
+	return slices.EqualFunc(f.objects, other.objects, func(a, b object) bool { return a.id == b.id }) &&
+		slices.Equal(f.secrets, other.secrets)
 }
 
 // keys is what a file has for itself, if it counts.
@@ -168,7 +174,8 @@ func (f file) keys() iter.Seq[id] {
 // touched names the files that a reading has put or forgotten, sorted.
 func (s state) touched() []string { return slices.Sorted(maps.Keys(s.files.over)) }
 
-// unresolved names those of them that may have come out in another way, sorted: not one that is quiet, and was, with the same content.
+// unresolved names those of them that may have come out in another way, sorted: not one that is quiet, and was, with
+// the same content.
 func (s state) unresolved() []string {
 	return slices.DeleteFunc(s.touched(), func(name string) bool {
 		was, now := s.files.base[name], s.files.of(name)
@@ -186,7 +193,8 @@ func (s state) restlessly() []string {
 	return names
 }
 
-// connected names, sorted, some files and all that share a name or a uid with one of them, as it is or was, with an object that is kept, or with each other.
+// connected names, sorted, some files and all that share a name or a uid with one of them, as it is or was, with an
+// object that is kept, or with each other.
 func (s state) connected(names []string) []string {
 	in, queue := map[string]bool{}, []string(nil)
 	add := func(name string) {

@@ -9,10 +9,11 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file spares a start the YAML of what it knows. The form of a text is its documents as JSON. It lies beside the copy of the text in a pack, and
-// serves that text alone: its seal is made of the text's checksum and of itself. So a form that is damaged, or of another text, is none, and the copy is
-// decoded as YAML. Objects are made of the form by who reads it: another version makes of it what it would make of the text. Whether a manifest is as
-// its copy is says the content of both, which is read in any case.
+// This file spares a start the YAML of what it knows. The form of a text is its documents as JSON. It lies beside the
+// copy of the text in a pack, and serves that text alone: its seal is made of the text's checksum and of itself. So a
+// form that is damaged, or of another text, is none, and the copy is decoded as YAML. Objects are made of the form by
+// who reads it: another version makes of it what it would make of the text. Whether a manifest is as its copy is says
+// the content of both, which is read in any case.
 
 const (
 	// formed is of what the seal is made, too. It changes with what is made of a text: see TestFormsAreWhatTheyWere.
@@ -51,7 +52,8 @@ func formOf(c content, text sum) []byte {
 	return form
 }
 
-// understand is decode for a text of which only the checksum is asked. It is not ok if form is not the form of that text.
+// understand is decode for a text of which only the checksum is asked. It is not ok if form is not the form of that
+// text.
 func understand(node string, text sum, form []byte) (c content, ok bool) {
 	if len(form) <= sealSize || string(sealOfForm(text, form[sealSize:])) != string(form[:sealSize]) {
 		return c, false

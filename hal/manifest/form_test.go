@@ -34,10 +34,13 @@ func (w *world) forms(change func(all map[string][]byte, name string)) *world {
 }
 
 // lists is a text with all that a manifest may hold but for Secrets.
-const lists = "# of many\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, data: {on: yes}}\n- apiVersion: v1\n  kind: Pod\n" +
-	"  metadata: {name: listed, annotations: {}}\n  spec:\n    containers: [{name: c, image: x, resources: {limits: {cpu: 0.5, memory: 1Gi}}}]\n" +
+const lists = "# of many\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, data: {on: " +
+	"yes}}\n- apiVersion: v1\n  kind: Pod\n" +
+	"  metadata: {name: listed, annotations: {}}\n  spec:\n    containers: [{name: c, image: x, resources: {limits: " +
+	"{cpu: 0.5, memory: 1Gi}}}]\n" +
 	"    volumes: [{name: d, emptyDir: {sizeLimit: 1e3}}, {name: h, hostPath: {path: /a, type: ''}}]\n---\n" +
-	"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, " +
+	"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec: {accessModes: [ReadWriteOnce], capacity: " +
+	"{storage: 1Gi}, " +
 	"csi: {driver: d, volumeHandle: h, readOnly: off, volumeAttributes: {}}}\n"
 
 // What is made of a form is what is made of its text, to the last field that is empty and not missing.
@@ -83,7 +86,8 @@ func TestAFormThatIsDamagedIsNone(t *testing.T) {
 	require.False(t, ok)
 }
 
-// A form is read by other versions: who changes what it holds, or what is made of a text, changes the name that the seal is made of.
+// A form is read by other versions: who changes what it holds, or what is made of a text, changes the name that the
+// seal is made of.
 func TestFormsAreWhatTheyWere(t *testing.T) {
 	c, err := decode("node1", "x.yaml", []byte(lists))
 	require.NoError(t, err)
@@ -91,7 +95,8 @@ func TestFormsAreWhatTheyWere(t *testing.T) {
 	require.Equal(t, "9619ad6ec291d6a1", hex.EncodeToString(is[:8]), "change the constant formed, and this")
 }
 
-// A start reads no YAML of what it knows. A form that is damaged, of another manifest, or not there costs YAML and nothing else.
+// A start reads no YAML of what it knows. A form that is damaged, of another manifest, or not there costs YAML and
+// nothing else.
 func TestAStartTrustsNoFormThatItMayNot(t *testing.T) {
 	other := pod("other")
 	c, err := decode("node1", "x.yaml", []byte(other))
@@ -111,11 +116,13 @@ func TestAStartTrustsNoFormThatItMayNot(t *testing.T) {
 		is := w.changes()
 		require.Contains(t, is, "+pod-7/", how)
 		require.NotContains(t, is, "other", how)
-		require.Equal(t, how != "its text is damaged", strings.Contains(is, "+pod-1/"), "%s: it says what its text says", how)
+		require.Equal(t, how != "its text is damaged", strings.Contains(is, "+pod-1/"),
+			"%s: it says what its text says", how)
 	}
 }
 
-// Copies without a form are put together at a start. Whatever is lost of that at a death, the next start knows them all.
+// Copies without a form are put together at a start. Whatever is lost of that at a death, the next start knows them
+// all.
 func TestCopiesWithoutAFormAreGathered(t *testing.T) {
 	for dies, lost, isOver := 1, uint(0), false; !isOver; lost++ {
 		w := newWorld(t).start()
@@ -150,8 +157,8 @@ func TestCopiesWithoutAFormAreGathered(t *testing.T) {
 	}
 }
 
-// Two agents live through the same. All forms of one are lost or damaged in each of its deaths. They tell of the same. So they do if one gathers copies,
-// as long as nothing happens to the copies themselves.
+// Two agents live through the same. All forms of one are lost or damaged in each of its deaths. They tell of the same.
+// So they do if one gathers copies, as long as nothing happens to the copies themselves.
 func TestAStartWithoutFormsComesToTheSame(t *testing.T) {
 	runs := 300
 	if testing.Short() {

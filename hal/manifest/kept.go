@@ -42,8 +42,9 @@ func (r reader) loadKept(s *state) error {
 	return nil
 }
 
-// keptUntil is what is kept until the copies and the ledger tell of it: what was kept so far, what is now, and, if several files change, what they held:
-// while some of their copies are old and some are new, an object that moved or changed its name may be in none of them.
+// keptUntil is what is kept until the copies and the ledger tell of it: what was kept so far, what is now, and, if
+// several files change, what they held: while some of their copies are old and some are new, an object that moved or
+// changed its name may be in none of them.
 func (r reader) keptUntil(f *finding) (all []object) {
 	objects := map[id]object{}
 	for _, o := range append(slices.Clone(r.before.kept), f.state.kept...) {
@@ -93,8 +94,12 @@ func (r reader) keepsKept(f *finding, objects []object) bool {
 	}
 	if err != nil && !hal.Is(err, syscall.ENOENT) {
 		f.retry = true
-		f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "what the next start must know of pods whose manifests have changed or are bad cannot be " +
-			"written down, so such changes may not count before: " + err.Error() + "; " + hal.DiskAdvice(r.o.CacheDir, err)})
+		f.trouble(hal.Trouble{
+			Where: r.o.CacheDir,
+			Problem: "what the next start must know of pods whose manifests have changed or are bad cannot be " +
+				"written down, so such changes may not count before: " + err.Error() + "; " +
+				hal.DiskAdvice(r.o.CacheDir, err),
+		})
 		return false
 	}
 	f.state.keeping = data.Bytes()

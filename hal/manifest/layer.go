@@ -2,8 +2,9 @@ package manifest
 
 import "iter"
 
-// layer is a map, and what a reading changes of it. The map itself stays as it is until the owner merges the changes, as the owner may look at it
-// meanwhile. So a reading costs what it changes, and not what there is; and one that does not count leaves nothing behind.
+// layer is a map, and what a reading changes of it. The map itself stays as it is until the owner merges the changes,
+// as the owner may look at it meanwhile. So a reading costs what it changes, and not what there is; and one that does
+// not count leaves nothing behind.
 type layer[K comparable, V any] struct {
 	base map[K]V
 	over map[K]fate[V]

@@ -11,15 +11,18 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is the ledger: which files count, and where each was seen last. It is lines of JSON. The first tells of all files, and comes into its place
-// by a rename. Each further line is what one reading has changed, appended and synced before that counts. So a change costs one line, however many files
-// there are. Once the lines behind the first are longer than that, or a line is half as long, all is written anew, as it is by the first change of each
-// run: a run adds nothing to what a power cut may have torn.
+// This file is the ledger: which files count, and where each was seen last. It is lines of JSON. The first tells of all
+// files, and comes into its place by a rename. Each further line is what one reading has changed, appended and synced
+// before that counts. So a change costs one line, however many files there are. Once the lines behind the first are
+// longer than that, or a line is half as long, all is written anew, as it is by the first change of each run: a run
+// adds nothing to what a power cut may have torn.
 //
-// A power cut may tear the last line, and no other: each line is durable before the next is written, and after an error nothing is appended any more. A last
-// line that is not whole never counted. Any other that is not whole is a damage, and the ledger is as good as lost.
+// A power cut may tear the last line, and no other: each line is durable before the next is written, and after an error
+// nothing is appended any more. A last line that is not whole never counted. Any other that is not whole is a damage,
+// and the ledger is as good as lost.
 //
-// The ledger of earlier versions is the first line alone, without an end. They take one with more lines for damaged, and tear nothing down.
+// The ledger of earlier versions is the first line alone, without an end. They take one with more lines for damaged,
+// and tear nothing down.
 
 const (
 	// ledger is its name. No manifest has this name.
@@ -37,7 +40,8 @@ type entry struct {
 	Was *dirID `json:"was,omitempty"`
 	// Stale: its copy is not of what counts, or there is none.
 	Stale bool `json:"stale,omitempty"`
-	// Bad: it could not be understood. If it is missing in another directory, it may hold what no manifest has any more.
+	// Bad: it could not be understood. If it is missing in another directory, it may hold what no manifest has any
+	// more.
 	Bad bool `json:"bad,omitempty"`
 	// New: it never counted.
 	New bool `json:"new,omitempty"`
@@ -59,7 +63,8 @@ type ledgerLine struct {
 	// Blind: what an earlier run without a ledger knew is not known in full. It is told anew by each line.
 	Blind bool             `json:"blind,omitempty"`
 	Files map[string]entry `json:"files"`
-	Gone  []string         `json:"gone,omitempty"` // in a further line: files of lines before that do not count any more
+	// in a further line: files of lines before that do not count any more
+	Gone []string `json:"gone,omitempty"`
 }
 
 // book is the ledger as it lies on the disk. It is not changed once it has been handed out.
@@ -97,8 +102,8 @@ func bookOf(data []byte) book {
 	return b
 }
 
-// due names the files of which the ledger may have something else than it should, sorted: those that this reading has changed, or all if an earlier one
-// could not write it.
+// due names the files of which the ledger may have something else than it should, sorted: those that this reading has
+// changed, or all if an earlier one could not write it.
 func (s state) due() []string {
 	if s.ledger.isThere && !s.ledger.isLate {
 		return s.touched()
@@ -113,7 +118,8 @@ func (s state) due() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// isListed reports whether the ledger, as it was written last, tells of all that counts. A later start would take for new what it does not list.
+// isListed reports whether the ledger, as it was written last, tells of all that counts. A later start would take for
+// new what it does not list.
 func (s state) isListed() bool {
 	for _, name := range s.due() {
 		this := s.files.of(name)
@@ -124,8 +130,9 @@ func (s state) isListed() bool {
 	return true
 }
 
-// unlists removes the ledger: without it a start knows that it does not know all, and takes each copy for a manifest's. So the copies of what is gone go
-// first, also if the ledger went earlier, and with it goes all that lies in packs. It reports whether that is durable.
+// unlists removes the ledger: without it a start knows that it does not know all, and takes each copy for a manifest's.
+// So the copies of what is gone go first, also if the ledger went earlier, and with it goes all that lies in packs. It
+// reports whether that is durable.
 func (r reader) unlists(f *finding) bool {
 	if !r.sweep(&f.state, false) {
 		return false
@@ -158,7 +165,8 @@ func (f file) entry() (line entry, isListed bool) {
 }
 
 func (e entry) is(o entry) bool {
-	return e.In == o.In && e.was() == o.was() && e.Stale == o.Stale && e.Bad == o.Bad && e.New == o.New && e.Pack == o.Pack &&
+	return e.In == o.In && e.was() == o.was() && e.Stale == o.Stale && e.Bad == o.Bad && e.New == o.New &&
+		e.Pack == o.Pack &&
 		slices.Equal(e.Refused, o.Refused)
 }
 
@@ -182,8 +190,12 @@ func (r reader) lists(f *finding) bool {
 	if err := r.writes(&now, l); err != nil {
 		f.state.ledger.size, f.state.ledger.isLate = 0, true
 		f.retry = true
-		f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "the ledger of manifests cannot be written; until it is, new and changed manifests may not " +
-			"count, and a bad or missing file may stop more than it must: " + err.Error() + "; " + hal.DiskAdvice(r.o.CacheDir, err)})
+		f.trouble(hal.Trouble{
+			Where: r.o.CacheDir,
+			Problem: "the ledger of manifests cannot be written; until it is, new and changed manifests may not " +
+				"count, and a bad or missing file may stop more than it must: " + err.Error() + "; " +
+				hal.DiskAdvice(r.o.CacheDir, err),
+		})
 		return false
 	}
 	for name, line := range l.Files { // the order does not matter

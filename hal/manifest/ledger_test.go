@@ -15,7 +15,8 @@ import (
 
 // takesNoWrites has the disk of the cache be full, or bad.
 func (w *world) takesNoWrites(e syscall.Errno) {
-	w.fail["write "+cache+"/"+next], w.fail["append "+cache+"/"+ledger] = errno("write", cache, e), errno("write", cache, e)
+	w.fail["write "+cache+"/"+next], w.fail["append "+cache+"/"+ledger] = errno("write", cache, e),
+		errno("write", cache, e)
 }
 
 // What counts though the ledger can't list it is not taken for new by the next start.
@@ -40,11 +41,13 @@ func TestALedgerThatCannotBeWrittenIsNotBelieved(t *testing.T) {
 	require.Contains(t, w.changes(), "+c/")
 }
 
-// At the very first start of a node a bad manifest can't hold what was up before: nothing was. It holds what it may, as at any other time.
+// At the very first start of a node a bad manifest can't hold what was up before: nothing was. It holds what it may, as
+// at any other time.
 func TestABadManifestOfTheFirstStartHoldsWhatItMay(t *testing.T) {
 	for _, isDirectory := range []bool{true, false} {
 		for _, isBare := range []bool{true, false} {
-			w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).put("x.yaml", "kind: Bad\nmetadata: {name: b}\n")
+			w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).put("x.yaml",
+				"kind: Bad\nmetadata: {name: b}\n")
 			if isDirectory {
 				w.names[dir+"/x.yaml"] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755}
 			}
@@ -74,7 +77,8 @@ func TestALedgerIsLateUntilItTellsOfAllThatHasGone(t *testing.T) {
 	require.NotContains(t, w.start().changes(), "+a/")
 }
 
-// On a full disk the ledger goes, as it can't tell of a new file. What was deleted meanwhile must not come back with it.
+// On a full disk the ledger goes, as it can't tell of a new file. What was deleted meanwhile must not come back with
+// it.
 func TestALedgerThatGoesTakesTheCopiesOfDeletedFilesAlong(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).put("z.yaml", pod("z")).start()
 	w.changes()
@@ -145,7 +149,8 @@ func TestATornLineOfTheLedger(t *testing.T) {
 	for cut := range len(more) {
 		require.Equal(t, []string{"a.yaml", "b.yaml"}, names(first+"\n"+more[:cut]), cut)
 		zeros := strings.Repeat("\x00", cut)
-		require.Equal(t, []string{"a.yaml", "b.yaml"}, names(first+"\n"+zeros+strings.Repeat("\x00", len(more)-cut)), cut)
+		require.Equal(t, []string{"a.yaml", "b.yaml"},
+			names(first+"\n"+zeros+strings.Repeat("\x00", len(more)-cut)), cut)
 		if 0 < cut && cut < len(more)-1 {
 			require.Equal(t, []string{"a.yaml", "b.yaml"}, names(first+"\n"+zeros+more[cut:]), cut)
 			require.False(t, bookOf([]byte(first+"\n"+more[:cut]+"\n"+more)).isThere, cut)

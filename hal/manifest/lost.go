@@ -9,12 +9,13 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file notices that somebody has removed or emptied what the next run must know, and has it written again. It looks at the names
-// in the cache directory that have changed, the agent's own changes included. So a change of a manifest costs the same
-// however many copies there are. Where nobody knows the names, it looks at all; in a reading of everything, it lists all.
+// This file notices that somebody has removed or emptied what the next run must know, and has it written again. It
+// looks at the names in the cache directory that have changed, the agent's own changes included. So a change of a
+// manifest costs the same however many copies there are. Where nobody knows the names, it looks at all; in a reading of
+// everything, it lists all.
 
-// look adds to what is lost, of all that is to be there, or of what has changed. A list does not tell what somebody has emptied. So each name is looked at
-// that may have changed, but for a start, which reads what it needs.
+// look adds to what is lost, of all that is to be there, or of what has changed. A list does not tell what somebody has
+// emptied. So each name is looked at that may have changed, but for a start, which reads what it needs.
 func (r *reader) look(isAll bool) {
 	changed, isAny := r.ours()
 	if isAny = isAny || r.isVague; isAny {
@@ -67,7 +68,8 @@ func (r reader) looksAtOurs(names []string, is map[string]bool) error {
 	return nil
 }
 
-// mayBeEmpty reports whether nothing need be in what lies under a name: it is the copy of an empty manifest. Of any other, somebody has emptied it.
+// mayBeEmpty reports whether nothing need be in what lies under a name: it is the copy of an empty manifest. Of any
+// other, somebody has emptied it.
 func (s state) mayBeEmpty(name string) bool { return s.files.of(name).sum == sha256.Sum256(nil) }
 
 // isKept reports whether a name in the cache directory is of something that the next run must know, or was.

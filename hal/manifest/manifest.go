@@ -1,26 +1,31 @@
 // Package manifest serves a [hal.Cluster] from a directory of manifests: no API server, no cluster.
 //
-// The directory holds files *.yaml, *.yml and *.json, each with any number of documents: Pod, PersistentVolume, PersistentVolumeClaim, Secret,
-// CSIDriver, VolumeAttachment, and List of these. ConfigMap and StorageClass are passed over. Names that begin with "." are passed over, and so are,
-// with a word to [Options].Passed, all other names: those that end with "~", sub-directories, and other suffixes.
-// Decoding is strict: an unknown or doubled field is an error, a field without which the API server takes no Pod, PersistentVolume or
-// PersistentVolumeClaim must be there, and one error anywhere makes the whole file bad.
+// The directory holds files *.yaml, *.yml and *.json, each with any number of documents: Pod, PersistentVolume,
+// PersistentVolumeClaim, Secret, CSIDriver, VolumeAttachment, and List of these. ConfigMap and StorageClass are passed
+// over. Names that begin with "." are passed over, and so are, with a word to [Options].Passed, all other names: those
+// that end with "~", sub-directories, and other suffixes. Decoding is strict: an unknown or doubled field is an error,
+// a field without which the API server takes no Pod, PersistentVolume or PersistentVolumeClaim must be there, and one
+// error anywhere makes the whole file bad.
 //
-// A change counts once two readings, a moment apart, agree on it. The last good copy of each file is kept in the cache directory, and with it a ledger:
-// which files counted, and in which directory each was seen last. So a start is no special case: it compares the directory with what the last run knew.
-// Copies of files that change together lie in one file, a pack, if they hold no Secret.
+// A change counts once two readings, a moment apart, agree on it. The last good copy of each file is kept in the cache
+// directory, and with it a ledger: which files counted, and in which directory each was seen last. So a start is no
+// special case: it compares the directory with what the last run knew. Copies of files that change together lie in one
+// file, a pack, if they hold no Secret.
 //
-// The removal of a file counts in the directory in which the file was seen last. Another directory at the same path (another filesystem, the disk not
-// mounted, a directory that was renamed into its place) says nothing of it: the last good copy serves until a person accepts the removal.
+// The removal of a file counts in the directory in which the file was seen last. Another directory at the same path
+// (another filesystem, the disk not mounted, a directory that was renamed into its place) says nothing of it: the last
+// good copy serves until a person accepts the removal.
 //
-// A bad file is one that cannot be read or decoded, or is no regular file. Its last good copy serves. Whatever else disappears while the file is bad is
-// kept if the bad file may hold it (see [file.mayHold]); everything else goes on. What is kept is written down, so it is kept after a start, too.
-// A file without any object is bad; to delete its objects, remove the file. So is one that ends within a line as its last good copy began, or within a
-// document if later ones are missing: it looks half written. A tool that writes files should write to a hidden name and rename: a new file that is cut short such that
-// it is good, or one that is cut exactly between two documents, looks like one that is meant.
+// A bad file is one that cannot be read or decoded, or is no regular file. Its last good copy serves. Whatever else
+// disappears while the file is bad is kept if the bad file may hold it (see [file.mayHold]); everything else goes on.
+// What is kept is written down, so it is kept after a start, too. A file without any object is bad; to delete its
+// objects, remove the file. So is one that ends within a line as its last good copy began, or within a document if
+// later ones are missing: it looks half written. A tool that writes files should write to a hidden name and rename: a
+// new file that is cut short such that it is good, or one that is cut exactly between two documents, looks like one
+// that is meant.
 //
-// Secrets are read from the files each time they are used. The copies of files hold the Secrets that the files hold: they
-// are made with mode 0600 in a directory of mode 0700.
+// Secrets are read from the files each time they are used. The copies of files hold the Secrets that the files hold:
+// they are made with mode 0600 in a directory of mode 0700.
 package manifest
 
 import (
@@ -52,11 +57,14 @@ type Options struct {
 	AcceptsAnyDirectory bool
 	// Node, when set, is asked for the node's name by Watch, in place of NodeName. On the owner.
 	Node func() string
-	// Pods, when set, is asked by Watch for the uids of the pods that an earlier run has done something for. On the owner.
+	// Pods, when set, is asked by Watch for the uids of the pods that an earlier run has done something for. On the
+	// owner.
 	RecordedPods func() []string
-	// IsBare, when set, is asked by Watch whether nothing of an earlier run is left on the node, so no manifest of then can matter. On the owner.
+	// IsBare, when set, is asked by Watch whether nothing of an earlier run is left on the node, so no manifest of then
+	// can matter. On the owner.
 	IsBare func() bool
-	// Passed, when set, is told which names in the directory are passed over, as they are no manifest's: all of them, when they have changed. On the owner.
+	// Passed, when set, is told which names in the directory are passed over, as they are no manifest's: all of them,
+	// when they have changed. On the owner.
 	Passed func(names []string)
 
 	gathers int // how many copies without a form are put together, for tests; as many as fill a pack if 0
@@ -67,7 +75,8 @@ func New(h hal.Host, o Options) *Cluster {
 	return &Cluster{h: h, o: o, known: map[id]object{}, troubles: map[string]hal.Trouble{}}
 }
 
-// Cluster is the [hal.Cluster] of a directory. Its fields belong to the owner; a task gets copies of what it needs and posts what it has found.
+// Cluster is the [hal.Cluster] of a directory. Its fields belong to the owner; a task gets copies of what it needs and
+// posts what it has found.
 type Cluster struct {
 	h       hal.Host
 	o       Options
@@ -117,15 +126,15 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 	c.plan(0)
 }
 
-// Accepted is a missing file whose removal counts from now on, and the pods that go with it, as namespace/name. Without a file it is the uids of pods that
-// no manifest names and of which only an earlier run knew.
+// Accepted is a missing file whose removal counts from now on, and the pods that go with it, as namespace/name. Without
+// a file it is the uids of pods that no manifest names and of which only an earlier run knew.
 type Accepted struct {
 	File string   `json:"file,omitempty"`
 	Pods []string `json:"pods,omitempty"`
 }
 
-// Accept has the removal of the files that are missing in another directory count, and of the pods that no manifest names and of which only an earlier run
-// knew. It returns them, or why there is nothing to accept. Owner only.
+// Accept has the removal of the files that are missing in another directory count, and of the pods that no manifest
+// names and of which only an earlier run knew. It returns them, or why there is nothing to accept. Owner only.
 func (c *Cluster) Accept() (all []Accepted, why string) {
 	if c.state.in == (dirID{}) {
 		return nil, "what is missing in the manifest directory is not known as long as it can't be read"
@@ -146,7 +155,8 @@ func (c *Cluster) Accept() (all []Accepted, why string) {
 	case c.isUnsettled:
 		why = "manifests have just changed and are read again; ask again in a second"
 	case c.state.blind:
-		why = "no manifest is missing in another directory, and a manifest names each pod of an earlier run; teardown waits for manifests that are in " +
+		why = "no manifest is missing in another directory, and a manifest names each pod of an earlier run; " +
+			"teardown waits for manifests that are in " +
 			"trouble: correct or remove them"
 	default:
 		why = "no manifest is missing in another directory"
@@ -186,7 +196,8 @@ func (c *Cluster) read() {
 // reader is one that begins with what is known now.
 func (c *Cluster) reader() reader {
 	return reader{
-		h: c.h, o: c.o, before: c.state, accepted: c.accepted, isBare: c.isBare, recorded: slices.Clone(c.recorded), packs: map[string]pack{},
+		h: c.h, o: c.o, before: c.state, accepted: c.accepted, isBare: c.isBare, recorded: slices.Clone(c.recorded),
+		packs:   map[string]pack{},
 		changed: c.changed, ours: c.ours, isWhole: c.whole, isVague: c.isVague,
 	}
 }
@@ -228,7 +239,8 @@ func (c *Cluster) take(f finding) {
 	}
 }
 
-// touched returns the objects that a reading may have changed; of the first one that knows of an earlier run all there are.
+// touched returns the objects that a reading may have changed; of the first one that knows of an earlier run all there
+// are.
 func (c *Cluster) touched(s state) map[id]object {
 	all := map[id]object{}
 	for key, o := range s.objects.over { // the order does not matter
@@ -240,7 +252,8 @@ func (c *Cluster) touched(s state) map[id]object {
 	return all
 }
 
-// difference is what has changed since the last reading: removals, those first that refer to others, then what is there.
+// difference is what has changed since the last reading: removals, those first that refer to others, then what is
+// there.
 func (c *Cluster) difference(touched map[id]object) hal.Changed {
 	e := hal.Changed{Source: Source}
 	keys := inOrder(touched)
@@ -304,9 +317,13 @@ func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, err
 			}
 		}
 	}
-	return hal.Secret{}, c.noSecret(key, syscall.EIO, fmt.Sprintf("neither %s nor its last good copy can be read", file))
+	return hal.Secret{}, c.noSecret(key, syscall.EIO,
+		fmt.Sprintf("neither %s nor its last good copy can be read", file))
 }
 
 func (c *Cluster) noSecret(key string, errno syscall.Errno, detail string) error {
-	return &hal.Error{Op: "secret", Object: key, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: errno, Detail: detail}
+	return &hal.Error{
+		Op: "secret", Object: key, Class: hal.ClassFile, Outcome: hal.NotDone, Errno: errno,
+		Detail: detail,
+	}
 }

@@ -29,12 +29,14 @@ func TestObjectsComeOnceAndThenSynced(t *testing.T) {
 	w.put("b.yaml", pod("b")+"---\n"+pod("c"))
 	w.put("a.json", `{"apiVersion":"v1","kind":"List","items":[
 	{"apiVersion":"storage.k8s.io/v1","kind":"CSIDriver","metadata":{"name":"d.example"},"spec":{"attachRequired":false}},
-	{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv"},"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":1},"csi":{"driver":"d","volumeHandle":"h"}}},
+	{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv"},
+		"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":1},"csi":{"driver":"d","volumeHandle":"h"}}},
 	{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"claim","namespace":"ns"},
 		"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":1}}}},
 	{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}]}`)
 	w.put(".hidden.yaml", "{").put("old.yaml~", "{").put("README.md", "{")
-	w.start().expect("applied CSIDriver d.example", "applied PersistentVolume pv", "applied PersistentVolumeClaim ns/claim",
+	w.start().expect("applied CSIDriver d.example", "applied PersistentVolume pv",
+		"applied PersistentVolumeClaim ns/claim",
 		"applied Pod default/b", "applied Pod default/c", "synced")
 	w.changed().pass(second).expect()
 	w.put("b.yaml", pod("b")+"---\n"+strings.Replace(pod("d"), "image: i", "image: j", 1)).pass(second).
@@ -43,7 +45,8 @@ func TestObjectsComeOnceAndThenSynced(t *testing.T) {
 }
 
 func TestUIDsAreStable(t *testing.T) {
-	w := newWorld(t).put("a.yaml", pod("a")+"---\napiVersion: v1\nkind: Pod\nmetadata: {name: b, uid: 1-2-3}\n"+spec).start()
+	w := newWorld(t).put("a.yaml",
+		pod("a")+"---\napiVersion: v1\nkind: Pod\nmetadata: {name: b, uid: 1-2-3}\n"+spec).start()
 	p := w.raw[0].(hal.Changed).Applied[0].(*corev1.Pod)
 	require.Equal(t, uidOf("node1", "Pod", "default", "a"), p.UID)
 	require.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, string(p.UID))
@@ -150,14 +153,19 @@ func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 
 func TestOfTwoTheFirstCounts(t *testing.T) {
 	uid := "apiVersion: v1\nkind: Pod\nmetadata: {name: %s, uid: u}\n" + spec
-	w := newWorld(t).put("a.yaml", pod("a")+"---\n"+fmt.Sprintf(uid, "x")).put("b.yaml", pod("a")+"---\n"+fmt.Sprintf(uid, "y")).
-		put("c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: z}\nspec: {nodeName: other, containers: [{name: c, image: i}]}\n").start()
+	w := newWorld(t).put("a.yaml", pod("a")+"---\n"+fmt.Sprintf(uid, "x")).put("b.yaml",
+		pod("a")+"---\n"+fmt.Sprintf(uid, "y")).
+		put("c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: z}\nspec: {nodeName: other, containers: [{name: "+
+			"c, image: i}]}\n").start()
 	w.expect("applied Pod default/a", "applied Pod default/x", "synced",
-		"trouble /etc/manifests/b.yaml: Pod default/a: /etc/manifests/b.yaml: document 1, line 1 is also in /etc/manifests/a.yaml: document 1, line 1, "+
+		"trouble /etc/manifests/b.yaml: Pod default/a: /etc/manifests/b.yaml: document 1, line 1 is also in "+
+			"/etc/manifests/a.yaml: document 1, line 1, "+
 			"which counts; remove one of them",
-		"trouble /etc/manifests/b.yaml: Pod default/y: /etc/manifests/b.yaml: document 2, line 6 has the uid u of the object in "+
+		"trouble /etc/manifests/b.yaml: Pod default/y: /etc/manifests/b.yaml: document 2, line 6 has the uid u of "+
+			"the object in "+
 			"/etc/manifests/a.yaml: document 2, line 6, which counts; give each its own uid",
-		"trouble /etc/manifests/c.yaml: Pod default/z: /etc/manifests/c.yaml: document 1, line 1 is a pod for node \"other\", and this is \"node1\"; "+
+		"trouble /etc/manifests/c.yaml: Pod default/z: /etc/manifests/c.yaml: document 1, line 1 is a pod for node "+
+			"\"other\", and this is \"node1\"; "+
 			"remove spec.nodeName, or the pod")
 	w.put("b.yaml", pod("b")).pass(second)
 	require.Contains(t, w.events, "applied Pod default/b")
@@ -216,7 +224,8 @@ func TestSecretsAreNotShown(t *testing.T) {
 		"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  p: !" + planted + " x\n",
 		"apiVersion: v1\nkind: Secret\nmetadata: {name: " + planted + "_}\nstringData: {p: x}\n",
 		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"stringData":{"p":"` + planted + `"}`,
-		`{"apiVersion":"v1","kind":"List","items":[{"kind":"Secret","apiVersion":"v1","data":{"p":"` + planted + `!"}}]}`,
+		`{"apiVersion":"v1","kind":"List","items":[{"kind":"Secret","apiVersion":"v1","data":{"p":"` +
+			planted + `!"}}]}`,
 		`{"apiVersion":"v1","kind":"List","stray":"` + planted + `","items":[]}`,
 		"apiVersion: v1\nkind: [Secret]\nstringData: {p: " + planted + "}\n",
 	} {

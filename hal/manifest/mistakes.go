@@ -34,7 +34,8 @@ type mistakes struct {
 	all []mistake
 }
 
-// mistaken returns what is wrong with a document for a type, nil if nothing is found. It quotes no value but a quantity: values may be secrets.
+// mistaken returns what is wrong with a document for a type, nil if nothing is found. It quotes no value but a
+// quantity: values may be secrets.
 func mistaken(d document, t reflect.Type) error {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(d.json))
@@ -64,7 +65,10 @@ func (m *mistakes) add(at string, node *yaml.Node, format string, args ...any) {
 	if node != nil {
 		line = node.Line
 	}
-	m.all = append(m.all, mistake{cmp.Or(strings.TrimPrefix(at, "."), "the document"), line, fmt.Sprintf(format, args...)})
+	m.all = append(m.all, mistake{
+		cmp.Or(strings.TrimPrefix(at, "."), "the document"), line,
+		fmt.Sprintf(format, args...),
+	})
 }
 
 // value looks at a value and what is in it. node is where it was written, nil if that is not known.

@@ -10,7 +10,8 @@ import (
 
 // This file is what happens while the directory of manifests is read.
 
-// A notice comes while a reading is under way, of a file that was not there when the directory was listed: it is not lost.
+// A notice comes while a reading is under way, of a file that was not there when the directory was listed: it is not
+// lost.
 func TestANoticeDuringAReadingIsNotLost(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("ant", "u1")).start()
 	c := w.cloud.(*Cluster)
@@ -29,7 +30,8 @@ func TestANoticeDuringAReadingIsNotLost(t *testing.T) {
 	require.Equal(t, "+bee/u2", w.changes())
 }
 
-// An empty directory is there each time the directory is listed, and the former one each time somebody looks which it is: nothing was removed.
+// An empty directory is there each time the directory is listed, and the former one each time somebody looks which it
+// is: nothing was removed.
 func TestADirectoryThatIsReplacedWhileItIsRead(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("ant", "u1")).start()
 	w.changes()

@@ -16,9 +16,10 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file keeps the copies of manifests that change together in one file, a pack: one write and one sync serve all. Their forms lie beside them.
-// The ledger says which copies lie in a pack. What else is in it is of the past, and counts for nothing. Without a ledger
-// the newest copy serves a manifest that is there and is bad; of one that is not there, none tells.
+// This file keeps the copies of manifests that change together in one file, a pack: one write and one sync serve all.
+// Their forms lie beside them. The ledger says which copies lie in a pack. What else is in it is of the past, and
+// counts for nothing. Without a ledger the newest copy serves a manifest that is there and is bad; of one that is not
+// there, none tells.
 
 const (
 	// packed begins the names of packs. No manifest has such a name.
@@ -66,7 +67,8 @@ func (r reader) pack(in string) (pack, error) {
 	return p, nil
 }
 
-// packOf is the JSON of a pack, read in steps: most of a start's reading was json's. What is spelt in another way than it is written is left to that.
+// packOf is the JSON of a pack, read in steps: most of a start's reading was json's. What is spelt in another way than
+// it is written is left to that.
 func packOf(data []byte) pack {
 	p := pack{map[string][]byte{}, map[string][]byte{}}
 	rest, isPack := bytes.CutPrefix(data, []byte("{"))
@@ -118,7 +120,8 @@ func quoted(data []byte) (text, rest []byte, ok bool) {
 // isNoCopy: what has the name of a copy is none, and will not become one by itself.
 func isNoCopy(err error) bool {
 	none := []syscall.Errno{
-		syscall.ENOENT, syscall.EFBIG, syscall.EISDIR, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL, syscall.ENXIO, syscall.EXDEV,
+		syscall.ENOENT, syscall.EFBIG, syscall.EISDIR, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL, syscall.ENXIO,
+		syscall.EXDEV,
 	}
 	return slices.ContainsFunc(none, func(n syscall.Errno) bool { return hal.Is(err, n) })
 }
@@ -201,8 +204,9 @@ func (r reader) replaceAll(names []string, texts map[string][]byte, s *state) (i
 	return in, r.replace(in, data)
 }
 
-// scattered returns the manifests whose copies lie in packs of which most is of the past, and their texts. A reading of everything adds those without a
-// form beside their copies, as those that lie alone, once they are as many as fill a pack: the next start is spared their files, and their YAML.
+// scattered returns the manifests whose copies lie in packs of which most is of the past, and their texts. A reading of
+// everything adds those without a form beside their copies, as those that lie alone, once they are as many as fill a
+// pack: the next start is spared their files, and their YAML.
 func (r reader) scattered(s *state) map[string][]byte {
 	texts, from := map[string][]byte{}, map[string]bool{}
 	for in, is := range s.packs.all() {

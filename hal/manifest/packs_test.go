@@ -51,13 +51,16 @@ func TestManyCopiesAreWrittenAndReadTogether(t *testing.T) {
 	require.Equal(t, 4+1, reads, "packs and the ledger")
 }
 
-// The ledger is lost: who is there is served by the copy in its pack, and nobody comes back who was deleted, though a bad file may hold anybody.
+// The ledger is lost: who is there is served by the copy in its pack, and nobody comes back who was deleted, though a
+// bad file may hold anybody.
 func TestAPackServesWithoutALedger(t *testing.T) {
 	w := newWorld(t).many(10).start()
-	w.put("pod-7.yaml", pod("new")).put("pod-8.yaml", pod("newer")).put("pod-9.yaml", pod("newest")).put("pod-6.yaml", pod("other")).pass(5 * second)
+	w.put("pod-7.yaml", pod("new")).put("pod-8.yaml", pod("newer")).put("pod-9.yaml", pod("newest")).put("pod-6.yaml",
+		pod("other")).pass(5 * second)
 	w.rm("pod-2.yaml").pass(5 * second)
 	delete(w.names, cache+"/"+ledger)
-	w.put("pod-5.yaml", "speck: {}\n").put("pod-7.yaml", "speck: {}\n").put("x.yaml", "kind: [\n").start().pass(30 * second)
+	w.put("pod-5.yaml", "speck: {}\n").put("pod-7.yaml", "speck: {}\n").put("x.yaml",
+		"kind: [\n").start().pass(30 * second)
 	is := w.changes()
 	require.Contains(t, is, "+pod-5/")
 	require.Contains(t, is, "+new/")
@@ -88,7 +91,8 @@ func TestAPackThatIsNoFile(t *testing.T) {
 	require.Contains(t, w.changes(), "+n/")
 }
 
-// Somebody removes copies, packs, the ledger, or all of them, under a living agent: they are written again, and a bad manifest is served after a restart.
+// Somebody removes copies, packs, the ledger, or all of them, under a living agent: they are written again, and a bad
+// manifest is served after a restart.
 func TestCopiesThatSomebodyRemovesAreWrittenAgain(t *testing.T) {
 	for _, what := range []string{"alone.yaml", packed, ledger, ""} {
 		w := newWorld(t).many(8).start()
@@ -108,13 +112,15 @@ func TestCopiesThatSomebodyRemovesAreWrittenAgain(t *testing.T) {
 	}
 }
 
-// The last good copy of a manifest that is bad just then, or missing in another directory, can't be written again: that is told.
+// The last good copy of a manifest that is bad just then, or missing in another directory, can't be written again: that
+// is told.
 func TestACopyOfABadManifestThatSomebodyRemovesIsTold(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
 	w.put("a.yaml", "kind: [").pass(5 * second)
 	require.NotContains(t, w.troubles()[dir+"/a.yaml"].Problem, "was removed")
 	w.loses("a.yaml", "b.yaml").pass(2 * second)
-	require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "its last good content is used meanwhile, and a restart would not find it")
+	require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem,
+		"its last good content is used meanwhile, and a restart would not find it")
 	require.NotContains(t, w.troubles(), dir+"/b.yaml")
 	w.put("a.yaml", pod("a")).pass(5 * second)
 	require.Empty(t, w.troubles())
@@ -154,7 +160,8 @@ func TestAPackGoesWithMostOfItsCopies(t *testing.T) {
 	require.Empty(t, w.troubles())
 }
 
-// A manifest that is deleted and comes again with other content does not come back as what it was, which a pack still has.
+// A manifest that is deleted and comes again with other content does not come back as what it was, which a pack still
+// has.
 func TestWhatAPackHasOfTheTimeBeforeADeletionIsForgotten(t *testing.T) {
 	for dies, isOver := 1, false; !isOver; dies++ {
 		w := newWorld(t).many(8).start()
@@ -190,7 +197,8 @@ func TestALostPackIsNotAnEmptyOne(t *testing.T) {
 	}
 }
 
-// The last good content of a bad manifest serves if its copy lies in a pack. A Secret lies in none, so it goes with its manifest.
+// The last good content of a bad manifest serves if its copy lies in a pack. A Secret lies in none, so it goes with its
+// manifest.
 func TestACopyInAPackServes(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n"
 	w := newWorld(t).many(8).put("s.yaml", secret).start()

@@ -163,13 +163,15 @@ func TestWhatIsMissingIsToldWithTheDirectoryItWasIn(t *testing.T) {
 	w.mount, w.device, w.born = 4, hal.Device{Minor: 45}, 8
 	w.rm("a.yaml").pass(3 * second)
 	for range 3 {
-		require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "is not there, but the directory is another one (inode 2 of device 0:45) than the one in "+
-			"which it was seen last (inode 2 of device 8:1), so it still counts: default/a stays up; mount or restore that directory (findmnt -T "+dir)
+		require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem,
+			"is not there, but the directory is another one (inode 2 of device 0:45) than the one in "+
+				"which it was seen last (inode 2 of device 8:1), so it still counts: default/a stays up; mount or restore that directory (findmnt -T "+dir)
 		w.start().pass(3 * second)
 	}
 	w.device = hal.Device{Major: 8, Minor: 2}
 	w.pass(60 * second).changed().pass(3 * second)
-	require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "(inode 2 of device 8:2) than the one in which it was seen last (inode 2 of device 8:1)")
+	require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem,
+		"(inode 2 of device 8:2) than the one in which it was seen last (inode 2 of device 8:1)")
 }
 
 func TestAnotherDirectorySaysNothingOfWhatIsMissing(t *testing.T) {

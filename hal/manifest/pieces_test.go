@@ -18,15 +18,23 @@ const (
 	spoiled    = "---\nspeck: {}\n"
 )
 
-// A bad file holds a pod whose manifest is gone. Whatever one reading finds in its place for a moment, the pod is not gone.
+// A bad file holds a pod whose manifest is gone. Whatever one reading finds in its place for a moment, the pod is not
+// gone.
 func TestOneReadingForgetsNothingOfABadFile(t *testing.T) {
 	x, ant := owned("x", "u9"), owned("ant", "u1")
 	moments := map[string]func(w *world){
-		"it is unlinked as it is read": func(w *world) { w.fail["read "+dir+"/x.yaml"] = errno("read", "x.yaml", syscall.ENOENT) },
-		"it is unlinked":               func(w *world) { w.rm("x.yaml") },
-		"a part of it is there":        func(w *world) { w.put("x.yaml", x+"---\n"+owned("y", "u8")) },
-		"what counted is there":        func(w *world) { w.put("x.yaml", x) },
-		"a directory is there":         func(w *world) { w.names[dir+"/x.yaml"] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755} },
+		"it is unlinked as it is read": func(w *world) {
+			w.fail["read "+dir+"/x.yaml"] = errno("read", "x.yaml", syscall.ENOENT)
+		},
+		"it is unlinked":        func(w *world) { w.rm("x.yaml") },
+		"a part of it is there": func(w *world) { w.put("x.yaml", x+"---\n"+owned("y", "u8")) },
+		"what counted is there": func(w *world) { w.put("x.yaml", x) },
+		"a directory is there": func(w *world) {
+			w.names[dir+"/x.yaml"] = hal.Info{
+				Type: hal.TypeDirectory,
+				Mode: 0o755,
+			}
+		},
 	}
 	for name, moment := range moments {
 		for _, known := range []bool{false, true} {
@@ -46,7 +54,8 @@ func TestOneReadingForgetsNothingOfABadFile(t *testing.T) {
 	}
 }
 
-// A pod moves to another good file, which is written in pieces. As the end of its own file counts, one reading finds another piece than the one before.
+// A pod moves to another good file, which is written in pieces. As the end of its own file counts, one reading finds
+// another piece than the one before.
 func TestAPodMovesToAFileThatIsWrittenInPieces(t *testing.T) {
 	x, ant := owned("x", "u9"), owned("ant", "u1")
 	w := newWorld(t).put("a.yaml", ant).put("x.yaml", x).start()
@@ -59,12 +68,17 @@ func TestAPodMovesToAFileThatIsWrittenInPieces(t *testing.T) {
 // Who writes an object line by line has not come to its name yet: it may be any.
 func TestABadFileMayEndBeforeAName(t *testing.T) {
 	for _, begun := range []string{
-		"metadata:\n", "metadata:\n  namespace: default\n", "spec:\n  containers: []\n", "items:\n", "{}\n", "? metadata\n", "# a pod\n", "---\n",
-		"apiVersion: v1\nkind: PodList\nitems:\n- metadata:\n", "items:\n- apiVersion: v1\n", "kind: List\napiVersion: v1\nitems:\n- metadata:\n",
-		"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: x}\n", "apiVersion: v1\nkind: Pod\nmetadata:\n  name:\n",
+		"metadata:\n", "metadata:\n  namespace: default\n", "spec:\n  containers: []\n", "items:\n", "{}\n",
+		"? metadata\n", "# a pod\n", "---\n",
+		"apiVersion: v1\nkind: PodList\nitems:\n- metadata:\n", "items:\n- apiVersion: v1\n",
+		"kind: List\napiVersion: v1\nitems:\n- metadata:\n",
+		"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: x}\n",
+		"apiVersion: v1\nkind: Pod\nmetadata:\n  name:\n",
 		"apiVersion: v1\nkind: List\nitems:\n- metadata: {name: q}\n  kind: Pod\n-\n",
-		"apiVersion: v1\nkind: Pod\nmetadata: {name: other}\nspec:\n  containers: [\n", "kind: Pod\nmetadata: {name: x, labels: {a/name:\n",
-		"kind: Pod\nmetadata:\n  name: x\n  annotations: {a: \"the name\n", "# comment\n{ \"kind\": \"List\", \"items\": [ {\"metadata\": {\"name\": \"s\"}},\n",
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: other}\nspec:\n  containers: [\n",
+		"kind: Pod\nmetadata: {name: x, labels: {a/name:\n",
+		"kind: Pod\nmetadata:\n  name: x\n  annotations: {a: \"the name\n",
+		"# comment\n{ \"kind\": \"List\", \"items\": [ {\"metadata\": {\"name\": \"s\"}},\n",
 	} {
 		w := newWorld(t).put("a.yaml", owned("ant", "u1")).start()
 		w.put("x.yaml", "speck: {}\n---\n"+begun).pass(3 * second)
@@ -76,12 +90,14 @@ func TestABadFileMayEndBeforeAName(t *testing.T) {
 // JSON that is cut behind an object within is not whole, though it ends with a brace.
 func TestJSONIsCutBehindABrace(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("ant", "u1")).start()
-	w.put("x.json", "{\"kind\": \"List\", \"items\": [{\"kind\": \"Pod\", \"metadata\": {\"name\": \"x\", \"labels\": {\"a\": \"b\"\n}\n").pass(3 * second)
+	w.put("x.json", "{\"kind\": \"List\", \"items\": [{\"kind\": \"Pod\", \"metadata\": {\"name\": \"x\", "+
+		"\"labels\": {\"a\": \"b\"\n}\n").pass(3 * second)
 	w.rm("a.yaml").pass(3 * second)
 	require.NotContains(t, w.changes(), "-ant")
 }
 
-// Somebody writes a file again with what it held, and stops within a document: that is no edit. One that ends with a document is.
+// Somebody writes a file again with what it held, and stops within a document: that is no edit. One that ends with a
+// document is.
 func TestTheBeginningOfWhatAFileHeldIsNoEdit(t *testing.T) {
 	const spec = "spec:\n  containers: [{name: c, image: i}]\n"
 	x, ant := "apiVersion: v1\nkind: Pod\nmetadata: {name: x, uid: u9}\n"+spec, owned("ant", "u1")
@@ -105,7 +121,10 @@ func TestTheBeginningOfWhatAFileHeldIsNoEdit(t *testing.T) {
 func (w *world) recalls(pods ...string) *world {
 	w.timers, w.queue, w.events, w.raw = nil, nil, nil, nil
 	h := hal.Host{Runtime: runtime{w}, Tree: tree{w}, Files: files{w}, Watches: watches{w}}
-	w.cloud = New(h, Options{Dir: dir, CacheDir: cache, NodeName: "node1", RecordedPods: func() []string { return pods }})
+	w.cloud = New(h, Options{
+		Dir: dir, CacheDir: cache, NodeName: "node1",
+		RecordedPods: func() []string { return pods },
+	})
 	w.cloud.Watch(w.take)
 	return w
 }
@@ -122,13 +141,15 @@ func TestWhoAcceptsNothingIsToldWhy(t *testing.T) {
 	w := newWorld(t).put("x.yaml", "kind: [").put("a.yaml", owned("ant", "u1")).recalls("u1").pass(5 * second)
 	none, why := w.cloud.(*Cluster).Accept()
 	require.Empty(t, none)
-	require.Contains(t, why, "no manifest is missing in another directory, and a manifest names each pod of an earlier run; "+
+	require.Contains(t, why, "no manifest is missing in another directory, and a manifest names each pod of an "+
+		"earlier run; "+
 		"teardown waits for manifests that are in trouble")
 	_, why = w.put("x.yaml", pod("x")).pass(5 * second).cloud.(*Cluster).Accept()
 	require.Equal(t, "no manifest is missing in another directory", why)
 }
 
-// What an earlier run knew is lost. Nobody is asked about a pod whose manifest is just not read yet; who is asked is told what else is wrong, too.
+// What an earlier run knew is lost. Nobody is asked about a pod whose manifest is just not read yet; who is asked is
+// told what else is wrong, too.
 func TestPodsOfTheJournalAreAskedForOnceAllIsRead(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("ant", "u1")).recalls("u1").pass(oneReading)
 	require.Empty(t, w.troubles())
@@ -160,10 +181,11 @@ func TestNothingIsAcceptedInADirectoryThatCannotBeRead(t *testing.T) {
 	require.Equal(t, []Accepted{{File: "a.yaml", Pods: []string{"default/ant"}}}, w.accepts())
 }
 
-// A good file that is cut within its last word may still be good, and mean another volume. What it was begins the same way: it looks half written, and counts
-// only with a line at its end.
+// A good file that is cut within its last word may still be good, and mean another volume. What it was begins the same
+// way: it looks half written, and counts only with a line at its end.
 func TestAFileThatIsCutWithinAWordIsBad(t *testing.T) {
-	const long = "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec:\n  accessModes: [ReadWriteOnce]\n  capacity: {storage: 1Gi}\n" +
+	const long = "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec:\n  accessModes: " +
+		"[ReadWriteOnce]\n  capacity: {storage: 1Gi}\n" +
 		"  csi:\n    driver: d\n    volumeHandle: demo2\n"
 	short := strings.TrimSuffix(long, "2\n")
 	w := newWorld(t).put("pv.yaml", long).start()

@@ -18,7 +18,8 @@ const (
 	copyMode  = 0o600
 	cacheMode = 0o700
 	writable  = 0o022 // by group or others
-	// maxChanges is after how many readings a file that is another one each time counts as bad: nobody waits for it any longer.
+	// maxChanges is after how many readings a file that is another one each time counts as bad: nobody waits for it any
+	// longer.
 	maxChanges = 25
 )
 
@@ -68,7 +69,11 @@ func (r reader) read() finding {
 		loaded, err := r.load()
 		if err != nil {
 			f := finding{retry: true, whole: true}
-			f.trouble(hal.Trouble{Where: r.o.CacheDir, Problem: "the last good copies of manifests cannot be read, and are tried again; no manifest counts before: " + err.Error()})
+			f.trouble(hal.Trouble{
+				Where: r.o.CacheDir,
+				Problem: "the last good copies of manifests cannot be read, and are tried again; no manifest counts " +
+					"before: " + err.Error(),
+			})
 			return f
 		}
 		r.before = loaded
@@ -209,7 +214,8 @@ func (r reader) unnamed(f *finding) (uids []string) {
 	return uids
 }
 
-// stands says which directory stands there. A problem is one of the directory itself: then nothing is known of what it holds.
+// stands says which directory stands there. A problem is one of the directory itself: then nothing is known of what it
+// holds.
 func (r reader) stands() (here dirID, problem string) {
 	info, err := r.h.Tree.Stat(r.call, r.o.Dir)
 	switch {
@@ -294,7 +300,8 @@ func (r reader) content(name string, info hal.Info) ([]byte, error) {
 		refused.Detail = "is a mount point, not a regular file; unmount it"
 		return nil, refusal{refused}
 	case info.Type != hal.TypeFile:
-		refused.Detail = "is a " + info.Type.String() + ", not a regular file; put the manifest itself there, or remove it"
+		refused.Detail = "is a " + info.Type.String() +
+			", not a regular file; put the manifest itself there, or remove it"
 		refused.Errno = errnoOf[info.Type]
 		return nil, refusal{refused}
 	case insecure(info) != "":
@@ -312,8 +319,9 @@ func (r refusal) Unwrap() error { return r.is }
 
 // errnoOf tells types that hold no manifest, whatever somebody moves there, from a link, which may lead to one.
 var errnoOf = map[hal.FileType]syscall.Errno{
-	hal.TypeDirectory: syscall.EISDIR, hal.TypeSocket: syscall.EINVAL, hal.TypeBlockDevice: syscall.EINVAL, hal.TypeCharDevice: syscall.EINVAL,
-	hal.TypeFIFO: syscall.EINVAL, hal.TypeOther: syscall.EINVAL, hal.TypeSymlink: syscall.ELOOP,
+	hal.TypeDirectory: syscall.EISDIR, hal.TypeSocket: syscall.EINVAL, hal.TypeBlockDevice: syscall.EINVAL,
+	hal.TypeCharDevice: syscall.EINVAL,
+	hal.TypeFIFO:       syscall.EINVAL, hal.TypeOther: syscall.EINVAL, hal.TypeSymlink: syscall.ELOOP,
 }
 
 // news reads the content of a manifest, but for that of a quiet one that is as it was when its content was read last.
@@ -339,7 +347,8 @@ func (r reader) news(f *finding, name string) (data []byte, isSame bool, err err
 	return data, false, err
 }
 
-// file reads one manifest and decides what counts of it. What it may have held since two readings agreed last is not forgotten before two agree again.
+// file reads one manifest and decides what counts of it. What it may have held since two readings agreed last is not
+// forgotten before two agree again.
 func (r reader) file(f *finding, name string, texts map[string][]byte) {
 	before := f.state.is(name)
 	f.state.readings.drop(name)
@@ -357,7 +366,8 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 		return
 	}
 	now := sum(sha256.Sum256(data))
-	if was, isOurs := f.state.files.get(name); isOurs && err == nil && was.isQuiet() && was.changes == 0 && now == was.sum && was.in == f.state.in {
+	if was, isOurs := f.state.files.get(name); isOurs && err == nil && was.isQuiet() && was.changes == 0 &&
+		now == was.sum && was.in == f.state.in {
 		return // nothing is to be said of it
 	}
 	before.missing, before.going, before.in = false, false, f.state.in
@@ -419,7 +429,8 @@ func (r reader) understood(before file, name string, data []byte) file {
 	}
 	if before.known {
 		if former, err := r.copy(name, before.pack); err == nil && isBeginning(data, former) {
-			before.problem = "ends within a document, as what it was before began: it looks half written. If that is meant, add a line to its end"
+			before.problem = "ends within a document, as what it was before began: it looks half written. If that " +
+				"is meant, add a line to its end"
 			before.opaque = true
 			return before
 		}
@@ -430,8 +441,8 @@ func (r reader) understood(before file, name string, data []byte) file {
 	return good
 }
 
-// absent decides what it means that a manifest is not there any more. In the directory in which it was seen last, it was removed, once two readings
-// agree; another directory says nothing of it.
+// absent decides what it means that a manifest is not there any more. In the directory in which it was seen last, it
+// was removed, once two readings agree; another directory says nothing of it.
 func (r reader) absent(f *finding, name string) {
 	before, isKnown := f.state.files.get(name)
 	f.state.readings.drop(name)

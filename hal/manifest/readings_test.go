@@ -14,11 +14,15 @@ import (
 func (w *world) edit(name, text string) *world {
 	w.put(name, text)
 	tick := int64(w.now) / int64(2*second) * int64(2*second)
-	w.names[dir+"/"+name] = hal.Info{Type: hal.TypeFile, Mode: 0o644, Inode: 7, Size: int64(len(text)), Changed: 1 + tick}
+	w.names[dir+"/"+name] = hal.Info{
+		Type: hal.TypeFile, Mode: 0o644, Inode: 7, Size: int64(len(text)),
+		Changed: 1 + tick,
+	}
 	return w.changed()
 }
 
-// Within a tick of its filesystem's clock a file changes without a sign. It is read all the same, and not again once nothing can be hidden.
+// Within a tick of its filesystem's clock a file changes without a sign. It is read all the same, and not again once
+// nothing can be hidden.
 func TestAFileThatChangesWithinATickIsRead(t *testing.T) {
 	reads := 0
 	count := func(w *world) {
@@ -62,7 +66,8 @@ func TestANewFileIsDecodedOnce(t *testing.T) {
 	require.Less(t, 5*atFirst, allocations(second))
 }
 
-// What a change costs does not grow with the files beside it: neither the files that are looked at, nor what is written, nor the memory that is used.
+// What a change costs does not grow with the files beside it: neither the files that are looked at, nor what is
+// written, nor the memory that is used.
 func TestAChangeCostsTheSameBesideManyFiles(t *testing.T) {
 	cost := func(n int) (calls, bytes int, allocations float64) {
 		w := newWorld(t).many(n).start().put("x.yaml", pod("x")).pass(5 * second)
@@ -84,7 +89,8 @@ func TestAChangeCostsTheSameBesideManyFiles(t *testing.T) {
 	require.LessOrEqual(t, manyAllocations, allocations*1.1)
 }
 
-// What a reading of everything has found is confirmed by another such reading: nobody may tell the names of what has changed meanwhile.
+// What a reading of everything has found is confirmed by another such reading: nobody may tell the names of what has
+// changed meanwhile.
 func TestWhatIsFoundAmongEverythingIsConfirmedByEverything(t *testing.T) {
 	w := newWorld(t).put("a.yaml", owned("ant", "u1")).put("z.yaml", owned("bee", "u2")).start()
 	w.changes()
@@ -95,7 +101,8 @@ func TestWhatIsFoundAmongEverythingIsConfirmedByEverything(t *testing.T) {
 	require.Empty(t, w.pass(5*second).changes())
 }
 
-// Who moves an object from one file to another, is seen to have written the other before the first one is taken to lack it, however late the notice comes.
+// Who moves an object from one file to another, is seen to have written the other before the first one is taken to lack
+// it, however late the notice comes.
 func TestAMoveIsSeenAsAWhole(t *testing.T) {
 	for late := 10 * time.Millisecond; late < 500*time.Millisecond; late += 10 * time.Millisecond {
 		w := newWorld(t).put("a.yaml", owned("ant", "u1")).put("z.yaml", owned("bee", "u2")).start()

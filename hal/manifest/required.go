@@ -9,8 +9,8 @@ import (
 	"github.com/volnode/volnode/internal/wording"
 )
 
-// This file is what an object can't be without: the API server refuses it then, in these words. A text that is cut short
-// between two lines may still be good YAML: what it lacks shows that. It is no validation of the rest.
+// This file is what an object can't be without: the API server refuses it then, in these words. A text that is cut
+// short between two lines may still be good YAML: what it lacks shows that. It is no validation of the rest.
 
 // incomplete says which objects lack what they can't be without.
 func (c content) incomplete() (problems []string) {
@@ -18,7 +18,8 @@ func (c content) incomplete() (problems []string) {
 		if lacks := lackOf(o.value).all; len(lacks) > 0 {
 			const advice = "; the API server refuses that, too: complete the object, " +
 				"or write the file again if its end is missing"
-			problems = append(problems, fmt.Sprintf("%s, %s %s: %v%s", o.where, o.id.Kind, o.id.Name, together(lacks), advice))
+			problems = append(problems, fmt.Sprintf("%s, %s %s: %v%s", o.where, o.id.Kind, o.id.Name,
+				together(lacks), advice))
 		}
 	}
 	return problems

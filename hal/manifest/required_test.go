@@ -28,9 +28,11 @@ const wholeClaim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  na
 
 const wholeVolume = "apiVersion: v1\nkind: PersistentVolume\nmetadata:\n  name: d\nspec:\n" +
 	"  accessModes:\n  - ReadWriteOnce\n  capacity:\n    storage: 1Mi\n" +
-	"  csi:\n    nodeStageSecretRef:\n      name: s\n      namespace: default\n    driver: disk.example\n    volumeHandle: h\n"
+	"  csi:\n    nodeStageSecretRef:\n      name: s\n      namespace: default\n    driver: disk.example\n    " +
+	"volumeHandle: h\n"
 
-// A new manifest that is cut between two lines is bad, whether what is left is good YAML or not. A pod that somebody moves there is not gone meanwhile.
+// A new manifest that is cut between two lines is bad, whether what is left is good YAML or not. A pod that somebody
+// moves there is not gone meanwhile.
 func TestANewManifestThatIsCutShortIsBad(t *testing.T) {
 	for _, whole := range []string{wholePod("x", true), wholePod("x", false), wholeClaim, wholeVolume} {
 		lines := strings.SplitAfter(strings.TrimSuffix(whole, "\n"), "\n")
@@ -55,10 +57,12 @@ func TestANewManifestThatIsCutShortIsBad(t *testing.T) {
 	}
 }
 
-// A container names a volume that its pod does not have. If the volumes come first, the file can't go on with it: nobody else is held. Else it may.
+// A container names a volume that its pod does not have. If the volumes come first, the file can't go on with it:
+// nobody else is held. Else it may.
 func TestAWrongNameOfAVolumeIsNoCut(t *testing.T) {
 	const volumes = "  volumes:\n  - name: tmp\n    emptyDir: {}\n"
-	const containers = "  containers:\n  - name: c\n    image: i\n    volumeMounts:\n    - name: tpm\n      mountPath: /tmp\n"
+	const containers = "  containers:\n  - name: c\n    image: i\n    volumeMounts:\n    - name: tpm\n      " +
+		"mountPath: /tmp\n"
 	for spec, isHeld := range map[string]bool{volumes + containers: false, containers + volumes: true} {
 		w := newWorld(t).put("a.yaml", pod("ant")).start()
 		w.put("x.yaml", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: x\nspec:\n"+spec).rm("a.yaml").pass(5 * second)
@@ -78,29 +82,34 @@ func TestWhatIsRequired(t *testing.T) {
 	for text, lack := range map[string]string{
 		pod(""): "document 1, line 1, Pod x: spec.containers: Required value; the API server refuses that, too: " +
 			"complete the object, or write the file again if its end is missing",
-		pod("spec: {containers: [{}]}"):                                             "spec.containers[0].name: Required value; also spec.containers[0].image: Required value; the API server",
-		pod("spec: {containers: []}"):                                               "spec.containers: Required value",
-		pod("spec: {containers: [{image: i}]}"):                                     "spec.containers[0].name: Required value",
-		pod("spec: {containers: [{name: c}]}"):                                      "spec.containers[0].image: Required value",
-		pod("spec: {" + container + ", initContainers: [{name: c}]}"):               "spec.initContainers[0].image: Required value",
-		pod("spec: {" + container + ", volumes: [{emptyDir: {}}]}"):                 "spec.volumes[0].name: Required value",
-		pod("spec: {" + container + ", volumes: [{name: v, hostPath: {}}]}"):        "spec.volumes[0].hostPath.path: Required value",
-		pod("spec: {" + container + ", volumes: [{name: v, csi: {}}]}"):             "spec.volumes[0].csi.driver: Required value",
+		pod("spec: {containers: [{}]}"): "spec.containers[0].name: " +
+			"Required value; also spec.containers[0].image: Required value; the API server",
+		pod("spec: {containers: []}"):           "spec.containers: Required value",
+		pod("spec: {containers: [{image: i}]}"): "spec.containers[0].name: " + "Required value",
+		pod("spec: {containers: [{name: c}]}"):  "spec.containers[0].image: " + "Required value",
+		pod("spec: {" + container + ", initContainers: [{name: c}]}"): "spec.initContainers[0].image: " +
+			"Required value",
+		pod("spec: {" + container + ", volumes: [{emptyDir: {}}]}"): "spec.volumes[0].name: " + "Required value",
+		pod("spec: {" + container + ", volumes: [{name: v, hostPath: {}}]}"): "spec.volumes[0].hostPath.path: " +
+			"Required value",
+		pod("spec: {" + container + ", volumes: [{name: v, csi: {}}]}"): "spec.volumes[0].csi.driver: " +
+			"Required value",
 		pod("spec: {containers: [{name: c, image: i, volumeMounts: [{name: v}]}]}"): "spec.containers[0].volumeMounts[0].name: Not found: \"v\"",
-		in("PersistentVolume", ""):                                                  "PersistentVolume x: spec.accessModes: Required value",
-		in("PersistentVolume", "accessModes: [ReadWriteOnce]"):                      "spec.capacity: Required value",
-		in("PersistentVolume", volume):                                              "spec: Required value: must specify a volume type",
-		in("PersistentVolume", volume+", csi: {volumeHandle: h}"):                   "spec.csi.driver: Required value",
-		in("PersistentVolume", volume+", csi: {driver: d}"):                         "spec.csi.volumeHandle: Required value",
-		in("PersistentVolumeClaim", "volumeName: d"):                                "spec.accessModes: Required value",
-		in("PersistentVolumeClaim", "accessModes: [ReadWriteOnce]"):                 "spec.resources[storage]: Required value",
+		in("PersistentVolume", ""):                                  "PersistentVolume x: " + "spec.accessModes: Required value",
+		in("PersistentVolume", "accessModes: [ReadWriteOnce]"):      "spec.capacity: Required value",
+		in("PersistentVolume", volume):                              "spec: Required value: must " + "specify a volume type",
+		in("PersistentVolume", volume+", csi: {volumeHandle: h}"):   "spec.csi.driver: Required value",
+		in("PersistentVolume", volume+", csi: {driver: d}"):         "spec.csi.volumeHandle: " + "Required value",
+		in("PersistentVolumeClaim", "volumeName: d"):                "spec.accessModes: Required value",
+		in("PersistentVolumeClaim", "accessModes: [ReadWriteOnce]"): "spec.resources[storage]: " + "Required value",
 	} {
 		_, err := decodeNew("n", "x.yaml", []byte(text))
 		require.ErrorContains(t, err, lack, text)
 	}
 }
 
-// A version before this one took a pod without containers. It goes on to count, over starts and while its manifest can't be read.
+// A version before this one took a pod without containers. It goes on to count, over starts and while its manifest
+// can't be read.
 func TestWhatCountedBeforeGoesOnToCount(t *testing.T) {
 	old := "apiVersion: v1\nkind: Pod\nmetadata: {name: ant, uid: u1}\n"
 	w := newWorld(t).put("a.yaml", owned("ant", "u1")).start()
@@ -118,7 +127,10 @@ func TestWhatCountedBeforeGoesOnToCount(t *testing.T) {
 // An error speaks of the language that the file is in.
 func TestAnErrorNamesTheLanguage(t *testing.T) {
 	for _, c := range [][3]string{
-		{"x.json", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\",\n", "document 1: json: line 3: unexpected end of JSON input"},
+		{
+			"x.json", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\",\n",
+			"document 1: json: line 3: unexpected end of JSON input",
+		},
 		{"x.yaml", "\n{\"apiVersion\": \"v1\",\n\"kind\": Pod]\n", "document 1: json: line 3: invalid character 'P'"},
 		{"x.json", "{}\n{]", "document 2: json: line 2: invalid character ']'"},
 		{"x.json", "kind: [\n", "document 1: json: line 1: invalid character 'k'"},
@@ -136,7 +148,8 @@ func TestAnErrorNamesTheLanguage(t *testing.T) {
 // All that is wrong with a manifest is told, document by document; what is more than five is counted.
 func TestAllErrorsOfAManifestAreTold(t *testing.T) {
 	const bad = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspeck: {}\n---\n"
-	w := newWorld(t).put("x.yaml", bad+"kind: Odd\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}\nspec: {containers: [{name: c}]}\n").start()
+	w := newWorld(t).put("x.yaml",
+		bad+"kind: Odd\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}\nspec: {containers: [{name: c}]}\n").start()
 	told := w.troubles()[dir+"/x.yaml"].Problem
 	for _, one := range []string{
 		`document 1 (from line 1): line 4: speck: unknown field "speck"; did you mean "spec"?; also document 2 (from line 6): an object without`,

@@ -47,17 +47,22 @@ type title uint8
 const (
 	counted  title = iota // it counted so far, in this file
 	hasMoved              // it counted so far, in another one
-	isGoing               // it counted in the last run, and its file is gone if the next reading agrees: it need not come up, and has its name and uid
+	// it counted in the last run, and its file is gone if the next reading agrees: it need not come up, and has its
+	// name and uid.
+	isGoing
 	isNew
 )
 
-// resolve puts the files together, of which some have changed. Of two objects with one name, or with one uid, the one counts that was served so far, in
-// the file in which it was, else the first, files in the order of their names. What was served so far and is in no file any more is gone, but for what a
-// dispute, a bad file or keepAll keeps. Files that are not connected to one that has changed have come out as they are. It returns the troubles of what is kept.
+// resolve puts the files together, of which some have changed. Of two objects with one name, or with one uid, the one
+// counts that was served so far, in the file in which it was, else the first, files in the order of their names. What
+// was served so far and is in no file any more is gone, but for what a dispute, a bad file or keepAll keeps. Files that
+// are not connected to one that has changed have come out as they are. It returns the troubles of what is kept.
 func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
-	r.state, r.names, r.objects, r.named, r.owned = s, s.connected(changed), map[id]object{}, map[id]holder{}, map[id]holder{}
+	r.state, r.names, r.objects, r.named, r.owned = s, s.connected(changed), map[id]object{}, map[id]holder{},
+		map[id]holder{}
 	r.going = map[id]bool{}
-	r.refused, r.disputed, r.contested, r.disputes = map[string][]id{}, map[id]string{}, map[id]string{}, map[string][]hal.Trouble{}
+	r.refused, r.disputed, r.contested, r.disputes = map[string][]id{}, map[id]string{}, map[id]string{},
+		map[string][]hal.Trouble{}
 	for _, t := range []title{counted, hasMoved, isGoing, isNew} {
 		for _, name := range r.names {
 			r.enter(name, t)
@@ -95,7 +100,8 @@ func (s *state) resolve(r resolver, changed []string) (troubles []hal.Trouble) {
 	return r.troubles
 }
 
-// before returns what was served so far, at a start what was kept, and is not served any more if no object that is entered, or kept, is it.
+// before returns what was served so far, at a start what was kept, and is not served any more if no object that is
+// entered, or kept, is it.
 func (r *resolver) before() map[id]object {
 	all := map[id]object{}
 	add := func(o object) {
@@ -151,13 +157,15 @@ func (r *resolver) enter(name string, with title) {
 		}
 		trouble := func(format string, args ...any) {
 			problem := where + " " + fmt.Sprintf(format, args...)
-			r.disputes[name] = append(r.disputes[name], hal.Trouble{Where: file + ": " + obj.id.String(), Problem: problem})
+			r.disputes[name] = append(r.disputes[name],
+				hal.Trouble{Where: file + ": " + obj.id.String(), Problem: problem})
 		}
 		dispute := func(with holder, format string, args ...any) {
 			trouble(format, args...)
 			r.refused[name] = append(r.refused[name], obj.id)
 			if with.id != obj.id {
-				r.disputed[byName(obj.id)], r.disputed[byUID(obj.id)], r.contested[byName(with.id)] = where, where, where
+				r.disputed[byName(obj.id)], r.disputed[byUID(obj.id)], r.contested[byName(with.id)] = where,
+					where, where
 			}
 		}
 		first, isNamed := r.named[byName(obj.id)]
@@ -167,9 +175,11 @@ func (r *resolver) enter(name string, with title) {
 		case isNamed:
 			dispute(first, "is also in %s, which counts; remove one of them", first.where)
 		case isOwned:
-			dispute(owner, "has the uid %s of the object in %s, which counts; give each its own uid", obj.id.UID, owner.where)
+			dispute(owner, "has the uid %s of the object in %s, which counts; give each its own uid", obj.id.UID,
+				owner.where)
 		case isPod && pod.Spec.NodeName != r.o.NodeName:
-			trouble("is a pod for node %.100q, and this is %q; remove spec.nodeName, or the pod", pod.Spec.NodeName, r.o.NodeName)
+			trouble("is a pod for node %.100q, and this is %q; remove spec.nodeName, or the pod", pod.Spec.NodeName,
+				r.o.NodeName)
 			r.disputed[byUID(obj.id)] = where // what was served of it so far is kept
 		default:
 			obj.file = name
@@ -185,8 +195,8 @@ func (r *resolver) has(key id, where string) {
 	r.named[byName(key)], r.owned[byUID(key)] = holder{key, where}, holder{key, where}
 }
 
-// reserve keeps the name and the uid of an object that counted in the last run, if its file went while no volnode ran: the file that it was moved to
-// may not count yet.
+// reserve keeps the name and the uid of an object that counted in the last run, if its file went while no volnode ran:
+// the file that it was moved to may not count yet.
 func (r *resolver) reserve(key id, where string) {
 	_, served := r.state.objects.base[key]
 	_, isNamed := r.named[byName(key)]
@@ -218,7 +228,10 @@ func (r *resolver) keep(before map[id]object) {
 		r.objects[key] = before[key]
 		r.kept = append(r.kept, before[key])
 		if key.Kind == "Pod" && why != quietly {
-			r.troubles = append(r.troubles, hal.Trouble{Where: key.String(), Held: true, Accept: strings.HasSuffix(why, acceptIt), Problem: why})
+			r.troubles = append(r.troubles, hal.Trouble{
+				Where: key.String(), Held: true,
+				Accept: strings.HasSuffix(why, acceptIt), Problem: why,
+			})
 		}
 	}
 }
@@ -246,16 +259,19 @@ func (r *resolver) reason(key id) string {
 	}
 	_, isTaken := r.named[byName(key)]
 	if where, ok := r.disputed[byUID(key)]; ok {
-		return "no manifest that counts names it, but it is kept: " + where + " has its uid, and does not count: correct or remove that object"
+		return "no manifest that counts names it, but it is kept: " + where +
+			" has its uid, and does not count: correct or remove that object"
 	}
 	if where, ok := r.disputed[byName(key)]; ok && !isTaken {
-		return "no manifest that counts names it, but it is kept: " + where + " has its name, and does not count: correct or remove that object"
+		return "no manifest that counts names it, but it is kept: " + where +
+			" has its name, and does not count: correct or remove that object"
 	}
 	if isTaken && key.Kind != "Pod" {
 		return ""
 	}
 	if where, ok := r.contested[byName(key)]; ok {
-		return "no manifest that counts names it, but it is kept: two objects want its name, and " + where + " is the one that does not count: remove one of " +
+		return "no manifest that counts names it, but it is kept: two objects want its name, and " + where +
+			" is the one that does not count: remove one of " +
 			"the two, or give it another name"
 	}
 	isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))
@@ -265,16 +281,19 @@ func (r *resolver) reason(key id) string {
 			case f.problem == "":
 				return quietly // it counts at the next reading, or is bad then
 			case f.missing:
-				return "its manifest is gone, but " + name + " may hold it, could not be understood, and is missing in another directory: restore that file, or " +
+				return "its manifest is gone, but " + name +
+					" may hold it, could not be understood, and is missing in another directory: restore that file, or " +
 					acceptIt
 			}
-			return "its manifest is gone, but " + r.o.Dir + "/" + name + " may hold it and cannot be understood: correct or remove that file"
+			return "its manifest is gone, but " + r.o.Dir + "/" + name +
+				" may hold it and cannot be understood: correct or remove that file"
 		}
 	}
 	if r.keepAll && !isTaken {
 		for _, name := range r.bad {
 			if f := r.state.files.of(name); f.problem != "" && (f.lost || !f.known) {
-				return "its manifest is gone, but nothing is torn down while " + r.o.Dir + "/" + name + " cannot be understood: correct or remove that file"
+				return "its manifest is gone, but nothing is torn down while " + r.o.Dir + "/" + name +
+					" cannot be understood: correct or remove that file"
 			}
 		}
 		return quietly
@@ -295,7 +314,8 @@ func (r *resolver) secrets() {
 			if first, taken := s.secrets.get(key); taken {
 				where := r.o.Dir + "/" + name + ": Secret " + key
 				r.disputes[name] = append(r.disputes[name],
-					hal.Trouble{Where: where, Problem: "is also in " + r.o.Dir + "/" + first + ", which counts; remove one of them"})
+					hal.Trouble{Where: where, Problem: "is also in " + r.o.Dir + "/" + first +
+						", which counts; remove one of them"})
 				continue
 			}
 			s.secrets.set(key, name)
@@ -305,7 +325,10 @@ func (r *resolver) secrets() {
 
 // inOrder sorts objects such that what others refer to comes first.
 func inOrder(objects map[id]object) []id {
-	rank := map[string]int{"CSIDriver": 0, "PersistentVolume": 1, "VolumeAttachment": 2, "PersistentVolumeClaim": 3, "Pod": 4}
+	rank := map[string]int{
+		"CSIDriver": 0, "PersistentVolume": 1, "VolumeAttachment": 2,
+		"PersistentVolumeClaim": 3, "Pod": 4,
+	}
 	return slices.SortedFunc(maps.Keys(objects), func(a, b id) int {
 		return cmp.Or(cmp.Compare(rank[a.Kind], rank[b.Kind]), cmp.Compare(a.Namespace, b.Namespace),
 			cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))

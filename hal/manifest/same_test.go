@@ -32,7 +32,8 @@ func (d dice) document() string {
 	case 0:
 		return secretOf(name, "x")
 	case 1:
-		return "apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: " + name + "}\nspec: {attachRequired: " + d.one("true", "false") + "}\n"
+		return "apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: " + name +
+			"}\nspec: {attachRequired: " + d.one("true", "false") + "}\n"
 	case 2:
 		return strings.Replace(pod(name), "{name: "+name, "{namespace: "+d.one("x", "y")+", name: "+name, 1)
 	case 3:
@@ -115,7 +116,8 @@ func (w *world) touch(name string) *world {
 	return w
 }
 
-// Two agents live through the same. One is told which names have changed, the other that anything may have. They tell of the same.
+// Two agents live through the same. One is told which names have changed, the other that anything may have. They tell
+// of the same.
 func TestAReadingByNameComesToTheSame(t *testing.T) {
 	runs := 3000
 	if testing.Short() {
@@ -145,7 +147,8 @@ func TestAReadingByNameComesToTheSame(t *testing.T) {
 			at := fmt.Sprintf("seed %d, step %d", seed, step)
 			require.Equal(t, byAll.decided(), byName.decided(), at)
 			all, some := byAll.cloud.(*Cluster), byName.cloud.(*Cluster)
-			require.ElementsMatch(t, slices.Collect(maps.Keys(all.troubles)), slices.Collect(maps.Keys(some.troubles)), at)
+			require.ElementsMatch(t, slices.Collect(maps.Keys(all.troubles)),
+				slices.Collect(maps.Keys(some.troubles)), at)
 			require.Equal(t, all.state.secrets.base, some.state.secrets.base, at)
 			require.ElementsMatch(t, slices.Collect(maps.Keys(all.known)), slices.Collect(maps.Keys(some.known)), at)
 			some.state.requireIndexed(t, at)
@@ -154,7 +157,8 @@ func TestAReadingByNameComesToTheSame(t *testing.T) {
 	}
 }
 
-// decided is what was told, but for texts about disputes: who is served comes first from then on, so another may be the one to dispute with.
+// decided is what was told, but for texts about disputes: who is served comes first from then on, so another may be the
+// one to dispute with.
 func (w *world) decided() []string {
 	return slices.DeleteFunc(slices.Clone(w.events), func(e string) bool { return strings.Contains(e, ": "+dir+"/") })
 }
@@ -225,7 +229,8 @@ func TestAResolutionOfSomeComesToTheSame(t *testing.T) {
 			everything := slices.Concat(slices.Collect(maps.Keys(all.files.base)), all.touched())
 			keepAll := d.IntN(5) == 0
 			r := resolver{o: Options{Dir: dir, NodeName: "node1"}, keepAll: keepAll}
-			require.Equal(t, all.resolve(r, everything), some.resolve(r, append(some.touched(), some.restlessly()...)), at)
+			require.Equal(t, all.resolve(r, everything),
+				some.resolve(r, append(some.touched(), some.restlessly()...)), at)
 			some.served, all.served = true, true
 			some, all = some.merge(), all.merge()
 			require.Equal(t, all.objects.base, some.objects.base, at)

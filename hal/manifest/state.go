@@ -23,7 +23,8 @@ type reading struct {
 	isSettled bool        // it was read again later than that, when a change could not have the same time any more
 }
 
-// settles is how long after the first reading of a file a change of it must show another time: two seconds is the coarsest clock of a filesystem (FAT).
+// settles is how long after the first reading of a file a change of it must show another time: two seconds is the
+// coarsest clock of a filesystem (FAT).
 const settles = 3 * time.Second
 
 // file is what one manifest comes to.
@@ -51,9 +52,11 @@ type file struct {
 	// Of what was accepted in an earlier run nothing is known, or not all: its copy is gone, or older.
 	lost bool
 
-	// What the file may hold that is not known: the texts of one that is bad, or not accepted yet, since two readings agreed last.
-	texts  []text
-	opaque bool // it may hold anything whatever the texts: it could not be read, or looks half written, or is never the same
+	// What the file may hold that is not known: the texts of one that is bad, or not accepted yet, since two readings
+	// agreed last.
+	texts []text
+	// it may hold anything whatever the texts: it could not be read, or looks half written, or is never the same
+	opaque bool
 }
 
 // text is one that a file may hold.
@@ -84,12 +87,13 @@ func (f file) pods() (names []string) {
 
 // isQuiet reports whether there is nothing to be done about f as long as its content is the same.
 func (f file) isQuiet() bool {
-	return f.known && f.copied && !f.lost && !f.missing && !f.going && !f.opaque && f.problem+f.warning == "" && len(f.texts) == 0
+	return f.known && f.copied && !f.lost && !f.missing && !f.going && !f.opaque && f.problem+f.warning == "" &&
+		len(f.texts) == 0
 }
 
-// mayHold reports whether an object that no manifest has any more may be in the part of f that cannot be understood: somebody may have moved it there.
-// A text that is whole holds only what it names: by uid, or by name, if the name is enough: no other object has it now, or the object's uid is made of it.
-// Escapes could spell either in another way.
+// mayHold reports whether an object that no manifest has any more may be in the part of f that cannot be understood:
+// somebody may have moved it there. A text that is whole holds only what it names: by uid, or by name, if the name is
+// enough: no other object has it now, or the object's uid is made of it. Escapes could spell either in another way.
 func (f file) mayHold(o id, isNameEnough bool) bool {
 	switch {
 	case f.isOpaque():
@@ -130,9 +134,9 @@ func mentions(text []byte, name string) bool {
 	return false
 }
 
-// isCut reports whether a text may be only the beginning of what somebody writes: it does not end with a line, or the end is nothing but zeros, as a
-// crash leaves it, or a bracket or a quotation is open, or its last object has no name yet, or lacks something else. JSON needs no last line, and ends
-// with a brace.
+// isCut reports whether a text may be only the beginning of what somebody writes: it does not end with a line, or the
+// end is nothing but zeros, as a crash leaves it, or a bracket or a quotation is open, or its last object has no name
+// yet, or lacks something else. JSON needs no last line, and ends with a brace.
 func isCut(text []byte) bool {
 	if len(text) == 0 || bytes.IndexByte(text, 0) >= 0 {
 		return true
@@ -140,11 +144,13 @@ func isCut(text []byte) bool {
 	if words := bytes.TrimSpace(text); bytes.HasPrefix(words, []byte("{")) {
 		return words[len(words)-1] != '}' || isOpen(text)
 	}
-	return text[len(text)-1] != '\n' || isOpen(text[bytes.LastIndex(text, []byte("\n---"))+1:]) || isNameToCome(text) || isMoreToCome(text)
+	return text[len(text)-1] != '\n' || isOpen(text[bytes.LastIndex(text, []byte("\n---"))+1:]) || isNameToCome(text) ||
+		isMoreToCome(text)
 }
 
-// isMoreToCome reports whether the last object of a text is good as far as it goes, and lacks what it can't be without and what may come in lines that
-// follow. A volume that a container names can't, once the containers have begun below the volumes.
+// isMoreToCome reports whether the last object of a text is good as far as it goes, and lacks what it can't be without
+// and what may come in lines that follow. A volume that a container names can't, once the containers have begun below
+// the volumes.
 func isMoreToCome(text []byte) bool {
 	last := text[bytes.LastIndex(text, []byte("\n---"))+1:]
 	c, err := decode("", "", last)
@@ -198,8 +204,9 @@ func isOpen(text []byte) bool {
 	return depth > 0 || quote != 0
 }
 
-// isBeginning reports whether a text is what another began with, up to a place within a line, or to one within a document or the line that begins one if it
-// lacks later documents: as if it was written again, and not all of it is there.
+// isBeginning reports whether a text is what another began with, up to a place within a line, or to one within a
+// document or the line that begins one if it lacks later documents: as if it was written again, and not all of it is
+// there.
 func isBeginning(text, former []byte) bool {
 	rest, ok := bytes.CutPrefix(former, text)
 	if !ok || len(rest) == 0 {
@@ -212,7 +219,8 @@ func isBeginning(text, former []byte) bool {
 	return bytes.HasSuffix(bytes.TrimSpace(text), []byte("\n---")) || bytes.Contains(rest, []byte("\n---")) && !isAtEnd
 }
 
-// isNameToCome reports whether the last document of a text is an object without a name, or nothing yet: who writes it line by line has not come to the name.
+// isNameToCome reports whether the last document of a text is an object without a name, or nothing yet: who writes it
+// line by line has not come to the name.
 func isNameToCome(text []byte) bool {
 	last := text[bytes.LastIndex(text, []byte("\n---"))+1:]
 	documents, err := splitYAML(last)
@@ -225,7 +233,8 @@ func isNameToCome(text []byte) bool {
 // objectKeys are those that an object may begin with.
 var objectKeys = []string{"apiVersion", "kind", "metadata", "spec", "status", "items", "data", "stringData", "type"}
 
-// isNameless reports whether a document is an object without a name, or what one begins with, or a List that ends with one.
+// isNameless reports whether a document is an object without a name, or what one begins with, or a List that ends with
+// one.
 func isNameless(data []byte) bool {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(data, &keys) != nil {
@@ -263,8 +272,8 @@ func (d dirID) String() string {
 	return fmt.Sprintf("inode %d of device %d:%d", d.Inode, d.Device.Major, d.Device.Minor)
 }
 
-// is reports whether two are one directory. Inodes are used again, so the birth time counts too. Device numbers and mounts mean nothing in another
-// boot: there, a directory without a birth time is never the same.
+// is reports whether two are one directory. Inodes are used again, so the birth time counts too. Device numbers and
+// mounts mean nothing in another boot: there, a directory without a birth time is never the same.
 func (d dirID) is(other dirID) bool {
 	switch {
 	case d.Inode == 0 || d.Inode != other.Inode || d.Born != other.Born:

@@ -17,9 +17,13 @@ func (r reader) troubleOfPods(uids []string) hal.Trouble {
 	if len(uids) == 1 {
 		pods, their, them = "pod "+uids[0], "its manifest", "it"
 	}
-	return hal.Trouble{Where: podsOfJournal, Accept: true, Problem: "what an earlier run knew of the manifests is lost, and no manifest names " + pods +
-		", which that run had volumes for, so nothing is torn down; put " + their + " back into " + r.o.Dir + ", or run 'volnode sources --accept' to have " +
-		them + " removed"}
+	return hal.Trouble{
+		Where: podsOfJournal, Accept: true,
+		Problem: "what an earlier run knew of the manifests is lost, and no manifest names " + pods +
+			", which that run had volumes for, so nothing is torn down; put " + their + " back into " + r.o.Dir +
+			", or run 'volnode sources --accept' to have " +
+			them + " removed",
+	}
 }
 
 // noCopy is said of a manifest that serves from memory alone.
@@ -42,9 +46,11 @@ func (r reader) troubleOf(name string, this file) hal.Trouble {
 	case this.lost:
 		t.Problem += "; what it held before is not known, so nothing is torn down until it is corrected or removed"
 	case this.isOpaque():
-		t.Problem += "; nothing in it counts, and pods whose manifests disappear are kept until it is corrected or removed"
+		t.Problem += "; nothing in it counts, and pods whose manifests disappear are kept until it is corrected or " +
+			"removed"
 	case len(this.texts) > 0:
-		t.Problem += "; nothing in it counts, and pods that it names and that are up are kept until it is corrected or removed"
+		t.Problem += "; nothing in it counts, and pods that it names and that are up are kept until it is corrected " +
+			"or removed"
 	}
 	return t
 }
@@ -60,7 +66,8 @@ func (r reader) strays(in dirID, f file) string {
 	default:
 		was = " (" + was + ")"
 	}
-	return "is not there, but the directory is another one (" + here + ") than the one in which it was seen last" + was + r.served(f) +
+	return "is not there, but the directory is another one (" + here + ") than the one in which it was seen last" +
+		was + r.served(f) +
 		"; mount or restore that directory (findmnt -T " + r.o.Dir + " shows what is mounted there), or " + acceptIt
 }
 

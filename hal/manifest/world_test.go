@@ -77,7 +77,10 @@ const (
 )
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, boot: "boot", born: 7, mount: 3, names: map[string]hal.Info{}, data: map[string]string{}, fail: map[string]error{}, during: map[string]func(){}, synced: map[string]bool{}}
+	w := &world{
+		t: t, boot: "boot", born: 7, mount: 3, names: map[string]hal.Info{}, data: map[string]string{},
+		fail: map[string]error{}, during: map[string]func(){}, synced: map[string]bool{},
+	}
 	w.names[dir] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755}
 	return w
 }
@@ -86,7 +89,10 @@ func newWorld(t *testing.T) *world {
 func (w *world) start() *world {
 	w.timers, w.queue, w.events, w.raw = nil, nil, nil, nil
 	h := hal.Host{Runtime: runtime{w}, Tree: tree{w}, Files: files{w}, Watches: watches{w}}
-	w.cloud = New(h, Options{Dir: dir, CacheDir: cache, NodeName: "node1", IsBare: func() bool { return w.isBare }, gathers: w.gathers})
+	w.cloud = New(h, Options{
+		Dir: dir, CacheDir: cache, NodeName: "node1", IsBare: func() bool { return w.isBare },
+		gathers: w.gathers,
+	})
 	w.cloud.Watch(w.take)
 	return w.pass(2 * time.Second)
 }
@@ -362,7 +368,8 @@ func (x files) Write(_ hal.Call, at string, data []byte, mode uint32) error {
 	x.w.bytes += len(data)
 	delete(x.w.synced, at)
 	x.w.ticks++
-	x.w.names[at], x.w.data[at] = hal.Info{Type: hal.TypeFile, Mode: mode, Changed: x.w.ticks, Size: int64(len(data))}, string(data)
+	x.w.names[at], x.w.data[at] = hal.Info{Type: hal.TypeFile, Mode: mode, Changed: x.w.ticks, Size: int64(len(data))},
+		string(data)
 	return nil
 }
 

@@ -37,8 +37,8 @@ func (d document) where() string { return fmt.Sprintf("document %d, line %d", d.
 // begins names the document where what is meant may be further down in it.
 func (d document) begins() string { return fmt.Sprintf("document %d (from line %d)", d.number, d.line) }
 
-// split cuts a manifest into its documents. JSON is read as JSON, since YAML refuses tabs that JSON allows. What is neither is an error of the one that
-// it is meant to be.
+// split cuts a manifest into its documents. JSON is read as JSON, since YAML refuses tabs that JSON allows. What is
+// neither is an error of the one that it is meant to be.
 func split(data []byte, isJSON bool) ([]document, error) {
 	if rest, begins := bytes.CutPrefix(bytes.TrimLeft(data, blanks), []byte("{")); begins {
 		documents, err := splitJSON(data)
@@ -121,7 +121,10 @@ func splitYAML(data []byte) ([]document, error) {
 		if err := w.value(node.Content[0], 0); err != nil {
 			return nil, fmt.Errorf("document %d: %w", number, err)
 		}
-		all = append(all, document{json: w.out.Bytes(), number: number, line: node.Content[0].Line, node: node.Content[0]})
+		all = append(all, document{
+			json: w.out.Bytes(), number: number, line: node.Content[0].Line,
+			node: node.Content[0],
+		})
 	}
 }
 
@@ -142,7 +145,8 @@ func (w *writer) value(n *yaml.Node, depth int) error {
 	case depth > maxDepth:
 		return fmt.Errorf("line %d: nested more than %d deep", n.Line, maxDepth)
 	case w.out.Len() > maxExpanded:
-		return fmt.Errorf("line %d: with its aliases written out the document is longer than %d bytes", n.Line, maxExpanded)
+		return fmt.Errorf("line %d: with its aliases written out the document is longer than %d bytes", n.Line,
+			maxExpanded)
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -196,7 +200,8 @@ func (w *writer) mapping(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// scalar writes numbers, booleans and null as such and all else as text. Plain yes, no, on and off are booleans, as for kubectl (YAML 1.1).
+// scalar writes numbers, booleans and null as such and all else as text. Plain yes, no, on and off are booleans, as for
+// kubectl (YAML 1.1).
 func (w *writer) scalar(n *yaml.Node) error {
 	tag := n.ShortTag()
 	if n.Style == 0 && tag == "!!str" {

@@ -32,7 +32,8 @@ func (identity) PluginInfo(_ hal.Call, driver string, _ *csi.GetPluginInfoReques
 	return &csi.GetPluginInfoResponse{Name: hal.DriverOf(driver), VendorVersion: "1"}, nil
 }
 
-func (identity) PluginCapabilities(hal.Call, string, *csi.GetPluginCapabilitiesRequest) (*csi.GetPluginCapabilitiesResponse, error) {
+func (identity) PluginCapabilities(hal.Call, string, *csi.GetPluginCapabilitiesRequest,
+) (*csi.GetPluginCapabilitiesResponse, error) {
 	return &csi.GetPluginCapabilitiesResponse{}, nil
 }
 
@@ -47,9 +48,12 @@ func (csiNode) Info(hal.Call, string, *csi.NodeGetInfoRequest) (*csi.NodeGetInfo
 	return &csi.NodeGetInfoResponse{NodeId: "node"}, nil
 }
 
-func (csiNode) Capabilities(hal.Call, string, *csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
+func (csiNode) Capabilities(hal.Call, string, *csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error,
+) {
 	stage := &csi.NodeServiceCapability_RPC{Type: csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME}
-	return &csi.NodeGetCapabilitiesResponse{Capabilities: []*csi.NodeServiceCapability{{Type: &csi.NodeServiceCapability_Rpc{Rpc: stage}}}}, nil
+	return &csi.NodeGetCapabilitiesResponse{Capabilities: []*csi.NodeServiceCapability{
+		{Type: &csi.NodeServiceCapability_Rpc{Rpc: stage}},
+	}}, nil
 }
 
 // The answers say nothing, so that all callers may have the same.
@@ -65,17 +69,21 @@ func (n csiNode) Stage(_ hal.Call, _ string, r *csi.NodeStageVolumeRequest) (*cs
 	return stageOK, nil
 }
 
-func (n csiNode) Unstage(_ hal.Call, _ string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
+func (n csiNode) Unstage(_ hal.Call, _ string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error,
+) {
 	n.leave(r.StagingTargetPath)
 	return unstageOK, nil
 }
 
-func (n csiNode) Publish(_ hal.Call, _ string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
+func (n csiNode) Publish(_ hal.Call, _ string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error,
+) {
 	n.reach(r.TargetPath, r.StagingTargetPath)
 	return publishOK, nil
 }
 
-func (n csiNode) Unpublish(_ hal.Call, _ string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+func (n csiNode) Unpublish(_ hal.Call, _ string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse,
+	error,
+) {
 	n.leave(r.TargetPath)
 	return unpublishOK, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Loop is a runtime without goroutines: Run runs what was posted and the tasks that were begun, in order. Its clock stands still but for Sleep. For one
-// goroutine; who waits on it waits for what Run has done.
+// Loop is a runtime without goroutines: Run runs what was posted and the tasks that were begun, in order. Its clock
+// stands still but for Sleep. For one goroutine; who waits on it waits for what Run has done.
 type Loop struct {
 	now    hal.Instant
 	queue  []func()

@@ -1,5 +1,5 @@
-// Package memory is a host that is memory alone: every call succeeds at once, and nothing is kept. What the engine costs on it is the engine's own
-// cost. Benchmarks and tests of cost use it; hal/sim is the host to find faults on.
+// Package memory is a host that is memory alone: every call succeeds at once, and nothing is kept. What the engine
+// costs on it is the engine's own cost. Benchmarks and tests of cost use it; hal/sim is the host to find faults on.
 package memory
 
 import (
@@ -37,9 +37,13 @@ type node struct {
 	first, before, next *node // what is in a directory, and what is beside it there
 }
 
-// New returns a host with a root directory, a cluster of these objects, and CSI drivers of these names, which have the capability to stage.
+// New returns a host with a root directory, a cluster of these objects, and CSI drivers of these names, which have the
+// capability to stage.
 func New(runtime hal.Runtime, rootDir string, objects []any, drivers ...string) *Host {
-	h := &Host{runtime: runtime, objects: objects, drivers: drivers, nodes: map[string]*node{}, mounts: map[string][]hal.Mount{}}
+	h := &Host{
+		runtime: runtime, objects: objects, drivers: drivers, nodes: map[string]*node{},
+		mounts: map[string][]hal.Mount{},
+	}
 	h.nodes["/"] = &node{info: hal.Info{Type: hal.TypeDirectory}}
 	h.makeAll(rootDir)
 	return h
@@ -48,8 +52,10 @@ func New(runtime hal.Runtime, rootDir string, objects []any, drivers ...string) 
 // HAL returns the interfaces.
 func (h *Host) HAL() hal.Host {
 	return hal.Host{
-		Runtime: h.runtime, Machine: machine{}, Mounts: mounts{h}, Tree: tree{h}, Files: files{h}, HostPaths: hostPaths{h}, Children: children{},
-		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h}, Cluster: cluster{h.objects}, Watches: watches{h},
+		Runtime: h.runtime, Machine: machine{}, Mounts: mounts{h}, Tree: tree{h}, Files: files{h},
+		HostPaths: hostPaths{h}, Children: children{},
+		Registration: registration{}, Drivers: connections{}, CSIIdentity: identity{}, CSINode: csiNode{h},
+		Cluster: cluster{h.objects}, Watches: watches{h},
 	}
 }
 
@@ -138,8 +144,10 @@ func (h *Host) takeAll(at string) {
 
 // failures are what calls end with. Nobody reads of which object.
 var failures = map[syscall.Errno]error{
-	syscall.EEXIST: failure(syscall.EEXIST), syscall.ENOENT: failure(syscall.ENOENT), syscall.ENOTEMPTY: failure(syscall.ENOTEMPTY),
-	syscall.EBUSY: failure(syscall.EBUSY), syscall.EFBIG: failure(syscall.EFBIG), syscall.EINVAL: failure(syscall.EINVAL),
+	syscall.EEXIST: failure(syscall.EEXIST), syscall.ENOENT: failure(syscall.ENOENT),
+	syscall.ENOTEMPTY: failure(syscall.ENOTEMPTY),
+	syscall.EBUSY:     failure(syscall.EBUSY), syscall.EFBIG: failure(syscall.EFBIG),
+	syscall.EINVAL: failure(syscall.EINVAL),
 }
 
 func failure(errno syscall.Errno) error {

@@ -1,12 +1,15 @@
 // Package scrub takes secrets out of what drivers say, and makes the rest fit for one line of a log or a terminal.
 //
-// The rule: no run of 8 or more bytes of a known secret value comes out, whether the driver quotes it as it is, in another case, without its white
-// space, or as hex, base64 (of a larger text, too), URL, JSON, Go, HTML or a list of numbers. A value of fewer bytes goes where it is a word of its own.
+// The rule: no run of 8 or more bytes of a known secret value comes out, whether the driver quotes it as it is, in
+// another case, without its white space, or as hex, base64 (of a larger text, too), URL, JSON, Go, HTML or a list of
+// numbers. A value of fewer bytes goes where it is a word of its own.
 //
-// What the rule gives up, so that texts stay readable: words of every storage error ("password", "https://") and runs of few different bytes ("00000000")
-// are hidden as a whole value, or beside more of one, not alone; and a value such as "1" hides every 1 that is a word.
+// What the rule gives up, so that texts stay readable: words of every storage error ("password", "https://") and runs
+// of few different bytes ("00000000") are hidden as a whole value, or beside more of one, not alone; and a value such
+// as "1" hides every 1 that is a word.
 //
-// Known are the secrets that were read last, about [maxKnown] bytes of windows. They are kept as keyed hashes, not as text.
+// Known are the secrets that were read last, about [maxKnown] bytes of windows. They are kept as keyed hashes, not as
+// text.
 package scrub
 
 import (
@@ -29,7 +32,8 @@ const (
 	maxText = 1024
 	// maxRead bounds what is read of one text, in bytes.
 	maxRead = 8 << 10
-	// maxSecret bounds a secret that is learnt, in bytes: a larger one is never sent to a driver (CSI spec, size limits).
+	// maxSecret bounds a secret that is learnt, in bytes: a larger one is never sent to a driver (CSI spec, size
+	// limits).
 	maxSecret = 16 << 10
 	// maxKnown is how many windows are kept of the secrets that were read last, twice.
 	maxKnown = 256 << 10
@@ -81,14 +85,18 @@ func newKnown() known {
 // New returns a Scrubber that knows no secret.
 func New() *Scrubber {
 	seed := maphash.MakeSeed()
-	return &Scrubber{seed: seed, key: maphash.Comparable(seed, "windows"), fresh: newKnown(), old: newKnown(), expected: map[string]bool{}, given: map[string]map[string]bool{}}
+	return &Scrubber{
+		seed: seed, key: maphash.Comparable(seed, "windows"), fresh: newKnown(), old: newKnown(),
+		expected: map[string]bool{}, given: map[string]map[string]bool{},
+	}
 }
 
 // Expect names a secret that a driver may have been given before anybody here has read it.
 func (s *Scrubber) Expect(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, isKnown := s.expected[name]; !isKnown && len(s.expected) == maxExpected { // those that were learnt need no place: who names one again has it read again
+	if _, isKnown := s.expected[name]; !isKnown && len(s.expected) == maxExpected {
+		// those that were learnt need no place: who names one again has it read again
 		maps.DeleteFunc(s.expected, func(_ string, isOpen bool) bool { return !isOpen })
 	}
 	switch _, isKnown := s.expected[name]; {
@@ -100,7 +108,8 @@ func (s *Scrubber) Expect(name string) {
 	}
 }
 
-// Give names a secret that a driver was given in an earlier life: the driver knows it, also if nobody else has it any more.
+// Give names a secret that a driver was given in an earlier life: the driver knows it, also if nobody else has it any
+// more.
 func (s *Scrubber) Give(name, driver string) {
 	s.Expect(name)
 	s.mu.Lock()
@@ -111,7 +120,8 @@ func (s *Scrubber) Give(name, driver string) {
 	s.given[name][driver] = true
 }
 
-// Release forgets that a driver was given secrets in an earlier life, but for those that still is true of. Nobody but who has them can quote them then.
+// Release forgets that a driver was given secrets in an earlier life, but for those that still is true of. Nobody but
+// who has them can quote them then.
 func (s *Scrubber) Release(driver string, still func(name string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,8 +241,8 @@ func (s *Scrubber) find(text string) []bool {
 	return marks
 }
 
-// markWindows marks the runs of bytes of a view that are of a secret. A window that says nothing by itself is a secret's where it goes on with one
-// that does.
+// markWindows marks the runs of bytes of a view that are of a secret. A window that says nothing by itself is a
+// secret's where it goes on with one that does.
 func (s *Scrubber) markWindows(v view, marks []bool) {
 	weak, isHidden := make([]bool, len(v.bytes)+1), make([]bool, len(v.bytes)+1)
 	for i, w := range windowsOf(v.bytes) {
@@ -255,7 +265,8 @@ func (s *Scrubber) markWindows(v view, marks []bool) {
 	}
 }
 
-// markWords marks the words of a view that are values, of least bytes and more. parts says whether a word may begin or end before the byte i.
+// markWords marks the words of a view that are values, of least bytes and more. parts says whether a word may begin or
+// end before the byte i.
 func (s *Scrubber) markWords(v view, least int, parts func(i int) bool, marks []bool) {
 	folded, lengths := fold(v.bytes), s.fresh.lengths|s.old.lengths
 	for i := range folded {
@@ -291,8 +302,8 @@ func oneLine(space string) string {
 	return space
 }
 
-// printed is text in one line: *** for what is marked, a space for white space, and the escape of what a terminal would obey. It says how much
-// is cut: rest bytes were not even read.
+// printed is text in one line: *** for what is marked, a space for white space, and the escape of what a terminal would
+// obey. It says how much is cut: rest bytes were not even read.
 func printed(text string, marks []bool, rest int) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {

@@ -97,7 +97,8 @@ func fragmentsOf(text string, n int) map[string]bool {
 
 func TestNoFragmentOfASecretComesOutInAnyEncoding(t *testing.T) {
 	for _, value := range []string{
-		"s3cr3t-do-not-show", "hunter2&<more>\"+/ é?ü", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", pem, " padded with space\n", "pa\\ss%41wo\"rd'!",
+		"s3cr3t-do-not-show", "hunter2&<more>\"+/ é?ü", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", pem,
+		" padded with space\n", "pa\\ss%41wo\"rd'!",
 		`{"type":"account","private_key":"-----BEGIN\nMIIEvQIBADANBgkqhkiG9w0BAQ\n"}`,
 	} {
 		s := knows("another", value)
@@ -109,7 +110,8 @@ func TestNoFragmentOfASecretComesOutInAnyEncoding(t *testing.T) {
 			require.Contains(t, said, "is not known, exit status 32", name)
 			left := fragmentsOf(said, fragment)
 			for w := range fragmentsOf(quoted, fragment) {
-				require.False(t, left[w] && !strings.Contains(before+after, w), "%s: %q of %q is left: %s", name, w, quoted, said)
+				require.False(t, left[w] && !strings.Contains(before+after, w), "%s: %q of %q is left: %s", name, w,
+					quoted, said)
 			}
 		}
 	}
@@ -123,7 +125,8 @@ func TestFragments(t *testing.T) {
 		for name, encode := range encodings {
 			said := s.Clean("x: " + encode(line[from:from+fragment]) + " :y")
 			require.NotContains(t, strings.ToLower(said), strings.ToLower(line[from:from+fragment]), name)
-			if !strings.Contains(name, "base64") && !strings.Contains(name, "auth") && !strings.Contains(name, "query in") {
+			if !strings.Contains(name, "base64") && !strings.Contains(name, "auth") &&
+				!strings.Contains(name, "query in") {
 				require.Contains(t, []string{
 					"x: *** :y", `x: "***" :y`, "x: [***] :y", "x: []byte{0x***} :y", "x: 0x*** :y", `x: \x*** :y`,
 					`x: "\"***\"" :y`,

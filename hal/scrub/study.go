@@ -10,7 +10,8 @@ import (
 // maxWord bounds the words, in bytes.
 const maxWord = 63
 
-// leastLine is the length from which a short line of a value counts as a word, and a word is searched for in its encodings.
+// leastLine is the length from which a short line of a value counts as a word, and a word is searched for in its
+// encodings.
 const leastLine = 4
 
 // study is what a value may be found by.
@@ -52,8 +53,8 @@ func formsOf(value string) [][]byte {
 	return forms
 }
 
-// inBase64 is what base64 of a larger text shows of data, if data begins skew bytes after a multiple of three in it. The characters at the ends, which
-// hold bits of what is around it, are left out.
+// inBase64 is what base64 of a larger text shows of data, if data begins skew bytes after a multiple of three in it.
+// The characters at the ends, which hold bits of what is around it, are left out.
 func inBase64(data []byte, skew int) []byte {
 	text := base64.RawStdEncoding.EncodeToString(append(make([]byte, skew), data...))
 	from := (8*skew + 5) / 6
@@ -122,10 +123,14 @@ func isTelling(window uint64) bool {
 var common = func() map[uint64]bool {
 	all := map[uint64]bool{}
 	for _, word := range []string{
-		"password=", "password:", "username=", "username:", "user name", "passphrase", "credentials", "administrator", "authentication", "authorization",
-		"permission denied", "connection refused", "context deadline exceeded", "context canceled", "timed out", "access denied", "no such file or directory",
-		"device or resource busy", "invalid argument", "input/output error", "operation not permitted", "mount failed", "filesystem", "certificate",
-		"private key", "public key", "secret key", "access key", "kubernetes.io", "namespace", "localhost", "cluster.local", "default", "https://", "http://",
+		"password=", "password:", "username=", "username:", "user name", "passphrase", "credentials", "administrator",
+		"authentication", "authorization",
+		"permission denied", "connection refused", "context deadline exceeded", "context canceled", "timed out",
+		"access denied", "no such file or directory",
+		"device or resource busy", "invalid argument", "input/output error", "operation not permitted", "mount failed",
+		"filesystem", "certificate",
+		"private key", "public key", "secret key", "access key", "kubernetes.io", "namespace", "localhost",
+		"cluster.local", "default", "https://", "http://",
 	} {
 		for _, w := range windowsOf([]byte(word)) {
 			all[w] = true

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// view is a text as somebody reads it who takes it for encoded in one way. from and to say which bytes of the text each of its bytes is.
+// view is a text as somebody reads it who takes it for encoded in one way. from and to say which bytes of the text each
+// of its bytes is.
 type view struct {
 	bytes    []byte
 	from, to []int
@@ -44,8 +45,8 @@ func (v *view) end(at int) {
 	}
 }
 
-// hex reads pairs of hexadecimal digits, with or without separators between them, and single digits after 0x, as Go prints them. The first digit of each
-// run that is read is its skew-th one.
+// hex reads pairs of hexadecimal digits, with or without separators between them, and single digits after 0x, as Go
+// prints them. The first digit of each run that is read is its skew-th one.
 func (v view) hex(skew int) view {
 	var out view
 	high, start, digits := 0, 0, 0
@@ -239,5 +240,6 @@ var foldByte = func() (folded [256]byte) {
 	return folded
 }()
 
-// isWordByte: a letter or a digit of ASCII. Beside any other character a word may end: that hides too much rather than too little.
+// isWordByte: a letter or a digit of ASCII. Beside any other character a word may end: that hides too much rather than
+// too little.
 func isWordByte(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }

@@ -19,8 +19,9 @@ var (
 	siteBoot    = newSite("node.boot")
 )
 
-// SetAgent says how the agent is made: start builds it over the host and returns; it then runs by the host's Runtime only. It is called on
-// the owner of each new incarnation. Of the agent before nothing is kept but what is in the world.
+// SetAgent says how the agent is made: start builds it over the host and returns; it then runs by the host's Runtime
+// only. It is called on the owner of each new incarnation. Of the agent before nothing is kept but what is in the
+// world.
 func (w *World) SetAgent(start func(hal.Host)) { w.start = start }
 
 // StartAgent begins a new life of the agent, unless one lives or the node is down.
@@ -55,11 +56,13 @@ func (w *World) AgentLives() bool { return w.inc != nil && !w.inc.dead }
 // Life is the number of the agent's present or last life, from 1; 0 before the first.
 func (w *World) Life() uint32 { return w.lives }
 
-// Restarts says whether a dead agent, or node, is started again after a drawn time (the default), or stays down until StartAgent.
+// Restarts says whether a dead agent, or node, is started again after a drawn time (the default), or stays down until
+// StartAgent.
 func (w *World) Restarts(on bool) { w.restarts = on }
 
-// StallAgent keeps the agent's threads from running for some time, while its clock goes on: a process that is stopped (SIGSTOP), a cgroup that is
-// frozen, a node that is starved. Drivers and the cluster go on. Then all that was due comes at once: timers, answers, notices.
+// StallAgent keeps the agent's threads from running for some time, while its clock goes on: a process that is stopped
+// (SIGSTOP), a cgroup that is frozen, a node that is starved. Drivers and the cluster go on. Then all that was due
+// comes at once: timers, answers, notices.
 func (w *World) StallAgent(d time.Duration) {
 	if w.AgentLives() {
 		w.inc.stalled = max(w.inc.stalled, w.sched.now.Add(d))

@@ -25,7 +25,8 @@ type callSite struct {
 
 	// Of each call: what goes wrong, whether the agent dies, and the times of the way there and back.
 	fault, crash, request, reply *site
-	// Of an RPC: when it reaches the driver, how long it takes there, the second time, the status and the text of some faults, when in it the agent dies.
+	// Of an RPC: when it reaches the driver, how long it takes there, the second time, the status and the text of some
+	// faults, when in it the agent dies.
 	arrive, execute, late, code, text, moment *site
 	// Of RemoveTree: how many names are removed before the agent dies.
 	amount *site
@@ -40,7 +41,8 @@ func newCallSite(name string, class hal.Class, writes bool) *callSite {
 		op: op, site: *newSite(name), class: class, writes: writes,
 		fault: newSite(name + "/fault"), crash: newSite(name + "/crash"), request: newSite(name + "/request"),
 		reply: newSite(name + "/reply"), arrive: newSite(name + "/arrive"), execute: newSite(name + "/execute"),
-		late: newSite(name + "/late"), code: newSite(name + "/code"), text: newSite(name + "/text"), moment: newSite(name + "/moment"),
+		late: newSite(name + "/late"), code: newSite(name + "/code"), text: newSite(name + "/text"),
+		moment: newSite(name + "/moment"),
 		amount: newSite(name + "/amount"),
 	}
 }
@@ -104,7 +106,8 @@ func (c *counters) grow() {
 	}
 }
 
-// NextID is the id that the next choice at a site about an object will have. It is asked for while another choice is being made.
+// NextID is the id that the next choice at a site about an object will have. It is asked for while another choice is
+// being made.
 func (w *World) NextID(site, object string) ID {
 	return NewID(site, object, w.nth.slot(idHash(hashString(site), hashString(object), 0)).count)
 }
@@ -123,7 +126,10 @@ func (w *World) pick(at *site, s *subject, m *menu) Fault {
 		f = w.draw(s.id(at), m)
 	}
 	if f != NoFault {
-		w.trace.add(Record{At: w.sched.now, Mark: MarkFault, What: at.name, Object: s.name, Fault: f, hash: at.hash ^ s.hash})
+		w.trace.add(Record{
+			At: w.sched.now, Mark: MarkFault, What: at.name, Object: s.name, Fault: f,
+			hash: at.hash ^ s.hash,
+		})
 		for _, look := range w.faulted {
 			look(Injected{Site: at.name, Object: s.name, Key: s.key, Fault: f})
 		}
@@ -138,7 +144,8 @@ func (w *World) draw(id ID, m *menu) Fault {
 	return m.faults[w.chooser.Pick(id, m.weights)]
 }
 
-// happens draws one fault for the subject name. The subject is counted in every profile, so that a choice has the same id in all of them.
+// happens draws one fault for the subject name. The subject is counted in every profile, so that a choice has the same
+// id in all of them.
 func (w *World) happens(f Fault, at *site, name string) bool {
 	s := w.subject(at, name)
 	if (!w.menus.single[f].live || w.calm) && w.config.Script == nil {
@@ -255,8 +262,8 @@ type Caller struct {
 	Key    hal.Key // of the rung that the operation is about, if it is about one
 }
 
-// Caller returns the call that the choice id, which is being made, is about: what goes wrong with it, or whether the agent dies at it. It is the zero
-// Caller for other choices.
+// Caller returns the call that the choice id, which is being made, is about: what goes wrong with it, or whether the
+// agent dies at it. It is the zero Caller for other choices.
 func (w *World) Caller(id ID) Caller {
 	at := w.entered
 	if at == nil || id.Site != at.fault.name && id.Site != at.crash.name {
@@ -267,8 +274,9 @@ func (w *World) Caller(id ID) Caller {
 
 func (k *call) record(m Mark) Record {
 	return Record{
-		Cause: k.begin, At: k.w.sched.now, Run: k.h.inc.number, Op: k.c.Op, Mark: m, What: k.site.name, Object: k.subject.name,
-		Fault: k.fault, hash: k.site.hash ^ k.subject.hash,
+		Cause: k.begin, At: k.w.sched.now, Run: k.h.inc.number, Op: k.c.Op, Mark: m, What: k.site.name,
+		Object: k.subject.name,
+		Fault:  k.fault, hash: k.site.hash ^ k.subject.hash,
 	}
 }
 
@@ -292,7 +300,8 @@ func (k *call) leave(errno syscall.Errno, outcome hal.Outcome) error {
 		if k.crash == CrashAfter || k.crash == PowerCut || k.crash == Reboot {
 			k.die()
 		}
-		k.sleep(time.Duration(w.chooser.Between(k.subject.id(k.site.reply), int64(fastest), int64(mostOf(k.site.class)))))
+		k.sleep(time.Duration(w.chooser.Between(k.subject.id(k.site.reply), int64(fastest),
+			int64(mostOf(k.site.class)))))
 	}
 	if k.crash == CrashReplied {
 		w.dieSoon(k.h.inc)

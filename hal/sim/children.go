@@ -40,8 +40,8 @@ var (
 // clockTicks is the unit of a process's start time (USER_HZ).
 const clockTicks = time.Second / 100
 
-// inKernel carries out the effect of a call that may hang: at once, or after a time during which the call sits in a helper in D state. If the
-// agent dies meanwhile, the helper may live on, and act.
+// inKernel carries out the effect of a call that may hang: at once, or after a time during which the call sits in a
+// helper in D state. If the agent dies meanwhile, the helper may live on, and act.
 func (k *call) inKernel(what string, act func(actor) syscall.Errno) syscall.Errno {
 	w := k.w
 	if k.fault != Hang {
@@ -52,7 +52,8 @@ func (k *call) inKernel(what string, act func(actor) syscall.Errno) syscall.Errn
 	w.pids++
 	begun := uint64(time.Duration(k.h.now()) / clockTicks)
 	c := &child{
-		pid: w.pids, begun: begun, since: w.sched.now, run: k.h.inc.number, op: k.c.Op, key: k.c.Key, what: what, act: act,
+		pid: w.pids, begun: begun, since: w.sched.now, run: k.h.inc.number, op: k.c.Op, key: k.c.Key,
+		what: what, act: act,
 		owner: w.sched.current,
 	}
 	w.children = append(w.children, c)
@@ -100,8 +101,9 @@ func (w *World) endChild(c *child, acts bool) {
 	c.ended = true
 	if acts {
 		w.trace.add(Record{
-			At: w.sched.now, Run: c.run, Op: c.op, Mark: MarkEffect, What: "child.acted", Object: c.what, Errno: c.errno,
-			hash: hashString(c.what),
+			At: w.sched.now, Run: c.run, Op: c.op, Mark: MarkEffect, What: "child.acted", Object: c.what,
+			Errno: c.errno,
+			hash:  hashString(c.what),
 		})
 	}
 	w.children = slices.DeleteFunc(w.children, func(k *child) bool { return k == c })
@@ -114,7 +116,8 @@ func (w *World) endChild(c *child, acts bool) {
 	c.gone = nil
 }
 
-// orphan decides for each helper of a dead agent whether it lives on. One that does not dies without effect. One that waits for a server lives on.
+// orphan decides for each helper of a dead agent whether it lives on. One that does not dies without effect. One that
+// waits for a server lives on.
 func (w *World) orphan() {
 	for _, c := range slices.Clone(w.children) {
 		if c.owner == nil {

@@ -49,8 +49,8 @@ type Chooser interface {
 	Between(id ID, lo, hi int64) int64
 }
 
-// FaultChooser is a Chooser that is asked for faults by what they are, and not by their places in a menu: what it replays stays the same when a menu
-// grows.
+// FaultChooser is a Chooser that is asked for faults by what they are, and not by their places in a menu: what it
+// replays stays the same when a menu grows.
 type FaultChooser interface {
 	Chooser
 	// PickFault returns one of faults, the first of which is NoFault, the benign choice.
@@ -122,7 +122,8 @@ func (s Seeded) Pick(id ID, weights []uint32) int {
 	return 0
 }
 
-// Between draws a value: how many bits its distance from lo has first, then the bits. Small distances are as frequent as large ones.
+// Between draws a value: how many bits its distance from lo has first, then the bits. Small distances are as frequent
+// as large ones.
 func (s Seeded) Between(id ID, lo, hi int64) int64 {
 	if hi <= lo {
 		return lo

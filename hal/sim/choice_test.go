@@ -11,7 +11,8 @@ import (
 
 func TestIDsPrintAndParse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		id := sim.NewID(rapid.StringMatching(`[a-z./-]+`).Draw(t, "site"), rapid.String().Draw(t, "object"), rapid.Uint32().Draw(t, "nth"))
+		id := sim.NewID(rapid.StringMatching(`[a-z./-]+`).Draw(t, "site"), rapid.String().Draw(t, "object"),
+			rapid.Uint32().Draw(t, "nth"))
 		back, err := sim.ParseID(id.String())
 		require.NoError(t, err)
 		require.Equal(t, id, back)

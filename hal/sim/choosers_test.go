@@ -8,7 +8,8 @@ import "github.com/volnode/volnode/hal/sim"
 type masked struct {
 	Inner   sim.Chooser
 	Allowed map[uint64]bool // by ID.Hash
-	// Times: values of Between come from Inner, allowed or not, so that faults can be taken away first and times evened out later.
+	// Times: values of Between come from Inner, allowed or not, so that faults can be taken away first and times evened
+	// out later.
 	Times bool
 }
 

@@ -86,7 +86,8 @@ func (w *World) object(source hal.Source, name string) *clusterObject {
 	return nil
 }
 
-// Apply makes or changes objects of the cluster, which are not changed afterwards. The agent hears of each a drawn time later.
+// Apply makes or changes objects of the cluster, which are not changed afterwards. The agent hears of each a drawn time
+// later.
 func (w *World) Apply(objects ...any) {
 	source := w.config.Source
 	w.addSource(source)
@@ -108,7 +109,8 @@ func (w *World) Apply(objects ...any) {
 	}
 }
 
-// Replace makes one edit of the cluster: the former objects go, others come, and a pod that comes with the uid of one that goes is renamed.
+// Replace makes one edit of the cluster: the former objects go, others come, and a pod that comes with the uid of one
+// that goes is renamed.
 func (w *World) Replace(former, others []any) {
 	w.addSource(w.config.Source)
 	w.cluster.renames = true
@@ -168,12 +170,14 @@ func (w *World) WriteManifest(path string, data []byte) {
 	w.finishesManifest(path, torn, data, w.time(siteManifest, path, time.Second, outageMost))
 }
 
-// finishesManifest has the rest of a manifest written in a while; not before the directory is there again, if something is in its place.
+// finishesManifest has the rest of a manifest written in a while; not before the directory is there again, if something
+// is in its place.
 func (w *World) finishesManifest(path string, torn, data []byte, in time.Duration) {
 	w.sched.at(w.sched.now.Add(in), siteManifest.hash, nil, func() {
 		dir := path[:lastSlash(path)]
 		kind, _ := w.Exists(dir)
-		if stack := w.MountsAt(dir); kind != hal.TypeDirectory || len(stack) > 0 && w.IsForeign(stack[len(stack)-1].ID) {
+		if stack := w.MountsAt(dir); kind != hal.TypeDirectory || len(stack) > 0 &&
+			w.IsForeign(stack[len(stack)-1].ID) {
 			w.finishesManifest(path, torn, data, time.Minute)
 			return
 		}
@@ -184,7 +188,8 @@ func (w *World) finishesManifest(path string, torn, data []byte, in time.Duratio
 	})
 }
 
-// CoverDirectory mounts an empty filesystem over a directory that the agent watches, as somebody on the node would; UncoverDirectory unmounts it.
+// CoverDirectory mounts an empty filesystem over a directory that the agent watches, as somebody on the node would;
+// UncoverDirectory unmounts it.
 func (w *World) CoverDirectory(path string) syscall.Errno {
 	errno := w.MountForeign(path)
 	w.contentChanged(path + "/")
@@ -223,7 +228,8 @@ func (w *World) Secret(name string) map[string]string {
 
 // DeleteSecret takes a secret away.
 func (w *World) DeleteSecret(namespace, name string) {
-	w.cluster.secrets = slices.DeleteFunc(w.cluster.secrets, func(s clusterSecret) bool { return s.name == namespace+"/"+name })
+	w.cluster.secrets = slices.DeleteFunc(w.cluster.secrets,
+		func(s clusterSecret) bool { return s.name == namespace+"/"+name })
 }
 
 // HoldSynced keeps a source from saying Synced, in this life of the agent and later ones, until ReleaseSynced.

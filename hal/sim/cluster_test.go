@@ -143,7 +143,8 @@ func TestPluginSocketsAndDirectories(t *testing.T) {
 	w.AddDriver(sim.DriverSpec{Name: "d", Personality: sim.Polite()})
 	require.NoError(t, w.RunFor(time.Second))
 	require.NotZero(t, got[1].Made)
-	require.Equal(t, hal.SocketEvent{Path: root + "/plugins_registry/d-reg.sock", Present: true, Made: got[1].Made}, got[1])
+	require.Equal(t, hal.SocketEvent{Path: root + "/plugins_registry/d-reg.sock", Present: true, Made: got[1].Made},
+		got[1])
 	w.StopDriver("d")
 	w.WriteFile("/etc/volnode/pod.yaml", []byte("x"))
 	require.NoError(t, w.RunFor(time.Second))

@@ -30,7 +30,8 @@ type sectorUndo struct {
 	old  *[sectorSize]byte // nil is zeros
 }
 
-// write puts data at offset, noting what was there. What is noted is not written to: a logged write makes a sector anew.
+// write puts data at offset, noting what was there. What is noted is not written to: a logged write makes a sector
+// anew.
 func (c *content) write(offset int64, data []byte, at hal.Instant, grows uint64, logged bool, from *slabs) {
 	if len(data) == 0 {
 		return
@@ -81,8 +82,9 @@ func (c *content) fill(b []byte) {
 	clear(b) // what was never written
 }
 
-// Buffers is memory for the sectors of files, which a world borrows until it is closed, and for the long files that an agent reads, which it borrows
-// until it dies. Who comes next makes none. The zero value is empty. It is used by one goroutine at a time.
+// Buffers is memory for the sectors of files, which a world borrows until it is closed, and for the long files that an
+// agent reads, which it borrows until it dies. Who comes next makes none. The zero value is empty. It is used by one
+// goroutine at a time.
 type Buffers struct {
 	free    [][]byte
 	slabs   []*slab
@@ -121,7 +123,8 @@ func (s *slabs) borrow() *slab {
 	return free
 }
 
-// longFile is from how many bytes on a file is read into memory that was used before: a journal is, and hardly anything else.
+// longFile is from how many bytes on a file is read into memory that was used before: a journal is, and hardly anything
+// else.
 const longFile = 2 * pageSize
 
 // buffer returns size bytes, which hold anything, for the life of the agent.
@@ -145,10 +148,12 @@ func (w *World) buffer(size int64) []byte {
 	return b
 }
 
-// keptFiles is how many long files' memory is kept: a start reads two files of its journal, and starts again if it can't read something else.
+// keptFiles is how many long files' memory is kept: a start reads two files of its journal, and starts again if it
+// can't read something else.
 const keptFiles = 8
 
-// takeBack has what a dead agent read used again: a world that crashes often reads its journal more than a hundred times.
+// takeBack has what a dead agent read used again: a world that crashes often reads its journal more than a hundred
+// times.
 func (w *World) takeBack() {
 	if from := w.config.Buffers; from != nil {
 		from.free = append(from.free, w.borrowed[:min(len(w.borrowed), max(keptFiles-len(from.free), 0))]...)
@@ -184,7 +189,8 @@ func (c *content) written() string {
 	return b.String()
 }
 
-// durable forgets the undo of writes that fsync made durable. What an earlier failed fsync lost stays lost, unless written again since.
+// durable forgets the undo of writes that fsync made durable. What an earlier failed fsync lost stays lost, unless
+// written again since.
 func (c *content) durable() {
 	kept := c.undo[:0]
 	for i, u := range c.undo {
@@ -202,9 +208,10 @@ func (c *content) durable() {
 	c.undo = kept
 }
 
-// lose is a failed fsync: what was not durable stays readable and is gone with the next power cut; no later fsync makes it durable. That is what ext4
-// and XFS do (fsync(2), ERRORS) as long as the pages stay in memory. That they leave it before the agent has read its journal again is not modelled:
-// a record that is written and not synced outlives its process (engine: laws of the journal).
+// lose is a failed fsync: what was not durable stays readable and is gone with the next power cut; no later fsync makes
+// it durable. That is what ext4 and XFS do (fsync(2), ERRORS) as long as the pages stay in memory. That they leave it
+// before the agent has read its journal again is not modelled: a record that is written and not synced outlives its
+// process (engine: laws of the journal).
 func (c *content) lose() {
 	for i := range c.undo {
 		c.undo[i].lost = true

@@ -7,10 +7,11 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is filesystems on the devices of volumes, and how they fail. A device that is detached is dead: the filesystem on it answers EIO, for good,
-// also when the volume is attached again, by the same device number or another one. Its mounts stay in the table and can be unmounted; a driver that
-// only looks whether something is mounted takes them for the volume. A filesystem may also turn read-only by itself (ext4(5), errors=remount-ro). The
-// kernel tells nobody of either: no notice of the mount table comes (mount_namespaces(7)).
+// This file is filesystems on the devices of volumes, and how they fail. A device that is detached is dead: the
+// filesystem on it answers EIO, for good, also when the volume is attached again, by the same device number or another
+// one. Its mounts stay in the table and can be unmounted; a driver that only looks whether something is mounted takes
+// them for the volume. A filesystem may also turn read-only by itself (ext4(5), errors=remount-ro). The kernel tells
+// nobody of either: no notice of the mount table comes (mount_namespaces(7)).
 
 // DiskFailure is how the filesystem of a volume fails.
 type DiskFailure uint8
@@ -33,8 +34,9 @@ var (
 	siteNumber  = newSite("volume.device-number")
 )
 
-// diskOf returns the filesystem of a volume's device as it is mounted now. One that has failed is mounted again as it is, until nothing of it is mounted
-// any more: then the next mount makes another one. ENXIO while the volume is not attached.
+// diskOf returns the filesystem of a volume's device as it is mounted now. One that has failed is mounted again as it
+// is, until nothing of it is mounted any more: then the next mount makes another one. ENXIO while the volume is not
+// attached.
 func (d *driver) diskOf(v *volume) (*connection, syscall.Errno) {
 	switch {
 	case d.is.Attach && !v.attached && !v.inline:
@@ -83,7 +85,8 @@ func (c *connection) wrote() {
 	}
 }
 
-// detaches kills the device of a volume that is detached, in a way that is drawn, and draws by which number it comes back.
+// detaches kills the device of a volume that is detached, in a way that is drawn, and draws by which number it comes
+// back.
 func (w *World) detaches(driver string, v *volume) {
 	name := driver + "^" + v.handle
 	if v.disk != nil && v.disk.failed != AnswersErrors {
@@ -139,7 +142,8 @@ func (w *World) wears(d *driver, v *volume, path string) {
 		return
 	}
 	w.meddleIn(siteFailing, path, func() {
-		how := TurnsReadOnly + DiskFailure(w.time(siteFailing, path+" how", 0, time.Duration(numDiskFailures-TurnsReadOnly-1)))
+		how := TurnsReadOnly + DiskFailure(w.time(siteFailing, path+" how", 0,
+			time.Duration(numDiskFailures-TurnsReadOnly-1)))
 		w.FailDisk(d.name, v.handle, how)
 	})
 }

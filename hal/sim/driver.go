@@ -39,16 +39,20 @@ type Personality struct {
 	Credulous  bool // a mount at its path is taken for the volume's, whatever it shows
 
 	PublishesNothing bool // a publish mounts nothing
-	Leaves           bool // what it has mounted stays mounted when it lets go of it; only with StageMounts, and not of raw blocks
-	Lasting          bool // what it has staged is staged still after a boot, without its mount: its back-end remembers
+	// what it has mounted stays mounted when it lets go of it; only with StageMounts, and not of raw blocks
+	Leaves  bool
+	Lasting bool // what it has staged is staged still after a boot, without its mount: its back-end remembers
 
-	Queues     bool  // it does one thing at a time, and what waits in any order, whether or not somebody still waits for it
-	CrashesOn  uint8 // in each of its lives it dies of that call with effects, from 1; 0 is never
-	Daemon     bool  // its process serves the filesystems of its volumes itself (FUSE); only with BlockDevice and StageMounts or StageNothing
-	Network    bool  // a server elsewhere serves its volumes (NFS); not with BlockDevice, Daemon or StageBelow
-	Quotes     bool  // its errors quote the secrets that it was given, for this volume or another one
-	ActsBehind bool  // what it answers with an error may act after the answer: the agent has to be configured for that
-	ActsUntold bool  // the same, and nobody has said so
+	// it does one thing at a time, and what waits in any order, whether or not somebody still waits for it
+	Queues    bool
+	CrashesOn uint8 // in each of its lives it dies of that call with effects, from 1; 0 is never
+	// its process serves the filesystems of its volumes itself (FUSE); only with BlockDevice and StageMounts or
+	// StageNothing
+	Daemon     bool
+	Network    bool // a server elsewhere serves its volumes (NFS); not with BlockDevice, Daemon or StageBelow
+	Quotes     bool // its errors quote the secrets that it was given, for this volume or another one
+	ActsBehind bool // what it answers with an error may act after the answer: the agent has to be configured for that
+	ActsUntold bool // the same, and nobody has said so
 }
 
 // Polite is a driver of common kind that makes no trouble.
@@ -85,13 +89,15 @@ func (w *World) DrawPersonality(name string, p Personality) Personality {
 	if nasty("unchecked") {
 		p.Checks = false
 	}
-	p.Leaves = p.Leaves || p.Style == StageMounts && p.Checks && !p.Credulous && !p.Network && nasty("leaves") && nasty("always leaves")
+	p.Leaves = p.Leaves || p.Style == StageMounts && p.Checks && !p.Credulous && !p.Network && nasty("leaves") &&
+		nasty("always leaves")
 	p.Lasting = p.Lasting || nasty("lasting")
 	p.Queues = p.Queues || w.happens(DriverQueues, sitePersonality, name+" queues")
 	p.Quotes = p.Quotes || w.happens(DriverQuotes, sitePersonality, name+" quotes")
 	p.ActsBehind = p.ActsBehind || w.happens(DriverActsBehind, sitePersonality, name+" acts behind")
 	p.ActsUntold = p.ActsUntold || !p.ActsBehind && w.happens(DriverActsUntold, sitePersonality, name+" acts untold")
-	p.Daemon = p.Daemon || p.BlockDevice && p.Style != StageBelow && !p.Leaves && w.happens(DriverDaemon, sitePersonality, name+" daemon")
+	p.Daemon = p.Daemon || p.BlockDevice && p.Style != StageBelow && !p.Leaves &&
+		w.happens(DriverDaemon, sitePersonality, name+" daemon")
 	if p.CrashesOn == 0 && w.happens(DriverCrashes, sitePersonality, name+" crashes") {
 		p.CrashesOn = uint8(w.time(siteCrashesOn, name, 2, crashesOnMost))
 	}
@@ -103,7 +109,8 @@ type DriverSpec struct {
 	Name        string
 	Personality Personality
 	NodeID      string // default "node-of-" and the name
-	// Endpoint and Socket default to plugins/<name>/csi.sock and plugins_registry/<name>-reg.sock below the agent's root directory.
+	// Endpoint and Socket default to plugins/<name>/csi.sock and plugins_registry/<name>-reg.sock below the agent's
+	// root directory.
 	Endpoint string
 	Socket   string
 }
@@ -202,7 +209,8 @@ func (w *World) mustDriver(name string) *driver {
 	return d
 }
 
-// BreakDriver breaks a driver, in all its versions, for good, or (Works) mends it. With one that hangs, the servers of its volumes hang.
+// BreakDriver breaks a driver, in all its versions, for good, or (Works) mends it. With one that hangs, the servers of
+// its volumes hang.
 func (w *World) BreakDriver(name string, b Breakage) {
 	newest := w.mustDriver(name)
 	for _, d := range w.drivers {
@@ -244,7 +252,10 @@ func (d *driver) start() {
 	}
 	d.live()
 	w.event("driver.up", d.name)
-	w.tell(actor{}, Effect{Kind: EffectDriverUp, Actor: d.name, Driver: d.name, Endpoint: d.endpoint, Outcome: hal.Done})
+	w.tell(actor{}, Effect{
+		Kind: EffectDriverUp, Actor: d.name, Driver: d.name, Endpoint: d.endpoint,
+		Outcome: hal.Done,
+	})
 	d.listen(d.endpoint)
 	d.startRegistrar()
 }
@@ -317,7 +328,10 @@ func (d *driver) fall() {
 	}
 	d.up, d.given = false, nil // it knew its secrets in memory alone
 	w.event("driver.down", d.name)
-	w.tell(actor{}, Effect{Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Endpoint: d.endpoint, Outcome: hal.Done})
+	w.tell(actor{}, Effect{
+		Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Endpoint: d.endpoint,
+		Outcome: hal.Done,
+	})
 	d.close(d.endpoint)
 	d.disconnect()
 	d.hangUp()
@@ -333,7 +347,8 @@ func (d *driver) fall() {
 		case r.state == rpcEnded:
 		case r.state >= rpcStarted && w.happens(OrphanActs, siteOrphan, r.subject.name):
 			r.orphan = true
-			w.sched.at(w.sched.now.Add(w.time(siteOrphan, r.subject.name, fastest, r.left())), r.subject.hash, nil, r.orphanActs)
+			w.sched.at(w.sched.now.Add(w.time(siteOrphan, r.subject.name, fastest, r.left())), r.subject.hash, nil,
+				r.orphanActs)
 		default:
 			r.end()
 		}
@@ -360,7 +375,8 @@ func (d *driver) hangUp() {
 	}
 }
 
-// seenGone tells those connected, once no process of a life of the driver is left, that it is dead. Each life is a container of its own.
+// seenGone tells those connected, once no process of a life of the driver is left, that it is dead. Each life is a
+// container of its own.
 func (d *driver) seenGone() {
 	w := d.w
 	inc := w.watching()
@@ -389,7 +405,10 @@ func (d *driver) powerOff() {
 	d.hasRegistrar, d.isUnattended = false, false
 	if d.up {
 		d.up = false
-		d.w.tell(actor{}, Effect{Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Endpoint: d.endpoint, Outcome: hal.Done})
+		d.w.tell(actor{}, Effect{
+			Kind: EffectDriverDown, Actor: d.name, Driver: d.name, Endpoint: d.endpoint,
+			Outcome: hal.Done,
+		})
 	}
 	d.disconnect()
 	for _, path := range []string{d.endpoint, d.socket} {

@@ -60,7 +60,10 @@ func (k *client) stage() error {
 
 func (k *client) unstage() error {
 	return k.do(func(c hal.Call) error {
-		_, err := k.h.CSINode.Unstage(c, "d", &csi.NodeUnstageVolumeRequest{VolumeId: "v", StagingTargetPath: root + "/s"})
+		_, err := k.h.CSINode.Unstage(c, "d", &csi.NodeUnstageVolumeRequest{
+			VolumeId:          "v",
+			StagingTargetPath: root + "/s",
+		})
 		return err
 	})
 }
@@ -76,7 +79,10 @@ func (k *client) publish(readOnly bool) error {
 
 func (k *client) unpublish() error {
 	return k.do(func(c hal.Call) error {
-		_, err := k.h.CSINode.Unpublish(c, "d", &csi.NodeUnpublishVolumeRequest{VolumeId: "v", TargetPath: root + "/p/mount"})
+		_, err := k.h.CSINode.Unpublish(c, "d", &csi.NodeUnpublishVolumeRequest{
+			VolumeId:   "v",
+			TargetPath: root + "/p/mount",
+		})
 		return err
 	})
 }
@@ -196,7 +202,8 @@ func TestASerialDriverAbortsOnlyWhileAnotherRuns(t *testing.T) {
 	aborted := 0
 	for range 30 {
 		k.w.Go(func() {
-			_, err := k.h.CSINode.Stage(k.call(), "d", &csi.NodeStageVolumeRequest{VolumeId: "v", StagingTargetPath: root + "/s"})
+			_, err := k.h.CSINode.Stage(k.call(), "d",
+				&csi.NodeStageVolumeRequest{VolumeId: "v", StagingTargetPath: root + "/s"})
 			if e, ok := err.(*hal.Error); ok && e.Code == hal.CodeAborted { //nolint:errorlint // its own type
 				aborted++
 			}
@@ -208,11 +215,13 @@ func TestASerialDriverAbortsOnlyWhileAnotherRuns(t *testing.T) {
 	require.NoError(t, k.stage())
 }
 
-// TestTheModelKeepsTheLawsOfCalls: in any weather, no call acts after its bound, after its end, or after an answer that says it did not.
+// TestTheModelKeepsTheLawsOfCalls: in any weather, no call acts after its bound, after its end, or after an answer that
+// says it did not.
 func TestTheModelKeepsTheLawsOfCalls(t *testing.T) {
 	noEffect := []hal.Code{hal.CodeUnimplemented, hal.CodeInvalidArgument, hal.CodeAborted}
 	changes := []sim.EffectKind{
-		sim.EffectMount, sim.EffectUnmount, sim.EffectStaged, sim.EffectUnstaged, sim.EffectPublished, sim.EffectUnpublished, sim.EffectMade,
+		sim.EffectMount, sim.EffectUnmount, sim.EffectStaged, sim.EffectUnstaged, sim.EffectPublished,
+		sim.EffectUnpublished, sim.EffectMade,
 	}
 	late := 0
 	for seed := range uint64(300) {

@@ -57,13 +57,16 @@ const (
 	EffectRefused
 	// EffectDiskFailed: the filesystem of a volume has failed, or its device was detached.
 	EffectDiskFailed
-	// EffectAsked: the agent has connected to Path, the endpoint of a driver, or has asked the registrar behind the socket Path who it is, or has tried to.
+	// EffectAsked: the agent has connected to Path, the endpoint of a driver, or has asked the registrar behind the
+	// socket Path who it is, or has tried to.
 	EffectAsked
 )
 
 var effectNames = [...]string{
-	"", "mount", "unmount", "made", "removed", "removed tree", "renamed", "written", "synced", "sent", "started", "acted", "answered", "ended",
-	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up", "driver up",
+	"", "mount", "unmount", "made", "removed", "removed tree", "renamed", "written", "synced", "sent", "started",
+	"acted", "answered", "ended",
+	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up",
+	"driver up",
 	"driver down", "refused", "disk failed", "asked",
 }
 
@@ -94,7 +97,8 @@ type Effect struct {
 	Code     hal.Code
 	Text     string // of the error of EffectAnswered
 	Late     bool   // the RPC's deadline has passed, or its sender is dead, or it is a helper's that has hung
-	// Message is the request itself, of EffectSent: *csi.NodeStageVolumeRequest or *csi.NodePublishVolumeRequest, nil of all else. It is not changed.
+	// Message is the request itself, of EffectSent: *csi.NodeStageVolumeRequest or *csi.NodePublishVolumeRequest, nil
+	// of all else. It is not changed.
 	Message any
 	// Since when a helper that has hung was under way, of the world's clock; 0 of all else.
 	Since hal.Instant

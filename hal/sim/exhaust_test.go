@@ -9,8 +9,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// TestEverySingleFault makes each choice that a run without faults comes to otherwise, one at a time: no fault breaks the
-// model, each is met in the replay, and the agent goes on after it.
+// TestEverySingleFault makes each choice that a run without faults comes to otherwise, one at a time: no fault breaks
+// the model, each is met in the replay, and the agent goes on after it.
 func TestEverySingleFault(t *testing.T) {
 	run := func(c sim.Chooser) *sim.World {
 		w := toyWorld(sim.Config{Chooser: c, Profile: sim.Everything()}, 1)

@@ -11,17 +11,18 @@ import (
 
 // node is one file or directory: an inode and its one name. There are no hard links.
 type node struct {
-	parent  *node // nil for the root of a superblock, and once it is unlinked
-	was     *node // the directory it was unlinked from
-	name    string
-	kind    hal.FileType
-	sb      *superblock
-	inode   uint64 // is used again
-	serial  uint64 // is never used again
-	mode    uint32
-	uid     uint32
-	kids    []*node     // of a directory, sorted by name
-	bulk    int         // of a directory, names below it that nobody but who removes them all looks at: a container's million files
+	parent *node // nil for the root of a superblock, and once it is unlinked
+	was    *node // the directory it was unlinked from
+	name   string
+	kind   hal.FileType
+	sb     *superblock
+	inode  uint64 // is used again
+	serial uint64 // is never used again
+	mode   uint32
+	uid    uint32
+	kids   []*node // of a directory, sorted by name
+	// of a directory, names below it that nobody but who removes them all looks at: a container's million files
+	bulk    int
 	found   int         // in kids, the entry that was looked for last
 	link    string      // of a symbolic link
 	dev     hal.Device  // of a block device
@@ -101,7 +102,8 @@ func (n *node) position(name string) (int, bool) {
 	if n.found < len(n.kids) && n.kids[n.found].name == name {
 		return n.found, true
 	}
-	at, known := slices.BinarySearchFunc(n.kids, name, func(k *node, name string) int { return strings.Compare(k.name, name) })
+	at, known := slices.BinarySearchFunc(n.kids, name,
+		func(k *node, name string) int { return strings.Compare(k.name, name) })
 	if known {
 		n.found = at
 	}
@@ -203,7 +205,8 @@ const (
 	walkNoLastLink
 	// walkParent stops at the directory that holds the last name.
 	walkParent
-	// walkNoLinks refuses every link, with ELOOP, and every path that is not clean, with EINVAL (openat2(2), RESOLVE_NO_SYMLINKS).
+	// walkNoLinks refuses every link, with ELOOP, and every path that is not clean, with EINVAL (openat2(2),
+	// RESOLVE_NO_SYMLINKS).
 	walkNoLinks
 )
 
@@ -289,8 +292,8 @@ func nextName(path string) (name, rest string) {
 	return path[begin:end], path[after:]
 }
 
-// beneath resolves a path below the agent's root directory: through no link, no mount, and not out of it (openat2(2)). It returns the
-// directory and the last name; for the root directory itself, name is "".
+// beneath resolves a path below the agent's root directory: through no link, no mount, and not out of it (openat2(2)).
+// It returns the directory and the last name; for the root directory itself, name is "".
 func (w *World) beneath(path string) (dir location, name string, errno syscall.Errno) {
 	rest, isBelow := strings.CutPrefix(path, w.base)
 	switch isBelow = isBelow && (rest == "" || rest[0] == '/'); {
@@ -300,7 +303,8 @@ func (w *World) beneath(path string) (dir location, name string, errno syscall.E
 		return dir, "", syscall.EXDEV
 	}
 	at := w.mounts.baseLocation()
-	if more, isMore := strings.CutPrefix(path, w.config.MoreDir); w.config.MoreDir != "" && isMore && (more == "" || more[0] == '/') {
+	if more, isMore := strings.CutPrefix(path, w.config.MoreDir); w.config.MoreDir != "" && isMore &&
+		(more == "" || more[0] == '/') {
 		rest = more
 		if at, _, errno = w.walk(w.config.MoreDir, walkNoLinks); errno != 0 {
 			return at, "", errno

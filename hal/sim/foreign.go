@@ -9,8 +9,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is the actors on the node that are neither the agent nor a driver: an admin, another agent, a process that keeps a file open. They may do
-// to a mount what any process with the rights may do: mount over it, unmount it, keep it busy. What they mount is never the agent's to unmount.
+// This file is the actors on the node that are neither the agent nor a driver: an admin, another agent, a process that
+// keeps a file open. They may do to a mount what any process with the rights may do: mount over it, unmount it, keep it
+// busy. What they mount is never the agent's to unmount.
 
 var (
 	siteVanish   = newSite("foreign.unmount")
@@ -45,10 +46,12 @@ func (w *World) MountForeign(path string) syscall.Errno {
 	return 0
 }
 
-// meddle draws what becomes of a mount that a driver has just made for a request: somebody may unmount it, mount over it, or keep it busy.
+// meddle draws what becomes of a mount that a driver has just made for a request: somebody may unmount it, mount over
+// it, or keep it busy.
 //
-// A driver that does not look before it binds would pass on what others did to the staging path, and no agent could tell: there, nobody meddles. Raw
-// block volumes are left alone too: what stands at their paths are device files. What a driver leaves mounted could not be told from another's.
+// A driver that does not look before it binds would pass on what others did to the staging path, and no agent could
+// tell: there, nobody meddles. Raw block volumes are left alone too: what stands at their paths are device files. What
+// a driver leaves mounted could not be told from another's.
 func (d *driver) meddle(v *volume, path string, isStage bool) {
 	w := d.w
 	w.troubles(d, v, path)
@@ -84,7 +87,9 @@ func (w *World) meddleIn(at *site, path string, f func()) {
 	top, boot := stack[len(stack)-1], w.boot
 	w.sched.at(w.sched.now.Add(w.time(at, path, time.Second, meddleMost)), at.hash^hashString(path), nil, func() {
 		now := w.mounts.stack(path)
-		isBusy := slices.ContainsFunc(w.rpcs, func(r *rpc) bool { return r.effects && (r.target == path || r.target == "" && r.staging == path) })
+		isBusy := slices.ContainsFunc(w.rpcs, func(r *rpc) bool {
+			return r.effects && (r.target == path || r.target == "" && r.staging == path)
+		})
 		if w.boot == boot && !w.off && !w.calm && !isBusy && len(now) > 0 && now[len(now)-1] == top {
 			f()
 		}
@@ -113,7 +118,8 @@ func (w *World) uncover(path string) {
 	}
 }
 
-// holdFor keeps what is mounted at a path busy for a drawn time: a process has a file open, or its working directory there.
+// holdFor keeps what is mounted at a path busy for a drawn time: a process has a file open, or its working directory
+// there.
 func (w *World) holdFor(path string) {
 	stack := w.mounts.stack(path)
 	if len(stack) == 0 {
@@ -122,7 +128,8 @@ func (w *World) holdFor(path string) {
 	m := stack[len(stack)-1]
 	m.holders++
 	w.event("foreign.hold", path)
-	w.sched.at(w.sched.now.Add(w.time(siteHolder, path, time.Second, holderMost)), siteHolder.hash^hashString(path), nil, func() { m.holders-- })
+	w.sched.at(w.sched.now.Add(w.time(siteHolder, path, time.Second, holderMost)), siteHolder.hash^hashString(path),
+		nil, func() { m.holders-- })
 }
 
 // IsHeldOpen says whether a process keeps what is mounted at a path busy, as [HeldOpen] has it.
@@ -131,7 +138,8 @@ func (w *World) IsHeldOpen(path string) bool {
 	return len(stack) > 0 && stack[len(stack)-1].holders > 0
 }
 
-// coverAtBoot draws for each path that a volume was held at in the last boot whether somebody mounts over it before the agent starts.
+// coverAtBoot draws for each path that a volume was held at in the last boot whether somebody mounts over it before the
+// agent starts.
 func (w *World) coverAtBoot(paths []string) {
 	for _, path := range paths {
 		if w.happens(ForeignMount, siteAtBoot, path) && w.MountForeign(path) == 0 {
@@ -153,14 +161,15 @@ func (w *World) heldPaths() []string {
 	return all
 }
 
-// SweepForeign has an admin clean up below dir from now on: what stands on top of a stack and is no volume's is unmounted, at once and each minute.
-// In a world where nobody has mounted anything of that kind, nothing happens.
+// SweepForeign has an admin clean up below dir from now on: what stands on top of a stack and is no volume's is
+// unmounted, at once and each minute. In a world where nobody has mounted anything of that kind, nothing happens.
 func (w *World) SweepForeign(dir string) {
 	if !w.isStrayed {
 		return
 	}
 	for i := len(w.mounts.list) - 1; i >= 0; i-- {
-		if i < len(w.mounts.list) && w.mounts.list[i].stray && (w.mounts.list[i].path == dir || strings.HasPrefix(w.mounts.list[i].path, dir+"/")) {
+		if i < len(w.mounts.list) && w.mounts.list[i].stray &&
+			(w.mounts.list[i].path == dir || strings.HasPrefix(w.mounts.list[i].path, dir+"/")) {
 			w.clearOf(w.mounts.list[i])
 			w.uncover(w.mounts.list[i].path)
 		}
@@ -168,9 +177,8 @@ func (w *World) SweepForeign(dir string) {
 	w.sched.at(w.sched.now.Add(sweepEach), siteSweeping.hash, nil, func() { w.SweepForeign(dir) })
 }
 
-// clearOf unmounts what was mounted below a foreign mount, as a driver does that makes its mount in a directory of the path that it is given:
-// umount -R.
-// What covers it is left alone.
+// clearOf unmounts what was mounted below a foreign mount, as a driver does that makes its mount in a directory of the
+// path that it is given: umount -R. What covers it is left alone.
 func (w *World) clearOf(m *mount) {
 	for _, child := range slices.Clone(m.children) {
 		if child.path != m.path && !child.stray && !child.busy() {
@@ -180,8 +188,10 @@ func (w *World) clearOf(m *mount) {
 	}
 }
 
-// IsForeign says whether a mount is nobody's volume: made by somebody on the node, or by a driver that bound what was not its own.
+// IsForeign says whether a mount is nobody's volume: made by somebody on the node, or by a driver that bound what was
+// not its own.
 func (w *World) IsForeign(id hal.MountID) bool {
-	i, found := slices.BinarySearchFunc(w.mounts.list, id, func(m *mount, id hal.MountID) int { return int(m.id) - int(id) })
+	i, found := slices.BinarySearchFunc(w.mounts.list, id,
+		func(m *mount, id hal.MountID) int { return int(m.id) - int(id) })
 	return found && w.mounts.list[i].stray
 }

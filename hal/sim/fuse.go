@@ -7,12 +7,13 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is filesystems that a driver's process serves itself (FUSE). With the process goes the connection, and every mount over it stays in the
-// table and answers ENOTCONN to all that steps into it; it can be unmounted like any other. A look at the mount table, or at a mount's root with
-// AT_STATX_DONT_SYNC, asks the filesystem for nothing and sees no difference.
+// This file is filesystems that a driver's process serves itself (FUSE). With the process goes the connection, and
+// every mount over it stays in the table and answers ENOTCONN to all that steps into it; it can be unmounted like any
+// other. A look at the mount table, or at a mount's root with AT_STATX_DONT_SYNC, asks the filesystem for nothing and
+// sees no difference.
 
-// connection is what the mounts of one filesystem have in common: a device number of its own, and what serves it: a process, or a
-// server elsewhere.
+// connection is what the mounts of one filesystem have in common: a device number of its own, and what serves it: a
+// process, or a server elsewhere.
 type connection struct {
 	dev    hal.Device
 	fsType string
@@ -26,8 +27,8 @@ type connection struct {
 // isDead says whether what serves the mount, or its device, has ended.
 func (m *mount) isDead() bool { return m.conn != nil && m.conn.broken != 0 }
 
-// connect returns the connection for a volume, making it if there is none: nil for a driver whose volumes nobody serves, ENOTCONN from what is left
-// of one whose process has ended.
+// connect returns the connection for a volume, making it if there is none: nil for a driver whose volumes nobody
+// serves, ENOTCONN from what is left of one whose process has ended.
 func (d *driver) connect(v *volume) (*connection, syscall.Errno) {
 	if v.share != nil {
 		return d.w.export(v.share, v), 0
@@ -57,7 +58,8 @@ func (d *driver) disconnect() {
 	d.conns, d.hidden = nil, nil
 }
 
-// isBroken says whether a mount whose filesystem is gone, as drivers see it, stands at path. That a device is dead they don't see.
+// isBroken says whether a mount whose filesystem is gone, as drivers see it, stands at path. That a device is dead they
+// don't see.
 func (w *World) isBroken(path string) bool {
 	stack := w.mounts.stack(path)
 	return len(stack) > 0 && stack[len(stack)-1].isDead() && !stack[len(stack)-1].conn.isDisk

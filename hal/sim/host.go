@@ -12,16 +12,18 @@ type host struct {
 	inc *incarnation
 }
 
-// Host returns the host of the agent's present incarnation, for scenarios that call it themselves. Without an agent it begins a bare
-// incarnation.
+// Host returns the host of the agent's present incarnation, for scenarios that call it themselves. Without an agent it
+// begins a bare incarnation.
 func (w *World) Host() hal.Host { return w.hostOf(w.living()) }
 
 func (w *World) hostOf(inc *incarnation) hal.Host {
 	h := &host{w, inc}
 	return hal.Host{
-		Runtime: hostRuntime{h}, Machine: hostMachine{h}, Mounts: hostMounts{h}, Tree: hostTree{h}, Files: hostFiles{h}, HostPaths: hostPaths{h},
-		Children: hostChildren{h}, Registration: hostRegistration{h}, Drivers: hostDrivers{h}, CSIIdentity: hostIdentity{h},
-		CSINode: hostNode{h}, CSIController: hostController{h}, Cluster: hostCluster{h}, Watches: hostWatches{h},
+		Runtime: hostRuntime{h}, Machine: hostMachine{h}, Mounts: hostMounts{h}, Tree: hostTree{h}, Files: hostFiles{h},
+		HostPaths: hostPaths{h},
+		Children:  hostChildren{h}, Registration: hostRegistration{h}, Drivers: hostDrivers{h},
+		CSIIdentity: hostIdentity{h},
+		CSINode:     hostNode{h}, CSIController: hostController{h}, Cluster: hostCluster{h}, Watches: hostWatches{h},
 	}
 }
 

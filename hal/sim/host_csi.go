@@ -35,12 +35,14 @@ func (k *call) never(method string, errno syscall.Errno) error {
 	r.Outcome = hal.NotDone
 	k.w.trace.add(r)
 	return &hal.Error{
-		Op: method, Object: k.subject.name, Class: hal.ClassRPC, Outcome: hal.NotDone, Reply: hal.ReplyNever, Errno: errno,
+		Op: method, Object: k.subject.name, Class: hal.ClassRPC, Outcome: hal.NotDone, Reply: hal.ReplyNever,
+		Errno:  errno,
 		Detail: k.detail(),
 	}
 }
 
-// ask sends a request to the process behind a socket, or with endpoint "" to a connected driver, and waits for the answer.
+// ask sends a request to the process behind a socket, or with endpoint "" to a connected driver, and waits for the
+// answer.
 func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request) (result, error) {
 	w := h.w
 	object := hal.DriverOf(driver)
@@ -119,7 +121,8 @@ func (k *call) answer(r *rpc) (result, error) {
 		k.w.dieSoon(k.h.inc)
 	}
 	if !r.answered && r.deadline != 0 && k.w.happens(Pause, siteTimedOut, k.subject.name) {
-		k.sleep(k.w.time(siteTimedOut, k.subject.name, time.Millisecond, time.Second)) // an answer that comes meanwhile is late
+		// an answer that comes meanwhile is late
+		k.sleep(k.w.time(siteTimedOut, k.subject.name, time.Millisecond, time.Second))
 	}
 	rec := k.record(MarkReply)
 	var err error
@@ -127,7 +130,10 @@ func (k *call) answer(r *rpc) (result, error) {
 		err = r.failure()
 		rec.Code = r.code
 	} else {
-		err = &hal.Error{Op: r.method, Object: k.subject.name, Class: hal.ClassRPC, Outcome: hal.Unknown, Reply: hal.ReplyNone}
+		err = &hal.Error{
+			Op: r.method, Object: k.subject.name, Class: hal.ClassRPC, Outcome: hal.Unknown,
+			Reply: hal.ReplyNone,
+		}
 	}
 	rec.Outcome = hal.OutcomeOf(err)
 	k.w.trace.add(rec)
@@ -190,7 +196,8 @@ func (h hostRegistration) Info(c hal.Call, socket string) (hal.PluginInfo, error
 	at, _, errno := h.w.walk(socket, walkNoLastLink)
 	if errno == 0 && (at.n.uid != 0 || at.n.mode&0o022 != 0) {
 		return hal.PluginInfo{}, &hal.Error{
-			Op: getInfo, Object: socket, Class: hal.ClassRPC, Outcome: hal.NotDone, Errno: syscall.EACCES, Reply: hal.ReplyNever,
+			Op: getInfo, Object: socket, Class: hal.ClassRPC, Outcome: hal.NotDone, Errno: syscall.EACCES,
+			Reply: hal.ReplyNever,
 		}
 	}
 	made := h.w.madeOf(socket)
@@ -202,7 +209,10 @@ func (h hostRegistration) Info(c hal.Call, socket string) (hal.PluginInfo, error
 	if d.misregisters {
 		version = "0.3.0"
 	}
-	return hal.PluginInfo{Type: "CSIPlugin", Name: d.name, Endpoint: d.endpoint, Versions: []string{version}, Socket: made}, nil
+	return hal.PluginInfo{
+		Type: "CSIPlugin", Name: d.name, Endpoint: d.endpoint, Versions: []string{version},
+		Socket: made,
+	}, nil
 }
 
 // madeOf names what is at a path.
@@ -215,7 +225,10 @@ func (w *World) madeOf(path string) string {
 }
 
 func (h hostRegistration) Notify(c hal.Call, socket, made string, registered bool, _ string) error {
-	_, err := h.ask(callNotify, c, "", socket, request{method: "NotifyRegistrationStatus", readOnly: registered, made: made})
+	_, err := h.ask(callNotify, c, "", socket, request{
+		method: "NotifyRegistrationStatus", readOnly: registered,
+		made: made,
+	})
 	return err
 }
 

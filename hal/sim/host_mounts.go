@@ -115,7 +115,8 @@ func tmpfsOption(o hal.Option) bool {
 	case "huge":
 		return slices.Contains([]string{"never", "always", "within_size", "advise"}, o.Value)
 	case "mode", "uid", "gid":
-		return o.Value != "" && strings.Trim(o.Value, "01234567") == "" || o.Key != "mode" && strings.Trim(o.Value, "0123456789") == ""
+		return o.Value != "" && strings.Trim(o.Value, "01234567") == "" || o.Key != "mode" &&
+			strings.Trim(o.Value, "0123456789") == ""
 	case "size", "nr_blocks", "nr_inodes":
 		digits := strings.TrimRight(o.Value, "kKmMgGtTpPeE%")
 		return digits != "" && len(o.Value)-len(digits) <= 1 && strings.Trim(digits, "0123456789") == ""

@@ -47,7 +47,8 @@ func (h hostNode) Capabilities(
 	return reply, nil
 }
 
-func (h hostNode) Stage(c hal.Call, driver string, q *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
+func (h hostNode) Stage(c hal.Call, driver string, q *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error,
+) {
 	_, err := h.ask(callStage, c, driver, "", request{
 		method: "NodeStageVolume", effects: true, volume: q.GetVolumeId(), staging: q.GetStagingTargetPath(),
 		block: q.GetVolumeCapability().GetBlock() != nil, secrets: q.GetSecrets(), message: q,
@@ -129,7 +130,8 @@ func (h hostController) Capabilities(
 	return reply, nil
 }
 
-func (h hostController) Create(c hal.Call, driver string, q *csi.CreateVolumeRequest) (*csi.CreateVolumeResponse, error) {
+func (h hostController) Create(c hal.Call, driver string, q *csi.CreateVolumeRequest,
+) (*csi.CreateVolumeResponse, error) {
 	res, err := h.ask(callCreate, c, driver, "", request{
 		method: "CreateVolume", effects: true, volume: "name=" + q.GetName(), name: q.GetName(),
 	})
@@ -140,7 +142,8 @@ func (h hostController) Create(c hal.Call, driver string, q *csi.CreateVolumeReq
 	return &csi.CreateVolumeResponse{Volume: &csi.Volume{VolumeId: res.volume, CapacityBytes: size}}, nil
 }
 
-func (h hostController) Delete(c hal.Call, driver string, q *csi.DeleteVolumeRequest) (*csi.DeleteVolumeResponse, error) {
+func (h hostController) Delete(c hal.Call, driver string, q *csi.DeleteVolumeRequest,
+) (*csi.DeleteVolumeResponse, error) {
 	_, err := h.ask(callDelete, c, driver, "", request{method: "DeleteVolume", effects: true, volume: q.GetVolumeId()})
 	if err != nil {
 		return nil, err

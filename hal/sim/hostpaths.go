@@ -80,7 +80,8 @@ func (w *World) find(path string) (hal.HostFile, syscall.Errno) {
 	return found, 0
 }
 
-// nearest is the last name on the way to a missing file that is there, and the rest of the way. A link that leads nowhere is a part of the way.
+// nearest is the last name on the way to a missing file that is there, and the rest of the way. A link that leads
+// nowhere is a part of the way.
 func (w *World) nearest(path string) (at location, rest string, errno syscall.Errno) {
 	for links := 0; ; {
 		if at, _, errno = w.walk(path, walkAll); errno != syscall.ENOENT || path == "/" {

@@ -4,7 +4,8 @@ import "github.com/volnode/volnode/hal"
 
 var callLog = newCallSite("log.write", hal.ClassFile, false)
 
-// WriteLog is the write of the agent's log: to a pipe whose reader may be slow or sleep for minutes, or to a disk that is full. Of a task of the agent.
+// WriteLog is the write of the agent's log: to a pipe whose reader may be slow or sleep for minutes, or to a disk that
+// is full. Of a task of the agent.
 func (w *World) WriteLog() error {
 	inc := w.inc
 	if t := w.sched.current; t != nil {

@@ -28,8 +28,9 @@ type mount struct {
 
 // mountTable is the mount table of the agent's namespace.
 //
-// NB: mounts carry the mark of a peer group, and nothing propagates between places of the table. It would show only where a mount is made on top
-// of or below a mount whose peer stands elsewhere, which no driver here does. What is mounted in other namespaces: see namespace.go.
+// NB: mounts carry the mark of a peer group, and nothing propagates between places of the table. It would show only
+// where a mount is made on top of or below a mount whose peer stands elsewhere, which no driver here does. What is
+// mounted in other namespaces: see namespace.go.
 type mountTable struct {
 	w    *World
 	last hal.MountID // never reset in a boot; ids of different boots may be equal
@@ -211,7 +212,8 @@ func (t *mountTable) appendStack(all []*mount, path string) []*mount {
 // show is one line of the table.
 func (m *mount) show() hal.Mount {
 	h := hal.Mount{
-		ID: m.id, Path: m.path, Root: m.showRoot(), Device: m.root.sb.dev, FSType: m.root.sb.fsType, Source: m.root.sb.source,
+		ID: m.id, Path: m.path, Root: m.showRoot(), Device: m.root.sb.dev, FSType: m.root.sb.fsType,
+		Source:   m.root.sb.source,
 		ReadOnly: m.readOnly, Options: m.options, Shared: m.shared,
 	}
 	if m.conn != nil {

@@ -112,7 +112,8 @@ type removal struct {
 	why  syscall.Errno
 }
 
-// remove removes what is at dir/name with all below it, and passes over what can't go. It reports whether nothing is left.
+// remove removes what is at dir/name with all below it, and passes over what can't go. It reports whether nothing is
+// left.
 func (r *removal) remove(dir location, name string) bool {
 	k := dir.n.child(name)
 	switch {

@@ -8,10 +8,11 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is drivers in mount namespaces of their own, as all are that run in containers. Where the agent's directories are mounted there with the
-// propagation rshared (Bidirectional), each mount and unmount reaches the host, and the namespace need not be told from it. With rslave
-// (HostToContainer) the driver sees what the host mounts, and what it mounts and unmounts itself stays in its namespace (mount_namespaces(7)): it
-// answers OK, as far as it can see with reason, and the host sees nothing. With the last process of the namespace go its mounts.
+// This file is drivers in mount namespaces of their own, as all are that run in containers. Where the agent's
+// directories are mounted there with the propagation rshared (Bidirectional), each mount and unmount reaches the host,
+// and the namespace need not be told from it. With rslave (HostToContainer) the driver sees what the host mounts, and
+// what it mounts and unmounts itself stays in its namespace (mount_namespaces(7)): it answers OK, as far as it can see
+// with reason, and the host sees nothing. With the last process of the namespace go its mounts.
 
 var siteNamespace = newSite("driver.namespace")
 
@@ -26,7 +27,8 @@ type hiddenMount struct {
 
 // drawNamespace draws for a life of the driver that begins whether its mounts reach the host.
 //
-// A driver that does not look before it binds would pass on the directory below what the host does not see, and no agent could tell: it is spared.
+// A driver that does not look before it binds would pass on the directory below what the host does not see, and no
+// agent could tell: it is spared.
 func (d *driver) drawNamespace() {
 	d.isHidden = d.broken == Hides
 	if d.isHidden || !d.is.Checks || !d.w.happens(DriverHides, siteNamespace, d.name) {
@@ -34,13 +36,14 @@ func (d *driver) drawNamespace() {
 	}
 	d.isHidden = true
 	life := d.process
-	d.w.sched.at(d.w.sched.now.Add(d.w.time(siteNamespace, d.name, time.Second, hiddenMost)), siteNamespace.hash^hashString(d.name), nil, func() {
-		if d.up && d.process == life && d.isHidden {
-			d.w.event("driver.mended", d.name)
-			d.crash()
-			d.startIn(time.Second)
-		}
-	})
+	d.w.sched.at(d.w.sched.now.Add(d.w.time(siteNamespace, d.name, time.Second, hiddenMost)),
+		siteNamespace.hash^hashString(d.name), nil, func() {
+			if d.up && d.process == life && d.isHidden {
+				d.w.event("driver.mended", d.name)
+				d.crash()
+				d.startIn(time.Second)
+			}
+		})
 }
 
 // sees says whether the volume is mounted at a path as far as the driver can see.
@@ -64,8 +67,8 @@ func (d *driver) hide(r *rpc, v *volume, path string) syscall.Errno {
 	return 0
 }
 
-// unmount takes down what the driver sees at a path. What the host has mounted there stays if the namespace is not its peer: only the driver's copy
-// goes.
+// unmount takes down what the driver sees at a path. What the host has mounted there stays if the namespace is not its
+// peer: only the driver's copy goes.
 func (d *driver) unmount(r *rpc, path string) syscall.Errno {
 	if r.isHidden {
 		if !r.orphan {
@@ -76,7 +79,8 @@ func (d *driver) unmount(r *rpc, path string) syscall.Errno {
 	return d.w.mounts.unmount(actor{rpc: r}, path, 0)
 }
 
-// remove removes a name as the driver sees it. What is mounted on it in another namespace does not keep it: it is detached from there (since Linux
+// remove removes a name as the driver sees it. What is mounted on it in another namespace does not keep it: it is
+// detached from there (since Linux
 // 3.18).
 func (d *driver) remove(r *rpc, path string) syscall.Errno {
 	if stack := d.w.mounts.stack(path); r.isHidden && len(stack) > 0 {

@@ -45,7 +45,8 @@ func TestAnUnmountInANamespaceOfItsOwnLeavesTheHostsMount(t *testing.T) {
 		if keeps {
 			require.Len(t, k.w.MountsAt(root+"/p/mount"), 1)
 		} else {
-			require.Empty(t, k.w.MountsAt(root+"/p/mount"), "a directory that is removed takes the mounts of other namespaces with it")
+			require.Empty(t, k.w.MountsAt(root+"/p/mount"),
+				"a directory that is removed takes the mounts of other namespaces with it")
 		}
 		require.NoError(t, k.unstage())
 		require.Empty(t, k.w.Staged())

@@ -2,9 +2,10 @@ package sim
 
 import "strings"
 
-// Odometer makes every combination of the choices at the sites that it counts, one combination in each run: the first makes the benign choice
-// everywhere, and [Odometer.Next] turns it on to the next one, the last choice of the run before turning fastest. All other choices are those of
-// Inner. Which choices a run comes to may depend on what was chosen before in it.
+// Odometer makes every combination of the choices at the sites that it counts, one combination in each run: the first
+// makes the benign choice everywhere, and [Odometer.Next] turns it on to the next one, the last choice of the run
+// before turning fastest. All other choices are those of Inner. Which choices a run comes to may depend on what was
+// chosen before in it.
 type Odometer struct {
 	Inner  Chooser
 	Counts func(site string) bool

@@ -217,7 +217,8 @@ func (d *driver) publish(r *rpc, much amount) hal.Code {
 		return code
 	}
 	if d.is.PublishesNothing {
-		if errno := w.makeOne(actor{rpc: r}, r.target, hal.TypeDirectory, 0o750); errno != 0 && errno != syscall.EEXIST {
+		if errno := w.makeOne(actor{rpc: r}, r.target, hal.TypeDirectory, 0o750); errno != 0 &&
+			errno != syscall.EEXIST {
 			return hal.CodeInternal
 		}
 	} else if m := w.shows(v, r.target); m != nil && !m.isDead() {
@@ -295,7 +296,8 @@ func (d *driver) bindTo(r *rpc, v *volume, source string, much amount) hal.Code 
 	return hal.CodeOK
 }
 
-// boundAt is what others may do to a new mount. One that a driver made of what it found at a staging path need not be the volume.
+// boundAt is what others may do to a new mount. One that a driver made of what it found at a staging path need not be
+// the volume.
 func (d *driver) boundAt(v *volume, target string) {
 	w := d.w
 	if w.shows(v, target) != nil {

@@ -14,12 +14,15 @@ type Disk uint8
 const (
 	// DiskDrawn: one of the others.
 	DiskDrawn Disk = iota
-	// DiskOrdered is ext4 with data=ordered and auto_da_alloc: names and sizes survive up to some point in time, a size not without its
-	// data, a rename over a file not without the new file's data. fsync of anything commits all names so far.
+	// DiskOrdered is ext4 with data=ordered and auto_da_alloc: names and sizes survive up to some point in time, a size
+	// not without its data, a rename over a file not without the new file's data. fsync of anything commits all names
+	// so far.
 	DiskOrdered
-	// DiskEager is XFS: names survive up to some point in time, but the size and data of a new file may be missing under its name.
+	// DiskEager is XFS: names survive up to some point in time, but the size and data of a new file may be missing
+	// under its name.
 	DiskEager
-	// DiskMinimal is what POSIX promises: each name, size and sector by itself. Only a change of a name keeps those before it of that name.
+	// DiskMinimal is what POSIX promises: each name, size and sector by itself. Only a change of a name keeps those
+	// before it of that name.
 	DiskMinimal
 )
 
@@ -122,7 +125,8 @@ func (p *pageCache) sync(n *node) {
 		}
 		kept[i] = own
 		for j := i + 1; j < len(p.changes) && !kept[i]; j++ {
-			kept[i] = kept[j] && (c.meets(&p.changes[j]) || p.disk == DiskEager && c.kind < changeSize && p.changes[j].kind < changeSize)
+			kept[i] = kept[j] && (c.meets(&p.changes[j]) || p.disk == DiskEager && c.kind < changeSize &&
+				p.changes[j].kind < changeSize)
 		}
 	}
 	i := 0
@@ -243,7 +247,8 @@ func (w *World) cutSectors(p *pageCache, n *node, gone map[uint64]bool, forced [
 	c.undo = nil
 }
 
-// move puts n at dir/name, or leaves it nowhere if that place is taken or lies below n: a later change, synced by itself, may have made it so.
+// move puts n at dir/name, or leaves it nowhere if that place is taken or lies below n: a later change, synced by
+// itself, may have made it so.
 func move(n, dir *node, name string) {
 	if n.parent != nil {
 		n.detach()

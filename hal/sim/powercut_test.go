@@ -44,14 +44,16 @@ func TestSyncedDataSurvivesAPowerCut(t *testing.T) {
 				_, exists := w.Exists(p)
 				switch rapid.SampledFrom([]string{"write", "write-at", "sync", "sync-dir"}).Draw(t, "op") {
 				case "write":
-					data := bytes.Repeat([]byte{byte(rapid.IntRange(1, 255).Draw(t, "byte"))}, rapid.IntRange(0, 3000).Draw(t, "size"))
+					data := bytes.Repeat([]byte{byte(rapid.IntRange(1, 255).Draw(t, "byte"))},
+						rapid.IntRange(0, 3000).Draw(t, "size"))
 					require.NoError(t, h.Files.Write(c, p, data, 0o600))
 					m.maybe = append(m.maybe, data)
 				case "write-at":
 					if !exists {
 						continue
 					}
-					data := bytes.Repeat([]byte{byte(rapid.IntRange(1, 255).Draw(t, "byte"))}, rapid.IntRange(1, 2000).Draw(t, "size"))
+					data := bytes.Repeat([]byte{byte(rapid.IntRange(1, 255).Draw(t, "byte"))},
+						rapid.IntRange(1, 2000).Draw(t, "size"))
 					require.NoError(t, h.Files.WriteAt(c, p, int64(rapid.IntRange(0, 4000).Draw(t, "offset")), data))
 					m.maybe = append(m.maybe, w.ReadFile(p))
 				case "sync":
@@ -75,8 +77,8 @@ func TestSyncedDataSurvivesAPowerCut(t *testing.T) {
 	})
 }
 
-// checkAfterCut: a synced name is there; synced content is there, byte for byte, where nothing was written since; and each byte is one that
-// was written at its place at some time, or zero.
+// checkAfterCut: a synced name is there; synced content is there, byte for byte, where nothing was written since; and
+// each byte is one that was written at its place at some time, or zero.
 func checkAfterCut(t *rapid.T, w *sim.World, path string, m *fileModel) {
 	_, exists := w.Exists(path)
 	if m.named {
@@ -173,14 +175,16 @@ func TestAnyTreeSurvivesPowerCuts(t *testing.T) {
 	names := []string{"a", "b", "a/x", "a/y", "b/x", "a/x/z", "b/x/z"}
 	for seed := range uint64(3000) {
 		w := sim.New(sim.Config{
-			Chooser: sim.Seeded(seed), Profile: sim.Only(1<<15, sim.LostWrite), Disk: sim.DiskOrdered + sim.Disk(seed%3),
+			Chooser: sim.Seeded(seed), Profile: sim.Only(1<<15, sim.LostWrite),
+			Disk: sim.DiskOrdered + sim.Disk(seed%3),
 		})
 		w.Restarts(false)
 		h := w.Host()
 		n := uint32(0)
 		draw := func(hi int) int {
 			n++
-			return sim.Seeded(seed).Pick(sim.NewID("test", "", n), []uint32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}[:hi])
+			return sim.Seeded(seed).Pick(sim.NewID("test", "", n),
+				[]uint32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}[:hi])
 		}
 		w.Do(func() {
 			c := hal.Call{}

@@ -50,7 +50,8 @@ const (
 	Stalled
 	// Doubled: an RPC acts a second time, later.
 	Doubled
-	// Intercepted: an RPC is answered by something between agent and driver, with a status that tells nothing of it, and acts later.
+	// Intercepted: an RPC is answered by something between agent and driver, with a status that tells nothing of it,
+	// and acts later.
 	Intercepted
 	// DriverCrash: the driver dies when an RPC comes, before or after its effect.
 	DriverCrash
@@ -92,7 +93,8 @@ const (
 	ListEmpty
 	// ManifestTorn: a manifest is half written for up to minutes.
 	ManifestTorn
-	// DriverUpgraded: a driver that is restarted is upgraded: another version of it runs beside the old one for a while.
+	// DriverUpgraded: a driver that is restarted is upgraded: another version of it runs beside the old one for a
+	// while.
 	DriverUpgraded
 	// DriverReplaced: a driver that is restarted is another process at once, and its registration socket stays.
 	DriverReplaced
@@ -106,7 +108,8 @@ const (
 	DriverActsBehind
 	// DriverDaemon: a driver serves the filesystems of its volumes itself, and they end with it.
 	DriverDaemon
-	// DriverQuotes: a driver's errors quote secrets that it was given, whole or in part, in many encodings, also in calls that carry none.
+	// DriverQuotes: a driver's errors quote secrets that it was given, whole or in part, in many encodings, also in
+	// calls that carry none.
 	DriverQuotes
 	// DriverNasty: a driver's personality is not the polite one.
 	DriverNasty
@@ -118,7 +121,8 @@ const (
 	ForeignMount
 	// HeldOpen: a process on the node keeps a mount busy for some time.
 	HeldOpen
-	// ServerSilent: the server of a network filesystem does not answer for up to minutes; what touches a mount of it waits in the kernel.
+	// ServerSilent: the server of a network filesystem does not answer for up to minutes; what touches a mount of it
+	// waits in the kernel.
 	ServerSilent
 	// ServerStale: it exports the filesystem anew: the mounts that there are answer ESTALE.
 	ServerStale
@@ -149,9 +153,11 @@ const (
 var faultNames = [numFaults]string{
 	"", "slow", "pause", "crash before", "crash after", "crash replied", "reboot", "power cut", "fail, no effect",
 	"fail, part", "fail, full effect", "hang", "no space", "sync fails", "refused", "error, no effect", "error, part",
-	"error, full effect", "reply lost", "dropped", "late", "stalled", "doubled", "intercepted", "driver crash", "late reply dropped", "orphan acts",
+	"error, full effect", "reply lost", "dropped", "late", "stalled", "doubled", "intercepted", "driver crash",
+	"late reply dropped", "orphan acts",
 	"gone unseen", "stale socket", "registers late", "registers twice", "child lives", "notice doubled", "notice late",
-	"object late", "object repeated", "object stale", "synced late", "object merged", "object crossed", "watch breaks", "kind fails", "list empty",
+	"object late", "object repeated", "object stale", "synced late", "object merged", "object crossed", "watch breaks",
+	"kind fails", "list empty",
 	"manifest torn", "driver upgraded", "driver replaced", "socket lost", "driver queues",
 	"driver crashes", "driver acts behind", "driver daemon", "driver quotes", "driver nasty", "lost write",
 	"foreign unmount", "foreign mount", "held open", "server silent", "server stale", "driver hides", "stall",
@@ -180,23 +186,29 @@ const certain = 1 << 16
 var uniform = [numFaults]uint32{
 	Slow: 1500, Pause: 400, CrashBefore: 100, CrashAfter: 160, CrashReplied: 100, Reboot: 12, PowerCut: 24,
 	FailNone: 800, FailPart: 800, FailFull: 800, Hang: 500, NoSpace: 200, SyncFails: 300,
-	Refused: 1600, ErrorNone: 2000, ErrorPart: 1200, ErrorFull: 1600, Lost: 1600, Dropped: 1200, Late: 1600, Stalled: 800, Doubled: 400,
+	Refused: 1600, ErrorNone: 2000, ErrorPart: 1200, ErrorFull: 1600, Lost: 1600, Dropped: 1200, Late: 1600,
+	Stalled: 800, Doubled: 400,
 	Intercepted: 400,
-	DriverCrash: 600, LateDropped: 24000, OrphanActs: 24000, GoneUnseen: 24000, StaleSocket: 20000, RegistersLate: 16000,
+	DriverCrash: 600, LateDropped: 24000, OrphanActs: 24000, GoneUnseen: 24000, StaleSocket: 20000,
+	RegistersLate:  16000,
 	RegistersTwice: 12000, ChildLives: 30000, NoticeDoubled: 2000, NoticeLate: 2000,
 	ObjectLate: 3000, ObjectRepeated: 3000, ObjectStale: 1500, SyncedLate: 12000, ObjectMerged: 20000,
-	ObjectCrossed: 20000, WatchBreaks: 400, KindFails: 300, ListEmpty: 6000, ManifestTorn: 6000, DriverUpgraded: 16000, DriverReplaced: 10000,
-	SocketLost: 6000, DriverQueues: 4000, DriverCrashes: 3000, DriverActsBehind: 6000, DriverDaemon: 10000, DriverQuotes: 6000, DriverNasty: 32000,
-	LostWrite: 30000, ForeignUnmount: 800, ForeignMount: 1000, HeldOpen: 1600, ServerSilent: 8000, ServerStale: 8000, DriverHides: 2500, Stall: 8000,
-	RegistrarLives: 30000, Misregisters: 1500, RegistrarLost: 20000, DriverRival: 8000, SocketShared: 20000, DriverActsUntold: 3000,
-	DiskFails: 1500, NoticeVague: 8000,
+	ObjectCrossed: 20000, WatchBreaks: 400, KindFails: 300, ListEmpty: 6000, ManifestTorn: 6000, DriverUpgraded: 16000,
+	DriverReplaced: 10000,
+	SocketLost:     6000, DriverQueues: 4000, DriverCrashes: 3000, DriverActsBehind: 6000, DriverDaemon: 10000,
+	DriverQuotes: 6000, DriverNasty: 32000,
+	LostWrite: 30000, ForeignUnmount: 800, ForeignMount: 1000, HeldOpen: 1600, ServerSilent: 8000, ServerStale: 8000,
+	DriverHides: 2500, Stall: 8000,
+	RegistrarLives: 30000, Misregisters: 1500, RegistrarLost: 20000, DriverRival: 8000, SocketShared: 20000,
+	DriverActsUntold: 3000,
+	DiskFails:        1500, NoticeVague: 8000,
 }
 
 // Uniform has every fault at its usual rate.
 func Uniform() Profile { return Profile{uniform} }
 
-// Swarm draws a profile from seed: each fault is off in half of the seeds, and else at a quarter of its usual rate, at it, or at four times it.
-// Rare combinations are found where most faults are away.
+// Swarm draws a profile from seed: each fault is off in half of the seeds, and else at a quarter of its usual rate, at
+// it, or at four times it. Rare combinations are found where most faults are away.
 func Swarm(seed uint64) Profile {
 	p := Profile{}
 	for f := NoFault + 1; f < numFaults; f++ {
@@ -272,7 +284,8 @@ func (p *Profile) menuOf(scale uint32, faults ...Fault) menu {
 	return m
 }
 
-// menus are the menus of a world, one for each kind of choice. They are the class table: what is not on a menu is not injected.
+// menus are the menus of a world, one for each kind of choice. They are the class table: what is not on a menu is not
+// injected.
 type menus struct {
 	crash, crashIdle menu // at calls that change something; at those that only read
 	read             menu // class syscall or file, nothing changed

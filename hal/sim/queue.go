@@ -31,7 +31,8 @@ func (e *event) before(f *event) bool {
 	return e.seq < f.seq
 }
 
-// eventQueue is a heap of four children per parent, by value: half the depth of a binary one, and no allocation per event.
+// eventQueue is a heap of four children per parent, by value: half the depth of a binary one, and no allocation per
+// event.
 type eventQueue struct{ list []event }
 
 func (q *eventQueue) push(e event) {

@@ -19,7 +19,8 @@ const givenMost = 8
 
 var siteQuote = newSite("driver.quote")
 
-// learns keeps the values of a request's secrets, for a driver that quotes them: those of the last request are the last.
+// learns keeps the values of a request's secrets, for a driver that quotes them: those of the last request are the
+// last.
 func (d *driver) learns(r *rpc) {
 	if !d.is.Quotes {
 		return
@@ -68,7 +69,8 @@ func inURL(value, safe string) string {
 // cutLeast is the length from which a part of a value is quoted: a part of a password tells less than a guess.
 const cutLeast = 16
 
-// cuts are the parts of a value that drivers quote: all of it, its longest line, what it begins with, what is in the middle of it.
+// cuts are the parts of a value that drivers quote: all of it, its longest line, what it begins with, what is in the
+// middle of it.
 var cuts = [...]func(value string) string{
 	func(v string) string { return v },
 	func(v string) string {
@@ -80,11 +82,13 @@ var cuts = [...]func(value string) string{
 
 // manners are what is around it: what terminals obey, and more than anybody reads.
 var manners = [...]string{
-	"the back-end takes no key %s", "%s", "mount failed:\n\toutput: %s\n", "\x1b[2J\x1b]0;login\a key=%s\u202e;", strings.Repeat("the back-end is not well; ", 60) + "key %s",
+	"the back-end takes no key %s", "%s", "mount failed:\n\toutput: %s\n", "\x1b[2J\x1b]0;login\a key=%s\u202e;",
+	strings.Repeat("the back-end is not well; ", 60) + "key %s",
 	"key %s " + strings.Repeat("and much more ", 700),
 }
 
-// says is what an answer says: of a plain error its text, and what the driver quotes before or after it. One that says nothing quotes nothing.
+// says is what an answer says: of a plain error its text, and what the driver quotes before or after it. One that says
+// nothing quotes nothing.
 func (r *rpc) says() string {
 	words := ""
 	if r.fault != Intercepted {

@@ -7,9 +7,10 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// ranks is the order of what happens at one instant by priorities, which are drawn once for each thread of control: one is ahead of another all the
-// time, and not now and then, until it falls behind all others. With d-1 falls it finds each defect that d orderings make, with a probability that
-// has a bound: PCT (Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010).
+// ranks is the order of what happens at one instant by priorities, which are drawn once for each thread of control: one
+// is ahead of another all the time, and not now and then, until it falls behind all others. With d-1 falls it finds
+// each defect that d orderings make, with a probability that has a bound: PCT (Burckhardt et al., "A Randomized
+// Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010).
 //
 // So that much happens at one instant, nothing happens between two milliseconds.
 type ranks struct {

@@ -7,8 +7,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is registrars. The registrar of a driver is a process beside it, as kubernetes-csi/node-driver-registrar is: it makes the registration
-// socket, answers who the driver is, and ends as soon as it is told that the driver was not taken. Somebody starts it again after a while, if at all.
+// This file is registrars. The registrar of a driver is a process beside it, as kubernetes-csi/node-driver-registrar
+// is: it makes the registration socket, answers who the driver is, and ends as soon as it is told that the driver was
+// not taken. Somebody starts it again after a while, if at all.
 
 var (
 	siteRegister    = newSite("driver.register")
@@ -83,7 +84,9 @@ func (d *driver) register() {
 
 // isSucceeded: the next version of the driver has the registration socket at the same path.
 func (d *driver) isSucceeded() bool {
-	return slices.ContainsFunc(d.w.drivers, func(o *driver) bool { return o != d && o.socket == d.socket && d.replaced })
+	return slices.ContainsFunc(d.w.drivers, func(o *driver) bool {
+		return o != d && o.socket == d.socket && d.replaced
+	})
 }
 
 // endRegistrar kills the registrar. Its socket is removed or left behind.
@@ -101,9 +104,9 @@ func (d *driver) endRegistrar() {
 	}
 }
 
-// refused: the registrar was told that the driver was not taken. It ends, and is started again after a while, but for one that nobody looks after:
-// that stays away until calm, when a person has seen to what was refused. One that was refused without a reason stays away for good: nobody can know
-// what to mend.
+// refused: the registrar was told that the driver was not taken. It ends, and is started again after a while, but for
+// one that nobody looks after: that stays away until calm, when a person has seen to what was refused. One that was
+// refused without a reason stays away for good: nobody can know what to mend.
 func (d *driver) refused() {
 	w := d.w
 	w.event("driver.refused", d.name)
@@ -142,7 +145,8 @@ func (d *driver) loseSocket() {
 	}
 }
 
-// FindSocket makes the registration socket of a driver's registrar that lives anew, as a registrar does when it is started again.
+// FindSocket makes the registration socket of a driver's registrar that lives anew, as a registrar does when it is
+// started again.
 func (w *World) FindSocket(name string) {
 	if d := w.mustDriver(name); d.hasRegistrar {
 		d.register()

@@ -7,8 +7,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// lastMoment is what a call that acts as late as it may leaves of Settle: in it a doubled one acts once more, be it that instants are rounded up to
-// milliseconds.
+// lastMoment is what a call that acts as late as it may leaves of Settle: in it a doubled one acts once more, be it
+// that instants are rounded up to milliseconds.
 const lastMoment = 2 * time.Millisecond
 
 // Settle is how long after its deadline a call may still act: the simulator's Z.
@@ -98,8 +98,9 @@ func (r *rpc) tell(kind EffectKind, outcome hal.Outcome) {
 // note adds a trace record.
 func (r *rpc) note(m Mark) {
 	r.w.trace.add(Record{
-		Cause: r.begin, At: r.w.sched.now, Run: r.inc.number, Op: r.call.Op, Mark: m, What: r.site.name, Object: r.subject.name,
-		Code: r.code, Fault: r.fault, hash: r.site.hash ^ r.subject.hash,
+		Cause: r.begin, At: r.w.sched.now, Run: r.inc.number, Op: r.call.Op, Mark: m, What: r.site.name,
+		Object: r.subject.name,
+		Code:   r.code, Fault: r.fault, hash: r.site.hash ^ r.subject.hash,
 	})
 }
 
@@ -174,14 +175,16 @@ var siteQueue = newSite("driver.queue")
 // busy says whether another operation on the volume runs in this driver.
 func (d *driver) busy(not *rpc) bool {
 	for _, r := range d.w.rpcs {
-		if r != not && r.d == d && r.process == d.process && r.effects && r.volume == not.volume && r.state == rpcStarted {
+		if r != not && r.d == d && r.process == d.process && r.effects && r.volume == not.volume &&
+			r.state == rpcStarted {
 			return true
 		}
 	}
 	return false
 }
 
-// waits: a driver that does one thing at a time keeps the call until another has ended. It may have lost its turn by then.
+// waits: a driver that does one thing at a time keeps the call until another has ended. It may have lost its turn by
+// then.
 func (r *rpc) waits() bool {
 	d := r.d
 	if !d.is.Queues || !r.effects || !d.works(r) {
@@ -248,7 +251,10 @@ func (r *rpc) arrive() {
 		return
 	case r.d.broken == Refuses || r.d.broken == Fails || r.d.broken == Denies && r.method == "NodePublishVolume":
 		r.fault = NoFault
-		r.answer(map[Breakage]hal.Code{Refuses: hal.CodeUnavailable, Fails: hal.CodeInternal, Denies: hal.CodeFailedPrecondition}[r.d.broken])
+		r.answer(map[Breakage]hal.Code{
+			Refuses: hal.CodeUnavailable, Fails: hal.CodeInternal,
+			Denies: hal.CodeFailedPrecondition,
+		}[r.d.broken])
 		r.end()
 		return
 	case r.d.broken == Busy && r.effects:
@@ -363,7 +369,8 @@ func (r *rpc) act() {
 	}
 }
 
-// actsBehind: a driver of that kind, or what stands before it, answers with an error at once, and what was asked for is done afterwards.
+// actsBehind: a driver of that kind, or what stands before it, answers with an error at once, and what was asked for is
+// done afterwards.
 func (r *rpc) actsBehind() bool {
 	isBehind := (r.fault == ErrorPart || r.fault == ErrorFull) && (r.d.is.ActsBehind || r.d.is.ActsUntold)
 	if !isBehind && r.fault != Intercepted || r.replied {
@@ -387,7 +394,8 @@ var busyCodes = [...]hal.Code{hal.CodeUnknown, hal.CodeInternal, hal.CodeFailedP
 // errorCodes are the statuses that a driver fails with. All of them leave the effect open; they end the call.
 func errorCodes() [8]hal.Code {
 	return [...]hal.Code{
-		hal.CodeInternal, hal.CodeResourceExhausted, hal.CodeUnauthenticated, hal.CodeDataLoss, hal.CodePermissionDenied, hal.CodeUnknown,
+		hal.CodeInternal, hal.CodeResourceExhausted, hal.CodeUnauthenticated, hal.CodeDataLoss,
+		hal.CodePermissionDenied, hal.CodeUnknown,
 		hal.CodeDeadlineExceeded, hal.CodeAlreadyExists,
 	}
 }

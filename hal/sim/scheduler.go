@@ -124,7 +124,8 @@ func (s *scheduler) fail(what, stack string) {
 	}
 }
 
-// at schedules run at the instant t. With inc not nil, the event is void once inc is dead. key names the event for the tie-break.
+// at schedules run at the instant t. With inc not nil, the event is void once inc is dead. key names the event for the
+// tie-break.
 func (s *scheduler) at(t hal.Instant, key uint64, inc *incarnation, run func()) {
 	s.push(event{at: max(t, s.now), key: key, inc: inc, run: run})
 }
@@ -332,7 +333,8 @@ func (s *scheduler) drain(inc *incarnation) {
 	inc.drains = false
 }
 
-// close ends all coroutines, or hands them to who keeps them. Tasks that are left are unwound first. After a failure none is used again.
+// close ends all coroutines, or hands them to who keeps them. Tasks that are left are unwound first. After a failure
+// none is used again.
 func (s *scheduler) close(keeper *Buffers) {
 	s.closed = true
 	if keeper != nil && keeper.keeps && s.failure == nil {
@@ -398,8 +400,8 @@ func (s *scheduler) await(ctx context.Context, inc *incarnation, post func(func(
 
 type contextKey struct{}
 
-// Context is a context of virtual time, for Runtime.Await. It also works below context.WithValue. Done returns nil: nothing in a world
-// may wait on a channel.
+// Context is a context of virtual time, for Runtime.Await. It also works below context.WithValue. Done returns nil:
+// nothing in a world may wait on a channel.
 type Context struct {
 	world    *World
 	deadline hal.Instant // of the world's clock; 0 is none

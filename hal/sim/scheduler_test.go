@@ -192,7 +192,8 @@ func TestAStalledAgentGoesOnInOrder(t *testing.T) {
 	require.Equal(t, []string{"world"}, order)
 	require.NoError(t, w.RunFor(2*time.Second))
 	require.False(t, w.IsStalled())
-	require.Equal(t, []string{"world", "task", "first", "second"}, order, "a timer is posted to the owner, a task goes on by itself")
+	require.Equal(t, []string{"world", "task", "first", "second"}, order,
+		"a timer is posted to the owner, a task goes on by itself")
 	require.Equal(t, time.Minute, slept.Sub(began))
 	w.StallAgent(time.Hour)
 	w.KillAgent()

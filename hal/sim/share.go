@@ -8,10 +8,10 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is filesystems that a server elsewhere serves (NFS). While the server is silent, whatever steps into a mount of it, or unmounts one, sits
-// in the kernel until it answers (nfs(5), hard). When the server exports the same files anew, the mounts that there are answer ESTALE for good; they
-// can be unmounted, and what is mounted from then on is sound. A look at the mount table, or at a mount's root with AT_STATX_DONT_SYNC, asks no
-// server.
+// This file is filesystems that a server elsewhere serves (NFS). While the server is silent, whatever steps into a
+// mount of it, or unmounts one, sits in the kernel until it answers (nfs(5), hard). When the server exports the same
+// files anew, the mounts that there are answer ESTALE for good; they can be unmounted, and what is mounted from then on
+// is sound. A look at the mount table, or at a mount's root with AT_STATX_DONT_SYNC, asks no server.
 
 // share is what a server exports.
 type share struct {
@@ -33,7 +33,8 @@ var (
 // silentMost is how long a server is silent: as long as a helper may hang.
 const silentMost = HangMost
 
-// refuses is the answer to what steps into a mount: 0, hangs, or what is left of a filesystem whose process or export is gone.
+// refuses is the answer to what steps into a mount: 0, hangs, or what is left of a filesystem whose process or export
+// is gone.
 func (m *mount) refuses(w *World) syscall.Errno {
 	switch {
 	case m.conn == nil:
@@ -109,7 +110,8 @@ func (w *World) shareOf(driver, handle string) *share {
 	return nil
 }
 
-// SilenceServer keeps the server of a volume from answering for some time. It reports whether it has one: its driver's personality is Network.
+// SilenceServer keeps the server of a volume from answering for some time. It reports whether it has one: its driver's
+// personality is Network.
 func (w *World) SilenceServer(driver, handle string, d time.Duration) bool {
 	s := w.shareOf(driver, handle)
 	if s != nil {
@@ -133,7 +135,8 @@ func (w *World) IsSilent(driver, handle string) bool {
 	return s != nil && s.isSilent
 }
 
-// MountShare mounts a share that is no volume's at path, which is made, as the node's fstab has it. The next boot does not mount it.
+// MountShare mounts a share that is no volume's at path, which is made, as the node's fstab has it. The next boot does
+// not mount it.
 func (w *World) MountShare(path string) {
 	at := w.makeDirs(path)
 	s := &share{name: path}
@@ -148,7 +151,8 @@ func (w *World) IsShareSilent(path string) bool {
 	return slices.ContainsFunc(w.shares, func(s *share) bool { return s.name == path && s.isSilent })
 }
 
-// SilenceShare keeps the server of what MountShare has mounted at path from answering for some time. It reports whether there is such a share.
+// SilenceShare keeps the server of what MountShare has mounted at path from answering for some time. It reports whether
+// there is such a share.
 func (w *World) SilenceShare(path string, d time.Duration) bool {
 	i := slices.IndexFunc(w.shares, func(s *share) bool { return s.name == path })
 	if i >= 0 {
@@ -170,8 +174,9 @@ func (d *driver) silenceAll(on bool) {
 	}
 }
 
-// hung: the call is about a share whose server is silent. f is called when that answers, if the call may still act then. If it may not, it ends
-// without effect: what waits for a server can be killed (TASK_KILLABLE), and its driver does.
+// hung: the call is about a share whose server is silent. f is called when that answers, if the call may still act
+// then. If it may not, it ends without effect: what waits for a server can be killed (TASK_KILLABLE), and its driver
+// does.
 func (r *rpc) hung(f func()) bool {
 	if !r.effects {
 		return false
@@ -190,9 +195,11 @@ func (r *rpc) hung(f func()) bool {
 	return true
 }
 
-// troubles draws what becomes of the server of a volume that was just mounted: it says nothing for a while, or exports the volume anew.
+// troubles draws what becomes of the server of a volume that was just mounted: it says nothing for a while, or exports
+// the volume anew.
 //
-// A call that is under way, and acts after that, could replace a mount that is stale, and no agent could tell: then the server does not.
+// A call that is under way, and acts after that, could replace a mount that is stale, and no agent could tell: then the
+// server does not.
 func (w *World) troubles(d *driver, v *volume, path string) {
 	if v.share == nil {
 		return
@@ -206,7 +213,9 @@ func (w *World) troubles(d *driver, v *volume, path string) {
 	}
 	if w.happens(ServerStale, siteExport, path) {
 		w.meddleIn(siteExport, path, func() {
-			if !slices.ContainsFunc(w.rpcs, func(r *rpc) bool { return r.effects && r.d.backend == d.backend && r.volume == v.handle }) {
+			if !slices.ContainsFunc(w.rpcs, func(r *rpc) bool {
+				return r.effects && r.d.backend == d.backend && r.volume == v.handle
+			}) {
 				w.reexport(v.share)
 			}
 		})

@@ -18,7 +18,10 @@ func networkWorld(t *testing.T) *client {
 
 func (k *client) publishAt(target string) error {
 	return k.do(func(c hal.Call) error {
-		_, err := k.h.CSINode.Publish(c, "d", &csi.NodePublishVolumeRequest{VolumeId: "v", StagingTargetPath: root + "/s", TargetPath: root + target})
+		_, err := k.h.CSINode.Publish(c, "d", &csi.NodePublishVolumeRequest{
+			VolumeId:          "v",
+			StagingTargetPath: root + "/s", TargetPath: root + target,
+		})
 		return err
 	})
 }

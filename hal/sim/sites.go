@@ -15,14 +15,15 @@ type Injected struct {
 	Fault  Fault
 }
 
-// Menu is a kind of choice: what can go wrong at the sites that have it. The menus are the class table: what is on none of a site's is not injected
-// there.
+// Menu is a kind of choice: what can go wrong at the sites that have it. The menus are the class table: what is on none
+// of a site's is not injected there.
 type Menu struct {
 	Name   string // for people: "RPC with effects"
 	Faults []Fault
 }
 
-// Site is one place of the model at which a fault can be injected: a method of the host, or something that happens in the world.
+// Site is one place of the model at which a fault can be injected: a method of the host, or something that happens in
+// the world.
 type Site struct {
 	Name   string // as a trace and a scenario name it: "csi.stage"
 	IsCall bool
@@ -59,7 +60,8 @@ func Sites() []Site {
 	deathAtRead := named("death of the agent or the node, at a call that only reads", &m.crashIdle)
 	read, file, fsync := named("reading, or removing", &m.read), named("file", &m.file), named("fsync", &m.fsync)
 	mount, netMount := named("mount", &m.mount), named("mount of a network filesystem", &m.netMount)
-	helper, ask, effects := named("helper process", &m.helper), named("RPC without effects", &m.ask), named("RPC with effects", &m.rpc)
+	helper, ask, effects := named("helper process", &m.helper), named("RPC without effects", &m.ask),
+		named("RPC with effects", &m.rpc)
 	var sites []Site
 	add := func(menu Menu, calls ...*callSite) {
 		for _, k := range calls {
@@ -70,8 +72,10 @@ func Sites() []Site {
 			sites = append(sites, s)
 		}
 	}
-	add(effects, callStage, callUnstage, callPublish, callUnpublish, callCreate, callDelete, callControllerPublish, callControllerUnpublish)
-	add(ask, callInfo, callNotify, callPluginInfo, callPluginCaps, callProbe, callNodeInfo, callNodeCaps, callControllerCaps)
+	add(effects, callStage, callUnstage, callPublish, callUnpublish, callCreate, callDelete, callControllerPublish,
+		callControllerUnpublish)
+	add(ask, callInfo, callNotify, callPluginInfo, callPluginCaps, callProbe, callNodeInfo, callNodeCaps,
+		callControllerCaps)
 	add(read, callConnect, callSecret, callTable, callAt, callWithin, callLiving, callRead)
 	add(read, callRemove, callRemoveTree, callList, callStat, callCached)
 	add(mount, callMount, callBind, callUnmount)
@@ -106,7 +110,10 @@ func eventSites() []eventSite {
 		{siteWatch, []Fault{WatchBreaks}},
 		{siteKind, []Fault{KindFails}},
 		{siteList, []Fault{ListEmpty}},
-		{sitePersonality, []Fault{DriverNasty, DriverQueues, DriverActsBehind, DriverCrashes, DriverDaemon, DriverQuotes, DriverActsUntold}},
+		{sitePersonality, []Fault{
+			DriverNasty, DriverQueues, DriverActsBehind, DriverCrashes, DriverDaemon,
+			DriverQuotes, DriverActsUntold,
+		}},
 		{siteLost, []Fault{SocketLost}},
 		{siteUpgrade, []Fault{DriverUpgraded}},
 		{siteReplace, []Fault{DriverReplaced}},

@@ -11,8 +11,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is how the agent is told of the cluster: late, twice, in older versions, across each other, with parts missing for a while; never
-// otherwise than hal.Cluster's contract allows. What was told last of an object is true, and Synced comes after all that exists.
+// This file is how the agent is told of the cluster: late, twice, in older versions, across each other, with parts
+// missing for a while; never otherwise than hal.Cluster's contract allows. What was told last of an object is true, and
+// Synced comes after all that exists.
 
 const (
 	objectMost     = 500 * time.Millisecond
@@ -68,7 +69,8 @@ func (w *World) sayAt(inc *incarnation, at hal.Instant, e hal.ClusterEvent) {
 	})
 }
 
-// say delivers a notice of an object at an instant, or the version that it was merged into by then. gone: that object is gone.
+// say delivers a notice of an object at an instant, or the version that it was merged into by then. gone: that object
+// is gone.
 func (w *World) say(inc *incarnation, c *clusterObject, at hal.Instant, object any, gone bool) {
 	c.said++
 	f, nth := w.cluster.watch, c.said
@@ -95,8 +97,8 @@ func (w *World) again(inc *incarnation, c *clusterObject, object any, gone bool)
 	}
 }
 
-// tellObject delivers the present state of an object, unless it is kept back, and returns when the first notice of it arrives. The states of one
-// object arrive in their order; those of different objects in any.
+// tellObject delivers the present state of an object, unless it is kept back, and returns when the first notice of it
+// arrives. The states of one object arrive in their order; those of different objects in any.
 func (w *World) tellObject(c *clusterObject) hal.Instant {
 	inc := w.cluster.watcher
 	if inc == nil || inc.dead || c.now == nil && c.as == nil || w.isOut(inc, c) {
@@ -125,7 +127,8 @@ func (w *World) tellObject(c *clusterObject) hal.Instant {
 	return w.tellNow(inc, c, max(at, c.told+1))
 }
 
-// entangled returns the pods that can only be told of at once with c, itself first: one has a uid now under which the agent was told of another.
+// entangled returns the pods that can only be told of at once with c, itself first: one has a uid now under which the
+// agent was told of another.
 func (w *World) entangled(c *clusterObject) []*clusterObject {
 	uid := func(o any) types.UID {
 		if p, ok := o.(*corev1.Pod); ok {
@@ -186,14 +189,17 @@ func (w *World) tellTogether(inc *incarnation, all []*clusterObject) hal.Instant
 // tellNow delivers an object that is there.
 func (w *World) tellNow(inc *incarnation, c *clusterObject, at hal.Instant) hal.Instant {
 	isUnderWay := c.told > w.sched.now+1
-	isEnding := slices.ContainsFunc(c.ends, func(e ending) bool { return e.is == hal.IdentityOf(c.now) && e.at > w.sched.now })
+	isEnding := slices.ContainsFunc(c.ends, func(e ending) bool {
+		return e.is == hal.IdentityOf(c.now) && e.at > w.sched.now
+	})
 	other := c.as == nil && c.left != nil && !isSame(c.left, c.now)
 	first, from := at, w.sched.now
 	if c.kind() != "pods" {
 		from = max(from, c.shown) // the former one would take the name of this one otherwise
 	}
 	switch {
-	case isUnderWay && other && !isEnding && c.told.Sub(from) > fastest+1 && w.happens(ObjectCrossed, siteObject, c.name):
+	case isUnderWay && other && !isEnding && c.told.Sub(from) > fastest+1 &&
+		w.happens(ObjectCrossed, siteObject, c.name):
 		first = from.Add(w.time(siteObject, c.name, fastest, c.told.Sub(from)-1))
 		at = first
 	case isUnderWay && !other && w.happens(ObjectMerged, siteObject, c.name):
@@ -234,8 +240,8 @@ func (w *World) outageOf(kind string) *outage {
 	return nil
 }
 
-// BreakWatch keeps all news from the agent's watch for a while, or those of one kind ("pods", "persistent volumes", "claims", "drivers"): then the
-// source says so. At the end all is listed anew.
+// BreakWatch keeps all news from the agent's watch for a while, or those of one kind ("pods", "persistent volumes",
+// "claims", "drivers"): then the source says so. At the end all is listed anew.
 func (w *World) BreakWatch(kind string, lasts time.Duration) {
 	if inc := w.cluster.watcher; inc != nil && !inc.dead {
 		w.breaks(inc, kind, lasts)

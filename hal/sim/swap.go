@@ -58,7 +58,8 @@ func (w *World) Move(from, to string) syscall.Errno {
 	return 0
 }
 
-// Remake removes a directory with all in it, and makes it again at the same instant: another directory, whose inode has the same number.
+// Remake removes a directory with all in it, and makes it again at the same instant: another directory, whose inode has
+// the same number.
 func (w *World) Remake(path string) syscall.Errno {
 	at, _, errno := w.walk(path, walkAll)
 	switch {

@@ -10,7 +10,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// toy is an agent of the least kind: it registers drivers, and mounts and unmounts its volumes for ever, trying again after each error.
+// toy is an agent of the least kind: it registers drivers, and mounts and unmounts its volumes for ever, trying again
+// after each error.
 type toy struct {
 	h       hal.Host
 	volumes int
@@ -40,7 +41,10 @@ func startToy(volumes int) func(hal.Host) {
 
 func (a *toy) call() hal.Call {
 	a.nextOp++
-	return hal.Call{Op: a.nextOp, Key: "k", Deadline: a.h.Runtime.Now().Add(30 * time.Second), Late: func(hal.OpID, error) {}}
+	return hal.Call{
+		Op: a.nextOp, Key: "k", Deadline: a.h.Runtime.Now().Add(30 * time.Second),
+		Late: func(hal.OpID, error) {},
+	}
 }
 
 func (a *toy) sleep(d time.Duration) {
@@ -97,7 +101,8 @@ func (a *toy) volume(n int) {
 	for {
 		a.until(func() error { return a.log(journal, "up") })
 		a.until(func() error {
-			_, err := a.h.CSINode.Stage(a.call(), "d", &csi.NodeStageVolumeRequest{VolumeId: name, StagingTargetPath: staging})
+			_, err := a.h.CSINode.Stage(a.call(), "d",
+				&csi.NodeStageVolumeRequest{VolumeId: name, StagingTargetPath: staging})
 			return err
 		})
 		a.until(func() error {
@@ -105,7 +110,8 @@ func (a *toy) volume(n int) {
 				VolumeId: name, StagingTargetPath: staging, TargetPath: target,
 			})
 			if hal.OutcomeOf(err) == hal.Unknown {
-				_, _ = a.h.CSINode.Stage(a.call(), "d", &csi.NodeStageVolumeRequest{VolumeId: name, StagingTargetPath: staging})
+				_, _ = a.h.CSINode.Stage(a.call(), "d",
+					&csi.NodeStageVolumeRequest{VolumeId: name, StagingTargetPath: staging})
 			}
 			return err
 		})
@@ -113,11 +119,13 @@ func (a *toy) volume(n int) {
 		a.sleep(5 * time.Second)
 		a.until(func() error { return a.log(journal, "down") })
 		a.until(func() error {
-			_, err := a.h.CSINode.Unpublish(a.call(), "d", &csi.NodeUnpublishVolumeRequest{VolumeId: name, TargetPath: target})
+			_, err := a.h.CSINode.Unpublish(a.call(), "d",
+				&csi.NodeUnpublishVolumeRequest{VolumeId: name, TargetPath: target})
 			return err
 		})
 		a.until(func() error {
-			_, err := a.h.CSINode.Unstage(a.call(), "d", &csi.NodeUnstageVolumeRequest{VolumeId: name, StagingTargetPath: staging})
+			_, err := a.h.CSINode.Unstage(a.call(), "d",
+				&csi.NodeUnstageVolumeRequest{VolumeId: name, StagingTargetPath: staging})
 			return err
 		})
 		a.rounds++

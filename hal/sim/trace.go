@@ -74,7 +74,8 @@ func (t *Trace) add(r Record) uint64 {
 		t.last.op, t.last.what, t.last.object = r.Op, r.What, r.Object
 	}
 	h := fold(t.hash ^ uint64(r.At))
-	h = fold(h ^ r.hash ^ uint64(r.Op)<<40 ^ uint64(r.Run)<<24 ^ uint64(r.Mark)<<16 ^ uint64(r.Outcome)<<8 ^ uint64(r.Fault))
+	h = fold(h ^ r.hash ^ uint64(r.Op)<<40 ^ uint64(r.Run)<<24 ^ uint64(r.Mark)<<16 ^ uint64(
+		r.Outcome)<<8 ^ uint64(r.Fault))
 	t.hash = fold(h ^ uint64(r.Errno)<<32 ^ uint64(r.Code) ^ r.Cause<<8)
 	if t.Keep {
 		r.ID = t.count
@@ -83,7 +84,8 @@ func (t *Trace) add(r Record) uint64 {
 	return t.count
 }
 
-// AppendText appends the record as one line, without its end: number, time, run, operation, sign, what, object, result, fault, cause.
+// AppendText appends the record as one line, without its end: number, time, run, operation, sign, what, object, result,
+// fault, cause.
 func (r *Record) AppendText(b []byte) []byte {
 	b = strconv.AppendUint(b, r.ID, 10)
 	b = append(b, ' ')

@@ -75,7 +75,8 @@ func (w *World) held(of func(*volume) []hold) []Held {
 func (w *World) Forget(published Held) {
 	for _, b := range w.backends {
 		for _, v := range b.volumes {
-			if h := findHold(v.published, published.Path); h != nil && b.name == published.Driver && v.handle == published.Volume {
+			if h := findHold(v.published, published.Path); h != nil && b.name == published.Driver &&
+				v.handle == published.Volume {
 				h.mind = nil
 			}
 		}
@@ -125,12 +126,16 @@ type DriverState struct {
 func (w *World) Drivers() []DriverState {
 	all := make([]DriverState, len(w.drivers))
 	for i, d := range w.drivers {
-		all[i] = DriverState{d.name, d.endpoint, d.socket, d.nodeID, d.instance(), d.is, d.up, d.accepted, d.misregisters, d.isHidden}
+		all[i] = DriverState{
+			d.name, d.endpoint, d.socket, d.nodeID, d.instance(), d.is, d.up, d.accepted,
+			d.misregisters, d.isHidden,
+		}
 	}
 	return all
 }
 
-// HoldsRetired says whether the agent is connected to a version of a driver that was retired: it may not have been told that its process has ended.
+// HoldsRetired says whether the agent is connected to a version of a driver that was retired: it may not have been told
+// that its process has ended.
 func (w *World) HoldsRetired(driver string) bool {
 	inc := w.watching()
 	return inc != nil && slices.ContainsFunc(inc.conns, func(c *conn) bool { return c.driver == driver && c.d.retired })
@@ -165,7 +170,8 @@ func (w *World) MadeBy(socket string) string {
 }
 
 func (d *driver) instance() string {
-	return d.name + "/" + strconv.FormatUint(uint64(d.w.boot.number), 10) + "." + strconv.FormatUint(uint64(d.process), 10)
+	return d.name + "/" + strconv.FormatUint(uint64(d.w.boot.number), 10) + "." +
+		strconv.FormatUint(uint64(d.process), 10)
 }
 
 // VolumeDevice is the device number that a mount of a volume shows; false if there is no such volume.
@@ -358,7 +364,8 @@ func (w *World) BindMount(source, target string, readOnly bool) syscall.Errno {
 // UnmountTop unmounts the top mount at a path, as somebody on the node would.
 func (w *World) UnmountTop(path string) syscall.Errno { return w.mounts.unmount(actor{}, path, 0) }
 
-// Hold opens what is at path, as a process on the node would. The unmount of the mount it lies on answers EBUSY until release.
+// Hold opens what is at path, as a process on the node would. The unmount of the mount it lies on answers EBUSY until
+// release.
 func (w *World) Hold(path string) (release func(), err error) {
 	at, _, errno := w.walk(path, walkAll)
 	if errno != 0 {
@@ -423,8 +430,9 @@ const (
 	UpcomingTask
 )
 
-// Upcoming is what will happen by itself, in its order; false if something is under way: a call, an RPC that may act, a helper, a death, or what the
-// agent has been told and not yet taken up. With dies, it is what would happen if the agent died now.
+// Upcoming is what will happen by itself, in its order; false if something is under way: a call, an RPC that may act, a
+// helper, a death, or what the agent has been told and not yet taken up. With dies, it is what would happen if the
+// agent died now.
 func (w *World) Upcoming(dies bool) ([]Upcoming, bool) {
 	s := w.sched
 	isDead := dies || w.inc == nil || w.inc.dead

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// This file is how a driver's process changes: it restarts, is replaced behind its registration socket, or is upgraded to another version.
+// This file is how a driver's process changes: it restarts, is replaced behind its registration socket, or is upgraded
+// to another version.
 
 const (
 	overlapMost = 10 * time.Minute // of two versions of one driver
@@ -37,8 +38,8 @@ func (w *World) RestartDriver(name string) {
 	}
 }
 
-// ReplaceDriver puts another process in the place of a driver's plugin, at once or soon. Its registrar lives on: the registration socket does not
-// change.
+// ReplaceDriver puts another process in the place of a driver's plugin, at once or soon. Its registrar lives on: the
+// registration socket does not change.
 func (w *World) ReplaceDriver(name string) {
 	d := w.mustDriver(name)
 	if !d.up {
@@ -58,8 +59,8 @@ func (w *World) ReplaceDriverBy(name string, staging bool) {
 // StopPlugin kills a driver's process and not its registrar. It comes back after StartDriver.
 func (w *World) StopPlugin(name string) { w.mustDriver(name).fall() }
 
-// RivalDriver starts another process under a driver's name, with an endpoint of its own, which leaves after a while: nothing is to become of it as
-// long as the driver serves.
+// RivalDriver starts another process under a driver's name, with an endpoint of its own, which leaves after a while:
+// nothing is to become of it as long as the driver serves.
 func (w *World) RivalDriver(name string, stays time.Duration) {
 	of := w.mustDriver(name)
 	of.versions++
@@ -71,15 +72,17 @@ func (w *World) RivalDriver(name string, stays time.Duration) {
 	w.sched.at(w.sched.now.Add(stays), siteRival.hash^hashString(name), nil, d.retire)
 }
 
-// UpgradeDriver starts another version of a driver beside the one that serves: a process and sockets of its own, manners that may differ, the same
-// name and volumes. The old one serves on, as far as it is asked, and ends after overlap.
+// UpgradeDriver starts another version of a driver beside the one that serves: a process and sockets of its own,
+// manners that may differ, the same name and volumes. The old one serves on, as far as it is asked, and ends after
+// overlap.
 func (w *World) UpgradeDriver(name string, overlap time.Duration) {
 	old := w.mustDriver(name)
 	old.versions++
 	w.upgrade(old, w.versionOf(old, strconv.Itoa(old.versions)), overlap)
 }
 
-// ChangeDriver is UpgradeDriver to a version that has STAGE_UNSTAGE_VOLUME or has not, and is as the old one in all else.
+// ChangeDriver is UpgradeDriver to a version that has STAGE_UNSTAGE_VOLUME or has not, and is as the old one in all
+// else.
 func (w *World) ChangeDriver(name string, staging bool, overlap time.Duration) {
 	old := w.mustDriver(name)
 	old.versions++
@@ -106,7 +109,8 @@ func (d *driver) another(suffix string, is Personality) *driver {
 	base := d.w.base
 	return &driver{
 		backend: d.backend, w: d.w, is: is, nodeID: d.nodeID, broken: d.broken,
-		endpoint: base + "/plugins/" + d.name + "/csi-" + suffix + ".sock", socket: base + "/plugins_registry/" + d.name + "-" + suffix + "-reg.sock",
+		endpoint: base + "/plugins/" + d.name + "/csi-" + suffix + ".sock",
+		socket:   base + "/plugins_registry/" + d.name + "-" + suffix + "-reg.sock",
 	}
 }
 

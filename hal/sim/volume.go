@@ -38,8 +38,8 @@ type volume struct {
 // AddVolume makes a volume of a driver, as its controller would have done.
 func (w *World) AddVolume(driver, handle string) { w.mustDriver(driver).addVolume(handle) }
 
-// SetAttached attaches a volume to the node, or detaches it, as the cluster's controller does by the back-end: what is mounted of it stays mounted, and is
-// dead from then on. A driver with Attach stages only what is attached.
+// SetAttached attaches a volume to the node, or detaches it, as the cluster's controller does by the back-end: what is
+// mounted of it stays mounted, and is dead from then on. A driver with Attach stages only what is attached.
 func (w *World) SetAttached(driver, handle string, on bool) {
 	if v := w.mustDriver(driver).volume(handle); v != nil && v.attached != on {
 		v.attached = on

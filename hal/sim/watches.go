@@ -147,10 +147,12 @@ func (w *World) pathGone(inc *incarnation, dir string) {
 
 // isIn says whether a path is dir or lies below it.
 func isIn(path []byte, dir string) bool {
-	return len(path) >= len(dir) && string(path[:len(dir)]) == dir && (len(path) == len(dir) || path[len(dir)] == '/' || dir == "/")
+	return len(path) >= len(dir) && string(path[:len(dir)]) == dir &&
+		(len(path) == len(dir) || path[len(dir)] == '/' || dir == "/")
 }
 
-// contentChanged tells the watches of the directory that the file is in. A path that ends in a slash says that anything in it may have changed.
+// contentChanged tells the watches of the directory that the file is in. A path that ends in a slash says that anything
+// in it may have changed.
 func (w *World) contentChanged(path string) {
 	if inc := w.watching(); inc != nil && len(inc.watches.dirs) > 0 {
 		at := strings.LastIndexByte(path, '/')
@@ -249,7 +251,8 @@ func (w *World) sockets(to []hal.SocketEvent, n *node, path string) []hal.Socket
 	return to
 }
 
-// Directory is as inotify(7): a change is in the queue before the call that makes it returns, however late somebody looks there. The queue may overflow.
+// Directory is as inotify(7): a change is in the queue before the call that makes it returns, however late somebody
+// looks there. The queue may overflow.
 func (h hostWatches) Directory(dir string, f func()) (changed func() (names []string, isAny bool)) {
 	d := &dirWatch{path: dir, f: f, marked: true, isAny: true}
 	changed = func() (names []string, isAny bool) {

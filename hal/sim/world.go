@@ -13,8 +13,10 @@ type Config struct {
 	Profile Profile // which faults are possible, and how often; default none
 	Script  Script  // faults that are wanted at certain calls; default none
 	Tie     uint64  // seed of the order of what happens at one instant; 0 is first in, first out
-	Depth   int     // of PCT: threads of control keep their order but for Depth-1 changes, and instants are milliseconds; 0 is none of it
-	Keep    bool    // keep the trace's records, not only its hash
+	// of PCT: threads of control keep their order but for Depth-1 changes, and instants are milliseconds; 0 is none of
+	// it
+	Depth int
+	Keep  bool // keep the trace's records, not only its hash
 
 	RootDir string // the agent's root directory; default /var/lib/volnode
 	// MoreDir is one more directory of the agent, below RootDir: that of manifests. A mount may stand on it.
@@ -22,8 +24,8 @@ type Config struct {
 	Source  hal.Source // of the cluster's objects; default "manifest"
 	Private bool       // mounts do not propagate; else as systemd leaves it: shared
 	Disk    Disk       // of the root filesystem; default drawn
-	// DiesAfter: a reboot or a power cut at a call that changes something comes after its effect, or when its RPC was sent; default a reboot comes
-	// before it, and a power cut before or after it, as the call's object has it.
+	// DiesAfter: a reboot or a power cut at a call that changes something comes after its effect, or when its RPC was
+	// sent; default a reboot comes before it, and a power cut before or after it, as the call's object has it.
 	DiesAfter bool
 
 	Buffers *Buffers // for what the agent reads, which it may use until it dies; default none: all that is read is made
@@ -101,8 +103,9 @@ func New(c Config) *World {
 		c.Source = "manifest"
 	}
 	w := &World{
-		config: c, chooser: c.Chooser, profile: c.Profile, menus: c.Profile.menus(), base: c.RootDir, machineID: "4f1d6c0b5f0e4b5c8f6f0a7f2a9d3e10",
-		sched: &scheduler{tie: c.Tie, ranks: newRanks(c.Depth, c.Tie)}, restarts: true, pids: 1000,
+		config: c, chooser: c.Chooser, profile: c.Profile, menus: c.Profile.menus(), base: c.RootDir,
+		machineID: "4f1d6c0b5f0e4b5c8f6f0a7f2a9d3e10",
+		sched:     &scheduler{tie: c.Tie, ranks: newRanks(c.Depth, c.Tie)}, restarts: true, pids: 1000,
 	}
 	if w.slabs.from = c.Buffers; c.Buffers != nil {
 		w.sched.idle = c.Buffers.lend()
@@ -120,7 +123,8 @@ func New(c Config) *World {
 	return w
 }
 
-// Close ends all coroutines of the world, or leaves them to the next one with its Buffers. A world that is not closed leaks them.
+// Close ends all coroutines of the world, or leaves them to the next one with its Buffers. A world that is not closed
+// leaks them.
 func (w *World) Close() {
 	w.sched.kill(w.inc)
 	w.sched.close(w.config.Buffers)
@@ -134,7 +138,10 @@ func (w *World) bootNode() {
 		n = w.boot.number + 1
 	}
 	w.off = false
-	w.boot = &boot{world: w, number: n, id: hal.BootID(fmt.Sprintf("00000000-0000-4000-8000-%012d", n)), began: w.sched.now}
+	w.boot = &boot{
+		world: w, number: n, id: hal.BootID(fmt.Sprintf("00000000-0000-4000-8000-%012d", n)),
+		began: w.sched.now,
+	}
 	w.mounts.reset()
 	w.unplugs()
 	w.makeDirs(w.base)
@@ -144,7 +151,10 @@ func (w *World) bootNode() {
 
 // event adds a record of something that happened in the world.
 func (w *World) event(what, object string) {
-	w.trace.add(Record{At: w.sched.now, Run: w.run(), What: what, Object: object, hash: hashString(what) ^ hashString(object)})
+	w.trace.add(Record{
+		At: w.sched.now, Run: w.run(), What: what, Object: object,
+		hash: hashString(what) ^ hashString(object),
+	})
 }
 
 func (w *World) run() uint32 {
@@ -168,7 +178,8 @@ func (w *World) After(d time.Duration, key string, f func()) {
 	w.sched.at(w.sched.now.Add(d), hashString(key), nil, f)
 }
 
-// Run lets the world go on until the instant until of its clock. It ends early, with a *Failure, if code of the agent panics.
+// Run lets the world go on until the instant until of its clock. It ends early, with a *Failure, if code of the agent
+// panics.
 func (w *World) Run(until hal.Instant) error {
 	s := w.sched
 	for s.failure == nil {
@@ -195,8 +206,8 @@ func (w *World) Next() (hal.Instant, bool) {
 	return w.sched.events.list[0].at, true
 }
 
-// Calm ends the injection of faults; what is under way (late calls, broken drivers) stays. Nor does the agent die any more of a call that is under
-// way, nor a socket get lost for which that was drawn, but in a script, which says which.
+// Calm ends the injection of faults; what is under way (late calls, broken drivers) stays. Nor does the agent die any
+// more of a call that is under way, nor a socket get lost for which that was drawn, but in a script, which says which.
 func (w *World) Calm() {
 	w.calm = true
 	w.mendRegistrars()
@@ -205,7 +216,8 @@ func (w *World) Calm() {
 // isSpared: what was drawn to happen later, and has not, does not happen any more.
 func (w *World) isSpared() bool { return w.calm && w.config.Script == nil }
 
-// Do runs f as a task of the agent's present incarnation and lets the world go on until f has ended. A panic of f is raised again here.
+// Do runs f as a task of the agent's present incarnation and lets the world go on until f has ended. A panic of f is
+// raised again here.
 func (w *World) Do(f func()) {
 	t := w.sched.spawn(w.living(), f)
 	for !t.done && w.sched.failure == nil {

@@ -43,7 +43,8 @@ func TestCalmSparesTheAgent(t *testing.T) {
 	for seed := range uint64(200) {
 		c := swarmConfig(seed)
 		c.Profile = sim.Everything()
-		c.Profile.Weight[sim.Slow], c.Profile.Weight[sim.CrashAfter], c.Profile.Weight[sim.CrashReplied] = 20000, 1000, 1000
+		c.Profile.Weight[sim.Slow], c.Profile.Weight[sim.CrashAfter],
+			c.Profile.Weight[sim.CrashReplied] = 20000, 1000, 1000
 		w := toyWorld(c, 4)
 		require.NoErrorf(t, w.RunFor(time.Minute), "seed %d", seed)
 		starts := 0
@@ -89,7 +90,12 @@ func TestMain(m *testing.M) {
 func TestSameSeedSameTraceInEveryProcess(t *testing.T) {
 	want := hashes(20)
 	require.Equal(t, want, hashes(20))
-	for _, env := range [][]string{{"GOMAXPROCS=1"}, {"GOMAXPROCS=2", "GOGC=10"}, {"GOGC=off"}, {"GODEBUG=asyncpreemptoff=1"}} {
+	for _, env := range [][]string{
+		{"GOMAXPROCS=1"},
+		{"GOMAXPROCS=2", "GOGC=10"},
+		{"GOGC=off"},
+		{"GODEBUG=asyncpreemptoff=1"},
+	} {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(append(os.Environ(), hashesEnv+"=1"), env...)
 		out, err := cmd.Output()

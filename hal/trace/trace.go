@@ -32,7 +32,8 @@ func (r Record) String() string {
 	return "#" + strconv.FormatUint(uint64(r.Op), 10) + " " + r.Name + gap + r.Object + ": " + end
 }
 
-// Wrap returns h with sink called at the end of each call, on the task that made it: sink must be safe for that, and quick.
+// Wrap returns h with sink called at the end of each call, on the task that made it: sink must be safe for that, and
+// quick.
 func Wrap(h hal.Host, sink func(Record)) hal.Host {
 	runtime := h.Runtime
 	return wrap.Host(h, func(s wrap.Site, c hal.Call, do func() error) error {
@@ -47,10 +48,11 @@ func Wrap(h hal.Host, sink func(Record)) hal.Host {
 	})
 }
 
-// textOf is an error without what a driver said: it may quote a secret that it was given in an earlier call, which nobody here knows. Who may read
-// the secret takes it out of the message and tells the rest, in the log and the status.
+// textOf is an error without what a driver said: it may quote a secret that it was given in an earlier call, which
+// nobody here knows. Who may read the secret takes it out of the message and tells the rest, in the log and the status.
 func textOf(err error) string {
-	if e, ok := errors.AsType[*hal.Error](err); ok && e.Class == hal.ClassRPC && e.Reply != hal.ReplyNever && e.Detail != "" {
+	if e, ok := errors.AsType[*hal.Error](err); ok && e.Class == hal.ClassRPC && e.Reply != hal.ReplyNever &&
+		e.Detail != "" {
 		short := *e
 		short.Detail = "message withheld"
 		return short.Error()

@@ -22,7 +22,10 @@ func TestWhatADriverSaidIsNotTraced(t *testing.T) {
 	for _, err := range []error{
 		errors.New("plain"),
 		&hal.Error{Op: "umount", Object: "/a", Class: hal.ClassSyscall, Errno: syscall.EBUSY, Detail: "held by 7"},
-		&hal.Error{Op: "NodeStageVolume", Object: "d v", Class: hal.ClassRPC, Reply: hal.ReplyNever, Detail: "dial refused"},
+		&hal.Error{
+			Op: "NodeStageVolume", Object: "d v", Class: hal.ClassRPC, Reply: hal.ReplyNever,
+			Detail: "dial refused",
+		},
 	} {
 		require.Equal(t, err.Error(), textOf(err))
 	}

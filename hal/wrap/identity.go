@@ -11,7 +11,8 @@ type identity struct {
 	around Around
 }
 
-func (w identity) PluginInfo(c hal.Call, driver string, r *csi.GetPluginInfoRequest) (*csi.GetPluginInfoResponse, error) {
+func (w identity) PluginInfo(c hal.Call, driver string, r *csi.GetPluginInfoRequest,
+) (*csi.GetPluginInfoResponse, error) {
 	return rpc(w.around, asks("GetPluginInfo", driver), c, driver, r, w.inner.PluginInfo)
 }
 

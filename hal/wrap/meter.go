@@ -36,7 +36,8 @@ type Meter struct {
 // Metered returns h with a meter in it.
 func Metered(h hal.Host) (hal.Host, *Meter) {
 	m := &Meter{counts: Counts{Calls: map[string]uint64{}}}
-	h.Runtime, h.Mounts, h.Tree, h.Files = meteredRuntime{h.Runtime, m}, meteredMounts{h.Mounts, m}, meteredTree{h.Tree, m}, meteredFiles{h.Files, m}
+	h.Runtime, h.Mounts, h.Tree, h.Files = meteredRuntime{h.Runtime, m}, meteredMounts{h.Mounts, m},
+		meteredTree{h.Tree, m}, meteredFiles{h.Files, m}
 	return Host(h, func(s Site, _ hal.Call, do func() error) error {
 		m.add(func(c *Counts) { c.Calls[s.Name]++ })
 		return do()

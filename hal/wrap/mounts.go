@@ -10,11 +10,13 @@ type mounts struct {
 }
 
 func (w mounts) Table(c hal.Call) ([]hal.Mount, error) {
-	return get(w.around, Site{"mount table", "", hal.ClassSyscall, false}, c, func() ([]hal.Mount, error) { return w.inner.Table(c) })
+	return get(w.around, Site{"mount table", "", hal.ClassSyscall, false}, c,
+		func() ([]hal.Mount, error) { return w.inner.Table(c) })
 }
 
 func (w mounts) At(c hal.Call, path string) ([]hal.Mount, error) {
-	return get(w.around, Site{"mounts at", path, hal.ClassSyscall, false}, c, func() ([]hal.Mount, error) { return w.inner.At(c, path) })
+	return get(w.around, Site{"mounts at", path, hal.ClassSyscall, false}, c,
+		func() ([]hal.Mount, error) { return w.inner.At(c, path) })
 }
 
 func (w mounts) Within(c hal.Call, path string) ([]hal.Mount, error) {
@@ -23,13 +25,16 @@ func (w mounts) Within(c hal.Call, path string) ([]hal.Mount, error) {
 }
 
 func (w mounts) Mount(c hal.Call, m hal.NewMount) error {
-	return w.around(Site{"mount", m.FSType + " " + m.Target, hal.ClassSyscall, true}, c, func() error { return w.inner.Mount(c, m) })
+	return w.around(Site{"mount", m.FSType + " " + m.Target, hal.ClassSyscall, true}, c,
+		func() error { return w.inner.Mount(c, m) })
 }
 
 func (w mounts) Bind(c hal.Call, b hal.BindSpec) error {
-	return w.around(Site{"bind", b.Source + " " + b.Target, hal.ClassSyscall, true}, c, func() error { return w.inner.Bind(c, b) })
+	return w.around(Site{"bind", b.Source + " " + b.Target, hal.ClassSyscall, true}, c,
+		func() error { return w.inner.Bind(c, b) })
 }
 
 func (w mounts) Unmount(c hal.Call, path string, id hal.MountID) error {
-	return w.around(Site{"umount", path, hal.ClassSyscall, true}, c, func() error { return w.inner.Unmount(c, path, id) })
+	return w.around(Site{"umount", path, hal.ClassSyscall, true}, c,
+		func() error { return w.inner.Unmount(c, path, id) })
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // rpc is around for one call of a CSI service.
-func rpc[Q, R any](a Around, s Site, c hal.Call, driver string, request Q, do func(hal.Call, string, Q) (R, error)) (R, error) {
+func rpc[Q, R any](a Around, s Site, c hal.Call, driver string, request Q, do func(hal.Call, string, Q) (R, error),
+) (R, error) {
 	return get(a, s, c, func() (R, error) { return do(c, driver, request) })
 }
 
@@ -37,17 +38,27 @@ func (w node) Capabilities(
 }
 
 func (w node) Stage(c hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*csi.NodeStageVolumeResponse, error) {
-	return rpc(w.around, acts("NodeStageVolume", driver, r.GetVolumeId(), r.GetStagingTargetPath()), c, driver, r, w.inner.Stage)
+	return rpc(w.around, acts("NodeStageVolume", driver, r.GetVolumeId(), r.GetStagingTargetPath()), c, driver, r,
+		w.inner.Stage)
 }
 
-func (w node) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
-	return rpc(w.around, acts("NodeUnstageVolume", driver, r.GetVolumeId(), r.GetStagingTargetPath()), c, driver, r, w.inner.Unstage)
+func (w node) Unstage(c hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse,
+	error,
+) {
+	return rpc(w.around, acts("NodeUnstageVolume", driver, r.GetVolumeId(), r.GetStagingTargetPath()), c, driver, r,
+		w.inner.Unstage)
 }
 
-func (w node) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
-	return rpc(w.around, acts("NodePublishVolume", driver, r.GetVolumeId(), r.GetTargetPath()), c, driver, r, w.inner.Publish)
+func (w node) Publish(c hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse,
+	error,
+) {
+	return rpc(w.around, acts("NodePublishVolume", driver, r.GetVolumeId(), r.GetTargetPath()), c, driver, r,
+		w.inner.Publish)
 }
 
-func (w node) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
-	return rpc(w.around, acts("NodeUnpublishVolume", driver, r.GetVolumeId(), r.GetTargetPath()), c, driver, r, w.inner.Unpublish)
+func (w node) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse,
+	error,
+) {
+	return rpc(w.around, acts("NodeUnpublishVolume", driver, r.GetVolumeId(), r.GetTargetPath()), c, driver, r,
+		w.inner.Unpublish)
 }

@@ -10,7 +10,8 @@ type registration struct {
 }
 
 func (w registration) Info(c hal.Call, socket string) (hal.PluginInfo, error) {
-	return get(w.around, Site{"GetInfo", socket, hal.ClassRPC, false}, c, func() (hal.PluginInfo, error) { return w.inner.Info(c, socket) })
+	return get(w.around, Site{"GetInfo", socket, hal.ClassRPC, false}, c,
+		func() (hal.PluginInfo, error) { return w.inner.Info(c, socket) })
 }
 
 func (w registration) Notify(c hal.Call, socket, made string, registered bool, reason string) error {

@@ -18,17 +18,21 @@ func (w tree) Remove(c hal.Call, path string) error {
 }
 
 func (w tree) RemoveTree(c hal.Call, path string, limit int) (more bool, err error) {
-	return get(w.around, Site{"remove tree", path, hal.ClassFile, true}, c, func() (bool, error) { return w.inner.RemoveTree(c, path, limit) })
+	return get(w.around, Site{"remove tree", path, hal.ClassFile, true}, c,
+		func() (bool, error) { return w.inner.RemoveTree(c, path, limit) })
 }
 
 func (w tree) Rename(c hal.Call, oldPath, newPath string) error {
-	return w.around(Site{"rename", oldPath + " " + newPath, hal.ClassFile, true}, c, func() error { return w.inner.Rename(c, oldPath, newPath) })
+	return w.around(Site{"rename", oldPath + " " + newPath, hal.ClassFile, true}, c,
+		func() error { return w.inner.Rename(c, oldPath, newPath) })
 }
 
 func (w tree) List(c hal.Call, path string) ([]hal.Entry, error) {
-	return get(w.around, Site{"list", path, hal.ClassFile, false}, c, func() ([]hal.Entry, error) { return w.inner.List(c, path) })
+	return get(w.around, Site{"list", path, hal.ClassFile, false}, c,
+		func() ([]hal.Entry, error) { return w.inner.List(c, path) })
 }
 
 func (w tree) Stat(c hal.Call, path string) (hal.Info, error) {
-	return get(w.around, Site{"stat", path, hal.ClassFile, false}, c, func() (hal.Info, error) { return w.inner.Stat(c, path) })
+	return get(w.around, Site{"stat", path, hal.ClassFile, false}, c,
+		func() (hal.Info, error) { return w.inner.Stat(c, path) })
 }

@@ -13,11 +13,12 @@ type Site struct {
 	Effect bool // it may change the node
 }
 
-// Around is called in place of each call. It calls do, or does not, and returns the call's error. It may be called from many tasks at once.
+// Around is called in place of each call. It calls do, or does not, and returns the call's error. It may be called from
+// many tasks at once.
 type Around func(s Site, c hal.Call, do func() error) error
 
-// Host returns h with around put around each call of Mounts, Tree, Files, HostPaths, Children, Registration, Drivers, the CSI services and
-// Cluster.Secret. Runtime and Watches, which act on nothing, stay.
+// Host returns h with around put around each call of Mounts, Tree, Files, HostPaths, Children, Registration, Drivers,
+// the CSI services and Cluster.Secret. Runtime and Watches, which act on nothing, stay.
 func Host(h hal.Host, around Around) hal.Host {
 	h.Mounts = mounts{h.Mounts, around}
 	h.Tree = tree{h.Tree, around}
@@ -35,7 +36,8 @@ func Host(h hal.Host, around Around) hal.Host {
 	return h
 }
 
-// get is around for a call that returns a value. The value of a call that was not made, or whose error around made up, is the zero value.
+// get is around for a call that returns a value. The value of a call that was not made, or whose error around made up,
+// is the zero value.
 func get[T any](a Around, s Site, c hal.Call, do func() (T, error)) (T, error) {
 	var value, zero T
 	err := a(s, c, func() error {

@@ -1,4 +1,5 @@
-// Package cli is what the command lines of our programs have in common: what they say of a command, a flag or a value that there is not.
+// Package cli is what the command lines of our programs have in common: what they say of a command, a flag or a value
+// that there is not.
 package cli
 
 import (
@@ -13,7 +14,8 @@ import (
 	"github.com/volnode/volnode/internal/wording"
 )
 
-// Prepare has a root command, whose commands are all there, and those below it say what is wrong with a command line, and what somebody may have meant.
+// Prepare has a root command, whose commands are all there, and those below it say what is wrong with a command line,
+// and what somebody may have meant.
 func Prepare(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagError)
 	root.InitDefaultHelpCmd()
@@ -64,7 +66,8 @@ func unknown(c *cobra.Command, word string) error {
 	if c.Version != "" && word == "version" {
 		return fmt.Errorf("there is no command %q; did you mean %s --version?", word, c.CommandPath())
 	}
-	return fmt.Errorf("there is no command %q%s%s", word, wording.Meant(word, names), helpOf(c, wording.Nearest(word, names) != ""))
+	return fmt.Errorf("there is no command %q%s%s", word, wording.Meant(word, names),
+		helpOf(c, wording.Nearest(word, names) != ""))
 }
 
 // helpOf says where all are listed; after a question, it is a sentence of its own.
@@ -126,7 +129,8 @@ func flagError(c *cobra.Command, err error) error {
 
 // wants says what values of flags must be, by the names that pflag has for their types.
 var wants = map[string]string{
-	"uint64": "a whole number, not below 0", "int": "a whole number", "int64": "a whole number", "duration": "a time like 90s or 10m", "bool": "true or false",
+	"uint64": "a whole number, not below 0", "int": "a whole number", "int64": "a whole number",
+	"duration": "a time like 90s or 10m", "bool": "true or false",
 }
 
 func wantOf(f *pflag.Flag) string {

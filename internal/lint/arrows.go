@@ -9,7 +9,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Arrows reports direct imports that the architecture does not draw, and what engine/core uses of hal beyond its values.
+// Arrows reports direct imports that the architecture does not draw, and what engine/core uses of hal beyond its
+// values.
 var Arrows = &analysis.Analyzer{
 	Name: "arrows",
 	Doc:  "report imports against the direction of the architecture: what may import what, by directory",
@@ -19,18 +20,23 @@ var Arrows = &analysis.Analyzer{
 // arrow is what one tree of the module may import directly. The innermost tree that holds a package decides.
 type arrow struct {
 	tree string
-	// ours lists the places of this module; an entry that ends in "/..." is a whole tree. nil means any but cmd and e2e.
+	// ours lists the places of this module; an entry that ends in "/..." is a whole tree. nil means any but cmd and
+	// e2e.
 	ours []string
 	// standard lists packages of the standard library; nil means all.
 	standard []string
 	// others lists trees of other modules; nil means all.
 	others []string
-	// tests lists what test files may import of this module in addition. Of the standard library and of other modules a test may import all.
+	// tests lists what test files may import of this module in addition. Of the standard library and of other modules a
+	// test may import all.
 	tests []string
 }
 
 // simulated is what the engine's tests run on: the simulator is the fake, and memory what costs nothing.
-var simulated = []string{"internal/wording", "hal/fault/...", "hal/manifest/...", "hal/memory", "hal/sim/...", "hal/trace/...", "hal/wrap"}
+var simulated = []string{
+	"internal/wording", "hal/fault/...", "hal/manifest/...", "hal/memory", "hal/sim/...",
+	"hal/trace/...", "hal/wrap",
+}
 
 // wrappers are hal and what works over any Host.
 var wrappers = []string{"hal", "hal/fault/...", "hal/manifest/...", "hal/trace/...", "hal/wrap/..."}
@@ -40,7 +46,8 @@ var arrows = []arrow{
 		tree: "engine/core",
 		ours: []string{"engine/core/...", "hal"},
 		standard: []string{
-			"bytes", "cmp", "container/heap", "encoding/binary", "errors", "fmt", "hash/fnv", "iter", "maps", "math/bits", "slices", "sort", "strconv", "strings",
+			"bytes", "cmp", "container/heap", "encoding/binary", "errors", "fmt", "hash/fnv", "iter", "maps",
+			"math/bits", "slices", "sort", "strconv", "strings",
 			"time",
 		},
 		others: []string{},
@@ -71,7 +78,8 @@ var arrows = []arrow{
 // leaves are the trees that only their own packages import.
 var leaves = []string{"cmd", "e2e"}
 
-// coreValues are the types and functions of hal that engine/core may name. The constants and methods of a type come with it.
+// coreValues are the types and functions of hal that engine/core may name. The constants and methods of a type come
+// with it.
 var coreValues = []string{"BootID", "HasFailed", "Instant", "Key", "OpID", "Outcome"}
 
 func runArrows(pass *analysis.Pass) (any, error) {
@@ -166,7 +174,8 @@ func checkCoreValues(pass *analysis.Pass, f *ast.File) {
 		if obj == nil || obj.Pkg() == nil || obj.Pkg().Path() != module+"/hal" || isCoreValue(obj) {
 			return true
 		}
-		pass.Reportf(id.Pos(), "arrows: engine/core must not use hal.%s: of hal it knows only %s", obj.Name(), list(coreValues))
+		pass.Reportf(id.Pos(), "arrows: engine/core must not use hal.%s: of hal it knows only %s", obj.Name(),
+			list(coreValues))
 		return true
 	})
 }

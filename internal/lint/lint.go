@@ -1,8 +1,10 @@
-// Package lint holds the project's own static checks: the laws that ARCHITECTURE.md states and that no ready-made linter knows.
+// Package lint holds the project's own static checks: the laws that ARCHITECTURE.md states and that no ready-made
+// linter knows.
 //
 //   - [Arrows] checks who may import whom.
 //   - [Purity] checks that the engine and the simulator take time, chance and concurrency from the HAL alone.
-//   - [Outcome] checks that errors are told apart by their values, never by their text, and that an unset outcome is Unknown.
+//   - [Outcome] checks that errors are told apart by their values, never by their text, and that an unset outcome is
+//     Unknown.
 //
 // The package internal/lint/cmd/volnodelint runs them: go run ./internal/lint/cmd/volnodelint ./...
 package lint
@@ -22,7 +24,8 @@ const module = "github.com/volnode/volnode"
 // Analyzers returns all checks.
 func Analyzers() []*analysis.Analyzer { return []*analysis.Analyzer{Arrows, Outcome, Purity} }
 
-// place is a package's path below the module: "engine/core", and "." for the root package. ok is false for a package that is not ours.
+// place is a package's path below the module: "engine/core", and "." for the root package. ok is false for a package
+// that is not ours.
 func place(importPath string) (dir string, ok bool) {
 	if importPath == module {
 		return ".", true
@@ -30,8 +33,8 @@ func place(importPath string) (dir string, ok bool) {
 	return strings.CutPrefix(importPath, module+"/")
 }
 
-// placeOf is the place of the package under analysis. An external test package has the place of the package that it tests.
-// The main package that go test generates is nobody's.
+// placeOf is the place of the package under analysis. An external test package has the place of the package that it
+// tests. The main package that go test generates is nobody's.
 func placeOf(pass *analysis.Pass) (dir string, ok bool) {
 	if strings.HasSuffix(pass.Pkg.Path(), ".test") {
 		return "", false

@@ -11,7 +11,8 @@ import (
 
 // everything runs all analyzers as one, so that a want comment may name a finding of any of them and none goes unnamed.
 var everything = &analysis.Analyzer{
-	Name: "buildtag", // the name for which analysistest also reads want comments in files that build constraints leave out
+	// the name for which analysistest also reads want comments in files that build constraints leave out
+	Name: "buildtag",
 	Doc:  "run all analyzers",
 	Run: func(pass *analysis.Pass) (any, error) {
 		for _, a := range lint.Analyzers() {

@@ -44,7 +44,8 @@ func checkZeroOutcome(pass *analysis.Pass) {
 			continue
 		}
 		if v, exact := constant.Int64Val(c.Val()); exact && v == 0 {
-			pass.Reportf(c.Pos(), "outcome: the zero Outcome is %s: an outcome that nobody set must read as Unknown", name)
+			pass.Reportf(c.Pos(), "outcome: the zero Outcome is %s: an outcome that nobody set must read as Unknown",
+				name)
 		}
 	}
 }
@@ -79,7 +80,8 @@ func (t texts) check(f *ast.File) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
-			compares := slices.Contains([]token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}, n.Op)
+			compares := slices.Contains([]token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ},
+				n.Op)
 			if compares && (t.is(n.X) || t.is(n.Y)) {
 				t.pass.Reportf(n.Pos(), matched)
 			}
@@ -104,7 +106,10 @@ func matcher(f *types.Func) bool {
 	var prefixes []string
 	switch f.Pkg().Path() {
 	case "strings", "bytes":
-		prefixes = []string{"Compare", "Contains", "Count", "Cut", "Equal", "HasPrefix", "HasSuffix", "Index", "LastIndex"}
+		prefixes = []string{
+			"Compare", "Contains", "Count", "Cut", "Equal", "HasPrefix", "HasSuffix", "Index",
+			"LastIndex",
+		}
 	case "regexp":
 		prefixes = []string{"Find", "Match"}
 	case "path", "path/filepath":
@@ -117,10 +122,12 @@ func matcher(f *types.Func) bool {
 
 // editors are the functions of strings and bytes whose result is still the text they were given.
 var editors = []string{
-	"Clone", "Replace", "ReplaceAll", "ToLower", "ToUpper", "Trim", "TrimLeft", "TrimPrefix", "TrimRight", "TrimSpace", "TrimSuffix",
+	"Clone", "Replace", "ReplaceAll", "ToLower", "ToUpper", "Trim", "TrimLeft", "TrimPrefix", "TrimRight", "TrimSpace",
+	"TrimSuffix",
 }
 
-// is reports whether x is the text of an error: err.Error(), status.Message(), an edited or converted form of it, or a variable that holds it.
+// is reports whether x is the text of an error: err.Error(), status.Message(), an edited or converted form of it, or a
+// variable that holds it.
 func (t texts) is(x ast.Expr) bool {
 	switch x := ast.Unparen(x).(type) {
 	case *ast.Ident:

@@ -10,11 +10,12 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// Purity reports what makes a run of the engine or of the simulator depend on anything but its inputs: goroutines, channels, locks, clocks, chance,
-// the operating system, variables of a package, the order of a map.
+// Purity reports what makes a run of the engine or of the simulator depend on anything but its inputs: goroutines,
+// channels, locks, clocks, chance, the operating system, variables of a package, the order of a map.
 var Purity = &analysis.Analyzer{
 	Name: "purity",
-	Doc: "report concurrency, clocks, chance, I/O, mutable package variables and map order in engine/** and hal/sim/** (but scheduler.go); " +
+	Doc: "report concurrency, clocks, chance, I/O, mutable package variables and map order in engine/** and " +
+		"hal/sim/** (but scheduler.go); " +
 		"wall time also in hal and its wrappers",
 	Run: runPurity,
 }
@@ -35,8 +36,8 @@ var partly = map[string][]string{
 	"path/filepath":                        {"Abs", "EvalSymlinks", "Glob", "Walk", "WalkDir"},
 }
 
-// timeless are the packages that the engine sees and that need not be pure: what they show it has no wall time in it, so that no jump of the wall
-// clock changes what is decided.
+// timeless are the packages that the engine sees and that need not be pure: what they show it has no wall time in it,
+// so that no jump of the wall clock changes what is decided.
 var timeless = []string{"hal", "hal/fault", "hal/manifest", "hal/trace", "hal/wrap"}
 
 // pure reports whether the law holds for a package's file.
@@ -151,7 +152,8 @@ func checkWallTime(pass *analysis.Pass, f *ast.File) {
 		if !ok {
 			return true
 		}
-		if obj := pass.TypesInfo.Uses[id]; obj != nil && obj.Pkg() != nil && obj.Pkg().Path() == "time" && obj.Parent() == obj.Pkg().Scope() {
+		if obj := pass.TypesInfo.Uses[id]; obj != nil && obj.Pkg() != nil && obj.Pkg().Path() == "time" &&
+			obj.Parent() == obj.Pkg().Scope() {
 			if why := impureUse(obj); why != "" {
 				pass.Reportf(id.Pos(), "purity: no time.%s in what the engine sees: %s", obj.Name(), why)
 			}
@@ -193,11 +195,14 @@ func parameterTypes(f *ast.File) map[ast.Expr]bool {
 	return params
 }
 
-// checkContext reports uses of context other than context.Context as the type of a parameter, and in the engine's facade any look into one.
+// checkContext reports uses of context other than context.Context as the type of a parameter, and in the engine's
+// facade any look into one.
 func checkContext(pass *analysis.Pass, dir string, s *ast.SelectorExpr, params map[ast.Expr]bool) {
-	if obj := pass.TypesInfo.Uses[s.Sel]; obj != nil && obj.Pkg() != nil && obj.Pkg().Path() == "context" && isQualified(pass, s) {
+	if obj := pass.TypesInfo.Uses[s.Sel]; obj != nil && obj.Pkg() != nil && obj.Pkg().Path() == "context" &&
+		isQualified(pass, s) {
 		if obj.Name() != "Context" || !params[s] {
-			pass.Reportf(s.Pos(), "purity: no context.%s here: only context.Context, as the type of a parameter for Runtime.Await", obj.Name())
+			pass.Reportf(s.Pos(), "purity: no context.%s here: only context.Context, as the type of a parameter for "+
+				"Runtime.Await", obj.Name())
 		}
 		return
 	}
@@ -267,8 +272,8 @@ func mapIterator(pass *analysis.Pass, s *ast.SelectorExpr) string {
 	return ""
 }
 
-// sorted reports whether the iterator at c is called as the argument of a function of slices that sorts it. Values may be equal and yet differ, so
-// only their full order will do.
+// sorted reports whether the iterator at c is called as the argument of a function of slices that sorts it. Values may
+// be equal and yet differ, so only their full order will do.
 func sorted(pass *analysis.Pass, c inspector.Cursor, name string) bool {
 	call, ok := c.Parent().Node().(*ast.CallExpr)
 	if !ok || call.Fun != c.Node() {

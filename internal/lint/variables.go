@@ -10,8 +10,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// checkVariables reports changes of package variables of pure packages, wherever they are made. Sentinels and tables are declared and never changed;
-// a variable whose address is taken is taken for changed.
+// checkVariables reports changes of package variables of pure packages, wherever they are made. Sentinels and tables
+// are declared and never changed; a variable whose address is taken is taken for changed.
 func checkVariables(pass *analysis.Pass, f *ast.File) {
 	c := variables{pass}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -43,11 +43,13 @@ func checkVariables(pass *analysis.Pass, f *ast.File) {
 
 type variables struct{ pass *analysis.Pass }
 
-// call reports package variables that a call changes: those given to a builtin that writes, and receivers whose address the call takes.
+// call reports package variables that a call changes: those given to a builtin that writes, and receivers whose address
+// the call takes.
 func (c variables) call(n *ast.CallExpr) {
 	switch fun := ast.Unparen(n.Fun).(type) {
 	case *ast.Ident:
-		if _, ok := c.pass.TypesInfo.Uses[fun].(*types.Builtin); ok && slices.Contains([]string{"clear", "copy", "delete"}, fun.Name) {
+		if _, ok := c.pass.TypesInfo.Uses[fun].(*types.Builtin); ok &&
+			slices.Contains([]string{"clear", "copy", "delete"}, fun.Name) {
 			c.report("is assigned", n.Args[0])
 		}
 	case *ast.SelectorExpr:
@@ -61,7 +63,8 @@ func (c variables) call(n *ast.CallExpr) {
 	}
 }
 
-// pointerMethod reports whether the selected method has a pointer receiver that is reached without going through a pointer.
+// pointerMethod reports whether the selected method has a pointer receiver that is reached without going through a
+// pointer.
 func pointerMethod(sel *types.Selection) bool {
 	recv := sel.Obj().(*types.Func).Signature().Recv()
 	_, pointer := types.Unalias(recv.Type()).(*types.Pointer)
@@ -76,12 +79,14 @@ func (c variables) report(what string, exprs ...ast.Expr) {
 		}
 		dir, ours := place(v.Pkg().Path())
 		if ours && pure(dir, filepath.Base(c.pass.Fset.Position(v.Pos()).Filename)) {
-			c.pass.Reportf(x.Pos(), "purity: the package variable %s of %s %s: state belongs to a value", v.Name(), dir, what)
+			c.pass.Reportf(x.Pos(), "purity: the package variable %s of %s %s: state belongs to a value",
+				v.Name(), dir, what)
 		}
 	}
 }
 
-// root returns the variable of which x is a part, or that x is; nil if x is reached through a pointer or is no variable.
+// root returns the variable of which x is a part, or that x is; nil if x is reached through a pointer or is no
+// variable.
 func (c variables) root(x ast.Expr) *types.Var {
 	switch x := ast.Unparen(x).(type) {
 	case *ast.Ident:

@@ -2,7 +2,8 @@ package wording
 
 import "strings"
 
-// Nearest returns the one of names that is written most like a word, or begins with it, the first of several; "" if none is like it.
+// Nearest returns the one of names that is written most like a word, or begins with it, the first of several; "" if
+// none is like it.
 func Nearest(word string, names []string) string {
 	best, distance := "", 1+len(word)/2
 	for _, name := range names {
@@ -40,7 +41,8 @@ func Distance(a, b string) int {
 	return last[len(b)]
 }
 
-// Meant ends an error about a word that is none of names: the one that somebody may have meant, else all of them; "" if there are none.
+// Meant ends an error about a word that is none of names: the one that somebody may have meant, else all of them; "" if
+// there are none.
 func Meant(word string, names []string) string {
 	if near := Nearest(word, names); near != "" {
 		return "; did you mean " + near + "?"

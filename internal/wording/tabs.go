@@ -23,8 +23,8 @@ var (
 // near is how far from the line that the parser names a tab may be that it means.
 const near = 1
 
-// Tab says in which line of a text that is no YAML a tab in the indentation is what is wrong with it. The parser names the line before it, at times, or
-// speaks of a character that cannot start any token.
+// Tab says in which line of a text that is no YAML a tab in the indentation is what is wrong with it. The parser names
+// the line before it, at times, or speaks of a character that cannot start any token.
 func Tab(text []byte) (string, bool) {
 	is := 1 // of which the parser says nothing
 	if named := byLine.FindStringSubmatch(fmt.Sprint(errorOf(text))); named != nil {
@@ -38,7 +38,8 @@ func Tab(text []byte) (string, bool) {
 		if n >= is-near && (isTab || isDash) {
 			mended := append(bytes.Clone(text[:at]), byDash.ReplaceAll(line, []byte("$1 "))...)
 			if isYAML(text[:at]) && !isYAML(text[:end]) && (isTab || isYAML(mended)) {
-				return fmt.Sprintf("line %d: a tab is in the indentation, and YAML allows spaces only; write spaces in place of it", n), true
+				return fmt.Sprintf("line %d: a tab is in the indentation, and YAML allows spaces only; write spaces "+
+					"in place of it", n), true
 			}
 		}
 		at = end + 1

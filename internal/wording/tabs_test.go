@@ -26,7 +26,8 @@ func TestTab(t *testing.T) {
 		require.Contains(t, said, want+"a tab is in the indentation", "%q", text)
 	}
 	for _, text := range []string{
-		"", "a: 1\n", "a: @x\n", "a: [1\n", "a:\t@x\n", "a: |\n  x\n  \ty\nb: [1\n", "a: \"x\n\ty\" z\n", "a: {\n\tb: ]\n", "\x00",
+		"", "a: 1\n", "a: @x\n", "a: [1\n", "a:\t@x\n", "a: |\n  x\n  \ty\nb: [1\n", "a: \"x\n\ty\" z\n",
+		"a: {\n\tb: ]\n", "\x00",
 	} {
 		said, is := Tab([]byte(text))
 		require.False(t, is, "%q: %s", text, said)

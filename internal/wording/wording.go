@@ -1,4 +1,5 @@
-// Package wording looks at texts for people as programs make them: whether parts of a text are missing, or were put together wrongly.
+// Package wording looks at texts for people as programs make them: whether parts of a text are missing, or were put
+// together wrongly.
 package wording
 
 import "strings"

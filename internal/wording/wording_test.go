@@ -8,12 +8,14 @@ import (
 
 func TestWrong(t *testing.T) {
 	for _, text := range []string{
-		"", "the name is empty", `driver "a.b" is not registered; registered: none`, "open /a: no such file or directory", "mode 0600 (or less)",
+		"", "the name is empty", `driver "a.b" is not registered; registered: none`,
+		"open /a: no such file or directory", "mode 0600 (or less)",
 	} {
 		require.Empty(t, Wrong(text), text)
 	}
 	for _, text := range []string{
-		"is empty or ", "is empty or", "volume  is Stuck", `pod "" is gone`, "%!s(int=3) is it", "why: ", "why:", "a: ; volnode tries again", "is <nil>",
+		"is empty or ", "is empty or", "volume  is Stuck", `pod "" is gone`, "%!s(int=3) is it", "why: ", "why:",
+		"a: ; volnode tries again", "is <nil>",
 		"registered: ", "versions []", "one, , three", "it is empty or; write a name", " a", "call ()",
 	} {
 		require.NotEmpty(t, Wrong(text), text)
@@ -23,7 +25,8 @@ func TestWrong(t *testing.T) {
 func TestNearest(t *testing.T) {
 	names := []string{"describe", "plan", "run", "status", "wait"}
 	for word, want := range map[string]string{
-		"rnu": "run", "statsu": "status", "descirbe": "describe", "desc": "describe", "WAIT": "wait", "wiat": "wait", "fly": "", "": "", "xxxxxxxx": "",
+		"rnu": "run", "statsu": "status", "descirbe": "describe", "desc": "describe", "WAIT": "wait", "wiat": "wait",
+		"fly": "", "": "", "xxxxxxxx": "",
 	} {
 		require.Equal(t, want, Nearest(word, names), word)
 	}

@@ -37,7 +37,8 @@ func TestSameOutcomeWithAnyNumberOfWorkers(t *testing.T) {
 	require.Equal(t, want, e.Run())
 }
 
-// TestSameOutcomeWhateverIsCollected: objects that a run has decoded, and that are collected, are not taken for those of the next.
+// TestSameOutcomeWhateverIsCollected: objects that a run has decoded, and that are collected, are not taken for those
+// of the next.
 func TestSameOutcomeWhateverIsCollected(t *testing.T) {
 	s, err := scenarios.Find("agent_dies_as_a_kept_pod_is_back_in_its_manifest")
 	require.NoError(t, err)
@@ -61,8 +62,8 @@ func TestSameOutcomeWhateverIsCollected(t *testing.T) {
 	<-ended
 }
 
-// TestFurtherFaultsAreToldOnceInLikeCircumstances: a scenario that is told after one like it has no pair left; one whose volumes are different has
-// its own. The outcome is the same with any number of workers.
+// TestFurtherFaultsAreToldOnceInLikeCircumstances: a scenario that is told after one like it has no pair left; one
+// whose volumes are different has its own. The outcome is the same with any number of workers.
 func TestFurtherFaultsAreToldOnceInLikeCircumstances(t *testing.T) {
 	const story = `# a volume comes up
 driver disk.example staging device

@@ -15,7 +15,8 @@ type operation struct {
 	op  hal.OpID
 }
 
-// finder tells a combination, and finds those that have one point more, behind its last: so each set of points comes up once.
+// finder tells a combination, and finds those that have one point more, behind its last: so each set of points comes up
+// once.
 type finder struct {
 	*scenarios.Keeper // makes the choices of the combination, and nothing else go wrong
 	subject           scenarios.Case
@@ -42,7 +43,8 @@ type finder struct {
 	isCut   bool // the run came to a state that was known
 }
 
-// pending is the offers about a call that is to change something: whether it does, it will have shown when it is answered.
+// pending is the offers about a call that is to change something: whether it does, it will have shown when it is
+// answered.
 type pending struct {
 	call    sim.ID
 	by      operation
@@ -52,7 +54,8 @@ type pending struct {
 
 func newFinder(s *scenarios.Scenario, n *node, isDeepest bool) *finder {
 	f := &finder{
-		subject: scenarios.Case{Scenario: s, Still: true, Keep: n.with()}, node: n, isDeepest: isDeepest, isPast: n.deep == 0,
+		subject: scenarios.Case{Scenario: s, Still: true, Keep: n.with()}, node: n, isDeepest: isDeepest,
+		isPast: n.deep == 0,
 		looked: map[operation]bool{}, effects: map[operation]uint64{},
 	}
 	f.Keeper = f.subject.Chooser()
@@ -62,8 +65,9 @@ func newFinder(s *scenarios.Scenario, n *node, isDeepest bool) *finder {
 // play is the run of the combination.
 func (f *finder) play() scenarios.Play {
 	p := scenarios.Play{
-		Choices: f, Made: func(w *sim.World) { f.world = w }, Begins: func(m scenarios.Moment) { f.moment = m }, Watch: f.effect,
-		Done: func(*sim.World) { f.rest() }, Buffers: f.buffers,
+		Choices: f, Made: func(w *sim.World) { f.world = w }, Begins: func(m scenarios.Moment) { f.moment = m },
+		Watch: f.effect,
+		Done:  func(*sim.World) { f.rest() }, Buffers: f.buffers,
 	}
 	if f.known != nil {
 		p.Passes = f.passes
@@ -71,8 +75,8 @@ func (f *finder) play() scenarios.Play {
 	return f.subject.Play(p)
 }
 
-// keenMoments is how many moments after its last fault a run that nothing is added to looks at all of them. One that has not come to what is known by
-// then seldom does, but at statements.
+// keenMoments is how many moments after its last fault a run that nothing is added to looks at all of them. One that
+// has not come to what is known by then seldom does, but at statements.
 const keenMoments = 8
 
 // passes reports whether the run goes on.
@@ -90,7 +94,8 @@ func (f *finder) passes(m scenarios.Moment) bool {
 
 // isThrough: the last point has come up, and nothing that was chosen with it, or before, is left to be met.
 func (f *finder) isThrough() bool {
-	return f.isPast && !slices.ContainsFunc(f.subject.Keep, func(c scenarios.Kept) bool { return outlivesCall(c.ID) && !f.Met(c.ID) })
+	return f.isPast && !slices.ContainsFunc(f.subject.Keep,
+		func(c scenarios.Kept) bool { return outlivesCall(c.ID) && !f.Met(c.ID) })
 }
 
 // effect counts what the agent's calls have done.
@@ -105,7 +110,10 @@ func (f *finder) PickFault(id sim.ID, faults []sim.Fault, weights []uint32) sim.
 	if f.isDeepest { // nothing is added
 		f.isPast = f.isPast || id == f.node.last()
 	} else {
-		f.hear(offer{id: id, faults: faults, caller: f.world.Caller(id), next: f.world.NextID, isFile: f.isFile(id.Object)})
+		f.hear(offer{
+			id: id, faults: faults, caller: f.world.Caller(id), next: f.world.NextID,
+			isFile: f.isFile(id.Object),
+		})
 	}
 	return f.Keeper.PickFault(id, faults, weights)
 }
@@ -155,8 +163,8 @@ func (f *finder) hear(o offer) {
 	f.open[i].offers = append(f.open[i].offers, o)
 }
 
-// decide takes the offers about a call. One that has changed nothing has only looked: whether the agent dies after it or after the effect before it
-// is the same.
+// decide takes the offers about a call. One that has changed nothing has only looked: whether the agent dies after it
+// or after the effect before it is the same.
 func (f *finder) decide(p *pending, hasEffect bool) {
 	for _, o := range p.offers {
 		if !hasEffect {
@@ -178,7 +186,8 @@ func (f *finder) rest() {
 	f.open = nil
 }
 
-// notes remembers whether the operation of an offer has looked. It reports whether the offer is no look, or the first since the last effect.
+// notes remembers whether the operation of an offer has looked. It reports whether the offer is no look, or the first
+// since the last effect.
 func (f *finder) notes(o offer) bool {
 	by := operation{o.caller.Run, o.caller.Op}
 	isNew := true
@@ -234,8 +243,8 @@ func (f *finder) surround(o *offer) {
 	}
 }
 
-// meets returns what is new about the circumstances of an offer. It reports whether the offer is taken: if anything is, and in any case if faults are
-// told in all circumstances.
+// meets returns what is new about the circumstances of an offer. It reports whether the offer is taken: if anything is,
+// and in any case if faults are told in all circumstances.
 func (f *finder) meets(o *offer) (news []uint64, isTaken bool) {
 	if f.alike == nil {
 		return nil, true

@@ -25,8 +25,8 @@ type offer struct {
 	// isFurther: it is told once in like circumstances.
 	isFurther bool
 
-	// things is how everything stood when it came up, about the thing that it is about, "" for all, and before the fault that its operation had met,
-	// "" for none; unset unless further faults are told once in like circumstances.
+	// things is how everything stood when it came up, about the thing that it is about, "" for all, and before the fault that its operation had
+	// met, "" for none; unset unless further faults are told once in like circumstances.
 	things        []scenarios.Circumstance
 	about, before string
 
@@ -51,10 +51,10 @@ func (o *offer) isDeath() bool { return strings.HasSuffix(o.id.Site, "/crash") }
 //   - a failed fsync of a directory has no data to drop;
 //   - a power cut leaves all names that were not synced, or none of them.
 //
-// Of a further fault that is told once in like circumstances it is not told which status an error has, how much of a file was written when the agent
-// died, a call that acts late at once, a sync that is slow, or fails and drops nothing, and a disk that is full in place of one that fails; nor the
-// death of the agent after a sync, which is as after the write before, a power cut after a write, which the sync is for, and one that takes back
-// names, other than after a sync.
+// Of a further fault that is told once in like circumstances it is not told which status an error has, how much of a file was written when the
+// agent died, a call that acts late at once, a sync that is slow, or fails and drops nothing, and a disk that is full in place of one that fails;
+// nor the death of the agent after a sync, which is as after the write before, a power cut after a write, which the sync is for, and one that
+// takes back names, other than after a sync.
 func alternatives(o offer) [][]scenarios.Kept {
 	var all [][]scenarios.Kept
 	for _, f := range o.faults {

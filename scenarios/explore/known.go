@@ -5,15 +5,17 @@ import (
 	"github.com/volnode/volnode/scenarios"
 )
 
-// known is the states that runs of a scenario came to after their last faults, and those that deaths lead to. Combinations are told level by level,
-// so those who came first have at least as many faults to come: what can follow is tried, or will be, on top of their faults.
+// known is the states that runs of a scenario came to after their last faults, and those that deaths lead to.
+// Combinations are told level by level, so those who came first have at least as many faults to come: what can follow
+// is tried, or will be, on top of their faults.
 //
-// A run that comes to a known state is cut short. Of a death it is known before it is told to what it leads: nothing is left of the agent, so it is a
-// function of the world, of the checks that watch it and of what is left of the timeline ([scenarios.Moment.AfterDeath]).
+// A run that comes to a known state is cut short. Of a death it is known before it is told to what it leads: nothing is
+// left of the agent, so it is a function of the world, of the checks that watch it and of what is left of the timeline
+// ([scenarios.Moment.AfterDeath]).
 //
-// Not a part of a state is how often a call was made before, by which the model decides where a few faults strike, so that both come up over a run:
-// does a driver that dies at a call die before its effect or after it, does a stalled call act. A fault on top of a run that was cut short may
-// strike there.
+// Not a part of a state is how often a call was made before, by which the model decides where a few faults strike, so
+// that both come up over a run: does a driver that dies at a call die before its effect or after it, does a stalled
+// call act. A fault on top of a run that was cut short may strike there.
 type known struct {
 	*scenarios.Comparer
 	states map[scenarios.State]uint64 // and the run that came to it first
@@ -52,8 +54,8 @@ func (k *known) has(m scenarios.Moment, run uint64) (isNew, isKnown bool) {
 // isTorn is the calls of which a death after the effect may leave a part of it, by itself.
 var isTorn = map[string]bool{"tree.remove-tree": true, "files.allocate": true}
 
-// leadsNowhereNew notes the state that a death leads to, and reports whether it was there. Of a death in the middle of an effect, or beside an RPC
-// that may act, it is not known.
+// leadsNowhereNew notes the state that a death leads to, and reports whether it was there. Of a death in the middle of
+// an effect, or beside an RPC that may act, it is not known.
 func (k *known) leadsNowhereNew(o offer, choices []scenarios.Kept) bool {
 	d := death{way{choices[0].Fault, len(choices) > 1}, o.after}
 	if !o.isAfter || !o.isDeath() || d.how.fault == sim.CrashAfter && (len(choices) > 1 || isTorn[o.caller.Site]) {

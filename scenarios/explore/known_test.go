@@ -15,8 +15,9 @@ import (
 	"github.com/volnode/volnode/scenarios"
 )
 
-// TestNothingNewIsPruned tells combinations of two faults to their ends, and nothing in them is known: whatever follows calm in them, every call,
-// effect and reply until all is taken down, follows it in one of those that are told when what is known is not told again.
+// TestNothingNewIsPruned tells combinations of two faults to their ends, and nothing in them is known: whatever follows
+// calm in them, every call, effect and reply until all is taken down, follows it in one of those that are told when
+// what is known is not told again.
 func TestNothingNewIsPruned(t *testing.T) {
 	s, err := scenarios.Find("host_path_is_not_of_the_type_that_is_asked_for")
 	each := 7
@@ -112,7 +113,8 @@ func TestCleanRebootIsAPowerCutThatTakesNothing(t *testing.T) {
 	require.Greater(t, compared, 5)
 }
 
-// TestEngineDoesNotAskForSpace is why a call that has no effect without space is not tried beside one that fails otherwise.
+// TestEngineDoesNotAskForSpace is why a call that has no effect without space is not tried beside one that fails
+// otherwise.
 func TestEngineDoesNotAskForSpace(t *testing.T) {
 	require.NoError(t, filepath.WalkDir("../../engine", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

@@ -42,8 +42,8 @@ func (r *running) isStopped() bool {
 	}
 }
 
-// pass tells the combinations of up to depth faults of all scenarios that were not told yet, within a budget; 0 is as long as it takes. done is told
-// of each scenario that is through, in no certain order, by one goroutine at a time.
+// pass tells the combinations of up to depth faults of all scenarios that were not told yet, within a budget; 0 is as
+// long as it takes. done is told of each scenario that is through, in no certain order, by one goroutine at a time.
 func (r *running) pass(depth int, budget time.Duration, done func(i int)) {
 	var (
 		next atomic.Int64
@@ -91,8 +91,8 @@ func (r *running) tellProgress(i int) {
 	}
 }
 
-// merge notes that what is told of a scenario in all circumstances is told. What faults it has left is settled in the order of scenarios: those in
-// circumstances in which an earlier one has some are not told again.
+// merge notes that what is told of a scenario in all circumstances is told. What faults it has left is settled in the
+// order of scenarios: those in circumstances in which an earlier one has some are not told again.
 func (r *running) merge(i int) {
 	r.isDone[i] = true
 	for ; r.merged < len(r.tellings) && r.isDone[r.merged]; r.merged++ {

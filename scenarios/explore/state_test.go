@@ -19,13 +19,17 @@ type reached struct {
 	record int
 }
 
-// TestEqualStatesGoOnAlike compares what follows two equal states of different runs: every call, effect and reply, and when. Nor do their
-// circumstances differ.
+// TestEqualStatesGoOnAlike compares what follows two equal states of different runs: every call, effect and reply, and
+// when. Nor do their circumstances differ.
 func TestEqualStatesGoOnAlike(t *testing.T) {
-	for _, name := range []string{"demo", "two_pods_share_a_volume", "power_cut_tears_the_journal", "driver_restarts_and_forgets_what_it_staged"} {
+	for _, name := range []string{
+		"demo", "two_pods_share_a_volume", "power_cut_tears_the_journal",
+		"driver_restarts_and_forgets_what_it_staged",
+	} {
 		s, err := scenarios.Find(name)
 		require.NoError(t, err)
-		compare, futures, things, equal := scenarios.NewComparer(1), map[scenarios.State]string{}, map[scenarios.State][]scenarios.Circumstance{}, 0
+		compare, futures, things, equal := scenarios.NewComparer(1), map[scenarios.State]string{},
+			map[scenarios.State][]scenarios.Circumstance{}, 0
 		play := func(n *node) []*node {
 			f := newFinder(s, n, false)
 			p := f.play()
@@ -71,7 +75,8 @@ func futureOf(records []sim.Record, since time.Duration) string {
 			object = ""
 		}
 		line := sim.Record{
-			At: r.At.Add(-since), Mark: r.Mark, What: r.What, Object: object, Outcome: r.Outcome, Errno: r.Errno, Code: r.Code, Fault: r.Fault,
+			At: r.At.Add(-since), Mark: r.Mark, What: r.What, Object: object, Outcome: r.Outcome, Errno: r.Errno,
+			Code: r.Code, Fault: r.Fault,
 		}
 		b.Write(append(line.AppendText(nil), '\n'))
 	}

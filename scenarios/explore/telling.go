@@ -36,7 +36,8 @@ func (n *node) last() sim.ID {
 	return n.added[0].ID
 }
 
-// telling is one scenario as its combinations are told, level by level: the smallest that breaks something is found first.
+// telling is one scenario as its combinations are told, level by level: the smallest that breaks something is found
+// first.
 type telling struct {
 	s     *scenarios.Scenario
 	out   Exhausted
@@ -108,11 +109,13 @@ func (t *telling) tell(n *node, buffers *sim.Buffers) []*node {
 	return f.found
 }
 
-// mix puts the combinations of a level in an order in which the first ones, which is all that a budget may have time for, are some of each kind: of
-// a few first faults with all the second ones that follow much less would be learnt. The order is always the same.
+// mix puts the combinations of a level in an order in which the first ones, which is all that a budget may have time
+// for, are some of each kind: of a few first faults with all the second ones that follow much less would be learnt. The
+// order is always the same.
 func (t *telling) mix() {
 	if !t.mixes {
 		return
 	}
-	rand.New(rand.NewPCG(uint64(len(t.level)), 0)).Shuffle(len(t.level), func(i, j int) { t.level[i], t.level[j] = t.level[j], t.level[i] })
+	rand.New(rand.NewPCG(uint64(len(t.level)), 0)).Shuffle(len(t.level),
+		func(i, j int) { t.level[i], t.level[j] = t.level[j], t.level[i] })
 }

@@ -12,7 +12,8 @@ var answers = []Mutant{
 	},
 	{
 		"an error proves the end of another call", "S8, laws 4.3c", "engine/core/fence.go",
-		"(res.Answer == Final || res.Answer == Aborted)", "(res.Answer == Final || res.Answer == Failed || res.Answer == Aborted)",
+		"(res.Answer == Final || res.Answer == Aborted)",
+		"(res.Answer == Final || res.Answer == Failed || res.Answer == Aborted)",
 	},
 	{
 		"what comes after an answered error stays", "laws 3.3", "engine/core/actual.go",
@@ -20,11 +21,14 @@ var answers = []Mutant{
 	},
 	{
 		"an effect is not seen while a descent may act", "S23, laws 3.3", "engine/core/answered.go",
-		"r.remembers(Climb) != 0 && r.state == Absent && r.purged && r.bound(Climb) == 0 && r.op == nil && r.child == \"\"\n",
+		`r.remembers(Climb) != 0 && r.state == Absent && r.purged && r.bound(Climb) == 0 && r.op == nil &&
+		r.child == ""
+`,
 		"r.isRemembered()\n",
 	},
 	{
-		"a driver that acts after it has answered is forgotten with the agent's life", "laws 3.3", "engine/core/answered.go",
+		"a driver that acts after it has answered is forgotten with the agent's life", "laws 3.3",
+		"engine/core/answered.go",
 		"\t\t\tc.acts[rec.Rung.Actor] = true\n\t\t}\n\t}\n\treturn rungs\n", "\t\t}\n\t}\n\treturn rungs\n",
 	},
 	{
@@ -46,13 +50,17 @@ var answers = []Mutant{
 	},
 	{
 		"an error of the next process ends the calls of the one before", "S8, laws 3.3", "engine/core/fence.go",
-		"func (c *Core) hear(r *rung, in *flight, res Result) {\n", "func (c *Core) hear(r *rung, in *flight, res Result) {\n" +
-			"\tif res.Answer == Failed {\n\t\tc.lapse(r, func(k call) bool { return k.instance != res.Instance && k.verb == fenceVerb(in.Verb) })\n\t}\n",
+		"func (c *Core) hear(r *rung, in *flight, res Result) {\n",
+		"func (c *Core) hear(r *rung, in *flight, res Result) {\n" +
+			"\tif res.Answer == Failed {\n\t\tc.lapse(r, func(k call) bool { return k.instance != res.Instance && " +
+			"k.verb == fenceVerb(in.Verb) })\n\t}\n",
 	},
 	{
 		"a second error from another process ends all calls", "S8, laws 3.3", "engine/core/fence.go",
-		"func (c *Core) hear(r *rung, in *flight, res Result) {\n", "func (c *Core) hear(r *rung, in *flight, res Result) {\n" +
-			"\tif res.Answer == Failed && r.remembers(in.Verb) != 0 && res.Instance != r.answered[side(in.Verb)].instance {\n\t\tr.calls = nil\n\t}\n",
+		"func (c *Core) hear(r *rung, in *flight, res Result) {\n",
+		"func (c *Core) hear(r *rung, in *flight, res Result) {\n" +
+			"\tif res.Answer == Failed && r.remembers(in.Verb) != 0 && res.Instance != " +
+			"r.answered[side(in.Verb)].instance {\n\t\tr.calls = nil\n\t}\n",
 	},
 	{
 		"an answered call is not looked for where the next volume is", "S13, laws 3.3", "engine/core/answered.go",

@@ -1,8 +1,9 @@
 package mutants
 
-// Candidates are faulty engines of which it is not shown yet that anything notices them: clauses of the laws taken back that lived through a few
-// seconds of hunting. volsim mutants --candidates tries them. One that is killed belongs into the [Table]; one that is not shows what the worlds or
-// the checks lack, or that something else in the engine does the same.
+// Candidates are faulty engines of which it is not shown yet that anything notices them: clauses of the laws taken back
+// that lived through a few seconds of hunting. volsim mutants --candidates tries them. One that is killed belongs into
+// the [Table]; one that is not shows what the worlds or the checks lack, or that something else in the engine does the
+// same.
 var Candidates = []Mutant{
 	{
 		"what is wanted and untouched is taken for known", "L2, laws 5.4", "engine/core/hidden.go",

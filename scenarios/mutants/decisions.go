@@ -12,7 +12,8 @@ var decisions = []Mutant{
 	},
 	{
 		"an edit during the climb is taken to be in force", "laws 1.2, kubernetes#67313", "engine/core/complete.go",
-		"r.made, r.generation, r.facts, r.fingerprint = in.Params,", "r.made, r.generation, r.facts, r.fingerprint = r.Want,",
+		"r.made, r.generation, r.facts, r.fingerprint = in.Params,",
+		"r.made, r.generation, r.facts, r.fingerprint = r.Want,",
 	},
 	{
 		"a change of what is wanted is not minded", "laws 1.2, kubernetes#70503", "engine/core/reconcile.go",
@@ -53,7 +54,8 @@ var decisions = []Mutant{
 	},
 	{
 		"the decision is not taken again when a neighbour moves", "L2, laws 2.2", "engine/core/core.go",
-		"\tc.mark(r)\n\tfor _, key := range r.Below {\n\t\tif b := c.rungs[key]; b != nil {\n\t\t\tc.mark(b)\n\t\t}\n\t}\n", "\tc.mark(r)\n",
+		"\tc.mark(r)\n\tfor _, key := range r.Below {\n\t\tif b := c.rungs[key]; b != nil " +
+			"{\n\t\t\tc.mark(b)\n\t\t}\n\t}\n", "\tc.mark(r)\n",
 	},
 	{
 		"every ABORTED is retried at once", "L7, laws 2.3, aws-fsx-csi-driver#369", "engine/core/complete.go",
@@ -78,7 +80,8 @@ var decisions = []Mutant{
 	},
 	{
 		"a record made before its claim was exclusive does not count", "S9, laws 2.4", "engine/core/reconcile.go",
-		"if o != r && o.Kind == r.Kind && !o.isGone() {", "if o != r && o.Kind == r.Kind && o.Exclusive == r.Exclusive && !o.isGone() {",
+		"if o != r && o.Kind == r.Kind && !o.isGone() {",
+		"if o != r && o.Kind == r.Kind && o.Exclusive == r.Exclusive && !o.isGone() {",
 	},
 	{
 		"a registration does not reset the backoff", "L6, laws 2.5, kubernetes#72500", "engine/core/core.go",
@@ -98,7 +101,8 @@ var decisions = []Mutant{
 	},
 	{
 		"not done of a descent leaves nothing known", "laws 2.6", "engine/core/complete.go",
-		"\t\t// The known end of a descent that did nothing leaves the rung as it was: a joining pod is not fenced out.\n",
+		"\t\t// The known end of a descent that did nothing leaves the rung as it was: a joining pod is not " +
+			"fenced out.\n",
 		"\t\tr.state, r.trusted = Unknown, false\n",
 	},
 	{
@@ -108,11 +112,13 @@ var decisions = []Mutant{
 	},
 	{
 		"what is made anew below is not minded", "laws 1.3, democratic-csi#559", "engine/core/reconcile.go",
-		"\t\t\tif r.Need == 0 {\n\t\t\t\treturn OnChangeRebuild\n\t\t\t}\n", "\t\t\tif r.Need == 0 {\n\t\t\t\treturn OnChangeKeep\n\t\t\t}\n",
+		"\t\t\tif r.Need == 0 {\n\t\t\t\treturn OnChangeRebuild\n\t\t\t}\n",
+		"\t\t\tif r.Need == 0 {\n\t\t\t\treturn OnChangeKeep\n\t\t\t}\n",
 	},
 	{
 		"the generation is not recorded", "laws 1.3", "engine/core/lines.go",
-		"Seen: r.seen, Generation: r.generation,", "Seen: r.seen,",
+		`Seen: r.seen,
+		Generation: r.generation,`, "Seen: r.seen,",
 	},
 	{
 		"a ladder shrinks with its spec", "laws 1.5", "engine/core/desired.go",
@@ -123,7 +129,8 @@ var decisions = []Mutant{
 		"if r.state == Unknown && slices.Contains(r.sheds, d.on) && !c.live(r) {", "if false {",
 	},
 	{
-		"a stage goes down beside a publish that does not stand on it", "S5, CSI NodeUnstageVolume", "engine/core/reconcile.go",
+		"a stage goes down beside a publish that does not stand on it", "S5, CSI NodeUnstageVolume",
+		"engine/core/reconcile.go",
 		"\tif r.Pod == \"\" && !r.isGone() {\n", "\tif false {\n",
 	},
 	{
@@ -144,7 +151,8 @@ var decisions = []Mutant{
 	},
 	{
 		"ABORTED is a final answer", "laws 3.3, ceph-csi#2289", "engine/plugin/csi/outcome.go",
-		"return verdict{outcome: hal.NotDone, answer: core.Aborted}", "return verdict{outcome: hal.NotDone, answer: core.Final}",
+		"return verdict{outcome: hal.NotDone, answer: core.Aborted}",
+		"return verdict{outcome: hal.NotDone, answer: core.Final}",
 	},
 	{
 		"containers are taken to run on what must be made anew", "L2, laws 1.3, 1.4", "engine/core/desired.go",
@@ -156,7 +164,8 @@ var decisions = []Mutant{
 		"if o != r && o.Kind == r.Kind && o.state == Present {\n\t\t\treturn waitOn(whyClaim, o.Key), false",
 	},
 	{
-		"a change of a rung below does not reset the backoff", "L2, laws 2.5, kubernetes#88141", "engine/core/complete.go",
+		"a change of a rung below does not reset the backoff", "L2, laws 2.5, kubernetes#88141",
+		"engine/core/complete.go",
 		"\t\ta.calm(Climb)\n", "\t\t_ = a\n",
 	},
 	{

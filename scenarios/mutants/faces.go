@@ -9,13 +9,16 @@ var faces = []Mutant{
 	{
 		"a stage without a record waits for directories of others", "L3", "engine/hidden.go",
 		"return slices.DeleteFunc(strays, func(r core.Rung) bool { return isKnown(r.Key) }), left",
-		"return slices.DeleteFunc(strays, func(r core.Rung) bool {\n\t\tisHidden := !isKnown(r.Key) && r.Pod == \"\" && len(listing.Unseen) > 0\n" +
-			"\t\tif isHidden {\n\t\t\tleft = append(left, kinds.Unrecognised{Path: core.Value(r.Want, \"path\"), Why: \"it can't be looked at\", IsHidden: true})\n\t\t}\n" +
+		"return slices.DeleteFunc(strays, func(r core.Rung) bool {\n\t\tisHidden := !isKnown(r.Key) && r.Pod == " +
+			"\"\" && len(listing.Unseen) > 0\n" +
+			"\t\tif isHidden {\n\t\t\tleft = append(left, kinds.Unrecognised{Path: core.Value(r.Want, \"path\"), " +
+			"Why: \"it can't be looked at\", IsHidden: true})\n\t\t}\n" +
 			"\t\treturn isKnown(r.Key) || isHidden\n\t}), left",
 	},
 	{
 		"a missing record proves no other is missing", "S5, laws 5.4", "engine/core/core.go",
-		"func(stray Rung) bool { return stray.Pod == \"\" }) {", "func(stray Rung) bool { return stray.Pod == \"\" && stray.Key == \"\" }) {",
+		"func(stray Rung) bool { return stray.Pod == \"\" }) {",
+		"func(stray Rung) bool { return stray.Pod == \"\" && stray.Key == \"\" }) {",
 	},
 	{
 		"what shares its data file with a stage that can't be listed goes", "L1", "engine/plugin/kinds/scan.go",
@@ -35,11 +38,13 @@ var faces = []Mutant{
 	},
 	{
 		"what may be mounted is what is mounted", "S35", "engine/public.go",
-		"func(_ string, v core.View) bool { return !v.IsGone })", "func(_ string, v core.View) bool { return v.State == core.Present })",
+		"func(_ string, v core.View) bool { return !v.IsGone })",
+		"func(_ string, v core.View) bool { return v.State == core.Present })",
 	},
 	{
 		"a volume that is on its way down is mounted no more", "S35", "engine/public.go",
-		"return !isLeft && v.State == core.Present &&", "return !isLeft && v.State == core.Present && v.Desired == \"wanted\" &&",
+		"return !isLeft && v.State == core.Present &&",
+		"return !isLeft && v.State == core.Present && v.Desired == \"wanted\" &&",
 	},
 	{
 		"a volume is mounted read-only for nobody", "L15", "engine/public.go",
@@ -68,7 +73,8 @@ var faces = []Mutant{
 	},
 	{
 		"who waits for several pods hears of the first", "S35", "engine/public.go",
-		"	for _, uid := range uids {\n		errs =", "	for _, uid := range uids[:min(1, len(uids))] {\n		errs =",
+		"	for _, uid := range uids {\n		errs =",
+		"	for _, uid := range uids[:min(1, len(uids))] {\n		errs =",
 	},
 	{
 		"who was only asked for is a pod", "S35", "engine/core/view.go",

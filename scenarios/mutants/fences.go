@@ -8,7 +8,8 @@ var fences = []Mutant{
 	},
 	{
 		"a descent that was given up is not fenced", "laws 4.1, spec#389", "engine/core/complete.go",
-		"\t\tr.state, r.trusted = Unknown, false\n\t\tc.fenceOff(r, in, res)\n", "\t\tr.state, r.trusted = Unknown, false\n",
+		"\t\tr.state, r.trusted = Unknown, false\n\t\tc.fenceOff(r, in, res)\n",
+		"\t\tr.state, r.trusted = Unknown, false\n",
 	},
 	{
 		"a climb that was given up is not fenced", "laws 4.1, kubernetes#82190", "engine/core/complete.go",
@@ -16,15 +17,18 @@ var fences = []Mutant{
 	},
 	{
 		"a call of another boot may act", "L2, laws 4.1, kubernetes#124057", "engine/core/core.go",
-		"\tif rec.Boot != c.boot {\n", "\tr.fence(call{verb: Climb, until: rec.ClimbUntil})\n\tif rec.Boot != c.boot {\n",
+		"\tif rec.Boot != c.boot {\n",
+		"\tr.fence(call{verb: Climb, until: rec.ClimbUntil})\n\tif rec.Boot != c.boot {\n",
 	},
 	{
 		"climbs from absent while a descent may still act", "laws 4.2, kubernetes#121357", "engine/core/reconcile.go",
-		"\tcase Absent:\n\t\tif at := r.bound(Descend); at != 0 {\n\t\t\treturn waitUntil(whyDescentOpen, at)\n\t\t}\n", "",
+		"\tcase Absent:\n\t\tif at := r.bound(Descend); at != 0 {\n\t\t\treturn waitUntil(whyDescentOpen, at)\n\t\t}\n",
+		"",
 	},
 	{
 		"a repeated descent that is done ends those before it", "laws 4.2, spec#389", "engine/core/complete.go",
-		"\t\tr.purged = in.quiet\n", "\t\tr.purged = in.quiet\n\t\tr.calls = slices.DeleteFunc(r.calls, func(k call) bool { return k.verb == Descend })\n",
+		"\t\tr.purged = in.quiet\n", "\t\tr.purged = in.quiet\n\t\tr.calls = slices.DeleteFunc(r.calls, func(k " +
+			"call) bool { return k.verb == Descend })\n",
 	},
 	{
 		"a late answer ends every call of its rung", "laws 4.3a", "engine/core/fence.go",
@@ -59,12 +63,14 @@ var fences = []Mutant{
 	},
 	{
 		"the end of a process is not heard", "laws 4.3b", "engine/core/fence.go",
-		"func(k call) bool { return k.instance == instance })", "func(k call) bool { return k.instance == \"\" && k.op != 0 })",
+		"func(k call) bool { return k.instance == instance })",
+		"func(k call) bool { return k.instance == \"\" && k.op != 0 })",
 	},
 	{
 		"a lost connection is taken for the end of a process", "laws 4.3b", "engine/ops.go",
 		"\tif res.Unsent {\n\t\tm.unreached(op.Actor)\n",
-		"\tif res.Unsent {\n\t\tstep(m, core.ActorGone{Actor: op.Actor, Instance: m.drivers.instance(op.Actor)})\n\t\tm.unreached(op.Actor)\n",
+		"\tif res.Unsent {\n\t\tstep(m, core.ActorGone{Actor: op.Actor, Instance: " +
+			"m.drivers.instance(op.Actor)})\n\t\tm.unreached(op.Actor)\n",
 	},
 	{
 		"a helper of an earlier run has done nothing", "S14, laws 4.5", "engine/core/core.go",

@@ -16,10 +16,12 @@ var hostPaths = []Mutant{
 	},
 	{
 		"a start trusts that a link leads where it led", "S34", "engine/plugin/hostpath/hostpath.go",
-		"\tif !isKnown || o.Fingerprint == \"\" {\n\t\treturn core.Result{Outcome: hal.Done}\n", "\tif isKnown {\n\t\treturn core.Result{Outcome: hal.Done, Fingerprint: o.Fingerprint}\n",
+		"\tif !isKnown || o.Fingerprint == \"\" {\n\t\treturn core.Result{Outcome: hal.Done}\n",
+		"\tif isKnown {\n\t\treturn core.Result{Outcome: hal.Done, Fingerprint: o.Fingerprint}\n",
 	},
 	{
-		"a start sees that a link leads to a place of the agent, and lets it", "S34", "engine/plugin/hostpath/hostpath.go",
+		"a start sees that a link leads to a place of the agent, and lets it", "S34",
+		"engine/plugin/hostpath/hostpath.go",
 		"err != nil || plugin.OwnedBelow(found.Below) != \"\" || kind", "err != nil || kind",
 	},
 	{

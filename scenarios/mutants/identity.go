@@ -15,8 +15,10 @@ var identity = []Mutant{
 		"\t\tif !o.isGone() {\n\t\t\treturn o\n", "\t\tif o.state == Present {\n\t\t\treturn o\n",
 	},
 	{
-		"a path passes to another volume while a call of the first may act", "S13, laws: places", "engine/core/places.go",
-		"\t\tif !o.isGone() {\n\t\t\treturn o\n", "\t\tif o.state != Absent || o.op != nil || o.child != \"\" {\n\t\t\treturn o\n",
+		"a path passes to another volume while a call of the first may act", "S13, laws: places",
+		"engine/core/places.go",
+		"\t\tif !o.isGone() {\n\t\t\treturn o\n",
+		"\t\tif o.state != Absent || o.op != nil || o.child != \"\" {\n\t\t\treturn o\n",
 	},
 	{
 		"what is recorded at a path goes before what came there later", "S13, laws: places", "engine/core/places.go",
@@ -44,7 +46,8 @@ var identity = []Mutant{
 		"range [...]string{\"path\", \"data\"} {", "range [...]string{\"path\"} {",
 	},
 	{
-		"containers are taken to run on what a pod that ended does not want", "L2, laws: places", "engine/core/desired.go",
+		"containers are taken to run on what a pod that ended does not want", "L2, laws: places",
+		"engine/core/desired.go",
 		"\t\tcase gone && r.wasUp && !isKept:\n", "\t\tcase gone && r.wasUp && isWanted && !isKept:\n",
 	},
 	{

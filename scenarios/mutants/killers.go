@@ -27,10 +27,15 @@ var killers = func() (all map[string]killer) {
 
 // equivalent is the mutants that nothing can kill, and the proof of it. There are at most two.
 var equivalent = map[string]string{
-	"a drift reading of before a change counts": "the manager hands to core only what differs among the rungs that core names as unchanged since the " +
+	"a drift reading of before a change counts": "the manager hands to core only what differs among the rungs that " +
+		"core names as unchanged since the " +
 		"reading began (Core.Standing), in one turn of the owner; core looks again because events may come in any order",
-	"a ladder shrinks with its spec": "the ladders of emptyDir and hostPath are one rung, and those of a file system and of raw block are the same, " +
-		"so it is the stage alone that a ladder can lose, by a driver that comes back without staging; a publish that stands on nothing waits for an " +
-		"unstage that may act, and keeps the stage from being unstaged until it is gone itself, as one does that stands on it; only what waits for a " +
-		"stage that this driver can't make would come up sooner. A ladder whose rungs are of several volumes would lose what it stands on",
+	"a ladder shrinks with its spec": "the ladders of emptyDir and hostPath are one rung, and those of a file " +
+		"system and of raw block are the same, " +
+		"so it is the stage alone that a ladder can lose, by a driver that comes back without staging; a publish " +
+		"that stands on nothing waits for an " +
+		"unstage that may act, and keeps the stage from being unstaged until it is gone itself, as one does that " +
+		"stands on it; only what waits for a " +
+		"stage that this driver can't make would come up sooner. A ladder whose rungs are of several volumes would " +
+		"lose what it stands on",
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// This file makes one program of all mutants: each function that one of them changes has, in front of its own body, the changed one, for the process
-// whose environment asks for it. So there is one build, and not one for each.
+// This file makes one program of all mutants: each function that one of them changes has, in front of its own body, the
+// changed one, for the process whose environment asks for it. So there is one build, and not one for each.
 
 // variable is the environment variable that says which mutant a process is; without it, it is the engine itself.
 const variable = "VOLSIM_MUTANT"
@@ -37,7 +37,8 @@ type splice struct {
 	text string
 }
 
-// merge returns the source of one file with all its mutants in it, and the name of its package. The keys are the mutants' numbers, from 1 on.
+// merge returns the source of one file with all its mutants in it, and the name of its package. The keys are the
+// mutants' numbers, from 1 on.
 func merge(path string, source []byte, mutants map[int]Mutant) (merged []byte, name string, err error) {
 	positions := token.NewFileSet()
 	file, err := parser.ParseFile(positions, path, source, parser.SkipObjectResolution)
@@ -99,8 +100,8 @@ func bodyOf(function string) (string, error) {
 	return function[offset(f.Body.Lbrace)+1 : offset(f.Body.Rbrace)], nil
 }
 
-// sources returns the files of a program with all mutants in it, by their paths from the module's root. The number of a mutant is its place in the
-// table, from 1 on.
+// sources returns the files of a program with all mutants in it, by their paths from the module's root. The number of a
+// mutant is its place in the table, from 1 on.
 func sourcesOf(root string, table []Mutant) (map[string][]byte, error) {
 	byFile := map[string]map[int]Mutant{}
 	for i, m := range table {
@@ -125,8 +126,8 @@ func sourcesOf(root string, table []Mutant) (map[string][]byte, error) {
 	return sources, nil
 }
 
-// Build makes the program that is every mutant of a table in dir, and returns the CPU time that it took. The sources are not changed: go build reads
-// others in their place.
+// Build makes the program that is every mutant of a table in dir, and returns the CPU time that it took. The sources
+// are not changed: go build reads others in their place.
 func (l *Lab) Build(table []Mutant, dir string) (time.Duration, error) {
 	sources, err := sourcesOf(l.Root, table)
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package mutants tests the tests: engines with one known defect each, every one of which the simulator must tell from the true one.
+// Package mutants tests the tests: engines with one known defect each, every one of which the simulator must tell from
+// the true one.
 //
-// A mutant is a text of one function and what replaces it; it is built by go build -overlay, so the sources have no hooks. A mutant whose old text is
-// not in its file exactly once is an error: it must be brought up to date. A mutant is killed by the catalogue, one of whose scenarios fails with
-// it, or by a hunt.
+// A mutant is a text of one function and what replaces it; it is built by go build -overlay, so the sources have no
+// hooks. A mutant whose old text is not in its file exactly once is an error: it must be brought up to date. A mutant
+// is killed by the catalogue, one of whose scenarios fails with it, or by a hunt.
 package mutants
 
 import (
@@ -41,7 +42,8 @@ type Lab struct {
 // find returns the offset of the mutant's old text, which is once in its file.
 func (m Mutant) find(source []byte) (int, error) {
 	if n := strings.Count(string(source), m.Old); n != 1 {
-		return 0, fmt.Errorf("mutant %q: its old text is %d times in %s, not once; bring scenarios/mutants up to date", m.Name, n, m.File)
+		return 0, fmt.Errorf("mutant %q: its old text is %d times in %s, not once; bring scenarios/mutants up to date",
+			m.Name, n, m.File)
 	}
 	return strings.Index(string(source), m.Old), nil
 }
@@ -52,7 +54,8 @@ func (l Lab) Try(m Mutant, number int) (Outcome, error) {
 	known := killers[m.Name]
 	if !l.Full {
 		first := slices.Clone(l.Promises[m.Name])
-		if known.Scenario != "" && !slices.Contains(first, known.Scenario) && slices.Contains(l.Scenarios, known.Scenario) {
+		if known.Scenario != "" && !slices.Contains(first, known.Scenario) &&
+			slices.Contains(l.Scenarios, known.Scenario) {
 			first = append(first, known.Scenario)
 		}
 		if err := l.play(first, &o); err != nil || o.Killed {
@@ -134,7 +137,8 @@ func (l Lab) replay(kept string, o *Outcome) error {
 
 // hunt runs seeds with a mutant until one kills it.
 func (l Lab) hunt(seed, runs uint64, o *Outcome) error {
-	cmd := l.limited(o.number, "hunt", "--json", "--runs", strconv.FormatUint(runs, 10), "--seed", strconv.FormatUint(seed, 10),
+	cmd := l.limited(o.number, "hunt", "--json", "--runs", strconv.FormatUint(runs, 10), "--seed",
+		strconv.FormatUint(seed, 10),
 		"--cpu", l.CPU.String(), "--workers", "1")
 	out, err := cmd.Output()
 	o.CPU += used(cmd)
@@ -172,17 +176,19 @@ func (l Lab) hunt(seed, runs uint64, o *Outcome) error {
 	return nil
 }
 
-// caseOf is the flag that names a case, and its value, of the command that replays it: a schedule that a hunt has varied is no seed's.
+// caseOf is the flag that names a case, and its value, of the command that replays it: a schedule that a hunt has
+// varied is no seed's.
 func caseOf(replay string) []string {
 	flag, value, _ := strings.Cut(strings.TrimPrefix(replay, "volsim replay "), " ")
 	return []string{flag, strings.Trim(value, "'")}
 }
 
-// most is the CPU time after which a program is taken to hang: a hunt looks at its own budget between two schedules alone.
+// most is the CPU time after which a program is taken to hang: a hunt looks at its own budget between two schedules
+// alone.
 func (l Lab) most() time.Duration { return 2*l.CPU + time.Minute }
 
-// limited is a command of the program as the mutant with that number. It is killed once it has used that much CPU time. Verdicts of a hunt itself
-// never hang on a clock.
+// limited is a command of the program as the mutant with that number. It is killed once it has used that much CPU time.
+// Verdicts of a hunt itself never hang on a clock.
 func (l Lab) limited(number int, args ...string) *exec.Cmd {
 	limit := fmt.Sprintf("ulimit -t %d; exec \"$0\" \"$@\"", int(l.most().Seconds()))
 	cmd := exec.Command("sh", append([]string{"-c", limit, l.program}, args...)...)
@@ -203,7 +209,8 @@ func used(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// shrunk is the number of choices that are left of a failing seed, or of a failing scenario, and of the lines that tell it; 0 if that is not known.
+// shrunk is the number of choices that are left of a failing seed, or of a failing scenario, and of the lines that tell
+// it; 0 if that is not known.
 func (l Lab) shrunk(number int, which ...string) (choices, lines int) {
 	out, _ := l.limited(number, append([]string{"shrink", "--json"}, which...)...).Output() // it exits with 1
 	var s struct{ Choices, Lines []struct{} }

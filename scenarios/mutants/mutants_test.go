@@ -31,7 +31,8 @@ func TestMutantsFit(t *testing.T) {
 // TestKillersAreThere: a key that names no mutant costs that mutant the whole catalogue.
 func TestKillersAreThere(t *testing.T) {
 	for name, k := range killers {
-		require.True(t, slices.ContainsFunc(slices.Concat(Table, Candidates), func(m Mutant) bool { return m.Name == name }), name)
+		require.True(t, slices.ContainsFunc(slices.Concat(Table, Candidates),
+			func(m Mutant) bool { return m.Name == name }), name)
 		if k.Scenario != "" {
 			_, err := scenarios.Find(k.Scenario)
 			require.NoError(t, err, name)
@@ -53,7 +54,8 @@ func TestKillsShrink(t *testing.T) {
 	require.NoError(t, err)
 	for i, m := range Table {
 		switch m.Name {
-		case "records of another boot are believed", "the intent is written after the effect", "told ready of what is not known to be up":
+		case "records of another boot are believed", "the intent is written after the effect",
+			"told ready of what is not known to be up":
 			o, err := lab.Try(m, i+1)
 			require.NoError(t, err)
 			require.True(t, o.Found, m.Name)
@@ -78,15 +80,16 @@ func TestCaseOfAReplay(t *testing.T) {
 	}
 }
 
-// TestScenariosNameWhatCatchesThem: behind "caught by:" is a mutant or a property. That the mutant really fails the scenario is what volsim mutants
-// sees.
+// TestScenariosNameWhatCatchesThem: behind "caught by:" is a mutant or a property. That the mutant really fails the
+// scenario is what volsim mutants sees.
 func TestScenariosNameWhatCatchesThem(t *testing.T) {
 	all, err := scenarios.Catalogue()
 	require.NoError(t, err)
 	for _, s := range all {
 		what := s.CaughtBy()
 		isMutant := slices.ContainsFunc(Table, func(m Mutant) bool { return m.Name == what })
-		isProperty := slices.ContainsFunc(scenarios.Properties, func(p struct{ Code, Text string }) bool { return p.Code == what })
+		isProperty := slices.ContainsFunc(scenarios.Properties,
+			func(p struct{ Code, Text string }) bool { return p.Code == what })
 		require.True(t, isMutant || isProperty, "%s is caught by %q", s.Name, what)
 	}
 }

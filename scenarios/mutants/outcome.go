@@ -9,20 +9,22 @@ import (
 
 // Outcome is what became of one mutant.
 type Outcome struct {
-	Name      string        `json:"name"`
-	Law       string        `json:"law"`
-	Killed    bool          `json:"killed"`
-	Proof     string        `json:"equivalent,omitempty"` // why nothing can kill it
-	Property  string        `json:"property,omitempty"`   // that was broken: by the hunt, else by the first of the scenarios
-	Site      string        `json:"site,omitempty"`
-	Scenarios []string      `json:"scenarios,omitempty"` // of the catalogue that fail with it
-	Found     bool          `json:"found"`               // by a hunt
-	Seeds     uint64        `json:"seeds"`               // that were hunted
-	Seed      uint64        `json:"seed,omitempty"`      // that killed it; 0 for none, and for a schedule that the hunt varied
-	CPU       time.Duration `json:"cpuNanoseconds"`      // of the catalogue and the hunt
-	Hunt      time.Duration `json:"huntNanoseconds"`
-	Choices   int           `json:"choices,omitempty"` // of the shrunk case; 0 is not shrunk
-	Lines     int           `json:"lines,omitempty"`   // in which it is told
+	Name   string `json:"name"`
+	Law    string `json:"law"`
+	Killed bool   `json:"killed"`
+	Proof  string `json:"equivalent,omitempty"` // why nothing can kill it
+	// that was broken: by the hunt, else by the first of the scenarios
+	Property  string   `json:"property,omitempty"`
+	Site      string   `json:"site,omitempty"`
+	Scenarios []string `json:"scenarios,omitempty"` // of the catalogue that fail with it
+	Found     bool     `json:"found"`               // by a hunt
+	Seeds     uint64   `json:"seeds"`               // that were hunted
+	// that killed it; 0 for none, and for a schedule that the hunt varied
+	Seed    uint64        `json:"seed,omitempty"`
+	CPU     time.Duration `json:"cpuNanoseconds"` // of the catalogue and the hunt
+	Hunt    time.Duration `json:"huntNanoseconds"`
+	Choices int           `json:"choices,omitempty"` // of the shrunk case; 0 is not shrunk
+	Lines   int           `json:"lines,omitempty"`   // in which it is told
 
 	number int
 }
@@ -119,7 +121,8 @@ func Summary(all []Outcome, build time.Duration) string {
 			choices, lines = append(choices, o.Choices), append(lines, o.Lines)
 		}
 	}
-	text := fmt.Sprintf("%d mutants: %d killed, %d of them by the catalogue alone; %d equivalent; %d survived; %.0f CPU-seconds, and %.0f to build",
+	text := fmt.Sprintf("%d mutants: %d killed, %d of them by the catalogue alone; %d equivalent; %d survived; %.0f "+
+		"CPU-seconds, and %.0f to build",
 		len(all), killed, scenario, equivalents, len(all)-killed-equivalents, cpu.Seconds(), build.Seconds())
 	if len(choices) > 0 {
 		text += fmt.Sprintf("; shrunk: median %d choices in %d lines", median(choices), median(lines))
@@ -132,14 +135,15 @@ func median(of []int) int {
 	return of[(len(of)-1)/2]
 }
 
-// Unkept returns what the scenarios promise and the outcomes do not bear out: promises are mutants by the scenario that says it catches them. A
-// mutant that was not tried is not judged.
+// Unkept returns what the scenarios promise and the outcomes do not bear out: promises are mutants by the scenario that
+// says it catches them. A mutant that was not tried is not judged.
 func Unkept(promises map[string][]string, all []Outcome) []string {
 	var unkept []string
 	for _, o := range all {
 		for _, scenario := range promises[o.Name] {
 			if !slices.Contains(o.Scenarios, scenario) {
-				unkept = append(unkept, fmt.Sprintf("scenario %s says that it catches the mutant %q, and passes with it", scenario, o.Name))
+				unkept = append(unkept, fmt.Sprintf(
+					"scenario %s says that it catches the mutant %q, and passes with it", scenario, o.Name))
 			}
 		}
 	}

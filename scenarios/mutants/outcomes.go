@@ -4,18 +4,22 @@ package mutants
 var outcomes = []Mutant{
 	{
 		"an unknown climb means absent", "S14, laws 3.1, kubernetes#82190", "engine/core/complete.go",
-		"\t\tr.state, r.trusted, r.purged = Unknown, false, false\n\t\tr.negate", "\t\tr.state, r.trusted = Absent, false\n\t\tr.negate",
+		"\t\tr.state, r.trusted, r.purged = Unknown, false, false\n\t\tr.negate",
+		"\t\tr.state, r.trusted = Absent, false\n\t\tr.negate",
 	},
 	{
 		"an unknown climb means present", "S14, laws 3.1, longhorn#2629", "engine/core/complete.go",
-		"\t\tr.state, r.trusted, r.purged = Unknown, false, false\n\t\tr.negate", "\t\tr.state, r.trusted, r.purged = Present, false, false\n\t\tr.negate",
+		"\t\tr.state, r.trusted, r.purged = Unknown, false, false\n\t\tr.negate",
+		"\t\tr.state, r.trusted, r.purged = Present, false, false\n\t\tr.negate",
 	},
 	{
 		"a call that was not sent may act", "laws 3.3", "engine/plugin/csi/outcome.go",
-		"return verdict{outcome: hal.NotDone, unsent: true}", "return verdict{outcome: hal.Unknown, fenced: true, unsent: true}",
+		"return verdict{outcome: hal.NotDone, unsent: true}",
+		"return verdict{outcome: hal.Unknown, fenced: true, unsent: true}",
 	},
 	{
-		"a driver that could not be reached is not looked for", "L6, laws 3.3, nomad#12744", "engine/plugin/csi/outcome.go",
+		"a driver that could not be reached is not looked for", "L6, laws 3.3, nomad#12744",
+		"engine/plugin/csi/outcome.go",
 		"return verdict{outcome: hal.NotDone, unsent: true}", "return verdict{outcome: hal.NotDone}",
 	},
 	{
@@ -37,11 +41,15 @@ var outcomes = []Mutant{
 	},
 	{
 		"ALREADY_EXISTS is taken for OK", "laws 3.3, longhorn#2629", "engine/plugin/csi/outcome.go",
-		"\t\topen.negateFirst = !descent\n\t\treturn open\n", "\t\treturn verdict{outcome: hal.Done, answer: core.Final}\n",
+		"\t\topen.negateFirst = !descent\n\t\treturn open\n",
+		"\t\treturn verdict{outcome: hal.Done, answer: core.Final}\n",
 	},
 	{
 		"INTERNAL is taken for not done", "S14, laws 3.3, kubernetes#82492", "engine/plugin/csi/outcome.go",
-		"hal.CodeInternal, hal.CodeDataLoss, hal.CodeUnauthenticated:\n\t\treturn open\n",
+		`hal.CodeInternal, hal.CodeDataLoss,
+		hal.CodeUnauthenticated:
+		return open
+`,
 		"hal.CodeInternal, hal.CodeDataLoss, hal.CodeUnauthenticated:\n\t\treturn notDone\n",
 	},
 	{
@@ -58,8 +66,10 @@ var outcomes = []Mutant{
 		"\tcase w.block() && seen.Type != hal.TypeBlockDevice:\n", "\tcase false:\n",
 	},
 	{
-		"the OK of a descent is believed without a look", "S21, laws 3.3, proxmox-csi-plugin#601", "engine/plugin/csi/descend.go",
-		"\tif len(seen.Stack) > 0 {\n\t\tif r, ok := w.unmount(seen); !ok {", "\tif false {\n\t\tif r, ok := w.unmount(seen); !ok {",
+		"the OK of a descent is believed without a look", "S21, laws 3.3, proxmox-csi-plugin#601",
+		"engine/plugin/csi/descend.go",
+		"\tif len(seen.Stack) > 0 {\n\t\tif r, ok := w.unmount(seen); !ok {",
+		"\tif false {\n\t\tif r, ok := w.unmount(seen); !ok {",
 	},
 	{
 		"a mount of another device is accepted", "S3, laws 3.4, democratic-csi#559", "engine/plugin/csi/verbs.go",
@@ -78,7 +88,8 @@ var outcomes = []Mutant{
 		"\t\tif ok && mount.Is(fingerprint) {\n", "\t\tif true {\n",
 	},
 	{
-		"a mount below an emptyDir is deleted through", "S1, laws 7.3, kubernetes#37698", "engine/plugin/emptydir/verbs.go",
+		"a mount below an emptyDir is deleted through", "S1, laws 7.3, kubernetes#37698",
+		"engine/plugin/emptydir/verbs.go",
 		"\tif len(below) > 0 {\n", "\tif false {\n",
 	},
 	{
@@ -87,7 +98,8 @@ var outcomes = []Mutant{
 	},
 	{
 		"what a start finds of a deletion is left", "L1", "engine/plugin/emptydir/verbs.go",
-		"\tif more, err := deleteTree(h, c, trash, until); more || err != nil {\n\t\treturn leftover(more, err)\n\t}\n\terr := h.Tree.Rename",
+		"\tif more, err := deleteTree(h, c, trash, until); more || err != nil {\n\t\treturn leftover(more, " +
+			"err)\n\t}\n\terr := h.Tree.Rename",
 		"\terr := h.Tree.Rename",
 	},
 	{
@@ -103,11 +115,13 @@ var outcomes = []Mutant{
 		"\tif m.Was(w.o.Fingerprint) {\n\t\treturn true\n\t}\n", "\tif m.ID != 0 {\n\t\treturn true\n\t}\n",
 	},
 	{
-		"a pod that comes again is mounted over what its driver has left", "S18, laws 3.3", "engine/plugin/csi/descend.go",
+		"a pod that comes again is mounted over what its driver has left", "S18, laws 3.3",
+		"engine/plugin/csi/descend.go",
 		"return left(\"the driver has left it mounted: \"", "return op.Unknown(\"the driver has left it mounted: \"",
 	},
 	{
-		"what an unpublish without a known end has left is mounted over", "S18, laws 3.3, 4.2", "engine/plugin/csi/descend.go",
+		"what an unpublish without a known end has left is mounted over", "S18, laws 3.3, 4.2",
+		"engine/plugin/csi/descend.go",
 		"\t\tv.negateFirst = v.outcome == hal.Unknown && w.o.Kind == KindPublish\n", "",
 	},
 	{
@@ -115,8 +129,10 @@ var outcomes = []Mutant{
 		"left(\"the driver says that it is gone, but", "op.Unknown(\"the driver says that it is gone, but",
 	},
 	{
-		"what is not known to be ours is mounted over, though it may be", "S18, laws 3.3", "engine/plugin/csi/descend.go",
-		"\tr.NegateFirst = slices.ContainsFunc(stack, w.mayBeOurs)\n", "\t_ = slices.ContainsFunc(stack, w.mayBeOurs)\n",
+		"what is not known to be ours is mounted over, though it may be", "S18, laws 3.3",
+		"engine/plugin/csi/descend.go",
+		"\tr.NegateFirst = slices.ContainsFunc(stack, w.mayBeOurs)\n",
+		"\t_ = slices.ContainsFunc(stack, w.mayBeOurs)\n",
 	},
 	{
 		"what a descent of an earlier run has left is mounted over", "S18, laws 5.4", "engine/core/core.go",
@@ -139,8 +155,10 @@ var outcomes = []Mutant{
 		"\tif c.synced && r.Intent && !r.looked {\n\t\treturn c.try(r, Look, w)\n\t}\n", "",
 	},
 	{
-		"what is mounted on an emptyDir is always ours", "laws 7.3, kubernetes#122114", "engine/plugin/emptydir/verbs.go",
-		"return m.Fingerprint() == o.Fingerprint || m.FSType == \"tmpfs\" && m.Source == source", "return m.ID != 0 || o.Key != \"\"",
+		"what is mounted on an emptyDir is always ours", "laws 7.3, kubernetes#122114",
+		"engine/plugin/emptydir/verbs.go",
+		"return m.Fingerprint() == o.Fingerprint || m.FSType == \"tmpfs\" && m.Source == source",
+		"return m.ID != 0 || o.Key != \"\"",
 	},
 	{
 		"a drift reading that fails sees nothing", "S22, laws 7.1, kubernetes#105833", "engine/drift.go",
@@ -159,19 +177,23 @@ var outcomes = []Mutant{
 	},
 	{
 		"what stands on a lost rung is believed", "laws 7.1, kubernetes#109955", "engine/core/actual.go",
-		"\tfor _, a := range c.upon[r.Key] {\n\t\tc.lose(a, fmt.Sprintf(\"%s below it was lost\", r.Key), true)\n\t}\n", "",
+		"\tfor _, a := range c.upon[r.Key] {\n\t\tc.lose(a, fmt.Sprintf(\"%s below it was lost\", r.Key), true)\n\t}\n",
+		"",
 	},
 	{
 		"an emptyDir in memory is left on the disk", "S21, K:G97", "engine/plugin/emptydir/verbs.go",
-		"\tif mounted != inMemory || mounted && !own(o, top) {\n", "\tif mounted && !inMemory || mounted && !own(o, top) {\n",
+		"\tif mounted != inMemory || mounted && !own(o, top) {\n",
+		"\tif mounted && !inMemory || mounted && !own(o, top) {\n",
 	},
 	{
-		"NOT_FOUND ends a descent though a climb may act", "S8, laws 3.3, kubernetes#82492", "engine/plugin/csi/outcome.go",
+		"NOT_FOUND ends a descent though a climb may act", "S8, laws 3.3, kubernetes#82492",
+		"engine/plugin/csi/outcome.go",
 		"\t\tif quiet {\n", "\t\tif true {\n",
 	},
 	{
 		"a mount is known by its device", "laws 7.2, democratic-csi#559", "hal/mounts.go",
-		"strconv.AppendUint(append(b, \"mount \"...), uint64(m.ID), 10)", "strconv.AppendUint(append(b, \"mount \"...), 0, 10)",
+		"strconv.AppendUint(append(b, \"mount \"...), uint64(m.ID), 10)",
+		"strconv.AppendUint(append(b, \"mount \"...), 0, 10)",
 	},
 	{
 		"what is mounted again is another's", "L2", "engine/plugin/csi/verbs.go",
@@ -195,11 +217,13 @@ var outcomes = []Mutant{
 	},
 	{
 		"what a helper may yet take down is written down as up", "S29", "engine/core/lines.go",
-		"r.state == Present && r.left && r.child != \"\" && !r.Intent:", "r.state == Present && r.left && r.child != \"\" && r.Intent:",
+		"r.state == Present && r.left && r.child != \"\" && !r.Intent:",
+		"r.state == Present && r.left && r.child != \"\" && r.Intent:",
 	},
 	{
 		"what was looked at goes on being given up", "S29", "engine/core/complete.go",
-		"r.state, r.denied, r.left, r.wasUp = Present, false, false, r.Pod != \"\"", "r.state, r.denied, r.wasUp = Present, false, r.Pod != \"\"",
+		"r.state, r.denied, r.left, r.wasUp = Present, false, false, r.Pod != \"\"",
+		"r.state, r.denied, r.wasUp = Present, false, r.Pod != \"\"",
 	},
 	{
 		"a start goes on with a deletion whose pod has come again", "S1", "engine/core/core.go",

@@ -24,11 +24,13 @@ var paces = []Mutant{
 	},
 	{
 		"the short waits after an answer begin anew", "L7, laws 2.5", "engine/core/backoff.go",
-		"\tif b.attempts == 0 {\n\t\tb.since = now\n", "\tif b.attempts == 0 || now.Sub(b.since) > answeredFor {\n\t\tb.since = now\n",
+		"\tif b.attempts == 0 {\n\t\tb.since = now\n",
+		"\tif b.attempts == 0 || now.Sub(b.since) > answeredFor {\n\t\tb.since = now\n",
 	},
 	{
 		"each reading of the mount table begins the waits anew", "L7, laws 2.5", "engine/drift.go",
-		"\tm.readsAgain()\n\ttops", "\tm.readsAgain()\n\tfor _, d := range slices.Sorted(maps.Keys(m.objects.drivers)) {\n" +
+		"\tm.readsAgain()\n\ttops", "\tm.readsAgain()\n\tfor _, d := range " +
+			"slices.Sorted(maps.Keys(m.objects.drivers)) {\n" +
 			"\t\tstep(m, core.Registered{Actor: d})\n\t}\n\ttops",
 	},
 	{
@@ -38,7 +40,8 @@ var paces = []Mutant{
 	{
 		"what any pod asks for begins all waits anew", "L7, laws 2.5", "engine/core/desired.go",
 		"\tp.wanted, p.complete = true, e.Complete\n",
-		"\tp.wanted, p.complete = true, e.Complete\n\tfor _, r := range c.sorted() {\n\t\tr.resetBackoff()\n\t\tc.mark(r)\n\t}\n",
+		"\tp.wanted, p.complete = true, e.Complete\n\tfor _, r := range c.sorted() " +
+			"{\n\t\tr.resetBackoff()\n\t\tc.mark(r)\n\t}\n",
 	},
 	{
 		"a driver that comes back has the calls of all sent at once", "L7", "engine/core/core.go",

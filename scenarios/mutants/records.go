@@ -8,7 +8,8 @@ var records = []Mutant{
 	},
 	{
 		"no intent is written", "S15, laws 5.1, simplyblock-csi#439", "engine/core/lines.go",
-		"\tif v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {\n\t\treturn\n\t}\n\tfirst", "\tif v != Descend || !r.Intent && !givesUp {\n\t\treturn\n\t}\n\tfirst",
+		"\tif v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {\n\t\treturn\n\t}\n\tfirst",
+		"\tif v != Descend || !r.Intent && !givesUp {\n\t\treturn\n\t}\n\tfirst",
 	},
 	{
 		"a repeat does not extend the recorded bound", "laws 5.1", "engine/core/lines.go",
@@ -20,12 +21,14 @@ var records = []Mutant{
 	},
 	{
 		"a descent is not announced", "S14, laws 5.1, kubernetes#85476", "engine/core/lines.go",
-		"\tif v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {\n", "\tif v == Look || givesUp || v == Descend || !r.Intent && r.recorded {\n",
+		"\tif v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {\n",
+		"\tif v == Look || givesUp || v == Descend || !r.Intent && r.recorded {\n",
 	},
 	{
 		"a record goes with an unpublish", "S15, laws 5.1, kubernetes#85476", "engine/core/complete.go",
 		"\t\tr.purged = in.quiet\n",
-		"\t\tr.purged = in.quiet\n\t\tfor _, b := range c.below(r) {\n\t\t\tc.batch.Lines = append(c.batch.Lines, Line{Key: b.Key, Drop: true})\n\t\t}\n",
+		"\t\tr.purged = in.quiet\n\t\tfor _, b := range c.below(r) {\n\t\t\tc.batch.Lines = append(c.batch.Lines, " +
+			"Line{Key: b.Key, Drop: true})\n\t\t}\n",
 	},
 	{
 		"a rung whose line had no room has a record", "S15, laws 5.1", "engine/core/complete.go",
@@ -33,7 +36,9 @@ var records = []Mutant{
 	},
 	{
 		"what a start has found is watched and not looked at again", "S29, laws 7.3", "engine/places.go",
-		"				m.lookedAgain(w.key, seen, err, since)\n", "				if len(all) == 1 {\n					m.lookedAgain(w.key, seen, err, since)\n				}\n",
+		"				m.lookedAgain(w.key, seen, err, since)\n",
+		"				if len(all) == 1 {\n					m.lookedAgain(w.key, seen, err, " +
+			"since)\n				}\n",
 	},
 	{
 		"the end of what was never begun is recorded", "L2, laws 5.5", "engine/core/lines.go",
@@ -41,7 +46,8 @@ var records = []Mutant{
 	},
 	{
 		"what is found late proves no record missing", "S5, laws 5.4", "engine/core/hidden.go",
-		"isMissing := func(stray Rung) bool { return stray.Pod == \"\" && ", "isMissing := func(stray Rung) bool { return stray.Pod != \"\" && ",
+		"isMissing := func(stray Rung) bool { return stray.Pod == \"\" && ",
+		"isMissing := func(stray Rung) bool { return stray.Pod != \"\" && ",
 	},
 	{
 		"a directory of which a record tells holds nothing else", "S5, laws 5.4", "engine/core/core.go",
@@ -53,7 +59,8 @@ var records = []Mutant{
 	},
 	{
 		"that containers have ended is not recorded", "L2, laws 5.2", "engine/core/desired.go",
-		"if r.recorded && r.wasUp && r.op == nil && c.desire(r) != wanted {", "if r.recorded && r.wasUp && r.op != nil {",
+		"if r.recorded && r.wasUp && r.op == nil && c.desire(r) != wanted {",
+		"if r.recorded && r.wasUp && r.op != nil {",
 	},
 	{
 		"a record of a stage tells of all that stands on it", "S5, laws 5.4", "engine/core/reconcile.go",
@@ -78,7 +85,8 @@ var records = []Mutant{
 	},
 	{
 		"a mount at one place is of a whole ladder", "L2, laws 5.4", "engine/core/core.go",
-		" || isBare(r.Key) || len(r.Below) == 0 || slices.ContainsFunc(r.Below, isBare) {", " || isBare(r.Key) {",
+		` || isBare(r.Key) || len(r.Below) == 0 ||
+		slices.ContainsFunc(r.Below, isBare) {`, " || isBare(r.Key) {",
 	},
 	{
 		"a start does not list what has no record", "S15, laws 5.4, kubernetes#72257", "engine/core/core.go",
@@ -86,7 +94,8 @@ var records = []Mutant{
 	},
 	{
 		"what is mounted anew after an unstage is the agent's alone", "L1, S15", "engine/plugin/csi/descend.go",
-		"isNew = slices.ContainsFunc(seen.Stack, func(m hal.Mount) bool { return !m.Was(w.o.Fingerprint) })", "isNew = false",
+		"isNew = slices.ContainsFunc(seen.Stack, func(m hal.Mount) bool { return !m.Was(w.o.Fingerprint) })",
+		"isNew = false",
 	},
 	{
 		"records go before directories", "S15, laws 5.5, kubernetes#101911", "engine/plugin/csi/descend.go",
@@ -124,7 +133,8 @@ var records = []Mutant{
 	{
 		"told ready before the record is written", "S7, laws 5.2, kubernetes#40417", "engine/commit.go",
 		"\tm.commits.note(b.Lines)\n\tall := &m.commits.waiting\n",
-		"\tm.commits.note(b.Lines)\n\tm.release(core.Batch{Wake: b.Wake})\n\tb.Wake = nil\n\tall := &m.commits.waiting\n",
+		"\tm.commits.note(b.Lines)\n\tm.release(core.Batch{Wake: b.Wake})\n\tb.Wake = nil\n\tall := " +
+			"&m.commits.waiting\n",
 	},
 	{
 		"operations start though their lines are not written", "S15, laws 5.5", "engine/commit.go",
@@ -136,7 +146,8 @@ var records = []Mutant{
 	},
 	{
 		"a directory is made without a word", "laws 5.3", "engine/core/lines.go",
-		"\tif v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {\n", "\tif v == Look || !r.Intent && !givesUp {\n",
+		"\tif v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {\n",
+		"\tif v == Look || !r.Intent && !givesUp {\n",
 	},
 	{
 		"no room is reserved for a ladder", "L2, laws 5.5", "engine/core/lines.go",
@@ -188,15 +199,18 @@ var records = []Mutant{
 	},
 	{
 		"what is in doubt is written as it was", "S14, laws 5.4", "engine/journal/load.go",
-		"\t\tk := found[key]\n\t\tif k.doubtful {\n", "\t\tk := &kept{record: found[key].record}\n\t\tif found[key].doubtful {\n",
+		"\t\tk := found[key]\n\t\tif k.doubtful {\n",
+		"\t\tk := &kept{record: found[key].record}\n\t\tif found[key].doubtful {\n",
 	},
 	{
 		"a snapshot drops a record", "S15, laws 5.5", "engine/journal/journal.go",
-		"\tb, of := appendHeader(", "\tif len(keys) > 1 {\n\t\tdelete(j.ledger.entries, keys[0])\n\t\tkeys = keys[1:]\n\t}\n\tb, of := appendHeader(",
+		"\tb, of := appendHeader(", "\tif len(keys) > 1 {\n\t\tdelete(j.ledger.entries, keys[0])\n\t\tkeys = " +
+			"keys[1:]\n\t}\n\tb, of := appendHeader(",
 	},
 	{
 		"the lines of a batch are written in reverse order", "S15, laws 5.1", "engine/journal/journal.go",
-		"\tfor i := range lines {\n\t\tl := &lines[i]\n\t\tsync =", "\tfor i := range lines {\n\t\tl := &lines[len(lines)-1-i]\n\t\tsync =",
+		"\tfor i := range lines {\n\t\tl := &lines[i]\n\t\tsync =",
+		"\tfor i := range lines {\n\t\tl := &lines[len(lines)-1-i]\n\t\tsync =",
 	},
 	{
 		"a record is written without its last parameter", "S14, laws 5.1", "engine/journal/encode.go",
@@ -209,7 +223,8 @@ var records = []Mutant{
 	},
 	{
 		"damage is told by no start that fails", "laws 5, L12", "engine/start.go",
-		"\t\t\tm.tellDamage(n.loaded.Damages)\n", "\t\t\tif err == nil {\n\t\t\t\tm.tellDamage(n.loaded.Damages)\n\t\t\t}\n",
+		"\t\t\tm.tellDamage(n.loaded.Damages)\n",
+		"\t\t\tif err == nil {\n\t\t\t\tm.tellDamage(n.loaded.Damages)\n\t\t\t}\n",
 	},
 	{
 		"files of the journal that were replaced stay", "L1", "engine/journal/batch.go",

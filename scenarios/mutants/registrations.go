@@ -4,11 +4,13 @@ package mutants
 var registrations = []Mutant{
 	{
 		"false is told when a driver can't be reached", "S25", "engine/meeting.go",
-		"\tif misnamed, ok := errors.AsType[errMisnamed](err); ok && s != d.by {\n\t\tm.refuse(s, s.info.Socket, misnamed, call)\n\t}\n", "\tm.refuse(s, s.info.Socket, err, call)\n",
+		"\tif misnamed, ok := errors.AsType[errMisnamed](err); ok && s != d.by {\n\t\tm.refuse(s, s.info.Socket, " +
+			"misnamed, call)\n\t}\n", "\tm.refuse(s, s.info.Socket, err, call)\n",
 	},
 	{
 		"false is told when a plugin does not answer", "S25", "engine/drivers.go",
-		"\t\t\tcase err != nil:\n\t\t\t\tm.greetAgain(s, err)\n", "\t\t\tcase err != nil:\n\t\t\t\tm.refuse(s, info.Socket, err, call)\n\t\t\t\tm.greetAgain(s, err)\n",
+		"\t\t\tcase err != nil:\n\t\t\t\tm.greetAgain(s, err)\n",
+		"\t\t\tcase err != nil:\n\t\t\t\tm.refuse(s, info.Socket, err, call)\n\t\t\t\tm.greetAgain(s, err)\n",
 	},
 	{
 		"a registration ends with its connection", "L13", "engine/meeting.go",
@@ -34,11 +36,13 @@ var registrations = []Mutant{
 	},
 	{
 		"a registrar that was refused is not asked again", "L13", "engine/drivers.go",
-		"\t\tm.refuse(s, info.Socket, err, call)\n\t\tm.greetAgain(s, err)\n\t\treturn\n", "\t\tm.refuse(s, info.Socket, err, call)\n\t\treturn\n",
+		"\t\tm.refuse(s, info.Socket, err, call)\n\t\tm.greetAgain(s, err)\n\t\treturn\n",
+		"\t\tm.refuse(s, info.Socket, err, call)\n\t\treturn\n",
 	},
 	{
 		"a refusal is told to whoever is there", "S25", "engine/drivers.go",
-		"m.h.Registration.Notify(call, path, made, false, text)", "m.h.Registration.Notify(call, path, \"\", false, text)",
+		"m.h.Registration.Notify(call, path, made, false, text)",
+		"m.h.Registration.Notify(call, path, \"\", false, text)",
 	},
 	{
 		"who serves a driver is forgotten with the agent's life", "S24", "engine/core/serving.go",

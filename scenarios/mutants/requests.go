@@ -12,12 +12,14 @@ var requests = []Mutant{
 	},
 	{
 		"many writers are told to be readers", "S27, CSI VolumeCapability", "engine/plugin/csi/params.go",
-		"VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER, true", "VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY, true",
+		"VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER, true",
+		"VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY, true",
 	},
 	{
 		"one writer is told to be many", "S27, CSI VolumeCapability", "engine/plugin/csi/params.go",
 		"SINGLE_NODE_SINGLE_WRITER, true\n\t\t}\n\t\treturn csi.VolumeCapability_AccessMode_SINGLE_NODE_WRITER, true",
-		"SINGLE_NODE_SINGLE_WRITER, true\n\t\t}\n\t\treturn csi.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER, true",
+		"SINGLE_NODE_SINGLE_WRITER, true\n\t\t}\n\t\treturn " +
+			"csi.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER, true",
 	},
 	{
 		"the pod's uid is told to be its name", "S27, CSIDriver podInfoOnMount", "engine/plugin/csi/params.go",
@@ -33,7 +35,8 @@ var requests = []Mutant{
 	},
 	{
 		"the secret of the stage goes to the publish", "S27, CSI NodePublishVolume", "engine/plugin/csi/rungs.go",
-		"secret: w.publishSecret, other: w.stageSecret, context: w.publishContext", "secret: w.stageSecret, other: w.publishSecret, context: w.publishContext",
+		"secret: w.publishSecret, other: w.stageSecret, context: w.publishContext",
+		"secret: w.stageSecret, other: w.publishSecret, context: w.publishContext",
 	},
 	{
 		"the attributes are not told to the stage", "S27, CSI NodeStageVolume", "engine/plugin/csi/rungs.go",

@@ -3,17 +3,20 @@ package mutants
 // roots is what a start may believe of the root directory, and what of it volnode may delete.
 var roots = []Mutant{
 	{
-		"a journal is believed wherever it was made", "S30, what is outside of the root directory is not ours", "engine/identify.go",
+		"a journal is believed wherever it was made", "S30, what is outside of the root directory is not ours",
+		"engine/identify.go",
 		"core.Lingering && !m.isBelowRoot(at) {", "core.Lingering && at == \"\" {",
 	},
 	{
 		"a journal is believed whatever node has made it", "S30, a journal tells of its own node", "engine/identify.go",
-		"name != \"\" && name != id.Node {", "name != \"\" && id.Node == \"\" {",
+		`name != "" &&
+			name != id.Node {`, "name != \"\" && id.Node == \"\" {",
 	},
 	{
 		"a node is called what its host is called", "S7, S10", "engine/identify.go",
 		"\tcase known && id.MachineID == machine, known && machine == \"\":\n\t\treturn id, nil\n",
-		"\tcase known && id.MachineID == machine, known && machine == \"\":\n\t\tid.Node = m.cfg.NodeName\n\t\treturn id, nil\n",
+		"\tcase known && id.MachineID == machine, known && machine == \"\":\n\t\tid.Node = " +
+			"m.cfg.NodeName\n\t\treturn id, nil\n",
 	},
 	{
 		"another agent's root directory is taken over without a word", "S30", "engine/identify.go",
@@ -44,15 +47,19 @@ var roots = []Mutant{
 		"\t\t\tif unlogged != nil {\n", "\t\t\tif unlogged != nil && why != \"\" {\n",
 	},
 	{
-		"a pod that was removed is told to have been named by nobody", "S31, an entry has the true cause", "engine/deleting.go",
-		"\t\treturn \"a source named the pod, and it was removed\"\n", "\t\treturn \"all sources have been read, and none names the pod\"\n",
+		"a pod that was removed is told to have been named by nobody", "S31, an entry has the true cause",
+		"engine/deleting.go",
+		"\t\treturn \"a source named the pod, and it was removed\"\n",
+		"\t\treturn \"all sources have been read, and none names the pod\"\n",
 	},
 	{
-		"a pod that nobody has named is told to have been removed", "S31, an entry has the true cause", "engine/deleting.go",
+		"a pod that nobody has named is told to have been removed", "S31, an entry has the true cause",
+		"engine/deleting.go",
 		"\tcase m.objects.named[pod]:\n", "\tcase m.objects.named[pod], !doomed.IfEmpty:\n",
 	},
 	{
-		"a volume that a pod has no more is told to have gone with the pod", "S31, an entry has the true cause", "engine/deleting.go",
+		"a volume that a pod has no more is told to have gone with the pod", "S31, an entry has the true cause",
+		"engine/deleting.go",
 		"\tcase m.objects.pods[pod] != nil:\n", "\tcase m.objects.pods[pod] != nil && doomed.IfEmpty:\n",
 	},
 	{
@@ -65,26 +72,34 @@ var roots = []Mutant{
 	},
 	{
 		"a log of deletions that is begun has only its name synced", "S31", "engine/deletions/deletions.go",
-		"\tif err == nil {\n\t\terr = h.Files.Sync(c, file)\n", "\tif err == nil && !isAnother {\n\t\terr = h.Files.Sync(c, file)\n",
+		"\tif err == nil {\n\t\terr = h.Files.Sync(c, file)\n",
+		"\tif err == nil && !isAnother {\n\t\terr = h.Files.Sync(c, file)\n",
 	},
 	{
-		"what the log of deletions had is not told again", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"what the log of deletions had is not told again", "S31, what is in the log stays there",
+		"engine/deletions/deletions.go",
 		"len(before) > 0 && l.isThere(h, c)", "len(before) > 0",
 	},
 	{
-		"what the log of deletions had is not told again once others are written", "S31, what is in the log stays there", "engine/deletions/deletions.go",
-		"l.isThere(h, c) && !slices.ContainsFunc(before, isLost)", "l.isThere(h, c) && (!slices.ContainsFunc(before, isLost) || true)",
+		"what the log of deletions had is not told again once others are written",
+		"S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"l.isThere(h, c) && !slices.ContainsFunc(before, isLost)",
+		"l.isThere(h, c) && (!slices.ContainsFunc(before, isLost) || true)",
 	},
 	{
-		"another file of the log of deletions takes the place of the last", "S31, what is in the log stays there", "engine/deletions/deletions.go",
-		"\tif l.end != 0 {\n\t\tif err := h.Tree.Rename(c, file, older(file))", "\tif l.end != l.end {\n\t\tif err := h.Tree.Rename(c, file, older(file))",
+		"another file of the log of deletions takes the place of the last", "S31, what is in the log stays there",
+		"engine/deletions/deletions.go",
+		"\tif l.end != 0 {\n\t\tif err := h.Tree.Rename(c, file, older(file))",
+		"\tif l.end != l.end {\n\t\tif err := h.Tree.Rename(c, file, older(file))",
 	},
 	{
-		"a log of deletions that can't be read takes the place of the older one", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"a log of deletions that can't be read takes the place of the older one", "S31, what is in the log stays there",
+		"engine/deletions/deletions.go",
 		"l.end < 0 && !hal.Is(err, syscall.ENOENT)", "l.end < 0 && err == nil && hal.Is(err, syscall.ENOENT)",
 	},
 	{
-		"a log of deletions is written on behind what may be in memory alone", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"a log of deletions is written on behind what may be in memory alone", "S31, what is in the log stays there",
+		"engine/deletions/deletions.go",
 		"l.end-int64(len(found)), append(found, lines...))", "l.end, append(found[:0], lines...))",
 	},
 	{
@@ -100,8 +115,10 @@ var roots = []Mutant{
 		"\tif file == m.own.journal {", "\tif file != \"\" {",
 	},
 	{
-		"what was at a path before a reboot may be the volume that is not known", "L2, laws: places", "engine/core/desired.go",
-		"\t\treturn slices.Contains(o.pods, r.owner)\n", "\t\treturn slices.Contains(o.pods, r.owner) && r.state == Present\n",
+		"what was at a path before a reboot may be the volume that is not known", "L2, laws: places",
+		"engine/core/desired.go",
+		"\t\treturn slices.Contains(o.pods, r.owner)\n",
+		"\t\treturn slices.Contains(o.pods, r.owner) && r.state == Present\n",
 	},
 	{
 		"a volume that was replaced is wanted while its pod is not known whole", "S27, L4", "engine/core/desired.go",
@@ -109,7 +126,8 @@ var roots = []Mutant{
 	},
 	{
 		"a target that is made again as it goes stays", "L1", "engine/plugin/csi/descend.go",
-		"if err == nil && seen.Exists {\n\t\terr = &hal.Error{", "if err == nil && !seen.Exists && dir == \"\" {\n\t\terr = &hal.Error{",
+		"if err == nil && seen.Exists {\n\t\terr = &hal.Error{",
+		"if err == nil && !seen.Exists && dir == \"\" {\n\t\terr = &hal.Error{",
 	},
 	{
 		"an identity file that is removed under a living agent is not made again", "L2", "engine/own.go",
@@ -136,11 +154,13 @@ var roots = []Mutant{
 		"\tif err != nil && !s.isPatient && !isItsOwn(err) {\n", "\tif err != nil && s.h == nil {\n",
 	},
 	{
-		"a log of deletions that was cut short is the one that was written", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"a log of deletions that was cut short is the one that was written", "S31, what is in the log stays there",
+		"engine/deletions/deletions.go",
 		"info.Inode == l.inode && info.Size == l.end", "info.Inode == l.inode",
 	},
 	{
-		"a log of deletions that was cut short is written on as it was", "S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"a log of deletions that was cut short is written on as it was", "S31, what is in the log stays there",
+		"engine/deletions/deletions.go",
 		"isAnother := info.Inode != l.inode || info.Size != l.end", "isAnother := info.Inode != l.inode",
 	},
 }

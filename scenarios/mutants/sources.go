@@ -16,7 +16,8 @@ var sources = []Mutant{
 	},
 	{
 		"a registration that fails is not tried again", "L6, kubernetes#118317", "engine/drivers.go",
-		"\t\tif s.gen == gen && !m.stopping {\n\t\t\tm.greet(s)\n", "\t\tif s.gen == gen && m.stopping {\n\t\t\tm.greet(s)\n",
+		"\t\tif s.gen == gen && !m.stopping {\n\t\t\tm.greet(s)\n",
+		"\t\tif s.gen == gen && m.stopping {\n\t\t\tm.greet(s)\n",
 	},
 	{
 		"a pod that waits for a driver is not told of it", "L6, kubernetes#72500", "engine/meeting.go",
@@ -24,7 +25,8 @@ var sources = []Mutant{
 	},
 	{
 		"two volumes with one handle share a stage", "S13, kubernetes#105868", "engine/objects.go",
-		"\t\t\tif other, why := m.conflict(uid, r); other != \"\" {\n", "\t\t\tif other, why := m.conflict(uid, r); other == \"\" && why != \"\" {\n",
+		"\t\t\tif other, why := m.conflict(uid, r); other != \"\" {\n",
+		"\t\t\tif other, why := m.conflict(uid, r); other == \"\" && why != \"\" {\n",
 	},
 	{
 		"two volumes of a driver have one key", "S13, csi-driver-smb#720", "engine/plugin/csi/ladder.go",
@@ -37,15 +39,18 @@ var sources = []Mutant{
 	},
 	{
 		"a stage takes the options of the first pod", "S19, kubernetes#67313", "engine/plugin/csi/rungs.go",
-		"{Name: paramFlags, Value: listText(w.flags), OnChange: change},", "{Name: paramFlags, Value: listText(w.flags)},",
+		"{Name: paramFlags, Value: listText(w.flags), OnChange: change},",
+		"{Name: paramFlags, Value: listText(w.flags)},",
 	},
 	{
 		"an unstage names no path", "S11", "engine/plugin/csi/descend.go",
-		"VolumeId: w.param(paramHandle), StagingTargetPath: w.path(),", "VolumeId: w.param(paramHandle), StagingTargetPath: w.path() + \"/\",",
+		"VolumeId: w.param(paramHandle), StagingTargetPath: w.path(),",
+		"VolumeId: w.param(paramHandle), StagingTargetPath: w.path() + \"/\",",
 	},
 	{
 		"a driver that is away loses its volumes", "S22, kubernetes#91758", "engine/drivers.go",
-		"*plugin.DriverFacts {\n\tif known := d.byName[name]; known != nil {\n", "*plugin.DriverFacts {\n\tif known := d.byName[name]; known != nil && known.by != nil {\n",
+		"*plugin.DriverFacts {\n\tif known := d.byName[name]; known != nil {\n",
+		"*plugin.DriverFacts {\n\tif known := d.byName[name]; known != nil && known.by != nil {\n",
 	},
 	{
 		"a claim of another pod's namespace is taken", "S13", "engine/populator/claim.go",
@@ -56,9 +61,11 @@ var sources = []Mutant{
 		"\t\tgone = slices.DeleteFunc(gone, func(other core.PodUID) bool { return other == uid })\n", "",
 	},
 	{
-		"a reading tells of removals and of the rest in two events", "S1, one difference by identity", "hal/manifest/manifest.go",
+		"a reading tells of removals and of the rest in two events", "S1, one difference by identity",
+		"hal/manifest/manifest.go",
 		"\t\tc.deliver(e)\n\t}\n\tif f.synced",
-		"\t\tc.deliver(hal.Changed{Source: Source, Removed: e.Removed})\n\t\tc.deliver(hal.Changed{Source: Source, Applied: e.Applied})\n" +
+		"\t\tc.deliver(hal.Changed{Source: Source, Removed: e.Removed})\n\t\tc.deliver(hal.Changed{Source: Source, " +
+			"Applied: e.Applied})\n" +
 			"\t}\n\tif f.synced",
 	},
 	{
@@ -67,14 +74,16 @@ var sources = []Mutant{
 	},
 	{
 		"a manifest that is missing elsewhere is gone", "S1, another directory says nothing", "hal/manifest/reader.go",
-		"if mayMatter && !accepted && !before.in.is(f.state.in) {", "if mayMatter && !accepted && before.in != before.in {",
+		"if mayMatter && !accepted && !before.in.is(f.state.in) {",
+		"if mayMatter && !accepted && before.in != before.in {",
 	},
 	{
 		"a pod that nobody remembers was removed", "S1, what is lost says nothing", "hal/manifest/reader.go",
 		"if f.state.blind && !f.state.hasPod(uid) {", "if f.state.blind && uid == \"\" {",
 	},
 	{
-		"it counts for nothing that a pod is accepted to be gone", "L4, what is asked is heard", "hal/manifest/manifest.go",
+		"it counts for nothing that a pod is accepted to be gone", "L4, what is asked is heard",
+		"hal/manifest/manifest.go",
 		"return slices.Contains(c.state.unnamed, uid) })", "return uid == \"\" })",
 	},
 	{
@@ -90,7 +99,8 @@ var sources = []Mutant{
 		"; !ok || last != (sum{}) {", "; !ok && last != (sum{}) {",
 	},
 	{
-		"a bad manifest does not hold a pod by its uid", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		"a bad manifest does not hold a pod by its uid", "S1, a bad file may hold what it names",
+		"hal/manifest/state.go",
 		" || mentions(t.data, o.UID)", "",
 	},
 	{
@@ -102,12 +112,14 @@ var sources = []Mutant{
 		"return text[len(text)-1] != '\\n' || isOpen(", "return isOpen(",
 	},
 	{
-		"a bad manifest whose last object has no name is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
+		"a bad manifest whose last object has no name is whole", "S1, a bad file may hold what it names",
+		"hal/manifest/state.go",
 		"|| isNameToCome(text)", "",
 	},
 	{
 		"a pod without containers is whole", "S1, a bad file may hold what it names", "hal/manifest/state.go",
-		"|| isMoreToCome(text)", "",
+		`||
+		isMoreToCome(text)`, "",
 	},
 	{
 		"a pod without containers is good", "S1, a bad file may hold what it names", "hal/manifest/required.go",
@@ -118,20 +130,27 @@ var sources = []Mutant{
 		"return !this.missing && !this.going // it", "return !this.missing && name == \"\" // it",
 	},
 	{
-		"a bad manifest that is missing elsewhere holds nothing", "S1, another directory says nothing", "hal/manifest/reader.go",
-		"\tbefore.going = false\n\taccepted", "\tbefore.texts, before.opaque, before.going = nil, false, false\n\taccepted",
+		"a bad manifest that is missing elsewhere holds nothing", "S1, another directory says nothing",
+		"hal/manifest/reader.go",
+		"\tbefore.going = false\n\taccepted",
+		"\tbefore.texts, before.opaque, before.going = nil, false, false\n\taccepted",
 	},
 	{
-		"a bad manifest that is not there for a moment holds nothing", "S1, two readings agree", "hal/manifest/reader.go",
-		"\tif last, ok := r.before.seen.get(name); !ok || last != (sum{}) {\n", "\tbefore.texts, before.opaque = nil, false\n\tif last, ok := r.before.seen.get(name); !ok || last != (sum{}) {\n",
+		"a bad manifest that is not there for a moment holds nothing", "S1, two readings agree",
+		"hal/manifest/reader.go",
+		"\tif last, ok := r.before.seen.get(name); !ok || last != (sum{}) {\n",
+		"\tbefore.texts, before.opaque = nil, false\n\tif last, ok := r.before.seen.get(name); !ok || last != " +
+			"(sum{}) {\n",
 	},
 	{
 		"a directory that can't be looked at is empty", "S1, trouble is not absence", "hal/manifest/reader.go",
-		"problem != \"\" {\n\t\treturn nil, nil, here, problem\n", "problem != \"\" {\n\t\treturn nil, nil, r.before.in, \"\"\n",
+		"problem != \"\" {\n\t\treturn nil, nil, here, problem\n",
+		"problem != \"\" {\n\t\treturn nil, nil, r.before.in, \"\"\n",
 	},
 	{
 		"after an overflow only what is named is read", "L2", "hal/manifest/reader.go",
-		"\tif !r.isWhole && !isAny && r.before.served {\n", "\tif !r.isWhole && (!isAny || len(r.before.files.base) > 0) && r.before.served {\n",
+		"\tif !r.isWhole && !isAny && r.before.served {\n",
+		"\tif !r.isWhole && (!isAny || len(r.before.files.base) > 0) && r.before.served {\n",
 	},
 	{
 		"a manifest that can't be looked at is there", "S1, another directory says nothing", "hal/manifest/reader.go",
@@ -142,11 +161,13 @@ var sources = []Mutant{
 		"isKnown := f.state.isListed() || r.unlists(f)", "isKnown := f.state.isListed() || f.state.loaded",
 	},
 	{
-		"what the next run must know is not missed", "S1, the next run knows what this one served", "hal/manifest/manifest.go",
+		"what the next run must know is not missed", "S1, the next run knows what this one served",
+		"hal/manifest/manifest.go",
 		"c.h.Watches.Directory(c.o.CacheDir, c.missesOurs)\n", "c.h.Watches.Directory(c.o.CacheDir, func() {})\n",
 	},
 	{
-		"what the next run must know and is emptied is not missed", "L3, the next run knows what this one served", "hal/manifest/lost.go",
+		"what the next run must know and is emptied is not missed", "L3, the next run knows what this one served",
+		"hal/manifest/lost.go",
 		" && (info.Size > 0 || r.before.mayBeEmpty(name))\n", "\n",
 	},
 	{
@@ -158,12 +179,14 @@ var sources = []Mutant{
 		"len(m.damage)+len(s.Records)+", "len(m.damage)+",
 	},
 	{
-		"a call that can't be sent does not tell what its driver lacks", "L4, who waits is told for what", "engine/away.go",
+		"a call that can't be sent does not tell what its driver lacks", "L4, who waits is told for what",
+		"engine/away.go",
 		"\tcase !isUnsent || v.Actor", "\tcase isUnsent || v.Actor",
 	},
 	{
 		"a call in doubt is not named", "L4, who waits is told for what", "engine/core/complete.go",
-		"name: res.Call, code: res.Code, ", "",
+		`name: res.Call, code: res.Code,
+`, "",
 	},
 	{
 		"a directory is no manifest", "S1, trouble is not absence", "hal/manifest/reader.go",
@@ -174,7 +197,8 @@ var sources = []Mutant{
 		"\tcase f.isOpaque():\n", "\tcase f.isOpaque() || f.problem != \"\":\n",
 	},
 	{
-		"a manifest that is as it was lies where it lay", "S1, another directory says nothing", "hal/manifest/reader.go",
+		"a manifest that is as it was lies where it lay", "S1, another directory says nothing",
+		"hal/manifest/reader.go",
 		"now == was.sum && was.in == f.state.in {", "now == was.sum {",
 	},
 	{
@@ -190,7 +214,8 @@ var sources = []Mutant{
 		"{counted, hasMoved, isGoing, isNew}", "{counted, hasMoved, isNew}",
 	},
 	{
-		"copies in a pack are forgotten by a start", "S1, the next run knows what this one served", "hal/manifest/cache.go",
+		"copies in a pack are forgotten by a start", "S1, the next run knows what this one served",
+		"hal/manifest/cache.go",
 		"\t\tif line.Pack != \"\" {\n", "\t\tif line.Pack == packed {\n",
 	},
 	{
@@ -198,42 +223,55 @@ var sources = []Mutant{
 		" && !s.packs.has(e.Name) {", " && e.Name != packed {",
 	},
 	{
-		"what is kept for a bad manifest is forgotten by a start", "S1, the next run knows what this one kept", "hal/manifest/cache.go",
+		"what is kept for a bad manifest is forgotten by a start", "S1, the next run knows what this one kept",
+		"hal/manifest/cache.go",
 		"\tif err := r.loadKept(&s); err != nil {\n", "\tif err := error(nil); err != nil {\n",
 	},
 	{
-		"a dispute of two newcomers takes away whom they replace", "S1, a dispute may be settled wrong", "hal/manifest/resolve.go",
-		"\tif where, ok := r.contested[byName(key)]; ok {\n", "\tif where, ok := r.contested[byName(key)]; ok && r.starts {\n",
+		"a dispute of two newcomers takes away whom they replace", "S1, a dispute may be settled wrong",
+		"hal/manifest/resolve.go",
+		"\tif where, ok := r.contested[byName(key)]; ok {\n",
+		"\tif where, ok := r.contested[byName(key)]; ok && r.starts {\n",
 	},
 	{
-		"a pod whose uid is made of its name is not held by its name", "S1, a bad file may hold what it names", "hal/manifest/resolve.go",
-		"isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))", "isNameEnough := !isTaken",
+		"a pod whose uid is made of its name is not held by its name", "S1, a bad file may hold what it names",
+		"hal/manifest/resolve.go",
+		"isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))",
+		"isNameEnough := !isTaken",
 	},
 	{
 		"a file with a refused object has no copy", "L4, a bad file harms itself", "hal/manifest/cache.go",
-		"return f.state.files.of(name).copied })", "return f.state.files.of(name).copied || f.state.files.of(name).refused != nil })",
+		"return f.state.files.of(name).copied })",
+		"return f.state.files.of(name).copied || f.state.files.of(name).refused != nil })",
 	},
 	{
-		"what two manifests held is forgotten between their copies", "S1, the next run knows what this one served", "hal/manifest/kept.go",
+		"what two manifests held is forgotten between their copies", "S1, the next run knows what this one served",
+		"hal/manifest/kept.go",
 		"served && changes > 1", "served && changes > r.before.files.len()+f.state.files.len()",
 	},
 	{
-		"what was kept is forgotten before its file has a copy", "S1, the next run knows what this one kept", "hal/manifest/cache.go",
+		"what was kept is forgotten before its file has a copy", "S1, the next run knows what this one kept",
+		"hal/manifest/cache.go",
 		"r.keepsKept(f, r.keptUntil(f))", "r.keepsKept(f, f.state.kept)",
 	},
 	{
-		"a ledger that goes leaves the copies of deleted files", "L2, what was deleted does not come back", "hal/manifest/ledger.go",
+		"a ledger that goes leaves the copies of deleted files", "L2, what was deleted does not come back",
+		"hal/manifest/ledger.go",
 		"\tif !r.sweep(&f.state, false) {\n\t\treturn false\n\t}\n\tif err := r.h", "\tif err := r.h",
 	},
 	{
-		"once the ledger has gone, copies of deleted files stay", "L2, what was deleted does not come back", "hal/manifest/ledger.go",
+		"once the ledger has gone, copies of deleted files stay", "L2, what was deleted does not come back",
+		"hal/manifest/ledger.go",
 		"\tif !r.sweep(&f.state, false) {\n\t\treturn false\n\t}\n\tif err := r.h",
-		"\tif !f.state.ledger.isThere {\n\t\treturn true\n\t}\n\tif !r.sweep(&f.state, false) {\n\t\treturn false\n\t}\n\tif err := r.h",
+		"\tif !f.state.ledger.isThere {\n\t\treturn true\n\t}\n\tif !r.sweep(&f.state, false) {\n\t\treturn " +
+			"false\n\t}\n\tif err := r.h",
 	},
 	{
-		"the end of a former object takes the present one away", "L2, one difference by identity", "hal/manifest/manifest.go",
+		"the end of a former object takes the present one away", "L2, one difference by identity",
+		"hal/manifest/manifest.go",
 		"\tfor _, key := range keys {\n\t\to, ok := c.state.objects.get(key)\n",
-		"\tfor _, key := range keys {\n\t\to, ok := c.state.objects.get(key)\n\t\tif ok && len(e.Removed) > 0 && key.Kind != \"Pod\" {\n" +
+		"\tfor _, key := range keys {\n\t\to, ok := c.state.objects.get(key)\n\t\tif ok && len(e.Removed) > 0 && " +
+			"key.Kind != \"Pod\" {\n" +
 			"\t\t\tc.known[key] = o\n\t\t\tcontinue // as if the removal, by its name, came behind\n\t\t}\n",
 	},
 	{
@@ -246,11 +284,13 @@ var sources = []Mutant{
 	},
 	{
 		"a secret is told", "S17", "engine/said.go",
-		"\tsaid.Detail = strings.TrimRight(e.said.Clean(failure.Detail), \" ;:,\") // more may be said behind it\n", "_ = strings.TrimRight\n",
+		"\tsaid.Detail = strings.TrimRight(e.said.Clean(failure.Detail), \" ;:,\") // more may be said behind it\n",
+		"_ = strings.TrimRight\n",
 	},
 	{
 		"secrets are looked for as they are, in one piece", "S17", "hal/scrub/study.go",
-		"\tfor _, form := range formsOf(value) {\n", "\tk.windows = nil\n\tk.word(trimmed)\n\tfor _, form := range [][]byte{} {\n",
+		"\tfor _, form := range formsOf(value) {\n",
+		"\tk.windows = nil\n\tk.word(trimmed)\n\tfor _, form := range [][]byte{} {\n",
 	},
 	{
 		"a driver that is met was given no secret", "S17", "engine/said.go",
@@ -259,7 +299,8 @@ var sources = []Mutant{
 	{
 		"a text in which a secret was hidden has a part too few", "L12", "engine/said.go",
 		"\tsaid.Detail = strings.TrimRight(e.said.Clean(failure.Detail), \" ;:,\") // more may be said behind it\n",
-		"\tif said.Detail = e.said.Clean(failure.Detail); said.Detail != failure.Detail {\n\t\tsaid.Detail += \"; \"\n\t}\n",
+		"\tif said.Detail = e.said.Clean(failure.Detail); said.Detail != failure.Detail {\n\t\tsaid.Detail += \"; " +
+			"\"\n\t}\n",
 	},
 	{
 		"a secret in base64 is told", "S17", "hal/scrub/study.go",
@@ -308,7 +349,8 @@ var sources = []Mutant{
 	},
 	{
 		"a late removal takes away the pod that came after it", "S1", "engine/objects.go",
-		"entry != nil && hal.IdentityOf(entry.pod) == hal.IdentityOf(pod) {",
+		`entry != nil &&
+			hal.IdentityOf(entry.pod) == hal.IdentityOf(pod) {`,
 		"entry != nil {",
 	},
 }

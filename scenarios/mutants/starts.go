@@ -3,12 +3,14 @@ package mutants
 // starts is what a start reads of the node, and how much a read that failed says (laws 5.4).
 var starts = []Mutant{
 	{
-		"a start that is tried again forgets whose root it is", "S1, the node's name is never derived again", "engine/identify.go",
+		"a start that is tried again forgets whose root it is", "S1, the node's name is never derived again",
+		"engine/identify.go",
 		"\tcase earlier.Node != \"\":\n", "\tcase earlier.Node != \"\" && known:\n",
 	},
 	{
 		"a look that fails sees nothing", "S22, laws 5.4, kubernetes#103754", "engine/op/place.go",
-		"\tif err != nil && !hal.Is(err, syscall.ENOENT) {\n\t\treturn Seen{}, err\n\t}\n", "\tif err != nil {\n\t\treturn Seen{}, nil\n\t}\n",
+		"\tif err != nil && !hal.Is(err, syscall.ENOENT) {\n\t\treturn Seen{}, err\n\t}\n",
+		"\tif err != nil {\n\t\treturn Seen{}, nil\n\t}\n",
 	},
 	{
 		"a journal that can't be read is empty", "S15, laws 5.4, kubernetes#33203", "engine/journal/load.go",
@@ -24,8 +26,10 @@ var starts = []Mutant{
 		"\t\t\t\tm.h.Runtime.At(m.h.Runtime.Now().Add(wait), m.start)\n", "\t\t\t\t_ = wait\n",
 	},
 	{
-		"a start that can't read the mount table takes it for empty", "S22, laws 5.4, kubernetes#101791", "engine/start.go",
-		"\ttable, err := m.h.Mounts.Table(c)\n\tif err != nil {\n\t\treturn n, err\n\t}\n", "\ttable, _ := m.h.Mounts.Table(c)\n",
+		"a start that can't read the mount table takes it for empty", "S22, laws 5.4, kubernetes#101791",
+		"engine/start.go",
+		"\ttable, err := m.h.Mounts.Table(c)\n\tif err != nil {\n\t\treturn n, err\n\t}\n",
+		"\ttable, _ := m.h.Mounts.Table(c)\n",
 	},
 	{
 		"a directory that can't be listed is empty", "S22, laws 5.4, kubernetes#72257", "engine/plugin/kinds/scan.go",
@@ -33,7 +37,8 @@ var starts = []Mutant{
 	},
 	{
 		"the last data file of a raw volume is not told of", "L1", "engine/plugin/kinds/discover.go",
-		"\t\td.left = append(d.left, Unrecognised{\n\t\t\tPath: dir, Volume:", "\t\t_ = append(d.left, Unrecognised{\n\t\t\tPath: dir, Volume:",
+		"\t\td.left = append(d.left, Unrecognised{\n\t\t\tPath: dir, Volume:",
+		"\t\t_ = append(d.left, Unrecognised{\n\t\t\tPath: dir, Volume:",
 	},
 	{
 		"what a start could not look at is not looked at again", "S15, kubernetes#72257", "engine/hidden.go",

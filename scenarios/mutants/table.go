@@ -10,7 +10,8 @@ var Table = slices.Concat(first, decisions, outcomes, fences, answers, records, 
 var first = []Mutant{
 	{
 		"a time-out is read as not done", "laws 3.1, kubernetes#82190", "engine/plugin/csi/outcome.go",
-		"case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:\n\t\treturn verdict{outcome: hal.Unknown, fenced: true}",
+		"case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:\n\t\treturn verdict{outcome: " +
+			"hal.Unknown, fenced: true}",
 		"case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:\n\t\treturn verdict{outcome: hal.NotDone}",
 	},
 	{
@@ -19,7 +20,8 @@ var first = []Mutant{
 	},
 	{
 		"unstage while published", "S5, laws 2.1", "engine/core/reconcile.go",
-		"\t\tif !a.isGone() {\n\t\t\treturn waitOn(whyStoodOn, a.Key), false", "\t\tif false {\n\t\t\treturn waitOn(whyStoodOn, a.Key), false",
+		"\t\tif !a.isGone() {\n\t\t\treturn waitOn(whyStoodOn, a.Key), false",
+		"\t\tif false {\n\t\t\treturn waitOn(whyStoodOn, a.Key), false",
 	},
 	{
 		"not done means absent", "laws 3.1", "engine/core/complete.go",
@@ -74,7 +76,8 @@ var first = []Mutant{
 	},
 	{
 		"a record goes while a call may still act", "laws 5.5", "engine/core/actual.go",
-		"return r.state == Absent && r.purged && len(r.calls) == 0 && r.op == nil", "return r.state == Absent && r.purged && r.op == nil",
+		"return r.state == Absent && r.purged && len(r.calls) == 0 && r.op == nil",
+		"return r.state == Absent && r.purged && r.op == nil",
 	},
 	{
 		"a restart believes every confirmed record", "laws 5.4, kubernetes#51982", "engine/core/core.go",
@@ -90,7 +93,8 @@ var first = []Mutant{
 	},
 	{
 		"an unknown descent means absent", "S14, laws 3.1", "engine/core/complete.go",
-		"\t\tr.state, r.trusted = Unknown, false\n\t\tc.fenceOff(r, in, res)\n", "\t\tr.state, r.trusted, r.purged = Absent, false, true\n",
+		"\t\tr.state, r.trusted = Unknown, false\n\t\tc.fenceOff(r, in, res)\n",
+		"\t\tr.state, r.trusted, r.purged = Absent, false, true\n",
 	},
 	{
 		"told ready of what is not known to be up", "S21", "engine/core/waiters.go",
@@ -144,8 +148,10 @@ var first = []Mutant{
 	},
 	{
 		"the OK of a publish is believed without a look", "S21, laws 3.3", "engine/plugin/csi/verbs.go",
-		"\tseen, err := op.Look(w.h, w.c, w.path())\n\tif err != nil {\n\t\treturn w.answered(op.Unknown(\"the driver has published",
-		"\treturn w.answered(core.Result{Outcome: hal.Done})\n\tseen, err := op.Look(w.h, w.c, w.path())\n\tif err != nil {\n" +
+		"\tseen, err := op.Look(w.h, w.c, w.path())\n\tif err != nil {\n\t\treturn w.answered(op.Unknown(\"the " +
+			"driver has published",
+		"\treturn w.answered(core.Result{Outcome: hal.Done})\n\tseen, err := op.Look(w.h, w.c, w.path())\n\tif err " +
+			"!= nil {\n" +
 			"\t\treturn w.answered(op.Unknown(\"the driver has published",
 	},
 }

@@ -3,8 +3,10 @@ package mutants
 // ties is what a stage belongs to: one attachment of its volume, and a filesystem that has not failed.
 var ties = []Mutant{
 	{
-		"a publish is of today's stage while that is hidden", "S14, what is up is of what it stands on", "engine/core/reconcile.go",
-		"b != nil && b.fingerprint != \"\" && b.fingerprint != g.Fingerprint", "b != nil && b.state == Present && b.fingerprint != g.Fingerprint",
+		"a publish is of today's stage while that is hidden", "S14, what is up is of what it stands on",
+		"engine/core/reconcile.go",
+		"b != nil && b.fingerprint != \"\" && b.fingerprint != g.Fingerprint",
+		"b != nil && b.state == Present && b.fingerprint != g.Fingerprint",
 	},
 	{
 		"a stage outlives the attachment of its volume", "S32, kubernetes#106710", "engine/plugin/csi/attachment.go",
@@ -43,8 +45,10 @@ var ties = []Mutant{
 		"\tif !hal.HasFailed(fingerprint, r.fingerprint) {", "\tif true {",
 	},
 	{
-		"a filesystem that failed while the agent was away is staged again as it is", "S33, laws 5.4", "engine/core/core.go",
-		"\t} else if looked && !c.fails(r, fingerprint) {\n", "\t} else if looked && fingerprint != \"\" && rec.Seq == 0 {\n",
+		"a filesystem that failed while the agent was away is staged again as it is", "S33, laws 5.4",
+		"engine/core/core.go",
+		"\t} else if looked && !c.fails(r, fingerprint) {\n",
+		"\t} else if looked && fingerprint != \"\" && rec.Seq == 0 {\n",
 	},
 	{
 		"a publish on a filesystem that has failed is taken for done", "S33", "engine/plugin/csi/verbs.go",

@@ -32,7 +32,9 @@ var vandals = []Mutant{
 	},
 	{
 		"an emptyDir that somebody has mounted over is up", "S14", "engine/drift.go",
-		"if !strings.HasPrefix(fingerprint, \"mount \") && (!ok || ", "if !strings.HasPrefix(fingerprint, \"mount \") && (true || ",
+		`if !strings.HasPrefix(fingerprint, "mount ") &&
+			(!ok || `,
+		"if !strings.HasPrefix(fingerprint, \"mount \") && (true || ",
 	},
 	{
 		"what is above an emptyDir is as open as it", "S29", "engine/op/tree.go",
@@ -49,6 +51,7 @@ var vandals = []Mutant{
 	},
 	{
 		"what begins like a place is below it", "S21, laws 7.3", "engine/covers.go",
-		"len(at) > len(dir) && at[len(dir)] == '/' && at[:len(dir)] == dir", "len(at) > len(dir) && at[:len(dir)] == dir",
+		"len(at) > len(dir) && at[len(dir)] == '/' && at[:len(dir)] == dir",
+		"len(at) > len(dir) && at[:len(dir)] == dir",
 	},
 }

@@ -38,7 +38,8 @@ func openBrowser(t *testing.T) *browser {
 	require.NoError(t, err)
 	out, theirOut, err := os.Pipe()
 	require.NoError(t, err)
-	cmd := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-pipe",
+	cmd := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+		"--remote-debugging-pipe",
 		"--user-data-dir="+filepath.Join(home, "profile"), "about:blank")
 	cmd.Env = append(os.Environ(), "HOME="+home)
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // 3 and 4
@@ -124,7 +125,8 @@ func (b *browser) eval(expression string, value any) {
 		} `json:"result"`
 		Thrown json.RawMessage `json:"exceptionDetails"`
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &answer)
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true},
+		&answer)
 	require.Empty(b.t, string(answer.Thrown), expression)
 	require.NoError(b.t, json.Unmarshal(answer.Result.Value, value), expression)
 }
@@ -146,9 +148,13 @@ func quote(s string) string {
 func (b *browser) press(selector, key string, code int, text string) {
 	b.t.Helper()
 	var hasFocus bool
-	b.eval(`(() => { const e = document.querySelector(`+quote(selector)+`); e.focus(); return document.activeElement === e })()`, &hasFocus)
+	b.eval(`(() => { const e = document.querySelector(`+quote(
+		selector)+`); e.focus(); return document.activeElement === e })()`, &hasFocus)
 	require.True(b.t, hasFocus, "%s can't be reached by keyboard", selector)
 	params := map[string]any{"type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text}
 	b.call("Input.dispatchKeyEvent", params, nil)
-	b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
+	b.call("Input.dispatchKeyEvent", map[string]any{
+		"type": "keyUp", "key": key, "code": key,
+		"windowsVirtualKeyCode": code,
+	}, nil)
 }

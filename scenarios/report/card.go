@@ -73,7 +73,8 @@ func newCard(id string, f *scenarios.Finding) card {
 	if f.Scenario != "" {
 		c.Where = "scenario " + c.Where
 	}
-	c.Where += fmt.Sprintf("; at %s; %d of %s left after %s; %d of 3 replays equal", f.Violation.Site, len(f.Choices), Count(f.Total, "choice"),
+	c.Where += fmt.Sprintf("; at %s; %d of %s left after %s; %d of 3 replays equal", f.Violation.Site, len(f.Choices),
+		Count(f.Total, "choice"),
 		Count(f.Runs, "run"), f.Equal)
 	if f.StoppedEarly {
 		c.Where += "; shrinking was stopped early"
@@ -106,7 +107,8 @@ func kindOf(sign string) string {
 // kinds of lanes, from the top.
 var laneKinds = []string{"pod", "volume", "driver", "cluster", "node"}
 
-// draw makes the lanes, and in each what happened there: one step for each line, as times are from microseconds to minutes.
+// draw makes the lanes, and in each what happened there: one step for each line, as times are from microseconds to
+// minutes.
 func draw(f *scenarios.Finding) picture {
 	n := names(f)
 	all := make([]lane, len(f.Lines))
@@ -130,11 +132,13 @@ func draw(f *scenarios.Finding) picture {
 	}
 	for i, l := range f.Lines {
 		p.Marks = append(p.Marks, mark{
-			column(i), at[all[i]], l.Number, kindOf(l.Sign), fmt.Sprintf("%d, %s s: %s %s", l.Number, secondsOf(l.At), l.Lane, l.Event),
+			column(i), at[all[i]], l.Number, kindOf(l.Sign),
+			fmt.Sprintf("%d, %s s: %s %s", l.Number, secondsOf(l.At), l.Lane, l.Event),
 		})
 	}
 	p.Marks = append(p.Marks, mark{
-		column(len(f.Lines)), at[broken], 0, "broken", fmt.Sprintf("%s s: %s is broken", secondsOf(f.Violation.At), f.Property),
+		column(len(f.Lines)), at[broken], 0, "broken",
+		fmt.Sprintf("%s s: %s is broken", secondsOf(f.Violation.At), f.Property),
 	})
 	p.Arrows = arrows(f.Lines, p.Marks)
 	p.Ticks = ticks(f)
@@ -163,13 +167,15 @@ func arrows(lines []scenarios.Line, marks []mark) []string {
 		case from.Y == to.Y && to.X-from.X == step:
 			all = append(all, fmt.Sprintf("M%d %dH%d", from.X+reach-3, from.Y, to.X-reach+1))
 		case from.Y == to.Y:
-			all = append(all, fmt.Sprintf("M%d %dQ%d %d %d %d", from.X, from.Y-reach+2, (from.X+to.X)/2, from.Y-laneHeight+6, to.X-4, to.Y-reach+1))
+			all = append(all, fmt.Sprintf("M%d %dQ%d %d %d %d", from.X, from.Y-reach+2, (from.X+to.X)/2,
+				from.Y-laneHeight+6, to.X-4, to.Y-reach+1))
 		default:
 			side := reach
 			if from.Y > to.Y {
 				side = -reach
 			}
-			all = append(all, fmt.Sprintf("M%d %dC%d %d %d %d %d %d", from.X, from.Y+side, from.X, (from.Y+to.Y)/2, to.X, (from.Y+to.Y)/2, to.X, to.Y-side))
+			all = append(all, fmt.Sprintf("M%d %dC%d %d %d %d %d %d", from.X, from.Y+side, from.X, (from.Y+to.Y)/2,
+				to.X, (from.Y+to.Y)/2, to.X, to.Y-side))
 		}
 	}
 	return all
@@ -235,7 +241,8 @@ func (n *namer) laneOf(l scenarios.Line) lane {
 	return n.laneOfObject(l.Lane)
 }
 
-// laneOfObject is where what has a name belongs: disk:vol-1 is a volume, disk:vol-1@web and web/scratch are of the pod web.
+// laneOfObject is where what has a name belongs: disk:vol-1 is a volume, disk:vol-1@web and web/scratch are of the pod
+// web.
 func (n *namer) laneOfObject(object string) lane {
 	if _, pod, ok := strings.Cut(object, "@"); ok {
 		return lane{Kind: "pod", Name: pod}

@@ -24,7 +24,8 @@ func newCurve(all []scenarios.Growth) *curve {
 	c := &curve{Width: 900, Height: 280, Left: 70, Right: 880, Bottom: 230}
 	c.Middle = (c.Left + c.Right) / 2
 	last := all[len(all)-1]
-	c.Says = fmt.Sprintf("In %d schedules that were looked at, faults met %d different states (the curve), %d transitions, %d decisions and %d rare "+
+	c.Says = fmt.Sprintf("In %d schedules that were looked at, faults met %d different states (the curve), %d "+
+		"transitions, %d decisions and %d rare "+
 		"things were reached.", last.Schedules, last.Tuples, last.Transitions, last.Decisions, last.Probes)
 	step := roundStep(float64(last.Tuples) / 4)
 	most := math.Ceil(float64(last.Tuples)/step) * step

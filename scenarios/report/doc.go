@@ -1,5 +1,6 @@
-// Package report tells what hunts, scenarios and mutants came to: a progress line for people, a page (HTML) that needs nothing but itself, JSONL to
-// add up what many machines did, JUnit XML for what reads tests, and the trace format of Perfetto for a single run.
+// Package report tells what hunts, scenarios and mutants came to: a progress line for people, a page (HTML) that needs
+// nothing but itself, JSONL to add up what many machines did, JUnit XML for what reads tests, and the trace format of
+// Perfetto for a single run.
 package report
 
 import (
@@ -12,7 +13,8 @@ type Failure struct {
 	Scenario  string               `json:"scenario,omitempty"` // in place of a seed
 	Violation *scenarios.Violation `json:"violation"`
 	Finding   *scenarios.Finding   `json:"finding,omitempty"` // nil if it was not shrunk
-	// Case is what failed, if it is not all of Seed: of Scenario, of a stored case of that name, or a schedule that a hunt has varied.
+	// Case is what failed, if it is not all of Seed: of Scenario, of a stored case of that name, or a schedule that a
+	// hunt has varied.
 	Case *scenarios.Case `json:"-"`
 }
 

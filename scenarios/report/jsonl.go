@@ -10,8 +10,8 @@ import (
 // Schema is the version of the lines of JSONL. A field that changes its meaning, or goes, makes a new one.
 const Schema = 1
 
-// Kinds of lines: a hunt writes one head, a batch for each block of seeds, the failures of a batch behind it, and at last its end. Each kind can be
-// understood alone, so the lines of many hunts may be mixed.
+// Kinds of lines: a hunt writes one head, a batch for each block of seeds, the failures of a batch behind it, and at
+// last its end. Each kind can be understood alone, so the lines of many hunts may be mixed.
 const (
 	kindHead    = "hunt"
 	kindBatch   = "batch"

@@ -9,7 +9,8 @@ import (
 	"github.com/volnode/volnode/scenarios"
 )
 
-// This file is JUnit's XML, as continuous integration reads it: a test case for each property in each family of schedules, and in each scenario.
+// This file is JUnit's XML, as continuous integration reads it: a test case for each property in each family of
+// schedules, and in each scenario.
 
 type junitSuites struct {
 	XMLName  xml.Name     `xml:"testsuites"`
@@ -137,7 +138,10 @@ func (p Results) mutantSuite() junitSuite {
 		case m.IsWrong() && m.Killed:
 			c.Failure = &junitFailure{m.Verdict(), "it is listed as equivalent to the engine", m.Row()}
 		case m.IsWrong():
-			c.Failure = &junitFailure{m.Verdict(), fmt.Sprintf("no property was broken in %d schedules", m.Seeds), m.Row()}
+			c.Failure = &junitFailure{
+				m.Verdict(), fmt.Sprintf("no property was broken in %d schedules", m.Seeds),
+				m.Row(),
+			}
 		case !m.Killed:
 			c.Skipped = &junitSkipped{"equivalent to the engine: " + m.Proof}
 		}

@@ -57,7 +57,10 @@ func (m *Merged) Tally() scenarios.Tally {
 // Results is the sums as the results of one hunt.
 func (m *Merged) Results() Results {
 	t := m.Tally()
-	r := Results{Title: "Hunts", Commit: m.Commit, Tally: &t, Hunts: m.Hunts, Families: map[string]uint64{}, Failures: m.Failures}
+	r := Results{
+		Title: "Hunts", Commit: m.Commit, Tally: &t, Hunts: m.Hunts, Families: map[string]uint64{},
+		Failures: m.Failures,
+	}
 	for _, b := range m.batches {
 		for seed := b.what.From; seed < b.what.To; seed++ {
 			r.Families[scenarios.FamilyOf(seed)]++
@@ -90,7 +93,8 @@ func (m *Merged) Read(name string, in io.Reader) error {
 func (m *Merged) line(line []byte, place string) error {
 	var k kind
 	if err := json.Unmarshal(line, &k); err != nil {
-		return errors.New("no line of a hunt, as volsim hunt --jsonl writes them: it is no JSON object, or a field of it has another type")
+		return errors.New("no line of a hunt, as volsim hunt --jsonl writes them: it is no JSON object, or a field " +
+			"of it has another type")
 	}
 	if k.Schema != Schema {
 		return fmt.Errorf("schema %d; this volsim reads %d", k.Schema, Schema)
@@ -111,7 +115,8 @@ func (m *Merged) line(line []byte, place string) error {
 		if err := json.Unmarshal(line, &b); err != nil {
 			return err
 		}
-		if b.From >= b.To || b.To-b.From != b.Schedules || b.Schedules > scenarios.BlockSeeds || b.Caught > b.Canaries || b.Canaries > b.Schedules {
+		if b.From >= b.To || b.To-b.From != b.Schedules || b.Schedules > scenarios.BlockSeeds ||
+			b.Caught > b.Canaries || b.Canaries > b.Schedules {
 			return fmt.Errorf("a batch of the seeds %d up to %d can't have %d schedules with %d of %d canaries",
 				b.From, b.To, b.Schedules, b.Caught, b.Canaries)
 		}
@@ -135,29 +140,34 @@ func (m *Merged) line(line []byte, place string) error {
 		m.CPU += e.CPU
 		m.Elapsed = max(m.Elapsed, e.Elapsed)
 	default:
-		return fmt.Errorf("%q is no kind of line; %s are", k.Kind, strings.Join([]string{kindHead, kindBatch, kindFailure, kindEnd}, ", "))
+		return fmt.Errorf("%q is no kind of line; %s are", k.Kind,
+			strings.Join([]string{kindHead, kindBatch, kindFailure, kindEnd}, ", "))
 	}
 	return nil
 }
 
-// Check sorts what was read. It is an error if a seed was run twice, or if the hunts are of different versions: sums would be of no one engine.
+// Check sorts what was read. It is an error if a seed was run twice, or if the hunts are of different versions: sums
+// would be of no one engine.
 func (m *Merged) Check() error {
 	slices.SortStableFunc(m.Failures, func(a, b Failure) int { return cmp.Compare(a.Seed, b.Seed) })
-	slices.SortStableFunc(m.batches, func(a, b placed[scenarios.Batch]) int { return cmp.Compare(a.what.From, b.what.From) })
+	slices.SortStableFunc(m.batches,
+		func(a, b placed[scenarios.Batch]) int { return cmp.Compare(a.what.From, b.what.From) })
 	if len(m.heads)+len(m.batches) == 0 {
 		return errors.New("there is no line of a hunt: give files that volsim hunt --jsonl wrote")
 	}
 	for i := 1; i < len(m.batches); i++ {
 		a, b := m.batches[i-1], m.batches[i]
 		if b.what.From < a.what.To {
-			return fmt.Errorf("the seeds from %d to %d are in %s and in %s: give each result once, and hunts of other seeds (--shard, --seed)",
+			return fmt.Errorf("the seeds from %d to %d are in %s and in %s: give each result once, and hunts of "+
+				"other seeds (--shard, --seed)",
 				b.what.From, min(a.what.To, b.what.To)-1, a.place, b.place)
 		}
 	}
 	shards := map[string]bool{}
 	for _, h := range m.heads {
 		if first := m.heads[0]; h.what.Commit != first.what.Commit {
-			return fmt.Errorf("%s is a hunt of version %q and %s of %q: merge those of one version", first.place, first.what.Commit, h.place, h.what.Commit)
+			return fmt.Errorf("%s is a hunt of version %q and %s of %q: merge those of one version", first.place,
+				first.what.Commit, h.place, h.what.Commit)
 		}
 		m.Commit = h.what.Commit
 		shards[h.what.Shard] = true

@@ -48,14 +48,17 @@ func TestMergeRefusesASeedTwice(t *testing.T) {
 	require.NoError(t, m.Read("a.jsonl", strings.NewReader(shardOf(t, 0))))
 	require.NoError(t, m.Read("b.jsonl", strings.NewReader(shardOf(t, 1))))
 	require.NoError(t, m.Read("c.jsonl", strings.NewReader(shardOf(t, 0))))
-	require.EqualError(t, m.Check(), "the seeds from 356 to 359 are in a.jsonl:2 and in c.jsonl:2: give each result once, and hunts of other seeds "+
-		"(--shard, --seed)")
+	require.EqualError(t, m.Check(),
+		"the seeds from 356 to 359 are in a.jsonl:2 and in c.jsonl:2: give each result once, and hunts of other seeds "+
+			"(--shard, --seed)")
 }
 
 func TestMergeRefusesOtherVersions(t *testing.T) {
 	var m Merged
-	require.NoError(t, m.Read("a.jsonl", strings.NewReader(`{"schema":1,"kind":"hunt","commit":"aa","seed":1,"runs":4,"shard":"0/1"}`)))
-	require.NoError(t, m.Read("b.jsonl", strings.NewReader(`{"schema":1,"kind":"hunt","commit":"bb","seed":5,"runs":4,"shard":"0/1"}`)))
+	require.NoError(t, m.Read("a.jsonl",
+		strings.NewReader(`{"schema":1,"kind":"hunt","commit":"aa","seed":1,"runs":4,"shard":"0/1"}`)))
+	require.NoError(t, m.Read("b.jsonl",
+		strings.NewReader(`{"schema":1,"kind":"hunt","commit":"bb","seed":5,"runs":4,"shard":"0/1"}`)))
 	require.ErrorContains(t, m.Check(), `a.jsonl:1 is a hunt of version "aa" and b.jsonl:1 of "bb"`)
 	require.ErrorContains(t, new(Merged).Check(), "no line of a hunt")
 }
@@ -76,7 +79,8 @@ func TestMergeTellsDamagedLinesAndMissingShards(t *testing.T) {
 	require.Equal(t, []string{"0/2"}, m.Missing)
 	require.EqualValues(t, 4, m.Sums.Schedules)
 	says := []string{
-		"5: no line of a hunt", "6: schema 2", `7: "party" is no kind`, "8: a batch of the seeds 5 up to 4", "9: a failure without",
+		"5: no line of a hunt", "6: schema 2", `7: "party" is no kind`, "8: a batch of the seeds 5 up to 4",
+		"9: a failure without",
 		"10: \"2/2\" is not a shard", "11: no line",
 	}
 	require.Len(t, m.Damaged, len(says))
@@ -103,7 +107,8 @@ func TestSignaturesAreDistinct(t *testing.T) {
 }
 
 func FuzzMerge(f *testing.F) {
-	f.Add(`{"schema":1,"kind":"batch","from":1,"to":3,"schedules":2}` + "\n" + `{"schema":1,"kind":"failure","seed":7,"violation":{}}`)
+	f.Add(`{"schema":1,"kind":"batch","from":1,"to":3,"schedules":2}` + "\n" +
+		`{"schema":1,"kind":"failure","seed":7,"violation":{}}`)
 	f.Add(`{"schema":1,"kind":"hunt","shard":"0/2"}` + "\n" + `{"schema":1,"kind":"end"}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var m Merged

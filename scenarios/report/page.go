@@ -80,7 +80,10 @@ type pageData struct {
 
 // WritePage writes a report for people: one HTML file that needs nothing but itself.
 func (p Results) WritePage(out io.Writer) error {
-	d := pageData{Results: p, Growth: newCurve(p.Curve), Facts: p.facts(), Style: template.CSS(styleText), Script: template.JS(scriptText)}
+	d := pageData{
+		Results: p, Growth: newCurve(p.Curve), Facts: p.facts(), Style: template.CSS(styleText),
+		Script: template.JS(scriptText),
+	}
 	for _, f := range p.Failures {
 		if f.Finding == nil {
 			d.Others = append(d.Others, f)

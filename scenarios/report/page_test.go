@@ -27,15 +27,23 @@ func example() Results {
 	const second = hal.Instant(time.Second)
 	rung := func(believed, truth, holder string) []scenarios.RungFrame {
 		return []scenarios.RungFrame{
-			{Key: "csi.publish/disk.example^vol-a/00000001-0000-4000-8000-000000000000", Name: "vol-a@web", Believed: "Absent", True: "down", Wanted: true},
-			{Key: "csi.stage/disk.example^vol-a", Name: "vol-a", Believed: believed, True: truth, Wanted: true, Holder: holder},
+			{
+				Key: "csi.publish/disk.example^vol-a/00000001-0000-4000-8000-000000000000", Name: "vol-a@web",
+				Believed: "Absent", True: "down", Wanted: true,
+			},
+			{
+				Key: "csi.stage/disk.example^vol-a", Name: "vol-a", Believed: believed, True: truth, Wanted: true,
+				Holder: holder,
+			},
 		}
 	}
 	f := &scenarios.Finding{
-		Schema: scenarios.FindingSchema, Property: "S8", Signature: "S8 forgotten", Sentence: "A late stage is forgotten " + evil, Seed: 9,
+		Schema: scenarios.FindingSchema, Property: "S8", Signature: "S8 forgotten",
+		Sentence: "A late stage is forgotten " + evil, Seed: 9,
 		Subject: "vol-a",
 		Violation: &scenarios.Violation{
-			Property: "S8", Site: "forgotten", Object: "csi.stage/disk.example^vol-a", Story: "it is up " + evil, At: 190 * second,
+			Property: "S8", Site: "forgotten", Object: "csi.stage/disk.example^vol-a", Story: "it is up " + evil,
+			At: 190 * second,
 		},
 		Choices: []scenarios.Necessity{
 			{ID: "csi.stage@vol-a#0", Text: "the stage is late " + evil, Needed: true, Without: "passes"},
@@ -67,13 +75,21 @@ func example() Results {
 	tally := scenarios.Tally{CPU: time.Minute, Elapsed: 30 * time.Second}
 	tally.Schedules, tally.Events, tally.Faults = 12345, 1e7, 22222
 	return Results{
-		Title: "Hunt " + evil, Command: "volsim hunt --seed 1 " + evil, Commit: "abc", Tally: &tally, Families: map[string]uint64{"swarm": 12345},
+		Title: "Hunt " + evil, Command: "volsim hunt --seed 1 " + evil, Commit: "abc", Tally: &tally,
+		Families: map[string]uint64{"swarm": 12345},
 		Curve: []scenarios.Growth{
-			{Schedules: 1, Tuples: 40}, {Schedules: 10, Tuples: 200}, {Schedules: 100, Tuples: 400}, {Schedules: 771, Tuples: 473},
+			{Schedules: 1, Tuples: 40},
+			{Schedules: 10, Tuples: 200},
+			{Schedules: 100, Tuples: 400},
+			{Schedules: 771, Tuples: 473},
 		},
-		Stories: []Story{{Name: "a_story", Title: evil}, {Name: "another", Broken: "S8 x", Stale: []string{"line 3: " + evil}}},
+		Stories: []Story{
+			{Name: "a_story", Title: evil},
+			{Name: "another", Broken: "S8 x", Stale: []string{"line 3: " + evil}},
+		},
 		Mutants: []mutants.Outcome{
-			{Name: "a law " + evil, Law: "S5", Killed: true, Seeds: 7, CPU: time.Second, Property: "S5"}, {Name: "other", Law: "L1"},
+			{Name: "a law " + evil, Law: "S5", Killed: true, Seeds: 7, CPU: time.Second, Property: "S5"},
+			{Name: "other", Law: "L1"},
 		},
 		Failures: []Failure{{Seed: 9, Violation: f.Violation, Finding: f}, {Seed: 12, Violation: f.Violation}},
 	}
@@ -93,8 +109,10 @@ func TestPageNeedsNothingButItself(t *testing.T) {
 	require.NotContains(t, text, "<img")
 	require.NotContains(t, text, "ZgotmplZ")
 	require.Equal(t, 2, strings.Count(text, "</script>"), "one for the code, one for the frames of the one card")
-	for _, m := range regexp.MustCompile(`(?:src|href|action|url)\s*[=(]\s*["']?([^"')\s>]*)`).FindAllStringSubmatch(text, -1) {
-		require.True(t, strings.HasPrefix(m[1], "#") || m[1] == "x", "%s is somewhere else", m[0]) // x is of what is planted
+	for _, m := range regexp.MustCompile(`(?:src|href|action|url)\s*[=(]\s*["']?([^"')\s>]*)`).FindAllStringSubmatch(
+		text, -1) {
+		// x is of what is planted
+		require.True(t, strings.HasPrefix(m[1], "#") || m[1] == "x", "%s is somewhere else", m[0])
 	}
 	require.NotRegexp(t, `https?://|@import`, text)
 }
@@ -112,7 +130,10 @@ func TestLanesAreOfPodsVolumesDriversAndTheNode(t *testing.T) {
 	for _, l := range p.Lanes {
 		lanes = append(lanes, l.Kind+" "+l.Name)
 	}
-	require.Equal(t, []string{"pod web", "volume vol-a", "driver disk.example", "cluster API objects", "node agent's files", "node node"}, lanes)
+	require.Equal(t, []string{
+		"pod web", "volume vol-a", "driver disk.example", "cluster API objects",
+		"node agent's files", "node node",
+	}, lanes)
 	require.Len(t, p.Marks, len(f.Lines)+1)
 	require.Len(t, p.Arrows, 4)
 	require.Equal(t, p.Lanes[0].Y, p.Marks[6].Y)
@@ -162,7 +183,8 @@ func TestPageInABrowser(t *testing.T) {
 	b.eval(`document.querySelectorAll("tr.differs").length`, &differing)
 	require.Zero(t, differing, "who does not know is not wrong")
 	b.press(slider, "ArrowLeft", 37, "")
-	require.Equal(t, "vol-a\tyes\tAbsent ≠\tdown\tNodeStageVolume may act", b.text(".beliefs tr.differs"), "it is down, and will not stay so")
+	require.Equal(t, "vol-a\tyes\tAbsent ≠\tdown\tNodeStageVolume may act", b.text(".beliefs tr.differs"),
+		"it is down, and will not stay so")
 	b.press(slider, "Home", 36, "")
 	require.Contains(t, b.text("output"), "line 1, 0.000000 s: node booted "+evil)
 	var later int
@@ -176,7 +198,10 @@ func TestPageInABrowser(t *testing.T) {
 
 	// The toggles show what happens without a choice, one at a time.
 	choice := func(i string) string { return "#finding-1 .choices li:nth-child(" + i + ") input" }
-	for i, says := range []string{"Without it: the run passes.", "Without it: breaks L1 left instead.", "Without it: still breaks S8 forgotten."} {
+	for i, says := range []string{
+		"Without it: the run passes.", "Without it: breaks L1 left instead.",
+		"Without it: still breaks S8 forgotten.",
+	} {
 		b.press(choice(strconv.Itoa(i+1)), " ", 32, " ")
 		require.Equal(t, says, b.text(".outcome"))
 		var off int
@@ -188,7 +213,8 @@ func TestPageInABrowser(t *testing.T) {
 	require.Equal(t, "With all of them: breaks S8 forgotten.", b.text(".outcome"))
 
 	// The command is copied.
-	b.call("Browser.grantPermissions", map[string]any{"permissions": []string{"clipboardReadWrite", "clipboardSanitizedWrite"}}, nil)
+	b.call("Browser.grantPermissions",
+		map[string]any{"permissions": []string{"clipboardReadWrite", "clipboardSanitizedWrite"}}, nil)
 	b.press("#finding-1 .copy", "Enter", 13, "\r")
 	var copied string
 	b.eval(`new Promise((done) => {
@@ -230,7 +256,8 @@ func TestPageCanBeRead(t *testing.T) {
 	path, _ := write(t, example())
 	backs := map[string]bool{}
 	for _, scheme := range []string{"light", "dark"} {
-		b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+		b.call("Emulation.setEmulatedMedia",
+			map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 		b.open(path)
 		var low []string
 		b.eval(contrasts, &low)
@@ -244,7 +271,10 @@ func TestPageCanBeRead(t *testing.T) {
 	b.eval(`[...document.querySelectorAll("input, button")]
 		.filter((e) => !(e.labels && e.labels.length) && !e.textContent.trim()).map((e) => e.outerHTML)`, &nameless)
 	require.Empty(t, nameless)
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{
+		"width": 400, "height": 800, "deviceScaleFactor": 1,
+		"mobile": false,
+	}, nil)
 	var wide bool
 	b.eval(`document.documentElement.scrollWidth > 400`, &wide)
 	require.False(t, wide, "a narrow window needs no scrolling sideways, but in tables")
@@ -280,7 +310,8 @@ func TestJUnit(t *testing.T) {
 	require.Contains(t, failures["hunt.swarm S8"], "replay: volsim replay --seed 12\n", "both seeds")
 	kept := []scenarios.Kept{{ID: sim.NewID("a.b", "c", 0), Value: 1}}
 	varied := Failure{Seed: 359, Violation: r.Failures[0].Violation, Case: &scenarios.Case{Still: true, Keep: kept}}
-	require.Contains(t, varied.text(), "replay: volsim replay --keep 'a.b@c#0=1'\n", "a schedule that was varied is no seed's")
+	require.Contains(t, varied.text(), "replay: volsim replay --keep 'a.b@c#0=1'\n",
+		"a schedule that was varied is no seed's")
 	require.Contains(t, failures, "scenario.another S8")
 	require.Contains(t, failures, "scenario.another its faults are met")
 	require.Contains(t, failures, "mutants other")

@@ -12,9 +12,10 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is the trace format of Chrome and Perfetto (ui.perfetto.dev opens it). The node is the process. An operation is an asynchronous span with
-// the HAL calls of it nested within and the effects as points; each lane of the node is a thread with what happened there; an effect that comes when
-// its call has ended already is joined to it by an arrow.
+// This file is the trace format of Chrome and Perfetto (ui.perfetto.dev opens it). The node is the process. An
+// operation is an asynchronous span with the HAL calls of it nested within and the effects as points; each lane of the
+// node is a thread with what happened there; an effect that comes when its call has ended already is joined to it by an
+// arrow.
 
 // Tracer notes what a trace alone does not tell. Effect is given to the world as a watcher.
 type Tracer struct {
@@ -122,7 +123,10 @@ func (s *spans) write(out io.Writer) error {
 	_, _ = w.WriteString(`{"displayTimeUnit":"ms","traceEvents":[` + "\n")
 	names := []traceEvent{{Name: "process_name", Phase: "M", PID: pid, TS: "0", Args: map[string]any{"name": "node"}}}
 	for i, name := range s.lanes {
-		names = append(names, traceEvent{Name: "thread_name", Phase: "M", PID: pid, TID: i + 1, TS: "0", Args: map[string]any{"name": name}})
+		names = append(names, traceEvent{
+			Name: "thread_name", Phase: "M", PID: pid, TID: i + 1, TS: "0",
+			Args: map[string]any{"name": name},
+		})
 	}
 	for i, e := range append(names, s.events...) {
 		line, err := json.Marshal(e)
@@ -161,10 +165,14 @@ func (s *spans) record(records []sim.Record, r *sim.Record) {
 		s.effect(records, r)
 	case sim.MarkFault:
 		s.add(r.At, traceEvent{
-			Name: r.Fault.String(), Cat: "fault", Phase: "i", Scope: "t", TID: s.lane(r), Args: map[string]any{"at": r.What, "object": r.Object},
+			Name: r.Fault.String(), Cat: "fault", Phase: "i", Scope: "t", TID: s.lane(r),
+			Args: map[string]any{"at": r.What, "object": r.Object},
 		})
 	case sim.MarkEvent:
-		s.add(r.At, traceEvent{Name: strings.TrimSpace(r.What + " " + r.Object), Cat: "event", Phase: "i", Scope: "t", TID: s.lane(r)})
+		s.add(r.At, traceEvent{
+			Name: strings.TrimSpace(r.What + " " + r.Object), Cat: "event", Phase: "i", Scope: "t",
+			TID: s.lane(r),
+		})
 		if r.What == "agent.died" || strings.HasPrefix(r.What, "node.") {
 			s.closeAll(r.At)
 		}
@@ -184,7 +192,10 @@ func (s *spans) call(r *sim.Record) {
 		s.open = append(s.open, sp)
 	}
 	sp.calls = append(sp.calls, r)
-	s.add(r.At, traceEvent{Name: r.What, Cat: "op", Phase: "b", ID: sp.id, TID: sp.tid, Args: map[string]any{"object": r.Object}})
+	s.add(r.At, traceEvent{
+		Name: r.What, Cat: "op", Phase: "b", ID: sp.id, TID: sp.tid,
+		Args: map[string]any{"object": r.Object},
+	})
 	if isRPC(r) {
 		s.point(r)
 	}

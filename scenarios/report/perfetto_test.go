@@ -16,10 +16,13 @@ import (
 func traced(t *testing.T, seed uint64) (events []traceEvent, records []sim.Record) {
 	var tracer Tracer
 	var out bytes.Buffer
-	scenarios.NewHunter().Run(scenarios.Schedule{Seed: seed, Keep: true, Watch: tracer.Effect, Done: func(w *sim.World) {
-		records = w.Trace().Records
-		require.NoError(t, tracer.Write(&out, records))
-	}})
+	scenarios.NewHunter().Run(scenarios.Schedule{
+		Seed: seed, Keep: true, Watch: tracer.Effect,
+		Done: func(w *sim.World) {
+			records = w.Trace().Records
+			require.NoError(t, tracer.Write(&out, records))
+		},
+	})
 	var file struct {
 		Unit   string       `json:"displayTimeUnit"`
 		Events []traceEvent `json:"traceEvents"`

@@ -117,7 +117,8 @@ func serveCommand(started *bool) *cobra.Command {
 	set.StringVar(&c.StateDir, "state-dir", "", "directory for state and volumes")
 	set.StringVar(&c.RegistrationDir, "registration-dir", "", "kubelet's plugin registration directory; empty: none")
 	set.StringVar(&c.CallLog, "call-log", "", "append one JSON line to this file when a call starts and when it ends")
-	set.StringVar(&c.Faults, "faults", "", "JSON file with rules that make the driver slow, wrong or dead; its format is above")
+	set.StringVar(&c.Faults, "faults", "",
+		"JSON file with rules that make the driver slow, wrong or dead; its format is above")
 	set.StringVar(&f.backend, "backend", string(csidriver.BackendDir), "backend of volumes that name none: dir or loop")
 	set.StringVar(&f.capacity, "capacity", "1Ti", "bytes that all volumes together may have")
 	set.StringArrayVar(&f.volumes, "volume", nil,

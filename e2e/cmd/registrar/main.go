@@ -1,5 +1,6 @@
-// Command registrar registers a CSI driver as kubernetes-csi/node-driver-registrar does, with its flags: it asks the driver for its name, makes the
-// registration socket, answers GetInfo, exits with 1 when it is told that the driver was not taken, and removes its socket at SIGTERM only.
+// Command registrar registers a CSI driver as kubernetes-csi/node-driver-registrar does, with its flags: it asks the
+// driver for its name, makes the registration socket, answers GetInfo, exits with 1 when it is told that the driver was
+// not taken, and removes its socket at SIGTERM only.
 package main
 
 import (
@@ -68,11 +69,14 @@ func run(address, endpoint, dir, version string) error {
 	return server.Serve(l)
 }
 
-// nameOf waits for the driver's socket, for as long as it takes, and asks the driver for its name. One that does not answer within a second is an
-// error: somebody starts the registrar again.
+// nameOf waits for the driver's socket, for as long as it takes, and asks the driver for its name. One that does not
+// answer within a second is an error: somebody starts the registrar again.
 func nameOf(address string) (string, error) {
 	conn, err := grpc.NewClient("unix:"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}}))
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{
+			BaseDelay:  50 * time.Millisecond,
+			Multiplier: 1, MaxDelay: time.Second,
+		}}))
 	if err != nil {
 		return "", err
 	}

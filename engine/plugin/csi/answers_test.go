@@ -45,14 +45,17 @@ func TestTheTableForAuthorsOfDriversIsTrue(t *testing.T) {
 		}
 		row("`"+code.String()+"`", said(code, "text"))
 	}
-	row("any status that the driver's own process has not sent in a `grpc-status` trailer", &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyNone, Code: hal.CodeInternal})
+	row("any status that the driver's own process has not sent in a `grpc-status` trailer",
+		&hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyNone, Code: hal.CodeInternal})
 	row("nothing before the time-out", &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyNone})
 	row("the call could not be sent", &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyNever})
 	page, err := os.ReadFile("../../../docs/volnode.md")
 	require.NoError(t, err)
-	require.True(t, strings.Contains(string(page), "|---|---|---|\n"+table.String()+"\n"), "docs/volnode.md does not have this:\n%s", table.String())
+	require.True(t, strings.Contains(string(page), "|---|---|---|\n"+table.String()+"\n"),
+		"docs/volnode.md does not have this:\n%s", table.String())
 	words := "`" + strings.Join(doubts, "`, `") + "`"
-	require.True(t, strings.Contains(strings.Join(strings.Fields(string(page)), " "), words), "docs/volnode.md does not have this: %s", words)
+	require.True(t, strings.Contains(strings.Join(strings.Fields(string(page)), " "), words),
+		"docs/volnode.md does not have this: %s", words)
 	for _, word := range doubts {
 		require.Equal(t, "in doubt", ends(core.Climb, said(hal.CodeUnknown, "it says: "+word)), word)
 	}

@@ -49,13 +49,14 @@ func (w work) down(ask func() error) core.Result {
 	return r
 }
 
-// letGo ends a descent after the driver's reply err: it looks, takes away what the driver has left of ours, and then the
-// names. isNew: it has unmounted what was not confirmed, and the names stay. A climb that only a lost journal knew of may
-// have mounted that after the driver had let go.
+// letGo ends a descent after the driver's reply err: it looks, takes away what the driver has left of ours, and then
+// the names. isNew: it has unmounted what was not confirmed, and the names stay. A climb that only a lost journal knew
+// of may have mounted that after the driver had let go.
 func (w work) letGo(err error) (r core.Result, isNew bool) {
 	v := judge(core.Descend, err, w.o.Quiet)
 	if v.outcome != hal.Done {
-		// A driver that may have let go of a publish may have left it mounted. A stage that a driver can't let go of still serves pods that join.
+		// A driver that may have let go of a publish may have left it mounted. A stage that a driver can't let go of
+		// still serves pods that join.
 		v.negateFirst = v.outcome == hal.Unknown && w.o.Kind == KindPublish
 		return v.result(err), false
 	}
@@ -80,7 +81,8 @@ func (w work) letGo(err error) (r core.Result, isNew bool) {
 		}
 	}
 	if err := w.clear(seen); err != nil {
-		return w.answered(op.Unknown("the driver has let go of the volume, but what is left at its path can't be removed: " + err.Error())), false
+		return w.answered(op.Unknown("the driver has let go of the volume, but what is left at its path can't be " +
+			"removed: " + err.Error())), false
 	}
 	return w.answered(core.Result{Outcome: hal.Done}), false
 }
@@ -99,16 +101,17 @@ func (w work) unmount(seen op.Seen) (core.Result, bool) {
 	return core.Result{}, true
 }
 
-// left is the end of a descent whose driver has let go of the volume, so that it is not what it was, and may have left a mount of ours: what it would
-// mount next would come on top.
+// left is the end of a descent whose driver has let go of the volume, so that it is not what it was, and may have left
+// a mount of ours: what it would mount next would come on top.
 func left(reason string) core.Result {
 	r := op.Unknown(reason)
 	r.NegateFirst = true
 	return r
 }
 
-// own: m is this rung's. Either it is the very mount that was confirmed, or no call can be about to change what stands here and m shows the device of
-// the rung below; where there is no rung below, our first intent saw nothing mounted at the path, so what came since came through us.
+// own: m is this rung's. Either it is the very mount that was confirmed, or no call can be about to change what stands
+// here and m shows the device of the rung below; where there is no rung below, our first intent saw nothing mounted at
+// the path, so what came since came through us.
 func (w work) own(m hal.Mount) bool {
 	if m.Was(w.o.Fingerprint) {
 		return true
@@ -122,8 +125,8 @@ func (w work) own(m hal.Mount) bool {
 	return op.IsBare(w.o.Seen)
 }
 
-// mayBeOurs: it is not known that m is another's. That is known of what stood there before our first intent, and of what shows another device than
-// the rung below, as long as no call can be about to change what stands here.
+// mayBeOurs: it is not known that m is another's. That is known of what stood there before our first intent, and of
+// what shows another device than the rung below, as long as no call can be about to change what stands here.
 func (w work) mayBeOurs(m hal.Mount) bool {
 	switch {
 	case m.Was(w.o.Fingerprint):
@@ -136,15 +139,17 @@ func (w work) mayBeOurs(m hal.Mount) bool {
 
 // stuck is the end of a descent that finds a mount at its path that it may not take down, the last of stack.
 func (w work) stuck(stack []hal.Mount) core.Result {
-	r := op.Unknown(fmt.Sprintf("the driver says that it is gone, but at %s stands %s, which is not known to be ours (recorded: %s); "+
+	r := op.Unknown(fmt.Sprintf("the driver says that it is gone, but at %s stands %s, which is not known to be "+
+		"ours (recorded: %s); "+
 		"unmount it by hand", w.path(), stack[len(stack)-1].Fingerprint(), op.Show(w.o.Fingerprint)))
 	r.Blocked = true
 	r.NegateFirst = slices.ContainsFunc(stack, w.mayBeOurs)
 	return r
 }
 
-// clear removes the names of a rung on which nothing is mounted: the path, vol_data.json, and directories that are left empty. Nothing is removed
-// with content in it. While a call may still bring the rung up, vol_data.json stays: where the journal is lost, it alone tells what has come.
+// clear removes the names of a rung on which nothing is mounted: the path, vol_data.json, and directories that are left
+// empty. Nothing is removed with content in it. While a call may still bring the rung up, vol_data.json stays: where
+// the journal is lost, it alone tells what has come.
 func (w work) clear(seen op.Seen) error {
 	if seen.Exists {
 		if err := w.removePath(seen); err != nil {
@@ -182,8 +187,8 @@ func (w work) clear(seen op.Seen) error {
 	return w.prune(path.Dir(w.path()))
 }
 
-// prune removes directories that are left empty, from dir up. The one that the name was in may stay for the name that is there again: a call that only a
-// lost journal knew of may have made it since.
+// prune removes directories that are left empty, from dir up. The one that the name was in may stay for the name that
+// is there again: a call that only a lost journal knew of may have made it since.
 func (w work) prune(dir string) error {
 	stays, err := op.Prune(w.h, w.c, dir, w.param(paramStop))
 	if err != nil || stays != path.Dir(w.path()) {

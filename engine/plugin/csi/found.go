@@ -21,19 +21,22 @@ func (f Found) StageRung() core.Rung {
 		Key: StageKey(f.Data.DriverName, f.Data.VolumeHandle), Kind: KindStage, Want: f.params(),
 		Volume: f.volume(), Actor: f.Data.DriverName, Intent: true,
 		Limits: core.Limits{
-			Climb: f.Config.Climb, Descend: f.Config.Unstage, Settle: f.Config.Settle, ActsAfterReply: f.Config.ActsAfterReply,
+			Climb: f.Config.Climb, Descend: f.Config.Unstage, Settle: f.Config.Settle,
+			ActsAfterReply: f.Config.ActsAfterReply,
 		},
 	}
 }
 
-// PublishRung is the rung that f is, made such that it can be descended. stage is where the volume it stands on was found, nil if it was not.
+// PublishRung is the rung that f is, made such that it can be descended. stage is where the volume it stands on was
+// found, nil if it was not.
 func (f Found) PublishRung(stage *Found) core.Rung {
 	params := f.params()
 	r := core.Rung{
 		Key:  PublishKey(f.Data.DriverName, f.Data.VolumeHandle, f.Pod, f.Data.SpecVolID),
 		Kind: KindPublish, Pod: core.PodUID(f.Pod), Volume: f.volume(), Actor: f.Data.DriverName, Intent: true,
 		Limits: core.Limits{
-			Climb: f.Config.Climb, Descend: f.Config.Descend, Settle: f.Config.Settle, ActsAfterReply: f.Config.ActsAfterReply,
+			Climb: f.Config.Climb, Descend: f.Config.Descend, Settle: f.Config.Settle,
+			ActsAfterReply: f.Config.ActsAfterReply,
 		},
 	}
 	if stage != nil {

@@ -69,11 +69,13 @@ func persistent(v plugin.Volume) (wish, *plugin.Problem) {
 	src := v.PV.Spec.CSI
 	field := func(path string) string { return v.PVField("spec.csi." + path) }
 	if src == nil {
-		return wish{}, plugin.Problemf(v.PVField("spec"), "is not of a CSI driver; volnode serves PersistentVolumes with spec.csi")
+		return wish{}, plugin.Problemf(v.PVField("spec"),
+			"is not of a CSI driver; volnode serves PersistentVolumes with spec.csi")
 	}
 	w := wish{
 		driver: src.Driver, handle: src.VolumeHandle, spec: v.PV.Name, pv: v.PV.Name, block: v.Block,
-		readOnly: v.ReadOnly || src.ReadOnly, fsType: src.FSType, flags: v.PV.Spec.MountOptions, attributes: src.VolumeAttributes,
+		readOnly: v.ReadOnly || src.ReadOnly, fsType: src.FSType, flags: v.PV.Spec.MountOptions,
+		attributes: src.VolumeAttributes,
 	}
 	if w.block {
 		w.fsType, w.flags = "", nil
@@ -97,7 +99,8 @@ func persistent(v plugin.Volume) (wish, *plugin.Problem) {
 	}
 	mode, ok := access(string(first), v.Driver.SingleNodeMultiWriter)
 	if !ok {
-		return wish{}, plugin.Problemf(v.PVField("spec.accessModes"), "%q is not an access mode that volnode knows", first)
+		return wish{}, plugin.Problemf(v.PVField("spec.accessModes"),
+			"%q is not an access mode that volnode knows", first)
 	}
 	w.access, w.exclusive, w.staging = mode.String(), first == corev1.ReadWriteOncePod, v.Driver.StageUnstage
 	if plugin.AttachRequired(v.Object) {
@@ -113,7 +116,8 @@ func checkPersistent(v plugin.Volume, w wish, field func(string) string) *plugin
 		return plugin.Problemf(v.PVField("metadata.name"), "%s", plugin.Says(w.spec, bad))
 	}
 	if w.block && (w.spec == "staging" || w.spec == "publish") {
-		return plugin.Problemf(v.PVField("metadata.name"), "%q is a name that the layout of raw block volumes uses for itself", w.spec)
+		return plugin.Problemf(v.PVField("metadata.name"),
+			"%q is a name that the layout of raw block volumes uses for itself", w.spec)
 	}
 	if w.handle == "" {
 		return plugin.Problemf(field("volumeHandle"), "is empty; it must name the volume in the driver's terms")
@@ -135,7 +139,8 @@ func checkPersistent(v plugin.Volume, w wish, field func(string) string) *plugin
 			bad = "has a comma or a control character"
 		}
 		if bad != "" {
-			return plugin.Problemf(v.PVField("spec.mountOptions"), "%s; write one option in each entry", plugin.Says(option, bad))
+			return plugin.Problemf(v.PVField("spec.mountOptions"), "%s; write one option in each entry",
+				plugin.Says(option, bad))
 		}
 	}
 	if size > plugin.MaxCSIMap {
@@ -152,7 +157,8 @@ func inline(v plugin.Volume) (wish, *plugin.Problem) {
 		return wish{}, plugin.Problemf(v.Field(""), "is not of a CSI driver")
 	}
 	if v.Block {
-		return wish{}, plugin.Problemf(v.Field(".csi"), "an inline volume can't be a raw block device; use it in volumeMounts")
+		return wish{}, plugin.Problemf(v.Field(".csi"),
+			"an inline volume can't be a raw block device; use it in volumeMounts")
 	}
 	w := wish{
 		driver: src.Driver, handle: plugin.InlineHandle(string(v.Pod.UID), v.Spec.Name), spec: v.Spec.Name,
@@ -169,7 +175,8 @@ func inline(v plugin.Volume) (wish, *plugin.Problem) {
 	}
 	if ref := src.NodePublishSecretRef; ref != nil {
 		var p *plugin.Problem
-		w.publishSecret, p = secretOf(field, "nodePublishSecretRef", &corev1.SecretReference{Name: ref.Name, Namespace: v.Pod.Namespace})
+		w.publishSecret, p = secretOf(field, "nodePublishSecretRef",
+			&corev1.SecretReference{Name: ref.Name, Namespace: v.Pod.Namespace})
 		if p != nil {
 			return wish{}, p
 		}
@@ -202,15 +209,18 @@ func Unregistered(driver string, registered []string) string {
 	if len(registered) > 0 {
 		others = "; registered: " + strings.Join(registered, ", ")
 	}
-	return "driver " + driver + " is not registered" + others + "; start it, and volnode goes on once its registration socket is in " +
+	return "driver " + driver + " is not registered" + others +
+		"; start it, and volnode goes on once its registration socket is in " +
 		"plugins_registry below the root directory, and the endpoint that it names answers"
 }
 
 func checkObject(v plugin.Volume, w wish, origin func(string) string, inline bool) *plugin.Problem {
 	field := func(path string) string { return "CSIDriver " + w.driver + " " + path }
 	if v.Object == nil {
-		return plugin.Problemf(field("metadata.name"), "there is no such object, and %s names it; correct the name there, or add the object: it "+
-			"says which volumes the driver serves; with spec.attachRequired: false if it needs no attaching", origin("driver"))
+		return plugin.Problemf(field("metadata.name"),
+			"there is no such object, and %s names it; correct the name there, or add the object: it "+
+				"says which volumes the driver serves; with spec.attachRequired: false if it needs no attaching",
+			origin("driver"))
 	}
 	spec := v.Object.Spec
 	mode := storagev1.VolumeLifecyclePersistent
@@ -223,16 +233,20 @@ func checkObject(v plugin.Volume, w wish, origin func(string) string, inline boo
 	}
 	switch {
 	case !supports:
-		return plugin.Problemf(field("spec.volumeLifecycleModes"), "does not contain %s, which volume %q is", mode, v.Spec.Name)
+		return plugin.Problemf(field("spec.volumeLifecycleModes"), "does not contain %s, which volume %q is", mode,
+			v.Spec.Name)
 	case len(spec.TokenRequests) > 0:
-		return plugin.Problemf(field("spec.tokenRequests"), "the driver wants service account tokens, which volnode does not provide")
+		return plugin.Problemf(field("spec.tokenRequests"),
+			"the driver wants service account tokens, which volnode does not provide")
 	case spec.RequiresRepublish != nil && *spec.RequiresRepublish:
-		return plugin.Problemf(field("spec.requiresRepublish"), "the driver wants to be called again from time to time, which volnode does not do")
+		return plugin.Problemf(field("spec.requiresRepublish"),
+			"the driver wants to be called again from time to time, which volnode does not do")
 	}
 	return nil
 }
 
-// checkOwnership: the kubelet leaves ownership alone for raw block and read-only volumes, and where the driver says that it has none (K:G51).
+// checkOwnership: the kubelet leaves ownership alone for raw block and read-only volumes, and where the driver says
+// that it has none (K:G51).
 func checkOwnership(v plugin.Volume, w wish) *plugin.Problem {
 	if w.block || w.readOnly {
 		return v.WantsContext()
@@ -254,7 +268,8 @@ func finish(v plugin.Volume, w wish, field func(string) string) (wish, *plugin.P
 	if info := v.Object.Spec.PodInfoOnMount; info != nil && *info {
 		attributes = podInfo(attributes, v, w.pv == "")
 		if bad := plugin.BadCSIMap(attributes); bad != "" {
-			return wish{}, plugin.Problemf(field("volumeAttributes"), "with the pod information that the driver asks for it %s", bad)
+			return wish{}, plugin.Problemf(field("volumeAttributes"),
+				"with the pod information that the driver asks for it %s", bad)
 		}
 		w.publishContext = mapText(attributes)
 	}
@@ -266,7 +281,8 @@ func badFSType(field func(string) string, fsType string) *plugin.Problem {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 	}
 	if strings.HasPrefix(fsType, "-") || strings.HasPrefix(fsType, ".") || strings.ContainsFunc(fsType, odd) {
-		return plugin.Problemf(field("fsType"), "%q is not the name of a filesystem; use letters, digits, . _ and -", fsType)
+		return plugin.Problemf(field("fsType"), "%q is not the name of a filesystem; use letters, digits, . _ and -",
+			fsType)
 	}
 	if bad := plugin.BadCSIString(fsType); bad != "" {
 		return plugin.Problemf(field("fsType"), "%s", bad)

@@ -21,12 +21,13 @@ type verdict struct {
 	aboveUnknown bool
 }
 
-// judge is the table of outcomes of CSI calls, in full. A status that the server itself gave ends its call; one that a broken connection or an
-// interceptor could have made up does not. That no answer of a driver ends a call whose effect is open, since that driver is known to act after it
-// has answered, is core's to know ([core.Limits]).
+// judge is the table of outcomes of CSI calls, in full. A status that the server itself gave ends its call; one that a
+// broken connection or an interceptor could have made up does not. That no answer of a driver ends a call whose effect
+// is open, since that driver is known to act after it has answered, is core's to know ([core.Limits]).
 //
-// UNKNOWN is what the plain error of a driver written in Go becomes, so it is the commonest code of all. It ends its own call, unless its text says
-// that the driver itself does not know: then it waits for nobody any more, and what it has begun goes on.
+// UNKNOWN is what the plain error of a driver written in Go becomes, so it is the commonest code of all. It ends its
+// own call, unless its text says that the driver itself does not know: then it waits for nobody any more, and what it
+// has begun goes on.
 //
 //	reply                                    climb                             descent
 //	never sent, UNIMPLEMENTED,
@@ -88,16 +89,19 @@ func judge(verb core.Verb, err error, quiet bool) verdict {
 			return doubted
 		}
 		return open
-	case hal.CodePermissionDenied, hal.CodeResourceExhausted, hal.CodeOutOfRange, hal.CodeInternal, hal.CodeDataLoss, hal.CodeUnauthenticated:
+	case hal.CodePermissionDenied, hal.CodeResourceExhausted, hal.CodeOutOfRange, hal.CodeInternal, hal.CodeDataLoss,
+		hal.CodeUnauthenticated:
 		return open
 	}
 	return open
 }
 
-// doubts are the words of a driver that does not know what has become of what it has begun, in lower case. Exit codes 137 and 143 are a shell's for
-// SIGKILL and SIGTERM; the codes in brackets are those of a driver that asked another server.
+// doubts are the words of a driver that does not know what has become of what it has begun, in lower case. Exit codes
+// 137 and 143 are a shell's for SIGKILL and SIGTERM; the codes in brackets are those of a driver that asked another
+// server.
 var doubts = []string{
-	"deadline", "timeout", "time-out", "time out", "timed out", "timing out", "cancel", "killed", "signal:", "sigkill", "sigterm", "terminated",
+	"deadline", "timeout", "time-out", "time out", "timed out", "timing out", "cancel", "killed", "signal:", "sigkill",
+	"sigterm", "terminated",
 	"exit status 137", "exit status 143", "exit code 137", "exit code 143", "code = unavailable",
 }
 
@@ -111,14 +115,16 @@ func Doubtful(text string) bool {
 	return text == "" || isCut || slices.ContainsFunc(doubts, func(d string) bool { return strings.Contains(text, d) })
 }
 
-// Ends reports whether a reply proves that its call has ended: a status that a broken connection or an interceptor could have made up does not.
+// Ends reports whether a reply proves that its call has ended: a status that a broken connection or an interceptor
+// could have made up does not.
 func Ends(err error) bool { return !judge(core.Descend, err, false).fenced }
 
 // result is the verdict as the end of an operation, with the reason why.
 func (v verdict) result(err error) core.Result {
 	r := core.Result{
 		Outcome: v.outcome, Fenced: v.fenced, Answer: v.answer,
-		BelowUnknown: v.belowUnknown, AboveUnknown: v.aboveUnknown, NegateFirst: v.negateFirst, Unsent: v.unsent, Blocked: v.blocked,
+		BelowUnknown: v.belowUnknown, AboveUnknown: v.aboveUnknown, NegateFirst: v.negateFirst, Unsent: v.unsent,
+		Blocked: v.blocked,
 	}
 	if e, ok := errors.AsType[*hal.Error](err); ok {
 		judged := *e

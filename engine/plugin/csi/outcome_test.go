@@ -25,7 +25,8 @@ func replies() (names []string, errs []error) {
 		add("status "+code.String(), plugintest.Status(code))
 	}
 	for _, text := range []string{
-		"target is busy", "umount: exit status 32: target is busy", "context deadline exceeded", "context canceled", "Operation CANCELLED",
+		"target is busy", "umount: exit status 32: target is busy", "context deadline exceeded", "context canceled",
+		"Operation CANCELLED",
 		"mkfs: signal: killed", "i/o timeout", "Timed out waiting for the device", "sh: exit status 137",
 		"rpc error: code = Unavailable desc = no backend", " ", strings.Repeat("long ", 200) + "...",
 	} {
@@ -46,7 +47,14 @@ func TestOutcomes(t *testing.T) {
 			for _, flag := range []struct {
 				is   bool
 				name string
-			}{{v.fenced, "fenced"}, {v.belowUnknown, "below unknown"}, {v.aboveUnknown, "above unknown"}, {v.negateFirst, "negate first"}, {v.unsent, "unsent"}, {v.blocked, "blocked"}} {
+			}{
+				{v.fenced, "fenced"},
+				{v.belowUnknown, "below unknown"},
+				{v.aboveUnknown, "above unknown"},
+				{v.negateFirst, "negate first"},
+				{v.unsent, "unsent"},
+				{v.blocked, "blocked"},
+			} {
 				if flag.is {
 					b.WriteString(", " + flag.name)
 				}
@@ -64,8 +72,10 @@ func TestOutcomesHoldTogether(t *testing.T) {
 			for _, quiet := range []bool{false, true} {
 				v := judge(verb, err, quiet)
 				require.False(t, v.fenced && v.outcome != hal.Unknown, names[i])
-				require.False(t, v.fenced && v.answer != core.NoAnswer && v.answer != core.Doubted, "an answer ends the call: %s", names[i])
-				require.False(t, v.answer == core.Final && err != nil, "an error proves nothing of another call: %s", names[i])
+				require.False(t, v.fenced && v.answer != core.NoAnswer &&
+					v.answer != core.Doubted, "an answer ends the call: %s", names[i])
+				require.False(t, v.answer == core.Final &&
+					err != nil, "an error proves nothing of another call: %s", names[i])
 				require.False(t, v.negateFirst && v.outcome != hal.Unknown, names[i])
 				require.False(t, verb == core.Descend && (v.negateFirst || v.belowUnknown), names[i])
 			}

@@ -20,13 +20,14 @@ const (
 
 // The parameters of both kinds. "" stands for what a volume does not have.
 const (
-	paramDriver    = "driver"
-	paramHandle    = "handle"
-	paramMode      = "mode"      // "filesystem" or "block"
-	paramPath      = "path"      // staging target path; target path
-	paramData      = "data"      // path of vol_data.json
-	paramStop      = "stop"      // empty directories above path are removed up to here
-	paramSpec      = "spec"      // the volume's spec name: the PersistentVolume's, or of an inline volume the pod's name for it
+	paramDriver = "driver"
+	paramHandle = "handle"
+	paramMode   = "mode" // "filesystem" or "block"
+	paramPath   = "path" // staging target path; target path
+	paramData   = "data" // path of vol_data.json
+	paramStop   = "stop" // empty directories above path are removed up to here
+	// the volume's spec name: the PersistentVolume's, or of an inline volume the pod's name for it.
+	paramSpec      = "spec"
 	paramPV        = "pv"        // the PersistentVolume's name, for people and for the claim side
 	paramNode      = "node"      // the node's name
 	paramLifecycle = "lifecycle" // "Persistent" or "Ephemeral"
@@ -46,7 +47,8 @@ const (
 	paramWithoutMount = "publishesWithoutMount"
 )
 
-// The facts. A stage says which device stands at its path, "" if none does; a publish says where the pod finds the volume.
+// The facts. A stage says which device stands at its path, "" if none does; a publish says where the pod finds the
+// volume.
 const (
 	factDevice = "device"
 	factPath   = "path"
@@ -58,7 +60,8 @@ const (
 	yes            = "true"
 )
 
-// access names the CSI access mode of a volume from the first access mode of its PersistentVolume, as the kubelet does (K:G28).
+// access names the CSI access mode of a volume from the first access mode of its PersistentVolume, as the kubelet does
+// (K:G28).
 func access(mode string, singleNodeMultiWriter bool) (csi.VolumeCapability_AccessMode_Mode, bool) {
 	switch mode {
 	case "", "ReadWriteOnce":
@@ -79,9 +82,11 @@ func access(mode string, singleNodeMultiWriter bool) (csi.VolumeCapability_Acces
 	return csi.VolumeCapability_AccessMode_UNKNOWN, false
 }
 
-// capability is the volume_capability that the parameters describe. It is the same for stage and publish of a volume (CSI spec).
+// capability is the volume_capability that the parameters describe. It is the same for stage and publish of a volume
+// (CSI spec).
 func capability(params []core.Param) *csi.VolumeCapability {
-	mode := csi.VolumeCapability_AccessMode_Mode(csi.VolumeCapability_AccessMode_Mode_value[core.Value(params, paramAccess)])
+	mode := csi.VolumeCapability_AccessMode_Mode(csi.VolumeCapability_AccessMode_Mode_value[core.Value(params,
+		paramAccess)])
 	all := &struct { // one object of all its parts
 		is     csi.VolumeCapability
 		access csi.VolumeCapability_AccessMode
@@ -143,7 +148,8 @@ func isEscaped(r rune) bool {
 	return r < ' ' || r > '~' || r == '"' || r == '\\' || r == '<' || r == '>' || r == '&'
 }
 
-// mapOf reads what mapText wrote. Text that it did not write is an empty map: a descent, which must always be possible, needs no map.
+// mapOf reads what mapText wrote. Text that it did not write is an empty map: a descent, which must always be possible,
+// needs no map.
 func mapOf(text string) map[string]string {
 	if text == "" {
 		return nil

@@ -6,7 +6,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// stageRung: all that the driver was told at the stage is told again only by a stage made anew, so most of it asks for a rebuild.
+// stageRung: all that the driver was told at the stage is told again only by a stage made anew, so most of it asks for
+// a rebuild.
 func stageRung(v plugin.Volume, w wish) core.Rung {
 	place := plugin.StagePlace(v.Root, w.driver, w.handle)
 	if w.block {
@@ -14,10 +15,14 @@ func stageRung(v plugin.Volume, w wish) core.Rung {
 	}
 	r := core.Rung{
 		Key: StageKey(w.driver, w.handle), Kind: KindStage,
-		Want:   params(v, w, told{place: place, secret: w.stageSecret, other: w.publishSecret, context: w.stageContext}),
+		Want: params(v, w, told{
+			place: place, secret: w.stageSecret, other: w.publishSecret,
+			context: w.stageContext,
+		}),
 		Volume: w.volume, Actor: w.driver, Intent: true,
 		Limits: core.Limits{
-			Climb: v.Config.Climb, Descend: v.Config.Unstage, Settle: v.Config.Settle, ActsAfterReply: v.Config.ActsAfterReply,
+			Climb: v.Config.Climb, Descend: v.Config.Unstage, Settle: v.Config.Settle,
+			ActsAfterReply: v.Config.ActsAfterReply,
 		},
 	}
 	w.tie(&r)
@@ -38,7 +43,8 @@ func publishRung(v plugin.Volume, w wish, stage *core.Rung) core.Rung {
 		Key: PublishKey(w.driver, w.handle, uid, w.spec), Kind: KindPublish, Pod: core.PodUID(uid),
 		Volume: w.volume, Actor: w.driver, Intent: true,
 		Limits: core.Limits{
-			Climb: v.Config.Climb, Descend: v.Config.Descend, Settle: v.Config.Settle, ActsAfterReply: v.Config.ActsAfterReply,
+			Climb: v.Config.Climb, Descend: v.Config.Descend, Settle: v.Config.Settle,
+			ActsAfterReply: v.Config.ActsAfterReply,
 		},
 	}
 	t := told{place: place, secret: w.publishSecret, other: w.stageSecret, context: w.publishContext, publishes: true}
@@ -70,7 +76,8 @@ func (t *told) number() int {
 	return 16
 }
 
-// params are the parameters of a rung, sorted by name. Empty values stay, so that one that comes or goes is a change like any other.
+// params are the parameters of a rung, sorted by name. Empty values stay, so that one that comes or goes is a change
+// like any other.
 func params(v plugin.Volume, w wish, t told) []core.Param {
 	const change = core.OnChangeRebuild
 	mode, lifecycle := modeFilesystem, "Persistent"

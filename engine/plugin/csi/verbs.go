@@ -78,7 +78,8 @@ func stage(h *hal.Host, o core.Op) core.Result {
 	return w.staged()
 }
 
-// staged looks at what the driver has made. A driver may stage a volume without mounting anything: then that is the fingerprint.
+// staged looks at what the driver has made. A driver may stage a volume without mounting anything: then that is the
+// fingerprint.
 func (w work) staged() core.Result {
 	seen, err := op.Look(w.h, w.c, w.path())
 	if err != nil {
@@ -128,8 +129,8 @@ func publish(h *hal.Host, o core.Op) core.Result {
 	return w.published()
 }
 
-// published looks at what the driver has made, and takes it for the volume only with proof: for a filesystem, a mount of the device that is
-// staged; where no device is staged, a mount that was not there before we began.
+// published looks at what the driver has made, and takes it for the volume only with proof: for a filesystem, a mount
+// of the device that is staged; where no device is staged, a mount that was not there before we began.
 func (w work) published() core.Result {
 	seen, err := op.Look(w.h, w.c, w.path())
 	if err != nil {
@@ -155,11 +156,14 @@ func (w work) published() core.Result {
 			return w.answered(w.foreign(top))
 		}
 	case w.block() && seen.Type != hal.TypeBlockDevice:
-		return w.answered(op.Unknown(fmt.Sprintf("driver %s answered OK to NodePublishVolume, but there is no device at %s",
+		return w.answered(op.Unknown(fmt.Sprintf("driver %s answered OK to NodePublishVolume, but there is no "+
+			"device at %s",
 			w.param(paramDriver), w.path())))
 	case !w.block() && !w.is(paramWithoutMount):
-		return w.answered(op.Unknown(fmt.Sprintf("driver %s answered OK to NodePublishVolume, but nothing is mounted at %s; "+
-			"if it publishes without mounting, configure publishesWithoutMount for it", w.param(paramDriver), w.path())))
+		return w.answered(op.Unknown(fmt.Sprintf("driver %s answered OK to NodePublishVolume, but nothing is "+
+			"mounted at %s; "+
+			"if it publishes without mounting, configure publishesWithoutMount for it",
+			w.param(paramDriver), w.path())))
 	}
 	return w.answered(done)
 }
@@ -177,33 +181,39 @@ func (w work) below() string {
 // hasFailed: m shows the filesystem of the stage, which took writes when it was staged.
 func (w work) hasFailed(m hal.Mount) bool {
 	return slices.ContainsFunc(w.o.Below, func(f core.Foundation) bool {
-		return f.Kind == KindStage && f.Fingerprint != "" && (m.ReadOnlyFS || m.NoDevice) && !hal.IsFailed(f.Fingerprint)
+		return f.Kind == KindStage && f.Fingerprint != "" && (m.ReadOnlyFS || m.NoDevice) &&
+			!hal.IsFailed(f.Fingerprint)
 	})
 }
 
-// hasTurned: m takes no writes, and that is not how the driver has just made it: it did when it was confirmed, or it was made by an earlier call of
-// which nobody knows. What has no device any more never takes any.
+// hasTurned: m takes no writes, and that is not how the driver has just made it: it did when it was confirmed, or it
+// was made by an earlier call of which nobody knows. What has no device any more never takes any.
 func (w work) hasTurned(m hal.Mount) bool {
 	return m.NoDevice || !w.o.First && !hal.IsFailed(w.o.Fingerprint) && hal.IsFailed(m.Fingerprint())
 }
 
-// failed is the end of a climb that finds its own mount, of a filesystem that has failed: a driver that is asked again finds it mounted, and answers OK.
+// failed is the end of a climb that finds its own mount, of a filesystem that has failed: a driver that is asked again
+// finds it mounted, and answers OK.
 func (w work) failed(m hal.Mount) core.Result {
-	r := op.Unknown(fmt.Sprintf("at %s the filesystem has failed since it was staged: %s; volnode takes it down and stages the volume anew",
+	r := op.Unknown(fmt.Sprintf("at %s the filesystem has failed since it was staged: %s; volnode takes it down and "+
+		"stages the volume anew",
 		w.path(), m.Fingerprint()))
-	r.NegateFirst, r.Failed, r.BelowUnknown = true, true, len(w.o.Below) > 0 // what it stands on is of that filesystem, too
+	// what it stands on is of that filesystem, too
+	r.NegateFirst, r.Failed, r.BelowUnknown = true, true, len(w.o.Below) > 0
 	return r
 }
 
-// wasThere: m stood at the path before our first intent, and shows something else than what an operation of ours has confirmed there. The same thing,
-// mounted again, is the volume if its driver says so: the journal may be an old copy, or the driver may mount by itself what it had.
+// wasThere: m stood at the path before our first intent, and shows something else than what an operation of ours has
+// confirmed there. The same thing, mounted again, is the volume if its driver says so: the journal may be an old copy,
+// or the driver may mount by itself what it had.
 func (w work) wasThere(m hal.Mount) bool {
 	return m.Was(w.o.Seen) && !m.Shows(w.o.Fingerprint)
 }
 
 // foreign is the end of a climb that finds somebody else's mount at its path. It is shown and left.
 func (w work) foreign(m hal.Mount) core.Result {
-	r := op.Unknown(fmt.Sprintf("at %s stands a mount that is not this volume's: %s; before the first call there was %s, device below %s; "+
+	r := op.Unknown(fmt.Sprintf("at %s stands a mount that is not this volume's: %s; before the first call there "+
+		"was %s, device below %s; "+
 		"unmount it by hand if nobody needs it", w.path(), m.Fingerprint(), op.Show(w.o.Seen), op.Show(w.below())))
 	r.Blocked = true
 	return r
@@ -215,7 +225,8 @@ func (w work) answered(r core.Result) core.Result {
 	return r
 }
 
-// prepare makes dir and writes vol_data.json, so that whoever finds the directory knows what it is before the driver is asked to use it.
+// prepare makes dir and writes vol_data.json, so that whoever finds the directory knows what it is before the driver is
+// asked to use it.
 func (w work) prepare(dir string) error {
 	if err := op.Mkdirs(w.h, w.c, dir, op.ParentMode); err != nil {
 		return err
@@ -230,15 +241,18 @@ func (w work) prepare(dir string) error {
 	return op.WriteFile(w.h, w.c, data, volData(w.o.Kind, w.o.Params).Marshal(), 0o640)
 }
 
-// giveUp ends a climb that has not come up. Where nothing of an earlier climb can be left, and the driver has done nothing, what was made for it
-// goes again. What stood there before we began stays, and all around it.
+// giveUp ends a climb that has not come up. Where nothing of an earlier climb can be left, and the driver has done
+// nothing, what was made for it goes again. What stood there before we began stays, and all around it.
 func (w work) giveUp(r core.Result) core.Result {
 	if r.Outcome != hal.NotDone || !w.o.First || w.o.Seen != "" || w.o.Verb != core.Climb {
 		return r
 	}
 	seen, err := op.Look(w.h, w.c, w.path())
 	if err == nil && len(seen.Stack) > 0 {
-		err = &hal.Error{Op: "rmdir", Object: w.path(), Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.EBUSY, Detail: "is mounted"}
+		err = &hal.Error{
+			Op: "rmdir", Object: w.path(), Class: hal.ClassFile, Outcome: hal.NotDone,
+			Errno: syscall.EBUSY, Detail: "is mounted",
+		}
 	}
 	if err == nil {
 		err = w.clear(seen)

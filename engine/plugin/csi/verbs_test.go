@@ -29,7 +29,10 @@ var volume = hal.Device{Major: 8, Minor: 1}
 func stageOp(params ...core.Param) core.Op {
 	f := Found{
 		Place: plugin.StagePlace("/r", "d.example", "h"),
-		Data:  VolData{SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example", NodeName: "node1", Lifecycle: "Persistent"},
+		Data: VolData{
+			SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example", NodeName: "node1",
+			Lifecycle: "Persistent",
+		},
 	}
 	r := f.StageRung()
 	return opOf(r, params)
@@ -38,11 +41,17 @@ func stageOp(params ...core.Param) core.Op {
 func publishOp(params ...core.Param) core.Op {
 	f := Found{
 		Place: plugin.PublishPlace("/r", "u1", "pv1"), Pod: "u1",
-		Data: VolData{SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example", NodeName: "node1", Lifecycle: "Persistent"},
+		Data: VolData{
+			SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example", NodeName: "node1",
+			Lifecycle: "Persistent",
+		},
 	}
 	stage := &Found{Place: plugin.StagePlace("/r", "d.example", "h")}
 	o := opOf(f.PublishRung(stage), params)
-	o.Below = []core.Foundation{{Key: stageOp().Key, Kind: KindStage, Facts: []core.Fact{{Name: factDevice, Value: volume.String()}}}}
+	o.Below = []core.Foundation{{
+		Key: stageOp().Key, Kind: KindStage,
+		Facts: []core.Fact{{Name: factDevice, Value: volume.String()}},
+	}}
 	return o
 }
 
@@ -67,7 +76,8 @@ func descending(o core.Op, fingerprint string) core.Op {
 
 // newNode is a node whose driver does what it should.
 func newNode() *plugintest.Node {
-	n := plugintest.New("/r/pods", "/r/plugins/kubernetes.io/csi/d.example", "/r/plugins/kubernetes.io/csi/volumeDevices")
+	n := plugintest.New("/r/pods", "/r/plugins/kubernetes.io/csi/d.example",
+		"/r/plugins/kubernetes.io/csi/volumeDevices")
 	n.OnStage = func(r *csi.NodeStageVolumeRequest) {
 		if len(n.Stacks[r.StagingTargetPath]) == 0 {
 			n.Mount(r.StagingTargetPath, hal.Mount{Device: volume, FSType: "ext4"})
@@ -122,15 +132,21 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 	require.NotContains(t, calls, "mkdir "+target, "the target path is the driver's to make")
 
 	require.Equal(t, p.Fingerprint, look(n.HAL(), publishOp()).Fingerprint)
-	require.Equal(t, core.Result{Outcome: hal.Done, Answer: core.Final}, unpublish(n.HAL(), descending(publishOp(), p.Fingerprint)))
-	require.Equal(t, core.Result{Outcome: hal.Done, Answer: core.Final}, unstage(n.HAL(), descending(stageOp(), s.Fingerprint)))
+	require.Equal(t, core.Result{Outcome: hal.Done, Answer: core.Final},
+		unpublish(n.HAL(), descending(publishOp(), p.Fingerprint)))
+	require.Equal(t, core.Result{Outcome: hal.Done, Answer: core.Final},
+		unstage(n.HAL(), descending(stageOp(), s.Fingerprint)))
 	require.Equal(t, before, n.Tree("/r"))
-	require.Equal(t, hal.Done, unpublish(n.HAL(), descending(publishOp(), "")).Outcome, "descending twice is descending once")
+	require.Equal(t, hal.Done, unpublish(n.HAL(), descending(publishOp(), "")).Outcome,
+		"descending twice is descending once")
 	require.Equal(t, hal.Done, unstage(n.HAL(), descending(stageOp(), "")).Outcome)
 }
 
 func TestAFirstClimbThatIsNotDoneLeavesNothing(t *testing.T) {
-	for name, err := range map[string]error{"not sent": plugintest.NotSent(), "refused": plugintest.Status(hal.CodeInvalidArgument)} {
+	for name, err := range map[string]error{
+		"not sent": plugintest.NotSent(),
+		"refused":  plugintest.Status(hal.CodeInvalidArgument),
+	} {
 		n := newNode()
 		n.Fail["NodeStageVolume"], n.Fail["NodePublishVolume"] = err, err
 		r := stage(n.HAL(), stageOp())
@@ -149,14 +165,18 @@ func TestAFirstClimbThatIsNotDoneLeavesNothing(t *testing.T) {
 		again := publishOp()
 		again.First = false
 		require.Equal(t, hal.NotDone, publish(n.HAL(), again).Outcome)
-		require.Contains(t, n.Tree("/r"), podDir+"/vol_data.json", "an earlier climb may have left something that it tells of")
+		require.Contains(t, n.Tree("/r"), podDir+"/vol_data.json",
+			"an earlier climb may have left something that it tells of")
 	}
 }
 
 func TestASecretThatIsMissingStopsBeforeAnythingIsMade(t *testing.T) {
 	n := newNode()
 	r := stage(n.HAL(), stageOp(core.Param{Name: paramSecret, Value: "sec/none"}))
-	require.Equal(t, core.Result{Outcome: hal.NotDone, Reason: "there is no Secret sec/none, which the volume refers to"}, r)
+	require.Equal(t, core.Result{
+		Outcome: hal.NotDone,
+		Reason:  "there is no Secret sec/none, which the volume refers to",
+	}, r)
 	require.Empty(t, n.Calls)
 	n.Secrets["sec/big"] = map[string]string{"k": strings.Repeat("hunter2", 1000)}
 	r = stage(n.HAL(), stageOp(core.Param{Name: paramSecret, Value: "sec/big"}))
@@ -176,12 +196,22 @@ func TestAPublishIsBelievedWithProofOnly(t *testing.T) {
 	}{
 		"nothing mounted": {op: publishOp(), driver: func(n *plugintest.Node) { n.Dir(target) }, want: hal.Unknown},
 		"nothing mounted, as configured": {
-			op: publishOp(core.Param{Name: paramWithoutMount, Value: yes}), driver: func(n *plugintest.Node) { n.Dir(target) }, want: hal.Done,
+			op:     publishOp(core.Param{Name: paramWithoutMount, Value: yes}),
+			driver: func(n *plugintest.Node) { n.Dir(target) }, want: hal.Done,
 		},
-		"another device":  {op: publishOp(), driver: func(n *plugintest.Node) { n.Mount(target, foreign) }, want: hal.Unknown, blocked: true},
-		"no device below": {op: none(publishOp()), driver: func(n *plugintest.Node) { n.Mount(target, foreign) }, want: hal.Done},
+		"another device": {
+			op: publishOp(), driver: func(n *plugintest.Node) { n.Mount(target, foreign) },
+			want: hal.Unknown, blocked: true,
+		},
+		"no device below": {
+			op: none(publishOp()), driver: func(n *plugintest.Node) { n.Mount(target, foreign) },
+			want: hal.Done,
+		},
 		"no device below, and it was there before": {
-			op: none(publishOp()), before: func(n *plugintest.Node, o *core.Op) { o.Seen = n.Mount(target, foreign).Fingerprint() },
+			op: none(publishOp()), before: func(n *plugintest.Node, o *core.Op,
+			) {
+				o.Seen = n.Mount(target, foreign).Fingerprint()
+			},
 			driver: func(*plugintest.Node) {}, want: hal.Unknown, blocked: true,
 		},
 		"no device below, and it is the one that was confirmed": {
@@ -192,14 +222,19 @@ func TestAPublishIsBelievedWithProofOnly(t *testing.T) {
 			driver: func(*plugintest.Node) {}, want: hal.Done,
 		},
 		"a foreign mount hides it": {
-			op: publishOp(), driver: func(n *plugintest.Node) { n.Mount(target, hal.Mount{Device: volume}); n.Mount(target, foreign) },
+			op: publishOp(), driver: func(n *plugintest.Node) {
+				n.Mount(target, hal.Mount{Device: volume})
+				n.Mount(target, foreign)
+			},
 			want: hal.Unknown, blocked: true,
 		},
 		"a block volume with nothing there": {
-			op: publishOp(core.Param{Name: paramMode, Value: modeBlock}), driver: func(*plugintest.Node) {}, want: hal.Unknown,
+			op: publishOp(core.Param{Name: paramMode, Value: modeBlock}), driver: func(*plugintest.Node) {},
+			want: hal.Unknown,
 		},
 		"a block volume with a file in place of the device": {
-			op: publishOp(core.Param{Name: paramMode, Value: modeBlock}), driver: func(n *plugintest.Node) { n.Put(target, hal.TypeFile) }, want: hal.Unknown,
+			op:     publishOp(core.Param{Name: paramMode, Value: modeBlock}),
+			driver: func(n *plugintest.Node) { n.Put(target, hal.TypeFile) }, want: hal.Unknown,
 		},
 		"a block volume": {
 			op:     publishOp(core.Param{Name: paramMode, Value: modeBlock}),
@@ -229,7 +264,10 @@ func TestALookThatFailsIsNotAPathWithoutMount(t *testing.T) {
 	require.Equal(t, hal.NotDone, look(n.HAL(), publishOp()).Outcome)
 	require.Equal(t, hal.Unknown, stage(n.HAL(), stageOp()).Outcome)
 	require.Equal(t, hal.Unknown, publish(n.HAL(), publishOp()).Outcome)
-	for _, r := range []core.Result{unpublish(n.HAL(), descending(publishOp(), "")), unstage(n.HAL(), descending(stageOp(), ""))} {
+	for _, r := range []core.Result{
+		unpublish(n.HAL(), descending(publishOp(), "")),
+		unstage(n.HAL(), descending(stageOp(), "")),
+	} {
 		require.Equal(t, hal.Unknown, r.Outcome)
 		require.True(t, r.NegateFirst, "what is left there, if anything, is not mounted over")
 	}
@@ -282,12 +320,17 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 			want: hal.Unknown, negated: true, left: 1,
 		},
 		"gone, but the directory is not empty": {
-			confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.Put(target+"/data", hal.TypeFile) }, want: hal.Unknown,
+			confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.Put(target+"/data", hal.TypeFile) },
+			want: hal.Unknown,
 		},
 		"gone, but a file is there": {
-			confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.Put(target, hal.TypeFile) }, want: hal.Unknown,
+			confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.Put(target, hal.TypeFile) },
+			want: hal.Unknown,
 		},
-		"an empty directory": {confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.Dir(target) }, want: hal.Done},
+		"an empty directory": {
+			confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.Dir(target) },
+			want: hal.Done,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, o := newNode(), descending(publishOp(), "")
@@ -315,8 +358,8 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 	}
 }
 
-// What is mounted anew once a driver has let go may be of a call that nobody knows of any more: it goes, and the driver is
-// told that it has gone.
+// What is mounted anew once a driver has let go may be of a call that nobody knows of any more: it goes, and the driver
+// is told that it has gone.
 func TestADriverHearsThatWhatItHasMountedAnewIsGone(t *testing.T) {
 	ours := hal.Mount{Device: volume, FSType: "ext4"}
 	for name, c := range map[string]struct {
@@ -407,7 +450,8 @@ func TestBlockVolumesShareTheirDataFile(t *testing.T) {
 // A vol_data.json is what encoding/json makes of it, whatever is in it: a kubelet reads it, too.
 func TestVolDataIsPlainJSON(t *testing.T) {
 	for _, d := range []VolData{{}, {DriverName: "d"}, {SpecVolID: "a<b>\"\n&é", Staged: yes}, {
-		SpecVolID: "pv", VolumeHandle: "h", DriverName: "d", NodeName: "n", AttachmentID: "a", Lifecycle: "Persistent", SELinuxMountContext: "s", Staged: yes,
+		SpecVolID: "pv", VolumeHandle: "h", DriverName: "d", NodeName: "n", AttachmentID: "a", Lifecycle: "Persistent",
+		SELinuxMountContext: "s", Staged: yes,
 	}} {
 		text, err := json.Marshal(d)
 		require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 // MaxVolData is the longest vol_data.json that is read, in bytes.
 const MaxVolData = 64 << 10
 
-// VolData is the content of a vol_data.json: which volume a directory of the kubelet's layout belongs to (K:G20). All of it is written beside
-// the staging and beside the target path, so that either tells the whole story.
+// VolData is the content of a vol_data.json: which volume a directory of the kubelet's layout belongs to (K:G20). All
+// of it is written beside the staging and beside the target path, so that either tells the whole story.
 type VolData struct {
 	SpecVolID           string `json:"specVolID,omitempty"`
 	VolumeHandle        string `json:"volumeHandle,omitempty"`
@@ -28,8 +28,8 @@ type VolData struct {
 // IsStaged: d says that its volume is staged on the node, as long as it is published.
 func (d VolData) IsStaged() bool { return d.Staged == yes && d.Lifecycle != "Ephemeral" }
 
-// ParseVolData reads a vol_data.json of ours or of a kubelet. Keys it does not know are ignored, whatever they hold. A file that was cut short
-// is an error, not an empty file (K:G23).
+// ParseVolData reads a vol_data.json of ours or of a kubelet. Keys it does not know are ignored, whatever they hold. A
+// file that was cut short is an error, not an empty file (K:G23).
 func ParseVolData(data []byte) (VolData, error) {
 	if len(data) > MaxVolData {
 		return VolData{}, fmt.Errorf("longer than %d bytes", MaxVolData)

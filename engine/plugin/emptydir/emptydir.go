@@ -1,4 +1,5 @@
-// Package emptydir is the volume source emptyDir: a directory of the pod's own, on disk or in memory. Its content lives as long as the pod.
+// Package emptydir is the volume source emptyDir: a directory of the pod's own, on disk or in memory. Its content lives
+// as long as the pod.
 //
 // Its effects can all be listed by a start, so its one rung needs no intent.
 package emptydir
@@ -45,7 +46,8 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		return nil, plugin.Problemf(v.Field(""), "is not an emptyDir")
 	}
 	if v.Block {
-		return nil, plugin.Problemf(v.Field(".emptyDir"), "an emptyDir can't be a raw block device; use it in volumeMounts")
+		return nil, plugin.Problemf(v.Field(".emptyDir"),
+			"an emptyDir can't be a raw block device; use it in volumeMounts")
 	}
 	size := ""
 	switch src.Medium {
@@ -62,7 +64,8 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 			size = strconv.FormatInt(src.SizeLimit.Value(), 10)
 		}
 	default:
-		return nil, plugin.Problemf(v.Field(".emptyDir.medium"), "%q is not supported; use Memory, or leave it out for the disk", src.Medium)
+		return nil, plugin.Problemf(v.Field(".emptyDir.medium"),
+			"%q is not supported; use Memory, or leave it out for the disk", src.Medium)
 	}
 	if p := v.WantsOwnership(); p != nil {
 		return nil, p
@@ -71,7 +74,8 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	return append(to, rung(string(v.Pod.UID), v.Spec.Name, place, string(src.Medium), size)), nil
 }
 
-// Found is the rung of an emptyDir's directory that no record tells of, made such that it can be descended. Its medium and size are not known.
+// Found is the rung of an emptyDir's directory that no record tells of, made such that it can be descended. Its medium
+// and size are not known.
 func Found(root, uid, volume string) core.Rung {
 	r := rung(uid, volume, plugin.EmptyDirPlace(root, uid, volume), "", "")
 	r.Want = slices.DeleteFunc(r.Want, func(p core.Param) bool { return p.Name == paramMedium || p.Name == paramSize })
@@ -86,8 +90,8 @@ func isRecorded(made []core.Param) bool {
 // PathOf is the directory of a rung that was made with these parameters.
 func PathOf(made []core.Param) string { return core.Value(made, paramPath) }
 
-// MayDelete reports whether a descent with these parameters may delete what the directory holds: a record knows it, or a source has named its pod in
-// this life of the agent, so that the pod is known, and known to be gone.
+// MayDelete reports whether a descent with these parameters may delete what the directory holds: a record knows it, or
+// a source has named its pod in this life of the agent, so that the pod is known, and known to be gone.
 func MayDelete(made []core.Param, isNamed bool) bool { return isRecorded(made) || isNamed }
 
 func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung {

@@ -42,7 +42,8 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 		n.Put(dir+"/a/b", hal.TypeFile)
 		require.Equal(t, core.Result{Outcome: hal.Done}, descend(n.HAL(), descending(o, r.Fingerprint)))
 		require.Equal(t, "/r/pods directory\n", n.Tree("/r"))
-		require.Equal(t, core.Result{Outcome: hal.Done}, descend(n.HAL(), descending(o, "")), "descending twice is descending once")
+		require.Equal(t, core.Result{Outcome: hal.Done}, descend(n.HAL(), descending(o, "")),
+			"descending twice is descending once")
 	}
 }
 

@@ -29,8 +29,8 @@ func climb(h *hal.Host, o core.Op) core.Result {
 	if dir == "" {
 		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
 	}
-	// A climb that fails from here on may have made directories, so it is Unknown: what it has made goes again if nobody wants it any more.
-	// 0777 whatever the umask, as any user of the pod may write (K:G97).
+	// A climb that fails from here on may have made directories, so it is Unknown: what it has made goes again if
+	// nobody wants it any more. 0777 whatever the umask, as any user of the pod may write (K:G97).
 	if err := op.Mkdirs(h, c, dir, 0o777); err != nil {
 		return op.Unknown(err.Error())
 	}
@@ -54,7 +54,8 @@ func climb(h *hal.Host, o core.Op) core.Result {
 	return r
 }
 
-// facts of a volume that is up. One that was up as another directory, or filesystem, has lost its data. Its content in memory ends with each boot.
+// facts of a volume that is up. One that was up as another directory, or filesystem, has lost its data. Its content in
+// memory ends with each boot.
 func facts(h *hal.Host, o core.Op, dir, is string, mounted bool) []core.Fact {
 	boot, lost := "", core.FactOf(o.Facts, factLost)
 	if mounted {
@@ -64,9 +65,11 @@ func facts(h *hal.Host, o core.Op, dir, is string, mounted bool) []core.Fact {
 	switch {
 	case was == "" || was == boot+is || !strings.HasPrefix(was, boot) || o.Left || hasTrash(h, o, dir):
 	case boot != "":
-		lost = "its filesystem in memory was unmounted: what it held is lost; containers that still run do not see the new one, " + is
+		lost = "its filesystem in memory was unmounted: what it held is lost; containers that still run do not see " +
+			"the new one, " + is
 	default:
-		lost = "its directory was removed or replaced: what it held is lost or elsewhere; containers that still run do not see the present one, " + is
+		lost = "its directory was removed or replaced: what it held is lost or elsewhere; containers that still run " +
+			"do not see the present one, " + is
 	}
 	all := []core.Fact{{Name: factPath, Value: dir}, {Name: factIs, Value: boot + is}}
 	if lost != "" {
@@ -75,8 +78,8 @@ func facts(h *hal.Host, o core.Op, dir, is string, mounted bool) []core.Fact {
 	return all
 }
 
-// hasTrash reports whether a deletion of ours, which has not ended, is why the volume's directory is another one. A version that did not write down
-// a deletion before it began may have begun it, or the line is lost.
+// hasTrash reports whether a deletion of ours, which has not ended, is why the volume's directory is another one. A
+// version that did not write down a deletion before it began may have begun it, or the line is lost.
 func hasTrash(h *hal.Host, o core.Op, dir string) bool {
 	info, err := h.Tree.Stat(op.Call(o), plugin.EmptyDirTrash(dir))
 	return err == nil && info.Type == hal.TypeDirectory
@@ -111,10 +114,15 @@ func mountMemory(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 	if size := core.Value(o.Params, paramSize); size != "" {
 		options = append(options, hal.Option{Key: "size", Value: size})
 	}
-	mount := hal.NewMount{FSType: "tmpfs", Source: source, Target: dir, Options: options, Flags: []string{"nosuid", "nodev"}}
-	mount.Options = append(slices.Clone(options), hal.Option{Key: "noswap"}) // what a pod keeps in memory is not to reach a disk, as with the kubelet
+	mount := hal.NewMount{
+		FSType: "tmpfs", Source: source, Target: dir, Options: options,
+		Flags: []string{"nosuid", "nodev"},
+	}
+	// what a pod keeps in memory is not to reach a disk, as with the kubelet
+	mount.Options = append(slices.Clone(options), hal.Option{Key: "noswap"})
 	err = h.Mounts.Mount(c, mount)
-	if hal.Is(err, syscall.EINVAL) && hal.OutcomeOf(err) == hal.NotDone { // a kernel before 6.4 does not know noswap, and has mounted nothing
+	if hal.Is(err, syscall.EINVAL) && hal.OutcomeOf(err) == hal.NotDone {
+		// a kernel before 6.4 does not know noswap, and has mounted nothing
 		mount.Options = options
 		err = h.Mounts.Mount(c, mount)
 	}
@@ -136,8 +144,9 @@ func foreign(o core.Op, dir string, seen op.Seen) core.Result {
 	return r
 }
 
-// descend moves the directory aside before it deletes it, so that what stands at the path is always whole or gone, and one that was cut short
-// goes on where it was. A mount below the directory, which a container may have left there, stops it before anything is touched.
+// descend moves the directory aside before it deletes it, so that what stands at the path is always whole or gone, and
+// one that was cut short goes on where it was. A mount below the directory, which a container may have left there,
+// stops it before anything is touched.
 func descend(h *hal.Host, o core.Op) core.Result {
 	c, dir := op.Call(o), core.Value(o.Params, paramPath)
 	if dir == "" {
@@ -171,14 +180,16 @@ func descend(h *hal.Host, o core.Op) core.Result {
 }
 
 const (
-	// deletionTurn is how long one operation deletes. The next one goes on: so a stop of the agent never waits for millions of files.
+	// deletionTurn is how long one operation deletes. The next one goes on: so a stop of the agent never waits for
+	// millions of files.
 	deletionTurn = time.Second
 	// A step of a deletion is as large as the disk allows, for a stop waits for its end.
 	firstStep, largestStep = 256, 1 << 16 // names
 	longStep               = 50 * time.Millisecond
 )
 
-// deleteTree deletes what is at a path until it is gone, nothing more can go, or it is time to stop; then it reports that more is left.
+// deleteTree deletes what is at a path until it is gone, nothing more can go, or it is time to stop; then it reports
+// that more is left.
 func deleteTree(h *hal.Host, c hal.Call, path string, until hal.Instant) (more bool, err error) {
 	for limit := firstStep; ; {
 		begun := h.Runtime.Now()
@@ -193,8 +204,9 @@ func deleteTree(h *hal.Host, c hal.Call, path string, until hal.Instant) (more b
 	}
 }
 
-// mayDelete keeps what a directory holds that no record tells of: its journal is lost, or it is another agent's, and nobody has said that its pod is gone.
-// Only a pod that a source named in this life of the agent, and that was removed since, is known to be gone.
+// mayDelete keeps what a directory holds that no record tells of: its journal is lost, or it is another agent's, and
+// nobody has said that its pod is gone. Only a pod that a source named in this life of the agent, and that was removed
+// since, is known to be gone.
 func mayDelete(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 	if MayDelete(o.Params, o.IsNamed) {
 		return core.Result{}, true
@@ -209,9 +221,11 @@ func mayDelete(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 	return op.NotDone(dir + keptWhy), false
 }
 
-const keptWhy = " has data, and no record says whose it is: volnode keeps it. If its pod is gone for good, empty the directory by hand"
+const keptWhy = " has data, and no record says whose it is: volnode keeps it. If its pod is gone for good, empty " +
+	"the directory by hand"
 
-// IsKept reports whether a descent that says reason has kept data that no record tells of. It is tried again, in case somebody has removed the data.
+// IsKept reports whether a descent that says reason has kept data that no record tells of. It is tried again, in case
+// somebody has removed the data.
 func IsKept(reason string) bool { return strings.HasSuffix(reason, keptWhy) }
 
 // clearMounts unmounts the volume's own filesystem and makes sure that no other mount is at or below the directory.
@@ -223,7 +237,8 @@ func clearMounts(h *hal.Host, o core.Op, dir, trash string) (core.Result, bool) 
 	}
 	below := append(op.MountsBelow(beside, dir), op.MountsBelow(beside, trash)...)
 	if len(below) > 0 {
-		r := op.NotDone(fmt.Sprintf("can't be deleted: %s is mounted on %s, below the volume; volnode leaves it alone; unmount it",
+		r := op.NotDone(fmt.Sprintf("can't be deleted: %s is mounted on %s, below the volume; volnode leaves it "+
+			"alone; unmount it",
 			below[0].Fingerprint(), below[0].Path))
 		r.Blocked = true
 		return r, false
@@ -257,7 +272,10 @@ func leftover(more bool, err error) core.Result {
 }
 
 // lasting are the errors that trying again does not mend.
-var lasting = []syscall.Errno{syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS, syscall.EXDEV, syscall.ELOOP, syscall.ENOTDIR}
+var lasting = []syscall.Errno{
+	syscall.EBUSY, syscall.EPERM, syscall.EACCES, syscall.EROFS, syscall.EXDEV, syscall.ELOOP,
+	syscall.ENOTDIR,
+}
 
 // refused is r, which waits for a person if err lasts.
 func refused(r core.Result, err error) core.Result {

@@ -1,6 +1,6 @@
-// Package hostpath is the volume source hostPath: a path of the host, handed to the pod as it is. Nothing is mounted and nothing is ever removed
-// (K:G96); its one rung is up once the path has been found to be of the type that the pod asks for, and in no place of volnode's own: what is deleted
-// there would be the host's.
+// Package hostpath is the volume source hostPath: a path of the host, handed to the pod as it is. Nothing is mounted
+// and nothing is ever removed (K:G96); its one rung is up once the path has been found to be of the type that the pod
+// asks for, and in no place of volnode's own: what is deleted there would be the host's.
 package hostpath
 
 import (
@@ -43,7 +43,8 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 		return nil, plugin.Problemf(v.Field(""), "is not a hostPath")
 	}
 	if v.Block {
-		return nil, plugin.Problemf(v.Field(".hostPath"), "a hostPath can't be a raw block device; use it in volumeMounts, with type BlockDevice")
+		return nil, plugin.Problemf(v.Field(".hostPath"),
+			"a hostPath can't be a raw block device; use it in volumeMounts, with type BlockDevice")
 	}
 	field := v.Field(".hostPath.path")
 	switch {
@@ -119,7 +120,8 @@ func climb(h *hal.Host, o core.Op) core.Result {
 	owned := plugin.OwnedBelow(found.Below)
 	switch {
 	case owned != "":
-		r := op.NotDone(fmt.Sprintf("hostPath %s leads to %s; volnode does not serve it, and tries again; name another path", at, owned))
+		r := op.NotDone(fmt.Sprintf("hostPath %s leads to %s; volnode does not serve it, and tries again; name "+
+			"another path", at, owned))
 		r.Blocked = true
 		return r
 	case kind == corev1.HostPathUnset:
@@ -128,7 +130,10 @@ func climb(h *hal.Host, o core.Op) core.Result {
 	case found.Type != want:
 		return op.NotDone(fmt.Sprintf("%s is a %s, and the pod asks for type %s", at, found.Type, kind))
 	}
-	return core.Result{Outcome: hal.Done, Facts: []core.Fact{{Name: factPath, Value: at}}, Fingerprint: fingerprint(kind, found)}
+	return core.Result{
+		Outcome: hal.Done, Facts: []core.Fact{{Name: factPath, Value: at}},
+		Fingerprint: fingerprint(kind, found),
+	}
 }
 
 // fingerprint is that of a path which may be served as a type.
@@ -141,8 +146,9 @@ func fingerprint(kind corev1.HostPathType, found hal.HostFile) string {
 
 func descend(*hal.Host, core.Op) core.Result { return core.Result{Outcome: hal.Done} }
 
-// look checks what climb does, as a link may lead elsewhere by now, but asks the kernel's cache alone: the path is the host's, and may hang. What the
-// cache can't tell, and what may not be served, a start does not find as it was confirmed. The climb that follows checks it again.
+// look checks what climb does, as a link may lead elsewhere by now, but asks the kernel's cache alone: the path is the
+// host's, and may hang. What the cache can't tell, and what may not be served, a start does not find as it was
+// confirmed. The climb that follows checks it again.
 func look(h *hal.Host, o core.Op) core.Result {
 	at, kind := core.Value(o.Params, paramPath), corev1.HostPathType(core.Value(o.Params, paramType))
 	want, isKnown := wanted(kind)
@@ -150,7 +156,8 @@ func look(h *hal.Host, o core.Op) core.Result {
 		return core.Result{Outcome: hal.Done}
 	}
 	found, err := h.HostPaths.Cached(op.Call(o), at)
-	if err != nil || plugin.OwnedBelow(found.Below) != "" || kind != corev1.HostPathUnset && (!found.Exists || found.Type != want) {
+	if err != nil || plugin.OwnedBelow(found.Below) != "" || kind != corev1.HostPathUnset &&
+		(!found.Exists || found.Type != want) {
 		return core.Result{Outcome: hal.Done}
 	}
 	return core.Result{Outcome: hal.Done, Fingerprint: fingerprint(kind, found)}

@@ -12,7 +12,10 @@ import (
 )
 
 func TestTypes(t *testing.T) {
-	types := []hal.FileType{hal.TypeOther, hal.TypeFile, hal.TypeDirectory, hal.TypeSocket, hal.TypeBlockDevice, hal.TypeCharDevice}
+	types := []hal.FileType{
+		hal.TypeOther, hal.TypeFile, hal.TypeDirectory, hal.TypeSocket, hal.TypeBlockDevice,
+		hal.TypeCharDevice,
+	}
 	for kind, c := range map[string]struct {
 		is   hal.FileType
 		made bool // when nothing is there
@@ -46,7 +49,8 @@ func TestTypes(t *testing.T) {
 			n.Host["/data"] = hal.TypeOther
 			require.Empty(t, look(n.HAL(), made).Fingerprint, "a start checks the type again")
 			n.Host["/data"], n.Fail["cached /data"] = c.is, plugintest.Errno("cached", "/data", syscall.EAGAIN)
-			require.Equal(t, core.Result{Outcome: hal.Done}, look(n.HAL(), made), "what the cache can't tell is looked at by a climb")
+			require.Equal(t, core.Result{Outcome: hal.Done}, look(n.HAL(), made),
+				"what the cache can't tell is looked at by a climb")
 			require.Equal(t, core.Result{Outcome: hal.Done}, descend(n.HAL(), opOf(kind)))
 			require.Equal(t, c.is, n.Host["/data"], "what is the host's stays")
 		}
@@ -76,11 +80,16 @@ func opOf(kind string) core.Op {
 
 func TestPlacesOfTheAgentAreNoHostPaths(t *testing.T) {
 	for below, isServed := range map[string]bool{
-		".": true, "pods": true, "plugins": true, "plugins/disk.example": true, "plugins/disk.example/csi.sock": true, "plugins_registry": true,
-		"plugins_registry/disk.example-reg.sock": true, "plugins/kubernetes.io": true, "plugins/kubernetes.io/csi": true,
-		"plugins/kubernetes.io/csi/disk.example": true, "plugins/kubernetes.io/csi/volumeDevices": true, "volnode-of-mine": true,
-		"pods/u": false, "pods/u/volumes/kubernetes.io~empty-dir/v": false, "pods/u/volumes/kubernetes.io~csi/v/mount/deep": false,
-		"plugins/kubernetes.io/csi/disk.example/0123": false, "plugins/kubernetes.io/csi/volumeDevices/publish/pv": false,
+		".": true, "pods": true, "plugins": true, "plugins/disk.example": true, "plugins/disk.example/csi.sock": true,
+		"plugins_registry":                       true,
+		"plugins_registry/disk.example-reg.sock": true, "plugins/kubernetes.io": true,
+		"plugins/kubernetes.io/csi":              true,
+		"plugins/kubernetes.io/csi/disk.example": true, "plugins/kubernetes.io/csi/volumeDevices": true,
+		"volnode-of-mine": true,
+		"pods/u":          false, "pods/u/volumes/kubernetes.io~empty-dir/v": false,
+		"pods/u/volumes/kubernetes.io~csi/v/mount/deep":      false,
+		"plugins/kubernetes.io/csi/disk.example/0123":        false,
+		"plugins/kubernetes.io/csi/volumeDevices/publish/pv": false,
 		"volnode": false, "volnode/journal": false,
 	} {
 		for _, kind := range []string{"", "Directory", "DirectoryOrCreate", "FileOrCreate"} {

@@ -20,8 +20,11 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv1"}}
 	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "d.example", VolumeHandle: "pool/vol 1"}
 	object := &storagev1.CSIDriver{Spec: storagev1.CSIDriverSpec{
-		AttachRequired:       &no,
-		VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral},
+		AttachRequired: &no,
+		VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
+			storagev1.VolumeLifecyclePersistent,
+			storagev1.VolumeLifecycleEphemeral,
+		},
 	}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "u1"}}
 	for name, v := range map[string]plugin.Volume{
@@ -30,7 +33,9 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 		"block":  {PV: pv, Block: true, Driver: &plugin.DriverFacts{StageUnstage: true}},
 		"raw":    {PV: pv, Block: true, Driver: &plugin.DriverFacts{}},
 		"inline": {
-			Spec:   &corev1.Volume{VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "d.example"}}},
+			Spec: &corev1.Volume{VolumeSource: corev1.VolumeSource{
+				CSI: &corev1.CSIVolumeSource{Driver: "d.example"},
+			}},
 			Driver: &plugin.DriverFacts{},
 		},
 		"scratch": {Spec: &corev1.Volume{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
@@ -59,7 +64,8 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 				r := rungs[len(rungs)-1-i]
 				require.Equal(t, r.Key, f.Key)
 				require.Equal(t, r.Below, f.Below)
-				require.Equal(t, []any{r.Kind, r.Pod, r.Volume, r.Actor, r.Intent}, []any{f.Kind, f.Pod, f.Volume, f.Actor, f.Intent})
+				require.Equal(t, []any{r.Kind, r.Pod, r.Volume, r.Actor, r.Intent},
+					[]any{f.Kind, f.Pod, f.Volume, f.Actor, f.Intent})
 				for _, p := range f.Want {
 					require.Equal(t, core.Value(r.Want, p.Name), p.Value, p.Name)
 				}

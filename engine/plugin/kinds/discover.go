@@ -18,8 +18,9 @@ type Unrecognised struct {
 	IsHidden  bool   // it could not be looked at: volumes may be there
 }
 
-// Discover makes rungs of what a start has found, so that what has no record, because the journal is lost or damaged, can still be taken down. The
-// keys are those that the ladders make, and lower rungs come first. Whether a rung has a record, or is wanted, is not its business.
+// Discover makes rungs of what a start has found, so that what has no record, because the journal is lost or damaged,
+// can still be taken down. The keys are those that the ladders make, and lower rungs come first. Whether a rung has a
+// record, or is wanted, is not its business.
 func Discover(root string, l Listing, config func(driver string) plugin.DriverConfig) ([]core.Rung, []Unrecognised) {
 	d := discovery{root: root, left: l.Left, config: config, stages: map[hal.Key]*csi.Found{}, dirs: map[hal.Key]bool{}}
 	for _, e := range l.Staged {
@@ -54,7 +55,10 @@ func (d *discovery) unrecognised(path, why string) {
 // volume reads a data file and checks that what it says may go into paths and calls.
 func (d *discovery) volume(dir string, f File) (csi.VolData, bool) {
 	if f.Problem != "" {
-		d.left = append(d.left, Unrecognised{Path: dir, Why: "its vol_data.json can't be read: " + f.Problem, IsHidden: f.isHidden()})
+		d.left = append(d.left, Unrecognised{
+			Path: dir, Why: "its vol_data.json can't be read: " + f.Problem,
+			IsHidden: f.isHidden(),
+		})
 		return csi.VolData{}, false
 	}
 	data, err := csi.ParseVolData(f.Data)
@@ -107,7 +111,10 @@ func (d *discovery) stage(f *csi.Found) {
 
 // besideHidden is a name of which nothing can be told, as another one could not be looked at.
 func besideHidden(at, hidden string) Unrecognised {
-	return Unrecognised{Path: at, Why: "what it is of is not known, as " + hidden + " can't be looked at", IsHidden: true}
+	return Unrecognised{
+		Path: at, Why: "what it is of is not known, as " + hidden + " can't be looked at",
+		IsHidden: true,
+	}
 }
 
 func (d *discovery) block(e BlockEntry) {
@@ -128,7 +135,8 @@ func (d *discovery) block(e BlockEntry) {
 	}
 	isStaged := e.Staged || data.IsStaged() // the name of the stage may be lost, and its driver may have it
 	if !isStaged && len(e.Pods) == 0 {
-		// Not deleted: a call that its driver has not ended yet may bring a device, and this file alone says which volume it is.
+		// Not deleted: a call that its driver has not ended yet may bring a device, and this file alone says which
+		// volume it is.
 		d.left = append(d.left, Unrecognised{
 			Path: dir, Volume: data.DriverName + "^" + data.VolumeHandle,
 			Why: "only its vol_data.json is left of volume " + data.VolumeHandle + " of driver " + data.DriverName +
@@ -193,7 +201,10 @@ func (d *discovery) published(dir string, e PodEntry) {
 	}
 	key, config := csi.StageKey(data.DriverName, data.VolumeHandle), d.config(data.DriverName)
 	if data.IsStaged() && d.stages[key] == nil { // its directory is lost, and its driver may have it
-		d.stage(&csi.Found{Place: plugin.StagePlace(d.root, data.DriverName, data.VolumeHandle), Data: data, Config: config})
+		d.stage(&csi.Found{
+			Place: plugin.StagePlace(d.root, data.DriverName, data.VolumeHandle), Data: data,
+			Config: config,
+		})
 	}
 	stage := d.stages[key]
 	if data.Lifecycle == "Ephemeral" {

@@ -1,4 +1,5 @@
-// Package kinds is the table of volume sources: which kinds of rungs there are, who moves them, and what of a start's listing they recognise.
+// Package kinds is the table of volume sources: which kinds of rungs there are, who moves them, and what of a start's
+// listing they recognise.
 package kinds
 
 import (
@@ -30,7 +31,8 @@ func VerbsOf(kind core.Kind) (plugin.Verbs, bool) {
 	return plugin.Verbs{}, false
 }
 
-// Ladder appends the rungs of a volume, top first, or says why it can't be served. The top rung's fact "path" is where the pod finds the volume.
+// Ladder appends the rungs of a volume, top first, or says why it can't be served. The top rung's fact "path" is where
+// the pod finds the volume.
 func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	all, problem := ladder(to, v)
 	if problem != nil {
@@ -39,7 +41,8 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	name, rungs := v.Pod.Namespace+"/"+v.Pod.Name, all[len(to):]
 	for i := range rungs {
 		if r := &rungs[i]; r.Pod != "" {
-			at, _ := slices.BinarySearchFunc(r.Want, paramPod, func(p core.Param, name string) int { return cmp.Compare(p.Name, name) })
+			at, _ := slices.BinarySearchFunc(r.Want, paramPod,
+				func(p core.Param, name string) int { return cmp.Compare(p.Name, name) })
 			r.Want = slices.Insert(r.Want, at, core.Param{Name: paramPod, Value: name})
 		}
 		rungs[i].Places = Places(&rungs[i])
@@ -47,8 +50,9 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	return all, nil
 }
 
-// Places are the paths that a rung made with its Want has for its own, its vol_data.json among them: a start that has lost the journal takes down
-// what that names. Those of two rungs are the same or apart, never one below the other. A hostPath has none: it is the host's, and pods share it.
+// Places are the paths that a rung made with its Want has for its own, its vol_data.json among them: a start that has
+// lost the journal takes down what that names. Those of two rungs are the same or apart, never one below the other. A
+// hostPath has none: it is the host's, and pods share it.
 func Places(r *core.Rung) []string {
 	if r.Kind == hostpath.Kind {
 		return nil
@@ -62,10 +66,12 @@ func Places(r *core.Rung) []string {
 	return all
 }
 
-// paramPod is a parameter of each rung that is a pod's own: who it is, for people who find it in the journal after a restart. No verb reads it.
+// paramPod is a parameter of each rung that is a pod's own: who it is, for people who find it in the journal after a
+// restart. No verb reads it.
 const paramPod = "pod"
 
-// PodOf returns the namespace and the name of the pod whose rung was made with these parameters; "" if they do not say, as those of a stray.
+// PodOf returns the namespace and the name of the pod whose rung was made with these parameters; "" if they do not say,
+// as those of a stray.
 func PodOf(made []core.Param) (namespace, name string) {
 	namespace, name, _ = strings.Cut(core.Value(made, paramPod), "/")
 	return namespace, name
@@ -78,8 +84,8 @@ type Doomed struct {
 	IfEmpty bool
 }
 
-// Deletes returns the data that a descent deletes; false if it deletes none. An inline CSI volume ends with its unpublish. isNamed: a source has named
-// the pod in this life of the agent.
+// Deletes returns the data that a descent deletes; false if it deletes none. An inline CSI volume ends with its
+// unpublish. isNamed: a source has named the pod in this life of the agent.
 func Deletes(kind core.Kind, made []core.Param, isNamed bool) (Doomed, bool) {
 	switch kind {
 	case emptydir.Kind:
@@ -105,5 +111,6 @@ func ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	case v.Spec.HostPath != nil:
 		return hostpath.Ladder(to, v)
 	}
-	return nil, plugin.Problemf(v.Field(""), "is of a source that volnode does not serve; it serves persistentVolumeClaim, csi, emptyDir and hostPath")
+	return nil, plugin.Problemf(v.Field(""),
+		"is of a source that volnode does not serve; it serves persistentVolumeClaim, csi, emptyDir and hostPath")
 }

@@ -25,7 +25,10 @@ func config(string) plugin.DriverConfig {
 }
 
 func data(spec, handle, lifecycle string) string {
-	return string(csi.VolData{SpecVolID: spec, VolumeHandle: handle, DriverName: "d.example", NodeName: "node1", Lifecycle: lifecycle}.Marshal())
+	return string(csi.VolData{
+		SpecVolID: spec, VolumeHandle: handle, DriverName: "d.example", NodeName: "node1",
+		Lifecycle: lifecycle,
+	}.Marshal())
 }
 
 func write(n *plugintest.Node, file, text string) {
@@ -70,7 +73,8 @@ func TestWhatIsFoundCanBeTakenDown(t *testing.T) {
 	}
 	require.Equal(t, []hal.Key{
 		"csi.stage/d.example^h", "csi.stage/d.example^h-old", "csi.stage/d.example^h-blk",
-		"csi.publish/d.example^h-blk/u1/blk", "csi.publish/d.example^h/u1/pv1", "csi.publish/d.example^csi-1/u2/v", "emptydir/u2/e", "emptydir/u3/gone",
+		"csi.publish/d.example^h-blk/u1/blk", "csi.publish/d.example^h/u1/pv1", "csi.publish/d.example^csi-1/u2/v",
+		"emptydir/u2/e", "emptydir/u3/gone",
 	}, keys)
 	require.Equal(t, []hal.Key{"csi.stage/d.example^h"}, below["csi.publish/d.example^h/u1/pv1"])
 	require.Equal(t, []hal.Key{"csi.stage/d.example^h-blk"}, below["csi.publish/d.example^h-blk/u1/blk"])
@@ -80,7 +84,10 @@ func TestWhatIsFoundCanBeTakenDown(t *testing.T) {
 		r := rungs[i]
 		verbs, ok := VerbsOf(r.Kind)
 		require.True(t, ok)
-		o := core.Op{ID: 1, Verb: core.Descend, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor, Params: r.Want, Quiet: true}
+		o := core.Op{
+			ID: 1, Verb: core.Descend, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
+			Params: r.Want, Quiet: true,
+		}
 		seen := verbs.Look(n.HAL(), o)
 		require.Equal(t, hal.Done, seen.Outcome)
 		o.Fingerprint = seen.Fingerprint
@@ -137,7 +144,10 @@ func TestWhatIsNotRecognisedIsLeftAlone(t *testing.T) {
 }
 
 func TestAListingThatFailsIsNotAnEmptyOne(t *testing.T) {
-	for _, dir := range []string{pods, pods + "/u1/volumes", pods + "/u1/volumes/kubernetes.io~csi", plugins, plugins + "/d.example"} {
+	for _, dir := range []string{
+		pods, pods + "/u1/volumes", pods + "/u1/volumes/kubernetes.io~csi", plugins,
+		plugins + "/d.example",
+	} {
 		n := world()
 		n.Fail["list "+dir] = plugintest.Errno("getdents", dir, syscall.EIO)
 		_, err := Scan(n.HAL(), hal.Call{}, "/r", false)
@@ -166,7 +176,8 @@ func TestHusksAreFound(t *testing.T) {
 	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		csi + "/bare", csi + "/both/.vol_data.json.new", csi + "/both/mount", csi + "/target/mount", csi + "/unwritten/.vol_data.json.new",
+		csi + "/bare", csi + "/both/.vol_data.json.new", csi + "/both/mount", csi + "/target/mount",
+		csi + "/unwritten/.vol_data.json.new",
 		pods + "/u2/volumes/kubernetes.io~empty-dir",
 	}, listing.Empty)
 	for _, name := range listing.Empty {
@@ -188,8 +199,10 @@ func TestHusksAreFound(t *testing.T) {
 func TestOneBadEntryIsOneEntrysTrouble(t *testing.T) {
 	csiDir := plugins + "/d.example"
 	for _, bad := range []string{
-		pods + "/u9", pods + "/u1/volumes", pods + "/u1/volumes/kubernetes.io~nfs", pods + "/u1/volumes/kubernetes.io~csi/other",
-		pods + "/u2/volumes/kubernetes.io~empty-dir/other", plugins + "/z.example", csiDir + "/other", plugins + "/volumeDevices/other",
+		pods + "/u9", pods + "/u1/volumes", pods + "/u1/volumes/kubernetes.io~nfs",
+		pods + "/u1/volumes/kubernetes.io~csi/other",
+		pods + "/u2/volumes/kubernetes.io~empty-dir/other", plugins + "/z.example", csiDir + "/other",
+		plugins + "/volumeDevices/other",
 		plugins + "/volumeDevices/staging/other", plugins + "/volumeDevices/publish/other",
 	} {
 		for _, kind := range []hal.FileType{hal.TypeSymlink, hal.TypeFile, hal.TypeOther} {
@@ -207,7 +220,10 @@ func TestOneBadEntryIsOneEntrysTrouble(t *testing.T) {
 			require.NotEmpty(t, left, bad)
 			require.GreaterOrEqual(t, len(rungs), 5, "%s: the others are found", bad)
 		}
-		for errno, isItsOwn := range map[syscall.Errno]bool{syscall.EXDEV: true, syscall.EACCES: true, syscall.EIO: false} {
+		for errno, isItsOwn := range map[syscall.Errno]bool{
+			syscall.EXDEV: true, syscall.EACCES: true,
+			syscall.EIO: false,
+		} {
 			n := world()
 			n.Dir(bad)
 			list := bad
@@ -236,8 +252,10 @@ func TestOneBadEntryIsOneEntrysTrouble(t *testing.T) {
 func TestHusksGo(t *testing.T) {
 	n := plugintest.New("/r", pods)
 	for _, dir := range []string{
-		plugins + "/d.example/0123/globalmount", plugins + "/d.example/4567", plugins + "/volumeDevices/blk/data", plugins + "/volumeDevices/staging/blk",
-		plugins + "/volumeDevices/publish/blk2", plugins + "/volumeDevices/blk3", pods + "/u1/volumes/kubernetes.io~csi/pv/mount",
+		plugins + "/d.example/0123/globalmount", plugins + "/d.example/4567", plugins + "/volumeDevices/blk/data",
+		plugins + "/volumeDevices/staging/blk",
+		plugins + "/volumeDevices/publish/blk2", plugins + "/volumeDevices/blk3",
+		pods + "/u1/volumes/kubernetes.io~csi/pv/mount",
 	} {
 		n.Dir(dir)
 	}
@@ -272,7 +290,8 @@ func TestTheLastDataFileStays(t *testing.T) {
 	n.Put(blocks+"/cut/data/.vol_data.json.new", hal.TypeFile)
 	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
-	require.Equal(t, []string{blocks + "/staging", blocks + "/publish/blk", blocks + "/cut/data/.vol_data.json.new"}, listing.Empty)
+	require.Equal(t, []string{blocks + "/staging", blocks + "/publish/blk", blocks + "/cut/data/.vol_data.json.new"},
+		listing.Empty)
 	rungs, left := Discover("/r", listing, config)
 	require.Empty(t, rungs)
 	require.Len(t, left, 1)
@@ -285,12 +304,14 @@ func TestADataFileNamesAStageThatIsLost(t *testing.T) {
 	const blocks = plugins + "/volumeDevices"
 	staged := func(spec, handle, lifecycle string) string {
 		return string(csi.VolData{
-			SpecVolID: spec, VolumeHandle: handle, DriverName: "d.example", NodeName: "node1", Lifecycle: lifecycle, Staged: "true",
+			SpecVolID: spec, VolumeHandle: handle, DriverName: "d.example", NodeName: "node1", Lifecycle: lifecycle,
+			Staged: "true",
 		}.Marshal())
 	}
 	n := plugintest.New("/r", pods, blocks+"/staging", blocks+"/publish/blk/u1")
 	for pod, text := range map[string]string{
-		"u1": staged("pv", "h", "Persistent"), "u2": staged("pv", "h", "Persistent"), "u3": data("pv", "other", "Persistent"), "u4": staged("pv", "inline", "Ephemeral"),
+		"u1": staged("pv", "h", "Persistent"), "u2": staged("pv", "h", "Persistent"),
+		"u3": data("pv", "other", "Persistent"), "u4": staged("pv", "inline", "Ephemeral"),
 	} {
 		write(n, pods+"/"+pod+"/volumes/kubernetes.io~csi/pv/vol_data.json", text)
 	}

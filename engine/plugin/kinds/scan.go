@@ -11,17 +11,19 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Listing is what a start finds in the layout below the root directory: which names are there, and what their data files hold.
+// Listing is what a start finds in the layout below the root directory: which names are there, and what their data
+// files hold.
 type Listing struct {
 	Pods   []PodEntry
 	Staged []StagedEntry
 	Blocks []BlockEntry
-	// Empty is the names in which there is no volume, each as deep as it goes: what a climb that was cut short before its call, or a descent, has
-	// left. They may go, with the directories above them that are empty then: see [Stop].
+	// Empty is the names in which there is no volume, each as deep as it goes: what a climb that was cut short before
+	// its call, or a descent, has left. They may go, with the directories above them that are empty then: see [Stop].
 	Empty []string
 	// Left is the entries that are no directories of volumes: they are told of and left alone.
 	Left []Unrecognised
-	// Unseen is the directories below which pods may use volumes that are not known: what seems unused may be used there.
+	// Unseen is the directories below which pods may use volumes that are not known: what seems unused may be used
+	// there.
 	Unseen []string
 }
 
@@ -67,8 +69,9 @@ type File struct {
 // isHidden: there may be such a file, and it could not be read.
 func (f File) isHidden() bool { return f.Problem != "" && !f.Missing }
 
-// Scan lists the layout. From a task. An entry that is no directory, or can't be listed for a reason of its own, is one entry's trouble, in Left. Any
-// other error fails the scan: nothing may be concluded from what is missing. With isPatient that, too, is the entry's trouble: it has lasted.
+// Scan lists the layout. From a task. An entry that is no directory, or can't be listed for a reason of its own, is one
+// entry's trouble, in Left. Any other error fails the scan: nothing may be concluded from what is missing. With
+// isPatient that, too, is the entry's trouble: it has lasted.
 func Scan(h *hal.Host, c hal.Call, root string, isPatient bool) (Listing, error) {
 	s := &scanner{h: h, c: c, root: root, isPatient: isPatient}
 	pods, err := s.list(plugin.PodsDir(root))
@@ -140,8 +143,12 @@ func (s *scanner) trouble(name string, err error) {
 		s.fail(err)
 		return
 	}
-	s.found.Left = append(s.found.Left, Unrecognised{Path: name, Why: "it can't be looked at: " + err.Error(), IsHidden: true})
-	if strings.HasPrefix(name, plugin.PodsDir(s.root)+"/") || strings.HasPrefix(name, plugin.CSIDir(s.root)+"/volumeDevices/") {
+	s.found.Left = append(s.found.Left, Unrecognised{
+		Path: name, Why: "it can't be looked at: " + err.Error(),
+		IsHidden: true,
+	})
+	if strings.HasPrefix(name, plugin.PodsDir(s.root)+"/") ||
+		strings.HasPrefix(name, plugin.CSIDir(s.root)+"/volumeDevices/") {
 		s.found.Unseen = append(s.found.Unseen, name)
 	}
 }
@@ -153,10 +160,12 @@ func (s *scanner) fail(err error) {
 	}
 }
 
-// isItsOwn: the name is not what it should be: a mount's, a link's, another type's; or it may not be read. Looking again would not change that.
+// isItsOwn: the name is not what it should be: a mount's, a link's, another type's; or it may not be read. Looking
+// again would not change that.
 func isItsOwn(err error) bool {
 	return slices.ContainsFunc([]syscall.Errno{
-		syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.EFBIG, syscall.ENXIO, syscall.EXDEV, syscall.ELOOP, syscall.EACCES, syscall.EPERM, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ENOTCONN, syscall.ESTALE,
+		syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.EFBIG, syscall.ENXIO, syscall.EXDEV, syscall.ELOOP,
+		syscall.EACCES, syscall.EPERM, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ENOTCONN, syscall.ESTALE,
 	}, func(errno syscall.Errno) bool { return hal.Is(err, errno) })
 }
 
@@ -168,7 +177,10 @@ func (s *scanner) directories(dir string, entries []hal.Entry) []string {
 			names = append(names, e.Name)
 			continue
 		}
-		s.found.Left = append(s.found.Left, Unrecognised{Path: dir + "/" + e.Name, Why: "it is no directory, but a " + e.Type.String()})
+		s.found.Left = append(s.found.Left, Unrecognised{
+			Path: dir + "/" + e.Name,
+			Why:  "it is no directory, but a " + e.Type.String(),
+		})
 	}
 	return names
 }
@@ -213,9 +225,9 @@ func (s *scanner) pod(pod string) {
 	}
 }
 
-// husk notes the names to remove of a volume's directory that tells of no volume: it holds nothing but an unfinished data file and a target on which
-// nothing stands and in which nothing is. It is what a climb that was cut short before its call, or a descent, has left. It reports whether the
-// directory needs no more looking at.
+// husk notes the names to remove of a volume's directory that tells of no volume: it holds nothing but an unfinished
+// data file and a target on which nothing stands and in which nothing is. It is what a climb that was cut short before
+// its call, or a descent, has left. It reports whether the directory needs no more looking at.
 func (s *scanner) husk(dir, target string) bool {
 	entries, ok := s.names(dir)
 	if !ok {
@@ -282,7 +294,10 @@ func (s *scanner) staged(driver string) {
 	names, _ := s.names(dir)
 	for _, name := range s.directories(dir, names) {
 		if !s.husk(dir+"/"+name, "globalmount") {
-			s.found.Staged = append(s.found.Staged, StagedEntry{driver, name, s.data(dir + "/" + name + "/vol_data.json")})
+			s.found.Staged = append(s.found.Staged, StagedEntry{
+				driver, name,
+				s.data(dir + "/" + name + "/vol_data.json"),
+			})
 		}
 	}
 }
@@ -313,7 +328,8 @@ func (s *scanner) blocks(dir string) {
 		switch {
 		case of[name] && knowsStages:
 			s.block(dir, name, isStaged[name])
-		case of[name]: // a stage that may be there has its data file in common with the publishes, which would remove it
+		case of[name]:
+			// a stage that may be there has its data file in common with the publishes, which would remove it
 			s.found.Left = append(s.found.Left, besideHidden(dir+"/publish/"+name, dir+"/staging"))
 		}
 	}

@@ -230,7 +230,8 @@ func (d node) Info(hal.Call, string, *csi.NodeGetInfoRequest) (*csi.NodeGetInfoR
 	panic("no plugin asks")
 }
 
-func (d node) Capabilities(hal.Call, string, *csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error) {
+func (d node) Capabilities(hal.Call, string, *csi.NodeGetCapabilitiesRequest) (*csi.NodeGetCapabilitiesResponse, error,
+) {
 	panic("no plugin asks")
 }
 
@@ -249,7 +250,9 @@ func (d node) Stage(_ hal.Call, driver string, r *csi.NodeStageVolumeRequest) (*
 	return &csi.NodeStageVolumeResponse{}, err
 }
 
-func (d node) Unstage(_ hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse, error) {
+func (d node) Unstage(_ hal.Call, driver string, r *csi.NodeUnstageVolumeRequest) (*csi.NodeUnstageVolumeResponse,
+	error,
+) {
 	err := d.rpc("NodeUnstageVolume", driver, r)
 	if err == nil && d.n.OnUnstage != nil {
 		d.n.OnUnstage(r)
@@ -257,7 +260,9 @@ func (d node) Unstage(_ hal.Call, driver string, r *csi.NodeUnstageVolumeRequest
 	return &csi.NodeUnstageVolumeResponse{}, err
 }
 
-func (d node) Publish(_ hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
+func (d node) Publish(_ hal.Call, driver string, r *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse,
+	error,
+) {
 	err := d.rpc("NodePublishVolume", driver, r)
 	if err == nil && d.n.OnPublish != nil {
 		d.n.OnPublish(r)
@@ -265,7 +270,9 @@ func (d node) Publish(_ hal.Call, driver string, r *csi.NodePublishVolumeRequest
 	return &csi.NodePublishVolumeResponse{}, err
 }
 
-func (d node) Unpublish(_ hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse, error) {
+func (d node) Unpublish(_ hal.Call, driver string, r *csi.NodeUnpublishVolumeRequest) (*csi.NodeUnpublishVolumeResponse,
+	error,
+) {
 	err := d.rpc("NodeUnpublishVolume", driver, r)
 	if err == nil && d.n.OnUnpublish != nil {
 		d.n.OnUnpublish(r)

@@ -1,5 +1,6 @@
-// Package plugintest is a node small enough to see through: names, mounts, one scripted CSI driver, and errors on order. It is for the tests of
-// single verbs, which want to say exactly what happens when; whole behaviour is the simulator's.
+// Package plugintest is a node small enough to see through: names, mounts, one scripted CSI driver, and errors on
+// order. It is for the tests of single verbs, which want to say exactly what happens when; whole behaviour is the
+// simulator's.
 package plugintest
 
 import (
@@ -41,7 +42,8 @@ type Node struct {
 // New is a node with the directories given, their parents included.
 func New(dirs ...string) *Node {
 	n := &Node{
-		Names: map[string]hal.FileType{"/": hal.TypeDirectory}, Inodes: map[string]uint64{}, Data: map[string]string{}, Modes: map[string]uint32{},
+		Names: map[string]hal.FileType{"/": hal.TypeDirectory}, Inodes: map[string]uint64{}, Data: map[string]string{},
+		Modes:  map[string]uint32{},
 		Stacks: map[string][]hal.Mount{}, Host: map[string]hal.FileType{}, Below: map[string][]string{},
 		Secrets: map[string]map[string]string{}, Fail: map[string]error{}, next: 100,
 	}
@@ -53,7 +55,10 @@ func New(dirs ...string) *Node {
 
 // HAL returns the node as a hal.Host.
 func (n *Node) HAL() *hal.Host {
-	return &hal.Host{Runtime: clock{}, Mounts: mounts{n}, Tree: tree{n}, Files: files{n}, HostPaths: hostPaths{n}, CSINode: node{n}, Cluster: cluster{n}}
+	return &hal.Host{
+		Runtime: clock{}, Mounts: mounts{n}, Tree: tree{n}, Files: files{n}, HostPaths: hostPaths{n},
+		CSINode: node{n}, Cluster: cluster{n},
+	}
 }
 
 // clock is the time of a node in which none passes.
@@ -120,7 +125,10 @@ func Status(code hal.Code) error {
 
 // NotSent is the error of an RPC without a driver.
 func NotSent() error {
-	return &hal.Error{Op: "call", Object: "driver", Class: hal.ClassRPC, Outcome: hal.NotDone, Reply: hal.ReplyNever, Detail: "not registered"}
+	return &hal.Error{
+		Op: "call", Object: "driver", Class: hal.ClassRPC, Outcome: hal.NotDone, Reply: hal.ReplyNever,
+		Detail: "not registered",
+	}
 }
 
 // NoReply is the error of an RPC that passed its deadline.

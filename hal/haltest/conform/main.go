@@ -49,7 +49,8 @@ func run() int {
 	for s := *seed; s < *seed+*sequences; s++ {
 		if d, same := haltest.CheckSequence(s, newLinux, newSim); !same {
 			differences++
-			show(differences, d.String()+fmt.Sprintf("  replay: go run ./hal/haltest/conform -sequences 1 -seed %d\n", s))
+			show(differences, d.String()+fmt.Sprintf("  replay: go run ./hal/haltest/conform -sequences 1 -seed %d\n",
+				s))
 		}
 	}
 	fmt.Printf("%d cases, %d sequences, %d differences\n", len(haltest.Cases()), *sequences, differences)

@@ -1,4 +1,5 @@
-// Command volnodelint checks the laws of the project: see the package internal/lint. It takes package patterns, like go vet.
+// Command volnodelint checks the laws of the project: see the package internal/lint. It takes package patterns, like go
+// vet.
 package main
 
 import (
