@@ -221,7 +221,7 @@ func (r *run) restless() (object, why string) {
 		case p.isLeaving:
 			return p.name, "it is being deleted"
 		case r.uses(p, r.broken):
-		case r.hangs(p):
+		case r.broken == "" && r.hangs(p):
 			return p.name, "its containers wait for a server that is silent"
 		case p.isWanted && !r.isCurrent(p):
 			return p.name, "the agent has not been told of it, or of its volumes, as it is"

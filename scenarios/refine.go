@@ -260,7 +260,8 @@ func (r *run) refineDirectory(key hal.Key, b *core.Belief) {
 	}
 	_, there := r.w.Exists(b.Path)
 	switch {
-	case b.State == core.Present && !there && !r.isHidden(b.Path): // what a mount above it hides may be there
+	case b.State == core.Present && r.isHidden(b.Path): // what a mount above it hides may be there
+	case b.State == core.Present && !there:
 		r.fail("S14", "believed Present", string(key), string(key)+" is believed to be up, and there is no "+b.Path)
 	case b.State == core.Present && strings.HasPrefix(b.Fingerprint, "mount ") && len(r.w.MountsAt(b.Path)) == 0:
 		r.fail("S14", "believed Present", string(key),
