@@ -201,7 +201,7 @@ func (m *VolumeManager) appeared(paths []string, tops map[string]*hal.Mount, tab
 			return
 		}
 		if beside != "" {
-			i := slices.IndexFunc(table, func(mount hal.Mount) bool { return mount.Path == at && !mount.Is(beside) })
+			i := slices.IndexFunc(table, func(mount hal.Mount) bool { return mount.Path == at && !mount.Was(beside) })
 			if i >= 0 {
 				events = append(events, core.Observed{Key: key, Fingerprint: table[i].Fingerprint(), Since: since})
 			}

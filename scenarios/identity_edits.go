@@ -47,6 +47,7 @@ func (g *workload) renamesVolume(i int) {
 			away := g.time("workload.rename-away", name, n, longestAway)
 			g.r.delays(away) // no pod that claims it can come
 			g.r.w.After(away, "made again "+name, func() {
+				g.r.editedAt = g.r.w.Now()
 				g.r.give(g.hunter.volume(i, *v), g.hunter.claim(i, v.lives))
 			})
 		})

@@ -32,6 +32,7 @@ type rootWorld struct {
 	left       map[string]bool // what the present life has told that it leaves alone
 	unpruned   map[string]bool // names without a volume that the present life could not remove
 	forgotten  bool            // the journal was lost: nothing says whose data is that it knew of
+	isSwept    bool            // a start has come since all pods were deleted
 	unseen     map[string]bool // emptyDirs that containers have, and that no life has seen since the journal was lost
 }
 

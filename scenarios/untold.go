@@ -132,7 +132,7 @@ func (r *run) isUnseeable(h *sim.Held) bool {
 	if len(r.w.MountsAt(h.Path)) > 0 {
 		return false
 	}
-	if p := r.byPath[h.Path]; p != nil && p.isBetrayed {
+	if p := r.byPath[h.Path]; p != nil && p.isBetrayed && p.driver == h.Driver && p.volume == h.Volume {
 		return true
 	}
 	for p := r.byPath[h.Path]; p != nil; p = p.earlier {
@@ -171,7 +171,7 @@ func (r *run) isLitter(dir string) bool {
 	}
 	if len(names) == 0 {
 		// above the devices of a raw volume: without a journal nobody knows of them, and the next start prunes it
-		return r.root.forgotten && slices.ContainsFunc(r.list,
+		return r.root.forgotten && !r.root.isSwept && slices.ContainsFunc(r.list,
 			func(p *place) bool { return r.isRaw(p) && path.Dir(p.path) == dir })
 	}
 	return !slices.ContainsFunc(names, func(name string) bool { return !r.isLitter(path.Join(dir, name)) })
@@ -193,6 +193,7 @@ func (r *run) sweeps() {
 	if !r.until(r.w.Now().Add(2*time.Second)) || !r.comesToRest("L6", "restarted", hasty) {
 		return
 	}
+	r.root.isSwept = true
 	if what := r.namesLeft(r.isLitter); what != "" {
 		r.fail("L1", "swept", what, "every pod is deleted, the agent has started since, and this is left: "+what)
 	}

@@ -339,7 +339,7 @@ func (c *Core) observed(e Observed) {
 	if r == nil || r.op != nil || r.changed > e.Since {
 		return
 	}
-	if r.awaitsEffect() && !IsBare(e.Fingerprint) {
+	if r.awaitsEffect() && c.isForeign(r, e.Fingerprint) {
 		c.appears(r, e.Fingerprint)
 	}
 	if r.state != Present || r.fingerprint == e.Fingerprint {

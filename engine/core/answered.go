@@ -118,7 +118,9 @@ func (c *Core) recallAnswered(r *rung, fingerprint string, looked bool) {
 func (c *Core) recallEffects() {
 	for _, f := range c.effects {
 		r := c.rungs[f.Key]
-		if o := c.rival(r); o == nil || o.state == Unknown && o.phase == Confirmed && !o.trusted {
+		o := c.rival(r)
+		isLost := o == nil || o.state == Unknown && o.phase == Confirmed && !o.trusted
+		if isLost && c.isForeign(r, f.Fingerprint) {
 			c.appears(r, f.Fingerprint)
 		}
 	}
@@ -130,10 +132,19 @@ func (r *rung) isHaunted() bool { return slices.ContainsFunc(r.rivals, (*rung).a
 
 // intruded takes what stands at the place of r, and is not what r has made there, for the effect of an answered call of
 // another volume, if there is one.
-func (c *Core) intruded(r *rung, fingerprint string) {
-	if i := slices.IndexFunc(r.rivals, (*rung).awaitsEffect); i >= 0 && !IsBare(fingerprint) {
+func (c *Core) intruded(r *rung, fingerprint string) (is bool) {
+	i := slices.IndexFunc(r.rivals, (*rung).awaitsEffect)
+	if is = i >= 0 && c.isForeign(r.rivals[i], fingerprint); is {
 		c.appears(r.rivals[i], fingerprint)
 	}
+	return is
+}
+
+// isForeign: what stands at the place of r is not the mount of another volume there, which shows another fingerprint
+// once its filesystem has failed.
+func (c *Core) isForeign(r *rung, fingerprint string) bool {
+	o := c.rival(r)
+	return !IsBare(fingerprint) && (o == nil || !hal.IsSameMount(fingerprint, o.fingerprint))
 }
 
 // appears: something has come to stand at the place of a rung that was down, while only a call that was answered with

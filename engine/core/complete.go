@@ -18,7 +18,7 @@ func (c *Core) start(r *rung, v Verb) {
 	params := r.made
 	switch v {
 	case Descend:
-		if limit = r.Limits.Descend; c.desire(r) == wanted {
+		if limit = r.Limits.Descend; c.desire(r) == wanted || r.state == Unknown {
 			c.clears(r)
 		}
 	case Climb, Refresh:
@@ -188,7 +188,7 @@ func (c *Core) lookedAt(r *rung, res Result) {
 		r.trusted = false
 		c.intruded(r, res.Fingerprint)
 		r.saw(res.Fingerprint)
-	case r.awaitsEffect() && !IsBare(res.Fingerprint):
+	case r.awaitsEffect() && c.isForeign(r, res.Fingerprint):
 		c.appears(r, res.Fingerprint)
 	case r.sweep && res.Fingerprint != "" && IsBare(res.Fingerprint):
 		r.sweep, r.state, r.purged = false, Unknown, false
@@ -196,8 +196,9 @@ func (c *Core) lookedAt(r *rung, res Result) {
 		r.setSeen("") // nothing was there when it was gone
 		r.own().reason = "found " + res.Fingerprint + ", which its driver has made after it had answered with an error"
 	default:
-		if r.isGone() {
-			c.intruded(r, res.Fingerprint)
+		if r.isGone() && c.intruded(r, res.Fingerprint) {
+			r.looked = false // what was seen goes before r climbs, and what comes then is not known yet
+			return
 		}
 		r.looked, r.sweep = true, false
 		switch {

@@ -3,6 +3,19 @@ package mutants
 // answers is what a driver's errors prove, and what does not (laws 3.3, 4.3c).
 var answers = []Mutant{
 	{
+		"a volume comes up on a look from before another's effect went", "laws 3.4", "engine/core/complete.go",
+		"if r.isGone() && c.intruded(r, res.Fingerprint) {", "if r.isGone() && c.intruded(r, res.Fingerprint) && r == nil {",
+	},
+	{
+		"what goes with an unwanted volume in doubt is not let go of", "L1, laws 3.3", "engine/core/complete.go",
+		"c.desire(r) == wanted || r.state == Unknown {", "c.desire(r) == wanted {",
+	},
+	{
+		"another volume's mount is the effect of an answered call once its filesystem has failed",
+		"S13, laws 3.3", "engine/core/answered.go",
+		"return !IsBare(fingerprint) && (o == nil || ", "return !IsBare(fingerprint) && (true || ",
+	},
+	{
 		"an answered error ends the calls before it", "S8, laws 3.3, 4.3c", "engine/core/complete.go",
 		"\t\tif res.Answer == Failed {\n", "\t\tif res.Answer == Failed {\n\t\t\tr.calls = nil\n",
 	},
@@ -17,7 +30,7 @@ var answers = []Mutant{
 	},
 	{
 		"what comes after an answered error stays", "laws 3.3", "engine/core/actual.go",
-		"\tif r.awaitsEffect() && !IsBare(e.Fingerprint) {\n\t\tc.appears(r, e.Fingerprint)\n\t}\n", "",
+		"\tif r.awaitsEffect() && c.isForeign(r, e.Fingerprint) {\n\t\tc.appears(r, e.Fingerprint)\n\t}\n", "",
 	},
 	{
 		"an effect is not seen while a descent may act", "S23, laws 3.3", "engine/core/answered.go",
@@ -68,7 +81,7 @@ var answers = []Mutant{
 	},
 	{
 		"a start takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core/answered.go",
-		"o == nil || o.state == Unknown && o.phase == Confirmed && !o.trusted {", "o == nil {",
+		"o == nil || o.state == Unknown && o.phase == Confirmed && !o.trusted\n", "o == nil\n",
 	},
 	{
 		"a volume in doubt climbs where an answered call may come", "S13, laws 3.3", "engine/core/places.go",
@@ -76,11 +89,11 @@ var answers = []Mutant{
 	},
 	{
 		"what goes with a volume in doubt is not let go of", "L1, laws 3.3", "engine/core/complete.go",
-		"limit = r.Limits.Descend; c.desire(r) == wanted {", "limit = r.Limits.Descend; r == nil {",
+		"limit = r.Limits.Descend; c.desire(r) == wanted || r.state == Unknown {", "limit = r.Limits.Descend; r == nil {",
 	},
 	{
 		"a look takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core/answered.go",
-		"i >= 0 && !IsBare(fingerprint) {", "i >= 0 && r == nil {",
+		"is = i >= 0 && c.isForeign(r.rivals[i], fingerprint)", "is = i >= 0 && r == nil",
 	},
 	{
 		"a refused unstage tells nothing of what is wanted above", "L2", "engine/core/complete.go",
