@@ -98,9 +98,6 @@ func shown(fingerprint string) string {
 	return what
 }
 
-// IsSameMount reports whether both fingerprints are of one mount, in whatever state its filesystem was.
-func IsSameMount(a, b string) bool { return sound(a) == sound(b) }
-
 // sound is the fingerprint of a mount without the state of its filesystem.
 func sound(fingerprint string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(fingerprint, noDevice), readOnlyFS)

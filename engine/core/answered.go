@@ -144,7 +144,8 @@ func (c *Core) intruded(r *rung, fingerprint string) (is bool) {
 // once its filesystem has failed.
 func (c *Core) isForeign(r *rung, fingerprint string) bool {
 	o := c.rival(r)
-	return !IsBare(fingerprint) && (o == nil || !hal.IsSameMount(fingerprint, o.fingerprint))
+	isOf := func(o *rung) bool { return fingerprint == o.fingerprint || hal.HasFailed(fingerprint, o.fingerprint) }
+	return !IsBare(fingerprint) && (o == nil || !isOf(o))
 }
 
 // appears: something has come to stand at the place of a rung that was down, while only a call that was answered with

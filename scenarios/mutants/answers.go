@@ -13,7 +13,7 @@ var answers = []Mutant{
 	{
 		"another volume's mount is the effect of an answered call once its filesystem has failed",
 		"S13, laws 3.3", "engine/core/answered.go",
-		"return !IsBare(fingerprint) && (o == nil || ", "return !IsBare(fingerprint) && (true || ",
+		"return !IsBare(fingerprint) && (o == nil || !isOf(o))", "return !IsBare(fingerprint) && (true || !isOf(o))",
 	},
 	{
 		"an answered error ends the calls before it", "S8, laws 3.3, 4.3c", "engine/core/complete.go",
