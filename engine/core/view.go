@@ -131,16 +131,13 @@ func (c *Core) Blocked(paths []string, f func(key hal.Key, path string)) {
 func (c *Core) viewOf(r *rung) View {
 	v := View{
 		Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor, Below: slices.Clone(r.Below),
-		State:   r.state,
-		Desired: c.desire(r).String(), Fingerprint: r.fingerprint, Made: r.made, Facts: r.facts, Short: r.short,
-		Reason: r.reason,
-		IsBlocked: r.blocked || r.next.why == whyPlaceUsed ||
-			r.next.why == whyPlaceHeld, Child: r.child, ClimbOpen: r.bound(Climb), DescOpen: r.bound(Descend),
-		Recorded: r.recorded,
-		Why:      r.next.text(), Until: r.next.until, IsWaiting: r.next.until > c.now,
-		IsBackoff: r.next.why == whyBackoff,
-		IsRebuild: c.change(r) == OnChangeRebuild,
-		Attempts:  max(r.up.attempts, r.down.attempts),
+		State: r.state, Desired: c.desire(r).String(),
+		Fingerprint: r.fingerprint, Made: r.made, Facts: r.facts, Short: r.short, Reason: r.reason,
+		IsBlocked: r.blocked || r.next.why == whyPlaceUsed || r.next.why == whyPlaceHeld,
+		Child:     r.child, ClimbOpen: r.bound(Climb), DescOpen: r.bound(Descend), Recorded: r.recorded,
+		Why: r.next.text(), Until: r.next.until, IsWaiting: r.next.until > c.now,
+		IsBackoff: r.next.why == whyBackoff, IsRebuild: c.change(r) == OnChangeRebuild,
+		Attempts: max(r.up.attempts, r.down.attempts),
 	}
 	if v.Desired != wanted.String() {
 		v.Attempts = r.down.attempts
