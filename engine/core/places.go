@@ -78,15 +78,15 @@ func (c *Core) displace(r *rung) {
 }
 
 // unused reports whether nothing that another volume has at a path of r is in the way of taking r down, which acts on
-// the path: no container runs on it, and it did not come there after r. What came last is what stands there, so it goes
-// first.
+// the path: no container runs on it, it did not come there after r, and no descent of it may still act. What came last
+// is what stands there, so it goes first. Two that were gone, and are in doubt again, have no order.
 func (c *Core) unused(r *rung) (decision, bool) {
 	for _, o := range r.rivals {
 		switch {
 		case o.isGone():
 		case c.live(o):
 			return waitOn(whyPlaceUsed, o.Key), false
-		case o.isAbove(r):
+		case o.isAbove(r), o.bound(Descend) != 0:
 			return waitOn(whyPlace, o.Key), false
 		}
 	}

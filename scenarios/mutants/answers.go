@@ -11,6 +11,11 @@ var answers = []Mutant{
 		"c.desire(r) == wanted || r.state == Unknown {", "c.desire(r) == wanted {",
 	},
 	{
+		"a volume is let go of while an unpublish of another one of its path may act", "S13, laws 3.3",
+		"engine/core/places.go",
+		"case o.isAbove(r), o.bound(Descend) != 0:", "case o.isAbove(r):",
+	},
+	{
 		"another volume's mount is the effect of an answered call once its filesystem has failed",
 		"S13, laws 3.3", "engine/core/answered.go",
 		"return !IsBare(fingerprint) && (o == nil || !isOf(o))", "return !IsBare(fingerprint) && (true || !isOf(o))",

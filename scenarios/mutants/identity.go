@@ -22,7 +22,7 @@ var identity = []Mutant{
 	},
 	{
 		"what is recorded at a path goes before what came there later", "S13, laws: places", "engine/core/places.go",
-		"\t\tcase o.isAbove(r):\n", "\t\tcase r.isAbove(o):\n",
+		"\t\tcase o.isAbove(r),", "\t\tcase r.isAbove(o),",
 	},
 	{
 		"what no record tells of came first", "S13, laws: places", "engine/core/hidden.go",
