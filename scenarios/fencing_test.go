@@ -205,12 +205,16 @@ func TestUnseenEndOfALostCall(t *testing.T) {
 }
 
 // TestEndOfContainersIsHeardByWhoLives: an agent that is away when containers end may think that they run, for their
-// pod may be wanted again by then; and so may one that has not been told that the pod is deleted.
+// pod may be wanted again by then; and so may one that has not been told that the pod is deleted, or does not know yet
+// that nobody names it.
 func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
-	for name, c := range map[string]struct{ isAway, isTold, mayRun bool }{
-		"the agent is told":               {isTold: true},
-		"the agent has not been told yet": {mayRun: true},
-		"the agent is away":               {isAway: true, isTold: true, mayRun: true},
+	for name, c := range map[string]struct{ isAway, isTold, isEarly, isNamed, mayRun bool }{
+		"the agent is told":                   {isTold: true},
+		"the agent has not been told yet":     {mayRun: true},
+		"the agent is away":                   {isAway: true, isTold: true, mayRun: true},
+		"its source has said all by and by":   {isTold: true, isEarly: true},
+		"its source names the pod by then":    {isTold: true, isEarly: true, isNamed: true, mayRun: true},
+		"its source names it as it is before": {isEarly: true, isNamed: true, mayRun: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
@@ -225,7 +229,15 @@ func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
 			if c.isTold {
 				p.told = nil
 			}
-			r.stops(p, 0)
+			r.synced = !c.isEarly
+			if r.stops(p, 0); c.isEarly {
+				require.True(t, r.mayRun(r.byPath[target]))
+				if c.isNamed {
+					r.tells(p.object, false)
+				}
+				r.synced = true
+				r.tellsUnnamed()
+			}
 			require.False(t, p.isRunning)
 			require.Equal(t, c.mayRun, r.mayRun(r.byPath[target]))
 		})

@@ -257,13 +257,21 @@ func (r *run) isKeptBy(uid core.PodUID) bool {
 	return p != nil && p.isRunning && !p.isWanted
 }
 
-// keepsFormer reports whether a pod has volumes still that it had before an edit. They take room until it ends, beside
-// those that it has now.
+// keepsFormer reports whether a pod has volumes still that it had before an edit, or the agent presumes so. They take
+// room until it ends, beside those that it has now.
 func (r *run) keepsFormer(p *pod) bool {
-	return slices.ContainsFunc(r.list, func(at *place) bool {
-		is := func(u use) bool { return u.driver == at.driver && u.volume == at.volume }
-		return at.isHeld && at.isPublish && r.podOf(at.path) == p && !slices.ContainsFunc(p.uses, is)
+	isOf := func(volume string) bool {
+		return slices.ContainsFunc(p.uses, func(u use) bool { return u.driver+"^"+u.volume == volume })
+	}
+	is := slices.ContainsFunc(r.list, func(at *place) bool {
+		return at.isHeld && at.isPublish && r.podOf(at.path) == p && !isOf(at.thing)
 	})
+	if r.alive() {
+		r.core.Beliefs(func(b core.Belief) {
+			is = is || b.Pod == p.uid && b.Volume != "" && !isOf(b.Volume) && r.isPresumed(b.Key, p)
+		})
+	}
+	return is
 }
 
 const journalDir = rootDir + "/volnode/journal"

@@ -73,6 +73,13 @@ func TestWhoKeepsFormerVolumesNeedNotFit(t *testing.T) {
 	require.True(t, r.keepsFormer(p))
 	r.holds(sim.EffectUnpublished)
 	require.False(t, r.keepsFormer(p), "it has gone")
+	r.root.forgotten = true
+	r.core = core.New(core.Start{Strays: []core.Rung{{
+		Key: "csi.publish/d^v/u/pv", Kind: "csi.publish", Pod: "u", Volume: "d^v",
+	}}})
+	require.True(t, r.keepsFormer(p), "the agent can't know that, as its journal is lost")
+	p.uses[0].volume = "v"
+	require.False(t, r.keepsFormer(p), "it has it again")
 }
 
 // What a broken driver keeps from going takes room that a pod has not; the pod's own records are its own.

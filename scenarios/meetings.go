@@ -52,9 +52,10 @@ func (d heardDrivers) PluginSockets(dir string, f func(hal.SocketEvent)) {
 }
 
 func (d heardDrivers) Connect(c hal.Call, name, endpoint string, events hal.PeerEvents) (hal.Peer, error) {
-	lost := events.Lost
+	g, lost := &d.r.registrars, events.Lost
+	g.meets[endpoint] = d.r.w.Now()
 	events.Lost = func() {
-		d.r.registrars.changesDriver(hal.DriverOf(name), d.r.w.Now())
+		g.changesDriver(hal.DriverOf(name), d.r.w.Now())
 		lost()
 	}
 	return d.Drivers.Connect(c, name, endpoint, events)
@@ -99,18 +100,19 @@ type words struct {
 // changesDriver notes that something has changed by which the agent may ask who a driver is, or connect to it.
 func (g *registrars) changesDriver(driver string, now hal.Instant) { g.changed[driver] = now }
 
-// connects judges an attempt to make a driver known.
+// connects judges an attempt to make a driver known. What the agent hears after it has begun one, however long that
+// takes, is a reason for another.
 func (r *run) connects(e *sim.Effect) {
 	g, driver := &r.registrars, e.Driver
 	if driver == "" {
 		driver = r.driverOfSocket(e.Path)
 	}
-	n, wait, changed := g.asked[e.Path], askingWait, g.changed[driver]
+	n, began, wait, changed := g.asked[e.Path], e.At, askingWait, g.changed[driver]
 	if e.Method == connect {
-		wait, changed = meetingWait, max(changed, g.answered[driver])
+		began, wait, changed = g.meets[e.Path], meetingWait, max(changed, g.answered[driver])
 	}
 	isCalm := changed.Add(lagging) < e.At // what the agent hears late of a change does not set it off now
-	if n == nil || changed >= n.recent[1] {
+	if n == nil || changed >= n.recent[0] {
 		n = &series{began: e.At}
 		g.asked[e.Path] = n
 	}
@@ -133,7 +135,7 @@ func (r *run) connects(e *sim.Effect) {
 		r.fail("L7", "pace of "+e.Method, driver,
 			"the agent asks who is at "+e.Path+" "+why+"; nothing has changed for driver "+driver)
 	}
-	n.recent[1] = e.At
+	n.recent = [2]hal.Instant{began, e.At}
 }
 
 // isMet: the agent has got through to a driver, so its waits begin anew.

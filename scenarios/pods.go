@@ -203,6 +203,15 @@ func (r *run) answers(removed []any) {
 	}
 }
 
+// tellsUnnamed is the answer without a runtime, as the sources have said all: it is of each pod that they do not name.
+func (r *run) tellsUnnamed() {
+	for _, p := range r.pods {
+		if r.cfg.NoRuntime && p.told == nil && !p.isRunning {
+			r.tellGone(p)
+		}
+	}
+}
+
 // halt ends the containers of p.
 func (r *run) halt(p *pod) {
 	p.isRunning = false
@@ -228,10 +237,11 @@ func (p *pod) letGo() {
 	p.release = nil
 }
 
-// tellGone is the host's answer, as long as it is asked: no container of p runs.
+// tellGone is the host's answer, as long as it is asked: no container of p runs. Without a runtime the agent takes it
+// from its sources, once they have said all and do not name p: see frees.
 func (r *run) tellGone(p *pod) {
 	r.changesFor(p)
-	if r.m == nil || !r.w.AgentLives() {
+	if r.m == nil || !r.w.AgentLives() || r.cfg.NoRuntime && !r.synced {
 		return
 	}
 	p.freedIn = r.w.Life()

@@ -40,6 +40,7 @@ type registrars struct {
 	asked    map[string]*series     // by registration socket or endpoint: how often the agent has asked who is there
 	changed  map[string]hal.Instant // by driver: when that may be asked anew: something changed, or was heard
 	answered map[string]hal.Instant // by driver: when a registrar said that it is its
+	meets    map[string]hal.Instant // by endpoint: when the last attempt to connect to it began
 	notices  map[string]int         // by registration socket: the notices of it that the agent has not asked on
 	told     map[string]*words      // by registration socket: since its notice
 }
@@ -51,7 +52,7 @@ func newRegistrars() registrars {
 		since:       map[string]hal.Instant{}, left: map[string]hal.Instant{}, isStopgap: map[string]bool{},
 		former: map[string]string{}, asked: map[string]*series{},
 		changed: map[string]hal.Instant{}, answered: map[string]hal.Instant{},
-		notices: map[string]int{}, told: map[string]*words{},
+		notices: map[string]int{}, told: map[string]*words{}, meets: map[string]hal.Instant{},
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
 )
 
 // TestASocketThatIsMadeOnceMoreIsNoted: the agent writes in calm who serves a driver, if its socket is made once more,
@@ -29,6 +31,41 @@ func TestASocketThatIsMadeOnceMoreIsNoted(t *testing.T) {
 				r.core.Step(2, core.Serves{Actor: "d", By: "7 " + socket})
 			}
 			require.Equal(t, c.want, r.notesAnew(since))
+		})
+	}
+}
+
+// TestNewsOfTheTimeOfAnAttemptIsAReasonForAnother: an attempt to connect may take minutes, as the agent stands still.
+// What the agent hears meanwhile has it try once more, and once.
+func TestNewsOfTheTimeOfAnAttemptIsAReasonForAnother(t *testing.T) {
+	for name, c := range map[string]struct {
+		hears   time.Duration // after the first attempt has begun
+		isFirst bool          // of the attempts that are made after the first one
+		want    string
+	}{
+		"before the attempt":                   {-time.Second, true, "L7"},
+		"while it is made":                     {time.Second, true, ""},
+		"while it is made, and it comes again": {time.Second, false, "L7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const endpoint, began, late = "/e", hal.Instant(time.Hour), 2 * time.Minute
+			r := bare(t)
+			attempt := func(began, at hal.Instant) {
+				r.registrars.meets[endpoint] = began
+				r.connects(&sim.Effect{Kind: sim.EffectAsked, Driver: "d", Path: endpoint, Method: connect, At: at})
+			}
+			r.registrars.answered["d"] = began.Add(c.hears)
+			attempt(began, began.Add(late))
+			attempt(began.Add(late), began.Add(late+1))
+			if !c.isFirst {
+				require.Nil(t, r.violation)
+				attempt(began.Add(late+1), began.Add(late+2))
+			}
+			if c.want == "" {
+				require.Nil(t, r.violation)
+				return
+			}
+			require.Equal(t, c.want, r.violation.Property)
 		})
 	}
 }

@@ -338,14 +338,15 @@ func (r *run) diesForgetful() {
 	}
 }
 
-// discards is a person who deletes by hand what the agent keeps, as nothing says whose it is.
+// discards is a person who deletes by hand what the agent keeps, as nothing says whose it is. That is nothing of a pod
+// of whose end the agent has not heard.
 func (r *run) discards() {
 	if !r.root.forgotten {
 		return
 	}
 	for _, p := range r.pods {
 		for _, u := range p.uses {
-			if p.isWanted || p.isRunning || !strings.Contains(u.path, "/kubernetes.io~empty-dir/") {
+			if p.isWanted || p.isRunning || p.told != nil || !strings.Contains(u.path, "/kubernetes.io~empty-dir/") {
 				continue
 			}
 			if u.memory {

@@ -241,8 +241,11 @@ func (c heard) Watch(f func(hal.ClusterEvent)) {
 	c.Cluster.Watch(func(e hal.ClusterEvent) {
 		c.r.hears(e)
 		f(e)
-		if changed, ok := e.(hal.Changed); ok {
-			c.r.answers(changed.Removed)
+		switch e := e.(type) {
+		case hal.Changed:
+			c.r.answers(e.Removed)
+		case hal.Synced:
+			c.r.tellsUnnamed()
 		}
 	})
 }

@@ -71,6 +71,10 @@ var registrations = []Mutant{
 		"\t\t\tcase err != nil:\n",
 	},
 	{
+		"a driver is met while it is being met", "L7", "engine/meeting.go",
+		"\tif d.isMeeting || m.stopping {\n", "\tif m.stopping {\n",
+	},
+	{
 		"a driver that could not be reached is met again at once", "L7", "engine/meeting.go",
 		"\td.by.due = max(d.by.due, d.since.Add(registerRetry))\n",
 		"",

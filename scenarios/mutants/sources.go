@@ -11,6 +11,11 @@ var sources = []Mutant{
 		"\tm.populateStale() // what the pods want is told before anything is torn down\n", "",
 	},
 	{
+		"without a runtime the containers of a pod that a start finds gone never end", "L4, laws 1.4",
+		"engine/objects.go",
+		"\tif !m.cfg.NoRuntime || !m.objects.all {\n", "\tif !m.cfg.NoRuntime || m.objects.all {\n",
+	},
+	{
 		"a pod is gone as soon as its source is synced", "S7, laws 1.4, nomad#13028", "engine/objects.go",
 		"\tif !m.cfg.NoRuntime || !m.objects.all {\n", "\tif !m.objects.all {\n",
 	},
