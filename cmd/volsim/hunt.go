@@ -243,14 +243,14 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
 	for _, f := range tally.Found {
 		if h.fleet.KeepGoing {
 			c, _ := scenarios.Result{Seed: f.Seed, Case: f.Case}.ToCase()
-			fmt.Fprintf(out, "FAIL %s\n  %s, the first is seed %d\n  shrink: %s\n", f.Violation,
-				report.Count(f.Schedules, "schedule"), f.Seed,
+			fmt.Fprintf(out, "FAIL %s\n  %s, the first is %s\n  shrink: %s\n", f.Violation,
+				report.Count(f.Schedules, "schedule"), origin(f.Seed, f.Case),
 				inShort(c).Command("shrink"))
 		}
 	}
 	if failed != nil && !h.fleet.KeepGoing {
-		fmt.Fprintf(out, "FAIL %s\n  seed %d, after %s in the world\n  replay: %s\n  shrink: %s\n", failed.Violation,
-			failed.Seed,
+		fmt.Fprintf(out, "FAIL %s\n  %s, after %s in the world\n  replay: %s\n  shrink: %s\n", failed.Violation,
+			origin(failed.Seed, failed.Case),
 			failed.Lasted.Round(time.Millisecond), s.Replay, shrink)
 	}
 	if h.results.Interrupted {
@@ -258,6 +258,14 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
 	}
 	fmt.Fprintln(out, sumLine(tally, s.Violations))
 	return nil
+}
+
+// origin names a schedule of a hunt: the seed alone tells nothing of one that is guided.
+func origin(seed uint64, guided *scenarios.Case) string {
+	if guided != nil {
+		return fmt.Sprintf("guided schedule %d, which is no run of that seed", seed)
+	}
+	return fmt.Sprintf("seed %d", seed)
 }
 
 // longestKeep is how long the choices of a case may be to be told as they are: an argument of a command has 128 KiB at

@@ -269,3 +269,9 @@ func TestOnlyItsBudgetEndsAHunt(t *testing.T) {
 	require.Equal(t, uint64(scenarios.MaxSeed-8), runs("--seed", "7", "--cpu", "200ms"))
 	require.Equal(t, uint64(4), runs("--seed", "7", "--cpu", "1h", "--runs", "4"))
 }
+
+// TestAGuidedScheduleIsNoSeed: who reads where a failure was found does not take a guided schedule for a seed.
+func TestAGuidedScheduleIsNoSeed(t *testing.T) {
+	require.Equal(t, "seed 351", origin(351, nil))
+	require.Equal(t, "guided schedule 351, which is no run of that seed", origin(351, &scenarios.Case{Still: true}))
+}
