@@ -188,7 +188,8 @@ func (c *Core) lookedAt(r *rung, res Result) {
 		r.trusted = false
 		c.intruded(r, res.Fingerprint)
 		r.saw(res.Fingerprint)
-	case r.awaitsEffect() && c.isForeign(r, res.Fingerprint):
+	case (r.awaitsEffect() || r.sweep) && c.isForeign(r, res.Fingerprint):
+		r.sweep = false
 		c.appears(r, res.Fingerprint)
 	case r.sweep && res.Fingerprint != "" && IsBare(res.Fingerprint):
 		r.sweep, r.state, r.purged = false, Unknown, false
