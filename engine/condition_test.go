@@ -19,3 +19,16 @@ func TestWhatIsUpIsReadyWhileItIsRefreshed(t *testing.T) {
 	require.Equal(t, Working, condition(up, 0))
 	require.Equal(t, Working, condition(core.View{Desired: "wanted", Step: 7, Verb: core.Climb}, 0))
 }
+
+// What is up and was edited to what it can't be is not Ready, and a call of a refresh that may still act is no more
+// than that.
+func TestWhatWasEditedIsNotReadyBeforeItIsThat(t *testing.T) {
+	v := core.View{State: core.Present, Desired: "wanted", Step: 7, Verb: core.Refresh}
+	require.Equal(t, Working, condition(v, 0))
+	v.Step, v.ClimbOpen = 0, 1
+	require.Equal(t, Degraded, condition(v, 0))
+	v.IsBlocked = true
+	require.Equal(t, Blocked, condition(v, 0))
+	v.Desired = "unwanted"
+	require.Equal(t, Stuck, condition(v, 0))
+}

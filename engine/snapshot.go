@@ -154,6 +154,8 @@ func condition(v core.View, now hal.Instant) Condition {
 		return Stuck
 	case v.IsBlocked:
 		return Blocked
+	case v.State == core.Present && v.Desired != "unwanted":
+		return Degraded // it was edited, and can't be what is wanted by now
 	case v.ClimbOpen != 0 || v.DescOpen != 0:
 		return Uncertain
 	}

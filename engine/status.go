@@ -15,7 +15,7 @@ type Condition string
 const (
 	Gone      Condition = "Gone"      // nothing of it is left
 	Ready     Condition = "Ready"     // up, as wanted
-	Degraded  Condition = "Degraded"  // up, with something missing
+	Degraded  Condition = "Degraded"  // up, with something missing, or not yet as it was edited to be
 	Working   Condition = "Working"   // an operation is in flight, or the next starts at once
 	Waiting   Condition = "Waiting"   // for a time (backoff, the bound of a call) or for a rung below
 	Uncertain Condition = "Uncertain" // a call without a known end may still act

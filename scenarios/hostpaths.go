@@ -10,6 +10,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 )
 
@@ -50,11 +51,15 @@ var hostPlaces = [...]hostPlace{
 	{hostLink + "/UID/volumes/kubernetes.io~empty-dir/host", corev1.HostPathDirectoryOrCreate},
 	{hostBind + "/pods/UID/volumes/kubernetes.io~csi/host", corev1.HostPathDirectoryOrCreate},
 	{hostTurn, corev1.HostPathUnset},
+	{hostThing, corev1.HostPathDirectory},
 }
 
 // hostVolume is the hostPath of a pod.
 func (s *shape) hostVolume(uid string) *corev1.HostPathVolumeSource {
 	is := hostPlaces[s.hostPath]
+	if s.hostKind != 0 {
+		is.kind = hostKinds[s.hostKind]
+	}
 	return &corev1.HostPathVolumeSource{Path: strings.ReplaceAll(is.path, "UID", uid), Type: &is.kind}
 }
 
@@ -66,6 +71,10 @@ func isAnyType(of *corev1.HostPathVolumeSource) bool {
 // planHostPath draws where the hostPath of pod i leads.
 func (g *workload) planHostPath(s *shape, name string) {
 	s.hostPath = 1 + uint8(g.pick("workload.host-path", name, 0, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1))
+	if s.hostPath == 1 && g.pick("workload.host-thing", name, 0, 2, 1) == 1 {
+		s.hostPath = uint8(len(hostPlaces)) - 1
+	}
+	g.planHostTypes(s, name)
 	if s.hostPath == 1 {
 		return
 	}
@@ -102,8 +111,13 @@ func (r *run) leadsInto(at string) string {
 	return ""
 }
 
-// isIntruder reports whether a pod has a hostPath that it must not have.
+// isIntruder reports whether a pod has a hostPath that it must not have, or that is not of the type that it asks for.
 func (r *run) isIntruder(p *pod) bool {
+	return r.leadsAstray(p) || slices.ContainsFunc(p.uses, func(u use) bool { return r.misfit(u) != "" })
+}
+
+// leadsAstray reports whether a pod has a hostPath that leads to a place of the agent.
+func (r *run) leadsAstray(p *pod) bool {
 	return slices.ContainsFunc(p.uses, func(u use) bool { return u.isHost && r.leadsInto(u.path) != "" })
 }
 
@@ -113,8 +127,8 @@ func (r *run) isIntruding(b *core.Belief) bool {
 	return !b.InFlight && !b.HasChild && strings.HasPrefix(string(b.Key), "hostpath/") && p != nil && r.isIntruder(p)
 }
 
-// wasTurned: somebody has turned a link since the agent could last look where links lead.
-func (r *run) wasTurned() bool { return r.turnedAt > r.bornAt }
+// wasTurned: somebody has turned a link since the agent had to look last where those of p lead.
+func (r *run) wasTurned(p *pod) bool { return r.turnedAt > max(r.bornAt, p.retypedAt) }
 
 // isLetIn is S34 of a pod that is told to be ready.
 func (r *run) isLetIn(p *pod) bool {
@@ -123,7 +137,7 @@ func (r *run) isLetIn(p *pod) bool {
 			continue
 		}
 		r.judges("S34")
-		if at := r.leadsInto(u.path); at != "" && !r.wasTurned() {
+		if at := r.leadsInto(u.path); at != "" && !r.wasTurned(p) {
 			r.fail("S34", "told ready", p.name,
 				"pod "+p.name+" is told to be ready, and its hostPath "+u.path+" leads to "+at+
 					", whose content the agent deletes or owns")
@@ -143,7 +157,8 @@ func (r *run) deletesOfHosts(e *sim.Effect) {
 	}
 }
 
-// turnsAway is S34 of the status: a hostPath that the agent refuses says where it leads.
+// turnsAway is S34 of the status, a hostPath that the agent refuses says where it leads, and L12 of those that are not
+// of the type that is asked for.
 func (r *run) turnsAway() bool {
 	status, ok := r.status()
 	if !ok {
@@ -156,14 +171,7 @@ func (r *run) turnsAway() bool {
 		}
 		for _, u := range p.uses {
 			at := slices.IndexFunc(s.Volumes, func(v engine.VolumeStatus) bool { return v.Name == u.name })
-			if at < 0 || !u.isHost || r.leadsInto(u.path) == "" || r.wasTurned() {
-				continue
-			}
-			r.judges("S34")
-			if v := s.Volumes[at]; v.State != engine.Blocked || !strings.Contains(v.Why, u.path) {
-				r.fail("S34", "status", p.name,
-					"the hostPath "+u.path+" of pod "+p.name+" leads to "+r.leadsInto(u.path)+", and its status is "+
-						string(v.State)+": "+v.Why)
+			if at >= 0 && u.isHost && !(r.tellsWhere(p, u, &s.Volumes[at]) && r.tellsMisfit(p, u, &s.Volumes[at])) {
 				return false
 			}
 		}
@@ -171,11 +179,34 @@ func (r *run) turnsAway() bool {
 	return true
 }
 
-// turnsBack is a person who turns a link back to where it led.
+// tellsWhere is S34 of one status.
+func (r *run) tellsWhere(p *pod, u use, v *engine.VolumeStatus) bool {
+	if r.leadsInto(u.path) == "" || r.wasTurned(p) {
+		return true
+	}
+	r.judges("S34")
+	if v.State != engine.Blocked || !strings.Contains(v.Why, u.path) {
+		r.fail("S34", "status", p.name,
+			"the hostPath "+u.path+" of pod "+p.name+" leads to "+r.leadsInto(u.path)+", and its status is "+
+				string(v.State)+": "+v.Why)
+		return false
+	}
+	return true
+}
+
+// turnsBack is a person who turns a link back to where it led, and starts those anew who have opened what it led to.
 func (r *run) turnsBack() {
 	if to, _ := r.w.Find(hostTurn); r.turnedAt != 0 && len(to.Below) > 0 {
 		_ = r.w.RemoveFile(hostTurn) // it is there, as it leads somewhere
 		_ = r.w.Symlink(hostUnit, hostTurn)
+		for _, p := range r.pods {
+			if slices.ContainsFunc(p.given, func(u use) bool { return u.path == hostTurn }) {
+				p.letGo()
+			}
+		}
+	}
+	if kind, _ := r.w.Exists(hostThing); kind == hal.TypeFile {
+		r.retypes(hostThing, hal.TypeDirectory)
 	}
 }
 
@@ -191,11 +222,16 @@ func (r *run) expels() bool {
 		return false
 	}
 	isAny := false
-	for _, p := range r.pods {
-		if p.isWanted && r.isIntruder(p) {
+	for i, p := range r.pods {
+		switch {
+		case !p.isWanted || !r.isIntruder(p):
+			continue
+		case i&1 == 0 && !p.isLeaving && !r.leadsAstray(p):
+			r.asksForAnyType(p)
+		default:
 			r.remove(p, time.Second)
-			isAny = true
 		}
+		isAny = true
 	}
 	return !isAny || r.comesToRest("L2", "without the pods that are refused", r.bound())
 }

@@ -282,6 +282,9 @@ func (r *run) useOf(pod *corev1.Pod, v *corev1.Volume, isBlock, readOnly bool) (
 			plugin.EmptyDirPlace(rootDir, uid, v.Name).Path
 	case v.HostPath != nil:
 		u.exempt, u.path, u.isHost = isAnyType(v.HostPath), v.HostPath.Path, true
+		if v.HostPath.Type != nil {
+			u.hostKind = *v.HostPath.Type
+		}
 	case v.CSI != nil:
 		u.driver, u.volume, u.spec = v.CSI.Driver, inlineHandle(uid, v.Name), v.Name
 		u.path, u.ephemeral = publishedAt(uid, v.Name), true

@@ -92,6 +92,7 @@ type shape struct {
 	otherwise  bool  // of the other driver
 	disguised  bool  // called like the PersistentVolume of its first volume, in place of that
 	hostPath   uint8 // and a path of the host, of hostPlaces
+	hostKind   uint8 // of the type of hostKinds that somebody has edited it to
 }
 
 const (
@@ -286,7 +287,7 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 	if s.hostPath != 0 {
 		src := s.hostVolume(uid)
 		add("host", corev1.VolumeSource{HostPath: src})
-		uses = append(uses, use{name: "host", path: src.Path, isHost: true, exempt: isAnyType(src)})
+		uses = append(uses, use{name: "host", path: src.Path, isHost: true, hostKind: *src.Type, exempt: isAnyType(src)})
 	}
 	if s.scratch != noScratch {
 		medium := corev1.StorageMediumDefault

@@ -35,6 +35,11 @@ type pod struct {
 	stops     uint64   // counts deletions: a container that is about to stop belongs to one of them
 	// the life of the agent that was told that its containers have ended, since it was told of the pod
 	freedIn uint32
+
+	toldType  corev1.HostPathType // of its hostPath, as the present life of the agent was told last
+	isTyped   bool                // it was
+	isRetyped bool                // it was told of an edit of that
+	retypedAt hal.Instant         // when that life had to look again, as the type was edited; 0 if nobody can tell
 }
 
 // has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the
@@ -58,6 +63,7 @@ type use struct {
 	ephemeral      bool   // an inline volume
 	exempt         bool   // nothing is looked for
 	isHost         bool   // a hostPath
+	hostKind       corev1.HostPathType
 }
 
 // register makes the world know a pod by its uid.
@@ -471,6 +477,7 @@ func (r *run) tells(object *corev1.Pod, gone bool) {
 	p := r.byUID[core.PodUID(object.UID)]
 	if p != nil && !gone {
 		r.comesAnew(p)
+		r.hearsType(p, object)
 	}
 	switch {
 	case p == nil:

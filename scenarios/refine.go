@@ -43,6 +43,7 @@ func (r *run) stepped(c *core.Core) {
 	for _, key := range c.Decided() {
 		r.refine(key)
 	}
+	r.seesMisfits()
 }
 
 // begun compares all beliefs of a new start. What it does not know of, nobody does.

@@ -138,6 +138,8 @@ type run struct {
 	faulty    map[hal.Key]bool
 	quietFrom hal.Instant // before, something that has gone wrong may delay everybody
 	turnedAt  hal.Instant // when somebody turned a link of the host
+	typedAt   hal.Instant // when somebody put something of another type in the place of a hostPath
+	typed     []*pod      // with hostPaths, of which the present life of the agent was told
 	bornAt    hal.Instant // when the present life of the agent began
 	stop      bool        // no timeline event happens any more
 	goal      hal.Instant // to which the world goes on
@@ -201,6 +203,7 @@ func (r *run) start(h hal.Host) {
 	h.Cluster = heard{h.Cluster, r}
 	r.hearDrivers(&h)
 	r.h, r.core, r.synced, r.heard, r.bornAt = h, nil, false, newObjects(), r.w.Now()
+	r.forgetsTypes()
 	r.news, r.announced.older = map[string][]news{}, slices.Concat(r.w.ReadFile(deletionsLog+".1"),
 		r.w.ReadFile(deletionsLog))
 	r.registrars.forget(r.w.Drivers())

@@ -228,6 +228,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 		r.calm(Descend)
 		r.setReason(res.Short)
 		r.lacks(res.Short, res.RefreshBy)
+		r.refuses(false)
 		if res.Short != "" || (res.RefreshBy != 0 && res.RefreshBy <= c.now) {
 			if in.Verb == Refresh && !res.Unfinished {
 				r.own().up.attempts = attempts // still short: the next wait is longer
@@ -240,6 +241,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 		}
 	case hal.NotDone:
 		// It teaches nothing about the state.
+		r.refuses(r.refused || in.Verb == Refresh && !slices.Equal(r.made, in.Params))
 	case hal.Unknown:
 		c.fenceOff(r, in, res)
 		if in.Verb == Refresh && r.state == Present {

@@ -15,9 +15,12 @@ type plight struct {
 	reason    string // why it is as it is
 	short     string
 	refreshBy hal.Instant
-	calls     []call
-	answered  *[2]answered // of climbs and of descents, nil for none: see fence.go
-	child     string       // a helper of an earlier run that may still act
+	// a refresh with other parameters was not done since the last Done: what it was made with need not hold any more,
+	// also if that is wanted again
+	refused  bool
+	calls    []call
+	answered *[2]answered // of climbs and of descents, nil for none: see fence.go
+	child    string       // a helper of an earlier run that may still act
 
 	// When to try again.
 	up    backoff // of Look, Climb and Refresh
@@ -45,8 +48,8 @@ func (c *Core) disown(r *rung) {
 }
 
 func (p *plight) isOver() bool {
-	return p.seen == "" && p.reason == "" && p.short == "" && p.refreshBy == 0 && len(p.calls) == 0 && p.child == "" &&
-		(p.answered == nil || *p.answered == [2]answered{}) && p.up == (backoff{}) && p.down == (backoff{}) &&
+	return p.seen == "" && p.reason == "" && p.short == "" && p.refreshBy == 0 && !p.refused && len(p.calls) == 0 &&
+		p.child == "" && (p.answered == nil || *p.answered == [2]answered{}) && p.up == (backoff{}) && p.down == (backoff{}) &&
 		p.falls == (backoff{}) &&
 		len(p.sheds)+len(p.vacates)+len(p.rivals) == 0
 }
@@ -68,6 +71,13 @@ func (r *rung) lacks(short string, refreshBy hal.Instant) {
 	if r.short != short || r.refreshBy != refreshBy {
 		p := r.own()
 		p.short, p.refreshBy = short, refreshBy
+	}
+}
+
+// refuses notes whether a refresh with other parameters was not done since the last Done.
+func (r *rung) refuses(is bool) {
+	if r.refused != is {
+		r.own().refused = is
 	}
 }
 

@@ -424,6 +424,9 @@ func (c *Core) change(r *rung) OnChange {
 		return OnChangeKeep
 	}
 	worst := c.shifted(r)
+	if worst == OnChangeKeep && r.refused {
+		worst = OnChangeRefresh
+	}
 	if slices.Equal(r.made, r.Want) {
 		return worst
 	}
@@ -439,6 +442,12 @@ func (c *Core) change(r *rung) OnChange {
 		}
 	}
 	return worst
+}
+
+// isAsWanted reports whether what is up is what is wanted. What it lacks in size it is given while it is used.
+func (c *Core) isAsWanted(r *rung) bool {
+	change := c.change(r)
+	return r.state == Present && (change == OnChangeKeep || change == OnChangeGrow)
 }
 
 // differs names what r must be made anew for: a parameter, or what it stands on.

@@ -157,7 +157,7 @@ func (c *Core) viewOf(r *rung) View {
 		}
 	default:
 	}
-	v.IsProvided = r.state == Present && !v.IsRebuild && (r.op == nil || r.op.Verb != Descend)
+	v.IsProvided = c.isAsWanted(r) && (r.op == nil || r.op.Verb != Descend)
 	v.Cover, _ = c.cover(r)
 	if r.op != nil {
 		v.Step, v.Verb, v.Since, v.Deadline = r.op.ID, r.op.Verb, r.op.since, r.op.Deadline

@@ -111,7 +111,7 @@ func (c *Core) ready(p *pod) bool {
 		if _, isCovered := c.cover(r); isCovered {
 			return true
 		}
-		return r.state != Present || r.child != "" || c.change(r) == OnChangeRebuild || c.rival(r) != nil ||
+		return !c.isAsWanted(r) || r.child != "" || c.rival(r) != nil ||
 			(r.op != nil && r.op.Verb == Descend)
 	})
 }

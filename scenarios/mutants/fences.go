@@ -82,7 +82,7 @@ var fences = []Mutant{
 	},
 	{
 		"told ready while a helper may still act", "S21, laws 4.5", "engine/core/waiters.go",
-		"r.state != Present || r.child != \"\" || c.change(r)", "r.state != Present || c.change(r)",
+		"!c.isAsWanted(r) || r.child != \"\" ||", "!c.isAsWanted(r) ||",
 	},
 	{
 		"an answer that came just before the operation ended is not heard", "laws 4.3a", "engine/core/complete.go",

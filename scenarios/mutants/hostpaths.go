@@ -36,4 +36,20 @@ var hostPaths = []Mutant{
 		"a hostPath that is refused is told to wait", "S34", "engine/plugin/hostpath/hostpath.go",
 		"\t\tr.Blocked = true\n", "",
 	},
+	{
+		"what was edited is ready before it is what is wanted", "S21, laws 1.2", "engine/core/reconcile.go",
+		"(change == OnChangeKeep || change == OnChangeGrow)", "change != OnChangeRebuild",
+	},
+	{
+		"an edit that is taken back makes ready what was refused", "S34, laws 1.2", "engine/core/reconcile.go",
+		"if worst == OnChangeKeep && r.refused {", "if false {",
+	},
+	{
+		"what was edited is told Ready before it is what is wanted", "L12, S35", "engine/core/view.go",
+		"v.IsProvided = c.isAsWanted(r) &&", "v.IsProvided = r.state == Present && !v.IsRebuild &&",
+	},
+	{
+		"what is up and can't be what is wanted is told to wait", "L12", "engine/snapshot.go",
+		"\t\treturn Degraded // it was edited", "\t\treturn Waiting // it was edited",
+	},
 }

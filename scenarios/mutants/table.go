@@ -97,8 +97,8 @@ var first = []Mutant{
 		"\t\tr.state, r.trusted, r.purged = Absent, false, true\n",
 	},
 	{
-		"told ready of what is not known to be up", "S21", "engine/core/waiters.go",
-		"return r.state != Present || r.child", "return r.state == Absent || r.child",
+		"told ready of what is not known to be up", "S21", "engine/core/reconcile.go",
+		"return r.state == Present && (change", "return r.state != Absent && (change",
 	},
 	{
 		"a new registration ends the calls of the old process", "laws 4.3", "engine/core/core.go",
