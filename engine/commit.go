@@ -160,7 +160,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	err := m.journal.Settle(batch)
 	m.commits.failed = err != nil
 	m.mend()
-	if hal.Is(err, syscall.ENOENT) {
+	if hal.Is(err, syscall.ENOENT) || hal.Is(err, syscall.ERANGE) {
 		m.lost(m.journal.File(), "")
 	}
 	if m.own.again {

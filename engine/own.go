@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/identity"
+	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -16,6 +17,9 @@ import (
 // ownAgain is when own files are looked at once more that could not be looked at.
 const ownAgain = time.Second
 
+// contentEvery is how often the content of the journal is compared with what was written, if its file has changed since.
+const contentEvery = 2 * time.Minute
+
 // own is the watch over the agent's own files.
 type own struct {
 	isLooking bool
@@ -24,6 +28,10 @@ type own struct {
 	journal   string   // the file of the journal that is followed
 	is        hal.Info // which file that is, and its size, which does not change; zero if nobody could look
 	isAsked   bool     // somebody is looking which file that is
+	changed   int64    // see hal.Info, of that file at the last look
+	isChecked bool     // its content was read since that changed, and a look later once more: see hal.Info.Changed
+	isPlanned bool     // the next look at its content
+	isDue     bool     // the next look is at its content as well
 	end       func()   // the end of that
 	identity  hal.Info // of the identity file, when it was good last; zero before the first look
 	told      string   // why the identity file could not be written again, as it was told last
@@ -45,6 +53,7 @@ func (m *VolumeManager) watchOwn() {
 		m.h.Watches.Directory(dir, m.ownChanged)
 	}
 	m.followJournal()
+	m.checkLater()
 }
 
 // followJournal watches the present file of the journal: it may go alone, and its directory stay.
@@ -53,7 +62,7 @@ func (m *VolumeManager) followJournal() {
 	if file == m.own.journal {
 		return
 	}
-	m.own.journal, m.own.is, m.own.isAsked = file, hal.Info{}, true
+	m.own.journal, m.own.is, m.own.isAsked, m.own.isChecked = file, hal.Info{}, true, false
 	m.h.Runtime.Go(func() {
 		end := m.h.Watches.Path(file, m.ownChanged)
 		info, err := m.h.Tree.Stat(hal.Call{}, file)
@@ -65,12 +74,27 @@ func (m *VolumeManager) followJournal() {
 			m.own.isAsked = false
 			if err == nil {
 				m.own.is = whichFile(info)
+			} else {
+				m.ownChanged()
 			}
 			if m.own.end != nil {
 				m.own.end()
 			}
 			m.own.end = end
 		})
+	})
+}
+
+// checkLater plans the next look at the content of the journal.
+func (m *VolumeManager) checkLater() {
+	if m.own.isPlanned || m.stopping {
+		return
+	}
+	m.own.isPlanned = true
+	m.h.Runtime.At(m.h.Runtime.Now().Add(contentEvery), func() {
+		m.own.isPlanned, m.own.isDue = false, true
+		m.checkLater()
+		m.ownChanged()
 	})
 }
 
@@ -81,9 +105,15 @@ func (m *VolumeManager) ownChanged() {
 		return
 	}
 	m.own.isLooking, m.own.again = true, false
-	file, was := m.journal.File(), m.own.identity
+	file, was, own, print := m.journal.File(), m.own.identity, m.own, m.journal.Print()
+	m.own.isDue = false
 	m.h.Runtime.Go(func() {
-		journal, journalErr := m.h.Tree.Stat(hal.Call{}, file)
+		is, journalErr := m.h.Tree.Stat(hal.Call{}, file)
+		isOld := is.Changed != 0 && is.Changed == own.changed
+		hasContent := own.isDue && journalErr == nil && own.is == whichFile(is) && !(isOld && own.isChecked)
+		if hasContent {
+			journalErr = print.Check(&m.h, hal.Call{})
+		}
 		id, isBad, idErr := m.lookAtIdentity(was)
 		if isBad {
 			idErr = identity.Write(&m.h, hal.Call{}, m.cfg.RootDir, m.identity)
@@ -93,8 +123,11 @@ func (m *VolumeManager) ownChanged() {
 			if !isBad {
 				m.own.identity = id
 			}
+			if hasContent {
+				m.own.changed, m.own.isChecked = is.Changed, isOld && journalErr == nil
+			}
 			switch {
-			case journalErr != nil || file != m.own.journal || m.own.is == whichFile(journal):
+			case journalErr != nil || file != m.own.journal || m.own.is == whichFile(is):
 			case m.own.isAsked:
 				m.own.again = true
 			case m.own.is == hal.Info{}:
@@ -138,7 +171,8 @@ func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 	// else the journal was written meanwhile, and it is another file by now
 	isSame := !m.commits.busy && m.journal.File() == file
 	isUnsure := errors.Is(journalErr, errUnsure)
-	isLost := hal.Is(journalErr, syscall.ENOENT) || errors.Is(journalErr, errReplaced) || isUnsure
+	isLost := hal.Is(journalErr, syscall.ENOENT) || errors.Is(journalErr, errReplaced) || isUnsure ||
+		errors.Is(journalErr, journal.ErrChanged)
 	if isLost && isSame && m.journal.Stats().Why == "" {
 		if !isUnsure {
 			m.lost(file, "")

@@ -80,9 +80,13 @@ type Tree interface {
 type Files interface {
 	// Read returns the content. EFBIG if it is longer than limit bytes.
 	Read(c Call, path string, limit int64) ([]byte, error)
+	// ReadAt reads into b from offset on, and returns how many bytes it has read: fewer than b has at the end of the
+	// file, 0 beyond it.
+	ReadAt(c Call, path string, offset int64, b []byte) (int, error)
 	// Write makes the file with mode, or truncates it, and writes data.
 	Write(c Call, path string, data []byte, mode uint32) error
-	// WriteAt writes data at offset of an existing file.
+	// WriteAt writes data at offset of an existing file. ERANGE if the file ends before offset, as somebody has cut it
+	// short: a hole would read as zeros.
 	WriteAt(c Call, path string, offset int64, data []byte) error
 	// Allocate makes the file with mode if missing and at least size bytes long, what is added zero filled, its blocks
 	// reserved (fallocate(2)): a later WriteAt within size does not meet ENOSPC. What is there stays, and a longer file

@@ -125,6 +125,7 @@ func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
 		return false
 	}
 	_ = r.removeTree(journalDir)
+	r.root.spoilt = spoilt{}
 	const first = "/journal.1" // a spare is not needed
 	r.root.others = w.ReadFile(otherJournal + first)
 	r.w.WriteFile(journalDir+first, r.root.others)
@@ -217,7 +218,8 @@ func (r *run) takenByBroken(p *pod) int64 {
 	newest := uint64(0)
 	for _, name := range r.w.Entries(journalDir) {
 		if g, ok := journal.Generation(name); ok && g >= newest {
-			if e, err := journal.Examine(g, r.w.ReadFile(journalDir+"/"+name)); err == nil && e.Whole {
+			b := r.w.ReadFile(journalDir + "/" + name)
+			if e, err := journal.Examine(g, b, int64(len(b)), r.w.BootID()); err == nil && e.Whole {
 				newest, last = g, e
 			}
 		}
@@ -347,6 +349,7 @@ func (r *run) topOf(path string) hal.Mount {
 
 func (r *run) putsJournalBack() {
 	_ = r.removeTree(journalDir)
+	r.root.spoilt = spoilt{}
 	for _, name := range slices.Sorted(maps.Keys(r.backup)) {
 		r.w.WriteFile(journalDir+"/"+name, r.backup[name])
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/hal"
 )
 
 // This file is what the host asks the engine once the world is calm, and what must be answered.
@@ -14,8 +15,14 @@ const readIn = 2 * time.Second
 
 // isQuiet lets some time pass in which nothing may be done.
 func (r *run) isQuiet() bool {
-	seen := r.failedAt.Add(failureTold) // until then the agent may not have looked
-	if r.failedAt != 0 && r.w.Now() < seen && (!r.until(seen) || !r.comesToRest("L2", "converged", r.bound())) {
+	seen := hal.Instant(0) // until then the agent may not have looked
+	if r.failedAt != 0 {
+		seen = r.failedAt.Add(failureTold)
+	}
+	if r.root.woundedAt != 0 {
+		seen = max(seen, r.root.woundedAt.Add(noticing))
+	}
+	if r.w.Now() < seen && (!r.until(seen) || !r.comesToRest("L2", "converged", r.bound())) {
 		return false
 	}
 	before, since := r.actual, r.w.Now()

@@ -33,6 +33,8 @@ type rootWorld struct {
 	unpruned   map[string]bool // names without a volume that the present life could not remove
 	forgotten  bool            // the journal was lost: nothing says whose data is that it knew of
 	isSwept    bool            // a start has come since all pods were deleted
+	spoilt     spoilt
+	woundedAt  hal.Instant     // when somebody changed own files in place last
 	unseen     map[string]bool // emptyDirs that containers have, and that no life has seen since the journal was lost
 }
 
@@ -60,6 +62,7 @@ func (r *run) isCopied() {
 // bars notes at a start whether it may change anything.
 func (r *run) bars() {
 	r.root.left, r.root.unpruned = map[string]bool{}, map[string]bool{}
+	r.root.spoilt.isRead = r.isSpoilt()
 	file := identity.File(rootDir)
 	_, isOurs := r.w.Exists(file)
 	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the
@@ -203,8 +206,14 @@ func (r *run) losesOwn(name string) {
 	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
 		return
 	}
-	r.root.mayRefuse, r.root.lostAt = true, r.w.Now()
+	r.root.spoilt = spoilt{}
 	_ = r.removeTree(path.Clean(identity.Dir(rootDir) + "/" + name)) // what is not there need not go
+	r.hasLost()
+}
+
+// hasLost notes that own files of the agent are gone, or damaged.
+func (r *run) hasLost() {
+	r.root.mayRefuse, r.root.lostAt = true, r.w.Now()
 	if r.host != nodeName && !r.alive() && r.w.AgentLives() {
 		r.w.KillAgent() // a start that may not have read the file yet was given another name
 	}
@@ -248,34 +257,8 @@ func (r *run) removes(at string) {
 		r.losesLog()
 	}
 	if journal := identity.Dir(rootDir) + "/journal"; at == journal || below(journal, at) {
-		r.root.lostAt = r.w.Now()
+		r.root.lostAt, r.root.spoilt = r.w.Now(), spoilt{}
 	}
-}
-
-// rots turns a byte of the journal while no agent lives.
-func (r *run) rots() {
-	if r.w.AgentLives() || !r.spoilsJournal() {
-		return
-	}
-	r.forgets()
-}
-
-// spoilsJournal turns a byte in the middle of what the journal holds. It reports whether there is one.
-func (r *run) spoilsJournal() bool {
-	dir := identity.Dir(rootDir) + "/journal"
-	name, used := "", []byte(nil)
-	for _, file := range r.w.Entries(dir) {
-		if data := bytes.TrimRight(r.w.ReadFile(dir+"/"+file), "\x00"); len(data) > len(used) {
-			name, used = file, data
-		}
-	}
-	if len(used) == 0 {
-		return false
-	}
-	data := r.w.ReadFile(dir + "/" + name)
-	data[len(used)/2] ^= 0x40
-	r.w.WriteFile(dir+"/"+name, data)
-	return true
 }
 
 // lapse is what nobody can know of a place once the journal is lost.

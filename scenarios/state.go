@@ -66,6 +66,7 @@ type visit struct {
 	// when the reading of the mount table that is under way began, in steps; else more than there are
 	since      uint64
 	generation uint64 // of the first file of the journal that was met
+	boot       hal.BootID
 	seen       map[address]uint64
 	names      map[aName]uint64
 	isCovered  bool
@@ -102,10 +103,10 @@ func (t *story) state(c *Comparer, dies bool) (State, bool) {
 	}
 	v := &visit{
 		Comparer: c, now: t.w.Now(), isDead: dies || !t.w.AgentLives(), since: math.MaxUint64,
-		seen: map[address]uint64{}, names: map[aName]uint64{},
+		boot: t.w.BootID(), seen: map[address]uint64{}, names: map[aName]uint64{},
 		isCovered: t.s.mountsOver(), leaks: t.r.leaks,
 	}
-	v.isUnread = v.isDead || t.r.core == nil
+	v.isUnread = v.isDead || t.r.core == nil || t.r.root.woundedAt != 0
 	v.hash.SetSeed(c.seed)
 	if t.r.h.Runtime != nil {
 		v.agent = t.r.h.Runtime.Now()

@@ -78,9 +78,10 @@ var notAsItIs = fieldsAs(map[as]string{
 		core.Core: now step lastOp lastSeq order fresh stale round decided batch atlas keepers work
 		core.rung: seq spot
 		core.Record: Seq
-		journal.Journal: live generation end seq synced buffer batch
+		journal.Journal: live generation end seq synced sum buffer batch
 		engine.VolumeManager: h node cfg lastWaiter
 		engine.ears: runtime cluster
+		engine.own: changed isChecked
 		scrub.Scrubber: seed key mu fresh old
 		engine.socket: gen`,
 	asName: `

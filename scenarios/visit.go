@@ -151,13 +151,14 @@ func (v *visit) journal(name string, file reflect.Value) {
 		v.generation = generation
 	}
 	v.number(generation - v.generation)
-	v.number(uint64(file.FieldByName("size").Int()))
+	size := file.FieldByName("size").Int()
+	v.number(uint64(size))
 	image := imageOf(file)
-	v.examine(generation, image)
+	v.examine(generation, image, size)
 	for _, u := range undo {
 		before := slices.Clone(image)
 		putSector(before, int(u.FieldByName("sector").Int()), u.FieldByName("old"))
-		v.examine(generation, before)
+		v.examine(generation, before, size)
 	}
 }
 
@@ -191,12 +192,12 @@ func putSector(image []byte, i int, sector reflect.Value) {
 
 // examine adds what a start would make of a file of the journal. Of a spare, which is no generation, it looks whether
 // it was written to.
-func (v *visit) examine(generation uint64, image []byte) {
+func (v *visit) examine(generation uint64, image []byte, size int64) {
 	if generation == 0 {
 		v.flag(slices.ContainsFunc(image, func(b byte) bool { return b != 0 }))
 		return
 	}
-	e, err := journal.Examine(generation, image)
+	e, err := journal.Examine(generation, image, size, v.boot)
 	v.flag(err == nil)
 	v.value(reflect.ValueOf(e))
 }

@@ -34,6 +34,7 @@ func (g *workload) planRoot() {
 		}
 	}
 	g.planLosses()
+	g.planWounds()
 	g.planDenials()
 }
 

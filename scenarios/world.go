@@ -355,6 +355,7 @@ func (r *run) logged(e engine.Entry) {
 		r.reveals("log", e.Message, f)
 	}
 	r.readsLog(e)
+	r.tellsOfDamage(e)
 	switch e.Message {
 	case "start refused, nothing was touched":
 		r.refused(e.Fields[1])

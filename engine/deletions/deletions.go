@@ -40,13 +40,14 @@ type Entry struct {
 
 // Log is the log of one root directory. It is used by one thread of control at a time.
 type Log struct {
-	dir   string
-	seq   uint64 // of the last entry
-	end   int64  // where the next line goes; below 0 if what is there can't be continued
-	inode uint64 // of the file, as it was written last; 0 if somebody has to look
-	begun uint64 // the last entry before the file was begun, or found to be another
-	lost  uint64 // the last entry that is, or may be, neither in the file nor in the older one
-	spare bool   // the spare is there
+	dir     string
+	seq     uint64 // of the last entry
+	end     int64  // where the next line goes; below 0 if what is there can't be continued
+	inode   uint64 // of the file, as it was written last; 0 if somebody has to look
+	changed int64  // of it, see hal.Info
+	begun   uint64 // the last entry before the file was begun, or found to be another
+	lost    uint64 // the last entry that is, or may be, neither in the file nor in the older one
+	spare   bool   // the spare is there
 }
 
 // File is the log below dir, volnode's own directory.
@@ -139,7 +140,12 @@ func (l *Log) append(h *hal.Host, c hal.Call, entries, before []Entry) error {
 // isThere reports whether the file is the one that was written last, as it was left.
 func (l *Log) isThere(h *hal.Host, c hal.Call) bool {
 	info, err := h.Tree.Stat(c, File(l.dir))
-	return err == nil && info.Inode == l.inode && info.Size == l.end
+	return err == nil && l.isAsLeft(info)
+}
+
+// isAsLeft reports whether a file is the one that was written last, and nobody has changed it since.
+func (l *Log) isAsLeft(info hal.Info) bool {
+	return info.Inode == l.inode && info.Size == l.end && info.Changed == l.changed
 }
 
 // reserve makes the spare. If there is no room, the next entry tries again.
@@ -153,7 +159,7 @@ func (l *Log) reserve(h *hal.Host, c hal.Call) {
 func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
 	file, found := File(l.dir), []byte(nil)
 	info, err := h.Tree.Stat(c, file)
-	isAnother := info.Inode != l.inode || info.Size != l.end
+	isAnother := !l.isAsLeft(info)
 	switch {
 	case hal.Is(err, syscall.ENOENT):
 		l.end = 0
@@ -188,7 +194,7 @@ func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
 	}
 	l.end += int64(len(lines))
 	if info, err = h.Tree.Stat(c, file); err == nil {
-		l.inode = info.Inode
+		l.inode, l.changed = info.Inode, info.Changed
 	}
 	return nil
 }

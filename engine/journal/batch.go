@@ -77,13 +77,17 @@ func (b *Batch) appendFrame(h *hal.Host, c hal.Call) error {
 // writeGeneration writes the image to the spare and gives it its name. The generation before stays until that is
 // durable.
 func (b *Batch) writeGeneration(h *hal.Host, c hal.Call) error {
+	spare := b.path(nameSpare)
+	if b.spare { // somebody may have cut it short, or removed it
+		info, err := h.Tree.Stat(c, spare)
+		b.spare = err == nil && info.Size >= b.spareSize
+	}
 	if !b.spare {
 		b.makeSpare(h, c)
 		if !b.spare {
 			return b.spareError
 		}
 	}
-	spare := b.path(nameSpare)
 	if b.need > b.spareSize {
 		if err := h.Files.Allocate(c, spare, b.need, fileMode); err != nil {
 			b.spareError = err

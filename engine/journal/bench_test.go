@@ -55,7 +55,7 @@ func BenchmarkLoad(b *testing.B) {
 	image := d.names[file].data
 	b.ReportAllocs()
 	for b.Loop() {
-		im, err := parseImage(file, image, j.generation)
+		im, err := parseImage(file, image, int64(len(image)), j.generation, j.boot)
 		require.NoError(b, err)
 		got, memory := content{}, []core.Line(nil)
 		for _, f := range im.frames {

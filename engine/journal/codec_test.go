@@ -86,7 +86,8 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		}
 		snapshot := j.snapshot()
 		require.LessOrEqual(t, int64(len(snapshot)), headerSize+j.ledger.used+int64(frameSize(10)))
-		im, err := parseImage("f", append(snapshot, make([]byte, 100)...), 7)
+		appendHeader(snapshot[:0], header{generation: 7})
+		im, err := parseImage("f", append(snapshot, make([]byte, 100)...), 1<<20, 7, 1)
 		require.NoError(t, err)
 		require.Empty(t, im.damages)
 		require.True(t, im.whole)
@@ -109,6 +110,7 @@ func FuzzDecode(f *testing.F) {
 		j.ledger.put(&r, len(appendRecord(nil, &r)), int64(i))
 	}
 	image := j.snapshot()
+	appendHeader(image[:0], header{generation: 1, boot: 1, size: 1 << 13})
 	j.enter([]core.Line{put(publish(1, 1)), {Key: "stage/v2", Drop: true, Sync: true}})
 	f.Add(append(slices.Clone(image), j.buffer...))
 	f.Add(image[:headerSize])
@@ -116,7 +118,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, _ = decodeBatch(nil, b)
 		_, _, _ = decodeRecord(b)
-		im, err := parseImage("f", b, 1)
+		im, err := parseImage("f", b, int64(len(b)), 1, 1)
 		if err != nil {
 			return
 		}
@@ -124,10 +126,10 @@ func FuzzDecode(f *testing.F) {
 		for _, fr := range im.frames {
 			again := appendHead(nil, fr.kind, fr.seq, fr.synced)
 			again = sealFrame(append(again, fr.payload...), 0, sealOf(1))
-			_, generation, err := parseHeader(b)
-			if err == nil && generation != 1 {
+			is, err := parseHeader(b)
+			if err == nil && is.generation != 1 {
 				again = sealFrame(append(appendHead(nil, fr.kind, fr.seq, fr.synced), fr.payload...), 0,
-					sealOf(generation))
+					sealOf(is.generation))
 			}
 			require.True(t, bytes.Equal(again[:frameHead], b[fr.at:fr.at+frameHead]), "a frame without a good checksum")
 			_ = got.apply(fr, &memory)

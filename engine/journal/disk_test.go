@@ -19,6 +19,7 @@ type disk struct {
 	changes []map[string]*inode // of names since the last sync of their directory; nil takes a name away
 	quota   int64               // bytes allocated at most; 0 is no limit
 	read    int64               // bytes that were read
+	boot    hal.BootID
 
 	calls []string
 	// fault is asked before each call; it returns the errno of the call, or panics.
@@ -46,7 +47,14 @@ func newDisk() *disk {
 	return &disk{names: map[string]*inode{"/r": root}, durable: map[string]*inode{"/r": root}}
 }
 
-func (d *disk) host() *hal.Host { return &hal.Host{Tree: d, Files: d} }
+func (d *disk) host() *hal.Host { return &hal.Host{Tree: d, Files: d, Runtime: boot{id: d.boot}} }
+
+type boot struct {
+	hal.Runtime
+	id hal.BootID
+}
+
+func (b boot) BootID() hal.BootID { return b.id }
 
 func (d *disk) call(op, p string) error {
 	d.calls = append(d.calls, op+" "+path.Base(p))
@@ -130,7 +138,26 @@ func (d *disk) List(_ hal.Call, p string) ([]hal.Entry, error) {
 	return out, nil
 }
 
-func (d *disk) Stat(hal.Call, string) (hal.Info, error) { panic("not a call of the journal") }
+func (d *disk) Stat(_ hal.Call, p string) (hal.Info, error) {
+	if err := d.call("stat", p); err != nil {
+		return hal.Info{}, err
+	}
+	if d.names[p] == nil {
+		return hal.Info{}, d.error("stat", p, syscall.ENOENT)
+	}
+	return hal.Info{Type: hal.TypeFile, Size: int64(len(d.names[p].data))}, nil
+}
+
+func (d *disk) ReadAt(_ hal.Call, p string, offset int64, b []byte) (int, error) {
+	if err := d.call("read at", p); err != nil {
+		return 0, err
+	}
+	if d.names[p] == nil {
+		return 0, d.error("read", p, syscall.ENOENT)
+	}
+	data := d.names[p].data
+	return copy(b, data[min(offset, int64(len(data))):]), nil
+}
 
 func (d *disk) Read(_ hal.Call, p string, limit int64) ([]byte, error) {
 	if err := d.call("read", p); err != nil {
@@ -154,6 +181,9 @@ func (d *disk) WriteAt(_ hal.Call, p string, offset int64, data []byte) error {
 	f := d.names[p]
 	if f == nil {
 		return d.error("write", p, syscall.ENOENT)
+	}
+	if offset > int64(len(f.data)) {
+		return d.error("write", p, syscall.ERANGE)
 	}
 	if offset+int64(len(data)) > int64(len(f.data)) {
 		panic("a write outside of what was allocated")
@@ -214,7 +244,7 @@ func grown(b []byte, size int) []byte {
 
 // cut is the disk after the power was cut. choose returns a number below n.
 func (d *disk) cut(choose func(n int) int) *disk {
-	after := &disk{names: maps.Clone(d.durable), quota: d.quota}
+	after := &disk{names: maps.Clone(d.durable), quota: d.quota, boot: d.boot + "+"}
 	for _, change := range d.changes {
 		if choose(2) == 1 {
 			apply(after.names, change)

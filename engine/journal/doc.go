@@ -15,7 +15,7 @@
 //
 // A generation is a header and frames, little endian, frames aligned to eight bytes, zeros after the last:
 //
-//	header  magic 8 · version 4 · zero 4 · generation 8 · zero 36 · crc32c 4
+//	header  magic 8 · version 4 · zero 4 · generation 8 · boot 8 · size 8 · zero 20 · crc32c 4
 //	frame   magic 4 · crc32c 4 · length 4 · kind 4 · seq 8 · synced 8 · payload · zeros · trailer 4
 //
 // Magic, version and checksum of the header stand at these places in every version. A frame's checksum covers all
@@ -26,8 +26,9 @@
 // # What a reader makes of damage
 //
 // Bytes that are no frame lose what stood there. They are damage if a batch that was durable is missing: something
-// of the snapshot, or a batch that a later frame calls synced. They are what a power cut leaves if no frame says so
-// and the write is seen to be incomplete: its trailer or a sector of it was never written. Dropping that is right:
+// of the snapshot, or a batch that a later frame calls synced; if frames follow them and no power was cut since the
+// generation was begun, as the boot is the same; and if the file is shorter than its header says. Else they are what a
+// power cut leaves, if the write is seen to be incomplete: its end or a sector of it was never written. Dropping that is right:
 // no operation starts before its batch is acknowledged. Frames behind damage are used, since a line replaces the
 // whole record of its key. A record of which a later line may be lost is in doubt. Its doubt is written with the
 // generation that the start begins, since the next start reads that one and sees no damage.

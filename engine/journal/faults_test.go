@@ -62,7 +62,7 @@ func TestRotation(t *testing.T) {
 		require.NoError(t, add(j, d, put(stage(1)), put(stage(2))))
 	}
 	require.Equal(t, []string{
-		"write journal.spare", "sync journal.spare", "rename journal.spare", "sync journal", "remove journal.1",
+		"stat journal.spare", "write journal.spare", "sync journal.spare", "rename journal.spare", "sync journal", "remove journal.1",
 		"remove journal.spare", "allocate journal.spare",
 	}, d.calls)
 	_, loaded := openOn(t, d.restart(), testSize)
@@ -199,8 +199,8 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	openOn(t, d, testSize)
 	f := d.names[testDir+"/journal.1"]
 	f.data[8] = Version + 1
-	copy(f.data, appendHeader(nil, 1)[:8])
-	seal := appendHeader(nil, 1)
+	copy(f.data, appendHeader(nil, header{generation: 1})[:8])
+	seal := appendHeader(nil, header{generation: 1})
 	seal[8] = Version + 1
 	copy(f.data, resealed(seal))
 	before := slices.Clone(f.data)
@@ -459,7 +459,7 @@ func TestMissingBatches(t *testing.T) {
 
 // reread is a file of one generation with the number of another.
 func reread(data []byte, from, to uint64) []byte {
-	out := appendHeader(nil, to)
+	out := appendHeader(nil, header{generation: to})
 	for _, f := range scan(data, from).frames {
 		for len(out) < f.at {
 			out = append(out, 0)

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"hash/fnv"
+
+	"github.com/volnode/volnode/hal"
 )
 
 // Version is the version of the format that this package writes, and the newest that it reads.
@@ -105,12 +108,29 @@ func parseFrame(image []byte, at int, of seal) (frame, int, bool) {
 	}, size, true
 }
 
-func appendHeader(b []byte, generation uint64) []byte {
+// header is what a generation says of itself. An older volnode left boot and size zero, and reads a header with them.
+type header struct {
+	version    uint32
+	generation uint64
+	boot       uint64 // see bootOf; 0 if it is not known
+	size       int64  // the file is never shorter
+}
+
+// bootOf is a hash of a boot's name, never 0.
+func bootOf(id hal.BootID) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id))
+	return max(h.Sum64(), 1)
+}
+
+func appendHeader(b []byte, h header) []byte {
 	at := len(b)
 	b = append(b, headerMagic...)
 	b = binary.LittleEndian.AppendUint32(b, Version)
 	b = append(b, 0, 0, 0, 0)
-	b = binary.LittleEndian.AppendUint64(b, generation)
+	b = binary.LittleEndian.AppendUint64(b, h.generation)
+	b = binary.LittleEndian.AppendUint64(b, h.boot)
+	b = binary.LittleEndian.AppendUint64(b, uint64(h.size))
 	for len(b) < at+headerSize-4 {
 		b = append(b, 0)
 	}
@@ -120,13 +140,17 @@ func appendHeader(b []byte, generation uint64) []byte {
 // errNoHeader: the first bytes are no header of ours.
 var errNoHeader = errors.New("the header is damaged")
 
-// parseHeader returns version and generation of an image.
-func parseHeader(image []byte) (version uint32, generation uint64, err error) {
+func parseHeader(image []byte) (header, error) {
 	if len(image) < headerSize || string(image[:len(headerMagic)]) != headerMagic ||
 		binary.LittleEndian.Uint32(image[headerSize-4:]) != checksumOf(image[:headerSize-4]) {
-		return 0, 0, errNoHeader
+		return header{}, errNoHeader
 	}
-	return binary.LittleEndian.Uint32(image[8:]), binary.LittleEndian.Uint64(image[16:]), nil
+	return header{
+		version:    binary.LittleEndian.Uint32(image[8:]),
+		generation: binary.LittleEndian.Uint64(image[16:]),
+		boot:       binary.LittleEndian.Uint64(image[24:]),
+		size:       int64(binary.LittleEndian.Uint64(image[32:])),
+	}, nil
 }
 
 func checksumOf(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"math"
 	"slices"
@@ -39,7 +40,9 @@ type Journal struct {
 
 	live       int64  // size of the file of the present generation
 	generation uint64 // the highest number that a file may have
+	boot       uint64 // the present one, see bootOf
 	end        int64  // where the next frame goes
+	sum        uint32 // the checksum of what is before it
 	seq        uint64 // number of the last batch of this generation
 	synced     uint64 // number of the last that is durable
 
@@ -150,6 +153,7 @@ func (j *Journal) Take(lines []core.Line) *Batch {
 			// nothing is given up.
 			j.batch.need = n + n/2
 		}
+		appendHeader(j.batch.image[:0], header{generation: j.generation, boot: j.boot, size: j.batch.need})
 		return &j.batch
 	}
 	j.batch.generation, j.batch.offset, j.batch.data = j.generation, j.end, j.buffer
@@ -225,13 +229,13 @@ func (j *Journal) enter(lines []core.Line) (sync bool) {
 	return sync
 }
 
-// snapshot is the content of a file that holds all live records, as generation.
+// snapshot is the content of a file that holds all live records, as generation, behind room for its header.
 func (j *Journal) snapshot() []byte {
 	keys, size := slices.Sorted(maps.Keys(j.ledger.entries)), headerSize+frameSize(binary.MaxVarintLen64)
 	for _, key := range keys {
 		size += frameSize(binary.MaxVarintLen64 + int(j.ledger.entries[key].size))
 	}
-	b, of := appendHeader(make([]byte, 0, size), j.generation), sealOf(j.generation)
+	b, of := make([]byte, headerSize, size), sealOf(j.generation) // the header follows
 	for _, key := range keys {
 		e := j.ledger.entries[key]
 		at := len(b)
@@ -273,9 +277,10 @@ func (j *Journal) Settle(b *Batch) error {
 		j.broken = nil
 		// The next generation makes this one stale.
 		j.stale = append(j.stale, nameOf(b.generation))
-		j.live, j.end, j.seq, j.synced = b.need, int64(len(b.image)), 0, 0
+		j.live, j.end, j.seq, j.synced, j.sum = b.need, int64(len(b.image)), 0, 0, checksumOf(b.image)
 	case len(b.data) > 0:
 		j.end += int64(len(b.data))
+		j.sum = crc32.Update(j.sum, castagnoli, b.data)
 		j.seq++
 		if b.sync {
 			j.synced = j.seq

@@ -52,6 +52,7 @@ func Open(
 	}
 	j := &Journal{
 		dir: dir, size: size, least: size, most: size, ledger: newLedger(), broken: errNotBegun,
+		boot: bootOf(h.Runtime.BootID()),
 	}
 	found, damages, err := j.load(h, c)
 	if err != nil {
@@ -202,25 +203,30 @@ func readImage(h *hal.Host, c hal.Call, file string, generation uint64) (image, 
 	if err != nil {
 		return image{}, err
 	}
-	return parseImage(file, b, generation)
+	return parseImage(file, b, int64(len(b)), generation, bootOf(h.Runtime.BootID()))
 }
 
-// parseImage reads the content of a file that has the name of generation.
-func parseImage(file string, b []byte, generation uint64) (image, error) {
+// parseImage reads the content of a file that has the name of generation, in the present boot: size bytes, of which those
+// behind b are zeros.
+func parseImage(file string, b []byte, size int64, generation, boot uint64) (image, error) {
 	im := image{file: file}
-	version, written, err := parseHeader(b)
+	written, err := parseHeader(b)
 	switch {
 	case err != nil:
 		im.damages = append(im.damages, Damage{file, 0, err.Error()})
-	case version > Version:
-		return image{}, &VersionError{File: file, Version: version}
-	case written != generation:
-		im.damages = append(im.damages, Damage{file, 0, fmt.Sprintf("it was written as %s", nameOf(written))})
-		generation = written
+	case written.version > Version:
+		return image{}, &VersionError{File: file, Version: written.version}
+	case written.generation != generation:
+		im.damages = append(im.damages, Damage{file, 0, fmt.Sprintf("it was written as %s", nameOf(written.generation))})
+		generation = written.generation
 	}
 	im.scanned = scan(b, generation)
 	im.whole = im.whole && len(im.damages) == 0
-	damages, lost := im.scanned.damages(file, b)
+	damages, lost := im.scanned.damages(file, b, written.boot == boot)
+	if size < written.size && len(damages) == 0 {
+		damages = append(damages, Damage{file, size, fmt.Sprintf("it was cut short: it had %d bytes", written.size)})
+		lost = len(b)
+	}
 	im.damages, im.lost = append(im.damages, damages...), lost
 	return im, nil
 }

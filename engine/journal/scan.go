@@ -119,8 +119,9 @@ func nextFrame(image []byte, from int, of seal) int {
 	return len(image)
 }
 
-// torn reports whether the bytes of a hole show a write that was cut short: its trailer, or a sector of it, is
-// missing. One byte of the trailer may be wrong, so that damage to the trailer does not look like a write cut short.
+// torn reports whether the bytes of a hole show a write that was cut short: a sector of it is zeros still, or its end is,
+// by the length that its head tells. One byte of the trailer may be wrong, so that damage to the trailer, or to the
+// length, does not look like a write cut short.
 func torn(image []byte, h hole) bool {
 	end := min((h.end+frameAlign-1)/frameAlign*frameAlign, len(image))
 	good := 0
@@ -129,8 +130,14 @@ func torn(image []byte, h hole) bool {
 			good++
 		}
 	}
-	if good < len(frameTrailer)-1 {
-		return true
+	if b := image[h.start:h.end]; good < len(frameTrailer)-1 && bytes.HasPrefix(b, []byte(frameMagic)) {
+		if len(b) < frameHead {
+			return true
+		}
+		payload := binary.LittleEndian.Uint32(b[8:])
+		if payload > MaxSize || h.start+frameSize(int(payload)) > h.end {
+			return true
+		}
 	}
 	for at := h.start; at < end; {
 		next := min((at/sectorSize+1)*sectorSize, end)
@@ -142,8 +149,10 @@ func torn(image []byte, h hole) bool {
 	return false
 }
 
-// damages tells which holes are damage, and the offset of the last in which lines were lost, 0 if none were.
-func (s scanned) damages(file string, image []byte) (out []Damage, lost int) {
+// damages tells which holes are damage, and the offset of the last in which lines were lost, 0 if none were. isThisBoot:
+// no power cut has come since the file was begun, so that only the last write may be cut short, by the end of whoever
+// wrote it.
+func (s scanned) damages(file string, image []byte, isThisBoot bool) (out []Damage, lost int) {
 	var synced uint64
 	ended := false
 	for _, f := range s.frames {
@@ -155,7 +164,7 @@ func (s scanned) damages(file string, image []byte) (out []Damage, lost int) {
 		switch {
 		case h.snapshot:
 			what = "part of the snapshot is not readable"
-		case h.last < synced:
+		case h.last < synced || isThisBoot && !h.tail:
 			what = "lines that were durable are not readable"
 		case !torn(image, h):
 			what = "lines that were written whole are not readable"

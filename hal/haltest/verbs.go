@@ -69,6 +69,14 @@ var fileVerbs = map[string]verb{
 	"writeat": func(r *run, a args) ([]string, error) {
 		return nil, r.host.Files.WriteAt(r.call(), r.path(a[0]), a.number(1, 0), []byte(a.at(2)))
 	},
+	"readat": func(r *run, a args) ([]string, error) {
+		b := make([]byte, a.number(2, 8))
+		n, err := r.host.Files.ReadAt(r.call(), r.path(a[0]), a.number(1, 0), b)
+		if err != nil {
+			return nil, err
+		}
+		return []string{show(b[:n])}, nil
+	},
 	"alloc": func(r *run, a args) ([]string, error) {
 		return nil, r.host.Files.Allocate(r.call(), r.path(a[0]), a.number(1, 0), uint32(a.number(2, 0o640)))
 	},

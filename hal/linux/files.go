@@ -40,9 +40,13 @@ func (f *files) openFile(path string, a access, flags int, mode uint32) (*os.Fil
 	if err != nil {
 		return nil, err
 	}
-	// A blocking descriptor: os.File would hand a non-blocking one to the poller, which takes no files.
+	return asFile(fd, path), nil
+}
+
+// asFile makes the descriptor a blocking one: os.File would hand a non-blocking one to the poller, which takes no files.
+func asFile(fd int, path string) *os.File {
 	_ = unix.SetNonblock(fd, false)
-	return os.NewFile(uintptr(fd), path), nil
+	return os.NewFile(uintptr(fd), path)
 }
 
 // openOrMake opens path for writing and tells whether it made it, with exactly mode.
@@ -77,6 +81,30 @@ func (f *files) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 		return nil
 	})
 	return data, err
+}
+
+func (f *files) ReadAt(c hal.Call, path string, offset int64, b []byte) (n int, err error) {
+	err = f.host.within(c, hal.ClassFile, "read", path, func() error {
+		fd, _, err := f.openRegular(path, reading, unix.O_RDONLY, 0)
+		if err != nil {
+			return failure(hal.ClassFile, "read", path, err)
+		}
+		defer unix.Close(fd)
+		for n < len(b) {
+			read, err := unix.Pread(fd, b[n:], offset+int64(n))
+			switch {
+			case err == unix.EINTR:
+			case err != nil:
+				return failure(hal.ClassFile, "read", path, err)
+			case read == 0:
+				return nil
+			default:
+				n += read
+			}
+		}
+		return nil
+	})
+	return n, err
 }
 
 // contentOf reads a file that is about so long, and no more of it than one byte beyond limit.
@@ -124,11 +152,16 @@ func (f *files) WriteAt(c hal.Call, path string, offset int64, data []byte) erro
 		if offset < 0 {
 			return failure(hal.ClassFile, "write", path, syscall.EINVAL)
 		}
-		file, err := f.openFile(path, writing, unix.O_WRONLY, 0)
+		fd, info, err := f.openRegular(path, writing, unix.O_WRONLY, 0)
 		if err != nil {
 			return failure(hal.ClassFile, "write", path, err)
 		}
+		file := asFile(fd, path)
 		defer file.Close()
+		if info.Size < offset {
+			return failure(hal.ClassFile, "write", path,
+				because(syscall.ERANGE, fmt.Sprintf("it ends at byte %d: it was cut short", info.Size)))
+		}
 		if _, err := file.WriteAt(data, offset); err != nil {
 			return partial("write", path, err)
 		}

@@ -373,6 +373,8 @@ func (x files) Write(_ hal.Call, at string, data []byte, mode uint32) error {
 	return nil
 }
 
+func (x files) ReadAt(hal.Call, string, int64, []byte) (int, error) { panic("never") }
+
 // WriteAt appends. What it writes may get lost in part until it is durable, first its end.
 func (x files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
 	if err := x.w.fail["append "+at]; err != nil {

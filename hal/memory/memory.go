@@ -253,6 +253,15 @@ func (f files) Read(_ hal.Call, at string, limit int64) ([]byte, error) {
 	return append(make([]byte, 0, n.size), n.data...)[:n.size], nil
 }
 
+func (f files) ReadAt(_ hal.Call, at string, offset int64, b []byte) (int, error) {
+	defer f.begin().mu.Unlock()
+	n := f.nodes[at]
+	if n == nil {
+		return 0, failures[syscall.ENOENT]
+	}
+	return copy(b, append(make([]byte, 0, n.size), n.data...)[min(offset, n.size):n.size]), nil
+}
+
 func (f files) Write(_ hal.Call, at string, data []byte, _ uint32) error {
 	defer f.begin().mu.Unlock()
 	n, err := f.open(at)

@@ -10,6 +10,7 @@ type hostFiles struct{ *host }
 
 var (
 	callRead     = newCallSite("files.read", hal.ClassFile, false)
+	callReadAt   = newCallSite("files.read-at", hal.ClassFile, false)
 	callWrite    = newCallSite("files.write", hal.ClassFile, true)
 	callWriteAt  = newCallSite("files.write-at", hal.ClassFile, true)
 	callAllocate = newCallSite("files.allocate", hal.ClassFile, true)
@@ -22,26 +23,53 @@ func (h hostFiles) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 	if !ok {
 		return nil, k.done(errno)
 	}
-	at, errno := h.w.open(path)
-	denied := h.w.isDenied(path)
+	file, errno := h.w.readable(path)
 	switch {
 	case errno != 0:
-	case denied != 0:
-		errno = denied
-	case at.n.isDir():
-		errno = syscall.EISDIR
-	case at.n.kind == hal.TypeSocket:
-		errno = syscall.ENXIO
-	case at.n.file == nil:
-		errno = syscall.EINVAL
-	case at.n.file.size > limit:
+	case file.size > limit:
 		errno = syscall.EFBIG
 	default:
-		b := h.w.buffer(at.n.file.size)
-		at.n.file.fill(b)
+		b := h.w.buffer(file.size)
+		file.fill(b)
 		return b, k.done(0)
 	}
 	return nil, k.done(errno)
+}
+
+// readable returns the content of a file that can be read.
+func (w *World) readable(path string) (*content, syscall.Errno) {
+	at, errno := w.open(path)
+	denied := w.isDenied(path)
+	switch {
+	case errno != 0:
+		return nil, errno
+	case denied != 0:
+		return nil, denied
+	case at.n.isDir():
+		return nil, syscall.EISDIR
+	case at.n.kind == hal.TypeSocket:
+		return nil, syscall.ENXIO
+	case at.n.file == nil:
+		return nil, syscall.EINVAL
+	}
+	return at.n.file, 0
+}
+
+func (h hostFiles) ReadAt(c hal.Call, path string, offset int64, b []byte) (int, error) {
+	k := h.enter(callReadAt, path, c, &h.w.menus.read)
+	errno, ok := k.acts()
+	if !ok {
+		return 0, k.done(errno)
+	}
+	file, errno := h.w.readable(path)
+	if errno == 0 && offset < 0 {
+		errno = syscall.EINVAL
+	}
+	n := 0
+	if errno == 0 && offset < file.size {
+		n = copy(b, file.read()[offset:])
+	}
+	return n, k.done(errno)
 }
 
 func (h hostFiles) Write(c hal.Call, path string, data []byte, mode uint32) error {
@@ -131,6 +159,8 @@ func (h hostFiles) WriteAt(c hal.Call, path string, offset int64, data []byte) e
 		return k.done(syscall.EISDIR)
 	case at.n != nil && at.n.file == nil:
 		return k.done(syscall.ENXIO)
+	case at.n != nil && offset > at.n.file.size:
+		return k.done(syscall.ERANGE)
 	case k.fault == NoSpace && offset+int64(len(data)) > at.n.file.size:
 		return k.done(syscall.ENOSPC)
 	case !ok && k.fault != NoSpace: // EIO at write(2): nothing reached the page cache, or a part did

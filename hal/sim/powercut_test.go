@@ -54,7 +54,7 @@ func TestSyncedDataSurvivesAPowerCut(t *testing.T) {
 					}
 					data := bytes.Repeat([]byte{byte(rapid.IntRange(1, 255).Draw(t, "byte"))},
 						rapid.IntRange(1, 2000).Draw(t, "size"))
-					require.NoError(t, h.Files.WriteAt(c, p, int64(rapid.IntRange(0, 4000).Draw(t, "offset")), data))
+					require.NoError(t, h.Files.WriteAt(c, p, int64(rapid.IntRange(0, len(w.ReadFile(p))).Draw(t, "offset")), data))
 					m.maybe = append(m.maybe, w.ReadFile(p))
 				case "sync":
 					if exists {

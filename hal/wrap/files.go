@@ -14,6 +14,11 @@ func (w files) Read(c hal.Call, path string, limit int64) ([]byte, error) {
 		func() ([]byte, error) { return w.inner.Read(c, path, limit) })
 }
 
+func (w files) ReadAt(c hal.Call, path string, offset int64, b []byte) (int, error) {
+	return get(w.around, Site{"pread", path, hal.ClassFile, false}, c,
+		func() (int, error) { return w.inner.ReadAt(c, path, offset, b) })
+}
+
 func (w files) Write(c hal.Call, path string, data []byte, mode uint32) error {
 	return w.around(Site{"write", path, hal.ClassFile, true}, c,
 		func() error { return w.inner.Write(c, path, data, mode) })

@@ -116,6 +116,12 @@ func (w meteredFiles) Read(c hal.Call, at string, limit int64) ([]byte, error) {
 	return data, err
 }
 
+func (w meteredFiles) ReadAt(c hal.Call, at string, offset int64, b []byte) (int, error) {
+	n, err := w.Files.ReadAt(c, at, offset, b)
+	w.m.add(func(c *Counts) { c.Files, c.Read = c.Files+1, c.Read+uint64(n) })
+	return n, err
+}
+
 func (w meteredFiles) Write(c hal.Call, at string, data []byte, mode uint32) error {
 	w.m.add(func(c *Counts) { c.Written += uint64(len(data)) })
 	return w.Files.Write(c, at, data, mode)

@@ -204,8 +204,8 @@ var records = []Mutant{
 	},
 	{
 		"a snapshot drops a record", "S15, laws 5.5", "engine/journal/journal.go",
-		"\tb, of := appendHeader(", "\tif len(keys) > 1 {\n\t\tdelete(j.ledger.entries, keys[0])\n\t\tkeys = " +
-			"keys[1:]\n\t}\n\tb, of := appendHeader(",
+		"\tb, of := make([]byte, headerSize", "\tif len(keys) > 1 {\n\t\tdelete(j.ledger.entries, keys[0])\n\t\tkeys = " +
+			"keys[1:]\n\t}\n\tb, of := make([]byte, headerSize",
 	},
 	{
 		"the lines of a batch are written in reverse order", "S15, laws 5.1", "engine/journal/journal.go",

@@ -161,6 +161,6 @@ var roots = []Mutant{
 	{
 		"a log of deletions that was cut short is written on as it was", "S31, what is in the log stays there",
 		"engine/deletions/deletions.go",
-		"isAnother := info.Inode != l.inode || info.Size != l.end", "isAnother := info.Inode != l.inode",
+		"info.Inode == l.inode && info.Size == l.end && info.Changed == l.changed", "info.Inode == l.inode",
 	},
 }

@@ -4,7 +4,7 @@ import "slices"
 
 // Table is the faulty engines. The old text of each is in its file exactly once.
 var Table = slices.Concat(first, decisions, outcomes, fences, answers, records, starts, sources, identity, requests,
-	registrations, vandals, roots, hostPaths, faces, ties, paces, tables, costs)
+	registrations, vandals, damage, roots, hostPaths, faces, ties, paces, tables, costs)
 
 // first is of all parts of the engine.
 var first = []Mutant{

@@ -1,0 +1,206 @@
+package scenarios
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/identity"
+	"github.com/volnode/volnode/engine/journal"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// This file is people, and disks, that change the agent's own files in place: the file stays, and is not what the agent
+// has written.
+
+// A wound is how a file is damaged in place.
+type wound uint8
+
+const (
+	isCut         wound = iota // it ends there
+	isOverwritten              // somebody else's bytes are there
+	isRegrown                  // it was cut there, and made as long again: zeros
+	isZeroed                   // zeros are in the middle of it
+)
+
+// woundable are the own files that are changed in place; "" is the present generation of the journal.
+var woundable = []string{"", "journal/journal.spare", "identity", "manifests", "deletions.log"}
+
+// garbage is what is written over own files.
+var garbage = bytes.Repeat([]byte("garbage."), 128)
+
+// spoilt is the damage to a generation of the journal that a reader can see: it must be told of, as records are lost.
+type spoilt struct {
+	file   string
+	at     int
+	was    []byte
+	since  hal.Instant
+	isRead bool // by the present life
+}
+
+// isSpoilt says whether the damage is there still: nobody has begun another generation.
+func (r *run) isSpoilt() bool {
+	s := &r.root.spoilt
+	if s.file == "" || s.file != r.present() {
+		return false
+	}
+	is := r.w.ReadFile(s.file)
+	return len(is) < s.at+len(s.was) || !bytes.Equal(is[s.at:s.at+len(s.was)], s.was)
+}
+
+// present is the file of the newest generation of the journal, "" if there is none.
+func (r *run) present() (file string) {
+	newest := uint64(0)
+	for _, name := range r.w.Entries(journalDir) {
+		if g, is := journal.Generation(name); is && g >= newest {
+			newest, file = g, journalDir+"/"+name
+		}
+	}
+	return file
+}
+
+// wounds changes own files of the agent in place, from a point on, in thousandths of what is written, and so many bytes
+// of them.
+func (r *run) wounds(name string, how wound, point, length int64) {
+	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
+		return
+	}
+	files := []string{identity.Dir(rootDir) + "/" + name}
+	switch name {
+	case "":
+		files[0] = r.present()
+	case "manifests":
+		dir := files[0]
+		files = nil
+		for _, entry := range r.w.Entries(dir) {
+			files = append(files, dir+"/"+entry)
+		}
+	}
+	isChanged := false
+	for _, file := range files {
+		isChanged = r.wound(file, how, point, length) || isChanged
+	}
+	if !isChanged {
+		return
+	}
+	r.root.woundedAt = r.w.Now()
+	if name == "deletions.log" {
+		r.losesLog()
+		r.announced.older = append(r.announced.older, r.w.ReadFile(deletionsLog)...) // what it says now is not the agent's
+	}
+	r.hasLost()
+	life := r.w.Life()
+	r.w.After(noticing, "somebody looks whether the damage was noticed", func() {
+		if r.w.Life() == life && r.alive() && r.w.Now().Sub(r.root.spoilt.since) >= noticing {
+			r.noticed("lives and writes on behind it")
+		}
+	})
+}
+
+// wound reports whether it has changed a file.
+func (r *run) wound(file string, how wound, point, length int64) bool {
+	data := r.w.ReadFile(file)
+	used := int64(len(bytes.TrimRight(data, "\x00")))
+	from := used * point / 1000
+	to := min(from+length, used)
+	if from >= to || r.hasOthers() { // what is left of another node's journal may not say so any more
+		return false
+	}
+	before := bytes.Clone(data)
+	switch how {
+	case isCut:
+		data, to = data[:from], used
+	case isRegrown:
+		to = used
+		clear(data[from:])
+	case isOverwritten:
+		copy(data[from:to], garbage)
+	case isZeroed:
+		clear(data[from:to])
+	}
+	if bytes.Equal(data, before) {
+		return false
+	}
+	r.w.WriteFile(file, data)
+	// Zeros are what a power cut leaves as well.
+	if file == r.present() && (how == isCut || how == isOverwritten) && !r.isSpoilt() {
+		r.root.spoilt = spoilt{file: file, at: int(from), was: before[from:to], since: r.w.Now()}
+	}
+	return true
+}
+
+// noticed is S30: damage that loses records is told.
+func (r *run) noticed(how string) {
+	r.judges("S30")
+	if s := &r.root.spoilt; r.isSpoilt() {
+		r.fail("S30", "silent", path.Base(s.file), fmt.Sprintf(
+			"somebody has damaged %s in place at byte %d, and the agent %s, and tells nobody", s.file, s.at, how))
+	}
+}
+
+// tellsOfDamage reads the log for what tells of damage.
+func (r *run) tellsOfDamage(e engine.Entry) {
+	switch e.Message {
+	case "journal damaged", "own file removed":
+		r.root.spoilt = spoilt{}
+	case "started":
+		if r.root.spoilt.isRead {
+			r.judges("S30")
+			r.fail("S30", "silent", path.Base(r.root.spoilt.file), fmt.Sprintf(
+				"somebody has damaged %s in place at byte %d, and a start that has read it tells nobody",
+				r.root.spoilt.file, r.root.spoilt.at))
+		}
+	}
+}
+
+// planWounds draws how own files are changed in place: under a living agent, or while it is away.
+func (g *workload) planWounds() {
+	for n := range 2 {
+		when := g.pick("workload.wound", "", n, 10, 2, 1)
+		which := woundable[g.pick("workload.wound-which", "", n, 4, 1, 1, 1, 1)]
+		how := wound(g.pick("workload.wound-how", "", n, 1, 1, 1, 1))
+		point := g.choose.Between(sim.NewID("workload.wound-at", "", uint32(n)), 0, 999)
+		length := g.choose.Between(sim.NewID("workload.wound-length", "", uint32(n)), 1, int64(len(garbage)))
+		if when == 0 {
+			continue
+		}
+		if which == "" {
+			how %= 2 // zeros at its end are what a power cut leaves as well: an agent that dies too soon can't know
+		}
+		g.at(g.time("workload.wound-time", "", n, chaos), "own files in place", func() {
+			if when == 2 {
+				g.r.sleeps(time.Second + g.time("workload.away", "wound", n, awayMost))
+			}
+			g.r.wounds(which, how, point, length)
+		})
+	}
+}
+
+// rots turns a byte of the journal while no agent lives.
+func (r *run) rots() {
+	if r.w.AgentLives() || !r.spoilsJournal() {
+		return
+	}
+	r.forgets()
+}
+
+// spoilsJournal turns a byte in the middle of what the journal holds. It reports whether there is one.
+func (r *run) spoilsJournal() bool {
+	dir := journalDir
+	name, used := "", []byte(nil)
+	for _, file := range r.w.Entries(dir) {
+		if data := bytes.TrimRight(r.w.ReadFile(dir+"/"+file), "\x00"); len(data) > len(used) {
+			name, used = file, data
+		}
+	}
+	if len(used) == 0 {
+		return false
+	}
+	data := r.w.ReadFile(dir + "/" + name)
+	data[len(used)/2] ^= 0x40
+	r.w.WriteFile(dir+"/"+name, data)
+	return true
+}
