@@ -491,15 +491,3 @@ func (r *run) tells(object *corev1.Pod, gone bool) {
 		p.told = object
 	}
 }
-
-// comesAnew: the agent is told of a pod. If it knows that the one before has ended, containers will run on what this
-// one
-// wants, and on nothing else.
-func (r *run) comesAnew(p *pod) {
-	if p.told == nil && p.freedIn == r.w.Life() {
-		for _, at := range r.list {
-			at.isFormer = at.isFormer || r.podOf(at.path) == p
-		}
-	}
-	p.freedIn = 0
-}

@@ -41,9 +41,11 @@ func (r *rung) bound(v Verb) hal.Instant {
 func (c *Core) lapse(r *rung, end func(call) bool) {
 	before := len(r.calls)
 	// A record that stays may keep a bound that has passed: it says nothing any more.
-	isAwaited := r.awaitsEffect()
-	isForgotten := r.forgets(c.now, end) && r.isGone()
+	// A descent that is in flight may have looked before the effect came.
+	isAwaited := r.awaitsEffect() || r.op != nil && r.op.Verb == Descend && r.remembers(Climb) != 0
+	isForgotten := r.forgets(c.now, end)
 	r.sweep = r.sweep || isAwaited && isForgotten && r.remembers(Climb) == 0
+	isForgotten = isForgotten && r.isGone()
 	if before > 0 {
 		r.own().calls = slices.DeleteFunc(r.calls, func(k call) bool {
 			over := k.until <= c.now || end(k)

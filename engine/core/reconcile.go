@@ -75,6 +75,8 @@ func (c *Core) decide(r *rung) {
 	case r.next.act:
 		c.start(r, r.next.verb)
 	case r.next.drop:
+		r.sweep = false // another volume has the place
+		c.release(r)
 		c.remove(r)
 		return
 	}

@@ -108,4 +108,16 @@ var answers = []Mutant{
 		"a refused unstage has nobody look for what came late", "L2", "engine/ops.go",
 		"\t\tm.lookForUsers()\n", "",
 	},
+	{
+		"the last look for names of an answered call passes over a mount", "L1, laws 3.3", "engine/core/complete.go",
+		"(r.awaitsEffect() || r.sweep) && c.isForeign", "r.awaitsEffect() && c.isForeign",
+	},
+	{
+		"an effect that comes while its volume goes down is not looked for", "L1, laws 3.3", "engine/core/fence.go",
+		"r.awaitsEffect() || r.op != nil && r.op.Verb == Descend && r.remembers(Climb) != 0", "r.awaitsEffect()",
+	},
+	{
+		"a record goes before anybody has looked for the effect of its call", "L1, laws 3.3", "engine/core/lines.go",
+		"if r.isRemembered() || r.sweep {", "if r.isRemembered() {",
+	},
 }
