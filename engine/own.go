@@ -173,14 +173,15 @@ func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 	isUnsure := errors.Is(journalErr, errUnsure)
 	isLost := hal.Is(journalErr, syscall.ENOENT) || errors.Is(journalErr, errReplaced) || isUnsure ||
 		errors.Is(journalErr, journal.ErrChanged)
-	if isLost && isSame && m.journal.Stats().Why == "" {
+	isWhole := m.journal.Stats().Why == "" // else the journal is mended first: only its spare may be missing
+	if isLost && isSame && isWhole {
 		if !isUnsure {
 			m.lost(file, "")
 		}
 		m.journal.Lose(journalErr)
 		m.mend()
 	}
-	if m.own.again || idErr != nil || journalErr != nil && !(isLost && isSame) {
+	if m.own.again || idErr != nil || journalErr != nil && !(isLost && isSame && isWhole) {
 		m.own.isWaiting = true // a write that fails is noticed, too: that is no reason to try at once
 		m.h.Runtime.At(m.h.Runtime.Now().Add(ownAgain), func() {
 			m.own.isWaiting = false

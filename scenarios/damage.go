@@ -38,7 +38,9 @@ type spoilt struct {
 	at     int
 	was    []byte
 	since  hal.Instant
-	isRead bool // by the present life
+	how    wound
+	boot   hal.BootID // of the life that had written the file
+	isRead bool       // by the present life
 }
 
 // isSpoilt says whether the damage is there still: nobody has begun another generation.
@@ -49,6 +51,11 @@ func (r *run) isSpoilt() bool {
 	}
 	is := r.w.ReadFile(s.file)
 	return len(is) < s.at+len(s.was) || !bytes.Equal(is[s.at:s.at+len(s.was)], s.was)
+}
+
+// mustTell: a start that reads the damage must say so. What a power cut has torn can be damaged no more.
+func (r *run) mustTell() bool {
+	return r.isSpoilt() && (r.root.spoilt.how == isCut || r.root.spoilt.boot == r.w.BootID())
 }
 
 // present is the file of the newest generation of the journal, "" if there is none.
@@ -127,7 +134,7 @@ func (r *run) wound(file string, how wound, point, length int64) bool {
 	r.w.WriteFile(file, data)
 	// Zeros are what a power cut leaves as well.
 	if file == r.present() && (how == isCut || how == isOverwritten) && !r.isSpoilt() {
-		r.root.spoilt = spoilt{file: file, at: int(from), was: before[from:to], since: r.w.Now()}
+		r.root.spoilt = spoilt{file: file, at: int(from), was: before[from:to], how: how, boot: r.root.boot, since: r.w.Now()}
 	}
 	return true
 }

@@ -82,6 +82,12 @@ func (r *run) changesBy(e *sim.Effect) {
 		r.changes()
 	case sim.EffectDriverUp, sim.EffectDriverDown, sim.EffectRefused:
 		r.changesOf(e.Driver)
+	case sim.EffectFreed:
+		for _, at := range r.list {
+			if at.path == e.Path {
+				r.changedOf[at.thing] = r.w.Now()
+			}
+		}
 	case sim.EffectSent, sim.EffectStarted:
 	default:
 		isRuin := e.Kind == sim.EffectDiskFailed || e.Kind == sim.EffectMount || e.Kind == sim.EffectUnmount

@@ -34,6 +34,7 @@ type rootWorld struct {
 	forgotten  bool            // the journal was lost: nothing says whose data is that it knew of
 	isSwept    bool            // a start has come since all pods were deleted
 	spoilt     spoilt
+	boot       hal.BootID      // of the present life
 	woundedAt  hal.Instant     // when somebody changed own files in place last
 	unseen     map[string]bool // emptyDirs that containers have, and that no life has seen since the journal was lost
 }
@@ -62,7 +63,7 @@ func (r *run) isCopied() {
 // bars notes at a start whether it may change anything.
 func (r *run) bars() {
 	r.root.left, r.root.unpruned = map[string]bool{}, map[string]bool{}
-	r.root.spoilt.isRead = r.isSpoilt()
+	r.root.spoilt.isRead, r.root.boot = r.mustTell(), r.w.BootID()
 	file := identity.File(rootDir)
 	_, isOurs := r.w.Exists(file)
 	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the

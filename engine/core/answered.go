@@ -68,6 +68,10 @@ func (r *rung) awaitsEffect() bool {
 		r.child == ""
 }
 
+// sweeps: what a climb that was answered with an error has made may be there, as nobody has looked since it was let go
+// of. Where another volume has the place nobody can tell.
+func (c *Core) sweeps(r *rung) bool { return r.sweep && c.rival(r) == nil }
+
 // isRemembered: nothing of r is left, and a climb that was answered with an error is remembered.
 func (r *rung) isRemembered() bool { return r.remembers(Climb) != 0 && r.isGone() }
 

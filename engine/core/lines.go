@@ -62,7 +62,7 @@ func (c *Core) settle(r *rung) {
 		return // the line of its own end will say it
 	}
 	if r.isGone() {
-		if r.isRemembered() || r.sweep { // a start must know of what nobody has looked for yet
+		if r.isRemembered() || c.sweeps(r) { // a start must know of what nobody has looked for yet
 			c.lingers(r)
 			return
 		}
@@ -101,7 +101,7 @@ func (c *Core) settle(r *rung) {
 
 // release writes the end of a rung's obligations once its last fence has passed, wanted or not.
 func (c *Core) release(r *rung) {
-	if r.recorded && r.isGone() && !(r.phase == Lingering && (r.isRemembered() || r.sweep)) {
+	if r.recorded && r.isGone() && !(r.phase == Lingering && (r.isRemembered() || c.sweeps(r))) {
 		c.settle(r)
 		c.markAround(r)
 	}

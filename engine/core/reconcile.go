@@ -75,8 +75,6 @@ func (c *Core) decide(r *rung) {
 	case r.next.act:
 		c.start(r, r.next.verb)
 	case r.next.drop:
-		r.sweep = false // another volume has the place
-		c.release(r)
 		c.remove(r)
 		return
 	}
@@ -116,6 +114,9 @@ func (c *Core) choose(r *rung) decision {
 	}
 	if r.child != "" {
 		return idle(whyChild)
+	}
+	if c.sweeps(r) && r.isGone() {
+		return c.try(r, Look, whyAnswered)
 	}
 	switch want := c.desire(r); {
 	case want == held && (c.runs(r) || !r.isGone()):
@@ -237,9 +238,6 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 	}
 	if r.isRemembered() {
 		return waitUntil(whyAnswered, r.remembers(Climb))
-	}
-	if r.sweep && c.rival(r) == nil {
-		return c.try(r, Look, whyAnswered)
 	}
 	return decision{drop: true}
 }

@@ -60,6 +60,8 @@ const (
 	// EffectAsked: the agent has connected to Path, the endpoint of a driver, or has asked the registrar behind the
 	// socket Path who it is, or has tried to.
 	EffectAsked
+	// EffectFreed: a process that kept what is mounted at Path busy has let go of it.
+	EffectFreed
 )
 
 var effectNames = [...]string{
@@ -67,7 +69,7 @@ var effectNames = [...]string{
 	"acted", "answered", "ended",
 	"staged", "unstaged", "published", "unpublished", "agent started", "agent died", "node down", "node up",
 	"driver up",
-	"driver down", "refused", "disk failed", "asked",
+	"driver down", "refused", "disk failed", "asked", "freed",
 }
 
 func (k EffectKind) String() string { return effectNames[k] }

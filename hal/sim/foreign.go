@@ -129,7 +129,10 @@ func (w *World) holdFor(path string) {
 	m.holders++
 	w.event("foreign.hold", path)
 	w.sched.at(w.sched.now.Add(w.time(siteHolder, path, time.Second, holderMost)), siteHolder.hash^hashString(path),
-		nil, func() { m.holders-- })
+		nil, func() {
+			m.holders--
+			w.tell(actor{}, Effect{Kind: EffectFreed, Path: path, Outcome: hal.Done})
+		})
 }
 
 // IsHeldOpen says whether a process keeps what is mounted at a path busy, as [HeldOpen] has it.

@@ -60,7 +60,7 @@ var answers = []Mutant{
 	},
 	{
 		"names of an answered call stay", "L1", "engine/core/reconcile.go",
-		"\tif r.sweep && c.rival(r) == nil {\n", "\tif r.sweep && r == nil {\n",
+		"\tif c.sweeps(r) && r.isGone() {\n", "\tif c.sweeps(r) && r == nil {\n",
 	},
 	{
 		"the death of a driver ends what an earlier process was asked for", "S23, laws 3.3", "engine/core/answered.go",
@@ -118,6 +118,6 @@ var answers = []Mutant{
 	},
 	{
 		"a record goes before anybody has looked for the effect of its call", "L1, laws 3.3", "engine/core/lines.go",
-		"if r.isRemembered() || r.sweep {", "if r.isRemembered() {",
+		"if r.isRemembered() || c.sweeps(r) {", "if r.isRemembered() {",
 	},
 }

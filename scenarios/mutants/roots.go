@@ -156,11 +156,6 @@ var roots = []Mutant{
 	{
 		"a log of deletions that was cut short is the one that was written", "S31, what is in the log stays there",
 		"engine/deletions/deletions.go",
-		"info.Inode == l.inode && info.Size == l.end", "info.Inode == l.inode",
-	},
-	{
-		"a log of deletions that was cut short is written on as it was", "S31, what is in the log stays there",
-		"engine/deletions/deletions.go",
 		"info.Inode == l.inode && info.Size == l.end && info.Changed == l.changed", "info.Inode == l.inode",
 	},
 }
