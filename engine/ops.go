@@ -107,7 +107,7 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 	} else {
 		delete(m.drift.blocked, op.Key)
 	}
-	if res.AboveUnknown {
+	if res.AboveUnknown && op.Pod == "" { // what is published has nothing above it
 		m.lookForUsers()
 	}
 	if res.Unsent {
