@@ -70,7 +70,7 @@ func (r *run) finish(restart bool) {
 		r.broken, r.registrars.calm = "", r.w.Now()
 	}
 	isAtRest := r.comesToRest("L2", "converged", r.bound()) && r.untouched() && r.knowsAll() && r.confesses() && r.expels()
-	if !isAtRest || !r.facesTruth() || !r.isQuiet() || !r.judgesCost() || !r.recovers() || !r.spares() || restart && !r.restarts() {
+	if !isAtRest || !r.hasCompared() || !r.facesTruth() || !r.isQuiet() || !r.judgesCost() || !r.recovers() || !r.spares() || restart && !r.restarts() {
 		return
 	}
 	r.empties()

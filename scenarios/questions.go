@@ -13,17 +13,20 @@ import (
 // readIn is the longest time until the agent has read what somebody wrote: two readings agree.
 const readIn = 2 * time.Second
 
+// hasCompared lets the agent find what somebody has changed in place: in that instant its journal is in trouble.
+func (r *run) hasCompared() bool {
+	return r.root.woundedAt == 0 || r.restsAt(r.root.woundedAt.Add(noticing))
+}
+
+// restsAt lets time pass until then, unless that has passed.
+func (r *run) restsAt(then hal.Instant) bool {
+	return r.w.Now() >= then || r.until(then) && r.comesToRest("L2", "converged", r.bound())
+}
+
 // isQuiet lets some time pass in which nothing may be done.
 func (r *run) isQuiet() bool {
-	seen := hal.Instant(0) // until then the agent may not have looked
-	if r.failedAt != 0 {
-		seen = r.failedAt.Add(failureTold)
-	}
-	if r.root.woundedAt != 0 {
-		seen = max(seen, r.root.woundedAt.Add(noticing))
-	}
-	if r.w.Now() < seen && (!r.until(seen) || !r.comesToRest("L2", "converged", r.bound())) {
-		return false
+	if r.failedAt != 0 && !r.restsAt(r.failedAt.Add(failureTold)) || !r.hasCompared() {
+		return false // until then the agent may not have looked
 	}
 	before, since := r.actual, r.w.Now()
 	if !r.until(since.Add(quiet)) {

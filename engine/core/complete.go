@@ -245,6 +245,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 	case hal.Unknown:
 		c.fenceOff(r, in, res)
 		if in.Verb == Refresh && r.state == Present {
+			r.refuses(r.refused || !slices.Equal(r.made, in.Params))
 			return // what stands was not asked to go: it stands, and the refresh is tried again
 		}
 		if r.state == Absent || r.made == nil {

@@ -128,3 +128,49 @@ func TestSpareIsCutShort(t *testing.T) {
 		require.Empty(t, loaded.Damages)
 	}
 }
+
+// What was cut away is lost also where there is other damage before: nothing that is read is the last word.
+func TestCutShortBehindAnotherDamage(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, testSize)
+	begin := j.end
+	require.NoError(t, add(j, d, put(stage(1))))
+	end := j.end
+	require.NoError(t, add(j, d, put(stage(2))))
+	f := d.names[testDir+"/journal.1"]
+	clear(f.data[begin:end])
+	f.data = f.data[:j.end]
+	_, loaded := openOn(t, d.restart(), testSize)
+	require.Len(t, loaded.Damages, 2)
+	require.Equal(t, []hal.Key{stage(2).Rung.Key}, loaded.Doubtful)
+}
+
+// Foreign bytes over the length and the end of the last frame are no write that was cut short: no writer has that length.
+func TestForeignBytesBehindAMagic(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, testSize)
+	begin := j.end
+	require.NoError(t, add(j, d, put(stage(1))))
+	f := d.names[testDir+"/journal.1"]
+	for at := begin + 4; at < j.end; at++ {
+		f.data[at] = 'x'
+	}
+	_, loaded := openOn(t, d.restart(), testSize)
+	require.Len(t, loaded.Damages, 1)
+}
+
+// A journal of several chunks is compared to its end.
+func TestCheckReadsAllChunks(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, 4<<20)
+	for i := 0; j.end < 2*checkChunk+100; i++ {
+		require.NoError(t, add(j, d, loose(stage(i%8))))
+	}
+	require.NoError(t, j.Print().Check(d.host(), hal.Call{}))
+	f := d.names[testDir+"/journal.1"]
+	for _, at := range []int64{0, checkChunk - 1, checkChunk, 2 * checkChunk, j.end - 1} {
+		f.data[at] ^= 1
+		require.ErrorIs(t, j.Print().Check(d.host(), hal.Call{}), ErrChanged, "byte %d", at)
+		f.data[at] ^= 1
+	}
+}

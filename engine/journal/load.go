@@ -223,7 +223,7 @@ func parseImage(file string, b []byte, size int64, generation, boot uint64) (ima
 	im.scanned = scan(b, generation)
 	im.whole = im.whole && len(im.damages) == 0
 	damages, lost := im.scanned.damages(file, b, written.boot == boot)
-	if size < written.size && len(damages) == 0 {
+	if size < written.size {
 		damages = append(damages, Damage{file, size, fmt.Sprintf("it was cut short: it had %d bytes", written.size)})
 		lost = len(b)
 	}

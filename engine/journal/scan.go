@@ -135,7 +135,7 @@ func torn(image []byte, h hole) bool {
 			return true
 		}
 		payload := binary.LittleEndian.Uint32(b[8:])
-		if payload > MaxSize || h.start+frameSize(int(payload)) > h.end {
+		if payload <= MaxSize && h.start+frameSize(int(payload)) > h.end { // else nobody has written that length
 			return true
 		}
 	}
