@@ -29,15 +29,17 @@ func (m *VolumeManager) startRefused(r *Refusal) {
 	m.checkStopped() // once the log is written
 }
 
-// identify returns whose root directory it is: this node's. It runs as a task, before the start changes anything. An
+// identify returns whose root directory it is: this node's; and whether the node has begun before. It runs as a task, before the start changes anything. An
 // earlier try of this start may have read the file before somebody removed it.
-func (m *VolumeManager) identify(c hal.Call, earlier identity.Identity) (identity.Identity, error) {
-	id, known, err := identity.Read(&m.h, c, m.cfg.RootDir)
+func (m *VolumeManager) identify(
+	c hal.Call, earlier identity.Identity,
+) (id identity.Identity, known bool, err error) {
+	id, known, err = identity.Read(&m.h, c, m.cfg.RootDir)
 	if damaged, is := errors.AsType[*identity.DamagedError](err); is {
-		return id, &Refusal{damaged.Error()}
+		return id, known, &Refusal{damaged.Error()}
 	}
 	if err != nil {
-		return id, err
+		return id, known, err
 	}
 	machine := m.h.Machine.ID()
 	switch {
@@ -46,11 +48,11 @@ func (m *VolumeManager) identify(c hal.Call, earlier identity.Identity) (identit
 		id = earlier
 	default:
 		if id.Node, err = m.formerName(c); err != nil {
-			return identity.Identity{}, err
+			return identity.Identity{}, known, err
 		}
 	}
 	if m.cfg.IsNameGiven && m.cfg.NodeName != id.Node {
-		return id, refusal("nodeName is %q, and the root directory %s belongs to the node %q: pods without a uid "+
+		return id, known, refusal("nodeName is %q, and the root directory %s belongs to the node %q: pods without a uid "+
 			"have one that is made of the node's "+
 			"name, so another name would delete their data. Set nodeName to %[3]q, or leave it out. To rename the "+
 			"node: remove its manifests, "+
@@ -59,9 +61,9 @@ func (m *VolumeManager) identify(c hal.Call, earlier identity.Identity) (identit
 	}
 	switch {
 	case known && id.MachineID == machine, known && machine == "":
-		return id, nil
+		return id, known, nil
 	case known && id.MachineID != "" && !m.cfg.AcceptMachine:
-		return id, refusal("the root directory %s belongs to the machine with machine-id %s, and this machine has "+
+		return id, known, refusal("the root directory %s belongs to the machine with machine-id %s, and this machine has "+
 			"%s: it is a copy, or the "+
 			"machine was installed anew. Two machines that serve one volume destroy its data. If the other machine "+
 			"is gone for good, "+
@@ -70,16 +72,16 @@ func (m *VolumeManager) identify(c hal.Call, earlier identity.Identity) (identit
 	}
 	if known { // by a person's word; the journal may be another machine's all the same
 		if records, _, err := journal.Peek(&m.h, c, m.journalDir()); err != nil {
-			return id, err
+			return id, known, err
 		} else if err := m.areOurs(records, id); err != nil {
-			return id, err
+			return id, known, err
 		}
 	}
 	id.MachineID = machine
 	if id.Created == "" {
 		id.Created = m.h.Machine.Date()
 	}
-	return id, identity.Write(&m.h, c, m.cfg.RootDir, id)
+	return id, known, identity.Write(&m.h, c, m.cfg.RootDir, id)
 }
 
 // formerName is the node's name where no identity file says it: what the journal's records were made with; else the

@@ -123,6 +123,7 @@ func (m *VolumeManager) ownChanged() {
 			if !isBad {
 				m.own.identity = id
 			}
+			m.own.isDue = m.own.isDue || own.isDue && !hasContent && journalErr != nil
 			if hasContent {
 				m.own.changed, m.own.isChecked = is.Changed, isOld && journalErr == nil
 			}

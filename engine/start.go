@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"path"
 	"slices"
 	"syscall"
 	"time"
@@ -79,16 +80,19 @@ func (m *VolumeManager) start() {
 func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, err error) {
 	c := hal.Call{}
 	// Before anything is made: what is another agent's, or another machine's, is not touched.
-	if n.id, err = m.identify(c, known); err != nil {
+	var isNode bool
+	if n.id, isNode, err = m.identify(c, known); err != nil {
 		return n, err
 	}
-	boot := m.h.Runtime.BootID()
-	doubt := func(rec core.Record) core.Record { return doubtful(rec, m.h.Runtime.Now(), boot) }
+	doubt := func(rec core.Record) core.Record {
+		return doubtful(rec, m.h.Runtime.Now(), m.h.Runtime.BootID())
+	}
 	accept := func(records []core.Record) error { return m.areOurs(records, n.id) }
 	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.journalDir(), m.cfg.JournalBytes, doubt, accept); err != nil {
 		return n, err
 	}
 	n.journal.MayGrow(m.cfg.JournalMost)
+	n.loaded.Damages = append(n.loaded.Damages, m.goneJournal(c, isNode && n.loaded.New)...)
 	for _, dir := range m.dirs() {
 		if err := m.h.Tree.Mkdir(c, dir, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
 			return n, err
@@ -104,7 +108,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if err != nil {
 		return n, err
 	}
-	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight}
+	n.start = core.Start{Boot: m.h.Runtime.BootID(), Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight}
 	for i := range n.start.Records {
 		r := &n.start.Records[i].Rung
 		r.Places = kinds.Places(r) // by what it was made with: a record says nothing else of them
@@ -144,6 +148,19 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 		n.start.Children = append(n.start.Children, core.ChildSeen{Key: child.Key, What: childText(child)})
 	}
 	return n, nil
+}
+
+// goneJournal tells that a node has no journal any more. The directory of pods is made once there is one.
+func (m *VolumeManager) goneJournal(c hal.Call, isNew bool) []journal.Damage {
+	if !isNew {
+		return nil
+	}
+	if _, err := m.h.Tree.Stat(c, path.Join(m.cfg.RootDir, "pods")); hal.Is(err, syscall.ENOENT) {
+		return nil
+	}
+	return []journal.Damage{{
+		File: m.journalDir(), What: "no journal is there, and this node had one: somebody has removed it",
+	}}
 }
 
 // follow tells core once the last of a rung's helpers is dead.

@@ -26,8 +26,12 @@ const (
 	isZeroed                   // zeros are in the middle of it
 )
 
-// woundable are the own files that are changed in place; "" is the present generation of the journal.
-var woundable = []string{"", "journal/journal.spare", "identity", "manifests", "deletions.log"}
+// woundable are the own files that are changed in place; "" is the present generation of the journal. The copies of
+// manifests are not among them: of those the agent notices only what is removed or emptied.
+var woundable = []string{"", "journal/journal.spare", "identity", "deletions.log"}
+
+// frameMagic begins each frame of a journal: see engine/journal.
+const frameMagic = "\xffvj\xfe"
 
 // garbage is what is written over own files.
 var garbage = bytes.Repeat([]byte("garbage."), 128)
@@ -41,11 +45,16 @@ type spoilt struct {
 	how    wound
 	boot   hal.BootID // of the life that had written the file
 	isRead bool       // by the present life
+	isGone bool       // the whole journal is
 }
 
 // isSpoilt says whether the damage is there still: nobody has begun another generation.
 func (r *run) isSpoilt() bool {
 	s := &r.root.spoilt
+	if s.isGone {
+		_, isNode := r.w.Exists(identity.File(rootDir))
+		return isNode && r.present() == ""
+	}
 	if s.file == "" || s.file != r.present() {
 		return false
 	}
@@ -55,7 +64,7 @@ func (r *run) isSpoilt() bool {
 
 // mustTell: a start that reads the damage must say so. What a power cut has torn can be damaged no more.
 func (r *run) mustTell() bool {
-	return r.isSpoilt() && (r.root.spoilt.how == isCut || r.root.spoilt.boot == r.w.BootID())
+	return r.isSpoilt() && (r.root.spoilt.isGone || r.root.spoilt.how == isCut || r.root.spoilt.boot == r.w.BootID())
 }
 
 // present is the file of the newest generation of the journal, "" if there is none.
@@ -75,22 +84,11 @@ func (r *run) wounds(name string, how wound, point, length int64) {
 	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
 		return
 	}
-	files := []string{identity.Dir(rootDir) + "/" + name}
-	switch name {
-	case "":
-		files[0] = r.present()
-	case "manifests":
-		dir := files[0]
-		files = nil
-		for _, entry := range r.w.Entries(dir) {
-			files = append(files, dir+"/"+entry)
-		}
+	file := identity.Dir(rootDir) + "/" + name
+	if name == "" {
+		file = r.present()
 	}
-	isChanged := false
-	for _, file := range files {
-		isChanged = r.wound(file, how, point, length) || isChanged
-	}
-	if !isChanged {
+	if !r.wound(file, how, point, length) {
 		return
 	}
 	r.root.woundedAt = r.w.Now()
@@ -128,12 +126,12 @@ func (r *run) wound(file string, how wound, point, length int64) bool {
 	case isZeroed:
 		clear(data[from:to])
 	}
-	if bytes.Equal(data, before) {
-		return false
+	if bytes.Equal(data, before) ||
+		how == isZeroed && file == r.present() && !bytes.Contains(data[to:used], []byte(frameMagic)) {
+		return false // nobody could tell such zeros from what was never written
 	}
 	r.w.WriteFile(file, data)
-	// Zeros are what a power cut leaves as well.
-	if file == r.present() && (how == isCut || how == isOverwritten) && !r.isSpoilt() {
+	if file == r.present() && how != isRegrown && !r.isSpoilt() {
 		r.root.spoilt = spoilt{file: file, at: int(from), was: before[from:to], how: how, boot: r.root.boot, since: r.w.Now()}
 	}
 	return true
@@ -167,15 +165,15 @@ func (r *run) tellsOfDamage(e engine.Entry) {
 func (g *workload) planWounds() {
 	for n := range 2 {
 		when := g.pick("workload.wound", "", n, 10, 2, 1)
-		which := woundable[g.pick("workload.wound-which", "", n, 4, 1, 1, 1, 1)]
+		which := woundable[g.pick("workload.wound-which", "", n, 4, 1, 1, 1)]
 		how := wound(g.pick("workload.wound-how", "", n, 1, 1, 1, 1))
 		point := g.choose.Between(sim.NewID("workload.wound-at", "", uint32(n)), 0, 999)
 		length := g.choose.Between(sim.NewID("workload.wound-length", "", uint32(n)), 1, int64(len(garbage)))
 		if when == 0 {
 			continue
 		}
-		if which == "" {
-			how %= 2 // zeros at its end are what a power cut leaves as well: an agent that dies too soon can't know
+		if which == "" && how == isRegrown {
+			how = isCut // zeros at its end are what a power cut leaves as well: an agent that dies too soon can't know
 		}
 		g.at(g.time("workload.wound-time", "", n, chaos), "own files in place", func() {
 			if when == 2 {

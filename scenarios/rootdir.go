@@ -208,6 +208,9 @@ func (r *run) losesOwn(name string) {
 		return
 	}
 	r.root.spoilt = spoilt{}
+	if _, hasBegun := r.w.Exists(rootDir + "/pods"); hasBegun && name == "journal" && !r.w.AgentLives() {
+		r.root.spoilt = spoilt{file: journalDir, isGone: r.present() != ""}
+	}
 	_ = r.removeTree(path.Clean(identity.Dir(rootDir) + "/" + name)) // what is not there need not go
 	r.hasLost()
 }

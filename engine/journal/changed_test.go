@@ -174,3 +174,16 @@ func TestCheckReadsAllChunks(t *testing.T) {
 		f.data[at] ^= 1
 	}
 }
+
+// What has the name of a generation and is no file is told of, kept, and in nobody's way.
+func TestOtherThingInThePlaceOfAGeneration(t *testing.T) {
+	d := newDisk()
+	j, _ := openOn(t, d, testSize)
+	require.NoError(t, add(j, d, put(stage(1))))
+	d.names[testDir+"/journal.1"] = &inode{dir: true}
+	j, loaded := openOn(t, d.restart(), testSize)
+	require.Equal(t, []Damage{{testDir + "/journal.1", 0, "it is a directory, not a file"}}, loaded.Damages)
+	require.False(t, loaded.New)
+	require.Empty(t, j.Stats().Why)
+	require.Equal(t, []string{"journal.2", "journal.damaged", "journal.spare"}, d.files())
+}

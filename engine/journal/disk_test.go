@@ -132,7 +132,11 @@ func (d *disk) List(_ hal.Call, p string) ([]hal.Entry, error) {
 	var out []hal.Entry
 	for _, name := range slices.Sorted(maps.Keys(d.names)) {
 		if path.Dir(name) == p {
-			out = append(out, hal.Entry{Name: path.Base(name), Type: hal.TypeFile})
+			is := hal.TypeFile
+			if d.names[name].dir {
+				is = hal.TypeDirectory
+			}
+			out = append(out, hal.Entry{Name: path.Base(name), Type: is})
 		}
 	}
 	return out, nil

@@ -111,7 +111,7 @@ func makeDir(h *hal.Host, c hal.Call, dir string) error {
 
 // load reads the files. What is no whole generation is damage, and only adds to the newest that is whole.
 func (j *Journal) load(h *hal.Host, c hal.Call) (content, []Damage, error) {
-	generations, spare, err := j.list(h, c)
+	generations, odd, spare, err := j.list(h, c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,7 +136,7 @@ func (j *Journal) load(h *hal.Host, c hal.Call) (content, []Damage, error) {
 		j.inspectSpare(h, c)
 	}
 	found := content{}
-	damages := j.inspectReplaced(h, c, replaced)
+	damages := append(j.inspectOdd(odd), j.inspectReplaced(h, c, replaced)...)
 	for _, im := range slices.Backward(images) {
 		found.doubt() // what an older generation says
 		im.apply(found)
@@ -153,20 +153,35 @@ func (j *Journal) load(h *hal.Host, c hal.Call) (content, []Damage, error) {
 	return found, damages, nil
 }
 
-// list returns the generations in dir, ascending, and whether something has the spare's name.
-func (j *Journal) list(h *hal.Host, c hal.Call) (generations []uint64, spare bool, err error) {
+// list returns the generations in dir, ascending, what has the name of one and is no file, and whether something has
+// the spare's name.
+func (j *Journal) list(h *hal.Host, c hal.Call) (generations []uint64, odd []hal.Entry, spare bool, err error) {
 	entries, err := h.Tree.List(c, j.dir)
 	if err != nil && !hal.Is(err, syscall.ENOENT) {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	for _, e := range entries {
-		if generation, ok := generationOf(e.Name); ok && e.Type == hal.TypeFile {
+		switch generation, ok := generationOf(e.Name); {
+		case ok && e.Type == hal.TypeFile:
 			generations = append(generations, generation)
+		case ok:
+			odd = append(odd, e)
 		}
 		spare = spare || e.Name == nameSpare
 	}
 	slices.Sort(generations)
-	return generations, spare, nil
+	return generations, odd, spare, nil
+}
+
+// inspectOdd tells of what somebody has put in the place of a generation. It is kept like one that is damaged.
+func (j *Journal) inspectOdd(odd []hal.Entry) (damages []Damage) {
+	for _, e := range odd {
+		generation, _ := generationOf(e.Name)
+		j.generation = max(j.generation, generation)
+		j.aside = append(j.aside, e.Name)
+		damages = append(damages, Damage{j.path(e.Name), 0, "it is a " + e.Type.String() + ", not a file"})
+	}
+	return damages
 }
 
 // image is one file as read.

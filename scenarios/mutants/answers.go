@@ -113,10 +113,6 @@ var answers = []Mutant{
 		"(r.awaitsEffect() || r.sweep) && c.isForeign", "r.awaitsEffect() && c.isForeign",
 	},
 	{
-		"an effect that comes while its volume goes down is not looked for", "L1, laws 3.3", "engine/core/fence.go",
-		"r.awaitsEffect() || r.op != nil && r.op.Verb == Descend && r.remembers(Climb) != 0", "r.awaitsEffect()",
-	},
-	{
 		"a record goes before anybody has looked for the effect of its call", "L1, laws 3.3", "engine/core/lines.go",
 		"if r.isRemembered() || c.sweeps(r) {", "if r.isRemembered() {",
 	},

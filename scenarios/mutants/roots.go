@@ -14,9 +14,9 @@ var roots = []Mutant{
 	},
 	{
 		"a node is called what its host is called", "S7, S10", "engine/identify.go",
-		"\tcase known && id.MachineID == machine, known && machine == \"\":\n\t\treturn id, nil\n",
+		"\tcase known && id.MachineID == machine, known && machine == \"\":\n\t\treturn id, known, nil\n",
 		"\tcase known && id.MachineID == machine, known && machine == \"\":\n\t\tid.Node = " +
-			"m.cfg.NodeName\n\t\treturn id, nil\n",
+			"m.cfg.NodeName\n\t\treturn id, known, nil\n",
 	},
 	{
 		"another agent's root directory is taken over without a word", "S30", "engine/identify.go",
