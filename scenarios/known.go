@@ -173,9 +173,11 @@ func (r *run) mayRun(at *place) bool {
 
 // isPresumed: the journal was lost, and an earlier life has left the volume there, or the names for it, for a pod that
 // is wanted. A start that finds them without a record can't know that no container uses it; a deletion that reaches the
-// agent together with the creation that follows does not say so either.
+// agent together with the creation that follows does not say so either. Nor can it know it where a boot begins with
+// mounts of others at all places of a ladder that the journal tells of.
 func (r *run) isPresumed(key hal.Key, owner *pod) bool {
-	if !r.root.forgotten || !r.alive() || owner == nil || !owner.isWanted {
+	at := r.places[key]
+	if !r.root.forgotten && !(at != nil && at.isMimicked) || !r.alive() || owner == nil || !owner.isWanted {
 		return false
 	}
 	b, known := r.core.Belief(key)

@@ -63,6 +63,9 @@ func (r *run) isCopied() {
 // bars notes at a start whether it may change anything.
 func (r *run) bars() {
 	r.root.left, r.root.unpruned = map[string]bool{}, map[string]bool{}
+	for _, p := range r.list {
+		p.isMimicked = p.isMimicked || p.isPublish && !p.isHeld && r.isWhole(p)
+	}
 	r.root.spoilt.isRead, r.root.boot = r.mustTell(), r.w.BootID()
 	file := identity.File(rootDir)
 	_, isOurs := r.w.Exists(file)
@@ -188,9 +191,13 @@ func (r *run) denies(at string, why syscall.Errno, last time.Duration) {
 	r.w.After(last, "the directory can be listed again", func() { r.w.Deny(at, 0) })
 }
 
-// removeTree removes a path and all below it, as somebody on the node would.
+// removeTree removes a path and all below it, as somebody on the node would: what a link leads to stays.
 func (r *run) removeTree(at string) syscall.Errno {
-	for _, name := range r.w.Entries(at) {
+	var names []string
+	if kind, _ := r.w.Exists(at); kind == hal.TypeDirectory {
+		names = r.w.Entries(at)
+	}
+	for _, name := range names {
 		if errno := r.removeTree(at + "/" + name); errno != 0 {
 			return errno
 		}
@@ -282,6 +289,7 @@ type lapse struct {
 	isStranded bool // one of them has brought the volume, and no life has heard of it since
 	isSpirited bool // an answered call has acted, and somebody else has changed what stands there since
 	isShown    bool // an answered call has acted, and a mount came of it
+	isMimicked bool // a life has begun with others' mounts at it and at its stage
 	isUnheard  bool // nothing shows that it did, and the driver was not asked since
 	isTold     bool // since the journal was lost a life has known of it, or names on the node have told one of it
 	// the life in which one that was answered has mounted the volume, if no life has known of the place since
