@@ -212,6 +212,7 @@ func (t *story) startWith(word func(*engine.Config)) string {
 // removeTree removes a path and all below it, as somebody on the node would.
 func (t *story) removeTree(at string) string {
 	t.r.removes(at)
+	t.r.typedAt = t.w.Now() // a hostPath may lead there
 	if errno := t.r.removeTree(at); errno != 0 {
 		return at + ": " + errno.Error()
 	}

@@ -54,6 +54,7 @@ func (t *story) makeFile(at string) string {
 	if below(at, identity.Dir(rootDir)) {
 		t.r.removes(at)
 	}
+	t.r.typedAt = t.w.Now() // a hostPath may lead there
 	t.w.WriteFile(at, nil)
 	return ""
 }
