@@ -158,6 +158,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 		defer step(m, core.Refused{Ops: withheld, Reason: unlogged})
 	}
 	err := m.journal.Settle(batch)
+	m.own.looks = 0
 	m.commits.failed = err != nil
 	m.mend()
 	if hal.Is(err, syscall.ENOENT) || hal.Is(err, syscall.ERANGE) {

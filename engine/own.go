@@ -29,7 +29,7 @@ type own struct {
 	is        hal.Info // which file that is, and its size, which does not change; zero if nobody could look
 	isAsked   bool     // somebody is looking which file that is
 	changed   int64    // see hal.Info, of that file at the last look
-	isChecked bool     // its content was read since that changed, and a look later once more: see hal.Info.Changed
+	looks     int      // at its content since the agent wrote it: two will do, see hal.Info.Changed
 	isPlanned bool     // the next look at its content
 	isDue     bool     // the next look is at its content as well
 	end       func()   // the end of that
@@ -62,7 +62,7 @@ func (m *VolumeManager) followJournal() {
 	if file == m.own.journal {
 		return
 	}
-	m.own.journal, m.own.is, m.own.isAsked, m.own.isChecked = file, hal.Info{}, true, false
+	m.own.journal, m.own.is, m.own.isAsked, m.own.looks = file, hal.Info{}, true, 0
 	m.h.Runtime.Go(func() {
 		end := m.h.Watches.Path(file, m.ownChanged)
 		info, err := m.h.Tree.Stat(hal.Call{}, file)
@@ -109,8 +109,8 @@ func (m *VolumeManager) ownChanged() {
 	m.own.isDue = false
 	m.h.Runtime.Go(func() {
 		is, journalErr := m.h.Tree.Stat(hal.Call{}, file)
-		isOld := is.Changed != 0 && is.Changed == own.changed
-		hasContent := own.isDue && journalErr == nil && own.is == whichFile(is) && !(isOld && own.isChecked)
+		isOld := own.looks > 0 && is.Changed != 0 && is.Changed == own.changed
+		hasContent := own.isDue && journalErr == nil && own.is == whichFile(is) && !(isOld && own.looks > 1)
 		if hasContent {
 			journalErr = print.Check(&m.h, hal.Call{})
 		}
@@ -125,7 +125,13 @@ func (m *VolumeManager) ownChanged() {
 			}
 			m.own.isDue = m.own.isDue || own.isDue && !hasContent && journalErr != nil
 			if hasContent {
-				m.own.changed, m.own.isChecked = is.Changed, isOld && journalErr == nil
+				m.own.changed, m.own.looks = is.Changed, 1
+				if isOld {
+					m.own.looks = 2
+				}
+				if m.journal.Print() != print {
+					m.own.looks = 0 // it was written meanwhile
+				}
 			}
 			switch {
 			case journalErr != nil || file != m.own.journal || m.own.is == whichFile(is):

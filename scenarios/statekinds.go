@@ -81,7 +81,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		journal.Journal: live generation end seq synced sum buffer batch
 		engine.VolumeManager: h node cfg lastWaiter
 		engine.ears: runtime cluster
-		engine.own: changed isChecked
+		engine.own: changed
 		scrub.Scrubber: seed key mu fresh old
 		engine.socket: gen`,
 	asName: `

@@ -8,7 +8,7 @@ var damage = []Mutant{
 	},
 	{
 		"a journal is compared with what was written once alone", "S30, S15", "engine/own.go",
-		"!(isOld && own.isChecked)", "own.changed == 0",
+		"!(isOld && own.looks > 1)", "own.changed == 0",
 	},
 	{
 		"a journal that was cut short is damaged only where a frame is cut", "S30, laws 5.4", "engine/journal/load.go",
