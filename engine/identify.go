@@ -29,8 +29,8 @@ func (m *VolumeManager) startRefused(r *Refusal) {
 	m.checkStopped() // once the log is written
 }
 
-// identify returns whose root directory it is: this node's; and whether the node has begun before. It runs as a task, before the start changes anything. An
-// earlier try of this start may have read the file before somebody removed it.
+// identify returns whose root directory it is: this node's; and whether the node has begun before. It runs as a task,
+// before the start changes anything. An earlier try of this start may have read the file before somebody removed it.
 func (m *VolumeManager) identify(
 	c hal.Call, earlier identity.Identity,
 ) (id identity.Identity, known bool, err error) {

@@ -105,14 +105,14 @@ func (m *VolumeManager) ownChanged() {
 		return
 	}
 	m.own.isLooking, m.own.again = true, false
-	file, was, own, print := m.journal.File(), m.own.identity, m.own, m.journal.Print()
+	file, was, own, written := m.journal.File(), m.own.identity, m.own, m.journal.Print()
 	m.own.isDue = false
 	m.h.Runtime.Go(func() {
 		is, journalErr := m.h.Tree.Stat(hal.Call{}, file)
 		isOld := own.looks > 0 && is.Changed != 0 && is.Changed == own.changed
 		hasContent := own.isDue && journalErr == nil && own.is == whichFile(is) && !(isOld && own.looks > 1)
 		if hasContent {
-			journalErr = print.Check(&m.h, hal.Call{})
+			journalErr = written.Check(&m.h, hal.Call{})
 		}
 		id, isBad, idErr := m.lookAtIdentity(was)
 		if isBad {
@@ -129,7 +129,7 @@ func (m *VolumeManager) ownChanged() {
 				if isOld {
 					m.own.looks = 2
 				}
-				if m.journal.Print() != print {
+				if m.journal.Print() != written {
 					m.own.looks = 0 // it was written meanwhile
 				}
 			}

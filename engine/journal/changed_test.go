@@ -85,11 +85,11 @@ func TestCutShortWhileItIsWritten(t *testing.T) {
 	d := newDisk()
 	j, _ := openOn(t, d, testSize)
 	require.NoError(t, add(j, d, put(stage(1))))
-	print := j.Print()
-	require.NoError(t, print.Check(d.host(), hal.Call{}))
+	written := j.Print()
+	require.NoError(t, written.Check(d.host(), hal.Call{}))
 	f := d.names[testDir+"/journal.1"]
 	f.data = f.data[:headerSize]
-	require.ErrorIs(t, print.Check(d.host(), hal.Call{}), ErrChanged)
+	require.ErrorIs(t, written.Check(d.host(), hal.Call{}), ErrChanged)
 	require.Error(t, add(j, d, put(stage(2))))
 	require.NoError(t, add(j, d))
 	require.NoError(t, j.Print().Check(d.host(), hal.Call{}))

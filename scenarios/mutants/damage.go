@@ -4,7 +4,7 @@ package mutants
 var damage = []Mutant{
 	{
 		"what is in the journal is never compared with what was written", "S30, S15", "engine/own.go",
-		"\t\t\tjournalErr = print.Check(&m.h, hal.Call{})\n", "\t\t\t_ = print\n",
+		"\t\t\tjournalErr = written.Check(&m.h, hal.Call{})\n", "\t\t\t_ = written\n",
 	},
 	{
 		"a journal is compared with what was written once alone", "S30, S15", "engine/own.go",

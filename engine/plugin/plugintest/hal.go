@@ -189,6 +189,7 @@ func (f files) Write(_ hal.Call, at string, data []byte, mode uint32) error {
 func (f files) ReadAt(hal.Call, string, int64, []byte) (int, error) {
 	panic("no plugin reads a part of a file")
 }
+
 func (f files) WriteAt(hal.Call, string, int64, []byte) error  { panic("no plugin writes in place") }
 func (f files) Allocate(hal.Call, string, int64, uint32) error { panic("no plugin allocates") }
 func (f files) Sync(_ hal.Call, at string) error               { return f.n.call("sync", at) }
