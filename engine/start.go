@@ -84,9 +84,8 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if n.id, isNode, err = m.identify(c, known); err != nil {
 		return n, err
 	}
-	doubt := func(rec core.Record) core.Record {
-		return doubtful(rec, m.h.Runtime.Now(), m.h.Runtime.BootID())
-	}
+	boot := m.h.Runtime.BootID()
+	doubt := func(rec core.Record) core.Record { return doubtful(rec, m.h.Runtime.Now(), boot) }
 	accept := func(records []core.Record) error { return m.areOurs(records, n.id) }
 	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.journalDir(), m.cfg.JournalBytes, doubt, accept); err != nil {
 		return n, err
@@ -108,7 +107,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if err != nil {
 		return n, err
 	}
-	n.start = core.Start{Boot: m.h.Runtime.BootID(), Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight}
+	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight}
 	for i := range n.start.Records {
 		r := &n.start.Records[i].Rung
 		r.Places = kinds.Places(r) // by what it was made with: a record says nothing else of them
@@ -150,7 +149,8 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	return n, nil
 }
 
-// goneJournal tells that a node has no journal any more. The directory of pods is made once there is one.
+// goneJournal tells that a node has lost its journal. A start makes the directory of pods after the journal, so a node
+// with that directory had one; if nobody can look, it is taken to be there.
 func (m *VolumeManager) goneJournal(c hal.Call, isNew bool) []journal.Damage {
 	if !isNew {
 		return nil

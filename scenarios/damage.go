@@ -36,7 +36,7 @@ const frameMagic = "\xffvj\xfe"
 // garbage is what is written over own files.
 var garbage = bytes.Repeat([]byte("garbage."), 128)
 
-// spoilt is the damage to a generation of the journal that a reader can see: it must be told of, as records are lost.
+// spoilt is damage to a generation of the journal that a reader can see. Records are lost, so the agent must report it.
 type spoilt struct {
 	file   string
 	at     int

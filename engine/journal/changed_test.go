@@ -111,7 +111,7 @@ func TestCheckSeesEachByte(t *testing.T) {
 	require.NoError(t, j.Print().Check(d.host(), hal.Call{}))
 }
 
-// A spare that somebody has cut short or removed is made anew before it becomes a generation.
+// Somebody cuts the spare short, or removes it. The journal makes another one before the spare becomes a generation.
 func TestSpareIsCutShort(t *testing.T) {
 	for _, spoil := range []func(d *disk){
 		func(d *disk) { d.names[testDir+"/journal.spare"].data = nil },
@@ -175,7 +175,7 @@ func TestCheckReadsAllChunks(t *testing.T) {
 	}
 }
 
-// What has the name of a generation and is no file is told of, kept, and in nobody's way.
+// Somebody puts a directory in the place of a generation. A start reports it, keeps it, and goes on.
 func TestOtherThingInThePlaceOfAGeneration(t *testing.T) {
 	d := newDisk()
 	j, _ := openOn(t, d, testSize)
