@@ -123,7 +123,7 @@ func (m *VolumeManager) ownChanged() {
 			if !isBad {
 				m.own.identity = id
 			}
-			m.own.isDue = m.own.isDue || own.isDue && !hasContent && journalErr != nil
+			m.own.isDue = m.own.isDue || own.isDue && journalErr != nil
 			if hasContent {
 				m.own.changed, m.own.looks = is.Changed, 1
 				if isOld {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/volnode/volnode/engine"
@@ -26,9 +27,9 @@ const (
 	isZeroed                   // zeros are in the middle of it
 )
 
-// woundable are the own files that are changed in place; "" is the present generation of the journal. The copies of
-// manifests are not among them: of those the agent notices only what is removed or emptied.
-var woundable = []string{"", "journal/journal.spare", "identity", "deletions.log"}
+// woundable are the own files that are changed in place; "" is the present generation of the journal, and a directory one
+// of the files in it.
+var woundable = []string{"", "journal/journal.spare", "identity", "deletions.log", "manifests", "manifests/.ledger.json"}
 
 // frameMagic begins each frame of a journal: see engine/journal.
 const frameMagic = "\xffvj\xfe"
@@ -88,6 +89,9 @@ func (r *run) wounds(name string, how wound, point, length int64) {
 	if name == "" {
 		file = r.present()
 	}
+	if all := r.w.Entries(file); len(all) > 0 {
+		file += "/" + all[int(point)%len(all)]
+	}
 	if !r.wound(file, how, point, length) {
 		return
 	}
@@ -97,12 +101,28 @@ func (r *run) wounds(name string, how wound, point, length int64) {
 		r.announced.older = append(r.announced.older, r.w.ReadFile(deletionsLog)...) // what it says now is not the agent's
 	}
 	r.hasLost()
-	life := r.w.Life()
+	life, isLeft := r.w.Life(), r.keepsDamage(file)
 	r.w.After(noticing, "somebody looks whether the damage was noticed", func() {
-		if r.w.Life() == life && r.alive() && r.w.Now().Sub(r.root.spoilt.since) >= noticing {
+		switch {
+		case r.w.Life() != life || !r.alive():
+		case isLeft():
+			r.judges("S30")
+			r.fail("S30", "copies", path.Base(file), "somebody has damaged "+file+" in place, and the agent lives and leaves it")
+		case r.w.Now().Sub(r.root.spoilt.since) >= noticing:
 			r.noticed("lives and writes on behind it")
 		}
 	})
+}
+
+// keepsDamage says whether a damaged copy of a manifest, or the ledger of them, is still as it is now, and the manifest too.
+func (r *run) keepsDamage(file string) func() bool {
+	damaged, manifest := r.w.ReadFile(file), manifestDir+"/"+path.Base(file)
+	source := r.w.ReadFile(manifest)
+	_, isThere := r.w.Exists(manifest)
+	isOurs := path.Base(path.Dir(file)) == "manifests" && (isThere || strings.HasPrefix(path.Base(file), "."))
+	return func() bool {
+		return isOurs && bytes.Equal(r.w.ReadFile(file), damaged) && bytes.Equal(r.w.ReadFile(manifest), source)
+	}
 }
 
 // wound reports whether it has changed a file.
@@ -165,7 +185,11 @@ func (r *run) tellsOfDamage(e engine.Entry) {
 func (g *workload) planWounds() {
 	for n := range 2 {
 		when := g.pick("workload.wound", "", n, 10, 2, 1)
-		which := woundable[g.pick("workload.wound-which", "", n, 4, 1, 1, 1)]
+		odds := []uint32{4, 1, 1, 1, 0, 0}
+		if g.setup.Files {
+			odds = []uint32{2, 1, 1, 1, 8, 2}
+		}
+		which := woundable[g.pick("workload.wound-which", "", n, odds...)]
 		how := wound(g.pick("workload.wound-how", "", n, 1, 1, 1, 1))
 		point := g.choose.Between(sim.NewID("workload.wound-at", "", uint32(n)), 0, 999)
 		length := g.choose.Between(sim.NewID("workload.wound-length", "", uint32(n)), 1, int64(len(garbage)))

@@ -19,12 +19,14 @@ const (
 // load reads what the last run knew. An error says that it may be readable later.
 func (r reader) load() (state, error) {
 	s := state{loaded: true, blind: true}.begin()
+	is := r.ledgerIs()
 	data, err := r.h.Files.Read(r.call, path.Join(r.o.CacheDir, ledger), maxLedger)
 	if err != nil && !hal.Is(err, syscall.ENOENT) && !hal.Is(err, syscall.EFBIG) {
 		return s, err
 	}
 	if err == nil {
 		s.ledger = bookOf(data)
+		s.ledger.is = is
 		s.ledger.lines = s.ledger.lines.begin()
 	}
 	if s.ledger.isThere { // else it is damaged, or this is the first run of a version with a ledger
@@ -72,7 +74,8 @@ func (r reader) load() (state, error) {
 	return s.merge(), nil
 }
 
-// recall makes a file of its copy and its line of the ledger. A copy that cannot be decoded is as good as none.
+// recall makes a file of its copy and its line of the ledger. A copy that cannot be decoded, or that somebody has
+// changed, is as good as none.
 func (r reader) recall(name string, line entry) (file, error) {
 	f := file{lost: true, opaque: line.Bad, in: line.In, was: line.was(), refused: line.Refused}
 	data, err := r.copy(name, line.Pack)
@@ -83,6 +86,9 @@ func (r reader) recall(name string, line entry) (file, error) {
 		return file{}, err
 	}
 	is, form := sum(sha256.Sum256(data)), r.packs[line.Pack].forms[name]
+	if line.Sum != 0 && line.Sum != is.beginning() {
+		return f, nil
+	}
 	content, ok := understand(r.o.NodeName, is, form)
 	if !ok {
 		if content, err = decode(r.o.NodeName, name, data); err != nil {

@@ -47,6 +47,8 @@ type entry struct {
 	New bool `json:"new,omitempty"`
 	// Pack is the pack that its copy lies in, "" if it is a file of its own.
 	Pack string `json:"pack,omitempty"`
+	// Sum is the beginning of that of its copy's content; 0 if nobody knows, as in ledgers of earlier versions.
+	Sum uint64 `json:"sum,omitempty"`
 	// Refused: those of its objects that do not count, as another has their name or uid.
 	Refused []id `json:"refused,omitempty"`
 }
@@ -74,7 +76,8 @@ type book struct {
 	blind   bool
 	// first is how long its first line is, size how long all is. size is 0 if nothing may be appended.
 	first, size int64
-	isLate      bool // it could not be written as it should be
+	is          hal.Info // its file, as the last write left it; zero if nobody could look
+	isLate      bool     // it could not be written as it should be
 }
 
 func noBook() book { return book{lines: layer[string, entry]{}.begin()} }
@@ -157,7 +160,12 @@ func (f file) entry() (line entry, isListed bool) {
 	if isNew && !isBad {
 		return entry{}, false
 	}
-	line = entry{f.in.kept(), nil, !isNew && (f.lost || !f.copied), isBad, isNew, f.pack, f.refused}
+	line = entry{
+		In: f.in.kept(), Stale: !isNew && (f.lost || !f.copied), Bad: isBad, New: isNew, Pack: f.pack, Refused: f.refused,
+	}
+	if !line.Stale && f.copied {
+		line.Sum = f.sum.beginning()
+	}
 	if f.missing { // also after a restart it waits for a person, or for its return
 		line.In, line.Was = dirID{}, &f.was
 	}
@@ -166,8 +174,7 @@ func (f file) entry() (line entry, isListed bool) {
 
 func (e entry) is(o entry) bool {
 	return e.In == o.In && e.was() == o.was() && e.Stale == o.Stale && e.Bad == o.Bad && e.New == o.New &&
-		e.Pack == o.Pack &&
-		slices.Equal(e.Refused, o.Refused)
+		e.Pack == o.Pack && e.Sum == o.Sum && slices.Equal(e.Refused, o.Refused)
 }
 
 // lists has the ledger tell of what counts now, if it does not yet.
@@ -218,13 +225,14 @@ func (r reader) writes(now *book, l ledgerLine) error {
 	}
 	line = append(line, '\n')
 	size, long := now.size+int64(len(line)), int64(len(line)) > now.first/2+moreLines
-	if now.size > 0 && size <= 2*now.first+moreLines && !long {
+	is := now.is
+	if now.is = (hal.Info{}); now.size > 0 && size <= 2*now.first+moreLines && !long && r.ledgerIs() == is {
 		err = r.h.Files.WriteAt(r.call, at, now.size, line)
 		if err == nil {
 			err = r.h.Files.Sync(r.call, at)
 		}
 		if err == nil {
-			now.size = size
+			now.size, now.is = size, r.ledgerIs()
 			return nil
 		}
 	}
@@ -238,7 +246,16 @@ func (r reader) writes(now *book, l ledgerLine) error {
 	}
 	line = append(line, '\n')
 	if err = r.keep(ledger, line); err == nil {
-		now.first, now.size = int64(len(line)), int64(len(line))
+		now.first, now.size, now.is = int64(len(line)), int64(len(line)), r.ledgerIs()
 	}
 	return err
+}
+
+// ledgerIs is the file of the ledger, zero if nobody can look.
+func (r reader) ledgerIs() hal.Info {
+	info, err := r.h.Tree.Stat(r.call, path.Join(r.o.CacheDir, ledger))
+	if err != nil {
+		return hal.Info{}
+	}
+	return info
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"path"
 	"slices"
@@ -9,13 +10,14 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file notices that somebody has removed or emptied what the next run must know, and has it written again. It
+// This file notices that somebody has removed or changed what the next run must know, and has it written again. It
 // looks at the names in the cache directory that have changed, the agent's own changes included. So a change of a
 // manifest costs the same however many copies there are. Where nobody knows the names, it looks at all; in a reading of
-// everything, it lists all.
+// everything, it lists all. It reads copies, and of the ledger, which is as long as there are manifests, it looks
+// whether its file is as the agent's last write left it.
 
 // look adds to what is lost, of all that is to be there, or of what has changed. A list does not tell what somebody has
-// emptied. So each name is looked at that may have changed, but for a start, which reads what it needs.
+// changed in place. So each name is looked at that may have changed, but for a start, which reads what it needs.
 func (r *reader) look(isAll bool) {
 	changed, isAny := r.ours()
 	if isAny = isAny || r.isVague; isAny {
@@ -56,21 +58,38 @@ func (r reader) listsOurs() (map[string]bool, error) {
 	return is, nil
 }
 
-// looksAtOurs says of each name whether it is there, and holds anything.
+// looksAtOurs says of each name whether what was written lies there, if it is needed.
 func (r reader) looksAtOurs(names []string, is map[string]bool) error {
 	for _, name := range names {
-		info, err := r.h.Tree.Stat(r.call, path.Join(r.o.CacheDir, name))
-		if err != nil && !hal.Is(err, syscall.ENOENT) {
+		if !r.before.needs(name) {
+			continue
+		}
+		holds, err := r.holds(name)
+		if err != nil && !isNoCopy(err) {
 			return err
 		}
-		is[name] = err == nil && info.Type == hal.TypeFile && (info.Size > 0 || r.before.mayBeEmpty(name))
+		is[name] = err == nil && holds
 	}
 	return nil
 }
 
-// mayBeEmpty reports whether nothing need be in what lies under a name: it is the copy of an empty manifest. Of any
-// other, somebody has emptied it.
-func (s state) mayBeEmpty(name string) bool { return s.files.of(name).sum == sha256.Sum256(nil) }
+// holds reports whether a name in the cache directory has what this run or the last one wrote there.
+func (r reader) holds(name string) (bool, error) {
+	at := path.Join(r.o.CacheDir, name)
+	if name == ledger {
+		info, err := r.h.Tree.Stat(r.call, at)
+		return info == r.before.ledger.is, err
+	}
+	data, err := r.h.Files.Read(r.call, at, maxKept)
+	is := sha256.Sum256(data)
+	switch {
+	case name == kept:
+		return bytes.Equal(data, r.before.keeping), err
+	case r.before.packs.has(name):
+		return name == packName(is), err
+	}
+	return is == r.before.files.of(name).sum, err
+}
 
 // isKept reports whether a name in the cache directory is of something that the next run must know, or was.
 func (s state) isKept(name string) bool {

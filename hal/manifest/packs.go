@@ -63,6 +63,9 @@ func (r reader) pack(in string) (pack, error) {
 		return pack{}, err
 	}
 	p := packOf(data)
+	if in != packName(sha256.Sum256(data)) {
+		p.forms = nil // somebody has changed it: the ledger tells which copies are good, and nothing tells of forms
+	}
 	r.packs[in] = p
 	return p, nil
 }
@@ -199,10 +202,12 @@ func (r reader) replaceAll(names []string, texts map[string][]byte, s *state) (i
 	if err != nil {
 		return "", err
 	}
-	is := sha256.Sum256(data)
-	in = packed + hex.EncodeToString(is[:8])
+	in = packName(sha256.Sum256(data))
 	return in, r.replace(in, data)
 }
+
+// packName is the name of a pack, which is of its content.
+func packName(is sum) string { return packed + hex.EncodeToString(is[:8]) }
 
 // scattered returns the manifests whose copies lie in packs of which most is of the past, and their texts. A reading of
 // everything adds those without a form beside their copies, as those that lie alone, once they are as many as fill a

@@ -112,6 +112,34 @@ func TestCopiesThatSomebodyRemovesAreWrittenAgain(t *testing.T) {
 	}
 }
 
+// What somebody changes in place, and leaves as long as it was, is written again as well: a copy, a pack, the ledger and
+// what is kept.
+func TestCopiesThatSomebodyChangesAreWrittenAgain(t *testing.T) {
+	w := newWorld(t).many(5).start().put("a.yaml", pod("a")).pass(5 * second)
+	w.put("junk.yaml", "kind: [").pass(5 * second).rm("pod-3.yaml").pass(5 * second) // it is kept
+	for _, name := range append([]string{"a.yaml", ledger, kept}, w.ours(packed)...) {
+		at := cache + "/" + name
+		was, info := w.data[at], w.names[at]
+		w.ticks++
+		info.Changed = w.ticks
+		w.names[at], w.data[at] = info, strings.Repeat("x", len(was))
+		w.tells(name)
+		w.pass(5 * second)
+		require.NotContains(t, w.data[at], "xxx", name)
+	}
+}
+
+// A copy that somebody changed while volnode was away is none, though it is good YAML: what it lacks may count.
+func TestACopyIsChangedWhileNobodyLooks(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("ant", "u1")+"---\n"+owned("bee", "u2")).start()
+	w.data[cache+"/a.yaml"] = owned("ant", "u1")
+	w.put("a.yaml", "kind: [").start().pass(5 * second)
+	require.NotContains(t, w.raw, hal.Synced{Source: Source})
+	w.put("a.yaml", owned("ant", "u1")+"---\n"+owned("bee", "u2")).pass(5 * second)
+	require.Contains(t, w.raw, hal.Synced{Source: Source})
+	require.Empty(t, w.troubles())
+}
+
 // The last good copy of a manifest that is bad just then, or missing in another directory, can't be written again: that
 // is told.
 func TestACopyOfABadManifestThatSomebodyRemovesIsTold(t *testing.T) {

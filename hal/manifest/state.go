@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -15,6 +16,8 @@ import (
 )
 
 type sum [sha256.Size]byte
+
+func (s sum) beginning() uint64 { return binary.BigEndian.Uint64(s[:]) }
 
 // reading is what a file was when its content was read.
 type reading struct {

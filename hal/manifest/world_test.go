@@ -388,7 +388,10 @@ func (x files) WriteAt(_ hal.Call, at string, offset int64, data []byte) error {
 	require.EqualValues(x.w.t, len(x.w.data[at]), offset)
 	for _, part := range [][]byte{data[:len(data)/2], data[len(data)/2:]} {
 		is := x.w.stands(at)
-		x.w.loose = append(x.w.loose, renamed{at, is, named{is.info, is.data + string(part)}, true})
+		was := is.info
+		x.w.ticks++
+		is.info.Changed, is.info.Size = x.w.ticks, was.Size+int64(len(part))
+		x.w.loose = append(x.w.loose, renamed{at, named{was, is.data}, named{is.info, is.data + string(part)}, true})
 		x.w.give(at, x.w.loose[len(x.w.loose)-1].after)
 	}
 	x.w.tells(path.Base(at))

@@ -171,9 +171,14 @@ var sources = []Mutant{
 		"c.h.Watches.Directory(c.o.CacheDir, c.missesOurs)\n", "c.h.Watches.Directory(c.o.CacheDir, func() {})\n",
 	},
 	{
-		"what the next run must know and is emptied is not missed", "L3, the next run knows what this one served",
+		"what the next run must know and is changed in place is not missed", "S30, L3, the next run knows what this one served",
 		"hal/manifest/lost.go",
-		" && (info.Size > 0 || r.before.mayBeEmpty(name))\n", "\n",
+		"is[name] = err == nil && holds", "is[name] = err == nil && (holds || !holds)",
+	},
+	{
+		"a ledger that was changed in place is appended to", "S30, L3, the next run knows what this one served",
+		"hal/manifest/lost.go",
+		"return info == r.before.ledger.is, err", "return info.Size > 0, err",
 	},
 	{
 		"a bad manifest of the first start stops all teardown", "L4, a bad file harms itself", "hal/manifest/cache.go",
