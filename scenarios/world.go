@@ -204,6 +204,7 @@ func (r *run) start(h hal.Host) {
 	r.hearDrivers(&h)
 	r.h, r.core, r.synced, r.heard, r.bornAt = h, nil, false, newObjects(), r.w.Now()
 	r.forgetsTypes()
+	r.forgetsUnsaid()
 	r.news, r.announced.older = map[string][]news{}, slices.Concat(r.w.ReadFile(deletionsLog+".1"),
 		r.w.ReadFile(deletionsLog))
 	r.registrars.forget(r.w.Drivers())
