@@ -41,6 +41,7 @@ func (r *run) stepped(c *core.Core) {
 		return
 	}
 	for _, key := range c.Decided() {
+		r.decisions++
 		r.refine(key)
 	}
 	r.seesMisfits()

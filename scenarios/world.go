@@ -88,6 +88,7 @@ type run struct {
 	swapped   swapping          // file mode: what stands in the place of the directory of manifests
 	isLinked  bool              // file mode: a link does
 	isTended  bool              // file mode: somebody looks for missing manifests
+	decisions uint64            // counts what the agent's core has decided
 	editedAt  hal.Instant       // when somebody wrote or removed a manifest, or made a volume again, last
 	isCovered bool              // file mode: something is mounted over the manifests
 	deferred  []func()          // edits that nobody can make meanwhile
