@@ -179,6 +179,8 @@ func (r *run) restless() (object, why string) {
 		return "agent", "a manifest of its source is half written"
 	case !r.synced:
 		return "agent", "its source is not synced"
+	case r.w.HasNews():
+		return "agent", "it has not been told all that has changed"
 	case r.isTended && len(r.missing) > 0:
 		return "agent", "manifests are missing in another directory"
 	}

@@ -22,7 +22,8 @@ type place struct {
 	isPublish      bool
 	isHeld         bool // staged, or published
 	wasUp          bool // it was believed to be up since the containers of its pod were started
-	isFormer       bool // its pod has ended since, and has come anew without it
+	isSaid         bool // who waits for its pod has been told that it is ready since
+	isFormer       bool // nobody has: its pod came anew without it, or what a life believed ended with that
 	isTouched      bool // somebody else has changed what stands there: see foreign.go
 	isMixedUp      bool // somebody else has mounted here what the agent can't tell from its own
 	touchedAt      hal.Instant

@@ -57,11 +57,12 @@ func (r *run) interviews(m *engine.VolumeManager) (i interview, ok bool) {
 	for _, p := range r.pods {
 		uids, named = append(uids, p.uid), append(named, p.names())
 	}
-	isSteady := true // a status can change and change back between two looks, and a wait may tell of that
+	// A status can change and change back between two looks, and a wait may tell of that: then core has decided something.
+	isSteady, decided := true, r.decisions
 	wait := func(err error) error {
 		s, failed := m.Status(ctx)
 		note(failed)
-		isSteady = isSteady && isAsBefore(&before, &s)
+		isSteady = isSteady && r.decisions == decided && isAsBefore(&before, &s)
 		return err
 	}
 	for n, uid := range uids {

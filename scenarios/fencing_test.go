@@ -244,6 +244,20 @@ func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
 	}
 }
 
+// TestWhatNobodyWasToldOfEndsWithItsLife: an agent that dies has told of a volume, or no container has it.
+func TestWhatNobodyWasToldOfEndsWithItsLife(t *testing.T) {
+	for _, isSaid := range []bool{false, true} {
+		r := bare(t)
+		p := r.runs()
+		r.holds(sim.EffectPublished)
+		at := r.byPath[target]
+		at.wasUp, at.isSaid, p.given = true, isSaid, nil
+		r.forgetsUnsaid()
+		r.sends(1, unpublish)
+		require.Equal(t, isSaid, r.violation != nil)
+	}
+}
+
 // TestWhoComesAnewHasNotWhatTheFormerHad: containers of a pod that comes anew have what it is given, and nothing that
 // the one before had.
 func TestWhoComesAnewHasNotWhatTheFormerHad(t *testing.T) {

@@ -217,3 +217,10 @@ func (r *run) comesAnew(p *pod) {
 	}
 	p.freedIn = 0
 }
+
+// forgetsUnsaid: what the former life of the agent believed to be up, and told nobody of, no container has.
+func (r *run) forgetsUnsaid() {
+	for _, at := range r.list {
+		at.isFormer = at.isFormer || !at.isSaid
+	}
+}

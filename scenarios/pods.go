@@ -44,7 +44,7 @@ type pod struct {
 
 // has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the
 // pod after they were started, or taken from it before, as long as it has never been up, nor one that it had before it
-// came anew without it.
+// came anew without it, nor one that an agent believed to be up when it died, and had told nobody of.
 func (p *pod) has(at *place) bool {
 	is := func(u use) bool { return u.driver == at.driver && u.volume == at.volume }
 	return at.wasUp && !at.isFormer || slices.ContainsFunc(p.given, is)
@@ -273,6 +273,9 @@ func (r *run) await(p *pod) {
 		}
 		p.isWaiting = false
 		if err == nil {
+			for _, at := range r.list {
+				at.isSaid = at.isSaid || at.wasUp && r.podOf(at.path) == p
+			}
 			r.ready(p, asked)
 		} else {
 			r.reveals("wait", p.name, err.Error())

@@ -41,6 +41,7 @@ func (r *run) stepped(c *core.Core) {
 		return
 	}
 	for _, key := range c.Decided() {
+		r.decisions++
 		r.refine(key)
 	}
 	r.seesMisfits()
@@ -145,13 +146,14 @@ func (r *run) refine(key hal.Key) {
 		p.wasUp = false // it was believed to be up until the agent heard that its pod has ended
 	}
 	isUp := ok && b.State == core.Present
-	p.isFormer = p.isFormer && !b.IsWanted
+	p.isFormer = p.isFormer && !(isUp && b.IsWanted)
 	if ok {
 		p.littered, p.unclaimed = 0, 0
 		isWish := b.IsGone || b.State == core.Absent && b.InFlight && b.Verb == core.Look
 		p.isTold = p.isTold || !isWish
 	}
 	p.wasUp, p.isUnseen, p.isStranded = p.wasUp || isUp, p.isUnseen && !isUp, p.isStranded && (!ok || p.endsUnheard(&b))
+	p.isSaid = p.isSaid && p.wasUp
 	p.isOutdated = p.isOutdated && !isUp
 	if p.isTouched {
 		r.refineTouched(p, &b)

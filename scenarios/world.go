@@ -88,6 +88,7 @@ type run struct {
 	swapped   swapping          // file mode: what stands in the place of the directory of manifests
 	isLinked  bool              // file mode: a link does
 	isTended  bool              // file mode: somebody looks for missing manifests
+	decisions uint64            // counts what the agent's core has decided
 	editedAt  hal.Instant       // when somebody wrote or removed a manifest, or made a volume again, last
 	isCovered bool              // file mode: something is mounted over the manifests
 	deferred  []func()          // edits that nobody can make meanwhile
@@ -204,6 +205,7 @@ func (r *run) start(h hal.Host) {
 	r.hearDrivers(&h)
 	r.h, r.core, r.synced, r.heard, r.bornAt = h, nil, false, newObjects(), r.w.Now()
 	r.forgetsTypes()
+	r.forgetsUnsaid()
 	r.news, r.announced.older = map[string][]news{}, slices.Concat(r.w.ReadFile(deletionsLog+".1"),
 		r.w.ReadFile(deletionsLog))
 	r.registrars.forget(r.w.Drivers())

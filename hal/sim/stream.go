@@ -231,6 +231,14 @@ func (w *World) isOut(inc *incarnation, c *clusterObject) bool {
 	return true
 }
 
+// HasNews says whether the agent's watch will yet be told of a change: it is on its way, or kept back by an outage.
+func (w *World) HasNews() bool {
+	inc := w.cluster.watcher
+	return inc != nil && !inc.dead && slices.ContainsFunc(w.cluster.objects, func(c *clusterObject) bool {
+		return c.told >= w.sched.now || c.as != c.now
+	})
+}
+
 func (w *World) outageOf(kind string) *outage {
 	for _, o := range w.cluster.outages {
 		if o.kind == "" || o.kind == kind {
