@@ -114,7 +114,7 @@ func (m *VolumeManager) ownChanged() {
 		if hasContent {
 			journalErr = written.Check(&m.h, hal.Call{})
 		}
-		id, isBad, idErr := m.lookAtIdentity(was)
+		id, isBad, idErr := m.lookAtIdentity(was, own.isDue)
 		if isBad {
 			idErr = identity.Write(&m.h, hal.Call{}, m.cfg.RootDir, m.identity)
 			m.h.Runtime.Post(func() { m.identityLost(idErr) })
@@ -148,11 +148,11 @@ func (m *VolumeManager) ownChanged() {
 }
 
 // lookAtIdentity tells whether the identity file is gone or damaged. It reads the file if that is another one than was,
-// or was written since. It runs as a task.
-func (m *VolumeManager) lookAtIdentity(was hal.Info) (is hal.Info, isBad bool, err error) {
+// or was written since, or if the look is due: what was written soon after a look may not show. It runs as a task.
+func (m *VolumeManager) lookAtIdentity(was hal.Info, isDue bool) (is hal.Info, isBad bool, err error) {
 	is, err = m.h.Tree.Stat(hal.Call{}, identity.File(m.cfg.RootDir))
 	isFirst := was == hal.Info{} && is.Type == hal.TypeFile && is.Size == int64(len(m.identity.Marshal()))
-	if err != nil || is == was || isFirst {
+	if err != nil || (is == was || isFirst) && !isDue {
 		return is, hal.Is(err, syscall.ENOENT), err
 	}
 	_, known, err := identity.Read(&m.h, hal.Call{}, m.cfg.RootDir)

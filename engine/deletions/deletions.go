@@ -7,9 +7,12 @@ package deletions
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"hash/crc32"
 	"path"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -24,6 +27,8 @@ const (
 	dirMode  = 0o700
 	// spareSize is the room that is kept for the log on its disk, in bytes: who fills the disk is deleted all the same.
 	spareSize = 64 << 10
+	// settles is how long after a write another change shows at another time, see hal.Info.Changed, and some more.
+	settles = 3 * time.Second
 )
 
 // Entry is one deletion that is about to begin.
@@ -45,6 +50,10 @@ type Log struct {
 	end     int64  // where the next line goes; below 0 if what is there can't be continued
 	inode   uint64 // of the file, as it was written last; 0 if somebody has to look
 	changed int64  // of it, see hal.Info
+	sum     uint32 // of what it says
+	written hal.Instant
+	isSure  bool   // who changes what it says shows another time of change
+	isBlind bool   // not all of it can be read: it is known by its size and time alone
 	begun   uint64 // the last entry before the file was begun, or found to be another
 	lost    uint64 // the last entry that is, or may be, neither in the file nor in the older one
 	spare   bool   // the spare is there
@@ -140,13 +149,26 @@ func (l *Log) append(h *hal.Host, c hal.Call, entries, before []Entry) error {
 // isThere reports whether the file is the one that was written last, as it was left.
 func (l *Log) isThere(h *hal.Host, c hal.Call) bool {
 	info, err := h.Tree.Stat(c, File(l.dir))
-	return err == nil && l.isAsLeft(info)
+	return err == nil && l.isAsLeft(h, c, info)
 }
 
-// isAsLeft reports whether a file is the one that was written last, and nobody has changed it since.
-func (l *Log) isAsLeft(info hal.Info) bool {
-	return info.Inode == l.inode && info.Size == l.end && info.Changed == l.changed
+// isAsLeft reports whether a file is the one that was written last, and nobody has changed it since. Who has changed it
+// right after that shows no other time: what it says is compared, until that was done once the time had settled.
+func (l *Log) isAsLeft(h *hal.Host, c hal.Call, info hal.Info) bool {
+	if info.Inode != l.inode || info.Size != l.end || info.Changed != l.changed {
+		return false
+	}
+	if l.isSure || l.isBlind {
+		return true
+	}
+	isSettled := info.Changed != 0 && h.Runtime.Now().Sub(l.written) >= settles
+	data, err := h.Files.Read(c, File(l.dir), 2*MaxFile)
+	isSame := err == nil && sumOf(0, data) == l.sum
+	l.isSure = isSame && isSettled
+	return isSame
 }
+
+func sumOf(before uint32, data []byte) uint32 { return crc32.Update(before, crc32.IEEETable, data) }
 
 // reserve makes the spare. If there is no room, the next entry tries again.
 func (l *Log) reserve(h *hal.Host, c hal.Call) {
@@ -157,9 +179,9 @@ func (l *Log) reserve(h *hal.Host, c hal.Call) {
 // may have removed the file, or cut it short. What a start finds, or a write that failed has left, may be in memory
 // alone, where no later sync finds it (fsync(2), ERRORS): it is written once more.
 func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
-	file, found := File(l.dir), []byte(nil)
+	file, found, began := File(l.dir), []byte(nil), h.Runtime.Now()
 	info, err := h.Tree.Stat(c, file)
-	isAnother := !l.isAsLeft(info)
+	isAnother := err == nil && !l.isAsLeft(h, c, info)
 	switch {
 	case hal.Is(err, syscall.ENOENT):
 		l.end = 0
@@ -176,10 +198,13 @@ func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
 	if err != nil || isAnother {
 		l.begun, l.lost = from, from
 	}
-	l.inode = 0
+	if isAnother {
+		l.sum, l.isBlind = sumOf(0, found), int64(len(found)) < l.end
+	}
+	l.inode, l.isSure = 0, false
 	if l.end <= 0 || l.end+int64(len(lines)) > MaxFile {
 		l.begun, l.lost = from, l.begun
-		err, l.end, isAnother = l.begin(h, c, lines), 0, true
+		err, l.end, l.sum, l.isBlind, isAnother = l.begin(h, c, lines), 0, 0, false, true
 	} else {
 		err = h.Files.WriteAt(c, file, l.end-int64(len(found)), append(found, lines...))
 	}
@@ -192,12 +217,19 @@ func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
 	if err != nil {
 		return err
 	}
-	l.end += int64(len(lines))
+	l.end, l.sum, l.written = l.end+int64(len(lines)), sumOf(l.sum, lines), h.Runtime.Now()
 	if info, err = h.Tree.Stat(c, file); err == nil {
 		l.inode, l.changed = info.Inode, info.Changed
+		if l.written.Sub(began) >= settles && !l.isAsLeft(h, c, info) {
+			l.inode = 0
+			return errChanged
+		}
 	}
 	return nil
 }
+
+// errChanged: a sync took long, and somebody has changed the log meanwhile.
+var errChanged = errors.New("the log of deletions was changed while it was written")
 
 // begin writes lines to another file, and only then has what has the log's name become the older one, unless it is
 // empty.

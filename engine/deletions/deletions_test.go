@@ -2,7 +2,9 @@ package deletions_test
 
 import (
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -174,5 +176,65 @@ func TestALogThatHasAHoleTwiceLosesNothing(t *testing.T) {
 		_, entries := deletions.Open(&h, hal.Call{}, dir)
 		require.Equal(t, []deletions.Entry{numbered(1, "a"), numbered(2, "b"), numbered(3, "c"), numbered(4, "d")},
 			entries)
+	})
+}
+
+// blind is files that can't be read.
+type blind struct{ hal.Files }
+
+func (blind) Read(hal.Call, string, int64) ([]byte, error) {
+	return nil, &hal.Error{Outcome: hal.NotDone, Errno: syscall.EIO}
+}
+
+// A log that can't be read is known by its size and time: what it has is not written again and again.
+func TestALogThatCanNotBeReadIsNotToldAgainEachTime(t *testing.T) {
+	w := sim.New(sim.Config{})
+	defer w.Close()
+	h := w.Host()
+	w.Do(func() {
+		l, _ := deletions.Open(&h, hal.Call{}, dir)
+		a, b := []deletions.Entry{entry("a")}, []deletions.Entry{entry("b")}
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, a, nil)))
+		require.NoError(t, h.Files.Write(hal.Call{}, deletions.File(dir)+".1", []byte("older\n"), 0o600))
+		h.Files = blind{h.Files}
+		for range 3 {
+			require.NoError(t, appended(l.Append(&h, hal.Call{}, nil, a)))
+		}
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, b, nil)))
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, nil, append(a, b...))))
+		require.Len(t, deletions.Parse(w.ReadFile(deletions.File(dir))), 3, "a twice, as nobody can tell, and b")
+	})
+}
+
+// slow is files and a clock beside which somebody writes over the log during the first sync, which takes a minute.
+type slow struct {
+	hal.Files
+	hal.Runtime
+	took *time.Duration
+}
+
+func (s slow) Sync(c hal.Call, at string) error {
+	if at == deletions.File(dir) && *s.took == 0 {
+		*s.took = time.Minute
+		if err := s.Files.WriteAt(c, at, 0, []byte("garbage")); err != nil {
+			return err
+		}
+	}
+	return s.Files.Sync(c, at)
+}
+
+func (s slow) Now() hal.Instant { return s.Runtime.Now().Add(*s.took) }
+
+func TestTheLogIsChangedDuringALongSync(t *testing.T) {
+	w := sim.New(sim.Config{})
+	defer w.Close()
+	h := w.Host()
+	w.Do(func() {
+		l, _ := deletions.Open(&h, hal.Call{}, dir)
+		s := slow{h.Files, h.Runtime, new(time.Duration)}
+		h.Files, h.Runtime = s, s
+		require.Error(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("a")}, nil)))
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("a")}, nil)))
+		require.Equal(t, []deletions.Entry{numbered(2, "a")}, deletions.Parse(w.ReadFile(deletions.File(dir))))
 	})
 }

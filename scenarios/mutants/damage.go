@@ -16,7 +16,21 @@ var damage = []Mutant{
 	},
 	{
 		"a log of deletions that was changed in place is gone on with", "S31", "engine/deletions/deletions.go",
-		" && info.Changed == l.changed", "",
+		" || info.Changed != l.changed", "",
+	},
+	{
+		"what the log of deletions says is never compared with what was written", "S31, what is in the log stays there",
+		"engine/deletions/deletions.go",
+		"\tif l.isSure || l.isBlind {\n", "\tif l.isSure || l.isBlind || info.Inode == l.inode {\n",
+	},
+	{
+		"what the log of deletions says is compared right after it was written alone",
+		"S31, what is in the log stays there", "engine/deletions/deletions.go",
+		"l.isSure = isSame && isSettled", "l.isSure = isSame && (isSettled || isSame)",
+	},
+	{
+		"an identity file that was changed right after a look is good", "S30", "engine/own.go",
+		"(is == was || isFirst) && !isDue", "(is == was || isFirst) && (!isDue || is == was)",
 	},
 	{
 		"a start does not tell that the journal is gone", "S30, laws 5", "engine/start.go",

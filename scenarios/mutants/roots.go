@@ -135,7 +135,7 @@ var roots = []Mutant{
 	},
 	{
 		"a damaged identity file stays under a living agent", "L2", "engine/own.go",
-		"err != nil || is == was || isFirst {", "true || is == was || isFirst {",
+		"err != nil || (is == was || isFirst) && !isDue {", "err != nil || isFirst || !isFirst {",
 	},
 	{
 		"an identity file that could not be written again is good", "L2", "engine/own.go",
@@ -156,6 +156,6 @@ var roots = []Mutant{
 	{
 		"a log of deletions that was cut short is the one that was written", "S31, what is in the log stays there",
 		"engine/deletions/deletions.go",
-		"info.Inode == l.inode && info.Size == l.end && info.Changed == l.changed", "info.Inode == l.inode",
+		"info.Inode != l.inode || info.Size != l.end || info.Changed != l.changed", "info.Inode != l.inode",
 	},
 }
