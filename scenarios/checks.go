@@ -355,7 +355,9 @@ func (r *run) held(e *sim.Effect, up bool) {
 		p.tie, p.isHurt = r.attachedAs(p.thing), p.isPublish && r.isHurt(p.thing)
 	}
 	p.isHeld, p.isHurt, p.isStruck, p.isOutdated = up, p.isHurt && up, p.isStruck && up, p.isOutdated && (!up || p.isHeld)
-	p.isUndone = p.isUndone && !up
+	if p.isUndone = p.isUndone && !up; !up {
+		p.leftover = 0
+	}
 	if stack := r.w.MountsAt(p.path); p.isHurt {
 		// After half of an unstage it is staged anew; and a driver that stages no more publishes another mount.
 		p.isHurt = len(stack) > 0 && hal.IsFailed(stack[len(stack)-1].Fingerprint())
@@ -396,26 +398,10 @@ func (r *run) mounted(e *sim.Effect) {
 	}
 	r.judges("S18")
 	if stack := r.w.MountsAt(e.Path); len(stack) > 1 {
-		if !r.isExcused(e) && !r.isUnseen(e, stack[:len(stack)-1]) {
+		if !r.isExcused(e, stack[len(stack)-2]) && !r.isUnseen(e, stack[:len(stack)-1]) {
 			r.fail("S18", "mount", e.Path, "a second mount is made at "+e.Path+", on top of "+stack[len(stack)-2].Fingerprint())
 		}
 	}
-}
-
-// isExcused reports whether somebody else has had a hand in what stands where a mount is made, or it is one that nobody could call back.
-func (r *run) isExcused(e *sim.Effect) bool {
-	for p := r.byPath[e.Path]; p != nil; p = p.earlier {
-		if p.isTouched || p.isBelated(e) {
-			return true
-		}
-	}
-	return false
-}
-
-// isBelated reports whether a mount is made by a call that was given up and negated, where its driver has let go of the volume since: what that has
-// left mounted need not be gone by then, and nobody can call the call back.
-func (p *place) isBelated(e *sim.Effect) bool {
-	return !p.isHeld && slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == e.Call && c.isNegated })
 }
 
 func (r *run) unmounted(e *sim.Effect) {

@@ -184,6 +184,24 @@ func (r *run) isDisturbed(path string) bool {
 	return r.w.Now().Sub(p.touchedAt) < noticing || len(stack) > 0 && r.isForeign(stack[len(stack)-1])
 }
 
+// isExcused reports whether somebody else has had a hand in what stands where a mount is made, or it is one that nobody
+// could call back. Nor could anybody see it: once the journal is lost, what a driver has left mounted looks like what is
+// up.
+func (r *run) isExcused(e *sim.Effect, under hal.Mount) bool {
+	for p := r.byPath[e.Path]; p != nil; p = p.earlier {
+		if p.isTouched || p.isBelated(e) || p.leftover == under.ID {
+			return true
+		}
+	}
+	return false
+}
+
+// isBelated reports whether a mount is made by a call that was given up and negated, where its driver has let go of the
+// volume since: what that has left mounted need not be gone by then, and nobody can call the call back.
+func (p *place) isBelated(e *sim.Effect) bool {
+	return !p.isHeld && slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == e.Call && c.isNegated })
+}
+
 // isUnseen reports whether all of a stack came while the helper that now mounts on it was in the kernel already:
 // whoever started it looked before, and nobody can call it back. What stood there when it started, and a mount of ours,
 // it should not have been sent to.

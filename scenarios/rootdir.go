@@ -280,10 +280,11 @@ type lapse struct {
 	// it is up, and the record that an old copy of the journal has of it is of another boot; no start has looked at it
 	// since
 	isEarlier bool
-	isTrace   bool     // names on the node alone tell of it: no record says in which boot it was up
-	isUnseen  bool     // nothing tells the present life of it: neither the journal nor names on the node
-	forgotten []uint64 // calls that may act and that a lost journal alone knew of
-	isUndone  bool     // one of them has taken the volume away, and it was not brought since
+	isTrace   bool        // names on the node alone tell of it: no record says in which boot it was up
+	isUnseen  bool        // nothing tells the present life of it: neither the journal nor names on the node
+	forgotten []uint64    // calls that may act and that a lost journal alone knew of
+	leftover  hal.MountID // what its driver has left mounted, of which a lost journal alone knew that it is not up
+	isUndone  bool        // one of them has taken the volume away, and it was not brought since
 	// the life in which one of them has acted, if that knew nothing of the place, and has not since
 	littered   uint32
 	isStranded bool // one of them has brought the volume, and no life has heard of it since
@@ -308,6 +309,9 @@ func (r *run) forgets() {
 			p.isTouched, p.touchedAt, p.calls = true, r.w.Now(), nil
 		}
 		for _, m := range r.w.MountsAt(p.path) {
+			if !p.isHeld && !r.isForeign(m) {
+				p.leftover = m.ID
+			}
 			// That it was there before the first call, or over what was up, is told by a record alone.
 			if f, is := r.foreign[m.ID]; is && f.isOther {
 				r.foreign[m.ID], p.isMixedUp = foreign{since: f.since}, true

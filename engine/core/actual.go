@@ -323,6 +323,13 @@ func (c *Core) fall(r *rung, reason string) {
 	p.falls.fail(p.up.until, r.Key, Climb, true)
 }
 
+// rises notes when r came up after it fell: only from then on it stands, however long it took to make.
+func (c *Core) rises(r *rung) {
+	if r.state != Present && r.falls.attempts > 0 {
+		r.own().falls.until = max(r.falls.until, c.now)
+	}
+}
+
 // saw notes what stands at the place of a rung that is to be climbed again: it is not the rung, and only what comes
 // after the next intent may be. As long as a climb may act, what it makes is ours, and is not to be taken for what
 // stood there before.

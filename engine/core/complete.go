@@ -218,6 +218,7 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 	switch res.Outcome {
 	case hal.Done:
 		changed := r.state != Present || r.fingerprint != res.Fingerprint
+		c.rises(r)
 		r.state, r.trusted, r.purged, r.negate, r.denied, r.left = Present, true, false, false, false, false
 		r.failed = false
 		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint

@@ -75,6 +75,16 @@ func (c *Core) unresolved(r *rung) bool {
 	})
 }
 
+// givesWay reports whether a wanted rung below r, or beside it, must go down before it can come up, and waits for r.
+// What is held only because its pod is not known in full would do the same if it were wanted: else a pod would wait
+// for what another one lacks.
+func (c *Core) givesWay(r *rung) bool {
+	isWaiting := func(o *rung) bool {
+		return (o.next.why == whyStoodOn || o.next.why == whyBeside) && o.next.on == r.Key && c.desire(o) == wanted
+	}
+	return slices.ContainsFunc(c.below(r), isWaiting) || slices.ContainsFunc(c.beside(r), isWaiting)
+}
+
 // runs reports whether containers of r's own pod may run on it. Unknown is running.
 func (c *Core) runs(r *rung) bool {
 	return r.wasUp && r.owner != nil && !r.owner.gone

@@ -70,6 +70,9 @@ func (c *Core) decide(r *rung) {
 		for _, a := range c.upon[r.Key] {
 			c.mark(a) // whether it may stand depends on what becomes of r
 		}
+		if r.next.why == whyBeside {
+			c.mark(c.rungs[r.next.on])
+		}
 	}
 	switch {
 	case r.next.act:
@@ -119,7 +122,7 @@ func (c *Core) choose(r *rung) decision {
 		return c.try(r, Look, whyAnswered)
 	}
 	switch want := c.desire(r); {
-	case want == held && (c.runs(r) || !r.isGone()):
+	case want == held && (c.runs(r) || !r.isGone() && !c.givesWay(r)):
 		return idle(whyHeld)
 	case want == wanted && !c.yields(r):
 		if d, ok := c.claim(r); !ok {

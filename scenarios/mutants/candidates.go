@@ -34,6 +34,6 @@ var Candidates = []Mutant{
 	},
 	{
 		"what never came stays while its pod is not known whole", "L2", "engine/core/reconcile.go",
-		"want == held && (c.runs(r) || !r.isGone())", "want == held",
+		"want == held && (c.runs(r) || !r.isGone() && !c.givesWay(r))", "want == held",
 	},
 }

@@ -33,6 +33,14 @@ var decisions = []Mutant{
 		"\t\tif (rebuild && !c.live(b)) || c.yields(b) {\n", "\t\tif false && rebuild {\n",
 	},
 	{
+		"what takes long to make has stood meanwhile", "L7, laws 2.5", "engine/core/actual.go",
+		"r.own().falls.until = max(r.falls.until, c.now)", "_ = r",
+	},
+	{
+		"what is held keeps a stage from being made anew", "L2, laws 1.4", "engine/core/reconcile.go",
+		"|| !r.isGone() && !c.givesWay(r))", "|| !r.isGone())",
+	},
+	{
 		"containers are taken to run on what was never up", "L4, laws 1.4", "engine/core/desired.go",
 		"return r.wasUp && r.owner != nil && !r.owner.gone", "return r.owner != nil && !r.owner.gone",
 	},

@@ -68,7 +68,7 @@ var first = []Mutant{
 	},
 	{
 		"taken from running containers", "S7, laws 1.4, kubernetes#28160", "engine/core/reconcile.go",
-		"\tcase want == held && (c.runs(r) || !r.isGone()):\n\t\treturn idle(whyHeld)\n", "",
+		"\tcase want == held && (c.runs(r) || !r.isGone() && !c.givesWay(r)):\n\t\treturn idle(whyHeld)\n", "",
 	},
 	{
 		"climbs while a descent may still act", "laws 4.2, kubernetes#121357", "engine/core/reconcile.go",
