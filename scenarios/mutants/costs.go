@@ -66,7 +66,7 @@ var costs = []Mutant{
 	},
 	{
 		"one changed manifest has all of the ledger written", "L8", "hal/manifest/ledger.go",
-		"\tif now.size > 0 && size <= ", "\tif now.size < 0 && size <= ",
+		"now.size > 0 && size <= ", "now.size < 0 && size <= ",
 	},
 	{
 		"what drivers have mounted is looked for among all rungs", "L8", "engine/core/view.go",
