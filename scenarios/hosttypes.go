@@ -117,7 +117,7 @@ func (r *run) hearsType(p *pod, object *corev1.Pod) {
 	default:
 		p.retypedAt, p.isRetyped = r.w.Now(), true
 	}
-	p.toldType, p.isTyped = kind, true
+	p.toldType, p.isTyped, p.typeToldAt = kind, true, r.w.Now()
 }
 
 // forgetsTypes: a new life of the agent has been told of nothing.
@@ -133,10 +133,11 @@ func (r *run) wasRetyped(p *pod) bool {
 	return r.typedAt > max(r.bornAt, p.retypedAt) || r.wasTurned(p)
 }
 
-// seesMisfits is S21 of the types that hostPaths ask for.
+// seesMisfits is S21 of the types that hostPaths ask for. The owner takes in what it is told at the end of its queue,
+// for which no time passes: until then core is as it was before the edit.
 func (r *run) seesMisfits() {
 	for _, p := range r.typed {
-		if !p.isWanted || !r.isCurrent(p) || !r.core.Ready(p.uid) || r.wasRetyped(p) {
+		if p.typeToldAt == r.w.Now() || !p.isWanted || !r.isCurrent(p) || !r.core.Ready(p.uid) || r.wasRetyped(p) {
 			continue
 		}
 		for _, u := range p.uses {

@@ -36,10 +36,11 @@ type pod struct {
 	// the life of the agent that was told that its containers have ended, since it was told of the pod
 	freedIn uint32
 
-	toldType  corev1.HostPathType // of its hostPath, as the present life of the agent was told last
-	isTyped   bool                // it was
-	isRetyped bool                // it was told of an edit of that
-	retypedAt hal.Instant         // when that life had to look again, as the type was edited; 0 if nobody can tell
+	toldType   corev1.HostPathType // of its hostPath, as the present life of the agent was told last
+	isTyped    bool                // it was
+	typeToldAt hal.Instant         // and when
+	isRetyped  bool                // it was told of an edit of that
+	retypedAt  hal.Instant         // when that life had to look again, as the type was edited; 0 if nobody can tell
 }
 
 // has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the
