@@ -47,14 +47,16 @@ func setupOf(seed uint64) Setup {
 	return s
 }
 
-// journalMost is the size of a journal that has room for all pods.
-func (s Setup) journalMost() int64 { return int64(max(s.Pods, huntPods)) * 8 << 10 }
+// journalMost is the size of a journal that has room for all pods, as they are and as they were before an edit: a
+// quarter of a file is not for records.
+func (s Setup) journalMost() int64 { return int64(max(s.Pods, huntPods)) * 2 * podRoom * 4 / 3 }
 
+// journalBytes is mostly enough; it grows for many volumes.
 func (s Setup) journalBytes() int64 {
 	if s.Grows {
 		return journal.MinSize
 	}
-	return s.journalMost()
+	return int64(max(s.Pods, huntPods)) * 8 << 10
 }
 
 // chaosOf is how long pods come and go in a world of a hunt: not for all slots in three of four, so that more worlds
