@@ -88,8 +88,11 @@ func (r *run) unmix() {
 		leaves[d.Name] = leaves[d.Name] || r.root.forgotten && d.Is.Leaves
 	}
 	for _, p := range r.list {
-		if b, ok := r.core.Belief(p.key); ok && (p.isMixedUp || leaves[p.driver]) && b.State != core.Present &&
-			!b.InFlight {
+		b, ok := r.core.Belief(p.key)
+		if b.InFlight {
+			continue // that person comes again
+		}
+		if ok && (p.isMixedUp || leaves[p.driver]) && b.State != core.Present {
 			if owner := r.podOf(p.path); owner != nil {
 				owner.letGo()
 			}
