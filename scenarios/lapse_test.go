@@ -84,6 +84,9 @@ func TestStrandedAsItIsTakenDown(t *testing.T) {
 		"the driver is asked since":     {belief: descends, isAskedSince: true},
 		"a look is under way":           {belief: core.Belief{State: core.Unknown, InFlight: true, Verb: core.Look}},
 		"it is to be taken down, later": {belief: core.Belief{State: core.Unknown}},
+		"a descent may still act":       {belief: core.Belief{State: core.Absent, DescendOpen: 1}, want: true},
+		"it is to be negated again":     {belief: core.Belief{State: core.Absent, ClimbOpen: 1}},
+		"it is wanted":                  {belief: core.Belief{State: core.Absent, IsWanted: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
