@@ -109,6 +109,39 @@ func TestStrandedAsItIsTakenDown(t *testing.T) {
 	}
 }
 
+// TestOnlyWhatNothingNamesIsTakenForAStrangers: a person must tell whose a mount is that only a lost journal told of, and
+// neither a data file nor the device of its stage.
+func TestOnlyWhatNothingNamesIsTakenForAStrangers(t *testing.T) {
+	for name, c := range map[string]struct{ isNamed, isStaged, isLost, want bool }{
+		"nothing names it":             {isLost: true, want: true},
+		"a data file names it":         {isLost: true, isNamed: true},
+		"its stage shows what it is":   {isLost: true, isStaged: true},
+		"the journal is there":         {},
+		"the journal and the file are": {isNamed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.holds(sim.EffectStaged)
+			r.holds(sim.EffectPublished)
+			for _, at := range []string{target, stagePath} {
+				r.w.MakeDir(at)
+				if at == target || c.isStaged {
+					require.Zero(t, r.w.MountForeign(at))
+				}
+			}
+			if p := r.byPath[target]; c.isNamed {
+				r.w.WriteFile(path.Dir(p.path)+"/vol_data.json", []byte("{}"))
+			}
+			clear(r.foreign) // they are of the driver
+			r.byPath[target].isMixedUp = false
+			if c.isLost {
+				r.forgets()
+			}
+			require.Equal(t, c.want, r.byPath[target].isMixedUp)
+		})
+	}
+}
+
 // TestOnlyWhatNobodyHasSeenIsLostUnsaid: that an emptyDir was taken away is to be told (S29), unless the journal was
 // lost, and nobody has looked at it since.
 func TestOnlyWhatNobodyHasSeenIsLostUnsaid(t *testing.T) {
