@@ -354,7 +354,7 @@ func (r *run) held(e *sim.Effect, up bool) {
 	if up && !p.isHeld {
 		p.tie, p.isHurt = r.attachedAs(p.thing), p.isPublish && r.isHurt(p.thing)
 	}
-	p.isHeld, p.isHurt, p.isStruck, p.isOutdated = up, p.isHurt && up, p.isStruck && up, p.isOutdated && (!up || p.isHeld)
+	p.isHeld, p.isHurt, p.isStruck = up, p.isHurt && up, p.isStruck && up
 	if p.isUndone = p.isUndone && !up; !up {
 		p.leftover = 0
 	}

@@ -55,7 +55,7 @@ func (r *run) mountedOver(m hal.Mount) {
 // from what somebody else has mounted there since it has begun.
 func (r *run) mixesUp(e *sim.Effect) {
 	p := r.byPath[e.Path]
-	if p == nil || !r.root.forgotten || !r.isBegun || e.Actor == "agent" || e.Run >= r.w.Life() {
+	if p == nil || !r.root.forgotten || !r.isBegun && !r.isNameless(p) || e.Actor == "agent" || e.Run >= r.w.Life() {
 		return
 	}
 	p.isMixedUp = p.isMixedUp || !slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == e.Call })
@@ -88,8 +88,11 @@ func (r *run) unmix() {
 		leaves[d.Name] = leaves[d.Name] || r.root.forgotten && d.Is.Leaves
 	}
 	for _, p := range r.list {
-		if b, ok := r.core.Belief(p.key); ok && (p.isMixedUp || leaves[p.driver]) && b.State != core.Present &&
-			!b.InFlight {
+		b, ok := r.core.Belief(p.key)
+		if b.InFlight {
+			continue // that person comes again
+		}
+		if ok && (p.isMixedUp || leaves[p.driver]) && b.State != core.Present {
 			if owner := r.podOf(p.path); owner != nil {
 				owner.letGo()
 			}

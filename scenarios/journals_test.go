@@ -193,24 +193,21 @@ func TestAHostPathTellsNothingOfTheRootDirectory(t *testing.T) {
 	}
 }
 
-// TestARecordThatIsOutdatedStaysSoUntilItsVolumeIsUp: a driver that is asked once more for what it has published tells
-// the agent nothing of what containers run there, unless the agent takes it for up.
+// TestARecordThatIsOutdatedStaysSoUntilItsVolumeIsUp: a driver that is asked once more for what it has published, or
+// publishes it anew, tells the agent nothing of what containers run there, unless the agent takes it for up.
 func TestARecordThatIsOutdatedStaysSoUntilItsVolumeIsUp(t *testing.T) {
-	for name, c := range map[string]struct {
-		isHeld, want bool
-	}{
-		"it was published all along": {isHeld: true, want: true},
-		"it comes up":                {},
-	} {
+	for name, isHeld := range map[string]bool{"it was published all along": true, "it comes up anew": false} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
 			r.runs()
 			r.holds(sim.EffectStaged)
 			r.holds(sim.EffectPublished)
 			p := r.byPath[target]
-			p.isHeld, p.isOutdated = c.isHeld, true
+			p.isHeld, p.isOutdated = isHeld, true
 			r.holds(sim.EffectPublished)
-			require.Equal(t, c.want, p.isOutdated)
+			require.True(t, p.isOutdated)
+			r.sends(1, unpublish)
+			require.Nil(t, r.violation)
 		})
 	}
 }

@@ -84,6 +84,9 @@ func TestStrandedAsItIsTakenDown(t *testing.T) {
 		"the driver is asked since":     {belief: descends, isAskedSince: true},
 		"a look is under way":           {belief: core.Belief{State: core.Unknown, InFlight: true, Verb: core.Look}},
 		"it is to be taken down, later": {belief: core.Belief{State: core.Unknown}},
+		"a descent may still act":       {belief: core.Belief{State: core.Absent, DescendOpen: 1}, want: true},
+		"it is to be negated again":     {belief: core.Belief{State: core.Absent, ClimbOpen: 1}},
+		"it is wanted":                  {belief: core.Belief{State: core.Absent, IsWanted: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
@@ -102,6 +105,39 @@ func TestStrandedAsItIsTakenDown(t *testing.T) {
 				r.sends(2, unstage)
 			}
 			require.Equal(t, c.want, p.endsUnheard(&c.belief))
+		})
+	}
+}
+
+// TestOnlyWhatNothingNamesIsTakenForAStrangers: a person must tell whose a mount is that only a lost journal told of, and
+// neither a data file nor the device of its stage.
+func TestOnlyWhatNothingNamesIsTakenForAStrangers(t *testing.T) {
+	for name, c := range map[string]struct{ isNamed, isStaged, isLost, want bool }{
+		"nothing names it":             {isLost: true, want: true},
+		"a data file names it":         {isLost: true, isNamed: true},
+		"its stage shows what it is":   {isLost: true, isStaged: true},
+		"the journal is there":         {},
+		"the journal and the file are": {isNamed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.holds(sim.EffectStaged)
+			r.holds(sim.EffectPublished)
+			for _, at := range []string{target, stagePath} {
+				r.w.MakeDir(at)
+				if at == target || c.isStaged {
+					require.Zero(t, r.w.MountForeign(at))
+				}
+			}
+			if p := r.byPath[target]; c.isNamed {
+				r.w.WriteFile(path.Dir(p.path)+"/vol_data.json", []byte("{}"))
+			}
+			clear(r.foreign) // they are of the driver
+			r.byPath[target].isMixedUp = false
+			if c.isLost {
+				r.forgets()
+			}
+			require.Equal(t, c.want, r.byPath[target].isMixedUp)
 		})
 	}
 }

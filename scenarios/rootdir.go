@@ -308,6 +308,7 @@ func (r *run) forgets() {
 		if len(p.calls) > 0 {
 			p.isTouched, p.touchedAt, p.calls = true, r.w.Now(), nil
 		}
+		p.isMixedUp = p.isMixedUp || r.isNameless(p)
 		for _, m := range r.w.MountsAt(p.path) {
 			if !p.isHeld && !r.isForeign(m) {
 				p.leftover = m.ID
@@ -328,6 +329,13 @@ func (r *run) forgets() {
 			}
 		}
 	}
+}
+
+// isNameless: something is mounted for a publish whose data file is gone, as a call acted after its answer, and after
+// the descent. Without a record only the device of its stage, if that shows one, tells that it is no stranger's.
+func (r *run) isNameless(p *place) bool {
+	return p.isPublish && !r.isRaw(p) && r.topOf(p.path).ID != 0 && !r.isWhole(p) &&
+		len(r.w.ReadFile(path.Dir(p.path)+"/vol_data.json")) == 0
 }
 
 // diesForgetful: the agent has died before it noticed that its own files are gone.

@@ -78,9 +78,10 @@ func (r *run) betrays(e *sim.Effect) {
 }
 
 // endsUnheard: what a forgotten call has brought without a mount came after the driver of a descent was asked, so that
-// may end without it.
+// may end without it; or that has ended, and is not repeated: no climb is known that may yet act, but for descents.
 func (p *place) endsUnheard(b *core.Belief) bool {
-	return p.isUnheard && (b.IsGone || b.InFlight && b.Verb == core.Descend)
+	isDown := b.State == core.Absent && b.ClimbOpen == 0 && !b.IsDoubtful && !b.IsWanted && !b.InFlight
+	return p.isUnheard && (b.IsGone || isDown || b.InFlight && b.Verb == core.Descend)
 }
 
 // mustNotice is S23: what has come to stand where nothing was left, and nobody wants anything, is noticed, and held
