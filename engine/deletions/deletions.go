@@ -179,7 +179,7 @@ func (l *Log) reserve(h *hal.Host, c hal.Call) {
 // may have removed the file, or cut it short. What a start finds, or a write that failed has left, may be in memory
 // alone, where no later sync finds it (fsync(2), ERRORS): it is written once more.
 func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
-	file, found, began := File(l.dir), []byte(nil), h.Runtime.Now()
+	file, found := File(l.dir), []byte(nil)
 	info, err := h.Tree.Stat(c, file)
 	isAnother := err == nil && !l.isAsLeft(h, c, info)
 	switch {
@@ -218,17 +218,19 @@ func (l *Log) write(h *hal.Host, c hal.Call, lines []byte, from uint64) error {
 		return err
 	}
 	l.end, l.sum, l.written = l.end+int64(len(lines)), sumOf(l.sum, lines), h.Runtime.Now()
-	if info, err = h.Tree.Stat(c, file); err == nil {
-		l.inode, l.changed = info.Inode, info.Changed
-		if l.written.Sub(began) >= settles && !l.isAsLeft(h, c, info) {
-			l.inode = 0
-			return errChanged
-		}
+	if info, err = h.Tree.Stat(c, file); err != nil {
+		return err // somebody may have removed it before all of it was durable
+	}
+	l.inode, l.changed = info.Inode, info.Changed
+	data, err := h.Files.Read(c, file, 2*MaxFile)
+	if info.Size != l.end || err == nil && !l.isBlind && sumOf(0, data) != l.sum { // an unreadable one proves nothing
+		l.inode = 0
+		return errChanged
 	}
 	return nil
 }
 
-// errChanged: a sync took long, and somebody has changed the log meanwhile.
+// errChanged: somebody has changed the log before all of it was durable.
 var errChanged = errors.New("the log of deletions was changed while it was written")
 
 // begin writes lines to another file, and only then has what has the log's name become the older one, unless it is

@@ -29,6 +29,10 @@ var damage = []Mutant{
 		"l.isSure = isSame && isSettled", "l.isSure = isSame && (isSettled || isSame)",
 	},
 	{
+		"the log of deletions is not compared once it is written", "S31", "engine/deletions/deletions.go",
+		"sumOf(0, data) != l.sum {", "sumOf(0, data) != l.sum && data == nil {",
+	},
+	{
 		"an identity file that was changed right after a look is good", "S30", "engine/own.go",
 		"(is == was || isFirst) && !isDue", "(is == was || isFirst) && (!isDue || is == was)",
 	},
