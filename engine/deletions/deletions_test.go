@@ -4,6 +4,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -205,44 +206,65 @@ func TestALogThatCanNotBeReadIsNotToldAgainEachTime(t *testing.T) {
 	})
 }
 
-// raced is files beside which somebody does something during the first sync of a path.
-type raced struct {
+// slow is files and a clock beside which somebody writes over the log during the first sync, which takes a while.
+type slow struct {
 	hal.Files
-	at    string
-	races *func() error
+	hal.Runtime
+	took *time.Duration
 }
 
-func (r raced) Sync(c hal.Call, at string) error {
-	if races := *r.races; at == r.at && races != nil {
-		*r.races = nil
-		if err := races(); err != nil {
+func (s slow) Sync(c hal.Call, at string) error {
+	if at == deletions.File(dir) && *s.took == 0 {
+		*s.took = 200 * time.Millisecond
+		if err := s.Files.WriteAt(c, at, 0, []byte("garbage")); err != nil {
 			return err
 		}
 	}
-	return r.Files.Sync(c, at)
+	return s.Files.Sync(c, at)
 }
 
-// What is changed before the last sync has ended, however short it was, was never durable as it was meant.
-func TestTheLogIsChangedDuringASync(t *testing.T) {
-	for _, at := range []string{deletions.File(dir), dir} {
-		for _, isRemoved := range []bool{false, true} {
-			w := sim.New(sim.Config{})
-			h := w.Host()
-			w.Do(func() {
-				l, _ := deletions.Open(&h, hal.Call{}, dir)
-				races := func() error {
-					if isRemoved {
-						return h.Tree.Rename(hal.Call{}, deletions.File(dir), dir+"/aside")
-					}
-					return h.Files.WriteAt(hal.Call{}, deletions.File(dir), 0, []byte("garbage"))
-				}
-				h.Files = raced{h.Files, at, &races}
-				require.Error(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("a")}, nil)), at)
-				require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("a")}, nil)), at)
-				_, entries := deletions.Open(&h, hal.Call{}, dir)
-				require.Equal(t, "a", entries[len(entries)-1].Volume, at)
-			})
-			w.Close()
+func (s slow) Now() hal.Instant { return s.Runtime.Now().Add(*s.took) }
+
+func TestTheLogIsChangedDuringALongSync(t *testing.T) {
+	w := sim.New(sim.Config{})
+	defer w.Close()
+	h := w.Host()
+	w.Do(func() {
+		l, _ := deletions.Open(&h, hal.Call{}, dir)
+		s := slow{h.Files, h.Runtime, new(time.Duration)}
+		h.Files, h.Runtime = s, s
+		require.Error(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("a")}, nil)))
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("a")}, nil)))
+		require.Equal(t, []deletions.Entry{numbered(2, "a")}, deletions.Parse(w.ReadFile(deletions.File(dir))))
+	})
+}
+
+// gone is files of which the log is removed while its name is made durable.
+type gone struct {
+	hal.Files
+	tree hal.Tree
+	is   *bool
+}
+
+func (g gone) Sync(c hal.Call, at string) error {
+	if at == dir && !*g.is {
+		*g.is = true
+		if err := g.tree.Remove(c, deletions.File(dir)); err != nil {
+			return err
 		}
 	}
+	return g.Files.Sync(c, at)
+}
+
+func TestTheLogIsRemovedDuringASync(t *testing.T) {
+	w := sim.New(sim.Config{})
+	defer w.Close()
+	h := w.Host()
+	w.Do(func() {
+		l, _ := deletions.Open(&h, hal.Call{}, dir)
+		h.Files = gone{h.Files, h.Tree, new(bool)}
+		require.Error(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("a")}, nil)))
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("a")}, nil)))
+		require.Len(t, deletions.Parse(w.ReadFile(deletions.File(dir))), 1)
+	})
 }
