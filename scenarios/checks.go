@@ -23,7 +23,7 @@ type place struct {
 	isHeld         bool // staged, or published
 	wasUp          bool // it was believed to be up since the containers of its pod were started
 	isSaid         bool // who waits for its pod has been told that it is ready since
-	isFormer       bool // nobody has: its pod came anew without it, or what a life believed ended with that
+	isFormer       bool // no container has it: its pod came back without it, or the life that believed it up told nobody
 	isTouched      bool // somebody else has changed what stands there: see foreign.go
 	isMixedUp      bool // somebody else has mounted here what the agent can't tell from its own
 	touchedAt      hal.Instant

@@ -244,7 +244,8 @@ func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyWasToldOfEndsWithItsLife: an agent that dies has told of a volume, or no container has it.
+// TestWhatNobodyWasToldOfEndsWithItsLife: an agent believes that a volume is up, and dies. Only if it had told a waiter
+// that the pod is ready may containers use that volume.
 func TestWhatNobodyWasToldOfEndsWithItsLife(t *testing.T) {
 	for _, isSaid := range []bool{false, true} {
 		r := bare(t)

@@ -55,7 +55,7 @@ type Log struct {
 	sum     uint32 // of what it says
 	written hal.Instant
 	isSure  bool   // who changes what it says shows another time of change
-	isBlind bool   // not all of it can be read: it is known by its size and time alone
+	isBlind bool   // it could not be read when it was found: volnode knows it by its size and time of change alone
 	begun   uint64 // the last entry before the file was begun, or found to be another
 	lost    uint64 // the last entry that is, or may be, neither in the file nor in the older one
 	spare   bool   // the spare is there

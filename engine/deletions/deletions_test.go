@@ -239,7 +239,7 @@ func TestTheLogIsChangedDuringALongSync(t *testing.T) {
 	})
 }
 
-// gone is files of which the log is removed while its name is made durable.
+// gone stands for files of a node on which somebody removes the log while volnode syncs its directory.
 type gone struct {
 	hal.Files
 	tree hal.Tree

@@ -84,7 +84,7 @@ func TestAChangeCostsTheSameBesideManyFiles(t *testing.T) {
 	}
 	calls, bytes, allocations := cost(20)
 	manyCalls, manyBytes, manyAllocations := cost(2000)
-	require.LessOrEqual(t, manyCalls, calls+calls/10) // a short ledger is written anew more often
+	require.LessOrEqual(t, manyCalls, calls+calls/10) // who has a short ledger writes all of it more often
 	require.LessOrEqual(t, manyBytes, bytes+bytes/10)
 	require.LessOrEqual(t, manyAllocations, allocations*1.1)
 }

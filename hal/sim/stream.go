@@ -231,7 +231,8 @@ func (w *World) isOut(inc *incarnation, c *clusterObject) bool {
 	return true
 }
 
-// HasNews says whether the agent's watch will yet be told of a change: it is on its way, or kept back by an outage.
+// HasNews reports whether there is a change that the agent's watch has not delivered yet: it is late, or an outage of
+// the source holds it back.
 func (w *World) HasNews() bool {
 	inc := w.cluster.watcher
 	return inc != nil && !inc.dead && slices.ContainsFunc(w.cluster.objects, func(c *clusterObject) bool {
