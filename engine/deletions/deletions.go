@@ -29,7 +29,8 @@ const (
 	spareSize = 64 << 10
 	// settles is how long after a write another change shows at another time, see hal.Info.Changed, and some more.
 	settles = 3 * time.Second
-	// unwatched is how long a write may take before what the file says is compared, which reads all of it.
+	// unwatched is how long what the file says may go without being compared, which reads all of it, while it is
+	// written on: a write that takes longer is compared at its end, and writes that follow each other are not each.
 	unwatched = 100 * time.Millisecond
 )
 
@@ -54,11 +55,13 @@ type Log struct {
 	changed int64  // of it, see hal.Info
 	sum     uint32 // of what it says
 	written hal.Instant
-	isSure  bool   // who changes what it says shows another time of change
-	isBlind bool   // it could not be read when it was found: volnode knows it by its size and time of change alone
-	begun   uint64 // the last entry before the file was begun, or found to be another
-	lost    uint64 // the last entry that is, or may be, neither in the file nor in the older one
-	spare   bool   // the spare is there
+	// compared is when what the file says was last found to be what was written.
+	compared hal.Instant
+	isSure   bool   // who changes what it says shows another time of change
+	isBlind  bool   // it could not be read when it was found: volnode knows it by its size and time of change alone
+	begun    uint64 // the last entry before the file was begun, or found to be another
+	lost     uint64 // the last entry that is, or may be, neither in the file nor in the older one
+	spare    bool   // the spare is there
 }
 
 // File is the log below dir, volnode's own directory.
@@ -160,13 +163,16 @@ func (l *Log) isAsLeft(h *hal.Host, c hal.Call, info hal.Info) bool {
 	if info.Inode != l.inode || info.Size != l.end || info.Changed != l.changed {
 		return false
 	}
-	if l.isSure || l.isBlind {
+	now := h.Runtime.Now()
+	if l.isSure || l.isBlind || l.compared != 0 && now.Sub(l.compared) < unwatched {
 		return true
 	}
-	isSettled := info.Changed != 0 && h.Runtime.Now().Sub(l.written) >= settles
+	isSettled := info.Changed != 0 && now.Sub(l.written) >= settles
 	data, err := h.Files.Read(c, File(l.dir), 2*MaxFile)
 	isSame := err == nil && sumOf(0, data) == l.sum
-	l.isSure = isSame && isSettled
+	if isSame {
+		l.compared, l.isSure = now, isSettled
+	}
 	return isSame
 }
 

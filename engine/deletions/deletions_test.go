@@ -239,6 +239,47 @@ func TestTheLogIsChangedDuringALongSync(t *testing.T) {
 	})
 }
 
+// reading is files that count what is read, and a clock.
+type reading struct {
+	hal.Files
+	hal.Runtime
+	now   *hal.Instant
+	reads *int
+}
+
+func (r reading) Read(c hal.Call, at string, limit int64) ([]byte, error) {
+	*r.reads++
+	return r.Files.Read(c, at, limit)
+}
+
+func (r reading) Now() hal.Instant { return *r.now }
+
+// Entries that follow each other at once do not each cost a reading of the log; who overwrites it is found all the same.
+func TestTheLogIsNotComparedAtEachWrite(t *testing.T) {
+	w := sim.New(sim.Config{})
+	defer w.Close()
+	h := w.Host()
+	w.Do(func() {
+		now, reads := h.Runtime.Now(), 0
+		r := reading{h.Files, h.Runtime, &now, &reads}
+		h.Files, h.Runtime = r, r
+		l, _ := deletions.Open(&h, hal.Call{}, dir)
+		a := []deletions.Entry{entry("a")}
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, a, nil)))
+		reads = 0
+		for range 100 {
+			now = now.Add(time.Millisecond)
+			require.NoError(t, appended(l.Append(&h, hal.Call{}, []deletions.Entry{entry("b")}, a)))
+		}
+		require.LessOrEqual(t, reads, 3)
+		require.NoError(t, h.Files.WriteAt(hal.Call{}, deletions.File(dir), 0, []byte("garbage")))
+		now = now.Add(time.Second)
+		require.NoError(t, appended(l.Append(&h, hal.Call{}, nil, a)))
+		entries := deletions.Parse(w.ReadFile(deletions.File(dir)))
+		require.Equal(t, numbered(102, "a"), entries[len(entries)-1])
+	})
+}
+
 // gone stands for files of a node on which somebody removes the log while volnode syncs its directory.
 type gone struct {
 	hal.Files

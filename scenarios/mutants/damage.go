@@ -21,12 +21,12 @@ var damage = []Mutant{
 	{
 		"what the log of deletions says is never compared with what was written", "S31, what is in the log stays there",
 		"engine/deletions/deletions.go",
-		"\tif l.isSure || l.isBlind {\n", "\tif l.isSure || l.isBlind || info.Inode == l.inode {\n",
+		"\tif l.isSure || l.isBlind ||", "\tif l.isSure || l.isBlind || info.Inode == l.inode ||",
 	},
 	{
 		"what the log of deletions says is compared right after it was written alone",
 		"S31, what is in the log stays there", "engine/deletions/deletions.go",
-		"l.isSure = isSame && isSettled", "l.isSure = isSame && (isSettled || isSame)",
+		"l.compared, l.isSure = now, isSettled", "l.compared, l.isSure = now, isSettled || isSame",
 	},
 	{
 		"a log of deletions that is gone once it is written is durable", "S31", "engine/deletions/deletions.go",
