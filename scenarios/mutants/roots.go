@@ -139,7 +139,7 @@ var roots = []Mutant{
 	},
 	{
 		"an identity file that could not be written again is good", "L2", "engine/own.go",
-		"\t\t\tif !isBad {\n\t\t\t\tm.own.identity = id\n\t\t\t}\n", "\t\t\tm.own.identity = id\n",
+		"!isBad && idErr == nil {", "true {",
 	},
 	{
 		"the watch of a former journal file stays", "L1", "engine/own.go",
