@@ -178,11 +178,16 @@ func (r *run) isLitter(dir string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !r.isLitter(path.Join(dir, name)) })
 }
 
-// cantPrune notes that a start can't remove a name in which there is no volume.
+// cantPrune notes that a start can't remove a name in which there is no volume, or what is above it and as empty.
 func (r *run) cantPrune(i sim.Injected) {
-	if i.Site == "tree.remove/fault" && i.Key == "" && isOurs(i.Object) {
-		r.root.unpruned[i.Object] = true
+	at := i.Object
+	if i.Site != "tree.remove/fault" || i.Key != "" || !isOurs(at) {
+		return
 	}
+	for _, is := r.w.Exists(at); !is && isOurs(path.Dir(at)); _, is = r.w.Exists(at) {
+		at = path.Dir(at)
+	}
+	r.root.unpruned[at] = true
 }
 
 // sweeps starts the agent anew, if something is left that only the next start removes. It must be gone then.

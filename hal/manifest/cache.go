@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"crypto/sha256"
+	"hash/crc32"
 	"maps"
 	"path"
 	"slices"
@@ -26,7 +27,7 @@ func (r reader) load() (state, error) {
 	}
 	if err == nil {
 		s.ledger = bookOf(data)
-		s.ledger.is = is
+		s.ledger.is, s.ledger.sum = is, crc32.ChecksumIEEE(data)
 		s.ledger.lines = s.ledger.lines.begin()
 	}
 	if s.ledger.isThere { // else it is damaged, or this is the first run of a version with a ledger

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
+	"hash/crc32"
 	"maps"
 	"path"
 	"slices"
@@ -77,6 +78,7 @@ type book struct {
 	// first is how long its first line is, size how long all is. size is 0 if nothing may be appended.
 	first, size int64
 	is          hal.Info // its file, as the last write left it; zero if nobody could look
+	sum         uint32   // of what that file says
 	isLate      bool     // it could not be written as it should be
 }
 
@@ -232,7 +234,7 @@ func (r reader) writes(now *book, l ledgerLine) error {
 			err = r.h.Files.Sync(r.call, at)
 		}
 		if err == nil {
-			now.size, now.is = size, r.ledgerIs()
+			now.size, now.is, now.sum = size, r.ledgerIs(), crc32.Update(now.sum, crc32.IEEETable, line)
 			return nil
 		}
 	}
@@ -247,6 +249,7 @@ func (r reader) writes(now *book, l ledgerLine) error {
 	line = append(line, '\n')
 	if err = r.keep(ledger, line); err == nil {
 		now.first, now.size, now.is = int64(len(line)), int64(len(line)), r.ledgerIs()
+		now.sum = crc32.ChecksumIEEE(line)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"crypto/sha256"
+	"hash/crc32"
 	"path"
 	"slices"
 	"syscall"
@@ -14,7 +15,8 @@ import (
 // looks at the names in the cache directory that have changed, the agent's own changes included. So a change of a
 // manifest costs the same however many copies there are. Where nobody knows the names, it looks at all; in a reading of
 // everything, it lists all. It reads copies, and of the ledger, which is as long as there are manifests, it looks
-// whether its file is as the agent's last write left it.
+// whether its file is as the agent's last write left it. Another change soon after that may show the same time
+// (hal.Info): so it reads a ledger that has changed since a look, and that the agent has not written since.
 
 // look adds to what is lost, of all that is to be there, or of what has changed. A list does not tell what somebody has
 // changed in place. So each name is looked at that may have changed, but for a start, which reads what it needs.
@@ -30,6 +32,7 @@ func (r *reader) look(isAll bool) {
 	if isAll {
 		is, err = r.listsOurs()
 	}
+	r.compares = isAny || r.before.ledger.is == r.asked
 	if err == nil && !(isAll && isAny && !r.before.served) {
 		err = r.looksAtOurs(changed, is)
 	}
@@ -78,11 +81,15 @@ func (r reader) holds(name string) (bool, error) {
 	at := path.Join(r.o.CacheDir, name)
 	if name == ledger {
 		info, err := r.h.Tree.Stat(r.call, at)
-		return info == r.before.ledger.is, err
+		if err != nil || info != r.before.ledger.is || !r.compares {
+			return info == r.before.ledger.is, err
+		}
 	}
-	data, err := r.h.Files.Read(r.call, at, maxKept)
+	data, err := r.h.Files.Read(r.call, at, maxLedger)
 	is := sha256.Sum256(data)
 	switch {
+	case name == ledger:
+		return crc32.ChecksumIEEE(data) == r.before.ledger.sum, err
 	case name == kept:
 		return bytes.Equal(data, r.before.keeping), err
 	case r.before.packs.has(name):

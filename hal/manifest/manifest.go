@@ -82,12 +82,13 @@ type Cluster struct {
 	o       Options
 	deliver func(hal.ClusterEvent)
 
-	reading     bool // a task is under way
-	noticed     bool // something changed since it began
-	whole       bool // the next reading is to look at everything
-	isUnsettled bool // something has changed and is read again before it counts
-	isLooking   bool // it is planned to look whether the copies are there
-	isVague     bool // whether the copies are there could not be seen
+	reading     bool     // a task is under way
+	noticed     bool     // something changed since it began
+	whole       bool     // the next reading is to look at everything
+	isUnsettled bool     // something has changed and is read again before it counts
+	isLooking   bool     // it is planned to look whether the copies are there
+	isVague     bool     // whether the copies are there could not be seen
+	asked       hal.Info // the ledger as volnode had written it when it asked last what has changed in the cache directory
 	changed     question
 	ours        question    // about the cache directory
 	due         hal.Instant // of the next reading, 0 if none is planned
@@ -195,10 +196,12 @@ func (c *Cluster) read() {
 
 // reader is one that begins with what is known now.
 func (c *Cluster) reader() reader {
+	asked := c.asked
+	c.asked = c.state.ledger.is
 	return reader{
 		h: c.h, o: c.o, before: c.state, accepted: c.accepted, isBare: c.isBare, recorded: slices.Clone(c.recorded),
 		packs:   map[string]pack{},
-		changed: c.changed, ours: c.ours, isWhole: c.whole, isVague: c.isVague,
+		changed: c.changed, ours: c.ours, isWhole: c.whole, isVague: c.isVague, asked: asked,
 	}
 }
 

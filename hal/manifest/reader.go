@@ -40,6 +40,8 @@ type reader struct {
 	ours     question // about the cache directory
 	isWhole  bool     // it looks at everything
 	isVague  bool     // it looks for all that is to be in the cache directory
+	asked    hal.Info // the ledger as it was written before the last look
+	compares bool     // what the ledger says is compared
 	lost     []string // what is to be there and is not
 }
 

@@ -181,6 +181,10 @@ var sources = []Mutant{
 		"return info == r.before.ledger.is, err", "return info.Size > 0, err",
 	},
 	{
+		"a ledger that was changed right after it was written is appended to", "S30", "hal/manifest/lost.go",
+		"r.compares = isAny || r.before.ledger.is == r.asked", "r.compares = isAny",
+	},
+	{
 		"a bad manifest of the first start stops all teardown", "L4, a bad file harms itself", "hal/manifest/cache.go",
 		"\ts.blind = s.blind && !r.isBare\n", "",
 	},
