@@ -92,10 +92,9 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	}
 	n.journal.MayGrow(m.cfg.JournalMost)
 	n.loaded.Damages = append(n.loaded.Damages, m.goneJournal(c, isNode && n.loaded.New)...)
-	for _, dir := range m.dirs() {
-		if err := m.h.Tree.Mkdir(c, dir, dirMode); err != nil && !hal.Is(err, syscall.EEXIST) {
-			return n, err
-		}
+	hasRun, err := m.makeDirs(c)
+	if err != nil {
+		return n, err
 	}
 	n.log, n.deleted = deletions.Open(&m.h, c, identity.Dir(m.cfg.RootDir))
 	// Before anything is looked at: a helper that is not in the list is dead, and what it has done is seen.
@@ -107,7 +106,9 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if err != nil {
 		return n, err
 	}
-	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight}
+	n.start = core.Start{
+		Boot: boot, HasRun: hasRun, Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight,
+	}
 	for i := range n.start.Records {
 		r := &n.start.Records[i].Rung
 		r.Places = kinds.Places(r) // by what it was made with: a record says nothing else of them
@@ -147,6 +148,19 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 		n.start.Children = append(n.start.Children, core.ChildSeen{Key: child.Key, What: childText(child)})
 	}
 	return n, nil
+}
+
+// makeDirs makes the directories that are ours. hasRun: an agent, this or another one, has run here before, as that of
+// pods is there.
+func (m *VolumeManager) makeDirs(c hal.Call) (hasRun bool, err error) {
+	for _, dir := range m.dirs() {
+		err := m.h.Tree.Mkdir(c, dir, dirMode)
+		if err != nil && !hal.Is(err, syscall.EEXIST) {
+			return false, err
+		}
+		hasRun = hasRun || err != nil && path.Base(dir) == "pods"
+	}
+	return hasRun, nil
 }
 
 // goneJournal tells that a node has lost its journal. A start makes the directory of pods after the journal, so a node

@@ -70,6 +70,7 @@ type flight struct {
 	until   hal.Instant // the bound of its call, as announced; 0 is none
 	quiet   bool        // no climb was without end when it started
 	crowded bool        // another operation on the same volume was in flight at some time
+	sole    bool        // when it started, one call without a known end could act on the volume, and no other
 	isYoung bool        // it keeps others waiting for their turn
 	ended   bool        // its call's answer came late, yet before the operation ended
 }

@@ -13,6 +13,8 @@ type Core struct {
 	now  hal.Instant
 	boot hal.BootID
 	step uint64
+	// when calls of earlier runs can have been sent last, 0 if there was no such run
+	earlier hal.Instant
 
 	rungs map[hal.Key]*rung
 	order []*rung // the rungs, sorted by key, when they were asked for last
@@ -59,8 +61,11 @@ type Core struct {
 
 // Start is what a start knows.
 type Start struct {
-	Now      hal.Instant
-	Boot     hal.BootID
+	Now  hal.Instant
+	Boot hal.BootID
+	// HasRun: an agent has run here before. It may have sent calls of which no record tells, as the journal may be
+	// damaged, gone, or an old copy that shows nothing of it.
+	HasRun   bool
 	Records  []Record // of the journal
 	Found    []Found  // what stands at the place of each record; a missing one could not be read
 	Strays   []Rung   // found on the node without a record: Want is what can be told of them
@@ -93,6 +98,9 @@ func New(s Start) *Core {
 		open: map[hal.OpID]*rung{}, serial: map[string]bool{},
 		dead: map[string]string{}, acts: map[string]bool{}, servers: map[string]string{}, waits: map[Waiter]PodUID{},
 		none: &plight{isShared: true},
+	}
+	if s.HasRun {
+		c.earlier = s.Now
 	}
 	found := map[hal.Key]string{}
 	for _, f := range s.Found {

@@ -89,11 +89,11 @@ func (c *Core) actorGone(actor, instance string) {
 // hear takes in what an answer proves of the one call of ours on the volume that has no known end: a repeat of it was
 // ABORTED by the same process, so that call was at work; a still later repeat was answered OK, so it no longer is. An
 // error proves nothing of another call: it may have been given before the actor was at the volume. An ABORTED while
-// other calls of ours were in flight on the volume may speak of those and proves nothing; nor does an answer of an
-// actor that acts after it has answered.
+// other calls of ours were in flight on the volume, or could act on it when the repeat was sent, may speak of those and
+// proves nothing; nor does an answer of an actor that acts after it has answered.
 func (c *Core) hear(r *rung, in *flight, res Result) {
 	isProof := in.Verb != Look && (res.Answer == Final || res.Answer == Aborted) && res.Instance != ""
-	if !isProof || c.acted(r) || c.openCalls(r) != 1 {
+	if !isProof || c.acted(r) || !in.sole {
 		return
 	}
 	i := slices.IndexFunc(r.calls, func(k call) bool {
@@ -112,13 +112,15 @@ func (c *Core) hear(r *rung, in *flight, res Result) {
 	}
 }
 
-// openCalls counts the calls without a known end on the volume of r: none if it has no volume.
-func (c *Core) openCalls(r *rung) int {
+// hasSole reports whether one call of ours without a known end can act on the volume of r, and no other. Until the
+// bound of a call that an earlier run may have sent at its end there may be one of which no record tells.
+func (c *Core) hasSole(r *rung) bool {
 	n := 0
 	for _, o := range c.volumes[r.Volume] {
 		n += len(o.calls)
 	}
-	return n
+	within := max(r.Limits.Climb, r.Limits.Descend) + r.Limits.Settle
+	return n == 1 && (c.earlier == 0 || c.earlier.Add(within) <= c.now)
 }
 
 // fenceVerb is the side on which a verb's call acts.

@@ -32,7 +32,8 @@ import (
 //	child rung=… · child-gone rung=…
 //	advance 500ms                   time passes, with a Wake at each NextWake on the way
 //	sync                            every source is synced
-//	restart [boot=b2] [found=rung:fp|…] [unread=rung]   the agent dies; the next one starts from the journal, and is not synced
+//	restart [boot=b2] [lost] [found=rung:fp|…] [unread=rung]
+//	                        the agent dies; the next one starts from the journal, unless that is lost, and is not synced
 //	await pod=p for=ready|gone|all · forget waiter=N · status
 //	settle                          everything in flight, and all that follows, ends Done
 type story struct {
@@ -264,13 +265,16 @@ func (s *story) restart(d *datadriven.TestData) {
 	if d.HasArg("boot") {
 		s.now = hal.Instant(time.Second)
 	}
+	if d.HasArg("lost") {
+		clear(s.journal)
+	}
 	found := map[hal.Key]string{}
 	for _, pair := range strings.Split(argOr(d, "found", ""), "|") {
 		if key, fp, ok := strings.Cut(pair, ":"); ok {
 			found[hal.Key(key)] = fp
 		}
 	}
-	start := core.Start{Now: s.now, Boot: s.boot}
+	start := core.Start{Now: s.now, Boot: s.boot, HasRun: true}
 	for _, key := range sortedKeys(s.journal) {
 		start.Records = append(start.Records, s.journal[key])
 		if argOr(d, "unread", "") != string(key) {

@@ -94,7 +94,15 @@ var fences = []Mutant{
 	},
 	{
 		"a final answer ends one of several calls", "laws 4.3c", "engine/core/fence.go",
-		"c.openCalls(r) != 1 {", "c.openCalls(r) < 1 {",
+		"return n == 1 &&", "return n >= 1 &&",
+	},
+	{
+		"a call that no record tells of is never at work", "S6, laws 4.3c", "engine/core/fence.go",
+		"(c.earlier == 0 || ", "(true || ",
+	},
+	{
+		"an agent that finds its directories has never run", "S6, laws 4.3c", "engine/start.go",
+		"HasRun: hasRun, ", "HasRun: hasRun && false, ",
 	},
 	{
 		"a final answer of another process ends a call", "laws 4.3c", "engine/core/fence.go",
