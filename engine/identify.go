@@ -203,7 +203,8 @@ func (m *VolumeManager) mayTakeOver(c hal.Call) error {
 		"another agent's. "+
 		"Nothing was touched. Stop the other agent and start volnode run once with --adopt, or name another "+
 		"--root-dir. "+
-		"With --adopt, volnode would, after it has read all manifests:\n  %s\n  keep what emptyDirs hold, unless a "+
-		"manifest named their pod and was removed",
+		"With --adopt, volnode would, once it has read all manifests, and a manifest names each pod that has volumes "+
+		"here, or 'volnode sources --accept' (missingManifests: gone) has said that the other pods are "+
+		"gone:\n  %s\n  keep what emptyDirs hold, unless a manifest named their pod and was removed",
 		m.cfg.RootDir, strings.Join(plan, "\n  "))
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
@@ -107,12 +108,20 @@ func (m *VolumeManager) Run(ctx context.Context) error {
 // NodeName is the node's name: from the identity file, once the node was read. Owner only.
 func (m *VolumeManager) NodeName() string { return m.cfg.NodeName }
 
-// RecordedPods is the uids of the pods that the journal has a record of, once the node was read. Owner only.
-func (m *VolumeManager) RecordedPods() (uids []string) {
-	for _, uid := range m.core.Recorded() {
+// LeftPods is the uids of the pods of which something may be left, once the node was read: the journal has a record of
+// it, or it lies on the disk, or would, where nobody could look. Owner only.
+func (m *VolumeManager) LeftPods() (uids []string) {
+	for _, uid := range m.core.Left() {
 		uids = append(uids, string(uid))
 	}
-	return uids
+	for _, name := range m.core.Hidden() { // any volume may be there
+		if name, isPods := strings.CutPrefix(name, plugin.PodsDir(m.cfg.RootDir)+"/"); isPods {
+			uid, _, _ := strings.Cut(name, "/")
+			uids = append(uids, uid)
+		}
+	}
+	slices.Sort(uids)
+	return slices.Compact(uids)
 }
 
 // IsBare reports whether this start, once the node was read, found nothing of an earlier life. Owner only.

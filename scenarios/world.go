@@ -194,7 +194,7 @@ func (r *run) start(h hal.Host) {
 	if r.files {
 		r.source = manifest.New(h, manifest.Options{
 			Dir: manifestDir, CacheDir: rootDir + "/volnode/manifests", Node: func() string { return r.m.NodeName() },
-			RecordedPods: func() []string { return r.m.RecordedPods() }, IsBare: func() bool { return r.m.IsBare() },
+			LeftPods: func() []string { return r.m.LeftPods() }, IsBare: func() bool { return r.m.IsBare() },
 		})
 		h.Cluster, r.missing = r.source, map[string]bool{}
 	}

@@ -125,9 +125,9 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	d.manifests = manifest.New(h, manifest.Options{
 		Dir: c.ManifestDir, CacheDir: filepath.Join(c.RootDir, "volnode", "manifests"),
 		Node: func() string { return d.manager.NodeName() }, AcceptsAnyDirectory: c.MissingManifests == missingGone,
-		RecordedPods: func() []string { return d.manager.RecordedPods() },
-		IsBare:       func() bool { return d.manager.IsBare() },
-		Passed:       d.passed,
+		LeftPods: func() []string { return d.manager.LeftPods() },
+		IsBare:   func() bool { return d.manager.IsBare() },
+		Passed:   d.passed,
 	})
 	d.names = newPodNames(d.manifests)
 	h.Cluster = d.names

@@ -73,6 +73,9 @@ func TestAnotherAgentsRootDirectory(t *testing.T) {
 	require.Len(t, entries, 1, "only pods is there")
 
 	r.start("--adopt")
+	r.until("no manifest names pod 11111111-2222-4333-8444-555555555555")
+	r.until("run 'volnode sources --accept'")
+	require.Contains(t, r.must("sources", "--accept"), "11111111-2222-4333-8444-555555555555")
 	r.until("volnode keeps it")
 	require.FileExists(t, filepath.Join(pod, "cache", "data"))
 	require.Eventually(t, func() bool { //nolint:forbidigo // another process tells nothing

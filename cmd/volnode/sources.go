@@ -20,7 +20,8 @@ const sourcesHelp = `sources shows which manifests are in trouble, and which pod
 A manifest that is missing counts as removed in the directory in which volnode saw it last. Another directory at the same path says nothing: another
 filesystem was mounted there, the disk of the manifests is not mounted, or the directory was replaced. Such a manifest still counts, and its pods stay
 up, until it is there again. --accept has it removed: its pods go, with their data. It shows what goes.
-If what was read before is lost, the same holds of a pod whose volumes are recorded and that no manifest names.`
+If what was read before is lost, or another agent's root directory was taken over, the same holds of a pod whose volumes are on the node and that no
+manifest names.`
 
 // sourcesAnswer is what is wrong with the sources.
 type sourcesAnswer struct {
@@ -82,7 +83,7 @@ func printSources(w io.Writer, s sourcesAnswer, accept bool) {
 			what = "pods " + strings.Join(a.Pods, ", ") + " go, with their data in emptyDirs"
 		}
 		if a.File == "" {
-			fmt.Fprintf(w, "accepted: no manifest names what an earlier run had volumes for; %s\n", what)
+			fmt.Fprintf(w, "accepted: no manifest names pods whose volumes were on the node; %s\n", what)
 			continue
 		}
 		files++

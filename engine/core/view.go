@@ -188,10 +188,11 @@ func (c *Core) Pods() []PodView {
 	return vs
 }
 
-// Recorded returns the uids of the pods that the journal has a record of, sorted: something of them may be left.
-func (c *Core) Recorded() (uids []PodUID) {
+// Left returns the uids of the pods of which something may be left, sorted: the journal has a record of it, or it lies
+// on the disk.
+func (c *Core) Left() (uids []PodUID) {
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
-		if slices.ContainsFunc(c.pods[uid].rungs, func(r *rung) bool { return r.recorded && !c.isPast(r) }) {
+		if slices.ContainsFunc(c.pods[uid].rungs, func(r *rung) bool { return (r.recorded || r.traced) && !c.isPast(r) }) {
 			uids = append(uids, uid)
 		}
 	}

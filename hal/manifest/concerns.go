@@ -17,7 +17,7 @@ func (c *Cluster) Concerning(pod string) (wheres []string) {
 		name, inDir := strings.CutPrefix(where, c.o.Dir+"/")
 		f, isFile := c.state.files.get(name)
 		switch {
-		case where == c.o.Dir, where == c.o.CacheDir, where == podsOfJournal, isFile && f.concerns(is), !isFile &&
+		case where == c.o.Dir, where == c.o.CacheDir, where == podsOnNode, isFile && f.concerns(is), !isFile &&
 			is.isNamed(where, inDir):
 			wheres = append(wheres, where)
 		}

@@ -28,7 +28,7 @@ type state struct {
 	served bool // this run has told of it
 	blind  bool // what the last run knew is not known in full
 	in     dirID
-	// unnamed is pods of an earlier run that no manifest names, while what that run knew is not known in full.
+	// unnamed is pods of before this run that no manifest names, while what was known of manifests is not known in full.
 	unnamed []string
 	// names in the directory that are no manifest's, sorted; those that begin with a dot are nobody's business
 	passed []string

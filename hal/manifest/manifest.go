@@ -57,9 +57,9 @@ type Options struct {
 	AcceptsAnyDirectory bool
 	// Node, when set, is asked for the node's name by Watch, in place of NodeName. On the owner.
 	Node func() string
-	// Pods, when set, is asked by Watch for the uids of the pods that an earlier run has done something for. On the
-	// owner.
-	RecordedPods func() []string
+	// LeftPods, when set, is asked by Watch for the uids of the pods of which an earlier run, or another agent, may have
+	// left something on the node. On the owner.
+	LeftPods func() []string
 	// IsBare, when set, is asked by Watch whether nothing of an earlier run is left on the node, so no manifest of then
 	// can matter. On the owner.
 	IsBare func() bool
@@ -94,7 +94,7 @@ type Cluster struct {
 	due         hal.Instant // of the next reading, 0 if none is planned
 	accepted    accepted
 	isBare      bool     // this run began with nothing of an earlier one
-	recorded    []string // pods of an earlier run, and nobody has accepted that they are gone
+	left        []string // pods of before this run, and nobody has accepted that they are gone
 
 	state    state
 	known    map[id]object          // what was in an Applied, and in no Removed since
@@ -119,8 +119,8 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 		c.o.NodeName = c.o.Node()
 	}
 	c.isBare = c.o.IsBare != nil && c.o.IsBare()
-	if c.o.RecordedPods != nil && !c.o.AcceptsAnyDirectory {
-		c.recorded = c.o.RecordedPods()
+	if c.o.LeftPods != nil && !c.o.AcceptsAnyDirectory {
+		c.left = c.o.LeftPods()
 	}
 	c.changed = c.h.Watches.Directory(c.o.Dir, func() { c.plan(settle) })
 	c.ours = c.h.Watches.Directory(c.o.CacheDir, c.missesOurs)
@@ -128,20 +128,20 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 }
 
 // Accepted is a missing file whose removal counts from now on, and the pods that go with it, as namespace/name. Without
-// a file it is the uids of pods that no manifest names and of which only an earlier run knew.
+// a file it is the uids of pods that no manifest names and of which something was left before this run.
 type Accepted struct {
 	File string   `json:"file,omitempty"`
 	Pods []string `json:"pods,omitempty"`
 }
 
 // Accept has the removal of the files that are missing in another directory count, and of the pods that no manifest
-// names and of which only an earlier run knew. It returns them, or why there is nothing to accept. Owner only.
+// names and of which something was left before this run. It returns them, or why there is nothing to accept. Owner only.
 func (c *Cluster) Accept() (all []Accepted, why string) {
 	if c.state.in == (dirID{}) {
 		return nil, "what is missing in the manifest directory is not known as long as it can't be read"
 	}
 	c.accepted = accepted{c.state.in, c.state.missing()}
-	c.recorded = slices.DeleteFunc(c.recorded, func(uid string) bool { return slices.Contains(c.state.unnamed, uid) })
+	c.left = slices.DeleteFunc(c.left, func(uid string) bool { return slices.Contains(c.state.unnamed, uid) })
 	if len(c.accepted.files)+len(c.state.unnamed) > 0 {
 		c.plan(0)
 	}
@@ -156,7 +156,7 @@ func (c *Cluster) Accept() (all []Accepted, why string) {
 	case c.isUnsettled:
 		why = "manifests have just changed and are read again; ask again in a second"
 	case c.state.blind:
-		why = "no manifest is missing in another directory, and a manifest names each pod of an earlier run; " +
+		why = "no manifest is missing in another directory, and a manifest names each pod that has volumes here; " +
 			"teardown waits for manifests that are in " +
 			"trouble: correct or remove them"
 	default:
@@ -199,7 +199,7 @@ func (c *Cluster) reader() reader {
 	asked := c.asked
 	c.asked = c.state.ledger.is
 	return reader{
-		h: c.h, o: c.o, before: c.state, accepted: c.accepted, isBare: c.isBare, recorded: slices.Clone(c.recorded),
+		h: c.h, o: c.o, before: c.state, accepted: c.accepted, isBare: c.isBare, left: slices.Clone(c.left),
 		packs:   map[string]pack{},
 		changed: c.changed, ours: c.ours, isWhole: c.whole, isVague: c.isVague, asked: asked,
 	}

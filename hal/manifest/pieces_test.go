@@ -123,7 +123,7 @@ func (w *world) recalls(pods ...string) *world {
 	h := hal.Host{Runtime: runtime{w}, Tree: tree{w}, Files: files{w}, Watches: watches{w}}
 	w.cloud = New(h, Options{
 		Dir: dir, CacheDir: cache, NodeName: "node1",
-		RecordedPods: func() []string { return pods },
+		LeftPods: func() []string { return pods },
 	})
 	w.cloud.Watch(w.take)
 	return w
@@ -141,9 +141,8 @@ func TestWhoAcceptsNothingIsToldWhy(t *testing.T) {
 	w := newWorld(t).put("x.yaml", "kind: [").put("a.yaml", owned("ant", "u1")).recalls("u1").pass(5 * second)
 	none, why := w.cloud.(*Cluster).Accept()
 	require.Empty(t, none)
-	require.Contains(t, why, "no manifest is missing in another directory, and a manifest names each pod of an "+
-		"earlier run; "+
-		"teardown waits for manifests that are in trouble")
+	require.Contains(t, why, "no manifest is missing in another directory, and a manifest names each pod that "+
+		"has volumes here; teardown waits for manifests that are in trouble")
 	_, why = w.put("x.yaml", pod("x")).pass(5 * second).cloud.(*Cluster).Accept()
 	require.Equal(t, "no manifest is missing in another directory", why)
 }

@@ -33,7 +33,7 @@ type reader struct {
 	call     hal.Call
 	before   state
 	accepted accepted
-	recorded []string
+	left     []string
 	isBare   bool
 	packs    map[string]pack // those that were read
 	changed  question
@@ -205,10 +205,11 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	}
 }
 
-// unnamed returns the pods of an earlier run that no manifest names, if what that run knew of the manifests is lost.
-// Nothing says that they were removed: the directory may be another one than it was.
+// unnamed returns the pods of before this run that no manifest names, if what an earlier run knew of the manifests is
+// lost, or was never there: another agent's root directory was taken over. Nothing says that they were removed: the
+// directory may be another one than it was, or not be mounted.
 func (r reader) unnamed(f *finding) (uids []string) {
-	for _, uid := range r.recorded {
+	for _, uid := range r.left {
 		if f.state.blind && !f.state.hasPod(uid) {
 			uids = append(uids, uid)
 		}

@@ -9,8 +9,8 @@ import (
 
 // This file is what is told of files that do not count as they are.
 
-// podsOfJournal is where the trouble of pods is that only the journal knows.
-const podsOfJournal = "pods of the journal"
+// podsOnNode is where the trouble of pods is of which only the journal or the disk tells.
+const podsOnNode = "pods of the node"
 
 func (r reader) troubleOfPods(uids []string) hal.Trouble {
 	pods, their, them := "the pods "+some(uids), "their manifests", "them"
@@ -18,11 +18,11 @@ func (r reader) troubleOfPods(uids []string) hal.Trouble {
 		pods, their, them = "pod "+uids[0], "its manifest", "it"
 	}
 	return hal.Trouble{
-		Where: podsOfJournal, Accept: true,
-		Problem: "what an earlier run knew of the manifests is lost, and no manifest names " + pods +
-			", which that run had volumes for, so nothing is torn down; put " + their + " back into " + r.o.Dir +
-			", or run 'volnode sources --accept' to have " +
-			them + " removed",
+		Where: podsOnNode, Accept: true,
+		Problem: "no manifest names " + pods + ", whose volumes were on the node before this start, and what was " +
+			"known of manifests is lost, or was another agent's, so nothing is torn down; put " + their + " into " +
+			r.o.Dir + " (findmnt -T " + r.o.Dir + " shows what is mounted there), or run 'volnode sources --accept' " +
+			"to have " + them + " removed",
 	}
 }
 

@@ -87,6 +87,15 @@ var sources = []Mutant{
 		"if f.state.blind && !f.state.hasPod(uid) {", "if f.state.blind && uid == \"\" {",
 	},
 	{
+		"a pod of which the disk alone tells was removed", "S7, what is lost says nothing", "engine/core/view.go",
+		"return (r.recorded || r.traced) && !c.isPast(r) })", "return r.recorded && !c.isPast(r) })",
+	},
+	{
+		"a pod that nobody could look at was removed", "S7, what is lost says nothing", "engine/manager.go",
+		"if name, isPods := strings.CutPrefix(name, plugin.PodsDir(m.cfg.RootDir)+\"/\"); isPods {",
+		"if name, isPods := strings.CutPrefix(name, plugin.PodsDir(m.cfg.RootDir)+\"/\"); isPods && name == \"\" {",
+	},
+	{
 		"it counts for nothing that a pod is accepted to be gone", "L4, what is asked is heard",
 		"hal/manifest/manifest.go",
 		"return slices.Contains(c.state.unnamed, uid) })", "return uid == \"\" })",
@@ -350,7 +359,7 @@ var sources = []Mutant{
 	},
 	{
 		"a pod of which only an answered call is remembered is recorded", "S1", "engine/core/view.go",
-		"return r.recorded && !c.isPast(r) })", "return r.recorded })",
+		"(r.recorded || r.traced) && !c.isPast(r) })", "(r.recorded || r.traced) })",
 	},
 	{
 		"what a driver was given in an earlier life is never let go", "L12", "engine/meeting.go",
