@@ -120,10 +120,10 @@ func (m *VolumeManager) ownChanged() {
 			m.h.Runtime.Post(func() { m.identityLost(idErr) })
 		}
 		m.h.Runtime.Post(func() {
-			if !isBad {
+			if idErr == nil && !isBad { // else nobody has seen what it says
 				m.own.identity = id
 			}
-			m.own.isDue = m.own.isDue || own.isDue && journalErr != nil
+			m.own.isDue = m.own.isDue || own.isDue && (journalErr != nil || idErr != nil)
 			if hasContent {
 				m.own.changed, m.own.looks = is.Changed, 1
 				if isOld {
