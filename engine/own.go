@@ -120,7 +120,7 @@ func (m *VolumeManager) ownChanged() {
 			m.h.Runtime.Post(func() { m.identityLost(idErr) })
 		}
 		m.h.Runtime.Post(func() {
-			if !isBad && idErr == nil { // else it may not have been read
+			if idErr == nil && !isBad { // else nobody has seen what it says
 				m.own.identity = id
 			}
 			m.own.isDue = m.own.isDue || own.isDue && (journalErr != nil || idErr != nil)

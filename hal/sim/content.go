@@ -192,16 +192,17 @@ func (c *content) written() string {
 // durable forgets the undo of writes that fsync made durable. What an earlier failed fsync lost stays lost, unless
 // written again since.
 func (c *content) durable() {
+	c.reached(func(*sectorUndo) bool { return true })
+}
+
+// reached forgets the undo of writes that are on the disk, and of those before them to the same sectors: memory had
+// these too when it was written out, even what a failed fsync had lost.
+func (c *content) reached(isOnDisk func(*sectorUndo) bool) {
 	kept := c.undo[:0]
-	for i, u := range c.undo {
-		if !u.lost {
-			continue
-		}
-		again := false
-		for _, later := range c.undo[i+1:] {
-			again = again || later.sector == u.sector && !later.lost
-		}
-		if !again {
+	for i := range c.undo {
+		u := c.undo[i]
+		isThere := func(later sectorUndo) bool { return later.sector == u.sector && !later.lost && isOnDisk(&later) }
+		if !slices.ContainsFunc(c.undo[i:], isThere) {
 			kept = append(kept, u)
 		}
 	}

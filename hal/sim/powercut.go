@@ -136,7 +136,7 @@ func (p *pageCache) sync(n *node) {
 // commitAll makes all names and sizes durable; on an ordered disk a size brings its data with it.
 func (p *pageCache) commitAll() {
 	for _, n := range p.dirty {
-		n.file.undo = slices.DeleteFunc(n.file.undo, func(u sectorUndo) bool { return u.grows != 0 && !u.lost })
+		n.file.reached(func(u *sectorUndo) bool { return u.grows != 0 })
 	}
 	p.changes = p.changes[:0]
 }

@@ -37,10 +37,6 @@ var damage = []Mutant{
 		"(is == was || isFirst) && !isDue", "(is == was || isFirst) && (!isDue || is == was)",
 	},
 	{
-		"an identity file that could not be read is good", "S30, L7", "engine/own.go",
-		"!isBad && idErr == nil {", "!isBad {",
-	},
-	{
 		"a start does not tell that the journal is gone", "S30, laws 5", "engine/start.go",
 		"\tif !isNew {\n", "\tif isNew || !isNew {\n",
 	},

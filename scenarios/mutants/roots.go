@@ -139,7 +139,15 @@ var roots = []Mutant{
 	},
 	{
 		"an identity file that could not be written again is good", "L2", "engine/own.go",
-		"!isBad && idErr == nil {", "true {",
+		"if idErr == nil && !isBad {", "if true {",
+	},
+	{
+		"an identity file that could not be read is good", "L2", "engine/own.go",
+		"if idErr == nil && !isBad {", "if !isBad {",
+	},
+	{
+		"an identity file that could not be written when it was found damaged is looked at late", "L2", "engine/own.go",
+		"own.isDue && (journalErr != nil || idErr != nil)", "own.isDue && journalErr != nil",
 	},
 	{
 		"the watch of a former journal file stays", "L1", "engine/own.go",
