@@ -27,6 +27,29 @@ type commits struct {
 	failed    bool             // the journal has lines that it could not write
 	mending   bool             // a batch to mend it is queued
 	unwritten map[hal.Key]bool // the rungs that are confirmed by a line that is not written yet
+	said      string           // why the journal could not be written, as it was logged last; "" since it was written
+	sayAgain  hal.Instant      // that is logged once more from then on
+	saidFor   time.Duration    // how long before that it was logged
+}
+
+// saysAgain is when a failure that goes on is logged once more: after a minute, and then ever more rarely, up to
+// saysAgainMax.
+const (
+	saysAgain    = time.Minute
+	saysAgainMax = time.Hour
+)
+
+// isNews reports whether a failure is to be logged: another one is at once.
+func (c *commits) isNews(now hal.Instant, why string) bool {
+	if why == c.said && now < c.sayAgain {
+		return false
+	}
+	if why != c.said {
+		c.saidFor = 0
+	}
+	c.said, c.saidFor = why, min(max(2*c.saidFor, saysAgain), saysAgainMax)
+	c.sayAgain = now.Add(c.saidFor)
+	return true
 }
 
 // note remembers which rungs the lines confirm, until they are written: before, nobody is told that they are up.
@@ -155,7 +178,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.turned, m.commits.withheld = false, core.Batch{},
 		nil, nil, nil
 	if len(withheld) > 0 {
-		defer step(m, core.Refused{Ops: withheld, Reason: unlogged})
+		defer step(m, core.Refused{Ops: withheld, Reason: unlogged, IsUnwritten: true})
 	}
 	err := m.journal.Settle(batch)
 	m.own.looks = 0
@@ -169,7 +192,10 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	}
 	m.followJournal()
 	if err != nil {
-		m.log(LevelError, "journal not written, nothing is started", "error", err.Error())
+		if m.commits.isNews(m.h.Runtime.Now(), err.Error()) {
+			m.log(LevelError, "journal not written, nothing is started", "error", err.Error(), "next", "volnode "+
+				"tries again each second; it says so again in "+m.commits.saidFor.String())
+		}
 		for _, id := range b.Wake {
 			if m.waits[id].on == core.PodReady {
 				// an end need not be written: what the records tell of is looked at by the next start
@@ -184,9 +210,13 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 		}
 		step(m, core.Refused{
 			Ops: append(ops, refused...), Keys: turned,
-			Reason: err.Error() + "; " + hal.DiskAdvice(m.journalDir(), err),
+			Reason: err.Error() + "; " + hal.DiskAdvice(m.journalDir(), err), IsUnwritten: true,
 		})
 		return
+	}
+	if m.commits.said != "" {
+		m.log(LevelInfo, "journal is written again", "error", "it could not be written: "+m.commits.said)
+		m.commits.said = ""
 	}
 	m.commits.written()
 	b.Wake = slices.Insert(b.Wake, 0, m.commits.held...)

@@ -17,6 +17,9 @@ const (
 	// waits are those of the incumbent.
 	answeredMax = 4 * time.Second
 	answeredFor = 10 * time.Minute
+
+	// unwrittenPause is the wait after a write that failed: the journal mends itself once a second.
+	unwrittenPause = 2 * time.Second
 )
 
 // backoff is the wait between failed attempts in one direction.
@@ -47,6 +50,11 @@ func (b *backoff) fail(now hal.Instant, key hal.Key, v Verb, isAnswered bool) {
 func (b *backoff) hold(now hal.Instant, key hal.Key, v Verb) {
 	b.attempts++
 	b.until = now.Add(backoffMax - jitter(backoffMax, key, v, b.attempts))
+}
+
+// pause starts a short wait that is no attempt's.
+func (b *backoff) pause(now hal.Instant, key hal.Key, v Verb) {
+	b.until = now.Add(unwrittenPause - jitter(unwrittenPause, key, v, b.attempts))
 }
 
 func jitter(d time.Duration, key hal.Key, v Verb, attempt int) time.Duration {

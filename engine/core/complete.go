@@ -324,6 +324,15 @@ func (c *Core) refused(e Refused) {
 		}
 	}
 	for _, id := range e.Ops {
+		r := c.ops[id]
+		if r == nil {
+			continue
+		}
+		verb, before := r.op.Verb, *r.wait(r.op.Verb)
 		c.complete(id, Result{Outcome: hal.NotDone, Reason: e.Reason})
+		if e.IsUnwritten {
+			*r.own().wait(verb) = before
+			r.own().wait(verb).pause(c.now, r.Key, verb)
+		}
 	}
 }

@@ -65,6 +65,9 @@ type (
 		Ops    []hal.OpID
 		Keys   []hal.Key
 		Reason string
+		// IsUnwritten: a write failed, which says nothing of the operations: they are tried again soon, however often
+		// that was, and count as no attempt.
+		IsUnwritten bool
 	}
 	// Await registers a waiter. It is woken when the condition holds, at once if it does.
 	Await struct {

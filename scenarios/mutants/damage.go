@@ -44,4 +44,8 @@ var damage = []Mutant{
 		"nobody is told that the journal was cut short", "S30", "engine/commit.go",
 		" || hal.Is(err, syscall.ERANGE) {", " {",
 	},
+	{
+		"a write that failed counts as an attempt", "L12, laws 5", "engine/core/complete.go",
+		"\t\tif e.IsUnwritten {\n", "\t\tif false {\n",
+	},
 }
