@@ -107,10 +107,20 @@ func (r *run) isOpen(pod *corev1.Pod, v *corev1.Volume) bool {
 			return true
 		}
 		driver = pv.Spec.CSI.Driver
+		if !r.synced && r.awaitsAttachment(driver, pv.Spec.CSI.VolumeHandle) {
+			return true // it may be yet to be told of
+		}
 	default:
 		return false
 	}
 	return r.heard.drivers[driver] == nil || !r.registrars.registered[driver]
+}
+
+// awaitsAttachment reports whether a volume must be attached, and the agent was told of no VolumeAttachment of it.
+func (r *run) awaitsAttachment(driver, handle string) bool {
+	object := r.heard.drivers[driver]
+	return object != nil && (object.Spec.AttachRequired == nil || *object.Spec.AttachRequired) &&
+		r.heard.attachments[attachmentName(driver, handle)] == nil
 }
 
 // climbTime is the time-out of a stage and a publish: a call's deadline tells when its operation began.
