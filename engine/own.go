@@ -2,6 +2,8 @@ package engine
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -116,7 +118,7 @@ func (m *VolumeManager) ownChanged() {
 		}
 		id, isBad, idErr := m.lookAtIdentity(was, own.isDue)
 		if isBad {
-			idErr = identity.Write(&m.h, hal.Call{}, m.cfg.RootDir, m.identity)
+			idErr = m.rewriteIdentity(id)
 			m.h.Runtime.Post(func() { m.identityLost(idErr) })
 		}
 		m.h.Runtime.Post(func() {
@@ -160,6 +162,18 @@ func (m *VolumeManager) lookAtIdentity(was hal.Info, isDue bool) (is hal.Info, i
 	return is, isDamaged || err == nil && !known, err
 }
 
+// rewriteIdentity writes the identity file again. is is what stands there: nothing can be written over a directory, and
+// to try would cost a write and a sync each second.
+func (m *VolumeManager) rewriteIdentity(is hal.Info) error {
+	if is.Type == hal.TypeDirectory && !is.MountPoint {
+		return &hal.Error{
+			Op: "write", Object: identity.File(m.cfg.RootDir), Class: hal.ClassFile, Outcome: hal.NotDone,
+			Errno: syscall.EISDIR,
+		}
+	}
+	return identity.Write(&m.h, hal.Call{}, m.cfg.RootDir, m.identity)
+}
+
 // identityLost tells that the identity file was gone or damaged, and of each reason why it can't be written again once.
 func (m *VolumeManager) identityLost(err error) {
 	why := ""
@@ -167,6 +181,8 @@ func (m *VolumeManager) identityLost(err error) {
 		why = " That fails: " + err.Error() + "; " + hal.DiskAdvice(identity.Dir(m.cfg.RootDir), err)
 	}
 	if why == "" || why != m.own.told {
+		told := m.own.told // it fails no more, or for another reason
+		m.damage = slices.DeleteFunc(m.damage, func(d string) bool { return told != "" && strings.HasSuffix(d, told) })
 		m.lost(identity.File(m.cfg.RootDir), why)
 	}
 	m.own.told = why

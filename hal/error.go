@@ -146,7 +146,10 @@ func DiskAdvice(dir string, err error) string {
 		return "volnode tries again; free space on the disk of " + dir
 	case is(syscall.EDQUOT):
 		return "volnode tries again; free space in " + dir + ", or raise its quota"
-	case is(syscall.EISDIR, syscall.ENOTDIR, syscall.ENOTEMPTY, syscall.ELOOP):
+	case is(syscall.EISDIR):
+		return "volnode tries again; a directory is in the place of a file of volnode's, which volnode can't write " +
+			"over: move it away (ls -la " + dir + ")"
+	case is(syscall.ENOTDIR, syscall.ENOTEMPTY, syscall.ELOOP):
 		return "volnode tries again; somebody has put something else in the place of a file or directory of " +
 			"volnode's: move it away (ls -la " + dir + ")"
 	case is(syscall.EPERM, syscall.EACCES):

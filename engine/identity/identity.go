@@ -35,13 +35,18 @@ type Identity struct {
 }
 
 // DamagedError says that the file is there and can't be believed. What it said is not known.
-type DamagedError struct{ File, Why string }
+type DamagedError struct {
+	File, Why string
+	isNoFile  bool // something else is in its place
+}
 
 func (e *DamagedError) Error() string {
+	remedy := "Restore the file from a backup; or remove it, then"
+	if e.isNoFile {
+		remedy = "Remove what is there, and restore the file from a backup; without one,"
+	}
 	return fmt.Sprintf("identity file %s: %s. volnode does nothing here, because a wrong node name would delete "+
-		"data of pods. "+
-		"Restore the file from a backup; or remove it, then the next start takes the node's name from the journal",
-		e.File, e.Why)
+		"data of pods. %s the next start takes the node's name from the journal", e.File, e.Why, remedy)
 }
 
 // Dir is where volnode keeps its own files below root.
@@ -59,12 +64,16 @@ func Read(h *hal.Host, c hal.Call, root string) (id Identity, ok bool, err error
 	case hal.Is(err, syscall.ENOENT):
 		return Identity{}, false, nil
 	case isNoFile(err):
-		return Identity{}, false, &DamagedError{file, err.Error()}
+		bad := &DamagedError{File: file, Why: err.Error()}
+		if is, err := h.Tree.Stat(c, file); err == nil && is.Type != hal.TypeFile {
+			bad.Why, bad.isNoFile = "a "+is.Type.String()+" is in its place", true
+		}
+		return Identity{}, false, bad
 	case err != nil:
 		return Identity{}, false, err
 	}
 	if id, err = Parse(data); err != nil {
-		return Identity{}, false, &DamagedError{file, err.Error()}
+		return Identity{}, false, &DamagedError{File: file, Why: err.Error()}
 	}
 	return id, true, nil
 }

@@ -37,6 +37,10 @@ var damage = []Mutant{
 		"(is == was || isFirst) && !isDue", "(is == was || isFirst) && (!isDue || is == was)",
 	},
 	{
+		"a directory in the place of the identity file is tried again", "S30",
+		"engine/identity/identity.go", "syscall.EFBIG, syscall.EISDIR,", "syscall.EFBIG,",
+	},
+	{
 		"a start does not tell that the journal is gone", "S30, laws 5", "engine/start.go",
 		"\tif !isNew {\n", "\tif isNew || !isNew {\n",
 	},
