@@ -47,6 +47,7 @@ type daemon struct {
 	runtime   hal.Runtime
 
 	passedOver atomic.Pointer[[]string] // the names in the manifest directory that are no manifest's
+	late       atomic.Pointer[string]   // why changes are noticed late; "" or nil if they are not
 
 	stopping context.Context // over once the daemon is asked to stop
 	waits    chan struct{}   // one token for each wait under way
@@ -103,7 +104,7 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	c := d.config
 	host, err := linux.New(linux.Options{
 		RootDir: c.RootDir, MoreDirs: []string{c.ManifestDir},
-		LateWindow: c.lateWindow(),
+		LateWindow: c.lateWindow(), Unwatched: d.unwatched,
 	})
 	if err != nil {
 		return nil, &exitError{exitConfig, err}

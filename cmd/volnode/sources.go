@@ -179,14 +179,30 @@ func (d *daemon) passed(names []string) {
 const manifestNames = ".yaml, .yml or .json"
 
 // notes says what somebody may not have meant, and no volume waits for.
-func (d *daemon) notes() []string {
+func (d *daemon) notes() (notes []string) {
+	if why := d.late.Load(); why != nil && *why != "" {
+		notes = append(notes, "changes of files and directories are noticed late: "+*why+"; volnode "+lateNext)
+	}
 	names := d.passedOver.Load()
 	if names == nil || len(*names) == 0 {
-		return nil
+		return notes
 	}
-	return []string{fmt.Sprintf("%s: %s %s passed over: %s; a manifest is a file in this directory whose name ends "+
+	return append(notes, fmt.Sprintf("%s: %s %s passed over: %s; a manifest is a file in this directory whose name ends "+
 		"with %s", d.config.ManifestDir,
-		plural(len(*names), "name"), plurally(len(*names), "is", "are"), shortList(*names), manifestNames)}
+		plural(len(*names), "name"), plurally(len(*names), "is", "are"), shortList(*names), manifestNames))
+}
+
+// lateNext is what volnode does where changes can't be watched.
+const lateNext = "looks once a minute, and watches again once it can"
+
+// unwatched takes in why changes are noticed late, "" for no more.
+func (d *daemon) unwatched(why string) {
+	d.late.Store(&why)
+	if why == "" {
+		d.log.Info("all changes of files are watched again")
+		return
+	}
+	d.log.Warn("changes of files are noticed late", "why", why, "next", "volnode "+lateNext)
 }
 
 // concerning returns the troubles that concern a pod, by namespace/name or uid; all, if the owner does not say in time

@@ -29,6 +29,9 @@ type Options struct {
 	MachineIDFile string
 	// LateWindow is how long after its deadline an RPC with Call.Late may still be answered. Default 120 s.
 	LateWindow time.Duration
+	// Unwatched is told why changes are noticed late: inotify(7) can't watch all that should be watched. It is told
+	// each reason once, and "" once all is watched again. It must not wait, and may be called from any goroutine.
+	Unwatched func(why string)
 }
 
 // Host is the node this program runs on.
@@ -69,6 +72,7 @@ func New(o Options) (*Host, error) {
 	h.children = &children{host: h, running: map[int]bool{}}
 	index := newMountIndex()
 	h.watches = &watches{host: h, index: index, rescanEvery: time.Minute, places: &places{host: h}}
+	h.watches.short = newShortage(o.Unwatched)
 	h.mounts = &mounts{host: h, index: index, crowded: &crowded{rootDir: o.RootDir, copied: -1, read: &index.read}}
 	return h, nil
 }

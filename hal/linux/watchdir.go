@@ -18,6 +18,7 @@ import (
 // Directory watches dir and what holds it, so that dir may come, go and be replaced.
 func (w *watches) Directory(dir string, f func()) (changed func() (names []string, isAny bool)) {
 	n, names := &notifier{runtime: w.host.runtime, f: f}, newNameQueue(dir)
+	names.short = w.short
 	follow := &follower{
 		watches: w,
 		watch:   func() []string { return existing(dir) },

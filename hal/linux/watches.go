@@ -22,6 +22,7 @@ type watches struct {
 	// before it is watched.
 	rescanEvery time.Duration
 	places      *places
+	short       *shortage
 }
 
 // notifier posts f to the owner, at most one at a time: while one waits to run, another change adds nothing.
@@ -162,18 +163,25 @@ func (f *follower) run() {
 	stop := f.watches.host.stop
 	ticker := time.NewTicker(f.watches.rescanEvery)
 	defer ticker.Stop()
-	notify, err := fsnotify.NewWatcher()
-	if err != nil {
-		// Out of inotify instances (fs.inotify.max_user_instances): the rescan is all there is.
-		notify = &fsnotify.Watcher{}
-	} else {
-		defer notify.Close()
-	}
+	notify := &fsnotify.Watcher{} // tells nothing: while no other is to be had, the rescan is all there is
+	defer func() {
+		if notify.Events != nil {
+			_ = notify.Close()
+		}
+	}()
 	noticed := true // the first look counts as one: the start is a change
 	for {
-		if notify.Events != nil {
-			f.rewatch(notify)
+		var err error
+		if notify.Events == nil {
+			var w *fsnotify.Watcher
+			if w, err = fsnotify.NewWatcher(); err == nil {
+				notify = w
+			}
 		}
+		if notify.Events != nil {
+			err = f.rewatch(notify)
+		}
+		f.watches.short.has(f, err)
 		f.look(noticed)
 		if noticed, err = f.wait(notify, ticker, stop); err != nil {
 			return
@@ -238,8 +246,8 @@ func (f *follower) drain(notify *fsnotify.Watcher, stop <-chan struct{}) {
 
 // rewatch watches what should be watched, until nothing more has come meanwhile: what was made between the look for it
 // and the watch on its parent gives no notice. A watch ends by itself when its directory goes; Add on one that is
-// watched changes nothing.
-func (f *follower) rewatch(notify *fsnotify.Watcher) {
+// watched changes nothing. An error is that of a limit.
+func (f *follower) rewatch(notify *fsnotify.Watcher) (err error) {
 	var dirs []string
 	for range 10 { // whoever makes directories faster is found by the rescan
 		now := f.watch()
@@ -247,7 +255,9 @@ func (f *follower) rewatch(notify *fsnotify.Watcher) {
 			break
 		}
 		for _, dir := range now {
-			_ = notify.Add(dir) // it may be gone again
+			if e := notify.Add(dir); shortOf(e) != "" { // else it may be gone again
+				err = e
+			}
 		}
 		dirs = now
 	}
@@ -256,6 +266,7 @@ func (f *follower) rewatch(notify *fsnotify.Watcher) {
 			_ = notify.Remove(dir)
 		}
 	}
+	return err
 }
 
 // existing returns dir and its parent, or the nearest ancestor that exists: where a missing dir will show first.

@@ -20,7 +20,8 @@ import (
 // that anything may have changed: on a filesystem that others change behind the kernel's back, and where a file has
 // another name, by which it may be written. A rescan finds the others, such as those of mmap(2).
 type nameQueue struct {
-	dir string
+	dir   string
+	short *shortage
 
 	mu      sync.Mutex
 	isAsked bool
@@ -57,7 +58,7 @@ func stateOfName(info fs.FileInfo) nameState {
 }
 
 func newNameQueue(dir string) *nameQueue {
-	return &nameQueue{dir: dir, fd: -1, names: map[string]bool{}}
+	return &nameQueue{dir: dir, short: newShortage(nil), fd: -1, names: map[string]bool{}}
 }
 
 // contentsOf looks at a directory.
@@ -110,18 +111,21 @@ func (q *nameQueue) changed() (names []string, isAny bool) {
 func (q *nameQueue) begin() {
 	q.end()
 	q.isAny = true
+	var err error
+	defer func() { q.short.has(q, err) }()
 	at := where(q.dir)
 	if q.isClosed || at == "" || !tellsAll(q.dir) {
 		return
 	}
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	var fd int
+	fd, err = unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return
 	}
 	q.fd = fd
 	const mask = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB | unix.IN_MOVED_FROM | unix.IN_MOVED_TO |
 		unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
-	if _, err := unix.InotifyAddWatch(fd, q.dir, mask); err == nil && where(q.dir) == at {
+	if _, err = unix.InotifyAddWatch(fd, q.dir, mask); err == nil && where(q.dir) == at {
 		q.watched = at
 	}
 }

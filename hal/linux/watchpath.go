@@ -2,6 +2,7 @@ package linux
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"os"
@@ -24,6 +25,8 @@ type places struct {
 	mu    sync.Mutex
 	queue *os.File
 	fd    int // of queue, -1 without one
+	// unopened is why there is no queue.
+	unopened error
 	// unwatched: there is no inotify instance to be had, for tests.
 	unwatched bool
 	dirs      map[string]*watchedDir
@@ -33,9 +36,10 @@ type places struct {
 
 // watchedDir is a directory on the way to watched paths.
 type watchedDir struct {
-	path  string
-	watch int32                     // -1 is none
-	names map[string][]*watchedPath // those that a name in it leads to
+	path    string
+	watch   int32                     // -1 is none
+	isShort bool                      // there is none because of a limit, and it is tried again
+	names   map[string][]*watchedPath // those that a name in it leads to
 }
 
 type watchedPath struct {
@@ -59,6 +63,7 @@ func (w *watches) Path(path string, f func()) (end func()) {
 		p.begin(w.rescanEvery)
 	}
 	p.all[watched] = true
+	var err error
 	p.eachStep(path, func(dir, name string) {
 		d := p.dirs[dir]
 		if d == nil {
@@ -66,10 +71,13 @@ func (w *watches) Path(path string, f func()) (end func()) {
 			p.dirs[dir] = d
 		}
 		if d.watch < 0 {
-			p.add(d)
+			err = cmp.Or(p.add(d), err)
 		}
 		d.names[name] = append(d.names[name], watched)
 	})
+	if err != nil { // else others may be short still
+		w.short.has(p, err)
+	}
 	watched.is = inodeAt(path)
 	return func() { p.forget(watched) }
 }
@@ -81,16 +89,36 @@ func (p *places) begin(rescanEvery time.Duration) {
 	p.host.watch(func() {
 		for !p.host.stopped() {
 			p.host.pause(rescanEvery)
+			p.rewatch()
 			p.rescan()
 		}
 	})
-	if p.unwatched {
+	p.open()
+}
+
+// open opens the queue, if that can be; without one there is the rescan alone.
+func (p *places) open() {
+	if p.unwatched || p.fd >= 0 {
 		return
 	}
-	if fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err == nil {
-		p.fd, p.queue = fd, os.NewFile(uintptr(fd), "inotify") // Fd of it would make it block
+	if p.fd, p.unopened = unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); p.unopened == nil {
+		p.queue = os.NewFile(uintptr(p.fd), "inotify") // Fd of it would make it block
 		p.host.watch(p.follow)
 	}
+}
+
+// rewatch tries again to watch what limits have kept from being watched.
+func (p *places) rewatch() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open()
+	err := p.unopened
+	for _, d := range p.dirs {
+		if err == nil && d.isShort { // one that fails speaks for all
+			err = p.add(d)
+		}
+	}
+	p.host.watches.short.has(p, err)
 }
 
 // eachStep calls f with each directory that leads to path, from the root directory on, and the name in it.
@@ -100,14 +128,19 @@ func (p *places) eachStep(path string, f func(dir, name string)) {
 	}
 }
 
-func (p *places) add(d *watchedDir) {
+// add watches a directory. An error is that of a limit.
+func (p *places) add(d *watchedDir) error {
 	if p.fd < 0 {
-		return
+		d.isShort = true
+		return p.unopened
 	}
 	const mask = unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW
 	watch, err := unix.InotifyAddWatch(p.fd, d.path, mask)
-	if err != nil {
-		return
+	if d.isShort = shortOf(err) != ""; d.isShort {
+		return err
+	}
+	if err != nil { // what is not there needs no watch
+		return nil
 	}
 	// One directory has one watch: by another path, as after a rename, it is the same.
 	if other := p.byWatch[int32(watch)]; other != nil && other != d {
@@ -116,6 +149,7 @@ func (p *places) add(d *watchedDir) {
 	}
 	d.watch = int32(watch)
 	p.byWatch[d.watch] = d
+	return nil
 }
 
 func (p *places) forget(w *watchedPath) {
