@@ -414,7 +414,11 @@ func (p *parser) value(f *FaultRule, takes, text string) error {
 		if err != nil || d < 0 {
 			return p.errorf("%q is not how long; write it like 60s", text)
 		}
-		if isHang := f.Faults[0] == sim.Hang; isHang && (d < sim.HangLeast || d > sim.HangMost) || !isHang &&
+		if f.Faults[0] == sim.Slow {
+			if d > sim.SlowMost {
+				return p.errorf("%v is too long: a driver works on a call for %v at most", d, sim.SlowMost)
+			}
+		} else if isHang := f.Faults[0] == sim.Hang; isHang && (d < sim.HangLeast || d > sim.HangMost) || !isHang &&
 			d >= sim.Settle {
 			return p.errorf("%v is too long or too short: a call hangs %v to %v, and acts less than %v after its "+
 				"deadline", d, sim.HangLeast,

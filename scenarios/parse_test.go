@@ -38,6 +38,7 @@ func TestBadScenariosAreRefusedWithTheirLine(t *testing.T) {
 		"# a\ndriver d\ndriver d":              "s.txt:3: driver d is there twice",
 		"# a\nfault csi.stage object late":     `s.txt:2: "object late" can't be at csi.stage`,
 		"# a\nfault csi.stage hangs 5s":        `s.txt:2: "hangs" can't be at csi.stage; these can: slow, takes TIME, refused`,
+		"# a\nfault csi.stage takes 6m":        "s.txt:2: 6m0s is too long: a driver works on a call for 5m0s at most",
 		"# a\nfault csi.stage late 2m":         "s.txt:2: 2m0s is too long or too short",
 		"# a\nfault mounts.mount hangs 1ms":    "s.txt:2: 1ms is too long or too short",
 

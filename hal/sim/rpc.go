@@ -129,6 +129,8 @@ func (r *rpc) between(at *site, lo, hi time.Duration) time.Duration {
 const (
 	// Slowness is how much longer than usual a driver works on a call that is slow.
 	Slowness = 100
+	// SlowMost is how long it works on one at most.
+	SlowMost = Slowness * executeMost
 
 	connectionDies = time.Minute // of a connection whose peer says nothing
 	// interceptedLeast is how long a call that something else has answered goes on at least.
