@@ -32,6 +32,7 @@ type place struct {
 	calls          []openCall
 	untold         []uint64 // calls that act though they were answered with an error that ends them, as far as anybody can know
 	isBetrayed     bool     // one of them has acted
+	isFramed       bool     // somebody else has done there what one of them could have done
 	checked        seen
 	isStruck       bool                 // its filesystem failed while it was believed to be up
 	isHurt         bool                 // its filesystem could be seen to have failed: of a stage now, of a publish when it was made
@@ -153,7 +154,7 @@ func (r *run) count(e *sim.Effect) {
 func (r *run) nodeDown() {
 	lasting := r.w.Staged()
 	for _, p := range r.list {
-		p.isHeld, p.isTouched, p.calls, p.untold, p.isBetrayed = false, false, nil, nil, false
+		p.isHeld, p.isTouched, p.calls, p.untold, p.isBetrayed, p.isFramed = false, false, nil, nil, false, false
 		p.climbUntil, p.downUntil, p.copied = 0, 0, hal.Mount{}                    // what a copy of the journal tells of is of another boot
 		p.isStruck, p.isHurt, p.isStranded, p.forgotten = false, false, false, nil // a driver that still holds it has mounted it anew
 		for _, h := range lasting {

@@ -29,7 +29,8 @@ func (r *run) touch(path string) {
 	for _, p := range r.list {
 		if p.path == path || below(path, p.path) {
 			p.isTouched, p.touchedAt, p.isSpirited = true, r.w.Now(), p.isSpirited || p.isBetrayed
-			r.untold.framed[p.driver] = r.untold.framed[p.driver] || max(p.climbUntil, p.downUntil) > r.w.Now()
+			p.isFramed = p.isFramed || max(p.climbUntil, p.downUntil) > r.w.Now()
+			r.untold.framed[p.driver] = r.untold.framed[p.driver] || p.isFramed
 		}
 	}
 }

@@ -148,11 +148,11 @@ func (r *run) isUnseeable(h *sim.Held) bool {
 	return false
 }
 
-// isOverlaid: what such a driver has brought at a path by then belongs to another volume, on which containers may run:
-// it goes once they have ended.
+// isOverlaid: what such a driver has brought, or what somebody else has mounted there and looks like it, is at a path
+// that by then belongs to another volume, on which containers may run: it goes once they have ended.
 func (r *run) isOverlaid(b *core.Belief) bool {
 	p := r.places[b.Key]
-	return p != nil && p.isBetrayed && slices.ContainsFunc(r.list,
+	return p != nil && (p.isBetrayed || p.isFramed) && slices.ContainsFunc(r.list,
 		func(q *place) bool { return q.path == p.path && q.thing != p.thing && r.mayRun(q) })
 }
 

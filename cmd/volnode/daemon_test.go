@@ -48,6 +48,16 @@ func TestAPodComesUpAndGoes(t *testing.T) {
 	require.Contains(t, r.daemon.logged(), `"msg":"operation","op":"1","verb":"climb"`)
 }
 
+func TestThePlanCountsVolumesThatWait(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	r.apply("web.yaml", strings.Replace(memoryPod, "emptyDir: {medium: Memory, sizeLimit: 1Mi}",
+		"csi: {driver: none.example}", 1))
+	r.until("none.example")
+	require.Equal(t, "nothing can be done now: 1 of the volumes wait or are blocked; volnode status says for what\n",
+		r.must("plan"))
+}
+
 func TestStopLeavesMountsAndTheNextRunGoesOn(t *testing.T) {
 	r := newRig(t)
 	r.start()

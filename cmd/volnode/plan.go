@@ -40,15 +40,32 @@ func planCommand(c *client) *cobra.Command {
 		if err := c.askShort(ctx, "/v1/status", nil, *patience, &s); err != nil {
 			return err
 		}
-		printPlan(cmd.OutOrStdout(), steps)
+		printPlan(cmd.OutOrStdout(), steps, waiting(s))
 		printHolds(cmd.OutOrStdout(), s)
 		return nil
 	}
 	return cmd
 }
 
-func printPlan(w io.Writer, steps []planStep) {
-	if len(steps) == 0 {
+// waiting counts the volumes for which something else must happen first.
+func waiting(s engine.Status) (n int) {
+	for _, p := range s.Pods {
+		for _, v := range p.Volumes {
+			switch v.State {
+			case engine.Waiting, engine.Uncertain, engine.Blocked, engine.Stuck:
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func printPlan(w io.Writer, steps []planStep, waiting int) {
+	switch {
+	case len(steps) == 0 && waiting > 0:
+		fmt.Fprintf(w, "nothing can be done now: %d of the volumes wait or are blocked; volnode status says for what\n", waiting)
+		return
+	case len(steps) == 0:
 		fmt.Fprintln(w, "nothing to do")
 		return
 	}

@@ -133,6 +133,18 @@ func TestADirectoryThatCannotBeReadIsNotAnEmptyOne(t *testing.T) {
 	}
 }
 
+// A tmpfs that somebody has mounted over the manifests can be written by all: what it covers is what to tell first.
+func TestAnInsecureDirectoryThatIsAnotherIsToldAsOne(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).start()
+	w.events, w.mount, w.device, w.born = nil, 4, hal.Device{Minor: 9}, 8
+	w.names[dir] = hal.Info{Type: hal.TypeDirectory, Mode: 0o777}
+	w.changed().pass(second)
+	require.Len(t, w.events, 1)
+	require.Contains(t, w.events[0], "trouble /etc/manifests: is another directory than before: perhaps another filesystem "+
+		"is mounted over it, see 'findmnt -T /etc/manifests'; no manifest in it is read, and what is up stays")
+	require.Contains(t, w.events[0], "run chmod go-w /etc/manifests")
+}
+
 func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 	for name, info := range map[string]hal.Info{
 		"group writable": {Type: hal.TypeFile, Mode: 0o664},

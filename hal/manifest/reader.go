@@ -228,10 +228,16 @@ func (r reader) stands() (here dirID, problem string) {
 		return here, err.Error()
 	case info.Type != hal.TypeDirectory:
 		return here, "is a " + info.Type.String() + ", not a directory"
-	case insecure(info) != "":
-		return here, insecure(info)
 	}
-	return dirOf(info, r.h.Runtime.BootID()), ""
+	is, bad := dirOf(info, r.h.Runtime.BootID()), insecure(info, r.o.Dir)
+	switch was := r.before.in; {
+	case bad == "":
+		return is, ""
+	case was != (dirID{}) && !was.is(is):
+		return here, "is another directory than before: perhaps another filesystem is mounted over it, see 'findmnt -T " +
+			r.o.Dir + "'; no manifest in it is read, and what is up stays. If it is meant to be there: it " + bad
+	}
+	return here, bad
 }
 
 // list names the manifests and what is passed over, sorted, and says which directory holds them.
@@ -275,12 +281,12 @@ func manifest(name string) bool {
 }
 
 // insecure says who else could write what is to be trusted.
-func insecure(i hal.Info) string {
+func insecure(i hal.Info, at string) string {
 	switch {
 	case i.UID != 0:
-		return fmt.Sprintf("belongs to user %d, not to root; run chown root", i.UID)
+		return fmt.Sprintf("belongs to user %d, not to root; run chown root %s", i.UID, at)
 	case i.Mode&writable != 0:
-		return fmt.Sprintf("may be written by others than root (mode %04o); run chmod go-w", i.Mode&0o7777)
+		return fmt.Sprintf("may be written by others than root (mode %04o); run chmod go-w %s", i.Mode&0o7777, at)
 	}
 	return ""
 }
@@ -307,8 +313,8 @@ func (r reader) content(name string, info hal.Info) ([]byte, error) {
 			", not a regular file; put the manifest itself there, or remove it"
 		refused.Errno = errnoOf[info.Type]
 		return nil, refusal{refused}
-	case insecure(info) != "":
-		refused.Detail = insecure(info)
+	case insecure(info, file) != "":
+		refused.Detail = insecure(info, file)
 		return nil, refusal{refused}
 	}
 	return r.h.Files.Read(r.call, file, maxFile)

@@ -192,21 +192,28 @@ func (c *content) written() string {
 // durable forgets the undo of writes that fsync made durable. What an earlier failed fsync lost stays lost, unless
 // written again since.
 func (c *content) durable() {
+	if !slices.ContainsFunc(c.undo, func(u sectorUndo) bool { return u.lost }) {
+		c.undo = slices.Delete(c.undo, 0, len(c.undo))
+		return
+	}
 	c.reached(func(*sectorUndo) bool { return true })
 }
 
 // reached forgets the undo of writes that are on the disk, and of those before them to the same sectors: memory had
 // these too when it was written out, even what a failed fsync had lost.
 func (c *content) reached(isOnDisk func(*sectorUndo) bool) {
-	kept := c.undo[:0]
-	for i := range c.undo {
+	there, kept := map[int64]bool{}, len(c.undo)
+	for i := len(c.undo) - 1; i >= 0; i-- {
 		u := c.undo[i]
-		isThere := func(later sectorUndo) bool { return later.sector == u.sector && !later.lost && isOnDisk(&later) }
-		if !slices.ContainsFunc(c.undo[i:], isThere) {
-			kept = append(kept, u)
+		if !u.lost && isOnDisk(&u) {
+			there[u.sector] = true
+		}
+		if !there[u.sector] {
+			kept--
+			c.undo[kept] = u
 		}
 	}
-	c.undo = kept
+	c.undo = slices.Delete(c.undo, 0, kept)
 }
 
 // lose is a failed fsync: what was not durable stays readable and is gone with the next power cut; no later fsync makes
