@@ -211,7 +211,7 @@ type remnant struct {
 func (r *run) here(v *handOver) []remnant {
 	var all []remnant
 	for _, p := range r.list {
-		if p.driver != v.driver || p.volume != v.handle || p.isTouched {
+		if p.driver != v.driver || p.volume != v.handle || p.isTouched || p.isUnseen {
 			continue
 		}
 		if why := r.stands(p); why != "" {

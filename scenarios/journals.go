@@ -147,7 +147,8 @@ func (r *run) opensBackup() (w *sim.World, records []core.Record) {
 // hasOthers: the journal is the one that was made elsewhere.
 func (r *run) hasOthers() bool {
 	return r.root.others != nil && slices.ContainsFunc(r.w.Entries(journalDir), func(name string) bool {
-		return bytes.Equal(r.w.ReadFile(journalDir+"/"+name), r.root.others)
+		_, isJournal := journal.Generation(name) // what a start has put aside is read by none
+		return isJournal && bytes.Equal(r.w.ReadFile(journalDir+"/"+name), r.root.others)
 	})
 }
 

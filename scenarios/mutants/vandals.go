@@ -3,6 +3,10 @@ package mutants
 // vandals is engines that do not mind what somebody does to the directories of pods, or make or delete them wrong.
 var vandals = []Mutant{
 	{
+		"an emptyDir is up whatever is at its path", "S14, S29", "engine/plugin/emptydir/verbs.go",
+		"\tif !mounted && seen.Type != hal.TypeDirectory {\n", "\tif o.ID == 0 {\n",
+	},
+	{
 		"the loss of an emptyDir is not told", "S29", "engine/plugin/emptydir/verbs.go",
 		"\tif lost != \"\" {\n\t\tall = append(", "\tif o.ID == 0 {\n\t\tall = append(",
 	},

@@ -47,6 +47,17 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestADirectoryThatGoesWhileItIsMadeIsNotUp(t *testing.T) {
+	for name, is := range map[string]func(n *plugintest.Node){
+		"removed":  func(n *plugintest.Node) { n.Fail["stat "+dir] = plugintest.Errno("stat", dir, syscall.ENOENT) },
+		"replaced": func(n *plugintest.Node) { n.Names[dir] = hal.TypeFile },
+	} {
+		n := plugintest.New("/r/pods")
+		is(n)
+		require.Equal(t, hal.Unknown, climb(n.HAL(), opOf("", "")).Outcome, name)
+	}
+}
+
 func TestTheDirectoryIsWholeOrGone(t *testing.T) {
 	n := plugintest.New("/r/pods")
 	o := opOf("", "")

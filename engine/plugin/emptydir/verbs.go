@@ -48,6 +48,9 @@ func climb(h *hal.Host, o core.Op) core.Result {
 	if mounted != inMemory || mounted && !own(o, top) {
 		return foreign(o, dir, seen)
 	}
+	if !mounted && seen.Type != hal.TypeDirectory {
+		return op.Unknown("at " + dir + " is no directory any more: somebody has removed or replaced what was made")
+	}
 	is := seen.Fingerprint()
 	r := core.Result{Outcome: hal.Done, Fingerprint: is, Facts: facts(h, o, dir, is, mounted)}
 	r.Short, r.Unfinished = clearTrash(h, o, dir)
