@@ -54,6 +54,7 @@ func waiting(s engine.Status) (n int) {
 			switch v.State {
 			case engine.Waiting, engine.Uncertain, engine.Blocked, engine.Stuck:
 				n++
+			default:
 			}
 		}
 	}

@@ -39,8 +39,10 @@ func (c *Core) start(r *rung, v Verb) {
 	}
 	r.sweep = r.sweep && v == Look
 	r.op = c.flight()
-	*r.op = flight{Op: op, why: r.next.why, since: c.now, until: r.within(op.Deadline), quiet: op.Quiet,
-		sole: c.hasSole(r)}
+	*r.op = flight{
+		Op: op, why: r.next.why, since: c.now, until: r.within(op.Deadline), quiet: op.Quiet,
+		sole: c.hasSole(r),
+	}
 	c.crowd(r)
 	c.ops[op.ID] = r
 	c.begins(r)

@@ -59,7 +59,7 @@ func shortRole(args []string) {
 			if want == "" && why != "" || !strings.Contains(why, want) {
 				panic(fmt.Sprintf("%q was told, not %q", why, want))
 			}
-		case <-time.After(patience):
+		case <-time.After(patience): //nolint:forbidigo // the bound of a failure
 			panic("nobody tells " + want)
 		}
 	}

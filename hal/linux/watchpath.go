@@ -139,8 +139,8 @@ func (p *places) add(d *watchedDir) error {
 	if d.isShort = shortOf(err) != ""; d.isShort {
 		return err
 	}
-	if err != nil { // what is not there needs no watch
-		return nil
+	if err != nil {
+		return nil //nolint:nilerr // what is not there needs no watch
 	}
 	// One directory has one watch: by another path, as after a rename, it is the same.
 	if other := p.byWatch[int32(watch)]; other != nil && other != d {
