@@ -236,14 +236,17 @@ func (r *run) counts(of map[string]aCost, what string, steps ...func()) {
 	}
 }
 
-const tasksAtOnce = "tasks at once"
+const (
+	tasksAtOnce = "tasks at once"
+	logRead     = "bytes read of the log of deletions" // which is as long as what has gone, not as what stands
+)
 
 // spent is all that was counted so far.
 func (r *run) spent() aCost {
 	host, work := r.meter.Counts(), r.core.Work()
 	all := aCost{
 		"entries of the mount table": host.Mounts, "entries of directories": host.Names, "files read": host.Files,
-		"bytes read":    host.Read,
+		"bytes read": host.Read - host.ReadOf[deletionsLog], logRead: host.ReadOf[deletionsLog],
 		"bytes written": host.Written, tasksAtOnce: host.Tasks, "rungs that core looked at": work.Rungs,
 		"places that core compared":   work.Places,
 		"waiters that core looked at": work.Waiters, "steps of core": r.core.Seq(),
@@ -263,7 +266,7 @@ func (r *run) grows(few, many map[string]aCost) bool {
 			if strings.HasPrefix(is, "bytes") {
 				slack = 4 << 10
 			}
-			if is == "bytes read" { // a deletion compares the log of deletions: what has gone, not what stands
+			if is == logRead { // a deletion compares the log with what it should say
 				slack += uint64(len(r.w.ReadFile(deletionsLog)))
 			}
 			if a, b := few[change][is], many[change][is]; b > a+a/4+slack {

@@ -55,7 +55,7 @@ func TestEachCountedCostBreaksL8(t *testing.T) {
 		r.violation = nil
 		few := map[string]aCost{"a change": {is: 1}}
 		require.True(t, r.grows(few, map[string]aCost{"a change": {is: 1}}))
-		require.False(t, r.grows(few, map[string]aCost{"a change": {is: 10_000}}), is)
+		require.False(t, r.grows(few, map[string]aCost{"a change": {is: 2 << 20}}), is)
 		require.Equal(t, "L8 a change", r.violation.Signature())
 	}
 }

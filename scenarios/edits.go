@@ -374,11 +374,15 @@ func edits() []action {
 		},
 		{"move pod POD to a bad manifest for TIME", func(t *story, a []string,
 		) string {
-			return t.misplace(a[0], "bad", duration(a[1]))
+			return t.misplace("pod "+a[0], "bad", duration(a[1]))
 		}},
 		{
 			"move pod POD to the BADNESS manifest for TIME",
-			func(t *story, a []string) string { return t.misplace(a[0], a[1], duration(a[2])) },
+			func(t *story, a []string) string { return t.misplace("pod "+a[0], a[1], duration(a[2])) },
+		},
+		{
+			"move KIND OBJECT to the BADNESS manifest for TIME",
+			func(t *story, a []string) string { return t.misplace(a[0]+" "+a[1], a[2], duration(a[3])) },
 		},
 		{"rename the manifest of pod POD to NAME", func(t *story, a []string,
 		) string {

@@ -3,6 +3,8 @@ package scenarios
 import (
 	"strconv"
 	"time"
+
+	"github.com/volnode/volnode/hal/sim"
 )
 
 // This file is how people edit manifests in the worlds of a hunt.
@@ -95,17 +97,7 @@ func (g *workload) plansFiles() {
 			}
 		})
 	}
-	for i, name := range g.names {
-		if g.pick("workload.misplaced", name, 0, 7, 1) == 0 {
-			continue
-		}
-		g.at(g.time("workload.misplaced-time", name, 0, chaos), name, func() {
-			if p := g.current(i); p != nil {
-				how := badness(g.pick("workload.misplaced-how", name, 0, 2, 1, 1, 1, 1, 1, 1, 1))
-				g.r.misplaces(p, how, time.Second+g.time("workload.misplaced-lasts", name, 0, awayMost))
-			}
-		})
-	}
+	g.plansMisplaced()
 	for i, name := range g.names {
 		for n := range 2 {
 			if g.pick("workload.rewritten", name, n, 5, 1) == 0 {
@@ -118,6 +110,35 @@ func (g *workload) plansFiles() {
 			})
 		}
 	}
+}
+
+// plansMisplaced draws which documents of pods, claims and volumes are in a bad file for a while.
+func (g *workload) plansMisplaced() {
+	for i, name := range g.names {
+		if g.pick("workload.misplaced", name, 0, 7, 1) == 0 {
+			continue
+		}
+		g.at(g.time("workload.misplaced-time", name, 0, chaos), name, func() {
+			if p := g.current(i); p != nil && p.isWanted {
+				g.misplaces(sim.ObjectName(p.object), name)
+			}
+		})
+	}
+	for i := range g.edits {
+		name := "pv-" + strconv.Itoa(i)
+		which := g.pick("workload.misplaced", name, 0, 14, 1, 1)
+		if which == 0 {
+			continue
+		}
+		g.at(g.time("workload.misplaced-time", name, 0, chaos), name, func() {
+			g.misplaces([]string{"pvc default/claim-" + strconv.Itoa(i), "pv " + name}[which-1], name)
+		})
+	}
+}
+
+func (g *workload) misplaces(object, name string) {
+	how := badness(g.pick("workload.misplaced-how", name, 0, 2, 1, 1, 1, 1, 1, 1, 1))
+	g.r.misplaces(object, how, time.Second+g.time("workload.misplaced-lasts", name, 0, awayMost))
 }
 
 // swaps has two pods that are there change their names.

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/volnode/volnode/hal/sim"
 )
@@ -15,14 +18,19 @@ import (
 // This file is manifests of pods that go for a while, and nobody has deleted the pods: an editor removes the file
 // before it writes it again, or the document is in another file by now, which nobody understands.
 
-// badness is what is wrong with the file that a pod's document was moved to. What may be in it tells which pods it
-// holds.
+// document is what stands in a manifest.
+type document interface {
+	metav1.Object
+	runtime.Object
+}
+
+// badness is what is wrong with the file that a document was moved to. What may be in it tells which objects it holds.
 type badness uint8
 
 const (
 	bad        badness = iota // another document of it is no object
-	renamed                   // and the pod has another name in it, and its uid
-	escaped                   // and the pod's name and uid are spelled by the numbers of their letters
+	renamed                   // and the object has another name in it, and its uid
+	escaped                   // and the object's name and uid are spelled by the numbers of their letters
 	cutInLine                 // it ends in the middle of the name
 	cutAtLine                 // it ends with a line, before the name
 	empty                     // nothing of it is written yet
@@ -49,23 +57,27 @@ func (r *run) takesAway(p *pod, d time.Duration) {
 	}
 }
 
-// misplaces has a pod's document moved into a file that nobody understands, for a while. Nobody has deleted the pod.
-func (r *run) misplaces(p *pod, how badness, d time.Duration) {
-	if r.isAside() || !p.isWanted {
+// misplaces has the document of a pod, or of what pods need, moved into a file that nobody understands, for a while.
+// Nobody has deleted it.
+func (r *run) misplaces(name string, how badness, d time.Duration) {
+	file := r.names[name]
+	object, is := r.written[file].(document)
+	if r.isAside() || !is || sim.ObjectName(object) != name {
 		return
 	}
-	file, object := r.fileOf(p.object), p.object
-	to := manifestDir + "/misplaced-" + p.object.Name + ".yaml"
+	to := manifestDir + "/misplaced-" + strings.NewReplacer(" ", "-", "/", "-").Replace(name) + ".yaml"
 	if _, there := r.w.Exists(to); there {
 		return
 	}
 	r.w.WriteFile(to, misplacedText(object, how))
 	_ = r.w.RemoveFile(file)
-	r.delays(d + shortly)
+	if _, isPod := object.(*corev1.Pod); isPod {
+		r.delays(d + shortly)
+	}
 	if d > 4*time.Second {
 		r.w.After(d/2, "an editor writes the bad file anew", func() { r.rewrites(to) })
 	}
-	r.w.After(d, "a misplaced pod is where it was", func() { r.putsBack(p, object, file, to) })
+	r.w.After(d, "a misplaced object is where it was", func() { r.putsBack(file, object, to) })
 }
 
 // rewrites is an editor that does not rename: it makes a file of its own, deletes the old one, and writes that anew,
@@ -98,17 +110,20 @@ func (r *run) rewrites(file string) {
 	})
 }
 
-// misplacedText is what a bad file holds of a pod.
-func misplacedText(object *corev1.Pod, how badness) []byte {
+// misplacedText is what a bad file holds of an object.
+func misplacedText(object document, how badness) []byte {
 	speck, text := []byte("speck: {}\n---\n"), manifestOf(object)
 	metadata, name := []byte("\nmetadata:\n"), []byte("\n  name: ")
 	switch how {
 	case renamed:
-		other := object.DeepCopy()
-		other.Name = "other-" + object.Name
+		other := object.DeepCopyObject().(document)
+		other.SetName("other-" + object.GetName())
 		text = manifestOf(other)
 	case escaped:
-		for _, word := range []string{string(object.UID), object.Name} {
+		for _, word := range []string{string(object.GetUID()), object.GetName()} {
+			if word == "" {
+				continue
+			}
 			text = bytes.ReplaceAll(text, []byte(word), fmt.Appendf(nil, "\"\\x%02x%s\"", word[0], word[1:]))
 		}
 	case cutInLine:
@@ -123,7 +138,7 @@ func misplacedText(object *corev1.Pod, how badness) []byte {
 	case empty:
 		return nil
 	case unfinished, zeroed:
-		begun := "apiVersion: v1\nkind: Pod\nmetadata:\n  name: before-" + object.Name + "\nspec:\n  hostname: h\n"
+		begun := "apiVersion: v1\nkind: Pod\nmetadata:\n  name: before-" + object.GetName() + "\nspec:\n  hostname: h\n"
 		if how == zeroed {
 			begun += "\x00\x00\x00\n"
 		}
@@ -134,12 +149,12 @@ func misplacedText(object *corev1.Pod, how badness) []byte {
 }
 
 // putsBack ends misplaces. What somebody has deleted or edited since has been dealt with.
-func (r *run) putsBack(p *pod, object *corev1.Pod, file, from string) {
-	if r.defers(func() { r.putsBack(p, object, file, from) }) {
+func (r *run) putsBack(file string, object document, from string) {
+	if r.defers(func() { r.putsBack(file, object, from) }) {
 		return
 	}
-	if p.object == object && p.isWanted && r.names[sim.ObjectName(object)] == file {
-		r.give(object)
+	if r.written[file] == object && r.names[sim.ObjectName(object)] == file {
+		r.puts(file, object)
 	}
 	r.w.After(shortly, "the bad file goes", func() { r.discardsFile(from) })
 }
@@ -160,10 +175,9 @@ func (t *story) takeAway(name string, d time.Duration) string {
 }
 
 func (t *story) misplace(name, how string, d time.Duration) string {
-	_, p := t.pod(name)
-	if p == nil || !t.s.Files {
-		return "the pod has no manifest; write: objects from files"
+	if t.r.names[name] == "" {
+		return "the " + name + " has no manifest; write: objects from files"
 	}
-	t.r.misplaces(p, badness(slices.Index(badnesses, how)), d)
+	t.r.misplaces(name, badness(slices.Index(badnesses, how)), d)
 	return ""
 }

@@ -192,3 +192,31 @@ func TestWhatIsKeptForCopiesGoesWithThem(t *testing.T) {
 	w.put("c.yaml", "")
 	require.NotContains(t, w.start().changes(), "+b/")
 }
+
+// Objects of each kind that a bad file keeps by their names outlast a restart, with uids of their own, too.
+func TestWhatABadFileKeepsByItsNameOutlastsARestart(t *testing.T) {
+	const uid = "metadata: {name: a, uid: u1}\n"
+	for kind, text := range map[string]string{
+		"Pod": owned("a", "u1"), "PersistentVolumeClaim": claim("u1"),
+		"PersistentVolume": "apiVersion: v1\nkind: PersistentVolume\n" + uid +
+			"spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: {driver: d, volumeHandle: h}}\n",
+		"CSIDriver": "apiVersion: storage.k8s.io/v1\nkind: CSIDriver\n" + uid + "spec: {}\n",
+	} {
+		for _, goesWhileDown := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s %v", kind, goesWhileDown), func(t *testing.T) {
+				w := newWorld(t).put("a.yaml", text).put("bad.yaml", "speck: {names: [a, c]}\n").start()
+				require.Len(t, w.served(), 1)
+				w.rm("a.yaml")
+				if !goesWhileDown {
+					w.pass(3 * second)
+				}
+				for range 3 {
+					w.start().pass(3 * second)
+					require.Len(t, w.served(), 1)
+				}
+				w.rm("bad.yaml").pass(3 * second)
+				require.Empty(t, w.served())
+			})
+		}
+	}
+}

@@ -257,7 +257,8 @@ func (r *resolver) reason(key id) string {
 	if r.starts {
 		return quietly // the first reading tells
 	}
-	_, isTaken := r.named[byName(key)]
+	holder, isTaken := r.named[byName(key)]
+	isTaken = isTaken && holder.id != key // what the last run kept has its own name
 	if where, ok := r.disputed[byUID(key)]; ok {
 		return "no manifest that counts names it, but it is kept: " + where +
 			" has its uid, and does not count: correct or remove that object"

@@ -14,6 +14,7 @@ type Counts struct {
 	Names   uint64            // entries of directories that were read
 	Files   uint64            // files that were read
 	Read    uint64            // bytes of them
+	ReadOf  map[string]uint64 // and how many of each, by path
 	Written uint64            // bytes that were written
 	Tasks   uint64            // the most tasks that ran at once since the last Counts
 }
@@ -35,7 +36,7 @@ type Meter struct {
 
 // Metered returns h with a meter in it.
 func Metered(h hal.Host) (hal.Host, *Meter) {
-	m := &Meter{counts: Counts{Calls: map[string]uint64{}}}
+	m := &Meter{counts: Counts{Calls: map[string]uint64{}, ReadOf: map[string]uint64{}}}
 	h.Runtime, h.Mounts, h.Tree, h.Files = meteredRuntime{h.Runtime, m}, meteredMounts{h.Mounts, m},
 		meteredTree{h.Tree, m}, meteredFiles{h.Files, m}
 	return Host(h, func(s Site, _ hal.Call, do func() error) error {
@@ -49,7 +50,7 @@ func (m *Meter) Counts() Counts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.counts
-	c.Calls, m.counts.Tasks = maps.Clone(c.Calls), m.tasks
+	c.Calls, c.ReadOf, m.counts.Tasks = maps.Clone(c.Calls), maps.Clone(c.ReadOf), m.tasks
 	return c
 }
 
@@ -112,14 +113,21 @@ type meteredFiles struct {
 
 func (w meteredFiles) Read(c hal.Call, at string, limit int64) ([]byte, error) {
 	data, err := w.Files.Read(c, at, limit)
-	w.m.add(func(c *Counts) { c.Files, c.Read = c.Files+1, c.Read+uint64(len(data)) })
+	w.read(at, len(data))
 	return data, err
 }
 
 func (w meteredFiles) ReadAt(c hal.Call, at string, offset int64, b []byte) (int, error) {
 	n, err := w.Files.ReadAt(c, at, offset, b)
-	w.m.add(func(c *Counts) { c.Files, c.Read = c.Files+1, c.Read+uint64(n) })
+	w.read(at, n)
 	return n, err
+}
+
+func (w meteredFiles) read(at string, n int) {
+	w.m.add(func(c *Counts) {
+		c.Files, c.Read = c.Files+1, c.Read+uint64(n)
+		c.ReadOf[at] += uint64(n)
+	})
 }
 
 func (w meteredFiles) Write(c hal.Call, at string, data []byte, mode uint32) error {

@@ -78,6 +78,10 @@ var sources = []Mutant{
 		"if r.titleOf(obj, name, f) != with {", "if r.titleOf(obj, name, f) > isNew || with != isNew {",
 	},
 	{
+		"what the last run kept is taken for another of its name", "S1, the next run knows what this one kept",
+		"hal/manifest/resolve.go", "isTaken = isTaken && holder.id != key", "_ = holder",
+	},
+	{
 		"a manifest that is missing elsewhere is gone", "S1, another directory says nothing", "hal/manifest/reader.go",
 		"if mayMatter && !accepted && !before.in.is(f.state.in) {",
 		"if mayMatter && !accepted && before.in != before.in {",
