@@ -291,6 +291,12 @@ func TestChecksFire(t *testing.T) {
 			r.synced = false
 			r.effect(sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: target})
 		}},
+		"a claim is forgotten": {"S22", func(r *run) {
+			r.hearsOfClaim()
+			r.heard = newObjects()
+			r.hears(hal.Synced{})
+		}},
+		"a claim is told to be gone": {"S22", func(r *run) { r.hears(hal.Changed{Removed: []any{r.hearsOfClaim()}}) }},
 		"taken from a pod that was wanted all along": {"S22", func(r *run) {
 			p := r.runs()
 			p.isRunning, p.isSteady = false, true

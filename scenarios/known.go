@@ -1,16 +1,19 @@
 package scenarios
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
 )
 
 // This file is what the objects of a world mean: which volume a pod finds where. It follows the objects as they are at
@@ -107,6 +110,53 @@ func (o *objects) renames(object any) bool {
 	case *corev1.PersistentVolumeClaim:
 		old := o.claims[v.Namespace+"/"+v.Name]
 		return old != nil && old.Spec.VolumeName != v.Spec.VolumeName
+	}
+	return false
+}
+
+// recalls is S22 for what pods need: a claim, a volume or a driver of which a life of the agent was told, and that people
+// have not deleted since, is not told to be gone, and the next life knows it once its sources are synced, whatever has
+// become of its manifest. Who loses what the agent has written down may lose it.
+func (r *run) recalls(e hal.Changed) {
+	forgets := func(object any) {
+		if r.files && r.root.lostAt == 0 && r.now.has(object) {
+			r.fail("S22", "recall", sim.ObjectName(object), "the agent forgets "+sim.ObjectName(object)+
+				", of which it was told, and which nobody has deleted")
+		}
+	}
+	r.judges("S22")
+	for _, o := range e.Removed {
+		delete(r.recalled, sim.ObjectName(o))
+		if !r.heard.has(o) { // it is not there with another uid
+			forgets(o)
+		}
+	}
+	for _, o := range e.Applied {
+		r.recalled[sim.ObjectName(o)] = o
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.recalled)) {
+		if o := r.recalled[name]; r.synced && !r.heard.has(o) {
+			forgets(o)
+		}
+	}
+}
+
+// isOne compares the uid that people gave an object with the one that the agent was told of: it makes its own of none.
+func isOne(given, told types.UID) bool {
+	return given == told || given == "" && !strings.HasPrefix(string(told), givenUID)
+}
+
+// has reports whether a claim, a volume or a driver is there, with its uid.
+func (o *objects) has(object any) bool {
+	switch v := object.(type) {
+	case *corev1.PersistentVolume:
+		is := o.volumes[v.Name]
+		return is != nil && isOne(is.UID, v.UID)
+	case *corev1.PersistentVolumeClaim:
+		is := o.claims[v.Namespace+"/"+v.Name]
+		return is != nil && isOne(is.UID, v.UID)
+	case *storagev1.CSIDriver:
+		return o.drivers[v.Name] != nil
 	}
 	return false
 }

@@ -81,10 +81,11 @@ func (r *run) misplaces(name string, how badness, d time.Duration) {
 }
 
 // rewrites is an editor that does not rename: it makes a file of its own, deletes the old one, and writes that anew,
-// all in less time than lies between two readings that agree.
+// all in less time than lies between two readings that agree. An agent that has not read the old one could not know what
+// it may hold.
 func (r *run) rewrites(file string) {
 	const beat = 100 * time.Millisecond
-	if _, there := r.w.Exists(file); !there || r.isAside() {
+	if _, there := r.w.Exists(file); !there || r.isAside() || !r.synced {
 		return
 	}
 	text, own := r.w.ReadFile(file), path.Join(path.Dir(file), "."+path.Base(file)+".swp")
@@ -116,6 +117,9 @@ func misplacedText(object document, how badness) []byte {
 	metadata, name := []byte("\nmetadata:\n"), []byte("\n  name: ")
 	switch how {
 	case renamed:
+		if object.GetUID() == "" {
+			break // nothing in it would tell which object it is
+		}
 		other := object.DeepCopyObject().(document)
 		other.SetName("other-" + object.GetName())
 		text = manifestOf(other)

@@ -197,12 +197,15 @@ func persistentVolume(i int, is version) *corev1.PersistentVolume {
 	return pv
 }
 
+// givenUID begins the uids that people give to what they export anew.
+const givenUID = "export-"
+
 // uidAfter is the uid of an object that was exported so many times; before it needs none.
 func uidAfter(i int, exports uint8) types.UID {
 	if exports == 0 {
 		return ""
 	}
-	return types.UID(fmt.Sprintf("export-%d-%d", i, exports))
+	return types.UID(fmt.Sprintf("%s%d-%d", givenUID, i, exports))
 }
 
 func claimOf(i int, uid uint8) *corev1.PersistentVolumeClaim {

@@ -458,8 +458,10 @@ func (r *run) hears(e hal.ClusterEvent) {
 			}
 			r.heard.put(o)
 		}
+		r.recalls(e)
 	case hal.Synced:
 		r.synced = true
+		r.recalls(hal.Changed{})
 	case hal.Trouble:
 		if r.files {
 			r.hearsOfMissing(e)
