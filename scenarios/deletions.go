@@ -85,7 +85,8 @@ func (r *run) announces(e *sim.Effect) {
 	}
 	for line := range bytes.Lines(r.w.ReadFile(deletionsLog)) {
 		entries := deletions.Parse(line)
-		if len(entries) == 0 || !bytes.HasSuffix(line, []byte("\n")) || r.announced.lines[string(line)] || !bytes.Contains(r.announced.synced, line) {
+		if len(entries) == 0 || !bytes.HasSuffix(line, []byte("\n")) || r.announced.lines[string(line)] ||
+			!bytes.Contains(r.announced.synced, line) {
 			continue
 		}
 		r.announced.lines[string(line)] = true

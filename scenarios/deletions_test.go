@@ -52,12 +52,3 @@ func TestCauseOfADeletionIsTrue(t *testing.T) {
 		})
 	}
 }
-
-// hearsOfClaim has the agent be told of a claim that people have.
-func (r *run) hearsOfClaim() any {
-	r.files, r.news = true, map[string][]news{}
-	is := claimOf(1, 0)
-	r.now.put(is)
-	r.hears(hal.Changed{Applied: []any{is}})
-	return is
-}

@@ -114,34 +114,40 @@ func (o *objects) renames(object any) bool {
 	return false
 }
 
-// recalls is S22 for what pods need: a claim, a volume or a driver of which a life of the agent was told, and that people
-// have not deleted since, is not told to be gone, and the next life knows it once its sources are synced, whatever has
-// become of its manifest. Who loses what the agent has written down may lose it.
+// recalls is S22 for what pods need: the agent is not told that a claim, a volume or a driver is gone that nobody has
+// deleted, whatever has become of its manifest.
 func (r *run) recalls(e hal.Changed) {
-	forgets := func(object any) {
-		if r.files && r.root.lostAt == 0 && r.now.has(object) {
-			r.fail("S22", "recall", sim.ObjectName(object), "the agent forgets "+sim.ObjectName(object)+
-				", of which it was told, and which nobody has deleted")
-		}
-	}
-	r.judges("S22")
 	for _, o := range e.Removed {
 		delete(r.recalled, sim.ObjectName(o))
 		if !r.heard.has(o) { // it is not there with another uid
-			forgets(o)
+			r.forgot(o)
 		}
 	}
 	for _, o := range e.Applied {
 		r.recalled[sim.ObjectName(o)] = o
 	}
+}
+
+// recallsAll is S22 at a start: once its sources are synced, it knows what earlier lives of the agent knew.
+func (r *run) recallsAll() {
 	for _, name := range slices.Sorted(maps.Keys(r.recalled)) {
-		if o := r.recalled[name]; r.synced && !r.heard.has(o) {
-			forgets(o)
+		if o := r.recalled[name]; !r.heard.has(o) {
+			r.forgot(o)
 		}
 	}
 }
 
-// isOne compares the uid that people gave an object with the one that the agent was told of: it makes its own of none.
+// forgot judges that the agent does not know an object any more. It may forget what it can't read in its own files.
+func (r *run) forgot(object any) {
+	r.judges("S22")
+	if r.files && r.root.lostAt == 0 && r.now.has(object) {
+		r.fail("S22", "recall", sim.ObjectName(object), "the agent forgets "+sim.ObjectName(object)+
+			", which it knew, and which nobody has deleted")
+	}
+}
+
+// isOne compares the uid that people gave an object with the one that the agent knows: it makes a uid for an object
+// without one.
 func isOne(given, told types.UID) bool {
 	return given == told || given == "" && !strings.HasPrefix(string(told), givenUID)
 }

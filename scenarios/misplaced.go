@@ -15,8 +15,8 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 )
 
-// This file is manifests of pods that go for a while, and nobody has deleted the pods: an editor removes the file
-// before it writes it again, or the document is in another file by now, which nobody understands.
+// This file is manifests that go for a while, and nobody has deleted what they hold: an editor removes the file before
+// it writes it again, or the document is in another file by now, which nobody understands.
 
 // document is what stands in a manifest.
 type document interface {
@@ -81,8 +81,8 @@ func (r *run) misplaces(name string, how badness, d time.Duration) {
 }
 
 // rewrites is an editor that does not rename: it makes a file of its own, deletes the old one, and writes that anew,
-// all in less time than lies between two readings that agree. An agent that has not read the old one could not know what
-// it may hold.
+// all in less time than lies between two readings that agree. It leaves alone a file that no
+// agent has read: a start in between could not know what that held.
 func (r *run) rewrites(file string) {
 	const beat = 100 * time.Millisecond
 	if _, there := r.w.Exists(file); !there || r.isAside() || !r.synced {

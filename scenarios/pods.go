@@ -461,7 +461,7 @@ func (r *run) hears(e hal.ClusterEvent) {
 		r.recalls(e)
 	case hal.Synced:
 		r.synced = true
-		r.recalls(hal.Changed{})
+		r.recallsAll()
 	case hal.Trouble:
 		if r.files {
 			r.hearsOfMissing(e)

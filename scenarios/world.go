@@ -69,7 +69,7 @@ type run struct {
 
 	// as they are; as they were last, if they are no more; as the present life of the agent has been told of them
 	now, last, heard objects
-	// recalled is what lives of the agent were told of so far, and not that it is gone.
+	// recalled is what all lives of the agent know together, by sim.ObjectName.
 	recalled map[string]any
 	news     map[string][]news   // versions of objects, as the present life of the agent was told of them
 	traits   map[string][]traits // of each driver, all that it has had
@@ -166,7 +166,8 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 		written: map[string]any{}, exclusive: map[string]bool{}, denied: map[string]bool{},
 		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, leaks: &leaks{},
 		untold: untold{framed: map[string]bool{}, durable: map[string]bool{}},
-		now:    newObjects(), last: newObjects(), heard: newObjects(), recalled: map[string]any{}, traits: map[string][]traits{},
+		now:    newObjects(), last: newObjects(), heard: newObjects(), recalled: map[string]any{},
+		traits:     map[string][]traits{},
 		shows:      map[any]string{},
 		registrars: newRegistrars(), disturbed: map[string]hal.Instant{}, lost: map[string]*pod{},
 		away: map[string]*handOver{}, attached: map[string]*attachment{}, isCut: map[string]bool{},
