@@ -86,7 +86,8 @@ func (c *Core) discovered(e Discovered) {
 	}
 }
 
-// trace takes in a rung that the directories of an earlier life name and that no record does: it is Unknown.
+// trace takes in a rung that the directories of an earlier life name and that no record does: it is Unknown, and what
+// that life sent last may still bring it (laws 4.4).
 func (c *Core) trace(stray Rung) {
 	r := c.rungs[stray.Key]
 	if r == nil {
@@ -96,6 +97,9 @@ func (c *Core) trace(stray Rung) {
 	c.locate(r)
 	// What left a trace and no record may have been up: unknown is running.
 	r.wasUp = r.Pod != ""
+	if until := c.earlier.Add(r.Limits.Climb + r.Limits.Settle); r.Intent && until > c.now {
+		r.fence(call{verb: Climb, until: until})
+	}
 	c.lastSeq++ // what no record tells of came after the last copy of the journal
 	r.seq = c.lastSeq
 }

@@ -3,6 +3,10 @@ package mutants
 // fences is calls without a known end, and helpers that outlive the agent (laws 4).
 var fences = []Mutant{
 	{
+		"what no record tells of is gone at once", "S5, S8, laws 4.4", "engine/core/hidden.go",
+		"r.Intent && until > c.now {", "r.Intent && until < c.now {",
+	},
+	{
 		"no call is fenced", "S8, laws 4.1, kubernetes#82190", "engine/core/fence.go",
 		"\tif k.until != 0 {\n", "\tif k.until == 1 {\n",
 	},
