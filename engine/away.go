@@ -31,7 +31,7 @@ func (m *VolumeManager) awayDrivers(views []core.View) (rows []DriverStatus) {
 	volumes := map[string]map[string]bool{}
 	for _, v := range views {
 		isThere := slices.ContainsFunc(m.drivers.sockets, func(s *socket) bool { return s.info.Name == v.Actor })
-		if v.Actor == "" || v.IsGone || v.State == core.Absent && v.ClimbOpen == 0 || isThere {
+		if v.Actor == "" || v.IsGone || v.State == core.Absent && v.SetUpOpen == 0 || isThere {
 			continue
 		}
 		if volumes[v.Actor] == nil {

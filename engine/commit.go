@@ -75,7 +75,7 @@ const journalRetry = time.Second
 // start and its waiters wake. It keeps nothing of the batch's own memory.
 func (m *VolumeManager) dispatch(b core.Batch) {
 	if slices.ContainsFunc(b.Lines, func(l core.Line) bool { return l.Drop }) {
-		m.objects.changed(m, standingRef)
+		m.objects.changed(m, volumeRef)
 	}
 	for i := range b.Lines {
 		l := &b.Lines[i]
@@ -147,7 +147,7 @@ func (m *VolumeManager) commit() {
 func (m *VolumeManager) withhold(keys []hal.Key) {
 	b := &m.commits.writing
 	b.Start = slices.DeleteFunc(b.Start, func(op core.Op) bool {
-		isHeld := op.Verb == core.Descend && slices.Contains(keys, op.Key)
+		isHeld := op.Verb == core.TearDown && slices.Contains(keys, op.Key)
 		if isHeld {
 			m.commits.withheld = append(m.commits.withheld, op.ID)
 		}
@@ -180,7 +180,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	if len(withheld) > 0 {
 		defer step(m, core.Refused{Ops: withheld, Reason: unlogged, IsUnwritten: true})
 	}
-	err := m.journal.Settle(batch)
+	err := m.journal.LateWindow(batch)
 	m.own.looks = 0
 	m.commits.failed = err != nil
 	m.mend()

@@ -208,7 +208,7 @@ func placesOf(s *core.Start) func(path string) (hal.Key, bool) {
 	for _, rec := range s.Records {
 		own[core.Value(rec.Rung.Want, "path")] = rec.Rung.Key
 	}
-	for _, r := range s.Strays {
+	for _, r := range s.Orphans {
 		own[core.Value(r.Want, "path")] = r.Key
 	}
 	return func(path string) (hal.Key, bool) {

@@ -30,10 +30,10 @@ type announcement struct {
 func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 	for i := range ops {
 		op := &ops[i]
-		if op.Verb == core.Climb {
+		if op.Verb == core.SetUp {
 			delete(m.deleting.told, op.Key) // what it makes may hold other data
 		}
-		if op.Verb != core.Descend {
+		if op.Verb != core.TearDown {
 			continue
 		}
 		if e, isTold := m.deleting.told[op.Key]; isTold {

@@ -128,7 +128,7 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 		step(m, e)
 	}
 	for _, key := range m.unblocked(at, tops, changed) {
-		step(m, core.Stirred{Key: key})
+		step(m, core.Unblocked{Key: key})
 	}
 	// Of what has come to stand since the reading began it says nothing for certain, and there may be no other notice:
 	// what differs is read again.
@@ -167,7 +167,7 @@ func (m *VolumeManager) readsAgain() {
 // something was mounted. What a mount above hides is as it was.
 func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, since uint64) []core.Observed {
 	var events []core.Observed
-	m.core.Standing(paths, since, func(key hal.Key, made []core.Param, fingerprint string) {
+	m.core.EachPresent(paths, since, func(key hal.Key, made []core.Param, fingerprint string) {
 		at := core.Value(made, "path")
 		_, isCovered := m.core.CoverOf(key)
 		if at == "" || isCovered {

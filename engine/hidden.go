@@ -83,7 +83,7 @@ func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
 		return
 	}
 	before := kinds.Hidden(m.left)
-	strays, left := m.strays(listing, func(key hal.Key) bool { return ended[key] || m.core.IsKnown(key) },
+	orphans, left := m.orphans(listing, func(key hal.Key) bool { return ended[key] || m.core.IsKnown(key) },
 		m.core.HasVolume)
 	for _, s := range left {
 		if !slices.ContainsFunc(m.left, func(old kinds.Unrecognised) bool { return old.Path == s.Path }) {
@@ -91,23 +91,23 @@ func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
 		}
 	}
 	m.left = left
-	if now := kinds.Hidden(left); !slices.Equal(before, now) || len(strays) > 0 {
-		m.log(LevelInfo, "looked again at what the start could not see", "without-record", itoa(len(strays)), "hidden",
+	if now := kinds.Hidden(left); !slices.Equal(before, now) || len(orphans) > 0 {
+		m.log(LevelInfo, "looked again at what the start could not see", "without-record", itoa(len(orphans)), "hidden",
 			itoa(len(now)))
-		step(m, core.Discovered{Strays: strays, Hidden: now, Unseen: listing.Unseen})
-		m.orphans()
+		step(m, core.Discovered{Orphans: orphans, Hidden: now, Unseen: listing.Unseen})
+		m.endUnnamedPods()
 		m.tableChanged(nil)
 	}
 	m.lookAtHidden()
 }
 
 // strays is what a listing tells of that is not known otherwise, and what is left alone.
-func (m *VolumeManager) strays(
+func (m *VolumeManager) orphans(
 	listing kinds.Listing, isKnown func(hal.Key) bool, hasVolume func(string) bool,
 ) ([]core.Rung, []kinds.Unrecognised) {
-	strays, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
+	orphans, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
 	left = slices.DeleteFunc(left, func(u kinds.Unrecognised) bool { return u.Volume != "" && hasVolume(u.Volume) })
-	return slices.DeleteFunc(strays, func(r core.Rung) bool { return isKnown(r.Key) }), left
+	return slices.DeleteFunc(orphans, func(r core.Rung) bool { return isKnown(r.Key) }), left
 }
 
 // untold returns the names of unseen below which something is mounted where no record has a place.

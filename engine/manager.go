@@ -210,7 +210,7 @@ func (m *VolumeManager) registryDir() string { return path.Join(m.cfg.RootDir, "
 func (c Config) withDefaults() Config {
 	setDefault(&c.CallTimeout, 2*time.Minute)
 	setDefault(&c.UnstageTimeout, 30*time.Second)
-	setDefault(&c.Settle, 120*time.Second)
+	setDefault(&c.LateWindow, 120*time.Second)
 	setDefault(&c.JournalBytes, 4<<20)
 	setDefault(&c.JournalMost, journal.MaxSize)
 	if len(c.Sources) == 0 {
@@ -229,10 +229,10 @@ func setDefault[T comparable](field *T, value T) {
 // driverConfig is what the operator says of one driver, defaults filled in.
 func (m *VolumeManager) driverConfig(name string) plugin.DriverConfig {
 	d := m.cfg.Drivers[name]
-	setDefault(&d.Climb, m.cfg.CallTimeout)
-	setDefault(&d.Descend, m.cfg.CallTimeout)
+	setDefault(&d.SetUp, m.cfg.CallTimeout)
+	setDefault(&d.TearDown, m.cfg.CallTimeout)
 	setDefault(&d.Unstage, m.cfg.UnstageTimeout)
-	setDefault(&d.Settle, m.cfg.Settle)
+	setDefault(&d.LateWindow, m.cfg.LateWindow)
 	return d
 }
 

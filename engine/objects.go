@@ -345,7 +345,7 @@ func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (
 						core.Value(r.Want, "pv"), r.Volume, other, why),
 				}
 				v.Rungs = nil
-				refs = append(refs, sharingRef(r.Key), standingRef)
+				refs = append(refs, sharingRef(r.Key), volumeRef)
 				break
 			}
 		}
@@ -356,9 +356,9 @@ func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (
 // sharingRef refers to those who want a rung that pods share.
 func sharingRef(key hal.Key) populator.Ref { return populator.Ref{Kind: refRung, Name: string(key)} }
 
-// standingRef refers to what stands of pods that want it no more: who is refused for its sake is looked at again when
+// volumeRef refers to what stands of pods that want it no more: who is refused for its sake is looked at again when
 // something of that is gone.
-var standingRef = sharingRef("")
+var volumeRef = sharingRef("")
 
 // isOpen reports whether what a pod found there may be another thing once all sources are known.
 func isOpen(ref populator.Ref) bool {
@@ -402,7 +402,7 @@ func apart(made, want []core.Param) (string, string) {
 
 // usedByAnother reports whether a rung of another pod stands on the rung, and the pod is wanted or may yet be named.
 func (m *VolumeManager) usedByAnother(uid core.PodUID, key hal.Key) bool {
-	return slices.ContainsFunc(m.core.PodsUpon(key), func(pod core.PodUID) bool {
+	return slices.ContainsFunc(m.core.PodsAbove(key), func(pod core.PodUID) bool {
 		return pod != uid && (m.objects.pods[pod] != nil || !m.objects.all)
 	})
 }
@@ -436,11 +436,11 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 			m.populate(uid, in)
 		}
 	}
-	m.orphans()
+	m.endUnnamedPods()
 }
 
 // orphans: on a host without a container runtime a pod that no source names has no containers.
-func (m *VolumeManager) orphans() {
+func (m *VolumeManager) endUnnamedPods() {
 	if !m.cfg.NoRuntime || !m.objects.all {
 		return
 	}

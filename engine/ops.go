@@ -46,7 +46,7 @@ func (m *VolumeManager) launch(op *core.Op) {
 	m.running++
 	t := m.newTask()
 	t.op, t.op.IsNamed = *op, m.objects.named[op.Pod]
-	if op.Verb == core.Descend {
+	if op.Verb == core.TearDown {
 		m.unwatch(op.Key)
 	}
 	t.instance, t.isWatched = m.drivers.instance(op.Actor), m.drift.watched[op.Key] != nil
@@ -81,7 +81,7 @@ func (t *task) finishes() {
 func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 	m.running--
 	m.hidden.note(op.Key)
-	if op.Verb != core.Look && m.isHeard() && !m.goesOn(op.Key, res) {
+	if op.Verb != core.Inspect && m.isHeard() && !m.goesOn(op.Key, res) {
 		level := LevelInfo
 		if res.Outcome != hal.Done && !res.Unfinished {
 			level = LevelWarn
@@ -99,7 +99,7 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 		m.log(LevelError, "volume lost its data", "rung", string(op.Key), "what", lost)
 	}
 	step(m, core.Completed{Op: op.ID, Result: res})
-	if op.Verb == core.Descend && res.Outcome != hal.Done {
+	if op.Verb == core.TearDown && res.Outcome != hal.Done {
 		m.watchAgain(op) // its watch ended when it began
 	}
 	if at := core.Value(op.Params, "path"); res.Blocked && at != "" {
@@ -140,12 +140,12 @@ func run(h *hal.Host, op core.Op) core.Result {
 		}
 	}
 	switch op.Verb {
-	case core.Look:
-		return verbs.Look(h, op)
-	case core.Climb, core.Refresh:
-		return verbs.Climb(h, op)
-	case core.Descend:
-		return verbs.Descend(h, op)
+	case core.Inspect:
+		return verbs.Inspect(h, op)
+	case core.SetUp, core.Refresh:
+		return verbs.SetUp(h, op)
+	case core.TearDown:
+		return verbs.TearDown(h, op)
 	}
 	panic(fmt.Sprintf("engine: verb %d", op.Verb))
 }

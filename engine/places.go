@@ -27,7 +27,7 @@ func (m *VolumeManager) watchPlace(key hal.Key, at string) (end func()) {
 // watchMade begins to watch the directory that an operation has found or made, if nobody watches it yet. From a task.
 func (m *VolumeManager) watchMade(op *core.Op, res *core.Result, isWatched bool) (end func()) {
 	at := core.Value(op.Params, "path")
-	if op.Verb == core.Descend || isWatched || res.Outcome != hal.Done || !hasDirectory(op.Kind, res.Fingerprint) ||
+	if op.Verb == core.TearDown || isWatched || res.Outcome != hal.Done || !hasDirectory(op.Kind, res.Fingerprint) ||
 		!m.isBelowRoot(at) {
 		return nil
 	}
@@ -59,7 +59,7 @@ type watched struct {
 func (m *VolumeManager) watchAll() {
 	var all []watched
 	since := m.core.Seq()
-	m.core.Standing(nil, since, func(key hal.Key, made []core.Param, fingerprint string) {
+	m.core.EachPresent(nil, since, func(key hal.Key, made []core.Param, fingerprint string) {
 		v, _ := m.core.Rung(key)
 		if at := core.Value(made, "path"); hasDirectory(v.Kind, fingerprint) && m.isBelowRoot(at) {
 			all = append(all, watched{key, at})
@@ -75,7 +75,7 @@ func (m *VolumeManager) watchAndLook(all []watched, since uint64) {
 	m.h.Runtime.Go(func() {
 		for _, w := range all {
 			end := m.watchPlace(w.key, w.at)
-			seen, err := op.Look(&m.h, hal.Call{}, w.at)
+			seen, err := op.Inspect(&m.h, hal.Call{}, w.at)
 			m.h.Runtime.Post(func() {
 				m.keepWatch(w.key, end)
 				m.lookedAgain(w.key, seen, err, since)
@@ -86,7 +86,7 @@ func (m *VolumeManager) watchAndLook(all []watched, since uint64) {
 
 // watchAgain goes on watching the directory of a rung that stands after a descent that has done nothing.
 func (m *VolumeManager) watchAgain(op *core.Op) {
-	made, fingerprint, _, isUp := m.core.Stands(op.Key, m.core.Seq())
+	made, fingerprint, _, isUp := m.core.PresentRung(op.Key, m.core.Seq())
 	if isUp && hasDirectory(op.Kind, fingerprint) && m.isBelowRoot(core.Value(made, "path")) {
 		m.lookAgain(op.Key)
 	}
@@ -98,7 +98,7 @@ func (m *VolumeManager) isBelowRoot(at string) bool { return strings.HasPrefix(a
 func (m *VolumeManager) lookAgain(key hal.Key) {
 	m.unwatch(key)
 	since := m.core.Seq()
-	made, _, isBusy, isUp := m.core.Stands(key, since)
+	made, _, isBusy, isUp := m.core.PresentRung(key, since)
 	switch {
 	case !isUp || m.stopping:
 		return
@@ -110,7 +110,7 @@ func (m *VolumeManager) lookAgain(key hal.Key) {
 }
 
 func (m *VolumeManager) lookedAgain(key hal.Key, seen op.Seen, err error, since uint64) {
-	_, fingerprint, isBusy, isUp := m.core.Stands(key, since)
+	_, fingerprint, isBusy, isUp := m.core.PresentRung(key, since)
 	switch {
 	case !isUp:
 		m.unwatch(key)

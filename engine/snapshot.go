@@ -80,7 +80,7 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 	case v.IsWaiting:
 		r.Next = fmt.Sprintf("%s, until %s from now", v.Why, left)
 	}
-	if open := max(v.ClimbOpen, v.DescOpen); open > now && v.Why != v.Open {
+	if open := max(v.SetUpOpen, v.TearDownOpen); open > now && v.Why != v.Open {
 		r.Next += fmt.Sprintf("; %s, until %s from now", v.Open, open.Sub(now).Round(time.Second))
 	}
 	if v.Step != 0 {
@@ -156,7 +156,7 @@ func condition(v core.View, now hal.Instant) Condition {
 		return Blocked
 	case v.State == core.Present && v.Desired != "unwanted":
 		return Degraded // it was edited, and can't be what is wanted by now
-	case v.ClimbOpen != 0 || v.DescOpen != 0:
+	case v.SetUpOpen != 0 || v.TearDownOpen != 0:
 		return Uncertain
 	}
 	return Waiting

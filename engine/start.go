@@ -118,7 +118,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	h.Mounts = tableOnce{Mounts: m.h.Mounts, stacks: stacksOf(table)}
 	for _, rec := range n.loaded.Records {
 		look := core.Op{
-			Verb: core.Look, Key: rec.Rung.Key, Kind: rec.Rung.Kind, Params: rec.Rung.Want,
+			Verb: core.Inspect, Key: rec.Rung.Key, Kind: rec.Rung.Kind, Params: rec.Rung.Want,
 			Facts: rec.Facts, Fingerprint: rec.Fingerprint,
 		}
 		if res := run(&h, look); res.Outcome == hal.Done {
@@ -130,7 +130,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if err != nil {
 		return n, err
 	}
-	n.start.Strays, n.left = m.strays(listing, func(key hal.Key) bool {
+	n.start.Orphans, n.left = m.orphans(listing, func(key hal.Key) bool {
 		_, recorded := slices.BinarySearchFunc(n.loaded.Records, key,
 			func(r core.Record, key hal.Key) int { return cmp.Compare(r.Rung.Key, key) })
 		return recorded
@@ -201,7 +201,7 @@ func (m *VolumeManager) begin(n node) {
 	n.start.Now = m.h.Runtime.Now()
 	m.core = core.New(n.start)
 	s := &n.start
-	m.isBare = len(m.damage)+len(s.Records)+len(n.left)+len(s.Strays) == 0 &&
+	m.isBare = len(m.damage)+len(s.Records)+len(n.left)+len(s.Orphans) == 0 &&
 		len(s.Hidden)+len(s.Unseen)+len(s.Children)+len(s.Covers) == 0
 	for _, rec := range n.start.Records {
 		for _, name := range csiplugin.Secrets(rec.Rung.Want) {
@@ -242,7 +242,7 @@ func (m *VolumeManager) tell(n node) {
 	}
 	m.left = n.left
 	m.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "in-doubt", itoa(len(n.loaded.Doubtful)),
-		"without-record", itoa(len(n.start.Strays)), "helpers-alive", itoa(len(n.start.Children)))
+		"without-record", itoa(len(n.start.Orphans)), "helpers-alive", itoa(len(n.start.Children)))
 }
 
 // doubtful is a record of which a later line, of this boot, may be lost: what it stands for is Unknown, and a call may
@@ -250,13 +250,13 @@ func (m *VolumeManager) tell(n node) {
 // mean anything in this one.
 func doubtful(rec core.Record, now hal.Instant, boot hal.BootID) core.Record {
 	if rec.Boot != boot {
-		rec.Fingerprint, rec.Generation, rec.ClimbUntil, rec.DescendUntil = "", nil, 0, 0
+		rec.Fingerprint, rec.Generation, rec.SetUpUntil, rec.TearDownUntil = "", nil, 0, 0
 		rec.Seen = core.SeenUnknown
 	}
 	limits := rec.Rung.Limits
-	rec.Phase, rec.Boot, rec.WasUp = core.Intent, boot, rec.Rung.Pod != ""
-	rec.ClimbUntil = max(rec.ClimbUntil, now.Add(limits.Climb+limits.Settle))
-	rec.DescendUntil = max(rec.DescendUntil, now.Add(limits.Descend+limits.Settle))
+	rec.Phase, rec.Boot, rec.MayBeUsed = core.Intent, boot, rec.Rung.Pod != ""
+	rec.SetUpUntil = max(rec.SetUpUntil, now.Add(limits.SetUp+limits.LateWindow))
+	rec.TearDownUntil = max(rec.TearDownUntil, now.Add(limits.TearDown+limits.LateWindow))
 	return rec
 }
 

@@ -69,7 +69,7 @@ type RungStatus struct {
 	Actual      string        `json:"actual"`  // Unknown, Absent, Present
 	Desired     string        `json:"desired"` // wanted, held, unwanted
 	Fingerprint string        `json:"fingerprint,omitempty"`
-	Step        string        `json:"step,omitempty"`           // the operation in flight: "#7 descend csi/…"
+	Step        string        `json:"step,omitempty"`           // the operation in flight: "#7 teardown csi/…"
 	Age         time.Duration `json:"ageNanoseconds,omitempty"` // of the step
 	Attempts    int           `json:"attempts,omitempty"`       // failed in a row
 	Why         string        `json:"why,omitempty"`

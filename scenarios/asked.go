@@ -123,14 +123,14 @@ func (r *run) awaitsAttachment(driver, handle string) bool {
 		r.heard.attachments[attachmentName(driver, handle)] == nil
 }
 
-// climbTime is the time-out of a stage and a publish: a call's deadline tells when its operation began.
-const climbTime = 2 * time.Minute
+// setUpTime is the time-out of a stage and a publish: a call's deadline tells when its operation began.
+const setUpTime = 2 * time.Minute
 
 // asks is S27.
 func (r *run) asks(e *sim.Effect) {
 	var got asked
 	var near, all iter.Seq[asked]
-	began := e.Deadline.Add(-climbTime)
+	began := e.Deadline.Add(-setUpTime)
 	if r.looksForOpen(); r.openAt.Add(lagging) >= began {
 		began = 0
 	}

@@ -249,7 +249,7 @@ func (r *run) arrivesTwice(p *place, what string) {
 
 // knowsAway: for longer than a call may act, the agent has been told that a volume is not attached to this node.
 func (r *run) knowsAway(p *place) bool {
-	since := r.w.Now().Add(-climbTime - sim.Settle - lagging)
+	since := r.w.Now().Add(-setUpTime - sim.LateWindow - lagging)
 	all := r.news["attachment "+attachmentName(p.driver, p.volume)]
 	return r.isTold(p.thing, p.driver) && len(all) > 0 && all[len(all)-1].isGone && all[len(all)-1].until <= since
 }

@@ -21,13 +21,13 @@ type place struct {
 	thing          string // driver^volume
 	isPublish      bool
 	isHeld         bool // staged, or published
-	wasUp          bool // it was believed to be up since the containers of its pod were started
+	mayBeUsed      bool // it was believed to be up since the containers of its pod were started
 	isSaid         bool // who waits for its pod has been told that it is ready since
 	isFormer       bool // no container has it: its pod came back without it, or the life that believed it up told nobody
 	isTouched      bool // somebody else has changed what stands there: see foreign.go
 	isMixedUp      bool // somebody else has mounted here what the agent can't tell from its own
 	touchedAt      hal.Instant
-	climbUntil     hal.Instant // until when a climb that was sent may act, as far as the agent knows
+	setUpUntil     hal.Instant // until when a climb that was sent may act, as far as the agent knows
 	downUntil      hal.Instant // the same of a descent
 	calls          []openCall
 	untold         []uint64 // calls that act though they were answered with an error that ends them, as far as anybody can know
@@ -45,10 +45,10 @@ type place struct {
 
 // openCall is an RPC that may still act.
 type openCall struct {
-	id        uint64
-	method    string
-	run       uint32
-	isNegated bool // what undoes it was sent since
+	id       uint64
+	method   string
+	run      uint32
+	isUndone bool // what undoes it was sent since
 }
 
 const (
@@ -155,7 +155,7 @@ func (r *run) nodeDown() {
 	lasting := r.w.Staged()
 	for _, p := range r.list {
 		p.isHeld, p.isTouched, p.calls, p.untold, p.isBetrayed, p.isFramed = false, false, nil, nil, false, false
-		p.climbUntil, p.downUntil, p.copied = 0, 0, hal.Mount{}                    // what a copy of the journal tells of is of another boot
+		p.setUpUntil, p.downUntil, p.copied = 0, 0, hal.Mount{}                    // what a copy of the journal tells of is of another boot
 		p.isStruck, p.isHurt, p.isStranded, p.forgotten = false, false, false, nil // a driver that still holds it has mounted it anew
 		for _, h := range lasting {
 			p.isHeld = p.isHeld || h.Path == p.path && h.Driver == p.driver && h.Volume == p.volume && !p.isPublish
@@ -221,9 +221,9 @@ func (r *run) sent(e *sim.Effect) {
 		r.fail("S8", "sent "+e.Method, string(p.key), e.Method+" is sent for "+p.volume+" without a deadline that is still to come: it may act at any time")
 	}
 	if e.Method == stage || e.Method == publish {
-		p.climbUntil = max(p.climbUntil, e.Deadline.Add(sim.Settle))
+		p.setUpUntil = max(p.setUpUntil, e.Deadline.Add(sim.LateWindow))
 	} else {
-		p.downUntil = max(p.downUntil, e.Deadline.Add(sim.Settle))
+		p.downUntil = max(p.downUntil, e.Deadline.Add(sim.LateWindow))
 	}
 	switch e.Method {
 	case publish:
@@ -231,17 +231,17 @@ func (r *run) sent(e *sim.Effect) {
 		r.claimed(p)
 	case unstage:
 		r.unstageSent(p, e)
-		r.descends(e.Method, p)
+		r.tearsDown(e.Method, p)
 	case unpublish:
 		r.unpublishSent(p)
 		r.deletesInline(p, e)
-		r.descends(e.Method, p)
+		r.tearsDown(e.Method, p)
 	}
 	if r.alive() && r.core.ActsAfterReply(p.driver) && (e.Method == unpublish || e.Method == unstage) {
 		r.untold.durable[p.driver] = true
 	}
 	for i := range p.calls {
-		p.calls[i].isNegated = p.calls[i].isNegated || p.calls[i].method == contrary[e.Method]
+		p.calls[i].isUndone = p.calls[i].isUndone || p.calls[i].method == contrary[e.Method]
 	}
 	p.calls = append(p.calls, openCall{id: e.Call, method: e.Method, run: e.Run})
 }
@@ -251,8 +251,8 @@ func (r *run) sent(e *sim.Effect) {
 func (r *run) crowded(p *place, e *sim.Effect) {
 	for _, c := range p.calls {
 		r.judges("S6")
-		isClimb := c.method == stage || c.method == publish
-		if c.method == e.Method || isClimb && contrary[c.method] == e.Method {
+		isSetUp := c.method == stage || c.method == publish
+		if c.method == e.Method || isSetUp && contrary[c.method] == e.Method {
 			if c.run != e.Run || !r.awaited(c.id) {
 				continue
 			}
@@ -342,7 +342,7 @@ func (r *run) unstageSent(s *place, e *sim.Effect) {
 }
 
 // descends is S22.
-func (r *run) descends(what string, p *place) {
+func (r *run) tearsDown(what string, p *place) {
 	r.judges("S22")
 	if !r.synced {
 		r.fail("S22", "sent "+what, string(p.key), "volume "+p.volume+" is taken down before the source is synced")
@@ -363,7 +363,7 @@ func (r *run) held(e *sim.Effect, up bool) {
 		// After half of an unstage it is staged anew; and a driver that stages no more publishes another mount.
 		p.isHurt = len(stack) > 0 && hal.IsFailed(stack[len(stack)-1].Fingerprint())
 	}
-	p.wasUp = p.wasUp && (up || p.isPublish)
+	p.mayBeUsed = p.mayBeUsed && (up || p.isPublish)
 	r.refine(p.key)
 	if up {
 		r.intrudes(p, e.Kind.String())
@@ -417,7 +417,7 @@ func (r *run) unmounted(e *sim.Effect) {
 		r.actual.mounting++
 		r.takes(e)
 		r.undoes(e)
-	case r.byPath[e.Path].isClimbed(e.Call):
+	case r.byPath[e.Path].wasSetUp(e.Call):
 		r.touch(e.Path) // its driver takes a dead mount off before it mounts anew, and dies in between: no agent hears of it at that instant
 	}
 	for p := r.byPath[e.Path]; p != nil; p = p.earlier {
@@ -425,8 +425,8 @@ func (r *run) unmounted(e *sim.Effect) {
 	}
 }
 
-// isClimbed: the call is one that brings the place up.
-func (p *place) isClimbed(call uint64) bool {
+// wasSetUp: the call is one that brings the place up.
+func (p *place) wasSetUp(call uint64) bool {
 	return p != nil && slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == call && (c.method == stage || c.method == publish) })
 }
 

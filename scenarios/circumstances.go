@@ -166,8 +166,8 @@ func (r *run) truthAt(path string) uint64 {
 func (r *run) truthOf(p *place) uint64 {
 	is := bit(p.isHeld, 0) | bit(p.isTouched, 1) | bit(r.w.IsSilent(p.driver, p.volume), 2)
 	for _, k := range p.calls {
-		isClimb := k.method == stage || k.method == publish
-		is |= bit(isClimb, 3) | bit(!isClimb, 4)
+		isSetUp := k.method == stage || k.method == publish
+		is |= bit(isSetUp, 3) | bit(!isSetUp, 4)
 	}
 	return is<<placeAt | r.truthAt(p.path)
 }
@@ -176,7 +176,7 @@ func (r *run) truthOf(p *place) uint64 {
 func beliefBits(b *core.Belief) uint64 {
 	is := 1 | uint64(b.State)<<1 | bit(b.IsGone, 3) | bit(b.IsDoubtful, 4) | bit(b.IsWanted, 5) | bit(b.IsHeldBack,
 		6) | bit(b.HasChild, 7) |
-		bit(b.ClimbOpen != 0, 8) | bit(b.DescendOpen != 0, 9) | bit(b.Fingerprint != "", 10) | bit(b.InFlight, 11) |
+		bit(b.SetUpOpen != 0, 8) | bit(b.TearDownOpen != 0, 9) | bit(b.Fingerprint != "", 10) | bit(b.InFlight, 11) |
 		bit(b.IsDisplaced, 14)
 	if b.InFlight {
 		is |= uint64(b.Verb) << 12
@@ -186,9 +186,9 @@ func beliefBits(b *core.Belief) uint64 {
 
 // prospectBits is what decides what is done about a rung next.
 func prospectBits(p *core.Prospect) uint64 {
-	is := uint64(p.Change) | bit(p.IsHeld, 2) | bit(p.IsUsed, 3) | bit(p.IsTrusted, 4) | bit(p.IsNegated,
+	is := uint64(p.Change) | bit(p.IsHeld, 2) | bit(p.IsUsed, 3) | bit(p.IsReconfirmable, 4) | bit(p.MustUndo,
 		5) | bit(p.IsDenied, 6) |
-		bit(p.IsShedding, 7) | bit(p.IsExclusive, 8) | bit(p.IsRecorded, 9)
+		bit(p.DropsBelow, 7) | bit(p.IsExclusive, 8) | bit(p.IsRecorded, 9)
 	if p.IsRecorded {
 		is |= uint64(p.Phase) << 10
 	}

@@ -97,19 +97,19 @@ type Tuple uint64
 const (
 	tupleHeld     = 1 << iota // the driver holds the volume there
 	tupleMounted              // something is mounted at its path
-	tupleClimb                // a climb may still act
-	tupleDescent              // a descent may still act
+	tupleSetUp                // a climb may still act
+	tupleTearDown             // a descent may still act
 	tupleRunning              // containers run on it
 	tupleTouched              // somebody else has changed what stands there
 	tupleWanted               // it is wanted
 	tupleUnsynced             // a source has not said all it knows
-	tupleStanding = 8         // where how it stands begins: 4 bits
+	tupleClass    = 8         // where how it stands begins: 4 bits
 	tupleFault    = 12        // where the fault begins: 8 bits
 	tupleSite     = 20        // where the site begins
 )
 
-var tupleBits = [tupleStanding]string{
-	"held", "mounted", "climb may act", "descent may act", "running", "touched",
+var tupleBits = [tupleClass]string{
+	"held", "mounted", "setup may act", "teardown may act", "running", "touched",
 	"wanted", "unsynced",
 }
 
@@ -129,7 +129,7 @@ func numberSites() (map[string]uint64, []string) {
 func (t Tuple) String() string {
 	parts := []string{
 		siteNames[t>>tupleSite] + ": " + sim.Fault(t>>tupleFault&0xff).String(),
-		core.Standing(t >> tupleStanding & 0xf).String(),
+		core.StateClass(t >> tupleClass & 0xf).String(),
 	}
 	for i, name := range tupleBits {
 		if t>>i&1 == 1 {
@@ -147,7 +147,7 @@ func (t *Tuple) UnmarshalText(text []byte) error {
 	var at FaultAt
 	// The name of a fault may hold a comma, that of a state does not.
 	all := string(text)
-	for standing := core.StandsNowhere; standing <= core.StandsUp; standing++ {
+	for standing := core.ClassNone; standing <= core.ClassPresent; standing++ {
 		head, tail, ok := strings.Cut(all+", ", ", "+standing.String()+", ")
 		if !ok || at.UnmarshalText([]byte(head)) != nil {
 			continue
@@ -156,7 +156,7 @@ func (t *Tuple) UnmarshalText(text []byte) error {
 		if !ok {
 			break
 		}
-		*t = Tuple(number<<tupleSite | uint64(at.Fault)<<tupleFault | uint64(standing)<<tupleStanding)
+		*t = Tuple(number<<tupleSite | uint64(at.Fault)<<tupleFault | uint64(standing)<<tupleClass)
 		for i, name := range tupleBits {
 			if strings.Contains(", "+tail, ", "+name+", ") {
 				*t |= 1 << i
@@ -201,7 +201,7 @@ func (r *run) tupleOf(key hal.Key) Tuple {
 	if r.alive() {
 		b, _ := r.core.Belief(key)
 		set(tupleWanted, b.IsWanted)
-		t |= Tuple(r.core.StandingOf(key)) << tupleStanding
+		t |= Tuple(r.core.StateClassOf(key)) << tupleClass
 	}
 	p := r.places[key]
 	if p == nil {
@@ -213,16 +213,16 @@ func (r *run) tupleOf(key hal.Key) Tuple {
 	owner := r.podOf(p.path)
 	set(tupleRunning, owner != nil && owner.isRunning)
 	for _, c := range p.calls {
-		isClimb := c.method == stage || c.method == publish
-		set(tupleClimb, isClimb)
-		set(tupleDescent, !isClimb)
+		isSetUp := c.method == stage || c.method == publish
+		set(tupleSetUp, isSetUp)
+		set(tupleTearDown, !isSetUp)
 	}
 	return t
 }
 
 // stepping is called before each step of core.
 func (r *run) stepping(c *core.Core, e core.Event) {
-	c.Meets(r.h.Runtime.Now(), e, func(t core.Transition) { r.cover.Transitions[t]++ })
+	c.Classify(r.h.Runtime.Now(), e, func(t core.Transition) { r.cover.Transitions[t]++ })
 	r.probeEvent(c, e)
 }
 

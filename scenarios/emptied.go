@@ -22,7 +22,7 @@ func (r *run) empties() {
 		r.remove(p, time.Second)
 	}
 	r.w.After(time.Minute, "somebody looks why a driver refuses", r.forgetsUnseeable)
-	if !r.until(r.w.Now().Add(2*time.Second)) || !r.settle("L4", "emptied", r.bound()) || !isTold() {
+	if !r.until(r.w.Now().Add(2*time.Second)) || !r.awaitRest("L4", "emptied", r.bound()) || !isTold() {
 		return
 	}
 	if !r.facesTruth() {

@@ -189,7 +189,7 @@ func (i *interview) contradicts() string {
 			i.together)
 	}
 	for _, op := range i.plan {
-		if k := rungs[op.Key]; k == nil || op.Verb == core.Climb && k.Desired != "wanted" && k.Step == "" {
+		if k := rungs[op.Key]; k == nil || op.Verb == core.SetUp && k.Desired != "wanted" && k.Step == "" {
 			return fmt.Sprintf("%s is planned, and the status does not want it", op)
 		}
 	}

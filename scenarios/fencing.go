@@ -39,12 +39,12 @@ func (r *run) attachedAs(thing string) types.UID {
 
 // tieSent is S32 for a call that brings a volume up.
 func (r *run) tieSent(p *place, e *sim.Effect) {
-	began := e.Deadline.Add(-climbTime)
-	isClimb := e.Method == stage || e.Method == publish
-	if isClimb {
+	began := e.Deadline.Add(-setUpTime)
+	isSetUp := e.Method == stage || e.Method == publish
+	if isSetUp {
 		p.began = began
 	}
-	if !isClimb || !r.isTold(p.thing, p.driver) || e.Run != r.w.Life() || r.openAt.Add(lagging) >= began {
+	if !isSetUp || !r.isTold(p.thing, p.driver) || e.Run != r.w.Life() || r.openAt.Add(lagging) >= began {
 		return
 	}
 	r.judges("S32")
@@ -205,7 +205,7 @@ func (r *run) diskFails(e *sim.Effect) {
 	thing := e.Driver + "^" + e.Volume
 	r.isCut[thing], r.failedAt = true, r.w.Now()
 	for _, at := range r.list {
-		if at.thing != thing || !at.isHeld || !at.wasUp {
+		if at.thing != thing || !at.isHeld || !at.mayBeUsed {
 			continue // what it shows when it is looked at first may be how its driver has made it
 		}
 		at.isStruck = true

@@ -220,7 +220,7 @@ func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
 			r := bare(t)
 			p := r.runs()
 			r.holds(sim.EffectPublished)
-			r.m, r.cfg.NoRuntime, r.byPath[target].wasUp = &engine.VolumeManager{}, true, true
+			r.m, r.cfg.NoRuntime, r.byPath[target].mayBeUsed = &engine.VolumeManager{}, true, true
 			if c.isAway {
 				r.w.Restarts(false)
 				r.w.KillAgent()
@@ -252,7 +252,7 @@ func TestWhatNobodyWasToldOfEndsWithItsLife(t *testing.T) {
 		p := r.runs()
 		r.holds(sim.EffectPublished)
 		at := r.byPath[target]
-		at.wasUp, at.isSaid, p.given = true, isSaid, nil
+		at.mayBeUsed, at.isSaid, p.given = true, isSaid, nil
 		r.forgetsUnsaid()
 		r.sends(1, unpublish)
 		require.Equal(t, isSaid, r.violation != nil)
@@ -277,7 +277,7 @@ func TestWhoComesAnewHasNotWhatTheFormerHad(t *testing.T) {
 			if p.isRunning = false; c.isHeard {
 				r.tellGone(p)
 			}
-			r.byPath[target].wasUp = true
+			r.byPath[target].mayBeUsed = true
 			if !c.isKnown {
 				p.told = nil
 			}

@@ -120,7 +120,7 @@ func tell(h *Hunter, c Case) (*Finding, *names) {
 		return nil, nil
 	}
 	f := &Finding{
-		Schema: FindingSchema, Commit: Commit(), Property: v.Property, Signature: v.Signature(), Sentence: n.tale(c, v),
+		Schema: FindingSchema, Commit: Commit(), Property: v.Property, Signature: v.Signature(), Sentence: n.summary(c, v),
 		Seed: c.Seed, Case: c.String(),
 		Violation: v, Subject: n.name(v.Object), Lines: timeline(records, n, v.Object), Command: c.Command("replay"),
 	}

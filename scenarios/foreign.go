@@ -29,7 +29,7 @@ func (r *run) touch(path string) {
 	for _, p := range r.list {
 		if p.path == path || below(path, p.path) {
 			p.isTouched, p.touchedAt, p.isSpirited = true, r.w.Now(), p.isSpirited || p.isBetrayed
-			p.isFramed = p.isFramed || max(p.climbUntil, p.downUntil) > r.w.Now()
+			p.isFramed = p.isFramed || max(p.setUpUntil, p.downUntil) > r.w.Now()
 			r.untold.framed[p.driver] = r.untold.framed[p.driver] || p.isFramed
 		}
 	}
@@ -45,7 +45,7 @@ func (r *run) mountedOver(m hal.Mount) {
 	}
 	p := r.byPath[m.Path]
 	isOther := p == nil && r.isEmptyDir(m.Path) || p != nil &&
-		(!r.isBegun && !p.isTrace || r.isUsed(p) && len(p.calls) == 0 && r.w.Now() > p.climbUntil)
+		(!r.isBegun && !p.isTrace || r.isUsed(p) && len(p.calls) == 0 && r.w.Now() > p.setUpUntil)
 	r.foreign[m.ID] = foreign{since: r.w.Now(), isOther: isOther}
 	if p != nil && !isOther {
 		p.isMixedUp = true
@@ -203,7 +203,7 @@ func (r *run) isExcused(e *sim.Effect, under hal.Mount) bool {
 // isBelated reports whether a mount is made by a call that was given up and negated, where its driver has let go of the
 // volume since: what that has left mounted need not be gone by then, and nobody can call the call back.
 func (p *place) isBelated(e *sim.Effect) bool {
-	return !p.isHeld && slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == e.Call && c.isNegated })
+	return !p.isHeld && slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == e.Call && c.isUndone })
 }
 
 // isUnseen reports whether all of a stack came while the helper that now mounts on it was in the kernel already:

@@ -29,7 +29,7 @@ func (r *run) rungFrames() []RungFrame {
 	if r.alive() {
 		r.core.Beliefs(func(b core.Belief) {
 			all = append(all, RungFrame{
-				Key: b.Key, Believed: r.core.StandingOf(b.Key).String(), Wanted: b.IsWanted,
+				Key: b.Key, Believed: r.core.StateClassOf(b.Key).String(), Wanted: b.IsWanted,
 				True: r.truth(b.Key, b.Path), Holder: r.holder(b.Key),
 			})
 		})

@@ -122,19 +122,19 @@ func reasonFor(i Item) string {
 
 // impossible says which law keeps a transition from being, "" if it can be.
 func impossible(t core.Transition) string {
-	if t.From == core.StandsNowhere && t.On != core.HappensWanted {
+	if t.From == core.ClassNone && t.On != core.InputWanted {
 		return "only a rung that there is is told of it; an operation or a helper keeps its rung"
 	}
-	if t.On >= core.HappensLookDone && t.On <= core.HappensDescendUnknown {
+	if t.On >= core.InputInspectDone && t.On <= core.InputTearDownUnknown {
 		return impossibleEnd(t)
 	}
-	isDoubtful := t.From == core.StandsDoubtful
+	isDoubtful := t.From == core.ClassAbsentInDoubt
 	switch {
-	case t.On == core.HappensStirred && isDoubtful:
+	case t.On == core.InputUnblocked && isDoubtful:
 		return "a climb is blocked by what is at its path, which leaves its rung Unknown (laws 3.4)"
-	case (t.On == core.HappensChildSeen || t.On == core.HappensChildGone) && isDoubtful:
+	case (t.On == core.InputChildSeen || t.On == core.InputChildGone) && isDoubtful:
 		return "a start knows of no rung that is down but by its record, and then it is Unknown (laws 5.4)"
-	case t.On == core.HappensAllSynced && isDoubtful:
+	case t.On == core.InputAllSynced && isDoubtful:
 		return "nothing is taken down before every source is synced (laws 5.4)"
 	}
 	return ""
@@ -143,23 +143,23 @@ func impossible(t core.Transition) string {
 // impossibleEnd is impossible of the end of an operation.
 func impossibleEnd(t core.Transition) string {
 	switch t.On {
-	case core.HappensLookUnknown:
+	case core.InputInspectUnknown:
 		return "a look changes nothing: it ends Done or NotDone (laws 3.1)"
-	case core.HappensLookDone, core.HappensLookNotDone:
-		if t.From == core.StandsDoubtful {
+	case core.InputInspectDone, core.InputInspectNotDone:
+		if t.From == core.ClassAbsentInDoubt {
 			return "what stood there was looked at before the first intent (laws 3.4); later a look would take a " +
 				"late climb's mount for it"
 		}
-	case core.HappensClimbDone, core.HappensClimbNotDone, core.HappensClimbUnknown:
-		if t.From == core.StandsUp {
+	case core.InputSetUpDone, core.InputSetUpNotDone, core.InputSetUpUnknown:
+		if t.From == core.ClassPresent {
 			return "a climb begins on a rung that is not up, and nothing else brings it up meanwhile (laws 2.2)"
 		}
-	case core.HappensRefreshDone, core.HappensRefreshNotDone, core.HappensRefreshUnknown:
-		if t.From != core.StandsUp {
+	case core.InputRefreshDone, core.InputRefreshNotDone, core.InputRefreshUnknown:
+		if t.From != core.ClassPresent {
 			return "a refresh begins on a rung that is up, and nothing else takes it down meanwhile (laws 2.2)"
 		}
 	default: // a descent
-		if t.From == core.StandsDown {
+		if t.From == core.ClassAbsent {
 			return "what is down for good is not taken down (laws 4.4)"
 		}
 	}

@@ -214,7 +214,7 @@ func (r *run) turnsBack() {
 // that failed before calm came is made again by then.
 func (r *run) expels() bool {
 	if looked := r.registrars.calm.Add(maxBackoff); slices.ContainsFunc(r.pods, r.isIntruder) && r.w.Now() < looked {
-		if !r.until(looked) || !r.settle("L2", "refused", r.bound()) {
+		if !r.until(looked) || !r.awaitRest("L2", "refused", r.bound()) {
 			return false
 		}
 	}

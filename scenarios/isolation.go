@@ -125,7 +125,7 @@ func (r *run) isFreeToGo(p *pod) bool {
 
 // isFreeRung is isFreeToGo of one rung.
 func (r *run) isFreeRung(b *core.Belief) bool {
-	if r.faulty[b.Key] || b.HasChild || b.ClimbOpen != 0 || b.DescendOpen != 0 || r.w.IsHeldOpen(b.Path) ||
+	if r.faulty[b.Key] || b.HasChild || b.SetUpOpen != 0 || b.TearDownOpen != 0 || r.w.IsHeldOpen(b.Path) ||
 		r.isDisturbed(b.Path) {
 		return false
 	}
@@ -139,7 +139,7 @@ func (r *run) isFreeRung(b *core.Belief) bool {
 	isBusy := false // a driver may do one thing at a time for a volume
 	r.core.Beliefs(func(o core.Belief) {
 		isBusy = isBusy || o.Volume == b.Volume && o.Key != b.Key &&
-			(r.faulty[o.Key] || o.InFlight || o.ClimbOpen != 0 || o.DescendOpen != 0)
+			(r.faulty[o.Key] || o.InFlight || o.SetUpOpen != 0 || o.TearDownOpen != 0)
 	})
 	if isBusy {
 		return false
@@ -197,7 +197,7 @@ func (r *run) isBlindTo(at *place) bool {
 	b, known := r.core.Belief(at.key)
 	why, _ := r.core.Prospect(at.key)
 	isToGo := known && !at.isPublish && !b.IsGone && (b.State != core.Present || why.Change == core.OnChangeRebuild ||
-		why.IsNegated)
+		why.MustUndo)
 	return isToGo && slices.ContainsFunc(r.root.strays, func(stray string) bool {
 		_, is := r.w.Exists(stray)
 		return is && (r.root.left[stray] || r.root.left[stray+"/volumes"])

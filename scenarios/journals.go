@@ -312,7 +312,7 @@ func (r *run) restoresJournal() string {
 	defer w.Close()
 	for _, p := range r.list {
 		at := slices.IndexFunc(records, func(rec core.Record) bool { return rec.Rung.Key == p.key })
-		p.isTrace, p.isOutdated = at < 0, at >= 0 && p.isHeld && !records[at].WasUp
+		p.isTrace, p.isOutdated = at < 0, at >= 0 && p.isHeld && !records[at].MayBeUsed
 		// What shows something else than the record tells of is a stranger's, for all that a start can know. The same
 		// thing, mounted anew, is not. Nor can a start know it of what a later boot has brought, if the record is of a
 		// call of an earlier one.

@@ -74,7 +74,7 @@ func TestWhoKeepsFormerVolumesNeedNotFit(t *testing.T) {
 	r.holds(sim.EffectUnpublished)
 	require.False(t, r.keepsFormer(p), "it has gone")
 	r.root.forgotten = true
-	r.core = core.New(core.Start{Strays: []core.Rung{{
+	r.core = core.New(core.Start{Orphans: []core.Rung{{
 		Key: "csi.publish/d^v/u/pv", Kind: "csi.publish", Pod: "u", Volume: "d^v",
 	}}})
 	require.True(t, r.keepsFormer(p), "the agent can't know that, as its journal is lost")
@@ -169,7 +169,7 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 					require.NoError(t, j.Append(&h, hal.Call{}, []core.Line{line}))
 				}
 			})
-			r.core = core.New(core.Start{Strays: c.found})
+			r.core = core.New(core.Start{Orphans: c.found})
 			require.Equal(t, int64(c.takes), r.takenByBroken(p))
 		})
 	}
@@ -242,12 +242,12 @@ func TestAWishTellsOfNothing(t *testing.T) {
 		Rungs: []core.Rung{{Key: theStage, Kind: "csi.stage", Intent: true}},
 	})
 	require.Len(t, batch.Start, 1)
-	require.Equal(t, core.Look, batch.Start[0].Verb)
+	require.Equal(t, core.Inspect, batch.Start[0].Verb)
 	r.refine(theStage)
 	require.False(t, p.isTold)
 	batch = r.core.Step(3, core.Completed{Op: batch.Start[0].ID, Result: core.Result{Outcome: hal.Done}})
 	require.Len(t, batch.Start, 1)
-	require.Equal(t, core.Climb, batch.Start[0].Verb)
+	require.Equal(t, core.SetUp, batch.Start[0].Verb)
 	r.refine(theStage)
 	require.True(t, p.isTold)
 }

@@ -221,7 +221,7 @@ func (r *run) mayRun(at *place) bool {
 		return false
 	}
 	owner := r.podOf(at.path)
-	return at.wasUp || r.isPresumed(at.key, owner) || owner != nil && owner.isRunning &&
+	return at.mayBeUsed || r.isPresumed(at.key, owner) || owner != nil && owner.isRunning &&
 		slices.ContainsFunc(owner.given, func(g use) bool {
 			return g.path == at.path && g.driver == at.driver && g.volume == at.volume
 		})

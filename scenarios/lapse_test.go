@@ -72,20 +72,20 @@ func TestOnlyACallOfALostJournalStrands(t *testing.T) {
 // TestStrandedAsItIsTakenDown: of what a forgotten call brings without a mount after its driver was asked to let go,
 // that descent does not hear.
 func TestStrandedAsItIsTakenDown(t *testing.T) {
-	descends := core.Belief{State: core.Unknown, InFlight: true, Verb: core.Descend}
+	tearsDown := core.Belief{State: core.Unknown, InFlight: true, Verb: core.TearDown}
 	for name, c := range map[string]struct {
 		isMounted, isAskedSince bool
 		belief                  core.Belief
 		want                    bool
 	}{
-		"a descent is under way":        {belief: descends, want: true},
+		"a descent is under way":        {belief: tearsDown, want: true},
 		"a descent has ended":           {belief: core.Belief{IsGone: true}, want: true},
-		"a mount is seen":               {belief: descends, isMounted: true},
-		"the driver is asked since":     {belief: descends, isAskedSince: true},
-		"a look is under way":           {belief: core.Belief{State: core.Unknown, InFlight: true, Verb: core.Look}},
+		"a mount is seen":               {belief: tearsDown, isMounted: true},
+		"the driver is asked since":     {belief: tearsDown, isAskedSince: true},
+		"a look is under way":           {belief: core.Belief{State: core.Unknown, InFlight: true, Verb: core.Inspect}},
 		"it is to be taken down, later": {belief: core.Belief{State: core.Unknown}},
-		"a descent may still act":       {belief: core.Belief{State: core.Absent, DescendOpen: 1}, want: true},
-		"it is to be negated again":     {belief: core.Belief{State: core.Absent, ClimbOpen: 1}},
+		"a descent may still act":       {belief: core.Belief{State: core.Absent, TearDownOpen: 1}, want: true},
+		"it is to be negated again":     {belief: core.Belief{State: core.Absent, SetUpOpen: 1}},
 		"it is wanted":                  {belief: core.Belief{State: core.Absent, IsWanted: true}},
 	} {
 		t.Run(name, func(t *testing.T) {

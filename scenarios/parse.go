@@ -419,10 +419,10 @@ func (p *parser) value(f *FaultRule, takes, text string) error {
 				return p.errorf("%v is too long: a driver works on a call for %v at most", d, sim.SlowMost)
 			}
 		} else if isHang := f.Faults[0] == sim.Hang; isHang && (d < sim.HangLeast || d > sim.HangMost) || !isHang &&
-			d >= sim.Settle {
+			d >= sim.LateWindow {
 			return p.errorf("%v is too long or too short: a call hangs %v to %v, and acts less than %v after its "+
 				"deadline", d, sim.HangLeast,
-				sim.HangMost, sim.Settle)
+				sim.HangMost, sim.LateWindow)
 		}
 		f.Value = int64(d)
 	case "code":

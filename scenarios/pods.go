@@ -48,7 +48,7 @@ type pod struct {
 // came anew without it, nor one that an agent believed to be up when it died, and had told nobody of.
 func (p *pod) has(at *place) bool {
 	is := func(u use) bool { return u.driver == at.driver && u.volume == at.volume }
-	return at.wasUp && !at.isFormer || slices.ContainsFunc(p.given, is)
+	return at.mayBeUsed && !at.isFormer || slices.ContainsFunc(p.given, is)
 }
 
 // use is one volume of a pod: where its containers find it.
@@ -190,7 +190,7 @@ func (r *run) isHeldUnder(p *pod, b *core.Belief) bool {
 		why, _ := r.core.Prospect(o.Key)
 		isHeld = isHeld || why.IsHeld && o.Pod == p.uid && (o.Key == b.Key || b.Pod == "" && o.Volume == b.Volume)
 	})
-	return isHeld && !b.IsTimed && b.ClimbOpen == 0 && b.DescendOpen == 0
+	return isHeld && !b.IsTimed && b.SetUpOpen == 0 && b.TearDownOpen == 0
 }
 
 // isSilent reports whether the server of a volume does not answer.
@@ -232,7 +232,7 @@ func (r *run) halt(p *pod) {
 // if p is wanted again by the time it is back.
 func (r *run) frees(p *pod) {
 	for _, at := range r.list {
-		at.wasUp = at.wasUp && r.podOf(at.path) != p
+		at.mayBeUsed = at.mayBeUsed && r.podOf(at.path) != p
 	}
 }
 
@@ -275,7 +275,7 @@ func (r *run) await(p *pod) {
 		p.isWaiting = false
 		if err == nil {
 			for _, at := range r.list {
-				at.isSaid = at.isSaid || at.wasUp && r.podOf(at.path) == p
+				at.isSaid = at.isSaid || at.mayBeUsed && r.podOf(at.path) == p
 			}
 			r.ready(p, asked)
 		} else {

@@ -16,14 +16,14 @@ type Probe uint8
 
 // The probes.
 const (
-	// LateClimb: a stage or publish acted after its deadline, or after the death of the agent that sent it.
-	LateClimb Probe = iota
-	// LateDescent: the same of an unstage or unpublish.
-	LateDescent
-	// ClimbNegated: the contrary of a climb was sent while that climb could still act.
-	ClimbNegated
-	// DescentRepeated: a descent was sent again while an earlier one could still act.
-	DescentRepeated
+	// LateSetUp: a stage or publish acted after its deadline, or after the death of the agent that sent it.
+	LateSetUp Probe = iota
+	// LateTearDown: the same of an unstage or unpublish.
+	LateTearDown
+	// SetUpUndone: the contrary of a climb was sent while that climb could still act.
+	SetUpUndone
+	// TearDownRepeated: a descent was sent again while an earlier one could still act.
+	TearDownRepeated
 	// EndByAnswer: a late answer ended the wait for a call.
 	EndByAnswer
 	// EndByDeath: the death of a driver ended the wait for a call.
@@ -36,8 +36,8 @@ const (
 	StartAdopts
 	// StartDoubts: a start knew of a rung that was neither up nor down for sure.
 	StartDoubts
-	// StartFindsStray: a start found a trace of a rung of which no record told.
-	StartFindsStray
+	// StartFindsOrphan: a start found a trace of a rung of which no record told.
+	StartFindsOrphan
 	// StartFails: a start could not read the node, and was tried again.
 	StartFails
 	// JournalDamaged: a start found the journal damaged.
@@ -106,20 +106,20 @@ func (r *run) probeEffect(e sim.Effect) {
 	if p == nil {
 		return
 	}
-	isClimb := e.Method == stage || e.Method == publish
+	isSetUp := e.Method == stage || e.Method == publish
 	switch {
-	case e.Kind == sim.EffectActed && e.Late && isClimb:
-		r.reaches(LateClimb)
+	case e.Kind == sim.EffectActed && e.Late && isSetUp:
+		r.reaches(LateSetUp)
 	case e.Kind == sim.EffectActed && e.Late:
-		r.reaches(LateDescent)
+		r.reaches(LateTearDown)
 	case e.Kind == sim.EffectSent:
 		for _, c := range p.calls {
 			switch {
 			case c.id == e.Call:
-			case c.method == e.Method && !isClimb:
-				r.reaches(DescentRepeated)
-			case contrary[c.method] == e.Method && !isClimb:
-				r.reaches(ClimbNegated)
+			case c.method == e.Method && !isSetUp:
+				r.reaches(TearDownRepeated)
+			case contrary[c.method] == e.Method && !isSetUp:
+				r.reaches(SetUpUndone)
 			}
 		}
 		r.probePublish(p, &e)
@@ -180,7 +180,7 @@ type probing struct {
 func (r *run) openCalls(c *core.Core) int {
 	n, now := 0, r.h.Runtime.Now()
 	c.Beliefs(func(b core.Belief) {
-		for _, bound := range [...]hal.Instant{b.ClimbOpen, b.DescendOpen} {
+		for _, bound := range [...]hal.Instant{b.SetUpOpen, b.TearDownOpen} {
 			if bound > now {
 				n++
 			}
@@ -209,7 +209,7 @@ func (r *run) probeBegun(c *core.Core) {
 	c.Beliefs(func(b core.Belief) {
 		switch {
 		case b.HasChild:
-			r.cover.Transitions[core.Transition{From: c.StandingOf(b.Key), On: core.HappensChildSeen}]++
+			r.cover.Transitions[core.Transition{From: c.StateClassOf(b.Key), On: core.InputChildSeen}]++
 		case b.State == core.Present:
 			r.reaches(StartAdopts)
 		case b.State == core.Unknown:
@@ -232,6 +232,6 @@ func (r *run) probeLine(e engine.Entry) {
 		r.reaches(p)
 	}
 	if i := slices.Index(e.Fields, "without-record"); i >= 0 && e.Fields[i+1] != "0" {
-		r.reaches(StartFindsStray)
+		r.reaches(StartFindsOrphan)
 	}
 }

@@ -143,17 +143,17 @@ func (r *run) refine(key hal.Key) {
 		return
 	}
 	if owner := r.podOf(p.path); (!ok || b.IsGone) && (owner == nil || !owner.isRunning) {
-		p.wasUp = false // it was believed to be up until the agent heard that its pod has ended
+		p.mayBeUsed = false // it was believed to be up until the agent heard that its pod has ended
 	}
 	isUp := ok && b.State == core.Present
 	p.isFormer = p.isFormer && !(isUp && b.IsWanted)
 	if ok {
 		p.littered, p.unclaimed = 0, 0
-		isWish := b.IsGone || b.State == core.Absent && b.InFlight && b.Verb == core.Look
+		isWish := b.IsGone || b.State == core.Absent && b.InFlight && b.Verb == core.Inspect
 		p.isTold = p.isTold || !isWish
 	}
-	p.wasUp, p.isUnseen, p.isStranded = p.wasUp || isUp, p.isUnseen && !isUp, p.isStranded && (!ok || p.endsUnheard(&b))
-	p.isSaid = p.isSaid && p.wasUp
+	p.mayBeUsed, p.isUnseen, p.isStranded = p.mayBeUsed || isUp, p.isUnseen && !isUp, p.isStranded && (!ok || p.endsUnheard(&b))
+	p.isSaid = p.isSaid && p.mayBeUsed
 	p.isOutdated = p.isOutdated && !isUp
 	if p.isTouched {
 		r.refineTouched(p, &b)
@@ -172,7 +172,7 @@ func (r *run) refine(key hal.Key) {
 		if why := r.remains(p); why != "" {
 			r.fail("S8", "forgotten", string(key), string(key)+" is taken to be gone for good, and "+why)
 		}
-	case b.State == core.Absent && b.ClimbOpen == 0 && !b.IsDoubtful:
+	case b.State == core.Absent && b.SetUpOpen == 0 && !b.IsDoubtful:
 		r.judges("S14")
 		if why := r.stands(p); why != "" {
 			r.fail("S14", "believed Absent", string(key), string(key)+" is believed to be down, and "+why)

@@ -153,17 +153,17 @@ func (s *shrinker) reduce(c Case) Case {
 		c = s.dropLines(c)
 	}
 	c = s.least(s.dropGroups(c))
-	c = s.stand(c)
+	c = s.dropSeed(c)
 	isShort := s.isShort
 	s.isShort = false // what is left is quickly run to the end, where it may break the same with less
 	c = s.minimise(s.dropGroups(c), removable)
 	c = s.carry(s.weaken(c))
 	s.isShort = isShort
-	c = s.stir(c)
+	c = s.perturb(c)
 	s.isShort = false
 	c = s.minimise(c, removable)
 	if c.Still {
-		c = s.minimise(s.snap(s.weaken(c)), removable)
+		c = s.minimise(s.roundTimes(s.weaken(c)), removable)
 	}
 	return inOrder(s, c)
 }
@@ -350,7 +350,7 @@ func (c Case) cut(i, n int, eligible func(Kept) bool) (Case, int) {
 
 // stand makes a case that no longer hangs on its seed: the setup and the times that it needs are kept, the others are
 // the plainest and the shortest.
-func (s *shrinker) stand(c Case) Case {
+func (s *shrinker) dropSeed(c Case) Case {
 	if c.Still || c.Scenario != nil {
 		c.Still = true
 		return c

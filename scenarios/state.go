@@ -95,8 +95,8 @@ func (m Moment) IsCalm() bool { return m.t.next == len(m.t.s.Steps) }
 // state follows a run. A timer of the agent is known by its code and when it is due, a task that has not run yet by its
 // code: what they are for, the engine notes elsewhere. Of two of one code, which is which would not be known.
 func (t *story) state(c *Comparer, dies bool) (State, bool) {
-	events, isSettled := t.w.Upcoming(dies)
-	if !isSettled || slices.ContainsFunc(events, func(e sim.Upcoming) bool {
+	events, isAtRest := t.w.Upcoming(dies)
+	if !isAtRest || slices.ContainsFunc(events, func(e sim.Upcoming) bool {
 		return e.Kind == sim.UpcomingTask && !c.isNoted(e.Name)
 	}) {
 		return 0, false

@@ -41,7 +41,7 @@ const (
 	asNothing    // it decides nothing of what happens from here on
 	asName       // a number that is only compared with others
 	asAge        // an instant of the past that counts: how long ago it was, up to longestAge
-	asClimb      // an instant that counts only where a scenario mounts over a volume
+	asSetUp      // an instant that counts only where a scenario mounts over a volume
 	asRecord     // an encoded record of the journal
 	asLife       // it counts only while the agent lives
 	asText       // for people: that there is one counts, and whether it has a secret
@@ -100,9 +100,9 @@ var notAsItIs = fieldsAs(map[as]string{
 		scenarios.place: touchedAt
 		scenarios.foreign: since
 		scenarios.handOver: unused`,
-	asClimb: `
-		sim.volume: climbing
-		scenarios.place: climbUntil`,
+	asSetUp: `
+		sim.volume: setUpUntil
+		scenarios.place: setUpUntil`,
 	asLife: `
 		scenarios.run: m core synced heard
 		scenarios.pod: told isWaiting

@@ -80,28 +80,28 @@ func (r *run) betrays(e *sim.Effect) {
 // endsUnheard: what a forgotten call has brought without a mount came after the driver of a descent was asked, so that
 // may end without it; or that has ended, and is not repeated: no climb is known that may yet act, but for descents.
 func (p *place) endsUnheard(b *core.Belief) bool {
-	isDown := b.State == core.Absent && b.ClimbOpen == 0 && !b.IsDoubtful && !b.IsWanted && !b.InFlight
-	return p.isUnheard && (b.IsGone || isDown || b.InFlight && b.Verb == core.Descend)
+	isDown := b.State == core.Absent && b.SetUpOpen == 0 && !b.IsDoubtful && !b.IsWanted && !b.InFlight
+	return p.isUnheard && (b.IsGone || isDown || b.InFlight && b.Verb == core.TearDown)
 }
 
 // mustNotice is S23: what has come to stand where nothing was left, and nobody wants anything, is noticed, and held
 // against its driver. That a descent may still act is no excuse: it makes no mount.
 func (r *run) mustNotice(p *place) {
 	b, ok := r.core.Belief(p.key)
-	if isDown := b.State == core.Absent && !b.IsDoubtful && b.ClimbOpen == 0 && !b.InFlight && !b.HasChild; !ok ||
+	if isDown := b.State == core.Absent && !b.IsDoubtful && b.SetUpOpen == 0 && !b.InFlight && !b.HasChild; !ok ||
 		!isDown || b.IsWanted {
 		return
 	}
 	mayBeIts := func(q *place) bool {
 		o, _ := r.core.Belief(q.key)
-		return q.path == p.path && q.thing != p.thing && (o.InFlight || o.ClimbOpen != 0)
+		return q.path == p.path && q.thing != p.thing && (o.InFlight || o.SetUpOpen != 0)
 	}
 	if slices.ContainsFunc(r.list, mayBeIts) {
 		return // for all that can be known a call for another volume has made it
 	}
 	life, from := r.w.Life(), p.touchedAt
 	r.w.After(noticing, "noticed "+string(p.key), func() {
-		if r.w.Life() != life || !r.alive() || p.touchedAt != from || p.climbUntil > r.w.Now() {
+		if r.w.Life() != life || !r.alive() || p.touchedAt != from || p.setUpUntil > r.w.Now() {
 			return
 		}
 		r.judges("S23")

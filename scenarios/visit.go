@@ -273,7 +273,7 @@ func (v *visit) structure(k *kind, x reflect.Value) {
 				age = min(now.Sub(at), age)
 			}
 			v.number(uint64(age))
-		case asClimb:
+		case asSetUp:
 			if v.isCovered {
 				v.value(y)
 			}

@@ -51,6 +51,8 @@ type configuration struct {
 	// Of flags alone: words of a person for one start.
 	adopt, acceptMachine bool
 	isHostName           bool // nobody gave NodeName: it is the host's
+
+	former []string // keys of the file that have another name since: "csi.settle is csi.lateWindow since"
 }
 
 type metricsConfig struct {
@@ -60,7 +62,7 @@ type metricsConfig struct {
 type csiConfig struct {
 	CallTimeout    time.Duration           `yaml:"callTimeout"`
 	UnstageTimeout time.Duration           `yaml:"unstageTimeout"`
-	Settle         time.Duration           `yaml:"settle"`
+	LateWindow     time.Duration           `yaml:"lateWindow"`
 	PerDriver      map[string]driverConfig `yaml:"perDriver"`
 }
 
@@ -68,7 +70,7 @@ type csiConfig struct {
 type driverConfig struct {
 	CallTimeout           *time.Duration `yaml:"callTimeout"`
 	UnstageTimeout        *time.Duration `yaml:"unstageTimeout"`
-	Settle                *time.Duration `yaml:"settle"`
+	LateWindow            *time.Duration `yaml:"lateWindow"`
 	ActsAfterReply        *bool          `yaml:"actsAfterReply"`
 	PublishesWithoutMount bool           `yaml:"publishesWithoutMount"`
 }
@@ -120,7 +122,7 @@ func defaultConfiguration() configuration {
 		MissingManifests: missingWaits,
 		CSI: csiConfig{
 			CallTimeout: 2 * time.Minute, UnstageTimeout: 30 * time.Second,
-			Settle: 120 * time.Second,
+			LateWindow: 120 * time.Second,
 		},
 		JournalBytes: 4 << 20,
 		Logging:      loggingConfig{Format: logText, Level: slog.LevelInfo},
@@ -202,7 +204,7 @@ func checkMetricsAddress(address string) error {
 }
 
 func (c csiConfig) check() []error {
-	all := checkTimes("csi", c.CallTimeout, c.UnstageTimeout, c.Settle)
+	all := checkTimes("csi", c.CallTimeout, c.UnstageTimeout, c.LateWindow)
 	for _, name := range slices.Sorted(maps.Keys(c.PerDriver)) {
 		d, at := c.PerDriver[name], "csi.perDriver."+name
 		if bad := plugin.BadDriverName(name); bad != "" {
@@ -215,26 +217,26 @@ func (c csiConfig) check() []error {
 			}
 			return *d
 		}
-		all = append(all, checkTimes(at, orOne(d.CallTimeout), orOne(d.UnstageTimeout), orOne(d.Settle))...)
+		all = append(all, checkTimes(at, orOne(d.CallTimeout), orOne(d.UnstageTimeout), orOne(d.LateWindow))...)
 	}
 	return all
 }
 
-func checkTimes(at string, call, unstage, settle time.Duration) (all []error) {
+func checkTimes(at string, call, unstage, lateWindow time.Duration) (all []error) {
 	if call < time.Second || call > maxTimeout {
 		all = append(all, badValue(at+".callTimeout", "%s is not between 1s and 1h", call))
 	}
 	if unstage < time.Second || unstage > maxTimeout {
 		all = append(all, badValue(at+".unstageTimeout", "%s is not between 1s and 1h", unstage))
 	}
-	if settle < 0 || settle > maxTimeout {
-		all = append(all, badValue(at+".settle", "%s is not between 0s and 1h", settle))
+	if lateWindow < 0 || lateWindow > maxTimeout {
+		all = append(all, badValue(at+".lateWindow", "%s is not between 0s and 1h", lateWindow))
 	}
 	return all
 }
 
-// noSettle stands for a configured settle time of zero, where a zero would mean the default.
-const noSettle = time.Nanosecond
+// noLateWindow stands for a configured late window of zero, where a zero would mean the default.
+const noLateWindow = time.Nanosecond
 
 // engineConfig is the part that the engine is told.
 func (c *configuration) engineConfig(log func([]engine.Entry)) engine.Config {
@@ -245,13 +247,13 @@ func (c *configuration) engineConfig(log func([]engine.Entry)) engine.Config {
 			p.ActsAfterReply, p.TrustsAnswers = *d.ActsAfterReply, !*d.ActsAfterReply
 		}
 		if d.CallTimeout != nil {
-			p.Climb, p.Descend = *d.CallTimeout, *d.CallTimeout
+			p.SetUp, p.TearDown = *d.CallTimeout, *d.CallTimeout
 		}
 		if d.UnstageTimeout != nil {
 			p.Unstage = *d.UnstageTimeout
 		}
-		if d.Settle != nil {
-			p.Settle = max(*d.Settle, noSettle)
+		if d.LateWindow != nil {
+			p.LateWindow = max(*d.LateWindow, noLateWindow)
 		}
 		drivers[name] = p
 	}
@@ -262,16 +264,16 @@ func (c *configuration) engineConfig(log func([]engine.Entry)) engine.Config {
 			return core.PodUID(manifest.PodUID(node, namespace, name))
 		},
 		NoRuntime: true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
-		Settle: max(c.CSI.Settle, noSettle), Drivers: drivers, JournalBytes: int64(c.JournalBytes), Log: log,
+		LateWindow: max(c.CSI.LateWindow, noLateWindow), Drivers: drivers, JournalBytes: int64(c.JournalBytes), Log: log,
 	}
 }
 
-// lateWindow is how long the answer of a call that is over time is of use: until the longest settle time has passed.
+// lateWindow is how long the answer of a call that is over time is of use: until the longest late window has passed.
 func (c *configuration) lateWindow() time.Duration {
-	longest := max(c.CSI.Settle, time.Second)
+	longest := max(c.CSI.LateWindow, time.Second)
 	for _, d := range c.CSI.PerDriver {
-		if d.Settle != nil {
-			longest = max(longest, *d.Settle)
+		if d.LateWindow != nil {
+			longest = max(longest, *d.LateWindow)
 		}
 	}
 	return longest

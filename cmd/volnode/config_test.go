@@ -28,9 +28,9 @@ metrics: {address: "127.0.0.1:9810"}
 csi:
   callTimeout: 5m
   unstageTimeout: 40s
-  settle: 90s
+  lateWindow: 90s
   perDriver:
-    san.example.com: {callTimeout: 10m, settle: 0s, actsAfterReply: true}
+    san.example.com: {callTimeout: 10m, lateWindow: 0s, actsAfterReply: true}
     nfs.example.com: {publishesWithoutMount: true}
 journalBytes: 8Mi
 logging: {format: json, level: debug}
@@ -45,14 +45,27 @@ logging: {format: json, level: debug}
 	require.True(t, e.NoRuntime)
 	require.EqualValues(t, 8<<20, e.JournalBytes)
 	require.Equal(t, []time.Duration{5 * time.Minute, 40 * time.Second, 90 * time.Second},
-		[]time.Duration{e.CallTimeout, e.UnstageTimeout, e.Settle})
+		[]time.Duration{e.CallTimeout, e.UnstageTimeout, e.LateWindow})
 	san := e.Drivers["san.example.com"]
-	require.Equal(t, 10*time.Minute, san.Climb)
-	require.Equal(t, noSettle, san.Settle, "none, and not the default")
+	require.Equal(t, 10*time.Minute, san.SetUp)
+	require.Equal(t, noLateWindow, san.LateWindow, "none, and not the default")
 	require.True(t, san.ActsAfterReply)
-	require.Zero(t, e.Drivers["nfs.example.com"].Settle, "the default")
+	require.Zero(t, e.Drivers["nfs.example.com"].LateWindow, "the default")
 	require.True(t, e.Drivers["nfs.example.com"].PublishesWithoutMount)
 	require.Equal(t, 90*time.Second, c.lateWindow())
+}
+
+func TestAKeyOfAnEarlierVersionIsReadAndNamed(t *testing.T) {
+	c, _, err := parseConfiguration([]byte(configHead + "csi:\n  settle: 90s\n  perDriver: {a.b: {settle: 5s}}\n"))
+	require.NoError(t, err)
+	require.Equal(t, 90*time.Second, c.CSI.LateWindow)
+	require.Equal(t, 5*time.Second, *c.CSI.PerDriver["a.b"].LateWindow)
+	require.Equal(t, []string{
+		"line 4: csi.settle is now called csi.lateWindow",
+		"line 5: csi.perDriver.a.b.settle is now called csi.perDriver.a.b.lateWindow",
+	}, c.former)
+	_, _, err = parseConfiguration([]byte(configHead + "csi: {settle: 90s, lateWindow: 1s}"))
+	require.ErrorContains(t, err, `key "csi.lateWindow" is given twice`)
 }
 
 func TestTheExampleConfigurationIsTheDefault(t *testing.T) {
@@ -79,8 +92,8 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 		},
 		{"key like no other", configHead + "xyzzy: 1", `:3: unknown key "xyzzy"; known here: apiVersion, csi,`},
 		{
-			"unknown key of a driver", configHead + "csi: {perDriver: {a.b: {setle: 1s}}}",
-			`unknown key "csi.perDriver.a.b.setle"; did you mean "settle"?`,
+			"unknown key of a driver", configHead + "csi: {perDriver: {a.b: {lateWindw: 1s}}}",
+			`unknown key "csi.perDriver.a.b.lateWindw"; did you mean "lateWindow"?`,
 		},
 		{"double key", configHead + "nodeName: a\nnodeName: b", `:4: key "nodeName" is given twice, first in line 3`},
 		{
@@ -105,7 +118,7 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 			":3: csi.callTimeout: 30 has no unit; write 30s",
 		},
 		{"short time", configHead + "csi: {callTimeout: 30ms}", ":3: csi.callTimeout: 30ms is not between 1s and 1h"},
-		{"settle of a driver", configHead + "csi: {perDriver: {a.b: {settle: -1s}}}", "csi.perDriver.a.b.settle: -1s"},
+		{"late window of a driver", configHead + "csi: {perDriver: {a.b: {lateWindow: -1s}}}", "csi.perDriver.a.b.lateWindow: -1s"},
 		{"driver name", configHead + "csi: {perDriver: {a/b: {}}}", "the driver's name has characters outside"},
 		{"bad size", configHead + "journalBytes: much", `:3: journalBytes: "much" is not a size like 4Mi`},
 		{"list for a value", configHead + "nodeName: [a]", ":3: nodeName: must be one value"},
@@ -151,12 +164,12 @@ func TestAllErrorsOfAConfigurationAreTold(t *testing.T) {
 		require.Error(t, err)
 		return strings.ReplaceAll(err.Error(), path, "F")
 	}
-	require.Equal(t, `F:3: unknown key "rotDir"; did you mean "rootDir"?`+"\n"+`F:5: csi.settle: "soon" is not a time like 30s or 2m`+"\n"+
+	require.Equal(t, `F:3: unknown key "rotDir"; did you mean "rootDir"?`+"\n"+`F:5: csi.lateWindow: "soon" is not a time like 30s or 2m`+"\n"+
 		`F:6: unknown key "csi.calTimeout"; did you mean "callTimeout"?`,
 		told("rotDir: /a\ncsi:\n  settle: soon\n  calTimeout: 1s\n"))
 	require.Equal(t, `F:3: socket: "s" is not an absolute path without dots and double slashes`+"\n"+
 		`F:4: mountNamespace: "x" is neither host nor own`+"\n"+`F:5: csi.callTimeout: 1ms is not between 1s and 1h`+"\n"+
-		`F:5: csi.settle: 2h0m0s is not between 0s and 1h`,
+		`F:5: csi.lateWindow: 2h0m0s is not between 0s and 1h`,
 		told("socket: s\nmountNamespace: x\ncsi: {callTimeout: 1ms, settle: 2h}\n"))
 }
 

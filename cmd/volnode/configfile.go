@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -113,8 +114,11 @@ func atLines(path string, err error, lines map[string]int) error {
 // parseConfiguration is strict: a key that is unknown or given twice, an alias, or a second document is an error.
 // It also returns the line of each key.
 func parseConfiguration(content []byte) (configuration, map[string]int, error) {
-	c, k := defaultConfiguration(), keys{lines: map[string]int{}}
+	c, k := defaultConfiguration(), keys{lines: map[string]int{}, former: map[string]string{}}
 	err := c.parse(content, k)
+	for _, name := range slices.Sorted(maps.Keys(k.former)) {
+		c.former = append(c.former, fmt.Sprintf("line %d: %s is now called %s", k.lines[name], k.former[name], name))
+	}
 	return c, k.lines, err
 }
 
@@ -150,8 +154,14 @@ func (c *configuration) parse(content []byte, k keys) error {
 	return nil
 }
 
-// keys are the keys of a file.
-type keys struct{ lines map[string]int }
+// keys are the keys of a file: the line of each, and what it was called, where the file calls it as earlier versions did.
+type keys struct {
+	lines  map[string]int
+	former map[string]string
+}
+
+// formerKeys are the names that keys had in earlier versions. They are read, and the log tells the new name.
+var formerKeys = map[string]string{"settle": "lateWindow"}
 
 // check walks a node beside the type that it will be decoded into.
 func (k keys) check(n *yaml.Node, t reflect.Type, at string) error {
@@ -173,6 +183,12 @@ func (k keys) check(n *yaml.Node, t reflect.Type, at string) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		name := join(at, key.Value)
+		if now, is := formerKeys[key.Value]; is && !isMap {
+			if _, isHere := fieldOf(t, now); isHere {
+				k.former[join(at, now)] = name
+				key.Value, name = now, join(at, now)
+			}
+		}
 		if line, twice := first[key.Value]; twice {
 			all = append(all, &lineError{key.Line, fmt.Sprintf("key %q is given twice, first in line %d", name, line)})
 			continue

@@ -89,6 +89,9 @@ func serve(c configuration, traceFile string) error {
 		d.sinks = append(d.sinks, n.sink)
 	}
 	defer func() { d.sinks.flush(flushTime) }()
+	for _, key := range c.former {
+		d.log.Warn("the configuration uses a key of an earlier version", "key", key)
+	}
 	// gRPC would write to standard error itself, and wait for it. What it has to say comes with the errors of its
 	// calls.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))

@@ -45,7 +45,7 @@ func TestAPodComesUpAndGoes(t *testing.T) {
 	require.Equal(t, "all gone\n", r.must("wait", "all", "--for=gone"))
 	require.Zero(t, r.mountsBelow())
 	require.Zero(t, r.status().Journal.Records)
-	require.Contains(t, r.daemon.logged(), `"msg":"operation","op":"1","verb":"climb"`)
+	require.Contains(t, r.daemon.logged(), `"msg":"operation","op":"1","verb":"setup"`)
 }
 
 func TestThePlanCountsVolumesThatWait(t *testing.T) {
@@ -94,7 +94,7 @@ func TestStopLeavesMountsAndTheNextRunGoesOn(t *testing.T) {
 	r.start()
 	r.until("busy")
 	require.Regexp(t, `(?m)^demo/web +scratch `, r.must("status", "--no-headers"))
-	require.Regexp(t, `(?m)^- +descend +emptydir/\S+ +demo/web$`, r.must("plan"))
+	require.Regexp(t, `(?m)^- +teardown +emptydir/\S+ +demo/web$`, r.must("plan"))
 	require.Equal(t, exitNotReady, r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=10ms").status)
 	r.must("wait", "pod/demo/other", "--for=gone")
 	require.NoError(t, open.Close())
@@ -290,13 +290,13 @@ func TestThePlanIsWhatWillBeDone(t *testing.T) {
 	r.start()
 	r.apply("pod.yaml", driver.manifests(""))
 	<-driver.staging
-	require.Regexp(t, `(?m)^\+ +climb +csi\.publish/\S+ +demo/db$`, r.must("plan"))
+	require.Regexp(t, `(?m)^\+ +setup +csi\.publish/\S+ +demo/db$`, r.must("plan"))
 	var steps []planStep
 	require.NoError(t, json.Unmarshal([]byte(r.must("plan", "-o", "json")), &steps))
 	require.NotEmpty(t, steps)
 	s := r.status()
 	require.Equal(t, engine.Working, s.Pods[0].State)
-	require.Contains(t, r.must("status"), "climb csi.stage/fake.example.com^vol-1 for ")
+	require.Contains(t, r.must("status"), "setup csi.stage/fake.example.com^vol-1 for ")
 }
 
 func TestTheTraceHasTheCalls(t *testing.T) {

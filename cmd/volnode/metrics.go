@@ -126,9 +126,9 @@ func pluginName(kind string) string {
 
 // operationName is the kubelet's name of what a verb does to a kind of rung.
 func operationName(kind, verb string) string {
-	name := map[string]string{"climb": "volume_mount", "refresh": "volume_mount", "descend": "volume_unmount"}
+	name := map[string]string{"setup": "volume_mount", "refresh": "volume_mount", "teardown": "volume_unmount"}
 	if strings.HasSuffix(kind, ".stage") {
-		name = map[string]string{"climb": "mount_device", "refresh": "mount_device", "descend": "unmount_device"}
+		name = map[string]string{"setup": "mount_device", "refresh": "mount_device", "teardown": "unmount_device"}
 	}
 	if n, ok := name[verb]; ok {
 		return n

@@ -30,6 +30,7 @@ func lives(t *testing.T, foreign, pods int) map[string]uint64 {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	others, root := filepath.Join(dir, "others"), filepath.Join(dir, "root")
+	deletionsLog := filepath.Join(root, "volnode", "deletions.log")
 	require.NoError(t, os.Mkdir(others, 0o755))
 	require.NoError(t, unix.Mount("others", others, "tmpfs", 0, ""))
 	t.Cleanup(func() { require.NoError(t, unix.Unmount(others, unix.MNT_DETACH)) })
@@ -106,7 +107,10 @@ func lives(t *testing.T, foreign, pods int) map[string]uint64 {
 		for i := range 5 {
 			live(types.UID(fmt.Sprintf("00000000-0000-4000-8000-0000000001%d%d", round, i)))
 		}
-		for what, n := range costs(host.MountsRead()-begun, before, meter.Counts(), worked, *looked.Load()) {
+		after := meter.Counts()
+		// A write of the log of deletions that takes long has it read again, which says nothing of what a volume costs.
+		after.Read -= after.ReadOf[deletionsLog] - before.ReadOf[deletionsLog]
+		for what, n := range costs(host.MountsRead()-begun, before, after, worked, *looked.Load()) {
 			if was, ok := least[what]; !ok || n < was {
 				least[what] = n
 			}

@@ -11,7 +11,7 @@ import (
 
 const planHelp = `plan shows the operations that are to come, in order, if all goes well. Nothing is done.
 
-  ?  look       + climb (bring up)       ~ refresh       - descend (take down)`
+  ?  inspect    + setup    ~ refresh    - teardown`
 
 func planCommand(c *client) *cobra.Command {
 	var output string
@@ -70,7 +70,7 @@ func printPlan(w io.Writer, steps []planStep, waiting int) {
 		fmt.Fprintln(w, "nothing to do")
 		return
 	}
-	signs := map[string]string{"look": "?", "climb": "+", "refresh": "~", "descend": "-"}
+	signs := map[string]string{"inspect": "?", "setup": "+", "refresh": "~", "teardown": "-"}
 	t := newTable(w)
 	for _, s := range steps {
 		pod := s.Name

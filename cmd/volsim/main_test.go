@@ -225,9 +225,9 @@ func TestReplayShowsTheSameTrace(t *testing.T) {
 func TestDemoShowsOperationsAsVolnodeDoes(t *testing.T) {
 	_, out, _ := volsim("run", "demo")
 	for _, line := range []string{
-		"verb=climb rung=csi.stage/csi.volnode.dev^", "verb=climb rung=csi.publish/csi.volnode.dev^",
-		"verb=climb rung=emptydir/",
-		"verb=descend rung=csi.publish/", "verb=descend rung=csi.stage/", "verb=descend rung=emptydir/",
+		"verb=setup rung=csi.stage/csi.volnode.dev^", "verb=setup rung=csi.publish/csi.volnode.dev^",
+		"verb=setup rung=emptydir/",
+		"verb=teardown rung=csi.publish/", "verb=teardown rung=csi.stage/", "verb=teardown rung=emptydir/",
 	} {
 		require.Equal(t, 1, strings.Count(out, line), line)
 	}

@@ -20,7 +20,7 @@ type operation struct {
 
 func (o operation) String() string { return fmt.Sprintf("%-8s %-12s %s", o.verb, o.kind, o.outcome) }
 
-// operationField finds the fields of a text line: verb=climb rung="csi.stage/…".
+// operationField finds the fields of a text line: verb=setup rung="csi.stage/…".
 var operationField = regexp.MustCompile(`\b(verb|rung|outcome)=("[^"]*"|\S+)`)
 
 // operationOf reads a line of a log, JSON or text; ok is false if it is about something else.

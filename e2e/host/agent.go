@@ -52,11 +52,11 @@ socket: %s
 csi:
   callTimeout: %s
   unstageTimeout: %s
-  settle: %s
+  lateWindow: %s
 journalBytes: %s
 metrics:
   address: %q
-`, NodeName, h.Root, h.Manifests, h.socket(), h.Settings.CallTimeout, h.Settings.UnstageTimeout, h.Settings.Settle, h.Settings.JournalBytes,
+`, NodeName, h.Root, h.Manifests, h.socket(), h.Settings.CallTimeout, h.Settings.UnstageTimeout, h.Settings.LateWindow, h.Settings.JournalBytes,
 		h.Settings.Metrics)
 	require.NoError(h.T, os.WriteFile(h.Config, []byte(text), 0o600))
 }

@@ -37,15 +37,15 @@ type Host struct {
 
 // Settings are what tests choose of the agent's configuration.
 type Settings struct {
-	CallTimeout, UnstageTimeout, Settle time.Duration
-	JournalBytes                        string
-	Metrics                             string   // address; "" is none
-	Run                                 []string // further arguments of volnode run
+	CallTimeout, UnstageTimeout, LateWindow time.Duration
+	JournalBytes                            string
+	Metrics                                 string   // address; "" is none
+	Run                                     []string // further arguments of volnode run
 }
 
 // Quick makes the bound of a call without a reply a matter of seconds.
 var Quick = Settings{
-	CallTimeout: 2 * time.Second, UnstageTimeout: 2 * time.Second, Settle: time.Second,
+	CallTimeout: 2 * time.Second, UnstageTimeout: 2 * time.Second, LateWindow: time.Second,
 	JournalBytes: "64Ki",
 }
 

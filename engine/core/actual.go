@@ -11,8 +11,8 @@ import (
 
 // rung is one Rung with all that is known of it.
 type rung struct {
-	Rung       // as wanted last, else as recorded
-	owner *pod // its own pod; nil of what pods share
+	Rung        // as wanted last, else as recorded
+	ownPod *pod // its own pod; nil of what pods share
 
 	// The actual state and its evidence.
 	made        []Param      // what the last Done climb, or the recorded one, was started with
@@ -24,20 +24,20 @@ type rung struct {
 	seq         uint64 // of the record
 	state       State
 
-	trusted bool // Unknown, yet nothing was sent since fingerprint was confirmed: a look that finds it again is enough
+	reconfirmable bool // Unknown, yet nothing was sent since fingerprint was confirmed: a look that finds it again is enough
 	// Invariant: no climb that was ever sent can have left anything since the last Done descent began, or none was ever
 	// sent.
-	purged bool
-	looked bool // seen is known
-	veiled bool // nobody could look whether an earlier life has left something at its place
+	noResidue bool
+	inspected bool // seen is known
+	veiled    bool // nobody could look whether an earlier life has left something at its place
 	// found without a record, by what a climb of ours left on disk before its first call: what stands there came after
 	// it
-	traced bool
-	wasUp  bool // containers may have run on it
-	denied bool // an actor said that it is not there, and it was not mended since
+	foundOnDisk bool
+	mayBeUsed   bool // containers may have run on it
+	denied      bool // an actor said that it is not there, and it was not mended since
 	// the actor holds something incompatible, or a descent may have left something: it goes before the next climb
-	negate bool
-	failed bool // with negate: the filesystem that it is, or that it is on, has failed since it came up
+	mustUndo bool
+	failed   bool // with negate: the filesystem that it is, or that it is on, has failed since it came up
 	// a climb that was answered with an error may have left names there that are no mount: they are looked for once
 	sweep bool
 	left  bool // a descent may have had an effect since it last was up: what it holds is given up
@@ -65,14 +65,14 @@ type rung struct {
 // flight is an operation under way.
 type flight struct {
 	Op
-	why     why // it was started
-	since   hal.Instant
-	until   hal.Instant // the bound of its call, as announced; 0 is none
-	quiet   bool        // no climb was without end when it started
-	crowded bool        // another operation on the same volume was in flight at some time
-	sole    bool        // when it started, one call without a known end could act on the volume, and no other
-	isYoung bool        // it keeps others waiting for their turn
-	ended   bool        // its call's answer came late, yet before the operation ended
+	why          why // it was started
+	since        hal.Instant
+	until        hal.Instant // the bound of its call, as announced; 0 is none
+	quiet        bool        // no climb was without end when it started
+	isConcurrent bool        // another operation on the same volume was in flight at some time
+	sole         bool        // when it started, one call without a known end could act on the volume, and no other
+	isYoung      bool        // it keeps others waiting for their turn
+	ended        bool        // its call's answer came late, yet before the operation ended
 }
 
 // uses reports whether the operation stands on the rung key.
@@ -85,10 +85,10 @@ func (c *Core) add(spec Rung) *rung {
 	if c.rungs[spec.Key] != nil {
 		panic(fmt.Sprintf("core: rung %s made twice", spec.Key))
 	}
-	r := &rung{Rung: spec, state: Absent, purged: true, plight: c.none}
+	r := &rung{Rung: spec, state: Absent, noResidue: true, plight: c.none}
 	r.alone[0] = r
 	if _, is := c.veil(r); is {
-		r.state, r.purged, r.veiled = Unknown, false, true
+		r.state, r.noResidue, r.veiled = Unknown, false, true
 	}
 	c.rungs[spec.Key] = r
 	c.fresh = append(c.fresh, r)
@@ -110,20 +110,20 @@ func (c *Core) respec(r *rung, spec *Rung) {
 	c.index(r)
 	c.markAround(r)
 	if grown && r.recorded {
-		c.settle(r) // before the first line of a rung that is new below it
+		c.writeRecord(r) // before the first line of a rung that is new below it
 	}
 }
 
 // shed has a rung that is gone stand on what it is wanted to stand on, and own the paths that it is wanted at, and no
 // more.
-func (c *Core) shed(r *rung) {
+func (c *Core) dropBelow(r *rung) {
 	spec := r.Rung
 	spec.Below = slices.DeleteFunc(slices.Clone(r.Below),
-		func(key hal.Key) bool { return slices.Contains(r.sheds, key) })
+		func(key hal.Key) bool { return slices.Contains(r.droppedBelow, key) })
 	spec.Places = slices.DeleteFunc(slices.Clone(r.Places),
 		func(at string) bool { return slices.Contains(r.vacates, at) })
 	p := r.own()
-	p.sheds, p.vacates = nil, nil
+	p.droppedBelow, p.vacates = nil, nil
 	c.respec(r, &spec)
 }
 
@@ -146,7 +146,7 @@ func (c *Core) remove(r *rung) {
 
 func (c *Core) index(r *rung) {
 	for _, key := range r.Below {
-		c.upon[key] = insert(c.upon[key], r)
+		c.above[key] = insert(c.above[key], r)
 	}
 	if r.Volume != "" {
 		c.volumes[r.Volume] = insert(c.volumes[r.Volume], r)
@@ -158,8 +158,8 @@ func (c *Core) index(r *rung) {
 		c.actors[r.Actor][r.Key] = r
 	}
 	if r.Pod != "" {
-		r.owner = c.pod(r.Pod)
-		r.owner.rungs = insert(r.owner.rungs, r)
+		r.ownPod = c.pod(r.Pod)
+		r.ownPod.rungs = insert(r.ownPod.rungs, r)
 	}
 	c.occupy(r)
 	c.locate(r)
@@ -169,7 +169,7 @@ func (c *Core) unindex(r *rung) {
 	c.vacate(r)
 	c.dislocate(r)
 	for _, key := range r.Below {
-		withdraw(c.upon, key, r)
+		withdraw(c.above, key, r)
 	}
 	withdraw(c.volumes, r.Volume, r)
 	if of := c.actors[r.Actor]; of != nil {
@@ -178,8 +178,8 @@ func (c *Core) unindex(r *rung) {
 			delete(c.actors, r.Actor)
 		}
 	}
-	if p := r.owner; p != nil {
-		r.owner = nil
+	if p := r.ownPod; p != nil {
+		r.ownPod = nil
 		p.rungs = without(p.rungs, r)
 		c.touch(p)
 		c.forgetPod(p)
@@ -253,7 +253,7 @@ func (r *rung) isBare() bool { return r.Pod != "" && len(r.Below) == 0 }
 // rung that stands on nothing, and the other way round. A driver comes back without staging, or its stage was not
 // found: what pods have of the volume then stands on nothing, and still no volume may be unstaged before all of it is
 // unpublished (CSI, NodeUnstageVolume).
-func (c *Core) beside(r *rung) []*rung {
+func (c *Core) siblings(r *rung) []*rung {
 	if r.Pod != "" && !r.isBare() {
 		return nil
 	}
@@ -272,7 +272,7 @@ func (c *Core) beside(r *rung) []*rung {
 func (c *Core) foundations(r *rung, v Verb) []Foundation {
 	fs := make([]Foundation, 0, len(r.Below))
 	for _, b := range c.below(r) {
-		if b.state == Present || v == Descend && len(b.facts) > 0 {
+		if b.state == Present || v == TearDown && len(b.facts) > 0 {
 			f := Foundation{Key: b.Key, Kind: b.Kind, Facts: b.facts, Fingerprint: b.fingerprint}
 			if b.state != Present && b.fingerprint == "" {
 				f.Facts = nil
@@ -287,22 +287,22 @@ func (c *Core) foundations(r *rung, v Verb) []Foundation {
 // may act on it any more. This is what gone means wherever it is told: to who waits, in the status, in the plan, of
 // what is in use.
 func (r *rung) isGone() bool {
-	return r.state == Absent && r.purged && len(r.calls) == 0 && r.op == nil && r.child == ""
+	return r.state == Absent && r.noResidue && len(r.calls) == 0 && r.op == nil && r.child == ""
 }
 
 // lose makes a standing rung Unknown because its object is not what it was, and with it all that stands on it. trusted
 // says whether a look that finds the fingerprint again is enough to believe in it.
-func (c *Core) lose(r *rung, reason string, trusted bool) {
+func (c *Core) lose(r *rung, reason string, reconfirmable bool) {
 	if r.state != Present {
-		r.trusted = r.trusted && trusted
+		r.reconfirmable = r.reconfirmable && reconfirmable
 		return
 	}
-	r.state, r.trusted = Unknown, trusted
+	r.state, r.reconfirmable = Unknown, reconfirmable
 	p := r.own()
 	p.reason = reason
 	p.up, p.down, r.blocked = backoff{}, backoff{}, false
 	c.markAround(r)
-	for _, a := range c.upon[r.Key] {
+	for _, a := range c.above[r.Key] {
 		c.lose(a, fmt.Sprintf("%s below it was lost", r.Key), true)
 	}
 }
@@ -321,7 +321,7 @@ func (c *Core) fall(r *rung, reason string) {
 		p.falls = backoff{}
 	}
 	p.up.until = max(c.now, p.falls.until)
-	p.falls.fail(p.up.until, r.Key, Climb, true)
+	p.falls.fail(p.up.until, r.Key, SetUp, true)
 }
 
 // rises notes when r came up after it fell: only from then on it stands, however long it took to make.
@@ -335,8 +335,8 @@ func (c *Core) rises(r *rung) {
 // after the next intent may be. As long as a climb may act, what it makes is ours, and is not to be taken for what
 // stood there before.
 func (r *rung) saw(fingerprint string) {
-	if r.bound(Climb) == 0 {
-		r.looked, r.traced = true, false
+	if r.bound(SetUp) == 0 {
+		r.inspected, r.foundOnDisk = true, false
 		r.setSeen(fingerprint)
 	}
 }
@@ -353,7 +353,7 @@ func (c *Core) observed(e Observed) {
 	if r.state != Present || r.fingerprint == e.Fingerprint {
 		return
 	}
-	if r.remembers(Descend) != 0 && IsBare(e.Fingerprint) {
+	if r.remembers(TearDown) != 0 && IsBare(e.Fingerprint) {
 		c.distrust(r.Actor)
 	}
 	if c.fails(r, e.Fingerprint) {
@@ -364,7 +364,7 @@ func (c *Core) observed(e Observed) {
 }
 
 // stirred lets a Blocked rung try at once.
-func (c *Core) stirred(key hal.Key) {
+func (c *Core) unblocked(key hal.Key) {
 	if r := c.rungs[key]; r != nil && r.blocked {
 		r.resetBackoff()
 		c.mark(r)

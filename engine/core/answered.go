@@ -34,7 +34,7 @@ func IsBare(fingerprint string) bool {
 
 // side is the index of a verb's side in rung.answered.
 func side(v Verb) int {
-	if v == Descend {
+	if v == TearDown {
 		return 1
 	}
 	return 0
@@ -64,7 +64,7 @@ func (r *rung) remembers(v Verb) hal.Instant {
 // awaitsEffect: r is down, and only a climb that was answered with an error could bring it up. A descent may still act:
 // that brings nothing up.
 func (r *rung) awaitsEffect() bool {
-	return r.remembers(Climb) != 0 && r.state == Absent && r.purged && r.bound(Climb) == 0 && r.op == nil &&
+	return r.remembers(SetUp) != 0 && r.state == Absent && r.noResidue && r.bound(SetUp) == 0 && r.op == nil &&
 		r.child == ""
 }
 
@@ -73,7 +73,7 @@ func (r *rung) awaitsEffect() bool {
 func (c *Core) sweeps(r *rung) bool { return r.sweep && c.rival(r) == nil }
 
 // isRemembered: nothing of r is left, and a climb that was answered with an error is remembered.
-func (r *rung) isRemembered() bool { return r.remembers(Climb) != 0 && r.isGone() }
+func (r *rung) isRemembered() bool { return r.remembers(SetUp) != 0 && r.isGone() }
 
 // isPast: nobody wants r, nothing is left of it, and it is remembered only to see whether its actor keeps to its
 // answers. It is told to nobody.
@@ -82,7 +82,7 @@ func (c *Core) isPast(r *rung) bool { return r.isRemembered() && c.desire(r) == 
 // forgets lets go of what was remembered until now, or of an actor that is dead.
 func (r *rung) forgets(now hal.Instant, end func(call) bool) bool {
 	is := false
-	for _, v := range [2]Verb{Climb, Descend} {
+	for _, v := range [2]Verb{SetUp, TearDown} {
 		if r.remembers(v) == 0 {
 			continue
 		}
@@ -100,18 +100,18 @@ func (c *Core) lingers(r *rung) {
 		return
 	}
 	r.facts, r.fingerprint, r.generation, r.seq = nil, "", nil, 0
-	r.looked, r.traced = false, false
+	r.inspected, r.foundOnDisk = false, false
 	r.setSeen("")
 	r.phase = Lingering
 	c.batch.Lines = append(c.batch.Lines, Line{Key: r.Key, Record: c.record(r)})
 }
 
 // recallAnswered goes on remembering what an earlier run did. What stands there now came since.
-func (c *Core) recallAnswered(r *rung, fingerprint string, looked bool) {
-	if r.looked = false; !looked {
+func (c *Core) recallAnswered(r *rung, fingerprint string, inspected bool) {
+	if r.inspected = false; !inspected {
 		return // Unknown
 	}
-	r.state, r.purged = Absent, len(r.calls) == 0
+	r.state, r.noResidue = Absent, len(r.calls) == 0
 	if !IsBare(fingerprint) {
 		c.effects = append(c.effects, Found{r.Key, fingerprint})
 	}
@@ -123,7 +123,7 @@ func (c *Core) recallEffects() {
 	for _, f := range c.effects {
 		r := c.rungs[f.Key]
 		o := c.rival(r)
-		isLost := o == nil || o.state == Unknown && o.phase == Confirmed && !o.trusted
+		isLost := o == nil || o.state == Unknown && o.phase == Confirmed && !o.reconfirmable
 		if isLost && c.isForeign(r, f.Fingerprint) {
 			c.appears(r, f.Fingerprint)
 		}
@@ -156,15 +156,15 @@ func (c *Core) isForeign(r *rung, fingerprint string) bool {
 // an error could bring it. So its actor acts after it has answered. What came goes, if nobody wants it.
 func (c *Core) appears(r *rung, fingerprint string) {
 	isKnown := c.acts[r.Actor]
-	r.state, r.purged, r.trusted = Unknown, false, false
-	r.looked = true
+	r.state, r.noResidue, r.reconfirmable = Unknown, false, false
+	r.inspected = true
 	r.setSeen("") // nothing stood there: what does now came by the call
 	r.own().reason = "found " + fingerprint + ", which its driver has made after it had answered with an error"
 	r.resetBackoff()
 	c.lastSeq++
 	r.seq = c.lastSeq // it came last, so it goes before what another volume has there
 	if c.distrust(r.Actor); isKnown {
-		c.settle(r)
+		c.writeRecord(r)
 	}
 	c.displace(r)
 	c.markAround(r)
@@ -175,9 +175,9 @@ func (c *Core) appears(r *rung, fingerprint string) {
 func (c *Core) clears(r *rung) {
 	for _, o := range r.rivals {
 		if o.awaitsEffect() {
-			o.purged, o.looked = false, true
+			o.noResidue, o.inspected = false, true
 			o.setSeen("")
-			c.settle(o)
+			c.writeRecord(o)
 			c.markAround(o)
 		}
 	}
@@ -200,15 +200,15 @@ func (c *Core) distrust(actor string) {
 
 // doubt fences the calls of r that an answer was taken to have ended.
 func (c *Core) doubt(r *rung) {
-	for _, v := range [2]Verb{Climb, Descend} {
+	for _, v := range [2]Verb{SetUp, TearDown} {
 		if r.remembers(v) == 0 {
 			continue
 		}
 		k := &r.answered[side(v)]
 		r.fence(call{verb: v, until: k.until, instance: k.instance, answer: Failed})
-		r.purged = r.purged && v != Climb
+		r.noResidue = r.noResidue && v != SetUp
 		*k = answered{}
-		c.settle(r)
+		c.writeRecord(r)
 		c.markAround(r)
 	}
 }
@@ -243,7 +243,7 @@ func (c *Core) acted(r *rung) bool { return r.Limits.ActsAfterReply || c.acts[r.
 // so of what is not the mount beside: the fingerprint of that volume, if it is up. If it is in doubt it may be its own,
 // unless it is Blocked: its driver lets go of it, and what is there is not its own. Of those that changed after the
 // Step numbered since, nothing that was read then tells. Only those above, at and below some paths; nil is all.
-func (c *Core) Remembered(paths []string, since uint64, f func(key hal.Key, path, beside string)) {
+func (c *Core) Remembered(paths []string, since uint64, f func(key hal.Key, path, siblings string)) {
 	for _, r := range c.concerned(paths, true) {
 		if !r.awaitsEffect() || r.changed > since {
 			continue
@@ -278,10 +278,10 @@ func (r *rung) params() []Param {
 
 // openText says which call may still act on r, "" if none: whether it was answered is what a person asks first.
 func (c *Core) openText(r *rung) string {
-	v := Climb
+	v := SetUp
 	does := " may still bring it up"
-	if r.bound(Climb) == 0 {
-		v, does = Descend, " may still take it down"
+	if r.bound(SetUp) == 0 {
+		v, does = TearDown, " may still take it down"
 	}
 	i := slices.IndexFunc(r.calls, func(k call) bool { return k.verb == v && k.until == r.bound(v) })
 	if i < 0 {

@@ -66,14 +66,14 @@ func jitter(d time.Duration, key hal.Key, v Verb, attempt int) time.Duration {
 
 // wait is the wait that stands before a verb.
 func (p *plight) wait(v Verb) *backoff {
-	if v == Descend {
+	if v == TearDown {
 		return &p.down
 	}
 	return &p.up
 }
 
 // calm ends the wait before a verb.
-func (r *rung) calm(v Verb) {
+func (r *rung) clearBackoff(v Verb) {
 	if *r.wait(v) != (backoff{}) {
 		*r.own().wait(v) = backoff{}
 	}
@@ -81,8 +81,8 @@ func (r *rung) calm(v Verb) {
 
 // resetBackoff lets both directions try at once.
 func (r *rung) resetBackoff() {
-	r.calm(Climb)
-	r.calm(Descend)
+	r.clearBackoff(SetUp)
+	r.clearBackoff(TearDown)
 	if r.falls != (backoff{}) {
 		r.own().falls = backoff{}
 	}

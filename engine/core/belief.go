@@ -16,13 +16,13 @@ type Belief struct {
 	HasChild    bool   // a helper of an earlier run may act on it
 	IsGone      bool   // Absent for good: nothing is left and nothing can come
 	// Absent by a descent that began before the end of every climb: it will be taken down once more
-	IsDoubtful  bool
-	IsWanted    bool        // by a pod, or by a rung that stands on it
-	IsHeldBack  bool        // it must be made anew, once no container runs on it
-	IsDisplaced bool        // containers run on what another volume has at its path
-	IsTimed     bool        // it waits for a time, and then something is done
-	ClimbOpen   hal.Instant // bound of climbs without a known end, 0 for none
-	DescendOpen hal.Instant // the same of descents
+	IsDoubtful   bool
+	IsWanted     bool        // by a pod, or by a rung that stands on it
+	IsHeldBack   bool        // it must be made anew, once no container runs on it
+	IsDisplaced  bool        // containers run on what another volume has at its path
+	IsTimed      bool        // it waits for a time, and then something is done
+	SetUpOpen    hal.Instant // bound of climbs without a known end, 0 for none
+	TearDownOpen hal.Instant // the same of descents
 }
 
 // Belief returns what is believed of a rung; false if core knows of no such rung.
@@ -35,10 +35,10 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 		Key: key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, State: r.state, Fingerprint: r.fingerprint,
 		Path:     Value(r.made, "path"),
 		InFlight: r.op != nil, HasChild: r.child != "", IsGone: r.isGone(), IsDoubtful: r.state == Absent &&
-			!r.purged, IsWanted: c.desire(r) == wanted,
+			!r.noResidue, IsWanted: c.desire(r) == wanted,
 		IsHeldBack:  r.isHeldBack(),
 		IsDisplaced: r.next.why == whyPlaceUsed,
-		IsTimed:     c.isTimed(r), ClimbOpen: r.bound(Climb), DescendOpen: r.bound(Descend),
+		IsTimed:     c.isTimed(r), SetUpOpen: r.bound(SetUp), TearDownOpen: r.bound(TearDown),
 	}
 	if r.op != nil {
 		b.Verb = r.op.Verb
@@ -62,13 +62,13 @@ type Prospect struct {
 	Phase      Phase    // of its record
 	IsRecorded bool     // it has one
 	// it is not wanted, and not taken down: containers may run on it, or not all that its pod wants is known
-	IsHeld      bool
-	IsUsed      bool // containers may run on it
-	IsTrusted   bool // if it is Unknown, a look that finds its fingerprint again is enough
-	IsNegated   bool // it goes before the next climb
-	IsDenied    bool // an actor said that it is not there
-	IsShedding  bool // once it is gone, it stands on less, or owns fewer paths
-	IsExclusive bool // nothing else of its volume may be up
+	IsHeld          bool
+	IsUsed          bool // containers may run on it
+	IsReconfirmable bool // if it is Unknown, a look that finds its fingerprint again is enough
+	MustUndo        bool // it goes before the next climb
+	IsDenied        bool // an actor said that it is not there
+	DropsBelow      bool // once it is gone, it stands on less, or owns fewer paths
+	IsExclusive     bool // nothing else of its volume may be up
 }
 
 // Prospect returns what decides what is done about a rung next; false if core knows of no such rung.
@@ -79,8 +79,8 @@ func (c *Core) Prospect(key hal.Key) (Prospect, bool) {
 	}
 	return Prospect{
 		Change: c.change(r), Phase: r.phase, IsRecorded: r.recorded, IsHeld: c.desire(r) == held, IsUsed: c.runs(r),
-		IsTrusted: r.trusted,
-		IsNegated: r.negate, IsDenied: r.denied, IsShedding: len(r.sheds)+len(r.vacates) > 0,
+		IsReconfirmable: r.reconfirmable,
+		MustUndo:        r.mustUndo, IsDenied: r.denied, DropsBelow: len(r.droppedBelow)+len(r.vacates) > 0,
 		IsExclusive: r.Exclusive != "",
 	}, true
 }

@@ -24,7 +24,7 @@ func (c *Core) Clone() *Core {
 		return out
 	}
 	d.order = list(c.order)
-	d.upon, d.volumes, d.places = cloneIndex(c.upon, list), cloneIndex(c.volumes, list), cloneIndex(c.places, list)
+	d.above, d.volumes, d.places = cloneIndex(c.above, list), cloneIndex(c.volumes, list), cloneIndex(c.places, list)
 	for _, of := range c.sorted() {
 		r := copies[of]
 		if len(of.rivals) > 0 {
@@ -55,7 +55,7 @@ func (c *Core) Clone() *Core {
 		p.alone[0] = &p
 		d.pods[uid] = &p
 		for _, r := range p.rungs {
-			r.owner = &p
+			r.ownPod = &p
 		}
 		for _, key := range p.tops {
 			d.rungs[key].join(&p)
@@ -116,18 +116,18 @@ func (c *Core) Plan(events ...Event) []Op {
 	for len(plan) < planLimit {
 		if len(queue) == 0 {
 			at := d.NextWake()
-			if at == 0 || d.isSettled() {
+			if at == 0 || d.isAtRest() {
 				return plan
 			}
 			queue = d.Step(at, Wake{}).Start
 			continue
 		}
 		op := queue[0]
-		if op.Verb != Look {
+		if op.Verb != Inspect {
 			plan = append(plan, op)
 		}
 		done := Completed{Op: op.ID, Result: Result{Outcome: hal.Done, Facts: op.Facts, Fingerprint: op.Fingerprint}}
-		if op.Verb == Climb && op.Fingerprint == "" {
+		if op.Verb == SetUp && op.Fingerprint == "" {
 			done.Result.Fingerprint = "planned"
 		}
 		queue = append(queue[1:], d.Step(d.now, done).Start...)
@@ -135,8 +135,8 @@ func (c *Core) Plan(events ...Event) []Op {
 	return plan
 }
 
-// isSettled reports whether time alone changes nothing worth planning: only refreshes are left.
-func (c *Core) isSettled() bool {
+// isAtRest reports whether time alone changes nothing worth planning: only refreshes are left.
+func (c *Core) isAtRest() bool {
 	return !slices.ContainsFunc(c.sorted(), c.isTimed)
 }
 

@@ -14,16 +14,16 @@ func sortByKey(rs []*rung) {
 // start puts an operation on r into the batch, behind the line that announces it.
 func (c *Core) start(r *rung, v Verb) {
 	c.lastOp++
-	limit := r.Limits.Climb
+	limit := r.Limits.SetUp
 	params := r.made
 	switch v {
-	case Descend:
-		if limit = r.Limits.Descend; c.desire(r) == wanted || r.state == Unknown {
+	case TearDown:
+		if limit = r.Limits.TearDown; c.desire(r) == wanted || r.state == Unknown {
 			c.clears(r)
 		}
-	case Climb, Refresh:
+	case SetUp, Refresh:
 		params = r.Want
-	case Look:
+	case Inspect:
 		limit = 0
 	}
 	if params == nil {
@@ -32,22 +32,22 @@ func (c *Core) start(r *rung, v Verb) {
 	op := Op{
 		ID: c.lastOp, Verb: v, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
 		Params: params, Facts: r.facts, Below: c.foundations(r, v), Fingerprint: r.fingerprint, Seen: r.seen,
-		First: r.state == Absent && r.purged && len(r.calls) == 0, Quiet: r.bound(Climb) == 0, Left: r.left,
+		First: r.state == Absent && r.noResidue && len(r.calls) == 0, Quiet: r.bound(SetUp) == 0, Left: r.left,
 	}
 	if limit > 0 {
 		op.Deadline = c.now.Add(limit)
 	}
-	r.sweep = r.sweep && v == Look
+	r.sweep = r.sweep && v == Inspect
 	r.op = c.flight()
 	*r.op = flight{
 		Op: op, why: r.next.why, since: c.now, until: r.within(op.Deadline), quiet: op.Quiet,
 		sole: c.hasSole(r),
 	}
-	c.crowd(r)
+	c.markConcurrent(r)
 	c.ops[op.ID] = r
 	c.begins(r)
 	r.changed = c.step
-	if v == Climb && r.seq == 0 {
+	if v == SetUp && r.seq == 0 {
 		c.lastSeq++
 		r.seq = c.lastSeq
 	}
@@ -75,13 +75,13 @@ func (c *Core) land(f *flight) {
 }
 
 // crowd notes which operations on one volume are in flight together: an ABORTED among them shows a serial actor.
-func (c *Core) crowd(r *rung) {
-	if r.Volume == "" || r.op.Verb == Look {
+func (c *Core) markConcurrent(r *rung) {
+	if r.Volume == "" || r.op.Verb == Inspect {
 		return
 	}
 	for _, o := range c.volumes[r.Volume] {
-		if o != r && o.op != nil && o.op.Verb != Look {
-			o.op.crowded, r.op.crowded = true, true
+		if o != r && o.op != nil && o.op.Verb != Inspect {
+			o.op.isConcurrent, r.op.isConcurrent = true, true
 		}
 	}
 }
@@ -99,14 +99,14 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	r.changed = c.step
 	r.blocked = res.Blocked
 	r.setReason(res.Reason)
-	c.hear(r, in, res)
+	c.learnFromReply(r, in, res)
 	switch in.Verb {
-	case Look:
-		c.lookedAt(r, res)
-	case Climb, Refresh:
-		c.climbed(r, in, res)
-	case Descend:
-		c.descended(r, in, res)
+	case Inspect:
+		c.inspectEnded(r, res)
+	case SetUp, Refresh:
+		c.setUpEnded(r, in, res)
+	case TearDown:
+		c.tearDownEnded(r, in, res)
 	}
 	if res.Outcome != hal.Done {
 		c.setBack(r, in, res)
@@ -120,8 +120,8 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	if res.AboveUnknown {
 		c.contradict(r)
 	}
-	if in.Verb != Look {
-		c.settle(r)
+	if in.Verb != Inspect {
+		c.writeRecord(r)
 		c.displace(r)
 	}
 	c.markAround(r)
@@ -136,7 +136,7 @@ func (c *Core) complete(id hal.OpID, res Result) {
 // setBack starts the wait before the next attempt. An ABORTED that another call of ours explains costs nothing: it is
 // retried when that call ends.
 func (c *Core) setBack(r *rung, in *flight, res Result) {
-	if res.Answer == Aborted && in.crowded {
+	if res.Answer == Aborted && in.isConcurrent {
 		c.serial[r.Actor] = true
 		return
 	}
@@ -156,9 +156,9 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 func (c *Core) deny(r *rung) {
 	for _, b := range c.below(r) {
 		c.fall(b, "its driver denies it: "+r.reason)
-		b.trusted, b.denied = false, true
-		if b.bound(Climb) == 0 {
-			b.looked, b.traced = false, false // what stands there by now need not be what did
+		b.reconfirmable, b.denied = false, true
+		if b.bound(SetUp) == 0 {
+			b.inspected, b.foundOnDisk = false, false // what stands there by now need not be what did
 		}
 	}
 }
@@ -167,48 +167,48 @@ func (c *Core) deny(r *rung) {
 // stands on r. A call that only a lost journal knew of may have come since the start. What it has made goes before r,
 // and no look tells of all that an actor holds.
 func (c *Core) contradict(r *rung) {
-	for _, a := range c.upon[r.Key] {
+	for _, a := range c.above[r.Key] {
 		if a.isGone() && c.desire(a) == wanted {
-			a.state, a.purged, a.looked, a.traced = Unknown, false, false, true
+			a.state, a.noResidue, a.inspected, a.foundOnDisk = Unknown, false, false, true
 			a.setReason("its driver says that " + string(r.Key) + " is in use")
 			c.markAround(a)
 		}
 	}
 }
 
-func (c *Core) lookedAt(r *rung, res Result) {
+func (c *Core) inspectEnded(r *rung, res Result) {
 	if res.Outcome != hal.Done {
 		return
 	}
 	switch {
-	case r.state == Unknown && r.trusted && res.Fingerprint == r.fingerprint:
-		r.state, r.denied, r.left, r.wasUp = Present, false, false, r.Pod != ""
-		r.calm(Climb)
-		c.settle(r)
+	case r.state == Unknown && r.reconfirmable && res.Fingerprint == r.fingerprint:
+		r.state, r.denied, r.left, r.mayBeUsed = Present, false, false, r.Pod != ""
+		r.clearBackoff(SetUp)
+		c.writeRecord(r)
 		c.resetAbove(r)
-	case r.state == Unknown && r.trusted && c.fails(r, res.Fingerprint):
-	case r.state == Unknown && r.trusted:
-		r.trusted = false
+	case r.state == Unknown && r.reconfirmable && c.fails(r, res.Fingerprint):
+	case r.state == Unknown && r.reconfirmable:
+		r.reconfirmable = false
 		c.intruded(r, res.Fingerprint)
 		r.saw(res.Fingerprint)
 	case (r.awaitsEffect() || r.sweep) && c.isForeign(r, res.Fingerprint):
 		r.sweep = false
 		c.appears(r, res.Fingerprint)
 	case r.sweep && res.Fingerprint != "" && IsBare(res.Fingerprint):
-		r.sweep, r.state, r.purged = false, Unknown, false
-		r.looked = true
+		r.sweep, r.state, r.noResidue = false, Unknown, false
+		r.inspected = true
 		r.setSeen("") // nothing was there when it was gone
 		r.own().reason = "found " + res.Fingerprint + ", which its driver has made after it had answered with an error"
 	default:
 		if r.isGone() && c.intruded(r, res.Fingerprint) {
-			r.looked = false // what was seen goes before r climbs, and what comes then is not known yet
+			r.inspected = false // what was seen goes before r climbs, and what comes then is not known yet
 			return
 		}
-		r.looked, r.sweep = true, false
+		r.inspected, r.sweep = true, false
 		switch {
 		case res.Fingerprint == r.fingerprint:
 			r.setSeen("") // what stands there is ours
-		case r.traced && !IsBare(res.Fingerprint):
+		case r.foundOnDisk && !IsBare(res.Fingerprint):
 			// it may be ours: a climb takes it if its driver does, and a descent does not unmount it
 			r.setSeen(SeenUnknown)
 		default:
@@ -217,19 +217,19 @@ func (c *Core) lookedAt(r *rung, res Result) {
 	}
 }
 
-func (c *Core) climbed(r *rung, in *flight, res Result) {
+func (c *Core) setUpEnded(r *rung, in *flight, res Result) {
 	switch res.Outcome {
 	case hal.Done:
 		changed := r.state != Present || r.fingerprint != res.Fingerprint
 		c.rises(r)
-		r.state, r.trusted, r.purged, r.negate, r.denied, r.left = Present, true, false, false, false, false
+		r.state, r.reconfirmable, r.noResidue, r.mustUndo, r.denied, r.left = Present, true, false, false, false, false
 		r.failed = false
 		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint
 		c.locate(r)
-		r.wasUp = r.Pod != ""
+		r.mayBeUsed = r.Pod != ""
 		attempts := r.up.attempts
-		r.calm(Climb)
-		r.calm(Descend)
+		r.clearBackoff(SetUp)
+		r.clearBackoff(TearDown)
 		r.setReason(res.Short)
 		r.lacks(res.Short, res.RefreshBy)
 		r.refuses(false)
@@ -256,29 +256,29 @@ func (c *Core) climbed(r *rung, in *flight, res Result) {
 			r.made = in.Params // a descent must know what may have been made
 			c.locate(r)
 		}
-		r.state, r.trusted, r.purged = Unknown, false, false
-		r.negate, r.failed = r.negate || res.NegateFirst, r.failed || res.Failed
+		r.state, r.reconfirmable, r.noResidue = Unknown, false, false
+		r.mustUndo, r.failed = r.mustUndo || res.UndoFirst, r.failed || res.Failed
 	}
 }
 
-func (c *Core) descended(r *rung, in *flight, res Result) {
+func (c *Core) tearDownEnded(r *rung, in *flight, res Result) {
 	r.left = r.left || res.Outcome != hal.NotDone
 	switch res.Outcome {
 	case hal.Done:
-		r.state, r.trusted, r.negate, r.failed = Absent, false, false, false
-		r.purged = in.quiet
-		r.wasUp = false
+		r.state, r.reconfirmable, r.mustUndo, r.failed = Absent, false, false, false
+		r.noResidue = in.quiet
+		r.mayBeUsed = false
 		r.setReason("")
 		r.lacks("", 0)
-		r.calm(Descend) // and not r.up: a climb that is negated each time still waits longer each time
+		r.clearBackoff(TearDown) // and not r.up: a climb that is negated each time still waits longer each time
 	case hal.NotDone:
 		// The known end of a descent that did nothing leaves the rung as it was: a joining pod is not fenced out.
 	case hal.Unknown:
-		r.state, r.trusted = Unknown, false
+		r.state, r.reconfirmable = Unknown, false
 		c.fenceOff(r, in, res)
-		if res.NegateFirst {
+		if res.UndoFirst {
 			// it is not what it was, and no containers run on what is left: they had ended before the descent
-			r.negate, r.wasUp = true, false
+			r.mustUndo, r.mayBeUsed = true, false
 		}
 	}
 }
@@ -305,8 +305,8 @@ func (c *Core) fenceOff(r *rung, in *flight, res Result) {
 // resetAbove lets the rungs that stand on r try at once, since r changed. If their denials make r fall again and again,
 // the wait of fall sets the pace.
 func (c *Core) resetAbove(r *rung) {
-	for _, a := range c.upon[r.Key] {
-		a.calm(Climb)
+	for _, a := range c.above[r.Key] {
+		a.clearBackoff(SetUp)
 	}
 }
 

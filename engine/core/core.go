@@ -21,7 +21,7 @@ type Core struct {
 	fresh []*rung // those that came since, unsorted
 	stale bool    // some of order or fresh have gone since
 	// the rungs that name a key in Below, sorted by key; the key itself need not exist
-	upon    map[hal.Key][]*rung
+	above   map[hal.Key][]*rung
 	volumes map[string][]*rung           // by Volume
 	places  map[string][]*rung           // by each of Places
 	atlas   *rung                        // by where they stand: see spot
@@ -68,7 +68,7 @@ type Start struct {
 	HasRun   bool
 	Records  []Record // of the journal
 	Found    []Found  // what stands at the place of each record; a missing one could not be read
-	Strays   []Rung   // found on the node without a record: Want is what can be told of them
+	Orphans  []Rung   // found on the node without a record: Want is what can be told of them
 	Children []ChildSeen
 	// Forgive names the actors that were seen to act after they had answered, and that the operator trusts again.
 	Forgive []string
@@ -92,7 +92,7 @@ type Found struct {
 func New(s Start) *Core {
 	c := &Core{
 		now: s.Now, boot: s.Boot, limit: cmp.Or(s.InFlight, MaxInFlight), covers: s.Covers, hidden: s.Hidden,
-		rungs: map[hal.Key]*rung{}, upon: map[hal.Key][]*rung{}, volumes: map[string][]*rung{},
+		rungs: map[hal.Key]*rung{}, above: map[hal.Key][]*rung{}, volumes: map[string][]*rung{},
 		places: map[string][]*rung{},
 		actors: map[string]map[hal.Key]*rung{}, pods: map[PodUID]*pod{}, ops: map[hal.OpID]*rung{},
 		open: map[hal.OpID]*rung{}, serial: map[string]bool{},
@@ -111,9 +111,9 @@ func New(s Start) *Core {
 		c.recall(rec, fp, ok)
 		c.doubtBoot(rec, found)
 	}
-	for _, stray := range s.Strays {
-		if c.rungs[stray.Key] == nil {
-			c.trace(stray)
+	for _, orphan := range s.Orphans {
+		if c.rungs[orphan.Key] == nil {
+			c.addOrphan(orphan)
 		}
 	}
 	for _, child := range s.Children {
@@ -122,7 +122,7 @@ func New(s Start) *Core {
 	c.recallEffects()
 	c.unseen = slices.Clone(s.Unseen)
 	isTold := func(name string) bool { return !slices.Contains(s.Untold, name) && c.isTold(name) }
-	if !slices.ContainsFunc(s.Strays, func(stray Rung) bool { return stray.Pod == "" }) { // else records are missing
+	if !slices.ContainsFunc(s.Orphans, func(orphan Rung) bool { return orphan.Pod == "" }) { // else records are missing
 		c.unseen = slices.DeleteFunc(c.unseen, isTold)
 	}
 	for _, r := range c.sorted() {
@@ -134,13 +134,13 @@ func New(s Start) *Core {
 }
 
 // recall makes the rung of one record.
-func (c *Core) recall(rec Record, fingerprint string, looked bool) {
+func (c *Core) recall(rec Record, fingerprint string, inspected bool) {
 	if rec.Phase == Lingering && rec.Boot != c.boot {
 		c.batch.Lines = append(c.batch.Lines, Line{Key: rec.Rung.Key, Drop: true})
 		return // the call that it remembers ended with its boot
 	}
 	r := c.add(rec.Rung)
-	r.state, r.purged, r.veiled = Unknown, false, false
+	r.state, r.noResidue, r.veiled = Unknown, false, false
 	r.made, r.facts, r.seq = rec.Rung.Want, rec.Facts, rec.Seq
 	c.locate(r)
 	r.recorded, r.phase, r.left = true, rec.Phase, rec.Phase == Leaving
@@ -148,33 +148,33 @@ func (c *Core) recall(rec Record, fingerprint string, looked bool) {
 	if rec.Boot != c.boot {
 		return // nothing of another boot is mounted, runs or acts on this node, and its fingerprints prove nothing
 	}
-	r.fingerprint, r.generation, r.wasUp = rec.Fingerprint, rec.Generation, rec.WasUp
-	r.looked = true
+	r.fingerprint, r.generation, r.mayBeUsed = rec.Fingerprint, rec.Generation, rec.MayBeUsed
+	r.inspected = true
 	r.setSeen(rec.Seen)
-	r.fence(call{verb: Climb, until: rec.ClimbUntil})
-	r.fence(call{verb: Descend, until: rec.DescendUntil})
-	if rec.AnsweredClimb != 0 || rec.AnsweredDescend != 0 {
-		r.own().answered = &[2]answered{{until: rec.AnsweredClimb}, {until: rec.AnsweredDescend}}
+	r.fence(call{verb: SetUp, until: rec.SetUpUntil})
+	r.fence(call{verb: TearDown, until: rec.TearDownUntil})
+	if rec.AnsweredSetUp != 0 || rec.AnsweredTearDown != 0 {
+		r.own().answered = &[2]answered{{until: rec.AnsweredSetUp}, {until: rec.AnsweredTearDown}}
 	}
 	if c.ActsAfterReply(r.Actor) {
 		c.doubt(r)
 	}
 	if rec.Phase == Lingering {
-		c.recallAnswered(r, fingerprint, looked)
+		c.recallAnswered(r, fingerprint, inspected)
 		return
 	}
 	if rec.Phase != Confirmed && (r.Intent || rec.Phase != Leaving) {
 		// of what a start sees whole, nothing goes on by itself
 		// Of what was being taken from a pod without containers something may be left that its driver has let go of: it
 		// goes before the next climb.
-		r.negate = rec.Phase == Leaving && r.Pod != "" && !rec.WasUp
+		r.mustUndo = rec.Phase == Leaving && r.Pod != "" && !rec.MayBeUsed
 		return
 	}
 	hasProof := rec.Phase == Confirmed || rec.Fingerprint != "" // of what stood there; nothing is found at many a place
-	r.trusted = !looked && hasProof
-	if looked && fingerprint == rec.Fingerprint && hasProof {
-		r.state, r.trusted = Present, true
-	} else if looked && !c.fails(r, fingerprint) {
+	r.reconfirmable = !inspected && hasProof
+	if inspected && fingerprint == rec.Fingerprint && hasProof {
+		r.state, r.reconfirmable = Present, true
+	} else if inspected && !c.fails(r, fingerprint) {
 		r.saw(fingerprint)
 	}
 }
@@ -189,9 +189,9 @@ func (c *Core) doubtBoot(rec Record, found map[hal.Key]string) {
 		slices.ContainsFunc(r.Below, isBare) {
 		return
 	}
-	r.wasUp = true
+	r.mayBeUsed = true
 	r.saw(found[r.Key])
-	c.settle(r)
+	c.writeRecord(r)
 }
 
 // Step takes in one event at instant now and returns what must be done about it. Events may come in any order; those
@@ -240,8 +240,8 @@ func (c *Core) apply(e Event) {
 		c.registered(e.Actor)
 	case Observed:
 		c.observed(e)
-	case Stirred:
-		c.stirred(e.Key)
+	case Unblocked:
+		c.unblocked(e.Key)
 	case Serves:
 		c.serves(e)
 	case Covered:
@@ -295,10 +295,10 @@ func (c *Core) markAround(r *rung) {
 			c.mark(b)
 		}
 	}
-	for _, a := range c.upon[r.Key] {
+	for _, a := range c.above[r.Key] {
 		c.mark(a)
 	}
-	for _, o := range c.beside(r) {
+	for _, o := range c.siblings(r) {
 		c.mark(o)
 	}
 	for _, o := range r.rivals {
@@ -309,8 +309,8 @@ func (c *Core) markAround(r *rung) {
 			c.mark(o)
 		}
 	}
-	if r.owner != nil {
-		c.touch(r.owner)
+	if r.ownPod != nil {
+		c.touch(r.ownPod)
 	}
 }
 
@@ -349,7 +349,7 @@ func (c *Core) childGone(key hal.Key) {
 		r.own().child = ""
 		r.resetBackoff()
 		if r.Kind != "" { // whatever the child did last, it did after the last look
-			r.state, r.purged, r.trusted = Unknown, false, false
+			r.state, r.noResidue, r.reconfirmable = Unknown, false, false
 		}
 		c.markAround(r)
 	}

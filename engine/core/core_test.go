@@ -16,7 +16,7 @@ const second = hal.Instant(time.Second)
 
 // legs is a device that needs one of two sessions, as the ladders of a SAN will be.
 func legs() []core.Rung {
-	limits := core.Limits{Climb: time.Minute, Descend: time.Minute, Settle: time.Minute}
+	limits := core.Limits{SetUp: time.Minute, TearDown: time.Minute, LateWindow: time.Minute}
 	return []core.Rung{
 		{Key: "publish", Kind: "publish", Pod: "p", Below: []hal.Key{"device"}},
 		{Key: "device", Kind: "device", Below: []hal.Key{"session1", "session2"}, Need: 1, Limits: limits},
@@ -43,12 +43,12 @@ func TestOneLegIsEnough(t *testing.T) {
 	c := core.New(core.Start{Now: second, Boot: "b"})
 	c.Step(second, core.AllSynced{})
 	b := c.Step(second, core.Wanted{Pod: "p", Rungs: legs(), Complete: true})
-	require.Equal(t, []string{"#1 climb session1", "#2 climb session2"}, names(b.Start))
+	require.Equal(t, []string{"#1 setup session1", "#2 setup session2"}, names(b.Start))
 	b = c.Step(second, done(2, "sid2"))
-	require.Equal(t, []string{"#3 climb device"}, names(b.Start), "session1 is still logging in")
+	require.Equal(t, []string{"#3 setup device"}, names(b.Start), "session1 is still logging in")
 	require.Equal(t, []core.Foundation{{Key: "session2", Kind: "session", Fingerprint: "sid2"}}, b.Start[0].Below)
 	b = c.Step(second, done(3, "sda"))
-	require.Equal(t, []string{"#4 climb publish"}, names(b.Start))
+	require.Equal(t, []string{"#4 setup publish"}, names(b.Start))
 	c.Step(second, done(4, "mount"))
 	require.True(t, c.Ready("p"))
 	b = c.Step(second, done(1, "sid1"))
@@ -59,29 +59,29 @@ func TestOneLegIsEnough(t *testing.T) {
 
 	c.Step(second, core.Unwanted{Pod: "p"})
 	b = c.Step(second, core.Gone{Pod: "p"})
-	require.Equal(t, []string{"#6 descend publish"}, names(b.Start))
-	require.Equal(t, []string{"#7 descend device"}, names(c.Step(second, done(6, "")).Start))
-	require.Equal(t, []string{"#8 descend session1", "#9 descend session2"}, names(c.Step(second, done(7, "")).Start))
+	require.Equal(t, []string{"#6 teardown publish"}, names(b.Start))
+	require.Equal(t, []string{"#7 teardown device"}, names(c.Step(second, done(6, "")).Start))
+	require.Equal(t, []string{"#8 teardown session1", "#9 teardown session2"}, names(c.Step(second, done(7, "")).Start))
 }
 
 // What is found on the node without a record is Unknown, looked at and taken down, a pod's own part not before its
 // containers are gone.
-func TestStrays(t *testing.T) {
+func TestOrphans(t *testing.T) {
 	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
-	c := core.New(core.Start{Now: second, Boot: "b", Strays: v.rungs("p")})
+	c := core.New(core.Start{Now: second, Boot: "b", Orphans: v.rungs("p")})
 	require.Empty(t, c.Step(second, core.Wake{}).Start)
 	require.Empty(t, c.Step(second, core.AllSynced{}).Start, "unknown is running")
 	require.Equal(t, "held", c.View()[0].Desired)
-	require.Equal(t, []string{"#1 look publish/a/p"}, names(c.Step(second, core.Gone{Pod: "p"}).Start))
+	require.Equal(t, []string{"#1 inspect publish/a/p"}, names(c.Step(second, core.Gone{Pod: "p"}).Start))
 	b := c.Step(second, done(1, "mount"))
-	require.Equal(t, []string{"#2 descend publish/a/p"}, names(b.Start))
+	require.Equal(t, []string{"#2 teardown publish/a/p"}, names(b.Start))
 	require.Equal(t, core.SeenUnknown, b.Start[0].Seen, "it may be of an earlier intent's making")
 	require.True(t, b.Lines[0].Sync)
 	require.Empty(t, c.Step(second, done(2, "")).Start, "a call that no record tells of may still bring it")
 	late := second.Add(time.Hour)
-	require.Equal(t, []string{"#3 descend publish/a/p"}, names(c.Step(late, core.Wake{}).Start))
-	require.Equal(t, []string{"#4 look stage/a"}, names(c.Step(late, done(3, "")).Start))
-	require.Equal(t, []string{"#5 descend stage/a"}, names(c.Step(late, done(4, "")).Start))
+	require.Equal(t, []string{"#3 teardown publish/a/p"}, names(c.Step(late, core.Wake{}).Start))
+	require.Equal(t, []string{"#4 inspect stage/a"}, names(c.Step(late, done(3, "")).Start))
+	require.Equal(t, []string{"#5 teardown stage/a"}, names(c.Step(late, done(4, "")).Start))
 	c.Step(late, done(5, ""))
 	require.Empty(t, c.View())
 	require.Empty(t, c.Pods())
@@ -143,8 +143,8 @@ func TestCloneBeforeTheFirstStep(t *testing.T) {
 	require.Equal(t, c.View(), clone.View())
 
 	c = core.New(start)
-	require.Equal(t, []string{"#1 descend publish/a/p", "#2 descend stage/a"}, names(c.Plan(core.AllSynced{})))
-	require.Equal(t, []string{"#1 descend publish/a/p"}, names(c.Step(second, core.AllSynced{}).Start),
+	require.Equal(t, []string{"#1 teardown publish/a/p", "#2 teardown stage/a"}, names(c.Plan(core.AllSynced{})))
+	require.Equal(t, []string{"#1 teardown publish/a/p"}, names(c.Step(second, core.AllSynced{}).Start),
 		"planning did nothing")
 }
 
@@ -155,13 +155,13 @@ func TestPlan(t *testing.T) {
 	c := core.New(core.Start{Now: second, Boot: "b"})
 	c.Step(second, core.AllSynced{})
 	want := func() core.Wanted { return core.Wanted{Pod: "p", Rungs: v.rungs("p"), Complete: true} }
-	climbs := []string{"#2 climb stage/a", "#4 climb publish/a/p"}
-	require.Equal(t, climbs, names(c.Plan(want())))
+	setUps := []string{"#2 setup stage/a", "#4 setup publish/a/p"}
+	require.Equal(t, setUps, names(c.Plan(want())))
 	finish(c, c.Step(second, want()))
 	require.Empty(t, c.Plan(want()))
 	v.token = "t2"
 	require.Equal(t, []string{"#5 refresh stage/a", "#6 refresh publish/a/p"}, names(c.Plan(want())))
-	require.Equal(t, []string{"#5 descend publish/a/p", "#6 descend stage/a"},
+	require.Equal(t, []string{"#5 teardown publish/a/p", "#6 teardown stage/a"},
 		names(c.Plan(core.Unwanted{Pod: "p"}, core.Gone{Pod: "p"})))
 	require.Empty(t, c.Plan(core.Unwanted{Pod: "p"}), "its containers may still run")
 }
@@ -203,31 +203,31 @@ func TestWhatAVerbIsTold(t *testing.T) {
 	c := core.New(core.Start{Now: second, Boot: "b"})
 	c.Step(second, core.AllSynced{})
 	c.Step(second, core.Wanted{Pod: "p", Rungs: v.rungs("p"), Complete: true})
-	climb := c.Step(second, done(1, "foreign")).Start[0]
+	setUp := c.Step(second, done(1, "foreign")).Start[0]
 	require.Equal(t, core.Op{
-		ID: 2, Verb: core.Climb, Key: "stage/a", Kind: "stage", Volume: "d^a", Actor: "d", Params: v.rungs("p")[1].Want,
+		ID: 2, Verb: core.SetUp, Key: "stage/a", Kind: "stage", Volume: "d^a", Actor: "d", Params: v.rungs("p")[1].Want,
 		Below: []core.Foundation{},
 		Seen:  "foreign", First: true, Quiet: true, Deadline: second.Add(2 * time.Minute),
-	}, climb)
+	}, setUp)
 	facts := []core.Fact{{Name: "device", Value: "8:0"}}
 	c.Step(second, core.Completed{Op: 2, Result: core.Result{Outcome: hal.Done, Facts: facts, Fingerprint: "m"}})
-	climb = c.Step(second, done(3, "")).Start[0]
-	require.Equal(t, []core.Foundation{{Key: "stage/a", Kind: "stage", Facts: facts, Fingerprint: "m"}}, climb.Below)
-	c.Step(second, core.Completed{Op: climb.ID, Result: core.Result{Outcome: hal.Unknown, Fenced: true}})
+	setUp = c.Step(second, done(3, "")).Start[0]
+	require.Equal(t, []core.Foundation{{Key: "stage/a", Kind: "stage", Facts: facts, Fingerprint: "m"}}, setUp.Below)
+	c.Step(second, core.Completed{Op: setUp.ID, Result: core.Result{Outcome: hal.Unknown, Fenced: true}})
 
 	changed := v
 	changed.token = "t2"
 	c.Step(second, core.Wanted{Pod: "p", Rungs: changed.rungs("p"), Complete: true})
 	again := c.Step(second, done(5, "m")).Start
 	for _, op := range again {
-		if op.Verb == core.Climb {
+		if op.Verb == core.SetUp {
 			require.False(t, op.First, "an earlier climb may have left something")
 			require.False(t, op.Quiet)
 			require.Equal(t, "t2", core.Value(op.Params, "token"))
 		}
 	}
-	descend := c.Step(second, core.Unwanted{Pod: "p"}).Start
-	for _, op := range descend {
+	tearDown := c.Step(second, core.Unwanted{Pod: "p"}).Start
+	for _, op := range tearDown {
 		require.False(t, op.Quiet)
 	}
 }
@@ -249,10 +249,10 @@ func TestWhatADescentIsToldOfALostRungBelow(t *testing.T) {
 		c := core.New(start)
 		c.Step(second, core.Gone{Pod: "p"})
 		ops := c.Step(second, core.AllSynced{}).Start
-		if ops[0].Verb == core.Look {
+		if ops[0].Verb == core.Inspect {
 			ops = c.Step(second, done(ops[0].ID, "")).Start
 		}
-		require.Equal(t, core.Descend, ops[0].Verb)
+		require.Equal(t, core.TearDown, ops[0].Verb)
 		require.Equal(t, []core.Foundation{want}, ops[0].Below, boot)
 	}
 }
@@ -264,19 +264,19 @@ func TestADescentWithoutEffectGivesNothingUp(t *testing.T) {
 		c := core.New(core.Start{Now: second, Boot: "b"})
 		c.Step(second, core.AllSynced{})
 		b := c.Step(second, core.Wanted{Pod: "p", Rungs: rungs, Complete: true})
-		for b.Start[0].Verb != core.Climb {
+		for b.Start[0].Verb != core.SetUp {
 			b = c.Step(second, done(b.Start[0].ID, ""))
 		}
 		c.Step(second, done(b.Start[0].ID, "inode 5"))
 		c.Step(second, core.Unwanted{Pod: "p"})
-		descend := c.Step(second, core.Gone{Pod: "p"}).Start[0]
-		require.Equal(t, core.Descend, descend.Verb)
-		c.Step(second, core.Completed{Op: descend.ID, Result: core.Result{Outcome: outcome}})
+		tearDown := c.Step(second, core.Gone{Pod: "p"}).Start[0]
+		require.Equal(t, core.TearDown, tearDown.Verb)
+		c.Step(second, core.Completed{Op: tearDown.ID, Result: core.Result{Outcome: outcome}})
 		start := c.Step(second, core.Wanted{Pod: "p", Rungs: rungs, Complete: true}).Start
 		if outcome == hal.NotDone {
 			start = c.Step(second, core.Observed{Key: "dir", Fingerprint: "", Since: c.Seq()}).Start
 		}
-		for at := 2 * second; len(start) == 0 || start[0].Verb != core.Climb; at += second {
+		for at := 2 * second; len(start) == 0 || start[0].Verb != core.SetUp; at += second {
 			if len(start) > 0 {
 				start = c.Step(at, done(start[0].ID, "")).Start
 				continue
@@ -290,7 +290,7 @@ func TestADescentWithoutEffectGivesNothingUp(t *testing.T) {
 func TestWhatStandsInPlaceOfARungIsNotIt(t *testing.T) {
 	publish := core.Rung{
 		Key: "publish", Kind: "publish", Pod: "p", Intent: true,
-		Limits: core.Limits{Climb: time.Minute, Settle: time.Minute},
+		Limits: core.Limits{SetUp: time.Minute, LateWindow: time.Minute},
 	}
 	up := func(c *core.Core) {
 		c.Step(second, core.AllSynced{})
@@ -307,7 +307,7 @@ func TestWhatStandsInPlaceOfARungIsNotIt(t *testing.T) {
 	up(c)
 	c.Step(second, core.Completed{Op: 2, Result: core.Result{Outcome: hal.Unknown, Fenced: true}})
 	b = c.Step(5*second, core.Wake{})
-	require.Equal(t, []string{"#3 climb publish"}, names(b.Start))
+	require.Equal(t, []string{"#3 setup publish"}, names(b.Start))
 	c.Step(6*second, done(3, "mount 5"))
 	b = c.Step(7*second, core.Observed{Key: "publish", Fingerprint: "mount 9", Since: c.Seq()})
 	require.Empty(t, b.Start[0].Seen, "it may be the late effect of the first call")
@@ -370,7 +370,7 @@ func upAndDown(c *core.Core, name string) {
 func finish(c *core.Core, b core.Batch) {
 	for len(b.Start) > 0 {
 		fingerprint := ""
-		if b.Start[0].Verb == core.Climb {
+		if b.Start[0].Verb == core.SetUp {
 			fingerprint = "m"
 		}
 		b = c.Step(second, done(b.Start[0].ID, fingerprint))
@@ -425,15 +425,15 @@ func BenchmarkRestart(b *testing.B) {
 
 // The journal is lost under a running pod. The trace of the rung was written before its first call, so the mount that
 // stands there is no obstacle: it is climbed without taking that mount for somebody else's.
-func TestStrayThatIsWanted(t *testing.T) {
+func TestOrphanThatIsWanted(t *testing.T) {
 	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
-	c := core.New(core.Start{Now: second, Boot: "b", Strays: v.rungs("p")})
+	c := core.New(core.Start{Now: second, Boot: "b", Orphans: v.rungs("p")})
 	c.Step(second, core.AllSynced{})
 	b := c.Step(second, core.Wanted{Pod: "p", Rungs: v.rungs("p"), Complete: true})
-	require.Equal(t, []string{"#1 climb stage/a"}, names(b.Start))
+	require.Equal(t, []string{"#1 setup stage/a"}, names(b.Start))
 	require.Empty(t, b.Start[0].Seen)
 	require.False(t, b.Start[0].First, "something may be left of an earlier climb")
-	require.Equal(t, []string{"#2 climb publish/a/p"}, names(c.Step(second, done(1, "mount")).Start))
+	require.Equal(t, []string{"#2 setup publish/a/p"}, names(c.Step(second, done(1, "mount")).Start))
 	c.Step(second, done(2, "mount"))
 	require.True(t, c.Ready("p"))
 }

@@ -31,22 +31,22 @@ func TestDecisions(t *testing.T) {
 }
 
 // standing is one row: what is known of the rung.
-type standing struct {
-	state           State
-	trusted, purged bool
-	climb, descent  bool // a call without a known end
+type stateClass struct {
+	state                    State
+	reconfirmable, noResidue bool
+	setUp, tearDown          bool // a call without a known end
 }
 
-func (s standing) String() string {
+func (s stateClass) String() string {
 	text := s.state.String()
 	for _, flag := range []struct {
 		is   bool
 		name string
 	}{
-		{s.trusted, "trusted"},
-		{s.state == Absent && !s.purged, "not for good"},
-		{s.climb, "climb open"},
-		{s.descent, "descent open"},
+		{s.reconfirmable, "reconfirmable"},
+		{s.state == Absent && !s.noResidue, "not for good"},
+		{s.setUp, "setup open"},
+		{s.tearDown, "teardown open"},
 	} {
 		if flag.is {
 			text += ", " + flag.name
@@ -56,14 +56,14 @@ func (s standing) String() string {
 }
 
 // standings are all rows that can be.
-func standings() []standing {
-	var rows []standing
+func stateClasses() []stateClass {
+	var rows []stateClass
 	for _, state := range []State{Absent, Unknown, Present} {
 		for i := range 16 {
-			s := standing{state, i&8 != 0, i&4 == 0, i&1 != 0, i&2 != 0}
+			s := stateClass{state, i&8 != 0, i&4 == 0, i&1 != 0, i&2 != 0}
 			switch {
-			case s.trusted && (state != Unknown || s.descent), s.purged &&
-				(state != Absent || s.climb), state == Present && s.descent:
+			case s.reconfirmable && (state != Unknown || s.tearDown), s.noResidue &&
+				(state != Absent || s.setUp), state == Present && s.tearDown:
 				continue // never: trust ends with a descent, and no climb may come up again for good
 			}
 			rows = append(rows, s)
@@ -104,8 +104,8 @@ func decisions(kind, below, above string) string {
 		heads = append(heads, column.name)
 	}
 	line("", heads)
-	for _, row := range standings() {
-		if kind == "local" && (row.climb || row.descent) {
+	for _, row := range stateClasses() {
+		if kind == "local" && (row.setUp || row.tearDown) {
 			continue // its calls have no time-out
 		}
 		var cells []string
@@ -120,7 +120,7 @@ func decisions(kind, below, above string) string {
 const instant = hal.Instant(time.Second)
 
 // decided sets one situation up and asks for the decision.
-func decided(kind, below, above string, row standing, column asked) string {
+func decided(kind, below, above string, row stateClass, column asked) string {
 	c := New(Start{Now: instant, Boot: "b"})
 	c.synced = !column.unsynced
 	c.pod("p").gone = column.stopped
@@ -138,45 +138,45 @@ func decided(kind, below, above string, row standing, column asked) string {
 		c.add(spec("stage")).state = map[string]State{"present": Present, "unknown": Unknown, "absent": Absent}[below]
 	}
 	r := c.add(mine)
-	r.state, r.trusted, r.purged, r.looked = row.state, row.trusted, row.purged, true
+	r.state, r.reconfirmable, r.noResidue, r.inspected = row.state, row.reconfirmable, row.noResidue, true
 	r.made = []Param{{Name: "opt"}, {Name: "token"}}
-	r.wasUp = mine.Pod != "" && row.state == Present
-	if row.climb {
-		r.fence(call{verb: Climb, until: 2 * instant})
+	r.mayBeUsed = mine.Pod != "" && row.state == Present
+	if row.setUp {
+		r.fence(call{verb: SetUp, until: 2 * instant})
 	}
-	if row.descent {
-		r.fence(call{verb: Descend, until: 2 * instant})
+	if row.tearDown {
+		r.fence(call{verb: TearDown, until: 2 * instant})
 	}
 	top := r
 	if above != "none" {
 		s := spec("publish")
 		s.Below = []hal.Key{r.Key}
 		top = c.add(s)
-		standAbove(c, top, above)
+		presentAbove(c, top, above)
 	}
 	if column.wanted {
 		top.pods = []*pod{c.pod("p")}
 	}
 	if column.held {
-		top.wasUp = true
+		top.mayBeUsed = true
 	}
 	return brief(c, r)
 }
 
-func standAbove(c *Core, top *rung, above string) {
+func presentAbove(c *Core, top *rung, above string) {
 	switch above {
 	case "live":
-		top.state, top.purged, top.wasUp = Present, false, true
+		top.state, top.noResidue, top.mayBeUsed = Present, false, true
 		c.pod("p").gone = false
 	case "dead":
-		top.state, top.purged, top.wasUp = Present, false, true
+		top.state, top.noResidue, top.mayBeUsed = Present, false, true
 		c.pod("p").gone = true
 	case "uncertain":
-		top.purged = false
-		top.fence(call{verb: Climb, until: 2 * instant})
+		top.noResidue = false
+		top.fence(call{verb: SetUp, until: 2 * instant})
 	case "leaving":
-		top.state, top.purged = Unknown, false
-		top.op = &flight{Op: Op{Verb: Descend}}
+		top.state, top.noResidue = Unknown, false
+		top.op = &flight{Op: Op{Verb: TearDown}}
 	}
 }
 
@@ -189,9 +189,9 @@ func brief(c *Core, r *rung) string {
 		return "forget"
 	}
 	words := map[why]string{
-		whyReady: "ready", whyHeld: "held", whyNotSynced: "not synced", whyStoodOn: "stood on",
-		whyBelow: "below is not up", whyClimbOpen: "climb may come",
-		whyDescentOpen: "descent may come", whyYields: "yields", whyRebuildHeld: "containers run",
+		whyReady: "ready", whyHeld: "held", whyNotSynced: "not synced", whyInUse: "stood on",
+		whyBelow: "below is not up", whySetUpOpen: "setup may come",
+		whyTearDownOpen: "teardown may come", whyDefers: "yields", whyRebuildHeld: "containers run",
 		whyNeighbour: "neighbour busy",
 	}
 	text, ok := words[d.why]

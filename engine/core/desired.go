@@ -56,7 +56,7 @@ func (c *Core) desire(r *rung) desire {
 	if len(r.pods) > 0 {
 		return wanted
 	}
-	for _, a := range c.upon[r.Key] {
+	for _, a := range c.above[r.Key] {
 		if c.desire(a) == wanted {
 			return wanted
 		}
@@ -70,8 +70,8 @@ func (c *Core) desire(r *rung) desire {
 // unresolved reports whether r may be a volume that could not be resolved: its pod is wanted and has such a volume, and
 // wants no other volume at r's path.
 func (c *Core) unresolved(r *rung) bool {
-	return r.owner != nil && r.owner.wanted && !r.owner.complete && !slices.ContainsFunc(r.rivals, func(o *rung) bool {
-		return slices.Contains(o.pods, r.owner)
+	return r.ownPod != nil && r.ownPod.wanted && !r.ownPod.complete && !slices.ContainsFunc(r.rivals, func(o *rung) bool {
+		return slices.Contains(o.pods, r.ownPod)
 	})
 }
 
@@ -80,14 +80,14 @@ func (c *Core) unresolved(r *rung) bool {
 // for what another one lacks.
 func (c *Core) givesWay(r *rung) bool {
 	isWaiting := func(o *rung) bool {
-		return (o.next.why == whyStoodOn || o.next.why == whyBeside) && o.next.on == r.Key && c.desire(o) == wanted
+		return (o.next.why == whyInUse || o.next.why == whySibling) && o.next.on == r.Key && c.desire(o) == wanted
 	}
-	return slices.ContainsFunc(c.below(r), isWaiting) || slices.ContainsFunc(c.beside(r), isWaiting)
+	return slices.ContainsFunc(c.below(r), isWaiting) || slices.ContainsFunc(c.siblings(r), isWaiting)
 }
 
 // runs reports whether containers of r's own pod may run on it. Unknown is running.
 func (c *Core) runs(r *rung) bool {
-	return r.wasUp && r.owner != nil && !r.owner.gone
+	return r.mayBeUsed && r.ownPod != nil && !r.ownPod.gone
 }
 
 // live reports whether containers may run on r or on anything that stands on it.
@@ -95,7 +95,7 @@ func (c *Core) live(r *rung) bool {
 	if c.runs(r) {
 		return true
 	}
-	return slices.ContainsFunc(c.upon[r.Key], c.live)
+	return slices.ContainsFunc(c.above[r.Key], c.live)
 }
 
 func (c *Core) wanted(e Wanted) {
@@ -104,7 +104,7 @@ func (c *Core) wanted(e Wanted) {
 	p.wanted, p.complete = true, e.Complete
 	tops := make([]hal.Key, 0, len(e.Rungs))
 	for i := range e.Rungs {
-		c.enlist(&e.Rungs[i], fresh)
+		c.upsertRung(&e.Rungs[i], fresh)
 		if !isBelow(e.Rungs, e.Rungs[i].Key) {
 			tops = append(tops, e.Rungs[i].Key)
 		}
@@ -114,7 +114,7 @@ func (c *Core) wanted(e Wanted) {
 		tops = append(tops, c.unreplaced(p.tops, e.Rungs)...)
 	}
 	slices.Sort(tops)
-	c.retop(p, slices.Compact(tops))
+	c.setTops(p, slices.Compact(tops))
 }
 
 // unreplaced is those of tops at whose paths rungs have no other volume. What was there before is wanted no more,
@@ -154,20 +154,20 @@ func (c *Core) revive(p *pod, fresh bool, e Wanted) {
 			slices.Contains(p.tops, r.Key)
 		isKept := isWanted && c.change(r) != OnChangeRebuild && c.rival(r) == nil
 		switch {
-		case gone && r.wasUp && !isKept:
-			r.wasUp = false
-		case gone && r.wasUp:
-		case isKept && r.state == Present && (!r.wasUp || r.left && r.child == ""):
-			r.wasUp, r.left = true, r.left && r.child != ""
+		case gone && r.mayBeUsed && !isKept:
+			r.mayBeUsed = false
+		case gone && r.mayBeUsed:
+		case isKept && r.state == Present && (!r.mayBeUsed || r.left && r.child == ""):
+			r.mayBeUsed, r.left = true, r.left && r.child != ""
 		default:
 			continue
 		}
-		c.settle(r)
+		c.writeRecord(r)
 	}
 }
 
 // retop replaces the rungs that a pod wants at the top.
-func (c *Core) retop(p *pod, tops []hal.Key) {
+func (c *Core) setTops(p *pod, tops []hal.Key) {
 	for _, key := range p.tops {
 		if r := c.rungs[key]; r != nil && !slices.Contains(tops, key) {
 			r.leave(p)
@@ -214,7 +214,7 @@ func (c *Core) markDown(r *rung) {
 }
 
 // enlist makes or updates the rung of what is wanted.
-func (c *Core) enlist(want *Rung, fresh bool) {
+func (c *Core) upsertRung(want *Rung, fresh bool) {
 	r := c.rungs[want.Key]
 	if r == nil {
 		c.add(*want)
@@ -235,7 +235,7 @@ func (c *Core) enlist(want *Rung, fresh bool) {
 		for _, key := range r.Below {
 			if !slices.Contains(spec.Below, key) {
 				spec.Below = append(slices.Clone(spec.Below), key)
-				r.own().sheds = append(r.sheds, key)
+				r.own().droppedBelow = append(r.droppedBelow, key)
 			}
 		}
 	}
@@ -252,7 +252,7 @@ func (c *Core) unwanted(uid PodUID) {
 		return
 	}
 	p.wanted, p.complete = false, false
-	c.retop(p, nil)
+	c.setTops(p, nil)
 	for _, r := range p.rungs {
 		c.markDown(r)
 	}
@@ -271,7 +271,7 @@ func (c *Core) gone(uid PodUID) {
 	}
 	p.gone = true
 	for _, r := range p.rungs {
-		r.calm(Descend)
+		r.clearBackoff(TearDown)
 		c.markDown(r)
 	}
 	c.touch(p)
@@ -284,8 +284,8 @@ func (c *Core) recordFreed() {
 		return
 	}
 	for _, r := range c.freed.rungs {
-		if r.recorded && r.wasUp && r.op == nil && c.desire(r) != wanted {
-			c.settle(r)
+		if r.recorded && r.mayBeUsed && r.op == nil && c.desire(r) != wanted {
+			c.writeRecord(r)
 		}
 	}
 	c.freed = nil

@@ -44,12 +44,12 @@ type (
 	// Discovered: what a start could not look at was looked at again. Strays are what an earlier life has left there
 	// without a record. Hidden and Unseen come in place of what was told before.
 	Discovered struct {
-		Strays []Rung
-		Hidden []string
-		Unseen []string
+		Orphans []Rung
+		Hidden  []string
+		Unseen  []string
 	}
 	// Stirred: what kept a Blocked rung from moving may have changed.
-	Stirred struct{ Key hal.Key }
+	Unblocked struct{ Key hal.Key }
 	// ChildSeen: a helper process of an earlier run still lives and may act on the rung.
 	ChildSeen struct {
 		Key  hal.Key
@@ -91,7 +91,7 @@ func (Registered) event() {}
 func (Serves) event()     {}
 func (Observed) event()   {}
 func (Discovered) event() {}
-func (Stirred) event()    {}
+func (Unblocked) event()  {}
 func (Covered) event()    {}
 func (ChildSeen) event()  {}
 func (ChildGone) event()  {}

@@ -38,13 +38,13 @@ func (r *rung) bound(v Verb) hal.Instant {
 }
 
 // lapse takes away the calls whose bound has passed, and those that end matches.
-func (c *Core) lapse(r *rung, end func(call) bool) {
+func (c *Core) expireCalls(r *rung, end func(call) bool) {
 	before := len(r.calls)
 	// A record that stays may keep a bound that has passed: it says nothing any more.
 	// A descent that is in flight may have looked before the effect came.
-	isAwaited := r.awaitsEffect() || r.op != nil && r.op.Verb == Descend && r.remembers(Climb) != 0
+	isAwaited := r.awaitsEffect() || r.op != nil && r.op.Verb == TearDown && r.remembers(SetUp) != 0
 	isForgotten := r.forgets(c.now, end)
-	r.sweep = r.sweep || isAwaited && isForgotten && r.remembers(Climb) == 0
+	r.sweep = r.sweep || isAwaited && isForgotten && r.remembers(SetUp) == 0
 	isForgotten = isForgotten && r.isGone()
 	if before > 0 {
 		r.own().calls = slices.DeleteFunc(r.calls, func(k call) bool {
@@ -58,7 +58,7 @@ func (c *Core) lapse(r *rung, end func(call) bool) {
 	if len(r.calls) == before && !isForgotten {
 		return
 	}
-	c.settle(r)
+	c.writeRecord(r)
 	c.markAround(r)
 }
 
@@ -71,7 +71,7 @@ func (c *Core) answered(op hal.OpID) {
 		r.op.ended = true
 	}
 	if r := c.open[op]; r != nil && !c.acted(r) {
-		c.lapse(r, func(k call) bool { return k.op == op })
+		c.expireCalls(r, func(k call) bool { return k.op == op })
 	}
 }
 
@@ -82,7 +82,7 @@ func (c *Core) actorGone(actor, instance string) {
 	}
 	c.dead[actor] = instance
 	for _, r := range c.of(actor) {
-		c.lapse(r, func(k call) bool { return k.instance == instance })
+		c.expireCalls(r, func(k call) bool { return k.instance == instance })
 	}
 }
 
@@ -91,8 +91,8 @@ func (c *Core) actorGone(actor, instance string) {
 // error proves nothing of another call: it may have been given before the actor was at the volume. An ABORTED while
 // other calls of ours were in flight on the volume, or could act on it when the repeat was sent, may speak of those and
 // proves nothing; nor does an answer of an actor that acts after it has answered.
-func (c *Core) hear(r *rung, in *flight, res Result) {
-	isProof := in.Verb != Look && (res.Answer == Final || res.Answer == Aborted) && res.Instance != ""
+func (c *Core) learnFromReply(r *rung, in *flight, res Result) {
+	isProof := in.Verb != Inspect && (res.Answer == Final || res.Answer == Aborted) && res.Instance != ""
 	if !isProof || c.acted(r) || !in.sole {
 		return
 	}
@@ -103,12 +103,12 @@ func (c *Core) hear(r *rung, in *flight, res Result) {
 		return
 	}
 	if res.Answer == Aborted {
-		r.calls[i].aborted = r.calls[i].aborted || !in.crowded
+		r.calls[i].aborted = r.calls[i].aborted || !in.isConcurrent
 		return
 	}
 	if r.calls[i].aborted {
 		ended := r.calls[i].op
-		c.lapse(r, func(k call) bool { return k.op == ended })
+		c.expireCalls(r, func(k call) bool { return k.op == ended })
 	}
 }
 
@@ -119,14 +119,14 @@ func (c *Core) hasSole(r *rung) bool {
 	for _, o := range c.volumes[r.Volume] {
 		n += len(o.calls)
 	}
-	within := max(r.Limits.Climb, r.Limits.Descend) + r.Limits.Settle
+	within := max(r.Limits.SetUp, r.Limits.TearDown) + r.Limits.LateWindow
 	return n == 1 && (c.earlier == 0 || c.earlier.Add(within) <= c.now)
 }
 
 // fenceVerb is the side on which a verb's call acts.
 func fenceVerb(v Verb) Verb {
-	if v == Descend {
-		return Descend
+	if v == TearDown {
+		return TearDown
 	}
-	return Climb
+	return SetUp
 }

@@ -53,7 +53,7 @@ func (c *Core) IsKnown(key hal.Key) bool {
 
 // isUntouched reports whether r is only wanted: it has no record, and nobody has looked at its place or called anybody
 // for it.
-func (r *rung) isUntouched() bool { return !r.recorded && !r.looked && r.isGone() }
+func (r *rung) isUntouched() bool { return !r.recorded && !r.inspected && r.isGone() }
 
 // HasVolume reports whether there is a rung of a volume.
 func (c *Core) HasVolume(volume string) bool { return len(c.volumes[volume]) > 0 }
@@ -63,21 +63,21 @@ func (c *Core) discovered(e Discovered) {
 	c.hidden = e.Hidden
 	before := c.unseen
 	c.unseen = slices.Clone(e.Unseen)
-	isMissing := func(stray Rung) bool { return stray.Pod == "" && !c.IsKnown(stray.Key) }
-	if !slices.ContainsFunc(e.Strays, isMissing) { // else records are missing
+	isMissing := func(orphan Rung) bool { return orphan.Pod == "" && !c.IsKnown(orphan.Key) }
+	if !slices.ContainsFunc(e.Orphans, isMissing) { // else records are missing
 		c.unseen = slices.DeleteFunc(c.unseen, func(name string) bool {
 			is := func(was string) bool { return isAtOrBelow(name, was) || isAtOrBelow(was, name) }
 			return !slices.ContainsFunc(before, is)
 		})
 	}
-	for _, stray := range e.Strays {
-		if !c.IsKnown(stray.Key) {
-			c.trace(stray)
+	for _, orphan := range e.Orphans {
+		if !c.IsKnown(orphan.Key) {
+			c.addOrphan(orphan)
 		}
 	}
 	for _, r := range c.sorted() {
 		if _, is := c.veil(r); r.veiled && !is {
-			r.state, r.purged, r.veiled = Absent, true, false
+			r.state, r.noResidue, r.veiled = Absent, true, false
 		}
 		c.markAround(r)
 	}
@@ -88,17 +88,17 @@ func (c *Core) discovered(e Discovered) {
 
 // trace takes in a rung that the directories of an earlier life name and that no record does: it is Unknown, and what
 // that life sent last may still bring it (laws 4.4).
-func (c *Core) trace(stray Rung) {
-	r := c.rungs[stray.Key]
+func (c *Core) addOrphan(orphan Rung) {
+	r := c.rungs[orphan.Key]
 	if r == nil {
-		r = c.add(stray)
+		r = c.add(orphan)
 	}
-	r.state, r.purged, r.veiled, r.traced, r.made = Unknown, false, false, true, stray.Want
+	r.state, r.noResidue, r.veiled, r.foundOnDisk, r.made = Unknown, false, false, true, orphan.Want
 	c.locate(r)
 	// What left a trace and no record may have been up: unknown is running.
-	r.wasUp = r.Pod != ""
-	if until := c.earlier.Add(r.Limits.Climb + r.Limits.Settle); r.Intent && until > c.now {
-		r.fence(call{verb: Climb, until: until})
+	r.mayBeUsed = r.Pod != ""
+	if until := c.earlier.Add(r.Limits.SetUp + r.Limits.LateWindow); r.Intent && until > c.now {
+		r.fence(call{verb: SetUp, until: until})
 	}
 	c.lastSeq++ // what no record tells of came after the last copy of the journal
 	r.seq = c.lastSeq

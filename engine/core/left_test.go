@@ -18,11 +18,11 @@ func TestWhatIsUpAgainIsNotGivenUp(t *testing.T) {
 		Key: "emptydir/p/s", Kind: "emptydir", Pod: "p", Want: []core.Param{{Name: "path", Value: "/s"}},
 		Places: []string{"/s"},
 	}
-	for _, wasUp := range []bool{false, true} {
+	for _, mayBeUsed := range []bool{false, true} {
 		for _, found := range [][]core.Found{nil, {{Key: rung.Key, Fingerprint: is}}} {
 			rec := core.Record{
 				Rung: rung, Phase: core.Leaving, Boot: "b", Fingerprint: is,
-				Facts: []core.Fact{{Name: "is", Value: is}}, WasUp: wasUp, Seq: 1,
+				Facts: []core.Fact{{Name: "is", Value: is}}, MayBeUsed: mayBeUsed, Seq: 1,
 			}
 			now := hal.Instant(time.Second)
 			c := core.New(core.Start{Now: now, Boot: "b", Records: []core.Record{rec}, Found: found})
@@ -38,8 +38,8 @@ func TestWhatIsUpAgainIsNotGivenUp(t *testing.T) {
 				now = c.NextWake()
 				require.NotZero(t, now)
 			}
-			require.Equal(t, core.Climb, b.Start[0].Verb)
-			require.False(t, b.Start[0].Left, "was up %v, found %v", wasUp, found)
+			require.Equal(t, core.SetUp, b.Start[0].Verb)
+			require.False(t, b.Start[0].Left, "was up %v, found %v", mayBeUsed, found)
 		}
 	}
 }

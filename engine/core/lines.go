@@ -12,23 +12,23 @@ import (
 // has listed what there is. The descent of what has a place of its own needs one, too: what is missing there from then
 // on was given up, and is not lost.
 func (c *Core) announce(r *rung, v Verb) {
-	givesUp := v == Descend && r.recorded && len(r.Places) > 0
-	if v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {
+	givesUp := v == TearDown && r.recorded && len(r.Places) > 0
+	if v == Inspect || (!r.Intent && !givesUp && (r.recorded || v == TearDown)) {
 		return
 	}
 	first := !r.recorded || r.phase == Lingering
 	rec := c.record(r)
-	if v == Descend {
+	if v == TearDown {
 		c.announceBelow(r)
 		rec.Phase = Leaving
-		rec.DescendUntil = max(rec.DescendUntil, r.op.until)
+		rec.TearDownUntil = max(rec.TearDownUntil, r.op.until)
 	} else {
 		rec.Phase = Intent
 		rec.Rung.Want = r.op.Params
-		rec.ClimbUntil = max(rec.ClimbUntil, r.op.until)
+		rec.SetUpUntil = max(rec.SetUpUntil, r.op.until)
 	}
 	line := Line{Key: r.Key, Record: rec, Sync: r.Intent || givesUp}
-	if first && v == Climb && !slices.ContainsFunc(c.below(r), func(b *rung) bool { return b.recorded }) {
+	if first && v == SetUp && !slices.ContainsFunc(c.below(r), func(b *rung) bool { return b.recorded }) {
 		line.Room = c.room(r)
 	}
 	r.recorded, r.phase = true, rec.Phase
@@ -39,7 +39,7 @@ func (c *Core) announce(r *rung, v Verb) {
 // and they are removed with r.
 func (c *Core) announceBelow(r *rung) {
 	for _, b := range c.below(r) {
-		if b.recorded || !b.traced || !b.Intent {
+		if b.recorded || !b.foundOnDisk || !b.Intent {
 			continue
 		}
 		b.recorded, b.phase = true, Leaving // a line of that kind always has room
@@ -52,12 +52,12 @@ func (r *rung) within(deadline hal.Instant) hal.Instant {
 	if deadline == 0 {
 		return 0
 	}
-	return deadline.Add(r.Limits.Settle)
+	return deadline.Add(r.Limits.LateWindow)
 }
 
 // settle writes what is known after an operation or a fence has ended. None of it needs to be durable at once: what is
 // on disk claims more.
-func (c *Core) settle(r *rung) {
+func (c *Core) writeRecord(r *rung) {
 	if r.op != nil {
 		return // the line of its own end will say it
 	}
@@ -75,7 +75,7 @@ func (c *Core) settle(r *rung) {
 		c.locate(r)
 		// The next intent is a first one again, and what stands there by then is not ours. Until now it might have been
 		// what a late climb has made.
-		r.looked, r.traced = false, false
+		r.inspected, r.foundOnDisk = false, false
 		r.setSeen("")
 		return
 	}
@@ -88,7 +88,7 @@ func (c *Core) settle(r *rung) {
 		rec.Phase = Leaving // its helper may yet take it down, after another start as well
 	case r.state == Present:
 		rec.Phase = Confirmed
-	case r.phase == Confirmed && r.trusted:
+	case r.phase == Confirmed && r.reconfirmable:
 		rec.Phase = Confirmed
 	case r.state == Absent || r.phase == Leaving:
 		rec.Phase = Leaving
@@ -102,11 +102,11 @@ func (c *Core) settle(r *rung) {
 // release writes the end of a rung's obligations once its last fence has passed, wanted or not.
 func (c *Core) release(r *rung) {
 	if r.recorded && r.isGone() && !(r.phase == Lingering && (r.isRemembered() || c.sweeps(r))) {
-		c.settle(r)
+		c.writeRecord(r)
 		c.markAround(r)
 	}
-	if len(r.sheds)+len(r.vacates) > 0 && r.isGone() {
-		c.shed(r)
+	if len(r.droppedBelow)+len(r.vacates) > 0 && r.isGone() {
+		c.dropBelow(r)
 	}
 }
 
@@ -119,8 +119,8 @@ func (c *Core) record(r *rung) Record {
 	return Record{
 		Rung: spec, Phase: r.phase, Boot: c.boot, Facts: r.facts, Fingerprint: r.fingerprint, Seen: r.seen,
 		Generation: r.generation,
-		ClimbUntil: r.bound(Climb), DescendUntil: r.bound(Descend), WasUp: c.runs(r), Seq: r.seq,
-		AnsweredClimb: r.remembers(Climb), AnsweredDescend: r.remembers(Descend),
+		SetUpUntil: r.bound(SetUp), TearDownUntil: r.bound(TearDown), MayBeUsed: c.runs(r), Seq: r.seq,
+		AnsweredSetUp: r.remembers(SetUp), AnsweredTearDown: r.remembers(TearDown),
 	}
 }
 
@@ -128,7 +128,7 @@ func (c *Core) record(r *rung) Record {
 // record needs no more.
 func (c *Core) room(r *rung) int {
 	n := 0
-	for _, a := range c.upon[r.Key] {
+	for _, a := range c.above[r.Key] {
 		need := c.room(a)
 		if !a.recorded {
 			need += a.size()

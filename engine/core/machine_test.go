@@ -116,7 +116,7 @@ func told(e core.Event) string {
 
 func written(rec core.Record) string {
 	return fmt.Sprintf("%s in %s, %q, climb %s, descend %s, up %t", rec.Phase, rec.Boot, rec.Fingerprint,
-		rec.ClimbUntil, rec.DescendUntil, rec.WasUp)
+		rec.SetUpUntil, rec.TearDownUntil, rec.MayBeUsed)
 }
 
 // perform writes and starts what a batch asks for. Sometimes the journal can't be written.
@@ -418,7 +418,7 @@ func (m *machine) heal() {
 	for _, key := range m.childKeys() {
 		m.endChild(key)
 	}
-	m.settle()
+	m.toRest()
 	m.check(nil)
 	for _, uid := range podNames {
 		if p := m.pods[uid]; p.wanted && !m.c.Ready(uid) {
@@ -435,7 +435,7 @@ func (m *machine) heal() {
 		m.step(core.Unwanted{Pod: uid})
 		m.step(core.Gone{Pod: uid})
 	}
-	m.settle()
+	m.toRest()
 	m.waiters++
 	m.step(core.Await{Waiter: m.waiters, For: core.AllGone})
 	require.Equal(m.t, []core.Waiter{m.waiters}, m.last.Wake)
@@ -447,10 +447,10 @@ func (m *machine) heal() {
 	}
 }
 
-// settle runs until nothing is in flight and no wait is left but refreshes, within the bound of the laws and without a
+// toRest runs until nothing is in flight and no wait is left but refreshes, within the bound of the laws and without a
 // storm of calls: 30 for each rung, and a look and a call each 2 s while an abandoned call has the lock of its driver,
 // which answers ABORTED (law 2.3: that costs backoff, of 4 s at the longest).
-func (m *machine) settle() {
+func (m *machine) toRest() {
 	n := hal.Instant(len(m.c.View()))
 	limit := m.now.Add(4*time.Minute) + 2*(n+1)*hal.Instant(122*time.Second)
 	ops, locked := 0, time.Duration(0)

@@ -11,16 +11,16 @@ type Verb uint8
 
 const (
 	// Look reads what is there and changes nothing.
-	Look Verb = iota
+	Inspect Verb = iota
 	// Climb brings a rung up, from any state.
-	Climb
+	SetUp
 	// Refresh repeats the climb of a standing rung; its failure leaves the rung standing.
 	Refresh
 	// Descend takes a rung down, from any state.
-	Descend
+	TearDown
 )
 
-func (v Verb) String() string { return [...]string{"look", "climb", "refresh", "descend"}[v] }
+func (v Verb) String() string { return [...]string{"inspect", "setup", "refresh", "teardown"}[v] }
 
 // Foundation is one rung below the one operated on, as it stood when the operation was decided; for a descent, one that
 // was lost as it stood last in this boot.
@@ -112,10 +112,10 @@ type Result struct {
 	// AboveUnknown, of a descent: the actor says that something stands on the rung. What is wanted there is Unknown
 	// from now on.
 	AboveUnknown bool
-	// NegateFirst, with Unknown: the actor holds something incompatible, or may have left something; descend before the
+	// UndoFirst, with Unknown: the actor holds something incompatible, or may have left something; descend before the
 	// next climb.
-	NegateFirst bool
-	// Failed comes with NegateFirst: the mount at the path is on a filesystem that has failed. With BelowUnknown, so is
+	UndoFirst bool
+	// Failed comes with UndoFirst: the mount at the path is on a filesystem that has failed. With BelowUnknown, so is
 	// the rung below.
 	Failed bool
 	// Unfinished: the operation has come nearer its end, and stopped so that others get their turn. It goes on at once,

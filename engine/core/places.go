@@ -53,7 +53,7 @@ func (c *Core) rival(r *rung) *rung {
 func (c *Core) alone(r *rung) (decision, bool) {
 	o := c.rival(r)
 	switch {
-	case o == nil && r.isHaunted() && r.state != Present && !r.trusted && !r.isGone() && !c.live(r):
+	case o == nil && r.isHaunted() && r.state != Present && !r.reconfirmable && !r.isGone() && !c.live(r):
 		return c.nextDown(r, wanted), false
 	case o == nil:
 		return decision{}, true
@@ -86,7 +86,7 @@ func (c *Core) unused(r *rung) (decision, bool) {
 		case o.isGone():
 		case c.live(o):
 			return waitOn(whyPlaceUsed, o.Key), false
-		case o.isAbove(r), o.bound(Descend) != 0:
+		case o.isAbove(r), o.bound(TearDown) != 0:
 			return waitOn(whyPlace, o.Key), false
 		}
 	}

@@ -27,9 +27,9 @@ type plight struct {
 	down  backoff // of Descend
 	falls backoff // how long core waits before it makes r anew: see fall
 
-	sheds   []hal.Key // of Below: it is not to stand on them any more, once it is gone
-	vacates []string  // of Places: they are not its own any more, once it is gone
-	rivals  []*rung   // of other volumes, that own one of its Places; sorted by key
+	droppedBelow []hal.Key // of Below: it is not to stand on them any more, once it is gone
+	vacates      []string  // of Places: they are not its own any more, once it is gone
+	rivals       []*rung   // of other volumes, that own one of its Places; sorted by key
 }
 
 // own is the plight of r, to be changed: no other rung has it.
@@ -51,7 +51,7 @@ func (p *plight) isOver() bool {
 	return p.seen == "" && p.reason == "" && p.short == "" && p.refreshBy == 0 && !p.refused && len(p.calls) == 0 &&
 		p.child == "" && (p.answered == nil || *p.answered == [2]answered{}) && p.up == (backoff{}) && p.down == (backoff{}) &&
 		p.falls == (backoff{}) &&
-		len(p.sheds)+len(p.vacates)+len(p.rivals) == 0
+		len(p.droppedBelow)+len(p.vacates)+len(p.rivals) == 0
 }
 
 func (r *rung) setReason(reason string) {
@@ -83,9 +83,9 @@ func (r *rung) refuses(is bool) {
 
 // keepsAll: r goes on standing on all of Below, at all of Places.
 func (r *rung) keepsAll() {
-	if len(r.sheds)+len(r.vacates) > 0 {
+	if len(r.droppedBelow)+len(r.vacates) > 0 {
 		p := r.own()
-		p.sheds, p.vacates = nil, nil
+		p.droppedBelow, p.vacates = nil, nil
 	}
 }
 

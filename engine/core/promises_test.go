@@ -16,7 +16,7 @@ func (m *machine) check(*rapid.T) {
 		if v.State == core.Present && v.Step == 0 && v.Child == "" && m.truth[v.Key] != v.Fingerprint {
 			m.t.Fatalf("%s is believed to be %q and is %q", v.Key, v.Fingerprint, m.truth[v.Key])
 		}
-		if v.State == core.Present && m.mayCome(v.Key, core.Descend) {
+		if v.State == core.Present && m.mayCome(v.Key, core.TearDown) {
 			m.t.Fatalf("%s is believed to stand while a descent may still act", v.Key)
 		}
 	}
@@ -30,19 +30,19 @@ func (m *machine) check(*rapid.T) {
 // mayCome reports whether an abandoned call of that side may still act on key.
 func (m *machine) mayCome(key hal.Key, v core.Verb) bool {
 	return slices.ContainsFunc(m.pending, func(k *abandoned) bool {
-		return k.key == key && (k.verb == core.Descend) == (v == core.Descend)
+		return k.key == key && (k.verb == core.TearDown) == (v == core.TearDown)
 	})
 }
 
 // isAlive reports whether key is there, or something may still act on it.
 func (m *machine) isAlive(key hal.Key) bool {
-	return m.truth[key] != "" || m.mayCome(key, core.Climb) || m.mayCome(key, core.Descend) || m.children[key] != nil
+	return m.truth[key] != "" || m.mayCome(key, core.SetUp) || m.mayCome(key, core.TearDown) || m.children[key] != nil
 }
 
 func (m *machine) how(key hal.Key) string {
 	return fmt.Sprintf("it is %q; a climb may come: %t, a descent: %t; helper: %t", m.truth[key],
-		m.mayCome(key, core.Climb),
-		m.mayCome(key, core.Descend), m.children[key] != nil)
+		m.mayCome(key, core.SetUp),
+		m.mayCome(key, core.TearDown), m.children[key] != nil)
 }
 
 // checkDrop: a rung is forgotten only when it is down and nothing can act on it any more.
@@ -57,7 +57,7 @@ func (m *machine) checkStart(op core.Op) {
 	spec := m.spec(op.Key)
 	for _, id := range m.flying() {
 		f := m.inflight[id]
-		if f.Key != op.Key && (f.Verb == core.Look || op.Verb == core.Look) {
+		if f.Key != op.Key && (f.Verb == core.Inspect || op.Verb == core.Inspect) {
 			continue
 		}
 		if f.Key == op.Key {
@@ -70,24 +70,24 @@ func (m *machine) checkStart(op core.Op) {
 	if m.children[op.Key] != nil {
 		m.t.Fatalf("%s while a helper works on it", op)
 	}
-	if op.Verb == core.Look {
+	if op.Verb == core.Inspect {
 		return
 	}
 	m.checkAnnounced(op, spec)
-	if op.Verb == core.Descend {
-		m.checkDescent(op, spec)
+	if op.Verb == core.TearDown {
+		m.checkTearDown(op, spec)
 		return
 	}
-	if m.mayCome(op.Key, core.Descend) {
+	if m.mayCome(op.Key, core.TearDown) {
 		m.t.Fatalf("%s while a descent may still act on it", op)
 	}
 	if m.left[op.Key] {
 		m.t.Fatalf("%s over what a descent may have left", op)
 	}
 	for _, below := range spec.Below {
-		if m.truth[below] == "" || m.mayCome(below, core.Descend) {
+		if m.truth[below] == "" || m.mayCome(below, core.TearDown) {
 			m.t.Fatalf("%s on %s, which is %q, a descent may come: %t", op, below, m.truth[below],
-				m.mayCome(below, core.Descend))
+				m.mayCome(below, core.TearDown))
 		}
 	}
 	if spec.Exclusive == "" || op.Verb == core.Refresh {
@@ -95,8 +95,8 @@ func (m *machine) checkStart(op core.Op) {
 	}
 	for key, other := range m.specs {
 		if other.Volume == spec.Volume && other.Kind == spec.Kind && key != op.Key &&
-			(m.truth[key] != "" || m.mayCome(key, core.Climb)) {
-			m.t.Fatalf("%s while %s is %q and may come: %t", op, key, m.truth[key], m.mayCome(key, core.Climb))
+			(m.truth[key] != "" || m.mayCome(key, core.SetUp)) {
+			m.t.Fatalf("%s while %s is %q and may come: %t", op, key, m.truth[key], m.mayCome(key, core.SetUp))
 		}
 	}
 }
@@ -108,20 +108,20 @@ func (m *machine) checkAnnounced(op core.Op, spec core.Rung) {
 		return
 	}
 	rec, ok := m.records(m.durable)[op.Key]
-	until := op.Deadline.Add(spec.Limits.Settle)
+	until := op.Deadline.Add(spec.Limits.LateWindow)
 	switch {
 	case !ok:
 		m.t.Fatalf("%s without a durable record", op)
-	case op.Verb == core.Descend && (rec.Phase != core.Leaving || rec.DescendUntil < until):
+	case op.Verb == core.TearDown && (rec.Phase != core.Leaving || rec.TearDownUntil < until):
 		m.t.Fatalf("%s with the record %+v", op, rec)
-	case op.Verb != core.Descend && (rec.Phase != core.Intent || rec.ClimbUntil < until):
+	case op.Verb != core.TearDown && (rec.Phase != core.Intent || rec.SetUpUntil < until):
 		m.t.Fatalf("%s with the record %+v", op, rec)
 	}
 }
 
-// checkDescent: nothing goes down before every source is synced, under a container, or under something that is not gone
+// checkTearDown: nothing goes down before every source is synced, under a container, or under something that is not gone
 // for good.
-func (m *machine) checkDescent(op core.Op, spec core.Rung) {
+func (m *machine) checkTearDown(op core.Op, spec core.Rung) {
 	if !m.synced {
 		m.t.Fatalf("%s before every source is synced", op)
 	}

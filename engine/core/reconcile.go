@@ -59,7 +59,7 @@ func (c *Core) reconcile() {
 func (c *Core) decide(r *rung) {
 	c.work.Rungs++
 	c.decided = append(c.decided, r.Key)
-	c.lapse(r, never)
+	c.expireCalls(r, never)
 	c.release(r)
 	before := r.next
 	r.next = c.next(r)
@@ -67,10 +67,10 @@ func (c *Core) decide(r *rung) {
 		r.next = idle(whyTurn)
 	}
 	if r.next != before {
-		for _, a := range c.upon[r.Key] {
+		for _, a := range c.above[r.Key] {
 			c.mark(a) // whether it may stand depends on what becomes of r
 		}
-		if r.next.why == whyBeside {
+		if r.next.why == whySibling {
 			c.mark(c.rungs[r.next.on])
 		}
 	}
@@ -85,7 +85,7 @@ func (c *Core) decide(r *rung) {
 	for _, k := range r.calls {
 		at = earlier(at, k.until)
 	}
-	at = earlier(earlier(at, r.remembers(Climb)), r.remembers(Descend))
+	at = earlier(earlier(at, r.remembers(SetUp)), r.remembers(TearDown))
 	c.timers.set(r, at)
 }
 
@@ -97,7 +97,7 @@ func (c *Core) next(r *rung) decision {
 		name, _ := c.veil(r)
 		return waitOn(whyHidden, hal.Key(name))
 	}
-	if d.act && d.verb == Descend {
+	if d.act && d.verb == TearDown {
 		if name, is := c.unknownUser(r); is {
 			return waitOn(whyHidden, hal.Key(name))
 		}
@@ -119,12 +119,12 @@ func (c *Core) choose(r *rung) decision {
 		return idle(whyChild)
 	}
 	if c.sweeps(r) && r.isGone() {
-		return c.try(r, Look, whyAnswered)
+		return c.try(r, Inspect, whyAnswered)
 	}
 	switch want := c.desire(r); {
 	case want == held && (c.runs(r) || !r.isGone() && !c.givesWay(r)):
 		return idle(whyHeld)
-	case want == wanted && !c.yields(r):
+	case want == wanted && !c.mustDefer(r):
 		if d, ok := c.claim(r); !ok {
 			return d
 		}
@@ -140,46 +140,46 @@ func (c *Core) choose(r *rung) decision {
 // nextUp decides on a wanted rung.
 func (c *Core) nextUp(r *rung) decision {
 	change := c.change(r)
-	if (change == OnChangeRebuild || r.negate) && r.state != Absent {
+	if (change == OnChangeRebuild || r.mustUndo) && r.state != Absent {
 		return c.nextRebuild(r)
 	}
 	switch r.state {
 	case Present:
-		return c.nextStanding(r, change)
+		return c.nextPresent(r, change)
 	case Unknown:
-		if r.bound(Descend) != 0 {
+		if r.bound(TearDown) != 0 {
 			// Only the same descent may be sent until its end; the climb waits.
 			// Under live containers not even that: whether there is one at all may be in doubt.
 			if _, ok := c.uncovered(r); !ok || c.live(r) {
-				return waitUntil(whyDescentOpen, r.bound(Descend))
+				return waitUntil(whyTearDownOpen, r.bound(TearDown))
 			}
-			return c.try(r, Descend, whyDescentOpen)
+			return c.try(r, TearDown, whyTearDownOpen)
 		}
-		if r.trusted {
-			return c.try(r, Look, whyUnknown)
+		if r.reconfirmable {
+			return c.try(r, Inspect, whyUnknown)
 		}
 	case Absent:
-		if at := r.bound(Descend); at != 0 {
-			return waitUntil(whyDescentOpen, at)
+		if at := r.bound(TearDown); at != 0 {
+			return waitUntil(whyTearDownOpen, at)
 		}
 	}
 	if r.Awaits != "" {
 		return idle(whyAwaits)
 	}
 	if d, ok := c.foundation(r); !ok {
-		if r.state == Unknown && slices.Contains(r.sheds, d.on) && !c.live(r) {
-			return c.nextShedding(r)
+		if r.state == Unknown && slices.Contains(r.droppedBelow, d.on) && !c.live(r) {
+			return c.nextDropBelow(r)
 		}
 		return d
 	}
-	if r.Intent && !r.looked && !r.traced {
-		return c.try(r, Look, whyWanted)
+	if r.Intent && !r.inspected && !r.foundOnDisk {
+		return c.try(r, Inspect, whyWanted)
 	}
-	return c.try(r, Climb, whyWanted)
+	return c.try(r, SetUp, whyWanted)
 }
 
-// nextStanding decides on a wanted rung that is up and need not be made anew.
-func (c *Core) nextStanding(r *rung, change OnChange) decision {
+// nextPresent decides on a wanted rung that is up and need not be made anew.
+func (c *Core) nextPresent(r *rung, change OnChange) decision {
 	due := r.refreshBy != 0 && r.refreshBy <= c.now
 	if change == OnChangeKeep && r.short == "" && !due {
 		return decision{why: whyReady, until: r.refreshBy}
@@ -197,7 +197,7 @@ func (c *Core) nextRebuild(r *rung) decision {
 		switch {
 		case r.failed:
 			return idle(whyFailedHeld)
-		case r.negate:
+		case r.mustUndo:
 			return idle(whyDenied)
 		case r.isVoid():
 			return idle(whyVoidHeld)
@@ -210,13 +210,13 @@ func (c *Core) nextRebuild(r *rung) decision {
 	return c.takeDown(r, whyRebuild)
 }
 
-// nextShedding decides on a wanted rung that lacks what it stands on by its record alone: a driver that has come back
+// nextDropBelow decides on a wanted rung that lacks what it stands on by its record alone: a driver that has come back
 // without staging makes no stage, as after a reboot. It goes down as recorded, and comes up as it is wanted.
-func (c *Core) nextShedding(r *rung) decision {
+func (c *Core) nextDropBelow(r *rung) decision {
 	if d, ok := c.uncovered(r); !ok {
 		return d
 	}
-	return c.takeDown(r, whySheds)
+	return c.takeDown(r, whyDropsBelow)
 }
 
 // nextDown decides on a rung that must be down, or may not stand at present.
@@ -227,20 +227,20 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 	if r.state != Absent {
 		return c.takeDown(r, whyUnwanted)
 	}
-	if at := r.bound(Climb); at != 0 {
-		return waitUntil(whyClimbOpen, at)
+	if at := r.bound(SetUp); at != 0 {
+		return waitUntil(whySetUpOpen, at)
 	}
-	if !r.purged {
-		return c.try(r, Descend, whySecondDescent)
+	if !r.noResidue {
+		return c.try(r, TearDown, whySecondTearDown)
 	}
-	if at := r.bound(Descend); at != 0 {
-		return waitUntil(whyDescentOpen, at)
+	if at := r.bound(TearDown); at != 0 {
+		return waitUntil(whyTearDownOpen, at)
 	}
 	if want == wanted {
-		return idle(whyYields)
+		return idle(whyDefers)
 	}
 	if r.isRemembered() {
-		return waitUntil(whyAnswered, r.remembers(Climb))
+		return waitUntil(whyAnswered, r.remembers(SetUp))
 	}
 	return decision{drop: true}
 }
@@ -248,15 +248,15 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 // takeDown descends a rung that nothing stands on. What an intent of this boot did not see before is looked at first,
 // so that the descent can tell it from what is ours.
 func (c *Core) takeDown(r *rung, w why) decision {
-	if c.synced && r.Intent && !r.looked {
-		return c.try(r, Look, w)
+	if c.synced && r.Intent && !r.inspected {
+		return c.try(r, Inspect, w)
 	}
-	return c.try(r, Descend, w)
+	return c.try(r, TearDown, w)
 }
 
 // try starts v unless its backoff, a neighbour's operation or a serial actor stands against it.
 func (c *Core) try(r *rung, v Verb, w why) decision {
-	if v == Descend && !c.synced {
+	if v == TearDown && !c.synced {
 		return idle(whyNotSynced)
 	}
 	if wait := r.wait(v); wait.until > c.now {
@@ -265,14 +265,14 @@ func (c *Core) try(r *rung, v Verb, w why) decision {
 	if on, ok := c.undisturbed(r, v); !ok {
 		return waitOn(whyNeighbour, on)
 	}
-	if v == Descend {
+	if v == TearDown {
 		if d, ok := c.unused(r); !ok {
 			return d
 		}
 	}
-	if c.serial[r.Actor] && v != Look {
+	if c.serial[r.Actor] && v != Inspect {
 		for _, o := range c.volumes[r.Volume] {
-			if o != r && o.op != nil && o.op.Verb != Look {
+			if o != r && o.op != nil && o.op.Verb != Inspect {
 				return waitOn(whySerial, o.Key)
 			}
 		}
@@ -290,13 +290,13 @@ func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
 		}
 	}
 	for _, b := range c.below(r) {
-		if (b.state == Present || v == Descend) && (b.op != nil || (b.child != "" && v != Look)) {
+		if (b.state == Present || v == TearDown) && (b.op != nil || (b.child != "" && v != Inspect)) {
 			return b.Key, false
 		}
 	}
-	for _, a := range c.upon[r.Key] {
-		uses := r.state == Present || v == Descend || a.op == nil || a.op.Verb == Descend || a.op.uses(r.Key)
-		if uses && (a.op != nil || (a.child != "" && v != Look)) {
+	for _, a := range c.above[r.Key] {
+		uses := r.state == Present || v == TearDown || a.op == nil || a.op.Verb == TearDown || a.op.uses(r.Key)
+		if uses && (a.op != nil || (a.child != "" && v != Inspect)) {
 			return a.Key, false
 		}
 	}
@@ -313,7 +313,7 @@ func (c *Core) foundation(r *rung) (decision, bool) {
 	missing := hal.Key("")
 	for _, key := range r.Below {
 		b := c.rungs[key]
-		if b != nil && b.state == Present && c.firm(b) {
+		if b != nil && b.state == Present && c.isStable(b) {
 			up++
 		} else if missing == "" {
 			missing = key
@@ -323,8 +323,8 @@ func (c *Core) foundation(r *rung) (decision, bool) {
 		return waitOn(whyBelow, missing), false
 	}
 	if r.isBare() {
-		for _, b := range c.beside(r) {
-			if b.bound(Descend) != 0 || b.op != nil && b.op.Verb == Descend {
+		for _, b := range c.siblings(r) {
+			if b.bound(TearDown) != 0 || b.op != nil && b.op.Verb == TearDown {
 				return waitOn(whyBelow, b.Key), false
 			}
 		}
@@ -334,7 +334,7 @@ func (c *Core) foundation(r *rung) (decision, bool) {
 
 // firm reports whether a standing rung will stay as it is: it is not to be made anew, nor due for a refresh that has
 // not failed yet, and no other volume may be at its path.
-func (c *Core) firm(b *rung) bool {
+func (c *Core) isStable(b *rung) bool {
 	if c.rival(b) != nil {
 		return false
 	}
@@ -342,9 +342,9 @@ func (c *Core) firm(b *rung) bool {
 	case OnChangeRebuild:
 		return false
 	case OnChangeRefresh, OnChangeGrow:
-		return !b.negate && b.up.attempts > 0
+		return !b.mustUndo && b.up.attempts > 0
 	case OnChangeKeep:
-		return !b.negate
+		return !b.mustUndo
 	case OnChangeVoid:
 	}
 	panic(fmt.Sprintf("core: rung %s has a change %d", b.Key, c.change(b)))
@@ -354,15 +354,15 @@ func (c *Core) firm(b *rung) bool {
 // none of the latter is about to come up: an unstage without an answer may be repeated without end, and each repeat
 // would keep it waiting.
 func (c *Core) uncovered(r *rung) (decision, bool) {
-	for _, a := range c.upon[r.Key] {
+	for _, a := range c.above[r.Key] {
 		if !a.isGone() {
-			return waitOn(whyStoodOn, a.Key), false
+			return waitOn(whyInUse, a.Key), false
 		}
 	}
 	if r.Pod == "" && !r.isGone() {
-		for _, a := range c.beside(r) {
+		for _, a := range c.siblings(r) {
 			if !a.isGone() {
-				return waitOn(whyBeside, a.Key), false
+				return waitOn(whySibling, a.Key), false
 			}
 			if c.desire(a) == wanted && a.up.until <= c.now {
 				return waitOn(whyAhead, a.Key), false
@@ -374,13 +374,13 @@ func (c *Core) uncovered(r *rung) (decision, bool) {
 
 // yields reports whether a wanted rung must go, or stay, down for another's sake: something below it is made anew,
 // another volume is at its path, or another rung holds the claim.
-func (c *Core) yields(r *rung) bool {
-	if o := c.owner(r); o != nil && o != r {
+func (c *Core) mustDefer(r *rung) bool {
+	if o := c.claimHolder(r); o != nil && o != r {
 		return !c.live(r)
 	}
 	for _, b := range c.below(r) {
-		rebuild := b.state != Absent && (b.negate || c.change(b) == OnChangeRebuild || c.rival(b) != nil)
-		if (rebuild && !c.live(b)) || c.yields(b) {
+		rebuild := b.state != Absent && (b.mustUndo || c.change(b) == OnChangeRebuild || c.rival(b) != nil)
+		if (rebuild && !c.live(b)) || c.mustDefer(b) {
 			return true
 		}
 	}
@@ -402,9 +402,9 @@ func (c *Core) claim(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// owner returns the rung that the exclusive claim of r belongs to: the one that was up, else the oldest intent. It is
+// claimHolder returns the rung that the exclusive claim of r belongs to: the one that was up, else the oldest intent. It is
 // nil if r has none, and if none under it is anything but gone.
-func (c *Core) owner(r *rung) *rung {
+func (c *Core) claimHolder(r *rung) *rung {
 	if r.Exclusive == "" {
 		return nil
 	}
@@ -413,7 +413,7 @@ func (c *Core) owner(r *rung) *rung {
 		if o.Exclusive != r.Exclusive || o.Kind != r.Kind || o.isGone() {
 			continue
 		}
-		if first == nil || (o.wasUp && !first.wasUp) || (o.wasUp == first.wasUp && o.seq < first.seq) {
+		if first == nil || (o.mayBeUsed && !first.mayBeUsed) || (o.mayBeUsed == first.mayBeUsed && o.seq < first.seq) {
 			first = o
 		}
 	}

@@ -31,14 +31,14 @@ type Record struct {
 	Seen        string       // what stood at the path before the first intent
 	Generation  []Foundation // what it was climbed on; only Key and Fingerprint are set
 
-	ClimbUntil   hal.Instant // of Boot: the latest bound of climbs whose end is not known; 0 is none
-	DescendUntil hal.Instant // of Boot: the same for descents
-	// AnsweredClimb and AnsweredDescend are the latest bounds, of Boot, of calls that were answered with an error: they
+	SetUpUntil    hal.Instant // of Boot: the latest bound of climbs whose end is not known; 0 is none
+	TearDownUntil hal.Instant // of Boot: the same for descents
+	// AnsweredSetUp and AnsweredTearDown are the latest bounds, of Boot, of calls that were answered with an error: they
 	// have ended, as far as their actor can be trusted. 0 is none.
-	AnsweredClimb, AnsweredDescend hal.Instant
+	AnsweredSetUp, AnsweredTearDown hal.Instant
 
-	WasUp bool   // containers may have run on it, until ContainersGone
-	Seq   uint64 // order of first intents
+	MayBeUsed bool   // containers may have run on it, until ContainersGone
+	Seq       uint64 // order of first intents
 }
 
 // Line is one change of the journal. Lines of one batch are durable, where they ask for it, before any operation of the

@@ -46,11 +46,11 @@ type Fact struct{ Name, Value string }
 
 // Limits are the times of a rung's operations.
 type Limits struct {
-	Climb   time.Duration // time-out of climb and refresh; 0 is none (class syscall: it ends when it ends)
-	Descend time.Duration // time-out of descend
+	SetUp    time.Duration // time-out of climb and refresh; 0 is none (class syscall: it ends when it ends)
+	TearDown time.Duration // time-out of descend
 	// Settle is Z: how long after its deadline a call without a known end may still act. Meaningful where a time-out
 	// exists.
-	Settle time.Duration
+	LateWindow time.Duration
 	// ActsAfterReply: the operator says that the actor acts after an answer; then every answer that leaves the effect
 	// open is fenced. Core learns it of others by what it sees: see [Core.ActsAfterReply].
 	ActsAfterReply bool

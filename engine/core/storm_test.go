@@ -24,10 +24,10 @@ func TestNoStorm(t *testing.T) {
 		"aborted":    {Outcome: hal.NotDone, Answer: core.Aborted, Instance: "i"},
 		"denied":     {Outcome: hal.NotDone, Answer: core.Failed, Instance: "i", BelowUnknown: true},
 		"failed": {
-			Outcome: hal.Unknown, Answer: core.Final, Instance: "i", BelowUnknown: true, NegateFirst: true,
+			Outcome: hal.Unknown, Answer: core.Final, Instance: "i", BelowUnknown: true, UndoFirst: true,
 			Failed: true,
 		},
-		"exists":      {Outcome: hal.Unknown, Answer: core.Failed, Instance: "i", NegateFirst: true},
+		"exists":      {Outcome: hal.Unknown, Answer: core.Failed, Instance: "i", UndoFirst: true},
 		"status":      {Outcome: hal.Unknown, Answer: core.Failed, Instance: "i"},
 		"lost":        {Outcome: hal.Unknown, Fenced: true, Instance: "i"},
 		"short":       {Outcome: hal.Done, Answer: core.Final, Instance: "i", Fingerprint: "m", Short: "a leg"},
@@ -43,7 +43,7 @@ func TestNoStorm(t *testing.T) {
 				if reply.Answer != core.NoAnswer {
 					each += answered
 				}
-				if reply.NegateFirst {
+				if reply.UndoFirst {
 					each *= 2 // a climb and its negation
 				}
 				calls := sayFor(side, reply, time.Hour)
@@ -70,14 +70,14 @@ func sayFor(side string, reply core.Result, d time.Duration) map[core.Kind]int {
 			op := queue[0]
 			queue = queue[1:]
 			res := core.Result{Outcome: hal.Done, Fingerprint: op.Fingerprint}
-			if op.Verb == core.Climb || op.Verb == core.Refresh {
+			if op.Verb == core.SetUp || op.Verb == core.Refresh {
 				res.Fingerprint = "m"
 			}
-			if op.Verb != core.Look {
+			if op.Verb != core.Inspect {
 				if faulty {
 					calls[op.Kind]++
 				}
-				if faulty && op.Kind == kind && (op.Verb == core.Descend) == (word == "descends") {
+				if faulty && op.Kind == kind && (op.Verb == core.TearDown) == (word == "descends") {
 					res = reply
 				}
 			}

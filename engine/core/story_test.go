@@ -26,7 +26,7 @@ import (
 //	partial pod=p           one of its volumes can't be resolved: what it wanted stays
 //	unwant pod=p            the pod wants nothing; its containers may still run
 //	gone pod=p              no container of it runs
-//	done|notdone|unknown op=N [fp=…] [fenced] [answer=final|aborted] [instance=i] [denied] [negate] [blocked] [short=…]
+//	done|notdone|unknown op=N [fp=…] [fenced] [answer=final|aborted] [instance=i] [denied] [mustUndo] [blocked] [short=…]
 //	answered op=N · actor-gone driver=d instance=i · registered driver=d · refused op=N [unwritten]
 //	observe rung=stage/a fp=…       a look at the mount table
 //	child rung=… · child-gone rung=…
@@ -35,7 +35,7 @@ import (
 //	restart [boot=b2] [lost] [found=rung:fp|…] [unread=rung]
 //	                        the agent dies; the next one starts from the journal, unless that is lost, and is not synced
 //	await pod=p for=ready|gone|all · forget waiter=N · status
-//	settle                          everything in flight, and all that follows, ends Done
+//	finish                          everything in flight, and all that follows, ends Done
 type story struct {
 	t       *testing.T
 	c       *core.Core
@@ -80,8 +80,8 @@ func (s *story) command(d *datadriven.TestData) {
 		s.restart(d)
 	case "status":
 		s.status()
-	case "settle":
-		s.settle()
+	case "finish":
+		s.finish()
 	default:
 		s.step(s.event(d))
 	}
@@ -185,7 +185,7 @@ func (v volume) rungs(uid core.PodUID) []core.Rung {
 				{Name: "token", Value: v.token, OnChange: core.OnChangeRefresh},
 			},
 			Limits: core.Limits{
-				Climb: cmp.Or(v.limit, 2*time.Minute), Descend: cmp.Or(v.limit, 2*time.Minute), Settle: 2 * time.Minute,
+				SetUp: cmp.Or(v.limit, 2*time.Minute), TearDown: cmp.Or(v.limit, 2*time.Minute), LateWindow: 2 * time.Minute,
 				ActsAfterReply: v.acts,
 			},
 		}
@@ -217,7 +217,7 @@ func (s *story) end(d *datadriven.TestData) {
 		Outcome:     map[string]hal.Outcome{"done": hal.Done, "notdone": hal.NotDone, "unknown": hal.Unknown}[d.Cmd],
 		Fingerprint: argOr(d, "fp", ""), Fenced: d.HasArg("fenced"), Instance: argOr(d, "instance", ""),
 		Short:        argOr(d, "short", ""),
-		BelowUnknown: d.HasArg("denied"), NegateFirst: d.HasArg("negate"), Blocked: d.HasArg("blocked"),
+		BelowUnknown: d.HasArg("denied"), UndoFirst: d.HasArg("undo"), Blocked: d.HasArg("blocked"),
 	}
 	res.Answer = map[string]core.Answer{
 		"": core.NoAnswer, "final": core.Final, "aborted": core.Aborted,
@@ -231,13 +231,13 @@ func (s *story) end(d *datadriven.TestData) {
 	s.step(core.Completed{Op: opArg(d), Result: res})
 }
 
-// settle ends what is in flight, oldest first, until nothing is. A look finds what core believes, a climb makes m and
+// finish ends what is in flight, oldest first, until nothing is. A look finds what core believes, a climb makes m and
 // its number.
-func (s *story) settle() {
+func (s *story) finish() {
 	for len(s.ops) > 0 {
 		op := s.ops[slices.Min(slices.Collect(maps.Keys(s.ops)))]
 		res := core.Result{Outcome: hal.Done, Fingerprint: op.Fingerprint}
-		if op.Verb == core.Climb || op.Verb == core.Refresh {
+		if op.Verb == core.SetUp || op.Verb == core.Refresh {
 			res.Fingerprint = fmt.Sprintf("m%d", op.ID)
 		}
 		s.step(core.Completed{Op: op.ID, Result: res})
@@ -315,14 +315,14 @@ func (s *story) step(e core.Event) {
 		}
 		s.journal[l.Key] = l.Record
 		fmt.Fprintf(&s.out, "  journal: %s %s%s%s%s\n", l.Record.Phase, l.Key,
-			bound(" climb-until ", l.Record.ClimbUntil),
-			bound(" descend-until ", l.Record.DescendUntil)+bound(" answered-climb ", l.Record.AnsweredClimb)+
-				bound(" answered-descend ", l.Record.AnsweredDescend), map[bool]string{true: " sync"}[l.Sync])
+			bound(" setup-until ", l.Record.SetUpUntil),
+			bound(" teardown-until ", l.Record.TearDownUntil)+bound(" answered-setup ", l.Record.AnsweredSetUp)+
+				bound(" answered-teardown ", l.Record.AnsweredTearDown), map[bool]string{true: " sync"}[l.Sync])
 	}
 	for _, op := range b.Start {
 		s.ops[op.ID] = op
 		seen := ""
-		if op.Verb == core.Climb && op.Seen != "" {
+		if op.Verb == core.SetUp && op.Seen != "" {
 			seen = " over " + op.Seen
 		}
 		fmt.Fprintf(&s.out, "#%d %s %s%s%s\n", op.ID, op.Verb, op.Key, seen, bound(" by ", op.Deadline))

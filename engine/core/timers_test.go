@@ -52,8 +52,8 @@ func TestBackoff(t *testing.T) {
 		var b, again backoff
 		for i, want := range nominal {
 			now := hal.Instant(i) * hal.Instant(time.Hour)
-			b.fail(now, key, Climb, false)
-			again.fail(now, key, Climb, false)
+			b.fail(now, key, SetUp, false)
+			again.fail(now, key, SetUp, false)
 			wait := b.until.Sub(now)
 			require.LessOrEqual(t, wait, want)
 			require.Greater(t, wait, want-want/10-1)
@@ -65,14 +65,14 @@ func TestBackoff(t *testing.T) {
 	require.True(t, differ)
 
 	var a, b, c backoff
-	a.fail(0, "stage/a", Climb, false)
-	b.fail(0, "stage/b", Climb, false)
-	c.fail(0, "stage/a", Descend, false)
+	a.fail(0, "stage/a", SetUp, false)
+	b.fail(0, "stage/b", SetUp, false)
+	c.fail(0, "stage/a", TearDown, false)
 	require.NotEqual(t, a.until, b.until, "rungs that failed together do not retry together")
 	require.NotEqual(t, a.until, c.until)
 
 	var h backoff
-	h.hold(0, "stage/a", Climb)
+	h.hold(0, "stage/a", SetUp)
 	require.InDelta(t, float64(backoffMax), float64(h.until), float64(backoffMax)/10+1)
 }
 

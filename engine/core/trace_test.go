@@ -13,15 +13,15 @@ import (
 // writes no record, which might fit and would have the next climb ask for no room.
 func TestATraceAsksForRoomAgain(t *testing.T) {
 	rungs := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}.rungs("p")
-	c := core.New(core.Start{Now: 1, Boot: "b", Strays: rungs[1:]})
+	c := core.New(core.Start{Now: 1, Boot: "b", Orphans: rungs[1:]})
 	now := hal.Instant(1)
 	step := func(e core.Event) core.Batch { now++; return c.Step(now, e) }
 	b := step(core.AllSynced{})
 	step(core.Wanted{Pod: "p", Rungs: rungs, Complete: true})
-	for len(b.Start) > 0 && b.Start[0].Verb == core.Look {
+	for len(b.Start) > 0 && b.Start[0].Verb == core.Inspect {
 		b = step(core.Completed{Op: b.Start[0].ID, Result: core.Result{Outcome: hal.Done, Fingerprint: "m"}})
 	}
-	require.Equal(t, core.Climb, b.Start[0].Verb)
+	require.Equal(t, core.SetUp, b.Start[0].Verb)
 	require.NotZero(t, b.Lines[0].Room)
 	refused := core.Refused{Ops: []hal.OpID{b.Start[0].ID}, Keys: []hal.Key{b.Start[0].Key}, Reason: "no room"}
 	require.Empty(t, step(refused).Lines)
@@ -32,9 +32,9 @@ func TestATraceAsksForRoomAgain(t *testing.T) {
 func TestWhatIsBelowIsRecordedBeforeARungGoes(t *testing.T) {
 	rungs := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}.rungs("p")
 	for name, start := range map[string]core.Start{
-		"the rung has no record": {Strays: rungs},
+		"the rung has no record": {Orphans: rungs},
 		"the rung has one, and what is below has none": {
-			Strays: rungs[1:], Records: []core.Record{{Rung: rungs[0], Phase: core.Leaving, Boot: "b"}},
+			Orphans: rungs[1:], Records: []core.Record{{Rung: rungs[0], Phase: core.Leaving, Boot: "b"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,10 +42,10 @@ func TestWhatIsBelowIsRecordedBeforeARungGoes(t *testing.T) {
 			c := core.New(start)
 			c.Step(second, core.Gone{Pod: "p"})
 			b := c.Step(second, core.AllSynced{})
-			for len(b.Start) > 0 && b.Start[0].Verb == core.Look {
+			for len(b.Start) > 0 && b.Start[0].Verb == core.Inspect {
 				b = c.Step(second, done(b.Start[0].ID, "mount"))
 			}
-			require.Equal(t, "descend publish/a/p", b.Start[0].String()[len("#0 "):])
+			require.Equal(t, "teardown publish/a/p", b.Start[0].String()[len("#0 "):])
 			require.Len(t, b.Lines, 2)
 			require.Equal(t, rungs[1].Key, b.Lines[0].Key)
 			require.True(t, b.Lines[0].Sync)

@@ -7,86 +7,86 @@ import (
 )
 
 // Standing is how a rung stands when an event comes: its state, and whether Absent is for good.
-type Standing uint8
+type StateClass uint8
 
 const (
-	// StandsNowhere: core knows of no such rung.
-	StandsNowhere Standing = iota
-	StandsUnknown
-	// StandsDown: Absent, and no call may bring it up again.
-	StandsDown
-	// StandsDoubtful: Absent, and a call may still bring it up, or a second descent is due.
-	StandsDoubtful
-	StandsUp
+	// ClassNone: core knows of no such rung.
+	ClassNone StateClass = iota
+	ClassUnknown
+	// ClassAbsent: Absent, and no call may bring it up again.
+	ClassAbsent
+	// ClassAbsentInDoubt: Absent, and a call may still bring it up, or a second descent is due.
+	ClassAbsentInDoubt
+	ClassPresent
 
-	numStandings
+	numStateClasses
 )
 
 // Happening is what an event is to one rung.
-type Happening uint8
+type Input uint8
 
 const (
-	HappensWanted Happening = iota // a pod wants it, perhaps with other parameters
-	HappensUnwanted
-	HappensGone // no container of its pod runs
-	HappensLookDone
-	HappensLookNotDone
-	HappensLookUnknown
-	HappensClimbDone
-	HappensClimbNotDone
-	HappensClimbUnknown
-	HappensRefreshDone
-	HappensRefreshNotDone
-	HappensRefreshUnknown
-	HappensDescendDone
-	HappensDescendNotDone
-	HappensDescendUnknown
-	HappensAnswered
-	HappensActorGone
-	HappensRegistered
-	HappensObserved
-	HappensStirred
-	HappensChildSeen
-	HappensChildGone
-	HappensAllSynced
-	HappensRefused
-	HappensWake // its own instant has come
+	InputWanted Input = iota // a pod wants it, perhaps with other parameters
+	InputUnwanted
+	InputGone // no container of its pod runs
+	InputInspectDone
+	InputInspectNotDone
+	InputInspectUnknown
+	InputSetUpDone
+	InputSetUpNotDone
+	InputSetUpUnknown
+	InputRefreshDone
+	InputRefreshNotDone
+	InputRefreshUnknown
+	InputTearDownDone
+	InputTearDownNotDone
+	InputTearDownUnknown
+	InputAnswered
+	InputActorGone
+	InputRegistered
+	InputObserved
+	InputUnblocked
+	InputChildSeen
+	InputChildGone
+	InputAllSynced
+	InputRefused
+	InputWake // its own instant has come
 
-	numHappenings
+	numInputs
 )
 
 // ends is the first happening of an operation's end, by verb; one for each outcome follows.
-var ends = [...]Happening{
-	Look: HappensLookDone, Climb: HappensClimbDone, Refresh: HappensRefreshDone,
-	Descend: HappensDescendDone,
+var inputOfEnd = [...]Input{
+	Inspect: InputInspectDone, SetUp: InputSetUpDone, Refresh: InputRefreshDone,
+	TearDown: InputTearDownDone,
 }
 
 var (
-	standingNames  = [numStandings]string{"no rung", "Unknown", "Absent", "Absent in doubt", "Present"}
-	happeningNames = [numHappenings]string{
-		"wanted", "unwanted", "containers gone", "look done", "look not done", "look unknown", "climb done",
-		"climb not done", "climb unknown",
-		"refresh done", "refresh not done", "refresh unknown", "descend done", "descend not done", "descend unknown",
+	stateClassNames = [numStateClasses]string{"no rung", "Unknown", "Absent", "Absent in doubt", "Present"}
+	inputNames      = [numInputs]string{
+		"wanted", "unwanted", "containers gone", "inspect done", "inspect not done", "inspect unknown", "setup done",
+		"setup not done", "setup unknown",
+		"refresh done", "refresh not done", "refresh unknown", "teardown done", "teardown not done", "teardown unknown",
 		"late answer", "actor gone",
-		"actor registered", "observed", "stirred", "helper seen", "helper gone", "all synced", "refused", "wake",
+		"actor registered", "observed", "unblocked", "helper seen", "helper gone", "all synced", "refused", "wake",
 	}
 )
 
-func (s Standing) String() string  { return standingNames[s] }
-func (h Happening) String() string { return happeningNames[h] }
+func (s StateClass) String() string { return stateClassNames[s] }
+func (h Input) String() string      { return inputNames[h] }
 
 // Transition is one cell of the table that Step works on: an event that meets a rung. Await and Forget are about pods,
 // Covered and Discovered about places, and Serves about an actor: they are in no cell.
 type Transition struct {
-	From Standing
-	On   Happening
+	From StateClass
+	On   Input
 }
 
 // Transitions returns all cells of the table, in a fixed order; that some cannot be is not told here.
 func Transitions() []Transition {
-	all := make([]Transition, 0, int(numStandings)*int(numHappenings))
-	for h := range numHappenings {
-		for s := range numStandings {
+	all := make([]Transition, 0, int(numStateClasses)*int(numInputs))
+	for h := range numInputs {
+		for s := range numStateClasses {
 			all = append(all, Transition{s, h})
 		}
 	}
@@ -111,64 +111,64 @@ func (t *Transition) UnmarshalText(text []byte) error {
 
 // Meets calls f with the transition of each rung that Step(now, e) would be about. It changes nothing: those who
 // measure what a run has reached call it before the step.
-func (c *Core) Meets(now hal.Instant, e Event, f func(Transition)) {
-	rung := func(r *rung, on Happening) { f(Transition{c.standing(r), on}) }
-	key := func(k hal.Key, on Happening) { rung(c.rungs[k], on) }
+func (c *Core) Classify(now hal.Instant, e Event, f func(Transition)) {
+	rung := func(r *rung, on Input) { f(Transition{c.stateClass(r), on}) }
+	key := func(k hal.Key, on Input) { rung(c.rungs[k], on) }
 	switch e := e.(type) {
 	case Wanted:
-		c.meetsWanted(e, key)
+		c.classifyWanted(e, key)
 	case Unwanted:
 		if p := c.pods[e.Pod]; p != nil {
 			for _, k := range p.tops {
-				key(k, HappensUnwanted)
+				key(k, InputUnwanted)
 			}
 		}
 	case Gone:
 		if p := c.pods[e.Pod]; p != nil {
 			for _, r := range p.rungs {
-				rung(r, HappensGone)
+				rung(r, InputGone)
 			}
 		}
 	case Completed:
 		if r := c.ops[e.Op]; r != nil {
-			rung(r, ends[r.op.Verb]+outcomeStep(e.Result.Outcome))
+			rung(r, inputOfEnd[r.op.Verb]+outcomeStep(e.Result.Outcome))
 		}
 	case Answered:
 		if r := c.open[e.Op]; r != nil {
-			rung(r, HappensAnswered)
+			rung(r, InputAnswered)
 		} else if r := c.ops[e.Op]; r != nil {
-			rung(r, HappensAnswered)
+			rung(r, InputAnswered)
 		}
 	case ActorGone:
 		for _, r := range c.of(e.Actor) {
-			rung(r, HappensActorGone)
+			rung(r, InputActorGone)
 		}
 	case Registered:
 		for _, r := range c.of(e.Actor) {
-			rung(r, HappensRegistered)
+			rung(r, InputRegistered)
 		}
 	case Observed:
-		key(e.Key, HappensObserved)
-	case Stirred:
-		key(e.Key, HappensStirred)
+		key(e.Key, InputObserved)
+	case Unblocked:
+		key(e.Key, InputUnblocked)
 	case ChildSeen:
-		key(e.Key, HappensChildSeen)
+		key(e.Key, InputChildSeen)
 	case ChildGone:
-		key(e.Key, HappensChildGone)
+		key(e.Key, InputChildGone)
 	case AllSynced:
 		for _, r := range c.sorted() {
-			rung(r, HappensAllSynced)
+			rung(r, InputAllSynced)
 		}
 	case Refused:
 		for _, id := range e.Ops {
 			if r := c.ops[id]; r != nil {
-				rung(r, HappensRefused)
+				rung(r, InputRefused)
 			}
 		}
 	case Wake:
 		for _, t := range c.timers {
 			if t.at <= now {
-				rung(t.r, HappensWake)
+				rung(t.r, InputWake)
 			}
 		}
 	case Await, Forget, Covered, Discovered, Serves:
@@ -177,25 +177,25 @@ func (c *Core) Meets(now hal.Instant, e Event, f func(Transition)) {
 	}
 }
 
-// meetsWanted is Meets of a pod's wishes: what it wanted so far and does not name any more is not wanted, if it names
+// classifyWanted is Meets of a pod's wishes: what it wanted so far and does not name any more is not wanted, if it names
 // all.
-func (c *Core) meetsWanted(e Wanted, key func(hal.Key, Happening)) {
+func (c *Core) classifyWanted(e Wanted, key func(hal.Key, Input)) {
 	named := map[hal.Key]bool{}
 	for _, spec := range e.Rungs {
 		named[spec.Key] = true
-		key(spec.Key, HappensWanted)
+		key(spec.Key, InputWanted)
 	}
 	if p := c.pods[e.Pod]; p != nil && e.Complete {
 		for _, k := range p.tops {
 			if !named[k] {
-				key(k, HappensUnwanted)
+				key(k, InputUnwanted)
 			}
 		}
 	}
 }
 
 // outcomeStep orders outcomes as the happenings of an operation's end are.
-func outcomeStep(o hal.Outcome) Happening {
+func outcomeStep(o hal.Outcome) Input {
 	switch o {
 	case hal.Done:
 		return 0
@@ -207,22 +207,22 @@ func outcomeStep(o hal.Outcome) Happening {
 	panic(fmt.Sprintf("core: outcome %d", o))
 }
 
-func (c *Core) standing(r *rung) Standing {
+func (c *Core) stateClass(r *rung) StateClass {
 	switch {
 	case r == nil:
-		return StandsNowhere
+		return ClassNone
 	case r.state == Unknown:
-		return StandsUnknown
+		return ClassUnknown
 	case r.state == Present:
-		return StandsUp
-	case r.purged && len(r.calls) == 0:
-		return StandsDown
+		return ClassPresent
+	case r.noResidue && len(r.calls) == 0:
+		return ClassAbsent
 	}
-	return StandsDoubtful
+	return ClassAbsentInDoubt
 }
 
-// StandingOf returns how a rung stands.
-func (c *Core) StandingOf(key hal.Key) Standing { return c.standing(c.rungs[key]) }
+// StateClassOf returns how a rung stands.
+func (c *Core) StateClassOf(key hal.Key) StateClass { return c.stateClass(c.rungs[key]) }
 
 // Reason returns the kind of reason, one of [Reasons], of the operation in flight on a rung, or of there being none; ""
 // if core knows of no such rung.

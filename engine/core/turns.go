@@ -76,8 +76,8 @@ func (c *Core) mayBegin(r *rung) bool {
 	if !r.isQueued {
 		r.isQueued = true
 		round := 0
-		if r.owner != nil {
-			for _, o := range r.owner.rungs {
+		if r.ownPod != nil {
+			for _, o := range r.ownPod.rungs {
 				if o != r && o.isQueued {
 					round++
 				}

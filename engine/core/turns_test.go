@@ -12,21 +12,21 @@ import (
 )
 
 // crowd has pods want volumes of their own, each of the actor that its name begins with.
-type crowd struct {
+type markConcurrent struct {
 	c    *core.Core
 	now  hal.Instant
 	runs []core.Op
 }
 
-func newCrowd(limit int) *crowd {
-	return &crowd{c: core.New(core.Start{Now: 1, Boot: "b", InFlight: limit}), now: 1}
+func newCrowd(limit int) *markConcurrent {
+	return &markConcurrent{c: core.New(core.Start{Now: 1, Boot: "b", InFlight: limit}), now: 1}
 }
 
-func (w *crowd) step(e core.Event) {
+func (w *markConcurrent) step(e core.Event) {
 	w.runs = append(w.runs, w.c.Step(w.now, e).Start...)
 }
 
-func (w *crowd) wants(pod, actor string, volumes int) {
+func (w *markConcurrent) wants(pod, actor string, volumes int) {
 	var rungs []core.Rung
 	for i := range volumes {
 		rungs = append(rungs, core.Rung{
@@ -38,7 +38,7 @@ func (w *crowd) wants(pod, actor string, volumes int) {
 }
 
 // ends ends the operation that began first.
-func (w *crowd) ends() core.Op {
+func (w *markConcurrent) ends() core.Op {
 	op := w.runs[0]
 	w.runs = w.runs[1:]
 	w.step(core.Completed{Op: op.ID, Result: core.Result{Outcome: hal.Done, Fingerprint: "f"}})
@@ -113,7 +113,7 @@ func TestPlanPassesOverWhoIsNotWantedAnyMore(t *testing.T) {
 	}
 	w.step(core.Unwanted{Pod: "b"})
 	w.step(core.Gone{Pod: "b"})
-	require.Equal(t, []string{"#1 climb disk/a/0", "#2 climb disk/c/0", "#3 climb disk/d/0"}, names(w.c.Plan()))
+	require.Equal(t, []string{"#1 setup disk/a/0", "#2 setup disk/c/0", "#3 setup disk/d/0"}, names(w.c.Plan()))
 	require.Equal(t, core.PodUID("a"), w.ends().Pod, "planning did nothing")
 	require.Equal(t, core.PodUID("c"), w.ends().Pod)
 }

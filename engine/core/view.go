@@ -23,25 +23,25 @@ type View struct {
 	Short       string
 	Cover       Cover // what hides its place; the zero Cover is nothing
 
-	Step       hal.OpID // in flight, 0 for none
-	Verb       Verb     // of Step
-	Since      hal.Instant
-	Deadline   hal.Instant // of Step, 0 for none
-	Attempts   int         // failed in a row, in the direction it is going
-	Reason     string      // of the last end that was not Done
-	IsBlocked  bool        // that end said that repeating will not help, or containers keep another volume at its path
-	Child      string      // a helper of an earlier run
-	ClimbOpen  hal.Instant // bound of climbs without a known end, 0 for none
-	DescOpen   hal.Instant // the same of descents
-	Recorded   bool        // in the journal
-	Why        string      // the present decision's reason
-	IsWaiting  bool        // for an instant: Until
-	IsBackoff  bool        // what it waits for is its next attempt
-	Until      hal.Instant
-	IsRebuild  bool   // it must be made anew
-	IsProvided bool   // up, as wanted
-	IsGone     bool   // nothing of it is left, and no call may bring it back
-	Open       string // what call may still act on it, "" if none
+	Step         hal.OpID // in flight, 0 for none
+	Verb         Verb     // of Step
+	Since        hal.Instant
+	Deadline     hal.Instant // of Step, 0 for none
+	Attempts     int         // failed in a row, in the direction it is going
+	Reason       string      // of the last end that was not Done
+	IsBlocked    bool        // that end said that repeating will not help, or containers keep another volume at its path
+	Child        string      // a helper of an earlier run
+	SetUpOpen    hal.Instant // bound of climbs without a known end, 0 for none
+	TearDownOpen hal.Instant // the same of descents
+	Recorded     bool        // in the journal
+	Why          string      // the present decision's reason
+	IsWaiting    bool        // for an instant: Until
+	IsBackoff    bool        // what it waits for is its next attempt
+	Until        hal.Instant
+	IsRebuild    bool   // it must be made anew
+	IsProvided   bool   // up, as wanted
+	IsGone       bool   // nothing of it is left, and no call may bring it back
+	Open         string // what call may still act on it, "" if none
 }
 
 // View returns all rungs but those that are only remembered, sorted by key.
@@ -73,10 +73,10 @@ func (c *Core) Made(key hal.Key) ([]Param, State) {
 	return r.made, r.state
 }
 
-// Standing calls f with the key, parameters and fingerprint of each Present rung at a path or below it of which what
+// EachPresent calls f with the key, parameters and fingerprint of each Present rung at a path or below it of which what
 // was read after the Step numbered since can tell something: none that is operated on or has changed meanwhile. In
 // the order of keys; nil is all paths.
-func (c *Core) Standing(paths []string, since uint64, f func(key hal.Key, made []Param, fingerprint string)) {
+func (c *Core) EachPresent(paths []string, since uint64, f func(key hal.Key, made []Param, fingerprint string)) {
 	for _, r := range c.concerned(paths, false) {
 		if r.state == Present && r.op == nil && r.changed <= since {
 			f(r.Key, r.made, r.fingerprint)
@@ -95,7 +95,7 @@ func (c *Core) HasMounts() bool {
 
 // Stands returns how a rung that is up was made, and its fingerprint. isBusy: it is operated on, or has changed since
 // the Step of that number, so that what was read meanwhile says nothing.
-func (c *Core) Stands(key hal.Key, since uint64) (made []Param, fingerprint string, isBusy, isUp bool) {
+func (c *Core) PresentRung(key hal.Key, since uint64) (made []Param, fingerprint string, isBusy, isUp bool) {
 	r := c.rungs[key]
 	if r == nil || r.state != Present {
 		return nil, "", false, false
@@ -103,9 +103,9 @@ func (c *Core) Stands(key hal.Key, since uint64) (made []Param, fingerprint stri
 	return r.made, r.fingerprint, r.op != nil || r.changed > since, true
 }
 
-// PodsUpon returns the pods of which a rung stands on the rung key, or may.
-func (c *Core) PodsUpon(key hal.Key) (pods []PodUID) {
-	for _, r := range c.upon[key] {
+// PodsAbove returns the pods of which a rung stands on the rung key, or may.
+func (c *Core) PodsAbove(key hal.Key) (pods []PodUID) {
+	for _, r := range c.above[key] {
 		if r.Pod != "" && r.state != Absent {
 			pods = append(pods, r.Pod)
 		}
@@ -134,7 +134,7 @@ func (c *Core) viewOf(r *rung) View {
 		State: r.state, Desired: c.desire(r).String(),
 		Fingerprint: r.fingerprint, Made: r.made, Facts: r.facts, Short: r.short, Reason: r.reason,
 		IsBlocked: r.blocked || r.next.why == whyPlaceUsed || r.next.why == whyPlaceHeld,
-		Child:     r.child, ClimbOpen: r.bound(Climb), DescOpen: r.bound(Descend), Recorded: r.recorded,
+		Child:     r.child, SetUpOpen: r.bound(SetUp), TearDownOpen: r.bound(TearDown), Recorded: r.recorded,
 		Why: r.next.text(), Until: r.next.until, IsWaiting: r.next.until > c.now,
 		IsBackoff: r.next.why == whyBackoff, IsRebuild: c.change(r) == OnChangeRebuild,
 		Attempts: max(r.up.attempts, r.down.attempts),
@@ -143,7 +143,7 @@ func (c *Core) viewOf(r *rung) View {
 		v.Attempts = r.down.attempts
 	}
 	v.IsGone, v.Open = r.isGone(), c.openText(r)
-	if r.next.why == whyClimbOpen || r.next.why == whyDescentOpen {
+	if r.next.why == whySetUpOpen || r.next.why == whyTearDownOpen {
 		v.Why = v.Open
 	}
 	switch r.next.why {
@@ -157,7 +157,7 @@ func (c *Core) viewOf(r *rung) View {
 		}
 	default:
 	}
-	v.IsProvided = c.isAsWanted(r) && (r.op == nil || r.op.Verb != Descend)
+	v.IsProvided = c.isAsWanted(r) && (r.op == nil || r.op.Verb != TearDown)
 	v.Cover, _ = c.cover(r)
 	if r.op != nil {
 		v.Step, v.Verb, v.Since, v.Deadline = r.op.ID, r.op.Verb, r.op.since, r.op.Deadline
@@ -192,7 +192,7 @@ func (c *Core) Pods() []PodView {
 // on the disk.
 func (c *Core) Left() (uids []PodUID) {
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
-		if slices.ContainsFunc(c.pods[uid].rungs, func(r *rung) bool { return (r.recorded || r.traced) && !c.isPast(r) }) {
+		if slices.ContainsFunc(c.pods[uid].rungs, func(r *rung) bool { return (r.recorded || r.foundOnDisk) && !c.isPast(r) }) {
 			uids = append(uids, uid)
 		}
 	}

@@ -24,7 +24,7 @@ func (c *Core) void(r *rung, spec *Rung) {
 	}
 	r.made = made
 	if r.recorded {
-		c.settle(r)
+		c.writeRecord(r)
 	}
 }
 
@@ -59,7 +59,7 @@ func (c *Core) fails(r *rung, fingerprint string) bool {
 		return false
 	}
 	c.fall(r, "its filesystem has failed: found "+fingerprint)
-	r.trusted, r.negate, r.failed = false, true, true
+	r.reconfirmable, r.mustUndo, r.failed = false, true, true
 	c.failBelow(r)
 	c.markAround(r)
 	return true
@@ -73,7 +73,7 @@ func (c *Core) failBelow(r *rung) {
 			continue
 		}
 		c.fall(b, r.reason)
-		b.trusted, b.negate, b.failed = false, true, true
+		b.reconfirmable, b.mustUndo, b.failed = false, true, true
 		c.markAround(b)
 	}
 }

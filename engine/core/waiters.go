@@ -112,7 +112,7 @@ func (c *Core) ready(p *pod) bool {
 			return true
 		}
 		return !c.isAsWanted(r) || r.child != "" || c.rival(r) != nil ||
-			(r.op != nil && r.op.Verb == Descend)
+			(r.op != nil && r.op.Verb == TearDown)
 	})
 }
 

@@ -22,18 +22,18 @@ const (
 	whyDenied
 	whyUnwanted
 	whyNotSynced
-	whyStoodOn
-	whyBeside
+	whyInUse
+	whySibling
 	whyAhead
 	whyBelow
-	whySheds
+	whyDropsBelow
 	whyBackoff
 	whyNeighbour
 	whySerial
-	whyClimbOpen
-	whyDescentOpen
-	whySecondDescent
-	whyYields
+	whySetUpOpen
+	whyTearDownOpen
+	whySecondTearDown
+	whyDefers
 	whyClaim
 	whyPlace
 	whyPlaceUsed
@@ -63,24 +63,24 @@ var whyTexts = [...]string{
 	whyFailedHeld: "its filesystem has failed, and containers may run on it; volnode makes it anew once they have " +
 		"ended; delete the pods that " +
 		"use it",
-	whyAwaits:        "may not come up yet",
-	whyDenied:        "the driver holds something incompatible, and containers may run on it",
-	whyUnwanted:      "not wanted",
-	whyNotSynced:     "nothing is torn down before every source is synced",
-	whyStoodOn:       "%s stands on it",
-	whyBeside:        "%s is of the same volume, and goes first",
-	whyAhead:         "%s is of the same volume, and comes first",
-	whyBelow:         "waits for %s",
-	whySheds:         "is to stand on less, once it is down",
-	whyBackoff:       "waits to try again",
-	whyNeighbour:     "waits for the operation on %s",
-	whySerial:        "waits for the operation on %s, its driver works on one call a volume",
-	whyClimbOpen:     "a call may still bring it up",
-	whyDescentOpen:   "a call may still take it down",
-	whySecondDescent: "taken down once more after the end of the last climb",
-	whyYields:        "waits for another to go down",
-	whyClaim:         "waits for %s, which may hold its exclusive claim",
-	whyPlace:         "waits until nothing of %s is left at its path",
+	whyAwaits:         "may not come up yet",
+	whyDenied:         "the driver holds something incompatible, and containers may run on it",
+	whyUnwanted:       "not wanted",
+	whyNotSynced:      "nothing is torn down before every source is synced",
+	whyInUse:          "%s stands on it",
+	whySibling:        "%s is of the same volume, and goes first",
+	whyAhead:          "%s is of the same volume, and comes first",
+	whyBelow:          "waits for %s",
+	whyDropsBelow:     "is to stand on less, once it is down",
+	whyBackoff:        "waits to try again",
+	whyNeighbour:      "waits for the operation on %s",
+	whySerial:         "waits for the operation on %s, its driver works on one call a volume",
+	whySetUpOpen:      "a call may still bring it up",
+	whyTearDownOpen:   "a call may still take it down",
+	whySecondTearDown: "taken down once more after the end of the last climb",
+	whyDefers:         "waits for another to go down",
+	whyClaim:          "waits for %s, which may hold its exclusive claim",
+	whyPlace:          "waits until nothing of %s is left at its path",
 	whyPlaceUsed: "%s is at its path, and containers may run on it; delete the pod that uses it, and create " +
 		"it again",
 	whyPlaceHeld: "%s may be at its path, too, and containers may run on it; volnode takes both down once they have " +

@@ -24,7 +24,7 @@ func workOfOne(t *testing.T, pods int) core.Work {
 			queue, isWoken = queue[1:], isWoken || len(batch.Wake) > 0
 			for _, op := range batch.Start {
 				res := core.Result{Outcome: hal.Done, Fingerprint: op.Fingerprint}
-				if op.Verb == core.Climb {
+				if op.Verb == core.SetUp {
 					res.Fingerprint = "m"
 				}
 				queue = append(queue, core.Completed{Op: op.ID, Result: res})

@@ -123,7 +123,7 @@ func (w *world) flying() []hal.OpID {
 // start takes in an operation.
 func (w *world) start(op core.Op) {
 	f := &flying{Op: op, instance: w.instance(op.Actor)}
-	if op.Verb != core.Look && w.isLocking(op.Volume) && !w.isLocked(op.Volume) {
+	if op.Verb != core.Inspect && w.isLocking(op.Volume) && !w.isLocked(op.Volume) {
 		f.lock = w.coin(2)
 	}
 	w.inflight[op.ID] = f
@@ -132,7 +132,7 @@ func (w *world) start(op core.Op) {
 // apply is the effect of a call.
 func (w *world) apply(key hal.Key, v core.Verb) {
 	switch {
-	case v == core.Descend:
+	case v == core.TearDown:
 		w.truth[key] = ""
 	case w.truth[key] == "":
 		w.made++
@@ -167,7 +167,7 @@ func (w *world) lastActs(at hal.Instant) {
 // reply draws how an operation ends, and lets its effect come now, later or never as that end allows.
 func (w *world) reply(t *rapid.T, id hal.OpID) core.Result {
 	f := w.inflight[id]
-	if f.Verb == core.Look {
+	if f.Verb == core.Inspect {
 		if w.chance(t, 6, "look fails") {
 			return core.Result{Outcome: hal.NotDone, Reason: "EIO"}
 		}
@@ -203,10 +203,10 @@ func (w *world) reply(t *rapid.T, id hal.OpID) core.Result {
 		res.Outcome = hal.NotDone
 		res.Blocked = w.chance(t, 3, "blocked")
 	case "denied":
-		res.Outcome, res.BelowUnknown = hal.NotDone, f.Verb != core.Descend
+		res.Outcome, res.BelowUnknown = hal.NotDone, f.Verb != core.TearDown
 	case "exists": // something incompatible, or what a descent has left
-		res.Outcome, res.NegateFirst = hal.Unknown, true
-		w.left[f.Key] = w.left[f.Key] || f.Verb == core.Descend
+		res.Outcome, res.UndoFirst = hal.Unknown, true
+		w.left[f.Key] = w.left[f.Key] || f.Verb == core.TearDown
 	case "status":
 		res.Outcome = hal.Unknown
 		if w.chance(t, 2, "had effect") {
@@ -215,7 +215,7 @@ func (w *world) reply(t *rapid.T, id hal.OpID) core.Result {
 	default:
 		res.Outcome = hal.Done
 		w.finish(f, &res)
-		if kind == "short" && f.Verb != core.Descend {
+		if kind == "short" && f.Verb != core.TearDown {
 			res.Short = "a leg"
 			res.RefreshBy = w.now.Add(rapid.SampledFrom([]time.Duration{-time.Second, 0, time.Minute}).Draw(t,
 				"refresh in"))
@@ -237,7 +237,7 @@ func (w *world) replyLocal(t *rapid.T, f *flying) core.Result {
 func (w *world) finish(f *flying, res *core.Result) {
 	w.apply(f.Key, f.Verb)
 	res.Reason = ""
-	if f.Verb == core.Descend {
+	if f.Verb == core.TearDown {
 		delete(w.left, f.Key)
 	} else {
 		res.Fingerprint = w.truth[f.Key]
@@ -247,11 +247,11 @@ func (w *world) finish(f *flying, res *core.Result) {
 
 func (w *world) abandon(f *flying) {
 	spec := w.specs[f.Key]
-	if f.Deadline.Add(spec.Limits.Settle) <= w.now {
+	if f.Deadline.Add(spec.Limits.LateWindow) <= w.now {
 		return // whatever it did, it did before
 	}
 	w.pending = append(w.pending, &abandoned{
-		op: f.ID, key: f.Key, volume: f.Volume, verb: f.Verb, until: f.Deadline.Add(spec.Limits.Settle),
+		op: f.ID, key: f.Key, volume: f.Volume, verb: f.Verb, until: f.Deadline.Add(spec.Limits.LateWindow),
 		instance: f.instance, lock: f.lock,
 	})
 }
@@ -293,7 +293,7 @@ func (w *world) restart(t *rapid.T) core.Start {
 	}
 	for _, key := range sortedKeys(w.specs) {
 		if _, ok := recs[key]; !ok && w.truth[key] != "" {
-			start.Strays = append(start.Strays, w.specs[key])
+			start.Orphans = append(start.Orphans, w.specs[key])
 			if w.specs[key].Intent {
 				w.t.Fatalf("%s is there, without a record", key)
 			}
@@ -309,9 +309,9 @@ func (w *world) abandonAll(t *rapid.T) {
 	for _, id := range w.flying() {
 		f := w.inflight[id]
 		switch {
-		case f.Verb == core.Look:
+		case f.Verb == core.Inspect:
 		case f.Actor != "":
-			w.left[f.Key] = w.left[f.Key] || f.Verb == core.Descend
+			w.left[f.Key] = w.left[f.Key] || f.Verb == core.TearDown
 			if !f.isDead {
 				w.abandon(f)
 			}
@@ -347,7 +347,7 @@ func (m *machine) done(id hal.OpID) {
 	switch {
 	case f.isDead:
 		res = core.Result{Outcome: hal.Unknown, Fenced: true, Instance: f.instance}
-	case f.Verb == core.Look:
+	case f.Verb == core.Inspect:
 		res.Fingerprint = m.truth[f.Key]
 	case m.isLocking(f.Volume) && m.isLocked(f.Volume) && !f.lock:
 		res.Outcome, res.Answer = hal.NotDone, core.Aborted

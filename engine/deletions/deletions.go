@@ -28,7 +28,7 @@ const (
 	// spareSize is the room that is kept for the log on its disk, in bytes: who fills the disk is deleted all the same.
 	spareSize = 64 << 10
 	// settles is how long after a write another change shows at another time, see hal.Info.Changed, and some more.
-	settles = 3 * time.Second
+	mtimeSlack = 3 * time.Second
 	// unwatched is how long what the file says may go without being compared, which reads all of it, while it is
 	// written on: a write that takes longer is compared at its end, and writes that follow each other are not each.
 	unwatched = 100 * time.Millisecond
@@ -167,11 +167,11 @@ func (l *Log) isAsLeft(h *hal.Host, c hal.Call, info hal.Info) bool {
 	if l.isSure || l.isBlind || l.compared != 0 && now.Sub(l.compared) < unwatched {
 		return true
 	}
-	isSettled := info.Changed != 0 && now.Sub(l.written) >= settles
+	isOldEnough := info.Changed != 0 && now.Sub(l.written) >= mtimeSlack
 	data, err := h.Files.Read(c, File(l.dir), 2*MaxFile)
 	isSame := err == nil && sumOf(0, data) == l.sum
 	if isSame {
-		l.compared, l.isSure = now, isSettled
+		l.compared, l.isSure = now, isOldEnough
 	}
 	return isSame
 }

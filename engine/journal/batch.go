@@ -37,7 +37,7 @@ type Batch struct {
 }
 
 // Write brings the batch to the files. It blocks, and is called once, from a task. What came of it is
-// [Journal.Settle]'s to say.
+// [Journal.LateWindow]'s to say.
 func (b *Batch) Write(h *hal.Host, c hal.Call) {
 	switch {
 	case b.image != nil:

@@ -119,31 +119,31 @@ func takeRung(r *reader) core.Rung {
 		Actor:     text[string](r),
 		Exclusive: text[string](r),
 		Limits: core.Limits{
-			Climb:   time.Duration(r.varint()),
-			Descend: time.Duration(r.varint()),
-			Settle:  time.Duration(r.varint()),
+			SetUp:      time.Duration(r.varint()),
+			TearDown:   time.Duration(r.varint()),
+			LateWindow: time.Duration(r.varint()),
 		},
 	}
 }
 
 func takeRecord(r *reader) core.Record {
-	flags := r.enum(flagIntent | flagActsAfterReply | flagWasUp | flagAnswered)
+	flags := r.enum(flagIntent | flagActsAfterReply | flagMayBeUsed | flagAnswered)
 	phase := core.Phase(r.enum(byte(core.Lingering)))
 	record := core.Record{
-		Rung:         takeRung(r),
-		Phase:        phase,
-		Boot:         text[hal.BootID](r),
-		Facts:        list(r, 2, takeFact),
-		Fingerprint:  text[string](r),
-		Seen:         text[string](r),
-		Generation:   list(r, 2, takeFoundation),
-		ClimbUntil:   hal.Instant(r.varint()),
-		DescendUntil: hal.Instant(r.varint()),
-		Seq:          r.uvarint(),
-		WasUp:        flags&flagWasUp != 0,
+		Rung:          takeRung(r),
+		Phase:         phase,
+		Boot:          text[hal.BootID](r),
+		Facts:         list(r, 2, takeFact),
+		Fingerprint:   text[string](r),
+		Seen:          text[string](r),
+		Generation:    list(r, 2, takeFoundation),
+		SetUpUntil:    hal.Instant(r.varint()),
+		TearDownUntil: hal.Instant(r.varint()),
+		Seq:           r.uvarint(),
+		MayBeUsed:     flags&flagMayBeUsed != 0,
 	}
 	if flags&flagAnswered != 0 {
-		record.AnsweredClimb, record.AnsweredDescend = hal.Instant(r.varint()), hal.Instant(r.varint())
+		record.AnsweredSetUp, record.AnsweredTearDown = hal.Instant(r.varint()), hal.Instant(r.varint())
 	}
 	record.Rung.Intent = flags&flagIntent != 0
 	record.Rung.Limits.ActsAfterReply = flags&flagActsAfterReply != 0

@@ -16,7 +16,7 @@ const (
 const (
 	flagIntent = 1 << iota
 	flagActsAfterReply
-	flagWasUp
+	flagMayBeUsed
 	flagAnswered // the bounds of answered calls follow
 )
 
@@ -60,9 +60,9 @@ func appendRung(b []byte, r *core.Rung) []byte {
 	b = appendString(b, r.Volume)
 	b = appendString(b, r.Actor)
 	b = appendString(b, r.Exclusive)
-	b = binary.AppendVarint(b, int64(r.Limits.Climb))
-	b = binary.AppendVarint(b, int64(r.Limits.Descend))
-	return binary.AppendVarint(b, int64(r.Limits.Settle))
+	b = binary.AppendVarint(b, int64(r.Limits.SetUp))
+	b = binary.AppendVarint(b, int64(r.Limits.TearDown))
+	return binary.AppendVarint(b, int64(r.Limits.LateWindow))
 }
 
 // appendRecord appends r. Of Generation only Key and Fingerprint are kept.
@@ -74,10 +74,10 @@ func appendRecord(b []byte, r *core.Record) []byte {
 	if r.Rung.Limits.ActsAfterReply {
 		flags |= flagActsAfterReply
 	}
-	if r.WasUp {
-		flags |= flagWasUp
+	if r.MayBeUsed {
+		flags |= flagMayBeUsed
 	}
-	if r.AnsweredClimb|r.AnsweredDescend != 0 {
+	if r.AnsweredSetUp|r.AnsweredTearDown != 0 {
 		flags |= flagAnswered
 	}
 	b = append(b, flags, byte(r.Phase))
@@ -91,12 +91,12 @@ func appendRecord(b []byte, r *core.Record) []byte {
 		b = appendString(b, r.Generation[i].Key)
 		b = appendString(b, r.Generation[i].Fingerprint)
 	}
-	b = binary.AppendVarint(b, int64(r.ClimbUntil))
-	b = binary.AppendVarint(b, int64(r.DescendUntil))
+	b = binary.AppendVarint(b, int64(r.SetUpUntil))
+	b = binary.AppendVarint(b, int64(r.TearDownUntil))
 	b = binary.AppendUvarint(b, r.Seq)
 	if flags&flagAnswered != 0 {
-		b = binary.AppendVarint(b, int64(r.AnsweredClimb))
-		b = binary.AppendVarint(b, int64(r.AnsweredDescend))
+		b = binary.AppendVarint(b, int64(r.AnsweredSetUp))
+		b = binary.AppendVarint(b, int64(r.AnsweredTearDown))
 	}
 	return b
 }

@@ -19,7 +19,7 @@ type entry struct {
 	size        int32 // encoded
 	worst       int32
 	phase       core.Phase
-	wasUp       bool
+	mayBeUsed   bool
 	base        bool // the ladder is this record's own: it is no member of it
 }
 
@@ -35,11 +35,11 @@ type alike struct {
 
 // more is what an emptyDir that is up has not.
 type more struct {
-	below                          []hal.Key
-	volume, exclusive, seen        string
-	generation                     []core.Foundation
-	climbUntil, descendUntil       hal.Instant
-	answeredClimb, answeredDescend hal.Instant
+	below                           []hal.Key
+	volume, exclusive, seen         string
+	generation                      []core.Foundation
+	setUpUntil, tearDownUntil       hal.Instant
+	answeredSetUp, answeredTearDown hal.Instant
 }
 
 // room is what e reserves for others.
@@ -66,7 +66,7 @@ func newEntry(r *core.Record) *entry {
 // keep has e hold what r says.
 func (g *ledger) keep(e *entry, r *core.Record) {
 	e.pod, e.fingerprint, e.want, e.facts, e.seq = r.Rung.Pod, r.Fingerprint, r.Rung.Want, r.Facts, r.Seq
-	e.phase, e.wasUp = r.Phase, r.WasUp
+	e.phase, e.mayBeUsed = r.Phase, r.MayBeUsed
 	is := alike{r.Rung.Kind, r.Rung.Actor, r.Rung.Limits, r.Boot, r.Rung.Need, r.Rung.Intent}
 	if e.alike == nil || *e.alike != is {
 		e.alike = g.alikeAs(is)
@@ -79,15 +79,15 @@ func (g *ledger) keep(e *entry, r *core.Record) {
 		e.more = &more{}
 	}
 	*e.more = more{
-		r.Rung.Below, r.Rung.Volume, r.Rung.Exclusive, r.Seen, r.Generation, r.ClimbUntil, r.DescendUntil,
-		r.AnsweredClimb, r.AnsweredDescend,
+		r.Rung.Below, r.Rung.Volume, r.Rung.Exclusive, r.Seen, r.Generation, r.SetUpUntil, r.TearDownUntil,
+		r.AnsweredSetUp, r.AnsweredTearDown,
 	}
 }
 
 func isPlain(r *core.Record) bool {
 	return len(r.Rung.Below) == 0 && r.Rung.Volume == "" && r.Rung.Exclusive == "" && r.Seen == "" &&
 		len(r.Generation) == 0 &&
-		r.ClimbUntil|r.DescendUntil|r.AnsweredClimb|r.AnsweredDescend == 0
+		r.SetUpUntil|r.TearDownUntil|r.AnsweredSetUp|r.AnsweredTearDown == 0
 }
 
 func (g *ledger) alikeAs(is alike) *alike {
@@ -108,13 +108,13 @@ func (e *entry) record(key hal.Key) core.Record {
 			Key: key, Kind: is.kind, Pod: e.pod, Want: e.want, Actor: is.actor, Need: is.need, Intent: is.intent,
 			Limits: is.limits,
 		},
-		Phase: e.phase, Boot: is.boot, Facts: e.facts, Fingerprint: e.fingerprint, WasUp: e.wasUp, Seq: e.seq,
+		Phase: e.phase, Boot: is.boot, Facts: e.facts, Fingerprint: e.fingerprint, MayBeUsed: e.mayBeUsed, Seq: e.seq,
 	}
 	if m := e.more; m != nil {
 		r.Rung.Below, r.Rung.Volume, r.Rung.Exclusive, r.Seen, r.Generation = m.below, m.volume, m.exclusive, m.seen,
 			m.generation
-		r.ClimbUntil, r.DescendUntil, r.AnsweredClimb, r.AnsweredDescend = m.climbUntil, m.descendUntil,
-			m.answeredClimb, m.answeredDescend
+		r.SetUpUntil, r.TearDownUntil, r.AnsweredSetUp, r.AnsweredTearDown = m.setUpUntil, m.tearDownUntil,
+			m.answeredSetUp, m.answeredTearDown
 	}
 	return r
 }

@@ -297,7 +297,7 @@ func damagedDisk(t *testing.T) (*disk, *inode) {
 func TestDoubtIsWritten(t *testing.T) {
 	d, _ := damagedDisk(t)
 	fenced := stage(1)
-	fenced.ClimbUntil = 77
+	fenced.SetUpUntil = 77
 	_, loaded, err := Open(d.restart().host(), hal.Call{}, testDir, testSize, func(r core.Record) core.Record {
 		require.Equal(t, stage(1), r)
 		return fenced
@@ -417,8 +417,8 @@ func TestMisuse(t *testing.T) {
 	b, err := j.Prepare(nil)
 	require.NoError(t, err)
 	require.Panics(t, func() { _, _ = j.Prepare(nil) })
-	require.NoError(t, j.Settle(b))
-	require.Panics(t, func() { _ = j.Settle(b) })
+	require.NoError(t, j.LateWindow(b))
+	require.Panics(t, func() { _ = j.LateWindow(b) })
 	require.Panics(t, func() { _, _ = j.Prepare([]core.Line{{Key: "a"}}) })
 }
 

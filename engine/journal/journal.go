@@ -253,7 +253,7 @@ func (j *Journal) snapshot() []byte {
 
 // Settle takes back a batch that was written. After an error its lines are in the journal's memory and go with the
 // next batch; until one succeeds nothing of them may be acted on.
-func (j *Journal) Settle(b *Batch) error {
+func (j *Journal) LateWindow(b *Batch) error {
 	if b != &j.batch || !j.pending {
 		panic("journal: settled a batch that is not under way")
 	}
@@ -308,7 +308,7 @@ func (j *Journal) Append(h *hal.Host, c hal.Call, lines []core.Line) error {
 		return err
 	}
 	b.Write(h, c)
-	return j.Settle(b)
+	return j.LateWindow(b)
 }
 
 func nameOf(generation uint64) string { return namePrefix + strconv.FormatUint(generation, 10) }

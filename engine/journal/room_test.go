@@ -161,7 +161,7 @@ func TestADescentFits(t *testing.T) {
 		}
 		var lines []core.Line
 		for _, r := range keys {
-			r.Phase, r.ClimbUntil, r.DescendUntil, r.WasUp = core.Leaving, 1<<62, 1<<62, true
+			r.Phase, r.SetUpUntil, r.TearDownUntil, r.MayBeUsed = core.Leaving, 1<<62, 1<<62, true
 			r.Fingerprint = fmt.Sprintf("%0*d", growFingerprint+outgrown, 7)
 			r.Facts = []core.Fact{{Name: "a", Value: fmt.Sprintf("%0*d", growFacts-5, 7)}}
 			lines = append(lines, put(r))

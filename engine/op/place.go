@@ -25,7 +25,7 @@ type Seen struct {
 
 // Look tells what is at path. A path whose parents are missing has nothing. An error means that nothing is known: never
 // that nothing is there.
-func Look(h *hal.Host, c hal.Call, path string) (Seen, error) {
+func Inspect(h *hal.Host, c hal.Call, path string) (Seen, error) {
 	stack, err := h.Mounts.At(c, path)
 	if err != nil && !hal.Is(err, syscall.ENOENT) {
 		return Seen{}, err

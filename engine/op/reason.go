@@ -20,8 +20,8 @@ func NotDone(reason string) core.Result { return core.Result{Outcome: hal.NotDon
 // Unknown is the result of an operation whose effect is not known, with no call left that could still act.
 func Unknown(reason string) core.Result { return core.Result{Outcome: hal.Unknown, Reason: reason} }
 
-// LookResult is the result of a Look that found seen.
-func LookResult(seen Seen, err error) core.Result {
+// InspectResult is the result of a Look that found seen.
+func InspectResult(seen Seen, err error) core.Result {
 	if err != nil {
 		return NotDone(err.Error())
 	}

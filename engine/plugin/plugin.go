@@ -19,10 +19,10 @@ import (
 // again, return what came of it. Running it twice has the effect of running it once. It never retries, logs or sleeps.
 // Refresh is Climb on a standing rung.
 type Verbs struct {
-	Climb   func(h *hal.Host, op core.Op) core.Result
-	Descend func(h *hal.Host, op core.Op) core.Result
+	SetUp    func(h *hal.Host, op core.Op) core.Result
+	TearDown func(h *hal.Host, op core.Op) core.Result
 	// Look ends Done with the fingerprint of what is there ("" for nothing), or NotDone if it can't tell.
-	Look func(h *hal.Host, op core.Op) core.Result
+	Inspect func(h *hal.Host, op core.Op) core.Result
 }
 
 // DriverFacts is what a registered CSI driver said of itself, as of one registration.
@@ -36,11 +36,11 @@ type DriverFacts struct {
 
 // DriverConfig is what the operator says of a CSI driver.
 type DriverConfig struct {
-	Climb, Descend, Unstage time.Duration // time-outs of its calls
-	Settle                  time.Duration // Z: how long after its time-out a call may still act
-	ActsAfterReply          bool          // it is known to act after it has answered
-	TrustsAnswers           bool          // it is known not to: what was seen of it by earlier runs is forgotten
-	PublishesWithoutMount   bool          // a published filesystem volume need not be a mount
+	SetUp, TearDown, Unstage time.Duration // time-outs of its calls
+	LateWindow               time.Duration // Z: how long after its time-out a call may still act
+	ActsAfterReply           bool          // it is known to act after it has answered
+	TrustsAnswers            bool          // it is known not to: what was seen of it by earlier runs is forgotten
+	PublishesWithoutMount    bool          // a published filesystem volume need not be a mount
 }
 
 // Volume is one volume of a pod with all objects that describe it. The objects are not changed.

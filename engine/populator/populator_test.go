@@ -114,7 +114,7 @@ func TestPopulate(t *testing.T) {
 			volumes: map[string]*corev1.PersistentVolume{},
 			drivers: map[string]*storagev1.CSIDriver{},
 			facts:   map[string]*plugin.DriverFacts{},
-			config:  plugin.DriverConfig{Climb: 120e9, Descend: 120e9, Unstage: 30e9, Settle: 120e9},
+			config:  plugin.DriverConfig{SetUp: 120e9, TearDown: 120e9, Unstage: 30e9, LateWindow: 120e9},
 		}
 		datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {

@@ -79,7 +79,7 @@ type finder struct {
 }
 
 // standing is where a file lies.
-type standing struct {
+type located struct {
 	file   hal.FileType
 	path   string     // of its name, links followed
 	device hal.Device // of its filesystem,
@@ -87,11 +87,11 @@ type standing struct {
 }
 
 func (f *finder) find(path, root string) (hal.HostFile, error) {
-	home, err := f.stand(root)
+	home, err := f.locate(root)
 	if err != nil {
 		return hal.HostFile{}, err
 	}
-	is, err := f.stand(path)
+	is, err := f.locate(path)
 	found := hal.HostFile{Exists: err == nil, Type: is.file}
 	rest := ""
 	if errors.Is(err, unix.ENOENT) && !f.isCached {
@@ -112,9 +112,9 @@ func (f *finder) find(path, root string) (hal.HostFile, error) {
 
 // nearest is the last name on the way to a missing file that is there, and the rest of the way. A link that leads
 // nowhere is a part of the way.
-func (f *finder) nearest(at string) (is standing, rest string, err error) {
+func (f *finder) nearest(at string) (is located, rest string, err error) {
 	for links := 0; ; {
-		if is, err = f.stand(at); !errors.Is(err, unix.ENOENT) || at == "/" {
+		if is, err = f.locate(at); !errors.Is(err, unix.ENOENT) || at == "/" {
 			return is, rest, err
 		}
 		dir, name := filepath.Dir(at), filepath.Base(at)
@@ -127,7 +127,7 @@ func (f *finder) nearest(at string) (is standing, rest string, err error) {
 			return is, "", unix.ELOOP
 		}
 		if at = filepath.Clean(to); !filepath.IsAbs(to) {
-			above, err := f.stand(dir)
+			above, err := f.locate(dir)
 			if err != nil {
 				return is, "", err
 			}
@@ -145,7 +145,7 @@ func relative(dir, path string) (string, bool) {
 }
 
 // stand tells where path leads to.
-func (f *finder) stand(path string) (standing, error) {
+func (f *finder) locate(path string) (located, error) {
 	how, flags := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC}, unix.AT_EMPTY_PATH
 	if f.isCached {
 		how.Resolve, flags = resolveCached, flags|unix.AT_STATX_DONT_SYNC
@@ -155,24 +155,24 @@ func (f *finder) stand(path string) (standing, error) {
 		fd, err = unix.Openat2(unix.AT_FDCWD, path, &how)
 	}
 	if err != nil {
-		return standing{}, err
+		return located{}, err
 	}
 	defer unix.Close(fd)
 	var st unix.Statx_t
 	if err := unix.Statx(fd, "", flags, unix.STATX_TYPE|unix.STATX_MNT_ID|unix.STATX_MNT_ID_UNIQUE, &st); err != nil {
-		return standing{}, err
+		return located{}, err
 	}
-	is := standing{file: typeOf(uint32(st.Mode))}
+	is := located{file: typeOf(uint32(st.Mode))}
 	if is.path, err = linkText("/proc/self/fd/" + strconv.Itoa(fd)); err != nil {
-		return standing{}, err
+		return located{}, err
 	}
 	m, err := mountOf(fd, &st)
 	if err != nil {
-		return standing{}, err
+		return located{}, err
 	}
 	rest, isSeen := relative(m.Path, is.path)
 	if !isSeen {
-		return standing{}, because(syscall.EXDEV, is.path+" lies on a mount of another mount namespace")
+		return located{}, because(syscall.EXDEV, is.path+" lies on a mount of another mount namespace")
 	}
 	is.device, is.inner = m.Device, filepath.Join(m.Root, rest)
 	return is, nil

@@ -115,7 +115,7 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 		return // the copies that are there still tell of it
 	}
 	maps.DeleteFunc(texts, func(name string, _ []byte) bool { return f.state.files.of(name).copied })
-	if !f.unsettled {
+	if !f.unconfirmed {
 		maps.Copy(texts, r.scattered(&f.state))
 	}
 	names := slices.Sorted(maps.Keys(texts))
@@ -146,7 +146,7 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 	if !r.lists(f) {
 		return
 	}
-	if !f.unsettled {
+	if !f.unconfirmed {
 		isTidy = r.tidy(f)
 		f.retry = f.retry || !isTidy // a copy of what is gone is still there
 	}

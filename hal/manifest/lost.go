@@ -168,7 +168,7 @@ func (c *Cluster) missesOurs() {
 		return
 	}
 	c.isLooking = true
-	c.h.Runtime.At(c.h.Runtime.Now().Add(settle), func() {
+	c.h.Runtime.At(c.h.Runtime.Now().Add(debounce), func() {
 		c.isLooking = false
 		if c.reading {
 			c.missesOurs()

@@ -43,7 +43,7 @@ const Source hal.Source = "manifest"
 
 const (
 	// settle is how long after a notice a reading begins, and how far apart the two readings are that must agree.
-	settle = 200 * time.Millisecond
+	debounce = 200 * time.Millisecond
 	// again is when what could not be read is tried once more: nobody tells of the end of an I/O error.
 	again = 10 * time.Second
 )
@@ -82,19 +82,19 @@ type Cluster struct {
 	o       Options
 	deliver func(hal.ClusterEvent)
 
-	reading     bool     // a task is under way
-	noticed     bool     // something changed since it began
-	whole       bool     // the next reading is to look at everything
-	isUnsettled bool     // something has changed and is read again before it counts
-	isLooking   bool     // it is planned to look whether the copies are there
-	isVague     bool     // whether the copies are there could not be seen
-	asked       hal.Info // the ledger as volnode had written it when it asked last what has changed in the cache directory
-	changed     question
-	ours        question    // about the cache directory
-	due         hal.Instant // of the next reading, 0 if none is planned
-	accepted    accepted
-	isBare      bool     // this run began with nothing of an earlier one
-	left        []string // pods of before this run, and nobody has accepted that they are gone
+	reading       bool     // a task is under way
+	noticed       bool     // something changed since it began
+	whole         bool     // the next reading is to look at everything
+	isUnconfirmed bool     // something has changed and is read again before it counts
+	isLooking     bool     // it is planned to look whether the copies are there
+	isVague       bool     // whether the copies are there could not be seen
+	asked         hal.Info // the ledger as volnode had written it when it asked last what has changed in the cache directory
+	changed       question
+	ours          question    // about the cache directory
+	due           hal.Instant // of the next reading, 0 if none is planned
+	accepted      accepted
+	isBare        bool     // this run began with nothing of an earlier one
+	left          []string // pods of before this run, and nobody has accepted that they are gone
 
 	state    state
 	known    map[id]object          // what was in an Applied, and in no Removed since
@@ -122,7 +122,7 @@ func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 	if c.o.LeftPods != nil && !c.o.AcceptsAnyDirectory {
 		c.left = c.o.LeftPods()
 	}
-	c.changed = c.h.Watches.Directory(c.o.Dir, func() { c.plan(settle) })
+	c.changed = c.h.Watches.Directory(c.o.Dir, func() { c.plan(debounce) })
 	c.ours = c.h.Watches.Directory(c.o.CacheDir, c.missesOurs)
 	c.plan(0)
 }
@@ -153,7 +153,7 @@ func (c *Cluster) Accept() (all []Accepted, why string) {
 	}
 	switch {
 	case len(all) > 0:
-	case c.isUnsettled:
+	case c.isUnconfirmed:
 		why = "manifests have just changed and are read again; ask again in a second"
 	case c.state.blind:
 		why = "no manifest is missing in another directory, and a manifest names each pod that has volumes here; " +
@@ -209,7 +209,7 @@ func (c *Cluster) reader() reader {
 func (c *Cluster) take(f finding) {
 	c.reading, c.whole, c.isVague = false, f.whole, f.isVague
 	touched := c.touched(f.state)
-	c.state, c.isUnsettled = f.state.merge(), f.unsettled
+	c.state, c.isUnconfirmed = f.state.merge(), f.unconfirmed
 	c.accepted.files = slices.DeleteFunc(c.accepted.files, func(name string) bool {
 		this := c.state.files.of(name)
 		return !this.missing && !this.going // it is gone, or back: what was accepted is done
@@ -234,9 +234,9 @@ func (c *Cluster) take(f finding) {
 		}
 	}
 	switch {
-	case c.noticed, f.unsettled:
+	case c.noticed, f.unconfirmed:
 		c.noticed = false
-		c.plan(settle)
+		c.plan(debounce)
 	case f.retry:
 		c.plan(again)
 	}

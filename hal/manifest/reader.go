@@ -47,13 +47,13 @@ type reader struct {
 
 // finding is what one reading came to.
 type finding struct {
-	state     state
-	troubles  []hal.Trouble
-	synced    bool // all that exists is in state
-	unsettled bool // something has changed and must be read again before it counts
-	retry     bool // something could not be read, and nobody will tell when it can
-	whole     bool // the next reading is to look at everything
-	isVague   bool // whether the copies are there could not be seen
+	state       state
+	troubles    []hal.Trouble
+	synced      bool // all that exists is in state
+	unconfirmed bool // something has changed and must be read again before it counts
+	retry       bool // something could not be read, and nobody will tell when it can
+	whole       bool // the next reading is to look at everything
+	isVague     bool // whether the copies are there could not be seen
 }
 
 // begin is what a reading has found before it looks at any manifest.
@@ -116,7 +116,7 @@ func (r reader) readAll() finding {
 	}
 	f.state.spares = nil
 	r.count(&f, texts)
-	f.whole = f.whole || f.unsettled // what it has found is confirmed by another such reading
+	f.whole = f.whole || f.unconfirmed // what it has found is confirmed by another such reading
 	return f
 }
 
@@ -175,16 +175,16 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	}
 	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown}, f.state.unresolved())
 	f.state.served = true
-	f.unsettled = f.unsettled || len(f.state.going) > 0 // who has their names tells the next reading
+	f.unconfirmed = f.unconfirmed || len(f.state.going) > 0 // who has their names tells the next reading
 	if f.state.unnamed = r.unnamed(f); len(f.state.unnamed) > 0 {
 		isUnknown = true
-		if f.unsettled { // their manifests may be there, and not be read yet
+		if f.unconfirmed { // their manifests may be there, and not be read yet
 			f.state.unnamed = nil
 		} else {
 			troubles = append(troubles, r.troubleOfPods(f.state.unnamed))
 		}
 	}
-	if f.synced = !isUnknown && !f.unsettled; f.synced {
+	if f.synced = !isUnknown && !f.unconfirmed; f.synced {
 		f.state.blind = false
 	}
 	r.copies(f, texts)
@@ -342,14 +342,14 @@ func (r reader) news(f *finding, name string) (data []byte, isSame bool, err err
 	}
 	last, isRead := r.before.readings.get(name)
 	isRead = isRead && last.info == info
-	if isRead && last.isSettled && f.state.files.of(name).isQuiet() {
+	if isRead && last.isOldEnough && f.state.files.of(name).isQuiet() {
 		f.state.readings.set(name, last)
 		return nil, true, nil
 	}
 	if data, err = r.content(name, info); err == nil && info.Changed != 0 {
 		this := reading{info: info, since: r.h.Runtime.Now()}
 		if isRead {
-			this.since, this.isSettled = last.since, this.since.Sub(last.since) >= settles
+			this.since, this.isOldEnough = last.since, this.since.Sub(last.since) >= mtimeSlack
 		}
 		f.state.readings.set(name, this)
 	}
@@ -399,7 +399,7 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 	if before.known && now == before.sum && !before.lost {
 		before.problem, before.warning, before.changes = "", "", 0
 		if len(before.texts) > 0 || before.opaque {
-			f.unsettled = true
+			f.unconfirmed = true
 			f.state.seen.set(name, now)
 		}
 		texts[name] = data
@@ -417,7 +417,7 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 			f.state.put(name, before)
 			return
 		}
-		f.unsettled = true
+		f.unconfirmed = true
 		f.state.put(name, before) // not known, if it is new
 		return
 	}
@@ -477,7 +477,7 @@ func (r reader) absent(f *finding, name string) {
 		before.going = true
 		f.state.put(name, before)
 		f.state.seen.set(name, sum{})
-		f.unsettled = true
+		f.unconfirmed = true
 		return
 	}
 	f.state.forget(name)

@@ -21,14 +21,14 @@ func (s sum) beginning() uint64 { return binary.BigEndian.Uint64(s[:]) }
 
 // reading is what a file was when its content was read.
 type reading struct {
-	info      hal.Info
-	since     hal.Instant // of the first of the readings that found it so
-	isSettled bool        // it was read again later than that, when a change could not have the same time any more
+	info        hal.Info
+	since       hal.Instant // of the first of the readings that found it so
+	isOldEnough bool        // it was read again later than that, when a change could not have the same time any more
 }
 
 // settles is how long after the first reading of a file a change of it must show another time: two seconds is the
 // coarsest clock of a filesystem (FAT).
-const settles = 3 * time.Second
+const mtimeSlack = 3 * time.Second
 
 // file is what one manifest comes to.
 type file struct {

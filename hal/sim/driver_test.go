@@ -188,7 +188,7 @@ func TestBrokenAndAbsentDrivers(t *testing.T) {
 	require.Equal(t, hal.Unknown, hal.OutcomeOf(err))
 	require.Equal(t, 10*time.Second, k.w.Now().Sub(began))
 	require.Len(t, k.w.Active(), 1)
-	require.NoError(t, k.w.RunFor(sim.Settle))
+	require.NoError(t, k.w.RunFor(sim.LateWindow))
 	require.Empty(t, k.w.Active())
 	k.w.BreakDriver("d", sim.Works)
 	k.w.StopDriver("d")
@@ -239,7 +239,7 @@ func TestTheModelKeepsTheLawsOfCalls(t *testing.T) {
 			case e.Kind == sim.EffectSent:
 				for _, a := range w.Active() {
 					if a.Call == e.Call {
-						bounds[e.Call] = a.Deadline.Add(sim.Settle)
+						bounds[e.Call] = a.Deadline.Add(sim.LateWindow)
 					}
 				}
 			case e.Kind == sim.EffectStarted:

@@ -40,7 +40,7 @@ func (w *World) MountForeign(path string) syscall.Errno {
 		return syscall.ENOENT
 	}
 	m := w.mounts.newMount(newSuperblock(w.fs.anonymous(), "tmpfs", "foreign").root)
-	m.stray, w.isStrayed = true, true
+	m.isForeign, w.hadForeign = true, true
 	w.event("foreign.mount", path)
 	w.mounts.place(actor{}, at, m)
 	return 0
@@ -71,7 +71,7 @@ func (d *driver) meddle(v *volume, path string, isStage bool) {
 	if w.happens(ForeignMount, siteCover, path) {
 		w.meddleIn(siteCover, path, func() {
 			// While a call may still bring the volume up, nobody could tell another's mount from what that call makes.
-			if w.sched.now > v.climbing && w.MountForeign(path) == 0 {
+			if w.sched.now > v.setUpUntil && w.MountForeign(path) == 0 {
 				w.uncoverIn(path, w.time(siteUncover, path, time.Second, meddleMost))
 			}
 		})
@@ -110,7 +110,7 @@ func (w *World) uncoverIn(path string, d time.Duration) {
 func (w *World) uncover(path string) {
 	for {
 		stack := w.mounts.stack(path)
-		if len(stack) == 0 || !stack[len(stack)-1].stray || stack[len(stack)-1].busy() {
+		if len(stack) == 0 || !stack[len(stack)-1].isForeign || stack[len(stack)-1].busy() {
 			return
 		}
 		w.event("foreign.unmount", path)
@@ -167,11 +167,11 @@ func (w *World) heldPaths() []string {
 // SweepForeign has an admin clean up below dir from now on: what stands on top of a stack and is no volume's is
 // unmounted, at once and each minute. In a world where nobody has mounted anything of that kind, nothing happens.
 func (w *World) SweepForeign(dir string) {
-	if !w.isStrayed {
+	if !w.hadForeign {
 		return
 	}
 	for i := len(w.mounts.list) - 1; i >= 0; i-- {
-		if i < len(w.mounts.list) && w.mounts.list[i].stray &&
+		if i < len(w.mounts.list) && w.mounts.list[i].isForeign &&
 			(w.mounts.list[i].path == dir || strings.HasPrefix(w.mounts.list[i].path, dir+"/")) {
 			w.clearOf(w.mounts.list[i])
 			w.uncover(w.mounts.list[i].path)
@@ -184,7 +184,7 @@ func (w *World) SweepForeign(dir string) {
 // path that it is given: umount -R. What covers it is left alone.
 func (w *World) clearOf(m *mount) {
 	for _, child := range slices.Clone(m.children) {
-		if child.path != m.path && !child.stray && !child.busy() {
+		if child.path != m.path && !child.isForeign && !child.busy() {
 			w.event("foreign.unmount", child.path)
 			_ = w.mounts.unmount(actor{}, child.path, child.id) // it was looked at just now
 		}
@@ -196,5 +196,5 @@ func (w *World) clearOf(m *mount) {
 func (w *World) IsForeign(id hal.MountID) bool {
 	i, found := slices.BinarySearchFunc(w.mounts.list, id,
 		func(m *mount, id hal.MountID) int { return int(m.id) - int(id) })
-	return found && w.mounts.list[i].stray
+	return found && w.mounts.list[i].isForeign
 }

@@ -10,20 +10,20 @@ import (
 
 // mount is one mount: a part of a superblock, attached at a place of another mount.
 type mount struct {
-	id       hal.MountID
-	parent   *mount // nil for the root of the namespace
-	point    *node  // in the parent
-	root     *node  // what is seen there
-	readOnly bool
-	options  []string // immutable once made
-	shared   bool
-	holders  int         // processes that have something open in it
-	conn     *connection // of a filesystem that a process or a server serves, else nil
-	stray    bool        // nobody's volume: somebody on the node made it, or a driver that bound what was not its own
-	children []*mount
-	path     string // from the namespace's root
-	rootPath string // of root in its superblock, as of rootSeen; "" if it was never asked for
-	rootSeen uint64 // superblock.moves
+	id        hal.MountID
+	parent    *mount // nil for the root of the namespace
+	point     *node  // in the parent
+	root      *node  // what is seen there
+	readOnly  bool
+	options   []string // immutable once made
+	shared    bool
+	holders   int         // processes that have something open in it
+	conn      *connection // of a filesystem that a process or a server serves, else nil
+	isForeign bool        // nobody's volume: somebody on the node made it, or a driver that bound what was not its own
+	children  []*mount
+	path      string // from the namespace's root
+	rootPath  string // of root in its superblock, as of rootSeen; "" if it was never asked for
+	rootSeen  uint64 // superblock.moves
 }
 
 // mountTable is the mount table of the agent's namespace.

@@ -109,7 +109,7 @@ func (d *driver) takes(v *volume, path string) bool {
 // isTaken says whether somebody else's mount stands at path: a driver does not mount over it.
 func (d *driver) isTaken(path string) bool {
 	stack := d.w.mounts.stack(path)
-	return len(stack) > 0 && stack[len(stack)-1].stray
+	return len(stack) > 0 && stack[len(stack)-1].isForeign
 }
 
 // attachVolume mounts a volume's root at path.
@@ -305,7 +305,7 @@ func (d *driver) boundAt(v *volume, target string) {
 		return
 	}
 	if stack := w.mounts.stack(target); len(stack) > 0 {
-		stack[len(stack)-1].stray, w.isStrayed = true, true
+		stack[len(stack)-1].isForeign, w.hadForeign = true, true
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 const lastMoment = 2 * time.Millisecond
 
 // Settle is how long after its deadline a call may still act: the simulator's Z.
-const Settle = 120 * time.Second
+const LateWindow = 120 * time.Second
 
 // rpcState is how far an RPC has got.
 type rpcState uint8
@@ -110,7 +110,7 @@ func (r *rpc) left() time.Duration {
 	if end == 0 {
 		end = r.w.sched.now
 	}
-	return max(end.Add(Settle-lastMoment).Sub(r.w.sched.now), 0)
+	return max(end.Add(LateWindow-lastMoment).Sub(r.w.sched.now), 0)
 }
 
 // later schedules f, unless the call ends before.
@@ -149,7 +149,7 @@ func (r *rpc) send() {
 		w.tell(actor{rpc: r}, Effect{Kind: EffectSent, Outcome: hal.Unknown, Message: r.message})
 		r.message = nil
 		if v := r.d.volume(r.volume); v != nil && (r.method == "NodeStageVolume" || r.method == "NodePublishVolume") {
-			v.climbing = max(v.climbing, r.deadline.Add(Settle))
+			v.setUpUntil = max(v.setUpUntil, r.deadline.Add(LateWindow))
 		}
 	}
 	wait := r.between(r.site.arrive, fastest, rpcMost)
@@ -159,7 +159,7 @@ func (r *rpc) send() {
 	}
 	if r.fault == Late {
 		from := max(r.untilDeadline(), 0)
-		wait = r.between(r.site.late, from, from+Settle-2*lastMoment)
+		wait = r.between(r.site.late, from, from+LateWindow-2*lastMoment)
 	}
 	r.later(wait, r.arrive)
 }
@@ -289,7 +289,7 @@ func (r *rpc) arrive() {
 	}
 	if r.fault == Stalled {
 		from := max(r.untilDeadline(), 0)
-		wait = r.between(r.site.late, from, from+Settle-2*lastMoment)
+		wait = r.between(r.site.late, from, from+LateWindow-2*lastMoment)
 	}
 	// An operation may outlast its deadline, but not the time after which nobody expects it to act.
 	w.sched.at(w.sched.now.Add(min(wait, max(r.left(), fastest))), r.subject.hash^r.id, nil, func() {

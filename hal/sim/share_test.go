@@ -37,7 +37,7 @@ func TestACallWaitsForASilentServer(t *testing.T) {
 	require.True(t, k.w.SilenceServer("d", "v", time.Hour))
 	require.Equal(t, hal.Unknown, hal.OutcomeOf(k.publishAt("/p/x")))
 	require.Len(t, k.w.Active(), 1)
-	require.NoError(t, k.w.RunFor(sim.Settle))
+	require.NoError(t, k.w.RunFor(sim.LateWindow))
 	require.Empty(t, k.w.Active(), "no call acts later than its bound")
 	require.NoError(t, k.w.RunFor(time.Hour))
 	require.Empty(t, k.w.Published())

@@ -73,7 +73,7 @@ func (w *World) isDenied(path string) syscall.Errno {
 func (w *World) BindForeign(source, target string) syscall.Errno {
 	errno := w.mounts.bind(actor{}, source, target, false, walkAll)
 	if stack := w.mounts.stack(target); errno == 0 && len(stack) > 0 {
-		stack[len(stack)-1].stray, w.isStrayed = true, true
+		stack[len(stack)-1].isForeign, w.hadForeign = true, true
 	}
 	return errno
 }

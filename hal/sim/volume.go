@@ -32,7 +32,7 @@ type volume struct {
 	disk      *connection // of a volume on a device of the node, as it is mounted now; nil if it is not
 	// renumbered is added to the number of its device.
 	renumbered uint32
-	climbing   hal.Instant // until when a stage or publish that was sent may act, as far as its sender can know
+	setUpUntil hal.Instant // until when a stage or publish that was sent may act, as far as its sender can know
 }
 
 // AddVolume makes a volume of a driver, as its controller would have done.

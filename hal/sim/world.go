@@ -68,7 +68,7 @@ type World struct {
 	volumes   uint32
 	// heldBefore is the paths at which volumes were held when the last boot ended.
 	heldBefore []string
-	isStrayed  bool     // some mount was a stray
+	hadForeign bool     // some mount was a stray
 	denied     []denial // directories that can't be listed, and files that can't be read
 	torn       int      // manifests that are half written
 	shares     []*share // that are no volume's

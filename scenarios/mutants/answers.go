@@ -13,7 +13,7 @@ var answers = []Mutant{
 	{
 		"a volume is let go of while an unpublish of another one of its path may act", "S13, laws 3.3",
 		"engine/core/places.go",
-		"case o.isAbove(r), o.bound(Descend) != 0:", "case o.isAbove(r):",
+		"case o.isAbove(r), o.bound(TearDown) != 0:", "case o.isAbove(r):",
 	},
 	{
 		"another volume's mount is the effect of an answered call once its filesystem has failed",
@@ -39,7 +39,7 @@ var answers = []Mutant{
 	},
 	{
 		"an effect is not seen while a descent may act", "S23, laws 3.3", "engine/core/answered.go",
-		`r.remembers(Climb) != 0 && r.state == Absent && r.purged && r.bound(Climb) == 0 && r.op == nil &&
+		`r.remembers(SetUp) != 0 && r.state == Absent && r.noResidue && r.bound(SetUp) == 0 && r.op == nil &&
 		r.child == ""
 `,
 		"r.isRemembered()\n",
@@ -68,15 +68,15 @@ var answers = []Mutant{
 	},
 	{
 		"an error of the next process ends the calls of the one before", "S8, laws 3.3", "engine/core/fence.go",
-		"func (c *Core) hear(r *rung, in *flight, res Result) {\n",
-		"func (c *Core) hear(r *rung, in *flight, res Result) {\n" +
-			"\tif res.Answer == Failed {\n\t\tc.lapse(r, func(k call) bool { return k.instance != res.Instance && " +
+		"func (c *Core) learnFromReply(r *rung, in *flight, res Result) {\n",
+		"func (c *Core) learnFromReply(r *rung, in *flight, res Result) {\n" +
+			"\tif res.Answer == Failed {\n\t\tc.expireCalls(r, func(k call) bool { return k.instance != res.Instance && " +
 			"k.verb == fenceVerb(in.Verb) })\n\t}\n",
 	},
 	{
 		"a second error from another process ends all calls", "S8, laws 3.3", "engine/core/fence.go",
-		"func (c *Core) hear(r *rung, in *flight, res Result) {\n",
-		"func (c *Core) hear(r *rung, in *flight, res Result) {\n" +
+		"func (c *Core) learnFromReply(r *rung, in *flight, res Result) {\n",
+		"func (c *Core) learnFromReply(r *rung, in *flight, res Result) {\n" +
 			"\tif res.Answer == Failed && r.remembers(in.Verb) != 0 && res.Instance != " +
 			"r.answered[side(in.Verb)].instance {\n\t\tr.calls = nil\n\t}\n",
 	},
@@ -86,7 +86,7 @@ var answers = []Mutant{
 	},
 	{
 		"a start takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core/answered.go",
-		"o == nil || o.state == Unknown && o.phase == Confirmed && !o.trusted\n", "o == nil\n",
+		"o == nil || o.state == Unknown && o.phase == Confirmed && !o.reconfirmable\n", "o == nil\n",
 	},
 	{
 		"a volume in doubt climbs where an answered call may come", "S13, laws 3.3", "engine/core/places.go",
@@ -94,7 +94,7 @@ var answers = []Mutant{
 	},
 	{
 		"what goes with a volume in doubt is not let go of", "L1, laws 3.3", "engine/core/complete.go",
-		"limit = r.Limits.Descend; c.desire(r) == wanted || r.state == Unknown {", "limit = r.Limits.Descend; r == nil {",
+		"limit = r.Limits.TearDown; c.desire(r) == wanted || r.state == Unknown {", "limit = r.Limits.TearDown; r == nil {",
 	},
 	{
 		"a look takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core/answered.go",

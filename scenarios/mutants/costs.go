@@ -34,7 +34,7 @@ var costs = []Mutant{
 	{
 		"each notice stirs all rungs", "L8", "engine/drift.go",
 		"\tfor _, key := range m.unblocked(at, tops, changed) {\n",
-		"\tfor _, v := range m.core.View() {\n\t\tstep(m, core.Stirred{Key: v.Key})\n\t}\n\tfor _, key := range " +
+		"\tfor _, v := range m.core.View() {\n\t\tstep(m, core.Unblocked{Key: v.Key})\n\t}\n\tfor _, key := range " +
 			"m.unblocked(at, tops, changed) {\n",
 	},
 	{

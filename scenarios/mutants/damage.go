@@ -26,7 +26,7 @@ var damage = []Mutant{
 	{
 		"what the log of deletions says is compared right after it was written alone",
 		"S31, what is in the log stays there", "engine/deletions/deletions.go",
-		"l.compared, l.isSure = now, isSettled", "l.compared, l.isSure = now, isSettled || isSame",
+		"l.compared, l.isSure = now, isOldEnough", "l.compared, l.isSure = now, isOldEnough || isSame",
 	},
 	{
 		"a log of deletions that is gone once it is written is durable", "S31", "engine/deletions/deletions.go",

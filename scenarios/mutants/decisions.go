@@ -30,7 +30,7 @@ var decisions = []Mutant{
 	},
 	{
 		"what stands on a rung that is made anew does not yield", "L2, laws 1.3", "engine/core/reconcile.go",
-		"\t\tif (rebuild && !c.live(b)) || c.yields(b) {\n", "\t\tif false && rebuild {\n",
+		"\t\tif (rebuild && !c.live(b)) || c.mustDefer(b) {\n", "\t\tif false && rebuild {\n",
 	},
 	{
 		"what takes long to make has stood meanwhile", "L7, laws 2.5", "engine/core/actual.go",
@@ -42,11 +42,11 @@ var decisions = []Mutant{
 	},
 	{
 		"containers are taken to run on what was never up", "L4, laws 1.4", "engine/core/desired.go",
-		"return r.wasUp && r.owner != nil && !r.owner.gone", "return r.owner != nil && !r.owner.gone",
+		"return r.mayBeUsed && r.ownPod != nil && !r.ownPod.gone", "return r.ownPod != nil && !r.ownPod.gone",
 	},
 	{
 		"an unwanted pod's containers are taken to be gone", "S7, laws 1.4, nomad#25819", "engine/core/desired.go",
-		"return r.wasUp && r.owner != nil && !r.owner.gone", "return r.wasUp && r.owner != nil && r.owner.wanted",
+		"return r.mayBeUsed && r.ownPod != nil && !r.ownPod.gone", "return r.mayBeUsed && r.ownPod != nil && r.ownPod.wanted",
 	},
 	{
 		"a pod that comes again is taken to be gone still", "S7, laws 1.4", "engine/core/desired.go",
@@ -54,7 +54,7 @@ var decisions = []Mutant{
 	},
 	{
 		"an unknown rung is climbed without a look", "L11, laws 2.1", "engine/core/reconcile.go",
-		"\t\tif r.trusted {\n\t\t\treturn c.try(r, Look, whyUnknown)\n\t\t}\n", "",
+		"\t\tif r.reconfirmable {\n\t\t\treturn c.try(r, Inspect, whyUnknown)\n\t\t}\n", "",
 	},
 	{
 		"goes down under an operation of what stands on it", "S5, laws 2.1, kubernetes#121357", "engine/core/actual.go",
@@ -67,7 +67,7 @@ var decisions = []Mutant{
 	},
 	{
 		"every ABORTED is retried at once", "L7, laws 2.3, aws-fsx-csi-driver#369", "engine/core/complete.go",
-		"if res.Answer == Aborted && in.crowded {", "if res.Answer == Aborted {",
+		"if res.Answer == Aborted && in.isConcurrent {", "if res.Answer == Aborted {",
 	},
 	{
 		"a serial driver is never recognised", "laws 2.3", "engine/core/complete.go",
@@ -75,16 +75,16 @@ var decisions = []Mutant{
 	},
 	{
 		"a serial driver is asked again before it has answered", "laws 2.3", "engine/core/reconcile.go",
-		"if o != r && o.op != nil && o.op.Verb != Look {\n\t\t\t\treturn waitOn(whySerial, o.Key)",
-		"if o != r && o.op != nil && o.op.Verb == Look {\n\t\t\t\treturn waitOn(whySerial, o.Key)",
+		"if o != r && o.op != nil && o.op.Verb != Inspect {\n\t\t\t\treturn waitOn(whySerial, o.Key)",
+		"if o != r && o.op != nil && o.op.Verb == Inspect {\n\t\t\t\treturn waitOn(whySerial, o.Key)",
 	},
 	{
 		"an exclusive claim belongs to nobody", "L2, laws 2.4", "engine/core/reconcile.go",
-		"if o := c.owner(r); o != nil && o != r {", "if o := c.owner(r); o != nil && o != r && c == nil {",
+		"if o := c.claimHolder(r); o != nil && o != r {", "if o := c.claimHolder(r); o != nil && o != r && c == nil {",
 	},
 	{
 		"an exclusive claim passes to the latest intent", "L2, laws 2.4", "engine/core/reconcile.go",
-		"(o.wasUp == first.wasUp && o.seq < first.seq)", "(o.wasUp == first.wasUp && o.seq > first.seq)",
+		"(o.mayBeUsed == first.mayBeUsed && o.seq < first.seq)", "(o.mayBeUsed == first.mayBeUsed && o.seq > first.seq)",
 	},
 	{
 		"a record made before its claim was exclusive does not count", "S9, laws 2.4", "engine/core/reconcile.go",
@@ -101,7 +101,7 @@ var decisions = []Mutant{
 	},
 	{
 		"a negation waits for the backoff of the climb", "laws 2.5", "engine/core/backoff.go",
-		"\tif v == Descend {\n\t\treturn &p.down\n\t}\n", "",
+		"\tif v == TearDown {\n\t\treturn &p.down\n\t}\n", "",
 	},
 	{
 		"what blocks a rung may go without being noticed", "L2, laws 2.5", "engine/core/actual.go",
@@ -111,12 +111,12 @@ var decisions = []Mutant{
 		"not done of a descent leaves nothing known", "laws 2.6", "engine/core/complete.go",
 		"\t\t// The known end of a descent that did nothing leaves the rung as it was: a joining pod is not " +
 			"fenced out.\n",
-		"\t\tr.state, r.trusted = Unknown, false\n",
+		"\t\tr.state, r.reconfirmable = Unknown, false\n",
 	},
 	{
 		"a stage has one user", "S12, laws 1.4, csi-wekafs#659", "engine/core/desired.go",
-		"\tfor _, a := range c.upon[r.Key] {\n\t\tif c.desire(a) == wanted {",
-		"\tfor _, a := range c.upon[r.Key][:min(1, len(c.upon[r.Key]))] {\n\t\tif c.desire(a) == wanted {",
+		"\tfor _, a := range c.above[r.Key] {\n\t\tif c.desire(a) == wanted {",
+		"\tfor _, a := range c.above[r.Key][:min(1, len(c.above[r.Key]))] {\n\t\tif c.desire(a) == wanted {",
 	},
 	{
 		"what is made anew below is not minded", "laws 1.3, democratic-csi#559", "engine/core/reconcile.go",
@@ -134,7 +134,7 @@ var decisions = []Mutant{
 	},
 	{
 		"a ladder waits for what it is to shed", "L2, laws 1.5", "engine/core/reconcile.go",
-		"if r.state == Unknown && slices.Contains(r.sheds, d.on) && !c.live(r) {", "if false {",
+		"if r.state == Unknown && slices.Contains(r.droppedBelow, d.on) && !c.live(r) {", "if false {",
 	},
 	{
 		"a stage goes down beside a publish that does not stand on it", "S5, CSI NodeUnstageVolume",
@@ -164,7 +164,7 @@ var decisions = []Mutant{
 	},
 	{
 		"containers are taken to run on what must be made anew", "L2, laws 1.3, 1.4", "engine/core/desired.go",
-		"\t\tcase gone && r.wasUp && !isKept:\n\t\t\tr.wasUp = false\n", "\t\tcase gone && r.wasUp && !isKept:\n",
+		"\t\tcase gone && r.mayBeUsed && !isKept:\n\t\t\tr.mayBeUsed = false\n", "\t\tcase gone && r.mayBeUsed && !isKept:\n",
 	},
 	{
 		"an exclusive claim passes while its last publish may act", "S9, laws 2.4", "engine/core/reconcile.go",
@@ -174,7 +174,7 @@ var decisions = []Mutant{
 	{
 		"a change of a rung below does not reset the backoff", "L2, laws 2.5, kubernetes#88141",
 		"engine/core/complete.go",
-		"\t\ta.calm(Climb)\n", "\t\t_ = a\n",
+		"\t\ta.clearBackoff(SetUp)\n", "\t\t_ = a\n",
 	},
 	{
 		"the backoff does not grow", "L7, laws 2.5, kubernetes#71569", "engine/core/backoff.go",

@@ -8,17 +8,17 @@ var faces = []Mutant{
 	},
 	{
 		"a stage without a record waits for directories of others", "L3", "engine/hidden.go",
-		"return slices.DeleteFunc(strays, func(r core.Rung) bool { return isKnown(r.Key) }), left",
-		"return slices.DeleteFunc(strays, func(r core.Rung) bool {\n\t\tisHidden := !isKnown(r.Key) && r.Pod == " +
+		"return slices.DeleteFunc(orphans, func(r core.Rung) bool { return isKnown(r.Key) }), left",
+		"return slices.DeleteFunc(orphans, func(r core.Rung) bool {\n\t\tisHidden := !isKnown(r.Key) && r.Pod == " +
 			"\"\" && len(listing.Unseen) > 0\n" +
 			"\t\tif isHidden {\n\t\t\tleft = append(left, kinds.Unrecognised{Path: core.Value(r.Want, \"path\"), " +
-			"Why: \"it can't be looked at\", IsHidden: true})\n\t\t}\n" +
+			"Why: \"it can't be inspected at\", IsHidden: true})\n\t\t}\n" +
 			"\t\treturn isKnown(r.Key) || isHidden\n\t}), left",
 	},
 	{
 		"a missing record proves no other is missing", "S5, laws 5.4", "engine/core/core.go",
-		"func(stray Rung) bool { return stray.Pod == \"\" }) {",
-		"func(stray Rung) bool { return stray.Pod == \"\" && stray.Key == \"\" }) {",
+		"func(orphan Rung) bool { return orphan.Pod == \"\" }) {",
+		"func(orphan Rung) bool { return orphan.Pod == \"\" && orphan.Key == \"\" }) {",
 	},
 	{
 		"what shares its data file with a stage that can't be listed goes", "L1", "engine/plugin/kinds/scan.go",

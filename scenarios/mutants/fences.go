@@ -12,8 +12,8 @@ var fences = []Mutant{
 	},
 	{
 		"a descent that was given up is not fenced", "laws 4.1, spec#389", "engine/core/complete.go",
-		"\t\tr.state, r.trusted = Unknown, false\n\t\tc.fenceOff(r, in, res)\n",
-		"\t\tr.state, r.trusted = Unknown, false\n",
+		"\t\tr.state, r.reconfirmable = Unknown, false\n\t\tc.fenceOff(r, in, res)\n",
+		"\t\tr.state, r.reconfirmable = Unknown, false\n",
 	},
 	{
 		"a climb that was given up is not fenced", "laws 4.1, kubernetes#82190", "engine/core/complete.go",
@@ -22,17 +22,17 @@ var fences = []Mutant{
 	{
 		"a call of another boot may act", "L2, laws 4.1, kubernetes#124057", "engine/core/core.go",
 		"\tif rec.Boot != c.boot {\n",
-		"\tr.fence(call{verb: Climb, until: rec.ClimbUntil})\n\tif rec.Boot != c.boot {\n",
+		"\tr.fence(call{verb: SetUp, until: rec.SetUpUntil})\n\tif rec.Boot != c.boot {\n",
 	},
 	{
 		"climbs from absent while a descent may still act", "laws 4.2, kubernetes#121357", "engine/core/reconcile.go",
-		"\tcase Absent:\n\t\tif at := r.bound(Descend); at != 0 {\n\t\t\treturn waitUntil(whyDescentOpen, at)\n\t\t}\n",
+		"\tcase Absent:\n\t\tif at := r.bound(TearDown); at != 0 {\n\t\t\treturn waitUntil(whyTearDownOpen, at)\n\t\t}\n",
 		"",
 	},
 	{
 		"a repeated descent that is done ends those before it", "laws 4.2, spec#389", "engine/core/complete.go",
-		"\t\tr.purged = in.quiet\n", "\t\tr.purged = in.quiet\n\t\tr.calls = slices.DeleteFunc(r.calls, func(k " +
-			"call) bool { return k.verb == Descend })\n",
+		"\t\tr.noResidue = in.quiet\n", "\t\tr.noResidue = in.quiet\n\t\tr.calls = slices.DeleteFunc(r.calls, func(k " +
+			"call) bool { return k.verb == TearDown })\n",
 	},
 	{
 		"a late answer ends every call of its rung", "laws 4.3a", "engine/core/fence.go",
@@ -40,7 +40,7 @@ var fences = []Mutant{
 	},
 	{
 		"the second descent does not wait for the bound", "laws 4.4", "engine/core/reconcile.go",
-		"\tif at := r.bound(Climb); at != 0 {\n\t\treturn waitUntil(whyClimbOpen, at)\n\t}\n", "",
+		"\tif at := r.bound(SetUp); at != 0 {\n\t\treturn waitUntil(whySetUpOpen, at)\n\t}\n", "",
 	},
 	{
 		"a helper of an earlier run excludes nothing", "S6, laws 4.5", "engine/core/reconcile.go",
@@ -52,9 +52,9 @@ var fences = []Mutant{
 	},
 	{
 		"a climb that was given up is not negated before its bound", "L4, laws 4.2", "engine/core/reconcile.go",
-		"\tif r.state != Absent {\n\t\treturn c.takeDown(r, whyUnwanted)\n\t}\n\tif at := r.bound(Climb); at != 0 {\n" +
-			"\t\treturn waitUntil(whyClimbOpen, at)\n\t}\n",
-		"\tif at := r.bound(Climb); at != 0 {\n\t\treturn waitUntil(whyClimbOpen, at)\n\t}\n\tif r.state != Absent {\n" +
+		"\tif r.state != Absent {\n\t\treturn c.takeDown(r, whyUnwanted)\n\t}\n\tif at := r.bound(SetUp); at != 0 {\n" +
+			"\t\treturn waitUntil(whySetUpOpen, at)\n\t}\n",
+		"\tif at := r.bound(SetUp); at != 0 {\n\t\treturn waitUntil(whySetUpOpen, at)\n\t}\n\tif r.state != Absent {\n" +
 			"\t\treturn c.takeDown(r, whyUnwanted)\n\t}\n",
 	},
 	{
@@ -78,7 +78,7 @@ var fences = []Mutant{
 	},
 	{
 		"a helper of an earlier run has done nothing", "S14, laws 4.5", "engine/core/core.go",
-		"\t\t\tr.state, r.purged, r.trusted = Unknown, false, false\n", "\t\t\tr.trusted = false\n",
+		"\t\t\tr.state, r.noResidue, r.reconfirmable = Unknown, false, false\n", "\t\t\tr.reconfirmable = false\n",
 	},
 	{
 		"a helper without a record excludes nothing", "S6, laws 4.5", "engine/core/core.go",
@@ -114,15 +114,15 @@ var fences = []Mutant{
 	},
 	{
 		"an ABORTED that other calls explain counts", "laws 4.3c", "engine/core/fence.go",
-		"r.calls[i].aborted || !in.crowded", "true",
+		"r.calls[i].aborted || !in.isConcurrent", "true",
 	},
 	{
 		"a descent that began before the end of a climb is enough", "laws 4.4", "engine/core/complete.go",
-		"r.purged = in.quiet", "r.purged = r.bound(Climb) == 0",
+		"r.noResidue = in.quiet", "r.noResidue = r.bound(SetUp) == 0",
 	},
 	{
 		"a record goes without the second descent", "S8, laws 4.4, kubernetes#82190", "engine/core/actual.go",
-		"return r.state == Absent && r.purged && len(r.calls) == 0", "return r.state == Absent && len(r.calls) == 0",
+		"return r.state == Absent && r.noResidue && len(r.calls) == 0", "return r.state == Absent && len(r.calls) == 0",
 	},
 	{
 		"the process of a call is not known", "laws 4.3b", "engine/ops.go",
@@ -134,7 +134,7 @@ var fences = []Mutant{
 	},
 	{
 		"a start forgets a descent that may act", "S6, laws 4.2, 5.2, kubernetes#121357", "engine/core/core.go",
-		"\tr.fence(call{verb: Descend, until: rec.DescendUntil})\n", "",
+		"\tr.fence(call{verb: TearDown, until: rec.TearDownUntil})\n", "",
 	},
 	{
 		"a volume in doubt is told not to be in use", "S8, laws 4.4", "engine/core/view.go",

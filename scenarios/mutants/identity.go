@@ -48,7 +48,7 @@ var identity = []Mutant{
 	{
 		"containers are taken to run on what a pod that ended does not want", "L2, laws: places",
 		"engine/core/desired.go",
-		"\t\tcase gone && r.wasUp && !isKept:\n", "\t\tcase gone && r.wasUp && isWanted && !isKept:\n",
+		"\t\tcase gone && r.mayBeUsed && !isKept:\n", "\t\tcase gone && r.mayBeUsed && isWanted && !isKept:\n",
 	},
 	{
 		"another file in the place of the journal is taken for it", "S15, L11", "engine/own.go",

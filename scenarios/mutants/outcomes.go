@@ -4,13 +4,13 @@ package mutants
 var outcomes = []Mutant{
 	{
 		"an unknown climb means absent", "S14, laws 3.1, kubernetes#82190", "engine/core/complete.go",
-		"\t\tr.state, r.trusted, r.purged = Unknown, false, false\n\t\tr.negate",
-		"\t\tr.state, r.trusted = Absent, false\n\t\tr.negate",
+		"\t\tr.state, r.reconfirmable, r.noResidue = Unknown, false, false\n\t\tr.mustUndo",
+		"\t\tr.state, r.reconfirmable = Absent, false\n\t\tr.mustUndo",
 	},
 	{
 		"an unknown climb means present", "S14, laws 3.1, longhorn#2629", "engine/core/complete.go",
-		"\t\tr.state, r.trusted, r.purged = Unknown, false, false\n\t\tr.negate",
-		"\t\tr.state, r.trusted, r.purged = Present, false, false\n\t\tr.negate",
+		"\t\tr.state, r.reconfirmable, r.noResidue = Unknown, false, false\n\t\tr.mustUndo",
+		"\t\tr.state, r.reconfirmable, r.noResidue = Present, false, false\n\t\tr.mustUndo",
 	},
 	{
 		"a call that was not sent may act", "laws 3.3", "engine/plugin/csi/outcome.go",
@@ -24,12 +24,12 @@ var outcomes = []Mutant{
 	},
 	{
 		"INVALID_ARGUMENT ends a descent", "S14, laws 3.3, swarmkit#3178", "engine/plugin/csi/outcome.go",
-		"\t\tnotDone.blocked = descent // it will say so for ever: a person must know\n",
-		"\t\tif descent {\n\t\t\treturn verdict{outcome: hal.Done, answer: core.Final}\n\t\t}\n",
+		"\t\tnotDone.blocked = tearDown // it will say so for ever: a person must know\n",
+		"\t\tif tearDown {\n\t\t\treturn verdict{outcome: hal.Done, answer: core.Final}\n\t\t}\n",
 	},
 	{
 		"NOT_FOUND is no end of a descent", "L4, laws 3.3, kubernetes#138454", "engine/plugin/csi/outcome.go",
-		"\t\tif quiet {\n", "\t\tif quiet && descent != descent {\n",
+		"\t\tif quiet {\n", "\t\tif quiet && tearDown != tearDown {\n",
 	},
 	{
 		"a stage that its driver denies is believed", "L2, laws 3.3, csi-lib#74", "engine/plugin/csi/outcome.go",
@@ -37,11 +37,11 @@ var outcomes = []Mutant{
 	},
 	{
 		"ALREADY_EXISTS is not negated", "L2, laws 3.3", "engine/plugin/csi/outcome.go",
-		"open.negateFirst = !descent", "open.negateFirst = false",
+		"open.undoFirst = !tearDown", "open.undoFirst = false",
 	},
 	{
 		"ALREADY_EXISTS is taken for OK", "laws 3.3, longhorn#2629", "engine/plugin/csi/outcome.go",
-		"\t\topen.negateFirst = !descent\n\t\treturn open\n",
+		"\t\topen.undoFirst = !tearDown\n\t\treturn open\n",
 		"\t\treturn verdict{outcome: hal.Done, answer: core.Final}\n",
 	},
 	{
@@ -67,7 +67,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"the OK of a descent is believed without a look", "S21, laws 3.3, proxmox-csi-plugin#601",
-		"engine/plugin/csi/descend.go",
+		"engine/plugin/csi/teardown.go",
 		"\tif len(seen.Stack) > 0 {\n\t\tif r, ok := w.unmount(seen); !ok {",
 		"\tif false {\n\t\tif r, ok := w.unmount(seen); !ok {",
 	},
@@ -81,7 +81,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"nothing is looked at before the intent", "laws 3.4", "engine/core/reconcile.go",
-		"\tif r.Intent && !r.looked && !r.traced {\n\t\treturn c.try(r, Look, whyWanted)\n\t}\n", "",
+		"\tif r.Intent && !r.inspected && !r.foundOnDisk {\n\t\treturn c.try(r, Inspect, whyWanted)\n\t}\n", "",
 	},
 	{
 		"what changes behind our back is not noticed", "L9, laws 7.1, kubernetes#109955", "engine/drift.go",
@@ -111,48 +111,48 @@ var outcomes = []Mutant{
 		"if !more || err != nil || now >= until {", "if !more || err != nil {",
 	},
 	{
-		"what a driver leaves mounted is always ours", "laws 3.3, 7.3", "engine/plugin/csi/descend.go",
+		"what a driver leaves mounted is always ours", "laws 3.3, 7.3", "engine/plugin/csi/teardown.go",
 		"\tif m.Was(w.o.Fingerprint) {\n\t\treturn true\n\t}\n", "\tif m.ID != 0 {\n\t\treturn true\n\t}\n",
 	},
 	{
 		"a pod that comes again is mounted over what its driver has left", "S18, laws 3.3",
-		"engine/plugin/csi/descend.go",
+		"engine/plugin/csi/teardown.go",
 		"return left(\"the driver has left it mounted: \"", "return op.Unknown(\"the driver has left it mounted: \"",
 	},
 	{
 		"what an unpublish without a known end has left is mounted over", "S18, laws 3.3, 4.2",
-		"engine/plugin/csi/descend.go",
-		"\t\tv.negateFirst = v.outcome == hal.Unknown && w.o.Kind == KindPublish\n", "",
+		"engine/plugin/csi/teardown.go",
+		"\t\tv.undoFirst = v.outcome == hal.Unknown && w.o.Kind == KindPublish\n", "",
 	},
 	{
-		"what could not be looked at is mounted over", "S18, S21, laws 3.3", "engine/plugin/csi/descend.go",
+		"what could not be looked at is mounted over", "S18, S21, laws 3.3", "engine/plugin/csi/teardown.go",
 		"left(\"the driver says that it is gone, but", "op.Unknown(\"the driver says that it is gone, but",
 	},
 	{
 		"what is not known to be ours is mounted over, though it may be", "S18, laws 3.3",
-		"engine/plugin/csi/descend.go",
-		"\tr.NegateFirst = slices.ContainsFunc(stack, w.mayBeOurs)\n",
+		"engine/plugin/csi/teardown.go",
+		"\tr.UndoFirst = slices.ContainsFunc(stack, w.mayBeOurs)\n",
 		"\t_ = slices.ContainsFunc(stack, w.mayBeOurs)\n",
 	},
 	{
 		"what a descent of an earlier run has left is mounted over", "S18, laws 5.4", "engine/core/core.go",
-		"r.negate = rec.Phase == Leaving && r.Pod != \"\" && !rec.WasUp", "r.negate = false",
+		"r.mustUndo = rec.Phase == Leaving && r.Pod != \"\" && !rec.MayBeUsed", "r.mustUndo = false",
 	},
 	{
 		"what a rung below that is lost was made of is forgotten", "S1, laws 3.3, 7.3", "engine/core/actual.go",
-		" || v == Descend && len(b.facts) > 0", "",
+		" || v == TearDown && len(b.facts) > 0", "",
 	},
 	{
-		"what came over an empty directory is not ours", "L4, laws 3.3", "engine/plugin/csi/descend.go",
+		"what came over an empty directory is not ours", "L4, laws 3.3", "engine/plugin/csi/teardown.go",
 		"return op.IsBare(w.o.Seen)", "return w.o.Seen == \"\"",
 	},
 	{
-		"only the confirmed mount is ours", "L4, laws 3.3", "engine/plugin/csi/descend.go",
+		"only the confirmed mount is ours", "L4, laws 3.3", "engine/plugin/csi/teardown.go",
 		"\tif !w.o.Quiet {\n\t\treturn false\n\t}\n", "\tif w.h != nil {\n\t\treturn false\n\t}\n",
 	},
 	{
 		"nothing is looked at before a descent", "laws 3.4, 7.3", "engine/core/reconcile.go",
-		"\tif c.synced && r.Intent && !r.looked {\n\t\treturn c.try(r, Look, w)\n\t}\n", "",
+		"\tif c.synced && r.Intent && !r.inspected {\n\t\treturn c.try(r, Inspect, w)\n\t}\n", "",
 	},
 	{
 		"what is mounted on an emptyDir is always ours", "laws 7.3, kubernetes#122114",
@@ -170,14 +170,14 @@ var outcomes = []Mutant{
 		"hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable:\n\t\treturn open",
 	},
 	{
-		"EBUSY of an unmount of ours is ignored", "S21, laws 3.3, lvm-localpv#469", "engine/plugin/csi/descend.go",
+		"EBUSY of an unmount of ours is ignored", "S21, laws 3.3, lvm-localpv#469", "engine/plugin/csi/teardown.go",
 		"\t\t\treturn left(\"the driver has left it mounted: \"",
 		"\t\t\tif hal.Is(err, syscall.EBUSY) {\n\t\t\t\treturn core.Result{}, true\n\t\t\t}\n" +
 			"\t\t\treturn left(\"the driver has left it mounted: \"",
 	},
 	{
 		"what stands on a lost rung is believed", "laws 7.1, kubernetes#109955", "engine/core/actual.go",
-		"\tfor _, a := range c.upon[r.Key] {\n\t\tc.lose(a, fmt.Sprintf(\"%s below it was lost\", r.Key), true)\n\t}\n",
+		"\tfor _, a := range c.above[r.Key] {\n\t\tc.lose(a, fmt.Sprintf(\"%s below it was lost\", r.Key), true)\n\t}\n",
 		"",
 	},
 	{
@@ -213,7 +213,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"what was being deleted and is gone is taken to be up", "S14", "engine/core/core.go",
-		"if looked && fingerprint == rec.Fingerprint && hasProof {", "if looked && fingerprint == rec.Fingerprint {",
+		"if inspected && fingerprint == rec.Fingerprint && hasProof {", "if inspected && fingerprint == rec.Fingerprint {",
 	},
 	{
 		"what a helper may yet take down is written down as up", "S29", "engine/core/lines.go",
@@ -222,15 +222,15 @@ var outcomes = []Mutant{
 	},
 	{
 		"what was looked at goes on being given up", "S29", "engine/core/complete.go",
-		"r.state, r.denied, r.left, r.wasUp = Present, false, false, r.Pod != \"\"",
-		"r.state, r.denied, r.wasUp = Present, false, r.Pod != \"\"",
+		"r.state, r.denied, r.left, r.mayBeUsed = Present, false, false, r.Pod != \"\"",
+		"r.state, r.denied, r.mayBeUsed = Present, false, r.Pod != \"\"",
 	},
 	{
 		"a start goes on with a deletion whose pod has come again", "S1", "engine/core/core.go",
 		"rec.Phase != Confirmed && (r.Intent || rec.Phase != Leaving)", "rec.Phase != Confirmed",
 	},
 	{
-		"a stage that its driver can't let go of keeps others out", "L2", "engine/plugin/csi/descend.go",
+		"a stage that its driver can't let go of keeps others out", "L2", "engine/plugin/csi/teardown.go",
 		"v.outcome == hal.Unknown && w.o.Kind == KindPublish", "v.outcome == hal.Unknown",
 	},
 }

@@ -8,31 +8,31 @@ var records = []Mutant{
 	},
 	{
 		"no intent is written", "S15, laws 5.1, simplyblock-csi#439", "engine/core/lines.go",
-		"\tif v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {\n\t\treturn\n\t}\n\tfirst",
-		"\tif v != Descend || !r.Intent && !givesUp {\n\t\treturn\n\t}\n\tfirst",
+		"\tif v == Inspect || (!r.Intent && !givesUp && (r.recorded || v == TearDown)) {\n\t\treturn\n\t}\n\tfirst",
+		"\tif v != TearDown || !r.Intent && !givesUp {\n\t\treturn\n\t}\n\tfirst",
 	},
 	{
 		"a repeat does not extend the recorded bound", "laws 5.1", "engine/core/lines.go",
-		"rec.ClimbUntil = max(rec.ClimbUntil, r.op.until)", "rec.ClimbUntil = max(rec.ClimbUntil, r.bound(Climb))",
+		"rec.SetUpUntil = max(rec.SetUpUntil, r.op.until)", "rec.SetUpUntil = max(rec.SetUpUntil, r.bound(SetUp))",
 	},
 	{
 		"a descent's bound is not recorded", "laws 5.1, 5.2", "engine/core/lines.go",
-		"rec.DescendUntil = max(rec.DescendUntil, r.op.until)", "rec.DescendUntil = 0",
+		"rec.TearDownUntil = max(rec.TearDownUntil, r.op.until)", "rec.TearDownUntil = 0",
 	},
 	{
 		"a descent is not announced", "S14, laws 5.1, kubernetes#85476", "engine/core/lines.go",
-		"\tif v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {\n",
-		"\tif v == Look || givesUp || v == Descend || !r.Intent && r.recorded {\n",
+		"\tif v == Inspect || (!r.Intent && !givesUp && (r.recorded || v == TearDown)) {\n",
+		"\tif v == Inspect || givesUp || v == TearDown || !r.Intent && r.recorded {\n",
 	},
 	{
 		"a record goes with an unpublish", "S15, laws 5.1, kubernetes#85476", "engine/core/complete.go",
-		"\t\tr.purged = in.quiet\n",
-		"\t\tr.purged = in.quiet\n\t\tfor _, b := range c.below(r) {\n\t\t\tc.batch.Lines = append(c.batch.Lines, " +
+		"\t\tr.noResidue = in.quiet\n",
+		"\t\tr.noResidue = in.quiet\n\t\tfor _, b := range c.below(r) {\n\t\t\tc.batch.Lines = append(c.batch.Lines, " +
 			"Line{Key: b.Key, Drop: true})\n\t\t}\n",
 	},
 	{
 		"a rung whose line had no room has a record", "S15, laws 5.1", "engine/core/complete.go",
-		"r.recorded = false // the next climb", "r.recorded = r.recorded && r.Key != \"\" // the next climb",
+		"r.recorded = false //", "r.recorded = r.recorded && r.Key != \"\" //",
 	},
 	{
 		"what a start has found is watched and not looked at again", "S29, laws 7.3", "engine/places.go",
@@ -46,8 +46,8 @@ var records = []Mutant{
 	},
 	{
 		"what is found late proves no record missing", "S5, laws 5.4", "engine/core/hidden.go",
-		"isMissing := func(stray Rung) bool { return stray.Pod == \"\" && ",
-		"isMissing := func(stray Rung) bool { return stray.Pod != \"\" && ",
+		"isMissing := func(orphan Rung) bool { return orphan.Pod == \"\" && ",
+		"isMissing := func(orphan Rung) bool { return orphan.Pod != \"\" && ",
 	},
 	{
 		"a directory of which a record tells holds nothing else", "S5, laws 5.4", "engine/core/core.go",
@@ -55,12 +55,12 @@ var records = []Mutant{
 	},
 	{
 		"that a rung was up is not recorded", "S7, laws 5.2, nomad#25819", "engine/core/lines.go",
-		"WasUp: c.runs(r),", "WasUp: false,",
+		"MayBeUsed: c.runs(r),", "MayBeUsed: false,",
 	},
 	{
 		"that containers have ended is not recorded", "L2, laws 5.2", "engine/core/desired.go",
-		"if r.recorded && r.wasUp && r.op == nil && c.desire(r) != wanted {",
-		"if r.recorded && r.wasUp && r.op != nil {",
+		"if r.recorded && r.mayBeUsed && r.op == nil && c.desire(r) != wanted {",
+		"if r.recorded && r.mayBeUsed && r.op != nil {",
 	},
 	{
 		"a record of a stage tells of all that stands on it", "S5, laws 5.4", "engine/core/reconcile.go",
@@ -72,7 +72,7 @@ var records = []Mutant{
 	},
 	{
 		"that a rung was up is not recalled", "S7, laws 5.2", "engine/core/core.go",
-		"r.fingerprint, r.generation, r.wasUp = rec.Fingerprint, rec.Generation, rec.WasUp",
+		"r.fingerprint, r.generation, r.mayBeUsed = rec.Fingerprint, rec.Generation, rec.MayBeUsed",
 		"r.fingerprint, r.generation = rec.Fingerprint, rec.Generation",
 	},
 	{
@@ -81,7 +81,7 @@ var records = []Mutant{
 	},
 	{
 		"that a record may be of an old copy is not recorded", "S7, laws 5.2", "engine/core/core.go",
-		"\tr.wasUp = true\n\tr.saw(found[r.Key])\n\tc.settle(r)\n", "\tr.wasUp = true\n",
+		"\tr.mayBeUsed = true\n\tr.saw(found[r.Key])\n\tc.writeRecord(r)\n", "\tr.mayBeUsed = true\n",
 	},
 	{
 		"a mount at one place is of a whole ladder", "L2, laws 5.4", "engine/core/core.go",
@@ -90,15 +90,15 @@ var records = []Mutant{
 	},
 	{
 		"a start does not list what has no record", "S15, laws 5.4, kubernetes#72257", "engine/core/core.go",
-		"\tfor _, stray := range s.Strays {\n", "\tfor _, stray := range s.Strays[:0] {\n",
+		"\tfor _, orphan := range s.Orphans {\n", "\tfor _, orphan := range s.Orphans[:0] {\n",
 	},
 	{
-		"what is mounted anew after an unstage is the agent's alone", "L1, S15", "engine/plugin/csi/descend.go",
+		"what is mounted anew after an unstage is the agent's alone", "L1, S15", "engine/plugin/csi/teardown.go",
 		"isNew = slices.ContainsFunc(seen.Stack, func(m hal.Mount) bool { return !m.Was(w.o.Fingerprint) })",
 		"isNew = false",
 	},
 	{
-		"records go before directories", "S15, laws 5.5, kubernetes#101911", "engine/plugin/csi/descend.go",
+		"records go before directories", "S15, laws 5.5, kubernetes#101911", "engine/plugin/csi/teardown.go",
 		"\tif err := w.clear(seen); err != nil {\n", "\tif err := error(nil); err != nil {\n",
 	},
 	{
@@ -116,7 +116,7 @@ var records = []Mutant{
 	},
 	{
 		"containers do not run on what has no record", "S7, laws 5.4", "engine/core/hidden.go",
-		"\tr.wasUp = r.Pod != \"\"\n", "",
+		"\tr.mayBeUsed = r.Pod != \"\"\n", "",
 	},
 	{
 		"a torn frame is read", "laws 5.4, kubernetes#108217", "engine/journal/frame.go",
@@ -146,8 +146,8 @@ var records = []Mutant{
 	},
 	{
 		"a directory is made without a word", "laws 5.3", "engine/core/lines.go",
-		"\tif v == Look || (!r.Intent && !givesUp && (r.recorded || v == Descend)) {\n",
-		"\tif v == Look || !r.Intent && !givesUp {\n",
+		"\tif v == Inspect || (!r.Intent && !givesUp && (r.recorded || v == TearDown)) {\n",
+		"\tif v == Inspect || !r.Intent && !givesUp {\n",
 	},
 	{
 		"no room is reserved for a ladder", "L2, laws 5.5", "engine/core/lines.go",
@@ -219,7 +219,7 @@ var records = []Mutant{
 	},
 	{
 		"a record is written with the bounds of the other verb", "S14, laws 5.1", "engine/core/lines.go",
-		"rec.ClimbUntil = max(rec.ClimbUntil, r.op.until)", "rec.DescendUntil = max(rec.DescendUntil, r.op.until)",
+		"rec.SetUpUntil = max(rec.SetUpUntil, r.op.until)", "rec.TearDownUntil = max(rec.TearDownUntil, r.op.until)",
 	},
 	{
 		"damage is told by no start that fails", "laws 5, L12", "engine/start.go",

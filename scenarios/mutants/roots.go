@@ -36,7 +36,7 @@ var roots = []Mutant{
 	},
 	{
 		"a directory of a stage that was never staged stays", "L1", "engine/plugin/kinds/scan.go",
-		"\t\tif !s.husk(dir+\"/\"+name, \"globalmount\") {\n", "\t\tif name != \"\" {\n",
+		"\t\tif !s.isIncomplete(dir+\"/\"+name, \"globalmount\") {\n", "\t\tif name != \"\" {\n",
 	},
 	{
 		"data is deleted without an entry in the log", "S31", "engine/deleting.go",
@@ -103,7 +103,7 @@ var roots = []Mutant{
 		"l.end-int64(len(found)), append(found, lines...))", "l.end, append(found[:0], lines...))",
 	},
 	{
-		"a data file goes while a call may still bring its volume", "S5, S15", "engine/plugin/csi/descend.go",
+		"a data file goes while a call may still bring its volume", "S5, S15", "engine/plugin/csi/teardown.go",
 		"\tif !w.o.Quiet {\n\t\treturn nil // there", "\tif !w.o.Quiet && w.h == nil {\n\t\treturn nil // there",
 	},
 	{
@@ -117,15 +117,15 @@ var roots = []Mutant{
 	{
 		"what was at a path before a reboot may be the volume that is not known", "L2, laws: places",
 		"engine/core/desired.go",
-		"\t\treturn slices.Contains(o.pods, r.owner)\n",
-		"\t\treturn slices.Contains(o.pods, r.owner) && r.state == Present\n",
+		"\t\treturn slices.Contains(o.pods, r.ownPod)\n",
+		"\t\treturn slices.Contains(o.pods, r.ownPod) && r.state == Present\n",
 	},
 	{
 		"a volume that was replaced is wanted while its pod is not known whole", "S27, L4", "engine/core/desired.go",
 		"\t\tif !isReplaced {\n", "\t\tif !isReplaced || key != \"\" {\n",
 	},
 	{
-		"a target that is made again as it goes stays", "L1", "engine/plugin/csi/descend.go",
+		"a target that is made again as it goes stays", "L1", "engine/plugin/csi/teardown.go",
 		"if err == nil && seen.Exists {\n\t\terr = &hal.Error{",
 		"if err == nil && !seen.Exists && dir == \"\" {\n\t\terr = &hal.Error{",
 	},

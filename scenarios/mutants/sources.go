@@ -48,7 +48,7 @@ var sources = []Mutant{
 		"{Name: paramFlags, Value: listText(w.flags)},",
 	},
 	{
-		"an unstage names no path", "S11", "engine/plugin/csi/descend.go",
+		"an unstage names no path", "S11", "engine/plugin/csi/teardown.go",
 		"VolumeId: w.param(paramHandle), StagingTargetPath: w.path(),",
 		"VolumeId: w.param(paramHandle), StagingTargetPath: w.path() + \"/\",",
 	},
@@ -92,7 +92,7 @@ var sources = []Mutant{
 	},
 	{
 		"a pod of which the disk alone tells was removed", "S7, what is lost says nothing", "engine/core/view.go",
-		"return (r.recorded || r.traced) && !c.isPast(r) })", "return r.recorded && !c.isPast(r) })",
+		"return (r.recorded || r.foundOnDisk) && !c.isPast(r) })", "return r.recorded && !c.isPast(r) })",
 	},
 	{
 		"a pod that nobody could look at was removed", "S7, what is lost says nothing", "engine/manager.go",
@@ -363,7 +363,7 @@ var sources = []Mutant{
 	},
 	{
 		"a pod of which only an answered call is remembered is recorded", "S1", "engine/core/view.go",
-		"(r.recorded || r.traced) && !c.isPast(r) })", "(r.recorded || r.traced) })",
+		"(r.recorded || r.foundOnDisk) && !c.isPast(r) })", "(r.recorded || r.foundOnDisk) })",
 	},
 	{
 		"what a driver was given in an earlier life is never let go", "L12", "engine/meeting.go",

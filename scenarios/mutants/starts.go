@@ -50,11 +50,11 @@ var starts = []Mutant{
 	},
 	{
 		"what is found where a start could not look is not taken in", "S15", "engine/core/hidden.go",
-		"\tfor _, stray := range e.Strays {\n", "\tfor _, stray := range e.Strays[:0] {\n",
+		"\tfor _, orphan := range e.Orphans {\n", "\tfor _, orphan := range e.Orphans[:0] {\n",
 	},
 	{
 		"what stands at an earlier life's trace is another's", "L2", "engine/core/complete.go",
-		"\t\tcase r.traced && !IsBare(res.Fingerprint):\n", "\t\tcase r.traced && r == nil:\n",
+		"\t\tcase r.foundOnDisk && !IsBare(res.Fingerprint):\n", "\t\tcase r.foundOnDisk && r == nil:\n",
 	},
 	{
 		"of several hidden directories one is pruned", "L1", "engine/hidden.go",
@@ -78,6 +78,6 @@ var starts = []Mutant{
 	},
 	{
 		"what a publish alone names is not recorded before that goes", "L1, laws 5.1", "engine/core/lines.go",
-		"if b.recorded || !b.traced || !b.Intent {", "if b.recorded || b.traced || !b.Intent {",
+		"if b.recorded || !b.foundOnDisk || !b.Intent {", "if b.recorded || b.foundOnDisk || !b.Intent {",
 	},
 }

@@ -20,12 +20,12 @@ var first = []Mutant{
 	},
 	{
 		"unstage while published", "S5, laws 2.1", "engine/core/reconcile.go",
-		"\t\tif !a.isGone() {\n\t\t\treturn waitOn(whyStoodOn, a.Key), false",
-		"\t\tif false {\n\t\t\treturn waitOn(whyStoodOn, a.Key), false",
+		"\t\tif !a.isGone() {\n\t\t\treturn waitOn(whyInUse, a.Key), false",
+		"\t\tif false {\n\t\t\treturn waitOn(whyInUse, a.Key), false",
 	},
 	{
 		"not done means absent", "laws 3.1", "engine/core/complete.go",
-		"\t\t// It teaches nothing about the state.\n", "\t\tr.state, r.purged = Absent, true\n",
+		"\t\t// It teaches nothing about the state.\n", "\t\tr.state, r.noResidue = Absent, true\n",
 	},
 	{
 		"no exclusion per rung: beside what it stands on", "laws 2.2", "engine/core/reconcile.go",
@@ -38,7 +38,7 @@ var first = []Mutant{
 	},
 	{
 		"publish before the stage is confirmed", "S4, laws 2.1", "engine/core/reconcile.go",
-		"if b != nil && b.state == Present && c.firm(b) {", "if b != nil && (b.state == Present || b.op != nil) {",
+		"if b != nil && b.state == Present && c.isStable(b) {", "if b != nil && (b.state == Present || b.op != nil) {",
 	},
 	{
 		"the intent is written after the effect", "laws 5.1, simplyblock-csi#439", "engine/commit.go",
@@ -47,24 +47,24 @@ var first = []Mutant{
 	},
 	{
 		"a confirmed record ends the fence", "laws 5.2", "engine/core/core.go",
-		"\tr.fence(call{verb: Climb, until: rec.ClimbUntil})\n",
-		"\tif rec.Phase != Confirmed {\n\t\tr.fence(call{verb: Climb, until: rec.ClimbUntil})\n\t}\n",
+		"\tr.fence(call{verb: SetUp, until: rec.SetUpUntil})\n",
+		"\tif rec.Phase != Confirmed {\n\t\tr.fence(call{verb: SetUp, until: rec.SetUpUntil})\n\t}\n",
 	},
 	{
 		"the fence bound Z is 0", "laws 4.1", "engine/core/lines.go",
-		"return deadline.Add(r.Limits.Settle)", "return deadline",
+		"return deadline.Add(r.Limits.LateWindow)", "return deadline",
 	},
 	{
 		"absent after a negation without the second descent", "laws 4.4", "engine/core/complete.go",
-		"r.purged = in.quiet", "r.purged = true",
+		"r.noResidue = in.quiet", "r.noResidue = true",
 	},
 	{
 		"a waiter is not woken", "L2", "engine/core/core.go",
-		"if r.owner != nil {\n\t\tc.touch(r.owner)", "if false {\n\t\tc.touch(r.owner)",
+		"if r.ownPod != nil {\n\t\tc.touch(r.ownPod)", "if false {\n\t\tc.touch(r.ownPod)",
 	},
 	{
 		"torn down before every source is synced", "S22, kubernetes#120150", "engine/core/reconcile.go",
-		"if v == Descend && !c.synced {", "if false {",
+		"if v == TearDown && !c.synced {", "if false {",
 	},
 	{
 		"taken from running containers", "S7, laws 1.4, kubernetes#28160", "engine/core/reconcile.go",
@@ -72,20 +72,20 @@ var first = []Mutant{
 	},
 	{
 		"climbs while a descent may still act", "laws 4.2, kubernetes#121357", "engine/core/reconcile.go",
-		"\t\tif r.bound(Descend) != 0 {\n", "\t\tif false {\n",
+		"\t\tif r.bound(TearDown) != 0 {\n", "\t\tif false {\n",
 	},
 	{
 		"a record goes while a call may still act", "laws 5.5", "engine/core/actual.go",
-		"return r.state == Absent && r.purged && len(r.calls) == 0 && r.op == nil",
-		"return r.state == Absent && r.purged && r.op == nil",
+		"return r.state == Absent && r.noResidue && len(r.calls) == 0 && r.op == nil",
+		"return r.state == Absent && r.noResidue && r.op == nil",
 	},
 	{
 		"a restart believes every confirmed record", "laws 5.4, kubernetes#51982", "engine/core/core.go",
-		"if looked && fingerprint == rec.Fingerprint && hasProof {", "if looked && hasProof {",
+		"if inspected && fingerprint == rec.Fingerprint && hasProof {", "if inspected && hasProof {",
 	},
 	{
 		"nothing where a start could not look is what was being taken down", "S14", "engine/core/core.go",
-		"r.trusted = !looked && hasProof", "r.trusted = !looked",
+		"r.reconfirmable = !inspected && hasProof", "r.reconfirmable = !inspected",
 	},
 	{
 		"records of another boot are believed", "laws 5.4", "engine/core/core.go",
@@ -93,8 +93,8 @@ var first = []Mutant{
 	},
 	{
 		"an unknown descent means absent", "S14, laws 3.1", "engine/core/complete.go",
-		"\t\tr.state, r.trusted = Unknown, false\n\t\tc.fenceOff(r, in, res)\n",
-		"\t\tr.state, r.trusted, r.purged = Absent, false, true\n",
+		"\t\tr.state, r.reconfirmable = Unknown, false\n\t\tc.fenceOff(r, in, res)\n",
+		"\t\tr.state, r.reconfirmable, r.noResidue = Absent, false, true\n",
 	},
 	{
 		"told ready of what is not known to be up", "S21", "engine/core/reconcile.go",
@@ -111,11 +111,11 @@ var first = []Mutant{
 	},
 	{
 		"a pod that is not resolved loses what it had", "S22, kubernetes#130684", "engine/core/desired.go",
-		"return r.owner != nil && r.owner.wanted && !r.owner.complete && !slices",
+		"return r.ownPod != nil && r.ownPod.wanted && !r.ownPod.complete && !slices",
 		"return c == nil && !slices",
 	},
 	{
-		"a descent leaves the data file", "L1", "engine/plugin/csi/descend.go",
+		"a descent leaves the data file", "L1", "engine/plugin/csi/teardown.go",
 		"if err := op.RemoveFile(w.h, w.c, data); err != nil {", "if err := error(nil); err != nil {",
 	},
 	{
@@ -140,7 +140,7 @@ var first = []Mutant{
 	},
 	{
 		"lost means absent", "laws 7.1", "engine/core/actual.go",
-		"r.state, r.trusted = Unknown, trusted\n", "r.state, r.trusted, r.purged = Absent, trusted, true\n",
+		"r.state, r.reconfirmable = Unknown, reconfirmable\n", "r.state, r.reconfirmable, r.noResidue = Absent, reconfirmable, true\n",
 	},
 	{
 		"what is asked for read-only is published writable", "S19, kubernetes#70503", "engine/plugin/csi/verbs.go",
@@ -148,9 +148,9 @@ var first = []Mutant{
 	},
 	{
 		"the OK of a publish is believed without a look", "S21, laws 3.3", "engine/plugin/csi/verbs.go",
-		"\tseen, err := op.Look(w.h, w.c, w.path())\n\tif err != nil {\n\t\treturn w.answered(op.Unknown(\"the " +
+		"\tseen, err := op.Inspect(w.h, w.c, w.path())\n\tif err != nil {\n\t\treturn w.answered(op.Unknown(\"the " +
 			"driver has published",
-		"\treturn w.answered(core.Result{Outcome: hal.Done})\n\tseen, err := op.Look(w.h, w.c, w.path())\n\tif err " +
+		"\treturn w.answered(core.Result{Outcome: hal.Done})\n\tseen, err := op.Inspect(w.h, w.c, w.path())\n\tif err " +
 			"!= nil {\n" +
 			"\t\treturn w.answered(op.Unknown(\"the driver has published",
 	},

@@ -47,8 +47,8 @@ var ties = []Mutant{
 	{
 		"a filesystem that failed while the agent was away is staged again as it is", "S33, laws 5.4",
 		"engine/core/core.go",
-		"\t} else if looked && !c.fails(r, fingerprint) {\n",
-		"\t} else if looked && fingerprint != \"\" && rec.Seq == 0 {\n",
+		"\t} else if inspected && !c.fails(r, fingerprint) {\n",
+		"\t} else if inspected && fingerprint != \"\" && rec.Seq == 0 {\n",
 	},
 	{
 		"a publish on a filesystem that has failed is taken for done", "S33", "engine/plugin/csi/verbs.go",
@@ -60,7 +60,7 @@ var ties = []Mutant{
 	},
 	{
 		"a filesystem that has failed is kept for containers that are gone", "L2, L4", "engine/core/desired.go",
-		"r.owner != nil && !r.owner.gone", "r.owner != nil && (r.failed || !r.owner.gone)",
+		"r.ownPod != nil && !r.ownPod.gone", "r.ownPod != nil && (r.failed || !r.ownPod.gone)",
 	},
 	{
 		"the mount table is read when the kernel tells of it only", "L14", "engine/drift.go",

@@ -31,7 +31,7 @@ func ends(verb core.Verb, err error) string {
 func TestTheTableForAuthorsOfDriversIsTrue(t *testing.T) {
 	var table strings.Builder
 	row := func(reply string, err error) {
-		fmt.Fprintf(&table, "| %s | %s | %s |\n", reply, ends(core.Climb, err), ends(core.Descend, err))
+		fmt.Fprintf(&table, "| %s | %s | %s |\n", reply, ends(core.SetUp, err), ends(core.TearDown, err))
 	}
 	said := func(code hal.Code, text string) error {
 		return &hal.Error{Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: code, Detail: text}
@@ -57,6 +57,6 @@ func TestTheTableForAuthorsOfDriversIsTrue(t *testing.T) {
 	require.True(t, strings.Contains(strings.Join(strings.Fields(string(page)), " "), words),
 		"docs/volnode.md does not have this: %s", words)
 	for _, word := range doubts {
-		require.Equal(t, "in doubt", ends(core.Climb, said(hal.CodeUnknown, "it says: "+word)), word)
+		require.Equal(t, "in doubt", ends(core.SetUp, said(hal.CodeUnknown, "it says: "+word)), word)
 	}
 }

@@ -21,7 +21,7 @@ func (f Found) StageRung() core.Rung {
 		Key: StageKey(f.Data.DriverName, f.Data.VolumeHandle), Kind: KindStage, Want: f.params(),
 		Volume: f.volume(), Actor: f.Data.DriverName, Intent: true,
 		Limits: core.Limits{
-			Climb: f.Config.Climb, Descend: f.Config.Unstage, Settle: f.Config.Settle,
+			SetUp: f.Config.SetUp, TearDown: f.Config.Unstage, LateWindow: f.Config.LateWindow,
 			ActsAfterReply: f.Config.ActsAfterReply,
 		},
 	}
@@ -35,7 +35,7 @@ func (f Found) PublishRung(stage *Found) core.Rung {
 		Key:  PublishKey(f.Data.DriverName, f.Data.VolumeHandle, f.Pod, f.Data.SpecVolID),
 		Kind: KindPublish, Pod: core.PodUID(f.Pod), Volume: f.volume(), Actor: f.Data.DriverName, Intent: true,
 		Limits: core.Limits{
-			Climb: f.Config.Climb, Descend: f.Config.Descend, Settle: f.Config.Settle,
+			SetUp: f.Config.SetUp, TearDown: f.Config.TearDown, LateWindow: f.Config.LateWindow,
 			ActsAfterReply: f.Config.ActsAfterReply,
 		},
 	}

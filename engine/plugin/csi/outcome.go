@@ -15,7 +15,7 @@ type verdict struct {
 	fenced       bool
 	answer       core.Answer
 	belowUnknown bool
-	negateFirst  bool
+	undoFirst    bool
 	unsent       bool
 	blocked      bool
 	aboveUnknown bool
@@ -57,15 +57,15 @@ func judge(verb core.Verb, err error, quiet bool) verdict {
 	open := verdict{outcome: hal.Unknown, answer: core.Failed}
 	notDone := verdict{outcome: hal.NotDone, answer: core.Failed}
 	doubted := verdict{outcome: hal.Unknown, fenced: true, answer: core.Doubted}
-	descent := verb == core.Descend
+	tearDown := verb == core.TearDown
 	switch e.Code {
 	case hal.CodeAborted:
 		return verdict{outcome: hal.NotDone, answer: core.Aborted}
 	case hal.CodeUnimplemented, hal.CodeInvalidArgument:
-		notDone.blocked = descent // it will say so for ever: a person must know
+		notDone.blocked = tearDown // it will say so for ever: a person must know
 		return notDone
 	case hal.CodeNotFound:
-		if !descent {
+		if !tearDown {
 			return notDone
 		}
 		if quiet {
@@ -73,14 +73,14 @@ func judge(verb core.Verb, err error, quiet bool) verdict {
 		}
 		return open
 	case hal.CodeFailedPrecondition:
-		if !descent {
+		if !tearDown {
 			notDone.belowUnknown = true
 			return notDone
 		}
 		open.aboveUnknown = true
 		return open
 	case hal.CodeAlreadyExists:
-		open.negateFirst = !descent
+		open.undoFirst = !tearDown
 		return open
 	case hal.CodeOK, hal.CodeDeadlineExceeded, hal.CodeCanceled, hal.CodeUnavailable:
 		return doubted
@@ -117,13 +117,13 @@ func Doubtful(text string) bool {
 
 // Ends reports whether a reply proves that its call has ended: a status that a broken connection or an interceptor
 // could have made up does not.
-func Ends(err error) bool { return !judge(core.Descend, err, false).fenced }
+func Ends(err error) bool { return !judge(core.TearDown, err, false).fenced }
 
 // result is the verdict as the end of an operation, with the reason why.
 func (v verdict) result(err error) core.Result {
 	r := core.Result{
 		Outcome: v.outcome, Fenced: v.fenced, Answer: v.answer,
-		BelowUnknown: v.belowUnknown, AboveUnknown: v.aboveUnknown, NegateFirst: v.negateFirst, Unsent: v.unsent,
+		BelowUnknown: v.belowUnknown, AboveUnknown: v.aboveUnknown, UndoFirst: v.undoFirst, Unsent: v.unsent,
 		Blocked: v.blocked,
 	}
 	if e, ok := errors.AsType[*hal.Error](err); ok {

@@ -39,7 +39,7 @@ func replies() (names []string, errs []error) {
 func TestOutcomes(t *testing.T) {
 	names, errs := replies()
 	datadriven.RunTest(t, "testdata/outcomes", func(t *testing.T, d *datadriven.TestData) string {
-		verb := map[string]core.Verb{"climb": core.Climb, "refresh": core.Refresh, "descend": core.Descend}[d.Cmd]
+		verb := map[string]core.Verb{"setup": core.SetUp, "refresh": core.Refresh, "teardown": core.TearDown}[d.Cmd]
 		var b strings.Builder
 		for i, name := range names {
 			v := judge(verb, errs[i], d.HasArg("quiet"))
@@ -51,7 +51,7 @@ func TestOutcomes(t *testing.T) {
 				{v.fenced, "fenced"},
 				{v.belowUnknown, "below unknown"},
 				{v.aboveUnknown, "above unknown"},
-				{v.negateFirst, "negate first"},
+				{v.undoFirst, "undo first"},
 				{v.unsent, "unsent"},
 				{v.blocked, "blocked"},
 			} {
@@ -68,7 +68,7 @@ func TestOutcomes(t *testing.T) {
 func TestOutcomesHoldTogether(t *testing.T) {
 	names, errs := replies()
 	for i, err := range errs {
-		for _, verb := range []core.Verb{core.Climb, core.Refresh, core.Descend} {
+		for _, verb := range []core.Verb{core.SetUp, core.Refresh, core.TearDown} {
 			for _, quiet := range []bool{false, true} {
 				v := judge(verb, err, quiet)
 				require.False(t, v.fenced && v.outcome != hal.Unknown, names[i])
@@ -76,8 +76,8 @@ func TestOutcomesHoldTogether(t *testing.T) {
 					v.answer != core.Doubted, "an answer ends the call: %s", names[i])
 				require.False(t, v.answer == core.Final &&
 					err != nil, "an error proves nothing of another call: %s", names[i])
-				require.False(t, v.negateFirst && v.outcome != hal.Unknown, names[i])
-				require.False(t, verb == core.Descend && (v.negateFirst || v.belowUnknown), names[i])
+				require.False(t, v.undoFirst && v.outcome != hal.Unknown, names[i])
+				require.False(t, verb == core.TearDown && (v.undoFirst || v.belowUnknown), names[i])
 			}
 		}
 	}

@@ -21,7 +21,7 @@ func stageRung(v plugin.Volume, w wish) core.Rung {
 		}),
 		Volume: w.volume, Actor: w.driver, Intent: true,
 		Limits: core.Limits{
-			Climb: v.Config.Climb, Descend: v.Config.Unstage, Settle: v.Config.Settle,
+			SetUp: v.Config.SetUp, TearDown: v.Config.Unstage, LateWindow: v.Config.LateWindow,
 			ActsAfterReply: v.Config.ActsAfterReply,
 		},
 	}
@@ -43,7 +43,7 @@ func publishRung(v plugin.Volume, w wish, stage *core.Rung) core.Rung {
 		Key: PublishKey(w.driver, w.handle, uid, w.spec), Kind: KindPublish, Pod: core.PodUID(uid),
 		Volume: w.volume, Actor: w.driver, Intent: true,
 		Limits: core.Limits{
-			Climb: v.Config.Climb, Descend: v.Config.Descend, Settle: v.Config.Settle,
+			SetUp: v.Config.SetUp, TearDown: v.Config.TearDown, LateWindow: v.Config.LateWindow,
 			ActsAfterReply: v.Config.ActsAfterReply,
 		},
 	}

@@ -15,10 +15,12 @@ import (
 )
 
 // Stage moves csi.stage: NodeStageVolume and NodeUnstageVolume.
-func Stage() plugin.Verbs { return plugin.Verbs{Climb: stage, Descend: unstage, Look: look} }
+func Stage() plugin.Verbs { return plugin.Verbs{SetUp: stage, TearDown: unstage, Inspect: inspect} }
 
 // Publish moves csi.publish: NodePublishVolume and NodeUnpublishVolume.
-func Publish() plugin.Verbs { return plugin.Verbs{Climb: publish, Descend: unpublish, Look: look} }
+func Publish() plugin.Verbs {
+	return plugin.Verbs{SetUp: publish, TearDown: unpublish, Inspect: inspect}
+}
 
 // work is one operation on a rung of this package.
 type work struct {
@@ -44,12 +46,12 @@ func (w work) incomplete() (core.Result, bool) {
 	return core.Result{}, false
 }
 
-func look(h *hal.Host, o core.Op) core.Result {
+func inspect(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
 	if w.path() == "" {
 		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
 	}
-	return op.LookResult(op.Look(h, w.c, w.path()))
+	return op.InspectResult(op.Inspect(h, w.c, w.path()))
 }
 
 func stage(h *hal.Host, o core.Op) core.Result {
@@ -73,7 +75,7 @@ func stage(h *hal.Host, o core.Op) core.Result {
 		PublishContext:    mapOf(w.param(paramPublished)),
 	})
 	if err != nil {
-		return w.giveUp(judge(core.Climb, err, o.Quiet).result(err))
+		return w.giveUp(judge(core.SetUp, err, o.Quiet).result(err))
 	}
 	return w.staged()
 }
@@ -81,7 +83,7 @@ func stage(h *hal.Host, o core.Op) core.Result {
 // staged looks at what the driver has made. A driver may stage a volume without mounting anything: then that is the
 // fingerprint.
 func (w work) staged() core.Result {
-	seen, err := op.Look(w.h, w.c, w.path())
+	seen, err := op.Inspect(w.h, w.c, w.path())
 	if err != nil {
 		return w.answered(op.Unknown("the driver has staged the volume, but it can't be looked at: " + err.Error()))
 	}
@@ -124,7 +126,7 @@ func publish(h *hal.Host, o core.Op) core.Result {
 		PublishContext:    mapOf(w.param(paramPublished)),
 	})
 	if err != nil {
-		return w.giveUp(judge(core.Climb, err, o.Quiet).result(err))
+		return w.giveUp(judge(core.SetUp, err, o.Quiet).result(err))
 	}
 	return w.published()
 }
@@ -132,7 +134,7 @@ func publish(h *hal.Host, o core.Op) core.Result {
 // published looks at what the driver has made, and takes it for the volume only with proof: for a filesystem, a mount
 // of the device that is staged; where no device is staged, a mount that was not there before we began.
 func (w work) published() core.Result {
-	seen, err := op.Look(w.h, w.c, w.path())
+	seen, err := op.Inspect(w.h, w.c, w.path())
 	if err != nil {
 		return w.answered(op.Unknown("the driver has published the volume, but it can't be looked at: " + err.Error()))
 	}
@@ -199,7 +201,7 @@ func (w work) failed(m hal.Mount) core.Result {
 		"stages the volume anew",
 		w.path(), m.Fingerprint()))
 	// what it stands on is of that filesystem, too
-	r.NegateFirst, r.Failed, r.BelowUnknown = true, true, len(w.o.Below) > 0
+	r.UndoFirst, r.Failed, r.BelowUnknown = true, true, len(w.o.Below) > 0
 	return r
 }
 
@@ -244,10 +246,10 @@ func (w work) prepare(dir string) error {
 // giveUp ends a climb that has not come up. Where nothing of an earlier climb can be left, and the driver has done
 // nothing, what was made for it goes again. What stood there before we began stays, and all around it.
 func (w work) giveUp(r core.Result) core.Result {
-	if r.Outcome != hal.NotDone || !w.o.First || w.o.Seen != "" || w.o.Verb != core.Climb {
+	if r.Outcome != hal.NotDone || !w.o.First || w.o.Seen != "" || w.o.Verb != core.SetUp {
 		return r
 	}
-	seen, err := op.Look(w.h, w.c, w.path())
+	seen, err := op.Inspect(w.h, w.c, w.path())
 	if err == nil && len(seen.Stack) > 0 {
 		err = &hal.Error{
 			Op: "rmdir", Object: w.path(), Class: hal.ClassFile, Outcome: hal.NotDone,

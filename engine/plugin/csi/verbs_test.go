@@ -64,13 +64,13 @@ func opOf(r core.Rung, params []core.Param) core.Op {
 		}
 	}
 	return core.Op{
-		ID: 1, Verb: core.Climb, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
+		ID: 1, Verb: core.SetUp, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
 		Params: plugin.Sorted(params), First: true, Quiet: true,
 	}
 }
 
-func descending(o core.Op, fingerprint string) core.Op {
-	o.Verb, o.First, o.Fingerprint = core.Descend, false, fingerprint
+func tearingDown(o core.Op, fingerprint string) core.Op {
+	o.Verb, o.First, o.Fingerprint = core.TearDown, false, fingerprint
 	return o
 }
 
@@ -131,15 +131,15 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 	require.Contains(t, calls, `target_path:"`+target+`" `+capability+`readonly:true`)
 	require.NotContains(t, calls, "mkdir "+target, "the target path is the driver's to make")
 
-	require.Equal(t, p.Fingerprint, look(n.HAL(), publishOp()).Fingerprint)
+	require.Equal(t, p.Fingerprint, inspect(n.HAL(), publishOp()).Fingerprint)
 	require.Equal(t, core.Result{Outcome: hal.Done, Answer: core.Final},
-		unpublish(n.HAL(), descending(publishOp(), p.Fingerprint)))
+		unpublish(n.HAL(), tearingDown(publishOp(), p.Fingerprint)))
 	require.Equal(t, core.Result{Outcome: hal.Done, Answer: core.Final},
-		unstage(n.HAL(), descending(stageOp(), s.Fingerprint)))
+		unstage(n.HAL(), tearingDown(stageOp(), s.Fingerprint)))
 	require.Equal(t, before, n.Tree("/r"))
-	require.Equal(t, hal.Done, unpublish(n.HAL(), descending(publishOp(), "")).Outcome,
+	require.Equal(t, hal.Done, unpublish(n.HAL(), tearingDown(publishOp(), "")).Outcome,
 		"descending twice is descending once")
-	require.Equal(t, hal.Done, unstage(n.HAL(), descending(stageOp(), "")).Outcome)
+	require.Equal(t, hal.Done, unstage(n.HAL(), tearingDown(stageOp(), "")).Outcome)
 }
 
 func TestAFirstClimbThatIsNotDoneLeavesNothing(t *testing.T) {
@@ -261,15 +261,15 @@ func TestALookThatFailsIsNotAPathWithoutMount(t *testing.T) {
 	n := newNode()
 	n.Fail["at "+target] = plugintest.Errno("statmount", target, syscall.EIO)
 	n.Fail["at "+staging] = plugintest.Errno("statmount", staging, syscall.EIO)
-	require.Equal(t, hal.NotDone, look(n.HAL(), publishOp()).Outcome)
+	require.Equal(t, hal.NotDone, inspect(n.HAL(), publishOp()).Outcome)
 	require.Equal(t, hal.Unknown, stage(n.HAL(), stageOp()).Outcome)
 	require.Equal(t, hal.Unknown, publish(n.HAL(), publishOp()).Outcome)
 	for _, r := range []core.Result{
-		unpublish(n.HAL(), descending(publishOp(), "")),
-		unstage(n.HAL(), descending(stageOp(), "")),
+		unpublish(n.HAL(), tearingDown(publishOp(), "")),
+		unstage(n.HAL(), tearingDown(stageOp(), "")),
 	} {
 		require.Equal(t, hal.Unknown, r.Outcome)
-		require.True(t, r.NegateFirst, "what is left there, if anything, is not mounted over")
+		require.True(t, r.UndoFirst, "what is left there, if anything, is not mounted over")
 	}
 	require.Contains(t, n.Tree("/r"), stageDir+"/vol_data.json")
 }
@@ -277,7 +277,7 @@ func TestALookThatFailsIsNotAPathWithoutMount(t *testing.T) {
 func TestWhatADriverLeavesMounted(t *testing.T) {
 	ours := hal.Mount{Device: volume, FSType: "ext4"}
 	foreign := hal.Mount{Device: hal.Device{Major: 9}, FSType: "xfs"}
-	climbOpen := func(_ *plugintest.Node, o *core.Op) { o.Quiet = false }
+	setUpOpen := func(_ *plugintest.Node, o *core.Op) { o.Quiet = false }
 	factsLost := func(_ *plugintest.Node, o *core.Op) { o.Below[0].Facts = nil }
 	noBelow := func(_ *plugintest.Node, o *core.Op) { o.Below = nil }
 	seenBefore := func(_ *plugintest.Node, o *core.Op) { o.Below, o.Seen = nil, "mount 1" }
@@ -287,7 +287,7 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 		change    func(n *plugintest.Node, o *core.Op)
 		want      hal.Outcome
 		blocked   bool
-		negated   bool // before the next climb
+		undone    bool // before the next climb
 		left      int  // mounts
 	}{
 		"the confirmed one":  {stack: []hal.Mount{foreign}, confirmed: 0, want: hal.Done},
@@ -296,28 +296,28 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 		"foreign":            {stack: []hal.Mount{foreign}, confirmed: -1, want: hal.Unknown, blocked: true, left: 1},
 		"foreign on ours": {
 			stack: []hal.Mount{ours, foreign}, confirmed: 0,
-			want: hal.Unknown, blocked: true, negated: true, left: 2,
+			want: hal.Unknown, blocked: true, undone: true, left: 2,
 		},
 		"ours on foreign": {stack: []hal.Mount{foreign, ours}, confirmed: 1, want: hal.Unknown, blocked: true, left: 1},
 		"by its device, a climb is open": {
-			stack: []hal.Mount{ours}, confirmed: -1, change: climbOpen,
-			want: hal.Unknown, blocked: true, negated: true, left: 1,
+			stack: []hal.Mount{ours}, confirmed: -1, change: setUpOpen,
+			want: hal.Unknown, blocked: true, undone: true, left: 1,
 		},
 		"the device below is not known": {
 			stack: []hal.Mount{ours}, confirmed: -1, change: factsLost,
-			want: hal.Unknown, blocked: true, negated: true, left: 1,
+			want: hal.Unknown, blocked: true, undone: true, left: 1,
 		},
 		"no rung below, nothing was there": {stack: []hal.Mount{ours}, confirmed: -1, change: noBelow, want: hal.Done},
 		"no rung below, something was there": {
 			stack: []hal.Mount{ours}, confirmed: -1, change: seenBefore,
-			want: hal.Unknown, blocked: true, negated: true, left: 1,
+			want: hal.Unknown, blocked: true, undone: true, left: 1,
 		},
 		"in use": {
 			stack: []hal.Mount{ours}, confirmed: 0,
 			change: func(n *plugintest.Node, _ *core.Op) {
 				n.Fail["umount "+target] = plugintest.Errno("umount", target, syscall.EBUSY)
 			},
-			want: hal.Unknown, negated: true, left: 1,
+			want: hal.Unknown, undone: true, left: 1,
 		},
 		"gone, but the directory is not empty": {
 			confirmed: -1, change: func(n *plugintest.Node, _ *core.Op) { n.Put(target+"/data", hal.TypeFile) },
@@ -333,7 +333,7 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, o := newNode(), descending(publishOp(), "")
+			n, o := newNode(), tearingDown(publishOp(), "")
 			n.Put(podDir+"/vol_data.json", hal.TypeFile)
 			for i, m := range c.stack {
 				if m = n.Mount(target, m); i == c.confirmed {
@@ -347,7 +347,7 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 			r := unpublish(n.HAL(), o)
 			require.Equal(t, c.want, r.Outcome, r.Reason)
 			require.Equal(t, c.blocked, r.Blocked, r.Reason)
-			require.Equal(t, c.negated, r.NegateFirst, r.Reason)
+			require.Equal(t, c.undone, r.UndoFirst, r.Reason)
 			require.Len(t, n.Stacks[target], c.left)
 			_, there := n.Names[podDir+"/vol_data.json"]
 			require.Equal(t, c.want != hal.Done, there, "the file goes last")
@@ -375,7 +375,7 @@ func TestADriverHearsThatWhatItHasMountedAnewIsGone(t *testing.T) {
 		"one more on confirmed": {isConfirmed: true, times: 1, asked: 2, want: hal.Done},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, o, asked := newNode(), descending(publishOp(), ""), 0
+			n, o, asked := newNode(), tearingDown(publishOp(), ""), 0
 			if c.isConfirmed {
 				o.Fingerprint = n.Mount(target, ours).Fingerprint()
 			}
@@ -387,7 +387,7 @@ func TestADriverHearsThatWhatItHasMountedAnewIsGone(t *testing.T) {
 			r := unpublish(n.HAL(), o)
 			require.Equal(t, c.want, r.Outcome, r.Reason)
 			require.Equal(t, c.asked, asked)
-			require.Equal(t, c.want == hal.Unknown, r.NegateFirst)
+			require.Equal(t, c.want == hal.Unknown, r.UndoFirst)
 			require.Empty(t, n.Stacks[target])
 		})
 	}
@@ -408,20 +408,20 @@ func TestDescentsThatTheDriverDoesNotFinish(t *testing.T) {
 	} {
 		n := newNode()
 		s := stage(n.HAL(), stageOp())
-		o := descending(stageOp(), s.Fingerprint)
+		o := tearingDown(stageOp(), s.Fingerprint)
 		o.Quiet = c.quiet
 		n.Fail["NodeUnstageVolume"] = c.err
 		r := unstage(n.HAL(), o)
 		require.Equal(t, c.want, r.Outcome, name)
 		require.Equal(t, c.fenced, r.Fenced, name)
 		require.Equal(t, c.want == hal.Done, len(n.Stacks[staging]) == 0, name)
-		require.False(t, r.NegateFirst, "a stage that does not go down serves pods that join: "+name)
+		require.False(t, r.UndoFirst, "a stage that does not go down serves pods that join: "+name)
 
 		p := publish(n.HAL(), publishOp())
-		o = descending(publishOp(), p.Fingerprint)
+		o = tearingDown(publishOp(), p.Fingerprint)
 		o.Quiet = c.quiet
 		n.Fail["NodeUnpublishVolume"] = c.err
-		require.Equal(t, c.want == hal.Unknown, unpublish(n.HAL(), o).NegateFirst, name)
+		require.Equal(t, c.want == hal.Unknown, unpublish(n.HAL(), o).UndoFirst, name)
 	}
 }
 
@@ -441,9 +441,9 @@ func TestBlockVolumesShareTheirDataFile(t *testing.T) {
 	require.Equal(t, hal.Done, publish(n.HAL(), op("u2")).Outcome)
 	data := "/r/plugins/kubernetes.io/csi/volumeDevices/pv1/data/vol_data.json"
 	require.Contains(t, n.Tree("/r"), data)
-	require.Equal(t, hal.Done, unpublish(n.HAL(), descending(op("u1"), "")).Outcome)
+	require.Equal(t, hal.Done, unpublish(n.HAL(), tearingDown(op("u1"), "")).Outcome)
 	require.Contains(t, n.Tree("/r"), data)
-	require.Equal(t, hal.Done, unpublish(n.HAL(), descending(op("u2"), "")).Outcome)
+	require.Equal(t, hal.Done, unpublish(n.HAL(), tearingDown(op("u2"), "")).Outcome)
 	require.Equal(t, before, n.Tree("/r"))
 }
 

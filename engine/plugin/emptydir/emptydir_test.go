@@ -18,11 +18,11 @@ const dir = "/r/pods/u1/volumes/kubernetes.io~empty-dir/v"
 
 func opOf(medium, size string) core.Op {
 	r := rung("u1", "v", plugin.EmptyDirPlace("/r", "u1", "v"), medium, size)
-	return core.Op{ID: 1, Verb: core.Climb, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Params: r.Want}
+	return core.Op{ID: 1, Verb: core.SetUp, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Params: r.Want}
 }
 
-func descending(o core.Op, fingerprint string) core.Op {
-	o.Verb, o.Fingerprint = core.Descend, fingerprint
+func tearingDown(o core.Op, fingerprint string) core.Op {
+	o.Verb, o.Fingerprint = core.TearDown, fingerprint
 	return o
 }
 
@@ -30,19 +30,19 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 	for _, medium := range []string{"", memory} {
 		n := plugintest.New("/r/pods")
 		o := opOf(medium, "")
-		r := climb(n.HAL(), o)
+		r := setUp(n.HAL(), o)
 		require.Equal(t, hal.Done, r.Outcome, r.Reason)
 		require.Equal(t, dir, core.FactOf(r.Facts, "path"))
 		require.Empty(t, Lost(r.Facts))
 		require.EqualValues(t, 0o777, n.Modes[dir])
 		require.EqualValues(t, 0o750, n.Modes["/r/pods/u1/volumes"])
 		require.Equal(t, medium == memory, len(n.Stacks[dir]) == 1)
-		require.Equal(t, r, climb(n.HAL(), o), "climbing twice is climbing once")
-		require.Equal(t, r.Fingerprint, look(n.HAL(), o).Fingerprint)
+		require.Equal(t, r, setUp(n.HAL(), o), "climbing twice is climbing once")
+		require.Equal(t, r.Fingerprint, inspect(n.HAL(), o).Fingerprint)
 		n.Put(dir+"/a/b", hal.TypeFile)
-		require.Equal(t, core.Result{Outcome: hal.Done}, descend(n.HAL(), descending(o, r.Fingerprint)))
+		require.Equal(t, core.Result{Outcome: hal.Done}, tearDown(n.HAL(), tearingDown(o, r.Fingerprint)))
 		require.Equal(t, "/r/pods directory\n", n.Tree("/r"))
-		require.Equal(t, core.Result{Outcome: hal.Done}, descend(n.HAL(), descending(o, "")),
+		require.Equal(t, core.Result{Outcome: hal.Done}, tearDown(n.HAL(), tearingDown(o, "")),
 			"descending twice is descending once")
 	}
 }
@@ -54,45 +54,45 @@ func TestADirectoryThatGoesWhileItIsMadeIsNotUp(t *testing.T) {
 	} {
 		n := plugintest.New("/r/pods")
 		is(n)
-		require.Equal(t, hal.Unknown, climb(n.HAL(), opOf("", "")).Outcome, name)
+		require.Equal(t, hal.Unknown, setUp(n.HAL(), opOf("", "")).Outcome, name)
 	}
 }
 
 func TestTheDirectoryIsWholeOrGone(t *testing.T) {
 	n := plugintest.New("/r/pods")
 	o := opOf("", "")
-	r := climb(n.HAL(), o)
+	r := setUp(n.HAL(), o)
 	n.Put(dir+"/a", hal.TypeFile)
 	trash := plugin.EmptyDirTrash(dir)
 	n.Fail["rmtree "+trash+"/a"] = plugintest.Errno("unlink", trash, syscall.EIO)
-	down := descend(n.HAL(), descending(o, r.Fingerprint))
+	down := tearDown(n.HAL(), tearingDown(o, r.Fingerprint))
 	require.Equal(t, hal.Unknown, down.Outcome)
 	require.False(t, down.Blocked, "an error of the disk may pass")
 	require.NotContains(t, n.Tree("/r"), dir)
 	require.Contains(t, n.Tree("/r"), trash+"/a")
 
 	// The pod comes again meanwhile, and goes: neither meets the remains.
-	require.Equal(t, hal.Done, climb(n.HAL(), o).Outcome)
+	require.Equal(t, hal.Done, setUp(n.HAL(), o).Outcome)
 	require.NotContains(t, n.Tree("/r"), dir+"/a")
 	clear(n.Fail)
-	require.Equal(t, hal.Done, descend(n.HAL(), descending(o, "")).Outcome)
+	require.Equal(t, hal.Done, tearDown(n.HAL(), tearingDown(o, "")).Outcome)
 	require.Equal(t, "/r/pods directory\n", n.Tree("/r"))
 }
 
 func TestNothingIsDeletedBelowAMount(t *testing.T) {
 	n := plugintest.New("/r/pods")
 	o := opOf("", "")
-	r := climb(n.HAL(), o)
+	r := setUp(n.HAL(), o)
 	n.Put(dir+"/a", hal.TypeFile)
 	n.Mount(dir+"/nfs", hal.Mount{FSType: "nfs"})
-	down := descend(n.HAL(), descending(o, r.Fingerprint))
+	down := tearDown(n.HAL(), tearingDown(o, r.Fingerprint))
 	require.Equal(t, hal.NotDone, down.Outcome)
 	require.Contains(t, down.Reason, dir+"/nfs")
 	require.Contains(t, n.Tree("/r"), dir+"/a")
 
 	n.Fail["within"] = plugintest.Errno("statmount", "", syscall.EIO)
 	n.Unmount(dir + "/nfs")
-	require.Equal(t, hal.NotDone, descend(n.HAL(), descending(o, r.Fingerprint)).Outcome)
+	require.Equal(t, hal.NotDone, tearDown(n.HAL(), tearingDown(o, r.Fingerprint)).Outcome)
 	require.Contains(t, n.Tree("/r"), dir+"/a")
 }
 
@@ -100,12 +100,12 @@ func TestNothingIsDeletedBelowAMount(t *testing.T) {
 func TestNothingMovedAsideIsDeletedBelowAMount(t *testing.T) {
 	n := plugintest.New("/r/pods")
 	o := opOf("", "")
-	r := climb(n.HAL(), o)
+	r := setUp(n.HAL(), o)
 	trash := plugin.EmptyDirTrash(dir)
 	n.Put(trash, hal.TypeDirectory)
 	n.Put(trash+"/a", hal.TypeFile)
 	n.Mount(trash+"/nfs", hal.Mount{FSType: "nfs"})
-	down := descend(n.HAL(), descending(o, r.Fingerprint))
+	down := tearDown(n.HAL(), tearingDown(o, r.Fingerprint))
 	require.Equal(t, hal.NotDone, down.Outcome)
 	require.True(t, down.Blocked)
 	require.Contains(t, down.Reason, trash+"/nfs")
@@ -116,10 +116,10 @@ func TestAForeignMountIsLeft(t *testing.T) {
 	for _, medium := range []string{"", memory} {
 		n := plugintest.New("/r/pods")
 		n.Mount(dir, hal.Mount{FSType: "tmpfs", Source: "tmpfs"})
-		up := climb(n.HAL(), opOf(medium, ""))
+		up := setUp(n.HAL(), opOf(medium, ""))
 		require.Equal(t, hal.Unknown, up.Outcome)
 		require.True(t, up.Blocked)
-		down := descend(n.HAL(), descending(opOf(medium, ""), ""))
+		down := tearDown(n.HAL(), tearingDown(opOf(medium, ""), ""))
 		require.Equal(t, hal.Unknown, down.Outcome)
 		require.True(t, down.Blocked)
 		require.Len(t, n.Stacks[dir], 1)
@@ -132,20 +132,20 @@ func TestLossIsTold(t *testing.T) {
 	for _, medium := range []string{"", memory} {
 		n := plugintest.New("/r/pods")
 		o := opOf(medium, "")
-		o.Facts = climb(n.HAL(), o).Facts
-		require.Empty(t, Lost(climb(n.HAL(), o).Facts))
+		o.Facts = setUp(n.HAL(), o).Facts
+		require.Empty(t, Lost(setUp(n.HAL(), o).Facts))
 		n.Unmount(dir)
 		delete(n.Names, dir)
 		trash := plugin.EmptyDirTrash(dir)
 		require.NoError(t, n.HAL().Tree.Mkdir(hal.Call{}, trash, 0o700))
-		require.Empty(t, Lost(climb(n.HAL(), o).Facts), "it is being deleted")
+		require.Empty(t, Lost(setUp(n.HAL(), o).Facts), "it is being deleted")
 		n.Unmount(dir)
 		delete(n.Names, dir)
 		delete(n.Names, trash)
-		o.Facts = climb(n.HAL(), o).Facts
+		o.Facts = setUp(n.HAL(), o).Facts
 		require.Contains(t, Lost(o.Facts), "lost")
-		require.Equal(t, o.Facts, climb(n.HAL(), o).Facts)
-		down := descend(n.HAL(), descending(o, ""))
+		require.Equal(t, o.Facts, setUp(n.HAL(), o).Facts)
+		down := tearDown(n.HAL(), tearingDown(o, ""))
 		require.Equal(t, hal.Done, down.Outcome, down.Reason)
 	}
 }
@@ -154,33 +154,33 @@ func TestMemoryEndsWithTheBoot(t *testing.T) {
 	n := plugintest.New("/r/pods")
 	o := opOf(memory, "")
 	o.Facts = []core.Fact{{Name: factIs, Value: "another boot mount 7"}}
-	require.Empty(t, Lost(climb(n.HAL(), o).Facts))
+	require.Empty(t, Lost(setUp(n.HAL(), o).Facts))
 }
 
 func TestMemoryInUseStays(t *testing.T) {
 	n := plugintest.New("/r/pods")
 	o := opOf(memory, "65536")
-	r := climb(n.HAL(), o)
+	r := setUp(n.HAL(), o)
 	n.Fail["umount "+dir] = plugintest.Errno("umount", dir, syscall.EBUSY)
-	require.Equal(t, hal.NotDone, descend(n.HAL(), descending(o, r.Fingerprint)).Outcome)
-	require.Equal(t, r.Fingerprint, look(n.HAL(), o).Fingerprint)
+	require.Equal(t, hal.NotDone, tearDown(n.HAL(), tearingDown(o, r.Fingerprint)).Outcome)
+	require.Equal(t, r.Fingerprint, inspect(n.HAL(), o).Fingerprint)
 }
 
 // Whatever call of a descent fails, the next descent finishes it.
 func TestADescentThatWasCutShortGoesOn(t *testing.T) {
 	for _, medium := range []string{"", memory} {
 		full := plugintest.New("/r/pods")
-		climb(full.HAL(), opOf(medium, ""))
+		setUp(full.HAL(), opOf(medium, ""))
 		full.Calls = nil
-		descend(full.HAL(), descending(opOf(medium, ""), ""))
+		tearDown(full.HAL(), tearingDown(opOf(medium, ""), ""))
 		require.NotEmpty(t, full.Calls)
 		for _, call := range full.Calls {
 			n := plugintest.New("/r/pods")
-			climb(n.HAL(), opOf(medium, ""))
+			setUp(n.HAL(), opOf(medium, ""))
 			n.Fail[call] = plugintest.Errno("any", call, syscall.EIO)
-			require.NotEqual(t, hal.Done, descend(n.HAL(), descending(opOf(medium, ""), "")).Outcome, call)
+			require.NotEqual(t, hal.Done, tearDown(n.HAL(), tearingDown(opOf(medium, ""), "")).Outcome, call)
 			clear(n.Fail)
-			require.Equal(t, hal.Done, descend(n.HAL(), descending(opOf(medium, ""), "")).Outcome, call)
+			require.Equal(t, hal.Done, tearDown(n.HAL(), tearingDown(opOf(medium, ""), "")).Outcome, call)
 			require.Equal(t, "/r/pods directory\n", n.Tree("/r"), call)
 		}
 	}
@@ -200,7 +200,7 @@ func TestMemoryOnAKernelWithoutNoswap(t *testing.T) {
 	n := plugintest.New("/r/pods")
 	h := n.HAL()
 	h.Mounts = oldKernel{h.Mounts}
-	r := climb(h, opOf(memory, "65536"))
+	r := setUp(h, opOf(memory, "65536"))
 	require.Equal(t, hal.Done, r.Outcome, r.Reason)
 	require.Len(t, n.Stacks[dir], 1)
 }

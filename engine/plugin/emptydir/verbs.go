@@ -18,13 +18,13 @@ import (
 const source = "volnode-emptydir"
 
 // Verbs move the rungs of this package.
-func Verbs() plugin.Verbs { return plugin.Verbs{Climb: climb, Descend: descend, Look: look} }
+func Verbs() plugin.Verbs { return plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect} }
 
-func look(h *hal.Host, o core.Op) core.Result {
-	return op.LookResult(op.Look(h, op.Call(o), core.Value(o.Params, paramPath)))
+func inspect(h *hal.Host, o core.Op) core.Result {
+	return op.InspectResult(op.Inspect(h, op.Call(o), core.Value(o.Params, paramPath)))
 }
 
-func climb(h *hal.Host, o core.Op) core.Result {
+func setUp(h *hal.Host, o core.Op) core.Result {
 	c, dir := op.Call(o), core.Value(o.Params, paramPath)
 	if dir == "" {
 		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
@@ -39,7 +39,7 @@ func climb(h *hal.Host, o core.Op) core.Result {
 			return r
 		}
 	}
-	seen, err := op.Look(h, c, dir)
+	seen, err := op.Inspect(h, c, dir)
 	if err != nil {
 		return op.Unknown("it has been made, but can't be looked at: " + err.Error())
 	}
@@ -106,7 +106,7 @@ func clearTrash(h *hal.Host, o core.Op, dir string) (short string, more bool) {
 // mountMemory mounts the filesystem in memory, unless it stands. Its second result is false if the climb ends here.
 func mountMemory(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 	c := op.Call(o)
-	seen, err := op.Look(h, c, dir)
+	seen, err := op.Inspect(h, c, dir)
 	if err != nil {
 		return op.Unknown(err.Error()), false
 	}
@@ -150,7 +150,7 @@ func foreign(o core.Op, dir string, seen op.Seen) core.Result {
 // descend moves the directory aside before it deletes it, so that what stands at the path is always whole or gone, and
 // one that was cut short goes on where it was. A mount below the directory, which a container may have left there,
 // stops it before anything is touched.
-func descend(h *hal.Host, o core.Op) core.Result {
+func tearDown(h *hal.Host, o core.Op) core.Result {
 	c, dir := op.Call(o), core.Value(o.Params, paramPath)
 	if dir == "" {
 		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
@@ -246,7 +246,7 @@ func clearMounts(h *hal.Host, o core.Op, dir, trash string) (core.Result, bool) 
 		r.Blocked = true
 		return r, false
 	}
-	seen, err := op.Look(h, c, dir)
+	seen, err := op.Inspect(h, c, dir)
 	if err != nil {
 		return op.NotDone(err.Error()), false
 	}

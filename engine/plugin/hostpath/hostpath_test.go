@@ -33,7 +33,7 @@ func TestTypes(t *testing.T) {
 			if there != hal.TypeOther {
 				n.Host["/data"] = there
 			}
-			r := climb(n.HAL(), opOf(kind))
+			r := setUp(n.HAL(), opOf(kind))
 			good := there == c.is || there == hal.TypeOther && c.made
 			require.Equal(t, good, r.Outcome == hal.Done, "%s, %s is there: %s", kind, there, r.Reason)
 			if !good {
@@ -45,37 +45,37 @@ func TestTypes(t *testing.T) {
 			require.Equal(t, c.is, n.Host["/data"])
 			made := opOf(kind)
 			made.Fingerprint = r.Fingerprint
-			require.Equal(t, r.Fingerprint, look(n.HAL(), made).Fingerprint)
+			require.Equal(t, r.Fingerprint, inspect(n.HAL(), made).Fingerprint)
 			n.Host["/data"] = hal.TypeOther
-			require.Empty(t, look(n.HAL(), made).Fingerprint, "a start checks the type again")
+			require.Empty(t, inspect(n.HAL(), made).Fingerprint, "a start checks the type again")
 			n.Host["/data"], n.Fail["cached /data"] = c.is, plugintest.Errno("cached", "/data", syscall.EAGAIN)
-			require.Equal(t, core.Result{Outcome: hal.Done}, look(n.HAL(), made),
+			require.Equal(t, core.Result{Outcome: hal.Done}, inspect(n.HAL(), made),
 				"what the cache can't tell is looked at by a climb")
-			require.Equal(t, core.Result{Outcome: hal.Done}, descend(n.HAL(), opOf(kind)))
+			require.Equal(t, core.Result{Outcome: hal.Done}, tearDown(n.HAL(), opOf(kind)))
 			require.Equal(t, c.is, n.Host["/data"], "what is the host's stays")
 		}
 	}
-	r := climb(plugintest.New().HAL(), opOf(""))
+	r := setUp(plugintest.New().HAL(), opOf(""))
 	require.Equal(t, hal.Done, r.Outcome, "no type asks for nothing")
 	made, n := opOf(""), plugintest.New()
 	made.Fingerprint = r.Fingerprint
-	require.Equal(t, r.Fingerprint, look(n.HAL(), made).Fingerprint)
+	require.Equal(t, r.Fingerprint, inspect(n.HAL(), made).Fingerprint)
 	n.Below["/data"] = []string{"pods/u/volumes"}
-	require.Empty(t, look(n.HAL(), made).Fingerprint, "a start looks again where the path leads")
-	require.Equal(t, hal.NotDone, climb(plugintest.New().HAL(), opOf("Pipe")).Outcome)
+	require.Empty(t, inspect(n.HAL(), made).Fingerprint, "a start looks again where the path leads")
+	require.Equal(t, hal.NotDone, setUp(plugintest.New().HAL(), opOf("Pipe")).Outcome)
 }
 
 func TestAPathThatCannotBeMade(t *testing.T) {
 	n := plugintest.New()
 	n.Fail["make /data"] = plugintest.Errno("mkdir", "/data", syscall.EROFS)
-	r := climb(n.HAL(), opOf("DirectoryOrCreate"))
+	r := setUp(n.HAL(), opOf("DirectoryOrCreate"))
 	require.Equal(t, hal.NotDone, r.Outcome)
 	require.Contains(t, r.Reason, "read-only")
 }
 
 func opOf(kind string) core.Op {
 	params := []core.Param{{Name: paramPath, Value: "/data"}, {Name: paramType, Value: kind}}
-	return core.Op{ID: 1, Verb: core.Climb, Kind: Kind, Key: Key("u", "v"), Params: params}
+	return core.Op{ID: 1, Verb: core.SetUp, Kind: Kind, Key: Key("u", "v"), Params: params}
 }
 
 func TestPlacesOfTheAgentAreNoHostPaths(t *testing.T) {
@@ -98,7 +98,7 @@ func TestPlacesOfTheAgentAreNoHostPaths(t *testing.T) {
 			if kind == "Directory" {
 				n.Host["/data"] = hal.TypeDirectory
 			}
-			r := climb(n.HAL(), opOf(kind))
+			r := setUp(n.HAL(), opOf(kind))
 			require.Equal(t, isServed, r.Outcome == hal.Done, "%s as %q: %s", below, kind, r.Reason)
 			if !isServed {
 				require.True(t, r.Blocked)

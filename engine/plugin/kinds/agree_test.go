@@ -53,7 +53,7 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 			require.Nil(t, problem)
 			n := plugintest.New("/r/pods", "/r/plugins")
 			for i := len(rungs) - 1; i >= 0; i-- {
-				climbOn(t, n, rungs[i])
+				setUpOn(t, n, rungs[i])
 			}
 			listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
 			require.NoError(t, err)
@@ -74,8 +74,8 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 	}
 }
 
-// climbOn climbs a rung on a node whose driver does nothing but answer OK, and makes what a driver would have made.
-func climbOn(t *testing.T, n *plugintest.Node, r core.Rung) {
+// setUpOn climbs a rung on a node whose driver does nothing but answer OK, and makes what a driver would have made.
+func setUpOn(t *testing.T, n *plugintest.Node, r core.Rung) {
 	t.Helper()
 	verbs, ok := VerbsOf(r.Kind)
 	require.True(t, ok)
@@ -83,6 +83,6 @@ func climbOn(t *testing.T, n *plugintest.Node, r core.Rung) {
 		n.Put(at, hal.TypeDirectory)
 		n.Mount(at, hal.Mount{Device: hal.Device{Major: 8}})
 	}
-	up := verbs.Climb(n.HAL(), core.Op{ID: 1, Verb: core.Climb, Key: r.Key, Kind: r.Kind, Params: r.Want})
+	up := verbs.SetUp(n.HAL(), core.Op{ID: 1, Verb: core.SetUp, Key: r.Key, Kind: r.Kind, Params: r.Want})
 	require.Equal(t, hal.Done, up.Outcome, up.Reason)
 }

@@ -21,7 +21,7 @@ const (
 )
 
 func config(string) plugin.DriverConfig {
-	return plugin.DriverConfig{Climb: 1, Descend: 2, Unstage: 3, Settle: 4}
+	return plugin.DriverConfig{SetUp: 1, TearDown: 2, Unstage: 3, LateWindow: 4}
 }
 
 func data(spec, handle, lifecycle string) string {
@@ -85,17 +85,17 @@ func TestWhatIsFoundCanBeTakenDown(t *testing.T) {
 		verbs, ok := VerbsOf(r.Kind)
 		require.True(t, ok)
 		o := core.Op{
-			ID: 1, Verb: core.Descend, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
+			ID: 1, Verb: core.TearDown, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
 			Params: r.Want, Quiet: true,
 		}
-		seen := verbs.Look(n.HAL(), o)
+		seen := verbs.Inspect(n.HAL(), o)
 		require.Equal(t, hal.Done, seen.Outcome)
 		o.Fingerprint = seen.Fingerprint
-		down := verbs.Descend(n.HAL(), o)
+		down := verbs.TearDown(n.HAL(), o)
 		if r.Key == "emptydir/u2/e" {
 			require.Equal(t, hal.NotDone, down.Outcome, "it has content, and its pod may come")
 			o.IsNamed = true
-			down = verbs.Descend(n.HAL(), o)
+			down = verbs.TearDown(n.HAL(), o)
 		}
 		require.Equal(t, hal.Done, down.Outcome, "%s: %s", r.Key, down.Reason)
 	}
@@ -164,7 +164,7 @@ func TestUnknownKinds(t *testing.T) {
 }
 
 // What a climb or a descent that was cut short has left is found, as far as it is empty.
-func TestHusksAreFound(t *testing.T) {
+func TestIncompleteDirectoriesAreFound(t *testing.T) {
 	const csi = pods + "/u1/volumes/kubernetes.io~csi"
 	n := plugintest.New(csi+"/bare", csi+"/target/mount", csi+"/mounted", pods+"/u2/volumes/kubernetes.io~empty-dir")
 	n.Put(csi+"/unwritten/.vol_data.json.new", hal.TypeFile)
@@ -249,7 +249,7 @@ func TestOneBadEntryIsOneEntrysTrouble(t *testing.T) {
 }
 
 // Directories that a climb has made before its call, and no more, go: also of stages and of raw block volumes.
-func TestHusksGo(t *testing.T) {
+func TestIncompleteDirectoriesGo(t *testing.T) {
 	n := plugintest.New("/r", pods)
 	for _, dir := range []string{
 		plugins + "/d.example/0123/globalmount", plugins + "/d.example/4567", plugins + "/volumeDevices/blk/data",

@@ -212,7 +212,7 @@ func (s *scanner) pod(pod string) {
 			e := PodEntry{Pod: pod, Plugin: source, Name: name}
 			if source == "kubernetes.io~csi" {
 				dir := of + "/" + name
-				if s.husk(dir, "mount") {
+				if s.isIncomplete(dir, "mount") {
 					continue
 				}
 				e.Data = s.data(dir + "/vol_data.json")
@@ -228,7 +228,7 @@ func (s *scanner) pod(pod string) {
 // husk notes the names to remove of a volume's directory that tells of no volume: it holds nothing but an unfinished
 // data file and a target on which nothing stands and in which nothing is. It is what a climb that was cut short before
 // its call, or a descent, has left. It reports whether the directory needs no more looking at.
-func (s *scanner) husk(dir, target string) bool {
+func (s *scanner) isIncomplete(dir, target string) bool {
 	entries, ok := s.names(dir)
 	if !ok {
 		return true
@@ -293,7 +293,7 @@ func (s *scanner) staged(driver string) {
 	dir := plugin.CSIDir(s.root) + "/" + driver
 	names, _ := s.names(dir)
 	for _, name := range s.directories(dir, names) {
-		if !s.husk(dir+"/"+name, "globalmount") {
+		if !s.isIncomplete(dir+"/"+name, "globalmount") {
 			s.found.Staged = append(s.found.Staged, StagedEntry{
 				driver, name,
 				s.data(dir + "/" + name + "/vol_data.json"),
@@ -347,24 +347,24 @@ func (s *scanner) block(dir, spec string, isStaged bool) {
 	for _, pod := range pods {
 		b.Pods = append(b.Pods, pod.Name)
 	}
-	var husks []string
+	var leftovers []string
 	data := dir + "/" + spec + "/data"
 	for _, at := range []string{data, dir + "/" + spec, dir + "/staging/" + spec, dir + "/publish/" + spec} {
 		if s.isEmpty(at) {
-			husks = append(husks, at)
+			leftovers = append(leftovers, at)
 		}
 	}
 	if s.holds(data, ".vol_data.json.new") {
-		husks = append(husks, data+"/.vol_data.json.new")
+		leftovers = append(leftovers, data+"/.vol_data.json.new")
 	}
 	b.Data = s.data(data + "/vol_data.json")
-	isHusk := len(pods) == 0 && b.Data.Missing && (!isStaged || slices.Contains(husks, dir+"/staging/"+spec))
-	if isHusk && len(husks) > 0 {
-		s.found.Empty = append(s.found.Empty, husks...)
+	isIncompleteStage := len(pods) == 0 && b.Data.Missing && (!isStaged || slices.Contains(leftovers, dir+"/staging/"+spec))
+	if isIncompleteStage && len(leftovers) > 0 {
+		s.found.Empty = append(s.found.Empty, leftovers...)
 		return
 	}
 	if len(pods) == 0 && !isStaged {
-		s.found.Empty = append(s.found.Empty, husks...)
+		s.found.Empty = append(s.found.Empty, leftovers...)
 	}
 	s.found.Blocks = append(s.found.Blocks, b)
 }

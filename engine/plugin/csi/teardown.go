@@ -53,14 +53,14 @@ func (w work) down(ask func() error) core.Result {
 // the names. isNew: it has unmounted what was not confirmed, and the names stay. A climb that only a lost journal knew
 // of may have mounted that after the driver had let go.
 func (w work) letGo(err error) (r core.Result, isNew bool) {
-	v := judge(core.Descend, err, w.o.Quiet)
+	v := judge(core.TearDown, err, w.o.Quiet)
 	if v.outcome != hal.Done {
 		// A driver that may have let go of a publish may have left it mounted. A stage that a driver can't let go of
 		// still serves pods that join.
-		v.negateFirst = v.outcome == hal.Unknown && w.o.Kind == KindPublish
+		v.undoFirst = v.outcome == hal.Unknown && w.o.Kind == KindPublish
 		return v.result(err), false
 	}
-	seen, err := op.Look(w.h, w.c, w.path())
+	seen, err := op.Inspect(w.h, w.c, w.path())
 	if err != nil {
 		return w.answered(left("the driver says that it is gone, but that can't be looked at: " + err.Error())), false
 	}
@@ -69,7 +69,7 @@ func (w work) letGo(err error) (r core.Result, isNew bool) {
 		if r, ok := w.unmount(seen); !ok {
 			return w.answered(r), false
 		}
-		if seen, err = op.Look(w.h, w.c, w.path()); err != nil {
+		if seen, err = op.Inspect(w.h, w.c, w.path()); err != nil {
 			return w.answered(left("unmounted, but that can't be looked at: " + err.Error())), false
 		}
 		if len(seen.Stack) > 0 {
@@ -105,7 +105,7 @@ func (w work) unmount(seen op.Seen) (core.Result, bool) {
 // a mount of ours: what it would mount next would come on top.
 func left(reason string) core.Result {
 	r := op.Unknown(reason)
-	r.NegateFirst = true
+	r.UndoFirst = true
 	return r
 }
 
@@ -143,7 +143,7 @@ func (w work) stuck(stack []hal.Mount) core.Result {
 		"ours (recorded: %s); "+
 		"unmount it by hand", w.path(), stack[len(stack)-1].Fingerprint(), op.Show(w.o.Fingerprint)))
 	r.Blocked = true
-	r.NegateFirst = slices.ContainsFunc(stack, w.mayBeOurs)
+	r.UndoFirst = slices.ContainsFunc(stack, w.mayBeOurs)
 	return r
 }
 
@@ -165,7 +165,7 @@ func (w work) clear(seen op.Seen) error {
 		if err := w.prune(path.Dir(w.path())); err != nil {
 			return err
 		}
-		others, err := op.Look(w.h, w.c, path.Dir(w.path()))
+		others, err := op.Inspect(w.h, w.c, path.Dir(w.path()))
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (w work) prune(dir string) error {
 	if err != nil || stays != path.Dir(w.path()) {
 		return err
 	}
-	seen, err := op.Look(w.h, w.c, w.path())
+	seen, err := op.Inspect(w.h, w.c, w.path())
 	if err == nil && seen.Exists {
 		err = &hal.Error{
 			Op: "rmdir", Object: w.path(), Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.EEXIST,

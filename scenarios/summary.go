@@ -126,7 +126,7 @@ func (c Case) flips(k Kept) string {
 }
 
 // tale is one sentence: what happens, and why what follows is wrong.
-func (n *names) tale(c Case, v *Violation) string {
+func (n *names) summary(c Case, v *Violation) string {
 	var happens []string
 	for _, k := range c.Choices() {
 		happens = append(happens, n.text(c, k))

@@ -34,7 +34,7 @@ func (r *run) bound() time.Duration {
 		r.core.Beliefs(func(core.Belief) { rungs++ })
 	}
 	rungs = max(rungs, len(r.list)) + 2*len(r.pods)
-	return 2*time.Minute + sim.Settle + time.Duration(rungs)*maxBackoff + longestHang + longestStart
+	return 2*time.Minute + sim.LateWindow + time.Duration(rungs)*maxBackoff + longestHang + longestStart
 }
 
 // finish is the liveness phase: calm, convergence, quiet, a restart without a call, everything deleted, nothing left.
@@ -130,7 +130,7 @@ func (r *run) givesUpFailed() {
 }
 
 // settle lets the world go on until everything is as wanted.
-func (r *run) settle(property, phase string, within time.Duration) bool {
+func (r *run) awaitRest(property, phase string, within time.Duration) bool {
 	r.judges(property)
 	end := r.w.Now().Add(within)
 	for step := time.Second; ; step = min(2*step, 30*time.Second) {
@@ -157,13 +157,13 @@ func (r *run) settle(property, phase string, within time.Duration) bool {
 // comesToRest lets all settle, and those hear of it who wait. What is noticed or let go only meanwhile, as what somebody has unmounted, or what a
 // broken driver had at the path of another volume, settles as well.
 func (r *run) comesToRest(property, phase string, within time.Duration) bool {
-	if !r.settle(property, phase, within) || !r.told() {
+	if !r.awaitRest(property, phase, within) || !r.told() {
 		return false
 	}
 	if _, why := r.restless(); why == "" && !slices.ContainsFunc(r.pods, r.isUnwoken) {
 		return true
 	}
-	return r.settle(property, phase, within) && r.told()
+	return r.awaitRest(property, phase, within) && r.told()
 }
 
 // restless names something that is not as it should stay, and why; "" if there is none.
@@ -212,7 +212,7 @@ func (r *run) restless() (object, why string) {
 	rebuilt := r.rebuilt()
 	r.core.Beliefs(func(b core.Belief) {
 		if why == "" && !r.isBroken(string(b.Key)) && !r.awaitsClaim(&b) && !r.isHung(&b) && !r.awaitsPath(&b) && !r.isIntruding(&b) {
-			object, why = string(b.Key), unsettled(&b, rebuilt)
+			object, why = string(b.Key), whyNotAtRest(&b, rebuilt)
 		}
 	})
 	if why != "" {
@@ -240,13 +240,13 @@ func (r *run) restless() (object, why string) {
 }
 
 // unsettled says why a rung will not stay as it is believed to be.
-func unsettled(b *core.Belief, rebuilt []string) string {
+func whyNotAtRest(b *core.Belief, rebuilt []string) string {
 	switch {
 	case b.InFlight:
 		return "an operation is in flight"
 	case b.HasChild:
 		return "a helper still lives"
-	case b.ClimbOpen != 0 || b.DescendOpen != 0:
+	case b.SetUpOpen != 0 || b.TearDownOpen != 0:
 		return "a call has no known end"
 	case b.IsTimed:
 		return "something will be tried again"
@@ -288,7 +288,7 @@ func (r *run) isHeldBack(p *pod) bool {
 
 // awaitsClaim: the rung is of a ReadWriteOncePod claim that another pod has, be it that its containers keep its volume from being made anew.
 func (r *run) awaitsClaim(b *core.Belief) bool {
-	if !r.exclusive[b.Volume] || b.Pod == "" || b.State != core.Absent || !b.IsWanted || b.InFlight || b.ClimbOpen != 0 || b.DescendOpen != 0 {
+	if !r.exclusive[b.Volume] || b.Pod == "" || b.State != core.Absent || !b.IsWanted || b.InFlight || b.SetUpOpen != 0 || b.TearDownOpen != 0 {
 		return false
 	}
 	isTaken := false
@@ -300,7 +300,7 @@ func (r *run) awaitsClaim(b *core.Belief) bool {
 
 // awaitsPath: the rung waits for containers that have another volume at its path; or it is what those have, of a pod that wants another one now.
 func (r *run) awaitsPath(b *core.Belief) bool {
-	if b.InFlight || b.HasChild || b.ClimbOpen != 0 || b.DescendOpen != 0 || b.IsTimed {
+	if b.InFlight || b.HasChild || b.SetUpOpen != 0 || b.TearDownOpen != 0 || b.IsTimed {
 		return false
 	}
 	isOf := func(u use) bool { return u.driver+"^"+u.volume == b.Volume }

@@ -21,7 +21,7 @@ const (
 	// carries is how many runs are spent on seating anew what lost its calls, before chance is tried.
 	carries = 300
 	// seatings is how many calls are tried for one fault whose own is gone.
-	seatings = 3
+	relocations = 3
 )
 
 // carry takes each choice away and seats those that lost their calls by it anew, at the call of the same kind that is
@@ -79,7 +79,7 @@ func (s *shrinker) near(c Case, lost int, seen *survey) []sim.ID {
 		return o.Site != id.Site || slices.ContainsFunc(c.Keep, func(k Kept) bool { return k.ID == o })
 	})
 	slices.SortStableFunc(all, func(a, b sim.ID) int { return distance(a, id) - distance(b, id) })
-	return all[:min(len(all), seatings)]
+	return all[:min(len(all), relocations)]
 }
 
 func distance(a, b sim.ID) int {
@@ -126,7 +126,7 @@ func (c Case) moved(i int, to sim.ID) Case {
 
 // stir takes some choices away at random, seats faults anew and draws other times, again and again, and goes on from
 // what fails like before. Who draws is made from the seed, so a case is always shrunk in the same way.
-func (s *shrinker) stir(c Case) Case {
+func (s *shrinker) perturb(c Case) Case {
 	seen, _ := s.survey(c)
 	for vain := 0; s.runs < mostRuns && !s.stops() && (vain < fewTrials || len(c.Choices()) > fewChoices); vain++ {
 		if len(c.Choices()) <= 2 {
@@ -160,7 +160,7 @@ func (s *shrinker) stirred(c Case, seen *survey) (Case, bool) {
 	}
 	other := s.disturbed(less, seen)
 	for range s.draw.IntN(3) {
-		other = s.seat(other, seen)
+		other = s.relocate(other, seen)
 	}
 	return other, s.fails(other)
 }
@@ -213,7 +213,7 @@ func (s *shrinker) disturbed(c Case, seen *survey) Case {
 }
 
 // seat puts a fault of the case elsewhere: at a call of any kind that can meet it or, as often, of its own kind.
-func (s *shrinker) seat(c Case, seen *survey) Case {
+func (s *shrinker) relocate(c Case, seen *survey) Case {
 	i := s.draw.IntN(len(c.Keep))
 	k := c.Keep[i]
 	if k.Fault == sim.NoFault {
@@ -241,7 +241,7 @@ var grid = []time.Duration{
 }
 
 // snap makes times round and short, and lets pods do what they do in the earliest slots.
-func (s *shrinker) snap(c Case) Case {
+func (s *shrinker) roundTimes(c Case) Case {
 	for i := range c.Keep {
 		if k := c.Keep[i]; isWorkload(k.ID.Site) && k.isChoice() && k.ID.Nth > 0 {
 			c = s.sooner(c, i)
