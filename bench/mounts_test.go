@@ -81,13 +81,13 @@ func pairs(n int, bind, unmount func()) (cpu, median time.Duration) {
 	return all.cpu / time.Duration(n), quantile(binds, 0.5)
 }
 
-// ofOurs looks at what stands there before it unmounts it, as the engine does.
+// ofOurs looks at what is there before it unmounts it, as the engine does.
 func (p *place) ofOurs(b *testing.B, source string, n int) (cpu, median time.Duration) {
 	spec := hal.BindSpec{Source: source, Target: p.target}
 	return pairs(n, func() { must(b, p.mounts.Bind(hal.Call{}, spec)) }, func() { must(b, p.unmountsLooked(p.target)) })
 }
 
-// unmountsLooked looks at what stands at a path, and unmounts it.
+// unmountsLooked looks at what is at a path, and unmounts it.
 func (p *place) unmountsLooked(at string) error {
 	stack, err := p.mounts.At(hal.Call{}, at)
 	if err != nil {

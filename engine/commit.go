@@ -143,7 +143,7 @@ func (m *VolumeManager) commit() {
 	})
 }
 
-// withhold takes the descents of rungs out of the batch that was just written: their deletion is not in the log.
+// withhold takes the teardowns of rungs out of the batch that was just written: their deletion is not in the log.
 func (m *VolumeManager) withhold(keys []hal.Key) {
 	b := &m.commits.writing
 	b.Start = slices.DeleteFunc(b.Start, func(op core.Op) bool {

@@ -33,7 +33,7 @@ type Config struct {
 
 	CallTimeout    time.Duration // of CSI calls but NodeUnstageVolume; default 2 min
 	UnstageTimeout time.Duration // default 30 s
-	LateWindow     time.Duration // Z of CSI drivers; default 120 s
+	LateWindow     time.Duration // the late window of CSI drivers; default 120 s
 	// Drivers overrides the above for single drivers, by name.
 	Drivers map[string]plugin.DriverConfig
 	// JournalBytes is the size of each of the journal's two files at first; default 4 MiB. They grow up to JournalMost,

@@ -124,7 +124,7 @@ func ownAbove(at, root string, own func(path string) (hal.Key, bool)) (hal.Key, 
 	return "", false
 }
 
-// mindStrangers takes in what stands at some paths and below them, nil for all, and tells core which mounts hide
+// mindStrangers takes in what is at some paths and below them, nil for all, and tells core which mounts hide
 // places, if that has changed. It returns the volumes below which something else is mounted now than before.
 func (m *VolumeManager) mindStrangers(paths []string, table []hal.Mount) []hal.Key {
 	d := &m.drift

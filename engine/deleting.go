@@ -10,7 +10,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// deleting is the log of deletions: no descent that deletes data starts before its entry is durable.
+// deleting is the log of deletions: no teardown that deletes data starts before its entry is durable.
 type deleting struct {
 	log    *deletions.Log              // a task's while a commit is under way
 	told   map[hal.Key]deletions.Entry // what the log has of rungs that are not gone

@@ -34,7 +34,7 @@ type drift struct {
 	watched map[hal.Key]func() // ends the watch of a rung's directory
 }
 
-// inTheWay is what stands at the place of a rung, and what others have mounted below it.
+// inTheWay is what is at the place of a rung, and what others have mounted below it.
 type inTheWay struct{ top, below string }
 
 // driftRetry is the wait after a table that could not be read.

@@ -101,7 +101,7 @@ func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
 	m.lookAtHidden()
 }
 
-// strays is what a listing tells of that is not known otherwise, and what is left alone.
+// orphans is what a listing tells of that is not known otherwise, and what is left alone.
 func (m *VolumeManager) orphans(
 	listing kinds.Listing, isKnown func(hal.Key) bool, hasVolume func(string) bool,
 ) ([]core.Rung, []kinds.Unrecognised) {

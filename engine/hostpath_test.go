@@ -26,7 +26,7 @@ func TestHostPathIsCheckedAtStart(t *testing.T) {
 	b.w.Apply(web)
 	b.run(time.Minute)
 	checked := func(line string) bool {
-		return strings.Contains(line, "verb climb rung hostpath/uid-web/scratch outcome done")
+		return strings.Contains(line, "verb setup rung hostpath/uid-web/scratch outcome done")
 	}
 	require.True(t, slices.ContainsFunc(b.log, checked))
 	b.log = nil

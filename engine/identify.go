@@ -65,7 +65,7 @@ func (m *VolumeManager) identify(
 	case known && id.MachineID != "" && !m.cfg.AcceptMachine:
 		return id, known, refusal("the root directory %s belongs to the machine with machine-id %s, and this machine has "+
 			"%s: it is a copy, or the "+
-			"machine was installed anew. Two machines that serve one volume destroy its data. If the other machine "+
+			"machine was installed again. Two machines that serve one volume destroy its data. If the other machine "+
 			"is gone for good, "+
 			"start volnode run once with --accept-machine; else start with an empty root directory", m.cfg.RootDir,
 			id.MachineID, machine)

@@ -197,7 +197,7 @@ func (m *VolumeManager) arm() {
 
 const dirMode = 0o750
 
-// dirs are the directories below the root that a start makes. They are not synced: what stands below them ends with the
+// dirs are the directories below the root that a start makes. They are not synced: what is below them ends with the
 // boot. The journal makes its own.
 func (m *VolumeManager) dirs() []string {
 	root := m.cfg.RootDir

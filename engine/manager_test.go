@@ -285,7 +285,7 @@ func TestANodeIsBareIfNothingIsFoundOnIt(t *testing.T) {
 	}
 }
 
-// Somebody's mount stands at the path of a volume: it is left alone, and as soon as it is gone the volume comes up.
+// Somebody's mount is at the path of a volume: it is left alone, and as soon as it is gone the volume comes up.
 func TestForeignMountGoes(t *testing.T) {
 	b := newBench(t, sim.Polite())
 	b.run(time.Minute)

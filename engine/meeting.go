@@ -141,7 +141,7 @@ func (m *VolumeManager) meet(d *driver, s *socket) {
 	})
 }
 
-// still reports whether a socket registers what it did: its plugin may have answered anew during a meeting, with
+// still reports whether a socket registers what it did: its plugin may have answered again during a meeting, with
 // another endpoint, or with what can't be taken.
 func (s *socket) still(info hal.PluginInfo) bool {
 	return s.info.Name == info.Name && s.info.Endpoint == info.Endpoint

@@ -27,7 +27,7 @@ type objects struct {
 	users       map[populator.Ref][]core.PodUID // the pods whose population looked at an object, sorted
 	sharing     map[hal.Key][]sharer            // the pods that want a rung that is no pod's own, sorted
 	trouble     map[string]hal.Trouble          // by source and place
-	// to be populated anew, all at once at the end of what the owner has queued; sorted
+	// to be populated again, all at once at the end of what the owner has queued; sorted
 	stale  []core.PodUID
 	synced map[hal.Source]bool
 	all    bool            // every source is synced
@@ -407,7 +407,7 @@ func (m *VolumeManager) usedByAnother(uid core.PodUID, key hal.Key) bool {
 	})
 }
 
-// differing names the first parameter that would have the rung made anew.
+// differing names the first parameter that would have the rung made again.
 func differing(a, b []core.Param) string {
 	for _, p := range b {
 		if p.OnChange == core.OnChangeRebuild && core.Value(a, p.Name) != p.Value {
@@ -439,7 +439,7 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 	m.endUnnamedPods()
 }
 
-// orphans: on a host without a container runtime a pod that no source names has no containers.
+// endUnnamedPods: on a host without a container runtime a pod that no source names has no containers.
 func (m *VolumeManager) endUnnamedPods() {
 	if !m.cfg.NoRuntime || !m.objects.all {
 		return

@@ -103,7 +103,7 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 		m.watchAgain(op) // its watch ended when it began
 	}
 	if at := core.Value(op.Params, "path"); res.Blocked && at != "" {
-		m.tableChanged([]string{at}) // what stands there now is what a change is told from
+		m.tableChanged([]string{at}) // what is there now is what a change is told from
 	} else {
 		delete(m.drift.blocked, op.Key)
 	}

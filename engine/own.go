@@ -25,17 +25,17 @@ const contentEvery = 2 * time.Minute
 // own is the watch over the agent's own files.
 type own struct {
 	isLooking bool
-	isWaiting bool     // for the next look, after one that failed
-	again     bool     // something changed since the look began
+	isWaiting bool     // for the next inspection, after one that failed
+	again     bool     // something changed since the inspection began
 	journal   string   // the file of the journal that is followed
 	is        hal.Info // which file that is, and its size, which does not change; zero if nobody could look
 	isAsked   bool     // somebody is looking which file that is
-	changed   int64    // see hal.Info, of that file at the last look
+	changed   int64    // see hal.Info, of that file at the last inspection
 	looks     int      // at its content since the agent wrote it: two will do, see hal.Info.Changed
 	isPlanned bool     // the next look at its content
-	isDue     bool     // the next look is at its content as well
+	isDue     bool     // the next inspection is at its content as well
 	end       func()   // the end of that
-	identity  hal.Info // of the identity file, when it was good last; zero before the first look
+	identity  hal.Info // of the identity file, when it was good last; zero before the first inspection
 	told      string   // why the identity file could not be written again, as it was told last
 }
 
@@ -150,7 +150,7 @@ func (m *VolumeManager) ownChanged() {
 }
 
 // lookAtIdentity tells whether the identity file is gone or damaged. It reads the file if that is another one than was,
-// or was written since, or if the look is due: what was written soon after a look may not show. It runs as a task.
+// or was written since, or if the inspection is due: what was written soon after an inspection may not show. It runs as a task.
 func (m *VolumeManager) lookAtIdentity(was hal.Info, isDue bool) (is hal.Info, isBad bool, err error) {
 	is, err = m.h.Tree.Stat(hal.Call{}, identity.File(m.cfg.RootDir))
 	isFirst := was == hal.Info{} && is.Type == hal.TypeFile && is.Size == int64(len(m.identity.Marshal()))
@@ -162,7 +162,7 @@ func (m *VolumeManager) lookAtIdentity(was hal.Info, isDue bool) (is hal.Info, i
 	return is, isDamaged || err == nil && !known, err
 }
 
-// rewriteIdentity writes the identity file again. is is what stands there: nothing can be written over a directory, and
+// rewriteIdentity writes the identity file again. is is what is there: nothing can be written over a directory, and
 // to try would cost a write and a sync each second.
 func (m *VolumeManager) rewriteIdentity(is hal.Info) error {
 	if is.Type == hal.TypeDirectory && !is.MountPoint {

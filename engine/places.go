@@ -84,7 +84,7 @@ func (m *VolumeManager) watchAndLook(all []watched, since uint64) {
 	})
 }
 
-// watchAgain goes on watching the directory of a rung that stands after a descent that has done nothing.
+// watchAgain goes on watching the directory of a rung that stands after a teardown that has done nothing.
 func (m *VolumeManager) watchAgain(op *core.Op) {
 	made, fingerprint, _, isUp := m.core.PresentRung(op.Key, m.core.Seq())
 	if isUp && hasDirectory(op.Kind, fingerprint) && m.isBelowRoot(core.Value(made, "path")) {
@@ -117,7 +117,7 @@ func (m *VolumeManager) lookedAgain(key hal.Key, seen op.Seen, err error, since 
 	case err != nil || isBusy:
 		m.lookLater(key)
 	case seen.Fingerprint() != fingerprint:
-		m.unwatch(key) // its next climb watches what it makes
+		m.unwatch(key) // its next setup watches what it makes
 		m.log(LevelWarn, "changed behind our back", "rung", string(key), "found", seen.Fingerprint())
 		step(m, core.Observed{Key: key, Fingerprint: seen.Fingerprint(), Since: since})
 	}

@@ -20,7 +20,7 @@ const (
 	Waiting   Condition = "Waiting"   // for a time (backoff, the bound of a call) or for a rung below
 	Uncertain Condition = "Uncertain" // a call without a known end may still act
 	Blocked   Condition = "Blocked"   // until something named changes
-	Stuck     Condition = "Stuck"     // a call is overdue, or a descent is refused for good
+	Stuck     Condition = "Stuck"     // a call is overdue, or a teardown is refused for good
 )
 
 // Status is a snapshot of everything, sorted by name.

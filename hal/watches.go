@@ -1,12 +1,12 @@
 package hal
 
-// SocketEvent says that a plugin's registration socket stands at Path, or is gone.
+// SocketEvent says that a plugin's registration socket is at Path, or is gone.
 type SocketEvent struct {
 	Path    string
 	Present bool
 	// Made orders sockets by when they were made, also over a restart of the agent. 0 of what is not Present.
 	Made int64
-	// Problem, when not "", says why what stands at Path is not taken for a registration socket. Present is then false.
+	// Problem, when not "", says why what is at Path is not taken for a registration socket. Present is then false.
 	Problem string
 }
 

@@ -205,7 +205,7 @@ func (t *story) forgetJournal() string {
 	return ""
 }
 
-// startWith starts the agent anew with a word of a person, for that life alone. If that life ends too early, the person says it again.
+// startWith starts the agent again with a word of a person, for that life alone. If that life ends too early, the person says it again.
 func (t *story) startWith(word func(*engine.Config)) string {
 	t.r.word, t.r.root.isTold = word, false
 	t.w.Restarts(false)
@@ -304,7 +304,7 @@ func (t *story) expectNotReady(name string) string {
 	return ""
 }
 
-// expectGone: neither the engine nor the node has anything of the pod. If it was made anew under another uid, that is expected of those before.
+// expectGone: neither the engine nor the node has anything of the pod. If it was made again under another uid, that is expected of those before.
 func (t *story) expectGone(name string) string {
 	if !t.r.alive() {
 		return "the agent has not started"

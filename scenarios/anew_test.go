@@ -9,7 +9,7 @@ import (
 )
 
 // A statement means the pod of its name that the cluster has, whatever its uid; gone means those before it, once it was
-// made anew.
+// made again.
 func TestStatementsMeanThePodThatThereIs(t *testing.T) {
 	const pods = `---
 apiVersion: v1
@@ -31,7 +31,7 @@ spec:
 		"after 30s delete pod default/web\nafter 1m apply pod default/web\nafter 30s expect pod default/web ready\n": "",
 		"after 0s expect pod default/web ready\n": "the engine does not know the pod",
 	} {
-		s, err := scenarios.Parse("anew.txt", `# A pod is made anew.
+		s, err := scenarios.Parse("again.txt", `# A pod is made again.
 driver disk.example staging device
 volume vol-a of disk.example
 pod default/web uses vol-a

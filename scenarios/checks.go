@@ -24,11 +24,11 @@ type place struct {
 	mayBeUsed      bool // it was believed to be up since the containers of its pod were started
 	isSaid         bool // who waits for its pod has been told that it is ready since
 	isFormer       bool // no container has it: its pod came back without it, or the life that believed it up told nobody
-	isTouched      bool // somebody else has changed what stands there: see foreign.go
+	isTouched      bool // somebody else has changed what is there: see foreign.go
 	isMixedUp      bool // somebody else has mounted here what the agent can't tell from its own
 	touchedAt      hal.Instant
-	setUpUntil     hal.Instant // until when a climb that was sent may act, as far as the agent knows
-	downUntil      hal.Instant // the same of a descent
+	setUpUntil     hal.Instant // until when a setup that was sent may act, as far as the agent knows
+	downUntil      hal.Instant // the same of a teardown
 	calls          []openCall
 	untold         []uint64 // calls that act though they were answered with an error that ends them, as far as anybody can know
 	isBetrayed     bool     // one of them has acted
@@ -37,7 +37,7 @@ type place struct {
 	isStruck       bool                 // its filesystem failed while it was believed to be up
 	isHurt         bool                 // its filesystem could be seen to have failed: of a stage now, of a publish when it was made
 	tie            types.UID            // of the attachment of the volume with which a driver came to hold it
-	began          hal.Instant          // of the climb that was sent last
+	began          hal.Instant          // of the setup that was sent last
 	sent           map[string]*requests // by method
 	series         map[string]*series   // by method
 	earlier        *place               // of another rung at this path
@@ -156,7 +156,7 @@ func (r *run) nodeDown() {
 	for _, p := range r.list {
 		p.isHeld, p.isTouched, p.calls, p.untold, p.isBetrayed, p.isFramed = false, false, nil, nil, false, false
 		p.setUpUntil, p.downUntil, p.copied = 0, 0, hal.Mount{}                    // what a copy of the journal tells of is of another boot
-		p.isStruck, p.isHurt, p.isStranded, p.forgotten = false, false, false, nil // a driver that still holds it has mounted it anew
+		p.isStruck, p.isHurt, p.isStranded, p.forgotten = false, false, false, nil // a driver that still holds it has mounted it again
 		for _, h := range lasting {
 			p.isHeld = p.isHeld || h.Path == p.path && h.Driver == p.driver && h.Volume == p.volume && !p.isPublish
 		}
@@ -247,7 +247,7 @@ func (r *run) sent(e *sim.Effect) {
 }
 
 // crowded is S6: a call occupies its rung as long as it may act. A call that is still awaited excludes all; one that was given up all but its own
-// repetition and, if it is a climb, its negation.
+// repetition and, if it is a setup, its undo.
 func (r *run) crowded(p *place, e *sim.Effect) {
 	for _, c := range p.calls {
 		r.judges("S6")
@@ -341,7 +341,7 @@ func (r *run) unstageSent(s *place, e *sim.Effect) {
 	}
 }
 
-// descends is S22.
+// tearsDown is S22.
 func (r *run) tearsDown(what string, p *place) {
 	r.judges("S22")
 	if !r.synced {
@@ -360,7 +360,7 @@ func (r *run) held(e *sim.Effect, up bool) {
 		p.leftover = 0
 	}
 	if stack := r.w.MountsAt(p.path); p.isHurt {
-		// After half of an unstage it is staged anew; and a driver that stages no more publishes another mount.
+		// After half of an unstage it is staged again; and a driver that stages no more publishes another mount.
 		p.isHurt = len(stack) > 0 && hal.IsFailed(stack[len(stack)-1].Fingerprint())
 	}
 	p.mayBeUsed = p.mayBeUsed && (up || p.isPublish)
@@ -418,7 +418,7 @@ func (r *run) unmounted(e *sim.Effect) {
 		r.takes(e)
 		r.undoes(e)
 	case r.byPath[e.Path].wasSetUp(e.Call):
-		r.touch(e.Path) // its driver takes a dead mount off before it mounts anew, and dies in between: no agent hears of it at that instant
+		r.touch(e.Path) // its driver takes a dead mount off before it mounts again, and dies in between: no agent hears of it at that instant
 	}
 	for p := r.byPath[e.Path]; p != nil; p = p.earlier {
 		r.refine(p.key)

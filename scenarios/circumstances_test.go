@@ -17,7 +17,7 @@ import (
 func TestEachFieldIsACircumstance(t *testing.T) {
 	leftOut := map[string]string{
 		"Key": "tells the rung", "Kind": "is in its key", "Pod": "is in its key", "Volume": "is told beside",
-		"Path":    "what stands there is told",
+		"Path":    "what is there is told",
 		"IsTimed": "times are left out",
 	}
 	base := core.Belief{InFlight: true}
@@ -77,7 +77,7 @@ pod default/web uses vol-a
 at 0s apply all
 within 1m expect pod default/web ready
 at 10m silence server of vol-a of driver share.example for 1m
-at 20m export vol-a of driver share.example anew
+at 20m export vol-a of driver share.example again
 at 30m upgrade driver share.example for 1m without staging
 at 40m expect pod default/web not ready
 end stuck

@@ -97,10 +97,10 @@ type Tuple uint64
 const (
 	tupleHeld     = 1 << iota // the driver holds the volume there
 	tupleMounted              // something is mounted at its path
-	tupleSetUp                // a climb may still act
-	tupleTearDown             // a descent may still act
+	tupleSetUp                // a setup may still act
+	tupleTearDown             // a teardown may still act
 	tupleRunning              // containers run on it
-	tupleTouched              // somebody else has changed what stands there
+	tupleTouched              // somebody else has changed what is there
 	tupleWanted               // it is wanted
 	tupleUnsynced             // a source has not said all it knows
 	tupleClass    = 8         // where how it stands begins: 4 bits

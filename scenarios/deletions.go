@@ -18,7 +18,7 @@ import (
 // and stays there.
 
 // announcements are the entries of the log, as they were made durable. What is not asked for any more when data is made
-// anew at a path counts no more.
+// again at a path counts no more.
 type announcements struct {
 	lines   map[string]bool        // that were seen
 	paths   map[string]bool        // of which data may be deleted

@@ -74,9 +74,9 @@ func (r *run) tieSent(p *place, e *sim.Effect) {
 	}
 }
 
-// isUntied reports whether the agent was told that an attachment has ended with which the last climb of a place may
+// isUntied reports whether the agent was told that an attachment has ended with which the last setup of a place may
 // have begun: what that has made, or may make, is void. An attachment that a list lacks once all is told has ended
-// while no agent lived. A life knows of what changed before it by the uid that the record of an earlier climb has.
+// while no agent lived. A life knows of what changed before it by the uid that the record of an earlier setup has.
 func (r *run) isUntied(p *place) bool {
 	if !r.isTold(p.thing, p.driver) {
 		return false
@@ -102,7 +102,7 @@ func (r *run) isUntied(p *place) bool {
 	return false
 }
 
-// isUntold reports whether the journal was lost that said with which attachment a place was made, or what it stands on.
+// isUntold reports whether the journal was lost that said with which attachment a place was made, or what it depends on.
 // That may be another one than now, for all that the present life can know, so it is void.
 func (r *run) isUntold(p *place) bool {
 	return r.root.forgotten && r.isTold(p.thing, p.driver) && slices.ContainsFunc(r.list, func(at *place) bool {
@@ -263,7 +263,7 @@ func (r *run) occupiesFailed(p *pod) bool {
 	})
 }
 
-// hasFailed: the filesystem of a volume has failed, be it that nobody has noticed yet. It is made anew once no
+// hasFailed: the filesystem of a volume has failed, be it that nobody has noticed yet. It is made again once no
 // container runs on it.
 func (r *run) hasFailed(u use) bool {
 	return u.driver != "" && r.w.DiskFailed(u.path) != sim.NoDiskFailure
@@ -276,7 +276,7 @@ func backendActions() []action {
 			"silence server of HANDLE of driver DRIVER for TIME",
 			func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) },
 		},
-		{"export HANDLE of driver DRIVER anew", func(t *story, a []string) string { return t.exportAnew(a[1], a[0]) }},
+		{"export HANDLE of driver DRIVER again", func(t *story, a []string) string { return t.exportAnew(a[1], a[0]) }},
 		{"mount share PATH", func(t *story, a []string) string { t.w.MountShare(a[0]); return "" }},
 		{"silence share PATH for TIME", func(t *story, a []string,
 		) string {

@@ -26,7 +26,7 @@ func (r *run) isAttachedOnce(then func(*storagev1.VolumeAttachment)) {
 	then(is)
 }
 
-// TestTakenOnceItsAttachmentHasEnded: a volume of a pod that is wanted all along goes if the climb that made it began
+// TestTakenOnceItsAttachmentHasEnded: a volume of a pod that is wanted all along goes if the setup that made it began
 // with an attachment that has ended, and only then.
 func TestTakenOnceItsAttachmentHasEnded(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -68,17 +68,17 @@ func TestTakenOnceItsAttachmentHasEnded(t *testing.T) {
 	}
 }
 
-// TestTakenOnceItsAttachmentHasEndedBeforeAStart: a start tells by the record of a climb that its attachment has ended,
+// TestTakenOnceItsAttachmentHasEndedBeforeAStart: a start tells by the record of a setup that its attachment has ended,
 // though nobody tells it of that one.
 func TestTakenOnceItsAttachmentHasEndedBeforeAStart(t *testing.T) {
 	for name, c := range map[string]struct {
-		changes []time.Duration // after the climb; the start comes after a minute
+		changes []time.Duration // after the setup; the start comes after a minute
 		isTaken bool
 	}{
 		"it has ended":                {[]time.Duration{time.Second}, true},
 		"it has ended and come again": {[]time.Duration{time.Second, time.Hour}, true},
 		"it is as it was":             {nil, false},
-		"it began before the climb":   {[]time.Duration{-time.Second}, false},
+		"it began before the setup":   {[]time.Duration{-time.Second}, false},
 		"it ends after the start":     {[]time.Duration{time.Hour}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestWhatNobodyWasToldOfEndsWithItsLife(t *testing.T) {
 	}
 }
 
-// TestWhoComesAnewHasNotWhatTheFormerHad: containers of a pod that comes anew have what it is given, and nothing that
+// TestWhoComesAnewHasNotWhatTheFormerHad: containers of a pod that comes again have what it is given, and nothing that
 // the one before had.
 func TestWhoComesAnewHasNotWhatTheFormerHad(t *testing.T) {
 	for name, c := range map[string]struct{ isHeard, isAway, isKnown, isGiven, mayGo bool }{

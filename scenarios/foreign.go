@@ -15,8 +15,8 @@ import (
 // there. Most beliefs of it are excused until it is as believed again; these are not:
 //
 //   - what somebody else has mounted is never unmounted by the agent (S1);
-//   - it is never taken for a volume that stood there when it came (S14);
-//   - once everything is as wanted, what is believed to be up stands there (S14);
+//   - it is never taken for a volume that was there when it came (S14);
+//   - once everything is as wanted, what is believed to be up is there (S14);
 //   - the agent mounts nothing on an emptyDir that somebody else has mounted over (S18), unless that came while its own
 //     mount hung in the kernel.
 
@@ -24,7 +24,7 @@ import (
 // owner that runs late, a table that can't be read at first.
 const noticing = 5 * time.Minute
 
-// touch: somebody else has changed what stands at a path.
+// touch: somebody else has changed what is at a path.
 func (r *run) touch(path string) {
 	for _, p := range r.list {
 		if p.path == path || below(path, p.path) {
@@ -178,7 +178,7 @@ func (p *place) mustBeSeen(b *core.Belief) bool {
 	return !p.isUndone || strings.HasPrefix(b.Fingerprint, "mount ")
 }
 
-// isDisturbed reports whether somebody has changed what stands at a path, and the agent need not know it yet.
+// isDisturbed reports whether somebody has changed what is at a path, and the agent need not know it yet.
 func (r *run) isDisturbed(path string) bool {
 	p := r.byPath[path]
 	if p == nil || !p.isTouched {
@@ -200,14 +200,14 @@ func (r *run) isExcused(e *sim.Effect, under hal.Mount) bool {
 	return false
 }
 
-// isBelated reports whether a mount is made by a call that was given up and negated, where its driver has let go of the
+// isBelated reports whether a mount is made by a call that was given up and undone, where its driver has let go of the
 // volume since: what that has left mounted need not be gone by then, and nobody can call the call back.
 func (p *place) isBelated(e *sim.Effect) bool {
 	return !p.isHeld && slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == e.Call && c.isUndone })
 }
 
 // isUnseen reports whether all of a stack came while the helper that now mounts on it was in the kernel already:
-// whoever started it looked before, and nobody can call it back. What stood there when it started, and a mount of ours,
+// whoever started it looked before, and nobody can call it back. What was there when it started, and a mount of ours,
 // it should not have been sent to.
 func (r *run) isUnseen(e *sim.Effect, stack []hal.Mount) bool {
 	return e.Since > 0 && !slices.ContainsFunc(stack, func(m hal.Mount) bool {

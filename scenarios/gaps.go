@@ -131,7 +131,7 @@ func impossible(t core.Transition) string {
 	isDoubtful := t.From == core.ClassAbsentInDoubt
 	switch {
 	case t.On == core.InputUnblocked && isDoubtful:
-		return "a climb is blocked by what is at its path, which leaves its rung Unknown (laws 3.4)"
+		return "a setup is blocked by what is at its path, which leaves its rung Unknown (laws 3.4)"
 	case (t.On == core.InputChildSeen || t.On == core.InputChildGone) && isDoubtful:
 		return "a start knows of no rung that is down but by its record, and then it is Unknown (laws 5.4)"
 	case t.On == core.InputAllSynced && isDoubtful:
@@ -147,18 +147,18 @@ func impossibleEnd(t core.Transition) string {
 		return "a look changes nothing: it ends Done or NotDone (laws 3.1)"
 	case core.InputInspectDone, core.InputInspectNotDone:
 		if t.From == core.ClassAbsentInDoubt {
-			return "what stood there was looked at before the first intent (laws 3.4); later a look would take a " +
-				"late climb's mount for it"
+			return "what was there was looked at before the first intent (laws 3.4); later a look would take a " +
+				"late setup's mount for it"
 		}
 	case core.InputSetUpDone, core.InputSetUpNotDone, core.InputSetUpUnknown:
 		if t.From == core.ClassPresent {
-			return "a climb begins on a rung that is not up, and nothing else brings it up meanwhile (laws 2.2)"
+			return "a setup begins on a rung that is not up, and nothing else brings it up meanwhile (laws 2.2)"
 		}
 	case core.InputRefreshDone, core.InputRefreshNotDone, core.InputRefreshUnknown:
 		if t.From != core.ClassPresent {
 			return "a refresh begins on a rung that is up, and nothing else takes it down meanwhile (laws 2.2)"
 		}
-	default: // a descent
+	default: // a teardown
 		if t.From == core.ClassAbsent {
 			return "what is down for good is not taken down (laws 4.4)"
 		}

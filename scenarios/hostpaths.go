@@ -194,7 +194,7 @@ func (r *run) tellsWhere(p *pod, u use, v *engine.VolumeStatus) bool {
 	return true
 }
 
-// turnsBack is a person who turns a link back to where it led, and starts those anew who have opened what it led to.
+// turnsBack is a person who turns a link back to where it led, and starts those again who have opened what it led to.
 func (r *run) turnsBack() {
 	if to, _ := r.w.Find(hostTurn); r.turnedAt != 0 && len(to.Below) > 0 {
 		_ = r.w.RemoveFile(hostTurn) // it is there, as it leads somewhere

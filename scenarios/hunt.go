@@ -470,7 +470,7 @@ func (g *workload) manners(i int) {
 	}
 }
 
-// edit changes a pod that is there in a way that its first volume must be published anew.
+// edit changes a pod that is there in a way that its first volume must be published again.
 func (g *workload) edit(i int) {
 	if p := g.current(i); p != nil && p.isWanted {
 		g.pods[i].readOnly = !g.pods[i].readOnly

@@ -167,7 +167,7 @@ func (g *workload) replaces(pods []*pod, grace time.Duration, inPlace bool, indi
 	}
 }
 
-// exportsVolume has somebody export a volume and its claim anew: they are what they were, with other uids.
+// exportsVolume has somebody export a volume and its claim again: they are what they were, with other uids.
 func (g *workload) exportsVolume(i int) {
 	name := "pv-" + strconv.Itoa(i)
 	for n := range 2 {

@@ -82,7 +82,7 @@ func (g *workload) renamesInline(i int, name string) {
 	})
 }
 
-// editsVolume changes a volume in a way that it must be staged anew.
+// editsVolume changes a volume in a way that it must be staged again.
 func (g *workload) editsVolume(i int) {
 	name := "pv-" + strconv.Itoa(i)
 	if g.pick("workload.pv", name, 0, 8, 1) == 0 {

@@ -185,13 +185,13 @@ func (r *run) hasInTheWay(u use) bool {
 	return false
 }
 
-// isKeptUp: somebody keeps what is mounted at a place busy, and it is to go, as when it is made anew.
+// isKeptUp: somebody keeps what is mounted at a place busy, and it is to go, as when it is made again.
 func (r *run) isKeptUp(at *place) bool {
 	b, ok := r.core.Belief(at.key)
 	return ok && b.State != core.Present && r.w.IsHeldOpen(at.path)
 }
 
-// isBlindTo: a stage is to go, as when it is made anew, and a start could not look at a stray among the directories of
+// isBlindTo: a stage is to go, as when it is made again, and a start could not look at a stray among the directories of
 // pods: one that no record tells of may have the volume there.
 func (r *run) isBlindTo(at *place) bool {
 	b, known := r.core.Belief(at.key)
@@ -204,7 +204,7 @@ func (r *run) isBlindTo(at *place) bool {
 	})
 }
 
-// isHeldOpen: somebody keeps what is mounted for a volume of a pod busy, or what it stands on.
+// isHeldOpen: somebody keeps what is mounted for a volume of a pod busy, or what it depends on.
 func (r *run) isHeldOpen(u use) bool {
 	return r.w.IsHeldOpen(u.path) || u.driver != "" && slices.ContainsFunc(r.list, func(at *place) bool {
 		return !at.isPublish && at.driver == u.driver && at.volume == u.volume && r.w.IsHeldOpen(at.path)

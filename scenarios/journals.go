@@ -20,7 +20,7 @@ import (
 // What is the matter with the journal.
 const (
 	isSmall  = 1 + iota // it has room for a few ladders
-	getsTiny            // it is configured anew with less room, when records fill it
+	getsTiny            // it is configured again with less room, when records fill it
 	isOld               // an old copy of it comes into its place, as from a backup
 	// one that tells of another root directory comes into its place, as if the root directory was copied.
 	isElsewheres
@@ -314,7 +314,7 @@ func (r *run) restoresJournal() string {
 		at := slices.IndexFunc(records, func(rec core.Record) bool { return rec.Rung.Key == p.key })
 		p.isTrace, p.isOutdated = at < 0, at >= 0 && p.isHeld && !records[at].MayBeUsed
 		// What shows something else than the record tells of is a stranger's, for all that a start can know. The same
-		// thing, mounted anew, is not. Nor can a start know it of what a later boot has brought, if the record is of a
+		// thing, mounted again, is not. Nor can a start know it of what a later boot has brought, if the record is of a
 		// call of an earlier one.
 		isEarlier := at >= 0 && records[at].Boot != r.w.BootID()
 		p.isEarlier = isEarlier && p.isHeld

@@ -194,9 +194,9 @@ func TestAHostPathTellsNothingOfTheRootDirectory(t *testing.T) {
 }
 
 // TestARecordThatIsOutdatedStaysSoUntilItsVolumeIsUp: a driver that is asked once more for what it has published, or
-// publishes it anew, tells the agent nothing of what containers run there, unless the agent takes it for up.
+// publishes it again, tells the agent nothing of what containers run there, unless the agent takes it for up.
 func TestARecordThatIsOutdatedStaysSoUntilItsVolumeIsUp(t *testing.T) {
-	for name, isHeld := range map[string]bool{"it was published all along": true, "it comes up anew": false} {
+	for name, isHeld := range map[string]bool{"it was published all along": true, "it comes up again": false} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
 			r.runs()

@@ -242,7 +242,7 @@ func (r *run) isPresumed(key hal.Key, owner *pod) bool {
 }
 
 // bearsPresumed reports whether the agent presumes containers of a pod on a rung, as isPresumed has it, or on what
-// stands on it.
+// depends on it.
 func (r *run) bearsPresumed(b *core.Belief, p *pod) bool {
 	is := b.Pod == p.uid && r.isPresumed(b.Key, p)
 	r.core.Beliefs(func(o core.Belief) {

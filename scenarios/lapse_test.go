@@ -70,7 +70,7 @@ func TestOnlyACallOfALostJournalStrands(t *testing.T) {
 }
 
 // TestStrandedAsItIsTakenDown: of what a forgotten call brings without a mount after its driver was asked to let go,
-// that descent does not hear.
+// that teardown does not hear.
 func TestStrandedAsItIsTakenDown(t *testing.T) {
 	tearsDown := core.Belief{State: core.Unknown, InFlight: true, Verb: core.TearDown}
 	for name, c := range map[string]struct {
@@ -78,14 +78,14 @@ func TestStrandedAsItIsTakenDown(t *testing.T) {
 		belief                  core.Belief
 		want                    bool
 	}{
-		"a descent is under way":        {belief: tearsDown, want: true},
-		"a descent has ended":           {belief: core.Belief{IsGone: true}, want: true},
+		"a teardown is under way":       {belief: tearsDown, want: true},
+		"a teardown has ended":          {belief: core.Belief{IsGone: true}, want: true},
 		"a mount is seen":               {belief: tearsDown, isMounted: true},
 		"the driver is asked since":     {belief: tearsDown, isAskedSince: true},
-		"a look is under way":           {belief: core.Belief{State: core.Unknown, InFlight: true, Verb: core.Inspect}},
+		"an inspection is under way":    {belief: core.Belief{State: core.Unknown, InFlight: true, Verb: core.Inspect}},
 		"it is to be taken down, later": {belief: core.Belief{State: core.Unknown}},
-		"a descent may still act":       {belief: core.Belief{State: core.Absent, TearDownOpen: 1}, want: true},
-		"it is to be negated again":     {belief: core.Belief{State: core.Absent, SetUpOpen: 1}},
+		"a teardown may still act":      {belief: core.Belief{State: core.Absent, TearDownOpen: 1}, want: true},
+		"it is to be undone again":      {belief: core.Belief{State: core.Absent, SetUpOpen: 1}},
 		"it is wanted":                  {belief: core.Belief{State: core.Absent, IsWanted: true}},
 	} {
 		t.Run(name, func(t *testing.T) {

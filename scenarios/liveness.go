@@ -27,7 +27,7 @@ const (
 	hasty = 10 * time.Minute
 )
 
-// bound is laws 9: time-out + Z + (rungs up + rungs down) × the longest backoff, and what was under way when the faults stopped.
+// bound is laws 9: time-out + late window + (rungs up + rungs down) × the longest backoff, and what was under way when the faults stopped.
 func (r *run) bound() time.Duration {
 	rungs := 0
 	if r.core != nil {
@@ -102,7 +102,7 @@ func (r *run) explained(status engine.Status) bool {
 	return true
 }
 
-// letsGo has containers let go of volumes whose filesystem is dead, as those do that fail on it and are started anew: as long as they keep it
+// letsGo has containers let go of volumes whose filesystem is dead, as those do that fail on it and are started again: as long as they keep it
 // busy, no driver can replace its mount.
 func (r *run) letsGo() {
 	for _, p := range r.pods {
@@ -129,7 +129,7 @@ func (r *run) givesUpFailed() {
 	}
 }
 
-// settle lets the world go on until everything is as wanted.
+// awaitRest lets the world go on until everything is as wanted.
 func (r *run) awaitRest(property, phase string, within time.Duration) bool {
 	r.judges(property)
 	end := r.w.Now().Add(within)
@@ -239,7 +239,7 @@ func (r *run) restless() (object, why string) {
 	return "", ""
 }
 
-// unsettled says why a rung will not stay as it is believed to be.
+// whyNotAtRest says why a rung will not stay as it is believed to be.
 func whyNotAtRest(b *core.Belief, rebuilt []string) string {
 	switch {
 	case b.InFlight:
@@ -262,7 +262,7 @@ func whyNotAtRest(b *core.Belief, rebuilt []string) string {
 	return ""
 }
 
-// rebuilt returns the volumes, as driver^handle, whose stage must be made anew, which is done once no container runs on it. Until then nothing new
+// rebuilt returns the volumes, as driver^handle, whose stage must be made again, which is done once no container runs on it. Until then nothing new
 // is made upon it.
 func (r *run) rebuilt() []string {
 	var all []string
@@ -286,7 +286,7 @@ func (r *run) isHeldBack(p *pod) bool {
 	})
 }
 
-// awaitsClaim: the rung is of a ReadWriteOncePod claim that another pod has, be it that its containers keep its volume from being made anew.
+// awaitsClaim: the rung is of a ReadWriteOncePod claim that another pod has, be it that its containers keep its volume from being made again.
 func (r *run) awaitsClaim(b *core.Belief) bool {
 	if !r.exclusive[b.Volume] || b.Pod == "" || b.State != core.Absent || !b.IsWanted || b.InFlight || b.SetUpOpen != 0 || b.TearDownOpen != 0 {
 		return false

@@ -138,7 +138,7 @@ func (r *run) connects(e *sim.Effect) {
 	n.recent = [2]hal.Instant{began, e.At}
 }
 
-// isMet: the agent has got through to a driver, so its waits begin anew.
+// isMet: the agent has got through to a driver, so its waits begin again.
 func (r *run) isMet(driver string) {
 	for path, n := range r.registrars.asked { // the order does not matter
 		if r.driverOfSocket(path) == driver {

@@ -18,7 +18,7 @@ import (
 // This file is manifests that go for a while, and nobody has deleted what they hold: an editor removes the file before
 // it writes it again, or the document is in another file by now, which nobody understands.
 
-// document is what stands in a manifest.
+// document is what is in a manifest.
 type document interface {
 	metav1.Object
 	runtime.Object
@@ -75,12 +75,12 @@ func (r *run) misplaces(name string, how badness, d time.Duration) {
 		r.delays(d + shortly)
 	}
 	if d > 4*time.Second {
-		r.w.After(d/2, "an editor writes the bad file anew", func() { r.rewrites(to) })
+		r.w.After(d/2, "an editor writes the bad file again", func() { r.rewrites(to) })
 	}
 	r.w.After(d, "a misplaced object is where it was", func() { r.putsBack(file, object, to) })
 }
 
-// rewrites is an editor that does not rename: it makes a file of its own, deletes the old one, and writes that anew,
+// rewrites is an editor that does not rename: it makes a file of its own, deletes the old one, and writes that again,
 // all in less time than lies between two readings that agree. It leaves alone a file that no
 // agent has read: a start in between could not know what that held.
 func (r *run) rewrites(file string) {

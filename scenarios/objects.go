@@ -197,7 +197,7 @@ func persistentVolume(i int, is version) *corev1.PersistentVolume {
 	return pv
 }
 
-// givenUID begins the uids that people give to what they export anew.
+// givenUID begins the uids that people give to what they export again.
 const givenUID = "export-"
 
 // uidAfter is the uid of an object that was exported so many times; before it needs none.

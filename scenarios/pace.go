@@ -33,7 +33,7 @@ type series struct {
 	hung   uint64         // the call before it that was given up and is still under way, 0 if none was
 }
 
-// changes notes that something has changed by which a driver may be asked anew.
+// changes notes that something has changed by which a driver may be asked again.
 func (r *run) changes() { r.changedAt = r.w.Now() }
 
 // changesFor notes that something has changed for a pod.

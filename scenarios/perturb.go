@@ -16,15 +16,15 @@ const (
 	// fewChoices are what a case should come down to.
 	fewChoices = 6
 	// mostRuns is after how many runs a case is left as it is, but for what can go alone; fewTrials is how often one
-	// that is small is stirred in vain.
+	// that is small is unblocked in vain.
 	mostRuns, fewTrials = 1000, 60
-	// carries is how many runs are spent on seating anew what lost its calls, before chance is tried.
+	// carries is how many runs are spent on seating again what lost its calls, before chance is tried.
 	carries = 300
-	// seatings is how many calls are tried for one fault whose own is gone.
+	// relocations is how many calls are tried for one fault whose own is gone.
 	relocations = 3
 )
 
-// carry takes each choice away and seats those that lost their calls by it anew, at the call of the same kind that is
+// carry takes each choice away and seats those that lost their calls by it again, at the call of the same kind that is
 // nearest.
 func (s *shrinker) carry(c Case) Case {
 	end := s.runs + carries
@@ -43,7 +43,7 @@ func (s *shrinker) carry(c Case) Case {
 	return c
 }
 
-// carried seats what a run does not come to any more anew, at most so many choices, and reports whether it fails then.
+// carried seats what a run does not come to any more again, at most so many choices, and reports whether it fails then.
 func (s *shrinker) carried(c Case, most int) (Case, bool) {
 	seen, fails := s.survey(c)
 	if fails {
@@ -124,7 +124,7 @@ func (c Case) moved(i int, to sim.ID) Case {
 	return c
 }
 
-// stir takes some choices away at random, seats faults anew and draws other times, again and again, and goes on from
+// perturb takes some choices away at random, seats faults again and draws other times, again and again, and goes on from
 // what fails like before. Who draws is made from the seed, so a case is always shrunk in the same way.
 func (s *shrinker) perturb(c Case) Case {
 	seen, _ := s.survey(c)
@@ -149,7 +149,7 @@ func (s *shrinker) perturb(c Case) Case {
 	return c
 }
 
-// stirred makes one trial of a case whose run came to what was seen. It reports whether it fails.
+// unblocked makes one trial of a case whose run came to what was seen. It reports whether it fails.
 func (s *shrinker) stirred(c Case, seen *survey) (Case, bool) {
 	less := s.lighter(c)
 	if len(less.Keep) == 0 {
@@ -212,7 +212,7 @@ func (s *shrinker) disturbed(c Case, seen *survey) Case {
 	return c
 }
 
-// seat puts a fault of the case elsewhere: at a call of any kind that can meet it or, as often, of its own kind.
+// relocate puts a fault of the case elsewhere: at a call of any kind that can meet it or, as often, of its own kind.
 func (s *shrinker) relocate(c Case, seen *survey) Case {
 	i := s.draw.IntN(len(c.Keep))
 	k := c.Keep[i]
@@ -240,7 +240,7 @@ var grid = []time.Duration{
 	5 * time.Minute, 10 * time.Minute, 15 * time.Minute,
 }
 
-// snap makes times round and short, and lets pods do what they do in the earliest slots.
+// roundTimes makes times round and short, and lets pods do what they do in the earliest slots.
 func (s *shrinker) roundTimes(c Case) Case {
 	for i := range c.Keep {
 		if k := c.Keep[i]; isWorkload(k.ID.Site) && k.isChoice() && k.ID.Nth > 0 {

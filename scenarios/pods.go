@@ -45,7 +45,7 @@ type pod struct {
 
 // has reports whether the containers of p, which run, may use what is at a place: not a volume that was added to the
 // pod after they were started, or taken from it before, as long as it has never been up, nor one that it had before it
-// came anew without it, nor one that an agent believed to be up when it died, and had told nobody of.
+// came again without it, nor one that an agent believed to be up when it died, and had told nobody of.
 func (p *pod) has(at *place) bool {
 	is := func(u use) bool { return u.driver == at.driver && u.volume == at.volume }
 	return at.mayBeUsed && !at.isFormer || slices.ContainsFunc(p.given, is)
@@ -170,7 +170,7 @@ func (r *run) hangs(p *pod) bool {
 }
 
 // isHung: the rung is kept for containers of a deleted pod that can't be killed, as they wait for the server of the
-// broken driver. It is up; or its filesystem has failed under them, or under what stands on it.
+// broken driver. It is up; or its filesystem has failed under them, or under what depends on it.
 func (r *run) isHung(b *core.Belief) bool {
 	if r.broken == "" || b.IsWanted || b.State == core.Absent || b.InFlight {
 		return false
@@ -312,7 +312,7 @@ func (r *run) ready(p *pod, asked question) {
 	r.isolatesData(p)
 	p.isRunning, p.hasData, p.given = true, true, p.uses
 	for i := range p.uses {
-		if p.uses[i].ephemeral { // it may have been made anew since its containers ended
+		if p.uses[i].ephemeral { // it may have been made again since its containers ended
 			delete(r.blocks, dataID(p, &p.uses[i]))
 		}
 	}
@@ -347,7 +347,7 @@ func (r *run) finds(p *pod) bool {
 		if r.isLeftBehind(p, u) {
 			r.fail("S10", "told ready", p.name,
 				"pod "+p.name+" is told to be ready, and its volume "+u.name+" is of a stage that has ended and was "+
-					"made anew")
+					"made again")
 			return false
 		}
 		if m := r.hider(u); m.ID != 0 {

@@ -20,9 +20,9 @@ const (
 	LateSetUp Probe = iota
 	// LateTearDown: the same of an unstage or unpublish.
 	LateTearDown
-	// SetUpUndone: the contrary of a climb was sent while that climb could still act.
+	// SetUpUndone: the contrary of a setup was sent while that setup could still act.
 	SetUpUndone
-	// TearDownRepeated: a descent was sent again while an earlier one could still act.
+	// TearDownRepeated: a teardown was sent again while an earlier one could still act.
 	TearDownRepeated
 	// EndByAnswer: a late answer ended the wait for a call.
 	EndByAnswer
@@ -46,7 +46,7 @@ const (
 	JournalRefuses
 	// JournalFull: the journal had no room for another ladder.
 	JournalFull
-	// ForeignChange: what stands at a place was changed behind the agent's back.
+	// ForeignChange: what is at a place was changed behind the agent's back.
 	ForeignChange
 	// ClaimPassed: a volume of a ReadWriteOncePod claim was published for another pod than before.
 	ClaimPassed
@@ -61,7 +61,7 @@ const (
 )
 
 var probeNames = [numProbes]string{
-	"a climb acts late", "a descent acts late", "a climb that may act is negated", "a descent that may act is repeated",
+	"a setup acts late", "a teardown acts late", "a setup that may act is undone", "a teardown that may act is repeated",
 	"a late answer ends a wait",
 	"the death of a driver ends a wait", "an aborted repeat ends a wait", "a driver denies what a rung stands on",
 	"a start adopts",

@@ -15,7 +15,7 @@ import (
 
 // This file compares what the engine believes with the truth: a belief of Present or Absent is true, unless an
 // operation is in flight on the rung, a call that was given up is within its bound, a helper of an earlier run lives,
-// or somebody else has changed what stands there.
+// or somebody else has changed what is there.
 
 // seen is the belief that was compared last.
 type seen struct {

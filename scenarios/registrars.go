@@ -38,7 +38,7 @@ type registrars struct {
 	begun    hal.Instant            // since when the present life of the agent works
 	calm     hal.Instant            // since when nothing goes wrong
 	asked    map[string]*series     // by registration socket or endpoint: how often the agent has asked who is there
-	changed  map[string]hal.Instant // by driver: when that may be asked anew: something changed, or was heard
+	changed  map[string]hal.Instant // by driver: when that may be asked again: something changed, or was heard
 	answered map[string]hal.Instant // by driver: when a registrar said that it is its
 	meets    map[string]hal.Instant // by endpoint: when the last attempt to connect to it began
 	notices  map[string]int         // by registration socket: the notices of it that the agent has not asked on

@@ -70,7 +70,7 @@ func ParseRegression(file string, text []byte) (*Regression, error) {
 	base := strings.TrimSuffix(file[strings.LastIndexByte(file, '/')+1:], ".json")
 	switch {
 	case r.Schema != RegressionSchema:
-		return nil, fmt.Errorf("%s: schema %d, and this volsim reads %d; make the case anew with volsim shrink "+
+		return nil, fmt.Errorf("%s: schema %d, and this volsim reads %d; make the case again with volsim shrink "+
 			"--store %s", file, r.Schema,
 			RegressionSchema, base)
 	case r.Name != base:

@@ -17,7 +17,7 @@ func TestRegressions(t *testing.T) {
 			require.NoError(t, err)
 			require.Nil(t, res.Violation, "go run ./cmd/volsim run %s", r.Name)
 			require.Empty(t, res.Stale, "STALE: the world has moved under the case; docs/volsim.md, \"A case that "+
-				"is kept\", says how it is made anew")
+				"is kept\", says how it is made again")
 			again, err := r.Run(NewHunter(), Watch{})
 			require.NoError(t, err)
 			require.Equal(t, res.Hash, again.Hash)

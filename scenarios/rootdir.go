@@ -288,7 +288,7 @@ type lapse struct {
 	// the life in which one of them has acted, if that knew nothing of the place, and has not since
 	littered   uint32
 	isStranded bool // one of them has brought the volume, and no life has heard of it since
-	isSpirited bool // an answered call has acted, and somebody else has changed what stands there since
+	isSpirited bool // an answered call has acted, and somebody else has changed what is there since
 	isShown    bool // an answered call has acted, and a mount came of it
 	isMimicked bool // a life has begun with others' mounts at it and at its stage
 	isUnheard  bool // nothing shows that it did, and the driver was not asked since
@@ -332,7 +332,7 @@ func (r *run) forgets() {
 }
 
 // isNameless: something is mounted for a publish whose data file is gone, as a call acted after its answer, and after
-// the descent. Without a record only the device of its stage, if that shows one, tells that it is no stranger's.
+// the teardown. Without a record only the device of its stage, if that shows one, tells that it is no stranger's.
 func (r *run) isNameless(p *place) bool {
 	return p.isPublish && !r.isRaw(p) && r.topOf(p.path).ID != 0 && !r.isWhole(p) &&
 		len(r.w.ReadFile(path.Dir(p.path)+"/vol_data.json")) == 0

@@ -14,7 +14,7 @@ type Setup struct {
 	NoRuntime bool // containers end when their pod is deleted
 	Files     bool // the agent reads a directory of manifests
 	Nervous   bool // all happens in the first third of each slot
-	NoRestart bool // in calm the agent is not started anew
+	NoRestart bool // in calm the agent is not started again
 	Pods      int  // how many pods come and go; at most maxPods
 	// how many volumes there are, at most maxVolumes; from huntVolumes on, pods have the rare kinds
 	Volumes  int

@@ -348,7 +348,7 @@ func (c Case) cut(i, n int, eligible func(Kept) bool) (Case, int) {
 	return less, cut
 }
 
-// stand makes a case that no longer hangs on its seed: the setup and the times that it needs are kept, the others are
+// dropSeed makes a case that no longer hangs on its seed: the setup and the times that it needs are kept, the others are
 // the plainest and the shortest.
 func (s *shrinker) dropSeed(c Case) Case {
 	if c.Still || c.Scenario != nil {

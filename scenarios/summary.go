@@ -71,7 +71,7 @@ func (n *names) what(c Case, k Kept) string {
 			" gets another name",
 		}[min(k.Value, 2)]
 	case "workload.export":
-		return object + " and its claim are exported anew, with other uids"
+		return object + " and its claim are exported again, with other uids"
 	case "workload.end":
 		return object + " is deleted " + [...]string{
 			"by force", "gracefully",
@@ -125,7 +125,7 @@ func (c Case) flips(k Kept) string {
 	return [...]string{"created", "deleted", "created again"}[min(before, 2)]
 }
 
-// tale is one sentence: what happens, and why what follows is wrong.
+// summary is one sentence: what happens, and why what follows is wrong.
 func (n *names) summary(c Case, v *Violation) string {
 	var happens []string
 	for _, k := range c.Choices() {

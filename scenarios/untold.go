@@ -77,15 +77,15 @@ func (r *run) betrays(e *sim.Effect) {
 	}
 }
 
-// endsUnheard: what a forgotten call has brought without a mount came after the driver of a descent was asked, so that
-// may end without it; or that has ended, and is not repeated: no climb is known that may yet act, but for descents.
+// endsUnheard: what a forgotten call has brought without a mount came after the driver of a teardown was asked, so that
+// may end without it; or that has ended, and is not repeated: no setup is known that may yet act, but for teardowns.
 func (p *place) endsUnheard(b *core.Belief) bool {
 	isDown := b.State == core.Absent && b.SetUpOpen == 0 && !b.IsDoubtful && !b.IsWanted && !b.InFlight
 	return p.isUnheard && (b.IsGone || isDown || b.InFlight && b.Verb == core.TearDown)
 }
 
 // mustNotice is S23: what has come to stand where nothing was left, and nobody wants anything, is noticed, and held
-// against its driver. That a descent may still act is no excuse: it makes no mount.
+// against its driver. That a teardown may still act is no excuse: it makes no mount.
 func (r *run) mustNotice(p *place) {
 	b, ok := r.core.Belief(p.key)
 	if isDown := b.State == core.Absent && !b.IsDoubtful && b.SetUpOpen == 0 && !b.InFlight && !b.HasChild; !ok ||
@@ -190,7 +190,7 @@ func (r *run) cantPrune(i sim.Injected) {
 	r.root.unpruned[at] = true
 }
 
-// sweeps starts the agent anew, if something is left that only the next start removes. It must be gone then.
+// sweeps starts the agent again, if something is left that only the next start removes. It must be gone then.
 func (r *run) sweeps() {
 	if r.namesLeft(func(string) bool { return false }) == "" {
 		return

@@ -165,10 +165,10 @@ func (r *run) loses(p *pod, at string) {
 	}
 }
 
-// upsets: somebody changes what stands at the place of an emptyDir, and the agent need not know it yet.
+// upsets: somebody changes what is at the place of an emptyDir, and the agent need not know it yet.
 func (r *run) upsets(at string) { r.disturbed[at] = r.w.Now() }
 
-// isUpset reports whether the agent need not know yet what stands at the place of an emptyDir, or can't.
+// isUpset reports whether the agent need not know yet what is at the place of an emptyDir, or can't.
 func (r *run) isUpset(at string) bool {
 	since, known := r.disturbed[at]
 	if !known {

@@ -166,7 +166,7 @@ func (t *story) expectType(path string, want hal.FileType) string {
 // standings are how a volume can stand.
 var standings = []string{"mounted", "unmounted", "read-only", "writable", "raw"}
 
-// expectVolume: how a volume stands at the path at which its pod finds it.
+// expectVolume: how a volume is at the path at which its pod finds it.
 func (t *story) expectVolume(volume, name, how string) string {
 	u, why := t.use(volume, name)
 	if why != "" {

@@ -87,7 +87,7 @@ type run struct {
 	written   map[string]any    // file mode: what people want each manifest to hold: an object, or the text of a secret
 	source    *manifest.Cluster // file mode: of the present life
 	missing   map[string]bool   // file mode: the manifests of which it tells that they are missing in another directory
-	swapped   swapping          // file mode: what stands in the place of the directory of manifests
+	swapped   swapping          // file mode: what is in the place of the directory of manifests
 	isLinked  bool              // file mode: a link does
 	isTended  bool              // file mode: somebody looks for missing manifests
 	decisions uint64            // counts what the agent's core has decided
@@ -123,7 +123,7 @@ type run struct {
 	actual counts
 	storm  storm
 
-	changedAt hal.Instant            // when something changed last by which a driver may be asked anew
+	changedAt hal.Instant            // when something changed last by which a driver may be asked again
 	changedOf map[string]hal.Instant // the same of a volume, by driver^handle, or of a driver
 	// a driver spoils or loses all that it has published: that it does so again is no change
 	isRuined bool
@@ -136,7 +136,7 @@ type run struct {
 	cover     *Coverage          // what the run reaches, nil for nobody who asks
 	probing   probing            // for cover
 	lines     func(engine.Entry) // who else reads the log, nil for nobody
-	isEdited  bool               // a volume's object was changed: any pod's volumes may have to be made anew
+	isEdited  bool               // a volume's object was changed: any pod's volumes may have to be made again
 	// rungs of which a call has met a fault; nil if it is not judged how promptly pods come in chaos
 	faulty    map[hal.Key]bool
 	quietFrom hal.Instant // before, something that has gone wrong may delay everybody

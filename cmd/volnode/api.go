@@ -23,7 +23,7 @@ type statusAnswer struct {
 
 // planStep is one operation that is to come.
 type planStep struct {
-	Verb   string      `json:"verb"` // look, climb, refresh, descend
+	Verb   string      `json:"verb"` // look, setup, refresh, tear down
 	Rung   hal.Key     `json:"rung"`
 	Kind   core.Kind   `json:"kind"`
 	Pod    core.PodUID `json:"pod,omitempty"`

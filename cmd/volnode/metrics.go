@@ -76,7 +76,7 @@ var csiMethods = map[string]string{
 	"NodeUnpublishVolume":   "/csi.v1.Node/NodeUnpublishVolume",
 }
 
-// maxTimed bounds the operations whose time is taken. A look has no line at its end, so its start would be kept for
+// maxTimed bounds the operations whose time is taken. An inspection has no line at its end, so its start would be kept for
 // ever.
 const maxTimed = 4096
 

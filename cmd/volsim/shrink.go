@@ -111,7 +111,7 @@ shrink shows where two runs differ.`,
 	cmd.Flags().DurationVar(&budget, "budget", scenarios.ShrinkBudget,
 		"stop after this time, with the smallest case so far (0 is no limit)")
 	cmd.Flags().StringVar(&name, "store", "",
-		"store the case under this name; a case of that name is made anew, and keeps its story")
+		"store the case under this name; a case of that name is made again, and keeps its story")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object; {} if nothing fails")
 	return cmd
 }

@@ -17,7 +17,7 @@ import (
 
 var storedName = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
 
-// store writes a shrunk case to a file of the source tree, or anew if there is one of that name.
+// store writes a shrunk case to a file of the source tree, or again if there is one of that name.
 func store(cmd *cobra.Command, name string, f *scenarios.Finding, s *scenarios.Shrunk) error {
 	if !s.Case.Still {
 		return fmt.Errorf("--store: the case needs the times of seed %d, so it can't be stored by itself", s.Case.Seed)

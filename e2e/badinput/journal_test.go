@@ -69,7 +69,7 @@ func TestFullDisk(t *testing.T) {
 	n.Remove("zweite.yaml")
 	n.Wait("pod/default/second", "gone")
 	n.fill()
-	n.ends() // a descent needs no space
+	n.ends() // a teardown needs no space
 }
 
 // A pod fills the disk before anything was ever deleted. It can be deleted, and the log of deletions tells of it.
@@ -152,7 +152,7 @@ func TestFailingFsync(t *testing.T) {
 	n.ends()
 }
 
-// One fsync fails, whichever it is: all is written anew to another file before anything starts, and what starts stays
+// One fsync fails, whichever it is: all is written again to another file before anything starts, and what starts stays
 // known.
 func TestOneFailingFsync(t *testing.T) {
 	n := running(t, "vol-2")

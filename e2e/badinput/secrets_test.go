@@ -115,7 +115,7 @@ func (n *node) plant() {
 	})
 }
 
-// echoes are faults of the driver whose messages tell the secrets that the call was sent with. A descent is sent with
+// echoes are faults of the driver whose messages tell the secrets that the call was sent with. A teardown is sent with
 // none.
 func (n *node) echoes() []csidriver.Rule {
 	return []csidriver.Rule{

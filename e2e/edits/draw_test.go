@@ -200,7 +200,7 @@ func (s *session) free() []edit {
 		s.saveDocs(file, s.docs(file))
 	})
 	objects := append(s.places(pv), s.places(claim)...)
-	add(len(objects) > 0, 2, "a volume or a claim is exported anew", func() {
+	add(len(objects) > 0, 2, "a volume or a claim is exported again", func() {
 		s.alters(objects[s.r.IntN(len(objects))], func(o *object) { o.uid = s.uid() })
 	})
 	return edits

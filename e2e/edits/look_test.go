@@ -21,7 +21,7 @@ import (
 // patience is how long all may take to become as it must be.
 const patience = 90 * time.Second
 
-// made is what stands at a path of a pod.
+// made is what is at a path of a pod.
 type made struct {
 	kind  string // as of a volume
 	of    string // driver^handle; of an inline volume the driver

@@ -32,7 +32,7 @@ func (h *Host) Await(what string, ok func() bool, dirs ...string) {
 			require.NoError(h.T, err)
 			require.Positive(h.T, n, "%s: nothing told of it", what)
 		}
-		// What was read is of no interest: the look tells.
+		// What was read is of no interest: the inspection tells.
 		_, _ = unix.Read(notes, buffer)
 	}
 }

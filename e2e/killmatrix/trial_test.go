@@ -201,7 +201,7 @@ func recovers(h *host.Host, p phase) {
 	if p != unmount {
 		ready(h)
 		if p == restart {
-			require.Equal(h.T, mounts, h.Mounts(), "what was healthy has been mounted anew")
+			require.Equal(h.T, mounts, h.Mounts(), "what was healthy has been mounted again")
 			for _, method := range h.DriverCalls(calls) {
 				require.False(h.T, strings.HasSuffix(method, "Volume"), "%s was called for a healthy volume", method)
 			}

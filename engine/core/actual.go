@@ -15,8 +15,8 @@ type rung struct {
 	ownPod *pod // its own pod; nil of what pods share
 
 	// The actual state and its evidence.
-	made        []Param      // what the last Done climb, or the recorded one, was started with
-	generation  []Foundation // what it was climbed on
+	made        []Param      // what the last Done setup, or the recorded one, was started with
+	generation  []Foundation // what it was set up on
 	facts       []Fact
 	fingerprint string // of the last Done; kept while leaving, as the proof of what is ours
 	op          *flight
@@ -24,23 +24,23 @@ type rung struct {
 	seq         uint64 // of the record
 	state       State
 
-	reconfirmable bool // Unknown, yet nothing was sent since fingerprint was confirmed: a look that finds it again is enough
-	// Invariant: no climb that was ever sent can have left anything since the last Done descent began, or none was ever
+	reconfirmable bool // Unknown, yet nothing was sent since fingerprint was confirmed: an inspection that finds it again is enough
+	// Invariant: no setup that was ever sent can have left anything since the last Done teardown began, or none was ever
 	// sent.
 	noResidue bool
 	inspected bool // seen is known
 	veiled    bool // nobody could look whether an earlier life has left something at its place
-	// found without a record, by what a climb of ours left on disk before its first call: what stands there came after
+	// found without a record, by what a setup of ours left on disk before its first call: what is there came after
 	// it
 	foundOnDisk bool
 	mayBeUsed   bool // containers may have run on it
 	denied      bool // an actor said that it is not there, and it was not mended since
-	// the actor holds something incompatible, or a descent may have left something: it goes before the next climb
+	// the actor holds something incompatible, or a teardown may have left something: it goes before the next setup
 	mustUndo bool
-	failed   bool // with negate: the filesystem that it is, or that it is on, has failed since it came up
-	// a climb that was answered with an error may have left names there that are no mount: they are looked for once
+	failed   bool // with undo: the filesystem that it is, or that it is on, has failed since it came up
+	// a setup that was answered with an error may have left names there that are no mount: they are looked for once
 	sweep bool
-	left  bool // a descent may have had an effect since it last was up: what it holds is given up
+	left  bool // a teardown may have had an effect since it last was up: what it holds is given up
 
 	// What the journal holds.
 	recorded bool
@@ -68,7 +68,7 @@ type flight struct {
 	why          why // it was started
 	since        hal.Instant
 	until        hal.Instant // the bound of its call, as announced; 0 is none
-	quiet        bool        // no climb was without end when it started
+	quiet        bool        // no setup was without end when it started
 	isConcurrent bool        // another operation on the same volume was in flight at some time
 	sole         bool        // when it started, one call without a known end could act on the volume, and no other
 	isYoung      bool        // it keeps others waiting for their turn
@@ -114,7 +114,7 @@ func (c *Core) respec(r *rung, spec *Rung) {
 	}
 }
 
-// shed has a rung that is gone stand on what it is wanted to stand on, and own the paths that it is wanted at, and no
+// dropBelow has a rung that is gone stand on what it is wanted to stand on, and own the paths that it is wanted at, and no
 // more.
 func (c *Core) dropBelow(r *rung) {
 	spec := r.Rung
@@ -246,12 +246,12 @@ func (c *Core) below(r *rung) []*rung {
 	return rs
 }
 
-// isBare reports whether r is a pod's own and stands on nothing.
+// isBare reports whether r is a pod's own and depends on nothing.
 func (r *rung) isBare() bool { return r.Pod != "" && len(r.Below) == 0 }
 
-// beside returns what of the volume of r is bound to it though neither stands on the other: what pods share, of a pod's
-// rung that stands on nothing, and the other way round. A driver comes back without staging, or its stage was not
-// found: what pods have of the volume then stands on nothing, and still no volume may be unstaged before all of it is
+// siblings returns what of the volume of r is bound to it though neither stands on the other: what pods share, of a pod's
+// rung that depends on nothing, and the other way round. A driver comes back without staging, or its stage was not
+// found: what pods have of the volume then depends on nothing, and still no volume may be unstaged before all of it is
 // unpublished (CSI, NodeUnstageVolume).
 func (c *Core) siblings(r *rung) []*rung {
 	if r.Pod != "" && !r.isBare() {
@@ -266,7 +266,7 @@ func (c *Core) siblings(r *rung) []*rung {
 	return rs
 }
 
-// foundations describes what r stands on now. For a descent that is also what was lost since, as it was: what r is
+// foundations describes what r depends on now. For a teardown that is also what was lost since, as it was: what r is
 // known by does not go with it. What was not up in this boot is known by nothing: facts of another boot, as a device's
 // number, may be true of somebody else's by now.
 func (c *Core) foundations(r *rung, v Verb) []Foundation {
@@ -283,15 +283,15 @@ func (c *Core) foundations(r *rung, v Verb) []Foundation {
 	return fs
 }
 
-// isGone reports whether r is Absent for good: down by a descent that began after every climb had ended, and nothing
+// isGone reports whether r is Absent for good: down by a teardown that began after every setup had ended, and nothing
 // may act on it any more. This is what gone means wherever it is told: to who waits, in the status, in the plan, of
 // what is in use.
 func (r *rung) isGone() bool {
 	return r.state == Absent && r.noResidue && len(r.calls) == 0 && r.op == nil && r.child == ""
 }
 
-// lose makes a standing rung Unknown because its object is not what it was, and with it all that stands on it. trusted
-// says whether a look that finds the fingerprint again is enough to believe in it.
+// lose makes a rung that is up Unknown because its object is not what it was, and with it all that depends on it. trusted
+// says whether an inspection that finds the fingerprint again is enough to believe in it.
 func (c *Core) lose(r *rung, reason string, reconfirmable bool) {
 	if r.state != Present {
 		r.reconfirmable = r.reconfirmable && reconfirmable
@@ -307,9 +307,9 @@ func (c *Core) lose(r *rung, reason string, reconfirmable bool) {
 	}
 }
 
-// fall marks r as lost, so that it is made anew: the first time at once. If r falls again soon, core waits before it
-// makes r anew, longer with each fall. All causes share this wait. Otherwise several rungs that deny what they stand on
-// would each have it made anew at a pace of their own.
+// fall marks r as lost, so that it is made again: the first time at once. If r falls again soon, core waits before it
+// makes r again, longer with each fall. All causes share this wait. Otherwise several rungs that deny what they depend on
+// would each have it made again at a pace of their own.
 func (c *Core) fall(r *rung, reason string) {
 	stood := r.state == Present
 	c.lose(r, reason, false)
@@ -331,9 +331,9 @@ func (c *Core) rises(r *rung) {
 	}
 }
 
-// saw notes what stands at the place of a rung that is to be climbed again: it is not the rung, and only what comes
-// after the next intent may be. As long as a climb may act, what it makes is ours, and is not to be taken for what
-// stood there before.
+// saw notes what is at the place of a rung that is to be set up again: it is not the rung, and only what comes
+// after the next intent may be. As long as a setup may act, what it makes is ours, and is not to be taken for what
+// was there before.
 func (r *rung) saw(fingerprint string) {
 	if r.bound(SetUp) == 0 {
 		r.inspected, r.foundOnDisk = true, false
@@ -341,7 +341,7 @@ func (r *rung) saw(fingerprint string) {
 	}
 }
 
-// observed takes in what stands at a rung's place. What was read before the rung last changed says nothing.
+// observed takes in what is at a rung's place. What was read before the rung last changed says nothing.
 func (c *Core) observed(e Observed) {
 	r := c.rungs[e.Key]
 	if r == nil || r.op != nil || r.changed > e.Since {
@@ -363,7 +363,7 @@ func (c *Core) observed(e Observed) {
 	c.fall(r, fmt.Sprintf("found %s in place of %s", orNothing(e.Fingerprint), orNothing(r.fingerprint)))
 }
 
-// stirred lets a Blocked rung try at once.
+// unblocked lets a Blocked rung try at once.
 func (c *Core) unblocked(key hal.Key) {
 	if r := c.rungs[key]; r != nil && r.blocked {
 		r.resetBackoff()

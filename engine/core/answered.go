@@ -61,18 +61,18 @@ func (r *rung) remembers(v Verb) hal.Instant {
 	return r.answered[side(v)].until
 }
 
-// awaitsEffect: r is down, and only a climb that was answered with an error could bring it up. A descent may still act:
+// awaitsEffect: r is down, and only a setup that was answered with an error could bring it up. A teardown may still act:
 // that brings nothing up.
 func (r *rung) awaitsEffect() bool {
 	return r.remembers(SetUp) != 0 && r.state == Absent && r.noResidue && r.bound(SetUp) == 0 && r.op == nil &&
 		r.child == ""
 }
 
-// sweeps: what a climb that was answered with an error has made may be there, as nobody has looked since it was let go
+// sweeps: what a setup that was answered with an error has made may be there, as nobody has looked since it was let go
 // of. Where another volume has the place nobody can tell.
 func (c *Core) sweeps(r *rung) bool { return r.sweep && c.rival(r) == nil }
 
-// isRemembered: nothing of r is left, and a climb that was answered with an error is remembered.
+// isRemembered: nothing of r is left, and a setup that was answered with an error is remembered.
 func (r *rung) isRemembered() bool { return r.remembers(SetUp) != 0 && r.isGone() }
 
 // isPast: nobody wants r, nothing is left of it, and it is remembered only to see whether its actor keeps to its
@@ -106,7 +106,7 @@ func (c *Core) lingers(r *rung) {
 	c.batch.Lines = append(c.batch.Lines, Line{Key: r.Key, Record: c.record(r)})
 }
 
-// recallAnswered goes on remembering what an earlier run did. What stands there now came since.
+// recallAnswered goes on remembering what an earlier run did. What is there now came since.
 func (c *Core) recallAnswered(r *rung, fingerprint string, inspected bool) {
 	if r.inspected = false; !inspected {
 		return // Unknown
@@ -117,7 +117,7 @@ func (c *Core) recallAnswered(r *rung, fingerprint string, inspected bool) {
 	}
 }
 
-// recallEffects takes what stands at the places of rungs that were gone for effects of answered calls. Where another
+// recallEffects takes what is at the places of rungs that were gone for effects of answered calls. Where another
 // volume has the place by now, it is none if that volume has made it, or may have.
 func (c *Core) recallEffects() {
 	for _, f := range c.effects {
@@ -131,10 +131,10 @@ func (c *Core) recallEffects() {
 	c.effects = nil
 }
 
-// isHaunted: a climb of another volume that was answered with an error may yet bring that volume to a path of r.
+// isHaunted: a setup of another volume that was answered with an error may yet bring that volume to a path of r.
 func (r *rung) isHaunted() bool { return slices.ContainsFunc(r.rivals, (*rung).awaitsEffect) }
 
-// intruded takes what stands at the place of r, and is not what r has made there, for the effect of an answered call of
+// intruded takes what is at the place of r, and is not what r has made there, for the effect of an answered call of
 // another volume, if there is one.
 func (c *Core) intruded(r *rung, fingerprint string) (is bool) {
 	i := slices.IndexFunc(r.rivals, (*rung).awaitsEffect)
@@ -144,7 +144,7 @@ func (c *Core) intruded(r *rung, fingerprint string) (is bool) {
 	return is
 }
 
-// isForeign: what stands at the place of r is not the mount of another volume there, which shows another fingerprint
+// isForeign: what is at the place of r is not the mount of another volume there, which shows another fingerprint
 // once its filesystem has failed.
 func (c *Core) isForeign(r *rung, fingerprint string) bool {
 	o := c.rival(r)
@@ -152,13 +152,13 @@ func (c *Core) isForeign(r *rung, fingerprint string) bool {
 	return !IsBare(fingerprint) && (o == nil || !isOf(o))
 }
 
-// appears: something has come to stand at the place of a rung that was down, while only a call that was answered with
+// appears: something has come to are at the place of a rung that was down, while only a call that was answered with
 // an error could bring it. So its actor acts after it has answered. What came goes, if nobody wants it.
 func (c *Core) appears(r *rung, fingerprint string) {
 	isKnown := c.acts[r.Actor]
 	r.state, r.noResidue, r.reconfirmable = Unknown, false, false
 	r.inspected = true
-	r.setSeen("") // nothing stood there: what does now came by the call
+	r.setSeen("") // nothing was there: what does now came by the call
 	r.own().reason = "found " + fingerprint + ", which its driver has made after it had answered with an error"
 	r.resetBackoff()
 	c.lastSeq++
@@ -238,7 +238,7 @@ func (c *Core) ActsAfterReply(actor string) bool { return c.acts[actor] }
 // acted reports whether no answer of the actor of r ends a call, be it that the operator says so or that it was seen.
 func (c *Core) acted(r *rung) bool { return r.Limits.ActsAfterReply || c.acts[r.Actor] }
 
-// Remembered calls f with the key and parameters of each rung that is down, and of which a climb that was answered with
+// Remembered calls f with the key and parameters of each rung that is down, and of which a setup that was answered with
 // an error is remembered: what comes to stand there is its effect. Where another volume has the place by now, that is
 // so of what is not the mount beside: the fingerprint of that volume, if it is up. If it is in doubt it may be its own,
 // unless it is Blocked: its driver lets go of it, and what is there is not its own. Of those that changed after the

@@ -72,7 +72,7 @@ func (p *plight) wait(v Verb) *backoff {
 	return &p.up
 }
 
-// calm ends the wait before a verb.
+// clearBackoff ends the wait before a verb.
 func (r *rung) clearBackoff(v Verb) {
 	if *r.wait(v) != (backoff{}) {
 		*r.own().wait(v) = backoff{}

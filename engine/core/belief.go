@@ -15,14 +15,14 @@ type Belief struct {
 	InFlight    bool   // an operation is in flight
 	HasChild    bool   // a helper of an earlier run may act on it
 	IsGone      bool   // Absent for good: nothing is left and nothing can come
-	// Absent by a descent that began before the end of every climb: it will be taken down once more
+	// Absent by a teardown that began before the end of every setup: it will be taken down once more
 	IsDoubtful   bool
-	IsWanted     bool        // by a pod, or by a rung that stands on it
-	IsHeldBack   bool        // it must be made anew, once no container runs on it
+	IsWanted     bool        // by a pod, or by a rung that depends on it
+	IsHeldBack   bool        // it must be made again, once no container runs on it
 	IsDisplaced  bool        // containers run on what another volume has at its path
 	IsTimed      bool        // it waits for a time, and then something is done
-	SetUpOpen    hal.Instant // bound of climbs without a known end, 0 for none
-	TearDownOpen hal.Instant // the same of descents
+	SetUpOpen    hal.Instant // bound of setups without a known end, 0 for none
+	TearDownOpen hal.Instant // the same of teardowns
 }
 
 // Belief returns what is believed of a rung; false if core knows of no such rung.
@@ -46,7 +46,7 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 	return b, true
 }
 
-// isHeldBack reports whether r must be made anew and containers still run on it.
+// isHeldBack reports whether r must be made again and containers still run on it.
 func (r *rung) isHeldBack() bool {
 	switch r.next.why {
 	case whyRebuildHeld, whyVoidHeld, whyFailedHeld, whyDenied, whyPlaceHeld:
@@ -64,8 +64,8 @@ type Prospect struct {
 	// it is not wanted, and not taken down: containers may run on it, or not all that its pod wants is known
 	IsHeld          bool
 	IsUsed          bool // containers may run on it
-	IsReconfirmable bool // if it is Unknown, a look that finds its fingerprint again is enough
-	MustUndo        bool // it goes before the next climb
+	IsReconfirmable bool // if it is Unknown, an inspection that finds its fingerprint again is enough
+	MustUndo        bool // it goes before the next setup
 	IsDenied        bool // an actor said that it is not there
 	DropsBelow      bool // once it is gone, it stands on less, or owns fewer paths
 	IsExclusive     bool // nothing else of its volume may be up

@@ -74,7 +74,7 @@ func (c *Core) land(f *flight) {
 	}
 }
 
-// crowd notes which operations on one volume are in flight together: an ABORTED among them shows a serial actor.
+// markConcurrent notes which operations on one volume are in flight together: an ABORTED among them shows a serial actor.
 func (c *Core) markConcurrent(r *rung) {
 	if r.Volume == "" || r.op.Verb == Inspect {
 		return
@@ -152,20 +152,20 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 	wait.fail(c.now, r.Key, in.Verb, res.Answer != NoAnswer)
 }
 
-// deny makes what r stands on Unknown, whatever a look shows: the actor says that it is not there.
+// deny makes what r depends on Unknown, whatever an inspection shows: the actor says that it is not there.
 func (c *Core) deny(r *rung) {
 	for _, b := range c.below(r) {
 		c.fall(b, "its driver denies it: "+r.reason)
 		b.reconfirmable, b.denied = false, true
 		if b.bound(SetUp) == 0 {
-			b.inspected, b.foundOnDisk = false, false // what stands there by now need not be what did
+			b.inspected, b.foundOnDisk = false, false // what is there by now need not be what did
 		}
 	}
 }
 
 // contradict makes what is wanted upon r Unknown, though nothing is known to be there: the actor says that something
 // stands on r. A call that only a lost journal knew of may have come since the start. What it has made goes before r,
-// and no look tells of all that an actor holds.
+// and no inspection tells of all that an actor holds.
 func (c *Core) contradict(r *rung) {
 	for _, a := range c.above[r.Key] {
 		if a.isGone() && c.desire(a) == wanted {
@@ -201,15 +201,15 @@ func (c *Core) inspectEnded(r *rung, res Result) {
 		r.own().reason = "found " + res.Fingerprint + ", which its driver has made after it had answered with an error"
 	default:
 		if r.isGone() && c.intruded(r, res.Fingerprint) {
-			r.inspected = false // what was seen goes before r climbs, and what comes then is not known yet
+			r.inspected = false // what was seen goes before r is set up, and what comes then is not known yet
 			return
 		}
 		r.inspected, r.sweep = true, false
 		switch {
 		case res.Fingerprint == r.fingerprint:
-			r.setSeen("") // what stands there is ours
+			r.setSeen("") // what is there is ours
 		case r.foundOnDisk && !IsBare(res.Fingerprint):
-			// it may be ours: a climb takes it if its driver does, and a descent does not unmount it
+			// it may be ours: a setup takes it if its driver does, and a teardown does not unmount it
 			r.setSeen(SeenUnknown)
 		default:
 			r.setSeen(res.Fingerprint)
@@ -253,7 +253,7 @@ func (c *Core) setUpEnded(r *rung, in *flight, res Result) {
 			return // what stands was not asked to go: it stands, and the refresh is tried again
 		}
 		if r.state == Absent || r.made == nil {
-			r.made = in.Params // a descent must know what may have been made
+			r.made = in.Params // a teardown must know what may have been made
 			c.locate(r)
 		}
 		r.state, r.reconfirmable, r.noResidue = Unknown, false, false
@@ -270,14 +270,14 @@ func (c *Core) tearDownEnded(r *rung, in *flight, res Result) {
 		r.mayBeUsed = false
 		r.setReason("")
 		r.lacks("", 0)
-		r.clearBackoff(TearDown) // and not r.up: a climb that is negated each time still waits longer each time
+		r.clearBackoff(TearDown) // and not r.up: a setup that is undone each time still waits longer each time
 	case hal.NotDone:
-		// The known end of a descent that did nothing leaves the rung as it was: a joining pod is not fenced out.
+		// The known end of a teardown that did nothing leaves the rung as it was: a joining pod is not fenced out.
 	case hal.Unknown:
 		r.state, r.reconfirmable = Unknown, false
 		c.fenceOff(r, in, res)
 		if res.UndoFirst {
-			// it is not what it was, and no containers run on what is left: they had ended before the descent
+			// it is not what it was, and no containers run on what is left: they had ended before the teardown
 			r.mustUndo, r.mayBeUsed = true, false
 		}
 	}
@@ -322,7 +322,7 @@ func generation(below []Foundation) []Foundation {
 func (c *Core) refused(e Refused) {
 	for _, key := range e.Keys {
 		if r := c.rungs[key]; r != nil {
-			r.recorded = false // the next climb asks for room again
+			r.recorded = false // the next setup asks for room again
 		}
 	}
 	for _, id := range e.Ops {

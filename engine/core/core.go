@@ -67,7 +67,7 @@ type Start struct {
 	// damaged, gone, or an old copy that shows nothing of it.
 	HasRun   bool
 	Records  []Record // of the journal
-	Found    []Found  // what stands at the place of each record; a missing one could not be read
+	Found    []Found  // what is at the place of each record; a missing one could not be read
 	Orphans  []Rung   // found on the node without a record: Want is what can be told of them
 	Children []ChildSeen
 	// Forgive names the actors that were seen to act after they had answered, and that the operator trusts again.
@@ -166,11 +166,11 @@ func (c *Core) recall(rec Record, fingerprint string, inspected bool) {
 	if rec.Phase != Confirmed && (r.Intent || rec.Phase != Leaving) {
 		// of what a start sees whole, nothing goes on by itself
 		// Of what was being taken from a pod without containers something may be left that its driver has let go of: it
-		// goes before the next climb.
+		// goes before the next setup.
 		r.mustUndo = rec.Phase == Leaving && r.Pod != "" && !rec.MayBeUsed
 		return
 	}
-	hasProof := rec.Phase == Confirmed || rec.Fingerprint != "" // of what stood there; nothing is found at many a place
+	hasProof := rec.Phase == Confirmed || rec.Fingerprint != "" // of what was there; nothing is found at many a place
 	r.reconfirmable = !inspected && hasProof
 	if inspected && fingerprint == rec.Fingerprint && hasProof {
 		r.state, r.reconfirmable = Present, true
@@ -286,7 +286,7 @@ func (c *Core) mark(r *rung) {
 	}
 }
 
-// markAround queues r and all whose decisions look at r: what it stands on, what stands on it, what is beside it and
+// markAround queues r and all whose decisions look at r: what it depends on, what depends on it, what is beside it and
 // who owns a path that it owns.
 func (c *Core) markAround(r *rung) {
 	c.mark(r)
@@ -336,7 +336,7 @@ func (c *Core) childSeen(e ChildSeen) {
 	r := c.rungs[e.Key]
 	if r == nil {
 		// The child's rung left neither record nor trace: it is held in mind by its key alone, so that it is not
-		// climbed beside the child.
+		// set up beside the child.
 		r = c.add(Rung{Key: e.Key})
 		r.state = Absent
 	}
@@ -348,7 +348,7 @@ func (c *Core) childGone(key hal.Key) {
 	if r := c.rungs[key]; r != nil && r.child != "" {
 		r.own().child = ""
 		r.resetBackoff()
-		if r.Kind != "" { // whatever the child did last, it did after the last look
+		if r.Kind != "" { // whatever the child did last, it did after the last inspection
 			r.state, r.noResidue, r.reconfirmable = Unknown, false, false
 		}
 		c.markAround(r)

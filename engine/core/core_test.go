@@ -166,7 +166,7 @@ func TestPlan(t *testing.T) {
 	require.Empty(t, c.Plan(core.Unwanted{Pod: "p"}), "its containers may still run")
 }
 
-// The first record of a ladder asks for the room that the others will need, one publish included; a descent never asks.
+// The first record of a ladder asks for the room that the others will need, one publish included; a teardown never asks.
 func TestRoom(t *testing.T) {
 	c := core.New(core.Start{Now: second, Boot: "b"})
 	c.Step(second, core.AllSynced{})
@@ -221,7 +221,7 @@ func TestWhatAVerbIsTold(t *testing.T) {
 	again := c.Step(second, done(5, "m")).Start
 	for _, op := range again {
 		if op.Verb == core.SetUp {
-			require.False(t, op.First, "an earlier climb may have left something")
+			require.False(t, op.First, "an earlier setup may have left something")
 			require.False(t, op.Quiet)
 			require.Equal(t, "t2", core.Value(op.Params, "token"))
 		}
@@ -232,7 +232,7 @@ func TestWhatAVerbIsTold(t *testing.T) {
 	}
 }
 
-// A descent is told what a rung below was made of that is lost since, but not what it was made of in another boot: a
+// A teardown is told what a rung below was made of that is lost since, but not what it was made of in another boot: a
 // device has another number now, and that number may be somebody else's.
 func TestWhatADescentIsToldOfALostRungBelow(t *testing.T) {
 	facts := []core.Fact{{Name: "device", Value: "8:0"}}
@@ -257,7 +257,7 @@ func TestWhatADescentIsToldOfALostRungBelow(t *testing.T) {
 	}
 }
 
-// A descent without effect does not give up what the rung holds. If that is lost later, the engine says so.
+// A teardown without effect does not give up what the rung holds. If that is lost later, the engine says so.
 func TestADescentWithoutEffectGivesNothingUp(t *testing.T) {
 	for outcome, isLeft := range map[hal.Outcome]bool{hal.NotDone: false, hal.Unknown: true} {
 		rungs := []core.Rung{{Key: "dir", Kind: "dir", Pod: "p"}}
@@ -301,7 +301,7 @@ func TestWhatStandsInPlaceOfARungIsNotIt(t *testing.T) {
 	up(c)
 	c.Step(second, done(2, "mount 5"))
 	b := c.Step(second, core.Observed{Key: "publish", Fingerprint: "mount 9", Since: c.Seq()})
-	require.Equal(t, "mount 9", b.Start[0].Seen, "another's mount over a standing rung was there before the next call")
+	require.Equal(t, "mount 9", b.Start[0].Seen, "another's mount over a rung that is up was there before the next call")
 
 	c = core.New(core.Start{Now: second, Boot: "b"})
 	up(c)
@@ -424,7 +424,7 @@ func BenchmarkRestart(b *testing.B) {
 }
 
 // The journal is lost under a running pod. The trace of the rung was written before its first call, so the mount that
-// stands there is no obstacle: it is climbed without taking that mount for somebody else's.
+// is there is no obstacle: it is set up without taking that mount for somebody else's.
 func TestOrphanThatIsWanted(t *testing.T) {
 	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
 	c := core.New(core.Start{Now: second, Boot: "b", Orphans: v.rungs("p")})
@@ -432,7 +432,7 @@ func TestOrphanThatIsWanted(t *testing.T) {
 	b := c.Step(second, core.Wanted{Pod: "p", Rungs: v.rungs("p"), Complete: true})
 	require.Equal(t, []string{"#1 setup stage/a"}, names(b.Start))
 	require.Empty(t, b.Start[0].Seen)
-	require.False(t, b.Start[0].First, "something may be left of an earlier climb")
+	require.False(t, b.Start[0].First, "something may be left of an earlier setup")
 	require.Equal(t, []string{"#2 setup publish/a/p"}, names(c.Step(second, done(1, "mount")).Start))
 	c.Step(second, done(2, "mount"))
 	require.True(t, c.Ready("p"))

@@ -17,7 +17,7 @@ import (
 //
 // below is the stage of a publish; without it the publish stands alone. above is the publish of a stage, as it stands:
 // joining, it is wanted and Absent; live, up with containers; dead, up and its containers gone; uncertain, Absent while
-// a climb may still come; leaving, being taken down.
+// a setup may still come; leaving, being taken down.
 func TestDecisions(t *testing.T) {
 	datadriven.Walk(t, "testdata/decisions", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
@@ -30,7 +30,7 @@ func TestDecisions(t *testing.T) {
 	})
 }
 
-// standing is one row: what is known of the rung.
+// stateClass is one row: what is known of the rung.
 type stateClass struct {
 	state                    State
 	reconfirmable, noResidue bool
@@ -55,7 +55,7 @@ func (s stateClass) String() string {
 	return text
 }
 
-// standings are all rows that can be.
+// stateClasses are all rows that can be.
 func stateClasses() []stateClass {
 	var rows []stateClass
 	for _, state := range []State{Absent, Unknown, Present} {
@@ -64,7 +64,7 @@ func stateClasses() []stateClass {
 			switch {
 			case s.reconfirmable && (state != Unknown || s.tearDown), s.noResidue &&
 				(state != Absent || s.setUp), state == Present && s.tearDown:
-				continue // never: trust ends with a descent, and no climb may come up again for good
+				continue // never: trust ends with a teardown, and no setup may come up again for good
 			}
 			rows = append(rows, s)
 		}

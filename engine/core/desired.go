@@ -24,8 +24,8 @@ type desire uint8
 
 const (
 	unwanted desire = iota
-	// held: not wanted, but containers may still run on it, or its pod's wishes are not known in full: neither climbed
-	// nor descended.
+	// held: not wanted, but containers may still run on it, or its pod's wishes are not known in full: neither set up
+	// nor torn down.
 	held
 	wanted
 )
@@ -50,7 +50,7 @@ func (c *Core) forgetPod(p *pod) {
 	}
 }
 
-// desire derives whether r is wanted: by a pod, or by a wanted rung that stands on it. Users are this derived set,
+// desire derives whether r is wanted: by a pod, or by a wanted rung that depends on it. Users are this derived set,
 // never a count.
 func (c *Core) desire(r *rung) desire {
 	if len(r.pods) > 0 {
@@ -90,7 +90,7 @@ func (c *Core) runs(r *rung) bool {
 	return r.mayBeUsed && r.ownPod != nil && !r.ownPod.gone
 }
 
-// live reports whether containers may run on r or on anything that stands on it.
+// live reports whether containers may run on r or on anything that depends on it.
 func (c *Core) live(r *rung) bool {
 	if c.runs(r) {
 		return true
@@ -142,8 +142,8 @@ func isBelow(rungs []Rung, key hal.Key) bool {
 	return false
 }
 
-// revive takes back, if p is wanted anew, that no container of it runs: what stands of it, kept from another life or
-// recorded as left, will be used. The records say so before Ready is told. What must be made anew before it can be told
+// revive takes back, if p is wanted again, that no container of it runs: what stands of it, kept from another life or
+// recorded as left, will be used. The records say so before Ready is told. What must be made again before it can be told
 // is not used as it stands, and what p does not want any more is not used at all: no container runs on it, unless what
 // is wanted changes once more.
 func (c *Core) revive(p *pod, fresh bool, e Wanted) {
@@ -166,7 +166,7 @@ func (c *Core) revive(p *pod, fresh bool, e Wanted) {
 	}
 }
 
-// retop replaces the rungs that a pod wants at the top.
+// setTops replaces the rungs that a pod wants at the top.
 func (c *Core) setTops(p *pod, tops []hal.Key) {
 	for _, key := range p.tops {
 		if r := c.rungs[key]; r != nil && !slices.Contains(tops, key) {
@@ -213,7 +213,7 @@ func (c *Core) markDown(r *rung) {
 	}
 }
 
-// enlist makes or updates the rung of what is wanted.
+// upsertRung makes or updates the rung of what is wanted.
 func (c *Core) upsertRung(want *Rung, fresh bool) {
 	r := c.rungs[want.Key]
 	if r == nil {
@@ -230,7 +230,7 @@ func (c *Core) upsertRung(want *Rung, fresh bool) {
 				r.own().vacates = append(r.vacates, at)
 			}
 		}
-		// A ladder is fixed by its first line and descended as recorded: Below may grow, and shrinks when nothing of
+		// A ladder is fixed by its first line and torn down as recorded: Below may grow, and shrinks when nothing of
 		// the rung is left.
 		for _, key := range r.Below {
 			if !slices.Contains(spec.Below, key) {
@@ -278,7 +278,7 @@ func (c *Core) gone(uid PodUID) {
 }
 
 // recordFreed writes that no container runs on what is left of a pod and not taken down at once: the pod may be wanted
-// anew in the next life, which is not told again.
+// again in the next life, which is not told again.
 func (c *Core) recordFreed() {
 	if c.freed == nil {
 		return

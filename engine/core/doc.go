@@ -9,12 +9,12 @@
 // (desired.go), actual is Unknown, Absent or Present with its evidence (actual.go), and reconcile.go holds the one
 // decision function, next:
 //
-//	wanted   │ Absent → (look) → climb        Unknown → look or climb      Present → refresh, rebuild or nothing
+//	wanted   │ Absent → (look) → setup        Unknown → look or setup      Present → refresh, rebuild or nothing
 //	held     │ nothing: not wanted, but containers may still run on it
-//	unwanted │ Present, Unknown → (look) → descend     Absent → forget it, once no call may still act on it
+//	unwanted │ Present, Unknown → (look) → tear down     Absent → forget it, once no call may still act on it
 //
-// A call without a known end is an actor of its own (fence.go): a climb that may still come is negated at once and once
-// more at its bound; a descent that may still come may only be repeated, and the climb waits for its end. What may have
+// A call without a known end is an actor of its own (fence.go): a setup that may still come is undone at once and once
+// more at its bound; a teardown that may still come may only be repeated, and the setup waits for its end. What may have
 // been done is in the journal before it is done (journal lines of [Batch]), so a restart is [New] with the records and
 // what stands on the node, and then the same reconcile.
 //

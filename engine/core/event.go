@@ -31,7 +31,7 @@ type (
 	Registered struct{ Actor string }
 	// Serves: who serves an actor while somebody waits who would come first at a start; By is "" if nobody does.
 	Serves struct{ Actor, By string }
-	// Observed: what stands at a rung's place, read at or after the Step numbered Since.
+	// Observed: what is at a rung's place, read at or after the Step numbered Since.
 	Observed struct {
 		Key         hal.Key
 		Fingerprint string
@@ -48,7 +48,7 @@ type (
 		Hidden  []string
 		Unseen  []string
 	}
-	// Stirred: what kept a Blocked rung from moving may have changed.
+	// Unblocked: what kept a Blocked rung from moving may have changed.
 	Unblocked struct{ Key hal.Key }
 	// ChildSeen: a helper process of an earlier run still lives and may act on the rung.
 	ChildSeen struct {

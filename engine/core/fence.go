@@ -9,7 +9,7 @@ import (
 // call is one call of ours whose end is not known: an actor that may still work on its rung until its bound.
 type call struct {
 	op       hal.OpID // 0 for one of an earlier run, known by its bound only
-	verb     Verb     // Climb or Descend
+	verb     Verb     // Setup or Tear down
 	until    hal.Instant
 	instance string // of the actor it was sent to
 	name     string // Call and Code of its Result
@@ -37,11 +37,11 @@ func (r *rung) bound(v Verb) hal.Instant {
 	return until
 }
 
-// lapse takes away the calls whose bound has passed, and those that end matches.
+// expireCalls takes away the calls whose bound has passed, and those that end matches.
 func (c *Core) expireCalls(r *rung, end func(call) bool) {
 	before := len(r.calls)
 	// A record that stays may keep a bound that has passed: it says nothing any more.
-	// A descent that is in flight may have looked before the effect came.
+	// A teardown that is in flight may have looked before the effect came.
 	isAwaited := r.awaitsEffect() || r.op != nil && r.op.Verb == TearDown && r.remembers(SetUp) != 0
 	isForgotten := r.forgets(c.now, end)
 	r.sweep = r.sweep || isAwaited && isForgotten && r.remembers(SetUp) == 0
@@ -86,7 +86,7 @@ func (c *Core) actorGone(actor, instance string) {
 	}
 }
 
-// hear takes in what an answer proves of the one call of ours on the volume that has no known end: a repeat of it was
+// learnFromReply takes in what an answer proves of the one call of ours on the volume that has no known end: a repeat of it was
 // ABORTED by the same process, so that call was at work; a still later repeat was answered OK, so it no longer is. An
 // error proves nothing of another call: it may have been given before the actor was at the volume. An ABORTED while
 // other calls of ours were in flight on the volume, or could act on it when the repeat was sent, may speak of those and

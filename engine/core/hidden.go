@@ -10,7 +10,7 @@ import (
 
 // A start may fail to list a directory. An earlier life of the agent may have left volumes there that no record names.
 // So core does nothing with a rung whose path lies there: the rung is veiled, which is Unknown, until the manager has
-// listed the directory. Else a climb would mount over what stands there, or a waiter would hear that it is gone.
+// listed the directory. Else a setup would mount over what is there, or a waiter would hear that it is gone.
 
 // veil returns the name that hides the place of r; false if none does.
 func (c *Core) veil(r *rung) (string, bool) {
@@ -86,7 +86,7 @@ func (c *Core) discovered(e Discovered) {
 	}
 }
 
-// trace takes in a rung that the directories of an earlier life name and that no record does: it is Unknown, and what
+// addOrphan takes in a rung that the directories of an earlier life name and that no record does: it is Unknown, and what
 // that life sent last may still bring it (laws 4.4).
 func (c *Core) addOrphan(orphan Rung) {
 	r := c.rungs[orphan.Key]

@@ -7,9 +7,9 @@ import (
 )
 
 // announce writes the line that must be durable before the first effect of an operation: an intent, or leaving, with
-// the bound of its call in it. Effects that a start can list completely need none that is durable; the first climb
+// the bound of its call in it. Effects that a start can list completely need none that is durable; the first setup
 // writes one all the same, because a helper process that outlives the agent may have its effect after the next start
-// has listed what there is. The descent of what has a place of its own needs one, too: what is missing there from then
+// has listed what there is. The teardown of what has a place of its own needs one, too: what is missing there from then
 // on was given up, and is not lost.
 func (c *Core) announce(r *rung, v Verb) {
 	givesUp := v == TearDown && r.recorded && len(r.Places) > 0
@@ -35,7 +35,7 @@ func (c *Core) announce(r *rung, v Verb) {
 	c.batch.Lines = append(c.batch.Lines, line)
 }
 
-// announceBelow writes records for what r stands on, where none has one. On the node, perhaps only files of r name it,
+// announceBelow writes records for what r depends on, where none has one. On the node, perhaps only files of r name it,
 // and they are removed with r.
 func (c *Core) announceBelow(r *rung) {
 	for _, b := range c.below(r) {
@@ -55,7 +55,7 @@ func (r *rung) within(deadline hal.Instant) hal.Instant {
 	return deadline.Add(r.Limits.LateWindow)
 }
 
-// settle writes what is known after an operation or a fence has ended. None of it needs to be durable at once: what is
+// writeRecord writes what is known after an operation or a fence has ended. None of it needs to be durable at once: what is
 // on disk claims more.
 func (c *Core) writeRecord(r *rung) {
 	if r.op != nil {
@@ -73,8 +73,8 @@ func (c *Core) writeRecord(r *rung) {
 		}
 		r.made, r.facts, r.fingerprint, r.generation = nil, nil, "", nil
 		c.locate(r)
-		// The next intent is a first one again, and what stands there by then is not ours. Until now it might have been
-		// what a late climb has made.
+		// The next intent is a first one again, and what is there by then is not ours. Until now it might have been
+		// what a late setup has made.
 		r.inspected, r.foundOnDisk = false, false
 		r.setSeen("")
 		return

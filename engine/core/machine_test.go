@@ -115,7 +115,7 @@ func told(e core.Event) string {
 }
 
 func written(rec core.Record) string {
-	return fmt.Sprintf("%s in %s, %q, climb %s, descend %s, up %t", rec.Phase, rec.Boot, rec.Fingerprint,
+	return fmt.Sprintf("%s in %s, %q, setup %s, tear down %s, up %t", rec.Phase, rec.Boot, rec.Fingerprint,
 		rec.SetUpUntil, rec.TearDownUntil, rec.MayBeUsed)
 }
 
@@ -448,7 +448,7 @@ func (m *machine) heal() {
 }
 
 // toRest runs until nothing is in flight and no wait is left but refreshes, within the bound of the laws and without a
-// storm of calls: 30 for each rung, and a look and a call each 2 s while an abandoned call has the lock of its driver,
+// storm of calls: 30 for each rung, and an inspection and a call each 2 s while an abandoned call has the lock of its driver,
 // which answers ABORTED (law 2.3: that costs backoff, of 4 s at the longest).
 func (m *machine) toRest() {
 	n := hal.Instant(len(m.c.View()))

@@ -10,19 +10,19 @@ import (
 type Verb uint8
 
 const (
-	// Look reads what is there and changes nothing.
+	// Inspect reads what is there and changes nothing.
 	Inspect Verb = iota
-	// Climb brings a rung up, from any state.
+	// SetUp brings a rung up, from any state.
 	SetUp
-	// Refresh repeats the climb of a standing rung; its failure leaves the rung standing.
+	// Refresh repeats the setup of a rung that is up; its failure leaves the rung standing.
 	Refresh
-	// Descend takes a rung down, from any state.
+	// TearDown takes a rung down, from any state.
 	TearDown
 )
 
 func (v Verb) String() string { return [...]string{"inspect", "setup", "refresh", "teardown"}[v] }
 
-// Foundation is one rung below the one operated on, as it stood when the operation was decided; for a descent, one that
+// Foundation is one rung below the one operated on, as it stood when the operation was decided; for a teardown, one that
 // was lost as it stood last in this boot.
 type Foundation struct {
 	Key         hal.Key
@@ -42,7 +42,7 @@ type Op struct {
 	Volume string
 	Actor  string
 
-	Params []Param // Climb, Refresh: what is wanted. Descend, Look: what the rung was made with.
+	Params []Param // Setup, Refresh: what is wanted. Tear down, Look: what the rung was made with.
 	Facts  []Fact  // of the rung's last Done
 	Below  []Foundation
 
@@ -50,11 +50,11 @@ type Op struct {
 	Fingerprint string
 	// Seen is what a look saw at the rung's path before the first intent, "" if nothing; or SeenUnknown.
 	Seen string
-	// First: no earlier climb of this rung can have left anything. A climb that ends NotDone then removes what it made.
+	// First: no earlier setup of this rung can have left anything. A setup that ends NotDone then removes what it made.
 	First bool
-	// Quiet: no climb of this rung is without a known end.
+	// Quiet: no setup of this rung is without a known end.
 	Quiet bool
-	// Left: a descent of this rung may have had an effect since it last was up. What it held is given up.
+	// Left: a teardown of this rung may have had an effect since it last was up. What it held is given up.
 	Left bool
 	// IsNamed: a source has named the pod in this life of the agent. Who starts the operation says so.
 	IsNamed bool
@@ -64,7 +64,7 @@ type Op struct {
 
 func (o Op) String() string { return fmt.Sprintf("#%d %s %s", o.ID, o.Verb, o.Key) }
 
-// SeenUnknown says that something stands at the path, and that nobody knows whether it stood there before our first
+// SeenUnknown says that something is at the path, and that nobody knows whether it was there before our first
 // intent.
 const SeenUnknown = "something unknown"
 
@@ -104,16 +104,16 @@ type Result struct {
 	Fingerprint string // with Done: what is there, "" for nothing
 
 	Short     string      // with Done: what is missing, "" for nothing; the rung is Present and Degraded
-	RefreshBy hal.Instant // with Done: when the climb must be repeated; 0 is never
+	RefreshBy hal.Instant // with Done: when the setup must be repeated; 0 is never
 
 	// BelowUnknown: the actor denies what the rung stands on; the rungs below are Unknown from now on, whatever a look
 	// shows.
 	BelowUnknown bool
-	// AboveUnknown, of a descent: the actor says that something stands on the rung. What is wanted there is Unknown
+	// AboveUnknown, of a teardown: the actor says that something stands on the rung. What is wanted there is Unknown
 	// from now on.
 	AboveUnknown bool
-	// UndoFirst, with Unknown: the actor holds something incompatible, or may have left something; descend before the
-	// next climb.
+	// UndoFirst, with Unknown: the actor holds something incompatible, or may have left something; tear down before the
+	// next setup.
 	UndoFirst bool
 	// Failed comes with UndoFirst: the mount at the path is on a filesystem that has failed. With BelowUnknown, so is
 	// the rung below.

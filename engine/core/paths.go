@@ -184,7 +184,7 @@ func (c *Core) At(path string) (key hal.Key, is bool) {
 	return key, is
 }
 
-// IsPlace reports whether a rung stands at a path or below it, or is to stand there.
+// IsPlace reports whether a rung is at a path or below it, or is to stand there.
 func (c *Core) IsPlace(path string) (is bool) {
 	c.within(path, func(*rung) { is = true })
 	return is

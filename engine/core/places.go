@@ -45,11 +45,11 @@ func (c *Core) rival(r *rung) *rung {
 }
 
 // alone reports whether the paths of r are its own: nothing of another volume is left there. Two may be there after a
-// restart, by a damaged journal or by directories without a record. Then neither climbs: the one that nobody wants
+// restart, by a damaged journal or by directories without a record. Then neither is set up: the one that nobody wants
 // goes, and so does the other unless containers run on it.
 //
 // What is in doubt of r, and what an answered call of another volume may yet bring, can't be told from each other. So r
-// goes first, and its place is looked at before the next climb.
+// goes first, and its place is looked at before the next setup.
 func (c *Core) alone(r *rung) (decision, bool) {
 	o := c.rival(r)
 	switch {
@@ -67,7 +67,7 @@ func (c *Core) alone(r *rung) (decision, bool) {
 	return waitOn(whyPlace, o.Key), false
 }
 
-// displace makes what another volume has at a path of r Unknown, whatever a look shows: an operation on r has acted
+// displace makes what another volume has at a path of r Unknown, whatever an inspection shows: an operation on r has acted
 // there.
 func (c *Core) displace(r *rung) {
 	for _, o := range r.rivals {
@@ -78,8 +78,8 @@ func (c *Core) displace(r *rung) {
 }
 
 // unused reports whether nothing that another volume has at a path of r is in the way of taking r down, which acts on
-// the path: no container runs on it, it did not come there after r, and no descent of it may still act. What came last
-// is what stands there, so it goes first. Two that were gone, and are in doubt again, have no order.
+// the path: no container runs on it, it did not come there after r, and no teardown of it may still act. What came last
+// is what is there, so it goes first. Two that were gone, and are in doubt again, have no order.
 func (c *Core) unused(r *rung) (decision, bool) {
 	for _, o := range r.rivals {
 		switch {

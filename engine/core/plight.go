@@ -11,7 +11,7 @@ import (
 type plight struct {
 	isShared bool // Invariant: all else is zero. It is the one of all rungs that have none of their own.
 
-	seen      string // what stood at the path before the first intent
+	seen      string // what was at the path before the first intent
 	reason    string // why it is as it is
 	short     string
 	refreshBy hal.Instant
@@ -19,13 +19,13 @@ type plight struct {
 	// also if that is wanted again
 	refused  bool
 	calls    []call
-	answered *[2]answered // of climbs and of descents, nil for none: see fence.go
+	answered *[2]answered // of setups and of teardowns, nil for none: see fence.go
 	child    string       // a helper of an earlier run that may still act
 
 	// When to try again.
-	up    backoff // of Look, Climb and Refresh
-	down  backoff // of Descend
-	falls backoff // how long core waits before it makes r anew: see fall
+	up    backoff // of Look, Setup and Refresh
+	down  backoff // of Tear down
+	falls backoff // how long core waits before it makes r again: see fall
 
 	droppedBelow []hal.Key // of Below: it is not to stand on them any more, once it is gone
 	vacates      []string  // of Places: they are not its own any more, once it is gone
@@ -66,7 +66,7 @@ func (r *rung) setSeen(fingerprint string) {
 	}
 }
 
-// lacks notes what is missing on a rung that is up, and when its climb must be repeated.
+// lacks notes what is missing on a rung that is up, and when its setup must be repeated.
 func (r *rung) lacks(short string, refreshBy hal.Instant) {
 	if r.short != short || r.refreshBy != refreshBy {
 		p := r.own()

@@ -17,7 +17,7 @@ func (m *machine) check(*rapid.T) {
 			m.t.Fatalf("%s is believed to be %q and is %q", v.Key, v.Fingerprint, m.truth[v.Key])
 		}
 		if v.State == core.Present && m.mayCome(v.Key, core.TearDown) {
-			m.t.Fatalf("%s is believed to stand while a descent may still act", v.Key)
+			m.t.Fatalf("%s is believed to stand while a teardown may still act", v.Key)
 		}
 	}
 	for _, p := range m.c.Pods() {
@@ -40,7 +40,7 @@ func (m *machine) isAlive(key hal.Key) bool {
 }
 
 func (m *machine) how(key hal.Key) string {
-	return fmt.Sprintf("it is %q; a climb may come: %t, a descent: %t; helper: %t", m.truth[key],
+	return fmt.Sprintf("it is %q; a setup may come: %t, a teardown: %t; helper: %t", m.truth[key],
 		m.mayCome(key, core.SetUp),
 		m.mayCome(key, core.TearDown), m.children[key] != nil)
 }
@@ -79,14 +79,14 @@ func (m *machine) checkStart(op core.Op) {
 		return
 	}
 	if m.mayCome(op.Key, core.TearDown) {
-		m.t.Fatalf("%s while a descent may still act on it", op)
+		m.t.Fatalf("%s while a teardown may still act on it", op)
 	}
 	if m.left[op.Key] {
-		m.t.Fatalf("%s over what a descent may have left", op)
+		m.t.Fatalf("%s over what a teardown may have left", op)
 	}
 	for _, below := range spec.Below {
 		if m.truth[below] == "" || m.mayCome(below, core.TearDown) {
-			m.t.Fatalf("%s on %s, which is %q, a descent may come: %t", op, below, m.truth[below],
+			m.t.Fatalf("%s on %s, which is %q, a teardown may come: %t", op, below, m.truth[below],
 				m.mayCome(below, core.TearDown))
 		}
 	}

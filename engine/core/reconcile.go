@@ -148,7 +148,7 @@ func (c *Core) nextUp(r *rung) decision {
 		return c.nextPresent(r, change)
 	case Unknown:
 		if r.bound(TearDown) != 0 {
-			// Only the same descent may be sent until its end; the climb waits.
+			// Only the same teardown may be sent until its end; the setup waits.
 			// Under live containers not even that: whether there is one at all may be in doubt.
 			if _, ok := c.uncovered(r); !ok || c.live(r) {
 				return waitUntil(whyTearDownOpen, r.bound(TearDown))
@@ -178,7 +178,7 @@ func (c *Core) nextUp(r *rung) decision {
 	return c.try(r, SetUp, whyWanted)
 }
 
-// nextPresent decides on a wanted rung that is up and need not be made anew.
+// nextPresent decides on a wanted rung that is up and need not be made again.
 func (c *Core) nextPresent(r *rung, change OnChange) decision {
 	due := r.refreshBy != 0 && r.refreshBy <= c.now
 	if change == OnChangeKeep && r.short == "" && !due {
@@ -210,7 +210,7 @@ func (c *Core) nextRebuild(r *rung) decision {
 	return c.takeDown(r, whyRebuild)
 }
 
-// nextDropBelow decides on a wanted rung that lacks what it stands on by its record alone: a driver that has come back
+// nextDropBelow decides on a wanted rung that lacks what it depends on by its record alone: a driver that has come back
 // without staging makes no stage, as after a reboot. It goes down as recorded, and comes up as it is wanted.
 func (c *Core) nextDropBelow(r *rung) decision {
 	if d, ok := c.uncovered(r); !ok {
@@ -219,7 +219,7 @@ func (c *Core) nextDropBelow(r *rung) decision {
 	return c.takeDown(r, whyDropsBelow)
 }
 
-// nextDown decides on a rung that must be down, or may not stand at present.
+// nextDown decides on a rung that must be down, or may not are at present.
 func (c *Core) nextDown(r *rung, want desire) decision {
 	if d, ok := c.uncovered(r); !ok {
 		return d
@@ -245,8 +245,8 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 	return decision{drop: true}
 }
 
-// takeDown descends a rung that nothing stands on. What an intent of this boot did not see before is looked at first,
-// so that the descent can tell it from what is ours.
+// takeDown is torn down a rung that nothing stands on. What an intent of this boot did not see before is looked at first,
+// so that the teardown can tell it from what is ours.
 func (c *Core) takeDown(r *rung, w why) decision {
 	if c.synced && r.Intent && !r.inspected {
 		return c.try(r, Inspect, w)
@@ -281,7 +281,7 @@ func (c *Core) try(r *rung, v Verb, w why) decision {
 }
 
 // undisturbed reports whether nothing is under way on the rungs that v on r shares with others, and names one where
-// something is. A climb uses what is Present below it and no more: a login to a dead portal does not delay the good
+// something is. A setup uses what is Present below it and no more: a login to a dead portal does not delay the good
 // path.
 func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
 	for _, o := range r.rivals {
@@ -303,7 +303,7 @@ func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
 	return "", true
 }
 
-// foundation reports whether enough of what r stands on is up, and stays. What stands on nothing waits until nothing
+// foundation reports whether enough of what r depends on is up, and stays. What depends on nothing waits until nothing
 // beside it may still go down.
 func (c *Core) foundation(r *rung) (decision, bool) {
 	need, up := int(r.Need), 0
@@ -332,7 +332,7 @@ func (c *Core) foundation(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// firm reports whether a standing rung will stay as it is: it is not to be made anew, nor due for a refresh that has
+// isStable reports whether a rung that is up will stay as it is: it is not to be made again, nor due for a refresh that has
 // not failed yet, and no other volume may be at its path.
 func (c *Core) isStable(b *rung) bool {
 	if c.rival(b) != nil {
@@ -372,7 +372,7 @@ func (c *Core) uncovered(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// yields reports whether a wanted rung must go, or stay, down for another's sake: something below it is made anew,
+// mustDefer reports whether a wanted rung must go, or stay, down for another's sake: something below it is made again,
 // another volume is at its path, or another rung holds the claim.
 func (c *Core) mustDefer(r *rung) bool {
 	if o := c.claimHolder(r); o != nil && o != r {
@@ -453,7 +453,7 @@ func (c *Core) isAsWanted(r *rung) bool {
 	return r.state == Present && (change == OnChangeKeep || change == OnChangeGrow)
 }
 
-// differs names what r must be made anew for: a parameter, or what it stands on.
+// differs names what r must be made again for: a parameter, or what it depends on.
 func (c *Core) differs(r *rung) string {
 	for _, w := range r.Want {
 		at := slices.IndexFunc(r.made, func(m Param) bool { return m.Name == w.Name })
@@ -469,7 +469,7 @@ func (c *Core) differs(r *rung) string {
 	return "state"
 }
 
-// shifted compares what r was made on with what stands there. One that needs all of it must be made anew when a part of
+// shifted compares what r was made on with what is there. One that needs all of it must be made again when a part of
 // it was; one that needs only some (the legs of a device) is repeated with the legs that stand.
 func (c *Core) shifted(r *rung) OnChange {
 	for _, g := range r.generation {

@@ -6,14 +6,14 @@ import "github.com/volnode/volnode/hal"
 type Phase uint8
 
 const (
-	// Intent: a climb may have been sent.
+	// Intent: a setup may have been sent.
 	Intent Phase = iota
 	// Confirmed: it ended Done and was looked at.
 	Confirmed
-	// Leaving: a descent may have been sent.
+	// Leaving: a teardown may have been sent.
 	Leaving
 	// Lingering: nothing of the rung is left. The record only remembers a call that was answered with an error, until
-	// its bound: what comes to stand at the place until then is its effect.
+	// its bound: what comes to are at the place until then is its effect.
 	Lingering
 )
 
@@ -22,17 +22,17 @@ func (p Phase) String() string { return [...]string{"intent", "confirmed", "leav
 // Record is what the journal holds of one rung: all that is needed to take it down, or to adopt it, after a restart.
 // Nobody changes its lists.
 type Record struct {
-	Rung  Rung // Want: the parameters the last climb was started with
+	Rung  Rung // Want: the parameters the last setup was started with
 	Phase Phase
 	Boot  hal.BootID // the boot in which it was written
 
 	Facts       []Fact
 	Fingerprint string       // with Confirmed, and kept in Leaving
-	Seen        string       // what stood at the path before the first intent
-	Generation  []Foundation // what it was climbed on; only Key and Fingerprint are set
+	Seen        string       // what was at the path before the first intent
+	Generation  []Foundation // what it was set up on; only Key and Fingerprint are set
 
-	SetUpUntil    hal.Instant // of Boot: the latest bound of climbs whose end is not known; 0 is none
-	TearDownUntil hal.Instant // of Boot: the same for descents
+	SetUpUntil    hal.Instant // of Boot: the latest bound of setups whose end is not known; 0 is none
+	TearDownUntil hal.Instant // of Boot: the same for teardowns
 	// AnsweredSetUp and AnsweredTearDown are the latest bounds, of Boot, of calls that were answered with an error: they
 	// have ended, as far as their actor can be trusted. 0 is none.
 	AnsweredSetUp, AnsweredTearDown hal.Instant

@@ -17,17 +17,17 @@ type Kind string
 type OnChange uint8
 
 const (
-	// OnChangeKeep: nothing; the value of the last climb stays in force until the rung is made anew.
+	// OnChangeKeep: nothing; the value of the last setup stays in force until the rung is made again.
 	OnChangeKeep OnChange = iota
-	// OnChangeRefresh: the climb is repeated on the standing rung.
+	// OnChangeRefresh: the setup is repeated on the rung that is up.
 	OnChangeRefresh
-	// OnChangeRebuild: what stands on the rung is descended, then the rung, then it is climbed; never under a live
+	// OnChangeRebuild: what stands on the rung is torn down, then the rung, then it is set up; never under a live
 	// container.
 	OnChangeRebuild
 	// OnChangeGrow: the rung is enlarged in place.
 	OnChangeGrow
-	// OnChangeVoid: as OnChangeRebuild, and for good: the rung is made anew even if the value that it was made with is
-	// wanted again. A rung of which the value is not known is made anew as well.
+	// OnChangeVoid: as OnChangeRebuild, and for good: the rung is made again even if the value that it was made with is
+	// wanted again. A rung of which the value is not known is made again as well.
 	OnChangeVoid
 )
 
@@ -35,7 +35,7 @@ func (c OnChange) String() string {
 	return [...]string{"keep", "refresh", "rebuild", "grow", "void"}[c]
 }
 
-// Param is one input of a climb. Values hold no secrets.
+// Param is one input of a setup. Values hold no secrets.
 type Param struct {
 	Name, Value string
 	OnChange    OnChange
@@ -46,9 +46,9 @@ type Fact struct{ Name, Value string }
 
 // Limits are the times of a rung's operations.
 type Limits struct {
-	SetUp    time.Duration // time-out of climb and refresh; 0 is none (class syscall: it ends when it ends)
-	TearDown time.Duration // time-out of descend
-	// Settle is Z: how long after its deadline a call without a known end may still act. Meaningful where a time-out
+	SetUp    time.Duration // time-out of setup and refresh; 0 is none (class syscall: it ends when it ends)
+	TearDown time.Duration // time-out of tear down
+	// LateWindow is Z: how long after its deadline a call without a known end may still act. Meaningful where a time-out
 	// exists.
 	LateWindow time.Duration
 	// ActsAfterReply: the operator says that the actor acts after an answer; then every answer that leaves the effect
@@ -62,11 +62,11 @@ type Rung struct {
 	Kind Kind
 	Pod  PodUID // the pod whose containers use it; "" for what pods share
 
-	Below []hal.Key // what it stands on, directly
+	Below []hal.Key // what it depends on, directly
 
 	Want []Param // sorted by name
 
-	// Awaits is why it may not climb yet, for people; "" if it may.
+	// Awaits is why it may not be set up yet, for people; "" if it may.
 	Awaits string
 
 	// Places are the paths that it makes its own. Rungs of one volume may share one (its vol_data.json); of two
@@ -77,9 +77,9 @@ type Rung struct {
 	Actor     string // the party that acts on a call: a CSI driver's name; "" is this agent
 	Exclusive string // the claim that lets no other rung of its Volume and Kind be up (ReadWriteOncePod); "" for none
 
-	Need int32 // how many of Below must be Present before it may climb; 0 is all
+	Need int32 // how many of Below must be Present before it may be set up; 0 is all
 	// Intent: its effects cannot all be listed by a start (an RPC, a daemon, a device), so they are announced in the
-	// journal first, and what stands at its path is looked at before that.
+	// journal first, and what is at its path is looked at before that.
 	Intent bool
 	Limits Limits
 }
@@ -92,7 +92,7 @@ const (
 	Unknown State = iota
 	// Absent: it is down. While its fence is open it may come back: then it is not Absent for good.
 	Absent
-	// Present: it is up, with the facts and the fingerprint of the last look.
+	// Present: it is up, with the facts and the fingerprint of the last inspection.
 	Present
 )
 

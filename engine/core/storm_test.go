@@ -34,7 +34,7 @@ func TestNoStorm(t *testing.T) {
 		"always late": {Outcome: hal.Done, Answer: core.Final, Instance: "i", Fingerprint: "m", RefreshBy: 1},
 	}
 	for name, reply := range replies {
-		for _, side := range []string{"publish climbs", "stage climbs", "publish descends", "stage descends"} {
+		for _, side := range []string{"publish is set up", "stage is set up", "publish is torn down", "stage is torn down"} {
 			if side[len(side)-5:] != "limbs" && reply.Outcome == hal.Done {
 				continue
 			}
@@ -44,7 +44,7 @@ func TestNoStorm(t *testing.T) {
 					each += answered
 				}
 				if reply.UndoFirst {
-					each *= 2 // a climb and its negation
+					each *= 2 // a setup and its undo
 				}
 				calls := sayFor(side, reply, time.Hour)
 				require.LessOrEqual(t, calls["publish"], 3*each, "three publishes: %v", calls)
@@ -77,7 +77,7 @@ func sayFor(side string, reply core.Result, d time.Duration) map[core.Kind]int {
 				if faulty {
 					calls[op.Kind]++
 				}
-				if faulty && op.Kind == kind && (op.Verb == core.TearDown) == (word == "descends") {
+				if faulty && op.Kind == kind && (op.Verb == core.TearDown) == (word == "is torn down") {
 					res = reply
 				}
 			}
@@ -89,7 +89,7 @@ func sayFor(side string, reply core.Result, d time.Duration) map[core.Kind]int {
 	for _, uid := range podNames {
 		step(core.Wanted{Pod: uid, Rungs: v.rungs(uid), Complete: true})
 	}
-	if word == "descends" {
+	if word == "is torn down" {
 		answer(false)
 		for _, uid := range podNames {
 			step(core.Unwanted{Pod: uid})

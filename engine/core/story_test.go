@@ -231,7 +231,7 @@ func (s *story) end(d *datadriven.TestData) {
 	s.step(core.Completed{Op: opArg(d), Result: res})
 }
 
-// finish ends what is in flight, oldest first, until nothing is. A look finds what core believes, a climb makes m and
+// finish ends what is in flight, oldest first, until nothing is. An inspection finds what core believes, a setup makes m and
 // its number.
 func (s *story) finish() {
 	for len(s.ops) > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A stage stands without a record, and the journal has no room for its ladder: the end of the climb that was not begun
-// writes no record, which might fit and would have the next climb ask for no room.
+// A stage stands without a record, and the journal has no room for its ladder: the end of the setup that was not begun
+// writes no record, which might fit and would have the next setup ask for no room.
 func TestATraceAsksForRoomAgain(t *testing.T) {
 	rungs := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}.rungs("p")
 	c := core.New(core.Start{Now: 1, Boot: "b", Orphans: rungs[1:]})

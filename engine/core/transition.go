@@ -6,7 +6,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Standing is how a rung stands when an event comes: its state, and whether Absent is for good.
+// StateClass is how a rung stands when an event comes: its state, and whether Absent is for good.
 type StateClass uint8
 
 const (
@@ -15,14 +15,14 @@ const (
 	ClassUnknown
 	// ClassAbsent: Absent, and no call may bring it up again.
 	ClassAbsent
-	// ClassAbsentInDoubt: Absent, and a call may still bring it up, or a second descent is due.
+	// ClassAbsentInDoubt: Absent, and a call may still bring it up, or a second teardown is due.
 	ClassAbsentInDoubt
 	ClassPresent
 
 	numStateClasses
 )
 
-// Happening is what an event is to one rung.
+// Input is what an event is to one rung.
 type Input uint8
 
 const (
@@ -55,7 +55,7 @@ const (
 	numInputs
 )
 
-// ends is the first happening of an operation's end, by verb; one for each outcome follows.
+// inputOfEnd is the first happening of an operation's end, by verb; one for each outcome follows.
 var inputOfEnd = [...]Input{
 	Inspect: InputInspectDone, SetUp: InputSetUpDone, Refresh: InputRefreshDone,
 	TearDown: InputTearDownDone,
@@ -109,7 +109,7 @@ func (t *Transition) UnmarshalText(text []byte) error {
 	return fmt.Errorf("core: %q is no transition", text)
 }
 
-// Meets calls f with the transition of each rung that Step(now, e) would be about. It changes nothing: those who
+// Classify calls f with the transition of each rung that Step(now, e) would be about. It changes nothing: those who
 // measure what a run has reached call it before the step.
 func (c *Core) Classify(now hal.Instant, e Event, f func(Transition)) {
 	rung := func(r *rung, on Input) { f(Transition{c.stateClass(r), on}) }

@@ -11,7 +11,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// crowd has pods want volumes of their own, each of the actor that its name begins with.
+// markConcurrent has pods want volumes of their own, each of the actor that its name begins with.
 type markConcurrent struct {
 	c    *core.Core
 	now  hal.Instant

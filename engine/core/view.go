@@ -31,14 +31,14 @@ type View struct {
 	Reason       string      // of the last end that was not Done
 	IsBlocked    bool        // that end said that repeating will not help, or containers keep another volume at its path
 	Child        string      // a helper of an earlier run
-	SetUpOpen    hal.Instant // bound of climbs without a known end, 0 for none
-	TearDownOpen hal.Instant // the same of descents
+	SetUpOpen    hal.Instant // bound of setups without a known end, 0 for none
+	TearDownOpen hal.Instant // the same of teardowns
 	Recorded     bool        // in the journal
 	Why          string      // the present decision's reason
 	IsWaiting    bool        // for an instant: Until
 	IsBackoff    bool        // what it waits for is its next attempt
 	Until        hal.Instant
-	IsRebuild    bool   // it must be made anew
+	IsRebuild    bool   // it must be made again
 	IsProvided   bool   // up, as wanted
 	IsGone       bool   // nothing of it is left, and no call may bring it back
 	Open         string // what call may still act on it, "" if none
@@ -93,7 +93,7 @@ func (c *Core) HasMounts() bool {
 	})
 }
 
-// Stands returns how a rung that is up was made, and its fingerprint. isBusy: it is operated on, or has changed since
+// PresentRung returns how a rung that is up was made, and its fingerprint. isBusy: it is operated on, or has changed since
 // the Step of that number, so that what was read meanwhile says nothing.
 func (c *Core) PresentRung(key hal.Key, since uint64) (made []Param, fingerprint string, isBusy, isUp bool) {
 	r := c.rungs[key]

@@ -52,8 +52,8 @@ func (r *rung) isVoid() bool {
 	})
 }
 
-// fails reports whether what a look has found is what r was, on a filesystem that has failed since: then it goes before
-// the next climb, which would bring up the same again, and nothing new is made upon it.
+// fails reports whether what an inspection has found is what r was, on a filesystem that has failed since: then it goes before
+// the next setup, which would bring up the same again, and nothing new is made upon it.
 func (c *Core) fails(r *rung, fingerprint string) bool {
 	if !hal.HasFailed(fingerprint, r.fingerprint) {
 		return false
@@ -65,7 +65,7 @@ func (c *Core) fails(r *rung, fingerprint string) bool {
 	return true
 }
 
-// failBelow takes what r stands on to be on a filesystem that has failed: r, which is a mount of the same one, shows
+// failBelow takes what r depends on to be on a filesystem that has failed: r, which is a mount of the same one, shows
 // it. A driver need not mount anything where it stages, so nothing else may show it.
 func (c *Core) failBelow(r *rung) {
 	for _, b := range c.below(r) {

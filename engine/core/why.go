@@ -53,21 +53,21 @@ var whyTexts = [...]string{
 	whyWanted:   "wanted",
 	whyUnknown:  "not known to be up",
 	whyRefresh:  "wants a refresh",
-	whyRebuild:  "must be made anew",
+	whyRebuild:  "must be made again",
 	whyRebuildHeld: "was made with another %s than is wanted now, and containers may run on it; volnode makes it " +
-		"anew once they have ended; delete " +
+		"again once they have ended; delete " +
 		"the pods that use it",
-	whyVoidHeld: "is of an earlier attachment of its volume, and containers may run on it; volnode makes it anew " +
+	whyVoidHeld: "is of an earlier attachment of its volume, and containers may run on it; volnode makes it again " +
 		"once they have ended; " +
 		"delete the pods that use it",
-	whyFailedHeld: "its filesystem has failed, and containers may run on it; volnode makes it anew once they have " +
+	whyFailedHeld: "its filesystem has failed, and containers may run on it; volnode makes it again once they have " +
 		"ended; delete the pods that " +
 		"use it",
 	whyAwaits:         "may not come up yet",
 	whyDenied:         "the driver holds something incompatible, and containers may run on it",
 	whyUnwanted:       "not wanted",
 	whyNotSynced:      "nothing is torn down before every source is synced",
-	whyInUse:          "%s stands on it",
+	whyInUse:          "%s depends on it",
 	whySibling:        "%s is of the same volume, and goes first",
 	whyAhead:          "%s is of the same volume, and comes first",
 	whyBelow:          "waits for %s",
@@ -77,7 +77,7 @@ var whyTexts = [...]string{
 	whySerial:         "waits for the operation on %s, its driver works on one call a volume",
 	whySetUpOpen:      "a call may still bring it up",
 	whyTearDownOpen:   "a call may still take it down",
-	whySecondTearDown: "taken down once more after the end of the last climb",
+	whySecondTearDown: "taken down once more after the end of the last setup",
 	whyDefers:         "waits for another to go down",
 	whyClaim:          "waits for %s, which may hold its exclusive claim",
 	whyPlace:          "waits until nothing of %s is left at its path",

@@ -32,7 +32,7 @@ type world struct {
 	inflight map[hal.OpID]*flying
 	pending  []*abandoned
 	children map[hal.Key]*flying
-	left     map[hal.Key]bool // by a descent, or it may be: it is to go before the next climb
+	left     map[hal.Key]bool // by a teardown, or it may be: it is to go before the next setup
 	lives    map[string]int
 	pods     map[core.PodUID]*podModel
 	volumes  map[string]*volume
@@ -204,7 +204,7 @@ func (w *world) reply(t *rapid.T, id hal.OpID) core.Result {
 		res.Blocked = w.chance(t, 3, "blocked")
 	case "denied":
 		res.Outcome, res.BelowUnknown = hal.NotDone, f.Verb != core.TearDown
-	case "exists": // something incompatible, or what a descent has left
+	case "exists": // something incompatible, or what a teardown has left
 		res.Outcome, res.UndoFirst = hal.Unknown, true
 		w.left[f.Key] = w.left[f.Key] || f.Verb == core.TearDown
 	case "status":

@@ -27,7 +27,7 @@ const (
 	dirMode  = 0o700
 	// spareSize is the room that is kept for the log on its disk, in bytes: who fills the disk is deleted all the same.
 	spareSize = 64 << 10
-	// settles is how long after a write another change shows at another time, see hal.Info.Changed, and some more.
+	// mtimeSlack is how long after a write another change shows at another time, see hal.Info.Changed, and some more.
 	mtimeSlack = 3 * time.Second
 	// unwatched is how long what the file says may go without being compared, which reads all of it, while it is
 	// written on: a write that takes longer is compared at its end, and writes that follow each other are not each.
@@ -67,7 +67,7 @@ type Log struct {
 // File is the log below dir, volnode's own directory.
 func File(dir string) string { return dir + "/deletions.log" }
 
-// Open finds the end of the log, and returns what it says, oldest first. A log that can't be read is begun anew: it
+// Open finds the end of the log, and returns what it says, oldest first. A log that can't be read is begun again: it
 // keeps no start from going on.
 func Open(h *hal.Host, c hal.Call, dir string) (*Log, []Entry) {
 	l := &Log{dir: dir}

@@ -164,7 +164,7 @@ func TestFailedSyncIsNotRepeated(t *testing.T) {
 	require.Equal(t, []core.Record{stage(1), stage(2), stage(3)}, loaded.Records)
 }
 
-// On a full disk descents go on, volumes are not begun, and a start keeps the spare.
+// On a full disk teardowns go on, volumes are not begun, and a start keeps the spare.
 func TestFullDisk(t *testing.T) {
 	d := newDisk()
 	j, _ := openOn(t, d, testSize)

@@ -117,7 +117,7 @@ func (j *Journal) Refusal() string {
 
 // Admit returns the keys of those lines that are refused: first records for which there is no room, where
 // no ladder below has any left. Lines count in their order. A line that replaces or drops a record, and the first
-// line of a descent, is never refused.
+// line of a teardown, is never refused.
 func (j *Journal) Admit(lines []core.Line) []hal.Key {
 	return j.ledger.refused(lines, capacityOf(j.size), j.spare)
 }
@@ -251,7 +251,7 @@ func (j *Journal) snapshot() []byte {
 	return sealFrame(b, at, of)
 }
 
-// Settle takes back a batch that was written. After an error its lines are in the journal's memory and go with the
+// LateWindow takes back a batch that was written. After an error its lines are in the journal's memory and go with the
 // next batch; until one succeeds nothing of them may be acted on.
 func (j *Journal) LateWindow(b *Batch) error {
 	if b != &j.batch || !j.pending {

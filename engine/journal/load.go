@@ -280,7 +280,7 @@ func (j *Journal) inspectReplaced(h *hal.Host, c hal.Call, generations []uint64)
 }
 
 // refill enters what was read in the ledger, each record after those it stands on, so that it finds its ladder. Their
-// ages do not tell: who stands on what was made anew is older, and what has never been up has no age.
+// ages do not tell: who stands on what was made again is older, and what has never been up has no age.
 func (j *Journal) refill(found content) {
 	isIn := make(map[hal.Key]bool, len(found))
 	var enter func(key hal.Key)

@@ -150,7 +150,7 @@ func (t *trial) admit(l *core.Line, open bool) bool {
 		as := ladder{on.room, on.used + t.added[on]}
 		need = as.grow(worst)
 	}
-	// A descent is never refused: for those whose first record it is, the slack of a file is there.
+	// A teardown is never refused: for those whose first record it is, the slack of a file is there.
 	if need > 0 && (need > t.free || !open) && l.Record.Phase != core.Leaving {
 		return false
 	}

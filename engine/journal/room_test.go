@@ -75,7 +75,7 @@ func TestRoomOutlivesARestart(t *testing.T) {
 		require.Equal(t, []hal.Key{"stage/v3"}, j.Admit([]core.Line{first(3)}))
 		require.Empty(t, j.Admit([]core.Line{put(publish(1, 1)), put(publish(2, 2))}))
 	}
-	// What was never up has no age, and what it stands on may have been made anew since it came.
+	// What was never up has no age, and what it depends on may have been made again since it came.
 	for _, age := range []uint64{0, stage(2).Seq - 1, stage(2).Seq + 1} {
 		member := publish(2, 2)
 		member.Seq = age
@@ -118,7 +118,7 @@ func TestRoomOfSeveralLadders(t *testing.T) {
 	member.Rung.Below = []hal.Key{"nothing/that/is/recorded", stage(1).Rung.Key, stage(2).Rung.Key}
 	worst := int64(WorstSize(member))
 	for what, c := range map[string]struct {
-		rooms [2]int64 // of what it stands on; 0 stands alone
+		rooms [2]int64 // of what it depends on; 0 stands alone
 		joins int      // 0 is neither
 		costs int64
 	}{
@@ -144,7 +144,7 @@ func TestRoomOfSeveralLadders(t *testing.T) {
 	}
 }
 
-// A descent is never refused, and never fails for want of space: not with every record at its worst size, and not if
+// A teardown is never refused, and never fails for want of space: not with every record at its worst size, and not if
 // records outgrow it.
 func TestADescentFits(t *testing.T) {
 	for _, outgrown := range []int{0, 4000} {

@@ -25,8 +25,8 @@ func (d Damage) String() string { return fmt.Sprintf("%s at offset %d: %s", d.Fi
 type hole struct {
 	start, end int
 	last       uint64 // number of the last batch before it
-	snapshot   bool   // part of the snapshot may have stood there
-	lines      bool   // lines may have stood there
+	snapshot   bool   // part of the snapshot may have was there
+	lines      bool   // lines may have was there
 	tail       bool   // no frame follows
 }
 

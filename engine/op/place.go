@@ -23,7 +23,7 @@ type Seen struct {
 	Born   int64 // see [hal.Info]
 }
 
-// Look tells what is at path. A path whose parents are missing has nothing. An error means that nothing is known: never
+// Inspect tells what is at path. A path whose parents are missing has nothing. An error means that nothing is known: never
 // that nothing is there.
 func Inspect(h *hal.Host, c hal.Call, path string) (Seen, error) {
 	stack, err := h.Mounts.At(c, path)

@@ -12,7 +12,7 @@ import (
 const ParentMode = 0o750
 
 // Mkdirs makes the directory dir with mode, and what is missing above it with [ParentMode]. The nearest directory that
-// exists is tried first, so the root directory itself is never made anew unless it is missing.
+// exists is tried first, so the root directory itself is never made again unless it is missing.
 func Mkdirs(h *hal.Host, c hal.Call, dir string, mode uint32) error {
 	missing := make([]string, 0, 8)
 	modeOf := func(at string) uint32 {
@@ -116,7 +116,7 @@ func Prune(h *hal.Host, c hal.Call, dir, stop string) (stays string, err error) 
 	switch err := h.Files.Sync(c, at); {
 	case err == nil, hal.Is(err, syscall.ENOENT), hal.Is(err, syscall.EXDEV), hal.Is(err, syscall.EISDIR),
 		hal.Is(err, syscall.ENOTDIR):
-		return at, nil // it has gone, or a mount stands on it: then nothing was removed from it
+		return at, nil // it has gone, or a mount depends on it: then nothing was removed from it
 	default:
 		return at, err
 	}

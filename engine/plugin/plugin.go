@@ -17,11 +17,11 @@ import (
 
 // Verbs move the rungs of one kind. A verb is blocking code over the Host, read from top to bottom: look, act, look
 // again, return what came of it. Running it twice has the effect of running it once. It never retries, logs or sleeps.
-// Refresh is Climb on a standing rung.
+// Refresh is Setup on a rung that is up.
 type Verbs struct {
 	SetUp    func(h *hal.Host, op core.Op) core.Result
 	TearDown func(h *hal.Host, op core.Op) core.Result
-	// Look ends Done with the fingerprint of what is there ("" for nothing), or NotDone if it can't tell.
+	// Inspect ends Done with the fingerprint of what is there ("" for nothing), or NotDone if it can't tell.
 	Inspect func(h *hal.Host, op core.Op) core.Result
 }
 

@@ -6,5 +6,5 @@
 // [Sequence] makes random scripts, for which the histories of two backends are compared.
 //
 //	go run ./hal/haltest/conform            # both backends against the golden file and against each other; needs root
-//	go run ./hal/haltest/conform -rewrite   # records the golden file anew, from Linux
+//	go run ./hal/haltest/conform -rewrite   # records the golden file again, from Linux
 package haltest

@@ -131,7 +131,7 @@ func TestBindTakesWhatIsThere(t *testing.T) {
 	sameAsCopied(t, h, root, root, "the root directory itself")
 	require.NoError(t, os.Rename(filepath.Join(root, "source"), filepath.Join(root, "renamed")))
 	require.NoError(t, os.MkdirAll(sub, 0o755))
-	sameAsCopied(t, h, root, sub, "made anew")
+	sameAsCopied(t, h, root, sub, "made again")
 	sameAsCopied(t, h, root, filepath.Join(root, "renamed/sub"), "renamed")
 	h.mounts.crowded.close()
 	sameAsCopied(t, h, root, sub, "after the end")

@@ -235,7 +235,7 @@ func reserve(file *os.File, size int64) error {
 	return nil
 }
 
-// NB: Sync opens the file anew. The kernel reports a write-back error that nobody has seen to the next fsync(2) of any
+// NB: Sync opens the file again. The kernel reports a write-back error that nobody has seen to the next fsync(2) of any
 // descriptor, unless the inode was evicted from memory in between.
 func (f *files) Sync(c hal.Call, path string) error {
 	return f.host.within(c, hal.ClassFile, "sync", path, func() error {

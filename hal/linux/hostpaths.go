@@ -78,7 +78,7 @@ type finder struct {
 	isCached bool
 }
 
-// standing is where a file lies.
+// located is where a file lies.
 type located struct {
 	file   hal.FileType
 	path   string     // of its name, links followed
@@ -144,7 +144,7 @@ func relative(dir, path string) (string, bool) {
 	return strings.CutPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// stand tells where path leads to.
+// locate tells where path leads to.
 func (f *finder) locate(path string) (located, error) {
 	how, flags := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC}, unix.AT_EMPTY_PATH
 	if f.isCached {

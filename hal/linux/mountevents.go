@@ -13,7 +13,7 @@ import (
 // tableNotices wakes the runtime's poller whenever the mount table has changed.
 //
 // It is an epoll(7) set within the poller's own, so that a change told by both is one wake-up as a rule. Nobody calls
-// epoll_wait(2) on it: the poller's look at mountinfo takes the POLLPRI away, and a second look would find nothing.
+// epoll_wait(2) on it: the poller's look at mountinfo takes the POLLPRI away, and a second inspection would find nothing.
 type tableNotices struct {
 	set  *os.File
 	info int // /proc/self/mountinfo, -1 without

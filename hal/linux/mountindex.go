@@ -21,10 +21,10 @@ import (
 //
 // It is filled by one reading of the table, and kept by mount events (fanotify(7), FAN_REPORT_MNT). The kernel queues
 // an event before the call that made the change returns. So who empties the queue before it looks sees each change
-// that had ended when it asked. An overflow has all read anew.
+// that had ended when it asked. An overflow has all read again.
 //
 // Without events (before Linux 6.15, or where they are refused) a poll of /proc/self/mountinfo says whether anything
-// has changed, and then all is read anew. One reading serves all who asked before it began.
+// has changed, and then all is read again. One reading serves all who asked before it began.
 type mountIndex struct {
 	// openEvents opens a queue of mount events, or says why there is none.
 	openEvents func() (queue int, err error)
@@ -250,7 +250,7 @@ func (x *mountIndex) renamed(path string) {
 	}
 }
 
-// lies tells which mounts stand at a path and below it, of those that are cared about, as the index has it.
+// lies tells which mounts are at a path and below it, of those that are cared about, as the index has it.
 func (x *mountIndex) lies(path string, cares func(path string) bool) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -311,7 +311,7 @@ func (x *mountIndex) readAll() ([]hal.Mount, error) {
 	return table, nil
 }
 
-// replace makes the index anew.
+// replace makes the index again.
 func (x *mountIndex) replace(table []hal.Mount) {
 	x.root, x.stands, x.table = &mountPoint{}, make(map[hal.MountID]*mountPoint, len(table)), nil
 	if x.events < 0 {
@@ -386,7 +386,7 @@ func (x *mountIndex) apply(r *reader, e mountEvent) (paths []string, ids []hal.M
 		return nil, nil, errOverflow
 	}
 	ids = []hal.MountID{e.id}
-	if from := x.stands[e.id]; e.isAttach && from != nil { // it was moved, and what stands below it with it
+	if from := x.stands[e.id]; e.isAttach && from != nil { // it was moved, and what is below it with it
 		ids = from.all(nil)
 	}
 	for _, id := range ids {

@@ -323,7 +323,7 @@ func TestWhatWasSeenIsToldWhenItGoes(t *testing.T) {
 				require.Contains(t, told, disk)
 
 				told = nil
-				x.saw([]hal.Mount{stack[1]}) // the look took long, and it has gone meanwhile
+				x.saw([]hal.Mount{stack[1]}) // the inspection took long, and it has gone meanwhile
 				if name != "mountinfo" {
 					require.Contains(t, told, disk)
 				}

@@ -58,7 +58,7 @@ func TestRegistration(t *testing.T) {
 	require.Equal(t, hal.PluginInfo{
 		Type: "CSIPlugin", Name: "d", Endpoint: "/csi/csi.sock", Versions: []string{"1.0.0"}, Socket: info.Socket,
 	}, info)
-	err = r.Notify(soon, socket, "of a socket that stood there before", false, "because")
+	err = r.Notify(soon, socket, "of a socket that was there before", false, "because")
 	require.ErrorIs(t, err, unix.ESTALE)
 	require.Equal(t, hal.ReplyNever, requireHALError(t, err).Reply)
 	require.Empty(t, plugin.told)

@@ -58,7 +58,7 @@ func (h *Host) home(path string, a access) (dir, rest string, err error) {
 }
 
 // openHome opens the allowed directory itself. Its own path may lead through mounts, not through links. It is opened
-// anew for each call: a directory that was mounted over since is then the one that everybody else sees at this path,
+// again for each call: a directory that was mounted over since is then the one that everybody else sees at this path,
 // too.
 func openHome(dir string) (int, error) {
 	return openat2(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY, 0, withoutLinks)

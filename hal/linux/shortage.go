@@ -10,7 +10,7 @@ import (
 )
 
 // shortage is why not all can be watched that should be: limits of inotify(7). What is not watched is looked at every
-// rescanEvery, so a change is noticed late, and each look tries again to watch. A person has to raise the limit.
+// rescanEvery, so a change is noticed late, and each inspection tries again to watch. A person has to raise the limit.
 type shortage struct {
 	tell func(why string) // may be nil
 

@@ -64,7 +64,7 @@ func shortRole(args []string) {
 		}
 	}
 	notices := func(path string) {
-		for range 5 { // each look tries to watch again
+		for range 5 { // each inspection tries to watch again
 			for range len(news) {
 				<-news
 			}

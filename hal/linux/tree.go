@@ -251,7 +251,7 @@ func bornAt(st *unix.Statx_t) int64 {
 	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
 }
 
-// statAt looks at name without stepping onto a mount that stands there: then EXDEV. (statx(2) would step onto it, and
+// statAt looks at name without stepping onto a mount that is there: then EXDEV. (statx(2) would step onto it, and
 // with some filesystems, 9p for one, even that asks the server.)
 func statAt(dir int, name string) (hal.Info, error) {
 	fd, err := openat2(dir, name, unix.O_PATH|unix.O_NOFOLLOW, 0, resolveBelow)

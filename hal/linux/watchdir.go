@@ -110,7 +110,7 @@ type sockets struct {
 
 // directories makes dir if missing and returns it, what lies below it, and what holds it.
 func (s *sockets) directories() []string {
-	_ = os.MkdirAll(s.dir, 0o750) // if that fails the next look tries again, and what is not there is not told
+	_ = os.MkdirAll(s.dir, 0o750) // if that fails the next inspection tries again, and what is not there is not told
 	dirs := existing(s.dir)
 	s.walk(func(path string, info fs.FileInfo) {
 		if info.IsDir() && path != s.dir {
@@ -154,7 +154,7 @@ func (s *sockets) scan() {
 		seen[path] = true
 		problem, known := socketProblem(path, info)
 		if !known {
-			return // the next look tells; a descriptor that can't be had is no fault of the socket's
+			return // the next inspection tells; a descriptor that can't be had is no fault of the socket's
 		}
 		now := stateOfName(info)
 		now.problem = problem
@@ -182,7 +182,7 @@ func (s *sockets) scan() {
 	}
 }
 
-// socketProblem says why what stands at path is not taken for a registration socket, "" if it is; not known if it can't
+// socketProblem says why what is at path is not taken for a registration socket, "" if it is; not known if it can't
 // be looked at now.
 func socketProblem(path string, info fs.FileInfo) (problem string, known bool) {
 	if info.Mode()&fs.ModeSymlink != 0 {

@@ -147,9 +147,9 @@ func (h *Host) pause(d time.Duration) {
 // follower looks at a directory, whenever something may have changed in it, until the host is closed.
 type follower struct {
 	watches *watches
-	// watch returns the directories to watch. It is asked before each look, since which exist changes.
+	// watch returns the directories to watch. It is asked before each inspection, since which exist changes.
 	watch func() []string
-	// look looks. noticed is false for a look made without a notice.
+	// look looks. noticed is false for an inspection made without a notice.
 	look func(noticed bool)
 	// cares reports whether a notice about path is worth a look.
 	cares func(path string) bool
@@ -169,7 +169,7 @@ func (f *follower) run() {
 			_ = notify.Close()
 		}
 	}()
-	noticed := true // the first look counts as one: the start is a change
+	noticed := true // the first inspection counts as one: the start is a change
 	for {
 		var err error
 		if notify.Events == nil {
@@ -216,7 +216,7 @@ func (f *follower) wait(notify *fsnotify.Watcher, ticker *time.Ticker, stop <-ch
 	}
 }
 
-// Notices come one by one, and one look serves all that come together: those up to a silence, but not for longer than
+// Notices come one by one, and one inspection serves all that come together: those up to a silence, but not for longer than
 // drainMost.
 const (
 	drainSilence = 50 * time.Millisecond
@@ -232,7 +232,7 @@ func (f *follower) drain(notify *fsnotify.Watcher, stop <-chan struct{}) {
 	for {
 		select {
 		case <-notify.Events:
-		case <-notify.Errors: //nolint:errcheck // the look that follows is for whatever it says
+		case <-notify.Errors: //nolint:errcheck // the inspection that follows is for whatever it says
 		case <-silence.C:
 			return
 		case <-end.C:

@@ -204,7 +204,7 @@ func (q *nameQueue) rescan() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := contentsOf(q.dir)
-	q.drain() // behind the look: what it has seen is told by now
+	q.drain() // behind the inspection: what it has seen is told by now
 	isOther := q.isAsked && q.watched != where(q.dir)
 	untold := func(name string) {
 		isOther = true

@@ -248,7 +248,7 @@ func (p *places) event(buf []byte) (rest []byte) {
 	return buf[size:]
 }
 
-// rescan looks at all paths. The look is at the local filesystem of the root directory, as that of each start.
+// rescan looks at all paths. The inspection is at the local filesystem of the root directory, as that of each start.
 func (p *places) rescan() {
 	p.mu.Lock()
 	all := maps.Clone(p.all)
@@ -261,7 +261,7 @@ func (p *places) rescan() {
 	}
 }
 
-// inode is what stands at a path, mounts included, or why that is not known.
+// inode is what is at a path, mounts included, or why that is not known.
 type inode struct {
 	number uint64
 	born   int64

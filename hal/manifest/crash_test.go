@@ -96,7 +96,7 @@ func (e edit) put(w *world, side int) {
 
 // Somebody edits several files, and the power is cut at any moment of what the agent writes down then: names that it
 // has not synced are lost, or not. A file may be bad in any way when it starts again: no pod is missed that was wanted
-// before and is wanted now, and at last all is served as it stands there.
+// before and is wanted now, and at last all is served as it is there.
 func TestWhoeverIsWantedOutlastsADeathAmidAnEdit(t *testing.T) {
 	bad := map[string]func(w *world, name string){
 		"good":       func(*world, string) {},

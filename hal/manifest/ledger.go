@@ -15,7 +15,7 @@ import (
 // This file is the ledger: which files count, and where each was seen last. It is lines of JSON. The first tells of all
 // files, and comes into its place by a rename. Each further line is what one reading has changed, appended and synced
 // before that counts. So a change costs one line, however many files there are. Once the lines behind the first are
-// longer than that, or a line is half as long, all is written anew, as it is by the first change of each run: a run
+// longer than that, or a line is half as long, all is written again, as it is by the first change of each run: a run
 // adds nothing to what a power cut may have torn.
 //
 // A power cut may tear the last line, and no other: each line is durable before the next is written, and after an error
@@ -63,7 +63,7 @@ func (e entry) was() dirID {
 
 // ledgerLine is a line of the ledger.
 type ledgerLine struct {
-	// Blind: what an earlier run without a ledger knew is not known in full. It is told anew by each line.
+	// Blind: what an earlier run without a ledger knew is not known in full. It is told again by each line.
 	Blind bool             `json:"blind,omitempty"`
 	Files map[string]entry `json:"files"`
 	// in a further line: files of lines before that do not count any more
@@ -218,7 +218,7 @@ func (r reader) lists(f *finding) bool {
 	return true
 }
 
-// writes changes the ledger on the disk: by a line, which tells of the difference, or it is written anew.
+// writes changes the ledger on the disk: by a line, which tells of the difference, or it is written again.
 func (r reader) writes(now *book, l ledgerLine) error {
 	at := path.Join(r.o.CacheDir, ledger)
 	line, err := json.Marshal(l)

@@ -178,7 +178,7 @@ func TestTheFirstChangeOfARunWritesTheLedgerAnew(t *testing.T) {
 	}
 }
 
-// Somebody removes the ledger while the agent runs: the next change has it written anew.
+// Somebody removes the ledger while the agent runs: the next change has it written again.
 func TestALedgerThatIsRemovedIsWrittenAnew(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).start().put("b.yaml", pod("b")).pass(5 * second)
 	delete(w.names, cache+"/"+ledger)

@@ -187,7 +187,7 @@ func (c *Cluster) missesOurs() {
 	})
 }
 
-// looked ends a look that has missed nothing.
+// looked ends an inspection that has missed nothing.
 func (c *Cluster) looked(isVague bool) {
 	c.reading, c.isVague = false, isVague
 	switch {

@@ -42,7 +42,7 @@ import (
 const Source hal.Source = "manifest"
 
 const (
-	// settle is how long after a notice a reading begins, and how far apart the two readings are that must agree.
+	// debounce is how long after a notice a reading begins, and how far apart the two readings are that must agree.
 	debounce = 200 * time.Millisecond
 	// again is when what could not be read is tried once more: nobody tells of the end of an I/O error.
 	again = 10 * time.Second

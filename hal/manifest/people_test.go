@@ -468,7 +468,7 @@ func TestABadFileIsGoneOnceTwoReadingsAgree(t *testing.T) {
 	w.rm("a.yaml").pass(second)
 	require.Empty(t, w.changes(), "it may have been moved there")
 
-	w.rm("bad.yaml").pass(debounce + time.Millisecond) // as an editor does that writes it anew
+	w.rm("bad.yaml").pass(debounce + time.Millisecond) // as an editor does that writes it again
 	require.Empty(t, w.events)
 	require.Empty(t, w.changes())
 	w.put("bad.yaml", pod("a")).pass(second)

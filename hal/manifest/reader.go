@@ -40,7 +40,7 @@ type reader struct {
 	ours     question // about the cache directory
 	isWhole  bool     // it looks at everything
 	isVague  bool     // it looks for all that is to be in the cache directory
-	asked    hal.Info // the ledger as it was written before the last look
+	asked    hal.Info // the ledger as it was written before the last inspection
 	compares bool     // what the ledger says is compared
 	lost     []string // what is to be there and is not
 }
@@ -217,7 +217,7 @@ func (r reader) unnamed(f *finding) (uids []string) {
 	return uids
 }
 
-// stands says which directory stands there. A problem is one of the directory itself: then nothing is known of what it
+// stands says which directory is there. A problem is one of the directory itself: then nothing is known of what it
 // holds.
 func (r reader) stands() (here dirID, problem string) {
 	info, err := r.h.Tree.Stat(r.call, r.o.Dir)

@@ -26,7 +26,7 @@ type reading struct {
 	isOldEnough bool        // it was read again later than that, when a change could not have the same time any more
 }
 
-// settles is how long after the first reading of a file a change of it must show another time: two seconds is the
+// mtimeSlack is how long after the first reading of a file a change of it must show another time: two seconds is the
 // coarsest clock of a filesystem (FAT).
 const mtimeSlack = 3 * time.Second
 

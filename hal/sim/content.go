@@ -31,7 +31,7 @@ type sectorUndo struct {
 }
 
 // write puts data at offset, noting what was there. What is noted is not written to: a logged write makes a sector
-// anew.
+// again.
 func (c *content) write(offset int64, data []byte, at hal.Instant, grows uint64, logged bool, from *slabs) {
 	if len(data) == 0 {
 		return

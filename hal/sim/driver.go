@@ -166,7 +166,7 @@ const (
 	Busy             // calls with effects are answered with plain errors, and nothing is done
 	Partly           // the same, and a part of it is done
 	Wholly           // the same, and all of it is done
-	Spoils           // with each publish the filesystem of the volume turns read-only, until it is staged anew
+	Spoils           // with each publish the filesystem of the volume turns read-only, until it is staged again
 	Loses            // what it has published is unmounted again a moment later
 )
 
@@ -244,7 +244,7 @@ func (d *driver) startIn(wait time.Duration) {
 	})
 }
 
-// start begins a life of the driver: its endpoint stands at once. Its registrar starts, too, unless it has lived on.
+// start begins a life of the driver: its endpoint is at once. Its registrar starts, too, unless it has lived on.
 func (d *driver) start() {
 	w := d.w
 	if d.up || w.off {

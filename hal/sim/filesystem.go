@@ -365,7 +365,7 @@ func clean(path string) bool {
 	}
 }
 
-// open resolves a path below the agent's root directory to what stands there, not over a mount and not through a link.
+// open resolves a path below the agent's root directory to what is there, not over a mount and not through a link.
 func (w *World) open(path string) (location, syscall.Errno) {
 	dir, name, errno := w.beneath(path)
 	if errno != 0 || name == "" {

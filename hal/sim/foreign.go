@@ -50,7 +50,7 @@ func (w *World) MountForeign(path string) syscall.Errno {
 // it, or keep it busy.
 //
 // A driver that does not look before it binds would pass on what others did to the staging path, and no agent could
-// tell: there, nobody meddles. Raw block volumes are left alone too: what stands at their paths are device files. What
+// tell: there, nobody meddles. Raw block volumes are left alone too: what is at their paths are device files. What
 // a driver leaves mounted could not be told from another's.
 func (d *driver) meddle(v *volume, path string, isStage bool) {
 	w := d.w

@@ -58,14 +58,14 @@ func (d *driver) disconnect() {
 	d.conns, d.hidden = nil, nil
 }
 
-// isBroken says whether a mount whose filesystem is gone, as drivers see it, stands at path. That a device is dead they
+// isBroken says whether a mount whose filesystem is gone, as drivers see it, is at path. That a device is dead they
 // don't see.
 func (w *World) isBroken(path string) bool {
 	stack := w.mounts.stack(path)
 	return len(stack) > 0 && stack[len(stack)-1].isDead() && !stack[len(stack)-1].conn.isDisk
 }
 
-// mend takes the mount of a filesystem that is gone off a path, as drivers do before they mount there anew.
+// mend takes the mount of a filesystem that is gone off a path, as drivers do before they mount there again.
 func (d *driver) mend(r *rpc, path string) syscall.Errno {
 	if !d.w.isBroken(path) {
 		return 0

@@ -79,7 +79,7 @@ func (h *host) ask(at *callSite, c hal.Call, driver, endpoint string, q request)
 		return result{}, k.never(q.method, syscall.ESTALE)
 	}
 	if own != nil && own.process != d.process {
-		return result{}, k.never(q.method, 0) // another process answers there: it has to be connected to anew
+		return result{}, k.never(q.method, 0) // another process answers there: it has to be connected to again
 	}
 	refusal := k.fault == Refused
 	if refusal && (k.subject.hash+uint64(k.subject.nth))&1 == 0 {

@@ -106,7 +106,7 @@ func (d *driver) takes(v *volume, path string) bool {
 	return !d.w.isBroken(path) && (d.w.shows(v, path) != nil || d.is.Credulous && len(d.w.mounts.stack(path)) > 0)
 }
 
-// isTaken says whether somebody else's mount stands at path: a driver does not mount over it.
+// isTaken says whether somebody else's mount is at path: a driver does not mount over it.
 func (d *driver) isTaken(path string) bool {
 	stack := d.w.mounts.stack(path)
 	return len(stack) > 0 && stack[len(stack)-1].isForeign

@@ -85,7 +85,7 @@ const (
 	ObjectMerged
 	// ObjectCrossed: an object arrives before the notice that another one of its name, or of its uid, is gone.
 	ObjectCrossed
-	// WatchBreaks: nothing of the cluster arrives for up to minutes; then all of it is listed anew.
+	// WatchBreaks: nothing of the cluster arrives for up to minutes; then all of it is listed again.
 	WatchBreaks
 	// KindFails: objects of one kind can't be read for up to minutes, which the source says.
 	KindFails
@@ -124,7 +124,7 @@ const (
 	// ServerSilent: the server of a network filesystem does not answer for up to minutes; what touches a mount of it
 	// waits in the kernel.
 	ServerSilent
-	// ServerStale: it exports the filesystem anew: the mounts that there are answer ESTALE.
+	// ServerStale: it exports the filesystem again: the mounts that there are answer ESTALE.
 	ServerStale
 	// DriverHides: for a life of a driver, what it mounts stays in its own mount namespace.
 	DriverHides

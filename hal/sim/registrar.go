@@ -145,7 +145,7 @@ func (d *driver) loseSocket() {
 	}
 }
 
-// FindSocket makes the registration socket of a driver's registrar that lives anew, as a registrar does when it is
+// FindSocket makes the registration socket of a driver's registrar that lives again, as a registrar does when it is
 // started again.
 func (w *World) FindSocket(name string) {
 	if d := w.mustDriver(name); d.hasRegistrar {

@@ -11,7 +11,7 @@ import (
 // that instants are rounded up to milliseconds.
 const lastMoment = 2 * time.Millisecond
 
-// Settle is how long after its deadline a call may still act: the simulator's Z.
+// LateWindow is how long after its deadline a call may still act: the simulator's Z.
 const LateWindow = 120 * time.Second
 
 // rpcState is how far an RPC has got.

@@ -10,7 +10,7 @@ import (
 
 // This file is filesystems that a server elsewhere serves (NFS). While the server is silent, whatever steps into a
 // mount of it, or unmounts one, sits in the kernel until it answers (nfs(5), hard). When the server exports the same
-// files anew, the mounts that there are answer ESTALE for good; they can be unmounted, and what is mounted from then on
+// files again, the mounts that there are answer ESTALE for good; they can be unmounted, and what is mounted from then on
 // is sound. A look at the mount table, or at a mount's root with AT_STATX_DONT_SYNC, asks no server.
 
 // share is what a server exports.
@@ -120,7 +120,7 @@ func (w *World) SilenceServer(driver, handle string, d time.Duration) bool {
 	return s != nil
 }
 
-// ExportAnew has the server of a volume export it anew: what is mounted of it is stale. It reports whether it has one.
+// ExportAnew has the server of a volume export it again: what is mounted of it is stale. It reports whether it has one.
 func (w *World) ExportAnew(driver, handle string) bool {
 	s := w.shareOf(driver, handle)
 	if s != nil {
@@ -196,7 +196,7 @@ func (r *rpc) hung(f func()) bool {
 }
 
 // troubles draws what becomes of the server of a volume that was just mounted: it says nothing for a while, or exports
-// the volume anew.
+// the volume again.
 //
 // A call that is under way, and acts after that, could replace a mount that is stale, and no agent could tell: then the
 // server does not.

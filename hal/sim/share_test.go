@@ -100,7 +100,7 @@ func TestAStaleMountAnswersNothingAndIsUnmounted(t *testing.T) {
 	require.True(t, v.IsDead())
 	require.Equal(t, before, k.w.MountsAt(root + "/s")[0], "the mount table shows no difference")
 	k.code(hal.CodeFailedPrecondition, k.publishAt("/p/y"))
-	require.NoError(t, k.stage(), "mounted anew")
+	require.NoError(t, k.stage(), "mounted again")
 	require.NotEqual(t, before.Device, k.w.MountsAt(root + "/s")[0].Device)
 	require.NoError(t, k.publishAt("/p/y"))
 	fresh, errno := k.w.OpenView(root + "/p/y")

@@ -250,14 +250,14 @@ func (w *World) outageOf(kind string) *outage {
 }
 
 // BreakWatch keeps all news from the agent's watch for a while, or those of one kind ("pods", "persistent volumes",
-// "claims", "drivers"): then the source says so. At the end all is listed anew.
+// "claims", "drivers"): then the source says so. At the end all is listed again.
 func (w *World) BreakWatch(kind string, lasts time.Duration) {
 	if inc := w.cluster.watcher; inc != nil && !inc.dead {
 		w.breaks(inc, kind, lasts)
 	}
 }
 
-// breaks begins an outage. At its end all that it kept back is listed anew: only the last state of each object is told.
+// breaks begins an outage. At its end all that it kept back is listed again: only the last state of each object is told.
 func (w *World) breaks(inc *incarnation, kind string, lasts time.Duration) {
 	o := &outage{kind}
 	w.cluster.outages = append(w.cluster.outages, o)

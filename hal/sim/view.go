@@ -7,7 +7,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// View is what a container sees of a volume: a copy of what stood at a path when the container started, in a mount
+// View is what a container sees of a volume: a copy of what was at a path when the container started, in a mount
 // namespace of its own. What becomes of the mount at that path does not reach it, and it keeps no mount of the agent's
 // namespace busy (mount_namespaces(7), private propagation).
 type View struct {

@@ -180,7 +180,7 @@ func dirChanged[Path string | []byte](w *World, inc *incarnation, dir Path, name
 	}
 }
 
-// socketNotice tells of what stands at path when the notice arrives.
+// socketNotice tells of what is at path when the notice arrives.
 func (w *World) socketNotice(inc *incarnation, s socketWatch, path string) {
 	w.notify(inc, siteSockets, path, func() { s.f(w.socketAt(path)) })
 }

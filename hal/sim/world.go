@@ -19,7 +19,7 @@ type Config struct {
 	Keep  bool // keep the trace's records, not only its hash
 
 	RootDir string // the agent's root directory; default /var/lib/volnode
-	// MoreDir is one more directory of the agent, below RootDir: that of manifests. A mount may stand on it.
+	// MoreDir is one more directory of the agent, below RootDir: that of manifests. A mount may depend on it.
 	MoreDir string
 	Source  hal.Source // of the cluster's objects; default "manifest"
 	Private bool       // mounts do not propagate; else as systemd leaves it: shared

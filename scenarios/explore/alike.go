@@ -16,7 +16,7 @@ import (
 //   - of a call for a volume, or of what somebody does to one: that volume;
 //   - of a call to a driver, or of what happens to it: that driver;
 //   - of a death, the journal and the mount table: everything. It is enough that one thing stands as it did not before:
-//     how two things stand at the same time is not told twice if each of them did so already.
+//     how two things are at the same time is not told twice if each of them did so already.
 //
 // Of the directories and files that an operation makes or removes one stands for all. This is less than all pairs: what
 // hangs on how often something was tried, on how long ago, or on a directory that was left, is told in the

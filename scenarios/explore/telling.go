@@ -12,7 +12,7 @@ import (
 type node struct {
 	from  *node // without what was added last; nil for the root
 	added []scenarios.Kept
-	look  operation // whose looks share the point of what was added; its zero value if it is no look
+	look  operation // whose looks share the point of what was added; its zero value if it is no inspection
 	deep  int       // how many points were chosen
 	// met is what was new about the circumstances of the point when it came up; nil once that is settled: see alike.
 	met []uint64

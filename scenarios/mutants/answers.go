@@ -3,7 +3,7 @@ package mutants
 // answers is what a driver's errors prove, and what does not (laws 3.3, 4.3c).
 var answers = []Mutant{
 	{
-		"a volume comes up on a look from before another's effect went", "laws 3.4", "engine/core/complete.go",
+		"a volume comes up on an inspection from before another's effect went", "laws 3.4", "engine/core/complete.go",
 		"if r.isGone() && c.intruded(r, res.Fingerprint) {", "if r.isGone() && c.intruded(r, res.Fingerprint) && r == nil {",
 	},
 	{
@@ -38,7 +38,7 @@ var answers = []Mutant{
 		"\tif r.awaitsEffect() && c.isForeign(r, e.Fingerprint) {\n\t\tc.appears(r, e.Fingerprint)\n\t}\n", "",
 	},
 	{
-		"an effect is not seen while a descent may act", "S23, laws 3.3", "engine/core/answered.go",
+		"an effect is not seen while a teardown may act", "S23, laws 3.3", "engine/core/answered.go",
 		`r.remembers(SetUp) != 0 && r.state == Absent && r.noResidue && r.bound(SetUp) == 0 && r.op == nil &&
 		r.child == ""
 `,
@@ -89,7 +89,7 @@ var answers = []Mutant{
 		"o == nil || o.state == Unknown && o.phase == Confirmed && !o.reconfirmable\n", "o == nil\n",
 	},
 	{
-		"a volume in doubt climbs where an answered call may come", "S13, laws 3.3", "engine/core/places.go",
+		"a volume in doubt is set up where an answered call may come", "S13, laws 3.3", "engine/core/places.go",
 		"\tcase o == nil && r.isHaunted() &&", "\tcase o == nil && r == nil &&",
 	},
 	{

@@ -33,7 +33,7 @@ var damage = []Mutant{
 		"return err // somebody may", "return nil // somebody may",
 	},
 	{
-		"an identity file that was changed right after a look is good", "S30", "engine/own.go",
+		"an identity file that was changed right after an inspection is good", "S30", "engine/own.go",
 		"(is == was || isFirst) && !isDue", "(is == was || isFirst) && (!isDue || is == was)",
 	},
 	{

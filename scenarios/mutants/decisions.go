@@ -3,15 +3,15 @@ package mutants
 // decisions is what core decides: rungs, reconcile and backoff (laws 1 and 2).
 var decisions = []Mutant{
 	{
-		"climbs without what it stands on", "S4, laws 1.1, kubernetes#89112", "engine/core/reconcile.go",
+		"is set up without what it depends on", "S4, laws 1.1, kubernetes#89112", "engine/core/reconcile.go",
 		"\tif up < need {\n", "\tif false {\n",
 	},
 	{
-		"climbs on what must be made anew", "laws 1.1", "engine/core/reconcile.go",
+		"is set up on what must be made again", "laws 1.1", "engine/core/reconcile.go",
 		"\tcase OnChangeRebuild:\n\t\treturn false\n", "\tcase OnChangeRebuild:\n\t\treturn true\n",
 	},
 	{
-		"an edit during the climb is taken to be in force", "laws 1.2, kubernetes#67313", "engine/core/complete.go",
+		"an edit during the setup is taken to be in force", "laws 1.2, kubernetes#67313", "engine/core/complete.go",
 		"r.made, r.generation, r.facts, r.fingerprint = in.Params,",
 		"r.made, r.generation, r.facts, r.fingerprint = r.Want,",
 	},
@@ -20,16 +20,16 @@ var decisions = []Mutant{
 		"\t\t\tworst = w.OnChange\n", "\t\t\t_ = w.OnChange\n",
 	},
 	{
-		"made anew under a live container", "S7, laws 1.3, kubernetes#121271", "engine/core/reconcile.go",
+		"made again under a live container", "S7, laws 1.3, kubernetes#121271", "engine/core/reconcile.go",
 		"\tif c.live(r) {\n\t\tswitch {", "\tif c.live(r) && r == nil {\n\t\tswitch {",
 	},
 	{
-		"made anew under what stands on it", "S5, laws 1.3", "engine/core/reconcile.go",
+		"made again under what depends on it", "S5, laws 1.3", "engine/core/reconcile.go",
 		"\tif d, ok := c.uncovered(r); !ok {\n\t\treturn d\n\t}\n\treturn c.takeDown(r, whyRebuild)\n",
 		"\treturn c.takeDown(r, whyRebuild)\n",
 	},
 	{
-		"what stands on a rung that is made anew does not yield", "L2, laws 1.3", "engine/core/reconcile.go",
+		"what stands on a rung that is made again does not yield", "L2, laws 1.3", "engine/core/reconcile.go",
 		"\t\tif (rebuild && !c.live(b)) || c.mustDefer(b) {\n", "\t\tif false && rebuild {\n",
 	},
 	{
@@ -37,7 +37,7 @@ var decisions = []Mutant{
 		"r.own().falls.until = max(r.falls.until, c.now)", "_ = r",
 	},
 	{
-		"what is held keeps a stage from being made anew", "L2, laws 1.4", "engine/core/reconcile.go",
+		"what is held keeps a stage from being made again", "L2, laws 1.4", "engine/core/reconcile.go",
 		"|| !r.isGone() && !c.givesWay(r))", "|| !r.isGone())",
 	},
 	{
@@ -53,11 +53,11 @@ var decisions = []Mutant{
 		"\tp.gone = p.gone && !fresh\n", "",
 	},
 	{
-		"an unknown rung is climbed without a look", "L11, laws 2.1", "engine/core/reconcile.go",
+		"an unknown rung is set up without an inspection", "L11, laws 2.1", "engine/core/reconcile.go",
 		"\t\tif r.reconfirmable {\n\t\t\treturn c.try(r, Inspect, whyUnknown)\n\t\t}\n", "",
 	},
 	{
-		"goes down under an operation of what stands on it", "S5, laws 2.1, kubernetes#121357", "engine/core/actual.go",
+		"goes down under an operation of what depends on it", "S5, laws 2.1, kubernetes#121357", "engine/core/actual.go",
 		"len(r.calls) == 0 && r.op == nil && r.child == \"\"", "len(r.calls) == 0 && r.child == \"\"",
 	},
 	{
@@ -100,7 +100,7 @@ var decisions = []Mutant{
 		"if fresh || !slices.Equal(r.Want, spec.Want) {", "if !slices.Equal(r.Want, spec.Want) {",
 	},
 	{
-		"a negation waits for the backoff of the climb", "laws 2.5", "engine/core/backoff.go",
+		"a undo waits for the backoff of the setup", "laws 2.5", "engine/core/backoff.go",
 		"\tif v == TearDown {\n\t\treturn &p.down\n\t}\n", "",
 	},
 	{
@@ -108,8 +108,8 @@ var decisions = []Mutant{
 		"r != nil && r.blocked {\n\t\tr.resetBackoff()", "r != nil && r.blocked {",
 	},
 	{
-		"not done of a descent leaves nothing known", "laws 2.6", "engine/core/complete.go",
-		"\t\t// The known end of a descent that did nothing leaves the rung as it was: a joining pod is not " +
+		"not done of a teardown leaves nothing known", "laws 2.6", "engine/core/complete.go",
+		"\t\t// The known end of a teardown that did nothing leaves the rung as it was: a joining pod is not " +
 			"fenced out.\n",
 		"\t\tr.state, r.reconfirmable = Unknown, false\n",
 	},
@@ -119,7 +119,7 @@ var decisions = []Mutant{
 		"\tfor _, a := range c.above[r.Key][:min(1, len(c.above[r.Key]))] {\n\t\tif c.desire(a) == wanted {",
 	},
 	{
-		"what is made anew below is not minded", "laws 1.3, democratic-csi#559", "engine/core/reconcile.go",
+		"what is made again below is not minded", "laws 1.3, democratic-csi#559", "engine/core/reconcile.go",
 		"\t\t\tif r.Need == 0 {\n\t\t\t\treturn OnChangeRebuild\n\t\t\t}\n",
 		"\t\t\tif r.Need == 0 {\n\t\t\t\treturn OnChangeKeep\n\t\t\t}\n",
 	},
@@ -137,7 +137,7 @@ var decisions = []Mutant{
 		"if r.state == Unknown && slices.Contains(r.droppedBelow, d.on) && !c.live(r) {", "if false {",
 	},
 	{
-		"a stage goes down beside a publish that does not stand on it", "S5, CSI NodeUnstageVolume",
+		"a stage goes down beside a publish that does not depend on it", "S5, CSI NodeUnstageVolume",
 		"engine/core/reconcile.go",
 		"\tif r.Pod == \"\" && !r.isGone() {\n", "\tif false {\n",
 	},
@@ -163,7 +163,7 @@ var decisions = []Mutant{
 		"return verdict{outcome: hal.NotDone, answer: core.Final}",
 	},
 	{
-		"containers are taken to run on what must be made anew", "L2, laws 1.3, 1.4", "engine/core/desired.go",
+		"containers are taken to run on what must be made again", "L2, laws 1.3, 1.4", "engine/core/desired.go",
 		"\t\tcase gone && r.mayBeUsed && !isKept:\n\t\t\tr.mayBeUsed = false\n", "\t\tcase gone && r.mayBeUsed && !isKept:\n",
 	},
 	{

@@ -11,12 +11,12 @@ var fences = []Mutant{
 		"\tif k.until != 0 {\n", "\tif k.until == 1 {\n",
 	},
 	{
-		"a descent that was given up is not fenced", "laws 4.1, spec#389", "engine/core/complete.go",
+		"a teardown that was given up is not fenced", "laws 4.1, spec#389", "engine/core/complete.go",
 		"\t\tr.state, r.reconfirmable = Unknown, false\n\t\tc.fenceOff(r, in, res)\n",
 		"\t\tr.state, r.reconfirmable = Unknown, false\n",
 	},
 	{
-		"a climb that was given up is not fenced", "laws 4.1, kubernetes#82190", "engine/core/complete.go",
+		"a setup that was given up is not fenced", "laws 4.1, kubernetes#82190", "engine/core/complete.go",
 		"\t\tc.fenceOff(r, in, res)\n\t\tif in.Verb == Refresh", "\t\tif in.Verb == Refresh",
 	},
 	{
@@ -25,12 +25,12 @@ var fences = []Mutant{
 		"\tr.fence(call{verb: SetUp, until: rec.SetUpUntil})\n\tif rec.Boot != c.boot {\n",
 	},
 	{
-		"climbs from absent while a descent may still act", "laws 4.2, kubernetes#121357", "engine/core/reconcile.go",
+		"is set up from absent while a teardown may still act", "laws 4.2, kubernetes#121357", "engine/core/reconcile.go",
 		"\tcase Absent:\n\t\tif at := r.bound(TearDown); at != 0 {\n\t\t\treturn waitUntil(whyTearDownOpen, at)\n\t\t}\n",
 		"",
 	},
 	{
-		"a repeated descent that is done ends those before it", "laws 4.2, spec#389", "engine/core/complete.go",
+		"a repeated teardown that is done ends those before it", "laws 4.2, spec#389", "engine/core/complete.go",
 		"\t\tr.noResidue = in.quiet\n", "\t\tr.noResidue = in.quiet\n\t\tr.calls = slices.DeleteFunc(r.calls, func(k " +
 			"call) bool { return k.verb == TearDown })\n",
 	},
@@ -39,7 +39,7 @@ var fences = []Mutant{
 		"func(k call) bool { return k.op == op })", "func(k call) bool { return k.op != 0 })",
 	},
 	{
-		"the second descent does not wait for the bound", "laws 4.4", "engine/core/reconcile.go",
+		"the second teardown does not wait for the bound", "laws 4.4", "engine/core/reconcile.go",
 		"\tif at := r.bound(SetUp); at != 0 {\n\t\treturn waitUntil(whySetUpOpen, at)\n\t}\n", "",
 	},
 	{
@@ -51,7 +51,7 @@ var fences = []Mutant{
 		"\tm.follow(children)\n", "\tchildren = nil\n",
 	},
 	{
-		"a climb that was given up is not negated before its bound", "L4, laws 4.2", "engine/core/reconcile.go",
+		"a setup that was given up is not undone before its bound", "L4, laws 4.2", "engine/core/reconcile.go",
 		"\tif r.state != Absent {\n\t\treturn c.takeDown(r, whyUnwanted)\n\t}\n\tif at := r.bound(SetUp); at != 0 {\n" +
 			"\t\treturn waitUntil(whySetUpOpen, at)\n\t}\n",
 		"\tif at := r.bound(SetUp); at != 0 {\n\t\treturn waitUntil(whySetUpOpen, at)\n\t}\n\tif r.state != Absent {\n" +
@@ -117,11 +117,11 @@ var fences = []Mutant{
 		"r.calls[i].aborted || !in.isConcurrent", "true",
 	},
 	{
-		"a descent that began before the end of a climb is enough", "laws 4.4", "engine/core/complete.go",
+		"a teardown that began before the end of a setup is enough", "laws 4.4", "engine/core/complete.go",
 		"r.noResidue = in.quiet", "r.noResidue = r.bound(SetUp) == 0",
 	},
 	{
-		"a record goes without the second descent", "S8, laws 4.4, kubernetes#82190", "engine/core/actual.go",
+		"a record goes without the second teardown", "S8, laws 4.4, kubernetes#82190", "engine/core/actual.go",
 		"return r.state == Absent && r.noResidue && len(r.calls) == 0", "return r.state == Absent && len(r.calls) == 0",
 	},
 	{
@@ -133,7 +133,7 @@ var fences = []Mutant{
 		"over := k.until <= c.now || end(k)", "over := end(k)",
 	},
 	{
-		"a start forgets a descent that may act", "S6, laws 4.2, 5.2, kubernetes#121357", "engine/core/core.go",
+		"a start forgets a teardown that may act", "S6, laws 4.2, 5.2, kubernetes#121357", "engine/core/core.go",
 		"\tr.fence(call{verb: TearDown, until: rec.TearDownUntil})\n", "",
 	},
 	{

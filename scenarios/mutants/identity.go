@@ -11,7 +11,7 @@ var identity = []Mutant{
 		"return r != o && (", "return r != o && r.Pod != \"\" && r.Pod == o.Pod && (",
 	},
 	{
-		"a path is kept by what stands there only", "S13, laws: places", "engine/core/places.go",
+		"a path is kept by what is there only", "S13, laws: places", "engine/core/places.go",
 		"\t\tif !o.isGone() {\n\t\t\treturn o\n", "\t\tif o.state == Present {\n\t\t\treturn o\n",
 	},
 	{

@@ -33,9 +33,9 @@ var equivalent = map[string]string{
 	"a ladder shrinks with its spec": "the ladders of emptyDir and hostPath are one rung, and those of a file " +
 		"system and of raw block are the same, " +
 		"so it is the stage alone that a ladder can lose, by a driver that comes back without staging; a publish " +
-		"that stands on nothing waits for an " +
+		"that depends on nothing waits for an " +
 		"unstage that may act, and keeps the stage from being unstaged until it is gone itself, as one does that " +
-		"stands on it; only what waits for a " +
+		"depends on it; only what waits for a " +
 		"stage that this driver can't make would come up sooner. A ladder whose rungs are of several volumes would " +
-		"lose what it stands on",
+		"lose what it depends on",
 }

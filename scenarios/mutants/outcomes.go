@@ -1,14 +1,14 @@
 package mutants
 
-// outcomes is what the end of a call says, and what a look after it does (laws 3 and 7).
+// outcomes is what the end of a call says, and what an inspection after it does (laws 3 and 7).
 var outcomes = []Mutant{
 	{
-		"an unknown climb means absent", "S14, laws 3.1, kubernetes#82190", "engine/core/complete.go",
+		"an unknown setup means absent", "S14, laws 3.1, kubernetes#82190", "engine/core/complete.go",
 		"\t\tr.state, r.reconfirmable, r.noResidue = Unknown, false, false\n\t\tr.mustUndo",
 		"\t\tr.state, r.reconfirmable = Absent, false\n\t\tr.mustUndo",
 	},
 	{
-		"an unknown climb means present", "S14, laws 3.1, longhorn#2629", "engine/core/complete.go",
+		"an unknown setup means present", "S14, laws 3.1, longhorn#2629", "engine/core/complete.go",
 		"\t\tr.state, r.reconfirmable, r.noResidue = Unknown, false, false\n\t\tr.mustUndo",
 		"\t\tr.state, r.reconfirmable, r.noResidue = Present, false, false\n\t\tr.mustUndo",
 	},
@@ -23,12 +23,12 @@ var outcomes = []Mutant{
 		"return verdict{outcome: hal.NotDone, unsent: true}", "return verdict{outcome: hal.NotDone}",
 	},
 	{
-		"INVALID_ARGUMENT ends a descent", "S14, laws 3.3, swarmkit#3178", "engine/plugin/csi/outcome.go",
+		"INVALID_ARGUMENT ends a teardown", "S14, laws 3.3, swarmkit#3178", "engine/plugin/csi/outcome.go",
 		"\t\tnotDone.blocked = tearDown // it will say so for ever: a person must know\n",
 		"\t\tif tearDown {\n\t\t\treturn verdict{outcome: hal.Done, answer: core.Final}\n\t\t}\n",
 	},
 	{
-		"NOT_FOUND is no end of a descent", "L4, laws 3.3, kubernetes#138454", "engine/plugin/csi/outcome.go",
+		"NOT_FOUND is no end of a teardown", "L4, laws 3.3, kubernetes#138454", "engine/plugin/csi/outcome.go",
 		"\t\tif quiet {\n", "\t\tif quiet && tearDown != tearDown {\n",
 	},
 	{
@@ -36,7 +36,7 @@ var outcomes = []Mutant{
 		"\t\t\tnotDone.belowUnknown = true\n", "",
 	},
 	{
-		"ALREADY_EXISTS is not negated", "L2, laws 3.3", "engine/plugin/csi/outcome.go",
+		"ALREADY_EXISTS is not undone", "L2, laws 3.3", "engine/plugin/csi/outcome.go",
 		"open.undoFirst = !tearDown", "open.undoFirst = false",
 	},
 	{
@@ -66,7 +66,7 @@ var outcomes = []Mutant{
 		"\tcase w.block() && seen.Type != hal.TypeBlockDevice:\n", "\tcase false:\n",
 	},
 	{
-		"the OK of a descent is believed without a look", "S21, laws 3.3, proxmox-csi-plugin#601",
+		"the OK of a teardown is believed without an inspection", "S21, laws 3.3, proxmox-csi-plugin#601",
 		"engine/plugin/csi/teardown.go",
 		"\tif len(seen.Stack) > 0 {\n\t\tif r, ok := w.unmount(seen); !ok {",
 		"\tif false {\n\t\tif r, ok := w.unmount(seen); !ok {",
@@ -76,7 +76,7 @@ var outcomes = []Mutant{
 		"\t\tif top.Device.String() != w.below() {\n", "\t\tif false {\n",
 	},
 	{
-		"what stood there before the intent is accepted", "S3, laws 3.4", "engine/plugin/csi/verbs.go",
+		"what was there before the intent is accepted", "S3, laws 3.4", "engine/plugin/csi/verbs.go",
 		"return m.Was(w.o.Seen) && !m.Shows(w.o.Fingerprint)", "return false",
 	},
 	{
@@ -135,7 +135,7 @@ var outcomes = []Mutant{
 		"\t_ = slices.ContainsFunc(stack, w.mayBeOurs)\n",
 	},
 	{
-		"what a descent of an earlier run has left is mounted over", "S18, laws 5.4", "engine/core/core.go",
+		"what a teardown of an earlier run has left is mounted over", "S18, laws 5.4", "engine/core/core.go",
 		"r.mustUndo = rec.Phase == Leaving && r.Pod != \"\" && !rec.MayBeUsed", "r.mustUndo = false",
 	},
 	{
@@ -151,7 +151,7 @@ var outcomes = []Mutant{
 		"\tif !w.o.Quiet {\n\t\treturn false\n\t}\n", "\tif w.h != nil {\n\t\treturn false\n\t}\n",
 	},
 	{
-		"nothing is looked at before a descent", "laws 3.4, 7.3", "engine/core/reconcile.go",
+		"nothing is looked at before a teardown", "laws 3.4, 7.3", "engine/core/reconcile.go",
 		"\tif c.synced && r.Intent && !r.inspected {\n\t\treturn c.try(r, Inspect, w)\n\t}\n", "",
 	},
 	{
@@ -186,7 +186,7 @@ var outcomes = []Mutant{
 		"\tif mounted && !inMemory || mounted && !own(o, top) {\n",
 	},
 	{
-		"NOT_FOUND ends a descent though a climb may act", "S8, laws 3.3, kubernetes#82492",
+		"NOT_FOUND ends a teardown though a setup may act", "S8, laws 3.3, kubernetes#82492",
 		"engine/plugin/csi/outcome.go",
 		"\t\tif quiet {\n", "\t\tif true {\n",
 	},

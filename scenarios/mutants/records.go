@@ -16,11 +16,11 @@ var records = []Mutant{
 		"rec.SetUpUntil = max(rec.SetUpUntil, r.op.until)", "rec.SetUpUntil = max(rec.SetUpUntil, r.bound(SetUp))",
 	},
 	{
-		"a descent's bound is not recorded", "laws 5.1, 5.2", "engine/core/lines.go",
+		"a teardown's bound is not recorded", "laws 5.1, 5.2", "engine/core/lines.go",
 		"rec.TearDownUntil = max(rec.TearDownUntil, r.op.until)", "rec.TearDownUntil = 0",
 	},
 	{
-		"a descent is not announced", "S14, laws 5.1, kubernetes#85476", "engine/core/lines.go",
+		"a teardown is not announced", "S14, laws 5.1, kubernetes#85476", "engine/core/lines.go",
 		"\tif v == Inspect || (!r.Intent && !givesUp && (r.recorded || v == TearDown)) {\n",
 		"\tif v == Inspect || givesUp || v == TearDown || !r.Intent && r.recorded {\n",
 	},
@@ -63,7 +63,7 @@ var records = []Mutant{
 		"if r.recorded && r.mayBeUsed && r.op != nil {",
 	},
 	{
-		"a record of a stage tells of all that stands on it", "S5, laws 5.4", "engine/core/reconcile.go",
+		"a record of a stage tells of all that depends on it", "S5, laws 5.4", "engine/core/reconcile.go",
 		"if name, is := c.unknownUser(r); is {", "if name, is := c.unknownUser(r); is && !r.recorded {",
 	},
 	{
@@ -93,7 +93,7 @@ var records = []Mutant{
 		"\tfor _, orphan := range s.Orphans {\n", "\tfor _, orphan := range s.Orphans[:0] {\n",
 	},
 	{
-		"what is mounted anew after an unstage is the agent's alone", "L1, S15", "engine/plugin/csi/teardown.go",
+		"what is mounted again after an unstage is the agent's alone", "L1, S15", "engine/plugin/csi/teardown.go",
 		"isNew = slices.ContainsFunc(seen.Stack, func(m hal.Mount) bool { return !m.Was(w.o.Fingerprint) })",
 		"isNew = false",
 	},
@@ -111,7 +111,7 @@ var records = []Mutant{
 		"\tb.tidy(h, c)\n\tif err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {\n",
 	},
 	{
-		"a descent in doubt is sent under live containers", "S7, laws 4.2, 5.4", "engine/core/reconcile.go",
+		"a teardown in doubt is sent under live containers", "S7, laws 4.2, 5.4", "engine/core/reconcile.go",
 		"if _, ok := c.uncovered(r); !ok || c.live(r) {", "if _, ok := c.uncovered(r); !ok {",
 	},
 	{
@@ -123,7 +123,7 @@ var records = []Mutant{
 		"if size > len(b) || binary.LittleEndian.Uint32(b[4:]) != of.checksum(b[8:size]) {", "if size > len(b) {",
 	},
 	{
-		"the facts of a climb are not recorded", "laws 1.2", "engine/core/lines.go",
+		"the facts of a setup are not recorded", "laws 1.2", "engine/core/lines.go",
 		"Boot: c.boot, Facts: r.facts,", "Boot: c.boot, Facts: nil,",
 	},
 	{
@@ -158,7 +158,7 @@ var records = []Mutant{
 		"\tg.charge(e, 0)\n\tif e.base {", "\tif e.base {",
 	},
 	{
-		"a descent needs room", "L4, laws 5.5", "engine/journal/room.go",
+		"a teardown needs room", "L4, laws 5.5", "engine/journal/room.go",
 		" && l.Record.Phase != core.Leaving {", " {",
 	},
 	{

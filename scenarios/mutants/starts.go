@@ -8,7 +8,7 @@ var starts = []Mutant{
 		"\tcase earlier.Node != \"\":\n", "\tcase earlier.Node != \"\" && known:\n",
 	},
 	{
-		"a look that fails sees nothing", "S22, laws 5.4, kubernetes#103754", "engine/op/place.go",
+		"an inspection that fails sees nothing", "S22, laws 5.4, kubernetes#103754", "engine/op/place.go",
 		"\tif err != nil && !hal.Is(err, syscall.ENOENT) {\n\t\treturn Seen{}, err\n\t}\n",
 		"\tif err != nil {\n\t\treturn Seen{}, nil\n\t}\n",
 	},
@@ -45,7 +45,7 @@ var starts = []Mutant{
 		"\tif len(names) == 0 {\n\t\tm.hidden.wait = 0\n", "\tif len(names) >= 0 {\n\t\tm.hidden.wait = 0\n",
 	},
 	{
-		"what is hidden is made anew", "S14, S18", "engine/core/actual.go",
+		"what is hidden is made again", "S14, S18", "engine/core/actual.go",
 		"\tif _, is := c.veil(r); is {\n", "\tif _, is := c.veil(r); is && r == nil {\n",
 	},
 	{
@@ -53,7 +53,7 @@ var starts = []Mutant{
 		"\tfor _, orphan := range e.Orphans {\n", "\tfor _, orphan := range e.Orphans[:0] {\n",
 	},
 	{
-		"what stands at an earlier life's trace is another's", "L2", "engine/core/complete.go",
+		"what is at an earlier life's trace is another's", "L2", "engine/core/complete.go",
 		"\t\tcase r.foundOnDisk && !IsBare(res.Fingerprint):\n", "\t\tcase r.foundOnDisk && r == nil:\n",
 	},
 	{

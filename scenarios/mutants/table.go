@@ -28,7 +28,7 @@ var first = []Mutant{
 		"\t\t// It teaches nothing about the state.\n", "\t\tr.state, r.noResidue = Absent, true\n",
 	},
 	{
-		"no exclusion per rung: beside what it stands on", "laws 2.2", "engine/core/reconcile.go",
+		"no exclusion per rung: beside what it depends on", "laws 2.2", "engine/core/reconcile.go",
 		"func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {\n",
 		"func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {\n\tif c != nil {\n\t\treturn \"\", true\n\t}\n",
 	},
@@ -51,11 +51,11 @@ var first = []Mutant{
 		"\tif rec.Phase != Confirmed {\n\t\tr.fence(call{verb: SetUp, until: rec.SetUpUntil})\n\t}\n",
 	},
 	{
-		"the fence bound Z is 0", "laws 4.1", "engine/core/lines.go",
+		"the fence bound the late window is 0", "laws 4.1", "engine/core/lines.go",
 		"return deadline.Add(r.Limits.LateWindow)", "return deadline",
 	},
 	{
-		"absent after a negation without the second descent", "laws 4.4", "engine/core/complete.go",
+		"absent after a undo without the second teardown", "laws 4.4", "engine/core/complete.go",
 		"r.noResidue = in.quiet", "r.noResidue = true",
 	},
 	{
@@ -71,7 +71,7 @@ var first = []Mutant{
 		"\tcase want == held && (c.runs(r) || !r.isGone() && !c.givesWay(r)):\n\t\treturn idle(whyHeld)\n", "",
 	},
 	{
-		"climbs while a descent may still act", "laws 4.2, kubernetes#121357", "engine/core/reconcile.go",
+		"is set up while a teardown may still act", "laws 4.2, kubernetes#121357", "engine/core/reconcile.go",
 		"\t\tif r.bound(TearDown) != 0 {\n", "\t\tif false {\n",
 	},
 	{
@@ -92,7 +92,7 @@ var first = []Mutant{
 		"if rec.Boot != c.boot {", "if false {",
 	},
 	{
-		"an unknown descent means absent", "S14, laws 3.1", "engine/core/complete.go",
+		"an unknown teardown means absent", "S14, laws 3.1", "engine/core/complete.go",
 		"\t\tr.state, r.reconfirmable = Unknown, false\n\t\tc.fenceOff(r, in, res)\n",
 		"\t\tr.state, r.reconfirmable, r.noResidue = Absent, false, true\n",
 	},
@@ -115,7 +115,7 @@ var first = []Mutant{
 		"return c == nil && !slices",
 	},
 	{
-		"a descent leaves the data file", "L1", "engine/plugin/csi/teardown.go",
+		"a teardown leaves the data file", "L1", "engine/plugin/csi/teardown.go",
 		"if err := op.RemoveFile(w.h, w.c, data); err != nil {", "if err := error(nil); err != nil {",
 	},
 	{
@@ -147,7 +147,7 @@ var first = []Mutant{
 		"Readonly:          w.is(paramReadOnly),", "Readonly:          false,",
 	},
 	{
-		"the OK of a publish is believed without a look", "S21, laws 3.3", "engine/plugin/csi/verbs.go",
+		"the OK of a publish is believed without an inspection", "S21, laws 3.3", "engine/plugin/csi/verbs.go",
 		"\tseen, err := op.Inspect(w.h, w.c, w.path())\n\tif err != nil {\n\t\treturn w.answered(op.Unknown(\"the " +
 			"driver has published",
 		"\treturn w.answered(core.Result{Outcome: hal.Done})\n\tseen, err := op.Inspect(w.h, w.c, w.path())\n\tif err " +

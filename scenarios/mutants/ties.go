@@ -3,7 +3,7 @@ package mutants
 // ties is what a stage belongs to: one attachment of its volume, and a filesystem that has not failed.
 var ties = []Mutant{
 	{
-		"a publish is of today's stage while that is hidden", "S14, what is up is of what it stands on",
+		"a publish is of today's stage while that is hidden", "S14, what is up is of what it depends on",
 		"engine/core/reconcile.go",
 		"b != nil && b.fingerprint != \"\" && b.fingerprint != g.Fingerprint",
 		"b != nil && b.state == Present && b.fingerprint != g.Fingerprint",
@@ -17,7 +17,7 @@ var ties = []Mutant{
 		"\tif r.Awaits != \"\" {\n\t\treturn idle(whyAwaits)\n\t}\n", "",
 	},
 	{
-		"an attachment that ends during a climb is not noticed", "S32", "engine/core/void.go",
+		"an attachment that ends during a setup is not noticed", "S32", "engine/core/void.go",
 		"\t\tr.op.Params, _ = voidIn(r.op.Params, spec.Want)\n", "\t\t_, _ = voidIn(r.op.Params, spec.Want)\n",
 	},
 	{
@@ -55,7 +55,7 @@ var ties = []Mutant{
 		"\t\tif w.hasFailed(top) {\n", "\t\tif false {\n",
 	},
 	{
-		"a stage of a filesystem that has failed is taken for made anew", "S33", "engine/plugin/csi/verbs.go",
+		"a stage of a filesystem that has failed is taken for made again", "S33", "engine/plugin/csi/verbs.go",
 		"\t\tcase w.hasTurned(top):\n", "\t\tcase false:\n",
 	},
 	{

@@ -27,7 +27,7 @@ var vandals = []Mutant{
 		"\tstep(m, core.Covered{By: covers})\n", "",
 	},
 	{
-		"a descent that has done nothing ends the watch", "S14, S29", "engine/ops.go",
+		"a teardown that has done nothing ends the watch", "S14, S29", "engine/ops.go",
 		"\t\tm.watchAgain(op) // its watch ended when it began\n", "",
 	},
 	{

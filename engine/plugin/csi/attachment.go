@@ -9,7 +9,7 @@ import (
 
 // attachment is what a stage, and a publish, is tied to: the volume as it is attached to this node once. When the
 // volume is detached, the device below the stage is dead, and it stays dead when the volume comes back: what is made
-// then is made anew.
+// then is made again.
 type attachment struct {
 	uid     string // of the VolumeAttachment; "" while the volume is not attached
 	context string // publish_context, as a JSON map

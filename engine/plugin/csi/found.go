@@ -15,7 +15,7 @@ type Found struct {
 	Config plugin.DriverConfig
 }
 
-// StageRung is the rung that f is, made such that it can be descended.
+// StageRung is the rung that f is, made such that it can be torn down.
 func (f Found) StageRung() core.Rung {
 	return core.Rung{
 		Key: StageKey(f.Data.DriverName, f.Data.VolumeHandle), Kind: KindStage, Want: f.params(),
@@ -27,7 +27,7 @@ func (f Found) StageRung() core.Rung {
 	}
 }
 
-// PublishRung is the rung that f is, made such that it can be descended. stage is where the volume it stands on was
+// PublishRung is the rung that f is, made such that it can be torn down. stage is where the volume it stands on was
 // found, nil if it was not.
 func (f Found) PublishRung(stage *Found) core.Rung {
 	params := f.params()

@@ -29,20 +29,20 @@ type verdict struct {
 // own call, unless its text says that the driver itself does not know: then it waits for nobody any more, and what it
 // has begun goes on.
 //
-//	reply                                    climb                             descent
+//	reply                                    setup                             teardown
 //	never sent, UNIMPLEMENTED,
 //	INVALID_ARGUMENT, ABORTED                not done                          not done
 //	NOT_FOUND                                not done                          done if quiet, else unknown
 //	FAILED_PRECONDITION                      not done, below unknown           unknown, above unknown
-//	ALREADY_EXISTS                           unknown, negate first             unknown
-//	OK                                       done, after a look                done, after a look
+//	ALREADY_EXISTS                           unknown, undo first             unknown
+//	OK                                       done, after an inspection                done, after an inspection
 //	DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE,
 //	UNKNOWN without a text or with one of a
 //	time-out, a cancellation or a killed
 //	child, no status                         unknown, fenced                   unknown, fenced
 //	any other status                         unknown                           unknown
 //
-// A publish whose descent is unknown is negated first, too: its driver may have let go of it and left it mounted.
+// A publish whose teardown is unknown is undone first, too: its driver may have let go of it and left it mounted.
 func judge(verb core.Verb, err error, quiet bool) verdict {
 	if err == nil {
 		return verdict{outcome: hal.Done, answer: core.Final}

@@ -47,7 +47,7 @@ const (
 	paramWithoutMount = "publishesWithoutMount"
 )
 
-// The facts. A stage says which device stands at its path, "" if none does; a publish says where the pod finds the
+// The facts. A stage says which device is at its path, "" if none does; a publish says where the pod finds the
 // volume.
 const (
 	factDevice = "device"
@@ -148,7 +148,7 @@ func isEscaped(r rune) bool {
 	return r < ' ' || r > '~' || r == '"' || r == '\\' || r == '<' || r == '>' || r == '&'
 }
 
-// mapOf reads what mapText wrote. Text that it did not write is an empty map: a descent, which must always be possible,
+// mapOf reads what mapText wrote. Text that it did not write is an empty map: a teardown, which must always be possible,
 // needs no map.
 func mapOf(text string) map[string]string {
 	if text == "" {

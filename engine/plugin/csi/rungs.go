@@ -6,7 +6,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// stageRung: all that the driver was told at the stage is told again only by a stage made anew, so most of it asks for
+// stageRung: all that the driver was told at the stage is told again only by a stage made again, so most of it asks for
 // a rebuild.
 func stageRung(v plugin.Volume, w wish) core.Rung {
 	place := plugin.StagePlace(v.Root, w.driver, w.handle)
@@ -29,7 +29,7 @@ func stageRung(v plugin.Volume, w wish) core.Rung {
 	return r
 }
 
-// publishRung: stage is what it stands on, nil for nothing.
+// publishRung: stage is what it depends on, nil for nothing.
 func publishRung(v plugin.Volume, w wish, stage *core.Rung) core.Rung {
 	uid := string(v.Pod.UID)
 	place := plugin.PublishPlace(v.Root, uid, w.spec)

@@ -49,8 +49,8 @@ func (w work) down(ask func() error) core.Result {
 	return r
 }
 
-// letGo ends a descent after the driver's reply err: it looks, takes away what the driver has left of ours, and then
-// the names. isNew: it has unmounted what was not confirmed, and the names stay. A climb that only a lost journal knew
+// letGo ends a teardown after the driver's reply err: it looks, takes away what the driver has left of ours, and then
+// the names. isNew: it has unmounted what was not confirmed, and the names stay. A setup that only a lost journal knew
 // of may have mounted that after the driver had let go.
 func (w work) letGo(err error) (r core.Result, isNew bool) {
 	v := judge(core.TearDown, err, w.o.Quiet)
@@ -101,7 +101,7 @@ func (w work) unmount(seen op.Seen) (core.Result, bool) {
 	return core.Result{}, true
 }
 
-// left is the end of a descent whose driver has let go of the volume, so that it is not what it was, and may have left
+// left is the end of a teardown whose driver has let go of the volume, so that it is not what it was, and may have left
 // a mount of ours: what it would mount next would come on top.
 func left(reason string) core.Result {
 	r := op.Unknown(reason)
@@ -125,7 +125,7 @@ func (w work) own(m hal.Mount) bool {
 	return op.IsBare(w.o.Seen)
 }
 
-// mayBeOurs: it is not known that m is another's. That is known of what stood there before our first intent, and of
+// mayBeOurs: it is not known that m is another's. That is known of what was there before our first intent, and of
 // what shows another device than the rung below, as long as no call can be about to change what stands here.
 func (w work) mayBeOurs(m hal.Mount) bool {
 	switch {
@@ -137,7 +137,7 @@ func (w work) mayBeOurs(m hal.Mount) bool {
 	return !w.wasThere(m)
 }
 
-// stuck is the end of a descent that finds a mount at its path that it may not take down, the last of stack.
+// stuck is the end of a teardown that finds a mount at its path that it may not take down, the last of stack.
 func (w work) stuck(stack []hal.Mount) core.Result {
 	r := op.Unknown(fmt.Sprintf("the driver says that it is gone, but at %s stands %s, which is not known to be "+
 		"ours (recorded: %s); "+
@@ -157,7 +157,7 @@ func (w work) clear(seen op.Seen) error {
 		}
 	}
 	if !w.o.Quiet {
-		return nil // there is one more descent once no call may act
+		return nil // there is one more teardown once no call may act
 	}
 	data := w.param(paramData)
 	if w.block() {

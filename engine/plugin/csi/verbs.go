@@ -194,25 +194,25 @@ func (w work) hasTurned(m hal.Mount) bool {
 	return m.NoDevice || !w.o.First && !hal.IsFailed(w.o.Fingerprint) && hal.IsFailed(m.Fingerprint())
 }
 
-// failed is the end of a climb that finds its own mount, of a filesystem that has failed: a driver that is asked again
+// failed is the end of a setup that finds its own mount, of a filesystem that has failed: a driver that is asked again
 // finds it mounted, and answers OK.
 func (w work) failed(m hal.Mount) core.Result {
 	r := op.Unknown(fmt.Sprintf("at %s the filesystem has failed since it was staged: %s; volnode takes it down and "+
-		"stages the volume anew",
+		"stages the volume again",
 		w.path(), m.Fingerprint()))
-	// what it stands on is of that filesystem, too
+	// what it depends on is of that filesystem, too
 	r.UndoFirst, r.Failed, r.BelowUnknown = true, true, len(w.o.Below) > 0
 	return r
 }
 
-// wasThere: m stood at the path before our first intent, and shows something else than what an operation of ours has
+// wasThere: m was at the path before our first intent, and shows something else than what an operation of ours has
 // confirmed there. The same thing, mounted again, is the volume if its driver says so: the journal may be an old copy,
 // or the driver may mount by itself what it had.
 func (w work) wasThere(m hal.Mount) bool {
 	return m.Was(w.o.Seen) && !m.Shows(w.o.Fingerprint)
 }
 
-// foreign is the end of a climb that finds somebody else's mount at its path. It is shown and left.
+// foreign is the end of a setup that finds somebody else's mount at its path. It is shown and left.
 func (w work) foreign(m hal.Mount) core.Result {
 	r := op.Unknown(fmt.Sprintf("at %s stands a mount that is not this volume's: %s; before the first call there "+
 		"was %s, device below %s; "+
@@ -243,8 +243,8 @@ func (w work) prepare(dir string) error {
 	return op.WriteFile(w.h, w.c, data, volData(w.o.Kind, w.o.Params).Marshal(), 0o640)
 }
 
-// giveUp ends a climb that has not come up. Where nothing of an earlier climb can be left, and the driver has done
-// nothing, what was made for it goes again. What stood there before we began stays, and all around it.
+// giveUp ends a setup that has not come up. Where nothing of an earlier setup can be left, and the driver has done
+// nothing, what was made for it goes again. What was there before we began stays, and all around it.
 func (w work) giveUp(r core.Result) core.Result {
 	if r.Outcome != hal.NotDone || !w.o.First || w.o.Seen != "" || w.o.Verb != core.SetUp {
 		return r

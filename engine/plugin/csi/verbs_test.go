@@ -25,7 +25,7 @@ const (
 
 var volume = hal.Device{Major: 8, Minor: 1}
 
-// stageOp and publishOp are the first climbs of the rungs of PersistentVolume pv1, handle h, of d.example, for pod u1.
+// stageOp and publishOp are the first is set up of the rungs of PersistentVolume pv1, handle h, of d.example, for pod u1.
 func stageOp(params ...core.Param) core.Op {
 	f := Found{
 		Place: plugin.StagePlace("/r", "d.example", "h"),
@@ -55,7 +55,7 @@ func publishOp(params ...core.Param) core.Op {
 	return o
 }
 
-// opOf is a first climb of r, with params in place of its own of the same names.
+// opOf is a first setup of r, with params in place of its own of the same names.
 func opOf(r core.Rung, params []core.Param) core.Op {
 	params = append(params, core.Param{Name: paramAccess, Value: "SINGLE_NODE_WRITER"})
 	for _, own := range r.Want {
@@ -114,7 +114,7 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 		Outcome: hal.Done, Answer: core.Final, Fingerprint: n.Stacks[target][0].Fingerprint(),
 		Facts: []core.Fact{{Name: "path", Value: target}},
 	}, p)
-	require.Equal(t, p, publish(n.HAL(), publishOp(context, secret)), "climbing twice is climbing once")
+	require.Equal(t, p, publish(n.HAL(), publishOp(context, secret)), "setting up twice is setting up once")
 	require.EqualValues(t, 0o750, n.Modes[staging])
 	require.EqualValues(t, 0o750, n.Modes[podDir])
 	data, err := ParseVolData([]byte(n.Data[podDir+"/vol_data.json"]))
@@ -138,7 +138,7 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 		unstage(n.HAL(), tearingDown(stageOp(), s.Fingerprint)))
 	require.Equal(t, before, n.Tree("/r"))
 	require.Equal(t, hal.Done, unpublish(n.HAL(), tearingDown(publishOp(), "")).Outcome,
-		"descending twice is descending once")
+		"tearing down twice is tearing down once")
 	require.Equal(t, hal.Done, unstage(n.HAL(), tearingDown(stageOp(), "")).Outcome)
 }
 
@@ -166,7 +166,7 @@ func TestAFirstClimbThatIsNotDoneLeavesNothing(t *testing.T) {
 		again.First = false
 		require.Equal(t, hal.NotDone, publish(n.HAL(), again).Outcome)
 		require.Contains(t, n.Tree("/r"), podDir+"/vol_data.json",
-			"an earlier climb may have left something that it tells of")
+			"an earlier setup may have left something that it tells of")
 	}
 }
 
@@ -287,7 +287,7 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 		change    func(n *plugintest.Node, o *core.Op)
 		want      hal.Outcome
 		blocked   bool
-		undone    bool // before the next climb
+		undone    bool // before the next setup
 		left      int  // mounts
 	}{
 		"the confirmed one":  {stack: []hal.Mount{foreign}, confirmed: 0, want: hal.Done},
@@ -299,7 +299,7 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 			want: hal.Unknown, blocked: true, undone: true, left: 2,
 		},
 		"ours on foreign": {stack: []hal.Mount{foreign, ours}, confirmed: 1, want: hal.Unknown, blocked: true, left: 1},
-		"by its device, a climb is open": {
+		"by its device, a setup is open": {
 			stack: []hal.Mount{ours}, confirmed: -1, change: setUpOpen,
 			want: hal.Unknown, blocked: true, undone: true, left: 1,
 		},
@@ -358,13 +358,13 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 	}
 }
 
-// What is mounted anew once a driver has let go may be of a call that nobody knows of any more: it goes, and the driver
+// What is mounted again once a driver has let go may be of a call that nobody knows of any more: it goes, and the driver
 // is told that it has gone.
 func TestADriverHearsThatWhatItHasMountedAnewIsGone(t *testing.T) {
 	ours := hal.Mount{Device: volume, FSType: "ext4"}
 	for name, c := range map[string]struct {
 		isConfirmed bool
-		times       int // how often it is mounted anew
+		times       int // how often it is mounted again
 		asked       int
 		want        hal.Outcome
 	}{

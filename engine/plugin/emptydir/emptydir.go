@@ -74,7 +74,7 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	return append(to, rung(string(v.Pod.UID), v.Spec.Name, place, string(src.Medium), size)), nil
 }
 
-// Found is the rung of an emptyDir's directory that no record tells of, made such that it can be descended. Its medium
+// Found is the rung of an emptyDir's directory that no record tells of, made such that it can be torn down. Its medium
 // and size are not known.
 func Found(root, uid, volume string) core.Rung {
 	r := rung(uid, volume, plugin.EmptyDirPlace(root, uid, volume), "", "")
@@ -90,7 +90,7 @@ func isRecorded(made []core.Param) bool {
 // PathOf is the directory of a rung that was made with these parameters.
 func PathOf(made []core.Param) string { return core.Value(made, paramPath) }
 
-// MayDelete reports whether a descent with these parameters may delete what the directory holds: a record knows it, or
+// MayDelete reports whether a teardown with these parameters may delete what the directory holds: a record knows it, or
 // a source has named its pod in this life of the agent, so that the pod is known, and known to be gone.
 func MayDelete(made []core.Param, isNamed bool) bool { return isRecorded(made) || isNamed }
 
@@ -100,7 +100,7 @@ func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung
 		Want: append(make([]core.Param, 0, 5), // one is who the pod is
 			core.Param{Name: paramMedium, Value: medium, OnChange: core.OnChangeRebuild},
 			core.Param{Name: paramPath, Value: place.Path, OnChange: core.OnChangeRebuild},
-			core.Param{Name: paramSize, Value: size}, // a filesystem in use keeps its size until it is made anew
+			core.Param{Name: paramSize, Value: size}, // a filesystem in use keeps its size until it is made again
 			core.Param{Name: paramStop, Value: place.Stop},
 		),
 	}

@@ -37,13 +37,13 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 		require.EqualValues(t, 0o777, n.Modes[dir])
 		require.EqualValues(t, 0o750, n.Modes["/r/pods/u1/volumes"])
 		require.Equal(t, medium == memory, len(n.Stacks[dir]) == 1)
-		require.Equal(t, r, setUp(n.HAL(), o), "climbing twice is climbing once")
+		require.Equal(t, r, setUp(n.HAL(), o), "setting up twice is setting up once")
 		require.Equal(t, r.Fingerprint, inspect(n.HAL(), o).Fingerprint)
 		n.Put(dir+"/a/b", hal.TypeFile)
 		require.Equal(t, core.Result{Outcome: hal.Done}, tearDown(n.HAL(), tearingDown(o, r.Fingerprint)))
 		require.Equal(t, "/r/pods directory\n", n.Tree("/r"))
 		require.Equal(t, core.Result{Outcome: hal.Done}, tearDown(n.HAL(), tearingDown(o, "")),
-			"descending twice is descending once")
+			"tearing down twice is tearing down once")
 	}
 }
 
@@ -96,7 +96,7 @@ func TestNothingIsDeletedBelowAMount(t *testing.T) {
 	require.Contains(t, n.Tree("/r"), dir+"/a")
 }
 
-// Nothing is deleted of what a descent has moved aside either, as long as something is mounted there.
+// Nothing is deleted of what a teardown has moved aside either, as long as something is mounted there.
 func TestNothingMovedAsideIsDeletedBelowAMount(t *testing.T) {
 	n := plugintest.New("/r/pods")
 	o := opOf("", "")
@@ -166,7 +166,7 @@ func TestMemoryInUseStays(t *testing.T) {
 	require.Equal(t, r.Fingerprint, inspect(n.HAL(), o).Fingerprint)
 }
 
-// Whatever call of a descent fails, the next descent finishes it.
+// Whatever call of a teardown fails, the next teardown finishes it.
 func TestADescentThatWasCutShortGoesOn(t *testing.T) {
 	for _, medium := range []string{"", memory} {
 		full := plugintest.New("/r/pods")

@@ -29,7 +29,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	if dir == "" {
 		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
 	}
-	// A climb that fails from here on may have made directories, so it is Unknown: what it has made goes again if
+	// A setup that fails from here on may have made directories, so it is Unknown: what it has made goes again if
 	// nobody wants it any more. 0777 whatever the umask, as any user of the pod may write (K:G97).
 	if err := op.Mkdirs(h, c, dir, 0o777); err != nil {
 		return op.Unknown(err.Error())
@@ -103,7 +103,7 @@ func clearTrash(h *hal.Host, o core.Op, dir string) (short string, more bool) {
 	return "", false
 }
 
-// mountMemory mounts the filesystem in memory, unless it stands. Its second result is false if the climb ends here.
+// mountMemory mounts the filesystem in memory, unless it stands. Its second result is false if the setup ends here.
 func mountMemory(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 	c := op.Call(o)
 	seen, err := op.Inspect(h, c, dir)
@@ -111,7 +111,7 @@ func mountMemory(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 		return op.Unknown(err.Error()), false
 	}
 	if _, mounted := seen.Top(); mounted {
-		return core.Result{}, true // ours or not: the look that follows tells
+		return core.Result{}, true // ours or not: the inspection that follows tells
 	}
 	options := []hal.Option{{Key: "mode", Value: "0777"}}
 	if size := core.Value(o.Params, paramSize); size != "" {
@@ -147,7 +147,7 @@ func foreign(o core.Op, dir string, seen op.Seen) core.Result {
 	return r
 }
 
-// descend moves the directory aside before it deletes it, so that what stands at the path is always whole or gone, and
+// tearDown moves the directory aside before it deletes it, so that what is at the path is always whole or gone, and
 // one that was cut short goes on where it was. A mount below the directory, which a container may have left there,
 // stops it before anything is touched.
 func tearDown(h *hal.Host, o core.Op) core.Result {
@@ -227,7 +227,7 @@ func mayDelete(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 const keptWhy = " has data, and no record says whose it is: volnode keeps it. If its pod is gone for good, empty " +
 	"the directory by hand"
 
-// IsKept reports whether a descent that says reason has kept data that no record tells of. It is tried again, in case
+// IsKept reports whether a teardown that says reason has kept data that no record tells of. It is tried again, in case
 // somebody has removed the data.
 func IsKept(reason string) bool { return strings.HasSuffix(reason, keptWhy) }
 

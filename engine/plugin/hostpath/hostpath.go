@@ -95,7 +95,7 @@ func wanted(t corev1.HostPathType) (hal.FileType, bool) {
 // Verbs move the rungs of this package.
 func Verbs() plugin.Verbs { return plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect} }
 
-// climb checks where the path leads and of what type it is. Only the types that say so make what is missing.
+// setUp checks where the path leads and of what type it is. Only the types that say so make what is missing.
 func setUp(h *hal.Host, o core.Op) core.Result {
 	c, at := op.Call(o), core.Value(o.Params, paramPath)
 	kind := corev1.HostPathType(core.Value(o.Params, paramType))
@@ -146,9 +146,9 @@ func fingerprint(kind corev1.HostPathType, found hal.HostFile) string {
 
 func tearDown(*hal.Host, core.Op) core.Result { return core.Result{Outcome: hal.Done} }
 
-// look checks what climb does, as a link may lead elsewhere by now, but asks the kernel's cache alone: the path is the
+// inspect checks what setup does, as a link may lead elsewhere by now, but asks the kernel's cache alone: the path is the
 // host's, and may hang. What the cache can't tell, and what may not be served, a start does not find as it was
-// confirmed. The climb that follows checks it again.
+// confirmed. The setup that follows checks it again.
 func inspect(h *hal.Host, o core.Op) core.Result {
 	at, kind := core.Value(o.Params, paramPath), corev1.HostPathType(core.Value(o.Params, paramType))
 	want, isKnown := wanted(kind)

@@ -50,7 +50,7 @@ func TestTypes(t *testing.T) {
 			require.Empty(t, inspect(n.HAL(), made).Fingerprint, "a start checks the type again")
 			n.Host["/data"], n.Fail["cached /data"] = c.is, plugintest.Errno("cached", "/data", syscall.EAGAIN)
 			require.Equal(t, core.Result{Outcome: hal.Done}, inspect(n.HAL(), made),
-				"what the cache can't tell is looked at by a climb")
+				"what the cache can't tell is looked at by a setup")
 			require.Equal(t, core.Result{Outcome: hal.Done}, tearDown(n.HAL(), opOf(kind)))
 			require.Equal(t, c.is, n.Host["/data"], "what is the host's stays")
 		}

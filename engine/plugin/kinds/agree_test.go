@@ -74,7 +74,7 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 	}
 }
 
-// setUpOn climbs a rung on a node whose driver does nothing but answer OK, and makes what a driver would have made.
+// setUpOn is set up a rung on a node whose driver does nothing but answer OK, and makes what a driver would have made.
 func setUpOn(t *testing.T, n *plugintest.Node, r core.Rung) {
 	t.Helper()
 	verbs, ok := VerbsOf(r.Kind)

@@ -77,14 +77,14 @@ func PodOf(made []core.Param) (namespace, name string) {
 	return namespace, name
 }
 
-// Doomed is data that a descent deletes.
+// Doomed is data that a teardown deletes.
 type Doomed struct {
 	Volume, Path string
 	// IfEmpty: only what is empty is deleted, as nothing says whose it is.
 	IfEmpty bool
 }
 
-// Deletes returns the data that a descent deletes; false if it deletes none. An inline CSI volume ends with its
+// Deletes returns the data that a teardown deletes; false if it deletes none. An inline CSI volume ends with its
 // unpublish. isNamed: a source has named the pod in this life of the agent.
 func Deletes(kind core.Kind, made []core.Param, isNamed bool) (Doomed, bool) {
 	switch kind {

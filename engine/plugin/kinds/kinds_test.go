@@ -163,7 +163,7 @@ func TestUnknownKinds(t *testing.T) {
 	require.False(t, ok)
 }
 
-// What a climb or a descent that was cut short has left is found, as far as it is empty.
+// What a setup or a teardown that was cut short has left is found, as far as it is empty.
 func TestIncompleteDirectoriesAreFound(t *testing.T) {
 	const csi = pods + "/u1/volumes/kubernetes.io~csi"
 	n := plugintest.New(csi+"/bare", csi+"/target/mount", csi+"/mounted", pods+"/u2/volumes/kubernetes.io~empty-dir")
@@ -248,7 +248,7 @@ func TestOneBadEntryIsOneEntrysTrouble(t *testing.T) {
 	}
 }
 
-// Directories that a climb has made before its call, and no more, go: also of stages and of raw block volumes.
+// Directories that a setup has made before its call, and no more, go: also of stages and of raw block volumes.
 func TestIncompleteDirectoriesGo(t *testing.T) {
 	n := plugintest.New("/r", pods)
 	for _, dir := range []string{

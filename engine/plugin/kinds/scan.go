@@ -17,8 +17,8 @@ type Listing struct {
 	Pods   []PodEntry
 	Staged []StagedEntry
 	Blocks []BlockEntry
-	// Empty is the names in which there is no volume, each as deep as it goes: what a climb that was cut short before
-	// its call, or a descent, has left. They may go, with the directories above them that are empty then: see [Stop].
+	// Empty is the names in which there is no volume, each as deep as it goes: what a setup that was cut short before
+	// its call, or a teardown, has left. They may go, with the directories above them that are empty then: see [Stop].
 	Empty []string
 	// Left is the entries that are no directories of volumes: they are told of and left alone.
 	Left []Unrecognised
@@ -225,9 +225,9 @@ func (s *scanner) pod(pod string) {
 	}
 }
 
-// husk notes the names to remove of a volume's directory that tells of no volume: it holds nothing but an unfinished
-// data file and a target on which nothing stands and in which nothing is. It is what a climb that was cut short before
-// its call, or a descent, has left. It reports whether the directory needs no more looking at.
+// isIncomplete notes the names to remove of a volume's directory that tells of no volume: it holds nothing but an unfinished
+// data file and a target on which nothing stands and in which nothing is. It is what a setup that was cut short before
+// its call, or a teardown, has left. It reports whether the directory needs no more looking at.
 func (s *scanner) isIncomplete(dir, target string) bool {
 	entries, ok := s.names(dir)
 	if !ok {
@@ -243,7 +243,7 @@ func (s *scanner) isIncomplete(dir, target string) bool {
 		case ".vol_data.json.new":
 		case target:
 			if !s.isEmpty(name) {
-				return false // a mount stands there, or something is in it
+				return false // a mount is there, or something is in it
 			}
 		default:
 			return false

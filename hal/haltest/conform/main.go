@@ -23,7 +23,7 @@ func main() {
 const shownDifferences = 10
 
 func run() int {
-	rewrite := flag.Bool("rewrite", false, "record the golden file anew, from Linux")
+	rewrite := flag.Bool("rewrite", false, "record the golden file again, from Linux")
 	golden := flag.String("golden", "hal/haltest/testdata/cases.golden", "the golden file to record")
 	sequences := flag.Uint64("sequences", 2000, "how many random sequences to run")
 	seed := flag.Uint64("seed", 1, "seed of the first sequence")
