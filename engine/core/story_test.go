@@ -68,7 +68,16 @@ func TestStories(t *testing.T) {
 	})
 }
 
+// storyWords are the arguments that some command knows. A word that none knows would say nothing.
+var storyWords = strings.Fields("above acts answer at below blocked boot denied driver fenced for found fp instance " +
+	"ladder limit lost more op opt pod refresh rung rwop short stage-at token undo unread unwritten vol waiter")
+
 func (s *story) command(d *datadriven.TestData) {
+	for _, arg := range d.CmdArgs {
+		if !slices.Contains(storyWords, arg.Key) && len(arg.Vals) == 0 && d.Cmd != "advance" {
+			d.Fatalf(s.t, "no command knows the argument %q", arg.Key)
+		}
+	}
 	switch d.Cmd {
 	case "want", "partial", "unwant", "gone":
 		s.pod(d)
