@@ -22,7 +22,7 @@ func (m *VolumeManager) reached(v core.View, why string) string {
 	case d == nil || d.by == nil:
 		return call + ": " + hal.NotSent + ": " + csiplugin.Unregistered(v.Actor, m.drivers.registered())
 	}
-	return call + ": " + hal.NotSent + ": driver " + v.Actor + " is registered, and can't be reached: " +
+	return call + ": " + hal.NotSent + ": driver " + v.Actor + " is registered, but volnode cannot reach it: " +
 		reachAgain(d.by.why)
 }
 
@@ -40,9 +40,9 @@ func (m *VolumeManager) awayDrivers(views []core.View) (rows []DriverStatus) {
 		volumes[v.Actor][v.Volume] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(volumes)) {
-		left := "a volume of it is up, or may be"
+		left := "one of its volumes may be up"
 		if n := len(volumes[name]); n > 1 {
-			left = itoa(n) + " volumes of it are up, or may be"
+			left = itoa(n) + " of its volumes may be up"
 		}
 		rows = append(rows, DriverStatus{Name: name, Why: csiplugin.Unregistered(name, m.drivers.registered()) +
 			"; " + left})

@@ -52,7 +52,7 @@ func (c *commits) isNews(now hal.Instant, why string) bool {
 	return true
 }
 
-// note remembers which rungs the lines confirm, until they are written: before, nobody is told that they are up.
+// note remembers which rungs the lines confirm, until these are written: no status shows them as up before.
 func (c *commits) note(lines []core.Line) {
 	for i := range lines {
 		l := &lines[i]
@@ -80,7 +80,7 @@ func (m *VolumeManager) dispatch(b core.Batch) {
 	for i := range b.Lines {
 		l := &b.Lines[i]
 		if l.Record.Rung.Kind == core.KindActs {
-			m.log(LevelError, "driver acts after it has answered: from now on none of its errors ends a call", "driver",
+			m.log(LevelError, "driver acts after it answers: no error of this driver ends a call from here on", "driver",
 				l.Record.Rung.Actor)
 		}
 		if l.Drop {
@@ -127,7 +127,7 @@ func (m *VolumeManager) commit() {
 		m.h.Runtime.Post(func() {
 			why := ""
 			if unlogged != nil {
-				why = reason("the log of deletions can't be written, and nothing is deleted without it", unlogged) +
+				why = reason("cannot write the log of deletions; volnode deletes nothing until it can", unlogged) +
 					"; " +
 					hal.DiskAdvice(identity.Dir(m.cfg.RootDir), unlogged)
 				if stands {
@@ -193,8 +193,8 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	m.followJournal()
 	if err != nil {
 		if m.commits.isNews(m.h.Runtime.Now(), err.Error()) {
-			m.log(LevelError, "journal not written, nothing is started", "error", err.Error(), "next", "volnode "+
-				"tries again each second; it says so again in "+m.commits.saidFor.String())
+			m.log(LevelError, "journal not written; volnode starts nothing", "error", err.Error(), "next", "volnode "+
+				"tries again each second, and logs this again in "+m.commits.saidFor.String())
 		}
 		for _, id := range b.Wake {
 			if m.waits[id].on == core.PodReady {
@@ -215,7 +215,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 		return
 	}
 	if m.commits.said != "" {
-		m.log(LevelInfo, "journal is written again", "error", "it could not be written: "+m.commits.said)
+		m.log(LevelInfo, "journal is written again", "error", "earlier: "+m.commits.said)
 		m.commits.said = ""
 	}
 	m.commits.written()

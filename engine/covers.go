@@ -92,7 +92,7 @@ func rootCovers(table []hal.Mount, root string, base hal.MountID) []core.Cover {
 // coverOf is a mount that hides what is below a path.
 func coverOf(at string, m hal.Mount) core.Cover {
 	is := m.Fingerprint()
-	why := fmt.Sprintf("%s, mounted on %s, hides its place; volnode does nothing there until you unmount it", is,
+	why := fmt.Sprintf("%s, mounted on %s, hides the volume's path; volnode does nothing there until you unmount it", is,
 		m.Path)
 	return core.Cover{Path: at, What: is, Why: why, Until: "the unmount of " + m.Path}
 }
@@ -103,14 +103,12 @@ func coverOfRoot(table []hal.Mount, root string, base hal.MountID, on hal.Mount)
 	if slices.ContainsFunc(table, func(m hal.Mount) bool { return m.ID == base }) {
 		return coverOf(root, on)
 	}
-	why := fmt.Sprintf("the root directory %s is not the one that volnode started on: mount %d, on which it was, "+
-		"was unmounted, and the path leads to %s "+
-		"by now; containers keep what they have; volnode does nothing there; mount the root directory again as it "+
-		"was, and start volnode again",
+	why := fmt.Sprintf("root directory %s: its mount %d was unmounted, and the path leads to %s; volnode does nothing "+
+		"there, and containers keep their mounts; mount the root directory again, then restart volnode",
 		root, base, on.Fingerprint())
 	return core.Cover{
 		Path: root, What: on.Fingerprint(), Why: why,
-		Until: "the root directory to be mounted again, and a new start of volnode", IsLost: true,
+		Until: "the mount of the root directory and a restart of volnode", IsLost: true,
 	}
 }
 
@@ -150,7 +148,7 @@ func (m *VolumeManager) mindStrangers(paths []string, table []hal.Mount) []hal.K
 	if !slices.Equal(covers, d.covers) {
 		d.covers = covers
 		for _, c := range covers {
-			m.log(LevelWarn, "places of volumes are hidden", "path", c.Path, "mount", c.What, "why", c.Why)
+			m.log(LevelWarn, "a mount hides paths of volumes", "path", c.Path, "mount", c.What, "why", c.Why)
 		}
 		step(m, core.Covered{By: covers})
 	}

@@ -35,12 +35,12 @@ func TestWhatHidesTheRootDirectory(t *testing.T) {
 		},
 		"its mount is gone": {
 			[]hal.Mount{slash},
-			[]string{"not the one", "mount 2", "leads to mount 1", "mount the root directory again", "start volnode"},
+			[]string{"its mount", "mount 2", "leads to mount 1", "mount the root directory again", "restart volnode"},
 			true,
 		},
 		"another is mounted in its place": {
 			[]hal.Mount{slash, other},
-			[]string{"not the one", "mount 2", "leads to mount 5", "start volnode"},
+			[]string{"its mount", "mount 2", "leads to mount 5", "restart volnode"},
 			true,
 		},
 	} {

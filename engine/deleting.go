@@ -60,13 +60,13 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 func (m *VolumeManager) causeOf(pod core.PodUID, doomed kinds.Doomed) string {
 	switch {
 	case m.objects.pods[pod] != nil:
-		return "the pod does not have the volume any more, or wants it made differently, or it did not come up"
+		return "the pod dropped the volume, or changed it, or its setup failed"
 	case m.objects.named[pod]:
-		return "a source named the pod, and it was removed"
+		return "the pod was removed from its source"
 	case doomed.IfEmpty:
-		return "no source names the pod, and no record knows the directory: it is deleted only if it is empty"
+		return "no source names the pod and no record names the directory: volnode deletes it only if it is empty"
 	}
-	return "all sources have been read, and none names the pod"
+	return "volnode has read all sources, and none names the pod"
 }
 
 // announced takes in what the log says by now.

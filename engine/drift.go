@@ -124,7 +124,7 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 	// What an answered call has brought over another volume is told before that volume is found covered: else it would
 	// come up on top.
 	for _, e := range append(m.appeared(at, tops, table, since), m.differing(at, tops, since)...) {
-		m.log(LevelWarn, "changed behind our back", "rung", string(e.Key), "found", e.Fingerprint)
+		m.log(LevelWarn, "volume changed by someone else", "rung", string(e.Key), "found", e.Fingerprint)
 		step(m, e)
 	}
 	for _, key := range m.unblocked(at, tops, changed) {
@@ -163,7 +163,7 @@ func (m *VolumeManager) readsAgain() {
 	}
 }
 
-// differing returns the standing rungs that were a mount and are not that mount any more, and the emptyDirs on which
+// differing returns the rungs that are up, were a mount and are not that mount any more, and the emptyDirs on which
 // something was mounted. What a mount above hides is as it was.
 func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, since uint64) []core.Observed {
 	var events []core.Observed
@@ -228,10 +228,10 @@ func (m *VolumeManager) unblocked(paths []string, tops map[string]*hal.Mount, ch
 	if paths == nil {
 		m.drift.blocked = map[hal.Key]inTheWay{}
 	}
-	var stirred []hal.Key
+	var unblocked []hal.Key
 	note := func(key hal.Key, now inTheWay) {
 		if was, known := before[key]; known && was != now {
-			stirred = append(stirred, key)
+			unblocked = append(unblocked, key)
 		}
 		m.drift.blocked[key] = now
 	}
@@ -247,11 +247,11 @@ func (m *VolumeManager) unblocked(paths []string, tops map[string]*hal.Mount, ch
 		}
 		note(key, now)
 	})
-	return stirred
+	return unblocked
 }
 
 func childText(c hal.Child) string {
-	return fmt.Sprintf("pid %d (state %s) of an earlier run: %s", c.PID, c.State, c.What)
+	return fmt.Sprintf("helper of an earlier run still runs: pid %d (state %s): %s", c.PID, c.State, c.What)
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

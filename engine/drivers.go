@@ -14,7 +14,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is the registrations of CSI drivers: which sockets stand, what they say, and which of them serves a driver.
+// This file is the registrations of CSI drivers: which sockets exist, what they say, and which of them serves a driver.
 // meeting.go connects.
 //
 // A registration is valid until its socket is removed. Whether the driver can be reached is another matter: see
@@ -41,8 +41,8 @@ type socket struct {
 	due      hal.Instant    // the driver is not met before
 	since    hal.Instant    // it registers this name since then
 	why      string         // what failed last
-	isTold   bool           // the plugin was told that it was refused, since the socket's last event
-	isTaken  bool           // the plugin is to be told that it was taken, or was told so
+	isTold   bool           // the plugin knows that it was refused, since the socket's last event
+	isTaken  bool           // the plugin was accepted; volnode notifies it, or has done so
 }
 
 const (
@@ -280,7 +280,7 @@ func (m *VolumeManager) withdraw(s *socket) {
 // refuse tells a plugin that it was not taken. Its registrar may end by that, as the upstream one does, so a plugin
 // hears it only of a first registration, once, and only of a reason that lies in what it says. It hears it soon after
 // it has said so (the deadline of call), or never: another plugin may be behind the path by then, at the socket that it
-// has made. That it could not be told changes nothing.
+// has made. A failure to notify it changes nothing.
 func (m *VolumeManager) refuse(s *socket, made string, why error, call hal.Call) {
 	if s.isTaken || s.isTold {
 		return
@@ -325,7 +325,7 @@ func acceptable(info hal.PluginInfo) error {
 	}
 	if !slices.ContainsFunc(info.Versions,
 		func(v string) bool { return strings.HasPrefix(strings.TrimPrefix(v, "v"), "1.") }) {
-		return fmt.Errorf("driver %s supports the CSI versions %v, and none of them is 1.x", info.Name, info.Versions)
+		return fmt.Errorf("driver %s supports CSI versions %v; volnode needs 1.x", info.Name, info.Versions)
 	}
 	return nil
 }

@@ -246,15 +246,14 @@ func TestDriverThatIsGoneIsShownWhileItHasVolumes(t *testing.T) {
 	b.run(time.Second)
 	require.Equal(t, []engine.DriverStatus{{
 		Name: driverName,
-		Why: "driver " + driverName + " is not registered, nor is any other; start it, and volnode " +
-			"goes on once its registration socket is in plugins_registry below the root directory, and the endpoint " +
-			"that it names answers; " +
-			"a volume of it is up, or may be",
+		Why: "driver " + driverName + " is not registered, and no other driver is; volnode waits " +
+			"for its registration socket in plugins_registry below the root directory; start the driver; " +
+			"one of its volumes may be up",
 	}}, b.status().Drivers)
 	b.w.Delete(pod("web", "a"))
 	b.run(10 * time.Second)
 	why := b.status().Pods[0].Volumes[0].Why
-	require.Contains(t, why, "not sent: driver "+driverName+" is not registered, nor is any other; start it")
+	require.Contains(t, why, "not sent: driver "+driverName+" is not registered, and no other driver is; volnode waits")
 	require.Contains(t, why, "; volnode tries again in")
 	b.w.StartDriver(driverName)
 	b.run(time.Minute)
@@ -265,7 +264,7 @@ func TestDriverThatIsGoneIsShownWhileItHasVolumes(t *testing.T) {
 	b.w.Delete(pod("web", "a"))
 	b.run(30 * time.Second)
 	require.Contains(t, b.status().Pods[0].Volumes[0].Why,
-		"not sent: driver "+driverName+" is registered, and can't be reached: ")
+		"not sent: driver "+driverName+" is registered, but volnode cannot reach it: ")
 	b.w.StartDriver(driverName)
 	b.run(time.Minute)
 	b.w.StopDriver(driverName)

@@ -70,7 +70,7 @@ func TestEachQuestionAtEachTime(t *testing.T) {
 	}
 	b.run(time.Minute)
 	require.Len(t, b.status().Pods, 0, "who was only asked for is no pod")
-	require.Contains(t, b.log, "pod ignored why it has no uid, by which volnode knows its data")
+	require.Contains(t, b.log, "pod ignored why it has no UID; volnode names the data of a pod by its UID")
 	b.do(func(m *engine.VolumeManager) { m.Stop(); m.Stop() })
 	b.run(time.Minute)
 	b.asksAll("uid-web")
@@ -113,8 +113,8 @@ func TestWaitsSayWhatTheyWaitFor(t *testing.T) {
 		up("uid-none"))
 	require.Contains(t, up("uid-lost"), "volume data is Blocked: spec.volumes[data]")
 	require.NotContains(t, up("uid-lost"), "scratch")
-	require.Contains(t, up(""), "uid is empty")
-	require.Contains(t, down(""), "uid is empty")
+	require.Contains(t, up(""), "UID is empty")
+	require.Contains(t, down(""), "UID is empty")
 	require.Empty(t, b.wrong(func(m *engine.VolumeManager) error { return m.WaitForAllPodsUnmount(nil, nil) })) //nolint:staticcheck // never over
 	require.Empty(t, b.wrong(func(m *engine.VolumeManager) error {
 		return m.WaitForAllPodsUnmount(b.w.Context(patience), []core.PodUID{"uid-bare", "uid-none"})
@@ -198,7 +198,7 @@ func TestAHostThatIsNotWhole(t *testing.T) {
 	b.w.KillAgent()
 	b.run(time.Minute)
 	require.ErrorContains(t, ended, "has no Cluster")
-	require.ErrorContains(t, again, "started before")
+	require.ErrorContains(t, again, "has already run")
 	require.True(t, b.status().Synced)
 }
 

@@ -23,7 +23,7 @@ const (
 // hidden is the looking again.
 type hidden struct {
 	wait time.Duration
-	// the rungs of which an operation has ended since the reading began; nil while nothing is read
+	// the rungs with an operation that has ended since the reading began; nil while nothing is read
 	ended map[hal.Key]bool
 	due   hal.Instant // before that no driver's word has everything listed again
 }
@@ -87,12 +87,12 @@ func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
 		m.core.HasVolume)
 	for _, s := range left {
 		if !slices.ContainsFunc(m.left, func(old kinds.Unrecognised) bool { return old.Path == s.Path }) {
-			m.log(LevelWarn, "not recognised, left alone", "path", s.Path, "why", s.Why)
+			m.log(LevelWarn, "not recognised; volnode leaves it alone", "path", s.Path, "why", s.Why)
 		}
 	}
 	m.left = left
 	if now := kinds.Hidden(left); !slices.Equal(before, now) || len(orphans) > 0 {
-		m.log(LevelInfo, "looked again at what the start could not see", "without-record", itoa(len(orphans)), "hidden",
+		m.log(LevelInfo, "read again what the start could not read", "without-record", itoa(len(orphans)), "hidden",
 			itoa(len(now)))
 		step(m, core.Discovered{Orphans: orphans, Hidden: now, Unseen: listing.Unseen})
 		m.endUnnamedPods()

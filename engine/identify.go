@@ -24,7 +24,7 @@ func refusal(format string, args ...any) error { return &Refusal{fmt.Sprintf(for
 // startRefused ends a start for good.
 func (m *VolumeManager) startRefused(r *Refusal) {
 	m.refusal, m.why = r, r.Why
-	m.log(LevelError, "start refused, nothing was touched", "why", r.Why)
+	m.log(LevelError, "start refused; volnode changed nothing", "why", r.Why)
 	m.stopping = true
 	m.checkStopped() // once the log is written
 }
@@ -52,22 +52,19 @@ func (m *VolumeManager) identify(
 		}
 	}
 	if m.cfg.IsNameGiven && m.cfg.NodeName != id.Node {
-		return id, known, refusal("nodeName is %q, and the root directory %s belongs to the node %q: pods without a uid "+
-			"have one that is made of the node's "+
-			"name, so another name would delete their data. Set nodeName to %[3]q, or leave it out. To rename the "+
-			"node: remove its manifests, "+
-			"wait until all is gone, stop volnode, and remove %[4]s", m.cfg.NodeName, m.cfg.RootDir, id.Node,
+		return id, known, refusal("nodeName is %q, but the root directory %s belongs to node %q. volnode derives missing "+
+			"pod UIDs from the node's name, so another name would delete data of pods. Set nodeName to %[3]q, or leave "+
+			"it out. To rename the node: remove its manifests, wait until all volumes are gone, stop volnode, and "+
+			"remove %[4]s", m.cfg.NodeName, m.cfg.RootDir, id.Node,
 			identity.File(m.cfg.RootDir))
 	}
 	switch {
 	case known && id.MachineID == machine, known && machine == "":
 		return id, known, nil
 	case known && id.MachineID != "" && !m.cfg.AcceptMachine:
-		return id, known, refusal("the root directory %s belongs to the machine with machine-id %s, and this machine has "+
-			"%s: it is a copy, or the "+
-			"machine was installed again. Two machines that serve one volume destroy its data. If the other machine "+
-			"is gone for good, "+
-			"start volnode run once with --accept-machine; else start with an empty root directory", m.cfg.RootDir,
+		return id, known, refusal("the root directory %s belongs to machine-id %s, but this machine has %s: it is a copy, or "+
+			"the machine was reinstalled. Two machines that serve one volume destroy its data. If the other machine "+
+			"is gone for good, start volnode run once with --accept-machine; else start with an empty root directory", m.cfg.RootDir,
 			id.MachineID, machine)
 	}
 	if known { // by a person's word; the journal may be another machine's all the same
@@ -118,19 +115,18 @@ func (m *VolumeManager) formerName(c hal.Call) (string, error) {
 	case len(names) == 0 && (fits || derived == ""):
 		return m.cfg.NodeName, nil
 	case len(names) > 1:
-		return "", refusal("the journal in %s has records of the nodes %s: it is not known which of them this one is. "+
-			"Remove the records of the other node: stop volnode there, and restore the journal of this node",
+		return "", refusal("the journal in %s has records of the nodes %s; volnode cannot tell which one this is. "+
+			"Stop volnode on the other node, and restore the journal of this node",
 			m.journalDir(), strings.Join(names, ", "))
 	}
-	return "", refusal("the uid of pod %s is not the one that the node name %q gives it, and no identity file says "+
-		"what the node was called: the host "+
-		"was renamed. Start volnode once with --node-name and the former name; the identity file keeps it from then on",
+	return "", refusal("the UID of pod %s does not derive from the node name %q, and there is no identity file: the "+
+		"host was renamed. Start volnode once with --node-name and the former name; the identity file then keeps it",
 		derived, m.cfg.NodeName)
 }
 
 // elsewhere is what a person can do about a journal that was not made here.
-const elsewhere = "restore the journal of this root directory, or move %[1]s away: volnode then looks at everything " +
-	"that is there"
+const elsewhere = "restore the journal of this root directory, or move %[1]s away: volnode then inspects all " +
+	"volumes"
 
 // areInRoot refuses a journal that tells of another root directory: it was copied from there. What it says is not so
 // here, and what it names there is not ours to take down.
@@ -138,10 +134,9 @@ func (m *VolumeManager) areInRoot(records []core.Record) error {
 	for i := range records {
 		for _, at := range kinds.Places(&records[i].Rung) {
 			if records[i].Phase != core.Lingering && !m.isBelowRoot(at) {
-				return refusal("the journal in %s tells of %q, which is not below the root directory %q: it was "+
-					"copied, or moved, from another root "+
-					"directory. Start with that --root-dir, if it is still there; to move it, remove its manifests, "+
-					"and move once all is gone. Else "+elsewhere,
+				return refusal("the journal in %s names %q, which is not below the root directory %q: it was copied "+
+					"or moved from another root directory. Start with that --root-dir if it still exists. To move a "+
+					"root directory, remove its manifests and wait until all volumes are gone. Else "+elsewhere,
 					m.journalDir(), at, m.cfg.RootDir)
 			}
 		}
@@ -154,8 +149,8 @@ func (m *VolumeManager) areOurs(records []core.Record, id identity.Identity) err
 	for i := range records {
 		if name := kinds.NodeOf(records[i].Rung.Want); records[i].Phase != core.Lingering && name != "" &&
 			name != id.Node {
-			return refusal("the journal in %s has records of the node %q, and this node is %q: it was copied from "+
-				"there. Stop volnode, and "+elsewhere,
+			return refusal("the journal in %s has records of node %q, but this node is %q: it was copied from there. "+
+				"Stop volnode, and "+elsewhere,
 				m.journalDir(), name, id.Node)
 		}
 	}
@@ -188,7 +183,7 @@ func (m *VolumeManager) mayTakeOver(c hal.Call) error {
 	}
 	var plan []string
 	for _, r := range rungs {
-		plan = append(plan, "take down "+string(r.Key)+", unless a pod that a manifest names uses it")
+		plan = append(plan, "tear down "+string(r.Key)+", unless a pod in a manifest uses it")
 	}
 	for _, u := range left {
 		plan = append(plan, fmt.Sprintf("leave %q alone: %s", u.Path, u.Why))
@@ -199,12 +194,11 @@ func (m *VolumeManager) mayTakeOver(c hal.Call) error {
 	if more := len(plan) - planLines; more > 0 {
 		plan = append(plan[:planLines], fmt.Sprintf("and %d more", more))
 	}
-	return refusal("the root directory %s has volumes, and neither an identity file nor a journal of volnode: it is "+
-		"another agent's. "+
-		"Nothing was touched. Stop the other agent and start volnode run once with --adopt, or name another "+
-		"--root-dir. "+
-		"With --adopt, volnode would, once it has read all manifests, and a manifest names each pod that has volumes "+
-		"here, or 'volnode sources --accept' (missingManifests: gone) has said that the other pods are "+
-		"gone:\n  %s\n  keep what emptyDirs hold, unless a manifest named their pod and was removed",
+	return refusal("the root directory %s has volumes, but no identity file and no journal of volnode: it is "+
+		"another agent's. volnode changed nothing. Stop the other agent and start volnode run once with --adopt, or "+
+		"name another --root-dir. With --adopt, volnode first reads all manifests. It waits until a manifest names "+
+		"each pod that has volumes here, or until 'volnode sources --accept' (missingManifests: gone) says that the "+
+		"other pods are gone. Then it would:\n  %s\n  keep the data in emptyDirs, unless a manifest named their pod "+
+		"and was removed",
 		m.cfg.RootDir, strings.Join(plan, "\n  "))
 }

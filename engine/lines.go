@@ -10,7 +10,7 @@ type lines struct {
 	dropped int // that found the queue full
 }
 
-// isHeard reports whether anybody is told what is logged.
+// isHeard reports whether anybody receives the log.
 func (m *VolumeManager) isHeard() bool { return m.cfg.Log != nil || m.cfg.Logging != nil }
 
 func (m *VolumeManager) log(level Level, message string, fields ...string) {
@@ -37,7 +37,7 @@ func (m *VolumeManager) write() {
 	}
 	if m.lines.dropped > 0 {
 		all = append(all, Entry{
-			Level: LevelWarn, Message: "log lines dropped: the log did not take them in time",
+			Level: LevelWarn, Message: "log lines dropped: the log is too slow",
 			Fields: []string{"lines", itoa(m.lines.dropped)},
 		})
 	}

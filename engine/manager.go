@@ -23,25 +23,26 @@ import (
 // VolumeManager is the public face of the engine: it owns the state, runs the operations that core asks for, and
 // answers questions. Its exported methods may be called from any goroutine but the owner; they only post.
 type VolumeManager struct {
-	h     hal.Host     // what drivers say through it was heard by ears
-	lacks *Refusal     // h is not whole; nil for none
-	node  discreetNode // h's
+	h     hal.Host     // the host; ears remove secrets from what drivers say
+	lacks *Refusal     // which part of the host is missing; nil for none
+	node  discreetNode // the node service of h
 	ears  ears
 	cfg   Config
 
-	// All fields below belong to the owner.
+	// All fields below belong to the owner: no other goroutine reads or writes them.
+
 	core     *core.Core // nil until a start has read the node
 	journal  *journal.Journal
-	early    []core.Event // those that came before
-	why      string       // the start can't get on: what failed
-	damage   []string     // of the journal and the other own files
+	early    []core.Event // events that came before core. Invariant: empty once core is set and has taken them.
+	why      string       // why the start failed last; "" if it did not
+	damage   []string     // of the journal and of volnode's other own files, for the status
 	identity identity.Identity
 	own      own
-	left     []kinds.Unrecognised
+	left     []kinds.Unrecognised // names on the node that volnode leaves alone
 	hidden   hidden
-	starts   int      // failed attempts of it
-	listings int      // of these, the ones that failed to list the layout
-	refusal  *Refusal // of the start, for good; nil for none
+	starts   int      // failed attempts to start
+	listings int      // the part of starts that failed to list the root directory
+	refusal  *Refusal // why the start was refused for good; nil for none. Run returns it.
 
 	commits  commits
 	deleting deleting
@@ -49,16 +50,16 @@ type VolumeManager struct {
 	drivers  drivers
 	drift    drift
 
-	waits      map[core.Waiter]waiting
+	waits      map[core.Waiter]waiting // registered waits
 	lastWaiter core.Waiter
-	armed      hal.Instant // the earliest wake-up that is queued, 0 for none
-	running    int         // operations under way
-	tasks      []*task     // that have ended
+	armed      hal.Instant // the earliest queued wake-up; 0 is none
+	running    int         // operations under way. Invariant: Run does not return before it is 0, unless ctx ends.
+	tasks      []*task     // tasks that have ended, for reuse
 	late       func(hal.OpID, error)
 	lines      lines
 	isStarted  bool
-	isBare     bool // it found nothing of an earlier life
-	stopping   bool
+	isBare     bool // this start found nothing of an earlier run
+	stopping   bool // Invariant: no operation starts once it is set
 	stopped    func()
 }
 
@@ -97,7 +98,7 @@ func (m *VolumeManager) Run(ctx context.Context) error {
 		m.checkStopped()
 	})
 	if err == nil && !isFirst {
-		return errors.New("the engine was started before; make a new one for a new start")
+		return errors.New("the engine has already run; make a new one")
 	}
 	if err == nil && m.refusal != nil { // the owner has written it before it called done
 		return m.refusal
@@ -236,7 +237,7 @@ func (m *VolumeManager) driverConfig(name string) plugin.DriverConfig {
 	return d
 }
 
-// forgiven returns the drivers of which the operator says that they do not act after they have answered, sorted.
+// forgiven returns the drivers that the operator trusts not to act after they answer, sorted.
 func (m *VolumeManager) forgiven() []string {
 	names := slices.Sorted(maps.Keys(m.cfg.Drivers))
 	return slices.DeleteFunc(names, func(name string) bool { return !m.cfg.Drivers[name].TrustsAnswers })

@@ -153,12 +153,12 @@ func (m *VolumeManager) mayServe(d *driver, s *socket) bool {
 	return s == d.by || ok && from <= m.h.Runtime.Now()
 }
 
-// missed notes a meeting that failed. It is tried again after a wait; a registration that stands is not touched by it.
+// missed notes a meeting that failed. volnode tries again after a wait. A registration in force stays in force.
 func (m *VolumeManager) missed(d *driver, s *socket, err error, call hal.Call) {
 	wait := backoff(s.attempts, reconnectMax)
 	s.attempts++
 	s.due = m.h.Runtime.Now().Add(wait)
-	m.failed(s, "driver can't be reached", err, wait)
+	m.failed(s, "cannot reach driver", err, wait)
 	if misnamed, ok := errors.AsType[errMisnamed](err); ok && s != d.by {
 		m.refuse(s, s.info.Socket, misnamed, call)
 	}
@@ -199,7 +199,7 @@ func (m *VolumeManager) takeIn(d *driver, s *socket, life *peerLife, facts *plug
 	step(m, core.Registered{Actor: d.name})
 }
 
-// peerLost: the driver's connection has broken. The registration stands; the driver is met again as soon as it can be
+// peerLost: the driver's connection has broken. The registration stays in force; the driver is met again as soon as it can be
 // reached.
 func (m *VolumeManager) peerLost(d *driver, life *peerLife) {
 	life.isLost = true
@@ -242,7 +242,7 @@ func (m *VolumeManager) check(d *driver, now hal.Instant) {
 		m.h.Runtime.Post(func() {
 			d.isAsking = false
 			if d.silent == 0 && d.life == life {
-				d.silent = m.h.Runtime.Now() // not from when it was asked: the agent itself may have stood still
+				d.silent = m.h.Runtime.Now() // not from when it was asked: the agent itself may have been stopped
 			}
 			last := answer{}
 			last.take(m.h.Runtime.Now(), "GetPluginInfo", err)
@@ -300,7 +300,7 @@ func (m *VolumeManager) interview(info hal.PluginInfo, known string, events hal.
 		return "", nil, err
 	}
 	if name.GetName() != info.Name {
-		return "", nil, errMisnamed{fmt.Errorf("the plugin registers as %q and its CSI endpoint says it is %q",
+		return "", nil, errMisnamed{fmt.Errorf("the plugin registers as %q, but its CSI endpoint says %q",
 			info.Name, name.GetName())}
 	}
 	node, err := m.h.CSINode.Info(call(), at, &csi.NodeGetInfoRequest{})

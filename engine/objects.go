@@ -96,7 +96,7 @@ func (m *VolumeManager) changed(e hal.Changed) {
 			continue
 		}
 		if pod == nil || pod.UID == "" {
-			m.log(LevelError, "pod ignored", "why", "it has no uid, by which volnode knows its data")
+			m.log(LevelError, "pod ignored", "why", "it has no UID; volnode names the data of a pod by its UID")
 			continue
 		}
 		uid := core.PodUID(pod.UID)
@@ -381,7 +381,7 @@ func (m *VolumeManager) conflict(uid core.PodUID, r *core.Rung) (string, string)
 	if m.core == nil {
 		return "", "" // no driver is registered before the node has been read, so no rung of this pod is shared yet
 	}
-	// After a restart the other pod may not have been named yet: then what stands speaks for it.
+	// After a restart the other pod may not have been named yet: then its volumes on the node count for it.
 	made, state := m.core.Made(r.Key)
 	other, name := apart(made, r.Want)
 	if name == "" || state == core.Absent || !m.usedByAnother(uid, r.Key) {
@@ -400,7 +400,7 @@ func apart(made, want []core.Param) (string, string) {
 	return volume, differing(made, want)
 }
 
-// usedByAnother reports whether a rung of another pod stands on the rung, and the pod is wanted or may yet be named.
+// usedByAnother reports whether a rung of another pod depends on the rung, and a source names that pod or may yet name it.
 func (m *VolumeManager) usedByAnother(uid core.PodUID, key hal.Key) bool {
 	return slices.ContainsFunc(m.core.PodsAbove(key), func(pod core.PodUID) bool {
 		return pod != uid && (m.objects.pods[pod] != nil || !m.objects.all)
@@ -424,7 +424,7 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 		return
 	}
 	o.all = true
-	m.populateStale() // what the pods want is told before anything is torn down
+	m.populateStale() // core must know what the pods want before it tears down anything
 	m.ears.said.Complete()
 	m.log(LevelInfo, "all sources synced", "pods", itoa(len(o.pods)))
 	step(m, core.AllSynced{})

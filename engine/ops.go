@@ -103,7 +103,7 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 		m.watchAgain(op) // its watch ended when it began
 	}
 	if at := core.Value(op.Params, "path"); res.Blocked && at != "" {
-		m.tableChanged([]string{at}) // what is there now is what a change is told from
+		m.tableChanged([]string{at}) // later changes are compared with what is there now
 	} else {
 		delete(m.drift.blocked, op.Key)
 	}
@@ -136,7 +136,7 @@ func run(h *hal.Host, op core.Op) core.Result {
 	if !ok {
 		return core.Result{
 			Outcome: hal.NotDone, Blocked: true,
-			Reason: fmt.Sprintf("no plugin for kind %q: the journal comes from another build", op.Kind),
+			Reason: fmt.Sprintf("no plugin for kind %q: another build wrote the journal", op.Kind),
 		}
 	}
 	switch op.Verb {

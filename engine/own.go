@@ -36,14 +36,14 @@ type own struct {
 	isDue     bool     // the next inspection is at its content as well
 	end       func()   // the end of that
 	identity  hal.Info // of the identity file, when it was good last; zero before the first inspection
-	told      string   // why the identity file could not be written again, as it was told last
+	told      string   // why the identity file could not be written again, as logged last
 }
 
 var (
 	// errReplaced: the name of the journal is another file's by now, or the file has another size.
-	errReplaced = errors.New("another file is in the place of the journal, or it was cut short")
+	errReplaced = errors.New("the journal was replaced by another file, or truncated")
 	// errUnsure: volnode could not look which file its journal is when it began that file.
-	errUnsure = errors.New("volnode can't tell whether the file in the place of its journal is its own")
+	errUnsure = errors.New("volnode cannot tell whether the file at its journal's path is its own")
 )
 
 // whichFile tells a file from others that have had its name, or its inode, and one that was cut short from itself.
@@ -178,7 +178,7 @@ func (m *VolumeManager) rewriteIdentity(is hal.Info) error {
 func (m *VolumeManager) identityLost(err error) {
 	why := ""
 	if err != nil {
-		why = " That fails: " + err.Error() + "; " + hal.DiskAdvice(identity.Dir(m.cfg.RootDir), err)
+		why = " The write fails: " + err.Error() + "; " + hal.DiskAdvice(identity.Dir(m.cfg.RootDir), err)
 	}
 	if why == "" || why != m.own.told {
 		told := m.own.told // it fails no more, or for another reason
@@ -196,7 +196,7 @@ func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 	isUnsure := errors.Is(journalErr, errUnsure)
 	isLost := hal.Is(journalErr, syscall.ENOENT) || errors.Is(journalErr, errReplaced) || isUnsure ||
 		errors.Is(journalErr, journal.ErrChanged)
-	isWhole := m.journal.Stats().Why == "" // else the journal is mended first: only its spare may be missing
+	isWhole := m.journal.Stats().Why == "" // else the journal is repaired first: only its spare may be missing
 	if isLost && isSame && isWhole {
 		if !isUnsure {
 			m.lost(file, "")
@@ -215,11 +215,11 @@ func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 
 // lost tells that an own file was removed or damaged. why says why it is not there again, "" if it is.
 func (m *VolumeManager) lost(file, why string) {
-	text := file + ": it was removed or damaged while volnode ran, or a mount hides it; volnode writes it again " +
-		"from memory. Find out who did that." + why
+	text := file + ": it was removed, damaged, or hidden by a mount while volnode ran; volnode writes it again " +
+		"from memory; find out who did that." + why
 	m.damage = append(m.damage, text)
 	m.damage = m.damage[max(0, len(m.damage)-maxDamage):]
-	m.log(LevelError, "own file removed", "file", file, "next", "it is written again from memory."+why)
+	m.log(LevelError, "own file removed", "file", file, "next", "volnode writes it again from memory."+why)
 }
 
 // maxDamage is how much damage the status tells of.

@@ -70,7 +70,7 @@ func (m *VolumeManager) watchAll() {
 	}
 }
 
-// watchAndLook watches directories, and looks at each once it is watched: what comes after that is told.
+// watchAndLook watches directories, and inspects each once it is watched: the watch reports what comes after that.
 func (m *VolumeManager) watchAndLook(all []watched, since uint64) {
 	m.h.Runtime.Go(func() {
 		for _, w := range all {
@@ -84,7 +84,7 @@ func (m *VolumeManager) watchAndLook(all []watched, since uint64) {
 	})
 }
 
-// watchAgain goes on watching the directory of a rung that stands after a teardown that has done nothing.
+// watchAgain goes on watching the directory of a rung that is up after a teardown that has done nothing.
 func (m *VolumeManager) watchAgain(op *core.Op) {
 	made, fingerprint, _, isUp := m.core.PresentRung(op.Key, m.core.Seq())
 	if isUp && hasDirectory(op.Kind, fingerprint) && m.isBelowRoot(core.Value(made, "path")) {
@@ -94,7 +94,7 @@ func (m *VolumeManager) watchAgain(op *core.Op) {
 
 func (m *VolumeManager) isBelowRoot(at string) bool { return strings.HasPrefix(at, m.cfg.RootDir+"/") }
 
-// lookAgain looks at the place of a rung of which something was told.
+// lookAgain inspects the place of a rung after a notice about it.
 func (m *VolumeManager) lookAgain(key hal.Key) {
 	m.unwatch(key)
 	since := m.core.Seq()
@@ -118,7 +118,7 @@ func (m *VolumeManager) lookedAgain(key hal.Key, seen op.Seen, err error, since 
 		m.lookLater(key)
 	case seen.Fingerprint() != fingerprint:
 		m.unwatch(key) // its next setup watches what it makes
-		m.log(LevelWarn, "changed behind our back", "rung", string(key), "found", seen.Fingerprint())
+		m.log(LevelWarn, "volume changed by someone else", "rung", string(key), "found", seen.Fingerprint())
 		step(m, core.Observed{Key: key, Fingerprint: seen.Fingerprint(), Since: since})
 	}
 }

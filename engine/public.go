@@ -48,7 +48,7 @@ func ask[T any](ctx context.Context, m *VolumeManager, question func() T) (T, er
 }
 
 // errNoUID is the answer to a wait for no pod.
-var errNoUID = errors.New("the pod's uid is empty; give the uid of the pod to wait for")
+var errNoUID = errors.New("the pod's UID is empty; give the UID of the pod to wait for")
 
 // waitFor is wait for a pod. Its error says what is missing.
 func (m *VolumeManager) waitFor(ctx context.Context, uid core.PodUID, on core.Condition) error {
@@ -167,7 +167,7 @@ func (m *VolumeManager) missing(cause error, uid core.PodUID, on core.Condition)
 // lacking says what a wait for a pod waits for. Owner only.
 func (m *VolumeManager) lacking(uid core.PodUID, on core.Condition) NotReadyError {
 	if m.core == nil {
-		why := "volnode has not read its node yet, and goes on"
+		why := "volnode has not read the node yet, and tries on"
 		if m.why != "" {
 			why += ": " + m.why
 		}
@@ -181,7 +181,7 @@ func (m *VolumeManager) lacking(uid core.PodUID, on core.Condition) NotReadyErro
 	case on == core.PodReady && m.objects.pods[uid] == nil:
 		e.Why = "no manifest names it; volnode serves it once one does"
 	default:
-		e.Why = "all its volumes are as asked for by now"
+		e.Why = "all its volumes have reached the state since"
 	}
 	return e
 }
@@ -284,10 +284,10 @@ func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVol
 // unread says what of the node the agent has not read, "" for nothing. Any volume of an earlier life may be there.
 func (m *VolumeManager) unread() string {
 	if m.core == nil {
-		return "the agent has not read the node"
+		return "volnode has not read the node"
 	}
 	if hidden := m.core.Hidden(); len(hidden) > 0 {
-		return hidden[0] + " could not be looked at"
+		return "volnode cannot read " + hidden[0]
 	}
 	return ""
 }
@@ -303,7 +303,7 @@ const csiPrefix = "kubernetes.io/csi/"
 func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bool, error) {
 	volume = strings.TrimPrefix(volume, csiPrefix)
 	if !strings.Contains(volume, "^") {
-		return true, fmt.Errorf("%q names no volume; its name is driver^handle", volume) // unknown is attached
+		return true, fmt.Errorf("%q names no volume; want driver^handle", volume) // unknown is attached
 	}
 	found, err := ask(ctx, m, func() bool {
 		return m.unread() != "" || m.core.IsVolumeLeft(volume)

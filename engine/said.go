@@ -44,9 +44,9 @@ func (e ears) heard(c hal.Call, driver string, volume []string, err error) error
 	if failure.Reply == hal.ReplyStatus {
 		why, name, isGone := "", "", false
 		if name, isGone = e.read(c, driver, volume); name != "" {
-			why = "Secret " + name + ", which can't be read"
+			why = "Secret " + name + ", which volnode cannot read"
 		} else if !e.said.IsComplete() {
-			why = "a Secret that volnode has not read: not every source is synced, or there are too many Secrets"
+			why = "a Secret that volnode has not read: it has not read every source, or there are too many Secrets"
 		}
 		if why != "" {
 			said.Detail, said.Doubtful = "message withheld: it may quote "+why, said.Doubtful || !isGone
@@ -106,7 +106,7 @@ func (e ears) Secret(c hal.Call, namespace, name string) (hal.Secret, error) {
 	return s, err
 }
 
-// wordsOf is the text of an error of which a part may be a driver's own words.
+// wordsOf is the text of an error that may contain words of a driver.
 func (e ears) wordsOf(err error) string {
 	if failure, ok := errors.AsType[*hal.Error](err); ok { // it was heard, but for an endpoint that it names
 		told := *failure

@@ -67,7 +67,7 @@ func TestWhatADriverSaysIsHeardWithoutSecrets(t *testing.T) {
 	status := hal.ReplyStatus
 	require.Equal(t, `neither *** nor *** \x1b[2J`, said([]string{"n/own"}, []string{"n/other", "n/gone"}, all,
 		status, words))
-	withheld := "message withheld: it may quote Secret n/own, which can't be read"
+	withheld := "message withheld: it may quote Secret n/own, which volnode cannot read"
 	require.Equal(t, withheld, said([]string{"n/own"}, nil, map[string]map[string]string{"n/own": nil}, status, words))
 	require.Equal(t, withheld, said([]string{"n/own"}, nil, nil, status, words),
 		"it was deleted, and the driver may know it still")

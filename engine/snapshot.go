@@ -78,10 +78,14 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 	case v.IsWaiting && v.IsBackoff:
 		r.Next = fmt.Sprintf("volnode tries again in %s", left)
 	case v.IsWaiting:
-		r.Next = fmt.Sprintf("%s, until %s from now", v.Why, left)
+		r.Next = fmt.Sprintf("%s for %s", v.Why, left)
+		if v.Why == v.Open {
+			r.Next += "; volnode waits"
+		}
 	}
+	r.Next = m.naming(v, r.Next)
 	if open := max(v.SetUpOpen, v.TearDownOpen); open > now && v.Why != v.Open {
-		r.Next += fmt.Sprintf("; %s, until %s from now", v.Open, open.Sub(now).Round(time.Second))
+		r.Next += fmt.Sprintf("; %s for %s", v.Open, open.Sub(now).Round(time.Second))
 	}
 	if v.Step != 0 {
 		r.Step = core.Op{ID: v.Step, Verb: v.Verb, Key: v.Key}.String()
@@ -101,9 +105,30 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 		r.Next = "" // the engine has nothing to do: people have
 	}
 	if r.State == Ready && m.commits.unwritten[v.Key] {
-		r.State, r.Next = Working, "up; its record is being written"
+		r.State, r.Next = Working, "up; volnode writes its record"
 	}
 	return r
+}
+
+// naming adds, to a text that names a rung of another pod, the name of that pod: a person may have to delete it.
+func (m *VolumeManager) naming(v core.View, text string) string {
+	on, ok := m.core.Rung(v.On)
+	if !ok || on.Pod == "" || on.Pod == v.Pod {
+		return text
+	}
+	namespace, name := m.podName(on)
+	if name == "" {
+		return text
+	}
+	return strings.Replace(text, string(v.On), fmt.Sprintf("%s of pod %s/%s", v.On, namespace, name), 1)
+}
+
+// podName returns the name of the pod of a rung, "" if it is not known.
+func (m *VolumeManager) podName(v core.View) (namespace, name string) {
+	if entry := m.objects.pods[v.Pod]; entry != nil {
+		return entry.pod.Namespace, entry.pod.Name
+	}
+	return kinds.PodOf(v.Made)
 }
 
 // isBusy reports whether something did not go because it is in use, as the kernel and drivers say that.
@@ -118,7 +143,7 @@ func (m *VolumeManager) afflicted(v core.View, is Condition, why string) (Condit
 	case v.Cover.Path != "" && v.Step == 0 && v.Child == "":
 		text := v.Cover.Why
 		if v.State == core.Present && !v.Cover.IsLost {
-			text += "; what the volume holds is below, untouched"
+			text += "; the data of the volume is untouched below it"
 		}
 		if v.Desired == "unwanted" {
 			return Stuck, text
@@ -127,7 +152,7 @@ func (m *VolumeManager) afflicted(v core.View, is Condition, why string) (Condit
 	case is == Ready && emptydir.Lost(v.Facts) != "":
 		return Degraded, emptydir.Lost(v.Facts)
 	case is == Ready && m.drift.below[v.Key] != "" && v.Kind == emptydir.Kind:
-		return Degraded, m.drift.below[v.Key] + ", below the volume; it hides what the volume holds there; unmount it"
+		return Degraded, m.drift.below[v.Key] + ", below the volume, and hides the data there; unmount it"
 	}
 	return is, why
 }
@@ -142,7 +167,7 @@ func condition(v core.View, now hal.Instant) Condition {
 	case v.Step != 0 && now.Sub(max(v.Deadline, v.Since)) > overdue:
 		return Stuck
 	case v.Step != 0 && !(v.IsProvided && v.Desired != "unwanted"):
-		// what is up stays so while it is looked at or refreshed: who waits is told so, too
+		// a rung that is up stays Ready during an inspection or a refresh, as for waits
 		return Working
 	case v.IsProvided && v.Short != "":
 		return Degraded
@@ -283,7 +308,7 @@ func (m *VolumeManager) driverStatus() []DriverStatus {
 		case d.by != nil:
 			row.Waiting, row.Since = true, now.Sub(s.since)
 			row.Why = "waits: " + d.by.path + " serves " + d.name +
-				"; it takes over once that socket is removed or its driver does not answer"
+				"; it takes over if that socket is removed or its driver does not answer"
 		}
 		out = append(out, row)
 	}
@@ -294,7 +319,7 @@ func (m *VolumeManager) driverStatus() []DriverStatus {
 // with it.
 func usersOf(at string) string {
 	if strings.Contains(at, "/volumeDevices/") { // a device is no filesystem
-		return fmt.Sprintf("'fuser -v %s' shows which; end them", at)
+		return fmt.Sprintf("'fuser -v %s' shows them; end them", at)
 	}
 	return fmt.Sprintf("'fuser -vm %s' shows those on its filesystem; end what uses the volume", at)
 }
@@ -302,7 +327,7 @@ func usersOf(at string) string {
 // reachAgain says why a registered driver is not connected, and what comes next.
 func reachAgain(why string) string {
 	if why == "" {
-		return "the connection is lost; volnode connects again"
+		return "connection lost; volnode connects again"
 	}
 	return why + "; volnode connects again within " + reconnectMax.String()
 }
@@ -324,8 +349,8 @@ func (m *VolumeManager) sourceStatus() []SourceTrouble {
 	for _, s := range m.left {
 		t := SourceTrouble{Source: "node", Where: s.Path, Why: s.Why, Hidden: s.IsHidden}
 		if t.Hidden {
-			t.Why += "; nothing comes up or goes there until volnode could look, which it tries each minute; make " +
-				"it readable"
+			t.Why += "; volnode sets up and tears down nothing there until it can read it, and tries each minute; make it " +
+				"readable"
 		}
 		out = append(out, t)
 	}

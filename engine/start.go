@@ -35,7 +35,7 @@ type node struct {
 	base    hal.MountID          // on which the root directory is
 	strange []stranger           // mounted below it
 	isRead  bool                 // all but the layout
-	left    []kinds.Unrecognised // in the layout, of which no rung can be made
+	left    []kinds.Unrecognised // names in the layout that give no rung
 }
 
 // start reads the node, beside the owner, until it could be read; then core begins. What can't be read is not taken for
@@ -65,7 +65,7 @@ func (m *VolumeManager) start() {
 				if n.isRead {
 					m.listings++ // other failures say nothing of the directories: each has its own tries
 				}
-				m.log(LevelError, "start failed, will be tried again", "error", err.Error())
+				m.log(LevelError, "start failed; volnode tries again", "error", err.Error())
 				wait := min(startRetry<<min(m.starts-1, 5), startRetryMax)
 				m.h.Runtime.At(m.h.Runtime.Now().Add(wait), m.start)
 				return
@@ -173,7 +173,7 @@ func (m *VolumeManager) goneJournal(c hal.Call, isNew bool) []journal.Damage {
 		return nil
 	}
 	return []journal.Damage{{
-		File: m.journalDir(), What: "no journal is there, and this node had one: somebody has removed it",
+		File: m.journalDir(), What: "the journal of this node is missing: someone removed it",
 	}}
 }
 
@@ -238,7 +238,7 @@ func (m *VolumeManager) tellDamage(damages []journal.Damage) {
 // tell logs what a start found.
 func (m *VolumeManager) tell(n node) {
 	for _, s := range n.left {
-		m.log(LevelWarn, "not recognised, left alone", "path", s.Path, "why", s.Why)
+		m.log(LevelWarn, "not recognised; volnode leaves it alone", "path", s.Path, "why", s.Why)
 	}
 	m.left = n.left
 	m.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "in-doubt", itoa(len(n.loaded.Doubtful)),

@@ -26,7 +26,7 @@ const (
 // Status is a snapshot of everything, sorted by name.
 type Status struct {
 	Node string `json:"node"`
-	// Starting: the node has not been read yet. What is up is not known, and nothing below tells of it.
+	// Starting: volnode has not read the node yet. It does not know what is up, and nothing below shows it.
 	Starting bool            `json:"starting,omitempty"`
 	Synced   bool            `json:"synced"` // every source has said all it knows
 	Pods     []PodStatus     `json:"pods"`
@@ -39,7 +39,7 @@ type Status struct {
 // PodStatus is one pod.
 type PodStatus struct {
 	UID       core.PodUID    `json:"uid"`
-	Namespace string         `json:"namespace,omitempty"` // "" for a pod of which only what stands on the node is known
+	Namespace string         `json:"namespace,omitempty"` // "" for a pod that only the node itself shows
 	Name      string         `json:"name,omitempty"`
 	State     Condition      `json:"state"`
 	Wanted    bool           `json:"wanted"`

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrEnded is the answer of [Runtime.Await] once the owner has ended.
-var ErrEnded = errors.New("the agent has stopped: it answers no more questions")
+var ErrEnded = errors.New("volnode has stopped and answers no more questions")
 
 // Code is a gRPC status code (grpc.io, "Status codes and their use in gRPC"). The numbers are the protocol's.
 type Code uint32
@@ -147,17 +147,16 @@ func DiskAdvice(dir string, err error) string {
 	case is(syscall.EDQUOT):
 		return "volnode tries again; free space in " + dir + ", or raise its quota"
 	case is(syscall.EISDIR):
-		return "volnode tries again; a directory is in the place of a file of volnode's, which volnode can't write " +
-			"over: move it away (ls -la " + dir + ")"
+		return "volnode tries again; a directory is at the path of a file of volnode: move it away (ls -la " + dir + ")"
 	case is(syscall.ENOTDIR, syscall.ENOTEMPTY, syscall.ELOOP):
-		return "volnode tries again; somebody has put something else in the place of a file or directory of " +
-			"volnode's: move it away (ls -la " + dir + ")"
+		return "volnode tries again; something else is at the path of a file or directory of volnode: move it away " +
+			"(ls -la " + dir + ")"
 	case is(syscall.EPERM, syscall.EACCES):
-		return "volnode tries again; somebody has made it immutable: run chattr -R -i " + dir
+		return "volnode tries again; the file is immutable: run chattr -R -i " + dir
 	case is(syscall.EXDEV, syscall.EBUSY):
 		return "volnode tries again; something is mounted there: unmount it (findmnt -T " + dir + ")"
 	case is(syscall.EROFS):
 		return "volnode tries again; the filesystem is read-only: mount it writable (findmnt -T " + dir + ")"
 	}
-	return "volnode tries again; see to the disk of " + dir
+	return "volnode tries again; check the disk of " + dir
 }

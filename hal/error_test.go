@@ -16,7 +16,7 @@ func TestDiskAdvice(t *testing.T) {
 		syscall.ENOSPC: "free space on the disk of /d", syscall.EDQUOT: "raise its quota",
 		syscall.EISDIR: "move it away", syscall.ENOTDIR: "move it away",
 		syscall.EPERM: "chattr -R -i /d", syscall.EXDEV: "unmount it", syscall.EROFS: "mount it writable",
-		syscall.EIO: "see to the disk of /d",
+		syscall.EIO: "check the disk of /d",
 	} {
 		err := &hal.Error{Op: "write", Object: "/d/f", Class: hal.ClassFile, Outcome: hal.NotDone, Errno: errno}
 		require.Contains(t, hal.DiskAdvice("/d", err), want)

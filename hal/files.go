@@ -48,7 +48,7 @@ type Info struct {
 	// Changed is when its content or its metadata changed last, in nanoseconds since 1970, as its filesystem tells: two
 	// changes within a tick of its clock, up to 2 s, may show one instant. 0 if it does not tell.
 	Changed int64
-	// MountPoint: a mount stands on this name. The other fields are then zero: to tell them would be a look at the
+	// MountPoint: a mount is on this name. The other fields are then zero: to tell them would be a look at the
 	// mounted filesystem. Of the agent's own directories, which may be mounts, they are told all the same.
 	MountPoint bool
 }
@@ -67,7 +67,7 @@ type Tree interface {
 	// finds nothing else fails, NotDone, and names it. The death of the agent cuts a step short at any point. EINVAL if
 	// limit is not above 0.
 	RemoveTree(c Call, path string, limit int) (more bool, err error)
-	// Rename moves a name, replacing a file at the new one. EBUSY if a mount stands on either.
+	// Rename moves a name, replacing a file at the new one. EBUSY if a mount is on either.
 	Rename(c Call, oldPath, newPath string) error
 	// List returns a directory's entries sorted by name, without "." and "..".
 	List(c Call, path string) ([]Entry, error)

@@ -102,8 +102,8 @@ func (r *run) announces(e *sim.Effect) {
 // The causes of deletions, by what they begin with: whether a source names the pod, and whether one has named it in
 // this life of the agent.
 const (
-	causeIsNamed  = "the pod does not have the volume any more"
-	causeWasNamed = "a source named the pod, and it was removed"
+	causeIsNamed  = "the pod dropped the volume"
+	causeWasNamed = "the pod was removed from its source"
 )
 
 // misstated judges what an entry of the present life says of its deletion, by what this life was told of the pod until

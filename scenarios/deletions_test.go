@@ -13,7 +13,7 @@ import (
 // TestCauseOfADeletionIsTrue: an entry in the log of deletions says what the agent was told of the pod by the second of
 // that entry.
 func TestCauseOfADeletionIsTrue(t *testing.T) {
-	const unnamed = "all sources have been read, and none names the pod"
+	const unnamed = "volnode has read all sources, and none names the pod"
 	for name, c := range map[string]struct {
 		added, removed time.Duration // when the agent is told; 0 is never
 		second         string

@@ -143,7 +143,7 @@ func (r *run) probePublish(p *place, e *sim.Effect) {
 }
 
 // fullJournal begins the reason of an operation for which the journal has no room.
-const fullJournal = "the journal has no room"
+const fullJournal = "the journal is full"
 
 // probeEvent looks at an event that core is about to take in.
 func (r *run) probeEvent(c *core.Core, e core.Event) {
@@ -220,9 +220,9 @@ func (r *run) probeBegun(c *core.Core) {
 
 // probeLines are the probes that a line of the engine's log shows.
 var probeLines = map[string]Probe{
-	"journal damaged": JournalDamaged, "journal not written, nothing is started": JournalRefuses,
-	"start failed, will be tried again": StartFails,
-	"changed behind our back":           ForeignChange, "volume blocked": VolumeBlocked,
+	"journal damaged": JournalDamaged, "journal not written; volnode starts nothing": JournalRefuses,
+	"start failed; volnode tries again": StartFails,
+	"volume changed by someone else":    ForeignChange, "volume blocked": VolumeBlocked,
 	"registration failed": RegistrationFails,
 }
 

@@ -362,9 +362,9 @@ func (r *run) logged(e engine.Entry) {
 	r.readsLog(e)
 	r.tellsOfDamage(e)
 	switch e.Message {
-	case "start refused, nothing was touched":
+	case "start refused; volnode changed nothing":
 		r.refused(e.Fields[1])
-	case "not recognised, left alone":
+	case "not recognised; volnode leaves it alone":
 		r.root.left[e.Fields[1]] = true
 	case "driver registered", "driver deregistered":
 		r.changesOf(e.Fields[1])

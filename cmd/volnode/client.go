@@ -47,7 +47,7 @@ func (c client) send(ctx context.Context, method, path string, query url.Values,
 	decoder := json.NewDecoder(response.Body)
 	if response.StatusCode == http.StatusOK {
 		if err := decoder.Decode(result); err != nil {
-			return fail(exitUnreachable, "the answer of the daemon at %s was cut short: %w", c.socket, err)
+			return fail(exitUnreachable, "daemon at %s: its answer is incomplete: %w", c.socket, err)
 		}
 		return nil
 	}
@@ -68,17 +68,17 @@ func (c client) send(ctx context.Context, method, path string, query url.Values,
 func (c client) unreachable(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fail(exitPermission, "%s: permission denied: only root may ask", c.socket)
+		return fail(exitPermission, "%s: permission denied; run this command as root", c.socket)
 	case errors.Is(err, fs.ErrNotExist):
-		return fail(exitUnreachable, "no volnode serves %s: there is no such socket. Is volnode run started, with "+
-			"this --socket?", c.socket)
+		return fail(exitUnreachable, "no volnode serves %s: there is no such socket; start volnode run with this "+
+			"--socket, or give the right one", c.socket)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fail(exitUnreachable, "no volnode serves %s: the socket is left from a volnode that has ended. Start "+
+		return fail(exitUnreachable, "no volnode serves %s: the volnode that made this socket has ended; start "+
 			"volnode run", c.socket)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fail(exitUnreachable, "the daemon at %s does not answer", c.socket)
 	case os.Geteuid() != 0:
-		return fail(exitPermission, "the daemon at %s hung up: it answers root only", c.socket)
+		return fail(exitPermission, "the daemon at %s hung up: it answers only root; run this command as root", c.socket)
 	}
 	return fail(exitUnreachable, "no volnode serves %s: %w", c.socket, err)
 }

@@ -152,7 +152,7 @@ func (c *configuration) complete() error {
 	if c.NodeName == "" {
 		name, err := os.Hostname()
 		if err != nil {
-			return fmt.Errorf("nodeName: not given, and the host has no name: %w", err)
+			return fmt.Errorf("nodeName: not set, and the host has no name: %w", err)
 		}
 		c.NodeName, c.isHostName = name, true
 	}
@@ -188,7 +188,7 @@ func (c *configuration) complete() error {
 	return errors.Join(append(append(all, checkMetricsAddress(c.Metrics.Address)), c.CSI.check()...)...)
 }
 
-// checkMetricsAddress: metrics are told without asking who asks, so only this machine may.
+// checkMetricsAddress: metrics need no authentication, so only this machine may read them.
 func checkMetricsAddress(address string) error {
 	if address == "" {
 		return nil
@@ -235,10 +235,10 @@ func checkTimes(at string, call, unstage, lateWindow time.Duration) (all []error
 	return all
 }
 
-// noLateWindow stands for a configured late window of zero, where a zero would mean the default.
+// noLateWindow is a configured late window of zero, because a zero means the default.
 const noLateWindow = time.Nanosecond
 
-// engineConfig is the part that the engine is told.
+// engineConfig is the part for the engine.
 func (c *configuration) engineConfig(log func([]engine.Entry)) engine.Config {
 	drivers := map[string]plugin.DriverConfig{}
 	for name, d := range c.CSI.PerDriver {

@@ -100,7 +100,7 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 			"double driver", configHead + "csi:\n  perDriver:\n    a.b: {}\n    a.b: {}",
 			`:6: key "csi.perDriver.a.b" is given twice, first in line 5`,
 		},
-		{"alias", configHead + "csi: &a {}\nlogging: *a", ":3: anchors and aliases are not used here"},
+		{"alias", configHead + "csi: &a {}\nlogging: *a", ":3: anchors and aliases are not supported"},
 		{"two documents", configHead + "---\n" + configHead, "more than one document"},
 		{"list", "- a", ":1: the file must hold keys and values"},
 		{"scalar for a mapping", configHead + "csi: fast", ":3: csi must hold keys and values"},
@@ -188,12 +188,12 @@ func TestBadConfigurationEndsWith78(t *testing.T) {
 	require.NoError(t, os.Chmod(path, 0o666))
 	r = volnode(t, "run", "--config", path)
 	require.Equal(t, exitConfig, r.status)
-	require.Contains(t, r.errOut, "can be written to by others than root (mode 0666): chmod go-w "+path)
+	require.Contains(t, r.errOut, "writable by users other than root (mode 0666): check its content, then chmod go-w "+path)
 
 	require.NoError(t, os.Chown(path, nobody, nobody))
 	r = volnode(t, "run", "--config", path)
 	require.Equal(t, exitConfig, r.status)
-	require.Contains(t, r.errOut, "belongs to uid 65534, not to root: chown root "+path)
+	require.Contains(t, r.errOut, "belongs to uid 65534, not to root: check its content, then chown root "+path)
 }
 
 func TestBadFlagsEndWithTwoAndAreNamed(t *testing.T) {

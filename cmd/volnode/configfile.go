@@ -56,11 +56,11 @@ func readConfiguration(path string) ([]byte, error) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch { // whoever runs volnode may have written it
 	case !ok || st.Uid != 0 && int(st.Uid) != os.Geteuid():
-		return nil, fmt.Errorf("%s: belongs to uid %d, not to root: chown root %[1]s, after a look at what is in it",
+		return nil, fmt.Errorf("%s: belongs to uid %d, not to root: check its content, then chown root %[1]s",
 			path, st.Uid)
 	case info.Mode().Perm()&0o022 != 0:
-		return nil, fmt.Errorf("%s: can be written to by others than root (mode %04o): chmod go-w %[1]s, after a "+
-			"look at what is in it",
+		return nil, fmt.Errorf("%s: writable by users other than root (mode %04o): check its content, then "+
+			"chmod go-w %[1]s",
 			path, info.Mode().Perm())
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
@@ -127,7 +127,7 @@ func (c *configuration) parse(content []byte, k keys) error {
 	var document yaml.Node
 	if err := decoder.Decode(&document); err != nil {
 		if errors.Is(err, io.EOF) {
-			return fmt.Errorf("is empty; it begins with apiVersion: %s and kind: %s", configVersion, configKind)
+			return fmt.Errorf("is empty; begin it with apiVersion: %s and kind: %s", configVersion, configKind)
 		}
 		if tab, is := wording.Tab(content); is {
 			return errors.New(tab)
@@ -166,7 +166,7 @@ var formerKeys = map[string]string{"settle": "lateWindow"}
 // check walks a node beside the type that it will be decoded into.
 func (k keys) check(n *yaml.Node, t reflect.Type, at string) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return &lineError{n.Line, "anchors and aliases are not used here"}
+		return &lineError{n.Line, "anchors and aliases are not supported"}
 	}
 	isMap := t.Kind() == reflect.Map
 	if t.Kind() != reflect.Struct && !isMap {

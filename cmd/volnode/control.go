@@ -55,7 +55,7 @@ func prepareSocketDir(dir string) error {
 		if !isShared(dir, info) {
 			cure += ", or chmod 0700 " + dir
 		}
-		return fmt.Errorf("directory of the control socket %s can be entered by others than root (mode %04o): %s",
+		return fmt.Errorf("directory of the control socket %s: users other than root can enter it (mode %04o): %s",
 			dir, mode, cure)
 	}
 	return nil
@@ -80,7 +80,7 @@ func removeStaleSocket(path string) error {
 		return err
 	}
 	if info.Mode().Type() != os.ModeSocket {
-		return fail(exitConfig, "%s is there and is not a socket: remove it, or name another socket with --socket",
+		return fail(exitConfig, "%s exists and is not a socket: remove it, or name another socket with --socket",
 			path)
 	}
 	conn, err := net.Dial("unix", path)

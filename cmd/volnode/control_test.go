@@ -53,14 +53,14 @@ func TestTheControlSocketIsForRoot(t *testing.T) {
 	}
 	e := asNobody()
 	require.Equal(t, exitPermission, e.status, e.errOut)
-	require.Contains(t, e.errOut, "only root may ask")
+	require.Contains(t, e.errOut, "run this command as root")
 
 	// Were the modes changed, the peer's user would still be looked at.
 	require.NoError(t, os.Chmod(r.path("run"), 0o755))
 	require.NoError(t, os.Chmod(r.socket(), 0o666))
 	e = asNobody()
 	require.Equal(t, exitPermission, e.status, e.errOut)
-	require.Contains(t, e.errOut, "hung up: it answers root only")
+	require.Contains(t, e.errOut, "hung up: it answers only root")
 	require.Empty(t, e.out)
 	r.must("status")
 }

@@ -205,18 +205,18 @@ func (d *daemon) run(host *linux.Host, control net.Listener) error {
 		return fmt.Errorf("the engine ended: %w", err)
 	}
 	d.notifier.tell("STOPPING=1\nSTATUS=waiting for operations in flight")
-	d.log.Info("stopping: nothing is started any more, mounts stay")
+	d.log.Info("stopping: volnode starts no operation; mounts stay")
 	d.manager.Stop()
 	timer := time.AfterFunc(drainTime, abandon)
 	defer timer.Stop()
 	if err := <-ended; err != nil {
-		d.log.Warn("operations were in flight at the end: the next start resolves them by the journal")
+		d.log.Warn("stopped with operations in flight: the next start resolves them from the journal")
 	}
 	d.log.Info("stopped")
 	return nil
 }
 
-// serveOn serves a listener. That it can't go on is told on failed.
+// serveOn serves a listener. It sends the error that ends it to failed.
 func (d *daemon) serveOn(l *limitListener, handler http.Handler, failed chan<- error) *http.Server {
 	s := newServer(d.stopping, handler, d.log)
 	s.ConnState = l.note

@@ -54,7 +54,7 @@ func TestThePlanCountsVolumesThatWait(t *testing.T) {
 	r.apply("web.yaml", strings.Replace(memoryPod, "emptyDir: {medium: Memory, sizeLimit: 1Mi}",
 		"csi: {driver: none.example}", 1))
 	r.until("none.example")
-	require.Equal(t, "nothing can be done now: 1 of the volumes wait or are blocked; volnode status says for what\n",
+	require.Equal(t, "no operation can run now: 1 volume waits or is blocked; see volnode status\n",
 		r.must("plan"))
 }
 
@@ -80,7 +80,7 @@ func TestStopLeavesMountsAndTheNextRunGoesOn(t *testing.T) {
 	require.FileExists(t, r.socket())
 	unserved := r.ask("status")
 	require.Equal(t, exitUnreachable, unserved.status)
-	require.Contains(t, unserved.errOut, r.socket()+": the socket is left from a volnode that has ended")
+	require.Contains(t, unserved.errOut, r.socket()+": the volnode that made this socket has ended")
 	r.start()
 	r.must("wait", "pod/demo/web")
 
@@ -113,7 +113,7 @@ func TestStopDoesNotWaitForACallThatHangs(t *testing.T) {
 	// The call hangs until the test ends: a stop that waited for it would not end, and could not log what follows.
 	status, _ := r.stop(syscall.SIGTERM)
 	require.Zero(t, status)
-	require.Contains(t, r.daemon.logged(), "operations were in flight at the end")
+	require.Contains(t, r.daemon.logged(), "stopped with operations in flight")
 }
 
 func TestAWaitIsForAPodToCome(t *testing.T) {
@@ -137,7 +137,7 @@ func TestAWaitIsForTheDaemonToCome(t *testing.T) {
 	e := r.ask("wait", "pod/demo/web", "--timeout=300ms")
 	require.Equal(t, exitUnreachable, e.status)
 	require.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
-	require.Contains(t, e.errOut, "pod/demo/web: no daemon said within 300ms whether it is ready: no volnode serves "+r.socket())
+	require.Contains(t, e.errOut, "pod/demo/web: no daemon answered within 300ms whether it is ready: no volnode serves "+r.socket())
 
 	wait := func(args ...string) <-chan ended {
 		result := make(chan ended, 1)
@@ -178,7 +178,7 @@ func TestAWaitWhoseTimeIsOverSaysWhatIsMissing(t *testing.T) {
 	r.until("all sources synced")
 	e = r.ask("wait", "pod/demo/web", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)
-	require.Contains(t, e.errOut, "pod demo/web is not known: no manifest that counts names it")
+	require.Contains(t, e.errOut, "pod demo/web is not known: no valid manifest names it")
 	r.must("wait", "pod/demo/web", "--for=gone", "--timeout=10ms")
 
 	r.apply("pod.yaml", (&fakeDriver{}).manifests(""))
@@ -191,7 +191,7 @@ func TestAWaitWhoseTimeIsOverSaysWhatIsMissing(t *testing.T) {
 
 	e = r.ask("wait", "pod/demo/db", "--for=gone", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)
-	require.Contains(t, e.errOut, "still wanted: the manifest that names it counts")
+	require.Contains(t, e.errOut, "still wanted: a manifest names it")
 	e = r.ask("wait", "all", "--for=gone", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)
 }
@@ -212,7 +212,7 @@ func TestNothingIsGoneBeforeAllManifestsAreRead(t *testing.T) {
 	r.until("source in trouble")
 	e := r.ask("wait", "pod/demo/db", "--for=gone", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)
-	require.Contains(t, e.errOut, "not all manifests have been read")
+	require.Contains(t, e.errOut, "volnode has not read all manifests")
 	require.Contains(t, e.errOut, "bad.yaml")
 	require.Contains(t, r.must("status"), "trouble: ")
 	status, body := r.get(t, "/readyz?verbose")
@@ -230,10 +230,10 @@ func TestAPodThatIsHeldBackSaysByWhichFile(t *testing.T) {
 	r.apply("bad.yaml", "kind: [")
 	r.until("bad.yaml")
 	r.remove("web.yaml")
-	const held = "its manifest is gone, but "
+	const held = "its manifest is gone, but volnode keeps it: "
 	r.until(held)
 	whole := held + r.path("manifests", "bad.yaml") +
-		" may hold it and cannot be understood: correct or remove that file"
+		" may hold it and is bad: correct or remove that file"
 	e := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=10ms")
 	require.Equal(t, exitNotReady, e.status)
 	require.Contains(t, e.errOut, "pod demo/web is still wanted: "+whole)

@@ -12,10 +12,10 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-const describeHelp = `describe shows what is known of one pod, volume, rung or driver: what is wanted, what is there, what is
-being done, why, and what next.
-Of a pod it also shows what is wrong with its manifests and what counts meanwhile, and which of its data was deleted, when and why, after the
-pod has gone, too.
+const describeHelp = `describe shows one pod, volume, rung or driver: its desired and actual state, the operation in flight, the
+reason, and what volnode does next.
+For a pod it also shows trouble with its manifests and which content counts meanwhile. It shows which data of the pod
+was deleted, when and why, also after the pod is gone.
 
   volnode describe pod NAMESPACE/NAME        or its uid
   volnode describe volume DRIVER^HANDLE
@@ -25,7 +25,7 @@ pod has gone, too.
 func describeCommand(c *client) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use: "describe pod|volume|rung|driver NAME", Short: "Show all that is known of one pod, volume, rung or driver",
+		Use: "describe pod|volume|rung|driver NAME", Short: "Show one pod, volume, rung or driver in full",
 		Long: describeHelp,
 		Args: describedArgs,
 	}

@@ -40,7 +40,7 @@ func TestANodeKeepsItsName(t *testing.T) {
 	r.start()
 	note := r.written()
 	r.stop(syscall.SIGTERM)
-	r.refused(exitConfig, `belongs to the node "test-node"`, "--node-name=other")
+	r.refused(exitConfig, `belongs to node "test-node"`, "--node-name=other")
 	require.FileExists(t, note)
 
 	file := filepath.Join(r.root(), "volnode", "identity")
@@ -67,7 +67,7 @@ func TestAnotherAgentsRootDirectory(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(pod, "cache"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(pod, "cache", "data"), nil, 0o600))
 	require.NoError(t, os.MkdirAll(filepath.Join(pod, "empty"), 0o755))
-	r.refused(exitConfig, "it is another agent's. Nothing was touched")
+	r.refused(exitConfig, "it is another agent's. volnode changed nothing")
 	entries, err := os.ReadDir(r.root())
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "only pods is there")
@@ -120,5 +120,5 @@ func TestOwnFilesAreMadeAgain(t *testing.T) {
 
 	r.remove("web.yaml")
 	r.must("wait", "pod/demo/web", "--for=gone", "--timeout", "60s")
-	require.Contains(t, r.must("describe", "pod", "demo/web"), "a source named the pod, and it was removed")
+	require.Contains(t, r.must("describe", "pod", "demo/web"), "the pod was removed from its source")
 }

@@ -42,7 +42,7 @@ const socketRetry = time.Second
 func (d *daemon) keepsControl(ctx context.Context, control net.Listener, serve func(net.Listener)) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
-		d.log.Warn("the control socket is not watched: if somebody removes it, start volnode again", "socket",
+		d.log.Warn("cannot watch the control socket: if someone removes it, restart volnode", "socket",
 			d.config.Socket, "error", err.Error())
 		return
 	}
@@ -70,14 +70,14 @@ func (d *daemon) keepsControl(ctx context.Context, control net.Listener, serve f
 		again, err := listenControl(d.config.Socket)
 		if err != nil {
 			if !isTold {
-				d.log.Warn("the control socket was removed, and can't be made again; volnode tries again", "socket",
+				d.log.Warn("someone removed the control socket, and volnode cannot make it; it tries again", "socket",
 					d.config.Socket, "error", err.Error())
 				isTold = true
 			}
 			retry.Reset(socketRetry)
 			continue
 		}
-		d.log.Warn("the control socket was removed; volnode has made it again", "socket", d.config.Socket)
+		d.log.Warn("someone removed the control socket; volnode has made it again", "socket", d.config.Socket)
 		made, _ = os.Lstat(d.config.Socket)
 		control, isTold = again, false
 		serve(again)

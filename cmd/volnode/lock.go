@@ -43,8 +43,8 @@ func (l *rootLock) take(rootDir, path string, flags int) error {
 		who := holder(file)
 		l.release()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return fail(exitTemporary, "another volnode (%s) serves the root directory %s: stop it, or give this "+
-				"one another --root-dir", who, rootDir)
+			return fail(exitTemporary, "another volnode (%s) serves the root directory %s: stop it, or use another "+
+				"--root-dir", who, rootDir)
 		}
 		return fmt.Errorf("flock %s: %w", path, err)
 	}

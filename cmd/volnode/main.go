@@ -65,8 +65,8 @@ func say(w io.Writer, text string) {
 	}
 }
 
-const rootHelp = `volnode is a node volume manager: it makes the volumes of the pods in a directory of manifests ready on this
-node (CSI, emptyDir, hostPath), and takes them down again, through any error, time-out, crash or reboot.
+const rootHelp = `volnode is a node volume manager. It reads pods from a directory of manifests, sets up their volumes on this node
+(CSI, emptyDir, hostPath), and tears them down again, through errors, time-outs, crashes and reboots.
 
 Exit status: 0 ok, 1 failed, 2 usage, 3 not ready in time, 69 daemon unreachable, 75 temporary failure,
 77 no permission, 78 configuration.`
@@ -78,7 +78,7 @@ func rootCommand(began *bool) *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 		PersistentPreRun: func(*cobra.Command, []string) { *began = true },
 		Args:             cli.KnownCommand,
-		RunE:             func(*cobra.Command, []string) error { return fail(exitUsage, "a command is missing") },
+		RunE:             func(*cobra.Command, []string) error { return fail(exitUsage, "no command given") },
 	}
 	root.SetVersionTemplate(buildOf().String())
 	var c client
@@ -110,7 +110,7 @@ func wordsAre(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) > n:
-			return fmt.Errorf("%s: %q is one word too many", cmd.Name(), args[n])
+			return fmt.Errorf("%s: unexpected argument %q", cmd.Name(), args[n])
 		case len(args) < n:
 			return fmt.Errorf("%s: want %s", cmd.Name(), what)
 		}

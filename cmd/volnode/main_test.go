@@ -138,7 +138,7 @@ func TestWhatIsMeantIsNamed(t *testing.T) {
 		{"status -o jsno", "--output jsno: want json or wide; did you mean json?"},
 		{"plan -o yaml", "--output yaml: want json"},
 		{"run --rot-dir /x", "did you mean --root-dir?"},
-		{"run --root-dir", "--root-dir needs a value: directory that everything is mounted below"},
+		{"run --root-dir", "--root-dir needs a value: directory for all mounts"},
 		{"run --log-level inof", `--log-level: "inof" is none of debug, info, warn, error`},
 		{"wait pod/demo/web --timeout 5", "--timeout 5 has no unit: write --timeout 5s for seconds, or 5m for minutes"},
 		{"wait pod/demo/web --timeout soon", "--timeout soon: want a time like 90s or 10m"},
@@ -171,7 +171,7 @@ func TestADaemonThatIsNotThereIsUnreachable(t *testing.T) {
 		r := volnode(t, append(args, "--socket", socket)...)
 		require.Equal(t, exitUnreachable, r.status, "volnode %q", args)
 		require.Contains(t, r.errOut, socket)
-		require.Contains(t, r.errOut, "Is volnode run started")
+		require.Contains(t, r.errOut, "start volnode run")
 	}
 }
 
@@ -193,7 +193,7 @@ func TestNotRootIsToldSo(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	r := finish(t, cmd)
 	require.Equal(t, exitPermission, r.status, r.errOut)
-	require.Contains(t, r.errOut, "needs root (it is uid 65534)")
+	require.Contains(t, r.errOut, "needs root to mount filesystems (it runs as uid 65534)")
 }
 
 const nobody = 65534

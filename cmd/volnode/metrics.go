@@ -29,14 +29,14 @@ func newMetrics() *metrics {
 	m := &metrics{registry: prometheus.NewRegistry(), began: map[hal.OpID]hal.Instant{}}
 	buckets := []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600}
 	m.calls = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "csi_operations_seconds", Help: "Calls of CSI drivers, by how they ended.", Buckets: buckets,
+		Name: "csi_operations_seconds", Help: "CSI calls to drivers, by result.", Buckets: buckets,
 	}, []string{"driver_name", "method_name", "grpc_status_code", "migrated"})
 	m.operations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "storage_operation_duration_seconds", Help: "Operations on volumes, by how they ended.", Buckets: buckets,
+		Name: "storage_operation_duration_seconds", Help: "Operations on volumes, by result.", Buckets: buckets,
 	}, []string{"volume_plugin", "operation_name", "status", "migrated"})
 	b := buildOf()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "volnode_build_info", Help: "1, with what this volnode was built from.",
+		Name: "volnode_build_info", Help: "1, with the build information of this volnode.",
 		ConstLabels: prometheus.Labels{
 			"version": b.version, "commit": b.commit, "go_version": b.goVersion,
 			"csi_version": b.csi,
@@ -163,33 +163,31 @@ type stateCollector struct {
 }
 
 var (
-	volumesDesc = prometheus.NewDesc("volume_manager_total_volumes", "Volumes of pods, as wanted and as they are.",
+	volumesDesc = prometheus.NewDesc("volume_manager_total_volumes", "Volumes of pods, desired and actual.",
 		[]string{"plugin_name", "state"}, nil)
 	stateDesc     = prometheus.NewDesc("volnode_volume_state", "Volumes of pods by state.", []string{"state"}, nil)
 	uncertainDesc = prometheus.NewDesc("volnode_uncertain_volumes",
-		"Volumes on which a call may still act that was not answered, or by whose answer it need not have ended.", nil,
+		"Volumes on which a call may still act: the driver did not answer it, or its answer did not end it.", nil,
 		nil)
 	stuckDesc = prometheus.NewDesc("volnode_oldest_stuck_seconds",
-		"Age of the oldest operation that is overdue; 0 if none is.", nil, nil)
-	recordsDesc    = prometheus.NewDesc("volnode_journal_records", "Rungs that the journal has a record of.", nil, nil)
+		"Age of the oldest overdue operation; 0 if there is none.", nil, nil)
+	recordsDesc    = prometheus.NewDesc("volnode_journal_records", "Rungs with a record in the journal.", nil, nil)
 	registeredDesc = prometheus.NewDesc("volnode_driver_registered",
-		"1 if a registration socket of the driver is in force.", []string{"driver_name"}, nil)
-	connectedDesc = prometheus.NewDesc("volnode_driver_connected", "1 if the driver's process can be called.",
+		"1 if the driver is registered.", []string{"driver_name"}, nil)
+	connectedDesc = prometheus.NewDesc("volnode_driver_connected", "1 if volnode is connected to the driver.",
 		[]string{"driver_name"}, nil)
 	answerDesc = prometheus.NewDesc("volnode_driver_last_answer_seconds",
 		"Time since the driver's last answer to any call.", []string{"driver_name"}, nil)
 	waitingDesc = prometheus.NewDesc("volnode_driver_waiting_endpoints",
-		"Further endpoints that register the driver's name and wait.",
+		"Further endpoints that registered the driver's name and wait.",
 		[]string{"driver_name"}, nil)
 	actsDesc = prometheus.NewDesc("volnode_driver_acts_after_reply",
-		"1 for each CSI driver that was seen to act after it had answered, or is configured so: none of its errors "+
-			"ends a call.", []string{"driver_name"}, nil)
-	bytesDesc = prometheus.NewDesc("volnode_journal_bytes", "Bytes of the journal's file that are in use.", nil, nil)
+		"1 for each CSI driver that acts after it answers, as seen or as configured: no error of it ends a call.", []string{"driver_name"}, nil)
+	bytesDesc = prometheus.NewDesc("volnode_journal_bytes", "Bytes used in the journal's file.", nil, nil)
 )
 
 var troublesDesc = prometheus.NewDesc("volnode_source_troubles",
-	"Manifests that count as bad, pods whose teardown is held back for them, and manifests that are missing until a "+
-		"person accepts it.", []string{"kind"}, nil)
+	"Bad manifests, pods whose teardown waits for them, and missing manifests that nobody has accepted.", []string{"kind"}, nil)
 
 // Describe implements prometheus.Collector.
 func (stateCollector) Describe(ch chan<- *prometheus.Desc) {
@@ -253,7 +251,7 @@ func asNumber(is bool) float64 {
 type sinkCollector struct{ sinks sinks }
 
 var lostDesc = prometheus.NewDesc("volnode_lines_dropped_total",
-	"Lines that a sink (log, trace, service manager) did not take in time, or could not write.", []string{"sink"}, nil)
+	"Lines lost because a sink (log, trace, service manager) was too slow or failed.", []string{"sink"}, nil)
 
 // Describe implements prometheus.Collector.
 func (sinkCollector) Describe(ch chan<- *prometheus.Desc) { ch <- lostDesc }

@@ -56,7 +56,7 @@ func lives(t *testing.T, foreign, pods int) map[string]uint64 {
 	m := engine.New(h, engine.Config{
 		NodeName: "n", RootDir: root, NoRuntime: true, Stepped: looks,
 		Logging: func(e engine.Entry) {
-			if strings.Contains(e.Message, "behind our back") || strings.Contains(e.Message, "lost its data") {
+			if strings.Contains(e.Message, "changed by someone else") || strings.Contains(e.Message, "lost its data") {
 				noticed <- struct{}{}
 			}
 		},

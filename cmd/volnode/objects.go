@@ -46,13 +46,13 @@ func badObject(kind, name string) string {
 			return badPodName(name)
 		}
 		if bad := plugin.BadPodUID(name); bad != "" {
-			return fmt.Sprintf("no pod can have the uid %q: it %s; a pod is NAMESPACE/NAME, or its uid", name, bad)
+			return fmt.Sprintf("no pod can have the UID %q: it %s; give NAMESPACE/NAME or the UID of a pod", name, bad)
 		}
 	case "volume":
 		driver, handle, is := strings.Cut(name, "^")
 		if !is || handle == "" {
-			return fmt.Sprintf("no volume can be named %q: a CSI volume is DRIVER^HANDLE, between quotes; any "+
-				"volume of a pod is shown by describe pod", name)
+			return fmt.Sprintf("no volume can be named %q: give 'DRIVER^HANDLE' of a CSI volume; for all volumes of "+
+				"a pod, use describe pod", name)
 		}
 		return badDriver(driver)
 	case "rung":
@@ -78,7 +78,7 @@ func badDriver(name string) string {
 
 // unknownObject says that there is no such object, how one is named, and which there are.
 func unknownObject(kind, name string, s engine.Status) string {
-	return fmt.Sprintf("%s %s is not known; say %s; %s", kind, name, objectKinds[kind], meantObjects(kind, name, s))
+	return fmt.Sprintf("%s %s is not known; give %s; %s", kind, name, objectKinds[kind], meantObjects(kind, name, s))
 }
 
 // meantObjects says which objects somebody may mean who says name.

@@ -9,14 +9,14 @@ import (
 	"github.com/volnode/volnode/engine"
 )
 
-const planHelp = `plan shows the operations that are to come, in order, if all goes well. Nothing is done.
+const planHelp = `plan shows the next operations, in order, if all of them succeed. It changes nothing.
 
   ?  inspect    + setup    ~ refresh    - teardown`
 
 func planCommand(c *client) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use: "plan", Short: "Show what would be done, doing nothing", Long: planHelp,
+		Use: "plan", Short: "Show the next operations without running them", Long: planHelp,
 		Args: wordsAre(0, ""),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json")
@@ -64,7 +64,8 @@ func waiting(s engine.Status) (n int) {
 func printPlan(w io.Writer, steps []planStep, waiting int) {
 	switch {
 	case len(steps) == 0 && waiting > 0:
-		fmt.Fprintf(w, "nothing can be done now: %d of the volumes wait or are blocked; volnode status says for what\n", waiting)
+		fmt.Fprintf(w, "no operation can run now: %s; see volnode status\n",
+			plural(waiting, "volume")+plurally(waiting, " waits or is blocked", " wait or are blocked"))
 		return
 	case len(steps) == 0:
 		fmt.Fprintln(w, "nothing to do")
@@ -85,7 +86,7 @@ func printPlan(w io.Writer, steps []planStep, waiting int) {
 // printHolds says what keeps operations out of the plan that somebody may look for there.
 func printHolds(w io.Writer, s engine.Status) {
 	if !s.Synced {
-		fmt.Fprintln(w, "held back: nothing is torn down before all manifests have been read")
+		fmt.Fprintln(w, "held back: volnode tears down nothing until it has read all manifests")
 	}
 	for _, t := range s.Sources {
 		what := "trouble"

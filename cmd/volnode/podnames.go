@@ -22,11 +22,11 @@ type podNames struct {
 	names   map[core.PodUID]string // of all pods in pods, those that were removed included
 	removed map[string]bool        // the names that have removed pods
 	events  int                    // of pods, so far
-	synced  bool                   // every name that there is has been told
+	synced  bool                   // all sources have named their pods
 	changed chan struct{}          // closed at each change
 }
 
-// podName is what a name stands for.
+// podName is the pod that a name refers to.
 type podName struct {
 	uid  core.PodUID   // "" if no source names it
 	left []core.PodUID // pods that had the name and were removed, the latest last
@@ -97,7 +97,7 @@ func (p *podNames) rename(e hal.Changed) {
 
 func nameText(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
-// named is what a pod's name stands for, changed by the event under way.
+// named is the pod that a name refers to, changed by the event under way.
 func (p *podNames) named(pod *corev1.Pod) *podName {
 	name := nameText(pod)
 	n := p.pods[name]
@@ -142,7 +142,7 @@ func (p *podNames) tell() {
 	p.changed = make(chan struct{})
 }
 
-// lookup returns what a name stands for, and a channel that is closed when that may have changed.
+// lookup returns the pod that a name refers to, and a channel that is closed when that may have changed.
 func (p *podNames) lookup(name string) (podName, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,7 +201,7 @@ func (p *podNames) pruneName(name string, since int, known func(core.PodUID) boo
 	}
 }
 
-// untilSynced waits until a name that stands for nothing is one that no source names.
+// untilSynced waits until all sources are synced: an unknown name is then one that no source names.
 func (p *podNames) untilSynced(ctx context.Context) error {
 	for {
 		p.mu.Lock()
@@ -233,7 +233,7 @@ func (p *podNames) until(ctx context.Context, name string) (core.PodUID, error) 
 	}
 }
 
-// while returns a context that ends with ctx, or when the name stands for another pod than uid.
+// while returns a context that ends with ctx, or when the name refers to another pod than uid.
 func (p *podNames) while(ctx context.Context, name string, uid core.PodUID) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

@@ -31,7 +31,7 @@ func preflight(c configuration) error {
 // requireRoot comes before all else: without root, not even the configuration may be readable.
 func requireRoot() error {
 	if uid := os.Geteuid(); uid != 0 {
-		return fail(exitPermission, "volnode run needs root (it is uid %d): it mounts filesystems. Start it as "+
+		return fail(exitPermission, "volnode run needs root to mount filesystems (it runs as uid %d); start it as "+
 			"root, or with sudo", uid)
 	}
 	return nil
@@ -48,15 +48,14 @@ func checkMountNamespace(want mountNamespace) error {
 	}
 	first, err := os.Readlink("/proc/1/ns/mnt")
 	if err != nil {
-		return fmt.Errorf("the mount namespace of process 1 can't be read: %w. Give volnode CAP_SYS_PTRACE, or say "+
+		return fmt.Errorf("cannot read the mount namespace of process 1: %w; give volnode CAP_SYS_PTRACE, or use "+
 			"--mount-namespace=own", err)
 	}
 	if ours != first {
-		return fmt.Errorf("volnode runs in the mount namespace %s and process 1 in %s: nobody else would see its "+
-			"mounts. "+
-			"Start it without options that make a mount namespace (in a systemd unit: ProtectSystem, PrivateTmp and "+
-			"their kin), "+
-			"with nsenter --mount=/proc/1/ns/mnt, or say --mount-namespace=own if that is what you want", ours, first)
+		return fmt.Errorf("volnode runs in the mount namespace %s, but process 1 runs in %s: no other process would "+
+			"see its mounts. Start it without options that make a mount namespace (in a systemd unit: ProtectSystem, "+
+			"PrivateTmp and similar), or with nsenter --mount=/proc/1/ns/mnt. If you want a namespace of its own, use "+
+			"--mount-namespace=own", ours, first)
 	}
 	return nil
 }
@@ -74,7 +73,7 @@ func prepareRootDir(dir string) error {
 			return err
 		}
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("root directory %s: %s does not exist. Make it with mkdir -p %[2]s", dir, filepath.Dir(dir))
+		return fmt.Errorf("root directory %s: %s does not exist; run mkdir -p %[2]s", dir, filepath.Dir(dir))
 	case !errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("root directory: %w", err)
 	}
@@ -128,15 +127,15 @@ func checkOwned(what, dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s %s is not a directory", what, dir)
 	case !ok || st.Uid != 0:
-		return fmt.Errorf("%s %s belongs to uid %d, not to root: chown root %[2]s, after a look at what is in it", what,
+		return fmt.Errorf("%s %s belongs to uid %d, not to root: check its content, then chown root %[2]s", what,
 			dir, st.Uid)
 	case info.Mode().Perm()&0o022 != 0 && isShared(dir, info):
-		return fmt.Errorf("%s %s can be written to by others than root (mode %04o), and is shared with them: name a "+
-			"directory of its own",
+		return fmt.Errorf("%s %s: shared with users other than root, who can write to it (mode %04o): use a "+
+			"directory that only volnode uses",
 			what, dir, info.Mode().Perm())
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s %s can be written to by others than root (mode %04o): chmod go-w %[2]s, after a look "+
-			"at what is in it",
+		return fmt.Errorf("%s %s: writable by users other than root (mode %04o): check its content, then "+
+			"chmod go-w %[2]s",
 			what, dir, info.Mode().Perm())
 	}
 	return nil
@@ -148,9 +147,8 @@ func checkManifestDir(dir string) error {
 		return err
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("manifest directory %s does not exist: make it with mkdir -p -m 0755 %[1]s, or name "+
-			"another with --manifest-dir. "+
-			"Nothing is taken for removed because it is missing", dir)
+		return fmt.Errorf("manifest directory %s does not exist; volnode keeps all volumes; run "+
+			"mkdir -p -m 0755 %[1]s, or name another directory with --manifest-dir", dir)
 	}
 	return checkOwned("manifest directory", dir)
 }
@@ -169,7 +167,7 @@ func mountHolding(path string) (*mountinfo.Info, error) {
 		return nil, err
 	}
 	if stx.Mask&unix.STATX_MNT_ID == 0 || len(mounts) != 1 {
-		return nil, fmt.Errorf("the mount that holds %s is not in /proc/self/mountinfo", path)
+		return nil, fmt.Errorf("/proc/self/mountinfo does not list the mount of %s", path)
 	}
 	return mounts[0], nil
 }
@@ -185,7 +183,7 @@ func checkShared(dir string, mount *mountinfo.Info) error {
 	if mount.Mountpoint != dir {
 		cure += fmt.Sprintf(" or, for this directory alone, mount --bind %s %[1]s && mount --make-shared %[1]s", dir)
 	}
-	return fmt.Errorf("root directory %s is on the mount %s, which is not shared: containers and drivers would not "+
-		"see what volnode mounts. Run %s",
+	return fmt.Errorf("root directory %s: its mount %s is not shared, so containers and drivers would not see the "+
+		"mounts of volnode; run %s",
 		dir, mount.Mountpoint, cure)
 }

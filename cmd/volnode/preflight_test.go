@@ -31,7 +31,7 @@ func TestRootDirectory(t *testing.T) {
 		require.NoError(t, unix.Mount(dir, dir, "", unix.MS_BIND, ""))
 		defer func() { require.NoError(t, unix.Unmount(dir, 0)) }()
 		require.NoError(t, unix.Mount("", dir, "", unix.MS_PRIVATE, ""))
-		r.refused(exitConfig, "Run mount --make-shared "+dir+"\n", "--root-dir", dir)
+		r.refused(exitConfig, "run mount --make-shared "+dir+"\n", "--root-dir", dir)
 	})
 	t.Run("through a link", func(t *testing.T) {
 		link := r.path("link")
@@ -39,15 +39,15 @@ func TestRootDirectory(t *testing.T) {
 		r.refused(exitConfig, link+" is a symbolic link; use "+r.root(), "--root-dir", link)
 	})
 	t.Run("without its parent", func(t *testing.T) {
-		r.refused(exitConfig, "does not exist. Make it with mkdir -p "+r.path("none"), "--root-dir",
+		r.refused(exitConfig, "does not exist; run mkdir -p "+r.path("none"), "--root-dir",
 			r.path("none", "root"))
 	})
 	t.Run("writable by others", func(t *testing.T) {
 		require.NoError(t, os.Chmod(r.root(), 0o777))
-		r.refused(exitConfig, "can be written to by others than root (mode 0777): chmod go-w")
+		r.refused(exitConfig, "writable by users other than root (mode 0777): check its content, then chmod go-w")
 		require.NoError(t, os.Chmod(r.root(), 0o777|os.ModeSticky)) // as /tmp: to change its mode breaks others
-		r.refused(exitConfig, "can be written to by others than root (mode 0777), and is shared with them: name a "+
-			"directory of its own")
+		r.refused(exitConfig, "shared with users other than root, who can write to it (mode 0777): use a "+
+			"directory that only volnode uses")
 		require.NoError(t, os.Chmod(r.root(), 0o750))
 	})
 	t.Run("somebody else's", func(t *testing.T) {
@@ -68,10 +68,10 @@ func TestRootDirectory(t *testing.T) {
 func TestManifestDirectory(t *testing.T) {
 	r := newRig(t)
 	dir := r.path("manifests")
-	r.refused(exitConfig, "Nothing is taken for removed because it is missing", "--manifest-dir", r.path("none"))
+	r.refused(exitConfig, "volnode keeps all volumes", "--manifest-dir", r.path("none"))
 	r.refused(exitConfig, "is not a directory", "--manifest-dir", "/etc/passwd")
 	require.NoError(t, os.Chmod(dir, 0o775))
-	r.refused(exitConfig, "manifest directory "+dir+" can be written to by others")
+	r.refused(exitConfig, "manifest directory "+dir+": writable by users")
 	require.NoError(t, os.Chmod(dir, 0o755))
 	require.NoError(t, os.Chown(dir, nobody, 0))
 	r.refused(exitConfig, "manifest directory "+dir+" belongs to uid 65534")
@@ -96,7 +96,7 @@ func TestControlSocketsPlace(t *testing.T) {
 	r := newRig(t)
 	t.Run("something else is there", func(t *testing.T) {
 		require.NoError(t, os.WriteFile(r.socket(), nil, 0o600))
-		r.refused(exitConfig, "is there and is not a socket")
+		r.refused(exitConfig, "exists and is not a socket")
 		require.NoError(t, os.Remove(r.socket()))
 	})
 	t.Run("others may enter its directory", func(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const runHelp = `run is the daemon. It reads the manifests, brings the volumes of their pods up, and follows every change.
+const runHelp = `run is the daemon. It reads the manifests, sets up the volumes of their pods, and follows every change.
 
 Flags take precedence over the file of --config, whose keys docs/volnode.md lists.
-SIGTERM and SIGINT stop it within 5 seconds. They leave every mount as it is: a later run goes on from there.`
+SIGTERM and SIGINT stop it within 5 seconds. It leaves every mount in place, and the next run continues from there.`
 
 func runCommand(c *client) *cobra.Command {
 	var file, traceFile string
@@ -22,20 +22,20 @@ func runCommand(c *client) *cobra.Command {
 	set := cmd.Flags()
 	set.StringVar(&file, "config", "", "configuration file")
 	set.StringVar(&flags.RootDir, "root-dir", flags.RootDir,
-		"directory that everything is mounted below; on a shared mount")
+		"directory for all mounts; it must be on a shared mount")
 	set.StringVar(&flags.ManifestDir, "manifest-dir", flags.ManifestDir, "directory of the manifests")
 	set.StringVar(&flags.NodeName, "node-name", "", "name of this node at its first start (default: the host's name)")
 	set.BoolVar(&flags.adopt, "adopt", false,
-		"take over a root directory with volumes of another agent (see what that means: start without it)")
+		"take over a root directory with volumes of another agent (start without it to see the plan)")
 	set.BoolVar(&flags.acceptMachine, "accept-machine", false,
-		"this machine owns the root directory from now on, whatever machine made it")
+		"make this machine the owner of a root directory that another machine made")
 	set.StringVar((*string)(&flags.MountNamespace), "mount-namespace", string(flags.MountNamespace),
-		"host: must run in the mount namespace of process 1; own: in whichever it is started in")
+		"host: require the mount namespace of process 1; own: accept any mount namespace")
 	set.StringVar(&flags.Metrics.Address, "metrics-address", "",
-		"loopback address that also serves /metrics, /healthz and /readyz, like 127.0.0.1:9810")
+		"loopback address to serve /metrics, /healthz and /readyz on, such as 127.0.0.1:9810")
 	set.StringVar((*string)(&flags.Logging.Format), "log-format", string(flags.Logging.Format), "text or json")
 	set.Var((*levelFlag)(&flags.Logging.Level), "log-level", "debug, info, warn or error")
-	set.StringVar(&traceFile, "trace", "", "append one JSON line for each call into the host to this file")
+	set.StringVar(&traceFile, "trace", "", "append one JSON line per host call to this file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := requireRoot(); err != nil {
 			return err

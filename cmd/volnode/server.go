@@ -69,7 +69,7 @@ func (d *daemon) controlHandler() *http.ServeMux {
 	return mux
 }
 
-// httpError is an error with the HTTP status that it is told with.
+// httpError is an error with its HTTP status.
 type httpError struct {
 	status int
 	text   string
@@ -89,8 +89,8 @@ func (d *daemon) answer(question func(*http.Request) (any, error)) http.HandlerF
 
 // soon bounds how long a question waits for the engine's owner.
 func (d *daemon) soon(ctx context.Context) (context.Context, context.CancelFunc) {
-	why := fmt.Errorf("the engine did not answer within %s: it is busy, or hangs. Try again; /healthz says whether "+
-		"it gets on", requestTimeout/2)
+	why := fmt.Errorf("the engine did not answer within %s: it is busy, or hangs; try again; /healthz shows whether "+
+		"it still works", requestTimeout/2)
 	return context.WithTimeoutCause(ctx, requestTimeout/2, why)
 }
 
@@ -127,7 +127,7 @@ func (d *daemon) serveWait(w http.ResponseWriter, r *http.Request) {
 	default:
 		d.reply(w, nil, &httpError{
 			http.StatusServiceUnavailable,
-			fmt.Sprintf("%d waits are under way, which is all there may be", cap(d.waits)),
+			fmt.Sprintf("too many waits: %d are open, which is the limit; try again later", cap(d.waits)),
 		})
 		return
 	}
@@ -168,7 +168,7 @@ func parseWait(r *http.Request) (waitQuery, error) {
 	case q.on != forReady && q.on != forGone:
 		return bad("for=%q: want ready or gone", q.on)
 	case q.pod == "" && q.on != forGone:
-		return bad("all can be waited for to be gone only")
+		return bad("all: only for=gone is possible")
 	case q.pod != "" && strings.Count(q.pod, "/") != 1:
 		return bad("pod %q: want NAMESPACE/NAME", q.pod)
 	case q.pod != "" && badPodName(q.pod) != "":
@@ -201,7 +201,7 @@ func (d *daemon) readyz(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		if c.isBeside {
-			fmt.Fprintf(&b, "[!]%s: %s; the volumes do not wait for it\n", c.name, c.problem)
+			fmt.Fprintf(&b, "[!]%s: %s; volumes are not affected\n", c.name, c.problem)
 			continue
 		}
 		ok = false
@@ -230,7 +230,7 @@ func (d *daemon) checks(ctx context.Context) []readyCheck {
 	}
 	var problems []string
 	if !s.Synced {
-		problems = append(problems, "not all manifests have been read: nothing is torn down until they are")
+		problems = append(problems, "volnode has not read all manifests; it tears down nothing until it has")
 	}
 	for _, t := range s.Sources {
 		if t.Source == manifest.Source || t.Hidden { // others keep no pod from coming or going

@@ -21,7 +21,7 @@ const (
 type sink struct {
 	name string
 	out  io.Writer
-	// gap makes the line that stands in the place of n lost lines. If it is nil, nothing does.
+	// gap makes the line that replaces n lost lines. If it is nil, no line does.
 	gap  func(n uint64) []byte
 	wake chan struct{} // holds at most one token: the queue has changed
 	torn bool          // the last line was cut short; the next one begins with a line break. Its goroutine's alone
@@ -171,7 +171,7 @@ func (s *sink) state() sinkState {
 	is := sinkState{Name: s.name, Lost: s.lost}
 	switch took := time.Since(s.began); {
 	case !s.began.IsZero() && took > stuckAfter:
-		is.Problem = fmt.Sprintf("a write has taken %s: nobody reads what it writes to, or its disk hangs",
+		is.Problem = fmt.Sprintf("a write has taken %s: its reader is stopped, or its disk hangs",
 			took.Round(time.Second))
 	case s.failure != nil:
 		is.Problem = s.failure.Error()

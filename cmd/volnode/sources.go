@@ -15,13 +15,14 @@ import (
 	"github.com/volnode/volnode/hal/manifest"
 )
 
-const sourcesHelp = `sources shows which manifests are in trouble, and which pods are kept for that reason.
+const sourcesHelp = `sources shows manifests in trouble, and the pods that volnode keeps because of them.
 
-A manifest that is missing counts as removed in the directory in which volnode saw it last. Another directory at the same path says nothing: another
-filesystem was mounted there, the disk of the manifests is not mounted, or the directory was replaced. Such a manifest still counts, and its pods stay
-up, until it is there again. --accept has it removed: its pods go, with their data. It shows what goes.
-If what was read before is lost, or another agent's root directory was taken over, the same holds of a pod whose volumes are on the node and that no
-manifest names.`
+A manifest counts as removed only if it is missing from the directory in which volnode saw it last. The directory at
+that path may be another one: another filesystem is mounted there, the disk of the manifests is not mounted, or the
+directory was replaced. Then a missing manifest still counts, and its pods stay up, until the manifest is back. With
+--accept it counts as removed: volnode tears its pods down and deletes their emptyDirs. The output lists them.
+volnode may have lost what it read before, or have taken over the root directory of another agent. Then it also keeps
+each pod that has volumes on the node and that no manifest names.`
 
 // sourcesAnswer is what is wrong with the sources.
 type sourcesAnswer struct {
@@ -39,11 +40,11 @@ func sourcesCommand(c *client) *cobra.Command {
 	var output string
 	var accept bool
 	cmd := &cobra.Command{
-		Use: "sources", Short: "Show manifests in trouble; accept that missing ones are gone",
+		Use: "sources", Short: "Show manifests in trouble; accept missing ones as removed",
 		Long: sourcesHelp, Args: wordsAre(0, ""),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", outTable, "json")
-	cmd.Flags().BoolVar(&accept, "accept", false, "have the manifests removed that are missing in another directory")
+	cmd.Flags().BoolVar(&accept, "accept", false, "accept manifests that are missing in another directory as removed")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if output != outTable {
 			if err := oneOf("--output ", output, outJSON); err != nil {
@@ -75,7 +76,7 @@ func sourcesCommand(c *client) *cobra.Command {
 func printSources(w io.Writer, s sourcesAnswer, accept bool) {
 	files := 0
 	for _, a := range s.Accepted {
-		what := "nothing was up for it"
+		what := "none of its volumes is up"
 		switch {
 		case len(a.Pods) == 1:
 			what = "pod " + a.Pods[0] + " goes, with its data in emptyDirs"
@@ -83,14 +84,14 @@ func printSources(w io.Writer, s sourcesAnswer, accept bool) {
 			what = "pods " + strings.Join(a.Pods, ", ") + " go, with their data in emptyDirs"
 		}
 		if a.File == "" {
-			fmt.Fprintf(w, "accepted: no manifest names pods whose volumes were on the node; %s\n", what)
+			fmt.Fprintf(w, "accepted: pods with volumes on the node that no manifest names; %s\n", what)
 			continue
 		}
 		files++
-		fmt.Fprintf(w, "accepted: %s: counts as removed from now on; %s\n", printable(a.File), what)
+		fmt.Fprintf(w, "accepted: %s: counts as removed; %s\n", printable(a.File), what)
 	}
 	for _, name := range s.Released {
-		fmt.Fprintf(w, "accepted: %s: was kept for a manifest that is missing, and goes, with its data in emptyDirs\n",
+		fmt.Fprintf(w, "accepted: %s: goes, with its data in emptyDirs; volnode had kept it for a missing manifest\n",
 			printable(name))
 	}
 	switch {
@@ -99,7 +100,7 @@ func printSources(w io.Writer, s sourcesAnswer, accept bool) {
 	case len(s.Accepted) > 0:
 		fmt.Fprintln(w, "accepted: 'volnode status' shows what goes")
 	case accept:
-		fmt.Fprintf(w, "accepted: nothing: %s\n", s.Nothing)
+		fmt.Fprintf(w, "accepted nothing: %s\n", s.Nothing)
 	case len(s.Sources) == 0:
 		fmt.Fprintln(w, "all manifests are in order")
 	}
@@ -131,7 +132,7 @@ func (d *daemon) missing(ctx context.Context, accept bool) (sourcesAnswer, error
 	}
 	answer.Accepted, answer.Nothing = all.Accepted, all.Nothing
 	for i, a := range answer.Accepted {
-		d.log.Warn("a person accepts that a manifest is gone", "manifest", a.File, "pods", strings.Join(a.Pods, ", "))
+		d.log.Warn("missing manifest accepted as removed", "manifest", a.File, "pods", strings.Join(a.Pods, ", "))
 		if a.File != "" {
 			answer.Accepted[i].File = path.Join(d.config.ManifestDir, a.File)
 		}
@@ -168,11 +169,11 @@ func (d *daemon) passed(names []string) {
 	if told := d.passedOver.Swap(&names); told != nil {
 		last = *told
 	}
-	anew := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(last, name) })
-	if len(anew) > 0 {
-		d.log.Info("names in the manifest directory are passed over: a manifest's name ends with "+manifestNames,
+	again := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(last, name) })
+	if len(again) > 0 {
+		d.log.Info("names in the manifest directory ignored: a manifest's name ends with "+manifestNames,
 			"directory", d.config.ManifestDir,
-			"names", shortList(anew))
+			"names", shortList(again))
 	}
 }
 
@@ -181,28 +182,28 @@ const manifestNames = ".yaml, .yml or .json"
 // notes says what somebody may not have meant, and no volume waits for.
 func (d *daemon) notes() (notes []string) {
 	if why := d.late.Load(); why != nil && *why != "" {
-		notes = append(notes, "changes of files and directories are noticed late: "+*why+"; volnode "+lateNext)
+		notes = append(notes, "volnode notices changes of files and directories late: "+*why+"; volnode "+lateNext)
 	}
 	names := d.passedOver.Load()
 	if names == nil || len(*names) == 0 {
 		return notes
 	}
-	return append(notes, fmt.Sprintf("%s: %s %s passed over: %s; a manifest is a file in this directory whose name ends "+
+	return append(notes, fmt.Sprintf("%s: %s %s ignored: %s; a manifest is a file in this directory whose name ends "+
 		"with %s", d.config.ManifestDir,
 		plural(len(*names), "name"), plurally(len(*names), "is", "are"), shortList(*names), manifestNames))
 }
 
 // lateNext is what volnode does where changes can't be watched.
-const lateNext = "looks once a minute, and watches again once it can"
+const lateNext = "checks once a minute until it can watch them again"
 
 // unwatched takes in why changes are noticed late, "" for no more.
 func (d *daemon) unwatched(why string) {
 	d.late.Store(&why)
 	if why == "" {
-		d.log.Info("all changes of files are watched again")
+		d.log.Info("volnode watches all files again")
 		return
 	}
-	d.log.Warn("changes of files are noticed late", "why", why, "next", "volnode "+lateNext)
+	d.log.Warn("cannot watch files; volnode notices changes late", "why", why, "next", "volnode "+lateNext)
 }
 
 // concerning returns the troubles that concern a pod, by namespace/name or uid; all, if the owner does not say in time

@@ -69,14 +69,14 @@ func TestWhatIsMissingElsewhereWaitsForAPerson(t *testing.T) {
 	require.Contains(t, r.must("sources"), "waits for --accept: "+manifests+"/web.yaml")
 	require.Contains(t, r.must("plan"), "held back: "+manifests+"/web.yaml")
 	accepted := r.must("sources", "--accept")
-	require.Contains(t, accepted, "accepted: "+manifests+"/web.yaml: counts as removed from now on; pod demo/web goes")
+	require.Contains(t, accepted, "accepted: "+manifests+"/web.yaml: counts as removed; pod demo/web goes")
 	require.Contains(t, accepted, "accepted: 1 missing manifest")
 	require.NotContains(t, accepted, "still counts")
 	require.NotContains(t, accepted, "--accept")
 	r.must("wait", "pod/demo/web", "--for=gone")
 	require.NoFileExists(t, data)
 	require.Contains(t, r.must("sources"), "all manifests are in order")
-	require.Contains(t, r.must("sources", "--accept"), "accepted: nothing")
+	require.Contains(t, r.must("sources", "--accept"), "accepted nothing")
 }
 
 func TestABadManifestHoldsOnlyWhatItMayHold(t *testing.T) {
@@ -95,7 +95,7 @@ func TestABadManifestHoldsOnlyWhatItMayHold(t *testing.T) {
 	r.until("may hold it")
 	require.Contains(t, r.must("status"), "teardown of 1 pod held back")
 	require.Contains(t, r.must("plan"),
-		"held back: Pod demo/web: its manifest is gone, but "+r.path("manifests/all.yaml")+" may hold it")
+		"held back: Pod demo/web: its manifest is gone, but volnode keeps it: "+r.path("manifests/all.yaml")+" may hold it")
 	require.NoError(t, os.Remove(r.path("manifests/all.yaml")))
 	require.NoError(t, os.Mkdir(r.path("manifests/all.yaml"), 0o755))
 	r.must("wait", "pod/demo/web", "--for=gone")

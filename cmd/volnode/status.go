@@ -15,11 +15,17 @@ import (
 	"github.com/volnode/volnode/engine"
 )
 
-const statusHelp = `status shows every volume of every pod: its state, why it is in it, and what comes next.
+const statusHelp = `status shows every volume of every pod: its state, the reason, and what volnode does next.
 
-States: Ready; Degraded (up, with something missing); Working (an operation is in flight); Waiting (for a time, or for what it
-stands on); Uncertain (a call may still act: it was not answered, or not for certain); Blocked (until something named changes); Stuck (a call is
-overdue, or refused for good); Gone.`
+States:
+  Ready      up, as wanted
+  Degraded   up, but something is missing
+  Working    an operation is in flight
+  Waiting    waits for a time, or for another rung
+  Uncertain  a call may still act: the driver did not answer it, or its answer did not end it
+  Blocked    waits until a person, a manifest or a driver changes what the reason names
+  Stuck      a call is overdue, or the teardown was refused for good: a person has to act
+  Gone       nothing is left`
 
 // Output formats.
 const (
@@ -100,13 +106,13 @@ func section(w io.Writer, headers bool, show func()) {
 
 func headline(s engine.Status) string {
 	if s.Starting {
-		return s.Node + "  starting: volnode has not read the node yet, so it is not known what is up" + troubleText(s)
+		return s.Node + "  starting: volnode has not read the node yet; the state of its volumes is not known" + troubleText(s)
 	}
 	text := fmt.Sprintf("%s  %s  %s  %s  %s in the journal", s.Node, plural(len(s.Pods), "pod"), count(s).summary(),
 		driversText(s.Drivers),
 		plural(s.Journal.Records, "record"))
 	if !s.Synced {
-		text += "  not synced: nothing is torn down"
+		text += "  not synced: volnode tears down nothing"
 	}
 	return text + troubleText(s)
 }
@@ -133,7 +139,7 @@ func driversText(drivers []engine.DriverStatus) string {
 	return text
 }
 
-// printVolumes lists the volumes of pods, and the shared rungs that no pod's volume stands on.
+// printVolumes lists the volumes of pods, and the shared rungs on which no pod's volume depends.
 func printVolumes(w io.Writer, s engine.Status, wide, headers bool) {
 	heads := []string{"POD", "VOLUME", "STATE", "WHY"}
 	if wide {
@@ -286,7 +292,7 @@ func printTrouble(w io.Writer, s engine.Status) {
 	}
 	for _, d := range s.Drivers {
 		if d.ActsAfterReply {
-			fmt.Fprintf(w, "driver %s acts after it has answered with an error: none of its errors ends a call\n",
+			fmt.Fprintf(w, "driver %s acts after it returns an error: no error of it ends a call\n",
 				printable(d.Name))
 		}
 		switch {
@@ -299,7 +305,7 @@ func printTrouble(w io.Writer, s engine.Status) {
 	}
 	for _, r := range s.Rungs {
 		if r.State == engine.Stuck {
-			fmt.Fprintf(w, "action: %s is stuck; see volnode describe rung '%s'\n", r.Key, r.Key)
+			fmt.Fprintf(w, "action: %s is stuck; run volnode describe rung '%s'\n", r.Key, r.Key)
 		}
 	}
 }
@@ -316,7 +322,7 @@ func printSinks(w io.Writer, sinks []sinkState) {
 	for _, s := range sinks {
 		text := fmt.Sprintf("%s: %s lost since the start", s.Name, plural(int(s.Lost), "line"))
 		if s.Problem != "" {
-			text += "; " + s.Problem + ". The volumes do not wait for it"
+			text += "; " + s.Problem + "; volumes are not affected"
 		}
 		fmt.Fprintln(w, printable(text))
 	}

@@ -9,6 +9,6 @@ import (
 )
 
 func TestStatusOfADaemonThatStarts(t *testing.T) {
-	require.Equal(t, "n1  starting: volnode has not read the node yet, so it is not known what is up",
+	require.Equal(t, "n1  starting: volnode has not read the node yet; the state of its volumes is not known",
 		headline(engine.Status{Node: "n1", Starting: true}))
 }

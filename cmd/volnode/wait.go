@@ -13,14 +13,14 @@ import (
 	"github.com/volnode/volnode/internal/wording"
 )
 
-const waitHelp = `wait returns once a pod's volumes can all be used, or once nothing is left of them.
+const waitHelp = `wait returns once all volumes of a pod are ready, or once all of them are gone.
 
-  volnode wait pod/NAMESPACE/NAME --for=ready       a pod that is not known yet is waited for
+  volnode wait pod/NAMESPACE/NAME --for=ready       also waits for a pod that is not known yet
   volnode wait pod/NAMESPACE/NAME --for=gone        also if it was never there
-  volnode wait all --for=gone                       nothing is left of any volume of any pod
+  volnode wait all --for=gone                       every volume of every pod is gone
 
-A daemon that is not there yet, or starts again meanwhile, is waited for too. When the time is over, wait says what is missing and exits
-with status 3, or with 69 if no daemon answers.`
+wait also waits for a daemon that is not running yet, or that restarts. At the time-out, wait prints what is missing
+and exits with status 3, or with 69 if no daemon answers.`
 
 func waitCommand(c *client) *cobra.Command {
 	var on string
@@ -47,7 +47,7 @@ func waitCommand(c *client) *cobra.Command {
 			return c.ask(ctx, "/v1/wait", query("pod", pod, "for", on, "timeout", left.String()), left+shortAsk, &a)
 		})
 		if e, ok := errors.AsType[*exitError](err); ok && mayComeBack(err) {
-			return fail(e.status, "%s: no daemon said within %s whether it is %s: %w", args[0], timeout, on, err)
+			return fail(e.status, "%s: no daemon answered within %s whether it is %s: %w", args[0], timeout, on, err)
 		}
 		if err != nil {
 			return err
@@ -75,7 +75,7 @@ func waitTarget(target, on string) (string, error) {
 	}
 	if target == "all" {
 		if on != forGone {
-			return "", fail(exitUsage, "all can be waited for with --for=gone only")
+			return "", fail(exitUsage, "all: only --for=gone is possible")
 		}
 		return "", nil
 	}

@@ -21,7 +21,7 @@ func TestAWaitOfNoTimeLooks(t *testing.T) {
 	r.must("wait", "all", "--for=gone") // all manifests are read
 	none := r.ask("wait", "pod/demo/web", "--timeout=0s")
 	require.Equal(t, exitNotReady, none.status)
-	require.Contains(t, none.errOut, "no manifest that counts names it")
+	require.Contains(t, none.errOut, "no valid manifest names it")
 	r.apply("web.yaml", memoryPod)
 	r.must("wait", "pod/demo/web")
 	for range 20 {
@@ -94,7 +94,7 @@ func TestABusyVolumeNamesACure(t *testing.T) {
 		users, _ := exec.Command(fuser, "-m", at).Output() // it may not look at all processes
 		require.Contains(t, strings.Fields(string(users)), strconv.Itoa(os.Getpid()))
 	}
-	require.Contains(t, e.errOut, "no manifest names pod demo/web any more; not gone yet: 1 volume")
+	require.Contains(t, e.errOut, "no manifest names pod demo/web; volnode still tears down 1 volume")
 	require.NoError(t, held.Close())
 	r.must("wait", "pod/demo/web", "--for=gone")
 
@@ -122,7 +122,7 @@ func TestBadManifestOfAPodIsNamed(t *testing.T) {
 		return strings.Contains(is, "trouble: "+bad)
 	})
 	require.Contains(t, is, `unknown field "spek"; did you mean "spec"?`)
-	require.Contains(t, is, "; its last good content is used meanwhile")
+	require.Contains(t, is, "; its last good content counts until then")
 	require.NotContains(t, is, "other.yaml")
 
 	gone := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=100ms")
@@ -150,7 +150,7 @@ func TestPassedOverNamesAreToldOf(t *testing.T) {
 		require.NoError(t, os.WriteFile(r.path("manifests", name), []byte(memoryPod), 0o600))
 	}
 	require.NoError(t, os.Mkdir(r.path("manifests", "more"), 0o700))
-	note := "note: " + r.path("manifests") + ": 4 names are passed over: more, notes.txt, web.yaml.bak, web.yml~; " +
+	note := "note: " + r.path("manifests") + ": 4 names are ignored: more, notes.txt, web.yaml.bak, web.yml~; " +
 		"a manifest is a file in this directory whose name ends with .yaml, .yml or .json\n"
 	r.eventually(func() bool { return strings.Contains(r.must("status"), note) })
 	require.Contains(t, r.must("sources"), note)

@@ -124,7 +124,7 @@ func (d *daemon) waitNothing(ctx context.Context) error {
 	}
 }
 
-// candidates are the pods that a name may stand for and of which something is left, or which are wanted.
+// candidates are the pods that a name may refer to, and that are wanted or have left something.
 func (d *daemon) candidates(name string, s engine.Status) []core.PodUID {
 	n, _ := d.names.lookup(name)
 	var uids []core.PodUID
@@ -152,18 +152,18 @@ func (d *daemon) unmet(q waitQuery, s engine.Status, concerns []engine.SourceTro
 	a.Left = &left
 	switch n, _ := d.names.lookup(q.pod); {
 	case n.uid == "" && !s.Synced:
-		a.Message = fmt.Sprintf("pod %s is not known, and not all manifests have been read", q.pod)
+		a.Message = fmt.Sprintf("pod %s is not known, and volnode has not read all manifests", q.pod)
 		for _, t := range concerns {
 			a.Message += fmt.Sprintf("; %s: %s", t.Where, t.Why)
 		}
 	case q.on == forReady && n.uid == "":
-		a.Message = fmt.Sprintf("pod %s is not known: no manifest that counts names it", q.pod)
+		a.Message = fmt.Sprintf("pod %s is not known: no valid manifest names it", q.pod)
 	case q.on == forReady:
 		a.Message = notReady(left.Pods)
 	case n.uid != "":
 		a.Message = fmt.Sprintf("pod %s is still wanted: %s", q.pod, d.whyWanted(q.pod, s))
 	default:
-		a.Message = fmt.Sprintf("no manifest names pod %s any more; not gone yet: %s", q.pod,
+		a.Message = fmt.Sprintf("no manifest names pod %s; volnode still tears down %s", q.pod,
 			plural(volumesOf(left.Pods), "volume"))
 	}
 	if others := len(s.Sources) - len(concerns); others > 0 {
@@ -185,7 +185,7 @@ func notReady(pods []engine.PodStatus) string {
 		}
 	}
 	if not == 0 {
-		return "the pod is being brought up"
+		return "volnode sets up its volumes"
 	}
 	return fmt.Sprintf("%d of its %s %s not ready", not, plural(all, "volume"), plurally(not, "is", "are"))
 }
@@ -204,13 +204,13 @@ func (d *daemon) whyWanted(name string, s engine.Status) string {
 		case "Pod " + name: // as the manifests name what they hold back
 			return t.Why
 		case d.config.ManifestDir:
-			return fmt.Sprintf("its manifest was there, and nothing is deleted while %s cannot be read", t.Where)
+			return fmt.Sprintf("volnode cannot read %s, and deletes nothing until it can", t.Where)
 		}
 	}
-	return "the manifest that names it counts"
+	return "a manifest names it"
 }
 
-// rungsOf returns the rungs of pods, with those that they stand on.
+// rungsOf returns the rungs of pods, with those that they depend on.
 func rungsOf(s engine.Status, pods []engine.PodStatus) []engine.RungStatus {
 	return slices.DeleteFunc(slices.Clone(s.Rungs), func(r engine.RungStatus) bool {
 		return !slices.ContainsFunc(pods, func(p engine.PodStatus) bool {

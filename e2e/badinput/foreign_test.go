@@ -51,7 +51,7 @@ func TestForeignMounts(t *testing.T) {
 		},
 		{
 			"emptydir", "pods/second/volumes/kubernetes.io~empty-dir/scratch", "scratch",
-			engine.Blocked, "which is not this volume's (recorded: nothing); unmount it by hand",
+			engine.Blocked, "(recorded: nothing); volnode leaves it alone; unmount it",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestForeignMountOverAVolume(t *testing.T) {
 		path      func(*node) string
 	}{
 		{"publish", "is a mount point of something else", (*node).claimPath},
-		{"emptydir", "which is not this volume's (recorded: no mount, directory", (*node).scratchPath},
+		{"emptydir", "(recorded: no mount, directory", (*node).scratchPath},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := running(t)

@@ -61,7 +61,7 @@ func TestFullDisk(t *testing.T) {
 	why := n.volume("second", "data", engine.Waiting)
 	t.Log(why)
 	require.Contains(t, why, "no space left on device")
-	require.Contains(t, n.trouble("volnode/manifests"), "the ledger of manifests cannot be written")
+	require.Contains(t, n.trouble("volnode/manifests"), "cannot write the ledger of manifests")
 	n.unharmed()
 	free()
 	n.Wait("pod/default/second", "ready")

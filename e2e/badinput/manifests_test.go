@@ -62,7 +62,7 @@ var badFiles = []struct{ name, text, why string }{
 	},
 	{"torn.json", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\",\n", "json: line 3: unexpected end of JSON input"},
 	{"text.yaml", "hello\n", "not an object with apiVersion and kind"},
-	{"empty.yaml", "\n", "holds no object; remove the file if that is meant"},
+	{"empty.yaml", "\n", "holds no object; if it should hold none, remove the file"},
 	{"binary.yaml", "\x00\x01\x02", "control characters are not allowed"},
 	{"bomb.yaml", aliasBomb(), "with its aliases written out the document is longer than 4194304 bytes"},
 	{"deep.yaml", "a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200), "nested more than 100 deep"},
@@ -78,7 +78,7 @@ func TestBadFiles(t *testing.T) {
 		why := n.trouble(bad.name)
 		t.Logf("%s: %s", bad.name, why)
 		require.Contains(t, why, bad.why)
-		require.Contains(t, why, "kept until it is corrected or removed")
+		require.Contains(t, why, "correct or remove it")
 		n.unharmed()
 		n.Remove(bad.name)
 		n.calm()
@@ -153,10 +153,10 @@ func TestTornFileOfRunningPod(t *testing.T) {
 	n.Apply("web.yaml", whole[:len(whole)/2])
 	why := n.trouble("web.yaml")
 	t.Log(why)
-	require.Contains(t, why, "its last good content is used meanwhile")
+	require.Contains(t, why, "its last good content counts until then")
 	n.unharmed()
 	n.restarted()
-	require.Contains(t, n.trouble("web.yaml"), "its last good content is used meanwhile")
+	require.Contains(t, n.trouble("web.yaml"), "its last good content counts until then")
 	n.Apply("web.yaml", whole)
 	n.calm()
 	n.unharmed()
@@ -192,7 +192,7 @@ func TestMissingDirectory(t *testing.T) {
 	require.Equal(t, 78, n.agent.Exit())
 	text, err := os.ReadFile(n.agent.Log)
 	require.NoError(t, err)
-	require.Contains(t, string(text), "manifest directory "+n.Manifests+" does not exist: make it with mkdir -p")
+	require.Contains(t, string(text), "manifest directory "+n.Manifests+" does not exist; volnode keeps all volumes; run mkdir -p")
 	n.unharmed()
 	require.NoError(t, os.Rename(away, n.Manifests))
 	n.agent = n.Start()

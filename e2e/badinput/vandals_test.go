@@ -82,18 +82,18 @@ func TestDirectoryAboveVolumesIsMountedOver(t *testing.T) {
 			n := running(t)
 			at := filepath.Join(n.Root, above)
 			n.foreign(at)
-			n.state("scratch", engine.Blocked, "mounted on "+at+", hides its place")
+			n.state("scratch", engine.Blocked, "mounted on "+at+", hides the volume's path")
 			n.foreignStays(at)
 			require.NoError(t, unix.Unmount(at, 0))
 			n.state("scratch", engine.Ready, "")
 			n.unharmed()
 
 			n.foreign(at)
-			n.state("scratch", engine.Blocked, "hides its place")
+			n.state("scratch", engine.Blocked, "hides the volume's path")
 			n.Remove("web.yaml")
 			n.agent.AwaitStatus("a rung that is Stuck", func(s engine.Status) bool {
 				return slices.ContainsFunc(s.Rungs, func(r engine.RungStatus) bool {
-					return r.Kind == "emptydir" && r.State == engine.Stuck && strings.Contains(r.Why, "hides its place")
+					return r.Kind == "emptydir" && r.State == engine.Stuck && strings.Contains(r.Why, "hides the volume's path")
 				})
 			})
 			n.foreignStays(at)

@@ -70,9 +70,9 @@ func TestKilledAgent(t *testing.T) {
 
 	rung := rungOf(h.Status(), stuckKey)
 	require.Equal(t, engine.Stuck, rung.State)
-	require.Contains(t, rung.Why, fmt.Sprintf("pid %d (state D) of an earlier run: mkdir %s/logs", helper.PID,
+	require.Contains(t, rung.Why, fmt.Sprintf("helper of an earlier run still runs: pid %d (state D): mkdir %s/logs", helper.PID,
 		frozen.Path))
-	require.Equal(t, "a helper process of an earlier run still lives", rung.Next)
+	require.Equal(t, "waits for a helper process of an earlier run to end", rung.Next)
 	text, _, status := h.Run("status", "-o", "wide")
 	require.Zero(t, status)
 	require.Contains(t, text, stuckKey)

@@ -138,7 +138,7 @@ func TestRegistrarComesWhileItsDriverIsSlow(t *testing.T) {
 	n.registrar.Terminate()
 	n.agent.AwaitStatus("no socket", func(s engine.Status) bool {
 		return len(s.Drivers) == 1 && s.Drivers[0].Socket == "" &&
-			strings.Contains(s.Drivers[0].Why, "a volume of it is up")
+			strings.Contains(s.Drivers[0].Why, "one of its volumes may be up")
 	})
 	n.driver.Faults(csidriver.Rule{Method: "NodeGetInfo", FailBefore: csidriver.Code(codes.Unavailable)})
 	n.registrar = n.driver.Register()

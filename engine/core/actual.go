@@ -9,78 +9,84 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// rung is one Rung with all that is known of it.
+// rung is one Rung with all that core knows of it.
 type rung struct {
-	Rung        // as wanted last, else as recorded
-	ownPod *pod // its own pod; nil of what pods share
+	Rung // as wanted last, else as recorded
+	// ownPod is the pod that the rung belongs to. Invariant: it is nil exactly for a rung that pods share.
+	ownPod *pod
 
 	// The actual state and its evidence.
-	made        []Param      // what the last Done setup, or the recorded one, was started with
-	generation  []Foundation // what it was set up on
-	facts       []Fact
-	fingerprint string // of the last Done; kept while leaving, as the proof of what is ours
-	op          *flight
-	changed     uint64 // step of the last change that a look may not know
-	seq         uint64 // of the record
+
+	made        []Param      // the parameters of the last Done setup, else of the record; nil if it never was set up
+	generation  []Foundation // the rungs that the last Done setup ran on, with their fingerprints then
+	facts       []Fact       // what the last Done setup learnt; a teardown needs them, too
+	fingerprint string       // of the last Done; kept while leaving, as the proof that a mount is ours
+	op          *flight      // the operation under way, nil for none. Invariant: Core.ops[op.ID] is this rung.
+	changed     uint64       // number of the step that changed it last: what was read before that step is stale
+	seq         uint64       // order of first intents, written to the record; 0 before the first setup
 	state       State
 
-	reconfirmable bool // Unknown, yet nothing was sent since fingerprint was confirmed: an inspection that finds it again is enough
-	// Invariant: no setup that was ever sent can have left anything since the last Done teardown began, or none was ever
-	// sent.
+	// reconfirmable: the rung is Unknown, but core has sent nothing since it confirmed fingerprint. An inspection that
+	// finds fingerprint again is enough to believe in the rung.
+	reconfirmable bool
+	// noResidue: no setup can have left anything. Invariant: no setup was ever sent, or each one that was sent had ended
+	// when the last Done teardown began.
 	noResidue bool
 	inspected bool // seen is known
-	veiled    bool // nobody could look whether an earlier life has left something at its place
-	// found without a record, by what a setup of ours left on disk before its first call: what is there came after
-	// it
+	// veiled: a start could not read the place, and an earlier run may have left something there. Invariant: state is
+	// Unknown, and core starts nothing.
+	veiled bool
+	// foundOnDisk: a start found it by its files and without a record. What an inspection shows came after these files.
 	foundOnDisk bool
-	mayBeUsed   bool // containers may have run on it
-	denied      bool // an actor said that it is not there, and it was not mended since
-	// the actor holds something incompatible, or a teardown may have left something: it goes before the next setup
-	mustUndo bool
-	failed   bool // with undo: the filesystem that it is, or that it is on, has failed since it came up
-	// a setup that was answered with an error may have left names there that are no mount: they are looked for once
+	mayBeUsed   bool // containers may have used it. Invariant: ownPod is not nil.
+	denied      bool // an actor said that it is not there, and no setup or inspection has confirmed it since
+	mustUndo    bool // the actor holds something incompatible or partial: a teardown must come before the next setup
+	failed      bool // its filesystem, or the one below it, has failed since it came up. Invariant: mustUndo is set.
+	// sweep: a setup that ended with an error may have left names without a mount. One more inspection looks for them.
 	sweep bool
-	left  bool // a teardown may have had an effect since it last was up: what it holds is given up
+	left  bool // a teardown may have acted since it last was up: its data is given up
 
 	// What the journal holds.
-	recorded bool
-	phase    Phase
 
-	// Of one that waits for its turn: see mayBegin.
-	isQueued bool
-	isNext   bool // its turn has come
+	recorded bool  // it has a record
+	phase    Phase // of the record. Invariant: it says nothing unless recorded.
 
-	isDirty bool
-	blocked bool
-	slot    int32 // in timers
+	// Its turn among the operations of one actor: see mayBegin.
 
-	next decision
-	spot spot // where it stands, in an index
+	isQueued bool // it waits in the line of its actor
+	isNext   bool // its turn has come, and it has not used it
 
-	alone [1]*rung // r itself: the lists in which it is the only one
-	pods  []*pod   // that want it at the top of a ladder
+	isDirty bool  // Invariant: it is in Core.dirty, or in the rest of the round that reconcile is deciding on
+	blocked bool  // its last operation said that repeating will not help
+	slot    int32 // its index in timers, plus 1; 0 is none
+
+	next decision // the present decision
+	spot spot     // its node in Core.atlas
+
+	alone [1]*rung // r itself: saves memory in each list in which it is the only one
+	pods  []*pod   // the pods that want it at the top of a ladder
 	*plight
 }
 
 // flight is an operation under way.
 type flight struct {
 	Op
-	why          why // it was started
-	since        hal.Instant
+	why          why         // the reason of the decision that started it
+	since        hal.Instant // when it started
 	until        hal.Instant // the bound of its call, as announced; 0 is none
-	quiet        bool        // no setup was without end when it started
+	quiet        bool        // no setup was without a known end when it started
 	isConcurrent bool        // another operation on the same volume was in flight at some time
-	sole         bool        // when it started, one call without a known end could act on the volume, and no other
-	isYoung      bool        // it keeps others waiting for their turn
-	ended        bool        // its call's answer came late, yet before the operation ended
+	sole         bool        // when it started, exactly one call without a known end could act on the volume
+	isYoung      bool        // it counts against the limit of its actor
+	ended        bool        // its call was answered late, but before the operation ended
 }
 
-// uses reports whether the operation stands on the rung key.
+// uses reports whether the operation depends on the rung key.
 func (f *flight) uses(key hal.Key) bool {
 	return slices.ContainsFunc(f.Below, func(b Foundation) bool { return b.Key == key })
 }
 
-// add makes the rung of a spec, Absent and never touched, and enters it in the indexes.
+// add makes the rung of a spec, Absent and never operated on, and enters it in the indexes.
 func (c *Core) add(spec Rung) *rung {
 	if c.rungs[spec.Key] != nil {
 		panic(fmt.Sprintf("core: rung %s made twice", spec.Key))
@@ -97,7 +103,7 @@ func (c *Core) add(spec Rung) *rung {
 	return r
 }
 
-// respec replaces the spec of a rung. What it stood on and no longer does is decided on again too.
+// respec replaces the spec of a rung. It has core decide again on each rung that it depended on, before and after.
 func (c *Core) respec(r *rung, spec *Rung) {
 	if sameSpec(&r.Rung, spec) {
 		c.mark(r)
@@ -114,8 +120,7 @@ func (c *Core) respec(r *rung, spec *Rung) {
 	}
 }
 
-// dropBelow has a rung that is gone stand on what it is wanted to stand on, and own the paths that it is wanted at, and no
-// more.
+// dropBelow removes the dependencies and the paths that a rung no longer wants. The rung is gone.
 func (c *Core) dropBelow(r *rung) {
 	spec := r.Rung
 	spec.Below = slices.DeleteFunc(slices.Clone(r.Below),
@@ -135,7 +140,7 @@ func sameSpec(a, b *Rung) bool {
 		slices.Equal(a.Places, b.Places)
 }
 
-// remove forgets a rung of which nothing is left.
+// remove forgets a rung that has left nothing.
 func (c *Core) remove(r *rung) {
 	c.markAround(r)
 	c.timers.set(r, 0)
@@ -186,8 +191,8 @@ func (c *Core) unindex(r *rung) {
 	}
 }
 
-// of returns the rungs of an actor, sorted by key. They are many, and asked for only when something happens to the
-// actor.
+// of returns the rungs of an actor, sorted by key. It sorts at each call, because there are many and an event about an
+// actor is rare.
 func (c *Core) of(actor string) []*rung {
 	c.work.Rungs += uint64(len(c.actors[actor]))
 	rs := make([]*rung, 0, len(c.actors[actor]))
@@ -235,7 +240,7 @@ func withdraw[K comparable](index map[K][]*rung, key K, r *rung) {
 	index[key] = rs
 }
 
-// below returns the rungs that r stands on and that exist.
+// below returns the rungs that r depends on and that exist.
 func (c *Core) below(r *rung) []*rung {
 	rs := make([]*rung, 0, len(r.Below))
 	for _, key := range r.Below {
@@ -249,10 +254,10 @@ func (c *Core) below(r *rung) []*rung {
 // isBare reports whether r is a pod's own and depends on nothing.
 func (r *rung) isBare() bool { return r.Pod != "" && len(r.Below) == 0 }
 
-// siblings returns what of the volume of r is bound to it though neither stands on the other: what pods share, of a pod's
-// rung that depends on nothing, and the other way round. A driver comes back without staging, or its stage was not
-// found: what pods have of the volume then depends on nothing, and still no volume may be unstaged before all of it is
-// unpublished (CSI, NodeUnstageVolume).
+// siblings returns the rungs of the same volume that constrain r without a dependency: for a pod's rung that depends on
+// nothing, the rungs that pods share, and the other way round. A driver may come back without staging, or its stage was
+// not found. Then the pods' rungs depend on nothing, but CSI still forbids to unstage before all of them are unpublished
+// (CSI, NodeUnstageVolume).
 func (c *Core) siblings(r *rung) []*rung {
 	if r.Pod != "" && !r.isBare() {
 		return nil
@@ -266,9 +271,9 @@ func (c *Core) siblings(r *rung) []*rung {
 	return rs
 }
 
-// foundations describes what r depends on now. For a teardown that is also what was lost since, as it was: what r is
-// known by does not go with it. What was not up in this boot is known by nothing: facts of another boot, as a device's
-// number, may be true of somebody else's by now.
+// foundations describes the rungs that r depends on now. A teardown also gets those that were lost since, as they were,
+// because it needs their facts to tell its own mounts. A rung that was not up in this boot gets no facts: a fact of
+// another boot, such as a device number, may belong to another device now.
 func (c *Core) foundations(r *rung, v Verb) []Foundation {
 	fs := make([]Foundation, 0, len(r.Below))
 	for _, b := range c.below(r) {
@@ -283,15 +288,14 @@ func (c *Core) foundations(r *rung, v Verb) []Foundation {
 	return fs
 }
 
-// isGone reports whether r is Absent for good: down by a teardown that began after every setup had ended, and nothing
-// may act on it any more. This is what gone means wherever it is told: to who waits, in the status, in the plan, of
-// what is in use.
+// isGone reports whether r is Absent for good: its last teardown began after every setup had ended, and no call or helper
+// can act on it any more. Waits, status, plan and GetVolumesInUse all mean this by gone.
 func (r *rung) isGone() bool {
 	return r.state == Absent && r.noResidue && len(r.calls) == 0 && r.op == nil && r.child == ""
 }
 
-// lose makes a rung that is up Unknown because its object is not what it was, and with it all that depends on it. trusted
-// says whether an inspection that finds the fingerprint again is enough to believe in it.
+// lose makes a rung that is up Unknown because its object has changed, and with it all that depends on it.
+// reconfirmable says whether an inspection that finds the fingerprint again is enough to believe in it.
 func (c *Core) lose(r *rung, reason string, reconfirmable bool) {
 	if r.state != Present {
 		r.reconfirmable = r.reconfirmable && reconfirmable
@@ -303,13 +307,12 @@ func (c *Core) lose(r *rung, reason string, reconfirmable bool) {
 	p.up, p.down, r.blocked = backoff{}, backoff{}, false
 	c.markAround(r)
 	for _, a := range c.above[r.Key] {
-		c.lose(a, fmt.Sprintf("%s below it was lost", r.Key), true)
+		c.lose(a, fmt.Sprintf("lost %s below it", r.Key), true)
 	}
 }
 
-// fall marks r as lost, so that it is made again: the first time at once. If r falls again soon, core waits before it
-// makes r again, longer with each fall. All causes share this wait. Otherwise several rungs that deny what they depend on
-// would each have it made again at a pace of their own.
+// fall marks r as lost, so that core rebuilds it: the first time at once. If r falls again soon, core waits before the
+// rebuild, longer with each fall. All causes share this wait: else several rungs that deny r would each set a pace.
 func (c *Core) fall(r *rung, reason string) {
 	stood := r.state == Present
 	c.lose(r, reason, false)
@@ -324,16 +327,15 @@ func (c *Core) fall(r *rung, reason string) {
 	p.falls.fail(p.up.until, r.Key, SetUp, true)
 }
 
-// rises notes when r came up after it fell: only from then on it stands, however long it took to make.
+// rises notes when r came up after a fall. The time that its setup took does not count as time up.
 func (c *Core) rises(r *rung) {
 	if r.state != Present && r.falls.attempts > 0 {
 		r.own().falls.until = max(r.falls.until, c.now)
 	}
 }
 
-// saw notes what is at the place of a rung that is to be set up again: it is not the rung, and only what comes
-// after the next intent may be. As long as a setup may act, what it makes is ours, and is not to be taken for what
-// was there before.
+// saw notes what is at the place of a rung before its next setup: it is not the rung. While a setup may still act, saw
+// notes nothing, because what is there may be the effect of that setup.
 func (r *rung) saw(fingerprint string) {
 	if r.bound(SetUp) == 0 {
 		r.inspected, r.foundOnDisk = true, false
@@ -341,7 +343,7 @@ func (r *rung) saw(fingerprint string) {
 	}
 }
 
-// observed takes in what is at a rung's place. What was read before the rung last changed says nothing.
+// observed takes in what is at a rung's place. It ignores what was read before the rung last changed.
 func (c *Core) observed(e Observed) {
 	r := c.rungs[e.Key]
 	if r == nil || r.op != nil || r.changed > e.Since {

@@ -68,18 +68,18 @@ func (r *rung) awaitsEffect() bool {
 		r.child == ""
 }
 
-// sweeps: what a setup that was answered with an error has made may be there, as nobody has looked since it was let go
-// of. Where another volume has the place nobody can tell.
+// sweeps: a setup that ended with an error may have left something, and nobody has inspected the place since core forgot
+// that call. If another volume has the place, an inspection cannot tell.
 func (c *Core) sweeps(r *rung) bool { return r.sweep && c.rival(r) == nil }
 
 // isRemembered: nothing of r is left, and a setup that was answered with an error is remembered.
 func (r *rung) isRemembered() bool { return r.remembers(SetUp) != 0 && r.isGone() }
 
-// isPast: nobody wants r, nothing is left of it, and it is remembered only to see whether its actor keeps to its
-// answers. It is told to nobody.
+// isPast: nobody wants r, it has left nothing, and core remembers it only to see whether its actor keeps to its answers.
+// No view shows it.
 func (c *Core) isPast(r *rung) bool { return r.isRemembered() && c.desire(r) == unwanted }
 
-// forgets lets go of what was remembered until now, or of an actor that is dead.
+// forgets drops the remembered calls whose bound has passed, or whose actor is dead.
 func (r *rung) forgets(now hal.Instant, end func(call) bool) bool {
 	is := false
 	for _, v := range [2]Verb{SetUp, TearDown} {
@@ -159,7 +159,7 @@ func (c *Core) appears(r *rung, fingerprint string) {
 	r.state, r.noResidue, r.reconfirmable = Unknown, false, false
 	r.inspected = true
 	r.setSeen("") // nothing was there: what does now came by the call
-	r.own().reason = "found " + fingerprint + ", which its driver has made after it had answered with an error"
+	r.own().reason = "found " + fingerprint + ": the driver made it after it had returned an error"
 	r.resetBackoff()
 	c.lastSeq++
 	r.seq = c.lastSeq // it came last, so it goes before what another volume has there
@@ -279,27 +279,23 @@ func (r *rung) params() []Param {
 // openText says which call may still act on r, "" if none: whether it was answered is what a person asks first.
 func (c *Core) openText(r *rung) string {
 	v := SetUp
-	does := " may still bring it up"
 	if r.bound(SetUp) == 0 {
-		v, does = TearDown, " may still take it down"
+		v = TearDown
 	}
 	i := slices.IndexFunc(r.calls, func(k call) bool { return k.verb == v && k.until == r.bound(v) })
 	if i < 0 {
 		return ""
 	}
 	k := r.calls[i]
-	name, with := cmp.Or(k.name, "a call"), ""
-	if k.code != "" {
-		with = " with " + k.code
-	}
+	name := cmp.Or(k.name, "a "+v.String()+" call")
 	switch {
 	case c.acted(r):
-		return name + " of a driver that acts after it has answered" + does
+		return name + ": the driver acts after it answers, so the call may still act"
 	case k.op == 0:
-		return "a call of an earlier run" + does
+		return "a " + v.String() + " call of an earlier run may still act"
 	case k.answer == Doubted:
-		return name + " was answered" + with + ", which does not prove that it has ended, and" + does
+		return name + " failed with " + cmp.Or(k.code, "an error") + ", which does not end the call; it may still act"
 	default:
-		return name + " without an answer" + does
+		return name + " did not answer; it may still act"
 	}
 }

@@ -64,7 +64,7 @@ func jitter(d time.Duration, key hal.Key, v Verb, attempt int) time.Duration {
 	return d / 10 * time.Duration(h.Sum32()%1024) / 1024
 }
 
-// wait is the wait that stands before a verb.
+// wait is the wait before the next attempt of a verb.
 func (p *plight) wait(v Verb) *backoff {
 	if v == TearDown {
 		return &p.down

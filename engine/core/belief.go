@@ -67,7 +67,7 @@ type Prospect struct {
 	IsReconfirmable bool // if it is Unknown, an inspection that finds its fingerprint again is enough
 	MustUndo        bool // it goes before the next setup
 	IsDenied        bool // an actor said that it is not there
-	DropsBelow      bool // once it is gone, it stands on less, or owns fewer paths
+	DropsBelow      bool // once it is gone, it drops a dependency or a path
 	IsExclusive     bool // nothing else of its volume may be up
 }
 

@@ -155,7 +155,7 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 // deny makes what r depends on Unknown, whatever an inspection shows: the actor says that it is not there.
 func (c *Core) deny(r *rung) {
 	for _, b := range c.below(r) {
-		c.fall(b, "its driver denies it: "+r.reason)
+		c.fall(b, "the driver says that it is not there: "+r.reason)
 		b.reconfirmable, b.denied = false, true
 		if b.bound(SetUp) == 0 {
 			b.inspected, b.foundOnDisk = false, false // what is there by now need not be what did
@@ -170,7 +170,7 @@ func (c *Core) contradict(r *rung) {
 	for _, a := range c.above[r.Key] {
 		if a.isGone() && c.desire(a) == wanted {
 			a.state, a.noResidue, a.inspected, a.foundOnDisk = Unknown, false, false, true
-			a.setReason("its driver says that " + string(r.Key) + " is in use")
+			a.setReason("the driver says that " + string(r.Key) + " is in use")
 			c.markAround(a)
 		}
 	}
@@ -198,7 +198,7 @@ func (c *Core) inspectEnded(r *rung, res Result) {
 		r.sweep, r.state, r.noResidue = false, Unknown, false
 		r.inspected = true
 		r.setSeen("") // nothing was there when it was gone
-		r.own().reason = "found " + res.Fingerprint + ", which its driver has made after it had answered with an error"
+		r.own().reason = "found " + res.Fingerprint + ": the driver made it after it had returned an error"
 	default:
 		if r.isGone() && c.intruded(r, res.Fingerprint) {
 			r.inspected = false // what was seen goes before r is set up, and what comes then is not known yet
@@ -250,7 +250,7 @@ func (c *Core) setUpEnded(r *rung, in *flight, res Result) {
 		c.fenceOff(r, in, res)
 		if in.Verb == Refresh && r.state == Present {
 			r.refuses(r.refused || !slices.Equal(r.made, in.Params))
-			return // what stands was not asked to go: it stands, and the refresh is tried again
+			return // a refresh takes nothing down: the rung stays up, and core repeats the refresh
 		}
 		if r.state == Absent || r.made == nil {
 			r.made = in.Params // a teardown must know what may have been made
@@ -302,8 +302,8 @@ func (c *Core) fenceOff(r *rung, in *flight, res Result) {
 	c.open[in.ID] = r
 }
 
-// resetAbove lets the rungs that stand on r try at once, since r changed. If their denials make r fall again and again,
-// the wait of fall sets the pace.
+// resetAbove lets the rungs that depend on r try at once, because r changed. If they make r fall again and again, the wait
+// of fall sets the pace.
 func (c *Core) resetAbove(r *rung) {
 	for _, a := range c.above[r.Key] {
 		a.clearBackoff(SetUp)

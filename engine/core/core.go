@@ -10,53 +10,53 @@ import (
 // Core is the state and the decisions of one node. Not safe for concurrent use: it has one owner. The zero value is not
 // usable; see [New].
 type Core struct {
-	now  hal.Instant
+	now  hal.Instant // of the present step. Invariant: it never goes back.
 	boot hal.BootID
-	step uint64
-	// when calls of earlier runs can have been sent last, 0 if there was no such run
+	step uint64 // number of the present step
+	// earlier bounds when earlier runs sent their last call; 0 if there was no such run.
 	earlier hal.Instant
 
 	rungs map[hal.Key]*rung
-	order []*rung // the rungs, sorted by key, when they were asked for last
-	fresh []*rung // those that came since, unsorted
-	stale bool    // some of order or fresh have gone since
-	// the rungs that name a key in Below, sorted by key; the key itself need not exist
+	order []*rung // what sorted returned last
+	fresh []*rung // rungs added since, unsorted
+	stale bool    // rungs in order or fresh were removed since
+	// above has the rungs that name a key in Below, sorted by key. The key itself need not exist.
 	above   map[hal.Key][]*rung
-	volumes map[string][]*rung           // by Volume
-	places  map[string][]*rung           // by each of Places
-	atlas   *rung                        // by where they stand: see spot
+	volumes map[string][]*rung           // by Volume, sorted by key
+	places  map[string][]*rung           // by each of Places, sorted by key
+	atlas   *rung                        // root of the tree by path: see spot
 	actors  map[string]map[hal.Key]*rung // by Actor
 	pods    map[PodUID]*pod
-	none    *plight
-	ops     map[hal.OpID]*rung // in flight
-	open    map[hal.OpID]*rung // ended without a known end: an answer may still come
+	none    *plight            // Invariant: zero but for isShared; Step panics if it is not
+	ops     map[hal.OpID]*rung // operations in flight
+	open    map[hal.OpID]*rung // operations that ended and left a call without a known end: an answer may still come
 	covers  []Cover
-	hidden  []string          // names that could not be looked at: see veil
-	unseen  []string          // those of them where pods may have volumes that no record tells of: see unknownUser
-	serial  map[string]bool   // actors that work on one call a volume at a time
-	dead    map[string]string // by actor: the life of it that was seen dead last
-	effects []Found           // by a start: what stands where nothing was left
-	acts    map[string]bool   // actors that were seen to act after they had answered
+	hidden  []string          // paths that volnode could not read: see veil
+	unseen  []string          // the part of hidden where pods may have volumes without a record: see unknownUser
+	serial  map[string]bool   // actors that take one call per volume at a time
+	dead    map[string]string // by actor: the instance that was seen dead last
+	effects []Found           // only during New: what is at places of rungs that were gone
+	acts    map[string]bool   // actors that act after they answer
 	servers map[string]string // by actor: see serves
-	waits   map[Waiter]PodUID // where a waiter is registered
+	waits   map[Waiter]PodUID // the pod of each registered waiter; "" for AllGone
 
-	synced  bool
+	synced  bool // every source has said all it knows. Invariant: never false again; no teardown before.
 	lastOp  hal.OpID
-	lastSeq uint64
+	lastSeq uint64 // of the last first intent
 
-	dirty   []*rung   // to decide on, in any order, no duplicates (rung.isDirty)
-	round   []*rung   // those that were decided on last: its memory is that of dirty's next round
+	dirty   []*rung   // rungs to decide on, in any order. Invariant: each once (rung.isDirty).
+	round   []*rung   // the round before: reconcile reuses its memory
 	decided []hal.Key // see Decided
-	touched []*pod    // whose waiters may be satisfied, no duplicates (pod.isTouched)
-	freed   *pod      // whose containers have ended in this step
+	touched []*pod    // pods whose waiters wake must check. Invariant: each once (pod.isTouched).
+	freed   *pod      // the pod whose containers ended in this step, nil for none
 	timers  timers
-	landed  []*flight // flights that have ended, to be used again
+	landed  []*flight // flights that have ended, for reuse
 	turns   []*turns  // sorted by actor
 	limit   int       // operations of one actor at a time
-	all     []waiter  // AllGone
-	keepers keepers   // looked at while somebody waits for AllGone
+	all     []waiter  // those that wait for AllGone
+	keepers keepers   // a cache while somebody waits for AllGone
 	work    Work
-	batch   Batch
+	batch   Batch // what the present step asks for
 }
 
 // Start is what a start knows.

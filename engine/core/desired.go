@@ -6,11 +6,11 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// pod is what is wanted of one pod.
+// pod is what one pod wants.
 type pod struct {
 	uid       PodUID
 	wanted    bool
-	complete  bool      // all of its volumes could be resolved
+	complete  bool      // all of its volumes are resolved
 	gone      bool      // no container of it runs
 	tops      []hal.Key // the rungs it wants at the top, sorted
 	rungs     []*rung   // all rungs that are its own, sorted by key
@@ -24,8 +24,8 @@ type desire uint8
 
 const (
 	unwanted desire = iota
-	// held: not wanted, but containers may still run on it, or its pod's wishes are not known in full: neither set up
-	// nor torn down.
+	// held: not wanted, but containers may still use it, or not all volumes of its pod are resolved. Core neither sets it
+	// up nor tears it down.
 	held
 	wanted
 )
@@ -42,7 +42,7 @@ func (c *Core) pod(uid PodUID) *pod {
 	return p
 }
 
-// forgetPod drops a pod of which nothing is known but its name.
+// forgetPod drops a pod if core knows only its UID.
 func (c *Core) forgetPod(p *pod) {
 	isMinded := p.gone && len(c.hidden) > 0
 	if !p.wanted && !isMinded && len(p.rungs) == 0 && len(p.waiters) == 0 && !p.isTouched {
@@ -67,17 +67,17 @@ func (c *Core) desire(r *rung) desire {
 	return unwanted
 }
 
-// unresolved reports whether r may be a volume that could not be resolved: its pod is wanted and has such a volume, and
-// wants no other volume at r's path.
+// unresolved reports whether r may be a volume that is not resolved: its pod is wanted and has such a volume, and wants no
+// other volume at the path of r.
 func (c *Core) unresolved(r *rung) bool {
 	return r.ownPod != nil && r.ownPod.wanted && !r.ownPod.complete && !slices.ContainsFunc(r.rivals, func(o *rung) bool {
 		return slices.Contains(o.pods, r.ownPod)
 	})
 }
 
-// givesWay reports whether a wanted rung below r, or beside it, must go down before it can come up, and waits for r.
-// What is held only because its pod is not known in full would do the same if it were wanted: else a pod would wait
-// for what another one lacks.
+// givesWay reports whether a wanted rung below r, or a sibling, must go down before it can come up, and waits for r. A
+// rung that is held only because its pod is not resolved gives way as a wanted rung would. Else one pod would wait for
+// an object that another pod lacks.
 func (c *Core) givesWay(r *rung) bool {
 	isWaiting := func(o *rung) bool {
 		return (o.next.why == whyInUse || o.next.why == whySibling) && o.next.on == r.Key && c.desire(o) == wanted
@@ -117,8 +117,8 @@ func (c *Core) wanted(e Wanted) {
 	c.setTops(p, slices.Compact(tops))
 }
 
-// unreplaced is those of tops at whose paths rungs have no other volume. What was there before is wanted no more,
-// whatever else is not known of its pod.
+// unreplaced returns those of tops at whose paths rungs have no other volume. A volume that was replaced at its path is
+// not wanted any more, even if other volumes of its pod are not resolved.
 func (c *Core) unreplaced(tops []hal.Key, rungs []Rung) (left []hal.Key) {
 	for _, key := range tops {
 		r := c.rungs[key]
@@ -132,7 +132,7 @@ func (c *Core) unreplaced(tops []hal.Key, rungs []Rung) (left []hal.Key) {
 	return left
 }
 
-// isBelow reports whether one of rungs stands on key.
+// isBelow reports whether one of rungs depends on key.
 func isBelow(rungs []Rung, key hal.Key) bool {
 	for i := range rungs {
 		if slices.Contains(rungs[i].Below, key) {
@@ -142,10 +142,9 @@ func isBelow(rungs []Rung, key hal.Key) bool {
 	return false
 }
 
-// revive takes back, if p is wanted again, that no container of it runs: what stands of it, kept from another life or
-// recorded as left, will be used. The records say so before Ready is told. What must be made again before it can be told
-// is not used as it stands, and what p does not want any more is not used at all: no container runs on it, unless what
-// is wanted changes once more.
+// revive takes in that p is wanted again after its containers had ended: containers will use the rungs of p that are
+// still up. The records say so before core wakes those who wait for Ready. A rung that needs a rebuild, or that p does
+// not want any more, gets no containers unless p changes once more.
 func (c *Core) revive(p *pod, fresh bool, e Wanted) {
 	gone := p.gone && fresh
 	p.gone = p.gone && !fresh
@@ -277,8 +276,8 @@ func (c *Core) gone(uid PodUID) {
 	c.touch(p)
 }
 
-// recordFreed writes that no container runs on what is left of a pod and not taken down at once: the pod may be wanted
-// again in the next life, which is not told again.
+// recordFreed writes that no container uses the rungs of a pod that core does not tear down at once. The pod may be wanted
+// again in the next run, and nobody repeats to that run that the containers have ended.
 func (c *Core) recordFreed() {
 	if c.freed == nil {
 		return

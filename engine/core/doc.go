@@ -4,7 +4,7 @@
 //	batch := c.Step(now, event)   // write batch.Lines, then start batch.Start, then wake batch.Wake
 //	at := c.NextWake()            // step again with Wake at this instant, if nothing else happens before
 //
-// The unit is the [Rung]: one thing that can be up or down on this node. A rung names the rungs that it stands on;
+// The unit is the [Rung]: one thing that can be up or down on this node. A rung names the rungs that it depends on;
 // together they are a DAG, and the part below a pod's top rung is that volume's ladder. Desired is what pods want
 // (desired.go), actual is Unknown, Absent or Present with its evidence (actual.go), and reconcile.go holds the one
 // decision function, next:
@@ -13,10 +13,10 @@
 //	held     │ nothing: not wanted, but containers may still run on it
 //	unwanted │ Present, Unknown → (look) → tear down     Absent → forget it, once no call may still act on it
 //
-// A call without a known end is an actor of its own (fence.go): a setup that may still come is undone at once and once
-// more at its bound; a teardown that may still come may only be repeated, and the setup waits for its end. What may have
-// been done is in the journal before it is done (journal lines of [Batch]), so a restart is [New] with the records and
-// what stands on the node, and then the same reconcile.
+// A call without a known end may still act (fence.go). Core undoes such a setup at once, and once more at its bound. It may
+// only repeat such a teardown, and the next setup waits for its end. The journal names each effect before the operation
+// starts (journal lines of [Batch]). So a restart is [New] with the records and what is mounted on the node, and then the
+// same reconcile.
 //
 // docs/laws.md has the rules that core keeps, each with the events that force it. "laws 4.2" cites one of them.
 //

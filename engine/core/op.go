@@ -14,7 +14,7 @@ const (
 	Inspect Verb = iota
 	// SetUp brings a rung up, from any state.
 	SetUp
-	// Refresh repeats the setup of a rung that is up; its failure leaves the rung standing.
+	// Refresh repeats the setup of a rung that is up; if it fails, the rung stays up.
 	Refresh
 	// TearDown takes a rung down, from any state.
 	TearDown
@@ -22,8 +22,8 @@ const (
 
 func (v Verb) String() string { return [...]string{"inspect", "setup", "refresh", "teardown"}[v] }
 
-// Foundation is one rung below the one operated on, as it stood when the operation was decided; for a teardown, one that
-// was lost as it stood last in this boot.
+// Foundation is one rung below the rung that an operation acts on, as core knew it when it decided. For a teardown, it may
+// be a rung that was lost, as core knew it last in this boot.
 type Foundation struct {
 	Key         hal.Key
 	Kind        Kind
@@ -106,11 +106,11 @@ type Result struct {
 	Short     string      // with Done: what is missing, "" for nothing; the rung is Present and Degraded
 	RefreshBy hal.Instant // with Done: when the setup must be repeated; 0 is never
 
-	// BelowUnknown: the actor denies what the rung stands on; the rungs below are Unknown from now on, whatever a look
-	// shows.
+	// BelowUnknown: the actor says that what the rung depends on is not there. The rungs below become Unknown, whatever an
+	// inspection shows.
 	BelowUnknown bool
-	// AboveUnknown, of a teardown: the actor says that something stands on the rung. What is wanted there is Unknown
-	// from now on.
+	// AboveUnknown, of a teardown: the actor says that something depends on the rung. The wanted rungs above become
+	// Unknown.
 	AboveUnknown bool
 	// UndoFirst, with Unknown: the actor holds something incompatible, or may have left something; tear down before the
 	// next setup.

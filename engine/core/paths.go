@@ -7,10 +7,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file finds rungs by the path at which each stands, or is to stand: what a change of the mount table concerns,
-// at a cost that does not grow with the rungs elsewhere. The index is a treap: a search tree by path and key, in
-// which each rung is above those of a higher rank. Ranks are hashes, so its shape is that of a random tree, and the
-// same in each run.
+// This file finds rungs by their present or future path. A change of the mount table then costs nothing for rungs
+// elsewhere. The index is a treap: a search tree by path and key, in which each rung is above those of a higher rank.
+// Ranks are hashes, so the tree has the shape of a random tree, and the same shape in each run.
 
 // spot is the place of a rung in the index.
 type spot struct {
@@ -19,7 +18,7 @@ type spot struct {
 	left, right *rung
 }
 
-// path is where r stands, or is to stand; "" if that is not known.
+// path is the present path of r, else its future path; "" if core knows neither.
 func (r *rung) path() string {
 	if at := Value(r.made, "path"); at != "" {
 		return at
@@ -27,7 +26,7 @@ func (r *rung) path() string {
 	return Value(r.Want, "path")
 }
 
-// locate enters r where it stands by now.
+// locate enters r in the index at its present path.
 func (c *Core) locate(r *rung) {
 	at := r.path()
 	if at == r.spot.at {

@@ -34,7 +34,7 @@ func (c *Core) vacate(r *rung) {
 // isRival: what r has at a path is not what o has there.
 func (r *rung) isRival(o *rung) bool { return r != o && (r.Volume == "" || r.Volume != o.Volume) }
 
-// rival returns a rung of another volume of which something is left, or may come, at a path of r; nil if there is none.
+// rival returns a rung of another volume that is not gone from a path of r; nil if there is none.
 func (c *Core) rival(r *rung) *rung {
 	for _, o := range r.rivals {
 		if !o.isGone() {
@@ -72,7 +72,7 @@ func (c *Core) alone(r *rung) (decision, bool) {
 func (c *Core) displace(r *rung) {
 	for _, o := range r.rivals {
 		if !o.isGone() {
-			c.lose(o, string(r.Key)+" was at its path", false)
+			c.lose(o, "an operation of "+string(r.Key)+" acted at its path", false)
 		}
 	}
 }
@@ -93,8 +93,8 @@ func (c *Core) unused(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// isAbove reports whether r came to their path after o. Something of both may be left there. What was seen to stand
-// there came last; if neither was seen, what has the later first intent.
+// isAbove reports whether r came to their path after o. Both may have left something there. The one that was seen mounted
+// came last; if neither was, the one with the later first intent.
 func (r *rung) isAbove(o *rung) bool {
 	if o.state == Present || r.state == Present {
 		return o.state != Present

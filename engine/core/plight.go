@@ -6,33 +6,34 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// plight is what only few rungs have at a time: what went wrong with them, or is in their way. It is half of what a
-// rung knows.
+// plight holds the fields that only few rungs use at a time: what went wrong with them, or is in their way. It is a
+// separate struct because it is half of the size of a rung.
 type plight struct {
-	isShared bool // Invariant: all else is zero. It is the one of all rungs that have none of their own.
+	isShared bool // Invariant: all other fields are zero. All rungs without a plight of their own point to it.
 
-	seen      string // what was at the path before the first intent
-	reason    string // why it is as it is
-	short     string
-	refreshBy hal.Instant
-	// a refresh with other parameters was not done since the last Done: what it was made with need not hold any more,
-	// also if that is wanted again
+	seen      string      // what was at the path before the first intent, "" for nothing. Valid if rung.inspected.
+	reason    string      // why the last operation was not Done, or why the rung was lost; for people
+	short     string      // what is missing while it is up, "" for nothing; for people
+	refreshBy hal.Instant // when its setup must be repeated; 0 is never
+	// refused: a refresh with other parameters was not Done since the last Done. The rung may then differ from made, so
+	// core repeats the refresh even if made is wanted again.
 	refused  bool
-	calls    []call
-	answered *[2]answered // of setups and of teardowns, nil for none: see fence.go
-	child    string       // a helper of an earlier run that may still act
+	calls    []call       // calls without a known end. Invariant: each has a bound; expireCalls removes it at its bound.
+	answered *[2]answered // calls that ended with an error, of setups and of teardowns; nil is none: see answered.go
+	child    string       // a helper process of an earlier run that may still act, for people; "" is none
 
 	// When to try again.
-	up    backoff // of Look, Setup and Refresh
-	down  backoff // of Tear down
-	falls backoff // how long core waits before it makes r again: see fall
 
-	droppedBelow []hal.Key // of Below: it is not to stand on them any more, once it is gone
-	vacates      []string  // of Places: they are not its own any more, once it is gone
-	rivals       []*rung   // of other volumes, that own one of its Places; sorted by key
+	up    backoff // of Inspect, SetUp and Refresh
+	down  backoff // of TearDown
+	falls backoff // between rebuilds: see fall
+
+	droppedBelow []hal.Key // the part of Below that it drops once it is gone
+	vacates      []string  // the part of Places that it drops once it is gone
+	rivals       []*rung   // rungs of other volumes that own one of its Places, sorted by key
 }
 
-// own is the plight of r, to be changed: no other rung has it.
+// own returns a plight of r that may be changed, because no other rung shares it.
 func (r *rung) own() *plight {
 	if r.isShared {
 		r.plight = &plight{}
@@ -40,7 +41,7 @@ func (r *rung) own() *plight {
 	return r.plight
 }
 
-// disown gives back a plight that has passed.
+// disown drops a plight in which all is zero again.
 func (c *Core) disown(r *rung) {
 	if r.plight.isOver() {
 		r.plight = c.none
@@ -81,7 +82,7 @@ func (r *rung) refuses(is bool) {
 	}
 }
 
-// keepsAll: r goes on standing on all of Below, at all of Places.
+// keepsAll: r drops nothing of Below and Places.
 func (r *rung) keepsAll() {
 	if len(r.droppedBelow)+len(r.vacates) > 0 {
 		p := r.own()

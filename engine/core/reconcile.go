@@ -7,13 +7,13 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// decision is what reconcile wants of one rung: an operation, or to wait, for a reason, perhaps until an instant.
+// decision is what core does next about one rung: it starts an operation, or waits, for a reason, perhaps until an instant.
 type decision struct {
 	act   bool
-	drop  bool // nothing of it is left and nobody wants it
+	drop  bool // forget the rung: it has left nothing, and nobody wants it
 	verb  Verb
 	why   why
-	on    hal.Key     // what why speaks of
+	on    hal.Key     // the rung, or the other thing, that why names; "" for none
 	until hal.Instant // when time alone may change the decision; 0 is never
 }
 
@@ -34,9 +34,9 @@ const maxRounds = 10000
 // reconcile decides on every marked rung until nothing is left to decide. Rungs are taken in the order of their keys,
 // round by round.
 //
-// Each round has a cause in the one before: an operation that starts, a fence that ends, a rung that goes. A ladder is
-// a few rungs high, so what is not at rest after that many rounds never will be, and a loop in here would stop the
-// agent without a word.
+// Each round has a cause in the round before: an operation that starts, a fence that ends, a rung that goes. A ladder is
+// a few rungs high, so after maxRounds the decisions loop for ever. The panic is better than an agent that hangs here
+// without a message.
 func (c *Core) reconcile() {
 	for rounds := 0; len(c.dirty) > 0 || c.admit(); rounds++ {
 		if rounds > maxRounds {
@@ -68,7 +68,7 @@ func (c *Core) decide(r *rung) {
 	}
 	if r.next != before {
 		for _, a := range c.above[r.Key] {
-			c.mark(a) // whether it may stand depends on what becomes of r
+			c.mark(a) // whether it may be set up depends on r
 		}
 		if r.next.why == whySibling {
 			c.mark(c.rungs[r.next.on])
@@ -89,8 +89,8 @@ func (c *Core) decide(r *rung) {
 	c.timers.set(r, at)
 }
 
-// next is what is to be done about a rung. Where another's mount hides its place nothing is: it would be done to what
-// is not ours. Nor is anything before its place could be looked at.
+// next decides about a rung. It starts nothing while another's mount hides the place, because the operation would act on
+// that mount. It starts nothing either before volnode could read the place.
 func (c *Core) next(r *rung) decision {
 	d := c.choose(r)
 	if r.veiled && (d.act || d.drop) {
@@ -148,8 +148,8 @@ func (c *Core) nextUp(r *rung) decision {
 		return c.nextPresent(r, change)
 	case Unknown:
 		if r.bound(TearDown) != 0 {
-			// Only the same teardown may be sent until its end; the setup waits.
-			// Under live containers not even that: whether there is one at all may be in doubt.
+			// Until the teardown ends, only the same teardown may be sent; the setup waits. Under live containers core
+			// does not repeat it either: the record of that teardown may be wrong.
 			if _, ok := c.uncovered(r); !ok || c.live(r) {
 				return waitUntil(whyTearDownOpen, r.bound(TearDown))
 			}
@@ -178,7 +178,7 @@ func (c *Core) nextUp(r *rung) decision {
 	return c.try(r, SetUp, whyWanted)
 }
 
-// nextPresent decides on a wanted rung that is up and need not be made again.
+// nextPresent decides on a wanted rung that is up and needs no rebuild.
 func (c *Core) nextPresent(r *rung, change OnChange) decision {
 	due := r.refreshBy != 0 && r.refreshBy <= c.now
 	if change == OnChangeKeep && r.short == "" && !due {
@@ -190,8 +190,8 @@ func (c *Core) nextPresent(r *rung, change OnChange) decision {
 	return c.try(r, Refresh, whyRefresh)
 }
 
-// nextRebuild decides on a wanted rung that must go down before it can be what is wanted. Nothing is torn down under a
-// live container.
+// nextRebuild decides on a wanted rung that must go down before it can be as wanted. Core tears down nothing under a live
+// container.
 func (c *Core) nextRebuild(r *rung) decision {
 	if c.live(r) {
 		switch {
@@ -210,8 +210,8 @@ func (c *Core) nextRebuild(r *rung) decision {
 	return c.takeDown(r, whyRebuild)
 }
 
-// nextDropBelow decides on a wanted rung that lacks what it depends on by its record alone: a driver that has come back
-// without staging makes no stage, as after a reboot. It goes down as recorded, and comes up as it is wanted.
+// nextDropBelow decides on a wanted rung whose record names a dependency that it does not want any more: after a reboot, a
+// driver that has come back without staging makes no stage. The rung goes down as recorded, and comes up as wanted.
 func (c *Core) nextDropBelow(r *rung) decision {
 	if d, ok := c.uncovered(r); !ok {
 		return d
@@ -219,7 +219,7 @@ func (c *Core) nextDropBelow(r *rung) decision {
 	return c.takeDown(r, whyDropsBelow)
 }
 
-// nextDown decides on a rung that must be down, or may not are at present.
+// nextDown decides on a rung that must be down, or that must not be up at present.
 func (c *Core) nextDown(r *rung, want desire) decision {
 	if d, ok := c.uncovered(r); !ok {
 		return d
@@ -245,8 +245,8 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 	return decision{drop: true}
 }
 
-// takeDown is torn down a rung that nothing stands on. What an intent of this boot did not see before is looked at first,
-// so that the teardown can tell it from what is ours.
+// takeDown starts the teardown of a rung on which nothing depends. If no intent of this boot has inspected its place, an
+// inspection comes first, so that the teardown can tell a foreign mount from its own.
 func (c *Core) takeDown(r *rung, w why) decision {
 	if c.synced && r.Intent && !r.inspected {
 		return c.try(r, Inspect, w)
@@ -254,7 +254,7 @@ func (c *Core) takeDown(r *rung, w why) decision {
 	return c.try(r, TearDown, w)
 }
 
-// try starts v unless its backoff, a neighbour's operation or a serial actor stands against it.
+// try starts v unless a backoff, the operation of a neighbour or a serial actor forbids it.
 func (c *Core) try(r *rung, v Verb, w why) decision {
 	if v == TearDown && !c.synced {
 		return idle(whyNotSynced)
@@ -280,9 +280,8 @@ func (c *Core) try(r *rung, v Verb, w why) decision {
 	return act(v, w)
 }
 
-// undisturbed reports whether nothing is under way on the rungs that v on r shares with others, and names one where
-// something is. A setup uses what is Present below it and no more: a login to a dead portal does not delay the good
-// path.
+// undisturbed reports whether no operation runs on the rungs that v on r touches; if one does, it names that rung. A setup
+// uses only what is Present below it, so a login to a dead portal does not delay the good path.
 func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
 	for _, o := range r.rivals {
 		if o.op != nil || o.child != "" {
@@ -303,8 +302,8 @@ func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
 	return "", true
 }
 
-// foundation reports whether enough of what r depends on is up, and stays. What depends on nothing waits until nothing
-// beside it may still go down.
+// foundation reports whether enough of what r depends on is up and stays up. A rung that depends on nothing waits until no
+// sibling may still go down.
 func (c *Core) foundation(r *rung) (decision, bool) {
 	need, up := int(r.Need), 0
 	if need == 0 {
@@ -332,8 +331,8 @@ func (c *Core) foundation(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// isStable reports whether a rung that is up will stay as it is: it is not to be made again, nor due for a refresh that has
-// not failed yet, and no other volume may be at its path.
+// isStable reports whether a rung that is up will stay as it is: it needs no rebuild, no refresh is due that has not failed
+// yet, and no other volume may be at its path.
 func (c *Core) isStable(b *rung) bool {
 	if c.rival(b) != nil {
 		return false
@@ -350,9 +349,8 @@ func (c *Core) isStable(b *rung) bool {
 	panic(fmt.Sprintf("core: rung %s has a change %d", b.Key, c.change(b)))
 }
 
-// uncovered reports whether all that stand on r, and what a pod has of its volume beside it, are Absent for good, and
-// none of the latter is about to come up: an unstage without an answer may be repeated without end, and each repeat
-// would keep it waiting.
+// uncovered reports whether all rungs that depend on r, and all its siblings, are Absent for good, and no sibling is about
+// to come up. Core may repeat an unstage without an answer for ever, and each repeat would keep such a sibling waiting.
 func (c *Core) uncovered(r *rung) (decision, bool) {
 	for _, a := range c.above[r.Key] {
 		if !a.isGone() {
@@ -372,24 +370,36 @@ func (c *Core) uncovered(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// mustDefer reports whether a wanted rung must go, or stay, down for another's sake: something below it is made again,
-// another volume is at its path, or another rung holds the claim.
+// mustDefer reports whether a wanted rung must go, or stay, down for the sake of another rung.
 func (c *Core) mustDefer(r *rung) bool {
+	o, _ := c.deferredTo(r)
+	return o != nil
+}
+
+// deferredTo returns the rung for whose sake r must go, or stay, down; nil if there is none: another rung holds the
+// claim (isClaim), or a rung below r needs a rebuild or shares its path with another volume.
+func (c *Core) deferredTo(r *rung) (o *rung, isClaim bool) {
 	if o := c.claimHolder(r); o != nil && o != r {
-		return !c.live(r)
+		if c.live(r) {
+			return nil, false
+		}
+		return o, true
 	}
 	for _, b := range c.below(r) {
 		rebuild := b.state != Absent && (b.mustUndo || c.change(b) == OnChangeRebuild || c.rival(b) != nil)
-		if (rebuild && !c.live(b)) || c.mustDefer(b) {
-			return true
+		if rebuild && !c.live(b) {
+			return b, false
+		}
+		if o, isClaim := c.deferredTo(b); o != nil {
+			return o, isClaim
 		}
 	}
-	return false
+	return nil, false
 }
 
-// claim reports whether nothing else is, or may come, up that would break the exclusive claim of r. A rung that stands
-// keeps standing. What is only known by its record counts as well: it may have been made before the claim was
-// exclusive, and its pod may not be known yet.
+// claim reports whether no other rung is up, or may come up, that would break the exclusive claim of r. A rung that is up
+// stays up. A rung that only a record names counts as well: its setup may be older than the exclusive claim, and no
+// source may have named its pod yet.
 func (c *Core) claim(r *rung) (decision, bool) {
 	if r.Exclusive == "" || r.state == Present {
 		return decision{}, true
@@ -402,8 +412,8 @@ func (c *Core) claim(r *rung) (decision, bool) {
 	return decision{}, true
 }
 
-// claimHolder returns the rung that the exclusive claim of r belongs to: the one that was up, else the oldest intent. It is
-// nil if r has none, and if none under it is anything but gone.
+// claimHolder returns the rung that holds the exclusive claim of r: the one that was up, else the one with the oldest
+// intent. It is nil if r has no such claim, or if all rungs of the claim are gone.
 func (c *Core) claimHolder(r *rung) *rung {
 	if r.Exclusive == "" {
 		return nil
@@ -420,7 +430,7 @@ func (c *Core) claimHolder(r *rung) *rung {
 	return first
 }
 
-// change returns what the difference between how r was made and what is wanted asks for. What r stands on is one of its
+// change returns what core must do because r was made differently from what is wanted. The rungs below r count like its
 // parameters.
 func (c *Core) change(r *rung) OnChange {
 	if r.state == Absent {
@@ -437,8 +447,7 @@ func (c *Core) change(r *rung) OnChange {
 		return OnChangeRebuild
 	}
 	for _, w := range r.Want {
-		// A parameter that made does not have is not known, as of a rung that was found without a record: that is no
-		// difference.
+		// A rung that was found without a record lacks parameters in made: they are not known, so they do not differ.
 		at := slices.IndexFunc(r.made, func(m Param) bool { return m.Name == w.Name })
 		if at >= 0 && r.made[at].Value != w.Value && (worst == OnChangeKeep || w.OnChange == OnChangeRebuild) {
 			worst = w.OnChange
@@ -447,30 +456,14 @@ func (c *Core) change(r *rung) OnChange {
 	return worst
 }
 
-// isAsWanted reports whether what is up is what is wanted. What it lacks in size it is given while it is used.
+// isAsWanted reports whether r is up as wanted. A size that still has to grow does not count: it grows in use.
 func (c *Core) isAsWanted(r *rung) bool {
 	change := c.change(r)
 	return r.state == Present && (change == OnChangeKeep || change == OnChangeGrow)
 }
 
-// differs names what r must be made again for: a parameter, or what it depends on.
-func (c *Core) differs(r *rung) string {
-	for _, w := range r.Want {
-		at := slices.IndexFunc(r.made, func(m Param) bool { return m.Name == w.Name })
-		if at >= 0 && r.made[at].Value != w.Value && w.OnChange == OnChangeRebuild {
-			return w.Name
-		}
-	}
-	for _, g := range r.generation {
-		if b := c.rungs[g.Key]; b != nil && b.fingerprint != g.Fingerprint {
-			return string(g.Key)
-		}
-	}
-	return "state"
-}
-
-// shifted compares what r was made on with what is there. One that needs all of it must be made again when a part of
-// it was; one that needs only some (the legs of a device) is repeated with the legs that stand.
+// shifted compares the rungs on which r was set up with those that are there now. A rung that needs all of them needs a
+// rebuild when one of them was rebuilt. A rung that needs only some (the legs of a device) needs a refresh.
 func (c *Core) shifted(r *rung) OnChange {
 	for _, g := range r.generation {
 		if b := c.rungs[g.Key]; b != nil && b.fingerprint != "" && b.fingerprint != g.Fingerprint {

@@ -13,21 +13,21 @@ type PodUID string
 // it.
 type Kind string
 
-// OnChange says what a change of a parameter asks of a rung that stands.
+// OnChange says what core does with a rung that is up when a parameter changes.
 type OnChange uint8
 
 const (
-	// OnChangeKeep: nothing; the value of the last setup stays in force until the rung is made again.
+	// OnChangeKeep: nothing; the value of the last setup stays in force until the next rebuild.
 	OnChangeKeep OnChange = iota
 	// OnChangeRefresh: the setup is repeated on the rung that is up.
 	OnChangeRefresh
-	// OnChangeRebuild: what stands on the rung is torn down, then the rung, then it is set up; never under a live
+	// OnChangeRebuild: core tears down what depends on the rung, then the rung, and sets it up; never under a live
 	// container.
 	OnChangeRebuild
 	// OnChangeGrow: the rung is enlarged in place.
 	OnChangeGrow
-	// OnChangeVoid: as OnChangeRebuild, and for good: the rung is made again even if the value that it was made with is
-	// wanted again. A rung of which the value is not known is made again as well.
+	// OnChangeVoid: as OnChangeRebuild, and for good: core rebuilds the rung even if the former value is wanted again, and
+	// also if it does not know the former value.
 	OnChangeVoid
 )
 
@@ -41,7 +41,7 @@ type Param struct {
 	OnChange    OnChange
 }
 
-// Fact is one thing that an operation learnt and that later operations, also after a restart, need.
+// Fact is one thing that an operation learnt. Later operations need it, also after a restart.
 type Fact struct{ Name, Value string }
 
 // Limits are the times of a rung's operations.
@@ -51,12 +51,12 @@ type Limits struct {
 	// LateWindow is Z: how long after its deadline a call without a known end may still act. Meaningful where a time-out
 	// exists.
 	LateWindow time.Duration
-	// ActsAfterReply: the operator says that the actor acts after an answer; then every answer that leaves the effect
-	// open is fenced. Core learns it of others by what it sees: see [Core.ActsAfterReply].
+	// ActsAfterReply: the operator says that the actor acts after it answers. Then core fences every answer that leaves
+	// the effect open. Core may also find this out itself: see [Core.ActsAfterReply].
 	ActsAfterReply bool
 }
 
-// Rung is one thing that can be up or down on this node. A plugin's ladder makes it; core knows no source by name.
+// Rung is one thing that can be up or down on this node. The ladder of a plugin makes it.
 type Rung struct {
 	Key  hal.Key // injective over everything that the rung is
 	Kind Kind

@@ -6,7 +6,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// StateClass is how a rung stands when an event comes: its state, and whether Absent is for good.
+// StateClass is the state of a rung when an event comes, and whether Absent is for good.
 type StateClass uint8
 
 const (
@@ -82,7 +82,7 @@ type Transition struct {
 	On   Input
 }
 
-// Transitions returns all cells of the table, in a fixed order; that some cannot be is not told here.
+// Transitions returns all cells of the table, in a fixed order. Some of them can never happen.
 func Transitions() []Transition {
 	all := make([]Transition, 0, int(numStateClasses)*int(numInputs))
 	for h := range numInputs {
@@ -221,7 +221,7 @@ func (c *Core) stateClass(r *rung) StateClass {
 	return ClassAbsentInDoubt
 }
 
-// StateClassOf returns how a rung stands.
+// StateClassOf returns the state class of a rung.
 func (c *Core) StateClassOf(key hal.Key) StateClass { return c.stateClass(c.rungs[key]) }
 
 // Reason returns the kind of reason, one of [Reasons], of the operation in flight on a rung, or of there being none; ""
@@ -242,7 +242,7 @@ func Reasons() []string {
 	var all []string
 	for w, text := range whyTexts {
 		switch why(w) {
-		case whyNothing, whyInFlight: // of a rung that is no more; told by the reason of the operation
+		case whyNothing, whyInFlight: // for a removed rung; Reason returns the reason of the operation instead
 		default:
 			all = append(all, text)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// View is one rung as it stands. It shares nothing that changes.
+// View is a snapshot of one rung. It shares nothing that changes.
 type View struct {
 	Key         hal.Key
 	Kind        Kind
@@ -35,6 +35,7 @@ type View struct {
 	TearDownOpen hal.Instant // the same of teardowns
 	Recorded     bool        // in the journal
 	Why          string      // the present decision's reason
+	On           hal.Key     // the rung that Why names, "" for none
 	IsWaiting    bool        // for an instant: Until
 	IsBackoff    bool        // what it waits for is its next attempt
 	Until        hal.Instant
@@ -55,7 +56,7 @@ func (c *Core) View() []View {
 	return vs
 }
 
-// Rung returns one rung as it stands.
+// Rung returns a snapshot of one rung.
 func (c *Core) Rung(key hal.Key) (View, bool) {
 	r := c.rungs[key]
 	if r == nil {
@@ -103,7 +104,7 @@ func (c *Core) PresentRung(key hal.Key, since uint64) (made []Param, fingerprint
 	return r.made, r.fingerprint, r.op != nil || r.changed > since, true
 }
 
-// PodsAbove returns the pods of which a rung stands on the rung key, or may.
+// PodsAbove returns the pods with a rung that depends on the rung key and is, or may be, up.
 func (c *Core) PodsAbove(key hal.Key) (pods []PodUID) {
 	for _, r := range c.above[key] {
 		if r.Pod != "" && r.state != Absent {
@@ -135,7 +136,7 @@ func (c *Core) viewOf(r *rung) View {
 		Fingerprint: r.fingerprint, Made: r.made, Facts: r.facts, Short: r.short, Reason: r.reason,
 		IsBlocked: r.blocked || r.next.why == whyPlaceUsed || r.next.why == whyPlaceHeld,
 		Child:     r.child, SetUpOpen: r.bound(SetUp), TearDownOpen: r.bound(TearDown), Recorded: r.recorded,
-		Why: r.next.text(), Until: r.next.until, IsWaiting: r.next.until > c.now,
+		Until: r.next.until, IsWaiting: r.next.until > c.now,
 		IsBackoff: r.next.why == whyBackoff, IsRebuild: c.change(r) == OnChangeRebuild,
 		Attempts: max(r.up.attempts, r.down.attempts),
 	}
@@ -143,12 +144,10 @@ func (c *Core) viewOf(r *rung) View {
 		v.Attempts = r.down.attempts
 	}
 	v.IsGone, v.Open = r.isGone(), c.openText(r)
-	if r.next.why == whySetUpOpen || r.next.why == whyTearDownOpen {
-		v.Why = v.Open
-	}
+	v.Why, v.On = c.whyOf(r)
 	switch r.next.why {
 	case whyAwaits:
-		v.Why, v.IsBlocked = r.Awaits, true
+		v.IsBlocked = true
 	case whyFailedHeld:
 		v.IsBlocked = true
 	case whyVoidHeld:
@@ -174,8 +173,7 @@ type PodView struct {
 	Rungs  []hal.Key // all rungs of its own
 }
 
-// Pods returns all pods that are wanted or of which something is left, those known only from records included, sorted
-// by uid.
+// Pods returns all pods that are wanted or have left something, also those that only records name, sorted by uid.
 func (c *Core) Pods() []PodView {
 	vs := make([]PodView, 0, len(c.pods))
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
@@ -188,8 +186,7 @@ func (c *Core) Pods() []PodView {
 	return vs
 }
 
-// Left returns the uids of the pods of which something may be left, sorted: the journal has a record of it, or it lies
-// on the disk.
+// Left returns the uids of the pods that may have left something, sorted: the journal has a record, or files are on disk.
 func (c *Core) Left() (uids []PodUID) {
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
 		if slices.ContainsFunc(c.pods[uid].rungs, func(r *rung) bool { return (r.recorded || r.foundOnDisk) && !c.isPast(r) }) {

@@ -6,14 +6,14 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// A rung can be tied to something outside, such as one attachment of its volume. Once the rung is to have another value
-// of that parameter, what stands is void. It stays void if the first value comes back, and over restarts: a volume that
-// was detached in between has another device.
+// A parameter can tie a rung to something outside, such as one attachment of its volume. When the rung wants another value
+// of that parameter, the present setup is void. It stays void if the first value comes back, and over restarts: a volume
+// that was detached in between has another device.
 
 // voided is the value of a parameter of a rung that is void. No ladder wants it.
 const voided = "(void)"
 
-// void marks what r was made with, or is being made with, as void where spec wants something else.
+// void marks the parameters of the present setup of r, or of the setup in flight, that spec wants changed.
 func (c *Core) void(r *rung, spec *Rung) {
 	if r.op != nil {
 		r.op.Params, _ = voidIn(r.op.Params, spec.Want)
@@ -43,8 +43,7 @@ func voidIn(made, want []Param) (marked []Param, is bool) {
 	return made, is
 }
 
-// isVoid reports whether what stands was made with something that r is tied to and that is not what is wanted, or may
-// not be.
+// isVoid reports whether the present setup has, or may have, another value of a tied parameter than r wants.
 func (r *rung) isVoid() bool {
 	return slices.ContainsFunc(r.Want, func(w Param) bool {
 		at := slices.IndexFunc(r.made, func(m Param) bool { return m.Name == w.Name })

@@ -49,8 +49,8 @@ func (c *Core) touch(p *pod) {
 	}
 }
 
-// wake puts the waiters whose condition holds into the batch. They are woken behind the batch's lines, so that Ready is
-// told only after the confirmed record is written.
+// wake puts the waiters whose condition holds into the batch. They wake after the lines of the batch are written, so that
+// the confirmed record comes before Ready.
 func (c *Core) wake() {
 	touched := c.touched
 	c.touched = c.touched[:0]
@@ -116,13 +116,13 @@ func (c *Core) ready(p *pod) bool {
 	})
 }
 
-// down reports whether no volume of the pod is up, and none is to come. That holds of a pod that wants none, too.
+// down reports whether no volume of the pod is up, and none may come up. That is also true for a pod that wants none.
 func (c *Core) down(p *pod) bool {
 	return (!p.wanted || len(p.tops) == 0) && !slices.ContainsFunc(p.rungs, (*rung).isLeft)
 }
 
-// keepers is what kept everything from being down when all was looked at last. Until all of it has gone, nothing else
-// need be looked at.
+// keepers is a cache of allDown: the rungs and pods that were left when it checked all of them. While one of them is
+// left, allDown checks no other.
 type keepers struct {
 	rungs []*rung
 	pods  []*pod

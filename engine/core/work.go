@@ -4,7 +4,7 @@ package core
 // sees whether the work of the change grows with what has not changed.
 type Work struct {
 	Rungs   uint64 // that were marked, decided on, or listed with all others
-	Places  uint64 // rungs that were found by where they stand
+	Places  uint64 // rungs that were found by their path
 	Waiters uint64
 }
 

@@ -45,7 +45,7 @@ func (e *DamagedError) Error() string {
 	if e.isNoFile {
 		remedy = "Remove what is there, and restore the file from a backup; without one,"
 	}
-	return fmt.Sprintf("identity file %s: %s. volnode does nothing here, because a wrong node name would delete "+
+	return fmt.Sprintf("identity file %s: %s. volnode does nothing, because a wrong node name would delete "+
 		"data of pods. %s the next start takes the node's name from the journal", e.File, e.Why, remedy)
 }
 

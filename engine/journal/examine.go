@@ -79,7 +79,7 @@ func (p Print) Check(h *hal.Host, c hal.Call) error {
 		at += int64(n)
 	}
 	if sum != p.sum {
-		return fmt.Errorf("%w: its first %d bytes are others by now", ErrChanged, p.size)
+		return fmt.Errorf("%w: its first %d bytes have changed", ErrChanged, p.size)
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func TestEachCallFails(t *testing.T) {
 			}
 			j.end = max(j.end, full)
 			if err != nil {
-				require.Contains(t, j.Stats().Why, "nothing starts")
+				require.Contains(t, j.Stats().Why, "volnode starts no operation")
 				require.ErrorIs(t, err, errno)
 				require.ErrorIs(t, add(j, d, put(stage(9))), ErrRoom, "no ladder is begun without a spare")
 			}
@@ -207,8 +207,8 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	_, _, err := Open(d.restart().host(), hal.Call{}, testDir, testSize, asRead, acceptAll)
 	var refusal *VersionError
 	require.ErrorAs(t, err, &refusal)
-	require.EqualError(t, err, "journal /r/volnode/journal/journal.1 has format version 2, "+
-		"and this volnode reads up to version 1: it was left as it is; run the volnode that wrote it, or a newer one")
+	require.EqualError(t, err, "journal /r/volnode/journal/journal.1: format version 2, "+
+		"but this volnode reads up to version 1; volnode left it unchanged; run the volnode that wrote it, or a newer one")
 	require.Equal(t, before, d.names[testDir+"/journal.1"].data)
 	require.Equal(t, []string{"journal.1", "journal.spare"}, d.files())
 }
@@ -276,7 +276,7 @@ func TestDamagedNewestFallsBack(t *testing.T) {
 	require.Equal(t, []core.Record{stage(1), stage(2), stage(3)}, loaded.Records)
 	require.Equal(t, []Damage{{testDir + "/journal.2", headerSize, loaded.Damages[0].What}}, loaded.Damages)
 	require.Equal(t, []hal.Key{"stage/v1"}, loaded.Doubtful, "it was in the damaged part, or is gone")
-	require.Contains(t, loaded.Damages[0].String(), "part of the snapshot is not readable")
+	require.Contains(t, loaded.Damages[0].String(), "cannot read part of the snapshot")
 	require.Equal(t, []string{"journal.3", "journal.damaged", "journal.spare"}, d.files())
 }
 

@@ -38,7 +38,7 @@ func TestJournalCanNotGrow(t *testing.T) {
 	for err := error(nil); err == nil; records++ {
 		if err = add(j, d, first(records)); err != nil {
 			require.ErrorIs(t, err, ErrRoom)
-			require.ErrorContains(t, err, "it can't grow: ")
+			require.ErrorContains(t, err, "it cannot grow: ")
 			require.ErrorContains(t, err, "free space on the disk")
 			break
 		}

@@ -88,9 +88,9 @@ func (j *Journal) Stats() Stats {
 	}
 	switch {
 	case j.broken != nil:
-		s.Why = fmt.Sprintf("nothing is written, and nothing starts: %v; %s", j.broken, hal.DiskAdvice(j.dir, j.broken))
+		s.Why = fmt.Sprintf("not writable; volnode starts no operation: %v; %s", j.broken, hal.DiskAdvice(j.dir, j.broken))
 	case !j.spare:
-		s.Why = "no volume is begun: " + j.closed()
+		s.Why = "volnode sets up no further volume: " + j.closed()
 	}
 	return s
 }
@@ -107,12 +107,12 @@ func (j *Journal) Refusal() string {
 	if !j.spare {
 		return j.closed()
 	}
-	taken := fmt.Sprintf("the journal has no room for another ladder: %d of %d bytes are taken", j.ledger.used,
+	taken := fmt.Sprintf("the journal is full: %d of %d bytes are used", j.ledger.used,
 		capacityOf(j.size))
 	if j.growError != nil {
-		return fmt.Sprintf("%s, and it can't grow: %v; %s", taken, j.growError, hal.DiskAdvice(j.dir, j.growError))
+		return fmt.Sprintf("%s, and it cannot grow: %v; %s", taken, j.growError, hal.DiskAdvice(j.dir, j.growError))
 	}
-	return taken + ", which is as many as there can be; volnode begins it once records have gone; remove pods"
+	return taken + ", which is the maximum; volnode sets up the volume once other records are gone; remove pods"
 }
 
 // Admit returns the keys of those lines that are refused: first records for which there is no room, where

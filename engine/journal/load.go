@@ -20,8 +20,7 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("journal %s has format version %d, and this volnode reads up to version %d: it was left as "+
-		"it is; "+
+	return fmt.Sprintf("journal %s: format version %d, but this volnode reads up to version %d; volnode left it unchanged; "+
 		"run the volnode that wrote it, or a newer one", e.File, e.Version, Version)
 }
 
@@ -123,7 +122,7 @@ func (j *Journal) load(h *hal.Host, c hal.Call) (content, []Damage, error) {
 		if _, isNewer := errors.AsType[*VersionError](err); isNewer {
 			return nil, nil, err
 		} else if err != nil {
-			return nil, nil, fmt.Errorf("the journal can't be read; nothing is done without it, unless it is moved "+
+			return nil, nil, fmt.Errorf("cannot read the journal, and volnode does nothing without it; to start without it, move it "+
 				"away: %w", err)
 		}
 		images = append(images, im)
@@ -201,7 +200,7 @@ func (im *image) apply(found content) {
 			im.lost = 0
 		}
 		if err := found.apply(f, &lines); err != nil {
-			im.damages = append(im.damages, Damage{im.file, int64(f.at), "what has a good checksum does not parse"})
+			im.damages = append(im.damages, Damage{im.file, int64(f.at), "a record with a valid checksum does not parse"})
 			found.doubt()
 		}
 	}
@@ -213,7 +212,7 @@ func (im *image) apply(found content) {
 func readImage(h *hal.Host, c hal.Call, file string, generation uint64) (image, error) {
 	b, err := h.Files.Read(c, file, MaxSize)
 	if hal.Is(err, syscall.EFBIG) {
-		return image{file: file, damages: []Damage{{file, 0, "it is longer than any journal, and was not read"}}}, nil
+		return image{file: file, damages: []Damage{{file, 0, "it is longer than any journal; volnode did not read it"}}}, nil
 	}
 	if err != nil {
 		return image{}, err
@@ -239,7 +238,7 @@ func parseImage(file string, b []byte, size int64, generation, boot uint64) (ima
 	im.whole = im.whole && len(im.damages) == 0
 	damages, lost := im.scanned.damages(file, b, written.boot == boot)
 	if size < written.size {
-		damages = append(damages, Damage{file, size, fmt.Sprintf("it was cut short: it had %d bytes", written.size)})
+		damages = append(damages, Damage{file, size, fmt.Sprintf("it is truncated: it had %d bytes", written.size)})
 		lost = len(b)
 	}
 	im.damages, im.lost = append(im.damages, damages...), lost

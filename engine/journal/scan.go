@@ -163,11 +163,11 @@ func (s scanned) damages(file string, image []byte, isThisBoot bool) (out []Dama
 		what := ""
 		switch {
 		case h.snapshot:
-			what = "part of the snapshot is not readable"
+			what = "cannot read part of the snapshot"
 		case h.last < synced || isThisBoot && !h.tail:
-			what = "lines that were durable are not readable"
+			what = "cannot read lines that were durable"
 		case !torn(image, h):
-			what = "lines that were written whole are not readable"
+			what = "cannot read lines that were written whole"
 		default:
 			continue
 		}

@@ -42,7 +42,7 @@ func (v Volume) BadNames() *Problem {
 func (v Volume) WantsOwnership() *Problem {
 	if c := v.Pod.Spec.SecurityContext; c != nil && c.FSGroup != nil {
 		return Problemf("spec.securityContext.fsGroup",
-			"volume %q would have to be given to group %d, which volnode does not do; set the group on the volume "+
+			"volume %q would need group %d, but volnode does not change the owner; set the group on the volume "+
 				"and remove fsGroup",
 			v.Spec.Name, *c.FSGroup)
 	}
@@ -51,7 +51,7 @@ func (v Volume) WantsOwnership() *Problem {
 
 // WantsContext is the SELinux part of [Volume.WantsOwnership].
 func (v Volume) WantsContext() *Problem {
-	message := "volume %q would have to carry this SELinux context, which volnode does not set; remove seLinuxOptions"
+	message := "volume %q would need this SELinux context, but volnode does not set it; remove seLinuxOptions"
 	if c := v.Pod.Spec.SecurityContext; c != nil && c.SELinuxOptions != nil {
 		return Problemf("spec.securityContext.seLinuxOptions", message, v.Spec.Name)
 	}

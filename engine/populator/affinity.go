@@ -32,7 +32,7 @@ func (p *populator) reachable(v *plugin.Volume) *plugin.Problem {
 		}
 	}
 	if unknown != "" {
-		return plugin.Problemf(field, "asks for %s, and volnode knows of this node only its name, %s; use %s", unknown,
+		return plugin.Problemf(field, "asks for %s, but volnode knows only the name of this node, %s; use %s", unknown,
 			p.NodeName, corev1.LabelHostname)
 	}
 	return plugin.Problemf(field, "does not admit this node, %s", p.NodeName)

@@ -237,7 +237,7 @@ func conflict(v *Volume, before []Volume) *plugin.Problem {
 			}
 			if path := shared(other.Rungs, rung); path != "" {
 				return plugin.Problemf(field(),
-					"comes to the same path as %q, %s; an inline volume must not be called like a PersistentVolume "+
+					"has the same path as %q, %s; an inline volume must not have the name of a PersistentVolume "+
 						"of its pod",
 					other.Name, path)
 			}

@@ -164,7 +164,7 @@ func (c *crowded) copy(shape mountShape) bool {
 	return true
 }
 
-// rootMount returns the mount that the root directory lies on, 0 if that can't be told.
+// rootMount returns the mount that the root directory lies on, 0 if that is not known.
 func (c *crowded) rootMount() hal.MountID {
 	p, err := placeAt(unix.AT_FDCWD, c.rootDir)
 	if err != nil {

@@ -51,7 +51,7 @@ type connection struct {
 	mu      sync.Mutex
 	calls   int
 	retired bool
-	lost    func() // told of the first failure, unless it is retired by then
+	lost    func() // called at the first failure, unless it is retired by then
 }
 
 func (d *drivers) Connect(c hal.Call, name, endpoint string, events hal.PeerEvents) (hal.Peer, error) {

@@ -91,7 +91,7 @@ func (h *Host) expired(c hal.Call, class hal.Class, op, object string) error {
 	if c.Deadline == 0 || h.runtime.Now() < c.Deadline {
 		return nil
 	}
-	return failure(class, op, object, because(syscall.ETIMEDOUT, "its deadline had passed before it was sent"))
+	return failure(class, op, object, because(syscall.ETIMEDOUT, "its deadline passed before it was sent"))
 }
 
 // within runs a call of class file or syscall unless its deadline has passed.

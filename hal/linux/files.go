@@ -160,7 +160,7 @@ func (f *files) WriteAt(c hal.Call, path string, offset int64, data []byte) erro
 		defer file.Close()
 		if info.Size < offset {
 			return failure(hal.ClassFile, "write", path,
-				because(syscall.ERANGE, fmt.Sprintf("it ends at byte %d: it was cut short", info.Size)))
+				because(syscall.ERANGE, fmt.Sprintf("truncated: it ends at byte %d", info.Size)))
 		}
 		if _, err := file.WriteAt(data, offset); err != nil {
 			return partial("write", path, err)

@@ -71,7 +71,7 @@ func perform(req request) response {
 		outcome, err := hostMake(req.Make.Path, req.Make.Type)
 		return answer(err, outcome)
 	}
-	return answer(because(syscall.ENOSYS, "a call this program does not know"), hal.NotDone)
+	return answer(because(syscall.ENOSYS, "unknown call"), hal.NotDone)
 }
 
 func detachTop(u unmountRequest) error {

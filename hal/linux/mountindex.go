@@ -16,7 +16,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// mountIndex knows where the mounts of this process's mount namespace stand. What a question costs grows with what
+// mountIndex knows the paths of the mounts in this process's mount namespace. What a question costs grows with what
 // has changed since the last one and with its answer, not with the table.
 //
 // It is filled by one reading of the table, and kept by mount events (fanotify(7), FAN_REPORT_MNT). The kernel queues
@@ -46,8 +46,8 @@ type mountIndex struct {
 	stands    map[hal.MountID]*mountPoint
 	root      *mountPoint
 	table     map[hal.MountID]hal.Mount // without events: as they were read
-	isPuzzled bool                      // the poll has told of a change, and the queue of none yet
-	isLost    bool                      // events were, and nobody was told
+	isPuzzled bool                      // the poll has reported a change, and the queue none yet
+	isLost    bool                      // there were events, and no subscriber knows
 	told      []func(at []string)
 
 	waiting atomic.Int64 // those who wait for a reading of the whole table
@@ -82,7 +82,7 @@ func (x *mountIndex) open() {
 
 // queue returns the queue of mount events, -1 without. It is filled if it can be.
 func (x *mountIndex) queue() int {
-	_, _ = x.update() // who follows is told of its failure when it asks again
+	_, _ = x.update() // subscribers get its failure when they ask again
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.events
@@ -105,7 +105,7 @@ func (x *mountIndex) close() {
 	x.isClosed = true
 }
 
-// subscribe has f told of each change: the paths at which mounts have come or gone, nil if anything may have changed.
+// subscribe has f called at each change: the paths at which mounts have come or gone, nil if anything may have changed.
 // f must not ask the index.
 func (x *mountIndex) subscribe(f func(at []string)) {
 	x.mu.Lock()
@@ -162,7 +162,7 @@ func (x *mountIndex) bring(asked uint64) error {
 	return err
 }
 
-// polled reports whether the table has changed since it was asked last, or that can't be told.
+// polled reports whether the table has changed since the last call, or may have.
 func (x *mountIndex) polled() bool {
 	if x.info < 0 {
 		return false
@@ -325,14 +325,14 @@ func (x *mountIndex) replace(table []hal.Mount) {
 	}
 }
 
-// put notes where a mount stands.
+// put notes the path of a mount.
 func (x *mountIndex) put(id hal.MountID, path string) {
 	at := x.root.find(path, true)
 	at.mounts = append(at.mounts, id)
 	x.stands[id] = at
 }
 
-// take forgets where a mount stands. It returns the path, "" if it was not known.
+// take forgets the path of a mount. It returns the path, "" if it was not known.
 func (x *mountIndex) take(id hal.MountID) (path string) {
 	at := x.stands[id]
 	if at == nil {

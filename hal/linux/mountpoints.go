@@ -8,7 +8,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// mountPoint is a name that mounts stand on or below. The zero mountPoint is a root with nothing.
+// mountPoint is a name with mounts on it or below it. The zero mountPoint is a root with nothing.
 type mountPoint struct {
 	up     *mountPoint // nil of the root
 	name   string
@@ -56,7 +56,7 @@ func (p *mountPoint) path() string {
 	return string(b)
 }
 
-// drop takes a mount away, and each name that nothing stands on or below any more.
+// drop takes a mount away, and each name with no mount on it or below it any more.
 func (p *mountPoint) drop(id hal.MountID) {
 	p.mounts = slices.DeleteFunc(p.mounts, func(m hal.MountID) bool { return m == id })
 	for ; p.up != nil && len(p.mounts) == 0 && len(p.below) == 0; p = p.up {

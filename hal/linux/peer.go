@@ -64,7 +64,7 @@ func openCgroup(pid int) (*os.File, error) {
 		return nil, err
 	}
 	if theirs == "/" || theirs == ours || strings.HasPrefix(ours, theirs+"/") || strings.HasPrefix(theirs, "/..") {
-		return nil, fmt.Errorf("cgroup %s of process %d does not set it apart", theirs, pid)
+		return nil, fmt.Errorf("cgroup %s of process %d also holds other processes", theirs, pid)
 	}
 	root, err := cgroupRoot()
 	if err != nil {

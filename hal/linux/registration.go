@@ -70,7 +70,7 @@ func (r *registration) call(c hal.Call, op, socket, made string, do func(context
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
 	case <-ctx.Done():
-		const text = "%d plugins are being asked at this time, and none of them answers"
+		const text = "volnode already waits for %d plugins, and none of them answers"
 		return neverSent(op, socket, because(syscall.EAGAIN, fmt.Sprintf(text, maxRegistrations)))
 	}
 	conn, err := dial(ctx, socket)
@@ -79,7 +79,7 @@ func (r *registration) call(c hal.Call, op, socket, made string, do func(context
 	}
 	defer conn.retire()
 	if made != "" && madeOf(socket) != made {
-		return neverSent(op, socket, because(syscall.ESTALE, "another socket is there by now"))
+		return neverSent(op, socket, because(syscall.ESTALE, "another socket has replaced it"))
 	}
 	var p progress
 	if err := do(context.WithValue(ctx, progressKey{}, &p), registerv1.NewRegistrationClient(conn)); err != nil {

@@ -54,7 +54,7 @@ func rootOwned(fd int, want uint32, what string) error {
 }
 
 // dialSocket connects to the very socket that was checked: by its handle, so that neither a new socket at the path nor
-// the 108 bytes of sun_path (unix(7)) stand in the way.
+// the 108 bytes of sun_path (unix(7)) are too few.
 func dialSocket(ctx context.Context, path string) (*net.UnixConn, error) {
 	socket, err := openSocket(path)
 	if err != nil {

@@ -63,7 +63,7 @@ func listmount() ([]uint64, error) {
 type mountState struct {
 	hal.Mount
 	oldID uint64 // the id of /proc/self/mountinfo
-	mask  uint64 // what the kernel told
+	mask  uint64 // the fields that the kernel filled in
 }
 
 // The head of struct statmount and its fields; the strings come after it, each field holding its string's place.
@@ -108,7 +108,7 @@ func (r *reader) pointOf(id uint64) (string, error) {
 	return string(r.text(statmountMntPoint, 108)), nil
 }
 
-// placeOf asks where mount id stands, and what of its filesystem it shows.
+// placeOf asks for the path of mount id, and what of its filesystem it shows.
 func (r *reader) placeOf(id uint64) (m hal.Mount, err error) {
 	if err = r.ask(id, statmountSBBasic|statmountMntRoot|statmountMntPoint); err != nil {
 		return m, err

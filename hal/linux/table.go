@@ -255,7 +255,7 @@ func (m *mounts) stackAt(path string) ([]hal.Mount, error) {
 }
 
 // stackAt tells the stack at a path from a reading of the whole table that began after the question. None is needed
-// where nothing stands. ENOENT: the stack changed meanwhile.
+// where nothing is mounted. ENOENT: the stack changed meanwhile.
 func (x *mountIndex) stackAt(path string) ([]hal.Mount, error) {
 	id, err := topMount(path, x.idsAre())
 	if id == 0 || err != nil {

@@ -32,7 +32,7 @@ type trailers struct {
 type said struct {
 	code    uint32
 	message string
-	details bool // the message may stand in grpc-status-details-bin
+	details bool // the message may be in grpc-status-details-bin
 }
 
 const (

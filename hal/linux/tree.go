@@ -231,7 +231,7 @@ func (t *tree) stat(path string) (hal.Info, error) {
 	if err != unix.EXDEV {
 		return info, err
 	}
-	// A mount stands on the last name, or on one before it.
+	// A mount is on the last name, or on one before it.
 	parent, err := openat2(root, filepath.Dir(rest), unix.O_PATH|unix.O_DIRECTORY, 0, resolveBelow)
 	if err != nil {
 		return hal.Info{}, err

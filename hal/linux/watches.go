@@ -42,7 +42,7 @@ func (n *notifier) post() {
 	})
 }
 
-// tableNews is what has changed in the mount table and was not told yet.
+// tableNews is the changes of the mount table that no subscriber knows yet.
 type tableNews struct {
 	*notifier
 	mu   sync.Mutex
@@ -117,7 +117,7 @@ func (w *watches) followMounts(t *tableNotices, news *tableNews) {
 			w.host.pause(solveAfter)
 			w.index.giveUp()
 		}
-		if isFirst || err != nil { // what has changed can't be told
+		if isFirst || err != nil { // what has changed is not known
 			news.add(nil)
 		}
 		isFirst = false

@@ -31,7 +31,7 @@ type nameQueue struct {
 	watched  string // the directory that is watched, as where has it, "" for none
 	isAny    bool
 	names    map[string]bool // what has changed, and nobody has asked since
-	is       contents        // what was told
+	is       contents        // as last reported
 }
 
 // contents tells two states of a directory apart, as far as names, inodes, sizes and times can.
@@ -204,7 +204,7 @@ func (q *nameQueue) rescan() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := contentsOf(q.dir)
-	q.drain() // behind the inspection: what it has seen is told by now
+	q.drain() // after the inspection: what it has seen is reported by now
 	isOther := q.isAsked && q.watched != where(q.dir)
 	untold := func(name string) {
 		isOther = true

@@ -133,8 +133,8 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 				continue // it lies where it lay
 			}
 			if err != nil {
-				this.warning = "it is good, but no copy of it can be kept, so a bad change to it after a restart " +
-					"would find none: " + err.Error()
+				this.warning = "it is good, but volnode cannot keep a copy of it, so it has none for a bad change after a " +
+					"restart: " + err.Error()
 				f.retry, isDone = true, false
 			} else {
 				this.copied, this.warning, this.pack, this.packSize = true, "", kept.in, kept.size

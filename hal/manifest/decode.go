@@ -40,7 +40,7 @@ type content struct {
 	documents []document            // in which they were
 }
 
-const withheld = "details are withheld, as they might quote a secret"
+const withheld = "details withheld: they may quote a secret"
 
 // decode reads the manifest of that name, all of it or none. An error never quotes what a Secret holds.
 func decode(node, name string, data []byte) (content, error) {
@@ -67,12 +67,12 @@ func decodeAll(node, name string, data []byte) (c content, problems []string) {
 		}
 	}
 	if len(documents) == 0 {
-		problems = append(problems, "holds no object; remove the file if that is meant")
+		problems = append(problems, "holds no object; if it should hold none, remove the file")
 	}
 	return c, problems
 }
 
-// together tells of several problems, and counts those that are too many to be told.
+// together joins several problems, and counts those beyond the limit.
 func together(problems []string) error {
 	text := strings.Join(problems[:min(len(problems), mostMistakes)], "; also ")
 	if more := len(problems) - mostMistakes; more > 0 {

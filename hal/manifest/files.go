@@ -25,7 +25,7 @@ import (
 // state is what has been accepted so far. It is not changed once it has been handed out, but by merge.
 type state struct {
 	loaded bool // what the last run knew is in it
-	served bool // this run has told of it
+	served bool // this run has passed it to the engine
 	blind  bool // what the last run knew is not known in full
 	in     dirID
 	// unnamed is pods of before this run that no manifest names, while what was known of manifests is not known in full.

@@ -96,8 +96,8 @@ func (r reader) keepsKept(f *finding, objects []object) bool {
 		f.retry = true
 		f.trouble(hal.Trouble{
 			Where: r.o.CacheDir,
-			Problem: "what the next start must know of pods whose manifests have changed or are bad cannot be " +
-				"written down, so such changes may not count before: " + err.Error() + "; " +
+			Problem: "cannot save the state of pods whose manifests have changed or are bad; such changes may not " +
+				"count until it is saved: " + err.Error() + "; " +
 				hal.DiskAdvice(r.o.CacheDir, err),
 		})
 		return false

@@ -63,7 +63,7 @@ func (e entry) was() dirID {
 
 // ledgerLine is a line of the ledger.
 type ledgerLine struct {
-	// Blind: what an earlier run without a ledger knew is not known in full. It is told again by each line.
+	// Blind: what an earlier run without a ledger knew is not known in full. Each line repeats it.
 	Blind bool             `json:"blind,omitempty"`
 	Files map[string]entry `json:"files"`
 	// in a further line: files of lines before that do not count any more
@@ -201,8 +201,8 @@ func (r reader) lists(f *finding) bool {
 		f.retry = true
 		f.trouble(hal.Trouble{
 			Where: r.o.CacheDir,
-			Problem: "the ledger of manifests cannot be written; until it is, new and changed manifests may not " +
-				"count, and a bad or missing file may stop more than it must: " + err.Error() + "; " +
+			Problem: "cannot write the ledger of manifests; until it is written, new and changed manifests may not " +
+				"count, and a bad or missing file may hold back more pods: " + err.Error() + "; " +
 				hal.DiskAdvice(r.o.CacheDir, err),
 		})
 		return false

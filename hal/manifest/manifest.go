@@ -138,7 +138,7 @@ type Accepted struct {
 // names and of which something was left before this run. It returns them, or why there is nothing to accept. Owner only.
 func (c *Cluster) Accept() (all []Accepted, why string) {
 	if c.state.in == (dirID{}) {
-		return nil, "what is missing in the manifest directory is not known as long as it can't be read"
+		return nil, "volnode cannot read the manifest directory, so it does not know what is missing"
 	}
 	c.accepted = accepted{c.state.in, c.state.missing()}
 	c.left = slices.DeleteFunc(c.left, func(uid string) bool { return slices.Contains(c.state.unnamed, uid) })
@@ -154,11 +154,10 @@ func (c *Cluster) Accept() (all []Accepted, why string) {
 	switch {
 	case len(all) > 0:
 	case c.isUnconfirmed:
-		why = "manifests have just changed and are read again; ask again in a second"
+		why = "manifests have just changed, and volnode reads them again; try again in a second"
 	case c.state.blind:
 		why = "no manifest is missing in another directory, and a manifest names each pod that has volumes here; " +
-			"teardown waits for manifests that are in " +
-			"trouble: correct or remove them"
+			"teardown waits for manifests in trouble: correct or remove them"
 	default:
 		why = "no manifest is missing in another directory"
 	}
@@ -301,7 +300,7 @@ func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, err
 		done()
 	})
 	if err != nil {
-		return hal.Secret{}, c.noSecret(key, syscall.EINTR, "the agent is ending")
+		return hal.Secret{}, c.noSecret(key, syscall.EINTR, "volnode is stopping")
 	}
 	if file == "" {
 		return hal.Secret{}, c.noSecret(key, syscall.ENOENT, "no manifest holds it")
@@ -321,7 +320,7 @@ func (c *Cluster) Secret(call hal.Call, namespace, name string) (hal.Secret, err
 		}
 	}
 	return hal.Secret{}, c.noSecret(key, syscall.EIO,
-		fmt.Sprintf("neither %s nor its last good copy can be read", file))
+		fmt.Sprintf("volnode can read neither %s nor its last good copy", file))
 }
 
 func (c *Cluster) noSecret(key string, errno syscall.Errno, detail string) error {

@@ -80,12 +80,12 @@ func TestABadFileIsServedByItsLastGoodCopy(t *testing.T) {
 			w.put("a.yaml", torn).pass(second)
 			require.Len(t, w.events, 1)
 			require.Contains(t, w.events[0], "trouble /etc/manifests/a.yaml: ")
-			require.Contains(t, w.events[0], "; its last good content is used meanwhile")
+			require.Contains(t, w.events[0], "; its last good content counts until then")
 
 			w.start()
 			require.Len(t, w.events, 3, "%v", w.events)
 			require.Equal(t, []string{"applied Pod default/a", "synced"}, w.events[:2])
-			require.Contains(t, w.events[2], "; its last good content is used meanwhile")
+			require.Contains(t, w.events[2], "; its last good content counts until then")
 			w.expect(w.events...)
 
 			w.put("a.yaml", pod("a")).pass(second).expect("trouble /etc/manifests/a.yaml: over")
@@ -140,8 +140,8 @@ func TestAnInsecureDirectoryThatIsAnotherIsToldAsOne(t *testing.T) {
 	w.names[dir] = hal.Info{Type: hal.TypeDirectory, Mode: 0o777}
 	w.changed().pass(second)
 	require.Len(t, w.events, 1)
-	require.Contains(t, w.events[0], "trouble /etc/manifests: is another directory than before: perhaps another filesystem "+
-		"is mounted over it, see 'findmnt -T /etc/manifests'; no manifest in it is read, and what is up stays")
+	require.Contains(t, w.events[0], "trouble /etc/manifests: is another directory than before: another filesystem "+
+		"may be mounted over it, see 'findmnt -T /etc/manifests'; volnode reads no manifest in it, and volumes stay up")
 	require.Contains(t, w.events[0], "run chmod go-w /etc/manifests")
 }
 
@@ -252,7 +252,7 @@ func TestWhenNoCopyCanBeKeptTheFileStillCounts(t *testing.T) {
 	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
 	w.start()
 	all := strings.Join(w.events, "\n")
-	for _, part := range []string{"applied Pod default/a", "synced", "the ledger of manifests cannot be written"} {
+	for _, part := range []string{"applied Pod default/a", "synced", "cannot write the ledger of manifests"} {
 		require.Contains(t, all, part)
 	}
 	clear(w.fail)

@@ -19,7 +19,7 @@ import (
 
 // This file says where a document does not fit its type. The decoder's own errors name types of Go, and no line.
 
-// mostMistakes are told of one document, of one object that lacks something, and of a whole file.
+// mostMistakes bounds the mistakes shown of one document, of one incomplete object, and of a whole file.
 const mostMistakes = 5
 
 // mistake is one value that does not fit its type.
@@ -41,7 +41,7 @@ func mistaken(d document, t reflect.Type) error {
 	decoder := json.NewDecoder(bytes.NewReader(d.json))
 	decoder.UseNumber()
 	if decoder.Decode(&value) != nil {
-		return nil //nolint:nilerr // that it can not be decoded is told elsewhere
+		return nil //nolint:nilerr // the decoder reports it
 	}
 	m := mistakes{}
 	m.value(value, t, "", d.node)
@@ -111,7 +111,7 @@ func (m *mistakes) value(v any, t reflect.Type, at string, node *yaml.Node) {
 func (m *mistakes) quantity(v any, at string, node *yaml.Node) {
 	text := fmt.Sprint(v)
 	if _, err := resource.ParseQuantity(text); err != nil {
-		m.add(at, node, "%.40q is no quantity; write a number with a unit, like 512Mi or 10Gi", text)
+		m.add(at, node, "%.40q is not a quantity; write a number with a unit, like 512Mi or 10Gi", text)
 	}
 }
 

@@ -49,6 +49,6 @@ func TestADirectoryThatIsReplacedWhileItIsRead(t *testing.T) {
 	}
 	require.Empty(t, w.changes())
 	require.Equal(t, hal.Trouble{
-		Source: Source, Where: dir, Problem: "was replaced while it was read; it is read again",
+		Source: Source, Where: dir, Problem: "was replaced while volnode read it; volnode reads it again",
 	}, w.troubles()[dir])
 }

@@ -148,7 +148,7 @@ func TestACopyOfABadManifestThatSomebodyRemovesIsTold(t *testing.T) {
 	require.NotContains(t, w.troubles()[dir+"/a.yaml"].Problem, "was removed")
 	w.loses("a.yaml", "b.yaml").pass(2 * second)
 	require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem,
-		"its last good content is used meanwhile, and a restart would not find it")
+		"its last good content counts until then, and it would not survive a restart")
 	require.NotContains(t, w.troubles(), dir+"/b.yaml")
 	w.put("a.yaml", pod("a")).pass(5 * second)
 	require.Empty(t, w.troubles())
@@ -216,7 +216,7 @@ func TestALostPackIsNotAnEmptyOne(t *testing.T) {
 		w.put("pod-1.yaml", "kind: [")
 		w.start().pass(10 * second)
 		require.NotContains(t, w.raw, hal.Synced{Source: Source}, how)
-		require.Contains(t, w.troubles()[dir+"/pod-1.yaml"].Problem, "what it held before is not known", how)
+		require.Contains(t, w.troubles()[dir+"/pod-1.yaml"].Problem, "its former content is not known", how)
 		w.put("pod-1.yaml", pod("pod-1")).pass(10 * second)
 		require.Contains(t, w.raw, hal.Synced{Source: Source}, how)
 		require.Empty(t, w.troubles(), how)

@@ -143,9 +143,9 @@ func TestWhatIsNoFileIsTrouble(t *testing.T) {
 			w.names[dir+"/a.yaml"] = info
 			w.changed().pass(second)
 			require.Empty(t, w.changes())
-			require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "its last good content is used meanwhile")
+			require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "its last good content counts until then")
 			require.Contains(t, w.start().changes(), "synced", "also after a start")
-			require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "its last good content is used meanwhile")
+			require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "its last good content counts until then")
 			w.names[dir+"/new.yaml"] = info // nobody was ever there
 			w.rings("new.yaml").rm("b.yaml").pass(second)
 			require.Contains(t, w.troubles(), dir+"/new.yaml")
@@ -265,7 +265,7 @@ func TestAFileThatIsNeverTheSameHoldsUpNobody(t *testing.T) {
 		}
 	}
 	require.Contains(t, w.changes(), "-a/")
-	require.Contains(t, w.troubles()[dir+"/log.yaml"].Problem, "another one at each reading")
+	require.Contains(t, w.troubles()[dir+"/log.yaml"].Problem, "changes at each reading")
 }
 
 func TestCopiesThatCannotBeReadAreNotTakenForNone(t *testing.T) {
@@ -273,7 +273,7 @@ func TestCopiesThatCannotBeReadAreNotTakenForNone(t *testing.T) {
 	w.fail["list "+cache] = errno("list", cache, syscall.EIO)
 	w.rm("a.yaml").start()
 	require.Empty(t, w.changes())
-	require.Contains(t, w.troubles()[cache].Problem, "no manifest counts before")
+	require.Contains(t, w.troubles()[cache].Problem, "no manifest counts until then")
 	clear(w.fail)
 	w.pass(2 * again)
 	require.Equal(t, "synced", w.changes())
@@ -357,7 +357,7 @@ func TestWhatIsKeptCannotBeWrittenDown(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
 	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
 	w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
-	require.Contains(t, w.troubles()[cache].Problem, "cannot be written down, so such changes may not count")
+	require.Contains(t, w.troubles()[cache].Problem, "such changes may not count")
 	clear(w.fail)
 	require.Contains(t, w.start().changes(), "+a/")
 	require.True(t, w.troubles()["Pod default/a"].Held)

@@ -142,7 +142,7 @@ func TestWhoAcceptsNothingIsToldWhy(t *testing.T) {
 	none, why := w.cloud.(*Cluster).Accept()
 	require.Empty(t, none)
 	require.Contains(t, why, "no manifest is missing in another directory, and a manifest names each pod that "+
-		"has volumes here; teardown waits for manifests that are in trouble")
+		"has volumes here; teardown waits for manifests in trouble")
 	_, why = w.put("x.yaml", pod("x")).pass(5 * second).cloud.(*Cluster).Accept()
 	require.Equal(t, "no manifest is missing in another directory", why)
 }
@@ -154,7 +154,7 @@ func TestPodsOfTheJournalAreAskedForOnceAllIsRead(t *testing.T) {
 	require.Empty(t, w.troubles())
 	none, why := w.cloud.(*Cluster).Accept()
 	require.Empty(t, none)
-	require.Equal(t, "manifests have just changed and are read again; ask again in a second", why)
+	require.Equal(t, "manifests have just changed, and volnode reads them again; try again in a second", why)
 	require.Equal(t, "+ant/u1; synced", w.pass(2*second).changes())
 
 	w = newWorld(t).put("b.yaml", owned("bee", "u2"))
@@ -174,7 +174,7 @@ func TestNothingIsAcceptedInADirectoryThatCannotBeRead(t *testing.T) {
 	w.changed().pass(3 * second)
 	none, why := w.cloud.(*Cluster).Accept()
 	require.Empty(t, none)
-	require.Equal(t, "what is missing in the manifest directory is not known as long as it can't be read", why)
+	require.Equal(t, "volnode cannot read the manifest directory, so it does not know what is missing", why)
 	w.names[dir] = there
 	w.changed().pass(3 * second)
 	require.Equal(t, []Accepted{{File: "a.yaml", Pods: []string{"default/ant"}}}, w.accepts())

@@ -73,8 +73,8 @@ func (r reader) read() finding {
 			f := finding{retry: true, whole: true}
 			f.trouble(hal.Trouble{
 				Where: r.o.CacheDir,
-				Problem: "the last good copies of manifests cannot be read, and are tried again; no manifest counts " +
-					"before: " + err.Error(),
+				Problem: "cannot read the last good copies of manifests; volnode tries again, and no manifest counts " +
+					"until then: " + err.Error(),
 			})
 			return f
 		}
@@ -217,8 +217,7 @@ func (r reader) unnamed(f *finding) (uids []string) {
 	return uids
 }
 
-// stands says which directory is there. A problem is one of the directory itself: then nothing is known of what it
-// holds.
+// stands says which directory is there. A problem concerns the directory itself: then its content is not known.
 func (r reader) stands() (here dirID, problem string) {
 	info, err := r.h.Tree.Stat(r.call, r.o.Dir)
 	switch {
@@ -234,8 +233,8 @@ func (r reader) stands() (here dirID, problem string) {
 	case bad == "":
 		return is, ""
 	case was != (dirID{}) && !was.is(is):
-		return here, "is another directory than before: perhaps another filesystem is mounted over it, see 'findmnt -T " +
-			r.o.Dir + "'; no manifest in it is read, and what is up stays. If it is meant to be there: it " + bad
+		return here, "is another directory than before: another filesystem may be mounted over it, see 'findmnt -T " +
+			r.o.Dir + "'; volnode reads no manifest in it, and volumes stay up. If this directory is right: it " + bad
 	}
 	return here, bad
 }
@@ -250,7 +249,7 @@ func (r reader) list() (names, passed []string, here dirID, problem string) {
 		return nil, nil, dirID{}, err.Error()
 	}
 	if info, err := r.h.Tree.Stat(r.call, r.o.Dir); err != nil || !here.is(dirOf(info, here.Boot)) {
-		return nil, nil, here, "was replaced while it was read; it is read again"
+		return nil, nil, here, "was replaced while volnode read it; volnode reads it again"
 	}
 	for _, e := range entries {
 		switch {
@@ -261,14 +260,14 @@ func (r reader) list() (names, passed []string, here dirID, problem string) {
 		}
 	}
 	if len(names) > maxFiles {
-		return nil, nil, here, fmt.Sprintf("holds %d manifests, and %d are allowed", len(names), maxFiles)
+		return nil, nil, here, fmt.Sprintf("holds %d manifests; the limit is %d", len(names), maxFiles)
 	}
 	slices.Sort(names)
 	slices.Sort(passed)
 	return names, passed, here, ""
 }
 
-// manifest says whether a name is a manifest's. What has such a name and is no regular file is refused aloud.
+// manifest says whether a name is a manifest's. A name of that form that is no regular file is an error.
 func manifest(name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") {
 		return false
@@ -286,7 +285,7 @@ func insecure(i hal.Info, at string) string {
 	case i.UID != 0:
 		return fmt.Sprintf("belongs to user %d, not to root; run chown root %s", i.UID, at)
 	case i.Mode&writable != 0:
-		return fmt.Sprintf("may be written by others than root (mode %04o); run chmod go-w %s", i.Mode&0o7777, at)
+		return fmt.Sprintf("is writable by users other than root (mode %04o); run chmod go-w %s", i.Mode&0o7777, at)
 	}
 	return ""
 }
@@ -320,7 +319,7 @@ func (r reader) content(name string, info hal.Info) ([]byte, error) {
 	return r.h.Files.Read(r.call, file, maxFile)
 }
 
-// refusal is an error of a file that could be read and is not to be. Where it is, is told with it.
+// refusal is an error of a file that volnode could read but must not. Whoever shows it adds the path.
 type refusal struct{ is *hal.Error }
 
 func (r refusal) Error() string { return r.is.Detail }
@@ -412,7 +411,7 @@ func (r reader) file(f *finding, name string, texts map[string][]byte) {
 	if !agrees {
 		if before.changes++; before.changes > maxChanges {
 			f.retry = true
-			before.problem = "is another one at each reading"
+			before.problem = "changes at each reading"
 			before.texts, before.opaque = before.texts[len(before.texts)-1:], true
 			f.state.put(name, before)
 			return
@@ -438,8 +437,8 @@ func (r reader) understood(before file, name string, data []byte) file {
 	}
 	if before.known {
 		if former, err := r.copy(name, before.pack); err == nil && isBeginning(data, former) {
-			before.problem = "ends within a document, as what it was before began: it looks half written. If that " +
-				"is meant, add a line to its end"
+			before.problem = "ends within a document and is a beginning of its former content: it looks half written. If it " +
+				"is complete, add a line to its end"
 			before.opaque = true
 			return before
 		}

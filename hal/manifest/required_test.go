@@ -136,7 +136,7 @@ func TestAnErrorNamesTheLanguage(t *testing.T) {
 		{"x.yaml", "\n{\"apiVersion\": \"v1\",\n\"kind\": Pod]\n", "document 1: json: line 3: invalid character 'P'"},
 		{"x.json", "{}\n{]", "document 2: json: line 2: invalid character ']'"},
 		{"x.json", "kind: [\n", "document 1: json: line 1: invalid character 'k'"},
-		{"x.json", "{\"kind\": \"Secret\", \"data\": s3cr3t]", "not valid JSON; details are withheld"},
+		{"x.json", "{\"kind\": \"Secret\", \"data\": s3cr3t]", "not valid JSON; details withheld"},
 		{"x.yaml", "{kind: Pod, \n", "document 1: yaml: "},
 		{"x.yaml", "kind: [\n", "document 1: yaml: "},
 		{"x.yaml", strings.Repeat("{}", maxDocuments+1), "not find expected"},

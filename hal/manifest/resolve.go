@@ -247,9 +247,9 @@ func (r *resolver) hasUID(key id) bool {
 }
 
 // acceptIt ends what a person may accept.
-const acceptIt = "run 'volnode sources --accept' to have it removed"
+const acceptIt = "run 'volnode sources --accept' to accept it as removed"
 
-// quietly: nobody need be told.
+// quietly: no trouble is shown.
 const quietly = "quietly"
 
 // reason says why an object is kept that is in no file any more, "" if it is gone.
@@ -260,20 +260,19 @@ func (r *resolver) reason(key id) string {
 	holder, isTaken := r.named[byName(key)]
 	isTaken = isTaken && holder.id != key // what the last run kept has its own name
 	if where, ok := r.disputed[byUID(key)]; ok {
-		return "no manifest that counts names it, but it is kept: " + where +
-			" has its uid, and does not count: correct or remove that object"
+		return "volnode keeps it: " + where +
+			" has its uid, but does not count: correct or remove that object"
 	}
 	if where, ok := r.disputed[byName(key)]; ok && !isTaken {
-		return "no manifest that counts names it, but it is kept: " + where +
-			" has its name, and does not count: correct or remove that object"
+		return "volnode keeps it: " + where +
+			" has its name, but does not count: correct or remove that object"
 	}
 	if isTaken && key.Kind != "Pod" {
 		return ""
 	}
 	if where, ok := r.contested[byName(key)]; ok {
-		return "no manifest that counts names it, but it is kept: two objects want its name, and " + where +
-			" is the one that does not count: remove one of " +
-			"the two, or give it another name"
+		return "volnode keeps it: two objects have its name, and " + where +
+			" is the one that does not count: remove one of the two, or give it another name"
 	}
 	isNameEnough := !isTaken || key.UID == string(uidOf(r.o.NodeName, key.Kind, key.Namespace, key.Name))
 	for _, name := range r.bad {
@@ -282,19 +281,19 @@ func (r *resolver) reason(key id) string {
 			case f.problem == "":
 				return quietly // it counts at the next reading, or is bad then
 			case f.missing:
-				return "its manifest is gone, but " + name +
-					" may hold it, could not be understood, and is missing in another directory: restore that file, or " +
+				return "its manifest is gone, but volnode keeps it: " + name +
+					" may hold it, was bad, and is missing in another directory: restore that file, or " +
 					acceptIt
 			}
-			return "its manifest is gone, but " + r.o.Dir + "/" + name +
-				" may hold it and cannot be understood: correct or remove that file"
+			return "its manifest is gone, but volnode keeps it: " + r.o.Dir + "/" + name +
+				" may hold it and is bad: correct or remove that file"
 		}
 	}
 	if r.keepAll && !isTaken {
 		for _, name := range r.bad {
 			if f := r.state.files.of(name); f.problem != "" && (f.lost || !f.known) {
-				return "its manifest is gone, but nothing is torn down while " + r.o.Dir + "/" + name +
-					" cannot be understood: correct or remove that file"
+				return "its manifest is gone, but volnode tears down nothing while " + r.o.Dir + "/" + name +
+					" is bad: correct or remove that file"
 			}
 		}
 		return quietly

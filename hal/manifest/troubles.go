@@ -7,9 +7,9 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is what is told of files that do not count as they are.
+// This file makes the texts about files that do not count as they are.
 
-// podsOnNode is where the trouble of pods is of which only the journal or the disk tells.
+// podsOnNode is the place of trouble of pods that only the journal or the disk names.
 const podsOnNode = "pods of the node"
 
 func (r reader) troubleOfPods(uids []string) hal.Trouble {
@@ -19,17 +19,17 @@ func (r reader) troubleOfPods(uids []string) hal.Trouble {
 	}
 	return hal.Trouble{
 		Where: podsOnNode, Accept: true,
-		Problem: "no manifest names " + pods + ", whose volumes were on the node before this start, and what was " +
-			"known of manifests is lost, or was another agent's, so nothing is torn down; put " + their + " into " +
+		Problem: "no manifest names " + pods + ", whose volumes were on the node before this start, and the record " +
+			"of manifests is lost, or was another agent's; volnode tears down nothing; put " + their + " into " +
 			r.o.Dir + " (findmnt -T " + r.o.Dir + " shows what is mounted there), or run 'volnode sources --accept' " +
-			"to have " + them + " removed",
+			"to accept " + them + " as removed",
 	}
 }
 
-// noCopy is said of a manifest that serves from memory alone.
-const noCopy = ", and a restart would not find it: no copy of it can be kept before the manifest is good again"
+// noCopy is for a manifest whose good content is only in memory.
+const noCopy = ", and it would not survive a restart: volnode has no copy of it until the manifest is good again"
 
-// troubleOf tells of a file that does not count as it is.
+// troubleOf describes a file that does not count as it is.
 func (r reader) troubleOf(name string, this file) hal.Trouble {
 	t := hal.Trouble{Where: r.path(name), Problem: this.problem, Accept: this.missing}
 	switch {
@@ -39,18 +39,18 @@ func (r reader) troubleOf(name string, this file) hal.Trouble {
 	case this.problem == "":
 		t.Problem = this.warning
 	case this.known:
-		t.Problem += "; its last good content is used meanwhile"
+		t.Problem += "; its last good content counts until then"
 		if !this.copied {
 			t.Problem += noCopy
 		}
 	case this.lost:
-		t.Problem += "; what it held before is not known, so nothing is torn down until it is corrected or removed"
+		t.Problem += "; its former content is not known, so volnode tears down nothing; correct or remove it"
 	case this.isOpaque():
-		t.Problem += "; nothing in it counts, and pods whose manifests disappear are kept until it is corrected or " +
-			"removed"
+		t.Problem += "; nothing in it counts, and volnode keeps pods whose manifests disappear; correct or remove " +
+			"it"
 	case len(this.texts) > 0:
-		t.Problem += "; nothing in it counts, and pods that it names and that are up are kept until it is corrected " +
-			"or removed"
+		t.Problem += "; nothing in it counts, and volnode keeps the pods in it that are up; correct or remove " +
+			"it"
 	}
 	return t
 }
@@ -76,7 +76,7 @@ func (r reader) served(f file) string {
 	pods := f.pods()
 	switch {
 	case !f.known && !f.lost:
-		return "; it could not be understood there and may hold pods whose manifests are gone, so those are kept"
+		return "; it was bad there, so volnode keeps pods whose manifests are gone: the file may hold them"
 	case len(pods) == 0:
 		return ", so it still counts"
 	}

@@ -30,7 +30,8 @@ var decisions = []Mutant{
 	},
 	{
 		"what stands on a rung that is made again does not yield", "L2, laws 1.3", "engine/core/reconcile.go",
-		"\t\tif (rebuild && !c.live(b)) || c.mustDefer(b) {\n", "\t\tif false && rebuild {\n",
+		"\t\tif rebuild && !c.live(b) {\n\t\t\treturn b, false\n\t\t}\n\t\tif o, isClaim := c.deferredTo(b); o != nil {\n",
+		"\t\tif o, isClaim := c.deferredTo(b); o != nil && !rebuild && c == nil {\n",
 	},
 	{
 		"what takes long to make has stood meanwhile", "L7, laws 2.5", "engine/core/actual.go",

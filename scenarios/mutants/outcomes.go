@@ -117,7 +117,7 @@ var outcomes = []Mutant{
 	{
 		"a pod that comes again is mounted over what its driver has left", "S18, laws 3.3",
 		"engine/plugin/csi/teardown.go",
-		"return left(\"the driver has left it mounted: \"", "return op.Unknown(\"the driver has left it mounted: \"",
+		"return left(w.released() + \", but still mounted", "return op.Unknown(w.released() + \", but still mounted",
 	},
 	{
 		"what an unpublish without a known end has left is mounted over", "S18, laws 3.3, 4.2",
@@ -126,7 +126,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"what could not be looked at is mounted over", "S18, S21, laws 3.3", "engine/plugin/csi/teardown.go",
-		"left(\"the driver says that it is gone, but", "op.Unknown(\"the driver says that it is gone, but",
+		"left(w.released() + \", but volnode cannot inspect", "op.Unknown(w.released() + \", but volnode cannot inspect",
 	},
 	{
 		"what is not known to be ours is mounted over, though it may be", "S18, laws 3.3",
@@ -171,13 +171,13 @@ var outcomes = []Mutant{
 	},
 	{
 		"EBUSY of an unmount of ours is ignored", "S21, laws 3.3, lvm-localpv#469", "engine/plugin/csi/teardown.go",
-		"\t\t\treturn left(\"the driver has left it mounted: \"",
+		"\t\t\treturn left(w.released() + \", but still mounted",
 		"\t\t\tif hal.Is(err, syscall.EBUSY) {\n\t\t\t\treturn core.Result{}, true\n\t\t\t}\n" +
-			"\t\t\treturn left(\"the driver has left it mounted: \"",
+			"\t\t\treturn left(w.released() + \", but still mounted",
 	},
 	{
 		"what stands on a lost rung is believed", "laws 7.1, kubernetes#109955", "engine/core/actual.go",
-		"\tfor _, a := range c.above[r.Key] {\n\t\tc.lose(a, fmt.Sprintf(\"%s below it was lost\", r.Key), true)\n\t}\n",
+		"\tfor _, a := range c.above[r.Key] {\n\t\tc.lose(a, fmt.Sprintf(\"lost %s below it\", r.Key), true)\n\t}\n",
 		"",
 	},
 	{

@@ -4,7 +4,8 @@ package mutants
 var paces = []Mutant{
 	{
 		"each denial has the stage made again at once", "L7, laws 2.5", "engine/core/complete.go",
-		"c.fall(b, \"its driver denies it: \"+r.reason)", "c.lose(b, \"its driver denies it: \"+r.reason, false)",
+		"c.fall(b, \"the driver says that it is not there: \"+r.reason)",
+		"c.lose(b, \"the driver says that it is not there: \"+r.reason, false)",
 	},
 	{
 		"each failure has what is below it made again at once", "L7, laws 2.5", "engine/core/void.go",

@@ -171,7 +171,7 @@ var records = []Mutant{
 	},
 	{
 		"a full journal is told as a full disk", "L12", "engine/journal/journal.go",
-		"once records have gone; remove pods\"", "free space on the disk\"",
+		"once other records are gone; remove pods\"", "free space on the disk\"",
 	},
 	{
 		"a journal does not grow", "L2, laws 5.5", "engine/start.go",

@@ -49,8 +49,8 @@ var roots = []Mutant{
 	{
 		"a pod that was removed is told to have been named by nobody", "S31, an entry has the true cause",
 		"engine/deleting.go",
-		"\t\treturn \"a source named the pod, and it was removed\"\n",
-		"\t\treturn \"all sources have been read, and none names the pod\"\n",
+		"\t\treturn \"the pod was removed from its source\"\n",
+		"\t\treturn \"volnode has read all sources, and none names the pod\"\n",
 	},
 	{
 		"a pod that nobody has named is told to have been removed", "S31, an entry has the true cause",

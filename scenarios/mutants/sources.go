@@ -8,7 +8,7 @@ var sources = []Mutant{
 	},
 	{
 		"synced is told before the pods", "S22, kubernetes#120150", "engine/objects.go",
-		"\tm.populateStale() // what the pods want is told before anything is torn down\n", "",
+		"\tm.populateStale() // core must know what the pods want before it tears down anything\n", "",
 	},
 	{
 		"without a runtime the containers of a pod that a start finds gone never end", "L4, laws 1.4",

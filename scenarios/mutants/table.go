@@ -148,10 +148,10 @@ var first = []Mutant{
 	},
 	{
 		"the OK of a publish is believed without an inspection", "S21, laws 3.3", "engine/plugin/csi/verbs.go",
-		"\tseen, err := op.Inspect(w.h, w.c, w.path())\n\tif err != nil {\n\t\treturn w.answered(op.Unknown(\"the " +
-			"driver has published",
+		"\tseen, err := op.Inspect(w.h, w.c, w.path())\n\tif err != nil {\n\t\treturn w.answered(op.Unknown(" +
+			"\"published",
 		"\treturn w.answered(core.Result{Outcome: hal.Done})\n\tseen, err := op.Inspect(w.h, w.c, w.path())\n\tif err " +
 			"!= nil {\n" +
-			"\t\treturn w.answered(op.Unknown(\"the driver has published",
+			"\t\treturn w.answered(op.Unknown(\"published",
 	},
 }

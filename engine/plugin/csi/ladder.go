@@ -205,21 +205,21 @@ func checkDriver(v plugin.Volume, w wish, field func(string) string, inline bool
 
 // Unregistered says that a driver is not registered, which others are, and what to do.
 func Unregistered(driver string, registered []string) string {
-	others := ", nor is any other"
+	others := ", and no other driver is"
 	if len(registered) > 0 {
 		others = "; registered: " + strings.Join(registered, ", ")
 	}
 	return "driver " + driver + " is not registered" + others +
-		"; start it, and volnode goes on once its registration socket is in " +
-		"plugins_registry below the root directory, and the endpoint that it names answers"
+		"; volnode waits for its registration socket in plugins_registry below the root directory; " +
+		"start the driver"
 }
 
 func checkObject(v plugin.Volume, w wish, origin func(string) string, inline bool) *plugin.Problem {
 	field := func(path string) string { return "CSIDriver " + w.driver + " " + path }
 	if v.Object == nil {
 		return plugin.Problemf(field("metadata.name"),
-			"there is no such object, and %s names it; correct the name there, or add the object: it "+
-				"says which volumes the driver serves; with spec.attachRequired: false if it needs no attaching",
+			"there is no such object, but %s names it; correct the name there, or add the object "+
+				"(with spec.attachRequired: false if the driver needs no attach)",
 			origin("driver"))
 	}
 	spec := v.Object.Spec
@@ -233,14 +233,14 @@ func checkObject(v plugin.Volume, w wish, origin func(string) string, inline boo
 	}
 	switch {
 	case !supports:
-		return plugin.Problemf(field("spec.volumeLifecycleModes"), "does not contain %s, which volume %q is", mode,
+		return plugin.Problemf(field("spec.volumeLifecycleModes"), "does not contain %s, the mode of volume %q", mode,
 			v.Spec.Name)
 	case len(spec.TokenRequests) > 0:
 		return plugin.Problemf(field("spec.tokenRequests"),
-			"the driver wants service account tokens, which volnode does not provide")
+			"the driver wants service account tokens; volnode does not provide them")
 	case spec.RequiresRepublish != nil && *spec.RequiresRepublish:
 		return plugin.Problemf(field("spec.requiresRepublish"),
-			"the driver wants to be called again from time to time, which volnode does not do")
+			"the driver wants periodic republish calls; volnode does not make them")
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func (v verdict) result(err error) core.Result {
 			r.Code = e.Code.String()
 		}
 		if v.answer == core.Doubted {
-			r.Reason += "; this answer does not prove that the call has ended"
+			r.Reason += "; this answer does not end the call"
 		}
 	} else if err != nil {
 		r.Reason = err.Error()

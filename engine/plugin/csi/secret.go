@@ -22,9 +22,9 @@ func (w work) secret(param string) (hal.Secret, core.Result, bool) {
 	s, err := w.h.Cluster.Secret(w.c, namespace, name)
 	switch {
 	case hal.Is(err, syscall.ENOENT):
-		return hal.Secret{}, op.NotDone("there is no Secret " + ref + ", which the volume refers to"), false
+		return hal.Secret{}, op.NotDone("the volume refers to Secret " + ref + ", but there is none; add it"), false
 	case err != nil:
-		return hal.Secret{}, op.NotDone("Secret " + ref + " can't be read: " + err.Error()), false
+		return hal.Secret{}, op.NotDone("Secret " + ref + ": volnode cannot read it: " + err.Error()), false
 	}
 	if bad := plugin.BadCSIMap(plugin.Pairs(s.Reveal())); bad != "" {
 		return hal.Secret{}, op.NotDone("Secret " + ref + " " + bad), false

@@ -62,7 +62,7 @@ func (w work) letGo(err error) (r core.Result, isNew bool) {
 	}
 	seen, err := op.Inspect(w.h, w.c, w.path())
 	if err != nil {
-		return w.answered(left("the driver says that it is gone, but that can't be looked at: " + err.Error())), false
+		return w.answered(left(w.released() + ", but volnode cannot inspect the path: " + err.Error())), false
 	}
 	isNew = slices.ContainsFunc(seen.Stack, func(m hal.Mount) bool { return !m.Was(w.o.Fingerprint) })
 	if len(seen.Stack) > 0 {
@@ -70,19 +70,18 @@ func (w work) letGo(err error) (r core.Result, isNew bool) {
 			return w.answered(r), false
 		}
 		if seen, err = op.Inspect(w.h, w.c, w.path()); err != nil {
-			return w.answered(left("unmounted, but that can't be looked at: " + err.Error())), false
+			return w.answered(left(w.released() + " and unmounted, but volnode cannot inspect the path: " + err.Error())), false
 		}
 		if len(seen.Stack) > 0 {
 			return w.answered(w.stuck(seen.Stack)), false
 		}
 		if isNew {
-			return w.answered(left("twice the driver has let go of it, and it was mounted again; " +
-				"volnode has unmounted it, and asks the driver again")), true
+			return w.answered(left(w.released() + ", but the volume was mounted again meanwhile; volnode has unmounted it, and " +
+				"calls the driver again")), true
 		}
 	}
 	if err := w.clear(seen); err != nil {
-		return w.answered(op.Unknown("the driver has let go of the volume, but what is left at its path can't be " +
-			"removed: " + err.Error())), false
+		return w.answered(op.Unknown(w.released() + ", but volnode cannot clean up its path: " + err.Error())), false
 	}
 	return w.answered(core.Result{Outcome: hal.Done}), false
 }
@@ -95,7 +94,7 @@ func (w work) unmount(seen op.Seen) (core.Result, bool) {
 			return w.stuck(seen.Stack[:i+1]), false
 		}
 		if err := w.h.Mounts.Unmount(w.c, w.path(), m.ID); err != nil {
-			return left("the driver has left it mounted: " + err.Error()), false // busy or not
+			return left(w.released() + ", but still mounted, and volnode cannot unmount it: " + err.Error()), false // busy or not
 		}
 	}
 	return core.Result{}, true
@@ -107,6 +106,14 @@ func left(reason string) core.Result {
 	r := op.Unknown(reason)
 	r.UndoFirst = true
 	return r
+}
+
+// released says what the driver has done.
+func (w work) released() string {
+	if w.o.Kind == KindPublish {
+		return "unpublished"
+	}
+	return "unstaged"
 }
 
 // own: m is this rung's. Either it is the very mount that was confirmed, or no call can be about to change what stands
@@ -139,9 +146,8 @@ func (w work) mayBeOurs(m hal.Mount) bool {
 
 // stuck is the end of a teardown that finds a mount at its path that it may not take down, the last of stack.
 func (w work) stuck(stack []hal.Mount) core.Result {
-	r := op.Unknown(fmt.Sprintf("the driver says that it is gone, but at %s stands %s, which is not known to be "+
-		"ours (recorded: %s); "+
-		"unmount it by hand", w.path(), stack[len(stack)-1].Fingerprint(), op.Show(w.o.Fingerprint)))
+	r := op.Unknown(fmt.Sprintf("%s, but %s has an unexpected mount %s (recorded: %s); volnode leaves it alone; "+
+		"unmount it", w.released(), w.path(), stack[len(stack)-1].Fingerprint(), op.Show(w.o.Fingerprint)))
 	r.Blocked = true
 	r.UndoFirst = slices.ContainsFunc(stack, w.mayBeOurs)
 	return r
@@ -198,7 +204,7 @@ func (w work) prune(dir string) error {
 	if err == nil && seen.Exists {
 		err = &hal.Error{
 			Op: "rmdir", Object: w.path(), Class: hal.ClassFile, Outcome: hal.NotDone, Errno: syscall.EEXIST,
-			Detail: "it has come back since it was removed",
+			Detail: "someone made it again after volnode removed it",
 		}
 	}
 	return err

@@ -85,7 +85,7 @@ func stage(h *hal.Host, o core.Op) core.Result {
 func (w work) staged() core.Result {
 	seen, err := op.Inspect(w.h, w.c, w.path())
 	if err != nil {
-		return w.answered(op.Unknown("the driver has staged the volume, but it can't be looked at: " + err.Error()))
+		return w.answered(op.Unknown("staged, but volnode cannot inspect the path: " + err.Error()))
 	}
 	r := core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint()}
 	device := ""
@@ -136,7 +136,7 @@ func publish(h *hal.Host, o core.Op) core.Result {
 func (w work) published() core.Result {
 	seen, err := op.Inspect(w.h, w.c, w.path())
 	if err != nil {
-		return w.answered(op.Unknown("the driver has published the volume, but it can't be looked at: " + err.Error()))
+		return w.answered(op.Unknown("published, but volnode cannot inspect the path: " + err.Error()))
 	}
 	done := core.Result{
 		Outcome: hal.Done, Fingerprint: seen.Fingerprint(),
@@ -158,13 +158,12 @@ func (w work) published() core.Result {
 			return w.answered(w.foreign(top))
 		}
 	case w.block() && seen.Type != hal.TypeBlockDevice:
-		return w.answered(op.Unknown(fmt.Sprintf("driver %s answered OK to NodePublishVolume, but there is no "+
-			"device at %s",
+		return w.answered(op.Unknown(fmt.Sprintf("driver %s answered OK to NodePublishVolume, but %s is no "+
+			"block device; see the driver's log",
 			w.param(paramDriver), w.path())))
 	case !w.block() && !w.is(paramWithoutMount):
 		return w.answered(op.Unknown(fmt.Sprintf("driver %s answered OK to NodePublishVolume, but nothing is "+
-			"mounted at %s; "+
-			"if it publishes without mounting, configure publishesWithoutMount for it",
+			"mounted at %s; if it publishes without a mount, set publishesWithoutMount for it",
 			w.param(paramDriver), w.path())))
 	}
 	return w.answered(done)
@@ -197,7 +196,7 @@ func (w work) hasTurned(m hal.Mount) bool {
 // failed is the end of a setup that finds its own mount, of a filesystem that has failed: a driver that is asked again
 // finds it mounted, and answers OK.
 func (w work) failed(m hal.Mount) core.Result {
-	r := op.Unknown(fmt.Sprintf("at %s the filesystem has failed since it was staged: %s; volnode takes it down and "+
+	r := op.Unknown(fmt.Sprintf("%s: the filesystem has failed since it was staged: %s; volnode tears it down and "+
 		"stages the volume again",
 		w.path(), m.Fingerprint()))
 	// what it depends on is of that filesystem, too
@@ -214,9 +213,8 @@ func (w work) wasThere(m hal.Mount) bool {
 
 // foreign is the end of a setup that finds somebody else's mount at its path. It is shown and left.
 func (w work) foreign(m hal.Mount) core.Result {
-	r := op.Unknown(fmt.Sprintf("at %s stands a mount that is not this volume's: %s; before the first call there "+
-		"was %s, device below %s; "+
-		"unmount it by hand if nobody needs it", w.path(), m.Fingerprint(), op.Show(w.o.Seen), op.Show(w.below())))
+	r := op.Unknown(fmt.Sprintf("%s: unexpected mount %s (before the first call: %s; staged device: %s); unmount it to "+
+		"let the volume come up", w.path(), m.Fingerprint(), op.Show(w.o.Seen), op.Show(w.below())))
 	r.Blocked = true
 	return r
 }
@@ -261,7 +259,7 @@ func (w work) giveUp(r core.Result) core.Result {
 	}
 	if err != nil {
 		r.Outcome = hal.Unknown
-		r.Reason += "; and what was made for it is still there: " + err.Error()
+		r.Reason += "; volnode cannot clean up its path: " + err.Error()
 	}
 	return r
 }

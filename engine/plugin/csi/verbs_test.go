@@ -160,7 +160,7 @@ func TestAFirstClimbThatIsNotDoneLeavesNothing(t *testing.T) {
 		n.Fail["rm "+staging] = plugintest.Errno("rmdir", staging, syscall.EIO)
 		r = stage(n.HAL(), stageOp())
 		require.Equal(t, hal.Unknown, r.Outcome)
-		require.Contains(t, r.Reason, "what was made for it is still there")
+		require.Contains(t, r.Reason, "cannot clean up its path")
 
 		again := publishOp()
 		again.First = false
@@ -175,7 +175,7 @@ func TestASecretThatIsMissingStopsBeforeAnythingIsMade(t *testing.T) {
 	r := stage(n.HAL(), stageOp(core.Param{Name: paramSecret, Value: "sec/none"}))
 	require.Equal(t, core.Result{
 		Outcome: hal.NotDone,
-		Reason:  "there is no Secret sec/none, which the volume refers to",
+		Reason:  "the volume refers to Secret sec/none, but there is none; add it",
 	}, r)
 	require.Empty(t, n.Calls)
 	n.Secrets["sec/big"] = map[string]string{"k": strings.Repeat("hunter2", 1000)}

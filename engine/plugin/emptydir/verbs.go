@@ -41,7 +41,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	}
 	seen, err := op.Inspect(h, c, dir)
 	if err != nil {
-		return op.Unknown("it has been made, but can't be looked at: " + err.Error())
+		return op.Unknown("set up, but volnode cannot inspect it: " + err.Error())
 	}
 	top, mounted := seen.Top()
 	inMemory := core.Value(o.Params, paramMedium) == memory
@@ -49,7 +49,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 		return foreign(o, dir, seen)
 	}
 	if !mounted && seen.Type != hal.TypeDirectory {
-		return op.Unknown("at " + dir + " is no directory any more: somebody has removed or replaced what was made")
+		return op.Unknown(dir + " is no directory: someone removed or replaced the directory of the volume")
 	}
 	is := seen.Fingerprint()
 	r := core.Result{Outcome: hal.Done, Fingerprint: is, Facts: facts(h, o, dir, is, mounted)}
@@ -96,9 +96,9 @@ func clearTrash(h *hal.Host, o core.Op, dir string) (short string, more bool) {
 	more, err := deleteTree(h, op.Call(o), plugin.EmptyDirTrash(dir), h.Runtime.Now().Add(deletionTurn))
 	switch {
 	case err != nil:
-		return "files of its last life can't all be deleted: " + err.Error(), false
+		return "cannot delete all files of its last life: " + err.Error(), false
 	case more:
-		return "files of its last life are still being deleted", true
+		return "volnode still deletes files of its last life", true
 	}
 	return "", false
 }
@@ -141,7 +141,7 @@ func own(o core.Op, m hal.Mount) bool {
 }
 
 func foreign(o core.Op, dir string, seen op.Seen) core.Result {
-	r := op.Unknown(fmt.Sprintf("at %s stands %s, which is not this volume's (recorded: %s); unmount it by hand",
+	r := op.Unknown(fmt.Sprintf("%s: unexpected mount %s (recorded: %s); volnode leaves it alone; unmount it",
 		dir, seen.Fingerprint(), op.Show(o.Fingerprint)))
 	r.Blocked = true
 	return r
@@ -170,7 +170,7 @@ func tearDown(h *hal.Host, o core.Op) core.Result {
 	switch {
 	case hal.Is(err, syscall.ENOENT):
 	case err != nil:
-		return refused(op.Unknown("can't move its directory aside to delete it: "+err.Error()), err)
+		return refused(op.Unknown("cannot move its directory aside to delete it: "+err.Error()), err)
 	default:
 		if more, err := deleteTree(h, c, trash, until); more || err != nil {
 			return leftover(more, err)
@@ -224,8 +224,8 @@ func mayDelete(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 	return op.NotDone(dir + keptWhy), false
 }
 
-const keptWhy = " has data, and no record says whose it is: volnode keeps it. If its pod is gone for good, empty " +
-	"the directory by hand"
+const keptWhy = " has data, but no record names its pod; volnode keeps it; if the pod is gone for good, empty " +
+	"the directory"
 
 // IsKept reports whether a teardown that says reason has kept data that no record tells of. It is tried again, in case
 // somebody has removed the data.
@@ -240,8 +240,8 @@ func clearMounts(h *hal.Host, o core.Op, dir, trash string) (core.Result, bool) 
 	}
 	below := append(op.MountsBelow(beside, dir), op.MountsBelow(beside, trash)...)
 	if len(below) > 0 {
-		r := op.NotDone(fmt.Sprintf("can't be deleted: %s is mounted on %s, below the volume; volnode leaves it "+
-			"alone; unmount it",
+		r := op.NotDone(fmt.Sprintf("cannot delete it: %s is mounted on %s, below the volume; volnode leaves it alone; "+
+			"unmount it",
 			below[0].Fingerprint(), below[0].Path))
 		r.Blocked = true
 		return r, false
@@ -267,11 +267,11 @@ func clearMounts(h *hal.Host, o core.Op, dir, trash string) (core.Result, bool) 
 // leftover: the volume is gone from its path, what it held is not yet deleted.
 func leftover(more bool, err error) core.Result {
 	if err == nil && more {
-		r := op.Unknown("its files are being deleted")
+		r := op.Unknown("volnode deletes its files")
 		r.Unfinished = true
 		return r
 	}
-	return refused(op.Unknown("its files can't all be deleted: "+err.Error()), err)
+	return refused(op.Unknown("cannot delete all of its files: "+err.Error()), err)
 }
 
 // lasting are the errors that trying again does not mend.

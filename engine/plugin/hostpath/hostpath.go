@@ -120,13 +120,13 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 	owned := plugin.OwnedBelow(found.Below)
 	switch {
 	case owned != "":
-		r := op.NotDone(fmt.Sprintf("hostPath %s leads to %s; volnode does not serve it, and tries again; name "+
+		r := op.NotDone(fmt.Sprintf("hostPath %s leads to %s; volnode does not serve it, and tries again; use "+
 			"another path", at, owned))
 		r.Blocked = true
 		return r
 	case kind == corev1.HostPathUnset:
 	case !found.Exists:
-		return op.NotDone(fmt.Sprintf("there is no %s, and the pod asks for type %s; make it by hand", at, kind))
+		return op.NotDone(fmt.Sprintf("there is no %s, and the pod asks for type %s; create it", at, kind))
 	case found.Type != want:
 		return op.NotDone(fmt.Sprintf("%s is a %s, and the pod asks for type %s", at, found.Type, kind))
 	}

@@ -56,7 +56,7 @@ func (d *discovery) unrecognised(path, why string) {
 func (d *discovery) volume(dir string, f File) (csi.VolData, bool) {
 	if f.Problem != "" {
 		d.left = append(d.left, Unrecognised{
-			Path: dir, Why: "its vol_data.json can't be read: " + f.Problem,
+			Path: dir, Why: "volnode cannot read its vol_data.json: " + f.Problem,
 			IsHidden: f.isHidden(),
 		})
 		return csi.VolData{}, false
@@ -93,7 +93,7 @@ func (d *discovery) staged(e StagedEntry) {
 		place = plugin.Place{Path: dir + "/globalmount", Data: dir + "/vol_data.json", Stop: path.Dir(dir)}
 	}
 	if path.Dir(place.Path) != dir {
-		d.unrecognised(dir, "its vol_data.json names driver "+data.DriverName+" and a volume whose directory is another")
+		d.unrecognised(dir, "its vol_data.json names driver "+data.DriverName+" and a volume with another directory")
 		return
 	}
 	d.stage(&csi.Found{Place: place, Data: data, Config: d.config(data.DriverName)})
@@ -112,7 +112,7 @@ func (d *discovery) stage(f *csi.Found) {
 // besideHidden is a name of which nothing can be told, as another one could not be looked at.
 func besideHidden(at, hidden string) Unrecognised {
 	return Unrecognised{
-		Path: at, Why: "what it is of is not known, as " + hidden + " can't be looked at",
+		Path: at, Why: "its volume is not known, because volnode cannot read " + hidden,
 		IsHidden: true,
 	}
 }
@@ -140,7 +140,7 @@ func (d *discovery) block(e BlockEntry) {
 		d.left = append(d.left, Unrecognised{
 			Path: dir, Volume: data.DriverName + "^" + data.VolumeHandle,
 			Why: "only its vol_data.json is left of volume " + data.VolumeHandle + " of driver " + data.DriverName +
-				": nothing is staged or published. If its driver does not have it on this node, remove the directory",
+				"; volnode leaves it alone; if the driver does not hold the volume on this node, remove the directory",
 		})
 		return
 	}
@@ -153,7 +153,7 @@ func (d *discovery) block(e BlockEntry) {
 	for _, pod := range e.Pods {
 		place := plugin.BlockPublishPlace(d.root, pod, e.Spec)
 		if bad := plugin.BadPodUID(pod); bad != "" {
-			d.unrecognised(place.Path, "the name is not a pod's uid: it "+bad)
+			d.unrecognised(place.Path, "the name is not a pod UID: it "+bad)
 			continue
 		}
 		if stage != nil {
@@ -167,14 +167,14 @@ func (d *discovery) block(e BlockEntry) {
 func (d *discovery) pod(e PodEntry) {
 	dir := plugin.PodDir(d.root, e.Pod) + "/volumes/" + e.Plugin + "/" + e.Name
 	if bad := plugin.BadPodUID(e.Pod); bad != "" {
-		d.unrecognised(dir, "the directory's name is not a pod's uid: it "+bad)
+		d.unrecognised(dir, "the directory's name is not a pod UID: it "+bad)
 		return
 	}
 	switch e.Plugin {
 	case "kubernetes.io~empty-dir":
 		name := plugin.EmptyDirTrashed(e.Name)
 		if plugin.BadVolumeName(name) != "" {
-			d.unrecognised(dir, "the name is not a volume's")
+			d.unrecognised(dir, "the name is not the name of a volume")
 			return
 		}
 		// A directory and the remains of an earlier one of the same name are one rung.

@@ -144,7 +144,7 @@ func (s *scanner) trouble(name string, err error) {
 		return
 	}
 	s.found.Left = append(s.found.Left, Unrecognised{
-		Path: name, Why: "it can't be looked at: " + err.Error(),
+		Path: name, Why: "volnode cannot read it: " + err.Error(),
 		IsHidden: true,
 	})
 	if strings.HasPrefix(name, plugin.PodsDir(s.root)+"/") ||
@@ -179,7 +179,7 @@ func (s *scanner) directories(dir string, entries []hal.Entry) []string {
 		}
 		s.found.Left = append(s.found.Left, Unrecognised{
 			Path: dir + "/" + e.Name,
-			Why:  "it is no directory, but a " + e.Type.String(),
+			Why:  "not a directory, but a " + e.Type.String(),
 		})
 	}
 	return names
