@@ -180,7 +180,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	if len(withheld) > 0 {
 		defer step(m, core.Refused{Ops: withheld, Reason: unlogged, IsUnwritten: true})
 	}
-	err := m.journal.LateWindow(batch)
+	err := m.journal.Complete(batch)
 	m.own.looks = 0
 	m.commits.failed = err != nil
 	m.mend()

@@ -158,7 +158,7 @@ func (c *Core) deny(r *rung) {
 		c.fall(b, "the driver says that it is not there: "+r.reason)
 		b.reconfirmable, b.denied = false, true
 		if b.bound(SetUp) == 0 {
-			b.inspected, b.foundOnDisk = false, false // what is there by now need not be what did
+			b.inspected, b.foundOnDisk = false, false // what is there by now need not be what was there
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Batch is the lines of one Take on their way to the files. From Take to Settle it belongs to the task that
+// Batch is the lines of one Take on their way to the files. From Take to Complete it belongs to the task that
 // writes it.
 type Batch struct {
 	dir        string
@@ -37,7 +37,7 @@ type Batch struct {
 }
 
 // Write brings the batch to the files. It blocks, and is called once, from a task. What came of it is
-// [Journal.LateWindow]'s to say.
+// [Journal.Complete]'s to say.
 func (b *Batch) Write(h *hal.Host, c hal.Call) {
 	switch {
 	case b.image != nil:

@@ -417,8 +417,8 @@ func TestMisuse(t *testing.T) {
 	b, err := j.Prepare(nil)
 	require.NoError(t, err)
 	require.Panics(t, func() { _, _ = j.Prepare(nil) })
-	require.NoError(t, j.LateWindow(b))
-	require.Panics(t, func() { _ = j.LateWindow(b) })
+	require.NoError(t, j.Complete(b))
+	require.Panics(t, func() { _ = j.Complete(b) })
 	require.Panics(t, func() { _, _ = j.Prepare([]core.Line{{Key: "a"}}) })
 }
 

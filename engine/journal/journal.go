@@ -131,11 +131,11 @@ func (j *Journal) Prepare(lines []core.Line) (*Batch, error) {
 }
 
 // Take makes lines, none of which [Journal.Admit] refuses, part of the journal in memory and returns the batch that
-// writes them. It panics if the batch before was not settled. The lines may be changed after it returns; the batch is
-// valid until it is settled.
+// writes them. It panics if the batch before was not completed. The lines may be changed after it returns; the batch is
+// valid until it is completed.
 func (j *Journal) Take(lines []core.Line) *Batch {
 	if j.pending {
-		panic(fmt.Sprintf("journal: a batch of %d lines before the batch under way was settled", len(lines)))
+		panic(fmt.Sprintf("journal: a batch of %d lines before the batch under way was completed", len(lines)))
 	}
 	sync := j.enter(lines)
 	j.pending = true
@@ -251,11 +251,11 @@ func (j *Journal) snapshot() []byte {
 	return sealFrame(b, at, of)
 }
 
-// LateWindow takes back a batch that was written. After an error its lines are in the journal's memory and go with the
+// Complete takes back a batch that was written. After an error its lines are in the journal's memory and go with the
 // next batch; until one succeeds nothing of them may be acted on.
-func (j *Journal) LateWindow(b *Batch) error {
+func (j *Journal) Complete(b *Batch) error {
 	if b != &j.batch || !j.pending {
-		panic("journal: settled a batch that is not under way")
+		panic("journal: completed a batch that is not under way")
 	}
 	j.pending = false
 	j.spare, j.spareSize, j.spareError = b.spare, b.spareSize, b.spareError
@@ -308,7 +308,7 @@ func (j *Journal) Append(h *hal.Host, c hal.Call, lines []core.Line) error {
 		return err
 	}
 	b.Write(h, c)
-	return j.LateWindow(b)
+	return j.Complete(b)
 }
 
 func nameOf(generation uint64) string { return namePrefix + strconv.FormatUint(generation, 10) }

@@ -126,7 +126,7 @@ func (m *machine) append(t *rapid.T, fault int, errno syscall.Errno) (alive bool
 	m.batches = append(m.batches, set)
 	snapshot := b.image != nil
 	b.Write(m.disk.host(), hal.Call{})
-	err = m.journal.LateWindow(b)
+	err = m.journal.Complete(b)
 	if err == nil && (snapshot || len(lines) > 0 && lines[0].Sync) {
 		m.durable = len(m.batches) - 1
 	}
