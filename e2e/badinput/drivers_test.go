@@ -123,7 +123,7 @@ func TestNonsenseAtRegistration(t *testing.T) {
 	}{
 		{"GetInfo", csidriver.NonsenseEmpty, `plugin type "" is not CSIPlugin`},
 		{"GetInfo", csidriver.NonsenseGarbage, "GetInfo "},
-		{"GetPluginInfo", csidriver.NonsenseEmpty, `registers as "odd.example.com" and its CSI endpoint says it is ""`},
+		{"GetPluginInfo", csidriver.NonsenseEmpty, `registers as "odd.example.com", but its CSI endpoint says ""`},
 		{
 			"GetPluginInfo", csidriver.NonsenseHuge,
 			"GetPluginInfo odd.example.com: no reply: grpc: received message larger than max",

@@ -117,7 +117,7 @@ func TestNoRoomForAJournal(t *testing.T) {
 	// Room for the identity file, and none for the journal.
 	require.NoError(t, os.Truncate(filepath.Join(h.Root, "fill"), 1<<20-64<<10))
 	n.agent.AwaitStatus("what the journal lacks", func(s engine.Status) bool {
-		return strings.Contains(s.Journal.Why, "nothing is written, and nothing starts: allocate "+
+		return strings.Contains(s.Journal.Why, "not writable; volnode starts no operation: allocate "+
 			filepath.Join(h.Root, "volnode/journal/journal.spare")+": no space left on device")
 	})
 	require.Contains(t, n.volume("web", "data", engine.Waiting), "journal")
@@ -136,7 +136,7 @@ func TestFailingFsync(t *testing.T) {
 	require.True(t, n.agent.Serves())
 	why := n.journalWhy()
 	t.Log(why)
-	require.Contains(t, why, "nothing is written, and nothing starts: fsync "+filepath.Join(n.Root, "volnode/journal"))
+	require.Contains(t, why, "not writable; volnode starts no operation: fsync "+filepath.Join(n.Root, "volnode/journal"))
 	require.Contains(t, why, "input/output error")
 	n.Wait(web, "ready") // what runs needs nothing written
 	n.Apply("zweite.yaml", second())
@@ -277,9 +277,8 @@ func TestNewerJournal(t *testing.T) {
 	n.agent = n.Start()
 	why := n.journalWhy()
 	t.Log(why)
-	require.Contains(t, why, "journal "+file+" has format version 99, and this volnode reads up to version 1: it "+
-		"was left as it is; "+
-		"run the volnode that wrote it, or a newer one")
+	require.Contains(t, why, "journal "+file+": format version 99, but this volnode reads up to version 1; volnode "+
+		"left it unchanged; run the volnode that wrote it, or a newer one")
 	n.unharmed()
 	left, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -106,7 +106,7 @@ func TestForeignFiles(t *testing.T) {
 			require.NoError(t, os.Chown(next, 1000, 1000))
 			require.NoError(t, os.Rename(next, at(name)))
 		}},
-		{"open.yaml", "may be written by others than root (mode 0666); run chmod go-w", func(name string) {
+		{"open.yaml", "is writable by users other than root (mode 0666); run chmod go-w", func(name string) {
 			next := at(".open")
 			require.NoError(t, os.WriteFile(next, []byte(host.DriverObject), 0o600))
 			require.NoError(t, os.Chmod(next, 0o666))
