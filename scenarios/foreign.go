@@ -156,7 +156,7 @@ func (r *run) untouched() bool {
 			continue
 		}
 		b, ok := r.core.Belief(p.key)
-		if !p.mustBeSeen(&b) {
+		if !p.mustBeSeen(&b) || ok && b.State == core.Unknown && r.hasRivalInDoubt(p) {
 			continue
 		}
 		if ok && b.State == core.Present && !b.IsHeldBack {
@@ -170,6 +170,17 @@ func (r *run) untouched() bool {
 		}
 	}
 	return true
+}
+
+// hasRivalInDoubt: the agent took what somebody mounted at the path of p for another volume, which a call that had ended
+// with an error brought. Containers keep it from looking there, so both stay in doubt, and one must be let go of first.
+func (r *run) hasRivalInDoubt(p *place) bool {
+	for q := r.byPath[p.path]; q != nil; q = q.earlier {
+		if b, ok := r.core.Belief(q.key); ok && q.thing != p.thing && b.State == core.Unknown {
+			return true
+		}
+	}
+	return false
 }
 
 // mustBeSeen: what has become of a place can be seen. Where nothing is mounted, nothing tells before the next call that

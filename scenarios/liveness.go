@@ -303,6 +303,9 @@ func (r *run) awaitsPath(b *core.Belief) bool {
 	if b.InFlight || b.HasChild || b.SetUpOpen != 0 || b.TearDownOpen != 0 || b.IsTimed {
 		return false
 	}
+	if !b.IsWanted && b.State == core.Absent {
+		return r.isBelow(b)
+	}
 	isOf := func(u use) bool { return u.driver+"^"+u.volume == b.Volume }
 	return slices.ContainsFunc(r.pods, func(p *pod) bool {
 		if b.Pod != "" && b.Pod != p.uid {
@@ -313,9 +316,17 @@ func (r *run) awaitsPath(b *core.Belief) bool {
 			return isDown && p.isWanted && slices.ContainsFunc(p.uses, isOf)
 		}
 		isKept := r.keepsAll(p, b) || r.bearsPresumed(b, p) || r.isContested(b, p) || r.isOverlaid(b)
-		return b.State != core.Absent && !slices.ContainsFunc(p.uses, isOf) && (isKept || slices.ContainsFunc(r.list, func(at *place) bool {
+		return !slices.ContainsFunc(p.uses, isOf) && (isKept || slices.ContainsFunc(r.list, func(at *place) bool {
 			return at.thing == b.Volume && r.podOf(at.path) == p && r.mayRun(at)
 		}))
+	})
+}
+
+// isBelow: a rung that is down may have left something at its path, where another volume is by now: containers may run on that, or its driver is broken.
+func (r *run) isBelow(b *core.Belief) bool {
+	p := r.places[b.Key]
+	return p != nil && slices.ContainsFunc(r.list, func(q *place) bool {
+		return q.path == p.path && q.thing != p.thing && (r.mayRun(q) || r.isBroken(string(q.key)) && r.knows(q.key))
 	})
 }
 
