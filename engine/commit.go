@@ -25,6 +25,7 @@ type commits struct {
 	spare     core.Batch       // the memory of the next one
 	held      []core.Waiter    // whose confirmed record could not be written yet
 	failed    bool             // the journal has lines that it could not write
+	unlogged  bool             // the log of deletions could not be written when it was last tried
 	mending   bool             // a batch to mend it is queued
 	unwritten map[hal.Key]bool // the rungs that are confirmed by a line that is not written yet
 	said      string           // why the journal could not be written, as it was logged last; "" since it was written
@@ -126,6 +127,10 @@ func (m *VolumeManager) commit() {
 		batch.Write(&m.h, hal.Call{})
 		m.h.Runtime.Post(func() {
 			why := ""
+			if m.commits.unlogged && unlogged == nil && len(a.entries) > 0 {
+				defer step(m, core.Written{})
+			}
+			m.commits.unlogged = unlogged != nil || m.commits.unlogged && len(a.entries) == 0
 			if unlogged != nil {
 				why = reason("cannot write the log of deletions; volnode deletes nothing until it can", unlogged) +
 					"; " +
@@ -217,6 +222,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	if m.commits.said != "" {
 		m.log(LevelInfo, "journal is written again", "error", "earlier: "+m.commits.said)
 		m.commits.said = ""
+		defer step(m, core.Written{})
 	}
 	m.commits.written()
 	b.Wake = slices.Insert(b.Wake, 0, m.commits.held...)

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
@@ -110,14 +109,14 @@ func (m *VolumeManager) Run(ctx context.Context) error {
 func (m *VolumeManager) NodeName() string { return m.cfg.NodeName }
 
 // LeftPods is the uids of the pods of which something may be left, once the node was read: the journal has a record of
-// it, or it lies on the disk, or would, where nobody could look. Owner only.
+// it, or it lies on the disk, or would, where nobody could look. Where the name that nobody could look at does not say of
+// which pod, it stands for the pods that may be behind it. Owner only.
 func (m *VolumeManager) LeftPods() (uids []string) {
 	for _, uid := range m.core.Left() {
 		uids = append(uids, string(uid))
 	}
 	for _, name := range m.core.Hidden() { // any volume may be there
-		if name, isPods := strings.CutPrefix(name, plugin.PodsDir(m.cfg.RootDir)+"/"); isPods {
-			uid, _, _ := strings.Cut(name, "/")
+		if uid := plugin.PodAt(m.cfg.RootDir, name); uid != "" {
 			uids = append(uids, uid)
 		}
 	}

@@ -106,9 +106,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if err != nil {
 		return n, err
 	}
-	n.start = core.Start{
-		Boot: boot, HasRun: hasRun, Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight,
-	}
+	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight}
 	for i := range n.start.Records {
 		r := &n.start.Records[i].Rung
 		r.Places = kinds.Places(r) // by what it was made with: a record says nothing else of them
@@ -116,15 +114,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	// One reading of the table serves the looks of all records.
 	h := m.h
 	h.Mounts = tableOnce{Mounts: m.h.Mounts, stacks: stacksOf(table)}
-	for _, rec := range n.loaded.Records {
-		look := core.Op{
-			Verb: core.Inspect, Key: rec.Rung.Key, Kind: rec.Rung.Kind, Params: rec.Rung.Want,
-			Facts: rec.Facts, Fingerprint: rec.Fingerprint,
-		}
-		if res := run(&h, look); res.Outcome == hal.Done {
-			n.start.Found = append(n.start.Found, core.Found{Key: rec.Rung.Key, Fingerprint: res.Fingerprint})
-		}
-	}
+	n.start.Found = found(&h, n.loaded.Records)
 	n.isRead = true
 	listing, err := kinds.Scan(&h, c, m.cfg.RootDir, isPatient)
 	if err != nil {
@@ -138,6 +128,8 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 		return slices.ContainsFunc(n.loaded.Records, func(r core.Record) bool { return r.Rung.Volume == volume })
 	})
 	n.start.Hidden, n.start.Unseen = kinds.Hidden(n.left), listing.Unseen
+	// The directory of pods alone may have been removed.
+	n.start.HasRun = hasRun || !n.loaded.New || len(n.start.Orphans)+len(n.start.Hidden)+len(children) > 0
 	n.start.Untold = untold(n.start.Unseen, table, n.start.Records)
 	m.prune(&h, c, listing.Empty)
 	n.base = standsOn(table, m.cfg.RootDir).ID
@@ -148,6 +140,20 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 		n.start.Children = append(n.start.Children, core.ChildSeen{Key: child.Key, What: childText(child)})
 	}
 	return n, nil
+}
+
+// found inspects what records tell of.
+func found(h *hal.Host, records []core.Record) (all []core.Found) {
+	for _, rec := range records {
+		look := core.Op{
+			Verb: core.Inspect, Key: rec.Rung.Key, Kind: rec.Rung.Kind, Params: rec.Rung.Want,
+			Facts: rec.Facts, Fingerprint: rec.Fingerprint,
+		}
+		if res := run(h, look); res.Outcome == hal.Done {
+			all = append(all, core.Found{Key: rec.Rung.Key, Fingerprint: res.Fingerprint})
+		}
+	}
+	return all
 }
 
 // makeDirs makes the directories that are ours. hasRun: an agent, this or another one, has run here before, as that of

@@ -81,6 +81,7 @@ func actions() []action {
 		{"expect N calls METHOD", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", 0) }},
 		{"expect N calls METHOD of HANDLE", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], a[2], 0) }},
 		{"expect N calls METHOD since start", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", t.before) }},
+		{"expect at most N calls of the host", func(t *story, a []string) string { return t.expectAtMost(a[0]) }},
 		{"expect directory PATH", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeDirectory) }},
 		{"expect file PATH", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeFile) }},
 		{"expect nothing at PATH", func(t *story, a []string) string { return t.expectNothingAt(a[0]) }},

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/volnode/volnode/hal"
@@ -46,6 +47,15 @@ func (r *run) isStorm() bool {
 	op, site, object := r.w.Trace().LastCall()
 	r.fail("L7", "storm", object, fmt.Sprintf("%s; the last call is %s of operation %d", why, site, op))
 	return true
+}
+
+// expectAtMost is a statement: the agent has made so many calls of the host, or fewer.
+func (t *story) expectAtMost(calls string) string {
+	most, _ := strconv.Atoi(calls) // match has looked at it
+	if n := t.w.Trace().Count(sim.MarkCall); n > uint64(most) {
+		return fmt.Sprintf("the agent has made %d calls of the host", n)
+	}
+	return ""
 }
 
 // requests counts the RPCs of one method for one rung.

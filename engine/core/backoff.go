@@ -18,14 +18,17 @@ const (
 	answeredMax = 4 * time.Second
 	answeredFor = 10 * time.Minute
 
-	// unwrittenPause is the wait after a write that failed: the journal mends itself once a second.
+	// unwrittenPause is the first wait after a write that failed. It doubles up to unwrittenMax, until a write succeeds: see
+	// [Written].
 	unwrittenPause = 2 * time.Second
+	unwrittenMax   = 64 * time.Second
 )
 
 // backoff is the wait between failed attempts in one direction.
 type backoff struct {
 	attempts int
 	since    hal.Instant // of the first of them
+	pauses   uint8       // writes that failed in a row since the last attempt: until is not an attempt's
 	until    hal.Instant
 }
 
@@ -43,18 +46,36 @@ func (b *backoff) fail(now hal.Instant, key hal.Key, v Verb, isAnswered bool) {
 		d = min(d, answeredMax)
 	}
 	b.attempts++
+	b.pauses = 0
 	b.until = now.Add(d - jitter(d, key, v, b.attempts))
 }
 
 // hold starts the longest wait: repeating will not help until something changes.
 func (b *backoff) hold(now hal.Instant, key hal.Key, v Verb) {
 	b.attempts++
+	b.pauses = 0
 	b.until = now.Add(backoffMax - jitter(backoffMax, key, v, b.attempts))
 }
 
-// pause starts a short wait that is no attempt's.
+// pause starts the wait after a write that failed, which is no attempt's.
 func (b *backoff) pause(now hal.Instant, key hal.Key, v Verb) {
-	b.until = now.Add(unwrittenPause - jitter(unwrittenPause, key, v, b.attempts))
+	d := min(unwrittenPause<<min(b.pauses, 5), unwrittenMax)
+	b.pauses = min(b.pauses, 254) + 1
+	b.until = now.Add(d - jitter(d, key, v, b.attempts+int(b.pauses)-1))
+}
+
+// written shortens the waits that writes which failed have begun: one write that succeeds does not say that the next will,
+// so none is shorter than the first of them.
+func (c *Core) written() {
+	for _, r := range c.sorted() {
+		for _, v := range [2]Verb{SetUp, TearDown} {
+			soon := c.now.Add(unwrittenPause - jitter(unwrittenPause, r.Key, v, 0))
+			if w := r.wait(v); w.pauses > 0 && w.until > soon {
+				r.own().wait(v).until = soon
+				c.mark(r)
+			}
+		}
+	}
 }
 
 func jitter(d time.Duration, key hal.Key, v Verb, attempt int) time.Duration {

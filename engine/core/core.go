@@ -111,11 +111,7 @@ func New(s Start) *Core {
 		c.recall(rec, fp, ok)
 		c.doubtBoot(rec, found)
 	}
-	for _, orphan := range s.Orphans {
-		if c.rungs[orphan.Key] == nil {
-			c.addOrphan(orphan)
-		}
-	}
+	c.addOrphans(slices.DeleteFunc(slices.Clone(s.Orphans), func(orphan Rung) bool { return c.rungs[orphan.Key] != nil }))
 	for _, child := range s.Children {
 		c.childSeen(child)
 	}
@@ -256,6 +252,8 @@ func (c *Core) apply(e Event) {
 		c.allSynced()
 	case Refused:
 		c.refused(e)
+	case Written:
+		c.written()
 	case Await:
 		c.await(e)
 	case Forget:

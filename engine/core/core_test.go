@@ -68,7 +68,7 @@ func TestOneLegIsEnough(t *testing.T) {
 // containers are gone.
 func TestOrphans(t *testing.T) {
 	v := volume{name: "a", kinds: []string{"publish", "stage"}, driver: "d"}
-	c := core.New(core.Start{Now: second, Boot: "b", Orphans: v.rungs("p")})
+	c := core.New(core.Start{Now: second, Boot: "b", HasRun: true, Orphans: v.rungs("p")})
 	require.Empty(t, c.Step(second, core.Wake{}).Start)
 	require.Empty(t, c.Step(second, core.AllSynced{}).Start, "unknown is running")
 	require.Equal(t, "held", c.View()[0].Desired)
@@ -77,8 +77,10 @@ func TestOrphans(t *testing.T) {
 	require.Equal(t, []string{"#2 teardown publish/a/p"}, names(b.Start))
 	require.Equal(t, core.SeenUnknown, b.Start[0].Seen, "it may be of an earlier intent's making")
 	require.True(t, b.Lines[0].Sync)
-	require.Empty(t, c.Step(second, done(2, "")).Start, "a call that no record tells of may still bring it")
-	late := second.Add(time.Hour)
+	late := second.Add(v.rungs("p")[0].Limits.SetUp + v.rungs("p")[0].Limits.LateWindow)
+	require.Equal(t, second.Add(4*time.Minute), late)
+	c.Step(second, done(2, ""))
+	require.Empty(t, c.Step(late-1, core.Wake{}).Start, "a call that no record tells of may still bring it")
 	require.Equal(t, []string{"#3 teardown publish/a/p"}, names(c.Step(late, core.Wake{}).Start))
 	require.Equal(t, []string{"#4 inspect stage/a"}, names(c.Step(late, done(3, "")).Start))
 	require.Equal(t, []string{"#5 teardown stage/a"}, names(c.Step(late, done(4, "")).Start))

@@ -80,7 +80,8 @@ func (c *Core) unresolved(r *rung) bool {
 // an object that another pod lacks.
 func (c *Core) givesWay(r *rung) bool {
 	isWaiting := func(o *rung) bool {
-		return (o.next.why == whyInUse || o.next.why == whySibling) && o.next.on == r.Key && c.desire(o) == wanted
+		return (o.next.why == whyInUse || o.next.why == whySibling) && o.next.on == r.Key && o.next.isWanted &&
+			c.desire(o) == wanted
 	}
 	return slices.ContainsFunc(c.below(r), isWaiting) || slices.ContainsFunc(c.siblings(r), isWaiting)
 }

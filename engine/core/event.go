@@ -68,6 +68,8 @@ type (
 		// that was, and count as no attempt.
 		IsUnwritten bool
 	}
+	// Written: a write succeeded after writes had failed. What they held up is tried soon.
+	Written struct{}
 	// Await registers a waiter. It is woken when the condition holds, at once if it does.
 	Await struct {
 		Waiter Waiter
@@ -96,6 +98,7 @@ func (ChildSeen) event()  {}
 func (ChildGone) event()  {}
 func (AllSynced) event()  {}
 func (Refused) event()    {}
+func (Written) event()    {}
 func (Await) event()      {}
 func (Forget) event()     {}
 func (Wake) event()       {}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"time"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -115,11 +116,11 @@ func (c *Core) learnFromReply(r *rung, in *flight, res Result) {
 // hasSole reports whether one call of ours without a known end can act on the volume of r, and no other. Until the
 // bound of a call that an earlier run may have sent at its end there may be one of which no record tells.
 func (c *Core) hasSole(r *rung) bool {
-	n := 0
+	n, within := 0, time.Duration(0)
 	for _, o := range c.volumes[r.Volume] {
 		n += len(o.calls)
+		within = max(within, max(o.Limits.SetUp, o.Limits.TearDown)+o.Limits.LateWindow)
 	}
-	within := max(r.Limits.SetUp, r.Limits.TearDown) + r.Limits.LateWindow
 	return n == 1 && (c.earlier == 0 || c.earlier.Add(within) <= c.now)
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -86,8 +87,35 @@ func (c *Core) discovered(e Discovered) {
 	}
 }
 
-// addOrphan takes in a rung that the directories of an earlier life name and that no record does: it is Unknown, and what
-// that life sent last may still bring it (laws 4.4).
+// addOrphans takes in rungs that no record tells of, and fences what an earlier run's last calls may still do to them (laws
+// 4.4). A setup of each may come. So may a teardown of what pods share, where nothing is above it: an unstage is sent only
+// once all publishes are gone. A teardown of a pod's own rung is not minded: its containers may run, and each loss of the
+// journal would keep them waiting.
+func (c *Core) addOrphans(orphans []Rung) {
+	for _, orphan := range orphans {
+		c.addOrphan(orphan)
+	}
+	if c.earlier == 0 {
+		return // no run was before this one
+	}
+	for _, orphan := range orphans {
+		r := c.rungs[orphan.Key]
+		if !r.Intent || len(r.calls) > 0 {
+			continue
+		}
+		fence := func(v Verb, limit time.Duration) {
+			if until := c.earlier.Add(limit + r.Limits.LateWindow); until > c.now {
+				r.fence(call{verb: v, until: until})
+			}
+		}
+		fence(SetUp, r.Limits.SetUp)
+		if r.Pod == "" && !slices.ContainsFunc(c.above[r.Key], (*rung).isLeft) {
+			fence(TearDown, r.Limits.TearDown)
+		}
+	}
+}
+
+// addOrphan takes in a rung that the directories of an earlier life name and that no record does: it is Unknown.
 func (c *Core) addOrphan(orphan Rung) {
 	r := c.rungs[orphan.Key]
 	if r == nil {
@@ -97,9 +125,6 @@ func (c *Core) addOrphan(orphan Rung) {
 	c.locate(r)
 	// What left a trace and no record may have been up: unknown is running.
 	r.mayBeUsed = r.Pod != ""
-	if until := c.earlier.Add(r.Limits.SetUp + r.Limits.LateWindow); r.Intent && until > c.now {
-		r.fence(call{verb: SetUp, until: until})
-	}
 	c.lastSeq++ // what no record tells of came after the last copy of the journal
 	r.seq = c.lastSeq
 }

@@ -9,12 +9,15 @@ import (
 
 // decision is what core does next about one rung: it starts an operation, or waits, for a reason, perhaps until an instant.
 type decision struct {
-	act   bool
-	drop  bool // forget the rung: it has left nothing, and nobody wants it
-	verb  Verb
-	why   why
-	on    hal.Key     // the rung, or the other thing, that why names; "" for none
-	until hal.Instant // when time alone may change the decision; 0 is never
+	act  bool
+	drop bool // forget the rung: it has left nothing, and nobody wants it
+	// isWanted: the rung was wanted when this was decided. One that was not, and waits for those above it, asks nobody to
+	// give way.
+	isWanted bool
+	verb     Verb
+	why      why
+	on       hal.Key     // the rung, or the other thing, that why names; "" for none
+	until    hal.Instant // when time alone may change the decision; 0 is never
 }
 
 func act(v Verb, w why) decision               { return decision{act: true, verb: v, why: w} }
@@ -129,12 +132,17 @@ func (c *Core) choose(r *rung) decision {
 			return d
 		}
 		if d, ok := c.alone(r); !ok {
-			return d
+			return d.as(want)
 		}
-		return c.nextUp(r)
+		return c.nextUp(r).as(want)
 	default:
-		return c.nextDown(r, want)
+		return c.nextDown(r, want).as(want)
 	}
+}
+
+func (d decision) as(want desire) decision {
+	d.isWanted = want == wanted
+	return d
 }
 
 // nextUp decides on a wanted rung.

@@ -27,7 +27,7 @@ import (
 //	unwant pod=p            the pod wants nothing; its containers may still run
 //	gone pod=p              no container of it runs
 //	done|notdone|unknown op=N [fp=…] [fenced] [answer=final|aborted] [instance=i] [denied] [mustUndo] [blocked] [short=…]
-//	answered op=N · actor-gone driver=d instance=i · registered driver=d · refused op=N [unwritten]
+//	answered op=N · actor-gone driver=d instance=i · registered driver=d · refused op=N [unwritten] · written
 //	observe rung=stage/a fp=…       a look at the mount table
 //	child rung=… · child-gone rung=…
 //	advance 500ms                   time passes, with a Wake at each NextWake on the way
@@ -106,6 +106,8 @@ func (s *story) event(d *datadriven.TestData) core.Event {
 		return core.Registered{Actor: arg(d, "driver")}
 	case "refused":
 		return core.Refused{Ops: []hal.OpID{opArg(d)}, Reason: "disk full", IsUnwritten: d.HasArg("unwritten")}
+	case "written":
+		return core.Written{}
 	case "observe":
 		return core.Observed{Key: hal.Key(arg(d, "rung")), Fingerprint: argOr(d, "fp", ""), Since: s.c.Seq()}
 	case "child":

@@ -171,7 +171,7 @@ func (c *Core) Classify(now hal.Instant, e Event, f func(Transition)) {
 				rung(t.r, InputWake)
 			}
 		}
-	case Await, Forget, Covered, Discovered, Serves:
+	case Await, Forget, Covered, Discovered, Serves, Written:
 	default:
 		panic(fmt.Sprintf("core: event %T", e))
 	}

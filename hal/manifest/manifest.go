@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -57,8 +58,9 @@ type Options struct {
 	AcceptsAnyDirectory bool
 	// Node, when set, is asked for the node's name by Watch, in place of NodeName. On the owner.
 	Node func() string
-	// LeftPods, when set, is asked by Watch for the uids of the pods of which an earlier run, or another agent, may have
-	// left something on the node. On the owner.
+	// LeftPods, when set, returns the uids of the pods of which an earlier run, or another agent, may have left something on
+	// the node, and the paths that nobody could look at yet and that may be any pod's. Watch asks it, and later readings do
+	// as long as it returns such paths. On the owner.
 	LeftPods func() []string
 	// IsBare, when set, is asked by Watch whether nothing of an earlier run is left on the node, so no manifest of then
 	// can matter. On the owner.
@@ -186,11 +188,31 @@ func (c *Cluster) read() {
 		return
 	}
 	c.reading = true
+	c.findLeft()
 	r := c.reader()
 	c.h.Runtime.Go(func() {
 		found := r.read()
 		c.h.Runtime.Post(func() { c.take(found) })
 	})
+}
+
+// findLeft puts the pods in the place of a name that nobody could look at, once somebody could.
+func (c *Cluster) findLeft() {
+	isName := func(uid string) bool { return strings.HasPrefix(uid, "/") }
+	if !slices.ContainsFunc(c.left, isName) {
+		return
+	}
+	now := c.o.LeftPods()
+	isSeen := func(name string) bool { return isName(name) && !slices.Contains(now, name) }
+	if !slices.ContainsFunc(c.left, isSeen) {
+		return
+	}
+	c.left = slices.DeleteFunc(c.left, isSeen)
+	for _, uid := range now {
+		if !isName(uid) && !slices.Contains(c.left, uid) {
+			c.left = append(c.left, uid)
+		}
+	}
 }
 
 // reader is one that begins with what is known now.

@@ -178,8 +178,20 @@ var decisions = []Mutant{
 		"\t\ta.clearBackoff(SetUp)\n", "\t\t_ = a\n",
 	},
 	{
+		"writes that fail are repeated at one pace", "L7, laws 2.5", "engine/core/backoff.go",
+		"unwrittenPause<<min(b.pauses, 5)", "unwrittenPause<<min(b.pauses, 0)",
+	},
+	{
+		"a write that succeeds shortens no wait", "L2, laws 2.5", "engine/core/backoff.go",
+		"w.pauses > 0 && w.until > soon", "w.pauses > 255 && w.until > soon",
+	},
+	{
+		"a rung gives way to what nobody wants yet", "S22, laws 1.4", "engine/core/desired.go",
+		"o.next.on == r.Key && o.next.isWanted &&", "o.next.on == r.Key &&",
+	},
+	{
 		"the backoff does not grow", "L7, laws 2.5, kubernetes#71569", "engine/core/backoff.go",
-		"\tb.attempts++\n\tb.until = now.Add(d - jitter(d", "\tb.until = now.Add(d - jitter(d",
+		"\tb.attempts++\n\tb.pauses = 0\n\tb.until = now.Add(d", "\tb.pauses = 0\n\tb.until = now.Add(d",
 	},
 	{
 		"an edited object does not reset the backoff", "L2, laws 2.5", "engine/core/desired.go",

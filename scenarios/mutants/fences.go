@@ -4,7 +4,15 @@ package mutants
 var fences = []Mutant{
 	{
 		"what no record tells of is gone at once", "S5, S8, laws 4.4", "engine/core/hidden.go",
-		"r.Intent && until > c.now {", "r.Intent && until < c.now {",
+		"\t\tfence(SetUp, r.Limits.SetUp)\n", "",
+	},
+	{
+		"what no record tells of is gone half a minute after a start", "S8, laws 4.4", "engine/core/hidden.go",
+		"c.earlier.Add(limit + r.Limits.LateWindow)", "c.earlier.Add(min(limit+r.Limits.LateWindow, 30*time.Second))",
+	},
+	{
+		"an unstage of a lost journal is not minded", "S6, laws 4.4", "engine/core/hidden.go",
+		"\t\t\tfence(TearDown, r.Limits.TearDown)\n", "",
 	},
 	{
 		"no call is fenced", "S8, laws 4.1, kubernetes#82190", "engine/core/fence.go",
@@ -106,7 +114,7 @@ var fences = []Mutant{
 	},
 	{
 		"an agent that finds its directories has never run", "S6, laws 4.3c", "engine/start.go",
-		"HasRun: hasRun, ", "HasRun: hasRun && false, ",
+		"n.start.HasRun = hasRun || ", "n.start.HasRun = false && hasRun && ",
 	},
 	{
 		"a final answer of another process ends a call", "laws 4.3c", "engine/core/fence.go",

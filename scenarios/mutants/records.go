@@ -90,7 +90,7 @@ var records = []Mutant{
 	},
 	{
 		"a start does not list what has no record", "S15, laws 5.4, kubernetes#72257", "engine/core/core.go",
-		"\tfor _, orphan := range s.Orphans {\n", "\tfor _, orphan := range s.Orphans[:0] {\n",
+		"c.addOrphans(slices.DeleteFunc(slices.Clone(s.Orphans), ", "c.addOrphans(slices.DeleteFunc(slices.Clone(s.Orphans[:0]), ",
 	},
 	{
 		"what is mounted again after an unstage is the agent's alone", "L1, S15", "engine/plugin/csi/teardown.go",

@@ -96,8 +96,15 @@ var sources = []Mutant{
 	},
 	{
 		"a pod that nobody could look at was removed", "S7, what is lost says nothing", "engine/manager.go",
-		"if name, isPods := strings.CutPrefix(name, plugin.PodsDir(m.cfg.RootDir)+\"/\"); isPods {",
-		"if name, isPods := strings.CutPrefix(name, plugin.PodsDir(m.cfg.RootDir)+\"/\"); isPods && name == \"\" {",
+		"if uid := plugin.PodAt(m.cfg.RootDir, name); uid != \"\" {", "if plugin.PodAt(m.cfg.RootDir, name) == name {\n\t\t\tuid := name",
+	},
+	{
+		"a path that nobody could look at is no pod's", "S7, what is lost says nothing", "engine/plugin/layout.go",
+		"\t\treturn \"\"\n\t}\n\treturn name\n}", "\t\treturn \"\"\n\t}\n\treturn \"\"\n}",
+	},
+	{
+		"a path that somebody could look at since is still nobody's", "L2, S7", "hal/manifest/manifest.go",
+		"\tc.findLeft()\n", "",
 	},
 	{
 		"it counts for nothing that a pod is accepted to be gone", "L4, what is asked is heard",
