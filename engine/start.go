@@ -156,8 +156,8 @@ func found(h *hal.Host, records []core.Record) (all []core.Found) {
 	return all
 }
 
-// makeDirs makes the directories that are ours. hasRun: an agent, this or another one, has run here before, as that of
-// pods is there.
+// makeDirs makes the directories that are ours, durably: see goneJournal. hasRun: an agent, this or another one, has run
+// here before, as that of pods is there.
 func (m *VolumeManager) makeDirs(c hal.Call) (hasRun bool, err error) {
 	for _, dir := range m.dirs() {
 		err := m.h.Tree.Mkdir(c, dir, dirMode)
@@ -166,7 +166,8 @@ func (m *VolumeManager) makeDirs(c hal.Call) (hasRun bool, err error) {
 		}
 		hasRun = hasRun || err != nil && path.Base(dir) == "pods"
 	}
-	return hasRun, nil
+	// Also if all were there: the agent may have died before it synced the names.
+	return hasRun, m.h.Files.Sync(c, m.cfg.RootDir)
 }
 
 // goneJournal tells that a node has lost its journal. A start makes the directory of pods after the journal, so a node

@@ -215,7 +215,9 @@ func (r *run) losesOwn(name string) {
 		return
 	}
 	r.root.spoilt = spoilt{}
-	if _, hasBegun := r.w.Exists(rootDir + "/pods"); hasBegun && name == "journal" && !r.w.AgentLives() {
+	// Nothing is in the journal of a start that never came to its end, and the directory of pods may go with the power.
+	_, isThere := r.w.Exists(rootDir + "/pods")
+	if isThere && r.registrars.begun != 0 && name == "journal" && !r.w.AgentLives() {
 		r.root.spoilt = spoilt{file: journalDir, isGone: r.present() != ""}
 	}
 	_ = r.removeTree(path.Clean(identity.Dir(rootDir) + "/" + name)) // what is not there need not go

@@ -26,6 +26,10 @@ var starts = []Mutant{
 		"\t\t\t\tm.h.Runtime.At(m.h.Runtime.Now().Add(wait), m.start)\n", "\t\t\t\t_ = wait\n",
 	},
 	{
+		"the directory of pods may go with the power", "S30", "engine/start.go",
+		"\treturn hasRun, m.h.Files.Sync(c, m.cfg.RootDir)\n", "\treturn hasRun, nil\n",
+	},
+	{
 		"a start that can't read the mount table takes it for empty", "S22, laws 5.4, kubernetes#101791",
 		"engine/start.go",
 		"\ttable, err := m.h.Mounts.Table(c)\n\tif err != nil {\n\t\treturn n, err\n\t}\n",
