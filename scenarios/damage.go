@@ -101,10 +101,17 @@ func (r *run) wounds(name string, how wound, point, length int64) {
 		r.announced.older = append(r.announced.older, r.w.ReadFile(deletionsLog)...) // what it says now is not the agent's
 	}
 	r.hasLost()
-	life, isLeft := r.w.Life(), r.keepsDamage(file)
-	r.w.After(noticing, "somebody looks whether the damage was noticed", func() {
+	r.awaitsTelling(r.w.Life(), noticing, file, r.keepsDamage(file))
+}
+
+// awaitsTelling judges a life that runs beside damage, once it has had the time to notice it.
+func (r *run) awaitsTelling(life uint32, after time.Duration, file string, isLeft func() bool) {
+	r.w.After(after, "somebody looks whether the damage was noticed", func() {
+		more := r.w.StalledUntil().Add(noticing).Sub(r.w.Now())
 		switch {
 		case r.w.Life() != life || !r.alive():
+		case more > 0: // a life notices nothing while it is stopped
+			r.awaitsTelling(life, more, file, isLeft)
 		case isLeft():
 			r.judges("S30")
 			r.fail("S30", "copies", path.Base(file), "somebody has damaged "+file+" in place, and the agent lives and leaves it")
@@ -121,7 +128,8 @@ func (r *run) keepsDamage(file string) func() bool {
 	_, isThere := r.w.Exists(manifest)
 	isOurs := path.Base(path.Dir(file)) == "manifests" && (isThere || strings.HasPrefix(path.Base(file), "."))
 	return func() bool {
-		return isOurs && bytes.Equal(r.w.ReadFile(file), damaged) && bytes.Equal(r.w.ReadFile(manifest), source)
+		_, isLeft := r.w.Exists(file) // what is gone is no empty file
+		return isOurs && isLeft && bytes.Equal(r.w.ReadFile(file), damaged) && bytes.Equal(r.w.ReadFile(manifest), source)
 	}
 }
 

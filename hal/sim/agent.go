@@ -70,6 +70,14 @@ func (w *World) StallAgent(d time.Duration) {
 	}
 }
 
+// StalledUntil is the end of the last stall of the present life, 0 if it had none.
+func (w *World) StalledUntil() hal.Instant {
+	if !w.AgentLives() {
+		return 0
+	}
+	return w.inc.stalled
+}
+
 // IsStalled says whether the agent's threads are kept from running.
 func (w *World) IsStalled() bool { return w.AgentLives() && w.inc.stalled > w.sched.now }
 
