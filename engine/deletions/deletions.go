@@ -141,7 +141,8 @@ func (l *Log) append(h *hal.Host, c hal.Call, entries, before []Entry) error {
 		l.reserve(h, c)
 	}
 	err := l.write(h, c, lines.Bytes(), from)
-	if err != nil && l.spare {
+	isFull := hal.Is(err, syscall.ENOSPC) || hal.Is(err, syscall.EDQUOT)
+	if isFull && l.spare {
 		if err := h.Tree.Remove(c, spareOf(File(l.dir))); err != nil && !hal.Is(err, syscall.ENOENT) {
 			return err
 		}
