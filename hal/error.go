@@ -148,7 +148,7 @@ func DiskAdvice(dir string, err error) string {
 		return "volnode tries again; free space in " + dir + ", or raise its quota"
 	case is(syscall.EISDIR):
 		return "volnode tries again; a directory is at the path of a file of volnode: move it away (ls -la " + dir + ")"
-	case is(syscall.ENOTDIR, syscall.ENOTEMPTY, syscall.ELOOP):
+	case is(syscall.ENOTDIR, syscall.ENOTEMPTY, syscall.ELOOP, syscall.ENXIO, syscall.EINVAL, syscall.EFBIG):
 		return "volnode tries again; something else is at the path of a file or directory of volnode: move it away " +
 			"(ls -la " + dir + ")"
 	case is(syscall.EPERM, syscall.EACCES):

@@ -14,7 +14,7 @@ import (
 func TestDiskAdvice(t *testing.T) {
 	for errno, want := range map[syscall.Errno]string{
 		syscall.ENOSPC: "free space on the disk of /d", syscall.EDQUOT: "raise its quota",
-		syscall.EISDIR: "move it away", syscall.ENOTDIR: "move it away",
+		syscall.EISDIR: "move it away", syscall.ENOTDIR: "move it away", syscall.ENXIO: "move it away",
 		syscall.EPERM: "chattr -R -i /d", syscall.EXDEV: "unmount it", syscall.EROFS: "mount it writable",
 		syscall.EIO: "check the disk of /d",
 	} {

@@ -22,7 +22,7 @@ func (r reader) load() (state, error) {
 	s := state{loaded: true, blind: true}.begin()
 	is := r.ledgerIs()
 	data, err := r.h.Files.Read(r.call, path.Join(r.o.CacheDir, ledger), maxLedger)
-	if err != nil && !hal.Is(err, syscall.ENOENT) && !hal.Is(err, syscall.EFBIG) {
+	if err != nil && !isNoFile(err) {
 		return s, err
 	}
 	if err == nil {
@@ -30,11 +30,14 @@ func (r reader) load() (state, error) {
 		s.ledger.is, s.ledger.sum = is, crc32.ChecksumIEEE(data)
 		s.ledger.lines = s.ledger.lines.begin()
 	}
+	if !s.ledger.isThere && !hal.Is(err, syscall.ENOENT) {
+		r.spoilt(&s, ledger, err)
+	}
 	if s.ledger.isThere { // else it is damaged, or this is the first run of a version with a ledger
 		s.blind = s.ledger.blind
 	}
 	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
-	if err != nil && !hal.Is(err, syscall.ENOENT) {
+	if err != nil && !isNoFile(err) {
 		return s, err
 	}
 	for _, e := range entries {
@@ -235,7 +238,7 @@ func (r reader) tidy(f *finding) bool {
 func (r reader) sweep(s *state, withPacks bool) bool {
 	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
 	if err != nil {
-		return hal.Is(err, syscall.ENOENT)
+		return isNoFile(err)
 	}
 	for _, e := range entries {
 		if f, ok := s.files.get(e.Name); ok && f.pack == "" || !manifest(e.Name) || e.Type != hal.TypeFile {

@@ -17,8 +17,8 @@ func (c *Cluster) Concerning(pod string) (wheres []string) {
 		name, inDir := strings.CutPrefix(where, c.o.Dir+"/")
 		f, isFile := c.state.files.get(name)
 		switch {
-		case where == c.o.Dir, where == c.o.CacheDir, where == podsOnNode, isFile && f.concerns(is), !isFile &&
-			is.isNamed(where, inDir):
+		case where == c.o.Dir, strings.HasPrefix(where, c.o.CacheDir), where == podsOnNode,
+			isFile && f.concerns(is), !isFile && is.isNamed(where, inDir):
 			wheres = append(wheres, where)
 		}
 	}

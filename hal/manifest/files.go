@@ -33,7 +33,9 @@ type state struct {
 	// names in the directory that are no manifest's, sorted; those that begin with a dot are nobody's business
 	passed []string
 	ledger book // as it was written last
-	files  layer[string, file]
+	// odd is own files that a start could not use. What lies there no more is told once.
+	odd   []hal.Trouble
+	files layer[string, file]
 	// of packs that no ledger lists: they may be of the past, so they serve only who is there
 	spares   map[string]file
 	readings layer[string, reading] // of files that could be read

@@ -19,21 +19,22 @@ const (
 	maxKept = 1 << 30
 )
 
-// loadKept reads what the last run kept. If the file is damaged, nothing is torn down while any manifest is bad.
+// loadKept reads what the last run kept. If the file is damaged, or has less than the ledger says, nothing is torn down
+// while any manifest is bad, and what was up waits for a person.
 func (r reader) loadKept(s *state) error {
 	data, err := r.h.Files.Read(r.call, path.Join(r.o.CacheDir, kept), maxKept)
-	if hal.Is(err, syscall.ENOENT) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !isNoFile(err) {
 		return err
 	}
 	s.keeping = data
 	c := content{secrets: map[string]hal.Secret{}}
+	isSpoilt := err != nil && !hal.Is(err, syscall.ENOENT)
 	for line := range bytes.Lines(data) {
-		if c.add(r.o.NodeName, &document{json: line}) != nil {
-			s.blind = true
-		}
+		isSpoilt = c.add(r.o.NodeName, &document{json: line}) != nil || isSpoilt
+	}
+	if isSpoilt || len(c.objects) < s.ledger.kept {
+		s.blind = true
+		r.spoilt(s, kept, err)
 	}
 	for _, o := range c.objects {
 		s.objects.set(o.id, o)

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"syscall"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -64,7 +63,9 @@ func (e entry) was() dirID {
 // ledgerLine is a line of the ledger.
 type ledgerLine struct {
 	// Blind: what an earlier run without a ledger knew is not known in full. Each line repeats it.
-	Blind bool             `json:"blind,omitempty"`
+	Blind bool `json:"blind,omitempty"`
+	// Kept is of how many objects what is kept tells at least. Each line repeats it.
+	Kept  int              `json:"kept,omitempty"`
 	Files map[string]entry `json:"files"`
 	// in a further line: files of lines before that do not count any more
 	Gone []string `json:"gone,omitempty"`
@@ -75,6 +76,7 @@ type book struct {
 	isThere bool // what is in lines may be believed
 	lines   layer[string, entry]
 	blind   bool
+	kept    int
 	// first is how long its first line is, size how long all is. size is 0 if nothing may be appended.
 	first, size int64
 	is          hal.Info // its file, as the last write left it; zero if nobody could look
@@ -97,7 +99,7 @@ func bookOf(data []byte) book {
 		case !isWhole:
 			return book{}
 		}
-		b.isThere, b.blind = true, l.Blind
+		b.isThere, b.blind, b.kept = true, l.Blind, l.Kept
 		maps.Copy(b.lines.base, l.Files)
 		for _, name := range l.Gone {
 			delete(b.lines.base, name)
@@ -142,18 +144,18 @@ func (r reader) unlists(f *finding) bool {
 	if !r.sweep(&f.state, false) {
 		return false
 	}
-	if err := r.h.Files.Sync(r.call, r.o.CacheDir); err != nil && !hal.Is(err, syscall.ENOENT) {
+	if err := r.h.Files.Sync(r.call, r.o.CacheDir); err != nil && !isNoFile(err) {
 		return false
 	}
 	if !f.state.ledger.isThere {
 		return true
 	}
 	err := r.h.Tree.Remove(r.call, path.Join(r.o.CacheDir, ledger))
-	if err == nil || hal.Is(err, syscall.ENOENT) {
+	if err == nil || isNoFile(err) {
 		f.state.ledger = noBook()
 		err = r.h.Files.Sync(r.call, r.o.CacheDir)
 	}
-	return err == nil || hal.Is(err, syscall.ENOENT)
+	return err == nil || isNoFile(err)
 }
 
 // entry is what the ledger is to have of a file, and whether it is to list it.
@@ -181,7 +183,8 @@ func (e entry) is(o entry) bool {
 
 // lists has the ledger tell of what counts now, if it does not yet.
 func (r reader) lists(f *finding) bool {
-	now, l := f.state.ledger, ledgerLine{Blind: f.state.blind, Files: map[string]entry{}}
+	now := f.state.ledger
+	l := ledgerLine{Blind: f.state.blind, Kept: len(f.state.kept), Files: map[string]entry{}}
 	for _, name := range f.state.due() {
 		this, isOurs := f.state.files.get(name)
 		line, isListed := this.entry()
@@ -192,7 +195,7 @@ func (r reader) lists(f *finding) bool {
 			l.Gone = append(l.Gone, name)
 		}
 	}
-	if now.isThere && len(l.Files)+len(l.Gone) == 0 && l.Blind == now.blind {
+	if now.isThere && len(l.Files)+len(l.Gone) == 0 && l.Blind == now.blind && l.Kept == now.kept {
 		f.state.ledger.isLate = false
 		return true
 	}
@@ -213,7 +216,7 @@ func (r reader) lists(f *finding) bool {
 	for _, name := range l.Gone {
 		now.lines.drop(name)
 	}
-	now.isThere, now.isLate, now.blind = true, false, l.Blind
+	now.isThere, now.isLate, now.blind, now.kept = true, false, l.Blind, l.Kept
 	f.state.ledger = now
 	return true
 }
@@ -243,7 +246,8 @@ func (r reader) writes(now *book, l ledgerLine) error {
 	for _, name := range l.Gone {
 		delete(all, name)
 	}
-	if line, err = json.Marshal(ledgerLine{Blind: l.Blind, Files: all}); err != nil {
+	l.Files, l.Gone = all, nil
+	if line, err = json.Marshal(l); err != nil {
 		return err
 	}
 	line = append(line, '\n')

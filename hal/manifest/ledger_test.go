@@ -186,3 +186,65 @@ func TestALedgerThatIsRemovedIsWrittenAnew(t *testing.T) {
 	require.Len(t, w.book().lines.base, 3)
 	require.Empty(t, w.troubles())
 }
+
+// What has the name of an own file and is none keeps no pod from being served. It is told until it is moved away, and
+// another filesystem over it is waited for.
+func TestAnOwnFileThatIsNoFileIsLost(t *testing.T) {
+	types := map[syscall.Errno]hal.FileType{
+		syscall.EISDIR: hal.TypeDirectory, syscall.ELOOP: hal.TypeSymlink, syscall.ENXIO: hal.TypeSocket,
+		syscall.EINVAL: hal.TypeFIFO,
+	}
+	for e, is := range types {
+		for _, name := range []string{ledger, kept} {
+			w := newWorld(t).put("a.yaml", pod("a")).start()
+			at := cache + "/" + name
+			w.names[at], w.fail["read "+at] = hal.Info{Type: is}, errno("read", at, e)
+			w.put("b.yaml", pod("b")).start().pass(5 * second)
+			told := slices.IndexFunc(w.raw, func(event hal.ClusterEvent) bool {
+				trouble, _ := event.(hal.Trouble)
+				return trouble.Where == at && strings.Contains(trouble.Problem, "a "+is.String()+" is in its place") &&
+					strings.Contains(trouble.Problem, "move it away (ls -la "+cache+")")
+			})
+			require.GreaterOrEqual(t, told, 0, "%s: %v", at, w.raw)
+			require.Contains(t, w.raw, hal.Synced{Source: Source}, at)
+			require.Contains(t, w.changes(), "+b/", at)
+			delete(w.fail, "read "+at)
+			w.loses(name).pass(2 * again)
+			require.Empty(t, w.troubles())
+		}
+	}
+	w := newWorld(t).put("a.yaml", pod("a")).start()
+	w.fail["read "+cache+"/"+ledger] = errno("read", cache+"/"+ledger, syscall.EXDEV)
+	require.Empty(t, w.start().changes())
+	require.Contains(t, w.troubles()[cache].Problem, "unmount it (findmnt -T "+cache+")")
+}
+
+// An own file that is empty, or says nothing that volnode has written, is told of and written again.
+func TestAnOwnFileThatIsDamagedIsTold(t *testing.T) {
+	for name, texts := range map[string][]string{ledger: {"", "junk", "{\n"}, kept: {"", "junk", "{\n"}} {
+		for _, text := range texts {
+			w := newWorld(t).put("a.yaml", pod("a")).put("b.yaml", pod("b")).start()
+			w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
+			w.data[cache+"/"+name] = text
+			w.start()
+			require.Contains(t, strings.Join(w.events, "\n"), cache+"/"+name+": cannot use", "%s %q", name, text)
+			w.rm("bad.yaml").pass(2 * again)
+			require.NotContains(t, w.troubles(), cache+"/"+name)
+		}
+	}
+}
+
+// What a bad manifest keeps is known by the ledger as well: if somebody has removed or emptied what tells of it, the
+// pods that are up wait for a person.
+func TestWhatWasKeptIsMissed(t *testing.T) {
+	for _, spoils := range []func(w *world){
+		func(w *world) { w.loses(kept) }, func(w *world) { w.data[cache+"/"+kept] = "" },
+	} {
+		w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", pod("b")).start()
+		w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
+		spoils(w)
+		w.recalls("u1").pass(2 * again)
+		require.NotContains(t, w.changes(), "synced")
+		require.Contains(t, w.troubles()[podsOnNode].Problem, "u1")
+	}
+}

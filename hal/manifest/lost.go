@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"path"
 	"slices"
-	"syscall"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -51,7 +50,7 @@ func (r *reader) look(isAll bool) {
 
 func (r reader) listsOurs() (map[string]bool, error) {
 	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
-	if err != nil && !hal.Is(err, syscall.ENOENT) {
+	if err != nil && !isNoFile(err) {
 		return nil, err
 	}
 	is := make(map[string]bool, len(entries))

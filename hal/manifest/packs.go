@@ -129,6 +129,9 @@ func isNoCopy(err error) bool {
 	return slices.ContainsFunc(none, func(n syscall.Errno) bool { return hal.Is(err, n) })
 }
 
+// isNoFile is isNoCopy for what volnode must know in full: below another filesystem its own file may lie.
+func isNoFile(err error) bool { return isNoCopy(err) && !hal.Is(err, syscall.EXDEV) }
+
 // spares returns the newest copy of each manifest that lies in a pack, for a start without a ledger.
 func (r reader) spares(entries []hal.Entry) (map[string]file, error) {
 	changed := map[string]int64{}

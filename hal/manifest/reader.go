@@ -58,7 +58,16 @@ type finding struct {
 
 // begin is what a reading has found before it looks at any manifest.
 func (r reader) begin() finding {
-	f := finding{state: r.before.begin(), isVague: r.isVague, retry: r.isVague}
+	f := finding{state: r.before.begin(), isVague: r.isVague, retry: r.isVague || len(r.before.odd) > 0}
+	f.troubles = slices.Clone(r.before.odd)
+	f.state.odd = slices.DeleteFunc(slices.Clone(r.before.odd), func(t hal.Trouble) bool {
+		want := hal.TypeFile
+		if t.Where == r.o.CacheDir {
+			want = hal.TypeDirectory
+		}
+		is, err := r.h.Tree.Stat(r.call, t.Where)
+		return err == nil && is.Type == want || hal.Is(err, syscall.ENOENT)
+	})
 	f.state.miss(r.lost)
 	return f
 }
@@ -73,8 +82,8 @@ func (r reader) read() finding {
 			f := finding{retry: true, whole: true}
 			f.trouble(hal.Trouble{
 				Where: r.o.CacheDir,
-				Problem: "cannot read the last good copies of manifests; volnode tries again, and no manifest counts " +
-					"until then: " + err.Error(),
+				Problem: "cannot read the last good copies of manifests; no manifest counts until then: " + err.Error() +
+					"; " + hal.DiskAdvice(r.o.CacheDir, err),
 			})
 			return f
 		}

@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"fmt"
+	"path"
 	"strings"
+	"syscall"
 
 	"github.com/volnode/volnode/hal"
 )
@@ -24,6 +26,29 @@ func (r reader) troubleOfPods(uids []string) hal.Trouble {
 			r.o.Dir + " (findmnt -T " + r.o.Dir + " shows what is mounted there), or run 'volnode sources --accept' " +
 			"to accept " + them + " as removed",
 	}
+}
+
+// spoilt remembers to tell of an own file that a start could not use: something else is in its place, or, without an
+// error, it is damaged.
+func (r reader) spoilt(s *state, name string, err error) {
+	what, next := "it is damaged", "volnode writes it anew; find out who damaged it"
+	switch {
+	case hal.Is(err, syscall.ENOENT):
+		what, next = "it was removed", "volnode writes it anew; find out who removed it"
+	case err != nil:
+		what, next = err.Error(), hal.DiskAdvice(r.o.CacheDir, err)
+	}
+	at, want := r.o.CacheDir, hal.TypeDirectory
+	is, statErr := r.h.Tree.Stat(r.call, at)
+	if statErr == nil && is.Type == want {
+		at, want = path.Join(at, name), hal.TypeFile
+		is, statErr = r.h.Tree.Stat(r.call, at)
+	}
+	if statErr == nil && is.Type != want {
+		what = "a " + is.Type.String() + " is in its place"
+	}
+	s.odd = append(s.odd, hal.Trouble{Where: at, Problem: "cannot use what the last run wrote down of the manifests: " + what +
+		"; volnode serves the good manifests, and tears down no pod whose manifest is bad or missing; " + next})
 }
 
 // noCopy is for a manifest whose good content is only in memory.

@@ -7,6 +7,19 @@ var sources = []Mutant{
 		"\t\tf.state.ledger.isLate = true\n", "",
 	},
 	{
+		"a ledger that is no file is waited for", "L1, the next run knows what this one served", "hal/manifest/cache.go",
+		"\tif err != nil && !isNoFile(err) {\n\t\treturn s, err\n\t}\n\tif err == nil {\n",
+		"\tif err != nil && !hal.Is(err, syscall.ENOENT) {\n\t\treturn s, err\n\t}\n\tif err == nil {\n",
+	},
+	{
+		"what was kept and is no file is waited for", "L1, the next run knows what this one kept", "hal/manifest/kept.go",
+		"\tif err != nil && !isNoFile(err) {\n", "\tif err != nil && !hal.Is(err, syscall.ENOENT) {\n",
+	},
+	{
+		"what was kept and is lost was never kept", "S1, the next run knows what this one kept", "hal/manifest/kept.go",
+		"if isSpoilt || len(c.objects) < s.ledger.kept {", "if isSpoilt {",
+	},
+	{
 		"synced is told before the pods", "S22, kubernetes#120150", "engine/objects.go",
 		"\tm.populateStale() // core must know what the pods want before it tears down anything\n", "",
 	},
