@@ -105,8 +105,8 @@ func (m *VolumeManager) Run(ctx context.Context) error {
 	return err
 }
 
-// NodeName is the node's name: from the identity file, once the node was read. Owner only.
-func (m *VolumeManager) NodeName() string { return m.cfg.NodeName }
+// Identity is whose root directory it is, once the node was read. Owner only.
+func (m *VolumeManager) Identity() identity.Identity { return m.identity }
 
 // LeftPods is the uids of the pods of which something may be left, once the node was read: the journal has a record of
 // it, or it lies on the disk, or would, where nobody could look. Where the name that nobody could look at does not say of

@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -223,6 +225,20 @@ func (t *story) accept() string {
 	return ""
 }
 
+// otherCopies puts the copies of manifests of another node in the place of this node's: one of a pod, and their ledger.
+func (t *story) otherCopies(node, pod string) string {
+	if !t.s.Files || t.w.AgentLives() {
+		return "only copies of manifests, while no agent lives; write: objects from files; kill it for a while first"
+	}
+	object, _ := t.pod(pod)
+	dir, name := rootDir+"/volnode/manifests", path.Base(t.r.fileOf(object))
+	t.removeTree(dir)
+	t.w.MakeDir(dir)
+	t.w.WriteFile(dir+"/"+name, manifestOf(object))
+	t.w.WriteFile(dir+"/.ledger.json", fmt.Appendf(nil, `{"owner":{"node":%q},"files":{%q:{"in":{}}}}`+"\n", node, name))
+	return ""
+}
+
 // swapActions are the statements about what comes into the place of the directory of manifests, or of the journal.
 func swapActions() []action {
 	return []action{
@@ -235,6 +251,9 @@ func swapActions() []action {
 		{"make the journal one of node NAME", func(t *story, a []string,
 		) string {
 			return t.otherJournal(ofNode(a[0]))
+		}},
+		{"put copies of manifests of node NAME with pod POD", func(t *story, a []string) string {
+			return t.otherCopies(a[0], a[1])
 		}},
 		{
 			"swap the manifests for an empty directory for TIME",

@@ -196,7 +196,11 @@ func (r *run) start(h hal.Host) {
 	}
 	if r.files {
 		r.source = manifest.New(h, manifest.Options{
-			Dir: manifestDir, CacheDir: rootDir + "/volnode/manifests", Node: func() string { return r.m.NodeName() },
+			Dir: manifestDir, CacheDir: rootDir + "/volnode/manifests",
+			Owner: func() manifest.Owner {
+				id := r.m.Identity()
+				return manifest.Owner{Node: id.Node, Machine: id.MachineID, Created: id.Created}
+			},
 			LeftPods: func() []string { return r.m.LeftPods() }, IsBare: func() bool { return r.m.IsBare() },
 		})
 		h.Cluster, r.missing = r.source, map[string]bool{}

@@ -128,10 +128,14 @@ func (d *daemon) assemble(traceFile string) (*linux.Host, error) {
 	// The manifests are read through the wrappers: what is done for them is seen and goes wrong like everything else.
 	d.manifests = manifest.New(h, manifest.Options{
 		Dir: c.ManifestDir, CacheDir: filepath.Join(c.RootDir, "volnode", "manifests"),
-		Node: func() string { return d.manager.NodeName() }, AcceptsAnyDirectory: c.MissingManifests == missingGone,
-		LeftPods: func() []string { return d.manager.LeftPods() },
-		IsBare:   func() bool { return d.manager.IsBare() },
-		Passed:   d.passed,
+		Owner: func() manifest.Owner {
+			id := d.manager.Identity()
+			return manifest.Owner{Node: id.Node, Machine: id.MachineID, Created: id.Created}
+		},
+		AcceptsAnyDirectory: c.MissingManifests == missingGone,
+		LeftPods:            func() []string { return d.manager.LeftPods() },
+		IsBare:              func() bool { return d.manager.IsBare() },
+		Passed:              d.passed,
 	})
 	d.names = newPodNames(d.manifests)
 	h.Cluster = d.names

@@ -20,26 +20,20 @@ const (
 // load reads what the last run knew. An error says that it may be readable later.
 func (r reader) load() (state, error) {
 	s := state{loaded: true, blind: true}.begin()
-	is := r.ledgerIs()
-	data, err := r.h.Files.Read(r.call, path.Join(r.o.CacheDir, ledger), maxLedger)
-	if err != nil && !isNoFile(err) {
+	if err := r.loadLedger(&s); err != nil {
 		return s, err
 	}
-	if err == nil {
-		s.ledger = bookOf(data)
-		s.ledger.is, s.ledger.sum = is, crc32.ChecksumIEEE(data)
-		s.ledger.lines = s.ledger.lines.begin()
-	}
-	if !s.ledger.isThere && !hal.Is(err, syscall.ENOENT) {
-		r.spoilt(&s, ledger, err)
-	}
-	if s.ledger.isThere { // else it is damaged, or this is the first run of a version with a ledger
-		s.blind = s.ledger.blind
+	if !s.ledger.owner.is(r.owner) && len(s.ledger.lines.base) > 0 {
+		if err := r.setAside(); err != nil {
+			return s, err
+		}
+		return r.load()
 	}
 	entries, err := r.h.Tree.List(r.call, r.o.CacheDir)
 	if err != nil && !isNoFile(err) {
 		return s, err
 	}
+	strays := map[string]file{}
 	for _, e := range entries {
 		line, isListed := s.ledger.lines.get(e.Name)
 		if !manifest(e.Name) || e.Type != hal.TypeFile || line.Pack != "" || !isListed && s.ledger.isThere {
@@ -49,7 +43,11 @@ func (r reader) load() (state, error) {
 		if err != nil {
 			return s, err
 		}
-		s.put(e.Name, f)
+		if s.ledger.isThere || r.mayBeOurs(f) {
+			s.put(e.Name, f)
+		} else {
+			strays[e.Name] = f
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.ledger.lines.base)) {
 		line := s.ledger.lines.of(name)
@@ -68,14 +66,37 @@ func (r reader) load() (state, error) {
 		if s.spares, err = r.spares(entries); err != nil {
 			return s, err
 		}
+		maps.Copy(s.spares, strays)
 	}
 	if err := r.loadKept(&s); err != nil {
 		return s, err
 	}
+	r.tellAside(&s)
 	s.blind = s.blind && !r.isBare
 	s.objects = s.objects.merge().begin() // what was kept is what was before
 	s.resolve(resolver{o: r.o, starts: true}, s.touched())
 	return s.merge(), nil
+}
+
+// loadLedger reads the ledger, and says whether what the last run knew is not known in full.
+func (r reader) loadLedger(s *state) error {
+	is := r.ledgerIs()
+	data, err := r.h.Files.Read(r.call, path.Join(r.o.CacheDir, ledger), maxLedger)
+	if err != nil && !isNoFile(err) {
+		return err
+	}
+	if err == nil {
+		s.ledger = bookOf(data)
+		s.ledger.is, s.ledger.sum = is, crc32.ChecksumIEEE(data)
+		s.ledger.lines = s.ledger.lines.begin()
+	}
+	switch {
+	case s.ledger.isThere: // else it is damaged, or this is the first run of a version with a ledger
+		s.blind = s.ledger.blind
+	case !hal.Is(err, syscall.ENOENT):
+		r.spoilt(s, ledger, err)
+	}
+	return nil
 }
 
 // recall makes a file of its copy and its line of the ledger. A copy that cannot be decoded, or that somebody has

@@ -62,6 +62,8 @@ func (e entry) was() dirID {
 
 // ledgerLine is a line of the ledger.
 type ledgerLine struct {
+	// Owner is in the first line alone.
+	Owner Owner `json:"owner,omitzero"`
 	// Blind: what an earlier run without a ledger knew is not known in full. Each line repeats it.
 	Blind bool `json:"blind,omitempty"`
 	// Kept is of how many objects what is kept tells at least. Each line repeats it.
@@ -74,6 +76,7 @@ type ledgerLine struct {
 // book is the ledger as it lies on the disk. It is not changed once it has been handed out.
 type book struct {
 	isThere bool // what is in lines may be believed
+	owner   Owner
 	lines   layer[string, entry]
 	blind   bool
 	kept    int
@@ -98,6 +101,9 @@ func bookOf(data []byte) book {
 			return b // it was torn
 		case !isWhole:
 			return book{}
+		}
+		if at == 0 {
+			b.owner = l.Owner
 		}
 		b.isThere, b.blind, b.kept = true, l.Blind, l.Kept
 		maps.Copy(b.lines.base, l.Files)
@@ -195,7 +201,8 @@ func (r reader) lists(f *finding) bool {
 			l.Gone = append(l.Gone, name)
 		}
 	}
-	if now.isThere && len(l.Files)+len(l.Gone) == 0 && l.Blind == now.blind && l.Kept == now.kept {
+	isSame := len(l.Files)+len(l.Gone) == 0 && l.Blind == now.blind && l.Kept == now.kept && now.owner == r.owner
+	if now.isThere && isSame {
 		f.state.ledger.isLate = false
 		return true
 	}
@@ -246,14 +253,14 @@ func (r reader) writes(now *book, l ledgerLine) error {
 	for _, name := range l.Gone {
 		delete(all, name)
 	}
-	l.Files, l.Gone = all, nil
+	l.Owner, l.Files, l.Gone = r.owner, all, nil
 	if line, err = json.Marshal(l); err != nil {
 		return err
 	}
 	line = append(line, '\n')
 	if err = r.keep(ledger, line); err == nil {
 		now.first, now.size, now.is = int64(len(line)), int64(len(line)), r.ledgerIs()
-		now.sum = crc32.ChecksumIEEE(line)
+		now.sum, now.owner = crc32.ChecksumIEEE(line), r.owner
 	}
 	return err
 }

@@ -56,8 +56,8 @@ type Options struct {
 	NodeName string
 	// AcceptsAnyDirectory: a file that is missing is removed, also if the directory is another one than before.
 	AcceptsAnyDirectory bool
-	// Node, when set, is asked for the node's name by Watch, in place of NodeName. On the owner.
-	Node func() string
+	// Owner, when set, is asked by Watch who the node is, in place of NodeName. On the owner.
+	Owner func() Owner
 	// LeftPods, when set, returns the uids of the pods of which an earlier run, or another agent, may have left something on
 	// the node, and the paths that nobody could look at yet and that may be any pod's. Watch asks it, and later readings do
 	// as long as it returns such paths. On the owner.
@@ -72,6 +72,19 @@ type Options struct {
 	gathers int // how many copies without a form are put together, for tests; as many as fill a pack if 0
 }
 
+// Owner is the node that a ledger, and all that lies beside it, is of.
+type Owner struct {
+	Node    string `json:"node"`
+	Machine string `json:"machine,omitempty"` // it has another one once a person has said so
+	Created string `json:"created,omitempty"` // when its root directory was made; another time once its identity was lost
+}
+
+// is reports whether o is the node, or is not known, as in ledgers of earlier versions.
+func (o Owner) is(node Owner) bool {
+	return o == Owner{} || node == Owner{} || o.Node == node.Node &&
+		(o.Machine == node.Machine && o.Machine != "" || o.Created == node.Created && o.Created != "")
+}
+
 // New makes the source. It touches nothing before Watch.
 func New(h hal.Host, o Options) *Cluster {
 	return &Cluster{h: h, o: o, known: map[id]object{}, troubles: map[string]hal.Trouble{}}
@@ -82,6 +95,7 @@ func New(h hal.Host, o Options) *Cluster {
 type Cluster struct {
 	h       hal.Host
 	o       Options
+	owner   Owner
 	deliver func(hal.ClusterEvent)
 
 	reading       bool     // a task is under way
@@ -117,8 +131,9 @@ type accepted struct {
 // Watch starts the stream.
 func (c *Cluster) Watch(f func(hal.ClusterEvent)) {
 	c.deliver = f
-	if c.o.Node != nil {
-		c.o.NodeName = c.o.Node()
+	if c.o.Owner != nil {
+		c.owner = c.o.Owner()
+		c.o.NodeName = c.owner.Node
 	}
 	c.isBare = c.o.IsBare != nil && c.o.IsBare()
 	if c.o.LeftPods != nil && !c.o.AcceptsAnyDirectory {
@@ -220,7 +235,7 @@ func (c *Cluster) reader() reader {
 	asked := c.asked
 	c.asked = c.state.ledger.is
 	return reader{
-		h: c.h, o: c.o, before: c.state, accepted: c.accepted, isBare: c.isBare, left: slices.Clone(c.left),
+		h: c.h, o: c.o, owner: c.owner, before: c.state, accepted: c.accepted, isBare: c.isBare, left: slices.Clone(c.left),
 		packs:   map[string]pack{},
 		changed: c.changed, ours: c.ours, isWhole: c.whole, isVague: c.isVague, asked: asked,
 	}

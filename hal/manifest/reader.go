@@ -30,6 +30,7 @@ func background() context.Context { return context.Background() }
 type reader struct {
 	h        hal.Host
 	o        Options
+	owner    Owner
 	call     hal.Call
 	before   state
 	accepted accepted

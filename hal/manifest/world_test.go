@@ -45,6 +45,7 @@ type world struct {
 	raw         []hal.ClusterEvent
 	// crashAt: the agent dies once it has removed this path, or renamed something to it.
 	crashAt string
+	owner   Owner
 	isBare  bool // nothing of an earlier run is on the node
 	gathers int  // how many copies without a form are put together
 	// deathIn: the agent dies before its so many-th write from now on.
@@ -81,7 +82,7 @@ func newWorld(t *testing.T) *world {
 		t: t, boot: "boot", born: 7, mount: 3, names: map[string]hal.Info{}, data: map[string]string{},
 		fail: map[string]error{}, during: map[string]func(){}, synced: map[string]bool{},
 	}
-	w.names[dir] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755}
+	w.names[dir], w.names[path.Dir(cache)] = hal.Info{Type: hal.TypeDirectory, Mode: 0o755}, hal.Info{Type: hal.TypeDirectory}
 	return w
 }
 
@@ -93,6 +94,9 @@ func (w *world) start() *world {
 		Dir: dir, CacheDir: cache, NodeName: "node1", IsBare: func() bool { return w.isBare },
 		gathers: w.gathers,
 	})
+	if w.owner != (Owner{}) {
+		w.cloud.(*Cluster).o.Owner = func() Owner { return w.owner }
+	}
 	w.cloud.Watch(w.take)
 	return w.pass(2 * time.Second)
 }
@@ -294,6 +298,15 @@ func (x tree) RemoveTree(hal.Call, string, int) (bool, error) {
 
 func (x tree) Rename(_ hal.Call, from, to string) error {
 	x.w.writes()
+	if x.w.names[from].Type == hal.TypeDirectory {
+		for _, at := range slices.Sorted(maps.Keys(x.w.names)) {
+			if rest, is := strings.CutPrefix(at, from+"/"); is {
+				x.w.give(to+"/"+rest, x.w.stands(at))
+				x.w.give(at, named{})
+			}
+		}
+		x.w.synced[from] = true
+	}
 	require.True(x.w.t, x.w.synced[from], "%s gets the name %s before it is durable", from, to)
 	x.w.renames(to, x.w.stands(from))
 	delete(x.w.names, from)

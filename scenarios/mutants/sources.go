@@ -8,8 +8,17 @@ var sources = []Mutant{
 	},
 	{
 		"a ledger that is no file is waited for", "L1, the next run knows what this one served", "hal/manifest/cache.go",
-		"\tif err != nil && !isNoFile(err) {\n\t\treturn s, err\n\t}\n\tif err == nil {\n",
-		"\tif err != nil && !hal.Is(err, syscall.ENOENT) {\n\t\treturn s, err\n\t}\n\tif err == nil {\n",
+		"\tif err != nil && !isNoFile(err) {\n\t\treturn err\n\t}\n\tif err == nil {\n",
+		"\tif err != nil && !hal.Is(err, syscall.ENOENT) {\n\t\treturn err\n\t}\n\tif err == nil {\n",
+	},
+	{
+		"a ledger is anybody's", "the next run knows what this one served", "hal/manifest/cache.go",
+		"\tif !s.ledger.owner.is(r.owner) && len(s.ledger.lines.base) > 0 {\n",
+		"\tif !s.ledger.owner.is(r.owner) && len(s.ledger.lines.base) < 0 {\n",
+	},
+	{
+		"a copy that no ledger lists starts its pod", "the next run knows what this one served", "hal/manifest/cache.go",
+		"\t\tif s.ledger.isThere || r.mayBeOurs(f) {\n", "\t\tif s.ledger.isThere || f.known {\n",
 	},
 	{
 		"what was kept and is no file is waited for", "L1, the next run knows what this one kept", "hal/manifest/kept.go",
