@@ -141,8 +141,7 @@ func (l *Log) append(h *hal.Host, c hal.Call, entries, before []Entry) error {
 		l.reserve(h, c)
 	}
 	err := l.write(h, c, lines.Bytes(), from)
-	isFull := hal.Is(err, syscall.ENOSPC) || hal.Is(err, syscall.EDQUOT)
-	if isFull && l.spare {
+	if err != nil && l.spare {
 		if err := h.Tree.Remove(c, spareOf(File(l.dir))); err != nil && !hal.Is(err, syscall.ENOENT) {
 			return err
 		}

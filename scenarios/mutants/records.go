@@ -3,10 +3,6 @@ package mutants
 // records is the journal: what core writes, and how it comes to the disk (laws 5).
 var records = []Mutant{
 	{
-		"any error takes the room that is kept for the log of deletions", "L2", "engine/deletions/deletions.go",
-		"if isFull && l.spare {", "if _ = isFull; err != nil && l.spare {",
-	},
-	{
 		"a ladder keeps room for what has a record", "L2, laws 5.5", "engine/core/lines.go",
 		"\t\tif !a.recorded {\n\t\t\tneed += a.size()\n\t\t}\n", "\t\tneed += a.size()\n",
 	},
