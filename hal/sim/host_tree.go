@@ -171,7 +171,7 @@ func (h hostTree) Stat(c hal.Call, path string) (hal.Info, error) {
 	}
 	info.Type, info.Inode, info.Mode, info.UID = n.kind, n.inode, n.mode, n.uid
 	info.Device, info.Born, info.Mount = n.sb.dev, n.born(), dir.m.id
-	info.Changed = int64(n.changed) / int64(tick) * int64(tick)
+	info.Changed = (int64(n.changed)/int64(tick) + 1) * int64(tick) // no clock shows 0, which is not known
 	if n.file != nil {
 		info.Size = n.file.size
 	}

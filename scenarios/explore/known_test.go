@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ func TestNothingNewIsPruned(t *testing.T) {
 	each := 7
 	if testing.Short() {
 		s, err = scenarios.Parse("small.txt", smallStory)
-		each = 3
+		each = 1
 	}
 	require.NoError(t, err)
 	// tell tells a combination, and returns what comes after calm; "" if it does not come so far.
@@ -60,7 +61,7 @@ func TestNothingNewIsPruned(t *testing.T) {
 	check := func(n *node) []*node {
 		told++
 		f := newFinder(s, n, n.deep == 2)
-		require.Contains(t, ends, tell(f), f.subject.String())
+		require.True(t, ends[tell(f)], f.subject.String())
 		return f.found
 	}
 	for i, n := range check(root) {
@@ -121,7 +122,7 @@ func TestEngineDoesNotAskForSpace(t *testing.T) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		require.NotContains(t, string(text), "ENOSPC", path)
+		require.False(t, bytes.Contains(text, []byte("ENOSPC")), path)
 		return err
 	}))
 }

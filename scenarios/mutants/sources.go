@@ -3,10 +3,6 @@ package mutants
 // sources is what comes from outside: objects of the cluster, drivers, and what the populator makes of them.
 var sources = []Mutant{
 	{
-		"a ledger that was not written is not late", "L11", "hal/manifest/cache.go",
-		"\t\tf.state.ledger.isLate = true\n", "",
-	},
-	{
 		"a ledger that is no file is waited for", "L1, the next run knows what this one served", "hal/manifest/cache.go",
 		"\tif err != nil && !isNoFile(err) {\n\t\treturn err\n\t}\n\tif err == nil {\n",
 		"\tif err != nil && !hal.Is(err, syscall.ENOENT) {\n\t\treturn err\n\t}\n\tif err == nil {\n",
