@@ -124,7 +124,7 @@ func (r reader) recall(name string, line entry) (file, error) {
 	good := fileOf(content, is)
 	good.form, good.isFormed = form, ok
 	good.in, good.was, good.lost, good.opaque, good.refused = line.In, line.was(), line.Stale, line.Bad, line.Refused
-	good.copied, good.pack, good.packSize, good.alone = true, line.Pack, len(r.packs[line.Pack].copies), line.Pack == ""
+	good.copied, good.pack, good.packSize, good.alone = true, line.Pack, r.packs[line.Pack].size(), line.Pack == ""
 	return good, nil
 }
 

@@ -115,6 +115,9 @@ func (s *state) index(name string, before, now file) {
 		}
 	}
 	if before.pack == now.pack {
+		if now.pack != "" && before.packSize != now.packSize { // somebody had changed it, and it is written again
+			s.packs.set(now.pack, packCount{s.packs.of(now.pack).living, now.packSize})
+		}
 		return
 	}
 	if before.pack != "" {

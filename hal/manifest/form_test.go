@@ -33,6 +33,20 @@ func (w *world) forms(change func(all map[string][]byte, name string)) *world {
 	return w
 }
 
+// named gives each pack the name of what is in it, as if it had been written so.
+func (w *world) named() *world {
+	_, packs := w.kept()
+	for _, in := range packs {
+		data, info := w.data[cache+"/"+in], w.names[cache+"/"+in]
+		delete(w.data, cache+"/"+in)
+		delete(w.names, cache+"/"+in)
+		is := packName(sha256.Sum256([]byte(data)))
+		w.data[cache+"/"+is], w.names[cache+"/"+is] = data, info
+		w.data[cache+"/"+ledger] = strings.ReplaceAll(w.data[cache+"/"+ledger], in, is)
+	}
+	return w
+}
+
 // lists is a text with all that a manifest may hold but for Secrets.
 const lists = "# of many\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, data: {on: " +
 	"yes}}\n- apiVersion: v1\n  kind: Pod\n" +
@@ -190,7 +204,7 @@ func TestAStartWithoutFormsComesToTheSame(t *testing.T) {
 					if delete(all, name); step%2 == 0 {
 						all[name] = make([]byte, 99)
 					}
-				}).start()
+				}).named().start()
 			}
 			at := fmt.Sprintf("seed %d, step %d", seed, step)
 			require.Equal(t, good.events, bad.events, at)
@@ -222,7 +236,7 @@ func TestAStartOfManyDecodesNoYAML(t *testing.T) {
 	formed, with := load()
 	require.Equal(t, 1000, formed)
 	w.gathers = 1 << 20 // they stay as they are
-	w.forms(func(all map[string][]byte, name string) { delete(all, name) })
+	w.forms(func(all map[string][]byte, name string) { delete(all, name) }).named()
 	formed, without := load()
 	require.Zero(t, formed)
 	require.Less(t, 2*with, without)

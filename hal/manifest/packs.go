@@ -33,7 +33,19 @@ const (
 )
 
 // pack is copies, and their forms, by the names of their manifests.
-type pack struct{ copies, forms map[string][]byte }
+type pack struct {
+	copies, forms map[string][]byte
+	isSpoilt      bool // somebody has changed it
+}
+
+// size is how many copies were written into a pack. One that somebody has changed counts as one of which most is of the
+// past: what is still good in it moves out, see scattered.
+func (p pack) size() int {
+	if p.isSpoilt {
+		return 3 * packCopies
+	}
+	return len(p.copies)
+}
 
 // copy reads the last good copy of a manifest, which lies in a pack, or by itself if in is "".
 func (r reader) copy(name, in string) ([]byte, error) {
@@ -64,7 +76,7 @@ func (r reader) pack(in string) (pack, error) {
 	}
 	p := packOf(data)
 	if in != packName(sha256.Sum256(data)) {
-		p.forms = nil // somebody has changed it: the ledger tells which copies are good, and nothing tells of forms
+		p.forms, p.isSpoilt = nil, true // the ledger tells which copies are good, and nothing tells of forms
 	}
 	r.packs[in] = p
 	return p, nil
@@ -73,7 +85,7 @@ func (r reader) pack(in string) (pack, error) {
 // packOf is the JSON of a pack, read in steps: most of a start's reading was json's. What is spelt in another way than
 // it is written is left to that.
 func packOf(data []byte) pack {
-	p := pack{map[string][]byte{}, map[string][]byte{}}
+	p := pack{copies: map[string][]byte{}, forms: map[string][]byte{}}
 	rest, isPack := bytes.CutPrefix(data, []byte("{"))
 	for isPack {
 		var name, text []byte
@@ -91,7 +103,7 @@ func packOf(data []byte) pack {
 		rest, isPack = bytes.CutPrefix(rest, []byte(","))
 	}
 	var all map[string][]byte
-	if p = (pack{map[string][]byte{}, map[string][]byte{}}); json.Unmarshal(data, &all) != nil {
+	if p = (pack{copies: map[string][]byte{}, forms: map[string][]byte{}}); json.Unmarshal(data, &all) != nil {
 		return p
 	}
 	for name, text := range all { // the order does not matter
@@ -237,7 +249,7 @@ func (r reader) scattered(s *state) map[string][]byte {
 			continue
 		}
 		text, err := r.copy(name, f.pack)
-		if err == nil && (!f.isBare() || sha256.Sum256(text) == f.sum) {
+		if err == nil && sha256.Sum256(text) == f.sum {
 			texts[name] = text
 		}
 	}

@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -126,6 +128,29 @@ func TestCopiesThatSomebodyChangesAreWrittenAgain(t *testing.T) {
 		w.tells(name)
 		w.pass(5 * second)
 		require.NotContains(t, w.data[at], "xxx", name)
+	}
+}
+
+// What somebody changed in a pack while volnode was away does not stay: the copies that are good move out, also that of a
+// bad manifest.
+func TestAPackIsChangedWhileNobodyLooks(t *testing.T) {
+	for _, many := range []int{5, 40} {
+		w := newWorld(t).many(many).start()
+		_, packs := w.kept()
+		at := cache + "/" + packs[0]
+		name := base64.StdEncoding.EncodeToString([]byte(pod("pod-3")))
+		require.Contains(t, w.data[at], name)
+		w.data[at] = strings.Replace(w.data[at], name, strings.ToLower(name), 1)
+		w.put("pod-1.yaml", "kind: [").start().pass(5 * second)
+		w.changes()
+		for _, name := range w.ours(packed) {
+			require.Equal(t, packName(sha256.Sum256([]byte(w.data[cache+"/"+name]))), name)
+		}
+		before := w.written
+		w.put("new.yaml", pod("new")).pass(5 * second)
+		require.LessOrEqual(t, w.written, before+2*2, "the new one and the ledger, each written and renamed")
+		require.Contains(t, w.start().pass(5*second).changes(), "+pod-1/")
+		require.Len(t, w.troubles(), 1)
 	}
 }
 

@@ -271,6 +271,10 @@ var sources = []Mutant{
 		"\t\tif line.Pack != \"\" {\n", "\t\tif line.Pack == packed {\n",
 	},
 	{
+		"a pack that a start finds damaged stays", "S30", "hal/manifest/packs.go",
+		"\tif p.isSpoilt {\n", "\tif false {\n",
+	},
+	{
 		"a pack goes while copies lie in it", "S1, the next run knows what this one served", "hal/manifest/packs.go",
 		" && !s.packs.has(e.Name) {", " && e.Name != packed {",
 	},
