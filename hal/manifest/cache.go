@@ -73,6 +73,7 @@ func (r reader) load() (state, error) {
 	}
 	r.tellAside(&s)
 	s.blind = s.blind && !r.isBare
+	s.outdate()
 	s.objects = s.objects.merge().begin() // what was kept is what was before
 	s.resolve(resolver{o: r.o, starts: true}, s.touched())
 	return s.merge(), nil

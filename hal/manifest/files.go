@@ -258,10 +258,14 @@ func (s state) missing() (names []string) {
 
 // is is what is known of a file that is there.
 func (s state) is(name string) file {
-	if f, isKnown := s.files.get(name); isKnown {
-		return f
+	f, isKnown := s.files.get(name)
+	switch {
+	case !isKnown:
+		return s.spares[name]
+	case f.isGone:
+		f.isGone, f.problem = false, ""
 	}
-	return s.spares[name]
+	return f
 }
 
 // hasPod reports whether a pod is served.

@@ -43,6 +43,23 @@ func (r reader) loadKept(s *state) error {
 	return nil
 }
 
+// outdate takes objects out of copies that are older than what counted: what was kept has their name, or their uid, and
+// has counted. Their manifests tell what counts now.
+func (s *state) outdate() {
+	for _, o := range s.kept {
+		for _, key := range []id{byName(o.id), byUID(o.id)} {
+			for _, name := range s.holders.of(key) {
+				if f := s.files.of(name); f.lost {
+					f.objects = slices.DeleteFunc(slices.Clone(f.objects), func(other object) bool {
+						return other.id != o.id && (byName(other.id) == key || byUID(other.id) == key)
+					})
+					s.put(name, f)
+				}
+			}
+		}
+	}
+}
+
 // keptUntil is what is kept until the copies and the ledger tell of it: what was kept so far, what is now, and, if
 // several files change, what they held: while some of their copies are old and some are new, an object that moved or
 // changed its name may be in none of them.
@@ -105,4 +122,36 @@ func (r reader) keepsKept(f *finding, objects []object) bool {
 	}
 	f.state.keeping = data.Bytes()
 	return true
+}
+
+// holdsBack decides about files that are gone and of whose objects an earlier run knew more: what they held may have
+// been moved to a file that is bad. So they are not forgotten while there is one, and nothing is torn down. It reports
+// whether that is so.
+func (r reader) holdsBack(f *finding) bool {
+	isAnyBad := false
+	var gone []string
+	for _, name := range f.state.restlessly() {
+		switch this := f.state.files.of(name); {
+		case this.isGone:
+			gone = append(gone, name)
+		case this.problem != "" && (this.isOpaque() || len(this.texts) > 0):
+			isAnyBad = true
+		}
+	}
+	for _, name := range gone {
+		this := f.state.files.of(name)
+		this.problem = ""
+		switch { // what it held, as far as that is known, is in no file any more
+		case isAnyBad:
+			this.problem = "is gone, and volnode does not know all that it held: a manifest that is bad may hold that now"
+			fallthrough
+		case f.unconfirmed:
+			this.known, this.objects, this.secrets = false, nil, nil
+			f.state.put(name, this)
+		default:
+			f.state.forget(name)
+			f.state.seen.drop(name)
+		}
+	}
+	return (isAnyBad || f.unconfirmed) && len(gone) > 0
 }

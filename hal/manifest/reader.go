@@ -177,7 +177,7 @@ func (r reader) passes(f *finding, name string) bool {
 
 // count puts the files together, and keeps what counts now for the next run.
 func (r reader) count(f *finding, texts map[string][]byte) {
-	isUnknown := false
+	isUnknown := r.holdsBack(f)
 	restless := f.state.restlessly()
 	for _, name := range restless {
 		this := f.state.files.of(name)
@@ -487,6 +487,11 @@ func (r reader) absent(f *finding, name string) {
 		f.state.put(name, before)
 		f.state.seen.set(name, sum{})
 		f.unconfirmed = true
+		return
+	}
+	if before.isGone = before.lost && !accepted; before.isGone {
+		f.state.put(name, before)
+		f.state.seen.set(name, sum{})
 		return
 	}
 	f.state.forget(name)

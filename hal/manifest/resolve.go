@@ -210,7 +210,7 @@ func (r *resolver) reserve(key id, where string) {
 // keep keeps what was served so far and is in no file any more, where it is not known to be gone.
 func (r *resolver) keep(before map[id]object) {
 	for _, name := range r.state.restlessly() {
-		if f := r.state.files.of(name); f.opaque || len(f.texts) > 0 || f.problem != "" {
+		if f := r.state.files.of(name); !f.isGone && (f.opaque || len(f.texts) > 0 || f.problem != "") {
 			r.bad = append(r.bad, name)
 		}
 	}

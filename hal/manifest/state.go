@@ -46,6 +46,7 @@ type file struct {
 	alone   bool     // one lies by itself
 	missing bool     // it is not in the directory, which is another one than before
 	going   bool     // it is not there, and is gone if the next reading agrees
+	isGone  bool     // it is gone; it was lost, and what it held may be in a file that is bad
 	changes int      // how many readings in a row have found another content
 
 	packSize int    // how many copies were written into that pack

@@ -61,6 +61,8 @@ func (r reader) troubleOf(name string, this file) hal.Trouble {
 	case this.missing && this.known && !this.copied:
 		t.Problem += noCopy
 	case this.missing:
+	case this.isGone:
+		t.Problem += "; volnode tears down nothing; correct or remove the bad manifests"
 	case this.problem == "":
 		t.Problem = this.warning
 	case this.known:

@@ -271,6 +271,14 @@ var sources = []Mutant{
 		"\t\tif line.Pack != \"\" {\n", "\t\tif line.Pack == packed {\n",
 	},
 	{
+		"what a lost manifest held is gone with it", "S22, S1", "hal/manifest/reader.go",
+		"before.isGone = before.lost && !accepted;", "before.isGone = false;",
+	},
+	{
+		"an older copy takes the names of what is kept", "S22", "hal/manifest/cache.go",
+		"\ts.outdate()\n", "",
+	},
+	{
 		"a pack that a start finds damaged stays", "S30", "hal/manifest/packs.go",
 		"\tif p.isSpoilt {\n", "\tif false {\n",
 	},

@@ -1,0 +1,61 @@
+package manifest
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/hal"
+)
+
+// Somebody moves a pod to a file that is bad while volnode is away, which has lost its copy, or has written none. It is
+// not gone, and nothing else that it held is.
+func TestWhatIsMovedToABadFileIsNotGoneThoughItsCopyIs(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		w := newWorld(t).put("a.yaml", pod("a")).put("c.yaml", pod("c")).start()
+		delete(w.names, cache+"/a.yaml")
+		w.rm("a.yaml").put("b.yaml", "kind: [\n"+pod("a")).start().pass(5 * second)
+		if again {
+			w.start().pass(5 * second)
+		}
+		require.NotContains(t, w.raw, hal.Synced{Source: Source})
+		require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "is gone, and volnode does not know all that it held")
+		w.put("b.yaml", pod("a")).pass(5 * second)
+		require.Contains(t, w.raw, hal.Synced{Source: Source})
+		require.Contains(t, w.changes(), "+a/")
+		require.Empty(t, w.troubles())
+		w.start()
+		require.NotContains(t, strings.Join(w.events, "\n"), "removed")
+		require.Empty(t, w.troubles())
+	}
+}
+
+// A file of which volnode has no copy is gone, and no manifest is bad: its pod goes.
+func TestWhatIsGoneWithoutACopyGoes(t *testing.T) {
+	w := newWorld(t).put("a.yaml", pod("a")).put("c.yaml", pod("c")).start()
+	delete(w.names, cache+"/a.yaml")
+	w.rm("a.yaml").start()
+	require.Contains(t, w.raw, hal.Synced{Source: Source})
+	require.Empty(t, w.troubles())
+	require.NotContains(t, bookOf([]byte(w.data[cache+"/"+ledger])).lines.base, "a.yaml")
+}
+
+// Objects come again with other uids, and their copies can't be written, but what is kept can: a start serves what
+// counted last, and not what the older copies have.
+func TestAnOlderCopyTakesNoNameFromWhatCountedLast(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("ant", "u1")).put("b.yaml", claim("u2")).start()
+	w.fail["write "+cache+"/"+next] = errno("write", cache, syscall.ENOSPC)
+	w.put("a.yaml", owned("ant", "u3")).put("b.yaml", claim("u4")).pass(5 * second)
+	require.Contains(t, w.changes(), "+ant/u3")
+	w.fail, w.crashAt = map[string]error{}, cache+"/"+ledger
+	require.Panics(t, func() { w.pass(30 * second) })
+	w.crashAt = ""
+	is := w.start().pass(30 * second).changes()
+	require.NotContains(t, strings.Join(w.events, "\n"), "removed")
+	require.Contains(t, is, "+ant/u3")
+	require.Contains(t, is, "+c/u4")
+	require.NotContains(t, is, "/u1")
+	require.NotContains(t, is, "/u2")
+}
