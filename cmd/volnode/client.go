@@ -95,6 +95,8 @@ func query(pairs ...string) url.Values {
 const (
 	// shortAsk bounds a question that is answered at once.
 	shortAsk = 10 * time.Second
+	// lateAnswer is how long after the end of a patience an answer may still come.
+	lateAnswer = time.Second
 	// askAgain is how soon a daemon that did not answer is asked again.
 	askAgain = 100 * time.Millisecond
 )

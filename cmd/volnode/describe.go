@@ -37,7 +37,7 @@ func describeCommand(c *client) *cobra.Command {
 				return err
 			}
 		}
-		ctx, cancel := interruptible()
+		ctx, cancel := interruptible(*patience)
 		defer cancel()
 		var a describeAnswer
 		if err := c.askShort(ctx, "/v1/describe", query("kind", args[0], "name", args[1]), *patience, &a); err != nil {

@@ -118,7 +118,12 @@ func wordsAre(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// interruptible is the context of a command that asks the daemon.
-func interruptible() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+// interruptible is the context of a command that asks the daemon. A patience bounds all that the command asks.
+func interruptible(patience time.Duration) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	if patience <= 0 {
+		return ctx, stop
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience+lateAnswer)
+	return ctx, func() { cancel(); stop() }
 }

@@ -27,7 +27,7 @@ func planCommand(c *client) *cobra.Command {
 				return err
 			}
 		}
-		ctx, cancel := interruptible()
+		ctx, cancel := interruptible(*patience)
 		defer cancel()
 		var steps []planStep
 		if err := c.askShort(ctx, "/v1/plan", nil, *patience, &steps); err != nil {

@@ -51,7 +51,7 @@ func sourcesCommand(c *client) *cobra.Command {
 				return err
 			}
 		}
-		ctx, cancel := interruptible()
+		ctx, cancel := interruptible(0)
 		defer cancel()
 		method, path := http.MethodGet, "/v1/sources"
 		if accept {

@@ -47,7 +47,7 @@ func statusCommand(c *client) *cobra.Command {
 				return err
 			}
 		}
-		ctx, cancel := interruptible()
+		ctx, cancel := interruptible(*patience)
 		defer cancel()
 		var s statusAnswer
 		starting := fail(exitTemporary, "the daemon is starting")

@@ -39,7 +39,7 @@ func waitCommand(c *client) *cobra.Command {
 		if timeout < 0 || timeout > maxWait {
 			return fail(exitUsage, "--timeout %s is not between 0s and %s", timeout, maxWait)
 		}
-		ctx, cancel := interruptible()
+		ctx, cancel := interruptible(timeout)
 		defer cancel()
 		var a waitAnswer
 		err = insist(ctx, timeout, func(left time.Duration) error {

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,6 +42,22 @@ func TestAWaitOfNoTimeLooks(t *testing.T) {
 	r.must("wait", "pod/demo/web", "--for=gone")
 	r.must("wait", "pod/demo/web", "--for=gone", "--timeout=0s")
 	r.must("wait", "all", "--for=gone", "--timeout=0s")
+}
+
+// A time-out bounds a command also if the daemon takes the question and says nothing.
+func TestATimeOutBoundsACommand(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	require.NoError(t, r.daemon.cmd.Process.Signal(syscall.SIGSTOP))
+	for _, args := range [][]string{
+		{"wait", "pod/demo/web"}, {"status"}, {"plan"}, {"describe", "pod", "demo/web"},
+	} {
+		begun := time.Now()
+		is := r.ask(append(args, "--timeout=500ms")...)
+		require.Equal(t, exitUnreachable, is.status, args)
+		require.Contains(t, is.errOut, "the daemon at "+r.socket()+" does not answer", args)
+		require.Less(t, time.Since(begun), shortAsk/2, args)
+	}
 }
 
 // If a person asks for an object that is not there, describe says how such objects are named, and which there are.
