@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal/manifest"
 )
 
 // A wait whose time is over at once looks all the same, and what it says of the pod is true.
@@ -58,6 +59,41 @@ func TestATimeOutBoundsACommand(t *testing.T) {
 		require.Contains(t, is.errOut, "the daemon at "+r.socket()+" does not answer", args)
 		require.Less(t, time.Since(begun), shortAsk/2, args)
 	}
+}
+
+// A directory that nobody knows is of one pod, so only who asks for that pod waits for it. If the journal is lost, it
+// may be of any pod whose manifest gave a uid.
+func TestAStrayDirectoryIsNobodyElse(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	r.must("wait", "all", "--for=gone")
+	r.stop(syscall.SIGTERM)
+	const given = "0d7a5d5e-6a0c-4b0e-9a39-0c1d1f6d2a11"
+	own := string(manifest.PodUID("test-node", "demo", "lost"))
+	for _, uid := range []string{given, own} {
+		dir := filepath.Join(r.root(), "pods", uid, "volumes/kubernetes.io~empty-dir/scratch")
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "data"), []byte("x"), 0o600))
+	}
+	r.start()
+	r.apply("web.yaml", memoryPod)
+	r.must("wait", "pod/demo/web")
+	r.remove("web.yaml")
+	r.must("wait", "pod/demo/web", "--for=gone")
+	r.must("wait", "pod/demo/never", "--for=gone", "--timeout=0s")
+	for _, target := range []string{"pod/demo/lost", "all"} {
+		require.Equal(t, exitNotReady, r.ask("wait", target, "--for=gone", "--timeout=0s").status, target)
+	}
+	require.Contains(t, r.ask("wait", "pod/demo/lost", "--for=gone", "--timeout=0s").errOut, own)
+
+	r.stop(syscall.SIGTERM)
+	require.NoError(t, os.RemoveAll(filepath.Join(r.root(), "volnode/journal")))
+	r.start()
+	r.until("all sources synced")
+	none := r.ask("wait", "pod/demo/never", "--for=gone", "--timeout=0s")
+	require.Equal(t, exitNotReady, none.status)
+	require.Contains(t, none.errOut, given)
+	require.NotContains(t, none.errOut, own)
 }
 
 // If a person asks for an object that is not there, describe says how such objects are named, and which there are.

@@ -11,6 +11,7 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/deletions"
 	"github.com/volnode/volnode/engine/plugin/kinds"
+	"github.com/volnode/volnode/hal/manifest"
 )
 
 // wait blocks until what is asked for holds, or ctx is over: then the answer says what is missing. It looks at least
@@ -67,8 +68,7 @@ func (d *daemon) waitReady(ctx context.Context, name string) error {
 	}
 }
 
-// waitGone waits until nothing is left of any pod that has or had the name. A pod without a record has no name: any of
-// those may be it.
+// waitGone waits until nothing is left of any pod that has, had or may have had the name.
 func (d *daemon) waitGone(ctx context.Context, name string) error {
 	if err := d.names.untilSynced(ctx); err != nil {
 		return err
@@ -129,11 +129,21 @@ func (d *daemon) candidates(name string, s engine.Status) []core.PodUID {
 	n, _ := d.names.lookup(name)
 	var uids []core.PodUID
 	for _, p := range s.Pods {
-		if p.UID == n.uid || slices.Contains(n.left, p.UID) || p.Name == "" || p.Namespace+"/"+p.Name == name {
+		isIt := p.UID == n.uid || slices.Contains(n.left, p.UID) || p.Namespace+"/"+p.Name == name
+		if isIt || p.Name == "" && mayBe(p.UID, name, s) {
 			uids = append(uids, p.UID)
 		}
 	}
 	return uids
+}
+
+// mayBe reports whether a pod of which only its directories tell may have had a name. volnode has a record with the name
+// of each pod that it has served. So if no record was lost, somebody else has made the directories; then only a uid that
+// is made of the name tells of it.
+func mayBe(uid core.PodUID, name string, s engine.Status) bool {
+	namespace, pod, _ := strings.Cut(name, "/")
+	isMade := string(uid) == string(manifest.PodUID(s.Node, namespace, pod))
+	return isMade || len(s.Journal.Damage) > 0 && !manifest.IsMadeUID(string(uid))
 }
 
 // unmet composes the answer of a wait whose time is over. Of the troubles it tells those that concern what is waited

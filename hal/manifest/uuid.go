@@ -8,6 +8,9 @@ import (
 // uuidSpace is the namespace of the uids that are made here: a random UUID, fixed for ever.
 var uuidSpace = [16]byte{0x9e, 0x1a, 0x4b, 0x72, 0x3c, 0x5d, 0x4f, 0x08, 0xa6, 0x77, 0x20, 0xd1, 0xb8, 0x43, 0xee, 0x95}
 
+// IsMadeUID reports whether a uid is of the version of those that are made here: it is of one name alone.
+func IsMadeUID(uid string) bool { return len(uid) == 36 && uid[14] == '5' }
+
 // uuid5 is the UUID of version 5 of name in uuidSpace.
 func uuid5(name string) string {
 	sum := sha1.Sum(append(uuidSpace[:], name...)) //nolint:gosec // see above
