@@ -145,6 +145,7 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 		*wait = backoff{}
 		return
 	}
+	wait.why = res.Reason
 	if res.Blocked {
 		wait.hold(c.now, r.Key, in.Verb)
 		return

@@ -143,6 +143,9 @@ func (c *Core) viewOf(r *rung) View {
 	if v.Desired != wanted.String() {
 		v.Attempts = r.down.attempts
 	}
+	if v.Reason == "" && v.IsBackoff && v.Desired == wanted.String() {
+		v.Reason = r.up.why // a setup that was undone since
+	}
 	v.IsGone, v.Open = r.isGone(), c.openText(r)
 	v.Why, v.On = c.whyOf(r)
 	switch r.next.why {

@@ -81,6 +81,10 @@ var faces = []Mutant{
 		"if p.wanted || slices", "if p.wanted || len(p.rungs) == 0 || slices",
 	},
 	{
+		"an undo that is done drops the reason of its setup", "who waits is told for what", "engine/core/view.go",
+		"v.Reason = r.up.why //", "v.Reason = \"\" //",
+	},
+	{
 		"a driver that is away is connected", "S24, L15", "engine/snapshot.go",
 		"row.NodeID, row.LastAnswer = true, d.isConnected,", "row.NodeID, row.LastAnswer = true, !d.isConnected,",
 	},
