@@ -214,8 +214,8 @@ func (t *tree) stat(path string) (hal.Info, error) {
 	if err != nil {
 		return hal.Info{}, err
 	}
-	if rest == "." {
-		fd, err := openHome(dir)
+	if rest == "." { // it may be anything by now
+		fd, err := openat2(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_NOFOLLOW, 0, withoutLinks)
 		if err != nil {
 			return hal.Info{}, err
 		}

@@ -227,28 +227,6 @@ func (r reader) unnamed(f *finding) (uids []string) {
 	return uids
 }
 
-// stands says which directory is there. A problem concerns the directory itself: then its content is not known.
-func (r reader) stands() (here dirID, problem string) {
-	info, err := r.h.Tree.Stat(r.call, r.o.Dir)
-	switch {
-	case hal.Is(err, syscall.ENOENT):
-		return here, "the directory is missing; create it, empty if no pod is wanted"
-	case err != nil:
-		return here, err.Error()
-	case info.Type != hal.TypeDirectory:
-		return here, "is a " + info.Type.String() + ", not a directory"
-	}
-	is, bad := dirOf(info, r.h.Runtime.BootID()), insecure(info, r.o.Dir)
-	switch was := r.before.in; {
-	case bad == "":
-		return is, ""
-	case was != (dirID{}) && !was.is(is):
-		return here, "is another directory than before: another filesystem may be mounted over it, see 'findmnt -T " +
-			r.o.Dir + "'; volnode reads no manifest in it, and volumes stay up. If this directory is right: it " + bad
-	}
-	return here, bad
-}
-
 // list names the manifests and what is passed over, sorted, and says which directory holds them.
 func (r reader) list() (names, passed []string, here dirID, problem string) {
 	if here, problem = r.stands(); problem != "" {
@@ -256,7 +234,7 @@ func (r reader) list() (names, passed []string, here dirID, problem string) {
 	}
 	entries, err := r.h.Tree.List(r.call, r.o.Dir)
 	if err != nil {
-		return nil, nil, dirID{}, err.Error()
+		return nil, nil, dirID{}, err.Error() + staysUp + "; it tries again"
 	}
 	if info, err := r.h.Tree.Stat(r.call, r.o.Dir); err != nil || !here.is(dirOf(info, here.Boot)) {
 		return nil, nil, here, "was replaced while volnode read it; volnode reads it again"

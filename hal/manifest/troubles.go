@@ -122,3 +122,32 @@ func some(names []string) string {
 	}
 	return strings.Join(names, ", ") + more
 }
+
+// staysUp is what a directory that can't be read means.
+const staysUp = "; volnode reads no manifest there, and volumes stay up"
+
+// stands says which directory is there. A problem concerns the directory itself: then its content is not known.
+func (r reader) stands() (here dirID, problem string) {
+	info, err := r.h.Tree.Stat(r.call, r.o.Dir)
+	switch {
+	case hal.Is(err, syscall.ENOENT):
+		return here, "the directory is missing; create it, empty if no pod is wanted"
+	case hal.Is(err, syscall.ELOOP) || hal.Is(err, syscall.ENOTDIR):
+		return here, "a directory above it is a link, or is no directory" + staysUp + ". Put the directory back " +
+			"('namei -l " + r.o.Dir + "' shows what is there)"
+	case err != nil:
+		return here, err.Error() + staysUp + "; it tries again"
+	case info.Type != hal.TypeDirectory:
+		return here, "is a " + info.Type.String() + ", not a directory" + staysUp + ". Move it away and put the directory " +
+			"of manifests back; no link may lead to it"
+	}
+	is, bad := dirOf(info, r.h.Runtime.BootID()), insecure(info, r.o.Dir)
+	switch was := r.before.in; {
+	case bad == "":
+		return is, ""
+	case was != (dirID{}) && !was.is(is):
+		return here, "is another directory than before: another filesystem may be mounted over it, see 'findmnt -T " +
+			r.o.Dir + "'; volnode reads no manifest in it, and volumes stay up. If this directory is right: it " + bad
+	}
+	return here, bad
+}
