@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"syscall"
@@ -12,6 +13,7 @@ import (
 	"github.com/volnode/volnode/engine/deletions"
 	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/engine/journal"
+	"github.com/volnode/volnode/engine/plugin"
 	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
@@ -47,6 +49,9 @@ func (m *VolumeManager) start() {
 	isPatient, known := m.listings >= patience, m.identity
 	m.h.Runtime.Go(func() {
 		n, err := m.read(isPatient, known)
+		if misplaced := m.misplaced(err); misplaced != nil {
+			err = misplaced
+		}
 		m.h.Runtime.Post(func() {
 			if m.stopping {
 				return
@@ -168,6 +173,26 @@ func (m *VolumeManager) makeDirs(c hal.Call) (hasRun bool, err error) {
 	}
 	// Also if all were there: the agent may have died before it synced the names.
 	return hasRun, m.h.Files.Sync(c, m.cfg.RootDir)
+}
+
+// misplaced says which directory of the layout is none, if a start has failed because of that; nil if it has not. It
+// runs as a task.
+func (m *VolumeManager) misplaced(err error) error {
+	_, isRefused := errors.AsType[*Refusal](err)
+	if !isRefused && !hal.Is(err, syscall.ENOTDIR) && !hal.Is(err, syscall.ELOOP) {
+		return nil
+	}
+	csi := plugin.CSIDir(m.cfg.RootDir)
+	dirs := []string{identity.Dir(m.cfg.RootDir), m.journalDir()}
+	for _, dir := range append(append(dirs, m.dirs()...), path.Dir(csi), csi) {
+		info, err := m.h.Tree.Stat(hal.Call{}, dir)
+		if err == nil && !info.MountPoint && info.Type != hal.TypeDirectory {
+			return fmt.Errorf("%s is a %s, not a directory; volnode waits, and volumes stay as they are. Move it away, and "+
+				"put the directory back: volnode looks again. To keep it on another disk, use a bind mount in place of a link",
+				dir, info.Type)
+		}
+	}
+	return nil
 }
 
 // goneJournal tells that a node has lost its journal. A start makes the directory of pods after the journal, so a node

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,4 +36,37 @@ func TestWhatIsNoManifestDirectoryIsTold(t *testing.T) {
 	require.NoError(t, os.Rename(at+".away", at))
 	r.eventually(func() bool { return strings.Contains(r.must("sources"), "all manifests are in order") })
 	r.must("wait", "pod/demo/web")
+}
+
+// What stands in the place of a directory of the root directory is told, with what to do.
+func TestWhatIsNoDirectoryOfTheRootIsTold(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	r.apply("web.yaml", memoryPod)
+	r.must("wait", "pod/demo/web")
+	r.remove("web.yaml")
+	r.must("wait", "all", "--for=gone")
+	r.stop(syscall.SIGTERM)
+	for _, name := range []string{
+		"volnode", "volnode/journal", "pods", "plugins", "plugins/kubernetes.io", "plugins/kubernetes.io/csi",
+	} {
+		at := filepath.Join(r.root(), name)
+		require.NoError(t, os.MkdirAll(at, 0o750))
+		require.NoError(t, os.Rename(at, at+".away"))
+		for what, put := range map[string]func() error{
+			"file":    func() error { return os.WriteFile(at, nil, 0o600) },
+			"symlink": func() error { return os.Symlink(at+".away", at) },
+		} {
+			require.NoError(t, put())
+			r.start()
+			want := at + " is a " + what + ", not a directory; volnode waits, and volumes stay as they are"
+			r.until(want)
+			require.Contains(t, r.must("status"), want)
+			require.NoError(t, os.Remove(at))
+			r.stop(syscall.SIGTERM)
+		}
+		require.NoError(t, os.Rename(at+".away", at))
+	}
+	r.start()
+	r.must("wait", "all", "--for=gone")
 }

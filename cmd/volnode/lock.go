@@ -26,7 +26,7 @@ func lockRoot(rootDir string) (*rootLock, error) {
 	// Up to version 0.9 the lock was on this file.
 	err := l.take(rootDir, filepath.Join(rootDir, "volnode", "volnode.lock"), unix.O_RDWR|unix.O_NONBLOCK)
 	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ELOOP) && !errors.Is(err, unix.EISDIR) &&
-		!errors.Is(err, unix.ENXIO) {
+		!errors.Is(err, unix.ENXIO) && !errors.Is(err, unix.ENOTDIR) {
 		l.release()
 		return nil, err
 	}

@@ -106,7 +106,11 @@ func section(w io.Writer, headers bool, show func()) {
 
 func headline(s engine.Status) string {
 	if s.Starting {
-		return s.Node + "  starting: volnode has not read the node yet; the state of its volumes is not known" + troubleText(s)
+		text := s.Node + "  starting: volnode has not read the node yet; the state of its volumes is not known"
+		if s.Journal.Why != "" {
+			text += "; " + printable(s.Journal.Why)
+		}
+		return text + troubleText(s)
 	}
 	text := fmt.Sprintf("%s  %s  %s  %s  %s in the journal", s.Node, plural(len(s.Pods), "pod"), count(s).summary(),
 		driversText(s.Drivers),

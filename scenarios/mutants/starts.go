@@ -84,4 +84,12 @@ var starts = []Mutant{
 		"what a publish alone names is not recorded before that goes", "L1, laws 5.1", "engine/core/lines.go",
 		"if b.recorded || !b.foundOnDisk || !b.Intent {", "if b.recorded || b.foundOnDisk || !b.Intent {",
 	},
+	{
+		"a start does not say which directory is none", "who waits is told for what", "engine/start.go",
+		"if misplaced := m.misplaced(err); misplaced != nil {", "if misplaced := m.misplaced(nil); misplaced != nil {",
+	},
+	{
+		"a file in the place of the pods is an empty directory", "laws 5.4", "engine/plugin/kinds/scan.go",
+		"pods, err := s.top(", "pods, err := s.list(",
+	},
 }

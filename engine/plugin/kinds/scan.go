@@ -74,14 +74,14 @@ func (f File) isHidden() bool { return f.Problem != "" && !f.Missing }
 // isPatient that, too, is the entry's trouble: it has lasted.
 func Scan(h *hal.Host, c hal.Call, root string, isPatient bool) (Listing, error) {
 	s := &scanner{h: h, c: c, root: root, isPatient: isPatient}
-	pods, err := s.list(plugin.PodsDir(root))
+	pods, err := s.top(plugin.PodsDir(root))
 	if err != nil {
 		return Listing{}, err
 	}
 	for _, pod := range s.directories(plugin.PodsDir(root), pods) {
 		s.pod(pod)
 	}
-	drivers, err := s.list(plugin.CSIDir(root))
+	drivers, err := s.top(plugin.CSIDir(root))
 	if err != nil {
 		return Listing{}, err
 	}
@@ -119,10 +119,19 @@ type scanner struct {
 	err       error // the first that fails the scan
 }
 
+// top is the entries of a directory that the layout has; none if it is missing.
+func (s *scanner) top(dir string) ([]hal.Entry, error) {
+	entries, err := s.h.Tree.List(s.c, dir)
+	if err != nil && !hal.Is(err, syscall.ENOENT) {
+		return nil, err
+	}
+	return entries, nil
+}
+
 // list is the entries of a directory; none if it is missing, or if the name is not a directory's.
 func (s *scanner) list(dir string) ([]hal.Entry, error) {
-	entries, err := s.h.Tree.List(s.c, dir)
-	if hal.Is(err, syscall.ENOENT) || hal.Is(err, syscall.ENOTDIR) {
+	entries, err := s.top(dir)
+	if hal.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
 	return entries, err
