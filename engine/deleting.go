@@ -40,7 +40,7 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 			a.told, a.again, a.waiting = append(a.told, e), append(a.again, op.Key), append(a.waiting, op.Key)
 			continue
 		}
-		doomed, does := kinds.Deletes(op.Kind, op.Params, m.objects.named[op.Pod])
+		doomed, does := kinds.Deletes(op.Kind, op.Params, m.objects.named[op.Pod] != "")
 		if !does {
 			continue
 		}
@@ -48,10 +48,7 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 			Time: m.h.Machine.Date(), UID: string(op.Pod), Volume: doomed.Volume, Path: doomed.Path,
 			Cause: m.causeOf(op.Pod, doomed),
 		}
-		e.Namespace, e.Name = kinds.PodOf(op.Params)
-		if entry := m.objects.pods[op.Pod]; entry != nil {
-			e.Namespace, e.Name = entry.pod.Namespace, entry.pod.Name
-		}
+		e.Namespace, e.Name = m.podName(op.Pod, op.Params)
 		a.entries, a.keys, a.waiting = append(a.entries, e), append(a.keys, op.Key), append(a.waiting, op.Key)
 	}
 	return a
@@ -61,7 +58,7 @@ func (m *VolumeManager) causeOf(pod core.PodUID, doomed kinds.Doomed) string {
 	switch {
 	case m.objects.pods[pod] != nil:
 		return "the pod dropped the volume, or changed it, or its setup failed"
-	case m.objects.named[pod]:
+	case m.objects.named[pod] != "":
 		return "the pod was removed from its source"
 	case doomed.IfEmpty:
 		return "no source names the pod and no record names the directory: volnode deletes it only if it is empty"

@@ -19,7 +19,7 @@ import (
 // objects is what the cluster's stream has said, and for each pod what came of it.
 type objects struct {
 	pods        map[core.PodUID]*podEntry
-	named       map[core.PodUID]bool // the pods that a source has named in this life, those that are gone included
+	named       map[core.PodUID]string // what sources have named pods last in this life, those that are gone included
 	volumes     map[string]*corev1.PersistentVolume
 	claims      map[string]*corev1.PersistentVolumeClaim // by namespace/name
 	drivers     map[string]*storagev1.CSIDriver
@@ -50,7 +50,7 @@ type podEntry struct {
 }
 
 func (o *objects) init() {
-	o.named = map[core.PodUID]bool{}
+	o.named = map[core.PodUID]string{}
 	o.pods, o.volumes = map[core.PodUID]*podEntry{}, map[string]*corev1.PersistentVolume{}
 	o.claims, o.drivers = map[string]*corev1.PersistentVolumeClaim{}, map[string]*storagev1.CSIDriver{}
 	o.users, o.trouble = map[populator.Ref][]core.PodUID{}, map[string]hal.Trouble{}
@@ -132,10 +132,10 @@ func (o *objects) putPod(m *VolumeManager, uid core.PodUID, pod *corev1.Pod) {
 	entry := o.pods[uid]
 	if entry == nil {
 		entry = &podEntry{}
-		o.pods[uid], o.named[uid] = entry, true
+		o.pods[uid] = entry
 	}
 	if entry.pod != pod {
-		entry.pod = pod
+		entry.pod, o.named[uid] = pod, pod.Namespace+"/"+pod.Name
 		m.ears.expect(csiplugin.SecretsOfPod(pod))
 		o.mark(m, uid)
 	}

@@ -116,19 +116,21 @@ func (m *VolumeManager) naming(v core.View, text string) string {
 	if !ok || on.Pod == "" || on.Pod == v.Pod {
 		return text
 	}
-	namespace, name := m.podName(on)
+	namespace, name := m.podName(on.Pod, on.Made)
 	if name == "" {
 		return text
 	}
 	return strings.Replace(text, string(v.On), fmt.Sprintf("%s of pod %s/%s", v.On, namespace, name), 1)
 }
 
-// podName returns the name of the pod of a rung, "" if it is not known.
-func (m *VolumeManager) podName(v core.View) (namespace, name string) {
-	if entry := m.objects.pods[v.Pod]; entry != nil {
-		return entry.pod.Namespace, entry.pod.Name
+// podName returns the name of the pod of a rung that was made with some parameters, "" if it is not known. A pod may
+// have been renamed since.
+func (m *VolumeManager) podName(uid core.PodUID, made []core.Param) (namespace, name string) {
+	if is := m.objects.named[uid]; is != "" {
+		namespace, name, _ = strings.Cut(is, "/")
+		return namespace, name
 	}
-	return kinds.PodOf(v.Made)
+	return kinds.PodOf(made)
 }
 
 // isBusy reports whether something did not go because it is in use, as the kernel and drivers say that.
@@ -195,7 +197,7 @@ func (m *VolumeManager) podStatus(p core.PodView, look func(hal.Key) (RungStatus
 	for _, key := range p.Rungs {
 		if s.Name == "" {
 			v, _ := m.core.Rung(key)
-			s.Namespace, s.Name = kinds.PodOf(v.Made)
+			s.Namespace, s.Name = m.podName(p.UID, v.Made)
 		}
 	}
 	for _, n := range m.volumeNames(p.UID, p.Rungs) {

@@ -120,8 +120,11 @@ func (r *run) misstated(e *deletions.Entry) {
 	}
 	until := from.Add(time.Second)
 	var isNamed, mayBeNamed, wasNamed, mayHaveGone bool // by the beginning of that second, or may be by its end
+	isName := true                                      // it is that of the last version before that second, or of one that came in it
 	for _, n := range r.news["pod "+e.UID] {
 		if n.from < until {
+			is := hal.IdentityOf(n.object)
+			isName = is.Namespace == e.Namespace && is.Name == e.Name || isName && n.from >= from
 			mayBeNamed = mayBeNamed || n.until == 0 || n.until >= from
 			mayHaveGone = mayHaveGone || n.isGone && n.until < until
 		}
@@ -131,6 +134,8 @@ func (r *run) misstated(e *deletions.Entry) {
 		}
 	}
 	switch {
+	case !isName:
+		wrong("the pod has another name than " + e.Namespace + "/" + e.Name)
 	case strings.HasPrefix(e.Cause, causeIsNamed):
 		if !mayBeNamed {
 			wrong("no source names the pod")

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -18,18 +19,20 @@ func TestCauseOfADeletionIsTrue(t *testing.T) {
 		added, removed time.Duration // when the agent is told; 0 is never
 		second         string
 		cause          string
+		name           string // "" is the pod's
 		isTrue         bool
 	}{
-		"of a pod that was removed":              {time.Second, 10 * time.Second, "00:00:10Z", causeWasNamed, true},
-		"of a pod that is removed later":         {time.Second, 10 * time.Second, "00:00:09Z", causeWasNamed, false},
-		"of a pod that is there":                 {time.Second, 0, "00:00:30Z", causeWasNamed, false},
-		"of a pod that nobody has named":         {0, 0, "00:00:30Z", unnamed, true},
-		"of a pod that is named later":           {10 * time.Second, 0, "00:00:09Z", unnamed, true},
-		"of a pod that was named":                {time.Second, 10 * time.Second, "00:00:30Z", unnamed, false},
-		"of a pod that never was, as removed":    {0, 0, "00:00:30Z", causeWasNamed, false},
-		"of a volume of a pod that is there":     {time.Second, 0, "00:00:30Z", causeIsNamed, true},
-		"of a volume of a pod that is not there": {time.Second, 10 * time.Second, "00:00:30Z", causeIsNamed, false},
-		"without a time":                         {time.Second, 10 * time.Second, "", causeWasNamed, false},
+		"of a pod that was removed":              {time.Second, 10 * time.Second, "00:00:10Z", causeWasNamed, "", true},
+		"of a pod that is removed later":         {time.Second, 10 * time.Second, "00:00:09Z", causeWasNamed, "", false},
+		"of a pod that is there":                 {time.Second, 0, "00:00:30Z", causeWasNamed, "", false},
+		"of a pod that nobody has named":         {0, 0, "00:00:30Z", unnamed, "", true},
+		"of a pod that is named later":           {10 * time.Second, 0, "00:00:09Z", unnamed, "", true},
+		"of a pod that was named":                {time.Second, 10 * time.Second, "00:00:30Z", unnamed, "", false},
+		"of a pod that never was, as removed":    {0, 0, "00:00:30Z", causeWasNamed, "", false},
+		"of a volume of a pod that is there":     {time.Second, 0, "00:00:30Z", causeIsNamed, "", true},
+		"of a volume of a pod that is not there": {time.Second, 10 * time.Second, "00:00:30Z", causeIsNamed, "", false},
+		"under another name":                     {time.Second, 10 * time.Second, "00:00:10Z", causeWasNamed, "old", false},
+		"without a time":                         {time.Second, 10 * time.Second, "", causeWasNamed, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
@@ -46,7 +49,7 @@ func TestCauseOfADeletionIsTrue(t *testing.T) {
 			}
 			r.misstated(&deletions.Entry{
 				Time: "2030-01-01T" + c.second, UID: "u", Volume: "scratch", Path: scratchPath,
-				Cause: c.cause,
+				Cause: c.cause, Namespace: is.Namespace, Name: cmp.Or(c.name, is.Name),
 			})
 			require.Equal(t, c.isTrue, r.violation == nil, "%v", r.violation)
 		})

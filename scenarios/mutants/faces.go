@@ -81,6 +81,10 @@ var faces = []Mutant{
 		"if p.wanted || slices", "if p.wanted || len(p.rungs) == 0 || slices",
 	},
 	{
+		"a pod that was renamed is deleted under its old name", "S31, what is in the log stays there", "engine/snapshot.go",
+		"if is := m.objects.named[uid]; is != \"\" {", "if is := m.objects.named[uid]; is == \"\" {",
+	},
+	{
 		"an undo that is done drops the reason of its setup", "who waits is told for what", "engine/core/view.go",
 		"v.Reason = r.up.why //", "v.Reason = \"\" //",
 	},
