@@ -41,11 +41,15 @@ func actions() []action {
 		{"spoil journal", func(t *story, _ []string) string { return t.spoilJournal() }},
 		{"cut journal", func(t *story, _ []string) string { t.r.wounds("", isCut, 500, 1); return "" }},
 		{"overwrite journal", func(t *story, _ []string) string { t.r.wounds("", isOverwritten, 500, 600); return "" }},
-		{"overwrite log of deletions", func(t *story, _ []string) string { t.r.wounds("deletions.log", isOverwritten, 900, 600); return "" }},
+		{"overwrite log of deletions", func(t *story, _ []string) string {
+			t.r.wounds("deletions.log", isOverwritten, 900, 600)
+			return ""
+		}},
 		{"overwrite ledger of manifests", func(t *story, _ []string) string {
 			t.r.wounds("manifests/.ledger.json", isOverwritten, 500, 99)
 			return ""
 		}},
+		{"overwrite pack of manifests", func(t *story, _ []string) string { return t.overwritePack() }},
 		{"overwrite identity", func(t *story, _ []string) string { t.r.wounds("identity", isOverwritten, 500, 99); return "" }},
 		{"cut journal and make it as long again", func(t *story, _ []string) string { t.r.wounds("", isRegrown, 500, 1); return "" }},
 		{"rename host to NAME", func(t *story, a []string) string { t.r.host = a[0]; return "" }},

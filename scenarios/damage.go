@@ -104,6 +104,17 @@ func (r *run) wounds(name string, how wound, point, length int64) {
 	r.awaitsTelling(r.w.Life(), noticing, file, r.keepsDamage(file))
 }
 
+// overwritePack is somebody who writes over the copies of manifests that lie together.
+func (t *story) overwritePack() string {
+	for _, name := range t.w.Entries(rootDir + "/volnode/manifests") {
+		if strings.HasPrefix(name, ".pack-") {
+			t.r.wounds("manifests/"+name, isOverwritten, 950, 7) // what it says can still be read
+			return ""
+		}
+	}
+	return "no copies of manifests lie together; write: objects from files; and apply more than four of them at once"
+}
+
 // awaitsTelling judges a life that runs beside damage, once it has had the time to notice it.
 func (r *run) awaitsTelling(life uint32, after time.Duration, file string, isLeft func() bool) {
 	r.w.After(after, "somebody looks whether the damage was noticed", func() {
