@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -52,10 +53,12 @@ func (d heardDrivers) PluginSockets(dir string, f func(hal.SocketEvent)) {
 }
 
 func (d heardDrivers) Connect(c hal.Call, name, endpoint string, events hal.PeerEvents) (hal.Peer, error) {
-	g, lost := &d.r.registrars, events.Lost
+	g, lost, driver := &d.r.registrars, events.Lost, hal.DriverOf(name)
 	g.meets[endpoint] = d.r.w.Now()
+	// Each meeting has its own words.
+	maps.DeleteFunc(g.told, func(socket string, _ *words) bool { return d.r.driverOfSocket(socket) == driver })
 	events.Lost = func() {
-		g.changesDriver(hal.DriverOf(name), d.r.w.Now())
+		g.changesDriver(driver, d.r.w.Now())
 		lost()
 	}
 	return d.Drivers.Connect(c, name, endpoint, events)

@@ -42,7 +42,7 @@ type registrars struct {
 	answered map[string]hal.Instant // by driver: when a registrar said that it is its
 	meets    map[string]hal.Instant // by endpoint: when the last attempt to connect to it began
 	notices  map[string]int         // by registration socket: the notices of it that the agent has not asked on
-	told     map[string]*words      // by registration socket: since its notice
+	told     map[string]*words      // by registration socket: since its notice, or a meeting
 }
 
 func newRegistrars() registrars {
