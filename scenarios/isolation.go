@@ -160,13 +160,13 @@ func (r *run) isFree(p *pod) bool {
 	}
 	isHurt := false // a call of a rung that it needs has met a fault, be it that nothing was ever made of the rung
 	r.core.Beliefs(func(b core.Belief) {
-		isHurt = isHurt || r.faulty[b.Key] && (b.Pod == p.uid || b.Pod == "" &&
+		isHurt = isHurt || (r.faulty[b.Key] || r.isBlindTo(&b)) && (b.Pod == p.uid || b.Pod == "" &&
 			slices.ContainsFunc(p.uses, func(u use) bool {
 				return u.driver != "" && u.driver+"^"+u.volume == b.Volume
 			}))
 	})
 	return !isHurt && !slices.ContainsFunc(p.uses, r.hasInTheWay) && !slices.ContainsFunc(r.list, func(at *place) bool {
-		return (r.faulty[at.key] || at.isTouched || r.isKeptUp(at) || r.isBlindTo(at)) &&
+		return (r.faulty[at.key] || at.isTouched || r.isKeptUp(at)) &&
 			slices.ContainsFunc(p.uses, func(u use) bool { return u.driver == at.driver && u.volume == at.volume })
 	})
 }
@@ -192,12 +192,10 @@ func (r *run) isKeptUp(at *place) bool {
 }
 
 // isBlindTo: a stage is to go, as when it is made again, and a start could not look at a stray among the directories of
-// pods: one that no record tells of may have the volume there.
-func (r *run) isBlindTo(at *place) bool {
-	b, known := r.core.Belief(at.key)
-	why, _ := r.core.Prospect(at.key)
-	isToGo := known && !at.isPublish && !b.IsGone && (b.State != core.Present || why.Change == core.OnChangeRebuild ||
-		why.MustUndo)
+// pods: one that no record tells of may have the volume there. An intent is enough, be it that nothing came of it.
+func (r *run) isBlindTo(b *core.Belief) bool {
+	why, _ := r.core.Prospect(b.Key)
+	isToGo := b.Pod == "" && !b.IsGone && (b.State != core.Present || why.Change == core.OnChangeRebuild || why.MustUndo)
 	return isToGo && slices.ContainsFunc(r.root.strays, func(stray string) bool {
 		_, is := r.w.Exists(stray)
 		return is && (r.root.left[stray] || r.root.left[stray+"/volumes"])
