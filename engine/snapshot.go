@@ -185,6 +185,8 @@ func condition(v core.View, now hal.Instant) Condition {
 		return Degraded // it was edited, and can't be what is wanted by now
 	case v.SetUpOpen != 0 || v.TearDownOpen != 0:
 		return Uncertain
+	case v.IsHeldBack:
+		return Degraded // its containers may still have what it was
 	}
 	return Waiting
 }

@@ -303,7 +303,7 @@ func (c *Core) lose(r *rung, reason string, reconfirmable bool) {
 	}
 	r.state, r.reconfirmable = Unknown, reconfirmable
 	p := r.own()
-	p.reason = reason
+	p.reason, p.lost = reason, reason
 	p.up, p.down, r.blocked = backoff{}, backoff{}, false
 	c.markAround(r)
 	for _, a := range c.above[r.Key] {
@@ -362,6 +362,10 @@ func (c *Core) observed(e Observed) {
 		return
 	}
 	r.saw(e.Fingerprint)
+	if IsBare(e.Fingerprint) && !IsBare(r.fingerprint) {
+		c.fall(r, "it was unmounted, and not by volnode")
+		return
+	}
 	c.fall(r, fmt.Sprintf("found %s in place of %s", orNothing(e.Fingerprint), orNothing(r.fingerprint)))
 }
 

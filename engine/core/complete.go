@@ -183,6 +183,7 @@ func (c *Core) inspectEnded(r *rung, res Result) {
 	}
 	switch {
 	case r.state == Unknown && r.reconfirmable && res.Fingerprint == r.fingerprint:
+		r.endsLoss()
 		r.state, r.denied, r.left, r.mayBeUsed = Present, false, false, r.Pod != ""
 		r.clearBackoff(SetUp)
 		c.writeRecord(r)
@@ -223,6 +224,7 @@ func (c *Core) setUpEnded(r *rung, in *flight, res Result) {
 	case hal.Done:
 		changed := r.state != Present || r.fingerprint != res.Fingerprint
 		c.rises(r)
+		r.endsLoss()
 		r.state, r.reconfirmable, r.noResidue, r.mustUndo, r.denied, r.left = Present, true, false, false, false, false
 		r.failed = false
 		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint
@@ -266,6 +268,7 @@ func (c *Core) tearDownEnded(r *rung, in *flight, res Result) {
 	r.left = r.left || res.Outcome != hal.NotDone
 	switch res.Outcome {
 	case hal.Done:
+		r.endsLoss()
 		r.state, r.reconfirmable, r.mustUndo, r.failed = Absent, false, false, false
 		r.noResidue = in.quiet
 		r.mayBeUsed = false

@@ -13,6 +13,7 @@ type plight struct {
 
 	seen      string      // what was at the path before the first intent, "" for nothing. Valid if rung.inspected.
 	reason    string      // why the last operation was not Done, or why the rung was lost; for people
+	lost      string      // why the rung was lost, while it is Unknown since; for people
 	short     string      // what is missing while it is up, "" for nothing; for people
 	refreshBy hal.Instant // when its setup must be repeated; 0 is never
 	// refused: a refresh with other parameters was not Done since the last Done. The rung may then differ from made, so
@@ -49,15 +50,22 @@ func (c *Core) disown(r *rung) {
 }
 
 func (p *plight) isOver() bool {
-	return p.seen == "" && p.reason == "" && p.short == "" && p.refreshBy == 0 && !p.refused && len(p.calls) == 0 &&
-		p.child == "" && (p.answered == nil || *p.answered == [2]answered{}) && p.up == (backoff{}) && p.down == (backoff{}) &&
-		p.falls == (backoff{}) &&
+	return p.seen == "" && p.reason == "" && p.lost == "" && p.short == "" && p.refreshBy == 0 && !p.refused &&
+		len(p.calls) == 0 && p.child == "" && (p.answered == nil || *p.answered == [2]answered{}) &&
+		p.up == (backoff{}) && p.down == (backoff{}) && p.falls == (backoff{}) &&
 		len(p.droppedBelow)+len(p.vacates)+len(p.rivals) == 0
 }
 
 func (r *rung) setReason(reason string) {
 	if r.reason != reason {
 		r.own().reason = reason
+	}
+}
+
+// endsLoss notes that r is not lost any more.
+func (r *rung) endsLoss() {
+	if r.lost != "" {
+		r.own().lost = ""
 	}
 }
 

@@ -40,6 +40,7 @@ type View struct {
 	IsBackoff    bool        // what it waits for is its next attempt
 	Until        hal.Instant
 	IsRebuild    bool   // it must be made again
+	IsHeldBack   bool   // it must be made again, once no container runs on it
 	IsProvided   bool   // up, as wanted
 	IsGone       bool   // nothing of it is left, and no call may bring it back
 	Open         string // what call may still act on it, "" if none
@@ -137,7 +138,7 @@ func (c *Core) viewOf(r *rung) View {
 		IsBlocked: r.blocked || r.next.why == whyPlaceUsed || r.next.why == whyPlaceHeld,
 		Child:     r.child, SetUpOpen: r.bound(SetUp), TearDownOpen: r.bound(TearDown), Recorded: r.recorded,
 		Until: r.next.until, IsWaiting: r.next.until > c.now,
-		IsBackoff: r.next.why == whyBackoff, IsRebuild: c.change(r) == OnChangeRebuild,
+		IsBackoff: r.next.why == whyBackoff, IsRebuild: c.change(r) == OnChangeRebuild, IsHeldBack: r.isHeldBack(),
 		Attempts: max(r.up.attempts, r.down.attempts),
 	}
 	if v.Desired != wanted.String() {
@@ -145,6 +146,9 @@ func (c *Core) viewOf(r *rung) View {
 	}
 	if v.Reason == "" && v.IsBackoff && v.Desired == wanted.String() {
 		v.Reason = r.up.why // a setup that was undone since
+	}
+	if r.state == Unknown && r.lost != "" && r.next.why == whyRebuildHeld {
+		v.Reason = r.lost // what was tried since is not tried again
 	}
 	v.IsGone, v.Open = r.isGone(), c.openText(r)
 	v.Why, v.On = c.whyOf(r)

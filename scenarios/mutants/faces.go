@@ -85,6 +85,14 @@ var faces = []Mutant{
 		"if is := m.objects.named[uid]; is != \"\" {", "if is := m.objects.named[uid]; is == \"\" {",
 	},
 	{
+		"a volume that waits for the end of its containers only waits", "who waits is told for what", "engine/snapshot.go",
+		"case v.IsHeldBack:\n\t\treturn Degraded", "case v.IsHeldBack:\n\t\treturn Waiting",
+	},
+	{
+		"what is not tried again is the reason", "who waits is told for what", "engine/core/view.go",
+		"v.Reason = r.lost //", "v.Reason = r.reason //",
+	},
+	{
 		"an undo that is done drops the reason of its setup", "who waits is told for what", "engine/core/view.go",
 		"v.Reason = r.up.why //", "v.Reason = \"\" //",
 	},
