@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/volnode/volnode/engine"
@@ -174,6 +175,9 @@ func (i *interview) contradicts() string {
 	for _, k := range s.Rungs {
 		if is := i.attached[k.Volume]; k.Volume != "" && !is && k.Actual != "Absent" {
 			return fmt.Sprintf("volume %s is not attached, and %s is %s", k.Volume, k.Key, k.Actual)
+		}
+		if k.State == engine.Waiting && k.Attempts > 0 && k.Why == "" && strings.HasPrefix(k.Next, "volnode tries again") {
+			return fmt.Sprintf("%s is tried again after %d attempts, and the status does not say why", k.Key, k.Attempts)
 		}
 	}
 	isGone := true

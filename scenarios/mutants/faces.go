@@ -93,6 +93,12 @@ var faces = []Mutant{
 		"v.Reason = r.lost //", "v.Reason = r.reason //",
 	},
 	{
+		"the reason of what ends in doubt is dropped", "S35, who waits is told for what", "engine/core/complete.go",
+		"\tif res.Outcome != hal.Done {\n\t\tc.setBack(",
+		"\tif res.Outcome == hal.Unknown && !res.Fenced {\n\t\tres.Reason = \"\"\n\t\tr.setReason(\"\")\n\t}\n" +
+			"\tif res.Outcome != hal.Done {\n\t\tc.setBack(",
+	},
+	{
 		"an undo that is done drops the reason of its setup", "who waits is told for what", "engine/core/view.go",
 		"v.Reason = r.up.why //", "v.Reason = \"\" //",
 	},
