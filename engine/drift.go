@@ -163,8 +163,8 @@ func (m *VolumeManager) readsAgain() {
 	}
 }
 
-// differing returns the rungs that are up, were a mount and are not that mount any more, and the emptyDirs on which
-// something was mounted. What a mount above hides is as it was.
+// differing returns the rungs that are up, were a mount and are not that mount any more, and those without one on which
+// something was mounted that matters. What a mount above hides is as it was.
 func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, since uint64) []core.Observed {
 	var events []core.Observed
 	m.core.EachPresent(paths, since, func(key hal.Key, made []core.Param, fingerprint string) {
@@ -174,8 +174,7 @@ func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, si
 			return
 		}
 		mount, ok := tops[at]
-		if !strings.HasPrefix(fingerprint, "mount ") &&
-			(!ok || !strings.HasPrefix(string(key), string(emptydir.Kind)+"/")) {
+		if !strings.HasPrefix(fingerprint, "mount ") && (!ok || !m.mindsMount(key)) {
 			return
 		}
 		if ok && mount.Is(fingerprint) {
@@ -188,6 +187,13 @@ func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, si
 		events = append(events, core.Observed{Key: key, Fingerprint: found, Since: since})
 	})
 	return events
+}
+
+// mindsMount reports whether a mount matters at the place of a rung that is up without one: over an emptyDir, or if a
+// call of ours may have brought it. Once that can't be any more, a start would take it for another's.
+func (m *VolumeManager) mindsMount(key hal.Key) bool {
+	b, _ := m.core.Belief(key)
+	return strings.HasPrefix(string(key), string(emptydir.Kind)+"/") || b.SetUpOpen != 0
 }
 
 // appeared returns the rungs that were down, and at or below whose place something is mounted now: an effect of a call

@@ -3,6 +3,10 @@ package mutants
 // fences is calls without a known end, and helpers that outlive the agent (laws 4).
 var fences = []Mutant{
 	{
+		"what a late call mounts where nothing was is not looked at", "L6, laws 4", "engine/drift.go",
+		" || b.SetUpOpen != 0\n", " || b.SetUpOpen < 0\n",
+	},
+	{
 		"what no record tells of is gone at once", "S5, S8, laws 4.4", "engine/core/hidden.go",
 		"\t\tfence(SetUp, r.Limits.SetUp)\n", "",
 	},

@@ -36,9 +36,7 @@ var vandals = []Mutant{
 	},
 	{
 		"an emptyDir that somebody has mounted over is up", "S14", "engine/drift.go",
-		`if !strings.HasPrefix(fingerprint, "mount ") &&
-			(!ok || `,
-		"if !strings.HasPrefix(fingerprint, \"mount \") && (true || ",
+		"return strings.HasPrefix(string(key), string(emptydir.Kind)+\"/\") || ", "return ",
 	},
 	{
 		"what is above an emptyDir is as open as it", "S29", "engine/op/tree.go",
