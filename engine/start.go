@@ -161,8 +161,8 @@ func found(h *hal.Host, records []core.Record) (all []core.Found) {
 	return all
 }
 
-// makeDirs makes the directories that are ours, durably: see goneJournal. hasRun: an agent, this or another one, has run
-// here before, as that of pods is there.
+// makeDirs makes the directories that are ours, durably: see goneJournal. hasRun: an agent, this or another one, has
+// run here before, as that of pods is there.
 func (m *VolumeManager) makeDirs(c hal.Call) (hasRun bool, err error) {
 	for _, dir := range m.dirs() {
 		err := m.h.Tree.Mkdir(c, dir, dirMode)

@@ -131,8 +131,8 @@ func TestCopiesThatSomebodyChangesAreWrittenAgain(t *testing.T) {
 	}
 }
 
-// What somebody changed in a pack while volnode was away does not stay: the copies that are good move out, also that of a
-// bad manifest.
+// What somebody changed in a pack while volnode was away does not stay: the copies that are good move out, also that of
+// a bad manifest.
 func TestAPackIsChangedWhileNobodyLooks(t *testing.T) {
 	for _, many := range []int{5, 40} {
 		w := newWorld(t).many(many).start()
