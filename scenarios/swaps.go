@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"path"
@@ -239,6 +240,18 @@ func (t *story) otherCopies(node, pod string) string {
 	return ""
 }
 
+// changeKept has somebody change the uid of a pod in what bad manifests keep: what it says can be read all the same.
+func (t *story) changeKept(pod string) string {
+	object, _ := t.pod(pod)
+	file, uid := rootDir+"/volnode/manifests/.kept.json", []byte(object.UID)
+	data := t.w.ReadFile(file)
+	if t.w.AgentLives() || !bytes.Contains(data, uid) {
+		return "only what a bad manifest keeps, while no agent lives; kill it for a while first"
+	}
+	t.w.WriteFile(file, bytes.Replace(data, uid[len(uid)-4:], []byte("0bad"), 1))
+	return ""
+}
+
 // swapActions are the statements about what comes into the place of the directory of manifests, or of the journal.
 func swapActions() []action {
 	return []action{
@@ -252,6 +265,7 @@ func swapActions() []action {
 		) string {
 			return t.otherJournal(ofNode(a[0]))
 		}},
+		{"change the uid of pod POD in what is kept", func(t *story, a []string) string { return t.changeKept(a[0]) }},
 		{"put copies of manifests of node NAME with pod POD", func(t *story, a []string) string {
 			return t.otherCopies(a[0], a[1])
 		}},

@@ -3,6 +3,8 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"hash/crc32"
 	"path"
 	"slices"
 	"syscall"
@@ -13,7 +15,7 @@ import (
 // This file has the next run know what is kept though no manifest has it any more: no copy of a file tells of it.
 
 const (
-	// kept holds the objects, a line of JSON each. No manifest has this name.
+	// kept holds the objects, a line of JSON each, and then a line with the checksum of them. No manifest has this name.
 	kept = ".kept.json"
 	// maxKept bounds what is read of it.
 	maxKept = 1 << 30
@@ -28,8 +30,9 @@ func (r reader) loadKept(s *state) error {
 	}
 	s.keeping = data
 	c := content{secrets: map[string]hal.Secret{}}
-	isSpoilt := err != nil && !hal.Is(err, syscall.ENOENT)
-	for line := range bytes.Lines(data) {
+	lines, isWhole := summed(data, s.ledger.owner == Owner{})
+	isSpoilt := err != nil && !hal.Is(err, syscall.ENOENT) || !isWhole
+	for line := range bytes.Lines(lines) {
 		isSpoilt = c.add(r.o.NodeName, &document{json: line}) != nil || isSpoilt
 	}
 	if isSpoilt || len(c.objects) < s.ledger.kept {
@@ -58,6 +61,22 @@ func (s *state) outdate() {
 			}
 		}
 	}
+}
+
+// summed is the lines before the checksum, and whether it is theirs. The file of an earlier version has none.
+func summed(data []byte, isEarlier bool) (lines []byte, isWhole bool) {
+	at := bytes.LastIndexByte(bytes.TrimSuffix(data, []byte("\n")), '\n') + 1
+	if last := data[at:]; bytes.HasPrefix(last, []byte(sumOf)) {
+		return data[:at], bytes.Equal(last, sumLine(data[:at]))
+	}
+	return data, isEarlier || len(data) == 0
+}
+
+// sumOf begins the line with the checksum.
+const sumOf = `{"sum":`
+
+func sumLine(lines []byte) []byte {
+	return fmt.Appendf(nil, "%s%d}\n", sumOf, crc32.ChecksumIEEE(lines))
 }
 
 // keptUntil is what is kept until the copies and the ledger tell of it: what was kept so far, what is now, and, if
@@ -97,6 +116,9 @@ func (r reader) keepsKept(f *finding, objects []object) bool {
 		}
 		data.Write(text)
 		data.WriteByte('\n')
+	}
+	if data.Len() > 0 {
+		data.Write(sumLine(data.Bytes()))
 	}
 	if bytes.Equal(data.Bytes(), f.state.keeping) {
 		return true

@@ -21,6 +21,14 @@ var sources = []Mutant{
 		"\tif err != nil && !isNoFile(err) {\n", "\tif err != nil && !hal.Is(err, syscall.ENOENT) {\n",
 	},
 	{
+		"what was kept and is damaged is believed", "S1, the next run knows what this one kept", "hal/manifest/kept.go",
+		"if isSpoilt || len(c.objects) < s.ledger.kept {", "if len(c.objects) < s.ledger.kept {",
+	},
+	{
+		"what was kept has no checksum", "S1, the next run knows what this one kept", "hal/manifest/kept.go",
+		"return data[:at], bytes.Equal(last, sumLine(data[:at]))", "return data[:at], len(last) > 0",
+	},
+	{
 		"what was kept and is lost was never kept", "S1, the next run knows what this one kept", "hal/manifest/kept.go",
 		"if isSpoilt || len(c.objects) < s.ledger.kept {", "if isSpoilt {",
 	},
