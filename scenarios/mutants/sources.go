@@ -29,6 +29,12 @@ var sources = []Mutant{
 		"return data[:at], bytes.Equal(last, sumLine(data[:at]))", "return data[:at], len(last) > 0",
 	},
 	{
+		"copies of manifests that can't be listed are none", "L1, the next run knows what this one served",
+		"hal/manifest/cache.go",
+		"entries, err := r.h.Tree.List(r.call, r.o.CacheDir)\n\tif err != nil && !isNoFile(err) {\n",
+		"entries, err := r.h.Tree.List(r.call, r.o.CacheDir)\n\tif err != nil && err == nil {\n",
+	},
+	{
 		"what was kept and is lost was never kept", "S1, the next run knows what this one kept", "hal/manifest/kept.go",
 		"if isSpoilt || len(c.objects) < s.ledger.kept {", "if isSpoilt {",
 	},
