@@ -40,7 +40,7 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 			a.told, a.again, a.waiting = append(a.told, e), append(a.again, op.Key), append(a.waiting, op.Key)
 			continue
 		}
-		doomed, does := kinds.Deletes(op.Kind, op.Params, m.objects.named[op.Pod] != "")
+		doomed, does := kinds.Deletes(op.Kind, op.Params, m.objects.named[op.Pod] != podName{})
 		if !does {
 			continue
 		}
@@ -58,7 +58,7 @@ func (m *VolumeManager) causeOf(pod core.PodUID, doomed kinds.Doomed) string {
 	switch {
 	case m.objects.pods[pod] != nil:
 		return "the pod dropped the volume, or changed it, or its setup failed"
-	case m.objects.named[pod] != "":
+	case m.objects.named[pod] != podName{}:
 		return "the pod was removed from its source"
 	case doomed.IfEmpty:
 		return "no source names the pod and no record names the directory: volnode deletes it only if it is empty"

@@ -16,10 +16,12 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
+type podName struct{ namespace, name string }
+
 // objects is what the cluster's stream has said, and for each pod what came of it.
 type objects struct {
 	pods        map[core.PodUID]*podEntry
-	named       map[core.PodUID]string // what sources have named pods last in this life, those that are gone included
+	named       map[core.PodUID]podName // what sources have named pods last in this life, those that are gone included
 	volumes     map[string]*corev1.PersistentVolume
 	claims      map[string]*corev1.PersistentVolumeClaim // by namespace/name
 	drivers     map[string]*storagev1.CSIDriver
@@ -50,7 +52,7 @@ type podEntry struct {
 }
 
 func (o *objects) init() {
-	o.named = map[core.PodUID]string{}
+	o.named = map[core.PodUID]podName{}
 	o.pods, o.volumes = map[core.PodUID]*podEntry{}, map[string]*corev1.PersistentVolume{}
 	o.claims, o.drivers = map[string]*corev1.PersistentVolumeClaim{}, map[string]*storagev1.CSIDriver{}
 	o.users, o.trouble = map[populator.Ref][]core.PodUID{}, map[string]hal.Trouble{}
@@ -135,7 +137,7 @@ func (o *objects) putPod(m *VolumeManager, uid core.PodUID, pod *corev1.Pod) {
 		o.pods[uid] = entry
 	}
 	if entry.pod != pod {
-		entry.pod, o.named[uid] = pod, pod.Namespace+"/"+pod.Name
+		entry.pod, o.named[uid] = pod, podName{pod.Namespace, pod.Name}
 		m.ears.expect(csiplugin.SecretsOfPod(pod))
 		o.mark(m, uid)
 	}

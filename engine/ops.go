@@ -45,7 +45,7 @@ func (m *VolumeManager) newTask() *task {
 func (m *VolumeManager) launch(op *core.Op) {
 	m.running++
 	t := m.newTask()
-	t.op, t.op.IsNamed = *op, m.objects.named[op.Pod] != ""
+	t.op, t.op.IsNamed = *op, m.objects.named[op.Pod] != podName{}
 	if op.Verb == core.TearDown {
 		m.unwatch(op.Key)
 	}

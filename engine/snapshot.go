@@ -126,9 +126,8 @@ func (m *VolumeManager) naming(v core.View, text string) string {
 // podName returns the name of the pod of a rung that was made with some parameters, "" if it is not known. A pod may
 // have been renamed since.
 func (m *VolumeManager) podName(uid core.PodUID, made []core.Param) (namespace, name string) {
-	if is := m.objects.named[uid]; is != "" {
-		namespace, name, _ = strings.Cut(is, "/")
-		return namespace, name
+	if is, ok := m.objects.named[uid]; ok {
+		return is.namespace, is.name
 	}
 	return kinds.PodOf(made)
 }

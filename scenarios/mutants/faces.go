@@ -82,7 +82,7 @@ var faces = []Mutant{
 	},
 	{
 		"a pod that was renamed is deleted under its old name", "S31, what is in the log stays there", "engine/snapshot.go",
-		"if is := m.objects.named[uid]; is != \"\" {", "if is := m.objects.named[uid]; is == \"\" {",
+		"if is, ok := m.objects.named[uid]; ok {", "if is, ok := m.objects.named[uid]; !ok {",
 	},
 	{
 		"a volume that waits for the end of its containers only waits", "who waits is told for what", "engine/snapshot.go",

@@ -55,7 +55,7 @@ var roots = []Mutant{
 	{
 		"a pod that nobody has named is told to have been removed", "S31, an entry has the true cause",
 		"engine/deleting.go",
-		"\tcase m.objects.named[pod] != \"\":\n", "\tcase m.objects.named[pod] != \"\", !doomed.IfEmpty:\n",
+		"\tcase m.objects.named[pod] != podName{}:\n", "\tcase m.objects.named[pod] != podName{}, !doomed.IfEmpty:\n",
 	},
 	{
 		"a volume that a pod has no more is told to have gone with the pod", "S31, an entry has the true cause",
