@@ -322,7 +322,8 @@ func (r *run) awaitsPath(b *core.Belief) bool {
 	})
 }
 
-// isBelow: a rung that is down may have left something at its path, where another volume is by now: containers may run on that, or its driver is broken.
+// isBelow: a rung that is down may have left something at its path, where another volume is by now: containers may run on
+// that, or its driver is broken.
 func (r *run) isBelow(b *core.Belief) bool {
 	p := r.places[b.Key]
 	return p != nil && slices.ContainsFunc(r.list, func(q *place) bool {
