@@ -316,9 +316,9 @@ func (t *story) expectGone(name string) string {
 	}
 	_, present := t.pod(name)
 	status := t.engineStatus()
-	isAnew := slices.ContainsFunc(t.r.pods, func(p *pod) bool { return p.name == name && p != present })
+	isAgain := slices.ContainsFunc(t.r.pods, func(p *pod) bool { return p.name == name && p != present })
 	for _, p := range t.r.pods {
-		if p.name != name || isAnew && p == present && p.isWanted {
+		if p.name != name || isAgain && p == present && p.isWanted {
 			continue
 		}
 		for _, s := range status.Pods {

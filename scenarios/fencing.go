@@ -276,7 +276,7 @@ func backendActions() []action {
 			"silence server of HANDLE of driver DRIVER for TIME",
 			func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) },
 		},
-		{"export HANDLE of driver DRIVER again", func(t *story, a []string) string { return t.exportAnew(a[1], a[0]) }},
+		{"export HANDLE of driver DRIVER again", func(t *story, a []string) string { return t.exportAgain(a[1], a[0]) }},
 		{"mount share PATH", func(t *story, a []string) string { t.w.MountShare(a[0]); return "" }},
 		{"silence share PATH for TIME", func(t *story, a []string,
 		) string {

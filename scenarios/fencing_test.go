@@ -259,9 +259,9 @@ func TestWhatNobodyWasToldOfEndsWithItsLife(t *testing.T) {
 	}
 }
 
-// TestWhoComesAnewHasNotWhatTheFormerHad: containers of a pod that comes again have what it is given, and nothing that
+// TestWhoComesAgainHasNotWhatTheFormerHad: containers of a pod that comes again have what it is given, and nothing that
 // the one before had.
-func TestWhoComesAnewHasNotWhatTheFormerHad(t *testing.T) {
+func TestWhoComesAgainHasNotWhatTheFormerHad(t *testing.T) {
 	for name, c := range map[string]struct{ isHeard, isAway, isKnown, isGiven, mayGo bool }{
 		"the agent has heard of the end":           {isHeard: true, mayGo: true},
 		"nobody has told it":                       {},

@@ -207,9 +207,9 @@ func (n *names) faultText(f sim.Fault, id sim.ID) string {
 	return strings.Join(words, " ")
 }
 
-// comesAnew: the agent is told of a pod. If it knows that the one before has ended, containers will run on what this one
+// comesAgain: the agent is told of a pod. If it knows that the one before has ended, containers will run on what this one
 // wants, and on nothing else.
-func (r *run) comesAnew(p *pod) {
+func (r *run) comesAgain(p *pod) {
 	if p.told == nil && p.freedIn == r.w.Life() {
 		for _, at := range r.list {
 			at.isFormer = at.isFormer || r.podOf(at.path) == p

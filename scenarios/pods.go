@@ -482,7 +482,7 @@ func (r *run) hearsOfVolume(v *corev1.PersistentVolume) {
 func (r *run) tells(object *corev1.Pod, gone bool) {
 	p := r.byUID[core.PodUID(object.UID)]
 	if p != nil && !gone {
-		r.comesAnew(p)
+		r.comesAgain(p)
 		r.hearsType(p, object)
 	}
 	switch {

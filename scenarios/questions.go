@@ -37,7 +37,7 @@ func (r *run) isQuiet() bool {
 	}
 	r.judges("L7")
 	n := r.actual.effects - before.effects
-	if n > 0 && r.actual.mounting == before.mounting && r.notesAnew(since) {
+	if n > 0 && r.actual.mounting == before.mounting && r.notesAgain(since) {
 		return r.comesToRest("L2", "converged", r.bound()) && r.isQuiet()
 	}
 	if n > 0 {

@@ -250,9 +250,9 @@ func (r *run) hasRival(driver string) bool {
 	return len(slices.DeleteFunc(sockets, func(name string) bool { return !strings.HasPrefix(name, driver) })) > 1
 }
 
-// notesAnew: the registrar of who serves a driver has made its socket once more while an older one waits. The journal
+// notesAgain: the registrar of who serves a driver has made its socket once more while an older one waits. The journal
 // says so by both, for the next start.
-func (r *run) notesAnew(since hal.Instant) bool {
+func (r *run) notesAgain(since hal.Instant) bool {
 	return slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool {
 		made, stands := r.registrars.since[d.Socket]
 		return stands && made > since && strings.HasSuffix(r.core.Server(d.Name), " "+d.Socket)

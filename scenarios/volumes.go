@@ -228,9 +228,9 @@ func (t *story) silence(driver, handle string, d time.Duration) string {
 	return ""
 }
 
-// exportAnew makes what is mounted of a volume stale.
-func (t *story) exportAnew(driver, handle string) string {
-	if !t.w.ExportAnew(driver, handle) {
+// exportAgain makes what is mounted of a volume stale.
+func (t *story) exportAgain(driver, handle string) string {
+	if !t.w.ExportAgain(driver, handle) {
 		return noServer
 	}
 	return ""

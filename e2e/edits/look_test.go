@@ -64,26 +64,26 @@ func (s *session) isUnresolved() bool {
 // what is new alone. What was wanted for a moment may stand.
 func (s *session) options(uid string, o object) []option {
 	l := s.model.lives[uid]
-	anew := option{}
+	again := option{}
 	for _, v := range o.volumes {
 		if of, ok := s.model.resolve(v); ok {
-			anew[v.at()] = &made{kind: v.kind, of: of, under: o.name}
+			again[v.at()] = &made{kind: v.kind, of: of, under: o.name}
 			if len(l.names) > 1 {
-				anew[v.at()].under = ""
+				again[v.at()].under = ""
 			}
 		}
 	}
 	if l.isDoubtful() { // each of what stood before may be gone, or on its way, or taken back
 		for at, m := range l.made {
 			l.passes(at, m)
-			if a := anew[at]; a != nil && a.of == m.of && a.under != m.under {
+			if a := again[at]; a != nil && a.of == m.of && a.under != m.under {
 				a.under = ""
 			}
 		}
 	}
 	for at, passing := range l.passing {
 		full := filepath.Join(s.h.Root, "pods", uid, at)
-		if _, err := os.Lstat(full); err != nil || anew[at] != nil {
+		if _, err := os.Lstat(full); err != nil || again[at] != nil {
 			continue
 		}
 		m := *passing[0]
@@ -91,9 +91,9 @@ func (s *session) options(uid string, o object) []option {
 			func(is host.Mount) bool { return is.Path == full }) {
 			m.kind = "empty" // the agent died on its way down, and the pod came again without it
 		}
-		anew[at] = &m
+		again[at] = &m
 	}
-	all := []option{anew}
+	all := []option{again}
 	for _, at := range slices.Sorted(maps.Keys(l.passing)) {
 		for _, o := range all {
 			for _, m := range l.passing[at] {

@@ -236,7 +236,7 @@ func TestWhatAVerbIsTold(t *testing.T) {
 
 // A teardown is told what a rung below was made of that is lost since, but not what it was made of in another boot: a
 // device has another number now, and that number may be somebody else's.
-func TestWhatADescentIsToldOfALostRungBelow(t *testing.T) {
+func TestWhatATeardownIsToldOfALostRungBelow(t *testing.T) {
 	facts := []core.Fact{{Name: "device", Value: "8:0"}}
 	stage := core.Foundation{Key: "stage/a", Kind: "stage", Facts: facts, Fingerprint: "m1"}
 	for boot, want := range map[hal.BootID]core.Foundation{"b1": stage, "b2": {Key: "stage/a", Kind: "stage"}} {
@@ -260,7 +260,7 @@ func TestWhatADescentIsToldOfALostRungBelow(t *testing.T) {
 }
 
 // A teardown without effect does not give up what the rung holds. If that is lost later, the engine says so.
-func TestADescentWithoutEffectGivesNothingUp(t *testing.T) {
+func TestATeardownWithoutEffectGivesNothingUp(t *testing.T) {
 	for outcome, isLeft := range map[hal.Outcome]bool{hal.NotDone: false, hal.Unknown: true} {
 		rungs := []core.Rung{{Key: "dir", Kind: "dir", Pod: "p"}}
 		c := core.New(core.Start{Now: second, Boot: "b"})

@@ -146,7 +146,7 @@ func TestRoomOfSeveralLadders(t *testing.T) {
 
 // A teardown is never refused, and never fails for want of space: not with every record at its worst size, and not if
 // records outgrow it.
-func TestADescentFits(t *testing.T) {
+func TestATeardownFits(t *testing.T) {
 	for _, outgrown := range []int{0, 4000} {
 		d := newDisk()
 		j, _ := openOn(t, d, testSize)

@@ -163,7 +163,7 @@ func TestATornLineOfTheLedger(t *testing.T) {
 }
 
 // A run does not add to a line that may be torn, nor to a ledger of an earlier version.
-func TestTheFirstChangeOfARunWritesTheLedgerAnew(t *testing.T) {
+func TestTheFirstChangeOfARunWritesTheLedgerAgain(t *testing.T) {
 	for how, spoil := range map[string]func(text string) string{
 		"torn": func(text string) string { return text + `{"fi` },
 		"old":  func(text string) string { return strings.TrimSuffix(text, "\n") },
@@ -179,7 +179,7 @@ func TestTheFirstChangeOfARunWritesTheLedgerAnew(t *testing.T) {
 }
 
 // Somebody removes the ledger while the agent runs: the next change has it written again.
-func TestALedgerThatIsRemovedIsWrittenAnew(t *testing.T) {
+func TestALedgerThatIsRemovedIsWrittenAgain(t *testing.T) {
 	w := newWorld(t).put("a.yaml", pod("a")).start().put("b.yaml", pod("b")).pass(5 * second)
 	delete(w.names, cache+"/"+ledger)
 	w.put("c.yaml", pod("c")).pass(5 * second)

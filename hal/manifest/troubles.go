@@ -31,10 +31,10 @@ func (r reader) troubleOfPods(uids []string) hal.Trouble {
 // spoilt remembers to tell of an own file that a start could not use: something else is in its place, or, without an
 // error, it is damaged.
 func (r reader) spoilt(s *state, name string, err error) {
-	what, next := "it is damaged", "volnode writes it anew; find out who damaged it"
+	what, next := "it is damaged", "volnode writes it again; find out who damaged it"
 	switch {
 	case hal.Is(err, syscall.ENOENT):
-		what, next = "it was removed", "volnode writes it anew; find out who removed it"
+		what, next = "it was removed", "volnode writes it again; find out who removed it"
 	case err != nil:
 		what, next = err.Error(), hal.DiskAdvice(r.o.CacheDir, err)
 	}

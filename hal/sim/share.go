@@ -120,8 +120,8 @@ func (w *World) SilenceServer(driver, handle string, d time.Duration) bool {
 	return s != nil
 }
 
-// ExportAnew has the server of a volume export it again: what is mounted of it is stale. It reports whether it has one.
-func (w *World) ExportAnew(driver, handle string) bool {
+// ExportAgain has the server of a volume export it again: what is mounted of it is stale. It reports whether it has one.
+func (w *World) ExportAgain(driver, handle string) bool {
 	s := w.shareOf(driver, handle)
 	if s != nil {
 		w.reexport(s)

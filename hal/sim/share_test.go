@@ -95,7 +95,7 @@ func TestAStaleMountAnswersNothingAndIsUnmounted(t *testing.T) {
 	require.Zero(t, errno)
 	require.Zero(t, v.Write("f", 0, []byte("data")))
 	before := k.w.MountsAt(root + "/s")[0]
-	require.True(t, k.w.ExportAnew("d", "v"))
+	require.True(t, k.w.ExportAgain("d", "v"))
 	require.Equal(t, syscall.ESTALE, v.Write("f", 0, []byte("more")))
 	require.True(t, v.IsDead())
 	require.Equal(t, before, k.w.MountsAt(root + "/s")[0], "the mount table shows no difference")

@@ -142,7 +142,7 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 	require.Equal(t, hal.Done, unstage(n.HAL(), tearingDown(stageOp(), "")).Outcome)
 }
 
-func TestAFirstClimbThatIsNotDoneLeavesNothing(t *testing.T) {
+func TestAFirstSetupThatIsNotDoneLeavesNothing(t *testing.T) {
 	for name, err := range map[string]error{
 		"not sent": plugintest.NotSent(),
 		"refused":  plugintest.Status(hal.CodeInvalidArgument),
@@ -360,7 +360,7 @@ func TestWhatADriverLeavesMounted(t *testing.T) {
 
 // What is mounted again once a driver has let go may be of a call that nobody knows of any more: it goes, and the driver
 // is told that it has gone.
-func TestADriverHearsThatWhatItHasMountedAnewIsGone(t *testing.T) {
+func TestADriverHearsThatWhatItHasMountedAgainIsGone(t *testing.T) {
 	ours := hal.Mount{Device: volume, FSType: "ext4"}
 	for name, c := range map[string]struct {
 		isConfirmed bool
@@ -393,7 +393,7 @@ func TestADriverHearsThatWhatItHasMountedAnewIsGone(t *testing.T) {
 	}
 }
 
-func TestDescentsThatTheDriverDoesNotFinish(t *testing.T) {
+func TestTeardownsThatTheDriverDoesNotFinish(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
 		quiet  bool

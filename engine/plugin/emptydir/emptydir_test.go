@@ -167,7 +167,7 @@ func TestMemoryInUseStays(t *testing.T) {
 }
 
 // Whatever call of a teardown fails, the next teardown finishes it.
-func TestADescentThatWasCutShortGoesOn(t *testing.T) {
+func TestATeardownThatWasCutShortGoesOn(t *testing.T) {
 	for _, medium := range []string{"", memory} {
 		full := plugintest.New("/r/pods")
 		setUp(full.HAL(), opOf(medium, ""))
