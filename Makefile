@@ -73,7 +73,7 @@ vet:
 	cd bench && go vet ./...
 
 .PHONY: laws
-laws: ## the laws of ARCHITECTURE.md: import arrows, purity, outcome
+laws: ## what ARCHITECTURE.md has of the code: import arrows, purity, outcome
 	@mkdir -p bin
 	go build -o bin/volnodelint ./internal/lint/cmd/volnodelint
 	bin/volnodelint ./...

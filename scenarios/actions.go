@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -227,6 +228,7 @@ func (t *story) removeTree(at string) string {
 	if errno := t.r.removeTree(at); errno != 0 {
 		return at + ": " + errno.Error()
 	}
+	t.w.SyncDirectory(path.Dir(at)) // what a person has put in order stays so
 	return ""
 }
 

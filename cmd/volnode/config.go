@@ -166,8 +166,13 @@ func (c *configuration) complete() error {
 		{"manifestDir", c.ManifestDir},
 		{"socket", c.Socket},
 	} {
-		if !filepath.IsAbs(p.path) || filepath.Clean(p.path) != p.path || p.path == "/" {
-			bad(p.key, "%q is not an absolute path without dots and double slashes", p.path)
+		switch clean := filepath.Clean(p.path); {
+		case !filepath.IsAbs(p.path):
+			bad(p.key, "%q is not an absolute path", p.path)
+		case clean == "/":
+			bad(p.key, "%q is the root of the whole host; name a directory below it", p.path)
+		case clean != p.path:
+			bad(p.key, "%q is not in its shortest form; write %q", p.path, clean)
 		}
 	}
 	if len(c.Socket) > maxSocketPath {

@@ -71,6 +71,13 @@ func TestAKeyOfAnEarlierVersionIsReadAndNamed(t *testing.T) {
 func TestTheExampleConfigurationIsTheDefault(t *testing.T) {
 	c, err := loadConfiguration(filepath.Join("..", "..", "examples", "systemd", "config.yaml"))
 	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "systemd", "config.yaml"))
+	require.NoError(t, err)
+	for field := range reflect.TypeFor[configuration]().Fields() {
+		if key, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); key != "" && key != "-" {
+			require.Contains(t, string(text), key+":")
+		}
+	}
 	want := defaultConfiguration()
 	want.APIVersion, want.Kind, want.CSI.PerDriver = configVersion, configKind, map[string]driverConfig{}
 	require.Equal(t, want, c)
@@ -136,7 +143,7 @@ func TestBadConfigurationIsRefused(t *testing.T) {
 		{"relative root", configHead + "rootDir: var/lib", `rootDir: "var/lib" is not an absolute path`},
 		{
 			"dots", configHead + "manifestDir: /etc/../a",
-			`manifestDir: "/etc/../a" is not an absolute path without dots`,
+			`manifestDir: "/etc/../a" is not in its shortest form; write "/a"`,
 		},
 		{"long socket", configHead + "socket: /" + strings.Repeat("a", 120), "longer than the 107 bytes"},
 		{"node name", configHead + "nodeName: a/b", "nodeName: "},
@@ -167,10 +174,11 @@ func TestAllErrorsOfAConfigurationAreTold(t *testing.T) {
 	require.Equal(t, `F:3: unknown key "rotDir"; did you mean "rootDir"?`+"\n"+`F:5: csi.lateWindow: "soon" is not a time like 30s or 2m`+"\n"+
 		`F:6: unknown key "csi.calTimeout"; did you mean "callTimeout"?`,
 		told("rotDir: /a\ncsi:\n  settle: soon\n  calTimeout: 1s\n"))
-	require.Equal(t, `F:3: socket: "s" is not an absolute path without dots and double slashes`+"\n"+
+	require.Equal(t, `F:3: socket: "s" is not an absolute path`+"\n"+
 		`F:4: mountNamespace: "x" is neither host nor own`+"\n"+`F:5: csi.callTimeout: 1ms is not between 1s and 1h`+"\n"+
 		`F:5: csi.lateWindow: 2h0m0s is not between 0s and 1h`,
 		told("socket: s\nmountNamespace: x\ncsi: {callTimeout: 1ms, settle: 2h}\n"))
+	require.Equal(t, `F:3: rootDir: "/srv/volnode/" is not in its shortest form; write "/srv/volnode"`, told("rootDir: /srv/volnode/\n"))
 }
 
 func TestBadConfigurationEndsWith78(t *testing.T) {

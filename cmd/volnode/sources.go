@@ -74,9 +74,10 @@ func sourcesCommand(c *client) *cobra.Command {
 
 // printSources shows what was accepted and what that does, then what is wrong all the same.
 func printSources(w io.Writer, s sourcesAnswer, accept bool) {
-	files := 0
+	files, goes := 0, len(s.Released) > 0
 	for _, a := range s.Accepted {
-		what := "none of its volumes is up"
+		what := "no pod in it has a volume that is up"
+		goes = goes || len(a.Pods) > 0
 		switch {
 		case len(a.Pods) == 1:
 			what = "pod " + a.Pods[0] + " goes, with its data in emptyDirs"
@@ -96,7 +97,11 @@ func printSources(w io.Writer, s sourcesAnswer, accept bool) {
 	}
 	switch {
 	case files > 0:
-		fmt.Fprintf(w, "accepted: %s; 'volnode status' shows what goes\n", plural(files, "missing manifest"))
+		shown := ""
+		if goes {
+			shown = "; 'volnode status' shows what goes"
+		}
+		fmt.Fprintf(w, "accepted: %s%s\n", plural(files, "missing manifest"), shown)
 	case len(s.Accepted) > 0:
 		fmt.Fprintln(w, "accepted: 'volnode status' shows what goes")
 	case accept:

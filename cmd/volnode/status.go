@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/hal"
 )
 
 const statusHelp = `status shows every volume of every pod: its state, the reason, and what volnode does next.
@@ -115,6 +116,9 @@ func headline(s engine.Status) string {
 	text := fmt.Sprintf("%s  %s  %s  %s  %s in the journal", s.Node, plural(len(s.Pods), "pod"), count(s).summary(),
 		driversText(s.Drivers),
 		plural(s.Journal.Records, "record"))
+	if n := len(podless(s)); n > 0 {
+		text += "  " + plural(n, "stage") + " without a pod"
+	}
 	if !s.Synced {
 		text += "  not synced: volnode tears down nothing"
 	}
@@ -162,13 +166,9 @@ func printVolumes(w io.Writer, s engine.Status, wide, headers bool) {
 	}
 	pods := slices.Clone(s.Pods)
 	slices.SortFunc(pods, func(a, b engine.PodStatus) int { return strings.Compare(podText(a), podText(b)) })
-	stood := map[string]bool{}
 	for _, p := range pods {
 		for _, v := range p.Volumes {
 			row(podText(p), volumeText(v), v.State, v.Path, v.Why)
-			for _, key := range v.Keys {
-				stood[string(key)] = true
-			}
 		}
 		if len(p.Volumes) == 0 {
 			why := ""
@@ -178,12 +178,28 @@ func printVolumes(w io.Writer, s engine.Status, wide, headers bool) {
 			row(podText(p), "", p.State, "", why)
 		}
 	}
-	for _, r := range s.Rungs {
-		if !stood[string(r.Key)] && r.Pod == "" {
-			row("", string(r.Key), r.State, "", rungWhy(r))
-		}
+	for _, r := range podless(s) {
+		row("", string(r.Key), r.State, "", rungWhy(r))
 	}
 	t.end()
+}
+
+// podless is the shared rungs on which no pod's volume depends.
+func podless(s engine.Status) (all []engine.RungStatus) {
+	stood := map[hal.Key]bool{}
+	for _, p := range s.Pods {
+		for _, v := range p.Volumes {
+			for _, key := range v.Keys {
+				stood[key] = true
+			}
+		}
+	}
+	for _, r := range s.Rungs {
+		if !stood[r.Key] && r.Pod == "" {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // podText is a pod's name, or its uid if it has none any more.

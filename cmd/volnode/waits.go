@@ -130,20 +130,19 @@ func (d *daemon) candidates(name string, s engine.Status) []core.PodUID {
 	var uids []core.PodUID
 	for _, p := range s.Pods {
 		isIt := p.UID == n.uid || slices.Contains(n.left, p.UID) || p.Namespace+"/"+p.Name == name
-		if isIt || p.Name == "" && mayBe(p.UID, name, s) {
+		if isIt || p.Name == "" && mayBe(p.UID, name, s.Node, n.uid != "" || len(n.left) > 0) {
 			uids = append(uids, p.UID)
 		}
 	}
 	return uids
 }
 
-// mayBe reports whether a pod of which only its directories tell may have had a name. volnode has a record with the name
-// of each pod that it has served. So if no record was lost, somebody else has made the directories; then only a uid that
-// is made of the name tells of it.
-func mayBe(uid core.PodUID, name string, s engine.Status) bool {
+// mayBe reports whether a pod of which only its directories tell may have had a name: its uid is made of the name, or a
+// person gave it, and volnode knows no other pod of that name. Records may have been lost, in this start or before.
+func mayBe(uid core.PodUID, name, node string, isKnown bool) bool {
 	namespace, pod, _ := strings.Cut(name, "/")
-	isMade := string(uid) == string(manifest.PodUID(s.Node, namespace, pod))
-	return isMade || len(s.Journal.Damage) > 0 && !manifest.IsMadeUID(string(uid))
+	isMade := string(uid) == string(manifest.PodUID(node, namespace, pod))
+	return isMade || !isKnown && !manifest.IsMadeUID(string(uid))
 }
 
 // unmet composes the answer of a wait whose time is over. Of the troubles it tells those that concern what is waited

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,16 +34,46 @@ func TestFirstWalk(t *testing.T) {
 	require.Contains(t, readme, "\n"+lines[len(lines)-1]+"\n")
 }
 
-// TestFirstWalkBreaksTheEngine: the sed of README.md changes one line of the engine.
+// TestFirstWalkBreaksTheEngine: the sed of README.md changes one line of the engine, and what README.md shows of the
+// broken engine is what a newcomer sees.
 func TestFirstWalkBreaksTheEngine(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	const script = "/e.Reply != hal.ReplyStatus:/{n;s/hal.Unknown, fenced: true/hal.NotDone/}"
 	require.Contains(t, string(readme), "sed -i '"+script+"' engine/plugin/csi/outcome.go")
-	source, err := os.ReadFile("../../engine/plugin/csi/outcome.go")
+	file, err := filepath.Abs("../../engine/plugin/csi/outcome.go")
 	require.NoError(t, err)
-	_, behind, found := strings.Cut(string(source), "e.Reply != hal.ReplyStatus:\n")
+	source, err := os.ReadFile(file)
+	require.NoError(t, err)
+	before, behind, found := strings.Cut(string(source), "e.Reply != hal.ReplyStatus:\n")
 	require.True(t, found)
-	line, _, _ := strings.Cut(behind, "\n")
+	line, rest, _ := strings.Cut(behind, "\n")
 	require.Contains(t, line, "hal.Unknown, fenced: true")
+	_, story, _ := strings.Cut(string(readme), "cat > stage_late.txt <<'EOF'\n")
+	story, _, _ = strings.Cut(story, "EOF\n")
+
+	dir := t.TempDir()
+	put := func(name, text string) string {
+		at := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(at, []byte(text), 0o600))
+		return at
+	}
+	broken := put("outcome.go", before+"e.Reply != hal.ReplyStatus:\n"+
+		strings.Replace(line, "hal.Unknown, fenced: true", "hal.NotDone", 1)+"\n"+rest)
+	overlay := put("overlay.json", fmt.Sprintf(`{"Replace": {%q: %q}}`, file, broken))
+	bin := filepath.Join(dir, "volsim")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", bin, ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	put("stage_late.txt", story)
+	run := exec.CommandContext(t.Context(), bin, "run", "stage_late.txt")
+	run.Dir = dir
+	told, err := run.Output()
+	require.Error(t, err)
+	var shown strings.Builder
+	for line := range strings.Lines(string(told)) {
+		if !strings.Contains(line, "level=") {
+			shown.WriteString(line)
+		}
+	}
+	require.Contains(t, string(readme), "```\n"+shown.String()+"```\n")
 }

@@ -71,11 +71,7 @@ func (c *Core) discovered(e Discovered) {
 			return !slices.ContainsFunc(before, is)
 		})
 	}
-	for _, orphan := range e.Orphans {
-		if !c.IsKnown(orphan.Key) {
-			c.addOrphan(orphan)
-		}
-	}
+	c.addOrphans(slices.DeleteFunc(slices.Clone(e.Orphans), func(orphan Rung) bool { return c.IsKnown(orphan.Key) }))
 	for _, r := range c.sorted() {
 		if _, is := c.veil(r); r.veiled && !is {
 			r.state, r.noResidue, r.veiled = Absent, true, false

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -26,7 +27,7 @@ func (r reader) setAside() error {
 			return err
 		}
 		if err := r.h.Tree.Rename(r.call, r.o.CacheDir, to); err != nil {
-			return err
+			return fmt.Errorf("the ledger is of another node, and what is in %s cannot be moved aside: %w", r.o.CacheDir, err)
 		}
 		return r.h.Files.Sync(r.call, path.Dir(to))
 	}

@@ -23,7 +23,8 @@ func TestCopiesAreOfOneNode(t *testing.T) {
 		{mine, Owner{"node1", "m1", "c2"}, true},
 		{mine, Owner{"node1", "m2", "c2"}, false},
 		{mine, Owner{"node2", "m1", "c1"}, false},
-		{Owner{"node1", "", "c1"}, Owner{"node1", "", "c2"}, false},
+		{Owner{"node1", "", "c1"}, Owner{"node1", "", "c2"}, true}, // it has lost its identity
+		{Owner{"node2", "", "c1"}, Owner{"node1", "", "c2"}, false},
 	} {
 		for _, n := range []int{1, 10} {
 			w := newWorld(t)

@@ -17,7 +17,7 @@ func (c *Cluster) Concerning(pod string) (wheres []string) {
 		name, inDir := strings.CutPrefix(where, c.o.Dir+"/")
 		f, isFile := c.state.files.get(name)
 		switch {
-		case where == c.o.Dir, strings.HasPrefix(where, c.o.CacheDir), where == podsOnNode,
+		case where == c.o.Dir, strings.HasPrefix(where, c.o.CacheDir), where == podsOnNode, slices.Contains(c.state.unnamed, where),
 			isFile && f.concerns(is), !isFile && is.isNamed(where, inDir):
 			wheres = append(wheres, where)
 		}

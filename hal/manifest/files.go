@@ -47,6 +47,7 @@ type state struct {
 	kept     []object                     // those of them that no manifest has any more
 	going    map[id]bool                  // of the last run, whose files a first reading has not found
 	keeping  []byte                       // the text that keeps them for the next run
+	wrote    []object                     // what that text says: more than kept until the ledger tells of less
 	secrets  layer[string, string]        // namespace/name: file
 	disputes layer[string, []hal.Trouble] // by file: its objects that do not count
 

@@ -32,6 +32,9 @@ func (r reader) loadKept(s *state) error {
 	c := content{secrets: map[string]hal.Secret{}}
 	lines, isWhole := summed(data, s.ledger.owner == Owner{})
 	isSpoilt := err != nil && !hal.Is(err, syscall.ENOENT) || !isWhole
+	if !isWhole {
+		lines = nil // any of it may be of an object that never was
+	}
 	for line := range bytes.Lines(lines) {
 		isSpoilt = c.add(r.o.NodeName, &document{json: line}) != nil || isSpoilt
 	}
@@ -42,7 +45,7 @@ func (r reader) loadKept(s *state) error {
 	for _, o := range c.objects {
 		s.objects.set(o.id, o)
 	}
-	s.kept = c.objects
+	s.kept, s.wrote = c.objects, c.objects
 	return nil
 }
 
@@ -84,7 +87,7 @@ func sumLine(lines []byte) []byte {
 // changed its name may be in none of them.
 func (r reader) keptUntil(f *finding) (all []object) {
 	objects := map[id]object{}
-	for _, o := range append(slices.Clone(r.before.kept), f.state.kept...) {
+	for _, o := range append(slices.Clone(r.before.wrote), f.state.kept...) {
 		objects[o.id] = o
 	}
 	changes, former := 0, []object(nil)
@@ -142,7 +145,7 @@ func (r reader) keepsKept(f *finding, objects []object) bool {
 		})
 		return false
 	}
-	f.state.keeping = data.Bytes()
+	f.state.keeping, f.state.wrote = data.Bytes(), objects
 	return true
 }
 

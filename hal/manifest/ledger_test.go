@@ -248,3 +248,55 @@ func TestWhatWasKeptIsMissed(t *testing.T) {
 		require.Contains(t, w.troubles()[podsOnNode].Problem, "u1")
 	}
 }
+
+// What is kept goes from its file once the ledger no longer says that there is any: on a full disk a removal works, and
+// a line of the ledger does not.
+func TestWhatIsKeptGoesAfterItsLineInTheLedger(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", pod("b")).start()
+	w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
+	w.takesNoWrites(syscall.ENOSPC)
+	w.rm("bad.yaml").pass(40 * second)
+	require.Contains(t, w.changes(), "-a/u1")
+	_, isThere := w.names[cache+"/"+kept]
+	require.Equal(t, w.book().kept > 0, isThere)
+	clear(w.fail)
+	w.recalls("u1").pass(2 * again)
+	require.Contains(t, w.changes(), "synced")
+	require.Empty(t, w.troubles())
+}
+
+// What is kept and was changed serves nobody, in this start or a later one.
+func TestWhatIsKeptAndWasChangedServesNobody(t *testing.T) {
+	w := newWorld(t).put("a.yaml", owned("a", "u1")).put("b.yaml", pod("b")).start()
+	w.put("bad.yaml", "kind: [").rm("a.yaml").pass(3 * second)
+	w.data[cache+"/"+kept] = strings.Replace(w.data[cache+"/"+kept], "u1", "u0", 1)
+	for range 2 {
+		w.start().pass(20 * second)
+		require.NotContains(t, w.changes(), "u0")
+	}
+}
+
+// Where a person accepts what is missing, what is behind a path that nobody could look at is no part of it, and it is
+// known as soon as somebody could.
+func TestAPathThatNobodyCouldLookAtIsNotAccepted(t *testing.T) {
+	w := newWorld(t).put("b.yaml", pod("b"))
+	left := []string{"/root/plugins/publish/pv"}
+	h := hal.Host{Runtime: runtime{w}, Tree: tree{w}, Files: files{w}, Watches: watches{w}}
+	c := New(h, Options{Dir: dir, CacheDir: cache, NodeName: "node1", LeftPods: func() []string { return left }})
+	w.cloud = c
+	c.Watch(w.take)
+	w.pass(5 * second)
+	require.Contains(t, w.troubles()["/root/plugins/publish/pv"].Problem, "make it readable")
+	all, why := c.Accept()
+	require.Empty(t, all)
+	require.Contains(t, why, "volnode cannot look into /root/plugins/publish/pv")
+	left = []string{"u9"}
+	w.pass(2 * again)
+	require.NotContains(t, w.changes(), "synced")
+	require.Contains(t, w.troubles()[podsOnNode].Problem, "pod u9")
+	all, _ = c.Accept()
+	require.Equal(t, []Accepted{{Pods: []string{"u9"}}}, all)
+	w.pass(2 * again)
+	require.Contains(t, w.changes(), "synced")
+	require.Empty(t, w.troubles())
+}

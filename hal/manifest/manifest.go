@@ -82,7 +82,7 @@ type Owner struct {
 // is reports whether o is the node, or is not known, as in ledgers of earlier versions.
 func (o Owner) is(node Owner) bool {
 	return o == Owner{} || node == Owner{} || o.Node == node.Node &&
-		(o.Machine == node.Machine && o.Machine != "" || o.Created == node.Created && o.Created != "")
+		(o.Machine == node.Machine || o.Machine == "" || node.Machine == "" || o.Created == node.Created && o.Created != "")
 }
 
 // New makes the source. It touches nothing before Watch.
@@ -157,19 +157,24 @@ func (c *Cluster) Accept() (all []Accepted, why string) {
 	if c.state.in == (dirID{}) {
 		return nil, "volnode cannot read the manifest directory, so it does not know what is missing"
 	}
+	c.findLeft()
 	c.accepted = accepted{c.state.in, c.state.missing()}
-	c.left = slices.DeleteFunc(c.left, func(uid string) bool { return slices.Contains(c.state.unnamed, uid) })
-	if len(c.accepted.files)+len(c.state.unnamed) > 0 {
+	// What is behind a path is not known, so nobody accepts that it goes.
+	unnamed := slices.DeleteFunc(slices.Clone(c.state.unnamed), isPath)
+	c.left = slices.DeleteFunc(c.left, func(uid string) bool { return slices.Contains(unnamed, uid) })
+	if len(c.accepted.files)+len(unnamed) > 0 {
 		c.plan(0)
 	}
 	for _, name := range c.accepted.files {
 		all = append(all, Accepted{name, c.state.files.of(name).pods()})
 	}
-	if len(c.state.unnamed) > 0 {
-		all = append(all, Accepted{Pods: c.state.unnamed})
+	if len(unnamed) > 0 {
+		all = append(all, Accepted{Pods: unnamed})
 	}
 	switch {
 	case len(all) > 0:
+	case len(c.state.unnamed) > 0:
+		why = "volnode cannot look into " + some(c.state.unnamed) + ", so it does not know what would go; make it readable"
 	case c.isUnconfirmed:
 		why = "manifests have just changed, and volnode reads them again; try again in a second"
 	case c.state.blind:
@@ -211,20 +216,22 @@ func (c *Cluster) read() {
 	})
 }
 
+// isPath reports whether what LeftPods has returned is a path that nobody could look at, and no uid.
+func isPath(uid string) bool { return strings.HasPrefix(uid, "/") }
+
 // findLeft puts the pods in the place of a name that nobody could look at, once somebody could.
 func (c *Cluster) findLeft() {
-	isName := func(uid string) bool { return strings.HasPrefix(uid, "/") }
-	if !slices.ContainsFunc(c.left, isName) {
+	if !slices.ContainsFunc(c.left, isPath) {
 		return
 	}
 	now := c.o.LeftPods()
-	isSeen := func(name string) bool { return isName(name) && !slices.Contains(now, name) }
+	isSeen := func(name string) bool { return isPath(name) && !slices.Contains(now, name) }
 	if !slices.ContainsFunc(c.left, isSeen) {
 		return
 	}
 	c.left = slices.DeleteFunc(c.left, isSeen)
 	for _, uid := range now {
-		if !isName(uid) && !slices.Contains(c.left, uid) {
+		if !isPath(uid) && !slices.Contains(c.left, uid) {
 			c.left = append(c.left, uid)
 		}
 	}

@@ -80,12 +80,12 @@ func TestABadFileIsServedByItsLastGoodCopy(t *testing.T) {
 			w.put("a.yaml", torn).pass(second)
 			require.Len(t, w.events, 1)
 			require.Contains(t, w.events[0], "trouble /etc/manifests/a.yaml: ")
-			require.Contains(t, w.events[0], "; its last good content counts until then")
+			require.Contains(t, w.events[0], "; until it is corrected, its last good content counts")
 
 			w.start()
 			require.Len(t, w.events, 3, "%v", w.events)
 			require.Equal(t, []string{"applied Pod default/a", "synced"}, w.events[:2])
-			require.Contains(t, w.events[2], "; its last good content counts until then")
+			require.Contains(t, w.events[2], "; until it is corrected, its last good content counts")
 			w.expect(w.events...)
 
 			w.put("a.yaml", pod("a")).pass(second).expect("trouble /etc/manifests/a.yaml: over")

@@ -173,7 +173,7 @@ func TestACopyOfABadManifestThatSomebodyRemovesIsTold(t *testing.T) {
 	require.NotContains(t, w.troubles()[dir+"/a.yaml"].Problem, "was removed")
 	w.loses("a.yaml", "b.yaml").pass(2 * second)
 	require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem,
-		"its last good content counts until then, and it would not survive a restart")
+		"until it is corrected, its last good content counts, and it would not survive a restart")
 	require.NotContains(t, w.troubles(), dir+"/b.yaml")
 	w.put("a.yaml", pod("a")).pass(5 * second)
 	require.Empty(t, w.troubles())

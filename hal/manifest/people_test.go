@@ -143,9 +143,9 @@ func TestWhatIsNoFileIsTrouble(t *testing.T) {
 			w.names[dir+"/a.yaml"] = info
 			w.changed().pass(second)
 			require.Empty(t, w.changes())
-			require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "its last good content counts until then")
+			require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "until it is corrected, its last good content counts")
 			require.Contains(t, w.start().changes(), "synced", "also after a start")
-			require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "its last good content counts until then")
+			require.Contains(t, w.troubles()[dir+"/a.yaml"].Problem, "until it is corrected, its last good content counts")
 			w.names[dir+"/new.yaml"] = info // nobody was ever there
 			w.rings("new.yaml").rm("b.yaml").pass(second)
 			require.Contains(t, w.troubles(), dir+"/new.yaml")

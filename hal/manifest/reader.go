@@ -59,7 +59,9 @@ type finding struct {
 
 // begin is what a reading has found before it looks at any manifest.
 func (r reader) begin() finding {
-	f := finding{state: r.before.begin(), isVague: r.isVague, retry: r.isVague || len(r.before.odd) > 0}
+	isAside := func(t hal.Trouble) bool { return strings.HasPrefix(t.Where, r.o.CacheDir+aside) }
+	f := finding{state: r.before.begin(), isVague: r.isVague}
+	f.retry = r.isVague || slices.ContainsFunc(r.before.odd, func(t hal.Trouble) bool { return !isAside(t) })
 	f.troubles = slices.Clone(r.before.odd)
 	f.state.odd = slices.DeleteFunc(slices.Clone(r.before.odd), func(t hal.Trouble) bool {
 		want := hal.TypeFile
@@ -67,7 +69,7 @@ func (r reader) begin() finding {
 			want = hal.TypeDirectory
 		}
 		is, err := r.h.Tree.Stat(r.call, t.Where)
-		return err == nil && is.Type == want || hal.Is(err, syscall.ENOENT)
+		return err == nil && is.Type == want && !isAside(t) || hal.Is(err, syscall.ENOENT)
 	})
 	f.state.miss(r.lost)
 	return f
@@ -191,7 +193,8 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 		if f.unconfirmed { // their manifests may be there, and not be read yet
 			f.state.unnamed = nil
 		} else {
-			troubles = append(troubles, r.troubleOfPods(f.state.unnamed))
+			troubles = append(troubles, r.troublesOfPods(f.state.unnamed)...)
+			f.retry = f.retry || slices.ContainsFunc(f.state.unnamed, isPath) // somebody may have looked by then
 		}
 	}
 	if f.synced = !isUnknown && !f.unconfirmed; f.synced {
@@ -210,7 +213,8 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	f.troubles = append(f.troubles, troubles...)
 	if !isKnown { // nothing new counts before
 		before := r.begin().state
-		before.seen, before.keeping, before.ledger = f.state.seen, f.state.keeping, f.state.ledger
+		before.seen, before.ledger = f.state.seen, f.state.ledger
+		before.keeping, before.wrote = f.state.keeping, f.state.wrote
 		f.state, f.synced, f.whole = before, false, true
 	}
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -13,6 +14,20 @@ import (
 
 // podsOnNode is the place of trouble of pods that only the journal or the disk names.
 const podsOnNode = "pods of the node"
+
+func (r reader) troublesOfPods(uids []string) (all []hal.Trouble) {
+	pods := slices.DeleteFunc(slices.Clone(uids), isPath)
+	if len(pods) > 0 {
+		all = append(all, r.troubleOfPods(pods))
+	}
+	for _, at := range uids {
+		if isPath(at) {
+			all = append(all, hal.Trouble{Where: at, Problem: "volnode cannot look at it, so volumes of any pod may be in it, " +
+				"and the record of manifests is lost, or was another agent's; volnode tears down nothing until it can; make it readable"})
+		}
+	}
+	return all
+}
 
 func (r reader) troubleOfPods(uids []string) hal.Trouble {
 	pods, their, them := "the pods "+some(uids), "their manifests", "them"
@@ -66,7 +81,7 @@ func (r reader) troubleOf(name string, this file) hal.Trouble {
 	case this.problem == "":
 		t.Problem = this.warning
 	case this.known:
-		t.Problem += "; its last good content counts until then"
+		t.Problem += "; until it is corrected, its last good content counts"
 		if !this.copied {
 			t.Problem += noCopy
 		}

@@ -356,6 +356,13 @@ func (w *World) Symlink(target, path string) error {
 // RemoveFile removes one name, as somebody on the node would.
 func (w *World) RemoveFile(path string) syscall.Errno { return w.removeOne(actor{}, path) }
 
+// SyncDirectory makes the names in a directory durable, as somebody on the node would.
+func (w *World) SyncDirectory(path string) {
+	if at, errno := w.open(path); errno == 0 && at.n.sb.pages != nil {
+		at.n.sb.pages.sync(at.n)
+	}
+}
+
 // BindMount binds, as somebody on the node would.
 func (w *World) BindMount(source, target string, readOnly bool) syscall.Errno {
 	return w.mounts.bind(actor{}, source, target, readOnly, walkAll)

@@ -3,6 +3,11 @@ package mutants
 // fences is calls without a known end, and helpers that outlive the agent (laws 4).
 var fences = []Mutant{
 	{
+		"what is found late is not fenced", "S8, laws 4.4", "engine/core/hidden.go",
+		"\tc.addOrphans(slices.DeleteFunc(slices.Clone(e.Orphans), func(orphan Rung) bool { return c.IsKnown(orphan.Key) }))\n",
+		"\tfor _, orphan := range e.Orphans {\n\t\tif !c.IsKnown(orphan.Key) {\n\t\t\tc.addOrphan(orphan)\n\t\t}\n\t}\n",
+	},
+	{
 		"what a late call mounts where nothing was is not looked at", "L6, laws 4", "engine/drift.go",
 		" || b.SetUpOpen != 0\n", " || b.SetUpOpen < 0\n",
 	},

@@ -3,6 +3,10 @@ package mutants
 // sources is what comes from outside: objects of the cluster, drivers, and what the populator makes of them.
 var sources = []Mutant{
 	{
+		"a path that nobody could look at is accepted to be gone", "S7", "hal/manifest/manifest.go",
+		"unnamed := slices.DeleteFunc(slices.Clone(c.state.unnamed), isPath)", "unnamed := slices.Clone(c.state.unnamed)",
+	},
+	{
 		"a ledger that is no file is waited for", "L1, the next run knows what this one served", "hal/manifest/cache.go",
 		"\tif err != nil && !isNoFile(err) {\n\t\treturn err\n\t}\n\tif err == nil {\n",
 		"\tif err != nil && !hal.Is(err, syscall.ENOENT) {\n\t\treturn err\n\t}\n\tif err == nil {\n",
@@ -22,7 +26,7 @@ var sources = []Mutant{
 	},
 	{
 		"what was kept and is damaged is believed", "S1, the next run knows what this one kept", "hal/manifest/kept.go",
-		"if isSpoilt || len(c.objects) < s.ledger.kept {", "if len(c.objects) < s.ledger.kept {",
+		"\tif !isWhole {\n\t\tlines = nil", "\tif !isWhole && len(lines) == 0 {\n\t\tlines = nil",
 	},
 	{
 		"what was kept has no checksum", "S1, the next run knows what this one kept", "hal/manifest/kept.go",
@@ -136,12 +140,12 @@ var sources = []Mutant{
 	},
 	{
 		"a path that somebody could look at since is still nobody's", "L2, S7", "hal/manifest/manifest.go",
-		"\tc.findLeft()\n", "",
+		"\tc.reading = true\n\tc.findLeft()\n", "\tc.reading = true\n",
 	},
 	{
 		"it counts for nothing that a pod is accepted to be gone", "L4, what is asked is heard",
 		"hal/manifest/manifest.go",
-		"return slices.Contains(c.state.unnamed, uid) })", "return uid == \"\" })",
+		"return slices.Contains(unnamed, uid) })", "return uid == \"\" })",
 	},
 	{
 		"another directory is known by its device", "S1, another directory says nothing", "hal/manifest/state.go",

@@ -54,7 +54,7 @@ var starts = []Mutant{
 	},
 	{
 		"what is found where a start could not look is not taken in", "S15", "engine/core/hidden.go",
-		"\tfor _, orphan := range e.Orphans {\n", "\tfor _, orphan := range e.Orphans[:0] {\n",
+		"\tc.addOrphans(slices.DeleteFunc(slices.Clone(e.Orphans), ", "\tc.addOrphans(slices.DeleteFunc(e.Orphans[:0:0], ",
 	},
 	{
 		"what is at an earlier life's trace is another's", "L2", "engine/core/complete.go",
