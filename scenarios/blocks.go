@@ -111,8 +111,11 @@ func (r *run) reads(p *pod, u *use, v *sim.View) {
 	if v.IsDead() || v.IsHung() {
 		return // what serves it has ended, or says nothing, which no look at a mount shows
 	}
-	r.judges("S10")
 	id := dataID(p, u)
+	if r.wiped[id] {
+		return
+	}
+	r.judges("S10")
 	for _, file := range v.Files(blockPrefix) {
 		data, _ := v.Read(file) // it was listed
 		number := fileNumber(id, file)
@@ -182,6 +185,22 @@ func (r *run) startAgain(p *pod) {
 			r.startWriting(p)
 		}
 	})
+}
+
+// wipes notes that an inline volume goes, and its data with it, by a call of which only a journal knew that was lost, or
+// as the agent has an old journal, by which it was never up: see unpublishSent. Its containers write on to what is gone,
+// so it is not judged until others are started.
+func (r *run) wipes(e *sim.Effect) {
+	p := r.placeOf(e)
+	if p != nil && strings.HasPrefix(p.volume, "csi-") && (p.isOutdated || r.isOfLostJournal(e, p)) {
+		r.wiped[p.driver+"^"+p.volume] = true
+	}
+}
+
+// losesInline forgets what was written to an inline volume.
+func (r *run) losesInline(id string) {
+	delete(r.blocks, id)
+	delete(r.wiped, id)
 }
 
 // losesBlocks forgets what was written where it may be lost by now: to the emptyDirs of a pod, or of all.

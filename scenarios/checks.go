@@ -86,6 +86,7 @@ func (r *run) effect(e sim.Effect) {
 		r.held(&e, true)
 	case sim.EffectUnstaged, sim.EffectUnpublished:
 		r.held(&e, false)
+		r.wipes(&e)
 	case sim.EffectMount:
 		r.mounted(&e)
 	case sim.EffectUnmount:

@@ -56,10 +56,15 @@ func (r *run) mountedOver(m hal.Mount) {
 // from what somebody else has mounted there since it has begun.
 func (r *run) mixesUp(e *sim.Effect) {
 	p := r.byPath[e.Path]
-	if p == nil || !r.root.forgotten || !r.isBegun && !r.isNameless(p) || e.Actor == "agent" || e.Run >= r.w.Life() {
+	if p == nil || e.Actor == "agent" || !r.isBegun && !r.isNameless(p) {
 		return
 	}
-	p.isMixedUp = p.isMixedUp || !slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == e.Call })
+	p.isMixedUp = p.isMixedUp || r.isOfLostJournal(e, p)
+}
+
+// isOfLostJournal reports whether a call is of an earlier life, of which only a journal knew that was lost.
+func (r *run) isOfLostJournal(e *sim.Effect, p *place) bool {
+	return r.root.forgotten && e.Run < r.w.Life() && !slices.ContainsFunc(p.calls, func(c openCall) bool { return c.id == e.Call })
 }
 
 // rejects is a person who finds another's data where a pod has its volume: a driver has taken it for the volume, and

@@ -227,6 +227,15 @@ func (r *run) mayRun(at *place) bool {
 		})
 }
 
+// leavesBehind: containers of p are started. What the agent takes down by then is not theirs.
+func (r *run) leavesBehind(p *pod) {
+	for _, at := range r.list {
+		b, ok := r.core.Belief(at.key)
+		isGoing := ok && !b.IsWanted && (b.InFlight && b.Verb == core.TearDown || b.TearDownOpen != 0)
+		at.isFormer = at.isFormer || isGoing && r.podOf(at.path) == p
+	}
+}
+
 // isPresumed: the journal was lost, and an earlier life has left the volume there, or the names for it, for a pod that
 // is wanted. A start that finds them without a record can't know that no container uses it; a deletion that reaches the
 // agent together with the creation that follows does not say so either. Nor can it know it where a boot begins with

@@ -311,9 +311,10 @@ func (r *run) ready(p *pod, asked question) {
 	}
 	r.isolatesData(p)
 	p.isRunning, p.hasData, p.given = true, true, p.uses
+	r.leavesBehind(p)
 	for i := range p.uses {
 		if p.uses[i].ephemeral { // it may have been made again since its containers ended
-			delete(r.blocks, dataID(p, &p.uses[i]))
+			r.losesInline(dataID(p, &p.uses[i]))
 		}
 	}
 	r.startWriting(p)

@@ -100,6 +100,7 @@ type run struct {
 
 	allWrite bool                      // containers of all pods write
 	blocks   map[string]map[string]int // how many blocks are written and synced, by volume and file
+	wiped    map[string]bool           // the inline volumes that are gone under containers, see wipes
 	foreign  map[hal.MountID]foreign   // mounts of this boot that somebody else has made
 	isBegun  bool                      // the agent has begun in this boot
 
@@ -171,7 +172,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 		shows:      map[any]string{},
 		registrars: newRegistrars(), disturbed: map[string]hal.Instant{}, lost: map[string]*pod{},
 		away: map[string]*handOver{}, attached: map[string]*attachment{}, isCut: map[string]bool{},
-		changedOf: map[string]hal.Instant{}, writers: map[string]bool{}, blocks: map[string]map[string]int{},
+		changedOf: map[string]hal.Instant{}, writers: map[string]bool{}, blocks: map[string]map[string]int{}, wiped: map[string]bool{},
 	}
 	r.cfg.RootDir, r.host = rootDir, nodeName
 	r.cfg.PodUID = func(node, namespace, name string) core.PodUID {
