@@ -137,6 +137,21 @@ func (r *run) recallsAll() {
 	}
 }
 
+// copiesDir is where the agent keeps what it knows of manifests.
+const copiesDir = rootDir + "/volnode/manifests"
+
+// cantSave notes that the agent can't write there. It removes its ledger then, so that the next start knows that it does
+// not know all. Where nothing is on the node, that start can take nothing down, and may forget.
+func (r *run) cantSave(i sim.Injected) {
+	r.root.unsaved = r.root.unsaved || i.Object == copiesDir || below(i.Object, copiesDir)
+}
+
+// isBare: there is nothing of a volume or a pod on the node.
+func (r *run) isBare() bool {
+	return len(r.w.Staged())+len(r.w.Published()) == 0 && r.namesLeft(func(string) bool { return false }) == "" &&
+		!slices.ContainsFunc(r.w.Mounts(), func(m hal.Mount) bool { return isOurs(m.Path) })
+}
+
 // forgot judges that the agent does not know an object any more. It may forget what it can't read in its own files.
 func (r *run) forgot(object any) {
 	r.judges("S22")

@@ -32,6 +32,7 @@ type rootWorld struct {
 	left       map[string]bool // what the present life has told that it leaves alone
 	unpruned   map[string]bool // names without a volume that the present life could not remove
 	forgotten  bool            // the journal was lost: nothing says whose data is that it knew of
+	unsaved    bool            // what is known of manifests could not be written, and no ledger tells of it since
 	isSwept    bool            // a start has come since all pods were deleted
 	spoilt     spoilt
 	boot       hal.BootID      // of the present life
@@ -67,6 +68,10 @@ func (r *run) bars() {
 		p.isMimicked = p.isMimicked || p.isPublish && !p.isHeld && r.isWhole(p)
 	}
 	r.root.spoilt.isRead, r.root.boot = r.mustTell(), r.w.BootID()
+	_, isListed := r.w.Exists(copiesDir + "/.ledger.json")
+	if r.root.unsaved = r.root.unsaved && !isListed; r.root.unsaved && r.isBare() {
+		clear(r.recalled)
+	}
 	file := identity.File(rootDir)
 	_, isOurs := r.w.Exists(file)
 	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the

@@ -182,6 +182,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 	w.OnEffect(r.effect)
 	w.OnFault(r.unreaches)
 	w.OnFault(r.cantPrune)
+	w.OnFault(r.cantSave)
 	w.OnFault(func(sim.Injected) { r.changes() })
 	w.SetAgent(r.start)
 	return r
@@ -197,7 +198,7 @@ func (r *run) start(h hal.Host) {
 	}
 	if r.files {
 		r.source = manifest.New(h, manifest.Options{
-			Dir: manifestDir, CacheDir: rootDir + "/volnode/manifests",
+			Dir: manifestDir, CacheDir: copiesDir,
 			Owner: func() manifest.Owner {
 				id := r.m.Identity()
 				return manifest.Owner{Node: id.Node, Machine: id.MachineID, Created: id.Created}
