@@ -69,6 +69,32 @@ func TestOnlyACallOfALostJournalStrands(t *testing.T) {
 	}
 }
 
+// TestLitterOfAnAnsweredCall: only a lost journal leaves the agent unaware of what a call makes after its answer, and only
+// of calls that came before.
+func TestLitterOfAnAnsweredCall(t *testing.T) {
+	for name, c := range map[string]struct{ isLost, isLater, want bool }{
+		"the journal is lost":         {isLost: true, want: true},
+		"the journal is there":        {},
+		"it was lost before the call": {isLost: true, isLater: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare(t)
+			r.sends(1, stage)
+			p := r.byPath[stagePath]
+			if p.calls = nil; !c.isLater {
+				p.untold = []uint64{1}
+			}
+			if c.isLost {
+				r.forgets()
+			}
+			p.untold = []uint64{1}
+			r.core = core.New(core.Start{})
+			r.betrays(&sim.Effect{Kind: sim.EffectActed, Actor: "d", Run: 1, Call: 1, Key: theStage, Path: stagePath})
+			require.Equal(t, c.want, p.littered != 0)
+		})
+	}
+}
+
 // TestStrandedAsItIsTakenDown: of what a forgotten call brings without a mount after its driver was asked to let go,
 // that teardown does not hear.
 func TestStrandedAsItIsTakenDown(t *testing.T) {

@@ -290,6 +290,7 @@ type lapse struct {
 	isTrace   bool        // names on the node alone tell of it: no record says in which boot it was up
 	isUnseen  bool        // nothing tells the present life of it: neither the journal nor names on the node
 	forgotten []uint64    // calls that may act and that a lost journal alone knew of
+	answered  []uint64    // calls that were answered, may act yet, and that a lost journal alone knew of
 	leftover  hal.MountID // what its driver has left mounted, of which a lost journal alone knew that it is not up
 	isUndone  bool        // one of them has taken the volume away, and it was not brought since
 	// the life in which one of them has acted, if that knew nothing of the place, and has not since
@@ -308,7 +309,7 @@ type lapse struct {
 // knew of.
 func (r *run) forgets() {
 	for _, p := range r.list {
-		p.isTrace, p.isTold = true, false
+		p.isTrace, p.isTold, p.answered = true, false, slices.Clone(p.untold)
 		for i := range p.calls {
 			p.forgotten = append(p.forgotten, p.calls[i].id)
 		}

@@ -51,12 +51,12 @@ func (r *run) betrays(e *sim.Effect) {
 			p.isUnheard = len(r.w.MountsAt(p.path)) == 0
 		case sim.EffectUnstaged, sim.EffectUnpublished:
 			p.isUndone, p.isTouched, p.touchedAt = true, true, r.w.Now()
-		case sim.EffectActed:
-			if r.alive() && !r.knows(p.key) {
-				p.littered = r.w.Life()
-			}
 		default:
 		}
+	}
+	if p != nil && e.Kind == sim.EffectActed && r.alive() && !r.knows(p.key) &&
+		(slices.Contains(p.forgotten, e.Call) || slices.Contains(p.answered, e.Call)) {
+		p.littered = r.w.Life()
 	}
 	if p == nil || !slices.Contains(p.untold, e.Call) {
 		return
@@ -162,8 +162,8 @@ func (r *run) knows(key hal.Key) bool {
 }
 
 // isLitter: all that is below a directory is bare directories which only the next start removes: the target of a call
-// that a lost journal alone knew of, and that made it once this life looked there no more; or what this life found
-// without a volume as it started, and could not remove.
+// that a lost journal alone knew of, answered or not, and that made it once this life looked there no more; or what
+// this life found without a volume as it started, and could not remove.
 func (r *run) isLitter(dir string) bool {
 	names := r.w.Entries(dir)
 	if p := r.byPath[dir]; p != nil || r.root.unpruned[dir] {
