@@ -106,8 +106,13 @@ func (g *registrars) hears(message, driver string, now hal.Instant) {
 			delete(g.serving, driver) // however late the first call comes that shows which one was taken
 		}
 		g.registered[driver], g.connected[driver] = true, true
-	case "driver connected", "driver is served by another endpoint":
+	case "driver connected":
 		g.connected[driver] = true
+	case "driver is served by another endpoint":
+		g.connected[driver] = true
+		if now <= g.unreachable[driver] {
+			delete(g.serving, driver) // however late the first call comes that shows it
+		}
 	case "driver disconnected":
 		g.connected[driver] = false
 	case "driver deregistered":
