@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What stands in the place of the manifest directory is told, with what to do, and nobody has deleted a pod.
+// volnode says what stands in the place of the manifest directory, and what to do; no pod counts as deleted.
 func TestWhatIsNoManifestDirectoryIsTold(t *testing.T) {
 	r := newRig(t)
 	r.start()
@@ -38,7 +38,7 @@ func TestWhatIsNoManifestDirectoryIsTold(t *testing.T) {
 	r.must("wait", "pod/demo/web")
 }
 
-// What stands in the place of a directory of the root directory is told, with what to do.
+// volnode says what stands in the place of one of its directories, and what to do.
 func TestWhatIsNoDirectoryOfTheRootIsTold(t *testing.T) {
 	r := newRig(t)
 	r.start()

@@ -137,8 +137,8 @@ func (d *daemon) candidates(name string, s engine.Status) []core.PodUID {
 	return uids
 }
 
-// mayBe reports whether a pod of which only its directories tell may have had a name: its uid is made of the name, or a
-// person gave it, and volnode knows no other pod of that name. Records may have been lost, in this start or before.
+// mayBe reports whether a pod may have had a name, if volnode knows only its directories. It may if its uid is made of
+// the name. It may also if a person gave the uid, and volnode knows no other pod of that name: records can be lost.
 func mayBe(uid core.PodUID, name, node string, isKnown bool) bool {
 	namespace, pod, _ := strings.Cut(name, "/")
 	isMade := string(uid) == string(manifest.PodUID(node, namespace, pod))

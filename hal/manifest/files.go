@@ -33,7 +33,7 @@ type state struct {
 	// names in the directory that are no manifest's, sorted; those that begin with a dot are nobody's business
 	passed []string
 	ledger book // as it was written last
-	// odd is own files that a start could not use. What lies there no more is told once.
+	// odd is the troubles of own files that a start could not use. A reading reports each until the file is in order.
 	odd   []hal.Trouble
 	files layer[string, file]
 	// of packs that no ledger lists: they may be of the past, so they serve only who is there

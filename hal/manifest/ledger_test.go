@@ -219,7 +219,7 @@ func TestAnOwnFileThatIsNoFileIsLost(t *testing.T) {
 	require.Contains(t, w.troubles()[cache].Problem, "unmount it (findmnt -T "+cache+")")
 }
 
-// An own file that is empty, or says nothing that volnode has written, is told of and written again.
+// volnode reports an own file that is empty, or that somebody else has written, and writes it again.
 func TestAnOwnFileThatIsDamagedIsTold(t *testing.T) {
 	for name, texts := range map[string][]string{ledger: {"", "junk", "{\n"}, kept: {"", "junk", "{\n"}} {
 		for _, text := range texts {
