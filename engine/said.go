@@ -42,10 +42,12 @@ func (e ears) heard(c hal.Call, driver string, volume []string, err error) error
 	said := *failure
 	said.Doubtful = csiplugin.Doubtful(failure.Detail)
 	if failure.Reply == hal.ReplyStatus {
-		why, name, isGone := "", "", false
-		if name, isGone = e.read(c, driver, volume); name != "" {
+		isComplete := e.said.IsComplete() // before the reading, which takes its time: a source may name a Secret meanwhile
+		why := ""
+		name, isGone := e.read(c, driver, volume)
+		if name != "" {
 			why = "Secret " + name + ", which volnode cannot read"
-		} else if !e.said.IsComplete() {
+		} else if !isComplete {
 			why = "a Secret that volnode has not read: it has not read every source, or there are too many Secrets"
 		}
 		if why != "" {

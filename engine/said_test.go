@@ -141,6 +141,29 @@ func TestASecretThatComesLateIsLearnt(t *testing.T) {
 	require.ErrorContains(t, err, "no ***")
 }
 
+// A source that is read while the Secrets are is too late for the text that came before.
+func TestATextFromBeforeTheSourcesWereReadIsWithheld(t *testing.T) {
+	said := scrub.New()
+	all := map[string]map[string]string{"n/first": {"k": "the-first-secret"}}
+	e := ears{clock{}, naming{vault{secrets: all}, func() { said.Expect("n/own"); said.Complete() }}, said}
+	e.expect([]string{"n/first"})
+	err := e.heard(hal.Call{}, "d", nil, &hal.Error{
+		Class: hal.ClassRPC, Reply: hal.ReplyStatus, Code: hal.CodeUnknown, Detail: "no the-own-secret",
+	})
+	require.ErrorContains(t, err, "message withheld: it may quote a Secret that volnode has not read")
+}
+
+// naming is a vault, during whose reading a source is read.
+type naming struct {
+	vault
+	names func()
+}
+
+func (n naming) Secret(c hal.Call, namespace, name string) (hal.Secret, error) {
+	n.names()
+	return n.vault.Secret(c, namespace, name)
+}
+
 func TestWordsOfAnErrorThatIsNoCallAreCleaned(t *testing.T) {
 	e := ears{clock{}, nil, scrub.New()}
 	e.said.Learn("n/s", hal.NewSecret(map[string]string{"k": "the-own-secret"}))

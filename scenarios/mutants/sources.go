@@ -401,6 +401,10 @@ var sources = []Mutant{
 		"append(slices.Clone(volume), e.said.Expected()...)", "volume",
 	},
 	{
+		"a text from before the sources were read is cleaned of what they named meanwhile", "S17", "engine/said.go",
+		"\t\t} else if !isComplete {\n", "\t\t} else if _ = isComplete; !e.said.IsComplete() {\n",
+	},
+	{
 		"a message is told of which a secret can't be read", "S17", "engine/said.go",
 		"\t\t\treturn name, false\n", "\t\t\tcontinue\n",
 	},
