@@ -104,12 +104,12 @@ func (f *mutantsFlags) print(w io.Writer, all []mutants.Mutant) error {
 	fmt.Fprintln(t, "MUTANT\tLAW, ISSUE\tFILE")
 	for _, m := range all {
 		if f.asJSON {
-			if err := encoder.Encode(map[string]string{"name": m.Name, "law": m.Law, "file": m.File}); err != nil {
+			if err := encoder.Encode(map[string]string{"name": m.Name, "law": m.Law, "function": m.In}); err != nil {
 				return err
 			}
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", m.Name, m.Law, m.File)
+		fmt.Fprintf(t, "%s\t%s\t%s\n", m.Name, m.Law, m.In)
 	}
 	if f.asJSON {
 		return nil

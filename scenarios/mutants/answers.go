@@ -3,117 +3,135 @@ package mutants
 // answers is what a driver's errors prove, and what does not (laws 3.3, 4.3c).
 var answers = []Mutant{
 	{
-		"a volume comes up on an inspection from before another's effect went", "laws 3.4", "engine/core/complete.go",
-		"if r.isGone() && c.intruded(r, res.Fingerprint) {", "if r.isGone() && c.intruded(r, res.Fingerprint) && r == nil {",
+		"a volume comes up on an inspection from before another's effect went",
+		"laws 3.4", "engine/core.Core.inspectEnded",
+		"if r.isGone() && c.intruded(r, res.Fingerprint) {",
+		"if r.isGone() && c.intruded(r, res.Fingerprint) && r == nil {",
 	},
 	{
-		"what goes with an unwanted volume in doubt is not let go of", "L1, laws 3.3", "engine/core/complete.go",
+		"what goes with an unwanted volume in doubt is not let go of", "L1, laws 3.3", "engine/core.Core.start",
 		"c.desire(r) == wanted || r.state == Unknown {", "c.desire(r) == wanted {",
 	},
 	{
 		"a volume is let go of while an unpublish of another one of its path may act", "S13, laws 3.3",
-		"engine/core/places.go",
+		"engine/core.Core.unused",
 		"case o.isAbove(r), o.bound(TearDown) != 0:", "case o.isAbove(r):",
 	},
 	{
 		"another volume's mount is the effect of an answered call once its filesystem has failed",
-		"S13, laws 3.3", "engine/core/answered.go",
+		"S13, laws 3.3", "engine/core.Core.isForeign",
 		"return !IsBare(fingerprint) && (o == nil || !isOf(o))", "return !IsBare(fingerprint) && (true || !isOf(o))",
 	},
 	{
-		"an answered error ends the calls before it", "S8, laws 3.3, 4.3c", "engine/core/complete.go",
-		"\t\tif res.Answer == Failed {\n", "\t\tif res.Answer == Failed {\n\t\t\tr.calls = nil\n",
+		"an answered error ends the calls before it", "S8, laws 3.3, 4.3c", "engine/core.Core.fenceOff",
+		"if res.Answer == Failed {", `if res.Answer == Failed {
+			r.calls = nil`,
 	},
 	{
-		"an error that names a time-out ends its call", "S8, laws 3.3", "engine/plugin/csi/outcome.go",
-		"\treturn text == \"\" || isCut ||", "\treturn isCut && text == \"\" &&",
+		"an error that names a time-out ends its call", "S8, laws 3.3", "engine/plugin/csi.Doubtful",
+		`return text == "" || isCut ||`, `return isCut && text == "" &&`,
 	},
 	{
-		"an error proves the end of another call", "S8, laws 4.3c", "engine/core/fence.go",
+		"an error proves the end of another call", "S8, laws 4.3c", "engine/core.Core.learnFromReply",
 		"(res.Answer == Final || res.Answer == Aborted)",
 		"(res.Answer == Final || res.Answer == Failed || res.Answer == Aborted)",
 	},
 	{
-		"what comes after an answered error stays", "laws 3.3", "engine/core/actual.go",
-		"\tif r.awaitsEffect() && c.isForeign(r, e.Fingerprint) {\n\t\tc.appears(r, e.Fingerprint)\n\t}\n", "",
+		"what comes after an answered error stays", "laws 3.3", "engine/core.Core.observed",
+		`if r.awaitsEffect() && c.isForeign(r, e.Fingerprint) {
+			c.appears(r, e.Fingerprint)
+		}`, "",
 	},
 	{
-		"an effect is not seen while a teardown may act", "S23, laws 3.3", "engine/core/answered.go",
+		"an effect is not seen while a teardown may act", "S23, laws 3.3", "engine/core.rung.awaitsEffect",
 		`r.remembers(SetUp) != 0 && r.state == Absent && r.noResidue && r.bound(SetUp) == 0 && r.op == nil &&
-		r.child == ""
-`,
-		"r.isRemembered()\n",
+			r.child == ""`,
+		"r.isRemembered()",
 	},
 	{
 		"a driver that acts after it has answered is forgotten with the agent's life", "laws 3.3",
-		"engine/core/answered.go",
-		"\t\t\tc.acts[rec.Rung.Actor] = true\n\t\t}\n\t}\n\treturn rungs\n", "\t\t}\n\t}\n\treturn rungs\n",
+		"engine/core.Core.recallActors",
+		`c.acts[rec.Rung.Actor] = true
+		}
+		}
+		return rungs`, `}
+		}
+		return rungs`,
 	},
 	{
-		"a pod is told to be gone while a call may still bring it up", "S8, kubernetes#82190", "engine/core/waiters.go",
+		"a pod is told to be gone while a call may still bring it up",
+		"S8, kubernetes#82190", "engine/core.rung.isLeft",
 		"func (r *rung) isLeft() bool { return !r.isGone() }",
-		"func (r *rung) isLeft() bool { return r.state != Absent || r.op != nil || r.child != \"\" }",
+		`func (r *rung) isLeft() bool { return r.state != Absent || r.op != nil || r.child != "" }`,
 	},
 	{
-		"the wait after an answer is as long as any", "L16", "engine/core/backoff.go",
+		"the wait after an answer is as long as any", "L16", "engine/core.backoff.fail",
 		"if isAnswered && now.Sub(b.since) < answeredFor {", "if isAnswered && b == nil {",
 	},
 	{
-		"names of an answered call stay", "L1", "engine/core/reconcile.go",
-		"\tif c.sweeps(r) && r.isGone() {\n", "\tif c.sweeps(r) && r == nil {\n",
+		"names of an answered call stay", "L1", "engine/core.Core.choose",
+		"if c.sweeps(r) && r.isGone() {", "if c.sweeps(r) && r == nil {",
 	},
 	{
-		"the death of a driver ends what an earlier process was asked for", "S23, laws 3.3", "engine/core/answered.go",
-		"\t\tinstance = \"\"\n", "\t\tinstance += \"\"\n",
+		"the death of a driver ends what an earlier process was asked for",
+		"S23, laws 3.3", "engine/core.rung.remember",
+		`instance = ""`, `instance += ""`,
 	},
 	{
-		"an error of the next process ends the calls of the one before", "S8, laws 3.3", "engine/core/fence.go",
-		"func (c *Core) learnFromReply(r *rung, in *flight, res Result) {\n",
-		"func (c *Core) learnFromReply(r *rung, in *flight, res Result) {\n" +
-			"\tif res.Answer == Failed {\n\t\tc.expireCalls(r, func(k call) bool { return k.instance != res.Instance && " +
-			"k.verb == fenceVerb(in.Verb) })\n\t}\n",
+		"an error of the next process ends the calls of the one before",
+		"S8, laws 3.3", "engine/core.Core.learnFromReply",
+		"func (c *Core) learnFromReply(r *rung, in *flight, res Result) {",
+		`func (c *Core) learnFromReply(r *rung, in *flight, res Result) {
+			if res.Answer == Failed {
+				c.expireCalls(r, func(k call) bool { return k.instance != res.Instance && k.verb == fenceVerb(
+			in.Verb) })
+			}`,
 	},
 	{
-		"a second error from another process ends all calls", "S8, laws 3.3", "engine/core/fence.go",
-		"func (c *Core) learnFromReply(r *rung, in *flight, res Result) {\n",
-		"func (c *Core) learnFromReply(r *rung, in *flight, res Result) {\n" +
-			"\tif res.Answer == Failed && r.remembers(in.Verb) != 0 && res.Instance != " +
-			"r.answered[side(in.Verb)].instance {\n\t\tr.calls = nil\n\t}\n",
+		"a second error from another process ends all calls", "S8, laws 3.3", "engine/core.Core.learnFromReply",
+		"func (c *Core) learnFromReply(r *rung, in *flight, res Result) {",
+		`func (c *Core) learnFromReply(r *rung, in *flight, res Result) {
+			if res.Answer == Failed && r.remembers(in.Verb) != 0 && res.Instance != r.answered[side(in.Verb)].instance {
+				r.calls = nil
+			}`,
 	},
 	{
-		"an answered call is not looked for where the next volume is", "S13, laws 3.3", "engine/core/answered.go",
-		"\t\tcase o.op == nil && o.changed <= since && (o.state == Present || o.blocked):\n", "\t\tcase o == r:\n",
+		"an answered call is not looked for where the next volume is", "S13, laws 3.3", "engine/core.Core.Remembered",
+		"case o.op == nil && o.changed <= since && (o.state == Present || o.blocked):", "case o == r:",
 	},
 	{
-		"a start takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core/answered.go",
-		"o == nil || o.state == Unknown && o.phase == Confirmed && !o.reconfirmable\n", "o == nil\n",
+		"a start takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core.Core.recallEffects",
+		"o == nil || o.state == Unknown && o.phase == Confirmed && !o.reconfirmable", "o == nil",
 	},
 	{
-		"a volume in doubt is set up where an answered call may come", "S13, laws 3.3", "engine/core/places.go",
-		"\tcase o == nil && r.isHaunted() &&", "\tcase o == nil && r == nil &&",
+		"a volume in doubt is set up where an answered call may come", "S13, laws 3.3", "engine/core.Core.alone",
+		"case o == nil && r.isHaunted() &&", "case o == nil && r == nil &&",
 	},
 	{
-		"what goes with a volume in doubt is not let go of", "L1, laws 3.3", "engine/core/complete.go",
-		"limit = r.Limits.TearDown; c.desire(r) == wanted || r.state == Unknown {", "limit = r.Limits.TearDown; r == nil {",
+		"what goes with a volume in doubt is not let go of", "L1, laws 3.3", "engine/core.Core.start",
+		"limit = r.Limits.TearDown; c.desire(r) == wanted || r.state == Unknown {",
+		"limit = r.Limits.TearDown; r == nil {",
 	},
 	{
-		"a look takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core/answered.go",
+		"a look takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core.Core.intruded",
 		"is = i >= 0 && c.isForeign(r.rivals[i], fingerprint)", "is = i >= 0 && r == nil",
 	},
 	{
-		"a refused unstage tells nothing of what is wanted above", "L2", "engine/core/complete.go",
-		"\t\tc.contradict(r)\n", "",
+		"a refused unstage tells nothing of what is wanted above", "L2", "engine/core.Core.complete",
+		"c.contradict(r)", "",
 	},
 	{
-		"a refused unstage has nobody look for what came late", "L2", "engine/ops.go",
-		"\t\tm.lookForUsers()\n", "",
+		"a refused unstage has nobody look for what came late", "L2", "engine.VolumeManager.ended",
+		"m.lookForUsers()", "",
 	},
 	{
-		"the last look for names of an answered call passes over a mount", "L1, laws 3.3", "engine/core/complete.go",
+		"the last look for names of an answered call passes over a mount",
+		"L1, laws 3.3", "engine/core.Core.inspectEnded",
 		"(r.awaitsEffect() || r.sweep) && c.isForeign", "r.awaitsEffect() && c.isForeign",
 	},
 	{
-		"a record goes before anybody has looked for the effect of its call", "L1, laws 3.3", "engine/core/lines.go",
+		"a record goes before anybody has looked for the effect of its call",
+		"L1, laws 3.3", "engine/core.Core.writeRecord",
 		"if r.isRemembered() || c.sweeps(r) {", "if r.isRemembered() {",
 	},
 }

@@ -6,34 +6,48 @@ package mutants
 // same.
 var Candidates = []Mutant{
 	{
-		"what is wanted and untouched is taken for known", "L2, laws 5.4", "engine/core/hidden.go",
-		" && !r.isUntouched()\n", "\n",
+		"what is wanted and untouched is taken for known", "L2, laws 5.4", "engine/core.Core.IsKnown",
+		"&& !r.isUntouched()", "",
 	},
 	{
-		"a new generation is named before it is durable", "S15, laws 5.5", "engine/journal/batch.go",
-		"\tif err := h.Files.WriteAt(c, spare, 0, b.image); err != nil {\n\t\treturn err\n\t}\n" +
-			"\tif err := h.Files.Sync(c, spare); err != nil {\n\t\treturn err\n\t}\n",
-		"\tif err := h.Files.WriteAt(c, spare, 0, b.image); err != nil {\n\t\treturn err\n\t}\n",
+		"a new generation is named before it is durable", "S15, laws 5.5", "engine/journal.Batch.writeGeneration",
+		`if err := h.Files.WriteAt(c, spare, 0, b.image); err != nil {
+			return err
+		}
+		if err := h.Files.Sync(c, spare); err != nil {
+			return err
+		}`,
+		`if err := h.Files.WriteAt(c, spare, 0, b.image); err != nil {
+			return err
+		}`,
 	},
 	{
-		"what was not synced is taken for durable", "S15, laws 5.1, 5.5", "engine/journal/batch.go",
-		"\tif !b.sync {\n\t\treturn nil\n\t}\n\treturn h.Files.Sync(c, file)\n",
-		"\tif b.sync {\n\t\t_ = h.Files.Sync(c, file)\n\t}\n\treturn nil\n",
+		"what was not synced is taken for durable", "S15, laws 5.1, 5.5", "engine/journal.Batch.appendFrame",
+		`if !b.sync {
+			return nil
+		}
+		return h.Files.Sync(c, file)`,
+		`if b.sync {
+			_ = h.Files.Sync(c, file)
+		}
+		return nil`,
 	},
 	{
-		"a listing is believed of what changed while it was read", "S14, laws 5.4", "engine/hidden.go",
-		"return ended[key] || m.core.IsKnown(key)", "return ended[\"\"] || m.core.IsKnown(key)",
+		"a listing is believed of what changed while it was read",
+		"S14, laws 5.4", "engine.VolumeManager.lookedAtHidden",
+		"return ended[key] || m.core.IsKnown(key)", `return ended[""] || m.core.IsKnown(key)`,
 	},
 	{
-		"a mount table is believed of what changed while it was read", "S14, laws 7.1", "engine/drift.go",
-		"\tat, since := m.drift.at, m.drift.since\n", "\tat, since := m.drift.at, max(m.core.Seq(), m.drift.since)\n",
+		"a mount table is believed of what changed while it was read",
+		"S14, laws 7.1", "engine.VolumeManager.tableRead",
+		"at, since := m.drift.at, m.drift.since", "at, since := m.drift.at, max(m.core.Seq(), m.drift.since)",
 	},
 	{
-		"of what a rung owns its mount alone is hidden", "S14, S18", "engine/core/hidden.go",
-		"range append([]string{Value(r.Want, \"path\")}, r.Places...) {", "range []string{Value(r.Want, \"path\")} {",
+		"of what a rung owns its mount alone is hidden", "S14, S18", "engine/core.Core.veil",
+		`range append([]string{Value(r.Want, "path")}, r.Places...) {`, `range []string{Value(r.Want, "path")} {`,
 	},
 	{
-		"what never came stays while its pod is not known whole", "L2", "engine/core/reconcile.go",
+		"what never came stays while its pod is not known whole", "L2", "engine/core.Core.choose",
 		"want == held && (c.runs(r) || !r.isGone() && !c.givesWay(r))", "want == held",
 	},
 }

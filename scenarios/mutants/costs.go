@@ -3,76 +3,102 @@ package mutants
 // costs is engines whose work for a change grows with what has not changed.
 var costs = []Mutant{
 	{
-		"each step walks all rungs", "L8", "engine/core/core.go",
-		"\tc.reconcile()\n\tc.recordFreed()\n",
-		"\tfor _, r := range c.sorted() {\n\t\tc.mark(r)\n\t}\n\tc.reconcile()\n\tc.recordFreed()\n",
+		"each step walks all rungs", "L8", "engine/core.Core.Step",
+		`c.reconcile()
+		c.recordFreed()`,
+		`for _, r := range c.sorted() {
+			c.mark(r)
+		}
+		c.reconcile()
+		c.recordFreed()`,
 	},
 	{
-		"what keeps everything from being gone is looked for at each step", "L8", "engine/core/waiters.go",
-		"\tk := &c.keepers\n", "\tc.keepers = keepers{}\n\tk := &c.keepers\n",
+		"what keeps everything from being gone is looked for at each step", "L8", "engine/core.Core.allDown",
+		"k := &c.keepers", `c.keepers = keepers{}
+		k := &c.keepers`,
 	},
 	{
-		"each step asks the waiters of all pods", "L8", "engine/core/waiters.go",
-		"\ttouched := c.touched\n", "\tfor _, uid := range slices.Sorted(maps.Keys(c.pods)) " +
-			"{\n\t\tc.touch(c.pods[uid])\n\t}\n\ttouched := c.touched\n",
+		"each step asks the waiters of all pods", "L8", "engine/core.Core.wake",
+		"touched := c.touched", `for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
+			c.touch(c.pods[uid])
+		}
+		touched := c.touched`,
 	},
 	{
-		"each notice has all of the mount table read", "L8, kubernetes#126049", "engine/drift.go",
-		"\td.reading, d.at, d.since = true, at, m.core.Seq()\n",
-		"\tat = nil\n\td.reading, d.at, d.since = true, at, m.core.Seq()\n",
+		"each notice has all of the mount table read", "L8, kubernetes#126049", "engine.VolumeManager.readTable",
+		"d.reading, d.at, d.since = true, at, m.core.Seq()",
+		`at = nil
+		d.reading, d.at, d.since = true, at, m.core.Seq()`,
 	},
 	{
-		"each notice has all below the root directory compared", "L8", "engine/drift.go",
-		"\treturn concerned\n", "\tif len(concerned) > 0 {\n\t\treturn []string{root}\n\t}\n\treturn concerned\n",
+		"each notice has all below the root directory compared", "L8", "engine.VolumeManager.concerning",
+		"return concerned", `if len(concerned) > 0 {
+			return []string{root}
+		}
+		return concerned`,
 	},
 	{
-		"each notice has a task begin for each rung", "L8", "engine/drift.go",
-		"\tm.h.Runtime.Go(func() {\n\t\ttable, err := m.mountsAt(at)\n",
-		"\tfor range m.core.View() {\n\t\tm.h.Runtime.Go(func() {})\n\t}\n\tm.h.Runtime.Go(func() {\n\t\ttable, err " +
-			":= m.mountsAt(at)\n",
+		"each notice has a task begin for each rung", "L8", "engine.VolumeManager.readTable",
+		`m.h.Runtime.Go(func() {
+			table, err := m.mountsAt(at)`,
+		`for range m.core.View() {
+			m.h.Runtime.Go(func() {})
+		}
+		m.h.Runtime.Go(func() {
+			table, err := m.mountsAt(at)`,
 	},
 	{
-		"each notice stirs all rungs", "L8", "engine/drift.go",
-		"\tfor _, key := range m.unblocked(at, tops, changed) {\n",
-		"\tfor _, v := range m.core.View() {\n\t\tstep(m, core.Unblocked{Key: v.Key})\n\t}\n\tfor _, key := range " +
-			"m.unblocked(at, tops, changed) {\n",
+		"each notice stirs all rungs", "L8", "engine.VolumeManager.tableRead",
+		"for _, key := range m.unblocked(at, tops, changed) {",
+		`for _, v := range m.core.View() {
+			step(m, core.Unblocked{Key: v.Key})
+		}
+		for _, key := range m.unblocked(at, tops, changed) {`,
 	},
 	{
-		"the status of everything is made for one wait that times out", "L8", "engine/public.go",
-		"\tpod := m.podStatus(m.core.Pod(uid), m.lookUp)\n\tisAsked",
-		"\t_ = m.core.View()\n\tpod := m.podStatus(m.core.Pod(uid), m.lookUp)\n\tisAsked",
+		"the status of everything is made for one wait that times out", "L8", "engine.VolumeManager.lacking",
+		`pod := m.podStatus(m.core.Pod(uid), m.lookUp)
+		isAsked`,
+		`_ = m.core.View()
+		pod := m.podStatus(m.core.Pod(uid), m.lookUp)
+		isAsked`,
 	},
 	{
-		"one edited pod has all populated again", "L8", "engine/objects.go",
-		"\tm.objects.stale = nil\n\tin := m.input()\n",
-		"\tm.objects.stale, stale = nil, slices.Sorted(maps.Keys(m.objects.pods))\n\tin := m.input()\n",
+		"one edited pod has all populated again", "L8", "engine.VolumeManager.populateStale",
+		`m.objects.stale = nil
+		in := m.input()`,
+		`m.objects.stale, stale = nil, slices.Sorted(maps.Keys(m.objects.pods))
+		in := m.input()`,
 	},
 	{
-		"each batch begins a generation of the journal", "L8", "engine/journal/journal.go",
+		"each batch begins a generation of the journal", "L8", "engine/journal.Journal.Take",
 		"if j.broken != nil || j.end+int64(len(j.buffer)) > j.live {", "if j.broken != nil || len(lines) > 0 {",
 	},
 	{
-		"who prunes the directory of a pod lists those of all", "L8", "engine/op/tree.go",
-		"\tat, stop := dir, path.Clean(stop)\n", "\tat, stop := dir, path.Clean(stop)\n\t_, _ = h.Tree.List(c, stop)\n",
+		"who prunes the directory of a pod lists those of all", "L8", "engine/op.Prune",
+		"at, stop := dir, path.Clean(stop)", `at, stop := dir, path.Clean(stop)
+		_, _ = h.Tree.List(c, stop)`,
 	},
 	{
-		"one changed manifest has all looked at", "L8", "hal/manifest/reader.go",
-		"\tif !r.isWhole && !isAny && r.before.served {\n", "\tif !r.isWhole && !isAny && !r.before.loaded {\n",
+		"one changed manifest has all looked at", "L8", "hal/manifest.reader.read",
+		"if !r.isWhole && !isAny && r.before.served {", "if !r.isWhole && !isAny && !r.before.loaded {",
 	},
 	{
-		"one changed manifest has all copies looked at", "L8", "hal/manifest/lost.go",
-		"\t\tchanged = slices.DeleteFunc(changed, func(name string) bool { return !r.before.isKept(name) })\n",
-		"\t\tchanged = r.before.keeps()\n",
+		"one changed manifest has all copies looked at", "L8", "hal/manifest.reader.look",
+		"changed = slices.DeleteFunc(changed, func(name string) bool { return !r.before.isKept(name) })",
+		"changed = r.before.keeps()",
 	},
 	{
-		"one changed manifest has all of the ledger written", "L8", "hal/manifest/ledger.go",
-		"now.size > 0 && size <= ", "now.size < 0 && size <= ",
+		"one changed manifest has all of the ledger written", "L8", "hal/manifest.reader.writes",
+		"now.size > 0 && size <=", "now.size < 0 && size <=",
 	},
 	{
-		"what drivers have mounted is looked for among all rungs", "L8", "engine/core/view.go",
-		"\treturn slices.ContainsFunc(slices.Sorted(maps.Keys(c.actors)), func(actor string) bool {\n",
-		"\tif !slices.ContainsFunc(c.sorted(), func(r *rung) bool { return r.state == Present && r.Actor != \"\" && " +
-			"!IsBare(r.fingerprint) }) {\n\t\treturn false\n\t}\n" +
-			"\treturn slices.ContainsFunc(slices.Sorted(maps.Keys(c.actors)), func(actor string) bool {\n",
+		"what drivers have mounted is looked for among all rungs", "L8", "engine/core.Core.HasMounts",
+		"return slices.ContainsFunc(slices.Sorted(maps.Keys(c.actors)), func(actor string) bool {",
+		`if !slices.ContainsFunc(c.sorted(), func(r *rung) bool { return r.state == Present && r.Actor != "" &&
+			!IsBare(r.fingerprint) }) {
+			return false
+		}
+		return slices.ContainsFunc(slices.Sorted(maps.Keys(c.actors)), func(actor string) bool {`,
 	},
 }

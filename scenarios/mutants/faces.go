@@ -3,107 +3,122 @@ package mutants
 // faces is engines whose answers are not what they believe.
 var faces = []Mutant{
 	{
-		"a stage whose users can't be listed is not there", "S15", "engine/plugin/kinds/scan.go",
-		"\t\tif isStaged { // who uses it is not known\n", "\t\tif isStaged && ok {\n",
+		"a stage whose users can't be listed is not there", "S15", "engine/plugin/kinds.scanner.block",
+		"if isStaged {", "if isStaged && ok {",
 	},
 	{
-		"a stage without a record waits for directories of others", "L3", "engine/hidden.go",
+		"a stage without a record waits for directories of others", "L3", "engine.VolumeManager.orphans",
 		"return slices.DeleteFunc(orphans, func(r core.Rung) bool { return isKnown(r.Key) }), left",
-		"return slices.DeleteFunc(orphans, func(r core.Rung) bool {\n\t\tisHidden := !isKnown(r.Key) && r.Pod == " +
-			"\"\" && len(listing.Unseen) > 0\n" +
-			"\t\tif isHidden {\n\t\t\tleft = append(left, kinds.Unrecognised{Path: core.Value(r.Want, \"path\"), " +
-			"Why: \"it can't be inspected at\", IsHidden: true})\n\t\t}\n" +
-			"\t\treturn isKnown(r.Key) || isHidden\n\t}), left",
+		`return slices.DeleteFunc(orphans, func(r core.Rung) bool {
+			isHidden := !isKnown(r.Key) && r.Pod == "" && len(listing.Unseen) > 0
+			if isHidden {
+				left = append(left, kinds.Unrecognised{
+					Path: core.Value(r.Want, "path"), Why: "it can't be inspected at", IsHidden: true,
+				})
+			}
+			return isKnown(r.Key) || isHidden
+		}), left`,
 	},
 	{
-		"a missing record proves no other is missing", "S5, laws 5.4", "engine/core/core.go",
-		"func(orphan Rung) bool { return orphan.Pod == \"\" }) {",
-		"func(orphan Rung) bool { return orphan.Pod == \"\" && orphan.Key == \"\" }) {",
+		"a missing record proves no other is missing", "S5, laws 5.4", "engine/core.New",
+		`func(orphan Rung) bool { return orphan.Pod == "" }) {`,
+		`func(orphan Rung) bool { return orphan.Pod == "" && orphan.Key == "" }) {`,
 	},
 	{
-		"what shares its data file with a stage that can't be listed goes", "L1", "engine/plugin/kinds/scan.go",
+		"what shares its data file with a stage that can't be listed goes", "L1", "engine/plugin/kinds.scanner.blocks",
 		"case of[name] && knowsStages:", "case of[name] && (knowsStages || len(specs) > 0):",
 	},
 	{
-		"names of a raw volume that is not known are nobody's", "S15", "engine/plugin/kinds/discover.go",
+		"names of a raw volume that is not known are nobody's", "S15", "engine/plugin/kinds.discovery.block",
 		"if !ok && e.Data.isHidden() {", "if ok && e.Data.isHidden() {",
 	},
 	{
-		"a data file that can't be read uses no volume", "S5, laws 5.4", "engine/plugin/kinds/scan.go",
-		"\t\t\t\tif e.Data.isHidden() {\n", "\t\t\t\tif e.Data.isHidden() && !ok {\n",
+		"a data file that can't be read uses no volume", "S5, laws 5.4", "engine/plugin/kinds.scanner.pod",
+		"if e.Data.isHidden() {", "if e.Data.isHidden() && !ok {",
 	},
 	{
-		"what nobody could look at is not in use", "S8, unknown is in use", "engine/public.go",
-		"return m.unread() != \"\" || m.core", "return m.core == nil || m.core",
+		"what nobody could look at is not in use", "S8, unknown is in use", "engine.VolumeManager.VolumeIsAttached",
+		`return m.unread() != "" || m.core`, "return m.core == nil || m.core",
 	},
 	{
-		"what may be mounted is what is mounted", "S35", "engine/public.go",
+		"what may be mounted is what is mounted", "S35", "engine.VolumeManager.GetPossiblyMountedVolumesForPod",
 		"func(_ string, v core.View) bool { return !v.IsGone })",
 		"func(_ string, v core.View) bool { return v.State == core.Present })",
 	},
 	{
-		"a volume that is on its way down is mounted no more", "S35", "engine/public.go",
+		"a volume that is on its way down is mounted no more", "S35", "engine.VolumeManager.GetMountedVolumesForPod",
 		"return !isLeft && v.State == core.Present &&",
-		"return !isLeft && v.State == core.Present && v.Desired == \"wanted\" &&",
+		`return !isLeft && v.State == core.Present && v.Desired == "wanted" &&`,
 	},
 	{
-		"a volume is mounted read-only for nobody", "L15", "engine/public.go",
-		"core.Value(v.Made, \"readOnly\") == \"true\"", "core.Value(v.Made, \"readOnly\") == \"yes\"",
+		"a volume is mounted read-only for nobody", "L15", "engine.VolumeManager.volumesOf",
+		`core.Value(v.Made, "readOnly") == "true"`, `core.Value(v.Made, "readOnly") == "yes"`,
 	},
 	{
-		"a raw block volume is told to be a directory", "L15", "engine/public.go",
-		"core.Value(v.Made, \"mode\") == \"block\"", "core.Value(v.Made, \"mode\") == \"raw\"",
+		"a raw block volume is told to be a directory", "L15", "engine.VolumeManager.volumesOf",
+		`core.Value(v.Made, "mode") == "block"`, `core.Value(v.Made, "mode") == "raw"`,
 	},
 	{
-		"a volume whose state is unknown is not attached", "S35", "engine/core/view.go",
+		"a volume whose state is unknown is not attached", "S35", "engine/core.Core.IsVolumeLeft",
 		"slices.ContainsFunc(c.volumes[volume], (*rung).isLeft)",
 		"slices.ContainsFunc(c.volumes[volume], func(r *rung) bool { return r.state == Present })",
 	},
 	{
-		"a status says that it is synced from the start", "S35", "engine/snapshot.go",
+		"a status says that it is synced from the start", "S35", "engine.VolumeManager.snapshot",
 		"Synced: m.objects.all,", "Synced: true,",
 	},
 	{
-		"a pod has the state of its last volume", "S35", "engine/snapshot.go",
+		"a pod has the state of its last volume", "S35", "engine.VolumeManager.podStatus",
 		"s.State = worse(s.State, v.State)", "s.State = v.State",
 	},
 	{
-		"a wait for the end takes Ready for an end", "S35", "engine/public.go",
+		"a wait for the end takes Ready for an end", "S35", "engine.VolumeManager.lacking",
 		"v.State == Gone || v.State == Ready && on == core.PodReady", "v.State == Gone || v.State == Ready",
 	},
 	{
-		"who waits for several pods hears of the first", "S35", "engine/public.go",
-		"	for _, uid := range uids {\n		errs =",
-		"	for _, uid := range uids[:min(1, len(uids))] {\n		errs =",
+		"who waits for several pods hears of the first", "S35", "engine.VolumeManager.WaitForAllPodsUnmount",
+		`for _, uid := range uids {
+			errs =`,
+		`for _, uid := range uids[:min(1, len(uids))] {
+			errs =`,
 	},
 	{
-		"who was only asked for is a pod", "S35", "engine/core/view.go",
+		"who was only asked for is a pod", "S35", "engine/core.Core.Pods",
 		"if p.wanted || slices", "if p.wanted || len(p.rungs) == 0 || slices",
 	},
 	{
-		"a pod that was renamed is deleted under its old name", "S31, what is in the log stays there", "engine/snapshot.go",
+		"a pod that was renamed is deleted under its old name",
+		"S31, what is in the log stays there", "engine.VolumeManager.podName",
 		"if is, ok := m.objects.named[uid]; ok {", "if is, ok := m.objects.named[uid]; !ok {",
 	},
 	{
-		"a volume that waits for the end of its containers only waits", "who waits is told for what", "engine/snapshot.go",
-		"case v.IsHeldBack:\n\t\treturn Degraded", "case v.IsHeldBack:\n\t\treturn Waiting",
+		"a volume that waits for the end of its containers only waits",
+		"who waits is told for what", "engine.condition",
+		`case v.IsHeldBack:
+			return Degraded`, `case v.IsHeldBack:
+			return Waiting`,
 	},
 	{
-		"what is not tried again is the reason", "who waits is told for what", "engine/core/view.go",
-		"v.Reason = r.lost //", "v.Reason = r.reason //",
+		"what is not tried again is the reason", "who waits is told for what", "engine/core.Core.viewOf",
+		"v.Reason = r.lost", "v.Reason = r.reason",
 	},
 	{
-		"the reason of what ends in doubt is dropped", "S35, who waits is told for what", "engine/core/complete.go",
-		"\tif res.Outcome != hal.Done {\n\t\tc.setBack(",
-		"\tif res.Outcome == hal.Unknown && !res.Fenced {\n\t\tres.Reason = \"\"\n\t\tr.setReason(\"\")\n\t}\n" +
-			"\tif res.Outcome != hal.Done {\n\t\tc.setBack(",
+		"the reason of what ends in doubt is dropped", "S35, who waits is told for what", "engine/core.Core.complete",
+		`if res.Outcome != hal.Done {
+			c.setBack(`,
+		`if res.Outcome == hal.Unknown && !res.Fenced {
+			res.Reason = ""
+			r.setReason("")
+		}
+		if res.Outcome != hal.Done {
+			c.setBack(`,
 	},
 	{
-		"an undo that is done drops the reason of its setup", "who waits is told for what", "engine/core/view.go",
-		"v.Reason = r.up.why //", "v.Reason = \"\" //",
+		"an undo that is done drops the reason of its setup", "who waits is told for what", "engine/core.Core.viewOf",
+		"v.Reason = r.up.why", `v.Reason = ""`,
 	},
 	{
-		"a driver that is away is connected", "S24, L15", "engine/snapshot.go",
+		"a driver that is away is connected", "S24, L15", "engine.VolumeManager.driverStatus",
 		"row.NodeID, row.LastAnswer = true, d.isConnected,", "row.NodeID, row.LastAnswer = true, !d.isConnected,",
 	},
 }

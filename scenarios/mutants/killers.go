@@ -29,7 +29,8 @@ var killers = func() (all map[string]killer) {
 var equivalent = map[string]string{
 	"a drift reading of before a change counts": "the manager hands to core only what differs among the rungs that " +
 		"core names as unchanged since the " +
-		"reading began (Core.EachPresent), in one turn of the owner; core looks again because events may come in any order",
+		`reading began (Core.EachPresent),
+			in one turn of the owner; core looks again because events may come in any order`,
 	"a ladder shrinks with its spec": "the ladders of emptyDir and hostPath are one rung, and those of a file " +
 		"system and of raw block are the same, " +
 		"so it is the stage alone that a ladder can lose, by a driver that comes back without staging; a publish " +

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"os"
@@ -37,51 +38,101 @@ type splice struct {
 	text string
 }
 
-// merge returns the source of one file with all its mutants in it, and the name of its package. The keys are the
-// mutants' numbers, from 1 on.
-func merge(path string, source []byte, mutants map[int]Mutant) (merged []byte, name string, err error) {
-	positions := token.NewFileSet()
-	file, err := parser.ParseFile(positions, path, source, parser.SkipObjectResolution)
+// function is one that a mutant may change.
+type function struct {
+	path       string // of its file, from the module's root
+	begin, end int    // in its file
+	body       int    // where its body begins
+	hasResults bool
+}
+
+// folder is the sources of a package, without its tests.
+type folder struct {
+	name      string              // of the package
+	files     map[string][]byte   // by their paths from the module's root
+	functions map[string]function // by their names, "Core.New" for a method
+}
+
+// folderAt reads the package in a directory, which is given from the module's root.
+func folderAt(root, dir string) (folder, error) {
+	f := folder{files: map[string][]byte{}, functions: map[string]function{}}
+	paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 	if err != nil {
-		return nil, "", err
+		return f, err
 	}
-	offset := func(p token.Pos) int { return positions.Position(p).Offset }
-	var splices []splice
-	for n, m := range mutants {
-		at, err := m.find(source)
+	for _, path := range paths {
+		isBuilt, err := build.Default.MatchFile(filepath.Split(path))
 		if err != nil {
-			return nil, "", err
+			return f, err
 		}
-		i := slices.IndexFunc(file.Decls, func(d ast.Decl) bool {
-			f, ok := d.(*ast.FuncDecl)
-			return ok && offset(f.Pos()) <= at && at+len(m.Old) <= offset(f.End())
-		})
-		if i < 0 {
-			return nil, "", fmt.Errorf("mutant %q: its old text is not within one function of %s", m.Name, m.File)
+		if !isBuilt || strings.HasSuffix(path, "_test.go") {
+			continue
 		}
-		f, _ := file.Decls[i].(*ast.FuncDecl)
-		begin := offset(f.Pos())
-		changed := string(source[begin:at]) + m.New + string(source[at+len(m.Old):offset(f.End())])
-		body, err := bodyOf(changed)
+		source, err := os.ReadFile(path)
 		if err != nil {
-			return nil, "", fmt.Errorf("mutant %q: %w", m.Name, err)
+			return f, err
 		}
-		if f.Type.Results == nil {
-			body += "return\n"
+		positions := token.NewFileSet()
+		file, err := parser.ParseFile(positions, path, source, parser.SkipObjectResolution)
+		if err != nil {
+			return f, err
 		}
-		splices = append(splices, splice{offset(f.Body.Lbrace) + 1, fmt.Sprintf("if theMutant == %d {%s}\n", n, body)})
+		path = filepath.Join(dir, filepath.Base(path))
+		f.name, f.files[path] = file.Name.Name, source
+		offset := func(p token.Pos) int { return positions.Position(p).Offset }
+		for _, d := range file.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
+				f.functions[nameOf(d)] = function{
+					path, offset(d.Pos()), offset(d.End()), offset(d.Body.Lbrace) + 1, d.Type.Results != nil,
+				}
+			}
+		}
 	}
-	slices.SortFunc(splices, func(a, b splice) int {
-		if a.at != b.at {
-			return b.at - a.at
+	return f, nil
+}
+
+// nameOf is a function's name, behind that of its receiver's type.
+func nameOf(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return d.Name.Name
+	}
+	receiver := ""
+	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
+		if name, ok := n.(*ast.Ident); ok && receiver == "" {
+			receiver = name.Name // its type parameters come behind it
 		}
-		return strings.Compare(a.text, b.text)
+		return receiver == ""
 	})
-	text := string(source)
-	for _, s := range splices {
-		text = text[:s.at] + s.text + text[s.at:]
+	return receiver + "." + d.Name.Name
+}
+
+// place is the directory of the mutant's package, from the module's root, and the name of its function.
+func (m Mutant) place() (dir, name string) {
+	slash := strings.LastIndex(m.In, "/") + 1
+	last, name, _ := strings.Cut(m.In[slash:], ".")
+	return m.In[:slash] + last, name
+}
+
+// merge puts a mutant, by its number, into its function: the path of the file, and what to put in there.
+func (f folder) merge(m Mutant, number int) (path string, s splice, err error) {
+	_, name := m.place()
+	fn, ok := f.functions[name]
+	if !ok {
+		return "", s, fmt.Errorf("mutant %q: there is no function %s; bring scenarios/mutants up to date", m.Name, m.In)
 	}
-	return []byte(text), file.Name.Name, nil
+	text := f.files[fn.path][fn.begin:fn.end]
+	from, to, err := m.find(text)
+	if err != nil {
+		return "", s, err
+	}
+	body, err := bodyOf(string(text[:from]) + m.New + string(text[to:]))
+	if err != nil {
+		return "", s, fmt.Errorf("mutant %q: %w", m.Name, err)
+	}
+	if !fn.hasResults {
+		body += "return\n"
+	}
+	return fn.path, splice{fn.body, fmt.Sprintf("if theMutant == %d {%s}\n", number, body)}, nil
 }
 
 // bodyOf returns what stands between the braces of a function.
@@ -100,28 +151,35 @@ func bodyOf(function string) (string, error) {
 	return function[offset(f.Body.Lbrace)+1 : offset(f.Body.Rbrace)], nil
 }
 
-// sources returns the files of a program with all mutants in it, by their paths from the module's root. The number of a
-// mutant is its place in the table, from 1 on.
+// sourcesOf returns the files of a program with all mutants in it, by their paths from the module's root. The number of
+// a mutant is its place in the table, from 1 on.
 func sourcesOf(root string, table []Mutant) (map[string][]byte, error) {
-	byFile := map[string]map[int]Mutant{}
-	for i, m := range table {
-		if byFile[m.File] == nil {
-			byFile[m.File] = map[int]Mutant{}
-		}
-		byFile[m.File][i+1] = m
-	}
+	folders := map[string]folder{}
+	splices := map[string][]splice{}
 	sources := map[string][]byte{}
-	for path, mutants := range byFile {
-		source, err := os.ReadFile(filepath.Join(root, path))
+	for i, m := range table {
+		dir, _ := m.place()
+		f, isRead := folders[dir]
+		if !isRead {
+			var err error
+			if f, err = folderAt(root, dir); err != nil {
+				return nil, err
+			}
+			folders[dir] = f
+		}
+		path, s, err := f.merge(m, i+1)
 		if err != nil {
 			return nil, err
 		}
-		merged, name, err := merge(path, source, mutants)
-		if err != nil {
-			return nil, err
+		splices[path] = append(splices[path], s)
+		sources[path] = f.files[path]
+		sources[filepath.Join(dir, "zz_mutant.go")] = fmt.Appendf(nil, chooser, f.name, variable)
+	}
+	for path, all := range splices {
+		slices.SortStableFunc(all, func(a, b splice) int { return b.at - a.at })
+		for _, s := range all {
+			sources[path] = slices.Insert(slices.Clone(sources[path]), s.at, []byte(s.text)...)
 		}
-		sources[path] = merged
-		sources[filepath.Join(filepath.Dir(path), "zz_mutant.go")] = fmt.Appendf(nil, chooser, name, variable)
 	}
 	return sources, nil
 }

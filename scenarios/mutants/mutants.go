@@ -1,9 +1,10 @@
 // Package mutants tests the tests: engines with one known defect each, every one of which the simulator must tell from
 // the true one.
 //
-// A mutant is a text of one function and what replaces it; it is built by go build -overlay, so the sources have no
-// hooks. A mutant whose old text is not in its file exactly once is an error: it must be brought up to date. A mutant
-// is killed by the catalogue, one of whose scenarios fails with it, or by a hunt.
+// A mutant names a function, some tokens in it and what replaces them; it is built by go build -overlay, so the sources
+// have no hooks. Comments, line ends and the file of the function do not count. A mutant whose tokens are not in its
+// function exactly once is an error: it must be brought up to date. A mutant is killed by the catalogue, one of whose
+// scenarios fails with it, or by a hunt.
 package mutants
 
 import (
@@ -21,8 +22,8 @@ import (
 type Mutant struct {
 	Name string // what is wrong with it
 	Law  string // the property or law that it breaks (docs/laws.md), and the issues that it models, "kubernetes#82190"
-	File string // from the module's root
-	Old  string
+	In   string // the function: its package's directory, a dot, and its name, "engine/core.Core.nextUp"
+	Old  string // what it has exactly once, as tokens
 	New  string
 }
 
@@ -37,15 +38,6 @@ type Lab struct {
 	Shrink    bool                // also shrink what a hunt has found
 
 	program string // with all mutants in it
-}
-
-// find returns the offset of the mutant's old text, which is once in its file.
-func (m Mutant) find(source []byte) (int, error) {
-	if n := strings.Count(string(source), m.Old); n != 1 {
-		return 0, fmt.Errorf("mutant %q: its old text is %d times in %s, not once; bring scenarios/mutants up to date",
-			m.Name, n, m.File)
-	}
-	return strings.Index(string(source), m.Old), nil
 }
 
 // Try tries to kill the mutant with that number of the table that was built, from 1 on.

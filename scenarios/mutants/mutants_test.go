@@ -12,7 +12,7 @@ import (
 	"github.com/volnode/volnode/scenarios"
 )
 
-// TestMutantsFit: the sources have moved on if the old text of a mutant is not in its file exactly once.
+// TestMutantsFit: the sources have moved on if the old text of a mutant is not in its function exactly once.
 func TestMutantsFit(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -120,6 +120,33 @@ func TestProgramThatHangsIsKilled(t *testing.T) {
 }
 
 func TestMutantWhoseTextIsGoneIsAnError(t *testing.T) {
-	_, err := sourcesOf(".", []Mutant{{Name: "stale", File: "mutants_test.go", Old: "no such text " + "anywhere"}})
-	require.ErrorContains(t, err, "bring scenarios/mutants up to date")
+	for _, m := range []Mutant{
+		{In: "scenarios/mutants.isSame", Old: "no such text"},
+		{In: "scenarios/mutants.isSame", Old: "return"}, // twice
+		{In: "scenarios/mutants.isSame", Old: "// nothing but a comment"},
+		{In: "scenarios/mutants.noSuch", Old: "return"},
+		{In: "scenarios/nosuch.noSuch", Old: "return"},
+	} {
+		_, err := sourcesOf("../..", []Mutant{m})
+		require.ErrorContains(t, err, "bring scenarios/mutants up to date", m)
+	}
+}
+
+func TestTextsAreComparedByTheirTokens(t *testing.T) {
+	function := "func f() {\n\tg(1, // one\n\t\th(2),\n\t)\n\tif a {\n\t\treturn\n\t}\n}"
+	for _, old := range []string{
+		"g(1, h(2))", "g(\n1,\nh(\n2,\n),\n)", "h(2)\n)\nif a {", "func f()", "// a comment\nif a { return }",
+	} {
+		from, to, err := Mutant{Old: old}.find([]byte(function))
+		require.NoError(t, err, old)
+		require.Less(t, from, to, old)
+	}
+	for _, old := range []string{"g(1, h(3))", "g(1 h(2))", "a b", "", "func", "i"} {
+		_, _, err := Mutant{Old: old}.find([]byte(function))
+		require.Equal(t, old == "func", err == nil, old)
+	}
+	m := Mutant{Old: "g(1, h(2))", New: "g(3)"}
+	from, to, err := m.find([]byte(function))
+	require.NoError(t, err)
+	require.Equal(t, "func f() {\n\tg(3)\n\tif a {\n\t\treturn\n\t}\n}", function[:from]+m.New+function[to:])
 }

@@ -3,231 +3,273 @@ package mutants
 // records is the journal: what core writes, and how it comes to the disk (laws 5).
 var records = []Mutant{
 	{
-		"a ladder keeps room for what has a record", "L2, laws 5.5", "engine/core/lines.go",
-		"\t\tif !a.recorded {\n\t\t\tneed += a.size()\n\t\t}\n", "\t\tneed += a.size()\n",
+		"a ladder keeps room for what has a record", "L2, laws 5.5", "engine/core.Core.room",
+		`if !a.recorded {
+			need += a.size()
+		}`, "need += a.size()",
 	},
 	{
-		"no intent is written", "S15, laws 5.1, simplyblock-csi#439", "engine/core/lines.go",
-		"\tif v == Inspect || (!r.Intent && !givesUp && (r.recorded || v == TearDown)) {\n\t\treturn\n\t}\n\tfirst",
-		"\tif v != TearDown || !r.Intent && !givesUp {\n\t\treturn\n\t}\n\tfirst",
+		"no intent is written", "S15, laws 5.1, simplyblock-csi#439", "engine/core.Core.announce",
+		`if v == Inspect || (!r.Intent && !givesUp && (r.recorded || v == TearDown)) {
+			return
+		}
+		first`,
+		`if v != TearDown || !r.Intent && !givesUp {
+			return
+		}
+		first`,
 	},
 	{
-		"a repeat does not extend the recorded bound", "laws 5.1", "engine/core/lines.go",
+		"a repeat does not extend the recorded bound", "laws 5.1", "engine/core.Core.announce",
 		"rec.SetUpUntil = max(rec.SetUpUntil, r.op.until)", "rec.SetUpUntil = max(rec.SetUpUntil, r.bound(SetUp))",
 	},
 	{
-		"a teardown's bound is not recorded", "laws 5.1, 5.2", "engine/core/lines.go",
+		"a teardown's bound is not recorded", "laws 5.1, 5.2", "engine/core.Core.announce",
 		"rec.TearDownUntil = max(rec.TearDownUntil, r.op.until)", "rec.TearDownUntil = 0",
 	},
 	{
-		"a teardown is not announced", "S14, laws 5.1, kubernetes#85476", "engine/core/lines.go",
-		"\tif v == Inspect || (!r.Intent && !givesUp && (r.recorded || v == TearDown)) {\n",
-		"\tif v == Inspect || givesUp || v == TearDown || !r.Intent && r.recorded {\n",
+		"a teardown is not announced", "S14, laws 5.1, kubernetes#85476", "engine/core.Core.announce",
+		"if v == Inspect || (!r.Intent && !givesUp && (r.recorded || v == TearDown)) {",
+		"if v == Inspect || givesUp || v == TearDown || !r.Intent && r.recorded {",
 	},
 	{
-		"a record goes with an unpublish", "S15, laws 5.1, kubernetes#85476", "engine/core/complete.go",
-		"\t\tr.noResidue = in.quiet\n",
-		"\t\tr.noResidue = in.quiet\n\t\tfor _, b := range c.below(r) {\n\t\t\tc.batch.Lines = append(c.batch.Lines, " +
-			"Line{Key: b.Key, Drop: true})\n\t\t}\n",
+		"a record goes with an unpublish", "S15, laws 5.1, kubernetes#85476", "engine/core.Core.tearDownEnded",
+		"r.noResidue = in.quiet",
+		`r.noResidue = in.quiet
+		for _, b := range c.below(r) {
+			c.batch.Lines = append(c.batch.Lines, Line{Key: b.Key, Drop: true})
+		}`,
 	},
 	{
-		"a rung whose line had no room has a record", "S15, laws 5.1", "engine/core/complete.go",
-		"r.recorded = false //", "r.recorded = r.recorded && r.Key != \"\" //",
+		"a rung whose line had no room has a record", "S15, laws 5.1", "engine/core.Core.refused",
+		"r.recorded = false", `r.recorded = r.recorded && r.Key != ""`,
 	},
 	{
-		"what a start has found is watched and not looked at again", "S29, laws 7.3", "engine/places.go",
-		"				m.lookedAgain(w.key, seen, err, since)\n",
-		"				if len(all) == 1 {\n					m.lookedAgain(w.key, seen, err, " +
-			"since)\n				}\n",
+		"what a start has found is watched and not looked at again",
+		"S29, laws 7.3", "engine.VolumeManager.watchAndLook",
+		"m.lookedAgain(w.key, seen, err, since)",
+		`if len(all) == 1 {
+			m.lookedAgain(w.key, seen, err, since)
+		}`,
 	},
 	{
-		"the end of what was never begun is recorded", "L2, laws 5.5", "engine/core/lines.go",
+		"the end of what was never begun is recorded", "L2, laws 5.5", "engine/core.Core.writeRecord",
 		"if !r.recorded && r.state != Present {", "if !r.recorded && !r.Intent && r.state != Present {",
 	},
 	{
-		"what is found late proves no record missing", "S5, laws 5.4", "engine/core/hidden.go",
-		"isMissing := func(orphan Rung) bool { return orphan.Pod == \"\" && ",
-		"isMissing := func(orphan Rung) bool { return orphan.Pod != \"\" && ",
+		"what is found late proves no record missing", "S5, laws 5.4", "engine/core.Core.discovered",
+		`isMissing := func(orphan Rung) bool { return orphan.Pod == "" &&`,
+		`isMissing := func(orphan Rung) bool { return orphan.Pod != "" &&`,
 	},
 	{
-		"a directory of which a record tells holds nothing else", "S5, laws 5.4", "engine/core/core.go",
+		"a directory of which a record tells holds nothing else", "S5, laws 5.4", "engine/core.New",
 		"return !slices.Contains(s.Untold, name) && c.isTold(name)", "return c.isTold(name)",
 	},
 	{
-		"that a rung was up is not recorded", "S7, laws 5.2, nomad#25819", "engine/core/lines.go",
+		"that a rung was up is not recorded", "S7, laws 5.2, nomad#25819", "engine/core.Core.record",
 		"MayBeUsed: c.runs(r),", "MayBeUsed: false,",
 	},
 	{
-		"that containers have ended is not recorded", "L2, laws 5.2", "engine/core/desired.go",
+		"that containers have ended is not recorded", "L2, laws 5.2", "engine/core.Core.recordFreed",
 		"if r.recorded && r.mayBeUsed && r.op == nil && c.desire(r) != wanted {",
 		"if r.recorded && r.mayBeUsed && r.op != nil {",
 	},
 	{
-		"a record of a stage tells of all that depends on it", "S5, laws 5.4", "engine/core/reconcile.go",
+		"a record of a stage tells of all that depends on it", "S5, laws 5.4", "engine/core.Core.next",
 		"if name, is := c.unknownUser(r); is {", "if name, is := c.unknownUser(r); is && !r.recorded {",
 	},
 	{
-		"what a record tells of is not known", "L1, laws 5.4", "engine/core/hidden.go",
+		"what a record tells of is not known", "L1, laws 5.4", "engine/core.Core.isTold",
 		"return r.recorded && slices.ContainsFunc(r.Places,", "return !r.recorded && slices.ContainsFunc(r.Places,",
 	},
 	{
-		"that a rung was up is not recalled", "S7, laws 5.2", "engine/core/core.go",
+		"that a rung was up is not recalled", "S7, laws 5.2", "engine/core.Core.recall",
 		"r.fingerprint, r.generation, r.mayBeUsed = rec.Fingerprint, rec.Generation, rec.MayBeUsed",
 		"r.fingerprint, r.generation = rec.Fingerprint, rec.Generation",
 	},
 	{
-		"what is mounted where a record tells of another boot is used by nobody", "S7, laws 5.4", "engine/core/core.go",
-		"\t\tc.doubtBoot(rec, found)\n", "",
+		"what is mounted where a record tells of another boot is used by nobody", "S7, laws 5.4", "engine/core.New",
+		"c.doubtBoot(rec, found)", "",
 	},
 	{
-		"that a record may be of an old copy is not recorded", "S7, laws 5.2", "engine/core/core.go",
-		"\tr.mayBeUsed = true\n\tr.saw(found[r.Key])\n\tc.writeRecord(r)\n", "\tr.mayBeUsed = true\n",
+		"that a record may be of an old copy is not recorded", "S7, laws 5.2", "engine/core.Core.doubtBoot",
+		`r.mayBeUsed = true
+		r.saw(found[r.Key])
+		c.writeRecord(r)`, "r.mayBeUsed = true",
 	},
 	{
-		"a mount at one place is of a whole ladder", "L2, laws 5.4", "engine/core/core.go",
-		` || isBare(r.Key) || len(r.Below) == 0 ||
-		slices.ContainsFunc(r.Below, isBare) {`, " || isBare(r.Key) {",
+		"a mount at one place is of a whole ladder", "L2, laws 5.4", "engine/core.Core.doubtBoot",
+		`|| isBare(r.Key) || len(r.Below) == 0 ||
+			slices.ContainsFunc(r.Below, isBare) {`, "|| isBare(r.Key) {",
 	},
 	{
-		"a start does not list what has no record", "S15, laws 5.4, kubernetes#72257", "engine/core/core.go",
-		"c.addOrphans(slices.DeleteFunc(slices.Clone(s.Orphans), ", "c.addOrphans(slices.DeleteFunc(slices.Clone(s.Orphans[:0]), ",
+		"a start does not list what has no record", "S15, laws 5.4, kubernetes#72257", "engine/core.New",
+		"c.addOrphans(slices.DeleteFunc(slices.Clone(s.Orphans),",
+		"c.addOrphans(slices.DeleteFunc(slices.Clone(s.Orphans[:0]),",
 	},
 	{
-		"what is mounted again after an unstage is the agent's alone", "L1, S15", "engine/plugin/csi/teardown.go",
+		"what is mounted again after an unstage is the agent's alone", "L1, S15", "engine/plugin/csi.work.letGo",
 		"isNew = slices.ContainsFunc(seen.Stack, func(m hal.Mount) bool { return !m.Was(w.o.Fingerprint) })",
 		"isNew = false",
 	},
 	{
-		"records go before directories", "S15, laws 5.5, kubernetes#101911", "engine/plugin/csi/teardown.go",
-		"\tif err := w.clear(seen); err != nil {\n", "\tif err := error(nil); err != nil {\n",
+		"records go before directories", "S15, laws 5.5, kubernetes#101911", "engine/plugin/csi.work.letGo",
+		"if err := w.clear(seen); err != nil {", "if err := error(nil); err != nil {",
 	},
 	{
-		"lines that were not written are forgotten", "S15, laws 5.5", "engine/journal/journal.go",
-		"\t\tj.broken = b.err\n\t\tif b.image", "\t\tif b.image",
+		"lines that were not written are forgotten", "S15, laws 5.5", "engine/journal.Journal.Complete",
+		`j.broken = b.err
+		if b.image`, "if b.image",
 	},
 	{
-		"the generation before goes first", "S15, laws 5.5", "engine/journal/batch.go",
-		"\tif err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {\n",
-		"\tb.tidy(h, c)\n\tif err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {\n",
+		"the generation before goes first", "S15, laws 5.5", "engine/journal.Batch.writeGeneration",
+		"if err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {",
+		`b.tidy(h, c)
+		if err := h.Tree.Rename(c, spare, b.path(nameOf(b.generation))); err != nil {`,
 	},
 	{
-		"a teardown in doubt is sent under live containers", "S7, laws 4.2, 5.4", "engine/core/reconcile.go",
+		"a teardown in doubt is sent under live containers", "S7, laws 4.2, 5.4", "engine/core.Core.nextUp",
 		"if _, ok := c.uncovered(r); !ok || c.live(r) {", "if _, ok := c.uncovered(r); !ok {",
 	},
 	{
-		"containers do not run on what has no record", "S7, laws 5.4", "engine/core/hidden.go",
-		"\tr.mayBeUsed = r.Pod != \"\"\n", "",
+		"containers do not run on what has no record", "S7, laws 5.4", "engine/core.Core.addOrphan",
+		`r.mayBeUsed = r.Pod != ""`, "",
 	},
 	{
-		"a torn frame is read", "laws 5.4, kubernetes#108217", "engine/journal/frame.go",
+		"a torn frame is read", "laws 5.4, kubernetes#108217", "engine/journal.parseFrame",
 		"if size > len(b) || binary.LittleEndian.Uint32(b[4:]) != of.checksum(b[8:size]) {", "if size > len(b) {",
 	},
 	{
-		"the facts of a setup are not recorded", "laws 1.2", "engine/core/lines.go",
+		"the facts of a setup are not recorded", "laws 1.2", "engine/core.Core.record",
 		"Boot: c.boot, Facts: r.facts,", "Boot: c.boot, Facts: nil,",
 	},
 	{
-		"lines are not made durable", "S15, laws 5.1", "engine/core/lines.go",
+		"lines are not made durable", "S15, laws 5.1", "engine/core.Core.announce",
 		"line := Line{Key: r.Key, Record: rec, Sync: r.Intent || givesUp}", "line := Line{Key: r.Key, Record: rec}",
 	},
 	{
-		"told ready before the record is written", "S7, laws 5.2, kubernetes#40417", "engine/commit.go",
-		"\tm.commits.note(b.Lines)\n\tall := &m.commits.waiting\n",
-		"\tm.commits.note(b.Lines)\n\tm.release(core.Batch{Wake: b.Wake})\n\tb.Wake = nil\n\tall := " +
-			"&m.commits.waiting\n",
+		"told ready before the record is written", "S7, laws 5.2, kubernetes#40417", "engine.VolumeManager.dispatch",
+		`m.commits.note(b.Lines)
+		all := &m.commits.waiting`,
+		`m.commits.note(b.Lines)
+		m.release(core.Batch{Wake: b.Wake})
+		b.Wake = nil
+		all := &m.commits.waiting`,
 	},
 	{
-		"operations start though their lines are not written", "S15, laws 5.5", "engine/commit.go",
-		"\tm.commits.failed = err != nil\n", "\tm.commits.failed, err = err != nil, nil\n",
+		"operations start though their lines are not written", "S15, laws 5.5", "engine.VolumeManager.committed",
+		"m.commits.failed = err != nil", "m.commits.failed, err = err != nil, nil",
 	},
 	{
-		"the name of a new generation is not durable", "S15, laws 5.5", "engine/journal/batch.go",
-		"\tif err := h.Files.Sync(c, b.dir); err != nil {\n\t\treturn err\n\t}\n\tb.tidy(h, c)\n", "\tb.tidy(h, c)\n",
+		"the name of a new generation is not durable", "S15, laws 5.5", "engine/journal.Batch.writeGeneration",
+		`if err := h.Files.Sync(c, b.dir); err != nil {
+			return err
+		}
+		b.tidy(h, c)`, "b.tidy(h, c)",
 	},
 	{
-		"a directory is made without a word", "laws 5.3", "engine/core/lines.go",
-		"\tif v == Inspect || (!r.Intent && !givesUp && (r.recorded || v == TearDown)) {\n",
-		"\tif v == Inspect || !r.Intent && !givesUp {\n",
+		"a directory is made without a word", "laws 5.3", "engine/core.Core.announce",
+		"if v == Inspect || (!r.Intent && !givesUp && (r.recorded || v == TearDown)) {",
+		"if v == Inspect || !r.Intent && !givesUp {",
 	},
 	{
-		"no room is reserved for a ladder", "L2, laws 5.5", "engine/core/lines.go",
-		"\t\tline.Room = c.room(r)\n", "",
+		"no room is reserved for a ladder", "L2, laws 5.5", "engine/core.Core.announce",
+		"line.Room = c.room(r)", "",
 	},
 	{
-		"the room of a record that goes is lost", "L2, laws 5.5", "engine/journal/room.go",
-		"\tg.charge(e, 0)\n\tif e.base {", "\tif e.base {",
+		"the room of a record that goes is lost", "L2, laws 5.5", "engine/journal.ledger.drop",
+		`g.charge(e, 0)
+		if e.base {`, "if e.base {",
 	},
 	{
-		"a teardown needs room", "L4, laws 5.5", "engine/journal/room.go",
-		" && l.Record.Phase != core.Leaving {", " {",
+		"a teardown needs room", "L4, laws 5.5", "engine/journal.trial.admit",
+		"&& l.Record.Phase != core.Leaving {", "{",
 	},
 	{
-		"a full disk is told as a full journal", "L12", "engine/journal/journal.go",
-		"	if !j.spare {\n		return j.closed()\n	}\n	taken", "	taken",
+		"a full disk is told as a full journal", "L12", "engine/journal.Journal.Refusal",
+		`if !j.spare {
+			return j.closed()
+		}
+		taken`, "taken",
 	},
 	{
-		"what is missing in a text leaves its blanks", "L12", "hal/error.go",
-		"	if e.Object != \"\" {\n", "	{\n",
+		"what is missing in a text leaves its blanks", "L12", "hal.Error.Error",
+		`if e.Object != "" {`, "{",
 	},
 	{
-		"a full journal is told as a full disk", "L12", "engine/journal/journal.go",
-		"once other records are gone; remove pods\"", "free space on the disk\"",
+		"a full journal is told as a full disk", "L12", "engine/journal.Journal.Refusal",
+		`", which is the maximum; volnode sets up the volume once other records are gone; remove pods"`,
+		`", which is the maximum; volnode sets up the volume free space on the disk"`,
 	},
 	{
-		"a journal does not grow", "L2, laws 5.5", "engine/start.go",
-		"\tn.journal.MayGrow(m.cfg.JournalMost)\n", "",
+		"a journal does not grow", "L2, laws 5.5", "engine.VolumeManager.read",
+		"n.journal.MayGrow(m.cfg.JournalMost)", "",
 	},
 	{
-		"who waits for a larger journal is refused", "L2, L3", "engine/commit.go",
+		"who waits for a larger journal is refused", "L2, L3", "engine.VolumeManager.commit",
 		"&& m.journal.Press()", "&& false",
 	},
 	{
-		"a journal that could not grow waits for other lines", "L2, L3", "engine/journal/journal.go",
+		"a journal that could not grow waits for other lines", "L2, L3", "engine/journal.Journal.Press",
 		"&& !j.isInVain", "&& j.growAgain == 0",
 	},
 	{
-		"what hangs keeps others waiting for their turn", "L2", "engine/core/turns.go",
+		"what hangs keeps others waiting for their turn", "L2", "engine/core.Core.age",
 		"if known && c.now < t.begun[0].since.Add(turnEnds) {", "if known {",
 	},
 	{
-		"whose turn has come is not told", "L2", "engine/core/turns.go",
-		"\t\t\t\tr.isNext = true\n\t\t\t\tc.mark(r)\n", "\t\t\t\tr.isNext = true\n",
+		"whose turn has come is not told", "L2", "engine/core.Core.admit",
+		`r.isNext = true
+		c.mark(r)`, "r.isNext = true",
 	},
 	{
-		"what follows damage is not doubted", "laws 5.4", "engine/journal/load.go",
-		"\t\tif k.doubtful {\n", "\t\tif false {\n",
+		"what follows damage is not doubted", "laws 5.4", "engine/journal.Open",
+		"if k.doubtful {", "if false {",
 	},
 	{
-		"what is in doubt is written as it was", "S14, laws 5.4", "engine/journal/load.go",
-		"\t\tk := found[key]\n\t\tif k.doubtful {\n",
-		"\t\tk := &kept{record: found[key].record}\n\t\tif found[key].doubtful {\n",
+		"what is in doubt is written as it was", "S14, laws 5.4", "engine/journal.Open",
+		`k := found[key]
+		if k.doubtful {`,
+		`k := &kept{record: found[key].record}
+		if found[key].doubtful {`,
 	},
 	{
-		"a snapshot drops a record", "S15, laws 5.5", "engine/journal/journal.go",
-		"\tb, of := make([]byte, headerSize", "\tif len(keys) > 1 {\n\t\tdelete(j.ledger.entries, keys[0])\n\t\tkeys = " +
-			"keys[1:]\n\t}\n\tb, of := make([]byte, headerSize",
+		"a snapshot drops a record", "S15, laws 5.5", "engine/journal.Journal.snapshot",
+		"b, of := make([]byte, headerSize", `if len(keys) > 1 {
+			delete(j.ledger.entries, keys[0])
+			keys = keys[1:]
+		}
+		b, of := make([]byte, headerSize`,
 	},
 	{
-		"the lines of a batch are written in reverse order", "S15, laws 5.1", "engine/journal/journal.go",
-		"\tfor i := range lines {\n\t\tl := &lines[i]\n\t\tsync =",
-		"\tfor i := range lines {\n\t\tl := &lines[len(lines)-1-i]\n\t\tsync =",
+		"the lines of a batch are written in reverse order", "S15, laws 5.1", "engine/journal.Journal.enter",
+		`for i := range lines {
+			l := &lines[i]
+			sync =`,
+		`for i := range lines {
+			l := &lines[len(lines)-1-i]
+			sync =`,
 	},
 	{
-		"a record is written without its last parameter", "S14, laws 5.1", "engine/journal/encode.go",
-		"\tb = binary.AppendUvarint(b, uint64(len(r.Want)))\n\tfor i := range r.Want {\n",
-		"\tb = binary.AppendUvarint(b, uint64(max(len(r.Want), 1)-1))\n\tfor i := range max(len(r.Want), 1) - 1 {\n",
+		"a record is written without its last parameter", "S14, laws 5.1", "engine/journal.appendRung",
+		`b = binary.AppendUvarint(b, uint64(len(r.Want)))
+		for i := range r.Want {`,
+		`b = binary.AppendUvarint(b, uint64(max(len(r.Want), 1)-1))
+		for i := range max(len(r.Want), 1) - 1 {`,
 	},
 	{
-		"a record is written with the bounds of the other verb", "S14, laws 5.1", "engine/core/lines.go",
+		"a record is written with the bounds of the other verb", "S14, laws 5.1", "engine/core.Core.announce",
 		"rec.SetUpUntil = max(rec.SetUpUntil, r.op.until)", "rec.TearDownUntil = max(rec.TearDownUntil, r.op.until)",
 	},
 	{
-		"damage is told by no start that fails", "laws 5, L12", "engine/start.go",
-		"\t\t\tm.tellDamage(n.loaded.Damages)\n",
-		"\t\t\tif err == nil {\n\t\t\t\tm.tellDamage(n.loaded.Damages)\n\t\t\t}\n",
+		"damage is told by no start that fails", "laws 5, L12", "engine.VolumeManager.start",
+		"m.tellDamage(n.loaded.Damages)",
+		`if err == nil {
+			m.tellDamage(n.loaded.Damages)
+		}`,
 	},
 	{
-		"files of the journal that were replaced stay", "L1", "engine/journal/batch.go",
-		"\tb.tidy(h, c)\n", "",
+		"files of the journal that were replaced stay", "L1", "engine/journal.Batch.writeGeneration",
+		"b.tidy(h, c)", "",
 	},
 }

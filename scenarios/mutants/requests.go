@@ -3,55 +3,58 @@ package mutants
 // requests is what a driver is told.
 var requests = []Mutant{
 	{
-		"the filesystem is not told", "S27, CSI VolumeCapability", "engine/plugin/csi/params.go",
-		"core.Value(params, paramFSType),", "\"\",",
+		"the filesystem is not told", "S27, CSI VolumeCapability", "engine/plugin/csi.capability",
+		"core.Value(params, paramFSType),", `"",`,
 	},
 	{
-		"the mount options are not told", "S27, CSI VolumeCapability", "engine/plugin/csi/params.go",
-		"listOf(core.Value(params, paramFlags))\n", "nil\n",
+		"the mount options are not told", "S27, CSI VolumeCapability", "engine/plugin/csi.capability",
+		"listOf(core.Value(params, paramFlags))", "nil",
 	},
 	{
-		"many writers are told to be readers", "S27, CSI VolumeCapability", "engine/plugin/csi/params.go",
+		"many writers are told to be readers", "S27, CSI VolumeCapability", "engine/plugin/csi.access",
 		"VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER, true",
 		"VolumeCapability_AccessMode_MULTI_NODE_READER_ONLY, true",
 	},
 	{
-		"one writer is told to be many", "S27, CSI VolumeCapability", "engine/plugin/csi/params.go",
-		"SINGLE_NODE_SINGLE_WRITER, true\n\t\t}\n\t\treturn csi.VolumeCapability_AccessMode_SINGLE_NODE_WRITER, true",
-		"SINGLE_NODE_SINGLE_WRITER, true\n\t\t}\n\t\treturn " +
-			"csi.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER, true",
+		"one writer is told to be many", "S27, CSI VolumeCapability", "engine/plugin/csi.access",
+		`VolumeCapability_AccessMode_SINGLE_NODE_SINGLE_WRITER, true
+		}
+		return csi.VolumeCapability_AccessMode_SINGLE_NODE_WRITER, true`,
+		`VolumeCapability_AccessMode_SINGLE_NODE_SINGLE_WRITER, true
+		}
+		return csi.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER, true`,
 	},
 	{
-		"the pod's uid is told to be its name", "S27, CSIDriver podInfoOnMount", "engine/plugin/csi/params.go",
+		"the pod's uid is told to be its name", "S27, CSIDriver podInfoOnMount", "engine/plugin/csi.podInfo",
 		"Value: string(v.Pod.UID)}", "Value: v.Pod.Name}",
 	},
 	{
-		"the service account is not told", "S27, CSIDriver podInfoOnMount", "engine/plugin/csi/params.go",
-		"Value: v.Pod.Spec.ServiceAccountName}", "Value: \"\"}",
+		"the service account is not told", "S27, CSIDriver podInfoOnMount", "engine/plugin/csi.podInfo",
+		"Value: v.Pod.Spec.ServiceAccountName}", `Value: ""}`,
 	},
 	{
-		"a driver is told of the pod unasked", "S27, CSIDriver podInfoOnMount", "engine/plugin/csi/ladder.go",
+		"a driver is told of the pod unasked", "S27, CSIDriver podInfoOnMount", "engine/plugin/csi.finish",
 		"info != nil && *info {", "info != nil {",
 	},
 	{
-		"the secret of the stage goes to the publish", "S27, CSI NodePublishVolume", "engine/plugin/csi/rungs.go",
+		"the secret of the stage goes to the publish", "S27, CSI NodePublishVolume", "engine/plugin/csi.publishRung",
 		"secret: w.publishSecret, other: w.stageSecret, context: w.publishContext",
 		"secret: w.stageSecret, other: w.publishSecret, context: w.publishContext",
 	},
 	{
-		"the attributes are not told to the stage", "S27, CSI NodeStageVolume", "engine/plugin/csi/rungs.go",
-		"context: w.stageContext", "context: \"\"",
+		"the attributes are not told to the stage", "S27, CSI NodeStageVolume", "engine/plugin/csi.stageRung",
+		"context: w.stageContext", `context: ""`,
 	},
 	{
-		"the staging path is not told to the publish", "S27, CSI NodePublishVolume", "engine/plugin/csi/rungs.go",
+		"the staging path is not told to the publish", "S27, CSI NodePublishVolume", "engine/plugin/csi.publishRung",
 		"t.stage, r.Below = core.Value(stage.Want, paramPath), []hal.Key{stage.Key}", "r.Below = []hal.Key{stage.Key}",
 	},
 	{
-		"inline volumes of two pods have one handle", "S27, S28", "engine/plugin/layout.go",
-		"return \"csi-\" + HandleHash(uid+volume)", "return \"csi-\" + HandleHash(volume)",
+		"inline volumes of two pods have one handle", "S27, S28", "engine/plugin.InlineHandle",
+		`return "csi-" + HandleHash(uid+volume)`, `return "csi-" + HandleHash(volume)`,
 	},
 	{
-		"read-only is not told", "S27, CSI NodePublishVolume", "engine/plugin/csi/verbs.go",
+		"read-only is not told", "S27, CSI NodePublishVolume", "engine/plugin/csi.publish",
 		"w.is(paramReadOnly),", "false,",
 	},
 }

@@ -2,156 +2,180 @@ package mutants
 
 import "slices"
 
-// Table is the faulty engines. The old text of each is in its file exactly once.
+// Table is the faulty engines. The old text of each is in its function exactly once.
 var Table = slices.Concat(first, decisions, outcomes, fences, answers, records, starts, sources, identity, requests,
 	registrations, vandals, damage, roots, hostPaths, faces, ties, paces, tables, costs)
 
 // first is of all parts of the engine.
 var first = []Mutant{
 	{
-		"a time-out is read as not done", "laws 3.1, kubernetes#82190", "engine/plugin/csi/outcome.go",
-		"case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:\n\t\treturn verdict{outcome: " +
-			"hal.Unknown, fenced: true}",
-		"case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:\n\t\treturn verdict{outcome: hal.NotDone}",
+		"a time-out is read as not done", "laws 3.1, kubernetes#82190", "engine/plugin/csi.judge",
+		`case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:
+			return verdict{outcome: hal.Unknown, fenced: true}`,
+		`case !ok || e.Class != hal.ClassRPC || e.Reply != hal.ReplyStatus:
+			return verdict{outcome: hal.NotDone}`,
 	},
 	{
-		"a restart forgets the journal", "laws 5.4", "engine/core/core.go",
+		"a restart forgets the journal", "laws 5.4", "engine/core.New",
 		"for _, rec := range c.recallActors(s) {", "for _, rec := range c.recallActors(s)[:0] {",
 	},
 	{
-		"unstage while published", "S5, laws 2.1", "engine/core/reconcile.go",
-		"\t\tif !a.isGone() {\n\t\t\treturn waitOn(whyInUse, a.Key), false",
-		"\t\tif false {\n\t\t\treturn waitOn(whyInUse, a.Key), false",
+		"unstage while published", "S5, laws 2.1", "engine/core.Core.uncovered",
+		`if !a.isGone() {
+			return waitOn(whyInUse, a.Key), false`,
+		`if false {
+			return waitOn(whyInUse, a.Key), false`,
 	},
 	{
-		"not done means absent", "laws 3.1", "engine/core/complete.go",
-		"\t\t// It teaches nothing about the state.\n", "\t\tr.state, r.noResidue = Absent, true\n",
+		"not done means absent", "laws 3.1", "engine/core.Core.setUpEnded",
+		"r.refuses(r.refused || in.Verb == Refresh && !slices.Equal(r.made, in.Params))",
+		`r.state, r.noResidue = Absent, true
+		r.refuses(r.refused || in.Verb == Refresh && !slices.Equal(r.made, in.Params))`,
 	},
 	{
-		"no exclusion per rung: beside what it depends on", "laws 2.2", "engine/core/reconcile.go",
-		"func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {\n",
-		"func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {\n\tif c != nil {\n\t\treturn \"\", true\n\t}\n",
+		"no exclusion per rung: beside what it depends on", "laws 2.2", "engine/core.Core.undisturbed",
+		"func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {",
+		`func (c *Core) undisturbed(r *rung, v Verb) (hal.Key, bool) {
+			if c != nil {
+				return "", true
+			}`,
 	},
 	{
-		"no exclusion per rung: an operation in flight is not minded", "laws 2.2", "engine/core/reconcile.go",
-		"\tif r.op != nil {\n\t\treturn idle(whyInFlight)\n\t}\n", "",
+		"no exclusion per rung: an operation in flight is not minded", "laws 2.2", "engine/core.Core.choose",
+		`if r.op != nil {
+			return idle(whyInFlight)
+		}`, "",
 	},
 	{
-		"publish before the stage is confirmed", "S4, laws 2.1", "engine/core/reconcile.go",
+		"publish before the stage is confirmed", "S4, laws 2.1", "engine/core.Core.foundation",
 		"if b != nil && b.state == Present && c.isStable(b) {", "if b != nil && (b.state == Present || b.op != nil) {",
 	},
 	{
-		"the intent is written after the effect", "laws 5.1, simplyblock-csi#439", "engine/commit.go",
-		"\tall := &m.commits.waiting\n",
-		"\tm.release(core.Batch{Start: b.Start})\n\tb.Start = nil\n\tall := &m.commits.waiting\n",
+		"the intent is written after the effect", "laws 5.1, simplyblock-csi#439", "engine.VolumeManager.dispatch",
+		"all := &m.commits.waiting",
+		`m.release(core.Batch{Start: b.Start})
+		b.Start = nil
+		all := &m.commits.waiting`,
 	},
 	{
-		"a confirmed record ends the fence", "laws 5.2", "engine/core/core.go",
-		"\tr.fence(call{verb: SetUp, until: rec.SetUpUntil})\n",
-		"\tif rec.Phase != Confirmed {\n\t\tr.fence(call{verb: SetUp, until: rec.SetUpUntil})\n\t}\n",
+		"a confirmed record ends the fence", "laws 5.2", "engine/core.Core.recall",
+		"r.fence(call{verb: SetUp, until: rec.SetUpUntil})",
+		`if rec.Phase != Confirmed {
+			r.fence(call{verb: SetUp, until: rec.SetUpUntil})
+		}`,
 	},
 	{
-		"the fence bound the late window is 0", "laws 4.1", "engine/core/lines.go",
+		"the fence bound the late window is 0", "laws 4.1", "engine/core.rung.within",
 		"return deadline.Add(r.Limits.LateWindow)", "return deadline",
 	},
 	{
-		"absent after a undo without the second teardown", "laws 4.4", "engine/core/complete.go",
+		"absent after a undo without the second teardown", "laws 4.4", "engine/core.Core.tearDownEnded",
 		"r.noResidue = in.quiet", "r.noResidue = true",
 	},
 	{
-		"a waiter is not woken", "L2", "engine/core/core.go",
-		"if r.ownPod != nil {\n\t\tc.touch(r.ownPod)", "if false {\n\t\tc.touch(r.ownPod)",
+		"a waiter is not woken", "L2", "engine/core.Core.markAround",
+		`if r.ownPod != nil {
+			c.touch(r.ownPod)`, `if false {
+			c.touch(r.ownPod)`,
 	},
 	{
-		"torn down before every source is synced", "S22, kubernetes#120150", "engine/core/reconcile.go",
+		"torn down before every source is synced", "S22, kubernetes#120150", "engine/core.Core.try",
 		"if v == TearDown && !c.synced {", "if false {",
 	},
 	{
-		"taken from running containers", "S7, laws 1.4, kubernetes#28160", "engine/core/reconcile.go",
-		"\tcase want == held && (c.runs(r) || !r.isGone() && !c.givesWay(r)):\n\t\treturn idle(whyHeld)\n", "",
+		"taken from running containers", "S7, laws 1.4, kubernetes#28160", "engine/core.Core.choose",
+		`case want == held && (c.runs(r) || !r.isGone() && !c.givesWay(r)):
+			return idle(whyHeld)`, "",
 	},
 	{
-		"is set up while a teardown may still act", "laws 4.2, kubernetes#121357", "engine/core/reconcile.go",
-		"\t\tif r.bound(TearDown) != 0 {\n", "\t\tif false {\n",
+		"is set up while a teardown may still act", "laws 4.2, kubernetes#121357", "engine/core.Core.nextUp",
+		"if r.bound(TearDown) != 0 {", "if false {",
 	},
 	{
-		"a record goes while a call may still act", "laws 5.5", "engine/core/actual.go",
+		"a record goes while a call may still act", "laws 5.5", "engine/core.rung.isGone",
 		"return r.state == Absent && r.noResidue && len(r.calls) == 0 && r.op == nil",
 		"return r.state == Absent && r.noResidue && r.op == nil",
 	},
 	{
-		"a restart believes every confirmed record", "laws 5.4, kubernetes#51982", "engine/core/core.go",
+		"a restart believes every confirmed record", "laws 5.4, kubernetes#51982", "engine/core.Core.recall",
 		"if inspected && fingerprint == rec.Fingerprint && hasProof {", "if inspected && hasProof {",
 	},
 	{
-		"nothing where a start could not look is what was being taken down", "S14", "engine/core/core.go",
+		"nothing where a start could not look is what was being taken down", "S14", "engine/core.Core.recall",
 		"r.reconfirmable = !inspected && hasProof", "r.reconfirmable = !inspected",
 	},
 	{
-		"records of another boot are believed", "laws 5.4", "engine/core/core.go",
+		"records of another boot are believed", "laws 5.4", "engine/core.Core.recall",
 		"if rec.Boot != c.boot {", "if false {",
 	},
 	{
-		"an unknown teardown means absent", "S14, laws 3.1", "engine/core/complete.go",
-		"\t\tr.state, r.reconfirmable = Unknown, false\n\t\tc.fenceOff(r, in, res)\n",
-		"\t\tr.state, r.reconfirmable, r.noResidue = Absent, false, true\n",
+		"an unknown teardown means absent", "S14, laws 3.1", "engine/core.Core.tearDownEnded",
+		`r.state, r.reconfirmable = Unknown, false
+		c.fenceOff(r, in, res)`,
+		"r.state, r.reconfirmable, r.noResidue = Absent, false, true",
 	},
 	{
-		"told ready of what is not known to be up", "S21", "engine/core/reconcile.go",
+		"told ready of what is not known to be up", "S21", "engine/core.Core.isAsWanted",
 		"return r.state == Present && (change", "return r.state != Absent && (change",
 	},
 	{
-		"a new registration ends the calls of the old process", "laws 4.3", "engine/core/core.go",
-		"\tdelete(c.serial, actor)\n\tfor _, r := range c.of(actor) {\n",
-		"\tdelete(c.serial, actor)\n\tfor _, r := range c.of(actor) {\n\t\tr.calls = nil\n",
+		"a new registration ends the calls of the old process", "laws 4.3", "engine/core.Core.registered",
+		`delete(c.serial, actor)
+		for _, r := range c.of(actor) {`,
+		`delete(c.serial, actor)
+		for _, r := range c.of(actor) {
+			r.calls = nil`,
 	},
 	{
-		"told ready though a volume is not resolved", "S21, kubernetes#109955", "engine/core/waiters.go",
+		"told ready though a volume is not resolved", "S21, kubernetes#109955", "engine/core.Core.ready",
 		"if !p.wanted || !p.complete {", "if !p.wanted {",
 	},
 	{
-		"a pod that is not resolved loses what it had", "S22, kubernetes#130684", "engine/core/desired.go",
+		"a pod that is not resolved loses what it had", "S22, kubernetes#130684", "engine/core.Core.unresolved",
 		"return r.ownPod != nil && r.ownPod.wanted && !r.ownPod.complete && !slices",
 		"return c == nil && !slices",
 	},
 	{
-		"a teardown leaves the data file", "L1", "engine/plugin/csi/teardown.go",
+		"a teardown leaves the data file", "L1", "engine/plugin/csi.work.clear",
 		"if err := op.RemoveFile(w.h, w.c, data); err != nil {", "if err := error(nil); err != nil {",
 	},
 	{
-		"a claim of one pod is given to two", "S9, laws 2.4", "engine/plugin/csi/rungs.go",
-		"\tif w.exclusive {\n", "\tif false {\n",
+		"a claim of one pod is given to two", "S9, laws 2.4", "engine/plugin/csi.publishRung",
+		"if w.exclusive {", "if false {",
 	},
 	{
-		"no backoff", "L7, laws 2.5, kubernetes#71569", "engine/core/backoff.go",
+		"no backoff", "L7, laws 2.5, kubernetes#71569", "engine/core.backoff.fail",
 		"b.until = now.Add(d - jitter(d, key, v, b.attempts))", "b.until = now.Add(d - d)",
 	},
 	{
-		"a final answer alone ends an earlier call", "laws 4.3c", "engine/core/fence.go",
-		"\tif r.calls[i].aborted {\n", "\tif true {\n",
+		"a final answer alone ends an earlier call", "laws 4.3c", "engine/core.Core.learnFromReply",
+		"if r.calls[i].aborted {", "if true {",
 	},
 	{
-		"a call is sent without its deadline", "laws 3.2", "engine/op/place.go",
+		"a call is sent without its deadline", "laws 3.2", "engine/op.Call",
 		"Key: o.Key, Deadline: o.Deadline}", "Key: o.Key}",
 	},
 	{
-		"not done after leaving is not confirmed again", "L11, laws 5.1", "engine/core/lines.go",
-		"\tcase r.state == Present:\n", "\tcase r.state == Present && r.phase != Leaving:\n",
+		"not done after leaving is not confirmed again", "L11, laws 5.1", "engine/core.Core.writeRecord",
+		"case r.state == Present:", "case r.state == Present && r.phase != Leaving:",
 	},
 	{
-		"lost means absent", "laws 7.1", "engine/core/actual.go",
-		"r.state, r.reconfirmable = Unknown, reconfirmable\n", "r.state, r.reconfirmable, r.noResidue = Absent, reconfirmable, true\n",
+		"lost means absent", "laws 7.1", "engine/core.Core.lose",
+		"r.state, r.reconfirmable = Unknown, reconfirmable",
+		"r.state, r.reconfirmable, r.noResidue = Absent, reconfirmable, true",
 	},
 	{
-		"what is asked for read-only is published writable", "S19, kubernetes#70503", "engine/plugin/csi/verbs.go",
+		"what is asked for read-only is published writable", "S19, kubernetes#70503", "engine/plugin/csi.publish",
 		"Readonly:          w.is(paramReadOnly),", "Readonly:          false,",
 	},
 	{
-		"the OK of a publish is believed without an inspection", "S21, laws 3.3", "engine/plugin/csi/verbs.go",
-		"\tseen, err := op.Inspect(w.h, w.c, w.path())\n\tif err != nil {\n\t\treturn w.answered(op.Unknown(" +
-			"\"published",
-		"\treturn w.answered(core.Result{Outcome: hal.Done})\n\tseen, err := op.Inspect(w.h, w.c, w.path())\n\tif err " +
-			"!= nil {\n" +
-			"\t\treturn w.answered(op.Unknown(\"published",
+		"the OK of a publish is believed without an inspection", "S21, laws 3.3", "engine/plugin/csi.work.published",
+		`seen, err := op.Inspect(w.h, w.c, w.path())
+		if err != nil {
+			return w.answered(op.Unknown("published, but volnode cannot inspect the path: "`,
+		`return w.answered(core.Result{Outcome: hal.Done})
+		seen, err := op.Inspect(w.h, w.c, w.path())
+		if err != nil {
+			return w.answered(op.Unknown("published, but volnode cannot inspect the path: "`,
 	},
 }
