@@ -5,6 +5,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -28,6 +29,8 @@ type Config struct {
 	// pod that is known only from the journal once every source is synced and does not name it.
 	NoRuntime bool
 
+	// VolumeSources are the volume sources that the engine serves. Default: [kinds.All].
+	VolumeSources kinds.Table
 	// Sources are the cluster's sources; nothing is torn down before each of them is synced. Default: "manifest".
 	Sources []hal.Source
 

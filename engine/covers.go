@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -204,10 +205,10 @@ func isAmong(at string, paths []string) bool {
 func placesOf(s *core.Start) func(path string) (hal.Key, bool) {
 	own := map[string]hal.Key{}
 	for _, rec := range s.Records {
-		own[core.Value(rec.Rung.Want, "path")] = rec.Rung.Key
+		own[plugin.PathOf(rec.Rung.Want)] = rec.Rung.Key
 	}
 	for _, r := range s.Orphans {
-		own[core.Value(r.Want, "path")] = r.Key
+		own[plugin.PathOf(r.Want)] = r.Key
 	}
 	return func(path string) (hal.Key, bool) {
 		key, is := own[path]

@@ -6,7 +6,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/deletions"
-	"github.com/volnode/volnode/engine/plugin/kinds"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -40,7 +40,7 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 			a.told, a.again, a.waiting = append(a.told, e), append(a.again, op.Key), append(a.waiting, op.Key)
 			continue
 		}
-		doomed, does := kinds.Deletes(op.Kind, op.Params, m.objects.named[op.Pod] != podName{})
+		doomed, does := m.sources.Deletes(op.Kind, op.Params, m.objects.named[op.Pod] != podName{})
 		if !does {
 			continue
 		}
@@ -54,7 +54,7 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 	return a
 }
 
-func (m *VolumeManager) causeOf(pod core.PodUID, doomed kinds.Doomed) string {
+func (m *VolumeManager) causeOf(pod core.PodUID, doomed plugin.Doomed) string {
 	switch {
 	case m.objects.pods[pod] != nil:
 		return "the pod dropped the volume, or changed it, or its setup failed"

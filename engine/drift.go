@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
-	"github.com/volnode/volnode/engine/plugin/emptydir"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -168,7 +168,7 @@ func (m *VolumeManager) readsAgain() {
 func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, since uint64) []core.Observed {
 	var events []core.Observed
 	m.core.EachPresent(paths, since, func(key hal.Key, made []core.Param, fingerprint string) {
-		at := core.Value(made, "path")
+		at := plugin.PathOf(made)
 		_, isCovered := m.core.CoverOf(key)
 		if at == "" || isCovered {
 			return
@@ -192,8 +192,9 @@ func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, si
 // mindsMount reports whether a mount matters at the place of a rung that is up without one: over an emptyDir, or if a
 // call of ours may have brought it. Once that can't be any more, a start would take it for another's.
 func (m *VolumeManager) mindsMount(key hal.Key) bool {
+	kind, _, _ := strings.Cut(string(key), "/")
 	b, _ := m.core.Belief(key)
-	return strings.HasPrefix(string(key), string(emptydir.Kind)+"/") || b.SetUpOpen != 0
+	return m.sources.IsDirectory(core.Kind(kind)) || b.SetUpOpen != 0
 }
 
 // appeared returns the rungs that were down, and at or below whose place something is mounted now: an effect of a call

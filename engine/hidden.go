@@ -7,7 +7,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/op"
-	"github.com/volnode/volnode/engine/plugin/kinds"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -37,7 +37,7 @@ func (d *hidden) note(key hal.Key) {
 
 // lookAtHidden looks once more, after a wait, if there is anything that could not be looked at.
 func (m *VolumeManager) lookAtHidden() {
-	names := kinds.Hidden(m.left)
+	names := plugin.Hidden(m.left)
 	if len(names) == 0 {
 		m.hidden.wait = 0
 		return
@@ -54,7 +54,7 @@ func (m *VolumeManager) lookAtHidden() {
 // known of that. A call that only a lost journal knew of may have come since the start.
 func (m *VolumeManager) lookForUsers() {
 	now := m.h.Runtime.Now()
-	if m.hidden.ended != nil || now < m.hidden.due || len(kinds.Hidden(m.left)) > 0 {
+	if m.hidden.ended != nil || now < m.hidden.due || len(plugin.Hidden(m.left)) > 0 {
 		return
 	}
 	m.hidden.due = now.Add(hiddenRetryMax)
@@ -65,7 +65,7 @@ func (m *VolumeManager) lookForUsers() {
 func (m *VolumeManager) listAgain(names []string) {
 	m.hidden.ended = map[hal.Key]bool{}
 	m.h.Runtime.Go(func() {
-		listing, err := kinds.Scan(&m.h, hal.Call{}, m.cfg.RootDir, true)
+		listing, err := m.sources.Scan(&m.h, hal.Call{}, m.cfg.RootDir, true)
 		if err == nil {
 			empty := slices.DeleteFunc(listing.Empty, func(at string) bool { return !isAtOrBelowAny(at, names) })
 			m.prune(&m.h, hal.Call{}, empty) // before anything may come up there
@@ -75,23 +75,23 @@ func (m *VolumeManager) listAgain(names []string) {
 }
 
 // lookedAtHidden takes in a listing that is newer than the start's.
-func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
+func (m *VolumeManager) lookedAtHidden(listing plugin.Listing, err error) {
 	ended := m.hidden.ended
 	m.hidden.ended = nil
 	if err != nil {
 		m.lookAtHidden()
 		return
 	}
-	before := kinds.Hidden(m.left)
+	before := plugin.Hidden(m.left)
 	orphans, left := m.orphans(listing, func(key hal.Key) bool { return ended[key] || m.core.IsKnown(key) },
 		m.core.HasVolume)
 	for _, s := range left {
-		if !slices.ContainsFunc(m.left, func(old kinds.Unrecognised) bool { return old.Path == s.Path }) {
+		if !slices.ContainsFunc(m.left, func(old plugin.Unrecognised) bool { return old.Path == s.Path }) {
 			m.log(LevelWarn, "not recognised; volnode leaves it alone", "path", s.Path, "why", s.Why)
 		}
 	}
 	m.left = left
-	if now := kinds.Hidden(left); !slices.Equal(before, now) || len(orphans) > 0 {
+	if now := plugin.Hidden(left); !slices.Equal(before, now) || len(orphans) > 0 {
 		m.log(LevelInfo, "read again what the start could not read", "without-record", itoa(len(orphans)), "hidden",
 			itoa(len(now)))
 		step(m, core.Discovered{Orphans: orphans, Hidden: now, Unseen: listing.Unseen})
@@ -103,10 +103,10 @@ func (m *VolumeManager) lookedAtHidden(listing kinds.Listing, err error) {
 
 // orphans is what a listing tells of that is not known otherwise, and what is left alone.
 func (m *VolumeManager) orphans(
-	listing kinds.Listing, isKnown func(hal.Key) bool, hasVolume func(string) bool,
-) ([]core.Rung, []kinds.Unrecognised) {
-	orphans, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
-	left = slices.DeleteFunc(left, func(u kinds.Unrecognised) bool { return u.Volume != "" && hasVolume(u.Volume) })
+	listing plugin.Listing, isKnown func(hal.Key) bool, hasVolume func(string) bool,
+) ([]core.Rung, []plugin.Unrecognised) {
+	orphans, left := m.sources.Discover(m.cfg.RootDir, listing, m.driverConfig)
+	left = slices.DeleteFunc(left, func(u plugin.Unrecognised) bool { return u.Volume != "" && hasVolume(u.Volume) })
 	return slices.DeleteFunc(orphans, func(r core.Rung) bool { return isKnown(r.Key) }), left
 }
 
@@ -131,7 +131,7 @@ func untold(unseen []string, table []hal.Mount, records []core.Record) []string 
 // prune removes empty directories. One that can't be removed is in nobody's way; the next start tries again.
 func (m *VolumeManager) prune(h *hal.Host, c hal.Call, empty []string) {
 	for _, name := range empty {
-		_, _ = op.Prune(h, c, name, kinds.Stop(m.cfg.RootDir, name)) // only empty ones go
+		_, _ = op.Prune(h, c, name, plugin.Stop(m.cfg.RootDir, name)) // only empty ones go
 	}
 }
 

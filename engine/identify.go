@@ -10,7 +10,6 @@ import (
 	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/engine/plugin"
-	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -96,10 +95,10 @@ func (m *VolumeManager) formerName(c hal.Call) (string, error) {
 	}
 	names, derived, fits := []string{}, "", false
 	for _, rec := range records {
-		if name := kinds.NodeOf(rec.Rung.Want); name != "" && !slices.Contains(names, name) {
+		if name := plugin.NodeOf(rec.Rung.Want); name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
-		namespace, name := kinds.PodOf(rec.Rung.Want)
+		namespace, name := plugin.PodOf(rec.Rung.Want)
 		if m.cfg.PodUID == nil || name == "" || rec.Rung.Pod == "" {
 			continue
 		}
@@ -132,7 +131,7 @@ const elsewhere = "restore the journal of this root directory, or move %[1]s awa
 // here, and what it names there is not ours to take down.
 func (m *VolumeManager) areInRoot(records []core.Record) error {
 	for i := range records {
-		for _, at := range kinds.Places(&records[i].Rung) {
+		for _, at := range m.sources.Places(&records[i].Rung) {
 			if records[i].Phase != core.Lingering && !m.isBelowRoot(at) {
 				return refusal("the journal in %s names %q, which is not below the root directory %q: it was copied "+
 					"or moved from another root directory. Start with that --root-dir if it still exists. To move a "+
@@ -147,7 +146,7 @@ func (m *VolumeManager) areInRoot(records []core.Record) error {
 // areOurs refuses a journal of another root directory, or of another node.
 func (m *VolumeManager) areOurs(records []core.Record, id identity.Identity) error {
 	for i := range records {
-		if name := kinds.NodeOf(records[i].Rung.Want); records[i].Phase != core.Lingering && name != "" &&
+		if name := plugin.NodeOf(records[i].Rung.Want); records[i].Phase != core.Lingering && name != "" &&
 			name != id.Node {
 			return refusal("the journal in %s has records of node %q, but this node is %q: it was copied from there. "+
 				"Stop volnode, and "+elsewhere,
@@ -169,12 +168,12 @@ func (m *VolumeManager) mayTakeOver(c hal.Call) error {
 	if m.cfg.Adopt {
 		return nil
 	}
-	listing, err := kinds.Scan(&m.h, c, m.cfg.RootDir, true)
+	listing, err := m.sources.Scan(&m.h, c, m.cfg.RootDir, true)
 	if err != nil {
 		return err
 	}
-	rungs, left := kinds.Discover(m.cfg.RootDir, listing, m.driverConfig)
-	pods, err := kinds.Names(&m.h, c, plugin.PodsDir(m.cfg.RootDir))
+	rungs, left := m.sources.Discover(m.cfg.RootDir, listing, m.driverConfig)
+	pods, err := plugin.List(&m.h, c, plugin.PodsDir(m.cfg.RootDir))
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,8 @@ type VolumeManager struct {
 	node  discreetNode // the node service of h
 	ears  ears
 	cfg   Config
+	// sources are the volume sources that it serves.
+	sources kinds.Table
 
 	// All fields below belong to the owner: no other goroutine reads or writes them.
 
@@ -37,7 +39,7 @@ type VolumeManager struct {
 	damage   []string     // of the journal and of volnode's other own files, for the status
 	identity identity.Identity
 	own      own
-	left     []kinds.Unrecognised // names on the node that volnode leaves alone
+	left     []plugin.Unrecognised // names on the node that volnode leaves alone
 	hidden   hidden
 	starts   int      // failed attempts to start
 	listings int      // the part of starts that failed to list the root directory
@@ -68,6 +70,7 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	if lacks := h.Lacks(); lacks != "" {
 		m.lacks = &Refusal{"the host that the engine was made with has no " + lacks + "; give it one"}
 	}
+	m.sources = m.cfg.VolumeSources
 	m.ears = ears{h.Runtime, h.Cluster, scrub.New()}
 	m.h, m.node = m.ears.discreet(h)
 	m.commits.unwritten, m.drift.watched = map[hal.Key]bool{}, map[hal.Key]func(){}
@@ -213,6 +216,9 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.LateWindow, 120*time.Second)
 	setDefault(&c.JournalBytes, 4<<20)
 	setDefault(&c.JournalMost, journal.MaxSize)
+	if c.VolumeSources == nil {
+		c.VolumeSources = kinds.All()
+	}
 	if len(c.Sources) == 0 {
 		c.Sources = []hal.Source{"manifest"}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
-	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/populator"
 	"github.com/volnode/volnode/hal"
 )
@@ -117,7 +116,7 @@ func (o *objects) put(m *VolumeManager, object any, gone bool) {
 	switch obj := object.(type) {
 	case *corev1.PersistentVolume:
 		ref.Kind, isOther = populator.RefVolume, put(o.volumes, obj.Name, obj, gone)
-		m.ears.expect(csiplugin.SecretsOfVolume(obj))
+		m.ears.expect(m.sources.SecretsOfVolume(obj))
 	case *corev1.PersistentVolumeClaim:
 		ref.Kind, isOther = populator.RefClaim, put(o.claims, obj.Namespace+"/"+obj.Name, obj, gone)
 	case *storagev1.CSIDriver:
@@ -138,7 +137,7 @@ func (o *objects) putPod(m *VolumeManager, uid core.PodUID, pod *corev1.Pod) {
 	}
 	if entry.pod != pod {
 		entry.pod, o.named[uid] = pod, podName{pod.Namespace, pod.Name}
-		m.ears.expect(csiplugin.SecretsOfPod(pod))
+		m.ears.expect(m.sources.SecretsOfPod(pod))
 		o.mark(m, uid)
 	}
 }
@@ -304,7 +303,7 @@ func (m *VolumeManager) input() populator.Input {
 func (m *VolumeManager) newInput() populator.Input {
 	o := &m.objects
 	return populator.Input{
-		Root: m.cfg.RootDir, NodeName: m.cfg.NodeName,
+		Sources: m.sources, Root: m.cfg.RootDir, NodeName: m.cfg.NodeName,
 		Claim:      func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
 		Volume:     func(name string) *corev1.PersistentVolume { return o.volumes[name] },
 		Object:     func(driver string) *storagev1.CSIDriver { return o.drivers[driver] },
@@ -344,7 +343,7 @@ func (m *VolumeManager) keepApart(uid core.PodUID, volumes []populator.Volume) (
 					Message: fmt.Sprintf("PersistentVolume %s names the volume %s, and so does %s, which another "+
 						"pod on this node uses, "+
 						"with another %s; give both the same options, or stop the pod that uses the other",
-						core.Value(r.Want, "pv"), r.Volume, other, why),
+						plugin.PVOf(r.Want), r.Volume, other, why),
 				}
 				v.Rungs = nil
 				refs = append(refs, sharingRef(r.Key), volumeRef)
@@ -395,8 +394,8 @@ func (m *VolumeManager) conflict(uid core.PodUID, r *core.Rung) (string, string)
 // apart returns the PersistentVolume that a rung is made for, and in which parameter another PersistentVolume wants it
 // made differently.
 func apart(made, want []core.Param) (string, string) {
-	volume := core.Value(made, "pv")
-	if volume == "" || volume == core.Value(want, "pv") {
+	volume := plugin.PVOf(made)
+	if volume == "" || volume == plugin.PVOf(want) {
 		return "", ""
 	}
 	return volume, differing(made, want)

@@ -7,8 +7,9 @@ import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/engine/plugin"
 	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
-	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
@@ -58,7 +59,7 @@ func (m *VolumeManager) launch(op *core.Op) {
 }
 
 func (t *task) runs() {
-	t.res = run(&t.host, t.op)
+	t.res = run(t.m.sources, &t.host, t.op)
 	t.endOfWatch = t.m.watchMade(&t.op, &t.res, t.isWatched)
 	t.m.h.Runtime.Post(t.finish)
 }
@@ -95,14 +96,14 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 		}
 		m.log(level, "operation", fields...)
 	}
-	if lost := emptydir.Lost(res.Facts); lost != "" && lost != emptydir.Lost(op.Facts) {
+	if lost := plugin.LostOf(res.Facts); lost != "" && lost != plugin.LostOf(op.Facts) {
 		m.log(LevelError, "volume lost its data", "rung", string(op.Key), "what", lost)
 	}
 	step(m, core.Completed{Op: op.ID, Result: res})
 	if op.Verb == core.TearDown && res.Outcome != hal.Done {
 		m.watchAgain(op) // its watch ended when it began
 	}
-	if at := core.Value(op.Params, "path"); res.Blocked && at != "" {
+	if at := plugin.PathOf(op.Params); res.Blocked && at != "" {
 		m.tableChanged([]string{at}) // later changes are compared with what is there now
 	} else {
 		delete(m.drift.blocked, op.Key)
@@ -119,7 +120,7 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 // goesOn reports whether an operation is one more turn of a long one, which was told of when it began, or of one that
 // keeps data again.
 func (m *VolumeManager) goesOn(key hal.Key, res core.Result) bool {
-	isKept := emptydir.IsKept(res.Reason)
+	isKept := op.IsKept(res.Reason)
 	if !isKept && !res.Unfinished {
 		return false
 	}
@@ -131,8 +132,8 @@ func (m *VolumeManager) goesOn(key hal.Key, res core.Result) bool {
 }
 
 // run carries out one verb.
-func run(h *hal.Host, op core.Op) core.Result {
-	verbs, ok := kinds.VerbsOf(op.Kind)
+func run(sources kinds.Table, h *hal.Host, op core.Op) core.Result {
+	verbs, ok := sources.VerbsOf(op.Kind)
 	if !ok {
 		return core.Result{
 			Outcome: hal.NotDone, Blocked: true,

@@ -5,7 +5,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/op"
-	"github.com/volnode/volnode/engine/plugin/emptydir"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -14,8 +14,8 @@ import (
 
 // hasDirectory reports whether a rung that is up as fingerprint is a directory, or a mount in a directory, that
 // somebody may take away.
-func hasDirectory(kind core.Kind, fingerprint string) bool {
-	return kind == emptydir.Kind || op.IsBare(fingerprint) && strings.Contains(fingerprint, "directory")
+func (m *VolumeManager) hasDirectory(kind core.Kind, fingerprint string) bool {
+	return m.sources.IsDirectory(kind) || op.IsBare(fingerprint) && strings.Contains(fingerprint, "directory")
 }
 
 // watchPlace begins to watch the directory of a rung. From a task. The caller hands the end of it to keepWatch, on the
@@ -26,8 +26,8 @@ func (m *VolumeManager) watchPlace(key hal.Key, at string) (end func()) {
 
 // watchMade begins to watch the directory that an operation has found or made, if nobody watches it yet. From a task.
 func (m *VolumeManager) watchMade(op *core.Op, res *core.Result, isWatched bool) (end func()) {
-	at := core.Value(op.Params, "path")
-	if op.Verb == core.TearDown || isWatched || res.Outcome != hal.Done || !hasDirectory(op.Kind, res.Fingerprint) ||
+	at := plugin.PathOf(op.Params)
+	if op.Verb == core.TearDown || isWatched || res.Outcome != hal.Done || !m.hasDirectory(op.Kind, res.Fingerprint) ||
 		!m.isBelowRoot(at) {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (m *VolumeManager) watchAll() {
 	since := m.core.Seq()
 	m.core.EachPresent(nil, since, func(key hal.Key, made []core.Param, fingerprint string) {
 		v, _ := m.core.Rung(key)
-		if at := core.Value(made, "path"); hasDirectory(v.Kind, fingerprint) && m.isBelowRoot(at) {
+		if at := plugin.PathOf(made); m.hasDirectory(v.Kind, fingerprint) && m.isBelowRoot(at) {
 			all = append(all, watched{key, at})
 		}
 	})
@@ -87,7 +87,7 @@ func (m *VolumeManager) watchAndLook(all []watched, since uint64) {
 // watchAgain goes on watching the directory of a rung that is up after a teardown that has done nothing.
 func (m *VolumeManager) watchAgain(op *core.Op) {
 	made, fingerprint, _, isUp := m.core.PresentRung(op.Key, m.core.Seq())
-	if isUp && hasDirectory(op.Kind, fingerprint) && m.isBelowRoot(core.Value(made, "path")) {
+	if isUp && m.hasDirectory(op.Kind, fingerprint) && m.isBelowRoot(plugin.PathOf(made)) {
 		m.lookAgain(op.Key)
 	}
 }
@@ -106,7 +106,7 @@ func (m *VolumeManager) lookAgain(key hal.Key) {
 		m.lookLater(key)
 		return
 	}
-	m.watchAndLook([]watched{{key, core.Value(made, "path")}}, since)
+	m.watchAndLook([]watched{{key, plugin.PathOf(made)}}, since)
 }
 
 func (m *VolumeManager) lookedAgain(key hal.Key, seen op.Seen, err error, since uint64) {

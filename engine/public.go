@@ -11,7 +11,6 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
-	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -238,8 +237,8 @@ func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count fu
 			v, ok := m.core.Rung(name.top)
 			if ok && count(name.volume, v) {
 				volumes[name.volume] = MountedVolume{
-					Path: core.FactOf(v.Facts, "path"), ReadOnly: core.Value(v.Made, "readOnly") == "true",
-					Block: core.Value(v.Made, "mode") == "block",
+					Path: plugin.FoundAt(v.Facts), ReadOnly: plugin.IsReadOnly(v.Made),
+					Block: plugin.IsBlock(v.Made),
 				}
 			}
 		}
@@ -266,7 +265,7 @@ func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVol
 			return a
 		}
 		for _, v := range m.core.View() {
-			isAttachable := csiplugin.IsAttached(v.Made) || plugin.AttachRequired(m.objects.drivers[v.Actor])
+			isAttachable := plugin.IsAttached(v.Made) || plugin.AttachRequired(m.objects.drivers[v.Actor])
 			if isAttachable && v.Volume != "" {
 				a.names = append(a.names, corev1.UniqueVolumeName(csiPrefix+v.Volume))
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
 	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/scrub"
@@ -82,7 +83,7 @@ func (e ears) read(c hal.Call, driver string, volume []string) (name string, isG
 func (m *VolumeManager) releaseGiven(driver string) {
 	named := map[string]bool{}
 	for _, v := range m.core.View() {
-		for _, name := range csiplugin.Secrets(v.Made) {
+		for _, name := range plugin.SecretsOf(v.Made) {
 			named[name] = named[name] || v.Actor == driver
 		}
 	}
@@ -197,6 +198,6 @@ func (n discreetNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishV
 
 // of is the node service as an operation has it: its driver may quote the secrets of its volume.
 func (n discreetNode) of(op *core.Op) discreetNode {
-	n.volume = csiplugin.Secrets(op.Params)
+	n.volume = plugin.SecretsOf(op.Params)
 	return n
 }

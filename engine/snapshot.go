@@ -11,9 +11,6 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
-	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
-	"github.com/volnode/volnode/engine/plugin/emptydir"
-	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/engine/populator"
 	"github.com/volnode/volnode/hal"
 )
@@ -94,7 +91,7 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 	if v.Child != "" {
 		r.Why = v.Child
 	}
-	if at := cmp.Or(core.FactOf(v.Facts, "path"), core.Value(v.Made, "path")); v.Desired == "unwanted" && at != "" &&
+	if at := cmp.Or(plugin.FoundAt(v.Facts), plugin.PathOf(v.Made)); v.Desired == "unwanted" && at != "" &&
 		isBusy(r.Why) {
 		r.Why += "; processes may still use it: " + usersOf(at)
 	}
@@ -129,7 +126,7 @@ func (m *VolumeManager) podName(uid core.PodUID, made []core.Param) (namespace, 
 	if is, ok := m.objects.named[uid]; ok {
 		return is.namespace, is.name
 	}
-	return kinds.PodOf(made)
+	return plugin.PodOf(made)
 }
 
 // isBusy reports whether something did not go because it is in use, as the kernel and drivers say that.
@@ -150,9 +147,9 @@ func (m *VolumeManager) afflicted(v core.View, is Condition, why string) (Condit
 			return Stuck, text
 		}
 		return Blocked, text
-	case is == Ready && emptydir.Lost(v.Facts) != "":
-		return Degraded, emptydir.Lost(v.Facts)
-	case is == Ready && m.drift.below[v.Key] != "" && v.Kind == emptydir.Kind:
+	case is == Ready && plugin.LostOf(v.Facts) != "":
+		return Degraded, plugin.LostOf(v.Facts)
+	case is == Ready && m.drift.below[v.Key] != "" && m.sources.IsDirectory(v.Kind):
 		return Degraded, m.drift.below[v.Key] + ", below the volume, and hides the data there; unmount it"
 	}
 	return is, why
@@ -232,8 +229,8 @@ func (m *VolumeManager) volumeNames(uid core.PodUID, rungs []hal.Key) []named {
 		}
 		v, _ := m.core.Rung(key)
 		names = append(names, named{
-			volume: cmp.Or(core.Value(v.Made, "spec"), path.Base(string(key))),
-			pv:     csiplugin.PVOf(v.Made), top: key,
+			volume: cmp.Or(plugin.SpecOf(v.Made), path.Base(string(key))),
+			pv:     plugin.PVOf(v.Made), top: key,
 		})
 	}
 	return names
@@ -242,7 +239,7 @@ func (m *VolumeManager) volumeNames(uid core.PodUID, rungs []hal.Key) []named {
 func nameOf(v *populator.Volume) named {
 	n := named{volume: v.Name, problem: v.Problem}
 	if len(v.Rungs) > 0 {
-		n.top, n.pv = v.Rungs[0].Key, csiplugin.PVOf(v.Rungs[0].Want)
+		n.top, n.pv = v.Rungs[0].Key, plugin.PVOf(v.Rungs[0].Want)
 	}
 	return n
 }
@@ -259,7 +256,7 @@ func (m *VolumeManager) volumeStatus(n named, look func(hal.Key) (RungStatus, bo
 		return s
 	}
 	if v, ok := m.core.Rung(n.top); ok {
-		s.Path = core.FactOf(v.Facts, "path")
+		s.Path = plugin.FoundAt(v.Facts)
 	}
 	s.State, s.Why = top.State, whyOf(top)
 	// A top rung that only waits says less than what it waits for.

@@ -14,7 +14,6 @@ import (
 	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/engine/plugin"
-	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 )
@@ -34,10 +33,10 @@ type node struct {
 	log     *deletions.Log
 	deleted []deletions.Entry
 	start   core.Start
-	base    hal.MountID          // on which the root directory is
-	strange []stranger           // mounted below it
-	isRead  bool                 // all but the layout
-	left    []kinds.Unrecognised // names in the layout that give no rung
+	base    hal.MountID           // on which the root directory is
+	strange []stranger            // mounted below it
+	isRead  bool                  // all but the layout
+	left    []plugin.Unrecognised // names in the layout that give no rung
 }
 
 // start reads the node, beside the owner, until it could be read; then core begins. What can't be read is not taken for
@@ -114,14 +113,14 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight}
 	for i := range n.start.Records {
 		r := &n.start.Records[i].Rung
-		r.Places = kinds.Places(r) // by what it was made with: a record says nothing else of them
+		r.Places = m.sources.Places(r) // by what it was made with: a record says nothing else of them
 	}
 	// One reading of the table serves the looks of all records.
 	h := m.h
 	h.Mounts = tableOnce{Mounts: m.h.Mounts, stacks: stacksOf(table)}
-	n.start.Found = found(&h, n.loaded.Records)
+	n.start.Found = found(m.sources, &h, n.loaded.Records)
 	n.isRead = true
-	listing, err := kinds.Scan(&h, c, m.cfg.RootDir, isPatient)
+	listing, err := m.sources.Scan(&h, c, m.cfg.RootDir, isPatient)
 	if err != nil {
 		return n, err
 	}
@@ -132,7 +131,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	}, func(volume string) bool {
 		return slices.ContainsFunc(n.loaded.Records, func(r core.Record) bool { return r.Rung.Volume == volume })
 	})
-	n.start.Hidden, n.start.Unseen = kinds.Hidden(n.left), listing.Unseen
+	n.start.Hidden, n.start.Unseen = plugin.Hidden(n.left), listing.Unseen
 	// The directory of pods alone may have been removed.
 	n.start.HasRun = hasRun || !n.loaded.New || len(n.start.Orphans)+len(n.start.Hidden)+len(children) > 0
 	n.start.Untold = untold(n.start.Unseen, table, n.start.Records)
@@ -148,13 +147,13 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 }
 
 // found inspects what records tell of.
-func found(h *hal.Host, records []core.Record) (all []core.Found) {
+func found(sources kinds.Table, h *hal.Host, records []core.Record) (all []core.Found) {
 	for _, rec := range records {
 		look := core.Op{
 			Verb: core.Inspect, Key: rec.Rung.Key, Kind: rec.Rung.Kind, Params: rec.Rung.Want,
 			Facts: rec.Facts, Fingerprint: rec.Fingerprint,
 		}
-		if res := run(h, look); res.Outcome == hal.Done {
+		if res := run(sources, h, look); res.Outcome == hal.Done {
 			all = append(all, core.Found{Key: rec.Rung.Key, Fingerprint: res.Fingerprint})
 		}
 	}
@@ -236,7 +235,7 @@ func (m *VolumeManager) begin(n node) {
 	m.isBare = len(m.damage)+len(s.Records)+len(n.left)+len(s.Orphans) == 0 &&
 		len(s.Hidden)+len(s.Unseen)+len(s.Children)+len(s.Covers) == 0
 	for _, rec := range n.start.Records {
-		for _, name := range csiplugin.Secrets(rec.Rung.Want) {
+		for _, name := range plugin.SecretsOf(rec.Rung.Want) {
 			m.ears.said.Give(name, rec.Rung.Actor)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/engine/journal"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
@@ -73,7 +74,7 @@ func inRoot(root string) func(core.Param) core.Param {
 // ofNode is what it is on another node.
 func ofNode(name string) func(core.Param) core.Param {
 	return func(p core.Param) core.Param {
-		if kinds.NodeOf([]core.Param{p}) != "" {
+		if plugin.NodeOf([]core.Param{p}) != "" {
 			p.Value = name
 		}
 		return p
@@ -110,7 +111,7 @@ func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
 		var lines []core.Line
 		for _, rec := range records {
 			// a path of the host is the same wherever the root directory is
-			hasPlaces := len(kinds.Places(&rec.Rung)) > 0
+			hasPlaces := len(kinds.All().Places(&rec.Rung)) > 0
 			for i, p := range rec.Rung.Want {
 				if hasPlaces {
 					rec.Rung.Want[i] = rewrite(p)

@@ -10,7 +10,7 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/deletions"
-	"github.com/volnode/volnode/engine/plugin/kinds"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal/manifest"
 )
 
@@ -258,7 +258,7 @@ func (d *daemon) plan(ctx context.Context) ([]planStep, error) {
 	steps := make([]planStep, 0, len(ops))
 	for _, op := range ops {
 		name := d.names.nameOf(op.Pod)
-		if ns, pod := kinds.PodOf(op.Params); name == "" && pod != "" {
+		if ns, pod := plugin.PodOf(op.Params); name == "" && pod != "" {
 			name = ns + "/" + pod
 		}
 		steps = append(steps, planStep{

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"strings"
+
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 )
@@ -27,3 +29,11 @@ func InspectResult(seen Seen, err error) core.Result {
 	}
 	return core.Result{Outcome: hal.Done, Fingerprint: seen.Fingerprint()}
 }
+
+// KeptWhy ends the reason of a teardown that has kept data that no record tells of.
+const KeptWhy = " has data, but no record names its pod; volnode keeps it; if the pod is gone for good, empty " +
+	"the directory"
+
+// IsKept reports whether a teardown that says reason has kept data that no record tells of. It is tried again, in case
+// somebody has removed the data.
+func IsKept(reason string) bool { return strings.HasSuffix(reason, KeptWhy) }

@@ -18,6 +18,7 @@ import (
 // Input is a pod and how to find the objects around it. The functions return nil for what is not known; objects are not
 // changed.
 type Input struct {
+	Sources        kinds.Table
 	Root, NodeName string
 	Pod            *corev1.Pod
 
@@ -156,7 +157,7 @@ func (p *populator) volume(spec *corev1.Volume, u *use) Volume {
 	if result.Problem == nil {
 		p.driver(&v)
 		before := len(p.Memory.ladders)
-		p.Memory.ladders, result.Problem = kinds.Ladder(p.Memory.ladders, v)
+		p.Memory.ladders, result.Problem = p.Sources.Ladder(p.Memory.ladders, v)
 		result.Rungs = p.Memory.ladders[before:]
 	}
 	return result
@@ -175,27 +176,22 @@ func (p *populator) source(v *plugin.Volume) *plugin.Problem {
 		return plugin.Problemf(v.Field(""), "names more than one source: %v; keep one", sourcesOf(v.Spec))
 	}
 	switch source {
-	case "csi", "emptyDir", "hostPath":
-		return nil
 	case "persistentVolumeClaim":
 		return p.claim(v)
 	case "ephemeral":
 		return plugin.Problemf(v.Field(".ephemeral"),
 			"volnode does not serve generic ephemeral volumes; create the claim and use persistentVolumeClaim")
 	}
-	return plugin.Problemf(v.Field("."+source),
-		"volnode does not serve this source; it serves persistentVolumeClaim, csi, emptyDir and hostPath")
+	if !p.Sources.Serves(source) {
+		return plugin.Problemf(v.Field("."+source), "volnode does not serve this source; it serves %s", p.Sources.Names())
+	}
+	return nil
 }
 
 // driver finds what is known of the volume's CSI driver, if it has one.
 func (p *populator) driver(v *plugin.Volume) {
-	var name string
-	switch {
-	case v.PV != nil && v.PV.Spec.CSI != nil:
-		name = v.PV.Spec.CSI.Driver
-	case v.PV == nil && v.Spec.CSI != nil:
-		name = v.Spec.CSI.Driver
-	default:
+	name, handle := p.Sources.Driver(v)
+	if name == "" {
 		return
 	}
 	p.consult(RefObject, "", name)
@@ -204,7 +200,7 @@ func (p *populator) driver(v *plugin.Volume) {
 	if v.PV == nil || !plugin.AttachRequired(v.Object) {
 		return
 	}
-	attachment := plugin.AttachmentName(v.PV.Spec.CSI.VolumeHandle, name, p.NodeName)
+	attachment := plugin.AttachmentName(handle, name, p.NodeName)
 	p.consult(RefAttachment, "", attachment)
 	v.Attachment, v.IsComplete = p.Attachment(attachment), p.IsComplete
 }

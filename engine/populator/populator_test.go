@@ -15,6 +15,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/internal/wording"
 )
 
@@ -52,7 +53,8 @@ func (o *objects) add(t *testing.T, text string) {
 
 func (o *objects) input(pod *corev1.Pod) Input {
 	in := Input{
-		Root: "/r", NodeName: "node1", Pod: pod,
+		Sources: kinds.All(),
+		Root:    "/r", NodeName: "node1", Pod: pod,
 		Claim:      func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
 		Volume:     func(name string) *corev1.PersistentVolume { return o.volumes[name] },
 		Attachment: func(string) *storagev1.VolumeAttachment { return nil },

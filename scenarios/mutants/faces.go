@@ -3,7 +3,7 @@ package mutants
 // faces is engines whose answers are not what they believe.
 var faces = []Mutant{
 	{
-		"a stage whose users can't be listed is not there", "S15", "engine/plugin/kinds.scanner.block",
+		"a stage whose users can't be listed is not there", "S15", "engine/plugin/csi.scan.listBlock",
 		"if isStaged {", "if isStaged && ok {",
 	},
 	{
@@ -12,7 +12,7 @@ var faces = []Mutant{
 		`return slices.DeleteFunc(orphans, func(r core.Rung) bool {
 			isHidden := !isKnown(r.Key) && r.Pod == "" && len(listing.Unseen) > 0
 			if isHidden {
-				left = append(left, kinds.Unrecognised{
+				left = append(left, plugin.Unrecognised{
 					Path: core.Value(r.Want, "path"), Why: "it can't be inspected at", IsHidden: true,
 				})
 			}
@@ -25,16 +25,16 @@ var faces = []Mutant{
 		`func(orphan Rung) bool { return orphan.Pod == "" && orphan.Key == "" }) {`,
 	},
 	{
-		"what shares its data file with a stage that can't be listed goes", "L1", "engine/plugin/kinds.scanner.blocks",
+		"what shares its data file with a stage that can't be listed goes", "L1", "engine/plugin/csi.scan.listBlocks",
 		"case of[name] && knowsStages:", "case of[name] && (knowsStages || len(specs) > 0):",
 	},
 	{
-		"names of a raw volume that is not known are nobody's", "S15", "engine/plugin/kinds.discovery.block",
-		"if !ok && e.Data.isHidden() {", "if ok && e.Data.isHidden() {",
+		"names of a raw volume that is not known are nobody's", "S15", "engine/plugin/csi.scan.block",
+		"if !ok && e.data.IsHidden() {", "if ok && e.data.IsHidden() {",
 	},
 	{
-		"a data file that can't be read uses no volume", "S5, laws 5.4", "engine/plugin/kinds.scanner.pod",
-		"if e.Data.isHidden() {", "if e.Data.isHidden() && !ok {",
+		"a data file that can't be read uses no volume", "S5, laws 5.4", "engine/plugin/csi.scan.Entry",
+		"if e.data.IsHidden() {", "if e.data.IsHidden() && s == nil {",
 	},
 	{
 		"what nobody could look at is not in use", "S8, unknown is in use", "engine.VolumeManager.VolumeIsAttached",
@@ -52,11 +52,11 @@ var faces = []Mutant{
 	},
 	{
 		"a volume is mounted read-only for nobody", "L15", "engine.VolumeManager.volumesOf",
-		`core.Value(v.Made, "readOnly") == "true"`, `core.Value(v.Made, "readOnly") == "yes"`,
+		`plugin.IsReadOnly(v.Made)`, `core.Value(v.Made, "readOnly") == "yes"`,
 	},
 	{
 		"a raw block volume is told to be a directory", "L15", "engine.VolumeManager.volumesOf",
-		`core.Value(v.Made, "mode") == "block"`, `core.Value(v.Made, "mode") == "raw"`,
+		`plugin.IsBlock(v.Made)`, `core.Value(v.Made, "mode") == "raw"`,
 	},
 	{
 		"a volume whose state is unknown is not attached", "S35", "engine/core.Core.IsVolumeLeft",

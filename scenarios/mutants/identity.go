@@ -39,15 +39,15 @@ var identity = []Mutant{
 	},
 	{
 		"a record does not keep its path", "S13, laws: places", "engine.VolumeManager.read",
-		"r.Places = kinds.Places(r)", "r.Places = nil",
+		"r.Places = m.sources.Places(r)", "r.Places = nil",
 	},
 	{
-		"what has no record does not keep its path", "S13, laws: places", "engine/plugin/kinds.Discover",
-		"all[i].Places = Places(&all[i])", "all[i].Places = nil",
+		"what has no record does not keep its path", "S13, laws: places", "engine/plugin/kinds.Table.Discover",
+		"all[i].Places = t.Places(&all[i])", "all[i].Places = nil",
 	},
 	{
-		"a vol_data.json is anybody's", "S13, laws: places", "engine/plugin/kinds.Places",
-		`range [...]string{"path", "data"} {`, `range [...]string{"path"} {`,
+		"a vol_data.json is anybody's", "S13, laws: places", "engine/plugin/kinds.Table.Places",
+		`range [...]string{plugin.ParamPath, plugin.ParamData} {`, `range [...]string{plugin.ParamPath} {`,
 	},
 	{
 		"containers are taken to run on what a pod that ended does not want", "L2, laws: places",

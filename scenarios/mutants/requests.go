@@ -47,7 +47,7 @@ var requests = []Mutant{
 	},
 	{
 		"the staging path is not told to the publish", "S27, CSI NodePublishVolume", "engine/plugin/csi.publishRung",
-		"t.stage, r.Below = core.Value(stage.Want, paramPath), []hal.Key{stage.Key}", "r.Below = []hal.Key{stage.Key}",
+		"t.stage, r.Below = core.Value(stage.Want, plugin.ParamPath), []hal.Key{stage.Key}", "r.Below = []hal.Key{stage.Key}",
 	},
 	{
 		"inline volumes of two pods have one handle", "S27, S28", "engine/plugin.InlineHandle",
@@ -55,6 +55,6 @@ var requests = []Mutant{
 	},
 	{
 		"read-only is not told", "S27, CSI NodePublishVolume", "engine/plugin/csi.publish",
-		"w.is(paramReadOnly),", "false,",
+		"w.is(plugin.ParamReadOnly),", "false,",
 	},
 }

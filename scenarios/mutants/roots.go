@@ -31,15 +31,15 @@ var roots = []Mutant{
 	},
 	{
 		"what has no record is deleted with its content", "S30, kubernetes#72257", "engine/plugin/emptydir.mayDelete",
-		"if MayDelete(o.Params, o.IsNamed) {", "if o.Kind == Kind {",
+		"if isOurs(o.Params, o.IsNamed) {", "if o.Kind == Kind {",
 	},
 	{
-		"one bad entry fails the start", "L2", "engine/plugin/kinds.scanner.trouble",
-		"if !isItsOwn(err) && !s.isPatient {", "if s.h != nil {",
+		"one bad entry fails the start", "L2", "engine/plugin.Scanner.trouble",
+		"if !isItsOwn(err) && !s.IsPatient {", "if s.Host != nil {",
 	},
 	{
-		"a directory of a stage that was never staged stays", "L1", "engine/plugin/kinds.scanner.staged",
-		`if !s.isIncomplete(dir+"/"+name, "globalmount") {`, `if name != "" {`,
+		"a directory of a stage that was never staged stays", "L1", "engine/plugin/csi.scan.listStaged",
+		`if !s.IsIncomplete(dir+"/"+name, "globalmount") {`, `if name != "" {`,
 	},
 	{
 		"data is deleted without an entry in the log", "S31", "engine.VolumeManager.announcementOf",
@@ -173,8 +173,8 @@ var roots = []Mutant{
 		"if hal.Is(err, syscall.ENOENT) {", "if err == nil {",
 	},
 	{
-		"a data file that can't be read at a start is no volume's", "S15", "engine/plugin/kinds.scanner.data",
-		"if err != nil && !s.isPatient && !isItsOwn(err) {", "if err != nil && s.h == nil {",
+		"a data file that can't be read at a start is no volume's", "S15", "engine/plugin.Scanner.Read",
+		"if err != nil && !s.IsPatient && !isItsOwn(err) {", "if err != nil && s.Host == nil {",
 	},
 	{
 		"a log of deletions that was cut short is the one that was written", "S31, what is in the log stays there",

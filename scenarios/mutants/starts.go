@@ -48,14 +48,14 @@ var starts = []Mutant{
 	},
 	{
 		"a directory that can't be listed is empty",
-		"S22, laws 5.4, kubernetes#72257", "engine/plugin/kinds.scanner.list",
+		"S22, laws 5.4, kubernetes#72257", "engine/plugin.Scanner.list",
 		"return entries, err", "return entries, nil",
 	},
 	{
-		"the last data file of a raw volume is not told of", "L1", "engine/plugin/kinds.discovery.block",
-		`d.left = append(d.left, Unrecognised{
+		"the last data file of a raw volume is not told of", "L1", "engine/plugin/csi.scan.block",
+		`l.Left = append(l.Left, plugin.Unrecognised{
 			Path: dir, Volume:`,
-		`_ = append(d.left, Unrecognised{
+		`_ = append(l.Left, plugin.Unrecognised{
 			Path: dir, Volume:`,
 	},
 	{
@@ -86,13 +86,13 @@ var starts = []Mutant{
 		"for _, name := range c.hidden {", "for _, name := range c.hidden[:min(1, len(c.hidden))] {",
 	},
 	{
-		"a publish does not tell of its stage", "L1, laws 5.4", "engine/plugin/kinds.discovery.published",
-		"if data.IsStaged() && d.stages[key] == nil {", "if data.IsStaged() && d.stages[key] != nil {",
+		"a publish does not tell of its stage", "L1, laws 5.4", "engine/plugin/csi.scan.published",
+		"if data.IsStaged() && l.stages[key] == nil {", "if data.IsStaged() && l.stages[key] != nil {",
 	},
 	{
 		"the data file of a raw volume does not tell of its stage",
-		"L1, laws 5.4", "engine/plugin/kinds.discovery.block",
-		"isStaged := e.Staged || data.IsStaged()", "isStaged := e.Staged",
+		"L1, laws 5.4", "engine/plugin/csi.scan.block",
+		"isStaged := e.isStaged || data.IsStaged()", "isStaged := e.isStaged",
 	},
 	{
 		"that a volume is staged is not written beside it", "L1, laws 5.4", "engine/plugin/csi.volData",
@@ -107,7 +107,7 @@ var starts = []Mutant{
 		"if misplaced := m.misplaced(err); misplaced != nil {", "if misplaced := m.misplaced(nil); misplaced != nil {",
 	},
 	{
-		"a file in the place of the pods is an empty directory", "laws 5.4", "engine/plugin/kinds.Scan",
-		"pods, err := s.top(", "pods, err := s.list(",
+		"a file in the place of the pods is an empty directory", "laws 5.4", "engine/plugin/kinds.Table.Scan",
+		"pods, err := s.Top(plugin.PodsDir(root))", "pods, err := plugin.List(h, c, plugin.PodsDir(root))",
 	},
 }

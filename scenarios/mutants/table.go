@@ -4,7 +4,7 @@ import "slices"
 
 // Table is the faulty engines. The old text of each is in its function exactly once.
 var Table = slices.Concat(first, decisions, outcomes, fences, answers, records, starts, sources, identity, requests,
-	registrations, vandals, damage, roots, hostPaths, faces, ties, paces, tables, costs)
+	registrations, vandals, damage, secrets, roots, hostPaths, faces, ties, paces, tables, costs)
 
 // first is of all parts of the engine.
 var first = []Mutant{
@@ -166,7 +166,7 @@ var first = []Mutant{
 	},
 	{
 		"what is asked for read-only is published writable", "S19, kubernetes#70503", "engine/plugin/csi.publish",
-		"Readonly:          w.is(paramReadOnly),", "Readonly:          false,",
+		"Readonly:          w.is(plugin.ParamReadOnly),", "Readonly:          false,",
 	},
 	{
 		"the OK of a publish is believed without an inspection", "S21, laws 3.3", "engine/plugin/csi.work.published",

@@ -38,7 +38,7 @@ var vandals = []Mutant{
 	},
 	{
 		"an emptyDir that somebody has mounted over is up", "S14", "engine.VolumeManager.mindsMount",
-		`return strings.HasPrefix(string(key), string(emptydir.Kind)+"/") ||`, "return",
+		`return m.sources.IsDirectory(core.Kind(kind)) ||`, `return kind == "" ||`,
 	},
 	{
 		"what is above an emptyDir is as open as it", "S29", "engine/op.Mkdirs",

@@ -56,17 +56,7 @@ func (w *wish) tie(r *core.Rung) {
 	}
 	r.Awaits = w.attachment.awaits
 	r.Want = plugin.Sorted(append(r.Want,
-		core.Param{Name: paramAttachment, Value: w.attachment.uid, OnChange: core.OnChangeVoid},
+		core.Param{Name: plugin.ParamAttachment, Value: w.attachment.uid, OnChange: core.OnChangeVoid},
 		core.Param{Name: paramPublished, Value: w.attachment.context, OnChange: core.OnChangeRebuild},
 	))
-}
-
-// IsAttached reports whether what was made with these parameters is of a volume that is attached to a node.
-func IsAttached(made []core.Param) bool {
-	for _, p := range made {
-		if p.Name == paramAttachment {
-			return true
-		}
-	}
-	return false
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// Found is a directory of the layout whose vol_data.json names a volume, and of which no record tells.
-type Found struct {
+// found is a directory of the layout whose vol_data.json names a volume, and of which no record tells.
+type found struct {
 	Place  plugin.Place
 	Data   VolData
 	Block  bool
@@ -15,8 +15,8 @@ type Found struct {
 	Config plugin.DriverConfig
 }
 
-// StageRung is the rung that f is, made such that it can be torn down.
-func (f Found) StageRung() core.Rung {
+// asStage is the rung that f is, made such that it can be torn down.
+func (f found) asStage() core.Rung {
 	return core.Rung{
 		Key: StageKey(f.Data.DriverName, f.Data.VolumeHandle), Kind: KindStage, Want: f.params(),
 		Volume: f.volume(), Actor: f.Data.DriverName, Intent: true,
@@ -27,9 +27,9 @@ func (f Found) StageRung() core.Rung {
 	}
 }
 
-// PublishRung is the rung that f is, made such that it can be torn down. stage is where the volume it stands on was
+// asPublish is the rung that f is, made such that it can be torn down. stage is where the volume it stands on was
 // found, nil if it was not.
-func (f Found) PublishRung(stage *Found) core.Rung {
+func (f found) asPublish(stage *found) core.Rung {
 	params := f.params()
 	r := core.Rung{
 		Key:  PublishKey(f.Data.DriverName, f.Data.VolumeHandle, f.Pod, f.Data.SpecVolID),
@@ -47,26 +47,21 @@ func (f Found) PublishRung(stage *Found) core.Rung {
 	return r
 }
 
-// InlineOf is the name and the target path of an inline volume; "" if the parameters are of another one.
-func InlineOf(made []core.Param) (volume, target string) {
+// deletes: an inline volume ends with its unpublish.
+func deletes(made []core.Param, _ bool) (plugin.Doomed, bool) {
 	if core.Value(made, paramLifecycle) != "Ephemeral" {
-		return "", ""
+		return plugin.Doomed{}, false
 	}
-	return core.Value(made, paramSpec), core.Value(made, paramPath)
+	volume := plugin.SpecOf(made)
+	return plugin.Doomed{Volume: volume, Path: plugin.PathOf(made)}, volume != ""
 }
 
-// PVOf is the name of the PersistentVolume that a rung is of, "" if it is of none.
-func PVOf(made []core.Param) string { return core.Value(made, paramPV) }
+func (f found) volume() string { return f.Data.DriverName + "^" + f.Data.VolumeHandle }
 
-// NodeOf is the name of the node that a rung was made for; "" if its parameters do not say.
-func NodeOf(made []core.Param) string { return core.Value(made, paramNode) }
-
-func (f Found) volume() string { return f.Data.DriverName + "^" + f.Data.VolumeHandle }
-
-func (f Found) params() []core.Param {
-	mode := modeFilesystem
+func (f found) params() []core.Param {
+	mode := plugin.ModeFilesystem
 	if f.Block {
-		mode = modeBlock
+		mode = plugin.ModeBlock
 	}
 	pv := f.Data.SpecVolID
 	if f.Data.Lifecycle == "Ephemeral" {
@@ -75,13 +70,13 @@ func (f Found) params() []core.Param {
 	return plugin.Sorted([]core.Param{
 		{Name: paramDriver, Value: f.Data.DriverName},
 		{Name: paramHandle, Value: f.Data.VolumeHandle},
-		{Name: paramMode, Value: mode, OnChange: core.OnChangeRebuild},
-		{Name: paramPath, Value: f.Place.Path, OnChange: core.OnChangeRebuild},
-		{Name: paramData, Value: f.Place.Data, OnChange: core.OnChangeRebuild},
-		{Name: paramStop, Value: f.Place.Stop},
-		{Name: paramSpec, Value: f.Data.SpecVolID},
-		{Name: paramPV, Value: pv},
-		{Name: paramNode, Value: f.Data.NodeName},
+		{Name: plugin.ParamMode, Value: mode, OnChange: core.OnChangeRebuild},
+		{Name: plugin.ParamPath, Value: f.Place.Path, OnChange: core.OnChangeRebuild},
+		{Name: plugin.ParamData, Value: f.Place.Data, OnChange: core.OnChangeRebuild},
+		{Name: plugin.ParamStop, Value: f.Place.Stop},
+		{Name: plugin.ParamSpec, Value: f.Data.SpecVolID},
+		{Name: plugin.ParamPV, Value: pv},
+		{Name: plugin.ParamNode, Value: f.Data.NodeName},
 		{Name: paramLifecycle, Value: f.Data.Lifecycle},
 	})
 }

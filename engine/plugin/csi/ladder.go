@@ -41,6 +41,29 @@ type wish struct {
 	attachment     *attachment // nil of a volume that needs none
 }
 
+// Source is CSI: PersistentVolumes with spec.csi, and inline volumes.
+func Source() plugin.Source {
+	return plugin.Source{
+		Name: "csi", Directory: directory,
+		Serves: func(v *plugin.Volume) bool {
+			return v.PV != nil && v.PV.Spec.CSI != nil || v.PV == nil && v.Spec.CSI != nil
+		},
+		Driver: func(v *plugin.Volume) (driver, handle string) {
+			if v.PV != nil {
+				return v.PV.Spec.CSI.Driver, v.PV.Spec.CSI.VolumeHandle
+			}
+			return v.Spec.CSI.Driver, plugin.InlineHandle(string(v.Pod.UID), v.Spec.Name)
+		},
+		Ladder: Ladder,
+		Kinds: []plugin.Kind{
+			{Name: KindStage, Verbs: Stage()},
+			{Name: KindPublish, Verbs: Publish(), Deletes: deletes},
+		},
+		PodSecrets: secretsOfPod, VolumeSecrets: secretsOfVolume,
+		Scan: func() plugin.Scan { return &scan{} },
+	}
+}
+
 // Ladder appends the rungs of a CSI volume, top first, or says why it can't be served.
 func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	if p := v.BadNames(); p != nil {
@@ -68,10 +91,6 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 func persistent(v plugin.Volume) (wish, *plugin.Problem) {
 	src := v.PV.Spec.CSI
 	field := func(path string) string { return v.PVField("spec.csi." + path) }
-	if src == nil {
-		return wish{}, plugin.Problemf(v.PVField("spec"),
-			"is not of a CSI driver; volnode serves PersistentVolumes with spec.csi")
-	}
 	w := wish{
 		driver: src.Driver, handle: src.VolumeHandle, spec: v.PV.Name, pv: v.PV.Name, block: v.Block,
 		readOnly: v.ReadOnly || src.ReadOnly, fsType: src.FSType, flags: v.PV.Spec.MountOptions,

@@ -18,32 +18,19 @@ const (
 	KindPublish core.Kind = "csi.publish"
 )
 
-// The parameters of both kinds. "" stands for what a volume does not have.
+// The parameters of both kinds, beside those of [plugin.ParamPath] and on. "" stands for what a volume does not have.
 const (
-	paramDriver = "driver"
-	paramHandle = "handle"
-	paramMode   = "mode" // "filesystem" or "block"
-	paramPath   = "path" // staging target path; target path
-	paramData   = "data" // path of vol_data.json
-	paramStop   = "stop" // empty directories above path are removed up to here
-	// the volume's spec name: the PersistentVolume's, or of an inline volume the pod's name for it.
-	paramSpec      = "spec"
-	paramPV        = "pv"        // the PersistentVolume's name, for people and for the claim side
-	paramNode      = "node"      // the node's name
+	paramDriver    = "driver"
+	paramHandle    = "handle"
 	paramLifecycle = "lifecycle" // "Persistent" or "Ephemeral"
 	paramFSType    = "fsType"
-	paramFlags     = "mountFlags" // JSON list
-	paramAccess    = "access"     // name of a CSI access mode
-	paramContext   = "context"    // volume_context, JSON map
-	paramSecret    = "secret"     // namespace/name
-	// Of a volume that must be attached: the uid of its VolumeAttachment, and publish_context, a JSON map.
-	paramAttachment = "attachment"
-	paramPublished  = "publishContext"
-	paramOther      = "otherSecret" // the volume's other one: a driver may quote it as well
+	paramFlags     = "mountFlags"     // JSON list
+	paramAccess    = "access"         // name of a CSI access mode
+	paramContext   = "context"        // volume_context, JSON map
+	paramPublished = "publishContext" // publish_context of a volume that must be attached, as a JSON map
 
 	// Of csi.publish only.
 	paramStaging      = "staging" // the staging target path to pass
-	paramReadOnly     = "readOnly"
 	paramWithoutMount = "publishesWithoutMount"
 )
 
@@ -51,13 +38,6 @@ const (
 // volume.
 const (
 	factDevice = "device"
-	factPath   = "path"
-)
-
-const (
-	modeFilesystem = "filesystem"
-	modeBlock      = "block"
-	yes            = "true"
 )
 
 // access names the CSI access mode of a volume from the first access mode of its PersistentVolume, as the kubelet does
@@ -95,7 +75,7 @@ func capability(params []core.Param) *csi.VolumeCapability {
 	}{}
 	c := &all.is
 	c.AccessMode, all.access.Mode = &all.access, mode
-	if core.Value(params, paramMode) == modeBlock {
+	if core.Value(params, plugin.ParamMode) == plugin.ModeBlock {
 		c.AccessType = &csi.VolumeCapability_Block{Block: &csi.VolumeCapability_BlockVolume{}}
 		return c
 	}
@@ -210,7 +190,7 @@ func listOf(text string) []string {
 
 func flag(b bool) string {
 	if b {
-		return yes
+		return plugin.Yes
 	}
 	return ""
 }
@@ -219,7 +199,7 @@ func flag(b bool) string {
 func podInfo(attributes []plugin.Pair, v plugin.Volume, inline bool) []plugin.Pair {
 	ephemeral := "false"
 	if inline {
-		ephemeral = yes
+		ephemeral = plugin.Yes
 	}
 	info := [...]plugin.Pair{
 		{Key: "csi.storage.k8s.io/ephemeral", Value: ephemeral},

@@ -49,7 +49,7 @@ func publishRung(v plugin.Volume, w wish, stage *core.Rung) core.Rung {
 	}
 	t := told{place: place, secret: w.publishSecret, other: w.stageSecret, context: w.publishContext, publishes: true}
 	if stage != nil {
-		t.stage, r.Below = core.Value(stage.Want, paramPath), []hal.Key{stage.Key}
+		t.stage, r.Below = core.Value(stage.Want, plugin.ParamPath), []hal.Key{stage.Key}
 	}
 	if w.exclusive {
 		r.Exclusive = "rwop/" + w.volume
@@ -80,9 +80,9 @@ func (t *told) number() int {
 // like any other.
 func params(v plugin.Volume, w wish, t told) []core.Param {
 	const change = core.OnChangeRebuild
-	mode, lifecycle := modeFilesystem, "Persistent"
+	mode, lifecycle := plugin.ModeFilesystem, "Persistent"
 	if w.block {
-		mode = modeBlock
+		mode = plugin.ModeBlock
 	}
 	if w.pv == "" {
 		lifecycle = "Ephemeral"
@@ -90,27 +90,27 @@ func params(v plugin.Volume, w wish, t told) []core.Param {
 	all := append(make([]core.Param, 0, t.number()),
 		core.Param{Name: paramAccess, Value: w.access, OnChange: change},
 		core.Param{Name: paramContext, Value: t.context, OnChange: change},
-		core.Param{Name: paramData, Value: t.place.Data, OnChange: change},
+		core.Param{Name: plugin.ParamData, Value: t.place.Data, OnChange: change},
 		core.Param{Name: paramDriver, Value: w.driver},
 		core.Param{Name: paramFSType, Value: w.fsType, OnChange: change},
 		core.Param{Name: paramHandle, Value: w.handle},
 		core.Param{Name: paramLifecycle, Value: lifecycle},
-		core.Param{Name: paramMode, Value: mode, OnChange: change},
+		core.Param{Name: plugin.ParamMode, Value: mode, OnChange: change},
 		core.Param{Name: paramFlags, Value: listText(w.flags), OnChange: change},
-		core.Param{Name: paramNode, Value: v.NodeName},
-		core.Param{Name: paramOther, Value: t.other},
-		core.Param{Name: paramPath, Value: t.place.Path, OnChange: change},
+		core.Param{Name: plugin.ParamNode, Value: v.NodeName},
+		core.Param{Name: plugin.ParamOtherSecret, Value: t.other},
+		core.Param{Name: plugin.ParamPath, Value: t.place.Path, OnChange: change},
 	)
 	if t.publishes {
 		all = append(all, core.Param{Name: paramWithoutMount, Value: flag(v.Config.PublishesWithoutMount)})
 	}
-	all = append(all, core.Param{Name: paramPV, Value: w.pv})
+	all = append(all, core.Param{Name: plugin.ParamPV, Value: w.pv})
 	if t.publishes {
-		all = append(all, core.Param{Name: paramReadOnly, Value: flag(w.readOnly), OnChange: change})
+		all = append(all, core.Param{Name: plugin.ParamReadOnly, Value: flag(w.readOnly), OnChange: change})
 	}
-	all = append(all, core.Param{Name: paramSecret, Value: t.secret}, core.Param{Name: paramSpec, Value: w.spec})
+	all = append(all, core.Param{Name: plugin.ParamSecret, Value: t.secret}, core.Param{Name: plugin.ParamSpec, Value: w.spec})
 	if t.stage != "" {
 		all = append(all, core.Param{Name: paramStaging, Value: t.stage, OnChange: change})
 	}
-	return append(all, core.Param{Name: paramStop, Value: t.place.Stop})
+	return append(all, core.Param{Name: plugin.ParamStop, Value: t.place.Stop})
 }

@@ -32,19 +32,8 @@ func (w work) secret(param string) (hal.Secret, core.Result, bool) {
 	return s, core.Result{}, true
 }
 
-// Secrets names the secrets of a rung's volume, as namespace/name. Its driver may quote any of them.
-func Secrets(params []core.Param) []string {
-	var names []string
-	for _, param := range []string{paramSecret, paramOther} {
-		if name := core.Value(params, param); name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// SecretsOfPod names the secrets that the drivers of a pod's inline volumes are given.
-func SecretsOfPod(pod *corev1.Pod) []string {
+// secretsOfPod names the secrets that the drivers of a pod's inline volumes are given.
+func secretsOfPod(pod *corev1.Pod) []string {
 	var names []string
 	for i := range pod.Spec.Volumes {
 		if src := pod.Spec.Volumes[i].CSI; src != nil && src.NodePublishSecretRef != nil {
@@ -54,8 +43,8 @@ func SecretsOfPod(pod *corev1.Pod) []string {
 	return names
 }
 
-// SecretsOfVolume names the secrets that a PersistentVolume's driver is given on a node.
-func SecretsOfVolume(pv *corev1.PersistentVolume) []string {
+// secretsOfVolume names the secrets that a PersistentVolume's driver is given on a node.
+func secretsOfVolume(pv *corev1.PersistentVolume) []string {
 	var names []string
 	if src := pv.Spec.CSI; src != nil {
 		for _, ref := range []*corev1.SecretReference{src.NodeStageSecretRef, src.NodePublishSecretRef} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/op"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -165,7 +166,7 @@ func (w work) clear(seen op.Seen) error {
 	if !w.o.Quiet {
 		return nil // there is one more teardown once no call may act
 	}
-	data := w.param(paramData)
+	data := w.param(plugin.ParamData)
 	if w.block() {
 		// Raw block: the data file is shared by the pods of the volume, whose published devices are side by side.
 		if err := w.prune(path.Dir(w.path())); err != nil {
@@ -196,7 +197,7 @@ func (w work) clear(seen op.Seen) error {
 // prune removes directories that are left empty, from dir up. The one that the name was in may stay for the name that
 // is there again: a call that only a lost journal knew of may have made it since.
 func (w work) prune(dir string) error {
-	stays, err := op.Prune(w.h, w.c, dir, w.param(paramStop))
+	stays, err := op.Prune(w.h, w.c, dir, w.param(plugin.ParamStop))
 	if err != nil || stays != path.Dir(w.path()) {
 		return err
 	}

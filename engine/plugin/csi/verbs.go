@@ -32,13 +32,13 @@ type work struct {
 func begin(h *hal.Host, o core.Op) work { return work{h, o, op.Call(o)} }
 
 func (w work) param(name string) string { return core.Value(w.o.Params, name) }
-func (w work) is(name string) bool      { return w.param(name) == yes }
-func (w work) block() bool              { return w.param(paramMode) == modeBlock }
-func (w work) path() string             { return w.param(paramPath) }
+func (w work) is(name string) bool      { return w.param(name) == plugin.Yes }
+func (w work) block() bool              { return w.param(plugin.ParamMode) == plugin.ModeBlock }
+func (w work) path() string             { return w.param(plugin.ParamPath) }
 
 // incomplete refuses parameters that a verb can't work with, before anything is touched.
 func (w work) incomplete() (core.Result, bool) {
-	for _, name := range []string{paramDriver, paramHandle, paramPath} {
+	for _, name := range []string{paramDriver, paramHandle, plugin.ParamPath} {
 		if w.param(name) == "" {
 			return op.NotDone("the record of " + string(w.o.Key) + " has no " + name), true
 		}
@@ -49,7 +49,7 @@ func (w work) incomplete() (core.Result, bool) {
 func inspect(h *hal.Host, o core.Op) core.Result {
 	w := begin(h, o)
 	if w.path() == "" {
-		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
+		return op.NotDone("the record of " + string(o.Key) + " has no " + plugin.ParamPath)
 	}
 	return op.InspectResult(op.Inspect(h, w.c, w.path()))
 }
@@ -59,7 +59,7 @@ func stage(h *hal.Host, o core.Op) core.Result {
 	if r, bad := w.incomplete(); bad {
 		return r
 	}
-	secret, r, ok := w.secret(paramSecret)
+	secret, r, ok := w.secret(plugin.ParamSecret)
 	if !ok {
 		return r
 	}
@@ -107,7 +107,7 @@ func publish(h *hal.Host, o core.Op) core.Result {
 	if r, bad := w.incomplete(); bad {
 		return r
 	}
-	secret, r, ok := w.secret(paramSecret)
+	secret, r, ok := w.secret(plugin.ParamSecret)
 	if !ok {
 		return r
 	}
@@ -120,7 +120,7 @@ func publish(h *hal.Host, o core.Op) core.Result {
 		StagingTargetPath: w.param(paramStaging),
 		TargetPath:        w.path(),
 		VolumeCapability:  capability(o.Params),
-		Readonly:          w.is(paramReadOnly),
+		Readonly:          w.is(plugin.ParamReadOnly),
 		Secrets:           secret.Reveal(),
 		VolumeContext:     mapOf(w.param(paramContext)),
 		PublishContext:    mapOf(w.param(paramPublished)),
@@ -140,7 +140,7 @@ func (w work) published() core.Result {
 	}
 	done := core.Result{
 		Outcome: hal.Done, Fingerprint: seen.Fingerprint(),
-		Facts: []core.Fact{{Name: factPath, Value: w.path()}},
+		Facts: []core.Fact{{Name: plugin.FactPath, Value: w.path()}},
 	}
 	top, mounted := seen.Top()
 	switch {
@@ -231,7 +231,7 @@ func (w work) prepare(dir string) error {
 	if err := op.Mkdirs(w.h, w.c, dir, op.ParentMode); err != nil {
 		return err
 	}
-	data := w.param(paramData)
+	data := w.param(plugin.ParamData)
 	if data == "" {
 		return nil
 	}

@@ -27,27 +27,27 @@ var volume = hal.Device{Major: 8, Minor: 1}
 
 // stageOp and publishOp are the first is set up of the rungs of PersistentVolume pv1, handle h, of d.example, for pod u1.
 func stageOp(params ...core.Param) core.Op {
-	f := Found{
+	f := found{
 		Place: plugin.StagePlace("/r", "d.example", "h"),
 		Data: VolData{
 			SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example", NodeName: "node1",
 			Lifecycle: "Persistent",
 		},
 	}
-	r := f.StageRung()
+	r := f.asStage()
 	return opOf(r, params)
 }
 
 func publishOp(params ...core.Param) core.Op {
-	f := Found{
+	f := found{
 		Place: plugin.PublishPlace("/r", "u1", "pv1"), Pod: "u1",
 		Data: VolData{
 			SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example", NodeName: "node1",
 			Lifecycle: "Persistent",
 		},
 	}
-	stage := &Found{Place: plugin.StagePlace("/r", "d.example", "h")}
-	o := opOf(f.PublishRung(stage), params)
+	stage := &found{Place: plugin.StagePlace("/r", "d.example", "h")}
+	o := opOf(f.asPublish(stage), params)
 	o.Below = []core.Foundation{{
 		Key: stageOp().Key, Kind: KindStage,
 		Facts: []core.Fact{{Name: factDevice, Value: volume.String()}},
@@ -101,7 +101,7 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 	n.Secrets["sec/s"] = map[string]string{"key": "hunter2"}
 	before := n.Tree("/r")
 	context := core.Param{Name: paramContext, Value: `{"a":"1"}`}
-	secret := core.Param{Name: paramSecret, Value: "sec/s"}
+	secret := core.Param{Name: plugin.ParamSecret, Value: "sec/s"}
 	flags := core.Param{Name: paramFlags, Value: `["noatime"]`}
 
 	s := stage(n.HAL(), stageOp(context, secret, flags))
@@ -109,7 +109,7 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 		Outcome: hal.Done, Answer: core.Final, Fingerprint: n.Stacks[staging][0].Fingerprint(),
 		Facts: []core.Fact{{Name: "device", Value: "8:1"}},
 	}, s)
-	p := publish(n.HAL(), publishOp(context, secret, flags, core.Param{Name: paramReadOnly, Value: yes}))
+	p := publish(n.HAL(), publishOp(context, secret, flags, core.Param{Name: plugin.ParamReadOnly, Value: plugin.Yes}))
 	require.Equal(t, core.Result{
 		Outcome: hal.Done, Answer: core.Final, Fingerprint: n.Stacks[target][0].Fingerprint(),
 		Facts: []core.Fact{{Name: "path", Value: target}},
@@ -172,14 +172,14 @@ func TestAFirstSetupThatIsNotDoneLeavesNothing(t *testing.T) {
 
 func TestASecretThatIsMissingStopsBeforeAnythingIsMade(t *testing.T) {
 	n := newNode()
-	r := stage(n.HAL(), stageOp(core.Param{Name: paramSecret, Value: "sec/none"}))
+	r := stage(n.HAL(), stageOp(core.Param{Name: plugin.ParamSecret, Value: "sec/none"}))
 	require.Equal(t, core.Result{
 		Outcome: hal.NotDone,
 		Reason:  "the volume refers to Secret sec/none, but there is none; add it",
 	}, r)
 	require.Empty(t, n.Calls)
 	n.Secrets["sec/big"] = map[string]string{"k": strings.Repeat("hunter2", 1000)}
-	r = stage(n.HAL(), stageOp(core.Param{Name: paramSecret, Value: "sec/big"}))
+	r = stage(n.HAL(), stageOp(core.Param{Name: plugin.ParamSecret, Value: "sec/big"}))
 	require.Equal(t, hal.NotDone, r.Outcome)
 	require.NotContains(t, r.Reason, "hunter2")
 }
@@ -196,7 +196,7 @@ func TestAPublishIsBelievedWithProofOnly(t *testing.T) {
 	}{
 		"nothing mounted": {op: publishOp(), driver: func(n *plugintest.Node) { n.Dir(target) }, want: hal.Unknown},
 		"nothing mounted, as configured": {
-			op:     publishOp(core.Param{Name: paramWithoutMount, Value: yes}),
+			op:     publishOp(core.Param{Name: paramWithoutMount, Value: plugin.Yes}),
 			driver: func(n *plugintest.Node) { n.Dir(target) }, want: hal.Done,
 		},
 		"another device": {
@@ -229,15 +229,15 @@ func TestAPublishIsBelievedWithProofOnly(t *testing.T) {
 			want: hal.Unknown, blocked: true,
 		},
 		"a block volume with nothing there": {
-			op: publishOp(core.Param{Name: paramMode, Value: modeBlock}), driver: func(*plugintest.Node) {},
+			op: publishOp(core.Param{Name: plugin.ParamMode, Value: plugin.ModeBlock}), driver: func(*plugintest.Node) {},
 			want: hal.Unknown,
 		},
 		"a block volume with a file in place of the device": {
-			op:     publishOp(core.Param{Name: paramMode, Value: modeBlock}),
+			op:     publishOp(core.Param{Name: plugin.ParamMode, Value: plugin.ModeBlock}),
 			driver: func(n *plugintest.Node) { n.Put(target, hal.TypeFile) }, want: hal.Unknown,
 		},
 		"a block volume": {
-			op:     publishOp(core.Param{Name: paramMode, Value: modeBlock}),
+			op:     publishOp(core.Param{Name: plugin.ParamMode, Value: plugin.ModeBlock}),
 			driver: func(n *plugintest.Node) { n.Put(target, hal.TypeBlockDevice) }, want: hal.Done,
 		},
 	} {
@@ -430,11 +430,11 @@ func TestBlockVolumesShareTheirDataFile(t *testing.T) {
 	n.OnPublish = func(r *csi.NodePublishVolumeRequest) { n.Put(r.TargetPath, hal.TypeBlockDevice) }
 	n.OnUnpublish = nil // the driver leaves the device node behind
 	op := func(pod string) core.Op {
-		f := Found{
+		f := found{
 			Place: plugin.BlockPublishPlace("/r", pod, "pv1"), Pod: pod, Block: true,
 			Data: VolData{SpecVolID: "pv1", VolumeHandle: "h", DriverName: "d.example"},
 		}
-		return opOf(f.PublishRung(nil), nil)
+		return opOf(f.asPublish(nil), nil)
 	}
 	before := n.Tree("/r")
 	require.Equal(t, hal.Done, publish(n.HAL(), op("u1")).Outcome)
@@ -449,9 +449,9 @@ func TestBlockVolumesShareTheirDataFile(t *testing.T) {
 
 // A vol_data.json is what encoding/json makes of it, whatever is in it: a kubelet reads it, too.
 func TestVolDataIsPlainJSON(t *testing.T) {
-	for _, d := range []VolData{{}, {DriverName: "d"}, {SpecVolID: "a<b>\"\n&é", Staged: yes}, {
+	for _, d := range []VolData{{}, {DriverName: "d"}, {SpecVolID: "a<b>\"\n&é", Staged: plugin.Yes}, {
 		SpecVolID: "pv", VolumeHandle: "h", DriverName: "d", NodeName: "n", AttachmentID: "a", Lifecycle: "Persistent",
-		SELinuxMountContext: "s", Staged: yes,
+		SELinuxMountContext: "s", Staged: plugin.Yes,
 	}} {
 		text, err := json.Marshal(d)
 		require.NoError(t, err)

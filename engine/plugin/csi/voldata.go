@@ -26,7 +26,7 @@ type VolData struct {
 }
 
 // IsStaged: d says that its volume is staged on the node, as long as it is published.
-func (d VolData) IsStaged() bool { return d.Staged == yes && d.Lifecycle != "Ephemeral" }
+func (d VolData) IsStaged() bool { return d.Staged == plugin.Yes && d.Lifecycle != "Ephemeral" }
 
 // ParseVolData reads a vol_data.json of ours or of a kubelet. Keys it does not know are ignored, whatever they hold. A
 // file that was cut short is an error, not an empty file (K:G23).
@@ -73,11 +73,11 @@ func (d VolData) Marshal() []byte {
 func volData(kind core.Kind, params []core.Param) VolData {
 	value := func(name string) string { return core.Value(params, name) }
 	return VolData{
-		SpecVolID:    value(paramSpec),
+		SpecVolID:    value(plugin.ParamSpec),
 		VolumeHandle: value(paramHandle),
 		DriverName:   value(paramDriver),
-		NodeName:     value(paramNode),
-		AttachmentID: plugin.AttachmentName(value(paramHandle), value(paramDriver), value(paramNode)),
+		NodeName:     value(plugin.ParamNode),
+		AttachmentID: plugin.AttachmentName(value(paramHandle), value(paramDriver), value(plugin.ParamNode)),
 		Lifecycle:    value(paramLifecycle),
 		Staged:       flag(kind == KindStage || value(paramStaging) != ""),
 	}

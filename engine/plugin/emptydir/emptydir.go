@@ -19,22 +19,29 @@ import (
 const Kind core.Kind = "emptydir"
 
 const (
-	paramPath   = "path"
-	paramStop   = "stop"   // directories above path that are left empty are removed up to here
 	paramMedium = "medium" // "" or "Memory"
 	paramSize   = "size"   // bytes, of Memory; "" is the kernel's default, half of the RAM (tmpfs(5))
 
-	factPath = "path"
-	factIs   = "is"   // the directory, or the filesystem in memory, that holds the volume's data
-	factLost = "lost" // what happened to that, for people; it stays until the pod ends
-	memory   = "Memory"
+	factIs = "is" // the directory, or the filesystem in memory, that holds the volume's data
+	memory = "Memory"
 )
-
-// Lost says what happened to the data of an emptyDir with these facts, "" if nothing did.
-func Lost(facts []core.Fact) string { return core.FactOf(facts, factLost) }
 
 // Key is the key of a pod's emptyDir.
 func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + volume) }
+
+// Source is emptyDir.
+func Source() plugin.Source {
+	return plugin.Source{
+		Name: "emptyDir", Directory: "kubernetes.io~empty-dir",
+		Serves: func(v *plugin.Volume) bool { return v.PV == nil && v.Spec.EmptyDir != nil },
+		Ladder: Ladder,
+		Kinds: []plugin.Kind{{
+			Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect},
+			Deletes: deletes, IsDirectory: true,
+		}},
+		Scan: func() plugin.Scan { return &scan{} },
+	}
+}
 
 // Ladder makes the one rung of an emptyDir, or says why it can't be served.
 func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
@@ -87,21 +94,18 @@ func isRecorded(made []core.Param) bool {
 	return slices.ContainsFunc(made, func(p core.Param) bool { return p.Name == paramMedium })
 }
 
-// PathOf is the directory of a rung that was made with these parameters.
-func PathOf(made []core.Param) string { return core.Value(made, paramPath) }
-
-// MayDelete reports whether a teardown with these parameters may delete what the directory holds: a record knows it, or
+// isOurs reports whether a teardown with these parameters may delete what the directory holds: a record knows it, or
 // a source has named its pod in this life of the agent, so that the pod is known, and known to be gone.
-func MayDelete(made []core.Param, isNamed bool) bool { return isRecorded(made) || isNamed }
+func isOurs(made []core.Param, isNamed bool) bool { return isRecorded(made) || isNamed }
 
 func rung(uid, volume string, place plugin.Place, medium, size string) core.Rung {
 	return core.Rung{
 		Key: Key(uid, volume), Kind: Kind, Pod: core.PodUID(uid),
 		Want: append(make([]core.Param, 0, 5), // one is who the pod is
 			core.Param{Name: paramMedium, Value: medium, OnChange: core.OnChangeRebuild},
-			core.Param{Name: paramPath, Value: place.Path, OnChange: core.OnChangeRebuild},
+			core.Param{Name: plugin.ParamPath, Value: place.Path, OnChange: core.OnChangeRebuild},
 			core.Param{Name: paramSize, Value: size}, // a filesystem in use keeps its size until it is made again
-			core.Param{Name: paramStop, Value: place.Stop},
+			core.Param{Name: plugin.ParamStop, Value: place.Stop},
 		),
 	}
 }

@@ -33,7 +33,7 @@ func TestUpAndDownAgainLeavesNothing(t *testing.T) {
 		r := setUp(n.HAL(), o)
 		require.Equal(t, hal.Done, r.Outcome, r.Reason)
 		require.Equal(t, dir, core.FactOf(r.Facts, "path"))
-		require.Empty(t, Lost(r.Facts))
+		require.Empty(t, plugin.LostOf(r.Facts))
 		require.EqualValues(t, 0o777, n.Modes[dir])
 		require.EqualValues(t, 0o750, n.Modes["/r/pods/u1/volumes"])
 		require.Equal(t, medium == memory, len(n.Stacks[dir]) == 1)
@@ -133,17 +133,17 @@ func TestLossIsTold(t *testing.T) {
 		n := plugintest.New("/r/pods")
 		o := opOf(medium, "")
 		o.Facts = setUp(n.HAL(), o).Facts
-		require.Empty(t, Lost(setUp(n.HAL(), o).Facts))
+		require.Empty(t, plugin.LostOf(setUp(n.HAL(), o).Facts))
 		n.Unmount(dir)
 		delete(n.Names, dir)
 		trash := plugin.EmptyDirTrash(dir)
 		require.NoError(t, n.HAL().Tree.Mkdir(hal.Call{}, trash, 0o700))
-		require.Empty(t, Lost(setUp(n.HAL(), o).Facts), "it is being deleted")
+		require.Empty(t, plugin.LostOf(setUp(n.HAL(), o).Facts), "it is being deleted")
 		n.Unmount(dir)
 		delete(n.Names, dir)
 		delete(n.Names, trash)
 		o.Facts = setUp(n.HAL(), o).Facts
-		require.Contains(t, Lost(o.Facts), "lost")
+		require.Contains(t, plugin.LostOf(o.Facts), "lost")
 		require.Equal(t, o.Facts, setUp(n.HAL(), o).Facts)
 		down := tearDown(n.HAL(), tearingDown(o, ""))
 		require.Equal(t, hal.Done, down.Outcome, down.Reason)
@@ -154,7 +154,7 @@ func TestMemoryEndsWithTheBoot(t *testing.T) {
 	n := plugintest.New("/r/pods")
 	o := opOf(memory, "")
 	o.Facts = []core.Fact{{Name: factIs, Value: "another boot mount 7"}}
-	require.Empty(t, Lost(setUp(n.HAL(), o).Facts))
+	require.Empty(t, plugin.LostOf(setUp(n.HAL(), o).Facts))
 }
 
 func TestMemoryInUseStays(t *testing.T) {

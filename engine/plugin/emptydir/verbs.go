@@ -21,13 +21,13 @@ const source = "volnode-emptydir"
 func Verbs() plugin.Verbs { return plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect} }
 
 func inspect(h *hal.Host, o core.Op) core.Result {
-	return op.InspectResult(op.Inspect(h, op.Call(o), core.Value(o.Params, paramPath)))
+	return op.InspectResult(op.Inspect(h, op.Call(o), core.Value(o.Params, plugin.ParamPath)))
 }
 
 func setUp(h *hal.Host, o core.Op) core.Result {
-	c, dir := op.Call(o), core.Value(o.Params, paramPath)
+	c, dir := op.Call(o), core.Value(o.Params, plugin.ParamPath)
 	if dir == "" {
-		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
+		return op.NotDone("the record of " + string(o.Key) + " has no " + plugin.ParamPath)
 	}
 	// A setup that fails from here on may have made directories, so it is Unknown: what it has made goes again if
 	// nobody wants it any more. 0777 whatever the umask, as any user of the pod may write (K:G97).
@@ -60,7 +60,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 // facts of a volume that is up. One that was up as another directory, or filesystem, has lost its data. Its content in
 // memory ends with each boot.
 func facts(h *hal.Host, o core.Op, dir, is string, mounted bool) []core.Fact {
-	boot, lost := "", core.FactOf(o.Facts, factLost)
+	boot, lost := "", core.FactOf(o.Facts, plugin.FactLost)
 	if mounted {
 		boot = string(h.Runtime.BootID()) + " "
 	}
@@ -74,9 +74,9 @@ func facts(h *hal.Host, o core.Op, dir, is string, mounted bool) []core.Fact {
 		lost = "its directory was removed or replaced: what it held is lost or elsewhere; containers that still run " +
 			"do not see the present one, " + is
 	}
-	all := []core.Fact{{Name: factPath, Value: dir}, {Name: factIs, Value: boot + is}}
+	all := []core.Fact{{Name: plugin.FactPath, Value: dir}, {Name: factIs, Value: boot + is}}
 	if lost != "" {
-		all = append(all, core.Fact{Name: factLost, Value: lost})
+		all = append(all, core.Fact{Name: plugin.FactLost, Value: lost})
 	}
 	return all
 }
@@ -151,9 +151,9 @@ func foreign(o core.Op, dir string, seen op.Seen) core.Result {
 // one that was cut short goes on where it was. A mount below the directory, which a container may have left there,
 // stops it before anything is touched.
 func tearDown(h *hal.Host, o core.Op) core.Result {
-	c, dir := op.Call(o), core.Value(o.Params, paramPath)
+	c, dir := op.Call(o), core.Value(o.Params, plugin.ParamPath)
 	if dir == "" {
-		return op.NotDone("the record of " + string(o.Key) + " has no " + paramPath)
+		return op.NotDone("the record of " + string(o.Key) + " has no " + plugin.ParamPath)
 	}
 	trash := plugin.EmptyDirTrash(dir)
 	if r, ok := mayDelete(h, o, dir); !ok {
@@ -176,7 +176,7 @@ func tearDown(h *hal.Host, o core.Op) core.Result {
 			return leftover(more, err)
 		}
 	}
-	if _, err := op.Prune(h, c, path.Dir(dir), core.Value(o.Params, paramStop)); err != nil {
+	if _, err := op.Prune(h, c, path.Dir(dir), core.Value(o.Params, plugin.ParamStop)); err != nil {
 		return op.Unknown(err.Error())
 	}
 	return core.Result{Outcome: hal.Done}
@@ -211,7 +211,7 @@ func deleteTree(h *hal.Host, c hal.Call, path string, until hal.Instant) (more b
 // nobody has said that its pod is gone. Only a pod that a source named in this life of the agent, and that was removed
 // since, is known to be gone.
 func mayDelete(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
-	if MayDelete(o.Params, o.IsNamed) {
+	if isOurs(o.Params, o.IsNamed) {
 		return core.Result{}, true
 	}
 	entries, err := h.Tree.List(op.Call(o), dir)
@@ -221,15 +221,8 @@ func mayDelete(h *hal.Host, o core.Op, dir string) (core.Result, bool) {
 	case err != nil && !hal.Is(err, syscall.EXDEV):
 		return op.NotDone(err.Error()), false
 	}
-	return op.NotDone(dir + keptWhy), false
+	return op.NotDone(dir + op.KeptWhy), false
 }
-
-const keptWhy = " has data, but no record names its pod; volnode keeps it; if the pod is gone for good, empty " +
-	"the directory"
-
-// IsKept reports whether a teardown that says reason has kept data that no record tells of. It is tried again, in case
-// somebody has removed the data.
-func IsKept(reason string) bool { return strings.HasSuffix(reason, keptWhy) }
 
 // clearMounts unmounts the volume's own filesystem and makes sure that no other mount is at or below the directory.
 func clearMounts(h *hal.Host, o core.Op, dir, trash string) (core.Result, bool) {

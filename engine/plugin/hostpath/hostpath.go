@@ -22,16 +22,23 @@ import (
 const Kind core.Kind = "hostpath"
 
 const (
-	paramPath = "path"
 	paramType = "type"
-
-	factPath = "path"
 
 	maxPath = 4095 // PATH_MAX without its NUL
 )
 
 // Key is the key of a pod's hostPath.
 func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid + "/" + volume) }
+
+// Source is hostPath. It leaves nothing that a start could find.
+func Source() plugin.Source {
+	return plugin.Source{
+		Name:   "hostPath",
+		Serves: func(v *plugin.Volume) bool { return v.PV == nil && v.Spec.HostPath != nil },
+		Ladder: Ladder,
+		Kinds:  []plugin.Kind{{Name: Kind, Verbs: Verbs(), IsOfHost: true}},
+	}
+}
 
 // Ladder makes the one rung of a hostPath, or says why it can't be served.
 func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
@@ -67,7 +74,7 @@ func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
 	return append(to, core.Rung{
 		Key: Key(string(v.Pod.UID), v.Spec.Name), Kind: Kind, Pod: core.PodUID(v.Pod.UID),
 		Want: []core.Param{
-			{Name: paramPath, Value: path.Clean(src.Path), OnChange: core.OnChangeRebuild},
+			{Name: plugin.ParamPath, Value: path.Clean(src.Path), OnChange: core.OnChangeRebuild},
 			{Name: paramType, Value: string(kind), OnChange: core.OnChangeRefresh},
 		},
 	}), nil
@@ -97,7 +104,7 @@ func Verbs() plugin.Verbs { return plugin.Verbs{SetUp: setUp, TearDown: tearDown
 
 // setUp checks where the path leads and of what type it is. Only the types that say so make what is missing.
 func setUp(h *hal.Host, o core.Op) core.Result {
-	c, at := op.Call(o), core.Value(o.Params, paramPath)
+	c, at := op.Call(o), core.Value(o.Params, plugin.ParamPath)
 	kind := corev1.HostPathType(core.Value(o.Params, paramType))
 	want, ok := wanted(kind)
 	switch {
@@ -131,7 +138,7 @@ func setUp(h *hal.Host, o core.Op) core.Result {
 		return op.NotDone(fmt.Sprintf("%s is a %s, and the pod asks for type %s", at, found.Type, kind))
 	}
 	return core.Result{
-		Outcome: hal.Done, Facts: []core.Fact{{Name: factPath, Value: at}},
+		Outcome: hal.Done, Facts: []core.Fact{{Name: plugin.FactPath, Value: at}},
 		Fingerprint: fingerprint(kind, found),
 	}
 }
@@ -150,7 +157,7 @@ func tearDown(*hal.Host, core.Op) core.Result { return core.Result{Outcome: hal.
 // host's, and may hang. What the cache can't tell, and what may not be served, a start does not find as it was
 // confirmed. The setup that follows checks it again.
 func inspect(h *hal.Host, o core.Op) core.Result {
-	at, kind := core.Value(o.Params, paramPath), corev1.HostPathType(core.Value(o.Params, paramType))
+	at, kind := core.Value(o.Params, plugin.ParamPath), corev1.HostPathType(core.Value(o.Params, paramType))
 	want, isKnown := wanted(kind)
 	if !isKnown || o.Fingerprint == "" {
 		return core.Result{Outcome: hal.Done}

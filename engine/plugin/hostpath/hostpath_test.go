@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/plugintest"
 	"github.com/volnode/volnode/hal"
 )
@@ -74,7 +75,7 @@ func TestAPathThatCannotBeMade(t *testing.T) {
 }
 
 func opOf(kind string) core.Op {
-	params := []core.Param{{Name: paramPath, Value: "/data"}, {Name: paramType, Value: kind}}
+	params := []core.Param{{Name: plugin.ParamPath, Value: "/data"}, {Name: paramType, Value: kind}}
 	return core.Op{ID: 1, Verb: core.SetUp, Kind: Kind, Key: Key("u", "v"), Params: params}
 }
 

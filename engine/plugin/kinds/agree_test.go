@@ -49,15 +49,15 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 			if v.Block {
 				v.Config.PublishesWithoutMount = true
 			}
-			rungs, problem := Ladder(nil, v)
+			rungs, problem := All().Ladder(nil, v)
 			require.Nil(t, problem)
 			n := plugintest.New("/r/pods", "/r/plugins")
 			for i := len(rungs) - 1; i >= 0; i-- {
 				setUpOn(t, n, rungs[i])
 			}
-			listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+			listing, err := All().Scan(n.HAL(), hal.Call{}, "/r", false)
 			require.NoError(t, err)
-			found, left := Discover("/r", listing, config)
+			found, left := All().Discover("/r", listing, config)
 			require.Empty(t, left)
 			require.Len(t, found, len(rungs))
 			for i, f := range found {
@@ -77,7 +77,7 @@ func TestLadderAndDiscoveryAgree(t *testing.T) {
 // setUpOn is set up a rung on a node whose driver does nothing but answer OK, and makes what a driver would have made.
 func setUpOn(t *testing.T, n *plugintest.Node, r core.Rung) {
 	t.Helper()
-	verbs, ok := VerbsOf(r.Kind)
+	verbs, ok := All().VerbsOf(r.Kind)
 	require.True(t, ok)
 	if at := core.Value(r.Want, "path"); r.Kind == "csi.publish" {
 		n.Put(at, hal.TypeDirectory)

@@ -1,64 +1,130 @@
-// Package kinds is the table of volume sources: which kinds of rungs there are, who moves them, and what of a start's
-// listing they recognise.
+// Package kinds is the table of volume sources. The rest of the engine asks it, and knows no source by its name.
 package kinds
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/engine/plugin/hostpath"
+	"github.com/volnode/volnode/hal"
 )
 
-// VerbsOf returns the verbs that move rungs of kind; false if no source has such rungs.
-func VerbsOf(kind core.Kind) (plugin.Verbs, bool) {
-	switch kind {
-	case csi.KindStage:
-		return csi.Stage(), true
-	case csi.KindPublish:
-		return csi.Publish(), true
-	case emptydir.Kind:
-		return emptydir.Verbs(), true
-	case hostpath.Kind:
-		return hostpath.Verbs(), true
-	case core.KindActs, core.KindServes: // what is remembered of drivers
+// Table is the volume sources that an engine serves.
+type Table []plugin.Source
+
+// All is the sources of volnode.
+func All() Table { return Table{csi.Source(), emptydir.Source(), hostpath.Source()} }
+
+// Names lists the fields of a pod's volume that the table serves, as a sentence does: "a, b and c".
+func (t Table) Names() string {
+	names := []string{"persistentVolumeClaim"}
+	for i := range t {
+		names = append(names, t[i].Name)
 	}
-	return plugin.Verbs{}, false
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// Serves reports whether a source has this name in a pod's volume.
+func (t Table) Serves(name string) bool {
+	return slices.ContainsFunc(t, func(s plugin.Source) bool { return s.Name == name })
+}
+
+// sourceOf is the source of a volume, nil if the table has none.
+func (t Table) sourceOf(v *plugin.Volume) *plugin.Source {
+	for i := range t {
+		if t[i].Serves(v) {
+			return &t[i]
+		}
+	}
+	return nil
+}
+
+// Driver names the CSI driver of a volume, and the volume as the driver knows it; "" if it has no driver.
+func (t Table) Driver(v *plugin.Volume) (driver, handle string) {
+	if s := t.sourceOf(v); s != nil && s.Driver != nil {
+		return s.Driver(v)
+	}
+	return "", ""
+}
+
+// kind is what the table knows of a kind of rungs, nil if no source has it.
+func (t Table) kind(name core.Kind) *plugin.Kind {
+	for i := range t {
+		for j := range t[i].Kinds {
+			if k := &t[i].Kinds[j]; k.Name == name {
+				return k
+			}
+		}
+	}
+	return nil
+}
+
+// VerbsOf returns the verbs that move rungs of kind; false if no source has such rungs.
+func (t Table) VerbsOf(kind core.Kind) (plugin.Verbs, bool) {
+	k := t.kind(kind)
+	if k == nil {
+		return plugin.Verbs{}, false
+	}
+	return k.Verbs, true
+}
+
+// IsDirectory reports whether the directory at a rung's path holds the volume's data itself.
+func (t Table) IsDirectory(kind core.Kind) bool {
+	k := t.kind(kind)
+	return k != nil && k.IsDirectory
+}
+
+// Deletes returns the data that a teardown deletes; false if it deletes none. isNamed: see [plugin.Kind].
+func (t Table) Deletes(kind core.Kind, made []core.Param, isNamed bool) (plugin.Doomed, bool) {
+	if k := t.kind(kind); k != nil && k.Deletes != nil {
+		return k.Deletes(made, isNamed)
+	}
+	return plugin.Doomed{}, false
 }
 
 // Ladder appends the rungs of a volume, top first, or says why it can't be served. The top rung's fact "path" is where
 // the pod finds the volume.
-func Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
-	all, problem := ladder(to, v)
+func (t Table) Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
+	s := t.sourceOf(&v)
+	switch {
+	case s == nil && v.PV != nil:
+		return to, plugin.Problemf(v.PVField("spec"),
+			"is not of a CSI driver; volnode serves PersistentVolumes with spec.csi")
+	case s == nil:
+		return to, plugin.Problemf(v.Field(""), "is of a source that volnode does not serve; it serves %s", t.Names())
+	}
+	all, problem := s.Ladder(to, v)
 	if problem != nil {
 		return to, problem
 	}
 	name, rungs := v.Pod.Namespace+"/"+v.Pod.Name, all[len(to):]
 	for i := range rungs {
 		if r := &rungs[i]; r.Pod != "" {
-			at, _ := slices.BinarySearchFunc(r.Want, paramPod,
+			at, _ := slices.BinarySearchFunc(r.Want, plugin.ParamPod,
 				func(p core.Param, name string) int { return cmp.Compare(p.Name, name) })
-			r.Want = slices.Insert(r.Want, at, core.Param{Name: paramPod, Value: name})
+			r.Want = slices.Insert(r.Want, at, core.Param{Name: plugin.ParamPod, Value: name})
 		}
-		rungs[i].Places = Places(&rungs[i])
+		rungs[i].Places = t.Places(&rungs[i])
 	}
 	return all, nil
 }
 
 // Places are the paths that a rung made with its Want has for its own, its vol_data.json among them: a start that has
-// lost the journal takes down what that names. Those of two rungs are the same or apart, never one below the other. A
-// hostPath has none: it is the host's, and pods share it.
-func Places(r *core.Rung) []string {
-	if r.Kind == hostpath.Kind {
+// lost the journal takes down what that names. Those of two rungs are the same or apart, never one below the other.
+func (t Table) Places(r *core.Rung) []string {
+	if k := t.kind(r.Kind); k != nil && k.IsOfHost {
 		return nil
 	}
 	all := make([]string, 0, 2)
-	for _, name := range [...]string{"path", "data"} {
+	for _, name := range [...]string{plugin.ParamPath, plugin.ParamData} {
 		if at := core.Value(r.Want, name); at != "" {
 			all = append(all, at)
 		}
@@ -66,51 +132,77 @@ func Places(r *core.Rung) []string {
 	return all
 }
 
-// paramPod is a parameter of each rung that is a pod's own: who it is, for people who find it in the journal after a
-// restart. No verb reads it.
-const paramPod = "pod"
-
-// PodOf returns the namespace and the name of the pod whose rung was made with these parameters; "" if they do not say,
-// as those of a stray.
-func PodOf(made []core.Param) (namespace, name string) {
-	namespace, name, _ = strings.Cut(core.Value(made, paramPod), "/")
-	return namespace, name
-}
-
-// Doomed is data that a teardown deletes.
-type Doomed struct {
-	Volume, Path string
-	// IfEmpty: only what is empty is deleted, as nothing says whose it is.
-	IfEmpty bool
-}
-
-// Deletes returns the data that a teardown deletes; false if it deletes none. An inline CSI volume ends with its
-// unpublish. isNamed: a source has named the pod in this life of the agent.
-func Deletes(kind core.Kind, made []core.Param, isNamed bool) (Doomed, bool) {
-	switch kind {
-	case emptydir.Kind:
-		at := emptydir.PathOf(made)
-		return Doomed{Volume: path.Base(at), Path: at, IfEmpty: !emptydir.MayDelete(made, isNamed)}, true
-	case csi.KindPublish:
-		volume, at := csi.InlineOf(made)
-		return Doomed{Volume: volume, Path: at}, volume != ""
-	case csi.KindStage, hostpath.Kind, core.KindActs, core.KindServes:
+// SecretsOfPod names the Secrets that the drivers of a pod's inline volumes are given, as namespace/name.
+func (t Table) SecretsOfPod(pod *corev1.Pod) (names []string) {
+	for i := range t {
+		if secrets := t[i].PodSecrets; secrets != nil {
+			names = append(names, secrets(pod)...)
+		}
 	}
-	return Doomed{}, false
+	return names
 }
 
-// NodeOf returns the name of the node that a rung with these parameters was made for; "" if they do not say.
-func NodeOf(made []core.Param) string { return csi.NodeOf(made) }
-
-func ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
-	switch {
-	case v.PV != nil || v.Spec.CSI != nil:
-		return csi.Ladder(to, v)
-	case v.Spec.EmptyDir != nil:
-		return emptydir.Ladder(to, v)
-	case v.Spec.HostPath != nil:
-		return hostpath.Ladder(to, v)
+// SecretsOfVolume names the Secrets that a PersistentVolume's driver is given on a node, as namespace/name.
+func (t Table) SecretsOfVolume(pv *corev1.PersistentVolume) (names []string) {
+	for i := range t {
+		if secrets := t[i].VolumeSecrets; secrets != nil {
+			names = append(names, secrets(pv)...)
+		}
 	}
-	return nil, plugin.Problemf(v.Field(""),
-		"is of a source that volnode does not serve; it serves persistentVolumeClaim, csi, emptyDir and hostPath")
+	return names
+}
+
+// Scan lists the layout. From a task. See [plugin.Scanner].
+func (t Table) Scan(h *hal.Host, c hal.Call, root string, isPatient bool) (plugin.Listing, error) {
+	s := &plugin.Scanner{Host: h, Call: c, Root: root, IsPatient: isPatient}
+	of := map[string]plugin.Scan{} // by the source's directory
+	for i := range t {
+		if t[i].Scan != nil {
+			scan := t[i].Scan()
+			of[t[i].Directory] = scan
+			s.Found.Scans = append(s.Found.Scans, scan)
+		}
+	}
+	pods, err := s.Top(plugin.PodsDir(root))
+	if err != nil {
+		return plugin.Listing{}, err
+	}
+	for _, pod := range s.Directories(plugin.PodsDir(root), pods) {
+		s.Pod(pod, func(e plugin.Entry) {
+			if scan := of[e.Source]; scan != nil {
+				scan.Entry(s, e.Pod, e.Name)
+			} else {
+				s.Found.Unserved = append(s.Found.Unserved, e)
+			}
+		})
+	}
+	for _, scan := range s.Found.Scans {
+		if err := scan.Node(s); err != nil {
+			return plugin.Listing{}, err
+		}
+	}
+	return s.Found, s.Err
+}
+
+// Discover makes rungs of what a start has found, so that what has no record, because the journal is lost or damaged,
+// can still be taken down. The keys are those that the ladders make, and lower rungs come first. Whether a rung has a
+// record, or is wanted, is not its business.
+func (t Table) Discover(
+	root string, l plugin.Listing, config func(driver string) plugin.DriverConfig,
+) ([]core.Rung, []plugin.Unrecognised) {
+	d := &plugin.Discovery{Root: root, Config: config, Left: l.Left}
+	for _, scan := range l.Scans {
+		scan.Discover(d)
+	}
+	for _, e := range l.Unserved {
+		dir := plugin.PodDir(root, e.Pod) + "/volumes/" + e.Source + "/" + e.Name
+		if d.IsPod(dir, e.Pod) {
+			d.Unrecognised(dir, "volnode does not serve volumes of "+strings.ReplaceAll(e.Source, "~", "/"))
+		}
+	}
+	all := append(d.Lower, d.Upper...)
+	for i := range all {
+		all[i].Places = t.Places(&all[i])
+	}
+	return all, d.Left
 }

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"path"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -61,9 +62,9 @@ func world() *plugintest.Node {
 
 func TestWhatIsFoundCanBeTakenDown(t *testing.T) {
 	n := world()
-	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+	listing, err := All().Scan(n.HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
-	rungs, left := Discover("/r", listing, config)
+	rungs, left := All().Discover("/r", listing, config)
 	require.Empty(t, left)
 	var keys []hal.Key
 	below := map[hal.Key][]hal.Key{}
@@ -82,7 +83,7 @@ func TestWhatIsFoundCanBeTakenDown(t *testing.T) {
 
 	for i := len(rungs) - 1; i >= 0; i-- {
 		r := rungs[i]
-		verbs, ok := VerbsOf(r.Kind)
+		verbs, ok := All().VerbsOf(r.Kind)
 		require.True(t, ok)
 		o := core.Op{
 			ID: 1, Verb: core.TearDown, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
@@ -131,9 +132,9 @@ func TestWhatIsNotRecognisedIsLeftAlone(t *testing.T) {
 		write(n, file, text)
 	}
 	before := n.Tree("/r")
-	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+	listing, err := All().Scan(n.HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
-	rungs, left := Discover("/r", listing, config)
+	rungs, left := All().Discover("/r", listing, config)
 	require.Empty(t, rungs)
 	require.Len(t, left, 14)
 	for _, l := range left {
@@ -150,16 +151,19 @@ func TestAListingThatFailsIsNotAnEmptyOne(t *testing.T) {
 	} {
 		n := world()
 		n.Fail["list "+dir] = plugintest.Errno("getdents", dir, syscall.EIO)
-		_, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+		_, err := All().Scan(n.HAL(), hal.Call{}, "/r", false)
 		require.ErrorIs(t, err, syscall.EIO, dir)
 	}
-	listing, err := Scan(plugintest.New("/r").HAL(), hal.Call{}, "/r", false)
+	listing, err := All().Scan(plugintest.New("/r").HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
-	require.Zero(t, listing)
+	rungs, left := All().Discover("/r", listing, config)
+	require.Empty(t, rungs)
+	require.Empty(t, slices.Concat(listing.Empty, listing.Unseen))
+	require.Empty(t, left)
 }
 
 func TestUnknownKinds(t *testing.T) {
-	_, ok := VerbsOf("iscsi.session")
+	_, ok := All().VerbsOf("iscsi.session")
 	require.False(t, ok)
 }
 
@@ -173,7 +177,7 @@ func TestIncompleteDirectoriesAreFound(t *testing.T) {
 	n.Mount(csi+"/mounted/mount", hal.Mount{})
 	n.Put(csi+"/content/mount/data", hal.TypeFile)
 	n.Put(csi+"/stranger/file", hal.TypeFile)
-	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+	listing, err := All().Scan(n.HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		csi + "/bare", csi + "/both/.vol_data.json.new", csi + "/both/mount", csi + "/target/mount",
@@ -184,7 +188,7 @@ func TestIncompleteDirectoriesAreFound(t *testing.T) {
 		_, err := op.Prune(n.HAL(), hal.Call{}, name, pods)
 		require.NoError(t, err)
 	}
-	rungs, left := Discover("/r", listing, config)
+	rungs, left := All().Discover("/r", listing, config)
 	require.Empty(t, rungs)
 	require.Len(t, left, 3)
 	for _, name := range []string{"/mounted/mount", "/content/mount/data", "/stranger/file"} {
@@ -214,9 +218,9 @@ func TestOneBadEntryIsOneEntrysTrouble(t *testing.T) {
 			}
 			n.Put(bad, kind)
 			n.Fail["list "+bad] = plugintest.Errno("list", bad, syscall.ELOOP)
-			listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+			listing, err := All().Scan(n.HAL(), hal.Call{}, "/r", false)
 			require.NoError(t, err, "%s is a %s", bad, kind)
-			rungs, left := Discover("/r", listing, config)
+			rungs, left := All().Discover("/r", listing, config)
 			require.NotEmpty(t, left, bad)
 			require.GreaterOrEqual(t, len(rungs), 5, "%s: the others are found", bad)
 		}
@@ -235,13 +239,13 @@ func TestOneBadEntryIsOneEntrysTrouble(t *testing.T) {
 			}
 			n.Fail["list "+list] = plugintest.Errno("list", list, errno)
 			n.Fail["list "+list+"/volumes"] = n.Fail["list "+list]
-			listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+			listing, err := All().Scan(n.HAL(), hal.Call{}, "/r", false)
 			require.Equal(t, isItsOwn, err == nil, "%s: %v", list, errno)
 			if !isItsOwn {
-				listing, err = Scan(n.HAL(), hal.Call{}, "/r", true)
+				listing, err = All().Scan(n.HAL(), hal.Call{}, "/r", true)
 				require.NoError(t, err)
 			}
-			rungs, left := Discover("/r", listing, config)
+			rungs, left := All().Discover("/r", listing, config)
 			require.NotEmpty(t, left, list)
 			require.GreaterOrEqual(t, len(rungs), 5, list)
 		}
@@ -261,13 +265,13 @@ func TestIncompleteDirectoriesGo(t *testing.T) {
 	}
 	n.Put(plugins+"/d.example/0123/.vol_data.json.new", hal.TypeFile)
 	n.Dir(plugins + "/d.example/89ab/globalmount/content")
-	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+	listing, err := All().Scan(n.HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
-	rungs, left := Discover("/r", listing, config)
+	rungs, left := All().Discover("/r", listing, config)
 	require.Empty(t, rungs)
 	require.Len(t, left, 1, "what holds something stays, and is told of")
 	for _, name := range listing.Empty {
-		_, err := op.Prune(n.HAL(), hal.Call{}, name, Stop("/r", name))
+		_, err := op.Prune(n.HAL(), hal.Call{}, name, plugin.Stop("/r", name))
 		require.NoError(t, err)
 	}
 	require.Equal(t, `/r/plugins directory
@@ -288,11 +292,11 @@ func TestTheLastDataFileStays(t *testing.T) {
 	n := plugintest.New("/r", pods, blocks+"/publish/blk", blocks+"/staging")
 	write(n, blocks+"/blk/data/vol_data.json", data("blk", "h", ""))
 	n.Put(blocks+"/cut/data/.vol_data.json.new", hal.TypeFile)
-	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+	listing, err := All().Scan(n.HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
 	require.Equal(t, []string{blocks + "/staging", blocks + "/publish/blk", blocks + "/cut/data/.vol_data.json.new"},
 		listing.Empty)
-	rungs, left := Discover("/r", listing, config)
+	rungs, left := All().Discover("/r", listing, config)
 	require.Empty(t, rungs)
 	require.Len(t, left, 1)
 	require.Equal(t, blocks+"/blk", left[0].Path)
@@ -317,9 +321,9 @@ func TestADataFileNamesAStageThatIsLost(t *testing.T) {
 	}
 	write(n, blocks+"/blk/data/vol_data.json", staged("blk", "raw", "Persistent"))
 	write(n, blocks+"/blk2/data/vol_data.json", staged("blk2", "raw2", "Persistent"))
-	listing, err := Scan(n.HAL(), hal.Call{}, "/r", false)
+	listing, err := All().Scan(n.HAL(), hal.Call{}, "/r", false)
 	require.NoError(t, err)
-	rungs, left := Discover("/r", listing, config)
+	rungs, left := All().Discover("/r", listing, config)
 	require.Empty(t, left)
 	stages := map[hal.Key]string{}
 	below := map[hal.Key]int{}

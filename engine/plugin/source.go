@@ -1,0 +1,61 @@
+package plugin
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/volnode/volnode/engine/core"
+)
+
+// Source is a volume source: all that the rest of the engine knows of it. Package kinds has the table of them.
+type Source struct {
+	// Name is the field of a pod's volume that asks for it: "emptyDir".
+	Name string
+	// Directory is its name in the layout below a pod, which is the kubelet's with "~" for "/":
+	// "kubernetes.io~empty-dir". "" if it has none there.
+	Directory string
+	// Serves reports whether a volume is of this source: by its PersistentVolume, if it has one, or by its entry in the
+	// pod.
+	Serves func(v *Volume) bool
+	// Driver names the CSI driver of a volume, and the volume as the driver knows it; nil if no driver serves the source.
+	Driver func(v *Volume) (driver, handle string)
+	// Ladder appends the rungs of a volume, top first, or says why it can't be served.
+	Ladder func(to []core.Rung, v Volume) ([]core.Rung, *Problem)
+	// Kinds are the kinds of its rungs.
+	Kinds []Kind
+	// Secrets names the Secrets that verbs may hand on: those of a pod's volumes, and those of a PersistentVolume, each as
+	// namespace/name; nil if there are none.
+	PodSecrets    func(*corev1.Pod) []string
+	VolumeSecrets func(*corev1.PersistentVolume) []string
+	// Scan begins the part of a start that finds what earlier runs have left of this source; nil if nothing can be left.
+	Scan func() Scan
+}
+
+// Kind is one kind of rungs of a source.
+type Kind struct {
+	Name  core.Kind
+	Verbs Verbs
+	// Deletes returns the data that a teardown deletes; false if it deletes none. isNamed: a source of pods has named the
+	// pod in this run of volnode. nil if a teardown of this kind deletes nothing.
+	Deletes func(made []core.Param, isNamed bool) (Doomed, bool)
+	// IsOfHost: the path is the host's, and pods share it. A rung of another kind has its path for its own.
+	IsOfHost bool
+	// IsDirectory: the directory at the path holds the data itself, so that nobody may remove it or mount over it.
+	IsDirectory bool
+}
+
+// Doomed is data that a teardown deletes.
+type Doomed struct {
+	Volume, Path string
+	// IfEmpty: only what is empty is deleted, as nothing says whose it is.
+	IfEmpty bool
+}
+
+// Scan is what a start finds of one source. The source has all of its own directories to itself.
+type Scan interface {
+	// Entry looks at pods/<uid>/volumes/<Directory>/<name>, a directory. From a task.
+	Entry(s *Scanner, uid, name string)
+	// Node looks at the directories outside pods. An error fails the scan. From a task.
+	Node(s *Scanner) error
+	// Discover makes rungs of what Entry and Node have found. It is pure.
+	Discover(d *Discovery)
+}
