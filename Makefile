@@ -13,8 +13,8 @@ RACE := ./engine/... ./hal/linux/... ./cmd/...
 # Packages with a target of their own, which no other target runs.
 OWN := /(e2e/demo|e2e/killmatrix|e2e/sanity)$$
 
-# Build tags of faulty test builds. The laws hold for them too: without its tag a file is only parsed, with it it is also type-checked.
-TEST_TAGS := volnode_faults
+# Build tags of test builds with faults, and of the programs that write their manual pages. The laws hold for them too: without its tag a file is only parsed, with it it is also type-checked.
+TEST_TAGS := volnode_faults volnode_manpages
 
 # The size of things; make test sets smaller ones.
 RUNS ?= 100000
@@ -35,6 +35,16 @@ AT_A_TIME ?= 10
 BENCHTIME ?= 10s
 TURNS ?= 1
 SHORT ?=
+
+# Where make install puts things. DESTDIR is in front of all of them.
+DESTDIR ?=
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+DATADIR ?= $(PREFIX)/share
+MANDIR ?= $(DATADIR)/man
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSCONFDIR ?= /etc
+INSTALL ?= install
 
 .PHONY: build
 build: ## build volnode, volsim and the test driver into bin/
@@ -81,7 +91,7 @@ laws: ## what ARCHITECTURE.md has of the code: import arrows, purity, outcome
 
 .PHONY: lint
 lint:
-	$(TOOL) golangci-lint run ./...
+	$(TOOL) golangci-lint run --allow-serial-runners ./...
 
 .PHONY: unit
 unit:
@@ -170,6 +180,38 @@ golden: ## rewrite the golden files and show what changed
 .PHONY: vuln
 vuln: ## known vulnerabilities in what is linked (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...
+
+# The sections of the manual: volnode is for administrators. What shells want of a program, in the order bash, zsh, fish.
+SECTIONS := volnode/8 volsim/1
+COMPLETIONS = $(DATADIR)/bash-completion/completions/$(1) $(DATADIR)/zsh/site-functions/_$(1) $(DATADIR)/fish/vendor_completions.d/$(1).fish
+
+.PHONY: manuals
+manuals: ## manual pages and shell completions, into bin/man and bin/completions
+	rm -rf bin/man bin/completions
+	export SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct || date +%s)}; \
+	for s in $(SECTIONS); do \
+		program=$${s%/*} dir=bin/man/man$${s#*/}; mkdir -p $$dir bin/completions/$$program; \
+		go run -trimpath -tags volnode_manpages ./cmd/$$program $$dir; \
+		for shell in bash zsh fish; do go run -trimpath ./cmd/$$program completion $$shell > bin/completions/$$program/$$shell; done; \
+	done
+
+.PHONY: install
+install: build manuals ## programs, systemd unit, manual pages, completions; PREFIX (/usr/local), DESTDIR, BINDIR, DATADIR, MANDIR, UNITDIR, SYSCONFDIR
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/volnode/manifests
+	$(INSTALL) -m 0755 bin/volnode bin/volsim $(DESTDIR)$(BINDIR)
+	for f in volnode.service config.yaml; do \
+		sed -e '/^# Copy this file/d; /^# Make .*Then run:$$/d; /^# systemctl /d' -e 's|/usr/bin/|$(BINDIR)/|; s|/etc/volnode|$(SYSCONFDIR)/volnode|' examples/systemd/$$f > bin/$$f; done
+	$(INSTALL) -m 0644 bin/volnode.service $(DESTDIR)$(UNITDIR)
+	[ -e $(DESTDIR)$(SYSCONFDIR)/volnode/config.yaml ] || $(INSTALL) -m 0644 bin/config.yaml $(DESTDIR)$(SYSCONFDIR)/volnode
+	cd bin/man; for f in */*; do $(INSTALL) -D -m 0644 $$f $(DESTDIR)$(MANDIR)/$$f; done
+	$(foreach s,$(SECTIONS),set -- $(call COMPLETIONS,$(patsubst %/,%,$(dir $s))); \
+		for shell in bash zsh fish; do $(INSTALL) -D -m 0644 bin/completions/$(dir $s)$$shell $(DESTDIR)$$1; shift; done;)
+
+.PHONY: uninstall
+uninstall: ## remove what make install has made, with the same variables; it keeps SYSCONFDIR/volnode, which is the node's configuration
+	rm -f $(DESTDIR)$(BINDIR)/volnode $(DESTDIR)$(BINDIR)/volsim $(DESTDIR)$(UNITDIR)/volnode.service
+	rm -f $(DESTDIR)$(MANDIR)/man8/volnode{,-*}.8 $(DESTDIR)$(MANDIR)/man1/volsim{,-*}.1
+	rm -f $(addprefix $(DESTDIR),$(call COMPLETIONS,volnode) $(call COMPLETIONS,volsim))
 
 .PHONY: clean
 clean: ## remove what was built
