@@ -35,6 +35,7 @@ AT_A_TIME ?= 10
 BENCHTIME ?= 10s
 TURNS ?= 1
 SHORT ?=
+DIR ?= .
 
 # Where make install puts things. DESTDIR is in front of all of them.
 DESTDIR ?=
@@ -88,6 +89,10 @@ laws: ## what ARCHITECTURE.md has of the code: import arrows, purity, outcome
 	go build -o bin/volnodelint ./internal/lint/cmd/volnodelint
 	bin/volnodelint ./...
 	for tag in $(TEST_TAGS); do GOFLAGS="$$(go env GOFLAGS) -tags=$$tag" bin/volnodelint ./...; done
+
+.PHONY: figures
+figures: ## sizes, circles, comments of the tree at DIR (.), to compare versions
+	go run ./internal/lint/cmd/housefigures -dir $(DIR)
 
 .PHONY: lint
 lint:

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/volnode/volnode/internal/lint/figures"
 )
 
 const (
@@ -90,18 +92,13 @@ func TestNotes(t *testing.T) {
 // Words that plainer ones have replaced do not come back, in text and in names of files. What tells of the past keeps
 // them.
 func TestRetiredWords(t *testing.T) {
-	retired := regexp.MustCompile(`(?i)\b(climb(s|ed|ing)?|descents?|descend(s|ed|ing)?|negat(e|es|ed|ing|ion)|anew|husks?)\b`)
-	past := regexp.MustCompile(`^\s*"(found|fixedIn)":`)
-	told := []string{"CHANGELOG.md", "docs/track-record.md", "tidy_test.go"}
 	for _, p := range sources(t) {
 		content := read(t, p)
-		if !isText(content) || slices.Contains(told, p) {
+		if !isText(content) {
 			continue
 		}
-		for i, line := range strings.Split(p+"\n"+string(content), "\n") {
-			if word := retired.FindString(strings.ReplaceAll(line, "_", " ")); word != "" && !past.MatchString(line) {
-				t.Errorf("%s:%d: %q is retired: set up, tear down, undo and again say it plainly", p, i, word)
-			}
+		for _, w := range figures.RetiredWords(p, string(content)) {
+			t.Errorf("%s:%d: %q is retired: set up, tear down, undo and again say it plainly", p, w.Line, w.Word)
 		}
 	}
 }

@@ -1,0 +1,2 @@
+// Package hal tells of CSI in a comment alone.
+package hal

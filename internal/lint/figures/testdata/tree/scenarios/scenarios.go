@@ -1,0 +1,2 @@
+// Package scenarios is empty.
+package scenarios
