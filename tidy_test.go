@@ -189,6 +189,28 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// The changelog has versions, and in each the kinds of changes that Keep a Changelog knows, so that a line has one place.
+func TestChangelog(t *testing.T) {
+	version := regexp.MustCompile(`^## \[(Unreleased|[0-9]+\.[0-9]+\.[0-9]+)\]( - [0-9]{4}-[0-9]{2}-[0-9]{2})?$`)
+	kinds := []string{"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+	var in []string // the kinds of this version
+	for i, line := range strings.Split(string(read(t, "CHANGELOG.md")), "\n") {
+		kind, isKind := strings.CutPrefix(line, "### ")
+		switch {
+		case version.MatchString(line):
+			in = []string{}
+		case isKind && (in == nil || !slices.Contains(kinds, kind) || slices.Contains(in, kind)):
+			t.Errorf("CHANGELOG.md:%d: %q is no kind of changes, or its version has it twice", i+1, kind)
+		case isKind:
+			in = append(in, kind)
+		case strings.HasPrefix(line, "## "):
+			t.Errorf("CHANGELOG.md:%d: write ## [Unreleased], or ## [1.2.3] - 2026-01-31", i+1)
+		case strings.HasPrefix(line, "- ") && len(in) == 0:
+			t.Errorf("CHANGELOG.md:%d: a change is under Added, Changed, Deprecated, Removed, Fixed or Security", i+1)
+		}
+	}
+}
+
 // Nothing that is built or generated in bulk is in the tree.
 func TestNothingBuilt(t *testing.T) {
 	for _, p := range sources(t) {
