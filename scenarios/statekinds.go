@@ -75,8 +75,9 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.mountTable: last spelt base
 		sim.pageCache: count
 		sim.clusterObject: said merged
-		core.Core: now step lastOp lastSeq order fresh stale round decided batch atlas keepers work
-		core.rung: seq spot
+		core.Core: now step lastOp lastSeq order fresh stale round decided illegal batch atlas keepers work
+		core.identity: spot
+		core.record: seq
 		core.Record: Seq
 		journal.Journal: live generation end seq synced sum buffer batch
 		engine.VolumeManager: h node cfg lastWaiter
@@ -119,7 +120,7 @@ var notAsItIs = fieldsAs(map[as]string{
 	asReading: `
 		engine.drift: since`,
 	asChange: `
-		core.rung: changed`,
+		core.schedule: changed`,
 	asRecord: `
 		journal.entry: encoded`,
 })

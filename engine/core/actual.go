@@ -9,63 +9,51 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// rung is one Rung with all that core knows of it.
+// rung is one Rung with all that core knows of it. Only evidence and record decide what a start of the next run knows.
 type rung struct {
-	Rung // as wanted last, else as recorded
-	// ownPod is the pod that the rung belongs to. Invariant: it is nil exactly for a rung that pods share.
-	ownPod *pod
+	identity
+	evidence
+	record
+	schedule
+	*plight // Invariant: it is Core.none, or no other rung has it.
+}
 
-	// The actual state and its evidence.
+// identity is what a rung is, and where the indexes have it.
+type identity struct {
+	Rung          // as wanted last, else as recorded. Invariant: Core.index has entered it.
+	ownPod *pod   // the pod that the rung belongs to. Invariant: it is nil exactly for a rung that pods share.
+	pods   []*pod // the pods that want it at the top of a ladder. Invariant: each once, and it is in their tops.
+	spot   spot   // its node in Core.atlas. Invariant: it is at the path of the rung.
+	// alone saves memory in each list in which the rung is the only one. Invariant: it is the rung itself.
+	alone [1]*rung
+}
 
-	made        []Param      // the parameters of the last Done setup, else of the record; nil if it never was set up
-	generation  []Foundation // the rungs that the last Done setup ran on, with their fingerprints then
-	facts       []Fact       // what the last Done setup learnt; a teardown needs them, too
-	fingerprint string       // of the last Done; kept while leaving, as the proof that a mount is ours
-	op          *flight      // the operation under way, nil for none. Invariant: Core.ops[op.ID] is this rung.
-	changed     uint64       // number of the step that changed it last: what was read before that step is stale
-	seq         uint64       // order of first intents, written to the record; 0 before the first setup
-	state       State
+// record is what the journal has of a rung, or is to have.
+type record struct {
+	// made is the parameters of the last Done setup, else of the record. Invariant: it is nil if the rung never was set up.
+	made []Param
+	// generation is the rungs that the last Done setup ran on, with their fingerprints then. Invariant: of this boot.
+	generation []Foundation
+	// facts is what the last Done setup learnt; a teardown needs them, too. Invariant: nil once the rung is gone.
+	facts []Fact
+	// fingerprint is that of the last Done. Invariant: it is kept while leaving, as the proof that a mount is ours.
+	fingerprint string
+	seq         uint64 // order of first intents. Invariant: it is 0 before the first setup.
+	recorded    bool   // the journal has a record. Invariant: it has had the line, or the batch of this step has it.
+	phase       Phase  // of the record. Invariant: it says nothing unless recorded.
+}
 
-	// reconfirmable: the rung is Unknown, but core has sent nothing since it confirmed fingerprint. An inspection that
-	// finds fingerprint again is enough to believe in the rung.
-	reconfirmable bool
-	// noResidue: no setup can have left anything. Invariant: no setup was ever sent, or each one that was sent had ended
-	// when the last Done teardown began.
-	noResidue bool
-	inspected bool // seen is known
-	// veiled: a start could not read the place, and an earlier run may have left something there. Invariant: state is
-	// Unknown, and core starts nothing.
-	veiled bool
-	// foundOnDisk: a start found it by its files and without a record. What an inspection shows came after these files.
-	foundOnDisk bool
-	mayBeUsed   bool // containers may have used it. Invariant: ownPod is not nil.
-	denied      bool // an actor said that it is not there, and no setup or inspection has confirmed it since
-	mustUndo    bool // the actor holds something incompatible or partial: a teardown must come before the next setup
-	failed      bool // its filesystem, or the one below it, has failed since it came up. Invariant: mustUndo is set.
-	// sweep: a setup that ended with an error may have left names without a mount. One more inspection looks for them.
-	sweep bool
-	left  bool // a teardown may have acted since it last was up: its data is given up
-
-	// What the journal holds.
-
-	recorded bool  // it has a record
-	phase    Phase // of the record. Invariant: it says nothing unless recorded.
-
-	// Its turn among the operations of one actor: see mayBegin.
-
-	isQueued bool // it waits in the line of its actor
-	isNext   bool // its turn has come, and it has not used it
-
-	isDirty bool  // Invariant: it is in Core.dirty, or in the rest of the round that reconcile is deciding on
-	blocked bool  // its last operation said that repeating will not help
-	slot    int32 // its index in timers, plus 1; 0 is none
-
-	next decision // the present decision
-	spot spot     // its node in Core.atlas
-
-	alone [1]*rung // r itself: saves memory in each list in which it is the only one
-	pods  []*pod   // the pods that want it at the top of a ladder
-	*plight
+// schedule is what core does about a rung, and when it looks at it again.
+type schedule struct {
+	op      *flight  // the operation under way, nil for none. Invariant: Core.ops[op.ID] is this rung.
+	changed uint64   // the step that changed it last. Invariant: what was read before that step is stale.
+	next    decision // Invariant: it is the present decision once the rung is not dirty.
+	slot    int32    // its index in timers, plus 1. Invariant: it is 0 if the rung waits for no instant.
+	isDirty bool     // Invariant: it is in Core.dirty, or in the rest of the round that reconcile is deciding on.
+	// isQueued: it waits in the line of its actor (see mayBegin). Invariant: it is there once.
+	isQueued bool
+	isNext   bool // its turn has come. Invariant: it has not used it.
+	blocked  bool // Invariant: its last operation said that repeating will not help, and nothing has changed since.
 }
 
 // flight is an operation under way.
@@ -91,11 +79,10 @@ func (c *Core) add(spec Rung) *rung {
 	if c.rungs[spec.Key] != nil {
 		panic(fmt.Sprintf("core: rung %s made twice", spec.Key))
 	}
-	r := &rung{Rung: spec, state: Absent, noResidue: true, plight: c.none}
+	r := &rung{identity: identity{Rung: spec}, plight: c.none}
 	r.alone[0] = r
-	if _, is := c.veil(r); is {
-		r.state, r.noResidue, r.veiled = Unknown, false, true
-	}
+	_, isVeiled := c.veil(r)
+	r.believe(fresh(isVeiled))
 	c.rungs[spec.Key] = r
 	c.fresh = append(c.fresh, r)
 	c.index(r)
@@ -291,17 +278,25 @@ func (c *Core) foundations(r *rung, v Verb) []Foundation {
 // isGone reports whether r is Absent for good: its last teardown began after every setup had ended, and no call or helper
 // can act on it any more. Waits, status, plan and GetVolumesInUse all mean this by gone.
 func (r *rung) isGone() bool {
-	return r.state == Absent && r.noResidue && len(r.calls) == 0 && r.op == nil && r.child == ""
+	return r.trust == clean && len(r.calls) == 0 && r.op == nil && r.child == ""
 }
 
 // lose makes a rung that is up Unknown because its object has changed, and with it all that depends on it.
-// reconfirmable says whether an inspection that finds the fingerprint again is enough to believe in it.
-func (c *Core) lose(r *rung, reason string, reconfirmable bool) {
-	if r.state != Present {
-		r.reconfirmable = r.reconfirmable && reconfirmable
+// isReconfirmable says whether an inspection that finds the fingerprint again is enough to believe in it.
+func (c *Core) lose(r *rung, reason string, isReconfirmable bool) {
+	e := r.evidence
+	switch {
+	case isReconfirmable && e.state == Present:
+		e.trust = reconfirmable
+	case !isReconfirmable && e.trust == reconfirmable:
+		e.trust = plain
+	}
+	if e.state != Present {
+		r.believe(e)
 		return
 	}
-	r.state, r.reconfirmable = Unknown, reconfirmable
+	e.state = Unknown
+	r.believe(e)
 	p := r.own()
 	p.reason, p.lost = reason, reason
 	p.up, p.down, r.blocked = backoff{}, backoff{}, false
@@ -338,7 +333,7 @@ func (c *Core) rises(r *rung) {
 // notes nothing, because what is there may be the effect of that setup.
 func (r *rung) saw(fingerprint string) {
 	if r.bound(SetUp) == 0 {
-		r.inspected, r.foundOnDisk = true, false
+		r.believe(r.looked())
 		r.setSeen(fingerprint)
 	}
 }

@@ -64,7 +64,7 @@ func (r *rung) remembers(v Verb) hal.Instant {
 // awaitsEffect: r is down, and only a setup that was answered with an error could bring it up. A teardown may still act:
 // that brings nothing up.
 func (r *rung) awaitsEffect() bool {
-	return r.remembers(SetUp) != 0 && r.state == Absent && r.noResidue && r.bound(SetUp) == 0 && r.op == nil &&
+	return r.remembers(SetUp) != 0 && r.trust == clean && r.bound(SetUp) == 0 && r.op == nil &&
 		r.child == ""
 }
 
@@ -100,7 +100,7 @@ func (c *Core) lingers(r *rung) {
 		return
 	}
 	r.facts, r.fingerprint, r.generation, r.seq = nil, "", nil, 0
-	r.inspected, r.foundOnDisk = false, false
+	r.believe(r.overlooked())
 	r.setSeen("")
 	r.phase = Lingering
 	c.batch.Lines = append(c.batch.Lines, Line{Key: r.Key, Record: c.record(r)})
@@ -108,11 +108,16 @@ func (c *Core) lingers(r *rung) {
 
 // recallAnswered goes on remembering what an earlier run did. What is there now came since.
 func (c *Core) recallAnswered(r *rung, fingerprint string, inspected bool) {
-	if r.inspected = false; !inspected {
-		return // Unknown
+	e := r.evidence
+	e.inspected = false
+	if inspected {
+		e.state = Absent
 	}
-	r.state, r.noResidue = Absent, len(r.calls) == 0
-	if !IsBare(fingerprint) {
+	if inspected && len(r.calls) == 0 {
+		e.trust = clean
+	}
+	r.believe(e)
+	if inspected && !IsBare(fingerprint) {
 		c.effects = append(c.effects, Found{r.Key, fingerprint})
 	}
 }
@@ -123,7 +128,7 @@ func (c *Core) recallEffects() {
 	for _, f := range c.effects {
 		r := c.rungs[f.Key]
 		o := c.rival(r)
-		isLost := o == nil || o.state == Unknown && o.phase == Confirmed && !o.reconfirmable
+		isLost := o == nil || o.state == Unknown && o.phase == Confirmed && o.trust != reconfirmable
 		if isLost && c.isForeign(r, f.Fingerprint) {
 			c.appears(r, f.Fingerprint)
 		}
@@ -156,8 +161,9 @@ func (c *Core) isForeign(r *rung, fingerprint string) bool {
 // an error could bring it. So its actor acts after it has answered. What came goes, if nobody wants it.
 func (c *Core) appears(r *rung, fingerprint string) {
 	isKnown := c.acts[r.Actor]
-	r.state, r.noResidue, r.reconfirmable = Unknown, false, false
-	r.inspected = true
+	e := r.doubted()
+	e.inspected = true
+	r.believe(e)
 	r.setSeen("") // nothing was there: what does now came by the call
 	r.own().reason = "found " + fingerprint + ": the driver made it after it had returned an error"
 	r.resetBackoff()
@@ -175,7 +181,9 @@ func (c *Core) appears(r *rung, fingerprint string) {
 func (c *Core) clears(r *rung) {
 	for _, o := range r.rivals {
 		if o.awaitsEffect() {
-			o.noResidue, o.inspected = false, true
+			e := o.evidence
+			e.trust, e.inspected = plain, true
+			o.believe(e)
 			o.setSeen("")
 			c.writeRecord(o)
 			c.markAround(o)
@@ -206,7 +214,10 @@ func (c *Core) doubt(r *rung) {
 		}
 		k := &r.answered[side(v)]
 		r.fence(call{verb: v, until: k.until, instance: k.instance, answer: Failed})
-		r.noResidue = r.noResidue && v != SetUp
+		if e := r.evidence; e.trust == clean && v == SetUp {
+			e.trust = plain
+			r.believe(e)
+		}
 		*k = answered{}
 		c.writeRecord(r)
 		c.markAround(r)

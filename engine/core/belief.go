@@ -35,7 +35,7 @@ func (c *Core) Belief(key hal.Key) (Belief, bool) {
 		Key: key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, State: r.state, Fingerprint: r.fingerprint,
 		Path:     Value(r.made, "path"),
 		InFlight: r.op != nil, HasChild: r.child != "", IsGone: r.isGone(), IsDoubtful: r.state == Absent &&
-			!r.noResidue, IsWanted: c.desire(r) == wanted,
+			r.trust != clean, IsWanted: c.desire(r) == wanted,
 		IsHeldBack:  r.isHeldBack(),
 		IsDisplaced: r.next.why == whyPlaceUsed,
 		IsTimed:     c.isTimed(r), SetUpOpen: r.bound(SetUp), TearDownOpen: r.bound(TearDown),
@@ -79,8 +79,8 @@ func (c *Core) Prospect(key hal.Key) (Prospect, bool) {
 	}
 	return Prospect{
 		Change: c.change(r), Phase: r.phase, IsRecorded: r.recorded, IsHeld: c.desire(r) == held, IsUsed: c.runs(r),
-		IsReconfirmable: r.reconfirmable,
-		MustUndo:        r.mustUndo, IsDenied: r.denied, DropsBelow: len(r.droppedBelow)+len(r.vacates) > 0,
+		IsReconfirmable: r.trust == reconfirmable,
+		MustUndo:        r.mustUndo(), IsDenied: r.denied, DropsBelow: len(r.droppedBelow)+len(r.vacates) > 0,
 		IsExclusive: r.Exclusive != "",
 	}, true
 }

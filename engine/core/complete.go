@@ -32,12 +32,14 @@ func (c *Core) start(r *rung, v Verb) {
 	op := Op{
 		ID: c.lastOp, Verb: v, Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor,
 		Params: params, Facts: r.facts, Below: c.foundations(r, v), Fingerprint: r.fingerprint, Seen: r.seen,
-		First: r.state == Absent && r.noResidue && len(r.calls) == 0, Quiet: r.bound(SetUp) == 0, Left: r.left,
+		First: r.trust == clean && len(r.calls) == 0, Quiet: r.bound(SetUp) == 0, Left: r.left,
 	}
 	if limit > 0 {
 		op.Deadline = c.now.Add(limit)
 	}
-	r.sweep = r.sweep && v == Inspect
+	e := r.evidence
+	e.sweep = e.sweep && v == Inspect
+	r.believe(e)
 	r.op = c.flight()
 	*r.op = flight{
 		Op: op, why: r.next.why, since: c.now, until: r.within(op.Deadline), quiet: op.Quiet,
@@ -157,9 +159,9 @@ func (c *Core) setBack(r *rung, in *flight, res Result) {
 func (c *Core) deny(r *rung) {
 	for _, b := range c.below(r) {
 		c.fall(b, "the driver says that it is not there: "+r.reason)
-		b.reconfirmable, b.denied = false, true
+		b.own().denied = true
 		if b.bound(SetUp) == 0 {
-			b.inspected, b.foundOnDisk = false, false // what is there by now need not be what was there
+			b.believe(b.overlooked()) // what is there by now need not be what was there
 		}
 	}
 }
@@ -170,7 +172,9 @@ func (c *Core) deny(r *rung) {
 func (c *Core) contradict(r *rung) {
 	for _, a := range c.above[r.Key] {
 		if a.isGone() && c.desire(a) == wanted {
-			a.state, a.noResidue, a.inspected, a.foundOnDisk = Unknown, false, false, true
+			e := a.doubted()
+			e.inspected, e.foundOnDisk = false, true
+			a.believe(e)
 			a.setReason("the driver says that " + string(r.Key) + " is in use")
 			c.markAround(a)
 		}
@@ -181,32 +185,41 @@ func (c *Core) inspectEnded(r *rung, res Result) {
 	if res.Outcome != hal.Done {
 		return
 	}
+	e := r.evidence
 	switch {
-	case r.state == Unknown && r.reconfirmable && res.Fingerprint == r.fingerprint:
+	case e.trust == reconfirmable && res.Fingerprint == r.fingerprint:
 		r.endsLoss()
-		r.state, r.denied, r.left, r.mayBeUsed = Present, false, false, r.Pod != ""
+		e.state, e.trust, e.left, e.mayBeUsed = Present, plain, false, r.Pod != ""
+		r.believe(e)
+		r.confirms()
 		r.clearBackoff(SetUp)
 		c.writeRecord(r)
 		c.resetAbove(r)
-	case r.state == Unknown && r.reconfirmable && c.fails(r, res.Fingerprint):
-	case r.state == Unknown && r.reconfirmable:
-		r.reconfirmable = false
+	case e.trust == reconfirmable && c.fails(r, res.Fingerprint):
+	case e.trust == reconfirmable:
+		e.trust = plain
+		r.believe(e)
 		c.intruded(r, res.Fingerprint)
 		r.saw(res.Fingerprint)
-	case (r.awaitsEffect() || r.sweep) && c.isForeign(r, res.Fingerprint):
-		r.sweep = false
+	case (r.awaitsEffect() || e.sweep) && c.isForeign(r, res.Fingerprint):
+		e.sweep = false
+		r.believe(e)
 		c.appears(r, res.Fingerprint)
-	case r.sweep && res.Fingerprint != "" && IsBare(res.Fingerprint):
-		r.sweep, r.state, r.noResidue = false, Unknown, false
-		r.inspected = true
+	case e.sweep && res.Fingerprint != "" && IsBare(res.Fingerprint):
+		e = e.doubted()
+		e.sweep, e.inspected = false, true
+		r.believe(e)
 		r.setSeen("") // nothing was there when it was gone
 		r.own().reason = "found " + res.Fingerprint + ": the driver made it after it had returned an error"
 	default:
 		if r.isGone() && c.intruded(r, res.Fingerprint) {
-			r.inspected = false // what was seen goes before r is set up, and what comes then is not known yet
+			e = r.evidence      // its actor may have lost all trust
+			e.inspected = false // what was seen goes before r is set up, and what comes then is not known yet
+			r.believe(e)
 			return
 		}
-		r.inspected, r.sweep = true, false
+		e.inspected, e.sweep = true, false
+		r.believe(e)
 		switch {
 		case res.Fingerprint == r.fingerprint:
 			r.setSeen("") // what is there is ours
@@ -220,16 +233,17 @@ func (c *Core) inspectEnded(r *rung, res Result) {
 }
 
 func (c *Core) setUpEnded(r *rung, in *flight, res Result) {
+	e := r.evidence
 	switch res.Outcome {
 	case hal.Done:
 		changed := r.state != Present || r.fingerprint != res.Fingerprint
 		c.rises(r)
 		r.endsLoss()
-		r.state, r.reconfirmable, r.noResidue, r.mustUndo, r.denied, r.left = Present, true, false, false, false, false
-		r.failed = false
+		e.state, e.trust, e.left, e.mayBeUsed = Present, plain, false, r.Pod != ""
+		r.believe(e)
+		r.confirms()
 		r.made, r.generation, r.facts, r.fingerprint = in.Params, generation(in.Below), res.Facts, res.Fingerprint
 		c.locate(r)
-		r.mayBeUsed = r.Pod != ""
 		attempts := r.up.attempts
 		r.clearBackoff(SetUp)
 		r.clearBackoff(TearDown)
@@ -259,32 +273,41 @@ func (c *Core) setUpEnded(r *rung, in *flight, res Result) {
 			r.made = in.Params // a teardown must know what may have been made
 			c.locate(r)
 		}
-		r.state, r.reconfirmable, r.noResidue = Unknown, false, false
-		r.mustUndo, r.failed = r.mustUndo || res.UndoFirst, r.failed || res.Failed
+		e = e.doubted()
+		if res.UndoFirst {
+			e.trust = max(e.trust, undo)
+		}
+		if res.Failed {
+			e.trust = failed
+		}
+		r.believe(e)
 	}
 }
 
 func (c *Core) tearDownEnded(r *rung, in *flight, res Result) {
-	r.left = r.left || res.Outcome != hal.NotDone
+	e := r.evidence
+	e.left = e.left || res.Outcome != hal.NotDone
 	switch res.Outcome {
 	case hal.Done:
 		r.endsLoss()
-		r.state, r.reconfirmable, r.mustUndo, r.failed = Absent, false, false, false
-		r.noResidue = in.quiet
-		r.mayBeUsed = false
+		e.state, e.trust, e.mayBeUsed = Absent, plain, false
+		if in.quiet {
+			e.trust = clean
+		}
 		r.setReason("")
 		r.lacks("", 0)
 		r.clearBackoff(TearDown) // and not r.up: a setup that is undone each time still waits longer each time
 	case hal.NotDone:
 		// The known end of a teardown that did nothing leaves the rung as it was: a joining pod is not fenced out.
 	case hal.Unknown:
-		r.state, r.reconfirmable = Unknown, false
 		c.fenceOff(r, in, res)
+		e = e.doubted()
 		if res.UndoFirst {
 			// it is not what it was, and no containers run on what is left: they had ended before the teardown
-			r.mustUndo, r.mayBeUsed = true, false
+			e.trust, e.mayBeUsed = max(e.trust, undo), false
 		}
 	}
+	r.believe(e)
 }
 
 // fenceOff remembers a call without a known end until its bound.

@@ -47,6 +47,7 @@ type Core struct {
 	dirty   []*rung   // rungs to decide on, in any order. Invariant: each once (rung.isDirty).
 	round   []*rung   // the round before: reconcile reuses its memory
 	decided []hal.Key // see Decided
+	illegal []Illegal // see Illegal
 	touched []*pod    // pods whose waiters wake must check. Invariant: each once (pod.isTouched).
 	freed   *pod      // the pod whose containers ended in this step, nil for none
 	timers  timers
@@ -122,7 +123,7 @@ func New(s Start) *Core {
 		c.unseen = slices.DeleteFunc(c.unseen, isTold)
 	}
 	for _, r := range c.sorted() {
-		if r.failed {
+		if r.trust == failed {
 			c.failBelow(r)
 		}
 	}
@@ -136,16 +137,18 @@ func (c *Core) recall(rec Record, fingerprint string, inspected bool) {
 		return // the call that it remembers ended with its boot
 	}
 	r := c.add(rec.Rung)
-	r.state, r.noResidue, r.veiled = Unknown, false, false
+	e := evidence{left: rec.Phase == Leaving}
+	r.believe(e)
 	r.made, r.facts, r.seq = rec.Rung.Want, rec.Facts, rec.Seq
 	c.locate(r)
-	r.recorded, r.phase, r.left = true, rec.Phase, rec.Phase == Leaving
+	r.recorded, r.phase = true, rec.Phase
 	c.lastSeq = max(c.lastSeq, rec.Seq)
 	if rec.Boot != c.boot {
 		return // nothing of another boot is mounted, runs or acts on this node, and its fingerprints prove nothing
 	}
-	r.fingerprint, r.generation, r.mayBeUsed = rec.Fingerprint, rec.Generation, rec.MayBeUsed
-	r.inspected = true
+	r.fingerprint, r.generation = rec.Fingerprint, rec.Generation
+	e.mayBeUsed, e.inspected = rec.MayBeUsed, true
+	r.believe(e)
 	r.setSeen(rec.Seen)
 	r.fence(call{verb: SetUp, until: rec.SetUpUntil})
 	r.fence(call{verb: TearDown, until: rec.TearDownUntil})
@@ -163,14 +166,21 @@ func (c *Core) recall(rec Record, fingerprint string, inspected bool) {
 		// of what a start sees whole, nothing goes on by itself
 		// Of what was being taken from a pod without containers something may be left that its driver has let go of: it
 		// goes before the next setup.
-		r.mustUndo = rec.Phase == Leaving && r.Pod != "" && !rec.MayBeUsed
+		if rec.Phase == Leaving && r.Pod != "" && !rec.MayBeUsed {
+			e.trust = undo
+			r.believe(e)
+		}
 		return
 	}
 	hasProof := rec.Phase == Confirmed || rec.Fingerprint != "" // of what was there; nothing is found at many a place
-	r.reconfirmable = !inspected && hasProof
-	if inspected && fingerprint == rec.Fingerprint && hasProof {
-		r.state, r.reconfirmable = Present, true
-	} else if inspected && !c.fails(r, fingerprint) {
+	switch {
+	case inspected && fingerprint == rec.Fingerprint && hasProof:
+		e.state = Present
+		r.believe(e)
+	case !inspected && hasProof:
+		e.trust = reconfirmable
+		r.believe(e)
+	case inspected && !c.fails(r, fingerprint):
 		r.saw(fingerprint)
 	}
 }
@@ -185,7 +195,9 @@ func (c *Core) doubtBoot(rec Record, found map[hal.Key]string) {
 		slices.ContainsFunc(r.Below, isBare) {
 		return
 	}
-	r.mayBeUsed = true
+	e := r.evidence
+	e.mayBeUsed = true
+	r.believe(e)
 	r.saw(found[r.Key])
 	c.writeRecord(r)
 }
@@ -195,7 +207,7 @@ func (c *Core) doubtBoot(rec Record, found map[hal.Key]string) {
 func (c *Core) Step(now hal.Instant, e Event) Batch {
 	c.now = max(c.now, now)
 	c.step++
-	c.decided = c.decided[:0]
+	c.decided, c.illegal = c.decided[:0], c.illegal[:0]
 	c.apply(e)
 	c.ring()
 	c.reconcile()
@@ -336,7 +348,6 @@ func (c *Core) childSeen(e ChildSeen) {
 		// The child's rung left neither record nor trace: it is held in mind by its key alone, so that it is not
 		// set up beside the child.
 		r = c.add(Rung{Key: e.Key})
-		r.state = Absent
 	}
 	r.own().child = e.What
 	c.markAround(r)
@@ -347,7 +358,7 @@ func (c *Core) childGone(key hal.Key) {
 		r.own().child = ""
 		r.resetBackoff()
 		if r.Kind != "" { // whatever the child did last, it did after the last inspection
-			r.state, r.noResidue, r.reconfirmable = Unknown, false, false
+			r.believe(r.doubted())
 		}
 		c.markAround(r)
 	}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// The decision tables are golden files: every state of one rung of a ladder × what is wanted of it → what next decides.
+// The decision tables are golden files: every legal evidence of one rung of a ladder × what is wanted of it → what next
+// decides. A value has no row of its own if core decides as it does on one that says one thing less (row.plainer).
 //
 //	decide rung=publish|stage|local [below=present|unknown|absent] [above=none|joining|live|dead|uncertain|leaving]
 //
@@ -30,46 +32,66 @@ func TestDecisions(t *testing.T) {
 	})
 }
 
-// stateClass is one row: what is known of the rung.
-type stateClass struct {
-	state                    State
-	reconfirmable, noResidue bool
-	setUp, tearDown          bool // a call without a known end
+// row is what is known of the rung.
+type row struct {
+	evidence
+	setUp, tearDown bool // a call without a known end
 }
 
-func (s stateClass) String() string {
-	text := s.state.String()
-	for _, flag := range []struct {
-		is   bool
-		name string
-	}{
-		{s.reconfirmable, "reconfirmable"},
-		{s.state == Absent && !s.noResidue, "not for good"},
-		{s.setUp, "setup open"},
-		{s.tearDown, "teardown open"},
-	} {
-		if flag.is {
-			text += ", " + flag.name
-		}
+func (r row) String() string {
+	text := r.evidence.String()
+	if r.setUp {
+		text += ", setup open"
+	}
+	if r.tearDown {
+		text += ", teardown open"
 	}
 	return text
 }
 
-// stateClasses are all rows that can be.
-func stateClasses() []stateClass {
-	var rows []stateClass
-	for _, state := range []State{Absent, Unknown, Present} {
-		for i := range 16 {
-			s := stateClass{state, i&8 != 0, i&4 == 0, i&1 != 0, i&2 != 0}
-			switch {
-			case s.reconfirmable && (state != Unknown || s.tearDown), s.noResidue &&
-				(state != Absent || s.setUp), state == Present && s.tearDown:
-				continue // never: trust ends with a teardown, and no setup may come up again for good
-			}
-			rows = append(rows, s)
+// isPossible: trust ends with a teardown, and no setup may come once none can have left anything.
+func (r row) isPossible() bool {
+	switch {
+	case r.veiled:
+		return !r.setUp && !r.tearDown
+	case r.state == Present, r.trust == reconfirmable:
+		return !r.tearDown
+	default:
+		return r.trust != clean || !r.setUp
+	}
+}
+
+// plainer are the values of the same state and trust that say one thing less.
+func (r row) plainer(isOwn bool) (all []row) {
+	for _, less := range []func(*evidence){
+		func(e *evidence) { e.inspected = true },
+		func(e *evidence) { e.foundOnDisk = false },
+		func(e *evidence) { e.mayBeUsed = isOwn && e.state == Present },
+		func(e *evidence) { e.sweep = false },
+		func(e *evidence) { e.left = false },
+	} {
+		o := r
+		if less(&o.evidence); o != r && !r.veiled {
+			all = append(all, o)
 		}
 	}
-	return rows
+	return all
+}
+
+// legalEvidence is every legal value, by state and trust.
+func legalEvidence() (all []evidence) {
+	for _, state := range []State{Absent, Unknown, Present} {
+		for t := plain; t < numTrusts; t++ {
+			for i := range 1 << 6 {
+				is := func(bit int) bool { return i>>bit&1 == 1 }
+				e := evidence{state, t, is(5), !is(4), is(3), is(2), is(1), is(0)}
+				if e.isLegal() {
+					all = append(all, e)
+				}
+			}
+		}
+	}
+	return all
 }
 
 // asked is one column: what is asked of the rung.
@@ -86,6 +108,7 @@ var columns = []asked{
 	{name: "+ rebuild", wanted: true, opt: "new"},
 	{name: "+ rebuild, stopped", wanted: true, opt: "new", stopped: true},
 	{name: "held", held: true},
+	{name: "unwanted, running"},
 	{name: "unwanted", stopped: true},
 	{name: "unwanted, not synced", stopped: true, unsynced: true},
 }
@@ -93,7 +116,7 @@ var columns = []asked{
 func decisions(kind, below, above string) string {
 	var b strings.Builder
 	line := func(name string, cells []string) {
-		text := fmt.Sprintf("%-46s", name)
+		text := fmt.Sprintf("%-56s", name)
 		for _, cell := range cells {
 			text += fmt.Sprintf(" %-20s", cell)
 		}
@@ -104,15 +127,24 @@ func decisions(kind, below, above string) string {
 		heads = append(heads, column.name)
 	}
 	line("", heads)
-	for _, row := range stateClasses() {
-		if kind == "local" && (row.setUp || row.tearDown) {
-			continue // its calls have no time-out
-		}
-		var cells []string
+	cellsOf := func(r row) (cells []string) {
 		for _, column := range columns {
-			cells = append(cells, decided(kind, below, above, row, column))
+			cells = append(cells, decided(kind, below, above, r, column))
 		}
-		line(row.String(), cells)
+		return cells
+	}
+	isOwn := kind != "stage"
+	for i := range 4 {
+		for _, e := range legalEvidence() {
+			r := row{e, i&1 != 0, i&2 != 0}
+			if kind == "local" && i > 0 || !r.isPossible() || e.mayBeUsed && !isOwn {
+				continue // the calls of a local rung have no time-out
+			}
+			cells := cellsOf(r)
+			if !slices.ContainsFunc(r.plainer(isOwn), func(o row) bool { return slices.Equal(cells, cellsOf(o)) }) {
+				line(r.String(), cells)
+			}
+		}
 	}
 	return b.String()
 }
@@ -120,7 +152,7 @@ func decisions(kind, below, above string) string {
 const instant = hal.Instant(time.Second)
 
 // decided sets one situation up and asks for the decision.
-func decided(kind, below, above string, row stateClass, column asked) string {
+func decided(kind, below, above string, row row, column asked) string {
 	c := New(Start{Now: instant, Boot: "b"})
 	c.synced = !column.unsynced
 	c.pod("p").gone = column.stopped
@@ -135,12 +167,13 @@ func decided(kind, below, above string, row stateClass, column asked) string {
 	mine.Want = []Param{{"opt", column.opt, OnChangeRebuild}, {"token", column.token, OnChangeRefresh}}
 	if below != "" {
 		mine.Below = []hal.Key{"stage"}
-		c.add(spec("stage")).state = map[string]State{"present": Present, "unknown": Unknown, "absent": Absent}[below]
+		c.add(spec("stage")).believe(map[string]evidence{
+			"present": {state: Present}, "unknown": {}, "absent": {state: Absent, trust: clean},
+		}[below])
 	}
 	r := c.add(mine)
-	r.state, r.reconfirmable, r.noResidue, r.inspected = row.state, row.reconfirmable, row.noResidue, true
+	r.believe(row.evidence)
 	r.made = []Param{{Name: "opt"}, {Name: "token"}}
-	r.mayBeUsed = mine.Pod != "" && row.state == Present
 	if row.setUp {
 		r.fence(call{verb: SetUp, until: 2 * instant})
 	}
@@ -157,25 +190,23 @@ func decided(kind, below, above string, row stateClass, column asked) string {
 	if column.wanted {
 		top.pods = []*pod{c.pod("p")}
 	}
-	if column.held {
-		top.mayBeUsed = true
-	}
+	c.pod("p").wanted = column.held // and not all of its volumes are known
 	return brief(c, r)
 }
 
 func presentAbove(c *Core, top *rung, above string) {
 	switch above {
 	case "live":
-		top.state, top.noResidue, top.mayBeUsed = Present, false, true
+		top.believe(evidence{state: Present, mayBeUsed: true})
 		c.pod("p").gone = false
 	case "dead":
-		top.state, top.noResidue, top.mayBeUsed = Present, false, true
+		top.believe(evidence{state: Present, mayBeUsed: true})
 		c.pod("p").gone = true
 	case "uncertain":
-		top.noResidue = false
+		top.believe(evidence{state: Absent})
 		top.fence(call{verb: SetUp, until: 2 * instant})
 	case "leaving":
-		top.state, top.noResidue = Unknown, false
+		top.believe(evidence{})
 		top.op = &flight{Op: Op{Verb: TearDown}}
 	}
 }
@@ -192,7 +223,7 @@ func brief(c *Core, r *rung) string {
 		whyReady: "ready", whyHeld: "held", whyNotSynced: "not synced", whyInUse: "stood on",
 		whyBelow: "below is not up", whySetUpOpen: "setup may come",
 		whyTearDownOpen: "teardown may come", whyDefers: "yields", whyRebuildHeld: "containers run",
-		whyNeighbour: "neighbour busy",
+		whyNeighbour: "neighbour busy", whyHidden: "hidden", whyDenied: "containers run", whyFailedHeld: "containers run",
 	}
 	text, ok := words[d.why]
 	if !ok {

@@ -153,15 +153,17 @@ func (c *Core) revive(p *pod, fresh bool, e Wanted) {
 		isWanted := slices.ContainsFunc(e.Rungs, func(w Rung) bool { return w.Key == r.Key }) || !e.Complete &&
 			slices.Contains(p.tops, r.Key)
 		isKept := isWanted && c.change(r) != OnChangeRebuild && c.rival(r) == nil
+		e := r.evidence
 		switch {
 		case gone && r.mayBeUsed && !isKept:
-			r.mayBeUsed = false
+			e.mayBeUsed = false
 		case gone && r.mayBeUsed:
 		case isKept && r.state == Present && (!r.mayBeUsed || r.left && r.child == ""):
-			r.mayBeUsed, r.left = true, r.left && r.child != ""
+			e.mayBeUsed, e.left = true, e.left && r.child != ""
 		default:
 			continue
 		}
+		r.believe(e)
 		c.writeRecord(r)
 	}
 }

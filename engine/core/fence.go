@@ -45,7 +45,11 @@ func (c *Core) expireCalls(r *rung, end func(call) bool) {
 	// A teardown that is in flight may have looked before the effect came.
 	isAwaited := r.awaitsEffect() || r.op != nil && r.op.Verb == TearDown && r.remembers(SetUp) != 0
 	isForgotten := r.forgets(c.now, end)
-	r.sweep = r.sweep || isAwaited && isForgotten && r.remembers(SetUp) == 0
+	if isAwaited && isForgotten && r.remembers(SetUp) == 0 {
+		e := r.evidence
+		e.sweep = true
+		r.believe(e)
+	}
 	isForgotten = isForgotten && r.isGone()
 	if before > 0 {
 		r.own().calls = slices.DeleteFunc(r.calls, func(k call) bool {

@@ -74,7 +74,7 @@ func (c *Core) discovered(e Discovered) {
 	c.addOrphans(slices.DeleteFunc(slices.Clone(e.Orphans), func(orphan Rung) bool { return c.IsKnown(orphan.Key) }))
 	for _, r := range c.sorted() {
 		if _, is := c.veil(r); r.veiled && !is {
-			r.state, r.noResidue, r.veiled = Absent, true, false
+			r.believe(fresh(false))
 		}
 		c.markAround(r)
 	}
@@ -117,10 +117,12 @@ func (c *Core) addOrphan(orphan Rung) {
 	if r == nil {
 		r = c.add(orphan)
 	}
-	r.state, r.noResidue, r.veiled, r.foundOnDisk, r.made = Unknown, false, false, true, orphan.Want
-	c.locate(r)
+	e := r.doubted()
 	// What left a trace and no record may have been up: unknown is running.
-	r.mayBeUsed = r.Pod != ""
+	e.veiled, e.foundOnDisk, e.mayBeUsed = false, true, r.Pod != ""
+	r.believe(e)
+	r.made = orphan.Want
+	c.locate(r)
 	c.lastSeq++ // what no record tells of came after the last copy of the journal
 	r.seq = c.lastSeq
 }

@@ -75,7 +75,7 @@ func (c *Core) writeRecord(r *rung) {
 		c.locate(r)
 		// The next intent is a first one again, and what is there by then is not ours. Until now it might have been
 		// what a late setup has made.
-		r.inspected, r.foundOnDisk = false, false
+		r.believe(r.overlooked())
 		r.setSeen("")
 		return
 	}
@@ -88,7 +88,7 @@ func (c *Core) writeRecord(r *rung) {
 		rec.Phase = Leaving // its helper may yet take it down, after another start as well
 	case r.state == Present:
 		rec.Phase = Confirmed
-	case r.phase == Confirmed && r.reconfirmable:
+	case r.phase == Confirmed && r.trust == reconfirmable:
 		rec.Phase = Confirmed
 	case r.state == Absent || r.phase == Leaving:
 		rec.Phase = Leaving

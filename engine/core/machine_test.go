@@ -86,6 +86,7 @@ func (m *machine) step(e core.Event) {
 	}
 	b := m.c.Step(m.now, e)
 	m.last = b
+	require.Empty(m.t, m.c.Illegal())
 	if expected != nil {
 		require.Equal(m.t, *expected, b, "the clone decides otherwise")
 	}

@@ -53,7 +53,7 @@ func (c *Core) rival(r *rung) *rung {
 func (c *Core) alone(r *rung) (decision, bool) {
 	o := c.rival(r)
 	switch {
-	case o == nil && r.isHaunted() && r.state != Present && !r.reconfirmable && !r.isGone() && !c.live(r):
+	case o == nil && r.isHaunted() && r.state != Present && r.trust != reconfirmable && !r.isGone() && !c.live(r):
 		return c.nextDown(r, wanted), false
 	case o == nil:
 		return decision{}, true

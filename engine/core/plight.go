@@ -13,6 +13,7 @@ type plight struct {
 
 	seen      string      // what was at the path before the first intent, "" for nothing. Valid if rung.inspected.
 	reason    string      // why the last operation was not Done, or why the rung was lost; for people
+	denied    bool        // an actor said that it is not there, and no setup or inspection has confirmed it since
 	lost      string      // why the rung was lost, while it is Unknown since; for people
 	short     string      // what is missing while it is up, "" for nothing; for people
 	refreshBy hal.Instant // when its setup must be repeated; 0 is never
@@ -50,7 +51,7 @@ func (c *Core) disown(r *rung) {
 }
 
 func (p *plight) isOver() bool {
-	return p.seen == "" && p.reason == "" && p.lost == "" && p.short == "" && p.refreshBy == 0 && !p.refused &&
+	return p.seen == "" && p.reason == "" && p.lost == "" && p.short == "" && p.refreshBy == 0 && !p.refused && !p.denied &&
 		len(p.calls) == 0 && p.child == "" && (p.answered == nil || *p.answered == [2]answered{}) &&
 		p.up == (backoff{}) && p.down == (backoff{}) && p.falls == (backoff{}) &&
 		len(p.droppedBelow)+len(p.vacates)+len(p.rivals) == 0
@@ -66,6 +67,13 @@ func (r *rung) setReason(reason string) {
 func (r *rung) endsLoss() {
 	if r.lost != "" {
 		r.own().lost = ""
+	}
+}
+
+// confirms notes that r is there, whatever an actor has said.
+func (r *rung) confirms() {
+	if r.denied {
+		r.own().denied = false
 	}
 }
 

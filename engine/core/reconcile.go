@@ -49,6 +49,7 @@ func (c *Core) reconcile() {
 		round := c.dirty
 		c.dirty, c.round = c.round[:0], round
 		sortByKey(round)
+		c.vetAll(round)
 		for _, r := range round {
 			r.isDirty = false
 			if c.rungs[r.Key] == r {
@@ -148,7 +149,7 @@ func (d decision) as(want desire) decision {
 // nextUp decides on a wanted rung.
 func (c *Core) nextUp(r *rung) decision {
 	change := c.change(r)
-	if (change == OnChangeRebuild || r.mustUndo) && r.state != Absent {
+	if (change == OnChangeRebuild || r.mustUndo()) && r.state != Absent {
 		return c.nextRebuild(r)
 	}
 	switch r.state {
@@ -163,7 +164,7 @@ func (c *Core) nextUp(r *rung) decision {
 			}
 			return c.try(r, TearDown, whyTearDownOpen)
 		}
-		if r.reconfirmable {
+		if r.trust == reconfirmable {
 			return c.try(r, Inspect, whyUnknown)
 		}
 	case Absent:
@@ -203,9 +204,9 @@ func (c *Core) nextPresent(r *rung, change OnChange) decision {
 func (c *Core) nextRebuild(r *rung) decision {
 	if c.live(r) {
 		switch {
-		case r.failed:
+		case r.trust == failed:
 			return idle(whyFailedHeld)
-		case r.mustUndo:
+		case r.mustUndo():
 			return idle(whyDenied)
 		case r.isVoid():
 			return idle(whyVoidHeld)
@@ -238,7 +239,7 @@ func (c *Core) nextDown(r *rung, want desire) decision {
 	if at := r.bound(SetUp); at != 0 {
 		return waitUntil(whySetUpOpen, at)
 	}
-	if !r.noResidue {
+	if r.trust != clean {
 		return c.try(r, TearDown, whySecondTearDown)
 	}
 	if at := r.bound(TearDown); at != 0 {
@@ -349,9 +350,9 @@ func (c *Core) isStable(b *rung) bool {
 	case OnChangeRebuild:
 		return false
 	case OnChangeRefresh, OnChangeGrow:
-		return !b.mustUndo && b.up.attempts > 0
+		return !b.mustUndo() && b.up.attempts > 0
 	case OnChangeKeep:
-		return !b.mustUndo
+		return !b.mustUndo()
 	case OnChangeVoid:
 	}
 	panic(fmt.Sprintf("core: rung %s has a change %d", b.Key, c.change(b)))
@@ -394,7 +395,7 @@ func (c *Core) deferredTo(r *rung) (o *rung, isClaim bool) {
 		return o, true
 	}
 	for _, b := range c.below(r) {
-		rebuild := b.state != Absent && (b.mustUndo || c.change(b) == OnChangeRebuild || c.rival(b) != nil)
+		rebuild := b.state != Absent && (b.mustUndo() || c.change(b) == OnChangeRebuild || c.rival(b) != nil)
 		if rebuild && !c.live(b) {
 			return b, false
 		}

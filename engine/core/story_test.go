@@ -316,6 +316,7 @@ func (s *story) step(e core.Event) {
 	require.Equal(s.t, was.View(), s.c.View())
 	b := s.c.Step(s.now, e)
 	require.Equal(s.t, was.Step(s.now, e), b)
+	require.Empty(s.t, s.c.Illegal())
 	require.Equal(s.t, was.View(), s.c.View())
 	require.Equal(s.t, was.Pods(), s.c.Pods())
 	for _, l := range b.Lines {

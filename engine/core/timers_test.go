@@ -16,7 +16,7 @@ func TestTimersComeInOrder(t *testing.T) {
 		var h timers
 		rungs := make([]*rung, 6)
 		for i := range rungs {
-			rungs[i] = &rung{Rung: Rung{Key: hal.Key(rune('a' + i))}}
+			rungs[i] = &rung{identity: identity{Rung: Rung{Key: hal.Key(rune('a' + i))}}}
 		}
 		for range rapid.IntRange(0, 40).Draw(t, "sets") {
 			h.set(rapid.SampledFrom(rungs).Draw(t, "rung"), hal.Instant(rapid.IntRange(0, 9).Draw(t, "at")))

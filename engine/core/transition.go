@@ -215,7 +215,7 @@ func (c *Core) stateClass(r *rung) StateClass {
 		return ClassUnknown
 	case r.state == Present:
 		return ClassPresent
-	case r.noResidue && len(r.calls) == 0:
+	case r.trust == clean && len(r.calls) == 0:
 		return ClassAbsent
 	}
 	return ClassAbsentInDoubt

@@ -58,7 +58,7 @@ func (c *Core) fails(r *rung, fingerprint string) bool {
 		return false
 	}
 	c.fall(r, "its filesystem has failed: found "+fingerprint)
-	r.reconfirmable, r.mustUndo, r.failed = false, true, true
+	r.fail()
 	c.failBelow(r)
 	c.markAround(r)
 	return true
@@ -68,11 +68,18 @@ func (c *Core) fails(r *rung, fingerprint string) bool {
 // it. A driver need not mount anything where it stages, so nothing else may show it.
 func (c *Core) failBelow(r *rung) {
 	for _, b := range c.below(r) {
-		if b.state == Absent || b.failed {
+		if b.state == Absent || b.trust == failed {
 			continue
 		}
 		c.fall(b, r.reason)
-		b.reconfirmable, b.mustUndo, b.failed = false, true, true
+		b.fail()
 		c.markAround(b)
 	}
+}
+
+// fail notes that the filesystem of a rung that is Unknown has failed.
+func (r *rung) fail() {
+	e := r.evidence
+	e.trust = failed
+	r.believe(e)
 }

@@ -44,7 +44,7 @@ var answers = []Mutant{
 	},
 	{
 		"an effect is not seen while a teardown may act", "S23, laws 3.3", "engine/core.rung.awaitsEffect",
-		`r.remembers(SetUp) != 0 && r.state == Absent && r.noResidue && r.bound(SetUp) == 0 && r.op == nil &&
+		`r.remembers(SetUp) != 0 && r.trust == clean && r.bound(SetUp) == 0 && r.op == nil &&
 			r.child == ""`,
 		"r.isRemembered()",
 	},
@@ -101,7 +101,8 @@ var answers = []Mutant{
 	},
 	{
 		"a start takes what came over a volume for somebody else's", "S13, laws 3.3", "engine/core.Core.recallEffects",
-		"o == nil || o.state == Unknown && o.phase == Confirmed && !o.reconfirmable", "o == nil",
+		"o == nil || o.state == Unknown && o.phase == Confirmed && o.trust != reconfirmable",
+		"o == nil",
 	},
 	{
 		"a volume in doubt is set up where an answered call may come", "S13, laws 3.3", "engine/core.Core.alone",
@@ -127,7 +128,7 @@ var answers = []Mutant{
 	{
 		"the last look for names of an answered call passes over a mount",
 		"L1, laws 3.3", "engine/core.Core.inspectEnded",
-		"(r.awaitsEffect() || r.sweep) && c.isForeign", "r.awaitsEffect() && c.isForeign",
+		"(r.awaitsEffect() || e.sweep) && c.isForeign", "r.awaitsEffect() && c.isForeign",
 	},
 	{
 		"a record goes before anybody has looked for the effect of its call",

@@ -66,9 +66,10 @@ var decisions = []Mutant{
 	},
 	{
 		"an unknown rung is set up without an inspection", "L11, laws 2.1", "engine/core.Core.nextUp",
-		`if r.reconfirmable {
+		`if r.trust == reconfirmable {
 			return c.try(r, Inspect, whyUnknown)
-		}`, "",
+		}`,
+		"",
 	},
 	{
 		"goes down under an operation of what depends on it",
@@ -137,7 +138,7 @@ var decisions = []Mutant{
 	{
 		"not done of a teardown leaves nothing known", "laws 2.6", "engine/core.Core.tearDownEnded",
 		"case hal.Unknown:",
-		`r.state, r.reconfirmable = Unknown, false
+		`e = e.doubted()
 		case hal.Unknown:`,
 	},
 	{
@@ -198,7 +199,8 @@ var decisions = []Mutant{
 	{
 		"containers are taken to run on what must be made again", "L2, laws 1.3, 1.4", "engine/core.Core.revive",
 		`case gone && r.mayBeUsed && !isKept:
-			r.mayBeUsed = false`, "case gone && r.mayBeUsed && !isKept:",
+			e.mayBeUsed = false`,
+		"case gone && r.mayBeUsed && !isKept:",
 	},
 	{
 		"an exclusive claim passes while its last publish may act", "S9, laws 2.4", "engine/core.Core.claim",

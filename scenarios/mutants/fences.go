@@ -34,9 +34,9 @@ var fences = []Mutant{
 	},
 	{
 		"a teardown that was given up is not fenced", "laws 4.1, spec#389", "engine/core.Core.tearDownEnded",
-		`r.state, r.reconfirmable = Unknown, false
-		c.fenceOff(r, in, res)`,
-		"r.state, r.reconfirmable = Unknown, false",
+		`c.fenceOff(r, in, res)
+		e = e.doubted()`,
+		"e = e.doubted()",
 	},
 	{
 		"a setup that was given up is not fenced", "laws 4.1, kubernetes#82190", "engine/core.Core.setUpEnded",
@@ -60,8 +60,9 @@ var fences = []Mutant{
 	},
 	{
 		"a repeated teardown that is done ends those before it", "laws 4.2, spec#389", "engine/core.Core.tearDownEnded",
-		"r.noResidue = in.quiet", `r.noResidue = in.quiet
-		r.calls = slices.DeleteFunc(r.calls, func(k call) bool { return k.verb == TearDown })`,
+		"if in.quiet {",
+		`r.calls = slices.DeleteFunc(r.calls, func(k call) bool { return k.verb == TearDown })
+		if in.quiet {`,
 	},
 	{
 		"a late answer ends every call of its rung", "laws 4.3a", "engine/core.Core.answered",
@@ -122,12 +123,16 @@ var fences = []Mutant{
 	},
 	{
 		"a helper of an earlier run has done nothing", "S14, laws 4.5", "engine/core.Core.childGone",
-		"r.state, r.noResidue, r.reconfirmable = Unknown, false, false", "r.reconfirmable = false",
+		"r.believe(r.doubted())",
+		`if e := r.evidence; e.trust == reconfirmable {
+			e.trust = plain
+			r.believe(e)
+		}`,
 	},
 	{
 		"a helper without a record excludes nothing", "S6, laws 4.5", "engine/core.Core.childSeen",
-		`r = c.add(Rung{Key: e.Key})
-		r.state = Absent`, "return",
+		"r = c.add(Rung{Key: e.Key})",
+		"return",
 	},
 	{
 		"told ready while a helper may still act", "S21, laws 4.5", "engine/core.Core.ready",
@@ -163,11 +168,13 @@ var fences = []Mutant{
 	},
 	{
 		"a teardown that began before the end of a setup is enough", "laws 4.4", "engine/core.Core.tearDownEnded",
-		"r.noResidue = in.quiet", "r.noResidue = r.bound(SetUp) == 0",
+		"if in.quiet {",
+		"if r.bound(SetUp) == 0 {",
 	},
 	{
 		"a record goes without the second teardown", "S8, laws 4.4, kubernetes#82190", "engine/core.rung.isGone",
-		"return r.state == Absent && r.noResidue && len(r.calls) == 0", "return r.state == Absent && len(r.calls) == 0",
+		"return r.trust == clean && len(r.calls) == 0",
+		"return r.state == Absent && len(r.calls) == 0",
 	},
 	{
 		"the process of a call is not known", "laws 4.3b", "engine.task.finishes",

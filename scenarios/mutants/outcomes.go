@@ -4,17 +4,15 @@ package mutants
 var outcomes = []Mutant{
 	{
 		"an unknown setup means absent", "S14, laws 3.1, kubernetes#82190", "engine/core.Core.setUpEnded",
-		`r.state, r.reconfirmable, r.noResidue = Unknown, false, false
-		r.mustUndo`,
-		`r.state, r.reconfirmable = Absent, false
-		r.mustUndo`,
+		"e = e.doubted()",
+		`if e.state, e.mayBeUsed = Absent, false; e.trust != clean {
+			e.trust = plain
+		}`,
 	},
 	{
 		"an unknown setup means present", "S14, laws 3.1, longhorn#2629", "engine/core.Core.setUpEnded",
-		`r.state, r.reconfirmable, r.noResidue = Unknown, false, false
-		r.mustUndo`,
-		`r.state, r.reconfirmable, r.noResidue = Present, false, false
-		r.mustUndo`,
+		"e = e.doubted()",
+		"e.state, e.trust = Present, plain",
 	},
 	{
 		"a call that was not sent may act", "laws 3.3", "engine/plugin/csi.judge",
@@ -163,7 +161,8 @@ var outcomes = []Mutant{
 	},
 	{
 		"what a teardown of an earlier run has left is mounted over", "S18, laws 5.4", "engine/core.Core.recall",
-		`r.mustUndo = rec.Phase == Leaving && r.Pod != "" && !rec.MayBeUsed`, "r.mustUndo = false",
+		`if rec.Phase == Leaving && r.Pod != "" && !rec.MayBeUsed {`,
+		"if false {",
 	},
 	{
 		"what a rung below that is lost was made of is forgotten", "S1, laws 3.3, 7.3", "engine/core.Core.foundations",
@@ -250,12 +249,13 @@ var outcomes = []Mutant{
 	},
 	{
 		"a start takes a directory that was being deleted for a lost one", "S29, L12", "engine/core.Core.recall",
-		"true, rec.Phase, rec.Phase == Leaving", "true, rec.Phase, false",
+		"e := evidence{left: rec.Phase == Leaving}",
+		"e := evidence{}",
 	},
 	{
 		"what was being deleted and is gone is taken to be up", "S14", "engine/core.Core.recall",
-		"if inspected && fingerprint == rec.Fingerprint && hasProof {",
-		"if inspected && fingerprint == rec.Fingerprint {",
+		"case inspected && fingerprint == rec.Fingerprint && hasProof:",
+		"case inspected && fingerprint == rec.Fingerprint:",
 	},
 	{
 		"what a helper may yet take down is written down as up", "S29", "engine/core.Core.writeRecord",
@@ -264,8 +264,8 @@ var outcomes = []Mutant{
 	},
 	{
 		"what was looked at goes on being given up", "S29", "engine/core.Core.inspectEnded",
-		`r.state, r.denied, r.left, r.mayBeUsed = Present, false, false, r.Pod != ""`,
-		`r.state, r.denied, r.mayBeUsed = Present, false, r.Pod != ""`,
+		`e.state, e.trust, e.left, e.mayBeUsed = Present, plain, false, r.Pod != ""`,
+		`e.state, e.trust, e.mayBeUsed = Present, plain, r.Pod != ""`,
 	},
 	{
 		"a start goes on with a deletion whose pod has come again", "S1", "engine/core.Core.recall",

@@ -34,11 +34,11 @@ var records = []Mutant{
 	},
 	{
 		"a record goes with an unpublish", "S15, laws 5.1, kubernetes#85476", "engine/core.Core.tearDownEnded",
-		"r.noResidue = in.quiet",
-		`r.noResidue = in.quiet
-		for _, b := range c.below(r) {
+		"if in.quiet {",
+		`for _, b := range c.below(r) {
 			c.batch.Lines = append(c.batch.Lines, Line{Key: b.Key, Drop: true})
-		}`,
+		}
+		if in.quiet {`,
 	},
 	{
 		"a rung whose line had no room has a record", "S15, laws 5.1", "engine/core.Core.refused",
@@ -84,8 +84,8 @@ var records = []Mutant{
 	},
 	{
 		"that a rung was up is not recalled", "S7, laws 5.2", "engine/core.Core.recall",
-		"r.fingerprint, r.generation, r.mayBeUsed = rec.Fingerprint, rec.Generation, rec.MayBeUsed",
-		"r.fingerprint, r.generation = rec.Fingerprint, rec.Generation",
+		"e.mayBeUsed, e.inspected = rec.MayBeUsed, true",
+		"e.inspected = true",
 	},
 	{
 		"what is mounted where a record tells of another boot is used by nobody", "S7, laws 5.4", "engine/core.New",
@@ -93,9 +93,10 @@ var records = []Mutant{
 	},
 	{
 		"that a record may be of an old copy is not recorded", "S7, laws 5.2", "engine/core.Core.doubtBoot",
-		`r.mayBeUsed = true
+		`r.believe(e)
 		r.saw(found[r.Key])
-		c.writeRecord(r)`, "r.mayBeUsed = true",
+		c.writeRecord(r)`,
+		"r.believe(e)",
 	},
 	{
 		"a mount at one place is of a whole ladder", "L2, laws 5.4", "engine/core.Core.doubtBoot",
@@ -133,7 +134,8 @@ var records = []Mutant{
 	},
 	{
 		"containers do not run on what has no record", "S7, laws 5.4", "engine/core.Core.addOrphan",
-		`r.mayBeUsed = r.Pod != ""`, "",
+		`e.veiled, e.foundOnDisk, e.mayBeUsed = false, true, r.Pod != ""`,
+		"e.veiled, e.foundOnDisk = false, true",
 	},
 	{
 		"a torn frame is read", "laws 5.4, kubernetes#108217", "engine/journal.parseFrame",

@@ -67,7 +67,8 @@ var starts = []Mutant{
 	},
 	{
 		"what is hidden is made again", "S14, S18", "engine/core.Core.add",
-		"if _, is := c.veil(r); is {", "if _, is := c.veil(r); is && r == nil {",
+		"r.believe(fresh(isVeiled))",
+		"r.believe(fresh(isVeiled && r == nil))",
 	},
 	{
 		"what is found where a start could not look is not taken in", "S15", "engine/core.Core.discovered",

@@ -29,7 +29,7 @@ var first = []Mutant{
 	{
 		"not done means absent", "laws 3.1", "engine/core.Core.setUpEnded",
 		"r.refuses(r.refused || in.Verb == Refresh && !slices.Equal(r.made, in.Params))",
-		`r.state, r.noResidue = Absent, true
+		`r.believe(evidence{state: Absent, trust: clean})
 		r.refuses(r.refused || in.Verb == Refresh && !slices.Equal(r.made, in.Params))`,
 	},
 	{
@@ -70,7 +70,10 @@ var first = []Mutant{
 	},
 	{
 		"absent after a undo without the second teardown", "laws 4.4", "engine/core.Core.tearDownEnded",
-		"r.noResidue = in.quiet", "r.noResidue = true",
+		`if in.quiet {
+			e.trust = clean
+		}`,
+		"e.trust = clean",
 	},
 	{
 		"a waiter is not woken", "L2", "engine/core.Core.markAround",
@@ -93,16 +96,18 @@ var first = []Mutant{
 	},
 	{
 		"a record goes while a call may still act", "laws 5.5", "engine/core.rung.isGone",
-		"return r.state == Absent && r.noResidue && len(r.calls) == 0 && r.op == nil",
-		"return r.state == Absent && r.noResidue && r.op == nil",
+		"return r.trust == clean && len(r.calls) == 0 && r.op == nil",
+		"return r.trust == clean && r.op == nil",
 	},
 	{
 		"a restart believes every confirmed record", "laws 5.4, kubernetes#51982", "engine/core.Core.recall",
-		"if inspected && fingerprint == rec.Fingerprint && hasProof {", "if inspected && hasProof {",
+		"case inspected && fingerprint == rec.Fingerprint && hasProof:",
+		"case inspected && hasProof:",
 	},
 	{
 		"nothing where a start could not look is what was being taken down", "S14", "engine/core.Core.recall",
-		"r.reconfirmable = !inspected && hasProof", "r.reconfirmable = !inspected",
+		"case !inspected && hasProof:",
+		"case !inspected:",
 	},
 	{
 		"records of another boot are believed", "laws 5.4", "engine/core.Core.recall",
@@ -110,9 +115,9 @@ var first = []Mutant{
 	},
 	{
 		"an unknown teardown means absent", "S14, laws 3.1", "engine/core.Core.tearDownEnded",
-		`r.state, r.reconfirmable = Unknown, false
-		c.fenceOff(r, in, res)`,
-		"r.state, r.reconfirmable, r.noResidue = Absent, false, true",
+		`c.fenceOff(r, in, res)
+		e = e.doubted()`,
+		"e.state, e.trust, e.mayBeUsed, res.UndoFirst = Absent, clean, false, false",
 	},
 	{
 		"told ready of what is not known to be up", "S21", "engine/core.Core.isAsWanted",
@@ -161,8 +166,8 @@ var first = []Mutant{
 	},
 	{
 		"lost means absent", "laws 7.1", "engine/core.Core.lose",
-		"r.state, r.reconfirmable = Unknown, reconfirmable",
-		"r.state, r.reconfirmable, r.noResidue = Absent, reconfirmable, true",
+		"e.state = Unknown",
+		"e.state, e.trust, e.mayBeUsed = Absent, clean, false",
 	},
 	{
 		"what is asked for read-only is published writable", "S19, kubernetes#70503", "engine/plugin/csi.publish",

@@ -51,8 +51,8 @@ var ties = []Mutant{
 	{
 		"a filesystem that failed while the agent was away is staged again as it is", "S33, laws 5.4",
 		"engine/core.Core.recall",
-		"} else if inspected && !c.fails(r, fingerprint) {",
-		`} else if inspected && fingerprint != "" && rec.Seq == 0 {`,
+		"case inspected && !c.fails(r, fingerprint):",
+		`case inspected && fingerprint != "" && rec.Seq == 0:`,
 	},
 	{
 		"a publish on a filesystem that has failed is taken for done", "S33", "engine/plugin/csi.work.published",
@@ -64,7 +64,7 @@ var ties = []Mutant{
 	},
 	{
 		"a filesystem that has failed is kept for containers that are gone", "L2, L4", "engine/core.Core.runs",
-		"r.ownPod != nil && !r.ownPod.gone", "r.ownPod != nil && (r.failed || !r.ownPod.gone)",
+		"r.ownPod != nil && !r.ownPod.gone", "r.ownPod != nil && (r.trust == failed || !r.ownPod.gone)",
 	},
 	{
 		"the mount table is read when the kernel tells of it only", "L14", "engine.VolumeManager.tableRead",
