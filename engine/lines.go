@@ -29,6 +29,12 @@ func (m *VolumeManager) log(level Level, message string, fields ...string) {
 	m.write()
 }
 
+// defect counts and logs that volnode has found a defect of its own.
+func (m *VolumeManager) defect(what string, fields ...string) {
+	m.defects++
+	m.log(LevelError, "defect of volnode: "+what, fields...)
+}
+
 // write has the log written beside the owner: whatever it goes to may take its time, or never come back.
 func (m *VolumeManager) write() {
 	all := m.lines.waiting

@@ -58,6 +58,7 @@ type VolumeManager struct {
 	tasks      []*task     // tasks that have ended, for reuse
 	late       func(hal.OpID, error)
 	lines      lines
+	defects    int // of volnode itself, as it has found them
 	isStarted  bool
 	isBare     bool // this start found nothing of an earlier run
 	stopping   bool // Invariant: no operation starts once it is set
@@ -174,6 +175,10 @@ func step[E core.Event](m *VolumeManager, e E) {
 	batch := m.core.Step(m.h.Runtime.Now(), e)
 	if m.cfg.Stepped != nil {
 		m.cfg.Stepped(m.core)
+	}
+	for _, is := range m.core.Illegal() {
+		m.defect("evidence that no law allows; volnode inspects the volume again", "rung", string(is.Key), "evidence",
+			is.Evidence)
 	}
 	m.dispatch(batch)
 	m.core.Reuse(batch)

@@ -24,7 +24,10 @@ type task struct {
 	node        lateNode // of host
 	res         core.Result
 	endOfWatch  func()
+	panicked    string // what the verb panicked with, "" if it did not
+	stack       string // where
 	run, finish func() // beside the owner, then on it
+	verb        func() // the part of run that may panic
 }
 
 // mostTasks is how many tasks are kept for later operations: those of four actors.
@@ -38,7 +41,7 @@ func (m *VolumeManager) newTask() *task {
 	}
 	t := &task{m: m, host: m.h}
 	t.host.CSINode = &t.node
-	t.run, t.finish = t.runs, t.finishes
+	t.run, t.finish, t.verb = t.runs, t.finishes, func() { t.res = run(m.sources, &t.host, t.op) }
 	return t
 }
 
@@ -59,7 +62,13 @@ func (m *VolumeManager) launch(op *core.Op) {
 }
 
 func (t *task) runs() {
-	t.res = run(t.m.sources, &t.host, t.op)
+	if t.panicked, t.stack = hal.Guard(t.verb); t.panicked != "" {
+		// What it has asked for may still come.
+		t.res = core.Result{
+			Outcome: hal.Unknown, Fenced: true, Panicked: true, Blocked: true,
+			Reason: "defect of volnode: the operation panicked; volnode tries again every two minutes; report the stack in the log",
+		}
+	}
 	t.endOfWatch = t.m.watchMade(&t.op, &t.res, t.isWatched)
 	t.m.h.Runtime.Post(t.finish)
 }
@@ -68,12 +77,16 @@ func (t *task) finishes() {
 	m := t.m
 	m.hears(t.op.Actor, t.instance, t.node.last)
 	m.keepWatch(t.op.Key, t.endOfWatch)
+	if t.panicked != "" {
+		m.defect("an operation panicked", "op", strconv.FormatUint(uint64(t.op.ID), 10), "verb", t.op.Verb.String(), "rung",
+			string(t.op.Key), "panic", m.ears.said.Clean(t.panicked), "stack", t.stack)
+	}
 	// Which process was asked is known if there was one and the same all the time.
 	if m.drivers.instance(t.op.Actor) == t.instance {
 		t.res.Instance = t.instance
 	}
 	m.ended(&t.op, t.res)
-	t.op, t.res, t.node, t.endOfWatch = core.Op{}, core.Result{}, lateNode{}, nil
+	t.op, t.res, t.node, t.endOfWatch, t.panicked = core.Op{}, core.Result{}, lateNode{}, nil, ""
 	if len(m.tasks) < mostTasks {
 		m.tasks = append(m.tasks, t)
 	}

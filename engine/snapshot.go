@@ -32,8 +32,8 @@ func worse(a, b Condition) Condition {
 func (m *VolumeManager) snapshot() Status {
 	s := Status{
 		Node: m.cfg.NodeName, Synced: m.objects.all, Journal: m.journalStatus(), Drivers: m.driverStatus(),
-		Sources: m.sourceStatus(),
-		Pods:    []PodStatus{}, Rungs: []RungStatus{}, // as JSON none is [], not null
+		Sources: m.sourceStatus(), Defects: m.defects,
+		Pods: []PodStatus{}, Rungs: []RungStatus{}, // as JSON none is [], not null
 	}
 	if s.Starting = m.core == nil; s.Starting {
 		return s
@@ -163,6 +163,8 @@ func condition(v core.View, now hal.Instant) Condition {
 	case v.Child != "":
 		return Stuck
 	case v.Step != 0 && now.Sub(max(v.Deadline, v.Since)) > overdue:
+		return Stuck
+	case v.Step == 0 && v.HasPanicked:
 		return Stuck
 	case v.Step != 0 && !(v.IsProvided && v.Desired != "unwanted"):
 		// a rung that is up stays Ready during an inspection or a refresh, as for waits

@@ -20,7 +20,7 @@ const (
 	Waiting   Condition = "Waiting"   // for a time (backoff, the bound of a call) or for a rung below
 	Uncertain Condition = "Uncertain" // a call without a known end may still act
 	Blocked   Condition = "Blocked"   // until something named changes
-	Stuck     Condition = "Stuck"     // a call is overdue, or a teardown is refused for good
+	Stuck     Condition = "Stuck"     // a call is overdue, a teardown is refused for good, or an operation panicked
 )
 
 // Status is a snapshot of everything, sorted by name.
@@ -34,6 +34,8 @@ type Status struct {
 	Drivers  []DriverStatus  `json:"drivers"`
 	Sources  []SourceTrouble `json:"sources,omitempty"` // files and objects that can't be used
 	Journal  JournalStatus   `json:"journal"`
+	// Defects is how many defects of its own volnode has found: the log has each of them.
+	Defects int `json:"defects,omitempty"`
 }
 
 // PodStatus is one pod.

@@ -38,6 +38,7 @@ func driverActions() []action {
 		},
 		{"lose socket of driver DRIVER", func(t *story, a []string) string { t.w.LoseSocket(a[0]); return "" }},
 		{"make socket of driver DRIVER", func(t *story, a []string) string { t.w.FindSocket(a[0]); return "" }},
+		{"panic after METHOD", func(t *story, a []string) string { t.w.SetTrap(a[0]); return "" }},
 		{"break driver DRIVER BREAKAGE", func(t *story, a []string) string { return t.breaks(a[0], breakages[a[1]]) }},
 	}
 }

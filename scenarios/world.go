@@ -365,6 +365,9 @@ func (r *run) logged(e engine.Entry) {
 	for _, f := range e.Fields {
 		r.reveals("log", e.Message, f)
 	}
+	if what, is := strings.CutPrefix(e.Message, "defect of volnode: "); is && !slices.Contains(e.Fields, sim.Trap) {
+		r.fail("panic", "engine", what, what+": "+strings.Join(e.Fields, " "))
+	}
 	r.readsLog(e)
 	r.tellsOfDamage(e)
 	switch e.Message {

@@ -183,6 +183,8 @@ var (
 		[]string{"driver_name"}, nil)
 	actsDesc = prometheus.NewDesc("volnode_driver_acts_after_reply",
 		"1 for each CSI driver that acts after it answers, as seen or as configured: no error of it ends a call.", []string{"driver_name"}, nil)
+	defectsDesc = prometheus.NewDesc("volnode_defects_total",
+		"Defects of its own that volnode has found since it started; the log has each of them.", nil, nil)
 	bytesDesc = prometheus.NewDesc("volnode_journal_bytes", "Bytes used in the journal's file.", nil, nil)
 )
 
@@ -193,7 +195,7 @@ var troublesDesc = prometheus.NewDesc("volnode_source_troubles",
 func (stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		volumesDesc, stateDesc, uncertainDesc, stuckDesc, recordsDesc, bytesDesc, registeredDesc, connectedDesc,
-		answerDesc, waitingDesc, troublesDesc, actsDesc,
+		answerDesc, waitingDesc, troublesDesc, actsDesc, defectsDesc,
 	} {
 		ch <- d
 	}
@@ -222,6 +224,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(stuckDesc, counts.oldestStuck.Seconds())
 	gauge(recordsDesc, float64(s.Journal.Records))
 	gauge(bytesDesc, float64(s.Journal.Bytes))
+	ch <- prometheus.MustNewConstMetric(defectsDesc, prometheus.CounterValue, float64(s.Defects))
 	bad, held, missing := troublesOf(s)
 	gauge(troublesDesc, float64(bad), "bad")
 	gauge(troublesDesc, float64(held), "held")

@@ -101,6 +101,7 @@ func (c *Core) complete(id hal.OpID, res Result) {
 	r.changed = c.step
 	r.blocked = res.Blocked
 	r.setReason(res.Reason)
+	r.panics(res.Panicked)
 	c.learnFromReply(r, in, res)
 	switch in.Verb {
 	case Inspect:

@@ -123,6 +123,8 @@ type Result struct {
 	Unfinished bool
 	// Blocked: repeating will not help until something that Reason names changes.
 	Blocked bool
+	// Panicked, with Unknown: the verb has a defect.
+	Panicked bool
 
 	Reason string // why it is not Done, for people; free of secrets
 	Call   string // the call that was not answered, or not with OK: "NodeStageVolume"

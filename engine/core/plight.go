@@ -14,6 +14,7 @@ type plight struct {
 	seen      string      // what was at the path before the first intent, "" for nothing. Valid if rung.inspected.
 	reason    string      // why the last operation was not Done, or why the rung was lost; for people
 	denied    bool        // an actor said that it is not there, and no setup or inspection has confirmed it since
+	panicked  bool        // the last operation ended in a panic of its verb
 	lost      string      // why the rung was lost, while it is Unknown since; for people
 	short     string      // what is missing while it is up, "" for nothing; for people
 	refreshBy hal.Instant // when its setup must be repeated; 0 is never
@@ -51,7 +52,7 @@ func (c *Core) disown(r *rung) {
 }
 
 func (p *plight) isOver() bool {
-	return p.seen == "" && p.reason == "" && p.lost == "" && p.short == "" && p.refreshBy == 0 && !p.refused && !p.denied &&
+	return p.seen == "" && p.reason == "" && p.lost == "" && p.short == "" && p.refreshBy == 0 && !p.refused && !p.denied && !p.panicked &&
 		len(p.calls) == 0 && p.child == "" && (p.answered == nil || *p.answered == [2]answered{}) &&
 		p.up == (backoff{}) && p.down == (backoff{}) && p.falls == (backoff{}) &&
 		len(p.droppedBelow)+len(p.vacates)+len(p.rivals) == 0
@@ -88,6 +89,13 @@ func (r *rung) lacks(short string, refreshBy hal.Instant) {
 	if r.short != short || r.refreshBy != refreshBy {
 		p := r.own()
 		p.short, p.refreshBy = short, refreshBy
+	}
+}
+
+// panics notes whether the last operation ended in a panic of its verb.
+func (r *rung) panics(is bool) {
+	if r.panicked != is {
+		r.own().panicked = is
 	}
 }
 

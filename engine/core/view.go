@@ -30,6 +30,7 @@ type View struct {
 	Attempts     int         // failed in a row, in the direction it is going
 	Reason       string      // of the last end that was not Done
 	IsBlocked    bool        // that end said that repeating will not help, or containers keep another volume at its path
+	HasPanicked  bool        // that operation's verb panicked
 	Child        string      // a helper of an earlier run
 	SetUpOpen    hal.Instant // bound of setups without a known end, 0 for none
 	TearDownOpen hal.Instant // the same of teardowns
@@ -135,8 +136,9 @@ func (c *Core) viewOf(r *rung) View {
 		Key: r.Key, Kind: r.Kind, Pod: r.Pod, Volume: r.Volume, Actor: r.Actor, Below: slices.Clone(r.Below),
 		State: r.state, Desired: c.desire(r).String(),
 		Fingerprint: r.fingerprint, Made: r.made, Facts: r.facts, Short: r.short, Reason: r.reason,
-		IsBlocked: r.blocked || r.next.why == whyPlaceUsed || r.next.why == whyPlaceHeld,
-		Child:     r.child, SetUpOpen: r.bound(SetUp), TearDownOpen: r.bound(TearDown), Recorded: r.recorded,
+		IsBlocked:   r.blocked || r.next.why == whyPlaceUsed || r.next.why == whyPlaceHeld,
+		HasPanicked: r.panicked,
+		Child:       r.child, SetUpOpen: r.bound(SetUp), TearDownOpen: r.bound(TearDown), Recorded: r.recorded,
 		Until: r.next.until, IsWaiting: r.next.until > c.now,
 		IsBackoff: r.next.why == whyBackoff, IsRebuild: c.change(r) == OnChangeRebuild, IsHeldBack: r.isHeldBack(),
 		Attempts: max(r.up.attempts, r.down.attempts),

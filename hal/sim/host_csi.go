@@ -138,8 +138,18 @@ func (k *call) answer(r *rpc) (result, error) {
 	rec.Outcome = hal.OutcomeOf(err)
 	k.w.trace.add(rec)
 	r.result.driver = r.d
+	if k.w.trap == k.site.name {
+		k.w.trap = ""
+		panic(Trap)
+	}
 	return r.result, err
 }
+
+// Trap is what the code panics with that springs a trap.
+const Trap = "a trap of the simulator"
+
+// SetTrap has the agent's code panic behind the next answer to a call of a driver ("csi.stage"), or when none came in time.
+func (w *World) SetTrap(call string) { w.trap = call }
 
 type hostDrivers struct{ *host }
 

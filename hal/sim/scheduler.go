@@ -15,6 +15,9 @@ import (
 // killed unwinds a task of a dead incarnation.
 type killed struct{}
 
+// Dies implements [hal.Death].
+func (killed) Dies() {}
+
 // Failure is a defect that ended a run: a panic of the agent's code, or a rule of the runtime that it broke.
 type Failure struct {
 	What  string

@@ -71,6 +71,7 @@ type World struct {
 	hadForeign bool     // some mount was a stray
 	denied     []denial // directories that can't be listed, and files that can't be read
 	torn       int      // manifests that are half written
+	trap       string   // the call behind whose next answer the agent's code panics: see SetTrap
 	shares     []*share // that are no volume's
 	isLooking  bool     // somebody looks who waits for no server
 	hungAt     *share   // for which the system call waits that has just answered hangs

@@ -48,6 +48,9 @@ func pure(dir, file string) bool {
 // scheduler reports whether a file is the simulator's scheduler, the one place where tasks are made.
 func scheduler(dir, file string) bool { return dir == "hal/sim" && file == "scheduler.go" }
 
+// runsVerbs reports whether a file is the one place that recovers: the panic of a verb ends its operation, and no other.
+func runsVerbs(dir, file string) bool { return dir == "engine" && file == "ops.go" }
+
 func runPurity(pass *analysis.Pass) (any, error) {
 	dir, ok := placeOf(pass)
 	if !ok {
@@ -73,7 +76,7 @@ func runPurity(pass *analysis.Pass) (any, error) {
 		checkImpureImports(pass, dir, f.File)
 		checkConcurrency(pass, f.File)
 		if f.typed {
-			checkUses(pass, dir, f.File)
+			checkUses(pass, dir, f)
 			checkMapOrder(pass, f.File)
 		}
 	}
@@ -126,9 +129,9 @@ func builtin(pass *analysis.Pass, id *ast.Ident) bool {
 }
 
 // checkUses reports what a file uses of packages that are only partly pure.
-func checkUses(pass *analysis.Pass, dir string, f *ast.File) {
-	params := parameterTypes(f)
-	ast.Inspect(f, func(n ast.Node) bool {
+func checkUses(pass *analysis.Pass, dir string, f file) {
+	params := parameterTypes(f.File)
+	ast.Inspect(f.File, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			checkContext(pass, dir, n, params)
@@ -139,6 +142,9 @@ func checkUses(pass *analysis.Pass, dir string, f *ast.File) {
 			}
 			if why := impureUse(obj); why != "" {
 				pass.Reportf(n.Pos(), "purity: no %s.%s: %s", obj.Pkg().Name(), obj.Name(), why)
+			}
+			if obj.Name() == "Guard" && strings.HasSuffix(obj.Pkg().Path(), "/hal") && !runsVerbs(dir, f.name) {
+				pass.Reportf(n.Pos(), "purity: no hal.Guard: only a verb's panic is recovered, in engine/ops.go")
 			}
 		}
 		return true

@@ -27,6 +27,14 @@ var first = []Mutant{
 			return waitOn(whyInUse, a.Key), false`,
 	},
 	{
+		"a panic of a verb ends the agent", "panic", "engine.task.runs",
+		`if t.panicked, t.stack = hal.Guard(t.verb); t.panicked != "" {`, "if t.verb(); t.panicked != \"\" {",
+	},
+	{
+		"what was taken down may be in use", "panic, laws 1.4", "engine/core.Core.tearDownEnded",
+		"e.state, e.trust, e.mayBeUsed = Absent, plain, false", "e.state, e.trust = Absent, plain",
+	},
+	{
 		"not done means absent", "laws 3.1", "engine/core.Core.setUpEnded",
 		"r.refuses(r.refused || in.Verb == Refresh && !slices.Equal(r.made, in.Params))",
 		`r.believe(evidence{state: Absent, trust: clean})

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/volnode/volnode/hal"
 )
 
 func concurrent(n int) {
@@ -26,6 +28,10 @@ func concurrent(n int) {
 
 func recovers() {
 	defer func() { _ = recover() }() // want `purity: no recover: an impossible state ends the process`
+}
+
+func guards() {
+	hal.Guard(recovers) // want `purity: no hal.Guard: only a verb's panic is recovered, in engine/ops.go`
 }
 
 func ownRecover() {
