@@ -9,7 +9,7 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// rung is one Rung with all that core knows of it. Only evidence and record decide what a start of the next run knows.
+// rung is one Rung with all that core knows of it.
 type rung struct {
 	identity
 	evidence
@@ -30,7 +30,7 @@ type identity struct {
 
 // record is what the journal has of a rung, or is to have.
 type record struct {
-	// made is the parameters of the last Done setup, else of the record. Invariant: it is nil if the rung never was set up.
+	// made is the parameters of the last Done setup, else of the record. Invariant: nil if it never was set up.
 	made []Param
 	// generation is the rungs that the last Done setup ran on, with their fingerprints then. Invariant: of this boot.
 	generation []Foundation

@@ -223,7 +223,8 @@ func brief(c *Core, r *rung) string {
 		whyReady: "ready", whyHeld: "held", whyNotSynced: "not synced", whyInUse: "stood on",
 		whyBelow: "below is not up", whySetUpOpen: "setup may come",
 		whyTearDownOpen: "teardown may come", whyDefers: "yields", whyRebuildHeld: "containers run",
-		whyNeighbour: "neighbour busy", whyHidden: "hidden", whyDenied: "containers run", whyFailedHeld: "containers run",
+		whyNeighbour: "neighbour busy", whyHidden: "hidden",
+		whyDenied: "containers run", whyFailedHeld: "containers run",
 	}
 	text, ok := words[d.why]
 	if !ok {

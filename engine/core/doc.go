@@ -6,7 +6,7 @@
 //
 // The unit is the [Rung]: one thing that can be up or down on this node. A rung names the rungs that it depends on;
 // together they are a DAG, and the part below a pod's top rung is that volume's ladder. Desired is what pods want
-// (desired.go), actual is Unknown, Absent or Present with its evidence (actual.go), and reconcile.go holds the one
+// (desired.go), actual is Unknown, Absent or Present with its evidence (evidence.go), and reconcile.go holds the one
 // decision function, next:
 //
 //	wanted   │ Absent → (look) → setup        Unknown → look or setup      Present → refresh, rebuild or nothing

@@ -2,8 +2,8 @@ package core
 
 import "github.com/volnode/volnode/hal"
 
-// evidence is what is known of a rung, and how far core can trust it. It is one value: [rung.believe] alone sets it, and
-// isLegal says which values there are. The zero value is that nothing is known.
+// evidence is what is known of a rung, and how far core can trust it. It is one value: [rung.believe] alone sets it,
+// and isLegal says which values there are. The zero value is that nothing is known.
 type evidence struct {
 	state State // Invariant: a trust goes with one state only, but for plain: see isLegal.
 	trust trust // Invariant: as of state.
@@ -12,8 +12,8 @@ type evidence struct {
 	veiled bool
 	// inspected: seen is known. Invariant: what has come to the place since came by a call for this rung.
 	inspected bool
-	// foundOnDisk: a start found it by its files and without a record. Invariant: what an inspection shows came after these
-	// files.
+	// foundOnDisk: a start found it by its files and without a record. Invariant: what an inspection shows came after
+	// these files.
 	foundOnDisk bool
 	mayBeUsed   bool // containers may have used it. Invariant: it is a pod's own, and not Absent.
 	// sweep: a setup that ended with an error may have left names without a mount. One more inspection looks for them.
@@ -28,14 +28,14 @@ type trust uint8
 const (
 	// plain: the state says it all. What is Absent may come once more: a setup can have left something.
 	plain trust = iota
-	// clean: no setup can have left anything. Invariant: the rung is Absent, and no setup was ever sent, or each one that
-	// was sent had ended when the last Done teardown began.
+	// clean: no setup can have left anything. Invariant: the rung is Absent, and no setup was ever sent, or each one
+	// that was sent had ended when the last Done teardown began.
 	clean
-	// reconfirmable: core has sent nothing since it confirmed the fingerprint. An inspection that finds it again is enough
-	// to believe in the rung. Invariant: the rung is Unknown.
+	// reconfirmable: core has sent nothing since it confirmed the fingerprint. An inspection that finds it again is
+	// enough to believe in the rung. Invariant: the rung is Unknown.
 	reconfirmable
-	// undo: the actor holds something incompatible or partial: a teardown must come before the next setup. Invariant: the
-	// rung is Unknown.
+	// undo: the actor holds something incompatible or partial: a teardown must come before the next setup. Invariant:
+	// the rung is Unknown.
 	undo
 	// failed: as undo, for the filesystem of the rung, or of the one below it, has failed since it came up.
 	failed
@@ -88,8 +88,8 @@ func (e evidence) doubted() evidence {
 	return e
 }
 
-// looked is e once somebody has inspected the place, and has seen what is not the rung; overlooked is e when that is not
-// known any more.
+// looked is e once somebody has inspected the place, and has seen what is not the rung; overlooked is e when that is
+// not known any more.
 func (e evidence) looked() evidence {
 	e.inspected, e.foundOnDisk = true, false
 	return e

@@ -11,29 +11,32 @@ import (
 type plight struct {
 	isShared bool // Invariant: all other fields are zero. All rungs without a plight of their own point to it.
 
-	seen      string      // what was at the path before the first intent, "" for nothing. Valid if rung.inspected.
-	reason    string      // why the last operation was not Done, or why the rung was lost; for people
-	denied    bool        // an actor said that it is not there, and no setup or inspection has confirmed it since
-	panicked  bool        // the last operation ended in a panic of its verb
-	lost      string      // why the rung was lost, while it is Unknown since; for people
-	short     string      // what is missing while it is up, "" for nothing; for people
-	refreshBy hal.Instant // when its setup must be repeated; 0 is never
-	// refused: a refresh with other parameters was not Done since the last Done. The rung may then differ from made, so
-	// core repeats the refresh even if made is wanted again.
+	// seen is what was at the path before the first intent, "" for nothing. Invariant: it says nothing unless
+	// inspected.
+	seen     string
+	reason   string // why the last operation was not Done, or why the rung was lost. Invariant: for people, free of secrets.
+	denied   bool   // Invariant: an actor said that it is not there, and no setup or inspection has confirmed it since.
+	panicked bool   // Invariant: the last operation ended in a panic of its verb.
+	lost     string // why the rung was lost. Invariant: "" unless it is Unknown since; for people.
+	short    string // what is missing, "" for nothing. Invariant: of the last Done setup; for people.
+	// refreshBy is when its setup must be repeated, 0 for never. Invariant: of the last Done setup.
+	refreshBy hal.Instant
+	// refused: the rung may differ from made, so core repeats the refresh even if made is wanted again. Invariant: a
+	// refresh with other parameters was not Done since the last Done.
 	refused  bool
 	calls    []call       // calls without a known end. Invariant: each has a bound; expireCalls removes it at its bound.
-	answered *[2]answered // calls that ended with an error, of setups and of teardowns; nil is none: see answered.go
-	child    string       // a helper process of an earlier run that may still act, for people; "" is none
+	answered *[2]answered // calls that ended with an error: see answered.go. Invariant: those of setups, then of teardowns.
+	child    string       // a helper that may still act, for people; "" is none. Invariant: it is of an earlier run.
 
 	// When to try again.
 
-	up    backoff // of Inspect, SetUp and Refresh
-	down  backoff // of TearDown
-	falls backoff // between rebuilds: see fall
+	up    backoff // Invariant: no Inspect, SetUp or Refresh begins before its until.
+	down  backoff // Invariant: no TearDown begins before its until.
+	falls backoff // between rebuilds: see fall. Invariant: it is zero unless the rung has fallen.
 
-	droppedBelow []hal.Key // the part of Below that it drops once it is gone
-	vacates      []string  // the part of Places that it drops once it is gone
-	rivals       []*rung   // rungs of other volumes that own one of its Places, sorted by key
+	droppedBelow []hal.Key // Invariant: the part of Below that it drops once it is gone.
+	vacates      []string  // Invariant: the part of Places that it drops once it is gone.
+	rivals       []*rung   // Invariant: the rungs of other volumes that own one of its Places, sorted by key.
 }
 
 // own returns a plight of r that may be changed, because no other rung shares it.
