@@ -127,7 +127,7 @@ COVERED ?= 90
 .PHONY: coverage
 coverage: ## lines of the engine that the simulator runs; fails below COVERED (90) percent of a package. The rest: bin/coverage.html
 	@mkdir -p bin
-	go test ./scenarios -run '^TestEverythingIsReached$$' -count=1 -coverprofile bin/coverage.out \
+	go test ./scenarios/fleet -run '^TestEverythingIsReached$$' -count=1 -coverprofile bin/coverage.out \
 		-coverpkg "$$(printf './%s,' $(SIMULATED) | sed 's/,$$//')"
 	go tool cover -html bin/coverage.out -o bin/coverage.html
 	@awk -v least=$(COVERED) 'NR > 1 { split($$1, at, ":"); dir = at[1]; sub("/[^/]*$$", "", dir); all[dir] += $$2; run[dir] += ($$3 > 0) * $$2 } \

@@ -13,6 +13,7 @@ import (
 
 	"github.com/volnode/volnode/scenarios"
 	"github.com/volnode/volnode/scenarios/mutants"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // The documents that say what a citation means: laws by number or name, properties and faults by code, the kubelet's
@@ -258,10 +259,10 @@ func TestPropertiesAreTheChecks(t *testing.T) {
 		}
 	}
 	properties := entries(t, propertiesFile)
-	for _, p := range scenarios.Properties {
+	for _, p := range verdict.Properties {
 		text := properties[p.Code]
 		if !strings.Contains(strings.ToLower(text), strings.ToLower(p.Text)) {
-			t.Errorf("%s says of %s: %s; scenarios/doc.go says: %s", propertiesFile, p.Code, text, p.Text)
+			t.Errorf("%s says of %s: %s; scenarios/verdict says: %s", propertiesFile, p.Code, text, p.Text)
 		}
 		for _, m := range judgedBy.FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat("scenarios/" + m[1]); err != nil {

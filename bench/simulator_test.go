@@ -14,6 +14,7 @@ import (
 	"github.com/volnode/volnode/hal/linux"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
 )
 
 // Goals are of the large world, for each CPU-second.
@@ -69,7 +70,7 @@ func BenchmarkHunt(b *testing.B) {
 // BenchmarkLarge runs schedules with 20 volumes.
 func BenchmarkLarge(b *testing.B) {
 	noteEvents(benchmark(b, "large", func(seed uint64) scenarios.Schedule {
-		setup := scenarios.Large(seed)
+		setup := cases.Large(seed)
 		return scenarios.Schedule{Seed: seed, Setup: &setup}
 	}))
 }
@@ -82,7 +83,7 @@ func noteEvents(f *figures) {
 // start and a calm of its own. Some run twice, and must do the same.
 func BenchmarkShort(b *testing.B) {
 	short := func(seed uint64) scenarios.Schedule {
-		setup := scenarios.Large(seed)
+		setup := cases.Large(seed)
 		setup.Pods, setup.Volumes, setup.NoRestart, setup.Chaos = 1, 4, true, setup.Chaos/3
 		return scenarios.Schedule{Seed: seed, Setup: &setup}
 	}

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -14,15 +15,36 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is what the statements of a timeline do.
 
-// action is one kind of statement: its words. Those in capitals stand for any one word, and parser.means says what that must be.
+// action is one kind of statement: its words, as a Language has them.
 type action struct {
 	words string
 	do    func(t *story, args []string) string // returns why it does not hold, or can't be done
 }
+
+// language is the words of all statements, and does is what they do, by their words.
+var (
+	language = lang.Language{
+		Methods: append(slices.Sorted(maps.Keys(methods)), anyMethod), Breakages: slices.Sorted(maps.Keys(breakages)),
+		Failures: slices.Sorted(maps.Keys(diskFailures)), Badnesses: badnesses, Standings: standings,
+	}
+	does = map[string]func(t *story, args []string) string{}
+)
+
+// What statements do refers to what reads them.
+func init() {
+	for _, a := range actions() {
+		language.Statements = append(language.Statements, a.words)
+		does[a.words] = a.do
+	}
+}
+
+// does carries a statement out. It returns why it does not hold, or can't be done.
+func (t *story) does(s *lang.Step) string { return does[s.Means](t, s.Args) }
 
 // actions are all of them.
 func actions() []action {
@@ -71,7 +93,7 @@ func actions() []action {
 		{"mount over volume VOLUME of pod POD", func(t *story, a []string) string { return t.mountOver(a[0], a[1]) }},
 		{"mount over the stage of VOLUME of driver DRIVER", func(t *story, a []string) string { return t.mountOverStage(a[0], a[1]) }},
 		{"unmount the stage of VOLUME of driver DRIVER", func(t *story, a []string) string { return t.unmountStage(a[0], a[1]) }},
-		{"unmount the foreign mounts", func(t *story, _ []string) string { t.w.SweepForeign(rootDir); return "" }},
+		{"unmount the foreign mounts", func(t *story, _ []string) string { t.w.SweepForeign(lang.RootDir); return "" }},
 		{"make directory PATH", func(t *story, a []string) string { t.w.MakeDir(a[0]); return "" }},
 		{"make file PATH", func(t *story, a []string) string { return t.makeFile(a[0]) }},
 		{"write FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.write(a[0], a[1], a[2]) }},
@@ -98,28 +120,6 @@ func actions() []action {
 	}...)
 }
 
-func isPlaceholder(part string) bool { return part == strings.ToUpper(part) }
-
-// match returns the words that stand for something in the pattern, if words fit it.
-func match(pattern []string, words []string) ([]string, bool) {
-	if len(pattern) != len(words) {
-		return nil, false
-	}
-	var args []string
-	for i, part := range pattern {
-		switch {
-		case isPlaceholder(part):
-			args = append(args, words[i])
-		case part != words[i]:
-			return nil, false
-		}
-	}
-	return args, true
-}
-
-// longestWait is the longest time that a statement may name.
-const longestWait = 24 * time.Hour
-
 func duration(text string) time.Duration {
 	d, _ := time.ParseDuration(text) // match has looked at it
 	return d
@@ -135,7 +135,7 @@ func (t *story) applyAll() string {
 }
 
 func (t *story) apply(name, version string) string {
-	switch o := t.s.object(name, version).(type) {
+	switch o := t.s.Object(name, version).(type) {
 	case *corev1.Pod:
 		t.r.apply(o, nil)
 		if version != "" {
@@ -202,7 +202,7 @@ func (t *story) forgetJournal() string {
 		return "the agent lives; kill it for a while first"
 	}
 	t.r.forgets()
-	dir := rootDir + "/volnode/journal"
+	dir := lang.RootDir + "/volnode/journal"
 	for _, name := range t.w.Entries(dir) {
 		if errno := t.w.RemoveFile(dir + "/" + name); errno != 0 {
 			return errno.Error()
@@ -259,7 +259,7 @@ func (t *story) startDriver(name string) string {
 			return ""
 		}
 	}
-	t.addDriver(*t.s.driver(name))
+	t.addDriver(*t.s.Driver(name))
 	return ""
 }
 
@@ -328,7 +328,7 @@ func (t *story) expectGone(name string) string {
 				return stateOf(s)
 			}
 		}
-		if _, there := t.w.Exists(rootDir + "/pods/" + string(p.uid)); there {
+		if _, there := t.w.Exists(lang.RootDir + "/pods/" + string(p.uid)); there {
 			return "its directory is there"
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is S27: a request says what the objects say. What a stage or a publish has to say follows here from the
@@ -343,7 +344,7 @@ func (r *run) claimedAsked(
 		target: publishedAt(string(pod.UID), pv.Name),
 	}
 	if isBlock {
-		a.target = rootDir + "/plugins/kubernetes.io/csi/volumeDevices/publish/" + pv.Name + "/" + string(pod.UID)
+		a.target = lang.RootDir + "/plugins/kubernetes.io/csi/volumeDevices/publish/" + pv.Name + "/" + string(pod.UID)
 	}
 	if at != "" && a.target != at {
 		return true
@@ -451,7 +452,7 @@ func sha256Of(text string) string {
 
 // stagedAt is where a PersistentVolume is staged.
 func stagedAt(pv *corev1.PersistentVolume) string {
-	dir := rootDir + "/plugins/kubernetes.io/csi"
+	dir := lang.RootDir + "/plugins/kubernetes.io/csi"
 	if isRaw(pv) {
 		return path.Join(dir, "volumeDevices/staging", pv.Name)
 	}
@@ -460,5 +461,5 @@ func stagedAt(pv *corev1.PersistentVolume) string {
 
 // publishedAt is where a pod finds a volume.
 func publishedAt(uid, name string) string {
-	return rootDir + "/pods/" + uid + "/volumes/kubernetes.io~csi/" + name + "/mount"
+	return lang.RootDir + "/pods/" + uid + "/volumes/kubernetes.io~csi/" + name + "/mount"
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is the cluster's attach/detach controller and a second node: as much of them as it takes to see whether
@@ -46,7 +47,9 @@ type attachment struct {
 }
 
 // attachmentName is how Kubernetes calls the VolumeAttachment of a volume on this node.
-func attachmentName(driver, handle string) string { return "csi-" + sha256Of(handle+driver+nodeName) }
+func attachmentName(driver, handle string) string {
+	return "csi-" + sha256Of(handle+driver+lang.NodeName)
+}
 
 // attachmentUID is the uid of the VolumeAttachment with which a volume is attached for the n-th time.
 func attachmentUID(driver, handle string, times int) types.UID {
@@ -88,7 +91,7 @@ func (r *run) attaches(driver, handle string) {
 			ResourceVersion: strconv.Itoa(a.times),
 		},
 		Spec: storagev1.VolumeAttachmentSpec{
-			Attacher: driver, NodeName: nodeName, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv},
+			Attacher: driver, NodeName: lang.NodeName, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv},
 		},
 		Status: storagev1.VolumeAttachmentStatus{
 			Attached:           true,

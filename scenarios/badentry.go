@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is L3 of what a person leaves on a node: one entry that is bad harms only whom it concerns. In calm there
@@ -123,7 +125,7 @@ func (r *run) spares() bool {
 func (r *run) placeFor(p *pod) string {
 	i := slices.IndexFunc(p.uses, func(u use) bool {
 		switch {
-		case u.isHost || u.exempt || !strings.HasPrefix(u.path, rootDir+"/pods/"):
+		case u.isHost || u.exempt || !strings.HasPrefix(u.path, lang.RootDir+"/pods/"):
 			return false
 		case r.bad.how == isBound:
 			return u.isEmptyDir()
@@ -137,9 +139,9 @@ func (r *run) placeFor(p *pod) string {
 	case i < 0:
 		return ""
 	case r.bad.how == isDenied:
-		return rootDir + "/pods/" + string(p.uid) + "/volumes"
+		return lang.RootDir + "/pods/" + string(p.uid) + "/volumes"
 	case r.bad.how == isOverlaid:
-		return rootDir + "/pods/" + string(p.uid)
+		return lang.RootDir + "/pods/" + string(p.uid)
 	case r.bad.how == isBound:
 		return p.uses[i].path + "/bound"
 	default:
@@ -158,13 +160,13 @@ func (r *run) mars(victim *pod) (undo func(), ok bool) {
 	case isStray:
 		before := len(r.root.strays)
 		r.strays(r.bad.place, r.bad.what)
-		return func() { r.w.SweepForeign(rootDir); r.tidies() }, len(r.root.strays) > before
+		return func() { r.w.SweepForeign(lang.RootDir); r.tidies() }, len(r.root.strays) > before
 	case isBadText:
-		at := manifestDir + "/zz-bad.yaml"
+		at := lang.ManifestDir + "/zz-bad.yaml"
 		r.w.WriteFile(at, []byte("speck: {}\n")) // it is whole and names no pod
 		return func() { _ = r.w.RemoveFile(at) }, true
 	case isNoFile:
-		at := manifestDir + "/zz-bad.yaml"
+		at := lang.ManifestDir + "/zz-bad.yaml"
 		r.w.MakeDir(at)
 		return func() { _ = r.w.RemoveFile(at) }, true
 	case isDenied:

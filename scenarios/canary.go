@@ -16,8 +16,5 @@ func breaksCalm(r *run) {
 	}
 }
 
-// isCaught: the canary has failed as it must.
-func (r Result) isCaught() bool { return r.Violation != nil && r.Violation.Property == CanaryProperty }
-
-// MissedCanaries is how many canaries broke nothing: a hunt that has some would not tell of a real defect either.
-func (t Sums) MissedCanaries() uint64 { return t.Canaries - min(t.Caught, t.Canaries) }
+// IsCaught: the canary has failed as it must.
+func (r Result) IsCaught() bool { return r.Violation != nil && r.Violation.Property == CanaryProperty }

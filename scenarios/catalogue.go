@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/volnode/volnode/internal/wording"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // catalogue is the stories, one in each file; a file's name is a sentence.
@@ -17,37 +18,13 @@ var catalogue embed.FS
 
 const catalogueDir = "scenarios/catalogue/"
 
-// Argument is what names the scenario in a command line of volsim: its name if it is of the catalogue, else its file,
-// quoted if a shell needs that.
-func (s *Scenario) Argument() string {
-	if s.stored {
-		return s.Name
-	}
-	return Quoted(s.File)
-}
-
-// Quoted is a word as a shell reads it.
-func Quoted(word string) string {
-	isPlain := func(c rune) bool {
-		return c > 127 || c == '_' || strings.ContainsRune("./-+,:@%=", c) || isAlphanumeric(c)
-	}
-	if word != "" && strings.IndexFunc(word, func(c rune) bool { return !isPlain(c) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-func isAlphanumeric(c rune) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}
-
 // Catalogue returns the scenarios of the catalogue, by name.
-func Catalogue() ([]*Scenario, error) {
+func Catalogue() ([]*lang.Scenario, error) {
 	entries, err := catalogue.ReadDir("catalogue")
 	if err != nil {
 		return nil, err
 	}
-	var all []*Scenario
+	var all []*lang.Scenario
 	for _, e := range entries {
 		s, err := stored(e.Name())
 		if err != nil {
@@ -58,8 +35,11 @@ func Catalogue() ([]*Scenario, error) {
 	return all, nil
 }
 
+// Parse reads a scenario. file is for its errors, and its base without suffix is the scenario's name.
+func Parse(file, text string) (*lang.Scenario, error) { return language.Parse(file, text) }
+
 // stored parses a file of the catalogue.
-func stored(file string) (*Scenario, error) {
+func stored(file string) (*lang.Scenario, error) {
 	text, err := catalogue.ReadFile("catalogue/" + file)
 	if err != nil {
 		return nil, err
@@ -68,7 +48,7 @@ func stored(file string) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.stored = true
+	s.Stored = true
 	return s, nil
 }
 
@@ -82,7 +62,7 @@ func catalogueNames() (names []string) {
 }
 
 // Find returns the scenario of the catalogue with that name. It reads no other: a process may run many.
-func Find(name string) (*Scenario, error) {
+func Find(name string) (*lang.Scenario, error) {
 	s, err := stored(strings.TrimSuffix(name, ".txt") + ".txt")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
 		meant := ""

@@ -8,6 +8,7 @@ import (
 
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is the checks at the instant of an effect, against the truth.
@@ -452,7 +453,7 @@ func (r *run) takes(e *sim.Effect) {
 
 // removed is S1: a name goes that is not the agent's to remove.
 func (r *run) removed(e *sim.Effect) {
-	if e.Actor == "agent" && !below(e.Path, rootDir) {
+	if e.Actor == "agent" && !below(e.Path, lang.RootDir) {
 		r.fail("S1", e.Kind.String(), e.Path, e.Path+" of the host is removed")
 	}
 	if e.Actor != "agent" || !isOurs(e.Path) {

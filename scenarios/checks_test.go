@@ -17,6 +17,8 @@ import (
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/hal/trace"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/secrets"
 )
 
 // Each check is shown a tiny world that breaks its property.
@@ -24,18 +26,18 @@ import (
 const (
 	theStage   = hal.Key("csi.stage/d^v")
 	thePublish = hal.Key("csi.publish/d^v/u/pv")
-	stagePath  = rootDir + "/plugins/kubernetes.io/csi/d/h/globalmount"
-	target     = rootDir + "/pods/u/volumes/kubernetes.io~csi/pv/mount"
+	stagePath  = lang.RootDir + "/plugins/kubernetes.io/csi/d/h/globalmount"
+	target     = lang.RootDir + "/pods/u/volumes/kubernetes.io~csi/pv/mount"
 
 	scratchRung = hal.Key("emptydir/u/scratch")
-	scratchPath = rootDir + "/pods/u/volumes/kubernetes.io~empty-dir/scratch"
+	scratchPath = lang.RootDir + "/pods/u/volumes/kubernetes.io~empty-dir/scratch"
 )
 
 func bare(t *testing.T) *run {
-	w := sim.New(sim.Config{RootDir: rootDir, Chooser: hanging{}, Script: hangs})
+	w := sim.New(sim.Config{RootDir: lang.RootDir, Chooser: hanging{}, Script: hangs})
 	t.Cleanup(w.Close)
 	r := newRun(w, engine.Config{})
-	r.leaks = leaksOf(map[string]string{"mark": secretMark, "pin": "Qz7Kp"})
+	r.leaks = secrets.Of(map[string]string{"mark": secretMark, "pin": "Qz7Kp"})
 	r.synced = true
 	w.SetAgent(func(hal.Host) {})
 	w.AddDriver(sim.DriverSpec{Name: "d"})
@@ -83,7 +85,7 @@ func (r *run) holds(kind sim.EffectKind) {
 
 func (r *run) runs() *pod {
 	p := r.register(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u"}}, []use{
-		{name: "data", path: target, driver: "d", volume: "v"}, {name: "scratch", path: rootDir + "/pods/u/volumes/kubernetes.io~empty-dir/scratch"},
+		{name: "data", path: target, driver: "d", volume: "v"}, {name: "scratch", path: lang.RootDir + "/pods/u/volumes/kubernetes.io~empty-dir/scratch"},
 	})
 	p.isWanted, p.isRunning, p.told, p.given = true, true, p.object, p.uses
 	return p
@@ -171,7 +173,7 @@ func TestChecksFire(t *testing.T) {
 			r.tellsAtTheEnd(engine.Status{Sources: []engine.SourceTrouble{{Why: "it is " + secretMark}}})
 		}},
 		"a secret in the journal": {"S17", func(r *run) {
-			r.w.WriteFile(rootDir+"/volnode/journal/a", []byte("it is "+secretMark))
+			r.w.WriteFile(lang.RootDir+"/volnode/journal/a", []byte("it is "+secretMark))
 			r.tellsAtTheEnd(engine.Status{})
 		}},
 		"an emptyDir believed up and is not": {"S14", func(r *run) {
@@ -416,18 +418,18 @@ func TestChaosFinds(t *testing.T) {
 		s, err := Parse("one_pod.txt", text+"end stuck\n")
 		require.NoError(t, err)
 		meddled := false
-		s.meddle = func(r *run) {
+		res := Play{Scenario: s, Check: func(v View) {
 			if meddled {
 				return
 			}
+			r := v.r
 			meddled = true
 			r.times()
 			r.w.After(time.Second, "", func() { r.w.BreakDriver("disk.example", sim.Refuses) })
 			if isKnown {
 				r.disturbs(sim.Injected{Site: "csi.stage/fault", Key: "csi.stage/disk.example^vol-a"})
 			}
-		}
-		res := RunScenario(s, false, nil, nil)
+		}}.Run()
 		if isKnown {
 			require.Nil(t, res.Violation)
 			continue
@@ -449,7 +451,7 @@ func TestCalmFinds(t *testing.T) {
 		}},
 		"an assertion of the engine": {"panic", func(*run) { panic("planted") }},
 		"a directory is left": {"L1", func(r *run) {
-			r.w.After(10*time.Minute+50*time.Second, "", func() { r.w.MakeDir(rootDir + "/pods/left") })
+			r.w.After(10*time.Minute+50*time.Second, "", func() { r.w.MakeDir(lang.RootDir + "/pods/left") })
 		}},
 		"a waiter is not woken": {"L2", func(r *run) {
 			r.w.After(10*time.Second, "", func() {
@@ -473,13 +475,12 @@ func TestCalmFinds(t *testing.T) {
 			s, err := Parse("one_pod.txt", text)
 			require.NoError(t, err)
 			meddled := false
-			s.meddle = func(r *run) {
+			res := Play{Scenario: s, Check: func(v View) {
 				if !meddled {
 					meddled = true
-					c.meddle(r)
+					c.meddle(v.r)
 				}
-			}
-			res := RunScenario(s, false, nil, nil)
+			}}.Run()
 			require.NotNil(t, res.Violation)
 			require.Equal(t, c.property, res.Violation.Property, "%v", res.Violation)
 		})
@@ -487,7 +488,7 @@ func TestCalmFinds(t *testing.T) {
 }
 
 func TestPanicOfACheckIsFound(t *testing.T) {
-	res := NewHunter().Run(Schedule{Seed: 1, probe: func(r *run) { _ = r.byUID["nobody"].uses }})
+	res := NewHunter().Run(Schedule{Seed: 1, Probe: func(v View) { _ = v.r.byUID["nobody"].uses }})
 	require.NotNil(t, res.Violation)
 	require.Equal(t, "panic check", res.Violation.Signature())
 	require.Contains(t, res.Violation.Object, "TestPanicOfACheckIsFound")

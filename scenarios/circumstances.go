@@ -8,11 +8,12 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // Settings is what two scenarios have in common if circumstances of theirs are of the same things: drivers, objects,
 // and how the agent is configured.
-func (s *Scenario) Settings() string {
+func Settings(s *lang.Scenario) string {
 	var objects []string
 	for _, o := range s.Objects {
 		text, err := json.Marshal(o.Value)

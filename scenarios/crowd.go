@@ -16,6 +16,7 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is L8: what a change costs does not grow with what has not changed. In calm, changes are made and what each
@@ -75,10 +76,10 @@ func crowdPod(i int, hasClaim bool) (*corev1.Pod, []use) {
 	p := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: defaultNamespace, Name: name, UID: types.UID(uid),
+			Namespace: lang.DefaultNamespace, Name: name, UID: types.UID(uid),
 			ResourceVersion: "1",
 		},
-		Spec: corev1.PodSpec{NodeName: nodeName, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+		Spec: corev1.PodSpec{NodeName: lang.NodeName, Containers: []corev1.Container{{Name: "app", Image: "app"}}},
 	}
 	var uses []use
 	add := func(name string, src corev1.VolumeSource, u use) {
@@ -100,7 +101,7 @@ func crowdPod(i int, hasClaim bool) (*corev1.Pod, []use) {
 			src.Medium = corev1.StorageMediumMemory
 		}
 		add("scratch", corev1.VolumeSource{EmptyDir: src},
-			use{name: "scratch", path: plugin.EmptyDirPlace(rootDir, uid, "scratch").Path, memory: i%2 == 0})
+			use{name: "scratch", path: plugin.EmptyDirPlace(lang.RootDir, uid, "scratch").Path, memory: i%2 == 0})
 	}
 	return p, uses
 }

@@ -33,7 +33,11 @@ func (c crowded) Between(id sim.ID, lo, hi int64) int64 {
 func (c crowded) run(t *testing.T, seed uint64, ended func(*run)) Result {
 	t.Helper()
 	c.Chooser = sim.Seeded(seed)
-	return NewHunter().Run(Schedule{Seed: seed, Chooser: c, Cover: true, ended: ended})
+	s := Schedule{Seed: seed, Chooser: c, Cover: true}
+	if ended != nil {
+		s.Ended = func(v View) { ended(v.r) }
+	}
+	return NewHunter().Run(s)
 }
 
 // What a change costs is judged, whatever the world is like, and whether its agent reads manifests or not.

@@ -12,6 +12,8 @@ import (
 	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is people, and disks, that change the agent's own files in place: the file stays, and is not what the agent
@@ -53,7 +55,7 @@ type spoilt struct {
 func (r *run) isSpoilt() bool {
 	s := &r.root.spoilt
 	if s.isGone {
-		_, isNode := r.w.Exists(identity.File(rootDir))
+		_, isNode := r.w.Exists(identity.File(lang.RootDir))
 		return isNode && r.present() == ""
 	}
 	if s.file == "" || s.file != r.present() {
@@ -82,10 +84,10 @@ func (r *run) present() (file string) {
 // wounds changes own files of the agent in place, from a point on, in thousandths of what is written, and so many bytes
 // of them.
 func (r *run) wounds(name string, how wound, point, length int64) {
-	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
+	if _, isNode := r.w.Exists(identity.File(lang.RootDir)); !isNode {
 		return
 	}
-	file := identity.Dir(rootDir) + "/" + name
+	file := identity.Dir(lang.RootDir) + "/" + name
 	if name == "" {
 		file = r.present()
 	}
@@ -134,7 +136,7 @@ func (r *run) awaitsTelling(life uint32, after time.Duration, file string, isLef
 
 // keepsDamage says whether a damaged copy of a manifest, or the ledger of them, is still as it is now, and the manifest too.
 func (r *run) keepsDamage(file string) func() bool {
-	damaged, manifest := r.w.ReadFile(file), manifestDir+"/"+path.Base(file)
+	damaged, manifest := r.w.ReadFile(file), lang.ManifestDir+"/"+path.Base(file)
 	source := r.w.ReadFile(manifest)
 	_, isThere := r.w.Exists(manifest)
 	isOurs := path.Base(path.Dir(file)) == "manifests" && (isThere || strings.HasPrefix(path.Base(file), "."))
@@ -218,7 +220,7 @@ func (g *workload) planWounds() {
 		if which == "" && how == isRegrown {
 			how = isCut // zeros at its end are what a power cut leaves as well: an agent that dies too soon can't know
 		}
-		g.at(g.time("workload.wound-time", "", n, chaos), "own files in place", func() {
+		g.at(g.time("workload.wound-time", "", n, cases.Chaos), "own files in place", func() {
 			if when == 2 {
 				g.r.sleeps(time.Second + g.time("workload.away", "wound", n, awayMost))
 			}

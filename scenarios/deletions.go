@@ -12,6 +12,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is S31: a deletion of data is in the log of deletions before it begins, durably and with its true cause,
@@ -31,7 +32,7 @@ type announcements struct {
 // deletionTime is how long a deletion may go on whose entry somebody has taken away after it began.
 const deletionTime = 5 * time.Minute
 
-var deletionsLog = deletions.File(identity.Dir(rootDir))
+var deletionsLog = deletions.File(identity.Dir(lang.RootDir))
 
 // losesLog is somebody who removes the log, or what is above it.
 func (r *run) losesLog() {
@@ -51,7 +52,7 @@ func (r *run) losesLog() {
 
 // makeFile makes an empty file, or empties the one that is there.
 func (t *story) makeFile(at string) string {
-	if below(at, identity.Dir(rootDir)) {
+	if below(at, identity.Dir(lang.RootDir)) {
 		t.r.removes(at)
 	}
 	t.r.typedAt = t.w.Now() // a hostPath may lead there

@@ -11,6 +11,7 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is how people change the objects of the cluster: one by one, or several in one edit; in a stream, or in
@@ -141,10 +142,10 @@ func (r *run) fileOf(object any) string {
 		return file
 	}
 	file := strings.NewReplacer(" ", "-", "/", "-").Replace(name)
-	for r.hasObjects(manifestDir + "/" + file + ".yaml") {
+	for r.hasObjects(lang.ManifestDir + "/" + file + ".yaml") {
 		file += "-too" // an object that was renamed in place has the file of this name
 	}
-	r.names[name] = manifestDir + "/" + file + ".yaml"
+	r.names[name] = lang.ManifestDir + "/" + file + ".yaml"
 	return r.names[name]
 }
 
@@ -212,7 +213,7 @@ func (r *run) keepsData(e *sim.Effect) {
 // replace has a pod's manifest be another's from now on.
 func (t *story) replace(name, other string) string {
 	_, p := t.pod(name)
-	object, _ := t.s.object("pod "+other, "").(*corev1.Pod)
+	object, _ := t.s.Object("pod "+other, "").(*corev1.Pod)
 	if p == nil || !p.isWanted {
 		return "the pod " + name + " is not there"
 	}
@@ -237,7 +238,7 @@ func (t *story) swapNames(a, b string) string {
 // covers has somebody mount an empty filesystem over the directory of manifests, for a while in which nobody edits any:
 // nobody has deleted a pod.
 func (r *run) coversManifests(d time.Duration) {
-	if r.isAside() || r.w.Off() || r.w.CoverDirectory(manifestDir) != 0 {
+	if r.isAside() || r.w.Off() || r.w.CoverDirectory(lang.ManifestDir) != 0 {
 		return
 	}
 	r.isCovered = true
@@ -251,7 +252,7 @@ func (r *run) uncoversManifests() {
 		return
 	}
 	r.isCovered = false
-	r.w.UncoverDirectory(manifestDir)
+	r.w.UncoverDirectory(lang.ManifestDir)
 	r.catchesUp()
 }
 
@@ -292,7 +293,7 @@ func (r *run) makesFile(p *pod, object *corev1.Pod, file string) {
 
 // spoils puts a file among the manifests that nobody understands and that names no pod, until it is taken away.
 func (r *run) spoils(name string, d time.Duration) {
-	file := manifestDir + "/" + name + ".yaml"
+	file := lang.ManifestDir + "/" + name + ".yaml"
 	put := func(f func()) {
 		if !r.defers(f) {
 			f()
@@ -321,12 +322,12 @@ func (t *story) renameFile(name, to string) string {
 	if p == nil || !t.s.Files {
 		return "the pod has no manifest; write: objects from files"
 	}
-	t.r.movesFile(p.object, manifestDir+"/"+to)
+	t.r.movesFile(p.object, lang.ManifestDir+"/"+to)
 	return ""
 }
 
 func (t *story) deleteObject(name string) string {
-	object := t.s.object(name, "")
+	object := t.s.Object(name, "")
 	if secret, is := object.(*corev1.Secret); is {
 		t.r.uproots(secret.Namespace, secret.Name)
 	} else {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is the end of a world: every pod is deleted, and nothing may be left.
@@ -102,7 +103,7 @@ const mostGenerations = 3
 
 // generations names the files of the journal, but for the spare and what is kept of damaged ones.
 func (r *run) generations() []string {
-	return slices.DeleteFunc(r.w.Entries(path.Join(rootDir, "volnode/journal")), func(name string) bool {
+	return slices.DeleteFunc(r.w.Entries(path.Join(lang.RootDir, "volnode/journal")), func(name string) bool {
 		_, err := strconv.ParseUint(strings.TrimPrefix(name, "journal."), 10, 64)
 		return err != nil
 	})
@@ -129,12 +130,12 @@ func (r *run) notInUse(ask func(string) (bool, error)) {
 
 // namesLeft names a directory of a pod or a volume that is left, "" if none is but such as may be.
 func (r *run) namesLeft(mayBe func(string) bool) string {
-	for _, name := range r.w.Entries(path.Join(rootDir, "pods")) {
-		if !mayBe(path.Join(rootDir, "pods", name)) {
+	for _, name := range r.w.Entries(path.Join(lang.RootDir, "pods")) {
+		if !mayBe(path.Join(lang.RootDir, "pods", name)) {
 			return "the directory pods/" + name
 		}
 	}
-	csi := path.Join(rootDir, "plugins/kubernetes.io/csi")
+	csi := path.Join(lang.RootDir, "plugins/kubernetes.io/csi")
 	for _, driver := range r.w.Entries(csi) {
 		for _, name := range r.w.Entries(path.Join(csi, driver)) {
 			if !mayBe(path.Join(csi, driver, name)) {
@@ -147,9 +148,9 @@ func (r *run) namesLeft(mayBe func(string) bool) string {
 
 // tellsAtTheEnd is S17 of the journal, the status and the plan.
 func (r *run) tellsAtTheEnd(status engine.Status) {
-	dir := path.Join(rootDir, "volnode/journal")
+	dir := path.Join(lang.RootDir, "volnode/journal")
 	for _, name := range r.w.Entries(dir) {
-		if r.leaks.in(r.w.FileText(path.Join(dir, name))) != "" {
+		if r.leaks.In(r.w.FileText(path.Join(dir, name))) != "" {
 			r.fail("S17", "journal", name, "a secret is in the journal")
 		}
 	}

@@ -2,13 +2,16 @@ package scenarios_test
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
 	"github.com/volnode/volnode/scenarios/explore"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 const storyOfAStage = `# a volume comes up and stays
@@ -20,6 +23,22 @@ within 1m expect pod default/web ready
 after 1m expect pod default/web ready
 `
 
+// plant gives the agent of a scenario a defect: after so many deaths in the story it leaves a file behind among those of
+// the pods. How often it has died it keeps on the disk, as an agent would have to.
+func plant(deaths int) func(scenarios.View) {
+	return func(v scenarios.View) {
+		w := v.World()
+		name := "life-" + strconv.FormatUint(uint64(w.Life()), 10)
+		if _, isKnown := w.Exists("/srv/" + name); v.IsCalm() || w.Life() == 1 || isKnown {
+			return
+		}
+		w.MakeDir("/srv/" + name)
+		if len(w.Entries("/srv")) == deaths {
+			w.WriteFile("/var/lib/volnode/pods/left/file", nil)
+		}
+	}
+}
+
 // TestExhaustFindsPlantedDefects: one that takes a fault and one that takes two are found by the same choices, whether
 // or not runs are cut short; and by as many, if further faults are told once in like circumstances.
 func TestExhaustFindsPlantedDefects(t *testing.T) {
@@ -27,8 +46,8 @@ func TestExhaustFindsPlantedDefects(t *testing.T) {
 		find := func(e explore.Exhaust) explore.Exhausted {
 			s, err := scenarios.Parse("stage.txt", storyOfAStage)
 			require.NoError(t, err)
-			s.Plant(deaths)
-			e.Scenarios = []*scenarios.Scenario{s}
+			e.Check = plant(deaths)
+			e.Scenarios = []*lang.Scenario{s}
 			done := e.Run()
 			require.Len(t, done, 1)
 			return done[0]
@@ -53,9 +72,9 @@ func TestExhaustFindsPlantedDefects(t *testing.T) {
 
 		for _, found := range []explore.Exhausted{exact, rough} {
 			faults := slices.DeleteFunc(slices.Clone(found.Case.Keep),
-				func(c scenarios.Kept) bool { return c.Fault == sim.NoFault })
+				func(c cases.Kept) bool { return c.Fault == sim.NoFault })
 			require.Len(t, faults, deaths, found.Case)
-			again := found.Case.Play(scenarios.Play{Choices: found.Case.Chooser()}).Run()
+			again := scenarios.PlayOf(found.Case, scenarios.Play{Choices: found.Case.Chooser(), Check: plant(deaths)}).Run()
 			require.Equal(t, found.Violation, again.Violation)
 			require.Contains(t, found.Case.Command("replay"), "--keep '")
 		}

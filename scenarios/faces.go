@@ -11,6 +11,7 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is S35 and L15: all that the engine answers agrees, one answer with another and with what the engine
@@ -365,7 +366,7 @@ func (r *run) facesTruth() bool {
 func (r *run) lies(i *interview) string {
 	s := &i.status
 	switch {
-	case s.Node != nodeName:
+	case s.Node != lang.NodeName:
 		return fmt.Sprintf("the node is called %q", s.Node)
 	case !i.isSynced:
 		return "not every source is synced"

@@ -9,6 +9,7 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is what holds of a place at which somebody else than the agent and the drivers has changed what stands
@@ -239,14 +240,14 @@ func (r *run) isForeign(m hal.Mount) bool {
 // hider is the mount of somebody else that hides the place of a volume; the zero Mount if none does. What stands on a
 // driver's path itself is judged by what shows there.
 func (r *run) hider(u use) hal.Mount {
-	if u.exempt || !below(u.path, rootDir) {
+	if u.exempt || !below(u.path, lang.RootDir) {
 		return hal.Mount{}
 	}
 	at := u.path
 	if u.driver != "" {
 		at = path.Dir(at)
 	}
-	for ; len(at) > len(rootDir); at = path.Dir(at) {
+	for ; len(at) > len(lang.RootDir); at = path.Dir(at) {
 		if stack := r.w.MountsAt(at); len(stack) > 0 && r.isForeign(stack[len(stack)-1]) {
 			return stack[len(stack)-1]
 		}

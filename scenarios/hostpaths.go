@@ -12,6 +12,8 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is S34: no hostPath leads to a place whose content the agent deletes or owns, and the agent deletes nothing
@@ -25,9 +27,9 @@ const (
 	hostBind = "/opt/bind" // is a second mount of the root directory, until the node boots
 	hostTurn = "/opt/turn" // a link that somebody turns to an emptyDir
 	hostUnit = "/opt/unit" // to which it leads before
-	hostFile = rootDir + "/plugins/disk.example/kept"
+	hostFile = lang.RootDir + "/plugins/disk.example/kept"
 
-	emptyDirOfFirst = rootDir + "/pods/00000000-0000-4000-8000-000000000000/volumes/kubernetes.io~empty-dir/scratch"
+	emptyDirOfFirst = lang.RootDir + "/pods/00000000-0000-4000-8000-000000000000/volumes/kubernetes.io~empty-dir/scratch"
 )
 
 // hostPlace is what a hostPath of a hunt names, UID for the uid of its pod.
@@ -41,13 +43,13 @@ type hostPlace struct {
 var hostPlaces = [...]hostPlace{
 	{},
 	{hostDirectory, corev1.HostPathDirectoryOrCreate},
-	{rootDir + "/pods", corev1.HostPathDirectory},
+	{lang.RootDir + "/pods", corev1.HostPathDirectory},
 	{path.Dir(hostFile), corev1.HostPathDirectoryOrCreate},
-	{rootDir + "/plugins_registry", corev1.HostPathUnset},
-	{rootDir + "/pods/UID/volumes/kubernetes.io~empty-dir/host", corev1.HostPathDirectoryOrCreate},
+	{lang.RootDir + "/plugins_registry", corev1.HostPathUnset},
+	{lang.RootDir + "/pods/UID/volumes/kubernetes.io~empty-dir/host", corev1.HostPathDirectoryOrCreate},
 	{emptyDirOfFirst, corev1.HostPathUnset},
-	{rootDir + "/volnode/journal", corev1.HostPathDirectory},
-	{rootDir + "/plugins/kubernetes.io/csi/disk.example/data", corev1.HostPathDirectoryOrCreate},
+	{lang.RootDir + "/volnode/journal", corev1.HostPathDirectory},
+	{lang.RootDir + "/plugins/kubernetes.io/csi/disk.example/data", corev1.HostPathDirectoryOrCreate},
 	{hostLink + "/UID/volumes/kubernetes.io~empty-dir/host", corev1.HostPathDirectoryOrCreate},
 	{hostBind + "/pods/UID/volumes/kubernetes.io~csi/host", corev1.HostPathDirectoryOrCreate},
 	{hostTurn, corev1.HostPathUnset},
@@ -80,14 +82,14 @@ func (g *workload) planHostPath(s *shape, name string) {
 	}
 	w := g.r.w
 	w.MakeDir(hostUnit)
-	_ = w.Symlink(rootDir+"/pods", hostLink) // another pod may have drawn it before
+	_ = w.Symlink(lang.RootDir+"/pods", hostLink) // another pod may have drawn it before
 	_ = w.Symlink(hostUnit, hostTurn)
 	if _, isMade := w.Exists(hostBind); !isMade {
 		w.MakeDir(hostBind)
-		_ = w.BindMount(rootDir, hostBind, false)
+		_ = w.BindMount(lang.RootDir, hostBind, false)
 	}
 	if hostPlaces[s.hostPath].path == hostTurn {
-		g.at(g.time("workload.host-path-time", name, 0, chaos), name, func() {
+		g.at(g.time("workload.host-path-time", name, 0, cases.Chaos), name, func() {
 			_ = w.RemoveFile(hostTurn) // it was made at the beginning
 			_ = w.Symlink(emptyDirOfFirst, hostTurn)
 			g.r.turnedAt = w.Now()
@@ -105,7 +107,7 @@ func (r *run) leadsInto(at string) string {
 		names := strings.Split(below, "/")
 		isPods, isStaged := names[0] == "pods", strings.HasPrefix(below, "plugins/kubernetes.io/csi/")
 		if names[0] == "volnode" || isPods && len(names) > 1 || isStaged && len(names) > 4 {
-			return rootDir + "/" + below
+			return lang.RootDir + "/" + below
 		}
 	}
 	return ""

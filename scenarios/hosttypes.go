@@ -8,6 +8,8 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is S21 of the types that hostPaths ask for. The agent looks at a path when its pod comes, when its type is
@@ -32,12 +34,12 @@ var askedFor = map[corev1.HostPathType]hal.FileType{
 // planHostTypes draws how people edit the type of the hostPath of a pod, and what they do to what it leads to.
 func (g *workload) planHostTypes(s *shape, name string) {
 	i := int(s.index)
-	for n := range slots {
+	for n := range cases.Slots {
 		kind := uint8(g.pick("workload.host-type", name, n, 6, 1, 1, 1, 1, 1, 1, 2))
 		if kind == 0 {
 			continue
 		}
-		g.at(g.time("workload.host-type-time", name, n, chaos), name, func() {
+		g.at(g.time("workload.host-type-time", name, n, cases.Chaos), name, func() {
 			if p := g.current(i); p != nil && p.isWanted && !p.isLeaving {
 				g.pods[i].hostKind = hostKindOf(kind, hostPlaces[s.hostPath].path)
 				g.pods[i].edits++
@@ -52,7 +54,7 @@ func (g *workload) planHostTypes(s *shape, name string) {
 	g.r.w.MakeDir(hostThing)
 	for n, kind := range []hal.FileType{hal.TypeFile, hal.TypeDirectory} {
 		if g.pick("workload.host-thing", name, 1+n, 1, 1) == 1 {
-			g.at(g.time("workload.host-thing-time", name, n, chaos), name, func() { g.r.retypes(hostThing, kind) })
+			g.at(g.time("workload.host-thing-time", name, n, cases.Chaos), name, func() { g.r.retypes(hostThing, kind) })
 		}
 	}
 }
@@ -61,7 +63,7 @@ func (g *workload) planHostTypes(s *shape, name string) {
 // has its directory.
 func hostKindOf(kind uint8, at string) uint8 {
 	kind %= uint8(len(hostKinds))
-	if hostKinds[kind] == corev1.HostPathFileOrCreate && below(at, rootDir) {
+	if hostKinds[kind] == corev1.HostPathFileOrCreate && below(at, lang.RootDir) {
 		kind--
 	}
 	return kind

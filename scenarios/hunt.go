@@ -13,37 +13,35 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/coverage"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // This file is the worlds that a hunt makes of seeds.
-
-const (
-	chaos = 20 * time.Minute // in which pods come and go and faults happen
-	slots = 3                // of the chaos, in each of which each pod may do one thing
-	grace = 30 * time.Second // the longest time that containers take to end
-)
 
 // Result is what became of one schedule.
 type Result struct {
 	Seed      uint64
 	Canary    bool // it must fail
-	Violation *Violation
+	Violation *verdict.Violation
 	Events    uint64
 	Calls     uint64
 	Faults    uint64
 	Crashes   int
 	Hash      uint64
-	Lasted    time.Duration // in the world
-	Coverage  *Coverage     // what it has reached, if Schedule.Cover asks
-	Case      *Case         // of a guided schedule that broke a property: its choices. nil of all others, whose seed tells all
+	Lasted    time.Duration      // in the world
+	Coverage  *coverage.Coverage // what it has reached, if Schedule.Cover asks
+	Case      *cases.Case        // of a guided schedule that broke a property: its choices. nil of all others, whose seed tells all
 }
 
 // ToCase is the schedule of the result as a case, and who makes its choices in place of that case; nil is nobody.
-func (r Result) ToCase() (Case, sim.Chooser) {
+func (r Result) ToCase() (cases.Case, sim.Chooser) {
 	if r.Case != nil {
 		return *r.Case, nil
 	}
-	return Case{Seed: r.Seed}, sim.Seeded(r.Seed)
+	return cases.Case{Seed: r.Seed}, sim.Seeded(r.Seed)
 }
 
 // Hunter makes worlds of seeds. It is used by one goroutine at a time; its caches hold objects that all of its worlds share.
@@ -55,7 +53,9 @@ type Hunter struct {
 	texts   map[any][]byte // manifests of objects
 	names   []string       // of pods
 	buffers sim.Buffers
-	canary  func(*run) // a check that tests add, at each step; nil for none
+
+	// Check is one more check of all runs, at each step of the engine; nil for none.
+	Check func(View)
 }
 
 // cluster is what the objects of a world follow from.
@@ -151,23 +151,23 @@ func (h *Hunter) claim(i int, uid uint8) *corev1.PersistentVolumeClaim {
 // Schedule is one world to be: a seed, and who makes its choices in place of the seed.
 type Schedule struct {
 	Seed    uint64
-	Setup   *Setup      // nil is what the seed gives
-	Chooser sim.Chooser // nil is the seed itself
-	Keep    bool        // the trace's records
-	Cover   bool        // tell what the run has reached
-	Canary  bool        // the judge has a defect, so that the run fails
+	Setup   *cases.Setup // nil is what the seed gives
+	Chooser sim.Chooser  // nil is the seed itself
+	Keep    bool         // the trace's records
+	Cover   bool         // tell what the run has reached
+	Canary  bool         // the judge has a defect, so that the run fails
 	// Done sees the world before it is closed; nil for nobody.
 	Done func(*sim.World)
 	// Log reads the engine's log; nil for nobody.
 	Log func(engine.Entry)
 	// Watch is told of each effect at its instant; nil for nobody.
 	Watch func(sim.Effect)
-	// probe looks at the run after each event; nil for nobody.
-	probe func(*run)
-	// ended sees the run before its world is closed; nil for nobody.
-	ended func(*run)
-	// isShort: the run ends before calm.
-	isShort bool
+	// Probe looks at the run after each event; nil for nobody.
+	Probe func(View)
+	// Ended sees the run before its world is closed; nil for nobody.
+	Ended func(View)
+	// IsShort: the run ends before calm.
+	IsShort bool
 }
 
 // Run runs one schedule.
@@ -178,12 +178,12 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 	is := s.Setup
 	if is == nil {
-		drawn := setupOf(s.Seed)
+		drawn := cases.SetupOf(s.Seed)
 		is = &drawn
 	}
 	w := sim.New(sim.Config{
-		Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Depth: is.Depth, Keep: s.Keep, RootDir: rootDir,
-		MoreDir: manifestDir, Buffers: &h.buffers,
+		Chooser: s.Chooser, Profile: is.Profile, Tie: is.Tie, Depth: is.Depth, Keep: s.Keep, RootDir: lang.RootDir,
+		MoreDir: lang.ManifestDir, Buffers: &h.buffers,
 	})
 	defer w.Close()
 	if s.Watch != nil {
@@ -191,11 +191,12 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 	comes := crowdOf(s.Chooser, is.Files)
 	r := newRun(w, engine.Config{
-		NoRuntime: is.NoRuntime, JournalBytes: is.journalBytes(), JournalMost: is.journalMost() + int64(comes.pods)*8<<10,
+		NoRuntime: is.NoRuntime, JournalBytes: is.JournalBytes(), JournalMost: is.JournalMost() + int64(comes.pods)*8<<10,
 		Drivers: map[string]plugin.DriverConfig{}, Log: writesLog(w), InFlight: is.InFlight,
 	})
 	r.crowd = comes
-	r.files, r.texts, r.lines, r.canary, r.probe = is.Files, h.texts, s.Log, h.canary, s.probe
+	r.files, r.texts, r.lines, r.probe = is.Files, h.texts, s.Log, watched(s.Probe)
+	r.check(h.Check)
 	r.times()
 	if s.Canary {
 		r.canary = breaksCalm
@@ -210,13 +211,13 @@ func (h *Hunter) Run(s Schedule) Result {
 	}
 	r.guard(func() {
 		g.begin()
-		if r.until(hal.Instant(is.Chaos)) && !s.isShort {
+		if r.until(hal.Instant(is.Chaos)) && !s.IsShort {
 			r.broken, r.ailing, r.bad = g.breaks(), g.ails(), g.errs()
 			r.finish(!is.NoRestart)
 		}
 	})
-	if s.ended != nil {
-		s.ended(r)
+	if s.Ended != nil {
+		s.Ended(View{r})
 	}
 	if s.Done != nil {
 		s.Done(w)
@@ -232,7 +233,7 @@ type workload struct {
 	hunter *Hunter
 	r      *run
 	choose sim.Chooser
-	setup  *Setup
+	setup  *cases.Setup
 	names  []string // of pods
 	pods   []shape
 	edits  []version // of volumes
@@ -260,22 +261,22 @@ func (g *workload) begin() {
 	case 2:
 		file = sim.Personality{Network: true}
 	}
-	file.Attach = file.Staging && g.setup.Volumes > oneVolume && g.pick("workload.nodes", "file.example", 0, 4, 1) == 1
+	file.Attach = file.Staging && g.setup.Volumes > cases.OneVolume && g.pick("workload.nodes", "file.example", 0, 4, 1) == 1
 	g.driver("file.example", file)
 	for i := range g.setup.Volumes {
 		v := volumeAt(i)
 		w.AddVolume(v.driver, v.handle)
 	}
 	if disk.Attach {
-		g.planMoves(movingVolume)
+		g.planMoves(cases.MovingVolume)
 	}
 	if file.Attach {
-		g.planMoves(oneVolume)
+		g.planMoves(cases.OneVolume)
 	}
-	if g.setup.Volumes >= huntVolumes && g.pick("workload.host-share", hostShare, 0, 3, 1) == 1 {
+	if g.setup.Volumes >= cases.HuntVolumes && g.pick("workload.host-share", hostShare, 0, 3, 1) == 1 {
 		g.sharesHost()
 	}
-	one := volumesOfHunts[oneVolume]
+	one := volumesOfHunts[cases.OneVolume]
 	g.r.exclusive[one.driver+"^"+one.handle] = true
 	for _, name := range []string{"stage", "publish"} {
 		g.r.plant("default", name, secretsOfHunts[name])
@@ -300,13 +301,13 @@ func (g *workload) begin() {
 	}
 	for n := range 2 {
 		if g.pick("workload.asks", "", n, 2, 1) == 1 {
-			g.at(g.time("workload.asks-time", "", n, chaos), "asks", g.r.asksAround)
+			g.at(g.time("workload.asks-time", "", n, cases.Chaos), "asks", g.r.asksAround)
 		}
 	}
 	for _, name := range []string{"disk.example", "file.example"} {
 		for n := range 2 {
 			if g.pick("workload.driver", name, n, 6, 1) == 1 {
-				g.at(g.time("workload.driver-time", name, n, chaos), name, func() { w.RestartDriver(name) })
+				g.at(g.time("workload.driver-time", name, n, cases.Chaos), name, func() { w.RestartDriver(name) })
 			}
 		}
 	}
@@ -316,7 +317,7 @@ func (g *workload) begin() {
 func (g *workload) sharesHost() {
 	g.r.w.MountShare(hostShare)
 	for n := range 2 {
-		g.at(g.time("workload.host-share-time", hostShare, n, chaos), hostShare, func() {
+		g.at(g.time("workload.host-share-time", hostShare, n, cases.Chaos), hostShare, func() {
 			g.r.w.SilenceShare(hostShare, time.Second+g.time("workload.host-share-silent", hostShare, n, awayMost))
 		})
 	}
@@ -352,19 +353,19 @@ func (g *workload) plan(i int, name string) {
 			s.volumes |= 1 << g.plain[v-1]
 		}
 	}
-	if g.setup.Volumes >= huntVolumes {
+	if g.setup.Volumes >= cases.HuntVolumes {
 		g.planRare(s, name)
 	}
 	g.renamesInline(i, name)
 	s.scratch = scratch(g.pick("workload.scratch", name, 0, 2, 1, 1))
 	g.planFiles(i, name)
 	g.planVandals(i, name)
-	window := chaos / slots
+	window := cases.Chaos / cases.Slots
 	if g.setup.Nervous {
 		window /= 3
 	}
-	for n := range slots {
-		if time.Duration(n)*chaos/slots >= g.setup.Chaos {
+	for n := range cases.Slots {
+		if time.Duration(n)*cases.Chaos/cases.Slots >= g.setup.Chaos {
 			break
 		}
 		g.planEdit(i, name, n, time.Duration(n)*window, window)
@@ -395,7 +396,7 @@ func (g *workload) flutter(i int, name string, n int) {
 	}
 	when := time.Duration(0)
 	for k := range flips {
-		nth := slots*(k+1) + n
+		nth := cases.Slots*(k+1) + n
 		g.at(when, name, func() { g.flip(i, name, nth) })
 		when += g.time("workload.flutter", name, nth, roundTrip)
 	}
@@ -405,9 +406,9 @@ func (g *workload) flutter(i int, name string, n int) {
 func (g *workload) planRare(s *shape, name string) {
 	switch g.pick("workload.rare", name, 0, 10, 1, 2, 1, 1) {
 	case 1:
-		s.volumes |= 1 << rawVolume
+		s.volumes |= 1 << cases.RawVolume
 	case 2:
-		s.volumes |= 1 << oneVolume
+		s.volumes |= 1 << cases.OneVolume
 	case 3:
 		s.inline = true
 	case 4:
@@ -435,7 +436,7 @@ func (g *workload) flip(i int, name string, n int) {
 
 // end deletes a pod: mostly by force, now and then gracefully, or while the agent is away, for which time it may be there again under its name.
 func (g *workload) end(p *pod, i, n int) {
-	name, last := g.names[i], g.time("workload.grace", g.names[i], n, grace)
+	name, last := g.names[i], g.time("workload.grace", g.names[i], n, cases.Grace)
 	how := g.pick("workload.end", name, n, 20, 2, 1)
 	switch {
 	case how == 1 && !p.isLeaving && !g.r.cfg.NoRuntime && !g.r.files:
@@ -447,7 +448,7 @@ func (g *workload) end(p *pod, i, n int) {
 		if g.pick("workload.again", name, n, 1, 1) == 1 {
 			g.at(g.time("workload.again-time", name, n, away), name, func() {
 				if c := g.current(i); c != nil && !c.isWanted {
-					g.flip(i, name, slots*4+n)
+					g.flip(i, name, cases.Slots*4+n)
 				}
 			})
 		}

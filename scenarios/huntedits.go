@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is how people edit manifests in the worlds of a hunt.
@@ -29,7 +31,7 @@ func (g *workload) planEdit(i int, name string, n int, from, window time.Duratio
 			return
 		}
 		inPlace := g.r.files && g.pick("workload.in-place", name, n, 1, 1) == 1
-		grace := g.time("workload.grace", name, slots*8+n, grace)
+		grace := g.time("workload.grace", name, cases.Slots*8+n, cases.Grace)
 		switch how {
 		case renames:
 			g.pods[i].renames++
@@ -62,7 +64,7 @@ func (g *workload) plansFiles() {
 		if how == leavesIt {
 			continue
 		}
-		g.at(g.time("workload.directory-time", "", n, chaos), "manifests", func() {
+		g.at(g.time("workload.directory-time", "", n, cases.Chaos), "manifests", func() {
 			last := time.Second + g.time("workload.directory-lasts", "", n, awayMost)
 			switch how {
 			case coversIt:
@@ -75,7 +77,7 @@ func (g *workload) plansFiles() {
 			case emptiesIt:
 				for i, name := range g.names {
 					if p := g.current(i); p != nil {
-						g.r.remove(p, g.time("workload.grace", name, slots*16+n, grace))
+						g.r.remove(p, g.time("workload.grace", name, cases.Slots*16+n, cases.Grace))
 					}
 				}
 			}
@@ -87,13 +89,13 @@ func (g *workload) plansFiles() {
 		if how == 0 {
 			continue
 		}
-		g.at(g.time("workload.file-time", name, 0, chaos), name, func() {
+		g.at(g.time("workload.file-time", name, 0, cases.Chaos), name, func() {
 			switch p := g.current(i); {
 			case p == nil || !p.isWanted:
 			case how == 1:
 				g.r.replacesFile(p, time.Second+g.time("workload.file-lasts", name, 0, awayMost))
 			default:
-				g.r.movesFile(p.object, manifestDir+"/moved-"+name+".yaml")
+				g.r.movesFile(p.object, lang.ManifestDir+"/moved-"+name+".yaml")
 			}
 		})
 	}
@@ -103,7 +105,7 @@ func (g *workload) plansFiles() {
 			if g.pick("workload.rewritten", name, n, 5, 1) == 0 {
 				continue
 			}
-			g.at(g.time("workload.rewritten-time", name, n, chaos), name, func() {
+			g.at(g.time("workload.rewritten-time", name, n, cases.Chaos), name, func() {
 				if p := g.current(i); p != nil {
 					g.r.takesAway(p, g.time("workload.rewritten-lasts", name, n, rewriteMost))
 				}
@@ -118,7 +120,7 @@ func (g *workload) plansMisplaced() {
 		if g.pick("workload.misplaced", name, 0, 7, 1) == 0 {
 			continue
 		}
-		g.at(g.time("workload.misplaced-time", name, 0, chaos), name, func() {
+		g.at(g.time("workload.misplaced-time", name, 0, cases.Chaos), name, func() {
 			if p := g.current(i); p != nil && p.isWanted {
 				g.misplaces(sim.ObjectName(p.object), name)
 			}
@@ -130,7 +132,7 @@ func (g *workload) plansMisplaced() {
 		if which == 0 {
 			continue
 		}
-		g.at(g.time("workload.misplaced-time", name, 0, chaos), name, func() {
+		g.at(g.time("workload.misplaced-time", name, 0, cases.Chaos), name, func() {
 			g.misplaces([]string{"pvc default/claim-" + strconv.Itoa(i), "pv " + name}[which-1], name)
 		})
 	}
@@ -174,7 +176,7 @@ func (g *workload) exportsVolume(i int) {
 		if g.pick("workload.export", name, n, 10, 1) == 0 {
 			continue
 		}
-		g.at(g.time("workload.export-time", name, n, chaos), name, func() {
+		g.at(g.time("workload.export-time", name, n, cases.Chaos), name, func() {
 			before := g.edits[i]
 			g.edits[i].lives++
 			g.r.exchanges(

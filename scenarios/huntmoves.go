@@ -1,6 +1,10 @@
 package scenarios
 
-import "time"
+import (
+	"time"
+
+	"github.com/volnode/volnode/scenarios/cases"
+)
 
 // This file is how volumes go to another node in hunts.
 
@@ -23,14 +27,14 @@ func (g *workload) planMoves(volume int) {
 		if how == 0 {
 			continue
 		}
-		g.at(g.time("workload.move-time", v.handle, n, chaos), v.handle, func() {
+		g.at(g.time("workload.move-time", v.handle, n, cases.Chaos), v.handle, func() {
 			for i, name := range g.names {
-				lasts := grace
+				lasts := cases.Grace
 				if how == byForce { // its containers run on while the volume is gone
 					lasts = awayMost
 				}
 				if p := g.current(i); p != nil && p.isWanted && g.pods[i].volumes&(1<<volume) != 0 && how != underPods {
-					g.r.remove(p, g.time("workload.grace", name, slots*4+n, lasts))
+					g.r.remove(p, g.time("workload.grace", name, cases.Slots*4+n, lasts))
 				}
 			}
 			there := time.Second + g.time("workload.there", v.handle, n, awayMost)

@@ -3,6 +3,8 @@ package scenarios
 import (
 	"strconv"
 	"time"
+
+	"github.com/volnode/volnode/scenarios/cases"
 )
 
 // This file is what people do to the identity of volumes in hunts: a name comes to mean another volume, mostly while
@@ -23,7 +25,7 @@ func (g *workload) renamesVolume(i int) {
 		return
 	}
 	meaning := uint8(1)
-	if how == 2 && i != rawVolume { // a driver of directories has no devices
+	if how == 2 && i != cases.RawVolume { // a driver of directories has no devices
 		meaning = 2
 	}
 	is := version{meaning: meaning}.means(i)
@@ -33,7 +35,7 @@ func (g *workload) renamesVolume(i int) {
 		if n > 0 && g.pick("workload.rename-again", name, n, 1, 1) == 0 {
 			break
 		}
-		g.at(g.time("workload.rename-time", name, n, chaos), name, func() {
+		g.at(g.time("workload.rename-time", name, n, cases.Chaos), name, func() {
 			v := &g.edits[i]
 			v.meaning = meaning - v.meaning
 			if how != 3 {
@@ -63,7 +65,7 @@ func (g *workload) renamesInline(i int, name string) {
 		return
 	}
 	s.inline = s.inline || how == 1
-	g.at(g.time("workload.rename-inline-time", name, 0, chaos), name, func() {
+	g.at(g.time("workload.rename-inline-time", name, 0, cases.Chaos), name, func() {
 		p := g.current(i)
 		switch {
 		case how == 1 && g.isTold:
@@ -88,7 +90,7 @@ func (g *workload) editsVolume(i int) {
 	if g.pick("workload.pv", name, 0, 8, 1) == 0 {
 		return
 	}
-	g.at(g.time("workload.pv-time", name, 0, chaos), name, func() {
+	g.at(g.time("workload.pv-time", name, 0, cases.Chaos), name, func() {
 		g.edits[i].edits++
 		g.r.isEdited = true
 		g.r.give(g.hunter.volume(i, g.edits[i]))

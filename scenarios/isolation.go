@@ -11,6 +11,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin/hostpath"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is L3, in two parts. In chaos, whatever goes wrong with others, a pod comes and goes promptly if nothing
@@ -174,7 +175,7 @@ func (r *run) isFree(p *pod) bool {
 // hasInTheWay: another volume was where a volume of a pod comes, as its object was edited, and something that has gone
 // wrong keeps what is left of that one: one path has one volume.
 func (r *run) hasInTheWay(u use) bool {
-	for _, at := range [...]string{u.path, rootDir + "/plugins/kubernetes.io/csi/volumeDevices/staging/" + u.spec} {
+	for _, at := range [...]string{u.path, lang.RootDir + "/plugins/kubernetes.io/csi/volumeDevices/staging/" + u.spec} {
 		for q := r.byPath[at]; q != nil; q = q.earlier {
 			if b, known := r.core.Belief(q.key); known && !b.IsGone && b.Volume != u.driver+"^"+u.volume &&
 				!r.isFreeRung(&b) {

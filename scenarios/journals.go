@@ -14,6 +14,8 @@ import (
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is journals in hunts that are nearly full, or older than what the agent has done.
@@ -29,10 +31,6 @@ const (
 
 // leastRoom and mostRoom bound how large a small journal is, in KiB: a ladder takes about one and a half.
 const leastRoom, mostRoom = 8, 20
-
-// What the records of a pod of a hunt take at most, in bytes, as long as it keeps no former volumes beside the present
-// ones: of any pod, and of one volume of a driver.
-const podRoom, ladderRoom = 17 << 10, 4 << 10
 
 // planJournal draws what is the matter with the journal.
 func (g *workload) planJournal() {
@@ -64,8 +62,8 @@ func (g *workload) planJournal() {
 // inRoot is what a parameter of a record is in another root directory.
 func inRoot(root string) func(core.Param) core.Param {
 	return func(p core.Param) core.Param {
-		if below(p.Value, rootDir) {
-			p.Value = root + strings.TrimPrefix(p.Value, rootDir)
+		if below(p.Value, lang.RootDir) {
+			p.Value = root + strings.TrimPrefix(p.Value, lang.RootDir)
 		}
 		return p
 	}
@@ -93,7 +91,7 @@ func (t *story) otherJournal(rewrite func(core.Param) core.Param) string {
 // journalOf rewrites the parameters of the journal's records, while no agent lives: it is as it would be elsewhere. A
 // person who reads that the start refuses it puts back what was there.
 func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
-	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode || r.w.AgentLives() {
+	if _, isNode := r.w.Exists(identity.File(lang.RootDir)); !isNode || r.w.AgentLives() {
 		return false
 	}
 	_ = r.copiesJournal()
@@ -136,7 +134,7 @@ func (r *run) journalOf(rewrite func(core.Param) core.Param) bool {
 
 // opensBackup reads the copy of the journal, in a world of its own.
 func (r *run) opensBackup() (w *sim.World, records []core.Record) {
-	w = sim.New(sim.Config{RootDir: rootDir})
+	w = sim.New(sim.Config{RootDir: lang.RootDir})
 	for _, name := range slices.Sorted(maps.Keys(r.backup)) {
 		w.WriteFile(journalDir+"/"+name, r.backup[name])
 	}
@@ -153,12 +151,12 @@ func (r *run) hasOthers() bool {
 	})
 }
 
-const otherJournal = rootDir + "/volnode/other"
+const otherJournal = lang.RootDir + "/volnode/other"
 
 // shrinksJournal configures a journal that has not room for all. Pods come as others go, and it is not judged how soon.
 func (r *run) shrinksJournal(bytes int64) {
 	r.roomy, r.cfg.JournalBytes, r.cfg.JournalMost = r.cfg.JournalMost, bytes, bytes
-	r.delays(chaos)
+	r.delays(cases.Chaos)
 }
 
 // makesRoom is a person who reads that the journal is full and does what that asks for: they remove pods, which go, as
@@ -205,12 +203,12 @@ func (r *run) makesRoom() bool {
 func (r *run) hasRoomFor(p *pod) bool {
 	room := int64(0)
 	for _, u := range p.uses {
-		room += ladderRoom / 2
+		room += cases.LadderRoom / 2
 		if u.driver != "" {
-			room += ladderRoom / 2
+			room += cases.LadderRoom / 2
 		}
 	}
-	return min(room, podRoom) <= r.cfg.JournalMost*3/4-r.takenByBroken(p)
+	return min(room, cases.PodRoom) <= r.cfg.JournalMost*3/4-r.takenByBroken(p)
 }
 
 // takenByBroken is what the records of a broken driver take of the journal that are not a pod's own. What was found
@@ -248,7 +246,7 @@ func (r *run) takenByBroken(p *pod) int64 {
 	}
 	r.core.Beliefs(func(b core.Belief) {
 		if r.isBroken(string(b.Key)) && b.State != core.Absent && !isRecorded[b.Key] && !isOwn(b.Volume, b.Pod) {
-			taken += ladderRoom / 2
+			taken += cases.LadderRoom / 2
 		}
 	})
 	return int64(taken)
@@ -278,7 +276,7 @@ func (r *run) keepsFormer(p *pod) bool {
 	return is
 }
 
-const journalDir = rootDir + "/volnode/journal"
+const journalDir = lang.RootDir + "/volnode/journal"
 
 // copiesJournal makes a backup of the journal, and says so if there is none.
 func (r *run) copiesJournal() string {
@@ -298,7 +296,7 @@ func (r *run) copiesJournal() string {
 // restoresJournal puts the backup in the place of the journal, while no agent lives, or says why it can't. What came
 // since is not known.
 func (r *run) restoresJournal() string {
-	_, isNode := r.w.Exists(identity.File(rootDir))
+	_, isNode := r.w.Exists(identity.File(lang.RootDir))
 	switch {
 	case r.w.AgentLives():
 		return "the agent lives; kill it for a while first"

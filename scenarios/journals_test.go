@@ -11,6 +11,8 @@ import (
 	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // What a story asks of the journal and cannot be done is an error of its author, and not passed over.
@@ -128,7 +130,7 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 		"what has no record yet": {
 			"d",
 			[]core.Record{want("", "v")},
-			ladderRoom / 2,
+			cases.LadderRoom / 2,
 			[]core.Rung{want("p", "v").Rung},
 			false,
 		},
@@ -180,7 +182,7 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 func TestAHostPathTellsNothingOfTheRootDirectory(t *testing.T) {
 	const rest = "at 0s apply all\nwithin 30s expect pod default/web ready\nafter 1s kill agent for 1m\nafter 1s " +
 		"make the journal one of root directory /srv/volnode\n"
-	for volume, isOther := range map[string]bool{"host:" + rootDir + "/pods": false, "scratch": true} {
+	for volume, isOther := range map[string]bool{"host:" + lang.RootDir + "/pods": false, "scratch": true} {
 		s, err := Parse("journal.txt", "# a journal\npod default/web uses "+volume+"\n"+rest)
 		require.NoError(t, err)
 		o := RunScenario(s, false, nil, nil)

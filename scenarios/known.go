@@ -14,6 +14,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is what the objects of a world mean: which volume a pod finds where. It follows the objects as they are at
@@ -138,7 +139,7 @@ func (r *run) recallsAll() {
 }
 
 // copiesDir is where the agent keeps what it knows of manifests.
-const copiesDir = rootDir + "/volnode/manifests"
+const copiesDir = lang.RootDir + "/volnode/manifests"
 
 // cantSave notes that the agent can't write there. It removes its ledger then, so that the next start knows that it does
 // not know all. Where nothing is on the node, that start can take nothing down, and may forget.
@@ -361,7 +362,7 @@ func (r *run) useOf(pod *corev1.Pod, v *corev1.Volume, isBlock, readOnly bool) (
 	switch {
 	case v.EmptyDir != nil:
 		u.memory, u.path = v.EmptyDir.Medium == corev1.StorageMediumMemory,
-			plugin.EmptyDirPlace(rootDir, uid, v.Name).Path
+			plugin.EmptyDirPlace(lang.RootDir, uid, v.Name).Path
 	case v.HostPath != nil:
 		u.exempt, u.path, u.isHost = isAnyType(v.HostPath), v.HostPath.Path, true
 		if v.HostPath.Type != nil {
@@ -380,7 +381,7 @@ func (r *run) useOf(pod *corev1.Pod, v *corev1.Volume, isBlock, readOnly bool) (
 		u.readOnly = readOnly || v.PersistentVolumeClaim.ReadOnly || pv.Spec.CSI.ReadOnly
 		u.path = publishedAt(uid, pv.Name)
 		if isBlock {
-			u.path, u.raw = plugin.BlockPublishPlace(rootDir, uid, pv.Name).Path, true
+			u.path, u.raw = plugin.BlockPublishPlace(lang.RootDir, uid, pv.Name).Path, true
 		}
 	default:
 		return u, false

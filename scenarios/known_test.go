@@ -7,6 +7,7 @@ import (
 
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // hearsOfClaim tells the agent of a claim that people have.
@@ -27,10 +28,10 @@ func TestBareStartForgetsWhatCouldNotBeSaved(t *testing.T) {
 		mayForget   bool
 	}{
 		"nothing could be written":                 {copiesDir + "/.next", "", true},
-		"all was written":                          {rootDir + "/volnode/journal/journal.1", "", false},
+		"all was written":                          {lang.RootDir + "/volnode/journal/journal.1", "", false},
 		"the ledger is there":                      {copiesDir + "/.next", ledger, false},
-		"the directory of a pod is on the node":    {copiesDir, rootDir + "/pods/1/volumes/x", false},
-		"the directory of a volume is on the node": {copiesDir, rootDir + "/plugins/kubernetes.io/csi/d/1/x", false},
+		"the directory of a pod is on the node":    {copiesDir, lang.RootDir + "/pods/1/volumes/x", false},
+		"the directory of a volume is on the node": {copiesDir, lang.RootDir + "/plugins/kubernetes.io/csi/d/1/x", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/scenarios/cases"
 )
 
 // A large world is a hunt's with more in it: the same checks hold, and what is beyond the listed volumes is used.
@@ -11,10 +13,11 @@ func TestLarge(t *testing.T) {
 	h := NewHunter()
 	more := 0
 	for seed := uint64(1); seed <= 12; seed++ {
-		setup := Large(seed)
-		res := h.Run(Schedule{Seed: seed, Setup: &setup, ended: func(r *run) {
+		setup := cases.Large(seed)
+		res := h.Run(Schedule{Seed: seed, Setup: &setup, Ended: func(v View) {
+			r := v.r
 			for _, p := range r.list {
-				for i := huntVolumes; i < setup.Volumes; i++ {
+				for i := cases.HuntVolumes; i < setup.Volumes; i++ {
 					if v := volumeAt(i); p.driver == v.driver && p.volume == v.handle && p.isPublish {
 						more++
 					}

@@ -11,6 +11,7 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is what follows the timeline: no more faults, and everything must come right.
@@ -52,7 +53,7 @@ func (r *run) finish(restart bool) {
 		r.isTended = true
 		r.looksForMissing()
 	}
-	r.w.SweepForeign(rootDir)
+	r.w.SweepForeign(lang.RootDir)
 	r.letsGo()
 	r.tidies()
 	r.turnsBack()

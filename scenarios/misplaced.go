@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is manifests that go for a while, and nobody has deleted what they hold: an editor removes the file before
@@ -65,7 +66,7 @@ func (r *run) misplaces(name string, how badness, d time.Duration) {
 	if r.isAside() || !is || sim.ObjectName(object) != name {
 		return
 	}
-	to := manifestDir + "/misplaced-" + strings.NewReplacer(" ", "-", "/", "-").Replace(name) + ".yaml"
+	to := lang.ManifestDir + "/misplaced-" + strings.NewReplacer(" ", "-", "/", "-").Replace(name) + ".yaml"
 	if _, there := r.w.Exists(to); there {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -14,20 +15,12 @@ import (
 
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal/manifest"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/secrets"
 )
 
 // This file is the objects of a hunt's worlds. They are made once and shared: an object is not changed once it was handed out.
-
-const (
-	huntPods    = 8
-	huntVolumes = 6
-	maxPods     = 256 // shape.index
-	maxVolumes  = 32  // shape.volumes
-	// The last two are for few pods: a raw block volume, and one whose claim is ReadWriteOncePod.
-	rawVolume, oneVolume = 4, 5
-	// This one may go to another node, and so may the one that is ReadWriteOncePod.
-	movingVolume = 1
-)
 
 // huntVolume is one volume that pods share. The handles resemble each other on purpose.
 // secretsOfHunts are the secrets of stages and publishes: values as people have them, each with a mark of its own.
@@ -36,11 +29,11 @@ var secretsOfHunts = map[string]map[string]string{
 	"publish": {"password": "\tp\"ubl'ish% <é> s3cr3t"},
 }
 
-var leaksOfHunts = leaksOf(secretsOfHunts["stage"], secretsOfHunts["publish"])
+var leaksOfHunts = secrets.Of(secretsOfHunts["stage"], secretsOfHunts["publish"])
 
 type huntVolume struct{ driver, handle, secret string }
 
-var volumesOfHunts = [huntVolumes]huntVolume{
+var volumesOfHunts = [cases.HuntVolumes]huntVolume{
 	{driver: "disk.example", handle: "vol-1", secret: "both"},
 	{driver: "disk.example", handle: "vol-10"},
 	{driver: "file.example", handle: "vol-1", secret: "publish"},
@@ -51,7 +44,7 @@ var volumesOfHunts = [huntVolumes]huntVolume{
 
 // volumeAt is volume i; large worlds have more than are listed.
 func volumeAt(i int) huntVolume {
-	if i < huntVolumes {
+	if i < cases.HuntVolumes {
 		return volumesOfHunts[i]
 	}
 	return huntVolume{driver: volumesOfHunts[i%4].driver, handle: "vol-more-" + strconv.Itoa(i)}
@@ -61,7 +54,7 @@ func volumeAt(i int) huntVolume {
 func plainVolumes(n int) []int {
 	var plain []int
 	for i := range n {
-		if i != rawVolume && i != oneVolume {
+		if i != cases.RawVolume && i != cases.OneVolume {
 			plain = append(plain, i)
 		}
 	}
@@ -104,11 +97,11 @@ const (
 func modeOf(i int) ([]corev1.PersistentVolumeAccessMode, *corev1.PersistentVolumeMode) {
 	access, mode := corev1.ReadWriteMany, corev1.PersistentVolumeFilesystem
 	switch i {
-	case movingVolume:
+	case cases.MovingVolume:
 		access = corev1.ReadWriteOnce
-	case rawVolume:
+	case cases.RawVolume:
 		mode = corev1.PersistentVolumeBlock
-	case oneVolume:
+	case cases.OneVolume:
 		access = corev1.ReadWriteOncePod
 	}
 	return []corev1.PersistentVolumeAccessMode{access}, &mode
@@ -241,7 +234,7 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 			Namespace: "default", Name: name, UID: types.UID(uid), ResourceVersion: fmt.Sprint(s.edits + 1),
 		},
 		Spec: corev1.PodSpec{
-			NodeName: nodeName, ServiceAccountName: fmt.Sprintf("account-%d", s.index),
+			NodeName: lang.NodeName, ServiceAccountName: fmt.Sprintf("account-%d", s.index),
 			Containers: []corev1.Container{{Name: "app", Image: "app"}},
 		},
 	}
@@ -251,14 +244,14 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 	uses := make([]use, 0, most)
 	add := func(name string, src corev1.VolumeSource) {
 		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: src})
-		if src.PersistentVolumeClaim != nil && src.PersistentVolumeClaim.ClaimName == fmt.Sprintf("claim-%d", rawVolume) {
+		if src.PersistentVolumeClaim != nil && src.PersistentVolumeClaim.ClaimName == fmt.Sprintf("claim-%d", cases.RawVolume) {
 			c.VolumeDevices = append(c.VolumeDevices, corev1.VolumeDevice{Name: name, DevicePath: "/dev/" + name})
 			return
 		}
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: "/" + name})
 	}
 	inline := "inline"
-	for i := range maxVolumes {
+	for i := range cases.MaxVolumes {
 		if s.volumes&(1<<i) == 0 {
 			continue
 		}
@@ -272,12 +265,12 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 			ClaimName: fmt.Sprintf("claim-%d", i), ReadOnly: s.readOnly && len(uses) == 0,
 		}})
 		path := publishedAt(uid, fmt.Sprintf("pv-%d", i))
-		if i == rawVolume {
-			path = plugin.BlockPublishPlace(rootDir, uid, fmt.Sprintf("pv-%d", i)).Path
+		if i == cases.RawVolume {
+			path = plugin.BlockPublishPlace(lang.RootDir, uid, fmt.Sprintf("pv-%d", i)).Path
 		}
 		uses = append(uses, use{
 			name: name, spec: fmt.Sprintf("pv-%d", i), path: path, driver: v.driver, volume: v.handle,
-			readOnly: s.readOnly && len(uses) == 0, raw: i == rawVolume,
+			readOnly: s.readOnly && len(uses) == 0, raw: i == cases.RawVolume,
 		})
 	}
 	if s.inline {
@@ -298,7 +291,7 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 			medium = corev1.StorageMediumMemory
 		}
 		add("scratch", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium}})
-		uses = append(uses, use{name: "scratch", path: plugin.EmptyDirPlace(rootDir, uid, "scratch").Path, memory: s.scratch == inMemory})
+		uses = append(uses, use{name: "scratch", path: plugin.EmptyDirPlace(lang.RootDir, uid, "scratch").Path, memory: s.scratch == inMemory})
 	}
 	return p, uses
 }
@@ -306,7 +299,7 @@ func podOfHunts(s shape) (*corev1.Pod, []use) {
 // uid is the pod's: one that a manifest gives, or one that follows from its first name.
 func (s shape) uid() string {
 	if s.derived && s.generation == 0 {
-		return string(manifest.PodUID(nodeName, defaultNamespace, "pod-"+strconv.Itoa(int(s.owner))))
+		return string(manifest.PodUID(lang.NodeName, lang.DefaultNamespace, "pod-"+strconv.Itoa(int(s.owner))))
 	}
 	return fmt.Sprintf("%08d-0000-4000-8000-%012d", s.owner, s.generation)
 }
@@ -321,7 +314,7 @@ func (s shape) name() string {
 }
 
 // derives reports whether a pod has the uid that hal/manifest gives it on this node if its manifest says none.
-func derives(p *corev1.Pod) bool { return p.UID == manifest.PodUID(nodeName, p.Namespace, p.Name) }
+func derives(p *corev1.Pod) bool { return p.UID == manifest.PodUID(lang.NodeName, p.Namespace, p.Name) }
 
 // manifestOf is an object as a file. A uid that the node's name gives is not in it.
 func manifestOf(object any) []byte {
@@ -335,4 +328,27 @@ func manifestOf(object any) []byte {
 		panic(fmt.Sprintf("an object of ours does not print: %v", err))
 	}
 	return text
+}
+
+func VolumeOfHunt(i int) string {
+	v := volumesOfHunts[max(min(i, cases.HuntVolumes-1), 0)]
+	driver, _, _ := strings.Cut(v.driver, ".")
+	return driver + ":" + v.handle
+}
+
+// used says how the containers of a pod use a volume. It is read-only if every mount of it is.
+func used(pod *corev1.Pod, volume string) (isUsed, isBlock, readOnly bool) {
+	for _, c := range pod.Spec.Containers {
+		for _, m := range c.VolumeMounts {
+			if m.Name == volume {
+				isUsed, readOnly = true, m.ReadOnly && (readOnly || !isUsed)
+			}
+		}
+		for _, d := range c.VolumeDevices {
+			if d.Name == volume {
+				isUsed, isBlock = true, true
+			}
+		}
+	}
+	return isUsed, isBlock, readOnly
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is a part of L7: how often a driver may be asked the same while nothing changes but by the engine's own
@@ -99,9 +100,9 @@ func (r *run) changesBy(e *sim.Effect) {
 
 // driverOfSocket is the driver whose socket is at a path, or in whose directory it is, "" if it is no driver's.
 func (r *run) driverOfSocket(at string) string {
-	rest, is := strings.CutPrefix(at, rootDir+"/plugins_registry/")
+	rest, is := strings.CutPrefix(at, lang.RootDir+"/plugins_registry/")
 	if !is {
-		rest = strings.TrimPrefix(at, rootDir+"/plugins/")
+		rest = strings.TrimPrefix(at, lang.RootDir+"/plugins/")
 	}
 	for _, d := range r.w.Drivers() { // no name of a driver begins another one
 		if rest != at && strings.HasPrefix(rest, d.Name) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/internal/wording"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 func TestBadScenariosAreRefusedWithTheirLine(t *testing.T) {
@@ -141,7 +142,7 @@ func TestAllErrorsAreTold(t *testing.T) {
 		`s.txt:6: "fly" is nothing that can happen or be expected; docs/volsim.md lists what can`,
 		`s.txt:8: the Pod: line 10: metadata.nam: unknown field "nam"; did you mean "name"?`,
 	}, "\n"))
-	_, err = Parse("s.txt", strings.Repeat("fly\n", mostErrors+3))
+	_, err = Parse("s.txt", strings.Repeat("fly\n", lang.MostErrors+3))
 	require.ErrorContains(t, err, "s.txt: 5 more errors")
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 const (
@@ -38,7 +40,7 @@ type journalCut struct {
 func (j *journalCut) run(t *testing.T, chooser sim.Chooser) {
 	calls := 0
 	w := sim.New(sim.Config{
-		Chooser: chooser, Profile: sim.Only(1<<15, sim.LostWrite), Disk: j.disk, RootDir: rootDir,
+		Chooser: chooser, Profile: sim.Only(1<<15, sim.LostWrite), Disk: j.disk, RootDir: lang.RootDir,
 		Script: func(_ sim.ID, possible []sim.Fault) sim.Fault {
 			for _, f := range possible {
 				if f == sim.PowerCut && !j.isCut {
@@ -69,7 +71,7 @@ func (j *journalCut) run(t *testing.T, chooser sim.Chooser) {
 			j.acked[key] = phase
 		}
 	})
-	require.NoError(t, w.RunFor(chaos))
+	require.NoError(t, w.RunFor(cases.Chaos))
 	if !j.isCut {
 		return
 	}

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -9,94 +8,11 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/coverage"
 )
-
-// Probe is one rare thing that some run must come to: a hunt that never does is not as good as it looks.
-type Probe uint8
-
-// The probes.
-const (
-	// LateSetUp: a stage or publish acted after its deadline, or after the death of the agent that sent it.
-	LateSetUp Probe = iota
-	// LateTearDown: the same of an unstage or unpublish.
-	LateTearDown
-	// SetUpUndone: the contrary of a setup was sent while that setup could still act.
-	SetUpUndone
-	// TearDownRepeated: a teardown was sent again while an earlier one could still act.
-	TearDownRepeated
-	// EndByAnswer: a late answer ended the wait for a call.
-	EndByAnswer
-	// EndByDeath: the death of a driver ended the wait for a call.
-	EndByDeath
-	// EndByAborted: a repeat that was aborted, and a still later answer, ended the wait for a call.
-	EndByAborted
-	// DriverDenies: a driver denied what a rung stands on.
-	DriverDenies
-	// StartAdopts: a start took what stands for up, by its record.
-	StartAdopts
-	// StartDoubts: a start knew of a rung that was neither up nor down for sure.
-	StartDoubts
-	// StartFindsOrphan: a start found a trace of a rung of which no record told.
-	StartFindsOrphan
-	// StartFails: a start could not read the node, and was tried again.
-	StartFails
-	// JournalDamaged: a start found the journal damaged.
-	JournalDamaged
-	// JournalRefuses: a batch could not be written, and its operations were not started.
-	JournalRefuses
-	// JournalFull: the journal had no room for another ladder.
-	JournalFull
-	// ForeignChange: what is at a place was changed behind the agent's back.
-	ForeignChange
-	// ClaimPassed: a volume of a ReadWriteOncePod claim was published for another pod than before.
-	ClaimPassed
-	// SecondUser: a volume was published for a pod while another pod had it.
-	SecondUser
-	// VolumeBlocked: a volume was blocked, for its objects or its driver.
-	VolumeBlocked
-	// RegistrationFails: a driver that registers was not taken in.
-	RegistrationFails
-
-	numProbes
-)
-
-var probeNames = [numProbes]string{
-	"a setup acts late", "a teardown acts late", "a setup that may act is undone", "a teardown that may act is repeated",
-	"a late answer ends a wait",
-	"the death of a driver ends a wait", "an aborted repeat ends a wait", "a driver denies what a rung stands on",
-	"a start adopts",
-	"a start is in doubt", "a start finds a stray", "a start fails", "the journal is damaged",
-	"the journal can't be written", "the journal is full",
-	"a foreign change is noticed", "a claim is passed on", "a volume has a second user", "a volume is blocked",
-	"a registration fails",
-}
-
-// Probes returns all probes.
-func Probes() []Probe {
-	all := make([]Probe, numProbes)
-	for i := range all {
-		all[i] = Probe(i)
-	}
-	return all
-}
-
-func (p Probe) String() string { return probeNames[p] }
-
-// MarshalText prints it; UnmarshalText reads it.
-func (p Probe) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText reads what MarshalText prints.
-func (p *Probe) UnmarshalText(text []byte) error {
-	i := slices.Index(probeNames[:], string(text))
-	if i < 0 {
-		return fmt.Errorf("%q is no probe", text)
-	}
-	*p = Probe(i)
-	return nil
-}
 
 // reaches notes a probe of a run that covers.
-func (r *run) reaches(p Probe) {
+func (r *run) reaches(p coverage.Probe) {
 	r.cover.Probes[p]++
 }
 
@@ -109,17 +25,17 @@ func (r *run) probeEffect(e sim.Effect) {
 	isSetUp := e.Method == stage || e.Method == publish
 	switch {
 	case e.Kind == sim.EffectActed && e.Late && isSetUp:
-		r.reaches(LateSetUp)
+		r.reaches(coverage.LateSetUp)
 	case e.Kind == sim.EffectActed && e.Late:
-		r.reaches(LateTearDown)
+		r.reaches(coverage.LateTearDown)
 	case e.Kind == sim.EffectSent:
 		for _, c := range p.calls {
 			switch {
 			case c.id == e.Call:
 			case c.method == e.Method && !isSetUp:
-				r.reaches(TearDownRepeated)
+				r.reaches(coverage.TearDownRepeated)
 			case contrary[c.method] == e.Method && !isSetUp:
-				r.reaches(SetUpUndone)
+				r.reaches(coverage.SetUpUndone)
 			}
 		}
 		r.probePublish(p, &e)
@@ -135,9 +51,9 @@ func (r *run) probePublish(p *place, e *sim.Effect) {
 		switch {
 		case q == p || !q.isPublish || q.driver != p.driver || q.volume != p.volume:
 		case q.isHeld:
-			r.reaches(SecondUser)
+			r.reaches(coverage.SecondUser)
 		case r.exclusive[p.driver+"^"+p.volume]:
-			r.reaches(ClaimPassed)
+			r.reaches(coverage.ClaimPassed)
 		}
 	}
 }
@@ -155,11 +71,11 @@ func (r *run) probeEvent(c *core.Core, e core.Event) {
 		r.probing.event = e
 	case core.Refused:
 		if strings.HasPrefix(e.Reason, fullJournal) {
-			r.reaches(JournalFull)
+			r.reaches(coverage.JournalFull)
 		}
 	case core.Completed:
 		if e.Result.BelowUnknown {
-			r.reaches(DriverDenies)
+			r.reaches(coverage.DriverDenies)
 		}
 		if e.Result.Answer == core.Final {
 			r.probing.event = e
@@ -196,11 +112,11 @@ func (r *run) probeStepped(c *core.Core) {
 	}
 	switch r.probing.event.(type) {
 	case core.Answered:
-		r.reaches(EndByAnswer)
+		r.reaches(coverage.EndByAnswer)
 	case core.ActorGone:
-		r.reaches(EndByDeath)
+		r.reaches(coverage.EndByDeath)
 	case core.Completed:
-		r.reaches(EndByAborted)
+		r.reaches(coverage.EndByAborted)
 	}
 }
 
@@ -211,19 +127,19 @@ func (r *run) probeBegun(c *core.Core) {
 		case b.HasChild:
 			r.cover.Transitions[core.Transition{From: c.StateClassOf(b.Key), On: core.InputChildSeen}]++
 		case b.State == core.Present:
-			r.reaches(StartAdopts)
+			r.reaches(coverage.StartAdopts)
 		case b.State == core.Unknown:
-			r.reaches(StartDoubts)
+			r.reaches(coverage.StartDoubts)
 		}
 	})
 }
 
 // probeLines are the probes that a line of the engine's log shows.
-var probeLines = map[string]Probe{
-	"journal damaged": JournalDamaged, "journal not written; volnode starts nothing": JournalRefuses,
-	"start failed; volnode tries again": StartFails,
-	"volume changed by someone else":    ForeignChange, "volume blocked": VolumeBlocked,
-	"registration failed": RegistrationFails,
+var probeLines = map[string]coverage.Probe{
+	"journal damaged": coverage.JournalDamaged, "journal not written; volnode starts nothing": coverage.JournalRefuses,
+	"start failed; volnode tries again": coverage.StartFails,
+	"volume changed by someone else":    coverage.ForeignChange, "volume blocked": coverage.VolumeBlocked,
+	"registration failed": coverage.RegistrationFails,
 }
 
 // probeLine looks at a line of the engine's log.
@@ -232,6 +148,6 @@ func (r *run) probeLine(e engine.Entry) {
 		r.reaches(p)
 	}
 	if i := slices.Index(e.Fields, "without-record"); i >= 0 && e.Fields[i+1] != "0" {
-		r.reaches(StartFindsOrphan)
+		r.reaches(coverage.StartFindsOrphan)
 	}
 }

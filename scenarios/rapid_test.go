@@ -11,6 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // vetoed makes a seed's choices, of which somebody decides each time that one is not benign: 0 has it benign, 1 leaves
@@ -77,21 +80,21 @@ func (d *drawn) decide(id sim.ID) (happens uint8) {
 // rapidly is a property for rapid: no case of those that it draws breaks anything. stories are told with faults on top;
 // none is a world of a hunt. The shrinker goes by where a property fails, which is here for all; what is not what was
 // found first therefore does not fail.
-func rapidly(h *Hunter, stories ...*Scenario) func(*rapid.T) {
+func rapidly(h *Hunter, stories ...*lang.Scenario) func(*rapid.T) {
 	want := ""
 	var names []string
 	for _, s := range stories {
 		names = append(names, s.Name)
 	}
 	return func(t *rapid.T) {
-		c := Case{Seed: rapid.Uint64Max(1<<20).Draw(t, "seed")}
+		c := cases.Case{Seed: rapid.Uint64Max(1<<20).Draw(t, "seed")}
 		if len(stories) > 0 {
 			name := rapid.SampledFrom(names).Draw(t, "scenario")
 			c.Scenario, c.Still = stories[slices.Index(names, name)], true
 		}
 		d := &drawn{t: t}
-		seen := surveyOf(c, vetoed{seed: sim.Seeded(c.Seed), isSlow: !c.Still, decide: d.decide})
-		var v *Violation
+		seen := cases.SurveyOf(c, vetoed{seed: sim.Seeded(c.Seed), isSlow: !c.Still, decide: d.decide})
+		var v *verdict.Violation
 		if c.Scenario != nil {
 			v = Play{Scenario: c.Scenario, Choices: seen, IsVaried: true}.Run().Violation
 		} else {
@@ -104,7 +107,7 @@ func rapidly(h *Hunter, stories ...*Scenario) func(*rapid.T) {
 			return
 		}
 		want = v.Signature()
-		c.Keep = slices.DeleteFunc(seen.chose, func(k Kept) bool { return k.Time })
+		c.Keep = slices.DeleteFunc(seen.Chose, func(k cases.Kept) bool { return k.Time })
 		t.Fatalf("%s\nreplay: go run ./cmd/%s\nshrink: go run ./cmd/%s", v, c.Command("replay"), c.Command("shrink"))
 	}
 }
@@ -137,7 +140,8 @@ func (q *listener) FailNow()            {}
 // TestRapidFindsAndShrinks plants a defect: while the agent is away a second time, no pod may run.
 func TestRapidFindsAndShrinks(t *testing.T) {
 	h := NewHunter()
-	h.canary = func(r *run) {
+	h.Check = func(v View) {
+		r := v.r
 		for _, p := range r.pods {
 			if p.isRunning && r.actual.crashes > 1 && !r.stop {
 				r.fail("canary", "canary", p.name, "a pod runs though the agent has died twice")
@@ -155,10 +159,10 @@ func TestRapidFindsAndShrinks(t *testing.T) {
 	_, seed, _ := strings.Cut(text, "volsim replay --seed ")
 	seed, keep, _ := strings.Cut(seed, " --keep '")
 	keep, _, _ = strings.Cut(keep, "'")
-	var c Case
+	var c cases.Case
 	_, err := fmt.Sscan(seed, &c.Seed)
 	require.NoError(t, err)
-	c.Keep, err = ParseKeep(keep)
+	c.Keep, err = cases.ParseKeep(keep)
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(c.Choices()), 6, "%s", text)
 	again := h.Rerun(c, Watch{}).Violation

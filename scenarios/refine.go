@@ -11,6 +11,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file compares what the engine believes with the truth: a belief of Present or Absent is true, unless an
@@ -97,7 +98,7 @@ func (r *run) isNamedAbove(p *place) bool {
 
 // isLeft: the start has told that it could not look at the place.
 func (r *run) isLeft(p *place) bool {
-	for at := p.path; len(at) > len(rootDir); at = path.Dir(at) {
+	for at := p.path; len(at) > len(lang.RootDir); at = path.Dir(at) {
 		if r.root.left[at] {
 			return true
 		}
@@ -218,7 +219,7 @@ func (r *run) remains(p *place) string {
 
 // isHidden reports whether somebody has mounted over a directory above a path.
 func (r *run) isHidden(at string) bool {
-	for dir := path.Dir(at); len(dir) > len(rootDir); dir = path.Dir(dir) {
+	for dir := path.Dir(at); len(dir) > len(lang.RootDir); dir = path.Dir(dir) {
 		if stack := r.w.MountsAt(dir); len(stack) > 0 && r.isForeign(stack[len(stack)-1]) {
 			return true
 		}
@@ -277,7 +278,7 @@ func (r *run) refineDirectory(key hal.Key, b *core.Belief) {
 // forgottenDirectory is refine for an emptyDir that is taken to be gone for good.
 func (r *run) forgottenDirectory(key hal.Key) {
 	uid, volume, _ := strings.Cut(strings.TrimPrefix(string(key), string(emptydir.Kind)+"/"), "/")
-	if dir := plugin.EmptyDirPlace(rootDir, uid, volume).Path; dir != "" && !r.isUpset(dir) {
+	if dir := plugin.EmptyDirPlace(lang.RootDir, uid, volume).Path; dir != "" && !r.isUpset(dir) {
 		if _, there := r.w.Exists(dir); there {
 			r.fail("S8", "forgotten", string(key), string(key)+" is taken to be gone for good, and there is "+dir)
 		}

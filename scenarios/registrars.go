@@ -8,6 +8,7 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file judges how the engine treats drivers and their registrars: S24, S25 and L13.
@@ -171,7 +172,7 @@ func (r *run) calls(e *sim.Effect) {
 }
 
 func (r *run) socketChanges(e *sim.Effect) {
-	if !strings.HasPrefix(e.Path, rootDir+"/plugins_registry/") {
+	if !strings.HasPrefix(e.Path, lang.RootDir+"/plugins_registry/") {
 		return
 	}
 	for _, d := range r.w.Drivers() {
@@ -251,7 +252,7 @@ func (r *run) isReached() bool {
 
 // hasRival reports whether several sockets register a driver.
 func (r *run) hasRival(driver string) bool {
-	sockets := r.w.Entries(rootDir + "/plugins_registry")
+	sockets := r.w.Entries(lang.RootDir + "/plugins_registry")
 	return len(slices.DeleteFunc(sockets, func(name string) bool { return !strings.HasPrefix(name, driver) })) > 1
 }
 

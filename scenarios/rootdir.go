@@ -13,6 +13,7 @@ import (
 	"github.com/volnode/volnode/engine/identity"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is what happens to the root directory as a whole, and to the agent's own files in it: people copy disks,
@@ -42,7 +43,7 @@ type rootWorld struct {
 
 const (
 	anotherUID  = "99999999-aaaa-4bbb-8ccc-dddddddddddd"
-	anotherPod  = rootDir + "/pods/" + anotherUID
+	anotherPod  = lang.RootDir + "/pods/" + anotherUID
 	anotherData = anotherPod + "/volumes/kubernetes.io~empty-dir/cache/data"
 	anotherID   = "0f0e0d0c0b0a09080706050403020100"
 )
@@ -72,11 +73,11 @@ func (r *run) bars() {
 	if r.root.unsaved = r.root.unsaved && !isListed; r.root.unsaved && r.isBare() {
 		clear(r.recalled)
 	}
-	file := identity.File(rootDir)
+	file := identity.File(lang.RootDir)
 	_, isOurs := r.w.Exists(file)
 	// A journal is there only after a person has said that the directory may be taken over: it, too, says whose the
 	// directory is by now.
-	isTaken := isOurs || len(r.w.Entries(identity.Dir(rootDir)+"/journal")) > 0
+	isTaken := isOurs || len(r.w.Entries(identity.Dir(lang.RootDir)+"/journal")) > 0
 	isRefused := r.root.isAnothers && !isTaken || r.root.isCopied && isOurs &&
 		!bytes.Contains(r.w.ReadFile(file), []byte(anotherID))
 	r.root.isBarred = isRefused && r.word == nil || r.hasOthers()
@@ -107,7 +108,7 @@ func (r *run) refused(why string) {
 			r.putsJournalBack()
 		}
 		if strings.Contains(why, "damaged") {
-			_ = r.removeTree(identity.File(rootDir)) // the node's name is in the journal
+			_ = r.removeTree(identity.File(lang.RootDir)) // the node's name is in the journal
 		}
 		r.w.Restarts(true)
 		r.w.StartAgent()
@@ -159,14 +160,14 @@ var layout = []string{"pods", "csi", "plugins_registry", "journal", "manifests",
 
 // strays is somebody who leaves a link, a file, or a directory with a mount on it in the root directory of a node.
 func (r *run) strays(place string, what int) {
-	at := rootDir + "/" + place
-	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode || r.root.isAnothers || r.w.Off() {
+	at := lang.RootDir + "/" + place
+	if _, isNode := r.w.Exists(identity.File(lang.RootDir)); !isNode || r.root.isAnothers || r.w.Off() {
 		return
 	}
 	if _, taken := r.w.Exists(at); taken {
 		return
 	}
-	for dir := path.Dir(at); len(dir) > len(rootDir); dir = path.Dir(dir) {
+	for dir := path.Dir(at); len(dir) > len(lang.RootDir); dir = path.Dir(dir) {
 		if kind, there := r.w.Exists(dir); there && kind != hal.TypeDirectory {
 			return // an earlier stray is in the way
 		}
@@ -216,26 +217,26 @@ var ownFiles = []string{"journal", "identity", "", "manifests", "deletions.log"}
 // losesOwn removes own files of the agent. One that lives must notice and make them again; what a dead one has not told
 // anybody is lost.
 func (r *run) losesOwn(name string) {
-	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
+	if _, isNode := r.w.Exists(identity.File(lang.RootDir)); !isNode {
 		return
 	}
 	r.root.spoilt = spoilt{}
 	// Nothing is in the journal of a start that never came to its end, and the directory of pods may go with the power.
-	_, isThere := r.w.Exists(rootDir + "/pods")
+	_, isThere := r.w.Exists(lang.RootDir + "/pods")
 	if isThere && r.registrars.begun != 0 && name == "journal" && !r.w.AgentLives() {
 		r.root.spoilt = spoilt{file: journalDir, isGone: r.present() != ""}
 	}
-	_ = r.removeTree(path.Clean(identity.Dir(rootDir) + "/" + name)) // what is not there need not go
+	_ = r.removeTree(path.Clean(identity.Dir(lang.RootDir) + "/" + name)) // what is not there need not go
 	r.hasLost()
 }
 
 // hasLost notes that own files of the agent are gone, or damaged.
 func (r *run) hasLost() {
 	r.root.mayRefuse, r.root.lostAt = true, r.w.Now()
-	if r.host != nodeName && !r.alive() && r.w.AgentLives() {
+	if r.host != lang.NodeName && !r.alive() && r.w.AgentLives() {
 		r.w.KillAgent() // a start that may not have read the file yet was given another name
 	}
-	r.host = nodeName // who lost the identity file names the node by hand
+	r.host = lang.NodeName // who lost the identity file names the node by hand
 	if _, there := r.w.Exists(deletionsLog); !there {
 		r.losesLog()
 	}
@@ -249,11 +250,11 @@ func (r *run) hasLost() {
 // emptiesOwn is losesOwn by somebody who leaves files of those names, with nothing in them: a restore that goes wrong,
 // or a full disk of theirs.
 func (r *run) emptiesOwn(name string) {
-	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
+	if _, isNode := r.w.Exists(identity.File(lang.RootDir)); !isNode {
 		return
 	}
 	var files []string
-	at := path.Clean(identity.Dir(rootDir) + "/" + name)
+	at := path.Clean(identity.Dir(lang.RootDir) + "/" + name)
 	if kind, there := r.w.Exists(at); there && kind == hal.TypeFile {
 		files = append(files, at)
 	}
@@ -274,7 +275,7 @@ func (r *run) removes(at string) {
 	if at == deletionsLog || below(deletionsLog, at) {
 		r.losesLog()
 	}
-	if journal := identity.Dir(rootDir) + "/journal"; at == journal || below(journal, at) {
+	if journal := identity.Dir(lang.RootDir) + "/journal"; at == journal || below(journal, at) {
 		r.root.lostAt, r.root.spoilt = r.w.Now(), spoilt{}
 	}
 }
@@ -385,7 +386,7 @@ func (r *run) clears() {
 			at = path.Dir(at)
 		}
 	}
-	const blocks = rootDir + "/plugins/kubernetes.io/csi/volumeDevices/"
+	const blocks = lang.RootDir + "/plugins/kubernetes.io/csi/volumeDevices/"
 	for _, at := range slices.Sorted(maps.Keys(r.root.left)) {
 		if spec, isBlock := strings.CutPrefix(at, blocks); isBlock && !strings.Contains(spec, "/") &&
 			len(r.w.Entries(blocks+"publish/"+spec)) == 0 {

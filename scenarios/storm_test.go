@@ -9,10 +9,11 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 func stormy(t *testing.T) *run {
-	w := sim.New(sim.Config{RootDir: rootDir})
+	w := sim.New(sim.Config{RootDir: lang.RootDir})
 	t.Cleanup(w.Close)
 	return newRun(w, engine.Config{NoRuntime: true})
 }

@@ -13,29 +13,34 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/coverage"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/secrets"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // StoryResult is what became of a scenario.
 type StoryResult struct {
 	Name      string
-	Violation *Violation
+	Violation *verdict.Violation
 	Events    uint64
 	Calls     uint64
 	Faults    uint64
 	Crashes   int
 	Hash      uint64
 	Lasted    time.Duration
-	Stale     []string  // faults that no call met
-	Coverage  *Coverage // what it has reached, if Play.Cover asks
+	Stale     []string           // faults that no call met
+	Coverage  *coverage.Coverage // what it has reached, if Play.Cover asks
 }
 
 // story runs one scenario.
 type story struct {
-	s      *Scenario
+	s      *lang.Scenario
 	play   Play
 	r      *run
 	w      *sim.World
-	step   *Step
+	step   *lang.Step
 	values map[uint64]int64 // of choices that go with faults
 	hang   int64
 	calls  []sim.Effect // RPCs that were sent
@@ -51,7 +56,7 @@ type story struct {
 
 // Play is one run of a scenario.
 type Play struct {
-	Scenario *Scenario
+	Scenario *lang.Scenario
 	// Choices makes the choices that the scenario says nothing of; nil makes all of them benign, and no fault can happen but the scenario's own.
 	Choices sim.Chooser
 	Keep    bool // the trace's records
@@ -78,17 +83,14 @@ type Play struct {
 	Done func(*sim.World)
 	// Watch is told of each effect at its instant; nil for nobody.
 	Watch func(sim.Effect)
-	// probe looks at the run after each event; nil for nobody.
-	probe func(*run)
-	// ended sees the run before its world is closed; nil for nobody.
-	ended func(*run)
+	// Check is one more check, at each step of the engine; nil for none.
+	Check func(View)
+	// Probe looks at the run after each event; nil for nobody.
+	Probe func(View)
+	// Ended sees the run before its world is closed; nil for nobody.
+	Ended func(View)
 	// leaves says of which lines the faults and statements are left out; nil for none.
 	leaves func(line int) bool
-}
-
-// RunScenario runs a scenario. log reads the engine's log up to the end of the timeline, done sees the world before it is closed; either may be nil.
-func RunScenario(s *Scenario, keep bool, log func(engine.Entry), done func(*sim.World)) StoryResult {
-	return Play{Scenario: s, Keep: keep, Log: log, Done: done}.Run()
 }
 
 // trustsNoAnswer configures the engine for drivers that are known to act after they have answered.
@@ -110,8 +112,8 @@ func (p Play) Run() StoryResult {
 		profile = sim.Everything()
 	}
 	t.w = sim.New(sim.Config{
-		Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: rootDir, MoreDir: manifestDir, Disk: sim.DiskOrdered, DiesAfter: p.IsSteady,
-		Buffers: p.Buffers,
+		Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: lang.RootDir, MoreDir: lang.ManifestDir,
+		Disk: sim.DiskOrdered, DiesAfter: p.IsSteady, Buffers: p.Buffers,
 	})
 	defer t.w.Close()
 	t.r = newRun(t.w, engine.Config{
@@ -122,8 +124,9 @@ func (p Play) Run() StoryResult {
 		t.r.cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
 	}
 	t.trustsNoAnswer()
-	t.r.files, t.r.canary, t.r.probe, t.r.allWrite, t.r.isRenamed, t.r.bare = s.Files, s.meddle, p.probe, true, true, s.Bare
-	t.r.root.isTold = slices.ContainsFunc(s.Steps, func(s Step) bool { return s.Words[0] == "start" && s.Words[1] == "with" })
+	t.r.files, t.r.probe, t.r.allWrite, t.r.isRenamed, t.r.bare = s.Files, watched(p.Probe), true, true, s.Bare
+	t.r.check(p.Check)
+	t.r.root.isTold = slices.ContainsFunc(s.Steps, func(s lang.Step) bool { return s.Words[0] == "start" && s.Words[1] == "with" })
 	if p.Made != nil {
 		p.Made(t.w)
 	}
@@ -155,8 +158,8 @@ func (p Play) Run() StoryResult {
 			t.r.finish(true)
 		}
 	})
-	if p.ended != nil {
-		p.ended(t.r)
+	if p.Ended != nil {
+		p.Ended(View{t.r})
 	}
 	if p.Done != nil {
 		p.Done(t.w)
@@ -214,7 +217,7 @@ func (t *story) Between(id sim.ID, lo, hi int64) int64 {
 	if t.play.Choices != nil {
 		v = t.play.Choices.Between(id, lo, hi)
 	}
-	if t.play.IsSteady && v == lo && isLatency(id.Site) {
+	if t.play.IsSteady && v == lo && cases.IsLatency(id.Site) {
 		return 0
 	}
 	return v
@@ -296,23 +299,23 @@ func (t *story) sent(e sim.Effect) {
 
 // begin makes the world: drivers, their volumes, secrets, the objects that are no pods, and the agent.
 func (t *story) begin() {
-	t.r.cfg.Log = t.s.log(t.w)
+	t.r.cfg.Log = log(t.s, t.w)
 	for _, d := range t.s.Drivers {
 		if !t.s.Absent[d.Name] {
 			t.addDriver(d)
 		}
 	}
 	if t.s.Files {
-		t.w.MakeDir(manifestDir)
+		t.w.MakeDir(lang.ManifestDir)
 	}
-	var secrets []map[string]string
+	var told []map[string]string
 	for _, o := range t.s.Objects {
 		if v, ok := o.Value.(*corev1.Secret); ok {
-			secrets = append(secrets, contentOf(v))
+			told = append(told, contentOf(v))
 			t.r.plant(v.Namespace, v.Name, contentOf(v))
 		}
 	}
-	t.r.leaks = leaksOf(secrets...)
+	t.r.leaks = secrets.Of(told...)
 	for _, o := range t.s.Objects {
 		switch o.Value.(type) {
 		case *corev1.Pod, *corev1.Secret:
@@ -366,7 +369,7 @@ func (t *story) tell() {
 			if !t.passes() {
 				return
 			}
-			if why := t.step.act(t); why != "" {
+			if why := t.does(t.step); why != "" {
 				t.fail(why)
 			}
 		}
@@ -405,7 +408,7 @@ func (t *story) pause(i int) time.Duration {
 // its time, unless something was tried so often that it is tried again and again.
 func (t *story) awaitSteadily() {
 	patience := t.end.Sub(t.w.Now())
-	for t.step.act(t) != "" && t.r.violation == nil && t.w.Now() < t.end {
+	for t.does(t.step) != "" && t.r.violation == nil && t.w.Now() < t.end {
 		if t.hasActed && !t.r.despairs() {
 			t.end = t.w.Now().Add(patience)
 		}
@@ -435,7 +438,7 @@ func (t *story) await(end hal.Instant) {
 		return
 	}
 	for {
-		why := t.step.act(t)
+		why := t.does(t.step)
 		switch {
 		case why == "" || t.r.violation != nil:
 			return
@@ -482,7 +485,7 @@ func (t *story) pod(name string) (*corev1.Pod, *pod) {
 	if last != nil {
 		return last.object, last
 	}
-	object, _ := t.s.object("pod "+name, "").(*corev1.Pod)
+	object, _ := t.s.Object("pod "+name, "").(*corev1.Pod)
 	return object, nil
 }
 

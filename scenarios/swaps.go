@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is people who put something else in the place of the directory of manifests: another directory, by one
@@ -29,8 +31,8 @@ const (
 )
 
 const (
-	besideManifests = manifestDir + ".next"
-	awayManifests   = manifestDir + ".away"
+	besideManifests = lang.ManifestDir + ".next"
+	awayManifests   = lang.ManifestDir + ".away"
 )
 
 // swapsManifests does it for a while. keeps says which manifests the copy has; returns, whether the former directory
@@ -40,13 +42,13 @@ func (r *run) swapsManifests(how swapping, keeps func(file string) bool, returns
 		return
 	}
 	r.w.MakeDir(besideManifests)
-	for _, name := range r.w.Entries(manifestDir) {
-		if kind, _ := r.w.Exists(manifestDir + "/" + name); kind == hal.TypeFile && keeps(name) {
-			r.w.WriteFile(besideManifests+"/"+name, r.w.ReadFile(manifestDir+"/"+name))
+	for _, name := range r.w.Entries(lang.ManifestDir) {
+		if kind, _ := r.w.Exists(lang.ManifestDir + "/" + name); kind == hal.TypeFile && keeps(name) {
+			r.w.WriteFile(besideManifests+"/"+name, r.w.ReadFile(lang.ManifestDir+"/"+name))
 		}
 	}
 	if how == byRename || how == byRemake {
-		if how == byRename && r.w.Exchange(manifestDir, besideManifests) != 0 || how == byRemake &&
+		if how == byRename && r.w.Exchange(lang.ManifestDir, besideManifests) != 0 || how == byRemake &&
 			!r.remakesManifests() {
 			return
 		}
@@ -54,17 +56,17 @@ func (r *run) swapsManifests(how swapping, keeps func(file string) bool, returns
 		r.w.After(d, "the swap of the manifests ends", func() { r.swapsBack(returns) })
 		return
 	}
-	if r.w.Move(manifestDir, awayManifests) != 0 {
+	if r.w.Move(lang.ManifestDir, awayManifests) != 0 {
 		return
 	}
-	_ = r.w.Symlink(awayManifests, manifestDir) // the name is free
+	_ = r.w.Symlink(awayManifests, lang.ManifestDir) // the name is free
 	r.swapped, r.isLinked = how, true
 	r.delays(d + lengthy)
 	if how == byTurnedLink {
 		r.w.After(d/2, "the link to the manifests is turned", func() {
 			if r.isLinked {
-				_ = r.w.RemoveFile(manifestDir)
-				_ = r.w.Symlink(besideManifests, manifestDir)
+				_ = r.w.RemoveFile(lang.ManifestDir)
+				_ = r.w.Symlink(besideManifests, lang.ManifestDir)
 			}
 		})
 	}
@@ -87,11 +89,11 @@ func (r *run) lacksManifests() bool {
 
 // remakesManifests makes the directory again, as its copy is.
 func (r *run) remakesManifests() bool {
-	if r.w.Remake(manifestDir) != 0 {
+	if r.w.Remake(lang.ManifestDir) != 0 {
 		return false
 	}
 	for _, name := range r.w.Entries(besideManifests) {
-		r.w.WriteFile(manifestDir+"/"+name, r.w.ReadFile(besideManifests+"/"+name))
+		r.w.WriteFile(lang.ManifestDir+"/"+name, r.w.ReadFile(besideManifests+"/"+name))
 	}
 	return true
 }
@@ -103,10 +105,10 @@ func (r *run) swapsBack(returns bool) {
 	}
 	switch {
 	case r.isLinked:
-		_ = r.w.RemoveFile(manifestDir)
-		_ = r.w.Move(awayManifests, manifestDir)
+		_ = r.w.RemoveFile(lang.ManifestDir)
+		_ = r.w.Move(awayManifests, lang.ManifestDir)
 	case returns && r.swapped == byRename:
-		_ = r.w.Exchange(manifestDir, besideManifests)
+		_ = r.w.Exchange(lang.ManifestDir, besideManifests)
 	}
 	r.swapped, r.isLinked = notSwapped, false
 	for _, name := range r.w.Entries(besideManifests) { // the directory itself may come again
@@ -186,7 +188,7 @@ func (g *workload) planSwaps() {
 			continue
 		}
 		keeps := g.pick("workload.swap-keeps", "", n, 1, 2, 1)
-		g.at(g.time("workload.swap-time", "", n, chaos), "manifests", func() {
+		g.at(g.time("workload.swap-time", "", n, cases.Chaos), "manifests", func() {
 			last := time.Second + g.time("workload.swap-lasts", "", n, awayMost)
 			if g.pick("workload.swap-away", "", n, 2, 1) == 1 {
 				g.r.sleeps(last / 2)
@@ -207,7 +209,7 @@ func (t *story) swap(how swapping, without string, d time.Duration) string {
 	file := ""
 	if without != "" {
 		object, _ := t.pod(without)
-		file = strings.TrimPrefix(t.r.fileOf(object), manifestDir+"/")
+		file = strings.TrimPrefix(t.r.fileOf(object), lang.ManifestDir+"/")
 	}
 	t.r.swapsManifests(how, func(name string) bool { return file != "" && name != file }, true, d)
 	if t.r.swapped != how {
@@ -232,7 +234,7 @@ func (t *story) otherCopies(node, pod string) string {
 		return "only copies of manifests, while no agent lives; write: objects from files; kill it for a while first"
 	}
 	object, _ := t.pod(pod)
-	dir, name := rootDir+"/volnode/manifests", path.Base(t.r.fileOf(object))
+	dir, name := lang.RootDir+"/volnode/manifests", path.Base(t.r.fileOf(object))
 	t.removeTree(dir)
 	t.w.MakeDir(dir)
 	t.w.WriteFile(dir+"/"+name, manifestOf(object))
@@ -243,7 +245,7 @@ func (t *story) otherCopies(node, pod string) string {
 // changeKept has somebody change the uid of a pod in what bad manifests keep: what it says can be read all the same.
 func (t *story) changeKept(pod string) string {
 	object, _ := t.pod(pod)
-	file, uid := rootDir+"/volnode/manifests/.kept.json", []byte(object.UID)
+	file, uid := lang.RootDir+"/volnode/manifests/.kept.json", []byte(object.UID)
 	data := t.w.ReadFile(file)
 	if t.w.AgentLives() || !bytes.Contains(data, uid) {
 		return "only what a bad manifest keeps, while no agent lives; kill it for a while first"

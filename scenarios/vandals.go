@@ -13,6 +13,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin/emptydir"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is what containers and people do to the directories of pods in a hunt.
@@ -130,7 +131,7 @@ func (r *run) harms(p *pod, u use, what vandalism) syscall.Errno {
 		errno = r.w.RemoveDir(u.path)
 	case isReplaced:
 		r.aside++
-		errno = r.w.ReplaceDir(u.path, rootDir+"/aside-"+strconv.Itoa(r.aside))
+		errno = r.w.ReplaceDir(u.path, lang.RootDir+"/aside-"+strconv.Itoa(r.aside))
 	case isUnmounted:
 		if !u.memory {
 			return syscall.EINVAL
@@ -219,7 +220,7 @@ func saysLost(why string) bool { return strings.Contains(why, "what it held is l
 
 // madeRight is a part of S29: what the agent makes for pods has the mode that others rely on (K:G97).
 func (r *run) madeRight(e *sim.Effect) {
-	if e.Actor != "agent" || !below(e.Path, rootDir+"/pods") {
+	if e.Actor != "agent" || !below(e.Path, lang.RootDir+"/pods") {
 		return
 	}
 	kind, _ := r.w.Exists(e.Path)
@@ -254,7 +255,7 @@ func vandalActions() []action {
 		}},
 		{"mount over the directory of pods", func(t *story, _ []string,
 		) string {
-			return t.mountAbove(rootDir + "/pods")
+			return t.mountAbove(lang.RootDir + "/pods")
 		}},
 		{"deny the listing of PATH for TIME", func(t *story, a []string,
 		) string {
@@ -289,7 +290,7 @@ func (t *story) fill(names, volume, name string) string {
 // expectNames is a statement: so many names, or fewer, are left of the files of pods.
 func (t *story) expectNames(names string) string {
 	most, _ := strconv.Atoi(names) // match has looked at it
-	if n := t.w.Names(rootDir + "/pods"); n > most {
+	if n := t.w.Names(lang.RootDir + "/pods"); n > most {
 		return strconv.Itoa(n) + " names are below the directories of pods"
 	}
 	return ""
@@ -323,7 +324,7 @@ func (t *story) mountAbove(dir string) string {
 
 func (t *story) dirOf(name string) string {
 	object, _ := t.pod(name)
-	return rootDir + "/pods/" + string(object.UID)
+	return lang.RootDir + "/pods/" + string(object.UID)
 }
 
 // expectDegraded is a statement: a volume of the pod is Degraded, and says why.

@@ -7,6 +7,7 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is the statements about a volume as the containers of a pod find it, and about paths of the host.
@@ -79,7 +80,7 @@ func (t *story) mountOver(volume, name string) string {
 
 // mountOverStage makes the directory if the volume is not staged.
 func (t *story) mountOverStage(volume, driver string) string {
-	path := plugin.StagePlace(rootDir, driver, volume).Path
+	path := plugin.StagePlace(lang.RootDir, driver, volume).Path
 	if !t.w.Off() {
 		t.w.MakeDir(path)
 	}
@@ -88,7 +89,7 @@ func (t *story) mountOverStage(volume, driver string) string {
 
 // unmountStage takes a stage away behind the driver's back.
 func (t *story) unmountStage(volume, driver string) string {
-	if errno := t.w.UnmountTop(plugin.StagePlace(rootDir, driver, volume).Path); errno != 0 {
+	if errno := t.w.UnmountTop(plugin.StagePlace(lang.RootDir, driver, volume).Path); errno != 0 {
 		return errno.Error()
 	}
 	return ""

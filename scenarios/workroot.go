@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/engine/plugin"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // This file is what the workload of a hunt does to the root directory.
@@ -17,10 +19,10 @@ func (g *workload) planRoot() {
 		g.r.isAnothers()
 	}
 	if g.pick("workload.host-name", "", 0, 3, 1) == 1 {
-		g.at(g.time("workload.host-name-time", "", 0, chaos), "host name", func() { g.r.host = "renamed" })
+		g.at(g.time("workload.host-name-time", "", 0, cases.Chaos), "host name", func() { g.r.host = "renamed" })
 	}
 	if g.pick("workload.machine", "", 0, 30, 1) == 1 {
-		g.at(g.time("workload.machine-time", "", 0, chaos), "machine", func() {
+		g.at(g.time("workload.machine-time", "", 0, cases.Chaos), "machine", func() {
 			g.r.sleeps(time.Second + g.time("workload.away", "machine", 0, awayMost))
 			g.r.isCopied()
 		})
@@ -29,7 +31,7 @@ func (g *workload) planRoot() {
 		if g.pick("workload.stray", "", n, 6, 1) == 1 {
 			where := g.pick("workload.stray-where", "", n, slices.Repeat([]uint32{1}, len(strayPlaces))...)
 			what := g.pick("workload.stray-what", "", n, 1, 1, 1)
-			g.at(g.time("workload.stray-time", "", n, chaos), "stray entry",
+			g.at(g.time("workload.stray-time", "", n, cases.Chaos), "stray entry",
 				func() { g.r.strays(strayPlaces[where], what) })
 		}
 	}
@@ -47,13 +49,13 @@ func (g *workload) planDenials() {
 	which := g.pick("workload.deny-where", "", 0, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2)
 	why := [...]syscall.Errno{syscall.EIO, syscall.EACCES}[g.pick("workload.deny-why", "", 0, 1, 1)]
 	isForgotten := g.pick("workload.deny-forgotten", "", 0, 1, 1) == 1
-	g.at(g.time("workload.deny-time", "", 0, chaos), "denied directory", func() {
+	g.at(g.time("workload.deny-time", "", 0, cases.Chaos), "denied directory", func() {
 		last := time.Second + g.time("workload.deny-lasts", "", 0, awayMost)
-		at := rootDir + "/" + deniable[which]
+		at := lang.RootDir + "/" + deniable[which]
 		switch p := g.current(int(which) * 3 % len(g.pods)); {
 		case p == nil:
 		case which < 2:
-			at = rootDir + "/pods/" + string(p.uid) + "/volumes" + [...]string{"", "/kubernetes.io~csi"}[which]
+			at = lang.RootDir + "/pods/" + string(p.uid) + "/volumes" + [...]string{"", "/kubernetes.io~csi"}[which]
 		case int(which) == len(deniable)-1:
 			if n := slices.IndexFunc(p.uses, func(u use) bool { return u.driver != "" && !u.raw }); n >= 0 {
 				at = path.Dir(p.uses[n].path) + "/vol_data.json"
@@ -86,7 +88,7 @@ func (g *workload) planLosses() {
 		if how == 0 {
 			continue
 		}
-		g.at(g.time("workload.own-time", "", n, chaos), "own files", func() {
+		g.at(g.time("workload.own-time", "", n, cases.Chaos), "own files", func() {
 			if how > 1 && how < 5 {
 				g.r.sleeps(time.Second + g.time("workload.away", "own files", n, awayMost))
 			}

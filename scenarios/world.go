@@ -16,29 +16,10 @@ import (
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/hal/trace"
 	"github.com/volnode/volnode/hal/wrap"
-)
-
-// Violation is one property that was seen broken.
-type Violation struct {
-	Property string      `json:"property"`
-	Site     string      `json:"site"`   // where it was seen: an effect, a claim of the engine, a phase
-	Object   string      `json:"object"` // a rung, a path, a pod
-	Story    string      `json:"story"`  // one sentence
-	At       hal.Instant `json:"at"`     // of the world's clock
-	Record   uint64      `json:"record"` // the last trace record before it
-}
-
-// Signature is what two runs that show the same defect have in common.
-func (v *Violation) Signature() string { return v.Property + " " + v.Site }
-
-func (v *Violation) String() string {
-	return v.Property + " at " + v.Site + " (" + v.Object + "): " + v.Story
-}
-
-const (
-	rootDir     = "/var/lib/volnode"
-	manifestDir = rootDir + "/manifests"
-	nodeName    = "node-1"
+	"github.com/volnode/volnode/scenarios/coverage"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/secrets"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // run is one world with the engine in it, and all that watches over them.
@@ -129,12 +110,12 @@ type run struct {
 	// a driver spoils or loses all that it has published: that it does so again is no change
 	isRuined bool
 
-	leaks     *leaks // what is in the secrets; it must come out nowhere
+	leaks     *secrets.Finder // what is in the secrets; it must come out nowhere
 	canary    func(*run)
 	astray    []string   // files that containers wrote below a volume's mount, while somebody had unmounted it
 	probe     func(*run) // looks after each event, nil for nobody
-	violation *Violation
-	cover     *Coverage          // what the run reaches, nil for nobody who asks
+	violation *verdict.Violation
+	cover     *coverage.Coverage // what the run reaches, nil for nobody who asks
 	probing   probing            // for cover
 	lines     func(engine.Entry) // who else reads the log, nil for nobody
 	isEdited  bool               // a volume's object was changed: any pod's volumes may have to be made again
@@ -165,7 +146,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 	r := &run{
 		w: w, cfg: cfg, byUID: map[core.PodUID]*pod{}, names: map[string]string{}, unlinked: map[string]bool{},
 		written: map[string]any{}, exclusive: map[string]bool{}, denied: map[string]bool{},
-		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, leaks: &leaks{},
+		places: map[hal.Key]*place{}, foreign: map[hal.MountID]foreign{}, byPath: map[string]*place{}, leaks: &secrets.Finder{},
 		untold: untold{framed: map[string]bool{}, durable: map[string]bool{}},
 		now:    newObjects(), last: newObjects(), heard: newObjects(), recalled: map[string]any{},
 		traits:     map[string][]traits{},
@@ -174,7 +155,7 @@ func newRun(w *sim.World, cfg engine.Config) *run {
 		away: map[string]*handOver{}, attached: map[string]*attachment{}, isCut: map[string]bool{},
 		changedOf: map[string]hal.Instant{}, writers: map[string]bool{}, blocks: map[string]map[string]int{}, wiped: map[string]bool{},
 	}
-	r.cfg.RootDir, r.host = rootDir, nodeName
+	r.cfg.RootDir, r.host = lang.RootDir, lang.NodeName
 	r.cfg.PodUID = func(node, namespace, name string) core.PodUID {
 		return core.PodUID(manifest.PodUID(node, namespace, name))
 	}
@@ -198,7 +179,7 @@ func (r *run) start(h hal.Host) {
 	}
 	if r.files {
 		r.source = manifest.New(h, manifest.Options{
-			Dir: manifestDir, CacheDir: copiesDir,
+			Dir: lang.ManifestDir, CacheDir: copiesDir,
 			Owner: func() manifest.Owner {
 				id := r.m.Identity()
 				return manifest.Owner{Node: id.Node, Machine: id.MachineID, Created: id.Created}
@@ -220,8 +201,8 @@ func (r *run) start(h hal.Host) {
 	r.registrars.forget(r.w.Drivers())
 	cfg := r.cfg
 	cfg.NodeName = r.host
-	if _, isNode := r.w.Exists(identity.File(rootDir)); !isNode {
-		cfg.NodeName = nodeName // a host is renamed once it is a node
+	if _, isNode := r.w.Exists(identity.File(lang.RootDir)); !isNode {
+		cfg.NodeName = lang.NodeName // a host is renamed once it is a node
 	}
 	r.bars()
 	if r.word != nil {
@@ -278,7 +259,7 @@ func (r *run) sleeps(d time.Duration) {
 // fail notes a violation. The first one counts: what follows may be its consequence.
 func (r *run) fail(property, site, object, story string) {
 	if r.violation == nil {
-		r.violation = &Violation{
+		r.violation = &verdict.Violation{
 			Property: property, Site: site, Object: object, Story: story, At: r.w.Now(), Record: r.w.Trace().Len(),
 		}
 	}
@@ -352,8 +333,8 @@ func writesLog(w *sim.World) func([]engine.Entry) {
 }
 
 // log is where the engine's log goes in a scenario: nowhere, unless one of its faults is of that.
-func (s *Scenario) log(w *sim.World) func([]engine.Entry) {
-	if !slices.ContainsFunc(s.Faults, func(f FaultRule) bool { return sim.SiteOf(f.Site) == logSite }) {
+func log(s *lang.Scenario, w *sim.World) func([]engine.Entry) {
+	if !slices.ContainsFunc(s.Faults, func(f lang.FaultRule) bool { return sim.SiteOf(f.Site) == logSite }) {
 		return nil
 	}
 	return writesLog(w)
@@ -405,8 +386,8 @@ func (r *run) alive() bool { return r.core != nil && r.w.AgentLives() }
 
 // podOf returns the pod whose directory a path lies in, nil if none.
 func (r *run) podOf(path string) *pod {
-	rest, ok := strings.CutPrefix(path, rootDir+"/pods/")
-	if block, isBlock := strings.CutPrefix(path, rootDir+"/plugins/kubernetes.io/csi/volumeDevices/publish/"); isBlock {
+	rest, ok := strings.CutPrefix(path, lang.RootDir+"/pods/")
+	if block, isBlock := strings.CutPrefix(path, lang.RootDir+"/plugins/kubernetes.io/csi/volumeDevices/publish/"); isBlock {
 		_, rest, ok = strings.Cut(block, "/")
 	}
 	if !ok {
@@ -423,5 +404,5 @@ func below(path, dir string) bool {
 
 // isOurs reports whether a path is one where only volumes are.
 func isOurs(path string) bool {
-	return below(path, rootDir+"/pods") || below(path, rootDir+"/plugins/kubernetes.io")
+	return below(path, lang.RootDir+"/pods") || below(path, lang.RootDir+"/plugins/kubernetes.io")
 }

@@ -13,22 +13,26 @@ import (
 
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/coverage"
+	"github.com/volnode/volnode/scenarios/fleet"
 	"github.com/volnode/volnode/scenarios/report"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // covered is what volsim coverage tells as JSON.
 type covered struct {
-	Schedules uint64              `json:"schedules"`
-	Stories   int                 `json:"scenarios"`
-	Curve     []scenarios.Growth  `json:"curve"`
-	Coverage  *scenarios.Coverage `json:"coverage"`
-	Never     []scenarios.Gap     `json:"never"`
-	Refuted   []scenarios.Gap     `json:"refuted"`
-	Unmet     []string            `json:"unmetFaults"` // faults that are possible at a site and were not met there
+	Schedules uint64             `json:"schedules"`
+	Stories   int                `json:"scenarios"`
+	Curve     []fleet.Growth     `json:"curve"`
+	Coverage  *coverage.Coverage `json:"coverage"`
+	Never     []coverage.Gap     `json:"never"`
+	Refuted   []coverage.Gap     `json:"refuted"`
+	Unmet     []string           `json:"unmetFaults"` // faults that are possible at a site and were not met there
 }
 
 func coverageCommand() *cobra.Command {
-	f := scenarios.Fleet{Workers: runtime.GOMAXPROCS(0), Cover: true}
+	f := fleet.Fleet{Workers: runtime.GOMAXPROCS(0), Cover: true}
 	asJSON, stories := false, true
 	cmd := &cobra.Command{
 		Use: "coverage", Short: "Tell what a hunt and the catalogue reach: faults, checks, transitions, decisions, " +
@@ -37,8 +41,9 @@ func coverageCommand() *cobra.Command {
 sites, what each property has judged, which event met a rung in which state, for which reasons it was decided, which rare things have happened, how
 the number of different states in which faults were met has grown, and what was never reached, each with the reason.
 
-Fails if something was never reached without a reason in scenarios/gaps.go, or was reached in spite of one. A few thousand schedules reach all.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return coverage(cmd, f, stories, asJSON) },
+Fails if something was never reached without a reason in scenarios/coverage/gaps.go, or was reached in spite of one.
+A few thousand schedules reach all.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return tellCoverage(cmd, f, stories, asJSON) },
 	}
 	cmd.Flags().Uint64Var(&f.Runs, "runs", 5000, "how many schedules")
 	cmd.Flags().Uint64Var(&f.Seed, "seed", 1, "the first seed")
@@ -48,14 +53,14 @@ Fails if something was never reached without a reason in scenarios/gaps.go, or w
 	return cmd
 }
 
-func coverage(cmd *cobra.Command, f scenarios.Fleet, stories, asJSON bool) error {
+func tellCoverage(cmd *cobra.Command, f fleet.Fleet, stories, asJSON bool) error {
 	switch {
 	case f.Workers < 1:
 		return noWorkers(f.Workers)
 	case f.Runs == 0:
 		return errors.New("--runs 0: write how many schedules are to be run, at least 1")
-	case f.Seed >= scenarios.MaxSeed || f.Runs >= scenarios.MaxSeed-f.Seed:
-		return fmt.Errorf("--seed %d with --runs %d: seeds end at %d", f.Seed, f.Runs, uint64(scenarios.MaxSeed))
+	case f.Seed >= cases.MaxSeed || f.Runs >= cases.MaxSeed-f.Seed:
+		return fmt.Errorf("--seed %d with --runs %d: seeds end at %d", f.Seed, f.Runs, uint64(cases.MaxSeed))
 	}
 	tally, failed := f.Hunt()
 	if failed != nil {
@@ -82,14 +87,14 @@ func coverage(cmd *cobra.Command, f scenarios.Fleet, stories, asJSON bool) error
 	} else {
 		c.tell(cmd.OutOrStdout())
 	}
-	if len(c.Refuted) > 0 || slices.ContainsFunc(c.Never, func(g scenarios.Gap) bool { return g.Why == "" }) {
+	if len(c.Refuted) > 0 || slices.ContainsFunc(c.Never, func(g coverage.Gap) bool { return g.Why == "" }) {
 		return errViolation
 	}
 	return nil
 }
 
 // unmet returns the faults that are possible at a site that was reached, and were not met there.
-func unmet(c *scenarios.Coverage) []string {
+func unmet(c *coverage.Coverage) []string {
 	reached := map[string]bool{}
 	for at := range c.Faults {
 		reached[at.Site] = true
@@ -97,7 +102,7 @@ func unmet(c *scenarios.Coverage) []string {
 	all := []string{}
 	for _, s := range sim.Sites() {
 		for _, f := range s.Faults() {
-			at := scenarios.FaultAt{Site: s.Name, Fault: f}
+			at := coverage.FaultAt{Site: s.Name, Fault: f}
 			if reached[s.Name] && c.Faults[at] == 0 {
 				all = append(all, at.String())
 			}
@@ -112,7 +117,7 @@ func (c covered) tell(w io.Writer) {
 	for _, s := range sim.Sites() {
 		var parts []string
 		for _, f := range s.Faults() {
-			if n := c.Coverage.Faults[scenarios.FaultAt{Site: s.Name, Fault: f}]; n > 0 {
+			if n := c.Coverage.Faults[coverage.FaultAt{Site: s.Name, Fault: f}]; n > 0 {
 				parts = append(parts, fmt.Sprintf("%s %d", f, n))
 			}
 		}
@@ -121,7 +126,7 @@ func (c covered) tell(w io.Writer) {
 		}
 	}
 	fmt.Fprintln(w, "\nproperties, and how often each had something to judge")
-	for _, p := range scenarios.Properties {
+	for _, p := range verdict.Properties {
 		fmt.Fprintf(w, "  %-6s %9d  %s\n", p.Code, c.Coverage.Checks[p.Code], p.Text)
 	}
 	section(w, "transitions: how a rung stood, and what happened", c.Coverage.Transitions)
@@ -138,7 +143,7 @@ func (c covered) tell(w io.Writer) {
 			strings.Join(c.Unmet, " · "))
 	}
 	for _, g := range c.Refuted {
-		fmt.Fprintf(w, "\nWRONG: %s was reached, and scenarios/gaps.go says why that can't be: %s\n", g.Item, g.Why)
+		fmt.Fprintf(w, "\nWRONG: %s was reached, and scenarios/coverage/gaps.go says why that can't be: %s\n", g.Item, g.Why)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/minimise"
 )
 
 func diffCommand() *cobra.Command {
@@ -29,7 +31,7 @@ Exit status: 0 the traces are equal, 1 they differ, 2 usage.`,
 					return err
 				}
 			}
-			d := scenarios.Diff(traces[0], traces[1])
+			d := minimise.Diff(traces[0], traces[1])
 			if d == nil {
 				if asJSON {
 					return tellJSON(cmd, struct{}{})
@@ -56,14 +58,14 @@ Exit status: 0 the traces are equal, 1 they differ, 2 usage.`,
 func traceOf(arg string) ([]string, error) {
 	h := scenarios.NewHunter()
 	if seed, err := strconv.ParseUint(arg, 10, 64); err == nil {
-		return scenarios.TraceOf(h, scenarios.Case{Seed: seed}, sim.Seeded(seed)), nil
+		return minimise.TraceOf(h, cases.Case{Seed: seed}, sim.Seeded(seed)), nil
 	}
 	if strings.Contains(arg, "=") {
-		kept, err := scenarios.ParseKeep(arg)
+		kept, err := cases.ParseKeep(arg)
 		if err != nil {
 			return nil, err
 		}
-		return scenarios.TraceOf(h, scenarios.Case{Still: true, Keep: kept}, nil), nil
+		return minimise.TraceOf(h, cases.Case{Still: true, Keep: kept}, nil), nil
 	}
 	if trace, ok, err := readTrace(arg); ok || err != nil {
 		return trace, err
@@ -72,7 +74,7 @@ func traceOf(arg string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return scenarios.TraceOf(h, c, nil), nil
+	return minimise.TraceOf(h, c, nil), nil
 }
 
 // readTrace reads a file that begins like a record, with its number; false if there is no such file. It reads only
@@ -87,6 +89,6 @@ func readTrace(file string) (trace []string, ok bool, err error) {
 	if begin, err := in.Peek(2); err != nil || string(begin) != "1 " {
 		return nil, false, nil
 	}
-	trace, err = scenarios.ReadTrace(in)
+	trace, err = minimise.ReadTrace(in)
 	return trace, true, err
 }

@@ -20,24 +20,28 @@ import (
 
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/fleet"
+	"github.com/volnode/volnode/scenarios/minimise"
 	"github.com/volnode/volnode/scenarios/report"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // summary is the last line of a hunt.
 type summary struct {
-	scenarios.Tally
-	FirstSeed   uint64               `json:"firstSeed"`
-	Violations  int                  `json:"violations"`
-	Seed        uint64               `json:"failedSeed,omitempty"`
-	Violation   *scenarios.Violation `json:"violation,omitempty"`
-	Replay      string               `json:"replay,omitempty"`
-	Interrupted bool                 `json:"interrupted,omitempty"`
+	fleet.Tally
+	FirstSeed   uint64             `json:"firstSeed"`
+	Violations  int                `json:"violations"`
+	Seed        uint64             `json:"failedSeed,omitempty"`
+	Violation   *verdict.Violation `json:"violation,omitempty"`
+	Replay      string             `json:"replay,omitempty"`
+	Interrupted bool               `json:"interrupted,omitempty"`
 }
 
 // hunting is one hunt of the command line.
 type hunting struct {
 	cmd      *cobra.Command
-	fleet    scenarios.Fleet
+	fleet    fleet.Fleet
 	shard    string
 	seedFrom string
 	asJSON   bool
@@ -93,21 +97,21 @@ func (h *hunting) prepare() error {
 	case h.fleet.Budget < 0 || h.fleet.CPU < 0:
 		return errors.New("--budget and --cpu are times like 10m; 0 is no limit")
 	}
-	if h.fleet.Shard, err = scenarios.ParseShard(h.shard); err != nil {
+	if h.fleet.Shard, err = fleet.ParseShard(h.shard); err != nil {
 		return fmt.Errorf("--shard: %w", err)
 	}
 	if h.cmd.Flags().Changed("seed-from") {
 		if h.cmd.Flags().Changed("seed") {
 			return errors.New("--seed and --seed-from both give the first seed: leave one out")
 		}
-		h.fleet.Seed = scenarios.SeedFrom(h.seedFrom)
+		h.fleet.Seed = fleet.SeedFrom(h.seedFrom)
 	}
-	if h.isEndless() && h.fleet.Seed < scenarios.MaxSeed {
-		h.fleet.Runs = scenarios.MaxSeed - h.fleet.Seed - 1
+	if h.isEndless() && h.fleet.Seed < cases.MaxSeed {
+		h.fleet.Runs = cases.MaxSeed - h.fleet.Seed - 1
 	}
-	if h.fleet.Seed >= scenarios.MaxSeed || h.fleet.Runs >= scenarios.MaxSeed-h.fleet.Seed {
+	if h.fleet.Seed >= cases.MaxSeed || h.fleet.Runs >= cases.MaxSeed-h.fleet.Seed {
 		return fmt.Errorf("--seed %d with --runs %d: seeds end at %d", h.fleet.Seed, h.fleet.Runs,
-			uint64(scenarios.MaxSeed))
+			uint64(cases.MaxSeed))
 	}
 	return nil
 }
@@ -184,9 +188,9 @@ func (h *hunting) hunt(lines io.Writer) error {
 	return nil
 }
 
-func (h *hunting) batch(b scenarios.Batch) {
+func (h *hunting) batch(b fleet.Batch) {
 	for seed := b.From; seed < b.To; seed++ {
-		h.results.Families[scenarios.FamilyOf(seed)]++
+		h.results.Families[fleet.FamilyOf(seed)]++
 	}
 	for _, res := range b.Failed {
 		h.results.Failures = append(h.results.Failures,
@@ -198,7 +202,7 @@ func (h *hunting) batch(b scenarios.Batch) {
 }
 
 // write writes the files that were asked for.
-func (h *hunting) write(tally scenarios.Tally, failed *scenarios.Result) error {
+func (h *hunting) write(tally fleet.Tally, failed *scenarios.Result) error {
 	r := &h.results
 	slices.SortFunc(r.Failures, func(a, b report.Failure) int { return cmp.Compare(a.Seed, b.Seed) })
 	if h.out.explains() {
@@ -219,12 +223,12 @@ func (h *hunting) write(tally scenarios.Tally, failed *scenarios.Result) error {
 		return err
 	}
 	if failed == nil {
-		return h.out.trace(scenarios.Case{Seed: h.fleet.Seed}, sim.Seeded(h.fleet.Seed))
+		return h.out.trace(cases.Case{Seed: h.fleet.Seed}, sim.Seeded(h.fleet.Seed))
 	}
 	return h.out.trace(failed.ToCase())
 }
 
-func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
+func (h *hunting) tell(tally fleet.Tally, failed *scenarios.Result) error {
 	shrink := ""
 	s := summary{Tally: tally, FirstSeed: h.fleet.Seed, Interrupted: h.results.Interrupted}
 	if failed != nil {
@@ -261,7 +265,7 @@ func (h *hunting) tell(tally scenarios.Tally, failed *scenarios.Result) error {
 }
 
 // origin names a schedule of a hunt: the seed alone tells nothing of one that is guided.
-func origin(seed uint64, guided *scenarios.Case) string {
+func origin(seed uint64, guided *cases.Case) string {
 	if guided != nil {
 		return fmt.Sprintf("guided schedule %d, which is no run of that seed", seed)
 	}
@@ -274,18 +278,18 @@ const longestKeep = 4 << 10
 
 // inShort is a case that can be copied into a command line: one with more choices than that, as those are that a guided
 // hunt varies, is shrunk.
-func inShort(c scenarios.Case) scenarios.Case {
+func inShort(c cases.Case) cases.Case {
 	if len(c.String()) <= longestKeep {
 		return c
 	}
-	if s, _ := scenarios.ShrinkCase(scenarios.NewHunter(), c, scenarios.ShrinkBudget); s != nil {
+	if s, _ := minimise.ShrinkCase(scenarios.NewHunter(), c, minimise.ShrinkBudget); s != nil {
 		return s.Case
 	}
 	return c // another version of the engine has found it
 }
 
 // sumLine is the last line of a hunt, for people.
-func sumLine(t scenarios.Tally, violations int) string {
+func sumLine(t fleet.Tally, violations int) string {
 	canaries := ""
 	if t.Canaries > 0 {
 		canaries = fmt.Sprintf("%d of %d canaries found, ", t.Caught, t.Canaries)
@@ -299,7 +303,7 @@ func sumLine(t scenarios.Tally, violations int) string {
 }
 
 // missed tells that canaries broke nothing: what their hunt says of real defects is worth nothing.
-func missed(cmd *cobra.Command, t scenarios.Sums) error {
+func missed(cmd *cobra.Command, t fleet.Sums) error {
 	fmt.Fprintf(cmd.ErrOrStderr(),
 		"%d of %d canaries passed, and each must fail: this hunt would not tell of a real defect either\n",
 		t.MissedCanaries(), t.Canaries)
@@ -307,7 +311,7 @@ func missed(cmd *cobra.Command, t scenarios.Sums) error {
 }
 
 // goOn is the command that runs what is left. Files are not named: they hold what was done so far.
-func (h *hunting) goOn(t scenarios.Tally) string {
+func (h *hunting) goOn(t fleet.Tally) string {
 	words := []string{"volsim hunt --seed", strconv.FormatUint(t.Next, 10)}
 	if !h.isEndless() {
 		words = append(words, "--runs", strconv.FormatUint(h.fleet.Runs-(t.Next-h.fleet.Seed), 10))

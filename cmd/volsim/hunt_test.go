@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/minimise"
 )
 
 func TestSignalEndsAHuntThatCanGoOn(t *testing.T) {
@@ -238,16 +240,16 @@ at 0s hold synced
 at 1s apply all
 `)
 	require.NoError(t, err)
-	c := scenarios.Case{Scenario: s, Still: true}
+	c := cases.Case{Scenario: s, Still: true}
 	for i := range 300 {
-		kept, err := scenarios.ParseKeep(fmt.Sprintf("csi.stage/fault@nobody-%d#0=late", i))
+		kept, err := cases.ParseKeep(fmt.Sprintf("csi.stage/fault@nobody-%d#0=late", i))
 		require.NoError(t, err)
 		c.Keep = append(c.Keep, kept...)
 	}
 	require.Greater(t, len(c.String()), longestKeep)
 	short := inShort(c)
 	require.LessOrEqual(t, len(short.String()), longestKeep)
-	found, _ := scenarios.AsItIs(scenarios.NewHunter(), short)
+	found, _ := minimise.AsItIs(scenarios.NewHunter(), short)
 	require.NotNil(t, found, "it fails all the same")
 	require.Equal(t, short, inShort(short), "a short one is told as it is")
 }
@@ -266,12 +268,12 @@ func TestOnlyItsBudgetEndsAHunt(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(head), &first), head)
 		return first.Runs
 	}
-	require.Equal(t, uint64(scenarios.MaxSeed-8), runs("--seed", "7", "--cpu", "200ms"))
+	require.Equal(t, uint64(cases.MaxSeed-8), runs("--seed", "7", "--cpu", "200ms"))
 	require.Equal(t, uint64(4), runs("--seed", "7", "--cpu", "1h", "--runs", "4"))
 }
 
 // TestAGuidedScheduleIsNoSeed: who reads where a failure was found does not take a guided schedule for a seed.
 func TestAGuidedScheduleIsNoSeed(t *testing.T) {
 	require.Equal(t, "seed 351", origin(351, nil))
-	require.Equal(t, "guided schedule 351, which is no run of that seed", origin(351, &scenarios.Case{Still: true}))
+	require.Equal(t, "guided schedule 351, which is no run of that seed", origin(351, &cases.Case{Still: true}))
 }

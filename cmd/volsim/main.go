@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/volnode/volnode/internal/cli"
-	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/minimise"
 )
 
 // Exit statuses.
@@ -140,7 +140,7 @@ func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		number = info.Main.Version
 	}
-	return fmt.Sprintf("volsim %s\ncommit %s\nbuilt with %s\n", number, cmp.Or(scenarios.Commit(), "unknown"),
+	return fmt.Sprintf("volsim %s\ncommit %s\nbuilt with %s\n", number, cmp.Or(minimise.Commit(), "unknown"),
 		runtime.Version())
 }
 

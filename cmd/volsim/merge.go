@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/fleet"
 	"github.com/volnode/volnode/scenarios/report"
 )
 
 // merged is the result of merge as JSON.
 type merged struct {
-	scenarios.Tally
+	fleet.Tally
 	Commit     string           `json:"commit"`
 	Hunts      int              `json:"hunts"`
 	Ended      int              `json:"ended"`
@@ -90,8 +91,8 @@ func mergeAll(cmd *cobra.Command, m *report.Merged, out *outputs, asJSON, isPart
 	order, by := m.Signatures()
 	for _, s := range order {
 		first := by[s][0]
-		replay := scenarios.Case{Seed: first.Seed}.Command("replay")
-		if scenarios.IsGuided(first.Seed) { // the seed alone need not be what was run
+		replay := cases.Case{Seed: first.Seed}.Command("replay")
+		if fleet.IsGuided(first.Seed) { // the seed alone need not be what was run
 			replay = replayInShort(first)
 		}
 		result.Signatures = append(result.Signatures, signature{s, len(by[s]), first.Seed, replay})

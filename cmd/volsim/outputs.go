@@ -14,6 +14,9 @@ import (
 
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/minimise"
 	"github.com/volnode/volnode/scenarios/report"
 )
 
@@ -110,7 +113,7 @@ func (o *outputs) explains() bool { return o.report != "" || o.junit != "" || o.
 func (o *outputs) write(r report.Results) error {
 	r.Command = commandLine(o.cmd)
 	if r.Commit == "" {
-		r.Commit = scenarios.Commit()
+		r.Commit = minimise.Commit()
 	}
 	if err := save(o.report, r.WritePage); err != nil {
 		return err
@@ -135,7 +138,7 @@ func save(path string, write func(io.Writer) error) error {
 }
 
 // finding writes the files of a single finding, of that case.
-func (o *outputs) finding(f *scenarios.Finding, c scenarios.Case) error {
+func (o *outputs) finding(f *minimise.Finding, c cases.Case) error {
 	r := report.Results{
 		Title: "A finding", Failures: []report.Failure{{
 			Seed: f.Seed, Scenario: f.Scenario, Violation: f.Violation,
@@ -149,7 +152,7 @@ func (o *outputs) finding(f *scenarios.Finding, c scenarios.Case) error {
 }
 
 // trace runs a case once more and writes its trace for Perfetto.
-func (o *outputs) trace(c scenarios.Case, choices sim.Chooser) error {
+func (o *outputs) trace(c cases.Case, choices sim.Chooser) error {
 	if o.perfetto == "" {
 		return nil
 	}
@@ -176,14 +179,14 @@ func explain(failures []report.Failure) {
 		}
 		known[name] = true
 		h := scenarios.NewHunter()
-		var s *scenarios.Shrunk
+		var s *minimise.Shrunk
 		if f.Case != nil {
-			s, _ = scenarios.ShrinkCase(h, *f.Case, scenarios.ShrinkBudget)
+			s, _ = minimise.ShrinkCase(h, *f.Case, minimise.ShrinkBudget)
 		} else {
-			s, _ = scenarios.Shrink(h, f.Seed, scenarios.ShrinkBudget)
+			s, _ = minimise.Shrink(h, f.Seed, minimise.ShrinkBudget)
 		}
 		if s != nil {
-			f.Finding = scenarios.Explain(h, s)
+			f.Finding = minimise.Explain(h, s)
 		}
 	}
 }
@@ -195,17 +198,17 @@ func commandLine(cmd *cobra.Command) string {
 		list, isList := f.Value.(pflag.SliceValue)
 		switch {
 		case isList:
-			words = append(words, "--"+f.Name, scenarios.Quoted(strings.Join(list.GetSlice(), ",")))
+			words = append(words, "--"+f.Name, lang.Quoted(strings.Join(list.GetSlice(), ",")))
 		case f.Value.String() == f.NoOptDefVal: // a bool that is true
 			words = append(words, "--"+f.Name)
 		case f.NoOptDefVal != "":
 			words = append(words, "--"+f.Name+"="+f.Value.String())
 		default:
-			words = append(words, "--"+f.Name, scenarios.Quoted(f.Value.String()))
+			words = append(words, "--"+f.Name, lang.Quoted(f.Value.String()))
 		}
 	})
 	for _, arg := range cmd.Flags().Args() {
-		words = append(words, scenarios.Quoted(arg))
+		words = append(words, lang.Quoted(arg))
 	}
 	return strings.Join(words, " ")
 }

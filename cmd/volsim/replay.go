@@ -9,22 +9,24 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
 	"github.com/volnode/volnode/scenarios/report"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // replayed is a replay as JSON.
 type replayed struct {
-	Seed      uint64               `json:"seed"` // of a world of a hunt
-	Scenario  string               `json:"scenario,omitempty"`
-	Hash      string               `json:"hash"`
-	Events    uint64               `json:"events"`
-	HALCalls  uint64               `json:"halCalls"`
-	Faults    uint64               `json:"faults"`
-	Crashes   int                  `json:"crashes"`
-	Violation *scenarios.Violation `json:"violation,omitempty"`
-	Unmet     []string             `json:"unmet,omitempty"` // choices of the case that the run did not come to
-	Trace     []string             `json:"trace,omitempty"`
-	Log       []string             `json:"log,omitempty"`
+	Seed      uint64             `json:"seed"` // of a world of a hunt
+	Scenario  string             `json:"scenario,omitempty"`
+	Hash      string             `json:"hash"`
+	Events    uint64             `json:"events"`
+	HALCalls  uint64             `json:"halCalls"`
+	Faults    uint64             `json:"faults"`
+	Crashes   int                `json:"crashes"`
+	Violation *verdict.Violation `json:"violation,omitempty"`
+	Unmet     []string           `json:"unmet,omitempty"` // choices of the case that the run did not come to
+	Trace     []string           `json:"trace,omitempty"`
+	Log       []string           `json:"log,omitempty"`
 }
 
 func replayCommand() *cobra.Command {
@@ -61,7 +63,7 @@ volsim shrink has kept.`,
 	return cmd
 }
 
-func replay(cmd *cobra.Command, c scenarios.Case, s scenarios.Watch, asJSON, withLog bool) error {
+func replay(cmd *cobra.Command, c cases.Case, s scenarios.Watch, asJSON, withLog bool) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	defer out.Flush() //nolint:errcheck // standard output keeps its error
 	var trace, log []string

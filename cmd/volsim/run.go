@@ -17,19 +17,24 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/minimise"
+	"github.com/volnode/volnode/scenarios/regressions"
 	"github.com/volnode/volnode/scenarios/report"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // ran is the result of a scenario or of a stored case as JSON.
 type ran struct {
-	Name      string               `json:"name"`
-	OK        bool                 `json:"ok"`
-	Violation *scenarios.Violation `json:"violation,omitempty"`
-	Stale     []string             `json:"stale,omitempty"`
-	Events    uint64               `json:"events"`
-	HALCalls  uint64               `json:"halCalls"`
-	Hash      string               `json:"hash"`
-	Log       []string             `json:"log,omitempty"` // of a scenario
+	Name      string             `json:"name"`
+	OK        bool               `json:"ok"`
+	Violation *verdict.Violation `json:"violation,omitempty"`
+	Stale     []string           `json:"stale,omitempty"`
+	Events    uint64             `json:"events"`
+	HALCalls  uint64             `json:"halCalls"`
+	Hash      string             `json:"hash"`
+	Log       []string           `json:"log,omitempty"` // of a scenario
 }
 
 func runCommand() *cobra.Command {
@@ -84,14 +89,14 @@ func runArgument(cmd *cobra.Command, arg string, asJSON, trace bool, out *output
 	if err != nil {
 		return false, err
 	}
-	var c scenarios.Case
+	var c cases.Case
 	var story report.Story
-	var v *scenarios.Violation
+	var v *verdict.Violation
 	if r != nil {
 		if c, err = r.Case(); err != nil {
 			return false, err
 		}
-		var res scenarios.RegressionResult
+		var res regressions.Result
 		if res, err = runRegression(cmd, r, asJSON, trace); err == nil {
 			story, v = report.Story{
 				Name: r.Name, Title: r.Story, Stale: res.Stale, Events: res.Events,
@@ -123,7 +128,7 @@ func runArgument(cmd *cobra.Command, arg string, asJSON, trace bool, out *output
 }
 
 // load finds a scenario: a file if there is one of that name, else in the catalogue.
-func load(arg string) (*scenarios.Scenario, error) {
+func load(arg string) (*lang.Scenario, error) {
 	text, err := os.ReadFile(arg)
 	switch {
 	case err == nil:
@@ -139,7 +144,7 @@ func load(arg string) (*scenarios.Scenario, error) {
 }
 
 // runOne runs a scenario and tells what it comes to.
-func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (scenarios.StoryResult, error) {
+func runOne(cmd *cobra.Command, s *lang.Scenario, asJSON, trace bool) (scenarios.StoryResult, error) {
 	out := cmd.OutOrStdout()
 	var log []string
 	tell := func(e engine.Entry) {
@@ -166,7 +171,7 @@ func runOne(cmd *cobra.Command, s *scenarios.Scenario, asJSON, trace bool) (scen
 		fmt.Fprintf(out, "STALE %s: %s\n", s.Name, stale)
 	}
 	if res.Violation != nil {
-		fmt.Fprint(out, scenarios.Tell(scenarios.NewHunter(), scenarios.Case{Scenario: s, Still: true}).Text())
+		fmt.Fprint(out, minimise.Tell(scenarios.NewHunter(), cases.Case{Scenario: s, Still: true}).Text())
 	} else if ok {
 		fmt.Fprintf(out, "ok %s: %s, %s, %s in the world\n", s.Name, report.Count(res.Events, "event"),
 			report.Count(res.Calls, "HAL call"),

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/minimise"
 )
 
 // oneRun lets a command have the name or the file of a scenario or stored case, or none.
@@ -29,14 +31,14 @@ func (o *chosen) flags(cmd *cobra.Command) {
 }
 
 // read makes the case. It reports whether it is a whole seed, whose choices are drawn.
-func (o *chosen) read(cmd *cobra.Command, args []string) (scenarios.Case, bool, error) {
+func (o *chosen) read(cmd *cobra.Command, args []string) (cases.Case, bool, error) {
 	isSeed := cmd.Flags().Changed("seed")
 	for _, name := range []string{"times", "still"} {
 		if cmd.Flags().Changed(name) && (!isSeed || o.keep == "") {
-			return scenarios.Case{}, false, fmt.Errorf("--%s goes with --seed and --keep", name)
+			return cases.Case{}, false, fmt.Errorf("--%s goes with --seed and --keep", name)
 		}
 	}
-	c := scenarios.Case{Seed: o.seed, Times: o.times, Still: o.still || !isSeed}
+	c := cases.Case{Seed: o.seed, Times: o.times, Still: o.still || !isSeed}
 	if len(args) > 0 {
 		if isSeed {
 			return c, false, errors.New("a scenario has no seed: name one or the other")
@@ -48,7 +50,7 @@ func (o *chosen) read(cmd *cobra.Command, args []string) (scenarios.Case, bool, 
 		c.Scenario, c.Keep = found.Scenario, found.Keep
 	}
 	if o.keep != "" {
-		kept, err := scenarios.ParseKeep(o.keep)
+		kept, err := cases.ParseKeep(o.keep)
 		if err != nil {
 			return c, false, err
 		}
@@ -89,8 +91,8 @@ shrink shows where two runs differ.`,
 				return errors.New("--budget is a time like 10m; 0 is no limit")
 			}
 			s, f, err := o.finds(cmd, args, asJSON, budget,
-				func(h *scenarios.Hunter, c scenarios.Case) (*scenarios.Shrunk, *scenarios.Difference) {
-					return scenarios.ShrinkCase(h, c, budget)
+				func(h *scenarios.Hunter, c cases.Case) (*minimise.Shrunk, *minimise.Difference) {
+					return minimise.ShrinkCase(h, c, budget)
 				})
 			if f == nil {
 				return err
@@ -108,7 +110,7 @@ shrink shows where two runs differ.`,
 	}
 	o.flags(cmd)
 	out.flags(cmd, "report", "perfetto")
-	cmd.Flags().DurationVar(&budget, "budget", scenarios.ShrinkBudget,
+	cmd.Flags().DurationVar(&budget, "budget", minimise.ShrinkBudget,
 		"stop after this time, with the smallest case so far (0 is no limit)")
 	cmd.Flags().StringVar(&name, "store", "",
 		"store the case under this name; a case of that name is made again, and keeps its story")
@@ -117,27 +119,27 @@ shrink shows where two runs differ.`,
 }
 
 // howTo makes a case ready to be explained.
-type howTo func(*scenarios.Hunter, scenarios.Case) (*scenarios.Shrunk, *scenarios.Difference)
+type howTo func(*scenarios.Hunter, cases.Case) (*minimise.Shrunk, *minimise.Difference)
 
 // finds reads the case, shrinks it, a whole seed in full and all else in the way that is given, and explains it.
 // Without a finding, it has told why there is none.
 func (o *chosen) finds(cmd *cobra.Command, args []string, asJSON bool, budget time.Duration, how howTo) (
-	*scenarios.Shrunk, *scenarios.Finding, error,
+	*minimise.Shrunk, *minimise.Finding, error,
 ) {
 	c, isSeed, err := o.read(cmd, args)
 	if err != nil {
 		return nil, nil, err
 	}
 	h := scenarios.NewHunter()
-	var s *scenarios.Shrunk
-	var parts *scenarios.Difference
+	var s *minimise.Shrunk
+	var parts *minimise.Difference
 	if isSeed {
-		s, parts = scenarios.Shrink(h, c.Seed, budget)
+		s, parts = minimise.Shrink(h, c.Seed, budget)
 	} else {
 		s, parts = how(h, c)
 	}
 	if s != nil {
-		if f := scenarios.Explain(h, s); f != nil {
+		if f := minimise.Explain(h, s); f != nil {
 			return s, f, nil
 		}
 		parts = s.Difference
@@ -159,7 +161,7 @@ but a whole seed.`,
 			if err := out.check(); err != nil {
 				return err
 			}
-			s, f, err := o.finds(cmd, args, asJSON, scenarios.ShrinkBudget, scenarios.AsItIs)
+			s, f, err := o.finds(cmd, args, asJSON, minimise.ShrinkBudget, minimise.AsItIs)
 			if f == nil {
 				return err
 			}
@@ -176,7 +178,7 @@ but a whole seed.`,
 }
 
 // tellNothing tells that nothing fails, or that runs of the case are not the same, and where they part.
-func tellNothing(cmd *cobra.Command, c scenarios.Case, asJSON, failed bool, parts *scenarios.Difference) error {
+func tellNothing(cmd *cobra.Command, c cases.Case, asJSON, failed bool, parts *minimise.Difference) error {
 	isSteady := parts == nil && !failed
 	switch {
 	case isSteady && asJSON:
@@ -186,7 +188,7 @@ func tellNothing(cmd *cobra.Command, c scenarios.Case, asJSON, failed bool, part
 		return err
 	case asJSON:
 		if err := tellJSON(cmd, struct {
-			Difference *scenarios.Difference `json:"difference"`
+			Difference *minimise.Difference `json:"difference"`
 		}{parts}); err != nil {
 			return err
 		}
@@ -204,7 +206,7 @@ func tellNothing(cmd *cobra.Command, c scenarios.Case, asJSON, failed bool, part
 }
 
 // nameOf is what a case is called.
-func nameOf(c scenarios.Case) string {
+func nameOf(c cases.Case) string {
 	switch {
 	case c.Scenario != nil:
 		return c.Scenario.Name
@@ -214,7 +216,7 @@ func nameOf(c scenarios.Case) string {
 	return fmt.Sprintf("seed %d", c.Seed)
 }
 
-func tellFinding(cmd *cobra.Command, f *scenarios.Finding, asJSON bool) error {
+func tellFinding(cmd *cobra.Command, f *minimise.Finding, asJSON bool) error {
 	if asJSON {
 		if err := tellJSON(cmd, f); err != nil {
 			return err

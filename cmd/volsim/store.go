@@ -12,13 +12,16 @@ import (
 
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/minimise"
+	"github.com/volnode/volnode/scenarios/regressions"
 	"github.com/volnode/volnode/scenarios/report"
 )
 
 var storedName = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
 
 // store writes a shrunk case to a file of the source tree, or again if there is one of that name.
-func store(cmd *cobra.Command, name string, f *scenarios.Finding, s *scenarios.Shrunk) error {
+func store(cmd *cobra.Command, name string, f *minimise.Finding, s *minimise.Shrunk) error {
 	if !s.Case.Still {
 		return fmt.Errorf("--store: the case needs the times of seed %d, so it can't be stored by itself", s.Case.Seed)
 	}
@@ -27,20 +30,20 @@ func store(cmd *cobra.Command, name string, f *scenarios.Finding, s *scenarios.S
 			return fmt.Errorf("--store: a stored case of a scenario needs it in the catalogue: %w", err)
 		}
 	}
-	file := scenarios.RegressionDir + name + ".json"
-	if _, err := os.Stat(scenarios.RegressionDir); err != nil {
+	file := regressions.Dir + name + ".json"
+	if _, err := os.Stat(regressions.Dir); err != nil {
 		return fmt.Errorf("--store: %w; run it at the root of the source tree", err)
 	}
-	var old *scenarios.Regression
+	var old *regressions.Regression
 	switch text, err := os.ReadFile(file); {
 	case err == nil:
-		if old, err = scenarios.ParseRegression(file, text); err != nil {
+		if old, err = regressions.Parse(file, text); err != nil {
 			old = nil // of another schema, or one that does not read any more: it is replaced
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	text, err := scenarios.NewRegression(name, f, s.Case, old).Text()
+	text, err := regressions.New(name, f, s.Case, old).Text()
 	if err != nil {
 		return err
 	}
@@ -53,15 +56,15 @@ func store(cmd *cobra.Command, name string, f *scenarios.Finding, s *scenarios.S
 
 // loadRegression finds a stored case: a file that ends in .json, or one of the tree by its name; nil if it is none of
 // the two.
-func loadRegression(arg string) (*scenarios.Regression, error) {
+func loadRegression(arg string) (*regressions.Regression, error) {
 	if strings.HasSuffix(arg, ".json") {
 		text, err := os.ReadFile(arg)
 		if err != nil {
 			return nil, err
 		}
-		return scenarios.ParseRegression(arg, text)
+		return regressions.Parse(arg, text)
 	}
-	all, err := scenarios.Regressions()
+	all, err := regressions.All()
 	if err != nil {
 		return nil, err
 	}
@@ -74,21 +77,21 @@ func loadRegression(arg string) (*scenarios.Regression, error) {
 }
 
 // loadCase finds a scenario or a stored case.
-func loadCase(arg string) (scenarios.Case, error) {
+func loadCase(arg string) (cases.Case, error) {
 	r, err := loadRegression(arg)
 	switch {
 	case err != nil:
-		return scenarios.Case{}, err
+		return cases.Case{}, err
 	case r != nil:
 		return r.Case()
 	}
 	s, err := load(arg)
-	return scenarios.Case{Scenario: s, Still: true}, err
+	return cases.Case{Scenario: s, Still: true}, err
 }
 
 // runRegression runs a stored case and tells what it comes to.
-func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON, trace bool,
-) (scenarios.RegressionResult, error) {
+func runRegression(cmd *cobra.Command, r *regressions.Regression, asJSON, trace bool,
+) (regressions.Result, error) {
 	h := scenarios.NewHunter()
 	out := cmd.OutOrStdout()
 	if !asJSON {
@@ -118,7 +121,7 @@ func runRegression(cmd *cobra.Command, r *scenarios.Regression, asJSON, trace bo
 		if err != nil {
 			return res, err
 		}
-		fmt.Fprint(out, scenarios.Tell(h, c).Text())
+		fmt.Fprint(out, minimise.Tell(h, c).Text())
 	case ok:
 		fmt.Fprintf(out, "ok %s: %s, %s\n", r.Name, report.Count(res.Events, "event"),
 			report.Count(res.Calls, "HAL call"))

@@ -41,6 +41,14 @@ var simulated = []string{
 // wrappers are hal and what works over any Host.
 var wrappers = []string{"hal", "hal/fault/...", "hal/manifest/...", "hal/trace/...", "hal/wrap/..."}
 
+// simulator is what scenarios run in, and what they run.
+var simulator = slices.Concat(wrappers, []string{"engine/...", "hal/sim/...", "internal/wording"})
+
+// runners are the packages below the one that runs worlds.
+var runners = []string{
+	"scenarios/cases", "scenarios/coverage", "scenarios/lang", "scenarios/secrets", "scenarios/states", "scenarios/verdict",
+}
+
 var arrows = []arrow{
 	{
 		tree: "engine/core",
@@ -68,10 +76,22 @@ var arrows = []arrow{
 	{tree: "hal/sim", ours: slices.Concat(wrappers, []string{"hal/sim/..."}), tests: []string{"hal/haltest/..."}},
 	{tree: "hal/trace", ours: wrappers, tests: []string{"hal/sim/..."}},
 	{tree: "hal/wrap", ours: []string{"hal"}, tests: []string{"hal/sim/..."}},
+	{tree: "scenarios/verdict", ours: []string{"hal"}},
+	{tree: "scenarios/secrets", ours: []string{}},
+	{tree: "scenarios/lang", ours: simulator},
+	{tree: "scenarios/coverage", ours: slices.Concat(simulator, []string{"scenarios/verdict"})},
+	{tree: "scenarios/cases", ours: slices.Concat(simulator, []string{"scenarios/lang"})},
+	{tree: "scenarios/states", ours: slices.Concat(simulator, []string{"scenarios/secrets"})},
+	{tree: "scenarios", ours: slices.Concat(simulator, runners), tests: []string{"scenarios/..."}},
+	{tree: "scenarios/minimise", ours: slices.Concat(simulator, runners, []string{"scenarios"})},
+	{tree: "scenarios/fleet", ours: slices.Concat(simulator, runners, []string{"scenarios"})},
+	{tree: "scenarios/explore", ours: slices.Concat(simulator, runners, []string{"scenarios"})},
 	{
-		tree: "scenarios",
-		ours: slices.Concat(wrappers, []string{"engine/...", "hal/sim/...", "internal/wording", "scenarios/..."}),
+		tree: "scenarios/regressions",
+		ours: slices.Concat(simulator, runners, []string{"scenarios", "scenarios/minimise"}),
 	},
+	{tree: "scenarios/report", ours: slices.Concat(simulator, []string{"scenarios/..."})},
+	{tree: "scenarios/mutants", ours: slices.Concat(simulator, []string{"scenarios/..."})},
 	{tree: "."},
 }
 

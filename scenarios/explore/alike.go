@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // alike is the circumstances in which faults have struck. A fault, or a further one, is told once in like
@@ -38,8 +39,8 @@ type encounter struct {
 
 var alikeSeed = maphash.MakeSeed()
 
-func newAlike(s *scenarios.Scenario, whole int) *alike {
-	return &alike{whole: whole, settings: maphash.String(alikeSeed, s.Settings()), mine: map[uint64]bool{}}
+func newAlike(s *lang.Scenario, whole int) *alike {
+	return &alike{whole: whole, settings: maphash.String(alikeSeed, scenarios.Settings(s)), mine: map[uint64]bool{}}
 }
 
 // meets notes the circumstances of an offer to a combination, and returns what is new of them; nil if they are known.

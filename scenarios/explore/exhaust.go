@@ -5,11 +5,14 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // Exhaust tells scenarios with every combination of up to Depth faults on top of their own.
 type Exhaust struct {
-	Scenarios []*scenarios.Scenario
+	Scenarios []*lang.Scenario
 	Depth     int // at least 1
 	// All: every combination is told to its end.
 	All bool
@@ -21,6 +24,8 @@ type Exhaust struct {
 	// Budget is how long it may take, shared out among the scenarios; 0 is as long as it takes. What could not be told
 	// in that time is left.
 	Budget time.Duration
+	// Check is one more check of all runs, at each step of the engine; nil for none.
+	Check func(scenarios.View)
 	// Stop ends it early when it is closed, as the end of a budget does; nil is never.
 	Stop <-chan struct{}
 	// Progress is told of each scenario when it is through, in no certain order, by one goroutine at a time; nil for
@@ -47,9 +52,9 @@ type Exhausted struct {
 	Left   uint64 `json:"left,omitempty"`
 	Events uint64 `json:"events"`
 	// Violation is what the first combination breaks that breaks something; nil if none does.
-	Violation *scenarios.Violation `json:"violation,omitempty"`
-	Case      scenarios.Case       `json:"-"` // that combination
-	Stale     []string             `json:"stale,omitempty"`
+	Violation *verdict.Violation `json:"violation,omitempty"`
+	Case      cases.Case         `json:"-"` // that combination
+	Stale     []string           `json:"stale,omitempty"`
 }
 
 // Failed reports whether the scenario does not run clean.

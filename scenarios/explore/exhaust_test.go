@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // TestCatalogueWithEveryFault is a part of what make exhaust does in full.
@@ -42,7 +43,7 @@ func TestSameOutcomeWithAnyNumberOfWorkers(t *testing.T) {
 func TestSameOutcomeWhateverIsCollected(t *testing.T) {
 	s, err := scenarios.Find("agent_dies_as_a_kept_pod_is_back_in_its_manifest")
 	require.NoError(t, err)
-	e := Exhaust{Scenarios: []*scenarios.Scenario{s}, Depth: 1, Exact: true, Workers: 1}
+	e := Exhaust{Scenarios: []*lang.Scenario{s}, Depth: 1, Exact: true, Workers: 1}
 	want := e.Run()
 	require.NotZero(t, want[0].Cut)
 	stop, ended := make(chan struct{}), make(chan struct{})
@@ -72,7 +73,7 @@ pod default/web uses vol-a%s
 at 0s apply all
 within 1m expect pod default/web ready
 `
-	var all []*scenarios.Scenario
+	var all []*lang.Scenario
 	for i, how := range []string{"", "", ":ro"} {
 		s, err := scenarios.Parse(fmt.Sprintf("%d.txt", i), fmt.Sprintf(story, how))
 		require.NoError(t, err)
@@ -116,7 +117,7 @@ spec:
 func TestBudgetChangesTheOrderAlone(t *testing.T) {
 	s, err := scenarios.Parse("small.txt", smallStory)
 	require.NoError(t, err)
-	e := Exhaust{Scenarios: []*scenarios.Scenario{s}, Depth: 2, All: true}
+	e := Exhaust{Scenarios: []*lang.Scenario{s}, Depth: 2, All: true}
 	want := e.Run()
 	require.Greater(t, want[0].Run, uint64(500))
 	e.Budget = time.Hour

@@ -7,6 +7,8 @@ import (
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // operation names one operation of one life of the agent.
@@ -18,16 +20,17 @@ type operation struct {
 // finder tells a combination, and finds those that have one point more, behind its last: so each set of points comes up
 // once.
 type finder struct {
-	*scenarios.Keeper // makes the choices of the combination, and nothing else go wrong
-	subject           scenarios.Case
-	node              *node
-	isDeepest         bool   // nothing is added to the node
-	known             *known // nil if combinations are told to their ends
-	alike             *alike // nil if all faults are told
-	run               uint64 // the number of this one
-	moment            scenarios.Moment
-	world             *sim.World
-	buffers           *sim.Buffers
+	*cases.Keeper // makes the choices of the combination, and nothing else go wrong
+	subject       cases.Case
+	node          *node
+	isDeepest     bool   // nothing is added to the node
+	known         *known // nil if combinations are told to their ends
+	alike         *alike // nil if all faults are told
+	run           uint64 // the number of this one
+	moment        scenarios.Moment
+	world         *sim.World
+	buffers       *sim.Buffers
+	check         func(scenarios.View)
 
 	struck   operation                // that met the last fault
 	things   []scenarios.Circumstance // as of the offer that was heard last; offers keep it
@@ -52,9 +55,9 @@ type pending struct {
 	offers  []offer
 }
 
-func newFinder(s *scenarios.Scenario, n *node, isDeepest bool) *finder {
+func newFinder(s *lang.Scenario, n *node, isDeepest bool) *finder {
 	f := &finder{
-		subject: scenarios.Case{Scenario: s, Still: true, Keep: n.with()}, node: n, isDeepest: isDeepest,
+		subject: cases.Case{Scenario: s, Still: true, Keep: n.with()}, node: n, isDeepest: isDeepest,
 		isPast: n.deep == 0,
 		looked: map[operation]bool{}, effects: map[operation]uint64{},
 	}
@@ -66,13 +69,13 @@ func newFinder(s *scenarios.Scenario, n *node, isDeepest bool) *finder {
 func (f *finder) play() scenarios.Play {
 	p := scenarios.Play{
 		Choices: f, Made: func(w *sim.World) { f.world = w }, Begins: func(m scenarios.Moment) { f.moment = m },
-		Watch: f.effect,
-		Done:  func(*sim.World) { f.rest() }, Buffers: f.buffers,
+		Watch: f.effect, Check: f.check,
+		Done: func(*sim.World) { f.rest() }, Buffers: f.buffers,
 	}
 	if f.known != nil {
 		p.Passes = f.passes
 	}
-	return f.subject.Play(p)
+	return scenarios.PlayOf(f.subject, p)
 }
 
 // keenMoments is how many moments after its last fault a run that nothing is added to looks at all of them. One that
@@ -95,7 +98,7 @@ func (f *finder) passes(m scenarios.Moment) bool {
 // isThrough: the last point has come up, and nothing that was chosen with it, or before, is left to be met.
 func (f *finder) isThrough() bool {
 	return f.isPast && !slices.ContainsFunc(f.subject.Keep,
-		func(c scenarios.Kept) bool { return outlivesCall(c.ID) && !f.Met(c.ID) })
+		func(c cases.Kept) bool { return outlivesCall(c.ID) && !f.Met(c.ID) })
 }
 
 // effect counts what the agent's calls have done.

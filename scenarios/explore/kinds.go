@@ -8,6 +8,8 @@ import (
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/states"
 )
 
 // longest is longer than any time; it is cut to what the call allows.
@@ -31,7 +33,7 @@ type offer struct {
 	about, before string
 
 	// after is the state in which a death after the effect of the call would leave all, if isAfter.
-	after   scenarios.State
+	after   states.State
 	isAfter bool
 }
 
@@ -55,18 +57,18 @@ func (o *offer) isDeath() bool { return strings.HasSuffix(o.id.Site, "/crash") }
 // agent died, a call that acts late at once, a sync that is slow, or fails and drops nothing, and a disk that is full in place of one that fails;
 // nor the death of the agent after a sync, which is as after the write before, a power cut after a write, which the sync is for, and one that
 // takes back names, other than after a sync.
-func alternatives(o offer) [][]scenarios.Kept {
-	var all [][]scenarios.Kept
+func alternatives(o offer) [][]cases.Kept {
+	var all [][]cases.Kept
 	for _, f := range o.faults {
 		if f != sim.NoFault {
-			all = append(all, variants(o, scenarios.Kept{ID: o.id, Fault: f})...)
+			all = append(all, variants(o, cases.Kept{ID: o.id, Fault: f})...)
 		}
 	}
 	return all
 }
 
 // variants are the ways in which one fault can happen.
-func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
+func variants(o offer, c cases.Kept) [][]cases.Kept {
 	only := also(c)
 	site, isRPC := o.caller.Site, o.caller.Class == hal.ClassRPC
 	switch c.Fault {
@@ -91,7 +93,7 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 		case o.isFurther && site != "files.sync", o.unsynced == 0:
 			return only
 		}
-		return also(c, scenarios.Kept{ID: o.next("powercut.names", ""), Value: int64(longest)})
+		return also(c, cases.Kept{ID: o.next("powercut.names", ""), Value: int64(longest)})
 	case sim.Slow:
 		switch {
 		case isRPC && o.caller.Writes:
@@ -109,7 +111,7 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 	case sim.Intercepted:
 		return also(c, lasts(o.id, "late", longest))[1:] // at once is as an error that does all
 	case sim.Hang:
-		return also(c, scenarios.Kept{ID: o.next("child.hang", helper[site]+o.id.Object), Value: int64(longest), Time: true})
+		return also(c, cases.Kept{ID: o.next("child.hang", helper[site]+o.id.Object), Value: int64(longest), Time: true})
 	case sim.NoSpace:
 		if !o.caller.Writes || o.isFurther || site == "tree.mkdir" || site == "tree.rename" {
 			return nil
@@ -118,14 +120,14 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 		if !o.isFile {
 			return only
 		}
-		all := also(c, scenarios.Kept{ID: o.next("files.sync/drop", o.id.Object), Value: 1})
+		all := also(c, cases.Kept{ID: o.next("files.sync/drop", o.id.Object), Value: 1})
 		if o.isFurther {
 			return all[1:]
 		}
 		return all
 	case sim.ErrorNone, sim.ErrorPart, sim.ErrorFull:
 		if o.caller.Writes && !o.isFurther {
-			var codes []scenarios.Kept
+			var codes []cases.Kept
 			for _, code := range []hal.Code{hal.CodeUnknown, hal.CodeAlreadyExists, hal.CodeInvalidArgument} {
 				if i := slices.Index(sim.ErrorCodes(c.Fault), code); i >= 0 {
 					codes = append(codes, value(o.id, "code", int64(i)))
@@ -139,21 +141,21 @@ func variants(o offer, c scenarios.Kept) [][]scenarios.Kept {
 }
 
 // also is a choice by itself, and with each of others beside it.
-func also(c scenarios.Kept, others ...scenarios.Kept) [][]scenarios.Kept {
-	all := [][]scenarios.Kept{{c}}
+func also(c cases.Kept, others ...cases.Kept) [][]cases.Kept {
+	all := [][]cases.Kept{{c}}
 	for _, other := range others {
-		all = append(all, []scenarios.Kept{c, other})
+		all = append(all, []cases.Kept{c, other})
 	}
 	return all
 }
 
 // value and lasts are other choices about the call of an offer: a number, a time.
-func value(id sim.ID, of string, v int64) scenarios.Kept {
-	return scenarios.Kept{ID: beside(id, of), Value: v}
+func value(id sim.ID, of string, v int64) cases.Kept {
+	return cases.Kept{ID: beside(id, of), Value: v}
 }
 
-func lasts(id sim.ID, of string, d time.Duration) scenarios.Kept {
-	return scenarios.Kept{ID: beside(id, of), Value: int64(d), Time: true}
+func lasts(id sim.ID, of string, d time.Duration) cases.Kept {
+	return cases.Kept{ID: beside(id, of), Value: int64(d), Time: true}
 }
 
 // isWrite: the site is of a call that changes a file or a directory, and a sync follows.

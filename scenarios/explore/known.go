@@ -3,6 +3,8 @@ package explore
 import (
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/states"
 )
 
 // known is the states that runs of a scenario came to after their last faults, and those that deaths lead to.
@@ -17,15 +19,15 @@ import (
 // that both come up over a run: does a driver that dies at a call die before its effect or after it, does a stalled
 // call act. A fault on top of a run that was cut short may strike there.
 type known struct {
-	*scenarios.Comparer
-	states map[scenarios.State]uint64 // and the run that came to it first
+	*states.Comparer
+	states map[states.State]uint64 // and the run that came to it first
 	deaths map[death]bool
 }
 
 // death is a way in which the agent dies, and the state that it is the end of.
 type death struct {
 	how   way
-	state scenarios.State
+	state states.State
 }
 
 type way struct {
@@ -35,7 +37,7 @@ type way struct {
 
 // newKnown is for combinations of up to depth faults.
 func newKnown(depth int) *known {
-	return &known{scenarios.NewComparer(depth - 1), map[scenarios.State]uint64{}, map[death]bool{}}
+	return &known{states.NewComparer(depth - 1), map[states.State]uint64{}, map[death]bool{}}
 }
 
 // has notes the state of a moment of a run, and reports whether nobody has come to it, and whether another run has.
@@ -56,7 +58,7 @@ var isTorn = map[string]bool{"tree.remove-tree": true, "files.allocate": true}
 
 // leadsNowhereNew notes the state that a death leads to, and reports whether it was there. Of a death in the middle of
 // an effect, or beside an RPC that may act, it is not known.
-func (k *known) leadsNowhereNew(o offer, choices []scenarios.Kept) bool {
+func (k *known) leadsNowhereNew(o offer, choices []cases.Kept) bool {
 	d := death{way{choices[0].Fault, len(choices) > 1}, o.after}
 	if !o.isAfter || !o.isDeath() || d.how.fault == sim.CrashAfter && (len(choices) > 1 || isTorn[o.caller.Site]) {
 		return false

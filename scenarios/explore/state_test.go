@@ -9,11 +9,12 @@ import (
 
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/states"
 )
 
 // reached is one state that a run came to, and what it had in its trace by then.
 type reached struct {
-	state  scenarios.State
+	state  states.State
 	things []scenarios.Circumstance
 	at     time.Duration
 	record int
@@ -28,8 +29,8 @@ func TestEqualStatesGoOnAlike(t *testing.T) {
 	} {
 		s, err := scenarios.Find(name)
 		require.NoError(t, err)
-		compare, futures, things, equal := scenarios.NewComparer(1), map[scenarios.State]string{},
-			map[scenarios.State][]scenarios.Circumstance{}, 0
+		compare, futures, things, equal := states.NewComparer(1), map[states.State]string{},
+			map[states.State][]scenarios.Circumstance{}, 0
 		play := func(n *node) []*node {
 			f := newFinder(s, n, false)
 			p := f.play()

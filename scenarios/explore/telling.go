@@ -6,22 +6,24 @@ import (
 
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/lang"
 )
 
 // node is one combination: a path of the tree whose root is the scenario with nothing more going wrong.
 type node struct {
 	from  *node // without what was added last; nil for the root
-	added []scenarios.Kept
+	added []cases.Kept
 	look  operation // whose looks share the point of what was added; its zero value if it is no inspection
 	deep  int       // how many points were chosen
 	// met is what was new about the circumstances of the point when it came up; nil once that is settled: see alike.
 	met []uint64
 }
 
-func rootNode() *node { return &node{added: []scenarios.Kept{scenarios.Steady()}} }
+func rootNode() *node { return &node{added: []cases.Kept{cases.Steady()}} }
 
 // with is all choices of the combination.
-func (n *node) with() []scenarios.Kept {
+func (n *node) with() []cases.Kept {
 	if n.from == nil {
 		return n.added
 	}
@@ -39,18 +41,19 @@ func (n *node) last() sim.ID {
 // telling is one scenario as its combinations are told, level by level: the smallest that breaks something is found
 // first.
 type telling struct {
-	s     *scenarios.Scenario
+	s     *lang.Scenario
 	out   Exhausted
 	depth int    // of the deepest combinations that will be told
 	known *known // nil if all are told to their ends
+	check func(scenarios.View)
 	alike *alike // nil if faults are told in all circumstances
 	mixes bool   // the order of a level is mixed: there may be time for a part of it
 	level []*node
 }
 
-func (e *Exhaust) telling(s *scenarios.Scenario) *telling {
-	t := &telling{s: s, depth: e.Depth, mixes: e.Budget > 0, level: []*node{rootNode()}}
-	t.out = Exhausted{Name: s.Name, Generated: 1, Case: scenarios.Case{Scenario: s}}
+func (e *Exhaust) telling(s *lang.Scenario) *telling {
+	t := &telling{s: s, check: e.Check, depth: e.Depth, mixes: e.Budget > 0, level: []*node{rootNode()}}
+	t.out = Exhausted{Name: s.Name, Generated: 1, Case: cases.Case{Scenario: s}}
 	switch {
 	case e.All:
 	case e.isRough():
@@ -63,7 +66,7 @@ func (e *Exhaust) telling(s *scenarios.Scenario) *telling {
 
 // asWritten tells the scenario with nothing added.
 func (t *telling) asWritten() {
-	written := scenarios.Play{Scenario: t.s}.Run()
+	written := scenarios.Play{Scenario: t.s, Check: t.check}.Run()
 	t.out.Generated++
 	t.out.Run++
 	t.out.Events, t.out.Violation, t.out.Stale = written.Events, written.Violation, written.Stale
@@ -94,6 +97,7 @@ func (t *telling) through(depth int, buffers *sim.Buffers, isOver func() bool) {
 // tell tells one combination, and returns those with one point more.
 func (t *telling) tell(n *node, buffers *sim.Buffers) []*node {
 	f := newFinder(t.s, n, n.deep == t.depth)
+	f.check = t.check
 	f.buffers, f.alike, f.known, f.run = buffers, t.alike, t.known, t.out.Run
 	res := f.play().Run()
 	t.out.Run++

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // TestMutantsFit: the sources have moved on if the old text of a mutant is not in its function exactly once.
@@ -37,7 +39,7 @@ func TestKillersAreThere(t *testing.T) {
 			_, err := scenarios.Find(k.Scenario)
 			require.NoError(t, err, name)
 		}
-		_, err := scenarios.ParseKeep(k.Keep)
+		_, err := cases.ParseKeep(k.Keep)
 		require.True(t, k.Keep == "" || err == nil, "%s: %v", name, err)
 	}
 }
@@ -68,9 +70,9 @@ func TestKillsShrink(t *testing.T) {
 
 // TestCaseOfAReplay: what a hunt tells is what shrinking is asked for, also if it is no seed's.
 func TestCaseOfAReplay(t *testing.T) {
-	kept, err := scenarios.ParseKeep("workload.pod@pod-1#0=1,csi.stage/fault@disk.example^vol-1#0=error-no-effect")
+	kept, err := cases.ParseKeep("workload.pod@pod-1#0=1,csi.stage/fault@disk.example^vol-1#0=error-no-effect")
 	require.NoError(t, err)
-	for _, c := range []scenarios.Case{{Seed: 7}, {Still: true, Keep: kept}} {
+	for _, c := range []cases.Case{{Seed: 7}, {Still: true, Keep: kept}} {
 		which := caseOf(c.Command("replay"))
 		if c.Still {
 			require.Equal(t, []string{"--keep", c.String()}, which)
@@ -88,7 +90,7 @@ func TestScenariosNameWhatCatchesThem(t *testing.T) {
 	for _, s := range all {
 		what := s.CaughtBy()
 		isMutant := slices.ContainsFunc(Table, func(m Mutant) bool { return m.Name == what })
-		isProperty := slices.ContainsFunc(scenarios.Properties,
+		isProperty := slices.ContainsFunc(verdict.Properties,
 			func(p struct{ Code, Text string }) bool { return p.Code == what })
 		require.True(t, isMutant || isProperty, "%s is caught by %q", s.Name, what)
 	}

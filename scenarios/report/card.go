@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/volnode/volnode/hal"
-	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/minimise"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // This file is the picture of one finding.
@@ -15,20 +16,20 @@ import (
 // card is a finding as the page shows it.
 type card struct {
 	ID          string
-	Finding     *scenarios.Finding
+	Finding     *minimise.Finding
 	Property    string // its text
 	Where       string
 	Picture     picture
 	Rows        []row
 	BrokenAt    string
 	BrokenWhere string
-	Frames      []scenarios.Frame
+	Frames      []minimise.Frame
 	Last        int // of Frames
 }
 
 // row is a line of the timeline.
 type row struct {
-	scenarios.Line
+	minimise.Line
 	Kind    string
 	Seconds string
 }
@@ -62,9 +63,9 @@ type tick struct {
 	Text string
 }
 
-func newCard(id string, f *scenarios.Finding) card {
+func newCard(id string, f *minimise.Finding) card {
 	c := card{ID: id, Finding: f, Frames: f.Frames, Last: max(len(f.Frames)-1, 0), BrokenWhere: f.Subject}
-	for _, p := range scenarios.Properties {
+	for _, p := range verdict.Properties {
 		if p.Code == f.Property {
 			c.Property = p.Text
 		}
@@ -109,7 +110,7 @@ var laneKinds = []string{"pod", "volume", "driver", "cluster", "node"}
 
 // draw makes the lanes, and in each what happened there: one step for each line, as times are from microseconds to
 // minutes.
-func draw(f *scenarios.Finding) picture {
+func draw(f *minimise.Finding) picture {
 	n := names(f)
 	all := make([]lane, len(f.Lines))
 	for i, l := range f.Lines {
@@ -150,7 +151,7 @@ func draw(f *scenarios.Finding) picture {
 func column(i int) int { return laneNames + i*step + step/2 }
 
 // arrows lead from causes to what they led to.
-func arrows(lines []scenarios.Line, marks []mark) []string {
+func arrows(lines []minimise.Line, marks []mark) []string {
 	const reach = 14 // of a mark
 	byNumber := map[int]mark{}
 	for _, m := range marks {
@@ -182,7 +183,7 @@ func arrows(lines []scenarios.Line, marks []mark) []string {
 }
 
 // ticks are times, where they change much.
-func ticks(f *scenarios.Finding) []tick {
+func ticks(f *minimise.Finding) []tick {
 	var all []tick
 	last := -2
 	for i, l := range f.Lines {
@@ -202,7 +203,7 @@ type namer struct {
 
 var podName = regexp.MustCompile(`\bpod (\S+)`)
 
-func names(f *scenarios.Finding) *namer {
+func names(f *minimise.Finding) *namer {
 	n := &namer{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for _, l := range f.Lines {
 		if m := podName.FindStringSubmatch(l.Event); m != nil && l.Lane == "api" {
@@ -226,7 +227,7 @@ func names(f *scenarios.Finding) *namer {
 }
 
 // laneOf is where a line belongs: with a pod, a volume, a driver, the cluster or the node.
-func (n *namer) laneOf(l scenarios.Line) lane {
+func (n *namer) laneOf(l minimise.Line) lane {
 	switch {
 	case l.Lane == "agent" || l.Lane == "node":
 		return lane{Kind: "node", Name: l.Lane}

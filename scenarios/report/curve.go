@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/fleet"
 )
 
 // curve is how coverage has grown, over the logarithm of the number of schedules.
@@ -16,7 +16,7 @@ type curve struct {
 }
 
 // newCurve returns nil if there are too few points for a curve.
-func newCurve(all []scenarios.Growth) *curve {
+func newCurve(all []fleet.Growth) *curve {
 	if len(all) < 2 {
 		return nil
 	}

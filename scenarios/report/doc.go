@@ -4,18 +4,20 @@
 package report
 
 import (
-	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/minimise"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // Failure is one schedule that broke a property.
 type Failure struct {
-	Seed      uint64               `json:"seed"`
-	Scenario  string               `json:"scenario,omitempty"` // in place of a seed
-	Violation *scenarios.Violation `json:"violation"`
-	Finding   *scenarios.Finding   `json:"finding,omitempty"` // nil if it was not shrunk
+	Seed      uint64             `json:"seed"`
+	Scenario  string             `json:"scenario,omitempty"` // in place of a seed
+	Violation *verdict.Violation `json:"violation"`
+	Finding   *minimise.Finding  `json:"finding,omitempty"` // nil if it was not shrunk
 	// Case is what failed, if it is not all of Seed: of Scenario, of a stored case of that name, or a schedule that a
 	// hunt has varied.
-	Case *scenarios.Case `json:"-"`
+	Case *cases.Case `json:"-"`
 }
 
 // Replay is the command that runs again what failed.
@@ -26,7 +28,7 @@ func (f Failure) Replay() string {
 	case f.Case != nil:
 		return f.Case.Command("replay")
 	}
-	return scenarios.Case{Seed: f.Seed}.Command("replay")
+	return cases.Case{Seed: f.Seed}.Command("replay")
 }
 
 // Signature is what failures of one defect have in common.

@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/fleet"
+	"github.com/volnode/volnode/scenarios/minimise"
 )
 
 // Schema is the version of the lines of JSONL. A field that changes its meaning, or goes, makes a new one.
@@ -32,7 +33,7 @@ type headLine struct {
 
 type batchLine struct {
 	kind
-	scenarios.Batch
+	fleet.Batch
 }
 
 type failureLine struct {
@@ -41,14 +42,14 @@ type failureLine struct {
 }
 
 // NewHead describes a hunt.
-func NewHead(f scenarios.Fleet) Head {
-	return Head{Commit: scenarios.Commit(), Seed: f.Seed, Runs: f.Runs, Shard: f.Shard.String()}
+func NewHead(f fleet.Fleet) Head {
+	return Head{Commit: minimise.Commit(), Seed: f.Seed, Runs: f.Runs, Shard: f.Shard.String()}
 }
 
 // End is how a hunt ended.
 type End struct {
 	Shard string `json:"shard"`
-	scenarios.Tally
+	fleet.Tally
 	Violations  int  `json:"violations"`
 	Interrupted bool `json:"interrupted"` // by a signal
 }
@@ -77,7 +78,7 @@ func (l *Lines) write(v any) {
 func (l *Lines) Head(h Head) { l.write(headLine{kind{Schema, kindHead}, h}) }
 
 // Batch tells of a batch that is complete.
-func (l *Lines) Batch(b scenarios.Batch) { l.write(batchLine{kind{Schema, kindBatch}, b}) }
+func (l *Lines) Batch(b fleet.Batch) { l.write(batchLine{kind{Schema, kindBatch}, b}) }
 
 // Failure tells of a schedule that broke a property.
 func (l *Lines) Failure(f Failure) { l.write(failureLine{kind{Schema, kindFailure}, f}) }

@@ -6,7 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/fleet"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // This file is JUnit's XML, as continuous integration reads it: a test case for each property in each family of
@@ -53,7 +54,7 @@ func (p Results) WriteJUnit(out io.Writer) error {
 	all := junitSuites{Name: p.Title, Time: "0"}
 	if p.Tally != nil {
 		all.Time = fmt.Sprintf("%.3f", p.Tally.Elapsed.Seconds())
-		for _, family := range scenarios.Families {
+		for _, family := range fleet.Families {
 			all.add(p.familySuite(family))
 		}
 	}
@@ -93,7 +94,7 @@ func (all *junitSuites) add(s junitSuite) {
 func (p Results) familySuite(family string) junitSuite {
 	s := junitSuite{Name: "hunt." + family}
 	isRun := p.Families[family] > 0
-	for _, property := range scenarios.Properties {
+	for _, property := range verdict.Properties {
 		if property.Code == "expect" { // only scenarios expect anything
 			continue
 		}
@@ -102,7 +103,7 @@ func (p Results) familySuite(family string) junitSuite {
 			c.Skipped = &junitSkipped{"no schedule of this family was run"}
 		}
 		for _, f := range p.Failures {
-			if f.Violation.Property == property.Code && f.Scenario == "" && scenarios.FamilyOf(f.Seed) == family {
+			if f.Violation.Property == property.Code && f.Scenario == "" && fleet.FamilyOf(f.Seed) == family {
 				c.fail(f)
 			}
 		}
@@ -113,7 +114,7 @@ func (p Results) familySuite(family string) junitSuite {
 
 func (p Results) storySuite(story Story) junitSuite {
 	s := junitSuite{Name: "scenario." + story.Name}
-	for _, property := range scenarios.Properties {
+	for _, property := range verdict.Properties {
 		c := junitCase{Class: s.Name, Name: property.Code + ": " + property.Text, Time: "0"}
 		for _, f := range p.Failures {
 			if f.Violation.Property == property.Code && f.Scenario == story.Name {

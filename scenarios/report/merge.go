@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/fleet"
 )
 
 // Merged is what several hunts came to.
@@ -21,14 +21,14 @@ type Merged struct {
 	Hunts    int      // that began
 	Ended    int      // that told their end
 	Missing  []string // shards of which there is nothing
-	Sums     scenarios.Sums
+	Sums     fleet.Sums
 	CPU      time.Duration // of the hunts that ended
 	Elapsed  time.Duration // of the longest one
 	Failures []Failure     // lowest seeds first
 	Damaged  []error       // lines that can't be read, each with its place
 
 	heads   []placed[Head]
-	batches []placed[scenarios.Batch]
+	batches []placed[fleet.Batch]
 }
 
 // placed is a thing and where it was read.
@@ -50,8 +50,8 @@ func (m *Merged) Signatures() (order []string, by map[string][]Failure) {
 }
 
 // Tally is the sums as of one hunt.
-func (m *Merged) Tally() scenarios.Tally {
-	return scenarios.Tally{Sums: m.Sums, CPU: m.CPU, Elapsed: m.Elapsed}
+func (m *Merged) Tally() fleet.Tally {
+	return fleet.Tally{Sums: m.Sums, CPU: m.CPU, Elapsed: m.Elapsed}
 }
 
 // Results is the sums as the results of one hunt.
@@ -63,7 +63,7 @@ func (m *Merged) Results() Results {
 	}
 	for _, b := range m.batches {
 		for seed := b.what.From; seed < b.what.To; seed++ {
-			r.Families[scenarios.FamilyOf(seed)]++
+			r.Families[fleet.FamilyOf(seed)]++
 		}
 	}
 	return r
@@ -105,22 +105,22 @@ func (m *Merged) line(line []byte, place string) error {
 		if err := json.Unmarshal(line, &h); err != nil {
 			return err
 		}
-		if _, err := scenarios.ParseShard(h.Shard); err != nil {
+		if _, err := fleet.ParseShard(h.Shard); err != nil {
 			return err
 		}
 		m.heads = append(m.heads, placed[Head]{h, place})
 		m.Hunts++
 	case kindBatch:
-		var b scenarios.Batch
+		var b fleet.Batch
 		if err := json.Unmarshal(line, &b); err != nil {
 			return err
 		}
-		if b.From >= b.To || b.To-b.From != b.Schedules || b.Schedules > scenarios.BlockSeeds ||
+		if b.From >= b.To || b.To-b.From != b.Schedules || b.Schedules > fleet.BlockSeeds ||
 			b.Caught > b.Canaries || b.Canaries > b.Schedules {
 			return fmt.Errorf("a batch of the seeds %d up to %d can't have %d schedules with %d of %d canaries",
 				b.From, b.To, b.Schedules, b.Caught, b.Canaries)
 		}
-		m.batches = append(m.batches, placed[scenarios.Batch]{b, place})
+		m.batches = append(m.batches, placed[fleet.Batch]{b, place})
 		m.Sums.Add(b.Sums)
 	case kindFailure:
 		var f Failure
@@ -151,7 +151,7 @@ func (m *Merged) line(line []byte, place string) error {
 func (m *Merged) Check() error {
 	slices.SortStableFunc(m.Failures, func(a, b Failure) int { return cmp.Compare(a.Seed, b.Seed) })
 	slices.SortStableFunc(m.batches,
-		func(a, b placed[scenarios.Batch]) int { return cmp.Compare(a.what.From, b.what.From) })
+		func(a, b placed[fleet.Batch]) int { return cmp.Compare(a.what.From, b.what.From) })
 	if len(m.heads)+len(m.batches) == 0 {
 		return errors.New("there is no line of a hunt: give files that volsim hunt --jsonl wrote")
 	}
@@ -180,14 +180,14 @@ func (m *Merged) Check() error {
 func (m *Merged) missing(shards map[string]bool) {
 	of := uint64(0)
 	for _, h := range m.heads {
-		s, _ := scenarios.ParseShard(h.what.Shard) // it was parsed when it was read
+		s, _ := fleet.ParseShard(h.what.Shard) // it was parsed when it was read
 		if of != 0 && s.Of != of {
 			return
 		}
 		of = s.Of
 	}
 	for i := range of {
-		if s := (scenarios.Shard{Index: i, Of: of}).String(); !shards[s] {
+		if s := (fleet.Shard{Index: i, Of: of}).String(); !shards[s] {
 			m.Missing = append(m.Missing, s)
 		}
 	}

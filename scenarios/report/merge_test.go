@@ -8,11 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/fleet"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // hunted is what a hunt without failures writes.
-func hunted(t *testing.T, f scenarios.Fleet) string {
+func hunted(t *testing.T, f fleet.Fleet) string {
 	var out bytes.Buffer
 	l := NewLines(&out)
 	l.Head(NewHead(f))
@@ -24,11 +25,11 @@ func hunted(t *testing.T, f scenarios.Fleet) string {
 }
 
 func shardOf(t *testing.T, i uint64) string {
-	return hunted(t, scenarios.Fleet{Seed: scenarios.BlockSeeds - 4, Runs: 8, Shard: scenarios.Shard{Index: i, Of: 2}})
+	return hunted(t, fleet.Fleet{Seed: fleet.BlockSeeds - 4, Runs: 8, Shard: fleet.Shard{Index: i, Of: 2}})
 }
 
 func TestMergeAddsUpShards(t *testing.T) {
-	whole, failed := scenarios.Fleet{Seed: scenarios.BlockSeeds - 4, Runs: 8}.Hunt()
+	whole, failed := fleet.Fleet{Seed: fleet.BlockSeeds - 4, Runs: 8}.Hunt()
 	require.Nil(t, failed)
 	mixed := strings.SplitAfter(shardOf(t, 0)+shardOf(t, 1), "\n")
 	mixed[1], mixed[4] = mixed[4], mixed[1]
@@ -93,12 +94,12 @@ func TestSignaturesAreDistinct(t *testing.T) {
 	var out bytes.Buffer
 	l := NewLines(&out)
 	for i, property := range []string{"S5", "S1", "S5"} {
-		l.Failure(Failure{Seed: uint64(9 - i), Violation: &scenarios.Violation{Property: property, Site: "x"}})
+		l.Failure(Failure{Seed: uint64(9 - i), Violation: &verdict.Violation{Property: property, Site: "x"}})
 	}
 	require.NoError(t, l.End(End{}))
 	var m Merged
 	require.NoError(t, m.Read("x", &out))
-	m.batches = append(m.batches, placed[scenarios.Batch]{})
+	m.batches = append(m.batches, placed[fleet.Batch]{})
 	require.NoError(t, m.Check())
 	order, by := m.Signatures()
 	require.Equal(t, []string{"S5 x", "S1 x"}, order)
@@ -119,8 +120,8 @@ func FuzzMerge(f *testing.F) {
 
 func TestProgress(t *testing.T) {
 	var out bytes.Buffer
-	p := Progress{Out: &out, Fleet: scenarios.Fleet{Seed: 1, Runs: 1000, Budget: time.Minute}}
-	tally := scenarios.Tally{Next: 101}
+	p := Progress{Out: &out, Fleet: fleet.Fleet{Seed: 1, Runs: 1000, Budget: time.Minute}}
+	tally := fleet.Tally{Next: 101}
 	tally.Schedules, tally.Faults = 100, 50
 	for s := range 31 {
 		tally.Elapsed = time.Duration(s) * time.Second

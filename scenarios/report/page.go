@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/fleet"
 	"github.com/volnode/volnode/scenarios/mutants"
 )
 
@@ -28,10 +28,10 @@ type Results struct {
 	Title    string
 	Command  string // that made it
 	Commit   string // of the source; "" if that is not known
-	Tally    *scenarios.Tally
-	Hunts    int                // that Tally is the sum of; 0 for one
-	Families map[string]uint64  // how many schedules of each family were run
-	Curve    []scenarios.Growth // of coverage; of a sample of the schedules
+	Tally    *fleet.Tally
+	Hunts    int               // that Tally is the sum of; 0 for one
+	Families map[string]uint64 // how many schedules of each family were run
+	Curve    []fleet.Growth    // of coverage; of a sample of the schedules
 	Stories  []Story
 	Mutants  []mutants.Outcome
 	Failures []Failure
@@ -148,7 +148,7 @@ func (p Results) facts() []fact {
 }
 
 // canariesOf tells how many schedules that had to fail did.
-func canariesOf(t scenarios.Sums) string {
+func canariesOf(t fleet.Sums) string {
 	if t.Canaries == 0 {
 		return "none planted"
 	}

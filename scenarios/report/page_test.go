@@ -16,7 +16,11 @@ import (
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/fleet"
+	"github.com/volnode/volnode/scenarios/minimise"
 	"github.com/volnode/volnode/scenarios/mutants"
+	"github.com/volnode/volnode/scenarios/verdict"
 )
 
 // evil is what must nowhere be taken for more than text.
@@ -37,21 +41,21 @@ func example() Results {
 			},
 		}
 	}
-	f := &scenarios.Finding{
-		Schema: scenarios.FindingSchema, Property: "S8", Signature: "S8 forgotten",
+	f := &minimise.Finding{
+		Schema: minimise.FindingSchema, Property: "S8", Signature: "S8 forgotten",
 		Sentence: "A late stage is forgotten " + evil, Seed: 9,
 		Subject: "vol-a",
-		Violation: &scenarios.Violation{
+		Violation: &verdict.Violation{
 			Property: "S8", Site: "forgotten", Object: "csi.stage/disk.example^vol-a", Story: "it is up " + evil,
 			At: 190 * second,
 		},
-		Choices: []scenarios.Necessity{
+		Choices: []minimise.Necessity{
 			{ID: "csi.stage@vol-a#0", Text: "the stage is late " + evil, Needed: true, Without: "passes"},
 			{ID: "workload.pod@web#0", Text: "web is deleted", Needed: true, Without: "L1 left"},
 			{ID: "workload.pod@db#0", Text: "db is deleted", Without: "S8 forgotten"},
 		},
 		Total: 40, Runs: 17, Equal: 3, Command: "volsim replay --keep 'a=1," + evil + "'",
-		Lines: []scenarios.Line{
+		Lines: []minimise.Line{
 			{Number: 1, Lane: "node", Sign: ".", Event: "node booted " + evil},
 			{Number: 2, Lane: "api", Sign: ".", Event: "pod web is applied"},
 			{Number: 3, At: second, Lane: "vol-a", Sign: ">", Event: "#1 stage is called"},
@@ -61,7 +65,7 @@ func example() Results {
 		},
 	}
 	for _, l := range f.Lines {
-		frame := scenarios.Frame{At: l.At, Line: l.Number, Rungs: rung("Unknown", "down", "NodeStageVolume may act")}
+		frame := minimise.Frame{At: l.At, Line: l.Number, Rungs: rung("Unknown", "down", "NodeStageVolume may act")}
 		switch {
 		case l.Number < 3:
 			frame.Rungs = rung("Absent", "down", "")
@@ -72,12 +76,12 @@ func example() Results {
 		}
 		f.Frames = append(f.Frames, frame)
 	}
-	tally := scenarios.Tally{CPU: time.Minute, Elapsed: 30 * time.Second}
+	tally := fleet.Tally{CPU: time.Minute, Elapsed: 30 * time.Second}
 	tally.Schedules, tally.Events, tally.Faults = 12345, 1e7, 22222
 	return Results{
 		Title: "Hunt " + evil, Command: "volsim hunt --seed 1 " + evil, Commit: "abc", Tally: &tally,
 		Families: map[string]uint64{"swarm": 12345},
-		Curve: []scenarios.Growth{
+		Curve: []fleet.Growth{
 			{Schedules: 1, Tuples: 40},
 			{Schedules: 10, Tuples: 200},
 			{Schedules: 100, Tuples: 400},
@@ -120,11 +124,11 @@ func TestPageNeedsNothingButItself(t *testing.T) {
 func TestLanesAreOfPodsVolumesDriversAndTheNode(t *testing.T) {
 	f := example().Failures[0].Finding
 	f.Lines = append(f.Lines,
-		scenarios.Line{Number: 7, Lane: "vol-a@web", Sign: ">", Event: "#2 publish is called"},
-		scenarios.Line{Number: 8, Lane: "web/scratch", Sign: "!", Event: "the mkdir of web/scratch fails"},
-		scenarios.Line{Number: 9, Lane: "disk.example", Sign: ".", Event: "down"},
-		scenarios.Line{Number: 10, Lane: "journal/journal.1", Sign: "!", Event: "the fsync fails"},
-		scenarios.Line{Number: 11, Lane: "api", Sign: ".", Event: "pv pv-a is applied", Cause: 9})
+		minimise.Line{Number: 7, Lane: "vol-a@web", Sign: ">", Event: "#2 publish is called"},
+		minimise.Line{Number: 8, Lane: "web/scratch", Sign: "!", Event: "the mkdir of web/scratch fails"},
+		minimise.Line{Number: 9, Lane: "disk.example", Sign: ".", Event: "down"},
+		minimise.Line{Number: 10, Lane: "journal/journal.1", Sign: "!", Event: "the fsync fails"},
+		minimise.Line{Number: 11, Lane: "api", Sign: ".", Event: "pv pv-a is applied", Cause: 9})
 	p := draw(f)
 	var lanes []string
 	for _, l := range p.Lanes {
@@ -288,7 +292,7 @@ func TestJUnit(t *testing.T) {
 	var read junitSuites
 	require.NoError(t, xml.Unmarshal(out.Bytes(), &read))
 	require.Equal(t, "Hunt "+evil, read.Name)
-	require.Len(t, read.Suites, len(scenarios.Families)+3)
+	require.Len(t, read.Suites, len(fleet.Families)+3)
 	tests, failures := 0, map[string]string{}
 	for _, s := range read.Suites {
 		require.Len(t, s.Cases, s.Tests)
@@ -308,8 +312,8 @@ func TestJUnit(t *testing.T) {
 	require.Len(t, failures, 4)
 	require.Contains(t, failures["hunt.swarm S8"], "* #1 stage acts")
 	require.Contains(t, failures["hunt.swarm S8"], "replay: volsim replay --seed 12\n", "both seeds")
-	kept := []scenarios.Kept{{ID: sim.NewID("a.b", "c", 0), Value: 1}}
-	varied := Failure{Seed: 359, Violation: r.Failures[0].Violation, Case: &scenarios.Case{Still: true, Keep: kept}}
+	kept := []cases.Kept{{ID: sim.NewID("a.b", "c", 0), Value: 1}}
+	varied := Failure{Seed: 359, Violation: r.Failures[0].Violation, Case: &cases.Case{Still: true, Keep: kept}}
 	require.Contains(t, varied.text(), "replay: volsim replay --keep 'a.b@c#0=1'\n",
 		"a schedule that was varied is no seed's")
 	require.Contains(t, failures, "scenario.another S8")

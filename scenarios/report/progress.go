@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/fleet"
 )
 
 // between is the time between two lines of progress that is not shown on a terminal.
@@ -15,7 +15,7 @@ const between = 10 * time.Second
 type Progress struct {
 	Out   io.Writer
 	Width int // of the terminal, in columns; 0 is no terminal
-	Fleet scenarios.Fleet
+	Fleet fleet.Fleet
 
 	told   time.Duration // when the last line was
 	tuples int           // as it told
@@ -23,7 +23,7 @@ type Progress struct {
 }
 
 // Tell shows how things stand.
-func (p *Progress) Tell(t scenarios.Tally) {
+func (p *Progress) Tell(t fleet.Tally) {
 	line := p.line(t)
 	if p.Width > 0 {
 		fmt.Fprintf(p.Out, "\r\x1b[K%.*s", p.Width-1, line)
@@ -49,14 +49,14 @@ func (p *Progress) Close() {
 }
 
 // tuples is how many states have met a fault, in the schedules that were looked at.
-func tuples(t scenarios.Tally) int {
+func tuples(t fleet.Tally) int {
 	if n := len(t.Curve); n > 0 {
 		return t.Curve[n-1].Tuples
 	}
 	return 0
 }
 
-func (p *Progress) line(t scenarios.Tally) string {
+func (p *Progress) line(t fleet.Tally) string {
 	line := fmt.Sprintf("%5.0fs %9d schedules %6.0f/s %6.1f faults %5.2f crashes", t.Elapsed.Seconds(), t.Schedules,
 		float64(t.Schedules)/max(t.Elapsed.Seconds(), 1e-9), t.Per(t.Faults), t.Per(t.Crashes))
 	if n := tuples(t); n > 0 {
@@ -69,7 +69,7 @@ func (p *Progress) line(t scenarios.Tally) string {
 }
 
 // left is how long the hunt goes on, if it goes on like this: until the first of what it was given is used up.
-func (p *Progress) left(t scenarios.Tally) (time.Duration, bool) {
+func (p *Progress) left(t fleet.Tally) (time.Duration, bool) {
 	done := float64(t.Next-p.Fleet.Seed) / float64(max(p.Fleet.Runs, 1))
 	if p.Fleet.Budget > 0 {
 		done = max(done, t.Elapsed.Seconds()/p.Fleet.Budget.Seconds())

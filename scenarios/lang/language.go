@@ -1,0 +1,59 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/volnode/volnode/hal/sim"
+)
+
+// Language is the words of a timeline's statements, but for the names that a scenario gives.
+type Language struct {
+	// Statements are the words of each statement. Those in capitals stand for any one word, and parser.means says what
+	// that must be.
+	Statements []string
+	// What METHOD, BREAKAGE, FAILURE, BADNESS and STANDING stand for.
+	Methods, Breakages, Failures, Badnesses, Standings []string
+}
+
+// faultsAt are the faults that calls of a site can meet; nil if there is no such site.
+func faultsAt(site string) []sim.Fault {
+	all := sim.Sites()
+	i := slices.IndexFunc(all, func(s sim.Site) bool { return s.Name == site })
+	if i < 0 {
+		return nil
+	}
+	return all[i].Faults()
+}
+
+func siteNames() (names []string) {
+	for _, s := range sim.Sites() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// faultWords lists the faults that can be at a site, in the words of a scenario.
+func faultWords(site string) string {
+	var all []string
+	for _, fault := range faultsAt(site) {
+		isNamed := false
+		for _, k := range faultKinds {
+			if !slices.Contains(k.faults, fault) {
+				continue
+			}
+			words := k.words
+			switch k.takes {
+			case "time":
+				words += " TIME"
+			case "code":
+				words += " STATUS"
+			}
+			all, isNamed = append(all, words), true
+		}
+		if !isNamed {
+			all = append(all, fault.String())
+		}
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,180 @@
+package lang
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/volnode/volnode/internal/wording"
+)
+
+// This file is the short statements for objects that hold no surprise: volume and pod. Each stands for the manifests
+// that it makes.
+
+func kindOf(version, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: version, Kind: kind}
+}
+
+// volume reads "volume NAME of DRIVER TRAIT…": the claim NAME, the PersistentVolume pv-NAME with NAME for its handle,
+// and the CSIDriver.
+func (p *parser) volume(words []string) error {
+	if len(words) < 3 || words[1] != "of" {
+		return p.errorf("write volume NAME of DRIVER, like: volume vol-a of disk.example")
+	}
+	name, driver := words[0], words[2]
+	mode, access := corev1.PersistentVolumeFilesystem, corev1.ReadWriteMany
+	src := &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: name}
+	var options []string
+	for rest := words[3:]; len(rest) > 0; rest = rest[1:] {
+		switch word := rest[0]; {
+		case word == "block":
+			mode = corev1.PersistentVolumeBlock
+		case word == "one-pod":
+			access = corev1.ReadWriteOncePod
+		case word == "read-only":
+			src.ReadOnly = true
+		case (word == "handle" || word == "option") && len(rest) > 1:
+			if rest = rest[1:]; word == "handle" {
+				src.VolumeHandle = rest[0]
+			} else {
+				options = append(options, rest[0])
+			}
+		default:
+			p.note(p.errorf("%q is no trait of a volume; block, one-pod, read-only, handle HANDLE and option "+
+				"MOUNT-OPTION are", word))
+		}
+	}
+	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	pv := &corev1.PersistentVolume{
+		TypeMeta:   kindOf("v1", "PersistentVolume"),
+		ObjectMeta: metav1.ObjectMeta{Name: "pv-" + name},
+	}
+	pv.Spec = corev1.PersistentVolumeSpec{
+		Capacity: size, AccessModes: []corev1.PersistentVolumeAccessMode{access}, VolumeMode: &mode,
+		MountOptions:           options,
+		ClaimRef:               &corev1.ObjectReference{Namespace: DefaultNamespace, Name: name},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: src},
+	}
+	claim := &corev1.PersistentVolumeClaim{
+		TypeMeta:   kindOf("v1", "PersistentVolumeClaim"),
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+	}
+	claim.Spec = corev1.PersistentVolumeClaimSpec{
+		AccessModes: pv.Spec.AccessModes, VolumeMode: &mode, VolumeName: pv.Name,
+		Resources: corev1.VolumeResourceRequirements{Requests: size},
+	}
+	if err := p.add(pv, &pv.ObjectMeta); err != nil {
+		return err
+	}
+	p.claims[name] = mode == corev1.PersistentVolumeBlock
+	p.served[driver] = true
+	p.drivers = append(p.drivers, namedDriver{p.line, driver})
+	return p.add(claim, &claim.ObjectMeta)
+}
+
+// pod reads "pod NAMESPACE/NAME [version V] uses VOLUME…".
+func (p *parser) pod(words []string) error {
+	usage := p.errorf("write pod NAMESPACE/NAME [version V] uses VOLUME…, like: pod default/web uses vol-a memory")
+	if len(words) == 0 {
+		return usage
+	}
+	namespace, name, ok := strings.Cut(words[0], "/")
+	if !ok || namespace == "" || name == "" {
+		return usage
+	}
+	pod := &corev1.Pod{TypeMeta: kindOf("v1", "Pod"), ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	words = words[1:]
+	if len(words) > 1 && words[0] == "version" {
+		pod.Annotations = map[string]string{versionAnnotation: words[1]}
+		words = words[2:]
+	}
+	if len(words) < 2 || words[0] != "uses" {
+		return usage
+	}
+	app := corev1.Container{Name: "app", Image: "example.com/app"}
+	for _, word := range words[1:] {
+		v, isBlock, err := p.podVolume(word)
+		switch {
+		case err != nil:
+			p.note(err)
+			continue
+		case v.PersistentVolumeClaim != nil && namespace != DefaultNamespace:
+			p.note(p.errorf("%s is claimed in the namespace %s, and a pod of %s can't use it", word,
+				DefaultNamespace, namespace))
+		case slices.ContainsFunc(pod.Spec.Volumes, func(other corev1.Volume) bool { return other.Name == v.Name }):
+			p.note(p.errorf("the pod uses %s twice", v.Name))
+			continue
+		}
+		pod.Spec.Volumes = append(pod.Spec.Volumes, v)
+		if isBlock {
+			app.VolumeDevices = append(app.VolumeDevices,
+				corev1.VolumeDevice{Name: v.Name, DevicePath: "/dev/" + v.Name})
+		} else {
+			app.VolumeMounts = append(app.VolumeMounts, corev1.VolumeMount{Name: v.Name, MountPath: "/" + v.Name})
+		}
+	}
+	pod.Spec.Containers = []corev1.Container{app}
+	return p.add(pod, &pod.ObjectMeta)
+}
+
+// podVolume is one volume of a pod, by the word for it.
+func (p *parser) podVolume(word string) (v corev1.Volume, isBlock bool, err error) {
+	name, rest, _ := strings.Cut(word, ":")
+	block, isClaim := p.claims[name]
+	switch {
+	case isClaim && (rest == "" || rest == "ro"):
+		claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name, ReadOnly: rest == "ro"}
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}}, block, nil
+	case word == "scratch":
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			false, nil
+	case word == "memory":
+		src := &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: src}}, false, nil
+	case name == "inline" && rest != "":
+		p.served[rest], p.inline[rest] = true, true
+		p.drivers = append(p.drivers, namedDriver{p.line, rest})
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: rest}}},
+			false, nil
+	case name == "host" && strings.HasPrefix(rest, "/"):
+		kind := corev1.HostPathDirectoryOrCreate
+		src := &corev1.HostPathVolumeSource{Path: rest, Type: &kind}
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: src}}, false, nil
+	}
+	if near := wording.Nearest(name, append(slices.Sorted(maps.Keys(p.claims)), "scratch", "memory", "inline",
+		"host")); near != "" && near != name {
+		return v, false, p.errorf("%q is no volume of a pod; did you mean %s?", word, near)
+	}
+	return v, false, p.errorf("%q is no volume of a pod; write a name from a volume line above, that with :ro, "+
+		"scratch, memory, inline:DRIVER or host:PATH",
+		word)
+}
+
+// serve makes the CSIDriver objects of the drivers that short statements name, unless a manifest is there.
+func (p *parser) serve() error {
+	for _, d := range p.s.Drivers {
+		if !p.served[d.Name] || p.s.Object("csidriver "+d.Name, "") != nil {
+			continue
+		}
+		attaches, isInline := d.Personality.Attach, p.inline[d.Name]
+		o := &storagev1.CSIDriver{
+			TypeMeta:   kindOf("storage.k8s.io/v1", "CSIDriver"),
+			ObjectMeta: metav1.ObjectMeta{Name: d.Name},
+		}
+		o.Spec = storagev1.CSIDriverSpec{
+			AttachRequired: &attaches, PodInfoOnMount: &isInline,
+			VolumeLifecycleModes: []storagev1.VolumeLifecycleMode{
+				storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral,
+			},
+		}
+		if err := p.add(o, &o.ObjectMeta); err != nil {
+			return err
+		}
+	}
+	return nil
+}

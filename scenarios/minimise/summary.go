@@ -1,0 +1,144 @@
+package minimise
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios"
+	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/verdict"
+)
+
+// This file tells choices in words, and a finding in one sentence.
+
+// text says what a choice of a case does.
+func (n *names) text(c cases.Case, k cases.Kept) string {
+	what := n.what(c, k)
+	for _, t := range c.Keep {
+		isOfIt := t.Time && t.ID.Object == k.ID.Object && t.ID.Nth == k.ID.Nth
+		if isOfIt && t.ID.Site == "workload.time" && k.ID.Site == "workload.pod" {
+			what += " at " + slotTime(c, t).String()
+		} else if isOfIt && k.Fault != sim.NoFault && t.ID.Site == strings.TrimSuffix(k.ID.Site, "fault")+"late" &&
+			t.Value >= int64(time.Second) {
+			what += " (" + time.Duration(t.Value).Round(time.Second).String() + " later)"
+		}
+	}
+	return what
+}
+
+// slotTime is when a pod does something.
+func slotTime(c cases.Case, t cases.Kept) time.Duration {
+	window := cases.Chaos / cases.Slots
+	if c.Setup().Nervous {
+		window /= 3
+	}
+	return (time.Duration(t.ID.Nth)*window + time.Duration(t.Value)).Round(time.Second)
+}
+
+func (n *names) what(c cases.Case, k cases.Kept) string {
+	if k.Fault != sim.NoFault {
+		return n.faultText(k.Fault, k.ID)
+	}
+	object := k.ID.Object
+	switch k.ID.Site {
+	case "workload.pod":
+		return object + " is " + flips(c, k)
+	case "workload.volume":
+		return object + " uses " + scenarios.VolumeOfHunt(int(k.Value))
+	case "workload.more":
+		return object + " also uses " + scenarios.VolumeOfHunt(int(k.Value)-1)
+	case "workload.rare":
+		return object + " has " + [...]string{
+			"", "a raw block volume", "a volume whose claim is ReadWriteOncePod", "an inline volume",
+			"a directory of the host",
+		}[min(k.Value, 4)]
+	case "workload.scratch":
+		return object + " has an emptyDir " + [...]string{"", "on disk", "in memory"}[min(k.Value, 2)]
+	case "workload.uid":
+		return object + " comes back with another uid"
+	case "workload.manifest":
+		return object + [...]string{
+			"", " is renamed", " gets another uid",
+			" and another pod swap their names",
+		}[min(k.Value, 3)]
+	case "workload.directory":
+		return "the directory of manifests " + [...]string{
+			"", "is covered by an empty filesystem", "is covered while the agent is away",
+			"has a file that nobody understands", "is emptied",
+		}[min(k.Value, 4)]
+	case "workload.file":
+		return "the manifest of " + object + [...]string{
+			"", " is replaced by a directory for a while",
+			" gets another name",
+		}[min(k.Value, 2)]
+	case "workload.export":
+		return object + " and its claim are exported again, with other uids"
+	case "workload.end":
+		return object + " is deleted " + [...]string{
+			"by force", "gracefully",
+			"while the agent is away",
+		}[min(k.Value, 2)]
+	case "workload.again":
+		return object + " is there again when the agent comes back"
+	case "workload.server":
+		return "the volumes of driver " + object + " are those of a server" +
+			[...]string{"", "", ", without staging"}[min(k.Value, 2)]
+	case "workload.host-share":
+		return "the host mounts " + object + " from a server"
+	case "workload.pv":
+		return "the object " + object + " is edited"
+	case "workload.driver":
+		return "driver " + object + " is restarted"
+	case "workload.nodes":
+		return "a driver attaches its volumes: " + map[bool]string{true: "disk.example", false: object}[object == ""]
+	case "workload.move":
+		return object + " goes to another node" + [...]string{"", "", " while the agent is kept away"}[min(k.Value, 2)]
+	case "workload.crowd":
+		return "a crowd of pods comes in calm, and what a change costs is compared"
+	case "workload.broken":
+		return "driver " + [...]string{"", "disk.example", "file.example"}[min(k.Value, 2)] + " stays broken"
+	case "workload.kind":
+		return "driver " + object + " " + [...]string{
+			"", "has no staging",
+			"is of block devices, without staging",
+		}[min(k.Value, 2)]
+	}
+	return fmt.Sprintf("%s %s is %d", k.ID.Site, n.name(object), k.Value)
+}
+
+// flips: a pod that does something for the first time is created, then deleted, then created again.
+func flips(c cases.Case, k cases.Kept) string {
+	if k.Value == 2 {
+		return "edited"
+	}
+	before := 0
+	for _, o := range c.Keep {
+		if o.ID.Site == k.ID.Site && o.ID.Object == k.ID.Object && o.Value == 1 && o.ID.Nth < k.ID.Nth {
+			before++
+		}
+	}
+	return [...]string{"created", "deleted", "created again"}[min(before, 2)]
+}
+
+// summary is one sentence: what happens, and why what follows is wrong.
+func (n *names) summary(c cases.Case, v *verdict.Violation) string {
+	var happens []string
+	for _, k := range c.Choices() {
+		happens = append(happens, n.text(c, k))
+	}
+	if c.Scenario != nil && len(happens) == 0 {
+		happens = append(happens, "in "+c.Scenario.Name)
+	}
+	text := n.sentence(v.Story)
+	if len(happens) > 0 {
+		text = strings.Join(happens, ", ") + ": then " + text
+	}
+	for _, p := range verdict.Properties {
+		if p.Code == v.Property && p.Code != "expect" { // the story says it all
+			text += "; but " + p.Text + " (" + p.Code + ")"
+		}
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
