@@ -23,7 +23,7 @@ import (
 // action is one kind of statement: its words, as a Language has them.
 type action struct {
 	words string
-	do    func(t *story, args []string) string // returns why it does not hold, or can't be done
+	do    func(t *scene, args []string) string // returns why it does not hold, or can't be done
 }
 
 // language is the words of all statements, and does is what they do, by their words.
@@ -32,7 +32,7 @@ var (
 		Methods: append(slices.Sorted(maps.Keys(methods)), anyMethod), Breakages: slices.Sorted(maps.Keys(breakages)),
 		Failures: slices.Sorted(maps.Keys(diskFailures)), Badnesses: badnesses, Standings: standings,
 	}
-	does = map[string]func(t *story, args []string) string{}
+	does = map[string]func(t *scene, args []string) string{}
 )
 
 // What statements do refers to what reads them.
@@ -44,79 +44,79 @@ func init() {
 }
 
 // does carries a statement out. It returns why it does not hold, or can't be done.
-func (t *story) does(s *lang.Step) string { return does[s.Means](t, s.Args) }
+func (t *story) does(s *lang.Step) string { return does[s.Means](&t.scene, s.Args) }
 
 // actions are all of them.
 func actions() []action {
 	return append(slices.Concat(driverActions(), edits(), swapActions(), vandalActions(), backendActions(), hostActions()), []action{
-		{"apply all", func(t *story, _ []string) string { return t.applyAll() }},
-		{"apply pod POD", func(t *story, a []string) string { return t.apply("pod "+a[0], "") }},
-		{"apply KIND OBJECT version VERSION", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], a[2]) }},
-		{"apply KIND OBJECT", func(t *story, a []string) string { return t.apply(a[0]+" "+a[1], "") }},
-		{"delete pod POD", func(t *story, a []string) string { return t.remove(a[0], 0) }},
-		{"delete pod POD containers end TIME later", func(t *story, a []string) string { return t.remove(a[0], duration(a[1])) }},
-		{"delete pod POD gracefully in TIME", func(t *story, a []string) string { return t.terminate(a[0], duration(a[1])) }},
-		{"delete KIND OBJECT", func(t *story, a []string) string { return t.deleteObject(a[0] + " " + a[1]) }},
-		{"kill agent", func(t *story, _ []string) string { t.w.KillAgent(); return "" }},
-		{"kill agent for TIME", func(t *story, a []string) string { return t.kill(duration(a[0])) }},
-		{"stall agent for TIME", func(t *story, a []string) string { t.w.StallAgent(duration(a[0])); return "" }},
-		{"forget journal", func(t *story, _ []string) string { return t.forgetJournal() }},
-		{"spoil journal", func(t *story, _ []string) string { return t.spoilJournal() }},
-		{"cut journal", func(t *story, _ []string) string { t.r.wounds("", isCut, 500, 1); return "" }},
-		{"overwrite journal", func(t *story, _ []string) string { t.r.wounds("", isOverwritten, 500, 600); return "" }},
-		{"overwrite log of deletions", func(t *story, _ []string) string {
+		{"apply all", func(t *scene, _ []string) string { return t.applyAll() }},
+		{"apply pod POD", func(t *scene, a []string) string { return t.apply("pod "+a[0], "") }},
+		{"apply KIND OBJECT version VERSION", func(t *scene, a []string) string { return t.apply(a[0]+" "+a[1], a[2]) }},
+		{"apply KIND OBJECT", func(t *scene, a []string) string { return t.apply(a[0]+" "+a[1], "") }},
+		{"delete pod POD", func(t *scene, a []string) string { return t.remove(a[0], 0) }},
+		{"delete pod POD containers end TIME later", func(t *scene, a []string) string { return t.remove(a[0], duration(a[1])) }},
+		{"delete pod POD gracefully in TIME", func(t *scene, a []string) string { return t.terminate(a[0], duration(a[1])) }},
+		{"delete KIND OBJECT", func(t *scene, a []string) string { return t.deleteObject(a[0] + " " + a[1]) }},
+		{"kill agent", func(t *scene, _ []string) string { t.w.KillAgent(); return "" }},
+		{"kill agent for TIME", func(t *scene, a []string) string { return t.kill(duration(a[0])) }},
+		{"stall agent for TIME", func(t *scene, a []string) string { t.w.StallAgent(duration(a[0])); return "" }},
+		{"forget journal", func(t *scene, _ []string) string { return t.forgetJournal() }},
+		{"spoil journal", func(t *scene, _ []string) string { return t.spoilJournal() }},
+		{"cut journal", func(t *scene, _ []string) string { t.r.wounds("", isCut, 500, 1); return "" }},
+		{"overwrite journal", func(t *scene, _ []string) string { t.r.wounds("", isOverwritten, 500, 600); return "" }},
+		{"overwrite log of deletions", func(t *scene, _ []string) string {
 			t.r.wounds("deletions.log", isOverwritten, 900, 600)
 			return ""
 		}},
-		{"overwrite ledger of manifests", func(t *story, _ []string) string {
+		{"overwrite ledger of manifests", func(t *scene, _ []string) string {
 			t.r.wounds("manifests/.ledger.json", isOverwritten, 500, 99)
 			return ""
 		}},
-		{"overwrite pack of manifests", func(t *story, _ []string) string { return t.overwritePack() }},
-		{"overwrite identity", func(t *story, _ []string) string { t.r.wounds("identity", isOverwritten, 500, 99); return "" }},
-		{"cut journal and make it as long again", func(t *story, _ []string) string { t.r.wounds("", isRegrown, 500, 1); return "" }},
-		{"rename host to NAME", func(t *story, a []string) string { t.r.host = a[0]; return "" }},
-		{"change machine", func(t *story, _ []string) string { t.r.isCopied(); return "" }},
-		{"start with --adopt", func(t *story, _ []string) string { return t.startWith(func(c *engine.Config) { c.Adopt = true }) }},
-		{"start with --accept-machine", func(t *story, _ []string) string { return t.startWith(acceptMachine) }},
-		{"remove PATH", func(t *story, a []string) string { return t.removeTree(a[0]) }},
-		{"reboot", func(t *story, _ []string) string { t.w.Reboot(); return "" }},
-		{"cut power", func(t *story, _ []string) string { t.w.CutPower(); return "" }},
-		{"fail pods for TIME", func(t *story, a []string) string { t.w.BreakWatch("pods", duration(a[0])); return "" }},
-		{"fail claims for TIME", func(t *story, a []string) string { t.w.BreakWatch("claims", duration(a[0])); return "" }},
-		{"fail volumes for TIME", func(t *story, a []string) string { t.w.BreakWatch("persistent volumes", duration(a[0])); return "" }},
-		{"fail drivers for TIME", func(t *story, a []string) string { t.w.BreakWatch("drivers", duration(a[0])); return "" }},
-		{"hold synced", func(t *story, _ []string) string { t.w.HoldSynced("manifest"); return "" }},
-		{"release synced", func(t *story, _ []string) string { t.w.ReleaseSynced("manifest"); return "" }},
-		{"unmount volume VOLUME of pod POD", func(t *story, a []string) string { return t.unmount(a[0], a[1]) }},
-		{"remount volume VOLUME of pod POD", func(t *story, a []string) string { return t.remount(a[0], a[1]) }},
-		{"mount over volume VOLUME of pod POD", func(t *story, a []string) string { return t.mountOver(a[0], a[1]) }},
-		{"mount over the stage of VOLUME of driver DRIVER", func(t *story, a []string) string { return t.mountOverStage(a[0], a[1]) }},
-		{"unmount the stage of VOLUME of driver DRIVER", func(t *story, a []string) string { return t.unmountStage(a[0], a[1]) }},
-		{"unmount the foreign mounts", func(t *story, _ []string) string { t.w.SweepForeign(lang.RootDir); return "" }},
-		{"make directory PATH", func(t *story, a []string) string { t.w.MakeDir(a[0]); return "" }},
-		{"make file PATH", func(t *story, a []string) string { return t.makeFile(a[0]) }},
-		{"write FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.write(a[0], a[1], a[2]) }},
-		{"bind FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.bind(a[0], a[1], a[2]) }},
-		{"unbind FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.unbind(a[0], a[1], a[2]) }},
-		{"expect pod POD ready", func(t *story, a []string) string { return t.expectState(a[0], engine.Ready) }},
-		{"expect pod POD gone", func(t *story, a []string) string { return t.expectGone(a[0]) }},
-		{"expect pod POD not ready", func(t *story, a []string) string { return t.expectNotReady(a[0]) }},
-		{"expect pod POD blocked TEXT", func(t *story, a []string) string { return t.expectWhy(a[0], a[1], engine.Blocked, engine.Stuck) }},
-		{"expect pod POD waiting TEXT", func(t *story, a []string) string { return t.expectWhy(a[0], a[1], engine.Waiting) }},
-		{"expect pod POD uncertain TEXT", func(t *story, a []string) string { return t.expectWhy(a[0], a[1], engine.Uncertain) }},
-		{"expect N calls METHOD", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", 0) }},
-		{"expect N calls METHOD of HANDLE", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], a[2], 0) }},
-		{"expect N calls METHOD since start", func(t *story, a []string) string { return t.expectCalls(a[0], a[1], "", t.before) }},
-		{"expect at most N calls of the host", func(t *story, a []string) string { return t.expectAtMost(a[0]) }},
-		{"expect directory PATH", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeDirectory) }},
-		{"expect file PATH", func(t *story, a []string) string { return t.expectType(a[0], hal.TypeFile) }},
-		{"expect nothing at PATH", func(t *story, a []string) string { return t.expectNothingAt(a[0]) }},
-		{"expect file FILE in volume VOLUME of pod POD", func(t *story, a []string) string { return t.expectFile(a[0], a[1], a[2]) }},
-		{"expect volume VOLUME of pod POD STANDING", func(t *story, a []string) string { return t.expectVolume(a[0], a[1], a[2]) }},
-		{"expect log TEXT", func(t *story, a []string) string { return t.expectLog(a[0]) }},
-		{"expect trouble TEXT", func(t *story, a []string) string { return t.expectTrouble(a[0]) }},
-		{"expect nothing left", func(t *story, _ []string) string { return t.expectNothing() }},
+		{"overwrite pack of manifests", func(t *scene, _ []string) string { return t.overwritePack() }},
+		{"overwrite identity", func(t *scene, _ []string) string { t.r.wounds("identity", isOverwritten, 500, 99); return "" }},
+		{"cut journal and make it as long again", func(t *scene, _ []string) string { t.r.wounds("", isRegrown, 500, 1); return "" }},
+		{"rename host to NAME", func(t *scene, a []string) string { t.r.host = a[0]; return "" }},
+		{"change machine", func(t *scene, _ []string) string { t.r.isCopied(); return "" }},
+		{"start with --adopt", func(t *scene, _ []string) string { return t.startWith(func(c *engine.Config) { c.Adopt = true }) }},
+		{"start with --accept-machine", func(t *scene, _ []string) string { return t.startWith(acceptMachine) }},
+		{"remove PATH", func(t *scene, a []string) string { return t.removeTree(a[0]) }},
+		{"reboot", func(t *scene, _ []string) string { t.w.Reboot(); return "" }},
+		{"cut power", func(t *scene, _ []string) string { t.w.CutPower(); return "" }},
+		{"fail pods for TIME", func(t *scene, a []string) string { t.w.BreakWatch("pods", duration(a[0])); return "" }},
+		{"fail claims for TIME", func(t *scene, a []string) string { t.w.BreakWatch("claims", duration(a[0])); return "" }},
+		{"fail volumes for TIME", func(t *scene, a []string) string { t.w.BreakWatch("persistent volumes", duration(a[0])); return "" }},
+		{"fail drivers for TIME", func(t *scene, a []string) string { t.w.BreakWatch("drivers", duration(a[0])); return "" }},
+		{"hold synced", func(t *scene, _ []string) string { t.w.HoldSynced("manifest"); return "" }},
+		{"release synced", func(t *scene, _ []string) string { t.w.ReleaseSynced("manifest"); return "" }},
+		{"unmount volume VOLUME of pod POD", func(t *scene, a []string) string { return t.unmount(a[0], a[1]) }},
+		{"remount volume VOLUME of pod POD", func(t *scene, a []string) string { return t.remount(a[0], a[1]) }},
+		{"mount over volume VOLUME of pod POD", func(t *scene, a []string) string { return t.mountOver(a[0], a[1]) }},
+		{"mount over the stage of VOLUME of driver DRIVER", func(t *scene, a []string) string { return t.mountOverStage(a[0], a[1]) }},
+		{"unmount the stage of VOLUME of driver DRIVER", func(t *scene, a []string) string { return t.unmountStage(a[0], a[1]) }},
+		{"unmount the foreign mounts", func(t *scene, _ []string) string { t.w.SweepForeign(lang.RootDir); return "" }},
+		{"make directory PATH", func(t *scene, a []string) string { t.w.MakeDir(a[0]); return "" }},
+		{"make file PATH", func(t *scene, a []string) string { return t.makeFile(a[0]) }},
+		{"write FILE in volume VOLUME of pod POD", func(t *scene, a []string) string { return t.write(a[0], a[1], a[2]) }},
+		{"bind FILE in volume VOLUME of pod POD", func(t *scene, a []string) string { return t.bind(a[0], a[1], a[2]) }},
+		{"unbind FILE in volume VOLUME of pod POD", func(t *scene, a []string) string { return t.unbind(a[0], a[1], a[2]) }},
+		{"expect pod POD ready", func(t *scene, a []string) string { return t.expectState(a[0], engine.Ready) }},
+		{"expect pod POD gone", func(t *scene, a []string) string { return t.expectGone(a[0]) }},
+		{"expect pod POD not ready", func(t *scene, a []string) string { return t.expectNotReady(a[0]) }},
+		{"expect pod POD blocked TEXT", func(t *scene, a []string) string { return t.expectWhy(a[0], a[1], engine.Blocked, engine.Stuck) }},
+		{"expect pod POD waiting TEXT", func(t *scene, a []string) string { return t.expectWhy(a[0], a[1], engine.Waiting) }},
+		{"expect pod POD uncertain TEXT", func(t *scene, a []string) string { return t.expectWhy(a[0], a[1], engine.Uncertain) }},
+		{"expect N calls METHOD", func(t *scene, a []string) string { return t.expectCalls(a[0], a[1], "", 0) }},
+		{"expect N calls METHOD of HANDLE", func(t *scene, a []string) string { return t.expectCalls(a[0], a[1], a[2], 0) }},
+		{"expect N calls METHOD since start", func(t *scene, a []string) string { return t.expectCalls(a[0], a[1], "", t.before) }},
+		{"expect at most N calls of the host", func(t *scene, a []string) string { return t.expectAtMost(a[0]) }},
+		{"expect directory PATH", func(t *scene, a []string) string { return t.expectType(a[0], hal.TypeDirectory) }},
+		{"expect file PATH", func(t *scene, a []string) string { return t.expectType(a[0], hal.TypeFile) }},
+		{"expect nothing at PATH", func(t *scene, a []string) string { return t.expectNothingAt(a[0]) }},
+		{"expect file FILE in volume VOLUME of pod POD", func(t *scene, a []string) string { return t.expectFile(a[0], a[1], a[2]) }},
+		{"expect volume VOLUME of pod POD STANDING", func(t *scene, a []string) string { return t.expectVolume(a[0], a[1], a[2]) }},
+		{"expect log TEXT", func(t *scene, a []string) string { return t.expectLog(a[0]) }},
+		{"expect trouble TEXT", func(t *scene, a []string) string { return t.expectTrouble(a[0]) }},
+		{"expect nothing left", func(t *scene, _ []string) string { return t.expectNothing() }},
 	}...)
 }
 
@@ -125,7 +125,7 @@ func duration(text string) time.Duration {
 	return d
 }
 
-func (t *story) applyAll() string {
+func (t *scene) applyAll() string {
 	for _, o := range t.s.Objects {
 		if pod, ok := o.Value.(*corev1.Pod); ok && o.Version == "" {
 			t.r.apply(pod, nil)
@@ -134,7 +134,7 @@ func (t *story) applyAll() string {
 	return ""
 }
 
-func (t *story) apply(name, version string) string {
+func (t *scene) apply(name, version string) string {
 	switch o := t.s.Object(name, version).(type) {
 	case *corev1.Pod:
 		t.r.apply(o, nil)
@@ -150,13 +150,13 @@ func (t *story) apply(name, version string) string {
 }
 
 // changeDriver has a driver stage or not: what its volumes' ladders are changes as if their objects were edited.
-func (t *story) changeDriver(name string, staging bool, overlap string) string {
+func (t *scene) changeDriver(name string, staging bool, overlap string) string {
 	t.w.ChangeDriver(name, staging, duration(overlap))
 	t.r.isEdited = true
 	return ""
 }
 
-func (t *story) remove(name string, grace time.Duration) string {
+func (t *scene) remove(name string, grace time.Duration) string {
 	_, p := t.pod(name)
 	if p == nil {
 		return "the pod was never applied"
@@ -168,7 +168,7 @@ func (t *story) remove(name string, grace time.Duration) string {
 	return ""
 }
 
-func (t *story) terminate(name string, grace time.Duration) string {
+func (t *scene) terminate(name string, grace time.Duration) string {
 	_, p := t.pod(name)
 	switch {
 	case p == nil:
@@ -180,13 +180,13 @@ func (t *story) terminate(name string, grace time.Duration) string {
 	return ""
 }
 
-func (t *story) kill(d time.Duration) string {
+func (t *scene) kill(d time.Duration) string {
 	t.r.sleeps(d)
 	return ""
 }
 
 // spoilJournal turns a byte in the middle of what the journal holds.
-func (t *story) spoilJournal() string {
+func (t *scene) spoilJournal() string {
 	if t.w.AgentLives() {
 		return "the agent lives; kill it for a while first"
 	}
@@ -197,7 +197,7 @@ func (t *story) spoilJournal() string {
 }
 
 // forgetJournal removes the files of the journal, as an admin or a damaged disk would. The agent is dead meanwhile.
-func (t *story) forgetJournal() string {
+func (t *scene) forgetJournal() string {
 	if t.w.AgentLives() {
 		return "the agent lives; kill it for a while first"
 	}
@@ -212,7 +212,7 @@ func (t *story) forgetJournal() string {
 }
 
 // startWith starts the agent again with a word of a person, for that life alone. If that life ends too early, the person says it again.
-func (t *story) startWith(word func(*engine.Config)) string {
+func (t *scene) startWith(word func(*engine.Config)) string {
 	t.r.word, t.r.root.isTold = word, false
 	t.w.Restarts(false)
 	t.w.KillAgent()
@@ -222,7 +222,7 @@ func (t *story) startWith(word func(*engine.Config)) string {
 }
 
 // removeTree removes a path and all below it, as somebody on the node would.
-func (t *story) removeTree(at string) string {
+func (t *scene) removeTree(at string) string {
 	t.r.removes(at)
 	t.r.typedAt = t.w.Now() // a hostPath may lead there
 	if errno := t.r.removeTree(at); errno != 0 {
@@ -238,7 +238,7 @@ var breakages = map[string]sim.Breakage{
 	"busy": sim.Busy, "partly": sim.Partly, "wholly": sim.Wholly, "spoils": sim.Spoils, "loses": sim.Loses,
 }
 
-func (t *story) breaks(name string, b sim.Breakage) string {
+func (t *scene) breaks(name string, b sim.Breakage) string {
 	if b == sim.Hides && !t.r.looks(name) {
 		return "a driver with the trait unchecked can't hide its mounts"
 	}
@@ -252,7 +252,7 @@ func (r *run) looks(name string) bool {
 	return slices.ContainsFunc(r.w.Drivers(), func(d sim.DriverState) bool { return d.Name == name && d.Is.Checks })
 }
 
-func (t *story) startDriver(name string) string {
+func (t *scene) startDriver(name string) string {
 	for _, d := range t.w.Drivers() {
 		if d.Name == name {
 			t.w.StartDriver(name)
@@ -264,7 +264,7 @@ func (t *story) startDriver(name string) string {
 }
 
 // spoil makes a pod's manifest one that nobody understands. It is not cut, and names no other pod.
-func (t *story) spoil(name string) string {
+func (t *scene) spoil(name string) string {
 	object, _ := t.pod(name)
 	if !t.s.Files {
 		return "only manifests can be spoilt; write: objects from files"
@@ -273,9 +273,9 @@ func (t *story) spoil(name string) string {
 	return ""
 }
 
-func (t *story) expectState(name string, want engine.Condition) string {
+func (t *scene) expectState(name string, want engine.Condition) string {
 	object, p := t.pod(name)
-	if t.play.IsVaried && want == engine.Ready && (p == nil || !p.isRunning) {
+	if t.isVaried && want == engine.Ready && (p == nil || !p.isRunning) {
 		return "no container runs" // nobody is told why, and the engine is not asked after each event
 	}
 	got, why := engine.Condition("unknown"), "the engine does not know the pod"
@@ -304,7 +304,7 @@ func stateOf(s engine.PodStatus) string {
 	return text
 }
 
-func (t *story) expectNotReady(name string) string {
+func (t *scene) expectNotReady(name string) string {
 	if t.expectState(name, engine.Ready) == "" {
 		return "the pod is ready"
 	}
@@ -312,7 +312,7 @@ func (t *story) expectNotReady(name string) string {
 }
 
 // expectGone: neither the engine nor the node has anything of the pod. If it was made again under another uid, that is expected of those before.
-func (t *story) expectGone(name string) string {
+func (t *scene) expectGone(name string) string {
 	if !t.r.alive() {
 		return "the agent has not started"
 	}
@@ -335,7 +335,7 @@ func (t *story) expectGone(name string) string {
 	return ""
 }
 
-func (t *story) expectWhy(name, text string, states ...engine.Condition) string {
+func (t *scene) expectWhy(name, text string, states ...engine.Condition) string {
 	object, _ := t.pod(name)
 	why := "the engine does not know the pod"
 	for _, s := range t.engineStatus().Pods {
@@ -359,7 +359,7 @@ var methods = map[string]string{"csi.stage": stage, "csi.unstage": unstage, "csi
 // anyMethod stands for all of them, and for all other calls.
 const anyMethod = "any"
 
-func (t *story) expectCalls(count, site, volume string, from int) string {
+func (t *scene) expectCalls(count, site, volume string, from int) string {
 	want, _ := strconv.Atoi(count) // match has looked at it
 	got := 0
 	for _, e := range t.calls[from:] {
@@ -373,7 +373,7 @@ func (t *story) expectCalls(count, site, volume string, from int) string {
 	return ""
 }
 
-func (t *story) expectLog(text string) string {
+func (t *scene) expectLog(text string) string {
 	for _, e := range t.log {
 		if strings.Contains(LogLine(e), text) {
 			return ""
@@ -382,7 +382,7 @@ func (t *story) expectLog(text string) string {
 	return "no line of the log has it"
 }
 
-func (t *story) expectTrouble(text string) string {
+func (t *scene) expectTrouble(text string) string {
 	for _, s := range t.engineStatus().Sources {
 		if strings.Contains(s.Why, text) {
 			return ""
@@ -391,7 +391,7 @@ func (t *story) expectTrouble(text string) string {
 	return "the status tells of no such trouble"
 }
 
-func (t *story) expectNothing() string {
+func (t *scene) expectNothing() string {
 	if !t.r.alive() {
 		return "the agent has not started"
 	}

@@ -107,7 +107,7 @@ func (r *run) wounds(name string, how wound, point, length int64) {
 }
 
 // overwritePack is somebody who writes over the copies of manifests that lie together.
-func (t *story) overwritePack() string {
+func (t *scene) overwritePack() string {
 	for _, name := range t.w.Entries(copiesDir) {
 		if strings.HasPrefix(name, ".pack-") {
 			t.r.wounds("manifests/"+name, isOverwritten, 950, 7) // what it says can still be read

@@ -51,7 +51,7 @@ func (r *run) losesLog() {
 }
 
 // makeFile makes an empty file, or empties the one that is there.
-func (t *story) makeFile(at string) string {
+func (t *scene) makeFile(at string) string {
 	if below(at, identity.Dir(lang.RootDir)) {
 		t.r.removes(at)
 	}

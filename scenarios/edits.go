@@ -211,7 +211,7 @@ func (r *run) keepsData(e *sim.Effect) {
 }
 
 // replace has a pod's manifest be another's from now on.
-func (t *story) replace(name, other string) string {
+func (t *scene) replace(name, other string) string {
 	_, p := t.pod(name)
 	object, _ := t.s.Object("pod "+other, "").(*corev1.Pod)
 	if p == nil || !p.isWanted {
@@ -222,7 +222,7 @@ func (t *story) replace(name, other string) string {
 }
 
 // swapNames has two pods have each other's name: each name has the other's uid then.
-func (t *story) swapNames(a, b string) string {
+func (t *scene) swapNames(a, b string) string {
 	_, p := t.pod(a)
 	_, q := t.pod(b)
 	if p == nil || q == nil || !p.isWanted || !q.isWanted {
@@ -304,7 +304,7 @@ func (r *run) spoils(name string, d time.Duration) {
 }
 
 // giveUID writes another pod's uid into a pod's manifest. Nobody has deleted either.
-func (t *story) giveUID(name, other string) string {
+func (t *scene) giveUID(name, other string) string {
 	_, p := t.pod(name)
 	_, q := t.pod(other)
 	if p == nil || q == nil || !t.s.Files {
@@ -317,7 +317,7 @@ func (t *story) giveUID(name, other string) string {
 }
 
 // renameFile gives a pod's manifest another name.
-func (t *story) renameFile(name, to string) string {
+func (t *scene) renameFile(name, to string) string {
 	_, p := t.pod(name)
 	if p == nil || !t.s.Files {
 		return "the pod has no manifest; write: objects from files"
@@ -326,7 +326,7 @@ func (t *story) renameFile(name, to string) string {
 	return ""
 }
 
-func (t *story) deleteObject(name string) string {
+func (t *scene) deleteObject(name string) string {
 	object := t.s.Object(name, "")
 	if secret, is := object.(*corev1.Secret); is {
 		t.r.uproots(secret.Namespace, secret.Name)
@@ -336,7 +336,7 @@ func (t *story) deleteObject(name string) string {
 	return ""
 }
 
-func (t *story) cover(d time.Duration) string {
+func (t *scene) cover(d time.Duration) string {
 	if !t.s.Files {
 		return "only manifests can be covered; write: objects from files"
 	}
@@ -344,7 +344,7 @@ func (t *story) cover(d time.Duration) string {
 	return ""
 }
 
-func (t *story) replaceFile(name string, d time.Duration) string {
+func (t *scene) replaceFile(name string, d time.Duration) string {
 	_, p := t.pod(name)
 	if p == nil || !t.s.Files {
 		return "the pod has no manifest; write: objects from files"
@@ -356,39 +356,39 @@ func (t *story) replaceFile(name string, d time.Duration) string {
 // edits are those of people who edit manifests.
 func edits() []action {
 	return []action{
-		{"replace pod POD with pod POD", func(t *story, a []string) string { return t.replace(a[0], a[1]) }},
-		{"swap names of pod POD and pod POD", func(t *story, a []string) string { return t.swapNames(a[0], a[1]) }},
-		{"give pod POD the uid of pod POD", func(t *story, a []string) string { return t.giveUID(a[0], a[1]) }},
-		{"cover the manifests for TIME", func(t *story, a []string) string { return t.cover(duration(a[0])) }},
-		{"put junk among the manifests for TIME", func(t *story, a []string,
+		{"replace pod POD with pod POD", func(t *scene, a []string) string { return t.replace(a[0], a[1]) }},
+		{"swap names of pod POD and pod POD", func(t *scene, a []string) string { return t.swapNames(a[0], a[1]) }},
+		{"give pod POD the uid of pod POD", func(t *scene, a []string) string { return t.giveUID(a[0], a[1]) }},
+		{"cover the manifests for TIME", func(t *scene, a []string) string { return t.cover(duration(a[0])) }},
+		{"put junk among the manifests for TIME", func(t *scene, a []string,
 		) string {
 			t.r.spoils("junk", duration(a[0]))
 			return ""
 		}},
 		{
 			"replace the manifest of pod POD by a directory for TIME",
-			func(t *story, a []string) string { return t.replaceFile(a[0], duration(a[1])) },
+			func(t *scene, a []string) string { return t.replaceFile(a[0], duration(a[1])) },
 		},
 		{
 			"take away the manifest of pod POD for TIME",
-			func(t *story, a []string) string { return t.takeAway(a[0], duration(a[1])) },
+			func(t *scene, a []string) string { return t.takeAway(a[0], duration(a[1])) },
 		},
-		{"move pod POD to a bad manifest for TIME", func(t *story, a []string,
+		{"move pod POD to a bad manifest for TIME", func(t *scene, a []string,
 		) string {
 			return t.misplace("pod "+a[0], "bad", duration(a[1]))
 		}},
 		{
 			"move pod POD to the BADNESS manifest for TIME",
-			func(t *story, a []string) string { return t.misplace("pod "+a[0], a[1], duration(a[2])) },
+			func(t *scene, a []string) string { return t.misplace("pod "+a[0], a[1], duration(a[2])) },
 		},
 		{
 			"move KIND OBJECT to the BADNESS manifest for TIME",
-			func(t *story, a []string) string { return t.misplace(a[0]+" "+a[1], a[2], duration(a[3])) },
+			func(t *scene, a []string) string { return t.misplace(a[0]+" "+a[1], a[2], duration(a[3])) },
 		},
-		{"rename the manifest of pod POD to NAME", func(t *story, a []string,
+		{"rename the manifest of pod POD to NAME", func(t *scene, a []string,
 		) string {
 			return t.renameFile(a[0], a[1])
 		}},
-		{"spoil pod POD", func(t *story, a []string) string { return t.spoil(a[0]) }},
+		{"spoil pod POD", func(t *scene, a []string) string { return t.spoil(a[0]) }},
 	}
 }

@@ -274,28 +274,28 @@ func backendActions() []action {
 	return []action{
 		{
 			"silence server of HANDLE of driver DRIVER for TIME",
-			func(t *story, a []string) string { return t.silence(a[1], a[0], duration(a[2])) },
+			func(t *scene, a []string) string { return t.silence(a[1], a[0], duration(a[2])) },
 		},
-		{"export HANDLE of driver DRIVER again", func(t *story, a []string) string { return t.exportAgain(a[1], a[0]) }},
-		{"mount share PATH", func(t *story, a []string) string { t.w.MountShare(a[0]); return "" }},
-		{"silence share PATH for TIME", func(t *story, a []string,
+		{"export HANDLE of driver DRIVER again", func(t *scene, a []string) string { return t.exportAgain(a[1], a[0]) }},
+		{"mount share PATH", func(t *scene, a []string) string { t.w.MountShare(a[0]); return "" }},
+		{"silence share PATH for TIME", func(t *scene, a []string,
 		) string {
 			return t.silenceShare(a[0], duration(a[1]))
 		}},
 		{
 			"hand over HANDLE of driver DRIVER for TIME",
-			func(t *story, a []string) string { t.r.handsOver(a[1], a[0], duration(a[2])); return "" },
+			func(t *scene, a []string) string { t.r.handsOver(a[1], a[0], duration(a[2])); return "" },
 		},
-		{"detach HANDLE of driver DRIVER by force for TIME", func(t *story, a []string) string {
+		{"detach HANDLE of driver DRIVER by force for TIME", func(t *scene, a []string) string {
 			t.r.detachesByForce(a[1], a[0], duration(a[2]))
 			return ""
 		}},
 		{
 			"fail disk of HANDLE of driver DRIVER FAILURE",
-			func(t *story, a []string) string { return t.failDisk(a[1], a[0], a[2]) },
+			func(t *scene, a []string) string { return t.failDisk(a[1], a[0], a[2]) },
 		},
-		{"expect HANDLE of driver DRIVER away", func(t *story, a []string) string { return t.expectAway(a[0], a[1]) }},
-		{"silence cluster for TIME", func(t *story, a []string) string {
+		{"expect HANDLE of driver DRIVER away", func(t *scene, a []string) string { return t.expectAway(a[0], a[1]) }},
+		{"silence cluster for TIME", func(t *scene, a []string) string {
 			t.w.BreakWatch("", duration(a[0]))
 			return ""
 		}},

@@ -58,10 +58,10 @@ func TestCoroutinesAreKept(t *testing.T) {
 func TestHunterForgetsPods(t *testing.T) {
 	h := NewHunter()
 	want := h.Run(Schedule{Seed: 7})
-	for i := len(h.pods); i <= mostShapes; i++ {
-		h.pods[shape{edits: uint8(i), generation: uint8(i >> 8), index: 200}] = built{}
+	for i := len(h.stock.pods); i <= mostShapes; i++ {
+		h.stock.pods[shape{edits: uint8(i), generation: uint8(i >> 8), index: 200}] = built{}
 	}
 	got := h.Run(Schedule{Seed: 7})
-	require.Less(t, len(h.pods), mostShapes)
+	require.Less(t, len(h.stock.pods), mostShapes)
 	require.Equal(t, want.Hash, got.Hash)
 }

@@ -241,13 +241,13 @@ func (r *run) expels() bool {
 // hostActions are the statements about links and mounts that people make on the host.
 func hostActions() []action {
 	return []action{
-		{"link PATH to PATH", func(t *story, a []string) string { return t.link(a[0], a[1]) }},
-		{"bind PATH to PATH", func(t *story, a []string) string { return t.bindHost(a[0], a[1]) }},
+		{"link PATH to PATH", func(t *scene, a []string) string { return t.link(a[0], a[1]) }},
+		{"bind PATH to PATH", func(t *scene, a []string) string { return t.bindHost(a[0], a[1]) }},
 	}
 }
 
 // link makes a link, or turns the one that is there.
-func (t *story) link(at, to string) string {
+func (t *scene) link(at, to string) string {
 	t.w.MakeDir(path.Dir(at))
 	_ = t.w.RemoveFile(at) // it need not be there
 	t.r.turnedAt = t.w.Now()
@@ -258,7 +258,7 @@ func (t *story) link(at, to string) string {
 }
 
 // bindHost has the host mount a directory a second time.
-func (t *story) bindHost(from, at string) string {
+func (t *scene) bindHost(from, at string) string {
 	t.w.MakeDir(at)
 	if errno := t.w.BindMount(from, at, false); errno != 0 {
 		return errno.Error()
@@ -266,7 +266,7 @@ func (t *story) bindHost(from, at string) string {
 	return ""
 }
 
-func (t *story) expectNothingAt(at string) string {
+func (t *scene) expectNothingAt(at string) string {
 	if kind, there := t.w.Exists(at); there {
 		return "a " + kind.String() + " is there"
 	}

@@ -44,18 +44,23 @@ func (r Result) ToCase() (cases.Case, sim.Chooser) {
 	return cases.Case{Seed: r.Seed}, sim.Seeded(r.Seed)
 }
 
-// Hunter makes worlds of seeds. It is used by one goroutine at a time; its caches hold objects that all of its worlds share.
+// Hunter makes worlds of seeds. It is used by one goroutine at a time; all of its worlds share a stock.
 type Hunter struct {
-	cluster map[cluster][]any // made when they are needed
+	stock   *stock
+	buffers sim.Buffers
+
+	// Check is one more check of all runs, at each step of the engine; nil for none.
+	Check func(View)
+}
+
+// stock is the objects of worlds, made when they are needed.
+type stock struct {
+	cluster map[cluster][]any
 	pods    map[shape]built
 	volumes map[versionOf]*corev1.PersistentVolume
 	claims  map[[2]uint8]*corev1.PersistentVolumeClaim
 	texts   map[any][]byte // manifests of objects
 	names   []string       // of pods
-	buffers sim.Buffers
-
-	// Check is one more check of all runs, at each step of the engine; nil for none.
-	Check func(View)
 }
 
 // cluster is what the objects of a world follow from.
@@ -79,7 +84,11 @@ type built struct {
 
 // NewHunter returns a hunter.
 func NewHunter() *Hunter {
-	return &Hunter{
+	return &Hunter{stock: newStock()}
+}
+
+func newStock() *stock {
+	return &stock{
 		cluster: map[cluster][]any{}, pods: map[shape]built{}, volumes: map[versionOf]*corev1.PersistentVolume{},
 		claims: map[[2]uint8]*corev1.PersistentVolumeClaim{}, texts: map[any][]byte{},
 	}
@@ -101,7 +110,7 @@ func isPod(object any) bool {
 }
 
 // forgets lets go of the objects of earlier worlds, once they are many.
-func (h *Hunter) forgets() {
+func (h *stock) forgets() {
 	if len(h.pods) > mostShapes {
 		clear(h.pods)
 		maps.DeleteFunc(h.texts, func(object any, _ []byte) bool { return isPod(object) }) // those of volumes are few, and made once
@@ -109,14 +118,14 @@ func (h *Hunter) forgets() {
 }
 
 // podNames are the names of so many pods.
-func (h *Hunter) podNames(pods int) []string {
+func (h *stock) podNames(pods int) []string {
 	for i := len(h.names); i < pods; i++ {
 		h.names = append(h.names, "pod-"+strconv.Itoa(i))
 	}
 	return h.names[:pods]
 }
 
-func (h *Hunter) pod(s shape) built {
+func (h *stock) pod(s shape) built {
 	b, ok := h.pods[s]
 	if !ok {
 		b.object, b.uses = podOfHunts(s)
@@ -125,14 +134,14 @@ func (h *Hunter) pod(s shape) built {
 	return b
 }
 
-func (h *Hunter) objects(of cluster) []any {
+func (h *stock) objects(of cluster) []any {
 	if h.cluster[of] == nil {
 		h.cluster[of] = clusterOfHunts(of)
 	}
 	return h.cluster[of]
 }
 
-func (h *Hunter) volume(i int, is version) *corev1.PersistentVolume {
+func (h *stock) volume(i int, is version) *corev1.PersistentVolume {
 	key := versionOf{i, is}
 	if h.volumes[key] == nil {
 		h.volumes[key] = persistentVolume(i, is)
@@ -140,7 +149,7 @@ func (h *Hunter) volume(i int, is version) *corev1.PersistentVolume {
 	return h.volumes[key]
 }
 
-func (h *Hunter) claim(i int, uid uint8) *corev1.PersistentVolumeClaim {
+func (h *stock) claim(i int, uid uint8) *corev1.PersistentVolumeClaim {
 	key := [2]uint8{uint8(i), uid}
 	if h.claims[key] == nil {
 		h.claims[key] = claimOf(i, uid)
@@ -172,7 +181,7 @@ type Schedule struct {
 
 // Run runs one schedule.
 func (h *Hunter) Run(s Schedule) Result {
-	h.forgets()
+	h.stock.forgets()
 	if s.Chooser == nil {
 		s.Chooser = sim.Seeded(s.Seed)
 	}
@@ -195,7 +204,7 @@ func (h *Hunter) Run(s Schedule) Result {
 		Drivers: map[string]plugin.DriverConfig{}, Log: writesLog(w), InFlight: is.InFlight,
 	})
 	r.crowd = comes
-	r.files, r.texts, r.lines, r.probe = is.Files, h.texts, s.Log, watched(s.Probe)
+	r.files, r.texts, r.lines, r.probe = is.Files, h.stock.texts, s.Log, watched(s.Probe)
 	r.check(h.Check)
 	r.times()
 	if s.Canary {
@@ -205,7 +214,7 @@ func (h *Hunter) Run(s Schedule) Result {
 		r.covers()
 	}
 	g := &workload{
-		hunter: h, r: r, choose: s.Chooser, setup: is, names: h.podNames(is.Pods), pods: make([]shape, is.Pods),
+		stock: h.stock, r: r, choose: s.Chooser, setup: is, names: h.stock.podNames(is.Pods), pods: make([]shape, is.Pods),
 		edits: make([]version, is.Volumes),
 		plain: plainVolumes(is.Volumes),
 	}
@@ -230,7 +239,7 @@ func (h *Hunter) Run(s Schedule) Result {
 
 // workload makes pods come and go.
 type workload struct {
-	hunter *Hunter
+	stock  *stock
 	r      *run
 	choose sim.Chooser
 	setup  *cases.Setup
@@ -283,7 +292,7 @@ func (g *workload) begin() {
 	}
 	g.r.leaks = leaksOfHunts
 	g.isTold = g.pick("workload.told", "file.example", 0, 1, 1) == 1
-	g.r.give(g.hunter.objects(cluster{g.setup.Volumes, g.isTold, disk.Attach, file.Attach})...)
+	g.r.give(g.stock.objects(cluster{g.setup.Volumes, g.isTold, disk.Attach, file.Attach})...)
 	for i := range g.setup.Volumes {
 		g.r.attaches(volumeAt(i).driver, volumeAt(i).handle)
 	}
@@ -417,7 +426,7 @@ func (g *workload) planRare(s *shape, name string) {
 }
 
 func (g *workload) current(i int) *pod {
-	return g.r.byUID[core.PodUID(g.hunter.pod(g.pods[i]).object.UID)]
+	return g.r.byUID[core.PodUID(g.stock.pod(g.pods[i]).object.UID)]
 }
 
 // flip deletes the pod if it is there, and else makes it: again, or as another one of that name.
@@ -457,7 +466,7 @@ func (g *workload) end(p *pod, i, n int) {
 }
 
 func (g *workload) apply(i int) {
-	b := g.hunter.pod(g.pods[i])
+	b := g.stock.pod(g.pods[i])
 	g.r.apply(b.object, b.uses)
 	g.manners(i)
 }

@@ -160,7 +160,7 @@ func (g *workload) replaces(pods []*pod, grace time.Duration, inPlace bool, indi
 	var edits []edit
 	for _, i := range indices {
 		g.pods[i].edits++
-		b := g.hunter.pod(g.pods[i])
+		b := g.stock.pod(g.pods[i])
 		edits = append(edits, edit(b))
 	}
 	g.r.replaces(pods, edits, grace, inPlace)
@@ -180,8 +180,8 @@ func (g *workload) exportsVolume(i int) {
 			before := g.edits[i]
 			g.edits[i].lives++
 			g.r.exchanges(
-				[]any{g.hunter.volume(i, before), g.hunter.claim(i, before.lives)},
-				[]any{g.hunter.volume(i, g.edits[i]), g.hunter.claim(i, g.edits[i].lives)}, false)
+				[]any{g.stock.volume(i, before), g.stock.claim(i, before.lives)},
+				[]any{g.stock.volume(i, g.edits[i]), g.stock.claim(i, g.edits[i].lives)}, false)
 		})
 	}
 }

@@ -39,18 +39,18 @@ func (g *workload) renamesVolume(i int) {
 			v := &g.edits[i]
 			v.meaning = meaning - v.meaning
 			if how != 3 {
-				g.r.give(g.hunter.volume(i, *v))
+				g.r.give(g.stock.volume(i, *v))
 				return
 			}
 			before := *v
 			before.meaning = meaning - before.meaning // what it was
 			v.lives++
-			g.r.take(g.hunter.volume(i, before), g.hunter.claim(i, before.lives))
+			g.r.take(g.stock.volume(i, before), g.stock.claim(i, before.lives))
 			away := g.time("workload.rename-away", name, n, longestAway)
 			g.r.delays(away) // no pod that claims it can come
 			g.r.w.After(away, "made again "+name, func() {
 				g.r.editedAt = g.r.w.Now()
-				g.r.give(g.hunter.volume(i, *v), g.hunter.claim(i, v.lives))
+				g.r.give(g.stock.volume(i, *v), g.stock.claim(i, v.lives))
 			})
 		})
 	}
@@ -93,6 +93,6 @@ func (g *workload) editsVolume(i int) {
 	g.at(g.time("workload.pv-time", name, 0, cases.Chaos), name, func() {
 		g.edits[i].edits++
 		g.r.isEdited = true
-		g.r.give(g.hunter.volume(i, g.edits[i]))
+		g.r.give(g.stock.volume(i, g.edits[i]))
 	})
 }

@@ -80,7 +80,7 @@ func ofNode(name string) func(core.Param) core.Param {
 }
 
 // otherJournal is a statement.
-func (t *story) otherJournal(rewrite func(core.Param) core.Param) string {
+func (t *scene) otherJournal(rewrite func(core.Param) core.Param) string {
 	if !t.r.journalOf(rewrite) {
 		return "there is no record that would be another one; kill the agent for a time first, and have an attached " +
 			"volume up for a node's name"

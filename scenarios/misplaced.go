@@ -170,7 +170,7 @@ func (r *run) discardsFile(file string) {
 	}
 }
 
-func (t *story) takeAway(name string, d time.Duration) string {
+func (t *scene) takeAway(name string, d time.Duration) string {
 	_, p := t.pod(name)
 	if p == nil || !t.s.Files {
 		return "the pod has no manifest; write: objects from files"
@@ -179,7 +179,7 @@ func (t *story) takeAway(name string, d time.Duration) string {
 	return ""
 }
 
-func (t *story) misplace(name, how string, d time.Duration) string {
+func (t *scene) misplace(name, how string, d time.Duration) string {
 	if t.r.names[name] == "" {
 		return "the " + name + " has no manifest; write: objects from files"
 	}

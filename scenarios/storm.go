@@ -50,7 +50,7 @@ func (r *run) isStorm() bool {
 }
 
 // expectAtMost is a statement: the agent has made so many calls of the host, or fewer.
-func (t *story) expectAtMost(calls string) string {
+func (t *scene) expectAtMost(calls string) string {
 	most, _ := strconv.Atoi(calls) // match has looked at it
 	if n := t.w.Trace().Count(sim.MarkCall); n > uint64(most) {
 		return fmt.Sprintf("the agent has made %d calls of the host", n)

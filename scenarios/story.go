@@ -34,18 +34,24 @@ type StoryResult struct {
 	Coverage  *coverage.Coverage // what it has reached, if Play.Cover asks
 }
 
+// scene is what the statements of a scenario act on and ask about.
+type scene struct {
+	s        *lang.Scenario
+	r        *run
+	w        *sim.World
+	calls    []sim.Effect // RPCs that were sent
+	before   int          // how many when the agent started last
+	log      []engine.Entry
+	isVaried bool // more goes wrong than the scenario says
+}
+
 // story runs one scenario.
 type story struct {
-	s      *lang.Scenario
+	scene
 	play   Play
-	r      *run
-	w      *sim.World
 	step   *lang.Step
 	values map[uint64]int64 // of choices that go with faults
 	hang   int64
-	calls  []sim.Effect // RPCs that were sent
-	before int          // how many when the agent started last
-	log    []engine.Entry
 	met    []int      // how many calls each fault of the scenario has matched
 	passed [][]string // and of what else the calls of its site were, the first few
 
@@ -106,7 +112,7 @@ func (t *story) trustsNoAnswer() {
 // Run plays the scenario. Any number of goroutines may play the same one.
 func (p Play) Run() StoryResult {
 	s := p.Scenario
-	t := &story{s: s, play: p, met: make([]int, len(s.Faults)), passed: make([][]string, len(s.Faults)), values: map[uint64]int64{}, hang: -1}
+	t := &story{scene: scene{s: s, isVaried: p.IsVaried}, play: p, met: make([]int, len(s.Faults)), passed: make([][]string, len(s.Faults)), values: map[uint64]int64{}, hang: -1}
 	profile := sim.Profile{}
 	if p.Choices != nil {
 		profile = sim.Everything()
@@ -329,7 +335,7 @@ func (t *story) begin() {
 }
 
 // addDriver installs a driver with the volumes that PersistentVolumes name, in any of their versions.
-func (t *story) addDriver(d sim.DriverSpec) {
+func (t *scene) addDriver(d sim.DriverSpec) {
 	t.w.AddDriver(d)
 	var handles []string
 	for _, o := range t.s.Objects {
@@ -475,7 +481,7 @@ func (t *story) fail(why string) {
 
 // pod returns the pod of the words "pod NAME": the one that the cluster has, else the one of that name that came last; before any has come, its first
 // version.
-func (t *story) pod(name string) (*corev1.Pod, *pod) {
+func (t *scene) pod(name string) (*corev1.Pod, *pod) {
 	var last *pod
 	for _, p := range t.r.pods {
 		if p.name == name && (last == nil || !last.isWanted) {
@@ -490,7 +496,7 @@ func (t *story) pod(name string) (*corev1.Pod, *pod) {
 }
 
 // engineStatus is the engine's own status, empty if there is none.
-func (t *story) engineStatus() engine.Status {
+func (t *scene) engineStatus() engine.Status {
 	s, _ := t.r.status()
 	return s
 }

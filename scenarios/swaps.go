@@ -202,7 +202,7 @@ func (g *workload) planSwaps() {
 }
 
 // swap is a statement.
-func (t *story) swap(how swapping, without string, d time.Duration) string {
+func (t *scene) swap(how swapping, without string, d time.Duration) string {
 	if !t.s.Files {
 		return "only manifests can be swapped; write: objects from files"
 	}
@@ -219,7 +219,7 @@ func (t *story) swap(how swapping, without string, d time.Duration) string {
 }
 
 // accept is a statement. An agent that dies before it counts has not heard it: whoever said it looks again.
-func (t *story) accept() string {
+func (t *scene) accept() string {
 	t.r.acceptsMissing()
 	if !t.r.isTended {
 		t.r.isTended = true
@@ -229,7 +229,7 @@ func (t *story) accept() string {
 }
 
 // otherCopies puts the copies of manifests of another node in the place of this node's: one of a pod, and their ledger.
-func (t *story) otherCopies(node, pod string) string {
+func (t *scene) otherCopies(node, pod string) string {
 	if !t.s.Files || t.w.AgentLives() {
 		return "only copies of manifests, while no agent lives; write: objects from files; kill it for a while first"
 	}
@@ -243,7 +243,7 @@ func (t *story) otherCopies(node, pod string) string {
 }
 
 // changeKept has somebody change the uid of a pod in what bad manifests keep: what it says can be read all the same.
-func (t *story) changeKept(pod string) string {
+func (t *scene) changeKept(pod string) string {
 	object, _ := t.pod(pod)
 	file, uid := lang.RootDir+"/volnode/manifests/.kept.json", []byte(object.UID)
 	data := t.w.ReadFile(file)
@@ -257,36 +257,36 @@ func (t *story) changeKept(pod string) string {
 // swapActions are the statements about what comes into the place of the directory of manifests, or of the journal.
 func swapActions() []action {
 	return []action{
-		{"copy journal", func(t *story, _ []string) string { return t.r.copiesJournal() }},
-		{"restore journal", func(t *story, _ []string) string { return t.r.restoresJournal() }},
+		{"copy journal", func(t *scene, _ []string) string { return t.r.copiesJournal() }},
+		{"restore journal", func(t *scene, _ []string) string { return t.r.restoresJournal() }},
 		{
 			"make the journal one of root directory PATH",
-			func(t *story, a []string) string { return t.otherJournal(inRoot(a[0])) },
+			func(t *scene, a []string) string { return t.otherJournal(inRoot(a[0])) },
 		},
-		{"make the journal one of node NAME", func(t *story, a []string,
+		{"make the journal one of node NAME", func(t *scene, a []string,
 		) string {
 			return t.otherJournal(ofNode(a[0]))
 		}},
-		{"change the uid of pod POD in what is kept", func(t *story, a []string) string { return t.changeKept(a[0]) }},
-		{"put copies of manifests of node NAME with pod POD", func(t *story, a []string) string {
+		{"change the uid of pod POD in what is kept", func(t *scene, a []string) string { return t.changeKept(a[0]) }},
+		{"put copies of manifests of node NAME with pod POD", func(t *scene, a []string) string {
 			return t.otherCopies(a[0], a[1])
 		}},
 		{
 			"swap the manifests for an empty directory for TIME",
-			func(t *story, a []string) string { return t.swap(byRename, "", duration(a[0])) },
+			func(t *scene, a []string) string { return t.swap(byRename, "", duration(a[0])) },
 		},
 		{
 			"swap the manifests for a copy without pod POD for TIME",
-			func(t *story, a []string) string { return t.swap(byRename, a[0], duration(a[1])) },
+			func(t *scene, a []string) string { return t.swap(byRename, a[0], duration(a[1])) },
 		},
 		{
 			"recreate the manifests without pod POD for TIME",
-			func(t *story, a []string) string { return t.swap(byRemake, a[0], duration(a[1])) },
+			func(t *scene, a []string) string { return t.swap(byRemake, a[0], duration(a[1])) },
 		},
-		{"turn the manifests into a link for TIME", func(t *story, a []string,
+		{"turn the manifests into a link for TIME", func(t *scene, a []string,
 		) string {
 			return t.swap(byTurnedLink, "", duration(a[0]))
 		}},
-		{"accept the missing manifests", func(t *story, _ []string) string { return t.accept() }},
+		{"accept the missing manifests", func(t *scene, _ []string) string { return t.accept() }},
 	}
 }

@@ -243,39 +243,39 @@ func vandalActions() []action {
 	return []action{
 		{
 			"remove the directory of volume VOLUME of pod POD",
-			func(t *story, a []string) string { return t.harm(a[0], a[1], isRemoved) },
+			func(t *scene, a []string) string { return t.harm(a[0], a[1], isRemoved) },
 		},
 		{
 			"replace the directory of volume VOLUME of pod POD",
-			func(t *story, a []string) string { return t.harm(a[0], a[1], isReplaced) },
+			func(t *scene, a []string) string { return t.harm(a[0], a[1], isReplaced) },
 		},
-		{"mount over the directory of pod POD", func(t *story, a []string,
+		{"mount over the directory of pod POD", func(t *scene, a []string,
 		) string {
 			return t.mountAbove(t.dirOf(a[0]))
 		}},
-		{"mount over the directory of pods", func(t *story, _ []string,
+		{"mount over the directory of pods", func(t *scene, _ []string,
 		) string {
 			return t.mountAbove(lang.RootDir + "/pods")
 		}},
-		{"deny the listing of PATH for TIME", func(t *story, a []string,
+		{"deny the listing of PATH for TIME", func(t *scene, a []string,
 		) string {
 			return t.deny(a[0], duration(a[1]))
 		}},
-		{"deny the reading of PATH for TIME", func(t *story, a []string,
+		{"deny the reading of PATH for TIME", func(t *scene, a []string,
 		) string {
 			return t.deny(a[0], duration(a[1]))
 		}},
-		{"write N files in volume VOLUME of pod POD", func(t *story, a []string,
+		{"write N files in volume VOLUME of pod POD", func(t *scene, a []string,
 		) string {
 			return t.fill(a[0], a[1], a[2])
 		}},
-		{"expect pod POD degraded TEXT", func(t *story, a []string) string { return t.expectDegraded(a[0], a[1]) }},
-		{"expect at most N files of pods", func(t *story, a []string) string { return t.expectNames(a[0]) }},
+		{"expect pod POD degraded TEXT", func(t *scene, a []string) string { return t.expectDegraded(a[0], a[1]) }},
+		{"expect at most N files of pods", func(t *scene, a []string) string { return t.expectNames(a[0]) }},
 	}
 }
 
 // fill is a statement: a container writes so many files.
-func (t *story) fill(names, volume, name string) string {
+func (t *scene) fill(names, volume, name string) string {
 	u, why := t.container(volume, name)
 	if why != "" {
 		return why
@@ -288,7 +288,7 @@ func (t *story) fill(names, volume, name string) string {
 }
 
 // expectNames is a statement: so many names, or fewer, are left of the files of pods.
-func (t *story) expectNames(names string) string {
+func (t *scene) expectNames(names string) string {
 	most, _ := strconv.Atoi(names) // match has looked at it
 	if n := t.w.Names(lang.RootDir + "/pods"); n > most {
 		return strconv.Itoa(n) + " names are below the directories of pods"
@@ -297,7 +297,7 @@ func (t *story) expectNames(names string) string {
 }
 
 // harm is a statement: somebody does something to the place of a volume.
-func (t *story) harm(volume, name string, what vandalism) string {
+func (t *scene) harm(volume, name string, what vandalism) string {
 	u, why := t.container(volume, name)
 	if why != "" {
 		return why
@@ -310,7 +310,7 @@ func (t *story) harm(volume, name string, what vandalism) string {
 }
 
 // mountAbove is a statement: somebody mounts over a directory of the agent's.
-func (t *story) mountAbove(dir string) string {
+func (t *scene) mountAbove(dir string) string {
 	for _, p := range t.r.pods {
 		for _, u := range p.uses {
 			t.r.upsets(u.path)
@@ -322,13 +322,13 @@ func (t *story) mountAbove(dir string) string {
 	return ""
 }
 
-func (t *story) dirOf(name string) string {
+func (t *scene) dirOf(name string) string {
 	object, _ := t.pod(name)
 	return lang.RootDir + "/pods/" + string(object.UID)
 }
 
 // expectDegraded is a statement: a volume of the pod is Degraded, and says why.
-func (t *story) expectDegraded(name, text string) string {
+func (t *scene) expectDegraded(name, text string) string {
 	object, _ := t.pod(name)
 	why := "the engine does not know the pod"
 	for _, s := range t.engineStatus().Pods {
@@ -347,7 +347,7 @@ func (t *story) expectDegraded(name, text string) string {
 }
 
 // deny is a statement: a directory can't be listed, or a file can't be read, for a while.
-func (t *story) deny(at string, last time.Duration) string {
+func (t *scene) deny(at string, last time.Duration) string {
 	t.r.denies(at, syscall.EACCES, last)
 	return ""
 }

@@ -13,7 +13,7 @@ import (
 // This file is the statements about a volume as the containers of a pod find it, and about paths of the host.
 
 // use returns a volume of a pod.
-func (t *story) use(volume, name string) (use, string) {
+func (t *scene) use(volume, name string) (use, string) {
 	_, p := t.pod(name)
 	if p == nil {
 		return use{}, "the pod was never applied"
@@ -26,7 +26,7 @@ func (t *story) use(volume, name string) (use, string) {
 }
 
 // container returns a volume of a pod for what its containers do there.
-func (t *story) container(volume, name string) (use, string) {
+func (t *scene) container(volume, name string) (use, string) {
 	u, why := t.use(volume, name)
 	if _, p := t.pod(name); why == "" && !p.isRunning {
 		why = "no container of the pod runs"
@@ -34,7 +34,7 @@ func (t *story) container(volume, name string) (use, string) {
 	return u, why
 }
 
-func (t *story) unmount(volume, name string) string {
+func (t *scene) unmount(volume, name string) string {
 	u, why := t.use(volume, name)
 	if why != "" {
 		return why
@@ -49,7 +49,7 @@ func (t *story) unmount(volume, name string) string {
 }
 
 // remount takes away what a pod has of a volume, and mounts the same thing there again.
-func (t *story) remount(volume, name string) string {
+func (t *scene) remount(volume, name string) string {
 	u, why := t.use(volume, name)
 	if why != "" {
 		return why
@@ -70,7 +70,7 @@ func (t *story) remount(volume, name string) string {
 }
 
 // mountOver mounts something that is nobody's volume over a volume of a pod.
-func (t *story) mountOver(volume, name string) string {
+func (t *scene) mountOver(volume, name string) string {
 	u, why := t.use(volume, name)
 	if why != "" {
 		return why
@@ -79,7 +79,7 @@ func (t *story) mountOver(volume, name string) string {
 }
 
 // mountOverStage makes the directory if the volume is not staged.
-func (t *story) mountOverStage(volume, driver string) string {
+func (t *scene) mountOverStage(volume, driver string) string {
 	path := plugin.StagePlace(lang.RootDir, driver, volume).Path
 	if !t.w.Off() {
 		t.w.MakeDir(path)
@@ -88,14 +88,14 @@ func (t *story) mountOverStage(volume, driver string) string {
 }
 
 // unmountStage takes a stage away behind the driver's back.
-func (t *story) unmountStage(volume, driver string) string {
+func (t *scene) unmountStage(volume, driver string) string {
 	if errno := t.w.UnmountTop(plugin.StagePlace(lang.RootDir, driver, volume).Path); errno != 0 {
 		return errno.Error()
 	}
 	return ""
 }
 
-func (t *story) mountForeign(path string) string {
+func (t *scene) mountForeign(path string) string {
 	if t.w.Off() {
 		return "the node is down, and nobody mounts anything there"
 	}
@@ -106,7 +106,7 @@ func (t *story) mountForeign(path string) string {
 }
 
 // write is what a container of the pod does.
-func (t *story) write(file, volume, name string) string {
+func (t *scene) write(file, volume, name string) string {
 	u, why := t.container(volume, name)
 	if why == "" {
 		if u.driver != "" && !u.bare && len(t.w.MountsAt(u.path)) == 0 {
@@ -121,7 +121,7 @@ func (t *story) write(file, volume, name string) string {
 const boundDirectory = "/srv/bound"
 
 // bind is what a privileged container does, and leaves behind: a mount of the host below its volume.
-func (t *story) bind(name, volume, pod string) string {
+func (t *scene) bind(name, volume, pod string) string {
 	u, why := t.container(volume, pod)
 	if why != "" {
 		return why
@@ -134,7 +134,7 @@ func (t *story) bind(name, volume, pod string) string {
 	return ""
 }
 
-func (t *story) unbind(name, volume, pod string) string {
+func (t *scene) unbind(name, volume, pod string) string {
 	u, why := t.use(volume, pod)
 	if why != "" {
 		return why
@@ -145,7 +145,7 @@ func (t *story) unbind(name, volume, pod string) string {
 	return ""
 }
 
-func (t *story) expectFile(file, volume, name string) string {
+func (t *scene) expectFile(file, volume, name string) string {
 	u, why := t.use(volume, name)
 	if why != "" {
 		return why
@@ -153,7 +153,7 @@ func (t *story) expectFile(file, volume, name string) string {
 	return t.expectType(u.path+"/"+file, hal.TypeFile)
 }
 
-func (t *story) expectType(path string, want hal.FileType) string {
+func (t *scene) expectType(path string, want hal.FileType) string {
 	got, there := t.w.Exists(path)
 	switch {
 	case !there:
@@ -168,7 +168,7 @@ func (t *story) expectType(path string, want hal.FileType) string {
 var standings = []string{"mounted", "unmounted", "read-only", "writable", "raw"}
 
 // expectVolume: how a volume is at the path at which its pod finds it.
-func (t *story) expectVolume(volume, name, how string) string {
+func (t *scene) expectVolume(volume, name, how string) string {
 	u, why := t.use(volume, name)
 	if why != "" {
 		return why
@@ -193,7 +193,7 @@ func (t *story) expectVolume(volume, name, how string) string {
 }
 
 // expectAway: the other node has the volume.
-func (t *story) expectAway(handle, driver string) string {
+func (t *scene) expectAway(handle, driver string) string {
 	v := t.r.away[driver+"^"+handle]
 	switch {
 	case v == nil:
@@ -211,7 +211,7 @@ var diskFailures = map[string]sim.DiskFailure{
 }
 
 // failDisk has the filesystem of a volume that is mounted fail.
-func (t *story) failDisk(driver, handle, how string) string {
+func (t *scene) failDisk(driver, handle, how string) string {
 	if !t.w.FailDisk(driver, handle, diskFailures[how]) {
 		return "no filesystem of the volume is mounted, or it has failed already"
 	}
@@ -222,7 +222,7 @@ func (t *story) failDisk(driver, handle, how string) string {
 const noServer = "no server has the volume; give its driver the trait network"
 
 // silence keeps the server of a volume from answering.
-func (t *story) silence(driver, handle string, d time.Duration) string {
+func (t *scene) silence(driver, handle string, d time.Duration) string {
 	if !t.w.SilenceServer(driver, handle, d) {
 		return noServer
 	}
@@ -230,7 +230,7 @@ func (t *story) silence(driver, handle string, d time.Duration) string {
 }
 
 // exportAgain makes what is mounted of a volume stale.
-func (t *story) exportAgain(driver, handle string) string {
+func (t *scene) exportAgain(driver, handle string) string {
 	if !t.w.ExportAgain(driver, handle) {
 		return noServer
 	}
@@ -238,7 +238,7 @@ func (t *story) exportAgain(driver, handle string) string {
 }
 
 // silenceShare keeps the server of a share that the host has mounted from answering.
-func (t *story) silenceShare(path string, d time.Duration) string {
+func (t *scene) silenceShare(path string, d time.Duration) string {
 	if !t.w.SilenceShare(path, d) {
 		return "no share is mounted there; write before: mount share " + path
 	}
