@@ -1,5 +1,9 @@
 package scenarios
 
+import (
+	"github.com/volnode/volnode/scenarios/world"
+)
+
 // CanaryProperty is what a canary breaks.
 const CanaryProperty = "canary"
 
@@ -10,9 +14,9 @@ const canaryEvery = 100
 func IsCanary(seed uint64) bool { return seed%canaryEvery == 0 }
 
 // breaksCalm is the defect of a canary. It is the judge's: no calm may come.
-func breaksCalm(r *run) {
-	if r.stop {
-		r.fail(CanaryProperty, "calm", "", "this schedule is a canary: it must fail")
+func breaksCalm(r *world.Run) {
+	if r.Stop {
+		r.Fail(CanaryProperty, "calm", "", "this schedule is a canary: it must fail")
 	}
 }
 

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"encoding/base64"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,8 +16,12 @@ import (
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/hal/trace"
+	"github.com/volnode/volnode/scenarios/calm"
+	"github.com/volnode/volnode/scenarios/dealings"
+	"github.com/volnode/volnode/scenarios/judges"
 	"github.com/volnode/volnode/scenarios/lang"
 	"github.com/volnode/volnode/scenarios/secrets"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // Each check is shown a tiny world that breaks its property.
@@ -33,12 +36,12 @@ const (
 	scratchPath = lang.RootDir + "/pods/u/volumes/kubernetes.io~empty-dir/scratch"
 )
 
-func bare(t *testing.T) *run {
+func bare(t *testing.T) *world.Run {
 	w := sim.New(sim.Config{RootDir: lang.RootDir, Chooser: hanging{}, Script: hangs})
 	t.Cleanup(w.Close)
 	r := newRun(w, engine.Config{})
-	r.leaks = secrets.Of(map[string]string{"mark": secretMark, "pin": "Qz7Kp"})
-	r.synced = true
+	r.Leaks = secrets.Of(map[string]string{"mark": world.SecretMark, "pin": "Qz7Kp"})
+	r.Synced = true
 	w.SetAgent(func(hal.Host) {})
 	w.AddDriver(sim.DriverSpec{Name: "d"})
 	w.AddVolume("d", "v")
@@ -66,250 +69,273 @@ func hangs(_ sim.ID, possible []sim.Fault) sim.Fault {
 	return sim.NoFault
 }
 
-func (r *run) sends(id uint64, method string) {
+func sends(r *world.Run, id uint64, method string) {
 	e := sim.Effect{Kind: sim.EffectSent, Actor: "d", Run: 1, Call: id, Driver: "d", Volume: "v", Method: method, Key: theStage, Staging: stagePath}
-	e.At, e.Deadline = r.w.Now(), r.w.Now().Add(time.Minute)
-	if method == publish || method == unpublish {
+	e.At, e.Deadline = r.W.Now(), r.W.Now().Add(time.Minute)
+	if method == world.Publish || method == world.Unpublish {
 		e.Key, e.Target = thePublish, target
 	}
-	r.effect(e)
+	judges.Effect(r, e)
 }
 
-func (r *run) holds(kind sim.EffectKind) {
-	e := sim.Effect{Kind: kind, Actor: "d", Run: 1, Driver: "d", Volume: "v", Method: stage, Key: theStage, Staging: stagePath, Path: stagePath}
+func holds(r *world.Run, kind sim.EffectKind) {
+	e := sim.Effect{Kind: kind, Actor: "d", Run: 1, Driver: "d", Volume: "v", Method: world.Stage, Key: theStage, Staging: stagePath, Path: stagePath}
 	if kind == sim.EffectPublished || kind == sim.EffectUnpublished {
-		e.Method, e.Key, e.Target, e.Path = publish, thePublish, target, target
+		e.Method, e.Key, e.Target, e.Path = world.Publish, thePublish, target, target
 	}
-	r.effect(e)
+	judges.Effect(r, e)
 }
 
-func (r *run) runs() *pod {
-	p := r.register(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u"}}, []use{
-		{name: "data", path: target, driver: "d", volume: "v"}, {name: "scratch", path: lang.RootDir + "/pods/u/volumes/kubernetes.io~empty-dir/scratch"},
+func runs(r *world.Run) *world.Pod {
+	p := r.Register(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u"}}, []world.Use{
+		{Name: "data", Path: target, Driver: "d", Volume: "v"}, {Name: "scratch", Path: lang.RootDir + "/pods/u/volumes/kubernetes.io~empty-dir/scratch"},
 	})
-	p.isWanted, p.isRunning, p.told, p.given = true, true, p.object, p.uses
+	p.IsWanted, p.IsRunning, p.Told, p.Given = true, true, p.Object, p.Uses
 	return p
 }
 
 func TestChecksFire(t *testing.T) {
 	for name, c := range map[string]struct {
 		property string
-		breaks   func(r *run)
+		breaks   func(r *world.Run)
 	}{
-		"data deleted through a mount": {"S1", func(r *run) {
-			r.w.MakeDir(target)
-			r.holds(sim.EffectPublished)
-			require.Zero(t, r.w.BindMount("/", target, false))
-			r.byPath[target].isTouched = false
-			r.effect(sim.Effect{Kind: sim.EffectRemoved, Actor: "agent", Run: 1, Path: target + "/file"})
+		"data deleted through a mount": {"S1", func(r *world.Run) {
+			r.W.MakeDir(target)
+			holds(r, sim.EffectPublished)
+			require.Zero(t, r.W.BindMount("/", target, false))
+			r.ByPath[target].IsTouched = false
+			judges.Effect(r, sim.Effect{Kind: sim.EffectRemoved, Actor: "agent", Run: 1, Path: target + "/file"})
 		}},
-		"something of the host removed": {"S1", func(r *run) {
-			r.effect(sim.Effect{Kind: sim.EffectRemoved, Actor: "agent", Run: 1, Path: "/srv/data"})
+		"something of the host removed": {"S1", func(r *world.Run) {
+			judges.Effect(r, sim.Effect{Kind: sim.EffectRemoved, Actor: "agent", Run: 1, Path: "/srv/data"})
 		}},
-		"sent without a deadline": {"S8", func(r *run) {
-			r.sent(&sim.Effect{Kind: sim.EffectSent, Actor: "d", Run: 1, Call: 1, Driver: "d", Volume: "v", Method: stage, Key: theStage, Staging: stagePath})
+		"sent without a deadline": {"S8", func(r *world.Run) {
+			judges.Sent(r, &sim.Effect{
+				Kind: sim.EffectSent, Actor: "d", Run: 1, Call: 1, Driver: "d", Volume: "v",
+				Method: world.Stage, Key: theStage, Staging: stagePath,
+			})
 		}},
-		"a claim of one pod published twice": {"S9", func(r *run) {
-			r.exclusive["d^v"] = true
-			r.list = append(r.list, &place{key: "another", isPublish: true, isHeld: true, driver: "d", volume: "v", path: "/another"})
-			r.holds(sim.EffectStaged)
-			r.sends(1, publish)
+		"a claim of one pod published twice": {"S9", func(r *world.Run) {
+			r.Exclusive["d^v"] = true
+			r.List = append(r.List, &world.Place{Key: "another", IsPublish: true, IsHeld: true, Driver: "d", Volume: "v", Path: "/another"})
+			holds(r, sim.EffectStaged)
+			sends(r, 1, world.Publish)
 		}},
-		"what another node has comes up here": {"S9", func(r *run) {
-			r.away["d^v"] = &handOver{driver: "d", handle: "v", isThere: true}
-			r.holds(sim.EffectStaged)
+		"what another node has comes up here": {"S9", func(r *world.Run) {
+			r.Away["d^v"] = &world.HandOver{Driver: "d", Handle: "v", IsThere: true}
+			holds(r, sim.EffectStaged)
 		}},
-		"what another node has by force comes up by a call that was sent later": {"S9", func(r *run) {
-			r.away["d^v"] = &handOver{driver: "d", handle: "v", isThere: true, isFenced: true}
-			r.isAttachedOnce(func(is *storagev1.VolumeAttachment) { r.hears(hal.Changed{Removed: []any{is}}) })
-			_ = r.w.RunFor(time.Hour)
-			r.holds(sim.EffectStaged)
+		"what another node has by force comes up by a call that was sent later": {"S9", func(r *world.Run) {
+			r.Away["d^v"] = &world.HandOver{Driver: "d", Handle: "v", IsThere: true, IsFenced: true}
+			isAttachedOnce(r, func(is *storagev1.VolumeAttachment) { judges.Hears(r, hal.Changed{Removed: []any{is}}) })
+			_ = r.W.RunFor(time.Hour)
+			holds(r, sim.EffectStaged)
 		}},
-		"staged after the end of its attachment was told": {"S32", func(r *run) {
-			r.isAttachedOnce(func(is *storagev1.VolumeAttachment) { r.hears(hal.Changed{Removed: []any{is}}) })
-			_ = r.w.RunFor(time.Hour)
-			r.sends(1, stage)
+		"staged after the end of its attachment was told": {"S32", func(r *world.Run) {
+			isAttachedOnce(r, func(is *storagev1.VolumeAttachment) { judges.Hears(r, hal.Changed{Removed: []any{is}}) })
+			_ = r.W.RunFor(time.Hour)
+			sends(r, 1, world.Stage)
 		}},
-		"published on a stage of an earlier attachment": {"S32", func(r *run) {
-			r.isAttachedOnce(func(is *storagev1.VolumeAttachment) {
-				r.holds(sim.EffectStaged)
+		"published on a stage of an earlier attachment": {"S32", func(r *world.Run) {
+			isAttachedOnce(r, func(is *storagev1.VolumeAttachment) {
+				holds(r, sim.EffectStaged)
 				other := is.DeepCopy()
 				other.UID = "other"
-				r.hears(hal.Changed{Removed: []any{is}, Applied: []any{other}})
+				judges.Hears(r, hal.Changed{Removed: []any{is}, Applied: []any{other}})
 			})
-			_ = r.w.RunFor(time.Hour)
-			r.sends(1, publish)
+			_ = r.W.RunFor(time.Hour)
+			sends(r, 1, world.Publish)
 		}},
-		"publish without a stage":           {"S4", func(r *run) { r.sends(1, publish) }},
-		"publish while an unstage may act":  {"S4", func(r *run) { r.holds(sim.EffectStaged); r.sends(1, unstage); r.sends(2, publish) }},
-		"unstage while published":           {"S5", func(r *run) { r.holds(sim.EffectPublished); r.sends(1, unstage) }},
-		"unstage while a publish may act":   {"S5", func(r *run) { r.holds(sim.EffectStaged); r.sends(1, publish); r.sends(2, unstage) }},
-		"goes down while published":         {"S5", func(r *run) { r.holds(sim.EffectPublished); r.holds(sim.EffectUnstaged) }},
-		"stage while an unstage may act":    {"S6", func(r *run) { r.sends(1, unstage); r.sends(2, stage) }},
-		"unpublish from running containers": {"S7", func(r *run) { r.runs(); r.sends(1, unpublish) }},
-		"umount from running containers": {"S7", func(r *run) {
-			r.runs()
-			r.effect(sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: target})
+		"publish without a stage": {"S4", func(r *world.Run) { sends(r, 1, world.Publish) }},
+		"publish while an unstage may act": {"S4", func(r *world.Run) {
+			holds(r, sim.EffectStaged)
+			sends(r, 1, world.Unstage)
+			sends(r, 2, world.Publish)
 		}},
-		"an emptyDir is deleted under its pod": {"S1", func(r *run) {
-			p := r.runs()
-			r.effect(sim.Effect{Kind: sim.EffectRenamed, Actor: "agent", Run: 1, Path: p.uses[1].path})
+		"unstage while published": {"S5", func(r *world.Run) { holds(r, sim.EffectPublished); sends(r, 1, world.Unstage) }},
+		"unstage while a publish may act": {"S5", func(r *world.Run) {
+			holds(r, sim.EffectStaged)
+			sends(r, 1, world.Publish)
+			sends(r, 2, world.Unstage)
 		}},
-		"forgotten while staged":         {"S8", func(r *run) { r.believe(); r.holds(sim.EffectStaged) }},
-		"forgotten while a call may act": {"S8", func(r *run) { r.believe(); r.sends(1, stage); r.refine(theStage) }},
-		"believed up and is not":         {"S14", func(r *run) { r.believe(core.Present); r.sends(1, stage); r.refine(theStage) }},
-		"started without a trace of it":  {"S15", func(r *run) { r.holds(sim.EffectStaged); r.stepped(core.New(core.Start{Now: 1, Boot: "b"})) }},
-		"two rungs with one path": {"S13", func(r *run) {
-			r.holds(sim.EffectPublished)
-			r.effect(sim.Effect{Kind: sim.EffectSent, Deadline: 1e15, Key: "csi.publish/d^w/u/pv", Method: publish, Driver: "d", Volume: "w", Target: target})
+		"goes down while published":         {"S5", func(r *world.Run) { holds(r, sim.EffectPublished); holds(r, sim.EffectUnstaged) }},
+		"stage while an unstage may act":    {"S6", func(r *world.Run) { sends(r, 1, world.Unstage); sends(r, 2, world.Stage) }},
+		"unpublish from running containers": {"S7", func(r *world.Run) { runs(r); sends(r, 1, world.Unpublish) }},
+		"umount from running containers": {"S7", func(r *world.Run) {
+			runs(r)
+			judges.Effect(r, sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: target})
 		}},
-		"a part of a secret in base64 of more in the log": {"S17", func(r *run) {
-			r.logged(engine.Entry{Message: "m", Fields: []string{"why", base64.StdEncoding.EncodeToString([]byte("root:" + secretMark[4:] + "@"))}})
+		"an emptyDir is deleted under its pod": {"S1", func(r *world.Run) {
+			p := runs(r)
+			judges.Effect(r, sim.Effect{Kind: sim.EffectRenamed, Actor: "agent", Run: 1, Path: p.Uses[1].Path})
 		}},
-		"a short secret in the log":      {"S17", func(r *run) { r.logged(engine.Entry{Message: "m", Fields: []string{"why", "pin=Qz7Kp."}}) }},
-		"a control character in the log": {"S17", func(r *run) { r.logged(engine.Entry{Message: "m", Fields: []string{"why", "\x1b[2J"}}) }},
-		"a secret in the trace":          {"S17", func(r *run) { r.traced(trace.Record{Error: "it is " + secretMark}) }},
-		"a secret in the status": {"S17", func(r *run) {
-			r.tellsAtTheEnd(engine.Status{Sources: []engine.SourceTrouble{{Why: "it is " + secretMark}}})
+		"forgotten while staged":         {"S8", func(r *world.Run) { believe(r); holds(r, sim.EffectStaged) }},
+		"forgotten while a call may act": {"S8", func(r *world.Run) { believe(r); sends(r, 1, world.Stage); judges.Refine(r, theStage) }},
+		"believed up and is not":         {"S14", func(r *world.Run) { believe(r, core.Present); sends(r, 1, world.Stage); judges.Refine(r, theStage) }},
+		"started without a trace of it":  {"S15", func(r *world.Run) { holds(r, sim.EffectStaged); stepped(r, core.New(core.Start{Now: 1, Boot: "b"})) }},
+		"two rungs with one path": {"S13", func(r *world.Run) {
+			holds(r, sim.EffectPublished)
+			judges.Effect(r, sim.Effect{
+				Kind: sim.EffectSent, Deadline: 1e15, Key: "csi.publish/d^w/u/pv", Method: world.Publish,
+				Driver: "d", Volume: "w", Target: target,
+			})
 		}},
-		"a secret in the journal": {"S17", func(r *run) {
-			r.w.WriteFile(lang.RootDir+"/volnode/journal/a", []byte("it is "+secretMark))
-			r.tellsAtTheEnd(engine.Status{})
+		"a part of a secret in base64 of more in the log": {"S17", func(r *world.Run) {
+			logged(r, engine.Entry{Message: "m", Fields: []string{"why", base64.StdEncoding.EncodeToString([]byte("root:" + world.SecretMark[4:] + "@"))}})
 		}},
-		"an emptyDir believed up and is not": {"S14", func(r *run) {
-			r.refineDirectory(scratchRung, &core.Belief{State: core.Present, Path: scratchPath})
+		"a short secret in the log":      {"S17", func(r *world.Run) { logged(r, engine.Entry{Message: "m", Fields: []string{"why", "pin=Qz7Kp."}}) }},
+		"a control character in the log": {"S17", func(r *world.Run) { logged(r, engine.Entry{Message: "m", Fields: []string{"why", "\x1b[2J"}}) }},
+		"a secret in the trace":          {"S17", func(r *world.Run) { r.Traced(trace.Record{Error: "it is " + world.SecretMark}) }},
+		"a secret in the status": {"S17", func(r *world.Run) {
+			calm.TellsAtTheEnd(r, engine.Status{Sources: []engine.SourceTrouble{{Why: "it is " + world.SecretMark}}})
 		}},
-		"an emptyDir in memory believed up and is not": {"S14", func(r *run) {
-			r.w.MakeDir(scratchPath)
-			r.refineDirectory(scratchRung, &core.Belief{State: core.Present, Path: scratchPath, Fingerprint: "mount 7"})
+		"a secret in the journal": {"S17", func(r *world.Run) {
+			r.W.WriteFile(lang.RootDir+"/volnode/journal/a", []byte("it is "+world.SecretMark))
+			calm.TellsAtTheEnd(r, engine.Status{})
 		}},
-		"an emptyDir believed gone and is not": {"S14", func(r *run) {
-			r.w.MakeDir(scratchPath)
-			r.refineDirectory(scratchRung, &core.Belief{State: core.Absent, IsGone: true, Path: scratchPath})
+		"an emptyDir believed up and is not": {"S14", func(r *world.Run) {
+			judges.RefineDirectory(r, scratchRung, &core.Belief{State: core.Present, Path: scratchPath})
 		}},
-		"an emptyDir forgotten while it is there": {"S8", func(r *run) {
-			r.w.MakeDir(scratchPath)
-			r.forgottenDirectory(scratchRung)
+		"an emptyDir in memory believed up and is not": {"S14", func(r *world.Run) {
+			r.W.MakeDir(scratchPath)
+			judges.RefineDirectory(r, scratchRung, &core.Belief{State: core.Present, Path: scratchPath, Fingerprint: "mount 7"})
 		}},
-		"a foreign unmount is never noticed": {"S14", func(r *run) {
-			r.believe(core.Present)
-			p := r.placeOf(&sim.Effect{Key: theStage, Method: stage, Driver: "d", Volume: "v", Staging: stagePath})
-			p.isTouched = true
-			r.untouched()
+		"an emptyDir believed gone and is not": {"S14", func(r *world.Run) {
+			r.W.MakeDir(scratchPath)
+			judges.RefineDirectory(r, scratchRung, &core.Belief{State: core.Absent, IsGone: true, Path: scratchPath})
 		}},
-		"a secret in the log": {"S17", func(r *run) { r.logged(engine.Entry{Message: "m", Fields: []string{"why", "it is " + secretMark}}) }},
-		"two mounts at one path": {"S18", func(r *run) {
-			r.w.MakeDir(target)
-			require.Zero(t, r.w.BindMount("/", target, false))
-			require.Zero(t, r.w.BindMount("/", target, false))
-			r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "d", Run: 1, Path: target})
+		"an emptyDir forgotten while it is there": {"S8", func(r *world.Run) {
+			r.W.MakeDir(scratchPath)
+			judges.ForgottenDirectory(r, scratchRung)
 		}},
-		"an emptyDir is mounted on another's mount": {"S18", func(r *run) {
-			dir, stack := r.mountsOverScratch(t)
-			r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true, Since: r.w.Now()})
+		"a foreign unmount is never noticed": {"S14", func(r *world.Run) {
+			believe(r, core.Present)
+			p := judges.PlaceOf(r, &sim.Effect{Key: theStage, Method: world.Stage, Driver: "d", Volume: "v", Staging: stagePath})
+			p.IsTouched = true
+			judges.Untouched(r)
 		}},
-		"an emptyDir is mounted twice": {"S18", func(r *run) {
-			dir, stack := r.mountsOverScratch(t)
-			delete(r.foreign, stack[0].ID)
-			r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true, Since: 1})
+		"a secret in the log": {"S17", func(r *world.Run) {
+			logged(r, engine.Entry{Message: "m", Fields: []string{"why", "it is " + world.SecretMark}})
 		}},
-		"another's mount is unmounted": {"S1", func(r *run) {
-			m := r.mountsOver(t)
-			require.NoError(t, r.w.RunFor(2*noticing))
-			r.effect(sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: target, Mount: m})
+		"two mounts at one path": {"S18", func(r *world.Run) {
+			r.W.MakeDir(target)
+			require.Zero(t, r.W.BindMount("/", target, false))
+			require.Zero(t, r.W.BindMount("/", target, false))
+			judges.Effect(r, sim.Effect{Kind: sim.EffectMount, Actor: "d", Run: 1, Path: target})
 		}},
-		"another's mount on an emptyDir is unmounted": {"S1", func(r *run) {
-			dir := r.runs().uses[1].path
-			r.w.MakeDir(dir)
-			require.Zero(t, r.w.MountForeign(dir))
-			m := r.w.MountsAt(dir)[0]
-			r.pods[0].isRunning = false
-			require.NoError(t, r.w.RunFor(2*noticing))
-			r.effect(sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: dir, Mount: m})
+		"an emptyDir is mounted on another's mount": {"S18", func(r *world.Run) {
+			dir, stack := mountsOverScratch(r, t)
+			judges.Effect(r, sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true, Since: r.W.Now()})
 		}},
-		"a mount beside a helper of an earlier run": {"S6", func(r *run) {
-			r.outlived(t, "emptydir/u/scratch")
-			r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: r.w.Life(), Key: "emptydir/u/scratch", Path: "/srv/scratch"})
+		"an emptyDir is mounted twice": {"S18", func(r *world.Run) {
+			dir, stack := mountsOverScratch(r, t)
+			delete(r.Foreign, stack[0].ID)
+			judges.Effect(r, sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true, Since: 1})
 		}},
-		"told ready beside a helper of an earlier run": {"S21", func(r *run) {
-			p := r.runs()
-			p.isRunning = false
-			r.outlived(t, "emptydir/u/scratch")
-			r.ready(p, question{pod: p.object})
+		"another's mount is unmounted": {"S1", func(r *world.Run) {
+			m := mountedOver(r, t)
+			require.NoError(t, r.W.RunFor(2*dealings.Noticing))
+			judges.Effect(r, sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: target, Mount: m})
 		}},
-		"another's mount is taken for ours": {"S14", func(r *run) {
-			m := r.mountsOver(t)
-			r.refineTouched(r.byPath[target], &core.Belief{State: core.Present, Fingerprint: m.Fingerprint()})
+		"another's mount on an emptyDir is unmounted": {"S1", func(r *world.Run) {
+			dir := runs(r).Uses[1].Path
+			r.W.MakeDir(dir)
+			require.Zero(t, r.W.MountForeign(dir))
+			m := r.W.MountsAt(dir)[0]
+			r.Pods[0].IsRunning = false
+			require.NoError(t, r.W.RunFor(2*dealings.Noticing))
+			judges.Effect(r, sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: dir, Mount: m})
 		}},
-		"a block of another volume": {"S10", func(r *run) {
-			u := use{name: "v", path: "/srv/v", driver: "d", volume: "v"}
-			r.w.WriteFile("/srv/v/blocks-u", make([]byte, blockSize))
-			v, errno := r.w.OpenView("/srv/v")
+		"a mount beside a helper of an earlier run": {"S6", func(r *world.Run) {
+			outlived(r, t, "emptydir/u/scratch")
+			judges.Effect(r, sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: r.W.Life(), Key: "emptydir/u/scratch", Path: "/srv/scratch"})
+		}},
+		"told ready beside a helper of an earlier run": {"S21", func(r *world.Run) {
+			p := runs(r)
+			p.IsRunning = false
+			outlived(r, t, "emptydir/u/scratch")
+			dealings.Ready(r, p, world.Question{Pod: p.Object})
+		}},
+		"another's mount is taken for ours": {"S14", func(r *world.Run) {
+			m := mountedOver(r, t)
+			judges.RefineTouched(r, r.ByPath[target], &core.Belief{State: core.Present, Fingerprint: m.Fingerprint()})
+		}},
+		"a block of another volume": {"S10", func(r *world.Run) {
+			u := world.Use{Name: "v", Path: "/srv/v", Driver: "d", Volume: "v"}
+			r.W.WriteFile("/srv/v/blocks-u", make([]byte, dealings.BlockSize))
+			v, errno := r.W.OpenView("/srv/v")
 			require.Zero(t, errno)
-			r.reads(&pod{name: "n/p"}, &u, v)
+			dealings.Reads(r, &world.Pod{Name: "n/p"}, &u, v)
 		}},
-		"a block is lost": {"S10", func(r *run) {
-			u := use{name: "v", path: "/srv/v", driver: "d", volume: "v"}
-			r.w.MakeDir("/srv/v")
-			v, errno := r.w.OpenView("/srv/v")
+		"a block is lost": {"S10", func(r *world.Run) {
+			u := world.Use{Name: "v", Path: "/srv/v", Driver: "d", Volume: "v"}
+			r.W.MakeDir("/srv/v")
+			v, errno := r.W.OpenView("/srv/v")
 			require.Zero(t, errno)
-			p := &pod{name: "n/p", uid: "u", writer: &writer{views: []view{{v, &u}}}}
-			r.writes(p)
-			r.reads(p, &u, v)
-			require.Nil(t, r.violation)
-			require.Zero(t, r.w.RemoveFile("/srv/v/blocks-u"))
-			r.reads(p, &u, v)
+			p := &world.Pod{Name: "n/p", Uid: "u", Writer: &world.Writer{Views: []world.View{{View: v, Use: &u}}}}
+			dealings.Writes(r, p)
+			dealings.Reads(r, p, &u, v)
+			require.Nil(t, r.Violation)
+			require.Zero(t, r.W.RemoveFile("/srv/v/blocks-u"))
+			dealings.Reads(r, p, &u, v)
 		}},
-		"told not to be in use and is": {"S8", func(r *run) {
-			r.holds(sim.EffectStaged)
-			v := &handOver{driver: "d", handle: "v"}
-			r.notUsed(v, r.here(v))
+		"told not to be in use and is": {"S8", func(r *world.Run) {
+			holds(r, sim.EffectStaged)
+			v := &world.HandOver{Driver: "d", Handle: "v"}
+			dealings.NotUsed(r, v, dealings.Here(r, v))
 		}},
-		"another node has it": {"S9", func(r *run) {
-			r.away["d^v"] = &handOver{driver: "d", handle: "v", isThere: true}
-			r.holds(sim.EffectStaged)
+		"another node has it": {"S9", func(r *world.Run) {
+			r.Away["d^v"] = &world.HandOver{Driver: "d", Handle: "v", IsThere: true}
+			holds(r, sim.EffectStaged)
 		}},
-		"containers can't open their volume": {"S10", func(r *run) {
-			r.startWriting(&pod{name: "n/p", uid: "u", writer: &writer{}, uses: []use{{name: "v", path: "/srv/missing", driver: "d", volume: "v"}}})
+		"containers can't open their volume": {"S10", func(r *world.Run) {
+			dealings.StartWriting(r, &world.Pod{
+				Name: "n/p", Uid: "u", Writer: &world.Writer{},
+				Uses: []world.Use{{Name: "v", Path: "/srv/missing", Driver: "d", Volume: "v"}},
+			})
 		}},
-		"told to be in use and is not": {"L5", func(r *run) {
-			r.holds(sim.EffectStaged)
-			r.notInUse(func(string) (bool, error) { return true, nil })
+		"told to be in use and is not": {"L5", func(r *world.Run) {
+			holds(r, sim.EffectStaged)
+			calm.NotInUse(r, func(string) (bool, error) { return true, nil })
 		}},
-		"not told whether it is in use": {"L5", func(r *run) {
-			r.holds(sim.EffectStaged)
-			r.notInUse(func(string) (bool, error) { return false, syscall.EIO })
+		"not told whether it is in use": {"L5", func(r *world.Run) {
+			holds(r, sim.EffectStaged)
+			calm.NotInUse(r, func(string) (bool, error) { return false, syscall.EIO })
 		}},
-		"a rung is stuck and does not say why": {"L12", func(r *run) {
-			r.explained(engine.Status{Rungs: []engine.RungStatus{{Key: theStage, State: engine.Stuck}}})
+		"a rung is stuck and does not say why": {"L12", func(r *world.Run) {
+			calm.Explained(r, engine.Status{Rungs: []engine.RungStatus{{Key: theStage, State: engine.Stuck}}})
 		}},
-		"a volume is blocked and does not say why": {"L12", func(r *run) {
+		"a volume is blocked and does not say why": {"L12", func(r *world.Run) {
 			volumes := []engine.VolumeStatus{{Name: "data", State: engine.Blocked}}
-			r.explained(engine.Status{Pods: []engine.PodStatus{{Name: "web", Volumes: volumes}}})
+			calm.Explained(r, engine.Status{Pods: []engine.PodStatus{{Name: "web", Volumes: volumes}}})
 		}},
-		"told ready of nothing":  {"S21", func(r *run) { p := r.runs(); p.isRunning = false; r.ready(p, question{pod: p.object}) }},
-		"unstaged before synced": {"S22", func(r *run) { r.synced = false; r.sends(1, unstage) }},
-		"unmounted before synced": {"S22", func(r *run) {
-			r.synced = false
-			r.effect(sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: target})
+		"told ready of nothing": {"S21", func(r *world.Run) {
+			p := runs(r)
+			p.IsRunning = false
+			dealings.Ready(r, p, world.Question{Pod: p.Object})
 		}},
-		"a claim is forgotten": {"S22", func(r *run) {
-			r.hearsOfClaim()
-			r.heard = newObjects()
-			r.hears(hal.Synced{})
+		"unstaged before synced": {"S22", func(r *world.Run) { r.Synced = false; sends(r, 1, world.Unstage) }},
+		"unmounted before synced": {"S22", func(r *world.Run) {
+			r.Synced = false
+			judges.Effect(r, sim.Effect{Kind: sim.EffectUnmount, Actor: "agent", Run: 1, Path: target})
 		}},
-		"a claim is told to be gone": {"S22", func(r *run) { r.hears(hal.Changed{Removed: []any{r.hearsOfClaim()}}) }},
-		"taken from a pod that was wanted all along": {"S22", func(r *run) {
-			p := r.runs()
-			p.isRunning, p.isSteady = false, true
-			r.sends(1, unpublish)
+		"a claim is forgotten": {"S22", func(r *world.Run) {
+			hearsOfClaim(r)
+			r.Heard = world.NewObjects()
+			judges.Hears(r, hal.Synced{})
+		}},
+		"a claim is told to be gone": {"S22", func(r *world.Run) { judges.Hears(r, hal.Changed{Removed: []any{hearsOfClaim(r)}}) }},
+		"taken from a pod that was wanted all along": {"S22", func(r *world.Run) {
+			p := runs(r)
+			p.IsRunning, p.IsSteady = false, true
+			sends(r, 1, world.Unpublish)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
 			c.breaks(r)
-			require.NotNil(t, r.violation)
-			require.Equal(t, c.property, r.violation.Property, "%v", r.violation)
+			require.NotNil(t, r.Violation)
+			require.Equal(t, c.property, r.Violation.Property, "%v", r.Violation)
 		})
 	}
 }
@@ -317,67 +343,70 @@ func TestChecksFire(t *testing.T) {
 // TestForeignMountIsNothingOfAPlace: a stage that somebody's mount kept from being made is forgotten, and what is mounted there is not its own.
 func TestForeignMountIsNothingOfAPlace(t *testing.T) {
 	r := bare(t)
-	r.believe()
-	r.w.MakeDir(stagePath)
-	require.Zero(t, r.w.MountForeign(stagePath))
-	p := r.placeOf(&sim.Effect{Key: theStage, Method: stage, Driver: "d", Volume: "v", Staging: stagePath})
-	require.False(t, p.isTouched)
-	r.refine(theStage)
-	require.Nil(t, r.violation)
-	require.Zero(t, r.w.UnmountTop(stagePath))
-	require.Zero(t, r.w.BindMount("/", stagePath, false))
-	p.isTouched, p.checked = false, seen{}
-	r.refine(theStage)
-	require.NotNil(t, r.violation)
-	require.Equal(t, "S8", r.violation.Property)
+	believe(r)
+	r.W.MakeDir(stagePath)
+	require.Zero(t, r.W.MountForeign(stagePath))
+	p := judges.PlaceOf(r, &sim.Effect{Key: theStage, Method: world.Stage, Driver: "d", Volume: "v", Staging: stagePath})
+	require.False(t, p.IsTouched)
+	judges.Refine(r, theStage)
+	require.Nil(t, r.Violation)
+	require.Zero(t, r.W.UnmountTop(stagePath))
+	require.Zero(t, r.W.BindMount("/", stagePath, false))
+	p.IsTouched, p.Checked = false, world.Seen{}
+	judges.Refine(r, theStage)
+	require.NotNil(t, r.Violation)
+	require.Equal(t, "S8", r.Violation.Property)
 }
 
-// mountsOver has somebody mount over the target before the agent has begun.
-func (r *run) mountsOver(t *testing.T) hal.Mount {
-	r.holds(sim.EffectPublished)
-	r.w.MakeDir(target)
-	require.Zero(t, r.w.MountForeign(target))
-	return r.w.MountsAt(target)[0]
+// mountedOver has somebody mount over the target before the agent has begun.
+func mountedOver(r *world.Run, t *testing.T) hal.Mount {
+	holds(r, sim.EffectPublished)
+	r.W.MakeDir(target)
+	require.Zero(t, r.W.MountForeign(target))
+	return r.W.MountsAt(target)[0]
 }
 
 // mountsOverScratch has somebody mount over an emptyDir, and the agent on that a minute later.
-func (r *run) mountsOverScratch(t *testing.T) (dir string, stack []hal.Mount) {
-	dir = r.runs().uses[1].path
-	r.w.MakeDir(dir)
-	require.NoError(t, r.w.RunFor(time.Minute))
-	require.Zero(t, r.w.MountForeign(dir))
-	require.NoError(t, r.w.RunFor(time.Minute))
-	require.Zero(t, r.w.BindMount("/", dir, false))
-	return dir, r.w.MountsAt(dir)
+func mountsOverScratch(r *world.Run, t *testing.T) (dir string, stack []hal.Mount) {
+	dir = runs(r).Uses[1].Path
+	r.W.MakeDir(dir)
+	require.NoError(t, r.W.RunFor(time.Minute))
+	require.Zero(t, r.W.MountForeign(dir))
+	require.NoError(t, r.W.RunFor(time.Minute))
+	require.Zero(t, r.W.BindMount("/", dir, false))
+	return dir, r.W.MountsAt(dir)
 }
 
 // A helper that was in the kernel when somebody mounted where it mounts can't be called back.
 func TestHelperMountsOnWhatItCouldNotSee(t *testing.T) {
 	r := bare(t)
-	dir, stack := r.mountsOverScratch(t)
-	r.effect(sim.Effect{Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true, Since: r.foreign[stack[0].ID].since - 1})
-	require.Nil(t, r.violation)
+	dir, stack := mountsOverScratch(r, t)
+	judges.Effect(r, sim.Effect{
+		Kind: sim.EffectMount, Actor: "agent", Run: 1, Path: dir, Mount: stack[1], Late: true,
+		Since: r.Foreign[stack[0].ID].Since - 1,
+	})
+	require.Nil(t, r.Violation)
 }
 
 // outlived has a helper of a rung outlive the agent.
-func (r *run) outlived(t *testing.T, key hal.Key) {
-	r.w.SetAgent(func(h hal.Host) {
-		if r.w.Life() > 2 {
+func outlived(r *world.Run, t *testing.T, key hal.Key) {
+	r.W.SetAgent(func(h hal.Host) {
+		if r.W.Life() > 2 {
 			return
 		}
 		h.Runtime.Go(func() {
 			_ = h.Mounts.Mount(hal.Call{Key: key}, hal.NewMount{FSType: "tmpfs", Source: "tmpfs", Target: "/srv"})
 		})
 	})
-	r.w.KillAgent()
-	require.NoError(t, r.w.RunFor(2*time.Second))
-	r.w.KillAgent()
-	require.NoError(t, r.w.RunFor(2*time.Second))
-	require.Len(t, r.w.Outlived(), 1)
+	r.W.KillAgent()
+	require.NoError(t, r.W.RunFor(2*time.Second))
+	r.W.KillAgent()
+	require.NoError(t, r.W.RunFor(2*time.Second))
+	require.Len(t, r.W.Outlived(), 1)
 }
 
 // believe gives the world a core that knows of nothing, or of the stage in a state.
-func (r *run) believe(states ...core.State) {
+func believe(r *world.Run, states ...core.State) {
 	s := core.Start{Now: 1, Boot: "b"}
 	for range states {
 		s.Records = append(s.Records, core.Record{
@@ -385,7 +414,7 @@ func (r *run) believe(states ...core.State) {
 		})
 		s.Found = append(s.Found, core.Found{Key: theStage, Fingerprint: "f"})
 	}
-	r.core = core.New(s)
+	r.Core = core.New(s)
 }
 
 const storyOfTwoDrivers = `# two drivers, of which one will be broken
@@ -408,89 +437,3 @@ pod default/second uses vol-a
 at 0s apply all
 within 1m expect pod default/web ready
 `
-
-// TestChaosFinds: a pod comes late, and nothing is known to have gone wrong with what it uses.
-func TestChaosFinds(t *testing.T) {
-	for _, isKnown := range []bool{false, true} {
-		text := strings.NewReplacer(
-			"at 0s", "at 5s", "within 1m expect pod default/web ready", "at 5m expect pod default/web not ready",
-		).Replace(storyOfTwoDrivers)
-		s, err := Parse("one_pod.txt", text+"end stuck\n")
-		require.NoError(t, err)
-		meddled := false
-		res := Play{Scenario: s, Check: func(v View) {
-			if meddled {
-				return
-			}
-			r := v.r
-			meddled = true
-			r.times()
-			r.w.After(time.Second, "", func() { r.w.BreakDriver("disk.example", sim.Refuses) })
-			if isKnown {
-				r.disturbs(sim.Injected{Site: "csi.stage/fault", Key: "csi.stage/disk.example^vol-a"})
-			}
-		}}.Run()
-		if isKnown {
-			require.Nil(t, res.Violation)
-			continue
-		}
-		require.NotNil(t, res.Violation)
-		require.Equal(t, "L3 come in chaos", res.Violation.Signature(), "%v", res.Violation)
-	}
-}
-
-// TestCalmFinds breaks what the liveness phase looks for, by somebody who meddles with the world.
-func TestCalmFinds(t *testing.T) {
-	for name, c := range map[string]struct {
-		property string
-		meddle   func(r *run)
-	}{
-		"another driver's pod can't go": {"L3", func(r *run) {
-			r.broken = "disk.example"
-			r.w.After(31*time.Second+500*time.Millisecond, "", func() { r.w.BreakDriver("file.example", sim.Refuses) })
-		}},
-		"an assertion of the engine": {"panic", func(*run) { panic("planted") }},
-		"a directory is left": {"L1", func(r *run) {
-			r.w.After(10*time.Minute+50*time.Second, "", func() { r.w.MakeDir(lang.RootDir + "/pods/left") })
-		}},
-		"a waiter is not woken": {"L2", func(r *run) {
-			r.w.After(10*time.Second, "", func() {
-				for _, p := range r.pods {
-					p.isRunning = false
-				}
-			})
-		}},
-		"a pod can't go": {"L4", func(r *run) {
-			r.w.After(10*time.Minute+50*time.Second, "", func() { r.w.BreakDriver("disk.example", sim.Refuses) })
-		}},
-		"its driver is away at a restart": {"L6", func(r *run) { r.w.After(5*time.Minute, "", func() { r.w.StopDriver("disk.example") }) }},
-		"it is never quiet":               {"L7", func(r *run) { r.w.After(7*time.Minute, "", func() { r.actual.effects++ }) }},
-		"a restart makes calls":           {"L11", func(r *run) { r.w.After(10*time.Minute+45*time.Second, "", func() { r.actual.mounting++ }) }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			text := storyOfOnePod
-			if c.property == "L3" {
-				text = storyOfTwoDrivers
-			}
-			s, err := Parse("one_pod.txt", text)
-			require.NoError(t, err)
-			meddled := false
-			res := Play{Scenario: s, Check: func(v View) {
-				if !meddled {
-					meddled = true
-					c.meddle(v.r)
-				}
-			}}.Run()
-			require.NotNil(t, res.Violation)
-			require.Equal(t, c.property, res.Violation.Property, "%v", res.Violation)
-		})
-	}
-}
-
-func TestPanicOfACheckIsFound(t *testing.T) {
-	res := NewHunter().Run(Schedule{Seed: 1, Probe: func(v View) { _ = v.r.byUID["nobody"].uses }})
-	require.NotNil(t, res.Violation)
-	require.Equal(t, "panic check", res.Violation.Signature())
-	require.Contains(t, res.Violation.Object, "TestPanicOfACheckIsFound")
-	require.Contains(t, res.Violation.Story, "nil pointer")
-}

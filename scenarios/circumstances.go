@@ -9,6 +9,7 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // Settings is what two scenarios have in common if circumstances of theirs are of the same things: drivers, objects,
@@ -47,8 +48,8 @@ type rungState struct {
 
 // Circumstances appends those of all things to a list, in no certain order.
 func (m Moment) Circumstances(to []Circumstance) []Circumstance {
-	r := m.t.r
-	to = append(to, Circumstance{"", "", bit(r.alive(), 0) | bit(r.synced, 1) | bit(r.w.AgentLives(), 2)})
+	r := m.t.R
+	to = append(to, Circumstance{"", "", bit(r.Alive(), 0) | bit(r.Synced, 1) | bit(r.W.AgentLives(), 2)})
 	rungs := m.rungs()
 	for i := range rungs {
 		x := rungs[i]
@@ -65,15 +66,15 @@ func (m Moment) Circumstances(to []Circumstance) []Circumstance {
 			to = append(to, Circumstance{string(x.key), x.volume, x.state})
 		}
 	}
-	for _, p := range r.pods {
+	for _, p := range r.Pods {
 		to = append(to, Circumstance{
-			string(p.uid), "",
-			bit(p.isWanted, 0) | bit(p.isLeaving, 1) | bit(p.isRunning, 2) | bit(p.told == p.object, 3),
+			string(p.Uid), "",
+			bit(p.IsWanted, 0) | bit(p.IsLeaving, 1) | bit(p.IsRunning, 2) | bit(p.Told == p.Object, 3),
 		})
 	}
-	for i, d := range r.w.Drivers() {
-		is := uint64(i)<<5 | bit(d.Up, 0) | bit(d.Accepted, 1) | bit(d.Hides, 2) | bit(r.registrars.registered[d.Name],
-			3) | bit(r.registrars.connected[d.Name], 4)
+	for i, d := range r.W.Drivers() {
+		is := uint64(i)<<5 | bit(d.Up, 0) | bit(d.Accepted, 1) | bit(d.Hides, 2) | bit(r.Registrars.Registered[d.Name],
+			3) | bit(r.Registrars.Connected[d.Name], 4)
 		to = append(to, Circumstance{d.Name, "", is + maphash.Comparable(circumstancesSeed, d.Is)})
 	}
 	return to
@@ -81,23 +82,23 @@ func (m Moment) Circumstances(to []Circumstance) []Circumstance {
 
 // rungs is how all rungs stand that are known to the engine or to the world.
 func (m Moment) rungs() []rungState {
-	r := m.t.r
-	all := make([]rungState, 0, 2*len(r.list))
-	for _, p := range r.list {
-		all = append(all, rungState{p.key, p.thing, !p.isPublish, r.truthOf(p)})
+	r := m.t.R
+	all := make([]rungState, 0, 2*len(r.List))
+	for _, p := range r.List {
+		all = append(all, rungState{p.Key, p.Thing, !p.IsPublish, truthOf(r, p)})
 	}
-	if !r.alive() {
+	if !r.Alive() {
 		return all
 	}
-	r.core.Beliefs(func(b core.Belief) {
-		next, _ := r.core.Prospect(b.Key)
+	r.Core.Beliefs(func(b core.Belief) {
+		next, _ := r.Core.Prospect(b.Key)
 		bits := beliefBits(&b) | prospectBits(&next)
 		if i := slices.IndexFunc(all, func(x rungState) bool { return x.key == b.Key }); i >= 0 {
 			all[i].state |= bits
 			return
 		}
 		if b.Path != "" {
-			bits |= r.truthAt(b.Path)
+			bits |= truthAt(r, b.Path)
 		}
 		all = append(all, rungState{b.Key, b.Volume, b.Pod == "", bits})
 	})
@@ -108,26 +109,26 @@ func (m Moment) rungs() []rungState {
 // object, a path or a driver. It returns the rung, if it is one of a pod; the volume, of what its pods share; or the
 // driver; "" for what may be about everything.
 func (m Moment) Thing(key hal.Key, object string) string {
-	r := m.t.r
-	p := r.places[key]
+	r := m.t.R
+	p := r.Places[key]
 	if p == nil && key == "" {
-		p = r.byPath[object]
+		p = r.ByPath[object]
 	}
 	switch {
-	case p != nil && p.isPublish:
-		return string(p.key)
+	case p != nil && p.IsPublish:
+		return string(p.Key)
 	case p != nil:
-		return p.thing
+		return p.Thing
 	}
-	if r.alive() {
-		if b, ok := r.core.Belief(key); ok {
+	if r.Alive() {
+		if b, ok := r.Core.Belief(key); ok {
 			if b.Pod == "" && b.Volume != "" {
 				return b.Volume
 			}
 			return string(b.Key)
 		}
 	}
-	for _, d := range r.w.Drivers() {
+	for _, d := range r.W.Drivers() {
 		if object == d.Name || object == d.Socket || object == d.Endpoint {
 			return d.Name
 		}
@@ -159,18 +160,18 @@ const (
 )
 
 // truthAt is what is true of a path.
-func (r *run) truthAt(path string) uint64 {
-	return uint64(min(len(r.w.MountsAt(path)), 3)) | bit(r.w.IsHeldOpen(path), 2) | bit(r.w.IsDead(path), 3)
+func truthAt(r *world.Run, path string) uint64 {
+	return uint64(min(len(r.W.MountsAt(path)), 3)) | bit(r.W.IsHeldOpen(path), 2) | bit(r.W.IsDead(path), 3)
 }
 
 // truthOf is what is true of a place.
-func (r *run) truthOf(p *place) uint64 {
-	is := bit(p.isHeld, 0) | bit(p.isTouched, 1) | bit(r.w.IsSilent(p.driver, p.volume), 2)
-	for _, k := range p.calls {
-		isSetUp := k.method == stage || k.method == publish
+func truthOf(r *world.Run, p *world.Place) uint64 {
+	is := bit(p.IsHeld, 0) | bit(p.IsTouched, 1) | bit(r.W.IsSilent(p.Driver, p.Volume), 2)
+	for _, k := range p.Calls {
+		isSetUp := k.Method == world.Stage || k.Method == world.Publish
 		is |= bit(isSetUp, 3) | bit(!isSetUp, 4)
 	}
-	return is<<placeAt | r.truthAt(p.path)
+	return is<<placeAt | truthAt(r, p.Path)
 }
 
 // beliefBits is what is believed of a rung.

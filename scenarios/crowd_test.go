@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/calm"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // crowded is a chooser in whose worlds a crowd comes.
@@ -30,7 +32,7 @@ func (c crowded) Between(id sim.ID, lo, hi int64) int64 {
 }
 
 // run runs a world of a seed with a crowd.
-func (c crowded) run(t *testing.T, seed uint64, ended func(*run)) Result {
+func (c crowded) run(t *testing.T, seed uint64, ended func(*world.Run)) Result {
 	t.Helper()
 	c.Chooser = sim.Seeded(seed)
 	s := Schedule{Seed: seed, Chooser: c, Cover: true}
@@ -51,16 +53,16 @@ func TestCostOfAChangeBesideACrowd(t *testing.T) {
 
 // Each counter counts, and breaks L8 if it grows.
 func TestEachCountedCostBreaksL8(t *testing.T) {
-	var r *run
-	var spent aCost
-	crowded{pods: fewestPods}.run(t, 2, func(ended *run) { r, spent = ended, ended.spent() })
+	var r *world.Run
+	var spent calm.ACost
+	crowded{pods: calm.FewestPods}.run(t, 2, func(ended *world.Run) { r, spent = ended, calm.Spent(ended) })
 	for is, n := range spent {
-		require.True(t, n > 0 || is == tasksAtOnce || strings.HasPrefix(is, "calls of "), "%s was never counted", is)
-		r.violation = nil
-		few := map[string]aCost{"a change": {is: 1}}
-		require.True(t, r.grows(few, map[string]aCost{"a change": {is: 1}}))
-		require.False(t, r.grows(few, map[string]aCost{"a change": {is: 2 << 20}}), is)
-		require.Equal(t, "L8 a change", r.violation.Signature())
+		require.True(t, n > 0 || is == calm.TasksAtOnce || strings.HasPrefix(is, "calls of "), "%s was never counted", is)
+		r.Violation = nil
+		few := map[string]calm.ACost{"a change": {is: 1}}
+		require.True(t, calm.Grows(r, few, map[string]calm.ACost{"a change": {is: 1}}))
+		require.False(t, calm.Grows(r, few, map[string]calm.ACost{"a change": {is: 2 << 20}}), is)
+		require.Equal(t, "L8 a change", r.Violation.Signature())
 	}
 }
 
@@ -68,17 +70,17 @@ func TestEachCountedCostBreaksL8(t *testing.T) {
 func TestCrowdsAreRare(t *testing.T) {
 	worlds, pods, huge := 0, 0, 0
 	for seed := range uint64(1_000_000) {
-		c := crowdOf(sim.Seeded(seed), false)
-		if c.pods == 0 {
+		c := calm.CrowdOf(sim.Seeded(seed), false)
+		if c.Pods == 0 {
 			continue
 		}
-		require.GreaterOrEqual(t, c.pods, fewestPods)
-		worlds, pods = worlds+1, pods+c.pods
-		if c.pods > 1000 {
+		require.GreaterOrEqual(t, c.Pods, calm.FewestPods)
+		worlds, pods = worlds+1, pods+c.Pods
+		if c.Pods > 1000 {
 			huge++
 		}
 	}
-	require.InDelta(t, 1_000_000/crowdOneIn, worlds, 100)
+	require.InDelta(t, 1_000_000/calm.CrowdOneIn, worlds, 100)
 	require.Positive(t, huge)
 	t.Logf("%d worlds of a million have a crowd, of %d pods on average; %d have more than 1,000", worlds,
 		pods/worlds, huge)

@@ -7,8 +7,9 @@
 //   - Both run the same way: chaos or the timeline, then calm. In calm everything wanted must come up within a computed
 //     bound and nothing may be done any more; a restart must adopt it all without a call; and once every pod is
 //     deleted, nothing may be left.
-//   - The checks look at each effect at its instant (checks.go) and compare what the engine believes with the truth
-//     (refine.go). What they find is a [verdict.Violation], with the property that it breaks.
+//   - The checks look at each effect at its instant, and compare what the engine believes with the truth. What they find
+//     is a [verdict.Violation], with the property that it breaks. A test adds checks of its own by [Hunter].Check, as the
+//     examples show.
 //   - [minimise.Shrink] takes the choices of a failing run away until none can go.
 //
 // Every run is a function of its seed, or its scenario, alone.

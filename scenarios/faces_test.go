@@ -9,6 +9,7 @@ import (
 
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/scenarios/judges"
 )
 
 // Who waits for a pod waits for the volumes that it has, and not for the end of a call for one that it had.
@@ -17,14 +18,14 @@ func TestWhoWaitsDoesNotWaitForAFormerVolume(t *testing.T) {
 		"unwanted": true, "wanted": false, "held": false,
 		"held, and not named": true,
 	} {
-		a := podAnswers{
-			uid: "u", mounted: map[string]engine.MountedVolume{"data": {}},
-			possibly: map[string]engine.MountedVolume{"data": {}, "former": {}},
+		a := judges.PodAnswers{
+			Uid: "u", Mounted: map[string]engine.MountedVolume{"data": {}},
+			Possibly: map[string]engine.MountedVolume{"data": {}, "former": {}},
 		}
-		a.gone, a.named = errors.New("not yet"), []string{"data", "former"}
+		a.Gone, a.Named = errors.New("not yet"), []string{"data", "former"}
 		desired, isFormer := strings.CutSuffix(desired, ", and not named")
 		if isFormer {
-			a.named = a.named[:1]
+			a.Named = a.Named[:1]
 		}
 		p := &engine.PodStatus{UID: "u", Wanted: true, State: engine.Uncertain, Volumes: []engine.VolumeStatus{
 			{Name: "data", State: engine.Ready, Keys: []hal.Key{"data"}},
@@ -34,6 +35,6 @@ func TestWhoWaitsDoesNotWaitForAFormerVolume(t *testing.T) {
 			"data":   {Actual: "Present", Desired: "wanted"},
 			"former": {Actual: "Unknown", Desired: desired},
 		}
-		require.Equal(t, isTrue, a.contradicts(p, rungs, false) == "", desired)
+		require.Equal(t, isTrue, a.Contradicts(p, rungs, false) == "", desired)
 	}
 }

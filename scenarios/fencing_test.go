@@ -11,18 +11,21 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/dealings"
+	"github.com/volnode/volnode/scenarios/judges"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // isAttachedOnce has the volume be of a driver that attaches, as the agent was told, and its attachment known.
-func (r *run) isAttachedOnce(then func(*storagev1.VolumeAttachment)) {
+func isAttachedOnce(r *world.Run, then func(*storagev1.VolumeAttachment)) {
 	is := &storagev1.VolumeAttachment{}
-	is.Name, is.UID = attachmentName("d", "v"), "first"
+	is.Name, is.UID = dealings.AttachmentName("d", "v"), "first"
 	driver := &storagev1.CSIDriver{}
 	driver.Name = "d"
-	r.news = map[string][]news{}
-	r.attached["d^v"] = &attachment{object: is, times: 1}
-	r.hears(hal.Changed{Applied: []any{driver, is}})
-	_ = r.w.RunFor(time.Second)
+	r.News = map[string][]world.News{}
+	r.Attached["d^v"] = &world.Attachment{Object: is, Times: 1}
+	judges.Hears(r, hal.Changed{Applied: []any{driver, is}})
+	_ = r.W.RunFor(time.Second)
 	then(is)
 }
 
@@ -38,32 +41,32 @@ func TestTakenOnceItsAttachmentHasEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.isAttachedOnce(func(is *storagev1.VolumeAttachment) {
-				p := r.runs()
-				p.isRunning, p.isSteady = false, true
-				r.holds(sim.EffectStaged)
-				r.sends(1, publish)
-				r.effect(sim.Effect{
-					Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: publish, Key: thePublish,
+			isAttachedOnce(r, func(is *storagev1.VolumeAttachment) {
+				p := runs(r)
+				p.IsRunning, p.IsSteady = false, true
+				holds(r, sim.EffectStaged)
+				sends(r, 1, world.Publish)
+				judges.Effect(r, sim.Effect{
+					Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: world.Publish, Key: thePublish,
 					Target: target, Call: 1,
 				})
 				other := is.DeepCopy()
 				if c.isNews {
 					other.UID = "other"
 				}
-				r.hears(hal.Changed{Applied: []any{other}})
-				_ = r.w.RunFor(time.Hour)
-				r.byPath[stagePath].tie = other.UID
+				judges.Hears(r, hal.Changed{Applied: []any{other}})
+				_ = r.W.RunFor(time.Hour)
+				r.ByPath[stagePath].Tie = other.UID
 				if c.isAgain {
-					r.sends(2, publish)
+					sends(r, 2, world.Publish)
 				}
-				r.sends(3, unpublish)
+				sends(r, 3, world.Unpublish)
 			})
 			if c.isTaken {
-				require.Nil(t, r.violation)
+				require.Nil(t, r.Violation)
 				return
 			}
-			require.Equal(t, "S22", r.violation.Property, "%v", r.violation)
+			require.Equal(t, "S22", r.Violation.Property, "%v", r.Violation)
 		})
 	}
 }
@@ -83,30 +86,30 @@ func TestTakenOnceItsAttachmentHasEndedBeforeAStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.isAttachedOnce(func(is *storagev1.VolumeAttachment) {
-				_ = r.w.RunFor(time.Hour)
-				p := r.runs()
-				p.isRunning, p.isSteady = false, true
-				r.holds(sim.EffectStaged)
-				r.byPath[stagePath].tie = is.UID
-				r.sends(1, publish)
-				began := r.byPath[target].began
-				r.effect(sim.Effect{
-					Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: publish, Key: thePublish,
+			isAttachedOnce(r, func(is *storagev1.VolumeAttachment) {
+				_ = r.W.RunFor(time.Hour)
+				p := runs(r)
+				p.IsRunning, p.IsSteady = false, true
+				holds(r, sim.EffectStaged)
+				r.ByPath[stagePath].Tie = is.UID
+				sends(r, 1, world.Publish)
+				began := r.ByPath[target].Began
+				judges.Effect(r, sim.Effect{
+					Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: world.Publish, Key: thePublish,
 					Target: target, Call: 1,
 				})
 				for _, after := range c.changes {
-					r.attached["d^v"].changes = append(r.attached["d^v"].changes, began.Add(after))
+					r.Attached["d^v"].Changes = append(r.Attached["d^v"].Changes, began.Add(after))
 				}
-				r.bornAt = began.Add(time.Minute)
-				r.sends(2, unpublish)
+				r.BornAt = began.Add(time.Minute)
+				sends(r, 2, world.Unpublish)
 			})
 			if c.isTaken {
-				require.Nil(t, r.violation)
+				require.Nil(t, r.Violation)
 				return
 			}
-			require.NotNil(t, r.violation)
-			require.Equal(t, "S22", r.violation.Property, "%v", r.violation)
+			require.NotNil(t, r.Violation)
+			require.Equal(t, "S22", r.Violation.Property, "%v", r.Violation)
 		})
 	}
 }
@@ -127,14 +130,14 @@ func TestOnlyACallOfALostJournalMixesUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.holds(sim.EffectStaged)
-			p := r.byPath[stagePath]
+			holds(r, sim.EffectStaged)
+			p := r.ByPath[stagePath]
 			if c.isOpen {
-				p.calls = []openCall{{id: 7, method: stage}}
+				p.Calls = []world.OpenCall{{Id: 7, Method: world.Stage}}
 			}
-			r.isBegun, r.root.forgotten = true, c.isLost
-			r.mixesUp(&sim.Effect{Kind: sim.EffectMount, Actor: "d", Run: c.run, Call: 7, Path: stagePath})
-			require.Equal(t, c.want, p.isMixedUp)
+			r.IsBegun, r.Root.Forgotten = true, c.isLost
+			judges.MixesUp(r, &sim.Effect{Kind: sim.EffectMount, Actor: "d", Run: c.run, Call: 7, Path: stagePath})
+			require.Equal(t, c.want, p.IsMixedUp)
 		})
 	}
 }
@@ -149,26 +152,26 @@ func TestTakenIfNothingTellsItsAttachment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.isAttachedOnce(func(is *storagev1.VolumeAttachment) {
-				p := r.runs()
-				p.isRunning, p.isSteady, r.root.forgotten = false, true, c.isLost
-				r.holds(sim.EffectStaged)
-				r.byPath[stagePath].tie = is.UID
-				r.sends(1, publish)
-				r.effect(sim.Effect{
-					Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: publish, Key: thePublish,
+			isAttachedOnce(r, func(is *storagev1.VolumeAttachment) {
+				p := runs(r)
+				p.IsRunning, p.IsSteady, r.Root.Forgotten = false, true, c.isLost
+				holds(r, sim.EffectStaged)
+				r.ByPath[stagePath].Tie = is.UID
+				sends(r, 1, world.Publish)
+				judges.Effect(r, sim.Effect{
+					Kind: sim.EffectEnded, Driver: "d", Volume: "v", Method: world.Publish, Key: thePublish,
 					Target: target, Call: 1,
 				})
-				if r.bornAt = r.byPath[target].began; c.isOlder {
-					r.bornAt++
+				if r.BornAt = r.ByPath[target].Began; c.isOlder {
+					r.BornAt++
 				}
-				r.sends(2, unpublish)
+				sends(r, 2, world.Unpublish)
 			})
 			if c.isTaken {
-				require.Nil(t, r.violation)
+				require.Nil(t, r.Violation)
 				return
 			}
-			require.Equal(t, "S22", r.violation.Property, "%v", r.violation)
+			require.Equal(t, "S22", r.Violation.Property, "%v", r.Violation)
 		})
 	}
 }
@@ -178,12 +181,12 @@ func TestTakenIfNothingTellsItsAttachment(t *testing.T) {
 func TestBootIsKnownByARecordAlone(t *testing.T) {
 	for _, isTrace := range []bool{false, true} {
 		r := bare(t)
-		r.holds(sim.EffectPublished)
-		r.byPath[target].isTrace = isTrace
-		r.w.MakeDir(target)
-		require.Zero(t, r.w.MountForeign(target))
-		require.Equal(t, !isTrace, r.foreign[r.w.MountsAt(target)[0].ID].isOther)
-		require.Equal(t, isTrace, r.byPath[target].isMixedUp)
+		holds(r, sim.EffectPublished)
+		r.ByPath[target].IsTrace = isTrace
+		r.W.MakeDir(target)
+		require.Zero(t, r.W.MountForeign(target))
+		require.Equal(t, !isTrace, r.Foreign[r.W.MountsAt(target)[0].ID].IsOther)
+		require.Equal(t, isTrace, r.ByPath[target].IsMixedUp)
 	}
 }
 
@@ -192,15 +195,15 @@ func TestBootIsKnownByARecordAlone(t *testing.T) {
 func TestUnseenEndOfALostCall(t *testing.T) {
 	for fingerprint, isSeen := range map[string]bool{"no mount, dir": false, "mount 9 dev 9:9 root / type ext4": true} {
 		r := bare(t)
-		r.holds(sim.EffectStaged)
-		p := r.byPath[stagePath]
-		p.forgotten = []uint64{7}
-		r.effect(sim.Effect{
-			Kind: sim.EffectUnstaged, Actor: "d", Call: 7, Driver: "d", Volume: "v", Method: unstage,
+		holds(r, sim.EffectStaged)
+		p := r.ByPath[stagePath]
+		p.Forgotten = []uint64{7}
+		judges.Effect(r, sim.Effect{
+			Kind: sim.EffectUnstaged, Actor: "d", Call: 7, Driver: "d", Volume: "v", Method: world.Unstage,
 			Key: theStage, Staging: stagePath, Path: stagePath,
 		})
-		require.True(t, p.isUndone && p.isTouched)
-		require.Equal(t, isSeen, p.mustBeSeen(&core.Belief{State: core.Present, Fingerprint: fingerprint}))
+		require.True(t, p.IsUndone && p.IsTouched)
+		require.Equal(t, isSeen, judges.MustBeSeen(p, &core.Belief{State: core.Present, Fingerprint: fingerprint}))
 	}
 }
 
@@ -218,28 +221,28 @@ func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			p := r.runs()
-			r.holds(sim.EffectPublished)
-			r.m, r.cfg.NoRuntime, r.byPath[target].mayBeUsed = &engine.VolumeManager{}, true, true
+			p := runs(r)
+			holds(r, sim.EffectPublished)
+			r.M, r.Cfg.NoRuntime, r.ByPath[target].MayBeUsed = &engine.VolumeManager{}, true, true
 			if c.isAway {
-				r.w.Restarts(false)
-				r.w.KillAgent()
-				r.m = &engine.VolumeManager{}
+				r.W.Restarts(false)
+				r.W.KillAgent()
+				r.M = &engine.VolumeManager{}
 			}
 			if c.isTold {
-				p.told = nil
+				p.Told = nil
 			}
-			r.synced = !c.isEarly
-			if r.stops(p, 0); c.isEarly {
-				require.True(t, r.mayRun(r.byPath[target]))
+			r.Synced = !c.isEarly
+			if judges.Stops(r, p, 0); c.isEarly {
+				require.True(t, r.MayRun(r.ByPath[target]))
 				if c.isNamed {
-					r.tells(p.object, false)
+					judges.Tells(r, p.Object, false)
 				}
-				r.synced = true
-				r.tellsUnnamed()
+				r.Synced = true
+				judges.TellsUnnamed(r)
 			}
-			require.False(t, p.isRunning)
-			require.Equal(t, c.mayRun, r.mayRun(r.byPath[target]))
+			require.False(t, p.IsRunning)
+			require.Equal(t, c.mayRun, r.MayRun(r.ByPath[target]))
 		})
 	}
 }
@@ -249,13 +252,13 @@ func TestEndOfContainersIsHeardByWhoLives(t *testing.T) {
 func TestWhatNobodyWasToldOfEndsWithItsLife(t *testing.T) {
 	for _, isSaid := range []bool{false, true} {
 		r := bare(t)
-		p := r.runs()
-		r.holds(sim.EffectPublished)
-		at := r.byPath[target]
-		at.mayBeUsed, at.isSaid, p.given = true, isSaid, nil
-		r.forgetsUnsaid()
-		r.sends(1, unpublish)
-		require.Equal(t, isSaid, r.violation != nil)
+		p := runs(r)
+		holds(r, sim.EffectPublished)
+		at := r.ByPath[target]
+		at.MayBeUsed, at.IsSaid, p.Given = true, isSaid, nil
+		r.ForgetsUnsaid()
+		sends(r, 1, world.Unpublish)
+		require.Equal(t, isSaid, r.Violation != nil)
 	}
 }
 
@@ -271,31 +274,31 @@ func TestWhoComesAgainHasNotWhatTheFormerHad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			p := r.runs()
-			r.holds(sim.EffectPublished)
-			r.m, r.cfg.NoRuntime = &engine.VolumeManager{}, true
-			if p.isRunning = false; c.isHeard {
-				r.tellGone(p)
+			p := runs(r)
+			holds(r, sim.EffectPublished)
+			r.M, r.Cfg.NoRuntime = &engine.VolumeManager{}, true
+			if p.IsRunning = false; c.isHeard {
+				judges.TellGone(r, p)
 			}
-			r.byPath[target].mayBeUsed = true
+			r.ByPath[target].MayBeUsed = true
 			if !c.isKnown {
-				p.told = nil
+				p.Told = nil
 			}
 			if c.isAway {
-				r.w.Restarts(false)
-				r.w.KillAgent()
-				r.w.StartAgent()
+				r.W.Restarts(false)
+				r.W.KillAgent()
+				r.W.StartAgent()
 			}
-			r.tells(p.object, false)
-			if p.isRunning = true; !c.isGiven {
-				p.given = nil
+			judges.Tells(r, p.Object, false)
+			if p.IsRunning = true; !c.isGiven {
+				p.Given = nil
 			}
-			r.sends(1, unpublish)
+			sends(r, 1, world.Unpublish)
 			if c.mayGo {
-				require.Nil(t, r.violation)
+				require.Nil(t, r.Violation)
 				return
 			}
-			require.Equal(t, "S7", r.violation.Property)
+			require.Equal(t, "S7", r.Violation.Property)
 		})
 	}
 }
@@ -317,21 +320,21 @@ func TestTiedToAnAttachmentThatIsNotToldYet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.isAttachedOnce(func(first *storagev1.VolumeAttachment) {
-				p := r.runs()
-				r.attached["d^v"].times = 3
+			isAttachedOnce(r, func(first *storagev1.VolumeAttachment) {
+				p := runs(r)
+				r.Attached["d^v"].Times = 3
 				is := first.DeepCopy()
-				is.UID = attachmentUID("d", "v", c.told)
-				r.hears(hal.Changed{Removed: []any{first}, Applied: []any{is}})
+				is.UID = dealings.AttachmentUID("d", "v", c.told)
+				judges.Hears(r, hal.Changed{Removed: []any{first}, Applied: []any{is}})
 				if c.isGone {
-					r.hears(hal.Changed{Removed: []any{is}})
+					judges.Hears(r, hal.Changed{Removed: []any{is}})
 				}
-				r.holds(sim.EffectStaged)
-				r.byPath[stagePath].tie = attachmentUID("d", "v", c.tie)
+				holds(r, sim.EffectStaged)
+				r.ByPath[stagePath].Tie = dealings.AttachmentUID("d", "v", c.tie)
 				if c.tie == 0 {
-					r.byPath[stagePath].tie = ""
+					r.ByPath[stagePath].Tie = ""
 				}
-				require.Equal(t, c.isTiedToOver, r.tiedOtherwise(p, p.uses[0]) != nil)
+				require.Equal(t, c.isTiedToOver, dealings.TiedOtherwise(r, p, p.Uses[0]) != nil)
 			})
 		})
 	}

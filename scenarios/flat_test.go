@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/volnode/volnode/scenarios/workload"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // TestWorldsLeaveNothing runs many worlds: no goroutine and no memory is left of them. A hunter's own objects are
@@ -58,10 +61,10 @@ func TestCoroutinesAreKept(t *testing.T) {
 func TestHunterForgetsPods(t *testing.T) {
 	h := NewHunter()
 	want := h.Run(Schedule{Seed: 7})
-	for i := len(h.stock.pods); i <= mostShapes; i++ {
-		h.stock.pods[shape{edits: uint8(i), generation: uint8(i >> 8), index: 200}] = built{}
+	for i := len(h.stock.Pods); i <= workload.MostShapes; i++ {
+		h.stock.Pods[world.Shape{Edits: uint8(i), Generation: uint8(i >> 8), Index: 200}] = workload.Built{}
 	}
 	got := h.Run(Schedule{Seed: 7})
-	require.Less(t, len(h.stock.pods), mostShapes)
+	require.Less(t, len(h.stock.Pods), workload.MostShapes)
 	require.Equal(t, want.Hash, got.Hash)
 }

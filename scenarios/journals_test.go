@@ -12,7 +12,10 @@ import (
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/judges"
 	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/workload"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // What a story asks of the journal and cannot be done is an error of its author, and not passed over.
@@ -49,17 +52,17 @@ func TestOfAnotherBootAWholeLadderTells(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.holds(sim.EffectStaged)
-			r.holds(sim.EffectPublished)
-			p := r.byPath[target]
-			p.isEarlier, p.isTouched = c.isEarlier, true
+			holds(r, sim.EffectStaged)
+			holds(r, sim.EffectPublished)
+			p := r.ByPath[target]
+			p.IsEarlier, p.IsTouched = c.isEarlier, true
 			for _, at := range c.mounted {
-				r.w.MakeDir(at)
-				require.Zero(t, r.w.MountForeign(at))
+				r.W.MakeDir(at)
+				require.Zero(t, r.W.MountForeign(at))
 			}
-			r.stepped(core.New(core.Start{Now: 1, Boot: "b"}))
-			require.Equal(t, c.want, p.isOutdated)
-			require.False(t, p.isEarlier, "the next start knows what this one has found")
+			stepped(r, core.New(core.Start{Now: 1, Boot: "b"}))
+			require.Equal(t, c.want, p.IsOutdated)
+			require.False(t, p.IsEarlier, "the next start knows what this one has found")
 		})
 	}
 }
@@ -67,21 +70,21 @@ func TestOfAnotherBootAWholeLadderTells(t *testing.T) {
 // A pod that keeps a volume which it does not have any more takes room for two.
 func TestWhoKeepsFormerVolumesNeedNotFit(t *testing.T) {
 	r := bare(t)
-	p := r.runs()
-	require.False(t, r.keepsFormer(p), "nothing is up")
-	r.holds(sim.EffectPublished)
-	require.False(t, r.keepsFormer(p), "what is up is what it has")
-	p.uses[0].volume = "another"
-	require.True(t, r.keepsFormer(p))
-	r.holds(sim.EffectUnpublished)
-	require.False(t, r.keepsFormer(p), "it has gone")
-	r.root.forgotten = true
-	r.core = core.New(core.Start{Orphans: []core.Rung{{
+	p := runs(r)
+	require.False(t, workload.KeepsFormer(r, p), "nothing is up")
+	holds(r, sim.EffectPublished)
+	require.False(t, workload.KeepsFormer(r, p), "what is up is what it has")
+	p.Uses[0].Volume = "another"
+	require.True(t, workload.KeepsFormer(r, p))
+	holds(r, sim.EffectUnpublished)
+	require.False(t, workload.KeepsFormer(r, p), "it has gone")
+	r.Root.Forgotten = true
+	r.Core = core.New(core.Start{Orphans: []core.Rung{{
 		Key: "csi.publish/d^v/u/pv", Kind: "csi.publish", Pod: "u", Volume: "d^v",
 	}}})
-	require.True(t, r.keepsFormer(p), "the agent can't know that, as its journal is lost")
-	p.uses[0].volume = "v"
-	require.False(t, r.keepsFormer(p), "it has it again")
+	require.True(t, workload.KeepsFormer(r, p), "the agent can't know that, as its journal is lost")
+	p.Uses[0].Volume = "v"
+	require.False(t, workload.KeepsFormer(r, p), "it has it again")
 }
 
 // What a broken driver keeps from going takes room that a pod has not; the pod's own records are its own.
@@ -152,14 +155,14 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			p := r.runs()
-			r.broken = c.broken
+			p := runs(r)
+			r.Broken = c.broken
 			if c.keeps {
-				r.byUID["p"] = &pod{uid: "p", isRunning: true}
+				r.ByUID["p"] = &world.Pod{Uid: "p", IsRunning: true}
 			}
-			h := r.w.Host()
-			r.w.Do(func() {
-				j, _, err := journal.Open(&h, hal.Call{}, journalDir, 16<<10,
+			h := r.W.Host()
+			r.W.Do(func() {
+				j, _, err := journal.Open(&h, hal.Call{}, judges.JournalDir, 16<<10,
 					func(rec core.Record) core.Record { return rec },
 					func([]core.Record) error { return nil })
 				require.NoError(t, err)
@@ -171,8 +174,8 @@ func TestWhatABrokenDriverKeepsTakesRoom(t *testing.T) {
 					require.NoError(t, j.Append(&h, hal.Call{}, []core.Line{line}))
 				}
 			})
-			r.core = core.New(core.Start{Orphans: c.found})
-			require.Equal(t, int64(c.takes), r.takenByBroken(p))
+			r.Core = core.New(core.Start{Orphans: c.found})
+			require.Equal(t, int64(c.takes), workload.TakenByBroken(r, p))
 		})
 	}
 }
@@ -201,15 +204,15 @@ func TestARecordThatIsOutdatedStaysSoUntilItsVolumeIsUp(t *testing.T) {
 	for name, isHeld := range map[string]bool{"it was published all along": true, "it comes up again": false} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.runs()
-			r.holds(sim.EffectStaged)
-			r.holds(sim.EffectPublished)
-			p := r.byPath[target]
-			p.isHeld, p.isOutdated = isHeld, true
-			r.holds(sim.EffectPublished)
-			require.True(t, p.isOutdated)
-			r.sends(1, unpublish)
-			require.Nil(t, r.violation)
+			runs(r)
+			holds(r, sim.EffectStaged)
+			holds(r, sim.EffectPublished)
+			p := r.ByPath[target]
+			p.IsHeld, p.IsOutdated = isHeld, true
+			holds(r, sim.EffectPublished)
+			require.True(t, p.IsOutdated)
+			sends(r, 1, world.Unpublish)
+			require.Nil(t, r.Violation)
 		})
 	}
 }
@@ -224,9 +227,9 @@ func TestOnlyWhatNothingNamesMayBeLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.holds(sim.EffectStaged)
-			r.core, r.root.forgotten, r.byPath[stagePath].isTold = core.New(core.Start{}), c.isLost, c.isTold
-			require.Equal(t, c.want, r.isUnseeable(&sim.Held{Driver: "d", Volume: "v", Path: stagePath}))
+			holds(r, sim.EffectStaged)
+			r.Core, r.Root.Forgotten, r.ByPath[stagePath].IsTold = core.New(core.Start{}), c.isLost, c.isTold
+			require.Equal(t, c.want, judges.IsUnseeable(r, &sim.Held{Driver: "d", Volume: "v", Path: stagePath}))
 		})
 	}
 }
@@ -235,34 +238,34 @@ func TestOnlyWhatNothingNamesMayBeLeft(t *testing.T) {
 // a driver holds from before.
 func TestAWishTellsOfNothing(t *testing.T) {
 	r := bare(t)
-	r.believe()
-	r.holds(sim.EffectStaged)
-	p := r.byPath[stagePath]
-	p.isTold, p.isTouched = false, true
-	batch := r.core.Step(2, core.Wanted{
+	believe(r)
+	holds(r, sim.EffectStaged)
+	p := r.ByPath[stagePath]
+	p.IsTold, p.IsTouched = false, true
+	batch := r.Core.Step(2, core.Wanted{
 		Pod: "p", Complete: true,
 		Rungs: []core.Rung{{Key: theStage, Kind: "csi.stage", Intent: true}},
 	})
 	require.Len(t, batch.Start, 1)
 	require.Equal(t, core.Inspect, batch.Start[0].Verb)
-	r.refine(theStage)
-	require.False(t, p.isTold)
-	batch = r.core.Step(3, core.Completed{Op: batch.Start[0].ID, Result: core.Result{Outcome: hal.Done}})
+	judges.Refine(r, theStage)
+	require.False(t, p.IsTold)
+	batch = r.Core.Step(3, core.Completed{Op: batch.Start[0].ID, Result: core.Result{Outcome: hal.Done}})
 	require.Len(t, batch.Start, 1)
 	require.Equal(t, core.SetUp, batch.Start[0].Verb)
-	r.refine(theStage)
-	require.True(t, p.isTold)
+	judges.Refine(r, theStage)
+	require.True(t, p.IsTold)
 }
 
 // TestTheDataFileOfAPublishNamesItsStage: of its own volume, and of no other.
 func TestTheDataFileOfAPublishNamesItsStage(t *testing.T) {
 	for handle, want := range map[string]bool{"v": true, "another": false} {
 		r := bare(t)
-		r.holds(sim.EffectStaged)
-		r.holds(sim.EffectPublished)
+		holds(r, sim.EffectStaged)
+		holds(r, sim.EffectPublished)
 		data := csi.VolData{DriverName: "d", VolumeHandle: handle}
-		r.w.WriteFile(path.Dir(target)+"/vol_data.json", data.Marshal())
-		require.Equal(t, want, r.isNamedAbove(r.byPath[stagePath]))
-		require.False(t, r.isNamedAbove(r.byPath[target]), "it is no stage")
+		r.W.WriteFile(path.Dir(target)+"/vol_data.json", data.Marshal())
+		require.Equal(t, want, judges.IsNamedAbove(r, r.ByPath[stagePath]))
+		require.False(t, judges.IsNamedAbove(r, r.ByPath[target]), "it is no stage")
 	}
 }

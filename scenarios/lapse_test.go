@@ -8,6 +8,8 @@ import (
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/judges"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // TestOnlyALostJournalExcusesAStart: a start that knows nothing of a stage that is up breaks S15, but for one thing:
@@ -21,19 +23,19 @@ func TestOnlyALostJournalExcusesAStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.holds(sim.EffectStaged)
-			r.root.forgotten = c.isLost
+			holds(r, sim.EffectStaged)
+			r.Root.Forgotten = c.isLost
 			if c.isNamed {
-				r.w.MakeDir(path.Dir(stagePath))
+				r.W.MakeDir(path.Dir(stagePath))
 			}
-			r.stepped(core.New(core.Start{Now: 1, Boot: "b"}))
-			require.Equal(t, c.isExcused, r.byPath[stagePath].isUnseen)
+			stepped(r, core.New(core.Start{Now: 1, Boot: "b"}))
+			require.Equal(t, c.isExcused, r.ByPath[stagePath].IsUnseen)
 			if c.isExcused {
-				require.Nil(t, r.violation)
+				require.Nil(t, r.Violation)
 				return
 			}
-			require.NotNil(t, r.violation)
-			require.Equal(t, "S15", r.violation.Property)
+			require.NotNil(t, r.Violation)
+			require.Equal(t, "S15", r.Violation.Property)
 		})
 	}
 }
@@ -54,17 +56,17 @@ func TestOnlyACallOfALostJournalStrands(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.sends(1, stage)
+			sends(r, 1, world.Stage)
 			if c.isLost {
-				r.forgets()
+				judges.Forgets(r)
 			}
-			p := r.byPath[stagePath]
-			require.Equal(t, c.isLost, p.isTouched, "only a lost journal leaves the call to nobody")
-			r.betrays(&sim.Effect{
-				Kind: c.kind, Actor: "d", Run: 1, Call: c.call, Key: theStage, Method: stage,
+			p := r.ByPath[stagePath]
+			require.Equal(t, c.isLost, p.IsTouched, "only a lost journal leaves the call to nobody")
+			judges.Betrays(r, &sim.Effect{
+				Kind: c.kind, Actor: "d", Run: 1, Call: c.call, Key: theStage, Method: world.Stage,
 				Path: stagePath,
 			})
-			require.Equal(t, c.want, p.isStranded)
+			require.Equal(t, c.want, p.IsStranded)
 		})
 	}
 }
@@ -79,18 +81,18 @@ func TestLitterOfAnAnsweredCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.sends(1, stage)
-			p := r.byPath[stagePath]
-			if p.calls = nil; !c.isLater {
-				p.untold = []uint64{1}
+			sends(r, 1, world.Stage)
+			p := r.ByPath[stagePath]
+			if p.Calls = nil; !c.isLater {
+				p.Untold = []uint64{1}
 			}
 			if c.isLost {
-				r.forgets()
+				judges.Forgets(r)
 			}
-			p.untold = []uint64{1}
-			r.core = core.New(core.Start{})
-			r.betrays(&sim.Effect{Kind: sim.EffectActed, Actor: "d", Run: 1, Call: 1, Key: theStage, Path: stagePath})
-			require.Equal(t, c.want, p.littered != 0)
+			p.Untold = []uint64{1}
+			r.Core = core.New(core.Start{})
+			judges.Betrays(r, &sim.Effect{Kind: sim.EffectActed, Actor: "d", Run: 1, Call: 1, Key: theStage, Path: stagePath})
+			require.Equal(t, c.want, p.Littered != 0)
 		})
 	}
 }
@@ -116,21 +118,21 @@ func TestStrandedAsItIsTakenDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.sends(1, stage)
-			r.forgets()
-			p := r.byPath[stagePath]
+			sends(r, 1, world.Stage)
+			judges.Forgets(r)
+			p := r.ByPath[stagePath]
 			if c.isMounted {
-				r.w.MakeDir(stagePath)
-				require.Zero(t, r.w.MountForeign(stagePath))
+				r.W.MakeDir(stagePath)
+				require.Zero(t, r.W.MountForeign(stagePath))
 			}
-			r.betrays(&sim.Effect{
-				Kind: sim.EffectStaged, Actor: "d", Run: 1, Call: 1, Key: theStage, Method: stage,
+			judges.Betrays(r, &sim.Effect{
+				Kind: sim.EffectStaged, Actor: "d", Run: 1, Call: 1, Key: theStage, Method: world.Stage,
 				Path: stagePath,
 			})
 			if c.isAskedSince {
-				r.sends(2, unstage)
+				sends(r, 2, world.Unstage)
 			}
-			require.Equal(t, c.want, p.endsUnheard(&c.belief))
+			require.Equal(t, c.want, judges.EndsUnheard(p, &c.belief))
 		})
 	}
 }
@@ -147,23 +149,23 @@ func TestOnlyWhatNothingNamesIsTakenForAStrangers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			r.holds(sim.EffectStaged)
-			r.holds(sim.EffectPublished)
+			holds(r, sim.EffectStaged)
+			holds(r, sim.EffectPublished)
 			for _, at := range []string{target, stagePath} {
-				r.w.MakeDir(at)
+				r.W.MakeDir(at)
 				if at == target || c.isStaged {
-					require.Zero(t, r.w.MountForeign(at))
+					require.Zero(t, r.W.MountForeign(at))
 				}
 			}
-			if p := r.byPath[target]; c.isNamed {
-				r.w.WriteFile(path.Dir(p.path)+"/vol_data.json", []byte("{}"))
+			if p := r.ByPath[target]; c.isNamed {
+				r.W.WriteFile(path.Dir(p.Path)+"/vol_data.json", []byte("{}"))
 			}
-			clear(r.foreign) // they are of the driver
-			r.byPath[target].isMixedUp = false
+			clear(r.Foreign) // they are of the driver
+			r.ByPath[target].IsMixedUp = false
 			if c.isLost {
-				r.forgets()
+				judges.Forgets(r)
 			}
-			require.Equal(t, c.want, r.byPath[target].isMixedUp)
+			require.Equal(t, c.want, r.ByPath[target].IsMixedUp)
 		})
 	}
 }
@@ -179,17 +181,17 @@ func TestOnlyWhatNobodyHasSeenIsLostUnsaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			p := &pod{uid: "u", isRunning: true, given: []use{{name: "scratch", path: scratchPath}}}
-			r.pods = append(r.pods, p)
-			r.w.MakeDir(scratchPath)
+			p := &world.Pod{Uid: "u", IsRunning: true, Given: []world.Use{{Name: "scratch", Path: scratchPath}}}
+			r.Pods = append(r.Pods, p)
+			r.W.MakeDir(scratchPath)
 			if c.isLost {
-				r.forgets()
+				judges.Forgets(r)
 			}
 			if c.isSeen {
-				r.refineDirectory(scratchRung, &core.Belief{State: core.Present, Path: scratchPath})
+				judges.RefineDirectory(r, scratchRung, &core.Belief{State: core.Present, Path: scratchPath})
 			}
-			r.loses(p, scratchPath)
-			require.Equal(t, c.isToTell, r.lost[scratchPath] == p)
+			judges.Loses(r, p, scratchPath)
+			require.Equal(t, c.isToTell, r.Lost[scratchPath] == p)
 		})
 	}
 }

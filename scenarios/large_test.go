@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // A large world is a hunt's with more in it: the same checks hold, and what is beyond the listed volumes is used.
@@ -16,9 +17,9 @@ func TestLarge(t *testing.T) {
 		setup := cases.Large(seed)
 		res := h.Run(Schedule{Seed: seed, Setup: &setup, Ended: func(v View) {
 			r := v.r
-			for _, p := range r.list {
+			for _, p := range r.List {
 				for i := cases.HuntVolumes; i < setup.Volumes; i++ {
-					if v := volumeAt(i); p.driver == v.driver && p.volume == v.handle && p.isPublish {
+					if v := world.VolumeAt(i); p.Driver == v.Driver && p.Volume == v.Handle && p.IsPublish {
 						more++
 					}
 				}

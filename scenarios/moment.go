@@ -20,30 +20,30 @@ func (m Moment) State(c *states.Comparer) (states.State, bool) { return m.t.stat
 func (m Moment) AfterDeath(c *states.Comparer) (states.State, bool) { return m.t.state(c, true) }
 
 // At is the time since the play began.
-func (m Moment) At() time.Duration { return m.t.w.Now().Sub(0) }
+func (m Moment) At() time.Duration { return m.t.W.Now().Sub(0) }
 
 // IsDue: the next statement comes now, or calm.
-func (m Moment) IsDue() bool { return m.t.w.Now() >= m.t.end }
+func (m Moment) IsDue() bool { return m.t.W.Now() >= m.t.end }
 
 // IsCalm: what is left is to see whether all comes to rest.
-func (m Moment) IsCalm() bool { return m.t.next == len(m.t.s.Steps) }
+func (m Moment) IsCalm() bool { return m.t.next == len(m.t.S.Steps) }
 
 // state follows a run.
 func (t *story) state(c *states.Comparer, dies bool) (states.State, bool) {
-	events, isAtRest := t.w.Upcoming(dies)
+	events, isAtRest := t.W.Upcoming(dies)
 	if !isAtRest {
 		return 0, false
 	}
 	f := states.Facts{
-		Now: t.w.Now(), Boot: t.w.BootID(), Events: events, IsDead: dies || !t.w.AgentLives(),
-		IsCovered: mountsOver(t.s), Secrets: t.r.leaks,
+		Now: t.W.Now(), Boot: t.W.BootID(), Events: events, IsDead: dies || !t.W.AgentLives(),
+		IsCovered: mountsOver(t.S), Secrets: t.R.Leaks,
 	}
-	f.IsUnread = f.IsDead || t.r.core == nil || t.r.root.woundedAt != 0
-	if t.r.h.Runtime != nil {
-		f.Agent = t.r.h.Runtime.Now()
+	f.IsUnread = f.IsDead || t.R.Core == nil || t.R.Root.WoundedAt != 0
+	if t.R.H.Runtime != nil {
+		f.Agent = t.R.H.Runtime.Now()
 	}
-	if !f.IsDead && t.r.core != nil {
-		f.Steps = t.r.core.Seq()
+	if !f.IsDead && t.R.Core != nil {
+		f.Steps = t.R.Core.Seq()
 	}
 	v, ok := c.Begin(f)
 	if !ok {
@@ -57,15 +57,15 @@ func (t *story) state(c *states.Comparer, dies bool) (states.State, bool) {
 	}
 	v.Value(reflect.ValueOf(t.met))
 	t.remembered(v)
-	v.Value(reflect.ValueOf(t.r))
+	v.Value(reflect.ValueOf(t.R))
 	return v.Sum(), true
 }
 
 // remembered adds what the expectations that are still to come, and are waited for, make of the past: of calls their
 // number, of the log whether a line has the text.
 func (t *story) remembered(v *states.Walk) {
-	for i := t.next; i < len(t.s.Steps); i++ {
-		if s := &t.s.Steps[i]; s.Within && (slices.Contains(s.Words, "calls") || slices.Contains(s.Words, "log")) {
+	for i := t.next; i < len(t.S.Steps); i++ {
+		if s := &t.S.Steps[i]; s.Within && (slices.Contains(s.Words, "calls") || slices.Contains(s.Words, "log")) {
 			v.Plain(t.does(s))
 		}
 	}
@@ -73,7 +73,7 @@ func (t *story) remembered(v *states.Walk) {
 
 // hasDates: a statement from there on comes at a time since the beginning.
 func (t *story) hasDates(step int) bool {
-	return slices.ContainsFunc(t.s.Steps[step:], func(s lang.Step) bool { return !s.Since })
+	return slices.ContainsFunc(t.S.Steps[step:], func(s lang.Step) bool { return !s.Since })
 }
 
 // mountsOver: somebody mounts over a volume in the scenario.

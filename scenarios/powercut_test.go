@@ -12,6 +12,7 @@ import (
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
 	"github.com/volnode/volnode/scenarios/cases"
+	"github.com/volnode/volnode/scenarios/judges"
 	"github.com/volnode/volnode/scenarios/lang"
 )
 
@@ -58,7 +59,7 @@ func (j *journalCut) run(t *testing.T, chooser sim.Chooser) {
 	j.acked, j.pending, j.isCut = map[hal.Key]core.Phase{}, map[hal.Key]core.Phase{}, false
 	h := w.Host()
 	w.Go(func() {
-		log, _, err := journal.Open(&h, hal.Call{}, journalDir, journal.MinSize, asRead, acceptAll)
+		log, _, err := journal.Open(&h, hal.Call{}, judges.JournalDir, journal.MinSize, asRead, acceptAll)
 		require.NoError(t, err)
 		for round := range journalRounds {
 			key, phase := hal.Key(fmt.Sprintf("stage/%d", round%2)), core.Phase(1+round%2)
@@ -78,7 +79,7 @@ func (j *journalCut) run(t *testing.T, chooser sim.Chooser) {
 	w.PowerOn()
 	h = w.Host()
 	w.Do(func() {
-		_, loaded, err := journal.Open(&h, hal.Call{}, journalDir, journal.MinSize, asRead, acceptAll)
+		_, loaded, err := journal.Open(&h, hal.Call{}, judges.JournalDir, journal.MinSize, asRead, acceptAll)
 		require.NoError(t, err)
 		found := map[hal.Key]core.Phase{}
 		for _, r := range loaded.Records {

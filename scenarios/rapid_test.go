@@ -142,9 +142,9 @@ func TestRapidFindsAndShrinks(t *testing.T) {
 	h := NewHunter()
 	h.Check = func(v View) {
 		r := v.r
-		for _, p := range r.pods {
-			if p.isRunning && r.actual.crashes > 1 && !r.stop {
-				r.fail("canary", "canary", p.name, "a pod runs though the agent has died twice")
+		for _, p := range r.Pods {
+			if p.IsRunning && r.Actual.Crashes > 1 && !r.Stop {
+				r.Fail("canary", "canary", p.Name, "a pod runs though the agent has died twice")
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/dealings"
 )
 
 // TestASocketThatIsMadeOnceMoreIsNoted: the agent writes in calm who serves a driver, if its socket is made once more,
@@ -21,16 +22,16 @@ func TestASocketThatIsMadeOnceMoreIsNoted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare(t)
-			_ = r.w.RunFor(time.Hour)
-			r.core = core.New(core.Start{Now: 1, Boot: "b"})
-			socket, since := r.w.Drivers()[0].Socket, r.w.Now()
-			if r.registrars.since[socket] = since; c.isAgain {
-				r.registrars.since[socket]++
+			_ = r.W.RunFor(time.Hour)
+			r.Core = core.New(core.Start{Now: 1, Boot: "b"})
+			socket, since := r.W.Drivers()[0].Socket, r.W.Now()
+			if r.Registrars.Since[socket] = since; c.isAgain {
+				r.Registrars.Since[socket]++
 			}
 			if c.waits {
-				r.core.Step(2, core.Serves{Actor: "d", By: "7 " + socket})
+				r.Core.Step(2, core.Serves{Actor: "d", By: "7 " + socket})
 			}
-			require.Equal(t, c.want, r.notesAgain(since))
+			require.Equal(t, c.want, dealings.NotesAgain(r, since))
 		})
 	}
 }
@@ -51,21 +52,21 @@ func TestNewsOfTheTimeOfAnAttemptIsAReasonForAnother(t *testing.T) {
 			const endpoint, began, late = "/e", hal.Instant(time.Hour), 2 * time.Minute
 			r := bare(t)
 			attempt := func(began, at hal.Instant) {
-				r.registrars.meets[endpoint] = began
-				r.connects(&sim.Effect{Kind: sim.EffectAsked, Driver: "d", Path: endpoint, Method: connect, At: at})
+				r.Registrars.Meets[endpoint] = began
+				dealings.Connects(r, &sim.Effect{Kind: sim.EffectAsked, Driver: "d", Path: endpoint, Method: dealings.Connect, At: at})
 			}
-			r.registrars.answered["d"] = began.Add(c.hears)
+			r.Registrars.Answered["d"] = began.Add(c.hears)
 			attempt(began, began.Add(late))
 			attempt(began.Add(late), began.Add(late+1))
 			if !c.isFirst {
-				require.Nil(t, r.violation)
+				require.Nil(t, r.Violation)
 				attempt(began.Add(late+1), began.Add(late+2))
 			}
 			if c.want == "" {
-				require.Nil(t, r.violation)
+				require.Nil(t, r.Violation)
 				return
 			}
-			require.Equal(t, c.want, r.violation.Property)
+			require.Equal(t, c.want, r.Violation.Property)
 		})
 	}
 }

@@ -9,10 +9,12 @@ import (
 	"github.com/volnode/volnode/engine"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/dealings"
 	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
-func stormy(t *testing.T) *run {
+func stormy(t *testing.T) *world.Run {
 	w := sim.New(sim.Config{RootDir: lang.RootDir})
 	t.Cleanup(w.Close)
 	return newRun(w, engine.Config{NoRuntime: true})
@@ -21,23 +23,23 @@ func stormy(t *testing.T) *run {
 func TestWorldWithoutEndIsAStorm(t *testing.T) {
 	r := stormy(t)
 	var loop func()
-	loop = func() { r.w.After(time.Nanosecond, "loop", loop) }
+	loop = func() { r.W.After(time.Nanosecond, "loop", loop) }
 	loop()
-	require.False(t, r.until(hal.Instant(time.Hour)))
-	require.Equal(t, "L7 storm", r.violation.Signature())
+	require.False(t, r.Until(hal.Instant(time.Hour)))
+	require.Equal(t, "L7 storm", r.Violation.Signature())
 }
 
 func TestCallThatIsRepeatedWithoutBackoffIsAStorm(t *testing.T) {
 	r := stormy(t)
-	p := &place{key: "csi.stage/d^v", volume: "v"}
-	for i := range mostRequests {
+	p := &world.Place{Key: "csi.stage/d^v", Volume: "v"}
+	for i := range world.MostRequests {
 		at := hal.Instant(i) * hal.Instant(500*time.Millisecond)
-		r.repeated(p, &sim.Effect{Method: stage, At: at})
-		r.repeated(p, &sim.Effect{Method: unstage, At: at})
+		r.Repeated(p, &sim.Effect{Method: world.Stage, At: at})
+		r.Repeated(p, &sim.Effect{Method: world.Unstage, At: at})
 	}
-	require.Nil(t, r.violation)
-	r.repeated(p, &sim.Effect{Method: stage, At: hal.Instant(stormWindow)})
-	require.Equal(t, "L7 storm of NodeStageVolume", r.violation.Signature())
+	require.Nil(t, r.Violation)
+	r.Repeated(p, &sim.Effect{Method: world.Stage, At: hal.Instant(world.StormWindow)})
+	require.Equal(t, "L7 storm of NodeStageVolume", r.Violation.Signature())
 }
 
 func TestCallAtAShortPaceForEverIsAStorm(t *testing.T) {
@@ -59,20 +61,20 @@ func TestCallAtAShortPaceForEverIsAStorm(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := stormy(t)
-			p := &place{key: "csi.stage/d^v", volume: "v"}
+			p := &world.Place{Key: "csi.stage/d^v", Volume: "v"}
 			if c.first > 0 {
-				r.paces(p, &sim.Effect{Method: stage, At: 1})
+				dealings.Paces(r, p, &sim.Effect{Method: world.Stage, At: 1})
 			}
 			for i := range c.calls {
 				at := hal.Instant(c.first) + hal.Instant(i+1)*hal.Instant(c.wait)
 				if c.isNews {
-					r.changedAt = at - 1
+					r.ChangedAt = at - 1
 				}
-				if r.violation == nil {
-					r.paces(p, &sim.Effect{Method: stage, At: at})
+				if r.Violation == nil {
+					dealings.Paces(r, p, &sim.Effect{Method: world.Stage, At: at})
 				}
 			}
-			require.Equal(t, c.isFast, r.violation != nil)
+			require.Equal(t, c.isFast, r.Violation != nil)
 		})
 	}
 }

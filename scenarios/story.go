@@ -13,11 +13,15 @@ import (
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/calm"
 	"github.com/volnode/volnode/scenarios/cases"
 	"github.com/volnode/volnode/scenarios/coverage"
+	"github.com/volnode/volnode/scenarios/dealings"
 	"github.com/volnode/volnode/scenarios/lang"
 	"github.com/volnode/volnode/scenarios/secrets"
 	"github.com/volnode/volnode/scenarios/verdict"
+	"github.com/volnode/volnode/scenarios/workload"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // StoryResult is what became of a scenario.
@@ -34,20 +38,9 @@ type StoryResult struct {
 	Coverage  *coverage.Coverage // what it has reached, if Play.Cover asks
 }
 
-// scene is what the statements of a scenario act on and ask about.
-type scene struct {
-	s        *lang.Scenario
-	r        *run
-	w        *sim.World
-	calls    []sim.Effect // RPCs that were sent
-	before   int          // how many when the agent started last
-	log      []engine.Entry
-	isVaried bool // more goes wrong than the scenario says
-}
-
 // story runs one scenario.
 type story struct {
-	scene
+	workload.Scene
 	play   Play
 	step   *lang.Step
 	values map[uint64]int64 // of choices that go with faults
@@ -101,10 +94,10 @@ type Play struct {
 
 // trustsNoAnswer configures the engine for drivers that are known to act after they have answered.
 func (t *story) trustsNoAnswer() {
-	for _, d := range t.s.Drivers {
-		if c := t.r.cfg.Drivers[d.Name]; d.Personality.ActsBehind {
+	for _, d := range t.S.Drivers {
+		if c := t.R.Cfg.Drivers[d.Name]; d.Personality.ActsBehind {
 			c.ActsAfterReply = true
-			t.r.cfg.Drivers[d.Name] = c
+			t.R.Cfg.Drivers[d.Name] = c
 		}
 	}
 }
@@ -112,75 +105,84 @@ func (t *story) trustsNoAnswer() {
 // Run plays the scenario. Any number of goroutines may play the same one.
 func (p Play) Run() StoryResult {
 	s := p.Scenario
-	t := &story{scene: scene{s: s, isVaried: p.IsVaried}, play: p, met: make([]int, len(s.Faults)), passed: make([][]string, len(s.Faults)), values: map[uint64]int64{}, hang: -1}
+	t := &story{
+		Scene: workload.Scene{S: s, IsVaried: p.IsVaried}, play: p, met: make([]int, len(s.Faults)),
+		passed: make([][]string, len(s.Faults)), values: map[uint64]int64{}, hang: -1,
+	}
 	profile := sim.Profile{}
 	if p.Choices != nil {
 		profile = sim.Everything()
 	}
-	t.w = sim.New(sim.Config{
+	t.W = sim.New(sim.Config{
 		Chooser: t, Script: t.script, Profile: profile, Keep: p.Keep, RootDir: lang.RootDir, MoreDir: lang.ManifestDir,
 		Disk: sim.DiskOrdered, DiesAfter: p.IsSteady, Buffers: p.Buffers,
 	})
-	defer t.w.Close()
-	t.r = newRun(t.w, engine.Config{
+	defer t.W.Close()
+	t.R = newRun(t.W, engine.Config{
 		NoRuntime: !s.Runtime, JournalBytes: s.JournalBytes, JournalMost: s.JournalMost,
 		Drivers: map[string]plugin.DriverConfig{},
 	})
 	for name := range s.Bare {
-		t.r.cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
+		t.R.Cfg.Drivers[name] = plugin.DriverConfig{PublishesWithoutMount: true}
 	}
 	t.trustsNoAnswer()
-	t.r.files, t.r.probe, t.r.allWrite, t.r.isRenamed, t.r.bare = s.Files, watched(p.Probe), true, true, s.Bare
-	t.r.check(p.Check)
-	t.r.root.isTold = slices.ContainsFunc(s.Steps, func(s lang.Step) bool { return s.Words[0] == "start" && s.Words[1] == "with" })
+	t.R.Files, t.R.Probe, t.R.AllWrite, t.R.IsRenamed, t.R.Bare = s.Files, watched(p.Probe), true, true, s.Bare
+	check(t.R, p.Check)
+	t.R.Root.IsTold = slices.ContainsFunc(s.Steps, func(s lang.Step) bool { return s.Words[0] == "start" && s.Words[1] == "with" })
 	if p.Made != nil {
-		p.Made(t.w)
+		p.Made(t.W)
 	}
-	t.r.lines = func(e engine.Entry) {
-		t.log = append(t.log, e)
+	t.R.Lines = func(e engine.Entry) {
+		t.Log = append(t.Log, e)
 		if p.Log != nil {
 			p.Log(e)
 		}
 	}
 	if p.Cover {
-		t.r.covers()
+		t.R.Covers()
 	}
-	t.w.OnEffect(t.sent)
+	t.W.OnEffect(t.sent)
 	if p.Watch != nil {
-		t.w.OnEffect(p.Watch)
+		t.W.OnEffect(p.Watch)
 	}
 	if p.Begins != nil {
 		p.Begins(Moment{t})
 	}
 	if p.Passes != nil {
-		t.r.isKnown = func() bool { return !t.r.stop && !t.passes() }
+		t.R.IsKnown = func() bool { return !t.R.Stop && !t.passes() }
 	}
-	t.r.guard(func() {
+	t.R.Guard(func() {
 		t.begin()
 		t.tell()
-		t.next, t.end = len(s.Steps), t.w.Now()
-		if t.r.violation == nil && t.passes() && !s.Stuck {
-			t.r.lines = nil
-			t.r.finish(true)
+		t.next, t.end = len(s.Steps), t.W.Now()
+		if t.R.Violation == nil && t.passes() && !s.Stuck {
+			t.R.Lines = nil
+			calm.Finish(t.R, true)
 		}
 	})
 	if p.Ended != nil {
-		p.Ended(View{t.r})
+		p.Ended(View{t.R})
 	}
 	if p.Done != nil {
-		p.Done(t.w)
+		p.Done(t.W)
 	}
 	res := StoryResult{
-		Name: s.Name, Violation: t.r.violation, Events: t.w.Steps(), Calls: t.w.Trace().Count(sim.MarkCall),
-		Faults: t.w.Trace().Count(sim.MarkFault), Crashes: t.r.actual.crashes, Hash: t.w.Trace().Hash(), Lasted: t.w.Now().Sub(0),
-		Coverage: t.r.cover,
+		Name: s.Name, Violation: t.R.Violation, Events: t.W.Steps(), Calls: t.W.Trace().Count(sim.MarkCall),
+		Faults: t.W.Trace().Count(sim.MarkFault), Crashes: t.R.Actual.Crashes, Hash: t.W.Trace().Hash(), Lasted: t.W.Now().Sub(0),
+		Coverage: t.R.Cover,
 	}
-	for i, f := range s.Faults {
-		if t.met[i] < f.Nth && !t.leaves(f.Line) && !p.IsVaried {
-			res.Stale = append(res.Stale, fmt.Sprintf("line %d: fault %s is met by no call before the timeline ends%s", f.Line, f.Text, t.others(i)))
+	res.Stale = t.stale()
+	return res
+}
+
+// stale tells the faults that no call met.
+func (t *story) stale() (all []string) {
+	for i, f := range t.S.Faults {
+		if t.met[i] < f.Nth && !t.leaves(f.Line) && !t.IsVaried {
+			all = append(all, fmt.Sprintf("line %d: fault %s is met by no call before the timeline ends%s", f.Line, f.Text, t.others(i)))
 		}
 	}
-	return res
+	return all
 }
 
 func (t *story) leaves(line int) bool { return t.play.leaves != nil && t.play.leaves(line) }
@@ -232,11 +234,11 @@ func (t *story) Between(id sim.ID, lo, hi int64) int64 {
 // script implements sim.Script.
 func (t *story) script(id sim.ID, possible []sim.Fault) sim.Fault {
 	fault := sim.NoFault
-	if t.r.stop {
+	if t.R.Stop {
 		return fault // calm has come without it
 	}
-	for i := range t.s.Faults {
-		f := &t.s.Faults[i]
+	for i := range t.S.Faults {
+		f := &t.S.Faults[i]
 		at := slices.IndexFunc(possible, func(p sim.Fault) bool { return slices.Contains(f.Faults, p) })
 		site, _, _ := strings.Cut(id.Site, "/")
 		if at < 0 || site != f.Site || t.leaves(f.Line) {
@@ -279,7 +281,7 @@ const fewObjects = 5
 
 // others says of what the calls of a fault's site were that met no fault.
 func (t *story) others(i int) string {
-	f := &t.s.Faults[i]
+	f := &t.S.Faults[i]
 	switch {
 	case t.met[i] > 0:
 		return fmt.Sprintf("; it is at number %d of such calls, and the last one is number %d", f.Nth, t.met[i])
@@ -296,82 +298,82 @@ func (t *story) sent(e sim.Effect) {
 	t.hasActed = t.hasActed || e.Kind != sim.EffectAsked // which changes nothing
 	switch e.Kind {
 	case sim.EffectSent:
-		t.calls = append(t.calls, e)
+		t.Calls = append(t.Calls, e)
 	case sim.EffectAgentStarted:
-		t.before = len(t.calls)
+		t.Before = len(t.Calls)
 	default:
 	}
 }
 
 // begin makes the world: drivers, their volumes, secrets, the objects that are no pods, and the agent.
 func (t *story) begin() {
-	t.r.cfg.Log = log(t.s, t.w)
-	for _, d := range t.s.Drivers {
-		if !t.s.Absent[d.Name] {
-			t.addDriver(d)
+	t.R.Cfg.Log = world.Log(t.S, t.W)
+	for _, d := range t.S.Drivers {
+		if !t.S.Absent[d.Name] {
+			addDriver(&t.Scene, d)
 		}
 	}
-	if t.s.Files {
-		t.w.MakeDir(lang.ManifestDir)
+	if t.S.Files {
+		t.W.MakeDir(lang.ManifestDir)
 	}
 	var told []map[string]string
-	for _, o := range t.s.Objects {
+	for _, o := range t.S.Objects {
 		if v, ok := o.Value.(*corev1.Secret); ok {
-			told = append(told, contentOf(v))
-			t.r.plant(v.Namespace, v.Name, contentOf(v))
+			told = append(told, world.ContentOf(v))
+			t.R.Plant(v.Namespace, v.Name, world.ContentOf(v))
 		}
 	}
-	t.r.leaks = secrets.Of(told...)
-	for _, o := range t.s.Objects {
+	t.R.Leaks = secrets.Of(told...)
+	for _, o := range t.S.Objects {
 		switch o.Value.(type) {
 		case *corev1.Pod, *corev1.Secret:
 		default:
 			if o.Version == "" {
-				t.r.give(o.Value)
+				t.R.Give(o.Value)
 			}
 		}
 	}
-	t.w.StartAgent()
+	t.W.StartAgent()
 }
 
 // addDriver installs a driver with the volumes that PersistentVolumes name, in any of their versions.
-func (t *scene) addDriver(d sim.DriverSpec) {
-	t.w.AddDriver(d)
+func addDriver(t *workload.Scene, d sim.DriverSpec) {
+	t.W.AddDriver(d)
 	var handles []string
-	for _, o := range t.s.Objects {
+	for _, o := range t.S.Objects {
 		v, ok := o.Value.(*corev1.PersistentVolume)
 		if !ok || v.Spec.CSI == nil || v.Spec.CSI.Driver != d.Name {
 			continue
 		}
 		if handle := v.Spec.CSI.VolumeHandle; !slices.Contains(handles, handle) { // two objects may name one volume
 			handles = append(handles, handle)
-			t.w.AddVolume(d.Name, handle)
-			t.r.attaches(d.Name, handle)
+			t.W.AddVolume(d.Name, handle)
+			dealings.Attaches(t.R, d.Name, handle)
 		}
 		if slices.Contains(v.Spec.AccessModes, corev1.ReadWriteOncePod) {
-			t.r.exclusive[d.Name+"^"+v.Spec.CSI.VolumeHandle] = true
+			t.R.Exclusive[d.Name+"^"+v.Spec.CSI.VolumeHandle] = true
 		}
 	}
 }
 
 // tell goes through the timeline.
 func (t *story) tell() {
-	for i := range t.s.Steps {
-		t.step = &t.s.Steps[i]
+	for i := range t.S.Steps {
+		t.step = &t.S.Steps[i]
 		at := hal.Instant(t.step.Wait)
 		switch {
 		case t.play.IsSteady:
-			at = t.w.Now().Add(t.pause(i))
+			at = t.W.Now().Add(t.pause(i))
 		case t.step.Since:
-			at = t.w.Now().Add(t.step.Wait)
+			at = t.W.Now().Add(t.step.Wait)
 		}
 		t.next, t.end, t.hasActed = i, at, false
 		if t.step.Words[0] == "expect" {
-			t.r.judges("expect")
+			t.R.Judges("expect")
 		}
 		if t.step.Within && !t.leaves(t.step.Line) {
 			t.await(at)
-		} else if t.r.until(at) && !t.leaves(t.step.Line) {
+		} else if t.R.Until(at) && !t.leaves(t.step.Line) {
 			if !t.passes() {
 				return
 			}
@@ -379,7 +381,7 @@ func (t *story) tell() {
 				t.fail(why)
 			}
 		}
-		if t.r.violation != nil || t.r.isOver {
+		if t.R.Violation != nil || t.R.IsOver {
 			return
 		}
 	}
@@ -387,10 +389,10 @@ func (t *story) tell() {
 
 // passes tells of a moment, and reports whether the run goes on.
 func (t *story) passes() bool {
-	if t.play.Passes != nil && !t.r.isOver {
-		t.r.isOver = !t.play.Passes(Moment{t})
+	if t.play.Passes != nil && !t.R.IsOver {
+		t.R.IsOver = !t.play.Passes(Moment{t})
 	}
-	return !t.r.isOver
+	return !t.R.IsOver
 }
 
 // pause is how long after the statement before it a statement of a steady play comes, or how long it is waited for: what its author wrote, less what
@@ -398,7 +400,7 @@ func (t *story) passes() bool {
 func (t *story) pause(i int) time.Duration {
 	before, at := time.Duration(0), time.Duration(0)
 	for j := range i + 1 {
-		s := &t.s.Steps[j]
+		s := &t.S.Steps[j]
 		before = at
 		switch {
 		case !s.Since:
@@ -413,17 +415,17 @@ func (t *story) pause(i int) time.Duration {
 // awaitSteadily lets an expectation become true. It is looked at whenever all is done that is done at one instant. What happens puts off the end of
 // its time, unless something was tried so often that it is tried again and again.
 func (t *story) awaitSteadily() {
-	patience := t.end.Sub(t.w.Now())
-	for t.does(t.step) != "" && t.r.violation == nil && t.w.Now() < t.end {
-		if t.hasActed && !t.r.despairs() {
-			t.end = t.w.Now().Add(patience)
+	patience := t.end.Sub(t.W.Now())
+	for t.does(t.step) != "" && t.R.Violation == nil && t.W.Now() < t.end {
+		if t.hasActed && !despairs(t.R) {
+			t.end = t.W.Now().Add(patience)
 		}
 		t.hasActed = false
 		goal := t.end
-		if next, ok := t.w.Next(); ok {
+		if next, ok := t.W.Next(); ok {
 			goal = min(goal, next)
 		}
-		if !t.r.until(goal) {
+		if !t.R.Until(goal) {
 			return
 		}
 	}
@@ -433,8 +435,8 @@ func (t *story) awaitSteadily() {
 const despair = 8
 
 // despairs reports whether the agent tries something for so long that its waits get no longer.
-func (r *run) despairs() bool {
-	return r.alive() && slices.ContainsFunc(r.core.View(), func(v core.View) bool { return v.Attempts >= despair })
+func despairs(r *world.Run) bool {
+	return r.Alive() && slices.ContainsFunc(r.Core.View(), func(v core.View) bool { return v.Attempts >= despair })
 }
 
 // await lets an expectation become true.
@@ -446,13 +448,13 @@ func (t *story) await(end hal.Instant) {
 	for {
 		why := t.does(t.step)
 		switch {
-		case why == "" || t.r.violation != nil:
+		case why == "" || t.R.Violation != nil:
 			return
-		case t.w.Now() >= end:
+		case t.W.Now() >= end:
 			t.fail(why)
 			return
 		}
-		if !t.r.until(t.nextLook(end)) {
+		if !t.R.Until(t.nextLook(end)) {
 			return // an engine that has failed answers no more questions
 		}
 	}
@@ -464,39 +466,17 @@ const looksEach = 100 * time.Millisecond
 // nextLook is when to look again: not before something has happened, as nothing becomes true by itself.
 func (t *story) nextLook(end hal.Instant) hal.Instant {
 	wait := looksEach
-	if next, ok := t.w.Next(); !ok {
+	if next, ok := t.W.Next(); !ok {
 		return end
-	} else if idle := next.Sub(t.w.Now()); idle > wait {
+	} else if idle := next.Sub(t.W.Now()); idle > wait {
 		wait = (idle + looksEach - 1) / looksEach * looksEach
 	}
-	return min(end, t.w.Now().Add(wait))
+	return min(end, t.W.Now().Add(wait))
 }
 
 func (t *story) fail(why string) {
 	if t.play.IsVaried {
 		return
 	}
-	t.r.fail("expect", strings.TrimPrefix(t.step.String(), "expect "), t.s.Name, fmt.Sprintf("line %d, %q: %s", t.step.Line, t.step, why))
-}
-
-// pod returns the pod of the words "pod NAME": the one that the cluster has, else the one of that name that came last; before any has come, its first
-// version.
-func (t *scene) pod(name string) (*corev1.Pod, *pod) {
-	var last *pod
-	for _, p := range t.r.pods {
-		if p.name == name && (last == nil || !last.isWanted) {
-			last = p
-		}
-	}
-	if last != nil {
-		return last.object, last
-	}
-	object, _ := t.s.Object("pod "+name, "").(*corev1.Pod)
-	return object, nil
-}
-
-// engineStatus is the engine's own status, empty if there is none.
-func (t *scene) engineStatus() engine.Status {
-	s, _ := t.r.status()
-	return s
+	t.R.Fail("expect", strings.TrimPrefix(t.step.String(), "expect "), t.S.Name, fmt.Sprintf("line %d, %q: %s", t.step.Line, t.step, why))
 }

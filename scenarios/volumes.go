@@ -1,67 +1,46 @@
 package scenarios
 
 import (
-	"slices"
 	"time"
 
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/judges"
 	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/workload"
 )
 
 // This file is the statements about a volume as the containers of a pod find it, and about paths of the host.
 
-// use returns a volume of a pod.
-func (t *scene) use(volume, name string) (use, string) {
-	_, p := t.pod(name)
-	if p == nil {
-		return use{}, "the pod was never applied"
-	}
-	i := slices.IndexFunc(p.uses, func(u use) bool { return u.name == volume })
-	if i < 0 {
-		return use{}, "the pod has no such volume"
-	}
-	return p.uses[i], ""
-}
-
-// container returns a volume of a pod for what its containers do there.
-func (t *scene) container(volume, name string) (use, string) {
-	u, why := t.use(volume, name)
-	if _, p := t.pod(name); why == "" && !p.isRunning {
-		why = "no container of the pod runs"
-	}
-	return u, why
-}
-
-func (t *scene) unmount(volume, name string) string {
-	u, why := t.use(volume, name)
+func unmount(t *workload.Scene, volume, name string) string {
+	u, why := t.Use(volume, name)
 	if why != "" {
 		return why
 	}
-	if u.isEmptyDir() {
-		t.r.upsets(u.path)
+	if judges.IsScratch(&u) {
+		workload.Upsets(t.R, u.Path)
 	}
-	if errno := t.w.UnmountTop(u.path); errno != 0 {
+	if errno := t.W.UnmountTop(u.Path); errno != 0 {
 		return errno.Error()
 	}
 	return ""
 }
 
 // remount takes away what a pod has of a volume, and mounts the same thing there again.
-func (t *scene) remount(volume, name string) string {
-	u, why := t.use(volume, name)
+func remount(t *workload.Scene, volume, name string) string {
+	u, why := t.Use(volume, name)
 	if why != "" {
 		return why
 	}
-	for _, s := range t.r.list {
-		if s.isPublish || s.driver != u.driver || s.volume != u.volume {
+	for _, s := range t.R.List {
+		if s.IsPublish || s.Driver != u.Driver || s.Volume != u.Volume {
 			continue
 		}
-		if errno := t.w.UnmountTop(u.path); errno != 0 {
+		if errno := t.W.UnmountTop(u.Path); errno != 0 {
 			return errno.Error()
 		}
-		if errno := t.w.BindMount(s.path, u.path, false); errno != 0 {
+		if errno := t.W.BindMount(s.Path, u.Path, false); errno != 0 {
 			return errno.Error()
 		}
 		return ""
@@ -70,91 +49,88 @@ func (t *scene) remount(volume, name string) string {
 }
 
 // mountOver mounts something that is nobody's volume over a volume of a pod.
-func (t *scene) mountOver(volume, name string) string {
-	u, why := t.use(volume, name)
+func mountOver(t *workload.Scene, volume, name string) string {
+	u, why := t.Use(volume, name)
 	if why != "" {
 		return why
 	}
-	return t.mountForeign(u.path)
+	return mountForeign(t, u.Path)
 }
 
 // mountOverStage makes the directory if the volume is not staged.
-func (t *scene) mountOverStage(volume, driver string) string {
+func mountOverStage(t *workload.Scene, volume, driver string) string {
 	path := plugin.StagePlace(lang.RootDir, driver, volume).Path
-	if !t.w.Off() {
-		t.w.MakeDir(path)
+	if !t.W.Off() {
+		t.W.MakeDir(path)
 	}
-	return t.mountForeign(path)
+	return mountForeign(t, path)
 }
 
 // unmountStage takes a stage away behind the driver's back.
-func (t *scene) unmountStage(volume, driver string) string {
-	if errno := t.w.UnmountTop(plugin.StagePlace(lang.RootDir, driver, volume).Path); errno != 0 {
+func unmountStage(t *workload.Scene, volume, driver string) string {
+	if errno := t.W.UnmountTop(plugin.StagePlace(lang.RootDir, driver, volume).Path); errno != 0 {
 		return errno.Error()
 	}
 	return ""
 }
 
-func (t *scene) mountForeign(path string) string {
-	if t.w.Off() {
+func mountForeign(t *workload.Scene, path string) string {
+	if t.W.Off() {
 		return "the node is down, and nobody mounts anything there"
 	}
-	if errno := t.w.MountForeign(path); errno != 0 {
+	if errno := t.W.MountForeign(path); errno != 0 {
 		return errno.Error()
 	}
 	return ""
 }
 
 // write is what a container of the pod does.
-func (t *scene) write(file, volume, name string) string {
-	u, why := t.container(volume, name)
+func write(t *workload.Scene, file, volume, name string) string {
+	u, why := t.Container(volume, name)
 	if why == "" {
-		if u.driver != "" && !u.bare && len(t.w.MountsAt(u.path)) == 0 {
-			t.r.astray = append(t.r.astray, u.path+"/"+file)
+		if u.Driver != "" && !u.Bare && len(t.W.MountsAt(u.Path)) == 0 {
+			t.R.Astray = append(t.R.Astray, u.Path+"/"+file)
 		}
-		t.w.WriteFile(u.path+"/"+file, []byte(file))
+		t.W.WriteFile(u.Path+"/"+file, []byte(file))
 	}
 	return why
 }
 
-// boundDirectory is what a container binds into its volume.
-const boundDirectory = "/srv/bound"
-
 // bind is what a privileged container does, and leaves behind: a mount of the host below its volume.
-func (t *scene) bind(name, volume, pod string) string {
-	u, why := t.container(volume, pod)
+func bind(t *workload.Scene, name, volume, pod string) string {
+	u, why := t.Container(volume, pod)
 	if why != "" {
 		return why
 	}
-	t.w.WriteFile(boundDirectory+"/precious", []byte("precious"))
-	t.w.MakeDir(u.path + "/" + name)
-	if errno := t.w.BindMount(boundDirectory, u.path+"/"+name, false); errno != 0 {
+	t.W.WriteFile(workload.BoundDirectory+"/precious", []byte("precious"))
+	t.W.MakeDir(u.Path + "/" + name)
+	if errno := t.W.BindMount(workload.BoundDirectory, u.Path+"/"+name, false); errno != 0 {
 		return errno.Error()
 	}
 	return ""
 }
 
-func (t *scene) unbind(name, volume, pod string) string {
-	u, why := t.use(volume, pod)
+func unbind(t *workload.Scene, name, volume, pod string) string {
+	u, why := t.Use(volume, pod)
 	if why != "" {
 		return why
 	}
-	if errno := t.w.UnmountTop(u.path + "/" + name); errno != 0 {
+	if errno := t.W.UnmountTop(u.Path + "/" + name); errno != 0 {
 		return errno.Error()
 	}
 	return ""
 }
 
-func (t *scene) expectFile(file, volume, name string) string {
-	u, why := t.use(volume, name)
+func expectFile(t *workload.Scene, file, volume, name string) string {
+	u, why := t.Use(volume, name)
 	if why != "" {
 		return why
 	}
-	return t.expectType(u.path+"/"+file, hal.TypeFile)
+	return expectType(t, u.Path+"/"+file, hal.TypeFile)
 }
 
-func (t *scene) expectType(path string, want hal.FileType) string {
-	got, there := t.w.Exists(path)
+func expectType(t *workload.Scene, path string, want hal.FileType) string {
+	got, there := t.W.Exists(path)
 	switch {
 	case !there:
 		return "there is no " + path
@@ -168,19 +144,19 @@ func (t *scene) expectType(path string, want hal.FileType) string {
 var standings = []string{"mounted", "unmounted", "read-only", "writable", "raw"}
 
 // expectVolume: how a volume is at the path at which its pod finds it.
-func (t *scene) expectVolume(volume, name, how string) string {
-	u, why := t.use(volume, name)
+func expectVolume(t *workload.Scene, volume, name, how string) string {
+	u, why := t.Use(volume, name)
 	if why != "" {
 		return why
 	}
-	stack := t.w.MountsAt(u.path)
+	stack := t.W.MountsAt(u.Path)
 	if len(stack) == 0 {
 		if how == "unmounted" {
 			return ""
 		}
-		return "nothing is mounted at " + u.path
+		return "nothing is mounted at " + u.Path
 	}
-	kind, _ := t.w.Exists(u.path)
+	kind, _ := t.W.Exists(u.Path)
 	is := map[string]bool{
 		"read-only": stack[len(stack)-1].ReadOnly, "writable": !stack[len(stack)-1].ReadOnly,
 		"raw":     kind == hal.TypeBlockDevice,
@@ -193,12 +169,12 @@ func (t *scene) expectVolume(volume, name, how string) string {
 }
 
 // expectAway: the other node has the volume.
-func (t *scene) expectAway(handle, driver string) string {
-	v := t.r.away[driver+"^"+handle]
+func expectAway(t *workload.Scene, handle, driver string) string {
+	v := t.R.Away[driver+"^"+handle]
 	switch {
 	case v == nil:
 		return "it is here, and nobody has asked for it"
-	case !v.isThere:
+	case !v.IsThere:
 		return "it is still here"
 	}
 	return ""
@@ -211,8 +187,8 @@ var diskFailures = map[string]sim.DiskFailure{
 }
 
 // failDisk has the filesystem of a volume that is mounted fail.
-func (t *scene) failDisk(driver, handle, how string) string {
-	if !t.w.FailDisk(driver, handle, diskFailures[how]) {
+func failDisk(t *workload.Scene, driver, handle, how string) string {
+	if !t.W.FailDisk(driver, handle, diskFailures[how]) {
 		return "no filesystem of the volume is mounted, or it has failed already"
 	}
 	return ""
@@ -222,24 +198,24 @@ func (t *scene) failDisk(driver, handle, how string) string {
 const noServer = "no server has the volume; give its driver the trait network"
 
 // silence keeps the server of a volume from answering.
-func (t *scene) silence(driver, handle string, d time.Duration) string {
-	if !t.w.SilenceServer(driver, handle, d) {
+func silence(t *workload.Scene, driver, handle string, d time.Duration) string {
+	if !t.W.SilenceServer(driver, handle, d) {
 		return noServer
 	}
 	return ""
 }
 
 // exportAgain makes what is mounted of a volume stale.
-func (t *scene) exportAgain(driver, handle string) string {
-	if !t.w.ExportAgain(driver, handle) {
+func exportAgain(t *workload.Scene, driver, handle string) string {
+	if !t.W.ExportAgain(driver, handle) {
 		return noServer
 	}
 	return ""
 }
 
 // silenceShare keeps the server of a share that the host has mounted from answering.
-func (t *scene) silenceShare(path string, d time.Duration) string {
-	if !t.w.SilenceShare(path, d) {
+func silenceShare(t *workload.Scene, path string, d time.Duration) string {
+	if !t.W.SilenceShare(path, d) {
 		return "no share is mounted there; write before: mount share " + path
 	}
 	return ""

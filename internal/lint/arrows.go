@@ -46,8 +46,12 @@ var simulator = slices.Concat(wrappers, []string{"engine/...", "hal/sim/...", "i
 
 // runners are the packages below the one that runs worlds.
 var runners = []string{
-	"scenarios/cases", "scenarios/coverage", "scenarios/lang", "scenarios/secrets", "scenarios/states", "scenarios/verdict",
+	"scenarios/calm", "scenarios/cases", "scenarios/coverage", "scenarios/dealings", "scenarios/judges", "scenarios/lang",
+	"scenarios/secrets", "scenarios/states", "scenarios/verdict", "scenarios/workload", "scenarios/world",
 }
+
+// facts are the packages that a run is noted by, below all that judge it.
+var facts = []string{"scenarios/cases", "scenarios/coverage", "scenarios/lang", "scenarios/secrets", "scenarios/verdict"}
 
 var arrows = []arrow{
 	{
@@ -82,6 +86,19 @@ var arrows = []arrow{
 	{tree: "scenarios/coverage", ours: slices.Concat(simulator, []string{"scenarios/verdict"})},
 	{tree: "scenarios/cases", ours: slices.Concat(simulator, []string{"scenarios/lang"})},
 	{tree: "scenarios/states", ours: slices.Concat(simulator, []string{"scenarios/secrets"})},
+	{tree: "scenarios/world", ours: slices.Concat(simulator, facts)},
+	{tree: "scenarios/dealings", ours: slices.Concat(simulator, facts, []string{"scenarios/world"})},
+	{tree: "scenarios/judges", ours: slices.Concat(simulator, facts, []string{"scenarios/world", "scenarios/dealings"})},
+	{
+		tree: "scenarios/workload",
+		ours: slices.Concat(simulator, facts, []string{"scenarios/world", "scenarios/dealings", "scenarios/judges"}),
+	},
+	{
+		tree: "scenarios/calm",
+		ours: slices.Concat(simulator, facts, []string{
+			"scenarios/world", "scenarios/dealings", "scenarios/judges", "scenarios/workload",
+		}),
+	},
 	{tree: "scenarios", ours: slices.Concat(simulator, runners), tests: []string{"scenarios/..."}},
 	{tree: "scenarios/minimise", ours: slices.Concat(simulator, runners, []string{"scenarios"})},
 	{tree: "scenarios/fleet", ours: slices.Concat(simulator, runners, []string{"scenarios"})},

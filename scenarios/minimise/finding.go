@@ -9,6 +9,7 @@ import (
 	"github.com/volnode/volnode/scenarios"
 	"github.com/volnode/volnode/scenarios/cases"
 	"github.com/volnode/volnode/scenarios/verdict"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // FindingSchema is the version of Finding's JSON. A field that changes its meaning, or goes, makes a new one.
@@ -62,9 +63,9 @@ const passes = "passes"
 // Frame is what the engine believed and what was true at one line of the timeline: once what happened there has taken
 // effect.
 type Frame struct {
-	At    hal.Instant           `json:"at"`    // of the world's clock
-	Line  int                   `json:"line"`  // Line.Number
-	Rungs []scenarios.RungFrame `json:"rungs"` // in the order of their keys
+	At    hal.Instant       `json:"at"`    // of the world's clock
+	Line  int               `json:"line"`  // Line.Number
+	Rungs []world.RungFrame `json:"rungs"` // in the order of their keys
 }
 
 // Explain replays a shrunk case and tells all of it; nil if it breaks nothing this time, as it is not deterministic. h

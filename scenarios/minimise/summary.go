@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/volnode/volnode/hal/sim"
-	"github.com/volnode/volnode/scenarios"
+
 	"github.com/volnode/volnode/scenarios/cases"
 	"github.com/volnode/volnode/scenarios/verdict"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // This file tells choices in words, and a finding in one sentence.
@@ -46,9 +47,9 @@ func (n *names) what(c cases.Case, k cases.Kept) string {
 	case "workload.pod":
 		return object + " is " + flips(c, k)
 	case "workload.volume":
-		return object + " uses " + scenarios.VolumeOfHunt(int(k.Value))
+		return object + " uses " + world.VolumeOfHunt(int(k.Value))
 	case "workload.more":
-		return object + " also uses " + scenarios.VolumeOfHunt(int(k.Value)-1)
+		return object + " also uses " + world.VolumeOfHunt(int(k.Value)-1)
 	case "workload.rare":
 		return object + " has " + [...]string{
 			"", "a raw block volume", "a volume whose claim is ReadWriteOncePod", "an inline volume",

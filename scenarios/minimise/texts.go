@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/volnode/volnode/hal/sim"
-	"github.com/volnode/volnode/scenarios"
+
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // names replaces keys, paths and handles by short names.
@@ -17,7 +18,7 @@ type names struct {
 }
 
 // namesOf is the names by labels.
-func namesOf(l scenarios.Labels) *names {
+func namesOf(l world.Labels) *names {
 	n := &names{owners: l.Owners}
 	n.short, n.prose = l.Replacers()
 	return n

@@ -15,12 +15,13 @@ import (
 
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/sim"
-	"github.com/volnode/volnode/scenarios"
+
 	"github.com/volnode/volnode/scenarios/cases"
 	"github.com/volnode/volnode/scenarios/fleet"
 	"github.com/volnode/volnode/scenarios/minimise"
 	"github.com/volnode/volnode/scenarios/mutants"
 	"github.com/volnode/volnode/scenarios/verdict"
+	"github.com/volnode/volnode/scenarios/world"
 )
 
 // evil is what must nowhere be taken for more than text.
@@ -29,8 +30,8 @@ const evil = `</script><script>window.taken=1</script>"><img src=x onerror="wind
 // example is what a hunt of a faulty engine comes to.
 func example() Results {
 	const second = hal.Instant(time.Second)
-	rung := func(believed, truth, holder string) []scenarios.RungFrame {
-		return []scenarios.RungFrame{
+	rung := func(believed, truth, holder string) []world.RungFrame {
+		return []world.RungFrame{
 			{
 				Key: "csi.publish/disk.example^vol-a/00000001-0000-4000-8000-000000000000", Name: "vol-a@web",
 				Believed: "Absent", True: "down", Wanted: true,

@@ -59,9 +59,9 @@ var notAsItIs = fieldsAs(map[as]string{
 	// nobody compares; what is for one event, and left over between two. How full the journal is: no scenario fills a
 	// tenth of one.
 	asNothing: `
-		scenarios.run: cfg h bare traits news shows openAt canary probe cover probing lines storm actual leaks isKnown isOver crowd meter
-		scenarios.place: sent
-		scenarios.handOver: life
+		world.Run: Cfg H Bare Traits News Shows OpenAt Canary Probe Cover probing Lines storm Actual Leaks IsKnown IsOver Crowd Meter
+		world.Place: sent
+		world.HandOver: Life
 		sim.World: config chooser faults profile menus nth trace observe faulted entered enteredFor start pids lives rpcCount sched borrowed slabs hungAt
 		sim.incarnation: number started drained queue drain
 		sim.task: inc w index parked
@@ -97,16 +97,16 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.sectorUndo: at
 		sim.child: since
 		core.backoff: since
-		scenarios.run: failedAt
-		scenarios.place: touchedAt
-		scenarios.foreign: since
-		scenarios.handOver: unused`,
+		world.Run: FailedAt
+		world.Place: TouchedAt
+		world.Foreign: Since
+		world.HandOver: Unused`,
 	asSetUp: `
 		sim.volume: setUpUntil
-		scenarios.place: setUpUntil`,
+		world.Place: SetUpUntil`,
 	asLife: `
-		scenarios.run: m core synced heard
-		scenarios.pod: told isWaiting
+		world.Run: M Core Synced Heard
+		world.Pod: Told IsWaiting
 		sim.World: inc
 		sim.clusterObject: as left newest
 		sim.clusterTruth: watch watcher outages`,

@@ -1,0 +1,62 @@
+package judges
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/world"
+)
+
+// IsScratch reports whether a use is of an emptyDir.
+func IsScratch(u *world.Use) bool {
+	return u.Driver == "" && strings.Contains(u.Path, "/kubernetes.io~empty-dir/")
+}
+
+// Loses notes that a pod has lost what an emptyDir held: the volume must say so as long as the pod is there.
+func Loses(r *world.Run, p *world.Pod, at string) {
+	if !p.IsRunning {
+		return
+	}
+	r.LosesBlocks(p)
+	if p.Writer != nil {
+		p.Writer.Views = nil // until they are started again its containers write to what nobody finds any more
+	}
+	if !r.Root.Unseen[at] {
+		// what nobody has looked at since the journal was lost was never another directory, for all that can be known
+		r.Lost[at] = p
+	}
+}
+
+// madeRight is a part of S29: what the agent makes for pods has the mode that others rely on (K:G97).
+func madeRight(r *world.Run, e *sim.Effect) {
+	if e.Actor != "agent" || !world.Below(e.Path, lang.RootDir+"/pods") {
+		return
+	}
+	kind, _ := r.W.Exists(e.Path)
+	mode, there := r.W.Mode(e.Path)
+	if !there || kind != hal.TypeDirectory {
+		return
+	}
+	want := uint32(0o750)
+	if strings.HasSuffix(path.Dir(e.Path), "/kubernetes.io~empty-dir") {
+		want = 0o777
+	}
+	r.Judges("S29")
+	if mode != want {
+		r.Fail("S29", "made", e.Path, fmt.Sprintf("%s is made with the mode %#o, not %#o", e.Path, mode, want))
+	}
+}
+
+// wipes notes that an inline volume goes, and its data with it, by a call of which only a journal knew that was lost, or
+// as the agent has an old journal, by which it was never up: see unpublishSent. Its containers write on to what is gone,
+// so it is not judged until others are started.
+func wipes(r *world.Run, e *sim.Effect) {
+	p := PlaceOf(r, e)
+	if p != nil && strings.HasPrefix(p.Volume, "csi-") && (p.IsOutdated || isOfLostJournal(r, e, p)) {
+		r.Wiped[p.Driver+"^"+p.Volume] = true
+	}
+}

@@ -1,0 +1,179 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/identity"
+	"github.com/volnode/volnode/hal"
+	"github.com/volnode/volnode/hal/manifest"
+	"github.com/volnode/volnode/hal/sim"
+	"github.com/volnode/volnode/hal/trace"
+	"github.com/volnode/volnode/hal/wrap"
+	"github.com/volnode/volnode/scenarios/dealings"
+	"github.com/volnode/volnode/scenarios/judges"
+	"github.com/volnode/volnode/scenarios/lang"
+	"github.com/volnode/volnode/scenarios/secrets"
+	"github.com/volnode/volnode/scenarios/workload"
+	"github.com/volnode/volnode/scenarios/world"
+)
+
+// newRun puts the engine into w. cfg is completed.
+func newRun(w *sim.World, cfg engine.Config) *world.Run {
+	r := &world.Run{
+		W: w, Cfg: cfg, ByUID: map[core.PodUID]*world.Pod{}, Names: map[string]string{}, Unlinked: map[string]bool{},
+		Written: map[string]any{}, Exclusive: map[string]bool{}, Denied: map[string]bool{},
+		Places: map[hal.Key]*world.Place{}, Foreign: map[hal.MountID]world.Foreign{}, ByPath: map[string]*world.Place{}, Leaks: &secrets.Finder{},
+		Untold: world.Untold{Framed: map[string]bool{}, Durable: map[string]bool{}},
+		Now:    world.NewObjects(), Last: world.NewObjects(), Heard: world.NewObjects(), Recalled: map[string]any{},
+		Traits:     map[string][]world.Traits{},
+		Shows:      map[any]string{},
+		Registrars: dealings.NewRegistrars(), Disturbed: map[string]hal.Instant{}, Lost: map[string]*world.Pod{},
+		Away: map[string]*world.HandOver{}, Attached: map[string]*world.Attachment{}, IsCut: map[string]bool{},
+		ChangedOf: map[string]hal.Instant{}, Writers: map[string]bool{}, Blocks: map[string]map[string]int{}, Wiped: map[string]bool{},
+	}
+	r.Cfg.RootDir, r.Host = lang.RootDir, lang.NodeName
+	r.Cfg.PodUID = func(node, namespace, name string) core.PodUID {
+		return core.PodUID(manifest.PodUID(node, namespace, name))
+	}
+	r.Cfg.Logging, r.Cfg.Stepped = func(e engine.Entry) { logged(r, e) }, func(c *core.Core) { stepped(r, c) }
+	w.OnEffect(func(e sim.Effect) { judges.Effect(r, e) })
+	w.OnFault(func(i sim.Injected) { dealings.Unreaches(r, i) })
+	w.OnFault(func(i sim.Injected) { judges.CantPrune(r, i) })
+	w.OnFault(r.CantSave)
+	w.OnFault(func(sim.Injected) { dealings.Changes(r) })
+	w.SetAgent(func(h hal.Host) { start(r, h) })
+	return r
+}
+
+// start makes the engine of a new life of the agent. It runs on the owner.
+func start(r *world.Run, h hal.Host) {
+	if r.Crowd.Pods > 0 {
+		h, r.Meter = wrap.Metered(h)
+	}
+	if r.Files {
+		r.Source = manifest.New(h, manifest.Options{
+			Dir: lang.ManifestDir, CacheDir: world.CopiesDir,
+			Owner: func() manifest.Owner {
+				id := r.M.Identity()
+				return manifest.Owner{Node: id.Node, Machine: id.MachineID, Created: id.Created}
+			},
+			LeftPods: func() []string { return r.M.LeftPods() }, IsBare: func() bool { return r.M.IsBare() },
+		})
+		h.Cluster, r.Missing = r.Source, map[string]bool{}
+	}
+	if slices.ContainsFunc(r.W.Drivers(), func(d sim.DriverState) bool { return d.Is.Quotes }) {
+		h = trace.Wrap(h, r.Traced)
+	}
+	h.Cluster = heard{h.Cluster, r}
+	dealings.HearDrivers(r, &h)
+	r.H, r.Core, r.Synced, r.Heard, r.BornAt = h, nil, false, world.NewObjects(), r.W.Now()
+	workload.ForgetsTypes(r)
+	r.ForgetsUnsaid()
+	r.News, r.Announced.Older = map[string][]world.News{}, slices.Concat(r.W.ReadFile(dealings.DeletionsLog+".1"),
+		r.W.ReadFile(dealings.DeletionsLog))
+	dealings.Forget(&r.Registrars, r.W.Drivers())
+	cfg := r.Cfg
+	cfg.NodeName = r.Host
+	if _, isNode := r.W.Exists(identity.File(lang.RootDir)); !isNode {
+		cfg.NodeName = lang.NodeName // a host is renamed once it is a node
+	}
+	judges.Bars(r)
+	if r.Word != nil {
+		r.Word(&cfg)
+		r.Word = nil
+	}
+	r.M = engine.New(h, cfg)
+	m := r.M
+	m.Start()
+	if !r.Cfg.NoRuntime {
+		m.ContainersGone(judges.AnotherUID) // they ended with the other agent, or never were
+	}
+	for _, p := range r.Pods {
+		p.Told, p.IsWaiting = nil, false
+		switch {
+		case !p.IsWanted && !p.IsRunning:
+			judges.TellGone(r, p)
+		case p.IsWanted && !p.IsRunning:
+			dealings.Await(r, p)
+		}
+	}
+}
+
+// heard notes what the agent is told of the cluster, as it is told.
+type heard struct {
+	hal.Cluster
+	r *world.Run
+}
+
+func (c heard) Watch(f func(hal.ClusterEvent)) {
+	c.Cluster.Watch(func(e hal.ClusterEvent) {
+		judges.Hears(c.r, e)
+		f(e)
+		switch e := e.(type) {
+		case hal.Changed:
+			judges.Answers(c.r, e.Removed)
+		case hal.Synced:
+			judges.TellsUnnamed(c.r)
+		}
+	})
+}
+
+// logged reads the engine's log.
+func logged(r *world.Run, e engine.Entry) {
+	r.Judges("S17")
+	for _, f := range e.Fields {
+		r.Reveals("log", e.Message, f)
+	}
+	if what, is := strings.CutPrefix(e.Message, "defect of volnode: "); is && !slices.Contains(e.Fields, sim.Trap) {
+		r.Fail("panic", "engine", what, what+": "+strings.Join(e.Fields, " "))
+	}
+	r.ReadsLog(e)
+	judges.TellsOfDamage(r, e)
+	switch e.Message {
+	case "start refused; volnode changed nothing":
+		judges.Refused(r, e.Fields[1])
+	case "not recognised; volnode leaves it alone":
+		r.Root.Left[e.Fields[1]] = true
+	case "driver registered", "driver deregistered":
+		dealings.ChangesOf(r, e.Fields[1])
+		dealings.LooksForOpen(r)
+	}
+	switch e.Message {
+	case "driver registered", "driver connected", "driver is served by another endpoint":
+		dealings.IsMet(r, e.Fields[1])
+	}
+	if len(e.Fields) > 1 {
+		dealings.Hears(&r.Registrars, e.Message, e.Fields[1], r.W.Now())
+	}
+	if r.Cover != nil {
+		r.ProbeLine(e)
+	}
+	if r.Lines != nil {
+		r.Lines(e)
+	}
+}
+
+// stepped is called after each step of core.
+func stepped(r *world.Run, c *core.Core) {
+	if r.Canary != nil {
+		r.Canary(r)
+	}
+	first := r.Core == nil
+	r.Core = c
+	if r.Cover != nil {
+		r.Covered(c, first)
+	}
+	if first {
+		r.IsBegun, r.Registrars.Begun = true, r.W.Now()
+		judges.Begun(r)
+		return
+	}
+	for _, key := range c.Decided() {
+		r.Decisions++
+		judges.Refine(r, key)
+	}
+	workload.SeesMisfits(r)
+}
