@@ -31,6 +31,11 @@ func swapsManifests(r *world.Run, how world.Swapping, keeps func(file string) bo
 	if r.Swapped != judges.NotSwapped || r.IsAside() || r.W.Off() {
 		return
 	}
+	if r.IsUnread {
+		// The copy of the last swap was the directory that the agent knows. It would come back with other contents, and
+		// nothing could tell that from people who edit it where it is.
+		_ = r.W.RemoveDir(besideManifests)
+	}
 	r.W.MakeDir(besideManifests)
 	for _, name := range r.W.Entries(lang.ManifestDir) {
 		if kind, _ := r.W.Exists(lang.ManifestDir + "/" + name); kind == hal.TypeFile && keeps(name) {
@@ -42,7 +47,7 @@ func swapsManifests(r *world.Run, how world.Swapping, keeps func(file string) bo
 			!remakesManifests(r) {
 			return
 		}
-		r.Swapped = how
+		r.Swapped, r.IsUnread = how, true
 		r.W.After(d, "the swap of the manifests ends", func() { SwapsBack(r, returns) })
 		return
 	}
@@ -85,6 +90,7 @@ func SwapsBack(r *world.Run, returns bool) {
 		_ = r.W.Move(awayManifests, lang.ManifestDir)
 	case returns && r.Swapped == judges.ByRename:
 		_ = r.W.Exchange(lang.ManifestDir, besideManifests)
+		r.IsUnread = true
 	}
 	r.Swapped, r.IsLinked = judges.NotSwapped, false
 	for _, name := range r.W.Entries(besideManifests) { // the directory itself may come again
