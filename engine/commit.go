@@ -128,7 +128,7 @@ func (m *VolumeManager) commit() {
 		m.h.Runtime.Post(func() {
 			why := ""
 			if m.commits.unlogged && unlogged == nil && len(a.entries) > 0 {
-				defer step(m, core.Written{})
+				defer step(&m.port, core.Written{})
 			}
 			m.commits.unlogged = unlogged != nil || m.commits.unlogged && len(a.entries) == 0
 			if unlogged != nil {
@@ -183,7 +183,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.turned, m.commits.withheld = false, core.Batch{},
 		nil, nil, nil
 	if len(withheld) > 0 {
-		defer step(m, core.Refused{Ops: withheld, Reason: unlogged, IsUnwritten: true})
+		defer step(&m.port, core.Refused{Ops: withheld, Reason: unlogged, IsUnwritten: true})
 	}
 	err := m.journal.Complete(batch)
 	m.own.looks = 0
@@ -213,16 +213,16 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 		for _, op := range b.Start {
 			ops = append(ops, op.ID)
 		}
-		step(m, core.Refused{
+		step(&m.port, core.Refused{
 			Ops: append(ops, refused...), Keys: turned,
-			Reason: err.Error() + "; " + hal.DiskAdvice(m.journalDir(), err), IsUnwritten: true,
+			Reason: err.Error() + "; " + hal.DiskAdvice(m.cfg.journalDir(), err), IsUnwritten: true,
 		})
 		return
 	}
 	if m.commits.said != "" {
 		m.log(LevelInfo, "journal is written again", "error", "earlier: "+m.commits.said)
 		m.commits.said = ""
-		defer step(m, core.Written{})
+		defer step(&m.port, core.Written{})
 	}
 	m.commits.written()
 	b.Wake = slices.Insert(b.Wake, 0, m.commits.held...)
@@ -230,7 +230,7 @@ func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
 	m.release(b)
 	m.commits.spare = b.Emptied()
 	if len(turned) > 0 {
-		step(m, core.Refused{Ops: refused, Keys: turned, Reason: noRoom})
+		step(&m.port, core.Refused{Ops: refused, Keys: turned, Reason: noRoom})
 	}
 	m.commit()
 	m.checkStopped()
@@ -278,5 +278,5 @@ func (m *VolumeManager) refuseAll(ops []core.Op) {
 	for _, op := range ops {
 		ids = append(ids, op.ID)
 	}
-	step(m, core.Refused{Ops: ids, Reason: "the volume manager is stopping"})
+	step(&m.port, core.Refused{Ops: ids, Reason: "the volume manager is stopping"})
 }

@@ -1,9 +1,14 @@
 package engine
 
 import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/engine/plugin/kinds"
 	"github.com/volnode/volnode/hal"
@@ -76,3 +81,54 @@ const (
 	LevelWarn
 	LevelError
 )
+
+const dirMode = 0o750
+
+// dirs are the directories below the root that a start makes. They are not synced: what is below them ends with the
+// boot. The journal makes its own.
+func (c *Config) dirs() []string {
+	return []string{path.Join(c.RootDir, "pods"), path.Join(c.RootDir, "plugins"), c.registryDir()}
+}
+
+func (c *Config) journalDir() string  { return path.Join(c.RootDir, "volnode", "journal") }
+func (c *Config) registryDir() string { return path.Join(c.RootDir, "plugins_registry") }
+
+func (c *Config) isBelowRoot(at string) bool { return strings.HasPrefix(at, c.RootDir+"/") }
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.CallTimeout, 2*time.Minute)
+	setDefault(&c.UnstageTimeout, 30*time.Second)
+	setDefault(&c.LateWindow, 120*time.Second)
+	setDefault(&c.JournalBytes, 4<<20)
+	setDefault(&c.JournalMost, journal.MaxSize)
+	if c.VolumeSources == nil {
+		c.VolumeSources = kinds.All()
+	}
+	if len(c.Sources) == 0 {
+		c.Sources = []hal.Source{"manifest"}
+	}
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// driverConfig is what the operator says of one driver, defaults filled in.
+func (c *Config) driver(name string) plugin.DriverConfig {
+	d := c.Drivers[name]
+	setDefault(&d.SetUp, c.CallTimeout)
+	setDefault(&d.TearDown, c.CallTimeout)
+	setDefault(&d.Unstage, c.UnstageTimeout)
+	setDefault(&d.LateWindow, c.LateWindow)
+	return d
+}
+
+// forgiven returns the drivers that the operator trusts not to act after they answer, sorted.
+func (c *Config) forgiven() []string {
+	names := slices.Sorted(maps.Keys(c.Drivers))
+	return slices.DeleteFunc(names, func(name string) bool { return !c.Drivers[name].TrustsAnswers })
+}

@@ -151,7 +151,7 @@ func (m *VolumeManager) mindStrangers(paths []string, table []hal.Mount) []hal.K
 		for _, c := range covers {
 			m.log(LevelWarn, "a mount hides paths of volumes", "path", c.Path, "mount", c.What, "why", c.Why)
 		}
-		step(m, core.Covered{By: covers})
+		step(&m.port, core.Covered{By: covers})
 	}
 	return changedKeys(below, d.below)
 }

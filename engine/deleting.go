@@ -40,7 +40,7 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 			a.told, a.again, a.waiting = append(a.told, e), append(a.again, op.Key), append(a.waiting, op.Key)
 			continue
 		}
-		doomed, does := m.sources.Deletes(op.Kind, op.Params, m.objects.named[op.Pod] != podName{})
+		doomed, does := m.cfg.VolumeSources.Deletes(op.Kind, op.Params, m.objects.named[op.Pod] != podName{})
 		if !does {
 			continue
 		}

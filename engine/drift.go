@@ -125,10 +125,10 @@ func (m *VolumeManager) tableRead(table []hal.Mount, err error) {
 	// come up on top.
 	for _, e := range append(m.appeared(at, tops, table, since), m.differing(at, tops, since)...) {
 		m.log(LevelWarn, "volume changed by someone else", "rung", string(e.Key), "found", e.Fingerprint)
-		step(m, e)
+		step(&m.port, e)
 	}
 	for _, key := range m.unblocked(at, tops, changed) {
-		step(m, core.Unblocked{Key: key})
+		step(&m.port, core.Unblocked{Key: key})
 	}
 	// Of what has come to stand since the reading began it says nothing for certain, and there may be no other notice:
 	// what differs is read again.
@@ -194,7 +194,7 @@ func (m *VolumeManager) differing(paths []string, tops map[string]*hal.Mount, si
 func (m *VolumeManager) mindsMount(key hal.Key) bool {
 	kind, _, _ := strings.Cut(string(key), "/")
 	b, _ := m.core.Belief(key)
-	return m.sources.IsDirectory(core.Kind(kind)) || b.SetUpOpen != 0
+	return m.cfg.VolumeSources.IsDirectory(core.Kind(kind)) || b.SetUpOpen != 0
 }
 
 // appeared returns the rungs that were down, and at or below whose place something is mounted now: an effect of a call

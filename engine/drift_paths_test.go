@@ -34,7 +34,7 @@ func TestWhichNoticesConcernAVolume(t *testing.T) {
 		"the root of everything":      {news: []string{"/"}, isAll: true},
 		"beside a directory above it": {news: []string{"/var/li"}},
 	} {
-		m := &VolumeManager{cfg: Config{RootDir: "/var/lib/v"}}
+		m := &VolumeManager{port: port{cfg: Config{RootDir: "/var/lib/v"}}}
 		m.core = core.New(core.Start{Now: 1, Records: []core.Record{
 			record("hostpath/a", "/srv/a"),
 			record("hostpath/b", "/srv/c/d"),

@@ -40,7 +40,7 @@ func (t *tables) Table(hal.Call) ([]hal.Mount, error) {
 // not seen: the table is read again.
 func TestANoticeWhileTheTableIsReadIsNotLost(t *testing.T) {
 	run, mounts := &byHand{}, &tables{}
-	m := &VolumeManager{h: hal.Host{Runtime: run, Mounts: mounts}, core: core.New(core.Start{})}
+	m := &VolumeManager{port: port{h: hal.Host{Runtime: run, Mounts: mounts}, core: core.New(core.Start{})}}
 	m.cfg.RootDir, m.drift.base = "/var/lib/volnode", 1
 	m.tableChanged(nil)
 	run.next() // the task

@@ -251,7 +251,7 @@ func (m *VolumeManager) notesServer(d *driver) {
 		d.server = d.by.id()
 	}
 	if m.core.Server(d.name) != d.server {
-		step(m, core.Serves{Actor: d.name, By: d.server})
+		step(&m.port, core.Serves{Actor: d.name, By: d.server})
 	}
 }
 
@@ -273,7 +273,7 @@ func (m *VolumeManager) withdraw(s *socket) {
 	case d.by != nil:
 		m.notesServer(d)
 	case len(m.drivers.of(d)) == 0 && m.core.Server(d.name) != "":
-		step(m, core.Serves{Actor: d.name}) // nobody waits for its end any more
+		step(&m.port, core.Serves{Actor: d.name}) // nobody waits for its end any more
 	}
 }
 

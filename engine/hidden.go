@@ -65,7 +65,7 @@ func (m *VolumeManager) lookForUsers() {
 func (m *VolumeManager) listAgain(names []string) {
 	m.hidden.ended = map[hal.Key]bool{}
 	m.h.Runtime.Go(func() {
-		listing, err := m.sources.Scan(&m.h, hal.Call{}, m.cfg.RootDir, true)
+		listing, err := m.cfg.VolumeSources.Scan(&m.h, hal.Call{}, m.cfg.RootDir, true)
 		if err == nil {
 			empty := slices.DeleteFunc(listing.Empty, func(at string) bool { return !isAtOrBelowAny(at, names) })
 			m.prune(&m.h, hal.Call{}, empty) // before anything may come up there
@@ -94,7 +94,7 @@ func (m *VolumeManager) lookedAtHidden(listing plugin.Listing, err error) {
 	if now := plugin.Hidden(left); !slices.Equal(before, now) || len(orphans) > 0 {
 		m.log(LevelInfo, "read again what the start could not read", "without-record", itoa(len(orphans)), "hidden",
 			itoa(len(now)))
-		step(m, core.Discovered{Orphans: orphans, Hidden: now, Unseen: listing.Unseen})
+		step(&m.port, core.Discovered{Orphans: orphans, Hidden: now, Unseen: listing.Unseen})
 		m.endUnnamedPods()
 		m.tableChanged(nil)
 	}
@@ -105,7 +105,7 @@ func (m *VolumeManager) lookedAtHidden(listing plugin.Listing, err error) {
 func (m *VolumeManager) orphans(
 	listing plugin.Listing, isKnown func(hal.Key) bool, hasVolume func(string) bool,
 ) ([]core.Rung, []plugin.Unrecognised) {
-	orphans, left := m.sources.Discover(m.cfg.RootDir, listing, m.driverConfig)
+	orphans, left := m.cfg.VolumeSources.Discover(m.cfg.RootDir, listing, m.cfg.driver)
 	left = slices.DeleteFunc(left, func(u plugin.Unrecognised) bool { return u.Volume != "" && hasVolume(u.Volume) })
 	return slices.DeleteFunc(orphans, func(r core.Rung) bool { return isKnown(r.Key) }), left
 }

@@ -67,7 +67,7 @@ func (m *VolumeManager) identify(
 			id.MachineID, machine)
 	}
 	if known { // by a person's word; the journal may be another machine's all the same
-		if records, _, err := journal.Peek(&m.h, c, m.journalDir()); err != nil {
+		if records, _, err := journal.Peek(&m.h, c, m.cfg.journalDir()); err != nil {
 			return id, known, err
 		} else if err := m.areOurs(records, id); err != nil {
 			return id, known, err
@@ -83,7 +83,7 @@ func (m *VolumeManager) identify(
 // formerName is the node's name where no identity file says it: what the journal's records were made with; else the
 // configured one.
 func (m *VolumeManager) formerName(c hal.Call) (string, error) {
-	records, there, err := journal.Peek(&m.h, c, m.journalDir())
+	records, there, err := journal.Peek(&m.h, c, m.cfg.journalDir())
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +116,7 @@ func (m *VolumeManager) formerName(c hal.Call) (string, error) {
 	case len(names) > 1:
 		return "", refusal("the journal in %s has records of the nodes %s; volnode cannot tell which one this is. "+
 			"Stop volnode on the other node, and restore the journal of this node",
-			m.journalDir(), strings.Join(names, ", "))
+			m.cfg.journalDir(), strings.Join(names, ", "))
 	}
 	return "", refusal("the UID of pod %s does not derive from the node name %q, and there is no identity file: the "+
 		"host was renamed. Start volnode once with --node-name and the former name; the identity file then keeps it",
@@ -131,12 +131,12 @@ const elsewhere = "restore the journal of this root directory, or move %[1]s awa
 // here, and what it names there is not ours to take down.
 func (m *VolumeManager) areInRoot(records []core.Record) error {
 	for i := range records {
-		for _, at := range m.sources.Places(&records[i].Rung) {
-			if records[i].Phase != core.Lingering && !m.isBelowRoot(at) {
+		for _, at := range m.cfg.VolumeSources.Places(&records[i].Rung) {
+			if records[i].Phase != core.Lingering && !m.cfg.isBelowRoot(at) {
 				return refusal("the journal in %s names %q, which is not below the root directory %q: it was copied "+
 					"or moved from another root directory. Start with that --root-dir if it still exists. To move a "+
 					"root directory, remove its manifests and wait until all volumes are gone. Else "+elsewhere,
-					m.journalDir(), at, m.cfg.RootDir)
+					m.cfg.journalDir(), at, m.cfg.RootDir)
 			}
 		}
 	}
@@ -150,7 +150,7 @@ func (m *VolumeManager) areOurs(records []core.Record, id identity.Identity) err
 			name != id.Node {
 			return refusal("the journal in %s has records of node %q, but this node is %q: it was copied from there. "+
 				"Stop volnode, and "+elsewhere,
-				m.journalDir(), name, id.Node)
+				m.cfg.journalDir(), name, id.Node)
 		}
 	}
 	return m.areInRoot(records)
@@ -168,11 +168,11 @@ func (m *VolumeManager) mayTakeOver(c hal.Call) error {
 	if m.cfg.Adopt {
 		return nil
 	}
-	listing, err := m.sources.Scan(&m.h, c, m.cfg.RootDir, true)
+	listing, err := m.cfg.VolumeSources.Scan(&m.h, c, m.cfg.RootDir, true)
 	if err != nil {
 		return err
 	}
-	rungs, left := m.sources.Discover(m.cfg.RootDir, listing, m.driverConfig)
+	rungs, left := m.cfg.VolumeSources.Discover(m.cfg.RootDir, listing, m.cfg.driver)
 	pods, err := plugin.List(&m.h, c, plugin.PodsDir(m.cfg.RootDir))
 	if err != nil {
 		return err

@@ -29,10 +29,10 @@ func (t *tasks) next() {
 func TestLinesThatTheLogDoesNotTakeAreDroppedAndCounted(t *testing.T) {
 	runtime := &tasks{}
 	var written [][]Entry
-	m := New(hal.Host{Runtime: runtime}, Config{Log: func(all []Entry) { written = append(written, all) }})
-	m.log(LevelInfo, "first")
+	l := lines{runtime: runtime, sink: func(all []Entry) { written = append(written, all) }, written: func() {}}
+	l.log(LevelInfo, "first")
 	for range mostLines + 3 {
-		m.log(LevelInfo, "more")
+		l.log(LevelInfo, "more")
 	}
 	require.Len(t, runtime.waiting, 1, "one write at a time")
 	runtime.next()

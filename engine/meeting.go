@@ -196,7 +196,7 @@ func (m *VolumeManager) takeIn(d *driver, s *socket, life *peerLife, facts *plug
 	// The pods first: what they want by the driver's facts is known before its rungs move again.
 	m.objects.changed(m, driverRef(d.name))
 	m.populateStale()
-	step(m, core.Registered{Actor: d.name})
+	step(&m.port, core.Registered{Actor: d.name})
 }
 
 // peerLost: the driver's connection has broken. The registration stays in force; the driver is met again as soon as it can be
@@ -213,7 +213,7 @@ func (m *VolumeManager) peerLost(d *driver, life *peerLife) {
 
 func (m *VolumeManager) peerGone(d *driver, life *peerLife) {
 	life.isGone = true
-	step(m, core.ActorGone{Actor: d.name, Instance: life.instance})
+	step(&m.port, core.ActorGone{Actor: d.name, Instance: life.instance})
 	if len(m.drivers.of(d)) <= 1 { // no other process of that name may have been given something
 		m.releaseGiven(d.name)
 	}

@@ -116,7 +116,7 @@ func (o *objects) put(m *VolumeManager, object any, gone bool) {
 	switch obj := object.(type) {
 	case *corev1.PersistentVolume:
 		ref.Kind, isOther = populator.RefVolume, put(o.volumes, obj.Name, obj, gone)
-		m.ears.expect(m.sources.SecretsOfVolume(obj))
+		m.ears.expect(m.cfg.VolumeSources.SecretsOfVolume(obj))
 	case *corev1.PersistentVolumeClaim:
 		ref.Kind, isOther = populator.RefClaim, put(o.claims, obj.Namespace+"/"+obj.Name, obj, gone)
 	case *storagev1.CSIDriver:
@@ -137,7 +137,7 @@ func (o *objects) putPod(m *VolumeManager, uid core.PodUID, pod *corev1.Pod) {
 	}
 	if entry.pod != pod {
 		entry.pod, o.named[uid] = pod, podName{pod.Namespace, pod.Name}
-		m.ears.expect(m.sources.SecretsOfPod(pod))
+		m.ears.expect(m.cfg.VolumeSources.SecretsOfPod(pod))
 		o.mark(m, uid)
 	}
 }
@@ -196,9 +196,9 @@ func (o *objects) removePod(m *VolumeManager, uid core.PodUID) {
 	if at, known := slices.BinarySearch(o.stale, uid); known {
 		o.stale = slices.Delete(o.stale, at, at+1)
 	}
-	step(m, core.Unwanted{Pod: uid})
+	step(&m.port, core.Unwanted{Pod: uid})
 	if m.cfg.NoRuntime {
-		step(m, core.Gone{Pod: uid})
+		step(&m.port, core.Gone{Pod: uid})
 	}
 }
 
@@ -289,7 +289,7 @@ func (m *VolumeManager) populate(uid core.PodUID, in populator.Input) {
 		entry.volumes[i] = nameOf(&res.Volumes[i])
 	}
 	m.logProblems(entry, known)
-	step(m, core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
+	step(&m.port, core.Wanted{Pod: uid, Rungs: rungs, Complete: res.Complete()})
 }
 
 // input shows the populator the objects and the drivers as they are, but no pod.
@@ -303,12 +303,12 @@ func (m *VolumeManager) input() populator.Input {
 func (m *VolumeManager) newInput() populator.Input {
 	o := &m.objects
 	return populator.Input{
-		Sources: m.sources, Root: m.cfg.RootDir, NodeName: m.cfg.NodeName,
+		Sources: m.cfg.VolumeSources, Root: m.cfg.RootDir, NodeName: m.cfg.NodeName,
 		Claim:      func(namespace, name string) *corev1.PersistentVolumeClaim { return o.claims[namespace+"/"+name] },
 		Volume:     func(name string) *corev1.PersistentVolume { return o.volumes[name] },
 		Object:     func(driver string) *storagev1.CSIDriver { return o.drivers[driver] },
 		Attachment: func(name string) *storagev1.VolumeAttachment { return o.attachments[name] },
-		Driver:     m.drivers.facts, Config: m.driverConfig,
+		Driver:     m.drivers.facts, Config: m.cfg.driver,
 	}
 }
 
@@ -428,7 +428,7 @@ func (m *VolumeManager) sourceSynced(source hal.Source) {
 	m.populateStale() // core must know what the pods want before it tears down anything
 	m.ears.said.Complete()
 	m.log(LevelInfo, "all sources synced", "pods", itoa(len(o.pods)))
-	step(m, core.AllSynced{})
+	step(&m.port, core.AllSynced{})
 	// A volume that was refused for a pod that might have been named may come up, and an attachment that nobody has
 	// named is not there.
 	in := m.input()
@@ -447,7 +447,7 @@ func (m *VolumeManager) endUnnamedPods() {
 	}
 	for _, p := range m.core.Pods() {
 		if m.objects.pods[p.UID] == nil {
-			step(m, core.Gone{Pod: p.UID})
+			step(&m.port, core.Gone{Pod: p.UID})
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (m *VolumeManager) newTask() *task {
 	}
 	t := &task{m: m, host: m.h}
 	t.host.CSINode = &t.node
-	t.run, t.finish, t.verb = t.runs, t.finishes, func() { t.res = run(m.sources, &t.host, t.op) }
+	t.run, t.finish, t.verb = t.runs, t.finishes, func() { t.res = run(m.cfg.VolumeSources, &t.host, t.op) }
 	return t
 }
 
@@ -112,7 +112,7 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 	if lost := plugin.LostOf(res.Facts); lost != "" && lost != plugin.LostOf(op.Facts) {
 		m.log(LevelError, "volume lost its data", "rung", string(op.Key), "what", lost)
 	}
-	step(m, core.Completed{Op: op.ID, Result: res})
+	step(&m.port, core.Completed{Op: op.ID, Result: res})
 	if op.Verb == core.TearDown && res.Outcome != hal.Done {
 		m.watchAgain(op) // its watch ended when it began
 	}
@@ -175,7 +175,7 @@ type lateNode struct {
 // answeredLate takes in an answer that came late. Owner only.
 func (m *VolumeManager) answeredLate(op hal.OpID, err error) {
 	if csiplugin.Ends(err) {
-		step(m, core.Answered{Op: op})
+		step(&m.port, core.Answered{Op: op})
 	}
 }
 

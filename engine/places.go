@@ -15,7 +15,7 @@ import (
 // hasDirectory reports whether a rung that is up as fingerprint is a directory, or a mount in a directory, that
 // somebody may take away.
 func (m *VolumeManager) hasDirectory(kind core.Kind, fingerprint string) bool {
-	return m.sources.IsDirectory(kind) || op.IsBare(fingerprint) && strings.Contains(fingerprint, "directory")
+	return m.cfg.VolumeSources.IsDirectory(kind) || op.IsBare(fingerprint) && strings.Contains(fingerprint, "directory")
 }
 
 // watchPlace begins to watch the directory of a rung. From a task. The caller hands the end of it to keepWatch, on the
@@ -28,7 +28,7 @@ func (m *VolumeManager) watchPlace(key hal.Key, at string) (end func()) {
 func (m *VolumeManager) watchMade(op *core.Op, res *core.Result, isWatched bool) (end func()) {
 	at := plugin.PathOf(op.Params)
 	if op.Verb == core.TearDown || isWatched || res.Outcome != hal.Done || !m.hasDirectory(op.Kind, res.Fingerprint) ||
-		!m.isBelowRoot(at) {
+		!m.cfg.isBelowRoot(at) {
 		return nil
 	}
 	return m.watchPlace(op.Key, at)
@@ -61,7 +61,7 @@ func (m *VolumeManager) watchAll() {
 	since := m.core.Seq()
 	m.core.EachPresent(nil, since, func(key hal.Key, made []core.Param, fingerprint string) {
 		v, _ := m.core.Rung(key)
-		if at := plugin.PathOf(made); m.hasDirectory(v.Kind, fingerprint) && m.isBelowRoot(at) {
+		if at := plugin.PathOf(made); m.hasDirectory(v.Kind, fingerprint) && m.cfg.isBelowRoot(at) {
 			all = append(all, watched{key, at})
 		}
 	})
@@ -87,12 +87,10 @@ func (m *VolumeManager) watchAndLook(all []watched, since uint64) {
 // watchAgain goes on watching the directory of a rung that is up after a teardown that has done nothing.
 func (m *VolumeManager) watchAgain(op *core.Op) {
 	made, fingerprint, _, isUp := m.core.PresentRung(op.Key, m.core.Seq())
-	if isUp && m.hasDirectory(op.Kind, fingerprint) && m.isBelowRoot(plugin.PathOf(made)) {
+	if isUp && m.hasDirectory(op.Kind, fingerprint) && m.cfg.isBelowRoot(plugin.PathOf(made)) {
 		m.lookAgain(op.Key)
 	}
 }
-
-func (m *VolumeManager) isBelowRoot(at string) bool { return strings.HasPrefix(at, m.cfg.RootDir+"/") }
 
 // lookAgain inspects the place of a rung after a notice about it.
 func (m *VolumeManager) lookAgain(key hal.Key) {
@@ -119,7 +117,7 @@ func (m *VolumeManager) lookedAgain(key hal.Key, seen op.Seen, err error, since 
 	case seen.Fingerprint() != fingerprint:
 		m.unwatch(key) // its next setup watches what it makes
 		m.log(LevelWarn, "volume changed by someone else", "rung", string(key), "found", seen.Fingerprint())
-		step(m, core.Observed{Key: key, Fingerprint: seen.Fingerprint(), Since: since})
+		step(&m.port, core.Observed{Key: key, Fingerprint: seen.Fingerprint(), Since: since})
 	}
 }
 

@@ -28,7 +28,7 @@ func (m *VolumeManager) PodRemoved(uid core.PodUID) {
 // ContainersGone tells that no container of the pod runs, nor will again. Only then may its paths go.
 func (m *VolumeManager) ContainersGone(uid core.PodUID) {
 	if uid != "" {
-		m.h.Runtime.Post(func() { step(m, core.Gone{Pod: uid}) })
+		m.h.Runtime.Post(func() { step(&m.port, core.Gone{Pod: uid}) })
 	}
 }
 
@@ -74,12 +74,12 @@ func (m *VolumeManager) wait(ctx context.Context, uid core.PodUID, on core.Condi
 		m.lastWaiter++
 		id = m.lastWaiter
 		m.waits[id] = waiting{on, done}
-		step(m, core.Await{Waiter: id, Pod: uid, For: on})
+		step(&m.port, core.Await{Waiter: id, Pod: uid, For: on})
 	})
 	if err != nil {
 		m.h.Runtime.Post(func() {
 			delete(m.waits, id)
-			step(m, core.Forget{Waiter: id})
+			step(&m.port, core.Forget{Waiter: id})
 		})
 		if m.holds(uid, on) {
 			return nil

@@ -149,7 +149,7 @@ func (m *VolumeManager) afflicted(v core.View, is Condition, why string) (Condit
 		return Blocked, text
 	case is == Ready && plugin.LostOf(v.Facts) != "":
 		return Degraded, plugin.LostOf(v.Facts)
-	case is == Ready && m.drift.below[v.Key] != "" && m.sources.IsDirectory(v.Kind):
+	case is == Ready && m.drift.below[v.Key] != "" && m.cfg.VolumeSources.IsDirectory(v.Kind):
 		return Degraded, m.drift.below[v.Key] + ", below the volume, and hides the data there; unmount it"
 	}
 	return is, why
@@ -336,7 +336,7 @@ func reachAgain(why string) string {
 
 // actsAfterReply reports whether no answer of a driver ends a call.
 func (m *VolumeManager) actsAfterReply(driver string) bool {
-	return m.driverConfig(driver).ActsAfterReply || m.core != nil && m.core.ActsAfterReply(driver)
+	return m.cfg.driver(driver).ActsAfterReply || m.core != nil && m.core.ActsAfterReply(driver)
 }
 
 func (m *VolumeManager) sourceStatus() []SourceTrouble {

@@ -91,7 +91,7 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	boot := m.h.Runtime.BootID()
 	doubt := func(rec core.Record) core.Record { return doubtful(rec, m.h.Runtime.Now(), boot) }
 	accept := func(records []core.Record) error { return m.areOurs(records, n.id) }
-	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.journalDir(), m.cfg.JournalBytes, doubt, accept); err != nil {
+	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.cfg.journalDir(), m.cfg.JournalBytes, doubt, accept); err != nil {
 		return n, err
 	}
 	n.journal.MayGrow(m.cfg.JournalMost)
@@ -110,17 +110,17 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	if err != nil {
 		return n, err
 	}
-	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.forgiven(), InFlight: m.cfg.InFlight}
+	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.cfg.forgiven(), InFlight: m.cfg.InFlight}
 	for i := range n.start.Records {
 		r := &n.start.Records[i].Rung
-		r.Places = m.sources.Places(r) // by what it was made with: a record says nothing else of them
+		r.Places = m.cfg.VolumeSources.Places(r) // by what it was made with: a record says nothing else of them
 	}
 	// One reading of the table serves the looks of all records.
 	h := m.h
 	h.Mounts = tableOnce{Mounts: m.h.Mounts, stacks: stacksOf(table)}
-	n.start.Found = found(m.sources, &h, n.loaded.Records)
+	n.start.Found = found(m.cfg.VolumeSources, &h, n.loaded.Records)
 	n.isRead = true
-	listing, err := m.sources.Scan(&h, c, m.cfg.RootDir, isPatient)
+	listing, err := m.cfg.VolumeSources.Scan(&h, c, m.cfg.RootDir, isPatient)
 	if err != nil {
 		return n, err
 	}
@@ -163,7 +163,7 @@ func found(sources kinds.Table, h *hal.Host, records []core.Record) (all []core.
 // makeDirs makes the directories that are ours, durably: see goneJournal. hasRun: an agent, this or another one, has
 // run here before, as that of pods is there.
 func (m *VolumeManager) makeDirs(c hal.Call) (hasRun bool, err error) {
-	for _, dir := range m.dirs() {
+	for _, dir := range m.cfg.dirs() {
 		err := m.h.Tree.Mkdir(c, dir, dirMode)
 		if err != nil && !hal.Is(err, syscall.EEXIST) {
 			return false, err
@@ -182,8 +182,8 @@ func (m *VolumeManager) misplaced(err error) error {
 		return nil
 	}
 	csi := plugin.CSIDir(m.cfg.RootDir)
-	dirs := []string{identity.Dir(m.cfg.RootDir), m.journalDir()}
-	for _, dir := range append(append(dirs, m.dirs()...), path.Dir(csi), csi) {
+	dirs := []string{identity.Dir(m.cfg.RootDir), m.cfg.journalDir()}
+	for _, dir := range append(append(dirs, m.cfg.dirs()...), path.Dir(csi), csi) {
 		info, err := m.h.Tree.Stat(hal.Call{}, dir)
 		if err == nil && !info.MountPoint && info.Type != hal.TypeDirectory {
 			return fmt.Errorf("%s is a %s, not a directory; volnode waits, and volumes stay as they are. Move it away, and "+
@@ -204,7 +204,7 @@ func (m *VolumeManager) goneJournal(c hal.Call, isNew bool) []journal.Damage {
 		return nil
 	}
 	return []journal.Damage{{
-		File: m.journalDir(), What: "the journal of this node is missing: someone removed it",
+		File: m.cfg.journalDir(), What: "the journal of this node is missing: someone removed it",
 	}}
 }
 
@@ -218,7 +218,7 @@ func (m *VolumeManager) follow(children []hal.Child) {
 		m.h.Children.Gone(child, func() {
 			living[child.Key]--
 			if living[child.Key] == 0 {
-				step(m, core.ChildGone{Key: child.Key})
+				step(&m.port, core.ChildGone{Key: child.Key})
 			}
 		})
 	}
@@ -243,15 +243,15 @@ func (m *VolumeManager) begin(n node) {
 	m.mend()
 	m.h.Cluster.Watch(m.clusterEvent)
 	m.drivers.began = m.h.Runtime.Now()
-	m.h.Watches.PluginSockets(m.registryDir(), m.socketEvent)
+	m.h.Watches.PluginSockets(m.cfg.registryDir(), m.socketEvent)
 	m.h.Watches.MountTable(m.tableChanged)
 	m.watchAll()
 	m.watchOwn()
 	early := m.early
 	m.early = nil
-	step(m, core.Wake{})
+	step(&m.port, core.Wake{})
 	for _, e := range early {
-		step(m, e)
+		step(&m.port, e)
 	}
 	m.tableChanged(nil)
 	m.lookAtHidden()

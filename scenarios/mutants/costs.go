@@ -51,7 +51,7 @@ var costs = []Mutant{
 		"each notice stirs all rungs", "L8", "engine.VolumeManager.tableRead",
 		"for _, key := range m.unblocked(at, tops, changed) {",
 		`for _, v := range m.core.View() {
-			step(m, core.Unblocked{Key: v.Key})
+			step(&m.port, core.Unblocked{Key: v.Key})
 		}
 		for _, key := range m.unblocked(at, tops, changed) {`,
 	},

@@ -118,7 +118,7 @@ var fences = []Mutant{
 		`if res.Unsent {
 			m.unreached(op.Actor)`,
 		`if res.Unsent {
-			step(m, core.ActorGone{Actor: op.Actor, Instance: m.drivers.instance(op.Actor)})
+			step(&m.port, core.ActorGone{Actor: op.Actor, Instance: m.drivers.instance(op.Actor)})
 			m.unreached(op.Actor)`,
 	},
 	{

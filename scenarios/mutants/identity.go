@@ -39,7 +39,7 @@ var identity = []Mutant{
 	},
 	{
 		"a record does not keep its path", "S13, laws: places", "engine.VolumeManager.read",
-		"r.Places = m.sources.Places(r)", "r.Places = nil",
+		"r.Places = m.cfg.VolumeSources.Places(r)", "r.Places = nil",
 	},
 	{
 		"what has no record does not keep its path", "S13, laws: places", "engine/plugin/kinds.Table.Discover",

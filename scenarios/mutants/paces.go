@@ -35,7 +35,7 @@ var paces = []Mutant{
 		`m.readsAgain()
 		tops`, `m.readsAgain()
 		for _, d := range slices.Sorted(maps.Keys(m.objects.drivers)) {
-			step(m, core.Registered{Actor: d})
+			step(&m.port, core.Registered{Actor: d})
 		}
 		tops`,
 	},

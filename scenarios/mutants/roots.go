@@ -5,7 +5,7 @@ var roots = []Mutant{
 	{
 		"a journal is believed wherever it was made", "S30, what is outside of the root directory is not ours",
 		"engine.VolumeManager.areInRoot",
-		"core.Lingering && !m.isBelowRoot(at) {", `core.Lingering && at == "" {`,
+		"core.Lingering && !m.cfg.isBelowRoot(at) {", `core.Lingering && at == "" {`,
 	},
 	{
 		"a journal is believed whatever node has made it",

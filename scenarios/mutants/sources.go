@@ -416,10 +416,10 @@ var sources = []Mutant{
 			}`,
 	},
 	{
-		"the owner writes the log", "panic, the owner waits for nobody", "engine.VolumeManager.write",
-		`m.h.Runtime.Go(func() {
-			m.cfg.Log(all)`, `m.cfg.Log(all)
-		m.h.Runtime.Go(func() {`,
+		"the owner writes the log", "panic, the owner waits for nobody", "engine.lines.write",
+		`l.runtime.Go(func() {
+			l.sink(all)`, `l.sink(all)
+		l.runtime.Go(func() {`,
 	},
 	{
 		"what was lost of a manifest does not matter",

@@ -27,7 +27,7 @@ var starts = []Mutant{
 	},
 	{
 		"what comes before a start is done is lost", "L2", "engine.step",
-		"m.early = append(m.early, e)", "",
+		"p.early = append(p.early, e)", "",
 	},
 	{
 		"a start that fails is not tried again", "L2", "engine.VolumeManager.start",

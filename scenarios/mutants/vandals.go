@@ -26,7 +26,7 @@ var vandals = []Mutant{
 	},
 	{
 		"a mount that hides places is not noticed", "S21, laws 7.3", "engine.VolumeManager.mindStrangers",
-		"step(m, core.Covered{By: covers})", "",
+		"step(&m.port, core.Covered{By: covers})", "",
 	},
 	{
 		"a teardown that has done nothing ends the watch", "S14, S29", "engine.VolumeManager.ended",
@@ -38,7 +38,7 @@ var vandals = []Mutant{
 	},
 	{
 		"an emptyDir that somebody has mounted over is up", "S14", "engine.VolumeManager.mindsMount",
-		`return m.sources.IsDirectory(core.Kind(kind)) ||`, `return kind == "" ||`,
+		`return m.cfg.VolumeSources.IsDirectory(core.Kind(kind)) ||`, `return kind == "" ||`,
 	},
 	{
 		"what is above an emptyDir is as open as it", "S29", "engine/op.Mkdirs",

@@ -80,7 +80,9 @@ var notAsItIs = fieldsAs(map[as]string{
 		core.record: seq
 		core.Record: Seq
 		journal.Journal: live generation end seq synced sum buffer batch
-		engine.VolumeManager: h node cfg lastWaiter
+		engine.VolumeManager: node lastWaiter
+		engine.port: h cfg
+		engine.lines: runtime
 		engine.ears: runtime cluster
 		engine.own: changed
 		scrub.Scrubber: seed key mu fresh old
