@@ -76,7 +76,7 @@ const journalRetry = time.Second
 // start and its waiters wake. It keeps nothing of the batch's own memory.
 func (m *VolumeManager) dispatch(b core.Batch) {
 	if slices.ContainsFunc(b.Lines, func(l core.Line) bool { return l.Drop }) {
-		m.objects.changed(m, volumeRef)
+		m.objects.changed(volumeRef)
 	}
 	for i := range b.Lines {
 		l := &b.Lines[i]

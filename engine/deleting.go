@@ -40,7 +40,7 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 			a.told, a.again, a.waiting = append(a.told, e), append(a.again, op.Key), append(a.waiting, op.Key)
 			continue
 		}
-		doomed, does := m.cfg.VolumeSources.Deletes(op.Kind, op.Params, m.objects.named[op.Pod] != podName{})
+		doomed, does := m.cfg.VolumeSources.Deletes(op.Kind, op.Params, m.objects.isNamed(op.Pod))
 		if !does {
 			continue
 		}
@@ -48,7 +48,7 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 			Time: m.h.Machine.Date(), UID: string(op.Pod), Volume: doomed.Volume, Path: doomed.Path,
 			Cause: m.causeOf(op.Pod, doomed),
 		}
-		e.Namespace, e.Name = m.podName(op.Pod, op.Params)
+		e.Namespace, e.Name = m.objects.podName(op.Pod, op.Params)
 		a.entries, a.keys, a.waiting = append(a.entries, e), append(a.keys, op.Key), append(a.waiting, op.Key)
 	}
 	return a
@@ -56,9 +56,9 @@ func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
 
 func (m *VolumeManager) causeOf(pod core.PodUID, doomed plugin.Doomed) string {
 	switch {
-	case m.objects.pods[pod] != nil:
+	case m.objects.isWanted(pod):
 		return "the pod dropped the volume, or changed it, or its setup failed"
-	case m.objects.named[pod] != podName{}:
+	case m.objects.isNamed(pod):
 		return "the pod was removed from its source"
 	case doomed.IfEmpty:
 		return "no source names the pod and no record names the directory: volnode deletes it only if it is empty"

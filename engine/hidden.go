@@ -95,7 +95,7 @@ func (m *VolumeManager) lookedAtHidden(listing plugin.Listing, err error) {
 		m.log(LevelInfo, "read again what the start could not read", "without-record", itoa(len(orphans)), "hidden",
 			itoa(len(now)))
 		step(&m.port, core.Discovered{Orphans: orphans, Hidden: now, Unseen: listing.Unseen})
-		m.endUnnamedPods()
+		m.objects.endUnnamedPods()
 		m.tableChanged(nil)
 	}
 	m.lookAtHidden()

@@ -38,7 +38,7 @@ type VolumeManager struct {
 
 	commits  commits
 	deleting deleting
-	objects  objects
+	objects  *objects
 	drivers  drivers
 	drift    drift
 
@@ -65,9 +65,8 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.lines = lines{runtime: h.Runtime, sink: cfg.Log, looks: cfg.Logging, written: m.checkStopped}
 	m.commits.unwritten, m.drift.watched = map[hal.Key]bool{}, map[hal.Key]func(){}
 	m.deleting.told = map[hal.Key]deletions.Entry{}
-	m.objects.init()
-	m.objects.input = m.newInput()
 	m.drivers.init()
+	m.objects = newObjects(&m.port, m.ears, m.drivers.registered, m.drivers.facts)
 	m.late = m.answeredLate
 	return m
 }

@@ -194,8 +194,8 @@ func (m *VolumeManager) takeIn(d *driver, s *socket, life *peerLife, facts *plug
 		m.peerGone(d, life)
 	}
 	// The pods first: what they want by the driver's facts is known before its rungs move again.
-	m.objects.changed(m, driverRef(d.name))
-	m.populateStale()
+	m.objects.changed(driverRef(d.name))
+	m.objects.populateStale()
 	step(&m.port, core.Registered{Actor: d.name})
 }
 

@@ -49,7 +49,7 @@ func (m *VolumeManager) newTask() *task {
 func (m *VolumeManager) launch(op *core.Op) {
 	m.running++
 	t := m.newTask()
-	t.op, t.op.IsNamed = *op, m.objects.named[op.Pod] != podName{}
+	t.op, t.op.IsNamed = *op, m.objects.isNamed(op.Pod)
 	if op.Verb == core.TearDown {
 		m.unwatch(op.Key)
 	}

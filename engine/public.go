@@ -17,12 +17,12 @@ import (
 // PodAdded tells that a pod should be served, or that it has changed. The pod is not changed by its giver any more. A
 // pod without a uid is not served: the log says so.
 func (m *VolumeManager) PodAdded(pod *corev1.Pod) {
-	m.h.Runtime.Post(func() { m.changed(hal.Changed{Applied: []any{pod}}) })
+	m.h.Runtime.Post(func() { m.objects.takeIn(hal.Changed{Applied: []any{pod}}) })
 }
 
 // PodRemoved tells that a pod is no longer wanted. Its containers may still run until ContainersGone.
 func (m *VolumeManager) PodRemoved(uid core.PodUID) {
-	m.h.Runtime.Post(func() { m.objects.removePod(m, uid) })
+	m.h.Runtime.Post(func() { m.objects.removePod(uid) })
 }
 
 // ContainersGone tells that no container of the pod runs, nor will again. Only then may its paths go.
@@ -233,7 +233,7 @@ func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count fu
 		if m.core == nil {
 			return volumes
 		}
-		for _, name := range m.volumeNames(uid, m.core.Pod(uid).Rungs) {
+		for _, name := range m.objects.volumeNames(uid, m.core.Pod(uid).Rungs) {
 			v, ok := m.core.Rung(name.top)
 			if ok && count(name.volume, v) {
 				volumes[name.volume] = MountedVolume{

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/plugin"
-	"github.com/volnode/volnode/engine/populator"
 	"github.com/volnode/volnode/hal"
 )
 
@@ -113,20 +111,11 @@ func (m *VolumeManager) naming(v core.View, text string) string {
 	if !ok || on.Pod == "" || on.Pod == v.Pod {
 		return text
 	}
-	namespace, name := m.podName(on.Pod, on.Made)
+	namespace, name := m.objects.podName(on.Pod, on.Made)
 	if name == "" {
 		return text
 	}
 	return strings.Replace(text, string(v.On), fmt.Sprintf("%s of pod %s/%s", v.On, namespace, name), 1)
-}
-
-// podName returns the name of the pod of a rung that was made with some parameters, "" if it is not known. A pod may
-// have been renamed since.
-func (m *VolumeManager) podName(uid core.PodUID, made []core.Param) (namespace, name string) {
-	if is, ok := m.objects.named[uid]; ok {
-		return is.namespace, is.name
-	}
-	return plugin.PodOf(made)
 }
 
 // isBusy reports whether something did not go because it is in use, as the kernel and drivers say that.
@@ -197,10 +186,10 @@ func (m *VolumeManager) podStatus(p core.PodView, look func(hal.Key) (RungStatus
 	for _, key := range p.Rungs {
 		if s.Name == "" {
 			v, _ := m.core.Rung(key)
-			s.Namespace, s.Name = m.podName(p.UID, v.Made)
+			s.Namespace, s.Name = m.objects.podName(p.UID, v.Made)
 		}
 	}
-	for _, n := range m.volumeNames(p.UID, p.Rungs) {
+	for _, n := range m.objects.volumeNames(p.UID, p.Rungs) {
 		v := m.volumeStatus(n, look)
 		s.State = worse(s.State, v.State)
 		s.Volumes = append(s.Volumes, v)
@@ -209,41 +198,6 @@ func (m *VolumeManager) podStatus(p core.PodView, look func(hal.Key) (RungStatus
 		s.State = Ready
 	}
 	return s
-}
-
-// named is one volume of a pod: its name there and the top of its ladder.
-type named struct {
-	volume  string
-	pv      string // "" if it has none
-	top     hal.Key
-	problem *plugin.Problem // nil for none
-}
-
-// volumeNames returns the volumes of a pod: those it wants, and those known of it only by its rungs.
-func (m *VolumeManager) volumeNames(uid core.PodUID, rungs []hal.Key) []named {
-	var names []named
-	if entry := m.objects.pods[uid]; entry != nil {
-		names = append(names, entry.volumes...)
-	}
-	for _, key := range rungs {
-		if slices.ContainsFunc(names, func(n named) bool { return n.top == key }) {
-			continue
-		}
-		v, _ := m.core.Rung(key)
-		names = append(names, named{
-			volume: cmp.Or(plugin.SpecOf(v.Made), path.Base(string(key))),
-			pv:     plugin.PVOf(v.Made), top: key,
-		})
-	}
-	return names
-}
-
-func nameOf(v *populator.Volume) named {
-	n := named{volume: v.Name, problem: v.Problem}
-	if len(v.Rungs) > 0 {
-		n.top, n.pv = v.Rungs[0].Key, plugin.PVOf(v.Rungs[0].Want)
-	}
-	return n
 }
 
 func (m *VolumeManager) volumeStatus(n named, look func(hal.Key) (RungStatus, bool)) VolumeStatus {

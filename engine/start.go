@@ -241,7 +241,7 @@ func (m *VolumeManager) begin(n node) {
 	}
 	m.tell(n)
 	m.mend()
-	m.h.Cluster.Watch(m.clusterEvent)
+	m.h.Cluster.Watch(m.objects.clusterEvent)
 	m.drivers.began = m.h.Runtime.Now()
 	m.h.Watches.PluginSockets(m.cfg.registryDir(), m.socketEvent)
 	m.h.Watches.MountTable(m.tableChanged)

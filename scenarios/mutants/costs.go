@@ -64,11 +64,11 @@ var costs = []Mutant{
 		isAsked`,
 	},
 	{
-		"one edited pod has all populated again", "L8", "engine.VolumeManager.populateStale",
-		`m.objects.stale = nil
-		in := m.input()`,
-		`m.objects.stale, stale = nil, slices.Sorted(maps.Keys(m.objects.pods))
-		in := m.input()`,
+		"one edited pod has all populated again", "L8", "engine.objects.populateStale",
+		`o.stale = nil
+		in := o.current()`,
+		`o.stale, stale = nil, slices.Sorted(maps.Keys(o.pods))
+		in := o.current()`,
 	},
 	{
 		"each batch begins a generation of the journal", "L8", "engine/journal.Journal.Take",

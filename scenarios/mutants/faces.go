@@ -88,8 +88,8 @@ var faces = []Mutant{
 	},
 	{
 		"a pod that was renamed is deleted under its old name",
-		"S31, what is in the log stays there", "engine.VolumeManager.podName",
-		"if is, ok := m.objects.named[uid]; ok {", "if is, ok := m.objects.named[uid]; !ok {",
+		"S31, what is in the log stays there", "engine.objects.podName",
+		"if is, ok := o.named[uid]; ok {", "if is, ok := o.named[uid]; !ok {",
 	},
 	{
 		"a volume that waits for the end of its containers only waits",

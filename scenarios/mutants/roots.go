@@ -58,12 +58,12 @@ var roots = []Mutant{
 	{
 		"a pod that nobody has named is told to have been removed", "S31, an entry has the true cause",
 		"engine.VolumeManager.causeOf",
-		"case m.objects.named[pod] != podName{}:", "case m.objects.named[pod] != podName{}, !doomed.IfEmpty:",
+		"case m.objects.isNamed(pod):", "case m.objects.isNamed(pod), !doomed.IfEmpty:",
 	},
 	{
 		"a volume that a pod has no more is told to have gone with the pod", "S31, an entry has the true cause",
 		"engine.VolumeManager.causeOf",
-		"case m.objects.pods[pod] != nil:", "case m.objects.pods[pod] != nil && doomed.IfEmpty:",
+		"case m.objects.isWanted(pod):", "case m.objects.isWanted(pod) && doomed.IfEmpty:",
 	},
 	{
 		"the log of deletions is not durable", "S31", "engine/deletions.Log.write",

@@ -59,18 +59,18 @@ var sources = []Mutant{
 		"if isSpoilt || len(c.objects) < s.ledger.kept {", "if isSpoilt {",
 	},
 	{
-		"synced is told before the pods", "S22, kubernetes#120150", "engine.VolumeManager.sourceSynced",
-		"m.populateStale()", "",
+		"synced is told before the pods", "S22, kubernetes#120150", "engine.objects.sourceSynced",
+		"o.populateStale()", "",
 	},
 	{
 		"without a runtime the containers of a pod that a start finds gone never end", "L4, laws 1.4",
-		"engine.VolumeManager.endUnnamedPods",
-		"if !m.cfg.NoRuntime || !m.objects.all {", "if !m.cfg.NoRuntime || m.objects.all {",
+		"engine.objects.endUnnamedPods",
+		"if !o.cfg.NoRuntime || !o.all {", "if !o.cfg.NoRuntime || o.all {",
 	},
 	{
 		"a pod is gone as soon as its source is synced",
-		"S7, laws 1.4, nomad#13028", "engine.VolumeManager.endUnnamedPods",
-		"if !m.cfg.NoRuntime || !m.objects.all {", "if !m.objects.all {",
+		"S7, laws 1.4, nomad#13028", "engine.objects.endUnnamedPods",
+		"if !o.cfg.NoRuntime || !o.all {", "if !o.all {",
 	},
 	{
 		"a registration that fails is not tried again", "L6, kubernetes#118317", "engine.VolumeManager.greetAgain",
@@ -81,12 +81,12 @@ var sources = []Mutant{
 	},
 	{
 		"a pod that waits for a driver is not told of it", "L6, kubernetes#72500", "engine.VolumeManager.takeIn",
-		"m.objects.changed(m, driverRef(d.name))", "",
+		"m.objects.changed(driverRef(d.name))", "",
 	},
 	{
-		"two volumes with one handle share a stage", "S13, kubernetes#105868", "engine.VolumeManager.keepApart",
-		`if other, why := m.conflict(uid, r); other != "" {`,
-		`if other, why := m.conflict(uid, r); other == "" && why != "" {`,
+		"two volumes with one handle share a stage", "S13, kubernetes#105868", "engine.objects.keepApart",
+		`if other, why := o.conflict(uid, r); other != "" {`,
+		`if other, why := o.conflict(uid, r); other == "" && why != "" {`,
 	},
 	{
 		"two volumes of a driver have one key", "S13, csi-driver-smb#720", "engine/plugin/csi.StageKey",
@@ -96,7 +96,7 @@ var sources = []Mutant{
 	{
 		"a changed object is not populated again", "L2", "engine.objects.changed",
 		`for _, uid := range o.users[ref] {
-			o.mark(m, uid)
+			o.mark(uid)
 		}`, "",
 	},
 	{
@@ -121,7 +121,7 @@ var sources = []Mutant{
 		"case ref.Namespace != claim.Namespace || ref.Name != claim.Name:", "case ref.Name != claim.Name:",
 	},
 	{
-		"a pod that is renamed is taken to be gone", "S1, one difference by identity", "engine.VolumeManager.changed",
+		"a pod that is renamed is taken to be gone", "S1, one difference by identity", "engine.objects.takeIn",
 		"gone = slices.DeleteFunc(gone, func(other core.PodUID) bool { return other == uid })", "",
 	},
 	{
@@ -444,7 +444,7 @@ var sources = []Mutant{
 		"if !known {",
 	},
 	{
-		"a late removal takes away the pod that came after it", "S1", "engine.VolumeManager.changed",
+		"a late removal takes away the pod that came after it", "S1", "engine.objects.takeIn",
 		`entry != nil &&
 			hal.IdentityOf(entry.pod) == hal.IdentityOf(pod) {`,
 		"entry != nil {",
