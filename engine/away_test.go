@@ -11,10 +11,10 @@ import (
 
 // What people can do is said of a call that was not sent. What a driver has said stays, though it has the same words.
 func TestOnlyOfACallThatWasNotSentPeopleAreToldWhatItsDriverLacks(t *testing.T) {
-	m := &VolumeManager{}
+	r := &registry{}
 	told := func(e *hal.Error, more string) string {
 		e.Op, e.Object, e.Class = "NodeUnpublishVolume", "d.example^v /p", hal.ClassRPC
-		return m.reached(core.View{Actor: "d.example"}, e.Error()+more)
+		return r.reached(core.View{Actor: "d.example"}, e.Error()+more)
 	}
 	require.Contains(t, told(&hal.Error{Reply: hal.ReplyNever, Detail: "connection refused"}, ""),
 		"NodeUnpublishVolume d.example^v /p: not sent: driver d.example is not registered")

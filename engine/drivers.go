@@ -21,8 +21,12 @@ import (
 // [driver]. Of several sockets that register one name, the first serves, and the others wait until it has gone. At a
 // start the first is the one that served, else the one whose socket is oldest.
 
-// drivers is the registry of CSI drivers.
-type drivers struct {
+// registry is the registrations of CSI drivers.
+type registry struct {
+	*port
+	ears ears
+	met  func(driver string) // told of a driver whose facts are known by now
+
 	sockets []*socket // sorted by path
 	byName  map[string]*driver
 	began   hal.Instant // when the sockets were first asked for
@@ -63,38 +67,40 @@ const (
 	SilentAfter = 30 * time.Second
 )
 
-func (d *drivers) init() { d.byName = map[string]*driver{} }
+func newRegistry(p *port, e ears) *registry {
+	return &registry{port: p, ears: e, byName: map[string]*driver{}}
+}
 
 // named returns the driver of a name, which may be new.
-func (d *drivers) named(name string) *driver {
-	if d.byName[name] == nil {
-		d.byName[name] = &driver{name: name}
+func (r *registry) named(name string) *driver {
+	if r.byName[name] == nil {
+		r.byName[name] = &driver{name: name}
 	}
-	return d.byName[name]
+	return r.byName[name]
 }
 
 // facts returns what a driver said of itself when it was last met in this run, nil if it never was. While it is away
 // its volumes stay what they are.
-func (d *drivers) facts(name string) *plugin.DriverFacts {
-	if known := d.byName[name]; known != nil {
+func (r *registry) facts(name string) *plugin.DriverFacts {
+	if known := r.byName[name]; known != nil {
 		return known.facts
 	}
 	return nil
 }
 
 // instance names the process that serves a driver, "" if there is none or it is not known.
-func (d *drivers) instance(name string) string {
-	if known := d.byName[name]; known != nil && known.by != nil {
+func (r *registry) instance(name string) string {
+	if known := r.byName[name]; known != nil && known.by != nil {
 		return known.life.instance
 	}
 	return ""
 }
 
 // registered returns the names of all registered drivers, sorted.
-func (d *drivers) registered() []string {
+func (r *registry) registered() []string {
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(d.byName)) {
-		if d.byName[name].by != nil {
+	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
+		if r.byName[name].by != nil {
 			names = append(names, name)
 		}
 	}
@@ -111,9 +117,9 @@ func (d *driver) isBefore(a, b *socket) bool {
 
 // of returns the sockets that register a name, in the order in which they may serve it: the one that does, the one that
 // did, then by age.
-func (d *drivers) of(k *driver) []*socket {
+func (r *registry) of(k *driver) []*socket {
 	var all []*socket
-	for _, s := range d.sockets {
+	for _, s := range r.sockets {
 		if s.info.Name == k.name && s != k.by {
 			all = append(all, s)
 		}
@@ -135,8 +141,8 @@ func (d *drivers) of(k *driver) []*socket {
 
 // awaits reports whether a socket that comes before s may yet register its name: it has not been asked to its end since
 // the start.
-func (d *drivers) awaits(k *driver, s *socket) bool {
-	for _, o := range d.sockets {
+func (r *registry) awaits(k *driver, s *socket) bool {
+	for _, o := range r.sockets {
 		if k.isBefore(o, s) && o.info.Name == "" && o.why == "" {
 			return true
 		}
@@ -144,68 +150,73 @@ func (d *drivers) awaits(k *driver, s *socket) bool {
 	return false
 }
 
-func (m *VolumeManager) socketEvent(e hal.SocketEvent) {
-	d := &m.drivers
-	at, isKnown := slices.BinarySearchFunc(d.sockets, e.Path,
+// begin has the sockets watched.
+func (r *registry) begin() {
+	r.began = r.h.Runtime.Now()
+	r.h.Watches.PluginSockets(r.cfg.registryDir(), r.socketEvent)
+}
+
+func (r *registry) socketEvent(e hal.SocketEvent) {
+	at, isKnown := slices.BinarySearchFunc(r.sockets, e.Path,
 		func(s *socket, path string) int { return cmp.Compare(s.path, path) })
 	if !isKnown {
-		d.sockets = slices.Insert(d.sockets, at, &socket{path: e.Path})
+		r.sockets = slices.Insert(r.sockets, at, &socket{path: e.Path})
 	}
-	s := d.sockets[at]
+	s := r.sockets[at]
 	s.gen++
-	s.made, s.attempts, s.why = e.Made, 0, m.ears.said.Clean(e.Problem)
+	s.made, s.attempts, s.why = e.Made, 0, r.ears.said.Clean(e.Problem)
 	s.isHeard, s.isMet, s.isTaken, s.isTold = false, false, false, false
 	switch {
 	case e.Present:
-		m.greet(s)
+		r.greet(s)
 	case e.Problem != "":
 		// It stays in the status, so that somebody can see why its driver does not come.
-		m.withdraw(s)
-		m.log(LevelWarn, "plugin socket refused", "socket", e.Path, "why", s.why)
+		r.withdraw(s)
+		r.log(LevelWarn, "plugin socket refused", "socket", e.Path, "why", s.why)
 	default:
-		d.sockets = slices.Delete(d.sockets, at, at+1)
-		m.log(LevelInfo, "plugin socket gone", "socket", e.Path)
-		m.withdraw(s)
+		r.sockets = slices.Delete(r.sockets, at, at+1)
+		r.log(LevelInfo, "plugin socket gone", "socket", e.Path)
+		r.withdraw(s)
 	}
 }
 
 // greet asks the plugin at a socket who it is, until it answers. One that does not answer is not refused: it may be
 // restarting.
-func (m *VolumeManager) greet(s *socket) {
-	gen, call := s.gen, m.introduction()
-	m.h.Runtime.Go(func() {
-		info, err := m.h.Registration.Info(call, s.path)
-		m.h.Runtime.Post(func() {
+func (r *registry) greet(s *socket) {
+	gen, call := s.gen, r.introduction()
+	r.h.Runtime.Go(func() {
+		info, err := r.h.Registration.Info(call, s.path)
+		r.h.Runtime.Post(func() {
 			switch {
-			case s.gen != gen || m.stopping:
+			case s.gen != gen || r.stopping:
 			case err != nil:
-				m.greetAgain(s, err)
+				r.greetAgain(s, err)
 			default:
-				m.introduced(s, info, call)
+				r.introduced(s, info, call)
 			}
-			m.pursueYoung()
+			r.pursueYoung()
 		})
 	})
 }
 
-func (m *VolumeManager) greetAgain(s *socket, err error) {
+func (r *registry) greetAgain(s *socket, err error) {
 	wait := backoff(s.attempts, registerRetryMax)
 	s.attempts++
-	m.failed(s, "registration failed", err, wait)
+	r.failed(s, "registration failed", err, wait)
 	gen := s.gen
-	m.h.Runtime.At(m.h.Runtime.Now().Add(wait), func() {
-		if s.gen == gen && !m.stopping {
-			m.greet(s)
+	r.h.Runtime.At(r.h.Runtime.Now().Add(wait), func() {
+		if s.gen == gen && !r.stopping {
+			r.greet(s)
 		}
 	})
 }
 
 // failed notes why a socket does not serve its driver. The log has the first attempts in a row: what fails for hours is
 // in the status.
-func (m *VolumeManager) failed(s *socket, what string, err error, wait time.Duration) {
-	s.why = m.ears.wordsOf(err)
+func (r *registry) failed(s *socket, what string, err error, wait time.Duration) {
+	s.why = r.ears.wordsOf(err)
 	if s.attempts <= loggedAttempts {
-		m.log(LevelWarn, what, "socket", s.path, "why", s.why, "retry", wait.String())
+		r.log(LevelWarn, what, "socket", s.path, "why", s.why, "retry", wait.String())
 	}
 }
 
@@ -214,66 +225,66 @@ func backoff(attempts int, most time.Duration) time.Duration {
 }
 
 // introduced takes in what a plugin says of itself.
-func (m *VolumeManager) introduced(s *socket, info hal.PluginInfo, call hal.Call) {
+func (r *registry) introduced(s *socket, info hal.PluginInfo, call hal.Call) {
 	err := acceptable(info)
 	if s.info.Name != info.Name || err != nil {
-		m.withdraw(s) // what it registered before, it registers no more
+		r.withdraw(s) // what it registered before, it registers no more
 	}
 	if err != nil {
-		m.refuse(s, info.Socket, err, call)
-		m.greetAgain(s, err)
+		r.refuse(s, info.Socket, err, call)
+		r.greetAgain(s, err)
 		return
 	}
 	isNew := s.info.Name == ""
-	s.endpoint = m.ears.said.Clean(info.Endpoint)
+	s.endpoint = r.ears.said.Clean(info.Endpoint)
 	s.info, s.isHeard, s.isMet, s.attempts, s.due, s.why = info, true, false, 0, 0, ""
 	if isNew {
-		s.since = m.h.Runtime.Now()
+		s.since = r.h.Runtime.Now()
 	}
-	d := m.drivers.named(info.Name)
+	d := r.named(info.Name)
 	if d.by == nil {
-		d.server = m.core.Server(d.name)
+		d.server = r.core.Server(d.name)
 	}
 	if d.by != nil && d.by != s && isNew {
-		m.log(LevelWarn, "driver is registered twice", "driver", d.name, "waits", s.path, "serves", d.by.path)
+		r.log(LevelWarn, "driver is registered twice", "driver", d.name, "waits", s.path, "serves", d.by.path)
 	}
-	m.notesServer(d)
-	m.pursue(d)
+	r.notesServer(d)
+	r.pursue(d)
 }
 
 // notesServer has the next start know who serves a driver, if that is not the one whose socket is oldest.
-func (m *VolumeManager) notesServer(d *driver) {
+func (r *registry) notesServer(d *driver) {
 	if d.by == nil {
 		return
 	}
 	d.server = ""
-	if slices.ContainsFunc(m.drivers.of(d), func(o *socket) bool { return o.made < d.by.made }) {
+	if slices.ContainsFunc(r.of(d), func(o *socket) bool { return o.made < d.by.made }) {
 		d.server = d.by.id()
 	}
-	if m.core.Server(d.name) != d.server {
-		step(&m.port, core.Serves{Actor: d.name, By: d.server})
+	if r.core.Server(d.name) != d.server {
+		step(r.port, core.Serves{Actor: d.name, By: d.server})
 	}
 }
 
 // withdraw ends what a socket registers. A driver that it served is served by another one from now on, or is not
 // registered.
-func (m *VolumeManager) withdraw(s *socket) {
-	d := m.drivers.byName[s.info.Name]
+func (r *registry) withdraw(s *socket) {
+	d := r.byName[s.info.Name]
 	s.info, s.endpoint = hal.PluginInfo{}, ""
 	if d == nil {
 		return
 	}
 	if d.by == s {
 		d.by, d.isConnected = nil, false
-		m.h.Drivers.Disconnect(d.name)
-		m.log(LevelInfo, "driver deregistered", "driver", d.name, "socket", s.path)
+		r.h.Drivers.Disconnect(d.name)
+		r.log(LevelInfo, "driver deregistered", "driver", d.name, "socket", s.path)
 	}
-	m.pursue(d)
+	r.pursue(d)
 	switch {
 	case d.by != nil:
-		m.notesServer(d)
-	case len(m.drivers.of(d)) == 0 && m.core.Server(d.name) != "":
-		step(&m.port, core.Serves{Actor: d.name}) // nobody waits for its end any more
+		r.notesServer(d)
+	case len(r.of(d)) == 0 && r.core.Server(d.name) != "":
+		step(r.port, core.Serves{Actor: d.name}) // nobody waits for its end any more
 	}
 }
 
@@ -281,35 +292,35 @@ func (m *VolumeManager) withdraw(s *socket) {
 // hears it only of a first registration, once, and only of a reason that lies in what it says. It hears it soon after
 // it has said so (the deadline of call), or never: another plugin may be behind the path by then, at the socket that it
 // has made. A failure to notify it changes nothing.
-func (m *VolumeManager) refuse(s *socket, made string, why error, call hal.Call) {
+func (r *registry) refuse(s *socket, made string, why error, call hal.Call) {
 	if s.isTaken || s.isTold {
 		return
 	}
 	s.isTold = true
-	path, text := s.path, m.ears.wordsOf(why)
-	m.h.Runtime.Go(func() { _ = m.h.Registration.Notify(call, path, made, false, text) })
+	path, text := s.path, r.ears.wordsOf(why)
+	r.h.Runtime.Go(func() { _ = r.h.Registration.Notify(call, path, made, false, text) })
 }
 
 // accept tells a plugin that it was taken, until it has heard: a registrar is not ready before that. Its driver is
 // served whether it hears or not.
-func (m *VolumeManager) accept(s *socket, attempt int) {
+func (r *registry) accept(s *socket, attempt int) {
 	gen := s.gen
-	m.h.Runtime.Go(func() {
-		err := m.h.Registration.Notify(m.introduction(), s.path, "", true, "")
+	r.h.Runtime.Go(func() {
+		err := r.h.Registration.Notify(r.introduction(), s.path, "", true, "")
 		if err == nil {
 			return
 		}
-		m.h.Runtime.At(m.h.Runtime.Now().Add(backoff(attempt, registerRetryMax)), func() {
-			if s.gen == gen && !m.stopping {
-				m.accept(s, attempt+1)
+		r.h.Runtime.At(r.h.Runtime.Now().Add(backoff(attempt, registerRetryMax)), func() {
+			if s.gen == gen && !r.stopping {
+				r.accept(s, attempt+1)
 			}
 		})
 	})
 }
 
 // introduction is a call that makes a driver known.
-func (m *VolumeManager) introduction() hal.Call {
-	return hal.Call{Deadline: m.h.Runtime.Now().Add(registerTimeout)}
+func (r *registry) introduction() hal.Call {
+	return hal.Call{Deadline: r.h.Runtime.Now().Add(registerTimeout)}
 }
 
 // acceptable checks what a plugin says of itself.

@@ -39,7 +39,7 @@ type VolumeManager struct {
 	commits  commits
 	deleting deleting
 	objects  *objects
-	drivers  drivers
+	drivers  *registry
 	drift    drift
 
 	waits      map[core.Waiter]waiting // registered waits
@@ -65,8 +65,9 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.lines = lines{runtime: h.Runtime, sink: cfg.Log, looks: cfg.Logging, written: m.checkStopped}
 	m.commits.unwritten, m.drift.watched = map[hal.Key]bool{}, map[hal.Key]func(){}
 	m.deleting.told = map[hal.Key]deletions.Entry{}
-	m.drivers.init()
+	m.drivers = newRegistry(&m.port, m.ears)
 	m.objects = newObjects(&m.port, m.ears, m.drivers.registered, m.drivers.facts)
+	m.drivers.met = m.objects.driverMet
 	m.late = m.answeredLate
 	return m
 }

@@ -48,20 +48,20 @@ const checkEvery = 5 * time.Second
 
 // pursue does what is due for a driver: it meets the one that is to serve it. It is called after each change that
 // matters, and once too often does no harm.
-func (m *VolumeManager) pursue(d *driver) {
-	if d.isMeeting || m.stopping {
+func (r *registry) pursue(d *driver) {
+	if d.isMeeting || r.stopping {
 		return
 	}
-	now := m.h.Runtime.Now()
-	candidates := m.drivers.of(d)
+	now := r.h.Runtime.Now()
+	candidates := r.of(d)
 	if d.by != nil && len(candidates) > 1 {
-		m.check(d, now)
+		r.check(d, now)
 	}
 	next := hal.Instant(0)
 	for _, s := range candidates {
-		from, ok := m.meetFrom(d, s)
+		from, ok := r.meetFrom(d, s)
 		if ok && from <= now {
-			m.meet(d, s)
+			r.meet(d, s)
 			return
 		}
 		if ok && (next == 0 || from < next) {
@@ -71,33 +71,33 @@ func (m *VolumeManager) pursue(d *driver) {
 	if d.by != nil && d.isConnected && len(candidates) > 1 {
 		next = now.Add(checkEvery)
 	}
-	m.pursueAt(d, next)
+	r.pursueAt(d, next)
 }
 
 // pursueYoung looks, soon after a start, at the drivers that wait for the answer of another socket.
-func (m *VolumeManager) pursueYoung() {
-	if m.h.Runtime.Now() < m.drivers.began.Add(OlderFirst) {
-		for _, name := range slices.Sorted(maps.Keys(m.drivers.byName)) {
-			m.pursue(m.drivers.byName[name])
+func (r *registry) pursueYoung() {
+	if r.h.Runtime.Now() < r.began.Add(OlderFirst) {
+		for _, name := range slices.Sorted(maps.Keys(r.byName)) {
+			r.pursue(r.byName[name])
 		}
 	}
 }
 
-func (m *VolumeManager) pursueAt(d *driver, at hal.Instant) {
+func (r *registry) pursueAt(d *driver, at hal.Instant) {
 	if at == 0 || d.armed != 0 && d.armed <= at {
 		return
 	}
 	d.armed = at
-	m.h.Runtime.At(at, func() {
+	r.h.Runtime.At(at, func() {
 		if d.armed == at {
 			d.armed = 0
-			m.pursue(d)
+			r.pursue(d)
 		}
 	})
 }
 
 // meetFrom returns from when on the driver at a socket's endpoint is to be met; false if it need not be.
-func (m *VolumeManager) meetFrom(d *driver, s *socket) (hal.Instant, bool) {
+func (r *registry) meetFrom(d *driver, s *socket) (hal.Instant, bool) {
 	switch {
 	case s == d.by:
 		return s.due, !d.isConnected || s.isHeard && !s.isMet
@@ -105,38 +105,38 @@ func (m *VolumeManager) meetFrom(d *driver, s *socket) (hal.Instant, bool) {
 		return max(s.due, d.since.Add(AwayAfter)), true
 	case d.by != nil:
 		return max(s.due, d.silent.Add(SilentAfter)), d.silent != 0
-	case m.drivers.awaits(d, s):
-		return max(s.due, m.drivers.began.Add(OlderFirst)), true
+	case r.awaits(d, s):
+		return max(s.due, r.began.Add(OlderFirst)), true
 	}
 	return s.due, true
 }
 
 // meet connects to the driver at a socket's endpoint, interviews it, and has it serve if all is well. Until then calls
 // go where they went.
-func (m *VolumeManager) meet(d *driver, s *socket) {
+func (r *registry) meet(d *driver, s *socket) {
 	gen, info, life, known := s.gen, s.info, &peerLife{}, ""
 	if s == d.by && s.isMet {
 		known = d.life.instance
 	}
-	events := hal.PeerEvents{Lost: func() { m.peerLost(d, life) }, Gone: func() { m.peerGone(d, life) }}
+	events := hal.PeerEvents{Lost: func() { r.peerLost(d, life) }, Gone: func() { r.peerGone(d, life) }}
 	d.isMeeting = true
-	m.h.Runtime.Go(func() {
-		instance, facts, err := m.interview(info, known, events)
-		call := m.introduction()
-		m.h.Runtime.Post(func() {
+	r.h.Runtime.Go(func() {
+		instance, facts, err := r.interview(info, known, events)
+		call := r.introduction()
+		r.h.Runtime.Post(func() {
 			d.isMeeting = false
 			life.instance = instance
 			switch {
-			case m.stopping:
-			case s.gen != gen || !s.still(info) || !m.mayServe(d, s):
-				m.h.Drivers.Disconnect(hal.Candidate(d.name))
+			case r.stopping:
+			case s.gen != gen || !s.still(info) || !r.mayServe(d, s):
+				r.h.Drivers.Disconnect(hal.Candidate(d.name))
 			case err != nil:
-				m.h.Drivers.Disconnect(hal.Candidate(d.name))
-				m.missed(d, s, err, call)
+				r.h.Drivers.Disconnect(hal.Candidate(d.name))
+				r.missed(d, s, err, call)
 			default:
-				m.takeIn(d, s, life, facts)
+				r.takeIn(d, s, life, facts)
 			}
-			m.pursue(d)
+			r.pursue(d)
 		})
 	})
 }
@@ -148,27 +148,27 @@ func (s *socket) still(info hal.PluginInfo) bool {
 }
 
 // mayServe reports whether a socket may serve the driver now: it does, or nobody does any more.
-func (m *VolumeManager) mayServe(d *driver, s *socket) bool {
-	from, ok := m.meetFrom(d, s)
-	return s == d.by || ok && from <= m.h.Runtime.Now()
+func (r *registry) mayServe(d *driver, s *socket) bool {
+	from, ok := r.meetFrom(d, s)
+	return s == d.by || ok && from <= r.h.Runtime.Now()
 }
 
 // missed notes a meeting that failed. volnode tries again after a wait. A registration in force stays in force.
-func (m *VolumeManager) missed(d *driver, s *socket, err error, call hal.Call) {
+func (r *registry) missed(d *driver, s *socket, err error, call hal.Call) {
 	wait := backoff(s.attempts, reconnectMax)
 	s.attempts++
-	s.due = m.h.Runtime.Now().Add(wait)
-	m.failed(s, "cannot reach driver", err, wait)
+	s.due = r.h.Runtime.Now().Add(wait)
+	r.failed(s, "cannot reach driver", err, wait)
 	if misnamed, ok := errors.AsType[errMisnamed](err); ok && s != d.by {
-		m.refuse(s, s.info.Socket, misnamed, call)
+		r.refuse(s, s.info.Socket, misnamed, call)
 	}
 }
 
 // takeIn makes a socket the one that serves its driver, and the process that was met the one that is called. facts is
 // nil if it is the same as before.
-func (m *VolumeManager) takeIn(d *driver, s *socket, life *peerLife, facts *plugin.DriverFacts) {
-	now := m.h.Runtime.Now()
-	m.h.Drivers.Rename(hal.Candidate(d.name), d.name)
+func (r *registry) takeIn(d *driver, s *socket, life *peerLife, facts *plugin.DriverFacts) {
+	now := r.h.Runtime.Now()
+	r.h.Drivers.Rename(hal.Candidate(d.name), d.name)
 	former := d.by
 	d.by, d.life, d.isConnected, d.since, d.answer = s, life, !life.isLost, now, answer{"connect", hal.CodeOK, now}
 	s.isMet, s.attempts, s.due, s.why, d.silent = s.isHeard, 0, 0, "", 0
@@ -177,76 +177,75 @@ func (m *VolumeManager) takeIn(d *driver, s *socket, life *peerLife, facts *plug
 	}
 	switch {
 	case former == nil:
-		m.log(LevelInfo, "driver registered", "driver", d.name, "socket", s.path, "node", d.facts.NodeID)
+		r.log(LevelInfo, "driver registered", "driver", d.name, "socket", s.path, "node", d.facts.NodeID)
 	case former != s:
 		former.since, former.isMet = now, false
-		m.log(LevelWarn, "driver is served by another endpoint", "driver", d.name, "socket", s.path, "before",
+		r.log(LevelWarn, "driver is served by another endpoint", "driver", d.name, "socket", s.path, "before",
 			former.path)
 	default:
-		m.log(LevelInfo, "driver connected", "driver", d.name, "socket", s.path)
+		r.log(LevelInfo, "driver connected", "driver", d.name, "socket", s.path)
 	}
-	m.notesServer(d)
+	r.notesServer(d)
 	if s.isMet && !s.isTaken {
 		s.isTaken = true
-		m.accept(s, 0)
+		r.accept(s, 0)
 	}
 	if life.isGone {
-		m.peerGone(d, life)
+		r.peerGone(d, life)
 	}
 	// The pods first: what they want by the driver's facts is known before its rungs move again.
-	m.objects.changed(driverRef(d.name))
-	m.objects.populateStale()
-	step(&m.port, core.Registered{Actor: d.name})
+	r.met(d.name)
+	step(r.port, core.Registered{Actor: d.name})
 }
 
 // peerLost: the driver's connection has broken. The registration stays in force; the driver is met again as soon as it can be
 // reached.
-func (m *VolumeManager) peerLost(d *driver, life *peerLife) {
+func (r *registry) peerLost(d *driver, life *peerLife) {
 	life.isLost = true
 	if d.life != life || d.by == nil || !d.isConnected {
 		return
 	}
-	d.isConnected, d.since = false, m.h.Runtime.Now()
-	m.log(LevelWarn, "driver disconnected", "driver", d.name, "socket", d.by.path)
-	m.pursue(d)
+	d.isConnected, d.since = false, r.h.Runtime.Now()
+	r.log(LevelWarn, "driver disconnected", "driver", d.name, "socket", d.by.path)
+	r.pursue(d)
 }
 
-func (m *VolumeManager) peerGone(d *driver, life *peerLife) {
+func (r *registry) peerGone(d *driver, life *peerLife) {
 	life.isGone = true
-	step(&m.port, core.ActorGone{Actor: d.name, Instance: life.instance})
-	if len(m.drivers.of(d)) <= 1 { // no other process of that name may have been given something
-		m.releaseGiven(d.name)
+	step(r.port, core.ActorGone{Actor: d.name, Instance: life.instance})
+	if len(r.of(d)) <= 1 { // no other process of that name may have been given something
+		r.releaseGiven(d.name)
 	}
 }
 
 // unreached: a call could not be sent. The process may be another one by now.
-func (m *VolumeManager) unreached(name string) {
-	d := m.drivers.byName[name]
+func (r *registry) unreached(name string) {
+	d := r.byName[name]
 	if d == nil || d.by == nil || !d.isConnected {
 		return
 	}
 	d.by.due = max(d.by.due, d.since.Add(registerRetry))
-	m.peerLost(d, d.life)
+	r.peerLost(d, d.life)
 }
 
 // check asks the driver that serves whether it still answers, since another endpoint of its name waits. Any status will
 // do.
-func (m *VolumeManager) check(d *driver, now hal.Instant) {
+func (r *registry) check(d *driver, now hal.Instant) {
 	if !d.isConnected || d.isAsking || now < d.answer.at.Add(checkEvery) {
 		return
 	}
 	d.isAsking = true
-	life, instance, call := d.life, m.drivers.instance(d.name), m.introduction()
-	m.h.Runtime.Go(func() {
-		_, err := m.h.CSIIdentity.PluginInfo(call, d.name, &csi.GetPluginInfoRequest{})
-		m.h.Runtime.Post(func() {
+	life, instance, call := d.life, r.instance(d.name), r.introduction()
+	r.h.Runtime.Go(func() {
+		_, err := r.h.CSIIdentity.PluginInfo(call, d.name, &csi.GetPluginInfoRequest{})
+		r.h.Runtime.Post(func() {
 			d.isAsking = false
 			if d.silent == 0 && d.life == life {
-				d.silent = m.h.Runtime.Now() // not from when it was asked: the agent itself may have been stopped
+				d.silent = r.h.Runtime.Now() // not from when it was asked: the agent itself may have been stopped
 			}
 			last := answer{}
-			last.take(m.h.Runtime.Now(), "GetPluginInfo", err)
-			m.hears(d.name, instance, last)
+			last.take(r.h.Runtime.Now(), "GetPluginInfo", err)
+			r.hears(d.name, instance, last)
 		})
 	})
 }
@@ -279,23 +278,23 @@ func (a *answer) take(now hal.Instant, method string, err error) {
 }
 
 // hears takes in the last answer of a process.
-func (m *VolumeManager) hears(name, instance string, a answer) {
-	if d := m.drivers.byName[name]; d != nil && a.at != 0 && m.drivers.instance(name) == instance {
+func (r *registry) hears(name, instance string, a answer) {
+	if d := r.byName[name]; d != nil && a.at != 0 && r.instance(name) == instance {
 		d.answer, d.silent = a, 0
 	}
 }
 
 // interview runs as a task: it connects, and asks the driver's name, node id and capabilities, unless the process is
 // the known one.
-func (m *VolumeManager) interview(info hal.PluginInfo, known string, events hal.PeerEvents) (string,
+func (r *registry) interview(info hal.PluginInfo, known string, events hal.PeerEvents) (string,
 	*plugin.DriverFacts, error,
 ) {
-	f, call, at := &plugin.DriverFacts{Name: info.Name}, m.introduction, hal.Candidate(info.Name)
-	peer, err := m.h.Drivers.Connect(call(), at, info.Endpoint, events)
+	f, call, at := &plugin.DriverFacts{Name: info.Name}, r.introduction, hal.Candidate(info.Name)
+	peer, err := r.h.Drivers.Connect(call(), at, info.Endpoint, events)
 	if err != nil || peer.Instance != "" && peer.Instance == known {
 		return peer.Instance, nil, err
 	}
-	name, err := m.h.CSIIdentity.PluginInfo(call(), at, &csi.GetPluginInfoRequest{})
+	name, err := r.h.CSIIdentity.PluginInfo(call(), at, &csi.GetPluginInfoRequest{})
 	if err != nil {
 		return "", nil, err
 	}
@@ -303,15 +302,15 @@ func (m *VolumeManager) interview(info hal.PluginInfo, known string, events hal.
 		return "", nil, errMisnamed{fmt.Errorf("the plugin registers as %q, but its CSI endpoint says %q",
 			info.Name, name.GetName())}
 	}
-	node, err := m.h.CSINode.Info(call(), at, &csi.NodeGetInfoRequest{})
+	node, err := r.h.CSINode.Info(call(), at, &csi.NodeGetInfoRequest{})
 	if err != nil {
 		return "", nil, err
 	}
 	if node.GetNodeId() == "" {
 		return "", nil, fmt.Errorf("NodeGetInfo of %s: the node id is empty", info.Name)
 	}
-	f.NodeID = m.ears.said.Clean(node.GetNodeId()) // it is only shown
-	caps, err := m.h.CSINode.Capabilities(call(), at, &csi.NodeGetCapabilitiesRequest{})
+	f.NodeID = r.ears.said.Clean(node.GetNodeId()) // it is only shown
+	caps, err := r.h.CSINode.Capabilities(call(), at, &csi.NodeGetCapabilitiesRequest{})
 	if err != nil {
 		return "", nil, err
 	}
@@ -327,4 +326,16 @@ func (m *VolumeManager) interview(info hal.PluginInfo, known string, events hal.
 		}
 	}
 	return peer.Instance, f, nil
+}
+
+// releaseGiven forgets which secrets a driver was given in an earlier life and no record of this one names: the process
+// that was given them has ended.
+func (r *registry) releaseGiven(driver string) {
+	named := map[string]bool{}
+	for _, v := range r.core.View() {
+		for _, name := range plugin.SecretsOf(v.Made) {
+			named[name] = named[name] || v.Actor == driver
+		}
+	}
+	r.ears.said.Release(driver, func(name string) bool { return named[name] })
 }

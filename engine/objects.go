@@ -172,6 +172,12 @@ func (o *objects) changed(ref populator.Ref) {
 	}
 }
 
+// driverMet has the pods populated that wait for what a driver says of itself.
+func (o *objects) driverMet(name string) {
+	o.changed(driverRef(name))
+	o.populateStale()
+}
+
 // mark has a pod populated again, once for all that the owner has queued: the objects of a pod come one by one.
 func (o *objects) mark(uid core.PodUID) {
 	if len(o.stale) == 0 {

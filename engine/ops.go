@@ -75,7 +75,7 @@ func (t *task) runs() {
 
 func (t *task) finishes() {
 	m := t.m
-	m.hears(t.op.Actor, t.instance, t.node.last)
+	m.drivers.hears(t.op.Actor, t.instance, t.node.last)
 	m.keepWatch(t.op.Key, t.endOfWatch)
 	if t.panicked != "" {
 		m.defect("an operation panicked", "op", strconv.FormatUint(uint64(t.op.ID), 10), "verb", t.op.Verb.String(), "rung",
@@ -125,7 +125,7 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 		m.lookForUsers()
 	}
 	if res.Unsent {
-		m.unreached(op.Actor)
+		m.drivers.unreached(op.Actor)
 	}
 	m.checkStopped()
 }

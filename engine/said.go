@@ -78,18 +78,6 @@ func (e ears) read(c hal.Call, driver string, volume []string) (name string, isG
 	return "", false
 }
 
-// releaseGiven forgets which secrets a driver was given in an earlier life and no record of this one names: the process
-// that was given them has ended.
-func (m *VolumeManager) releaseGiven(driver string) {
-	named := map[string]bool{}
-	for _, v := range m.core.View() {
-		for _, name := range plugin.SecretsOf(v.Made) {
-			named[name] = named[name] || v.Actor == driver
-		}
-	}
-	m.ears.said.Release(driver, func(name string) bool { return named[name] })
-}
-
 // expect names secrets that drivers may be given.
 func (e ears) expect(names []string) {
 	for _, name := range names {

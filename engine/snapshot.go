@@ -29,7 +29,7 @@ func worse(a, b Condition) Condition {
 // snapshot composes the status. Owner only.
 func (m *VolumeManager) snapshot() Status {
 	s := Status{
-		Node: m.cfg.NodeName, Synced: m.objects.all, Journal: m.journalStatus(), Drivers: m.driverStatus(),
+		Node: m.cfg.NodeName, Synced: m.objects.all, Journal: m.journalStatus(), Drivers: m.drivers.status(),
 		Sources: m.sourceStatus(), Defects: m.defects,
 		Pods: []PodStatus{}, Rungs: []RungStatus{}, // as JSON none is [], not null
 	}
@@ -37,7 +37,7 @@ func (m *VolumeManager) snapshot() Status {
 		return s
 	}
 	rungs, views := map[hal.Key]RungStatus{}, m.core.View()
-	s.Drivers = append(s.Drivers, m.awayDrivers(views)...)
+	s.Drivers = append(s.Drivers, m.drivers.away(views)...)
 	for _, v := range views {
 		r := m.rungStatus(v)
 		rungs[v.Key] = r
@@ -93,7 +93,7 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 		isBusy(r.Why) {
 		r.Why += "; processes may still use it: " + usersOf(at)
 	}
-	r.Why = m.reached(v, r.Why)
+	r.Why = m.drivers.reached(v, r.Why)
 	is := condition(v, now)
 	r.State, r.Why = m.afflicted(v, is, r.Why)
 	if is == Ready && r.State != Ready {
@@ -243,34 +243,6 @@ func whyOf(r RungStatus) string {
 	return r.Why + "; " + r.Next
 }
 
-func (m *VolumeManager) driverStatus() []DriverStatus {
-	out, now := []DriverStatus{}, m.h.Runtime.Now()
-	for _, s := range m.drivers.sockets {
-		row := DriverStatus{
-			Name: s.info.Name, Socket: s.path, Endpoint: s.endpoint, Why: s.why,
-			ActsAfterReply: m.actsAfterReply(s.info.Name),
-		}
-		d := m.drivers.byName[s.info.Name]
-		switch {
-		case d == nil:
-		case d.by == s:
-			row.Registered, row.Connected, row.NodeID, row.LastAnswer = true, d.isConnected, d.facts.NodeID,
-				d.answer.text()
-			row.Since = now.Sub(d.since)
-			row.LastAnswerAge = now.Sub(d.answer.at)
-			if !d.isConnected {
-				row.Why = reachAgain(row.Why)
-			}
-		case d.by != nil:
-			row.Waiting, row.Since = true, now.Sub(s.since)
-			row.Why = "waits: " + d.by.path + " serves " + d.name +
-				"; it takes over if that socket is removed or its driver does not answer"
-		}
-		out = append(out, row)
-	}
-	return out
-}
-
 // usersOf says how a person finds out which processes use a place. What walks the volume, such as lsof +D, would hang
 // with it.
 func usersOf(at string) string {
@@ -278,19 +250,6 @@ func usersOf(at string) string {
 		return fmt.Sprintf("'fuser -v %s' shows them; end them", at)
 	}
 	return fmt.Sprintf("'fuser -vm %s' shows those on its filesystem; end what uses the volume", at)
-}
-
-// reachAgain says why a registered driver is not connected, and what comes next.
-func reachAgain(why string) string {
-	if why == "" {
-		return "connection lost; volnode connects again"
-	}
-	return why + "; volnode connects again within " + reconnectMax.String()
-}
-
-// actsAfterReply reports whether no answer of a driver ends a call.
-func (m *VolumeManager) actsAfterReply(driver string) bool {
-	return m.cfg.driver(driver).ActsAfterReply || m.core != nil && m.core.ActsAfterReply(driver)
 }
 
 func (m *VolumeManager) sourceStatus() []SourceTrouble {

@@ -118,7 +118,7 @@ var faces = []Mutant{
 		"v.Reason = r.up.why", `v.Reason = ""`,
 	},
 	{
-		"a driver that is away is connected", "S24, L15", "engine.VolumeManager.driverStatus",
+		"a driver that is away is connected", "S24, L15", "engine.registry.status",
 		"row.NodeID, row.LastAnswer = true, d.isConnected,", "row.NodeID, row.LastAnswer = true, !d.isConnected,",
 	},
 }

@@ -116,10 +116,10 @@ var fences = []Mutant{
 	{
 		"a lost connection is taken for the end of a process", "laws 4.3b", "engine.VolumeManager.ended",
 		`if res.Unsent {
-			m.unreached(op.Actor)`,
+			m.drivers.unreached(op.Actor)`,
 		`if res.Unsent {
 			step(&m.port, core.ActorGone{Actor: op.Actor, Instance: m.drivers.instance(op.Actor)})
-			m.unreached(op.Actor)`,
+			m.drivers.unreached(op.Actor)`,
 	},
 	{
 		"a helper of an earlier run has done nothing", "S14, laws 4.5", "engine/core.Core.childGone",

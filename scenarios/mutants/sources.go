@@ -73,15 +73,15 @@ var sources = []Mutant{
 		"if !o.cfg.NoRuntime || !o.all {", "if !o.all {",
 	},
 	{
-		"a registration that fails is not tried again", "L6, kubernetes#118317", "engine.VolumeManager.greetAgain",
-		`if s.gen == gen && !m.stopping {
-			m.greet(s)`,
-		`if s.gen == gen && m.stopping {
-			m.greet(s)`,
+		"a registration that fails is not tried again", "L6, kubernetes#118317", "engine.registry.greetAgain",
+		`if s.gen == gen && !r.stopping {
+			r.greet(s)`,
+		`if s.gen == gen && r.stopping {
+			r.greet(s)`,
 	},
 	{
-		"a pod that waits for a driver is not told of it", "L6, kubernetes#72500", "engine.VolumeManager.takeIn",
-		"m.objects.changed(driverRef(d.name))", "",
+		"a pod that waits for a driver is not told of it", "L6, kubernetes#72500", "engine.objects.driverMet",
+		"o.changed(driverRef(name))", "",
 	},
 	{
 		"two volumes with one handle share a stage", "S13, kubernetes#105868", "engine.objects.keepApart",
@@ -110,11 +110,11 @@ var sources = []Mutant{
 		`VolumeId: w.param(paramHandle), StagingTargetPath: w.path() + "/"`,
 	},
 	{
-		"a driver that is away loses its volumes", "S22, kubernetes#91758", "engine.drivers.facts",
+		"a driver that is away loses its volumes", "S22, kubernetes#91758", "engine.registry.facts",
 		`*plugin.DriverFacts {
-			if known := d.byName[name]; known != nil {`,
+			if known := r.byName[name]; known != nil {`,
 		`*plugin.DriverFacts {
-			if known := d.byName[name]; known != nil && known.by != nil {`,
+			if known := r.byName[name]; known != nil && known.by != nil {`,
 	},
 	{
 		"a claim of another pod's namespace is taken", "S13", "engine/populator.bound",
@@ -294,7 +294,7 @@ var sources = []Mutant{
 	},
 	{
 		"a call that can't be sent does not tell what its driver lacks", "L4, who waits is told for what",
-		"engine.VolumeManager.reached",
+		"engine.registry.reached",
 		"case !isUnsent || v.Actor", "case isUnsent || v.Actor",
 	},
 	{
@@ -435,8 +435,8 @@ var sources = []Mutant{
 		"(r.recorded || r.foundOnDisk) && !c.isPast(r) })", "(r.recorded || r.foundOnDisk) })",
 	},
 	{
-		"what a driver was given in an earlier life is never let go", "L12", "engine.VolumeManager.peerGone",
-		"m.releaseGiven(d.name)", "_ = d.name",
+		"what a driver was given in an earlier life is never let go", "L12", "engine.registry.peerGone",
+		"r.releaseGiven(d.name)", "_ = d.name",
 	},
 	{
 		"a late removal takes away the object that came after it", "L2", "engine.put",
