@@ -125,12 +125,11 @@ func ownAbove(at, root string, own func(path string) (hal.Key, bool)) (hal.Key, 
 
 // mindStrangers takes in what is at some paths and below them, nil for all, and tells core which mounts hide
 // places, if that has changed. It returns the volumes below which something else is mounted now than before.
-func (m *VolumeManager) mindStrangers(paths []string, table []hal.Mount) []hal.Key {
-	d := &m.drift
-	found := strangers(table, m.cfg.RootDir, m.core.At)
+func (d *drift) mindStrangers(paths []string, table []hal.Mount) []hal.Key {
+	found := strangers(table, d.cfg.RootDir, d.core.At)
 	switch {
 	case paths == nil:
-		d.lost, d.strange = rootCovers(table, m.cfg.RootDir, d.base), found
+		d.lost, d.strange = rootCovers(table, d.cfg.RootDir, d.base), found
 	case slices.Equal(found, strangersWithin(d.strange, paths)):
 		return nil
 	default:
@@ -149,9 +148,9 @@ func (m *VolumeManager) mindStrangers(paths []string, table []hal.Mount) []hal.K
 	if !slices.Equal(covers, d.covers) {
 		d.covers = covers
 		for _, c := range covers {
-			m.log(LevelWarn, "a mount hides paths of volumes", "path", c.Path, "mount", c.What, "why", c.Why)
+			d.log(LevelWarn, "a mount hides paths of volumes", "path", c.Path, "mount", c.What, "why", c.Why)
 		}
-		step(&m.port, core.Covered{By: covers})
+		step(d.port, core.Covered{By: covers})
 	}
 	return changedKeys(below, d.below)
 }

@@ -34,13 +34,13 @@ func TestWhichNoticesConcernAVolume(t *testing.T) {
 		"the root of everything":      {news: []string{"/"}, isAll: true},
 		"beside a directory above it": {news: []string{"/var/li"}},
 	} {
-		m := &VolumeManager{port: port{cfg: Config{RootDir: "/var/lib/v"}}}
-		m.core = core.New(core.Start{Now: 1, Records: []core.Record{
+		d := &drift{port: &port{cfg: Config{RootDir: "/var/lib/v"}}}
+		d.core = core.New(core.Start{Now: 1, Records: []core.Record{
 			record("hostpath/a", "/srv/a"),
 			record("hostpath/b", "/srv/c/d"),
 		}})
-		found := m.concerning(c.news)
-		require.Equal(t, c.isAll, m.drift.isAll, name)
+		found := d.concerning(c.news)
+		require.Equal(t, c.isAll, d.isAll, name)
 		if !c.isAll {
 			require.ElementsMatch(t, c.want, found, name)
 		}

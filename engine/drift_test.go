@@ -40,15 +40,16 @@ func (t *tables) Table(hal.Call) ([]hal.Mount, error) {
 // not seen: the table is read again.
 func TestANoticeWhileTheTableIsReadIsNotLost(t *testing.T) {
 	run, mounts := &byHand{}, &tables{}
-	m := &VolumeManager{port: port{h: hal.Host{Runtime: run, Mounts: mounts}, core: core.New(core.Start{})}}
-	m.cfg.RootDir, m.drift.base = "/var/lib/volnode", 1
-	m.tableChanged(nil)
+	d := &drift{base: 1, port: &port{
+		h: hal.Host{Runtime: run, Mounts: mounts}, core: core.New(core.Start{}), cfg: Config{RootDir: "/var/lib/volnode"},
+	}}
+	d.tableChanged(nil)
 	run.next() // the task
-	m.tableChanged(nil)
+	d.tableChanged(nil)
 	require.Equal(t, 1, mounts.read)
 	for len(run.queue) > 0 {
 		run.next()
 	}
 	require.Equal(t, 2, mounts.read)
-	require.False(t, m.drift.reading)
+	require.False(t, d.reading)
 }

@@ -96,7 +96,7 @@ func (m *VolumeManager) lookedAtHidden(listing plugin.Listing, err error) {
 			itoa(len(now)))
 		step(&m.port, core.Discovered{Orphans: orphans, Hidden: now, Unseen: listing.Unseen})
 		m.objects.endUnnamedPods()
-		m.tableChanged(nil)
+		m.drift.tableChanged(nil)
 	}
 	m.lookAtHidden()
 }

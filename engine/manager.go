@@ -40,7 +40,8 @@ type VolumeManager struct {
 	deleting deleting
 	objects  *objects
 	drivers  *registry
-	drift    drift
+	drift    *drift
+	places   *places
 
 	waits      map[core.Waiter]waiting // registered waits
 	lastWaiter core.Waiter
@@ -63,7 +64,8 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.h, m.node = m.ears.discreet(h)
 	m.carryOut, m.rested = m.dispatch, m.checkStopped
 	m.lines = lines{runtime: h.Runtime, sink: cfg.Log, looks: cfg.Logging, written: m.checkStopped}
-	m.commits.unwritten, m.drift.watched = map[hal.Key]bool{}, map[hal.Key]func(){}
+	m.commits.unwritten = map[hal.Key]bool{}
+	m.drift, m.places = &drift{port: &m.port}, &places{&m.port, map[hal.Key]func(){}}
 	m.deleting.told = map[hal.Key]deletions.Entry{}
 	m.drivers = newRegistry(&m.port, m.ears)
 	m.objects = newObjects(&m.port, m.ears, m.drivers.registered, m.drivers.facts)

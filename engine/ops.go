@@ -51,9 +51,9 @@ func (m *VolumeManager) launch(op *core.Op) {
 	t := m.newTask()
 	t.op, t.op.IsNamed = *op, m.objects.isNamed(op.Pod)
 	if op.Verb == core.TearDown {
-		m.unwatch(op.Key)
+		m.places.unwatch(op.Key)
 	}
-	t.instance, t.isWatched = m.drivers.instance(op.Actor), m.drift.watched[op.Key] != nil
+	t.instance, t.isWatched = m.drivers.instance(op.Actor), m.places.watched[op.Key] != nil
 	t.node = lateNode{discreetNode: m.node, answeredLate: m.late}
 	if op.Actor != "" {
 		t.node.discreetNode = m.node.of(op)
@@ -69,14 +69,14 @@ func (t *task) runs() {
 			Reason: "defect of volnode: the operation panicked; volnode tries again every two minutes; report the stack in the log",
 		}
 	}
-	t.endOfWatch = t.m.watchMade(&t.op, &t.res, t.isWatched)
+	t.endOfWatch = t.m.places.watchMade(&t.op, &t.res, t.isWatched)
 	t.m.h.Runtime.Post(t.finish)
 }
 
 func (t *task) finishes() {
 	m := t.m
 	m.drivers.hears(t.op.Actor, t.instance, t.node.last)
-	m.keepWatch(t.op.Key, t.endOfWatch)
+	m.places.keepWatch(t.op.Key, t.endOfWatch)
 	if t.panicked != "" {
 		m.defect("an operation panicked", "op", strconv.FormatUint(uint64(t.op.ID), 10), "verb", t.op.Verb.String(), "rung",
 			string(t.op.Key), "panic", m.ears.said.Clean(t.panicked), "stack", t.stack)
@@ -114,10 +114,10 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 	}
 	step(&m.port, core.Completed{Op: op.ID, Result: res})
 	if op.Verb == core.TearDown && res.Outcome != hal.Done {
-		m.watchAgain(op) // its watch ended when it began
+		m.places.watchAgain(op) // its watch ended when it began
 	}
 	if at := plugin.PathOf(op.Params); res.Blocked && at != "" {
-		m.tableChanged([]string{at}) // later changes are compared with what is there now
+		m.drift.tableChanged([]string{at}) // later changes are compared with what is there now
 	} else {
 		delete(m.drift.blocked, op.Key)
 	}

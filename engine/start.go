@@ -243,8 +243,8 @@ func (m *VolumeManager) begin(n node) {
 	m.mend()
 	m.h.Cluster.Watch(m.objects.clusterEvent)
 	m.drivers.begin()
-	m.h.Watches.MountTable(m.tableChanged)
-	m.watchAll()
+	m.h.Watches.MountTable(m.drift.tableChanged)
+	m.places.watchAll()
 	m.watchOwn()
 	early := m.early
 	m.early = nil
@@ -252,7 +252,7 @@ func (m *VolumeManager) begin(n node) {
 	for _, e := range early {
 		step(&m.port, e)
 	}
-	m.tableChanged(nil)
+	m.drift.tableChanged(nil)
 	m.lookAtHidden()
 }
 

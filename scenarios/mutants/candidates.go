@@ -39,8 +39,8 @@ var Candidates = []Mutant{
 	},
 	{
 		"a mount table is believed of what changed while it was read",
-		"S14, laws 7.1", "engine.VolumeManager.tableRead",
-		"at, since := m.drift.at, m.drift.since", "at, since := m.drift.at, max(m.core.Seq(), m.drift.since)",
+		"S14, laws 7.1", "engine.drift.tableRead",
+		"at, since := d.at, d.since", "at, since := d.at, max(d.core.Seq(), d.since)",
 	},
 	{
 		"of what a rung owns its mount alone is hidden", "S14, S18", "engine/core.Core.veil",

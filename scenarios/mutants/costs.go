@@ -25,35 +25,35 @@ var costs = []Mutant{
 		touched := c.touched`,
 	},
 	{
-		"each notice has all of the mount table read", "L8, kubernetes#126049", "engine.VolumeManager.readTable",
-		"d.reading, d.at, d.since = true, at, m.core.Seq()",
+		"each notice has all of the mount table read", "L8, kubernetes#126049", "engine.drift.readTable",
+		"d.reading, d.at, d.since = true, at, d.core.Seq()",
 		`at = nil
-		d.reading, d.at, d.since = true, at, m.core.Seq()`,
+		d.reading, d.at, d.since = true, at, d.core.Seq()`,
 	},
 	{
-		"each notice has all below the root directory compared", "L8", "engine.VolumeManager.concerning",
+		"each notice has all below the root directory compared", "L8", "engine.drift.concerning",
 		"return concerned", `if len(concerned) > 0 {
 			return []string{root}
 		}
 		return concerned`,
 	},
 	{
-		"each notice has a task begin for each rung", "L8", "engine.VolumeManager.readTable",
-		`m.h.Runtime.Go(func() {
-			table, err := m.mountsAt(at)`,
-		`for range m.core.View() {
-			m.h.Runtime.Go(func() {})
+		"each notice has a task begin for each rung", "L8", "engine.drift.readTable",
+		`d.h.Runtime.Go(func() {
+			table, err := d.mountsAt(at)`,
+		`for range d.core.View() {
+			d.h.Runtime.Go(func() {})
 		}
-		m.h.Runtime.Go(func() {
-			table, err := m.mountsAt(at)`,
+		d.h.Runtime.Go(func() {
+			table, err := d.mountsAt(at)`,
 	},
 	{
-		"each notice stirs all rungs", "L8", "engine.VolumeManager.tableRead",
-		"for _, key := range m.unblocked(at, tops, changed) {",
-		`for _, v := range m.core.View() {
-			step(&m.port, core.Unblocked{Key: v.Key})
+		"each notice stirs all rungs", "L8", "engine.drift.tableRead",
+		"for _, key := range d.unblocked(at, tops, changed) {",
+		`for _, v := range d.core.View() {
+			step(d.port, core.Unblocked{Key: v.Key})
 		}
-		for _, key := range m.unblocked(at, tops, changed) {`,
+		for _, key := range d.unblocked(at, tops, changed) {`,
 	},
 	{
 		"the status of everything is made for one wait that times out", "L8", "engine.VolumeManager.lacking",

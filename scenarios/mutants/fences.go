@@ -13,7 +13,7 @@ var fences = []Mutant{
 		}`,
 	},
 	{
-		"what a late call mounts where nothing was is not looked at", "L6, laws 4", "engine.VolumeManager.mindsMount",
+		"what a late call mounts where nothing was is not looked at", "L6, laws 4", "engine.drift.mindsMount",
 		"|| b.SetUpOpen != 0", "|| b.SetUpOpen < 0",
 	},
 	{

@@ -95,7 +95,7 @@ var outcomes = []Mutant{
 	},
 	{
 		"what changes behind our back is not noticed",
-		"L9, laws 7.1, kubernetes#109955", "engine.VolumeManager.differing",
+		"L9, laws 7.1, kubernetes#109955", "engine.drift.differing",
 		"if ok && mount.Is(fingerprint) {", "if true {",
 	},
 	{
@@ -193,10 +193,10 @@ var outcomes = []Mutant{
 		`return m.ID != 0 || o.Key != ""`,
 	},
 	{
-		"a drift reading that fails sees nothing", "S22, laws 7.1, kubernetes#105833", "engine.VolumeManager.tableRead",
+		"a drift reading that fails sees nothing", "S22, laws 7.1, kubernetes#105833", "engine.drift.tableRead",
 		`if err != nil {
-			m.readLater(at)`, `if err != nil && m == nil {
-			m.readLater(at)`,
+			d.readLater(at)`, `if err != nil && m == nil {
+			d.readLater(at)`,
 	},
 	{
 		"UNAVAILABLE is taken for an answer", "S6, laws 3.3", "engine/plugin/csi.judge",

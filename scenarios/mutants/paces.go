@@ -31,11 +31,11 @@ var paces = []Mutant{
 			b.since = now`,
 	},
 	{
-		"each reading of the mount table begins the waits again", "L7, laws 2.5", "engine.VolumeManager.tableRead",
-		`m.readsAgain()
-		tops`, `m.readsAgain()
-		for _, d := range slices.Sorted(maps.Keys(m.objects.drivers)) {
-			step(&m.port, core.Registered{Actor: d})
+		"each reading of the mount table begins the waits again", "L7, laws 2.5", "engine.drift.tableRead",
+		`d.readsAgain()
+		tops`, `d.readsAgain()
+		for _, v := range d.core.View() {
+			step(d.port, core.Registered{Actor: v.Actor})
 		}
 		tops`,
 	},

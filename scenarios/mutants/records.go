@@ -46,10 +46,10 @@ var records = []Mutant{
 	},
 	{
 		"what a start has found is watched and not looked at again",
-		"S29, laws 7.3", "engine.VolumeManager.watchAndLook",
-		"m.lookedAgain(w.key, seen, err, since)",
+		"S29, laws 7.3", "engine.places.watchAndLook",
+		"p.lookedAgain(w.key, seen, err, since)",
 		`if len(all) == 1 {
-			m.lookedAgain(w.key, seen, err, since)
+			p.lookedAgain(w.key, seen, err, since)
 		}`,
 	},
 	{

@@ -67,7 +67,7 @@ var ties = []Mutant{
 		"r.ownPod != nil && !r.ownPod.gone", "r.ownPod != nil && (r.trust == failed || !r.ownPod.gone)",
 	},
 	{
-		"the mount table is read when the kernel tells of it only", "L14", "engine.VolumeManager.tableRead",
-		"m.readsAgain()", "",
+		"the mount table is read when the kernel tells of it only", "L14", "engine.drift.tableRead",
+		"d.readsAgain()", "",
 	},
 }

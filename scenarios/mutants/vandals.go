@@ -13,8 +13,8 @@ var vandals = []Mutant{
 			all = append(`,
 	},
 	{
-		"a directory that is taken away is not noticed", "S14, S29", "engine.VolumeManager.watchPlace",
-		"return m.h.Watches.Path(at, func() { m.lookAgain(key) })", "return m.h.Watches.Path(at, func() {})",
+		"a directory that is taken away is not noticed", "S14, S29", "engine.places.watchPlace",
+		"return p.h.Watches.Path(at, func() { p.lookAgain(key) })", "return p.h.Watches.Path(at, func() {})",
 	},
 	{
 		"what a mount hides is worked on", "S1, laws 7.3", "engine/core.Core.next",
@@ -25,20 +25,20 @@ var vandals = []Mutant{
 		"if _, isCovered := c.cover(r); isCovered {", "if _, isCovered := c.cover(r); isCovered && r == nil {",
 	},
 	{
-		"a mount that hides places is not noticed", "S21, laws 7.3", "engine.VolumeManager.mindStrangers",
-		"step(&m.port, core.Covered{By: covers})", "",
+		"a mount that hides places is not noticed", "S21, laws 7.3", "engine.drift.mindStrangers",
+		"step(d.port, core.Covered{By: covers})", "",
 	},
 	{
 		"a teardown that has done nothing ends the watch", "S14, S29", "engine.VolumeManager.ended",
-		"m.watchAgain(op)", "",
+		"m.places.watchAgain(op)", "",
 	},
 	{
-		"a mount below an emptyDir is not told", "S29", "engine.VolumeManager.mindStrangers",
+		"a mount below an emptyDir is not told", "S29", "engine.drift.mindStrangers",
 		"d.below[s.key] =", `d.below["x"+s.key] =`,
 	},
 	{
-		"an emptyDir that somebody has mounted over is up", "S14", "engine.VolumeManager.mindsMount",
-		`return m.cfg.VolumeSources.IsDirectory(core.Kind(kind)) ||`, `return kind == "" ||`,
+		"an emptyDir that somebody has mounted over is up", "S14", "engine.drift.mindsMount",
+		`return d.cfg.VolumeSources.IsDirectory(core.Kind(kind)) ||`, `return kind == "" ||`,
 	},
 	{
 		"what is above an emptyDir is as open as it", "S29", "engine/op.Mkdirs",

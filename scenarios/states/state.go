@@ -115,7 +115,7 @@ type Walk struct {
 }
 
 // noted is the tasks of the engine that have no memory when they begin but what its fields hold.
-var noted = []string{"launch", "commit", "start", "readTable"}
+var noted = []string{"VolumeManager).launch", "VolumeManager).commit", "VolumeManager).start", "drift).readTable"}
 
 // isNoted: the code at an address is that of such a task.
 func (c *Comparer) isNoted(code uint64) bool {
@@ -123,7 +123,7 @@ func (c *Comparer) isNoted(code uint64) bool {
 	if !ok {
 		name := runtime.FuncForPC(uintptr(code)).Name()
 		is = slices.ContainsFunc(noted,
-			func(of string) bool { return strings.HasSuffix(name, "/engine.(*VolumeManager)."+of+".func1") })
+			func(of string) bool { return strings.HasSuffix(name, "/engine.(*"+of+".func1") })
 		c.notes[code] = is
 	}
 	return is

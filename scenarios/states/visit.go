@@ -236,7 +236,7 @@ func (v *Walk) pointer(k *kind, x reflect.Value) {
 			}
 		}
 		if k.isManager {
-			if d := x.Elem().FieldByName("drift"); d.FieldByName("reading").Bool() {
+			if d := x.Elem().FieldByName("drift").Elem(); d.FieldByName("reading").Bool() {
 				v.since = d.FieldByName("since").Uint()
 			}
 		}
