@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/volnode/volnode/engine/core"
@@ -14,6 +13,14 @@ import (
 // commits is the queue of batches on their way into the journal. One write is under way at a time; what comes meanwhile
 // shares the next one.
 type commits struct {
+	*port
+	journal  *journal.Journal // nil until a start has read the node
+	deleting *deleting
+	waits    *waits
+	launch   func(*core.Op)
+	dropped  func()      // told that records have gone
+	wrote    func(error) // told of each end of a write of the journal
+
 	busy      bool
 	writing   core.Batch       // what that write is of
 	withheld  []hal.OpID       // of its operations, those that the log of deletions does not have
@@ -53,6 +60,16 @@ func (c *commits) isNews(now hal.Instant, why string) bool {
 	return true
 }
 
+func newCommits(p *port, d *deleting, w *waits, launch func(*core.Op)) *commits {
+	return &commits{port: p, deleting: d, waits: w, launch: launch, unwritten: map[hal.Key]bool{}}
+}
+
+// isUnwritten reports whether a rung is confirmed by a line that is not written yet.
+func (c *commits) isUnwritten(key hal.Key) bool { return c.unwritten[key] }
+
+// isWriting reports whether a write of the journal is under way.
+func (c *commits) isWriting() bool { return c.busy }
+
 // note remembers which rungs the lines confirm, until these are written: no status shows them as up before.
 func (c *commits) note(lines []core.Line) {
 	for i := range lines {
@@ -74,87 +91,87 @@ const journalRetry = time.Second
 
 // dispatch carries out a batch: its lines are in the journal, durable where they ask for it, before its operations
 // start and its waiters wake. It keeps nothing of the batch's own memory.
-func (m *VolumeManager) dispatch(b core.Batch) {
+func (c *commits) dispatch(b core.Batch) {
 	if slices.ContainsFunc(b.Lines, func(l core.Line) bool { return l.Drop }) {
-		m.objects.changed(volumeRef)
+		c.dropped()
 	}
 	for i := range b.Lines {
 		l := &b.Lines[i]
 		if l.Record.Rung.Kind == core.KindActs {
-			m.log(LevelError, "driver acts after it answers: no error of this driver ends a call from here on", "driver",
+			c.log(LevelError, "driver acts after it answers: no error of this driver ends a call from here on", "driver",
 				l.Record.Rung.Actor)
 		}
 		if l.Drop {
-			delete(m.deleting.told, l.Key)
+			delete(c.deleting.told, l.Key)
 		}
 	}
 	if len(b.Lines) == 0 && len(b.Start) == 0 && len(b.Wake) == 0 {
 		return
 	}
-	isIdle := !m.commits.busy && !m.commits.isWaiting && !m.commits.failed
-	if isIdle && len(b.Lines) == 0 && len(m.announcementOf(b.Start).waiting) == 0 {
-		m.release(b)
+	isIdle := !c.busy && !c.isWaiting && !c.failed
+	if isIdle && len(b.Lines) == 0 && len(c.deleting.announcementOf(b.Start).waiting) == 0 {
+		c.release(b)
 		return
 	}
-	m.commits.note(b.Lines)
-	all := &m.commits.waiting
+	c.note(b.Lines)
+	all := &c.waiting
 	all.Lines, all.Start, all.Wake = append(all.Lines, b.Lines...), append(all.Start, b.Start...),
 		append(all.Wake, b.Wake...)
-	m.commits.isWaiting = true
-	m.commit()
+	c.isWaiting = true
+	c.commit()
 }
 
 // commit writes all waiting batches at once.
-func (m *VolumeManager) commit() {
-	if m.commits.busy || !m.commits.isWaiting {
+func (c *commits) commit() {
+	if c.busy || !c.isWaiting {
 		return
 	}
-	all := m.commits.waiting
-	m.commits.isWaiting, m.commits.waiting, m.commits.spare = false, m.commits.spare, core.Batch{}
-	turned := m.journal.Admit(all.Lines)
-	if len(turned) > 0 && m.journal.Press() {
-		m.commits.isWaiting, m.commits.waiting, all, turned = true, all, core.Batch{}, nil // it comes after
+	all := c.waiting
+	c.isWaiting, c.waiting, c.spare = false, c.spare, core.Batch{}
+	turned := c.journal.Admit(all.Lines)
+	if len(turned) > 0 && c.journal.Press() {
+		c.isWaiting, c.waiting, all, turned = true, all, core.Batch{}, nil // it comes after
 	}
 	refused := turnAway(&all, turned)
-	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.turned = true, all, refused, turned
+	c.busy, c.writing, c.refused, c.turned = true, all, refused, turned
 	if len(turned) > 0 {
-		m.commits.noRoom = m.journal.Refusal()
+		c.noRoom = c.journal.Refusal()
 	}
-	batch := m.journal.Take(all.Lines)
-	a := m.announcementOf(all.Start)
-	m.h.Runtime.Go(func() {
-		stands, unlogged := m.deleting.log.Append(&m.h, hal.Call{}, a.entries, a.told)
-		batch.Write(&m.h, hal.Call{})
-		m.h.Runtime.Post(func() {
+	batch := c.journal.Take(all.Lines)
+	a := c.deleting.announcementOf(all.Start)
+	c.h.Runtime.Go(func() {
+		stands, unlogged := c.deleting.log.Append(&c.h, hal.Call{}, a.entries, a.told)
+		batch.Write(&c.h, hal.Call{})
+		c.h.Runtime.Post(func() {
 			why := ""
-			if m.commits.unlogged && unlogged == nil && len(a.entries) > 0 {
-				defer step(&m.port, core.Written{})
+			if c.unlogged && unlogged == nil && len(a.entries) > 0 {
+				defer step(c.port, core.Written{})
 			}
-			m.commits.unlogged = unlogged != nil || m.commits.unlogged && len(a.entries) == 0
+			c.unlogged = unlogged != nil || c.unlogged && len(a.entries) == 0
 			if unlogged != nil {
 				why = reason("cannot write the log of deletions; volnode deletes nothing until it can", unlogged) +
 					"; " +
-					hal.DiskAdvice(identity.Dir(m.cfg.RootDir), unlogged)
+					hal.DiskAdvice(identity.Dir(c.cfg.RootDir), unlogged)
 				if stands {
-					m.withhold(a.keys)
+					c.withhold(a.keys)
 				} else {
-					m.withhold(a.waiting)
+					c.withhold(a.waiting)
 				}
 			} else {
-				m.announced(a)
+				c.deleting.announced(a)
 			}
-			m.committed(batch, why)
+			c.committed(batch, why)
 		})
 	})
 }
 
 // withhold takes the teardowns of rungs out of the batch that was just written: their deletion is not in the log.
-func (m *VolumeManager) withhold(keys []hal.Key) {
-	b := &m.commits.writing
+func (c *commits) withhold(keys []hal.Key) {
+	b := &c.writing
 	b.Start = slices.DeleteFunc(b.Start, func(op core.Op) bool {
 		isHeld := op.Verb == core.TearDown && slices.Contains(keys, op.Key)
 		if isHeld {
-			m.commits.withheld = append(m.commits.withheld, op.ID)
+			c.withheld = append(c.withheld, op.ID)
 		}
 		return isHeld
 	})
@@ -177,100 +194,88 @@ func turnAway(b *core.Batch, keys []hal.Key) (refused []hal.OpID) {
 	return refused
 }
 
-func (m *VolumeManager) committed(batch *journal.Batch, unlogged string) {
-	b, refused, turned, withheld, noRoom := m.commits.writing, m.commits.refused, m.commits.turned, m.commits.withheld,
-		m.commits.noRoom
-	m.commits.busy, m.commits.writing, m.commits.refused, m.commits.turned, m.commits.withheld = false, core.Batch{},
-		nil, nil, nil
+func (c *commits) committed(batch *journal.Batch, unlogged string) {
+	b, refused, turned, withheld, noRoom := c.writing, c.refused, c.turned, c.withheld, c.noRoom
+	c.busy, c.writing, c.refused, c.turned, c.withheld = false, core.Batch{}, nil, nil, nil
 	if len(withheld) > 0 {
-		defer step(&m.port, core.Refused{Ops: withheld, Reason: unlogged, IsUnwritten: true})
+		defer step(c.port, core.Refused{Ops: withheld, Reason: unlogged, IsUnwritten: true})
 	}
-	err := m.journal.Complete(batch)
-	m.own.looks = 0
-	m.commits.failed = err != nil
-	m.mend()
-	if hal.Is(err, syscall.ENOENT) || hal.Is(err, syscall.ERANGE) {
-		m.lost(m.journal.File(), "")
-	}
-	if m.own.again {
-		m.ownChanged()
-	}
-	m.followJournal()
+	err := c.journal.Complete(batch)
+	c.failed = err != nil
+	c.mend()
+	c.wrote(err)
 	if err != nil {
-		if m.commits.isNews(m.h.Runtime.Now(), err.Error()) {
-			m.log(LevelError, "journal not written; volnode starts nothing", "error", err.Error(), "next", "volnode "+
-				"tries again each second, and logs this again in "+m.commits.saidFor.String())
+		if c.isNews(c.h.Runtime.Now(), err.Error()) {
+			c.log(LevelError, "journal not written; volnode starts nothing", "error", err.Error(), "next", "volnode "+
+				"tries again each second, and logs this again in "+c.saidFor.String())
 		}
 		for _, id := range b.Wake {
-			if m.waits[id].on == core.PodReady {
+			if c.waits.isForReady(id) {
 				// an end need not be written: what the records tell of is looked at by the next start
-				m.commits.held = append(m.commits.held, id)
+				c.held = append(c.held, id)
 			} else {
-				m.release(core.Batch{Wake: []core.Waiter{id}})
+				c.release(core.Batch{Wake: []core.Waiter{id}})
 			}
 		}
 		var ops []hal.OpID
 		for _, op := range b.Start {
 			ops = append(ops, op.ID)
 		}
-		step(&m.port, core.Refused{
+		step(c.port, core.Refused{
 			Ops: append(ops, refused...), Keys: turned,
-			Reason: err.Error() + "; " + hal.DiskAdvice(m.cfg.journalDir(), err), IsUnwritten: true,
+			Reason: err.Error() + "; " + hal.DiskAdvice(c.cfg.journalDir(), err), IsUnwritten: true,
 		})
 		return
 	}
-	if m.commits.said != "" {
-		m.log(LevelInfo, "journal is written again", "error", "earlier: "+m.commits.said)
-		m.commits.said = ""
-		defer step(&m.port, core.Written{})
+	if c.said != "" {
+		c.log(LevelInfo, "journal is written again", "error", "earlier: "+c.said)
+		c.said = ""
+		defer step(c.port, core.Written{})
 	}
-	m.commits.written()
-	b.Wake = slices.Insert(b.Wake, 0, m.commits.held...)
-	m.commits.held = nil
-	m.release(b)
-	m.commits.spare = b.Emptied()
+	c.written()
+	b.Wake = slices.Insert(b.Wake, 0, c.held...)
+	c.held = nil
+	c.release(b)
+	c.spare = b.Emptied()
 	if len(turned) > 0 {
-		step(&m.port, core.Refused{Ops: refused, Keys: turned, Reason: noRoom})
+		step(c.port, core.Refused{Ops: refused, Keys: turned, Reason: noRoom})
 	}
-	m.commit()
-	m.checkStopped()
+	c.commit()
+	c.rested()
 }
 
 // mend writes an empty batch some time after something went wrong with the journal: with it the journal mends itself.
-func (m *VolumeManager) mend() {
-	if m.commits.mending || m.journal.Stats().Why == "" {
+func (c *commits) mend() {
+	if c.mending || c.journal.Stats().Why == "" {
 		return
 	}
-	m.commits.mending = true
-	m.h.Runtime.At(m.h.Runtime.Now().Add(journalRetry), func() {
-		m.commits.mending = false
-		if m.journal.Stats().Why != "" && !m.stopping {
-			m.commits.isWaiting = true
-			m.commit()
+	c.mending = true
+	c.h.Runtime.At(c.h.Runtime.Now().Add(journalRetry), func() {
+		c.mending = false
+		if c.journal.Stats().Why != "" && !c.stopping {
+			c.isWaiting = true
+			c.commit()
 		}
 	})
 }
 
 // release starts the operations of a batch and wakes its waiters.
-func (m *VolumeManager) release(b core.Batch) {
-	if m.stopping {
-		m.refuseAll(b.Start)
+func (c *commits) release(b core.Batch) {
+	if c.stopping {
+		c.refuseAll(b.Start)
 		b.Start = nil
 	}
 	for i := range b.Start {
-		m.launch(&b.Start[i])
+		c.launch(&b.Start[i])
 	}
 	for _, id := range b.Wake {
-		if w, is := m.waits[id]; is {
-			delete(m.waits, id)
-			w.done()
-		}
+		c.waits.wake(id)
 	}
 }
 
 // refuseAll ends operations that are not begun because the manager stops, so that the journal does not say that they
 // may have been.
-func (m *VolumeManager) refuseAll(ops []core.Op) {
+func (c *commits) refuseAll(ops []core.Op) {
 	if len(ops) == 0 {
 		return
 	}
@@ -278,5 +283,5 @@ func (m *VolumeManager) refuseAll(ops []core.Op) {
 	for _, op := range ops {
 		ids = append(ids, op.ID)
 	}
-	step(&m.port, core.Refused{Ops: ids, Reason: "the volume manager is stopping"})
+	step(c.port, core.Refused{Ops: ids, Reason: "the volume manager is stopping"})
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"slices"
 
 	"github.com/volnode/volnode/engine/core"
@@ -12,6 +11,13 @@ import (
 
 // deleting is the log of deletions: no teardown that deletes data starts before its entry is durable.
 type deleting struct {
+	*port
+	pods interface { // what sources say of them
+		isNamed(core.PodUID) bool
+		isWanted(core.PodUID) bool
+		podName(uid core.PodUID, made []core.Param) (namespace, name string)
+	}
+
 	log    *deletions.Log              // a task's while a commit is under way
 	told   map[hal.Key]deletions.Entry // what the log has of rungs that are not gone
 	recent []deletions.Entry           // the latest are the last deletions.MaxRecent of it
@@ -27,38 +33,38 @@ type announcement struct {
 }
 
 // announcementOf is what the log must say before operations start. A rung needs one entry until it is gone.
-func (m *VolumeManager) announcementOf(ops []core.Op) (a announcement) {
+func (d *deleting) announcementOf(ops []core.Op) (a announcement) {
 	for i := range ops {
 		op := &ops[i]
 		if op.Verb == core.SetUp {
-			delete(m.deleting.told, op.Key) // what it makes may hold other data
+			delete(d.told, op.Key) // what it makes may hold other data
 		}
 		if op.Verb != core.TearDown {
 			continue
 		}
-		if e, isTold := m.deleting.told[op.Key]; isTold {
+		if e, isTold := d.told[op.Key]; isTold {
 			a.told, a.again, a.waiting = append(a.told, e), append(a.again, op.Key), append(a.waiting, op.Key)
 			continue
 		}
-		doomed, does := m.cfg.VolumeSources.Deletes(op.Kind, op.Params, m.objects.isNamed(op.Pod))
+		doomed, does := d.cfg.VolumeSources.Deletes(op.Kind, op.Params, d.pods.isNamed(op.Pod))
 		if !does {
 			continue
 		}
 		e := deletions.Entry{
-			Time: m.h.Machine.Date(), UID: string(op.Pod), Volume: doomed.Volume, Path: doomed.Path,
-			Cause: m.causeOf(op.Pod, doomed),
+			Time: d.h.Machine.Date(), UID: string(op.Pod), Volume: doomed.Volume, Path: doomed.Path,
+			Cause: d.causeOf(op.Pod, doomed),
 		}
-		e.Namespace, e.Name = m.objects.podName(op.Pod, op.Params)
+		e.Namespace, e.Name = d.pods.podName(op.Pod, op.Params)
 		a.entries, a.keys, a.waiting = append(a.entries, e), append(a.keys, op.Key), append(a.waiting, op.Key)
 	}
 	return a
 }
 
-func (m *VolumeManager) causeOf(pod core.PodUID, doomed plugin.Doomed) string {
+func (d *deleting) causeOf(pod core.PodUID, doomed plugin.Doomed) string {
 	switch {
-	case m.objects.isWanted(pod):
+	case d.pods.isWanted(pod):
 		return "the pod dropped the volume, or changed it, or its setup failed"
-	case m.objects.isNamed(pod):
+	case d.pods.isNamed(pod):
 		return "the pod was removed from its source"
 	case doomed.IfEmpty:
 		return "no source names the pod and no record names the directory: volnode deletes it only if it is empty"
@@ -67,24 +73,19 @@ func (m *VolumeManager) causeOf(pod core.PodUID, doomed plugin.Doomed) string {
 }
 
 // announced takes in what the log says by now.
-func (m *VolumeManager) announced(a announcement) {
+func (d *deleting) announced(a announcement) {
 	for i, key := range a.keys {
-		m.deleting.told[key] = a.entries[i]
+		d.told[key] = a.entries[i]
 	}
 	for i, key := range a.again { // they have other numbers if they were written again
-		m.deleting.told[key] = a.told[i]
+		d.told[key] = a.told[i]
 	}
-	m.deleting.recent = append(m.deleting.recent, a.entries...)
-	if len(m.deleting.recent) > 2*deletions.MaxRecent { // those who asked have slices of it
-		m.deleting.recent = slices.Clone(latest(m.deleting.recent))
+	d.recent = append(d.recent, a.entries...)
+	if len(d.recent) > 2*deletions.MaxRecent { // those who asked have slices of it
+		d.recent = slices.Clone(latest(d.recent))
 	}
 }
 
 func latest(all []deletions.Entry) []deletions.Entry {
 	return all[max(0, len(all)-deletions.MaxRecent):]
-}
-
-// Deletions returns the latest deletions of data, oldest first: those of pods that are gone included.
-func (m *VolumeManager) Deletions(ctx context.Context) ([]deletions.Entry, error) {
-	return ask(ctx, m, func() []deletions.Entry { return latest(m.deleting.recent) })
 }

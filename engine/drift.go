@@ -227,6 +227,16 @@ func (d *drift) appeared(paths []string, tops map[string]*hal.Mount, table []hal
 	return events
 }
 
+// ended takes in the end of an operation: what is at the place of a rung that is Blocked from here on is read, so that
+// later changes are compared with it.
+func (d *drift) ended(op *core.Op, res *core.Result) {
+	if at := plugin.PathOf(op.Params); res.Blocked && at != "" {
+		d.tableChanged([]string{at})
+	} else {
+		delete(d.blocked, op.Key)
+	}
+}
+
 // unblocked returns the Blocked rungs in whose way something else is than when it was read last: at some paths and
 // below them, nil for all, and those below which something has come or gone.
 func (d *drift) unblocked(paths []string, tops map[string]*hal.Mount, changed []hal.Key) []hal.Key {

@@ -19,8 +19,7 @@ import (
 // answers questions. Its exported methods may be called from any goroutine but the owner; they only post.
 type VolumeManager struct {
 	port
-	lacks *Refusal     // which part of the host is missing; nil for none
-	node  discreetNode // the node service of h
+	lacks *Refusal // which part of the host is missing; nil for none
 	ears  ears
 
 	// All fields below belong to the owner: no other goroutine reads or writes them.
@@ -36,18 +35,15 @@ type VolumeManager struct {
 	listings int      // the part of starts that failed to list the root directory
 	refusal  *Refusal // why the start was refused for good; nil for none. Run returns it.
 
-	commits  commits
-	deleting deleting
+	commits  *commits
+	deleting *deleting
 	objects  *objects
 	drivers  *registry
 	drift    *drift
 	places   *places
 
-	waits      map[core.Waiter]waiting // registered waits
-	lastWaiter core.Waiter
-	running    int     // operations under way. Invariant: Run does not return before it is 0, unless ctx ends.
-	tasks      []*task // tasks that have ended, for reuse
-	late       func(hal.OpID, error)
+	waits      *waits
+	operations *operations
 	isStarted  bool
 	isBare     bool // this start found nothing of an earlier run
 	stopped    func()
@@ -55,22 +51,28 @@ type VolumeManager struct {
 
 // New returns a manager that does nothing yet.
 func New(h hal.Host, cfg Config) *VolumeManager {
-	m := &VolumeManager{waits: map[core.Waiter]waiting{}}
+	m := &VolumeManager{}
 	if lacks := h.Lacks(); lacks != "" {
 		m.lacks = &Refusal{"the host that the engine was made with has no " + lacks + "; give it one"}
 	}
 	m.ears = ears{h.Runtime, h.Cluster, scrub.New()}
 	m.cfg = cfg.withDefaults()
-	m.h, m.node = m.ears.discreet(h)
-	m.carryOut, m.rested = m.dispatch, m.checkStopped
+	m.h = m.ears.discreet(h)
 	m.lines = lines{runtime: h.Runtime, sink: cfg.Log, looks: cfg.Logging, written: m.checkStopped}
-	m.commits.unwritten = map[hal.Key]bool{}
 	m.drift, m.places = &drift{port: &m.port}, &places{&m.port, map[hal.Key]func(){}}
-	m.deleting.told = map[hal.Key]deletions.Entry{}
 	m.drivers = newRegistry(&m.port, m.ears)
 	m.objects = newObjects(&m.port, m.ears, m.drivers.registered, m.drivers.facts)
 	m.drivers.met = m.objects.driverMet
-	m.late = m.answeredLate
+	m.operations = &operations{
+		port: &m.port, isNamed: m.objects.isNamed, drivers: m.drivers, places: m.places,
+		clean: m.ears.said.Clean, over: m.operationEnded,
+	}
+	m.deleting = &deleting{port: &m.port, pods: m.objects, told: map[hal.Key]deletions.Entry{}}
+	m.waits = &waits{port: &m.port, lacking: m.lacking, all: map[core.Waiter]waiting{}}
+	m.commits = newCommits(&m.port, m.deleting, m.waits, m.operations.launch)
+	m.commits.dropped, m.commits.wrote = func() { m.objects.changed(volumeRef) }, m.journalWritten
+	m.waits.isUnwritten = m.commits.isUnwritten
+	m.carryOut, m.rested = m.commits.dispatch, m.checkStopped
 	return m
 }
 
@@ -138,6 +140,21 @@ func (m *VolumeManager) begins() {
 	m.isStarted = true
 }
 
+// operationEnded tells the components of an operation that has ended, once core knows of it.
+func (m *VolumeManager) operationEnded(op *core.Op, res *core.Result) {
+	m.hidden.note(op.Key)
+	if op.Verb == core.TearDown && res.Outcome != hal.Done {
+		m.places.watchAgain(op) // its watch ended when it began
+	}
+	m.drift.ended(op, res)
+	if res.AboveUnknown && op.Pod == "" { // what is published has nothing above it
+		m.lookForUsers()
+	}
+	if res.Unsent {
+		m.drivers.unreached(op.Actor)
+	}
+}
+
 // Stop takes no more work: no operation is started from now on, and every mount is left as it is. Run returns once
 // those in flight have ended.
 func (m *VolumeManager) Stop() {
@@ -148,7 +165,7 @@ func (m *VolumeManager) Stop() {
 }
 
 func (m *VolumeManager) checkStopped() {
-	if m.stopping && m.running == 0 && !m.commits.busy && !m.lines.busy && m.stopped != nil {
+	if m.stopping && m.operations.running == 0 && !m.commits.isWriting() && !m.lines.busy && m.stopped != nil {
 		m.stopped()
 	}
 }

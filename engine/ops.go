@@ -14,9 +14,30 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
+// operations is what core has asked for and is under way.
+type operations struct {
+	*port
+	isNamed func(core.PodUID) bool // by a source, in this life
+	drivers interface {
+		instance(driver string) string
+		hears(driver, instance string, a answer)
+	}
+	places interface {
+		isWatched(hal.Key) bool
+		unwatch(hal.Key)
+		watchMade(op *core.Op, res *core.Result, isWatched bool) (end func())
+		keepWatch(key hal.Key, end func())
+	}
+	clean func(string) string          // without secrets
+	over  func(*core.Op, *core.Result) // told of each end, after core
+
+	running int     // Invariant: Run does not return before it is 0, unless its context ends.
+	ended   []*task // for reuse
+}
+
 // task is an operation under way. Its memory is used again for another once it has ended.
 type task struct {
-	m           *VolumeManager
+	of          *operations
 	op          core.Op
 	instance    string // the process that serves its actor, "" if there is none or it is not known
 	isWatched   bool
@@ -33,32 +54,32 @@ type task struct {
 // mostTasks is how many tasks are kept for later operations: those of four actors.
 const mostTasks = 4 * core.MaxInFlight
 
-func (m *VolumeManager) newTask() *task {
-	if last := len(m.tasks) - 1; last >= 0 {
-		t := m.tasks[last]
-		m.tasks = m.tasks[:last]
+func (o *operations) newTask() *task {
+	if last := len(o.ended) - 1; last >= 0 {
+		t := o.ended[last]
+		o.ended = o.ended[:last]
 		return t
 	}
-	t := &task{m: m, host: m.h}
+	t := &task{of: o, host: o.h}
+	t.node.discreetNode, t.node.answeredLate = o.h.CSINode.(discreetNode), o.answeredLate
 	t.host.CSINode = &t.node
-	t.run, t.finish, t.verb = t.runs, t.finishes, func() { t.res = run(m.cfg.VolumeSources, &t.host, t.op) }
+	t.run, t.finish, t.verb = t.runs, t.finishes, func() { t.res = run(o.cfg.VolumeSources, &t.host, t.op) }
 	return t
 }
 
 // launch runs an operation beside the owner and feeds its end to core.
-func (m *VolumeManager) launch(op *core.Op) {
-	m.running++
-	t := m.newTask()
-	t.op, t.op.IsNamed = *op, m.objects.isNamed(op.Pod)
+func (o *operations) launch(op *core.Op) {
+	o.running++
+	t := o.newTask()
+	t.op, t.op.IsNamed = *op, o.isNamed(op.Pod)
 	if op.Verb == core.TearDown {
-		m.places.unwatch(op.Key)
+		o.places.unwatch(op.Key)
 	}
-	t.instance, t.isWatched = m.drivers.instance(op.Actor), m.places.watched[op.Key] != nil
-	t.node = lateNode{discreetNode: m.node, answeredLate: m.late}
+	t.instance, t.isWatched = o.drivers.instance(op.Actor), o.places.isWatched(op.Key)
 	if op.Actor != "" {
-		t.node.discreetNode = m.node.of(op)
+		t.node.volume = plugin.SecretsOf(op.Params) // its driver may quote them
 	}
-	m.h.Runtime.Go(t.run)
+	o.h.Runtime.Go(t.run)
 }
 
 func (t *task) runs() {
@@ -69,33 +90,32 @@ func (t *task) runs() {
 			Reason: "defect of volnode: the operation panicked; volnode tries again every two minutes; report the stack in the log",
 		}
 	}
-	t.endOfWatch = t.m.places.watchMade(&t.op, &t.res, t.isWatched)
-	t.m.h.Runtime.Post(t.finish)
+	t.endOfWatch = t.of.places.watchMade(&t.op, &t.res, t.isWatched)
+	t.of.h.Runtime.Post(t.finish)
 }
 
 func (t *task) finishes() {
-	m := t.m
-	m.drivers.hears(t.op.Actor, t.instance, t.node.last)
-	m.places.keepWatch(t.op.Key, t.endOfWatch)
+	o := t.of
+	o.drivers.hears(t.op.Actor, t.instance, t.node.last)
+	o.places.keepWatch(t.op.Key, t.endOfWatch)
 	if t.panicked != "" {
-		m.defect("an operation panicked", "op", strconv.FormatUint(uint64(t.op.ID), 10), "verb", t.op.Verb.String(), "rung",
-			string(t.op.Key), "panic", m.ears.said.Clean(t.panicked), "stack", t.stack)
+		o.defect("an operation panicked", "op", strconv.FormatUint(uint64(t.op.ID), 10), "verb", t.op.Verb.String(), "rung",
+			string(t.op.Key), "panic", o.clean(t.panicked), "stack", t.stack)
 	}
 	// Which process was asked is known if there was one and the same all the time.
-	if m.drivers.instance(t.op.Actor) == t.instance {
+	if o.drivers.instance(t.op.Actor) == t.instance {
 		t.res.Instance = t.instance
 	}
-	m.ended(&t.op, t.res)
-	t.op, t.res, t.node, t.endOfWatch, t.panicked = core.Op{}, core.Result{}, lateNode{}, nil, ""
-	if len(m.tasks) < mostTasks {
-		m.tasks = append(m.tasks, t)
+	o.end(&t.op, &t.res)
+	t.op, t.res, t.endOfWatch, t.node.volume, t.node.last, t.panicked = core.Op{}, core.Result{}, nil, nil, answer{}, ""
+	if len(o.ended) < mostTasks {
+		o.ended = append(o.ended, t)
 	}
 }
 
-func (m *VolumeManager) ended(op *core.Op, res core.Result) {
-	m.running--
-	m.hidden.note(op.Key)
-	if op.Verb != core.Inspect && m.isHeard() && !m.goesOn(op.Key, res) {
+func (o *operations) end(op *core.Op, res *core.Result) {
+	o.running--
+	if op.Verb != core.Inspect && o.isHeard() && !o.goesOn(op.Key, res) {
 		level := LevelInfo
 		if res.Outcome != hal.Done && !res.Unfinished {
 			level = LevelWarn
@@ -107,37 +127,24 @@ func (m *VolumeManager) ended(op *core.Op, res core.Result) {
 		if res.Reason != "" {
 			fields = append(fields, "reason", res.Reason)
 		}
-		m.log(level, "operation", fields...)
+		o.log(level, "operation", fields...)
 	}
 	if lost := plugin.LostOf(res.Facts); lost != "" && lost != plugin.LostOf(op.Facts) {
-		m.log(LevelError, "volume lost its data", "rung", string(op.Key), "what", lost)
+		o.log(LevelError, "volume lost its data", "rung", string(op.Key), "what", lost)
 	}
-	step(&m.port, core.Completed{Op: op.ID, Result: res})
-	if op.Verb == core.TearDown && res.Outcome != hal.Done {
-		m.places.watchAgain(op) // its watch ended when it began
-	}
-	if at := plugin.PathOf(op.Params); res.Blocked && at != "" {
-		m.drift.tableChanged([]string{at}) // later changes are compared with what is there now
-	} else {
-		delete(m.drift.blocked, op.Key)
-	}
-	if res.AboveUnknown && op.Pod == "" { // what is published has nothing above it
-		m.lookForUsers()
-	}
-	if res.Unsent {
-		m.drivers.unreached(op.Actor)
-	}
-	m.checkStopped()
+	step(o.port, core.Completed{Op: op.ID, Result: *res})
+	o.over(op, res)
+	o.rested()
 }
 
 // goesOn reports whether an operation is one more turn of a long one, which was told of when it began, or of one that
 // keeps data again.
-func (m *VolumeManager) goesOn(key hal.Key, res core.Result) bool {
+func (o *operations) goesOn(key hal.Key, res *core.Result) bool {
 	isKept := op.IsKept(res.Reason)
 	if !isKept && !res.Unfinished {
 		return false
 	}
-	v, _ := m.core.Rung(key)
+	v, _ := o.core.Rung(key)
 	if isKept && v.Reason == res.Reason {
 		return true
 	}
@@ -173,9 +180,9 @@ type lateNode struct {
 }
 
 // answeredLate takes in an answer that came late. Owner only.
-func (m *VolumeManager) answeredLate(op hal.OpID, err error) {
+func (o *operations) answeredLate(op hal.OpID, err error) {
 	if csiplugin.Ends(err) {
-		step(&m.port, core.Answered{Op: op})
+		step(o.port, core.Answered{Op: op})
 	}
 }
 

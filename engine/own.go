@@ -102,7 +102,7 @@ func (m *VolumeManager) checkLater() {
 
 // ownChanged looks whether the agent's own files are there.
 func (m *VolumeManager) ownChanged() {
-	if m.own.isLooking || m.own.isWaiting || m.commits.busy {
+	if m.own.isLooking || m.own.isWaiting || m.commits.isWriting() {
 		m.own.again = true
 		return
 	}
@@ -192,7 +192,7 @@ func (m *VolumeManager) identityLost(err error) {
 func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 	m.own.isLooking = false
 	// else the journal was written meanwhile, and it is another file by now
-	isSame := !m.commits.busy && m.journal.File() == file
+	isSame := !m.commits.isWriting() && m.journal.File() == file
 	isUnsure := errors.Is(journalErr, errUnsure)
 	isLost := hal.Is(journalErr, syscall.ENOENT) || errors.Is(journalErr, errReplaced) || isUnsure ||
 		errors.Is(journalErr, journal.ErrChanged)
@@ -202,7 +202,7 @@ func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 			m.lost(file, "")
 		}
 		m.journal.Lose(journalErr)
-		m.mend()
+		m.commits.mend()
 	}
 	if m.own.again || idErr != nil || journalErr != nil && !(isLost && isSame && isWhole) {
 		m.own.isWaiting = true // a write that fails is noticed, too: that is no reason to try at once
@@ -211,6 +211,18 @@ func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
 			m.ownChanged()
 		})
 	}
+}
+
+// journalWritten takes in the end of a write of the journal.
+func (m *VolumeManager) journalWritten(err error) {
+	m.own.looks = 0
+	if hal.Is(err, syscall.ENOENT) || hal.Is(err, syscall.ERANGE) {
+		m.lost(m.journal.File(), "")
+	}
+	if m.own.again {
+		m.ownChanged()
+	}
+	m.followJournal()
 }
 
 // lost tells that an own file was removed or damaged. why says why it is not there again, "" if it is.

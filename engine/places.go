@@ -38,6 +38,9 @@ func (p *places) watchMade(op *core.Op, res *core.Result, isWatched bool) (end f
 	return p.watchPlace(op.Key, at)
 }
 
+// isWatched reports whether somebody watches the directory of a rung.
+func (p *places) isWatched(key hal.Key) bool { return p.watched[key] != nil }
+
 func (p *places) keepWatch(key hal.Key, end func()) {
 	if end != nil {
 		p.unwatch(key)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/volnode/volnode/engine/core"
+	"github.com/volnode/volnode/engine/deletions"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 )
@@ -34,9 +35,9 @@ func (m *VolumeManager) ContainersGone(uid core.PodUID) {
 
 // ask runs a question on the owner and waits for its answer. Once ctx is over, the owner may still write the answer, so
 // nobody looks at it.
-func ask[T any](ctx context.Context, m *VolumeManager, question func() T) (T, error) {
+func ask[T any](ctx context.Context, runtime hal.Runtime, question func() T) (T, error) {
 	answer, none := new(T), *new(T)
-	err := m.h.Runtime.Await(ctx, func(done func()) {
+	err := runtime.Await(ctx, func(done func()) {
 		*answer = question()
 		done()
 	})
@@ -46,70 +47,16 @@ func ask[T any](ctx context.Context, m *VolumeManager, question func() T) (T, er
 	return *answer, nil
 }
 
-// errNoUID is the answer to a wait for no pod.
-var errNoUID = errors.New("the pod's UID is empty; give the UID of the pod to wait for")
-
-// waitFor is wait for a pod. Its error says what is missing.
-func (m *VolumeManager) waitFor(ctx context.Context, uid core.PodUID, on core.Condition) error {
-	if uid == "" {
-		return errNoUID
-	}
-	err := m.wait(ctx, uid, on)
-	if err == nil || errors.Is(err, hal.ErrEnded) {
-		return err
-	}
-	return m.missing(err, uid, on)
-}
-
-// waiting is somebody who waits.
-type waiting struct {
-	on   core.Condition
-	done func()
-}
-
-// wait blocks until the condition holds, or ctx is over.
-func (m *VolumeManager) wait(ctx context.Context, uid core.PodUID, on core.Condition) error {
-	var id core.Waiter
-	err := m.h.Runtime.Await(ctx, func(done func()) {
-		m.lastWaiter++
-		id = m.lastWaiter
-		m.waits[id] = waiting{on, done}
-		step(&m.port, core.Await{Waiter: id, Pod: uid, For: on})
-	})
-	if err != nil {
-		m.h.Runtime.Post(func() {
-			delete(m.waits, id)
-			step(&m.port, core.Forget{Waiter: id})
-		})
-		if m.holds(uid, on) {
-			return nil
-		}
-	}
-	return err
-}
-
-// holds looks once whether a condition is met, for a wait whose time was over before it could look. As in the status,
-// what is up counts once its record is written.
-func (m *VolumeManager) holds(uid core.PodUID, on core.Condition) bool {
-	//nolint:staticcheck // a nil context is never over; the caller's is
-	is, err := ask(nil, m, func() bool {
-		isUnwritten := func(key hal.Key) bool { return m.commits.unwritten[key] }
-		return m.core != nil && m.core.Holds(uid, on) &&
-			!(on == core.PodReady && slices.ContainsFunc(m.core.Pod(uid).Tops, isUnwritten))
-	})
-	return err == nil && is
-}
-
 // WaitForAttachAndMount blocks until all volumes of the pod are mounted, or ctx is over: then the error names each
 // volume that is not, and why (K:F3).
 func (m *VolumeManager) WaitForAttachAndMount(ctx context.Context, uid core.PodUID) error {
-	return m.waitFor(ctx, uid, core.PodReady)
+	return m.waits.waitFor(ctx, uid, core.PodReady)
 }
 
 // WaitForUnmount blocks until no volume of the pod is there, and no call may bring one back, or ctx is over: then the
 // error names what is left. A pod that wants no volume has none.
 func (m *VolumeManager) WaitForUnmount(ctx context.Context, uid core.PodUID) error {
-	return m.waitFor(ctx, uid, core.PodGone)
+	return m.waits.waitFor(ctx, uid, core.PodGone)
 }
 
 // WaitForAllPodsUnmount is WaitForUnmount for several pods. It waits for all, and joins what went wrong.
@@ -123,7 +70,7 @@ func (m *VolumeManager) WaitForAllPodsUnmount(ctx context.Context, uids []core.P
 
 // WaitForNothing blocks until every volume is gone, those that pods share included.
 func (m *VolumeManager) WaitForNothing(ctx context.Context) error {
-	return m.wait(ctx, "", core.AllGone)
+	return m.waits.wait(ctx, "", core.AllGone)
 }
 
 // NotReadyError says what a wait was waiting for when its time was over.
@@ -153,16 +100,6 @@ func (e *NotReadyError) Error() string {
 // Unwrap yields the end of the context.
 func (e *NotReadyError) Unwrap() error { return e.Cause }
 
-// missing composes the error of a wait that is over. It is taken whether or not the caller's context has ended.
-func (m *VolumeManager) missing(cause error, uid core.PodUID, on core.Condition) error {
-	lacks, err := ask(nil, m, func() NotReadyError { return m.lacking(uid, on) }) //nolint:staticcheck // a nil context is never over; the caller's is
-	if err != nil {
-		return errors.Join(cause, err)
-	}
-	lacks.Pod, lacks.Cause = uid, cause
-	return &lacks
-}
-
 // lacking says what a wait for a pod waits for. Owner only.
 func (m *VolumeManager) lacking(uid core.PodUID, on core.Condition) NotReadyError {
 	if m.core == nil {
@@ -187,12 +124,12 @@ func (m *VolumeManager) lacking(uid core.PodUID, on core.Condition) NotReadyErro
 
 // Status returns a snapshot of everything.
 func (m *VolumeManager) Status(ctx context.Context) (Status, error) {
-	return ask(ctx, m, m.snapshot)
+	return ask(ctx, m.h.Runtime, m.snapshot)
 }
 
 // Plan returns the operations that are to come, in order, if all goes well. Nothing is done.
 func (m *VolumeManager) Plan(ctx context.Context) ([]core.Op, error) {
-	return ask(ctx, m, func() []core.Op {
+	return ask(ctx, m.h.Runtime, func() []core.Op {
 		if m.core == nil {
 			return nil
 		}
@@ -215,7 +152,7 @@ func (m *VolumeManager) GetMountedVolumesForPod(ctx context.Context, uid core.Po
 	return m.volumesOf(ctx, uid, func(volume string, v core.View) bool {
 		isLeft := taken[volume]
 		taken[volume] = true
-		return !isLeft && v.State == core.Present && !m.commits.unwritten[v.Key]
+		return !isLeft && v.State == core.Present && !m.commits.isUnwritten(v.Key)
 	})
 }
 
@@ -228,7 +165,7 @@ func (m *VolumeManager) GetPossiblyMountedVolumesForPod(ctx context.Context, uid
 // volumesOf asks count about each rung at the top of a volume of a pod, those that the pod wants first.
 func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(string, core.View) bool,
 ) (map[string]MountedVolume, error) {
-	return ask(ctx, m, func() map[string]MountedVolume {
+	return ask(ctx, m.h.Runtime, func() map[string]MountedVolume {
 		volumes := map[string]MountedVolume{}
 		if m.core == nil {
 			return volumes
@@ -260,7 +197,7 @@ func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVol
 		names   []corev1.UniqueVolumeName
 		unknown string // why others may be in use, too; "" if none may
 	}
-	a, err := ask(ctx, m, func() (a answer) {
+	a, err := ask(ctx, m.h.Runtime, func() (a answer) {
 		if a.unknown = m.unread(); a.unknown != "" {
 			return a
 		}
@@ -304,7 +241,7 @@ func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bo
 	if !strings.Contains(volume, "^") {
 		return true, fmt.Errorf("%q names no volume; want driver^handle", volume) // unknown is attached
 	}
-	found, err := ask(ctx, m, func() bool {
+	found, err := ask(ctx, m.h.Runtime, func() bool {
 		return m.unread() != "" || m.core.IsVolumeLeft(volume)
 	})
 	return found || err != nil, err // unknown is attached
@@ -313,5 +250,10 @@ func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bo
 // ReconcilerStatesHasBeenSynced reports whether every source has said all it knows, so that what is not wanted may be
 // taken down.
 func (m *VolumeManager) ReconcilerStatesHasBeenSynced(ctx context.Context) (bool, error) {
-	return ask(ctx, m, func() bool { return m.core != nil && m.core.Synced() })
+	return ask(ctx, m.h.Runtime, func() bool { return m.core != nil && m.core.Synced() })
+}
+
+// Deletions returns the latest deletions of data, oldest first: those of pods that are gone included.
+func (m *VolumeManager) Deletions(ctx context.Context) ([]deletions.Entry, error) {
+	return ask(ctx, m.h.Runtime, func() []deletions.Entry { return latest(m.deleting.recent) })
 }

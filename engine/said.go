@@ -9,8 +9,6 @@ import (
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
-	"github.com/volnode/volnode/engine/core"
-	"github.com/volnode/volnode/engine/plugin"
 	csiplugin "github.com/volnode/volnode/engine/plugin/csi"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/scrub"
@@ -108,12 +106,11 @@ func (e ears) wordsOf(err error) string {
 }
 
 // discreet is h, through ears.
-func (e ears) discreet(h hal.Host) (_ hal.Host, node discreetNode) {
-	node = discreetNode{h.CSINode, e, nil}
-	h.Cluster, h.CSINode = e, node
+func (e ears) discreet(h hal.Host) hal.Host {
+	h.Cluster, h.CSINode = e, discreetNode{h.CSINode, e, nil}
 	h.Registration = discreetRegistration{h.Registration, e}
 	h.CSIIdentity = discreetIdentity{h.CSIIdentity, e}
-	return h, node
+	return h
 }
 
 type discreetRegistration struct {
@@ -182,10 +179,4 @@ func (n discreetNode) Unpublish(c hal.Call, driver string, r *csi.NodeUnpublishV
 ) (*csi.NodeUnpublishVolumeResponse, error) {
 	resp, err := n.CSINode.Unpublish(c, driver, r)
 	return resp, n.heard(c, driver, n.volume, err)
-}
-
-// of is the node service as an operation has it: its driver may quote the secrets of its volume.
-func (n discreetNode) of(op *core.Op) discreetNode {
-	n.volume = plugin.SecretsOf(op.Params)
-	return n
 }

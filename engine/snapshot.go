@@ -99,7 +99,7 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 	if is == Ready && r.State != Ready {
 		r.Next = "" // the engine has nothing to do: people have
 	}
-	if r.State == Ready && m.commits.unwritten[v.Key] {
+	if r.State == Ready && m.commits.isUnwritten(v.Key) {
 		r.State, r.Next = Working, "up; volnode writes its record"
 	}
 	return r

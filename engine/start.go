@@ -226,7 +226,7 @@ func (m *VolumeManager) follow(children []hal.Child) {
 
 // begin makes core from what was read and lets the world in.
 func (m *VolumeManager) begin(n node) {
-	m.journal, m.drift.base, m.drift.strange, m.drift.covers = n.journal, n.base, n.strange, n.start.Covers
+	m.journal, m.commits.journal, m.drift.base, m.drift.strange, m.drift.covers = n.journal, n.journal, n.base, n.strange, n.start.Covers
 	m.deleting.log, m.deleting.recent = n.log, n.deleted
 	m.cfg.NodeName, m.objects.input.NodeName = n.id.Node, n.id.Node
 	n.start.Now = m.h.Runtime.Now()
@@ -240,7 +240,7 @@ func (m *VolumeManager) begin(n node) {
 		}
 	}
 	m.tell(n)
-	m.mend()
+	m.commits.mend()
 	m.h.Cluster.Watch(m.objects.clusterEvent)
 	m.drivers.begin()
 	m.h.Watches.MountTable(m.drift.tableChanged)

@@ -122,7 +122,7 @@ var answers = []Mutant{
 		"c.contradict(r)", "",
 	},
 	{
-		"a refused unstage has nobody look for what came late", "L2", "engine.VolumeManager.ended",
+		"a refused unstage has nobody look for what came late", "L2", "engine.VolumeManager.operationEnded",
 		"m.lookForUsers()", "",
 	},
 	{

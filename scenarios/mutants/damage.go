@@ -53,7 +53,7 @@ var damage = []Mutant{
 		"if !isNew {", "if isNew || !isNew {",
 	},
 	{
-		"nobody is told that the journal was cut short", "S30", "engine.VolumeManager.committed",
+		"nobody is told that the journal was cut short", "S30", "engine.VolumeManager.journalWritten",
 		"|| hal.Is(err, syscall.ERANGE) {", "{",
 	},
 	{

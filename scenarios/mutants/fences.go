@@ -104,7 +104,7 @@ var fences = []Mutant{
 		"if r := c.open[op]; r != nil && !c.acted(r) {", "if r := c.open[op]; r != nil && c.acted(r) {",
 	},
 	{
-		"every late answer ends its call", "laws 4.3a", "engine.VolumeManager.answeredLate",
+		"every late answer ends its call", "laws 4.3a", "engine.operations.answeredLate",
 		"if csiplugin.Ends(err) {", `if csiplugin.Ends(nil) {
 			_ = err`,
 	},
@@ -114,7 +114,7 @@ var fences = []Mutant{
 		`func(k call) bool { return k.instance == "" && k.op != 0 })`,
 	},
 	{
-		"a lost connection is taken for the end of a process", "laws 4.3b", "engine.VolumeManager.ended",
+		"a lost connection is taken for the end of a process", "laws 4.3b", "engine.VolumeManager.operationEnded",
 		`if res.Unsent {
 			m.drivers.unreached(op.Actor)`,
 		`if res.Unsent {
@@ -178,7 +178,7 @@ var fences = []Mutant{
 	},
 	{
 		"the process of a call is not known", "laws 4.3b", "engine.task.finishes",
-		"if m.drivers.instance(t.op.Actor) == t.instance {", `if t.instance != "" {`,
+		"if o.drivers.instance(t.op.Actor) == t.instance {", `if t.instance != "" {`,
 	},
 	{
 		"a call without an end is waited for for ever", "L2, laws 4.1", "engine/core.Core.expireCalls",

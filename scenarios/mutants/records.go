@@ -150,17 +150,17 @@ var records = []Mutant{
 		"line := Line{Key: r.Key, Record: rec, Sync: r.Intent || givesUp}", "line := Line{Key: r.Key, Record: rec}",
 	},
 	{
-		"told ready before the record is written", "S7, laws 5.2, kubernetes#40417", "engine.VolumeManager.dispatch",
-		`m.commits.note(b.Lines)
-		all := &m.commits.waiting`,
-		`m.commits.note(b.Lines)
-		m.release(core.Batch{Wake: b.Wake})
+		"told ready before the record is written", "S7, laws 5.2, kubernetes#40417", "engine.commits.dispatch",
+		`c.note(b.Lines)
+		all := &c.waiting`,
+		`c.note(b.Lines)
+		c.release(core.Batch{Wake: b.Wake})
 		b.Wake = nil
-		all := &m.commits.waiting`,
+		all := &c.waiting`,
 	},
 	{
-		"operations start though their lines are not written", "S15, laws 5.5", "engine.VolumeManager.committed",
-		"m.commits.failed = err != nil", "m.commits.failed, err = err != nil, nil",
+		"operations start though their lines are not written", "S15, laws 5.5", "engine.commits.committed",
+		"c.failed = err != nil", "c.failed, err = err != nil, nil",
 	},
 	{
 		"the name of a new generation is not durable", "S15, laws 5.5", "engine/journal.Batch.writeGeneration",
@@ -208,8 +208,8 @@ var records = []Mutant{
 		"n.journal.MayGrow(m.cfg.JournalMost)", "",
 	},
 	{
-		"who waits for a larger journal is refused", "L2, L3", "engine.VolumeManager.commit",
-		"&& m.journal.Press()", "&& false",
+		"who waits for a larger journal is refused", "L2, L3", "engine.commits.commit",
+		"&& c.journal.Press()", "&& false",
 	},
 	{
 		"a journal that could not grow waits for other lines", "L2, L3", "engine/journal.Journal.Press",

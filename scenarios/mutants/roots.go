@@ -42,28 +42,28 @@ var roots = []Mutant{
 		`if !s.IsIncomplete(dir+"/"+name, "globalmount") {`, `if name != "" {`,
 	},
 	{
-		"data is deleted without an entry in the log", "S31", "engine.VolumeManager.announcementOf",
+		"data is deleted without an entry in the log", "S31", "engine.deleting.announcementOf",
 		"if !does {", "if does || !does {",
 	},
 	{
-		"data is deleted though its entry could not be written", "S31", "engine.VolumeManager.commit",
+		"data is deleted though its entry could not be written", "S31", "engine.commits.commit",
 		"if unlogged != nil {", `if unlogged != nil && why != "" {`,
 	},
 	{
 		"a pod that was removed is told to have been named by nobody", "S31, an entry has the true cause",
-		"engine.VolumeManager.causeOf",
+		"engine.deleting.causeOf",
 		`return "the pod was removed from its source"`,
 		`return "volnode has read all sources, and none names the pod"`,
 	},
 	{
 		"a pod that nobody has named is told to have been removed", "S31, an entry has the true cause",
-		"engine.VolumeManager.causeOf",
-		"case m.objects.isNamed(pod):", "case m.objects.isNamed(pod), !doomed.IfEmpty:",
+		"engine.deleting.causeOf",
+		"case d.pods.isNamed(pod):", "case d.pods.isNamed(pod), !doomed.IfEmpty:",
 	},
 	{
 		"a volume that a pod has no more is told to have gone with the pod", "S31, an entry has the true cause",
-		"engine.VolumeManager.causeOf",
-		"case m.objects.isWanted(pod):", "case m.objects.isWanted(pod) && doomed.IfEmpty:",
+		"engine.deleting.causeOf",
+		"case d.pods.isWanted(pod):", "case d.pods.isWanted(pod) && doomed.IfEmpty:",
 	},
 	{
 		"the log of deletions is not durable", "S31", "engine/deletions.Log.write",

@@ -59,11 +59,11 @@ var first = []Mutant{
 		"if b != nil && b.state == Present && c.isStable(b) {", "if b != nil && (b.state == Present || b.op != nil) {",
 	},
 	{
-		"the intent is written after the effect", "laws 5.1, simplyblock-csi#439", "engine.VolumeManager.dispatch",
-		"all := &m.commits.waiting",
-		`m.release(core.Batch{Start: b.Start})
+		"the intent is written after the effect", "laws 5.1, simplyblock-csi#439", "engine.commits.dispatch",
+		"all := &c.waiting",
+		`c.release(core.Batch{Start: b.Start})
 		b.Start = nil
-		all := &m.commits.waiting`,
+		all := &c.waiting`,
 	},
 	{
 		"a confirmed record ends the fence", "laws 5.2", "engine/core.Core.recall",

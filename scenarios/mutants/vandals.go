@@ -29,7 +29,7 @@ var vandals = []Mutant{
 		"step(d.port, core.Covered{By: covers})", "",
 	},
 	{
-		"a teardown that has done nothing ends the watch", "S14, S29", "engine.VolumeManager.ended",
+		"a teardown that has done nothing ends the watch", "S14, S29", "engine.VolumeManager.operationEnded",
 		"m.places.watchAgain(op)", "",
 	},
 	{

@@ -80,7 +80,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		core.record: seq
 		core.Record: Seq
 		journal.Journal: live generation end seq synced sum buffer batch
-		engine.VolumeManager: node lastWaiter
+		engine.waits: last
 		engine.port: h cfg
 		engine.lines: runtime
 		engine.ears: runtime cluster
