@@ -22,6 +22,10 @@ const (
 
 // hidden is the looking again.
 type hidden struct {
+	*port
+	found func() // told of what is there after all, once core knows of it
+
+	left []plugin.Unrecognised // names on the node that volnode leaves alone
 	wait time.Duration
 	// the rungs with an operation that has ended since the reading began; nil while nothing is read
 	ended map[hal.Key]bool
@@ -36,76 +40,75 @@ func (d *hidden) note(key hal.Key) {
 }
 
 // lookAtHidden looks once more, after a wait, if there is anything that could not be looked at.
-func (m *VolumeManager) lookAtHidden() {
-	names := plugin.Hidden(m.left)
+func (d *hidden) lookAtHidden() {
+	names := plugin.Hidden(d.left)
 	if len(names) == 0 {
-		m.hidden.wait = 0
+		d.wait = 0
 		return
 	}
-	m.hidden.wait = min(max(2*m.hidden.wait, hiddenRetry), hiddenRetryMax)
-	m.h.Runtime.At(m.h.Runtime.Now().Add(m.hidden.wait), func() {
-		if !m.stopping {
-			m.listAgain(names)
+	d.wait = min(max(2*d.wait, hiddenRetry), hiddenRetryMax)
+	d.h.Runtime.At(d.h.Runtime.Now().Add(d.wait), func() {
+		if !d.stopping {
+			d.listAgain(names)
 		}
 	})
 }
 
 // lookForUsers lists everything again, at most once a minute: a driver says that a volume is in use, and nothing is
 // known of that. A call that only a lost journal knew of may have come since the start.
-func (m *VolumeManager) lookForUsers() {
-	now := m.h.Runtime.Now()
-	if m.hidden.ended != nil || now < m.hidden.due || len(plugin.Hidden(m.left)) > 0 {
+func (d *hidden) lookForUsers() {
+	now := d.h.Runtime.Now()
+	if d.ended != nil || now < d.due || len(plugin.Hidden(d.left)) > 0 {
 		return
 	}
-	m.hidden.due = now.Add(hiddenRetryMax)
-	m.listAgain(nil)
+	d.due = now.Add(hiddenRetryMax)
+	d.listAgain(nil)
 }
 
 // listAgain lists what earlier lives have left. Empty directories at some names go.
-func (m *VolumeManager) listAgain(names []string) {
-	m.hidden.ended = map[hal.Key]bool{}
-	m.h.Runtime.Go(func() {
-		listing, err := m.cfg.VolumeSources.Scan(&m.h, hal.Call{}, m.cfg.RootDir, true)
+func (d *hidden) listAgain(names []string) {
+	d.ended = map[hal.Key]bool{}
+	d.h.Runtime.Go(func() {
+		listing, err := d.cfg.VolumeSources.Scan(&d.h, hal.Call{}, d.cfg.RootDir, true)
 		if err == nil {
 			empty := slices.DeleteFunc(listing.Empty, func(at string) bool { return !isAtOrBelowAny(at, names) })
-			m.prune(&m.h, hal.Call{}, empty) // before anything may come up there
+			prune(&d.h, hal.Call{}, d.cfg.RootDir, empty) // before anything may come up there
 		}
-		m.h.Runtime.Post(func() { m.lookedAtHidden(listing, err) })
+		d.h.Runtime.Post(func() { d.lookedAtHidden(listing, err) })
 	})
 }
 
 // lookedAtHidden takes in a listing that is newer than the start's.
-func (m *VolumeManager) lookedAtHidden(listing plugin.Listing, err error) {
-	ended := m.hidden.ended
-	m.hidden.ended = nil
+func (d *hidden) lookedAtHidden(listing plugin.Listing, err error) {
+	ended := d.ended
+	d.ended = nil
 	if err != nil {
-		m.lookAtHidden()
+		d.lookAtHidden()
 		return
 	}
-	before := plugin.Hidden(m.left)
-	orphans, left := m.orphans(listing, func(key hal.Key) bool { return ended[key] || m.core.IsKnown(key) },
-		m.core.HasVolume)
+	before := plugin.Hidden(d.left)
+	orphans, left := orphans(&d.cfg, listing, func(key hal.Key) bool { return ended[key] || d.core.IsKnown(key) },
+		d.core.HasVolume)
 	for _, s := range left {
-		if !slices.ContainsFunc(m.left, func(old plugin.Unrecognised) bool { return old.Path == s.Path }) {
-			m.log(LevelWarn, "not recognised; volnode leaves it alone", "path", s.Path, "why", s.Why)
+		if !slices.ContainsFunc(d.left, func(old plugin.Unrecognised) bool { return old.Path == s.Path }) {
+			d.log(LevelWarn, "not recognised; volnode leaves it alone", "path", s.Path, "why", s.Why)
 		}
 	}
-	m.left = left
+	d.left = left
 	if now := plugin.Hidden(left); !slices.Equal(before, now) || len(orphans) > 0 {
-		m.log(LevelInfo, "read again what the start could not read", "without-record", itoa(len(orphans)), "hidden",
+		d.log(LevelInfo, "read again what the start could not read", "without-record", itoa(len(orphans)), "hidden",
 			itoa(len(now)))
-		step(&m.port, core.Discovered{Orphans: orphans, Hidden: now, Unseen: listing.Unseen})
-		m.objects.endUnnamedPods()
-		m.drift.tableChanged(nil)
+		step(d.port, core.Discovered{Orphans: orphans, Hidden: now, Unseen: listing.Unseen})
+		d.found()
 	}
-	m.lookAtHidden()
+	d.lookAtHidden()
 }
 
 // orphans is what a listing tells of that is not known otherwise, and what is left alone.
-func (m *VolumeManager) orphans(
-	listing plugin.Listing, isKnown func(hal.Key) bool, hasVolume func(string) bool,
+func orphans(
+	cfg *Config, listing plugin.Listing, isKnown func(hal.Key) bool, hasVolume func(string) bool,
 ) ([]core.Rung, []plugin.Unrecognised) {
-	orphans, left := m.cfg.VolumeSources.Discover(m.cfg.RootDir, listing, m.cfg.driver)
+	orphans, left := cfg.VolumeSources.Discover(cfg.RootDir, listing, cfg.driver)
 	left = slices.DeleteFunc(left, func(u plugin.Unrecognised) bool { return u.Volume != "" && hasVolume(u.Volume) })
 	return slices.DeleteFunc(orphans, func(r core.Rung) bool { return isKnown(r.Key) }), left
 }
@@ -129,9 +132,9 @@ func untold(unseen []string, table []hal.Mount, records []core.Record) []string 
 }
 
 // prune removes empty directories. One that can't be removed is in nobody's way; the next start tries again.
-func (m *VolumeManager) prune(h *hal.Host, c hal.Call, empty []string) {
+func prune(h *hal.Host, c hal.Call, root string, empty []string) {
 	for _, name := range empty {
-		_, _ = op.Prune(h, c, name, plugin.Stop(m.cfg.RootDir, name)) // only empty ones go
+		_, _ = op.Prune(h, c, name, plugin.Stop(root, name)) // only empty ones go
 	}
 }
 

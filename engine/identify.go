@@ -21,76 +21,76 @@ func (e *Refusal) Error() string { return e.Why }
 func refusal(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
 
 // startRefused ends a start for good.
-func (m *VolumeManager) startRefused(r *Refusal) {
-	m.refusal, m.why = r, r.Why
-	m.log(LevelError, "start refused; volnode changed nothing", "why", r.Why)
-	m.stopping = true
-	m.checkStopped() // once the log is written
+func (s *starting) startRefused(r *Refusal) {
+	s.refusal, s.why = r, r.Why
+	s.log(LevelError, "start refused; volnode changed nothing", "why", r.Why)
+	s.stopping = true
+	s.rested() // once the log is written
 }
 
 // identify returns whose root directory it is: this node's; and whether the node has begun before. It runs as a task,
 // before the start changes anything. An earlier try of this start may have read the file before somebody removed it.
-func (m *VolumeManager) identify(
+func (s *starting) identify(
 	c hal.Call, earlier identity.Identity,
 ) (id identity.Identity, known bool, err error) {
-	id, known, err = identity.Read(&m.h, c, m.cfg.RootDir)
+	id, known, err = identity.Read(&s.h, c, s.cfg.RootDir)
 	if damaged, is := errors.AsType[*identity.DamagedError](err); is {
 		return id, known, &Refusal{damaged.Error()}
 	}
 	if err != nil {
 		return id, known, err
 	}
-	machine := m.h.Machine.ID()
+	machine := s.h.Machine.ID()
 	switch {
 	case known:
 	case earlier.Node != "":
 		id = earlier
 	default:
-		if id.Node, err = m.formerName(c); err != nil {
+		if id.Node, err = s.formerName(c); err != nil {
 			return identity.Identity{}, known, err
 		}
 	}
-	if m.cfg.IsNameGiven && m.cfg.NodeName != id.Node {
+	if s.cfg.IsNameGiven && s.cfg.NodeName != id.Node {
 		return id, known, refusal("nodeName is %q, but the root directory %s belongs to node %q. volnode derives missing "+
 			"pod UIDs from the node's name, so another name would delete data of pods. Set nodeName to %[3]q, or leave "+
 			"it out. To rename the node: remove its manifests, wait until all volumes are gone, stop volnode, and "+
-			"remove %[4]s", m.cfg.NodeName, m.cfg.RootDir, id.Node,
-			identity.File(m.cfg.RootDir))
+			"remove %[4]s", s.cfg.NodeName, s.cfg.RootDir, id.Node,
+			identity.File(s.cfg.RootDir))
 	}
 	switch {
 	case known && id.MachineID == machine, known && machine == "":
 		return id, known, nil
-	case known && id.MachineID != "" && !m.cfg.AcceptMachine:
+	case known && id.MachineID != "" && !s.cfg.AcceptMachine:
 		return id, known, refusal("the root directory %s belongs to machine-id %s, but this machine has %s: it is a copy, or "+
 			"the machine was reinstalled. Two machines that serve one volume destroy its data. If the other machine "+
-			"is gone for good, start volnode run once with --accept-machine; else start with an empty root directory", m.cfg.RootDir,
+			"is gone for good, start volnode run once with --accept-machine; else start with an empty root directory", s.cfg.RootDir,
 			id.MachineID, machine)
 	}
 	if known { // by a person's word; the journal may be another machine's all the same
-		if records, _, err := journal.Peek(&m.h, c, m.cfg.journalDir()); err != nil {
+		if records, _, err := journal.Peek(&s.h, c, s.cfg.journalDir()); err != nil {
 			return id, known, err
-		} else if err := m.areOurs(records, id); err != nil {
+		} else if err := s.areOurs(records, id); err != nil {
 			return id, known, err
 		}
 	}
 	id.MachineID = machine
 	if id.Created == "" {
-		id.Created = m.h.Machine.Date()
+		id.Created = s.h.Machine.Date()
 	}
-	return id, known, identity.Write(&m.h, c, m.cfg.RootDir, id)
+	return id, known, identity.Write(&s.h, c, s.cfg.RootDir, id)
 }
 
 // formerName is the node's name where no identity file says it: what the journal's records were made with; else the
 // configured one.
-func (m *VolumeManager) formerName(c hal.Call) (string, error) {
-	records, there, err := journal.Peek(&m.h, c, m.cfg.journalDir())
+func (s *starting) formerName(c hal.Call) (string, error) {
+	records, there, err := journal.Peek(&s.h, c, s.cfg.journalDir())
 	if err != nil {
 		return "", err
 	}
 	if !there {
-		return m.cfg.NodeName, m.mayTakeOver(c)
+		return s.cfg.NodeName, s.mayTakeOver(c)
 	}
-	if err := m.areInRoot(records); err != nil {
+	if err := s.areInRoot(records); err != nil {
 		return "", err
 	}
 	names, derived, fits := []string{}, "", false
@@ -99,10 +99,10 @@ func (m *VolumeManager) formerName(c hal.Call) (string, error) {
 			names = append(names, name)
 		}
 		namespace, name := plugin.PodOf(rec.Rung.Want)
-		if m.cfg.PodUID == nil || name == "" || rec.Rung.Pod == "" {
+		if s.cfg.PodUID == nil || name == "" || rec.Rung.Pod == "" {
 			continue
 		}
-		if m.cfg.PodUID(m.cfg.NodeName, namespace, name) == rec.Rung.Pod {
+		if s.cfg.PodUID(s.cfg.NodeName, namespace, name) == rec.Rung.Pod {
 			fits = true
 		} else if isDerived(rec.Rung.Pod) {
 			derived = namespace + "/" + name
@@ -112,15 +112,15 @@ func (m *VolumeManager) formerName(c hal.Call) (string, error) {
 	case len(names) == 1:
 		return names[0], nil
 	case len(names) == 0 && (fits || derived == ""):
-		return m.cfg.NodeName, nil
+		return s.cfg.NodeName, nil
 	case len(names) > 1:
 		return "", refusal("the journal in %s has records of the nodes %s; volnode cannot tell which one this is. "+
 			"Stop volnode on the other node, and restore the journal of this node",
-			m.cfg.journalDir(), strings.Join(names, ", "))
+			s.cfg.journalDir(), strings.Join(names, ", "))
 	}
 	return "", refusal("the UID of pod %s does not derive from the node name %q, and there is no identity file: the "+
 		"host was renamed. Start volnode once with --node-name and the former name; the identity file then keeps it",
-		derived, m.cfg.NodeName)
+		derived, s.cfg.NodeName)
 }
 
 // elsewhere is what a person can do about a journal that was not made here.
@@ -129,14 +129,14 @@ const elsewhere = "restore the journal of this root directory, or move %[1]s awa
 
 // areInRoot refuses a journal that tells of another root directory: it was copied from there. What it says is not so
 // here, and what it names there is not ours to take down.
-func (m *VolumeManager) areInRoot(records []core.Record) error {
+func (s *starting) areInRoot(records []core.Record) error {
 	for i := range records {
-		for _, at := range m.cfg.VolumeSources.Places(&records[i].Rung) {
-			if records[i].Phase != core.Lingering && !m.cfg.isBelowRoot(at) {
+		for _, at := range s.cfg.VolumeSources.Places(&records[i].Rung) {
+			if records[i].Phase != core.Lingering && !s.cfg.isBelowRoot(at) {
 				return refusal("the journal in %s names %q, which is not below the root directory %q: it was copied "+
 					"or moved from another root directory. Start with that --root-dir if it still exists. To move a "+
 					"root directory, remove its manifests and wait until all volumes are gone. Else "+elsewhere,
-					m.cfg.journalDir(), at, m.cfg.RootDir)
+					s.cfg.journalDir(), at, s.cfg.RootDir)
 			}
 		}
 	}
@@ -144,16 +144,16 @@ func (m *VolumeManager) areInRoot(records []core.Record) error {
 }
 
 // areOurs refuses a journal of another root directory, or of another node.
-func (m *VolumeManager) areOurs(records []core.Record, id identity.Identity) error {
+func (s *starting) areOurs(records []core.Record, id identity.Identity) error {
 	for i := range records {
 		if name := plugin.NodeOf(records[i].Rung.Want); records[i].Phase != core.Lingering && name != "" &&
 			name != id.Node {
 			return refusal("the journal in %s has records of node %q, but this node is %q: it was copied from there. "+
 				"Stop volnode, and "+elsewhere,
-				m.cfg.journalDir(), name, id.Node)
+				s.cfg.journalDir(), name, id.Node)
 		}
 	}
-	return m.areInRoot(records)
+	return s.areInRoot(records)
 }
 
 // isDerived: a uid of version 5 (RFC 9562), as a source makes it of a name.
@@ -164,16 +164,16 @@ const planLines = 40
 
 // mayTakeOver refuses a root directory with volumes that no journal of ours knows, unless a person has said that they
 // are to be taken over.
-func (m *VolumeManager) mayTakeOver(c hal.Call) error {
-	if m.cfg.Adopt {
+func (s *starting) mayTakeOver(c hal.Call) error {
+	if s.cfg.Adopt {
 		return nil
 	}
-	listing, err := m.cfg.VolumeSources.Scan(&m.h, c, m.cfg.RootDir, true)
+	listing, err := s.cfg.VolumeSources.Scan(&s.h, c, s.cfg.RootDir, true)
 	if err != nil {
 		return err
 	}
-	rungs, left := m.cfg.VolumeSources.Discover(m.cfg.RootDir, listing, m.cfg.driver)
-	pods, err := plugin.List(&m.h, c, plugin.PodsDir(m.cfg.RootDir))
+	rungs, left := s.cfg.VolumeSources.Discover(s.cfg.RootDir, listing, s.cfg.driver)
+	pods, err := plugin.List(&s.h, c, plugin.PodsDir(s.cfg.RootDir))
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (m *VolumeManager) mayTakeOver(c hal.Call) error {
 		plan = append(plan, fmt.Sprintf("leave %q alone: %s", u.Path, u.Why))
 	}
 	if len(rungs) == 0 {
-		plan = append(plan, fmt.Sprintf("leave %d directories in %s alone", len(pods), plugin.PodsDir(m.cfg.RootDir)))
+		plan = append(plan, fmt.Sprintf("leave %d directories in %s alone", len(pods), plugin.PodsDir(s.cfg.RootDir)))
 	}
 	if more := len(plan) - planLines; more > 0 {
 		plan = append(plan[:planLines], fmt.Sprintf("and %d more", more))
@@ -199,5 +199,5 @@ func (m *VolumeManager) mayTakeOver(c hal.Call) error {
 		"each pod that has volumes here, or until 'volnode sources --accept' (missingManifests: gone) says that the "+
 		"other pods are gone. Then it would:\n  %s\n  keep the data in emptyDirs, unless a manifest named their pod "+
 		"and was removed",
-		m.cfg.RootDir, strings.Join(plan, "\n  "))
+		s.cfg.RootDir, strings.Join(plan, "\n  "))
 }

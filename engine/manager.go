@@ -9,7 +9,6 @@ import (
 	"github.com/volnode/volnode/engine/core"
 	"github.com/volnode/volnode/engine/deletions"
 	"github.com/volnode/volnode/engine/identity"
-	"github.com/volnode/volnode/engine/journal"
 	"github.com/volnode/volnode/engine/plugin"
 	"github.com/volnode/volnode/hal"
 	"github.com/volnode/volnode/hal/scrub"
@@ -24,17 +23,9 @@ type VolumeManager struct {
 
 	// All fields below belong to the owner: no other goroutine reads or writes them.
 
-	journal  *journal.Journal
-	why      string   // why the start failed last; "" if it did not
-	damage   []string // of the journal and of volnode's other own files, for the status
-	identity identity.Identity
-	own      own
-	left     []plugin.Unrecognised // names on the node that volnode leaves alone
-	hidden   hidden
-	starts   int      // failed attempts to start
-	listings int      // the part of starts that failed to list the root directory
-	refusal  *Refusal // why the start was refused for good; nil for none. Run returns it.
-
+	starting *starting
+	own      *own
+	hidden   *hidden
 	commits  *commits
 	deleting *deleting
 	objects  *objects
@@ -70,7 +61,10 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 	m.deleting = &deleting{port: &m.port, pods: m.objects, told: map[hal.Key]deletions.Entry{}}
 	m.waits = &waits{port: &m.port, lacking: m.lacking, all: map[core.Waiter]waiting{}}
 	m.commits = newCommits(&m.port, m.deleting, m.waits, m.operations.launch)
-	m.commits.dropped, m.commits.wrote = func() { m.objects.changed(volumeRef) }, m.journalWritten
+	m.own = &own{port: &m.port, isWriting: m.commits.isWriting, mend: m.commits.mend}
+	m.commits.dropped, m.commits.wrote = func() { m.objects.changed(volumeRef) }, m.own.journalWritten
+	m.hidden = &hidden{port: &m.port, found: func() { m.objects.endUnnamedPods(); m.drift.tableChanged(nil) }}
+	m.starting = &starting{port: &m.port, begin: m.begin, damaged: m.own.tellDamage}
 	m.waits.isUnwritten = m.commits.isUnwritten
 	m.carryOut, m.rested = m.commits.dispatch, m.checkStopped
 	return m
@@ -96,14 +90,14 @@ func (m *VolumeManager) Run(ctx context.Context) error {
 	if err == nil && !isFirst {
 		return errors.New("the engine has already run; make a new one")
 	}
-	if err == nil && m.refusal != nil { // the owner has written it before it called done
-		return m.refusal
+	if err == nil && m.starting.refusal != nil { // the owner has written it before it called done
+		return m.starting.refusal
 	}
 	return err
 }
 
 // Identity is whose root directory it is, once the node was read. Owner only.
-func (m *VolumeManager) Identity() identity.Identity { return m.identity }
+func (m *VolumeManager) Identity() identity.Identity { return m.starting.id }
 
 // LeftPods is the uids of the pods of which something may be left, once the node was read: the journal has a record of
 // it, or it lies on the disk, or would, where nobody could look. Where the name that nobody could look at does not say of
@@ -133,11 +127,44 @@ func (m *VolumeManager) begins() {
 	case m.isStarted:
 		return
 	case m.lacks != nil:
-		m.startRefused(m.lacks)
+		m.starting.startRefused(m.lacks)
 	default:
-		m.start()
+		m.starting.start()
 	}
 	m.isStarted = true
+}
+
+// begin makes core from what was read and lets the world in.
+func (m *VolumeManager) begin(n node) {
+	m.commits.journal, m.own.journal, m.own.id = n.journal, n.journal, n.id
+	m.deleting.log, m.deleting.recent = n.log, n.deleted
+	m.drift.base, m.drift.strange, m.drift.covers, m.hidden.left = n.base, n.strange, n.start.Covers, n.left
+	m.cfg.NodeName, m.objects.input.NodeName = n.id.Node, n.id.Node
+	n.start.Now = m.h.Runtime.Now()
+	m.core = core.New(n.start)
+	s := &n.start
+	m.isBare = len(m.own.damage)+len(s.Records)+len(n.left)+len(s.Orphans) == 0 &&
+		len(s.Hidden)+len(s.Unseen)+len(s.Children)+len(s.Covers) == 0
+	for _, rec := range n.start.Records {
+		for _, name := range plugin.SecretsOf(rec.Rung.Want) {
+			m.ears.said.Give(name, rec.Rung.Actor)
+		}
+	}
+	m.starting.tell(n)
+	m.commits.mend()
+	m.h.Cluster.Watch(m.objects.clusterEvent)
+	m.drivers.begin()
+	m.h.Watches.MountTable(m.drift.tableChanged)
+	m.places.watchAll()
+	m.own.watch()
+	early := m.early
+	m.early = nil
+	step(&m.port, core.Wake{})
+	for _, e := range early {
+		step(&m.port, e)
+	}
+	m.drift.tableChanged(nil)
+	m.hidden.lookAtHidden()
 }
 
 // operationEnded tells the components of an operation that has ended, once core knows of it.
@@ -148,7 +175,7 @@ func (m *VolumeManager) operationEnded(op *core.Op, res *core.Result) {
 	}
 	m.drift.ended(op, res)
 	if res.AboveUnknown && op.Pod == "" { // what is published has nothing above it
-		m.lookForUsers()
+		m.hidden.lookForUsers()
 	}
 	if res.Unsent {
 		m.drivers.unreached(op.Actor)

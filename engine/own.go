@@ -24,10 +24,18 @@ const contentEvery = 2 * time.Minute
 
 // own is the watch over the agent's own files.
 type own struct {
+	*port
+	isWriting func() bool // the journal is being written
+	mend      func()      // has the journal mended
+
+	journal *journal.Journal  // nil until a start has read the node
+	id      identity.Identity // what the identity file says
+	damage  []string          // of these files, for the status
+
 	isLooking bool
 	isWaiting bool     // for the next inspection, after one that failed
 	again     bool     // something changed since the inspection began
-	journal   string   // the file of the journal that is followed
+	followed  string   // the file of the journal
 	is        hal.Info // which file that is, and its size, which does not change; zero if nobody could look
 	isAsked   bool     // somebody is looking which file that is
 	changed   int64    // see hal.Info, of that file at the last inspection
@@ -49,189 +57,198 @@ var (
 // whichFile tells a file from others that have had its name, or its inode, and one that was cut short from itself.
 func whichFile(is hal.Info) hal.Info { return hal.Info{Inode: is.Inode, Born: is.Born, Size: is.Size} }
 
-// watchOwn begins the watch.
-func (m *VolumeManager) watchOwn() {
-	for _, dir := range []string{m.cfg.RootDir, identity.Dir(m.cfg.RootDir)} {
-		m.h.Watches.Directory(dir, m.ownChanged)
+// watch begins the watch.
+func (o *own) watch() {
+	for _, dir := range []string{o.cfg.RootDir, identity.Dir(o.cfg.RootDir)} {
+		o.h.Watches.Directory(dir, o.ownChanged)
 	}
-	m.followJournal()
-	m.checkLater()
+	o.followJournal()
+	o.checkLater()
 }
 
 // followJournal watches the present file of the journal: it may go alone, and its directory stay.
-func (m *VolumeManager) followJournal() {
-	file := m.journal.File()
-	if file == m.own.journal {
+func (o *own) followJournal() {
+	file := o.journal.File()
+	if file == o.followed {
 		return
 	}
-	m.own.journal, m.own.is, m.own.isAsked, m.own.looks = file, hal.Info{}, true, 0
-	m.h.Runtime.Go(func() {
-		end := m.h.Watches.Path(file, m.ownChanged)
-		info, err := m.h.Tree.Stat(hal.Call{}, file)
-		m.h.Runtime.Post(func() {
-			if m.own.journal != file {
+	o.followed, o.is, o.isAsked, o.looks = file, hal.Info{}, true, 0
+	o.h.Runtime.Go(func() {
+		end := o.h.Watches.Path(file, o.ownChanged)
+		info, err := o.h.Tree.Stat(hal.Call{}, file)
+		o.h.Runtime.Post(func() {
+			if o.followed != file {
 				end()
 				return
 			}
-			m.own.isAsked = false
+			o.isAsked = false
 			if err == nil {
-				m.own.is = whichFile(info)
+				o.is = whichFile(info)
 			} else {
-				m.ownChanged()
+				o.ownChanged()
 			}
-			if m.own.end != nil {
-				m.own.end()
+			if o.end != nil {
+				o.end()
 			}
-			m.own.end = end
+			o.end = end
 		})
 	})
 }
 
 // checkLater plans the next look at the content of the journal.
-func (m *VolumeManager) checkLater() {
-	if m.own.isPlanned || m.stopping {
+func (o *own) checkLater() {
+	if o.isPlanned || o.stopping {
 		return
 	}
-	m.own.isPlanned = true
-	m.h.Runtime.At(m.h.Runtime.Now().Add(contentEvery), func() {
-		m.own.isPlanned, m.own.isDue = false, true
-		m.checkLater()
-		m.ownChanged()
+	o.isPlanned = true
+	o.h.Runtime.At(o.h.Runtime.Now().Add(contentEvery), func() {
+		o.isPlanned, o.isDue = false, true
+		o.checkLater()
+		o.ownChanged()
 	})
 }
 
 // ownChanged looks whether the agent's own files are there.
-func (m *VolumeManager) ownChanged() {
-	if m.own.isLooking || m.own.isWaiting || m.commits.isWriting() {
-		m.own.again = true
+func (o *own) ownChanged() {
+	if o.isLooking || o.isWaiting || o.isWriting() {
+		o.again = true
 		return
 	}
-	m.own.isLooking, m.own.again = true, false
-	file, was, own, written := m.journal.File(), m.own.identity, m.own, m.journal.Print()
-	m.own.isDue = false
-	m.h.Runtime.Go(func() {
-		is, journalErr := m.h.Tree.Stat(hal.Call{}, file)
+	o.isLooking, o.again = true, false
+	file, was, own, written := o.journal.File(), o.identity, *o, o.journal.Print()
+	o.isDue = false
+	o.h.Runtime.Go(func() {
+		is, journalErr := o.h.Tree.Stat(hal.Call{}, file)
 		isOld := own.looks > 0 && is.Changed != 0 && is.Changed == own.changed
 		hasContent := own.isDue && journalErr == nil && own.is == whichFile(is) && !(isOld && own.looks > 1)
 		if hasContent {
-			journalErr = written.Check(&m.h, hal.Call{})
+			journalErr = written.Check(&o.h, hal.Call{})
 		}
-		id, isBad, idErr := m.lookAtIdentity(was, own.isDue)
+		id, isBad, idErr := o.lookAtIdentity(was, own.isDue)
 		if isBad {
-			idErr = m.rewriteIdentity(id)
-			m.h.Runtime.Post(func() { m.identityLost(idErr) })
+			idErr = o.rewriteIdentity(id)
+			o.h.Runtime.Post(func() { o.identityLost(idErr) })
 		}
-		m.h.Runtime.Post(func() {
+		o.h.Runtime.Post(func() {
 			if idErr == nil && !isBad { // else nobody has seen what it says
-				m.own.identity = id
+				o.identity = id
 			}
-			m.own.isDue = m.own.isDue || own.isDue && (journalErr != nil || idErr != nil)
+			o.isDue = o.isDue || own.isDue && (journalErr != nil || idErr != nil)
 			if hasContent {
-				m.own.changed, m.own.looks = is.Changed, 1
+				o.changed, o.looks = is.Changed, 1
 				if isOld {
-					m.own.looks = 2
+					o.looks = 2
 				}
-				if m.journal.Print() != written {
-					m.own.looks = 0 // it was written meanwhile
+				if o.journal.Print() != written {
+					o.looks = 0 // it was written meanwhile
 				}
 			}
 			switch {
-			case journalErr != nil || file != m.own.journal || m.own.is == whichFile(is):
-			case m.own.isAsked:
-				m.own.again = true
-			case m.own.is == hal.Info{}:
+			case journalErr != nil || file != o.followed || o.is == whichFile(is):
+			case o.isAsked:
+				o.again = true
+			case o.is == hal.Info{}:
 				journalErr = errUnsure
 			default:
 				journalErr = errReplaced
 			}
-			m.ownSeen(file, journalErr, idErr)
+			o.ownSeen(file, journalErr, idErr)
 		})
 	})
 }
 
 // lookAtIdentity tells whether the identity file is gone or damaged. It reads the file if that is another one than was,
 // or was written since, or if the inspection is due: what was written soon after an inspection may not show. It runs as a task.
-func (m *VolumeManager) lookAtIdentity(was hal.Info, isDue bool) (is hal.Info, isBad bool, err error) {
-	is, err = m.h.Tree.Stat(hal.Call{}, identity.File(m.cfg.RootDir))
-	isFirst := was == hal.Info{} && is.Type == hal.TypeFile && is.Size == int64(len(m.identity.Marshal()))
+func (o *own) lookAtIdentity(was hal.Info, isDue bool) (is hal.Info, isBad bool, err error) {
+	is, err = o.h.Tree.Stat(hal.Call{}, identity.File(o.cfg.RootDir))
+	isFirst := was == hal.Info{} && is.Type == hal.TypeFile && is.Size == int64(len(o.id.Marshal()))
 	if err != nil || (is == was || isFirst) && !isDue {
 		return is, hal.Is(err, syscall.ENOENT), err
 	}
-	_, known, err := identity.Read(&m.h, hal.Call{}, m.cfg.RootDir)
+	_, known, err := identity.Read(&o.h, hal.Call{}, o.cfg.RootDir)
 	_, isDamaged := errors.AsType[*identity.DamagedError](err)
 	return is, isDamaged || err == nil && !known, err
 }
 
 // rewriteIdentity writes the identity file again. is is what is there: nothing can be written over a directory, and
 // to try would cost a write and a sync each second.
-func (m *VolumeManager) rewriteIdentity(is hal.Info) error {
+func (o *own) rewriteIdentity(is hal.Info) error {
 	if is.Type == hal.TypeDirectory && !is.MountPoint {
 		return &hal.Error{
-			Op: "write", Object: identity.File(m.cfg.RootDir), Class: hal.ClassFile, Outcome: hal.NotDone,
+			Op: "write", Object: identity.File(o.cfg.RootDir), Class: hal.ClassFile, Outcome: hal.NotDone,
 			Errno: syscall.EISDIR,
 		}
 	}
-	return identity.Write(&m.h, hal.Call{}, m.cfg.RootDir, m.identity)
+	return identity.Write(&o.h, hal.Call{}, o.cfg.RootDir, o.id)
 }
 
 // identityLost tells that the identity file was gone or damaged, and of each reason why it can't be written again once.
-func (m *VolumeManager) identityLost(err error) {
+func (o *own) identityLost(err error) {
 	why := ""
 	if err != nil {
-		why = " The write fails: " + err.Error() + "; " + hal.DiskAdvice(identity.Dir(m.cfg.RootDir), err)
+		why = " The write fails: " + err.Error() + "; " + hal.DiskAdvice(identity.Dir(o.cfg.RootDir), err)
 	}
-	if why == "" || why != m.own.told {
-		told := m.own.told // it fails no more, or for another reason
-		m.damage = slices.DeleteFunc(m.damage, func(d string) bool { return told != "" && strings.HasSuffix(d, told) })
-		m.lost(identity.File(m.cfg.RootDir), why)
+	if why == "" || why != o.told {
+		told := o.told // it fails no more, or for another reason
+		o.damage = slices.DeleteFunc(o.damage, func(d string) bool { return told != "" && strings.HasSuffix(d, told) })
+		o.lost(identity.File(o.cfg.RootDir), why)
 	}
-	m.own.told = why
+	o.told = why
 }
 
 // ownSeen takes in a look at the own files.
-func (m *VolumeManager) ownSeen(file string, journalErr, idErr error) {
-	m.own.isLooking = false
+func (o *own) ownSeen(file string, journalErr, idErr error) {
+	o.isLooking = false
 	// else the journal was written meanwhile, and it is another file by now
-	isSame := !m.commits.isWriting() && m.journal.File() == file
+	isSame := !o.isWriting() && o.journal.File() == file
 	isUnsure := errors.Is(journalErr, errUnsure)
 	isLost := hal.Is(journalErr, syscall.ENOENT) || errors.Is(journalErr, errReplaced) || isUnsure ||
 		errors.Is(journalErr, journal.ErrChanged)
-	isWhole := m.journal.Stats().Why == "" // else the journal is repaired first: only its spare may be missing
+	isWhole := o.journal.Stats().Why == "" // else the journal is repaired first: only its spare may be missing
 	if isLost && isSame && isWhole {
 		if !isUnsure {
-			m.lost(file, "")
+			o.lost(file, "")
 		}
-		m.journal.Lose(journalErr)
-		m.commits.mend()
+		o.journal.Lose(journalErr)
+		o.mend()
 	}
-	if m.own.again || idErr != nil || journalErr != nil && !(isLost && isSame && isWhole) {
-		m.own.isWaiting = true // a write that fails is noticed, too: that is no reason to try at once
-		m.h.Runtime.At(m.h.Runtime.Now().Add(ownAgain), func() {
-			m.own.isWaiting = false
-			m.ownChanged()
+	if o.again || idErr != nil || journalErr != nil && !(isLost && isSame && isWhole) {
+		o.isWaiting = true // a write that fails is noticed, too: that is no reason to try at once
+		o.h.Runtime.At(o.h.Runtime.Now().Add(ownAgain), func() {
+			o.isWaiting = false
+			o.ownChanged()
 		})
 	}
 }
 
 // journalWritten takes in the end of a write of the journal.
-func (m *VolumeManager) journalWritten(err error) {
-	m.own.looks = 0
+func (o *own) journalWritten(err error) {
+	o.looks = 0
 	if hal.Is(err, syscall.ENOENT) || hal.Is(err, syscall.ERANGE) {
-		m.lost(m.journal.File(), "")
+		o.lost(o.journal.File(), "")
 	}
-	if m.own.again {
-		m.ownChanged()
+	if o.again {
+		o.ownChanged()
 	}
-	m.followJournal()
+	o.followJournal()
+}
+
+// tellDamage tells of damage to the journal, also if the start has failed since: the next one reads the generation that
+// this one has begun.
+func (o *own) tellDamage(damages []journal.Damage) {
+	for _, d := range damages {
+		o.damage = append(o.damage, d.String())
+		o.log(LevelError, "journal damaged", "damage", d.String())
+	}
 }
 
 // lost tells that an own file was removed or damaged. why says why it is not there again, "" if it is.
-func (m *VolumeManager) lost(file, why string) {
+func (o *own) lost(file, why string) {
 	text := file + ": it was removed, damaged, or hidden by a mount while volnode ran; volnode writes it again " +
 		"from memory; find out who did that." + why
-	m.damage = append(m.damage, text)
-	m.damage = m.damage[max(0, len(m.damage)-maxDamage):]
-	m.log(LevelError, "own file removed", "file", file, "next", "volnode writes it again from memory."+why)
+	o.damage = append(o.damage, text)
+	o.damage = o.damage[max(0, len(o.damage)-maxDamage):]
+	o.log(LevelError, "own file removed", "file", file, "next", "volnode writes it again from memory."+why)
 }
 
 // maxDamage is how much damage the status tells of.

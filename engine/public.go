@@ -104,8 +104,8 @@ func (e *NotReadyError) Unwrap() error { return e.Cause }
 func (m *VolumeManager) lacking(uid core.PodUID, on core.Condition) NotReadyError {
 	if m.core == nil {
 		why := "volnode has not read the node yet, and tries on"
-		if m.why != "" {
-			why += ": " + m.why
+		if m.starting.why != "" {
+			why += ": " + m.starting.why
 		}
 		return NotReadyError{Why: why}
 	}

@@ -261,7 +261,7 @@ func (m *VolumeManager) sourceStatus() []SourceTrouble {
 			Accept: t.Accept,
 		})
 	}
-	for _, s := range m.left {
+	for _, s := range m.hidden.left {
 		t := SourceTrouble{Source: "node", Where: s.Path, Why: s.Why, Hidden: s.IsHidden}
 		if t.Hidden {
 			t.Why += "; volnode sets up and tears down nothing there until it can read it, and tries each minute; make it " +
@@ -273,11 +273,11 @@ func (m *VolumeManager) sourceStatus() []SourceTrouble {
 }
 
 func (m *VolumeManager) journalStatus() JournalStatus {
-	s := JournalStatus{Damage: m.damage, Why: m.why}
-	if m.journal == nil {
+	s := JournalStatus{Damage: m.own.damage, Why: m.starting.why}
+	if m.commits.journal == nil {
 		return s
 	}
-	stats := m.journal.Stats()
+	stats := m.commits.journal.Stats()
 	s.Records, s.Bytes, s.Size, s.Why = stats.Records, stats.Bytes, stats.Size, stats.Why
 	return s
 }

@@ -39,92 +39,105 @@ type node struct {
 	left    []plugin.Unrecognised // names in the layout that give no rung
 }
 
+// starting is the start: it reads the node until that succeeds, or a person has to decide.
+type starting struct {
+	*port
+	begin   func(node)
+	damaged func([]journal.Damage) // told of what the journal has lost
+
+	id       identity.Identity // whose root directory it is
+	why      string            // why the start failed last; "" if it did not
+	starts   int               // failed attempts to start
+	listings int               // the part of starts that failed to list the root directory
+	refusal  *Refusal          // why the start was refused for good; nil for none. Run returns it.
+}
+
 // start reads the node, beside the owner, until it could be read; then core begins. What can't be read is not taken for
 // absent: the start waits.
-func (m *VolumeManager) start() {
-	if m.stopping {
+func (s *starting) start() {
+	if s.stopping {
 		return
 	}
-	isPatient, known := m.listings >= patience, m.identity
-	m.h.Runtime.Go(func() {
-		n, err := m.read(isPatient, known)
-		if misplaced := m.misplaced(err); misplaced != nil {
+	isPatient, known := s.listings >= patience, s.id
+	s.h.Runtime.Go(func() {
+		n, err := s.read(isPatient, known)
+		if misplaced := s.misplaced(err); misplaced != nil {
 			err = misplaced
 		}
-		m.h.Runtime.Post(func() {
-			if m.stopping {
+		s.h.Runtime.Post(func() {
+			if s.stopping {
 				return
 			}
 			if n.id.Node != "" {
-				m.identity = n.id
+				s.id = n.id
 			}
-			m.tellDamage(n.loaded.Damages)
+			s.damaged(n.loaded.Damages)
 			if refusal, is := errors.AsType[*Refusal](err); is {
-				m.startRefused(refusal)
+				s.startRefused(refusal)
 				return
 			}
 			if err != nil {
-				m.why = reason("start", err)
-				m.starts++
+				s.why = reason("start", err)
+				s.starts++
 				if n.isRead {
-					m.listings++ // other failures say nothing of the directories: each has its own tries
+					s.listings++ // other failures say nothing of the directories: each has its own tries
 				}
-				m.log(LevelError, "start failed; volnode tries again", "error", err.Error())
-				wait := min(startRetry<<min(m.starts-1, 5), startRetryMax)
-				m.h.Runtime.At(m.h.Runtime.Now().Add(wait), m.start)
+				s.log(LevelError, "start failed; volnode tries again", "error", err.Error())
+				wait := min(startRetry<<min(s.starts-1, 5), startRetryMax)
+				s.h.Runtime.At(s.h.Runtime.Now().Add(wait), s.start)
 				return
 			}
-			m.why, m.starts, m.listings = "", 0, 0
-			m.begin(n)
+			s.why, s.starts, s.listings = "", 0, 0
+			s.begin(n)
 		})
 	})
 }
 
 // read runs as a task. known is whose root directory an earlier try has found it to be.
-func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, err error) {
+func (s *starting) read(isPatient bool, known identity.Identity) (n node, err error) {
 	c := hal.Call{}
 	// Before anything is made: what is another agent's, or another machine's, is not touched.
 	var isNode bool
-	if n.id, isNode, err = m.identify(c, known); err != nil {
+	if n.id, isNode, err = s.identify(c, known); err != nil {
 		return n, err
 	}
-	boot := m.h.Runtime.BootID()
-	doubt := func(rec core.Record) core.Record { return doubtful(rec, m.h.Runtime.Now(), boot) }
-	accept := func(records []core.Record) error { return m.areOurs(records, n.id) }
-	if n.journal, n.loaded, err = journal.Open(&m.h, c, m.cfg.journalDir(), m.cfg.JournalBytes, doubt, accept); err != nil {
+	boot := s.h.Runtime.BootID()
+	doubt := func(rec core.Record) core.Record { return doubtful(rec, s.h.Runtime.Now(), boot) }
+	accept := func(records []core.Record) error { return s.areOurs(records, n.id) }
+	if n.journal, n.loaded, err = journal.Open(&s.h, c, s.cfg.journalDir(), s.cfg.JournalBytes, doubt, accept); err != nil {
 		return n, err
 	}
-	n.journal.MayGrow(m.cfg.JournalMost)
-	n.loaded.Damages = append(n.loaded.Damages, m.goneJournal(c, isNode && n.loaded.New)...)
-	hasRun, err := m.makeDirs(c)
+	n.journal.MayGrow(s.cfg.JournalMost)
+	n.loaded.Damages = append(n.loaded.Damages, s.goneJournal(c, isNode && n.loaded.New)...)
+	hasRun, err := s.makeDirs(c)
 	if err != nil {
 		return n, err
 	}
-	n.log, n.deleted = deletions.Open(&m.h, c, identity.Dir(m.cfg.RootDir))
+	n.log, n.deleted = deletions.Open(&s.h, c, identity.Dir(s.cfg.RootDir))
 	// Before anything is looked at: a helper that is not in the list is dead, and what it has done is seen.
-	children, err := m.h.Children.Living(c)
+	children, err := s.h.Children.Living(c)
 	if err != nil {
 		return n, err
 	}
-	table, err := m.h.Mounts.Table(c)
+	table, err := s.h.Mounts.Table(c)
 	if err != nil {
 		return n, err
 	}
-	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: m.cfg.forgiven(), InFlight: m.cfg.InFlight}
+	n.start = core.Start{Boot: boot, Records: n.loaded.Records, Forgive: s.cfg.forgiven(), InFlight: s.cfg.InFlight}
 	for i := range n.start.Records {
 		r := &n.start.Records[i].Rung
-		r.Places = m.cfg.VolumeSources.Places(r) // by what it was made with: a record says nothing else of them
+		r.Places = s.cfg.VolumeSources.Places(r) // by what it was made with: a record says nothing else of them
 	}
 	// One reading of the table serves the looks of all records.
-	h := m.h
-	h.Mounts = tableOnce{Mounts: m.h.Mounts, stacks: stacksOf(table)}
-	n.start.Found = found(m.cfg.VolumeSources, &h, n.loaded.Records)
+	h := s.h
+	h.Mounts = tableOnce{Mounts: s.h.Mounts, stacks: stacksOf(table)}
+	n.start.Found = found(s.cfg.VolumeSources, &h, n.loaded.Records)
 	n.isRead = true
-	listing, err := m.cfg.VolumeSources.Scan(&h, c, m.cfg.RootDir, isPatient)
+	listing, err := s.cfg.VolumeSources.Scan(&h, c, s.cfg.RootDir, isPatient)
 	if err != nil {
 		return n, err
 	}
-	n.start.Orphans, n.left = m.orphans(listing, func(key hal.Key) bool {
+	n.start.Orphans, n.left = orphans(&s.cfg, listing, func(key hal.Key) bool {
 		_, recorded := slices.BinarySearchFunc(n.loaded.Records, key,
 			func(r core.Record, key hal.Key) int { return cmp.Compare(r.Rung.Key, key) })
 		return recorded
@@ -135,11 +148,11 @@ func (m *VolumeManager) read(isPatient bool, known identity.Identity) (n node, e
 	// The directory of pods alone may have been removed.
 	n.start.HasRun = hasRun || !n.loaded.New || len(n.start.Orphans)+len(n.start.Hidden)+len(children) > 0
 	n.start.Untold = untold(n.start.Unseen, table, n.start.Records)
-	m.prune(&h, c, listing.Empty)
-	n.base = standsOn(table, m.cfg.RootDir).ID
-	n.strange = strangers(table, m.cfg.RootDir, placesOf(&n.start))
+	prune(&h, c, s.cfg.RootDir, listing.Empty)
+	n.base = standsOn(table, s.cfg.RootDir).ID
+	n.strange = strangers(table, s.cfg.RootDir, placesOf(&n.start))
 	n.start.Covers = coversOf(nil, n.strange)
-	m.follow(children)
+	s.follow(children)
 	for _, child := range children {
 		n.start.Children = append(n.start.Children, core.ChildSeen{Key: child.Key, What: childText(child)})
 	}
@@ -162,29 +175,29 @@ func found(sources kinds.Table, h *hal.Host, records []core.Record) (all []core.
 
 // makeDirs makes the directories that are ours, durably: see goneJournal. hasRun: an agent, this or another one, has
 // run here before, as that of pods is there.
-func (m *VolumeManager) makeDirs(c hal.Call) (hasRun bool, err error) {
-	for _, dir := range m.cfg.dirs() {
-		err := m.h.Tree.Mkdir(c, dir, dirMode)
+func (s *starting) makeDirs(c hal.Call) (hasRun bool, err error) {
+	for _, dir := range s.cfg.dirs() {
+		err := s.h.Tree.Mkdir(c, dir, dirMode)
 		if err != nil && !hal.Is(err, syscall.EEXIST) {
 			return false, err
 		}
 		hasRun = hasRun || err != nil && path.Base(dir) == "pods"
 	}
 	// Also if all were there: the agent may have died before it synced the names.
-	return hasRun, m.h.Files.Sync(c, m.cfg.RootDir)
+	return hasRun, s.h.Files.Sync(c, s.cfg.RootDir)
 }
 
 // misplaced says which directory of the layout is none, if a start has failed because of that; nil if it has not. It
 // runs as a task.
-func (m *VolumeManager) misplaced(err error) error {
+func (s *starting) misplaced(err error) error {
 	_, isRefused := errors.AsType[*Refusal](err)
 	if !isRefused && !hal.Is(err, syscall.ENOTDIR) && !hal.Is(err, syscall.ELOOP) {
 		return nil
 	}
-	csi := plugin.CSIDir(m.cfg.RootDir)
-	dirs := []string{identity.Dir(m.cfg.RootDir), m.cfg.journalDir()}
-	for _, dir := range append(append(dirs, m.cfg.dirs()...), path.Dir(csi), csi) {
-		info, err := m.h.Tree.Stat(hal.Call{}, dir)
+	csi := plugin.CSIDir(s.cfg.RootDir)
+	dirs := []string{identity.Dir(s.cfg.RootDir), s.cfg.journalDir()}
+	for _, dir := range append(append(dirs, s.cfg.dirs()...), path.Dir(csi), csi) {
+		info, err := s.h.Tree.Stat(hal.Call{}, dir)
 		if err == nil && !info.MountPoint && info.Type != hal.TypeDirectory {
 			return fmt.Errorf("%s is a %s, not a directory; volnode waits, and volumes stay as they are. Move it away, and "+
 				"put the directory back: volnode looks again. To keep it on another disk, use a bind mount in place of a link",
@@ -196,82 +209,40 @@ func (m *VolumeManager) misplaced(err error) error {
 
 // goneJournal tells that a node has lost its journal. A start makes the directory of pods after the journal, so a node
 // with that directory had one; if nobody can look, it is taken to be there.
-func (m *VolumeManager) goneJournal(c hal.Call, isNew bool) []journal.Damage {
+func (s *starting) goneJournal(c hal.Call, isNew bool) []journal.Damage {
 	if !isNew {
 		return nil
 	}
-	if _, err := m.h.Tree.Stat(c, path.Join(m.cfg.RootDir, "pods")); hal.Is(err, syscall.ENOENT) {
+	if _, err := s.h.Tree.Stat(c, path.Join(s.cfg.RootDir, "pods")); hal.Is(err, syscall.ENOENT) {
 		return nil
 	}
 	return []journal.Damage{{
-		File: m.cfg.journalDir(), What: "the journal of this node is missing: someone removed it",
+		File: s.cfg.journalDir(), What: "the journal of this node is missing: someone removed it",
 	}}
 }
 
 // follow tells core once the last of a rung's helpers is dead.
-func (m *VolumeManager) follow(children []hal.Child) {
+func (s *starting) follow(children []hal.Child) {
 	living := map[hal.Key]int{} // the owner's, from the first Gone on
 	for _, child := range children {
 		living[child.Key]++
 	}
 	for _, child := range children {
-		m.h.Children.Gone(child, func() {
+		s.h.Children.Gone(child, func() {
 			living[child.Key]--
 			if living[child.Key] == 0 {
-				step(&m.port, core.ChildGone{Key: child.Key})
+				step(s.port, core.ChildGone{Key: child.Key})
 			}
 		})
 	}
 }
 
-// begin makes core from what was read and lets the world in.
-func (m *VolumeManager) begin(n node) {
-	m.journal, m.commits.journal, m.drift.base, m.drift.strange, m.drift.covers = n.journal, n.journal, n.base, n.strange, n.start.Covers
-	m.deleting.log, m.deleting.recent = n.log, n.deleted
-	m.cfg.NodeName, m.objects.input.NodeName = n.id.Node, n.id.Node
-	n.start.Now = m.h.Runtime.Now()
-	m.core = core.New(n.start)
-	s := &n.start
-	m.isBare = len(m.damage)+len(s.Records)+len(n.left)+len(s.Orphans) == 0 &&
-		len(s.Hidden)+len(s.Unseen)+len(s.Children)+len(s.Covers) == 0
-	for _, rec := range n.start.Records {
-		for _, name := range plugin.SecretsOf(rec.Rung.Want) {
-			m.ears.said.Give(name, rec.Rung.Actor)
-		}
-	}
-	m.tell(n)
-	m.commits.mend()
-	m.h.Cluster.Watch(m.objects.clusterEvent)
-	m.drivers.begin()
-	m.h.Watches.MountTable(m.drift.tableChanged)
-	m.places.watchAll()
-	m.watchOwn()
-	early := m.early
-	m.early = nil
-	step(&m.port, core.Wake{})
-	for _, e := range early {
-		step(&m.port, e)
-	}
-	m.drift.tableChanged(nil)
-	m.lookAtHidden()
-}
-
-// tellDamage tells of damage to the journal, also if the start has failed since: the next one reads the generation that
-// this one has begun.
-func (m *VolumeManager) tellDamage(damages []journal.Damage) {
-	for _, d := range damages {
-		m.damage = append(m.damage, d.String())
-		m.log(LevelError, "journal damaged", "damage", d.String())
-	}
-}
-
 // tell logs what a start found.
-func (m *VolumeManager) tell(n node) {
-	for _, s := range n.left {
-		m.log(LevelWarn, "not recognised; volnode leaves it alone", "path", s.Path, "why", s.Why)
+func (s *starting) tell(n node) {
+	for _, u := range n.left {
+		s.log(LevelWarn, "not recognised; volnode leaves it alone", "path", u.Path, "why", u.Why)
 	}
-	m.left = n.left
-	m.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "in-doubt", itoa(len(n.loaded.Doubtful)),
+	s.log(LevelInfo, "started", "records", itoa(len(n.start.Records)), "in-doubt", itoa(len(n.loaded.Doubtful)),
 		"without-record", itoa(len(n.start.Orphans)), "helpers-alive", itoa(len(n.start.Children)))
 }
 

@@ -123,7 +123,7 @@ var answers = []Mutant{
 	},
 	{
 		"a refused unstage has nobody look for what came late", "L2", "engine.VolumeManager.operationEnded",
-		"m.lookForUsers()", "",
+		"m.hidden.lookForUsers()", "",
 	},
 	{
 		"the last look for names of an answered call passes over a mount",

@@ -34,8 +34,8 @@ var Candidates = []Mutant{
 	},
 	{
 		"a listing is believed of what changed while it was read",
-		"S14, laws 5.4", "engine.VolumeManager.lookedAtHidden",
-		"return ended[key] || m.core.IsKnown(key)", `return ended[""] || m.core.IsKnown(key)`,
+		"S14, laws 5.4", "engine.hidden.lookedAtHidden",
+		"return ended[key] || d.core.IsKnown(key)", `return ended[""] || d.core.IsKnown(key)`,
 	},
 	{
 		"a mount table is believed of what changed while it was read",

@@ -3,11 +3,11 @@ package mutants
 // damage is engines that take what somebody has changed in place for what they have written.
 var damage = []Mutant{
 	{
-		"what is in the journal is never compared with what was written", "S30, S15", "engine.VolumeManager.ownChanged",
-		"journalErr = written.Check(&m.h, hal.Call{})", "_ = written",
+		"what is in the journal is never compared with what was written", "S30, S15", "engine.own.ownChanged",
+		"journalErr = written.Check(&o.h, hal.Call{})", "_ = written",
 	},
 	{
-		"a journal is compared with what was written once alone", "S30, S15", "engine.VolumeManager.ownChanged",
+		"a journal is compared with what was written once alone", "S30, S15", "engine.own.ownChanged",
 		"!(isOld && own.looks > 1)", "own.changed == 0",
 	},
 	{
@@ -41,7 +41,7 @@ var damage = []Mutant{
 	},
 	{
 		"an identity file that was changed right after an inspection is good",
-		"S30", "engine.VolumeManager.lookAtIdentity",
+		"S30", "engine.own.lookAtIdentity",
 		"(is == was || isFirst) && !isDue", "(is == was || isFirst) && (!isDue || is == was)",
 	},
 	{
@@ -49,11 +49,11 @@ var damage = []Mutant{
 		"engine/identity.isNoFile", "syscall.EFBIG, syscall.EISDIR,", "syscall.EFBIG,",
 	},
 	{
-		"a start does not tell that the journal is gone", "S30, laws 5", "engine.VolumeManager.goneJournal",
+		"a start does not tell that the journal is gone", "S30, laws 5", "engine.starting.goneJournal",
 		"if !isNew {", "if isNew || !isNew {",
 	},
 	{
-		"nobody is told that the journal was cut short", "S30", "engine.VolumeManager.journalWritten",
+		"nobody is told that the journal was cut short", "S30", "engine.own.journalWritten",
 		"|| hal.Is(err, syscall.ERANGE) {", "{",
 	},
 	{

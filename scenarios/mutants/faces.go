@@ -7,7 +7,7 @@ var faces = []Mutant{
 		"if isStaged {", "if isStaged && ok {",
 	},
 	{
-		"a stage without a record waits for directories of others", "L3", "engine.VolumeManager.orphans",
+		"a stage without a record waits for directories of others", "L3", "engine.orphans",
 		"return slices.DeleteFunc(orphans, func(r core.Rung) bool { return isKnown(r.Key) }), left",
 		`return slices.DeleteFunc(orphans, func(r core.Rung) bool {
 			isHidden := !isKnown(r.Key) && r.Pod == "" && len(listing.Unseen) > 0

@@ -81,8 +81,8 @@ var fences = []Mutant{
 		}`, "",
 	},
 	{
-		"helpers of an earlier run are not looked for", "S6, laws 4.5", "engine.VolumeManager.read",
-		"m.follow(children)", "children = nil",
+		"helpers of an earlier run are not looked for", "S6, laws 4.5", "engine.starting.read",
+		"s.follow(children)", "children = nil",
 	},
 	{
 		"a setup that was given up is not undone before its bound", "L4, laws 4.2", "engine/core.Core.nextDown",
@@ -155,7 +155,7 @@ var fences = []Mutant{
 		"(c.earlier == 0 ||", "(true ||",
 	},
 	{
-		"an agent that finds its directories has never run", "S6, laws 4.3c", "engine.VolumeManager.read",
+		"an agent that finds its directories has never run", "S6, laws 4.3c", "engine.starting.read",
 		"n.start.HasRun = hasRun ||", "n.start.HasRun = false && hasRun &&",
 	},
 	{

@@ -38,8 +38,8 @@ var identity = []Mutant{
 		`return hal.Key(string(KindPublish) + "/" + driver + "^" +`,
 	},
 	{
-		"a record does not keep its path", "S13, laws: places", "engine.VolumeManager.read",
-		"r.Places = m.cfg.VolumeSources.Places(r)", "r.Places = nil",
+		"a record does not keep its path", "S13, laws: places", "engine.starting.read",
+		"r.Places = s.cfg.VolumeSources.Places(r)", "r.Places = nil",
 	},
 	{
 		"what has no record does not keep its path", "S13, laws: places", "engine/plugin/kinds.Table.Discover",
@@ -55,12 +55,12 @@ var identity = []Mutant{
 		"case gone && r.mayBeUsed && !isKept:", "case gone && r.mayBeUsed && isWanted && !isKept:",
 	},
 	{
-		"another file in the place of the journal is taken for it", "S15, L11", "engine.VolumeManager.ownChanged",
+		"another file in the place of the journal is taken for it", "S15, L11", "engine.own.ownChanged",
 		"journalErr = errReplaced", "journalErr = nil",
 	},
 	{
 		"a journal of which nobody knows which file it is is taken for it",
-		"S15, L11", "engine.VolumeManager.ownChanged",
+		"S15, L11", "engine.own.ownChanged",
 		"journalErr = errUnsure", "",
 	},
 }

@@ -204,8 +204,8 @@ var records = []Mutant{
 		`", which is the maximum; volnode sets up the volume free space on the disk"`,
 	},
 	{
-		"a journal does not grow", "L2, laws 5.5", "engine.VolumeManager.read",
-		"n.journal.MayGrow(m.cfg.JournalMost)", "",
+		"a journal does not grow", "L2, laws 5.5", "engine.starting.read",
+		"n.journal.MayGrow(s.cfg.JournalMost)", "",
 	},
 	{
 		"who waits for a larger journal is refused", "L2, L3", "engine.commits.commit",
@@ -264,10 +264,10 @@ var records = []Mutant{
 		"rec.SetUpUntil = max(rec.SetUpUntil, r.op.until)", "rec.TearDownUntil = max(rec.TearDownUntil, r.op.until)",
 	},
 	{
-		"damage is told by no start that fails", "laws 5, L12", "engine.VolumeManager.start",
-		"m.tellDamage(n.loaded.Damages)",
+		"damage is told by no start that fails", "laws 5, L12", "engine.starting.start",
+		"s.damaged(n.loaded.Damages)",
 		`if err == nil {
-			m.tellDamage(n.loaded.Damages)
+			s.damaged(n.loaded.Damages)
 		}`,
 	},
 	{

@@ -4,30 +4,30 @@ package mutants
 var roots = []Mutant{
 	{
 		"a journal is believed wherever it was made", "S30, what is outside of the root directory is not ours",
-		"engine.VolumeManager.areInRoot",
-		"core.Lingering && !m.cfg.isBelowRoot(at) {", `core.Lingering && at == "" {`,
+		"engine.starting.areInRoot",
+		"core.Lingering && !s.cfg.isBelowRoot(at) {", `core.Lingering && at == "" {`,
 	},
 	{
 		"a journal is believed whatever node has made it",
-		"S30, a journal tells of its own node", "engine.VolumeManager.areOurs",
+		"S30, a journal tells of its own node", "engine.starting.areOurs",
 		`name != "" &&
 			name != id.Node {`, `name != "" && id.Node == "" {`,
 	},
 	{
-		"a node is called what its host is called", "S7, S10", "engine.VolumeManager.identify",
+		"a node is called what its host is called", "S7, S10", "engine.starting.identify",
 		`case known && id.MachineID == machine, known && machine == "":
 			return id, known, nil`,
 		`case known && id.MachineID == machine, known && machine == "":
-			id.Node = m.cfg.NodeName
+			id.Node = s.cfg.NodeName
 			return id, known, nil`,
 	},
 	{
-		"another agent's root directory is taken over without a word", "S30", "engine.VolumeManager.mayTakeOver",
-		"if m.cfg.Adopt {", "if m != nil {",
+		"another agent's root directory is taken over without a word", "S30", "engine.starting.mayTakeOver",
+		"if s.cfg.Adopt {", "if m != nil {",
 	},
 	{
-		"a copied root directory is served", "S30", "engine.VolumeManager.identify",
-		`case known && id.MachineID != "" && !m.cfg.AcceptMachine:`, "case false:",
+		"a copied root directory is served", "S30", "engine.starting.identify",
+		`case known && id.MachineID != "" && !s.cfg.AcceptMachine:`, "case false:",
 	},
 	{
 		"what has no record is deleted with its content", "S30, kubernetes#72257", "engine/plugin/emptydir.mayDelete",
@@ -117,12 +117,12 @@ var roots = []Mutant{
 			return nil`,
 	},
 	{
-		"a journal that is removed under a living agent is not made again", "S15, L11", "engine.VolumeManager.ownSeen",
+		"a journal that is removed under a living agent is not made again", "S15, L11", "engine.own.ownSeen",
 		"isLost := hal.Is(journalErr, syscall.ENOENT) ||", "isLost := hal.Is(journalErr, syscall.EIO) ||",
 	},
 	{
-		"a journal whose file alone is removed is not made again", "S15, L11", "engine.VolumeManager.followJournal",
-		"if file == m.own.journal {", `if file != "" {`,
+		"a journal whose file alone is removed is not made again", "S15, L11", "engine.own.followJournal",
+		"if file == o.followed {", `if file != "" {`,
 	},
 	{
 		"what was at a path before a reboot may be the volume that is not known", "L2, laws: places",
@@ -144,29 +144,29 @@ var roots = []Mutant{
 	},
 	{
 		"an identity file that is removed under a living agent is not made again",
-		"L2", "engine.VolumeManager.lookAtIdentity",
+		"L2", "engine.own.lookAtIdentity",
 		"return is, hal.Is(err, syscall.ENOENT), err", "return is, hal.Is(err, syscall.EIO), err",
 	},
 	{
-		"a damaged identity file stays under a living agent", "L2", "engine.VolumeManager.lookAtIdentity",
+		"a damaged identity file stays under a living agent", "L2", "engine.own.lookAtIdentity",
 		"err != nil || (is == was || isFirst) && !isDue {", "err != nil || isFirst || !isFirst {",
 	},
 	{
-		"an identity file that could not be written again is good", "L2", "engine.VolumeManager.ownChanged",
+		"an identity file that could not be written again is good", "L2", "engine.own.ownChanged",
 		"if idErr == nil && !isBad {", "if true {",
 	},
 	{
-		"an identity file that could not be read is good", "L2", "engine.VolumeManager.ownChanged",
+		"an identity file that could not be read is good", "L2", "engine.own.ownChanged",
 		"if idErr == nil && !isBad {", "if !isBad {",
 	},
 	{
 		"an identity file that could not be written when it was found damaged is looked at late",
-		"L2", "engine.VolumeManager.ownChanged",
+		"L2", "engine.own.ownChanged",
 		"own.isDue && (journalErr != nil || idErr != nil)", "own.isDue && journalErr != nil",
 	},
 	{
-		"the watch of a former journal file stays", "L1", "engine.VolumeManager.followJournal",
-		"if m.own.end != nil {", `if m.own.end != nil && m.own.journal == "" {`,
+		"the watch of a former journal file stays", "L1", "engine.own.followJournal",
+		"if o.end != nil {", `if o.end != nil && o.followed == "" {`,
 	},
 	{
 		"a directory that was removed is not made again for the journal", "L2", "engine/journal.Batch.makeSpare",

@@ -290,7 +290,7 @@ var sources = []Mutant{
 	},
 	{
 		"a node is bare whatever its journal says", "S1, what is lost says nothing", "engine.VolumeManager.begin",
-		"len(m.damage)+len(s.Records)+", "len(m.damage)+",
+		"len(m.own.damage)+len(s.Records)+", "len(m.own.damage)+",
 	},
 	{
 		"a call that can't be sent does not tell what its driver lacks", "L4, who waits is told for what",

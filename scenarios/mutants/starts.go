@@ -4,7 +4,7 @@ package mutants
 var starts = []Mutant{
 	{
 		"a start that is tried again forgets whose root it is", "S1, the node's name is never derived again",
-		"engine.VolumeManager.identify",
+		"engine.starting.identify",
 		`case earlier.Node != "":`, `case earlier.Node != "" && known:`,
 	},
 	{
@@ -30,21 +30,21 @@ var starts = []Mutant{
 		"p.early = append(p.early, e)", "",
 	},
 	{
-		"a start that fails is not tried again", "L2", "engine.VolumeManager.start",
-		"m.h.Runtime.At(m.h.Runtime.Now().Add(wait), m.start)", "_ = wait",
+		"a start that fails is not tried again", "L2", "engine.starting.start",
+		"s.h.Runtime.At(s.h.Runtime.Now().Add(wait), s.start)", "_ = wait",
 	},
 	{
-		"the directory of pods may go with the power", "S30", "engine.VolumeManager.makeDirs",
-		"return hasRun, m.h.Files.Sync(c, m.cfg.RootDir)", "return hasRun, nil",
+		"the directory of pods may go with the power", "S30", "engine.starting.makeDirs",
+		"return hasRun, s.h.Files.Sync(c, s.cfg.RootDir)", "return hasRun, nil",
 	},
 	{
 		"a start that can't read the mount table takes it for empty", "S22, laws 5.4, kubernetes#101791",
-		"engine.VolumeManager.read",
-		`table, err := m.h.Mounts.Table(c)
+		"engine.starting.read",
+		`table, err := s.h.Mounts.Table(c)
 		if err != nil {
 			return n, err
 		}`,
-		"table, _ := m.h.Mounts.Table(c)",
+		"table, _ := s.h.Mounts.Table(c)",
 	},
 	{
 		"a directory that can't be listed is empty",
@@ -60,10 +60,10 @@ var starts = []Mutant{
 	},
 	{
 		"what a start could not look at is not looked at again",
-		"S15, kubernetes#72257", "engine.VolumeManager.lookAtHidden",
+		"S15, kubernetes#72257", "engine.hidden.lookAtHidden",
 		`if len(names) == 0 {
-			m.hidden.wait = 0`, `if len(names) >= 0 {
-			m.hidden.wait = 0`,
+			d.wait = 0`, `if len(names) >= 0 {
+			d.wait = 0`,
 	},
 	{
 		"what is hidden is made again", "S14, S18", "engine/core.Core.add",
@@ -79,7 +79,7 @@ var starts = []Mutant{
 		"case r.foundOnDisk && !IsBare(res.Fingerprint):", "case r.foundOnDisk && r == nil:",
 	},
 	{
-		"of several hidden directories one is pruned", "L1", "engine.VolumeManager.listAgain",
+		"of several hidden directories one is pruned", "L1", "engine.hidden.listAgain",
 		"return !isAtOrBelowAny(at, names) })", "return !isAtOrBelowAny(at, names[:1]) })",
 	},
 	{
@@ -104,8 +104,8 @@ var starts = []Mutant{
 		"if b.recorded || !b.foundOnDisk || !b.Intent {", "if b.recorded || b.foundOnDisk || !b.Intent {",
 	},
 	{
-		"a start does not say which directory is none", "who waits is told for what", "engine.VolumeManager.start",
-		"if misplaced := m.misplaced(err); misplaced != nil {", "if misplaced := m.misplaced(nil); misplaced != nil {",
+		"a start does not say which directory is none", "who waits is told for what", "engine.starting.start",
+		"if misplaced := s.misplaced(err); misplaced != nil {", "if misplaced := s.misplaced(nil); misplaced != nil {",
 	},
 	{
 		"a file in the place of the pods is an empty directory", "laws 5.4", "engine/plugin/kinds.Table.Scan",

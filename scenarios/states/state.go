@@ -115,7 +115,7 @@ type Walk struct {
 }
 
 // noted is the tasks of the engine that have no memory when they begin but what its fields hold.
-var noted = []string{"commits).commit", "VolumeManager).start", "drift).readTable"}
+var noted = []string{"commits).commit", "starting).start", "drift).readTable"}
 
 // isNoted: the code at an address is that of such a task.
 func (c *Comparer) isNoted(code uint64) bool {

@@ -114,7 +114,7 @@ var notAsItIs = fieldsAs(map[as]string{
 		sim.clusterTruth: watch watcher outages`,
 	asText: `
 		core.rung: reason
-		engine.VolumeManager: why
+		engine.starting: why
 		engine.socket: why`,
 	asNotice: `
 		sim.clusterObject: told
