@@ -285,3 +285,12 @@ func (c *commits) refuseAll(ops []core.Op) {
 	}
 	step(c.port, core.Refused{Ops: ids, Reason: "the volume manager is stopping"})
 }
+
+// status is what the journal can do at present.
+func (c *commits) status() (s JournalStatus) {
+	if c.journal != nil {
+		stats := c.journal.Stats()
+		s.Records, s.Bytes, s.Size, s.Why = stats.Records, stats.Bytes, stats.Size, stats.Why
+	}
+	return s
+}

@@ -155,6 +155,9 @@ func (d *drift) mindStrangers(paths []string, table []hal.Mount) []hal.Key {
 	return changedKeys(below, d.below)
 }
 
+// strangerBelow returns what others have mounted below a volume, "" for nothing.
+func (d *drift) strangerBelow(key hal.Key) string { return d.below[key] }
+
 // strangersWithin returns those of some strangers that are at or below some paths, in order.
 func strangersWithin(strange []stranger, paths []string) (within []stranger) {
 	take := func(from string, isOne func(at string) bool) {

@@ -104,6 +104,19 @@ func (d *hidden) lookedAtHidden(listing plugin.Listing, err error) {
 	d.lookAtHidden()
 }
 
+// status is the names that are left alone.
+func (d *hidden) status() (out []SourceTrouble) {
+	for _, s := range d.left {
+		t := SourceTrouble{Source: "node", Where: s.Path, Why: s.Why, Hidden: s.IsHidden}
+		if t.Hidden {
+			t.Why += "; volnode sets up and tears down nothing there until it can read it, and tries each minute; make it " +
+				"readable"
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
 // orphans is what a listing tells of that is not known otherwise, and what is left alone.
 func orphans(
 	cfg *Config, listing plugin.Listing, isKnown func(hal.Key) bool, hasVolume func(string) bool,

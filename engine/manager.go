@@ -14,8 +14,12 @@ import (
 	"github.com/volnode/volnode/hal/scrub"
 )
 
-// VolumeManager is the public face of the engine: it owns the state, runs the operations that core asks for, and
-// answers questions. Its exported methods may be called from any goroutine but the owner; they only post.
+// VolumeManager is the public face of the engine: it makes its components, and hands on what concerns several of them.
+// Data flows one way, and comes back as a step of core:
+//
+//	objects (and the populator), drivers, drift, places, hidden, waits → core → commits → operations → core
+//
+// Its exported methods may be called from any goroutine but the owner; they only post.
 type VolumeManager struct {
 	port
 	lacks *Refusal // which part of the host is missing; nil for none
@@ -23,21 +27,22 @@ type VolumeManager struct {
 
 	// All fields below belong to the owner: no other goroutine reads or writes them.
 
-	starting *starting
-	own      *own
-	hidden   *hidden
-	commits  *commits
-	deleting *deleting
-	objects  *objects
-	drivers  *registry
-	drift    *drift
-	places   *places
-
-	waits      *waits
+	starting   *starting
+	objects    *objects
+	drivers    *registry
+	drift      *drift
+	places     *places
+	hidden     *hidden
+	commits    *commits
+	deleting   *deleting
 	operations *operations
-	isStarted  bool
-	isBare     bool // this start found nothing of an earlier run
-	stopped    func()
+	waits      *waits
+	own        *own
+	questions  *questions
+
+	isStarted bool
+	isBare    bool // this start found nothing of an earlier run
+	stopped   func()
 }
 
 // New returns a manager that does nothing yet.
@@ -59,13 +64,17 @@ func New(h hal.Host, cfg Config) *VolumeManager {
 		clean: m.ears.said.Clean, over: m.operationEnded,
 	}
 	m.deleting = &deleting{port: &m.port, pods: m.objects, told: map[hal.Key]deletions.Entry{}}
-	m.waits = &waits{port: &m.port, lacking: m.lacking, all: map[core.Waiter]waiting{}}
+	m.waits = &waits{port: &m.port, all: map[core.Waiter]waiting{}}
 	m.commits = newCommits(&m.port, m.deleting, m.waits, m.operations.launch)
 	m.own = &own{port: &m.port, isWriting: m.commits.isWriting, mend: m.commits.mend}
 	m.commits.dropped, m.commits.wrote = func() { m.objects.changed(volumeRef) }, m.own.journalWritten
 	m.hidden = &hidden{port: &m.port, found: func() { m.objects.endUnnamedPods(); m.drift.tableChanged(nil) }}
 	m.starting = &starting{port: &m.port, begin: m.begin, damaged: m.own.tellDamage}
-	m.waits.isUnwritten = m.commits.isUnwritten
+	m.questions = &questions{
+		port: &m.port, objects: m.objects, reached: m.drivers.reached, isUnwritten: m.commits.isUnwritten,
+		below: m.drift.strangerBelow, starting: func() string { return m.starting.why },
+	}
+	m.waits.isUnwritten, m.waits.lacking = m.commits.isUnwritten, m.questions.lacking
 	m.carryOut, m.rested = m.commits.dispatch, m.checkStopped
 	return m
 }

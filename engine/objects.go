@@ -392,3 +392,16 @@ func nameOf(v *populator.Volume) named {
 	}
 	return n
 }
+
+// status is the files and objects that can't be used.
+func (o *objects) status() []SourceTrouble {
+	var out []SourceTrouble
+	for _, at := range slices.Sorted(maps.Keys(o.trouble)) {
+		t := o.trouble[at]
+		out = append(out, SourceTrouble{
+			Source: t.Source, Where: t.Where, Why: t.Problem, Held: t.Held,
+			Accept: t.Accept,
+		})
+	}
+	return out
+}

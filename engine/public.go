@@ -100,28 +100,6 @@ func (e *NotReadyError) Error() string {
 // Unwrap yields the end of the context.
 func (e *NotReadyError) Unwrap() error { return e.Cause }
 
-// lacking says what a wait for a pod waits for. Owner only.
-func (m *VolumeManager) lacking(uid core.PodUID, on core.Condition) NotReadyError {
-	if m.core == nil {
-		why := "volnode has not read the node yet, and tries on"
-		if m.starting.why != "" {
-			why += ": " + m.starting.why
-		}
-		return NotReadyError{Why: why}
-	}
-	pod := m.podStatus(m.core.Pod(uid), m.lookUp)
-	isAsked := func(v VolumeStatus) bool { return v.State == Gone || v.State == Ready && on == core.PodReady }
-	e := NotReadyError{Volumes: slices.DeleteFunc(pod.Volumes, isAsked)}
-	switch {
-	case len(e.Volumes) > 0:
-	case on == core.PodReady && m.objects.pods[uid] == nil:
-		e.Why = "no manifest names it; volnode serves it once one does"
-	default:
-		e.Why = "all its volumes have reached the state since"
-	}
-	return e
-}
-
 // Status returns a snapshot of everything.
 func (m *VolumeManager) Status(ctx context.Context) (Status, error) {
 	return ask(ctx, m.h.Runtime, m.snapshot)
@@ -149,37 +127,20 @@ type MountedVolume struct {
 func (m *VolumeManager) GetMountedVolumesForPod(ctx context.Context, uid core.PodUID,
 ) (map[string]MountedVolume, error) {
 	taken := map[string]bool{}
-	return m.volumesOf(ctx, uid, func(volume string, v core.View) bool {
-		isLeft := taken[volume]
-		taken[volume] = true
-		return !isLeft && v.State == core.Present && !m.commits.isUnwritten(v.Key)
+	return ask(ctx, m.h.Runtime, func() map[string]MountedVolume {
+		return m.questions.volumesOf(uid, func(volume string, v core.View) bool {
+			isLeft := taken[volume]
+			taken[volume] = true
+			return !isLeft && v.State == core.Present && !m.commits.isUnwritten(v.Key)
+		})
 	})
 }
 
 // GetPossiblyMountedVolumesForPod returns those that are up or may be: all that are not gone (K:F8).
 func (m *VolumeManager) GetPossiblyMountedVolumesForPod(ctx context.Context, uid core.PodUID,
 ) (map[string]MountedVolume, error) {
-	return m.volumesOf(ctx, uid, func(_ string, v core.View) bool { return !v.IsGone })
-}
-
-// volumesOf asks count about each rung at the top of a volume of a pod, those that the pod wants first.
-func (m *VolumeManager) volumesOf(ctx context.Context, uid core.PodUID, count func(string, core.View) bool,
-) (map[string]MountedVolume, error) {
 	return ask(ctx, m.h.Runtime, func() map[string]MountedVolume {
-		volumes := map[string]MountedVolume{}
-		if m.core == nil {
-			return volumes
-		}
-		for _, name := range m.objects.volumeNames(uid, m.core.Pod(uid).Rungs) {
-			v, ok := m.core.Rung(name.top)
-			if ok && count(name.volume, v) {
-				volumes[name.volume] = MountedVolume{
-					Path: plugin.FoundAt(v.Facts), ReadOnly: plugin.IsReadOnly(v.Made),
-					Block: plugin.IsBlock(v.Made),
-				}
-			}
-		}
-		return volumes
+		return m.questions.volumesOf(uid, func(_ string, v core.View) bool { return !v.IsGone })
 	})
 }
 
@@ -198,7 +159,7 @@ func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVol
 		unknown string // why others may be in use, too; "" if none may
 	}
 	a, err := ask(ctx, m.h.Runtime, func() (a answer) {
-		if a.unknown = m.unread(); a.unknown != "" {
+		if a.unknown = m.questions.unread(); a.unknown != "" {
 			return a
 		}
 		for _, v := range m.core.View() {
@@ -217,17 +178,6 @@ func (m *VolumeManager) GetVolumesInUse(ctx context.Context) ([]corev1.UniqueVol
 	return a.names, err
 }
 
-// unread says what of the node the agent has not read, "" for nothing. Any volume of an earlier life may be there.
-func (m *VolumeManager) unread() string {
-	if m.core == nil {
-		return "volnode has not read the node"
-	}
-	if hidden := m.core.Hidden(); len(hidden) > 0 {
-		return "volnode cannot read " + hidden[0]
-	}
-	return ""
-}
-
 // MarkVolumesAsReportedInUse takes in what the server acknowledged of GetVolumesInUse.
 func (m *VolumeManager) MarkVolumesAsReportedInUse([]corev1.UniqueVolumeName) {}
 
@@ -242,7 +192,7 @@ func (m *VolumeManager) VolumeIsAttached(ctx context.Context, volume string) (bo
 		return true, fmt.Errorf("%q names no volume; want driver^handle", volume) // unknown is attached
 	}
 	found, err := ask(ctx, m.h.Runtime, func() bool {
-		return m.unread() != "" || m.core.IsVolumeLeft(volume)
+		return m.questions.unread() != "" || m.core.IsVolumeLeft(volume)
 	})
 	return found || err != nil, err // unknown is attached
 }
@@ -256,4 +206,33 @@ func (m *VolumeManager) ReconcilerStatesHasBeenSynced(ctx context.Context) (bool
 // Deletions returns the latest deletions of data, oldest first: those of pods that are gone included.
 func (m *VolumeManager) Deletions(ctx context.Context) ([]deletions.Entry, error) {
 	return ask(ctx, m.h.Runtime, func() []deletions.Entry { return latest(m.deleting.recent) })
+}
+
+// snapshot composes the status. Owner only.
+func (m *VolumeManager) snapshot() Status {
+	s := Status{
+		Node: m.cfg.NodeName, Synced: m.objects.all, Journal: m.commits.status(), Drivers: m.drivers.status(),
+		Sources: append(m.objects.status(), m.hidden.status()...), Defects: m.defects,
+		Pods: []PodStatus{}, Rungs: []RungStatus{}, // as JSON none is [], not null
+	}
+	s.Journal.Damage = m.own.damage
+	if s.Starting = m.core == nil; s.Starting {
+		s.Journal.Why = m.starting.why
+		return s
+	}
+	rungs, views := map[hal.Key]RungStatus{}, m.core.View()
+	s.Drivers = append(s.Drivers, m.drivers.away(views)...)
+	for _, v := range views {
+		r := m.questions.rungStatus(v)
+		rungs[v.Key] = r
+		s.Rungs = append(s.Rungs, r)
+	}
+	look := func(key hal.Key) (RungStatus, bool) {
+		r, ok := rungs[key]
+		return r, ok
+	}
+	for _, p := range m.core.Pods() {
+		s.Pods = append(s.Pods, m.questions.podStatus(p, look))
+	}
+	return s
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,44 +25,27 @@ func worse(a, b Condition) Condition {
 	return a
 }
 
-// snapshot composes the status. Owner only.
-func (m *VolumeManager) snapshot() Status {
-	s := Status{
-		Node: m.cfg.NodeName, Synced: m.objects.all, Journal: m.journalStatus(), Drivers: m.drivers.status(),
-		Sources: m.sourceStatus(), Defects: m.defects,
-		Pods: []PodStatus{}, Rungs: []RungStatus{}, // as JSON none is [], not null
-	}
-	if s.Starting = m.core == nil; s.Starting {
-		return s
-	}
-	rungs, views := map[hal.Key]RungStatus{}, m.core.View()
-	s.Drivers = append(s.Drivers, m.drivers.away(views)...)
-	for _, v := range views {
-		r := m.rungStatus(v)
-		rungs[v.Key] = r
-		s.Rungs = append(s.Rungs, r)
-	}
-	look := func(key hal.Key) (RungStatus, bool) {
-		r, ok := rungs[key]
-		return r, ok
-	}
-	for _, p := range m.core.Pods() {
-		s.Pods = append(s.Pods, m.podStatus(p, look))
-	}
-	return s
+// questions is what is answered of rungs, volumes and pods. It changes nothing. Owner only.
+type questions struct {
+	*port
+	objects     *objects
+	reached     func(v core.View, why string) string
+	isUnwritten func(hal.Key) bool
+	below       func(hal.Key) string // what others have mounted below a volume, "" for nothing
+	starting    func() string        // why the start failed last
 }
 
-// lookUp returns the status of one rung. Owner only.
-func (m *VolumeManager) lookUp(key hal.Key) (RungStatus, bool) {
-	v, ok := m.core.Rung(key)
+// lookUp returns the status of one rung.
+func (q *questions) lookUp(key hal.Key) (RungStatus, bool) {
+	v, ok := q.core.Rung(key)
 	if !ok {
 		return RungStatus{}, false
 	}
-	return m.rungStatus(v), true
+	return q.rungStatus(v), true
 }
 
-func (m *VolumeManager) rungStatus(v core.View) RungStatus {
-	now := m.h.Runtime.Now()
+func (q *questions) rungStatus(v core.View) RungStatus {
+	now := q.h.Runtime.Now()
 	r := RungStatus{
 		Key: v.Key, Kind: v.Kind, Pod: v.Pod, Volume: v.Volume, Actual: v.State.String(), Desired: v.Desired,
 		Fingerprint: v.Fingerprint,
@@ -78,7 +60,7 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 			r.Next += "; volnode waits"
 		}
 	}
-	r.Next = m.naming(v, r.Next)
+	r.Next = q.naming(v, r.Next)
 	if open := max(v.SetUpOpen, v.TearDownOpen); open > now && v.Why != v.Open {
 		r.Next += fmt.Sprintf("; %s for %s", v.Open, open.Sub(now).Round(time.Second))
 	}
@@ -93,25 +75,25 @@ func (m *VolumeManager) rungStatus(v core.View) RungStatus {
 		isBusy(r.Why) {
 		r.Why += "; processes may still use it: " + usersOf(at)
 	}
-	r.Why = m.drivers.reached(v, r.Why)
+	r.Why = q.reached(v, r.Why)
 	is := condition(v, now)
-	r.State, r.Why = m.afflicted(v, is, r.Why)
+	r.State, r.Why = q.afflicted(v, is, r.Why)
 	if is == Ready && r.State != Ready {
 		r.Next = "" // the engine has nothing to do: people have
 	}
-	if r.State == Ready && m.commits.isUnwritten(v.Key) {
+	if r.State == Ready && q.isUnwritten(v.Key) {
 		r.State, r.Next = Working, "up; volnode writes its record"
 	}
 	return r
 }
 
 // naming adds, to a text that names a rung of another pod, the name of that pod: a person may have to delete it.
-func (m *VolumeManager) naming(v core.View, text string) string {
-	on, ok := m.core.Rung(v.On)
+func (q *questions) naming(v core.View, text string) string {
+	on, ok := q.core.Rung(v.On)
 	if !ok || on.Pod == "" || on.Pod == v.Pod {
 		return text
 	}
-	namespace, name := m.objects.podName(on.Pod, on.Made)
+	namespace, name := q.objects.podName(on.Pod, on.Made)
 	if name == "" {
 		return text
 	}
@@ -125,7 +107,7 @@ func isBusy(why string) bool {
 }
 
 // afflicted adds what others have done to the place of a rung.
-func (m *VolumeManager) afflicted(v core.View, is Condition, why string) (Condition, string) {
+func (q *questions) afflicted(v core.View, is Condition, why string) (Condition, string) {
 	switch {
 	case v.Cover.Path != "" && v.Step == 0 && v.Child == "":
 		text := v.Cover.Why
@@ -138,8 +120,8 @@ func (m *VolumeManager) afflicted(v core.View, is Condition, why string) (Condit
 		return Blocked, text
 	case is == Ready && plugin.LostOf(v.Facts) != "":
 		return Degraded, plugin.LostOf(v.Facts)
-	case is == Ready && m.drift.below[v.Key] != "" && m.cfg.VolumeSources.IsDirectory(v.Kind):
-		return Degraded, m.drift.below[v.Key] + ", below the volume, and hides the data there; unmount it"
+	case is == Ready && q.below(v.Key) != "" && q.cfg.VolumeSources.IsDirectory(v.Kind):
+		return Degraded, q.below(v.Key) + ", below the volume, and hides the data there; unmount it"
 	}
 	return is, why
 }
@@ -178,19 +160,19 @@ func condition(v core.View, now hal.Instant) Condition {
 	return Waiting
 }
 
-func (m *VolumeManager) podStatus(p core.PodView, look func(hal.Key) (RungStatus, bool)) PodStatus {
+func (q *questions) podStatus(p core.PodView, look func(hal.Key) (RungStatus, bool)) PodStatus {
 	s := PodStatus{UID: p.UID, Wanted: p.Wanted, State: Gone, Volumes: []VolumeStatus{}}
-	if entry := m.objects.pods[p.UID]; entry != nil {
+	if entry := q.objects.pods[p.UID]; entry != nil {
 		s.Namespace, s.Name = entry.pod.Namespace, entry.pod.Name
 	}
 	for _, key := range p.Rungs {
 		if s.Name == "" {
-			v, _ := m.core.Rung(key)
-			s.Namespace, s.Name = m.objects.podName(p.UID, v.Made)
+			v, _ := q.core.Rung(key)
+			s.Namespace, s.Name = q.objects.podName(p.UID, v.Made)
 		}
 	}
-	for _, n := range m.objects.volumeNames(p.UID, p.Rungs) {
-		v := m.volumeStatus(n, look)
+	for _, n := range q.objects.volumeNames(p.UID, p.Rungs) {
+		v := q.volumeStatus(n, look)
 		s.State = worse(s.State, v.State)
 		s.Volumes = append(s.Volumes, v)
 	}
@@ -200,7 +182,7 @@ func (m *VolumeManager) podStatus(p core.PodView, look func(hal.Key) (RungStatus
 	return s
 }
 
-func (m *VolumeManager) volumeStatus(n named, look func(hal.Key) (RungStatus, bool)) VolumeStatus {
+func (q *questions) volumeStatus(n named, look func(hal.Key) (RungStatus, bool)) VolumeStatus {
 	s := VolumeStatus{Name: n.volume, PV: n.pv, State: Waiting}
 	if n.problem != nil {
 		s.State, s.Why = Blocked, n.problem.Error()
@@ -211,7 +193,7 @@ func (m *VolumeManager) volumeStatus(n named, look func(hal.Key) (RungStatus, bo
 		s.State = Gone
 		return s
 	}
-	if v, ok := m.core.Rung(n.top); ok {
+	if v, ok := q.core.Rung(n.top); ok {
 		s.Path = plugin.FoundAt(v.Facts)
 	}
 	s.State, s.Why = top.State, whyOf(top)
@@ -252,32 +234,53 @@ func usersOf(at string) string {
 	return fmt.Sprintf("'fuser -vm %s' shows those on its filesystem; end what uses the volume", at)
 }
 
-func (m *VolumeManager) sourceStatus() []SourceTrouble {
-	var out []SourceTrouble
-	for _, at := range slices.Sorted(maps.Keys(m.objects.trouble)) {
-		t := m.objects.trouble[at]
-		out = append(out, SourceTrouble{
-			Source: t.Source, Where: t.Where, Why: t.Problem, Held: t.Held,
-			Accept: t.Accept,
-		})
+// volumesOf asks count about each rung at the top of a volume of a pod, those that the pod wants first.
+func (q *questions) volumesOf(uid core.PodUID, count func(string, core.View) bool) map[string]MountedVolume {
+	volumes := map[string]MountedVolume{}
+	if q.core == nil {
+		return volumes
 	}
-	for _, s := range m.hidden.left {
-		t := SourceTrouble{Source: "node", Where: s.Path, Why: s.Why, Hidden: s.IsHidden}
-		if t.Hidden {
-			t.Why += "; volnode sets up and tears down nothing there until it can read it, and tries each minute; make it " +
-				"readable"
+	for _, name := range q.objects.volumeNames(uid, q.core.Pod(uid).Rungs) {
+		v, ok := q.core.Rung(name.top)
+		if ok && count(name.volume, v) {
+			volumes[name.volume] = MountedVolume{
+				Path: plugin.FoundAt(v.Facts), ReadOnly: plugin.IsReadOnly(v.Made),
+				Block: plugin.IsBlock(v.Made),
+			}
 		}
-		out = append(out, t)
 	}
-	return out
+	return volumes
 }
 
-func (m *VolumeManager) journalStatus() JournalStatus {
-	s := JournalStatus{Damage: m.own.damage, Why: m.starting.why}
-	if m.commits.journal == nil {
-		return s
+// lacking says what a wait for a pod waits for.
+func (q *questions) lacking(uid core.PodUID, on core.Condition) NotReadyError {
+	if q.core == nil {
+		why := "volnode has not read the node yet, and tries on"
+		if q.starting() != "" {
+			why += ": " + q.starting()
+		}
+		return NotReadyError{Why: why}
 	}
-	stats := m.commits.journal.Stats()
-	s.Records, s.Bytes, s.Size, s.Why = stats.Records, stats.Bytes, stats.Size, stats.Why
-	return s
+	pod := q.podStatus(q.core.Pod(uid), q.lookUp)
+	isAsked := func(v VolumeStatus) bool { return v.State == Gone || v.State == Ready && on == core.PodReady }
+	e := NotReadyError{Volumes: slices.DeleteFunc(pod.Volumes, isAsked)}
+	switch {
+	case len(e.Volumes) > 0:
+	case on == core.PodReady && q.objects.pods[uid] == nil:
+		e.Why = "no manifest names it; volnode serves it once one does"
+	default:
+		e.Why = "all its volumes have reached the state since"
+	}
+	return e
+}
+
+// unread says what of the node the agent has not read, "" for nothing. Any volume of an earlier life may be there.
+func (q *questions) unread() string {
+	if q.core == nil {
+		return "volnode has not read the node"
+	}
+	if hidden := q.core.Hidden(); len(hidden) > 0 {
+		return "volnode cannot read " + hidden[0]
+	}
+	return ""
 }

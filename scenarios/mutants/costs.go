@@ -56,11 +56,11 @@ var costs = []Mutant{
 		for _, key := range d.unblocked(at, tops, changed) {`,
 	},
 	{
-		"the status of everything is made for one wait that times out", "L8", "engine.VolumeManager.lacking",
-		`pod := m.podStatus(m.core.Pod(uid), m.lookUp)
+		"the status of everything is made for one wait that times out", "L8", "engine.questions.lacking",
+		`pod := q.podStatus(q.core.Pod(uid), q.lookUp)
 		isAsked`,
-		`_ = m.core.View()
-		pod := m.podStatus(m.core.Pod(uid), m.lookUp)
+		`_ = q.core.View()
+		pod := q.podStatus(q.core.Pod(uid), q.lookUp)
 		isAsked`,
 	},
 	{

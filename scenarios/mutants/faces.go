@@ -38,7 +38,7 @@ var faces = []Mutant{
 	},
 	{
 		"what nobody could look at is not in use", "S8, unknown is in use", "engine.VolumeManager.VolumeIsAttached",
-		`return m.unread() != "" || m.core`, "return m.core == nil || m.core",
+		`return m.questions.unread() != "" || m.core`, "return m.core == nil || m.core",
 	},
 	{
 		"what may be mounted is what is mounted", "S35", "engine.VolumeManager.GetPossiblyMountedVolumesForPod",
@@ -51,11 +51,11 @@ var faces = []Mutant{
 		`return !isLeft && v.State == core.Present && v.Desired == "wanted" &&`,
 	},
 	{
-		"a volume is mounted read-only for nobody", "L15", "engine.VolumeManager.volumesOf",
+		"a volume is mounted read-only for nobody", "L15", "engine.questions.volumesOf",
 		`plugin.IsReadOnly(v.Made)`, `core.Value(v.Made, "readOnly") == "yes"`,
 	},
 	{
-		"a raw block volume is told to be a directory", "L15", "engine.VolumeManager.volumesOf",
+		"a raw block volume is told to be a directory", "L15", "engine.questions.volumesOf",
 		`plugin.IsBlock(v.Made)`, `core.Value(v.Made, "mode") == "raw"`,
 	},
 	{
@@ -68,11 +68,11 @@ var faces = []Mutant{
 		"Synced: m.objects.all,", "Synced: true,",
 	},
 	{
-		"a pod has the state of its last volume", "S35", "engine.VolumeManager.podStatus",
+		"a pod has the state of its last volume", "S35", "engine.questions.podStatus",
 		"s.State = worse(s.State, v.State)", "s.State = v.State",
 	},
 	{
-		"a wait for the end takes Ready for an end", "S35", "engine.VolumeManager.lacking",
+		"a wait for the end takes Ready for an end", "S35", "engine.questions.lacking",
 		"v.State == Gone || v.State == Ready && on == core.PodReady", "v.State == Gone || v.State == Ready",
 	},
 	{
