@@ -122,7 +122,8 @@ func apart(made, want []core.Param) (string, string) {
 	return volume, differing(made, want)
 }
 
-// usedByAnother reports whether a rung of another pod depends on the rung, and a source names that pod or may yet name it.
+// usedByAnother reports whether a rung of another pod depends on the rung, and a source names that pod or may yet name
+// it.
 func (o *objects) usedByAnother(uid core.PodUID, key hal.Key) bool {
 	return slices.ContainsFunc(o.core.PodsAbove(key), func(pod core.PodUID) bool {
 		return pod != uid && (o.pods[pod] != nil || !o.all)

@@ -98,8 +98,8 @@ func (c *commits) dispatch(b core.Batch) {
 	for i := range b.Lines {
 		l := &b.Lines[i]
 		if l.Record.Rung.Kind == core.KindActs {
-			c.log(LevelError, "driver acts after it answers: no error of this driver ends a call from here on", "driver",
-				l.Record.Rung.Actor)
+			c.log(LevelError, "driver acts after it answers: no error of this driver ends a call from here on",
+				"driver", l.Record.Rung.Actor)
 		}
 		if l.Drop {
 			delete(c.deleting.told, l.Key)

@@ -41,7 +41,8 @@ func (t *tables) Table(hal.Call) ([]hal.Mount, error) {
 func TestANoticeWhileTheTableIsReadIsNotLost(t *testing.T) {
 	run, mounts := &byHand{}, &tables{}
 	d := &drift{base: 1, port: &port{
-		h: hal.Host{Runtime: run, Mounts: mounts}, core: core.New(core.Start{}), cfg: Config{RootDir: "/var/lib/volnode"},
+		h: hal.Host{Runtime: run, Mounts: mounts}, core: core.New(core.Start{}),
+		cfg: Config{RootDir: "/var/lib/volnode"},
 	}}
 	d.tableChanged(nil)
 	run.next() // the task

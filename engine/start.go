@@ -104,7 +104,8 @@ func (s *starting) read(isPatient bool, known identity.Identity) (n node, err er
 	boot := s.h.Runtime.BootID()
 	doubt := func(rec core.Record) core.Record { return doubtful(rec, s.h.Runtime.Now(), boot) }
 	accept := func(records []core.Record) error { return s.areOurs(records, n.id) }
-	if n.journal, n.loaded, err = journal.Open(&s.h, c, s.cfg.journalDir(), s.cfg.JournalBytes, doubt, accept); err != nil {
+	n.journal, n.loaded, err = journal.Open(&s.h, c, s.cfg.journalDir(), s.cfg.JournalBytes, doubt, accept)
+	if err != nil {
 		return n, err
 	}
 	n.journal.MayGrow(s.cfg.JournalMost)
