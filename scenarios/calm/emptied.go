@@ -126,7 +126,7 @@ func NotInUse(r *world.Run, ask func(string) (bool, error)) {
 		r.Judges("L5")
 		name := p.Driver + "^" + p.Volume
 		if isInUse, err := ask(name); err != nil || isInUse {
-			r.Fail("L5", "emptied", name, "nothing is left of volume "+name+", and it is told to be in use")
+			r.Fail("L5", "emptied", name, "nothing is left of volume "+name+", and the engine reports it in use")
 		}
 	}
 }

@@ -309,7 +309,7 @@ func told(r *world.Run) bool {
 	}
 	for _, p := range unwoken {
 		if isUnwoken(r, p) {
-			r.Fail("L2", "waiter", p.Name, "pod "+p.Name+" is ready, and who waits for it is not woken")
+			r.Fail("L2", "waiter", p.Name, "pod "+p.Name+" is ready, and the engine does not wake a wait for it")
 			return false
 		}
 	}

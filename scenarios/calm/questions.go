@@ -105,12 +105,12 @@ func asksForTheEnd(r *world.Run) (check func() bool) {
 		return func() bool { return false }
 	}
 	if early {
-		r.Fail("L4", "waiter", asked, "pod "+asked+" runs, and who waits for its end is told of it")
+		r.Fail("L4", "waiter", asked, "pod "+asked+" runs, and a wait for its end returns")
 	}
 	r.W.Go(func() { told = m.WaitForNothing(r.W.Context(0)) == nil })
 	return func() bool {
 		if r.Until(r.W.Now().Add(dealings.Slowest)) && !told && !hangsOn(r) && r.W.Life() == life {
-			r.Fail("L4", "waiter", "agent", "nothing is left, and who waits for that is not told")
+			r.Fail("L4", "waiter", "agent", "nothing is left, and a wait for that does not return")
 		}
 		return r.Violation == nil
 	}

@@ -178,7 +178,7 @@ func NotUsed(r *world.Run, v *world.HandOver, before []Remnant) {
 	r.Judges("S8")
 	for _, what := range Here(r, v) {
 		if slices.Contains(before, what) {
-			r.Fail("S8", "in use", name(v), "volume "+name(v)+" is told not to be in use, and "+what.why)
+			r.Fail("S8", "in use", name(v), "volume "+name(v)+" is reported not in use, and "+what.why)
 			return
 		}
 	}

@@ -62,7 +62,7 @@ func TieSent(r *world.Run, p *world.Place, e *sim.Effect) {
 	}
 	if len(told) == 0 {
 		r.Fail("S32", "sent "+e.Method, string(p.Key),
-			"volume "+p.Volume+" comes up at "+p.Path+", and the agent was told that it is not attached to this node")
+			"volume "+p.Volume+" comes up at "+p.Path+", and the agent knows that it is not attached to this node")
 		return
 	}
 	for _, s := range r.List {
@@ -136,8 +136,8 @@ func TieTold(r *world.Run, is *storagev1.VolumeAttachment) {
 			for _, u := range p.Uses {
 				if at := TiedOtherwise(r, p, u); at != nil {
 					r.Fail("S32", "believed ready", p.Name,
-						"pod "+p.Name+" is believed to be ready, and its volume "+u.Name+" at "+at.Path+
-							" is of an attachment that has ended, as the agent was told")
+						"the engine believes pod "+p.Name+" to be ready, and the agent knows that the attachment of its "+
+							"volume "+u.Name+" at "+at.Path+" has ended")
 					return
 				}
 			}
@@ -241,8 +241,8 @@ func seesFailure(r *world.Run, thing string, seen []hal.MountID) {
 			r.Judges("L14")
 			if r.Core.Ready(owner.Uid) {
 				r.Fail("L14", "believed ready", owner.Name,
-					"pod "+owner.Name+" is believed to be ready, and the filesystem at "+at.Path+
-						" has failed, as can be seen since "+FailureTold.String())
+					"the engine believes pod "+owner.Name+" to be ready, and the filesystem at "+at.Path+
+						" has visibly failed for "+FailureTold.String())
 				return
 			}
 		}
@@ -280,10 +280,10 @@ func UnpublishSent(r *world.Run, p *world.Place) {
 		owner.LetGo() // who has put back the old journal sees to that
 	case owner.IsRunning && owner.Has(p):
 		r.Fail("S7", "sent "+world.Unpublish, string(p.Key),
-			"the volume is taken from pod "+owner.Name+", whose containers run")
+			"the agent takes the volume from pod "+owner.Name+", whose containers run")
 	case owner.IsSteady && !r.IsEdited && !r.IsCut[p.Thing] && !isUntied(r, p) && !isUntold(r, p) &&
 		!r.Denied[p.Thing] && !r.Exclusive[p.Thing]:
 		r.Fail("S22", "sent "+world.Unpublish, string(p.Key),
-			"the volume is taken from pod "+owner.Name+", which was wanted all along")
+			"the agent takes the volume from pod "+owner.Name+", which was wanted all along")
 	}
 }

@@ -36,7 +36,7 @@ func isLetIn(r *world.Run, p *world.Pod) bool {
 		r.Judges("S34")
 		if at := LeadsInto(r, u.Path); at != "" && !WasTurned(r, p) {
 			r.Fail("S34", "told ready", p.Name,
-				"pod "+p.Name+" is told to be ready, and its hostPath "+u.Path+" leads to "+at+
+				"pod "+p.Name+" is reported ready, and its hostPath "+u.Path+" leads to "+at+
 					", whose content the agent deletes or owns")
 			return true
 		}

@@ -70,7 +70,7 @@ func isolatesData(r *world.Run, p *world.Pod) {
 		id := dataID(p, u)
 		if other, known := r.Shows[v.Root()]; known && other != id {
 			r.Fail("S28", "containers start", p.Name,
-				fmt.Sprintf("containers of pod %s find the data of volume %s at %s, which is to be volume %s",
+				fmt.Sprintf("containers of pod %s find the data of volume %s at %s, where volume %s belongs",
 					p.Name, other, u.Path, id))
 			return
 		}

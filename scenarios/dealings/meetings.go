@@ -89,8 +89,8 @@ func tellsAgain(r *world.Run, socket string) {
 	}
 	r.Judges("L7")
 	if n.Count++; n.Count > firstTold && r.W.Now().Sub(n.Last) < askingWait {
-		r.Fail("L7", "pace of Notify", driverOfSocket(r, socket), "the registrar at "+socket+" is told again after "+
-			r.W.Now().Sub(n.Last).String()+" that its driver was taken")
+		r.Fail("L7", "pace of Notify", driverOfSocket(r, socket), "the agent tells the registrar at "+socket+
+			" again, after "+r.W.Now().Sub(n.Last).String()+", that it accepted the driver")
 	}
 	n.Last = r.W.Now()
 }
@@ -154,7 +154,7 @@ func KeepsNoMore(r *world.Run) bool {
 		isDriver := slices.ContainsFunc(r.W.Drivers(), func(d sim.DriverState) bool { return d.Name == name })
 		if !isDriver || !r.Registrars.Registered[name] {
 			r.Fail("L7", "connection", hal.DriverOf(name),
-				"the agent keeps a connection as "+name+" though nobody is met, and it calls nobody by it")
+				"the agent keeps the connection "+name+", and calls nobody over it")
 			return false
 		}
 	}
@@ -170,7 +170,7 @@ func TellsRegistrars(r *world.Run) bool {
 	}
 	name := unheard(r)
 	if name != "" {
-		r.Fail("L13", "told", name, "driver "+name+" is registered, and its registrar was not told that it was taken")
+		r.Fail("L13", "told", name, "driver "+name+" is registered, and the agent did not tell its registrar so")
 	}
 	return name == ""
 }

@@ -92,12 +92,12 @@ func finds(r *world.Run, p *world.Pod) bool {
 	for _, c := range r.W.Outlived() {
 		if strings.Contains(string(c.Key), string(p.Uid)) {
 			r.Fail("S21", "told ready", p.Name,
-				"pod "+p.Name+" is told to be ready, and a helper of an earlier run may still act on its volume: "+c.What)
+				"pod "+p.Name+" is reported ready, and a helper of an earlier run may still act on its volume: "+c.What)
 			return false
 		}
 	}
 	if u := onFailed(r, p); u != nil {
-		r.Fail("S33", "told ready", p.Name, "pod "+p.Name+" is told to be ready, and its volume "+u.Name+
+		r.Fail("S33", "told ready", p.Name, "pod "+p.Name+" is reported ready, and its volume "+u.Name+
 			" was published on a filesystem that had failed")
 		return false
 	}
@@ -105,14 +105,14 @@ func finds(r *world.Run, p *world.Pod) bool {
 		r.Judges("S21")
 		if r.IsLeftBehind(p, u) {
 			r.Fail("S10", "told ready", p.Name,
-				"pod "+p.Name+" is told to be ready, and its volume "+u.Name+" is of a stage that has ended and was "+
+				"pod "+p.Name+" is reported ready, and its volume "+u.Name+" is of a stage that has ended and was "+
 					"made again")
 			return false
 		}
 		if m := Hider(r, u); m.ID != 0 {
 			if MustKnow(r, p, u, m) {
 				r.Fail("S21", "told ready", p.Name,
-					"pod "+p.Name+" is told to be ready, and what somebody has mounted on "+m.Path+" hides its volume "+u.Name)
+					"pod "+p.Name+" is reported ready, and what somebody has mounted on "+m.Path+" hides its volume "+u.Name)
 			}
 			return false
 		}
@@ -123,7 +123,8 @@ func finds(r *world.Run, p *world.Pod) bool {
 		if at := r.ByPath[u.Path]; at != nil && at.IsMixedUp {
 			rejects(r, at)
 		} else if !IsDisturbed(r, u.Path) {
-			r.Fail("S21", "told ready", p.Name, "pod "+p.Name+" is told to be ready, and of its volume "+u.Name+" "+why)
+			r.Fail("S21", "told ready", p.Name, "pod "+p.Name+" is reported ready, and its volume "+u.Name+" is not as asked: "+
+				why)
 		}
 		return false
 	}

@@ -176,8 +176,7 @@ func refuses(r *world.Run, e *sim.Effect) {
 		return d.Socket == e.Path && d.Misregisters
 	}) {
 		r.Fail("S25", "refused", e.Driver,
-			"the registrar of "+e.Driver+" is told that its driver was not taken, and it says nothing that can't "+
-				"be taken")
+			"the agent refuses driver "+e.Driver+", and its registrar says nothing that the agent can't accept")
 	}
 }
 

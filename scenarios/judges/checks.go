@@ -171,7 +171,8 @@ func Sent(r *world.Run, e *sim.Effect) {
 	dealings.Paces(r, p, e)
 	r.Judges("S8")
 	if e.Deadline <= e.At {
-		r.Fail("S8", "sent "+e.Method, string(p.Key), e.Method+" is sent for "+p.Volume+" without a deadline that is still to come: it may act at any time")
+		r.Fail("S8", "sent "+e.Method, string(p.Key),
+			e.Method+" of "+p.Volume+" has no deadline in the future: it may act at any time")
 	}
 	if e.Method == world.Stage || e.Method == world.Publish {
 		p.SetUpUntil = max(p.SetUpUntil, e.Deadline.Add(sim.LateWindow))
@@ -209,7 +210,8 @@ func crowded(r *world.Run, p *world.Place, e *sim.Effect) {
 			if c.Run != e.Run || !awaited(r, c.Id) {
 				continue
 			}
-			r.Fail("S6", "sent "+e.Method, string(p.Key), e.Method+" is sent for "+p.Volume+" while a "+c.Method+" for it is awaited")
+			r.Fail("S6", "sent "+e.Method, string(p.Key),
+				e.Method+" is sent for "+p.Volume+" while the agent waits for an earlier "+c.Method)
 			return
 		}
 		r.Fail("S6", "sent "+e.Method, string(p.Key), e.Method+" is sent for "+p.Volume+" while an earlier "+c.Method+" may still act")
@@ -420,7 +422,7 @@ func removed(r *world.Run, e *sim.Effect) {
 		}
 	}
 	if e.Kind == sim.EffectRemovedTree && !strings.Contains(e.Path, "kubernetes.io~empty-dir/") {
-		r.Fail("S1", e.Kind.String(), e.Path, "all that is below "+e.Path+" is deleted, whoever wrote it: it is no emptyDir")
+		r.Fail("S1", e.Kind.String(), e.Path, "the agent deletes everything below "+e.Path+", which is no emptyDir")
 	}
 	if strings.Contains(e.Path, "kubernetes.io~empty-dir/") {
 		takesDirectory(r, e)

@@ -100,7 +100,7 @@ func awaitsTelling(r *world.Run, life uint32, after time.Duration, file string, 
 			awaitsTelling(r, life, more, file, isLeft)
 		case isLeft():
 			r.Judges("S30")
-			r.Fail("S30", "copies", path.Base(file), "somebody has damaged "+file+" in place, and the agent lives and leaves it")
+			r.Fail("S30", "copies", path.Base(file), "somebody has damaged "+file+" in place, and the running agent leaves it damaged")
 		case r.W.Now().Sub(r.Root.Spoilt.Since) >= dealings.Noticing:
 			noticed(r, "lives and writes on behind it")
 		}
@@ -156,7 +156,7 @@ func noticed(r *world.Run, how string) {
 	r.Judges("S30")
 	if s := &r.Root.Spoilt; isSpoilt(r) {
 		r.Fail("S30", "silent", path.Base(s.File), fmt.Sprintf(
-			"somebody has damaged %s in place at byte %d, and the agent %s, and tells nobody", s.File, s.At, how))
+			"somebody has damaged %s in place at byte %d, and the agent %s, and does not report it", s.File, s.At, how))
 	}
 }
 
@@ -169,7 +169,7 @@ func TellsOfDamage(r *world.Run, e engine.Entry) {
 		if r.Root.Spoilt.IsRead {
 			r.Judges("S30")
 			r.Fail("S30", "silent", path.Base(r.Root.Spoilt.File), fmt.Sprintf(
-				"somebody has damaged %s in place at byte %d, and a start that has read it tells nobody",
+				"somebody has damaged %s in place at byte %d, and a start that has read it does not report it",
 				r.Root.Spoilt.File, r.Root.Spoilt.At))
 		}
 	}

@@ -409,7 +409,7 @@ func liesOf(r *world.Run, p *world.Pod, i *interview) string {
 	case isAtWork(r, p):
 		return "" // a helper that hangs in the kernel may act for a day
 	case !p.IsWanted && !p.IsRunning && p.Told == nil && (is >= 0 || a.Gone != nil || len(a.Possibly) > 0):
-		return "it is deleted, and it is told to be there"
+		return "it is deleted, and the engine reports it there"
 	case !p.IsWanted || !p.IsRunning || !r.IsCurrent(p) || IsHeldBack(r, p) || p.IsLeaving:
 		return ""
 	case is < 0 || !i.status.Pods[is].Wanted || i.status.Pods[is].Namespace+"/"+i.status.Pods[is].Name != p.Name:
@@ -420,11 +420,11 @@ func liesOf(r *world.Run, p *world.Pod, i *interview) string {
 	for _, u := range p.Uses {
 		m, isMounted := a.Mounted[u.Name]
 		if !isMounted || m.Path != u.Path || m.ReadOnly != u.ReadOnly || m.Block != u.Raw {
-			return fmt.Sprintf("volume %s is at %s, and it is told to be mounted %v, as %+v", u.Name, u.Path,
+			return fmt.Sprintf("volume %s is at %s, and the engine reports it mounted %v, as %+v", u.Name, u.Path,
 				isMounted, m)
 		}
 		if name := u.Driver + "^" + u.Volume; u.Driver != "" && !i.attached[name] {
-			return "volume " + name + " is in use, and it is told not to be attached"
+			return "volume " + name + " is in use, and the engine reports it not attached"
 		}
 	}
 	return ""

@@ -116,7 +116,7 @@ func isUsed(r *world.Run, p *world.Place) bool {
 func undoes(r *world.Run, e *sim.Effect) {
 	if m := r.Foreign[e.Mount.ID]; m.IsOther && r.W.Now().Sub(m.Since) > dealings.Noticing {
 		r.Fail("S1", "unmount foreign", e.Path,
-			"the mount that somebody else has made at "+e.Path+" is unmounted: "+e.Mount.Fingerprint())
+			"the agent unmounts what somebody else mounted at "+e.Path+": "+e.Mount.Fingerprint())
 	}
 }
 
@@ -128,7 +128,7 @@ func RefineTouched(r *world.Run, p *world.Place, b *core.Belief) {
 	for _, m := range r.W.MountsAt(p.Path) {
 		if r.Foreign[m.ID].IsOther && m.Fingerprint() == b.Fingerprint {
 			r.Fail("S14", "taken for ours", string(p.Key),
-				string(p.Key)+" stood when somebody mounted "+b.Fingerprint+" over it, and that is taken for it")
+				"somebody mounted "+b.Fingerprint+" over "+string(p.Key)+", and the engine takes it for the volume")
 			return
 		}
 	}
@@ -147,7 +147,7 @@ func Untouched(r *world.Run) bool {
 		}
 		if ok && b.State == core.Present && !b.IsHeldBack {
 			if why := differs(r, p, &b); why != "" {
-				r.Fail("S14", "never noticed", string(p.Key), string(p.Key)+" is believed to be up, and "+why)
+				r.Fail("S14", "never noticed", string(p.Key), "the engine believes "+string(p.Key)+" to be up, and "+why)
 				return false
 			}
 		}

@@ -92,7 +92,7 @@ func KnowsAll(r *world.Run) bool {
 		_, known := r.Core.Belief(p.Key)
 		isExcused := p.IsTouched || p.IsStranded || r.Root.Forgotten && (!isNamed(r, p) || isRaw(p))
 		if why := dealings.Remains(r, p); !known && why != "" && !isExcused {
-			r.Fail("S15", "never found", string(p.Key), "nothing is known of "+string(p.Key)+", and "+why)
+			r.Fail("S15", "never found", string(p.Key), "the agent knows nothing of "+string(p.Key)+", and "+why)
 			return false
 		}
 	}
@@ -145,17 +145,17 @@ func Refine(r *world.Run, key hal.Key) {
 		}
 		r.Judges("S8")
 		if why := dealings.Remains(r, p); why != "" {
-			r.Fail("S8", "forgotten", string(key), string(key)+" is taken to be gone for good, and "+why)
+			r.Fail("S8", "forgotten", string(key), "the engine has forgotten "+string(key)+", and "+why)
 		}
 	case b.State == core.Absent && b.SetUpOpen == 0 && !b.IsDoubtful:
 		r.Judges("S14")
 		if why := dealings.Stands(r, p); why != "" {
-			r.Fail("S14", "believed Absent", string(key), string(key)+" is believed to be down, and "+why)
+			r.Fail("S14", "believed Absent", string(key), "the engine believes "+string(key)+" to be down, and "+why)
 		}
 	case b.State == core.Present && p.Checked != now || b.State == core.Present && !p.IsHeld:
 		r.Judges("S14")
 		if why := differs(r, p, &b); why != "" {
-			r.Fail("S14", "believed Present", string(key), string(key)+" is believed to be up, and "+why)
+			r.Fail("S14", "believed Present", string(key), "the engine believes "+string(key)+" to be up, and "+why)
 		}
 	}
 	p.Checked = now
@@ -210,12 +210,12 @@ func RefineDirectory(r *world.Run, key hal.Key, b *core.Belief) {
 	switch {
 	case b.State == core.Present && isHidden(r, b.Path): // what a mount above it hides may be there
 	case b.State == core.Present && !there:
-		r.Fail("S14", "believed Present", string(key), string(key)+" is believed to be up, and there is no "+b.Path)
+		r.Fail("S14", "believed Present", string(key), "the engine believes "+string(key)+" to be up, and there is no "+b.Path)
 	case b.State == core.Present && strings.HasPrefix(b.Fingerprint, "mount ") && len(r.W.MountsAt(b.Path)) == 0:
 		r.Fail("S14", "believed Present", string(key),
-			string(key)+" is believed to be up, and nothing is mounted at "+b.Path)
+			"the engine believes "+string(key)+" to be up, and nothing is mounted at "+b.Path)
 	case b.State == core.Absent && there:
-		r.Fail("S14", "believed Absent", string(key), string(key)+" is believed to be down, and there is "+b.Path)
+		r.Fail("S14", "believed Absent", string(key), "the engine believes "+string(key)+" to be down, and there is "+b.Path)
 	}
 }
 

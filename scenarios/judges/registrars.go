@@ -22,7 +22,7 @@ func IsReached(r *world.Run) bool {
 		from := max(made, up, g.Left[d.Name], g.Begun, g.Calm)
 		if r.W.Now().Sub(from) > dealings.Reach && !(g.Registered[d.Name] && g.Connected[d.Name]) {
 			r.Fail("L13", "reached", d.Name,
-				"driver "+d.Name+" runs, and its registration socket stands, for "+dealings.Reach.String()+
+				"driver "+d.Name+" runs, and its registration socket is there, for "+dealings.Reach.String()+
 					", and it is not registered and connected: "+TellWhy(r, d.Name))
 			return false
 		}

@@ -71,7 +71,7 @@ func Refused(r *world.Run, why string) {
 	}
 	if !r.Root.MayRefuse && r.Registrars.Begun != 0 {
 		// before it has begun for the first time, others may have made what is there
-		r.Fail("S30", "refused", "agent", "a start is refused, and the root directory is as the agent made it: "+why)
+		r.Fail("S30", "refused", "agent", "the agent refuses to start, and the root directory is as the agent made it: "+why)
 		return
 	}
 	life := r.W.Life()
@@ -103,8 +103,7 @@ func leaves(r *world.Run, e *sim.Effect) {
 	r.Judges("S30")
 	if r.Root.IsBarred {
 		r.Fail("S30", e.Kind.String(), e.Path,
-			e.Kind.String()+" of "+e.Path+" in a root directory that is another's, before a person has said that "+
-				"it may be")
+			e.Kind.String()+" of "+e.Path+" in the root directory of another agent, before a person allowed it")
 	}
 }
 

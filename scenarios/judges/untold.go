@@ -103,7 +103,7 @@ func mustNotice(r *world.Run, p *world.Place) {
 		r.Judges("S23")
 		if !r.Core.ActsAfterReply(p.Driver) {
 			r.Fail("S23", "acts after its answer", string(p.Key), "driver "+p.Driver+" has made a mount at "+p.Path+
-				" after it had answered with an error, and it is trusted still")
+				" after it had answered with an error, and the agent still trusts it")
 		}
 	})
 }

@@ -22,55 +22,58 @@ func (v *Violation) String() string {
 
 // Properties are what the checks watch over, by code. docs/properties.md says when each is judged, and what is excused.
 var Properties = []struct{ Code, Text string }{
-	{"S1", "volume data is never deleted, nor another's mount undone: only what the agent made itself; nor the " +
-		"emptyDir of a pod that nobody has deleted"},
-	{"S4", "a publish is sent only onto a stage that is up, and stays up"},
-	{"S5", "no unstage while a publish exists, is in flight or is uncertain"},
-	{"S6", "at most one operation for each volume and path, calls that were given up included"},
-	{"S7", "nothing is taken from a pod whose containers may run"},
-	{"S8", "nothing is told to be gone, not in use, or forgotten, while some of it is left or may still come"},
-	{"S9", "a ReadWriteOncePod claim is published for one pod at a time, and a volume that another node has does " +
-		"not come up here"},
-	{"S10", "what containers write and sync is in their volume, and there for who comes next"},
-	{"S13", "a path has one volume for as long as anything of it is there, or may come"},
-	{"S14", "what is believed to be up or down is"},
-	{"S15", "a start knows of everything that an earlier run may have done"},
-	{"S17", "no secret in a log, a journal, a status, a wait or a trace, whole, in part or encoded, and nothing " +
-		"there that a terminal obeys"},
-	{"S18", "at most one mount of ours at each path"},
-	{"S21", "ready is told only of what is there, as it was asked for (S19: read-only or not)"},
-	{"S22", "nothing is taken down before every source has said all it knows, nor of a pod that was wanted all along"},
-	{"S23", "a driver that was seen to act after it had answered with an error is not trusted again, over restarts"},
-	{"S24", "calls for a volume go to the endpoint that serves its driver, as long as it answers"},
-	{"S25", "a registrar is told that its driver was not taken only if it says what can't be taken"},
-	{"S27", "a stage and a publish say what the objects say: filesystem, options, access, context, pod, secret, " +
-		"paths, read-only"},
-	{"S28", "containers find the data of their own volume, and never another's"},
-	{"S29", "what is made for pods has the right mode; an emptyDir that lost its data says so until its pod ends, " +
-		"and no other does"},
-	{"S30", "what another agent or machine has made is not touched before a person says so, and data goes only of " +
-		"pods that are known to be gone"},
-	{"S31", "a deletion of data is in the log of deletions, durably and with its true cause, before it begins"},
-	{"S32", "what is up of a volume belongs to one attachment of it: once the agent was told that this has ended, " +
-		"nothing more comes up on it, and no pod is ready on it"},
-	{"S33", "no pod is told to be ready by a publish on a filesystem that could be seen to have failed when it was made"},
+	{"S1", "the agent removes only what it made itself: it deletes no volume data, and no emptyDir of a pod that " +
+		"nobody has deleted, and it undoes no mount of others"},
+	{"S4", "the agent sends a publish only onto a stage that is up and stays up"},
+	{"S5", "the agent unstages no volume while a publish of it exists, is in flight or is uncertain"},
+	{"S6", "each volume and each path has at most one operation at a time; a call that the agent gave up counts " +
+		"until it can act no more"},
+	{"S7", "the agent takes nothing from a pod whose containers may run"},
+	{"S8", "the engine forgets nothing, and reports nothing gone or unused, while part of it is left or may still " +
+		"come"},
+	{"S9", "the agent publishes a ReadWriteOncePod claim for one pod at a time, and sets up no volume that another " +
+		"node has"},
+	{"S10", "a volume keeps what containers write and sync, and the next containers find it there"},
+	{"S13", "a path belongs to one volume as long as any part of that volume is there, or may still come"},
+	{"S14", "the engine's beliefs match reality: what it believes up is up, and what it believes down is down"},
+	{"S15", "a start finds everything that an earlier run may have done"},
+	{"S17", "no log, journal, status, wait or trace shows a secret, whole, in part or encoded, or a character that " +
+		"a terminal obeys"},
+	{"S18", "each path has at most one mount of the agent"},
+	{"S21", "the agent reports a pod ready only if its volumes are there as the pod asks (S19: read-only or not)"},
+	{"S22", "the agent tears nothing down before every source has said all it knows, and nothing of a pod that was " +
+		"wanted all along"},
+	{"S23", "the agent does not trust a driver again that it saw act after an error reply, even after a restart"},
+	{"S24", "calls for a volume go to the endpoint that serves its driver, as long as that endpoint answers"},
+	{"S25", "the agent refuses a driver only if the registrar says something that the agent can't accept"},
+	{"S27", "each stage and publish matches the objects: filesystem, options, access, context, pod, secret, paths, " +
+		"read-only"},
+	{"S28", "containers find the data of their own volume, and never another volume's"},
+	{"S29", "what the agent makes for pods has the right mode; an emptyDir that lost its data says so until its " +
+		"pod ends, and no other emptyDir does"},
+	{"S30", "the agent touches nothing of another agent or machine before a person allows it, and deletes data " +
+		"only of pods that it knows to be gone"},
+	{"S31", "before the agent deletes data, the log of deletions has a durable entry with the true cause"},
+	{"S32", "a volume is up for one attachment: once the agent hears that this attachment has ended, nothing more " +
+		"comes up on it, and no pod is ready on it"},
+	{"S33", "the agent reports no pod ready after a publish on a filesystem that had visibly failed"},
 	{"S34", "no hostPath leads to a place that the agent empties or owns"},
 	{"S35", "all answers of the engine agree"},
-	{"L1", "everything is removed some time after its last user"},
-	{"L2", "everything wanted is up within a bound after the faults stop"},
-	{"L3", "a driver that is broken, or one bad entry on the node, harms no pod that it does not concern"},
-	{"L4", "the end of a pod ends"},
-	{"L5", "a volume of which nothing is left is not told to be in use"},
+	{"L1", "the agent removes everything some time after its last user has gone"},
+	{"L2", "everything wanted comes up within a bound after the faults stop"},
+	{"L3", "a broken driver, or one bad entry on the node, harms no pod that it does not concern"},
+	{"L4", "the teardown of a deleted pod ends"},
+	{"L5", "the agent does not report a volume in use once nothing of it is left"},
 	{"L6", "work resumes by itself after a driver or the agent restarts"},
-	{"L7", "once everything is as wanted, nothing is done any more, and nothing goes round in circles before"},
-	{"L8", "what a change costs does not grow with the pods, rungs, files and mounts that have not changed"},
+	{"L7", "once everything is as wanted, the agent does nothing more; before that, it does not go round in circles"},
+	{"L8", "the cost of a change does not grow with the pods, rungs, files and mounts that have not changed"},
 	{"L11", "a restart adopts what is healthy without a call"},
-	{"L12", "what is not as it should be says why, or what is under way"},
+	{"L12", "whatever is not as wanted says why, or what is under way"},
 	{"L13", "a driver that runs and registers is registered and connected within a bound after the faults stop"},
-	{"L14", "no pod is told to be ready for longer than a bound on a filesystem that can be seen to have failed"},
-	{"L15", "in calm, what the engine answers is what is there"},
-	{"L16", "once a driver has answered with errors and works again, what it has for a pod is ready, or gone, " +
-		"within seconds"},
+	{"L14", "no pod stays ready for longer than a bound on a filesystem that has visibly failed"},
+	{"L15", "in calm, the engine's answers match what is there"},
+	{"L16", "once a driver that answered with errors works again, what it has for a pod is ready, or gone, within " +
+		"seconds"},
 	{"panic", "the engine's own assertions hold, and no check of volsim panics"},
 	{"expect", "the scenario's expectations hold"},
 }
