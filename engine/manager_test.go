@@ -135,6 +135,27 @@ func TestUpRestartDown(t *testing.T) {
 	require.Zero(t, s.Journal.Records)
 }
 
+// The status says why a volume is still there that an edit has taken from its pod.
+func TestStatusSaysWhyADroppedVolumeStays(t *testing.T) {
+	b := newBench(t, sim.Polite())
+	web := pod("web", "a")
+	b.w.Apply(web)
+	b.run(time.Minute)
+	for _, v := range b.status().Pods[0].Volumes {
+		require.Empty(t, v.Why)
+	}
+	web = web.DeepCopy()
+	web.Spec.Volumes, web.Spec.Containers[0].VolumeMounts = web.Spec.Volumes[1:], web.Spec.Containers[0].VolumeMounts[1:]
+	b.w.Apply(web)
+	b.run(time.Minute)
+	volumes := b.status().Pods[0].Volumes
+	require.Len(t, volumes, 2)
+	require.Equal(t, "scratch", volumes[0].Name)
+	require.Empty(t, volumes[0].Why)
+	require.Equal(t, "pv-a", volumes[1].PV)
+	require.Equal(t, "not wanted, but containers may still use it; volnode keeps it", volumes[1].Why)
+}
+
 // twoOfOneHandle has two PersistentVolumes with one handle and other options, and a pod for each, one after the other.
 func (b *bench) twoOfOneHandle() {
 	other := volume("pv-b", "a")

@@ -212,9 +212,14 @@ func (q *questions) volumeStatus(n named, look func(hal.Key) (RungStatus, bool))
 	return s
 }
 
-// whyOf is one line about a rung that is not as it should be.
+// held is what core desires of a rung that nobody wants and that containers may still use.
+const held = "held"
+
+// whyOf is one line about a rung that is not as it should be, or that is up though nobody wants it.
 func whyOf(r RungStatus) string {
 	switch {
+	case r.State == Ready && r.Desired == held:
+		return r.Next
 	case r.State == Ready:
 		return ""
 	case r.Step != "":

@@ -72,7 +72,7 @@ func TestBadScenariosAreRefusedWithTheirLine(t *testing.T) {
 		"# a\nat 0s apply all\n---\nkind: Job\napiVersion: v1\n": "s.txt:4: apiVersion " +
 			"\"v1\", kind \"Job\" is no object",
 		"# a\nat 0s apply all\n---\nkind: Pod\napiVersion: v1\nmetadata:\n\tname: x\n": "s.txt:4: this is not YAML: " +
-			"document 1: line 7: a tab is in the indentation",
+			"document 1, line 7: a tab is in the indentation",
 	} {
 		_, err := Parse("s.txt", text)
 		require.ErrorContains(t, err, want, "%q", text)

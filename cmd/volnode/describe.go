@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/volnode/volnode/engine"
+	"github.com/volnode/volnode/engine/deletions"
 	"github.com/volnode/volnode/hal"
 )
 
 const describeHelp = `describe shows one pod, volume, rung or driver: its desired and actual state, the operation in flight, the
 reason, and what volnode does next.
 For a pod it also shows trouble with its manifests and which content counts meanwhile. It shows which data of the pod
-was deleted, when and why, also after the pod is gone.
+was deleted, when and why, also after the pod is gone. It lists the last 5 deletions; earlier pods of that name count.
 
   volnode describe pod NAMESPACE/NAME        or its uid
   volnode describe volume DRIVER^HANDLE
@@ -105,7 +106,25 @@ func printDescription(w io.Writer, a describeAnswer) {
 			printRung(w, "", r)
 		}
 	}
-	for _, e := range a.Deletions {
+	printDeletions(w, a.Deletions)
+}
+
+// mostDeletions bounds the deletions that describe shows of one pod.
+const mostDeletions = 5
+
+// printDeletions shows the last of the deletions of a pod's data. Pods of manifests that have one name have one uid, so
+// nothing tells those of the pod that is there from those of earlier ones.
+func printDeletions(w io.Writer, all []deletions.Entry) {
+	if len(all) == 0 {
+		return
+	}
+	count := plural(len(all), "deletion")
+	if more := len(all) - mostDeletions; more > 0 {
+		all = all[more:]
+		count += fmt.Sprintf(", the last %d are below; -o json has all", mostDeletions)
+	}
+	fmt.Fprintf(w, "\ndeleted data of this pod, or of earlier pods of its name (%s):\n", count)
+	for _, e := range all {
 		fmt.Fprintf(w, "\ndeleted %s\n", printable(e.Path))
 		pod := ""
 		if e.Name != "" {

@@ -54,13 +54,13 @@ var badFiles = []struct{ name, text, why string }{
 	},
 	{
 		"tab.yaml", "apiVersion: v1\nkind: Pod\nmetadata:\n\tname: a\n",
-		"document 1: line 4: a tab is in the indentation, and YAML allows spaces only",
+		"document 1, line 4: a tab is in the indentation, and YAML allows spaces only",
 	},
 	{
 		"tabs.yaml", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n \tnamespace: b\n",
-		"document 1: line 5: a tab is in the indentation",
+		"document 1, line 5: a tab is in the indentation",
 	},
-	{"torn.json", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\",\n", "json: line 3: unexpected end of JSON input"},
+	{"torn.json", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\",\n", "document 1, line 3: not valid JSON: unexpected end of JSON input"},
 	{"text.yaml", "hello\n", "not an object with apiVersion and kind"},
 	{"empty.yaml", "\n", "holds no object; if it should hold none, remove the file"},
 	{"binary.yaml", "\x00\x01\x02", "control characters are not allowed"},

@@ -43,16 +43,27 @@ mount -t tmpfs run /run
 source /dev/stdin
 wait
 if grep ' /var/lib/volnode/' /proc/self/mountinfo; then exit 1; fi
-if find /var/lib/volnode/pods -mindepth 1 | grep .; then exit 1; fi
 echo "went well"
 `
 
-// The section "Run it on a host" is a script that works, also on a machine that is busy.
+// noPods fails if volnode has left something of a pod before the clean-up.
+const noPods = `
+if find /var/lib/volnode/pods -mindepth 1 | grep .; then exit 1; fi
+`
+
+// nothingLeft fails if the clean-up has left something.
+const nothingLeft = `
+left=$(find /var/lib /run /etc -path '*volnode*' -o -path '*csidriver*')
+if [ -n "$left" ]; then echo "left: $left"; exit 1; fi
+`
+
+// The sections "Run it on a host" and "Clean up" are a script that works, also on a machine that is busy.
 func TestRunItOnAHost(t *testing.T) {
 	haltest.NeedPrivateMounts(t)
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	commands := block(t, filepath.Join(root, "README.md"), "## Run it on a host")
+	page := filepath.Join(root, "README.md")
+	commands := block(t, page, "## Run it on a host") + noPods + block(t, page, "## Clean up") + nothingLeft
 	for round := range *rounds {
 		start := time.Now()
 		out, err := run(root, commands)

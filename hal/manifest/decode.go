@@ -63,7 +63,7 @@ func decodeAll(node, name string, data []byte) (c content, problems []string) {
 	c.secrets, c.documents = map[string]hal.Secret{}, documents
 	for i := range documents {
 		if err := c.add(node, &documents[i]); err != nil {
-			problems = append(problems, documents[i].begins()+": "+err.Error())
+			problems = append(problems, documents[i].inDocument(err))
 		}
 	}
 	if len(documents) == 0 {
@@ -79,6 +79,20 @@ func together(problems []string) error {
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return errors.New(text)
+}
+
+// allOf joins several problems into one, in the line of the first.
+func allOf(problems []error) error {
+	texts := make([]string, 0, len(problems))
+	for _, err := range problems {
+		texts = append(texts, err.Error())
+	}
+	first, isPlaced := errors.AsType[placed](problems[0])
+	if !isPlaced {
+		return together(texts)
+	}
+	texts[0] = first.text
+	return placed{first.line, together(texts).Error()}
 }
 
 // add decodes one document, or the items of a List.
@@ -128,22 +142,22 @@ func (c *content) list(node string, d document) error {
 		return fmt.Errorf("not a valid List; %s", withheld)
 	}
 	_, items := entryOf(d.node, "items")
-	var problems []string
+	var problems []error
 	for i, item := range list.Items {
 		var meta metav1.TypeMeta
 		if json.Unmarshal(item, &meta) == nil && meta.Kind == "List" {
-			problems = append(problems, fmt.Sprintf("item %d: a List in a List is not supported", i))
+			problems = append(problems, inItem(i, errors.New("a List in a List is not supported")))
 			continue
 		}
 		if err := c.add(node, &document{
 			json: item, number: d.number, line: d.line,
 			node: itemOf(items, i),
 		}); err != nil {
-			problems = append(problems, fmt.Sprintf("item %d: %v", i, err))
+			problems = append(problems, inItem(i, err))
 		}
 	}
 	if len(problems) > 0 {
-		return together(problems)
+		return allOf(problems)
 	}
 	return nil
 }

@@ -49,15 +49,15 @@ func mistaken(d document, t reflect.Type) error {
 		return nil
 	}
 	slices.SortStableFunc(m.all, func(a, b mistake) int { return cmp.Compare(a.line, b.line) })
-	var texts []string
+	var problems []error
 	for _, is := range m.all {
-		text := is.at + ": " + is.what
 		if is.line > 0 {
-			text = fmt.Sprintf("line %d: %s", is.line, text)
+			problems = append(problems, inLine(is.line, "%s: %s", is.at, is.what))
+		} else {
+			problems = append(problems, fmt.Errorf("%s: %s", is.at, is.what))
 		}
-		texts = append(texts, text)
 	}
-	return together(texts)
+	return allOf(problems)
 }
 
 func (m *mistakes) add(at string, node *yaml.Node, format string, args ...any) {

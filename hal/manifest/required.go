@@ -15,11 +15,9 @@ import (
 // incomplete says which objects lack what they can't be without.
 func (c content) incomplete() (problems []string) {
 	for _, o := range c.objects {
-		if lacks := lackOf(o.value).all; len(lacks) > 0 {
-			const advice = "; the API server refuses that, too: complete the object, " +
-				"or write the file again if its end is missing"
-			problems = append(problems, fmt.Sprintf("%s, %s %s: %v%s", o.where, o.id.Kind, o.id.Name,
-				together(lacks), advice))
+		if l := lackOf(o.value); len(l.all) > 0 {
+			problems = append(problems, fmt.Sprintf("%s: %s %s: %v; the API server refuses that, too: %s", o.where,
+				o.id.Kind, o.id.Name, together(l.all), l.advice()))
 		}
 	}
 	return problems
@@ -42,8 +40,20 @@ func lackOf(value any) lack {
 
 // lack is what is missing.
 type lack struct {
-	all   []string
-	value bool // a value is missing, and not only the volume that a container names
+	all        []string
+	value      bool // a value is missing, and not only the volume that a container names
+	isMisspelt bool // such a name resembles that of a volume that is there
+}
+
+// advice says what to do: a name that somebody misspelt needs no more than the right name.
+func (l *lack) advice() string {
+	switch {
+	case l.value:
+		return "complete the object, or write the file again if its end is missing"
+	case l.isMisspelt:
+		return "correct the name, or add the volume to spec.volumes"
+	}
+	return "add the volume to spec.volumes, or write the file again if its end is missing"
 }
 
 func (l *lack) of(isThere bool, format string, args ...any) {
@@ -100,6 +110,7 @@ func (l *lack) used(spec *corev1.PodSpec, name, at string) {
 	what := fmt.Sprintf("Not found: %.100q", name)
 	if near := wording.Nearest(name, names); near != "" {
 		what += fmt.Sprintf(" (did you mean %q?)", near)
+		l.isMisspelt = l.isMisspelt || !isThere
 	}
 	l.is(isThere, what, "%s.name", at)
 }

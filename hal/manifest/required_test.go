@@ -81,7 +81,7 @@ func TestWhatIsRequired(t *testing.T) {
 	const container = "containers: [{name: c, image: i}]"
 	const volume = "accessModes: [ReadWriteOnce], capacity: {storage: 1Mi}"
 	for text, lack := range map[string]string{
-		pod(""): "document 1, line 1, Pod x: spec.containers: Required value; the API server refuses that, too: " +
+		pod(""): "document 1, line 1: Pod x: spec.containers: Required value; the API server refuses that, too: " +
 			"complete the object, or write the file again if its end is missing",
 		pod("spec: {containers: [{}]}"): "spec.containers[0].name: " +
 			"Required value; also spec.containers[0].image: Required value; the API server",
@@ -95,7 +95,10 @@ func TestWhatIsRequired(t *testing.T) {
 			"Required value",
 		pod("spec: {" + container + ", volumes: [{name: v, csi: {}}]}"): "spec.volumes[0].csi.driver: " +
 			"Required value",
-		pod("spec: {containers: [{name: c, image: i, volumeMounts: [{name: v}]}]}"): "spec.containers[0].volumeMounts[0].name: Not found: \"v\"",
+		pod("spec: {containers: [{name: c, image: i, volumeMounts: [{name: v, mountPath: /d}]}]}"): "Not found: \"v\"; the API server " +
+			"refuses that, too: add the volume to spec.volumes, or write the file again if its end is missing",
+		pod("spec: {containers: [{name: c, image: i, volumeMounts: [{name: dat, mountPath: /d}]}], volumes: [{name: data}]}"): "Not found: " +
+			"\"dat\" (did you mean \"data\"?); the API server refuses that, too: correct the name, or add the volume to spec.volumes",
 		in("PersistentVolume", ""):                                  "PersistentVolume x: " + "spec.accessModes: Required value",
 		in("PersistentVolume", "accessModes: [ReadWriteOnce]"):      "spec.capacity: Required value",
 		in("PersistentVolume", volume):                              "spec: Required value: must " + "specify a volume type",
@@ -131,14 +134,16 @@ func TestAnErrorNamesTheLanguage(t *testing.T) {
 	for _, c := range [][3]string{
 		{
 			"x.json", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\",\n",
-			"document 1: json: line 3: unexpected end of JSON input",
+			"document 1, line 3: not valid JSON: unexpected end of JSON input",
 		},
-		{"x.yaml", "\n{\"apiVersion\": \"v1\",\n\"kind\": Pod]\n", "document 1: json: line 3: invalid character 'P'"},
-		{"x.json", "{}\n{]", "document 2: json: line 2: invalid character ']'"},
-		{"x.json", "kind: [\n", "document 1: json: line 1: invalid character 'k'"},
+		{"x.yaml", "\n{\"apiVersion\": \"v1\",\n\"kind\": Pod]\n", "document 1, line 3: not valid JSON: invalid character 'P'"},
+		{"x.json", "{}\n{]", "document 2, line 2: not valid JSON: invalid character ']'"},
+		{"x.json", "kind: [\n", "document 1, line 1: not valid JSON: invalid character 'k'"},
 		{"x.json", "{\"kind\": \"Secret\", \"data\": s3cr3t]", "not valid JSON; details withheld"},
-		{"x.yaml", "{kind: Pod, \n", "document 1: yaml: "},
-		{"x.yaml", "kind: [\n", "document 1: yaml: "},
+		{"x.yaml", "{kind: Pod, \n", "document 1, line 1: not valid YAML: did not find"},
+		{"x.yaml", "kind: [\n", "document 1, line 1: not valid YAML: did not find"},
+		{"x.yaml", "a: \x00\n", "document 1: not valid YAML: control characters are not allowed"},
+		{"x.yaml", "a: 1\na: 2\n", "document 1, line 2: the field is there twice"},
 		{"x.yaml", strings.Repeat("{}", maxDocuments+1), "not find expected"},
 		{"x.json", strings.Repeat("{}", maxDocuments+1), fmt.Sprintf("more than %d documents", maxDocuments)},
 	} {
@@ -154,8 +159,8 @@ func TestAllErrorsOfAManifestAreTold(t *testing.T) {
 		bad+"kind: Odd\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}\nspec: {containers: [{name: c}]}\n").start()
 	told := w.troubles()[dir+"/x.yaml"].Problem
 	for _, one := range []string{
-		`document 1 (from line 1): line 4: speck: unknown field "speck"; did you mean "spec"?; also document 2 (from line 6): an object without`,
-		"; also document 3, line 8, Pod b: spec.containers[0].image: Required value",
+		`document 1, line 4: speck: unknown field "speck"; did you mean "spec"?; also document 2, line 6: an object without`,
+		"; also document 3, line 8: Pod b: spec.containers[0].image: Required value",
 	} {
 		require.Contains(t, told, one)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -34,8 +35,34 @@ type document struct {
 // where names the document for people.
 func (d document) where() string { return fmt.Sprintf("document %d, line %d", d.number, d.line) }
 
-// begins names the document where what is meant may be further down in it.
-func (d document) begins() string { return fmt.Sprintf("document %d (from line %d)", d.number, d.line) }
+// placed is an error in a line of the file.
+type placed struct {
+	line int
+	text string
+}
+
+func (p placed) Error() string { return fmt.Sprintf("line %d: %s", p.line, p.text) }
+
+func inLine(line int, format string, args ...any) error {
+	return placed{line, fmt.Sprintf(format, args...)}
+}
+
+// inDocument says in which document an error is, and in which line of the file: in that of the error, else in the one
+// in which the document begins.
+func (d document) inDocument(err error) string {
+	if p, ok := errors.AsType[placed](err); ok {
+		d.line, err = p.line, errors.New(p.text)
+	}
+	return fmt.Sprintf("%s: %v", d.where(), err)
+}
+
+// inItem says in which item of a List an error is, behind its line.
+func inItem(i int, err error) error {
+	if p, ok := errors.AsType[placed](err); ok {
+		return inLine(p.line, "item %d: %s", i, p.text)
+	}
+	return fmt.Errorf("item %d: %w", i, err)
+}
 
 // split cuts a manifest into its documents. JSON is read as JSON, since YAML refuses tabs that JSON allows. What is
 // neither is an error of the one that it is meant to be.
@@ -69,7 +96,7 @@ func splitJSON(data []byte) ([]document, error) {
 			return all, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", len(all)+1, inJSON(data, offset))
+			return nil, inJSON(data, offset, len(all)+1)
 		}
 		if len(all) == maxDocuments {
 			return nil, fmt.Errorf("more than %d documents", maxDocuments)
@@ -79,14 +106,15 @@ func splitJSON(data []byte) ([]document, error) {
 }
 
 // inJSON says where the document that begins at an offset is no JSON.
-func inJSON(data []byte, offset int) error {
+func inJSON(data []byte, offset, number int) error {
 	var raw json.RawMessage
 	err := json.Unmarshal(data[offset:], &raw)
 	end := len(data)
 	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
 		end = min(end, offset+int(bad.Offset))
 	}
-	return syntaxError{fmt.Errorf("json: line %d: %w", 1+bytes.Count(data[:end], []byte("\n")), err), "JSON", true}
+	line := 1 + bytes.Count(data[:end], []byte("\n"))
+	return syntaxError{fmt.Errorf("document %d, line %d: not valid JSON: %w", number, line, err), "JSON", true}
 }
 
 func skipSpace(data []byte, at int) int {
@@ -107,9 +135,9 @@ func splitYAML(data []byte) ([]document, error) {
 		}
 		if err != nil {
 			if tab, is := wording.Tab(data); is {
-				return nil, fmt.Errorf("document %d: %w", number, syntaxError{errors.New(tab), "YAML", false})
+				return nil, syntaxError{fmt.Errorf("document %d, %s", number, tab), "YAML", false}
 			}
-			return nil, fmt.Errorf("document %d: %w", number, syntaxError{err, "YAML", true})
+			return nil, syntaxError{errors.New(notYAML(number, err)), "YAML", true}
 		}
 		if number > maxDocuments {
 			return nil, fmt.Errorf("more than %d documents", maxDocuments)
@@ -119,13 +147,26 @@ func splitYAML(data []byte) ([]document, error) {
 		}
 		w := writer{}
 		if err := w.value(node.Content[0], 0); err != nil {
-			return nil, fmt.Errorf("document %d: %w", number, err)
+			return nil, errors.New(document{number: number, line: node.Content[0].Line}.inDocument(err))
 		}
 		all = append(all, document{
 			json: w.out.Bytes(), number: number, line: node.Content[0].Line,
 			node: node.Content[0],
 		})
 	}
+}
+
+// lineOfYAML is the line, if any, that the parser's text begins with. No other part of its error says it.
+var lineOfYAML = regexp.MustCompile(`^yaml: (line \d+: )?`)
+
+// notYAML is the parser's error in the form of all others.
+func notYAML(number int, err error) string {
+	text := fmt.Sprint(err)
+	begins := lineOfYAML.FindStringSubmatch(text)
+	if begins == nil || begins[1] == "" {
+		return fmt.Sprintf("document %d: not valid YAML: %s", number, strings.TrimPrefix(text, "yaml: "))
+	}
+	return fmt.Sprintf("document %d, %snot valid YAML: %s", number, begins[1], text[len(begins[0]):])
 }
 
 // syntaxError is an error of the parser.
@@ -143,9 +184,9 @@ type writer struct{ out bytes.Buffer }
 func (w *writer) value(n *yaml.Node, depth int) error {
 	switch {
 	case depth > maxDepth:
-		return fmt.Errorf("line %d: nested more than %d deep", n.Line, maxDepth)
+		return inLine(n.Line, "nested more than %d deep", maxDepth)
 	case w.out.Len() > maxExpanded:
-		return fmt.Errorf("line %d: with its aliases written out the document is longer than %d bytes", n.Line,
+		return inLine(n.Line, "with its aliases written out the document is longer than %d bytes",
 			maxExpanded)
 	}
 	switch n.Kind {
@@ -169,7 +210,7 @@ func (w *writer) value(n *yaml.Node, depth int) error {
 		return w.scalar(n)
 	case yaml.DocumentNode:
 	}
-	return fmt.Errorf("line %d: not a value", n.Line)
+	return inLine(n.Line, "not a value")
 }
 
 // mapping refuses keys that come twice, and keys that are not plain text.
@@ -180,11 +221,11 @@ func (w *writer) mapping(n *yaml.Node, depth int) error {
 		key := n.Content[i]
 		switch {
 		case key.Kind != yaml.ScalarNode:
-			return fmt.Errorf("line %d: a key must be text", key.Line)
+			return inLine(key.Line, "a key must be text")
 		case key.ShortTag() == "!!merge":
-			return fmt.Errorf("line %d: merge keys (<<) are not supported; write the fields out", key.Line)
+			return inLine(key.Line, "merge keys (<<) are not supported; write the fields out")
 		case seen[key.Value]:
-			return fmt.Errorf("line %d: the field is there twice", key.Line)
+			return inLine(key.Line, "the field is there twice")
 		}
 		seen[key.Value] = true
 		if i > 0 {
@@ -226,9 +267,9 @@ func (w *writer) scalar(n *yaml.Node) error {
 				return nil
 			}
 		}
-		return fmt.Errorf("line %d: not a number or boolean", n.Line)
+		return inLine(n.Line, "not a number or boolean")
 	}
-	return fmt.Errorf("line %d: a tag that is not supported", n.Line)
+	return inLine(n.Line, "a tag that is not supported")
 }
 
 func (w *writer) text(s string) {
