@@ -18,7 +18,8 @@ type ClusterEvent interface{ clusterEvent() }
 // *storagev1.VolumeAttachment. Objects are immutable once handed out. Secrets are not part of the stream: they are read
 // at use and never kept.
 type Object interface {
-	*corev1.Pod | *corev1.PersistentVolume | *corev1.PersistentVolumeClaim | *storagev1.CSIDriver | *storagev1.VolumeAttachment
+	*corev1.Pod | *corev1.PersistentVolume | *corev1.PersistentVolumeClaim |
+		*storagev1.CSIDriver | *storagev1.VolumeAttachment
 }
 
 // Changed is what one reading of a source found changed. It is one difference: the removals take effect first, and

@@ -94,7 +94,7 @@ func rootAlone(dir string) bool {
 	return err == nil && exe.Mode()&os.ModeSetuid == 0
 }
 
-// threadStates reports whether any thread of a process lives, and the state most in need of an inspection: D before others.
+// threadStates reports whether any thread of a process lives, and the state that says most: D before all others.
 // The first thread may be a zombie while another hangs.
 func threadStates(dir string) (alive bool, state string, err error) {
 	tasks, err := os.ReadDir(dir + "task")

@@ -43,7 +43,8 @@ func (f *files) openFile(path string, a access, flags int, mode uint32) (*os.Fil
 	return asFile(fd, path), nil
 }
 
-// asFile makes the descriptor a blocking one: os.File would hand a non-blocking one to the poller, which takes no files.
+// asFile makes the descriptor a blocking one: os.File would give a non-blocking one to the poller, which takes no
+// files.
 func asFile(fd int, path string) *os.File {
 	_ = unix.SetNonblock(fd, false)
 	return os.NewFile(uintptr(fd), path)

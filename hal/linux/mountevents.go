@@ -12,8 +12,8 @@ import (
 
 // tableNotices wakes the runtime's poller whenever the mount table has changed.
 //
-// It is an epoll(7) set within the poller's own, so that a change told by both is one wake-up as a rule. Nobody calls
-// epoll_wait(2) on it: the poller's look at mountinfo takes the POLLPRI away, and a second inspection would find nothing.
+// It is an epoll(7) set within the poller's own, so a change that both report is one wake-up as a rule. Nobody calls
+// epoll_wait(2) on it: the poller's look at mountinfo takes the POLLPRI away, so a second look would find nothing.
 type tableNotices struct {
 	set  *os.File
 	info int // /proc/self/mountinfo, -1 without

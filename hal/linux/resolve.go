@@ -79,8 +79,8 @@ func (h *Host) open(path string, a access, flags int, mode uint32) (int, error) 
 	return openat2(root, rest, flags, mode, resolveBelow)
 }
 
-// openParent opens the directory that holds path's last component, to change that. The allowed directory itself has no parent here:
-// EBUSY, as for a mount point.
+// openParent opens the directory that holds path's last component, to change that component. The allowed directory
+// itself has no parent here: EBUSY, as for a mount point.
 func (h *Host) openParent(path string) (fd int, name string, err error) {
 	dir, rest, err := h.home(path, writing)
 	if err != nil {

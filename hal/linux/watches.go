@@ -201,7 +201,7 @@ func (f *follower) wait(notify *fsnotify.Watcher, ticker *time.Ticker, stop <-ch
 			}
 			f.drain(notify, stop)
 			return true, nil
-		case <-notify.Errors: //nolint:errcheck // whichever it is, as an overflow (IN_Q_OVERFLOW): anything may have happened
+		case <-notify.Errors: //nolint:errcheck // after any error, such as IN_Q_OVERFLOW, anything may have happened
 			f.drain(notify, stop)
 			return true, nil
 		case <-f.mounted:
@@ -216,8 +216,7 @@ func (f *follower) wait(notify *fsnotify.Watcher, ticker *time.Ticker, stop <-ch
 	}
 }
 
-// Notices come one by one, and one inspection serves all that come together: those up to a silence, but not for longer than
-// drainMost.
+// Notices come one by one. One look serves all notices up to the next silence, but it waits no longer than drainMost.
 const (
 	drainSilence = 50 * time.Millisecond
 	drainMost    = 500 * time.Millisecond

@@ -19,7 +19,7 @@ const (
 
 // load reads what the last run knew. An error says that it may be readable later.
 func (r reader) load() (state, error) {
-	s := state{loaded: true, blind: true}.begin()
+	s := state{loaded: true, lostRecord: true}.begin()
 	if err := r.loadLedger(&s); err != nil {
 		return s, err
 	}
@@ -71,9 +71,9 @@ func (r reader) load() (state, error) {
 	if err := r.loadKept(&s); err != nil {
 		return s, err
 	}
-	r.tellAside(&s)
-	s.blind = s.blind && !r.isBare
-	s.outdate()
+	r.reportAside(&s)
+	s.lostRecord = s.lostRecord && !r.isBare
+	s.dropSuperseded()
 	s.objects = s.objects.merge().begin() // what was kept is what was before
 	s.resolve(resolver{o: r.o, starts: true}, s.touched())
 	return s.merge(), nil
@@ -93,9 +93,9 @@ func (r reader) loadLedger(s *state) error {
 	}
 	switch {
 	case s.ledger.isThere: // else it is damaged, or this is the first run of a version with a ledger
-		s.blind = s.ledger.blind
+		s.lostRecord = s.ledger.lostRecord
 	case !hal.Is(err, syscall.ENOENT):
-		r.spoilt(s, ledger, err)
+		r.reportOwn(s, ledger, err)
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 	defer func() { f.whole = f.whole || r.isWhole && !isTidy }()
 	if !r.keepsKept(f, r.keptUntil(f)) {
 		f.state.ledger.isLate = true
-		return // the copies that are there still tell of it
+		return // the copies that are there still have it
 	}
 	maps.DeleteFunc(texts, func(name string, _ []byte) bool { return f.state.files.of(name).copied })
 	if !f.unconfirmed {
@@ -158,8 +158,8 @@ func (r reader) copies(f *finding, texts map[string][]byte) {
 				continue // it lies where it lay
 			}
 			if err != nil {
-				this.warning = "it is good, but volnode cannot keep a copy of it, so it has none for a bad change after a " +
-					"restart: " + err.Error()
+				this.warning = "it is good, but volnode cannot keep a copy of it, so it has none for a bad change " +
+					"after a restart: " + err.Error()
 				f.retry, isDone = true, false
 			} else {
 				this.copied, this.warning, this.pack, this.packSize = true, "", kept.in, kept.size
@@ -185,7 +185,8 @@ func (r reader) keep(name string, data []byte) error {
 	return r.keepAll([]string{name}, map[string][]byte{name: data}, nil)[name].err
 }
 
-// keepAll is keep for many: they share what need be done only once. s tells more of them. It returns what came of each.
+// keepAll is keep for many files: they share what need be done only once. s has their states. It returns each file's
+// outcome.
 func (r reader) keepAll(names []string, texts map[string][]byte, s *state) map[string]keeping {
 	if len(names) == 0 {
 		return nil

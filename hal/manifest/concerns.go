@@ -11,33 +11,34 @@ import (
 
 // Concerning returns the places of the troubles that concern a pod, by namespace/name or uid: those of the directory,
 // of files that hold it, or hold a claim or volume of it, or may, and of what is kept of it. Owner only.
-func (c *Cluster) Concerning(pod string) (wheres []string) {
+func (c *Cluster) Concerning(pod string) (places []string) {
 	is := c.state.about(pod)
 	for where := range c.troubles { // sorted below
 		name, inDir := strings.CutPrefix(where, c.o.Dir+"/")
 		f, isFile := c.state.files.get(name)
 		switch {
-		case where == c.o.Dir, strings.HasPrefix(where, c.o.CacheDir), where == podsOnNode, slices.Contains(c.state.unnamed, where),
+		case where == c.o.Dir, strings.HasPrefix(where, c.o.CacheDir), where == podsOnNode,
+			slices.Contains(c.state.unnamed, where),
 			isFile && f.concerns(is), !isFile && is.isNamed(where, inDir):
-			wheres = append(wheres, where)
+			places = append(places, where)
 		}
 	}
-	slices.Sort(wheres)
-	return wheres
+	slices.Sort(places)
+	return places
 }
 
 // relatives are a pod, and the objects that its volumes need.
 type relatives struct {
-	ids     []id
-	secrets []string // namespace/name of those that files hold
-	sought  []string // names and uids of those that no file is known to hold: a bad one may
-	isHeld  bool     // a file holds the pod
-	isBlind bool     // what was known of the files is lost
+	ids           []id
+	secrets       []string // namespace/name of those that files hold
+	sought        []string // names and uids of those that no file is known to hold: a bad one may
+	isHeld        bool     // a file holds the pod
+	hasLostRecord bool     // the record of the files is lost
 }
 
 // about finds a pod's, as far as they are known.
 func (s state) about(pod string) relatives {
-	is := relatives{isBlind: s.blind}
+	is := relatives{hasLostRecord: s.lostRecord}
 	namespace, name, isNamed := strings.Cut(pod, "/")
 	uid, key := pod, id{Kind: "Pod", UID: pod}
 	if isNamed {
@@ -99,7 +100,7 @@ func (r *relatives) volume(s state, name string) {
 	}
 }
 
-// secret adds a secret. No object tells of one, only the name of the file that holds it.
+// secret adds a secret. A Secret is no object; volnode knows only which file holds it.
 func (r *relatives) secret(s state, namespace, name string) {
 	r.ids = append(r.ids, id{Kind: "Secret", Namespace: namespace, Name: name})
 	if key := namespace + "/" + name; !s.secrets.has(key) {
@@ -125,7 +126,7 @@ func (f file) concerns(is relatives) bool {
 	if slices.ContainsFunc(f.objects, func(o object) bool { return slices.Contains(is.ids, byName(o.id)) }) {
 		return true
 	}
-	isHidden := f.lost || f.problem != "" && (f.opaque && len(f.texts) == 0 || is.isBlind && !f.known)
+	isHidden := f.lost || f.problem != "" && (f.opaque && len(f.texts) == 0 || is.hasLostRecord && !f.known)
 	return isHidden && !is.isHeld || slices.ContainsFunc(f.texts, func(t text) bool {
 		return slices.ContainsFunc(is.sought, func(name string) bool { return mentions(t.data, name) })
 	})

@@ -14,8 +14,8 @@ import (
 // looks at those files and at the restless ones, about which something is still to be done. What it finds of a file
 // goes into the state by put, which keeps the indexes: who names what, which files are restless, how much of each pack
 // lives. Then the files that changed, and all that share a name or a uid with them or with each other, are resolved; of
-// all others the outcome is as it was. The ledger is told of the files that were put, the engine of the objects that
-// came out in another way. All of it is in layers over the state, and becomes the state on the owner, in take.
+// all others the outcome is as it was. The ledger gets the files that were put, and the engine the objects
+// that came out in another way. All of it is in layers over the state, and becomes the state on the owner, in take.
 //
 // A reading that can't know what has changed looks at everything: the first, one after an overflow, one in another
 // directory. What such a reading finds is confirmed by another such one. What is found by name is confirmed by name:
@@ -24,18 +24,18 @@ import (
 
 // state is what has been accepted so far. It is not changed once it has been handed out, but by merge.
 type state struct {
-	loaded bool // what the last run knew is in it
-	served bool // this run has passed it to the engine
-	blind  bool // what the last run knew is not known in full
-	in     dirID
-	// unnamed is pods of before this run that no manifest names, while what was known of manifests is not known in full.
+	loaded     bool // what the last run knew is in it
+	served     bool // this run has passed it to the engine
+	lostRecord bool // the record of what the last run knew is lost, or a part of it
+	in         dirID
+	// unnamed are pods of earlier runs that no manifest names, while the record of manifests is not complete.
 	unnamed []string
-	// names in the directory that are no manifest's, sorted; those that begin with a dot are nobody's business
+	// names in the directory that are no manifest's, sorted; without those that begin with a dot
 	passed []string
 	ledger book // as it was written last
-	// odd is the troubles of own files that a start could not use. A reading reports each until the file is in order.
-	odd   []hal.Trouble
-	files layer[string, file]
+	// ownTroubles are about own files that a start could not use. A reading reports each until the file is in order.
+	ownTroubles []hal.Trouble
+	files       layer[string, file]
 	// of packs that no ledger lists: they may be of the past, so they serve only who is there
 	spares   map[string]file
 	readings layer[string, reading] // of files that could be read
@@ -47,7 +47,7 @@ type state struct {
 	kept     []object                     // those of them that no manifest has any more
 	going    map[id]bool                  // of the last run, whose files a first reading has not found
 	keeping  []byte                       // the text that keeps them for the next run
-	wrote    []object                     // what that text says: more than kept until the ledger tells of less
+	wrote    []object                     // what that text says: more than kept until the ledger lists less
 	secrets  layer[string, string]        // namespace/name: file
 	disputes layer[string, []hal.Trouble] // by file: its objects that do not count
 
@@ -102,9 +102,9 @@ func (s *state) forget(name string) {
 	}
 }
 
-// index has the indexes tell of a file as it is now.
+// index brings the indexes up to date with a file as it is now.
 func (s *state) index(name string, before, now file) {
-	if !before.names(now) {
+	if !before.hasNamesOf(now) {
 		for key := range before.keys() {
 			rest := without(s.holders.of(key), name)
 			if s.holders.set(key, rest); len(rest) == 0 {
@@ -155,8 +155,8 @@ func with(names []string, name string) []string {
 	return slices.Insert(slices.Clone(names), at, name)
 }
 
-// names reports whether two files are of the same objects and secrets.
-func (f file) names(other file) bool {
+// hasNamesOf reports whether two files are of the same objects and secrets.
+func (f file) hasNamesOf(other file) bool {
 	return slices.EqualFunc(f.objects, other.objects, func(a, b object) bool { return a.id == b.id }) &&
 		slices.Equal(f.secrets, other.secrets)
 }

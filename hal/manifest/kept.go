@@ -12,10 +12,12 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file has the next run know what is kept though no manifest has it any more: no copy of a file tells of it.
+// This file writes down, for the next run, the objects that are kept though no manifest has them any more. No copy of a
+// manifest has them either.
 
 const (
-	// kept holds the objects, a line of JSON each, and then a line with the checksum of them. No manifest has this name.
+	// kept is the file's name, which no manifest has. It has a line of JSON for each object, and then one with their
+	// checksum.
 	kept = ".kept.json"
 	// maxKept bounds what is read of it.
 	maxKept = 1 << 30
@@ -31,16 +33,16 @@ func (r reader) loadKept(s *state) error {
 	s.keeping = data
 	c := content{secrets: map[string]hal.Secret{}}
 	lines, isWhole := summed(data, s.ledger.owner == Owner{})
-	isSpoilt := err != nil && !hal.Is(err, syscall.ENOENT) || !isWhole
+	isDamaged := err != nil && !hal.Is(err, syscall.ENOENT) || !isWhole
 	if !isWhole {
 		lines = nil // any of it may be of an object that never was
 	}
 	for line := range bytes.Lines(lines) {
-		isSpoilt = c.add(r.o.NodeName, &document{json: line}) != nil || isSpoilt
+		isDamaged = c.add(r.o.NodeName, &document{json: line}) != nil || isDamaged
 	}
-	if isSpoilt || len(c.objects) < s.ledger.kept {
-		s.blind = true
-		r.spoilt(s, kept, err)
+	if isDamaged || len(c.objects) < s.ledger.kept {
+		s.lostRecord = true
+		r.reportOwn(s, kept, err)
 	}
 	for _, o := range c.objects {
 		s.objects.set(o.id, o)
@@ -49,9 +51,9 @@ func (r reader) loadKept(s *state) error {
 	return nil
 }
 
-// outdate takes objects out of copies that are older than what counted: what was kept has their name, or their uid, and
-// has counted. Their manifests tell what counts now.
-func (s *state) outdate() {
+// dropSuperseded drops objects from copies that are older than what counted: a kept object has their name or their uid,
+// and counted later. Their manifests say what counts now.
+func (s *state) dropSuperseded() {
 	for _, o := range s.kept {
 		for _, key := range []id{byName(o.id), byUID(o.id)} {
 			for _, name := range s.holders.of(key) {
@@ -82,7 +84,7 @@ func sumLine(lines []byte) []byte {
 	return fmt.Appendf(nil, "%s%d}\n", sumOf, crc32.ChecksumIEEE(lines))
 }
 
-// keptUntil is what is kept until the copies and the ledger tell of it: what was kept so far, what is now, and, if
+// keptUntil is what is kept until the copies and the ledger have it: what was kept so far, what is now, and, if
 // several files change, what they held: while some of their copies are old and some are new, an object that moved or
 // changed its name may be in none of them.
 func (r reader) keptUntil(f *finding) (all []object) {
@@ -168,7 +170,8 @@ func (r reader) holdsBack(f *finding) bool {
 		this.problem = ""
 		switch { // what it held, as far as that is known, is in no file any more
 		case isAnyBad:
-			this.problem = "is gone, and volnode does not know all that it held: a manifest that is bad may hold that now"
+			this.problem = "is gone, and volnode does not know all that it held: a manifest that is bad may hold " +
+				"that now"
 			fallthrough
 		case f.unconfirmed:
 			this.known, this.objects, this.secrets = false, nil, nil

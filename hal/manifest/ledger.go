@@ -11,10 +11,10 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is the ledger: which files count, and where each was seen last. It is lines of JSON. The first tells of all
-// files, and comes into its place by a rename. Each further line is what one reading has changed, appended and synced
-// before that counts. So a change costs one line, however many files there are. Once the lines behind the first are
-// longer than that, or a line is half as long, all is written again, as it is by the first change of each run: a run
+// This file is the ledger: which files count, and where each was seen last. It is lines of JSON. The first line lists
+// all files, and comes into its place by a rename. Each further line is what one reading has changed, appended and
+// synced before that counts. So a change costs one line, however many files there are. Once the lines behind the first
+// are longer than that, or a line is half as long, all is written again, as it is by the first change of each run: a run
 // adds nothing to what a power cut may have torn.
 //
 // A power cut may tear the last line, and no other: each line is durable before the next is written, and after an error
@@ -64,9 +64,9 @@ func (e entry) was() dirID {
 type ledgerLine struct {
 	// Owner is in the first line alone.
 	Owner Owner `json:"owner,omitzero"`
-	// Blind: what an earlier run without a ledger knew is not known in full. Each line repeats it.
-	Blind bool `json:"blind,omitempty"`
-	// Kept is of how many objects what is kept tells at least. Each line repeats it.
+	// LostRecord: the record of what earlier runs knew is lost, or a part of it. Each line repeats it.
+	LostRecord bool `json:"blind,omitempty"`
+	// Kept is how many objects the file of kept objects has at least. Each line repeats it.
 	Kept  int              `json:"kept,omitempty"`
 	Files map[string]entry `json:"files"`
 	// in a further line: files of lines before that do not count any more
@@ -75,11 +75,11 @@ type ledgerLine struct {
 
 // book is the ledger as it lies on the disk. It is not changed once it has been handed out.
 type book struct {
-	isThere bool // what is in lines may be believed
-	owner   Owner
-	lines   layer[string, entry]
-	blind   bool
-	kept    int
+	isThere    bool // what is in lines may be believed
+	owner      Owner
+	lines      layer[string, entry]
+	lostRecord bool
+	kept       int
 	// first is how long its first line is, size how long all is. size is 0 if nothing may be appended.
 	first, size int64
 	is          hal.Info // its file, as the last write left it; zero if nobody could look
@@ -105,7 +105,7 @@ func bookOf(data []byte) book {
 		if at == 0 {
 			b.owner = l.Owner
 		}
-		b.isThere, b.blind, b.kept = true, l.Blind, l.Kept
+		b.isThere, b.lostRecord, b.kept = true, l.LostRecord, l.Kept
 		maps.Copy(b.lines.base, l.Files)
 		for _, name := range l.Gone {
 			delete(b.lines.base, name)
@@ -131,7 +131,7 @@ func (s state) due() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// isListed reports whether the ledger, as it was written last, tells of all that counts. A later start would take for
+// isListed reports whether the ledger, as it was written last, lists all that counts. A later start would take for
 // new what it does not list.
 func (s state) isListed() bool {
 	for _, name := range s.due() {
@@ -171,7 +171,8 @@ func (f file) entry() (line entry, isListed bool) {
 		return entry{}, false
 	}
 	line = entry{
-		In: f.in.kept(), Stale: !isNew && (f.lost || !f.copied), Bad: isBad, New: isNew, Pack: f.pack, Refused: f.refused,
+		In: f.in.kept(), Stale: !isNew && (f.lost || !f.copied), Bad: isBad, New: isNew,
+		Pack: f.pack, Refused: f.refused,
 	}
 	if !line.Stale && f.copied {
 		line.Sum = f.sum.beginning()
@@ -187,10 +188,10 @@ func (e entry) is(o entry) bool {
 		e.Pack == o.Pack && e.Sum == o.Sum && slices.Equal(e.Refused, o.Refused)
 }
 
-// lists has the ledger tell of what counts now, if it does not yet.
+// lists writes what counts now to the ledger, if the ledger does not list it yet.
 func (r reader) lists(f *finding) bool {
 	now := f.state.ledger
-	l := ledgerLine{Blind: f.state.blind, Kept: len(f.state.kept), Files: map[string]entry{}}
+	l := ledgerLine{LostRecord: f.state.lostRecord, Kept: len(f.state.kept), Files: map[string]entry{}}
 	for _, name := range f.state.due() {
 		this, isOurs := f.state.files.get(name)
 		line, isListed := this.entry()
@@ -201,7 +202,8 @@ func (r reader) lists(f *finding) bool {
 			l.Gone = append(l.Gone, name)
 		}
 	}
-	isSame := len(l.Files)+len(l.Gone) == 0 && l.Blind == now.blind && l.Kept == now.kept && now.owner == r.owner
+	isSame := len(l.Files)+len(l.Gone) == 0 && l.LostRecord == now.lostRecord && l.Kept == now.kept &&
+		now.owner == r.owner
 	if now.isThere && isSame {
 		f.state.ledger.isLate = false
 		return true
@@ -223,12 +225,12 @@ func (r reader) lists(f *finding) bool {
 	for _, name := range l.Gone {
 		now.lines.drop(name)
 	}
-	now.isThere, now.isLate, now.blind, now.kept = true, false, l.Blind, l.Kept
+	now.isThere, now.isLate, now.lostRecord, now.kept = true, false, l.LostRecord, l.Kept
 	f.state.ledger = now
 	return true
 }
 
-// writes changes the ledger on the disk: by a line, which tells of the difference, or it is written again.
+// writes changes the ledger on the disk: by a line with the difference, or as a whole.
 func (r reader) writes(now *book, l ledgerLine) error {
 	at := path.Join(r.o.CacheDir, ledger)
 	line, err := json.Marshal(l)

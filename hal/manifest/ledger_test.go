@@ -142,10 +142,10 @@ func TestATornLineOfTheLedger(t *testing.T) {
 	more := `{"blind":true,"files":{"c.yaml":{}},"gone":["a.yaml"]}` + "\n"
 	names := func(text string) []string { return slices.Sorted(maps.Keys(bookOf([]byte(text)).lines.base)) }
 	require.Equal(t, []string{"a.yaml", "b.yaml"}, names(first), "as an earlier version writes it")
-	require.False(t, bookOf([]byte(first)).blind)
+	require.False(t, bookOf([]byte(first)).lostRecord)
 	all := first + "\n" + more
 	require.Equal(t, []string{"b.yaml", "c.yaml"}, names(all))
-	require.True(t, bookOf([]byte(all)).blind)
+	require.True(t, bookOf([]byte(all)).lostRecord)
 	for cut := range len(more) {
 		require.Equal(t, []string{"a.yaml", "b.yaml"}, names(first+"\n"+more[:cut]), cut)
 		zeros := strings.Repeat("\x00", cut)

@@ -17,7 +17,7 @@ import (
 // whether its file is as the agent's last write left it. Another change soon after that may show the same time
 // (hal.Info): so it reads a ledger that has changed since a look, and that the agent has not written since.
 
-// look adds to what is lost, of all that is to be there, or of what has changed. A list does not tell what somebody has
+// look adds to what is lost, of all that is to be there, or of what has changed. A list does not show what somebody has
 // changed in place. So each name is looked at that may have changed, but for a start, which reads what it needs.
 func (r *reader) look(isAll bool) {
 	changed, isAny := r.ours()

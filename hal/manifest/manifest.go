@@ -45,7 +45,7 @@ const Source hal.Source = "manifest"
 const (
 	// debounce is how long after a notice a reading begins, and how far apart the two readings are that must agree.
 	debounce = 200 * time.Millisecond
-	// again is when what could not be read is tried once more: nobody tells of the end of an I/O error.
+	// again is when what could not be read is tried once more: no notice comes when an I/O error ends.
 	again = 10 * time.Second
 )
 
@@ -56,17 +56,17 @@ type Options struct {
 	NodeName string
 	// AcceptsAnyDirectory: a file that is missing is removed, also if the directory is another one than before.
 	AcceptsAnyDirectory bool
-	// Owner, when set, is asked by Watch who the node is, in place of NodeName. On the owner.
+	// Owner, when set, says who the node is, in place of NodeName. Watch calls it. On the owner.
 	Owner func() Owner
-	// LeftPods, when set, returns the uids of the pods of which an earlier run, or another agent, may have left something on
-	// the node, and the paths that nobody could look at yet and that may be any pod's. Watch asks it, and later readings do
-	// as long as it returns such paths. On the owner.
+	// LeftPods, when set, returns the uids of pods that may have left something on the node, from an earlier run or
+	// another agent. It also returns the paths that volnode could not look at yet: they may be any pod's. Watch calls
+	// it, and later readings do as long as it returns such paths. On the owner.
 	LeftPods func() []string
-	// IsBare, when set, is asked by Watch whether nothing of an earlier run is left on the node, so no manifest of then
-	// can matter. On the owner.
+	// IsBare, when set, says whether nothing of an earlier run is left on the node, so no earlier manifest can matter.
+	// Watch calls it. On the owner.
 	IsBare func() bool
-	// Passed, when set, is told which names in the directory are passed over, as they are no manifest's: all of them,
-	// when they have changed. On the owner.
+	// Passed, when set, gets all names in the directory that are no manifest's, whenever they have changed. On the
+	// owner.
 	Passed func(names []string)
 
 	gathers int // how many copies without a form are put together, for tests; as many as fill a pack if 0
@@ -75,14 +75,16 @@ type Options struct {
 // Owner is the node that a ledger, and all that lies beside it, is of.
 type Owner struct {
 	Node    string `json:"node"`
-	Machine string `json:"machine,omitempty"` // it has another one once a person has said so
-	Created string `json:"created,omitempty"` // when its root directory was made; another time once its identity was lost
+	Machine string `json:"machine,omitempty"` // another one once a person has accepted that
+	// Created is when its root directory was made; another time once its identity was lost.
+	Created string `json:"created,omitempty"`
 }
 
 // is reports whether o is the node, or is not known, as in ledgers of earlier versions.
 func (o Owner) is(node Owner) bool {
 	return o == Owner{} || node == Owner{} || o.Node == node.Node &&
-		(o.Machine == node.Machine || o.Machine == "" || node.Machine == "" || o.Created == node.Created && o.Created != "")
+		(o.Machine == node.Machine || o.Machine == "" || node.Machine == "" ||
+			o.Created == node.Created && o.Created != "")
 }
 
 // New makes the source. It touches nothing before Watch.
@@ -104,7 +106,7 @@ type Cluster struct {
 	isUnconfirmed bool     // something has changed and is read again before it counts
 	isLooking     bool     // it is planned to look whether the copies are there
 	isVague       bool     // whether the copies are there could not be seen
-	asked         hal.Info // the ledger as volnode had written it when it asked last what has changed in the cache directory
+	asked         hal.Info // the ledger as volnode had written it at the last question about the cache directory
 	changed       question
 	ours          question    // about the cache directory
 	due           hal.Instant // of the next reading, 0 if none is planned
@@ -115,7 +117,7 @@ type Cluster struct {
 	state    state
 	known    map[id]object          // what was in an Applied, and in no Removed since
 	troubles map[string]hal.Trouble // by Where
-	passed   []string               // names that are no manifest's, as they were told
+	passed   []string               // names that are no manifest's, as Passed got them last
 	synced   bool
 }
 
@@ -151,8 +153,8 @@ type Accepted struct {
 	Pods []string `json:"pods,omitempty"`
 }
 
-// Accept has the removal of the files that are missing in another directory count, and of the pods that no manifest
-// names and of which something was left before this run. It returns them, or why there is nothing to accept. Owner only.
+// Accept takes as removed the files that are missing in another directory, and the pods that no manifest names and that
+// left something before this run. It returns them, or why there is nothing to accept. Owner only.
 func (c *Cluster) Accept() (all []Accepted, why string) {
 	if c.state.in == (dirID{}) {
 		return nil, "volnode cannot read the manifest directory, so it does not know what is missing"
@@ -174,10 +176,11 @@ func (c *Cluster) Accept() (all []Accepted, why string) {
 	switch {
 	case len(all) > 0:
 	case len(c.state.unnamed) > 0:
-		why = "volnode cannot look into " + some(c.state.unnamed) + ", so it does not know what would go; make it readable"
+		why = "volnode cannot look into " + some(c.state.unnamed) +
+			", so it does not know what would go; make it readable"
 	case c.isUnconfirmed:
 		why = "manifests have just changed, and volnode reads them again; try again in a second"
-	case c.state.blind:
+	case c.state.lostRecord:
 		why = "no manifest is missing in another directory, and a manifest names each pod that has volumes here; " +
 			"teardown waits for manifests in trouble: correct or remove them"
 	default:
@@ -242,13 +245,14 @@ func (c *Cluster) reader() reader {
 	asked := c.asked
 	c.asked = c.state.ledger.is
 	return reader{
-		h: c.h, o: c.o, owner: c.owner, before: c.state, accepted: c.accepted, isBare: c.isBare, left: slices.Clone(c.left),
+		h: c.h, o: c.o, owner: c.owner, before: c.state, accepted: c.accepted,
+		isBare: c.isBare, left: slices.Clone(c.left),
 		packs:   map[string]pack{},
 		changed: c.changed, ours: c.ours, isWhole: c.whole, isVague: c.isVague, asked: asked,
 	}
 }
 
-// take makes what was found the truth, tells of the difference, and plans what has to be read again.
+// take accepts what was found, delivers the difference, and plans what has to be read again.
 func (c *Cluster) take(f finding) {
 	c.reading, c.whole, c.isVague = false, f.whole, f.isVague
 	touched := c.touched(f.state)
@@ -320,7 +324,7 @@ func (c *Cluster) difference(touched map[id]object) hal.Changed {
 	return e
 }
 
-// tell says which troubles have come, changed or gone.
+// tell delivers the troubles that have come, changed or gone.
 func (c *Cluster) tell(troubles map[string]hal.Trouble) {
 	for _, where := range slices.Sorted(maps.Keys(c.troubles)) {
 		if _, ok := troubles[where]; !ok {

@@ -18,8 +18,8 @@ import (
 
 // This file keeps the copies of manifests that change together in one file, a pack: one write and one sync serve all.
 // Their forms lie beside them. The ledger says which copies lie in a pack. What else is in it is of the past, and
-// counts for nothing. Without a ledger the newest copy serves a manifest that is there and is bad; of one that is not
-// there, none tells.
+// counts for nothing. Without a ledger the newest copy serves a manifest that is there and is bad, and no copy serves
+// one that is not there.
 
 const (
 	// packed begins the names of packs. No manifest has such a name.
@@ -35,13 +35,13 @@ const (
 // pack is copies, and their forms, by the names of their manifests.
 type pack struct {
 	copies, forms map[string][]byte
-	isSpoilt      bool // somebody has changed it
+	isDamaged     bool // somebody has changed it
 }
 
 // size is how many copies were written into a pack. One that somebody has changed counts as one of which most is of the
 // past: what is still good in it moves out, see scattered.
 func (p pack) size() int {
-	if p.isSpoilt {
+	if p.isDamaged {
 		return 3 * packCopies
 	}
 	return len(p.copies)
@@ -76,7 +76,7 @@ func (r reader) pack(in string) (pack, error) {
 	}
 	p := packOf(data)
 	if in != packName(sha256.Sum256(data)) {
-		p.forms, p.isSpoilt = nil, true // the ledger tells which copies are good, and nothing tells of forms
+		p.forms, p.isDamaged = nil, true // the ledger says which copies are good, and nothing says which forms are
 	}
 	r.packs[in] = p
 	return p, nil

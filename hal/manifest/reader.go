@@ -52,7 +52,7 @@ type finding struct {
 	troubles    []hal.Trouble
 	synced      bool // all that exists is in state
 	unconfirmed bool // something has changed and must be read again before it counts
-	retry       bool // something could not be read, and nobody will tell when it can
+	retry       bool // something could not be read, and no notice comes when it can
 	whole       bool // the next reading is to look at everything
 	isVague     bool // whether the copies are there could not be seen
 }
@@ -61,9 +61,9 @@ type finding struct {
 func (r reader) begin() finding {
 	isAside := func(t hal.Trouble) bool { return strings.HasPrefix(t.Where, r.o.CacheDir+aside) }
 	f := finding{state: r.before.begin(), isVague: r.isVague}
-	f.retry = r.isVague || slices.ContainsFunc(r.before.odd, func(t hal.Trouble) bool { return !isAside(t) })
-	f.troubles = slices.Clone(r.before.odd)
-	f.state.odd = slices.DeleteFunc(slices.Clone(r.before.odd), func(t hal.Trouble) bool {
+	f.retry = r.isVague || slices.ContainsFunc(r.before.ownTroubles, func(t hal.Trouble) bool { return !isAside(t) })
+	f.troubles = slices.Clone(r.before.ownTroubles)
+	f.state.ownTroubles = slices.DeleteFunc(slices.Clone(r.before.ownTroubles), func(t hal.Trouble) bool {
 		want := hal.TypeFile
 		if t.Where == r.o.CacheDir {
 			want = hal.TypeDirectory
@@ -85,8 +85,8 @@ func (r reader) read() finding {
 			f := finding{retry: true, whole: true}
 			f.trouble(hal.Trouble{
 				Where: r.o.CacheDir,
-				Problem: "cannot read the last good copies of manifests; no manifest counts until then: " + err.Error() +
-					"; " + hal.DiskAdvice(r.o.CacheDir, err),
+				Problem: "cannot read the last good copies of manifests; no manifest counts until then: " +
+					err.Error() + "; " + hal.DiskAdvice(r.o.CacheDir, err),
 			})
 			return f
 		}
@@ -134,7 +134,7 @@ func (r reader) readAll() finding {
 
 // readSome looks at the files that have changed, and at the restless ones. It is not ok if that is not enough.
 func (r reader) readSome(changed []string) (f finding, ok bool) {
-	here, problem := r.stands()
+	here, problem := r.directory()
 	if problem != "" || here != r.before.in {
 		return f, false
 	}
@@ -156,7 +156,7 @@ func (r reader) readSome(changed []string) (f finding, ok bool) {
 	for _, name := range names {
 		r.file(&f, name, texts)
 	}
-	if again, problem := r.stands(); problem != "" || again != here || f.whole {
+	if again, problem := r.directory(); problem != "" || again != here || f.whole {
 		return f, false
 	}
 	r.count(&f, texts)
@@ -183,11 +183,11 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 	restless := f.state.restlessly()
 	for _, name := range restless {
 		this := f.state.files.of(name)
-		isUnknown = isUnknown || this.problem != "" && (this.lost || f.state.blind && !this.known)
+		isUnknown = isUnknown || this.problem != "" && (this.lost || f.state.lostRecord && !this.known)
 	}
 	troubles := f.state.resolve(resolver{o: r.o, keepAll: isUnknown}, f.state.unresolved())
 	f.state.served = true
-	f.unconfirmed = f.unconfirmed || len(f.state.going) > 0 // who has their names tells the next reading
+	f.unconfirmed = f.unconfirmed || len(f.state.going) > 0 // the next reading finds who has their names
 	if f.state.unnamed = r.unnamed(f); len(f.state.unnamed) > 0 {
 		isUnknown = true
 		if f.unconfirmed { // their manifests may be there, and not be read yet
@@ -198,7 +198,7 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 		}
 	}
 	if f.synced = !isUnknown && !f.unconfirmed; f.synced {
-		f.state.blind = false
+		f.state.lostRecord = false
 	}
 	r.copies(f, texts)
 	isKnown := f.state.isListed() || r.unlists(f)
@@ -224,7 +224,7 @@ func (r reader) count(f *finding, texts map[string][]byte) {
 // directory may be another one than it was, or not be mounted.
 func (r reader) unnamed(f *finding) (uids []string) {
 	for _, uid := range r.left {
-		if f.state.blind && !f.state.hasPod(uid) {
+		if f.state.lostRecord && !f.state.hasPod(uid) {
 			uids = append(uids, uid)
 		}
 	}
@@ -233,7 +233,7 @@ func (r reader) unnamed(f *finding) (uids []string) {
 
 // list names the manifests and what is passed over, sorted, and says which directory holds them.
 func (r reader) list() (names, passed []string, here dirID, problem string) {
-	if here, problem = r.stands(); problem != "" {
+	if here, problem = r.directory(); problem != "" {
 		return nil, nil, here, problem
 	}
 	entries, err := r.h.Tree.List(r.call, r.o.Dir)
@@ -317,18 +317,18 @@ type refusal struct{ is *hal.Error }
 func (r refusal) Error() string { return r.is.Detail }
 func (r refusal) Unwrap() error { return r.is }
 
-// errnoOf tells types that hold no manifest, whatever somebody moves there, from a link, which may lead to one.
+// errnoOf separates types that never hold a manifest from a link, which may lead to one.
 var errnoOf = map[hal.FileType]syscall.Errno{
 	hal.TypeDirectory: syscall.EISDIR, hal.TypeSocket: syscall.EINVAL, hal.TypeBlockDevice: syscall.EINVAL,
 	hal.TypeCharDevice: syscall.EINVAL,
 	hal.TypeFIFO:       syscall.EINVAL, hal.TypeOther: syscall.EINVAL, hal.TypeSymlink: syscall.ELOOP,
 }
 
-// news reads the content of a manifest, but for that of a quiet one that is as it was when its content was read last.
+// news reads the content of a manifest, except of a quiet one that has not changed since its content was read last.
 func (r reader) news(f *finding, name string) (data []byte, isSame bool, err error) {
 	info, err := r.h.Tree.Stat(r.call, r.path(name))
 	if err != nil {
-		f.whole = f.whole || !r.isWhole && !hal.Is(err, syscall.ENOENT) // only a list tells whether it is there
+		f.whole = f.whole || !r.isWhole && !hal.Is(err, syscall.ENOENT) // only a list shows whether it is there
 		return nil, false, err
 	}
 	last, isRead := r.before.readings.get(name)
@@ -429,8 +429,8 @@ func (r reader) understood(before file, name string, data []byte) file {
 	}
 	if before.known {
 		if former, err := r.copy(name, before.pack); err == nil && isBeginning(data, former) {
-			before.problem = "ends within a document and is a beginning of its former content: it looks half written. If it " +
-				"is complete, add a line to its end"
+			before.problem = "ends within a document and is a beginning of its former content: it looks half " +
+				"written. If it is complete, add a line to its end"
 			before.opaque = true
 			return before
 		}

@@ -151,7 +151,7 @@ func (r *resolver) enter(name string, with title) {
 			r.reserve(obj.id, where)
 			continue
 		}
-		if r.starts && with == isNew { // it did not count in the last run: the first reading tells whether it does now
+		if r.starts && with == isNew { // it did not count in the last run: the first reading shows whether it does now
 			r.refused[name] = append(r.refused[name], obj.id)
 			continue
 		}
@@ -255,7 +255,7 @@ const quietly = "quietly"
 // reason says why an object is kept that is in no file any more, "" if it is gone.
 func (r *resolver) reason(key id) string {
 	if r.starts {
-		return quietly // the first reading tells
+		return quietly // the first reading decides
 	}
 	holder, isTaken := r.named[byName(key)]
 	isTaken = isTaken && holder.id != key // what the last run kept has its own name

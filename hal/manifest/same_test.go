@@ -163,8 +163,8 @@ func (w *world) decided() []string {
 	return slices.DeleteFunc(slices.Clone(w.events), func(e string) bool { return strings.Contains(e, ": "+dir+"/") })
 }
 
-// wheres is where disputes are.
-func wheres(s state) (all []string) {
+// placesOf is where disputes are.
+func placesOf(s state) (all []string) {
 	for _, troubles := range s.disputes.all() {
 		for _, t := range troubles {
 			all = append(all, t.Where)
@@ -236,7 +236,7 @@ func TestAResolutionOfSomeComesToTheSame(t *testing.T) {
 			require.Equal(t, all.objects.base, some.objects.base, at)
 			require.Equal(t, all.kept, some.kept, at)
 			require.Equal(t, all.secrets.base, some.secrets.base, at)
-			require.Equal(t, wheres(all), wheres(some), at)
+			require.Equal(t, placesOf(all), placesOf(some), at)
 			for name, f := range all.files.base {
 				require.ElementsMatch(t, f.refused, some.files.base[name].refused, at)
 			}

@@ -264,7 +264,7 @@ type dirID struct {
 	Boot   hal.BootID  `json:"boot"`
 	Device hal.Device  `json:"device"`
 	Inode  uint64      `json:"inode"`
-	Born   int64       `json:"born"`  // 0 if its filesystem does not tell
+	Born   int64       `json:"born"`  // 0 if its filesystem does not know
 	Mount  hal.MountID `json:"mount"` // 0 if it is not to be compared
 }
 

@@ -22,8 +22,11 @@ func (r reader) troublesOfPods(uids []string) (all []hal.Trouble) {
 	}
 	for _, at := range uids {
 		if isPath(at) {
-			all = append(all, hal.Trouble{Where: at, Problem: "volnode cannot look at it, so volumes of any pod may be in it, " +
-				"and the record of manifests is lost, or was another agent's; volnode tears down nothing until it can; make it readable"})
+			all = append(all, hal.Trouble{
+				Where: at,
+				Problem: "volnode cannot look at it, so volumes of any pod may be in it, and the record of manifests " +
+					"is lost, or was another agent's; volnode tears down nothing until it can; make it readable",
+			})
 		}
 	}
 	return all
@@ -43,9 +46,9 @@ func (r reader) troubleOfPods(uids []string) hal.Trouble {
 	}
 }
 
-// spoilt remembers to tell of an own file that a start could not use: something else is in its place, or, without an
+// reportOwn adds a trouble about an own file that a start could not use: something else is in its place, or, without an
 // error, it is damaged.
-func (r reader) spoilt(s *state, name string, err error) {
+func (r reader) reportOwn(s *state, name string, err error) {
 	what, next := "it is damaged", "volnode writes it again; find out who damaged it"
 	switch {
 	case hal.Is(err, syscall.ENOENT):
@@ -62,8 +65,11 @@ func (r reader) spoilt(s *state, name string, err error) {
 	if statErr == nil && is.Type != want {
 		what = "a " + is.Type.String() + " is in its place"
 	}
-	s.odd = append(s.odd, hal.Trouble{Where: at, Problem: "cannot use what the last run wrote down of the manifests: " + what +
-		"; volnode serves the good manifests, and tears down no pod whose manifest is bad or missing; " + next})
+	s.ownTroubles = append(s.ownTroubles, hal.Trouble{
+		Where: at,
+		Problem: "cannot use what the last run wrote down of the manifests: " + what +
+			"; volnode serves the good manifests, and tears down no pod whose manifest is bad or missing; " + next,
+	})
 }
 
 // noCopy is for a manifest whose good content is only in memory.
@@ -141,8 +147,8 @@ func some(names []string) string {
 // staysUp is what a directory that can't be read means.
 const staysUp = "; volnode reads no manifest there, and volumes stay up"
 
-// stands says which directory is there. A problem concerns the directory itself: then its content is not known.
-func (r reader) stands() (here dirID, problem string) {
+// directory says which directory is there. A problem concerns the directory itself: then its content is not known.
+func (r reader) directory() (here dirID, problem string) {
 	info, err := r.h.Tree.Stat(r.call, r.o.Dir)
 	switch {
 	case hal.Is(err, syscall.ENOENT):
@@ -153,8 +159,8 @@ func (r reader) stands() (here dirID, problem string) {
 	case err != nil:
 		return here, err.Error() + staysUp + "; it tries again"
 	case info.Type != hal.TypeDirectory:
-		return here, "is a " + info.Type.String() + ", not a directory" + staysUp + ". Move it away and put the directory " +
-			"of manifests back; no link may lead to it"
+		return here, "is a " + info.Type.String() + ", not a directory" + staysUp +
+			". Move it away and put the directory of manifests back; no link may lead to it"
 	}
 	is, bad := dirOf(info, r.h.Runtime.BootID()), insecure(info, r.o.Dir)
 	switch was := r.before.in; {

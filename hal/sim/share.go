@@ -8,10 +8,10 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-// This file is filesystems that a server elsewhere serves (NFS). While the server is silent, whatever steps into a
-// mount of it, or unmounts one, sits in the kernel until it answers (nfs(5), hard). When the server exports the same
-// files again, the mounts that there are answer ESTALE for good; they can be unmounted, and what is mounted from then on
-// is sound. A look at the mount table, or at a mount's root with AT_STATX_DONT_SYNC, asks no server.
+// This file models filesystems of a remote server (NFS). While the server is silent, a process that enters a mount of
+// it, or unmounts one, waits in the kernel until the server answers (nfs(5), hard). When the server exports the same
+// files again, the existing mounts answer ESTALE for good. A process can unmount them, and later mounts work. A look at
+// the mount table, or at a mount's root with AT_STATX_DONT_SYNC, asks no server.
 
 // share is what a server exports.
 type share struct {
@@ -120,7 +120,8 @@ func (w *World) SilenceServer(driver, handle string, d time.Duration) bool {
 	return s != nil
 }
 
-// ExportAgain has the server of a volume export it again: what is mounted of it is stale. It reports whether it has one.
+// ExportAgain lets the server of a volume export it again: its mounts are stale then. It reports whether the volume has
+// a server.
 func (w *World) ExportAgain(driver, handle string) bool {
 	s := w.shareOf(driver, handle)
 	if s != nil {

@@ -257,7 +257,8 @@ func (w *World) BreakWatch(kind string, lasts time.Duration) {
 	}
 }
 
-// breaks begins an outage. At its end all that it kept back is listed again: only the last state of each object is told.
+// breaks begins an outage. At its end the stream lists all that the outage kept back again, with only the last state of
+// each object.
 func (w *World) breaks(inc *incarnation, kind string, lasts time.Duration) {
 	o := &outage{kind}
 	w.cluster.outages = append(w.cluster.outages, o)

@@ -56,7 +56,7 @@ var sources = []Mutant{
 	{
 		"what was kept and is lost was never kept",
 		"S1, the next run knows what this one kept", "hal/manifest.reader.loadKept",
-		"if isSpoilt || len(c.objects) < s.ledger.kept {", "if isSpoilt {",
+		"if isDamaged || len(c.objects) < s.ledger.kept {", "if isDamaged {",
 	},
 	{
 		"synced is told before the pods", "S22, kubernetes#120150", "engine.objects.sourceSynced",
@@ -151,7 +151,7 @@ var sources = []Mutant{
 	},
 	{
 		"a pod that nobody remembers was removed", "S1, what is lost says nothing", "hal/manifest.reader.unnamed",
-		"if f.state.blind && !f.state.hasPod(uid) {", `if f.state.blind && uid == "" {`,
+		"if f.state.lostRecord && !f.state.hasPod(uid) {", `if f.state.lostRecord && uid == "" {`,
 	},
 	{
 		"a pod of which the disk alone tells was removed", "S7, what is lost says nothing", "engine/core.Core.Left",
@@ -286,7 +286,7 @@ var sources = []Mutant{
 	{
 		"a bad manifest of the first start stops all teardown",
 		"L4, a bad file harms itself", "hal/manifest.reader.load",
-		"s.blind = s.blind && !r.isBare", "",
+		"s.lostRecord = s.lostRecord && !r.isBare", "",
 	},
 	{
 		"a node is bare whatever its journal says", "S1, what is lost says nothing", "engine.VolumeManager.begin",
@@ -337,11 +337,11 @@ var sources = []Mutant{
 	},
 	{
 		"an older copy takes the names of what is kept", "S22", "hal/manifest.reader.load",
-		"s.outdate()", "",
+		"s.dropSuperseded()", "",
 	},
 	{
 		"a pack that a start finds damaged stays", "S30", "hal/manifest.pack.size",
-		"if p.isSpoilt {", "if false {",
+		"if p.isDamaged {", "if false {",
 	},
 	{
 		"a pack goes while copies lie in it",
