@@ -33,7 +33,7 @@ type Entry struct {
 	Type FileType
 }
 
-// Info is what lstat tells of a path.
+// Info is what lstat says of a path.
 type Info struct {
 	Type  FileType
 	Inode uint64
@@ -43,13 +43,13 @@ type Info struct {
 	// Device, Born and Mount say, with Inode, which file this is among all: an inode is used again, at another time of
 	// birth.
 	Device Device  // of its filesystem
-	Born   int64   // when it was made, in nanoseconds since 1970; 0 if its filesystem does not tell
+	Born   int64   // when it was made, in nanoseconds since 1970; 0 if its filesystem does not know
 	Mount  MountID // on which it lies
-	// Changed is when its content or its metadata changed last, in nanoseconds since 1970, as its filesystem tells: two
-	// changes within a tick of its clock, up to 2 s, may show one instant. 0 if it does not tell.
+	// Changed is when its content or its metadata changed last, in nanoseconds since 1970, as its filesystem says:
+	// two changes within a tick of its clock, up to 2 s, may show one instant. 0 if it does not know.
 	Changed int64
-	// MountPoint: a mount is on this name. The other fields are then zero: to tell them would be a look at the
-	// mounted filesystem. Of the agent's own directories, which may be mounts, they are told all the same.
+	// MountPoint: a mount is on this name. Then the other fields are zero, because only a look at the mounted
+	// filesystem could fill them. They are set all the same for the agent's own directories, which may be mounts.
 	MountPoint bool
 }
 
@@ -71,7 +71,7 @@ type Tree interface {
 	Rename(c Call, oldPath, newPath string) error
 	// List returns a directory's entries sorted by name, without "." and "..".
 	List(c Call, path string) ([]Entry, error)
-	// Stat tells of path itself, not of what it links to.
+	// Stat describes path itself, not what it links to.
 	Stat(c Call, path string) (Info, error)
 }
 

@@ -78,7 +78,8 @@ func (c client) unreachable(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fail(exitUnreachable, "the daemon at %s does not answer", c.socket)
 	case os.Geteuid() != 0:
-		return fail(exitPermission, "the daemon at %s hung up: it answers only root; run this command as root", c.socket)
+		return fail(exitPermission, "the daemon at %s hung up: it answers only root; run this command as root",
+			c.socket)
 	}
 	return fail(exitUnreachable, "no volnode serves %s: %w", c.socket, err)
 }
@@ -106,8 +107,8 @@ func (c client) askShort(ctx context.Context, path string, q url.Values, patienc
 	return insist(ctx, patience, func(time.Duration) error { return c.ask(ctx, path, q, shortAsk, result) })
 }
 
-// insist asks until a daemon answers, or patience is over: then it returns why the last try failed. ask is told how
-// much is left of it.
+// insist asks until a daemon answers, or patience is over: then it returns why the last try failed. ask gets the time
+// that is left.
 func insist(ctx context.Context, patience time.Duration, ask func(left time.Duration) error) error {
 	start := time.Now()
 	for {
@@ -119,7 +120,7 @@ func insist(ctx context.Context, patience time.Duration, ask func(left time.Dura
 			return err
 		}
 		select {
-		case <-time.After(min(askAgain, max(0, patience-time.Since(start)))): //nolint:forbidigo // who waits asks a daemon that is not there yet
+		case <-time.After(min(askAgain, max(0, patience-time.Since(start)))): //nolint:forbidigo // waits for a daemon
 		case <-ctx.Done():
 			return err
 		}

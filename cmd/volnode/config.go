@@ -269,7 +269,8 @@ func (c *configuration) engineConfig(log func([]engine.Entry)) engine.Config {
 			return core.PodUID(manifest.PodUID(node, namespace, name))
 		},
 		NoRuntime: true, CallTimeout: c.CSI.CallTimeout, UnstageTimeout: c.CSI.UnstageTimeout,
-		LateWindow: max(c.CSI.LateWindow, noLateWindow), Drivers: drivers, JournalBytes: int64(c.JournalBytes), Log: log,
+		LateWindow: max(c.CSI.LateWindow, noLateWindow), Drivers: drivers,
+		JournalBytes: int64(c.JournalBytes), Log: log,
 	}
 }
 

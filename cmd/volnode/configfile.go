@@ -154,7 +154,7 @@ func (c *configuration) parse(content []byte, k keys) error {
 	return nil
 }
 
-// keys are the keys of a file: the line of each, and what it was called, where the file calls it as earlier versions did.
+// keys are the keys of a file: the line of each, and the name in the file if that is the one of earlier versions.
 type keys struct {
 	lines  map[string]int
 	former map[string]string

@@ -86,7 +86,8 @@ func removeStaleSocket(path string) error {
 	conn, err := net.Dial("unix", path)
 	if err == nil {
 		_ = conn.Close()
-		return fail(exitTemporary, "another process serves the socket %s: stop it, or name another socket with --socket", path)
+		return fail(exitTemporary,
+			"another process serves the socket %s: stop it, or name another socket with --socket", path)
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/volnode/volnode/hal"
 )
 
-const describeHelp = `describe shows one pod, volume, rung or driver: its desired and actual state, the operation in flight, the
-reason, and what volnode does next.
+const describeHelp = `describe shows one pod, volume, rung or driver: its desired and actual state, the operation in
+flight, the reason, and what volnode does next.
 For a pod it also shows trouble with its manifests and which content counts meanwhile. It shows which data of the pod
 was deleted, when and why, also after the pod is gone. It lists the last 5 deletions; earlier pods of that name count.
 
@@ -157,7 +157,8 @@ func printRung(w io.Writer, indent string, r engine.RungStatus) {
 	}
 	fields(w, indent+"  ", "state", string(r.State), "desired", r.Desired, "actual", r.Actual, "there", r.Fingerprint,
 		"pod", string(r.Pod),
-		"volume", r.Volume, "stands on", strings.TrimSpace(below), "doing", r.Step, "for", age(r.Age), "failed", failed,
+		"volume", r.Volume, "depends on", strings.TrimSpace(below), "doing", r.Step, "for", age(r.Age),
+		"failed", failed,
 		"why", r.Why, "next", r.Next)
 }
 

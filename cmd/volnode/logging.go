@@ -25,8 +25,8 @@ func newLogger(c loggingConfig, w io.Writer) *slog.Logger {
 func newLogSink(c loggingConfig, out io.Writer) *sink {
 	return newSink("log", out, func(n uint64) []byte {
 		var line bytes.Buffer
-		newLogger(loggingConfig{Format: c.Format}, &line).Warn("log lines dropped: the reader of the log is too slow", "lines",
-			n)
+		newLogger(loggingConfig{Format: c.Format}, &line).Warn("log lines dropped: the reader of the log is too slow",
+			"lines", n)
 		return line.Bytes()
 	})
 }

@@ -76,8 +76,8 @@ var csiMethods = map[string]string{
 	"NodeUnpublishVolume":   "/csi.v1.Node/NodeUnpublishVolume",
 }
 
-// maxTimed bounds the operations whose time is taken. An inspection has no line at its end, so its start would be kept for
-// ever.
+// maxTimed bounds the operations whose time volnode takes. An inspection has no line at its end, so volnode would keep
+// its start for ever.
 const maxTimed = 4096
 
 func (m *metrics) begin(op hal.OpID, at hal.Instant) {
@@ -182,14 +182,16 @@ var (
 		"Further endpoints that registered the driver's name and wait.",
 		[]string{"driver_name"}, nil)
 	actsDesc = prometheus.NewDesc("volnode_driver_acts_after_reply",
-		"1 for each CSI driver that acts after it answers, as seen or as configured: no error of it ends a call.", []string{"driver_name"}, nil)
+		"1 for each CSI driver that acts after it answers, as seen or as configured: no error of it ends a call.",
+		[]string{"driver_name"}, nil)
 	defectsDesc = prometheus.NewDesc("volnode_defects_total",
 		"Defects of its own that volnode has found since it started; the log has each of them.", nil, nil)
 	bytesDesc = prometheus.NewDesc("volnode_journal_bytes", "Bytes used in the journal's file.", nil, nil)
 )
 
 var troublesDesc = prometheus.NewDesc("volnode_source_troubles",
-	"Bad manifests, pods whose teardown waits for them, and missing manifests that nobody has accepted.", []string{"kind"}, nil)
+	"Bad manifests, pods whose teardown waits for them, and missing manifests that nobody has accepted.",
+	[]string{"kind"}, nil)
 
 // Describe implements prometheus.Collector.
 func (stateCollector) Describe(ch chan<- *prometheus.Desc) {

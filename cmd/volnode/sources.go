@@ -167,7 +167,7 @@ func onOwner[T any](ctx context.Context, d *daemon, question func() T) (T, error
 	return *answer, nil
 }
 
-// passed takes in the names in the manifest directory that are no manifest's, and logs those that it has not told of.
+// passed gets the names in the manifest directory that are no manifest's, and logs those that are new.
 // On the owner.
 func (d *daemon) passed(names []string) {
 	var last []string

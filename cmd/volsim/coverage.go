@@ -37,12 +37,13 @@ func coverageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "coverage", Short: "Tell what a hunt and the catalogue reach: faults, checks, transitions, decisions, " +
 			"rare things", Args: noArguments,
-		Long: `Runs the catalogue and then schedules, one for each seed from --seed on, and tells what they have reached: which faults at which
-sites, what each property has judged, which event met a rung in which state, for which reasons it was decided, which rare things have happened, how
-the number of different states in which faults were met has grown, and what was never reached, each with the reason.
+		Long: `Runs the catalogue and then schedules, one for each seed from --seed on. It prints what they have
+reached: which faults at which sites, how often each property had something to judge, which event met a rung in which
+state, for which reasons the engine decided, and which rare things have happened. It shows how the number of different
+states in which faults met the engine has grown. It lists what no run has reached, each with the reason.
 
-Fails if something was never reached without a reason in scenarios/coverage/gaps.go, or was reached in spite of one.
-A few thousand schedules reach all.`,
+Fails if no run has reached something that has no reason in scenarios/coverage/gaps.go, or a run has reached something
+in spite of its reason. A few thousand schedules reach all.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return tellCoverage(cmd, f, stories, asJSON) },
 	}
 	cmd.Flags().Uint64Var(&f.Runs, "runs", 5000, "how many schedules")

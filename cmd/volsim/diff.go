@@ -19,8 +19,9 @@ func diffCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "diff A B", Short: "Show the first record in which two runs differ", Args: arguments(2, 2, "two runs"),
-		Long: `Compares two traces, record by record, and shows the first that differs, with what came before it. A run is a seed, the choices that
-volsim shrink has kept of one (its --keep), a stored case or a scenario, or a file that volsim replay has written.
+		Long: `Compares two traces, record by record, and shows the first record that differs, with what came before
+it. A run is a seed, the choices of a case (its --keep), a stored case or a scenario, or a file that volsim replay has
+written.
 
 Exit status: 0 the traces are equal, 1 they differ, 2 usage.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

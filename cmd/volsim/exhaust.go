@@ -26,13 +26,13 @@ func exhaustCommand() *cobra.Command {
 	asJSON, prune := false, false
 	cmd := &cobra.Command{
 		Use: "exhaust [NAME|FILE…]", Short: "Run scenarios with every combination of few faults on top of their own",
-		Long: `Runs each scenario, by default all of the catalogue, as it is written and then with every fault, or every two of them and so on
-up to --depth, at every effect, RPC and fsync, and with the death of the agent or the node after each. The calls of
-an operation that only look share one point. A fault, or with --depth 2 and more each further one, is told once in like circumstances; docs/volsim.md
-says what those are.
+		Long: `Runs each scenario, by default all of the catalogue, as it is. Then it adds every single fault, every
+two faults and so on up to --depth, at every effect, RPC and fsync, and with the death of the agent or the node after
+each. The calls of an operation that only look share one point. volsim runs a fault (with --depth 2 and more, each
+further fault) once in like circumstances; docs/volsim.md says what those are.
 
-With a further fault a scenario's own expectations say nothing any more: they are waited for, and not judged. All properties are, and so is calm. It
-stops at the first combination that breaks one, and shows the command that replays it.`,
+With an added fault, volsim waits for a scenario's own expectations, and does not judge them. It judges all
+properties, and calm. It stops at the first combination that breaks a property, and shows the command that replays it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if e.Depth < 1 {
 				return errors.New("--depth is from 1: how many faults at most are made at the same time")
@@ -98,7 +98,7 @@ func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) 
 	defer free()
 	e.Stop = ctx.Done()
 	e.Merged = func(x explore.Exhausted) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s, each first fault is told: %s\n",
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s, each first fault has run: %s\n",
 			report.Count(len(e.Scenarios), "scenario"), counts(x))
 	}
 	all := e.Run()
@@ -116,13 +116,13 @@ func exhaust(cmd *cobra.Command, e explore.Exhaust, args []string, asJSON bool) 
 	case len(all) > 0 && all[len(all)-1].Failed():
 		return errViolation
 	case ctx.Err() != nil:
-		fmt.Fprintln(cmd.ErrOrStderr(), "interrupted: what is left was not told, and may lead to more")
+		fmt.Fprintln(cmd.ErrOrStderr(), "interrupted: what is left did not run, and may lead to more")
 		return errInterrupted
 	case sum.Left > 0 && sum.Run <= 2*uint64(len(all)):
 		return fmt.Errorf("no fault was tried: --budget %v is over before; give it more time, or name fewer scenarios",
 			e.Budget)
 	case sum.Left > 0:
-		fmt.Fprintln(cmd.ErrOrStderr(), "the budget is over: what is left was not told, and may lead to more")
+		fmt.Fprintln(cmd.ErrOrStderr(), "the budget is over: what is left did not run, and may lead to more")
 	}
 	return nil
 }

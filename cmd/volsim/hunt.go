@@ -54,10 +54,12 @@ func huntCommand() *cobra.Command {
 	h := &hunting{}
 	h.cmd = &cobra.Command{
 		Use: "hunt", Short: "Run worlds made of seeds until one breaks a property", Args: noArguments,
-		Long: `Runs schedules, one for each seed from --seed on, until --runs are done or the budget is used up, or until one breaks a property:
-then its replay command is shown. A schedule is up to 20 minutes of pods that come and go and of faults, then calm.
+		Long: `Runs schedules, one for each seed from --seed on, until it has run --runs of them, the budget ends, or
+one breaks a property: then it shows the command that replays that schedule. A schedule is up to 20 minutes of faults,
+and of pods that come and go, and then calm.
 
-SIGINT (Ctrl-C) and SIGTERM end a hunt early: it tells what it has done and the command that goes on, and exits with 130.`,
+SIGINT (Ctrl-C) and SIGTERM end a hunt early: it prints what it did and the command that continues, and exits with
+130.`,
 		RunE: func(*cobra.Command, []string) error { return h.run() },
 	}
 	flags := h.cmd.Flags()
@@ -272,8 +274,8 @@ func origin(seed uint64, guided *cases.Case) string {
 	return fmt.Sprintf("seed %d", seed)
 }
 
-// longestKeep is how long the choices of a case may be to be told as they are: an argument of a command has 128 KiB at
-// most (MAX_ARG_STRLEN of execve(2)), and a line that people copy has less.
+// longestKeep is how long the choices of a case may be for volsim to print them as they are: an argument of a command
+// has 128 KiB at most (MAX_ARG_STRLEN of execve(2)), and a line that people copy has less.
 const longestKeep = 4 << 10
 
 // inShort is a case that can be copied into a command line: one with more choices than that, as those are that a guided
@@ -334,7 +336,7 @@ func widthOf(out io.Writer) int {
 	switch {
 	case err != nil:
 		return 0
-	case size.Col < 20: // not told
+	case size.Col < 20: // not known
 		return 80
 	}
 	return int(size.Col)

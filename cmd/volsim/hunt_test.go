@@ -59,7 +59,7 @@ func TestSignalEndsAnExhaustion(t *testing.T) {
 	told := bufio.NewReader(stderr)
 	line, err := told.ReadString('\n')
 	require.NoError(t, err)
-	require.Regexp(t, `^1 scenario, each first fault is told: .* [1-9]\d* left\n$`, line)
+	require.Regexp(t, `^1 scenario, each first fault has run: .* [1-9]\d* left\n$`, line)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	line, err = told.ReadString('\n')
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ const (
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// errViolation ends a command that has told what it found.
+// errViolation ends a command that has printed what it found.
 var errViolation = errors.New("a property is broken")
 
 // errInterrupted ends a hunt that a signal has ended.
@@ -44,7 +44,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(context.Background())
-	if out.err != nil { // whatever was found, nobody was told
+	if out.err != nil { // the results have not been printed
 		err = fmt.Errorf("standard output: %w", out.err)
 	}
 	switch {
@@ -60,8 +60,8 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// output is standard output. It keeps the first error, so that a full disk is told of though most of what writes does
-// not look.
+// output is standard output. It keeps the first error, so that volsim reports a full disk, though most
+// writers do not check.
 type output struct {
 	io.Writer
 	err error
@@ -75,11 +75,11 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-const rootHelp = `volsim runs volnode's engine in simulated worlds: stories of the catalogue (run), and worlds that are made of seeds, with
-every fault that a node can meet (hunt). A seed, or a scenario, always gives the same run.
+const rootHelp = `volsim runs volnode's engine in simulated worlds: stories of the catalogue (run), and worlds that
+seeds make, with every fault that a node can meet (hunt). A seed, or a scenario, always gives the same run.
 
-Exit status: 0 every property holds, 1 one is broken, 2 usage, a file that can't be read or written, or nothing was tried, 130 a signal ended a hunt,
-or the trial of mutants.`
+Exit status: 0 every property holds, 1 one is broken, 2 usage, a file that volsim can't read or write, or nothing to
+try, 130 a signal ended a hunt, or the trial of mutants.`
 
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{

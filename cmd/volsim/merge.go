@@ -40,14 +40,15 @@ func mergeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "merge FILE…", Short: "Add up what hunts wrote with --jsonl; - is standard input",
 		Args: arguments(1, math.MaxInt, "files that volsim hunt --jsonl wrote"),
-		Long: `Adds up the results of hunts over different seeds: of shards, of machines, of days. Lines of several hunts may be mixed in one file.
-A seed that was run twice, and hunts of different versions, are refused. Lines that can't be read are told with file and line; the others
-are added up all the same.
+		Long: `Adds up the results of hunts over different seeds: of shards, of machines, of days. You may mix the
+lines of several hunts in one file. merge refuses seeds that ran twice, and hunts of different versions. It reports
+each line that it can't read by file and line, and adds up the others.
 
-What is missing is told: shards of which there is nothing, and hunts that did not tell their end. The sums are then not of all that was
-to be hunted, which fails unless --partial says that they will do.
+It also reports missing shards, and hunts without an end line. The sums then lack a part, and merge fails unless you
+give --partial.
 
-Exit status: 0 every property holds, 1 one is broken, 2 lines can't be read or don't fit together, or something is missing.`,
+Exit status: 0 every property holds, 1 one is broken, 2 lines can't be read or don't fit together, or something is
+missing.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.check(); err != nil {
 				return err

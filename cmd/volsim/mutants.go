@@ -43,11 +43,13 @@ func mutantsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "mutants", Short: "Build engines with a known defect each and try to kill them: none may survive",
 		Args: noArguments,
-		Long: `Builds the mutants of scenarios/mutants from the source tree around the working directory (go build -overlay), and tries each: first with the
-scenarios and the schedule that are known to kill it, then with a few schedules from --seed on, then with the whole catalogue, then in a hunt. --full
-plays and hunts all. Needs Go.
-Fails if a mutant survives, if one is killed that is listed as equivalent to the engine, or if a scenario passes with a mutant that its head names
-behind "caught by:".`,
+		Long: `Builds the mutants of scenarios/mutants from the source tree around the working directory (go build
+-overlay). It tries each mutant first with the scenarios and the schedule that are known to kill it, then with a few
+schedules from --seed on, then with the whole catalogue, then in a hunt. --full runs the catalogue and a hunt for
+each. Needs Go.
+
+Fails if a mutant survives, if something kills a mutant that is listed as equivalent to the engine, or if a scenario
+passes with a mutant that its head names behind "caught by:".`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.hasOnly = cmd.Flags().Changed("only")
 			return f.run(cmd)
@@ -59,7 +61,7 @@ behind "caught by:".`,
 	cmd.Flags().BoolVar(&f.lab.Full, "full", false, "hunt each from scratch, also those that the catalogue kills")
 	cmd.Flags().BoolVar(&f.lab.Shrink, "shrink", false, "also shrink what a hunt finds")
 	cmd.Flags().BoolVar(&f.candidates, "candidates", false,
-		"try those of which no kill is known yet, in place of all others")
+		"try the mutants without a known kill, in place of all others")
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "only mutants whose names contain one of these")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "one JSON object for each mutant")
 	cmd.Flags().BoolVar(&f.list, "list", false,

@@ -35,8 +35,8 @@ func replayCommand() *cobra.Command {
 	var asJSON, withLog, quiet bool
 	cmd := &cobra.Command{
 		Use: "replay [NAME|FILE]", Short: "Run one seed, case or scenario and show its whole trace", Args: oneRun,
-		Long: `Runs one schedule again and writes its trace: byte for byte the same every time. With --keep only those choices are made that
-volsim shrink has kept.`,
+		Long: `Runs one schedule again and writes its trace, which is the same every time, byte for byte. With --keep
+it makes only the choices that volsim shrink has kept.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, isSeed, err := o.read(cmd, args)
 			if err == nil {

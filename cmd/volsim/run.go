@@ -43,8 +43,9 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run FILE|NAME…", Short: "Run scenarios: of the catalogue by their names, or from files",
 		Args: arguments(1, math.MaxInt, "scenarios or stored cases"),
-		Long: `Runs scenarios and shows the engine's log of each, in the form that volnode writes, up to the end of its timeline. What follows is calm:
-everything must come up, then stay as it is, be adopted by a restart without a call, and leave nothing behind.`,
+		Long: `Runs scenarios and shows the engine's log of each, in the form that volnode writes, up to the end of
+its timeline. Calm follows: everything must come up and then stay as it is, a restart must adopt it without a call,
+and nothing may be left at the end.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out.perfetto != "" && len(args) > 1 {
 				return errors.New("--perfetto: a trace is of one run; name one scenario")

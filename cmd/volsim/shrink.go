@@ -74,12 +74,13 @@ func shrinkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "shrink [NAME|FILE]", Short: "Take choices away from a failing seed or scenario until none can go",
 		Args: oneRun,
-		Long: `Shrinks a failing seed, or a failing scenario, with what is kept of it: the fewest and mildest faults, the fewest objects, the shortest and
-roundest times. What is left is told in a sentence and a timeline, with the command that replays it, and what becomes of it without each choice.
-With --store it becomes a file of scenarios/regressions, which volsim run and the tests run ever after.
+		Long: `Shrinks a failing seed or scenario to the fewest and mildest faults, the fewest objects, and the
+shortest and roundest times. It prints the case as a sentence and a timeline, the command that replays it, and how the
+run ends without each choice. --store writes the case to a file of scenarios/regressions, which volsim run and the
+tests run from then on.
 
-Once --budget is used up, shrink prints the smallest case so far. A run that is not the same each time can't be shrunk:
-shrink shows where two runs differ.`,
+When --budget ends, shrink prints the smallest case so far. It can't shrink a run that is not the same each time: it
+shows where two runs differ.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name != "" && !storedName.MatchString(name) {
 				return fmt.Errorf("--store %q: a name is words of a-z and 0-9 with _ between them", name)
@@ -122,7 +123,7 @@ shrink shows where two runs differ.`,
 type howTo func(*scenarios.Hunter, cases.Case) (*minimise.Shrunk, *minimise.Difference)
 
 // finds reads the case, shrinks it, a whole seed in full and all else in the way that is given, and explains it.
-// Without a finding, it has told why there is none.
+// Without a finding, it has printed why there is none.
 func (o *chosen) finds(cmd *cobra.Command, args []string, asJSON bool, budget time.Duration, how howTo) (
 	*minimise.Shrunk, *minimise.Finding, error,
 ) {
@@ -155,8 +156,8 @@ func explainCommand() *cobra.Command {
 		Use: "explain [NAME|FILE]", Short: "Tell what a failing seed, case or scenario does, and which of its " +
 			"choices it needs",
 		Args: oneRun,
-		Long: `Tells a failing run as it is: in a sentence and a timeline, with what becomes of it without each choice that it keeps. It shrinks nothing
-but a whole seed.`,
+		Long: `Prints a failing run as it is: a sentence, a timeline, and how the run ends without each choice that it
+keeps. It only shrinks a whole seed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.check(); err != nil {
 				return err

@@ -29,8 +29,8 @@ type Options struct {
 	MachineIDFile string
 	// LateWindow is how long after its deadline an RPC with Call.Late may still be answered. Default 120 s.
 	LateWindow time.Duration
-	// Unwatched is told why changes are noticed late: inotify(7) can't watch all that should be watched. It is told
-	// each reason once, and "" once all is watched again. It must not wait, and may be called from any goroutine.
+	// Unwatched gets the reason why volnode notices changes late: inotify(7) can't watch all that should be watched. It
+	// gets each reason once, and "" once all is watched again. It must not wait, and any goroutine may call it.
 	Unwatched func(why string)
 }
 

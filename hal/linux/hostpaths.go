@@ -181,7 +181,7 @@ func (f *finder) locate(path string) (located, error) {
 // readers are used again: a start looks at each hostPath.
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// mountOf is the mount that an open file lies on, of which st is known: where it stands, its root and its device.
+// mountOf is the mount that an open file lies on: its path, its root and its device. st is the file's statx.
 func mountOf(fd int, st *unix.Statx_t) (hal.Mount, error) {
 	if st.Mask&unix.STATX_MNT_ID_UNIQUE != 0 {
 		r, _ := readers.Get().(*reader)

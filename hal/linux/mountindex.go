@@ -36,19 +36,19 @@ type mountIndex struct {
 
 	begun atomic.Uint64 // readings of the whole table
 
-	mu        sync.Mutex
-	isOpen    bool
-	isClosed  bool
-	events    int    // the queue, -1 without
-	info      int    // /proc/self/mountinfo, to be polled by the index alone: a poll takes the news away; -1 without
-	done      uint64 // which reading was the last that has ended well
-	isFilled  bool   // what follows is of the present, but for what the queue or the poll tells
-	stands    map[hal.MountID]*mountPoint
-	root      *mountPoint
-	table     map[hal.MountID]hal.Mount // without events: as they were read
-	isPuzzled bool                      // the poll has reported a change, and the queue none yet
-	isLost    bool                      // there were events, and no subscriber knows
-	told      []func(at []string)
+	mu          sync.Mutex
+	isOpen      bool
+	isClosed    bool
+	events      int    // the queue, -1 without
+	info        int    // /proc/self/mountinfo, to be polled by the index alone: a poll takes the news away; -1 without
+	done        uint64 // which reading was the last that has ended well
+	isFilled    bool   // what follows is of the present, but for what the queue or the poll reports
+	byID        map[hal.MountID]*mountPoint
+	root        *mountPoint
+	table       map[hal.MountID]hal.Mount // without events: as they were read
+	isPuzzled   bool                      // the poll has reported a change, and the queue none yet
+	isLost      bool                      // there were events, and no subscriber knows
+	subscribers []func(at []string)
 
 	waiting atomic.Int64 // those who wait for a reading of the whole table
 	shared  []hal.Mount  // the last one, for those of them who asked before it began
@@ -58,7 +58,7 @@ func newMountIndex() *mountIndex {
 	return &mountIndex{openEvents: openMountEvents, events: -1, info: -1, root: &mountPoint{}}
 }
 
-// open opens what tells of changes, once.
+// open opens the queue of events and the poll, once.
 func (x *mountIndex) open() {
 	if x.isOpen || x.isClosed {
 		return
@@ -88,7 +88,7 @@ func (x *mountIndex) queue() int {
 	return x.events
 }
 
-// shut closes what tells of changes.
+// shut closes the queue of events and the poll.
 func (x *mountIndex) shut() {
 	for _, fd := range []int{x.events, x.info} {
 		if fd >= 0 {
@@ -110,25 +110,25 @@ func (x *mountIndex) close() {
 func (x *mountIndex) subscribe(f func(at []string)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.told = append(x.told, f)
+	x.subscribers = append(x.subscribers, f)
 }
 
-// tell tells the subscribers.
-func (x *mountIndex) tell(at []string) {
-	for _, f := range x.told {
+// notify calls the subscribers.
+func (x *mountIndex) notify(at []string) {
+	for _, f := range x.subscribers {
 		f(at)
 	}
 }
 
-// tellPaths tells of some paths, if there are any.
-func (x *mountIndex) tellPaths(at []string) {
+// notifyPaths reports some paths, if there are any.
+func (x *mountIndex) notifyPaths(at []string) {
 	if len(at) > 0 {
 		slices.Sort(at)
-		x.tell(slices.Compact(at))
+		x.notify(slices.Compact(at))
 	}
 }
 
-// update brings the index up to date, and tells what has changed. isPuzzled: the poll has told of a change that no
+// update brings the index up to date, and reports what has changed. isPuzzled: the poll has reported a change that no
 // event has explained yet.
 func (x *mountIndex) update() (isPuzzled bool, err error) {
 	asked := x.begun.Load()
@@ -138,7 +138,7 @@ func (x *mountIndex) update() (isPuzzled bool, err error) {
 	return x.isPuzzled, err
 }
 
-// giveUp tells that anything may have changed, if a change that the poll has told of is still a puzzle.
+// giveUp reports that anything may have changed, if no event has explained a change that the poll has reported.
 func (x *mountIndex) giveUp() {
 	if isPuzzled, err := x.update(); err != nil || !isPuzzled {
 		return
@@ -146,7 +146,7 @@ func (x *mountIndex) giveUp() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.isPuzzled = false
-	x.tell(nil)
+	x.notify(nil)
 }
 
 // bring brings the index up to date with what had changed when so many readings had begun.
@@ -206,8 +206,8 @@ func inStacks(mounts []hal.Mount) []hal.Mount {
 	return parentsFirst(mounts)
 }
 
-// saw takes in mounts that somebody has seen and relies on: of one that goes before its event is taken, nobody could
-// tell any more where it was. One that has gone by now is told at once.
+// saw records mounts that somebody has seen and relies on: once a mount is gone before its event is taken, nobody knows
+// where it was. It reports a mount that has gone by now at once.
 func (x *mountIndex) saw(mounts []hal.Mount) {
 	if len(mounts) == 0 || x.old.Load() { // then they are from a reading of the whole table
 		return
@@ -220,11 +220,11 @@ func (x *mountIndex) saw(mounts []hal.Mount) {
 	}
 	r := reader{count: &x.read}
 	for _, m := range mounts {
-		if x.stands[m.ID] != nil {
+		if x.byID[m.ID] != nil {
 			continue
 		}
 		if _, err := r.pointOf(uint64(m.ID)); err != nil {
-			x.tell([]string{m.Path})
+			x.notify([]string{m.Path})
 			continue
 		}
 		x.put(m.ID, m.Path)
@@ -256,7 +256,7 @@ func (x *mountIndex) lies(path string, cares func(path string) bool) string {
 	defer x.mu.Unlock()
 	text := ""
 	for _, id := range x.root.within(path) {
-		if at := x.stands[id].path(); at == path || cares(at) {
+		if at := x.byID[id].path(); at == path || cares(at) {
 			text += fmt.Sprintf(" %d:%s", id, at)
 		}
 	}
@@ -276,7 +276,7 @@ func (x *mountIndex) all() ([]hal.Mount, error) {
 		if table, err = x.readAll(); err != nil {
 			return nil, err
 		}
-		waiting = x.waiting.Load() // who comes later asks for a later reading
+		waiting = x.waiting.Load() // a later caller asks for a later reading
 	}
 	x.shared = nil
 	if waiting > 0 {
@@ -285,11 +285,11 @@ func (x *mountIndex) all() ([]hal.Mount, error) {
 	return table, nil
 }
 
-// readAll reads the whole table, and has the index be what it says.
+// readAll reads the whole table, and fills the index with it.
 func (x *mountIndex) readAll() ([]hal.Mount, error) {
 	number := x.begun.Add(1)
 	x.isFilled = false
-	x.polled() // from here on it tells of what this reading may not see
+	x.polled() // from here on it reports what this reading may not see
 	table, err := x.readTable()
 	if err != nil {
 		return nil, err
@@ -301,19 +301,19 @@ func (x *mountIndex) readAll() ([]hal.Mount, error) {
 			return nil, err
 		}
 	} else if before != nil {
-		x.tellPaths(differences(before, x.table))
+		x.notifyPaths(differences(before, x.table))
 	}
 	x.isFilled, x.done = true, number
 	if x.isLost {
 		x.isLost = false
-		x.tell(nil)
+		x.notify(nil)
 	}
 	return table, nil
 }
 
 // replace makes the index again.
 func (x *mountIndex) replace(table []hal.Mount) {
-	x.root, x.stands, x.table = &mountPoint{}, make(map[hal.MountID]*mountPoint, len(table)), nil
+	x.root, x.byID, x.table = &mountPoint{}, make(map[hal.MountID]*mountPoint, len(table)), nil
 	if x.events < 0 {
 		x.table = make(map[hal.MountID]hal.Mount, len(table))
 	}
@@ -329,24 +329,24 @@ func (x *mountIndex) replace(table []hal.Mount) {
 func (x *mountIndex) put(id hal.MountID, path string) {
 	at := x.root.find(path, true)
 	at.mounts = append(at.mounts, id)
-	x.stands[id] = at
+	x.byID[id] = at
 }
 
 // take forgets the path of a mount. It returns the path, "" if it was not known.
 func (x *mountIndex) take(id hal.MountID) (path string) {
-	at := x.stands[id]
+	at := x.byID[id]
 	if at == nil {
 		return ""
 	}
 	path = at.path()
 	at.drop(id)
-	delete(x.stands, id)
+	delete(x.byID, id)
 	return path
 }
 
-// follow takes the events in that have come, and tells of them.
+// follow takes the events that have come, and reports them.
 func (x *mountIndex) follow() error {
-	changed := x.polled() // before the events: it may tell of one that is about to be queued, and not of one that was
+	changed := x.polled() // before the events: it may report one that is about to be queued, and none that was
 	_, isAny, err := x.takeEvents()
 	if isAny {
 		x.isPuzzled = false
@@ -376,7 +376,7 @@ func (x *mountIndex) takeEvents() (touched []hal.MountID, isAny bool, err error)
 		x.isFilled = false // what was taken and not taken in is lost
 		x.isLost = true
 	}
-	x.tellPaths(changed)
+	x.notifyPaths(changed)
 	return touched, isAny, err
 }
 
@@ -386,7 +386,7 @@ func (x *mountIndex) apply(r *reader, e mountEvent) (paths []string, ids []hal.M
 		return nil, nil, errOverflow
 	}
 	ids = []hal.MountID{e.id}
-	if from := x.stands[e.id]; e.isAttach && from != nil { // it was moved, and what is below it with it
+	if from := x.byID[e.id]; e.isAttach && from != nil { // it was moved, and what is below it with it
 		ids = from.all(nil)
 	}
 	for _, id := range ids {
@@ -410,8 +410,8 @@ func (x *mountIndex) apply(r *reader, e mountEvent) (paths []string, ids []hal.M
 	return paths, ids, nil
 }
 
-// catchUp has a table that was just read be as of one instant: what the queue tells of is read again, until it tells
-// nothing more.
+// catchUp brings a table that was just read to one instant: it reads what the queue reports again, until the queue
+// reports nothing more.
 func (x *mountIndex) catchUp(table []hal.Mount) ([]hal.Mount, error) {
 	var byID map[hal.MountID]hal.Mount
 	r := reader{count: &x.read}
@@ -435,7 +435,7 @@ func (x *mountIndex) catchUp(table []hal.Mount) ([]hal.Mount, error) {
 		}
 		for _, id := range touched {
 			delete(byID, id)
-			if x.stands[id] == nil {
+			if x.byID[id] == nil {
 				continue
 			}
 			state, err := r.statmount(uint64(id))

@@ -9,20 +9,20 @@ import (
 	"syscall"
 )
 
-// shortage is why not all can be watched that should be: limits of inotify(7). What is not watched is looked at every
-// rescanEvery, so a change is noticed late, and each inspection tries again to watch. A person has to raise the limit.
+// shortage is why volnode can't watch all that it should: limits of inotify(7). It looks at what it can't watch every
+// rescanEvery, so it notices a change late. Each look tries again to watch. A person has to raise the limit.
 type shortage struct {
 	tell func(why string) // may be nil
 
 	mu   sync.Mutex
 	of   map[any]string // why, by who is short
-	told string
+	said string
 }
 
 func newShortage(tell func(why string)) *shortage { return &shortage{tell: tell, of: map[any]string{}} }
 
-// has takes in how an attempt of who to watch has ended. Each reason is told once, however many want for it, and once
-// more if it comes again; "" is told when all is watched.
+// has records how an attempt of who to watch has ended. It reports each reason once, however many watchers share it,
+// and again if it comes again. It reports "" when all is watched.
 func (s *shortage) has(who any, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,10 +32,10 @@ func (s *shortage) has(who any, err error) {
 		delete(s.of, who)
 	}
 	text := strings.Join(slices.Compact(slices.Sorted(maps.Values(s.of))), "; ")
-	if s.tell != nil && text != s.told {
+	if s.tell != nil && text != s.said {
 		s.tell(text)
 	}
-	s.told = text
+	s.said = text
 }
 
 // shortOf says what a person can do about a limit, "" of any other error: what is not there needs no watch.

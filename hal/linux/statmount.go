@@ -143,7 +143,7 @@ func (r *reader) ask(id, parts uint64) error {
 	}
 }
 
-// text is a string of the buffer, which the field at a place of the struct points to; nil if the kernel has not told
+// text is a string of the buffer, which the field at a place of the struct points to; nil if the kernel has not set
 // that part.
 func (r *reader) text(part uint64, at int) []byte {
 	start := statmountHead + int(binary.NativeEndian.Uint32(r.buf[at:]))

@@ -164,8 +164,7 @@ func takesNoWrites(options string) bool {
 const sysDevices = "/sys/dev/block"
 
 // deviceIsGone reports whether a filesystem is on a block device that the kernel does not have any more: it was pulled
-// out, or detached. It is asked in dir, of which the absence tells nothing, as does a filesystem that has no block
-// device.
+// out, or detached. It looks in dir. If dir is missing, or the filesystem has no block device, it answers no.
 func deviceIsGone(dir string, d hal.Device) bool {
 	if d.Major == 0 || unix.Access(dir+"/"+d.String(), unix.F_OK) != unix.ENOENT {
 		return false

@@ -14,7 +14,7 @@ import (
 // gRPC reports the errors of a server and its own errors in one way: an answer without a grpc-status is UNKNOWN, a
 // message that is too large is RESOURCE_EXHAUSTED, one with an unknown compression is UNIMPLEMENTED, the 503 of a proxy
 // is UNAVAILABLE. Only what is in the bytes tells them apart. Invariant: a status is kept before gRPC reads the
-// bytes that it stands in, so it is here when the call returns.
+// bytes that hold it, so it is here when the call returns.
 type trailers struct {
 	mu   sync.Mutex
 	said []said // oldest first

@@ -86,10 +86,10 @@ func where(dir string) string {
 	return fmt.Sprintf("%d:%d %d %d", st.Dev_major, st.Dev_minor, st.Ino, st.Mnt_id)
 }
 
-// PluginSockets keeps what was last told of each path and tells the differences. Names that begin with a dot are left
-// out, directories too.
+// PluginSockets keeps what it last reported of each path, and reports the differences. It leaves out names that begin
+// with a dot, and directories.
 func (w *watches) PluginSockets(dir string, f func(hal.SocketEvent)) {
-	s := &sockets{dir: dir, told: map[string]nameState{}, tell: func(e hal.SocketEvent) {
+	s := &sockets{dir: dir, reported: map[string]nameState{}, tell: func(e hal.SocketEvent) {
 		w.host.runtime.Post(func() { f(e) })
 	}}
 	follow := &follower{
@@ -103,14 +103,14 @@ func (w *watches) PluginSockets(dir string, f func(hal.SocketEvent)) {
 }
 
 type sockets struct {
-	dir  string
-	told map[string]nameState // by path
-	tell func(hal.SocketEvent)
+	dir      string
+	reported map[string]nameState // by path
+	tell     func(hal.SocketEvent)
 }
 
 // directories makes dir if missing and returns it, what lies below it, and what holds it.
 func (s *sockets) directories() []string {
-	_ = os.MkdirAll(s.dir, 0o750) // if that fails the next inspection tries again, and what is not there is not told
+	_ = os.MkdirAll(s.dir, 0o750) // if that fails, the next look tries again, and finds nothing
 	dirs := existing(s.dir)
 	s.walk(func(path string, info fs.FileInfo) {
 		if info.IsDir() && path != s.dir {
@@ -158,8 +158,8 @@ func (s *sockets) scan() {
 		}
 		now := stateOfName(info)
 		now.problem = problem
-		if s.told[path] != now {
-			s.told[path] = now
+		if s.reported[path] != now {
+			s.reported[path] = now
 			e := hal.SocketEvent{Path: path, Present: problem == "", Problem: problem}
 			if e.Present {
 				e.Made = info.ModTime().UnixNano() // of a socket: the instant of its bind(2)
@@ -174,9 +174,9 @@ func (s *sockets) scan() {
 	if !complete {
 		return // a directory that can't be read is not an empty one
 	}
-	for path := range s.told {
+	for path := range s.reported {
 		if !seen[path] {
-			delete(s.told, path)
+			delete(s.reported, path)
 			s.tell(hal.SocketEvent{Path: path})
 		}
 	}

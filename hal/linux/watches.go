@@ -64,8 +64,8 @@ func (n *tableNews) add(at []string) {
 // mostNews is how many paths are kept for an owner who does not come to hear them.
 const mostNews = 1 << 16
 
-// take returns the news, nil if anything may have changed; false if there are none: those of this wake-up were told
-// with earlier ones.
+// take returns the news, nil if anything may have changed; false if there are none: an earlier call returned those of
+// this wake-up.
 func (n *tableNews) take() (at []string, isAny bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,10 +77,10 @@ func (n *tableNews) take() (at []string, isAny bool) {
 
 // MountTable follows the kernel's mount events (fanotify(7), FAN_REPORT_MNT) and POLLPRI of /proc/self/mountinfo
 // (proc_pid_mountinfo(5)), and lives with the latter alone where there are no events. The poll is followed in any case:
-// it tells also of a remount and of mount_setattr(2), of which the events say nothing.
+// it also reports a remount and mount_setattr(2), which have no event.
 //
-// NB: of a new propagation type given by mount(2), as by mount --make-shared, neither says anything. A remount at the
-// very time of a mount or an unmount is taken for a part of that, and is not told.
+// NB: neither reports a new propagation type given by mount(2), as by mount --make-shared. A remount at the very time
+// of a mount or an unmount counts as a part of that, and has no report of its own.
 func (w *watches) MountTable(f func(at []string)) {
 	news := &tableNews{}
 	news.notifier = &notifier{runtime: w.host.runtime, f: func() {
@@ -103,11 +103,11 @@ func (w *watches) MountTable(f func(at []string)) {
 	})
 }
 
-// solveAfter is how long a change that the poll has told of may wait for the event that explains it. The kernel
+// solveAfter is how long a change that the poll has reported may wait for the event that explains it. The kernel
 // queues the event a moment after.
 const solveAfter = 20 * time.Millisecond
 
-// followMounts tells that anything may have changed, at the start, and then has the index told at each wake-up, which
+// followMounts reports at the start that anything may have changed. Then it updates the index at each wake-up, which
 // may be for nothing. All of them go through one Read, since a wake-up between two would be lost.
 func (w *watches) followMounts(t *tableNotices, news *tableNews) {
 	isFirst := true

@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nameQueue tells which names of a directory have changed. It has an inotify(7) queue of its own, and reads it when it
-// is asked: the kernel has put an event there before the call that made the change returns. So no change that was made
-// before the question is missing, but for those of which inotify says nothing. Where these are possible, the answer is
-// that anything may have changed: on a filesystem that others change behind the kernel's back, and where a file has
-// another name, by which it may be written. A rescan finds the others, such as those of mmap(2).
+// nameQueue says which names of a directory have changed. It has an inotify(7) queue of its own, and reads it when it
+// is asked: the kernel has put an event there before the call that made the change returns. So it misses no change that
+// was made before the question, except those that inotify does not report. Where these are possible, the answer is that
+// anything may have changed: on a filesystem that others change behind the kernel's back, and where a file has another
+// name, by which it may be written. A rescan finds the others, such as those of mmap(2).
 type nameQueue struct {
 	dir   string
 	short *shortage
@@ -114,7 +114,7 @@ func (q *nameQueue) begin() {
 	var err error
 	defer func() { q.short.has(q, err) }()
 	at := where(q.dir)
-	if q.isClosed || at == "" || !tellsAll(q.dir) {
+	if q.isClosed || at == "" || !reportsAll(q.dir) {
 		return
 	}
 	var fd int
@@ -198,8 +198,8 @@ func (q *nameQueue) mayBeAny() {
 	q.isAny = true
 }
 
-// rescan looks at the directory, and reports whether it has changed. If nobody has told of all that has, the next
-// answer is that anything may have changed.
+// rescan looks at the directory, and reports whether it has changed. If inotify has not reported all
+// changes, the next answer is that anything may have changed.
 func (q *nameQueue) rescan() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -230,8 +230,8 @@ var local = []int64{
 	unix.RAMFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
 }
 
-// tellsAll reports whether inotify tells of each change in a directory.
-func tellsAll(dir string) bool {
+// reportsAll says whether inotify reports each change in a directory.
+func reportsAll(dir string) bool {
 	var st unix.Statfs_t
 	return unix.Statfs(dir, &st) == nil && slices.Contains(local, int64(st.Type))
 }

@@ -14,8 +14,8 @@ import (
 // This file is the ledger: which files count, and where each was seen last. It is lines of JSON. The first line lists
 // all files, and comes into its place by a rename. Each further line is what one reading has changed, appended and
 // synced before that counts. So a change costs one line, however many files there are. Once the lines behind the first
-// are longer than that, or a line is half as long, all is written again, as it is by the first change of each run: a run
-// adds nothing to what a power cut may have torn.
+// are longer than that, or a line is half as long, all is written again, as it is by the first change of each run: a
+// run adds nothing to what a power cut may have torn.
 //
 // A power cut may tear the last line, and no other: each line is durable before the next is written, and after an error
 // nothing is appended any more. A last line that is not whole never counted. Any other that is not whole is a damage,

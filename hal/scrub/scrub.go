@@ -28,7 +28,7 @@ import (
 const (
 	// fragment is the length from which a run of a secret's bytes is hidden.
 	fragment = 8
-	// maxText bounds what is told of one text, in bytes.
+	// maxText bounds how much of one text is shown, in bytes.
 	maxText = 1024
 	// maxRead bounds what is read of one text, in bytes.
 	maxRead = 8 << 10
@@ -42,7 +42,7 @@ const (
 // maxExpected bounds how many secrets are expected. With more of them, no text is known to be without one.
 const maxExpected = 1024
 
-// hidden stands where a secret was.
+// hidden replaces a secret.
 const hidden = "***"
 
 // Scrubber knows secrets and cleans texts. Its methods may be called from any goroutine; they do not block long.
