@@ -148,7 +148,8 @@ func (k *call) answer(r *rpc) (result, error) {
 // Trap is what the code panics with that springs a trap.
 const Trap = "a trap of the simulator"
 
-// SetTrap has the agent's code panic behind the next answer to a call of a driver ("csi.stage"), or when none came in time.
+// SetTrap makes the agent's code panic behind the next answer to a call of a driver ("csi.stage"), or when none came
+// in time.
 func (w *World) SetTrap(call string) { w.trap = call }
 
 type hostDrivers struct{ *host }
