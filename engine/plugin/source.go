@@ -13,11 +13,12 @@ type Source struct {
 	// Directory is its name in the layout below a pod, which is the kubelet's with "~" for "/":
 	// "kubernetes.io~empty-dir". "" if it has none there.
 	Directory string
-	// Serves reports whether a volume is of this source: by its PersistentVolume, if it has one, or by its entry in the
-	// pod.
-	Serves func(v *Volume) bool
-	// Driver names the CSI driver of a volume, and the volume as the driver knows it; nil if no driver serves the source.
-	Driver func(v *Volume) (driver, handle string)
+	// Serves reports whether a volume is of this source: by its PersistentVolume, nil if it has none, or by its entry in
+	// the pod.
+	Serves func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool
+	// Driver names the CSI driver of a volume, and the volume as the driver knows it, "" of an inline one; nil if no
+	// driver serves the source.
+	Driver func(pv *corev1.PersistentVolume, spec *corev1.Volume) (driver, handle string)
 	// Ladder appends the rungs of a volume, top first, or says why it can't be served.
 	Ladder func(to []core.Rung, v Volume) ([]core.Rung, *Problem)
 	// Kinds are the kinds of its rungs.

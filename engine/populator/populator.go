@@ -190,7 +190,7 @@ func (p *populator) source(v *plugin.Volume) *plugin.Problem {
 
 // driver finds what is known of the volume's CSI driver, if it has one.
 func (p *populator) driver(v *plugin.Volume) {
-	name, handle := p.Sources.Driver(v)
+	name, handle := p.Sources.Driver(v.PV, v.Spec)
 	if name == "" {
 		return
 	}

@@ -45,14 +45,14 @@ type wish struct {
 func Source() plugin.Source {
 	return plugin.Source{
 		Name: "csi", Directory: directory,
-		Serves: func(v *plugin.Volume) bool {
-			return v.PV != nil && v.PV.Spec.CSI != nil || v.PV == nil && v.Spec.CSI != nil
+		Serves: func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool {
+			return pv != nil && pv.Spec.CSI != nil || pv == nil && spec.CSI != nil
 		},
-		Driver: func(v *plugin.Volume) (driver, handle string) {
-			if v.PV != nil {
-				return v.PV.Spec.CSI.Driver, v.PV.Spec.CSI.VolumeHandle
+		Driver: func(pv *corev1.PersistentVolume, spec *corev1.Volume) (driver, handle string) {
+			if pv != nil {
+				return pv.Spec.CSI.Driver, pv.Spec.CSI.VolumeHandle
 			}
-			return v.Spec.CSI.Driver, plugin.InlineHandle(string(v.Pod.UID), v.Spec.Name)
+			return spec.CSI.Driver, ""
 		},
 		Ladder: Ladder,
 		Kinds: []plugin.Kind{

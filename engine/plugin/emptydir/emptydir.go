@@ -33,7 +33,9 @@ func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid +
 func Source() plugin.Source {
 	return plugin.Source{
 		Name: "emptyDir", Directory: "kubernetes.io~empty-dir",
-		Serves: func(v *plugin.Volume) bool { return v.PV == nil && v.Spec.EmptyDir != nil },
+		Serves: func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool {
+			return pv == nil && spec.EmptyDir != nil
+		},
 		Ladder: Ladder,
 		Kinds: []plugin.Kind{{
 			Name: Kind, Verbs: plugin.Verbs{SetUp: setUp, TearDown: tearDown, Inspect: inspect},

@@ -33,8 +33,10 @@ func Key(uid, volume string) hal.Key { return hal.Key(string(Kind) + "/" + uid +
 // Source is hostPath. It leaves nothing that a start could find.
 func Source() plugin.Source {
 	return plugin.Source{
-		Name:   "hostPath",
-		Serves: func(v *plugin.Volume) bool { return v.PV == nil && v.Spec.HostPath != nil },
+		Name: "hostPath",
+		Serves: func(pv *corev1.PersistentVolume, spec *corev1.Volume) bool {
+			return pv == nil && spec.HostPath != nil
+		},
 		Ladder: Ladder,
 		Kinds:  []plugin.Kind{{Name: Kind, Verbs: Verbs(), IsOfHost: true}},
 	}

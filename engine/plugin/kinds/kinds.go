@@ -38,19 +38,20 @@ func (t Table) Serves(name string) bool {
 }
 
 // sourceOf is the source of a volume, nil if the table has none.
-func (t Table) sourceOf(v *plugin.Volume) *plugin.Source {
+func (t Table) sourceOf(pv *corev1.PersistentVolume, spec *corev1.Volume) *plugin.Source {
 	for i := range t {
-		if t[i].Serves(v) {
+		if t[i].Serves(pv, spec) {
 			return &t[i]
 		}
 	}
 	return nil
 }
 
-// Driver names the CSI driver of a volume, and the volume as the driver knows it; "" if it has no driver.
-func (t Table) Driver(v *plugin.Volume) (driver, handle string) {
-	if s := t.sourceOf(v); s != nil && s.Driver != nil {
-		return s.Driver(v)
+// Driver names the CSI driver of a volume, and the volume as the driver knows it, "" of an inline one; "" if it has no
+// driver.
+func (t Table) Driver(pv *corev1.PersistentVolume, spec *corev1.Volume) (driver, handle string) {
+	if s := t.sourceOf(pv, spec); s != nil && s.Driver != nil {
+		return s.Driver(pv, spec)
 	}
 	return "", ""
 }
@@ -93,7 +94,7 @@ func (t Table) Deletes(kind core.Kind, made []core.Param, isNamed bool) (plugin.
 // Ladder appends the rungs of a volume, top first, or says why it can't be served. The top rung's fact "path" is where
 // the pod finds the volume.
 func (t Table) Ladder(to []core.Rung, v plugin.Volume) ([]core.Rung, *plugin.Problem) {
-	s := t.sourceOf(&v)
+	s := t.sourceOf(v.PV, v.Spec)
 	switch {
 	case s == nil && v.PV != nil:
 		return to, plugin.Problemf(v.PVField("spec"),
