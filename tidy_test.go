@@ -139,6 +139,22 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// Every path of the tree that a document names is there. What has grown since may name what was.
+func TestPathsOfDocuments(t *testing.T) {
+	quoted := regexp.MustCompile("`((?:bench|cmd|docs|e2e|engine|examples|hal|internal|scenarios)/[\\w./-]+)")
+	pattern := regexp.MustCompile(`[A-Z]{3,}|\.\.\.|/\w+\.\w+\.\w+$`) // a word to replace, many packages, a function
+	for _, p := range sources(t) {
+		if path.Ext(p) != ".md" || p == "CHANGELOG.md" || p == "docs/track-record.md" {
+			continue
+		}
+		for _, m := range quoted.FindAllStringSubmatch(string(read(t, p)), -1) {
+			if _, err := os.Stat(filepath.FromSlash(m[1])); err != nil && !pattern.MatchString(m[1]) {
+				t.Errorf("%s names %s: %v", p, m[1], err)
+			}
+		}
+	}
+}
+
 // Every make target that a document names is in the Makefile.
 func TestTargets(t *testing.T) {
 	makefile := string(read(t, "Makefile"))
