@@ -138,8 +138,12 @@ func TestABusyVolumeNamesACure(t *testing.T) {
 	require.NoError(t, err)
 	defer held.Close()
 	r.remove("web.yaml")
-	e := r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=1s")
-	require.Equal(t, exitNotReady, e.status)
+	var e ended
+	r.eventually(func() bool { // while a teardown is under way, a wait tells of it
+		e = r.ask("wait", "pod/demo/web", "--for=gone", "--timeout=100ms")
+		require.Equal(t, exitNotReady, e.status)
+		return strings.Contains(e.errOut, "processes may still use it")
+	})
 	require.Contains(t, e.errOut, "; processes may still use it: 'fuser -vm "+at+"' shows those on its filesystem; "+
 		"end what uses the volume; "+
 		"volnode tries again in ")
